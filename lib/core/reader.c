@@ -1,0 +1,303 @@
+#include "core/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/crc32.h"
+#include "core/le.h"
+
+int
+reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
+{
+	char object[sizeof r->err->object];
+	va_list ap;
+
+	r->failed = true;
+	snprintf(object, sizeof object, "%s: byte %" PRIu64, r->name, reader_tell(r));
+	va_start(ap, fmt);
+	err_vset(r->err, code, object, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+reader_fd(struct reader *r, int fd, const char *name, struct err *err)
+{
+	struct stat st;
+	off_t at;
+
+	*r = (struct reader){ .name = name, .err = err, .fd = fd, .end = READER_UNKNOWN };
+	if (fstat(fd, &st) < 0)
+		return err_errno(err, name, "cannot be read");
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, ERR_IO, name, "is a directory");
+	at = lseek(fd, 0, SEEK_CUR);
+	if (S_ISREG(st.st_mode) && at >= 0) {
+		r->seekable = true;
+		r->start = (uint64_t)at;
+		r->end = at > st.st_size ? (uint64_t)at : (uint64_t)st.st_size;
+	}
+	r->window = malloc(READER_WINDOW);
+	if (!r->window)
+		return err_memory(err);
+	return 0;
+}
+
+int
+reader_open(struct reader *r, const char *path, struct err *err)
+{
+	int fd;
+
+	*r = (struct reader){ .fd = -1, .err = err, .failed = true };
+	if (strcmp(path, "-") == 0)
+		return reader_fd(r, STDIN_FILENO, "<stdin>", err);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return err_errno(err, path, "cannot be opened");
+	if (reader_fd(r, fd, path, err) < 0) {
+		close(fd);
+		r->fd = -1;
+		return -1;
+	}
+	r->owns_fd = true;
+	return 0;
+}
+
+void
+reader_memory(struct reader *r, const void *p, size_t n, const char *name,
+              struct err *err)
+{
+	*r = (struct reader){ .name = name, .err = err, .fd = -1, .end = n,
+		.fill = n, .eof = true, .seekable = true };
+	memcpy(&r->window, &p, sizeof p); /* never written to: fd is -1 */
+}
+
+void
+reader_close(struct reader *r)
+{
+	if (r->fd >= 0) {
+		free(r->window);
+		if (r->owns_fd)
+			close(r->fd);
+	}
+	*r = (struct reader){ .fd = -1, .failed = true };
+}
+
+uint64_t
+reader_tell(const struct reader *r)
+{
+	return r->start + r->at;
+}
+
+uint64_t
+reader_left(const struct reader *r)
+{
+	uint64_t at = reader_tell(r);
+
+	if (r->end == READER_UNKNOWN)
+		return READER_UNKNOWN;
+	return at < r->end ? r->end - at : 0; /* the file may grow meanwhile */
+}
+
+/* Move the unread bytes to the front and read once more behind them. */
+static int
+refill(struct reader *r)
+{
+	ssize_t got;
+
+	if (r->failed || r->eof)
+		return -1;
+	memmove(r->window, r->window + r->at, r->fill - r->at);
+	r->start += r->at;
+	r->fill -= r->at;
+	r->at = 0;
+	do
+		got = read(r->fd, r->window + r->fill, READER_WINDOW - r->fill);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		r->failed = true;
+		return err_errno(r->err, r->name, "cannot be read");
+	}
+	if (got == 0) {
+		r->eof = true;
+		return -1;
+	}
+	r->fill += (size_t)got;
+	return 0;
+}
+
+static const uint8_t *
+consume(struct reader *r, size_t n)
+{
+	const uint8_t *p = r->window + r->at;
+
+	if (r->crc_on)
+		r->crc = crc32_add(r->crc, p, n);
+	r->at += n;
+	return p;
+}
+
+const uint8_t *
+reader_peek(struct reader *r, size_t want, size_t *n)
+{
+	while (r->fill - r->at < want && refill(r) == 0)
+		;
+	*n = 0;
+	if (r->failed)
+		return NULL;
+	*n = r->fill - r->at < want ? r->fill - r->at : want;
+	return r->window + r->at;
+}
+
+const uint8_t *
+reader_take(struct reader *r, size_t n)
+{
+	while (r->fill - r->at < n && refill(r) == 0)
+		;
+	if (r->failed)
+		return NULL;
+	if (r->fill - r->at < n) {
+		reader_fail(r, ERR_CORRUPT, "ends here: %zu more bytes were expected",
+		            n - (r->fill - r->at));
+		return NULL;
+	}
+	return consume(r, n);
+}
+
+const uint8_t *
+reader_some(struct reader *r, uint64_t max, size_t *n)
+{
+	if (r->fill == r->at)
+		refill(r);
+	*n = 0;
+	if (r->failed)
+		return NULL;
+	if (r->fill == r->at) {
+		reader_fail(r, ERR_CORRUPT, "ends here: %" PRIu64 " more bytes were expected",
+		            max);
+		return NULL;
+	}
+	*n = r->fill - r->at;
+	if (*n > max)
+		*n = (size_t)max;
+	return consume(r, *n);
+}
+
+uint8_t
+reader_u8(struct reader *r)
+{
+	const uint8_t *p = reader_take(r, 1);
+
+	return p ? *p : 0;
+}
+
+uint16_t
+reader_u16(struct reader *r)
+{
+	const uint8_t *p = reader_take(r, 2);
+
+	return p ? le16(p) : 0;
+}
+
+uint32_t
+reader_u32(struct reader *r)
+{
+	const uint8_t *p = reader_take(r, 4);
+
+	return p ? le32(p) : 0;
+}
+
+uint64_t
+reader_u64(struct reader *r)
+{
+	const uint8_t *p = reader_take(r, 8);
+
+	return p ? le64(p) : 0;
+}
+
+/* A length that cannot be true is refused before it costs anything. */
+static int
+within(struct reader *r, uint64_t n)
+{
+	if (r->failed)
+		return -1;
+	if (n > reader_left(r))
+		return reader_fail(r, ERR_CORRUPT,
+		                   "a length of %" PRIu64 " exceeds the %" PRIu64 " bytes left",
+		                   n, reader_left(r));
+	return 0;
+}
+
+int
+reader_append(struct reader *r, struct buf *b, uint64_t n)
+{
+	if (within(r, n) < 0)
+		return -1;
+	while (n > 0) {
+		size_t got;
+		const uint8_t *p = reader_some(r, n, &got);
+
+		if (!p)
+			return -1;
+		buf_put(b, p, got);
+		if (!buf_ok(b)) {
+			r->failed = true;
+			return err_memory(r->err);
+		}
+		n -= got;
+	}
+	return 0;
+}
+
+int
+reader_seek(struct reader *r, uint64_t offset)
+{
+	if (r->failed)
+		return -1;
+	if (!r->seekable || offset > r->end)
+		return reader_fail(r, ERR_CORRUPT, "cannot go to byte %" PRIu64, offset);
+	if (offset >= r->start && offset <= r->start + r->fill) {
+		r->at = (size_t)(offset - r->start);
+		return 0;
+	}
+	if (lseek(r->fd, (off_t)offset, SEEK_SET) < 0) {
+		r->failed = true;
+		return err_errno(r->err, r->name, "cannot seek");
+	}
+	r->start = offset;
+	r->fill = r->at = 0;
+	r->eof = false;
+	return 0;
+}
+
+int
+reader_skip(struct reader *r, uint64_t n)
+{
+	if (within(r, n) < 0)
+		return -1;
+	if (r->seekable && !r->crc_on)
+		return reader_seek(r, reader_tell(r) + n);
+	while (n > 0) {
+		size_t got;
+
+		if (!reader_some(r, n, &got))
+			return -1;
+		n -= got;
+	}
+	return 0;
+}
+
+bool
+reader_at_end(struct reader *r)
+{
+	size_t n;
+
+	reader_peek(r, 1, &n);
+	return n == 0;
+}
