@@ -1,0 +1,207 @@
+#include "core/json.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+
+/* jansson spends up to some 60 bytes on a byte of text ("[0,0,0,…"). The cap
+ * keeps what any text can cost below what a plan of a million tensors needs. */
+#define JSON_MEMORY ((size_t)1 << 30)
+#define EXACT ((uint64_t)1 << 53)
+
+/* Each block carries its size (with this) in front of it, so that frees are
+ * counted too, and lies in a list, the newest first. */
+union head {
+	struct {
+		size_t bytes;
+		union head *older, *newer;
+	} is;
+	max_align_t align;
+};
+
+static size_t used;
+static union head *newest;
+
+/* Set while the library parses: its lexer goes on when it could not keep a byte,
+ * and then writes past what it has. So it never gets to see that memory ran out,
+ * but is left, and what it had is freed. */
+static jmp_buf *parsing;
+
+static void *
+capped_malloc(size_t n)
+{
+	union head *h = NULL;
+
+	if (n < JSON_MEMORY - sizeof *h && used < JSON_MEMORY - sizeof *h - n)
+		h = malloc(n + sizeof *h);
+	if (!h) {
+		if (parsing)
+			longjmp(*parsing, 1);
+		return NULL;
+	}
+	h->is.bytes = n + sizeof *h;
+	h->is.older = newest;
+	h->is.newer = NULL;
+	if (newest)
+		newest->is.newer = h;
+	newest = h;
+	used += h->is.bytes;
+	return h + 1;
+}
+
+static void
+capped_free(void *p)
+{
+	union head *h = p;
+
+	if (!h)
+		return;
+	h--;
+	if (h->is.newer)
+		h->is.newer->is.older = h->is.older;
+	else
+		newest = h->is.older;
+	if (h->is.older)
+		h->is.older->is.newer = h->is.newer;
+	used -= h->is.bytes;
+	free(h);
+}
+
+/* Before main: a value made with one allocator must not meet the other's free. */
+__attribute__((constructor)) static void
+setup(void)
+{
+	json_set_alloc_funcs(capped_malloc, capped_free);
+}
+
+/* As json_loadb; *denied where memory ran out. */
+static json_t *
+load(const void *text, size_t n, size_t flags, json_error_t *je, bool *denied)
+{
+	union head *const before = newest;
+	jmp_buf here;
+	json_t *v;
+
+	*denied = true;
+	if (setjmp(here)) {
+		while (newest != before)
+			capped_free(newest + 1);
+		parsing = NULL;
+		return NULL;
+	}
+	parsing = &here;
+	/* The library's parser takes no null pointer, as an empty buffer has. */
+	v = json_loadb(n ? text : "", n, flags | JSON_REJECT_DUPLICATES, je);
+	parsing = NULL;
+	*denied = false;
+	return v;
+}
+
+static json_t *
+parse(const void *text, size_t n, size_t flags, enum err_code code, const char *what,
+      struct err *e)
+{
+	json_error_t je;
+	json_t *v;
+	bool denied;
+	char said[JSON_ERROR_TEXT_LENGTH * 2];
+
+	v = load(text, n, flags, &je, &denied);
+	if (v)
+		return v;
+	if (denied) {
+		err_set(e, ERR_MEMORY, what, "its JSON needs too much memory");
+		return NULL;
+	}
+	text_quote(said, sizeof said, je.text, strlen(je.text));
+	err_set(e, code, what, "is not valid JSON at byte %d: %s", je.position, said);
+	return NULL;
+}
+
+json_t *
+json_parse_any(const void *text, size_t n, enum err_code code, const char *what,
+               struct err *e)
+{
+	return parse(text, n, JSON_DECODE_ANY, code, what, e);
+}
+
+json_t *
+json_parse(const void *text, size_t n, enum err_code code, const char *what,
+           struct err *e)
+{
+	json_t *v = parse(text, n, 0, code, what, e);
+
+	if (v && !json_is_object(v)) {
+		json_decref(v);
+		err_set(e, code, what, "is not a JSON object");
+		return NULL;
+	}
+	return v;
+}
+
+static int
+append(const char *text, size_t n, void *b)
+{
+	buf_put(b, text, n);
+	return buf_ok(b) ? 0 : -1;
+}
+
+int
+json_write(const json_t *v, struct buf *b)
+{
+	return json_dump_callback(v, append, b, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+void
+json_quote(struct buf *b, const char *s, size_t n)
+{
+	json_t *v = json_stringn(s, n);
+
+	if (!v || json_write(v, b) < 0)
+		b->failed = true;
+	json_decref(v);
+}
+
+int
+json_value_u64(const json_t *v, uint64_t *n)
+{
+	if (json_is_integer(v) && json_integer_value(v) >= 0) {
+		*n = (uint64_t)json_integer_value(v);
+		return 0;
+	}
+	if (json_is_string(v))
+		return text_u64(json_string_value(v), 0, UINT64_MAX, n);
+	return -1;
+}
+
+int
+json_member_u64(const json_t *o, const char *name, uint64_t *v)
+{
+	return json_value_u64(json_object_get(o, name), v);
+}
+
+int
+json_member_text(const json_t *o, const char *name, const char **s)
+{
+	json_t *v = json_object_get(o, name);
+
+	if (!json_is_string(v))
+		return -1;
+	*s = json_string_value(v);
+	return 0;
+}
+
+json_t *
+json_from_u64(uint64_t v)
+{
+	char text[24];
+
+	if (v <= EXACT)
+		return json_integer((json_int_t)v);
+	snprintf(text, sizeof text, "%" PRIu64, v);
+	return json_string(text);
+}

@@ -1,0 +1,194 @@
+#include "core/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The length of the well-formed UTF-8 sequence at s (n bytes left), its code
+ * point in *cp; 0 if it is not well-formed. */
+static size_t
+utf8_sequence(const uint8_t *s, size_t n, uint32_t *cp)
+{
+	static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t len, i;
+	uint32_t c;
+
+	if (s[0] < 0x80) {
+		*cp = s[0];
+		return 1;
+	}
+	len = s[0] >= 0xf0 && s[0] < 0xf8 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || len > n)
+		return 0;
+	c = s[0] & (0x7fu >> len);
+	for (i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*cp = c;
+	return len;
+}
+
+/* Characters that could move the cursor, reorder the line or end it. */
+static bool
+dangerous(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+}
+
+static char *
+escape(char *dst, size_t size, const char *s, size_t n, bool backslash)
+{
+	const uint8_t *p = (const uint8_t *)s;
+	size_t used = 0, i;
+
+	if (size == 0)
+		return dst;
+	while (n > 0) {
+		char piece[24];
+		uint32_t c = 0;
+		size_t len = utf8_sequence(p, n, &c), put = 0;
+
+		if (len == 0)
+			len = 1, c = 0;
+		if (dangerous(c))
+			for (i = 0; i < len; i++)
+				put += (size_t)snprintf(piece + put, sizeof piece - put,
+				                        "\\x%02x", p[i]);
+		else if (c == '\\' && backslash)
+			memcpy(piece, "\\\\", put = 2);
+		else
+			memcpy(piece, p, put = len);
+		if (used + put + 4 > size) {
+			if (size >= 4)
+				memcpy(dst + used, "...", 3), used += 3;
+			break;
+		}
+		memcpy(dst + used, piece, put);
+		used += put;
+		p += len;
+		n -= len;
+	}
+	dst[used] = '\0';
+	return dst;
+}
+
+char *
+text_quote(char *dst, size_t size, const char *s, size_t n)
+{
+	return escape(dst, size, s, n, true);
+}
+
+char *
+text_sentence(char *dst, size_t size, const char *s)
+{
+	return escape(dst, size, s, strlen(s), false);
+}
+
+bool
+text_utf8(const void *s, size_t n, bool allow_nul)
+{
+	const uint8_t *p = s;
+	uint32_t c;
+
+	while (n > 0) {
+		size_t len = utf8_sequence(p, n, &c);
+
+		if (len == 0 || (c == 0 && !allow_nul))
+			return false;
+		p += len;
+		n -= len;
+	}
+	return true;
+}
+
+char *
+text_size(char *dst, size_t size, uint64_t bytes)
+{
+	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double v = (double)bytes;
+	unsigned u = 0;
+
+	while (v >= 1024 && u < 6) {
+		v /= 1024;
+		u++;
+	}
+	snprintf(dst, size, u ? "%.1f %s" : "%.0f %s", v, unit[u]);
+	return dst;
+}
+
+size_t
+text_distance(const char *a, const char *b)
+{
+	size_t row[TEXT_DISTANCE + 1], i, j, n = strlen(b);
+
+	if (n > TEXT_DISTANCE || strlen(a) > TEXT_DISTANCE)
+		return SIZE_MAX;
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= n; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = row[j];
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+int
+text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
+{
+	uint64_t n = 0;
+
+	if (!*s)
+		return -1;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return -1;
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+			return -1;
+	}
+	if (n < lo || n > hi)
+		return -1;
+	*v = n;
+	return 0;
+}
+
+int
+text_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
+{
+	static const char units[] = "KMGT";
+	size_t n = strlen(s);
+	const char *unit = n ? strchr(units, s[n - 1]) : NULL;
+	unsigned shift = 0;
+	char digits[32];
+	uint64_t count;
+
+	if (unit && *unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		n--;
+	}
+	if (n >= sizeof digits)
+		return -1;
+	memcpy(digits, s, n);
+	digits[n] = '\0';
+	if (text_u64(digits, 0, hi >> shift, &count) < 0 || count << shift < lo)
+		return -1;
+	*v = count << shift;
+	return 0;
+}

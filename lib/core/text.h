@@ -1,0 +1,38 @@
+/* text: what a person sees, and whether bytes are text at all. */
+#ifndef CORE_TEXT_H
+#define CORE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The one escaping function for names from files: copies n bytes of s into
+ * dst (size bytes, always terminated), writing control characters, DEL, C1
+ * controls, bidirectional overrides, line separators and invalid UTF-8 as \xNN,
+ * a backslash as \\, and ending in "..." where it was cut. Returns dst. */
+char *text_quote(char *dst, size_t size, const char *s, size_t n);
+
+/* The same for a whole sentence, in which names may be quoted already:
+ * backslashes stay as they are. */
+char *text_sentence(char *dst, size_t size, const char *s);
+
+/* True if the n bytes at s are well-formed UTF-8 (RFC 3629: no surrogates, no
+ * overlong forms) and, unless allow_nul, hold no NUL. */
+bool text_utf8(const void *s, size_t n, bool allow_nul);
+
+/* A size with a binary unit: "512 B", "4.4 MiB". Returns dst. */
+char *text_size(char *dst, size_t size, uint64_t bytes);
+
+/* How many letters must be changed, added or dropped to make b of a; what is longer
+ * than TEXT_DISTANCE letters is farther than anything. For "did you mean". */
+#define TEXT_DISTANCE 255
+size_t text_distance(const char *a, const char *b);
+
+/* Whole-string number parsing: returns 0 and *v in [lo, hi], or -1. */
+int text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
+
+/* The same for a number of bytes, in which K, M, G or T may follow: 1024 times
+ * as many each. */
+int text_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
+
+#endif

@@ -1,0 +1,134 @@
+#include "core/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define WORKERS 255
+
+/* One loop at a time. A worker joins it under the lock while seats are left,
+ * and the loop is over for the caller when the seats are closed and nobody is
+ * inside, so a worker that wakes late finds nothing to touch. */
+static struct {
+	pthread_mutex_t busy; /* held by the thread whose loop this is */
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t work, done;
+	unsigned workers; /* threads started */
+	unsigned seats;   /* workers that may still join */
+	unsigned inside;  /* workers that have joined and not left */
+	void (*fn)(void *ctx, size_t i);
+	void *ctx;
+	size_t n;
+	atomic_size_t next; /* the index to be taken next */
+} pool = {
+	.busy = PTHREAD_MUTEX_INITIALIZER,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.work = PTHREAD_COND_INITIALIZER,
+	.done = PTHREAD_COND_INITIALIZER,
+};
+
+static _Thread_local bool is_worker;
+
+unsigned
+thread_count(void)
+{
+	cpu_set_t set;
+	long n;
+
+	if (sched_getaffinity(0, sizeof set, &set)) /* more CPUs than a set holds */
+		n = sysconf(_SC_NPROCESSORS_ONLN);
+	else
+		n = CPU_COUNT(&set);
+	return n > 0 ? (unsigned)n : 1;
+}
+
+static void
+indexes_run(void)
+{
+	size_t i;
+
+	while ((i = atomic_fetch_add(&pool.next, 1)) < pool.n)
+		pool.fn(pool.ctx, i);
+}
+
+static void *
+worker(void *unused)
+{
+	(void)unused;
+	is_worker = true;
+	pthread_mutex_lock(&pool.lock);
+	for (;;) {
+		while (!pool.seats)
+			pthread_cond_wait(&pool.work, &pool.lock);
+		pool.seats--;
+		pool.inside++;
+		pthread_mutex_unlock(&pool.lock);
+		indexes_run();
+		pthread_mutex_lock(&pool.lock);
+		if (--pool.inside == 0)
+			pthread_cond_signal(&pool.done);
+	}
+	return NULL;
+}
+
+/* Start workers until there are want of them, or no more can be had. Signals
+ * stay with the threads of the program, whose handlers clean up. */
+static void
+workers_start(unsigned want)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pool.workers >= want || pthread_attr_init(&attr))
+		return;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (pool.workers < want && !pthread_create(&thread, &attr, worker, NULL))
+		pool.workers++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+static void
+loop_shared(unsigned helpers, size_t n, void (*fn)(void *ctx, size_t i), void *ctx)
+{
+	pthread_mutex_lock(&pool.lock);
+	workers_start(helpers);
+	pool.fn = fn;
+	pool.ctx = ctx;
+	pool.n = n;
+	atomic_store(&pool.next, 0);
+	pool.seats = helpers < pool.workers ? helpers : pool.workers;
+	pthread_cond_broadcast(&pool.work);
+	pthread_mutex_unlock(&pool.lock);
+
+	indexes_run();
+
+	pthread_mutex_lock(&pool.lock);
+	pool.seats = 0;
+	while (pool.inside)
+		pthread_cond_wait(&pool.done, &pool.lock);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+void
+thread_for(unsigned jobs, size_t n, void (*fn)(void *ctx, size_t i), void *ctx)
+{
+	unsigned helpers = jobs > WORKERS ? WORKERS : jobs ? jobs - 1 : 0;
+	size_t i;
+
+	if (n && helpers > n - 1)
+		helpers = (unsigned)(n - 1);
+	if (n && helpers && !is_worker && !pthread_mutex_trylock(&pool.busy)) {
+		loop_shared(helpers, n, fn, ctx);
+		pthread_mutex_unlock(&pool.busy);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		fn(ctx, i);
+}
