@@ -1,0 +1,173 @@
+#include "model/dtype.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Columns: name, values a block, bytes a block, GGML number, APR2 code, older
+ * APR2 code, safetensors name. */
+#define ROW(NAME, ITEMS, BYTES, GGML, APR2, OLD, SAFE) { \
+	.name = NAME, \
+	.items = ITEMS, \
+	.bytes = BYTES, \
+	.ggml = GGML, \
+	.apr2 = APR2, \
+	.apr2_old = OLD, \
+	.safetensors = SAFE, \
+	.quantized = (ITEMS) > 1, \
+}
+#define NONE DTYPE_NONE
+
+static const struct dtype rows[] = {
+	/* Plain types that both texts of APR2 number alike. */
+	ROW("F32", 1, 4, 0, 0, NONE, "F32"),
+	ROW("F16", 1, 2, 1, 1, NONE, "F16"),
+	ROW("BF16", 1, 2, 30, 2, NONE, "BF16"),
+	ROW("I8", 1, 1, 24, 3, NONE, "I8"),
+	ROW("I16", 1, 2, 25, 4, NONE, "I16"),
+	ROW("I32", 1, 4, 26, 5, NONE, "I32"),
+	ROW("I64", 1, 8, 27, 6, NONE, "I64"),
+	ROW("U8", 1, 1, NONE, 7, NONE, "U8"),
+
+	/* Plain types that neither text numbers. */
+	ROW("U16", 1, 2, NONE, 32, NONE, "U16"),
+	ROW("U32", 1, 4, NONE, 33, NONE, "U32"),
+	ROW("U64", 1, 8, NONE, 34, NONE, "U64"),
+	ROW("BOOL", 1, 1, NONE, 35, NONE, "BOOL"),
+	ROW("F8_E4M3", 1, 1, NONE, 36, NONE, "F8_E4M3"),
+	ROW("F8_E5M2", 1, 1, NONE, 37, NONE, "F8_E5M2"),
+	ROW("F8_E8M0", 1, 1, NONE, 38, NONE, "F8_E8M0"),
+	ROW("C64", 1, 8, NONE, 39, NONE, "C64"),
+	ROW("F64", 1, 8, 28, 40, NONE, "F64"),
+
+	/* Blocks of 32, with one scale (and offset) a block. */
+	ROW("Q4_0", 32, 18, 2, 17, 11, NULL),
+	ROW("Q4_1", 32, 20, 3, 18, NONE, NULL),
+	ROW("Q5_0", 32, 22, 6, 19, NONE, NULL),
+	ROW("Q5_1", 32, 24, 7, 20, NONE, NULL),
+	ROW("Q8_0", 32, 34, 8, 16, 10, NULL),
+	ROW("Q8_1", 32, 36, 9, NONE, NONE, NULL),
+	ROW("IQ4_NL", 32, 18, 20, NONE, NONE, NULL),
+	ROW("MXFP4", 32, 17, 39, NONE, NONE, NULL),
+
+	/* Blocks of 64 and 128. */
+	ROW("NVFP4", 64, 36, 40, NONE, NONE, NULL),
+	ROW("Q2_0", 64, 18, 42, NONE, NONE, NULL),
+	ROW("Q1_0", 128, 18, 41, NONE, NONE, NULL),
+
+	/* Blocks of 256. */
+	ROW("Q2_K", 256, 84, 10, 13, NONE, NULL),
+	ROW("Q3_K", 256, 110, 11, 14, NONE, NULL),
+	ROW("Q4_K", 256, 144, 12, 8, NONE, NULL),
+	ROW("Q5_K", 256, 176, 13, 12, NONE, NULL),
+	ROW("Q6_K", 256, 210, 14, 9, NONE, NULL),
+	ROW("Q8_K", 256, 292, 15, NONE, NONE, NULL),
+	ROW("IQ2_XXS", 256, 66, 16, NONE, NONE, NULL),
+	ROW("IQ2_XS", 256, 74, 17, NONE, NONE, NULL),
+	ROW("IQ3_XXS", 256, 98, 18, NONE, NONE, NULL),
+	ROW("IQ1_S", 256, 50, 19, NONE, NONE, NULL),
+	ROW("IQ3_S", 256, 110, 21, NONE, NONE, NULL),
+	ROW("IQ2_S", 256, 82, 22, NONE, NONE, NULL),
+	ROW("IQ4_XS", 256, 136, 23, NONE, NONE, NULL),
+	ROW("IQ1_M", 256, 56, 29, NONE, NONE, NULL),
+	ROW("TQ1_0", 256, 54, 34, NONE, NONE, NULL),
+	ROW("TQ2_0", 256, 66, 35, NONE, NONE, NULL),
+};
+
+#define COUNT ((unsigned)(sizeof rows / sizeof rows[0]))
+
+/* One row for each GGML number, used where rows[] has none: comparison by
+ * address must work for types of unknown size too, without allocation. */
+#define UNKNOWN(N) ROW("GGML_" #N, 0, 0, N, NONE, NONE, NULL)
+#define TEN(T) UNKNOWN(T##0), UNKNOWN(T##1), UNKNOWN(T##2), UNKNOWN(T##3), \
+	UNKNOWN(T##4), UNKNOWN(T##5), UNKNOWN(T##6), UNKNOWN(T##7), \
+	UNKNOWN(T##8), UNKNOWN(T##9)
+
+static const struct dtype unknown[] = {
+	TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8),
+	TEN(9), TEN(10), TEN(11), TEN(12), TEN(13), TEN(14), TEN(15), TEN(16),
+	TEN(17), TEN(18), TEN(19), TEN(20), TEN(21), TEN(22), TEN(23), TEN(24),
+	UNKNOWN(250), UNKNOWN(251), UNKNOWN(252), UNKNOWN(253), UNKNOWN(254),
+	UNKNOWN(255),
+};
+
+#define NUMBERS ((unsigned)(sizeof unknown / sizeof unknown[0]))
+_Static_assert(sizeof unknown / sizeof unknown[0] == 256, "GGML numbers");
+
+#define APR2_GGML 64      /* first APR2 code that is a GGML number */
+#define APR2_GGML_END 128 /* codes from here are refused */
+
+/* The number in the n of "GGML_n": decimal, no sign, no leading zero. */
+static const struct dtype *
+unknown_by_name(const char *name)
+{
+	uint32_t n = 0;
+	const char *p = name + 5;
+
+	if (strncasecmp(name, "GGML_", 5) || !*p || (*p == '0' && p[1]))
+		return NULL;
+	for (; *p; p++) {
+		if (*p < '0' || *p > '9')
+			return NULL;
+		n = n * 10 + (uint32_t)(*p - '0');
+		if (n >= NUMBERS)
+			return NULL;
+	}
+	return dtype_by_ggml(n);
+}
+
+const struct dtype *
+dtype_by_name(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < COUNT; i++)
+		if (!strcasecmp(rows[i].name, name))
+			return &rows[i];
+	return unknown_by_name(name);
+}
+
+const struct dtype *
+dtype_by_ggml(uint32_t number)
+{
+	unsigned i;
+
+	if (number >= NUMBERS)
+		return NULL;
+	for (i = 0; i < COUNT; i++)
+		if (rows[i].ggml == (int)number)
+			return &rows[i];
+	return &unknown[number];
+}
+
+const struct dtype *
+dtype_by_apr2(uint8_t code)
+{
+	const struct dtype *t;
+	unsigned i;
+
+	for (i = 0; i < COUNT; i++)
+		if (rows[i].apr2 == code || rows[i].apr2_old == code)
+			return &rows[i];
+	if (code < APR2_GGML || code >= APR2_GGML_END)
+		return NULL;
+
+	/* One code a type: 64 + 0 is not a second spelling of F32. */
+	t = dtype_by_ggml(code - APR2_GGML);
+	return t->apr2 == DTYPE_NONE ? t : NULL;
+}
+
+const struct dtype *
+dtype_row(unsigned index)
+{
+	return index < COUNT ? &rows[index] : NULL;
+}
+
+int
+dtype_apr2_code(const struct dtype *t)
+{
+	if (t->apr2 != DTYPE_NONE)
+		return t->apr2;
+	if (t->ggml != DTYPE_NONE && t->ggml < APR2_GGML_END - APR2_GGML)
+		return APR2_GGML + t->ggml;
+	return DTYPE_NONE;
+}

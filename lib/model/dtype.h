@@ -1,0 +1,48 @@
+/* dtype: the one table of tensor types.
+ *
+ * A row says what a type is called, how many values share a block of how many
+ * bytes, and by which number each container knows it. Block types run along
+ * the last dimension. Rows are constant and compared by address.
+ *
+ * Sources: sizes of GGML types from ggml's block layouts; safetensors names
+ * from its format description; APR2 codes from apr2(5).
+ */
+#ifndef MODEL_DTYPE_H
+#define MODEL_DTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DTYPE_NONE (-1) /* a container has no number for the type */
+
+struct dtype {
+	const char *name; /* upper case, as in streams: "F32", "Q4_K", "GGML_57" */
+	uint16_t items;   /* values a block; 1 for plain types, 0 if unknown */
+	uint16_t bytes;   /* bytes a block; 0 if unknown */
+	int16_t ggml;     /* GGML type number, or DTYPE_NONE */
+	int16_t apr2;     /* APR2 code written, or DTYPE_NONE */
+	int16_t apr2_old; /* a second APR2 code that is read, or DTYPE_NONE */
+	const char *safetensors; /* safetensors name, or NULL */
+	bool quantized;   /* true for block types that lose precision */
+};
+
+/* Rows by identity. NULL where there is none. dtype_by_name takes any case and
+ * "GGML_n" for 0 <= n < 256; so does dtype_by_ggml: a number without a row of
+ * its own gives a row of unknown size, whose tensors pass through untouched. */
+const struct dtype *dtype_by_name(const char *name);
+const struct dtype *dtype_by_ggml(uint32_t number);
+const struct dtype *dtype_by_apr2(uint8_t code);
+
+/* All rows of known size, for lists and tests: NULL from index dtype_count(). */
+const struct dtype *dtype_row(unsigned index);
+
+/* APR2 code of a type: its own, or 64 + GGML number up to 63, or DTYPE_NONE. */
+int dtype_apr2_code(const struct dtype *t);
+
+static inline bool
+dtype_sized(const struct dtype *t)
+{
+	return t->items != 0;
+}
+
+#endif

@@ -1,0 +1,288 @@
+#include "model/flow.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int
+source_next(struct source *s, struct item *item, struct err *e)
+{
+	*item = (struct item){ 0 };
+	return s->ops->next(s, item, e);
+}
+
+int
+source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
+{
+	return s->ops->read(s, p, n, e);
+}
+
+void
+source_close(struct source *s)
+{
+	if (s)
+		s->ops->close(s);
+}
+
+int
+sink_begin(struct sink *s, const struct model *plan, struct err *e)
+{
+	return s->ops->begin(s, plan, e);
+}
+
+int
+sink_put(struct sink *s, const struct item *item, struct err *e)
+{
+	return s->ops->put(s, item, e);
+}
+
+int
+sink_write(struct sink *s, const uint8_t *p, size_t n, struct err *e)
+{
+	return s->ops->write(s, p, n, e);
+}
+
+int
+sink_put_end(struct sink *s, struct err *e)
+{
+	return s->ops->put_end(s, e);
+}
+
+int
+sink_end(struct sink *s, struct err *e)
+{
+	return s->ops->end(s, e);
+}
+
+void
+sink_close(struct sink *s)
+{
+	if (s)
+		s->ops->close(s);
+}
+
+#define ROOT 64 /* hexadecimal digits of a root and of a key id */
+#define KEY 16
+
+/* What a run keeps in mind. */
+struct run {
+	struct source *source;
+	struct sink *sink;
+	const struct flow *f;
+	struct err *e;
+	size_t tensors, blobs, provs, signs; /* passed on so far: the items' numbers */
+	size_t keys;                         /* of the source whose values have come */
+	char root[ROOT + 1], key[KEY + 1];   /* of the first signature that ends here */
+	bool remembered;
+	uint64_t moved;
+};
+
+/* The head of the prov frame that stands for an ended signature. Its length
+ * depends on the operation alone, so that a plan can announce it. */
+static int
+prov_head(const struct run *r, struct buf *b)
+{
+	buf_text(b, "{\"operation\":");
+	json_quote(b, r->f->operation, strlen(r->f->operation));
+	buf_printf(b, ",\"parent\":\"%s\",\"key\":\"%s\"}", r->root, r->key);
+	return buf_string(b) ? 0 : err_memory(r->e);
+}
+
+static bool
+is_hex(const char *s, size_t n)
+{
+	return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
+}
+
+/* Remember whose signature ends here. */
+static int
+remember(struct run *r, const struct item *item)
+{
+	json_t *head;
+	const char *root, *key;
+	int ok;
+
+	if (r->remembered)
+		return 0;
+	head = json_parse(item->head, item->head_bytes, ERR_CORRUPT, "sign frame", r->e);
+	if (!head)
+		return -1;
+	ok = json_member_text(head, "root", &root) == 0 && is_hex(root, ROOT) &&
+	     json_member_text(head, "key", &key) == 0 && is_hex(key, KEY);
+	if (ok) {
+		memcpy(r->root, root, ROOT);
+		memcpy(r->key, key, KEY);
+		r->remembered = true;
+	}
+	json_decref(head);
+	return ok ? 0 : err_set(r->e, ERR_CORRUPT, "sign frame", "has no root or key");
+}
+
+static void
+renumber(struct run *r, struct item *item)
+{
+	switch (item->kind) {
+	case ITEM_TENSOR:
+		item->index = r->tensors++;
+		break;
+	case ITEM_BLOB:
+		item->index = r->blobs++;
+		break;
+	case ITEM_PROV:
+		item->index = r->provs++;
+		break;
+	case ITEM_SIGN:
+		item->index = r->signs++;
+		break;
+	case ITEM_LICENCE:
+	case ITEM_OTHER:
+		break;
+	}
+}
+
+/* The key whose value travels in this item, or NULL. Values come in the order of
+ * their keys, so that the search goes on where it ended before. */
+static const struct meta *
+key_of(struct run *r, const struct item *in)
+{
+	const struct model *m = r->source->plan;
+
+	if (in->kind != ITEM_BLOB || strcmp(m->blobs[in->index].type, MODEL_VALUE) != 0)
+		return NULL;
+	while (r->keys < m->meta_count && m->meta[r->keys].blob != in->index)
+		r->keys++;
+	return r->keys < m->meta_count ? &m->meta[r->keys] : NULL;
+}
+
+static int
+body(struct run *r, const struct item *in, bool forward)
+{
+	const struct meta *key = key_of(r, in);
+	const struct flow *f = r->f;
+	struct value_check value;
+	const uint8_t *p;
+	size_t n;
+
+	if (key)
+		value_check_begin(&value, key->type);
+	for (;;) {
+		if (source_read(r->source, &p, &n, r->e) < 0)
+			return -1;
+		if (n == 0)
+			break;
+		if (key)
+			value_check_add(&value, p, n);
+		if (f->data) {
+			if (f->data(f->ctx, in, p, n, forward ? r->sink : NULL, r->e) < 0)
+				return -1;
+		} else if (forward && sink_write(r->sink, p, n, r->e) < 0) {
+			return -1;
+		}
+		r->moved += n;
+		if (f->progress)
+			f->progress(f->ctx, r->moved);
+	}
+	if (key && !value_check_end(&value))
+		return err_set(r->e, ERR_CORRUPT, r->source->plan->blobs[in->index].name,
+		               "is not the value that its key announces");
+	return 0;
+}
+
+static int
+one_item(struct run *r, const struct item *in)
+{
+	const struct flow *f = r->f;
+	struct item out = *in;
+	bool forward = r->sink != NULL;
+	int dropped = 0;
+
+	if (f->operation && in->kind == ITEM_SIGN) {
+		if (remember(r, in) < 0)
+			return -1;
+		dropped = 1;
+	} else if (f->item && (dropped = f->item(f->ctx, in, &out, r->e)) < 0) {
+		return -1;
+	}
+	forward = forward && !dropped;
+	if (forward) {
+		renumber(r, &out);
+		if (sink_put(r->sink, &out, r->e) < 0)
+			return -1;
+	}
+	if (body(r, in, forward) < 0)
+		return -1;
+	if (f->item_end && f->item_end(f->ctx, in, forward ? r->sink : NULL, r->e) < 0)
+		return -1;
+	return forward ? sink_put_end(r->sink, r->e) : 0;
+}
+
+static int
+put_prov(struct run *r)
+{
+	struct buf head = { 0 };
+	struct item item = { .kind = ITEM_PROV, .index = r->provs++ };
+	int status = prov_head(r, &head);
+
+	if (status == 0) {
+		item.head = (const char *)head.p;
+		item.head_bytes = head.n;
+		status = sink_put(r->sink, &item, r->e);
+	}
+	if (status == 0)
+		status = sink_put_end(r->sink, r->e);
+	buf_free(&head);
+	return status;
+}
+
+static int
+plan_out(struct run *r, struct model *out)
+{
+	struct buf head = { 0 };
+	int status = 0;
+
+	if (model_copy(out, r->source->plan, r->e) < 0)
+		return -1;
+	if (r->f->operation && out->signatures) {
+		out->signatures = 0;
+		status = prov_head(r, &head);
+		if (status == 0)
+			status = model_add_prov(out, head.n, r->e);
+		buf_free(&head);
+	}
+	if (status == 0 && r->f->plan)
+		status = r->f->plan(r->f->ctx, out, r->e);
+	return status;
+}
+
+int
+flow_run(struct source *source, struct sink *sink, const struct flow *f, struct err *e)
+{
+	struct run r = { .source = source, .sink = sink, .f = f, .e = e };
+	struct model out = { 0 };
+	struct item in;
+	int more = -1;
+
+	memset(r.root, '0', ROOT);
+	memset(r.key, '0', KEY);
+	if (plan_out(&r, &out) < 0 || (sink && sink_begin(sink, &out, e) < 0))
+		goto end;
+	while ((more = source_next(source, &in, e)) > 0)
+		if (one_item(&r, &in) < 0) {
+			more = -1;
+			break;
+		}
+	if (more < 0)
+		goto end;
+	more = -1;
+	if (sink && f->operation && source->plan->signatures && put_prov(&r) < 0)
+		goto end;
+	if (f->finish && f->finish(f->ctx, sink, e) < 0)
+		goto end;
+	if (sink && sink_end(sink, e) < 0)
+		goto end;
+	more = 0;
+end:
+	/* The sink may hold the plan: it is closed by its owner after this, and
+	 * must not look at it then. */
+	model_free(&out);
+	return more;
+}

@@ -1,0 +1,114 @@
+/* flow: a model in motion.
+ *
+ * A source is a plan and, after it, items in this order: blobs, licence,
+ * tensors, prov, sign. A sink takes the same. The stream, and every container,
+ * is a source or a sink, so that each tool is the flow of one into the other.
+ * A run proves what no source need prove by itself: that a value which travels
+ * in a blob is exactly one value of its key's type.
+ */
+#ifndef MODEL_FLOW_H
+#define MODEL_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "model/model.h"
+
+enum item_kind {
+	ITEM_BLOB,    /* body: its bytes */
+	ITEM_LICENCE, /* body: the block's bytes */
+	ITEM_TENSOR,  /* body: tensor_bytes of it */
+	ITEM_PROV,    /* head: JSON text; no body */
+	ITEM_SIGN,    /* head: JSON text; body: digests */
+	ITEM_OTHER    /* a frame that may be passed on unread: kind, head, body */
+};
+
+struct item {
+	enum item_kind kind;
+	size_t index;       /* blob, tensor, prov, sign: number in the plan */
+	char frame[5];      /* ITEM_OTHER: its four letters */
+	const char *head;   /* PROV, SIGN, OTHER: JSON text, head_bytes of it; */
+	size_t head_bytes;  /* the source's until its next call */
+	uint64_t bytes;     /* of the body */
+};
+
+/* Pull side. next: 1 and an item, 0 at the proved end, -1 on a fault; it may
+ * only be called when the body before is used up. read: some bytes of the body
+ * (the source's until its next call), *n = 0 when the body has ended and its
+ * checksum held. */
+struct source {
+	struct model *plan;
+	const struct source_ops *ops;
+	const char *name;   /* file, for messages */
+	/* Told what a person should hear but no script depends on. May be NULL. */
+	void (*note)(const char *text);
+};
+
+struct source_ops {
+	int (*next)(struct source *s, struct item *item, struct err *e);
+	int (*read)(struct source *s, const uint8_t **p, size_t *n, struct err *e);
+	void (*close)(struct source *s);
+};
+
+/* Push side. begin: the plan, which must outlive the sink; refuses what the
+ * sink cannot hold, before a byte is written. Then for each item put, write
+ * (as often as needed), put_end; end makes the result final. close frees; what
+ * is unfinished then is undone. */
+struct sink {
+	const struct sink_ops *ops;
+	void (*note)(const char *text);
+};
+
+struct sink_ops {
+	int (*begin)(struct sink *s, const struct model *plan, struct err *e);
+	int (*put)(struct sink *s, const struct item *item, struct err *e);
+	int (*write)(struct sink *s, const uint8_t *p, size_t n, struct err *e);
+	int (*put_end)(struct sink *s, struct err *e);
+	int (*end)(struct sink *s, struct err *e);
+	void (*close)(struct sink *s);
+};
+
+int source_next(struct source *s, struct item *item, struct err *e);
+int source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e);
+void source_close(struct source *s);
+
+int sink_begin(struct sink *s, const struct model *plan, struct err *e);
+int sink_put(struct sink *s, const struct item *item, struct err *e);
+int sink_write(struct sink *s, const uint8_t *p, size_t n, struct err *e);
+int sink_put_end(struct sink *s, struct err *e);
+int sink_end(struct sink *s, struct err *e);
+void sink_close(struct sink *s);
+
+/* What happens between a source and a sink. Every hook may be NULL: then the
+ * thing just flows on. */
+struct flow {
+	/* Change the plan (a copy of the source's) before the sink sees it. */
+	int (*plan)(void *ctx, struct model *out, struct err *e);
+	/* An item comes: 0 passes it on, 1 drops it (its body is still shown to
+	 * data), -1 fails. out is the item as the sink will get it; its index and
+	 * bytes may be changed. */
+	int (*item)(void *ctx, const struct item *in, struct item *out, struct err *e);
+	/* Some bytes of its body. Where data is given it alone forwards (or not). */
+	int (*data)(void *ctx, const struct item *in, const uint8_t *p, size_t n,
+	            struct sink *sink, struct err *e);
+	/* Its body has ended, proved; before the sink's put_end. */
+	int (*item_end)(void *ctx, const struct item *in, struct sink *sink,
+	                struct err *e);
+	/* The source has ended, proved; before the sink's end. */
+	int (*finish)(void *ctx, struct sink *sink, struct err *e);
+	/* Bytes of tensor data that have passed, for progress. */
+	void (*progress)(void *ctx, uint64_t bytes);
+	void *ctx;
+
+	/* Content changes: signatures end here and a prov frame takes their place.
+	 * operation: what was done, in words. NULL: content stays as it is. */
+	const char *operation;
+};
+
+/* Run source into sink. sink may be NULL: everything is read and checked. */
+int flow_run(struct source *source, struct sink *sink, const struct flow *f,
+             struct err *e);
+
+#endif
