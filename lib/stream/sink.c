@@ -1,0 +1,142 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "stream/frame.h"
+#include "stream/plan.h"
+#include "stream/stream.h"
+
+struct stream_sink {
+	struct sink sink;
+	struct out out;
+	const struct model *plan;
+	struct buf head;
+	uint32_t crc;
+};
+
+static int
+begin(struct sink *sink, const struct model *plan, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+	json_t *json = plan_to_json(plan, true, e);
+	int r;
+
+	s->plan = plan;
+	if (!json)
+		return -1;
+	if (out_reserve(&s->out, model_tensor_bytes(plan)) < 0) {
+		json_decref(json);
+		return -1;
+	}
+	r = json_write(json, &s->head);
+	json_decref(json);
+	if (r < 0)
+		return err_memory(e);
+	if (frame_put(&s->out, "APRS", s->head.p, s->head.n, 0) < 0 ||
+	    frame_end(&s->out, 0) < 0)
+		return -1;
+	buf_free(&s->head);
+	/* The next stage sizes its output while we find the data. */
+	return out_flush(&s->out);
+}
+
+static int
+put(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+	const char *kind = item->frame, *head = item->head;
+	size_t head_bytes = item->head_bytes;
+	int r = 0;
+
+	buf_clear(&s->head);
+	switch (item->kind) {
+	case ITEM_BLOB:
+		kind = "blob";
+		r = plan_blob_head(&s->plan->blobs[item->index], &s->head);
+		break;
+	case ITEM_LICENCE:
+		kind = "lice";
+		buf_text(&s->head, "{}");
+		break;
+	case ITEM_TENSOR:
+		kind = "TENS";
+		r = plan_tensor_head(s->plan->tensors[item->index], &s->head);
+		break;
+	case ITEM_PROV:
+		kind = "prov";
+		break;
+	case ITEM_SIGN:
+		kind = "sign";
+		break;
+	case ITEM_OTHER:
+		break;
+	}
+	if (r < 0 || !buf_ok(&s->head))
+		return err_memory(e);
+	if (s->head.n) {
+		head = (const char *)s->head.p;
+		head_bytes = s->head.n;
+	}
+	s->crc = 0;
+	return frame_put(&s->out, kind, head, head_bytes, item->bytes);
+}
+
+static int
+write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	(void)e; /* the output holds it */
+	return frame_write(&s->out, &s->crc, p, n);
+}
+
+static int
+put_end(struct sink *sink, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	(void)e;
+	return frame_end(&s->out, s->crc);
+}
+
+static int
+end(struct sink *sink, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	buf_clear(&s->head);
+	buf_printf(&s->head, "{\"tensors\":%zu}", s->plan->tensor_count);
+	if (!buf_ok(&s->head))
+		return err_memory(e);
+	if (frame_put(&s->out, "DONE", s->head.p, s->head.n, 0) < 0 ||
+	    frame_end(&s->out, 0) < 0)
+		return -1;
+	return out_finish(&s->out);
+}
+
+static void
+close_sink(struct sink *sink)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	out_abandon(&s->out);
+	buf_free(&s->head);
+	free(s);
+}
+
+struct sink *
+stream_sink(struct out *o, struct err *e)
+{
+	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
+		close_sink };
+	struct stream_sink *s = mem_array(1, sizeof *s);
+
+	if (!s) {
+		out_abandon(o);
+		err_memory(e);
+		return NULL;
+	}
+	s->sink.ops = &ops;
+	s->out = *o;
+	return &s->sink;
+}
