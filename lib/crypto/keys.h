@@ -1,0 +1,99 @@
+/* keys: Ed25519 keys in minisign's files.
+ *
+ * Both files are two lines: "untrusted comment: " and any text, then base64 of
+ *
+ *     public                          secret
+ *     2  "Ed"                         2   "Ed"
+ *     8  key id                       2   "Sc", or two NULs: not encrypted
+ *    32  public key                   2   "B2"
+ *                                    32   salt
+ *                                     8   scrypt's opslimit, little-endian
+ *                                     8   scrypt's memlimit, little-endian
+ *                                   104   key id (8), seed (32), public key (32),
+ *                                         checksum (32)
+ *
+ * The checksum is BLAKE2b-256 of "Ed", key id, seed and public key. In an
+ * encrypted key the last 104 bytes are combined by exclusive or with 104 bytes
+ * of scrypt (libsodium's limits, RFC 7914) of passphrase and salt. In a key
+ * that is not encrypted salt and limits are zero, and minisign 0.11 leaves the
+ * checksum zero too: both forms are read, the checksum is always written.
+ *
+ * Source: minisign's description of its key format, and its files.
+ */
+#ifndef CRYPTO_KEYS_H
+#define CRYPTO_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+#define KEY_FILE_BYTES 4096 /* no key file is longer */
+#define KEY_ID_BYTES 8
+#define KEY_ID_TEXT (2 * KEY_ID_BYTES + 1)
+#define KEY_PUBLIC_BYTES 32
+#define KEY_SIGNATURE_BYTES 64
+
+struct key_public {
+	uint8_t id[KEY_ID_BYTES];
+	uint8_t key[KEY_PUBLIC_BYTES];
+};
+
+/* Seed and all lie in memory as crypto/secret.h describes. */
+struct key_secret;
+
+/* What one guess of a passphrase costs. KEY_COST_FULL is what minisign uses: a
+ * gibibyte of memory and some seconds. A file that asks for more is refused
+ * (E008), so that no file decides what its reader spends. */
+struct key_cost {
+	uint64_t operations;
+	uint64_t memory; /* bytes */
+};
+#define KEY_COST_FULL ((struct key_cost){ 1u << 25, 1u << 30 })
+#define KEY_COST_LEAST ((struct key_cost){ 1u << 15, 1u << 24 })
+
+/* The text of a file. A text that is no key file is E001, one that is damaged
+ * E002, a checksum that differs E004. key_secret_parse returns a key to be
+ * freed, or NULL. */
+int key_public_parse(const uint8_t *text, size_t n, struct key_public *k, struct err *e);
+struct key_secret *key_secret_parse(const uint8_t *text, size_t n, struct err *e);
+
+int key_public_read(const char *path, struct key_public *k, struct err *e);
+struct key_secret *key_secret_read(const char *path, struct err *e);
+
+/* True until key_secret_unlock has succeeded: then a passphrase is needed, and
+ * the functions further down must not be called. */
+bool key_secret_is_encrypted(const struct key_secret *k);
+
+/* A wrong passphrase is E005; another may be tried. A key that is not encrypted
+ * is left as it is. */
+int key_secret_unlock(struct key_secret *k, const uint8_t *passphrase, size_t n,
+                      struct err *e);
+
+struct key_secret *key_secret_new(struct err *e);
+void key_secret_free(struct key_secret *k);
+
+/* The public half, valid while k is. */
+const struct key_public *key_secret_public(const struct key_secret *k);
+
+/* Write a file: synced, never half there; an existing one only with force
+ * (ERR_USAGE otherwise). The secret file has mode 0600 and is encrypted unless
+ * passphrase is NULL. A path of "-" is refused: keys live in files. */
+int key_public_write(const struct key_public *k, const char *path, bool force,
+                     struct err *e);
+int key_secret_write(const struct key_secret *k, const char *path,
+                     const uint8_t *passphrase, size_t n, struct key_cost cost,
+                     bool force, struct err *e);
+
+/* The id as minisign shows it: 16 upper-case hexadecimal digits of the eight
+ * bytes read as a little-endian number. Returns dst. */
+char *key_id_text(char dst[KEY_ID_TEXT], const uint8_t id[KEY_ID_BYTES]);
+
+/* Ed25519 (RFC 8032) over a message of n bytes. */
+void key_sign(const struct key_secret *k, const void *message, size_t n,
+              uint8_t signature[KEY_SIGNATURE_BYTES]);
+bool key_verify(const struct key_public *k, const void *message, size_t n,
+                const uint8_t signature[KEY_SIGNATURE_BYTES]);
+
+#endif

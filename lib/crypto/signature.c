@@ -1,0 +1,386 @@
+#include "crypto/signature.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+
+_Static_assert(SIGNATURE_HEAD_BYTES == MODEL_SIGN_HEAD,
+               "containers reserve what a signature takes");
+
+static const char domain[] = "apr content 1 signature";
+
+/* The head is these pieces with hexadecimal digits between them. */
+enum { FIELDS = 7 };
+static const char *const piece[FIELDS + 1] = {
+	"{\"version\":1,\"key\":\"", "\",\"root\":\"", "\",\"metadata\":\"", "\",\"blobs\":\"",
+	"\",\"licence\":\"", "\",\"tensors\":\"", "\",\"signature\":\"", "\"}"
+};
+static const size_t field_bytes[FIELDS] = {
+	KEY_ID_BYTES, DIGEST_BYTES, DIGEST_BYTES, DIGEST_BYTES, DIGEST_BYTES,
+	DIGEST_BYTES, KEY_SIGNATURE_BYTES
+};
+
+#define MESSAGE_BYTES (sizeof domain + KEY_PUBLIC_BYTES + DIGEST_BYTES)
+
+static void
+message(uint8_t m[MESSAGE_BYTES], const struct key_public *k, const struct digest *root)
+{
+	memcpy(m, domain, sizeof domain);
+	memcpy(m + sizeof domain, k->key, KEY_PUBLIC_BYTES);
+	memcpy(m + sizeof domain + KEY_PUBLIC_BYTES, root->b, DIGEST_BYTES);
+}
+
+static bool
+holds(const struct signature *s, const struct key_public *k, const struct digest *root)
+{
+	uint8_t m[MESSAGE_BYTES];
+
+	message(m, k, root);
+	return key_verify(k, m, sizeof m, s->sig);
+}
+
+int
+signature_make(struct signature *s, const struct content *c,
+               const struct key_secret *k, struct err *e)
+{
+	const struct key_public *p = key_secret_public(k);
+	uint8_t m[MESSAGE_BYTES];
+
+	memcpy(s->key_id, p->id, sizeof s->key_id);
+	s->root = c->root;
+	s->claimed = c->components;
+	message(m, p, &c->root);
+	key_sign(k, m, sizeof m, s->sig);
+	if (!holds(s, p, &c->root))
+		return err_set(e, ERR_SIGNATURE, NULL,
+		               "the signature just made does not verify");
+	return 0;
+}
+
+/* The key id is shown as a number, its last byte first. */
+static void
+reversed(uint8_t to[KEY_ID_BYTES], const uint8_t from[KEY_ID_BYTES])
+{
+	size_t i;
+
+	for (i = 0; i < KEY_ID_BYTES; i++)
+		to[i] = from[KEY_ID_BYTES - 1 - i];
+}
+
+/* The fields of a frame, as they follow one another in the head. */
+static void
+fields(const struct signature *s, uint8_t id[KEY_ID_BYTES], const uint8_t *f[FIELDS])
+{
+	reversed(id, s->key_id);
+	f[0] = id;
+	f[1] = s->root.b;
+	f[2] = s->claimed.metadata.b;
+	f[3] = s->claimed.blobs.b;
+	f[4] = s->claimed.licence.b;
+	f[5] = s->claimed.tensors.b;
+	f[6] = s->sig;
+}
+
+void
+signature_head(const struct signature *s, char dst[SIGNATURE_HEAD_BYTES + 1])
+{
+	static const char hex[] = "0123456789abcdef";
+	uint8_t id[KEY_ID_BYTES];
+	const uint8_t *f[FIELDS];
+	size_t i, k;
+
+	fields(s, id, f);
+	for (i = 0; i < FIELDS; i++) {
+		size_t n = strlen(piece[i]);
+
+		memcpy(dst, piece[i], n);
+		dst += n;
+		for (k = 0; k < field_bytes[i]; k++) {
+			*dst++ = hex[f[i][k] >> 4];
+			*dst++ = hex[f[i][k] & 15];
+		}
+	}
+	memcpy(dst, piece[FIELDS], strlen(piece[FIELDS]) + 1);
+}
+
+static void
+put_digests(const struct content_list *l, struct buf *b)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		buf_put(b, l->item[i].digest.b, DIGEST_BYTES);
+}
+
+int
+signature_body(const struct content *c, struct buf *b, struct err *e)
+{
+	put_digests(&c->blobs, b);
+	put_digests(&c->tensors, b);
+	return buf_ok(b) ? 0 : err_memory(e);
+}
+
+/* The value of a lower-case hexadecimal digit, or -1. */
+static int
+digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int
+parse_field(const char *text, uint8_t *to, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return -1;
+		to[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}
+
+static bool
+other_version(const char *text, size_t n)
+{
+	static const char ours[] = "{\"version\":1,";
+	size_t same = sizeof ours - 3;
+
+	return n >= sizeof ours - 1 && memcmp(text, ours, same) == 0 &&
+	       memcmp(text + same, ours + same, 2) != 0;
+}
+
+int
+signature_parse(const void *head, size_t n, struct signature *s, struct err *e)
+{
+	uint8_t field[FIELDS][KEY_SIGNATURE_BYTES];
+	const char *at = head;
+	size_t i, len;
+
+	if (other_version(head, n))
+		return err_set(e, ERR_VERSION, "signature", "is of a version we do not read");
+	if (n != SIGNATURE_HEAD_BYTES)
+		return err_set(e, ERR_CORRUPT, "signature",
+		               "has a head of %zu bytes, not %d", n, SIGNATURE_HEAD_BYTES);
+	for (i = 0; i <= FIELDS; i++) {
+		len = strlen(piece[i]);
+		if (memcmp(at, piece[i], len) != 0)
+			break;
+		at += len;
+		if (i == FIELDS)
+			continue;
+		if (parse_field(at, field[i], field_bytes[i]) < 0)
+			break;
+		at += 2 * field_bytes[i];
+	}
+	if (i <= FIELDS)
+		return err_set(e, ERR_CORRUPT, "signature", "its head has another form at byte %td",
+		               at - (const char *)head);
+	reversed(s->key_id, field[0]);
+	memcpy(s->root.b, field[1], DIGEST_BYTES);
+	memcpy(s->claimed.metadata.b, field[2], DIGEST_BYTES);
+	memcpy(s->claimed.blobs.b, field[3], DIGEST_BYTES);
+	memcpy(s->claimed.licence.b, field[4], DIGEST_BYTES);
+	memcpy(s->claimed.tensors.b, field[5], DIGEST_BYTES);
+	memcpy(s->sig, field[6], sizeof s->sig);
+	return 0;
+}
+
+/* The four parts of a content, in the order in which they are hashed. */
+enum { METADATA, BLOBS, LICENCE, TENSORS, PARTS };
+static const char *const part_name[PARTS] = {
+	"metadata", "side files", "licence", "tensors"
+};
+
+static const struct digest *
+part_digest(const struct components *c, unsigned part)
+{
+	const struct digest *d[PARTS] = {
+		&c->metadata, &c->blobs, &c->licence, &c->tensors
+	};
+
+	return d[part];
+}
+
+/* A frame under examination. */
+struct exam {
+	const struct signature *s;
+	const struct content *c;
+	const uint8_t *body;
+	bool root;           /* does the frame quote the root of its own claims? */
+	bool counted;        /* the body has a digest for each item of our lists */
+	bool differs[PARTS]; /* is what was signed not what is here? */
+	struct err *e;
+};
+
+static size_t
+first_difference(const struct content_list *l, const uint8_t *digests, size_t *more)
+{
+	size_t i, first = l->n;
+
+	*more = 0;
+	for (i = 0; i < l->n; i++) {
+		if (memcmp(l->item[i].digest.b, digests + i * DIGEST_BYTES, DIGEST_BYTES) == 0)
+			continue;
+		if (first == l->n)
+			first = i;
+		else
+			++*more;
+	}
+	return first;
+}
+
+/* " (metadata, licence too)": the other parts that differ. */
+static void
+other_parts(const struct exam *x, unsigned but, char dst[64])
+{
+	size_t used = 0;
+	unsigned part;
+
+	dst[0] = '\0';
+	for (part = 0; part < PARTS; part++)
+		if (part != but && x->differs[part])
+			used += (size_t)snprintf(dst + used, 64 - used, "%s%s",
+			                         used ? ", " : " (", part_name[part]);
+	if (used)
+		snprintf(dst + used, 64 - used, " too)");
+}
+
+/* Side files or tensors differ. Our names, types and shapes with the frame's
+ * digests give the claimed component only if the former are as signed and the
+ * latter genuine; then the digests tell which bodies differ. */
+static int
+name_item(const struct exam *x, unsigned part)
+{
+	bool tensors = part == TENSORS;
+	const struct content_list *l = tensors ? &x->c->tensors : &x->c->blobs;
+	const uint8_t *digests;
+	struct digest with;
+	size_t i, more;
+	char too[64], rest[64] = "";
+
+	other_parts(x, part, too);
+	if (!x->counted)
+		return err_set(x->e, ERR_SIGNATURE, part_name[part],
+		               "their number differs from what was signed%s", too);
+	digests = tensors ? x->body + x->c->blobs.n * DIGEST_BYTES : x->body;
+	if ((tensors ? content_tensors_with : content_blobs_with)(x->c, digests, &with,
+	                                                          x->e) < 0)
+		return -1;
+	i = first_difference(l, digests, &more);
+	if (i == l->n || !digest_equal(&with, part_digest(&x->s->claimed, part)))
+		return err_set(x->e, ERR_SIGNATURE, part_name[part],
+		               "%s differs from what was signed%s",
+		               tensors ? "a name, type or shape" : "a name or type", too);
+	if (more)
+		snprintf(rest, sizeof rest, ", as do those of %zu more", more);
+	return err_set(x->e, ERR_SIGNATURE, l->item[i].name,
+	               "its bytes differ from what was signed%s%s", rest, too);
+}
+
+/* The claims were signed, but are not what is here. */
+static int
+name_part(const struct exam *x)
+{
+	char too[64];
+
+	if (x->differs[TENSORS])
+		return name_item(x, TENSORS);
+	if (x->differs[BLOBS])
+		return name_item(x, BLOBS);
+	other_parts(x, x->differs[METADATA] ? METADATA : LICENCE, too);
+	return err_set(x->e, ERR_SIGNATURE,
+	               part_name[x->differs[METADATA] ? METADATA : LICENCE],
+	               "differs from what was signed%s", too);
+}
+
+/* The content is as it was signed; is the frame? */
+static int
+check_lists(const struct exam *x)
+{
+	const struct content_list *blobs = &x->c->blobs, *tensors = &x->c->tensors;
+	const uint8_t *digests = x->body;
+	const char *name = NULL;
+	size_t i, more;
+
+	if (!x->root)
+		return err_set(x->e, ERR_SIGNATURE, "signature", "its root was changed");
+	if (!x->counted)
+		return err_set(x->e, ERR_SIGNATURE, "signature",
+		               "its list of digests has another length");
+	i = first_difference(blobs, digests, &more);
+	if (i < blobs->n)
+		name = blobs->item[i].name;
+	i = first_difference(tensors, digests + blobs->n * DIGEST_BYTES, &more);
+	if (!name && i < tensors->n)
+		name = tensors->item[i].name;
+	if (name)
+		return err_set(x->e, ERR_SIGNATURE, name,
+		               "its digest in the signature was changed");
+	return 0;
+}
+
+static int
+check_frame(const struct exam *x)
+{
+	unsigned part;
+
+	for (part = 0; part < PARTS; part++)
+		if (x->differs[part])
+			return err_set(x->e, ERR_SIGNATURE, "signature",
+			               "its digest of the %s was changed", part_name[part]);
+	return check_lists(x);
+}
+
+/* Nothing that this key could have signed. */
+static int
+refuse(const struct signature *s, const struct key_public *k, struct err *e)
+{
+	char made[KEY_ID_TEXT], given[KEY_ID_TEXT];
+
+	key_id_text(made, s->key_id);
+	key_id_text(given, k->id);
+	if (strcmp(made, given) != 0)
+		return err_set(e, ERR_SIGNATURE, "signature",
+		               "is by key %s, not by %s", made, given);
+	return err_set(e, ERR_SIGNATURE, "signature",
+	               "is not by key %s, or was itself changed", given);
+}
+
+int
+signature_check(const struct signature *s, const uint8_t *body, size_t n,
+                const struct content *c, const struct key_public *k,
+                enum signature_scope scope, struct err *e)
+{
+	struct exam x = { .s = s, .c = c, .body = body, .e = e };
+	struct digest claimed;
+	bool now;
+	unsigned part;
+
+	if (content_root(&s->claimed, &claimed, e) < 0)
+		return -1;
+	now = holds(s, k, &c->root);
+	if (!now && !holds(s, k, &claimed))
+		return refuse(s, k, e);
+	if (memcmp(s->key_id, k->id, sizeof s->key_id) != 0)
+		return err_set(e, ERR_SIGNATURE, "signature", "its key id was changed");
+	x.root = digest_equal(&claimed, &s->root);
+	x.counted = n % DIGEST_BYTES == 0 &&
+	            n / DIGEST_BYTES == c->blobs.n + c->tensors.n;
+	for (part = 0; part < PARTS; part++)
+		x.differs[part] = !digest_equal(part_digest(&s->claimed, part),
+		                                part_digest(&c->components, part));
+	if (now)
+		return check_frame(&x);
+	if (scope == SIGNATURE_WEIGHTS)
+		x.differs[METADATA] = false;
+	for (part = 0; part < PARTS; part++)
+		if (x.differs[part])
+			return name_part(&x);
+	return check_lists(&x);
+}
