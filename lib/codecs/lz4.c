@@ -1,0 +1,168 @@
+#include "codecs/codec.h"
+
+#include <lz4frame.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+
+#define MAGIC 0x184d2204u
+
+/* The frame (LZ4 Frame Format 1.6): magic, FLG, BD, content size if FLG says so,
+ * dictionary number likewise, header checksum, blocks, end mark. */
+#define FLG_DICTIONARY 0x01
+#define FLG_SIZED 0x08
+
+struct lz4_encoder {
+	LZ4F_cctx *context;
+	LZ4F_preferences_t how;
+};
+
+static int
+fault(size_t code, struct err *e)
+{
+	return err_set(e, ERR_MEMORY, NULL, "lz4 cannot compress: %s",
+	               LZ4F_getErrorName(code));
+}
+
+static void *
+encoder(int level)
+{
+	struct lz4_encoder *x = mem_array(1, sizeof *x);
+
+	(void)level;
+	if (!x)
+		return NULL;
+	/* The tensor's CRC is kept beside: a checksum in the frame adds nothing. */
+	x->how.frameInfo.blockSizeID = LZ4F_max64KB;
+	x->how.frameInfo.blockMode = LZ4F_blockIndependent;
+	x->how.autoFlush = 1;
+	if (!LZ4F_isError(LZ4F_createCompressionContext(&x->context, LZ4F_VERSION)))
+		return x;
+	free(x);
+	return NULL;
+}
+
+static int
+begin(void *context, uint64_t bytes, struct buf *out, struct err *e)
+{
+	struct lz4_encoder *x = context;
+	uint8_t *to = buf_room(out, LZ4F_HEADER_SIZE_MAX);
+	size_t n;
+
+	if (!to)
+		return err_memory(e);
+	x->how.frameInfo.contentSize = bytes;
+	n = LZ4F_compressBegin(x->context, to, LZ4F_HEADER_SIZE_MAX, &x->how);
+	if (LZ4F_isError(n))
+		return fault(n, e);
+	out->n += n;
+	return 0;
+}
+
+static int
+encode(void *context, const uint8_t *p, size_t n, bool last, struct buf *out,
+       struct err *e)
+{
+	struct lz4_encoder *x = context;
+	size_t room = LZ4F_compressBound(n, &x->how), got;
+	uint8_t *to = buf_room(out, room);
+
+	if (!to)
+		return err_memory(e);
+	got = n ? LZ4F_compressUpdate(x->context, to, room, p, n, NULL) : 0;
+	if (LZ4F_isError(got))
+		return fault(got, e);
+	out->n += got;
+	if (!last)
+		return 0;
+	got = LZ4F_compressEnd(x->context, to + got, room - got, NULL);
+	if (LZ4F_isError(got))
+		return fault(got, e);
+	out->n += got;
+	return 0;
+}
+
+static void
+free_encoder(void *context)
+{
+	struct lz4_encoder *x = context;
+
+	LZ4F_freeCompressionContext(x->context);
+	free(x);
+}
+
+/* Frames of others may have blocks up to 4 MiB, and blocks that refer to the
+ * 64 KiB before them. */
+static int
+look(const uint8_t *head, size_t n, struct codec_frame *f)
+{
+	unsigned block;
+
+	if (n < 7 || le32(head) != MAGIC)
+		return -1;
+	block = head[5] >> 4 & 7;
+	f->dictionary = head[4] & FLG_DICTIONARY;
+	f->sized = head[4] & FLG_SIZED;
+	if (f->sized && n < 15)
+		return -1;
+	if (f->sized)
+		f->bytes = le64(head + 6);
+	f->window = block < 4 ? 0 : (uint64_t)1 << (2 * block + 8);
+	return 0;
+}
+
+static void *
+decoder(void)
+{
+	LZ4F_dctx *x;
+
+	return LZ4F_isError(LZ4F_createDecompressionContext(&x, LZ4F_VERSION)) ? NULL : x;
+}
+
+static int
+restart(void *x)
+{
+	LZ4F_resetDecompressionContext(x);
+	return 0;
+}
+
+static int
+decode(void *x, const uint8_t **in, size_t *in_n, uint8_t *out, size_t *out_n,
+       const char *name, struct err *e)
+{
+	size_t used = *in_n, left = LZ4F_decompress(x, out, out_n, *in, &used, NULL);
+	const char *what = LZ4F_getErrorName(left);
+
+	if (LZ4F_isError(left)) {
+		*out_n = 0;
+		if (strstr(what, "allocation"))
+			return err_memory(e);
+		return err_set(e, strstr(what, "hecksum") ? ERR_CHECKSUM : ERR_CORRUPT, name,
+		               "its lz4 frame is damaged: %s", what);
+	}
+	*in += used;
+	*in_n -= used;
+	return left == 0;
+}
+
+static void
+free_decoder(void *x)
+{
+	LZ4F_freeDecompressionContext(x);
+}
+
+const struct codec codec_lz4 = {
+	.name = "lz4",
+	.ratio = 255,
+	.encoder = encoder,
+	.begin = begin,
+	.encode = encode,
+	.encoder_free = free_encoder,
+	.look = look,
+	.decoder = decoder,
+	.restart = restart,
+	.decode = decode,
+	.decoder_free = free_decoder,
+};

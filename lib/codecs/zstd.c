@@ -1,0 +1,180 @@
+#include "codecs/codec.h"
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "core/le.h"
+
+#define MAGIC 0xfd2fb528u
+
+/* Weights repeat near by or not at all: a wider window than 2 MiB saves nothing
+ * measurable, and would cost an encoder of level 19 88 MiB instead of 36. */
+#define WINDOW_LOG 21
+#define WIDER_FROM 9 /* the level from which the library would take more */
+
+/* Block of 3 bytes of head and one that is repeated 128 KiB times. */
+#define RATIO 32768
+
+static int
+fault(size_t code, struct err *e)
+{
+	return err_set(e, ERR_MEMORY, NULL, "zstd cannot compress: %s",
+	               ZSTD_getErrorName(code));
+}
+
+/* One thread: with more of them the bytes would differ. No checksum: the tensor's
+ * CRC is kept beside. */
+static void *
+encoder(int level)
+{
+	ZSTD_CCtx *x = ZSTD_createCCtx();
+
+	if (x && !ZSTD_isError(ZSTD_CCtx_setParameter(x, ZSTD_c_compressionLevel, level)) &&
+	    (level < WIDER_FROM ||
+	     !ZSTD_isError(ZSTD_CCtx_setParameter(x, ZSTD_c_windowLog, WINDOW_LOG))))
+		return x;
+	ZSTD_freeCCtx(x);
+	return NULL;
+}
+
+static int
+begin(void *x, uint64_t bytes, struct buf *out, struct err *e)
+{
+	size_t r = ZSTD_CCtx_reset(x, ZSTD_reset_session_only);
+
+	(void)out; /* the head comes with the first piece */
+	if (!ZSTD_isError(r))
+		r = ZSTD_CCtx_setPledgedSrcSize(x, bytes);
+	return ZSTD_isError(r) ? fault(r, e) : 0;
+}
+
+static int
+encode(void *x, const uint8_t *p, size_t n, bool last, struct buf *out, struct err *e)
+{
+	ZSTD_inBuffer in = { p, n, 0 };
+	ZSTD_EndDirective how = last ? ZSTD_e_end : ZSTD_e_flush;
+	size_t left;
+
+	do {
+		size_t room = ZSTD_compressBound(n - in.pos) + CODEC_HEAD;
+		ZSTD_outBuffer to = { buf_room(out, room), room, 0 };
+
+		if (!to.dst)
+			return err_memory(e);
+		left = ZSTD_compressStream2(x, &to, &in, how);
+		if (ZSTD_isError(left))
+			return fault(left, e);
+		out->n += to.pos;
+	} while (left > 0);
+	return 0;
+}
+
+static void
+free_encoder(void *x)
+{
+	ZSTD_freeCCtx(x);
+}
+
+/* The head of a frame (RFC 8878, 3.1.1.1): magic, descriptor, window unless the
+ * whole content is the window, dictionary number, content size. */
+static int
+look(const uint8_t *head, size_t n, struct codec_frame *f)
+{
+	static const unsigned id_bytes[] = { 0, 1, 2, 4 }, size_bytes[] = { 0, 2, 4, 8 };
+	unsigned at = 5, id, size;
+	bool single;
+
+	if (n < 6 || le32(head) != MAGIC)
+		return -1;
+	single = head[4] & 0x20;
+	id = id_bytes[head[4] & 3];
+	size = size_bytes[head[4] >> 6];
+	if (single && size == 0)
+		size = 1;
+	if (n < at + !single + id + size)
+		return -1;
+	f->dictionary = id > 0;
+	if (!single) {
+		uint64_t base = (uint64_t)1 << (10 + (head[at] >> 3));
+
+		f->window = base + base / 8 * (head[at] & 7);
+		at++;
+	}
+	at += id;
+	f->sized = size > 0;
+	if (size == 1)
+		f->bytes = head[at];
+	else if (size == 2)
+		f->bytes = 256 + (uint64_t)le16(head + at);
+	else if (size == 4)
+		f->bytes = le32(head + at);
+	else if (size == 8)
+		f->bytes = le64(head + at);
+	if (single)
+		f->window = f->bytes;
+	return 0;
+}
+
+/* How much memory a frame may take is decided before, from its head. */
+static void *
+decoder(void)
+{
+	ZSTD_DCtx *x = ZSTD_createDCtx();
+	ZSTD_bounds most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+
+	if (x && !ZSTD_isError(most.error))
+		ZSTD_DCtx_setParameter(x, ZSTD_d_windowLogMax, most.upperBound);
+	return x;
+}
+
+static int
+restart(void *x)
+{
+	return ZSTD_isError(ZSTD_DCtx_reset(x, ZSTD_reset_session_only)) ? -1 : 0;
+}
+
+static int
+decode(void *x, const uint8_t **in, size_t *in_n, uint8_t *out, size_t *out_n,
+       const char *name, struct err *e)
+{
+	ZSTD_inBuffer from = { *in, *in_n, 0 };
+	ZSTD_outBuffer to = { out, *out_n, 0 };
+	size_t left = ZSTD_decompressStream(x, &to, &from);
+
+	*out_n = 0;
+	if (ZSTD_isError(left)) {
+		ZSTD_ErrorCode code = ZSTD_getErrorCode(left);
+
+		if (code == ZSTD_error_memory_allocation)
+			return err_memory(e);
+		return err_set(e, code == ZSTD_error_checksum_wrong ? ERR_CHECKSUM : ERR_CORRUPT,
+		               name, "its zstd frame is damaged: %s", ZSTD_getErrorName(left));
+	}
+	*out_n = to.pos;
+	*in += from.pos;
+	*in_n -= from.pos;
+	return left == 0;
+}
+
+static void
+free_decoder(void *x)
+{
+	ZSTD_freeDCtx(x);
+}
+
+const struct codec codec_zstd = {
+	.name = "zstd",
+	.low = 1,
+	.high = 19,
+	.usual = 3,
+	.ratio = RATIO,
+	.encoder = encoder,
+	.begin = begin,
+	.encode = encode,
+	.encoder_free = free_encoder,
+	.look = look,
+	.decoder = decoder,
+	.restart = restart,
+	.decode = decode,
+	.decoder_free = free_decoder,
+};
