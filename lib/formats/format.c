@@ -1,0 +1,174 @@
+#include "formats/format.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "stream/stream.h"
+
+static const struct format *const formats[] = { &format_gguf, &format_apr2,
+	&format_safetensors, &format_stream };
+#define FORMATS (sizeof formats / sizeof *formats)
+
+const struct format *
+format_row(unsigned index)
+{
+	return index < FORMATS ? formats[index] : NULL;
+}
+
+const struct format *
+format_by_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < FORMATS; i++)
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+/* ---- the stream, as one of the formats ---- */
+
+static bool
+stream_probe(const uint8_t *head, size_t n)
+{
+	return n >= 4 && memcmp(head, "APRS", 4) == 0;
+}
+
+static struct source *
+stream_open(struct reader *r, const struct format_options *options,
+            void (*note)(const char *), struct err *e)
+{
+	struct source *s = stream_source(r, e);
+
+	(void)options;
+	if (s)
+		s->note = note;
+	return s;
+}
+
+static json_t *
+stream_describe(struct source *s, struct err *e)
+{
+	json_t *o = json_pack("{s:s,s:i,s:b}", "format", "stream", "version", 1,
+	                      "checksum", 1);
+
+	(void)s;
+	if (!o)
+		err_memory(e);
+	return o;
+}
+
+const struct format format_stream = {
+	.name = "stream",
+	.title = "apr stream",
+	.probe = stream_probe,
+	.open = stream_open,
+	.describe = stream_describe,
+};
+
+/* ---- finding out ---- */
+
+/* What else a file can be: known by its first bytes, and named in the refusal. */
+static const struct {
+	const char *magic;
+	size_t n;
+	const char *title;
+} others[] = {
+	{ "APRN", 4, "an APR version 1 file" },
+	{ "APR1", 4, "an APR1 file with a JSON layout" },
+	{ "APR\0", 4, "an APR file with the 64-byte header" },
+	{ "PK\3\4", 4, "a zip archive (perhaps PyTorch or Keras)" },
+	{ "\x80\2", 2, "a Python pickle" },
+	{ "\x93NUMPY", 6, "a NumPy array" },
+	{ "\x89HDF", 4, "an HDF5 file" },
+	{ "ggml", 4, "a GGML file from before GGUF" },
+	{ "lmgg", 4, "a GGML file from before GGUF" },
+	{ "tjgg", 4, "a GGML file from before GGUF" },
+	{ "fmgg", 4, "a GGML file from before GGUF" },
+	{ "FUGG", 4, "a big-endian GGUF file" },
+	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd" },
+	{ "\x1f\x8b", 2, "compressed by gzip" },
+	{ "age-encryption.org/", 19, "encrypted by age" },
+};
+
+static const char *
+other_title(const uint8_t *head, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof others / sizeof *others; i++)
+		if (n >= others[i].n && memcmp(head, others[i].magic, others[i].n) == 0)
+			return others[i].title;
+	if (n >= 12 && memcmp(head + 4, "TFL3", 4) == 0)
+		return "a TFLite file";
+	return NULL;
+}
+
+/* What a source of several files was made of: its folder. */
+static int
+hold_folder(const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *slash = strrchr(path, '/');
+	char folder[4096] = ".";
+
+	if (fd >= 0)
+		return fd;
+	if (slash)
+		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+struct source *
+format_open_path(const char *path, const struct format_options *options,
+                 void (*note)(const char *), const struct format **which, int *held,
+                 struct err *e)
+{
+	struct source *s = NULL;
+	struct reader r;
+	size_t i;
+
+	*held = -1;
+	for (i = 0; strcmp(path, "-") != 0 && i < FORMATS; i++) {
+		if (formats[i]->open_path)
+			s = formats[i]->open_path(path, options, note, which, e);
+		if (s)
+			*held = hold_folder(path);
+		if (s || e->code != ERR_NONE)
+			return s;
+	}
+	if (reader_open(&r, path, e) < 0)
+		return NULL;
+	*held = fcntl(r.fd, F_DUPFD_CLOEXEC, 3);
+	return format_open(&r, options, note, which, e);
+}
+
+struct source *
+format_open(struct reader *r, const struct format_options *options,
+            void (*note)(const char *), const struct format **which, struct err *e)
+{
+	size_t i, n;
+	const uint8_t *head = reader_peek(r, FORMAT_PROBE, &n);
+	const char *title;
+
+	if (r->failed) {
+		reader_close(r);
+		return NULL;
+	}
+	for (i = 0; i < FORMATS; i++)
+		if (formats[i]->probe(head, n)) {
+			*which = formats[i];
+			return formats[i]->open(r, options, note, e);
+		}
+	title = other_title(head, n);
+	if (n == 0)
+		err_set(e, ERR_CORRUPT, r->name, "is empty");
+	else if (title)
+		err_set(e, ERR_FORMAT, r->name, "is %s, which is not read here", title);
+	else
+		err_set(e, ERR_FORMAT, r->name, "is no model file of a known format");
+	reader_close(r);
+	return NULL;
+}

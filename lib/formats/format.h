@@ -1,0 +1,96 @@
+/* format: the containers, each with the same verbs. Formats never include each
+ * other: they meet in model/flow.h.
+ */
+#ifndef FORMATS_FORMAT_H
+#define FORMATS_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codecs/codec.h"
+#include "core/json.h"
+#include "core/out.h"
+#include "core/reader.h"
+#include "model/flow.h"
+
+#define FORMAT_PROBE 64 /* bytes at the beginning that tell a format */
+
+struct format_options {
+	unsigned align;  /* of tensor data: 32 or 64; 0: what the source had, or the
+	                  * format's own */
+	bool plain;      /* drop what only our own keys could carry */
+	bool strict;     /* reading: what is only warned about is a fault */
+
+	const struct codec *codec; /* compress tensors, where it pays; NULL: do not */
+	int level;       /* of the codec's */
+	uint64_t memory; /* reading: the window that compressed data may ask for; 0:
+	                  * CODEC_MEMORY */
+};
+
+struct format {
+	const char *name;  /* as after -t, and in source.format */
+	const char *title; /* for people */
+
+	/* Does a file that begins with these n bytes look like this format? */
+	bool (*probe)(const uint8_t *head, size_t n);
+
+	/* Take over a reader at the file's first byte; the plan is read and proved.
+	 * The struct err given here is the one that later calls must be given too.
+	 * note: where to send warnings, or NULL. NULL with e filled. */
+	struct source *(*open)(struct reader *r, const struct format_options *options,
+	                       void (*note)(const char *), struct err *e);
+
+	/* Open a model of several files: a folder, or an index of its shards. NULL
+	 * where e stays empty: the path is neither of this format. The member itself
+	 * is NULL where the format has no such thing. note as above, and told what
+	 * is left behind. *which: the format of the source, whose other verbs fit. */
+	struct source *(*open_path)(const char *path, const struct format_options *options,
+	                            void (*note)(const char *),
+	                            const struct format **which, struct err *e);
+
+	/* Take over an output. NULL where the format is only read. */
+	struct sink *(*create)(struct out *o, const struct format_options *options,
+	                       struct err *e);
+
+	/* A folder to be made, which gets its name at the end. NULL where the
+	 * format has no such thing. */
+	struct sink *(*create_folder)(const char *path, const struct format_options *options,
+	                              struct err *e);
+
+	/* What the container itself says (apr-header): an ordered JSON object with
+	 * "format", "version" and what else there is: "flags" by name, sizes,
+	 * "checksum". Reads no tensor data. New reference, or NULL with e filled. */
+	json_t *(*describe)(struct source *s, struct err *e);
+
+	/* Byte offset of tensor i in the file. */
+	uint64_t (*tensor_offset)(const struct source *s, size_t i);
+
+	/* Bytes that tensor i takes there, and the codec that made them so few; NULL
+	 * if it lies there as it is. A NULL function: all of them do. */
+	const struct codec *(*tensor_stored)(const struct source *s, size_t i,
+	                                     uint64_t *bytes);
+
+	bool compresses; /* create knows options->codec */
+};
+
+extern const struct format format_gguf, format_apr2, format_safetensors, format_stream;
+
+/* By name (for -t); NULL if there is none. By index, NULL at the end. */
+const struct format *format_by_name(const char *name);
+const struct format *format_row(unsigned index);
+
+/* Open what lies at a path: a file ("-": standard input), or a model of several
+ * files. *held: where not NULL, a descriptor of what was opened (the folder, for
+ * several files), which is the caller's; -1 where nothing was. */
+struct source *format_open_path(const char *path, const struct format_options *options,
+                                void (*note)(const char *), const struct format **which,
+                                int *held, struct err *e);
+
+/* Find the format from the content and open it. A known format that is not
+ * read here is named in the fault (E001). */
+struct source *format_open(struct reader *r, const struct format_options *options,
+                           void (*note)(const char *), const struct format **which,
+                           struct err *e);
+
+#endif

@@ -1,0 +1,56 @@
+/* gguf: GGUF 1 to 3 read, 3 written. All little-endian.
+ *
+ *     1. "GGUF", u32 version, u64 tensor count, u64 key count
+ *     2. each key: string, u32 value type, value (model/value.h)
+ *     3. each tensor: string name, u32 number of axes, u64 ne[] (innermost
+ *        first), u32 GGML type, u64 offset in the data
+ *     4. zero padding to the alignment (key general.alignment, u32; else 32)
+ *     5. the tensors, each from a multiple of the alignment
+ *     6. zero padding to the alignment, which some writers leave out
+ *
+ * A string is u64 length and bytes. Version 1 has u32 for every u64 length,
+ * count and dimension (not for offsets). Source: ggml's description of GGUF.
+ *
+ * Keys of our own, for what GGUF cannot say. They are no content: reading turns
+ * them back into what they carry.
+ *
+ *     apr.blob.NAME    array of u8   a side file;  apr.type.NAME its type
+ *     apr.licence      array of u8   the licence block
+ *     apr.prov.N       string        head of a prov frame
+ *     apr.sign.N       array of u8   head and body of a sign frame
+ *     apr.dtype.NAME   string        type of a tensor stored as I8, and
+ *     apr.shape.NAME   array of u64  its shape, outermost first
+ *     apr.json.KEY     string        a value of type json
+ */
+#ifndef FORMATS_GGUF_H
+#define FORMATS_GGUF_H
+
+#include "formats/format.h"
+
+#define GGUF_VERSION 3
+#define GGUF_ALIGN 32
+#define GGUF_ALIGN_MAX 65536
+#define GGUF_ALIGN_KEY "general.alignment"
+#define GGUF_AXES 4
+#define GGUF_NAME 63      /* bytes: ggml keeps names in 64 */
+#define GGUF_KEY 65535    /* bytes of a key */
+#define GGUF_TYPE_BYTES (VALUE_INLINE_BYTES - 8) /* of apr.type.NAME's text */
+
+#define GGUF_BLOB "apr.blob."
+#define GGUF_TYPE "apr.type."
+#define GGUF_LICENCE "apr.licence"
+#define GGUF_PROV "apr.prov."
+#define GGUF_SIGN "apr.sign."
+#define GGUF_DTYPE "apr.dtype."
+#define GGUF_SHAPE "apr.shape."
+#define GGUF_JSON "apr.json."
+
+/* The two halves of format_gguf. */
+struct source *gguf_open(struct reader *r, const struct format_options *options,
+                         void (*note)(const char *), struct err *e);
+json_t *gguf_describe(struct source *s, struct err *e);
+uint64_t gguf_tensor_offset(const struct source *s, size_t i);
+struct sink *gguf_create(struct out *o, const struct format_options *options,
+                         struct err *e);
+
+#endif

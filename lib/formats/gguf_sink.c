@@ -1,0 +1,640 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "formats/gguf.h"
+#include "stream/frame.h"
+
+struct gguf_sink {
+	struct sink sink;
+	struct out out;
+	struct format_options options;
+	const struct model *plan;
+
+	uint64_t alignment, alignment_at; /* position of its key, or MODEL_NONE */
+	bool end_padded;
+	uint64_t *offsets;   /* of the tensors, in the data */
+	uint64_t data_bytes, header_bytes;
+	uint64_t *prov_at, *sign_at; /* where what comes late will lie */
+
+	size_t keys;         /* metadata keys written so far */
+	bool fixed_done;     /* and the keys whose size the plan gives */
+	bool header_done;
+
+	/* The item that is coming. */
+	enum { DROPPED, VALUE, SIDE_FILE, PLAIN, LATE } now;
+	const struct blob *blob;
+	uint64_t late;       /* LATE: where it goes */
+
+	struct buf piece;
+};
+
+static bool
+is_json(const struct meta *k)
+{
+	return k->type.leaf == VALUE_JSON;
+}
+
+/* A tensor that GGUF has no type for lies there as bytes. */
+static bool
+is_foreign(const struct tensor *t)
+{
+	return tensor_type(t)->ggml == DTYPE_NONE;
+}
+
+/* ---- pieces of the header ---- */
+
+static void
+put_text(struct buf *b, const char *s, size_t n)
+{
+	buf_u64(b, n);
+	buf_put(b, s, n);
+}
+
+/* A key whose name has a prefix of ours before it. */
+static void
+put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
+{
+	buf_u64(b, strlen(prefix) + strlen(name));
+	buf_text(b, prefix);
+	buf_text(b, name);
+	buf_u32(b, kind);
+}
+
+static void
+put_bytes_key(struct buf *b, const char *prefix, const char *name, uint64_t bytes)
+{
+	put_key(b, prefix, name, VALUE_ARRAY);
+	buf_u32(b, VALUE_U8);
+	buf_u64(b, bytes);
+}
+
+static void
+put_alignment(struct gguf_sink *s, struct buf *b)
+{
+	put_key(b, GGUF_ALIGN_KEY, "", VALUE_U32);
+	buf_u32(b, (uint32_t)s->alignment);
+}
+
+/* A metadata key up to its value, and an inline value as well. */
+static void
+put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
+{
+	if (is_json(k))
+		put_key(b, GGUF_JSON, k->key, VALUE_STRING);
+	else
+		put_key(b, "", k->key, k->type.depth ? VALUE_ARRAY : k->type.leaf);
+	if (is_json(k))
+		buf_u64(b, k->wire ? k->wire_bytes : s->plan->blobs[k->blob].bytes);
+	if (k->wire)
+		buf_put(b, k->wire, k->wire_bytes);
+}
+
+static void
+put_carriers(const struct tensor *t, struct buf *b)
+{
+	unsigned i;
+
+	put_key(b, GGUF_DTYPE, tensor_name(t), VALUE_STRING);
+	put_text(b, tensor_type(t)->name, strlen(tensor_type(t)->name));
+	put_key(b, GGUF_SHAPE, tensor_name(t), VALUE_ARRAY);
+	buf_u32(b, VALUE_U64);
+	buf_u64(b, tensor_ndim(t));
+	for (i = 0; i < tensor_ndim(t); i++)
+		buf_u64(b, tensor_dims(t)[i]);
+}
+
+static void
+put_entry(const struct tensor *t, uint64_t offset, struct buf *b)
+{
+	unsigned i, n = tensor_ndim(t);
+
+	put_text(b, tensor_name(t), strlen(tensor_name(t)));
+	if (is_foreign(t)) {
+		buf_u32(b, 1);
+		buf_u64(b, tensor_bytes(t));
+		buf_u32(b, (uint32_t)dtype_by_name("I8")->ggml);
+	} else {
+		buf_u32(b, n);
+		for (i = 0; i < n; i++)
+			buf_u64(b, tensor_dims(t)[n - 1 - i]);
+		buf_u32(b, (uint32_t)tensor_type(t)->ggml);
+	}
+	buf_u64(b, offset);
+}
+
+/* ---- what it comes to, before the first byte ---- */
+
+static size_t
+side_files(const struct model *m)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < m->blob_count; i++)
+		n += strcmp(m->blobs[i].type, MODEL_VALUE) != 0;
+	return n;
+}
+
+static uint64_t
+count_keys(const struct gguf_sink *s)
+{
+	const struct model *m = s->plan;
+	uint64_t n = m->meta_count + (s->alignment_at != MODEL_NONE);
+	size_t i;
+
+	for (i = 0; i < m->tensor_count; i++)
+		n += is_foreign(m->tensors[i]) ? 2 : 0;
+	if (!s->options.plain)
+		n += m->prov_count + m->signatures + 2 * side_files(m) +
+		     (m->licence != MODEL_NONE);
+	return n;
+}
+
+static int
+check_tensor(const struct gguf_sink *s, size_t i, struct err *e)
+{
+	const struct tensor *t = s->plan->tensors[i];
+	const char *name = tensor_name(t);
+	bool ends_file = i + 1 == s->plan->tensor_count && !s->end_padded;
+
+	if (strlen(name) > GGUF_NAME) {
+		err_set(e, ERR_INVALID, name, "a name of %zu bytes, GGUF has at most %d",
+		        strlen(name), GGUF_NAME);
+		return -1;
+	}
+	if (is_foreign(t)) {
+		if (s->options.plain)
+			return err_set(e, ERR_INVALID, name,
+			               "GGUF has no type %s, and --plain forbids a carrier",
+			               tensor_type(t)->name);
+		return 0;
+	}
+	if (tensor_ndim(t) > GGUF_AXES)
+		return err_set(e, ERR_INVALID, name, "%u dimensions, GGUF has at most %d",
+		               tensor_ndim(t), GGUF_AXES);
+	if (!dtype_sized(tensor_type(t)) && tensor_bytes(t) & (s->alignment - 1) && !ends_file)
+		return err_set(e, ERR_INVALID, name, "%" PRIu64 " bytes of the unknown type %s "
+		               "can only lie on the alignment of their source",
+		               tensor_bytes(t), tensor_type(t)->name);
+	return 0;
+}
+
+static int
+check_length(const char *prefix, const char *key, struct err *e)
+{
+	size_t n = strlen(prefix) + strlen(key);
+
+	if (n <= GGUF_KEY)
+		return 0;
+	return err_set(e, ERR_INVALID, key, "a key of %zu bytes, GGUF has at most %d", n,
+	               GGUF_KEY);
+}
+
+/* A key that reading would take for one of ours. */
+static int
+check_key(const struct meta *k, struct err *e)
+{
+	static const char *const ours[] = { GGUF_BLOB, GGUF_TYPE, GGUF_LICENCE, GGUF_PROV,
+		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_JSON, GGUF_ALIGN_KEY };
+	size_t i;
+
+	for (i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (strncmp(k->key, ours[i], strlen(ours[i])) == 0)
+			return err_set(e, ERR_INVALID, k->key,
+			               "is a key that GGUF files of ours use for themselves");
+	return check_length(is_json(k) ? GGUF_JSON : "", k->key, e);
+}
+
+/* A side file's name and type lie in a key and in a value that stays short. */
+static int
+check_side_file(const struct blob *b, struct err *e)
+{
+	if (strlen(b->type) > GGUF_TYPE_BYTES)
+		return err_set(e, ERR_INVALID, b->name, "a type of %zu bytes, GGUF files of ours "
+		               "have at most %d", strlen(b->type), GGUF_TYPE_BYTES);
+	return check_length(GGUF_BLOB, b->name, e);
+}
+
+static int
+check_keys(const struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	size_t i;
+
+	for (i = 0; i < m->meta_count; i++)
+		if (check_key(&m->meta[i], e) < 0)
+			return -1;
+	for (i = 0; i < m->blob_count && !s->options.plain; i++)
+		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0 &&
+		    check_side_file(&m->blobs[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+place_tensors(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	uint64_t at = 0;
+	size_t i;
+
+	s->offsets = mem_array(m->tensor_count, sizeof *s->offsets);
+	if (!s->offsets)
+		return err_memory(e);
+	for (i = 0; i < m->tensor_count; i++) {
+		if (check_tensor(s, i, e) < 0)
+			return -1;
+		s->offsets[i] = at;
+		if (num_add(at, tensor_bytes(m->tensors[i]), &s->data_bytes) < 0 ||
+		    num_align(s->data_bytes, s->alignment, &at) < 0)
+			return err_set(e, ERR_INVALID, tensor_name(m->tensors[i]),
+			               "its end does not fit in 64 bits");
+	}
+	return 0;
+}
+
+/* The source's alignment, if it was GGUF; general.alignment keeps its place. */
+static void
+choose_alignment(struct gguf_sink *s)
+{
+	const struct model *m = s->plan;
+	const char *format = model_source_text(m, "format");
+	bool gguf = format && strcmp(format, "gguf") == 0;
+	uint64_t v;
+
+	s->alignment = GGUF_ALIGN;
+	s->alignment_at = MODEL_NONE;
+	s->end_padded = true;
+	if (gguf) {
+		if (model_source_u64(m, "alignment", &v) == 0 && num_power_of_two(v) &&
+		    v <= GGUF_ALIGN_MAX)
+			s->alignment = v;
+		if (model_source_u64(m, "alignment_at", &v) == 0)
+			s->alignment_at = v;
+		s->end_padded = !json_is_false(json_object_get(m->source, "end_padded"));
+	}
+	if (s->options.align)
+		s->alignment = s->options.align;
+	if (s->alignment != GGUF_ALIGN && s->alignment_at == MODEL_NONE)
+		s->alignment_at = m->meta_count;
+	if (s->alignment_at != MODEL_NONE)
+		s->alignment_at = num_min(s->alignment_at, m->meta_count);
+}
+
+static int
+refuse_late(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+
+	if (s->options.plain || s->out.seekable || (!m->signatures && !m->prov_count))
+		return 0;
+	err_set(e, ERR_USAGE, s->out.name, "a signature is written last into a GGUF file, "
+	        "which this output does not allow");
+	return err_hint(e, "-o FILE, or --plain to leave the signature out");
+}
+
+/* ---- writing the header as far as the data allows ---- */
+
+static int
+flush_piece(struct gguf_sink *s, struct err *e)
+{
+	int r;
+
+	if (!buf_ok(&s->piece))
+		return err_memory(e);
+	r = out_put(&s->out, s->piece.p, s->piece.n);
+	buf_clear(&s->piece);
+	return r;
+}
+
+/* Metadata keys up to the next one whose value comes in a blob. */
+static int
+put_metadata(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+
+	while (s->keys < m->meta_count) {
+		const struct meta *k = &m->meta[s->keys];
+
+		if (s->alignment_at == s->keys)
+			put_alignment(s, &s->piece);
+		s->keys++;
+		put_meta(s, k, &s->piece);
+		if (flush_piece(s, e) < 0)
+			return -1;
+		if (!k->wire)
+			return 0;
+	}
+	return 0;
+}
+
+/* Room for what is known last. */
+static int
+put_late_keys(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	uint64_t sign = MODEL_SIGN_HEAD + model_sign_body(m);
+	char number[24];
+	size_t i;
+
+	if (s->options.plain)
+		return 0;
+	s->prov_at = mem_array(m->prov_count, sizeof *s->prov_at);
+	s->sign_at = mem_array((size_t)m->signatures, sizeof *s->sign_at);
+	if (!s->prov_at || !s->sign_at)
+		return err_memory(e);
+	for (i = 0; i < m->prov_count; i++) {
+		snprintf(number, sizeof number, "%zu", i);
+		put_key(&s->piece, GGUF_PROV, number, VALUE_STRING);
+		buf_u64(&s->piece, m->provs[i]);
+		if (flush_piece(s, e) < 0)
+			return -1;
+		s->prov_at[i] = out_tell(&s->out);
+		if (out_zeros(&s->out, m->provs[i]) < 0)
+			return -1;
+	}
+	for (i = 0; i < m->signatures; i++) {
+		snprintf(number, sizeof number, "%zu", i);
+		put_bytes_key(&s->piece, GGUF_SIGN, number, sign);
+		if (flush_piece(s, e) < 0)
+			return -1;
+		s->sign_at[i] = out_tell(&s->out);
+		if (out_zeros(&s->out, sign) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The keys after the metadata whose size the plan gives. */
+static int
+put_fixed(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	size_t i;
+
+	if (s->fixed_done)
+		return 0;
+	s->fixed_done = true;
+	if (s->alignment_at == m->meta_count)
+		put_alignment(s, &s->piece);
+	for (i = 0; i < m->tensor_count; i++)
+		if (is_foreign(m->tensors[i]))
+			put_carriers(m->tensors[i], &s->piece);
+	return flush_piece(s, e) < 0 ? -1 : put_late_keys(s, e);
+}
+
+/* Positions of the plan's tensors in the order of the index. */
+static size_t *
+index_order(const struct model *m, struct err *e)
+{
+	json_t *list = json_object_get(m->source, "index_order");
+	size_t i, n = m->tensor_count, *order = mem_array(n, sizeof *order);
+	bool *used = mem_array(n, sizeof *used), usable = json_array_size(list) == n;
+
+	if (!order || !used) {
+		free(order);
+		free(used);
+		err_memory(e);
+		return NULL;
+	}
+	for (i = 0; usable && i < n; i++) {
+		uint64_t at;
+
+		usable = json_value_u64(json_array_get(list, i), &at) == 0 && at < n &&
+		         !used[at];
+		if (usable) {
+			order[i] = (size_t)at;
+			used[at] = true;
+		}
+	}
+	for (i = 0; !usable && i < n; i++)
+		order[i] = i;
+	free(used);
+	return order;
+}
+
+static int
+put_index(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	size_t i, *order = index_order(m, e);
+	uint64_t data;
+	int r = order ? 0 : -1;
+
+	for (i = 0; r == 0 && i < m->tensor_count; i++) {
+		put_entry(m->tensors[order[i]], s->offsets[order[i]], &s->piece);
+		r = flush_piece(s, e);
+	}
+	free(order);
+	if (r < 0)
+		return -1;
+	s->header_done = true;
+	s->header_bytes = out_tell(&s->out);
+	if (num_align(s->header_bytes, s->alignment, &data) < 0 ||
+	    num_add(data, s->data_bytes, &s->data_bytes) < 0)
+		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
+	if (m->tensor_count == 0)
+		return 0;
+	s->header_bytes = data;
+	return out_zeros(&s->out, data - out_tell(&s->out));
+}
+
+/* All that precedes the data; blobs have come by now. */
+static int
+finish_header(struct gguf_sink *s, struct err *e)
+{
+	if (s->header_done)
+		return 0;
+	return put_fixed(s, e) < 0 ? -1 : put_index(s, e);
+}
+
+/* ---- the verbs ---- */
+
+static int
+begin(struct sink *sink, const struct model *plan, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	s->plan = plan;
+	choose_alignment(s);
+	if (refuse_late(s, e) < 0 || place_tensors(s, e) < 0 || check_keys(s, e) < 0)
+		return -1;
+	if (out_reserve(&s->out, s->data_bytes) < 0)
+		return -1;
+	buf_text(&s->piece, "GGUF");
+	buf_u32(&s->piece, GGUF_VERSION);
+	buf_u64(&s->piece, plan->tensor_count);
+	buf_u64(&s->piece, count_keys(s));
+	return flush_piece(s, e) < 0 ? -1 : put_metadata(s, e);
+}
+
+static int
+put_blob(struct gguf_sink *s, size_t i, struct err *e)
+{
+	const struct blob *b = s->blob = &s->plan->blobs[i];
+
+	if (strcmp(b->type, MODEL_VALUE) == 0) {
+		s->now = VALUE; /* its key is written already */
+		return 0;
+	}
+	if (s->options.plain)
+		return 0;
+	s->now = SIDE_FILE;
+	if (put_fixed(s, e) < 0)
+		return -1;
+	put_bytes_key(&s->piece, GGUF_BLOB, b->name, b->bytes);
+	return flush_piece(s, e);
+}
+
+static int
+put_licence(struct gguf_sink *s, struct err *e)
+{
+	if (s->options.plain)
+		return 0;
+	s->now = PLAIN;
+	if (put_fixed(s, e) < 0)
+		return -1;
+	put_bytes_key(&s->piece, GGUF_LICENCE, "", s->plan->licence);
+	return flush_piece(s, e);
+}
+
+static int
+put_tensor(struct gguf_sink *s, size_t i, struct err *e)
+{
+	s->now = PLAIN;
+	if (finish_header(s, e) < 0)
+		return -1;
+	return out_zeros(&s->out, s->header_bytes + s->offsets[i] - out_tell(&s->out));
+}
+
+static int
+patch(struct gguf_sink *s, const void *p, size_t n)
+{
+	if (out_patch(&s->out, s->late, p, n) < 0)
+		return -1;
+	s->late += n;
+	return 0;
+}
+
+static int
+put_late(struct gguf_sink *s, const struct item *item, struct err *e)
+{
+	/* The places are there with the header: without tensors, only now. */
+	if (finish_header(s, e) < 0)
+		return -1;
+	if (s->options.plain)
+		return 0;
+	s->now = LATE;
+	s->late = (item->kind == ITEM_PROV ? s->prov_at : s->sign_at)[item->index];
+	return patch(s, item->head, item->head_bytes);
+}
+
+static int
+put(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	s->now = DROPPED;
+	switch (item->kind) {
+	case ITEM_BLOB:
+		return put_blob(s, item->index, e);
+	case ITEM_LICENCE:
+		return put_licence(s, e);
+	case ITEM_TENSOR:
+		return put_tensor(s, item->index, e);
+	case ITEM_PROV:
+	case ITEM_SIGN:
+		return put_late(s, item, e);
+	case ITEM_OTHER:
+		if (s->sink.note)
+			s->sink.note("a frame of unknown kind has no place in GGUF: left out");
+		break;
+	}
+	return 0;
+}
+
+static int
+write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	(void)e; /* the output holds it */
+	switch (s->now) {
+	case DROPPED:
+		return 0;
+	case LATE:
+		return patch(s, p, n);
+	case VALUE:
+	case SIDE_FILE:
+	case PLAIN:
+		break;
+	}
+	return out_put(&s->out, p, n);
+}
+
+static int
+put_end(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	if (s->now == VALUE)
+		return put_metadata(s, e);
+	if (s->now == SIDE_FILE) {
+		put_key(&s->piece, GGUF_TYPE, s->blob->name, VALUE_STRING);
+		put_text(&s->piece, s->blob->type, strlen(s->blob->type));
+		return flush_piece(s, e);
+	}
+	return 0;
+}
+
+static int
+end(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+	uint64_t at, padded;
+
+	if (finish_header(s, e) < 0)
+		return -1;
+	at = out_tell(&s->out);
+	if (s->end_padded) {
+		if (num_align(at, s->alignment, &padded) < 0)
+			return err_set(e, ERR_INVALID, s->out.name, "its size does not fit");
+		if (out_zeros(&s->out, padded - at) < 0)
+			return -1;
+	}
+	return out_finish(&s->out);
+}
+
+static void
+close_sink(struct sink *sink)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	out_abandon(&s->out);
+	free(s->offsets);
+	free(s->prov_at);
+	free(s->sign_at);
+	buf_free(&s->piece);
+	free(s);
+}
+
+struct sink *
+gguf_create(struct out *o, const struct format_options *options, struct err *e)
+{
+	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
+		close_sink };
+	struct gguf_sink *s = mem_array(1, sizeof *s);
+
+	if (!s) {
+		out_abandon(o);
+		err_memory(e);
+		return NULL;
+	}
+	s->sink.ops = &ops;
+	s->out = *o;
+	s->options = *options;
+	return &s->sink;
+}
