@@ -1,0 +1,121 @@
+/* apr2: the APR2 container, read from files and pipes, written strictly forward.
+ * man/apr2.5 is the contract. All little-endian:
+ *
+ *     1. header, 32 bytes: "APR2", u16 major, u16 minor, u32 flags, and u32
+ *        offset and size of the metadata, offset and size of the index, offset
+ *        of the data
+ *     2. metadata: one JSON object
+ *     3. index: u32 count, u32 reserved, then an entry for each tensor, in byte
+ *        order of names: u16 length of name, name, u8 dtype, u8 axes, u64 dims[]
+ *        (outermost first), u64 offset in the data, u64 stored size, u64
+ *        size where compressed, u32 flags
+ *     4. frames (stream/frame.h): blob* in the order of the plan, lice?
+ *     5. zero padding to 64
+ *     6. data: tensors in stream order, each from a multiple of the alignment, as
+ *        they are or as one frame of a codec
+ *     7. zero padding to 64
+ *     8. frames: sums, prov*, sign*
+ *     9. footer, 16 bytes: u32 CRC-32 of every byte before it, "2RPA", u64 size
+ *        of the file
+ *
+ * Source: the APR 2.0 draft and its unified companion text; apr2(5) says which
+ * of them holds where they disagree.
+ */
+#ifndef FORMATS_APR2_H
+#define FORMATS_APR2_H
+
+#include "core/buf.h"
+#include "formats/format.h"
+
+#define APR2_HEADER 32
+#define APR2_MAJOR 2
+#define APR2_MINOR 0
+#define APR2_INDEX_HEAD 8
+#define APR2_ENTRY 32     /* bytes of an entry without name and dims */
+#define APR2_BOUNDARY 64  /* where data, and what follows it, begins */
+#define APR2_FOOTER 16
+#define APR2_END "2RPA"
+#define APR2_METADATA_MAX (256u << 20)
+
+#define APR2_COMPRESSED 0x001u
+#define APR2_ALIGNED_64 0x002u
+#define APR2_ALIGNED_32 0x004u
+#define APR2_SHARDED 0x008u
+#define APR2_ENCRYPTED 0x010u
+#define APR2_SIGNED 0x020u
+#define APR2_QUANTIZED 0x040u
+#define APR2_STREAMING 0x080u
+#define APR2_SAFETENSORS_SRC 0x100u
+#define APR2_GGUF_SRC 0x200u
+#define APR2_FLAGS 0x3ffu /* all that have a meaning */
+
+#define APR2_CODECS 0x3u /* of an entry's flags: how it is compressed */
+
+/* The sums frame: a CRC-32 of each tensor's plain bytes, u32, in index order. */
+#define APR2_SUMS "sums"
+#define APR2_SUMS_HEAD "{\"checksum\":\"crc32\"}"
+
+/* In source, of a model that was read from an APR2 file with tensors aligned
+ * to 32 but has another first container: packing it again keeps the 32. */
+#define APR2_ALIGNMENT_MEMBER "apr2_alignment"
+
+struct apr2_header {
+	uint16_t major, minor;
+	uint32_t flags;
+	uint32_t meta_at, meta_bytes, index_at, index_bytes, data_at;
+};
+
+/* The flag of an entry that a codec has compressed; the codec that these flags
+ * are all of, or NULL. */
+uint32_t apr2_codec_flag(const struct codec *c);
+const struct codec *apr2_codec(uint32_t flags);
+
+/* The name of one flag bit, or NULL. */
+const char *apr2_flag(uint32_t bit);
+
+/* The metadata as JSON text, and what of it is the text of a key's value that
+ * in the stream is a blob: spans, in the order of the blobs.
+ *
+ * Reading: [at, at + n) of text. Writing: text lacks them; n bytes belong before
+ * text[at]. */
+struct apr2_span {
+	size_t blob;  /* index in the plan */
+	uint64_t at, n;
+};
+
+struct apr2_meta {
+	struct buf text;
+	struct apr2_span *spans;
+	size_t span_count, span_cap;
+	uint64_t bytes;      /* written: of all, the spans included */
+	bool foreign;        /* read: it has no apr_stream */
+	const char *missing; /* read: a required member it lacks, or NULL */
+	json_t *empty;       /* read: the order of empty tensors, or NULL */
+};
+
+/* Make the metadata of a plan. by_name: model_tensors_by_name. align: of the
+ * tensors in the file. 0, or -1 with e filled. */
+int apr2_meta_write(struct apr2_meta *meta, const struct model *m, const size_t *by_name,
+                    unsigned align, struct err *e);
+
+/* Fill the uninitialized m, all but tensors, from meta->text; the source of a
+ * foreign file is left empty. On failure m is left empty. ERR_CORRUPT. */
+int apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where,
+                   struct err *e);
+
+/* 1 if JSON text can stand for itself as a member's value: what a reader cuts
+ * out of the object again is exactly these bytes. 0 if not, -1 (memory). */
+int apr2_is_json(const uint8_t *text, size_t n, struct err *e);
+
+void apr2_meta_free(struct apr2_meta *meta);
+
+/* The two halves of format_apr2. */
+struct source *apr2_open(struct reader *r, const struct format_options *options,
+                         void (*note)(const char *), struct err *e);
+json_t *apr2_describe(struct source *s, struct err *e);
+uint64_t apr2_tensor_offset(const struct source *s, size_t i);
+const struct codec *apr2_tensor_stored(const struct source *s, size_t i, uint64_t *bytes);
+struct sink *apr2_create(struct out *o, const struct format_options *options,
+                         struct err *e);
+
+#endif
