@@ -1,0 +1,177 @@
+/* Q2_K: 256 values in 84 bytes, value = d × scale × code - m × least.
+ *
+ *	 0                16              80   82   84
+ *	+----------------+---------------+----+----+
+ *	| scales, leasts | codes         | d  | m  |
+ *	+----------------+---------------+----+----+
+ *	  16 × (4 + 4)     2 bits a code   f16  f16
+ *
+ * A sub-block of 16 values shares a scale, in the low half of byte j, and a
+ * least, in its high half. Codes lie as pairs_pack says.
+ *
+ * Each sub-block first finds the line (scale, and least value of at most zero)
+ * through codes 0 to 3. Plain: 16 candidates, compared by absolute error, values
+ * weighted by their magnitude; d and m then make the largest scale and the
+ * largest least 15. With importance: 37 candidates, by squared error, weighted
+ * by importance × sqrt(mean square of the block + the value's own); d and m are
+ * found by search_steps. Codes are taken anew against scale and least as stored.
+ * Source of layout and formula: GGML's reference quantizer.
+ */
+#include "kernels/ref.h"
+
+#include <math.h>
+
+#include "kernels/pack.h"
+#include "kernels/search.h"
+
+enum {
+	ITEMS = 256,
+	SUBS = 16,       /* sub-blocks */
+	SUB = 16,        /* values of a sub-block */
+	SCALES = 0,
+	CODES = SCALES + SUBS,
+	SCALE = CODES + ITEMS / 4,
+	LEAST = SCALE + 2,
+	BYTES = LEAST + 2
+};
+_Static_assert(SUBS * SUB == ITEMS && SUBS == 2 * LANES && BYTES == 84, "Q2_K block");
+
+static const struct line_range plain = { 3, -0.5f, 0.1f, 15, true };
+static const struct line_range weighted = { 3, -0.9f, 0.05f, 36, false };
+
+/* A super-block on its way, as two sets of lanes. */
+struct block {
+	struct lanes l[2];
+	struct line_fit f[2];
+	float scale[SUBS], least[SUBS]; /* of each sub-block; least >= 0 */
+	uint8_t scales[SUBS], leasts[SUBS]; /* their codes */
+	float d, m;
+};
+
+static void
+weigh_magnitude(struct lanes *l)
+{
+	int i, j;
+
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			l->w[i][j] = fabsf(l->x[i][j]);
+}
+
+static void
+fit_subs(struct block *b, const float *x, const float *importance)
+{
+	float power[LANES];
+	int h, j;
+
+	lanes_set(power, importance ? squares(x, ITEMS) / ITEMS : 0);
+	for (h = 0; h < 2; h++) {
+		lanes_load(&b->l[h], x + ITEMS / 2 * h, SUB, LANES);
+		if (importance)
+			lanes_weigh(&b->l[h], importance + ITEMS / 2 * h, power, LANES);
+		else
+			weigh_magnitude(&b->l[h]);
+		search_line(&b->l[h], importance ? &weighted : &plain, &b->f[h]);
+		for (j = 0; j < LANES; j++) {
+			b->scale[LANES * h + j] = b->f[h].scale[j];
+			b->least[LANES * h + j] = -b->f[h].offset[j];
+		}
+	}
+}
+
+/* Make the largest v code 15. Returns the step between codes. */
+static float
+spread(const float *v, uint8_t *code)
+{
+	float inverse, most = 0;
+	int j;
+
+	for (j = 0; j < SUBS; j++)
+		most = v[j] > most ? v[j] : most;
+	inverse = most > 0 ? 15.0f / most : 0;
+	for (j = 0; j < SUBS; j++)
+		code[j] = (uint8_t)nearest_int(inverse * v[j]);
+	return most / 15.0f;
+}
+
+static void
+fit_scales(struct block *b, bool importance)
+{
+	float w[SUBS];
+
+	if (!importance) {
+		b->d = spread(b->scale, b->scales);
+		b->m = spread(b->least, b->leasts);
+		return;
+	}
+	lanes_weight(&b->l[0], w);
+	lanes_weight(&b->l[1], w + LANES);
+	b->d = search_steps(b->scale, w, SUBS, 15, b->scales);
+	b->m = search_steps(b->least, w, SUBS, 15, b->leasts);
+}
+
+static void
+block_encode(const float *x, const float *importance, uint8_t *y)
+{
+	uint8_t code[ITEMS];
+	struct block b;
+	float d, m;
+	int j;
+
+	fit_subs(&b, x, importance);
+	fit_scales(&b, importance != NULL);
+	half_put(y + SCALE, b.d);
+	half_put(y + LEAST, b.m);
+	d = half_f16_f32(le16(y + SCALE));
+	m = half_f16_f32(le16(y + LEAST));
+	for (j = 0; j < SUBS; j++) {
+		y[SCALES + j] = (uint8_t)(b.scales[j] | b.leasts[j] << 4);
+		line_codes(&b.l[j / LANES], &b.f[j / LANES], j % LANES,
+		           d * (float)(y[SCALES + j] & 15), -(m * (float)(y[SCALES + j] >> 4)),
+		           3, code + SUB * j);
+	}
+	pairs_pack(code, 0, y + CODES);
+}
+
+static void
+block_decode(const uint8_t *x, float *y)
+{
+	float d = half_f16_f32(le16(x + SCALE)), m = half_f16_f32(le16(x + LEAST));
+	float scale, least;
+	uint8_t code[ITEMS] = { 0 };
+	int i, j;
+
+	pairs_unpack(x + CODES, 0, code);
+	for (j = 0; j < SUBS; j++) {
+		scale = d * (float)(x[SCALES + j] & 15);
+		least = m * (float)(x[SCALES + j] >> 4);
+		for (i = SUB * j; i < SUB * (j + 1); i++)
+			y[i] = scale * (float)code[i] - least;
+	}
+}
+
+static void
+q2_k_encode(const float *x, uint8_t *y, size_t n)
+{
+	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, y += BYTES)
+		block_encode(x, NULL, y);
+}
+
+static void
+q2_k_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
+{
+	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, importance += ITEMS, y += BYTES)
+		block_encode(x, importance, y);
+}
+
+static void
+q2_k_decode(const uint8_t *x, float *y, size_t n)
+{
+	for (; n >= ITEMS; n -= ITEMS, x += BYTES, y += ITEMS)
+		block_decode(x, y);
+}
+
+const struct kernel ref_q2_k = {
+	"Q2_K", q2_k_encode, q2_k_encode_weighted, q2_k_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+};

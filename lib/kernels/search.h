@@ -1,0 +1,163 @@
+/* search: the fits of scale and offset that block quantizers share. Internal.
+ *
+ * GGML finds the scale of a sub-block by trial: it takes a number of candidates
+ * around the obvious one, rounds the values to codes by each, solves for the
+ * scale (and offset) of least weighted squared error for those codes, and keeps
+ * the best. Here eight sub-blocks are searched side by side, one a lane. Lanes
+ * never mix, and each adds its terms in the order of its values, so vector code
+ * that handles the lanes at once gives the same bits.
+ *
+ * Written from the formulas of GGML's reference quantizers. The bytes are
+ * theirs; the order of operations in every sum and product matters.
+ */
+#ifndef KERNELS_SEARCH_H
+#define KERNELS_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/half.h"
+#include "core/le.h"
+
+enum { LANES = 8, DEPTH = 32 };
+
+#define SILENT 1e-15f /* below this, the largest magnitude counts as zero */
+
+/* Up to LANES sub-blocks turned on their side: value i of sub-block j is
+ * x[i][j]. An error e of it costs w × e². Lanes without a sub-block are zero. */
+struct lanes {
+	int depth; /* values of a sub-block: 16 or 32 */
+	float x[DEPTH][LANES];
+	float w[DEPTH][LANES];
+};
+
+/* ---- numbers ---- */
+
+/* A NaN is encoded as if it were zero. */
+static inline float
+number(float v)
+{
+	return v == v ? v : 0;
+}
+
+/* The nearest whole number, ties to even: 1.5 × 2^23 leaves no room for a
+ * fraction. Exact below 2^22. */
+static inline float
+nearest(float v)
+{
+	return (v + 0x1.8p23f) - 0x1.8p23f;
+}
+
+/* The same as an integer, for any v: from 2^22 on it is what GGML's reading of
+ * the sum's low bits gives, an integer with no relation to v but always the
+ * same, and 0 for NaN. */
+static inline int
+nearest_int(float v)
+{
+	uint32_t u;
+
+	v = number(v) + 0x1.8p23f;
+	memcpy(&u, &v, sizeof u);
+	return (int)(u & 0x7fffff) - 0x400000;
+}
+
+static inline float
+clamp(float v, float least, float most)
+{
+	v = v < least ? least : v;
+	return v > most ? most : v;
+}
+
+static inline int
+clamp_int(int v, int least, int most)
+{
+	v = v < least ? least : v;
+	return v > most ? most : v;
+}
+
+/* Store in half precision, every NaN as the same one. */
+static inline void
+half_put(uint8_t *y, float v)
+{
+	le16_put(y, v == v ? half_f32_f16(v) : 0x7e00);
+}
+
+/* ---- lanes ---- */
+
+static inline void
+lanes_set(float *v, float value)
+{
+	int j;
+
+	for (j = 0; j < LANES; j++)
+		v[j] = value;
+}
+
+/* Fill x from count sub-blocks of depth values each, one after another. */
+void lanes_load(struct lanes *l, const float *x, int depth, int count);
+
+/* Fill w: importance × sqrt(power + x²), importance alone, or x². Importance
+ * comes as the values do, one weight a value; power is a mean square of each
+ * lane's surroundings, which keeps small values in play. */
+void lanes_weigh(struct lanes *l, const float *importance, const float *power, int count);
+void lanes_weigh_plain(struct lanes *l, const float *importance, int count);
+void lanes_weigh_square(struct lanes *l);
+
+/* What each lane's weights add up to; its value of largest magnitude, the first
+ * of several. */
+void lanes_weight(const struct lanes *l, float *sum);
+void lanes_extreme(const struct lanes *l, float *extreme);
+
+/* The sum of the squares of x, in order. */
+float squares(const float *x, size_t n);
+
+/* ---- scale: x ≈ scale × code, -most <= code < most ---- */
+
+struct scale_fit {
+	float inverse[LANES]; /* what x is multiplied by for its code; 0: silent lane */
+	float scale[LANES];   /* 0 for a silent lane */
+	float gain[LANES];    /* what it saves of the weighted squared error */
+};
+
+void search_scale(const struct lanes *l, int most, struct scale_fit *f);
+
+/* Codes of lane j, plus most, against scale d as it is stored. Where d is zero
+ * any code decodes to zero; the reference leaves those of the search, and no
+ * code (0) for a silent lane. So does this. */
+void scale_codes(const struct lanes *l, const struct scale_fit *f, int j, float d,
+                 int most, uint8_t *code);
+
+/* ---- line: x ≈ scale × code + offset, 0 <= code <= most, offset <= 0 ---- */
+
+/* Candidate i, 0 <= i <= count, has most + first + step × i steps from the best
+ * offset so far to the largest value. */
+struct line_range {
+	int most;
+	float first, step;
+	int count;
+	bool absolute; /* compare candidates by absolute, not squared error */
+};
+
+struct line_fit {
+	float origin[LANES];  /* the codes of the search are those that nearest_int */
+	float inverse[LANES]; /* gives for inverse × (x - origin) */
+	float scale[LANES];
+	float offset[LANES];
+	float error[LANES];
+};
+
+void search_line(const struct lanes *l, const struct line_range *r, struct line_fit *f);
+
+/* Codes of lane j against scale d and offset as they are stored; where d is zero
+ * those of the search. */
+void line_codes(const struct lanes *l, const struct line_fit *f, int j, float d,
+                float offset, int most, uint8_t *code);
+
+/* ---- steps: the scales of a super-block, x >= 0, 0 <= code <= most ---- */
+
+/* Codes for n values with weights w. Returns the scale; x ≈ scale × code. */
+float search_steps(const float *x, const float *w, int n, int most, uint8_t *code);
+
+#endif

@@ -1,0 +1,442 @@
+#include "kernels/search.h"
+
+#include <math.h>
+
+/* ---- lanes ---- */
+
+void
+lanes_load(struct lanes *l, const float *x, int depth, int count)
+{
+	int i, j;
+
+	l->depth = depth;
+	for (i = 0; i < depth; i++)
+		for (j = 0; j < LANES; j++)
+			l->x[i][j] = j < count ? number(x[depth * j + i]) : 0;
+}
+
+void
+lanes_weigh(struct lanes *l, const float *importance, const float *power, int count)
+{
+	float v, w;
+	int i, j;
+
+	for (i = 0; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++) {
+			v = l->x[i][j];
+			w = j < count ? importance[l->depth * j + i] : 0;
+			l->w[i][j] = w * sqrtf(power[j] + v * v);
+		}
+	}
+}
+
+void
+lanes_weigh_plain(struct lanes *l, const float *importance, int count)
+{
+	int i, j;
+
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			l->w[i][j] = j < count ? importance[l->depth * j + i] : 0;
+}
+
+void
+lanes_weigh_square(struct lanes *l)
+{
+	int i, j;
+
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			l->w[i][j] = l->x[i][j] * l->x[i][j];
+}
+
+void
+lanes_weight(const struct lanes *l, float *sum)
+{
+	int i, j;
+
+	for (j = 0; j < LANES; j++)
+		sum[j] = 0;
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			sum[j] += l->w[i][j];
+}
+
+void
+lanes_extreme(const struct lanes *l, float *extreme)
+{
+	float most[LANES] = { 0 };
+	float a, v;
+	int i, j;
+
+	for (j = 0; j < LANES; j++)
+		extreme[j] = 0;
+	for (i = 0; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++) {
+			v = l->x[i][j];
+			a = fabsf(v);
+			extreme[j] = a > most[j] ? v : extreme[j];
+			most[j] = a > most[j] ? a : most[j];
+		}
+	}
+}
+
+float
+squares(const float *x, size_t n)
+{
+	float sum = 0, v;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		v = number(x[i]);
+		sum += v * v;
+	}
+	return sum;
+}
+
+/* ---- scale ---- */
+
+/* For the codes that each lane gets by multiplying with inverse: the weighted
+ * products of value and code, and of code and code. */
+static void
+scale_sums(const struct lanes *restrict l, float most, const float *restrict inverse,
+           float *restrict xc, float *restrict cc)
+{
+	float code, v, w;
+	int i, j;
+
+	for (j = 0; j < LANES; j++)
+		xc[j] = cc[j] = 0;
+	for (i = 0; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++) {
+			v = l->x[i][j];
+			w = l->w[i][j];
+			code = clamp(nearest(inverse[j] * v), -most, most - 1);
+			xc[j] += w * v * code;
+			cc[j] += w * code * code;
+		}
+	}
+}
+
+/* Take a candidate where it is better than what the lane holds. The best scale
+ * for given codes is xc / cc; it lowers the error by xc² / cc. */
+static void
+scale_try(const struct lanes *l, float most, const float *inverse, struct scale_fit *f)
+{
+	float xc[LANES], cc[LANES];
+	int j;
+
+	scale_sums(l, most, inverse, xc, cc);
+	for (j = 0; j < LANES; j++) {
+		if (!(cc[j] > 0) || !(xc[j] * xc[j] > f->gain[j] * cc[j]))
+			continue;
+		f->inverse[j] = inverse[j];
+		f->scale[j] = xc[j] / cc[j];
+		f->gain[j] = f->scale[j] * xc[j];
+	}
+}
+
+void
+search_scale(const struct lanes *l, int most, struct scale_fit *f)
+{
+	float extreme[LANES], inverse[LANES], xc[LANES], cc[LANES];
+	int j, step;
+
+	/* The extreme becomes code -most, the one that has no opposite. */
+	lanes_extreme(l, extreme);
+	for (j = 0; j < LANES; j++)
+		f->inverse[j] = (float)-most / extreme[j];
+	scale_sums(l, (float)most, f->inverse, xc, cc);
+	for (j = 0; j < LANES; j++) {
+		f->scale[j] = cc[j] != 0 ? xc[j] / cc[j] : 0;
+		f->gain[j] = f->scale[j] * xc[j];
+	}
+	for (step = -9; step <= 9; step++) {
+		if (step == 0)
+			continue;
+		for (j = 0; j < LANES; j++)
+			inverse[j] = -((float)most + 0.1f * (float)step) / extreme[j];
+		scale_try(l, (float)most, inverse, f);
+	}
+
+	/* Silent lanes have divided by next to nothing. Infinite sums leave no
+	 * scale either. */
+	for (j = 0; j < LANES; j++) {
+		if (fabsf(extreme[j]) < SILENT)
+			f->inverse[j] = f->scale[j] = 0;
+		f->scale[j] = number(f->scale[j]);
+	}
+}
+
+void
+scale_codes(const struct lanes *l, const struct scale_fit *f, int j, float d, int most,
+            uint8_t *code)
+{
+	float v;
+	int i;
+
+	if (d == 0 && f->inverse[j] == 0) {
+		memset(code, 0, (size_t)l->depth);
+		return;
+	}
+	for (i = 0; i < l->depth; i++) {
+		v = d != 0 ? l->x[i][j] / d : f->inverse[j] * l->x[i][j];
+		code[i] = (uint8_t)(clamp_int(nearest_int(v), -most, most - 1) + most);
+	}
+}
+
+/* ---- line ---- */
+
+/* What of a lane does not depend on the candidate. */
+struct line_sums {
+	float w[LANES], x[LANES]; /* of weights, of weight × value */
+	float most[LANES];        /* the largest value */
+};
+
+static void
+line_begin(const struct lanes *l, struct line_sums *s, float *least)
+{
+	float v, w;
+	int i, j;
+
+	for (j = 0; j < LANES; j++) {
+		least[j] = s->most[j] = l->x[0][j];
+		s->w[j] = l->w[0][j];
+		s->x[j] = l->w[0][j] * l->x[0][j];
+	}
+	for (i = 1; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++) {
+			v = l->x[i][j];
+			w = l->w[i][j];
+			least[j] = v < least[j] ? v : least[j];
+			s->most[j] = v > s->most[j] ? v : s->most[j];
+			s->w[j] += w;
+			s->x[j] += w * v;
+		}
+	}
+	for (j = 0; j < LANES; j++)
+		least[j] = least[j] > 0 ? 0 : least[j];
+}
+
+static void
+line_round(const struct lanes *restrict l, int most, const float *restrict origin,
+           const float *restrict inverse, float (*restrict code)[LANES])
+{
+	float v;
+	int i, j;
+
+	for (i = 0; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++) {
+			v = inverse[j] * (l->x[i][j] - origin[j]);
+			code[i][j] = clamp((float)nearest_int(v), 0, (float)most);
+		}
+	}
+}
+
+static void
+line_errors(const struct lanes *restrict l, float (*restrict code)[LANES],
+            const float *restrict scale, const float *restrict offset, bool absolute,
+            float *restrict error)
+{
+	float e[LANES];
+	int i, j;
+
+	for (j = 0; j < LANES; j++)
+		error[j] = 0;
+	for (i = 0; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++)
+			e[j] = scale[j] * code[i][j] + offset[j] - l->x[i][j];
+		if (absolute)
+			for (j = 0; j < LANES; j++)
+				error[j] += l->w[i][j] * fabsf(e[j]);
+		else
+			for (j = 0; j < LANES; j++)
+				error[j] += l->w[i][j] * (e[j] * e[j]);
+	}
+}
+
+/* The scale and offset of least squared error for given codes: the normal
+ * equations, with the offset held at zero where it would be positive. Returns
+ * in solved which lanes have an answer. */
+static void
+line_solve(const struct lanes *restrict l, const struct line_sums *restrict s,
+           float (*restrict code)[LANES], float *restrict scale, float *restrict offset,
+           bool *restrict solved)
+{
+	float c[LANES] = { 0 }, cc[LANES] = { 0 }, xc[LANES] = { 0 };
+	float d, wc;
+	int i, j;
+
+	for (i = 0; i < l->depth; i++) {
+		for (j = 0; j < LANES; j++) {
+			wc = l->w[i][j] * code[i][j];
+			c[j] += wc;
+			cc[j] += wc * code[i][j];
+			xc[j] += wc * l->x[i][j];
+		}
+	}
+	for (j = 0; j < LANES; j++) {
+		d = s->w[j] * cc[j] - c[j] * c[j];
+		solved[j] = d > 0;
+		scale[j] = (s->w[j] * xc[j] - s->x[j] * c[j]) / d;
+		offset[j] = (cc[j] * s->x[j] - c[j] * xc[j]) / d;
+		if (offset[j] > 0) {
+			offset[j] = 0;
+			scale[j] = xc[j] / cc[j];
+		}
+	}
+}
+
+/* Codes with so many steps from the best offset so far to the largest value, and
+ * the line through them, where it is better than what the lane holds. */
+static void
+line_try(const struct lanes *l, const struct line_range *r, const struct line_sums *s,
+         float steps, struct line_fit *f)
+{
+	float code[DEPTH][LANES], inverse[LANES], scale[LANES], offset[LANES], error[LANES];
+	bool solved[LANES];
+	int j;
+
+	for (j = 0; j < LANES; j++)
+		inverse[j] = steps / (s->most[j] - f->offset[j]);
+	line_round(l, r->most, f->offset, inverse, code);
+	line_solve(l, s, code, scale, offset, solved);
+	line_errors(l, code, scale, offset, r->absolute, error);
+	for (j = 0; j < LANES; j++) {
+		if (!solved[j] || !(error[j] < f->error[j]))
+			continue;
+		f->origin[j] = f->offset[j];
+		f->inverse[j] = inverse[j];
+		f->scale[j] = scale[j];
+		f->offset[j] = offset[j];
+		f->error[j] = error[j];
+	}
+}
+
+void
+search_line(const struct lanes *l, const struct line_range *r, struct line_fit *f)
+{
+	float code[DEPTH][LANES];
+	struct line_sums s;
+	int i, j;
+
+	/* Straight from the least value to the largest. Where these are the same,
+	 * or too close to divide by, all codes are 0, and no candidate solves. */
+	line_begin(l, &s, f->origin);
+	for (j = 0; j < LANES; j++) {
+		f->inverse[j] = (float)r->most / (s.most[j] - f->origin[j]);
+		f->scale[j] = number(1 / f->inverse[j]);
+		f->offset[j] = f->origin[j];
+	}
+	line_round(l, r->most, f->origin, f->inverse, code);
+	line_errors(l, code, f->scale, f->offset, r->absolute, f->error);
+	for (i = 0; i <= r->count; i++)
+		line_try(l, r, &s, r->first + r->step * (float)i + (float)r->most, f);
+}
+
+void
+line_codes(const struct lanes *l, const struct line_fit *f, int j, float d, float offset,
+           int most, uint8_t *code)
+{
+	float v;
+	int i;
+
+	for (i = 0; i < l->depth; i++) {
+		if (d != 0)
+			v = (l->x[i][j] - offset) / d;
+		else
+			v = f->inverse[j] * (l->x[i][j] - f->origin[j]);
+		code[i] = (uint8_t)clamp_int(nearest_int(v), 0, most);
+	}
+}
+
+/* ---- steps ---- */
+
+/* The weighted squared error by scale 1 / inverse. */
+static float
+steps_error(const float *x, const float *w, int n, int most, float inverse)
+{
+	float scale = 1 / inverse, error = 0, e;
+	int code, i;
+
+	for (i = 0; i < n; i++) {
+		code = nearest_int(inverse * x[i]);
+		code = code < most ? code : most;
+		e = x[i] - scale * (float)code;
+		error += w[i] * e * e;
+	}
+	return error;
+}
+
+/* Products of value and code, and of code and code, all weighted: xc² / cc is
+ * what the best scale for the codes, xc / cc, saves of the squared error. */
+struct steps {
+	float xc, cc;
+};
+
+/* Change one code for the best at the scale that the others give, where that
+ * saves more. Returns whether it changed. */
+static bool
+steps_improve(struct steps *s, float x, float w, int most, uint8_t *code)
+{
+	float xc = s->xc - w * x * (float)*code;
+	float cc = s->cc - w * (float)*code * (float)*code;
+	int better;
+
+	if (!(xc > 0) || !(cc > 0))
+		return false;
+	better = nearest_int(x * cc / xc);
+	better = better < most ? better : most;
+	if (better == *code)
+		return false;
+	xc += w * x * (float)better;
+	cc += w * (float)better * (float)better;
+	if (!(xc * xc * s->cc > s->xc * s->xc * cc))
+		return false;
+	*code = (uint8_t)better;
+	s->xc = xc;
+	s->cc = cc;
+	return true;
+}
+
+float
+search_steps(const float *x, const float *w, int n, int most, uint8_t *code)
+{
+	float best, error, inverse, top = 0, tried;
+	struct steps s = { 0, 0 };
+	int i, pass, step;
+	bool changed;
+
+	memset(code, 0, (size_t)n);
+	for (i = 0; i < n; i++)
+		top = x[i] > top ? x[i] : top;
+	if (top < SILENT)
+		return 0;
+
+	/* Nine scales around the one that makes the largest value code most. */
+	inverse = (float)most / top;
+	best = steps_error(x, w, n, most, inverse);
+	for (step = -4; step <= 4; step++) {
+		tried = (0.1f * (float)step + (float)most) / top;
+		error = step == 0 ? best : steps_error(x, w, n, most, tried);
+		if (error < best) {
+			best = error;
+			inverse = tried;
+		}
+	}
+
+	/* From there, code by code, until a pass changes none. */
+	for (i = 0; i < n; i++) {
+		step = nearest_int(inverse * x[i]);
+		step = step < most ? step : most;
+		code[i] = (uint8_t)step;
+		s.xc += w[i] * x[i] * (float)step;
+		s.cc += w[i] * (float)step * (float)step;
+	}
+	for (pass = 0, changed = true; pass < 5 && changed; pass++) {
+		changed = false;
+		for (i = 0; i < n; i++)
+			changed |= steps_improve(&s, x[i], w[i], most, &code[i]);
+	}
+	return s.cc > 0 ? s.xc / s.cc : 0;
+}
