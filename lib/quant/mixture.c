@@ -1,0 +1,594 @@
+#include "quant/mixture.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/mem.h"
+
+#define COUNT(A) (sizeof(A) / sizeof(A)[0])
+
+/* The mixtures, and a bit for each, so that a rule can name several. */
+#define MIXTURES(X) \
+	X(F32, "f32", NULL, "F32", "F32", 0) \
+	X(F16, "f16", "fp16", "F16", "F16", 1) \
+	X(BF16, "bf16", NULL, "BF16", "BF16", 32) \
+	X(Q8_0, "q8_0", NULL, "Q8_0", "Q8_0", 7) \
+	X(Q4_0, "q4_0", NULL, "Q4_0", "Q6_K", 2) \
+	X(Q4_1, "q4_1", NULL, "Q4_1", "Q6_K", 3) \
+	X(Q5_0, "q5_0", NULL, "Q5_0", "Q6_K", 8) \
+	X(Q5_1, "q5_1", NULL, "Q5_1", "Q6_K", 9) \
+	X(Q2_K, "q2_k", NULL, "Q2_K", "Q6_K", 10) \
+	X(Q2_K_S, "q2_k_s", NULL, "Q2_K", "Q6_K", 21) \
+	X(Q3_K_S, "q3_k_s", NULL, "Q3_K", "Q6_K", 11) \
+	X(Q3_K_M, "q3_k_m", "q3_k", "Q3_K", "Q6_K", 12) \
+	X(Q3_K_L, "q3_k_l", NULL, "Q3_K", "Q6_K", 13) \
+	X(Q4_K_S, "q4_k_s", NULL, "Q4_K", "Q6_K", 14) \
+	X(Q4_K_M, "q4_k_m", "q4_k", "Q4_K", "Q6_K", 15) \
+	X(Q5_K_S, "q5_k_s", NULL, "Q5_K", "Q6_K", 16) \
+	X(Q5_K_M, "q5_k_m", "q5_k", "Q5_K", "Q6_K", 17) \
+	X(Q6_K, "q6_k", NULL, "Q6_K", "Q6_K", 18) \
+	X(IQ4_NL, "iq4_nl", NULL, "IQ4_NL", "Q6_K", 25) \
+	X(IQ4_XS, "iq4_xs", NULL, "IQ4_XS", "Q6_K", 30) \
+	X(IQ3_XXS, "iq3_xxs", NULL, "IQ3_XXS", "Q5_K", 23) \
+	X(IQ3_XS, "iq3_xs", NULL, "IQ3_S", "Q6_K", 22) \
+	X(IQ3_S, "iq3_s", NULL, "IQ3_S", "Q6_K", 26) \
+	X(IQ3_M, "iq3_m", NULL, "IQ3_S", "Q6_K", 27) \
+	X(IQ2_XXS, "iq2_xxs", NULL, "IQ2_XXS", "Q5_K", 19) \
+	X(IQ2_XS, "iq2_xs", NULL, "IQ2_XS", "Q5_K", 20) \
+	X(IQ2_S, "iq2_s", NULL, "IQ2_XS", "Q5_K", 28) \
+	X(IQ2_M, "iq2_m", NULL, "IQ2_S", "Q5_K", 29) \
+	X(IQ1_S, "iq1_s", NULL, "IQ1_S", "Q5_K", 24) \
+	X(IQ1_M, "iq1_m", NULL, "IQ1_M", "Q5_K", 31) \
+	X(TQ1_0, "tq1_0", NULL, "TQ1_0", "Q6_K", 36) \
+	X(TQ2_0, "tq2_0", NULL, "TQ2_0", "Q6_K", 37) \
+	X(MXFP4_MOE, "mxfp4_moe", NULL, "MXFP4", "Q8_0", 38)
+
+#define NUMBER(id, ...) N_##id,
+enum { MIXTURES(NUMBER) };
+#define M(id) (UINT64_C(1) << N_##id)
+#define ROW(id, ...) { __VA_ARGS__ },
+static const struct mixture mixtures[] = { MIXTURES(ROW) };
+
+const struct mixture *
+mixture_row(unsigned index)
+{
+	return index < COUNT(mixtures) ? &mixtures[index] : NULL;
+}
+
+const struct mixture *
+mixture_by_name(const char *name)
+{
+	const struct mixture *m;
+
+	for (m = mixtures; m < mixtures + COUNT(mixtures); m++)
+		if (!strcasecmp(m->name, name) || (m->alias && !strcasecmp(m->alias, name)))
+			return m;
+	return NULL;
+}
+
+/* Matrices that are kept for their name: small, and sensitive. */
+static const struct {
+	const char *part; /* found anywhere in the name */
+	const char *rule;
+} kept_names[] = {
+	{ "_norm.weight", "norm" },
+
+	{ "ffn_gate_inp.weight", "expert router" },
+	{ "ffn_gate_tid2eid.weight", "expert router" },
+
+	{ ".position_embd", "position embedding" },
+	{ "sam.pos_embd", "position embedding" },
+	{ ".rel_pos", "position embedding" },
+	{ "attn_rel_b.weight", "position bias" },
+
+	{ "altup", "small matrix" },
+	{ "laurel", "small matrix" },
+	{ "per_layer_model_proj", "small matrix" },
+	{ "indexer.k_proj.weight", "small matrix" },
+	{ "indexer.q_proj.weight", "small matrix" },
+
+	{ "ssm_conv1d", "convolution" },
+	{ "shortconv.conv.weight", "convolution" },
+
+	{ "time_mix_first.weight", "time mixing" },
+	{ "time_mix_w0.weight", "time mixing" },
+	{ "time_mix_w1.weight", "time mixing" },
+	{ "time_mix_w2.weight", "time mixing" },
+	{ "time_mix_v0.weight", "time mixing" },
+	{ "time_mix_v1.weight", "time mixing" },
+	{ "time_mix_v2.weight", "time mixing" },
+	{ "time_mix_a0.weight", "time mixing" },
+	{ "time_mix_a1.weight", "time mixing" },
+	{ "time_mix_a2.weight", "time mixing" },
+	{ "time_mix_g1.weight", "time mixing" },
+	{ "time_mix_g2.weight", "time mixing" },
+	{ "time_mix_decay_w1.weight", "time mixing" },
+	{ "time_mix_decay_w2.weight", "time mixing" },
+	{ "time_mix_lerp_fused.weight", "time mixing" },
+
+	{ "sam.neck.", "image or audio part" },
+	{ "sam.net_", "image or audio part" },
+	{ ".patch_embd", "image or audio part" },
+	{ ".patch_merger", "image or audio part" },
+	{ "a.rvq.codebook", "image or audio part" },
+	{ "mm.a.code_embd", "image or audio part" },
+};
+
+static bool
+ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && !strcmp(s + n - k, end);
+}
+
+/* Types whose values are weights. Integers, truth values and complex numbers
+ * are something else, whatever the tensor is called. */
+static bool
+holds_weights(const struct dtype *t)
+{
+	return t->quantized || !dtype_sized(t) || t->name[0] == 'F' ||
+	       !strcmp(t->name, "BF16");
+}
+
+/* Dimensions that are left when outer ones of length 1 are not counted, as
+ * GGML does not. */
+static unsigned
+real_dimensions(const struct tensor *t)
+{
+	const uint64_t *dims = tensor_dims(t);
+	unsigned n = tensor_ndim(t);
+
+	while (n > 1 && *dims == 1) {
+		dims++;
+		n--;
+	}
+	return n;
+}
+
+/* Why a tensor is kept as it is, or NULL. */
+static const char *
+kept_rule(const struct tensor *t)
+{
+	const char *name = tensor_name(t);
+	size_t i;
+
+	if (!holds_weights(tensor_type(t)))
+		return "not a weight type";
+	if (real_dimensions(t) < 2)
+		return "one dimension";
+	if (!ends_with(name, "weight"))
+		return "not a weight";
+	if (!strcmp(name, "position_embd.weight"))
+		return "position embedding";
+	if (!strcmp(name, "token_types.weight"))
+		return "token types";
+	for (i = 0; i < COUNT(kept_names); i++)
+		if (strstr(name, kept_names[i].part))
+			return kept_names[i].rule;
+	return NULL;
+}
+
+/* What a matrix does, as far as rules care. */
+enum role {
+	EMBEDDING = 1, OUTPUT = 2, VALUES = 4, KEYS = 8, QUERIES = 16, ATTENTION = 32,
+	UP = 64, GATE = 128, DOWN = 256, OTHER = 512
+};
+
+static enum role
+role_of(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum role role;
+	} parts[] = {
+		/* What makes values, alone or with others, is the most sensitive. */
+		{ "attn_qkv.weight", VALUES },    { "attn_kv_b.weight", VALUES },
+		{ "attn_v.weight", VALUES },      { "attn_k.weight", KEYS },
+		{ "attn_q.weight", QUERIES },     { "attn_output.weight", ATTENTION },
+		{ "ffn_up", UP }, { "ffn_gate", GATE }, { "ffn_down", DOWN },
+	};
+	size_t i;
+
+	if (!strcmp(name, "output.weight"))
+		return OUTPUT;
+	if (!strcmp(name, "token_embd.weight") || !strcmp(name, "per_layer_token_embd.weight"))
+		return EMBEDDING;
+	for (i = 0; i < COUNT(parts); i++)
+		if (strstr(name, parts[i].part))
+			return parts[i].role;
+	return OTHER;
+}
+
+/* ---- rules ---- */
+
+/* Facts about a model and about a place among n blocks that a rule can need. */
+enum fact {
+	GQA4 = 1,         /* four or more queries share a key */
+	EXPERTS4 = 2,     /* four or more experts */
+	EXPERTS8 = 4,     /* eight of them, as in the first Mixtral */
+	FALCON = 8,
+	IMPORTANCE = 16,  /* an importance matrix is at hand */
+	FIRST_16TH = 32,  /* place < n / 16 */
+	FIRST_8TH = 64,   /* place < n / 8 */
+	MIDDLE = 128,     /* n / 8 <= place < 7 n / 8 */
+	FIRST_2 = 256,    /* place < 2 */
+	FIRST_4 = 512,
+	MORE_BITS = 1024, /* the first and last eighth, and every third between */
+	STACKED = 2048    /* three dimensions: the matrices of experts */
+};
+
+struct rule {
+	uint64_t mixtures;
+	unsigned roles;
+	unsigned needs, forbids; /* facts */
+	const char *type, *why;
+};
+
+#define TWO_BITS (M(IQ2_XXS) | M(IQ2_XS) | M(IQ2_S) | M(IQ2_M) | M(IQ1_S) | M(IQ1_M))
+#define TWO_BITS_UPPER (M(IQ2_S) | M(IQ2_M))
+#define ONE_BIT (M(IQ1_S) | M(IQ1_M))
+
+/* The first rule that fits decides; where none does, the mixture's own type. */
+static const struct rule rules[] = {
+	{ M(MXFP4_MOE), ~0u, STACKED, 0, "MXFP4", "experts" },
+	{ M(MXFP4_MOE), ~0u, 0, 0, "Q8_0", "not an expert" },
+
+	{ M(IQ2_XXS) | M(IQ2_XS) | ONE_BIT, EMBEDDING, 0, 0, "Q2_K", "embedding" },
+	{ TWO_BITS_UPPER | M(IQ3_XXS), EMBEDDING, 0, 0, "IQ3_S", "embedding" },
+	{ M(TQ1_0) | M(TQ2_0), EMBEDDING, 0, 0, "Q4_K", "embedding" },
+	{ ~UINT64_C(0), EMBEDDING, 0, 0, NULL, "mixture" },
+
+	{ TWO_BITS, VALUES, GQA4, 0, "Q4_K", "values, shared" },
+	{ TWO_BITS, VALUES, EXPERTS4, 0, "Q4_K", "values of experts" },
+	{ TWO_BITS_UPPER, VALUES, 0, 0, "IQ3_S", "values" },
+	{ TWO_BITS, VALUES, 0, 0, "Q2_K", "values" },
+	{ TWO_BITS, KEYS, EXPERTS8, 0, "Q4_K", "keys of 8 experts" },
+	{ TWO_BITS_UPPER, DOWN, FIRST_8TH, 0, "IQ3_S", "first blocks" },
+	{ TWO_BITS, DOWN, FIRST_8TH, 0, "Q2_K", "first blocks" },
+	{ TWO_BITS, ATTENTION, EXPERTS8, 0, "Q5_K", "attention of 8 experts" },
+	{ ONE_BIT, ATTENTION, 0, 0, "IQ2_XXS", "attention output" },
+	{ TWO_BITS_UPPER, ATTENTION, 0, 0, "IQ3_S", "attention output" },
+	{ TWO_BITS, ~0u, 0, 0, NULL, "mixture" },
+
+	{ ~UINT64_C(0), VALUES | KEYS, EXPERTS8, 0, "Q8_0",
+	  "keys and values of 8 experts" },
+	{ M(Q2_K) | M(Q2_K_S), VALUES, GQA4, 0, "Q4_K", "values, shared" },
+	{ M(Q2_K), VALUES, 0, 0, "Q3_K", "values" },
+	{ M(IQ3_XXS) | M(IQ3_XS) | M(IQ3_S), VALUES, GQA4, 0, "Q4_K", "values, shared" },
+	{ M(IQ3_XXS), VALUES, 0, IMPORTANCE, "IQ3_S", "values, no importance" },
+	{ M(IQ3_M), VALUES, 0, 0, "Q4_K", "values" },
+	{ M(Q3_K_M), VALUES, FIRST_2, 0, "Q5_K", "values, first blocks" },
+	{ M(Q3_K_M), VALUES, 0, 0, "Q4_K", "values" },
+	{ M(Q3_K_L), VALUES, 0, 0, "Q5_K", "values" },
+	{ M(IQ4_NL) | M(IQ4_XS), VALUES, GQA4, 0, "Q5_K", "values, shared" },
+	{ M(Q4_K_M) | M(Q5_K_M), VALUES, MORE_BITS, 0, "Q6_K", "values, some blocks" },
+	{ M(Q4_K_S), VALUES, FIRST_4, 0, "Q5_K", "values, first blocks" },
+
+	{ M(IQ3_XS), KEYS | QUERIES, 0, 0, "IQ3_XXS", "keys and queries" },
+	{ M(IQ3_XXS), KEYS | QUERIES, 0, 0, "IQ2_S", "keys and queries" },
+
+	{ M(Q2_K), DOWN, 0, 0, "Q3_K", "ffn down" },
+	{ M(Q2_K_S), DOWN, FIRST_8TH, 0, "Q4_K", "first blocks" },
+	{ M(IQ3_XXS), DOWN, FIRST_8TH, IMPORTANCE, "Q4_K", "first blocks" },
+	{ M(IQ3_XXS), DOWN, 0, IMPORTANCE, "Q3_K", "ffn down, no importance" },
+	{ M(Q3_K_M), DOWN, FIRST_16TH, 0, "Q5_K", "first blocks" },
+	{ M(Q3_K_M), DOWN, 0, FALCON, "Q4_K", "ffn down" },
+	{ M(Q3_K_M), DOWN, MORE_BITS, 0, "Q4_K", "some blocks" },
+	{ M(IQ3_M), DOWN, FIRST_8TH, 0, "Q4_K", "first blocks" },
+	{ M(IQ3_M), DOWN, EXPERTS8 | MORE_BITS, 0, "Q4_K", "some blocks" },
+	{ M(Q3_K_L), DOWN, FALCON, 0, "Q4_K", "ffn down" },
+	{ M(Q3_K_L), DOWN, 0, 0, "Q5_K", "ffn down" },
+	{ M(Q4_K_M), DOWN, FALCON | FIRST_16TH, 0, "Q6_K", "first blocks" },
+	{ M(Q4_K_M), DOWN, FALCON | MORE_BITS, 0, "Q5_K", "some blocks" },
+	{ M(Q4_K_M), DOWN, MORE_BITS, FALCON, "Q6_K", "some blocks" },
+	{ M(IQ4_NL) | M(IQ4_XS), DOWN, FIRST_8TH, IMPORTANCE, "Q5_K", "first blocks" },
+	{ M(Q5_K_M), DOWN, MORE_BITS, 0, "Q6_K", "some blocks" },
+	{ M(Q4_K_S), DOWN, FIRST_8TH, FALCON, "Q5_K", "first blocks" },
+	{ M(Q4_0), DOWN, FIRST_8TH | IMPORTANCE, 0, "Q4_1", "first blocks" },
+	{ M(Q5_0), DOWN, FIRST_8TH | IMPORTANCE, 0, "Q5_1", "first blocks" },
+
+	{ M(Q3_K_L), ATTENTION, FALCON, 0, "Q4_K", "attention output" },
+	{ ~UINT64_C(0), ATTENTION, FALCON, 0, NULL, "mixture" },
+	{ M(Q2_K) | M(Q3_K_S) | M(Q3_K_M) | M(Q4_K_S) | M(Q4_K_M) | M(IQ4_NL) | M(IQ4_XS) | M(IQ3_XXS) |
+	  M(IQ3_XS) | M(IQ3_S) | M(IQ3_M), ATTENTION, EXPERTS8, 0, "Q5_K",
+	  "attention of 8 experts" },
+	{ ~UINT64_C(0), ATTENTION, EXPERTS8, 0, NULL, "mixture" },
+	{ M(Q2_K), ATTENTION, 0, 0, "Q3_K", "attention output" },
+	{ M(IQ3_XXS), ATTENTION, 0, 0, "IQ3_S", "attention output" },
+	{ M(Q3_K_M) | M(IQ3_M), ATTENTION, 0, 0, "Q4_K", "attention output" },
+	{ M(Q3_K_L), ATTENTION, 0, 0, "Q5_K", "attention output" },
+
+	{ M(IQ3_XS), GATE | UP, MIDDLE, 0, "IQ3_XXS", "middle blocks" },
+};
+
+static const struct rule *
+find_rule(uint64_t mixture, enum role role, unsigned facts)
+{
+	static const struct rule none = { .why = "mixture" };
+	size_t i;
+
+	for (i = 0; i < COUNT(rules); i++)
+		if (rules[i].mixtures & mixture && rules[i].roles & role &&
+		    (facts & rules[i].needs) == rules[i].needs && !(facts & rules[i].forbids))
+			return &rules[i];
+	return &none;
+}
+
+/* ---- places ---- */
+
+/* A tensor among its like. */
+struct place {
+	size_t index;     /* in the caller's list */
+	const char *name;
+	uint64_t block;   /* of "blk.N."; 0 where there is none */
+	bool in_block;
+	enum role role;
+	uint64_t rank;    /* among the matrices of its role that are not kept */
+};
+
+/* Tensors outside of blocks come first; then by block, then by name. */
+static int
+by_block(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->in_block != y->in_block)
+		return x->in_block ? 1 : -1;
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void
+find_block(struct place *p)
+{
+	const char *s = p->name + 4;
+	char *end;
+
+	if (strncmp(p->name, "blk.", 4) != 0 || *s < '0' || *s > '9')
+		return;
+	p->block = strtoull(s, &end, 10);
+	p->in_block = *end == '.';
+}
+
+/* Facts about a place among n. */
+static unsigned
+facts_of_place(uint64_t i, uint64_t n)
+{
+	unsigned facts = 0;
+
+	facts |= i < n / 16 ? FIRST_16TH : 0;
+	facts |= i < n / 8 ? FIRST_8TH : 0;
+	facts |= i >= n / 8 && i < 7 * n / 8 ? MIDDLE : 0;
+	facts |= i < 2 ? FIRST_2 : 0;
+	facts |= i < 4 ? FIRST_4 : 0;
+	if (i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2)
+		facts |= MORE_BITS;
+	return facts;
+}
+
+static unsigned
+facts_of_model(const struct mixture_model *model)
+{
+	unsigned facts = 0;
+
+	facts |= model->heads_kv && model->heads / model->heads_kv >= 4 ? GQA4 : 0;
+	facts |= model->experts >= 4 ? EXPERTS4 : 0;
+	facts |= model->experts == 8 ? EXPERTS8 : 0;
+	facts |= !strcmp(model->architecture, "falcon") ? FALCON : 0;
+	facts |= model->importance ? IMPORTANCE : 0;
+	return facts;
+}
+
+/* The 70 B shape: 80 blocks whose keys and values are shared. There they are so
+ * small that better ones cost nothing. */
+static bool
+is_70b(const struct mixture_model *model)
+{
+	if (model->blocks != 80)
+		return false;
+	return !strcmp(model->architecture, "qwen2") ||
+	       (!strcmp(model->architecture, "llama") && model->heads != model->heads_kv);
+}
+
+/* ---- one tensor ---- */
+
+/* The nearest type whose blocks the rows fill. */
+static const struct dtype *
+fallback(const struct dtype *wanted, uint64_t row)
+{
+	static const struct {
+		const char *from, *to;
+	} smaller_blocks[] = {
+		{ "IQ1_S", "IQ4_NL" },   { "IQ1_M", "IQ4_NL" },   { "IQ2_XXS", "IQ4_NL" },
+		{ "IQ2_XS", "IQ4_NL" },  { "IQ2_S", "IQ4_NL" },   { "IQ3_XXS", "IQ4_NL" },
+		{ "IQ3_S", "IQ4_NL" },   { "IQ4_XS", "IQ4_NL" },  { "Q2_K", "Q4_0" },
+		{ "Q3_K", "Q4_0" },      { "TQ1_0", "Q4_0" },     { "TQ2_0", "Q4_0" },
+		{ "Q4_K", "Q5_0" },      { "Q5_K", "Q5_1" },      { "Q6_K", "Q8_0" },
+	};
+	const struct dtype *type = wanted;
+	size_t i;
+
+	if (row % wanted->items == 0)
+		return wanted;
+	for (i = 0; i < COUNT(smaller_blocks); i++)
+		if (!strcmp(smaller_blocks[i].from, wanted->name))
+			type = dtype_by_name(smaller_blocks[i].to);
+	return row % type->items ? dtype_by_name("F16") : type;
+}
+
+/* Types of so few bits that unweighted ones are noise; llama-quantize refuses. */
+static bool
+needs_importance(const struct mixture *m, const struct dtype *type, enum role role)
+{
+	static const char *const types[] = { "IQ3_XXS", "IQ2_XXS", "IQ2_XS", "IQ2_S",
+		"IQ1_M", "IQ1_S" };
+	size_t i;
+
+	if (role & (EMBEDDING | OUTPUT))
+		return false;
+	for (i = 0; i < COUNT(types); i++)
+		if (!strcmp(type->name, types[i]))
+			return true;
+	return !strcmp(type->name, "Q2_K") && !strcmp(m->name, "q2_k_s");
+}
+
+/* The choice of a whole model: what all tensors share. */
+struct choosing {
+	const struct mixture *mixture;
+	const struct mixture_options *options;
+	const struct mixture_model *model;
+	bool tied;
+	unsigned facts;
+	uint64_t values; /* matrices that make values: their places count among these */
+};
+
+static const struct dtype *
+output_type(const struct choosing *c, const struct dtype *type, uint64_t row)
+{
+	const struct overrides *o = c->options->overrides;
+
+	if (o && o->output)
+		return o->output;
+	if (c->facts & FALCON || row % type->items)
+		return dtype_by_name("Q8_0");
+	return dtype_by_name(c->mixture->output);
+}
+
+/* Where a tensor stands: by the number in its name where experts make counting
+ * pointless, else by counting. */
+static unsigned
+place_facts(const struct choosing *c, const struct place *p)
+{
+	if (p->role == VALUES)
+		return facts_of_place(p->rank, c->values);
+	return facts_of_place(c->model->experts > 1 ? p->block : p->rank,
+	                      c->model->blocks);
+}
+
+static const struct dtype *
+apply_rules(const struct choosing *c, const struct place *p, const struct tensor *t,
+            const char **why)
+{
+	const struct dtype *type = dtype_by_name(c->mixture->type);
+	uint64_t mixture = UINT64_C(1) << (c->mixture - mixtures);
+	unsigned facts = c->facts | place_facts(c, p);
+	const struct rule *rule;
+
+	if (p->role == OUTPUT || (p->role == EMBEDDING && c->tied)) {
+		*why = "output matrix";
+		return output_type(c, type, tensor_row(t));
+	}
+	if (tensor_ndim(t) > 2 && tensor_dims(t)[tensor_ndim(t) - 3] > 1)
+		facts |= STACKED;
+	rule = find_rule(mixture, p->role, facts);
+	*why = rule->why;
+	if (rule->type)
+		type = dtype_by_name(rule->type);
+	if (p->role == VALUES && is_70b(c->model) && !(mixture & TWO_BITS) &&
+	    (!strcmp(type->name, "Q3_K") || !strcmp(type->name, "Q4_K"))) {
+		*why = "values of a 70 B model";
+		return dtype_by_name("Q5_K");
+	}
+	return type;
+}
+
+/* A person's own type, or NULL. */
+static const struct dtype *
+own_type(const struct choosing *c, const struct place *p, bool block_type,
+         const char **why, int *fault, struct err *e)
+{
+	struct overrides *o = c->options->overrides;
+	const struct override_rule *rule;
+
+	if (!o)
+		return NULL;
+	if (o->embedding && p->role == EMBEDDING) {
+		*why = "--token-embedding-type";
+		return o->embedding;
+	}
+	if (o->output && p->role == OUTPUT) {
+		*why = "--output-tensor-type";
+		return o->output;
+	}
+	/* As in llama-quantize, F32, F16 and BF16 leave no room for exceptions. */
+	rule = block_type ? override_find(o, p->name, fault, e) : NULL;
+	if (rule)
+		*why = rule->text;
+	return rule ? rule->type : NULL;
+}
+
+/* ranks: places counted so far, of those that go by the rules. */
+static int
+choose(const struct choosing *c, struct place *p, const struct tensor *t,
+       uint64_t *ranks, struct mixture_choice *out, struct err *e)
+{
+	const struct dtype *type = dtype_by_name(c->mixture->type), *own;
+	bool block_type = type->quantized;
+	const char *rule = c->options->pure ? "pure" : "mixture";
+	int fault = 0;
+
+	own = own_type(c, p, block_type, &rule, &fault, e);
+	if (own) {
+		type = own;
+	} else if (!c->options->pure && block_type) {
+		p->rank = ranks[p->role]++;
+		type = apply_rules(c, p, t, &rule);
+	}
+	*out = (struct mixture_choice){
+		.type = fallback(type, tensor_row(t)), .wanted = type, .rule = rule
+	};
+	out->needs_importance = needs_importance(c->mixture, out->type, p->role);
+	return fault;
+}
+
+static const char *
+why_kept(const struct choosing *c, const struct place *p, const struct tensor *t)
+{
+	const struct overrides *o = c->options->overrides;
+
+	if (o && o->leave_output && p->role == OUTPUT)
+		return "--leave-output-tensor";
+	return kept_rule(t);
+}
+
+int
+mixture_choose(const struct mixture *m, const struct mixture_options *options,
+               const struct mixture_model *model, struct tensor *const *tensors, size_t n,
+               struct mixture_choice *out, struct err *e)
+{
+	struct choosing c = { .mixture = m, .options = options, .model = model,
+		.tied = true, .facts = facts_of_model(model) };
+	struct place *places = mem_array(n, sizeof *places);
+	uint64_t ranks[OTHER + 1] = { 0 };
+	size_t i;
+	int r = 0;
+
+	if (!places)
+		return err_memory(e);
+	for (i = 0; i < n; i++) {
+		places[i] = (struct place){ .index = i, .name = tensor_name(tensors[i]) };
+		places[i].role = role_of(places[i].name);
+		find_block(&places[i]);
+		c.values += places[i].role == VALUES;
+		c.tied &= places[i].role != OUTPUT;
+	}
+	qsort(places, n, sizeof *places, by_block);
+	for (i = 0; r == 0 && i < n; i++) {
+		struct place *p = &places[i];
+		const struct tensor *t = tensors[p->index];
+		const char *kept = why_kept(&c, p, t);
+
+		if (kept) {
+			out[p->index] = (struct mixture_choice){ .type = tensor_type(t),
+				.wanted = tensor_type(t), .rule = kept, .kept = true };
+			continue;
+		}
+		r = choose(&c, p, t, ranks, &out[p->index], e);
+	}
+	free(places);
+	return r;
+}

@@ -1,0 +1,281 @@
+#include "quant/recipe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "kernels/kernel.h"
+
+#define SILENT_SHARE 100 /* a fallback of over 1/100 of the bytes is not silent */
+
+/* The number under "ARCHITECTURE.KEY", or the first of a list there (some models
+ * have one a block), or 0. */
+static uint64_t
+number_of(const struct model *m, const char *architecture, const char *key)
+{
+	static const size_t array_head = 12;
+	char full[160];
+	const struct meta *k;
+	struct value_type item;
+	uint64_t v;
+
+	snprintf(full, sizeof full, "%s.%s", architecture, key);
+	k = model_find(m, full);
+	if (!k || !k->wire)
+		return 0;
+	if (value_u64(k->type, k->wire, k->wire_bytes, &v) == 0)
+		return v;
+	item = (struct value_type){ 0, k->type.leaf };
+	if (k->type.depth == 1 &&
+	    k->wire_bytes >= array_head + value_leaf_bytes(item.leaf) &&
+	    value_u64(item, k->wire + array_head, value_leaf_bytes(item.leaf), &v) == 0)
+		return v;
+	return 0;
+}
+
+static void
+facts_of(const struct model *m, struct mixture_model *facts, char *architecture,
+         size_t size)
+{
+	const struct meta *k = model_find(m, "general.architecture");
+	const char *text = NULL;
+	size_t n = 0;
+
+	if (k && k->wire)
+		text = value_string(k->type, k->wire, k->wire_bytes, &n);
+	snprintf(architecture, size, "%.*s", text ? (int)(n < 100 ? n : 100) : 0,
+	         text ? text : "");
+	*facts = (struct mixture_model){ .architecture = architecture };
+	facts->blocks = number_of(m, architecture, "block_count");
+	facts->heads = number_of(m, architecture, "attention.head_count");
+	facts->heads_kv = number_of(m, architecture, "attention.head_count_kv");
+	facts->experts = number_of(m, architecture, "expert_count");
+	if (!facts->heads_kv)
+		facts->heads_kv = facts->heads;
+}
+
+/* The caller's own fallback in place of llama-quantize's. */
+static void
+fall_back(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
+          struct mixture_choice *c)
+{
+	switch (o->fallback) {
+	case RECIPE_ERROR:
+		err_set(&r->objection, ERR_INVALID, tensor_name(t),
+		        "%s needs rows of %u, got %" PRIu64,
+		        c->wanted->name, c->wanted->items, tensor_row(t));
+		err_hint(&r->objection, "--fallback warn takes %s instead", c->type->name);
+		break;
+	case RECIPE_TYPE:
+		if (tensor_row(t) % o->fallback_type->items)
+			err_set(&r->objection, ERR_INVALID, tensor_name(t),
+			        "the fallback %s needs rows of %u, got %" PRIu64,
+			        o->fallback_type->name, o->fallback_type->items, tensor_row(t));
+		else
+			c->type = o->fallback_type;
+		break;
+	case RECIPE_DEFAULT:
+	case RECIPE_WARN:
+		break;
+	}
+}
+
+/* What a change of type asks for, beyond a plan. */
+static void
+check_change(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
+             const struct mixture_choice *c)
+{
+	const struct dtype *from = tensor_type(t);
+	const struct kernel *in = kernel_for(from), *out = kernel_for(c->type);
+
+	if (!in || !in->decode)
+		err_set(&r->objection, ERR_FORMAT, tensor_name(t), "%s cannot be decoded here",
+		        from->name);
+	if (!out || !out->encode) {
+		err_set(&r->missing, ERR_USAGE, tensor_name(t),
+		        "there is no encoder for %s here", c->type->name);
+	} else if (c->needs_importance && !r->rows[r->count - 1].importance) {
+		err_set(&r->missing, ERR_USAGE, tensor_name(t),
+		        "%s without importance weights is noise", c->type->name);
+		err_hint(&r->missing, "--imatrix FILE gives them");
+	}
+	if (from->quantized && !o->allow_requantize) {
+		err_set(&r->objection, ERR_INVALID, tensor_name(t),
+		        "is quantized already (%s): what was lost stays lost", from->name);
+		err_hint(&r->objection, "--allow-requantize does it all the same");
+	}
+}
+
+/* The importance of a tensor's columns. An entry that does not fit is a fault but
+ * for the embedding, whose columns are looked up and not multiplied. */
+static void
+weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
+      struct recipe_row *row)
+{
+	const struct kernel *k = kernel_for(row->to);
+	struct imatrix_entry *x;
+	uint64_t matrices = 1, n = 0;
+	unsigned i;
+
+	if (!k || !k->encode_weighted)
+		return;
+	r->weighable++;
+	x = o->imatrix ? imatrix_find(o->imatrix, tensor_name(t)) : NULL;
+	if (!x)
+		return;
+	for (i = 0; i + 2 < tensor_ndim(t); i++)
+		matrices *= tensor_dims(t)[i]; /* proved by the descriptor */
+	if (num_mul(matrices, tensor_row(t), &n) < 0 || n != x->n) {
+		if (strcmp(tensor_name(t), "token_embd.weight") != 0)
+			err_set(&r->objection, ERR_INVALID, tensor_name(t), "has %" PRIu64
+			        " columns, its importance %zu", n, x->n);
+		return;
+	}
+	x->used = true;
+	row->importance = x->values;
+	r->weighed++;
+}
+
+static int
+make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
+         struct mixture_choice *c, struct err *e)
+{
+	struct recipe_row *row = &r->rows[r->count++];
+	const struct kernel *k;
+	struct tensor *after;
+
+	if (c->type != c->wanted)
+		fall_back(r, o, t, c);
+	*row = (struct recipe_row){ .from = tensor_type(t), .to = c->type,
+		.wanted = c->wanted, .rule = c->rule, .bytes = tensor_bytes(t),
+		.encoder = true };
+	r->bytes_in += tensor_bytes(t);
+	if (c->type != c->wanted) {
+		r->fallbacks++;
+		r->fallback_bytes += tensor_bytes(t);
+	}
+	if (row->to != row->from) {
+		k = kernel_for(row->to);
+		row->encoder = k && k->encode;
+		weigh(r, o, t, row);
+		check_change(r, o, t, c);
+		after = tensor_retype(t, row->to, e);
+		if (!after)
+			return -1;
+		row->bytes = tensor_bytes(after);
+		tensor_free(after);
+		r->changed++;
+	}
+	r->bytes_out += row->bytes;
+	return 0;
+}
+
+int
+recipe_make(struct recipe *r, const struct model *m, const struct recipe_options *o,
+            struct err *e)
+{
+	struct mixture_choice *choices = mem_array(m->tensor_count, sizeof *choices);
+	struct mixture_model facts;
+	char architecture[104];
+	int status;
+	size_t i;
+
+	*r = (struct recipe){ 0 };
+	r->rows = mem_array(m->tensor_count, sizeof *r->rows);
+	if (!r->rows || !choices) {
+		free(choices);
+		return err_memory(e);
+	}
+	facts_of(m, &facts, architecture, sizeof architecture);
+	facts.importance = o->imatrix != NULL;
+	status = mixture_choose(o->mixture, &o->how, &facts, m->tensors, m->tensor_count,
+	                        choices, e);
+	if (status == 0 && o->how.overrides)
+		status = override_all_used(o->how.overrides, e);
+	for (i = 0; status == 0 && i < m->tensor_count; i++)
+		status = make_row(r, o, m->tensors[i], &choices[i], e);
+	free(choices);
+	if (status == 0 && o->fallback == RECIPE_DEFAULT &&
+	    r->fallback_bytes > r->bytes_in / SILENT_SHARE) {
+		err_set(&r->objection, ERR_INVALID, NULL, "%.1f %% of the bytes cannot become %s,"
+		        " their rows do not fill its blocks",
+		        100 * (double)r->fallback_bytes / (double)r->bytes_in,
+		        o->mixture->name);
+		err_hint(&r->objection, "--fallback warn accepts that, --dry-run shows which");
+	}
+	return status;
+}
+
+static int
+set_u32(struct model *m, const char *key, uint32_t v, struct err *e)
+{
+	static const struct value_type u32 = { 0, VALUE_U32 };
+	uint8_t wire[4];
+
+	le32_put(wire, v);
+	return model_set_meta(m, key, u32, wire, sizeof wire, e);
+}
+
+static int
+set_string(struct model *m, const char *key, const char *text, struct err *e)
+{
+	static const struct value_type string = { 0, VALUE_STRING };
+	struct buf b = { 0 };
+	int r;
+
+	buf_u64(&b, strlen(text));
+	buf_text(&b, text);
+	r = buf_ok(&b) ? model_set_meta(m, key, string, b.p, b.n, e) : err_memory(e);
+	buf_free(&b);
+	return r;
+}
+
+static int
+record_imatrix(const struct recipe_options *o, struct model *m, struct err *e)
+{
+	const struct imatrix *x = o->imatrix;
+	const char *slash = strrchr(o->imatrix_path, '/');
+
+	/* Its name alone: where it lay is nothing about the model. */
+	if (set_string(m, "quantize.imatrix.file", slash ? slash + 1 : o->imatrix_path,
+	               e) < 0 ||
+	    (x->dataset && set_string(m, "quantize.imatrix.dataset", x->dataset, e) < 0) ||
+	    set_u32(m, "quantize.imatrix.entries_count", (uint32_t)x->n, e) < 0)
+		return -1;
+	return x->chunks
+	           ? set_u32(m, "quantize.imatrix.chunks_count", (uint32_t)x->chunks, e) : 0;
+}
+
+int
+recipe_apply(const struct recipe *r, const struct recipe_options *o, struct model *m,
+             struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		struct tensor *t;
+
+		if (r->rows[i].to == r->rows[i].from)
+			continue;
+		t = tensor_retype(m->tensors[i], r->rows[i].to, e);
+		if (!t)
+			return -1;
+		tensor_free(m->tensors[i]);
+		m->tensors[i] = t;
+	}
+	if (set_u32(m, "general.quantization_version", MIXTURE_QUANTIZATION_VERSION, e) < 0 ||
+	    set_u32(m, "general.file_type", o->mixture->file_type, e) < 0)
+		return -1;
+	return o->imatrix ? record_imatrix(o, m, e) : 0;
+}
+
+void
+recipe_free(struct recipe *r)
+{
+	free(r->rows);
+	*r = (struct recipe){ 0 };
+}

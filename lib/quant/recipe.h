@@ -1,0 +1,71 @@
+/* recipe: what becomes of every tensor of a model, decided before any data
+ * arrives. The dry run prints the very recipe that the real run follows.
+ */
+#ifndef QUANT_RECIPE_H
+#define QUANT_RECIPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "model/model.h"
+#include "quant/imatrix.h"
+#include "quant/mixture.h"
+
+/* What to do where rows do not fill the blocks of the type that is wanted. */
+enum recipe_fallback {
+	RECIPE_DEFAULT, /* fall back, but fail where more than 1 % of the bytes do */
+	RECIPE_ERROR,   /* fail */
+	RECIPE_WARN,    /* fall back as llama-quantize does */
+	RECIPE_TYPE     /* use the given type */
+};
+
+struct recipe_options {
+	const struct mixture *mixture;
+	struct mixture_options how; /* pure, overrides */
+	bool allow_requantize;
+	enum recipe_fallback fallback;
+	const struct dtype *fallback_type; /* RECIPE_TYPE */
+	struct imatrix *imatrix; /* or NULL; its entries are marked as used */
+	const char *imatrix_path; /* what it is called in the metadata */
+};
+
+struct recipe_row {
+	const struct dtype *from, *to;
+	const struct dtype *wanted; /* differs from to: a fallback */
+	const char *rule;           /* constant words */
+	uint64_t bytes;             /* as written */
+	bool encoder;               /* can it be written? */
+	const float *importance;    /* of the imatrix, or NULL */
+};
+
+struct recipe {
+	struct recipe_row *rows; /* one a tensor, in stream order */
+	size_t count;
+	uint64_t bytes_in, bytes_out;
+	uint64_t fallback_bytes;    /* of bytes_in, in tensors that fall back */
+	size_t fallbacks, changed;
+	size_t weighable, weighed;  /* quantized: could be, and are, by importance */
+
+	/* Why it may not be followed, if so: the first reason each. objection: the
+	 * options forbid what the model asks for (ERR_INVALID), or a type cannot be
+	 * decoded (ERR_FORMAT). missing: a type cannot be encoded (ERR_USAGE), which
+	 * a plan alone does not mind. */
+	struct err objection, missing;
+};
+
+/* Decide for every tensor of m. 0, or -1 with E008, or ERR_USAGE for an override
+ * that decides nothing; recipe_free either way. */
+int recipe_make(struct recipe *r, const struct model *m, const struct recipe_options *o,
+                struct err *e);
+
+/* Change m's tensors to the types of the recipe, and the keys that tell a
+ * loader how it was quantized: general.file_type, general.quantization_version,
+ * and with an importance matrix quantize.imatrix.file, .dataset, .entries_count
+ * and .chunks_count. */
+int recipe_apply(const struct recipe *r, const struct recipe_options *o,
+                 struct model *m, struct err *e);
+
+void recipe_free(struct recipe *r);
+
+#endif

@@ -1,0 +1,45 @@
+/* recode: one tensor's body on its way from one type to another, in pieces of
+ * bounded size, whatever the size of the tensor or of its rows. */
+#ifndef QUANT_RECODE_H
+#define QUANT_RECODE_H
+
+#include "model/flow.h"
+#include "quant/convert.h"
+
+#define RECODE_VALUES (1u << 19) /* converted at once; 2 MiB of F32 */
+
+struct recode {
+	struct convert convert;
+	struct convert_stats stats; /* of the tensor that began last */
+	uint8_t *x, *y;     /* buffers, kept from tensor to tensor */
+	size_t x_cap, y_cap;
+	size_t x_piece;     /* bytes of a full piece */
+	size_t x_fill;
+
+	/* By importance: weights of one matrix after the other. */
+	const float *importance; /* of the next, or NULL */
+	size_t columns;
+	uint64_t matrix, left;   /* bytes of a matrix; of the current one to come */
+};
+
+/* How: threads, and whether errors are measured. importance: a weight for each
+ * column of each matrix of the tensor (its last two dimensions are a matrix),
+ * which stay the caller's; or NULL. */
+struct recode_options {
+	unsigned jobs;
+	bool check;
+	const float *importance;
+};
+
+/* A tensor begins: t in its old type becomes type to. Equal types are copied. By
+ * importance, a piece is at least one row. */
+int recode_begin(struct recode *r, const struct tensor *t, const struct dtype *to,
+                 const struct recode_options *o, struct err *e);
+
+/* Some bytes of it; what is ready goes to sink (NULL: nowhere). */
+int recode_add(struct recode *r, const uint8_t *p, size_t n, struct sink *sink,
+               struct err *e);
+int recode_end(struct recode *r, struct sink *sink, struct err *e);
+void recode_free(struct recode *r);
+
+#endif
