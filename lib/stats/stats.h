@@ -1,0 +1,52 @@
+/* stats: what can be said of many numbers at once, in one pass.
+ *
+ * Sums are made of fixed runs of STATS_CHUNK values, in double precision and a
+ * fixed order, and added run by run in their order, so that the result depends
+ * on the values alone: not on threads, pieces, CPU or compiler.
+ */
+#ifndef STATS_STATS_H
+#define STATS_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/dtype.h"
+
+#define STATS_CHUNK 2048 /* values; a multiple of every block */
+#define STATS_NONE UINT64_MAX
+
+/* All but count, nan, inf and first is about the finite values. All zero, but
+ * for first, is nothing seen: STATS_INIT. */
+struct stats {
+	uint64_t count, nan, inf;
+	uint64_t zeros;     /* of either sign */
+	uint64_t first;     /* index of the first that is not finite, or STATS_NONE */
+	bool first_is_nan;
+	double min, max;    /* 0 where there is no finite value */
+	double sum;
+	double squares;     /* sum of x² */
+	double deviations;  /* sum of (x - mean)² */
+};
+#define STATS_INIT { .first = STATS_NONE }
+
+struct histogram;
+
+/* The n values (at most STATS_CHUNK, whole blocks) at x, of which the first has
+ * the index at. h: NULL, or an empty histogram to fill. */
+void stats_of(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at,
+              struct stats *s, struct histogram *h);
+
+/* Add what was seen behind it. */
+void stats_join(struct stats *s, const struct stats *behind);
+
+uint64_t stats_finite(const struct stats *s);
+
+/* Where there are finite values; infinite or NaN where sums leave double
+ * precision. The standard deviation is that of the values themselves (divided by
+ * their number). */
+double stats_mean(const struct stats *s);
+double stats_std(const struct stats *s);
+double stats_l2(const struct stats *s);
+
+#endif

@@ -1,0 +1,90 @@
+#include "stats/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/thread.h"
+
+/* What one thread has found in one chunk. */
+struct tally_part {
+	struct stats stats;
+	struct histogram histogram;
+};
+
+int
+tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e)
+{
+	*y = (struct tally){ .jobs = jobs, .bins = bins };
+	y->parts = mem_array(TALLY_CHUNKS, sizeof *y->parts);
+	return y->parts ? 0 : err_memory(e);
+}
+
+int
+tally_begin(struct tally *y, const struct dtype *t, struct err *e)
+{
+	y->type = t;
+	y->stats = (struct stats)STATS_INIT;
+	y->histogram = (struct histogram){ 0 };
+	y->held_bytes = 0;
+	y->chunk = (size_t)STATS_CHUNK / t->items * t->bytes;
+	return mem_grow(&y->held, &y->held_cap, TALLY_CHUNKS * y->chunk, 1) < 0
+	           ? err_memory(e) : 0;
+}
+
+static void
+look(void *ctx, size_t i)
+{
+	struct tally *y = ctx;
+	size_t from = i * y->chunk;
+	size_t bytes = (size_t)num_min(y->held_bytes - from, y->chunk);
+	struct tally_part *part = &y->parts[i];
+
+	part->histogram.bins = 0;
+	stats_of(y->type, y->held + from, bytes / y->type->bytes * y->type->items,
+	         y->stats.count + i * STATS_CHUNK, &part->stats,
+	         y->bins ? &part->histogram : NULL);
+}
+
+static void
+look_at_held(struct tally *y)
+{
+	size_t i, chunks = (y->held_bytes + y->chunk - 1) / y->chunk;
+
+	thread_for(y->jobs, chunks, look, y);
+	for (i = 0; i < chunks; i++) {
+		stats_join(&y->stats, &y->parts[i].stats);
+		if (y->bins)
+			histogram_join(&y->histogram, &y->parts[i].histogram);
+	}
+	y->held_bytes = 0;
+}
+
+void
+tally_add(struct tally *y, const uint8_t *p, size_t n)
+{
+	size_t full = TALLY_CHUNKS * y->chunk, part;
+
+	for (; n > 0; n -= part, p += part) {
+		part = (size_t)num_min(n, full - y->held_bytes);
+		memcpy(y->held + y->held_bytes, p, part);
+		y->held_bytes += part;
+		if (y->held_bytes == full)
+			look_at_held(y);
+	}
+}
+
+void
+tally_end(struct tally *y)
+{
+	look_at_held(y);
+}
+
+void
+tally_free(struct tally *y)
+{
+	free(y->parts);
+	free(y->held);
+	*y = (struct tally){ 0 };
+}

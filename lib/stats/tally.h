@@ -1,0 +1,34 @@
+/* tally: the statistics of one tensor as its bytes pass by, in constant memory. */
+#ifndef STATS_TALLY_H
+#define STATS_TALLY_H
+
+#include "core/err.h"
+#include "stats/histogram.h"
+#include "stats/stats.h"
+
+#define TALLY_CHUNKS 128 /* looked at together */
+
+struct tally {
+	unsigned jobs;
+	bool bins;            /* is a histogram wanted? */
+	struct stats stats;   /* of the tensor that began last */
+	struct histogram histogram;
+
+	const struct dtype *type;
+	uint8_t *held;        /* bytes of up to TALLY_CHUNKS chunks */
+	size_t held_bytes, held_cap, chunk;
+	struct tally_part *parts;
+};
+
+/* jobs: threads. 0, or -1 with E008; tally_free in both cases. */
+int tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e);
+
+/* A tensor of a type that can be decoded begins; its bytes; it has ended, and
+ * stats and histogram are complete. begin: 0, or -1 with E008. */
+int tally_begin(struct tally *y, const struct dtype *t, struct err *e);
+void tally_add(struct tally *y, const uint8_t *p, size_t n);
+void tally_end(struct tally *y);
+
+void tally_free(struct tally *y);
+
+#endif
