@@ -1,0 +1,41 @@
+/* input: where a filter's stream comes from: standard input, or a FILE of any
+ * format, read by the apr-unpack beside the running program. So a filter links
+ * no container and no codec.
+ */
+#ifndef TOOL_INPUT_H
+#define TOOL_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "core/err.h"
+#include "model/flow.h"
+
+struct input {
+	struct source *source;
+	const char *path;  /* NULL: standard input */
+	pid_t child;       /* 0: none */
+	int held;          /* descriptor that identifies the file, or -1 */
+};
+
+/* path NULL or "-": standard input. */
+int input_open(struct input *in, const char *path, struct err *e);
+
+/* Close, and end the child. If it failed by itself it has spoken, and e becomes
+ * ERR_CHILD with its status, whatever we saw of it. Call it always. Returns 0 if
+ * e holds no fault then. */
+int input_close(struct input *in, struct err *e);
+
+/* A tool that wants nothing behind this tensor: may it stop there? Only where a
+ * FILE has so much more (INPUT_FAR) that its reader, held up by the pipe, is not
+ * at the end yet and cannot have found a fault there. What comes by standard
+ * input is read to its end, whoever writes it. */
+#define INPUT_FAR (16u << 20)
+bool input_may_stop(const struct input *in, size_t tensor);
+
+/* Close before the end of the stream was wanted: what the child says of its
+ * broken pipe is no fault. */
+int input_abandon(struct input *in, struct err *e);
+
+#endif

@@ -1,0 +1,19 @@
+/* progress: how far, how fast, how long still; on standard error. */
+#ifndef TOOL_PROGRESS_H
+#define TOOL_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	bool on, terminal;
+	uint64_t total, done;
+	double began, shown;
+};
+
+/* Shown if standard error is a terminal, or if asked for. total: bytes. */
+void progress_begin(struct progress *p, bool asked, uint64_t total);
+void progress_at(struct progress *p, uint64_t done);
+void progress_end(struct progress *p);
+
+#endif

@@ -1,0 +1,157 @@
+#include "tool/quant_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/input.h"
+
+static const char *
+type_list(char *dst, size_t size)
+{
+	const struct mixture *m;
+	size_t n = 0;
+	unsigned i;
+
+	for (i = 0; (m = mixture_row(i)) && n < size; i++)
+		n += (size_t)snprintf(dst + n, size - n, "%s%s", i ? " " : "", m->name);
+	return dst;
+}
+
+static int
+parse_type(struct quant_options *o, const char *name, struct err *e)
+{
+	char list[640];
+
+	if (!name)
+		return tool_misused(e, "TYPE is missing: %s", type_list(list, sizeof list));
+	o->recipe.mixture = mixture_by_name(name);
+	if (!o->recipe.mixture)
+		return tool_misused(e, "%.40s is no type; there are %s", name,
+		                    type_list(list, sizeof list));
+	return 0;
+}
+
+static int
+parse_fallback(struct quant_options *o, struct err *e)
+{
+	if (!o->fallback)
+		return 0;
+	if (strcmp(o->fallback, "error") == 0) {
+		o->recipe.fallback = RECIPE_ERROR;
+	} else if (strcmp(o->fallback, "warn") == 0) {
+		o->recipe.fallback = RECIPE_WARN;
+	} else {
+		o->recipe.fallback = RECIPE_TYPE;
+		o->recipe.fallback_type = dtype_by_name(o->fallback);
+		if (!o->recipe.fallback_type || !dtype_sized(o->recipe.fallback_type))
+			return tool_misused(e, "--fallback is error, warn, or a type, not %.40s",
+			                    o->fallback);
+	}
+	return 0;
+}
+
+/* An option's type: a name of the table, or NULL with e filled. */
+static int
+named_type(const char *option, const char *name, const struct dtype **type, struct err *e)
+{
+	if (!name)
+		return 0;
+	*type = dtype_by_name(name);
+	if (!*type || !dtype_sized(*type))
+		return tool_misused(e, "%s: %.40s is no type", option, name);
+	return 0;
+}
+
+static int
+parse_overrides(struct quant_options *o, struct err *e)
+{
+	size_t i;
+
+	o->recipe.how.overrides = &o->overrides;
+	for (i = 0; i < o->rules.n; i++)
+		if (override_add(&o->overrides, o->rules.items[i], e) < 0)
+			return -1;
+	for (i = 0; i < o->rule_files.n; i++)
+		if (override_read(&o->overrides, o->rule_files.items[i], e) < 0)
+			return -1;
+	if (named_type("--output-tensor-type", o->output_type, &o->overrides.output, e) < 0)
+		return -1;
+	return named_type("--token-embedding-type", o->embedding_type,
+	                  &o->overrides.embedding, e);
+}
+
+/* An importance matrix in either format: the newer is a model, and read as one. */
+static int
+read_imatrix(struct quant_options *o, struct err *e)
+{
+	struct reader r;
+	struct input in;
+	const uint8_t *head;
+	bool dat = false;
+	size_t n;
+	int status;
+
+	if (strcmp(o->imatrix_path, "-") == 0)
+		return tool_misused(e, "--imatrix: standard input is the model");
+	if (reader_open(&r, o->imatrix_path, e) < 0)
+		return -1;
+	head = reader_peek(&r, 8, &n);
+	dat = head && imatrix_is_dat(head, n);
+	if (dat || r.failed) {
+		status = dat ? imatrix_read_dat(&o->imatrix, &r, e) : -1;
+		reader_close(&r);
+		return status;
+	}
+	reader_close(&r);
+	if (input_open(&in, o->imatrix_path, e) == 0)
+		imatrix_read_model(&o->imatrix, in.source, e);
+	return input_close(&in, e);
+}
+
+static int
+parse_imatrix(struct quant_options *o, struct err *e)
+{
+	size_t i, n;
+
+	if (!o->imatrix_path) {
+		if (o->include.n + o->exclude.n)
+			return tool_misused(e, "--include-weights and --exclude-weights choose from "
+			                    "an --imatrix, and none is given");
+		return 0;
+	}
+	if (read_imatrix(o, e) < 0)
+		return -1;
+	n = o->imatrix.n;
+	for (i = 0; i < o->exclude.n; i++)
+		if (imatrix_exclude(&o->imatrix, o->exclude.items[i]) == 0)
+			return tool_misused(e, "--exclude-weights %.80s: no entry's name holds that",
+			                    o->exclude.items[i]);
+	if (o->include.n)
+		imatrix_include(&o->imatrix, o->include.items, o->include.n);
+	if (o->imatrix.n == 0)
+		return tool_misused(e, "of the %zu entries of the importance matrix none is left",
+		                    n);
+	o->recipe.imatrix = &o->imatrix;
+	o->recipe.imatrix_path = o->imatrix_path;
+	return 0;
+}
+
+int
+quant_options_parse(struct quant_options *o, const char *type, struct err *e)
+{
+	if (parse_type(o, type, e) < 0 || parse_fallback(o, e) < 0)
+		return -1;
+	return parse_overrides(o, e) < 0 ? -1 : parse_imatrix(o, e);
+}
+
+void
+quant_options_free(struct quant_options *o)
+{
+	override_free(&o->overrides);
+	imatrix_free(&o->imatrix);
+	free(o->include.items);
+	free(o->exclude.items);
+	free(o->rules.items);
+	free(o->rule_files.items);
+}

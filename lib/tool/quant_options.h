@@ -1,0 +1,52 @@
+/* quant_options: the part of a command line that says what tensors become. The
+ * names are llama-quantize's where it has the option too.
+ */
+#ifndef TOOL_QUANT_OPTIONS_H
+#define TOOL_QUANT_OPTIONS_H
+
+#include "quant/override.h"
+#include "quant/recipe.h"
+#include "tool/tool.h"
+
+struct quant_options {
+	struct recipe_options recipe; /* points into this structure once parsed */
+	const char *fallback, *output_type, *embedding_type;
+	struct opt_list rules, rule_files;
+	struct overrides overrides;
+	const char *imatrix_path;
+	struct opt_list include, exclude;
+	struct imatrix imatrix;
+};
+
+/* Rows of a tool's option table. */
+#define OPT_QUANT(o) \
+	{ 0, "pure", NULL, OPT_FLAG, &(o)->recipe.how.pure, \
+	  "TYPE throughout, not llama-quantize's mixture of that name", 0, 0 }, \
+	{ 0, "tensor-type", "REGEX=TYPE", OPT_LIST, &(o)->rules, \
+	  "TYPE for the tensors whose name matches; the first rule decides", 0, 0 }, \
+	{ 0, "tensor-type-file", "FILE", OPT_LIST, &(o)->rule_files, \
+	  "such rules from FILE, one a line", 0, 0 }, \
+	{ 0, "output-tensor-type", "TYPE", OPT_TEXT, &(o)->output_type, \
+	  "of output.weight", 0, 0 }, \
+	{ 0, "token-embedding-type", "TYPE", OPT_TEXT, &(o)->embedding_type, \
+	  "of token_embd.weight", 0, 0 }, \
+	{ 0, "leave-output-tensor", NULL, OPT_FLAG, &(o)->overrides.leave_output, \
+	  "output.weight stays as it is", 0, 0 }, \
+	{ 0, "imatrix", "FILE", OPT_TEXT, &(o)->imatrix_path, \
+	  "weigh columns by the importance matrix in FILE", 0, 0 }, \
+	{ 0, "include-weights", "TEXT", OPT_LIST, &(o)->include, \
+	  "use its entries whose name holds TEXT, no others", 0, 0 }, \
+	{ 0, "exclude-weights", "TEXT", OPT_LIST, &(o)->exclude, \
+	  "do not use its entries whose name holds TEXT", 0, 0 }, \
+	{ 0, "allow-requantize", NULL, OPT_FLAG, &(o)->recipe.allow_requantize, \
+	  "take tensors that are quantized already", 0, 0 }, \
+	{ 0, "fallback", "error|warn|TYPE", OPT_TEXT, &(o)->fallback, \
+	  "where rows do not fill the blocks of a type", 0, 0 }
+
+/* Make o->recipe of what was given; type: the mixture's name, or NULL where it
+ * is missing. ERR_USAGE, or a fault of a rule file or of
+ * the importance matrix, which is read here. */
+int quant_options_parse(struct quant_options *o, const char *type, struct err *e);
+void quant_options_free(struct quant_options *o);
+
+#endif

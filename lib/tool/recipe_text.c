@@ -1,0 +1,159 @@
+#include "tool/recipe_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "kernels/kernel.h"
+#include "tool/tool.h"
+
+static void
+print_row(const struct tensor *t, const struct recipe_row *row, bool json)
+{
+	struct buf b = { 0 };
+	char name[512], shape[TENSOR_SHAPE_TEXT];
+
+	if (json) {
+		json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:o,s:s,s:b}", "name", tensor_name(t),
+		                      "from", row->from->name, "to", row->to->name, "wanted",
+		                      row->wanted->name, "bytes", json_from_u64(row->bytes),
+		                      "rule", row->rule, "encoder", (int)row->encoder);
+
+		if (o && json_write(o, &b) == 0)
+			printf("%.*s\n", (int)b.n, (char *)b.p);
+		json_decref(o);
+		buf_free(&b);
+		return;
+	}
+	printf("%-32s %-16s %6s -> %-6s %12" PRIu64 "  %s",
+	       text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t))),
+	       tensor_shape_text(t, shape), row->from->name, row->to->name, row->bytes,
+	       row->rule);
+	if (row->to != row->wanted)
+		printf(", but rows of %" PRIu64 " do not fill %s", tensor_row(t),
+		       row->wanted->name);
+	if (!row->encoder)
+		fputs(", no encoder here", stdout);
+	putchar('\n');
+}
+
+void
+recipe_print(const struct recipe *r, const struct model *m, bool json)
+{
+	char in[32], out[32];
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		print_row(m->tensors[i], &r->rows[i], json);
+	if (!json)
+		printf("%zu tensor%s, %s -> %s\n", r->count, r->count == 1 ? "" : "s",
+		       text_size(in, sizeof in, r->bytes_in),
+		       text_size(out, sizeof out, r->bytes_out));
+}
+
+/* How many rows stay as they are for the reason of row i; 0 if an earlier row
+ * has that reason too, and has been told. */
+static size_t
+alike(const struct recipe *r, size_t i)
+{
+	const struct recipe_row *row = &r->rows[i];
+	size_t k, n = 0;
+
+	for (k = 0; k < r->count; k++) {
+		const struct recipe_row *other = &r->rows[k];
+
+		if (other->to != other->from || other->from != row->from ||
+		    strcmp(other->rule, row->rule) != 0)
+			continue;
+		if (k < i)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+void
+recipe_report(const struct recipe *r, const struct model *m, bool importance)
+{
+	char name[256], in[32], out[32];
+	size_t i, n;
+
+	for (i = 0; i < r->count; i++) {
+		const struct recipe_row *row = &r->rows[i];
+		const struct tensor *t = m->tensors[i];
+
+		if (row->to != row->wanted)
+			tool_notef("%s: rows of %" PRIu64 " do not fill %s, %s is taken",
+			           text_quote(name, sizeof name, tensor_name(t),
+			                      strlen(tensor_name(t))),
+			           tensor_row(t), row->wanted->name, row->to->name);
+	}
+	for (i = 0; i < r->count; i++) {
+		const struct recipe_row *row = &r->rows[i];
+
+		if (row->to == row->from && (n = alike(r, i)) > 0)
+			tool_notef("%zu tensor%s stay%s %s: %s", n, n == 1 ? "" : "s",
+			           n == 1 ? "s" : "", row->from->name, row->rule);
+	}
+	if (importance)
+		tool_notef("%zu of %zu tensors that could be are weighed by importance",
+		           r->weighed, r->weighable);
+	tool_notef("%zu of %zu tensors change, %s -> %s", r->changed, r->count,
+	           text_size(in, sizeof in, r->bytes_in),
+	           text_size(out, sizeof out, r->bytes_out));
+}
+
+void
+recipe_print_error(const char *name, const char *from, const char *to,
+            const struct convert_stats *s, bool json)
+{
+	char quoted[512];
+
+	text_quote(quoted, sizeof quoted, name, strlen(name));
+	if (json) {
+		struct buf b = { 0 };
+
+		json_quote(&b, name, strlen(name));
+		if (buf_string(&b))
+			fprintf(stderr, "{\"name\":%s,\"from\":\"%s\",\"to\":\"%s\",\"rmse\":%.9g,"
+			        "\"relative\":%.9g,\"max\":%.9g,\"cosine\":%.9g}\n",
+			        (char *)b.p, from, to, convert_rmse(s), convert_relative(s),
+			        s->error_max, convert_cosine(s));
+		buf_free(&b);
+		return;
+	}
+	fprintf(stderr, "%-32s %6s -> %-6s rmse %.3e  relative %.3e  max %.3e  cosine %.6f\n",
+	        quoted, from, to, convert_rmse(s), convert_relative(s), s->error_max,
+	        convert_cosine(s));
+}
+
+int
+recipe_explain(const struct recipe *r, const struct model *m, const char *name,
+               struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(tensor_name(m->tensors[i]), name) == 0) {
+			print_row(m->tensors[i], &r->rows[i], false);
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, name, "is the name of no tensor here");
+}
+
+void
+recipe_list(void)
+{
+	const struct mixture *m;
+	unsigned i;
+
+	printf("%-10s %-8s %-8s %s\n", "mixture", "type", "output", "written here");
+	for (i = 0; (m = mixture_row(i)); i++) {
+		const struct kernel *k = kernel_for(dtype_by_name(m->type));
+
+		printf("%-10s %-8s %-8s %s\n", m->name, m->type, m->output,
+		       k && k->encode ? "yes" : "no");
+	}
+}

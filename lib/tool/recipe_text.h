@@ -1,0 +1,33 @@
+/* recipe_text: a quantization recipe, told to a person or a program. */
+#ifndef TOOL_RECIPE_TEXT_H
+#define TOOL_RECIPE_TEXT_H
+
+#include <stdbool.h>
+
+#include "model/model.h"
+#include "quant/convert.h"
+#include "quant/recipe.h"
+
+/* The whole plan on standard output, a tensor a line: name, shape, type before
+ * and after, bytes, rule, and the type that the rule wanted if that is another;
+ * as JSON objects or as a table with a sum. m is the model that r was made for. */
+void recipe_print(const struct recipe *r, const struct model *m, bool json);
+
+/* What stays as it is and what falls back, on standard error: nothing does
+ * either in silence. Like cases share a line. importance: an importance
+ * matrix is in use, and how far it reaches is told too. */
+void recipe_report(const struct recipe *r, const struct model *m, bool importance);
+
+/* The error of a conversion on standard error, a line a tensor: root of the mean
+ * square, that relative to the values, the largest, and the cosine. */
+void recipe_print_error(const char *name, const char *from, const char *to,
+                        const struct convert_stats *s, bool json);
+
+/* The line of one tensor. ERR_USAGE if there is none of that name. */
+int recipe_explain(const struct recipe *r, const struct model *m, const char *name,
+                   struct err *e);
+
+/* The table of mixtures. */
+void recipe_list(void);
+
+#endif

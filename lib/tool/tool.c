@@ -1,0 +1,335 @@
+#include "tool/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "core/version.h"
+
+static const struct tool *self;
+
+const char *
+tool_name(void)
+{
+	return self ? self->name : "apr";
+}
+
+/* ---- messages ---- */
+
+static void
+say(const struct err *e)
+{
+	fprintf(stderr, "%s: ", tool_name());
+	if (*e->object)
+		fprintf(stderr, "%s: ", e->object);
+	fputs(e->fact, stderr);
+	if (e->code <= ERR_MEMORY)
+		fprintf(stderr, " (E%03d)", e->code);
+	fputc('\n', stderr);
+	if (*e->hint)
+		fprintf(stderr, "hint: %s\n", e->hint);
+}
+
+int
+tool_end(struct err *e)
+{
+	if ((fflush(stdout) != 0 || ferror(stdout)) && e->code == ERR_NONE)
+		err_errno(e, "<stdout>", "cannot be written");
+	if (e->code != ERR_NONE && e->code != ERR_CHILD)
+		say(e);
+	return err_exit(e);
+}
+
+static bool
+quiet(void)
+{
+	const char *level = getenv("APR_LOG_LEVEL");
+
+	return level && strcmp(level, "error") == 0;
+}
+
+void
+tool_note(const char *text)
+{
+	char line[1024];
+
+	if (!quiet())
+		fprintf(stderr, "%s: %s\n", tool_name(),
+		        text_sentence(line, sizeof line, text));
+}
+
+void
+tool_notef(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	tool_note(text);
+}
+
+int
+tool_misused(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(e, ERR_USAGE, NULL, fmt, ap);
+	va_end(ap);
+	return err_hint(e, "%s --help", tool_name());
+}
+
+const char *
+tool_input(const char *operand, struct err *e)
+{
+	if (operand && strcmp(operand, "-") != 0)
+		return operand;
+	if (!isatty(STDIN_FILENO))
+		return "-";
+	tool_misused(e, "a model is expected on standard input, or a FILE");
+	return NULL;
+}
+
+/* ---- the command line ---- */
+
+/* The SYNOPSIS; what does not fit on its line goes on under the first word. */
+static void
+print_usage(void)
+{
+	const char *line = self->usage;
+	int indent = printf("usage: %s ", self->name);
+
+	while (*line) {
+		size_t n = strcspn(line, "\n");
+
+		printf("%.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+		if (*line)
+			printf("%*s", indent, "");
+	}
+}
+
+static void
+print_help(void)
+{
+	const struct opt *o;
+	char left[64];
+
+	print_usage();
+	printf("\n%s\n\n", self->summary);
+	for (o = self->opts; o->name; o++) {
+		snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
+		         o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+		         o->arg ? " " : "", o->arg ? o->arg : "");
+		if (strlen(left) > 28)
+			printf("  %s\n  %-28s  %s\n", left, "", o->help);
+		else
+			printf("  %-28s  %s\n", left, o->help);
+	}
+	printf("  %-28s  %s\n", "-h, --help", "show this and exit");
+	printf("  %-28s  %s\n", "    --version", "show the version and exit");
+}
+
+_Noreturn static void
+leave(struct err *e)
+{
+	exit(tool_end(e));
+}
+
+__attribute__((format(printf, 1, 2))) _Noreturn static void
+misused(const char *fmt, ...)
+{
+	struct err e = ERR_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(&e, ERR_USAGE, NULL, fmt, ap);
+	va_end(ap);
+	err_hint(&e, "%s --help", self->name);
+	leave(&e);
+}
+
+_Noreturn static void
+unknown(const char *name)
+{
+	const struct opt *o, *near = NULL;
+	size_t best = 3;
+	struct err e = ERR_INIT;
+
+	for (o = self->opts; o->name; o++)
+		if (text_distance(name, o->name) < best) {
+			best = text_distance(name, o->name);
+			near = o;
+		}
+	err_set(&e, ERR_USAGE, NULL, "unknown option --%.80s", name);
+	if (near)
+		err_hint(&e, "did you mean --%s?", near->name);
+	else
+		err_hint(&e, "%s --help", self->name);
+	leave(&e);
+}
+
+static void
+set_option(const struct opt *o, const char *value, bool *seen)
+{
+	struct opt_list *list;
+
+	if (seen[o - self->opts] && o->kind != OPT_LIST)
+		misused("--%s is given twice", o->name);
+	seen[o - self->opts] = true;
+	switch (o->kind) {
+	case OPT_FLAG:
+		*(bool *)o->to = true;
+		break;
+	case OPT_TEXT:
+		if (!*value)
+			misused("--%s needs %s", o->name, o->arg);
+		*(const char **)o->to = value;
+		break;
+	case OPT_NUMBER:
+		if (text_u64(value, o->low, o->high, o->to) < 0)
+			misused("--%s needs a number from %" PRIu64 " to %" PRIu64
+			        ", not %.80s", o->name, o->low, o->high, value);
+		break;
+	case OPT_BYTES:
+		if (text_bytes(value, o->low, o->high, o->to) < 0)
+			misused("--%s needs a number of bytes from %" PRIu64 " to %" PRIu64
+			        ", perhaps with K, M, G or T, not %.80s", o->name, o->low,
+			        o->high, value);
+		break;
+	case OPT_LIST:
+		list = o->to;
+		if (mem_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0) {
+			struct err e = ERR_INIT;
+
+			err_memory(&e);
+			leave(&e);
+		}
+		list->items[list->n++] = value;
+		break;
+	}
+}
+
+/* argv[i] begins with "--". Returns how many words it used. */
+static int
+long_option(char **argv, int i, bool *seen)
+{
+	const char *name = argv[i] + 2, *equals = strchr(name, '=');
+	size_t n = equals ? (size_t)(equals - name) : strlen(name);
+	const struct opt *o;
+
+	if (strcmp(name, "help") == 0) {
+		struct err e = ERR_INIT;
+
+		print_help();
+		leave(&e);
+	}
+	if (strcmp(name, "version") == 0) {
+		struct err e = ERR_INIT;
+
+		printf("%s (apr tools) %s\n", self->name, APR_VERSION);
+		leave(&e);
+	}
+	for (o = self->opts; o->name; o++)
+		if (strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+			break;
+	if (!o->name)
+		unknown(name);
+	if (!o->arg && equals)
+		misused("--%s takes no value", o->name);
+	if (o->arg && !equals && !argv[i + 1])
+		misused("--%s needs %s", o->name, o->arg);
+	set_option(o, equals ? equals + 1 : argv[i + 1], seen);
+	return o->arg && !equals ? 2 : 1;
+}
+
+/* argv[i] is "-abc". */
+static int
+short_options(char **argv, int i, bool *seen)
+{
+	const char *p;
+
+	for (p = argv[i] + 1; *p; p++) {
+		const struct opt *o;
+
+		if (*p == 'h') {
+			struct err e = ERR_INIT;
+
+			print_help();
+			leave(&e);
+		}
+		for (o = self->opts; o->name && o->letter != *p; o++)
+			;
+		if (!o->name)
+			misused("unknown option -%c", *p);
+		if (!o->arg) {
+			set_option(o, NULL, seen);
+			continue;
+		}
+		if (!p[1] && !argv[i + 1])
+			misused("-%c needs %s", *p, o->arg);
+		set_option(o, p[1] ? p + 1 : argv[i + 1], seen);
+		return p[1] ? 1 : 2;
+	}
+	return 1;
+}
+
+/* A descriptor that was closed would be given to the next file opened: a model
+ * would then be read from, or written over by, messages. */
+static void
+occupy_standard_descriptors(void)
+{
+	int fd, got;
+
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		/* The wrong way round on purpose: to use it must fail. */
+		got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+		if (got != fd && got >= 0)
+			close(got);
+	}
+}
+
+char **
+tool_begin(const struct tool *t, int argc, char **argv)
+{
+	static char *operands[32];
+	bool seen[64] = { false };
+	size_t n = 0;
+	int i = 1;
+
+	self = t;
+	occupy_standard_descriptors();
+	while (i < argc) {
+		if (strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		}
+		if (argv[i][0] == '-' && argv[i][1] == '-') {
+			i += long_option(argv, i, seen);
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			i += short_options(argv, i, seen);
+		} else if (n < t->operands) {
+			operands[n++] = argv[i++];
+		} else {
+			misused("one operand too many: %.80s", argv[i]);
+		}
+	}
+	for (; i < argc; i++) {
+		if (n == t->operands)
+			misused("one operand too many: %.80s", argv[i]);
+		operands[n++] = argv[i];
+	}
+	operands[n] = NULL;
+	return operands;
+}

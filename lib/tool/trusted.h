@@ -1,0 +1,33 @@
+/* trusted: the public keys a person has put where apr-verify looks by itself:
+ * $XDG_CONFIG_HOME/apr/trusted/NAME.pub, or ~/.config/apr/trusted/NAME.pub where
+ * that variable is empty or relative.
+ */
+#ifndef TOOL_TRUSTED_H
+#define TOOL_TRUSTED_H
+
+#include <stddef.h>
+
+#include "core/err.h"
+#include "crypto/keys.h"
+
+struct trusted_key {
+	char *path;
+	struct key_public key;
+};
+
+struct trusted {
+	char *folder;              /* NULL where there is no home */
+	struct trusted_key *item;  /* in order of their file names */
+	size_t n, cap;
+};
+
+/* All keys there; none (0, no fault) if the folder does not exist. A file that
+ * is no public key is a fault that names it: who put it there meant something.
+ * trusted_free is called in every case. */
+int trusted_load(struct trusted *t, struct err *e);
+
+/* The one key in the file path, and none from the folder. */
+int trusted_one(struct trusted *t, const char *path, struct err *e);
+void trusted_free(struct trusted *t);
+
+#endif
