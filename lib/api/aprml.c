@@ -1,0 +1,192 @@
+#include "api/aprml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/version.h"
+#include "formats/format.h"
+#include "stats/values.h"
+
+struct aprml {
+	char *path;             /* outlives the source, which names it in faults */
+	struct source *source;
+	struct err err;         /* of all calls: the first fault wins */
+	bool in_body, ended;
+	const uint8_t *p;       /* bytes of the body not yet handed on */
+	size_t n;
+};
+
+_Static_assert(APRML_DIMS == TENSOR_DIMS, "dimensions");
+
+const char *
+aprml_version(void)
+{
+	return APR_VERSION;
+}
+
+/* Tell it the caller's way. -1. */
+static int
+fail(const struct err *from, struct aprml_error *e)
+{
+	e->code = from->code <= ERR_MEMORY ? (int)from->code : 0;
+	snprintf(e->text, sizeof e->text, "%s%s%s", from->object, *from->object ? ": " : "",
+	         from->fact);
+	return -1;
+}
+
+struct aprml *
+aprml_open(const char *path, struct aprml_error *e)
+{
+	const struct format_options options = { 0 };
+	struct aprml *m = mem_array(1, sizeof *m);
+	const struct format *format;
+	struct err err = ERR_INIT;
+	struct reader r;
+
+	if (!m || !(m->path = mem_text(path, strlen(path)))) {
+		err_memory(&err);
+		fail(&err, e);
+		aprml_close(m);
+		return NULL;
+	}
+	if (reader_open(&r, m->path, &m->err) == 0)
+		m->source = format_open(&r, &options, NULL, &format, &m->err);
+	if (m->source)
+		return m;
+	fail(&m->err, e);
+	aprml_close(m);
+	return NULL;
+}
+
+void
+aprml_close(struct aprml *m)
+{
+	if (!m)
+		return;
+	source_close(m->source);
+	free(m->path);
+	free(m);
+}
+
+size_t
+aprml_tensor_count(const struct aprml *m)
+{
+	return m->source->plan->tensor_count;
+}
+
+int
+aprml_tensor(const struct aprml *m, size_t i, struct aprml_tensor *t)
+{
+	const struct tensor *from;
+
+	if (i >= aprml_tensor_count(m))
+		return -1;
+	from = m->source->plan->tensors[i];
+	*t = (struct aprml_tensor){
+		.name = tensor_name(from), .type = tensor_type(from)->name,
+		.ndim = tensor_ndim(from), .values = tensor_items(from),
+		.bytes = tensor_bytes(from),
+	};
+	memcpy(t->dims, tensor_dims(from), t->ndim * sizeof *t->dims);
+	return 0;
+}
+
+size_t
+aprml_key_count(const struct aprml *m)
+{
+	return m->source->plan->meta_count;
+}
+
+const char *
+aprml_key(const struct aprml *m, size_t i)
+{
+	return i < aprml_key_count(m) ? m->source->plan->meta[i].key : NULL;
+}
+
+const char *
+aprml_text(struct aprml *m, const char *key)
+{
+	return model_text(m->source->plan, key);
+}
+
+int
+aprml_integer(const struct aprml *m, const char *key, uint64_t *value)
+{
+	return model_u64(m->source->plan, key, value);
+}
+
+/* More bytes of the body into m->p; none left at its end. */
+static int
+refill(struct aprml *m)
+{
+	if (m->n > 0 || !m->in_body)
+		return 0;
+	if (source_read(m->source, &m->p, &m->n, &m->err) < 0)
+		return -1;
+	m->in_body = m->n > 0;
+	return 0;
+}
+
+/* Pass over what is left of the body. */
+static int
+drain(struct aprml *m)
+{
+	do {
+		m->n = 0;
+		if (refill(m) < 0)
+			return -1;
+	} while (m->in_body);
+	return 0;
+}
+
+int
+aprml_next(struct aprml *m, size_t *i, struct aprml_error *e)
+{
+	struct item item;
+	int more;
+
+	while (m->err.code == ERR_NONE && !m->ended) {
+		if (drain(m) < 0)
+			break;
+		more = source_next(m->source, &item, &m->err);
+		m->in_body = more > 0;
+		m->ended = more == 0;
+		if (more > 0 && item.kind == ITEM_TENSOR) {
+			*i = item.index;
+			return 1;
+		}
+	}
+	return m->err.code == ERR_NONE ? 0 : fail(&m->err, e);
+}
+
+int
+aprml_read(struct aprml *m, void *p, size_t size, size_t *n, struct aprml_error *e)
+{
+	*n = 0;
+	if (m->err.code != ERR_NONE || refill(m) < 0)
+		return fail(&m->err, e);
+	*n = m->n < size ? m->n : size;
+	if (*n > 0)
+		memcpy(p, m->p, *n);
+	m->p += *n;
+	m->n -= *n;
+	return 0;
+}
+
+int64_t
+aprml_decode(const char *type, const void *x, size_t bytes, float *y, size_t room)
+{
+	const struct dtype *t = dtype_by_name(type);
+	size_t n;
+
+	if (!t || !values_known(t) || bytes % t->bytes)
+		return -1;
+	n = bytes / t->bytes;
+	if (n > room / t->items)
+		return -1;
+	n *= t->items;
+	values_float(t, x, y, n);
+	return (int64_t)n;
+}
