@@ -1,0 +1,139 @@
+# The apr tools. `make help` lists the targets.
+
+include config.mk
+
+MODE = release
+B = build/$(MODE)
+
+# One folder a mode, so that sanitized and plain builds stand side by side.
+mode_release =
+mode_clang =
+mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1
+mode_ubsan = -fsanitize=undefined -fno-sanitize-recover=all -O1
+mode_cov = --coverage -O0
+mode_fuzz = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+	-O1 -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+mode_fuzzcov = -fprofile-instr-generate -fcoverage-mapping -O1 \
+	-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+mode_replay = -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer -O1 -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+ifneq ($(filter clang fuzz fuzzcov,$(MODE)),)
+CC = clang
+endif
+
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wvla -Wwrite-strings -Wpointer-arith
+# No contraction: what is written must not depend on the compiler or the CPU.
+FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) $(OPT) -ffp-contract=off \
+	-ffile-prefix-map=$(CURDIR)=. $(mode_$(MODE)) $(PACKAGE_CFLAGS) $(CFLAGS)
+PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
+
+LIB_SRC = $(sort $(wildcard lib/*/*.c))
+LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o)
+TOOL_SRC = $(sort $(wildcard bin/*.c))
+TOOLS = $(TOOL_SRC:%.c=$(B)/%)
+UNIT_SRC = $(sort $(wildcard tests/unit/t_*.c))
+UNITS = $(UNIT_SRC:%.c=$(B)/%)
+GEN_SRC = $(sort $(wildcard tests/gen/*.c))
+GENS = $(GEN_SRC:%.c=$(B)/%)
+
+all: $(TOOLS) ## build the tools (the default)
+ifeq ($(MODE),release)
+all: $(TOOL_SRC:%.c=%)
+bin/%: $(B)/bin/%
+	@cp -f $< $@
+endif
+
+$(B)/lib/libapr.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcD $@ $(LIB_OBJ)
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/lib/libapr.a
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+units: $(UNITS) ## build the unit tests
+
+# Generators share nothing with lib/: a mistake there must not be repeated in them.
+$(B)/tests/gen/%: $(B)/tests/gen/%.o
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+gen: $(GENS) ## build the generators of test files
+
+check: all units gen fuzz-replay ## run all tests
+	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
+	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh $(UNITS)
+
+# Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this
+# mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.
+FUZZERS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
+REPLAYS = $(FUZZERS:%=$(B)/tests/fuzz/replay_%)
+STARVES = $(B)/tests/fuzz/starve_gguf $(B)/tests/fuzz/starve_apr2 $(B)/tests/fuzz/starve_stream
+RUNS = 2000000
+FUZZ = $(FUZZERS)
+
+$(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/lib/libapr.a
+	$(CC) $(FLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)/lib/libapr.a
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# Of the containers: memory runs out at each allocation.
+$(B)/tests/fuzz/starve_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/starve.o $(B)/lib/libapr.a
+	$(CC) $(FLAGS) $(LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $^ $(LIBS)
+
+fuzzers: $(FUZZERS:%=$(B)/tests/fuzz/fuzz_%)
+replays: $(REPLAYS) $(STARVES)
+
+fuzz: ## fuzz the parsers (clang): FUZZ=NAME… one after another, RUNS=N times each
+	$(MAKE) MODE=fuzz fuzzers
+	tests/fuzz/run.sh build/fuzz/tests/fuzz $(RUNS) $(FUZZ)
+
+fuzz-replay: replays ## build what runs the fuzzers' corpus in "make check"
+	$(MAKE) MODE=replay replays
+
+fuzz-cov: ## line coverage of the parsers by the fuzzers' corpus (clang)
+	$(MAKE) MODE=fuzzcov replays
+	tests/fuzz/cov.sh build/fuzzcov/tests/fuzz $(FUZZERS)
+
+# What one line of "make help" says stands behind each target's name.
+deps: ## install what building and testing need (Debian 12, as root)
+	scripts/deps.sh
+
+demo: all ## unpack, quantize, sign, pack, verify a real model
+	APR_BIN=$(CURDIR)/$(B)/bin tests/demo.sh
+
+layers: ## check that includes point one way
+	scripts/layers.sh
+
+lint: ## compile with gcc and clang, warnings as errors; read scripts and man pages
+	$(MAKE) MODE=lint CC=gcc CFLAGS=-Werror all units gen replays
+	$(MAKE) MODE=clang CFLAGS=-Werror all units gen replays
+	shellcheck .ci/run scripts/*.sh tests/*.sh completions/*.bash tests/fuzz/*.sh
+	mandoc -Tlint -Wwarning man/*.[157]
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk | expand -t 12
+	@echo 'MODE=release|asan|ubsan|cov|clang|fuzz chooses build/MODE; tools of MODE=release are in bin/'
+
+# With -j as well, nothing begins before its packages are there.
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
+include install.mk
+
+clean: ## remove what was built
+	rm -rf build $(TOOL_SRC:%.c=%)
+
+.PHONY: fuzzers replays fuzz fuzz-replay fuzz-cov
+.PHONY: all units gen check clean deps demo layers lint help
+.SECONDARY:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

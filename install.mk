@@ -1,0 +1,69 @@
+# What "make install" puts where; the folders are in config.mk.
+
+VERSION := $(shell sed -n 's/^\#define APR_VERSION "\(.*\)"/\1/p' lib/core/version.h)
+TOOL_NAMES = $(TOOL_SRC:bin/%.c=%)
+PAGES = $(sort $(wildcard man/*.[157]))
+BASH_FOLDER = $(datadir)/bash-completion/completions
+ZSH_FOLDER = $(datadir)/zsh/site-functions
+
+# libaprml.a is one object in which every name is local but those that the header
+# documents, so that it clashes with nothing that a program has. It has a jansson of
+# its own, since it limits what jansson may allocate; where there is no static one,
+# only the tools are installed.
+JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a))
+ifneq ($(JANSSON),)
+APRML = $(B)/lib/libaprml.a
+endif
+
+$(B)/lib/libaprml.a: $(B)/lib/api/aprml.o $(B)/lib/libapr.a
+	$(LD) -r -o $(B)/lib/aprml.o $^ $(JANSSON)
+	$(OBJCOPY) --wildcard --keep-global-symbol='aprml_*' $(B)/lib/aprml.o
+	@rm -f $@
+	$(AR) rcD $@ $(B)/lib/aprml.o
+
+# The folders stand in it as they are at last, without DESTDIR.
+define APRML_PC
+includedir=$(includedir)
+libdir=$(libdir)
+
+Name: aprml
+Description: reads model files: GGUF, APR, streams of the apr tools
+Version: $(VERSION)
+Requires: $(APRML_PACKAGES)
+Libs: -L$${libdir} -laprml -lpthread -lm
+Cflags: -I$${includedir}
+endef
+
+# All that is installed, for uninstall.
+INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) \
+	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
+	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
+	$(libdir)/libaprml.a $(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h
+
+install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BASH_FOLDER)' '$(DESTDIR)$(ZSH_FOLDER)'
+	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(bindir)'
+	for n in 1 5 7; do \
+		$(INSTALL) -d "$(DESTDIR)$(mandir)/man$$n" && \
+		$(INSTALL) -m 644 man/*.$$n "$(DESTDIR)$(mandir)/man$$n" || exit; \
+	done
+	$(INSTALL) -m 644 completions/_apr-tools '$(DESTDIR)$(ZSH_FOLDER)'
+	$(INSTALL) -m 644 completions/apr-tools.bash \
+		'$(DESTDIR)$(BASH_FOLDER)/$(firstword $(TOOL_NAMES))'
+	for t in $(wordlist 2,99,$(TOOL_NAMES)); do \
+		ln -sf $(firstword $(TOOL_NAMES)) "$(DESTDIR)$(BASH_FOLDER)/$$t" || exit; \
+	done
+	$(if $(APRML),,@echo 'no static jansson: the library is not installed' >&2)
+
+export APRML_PC
+install-library: $(APRML)
+	$(INSTALL) -d '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)/aprml'
+	$(INSTALL) -m 644 $(APRML) '$(DESTDIR)$(libdir)'
+	$(INSTALL) -m 644 lib/api/aprml.h '$(DESTDIR)$(includedir)/aprml'
+	printf '%s\n' "$$APRML_PC" >'$(DESTDIR)$(libdir)/pkgconfig/aprml.pc'
+
+uninstall: ## remove what install put there
+	rm -f $(foreach f,$(INSTALLED),'$(DESTDIR)$(f)')
+	rmdir '$(DESTDIR)$(includedir)/aprml' 2>/dev/null || :
+
+.PHONY: install install-library uninstall

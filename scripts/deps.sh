@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Everything that building and testing need on Debian 12, from Debian alone.
+# Nothing is fetched where all of it is there.
+set -eu
+
+packages=(
+  gcc libc6-dev make pkg-config
+  libjansson-dev libsodium-dev libssl-dev libdeflate-dev zlib1g-dev libpcre2-dev
+  liblz4-dev libzstd-dev
+  bats procps lz4 zstd mandoc bsdextrautils minisign shellcheck clang libclang-rt-14-dev
+)
+
+has_all() {
+  local p
+  for p in "${packages[@]}"; do
+    dpkg-query -W -f '${db:Status-Abbrev}' "$p" 2>/dev/null | grep -q '^.i' || return 1
+  done
+}
+
+if has_all; then
+  echo "deps: all ${#packages[@]} packages are installed"
+  exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  echo "deps: these packages are needed; as root: apt-get install ${packages[*]}" >&2
+  exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+apt-get install -q -y --no-install-recommends "${packages[@]}"

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Includes point one way: ARCHITECTURE.md tells why. A room of lib/ may include
+# itself and what stands after its name in the first table; bin/ any room. A
+# library is included by the files in the second table alone.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+rooms='
+core
+model core
+stream core model
+kernels core model
+codecs core
+crypto core model
+formats core model stream codecs
+quant core model kernels
+stats core model kernels
+api core model stream kernels codecs formats stats
+tool core model stream kernels crypto quant stats
+bin core model stream kernels codecs crypto formats quant stats tool
+'
+libraries='
+jansson lib/core/json.h
+pcre2 lib/core/pattern.c
+libdeflate lib/core/crc32.c
+zlib lib/core/crc32.c
+lz4frame lib/codecs/lz4.c
+zstd lib/codecs/zstd.c
+zstd_errors lib/codecs/zstd.c
+sodium lib/crypto/keys.c lib/crypto/secret.c
+openssl lib/crypto/digest.c
+'
+
+grep -H '^#[[:space:]]*include' lib/*/*.[ch] bin/*.c |
+awk -v rooms="$rooms" -v libraries="$libraries" '
+function table(text, to,    line, word, n, i, k) {
+  n = split(text, line, "\n")
+  for (i = 1; i <= n; i++)
+    if (split(line[i], word, " "))
+      for (k = 1; k in word; k++)
+        to[word[1], word[k]]
+}
+BEGIN {
+  table(rooms, may)
+  table(libraries, sits)
+}
+{
+  file = substr($0, 1, index($0, ":") - 1)
+  split(file, part, "/")
+  room = part[1] == "bin" ? "bin" : part[2]
+  name = $0
+  sub(/^[^<"]*[<"]/, "", name)
+  sub(/[>"].*/, "", name)
+  split(name, dir, /[.\/]/)
+  bad = 0
+  if (!((room, room) in may)) {
+    print "layers: " file ": " room " is no room" > "/dev/stderr"
+    status = 1
+  } else if ($0 ~ /"/) {
+    bad = !((room, dir[1]) in may)
+  } else if ((dir[1], dir[1]) in sits) {
+    bad = !((dir[1], file) in sits)
+  }
+  if (bad) {
+    print "layers: " file " must not include " name > "/dev/stderr"
+    status = 1
+  }
+}
+END { exit status }'
