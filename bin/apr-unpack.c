@@ -1,0 +1,68 @@
+/* apr-unpack: any model file -> stream */
+#include <unistd.h>
+
+#include "formats/format.h"
+#include "tool/filter.h"
+#include "tool/select.h"
+#include "tool/tool.h"
+
+struct options {
+	struct select_options select;
+	struct format_options format;
+	struct output_options output;
+};
+
+static int
+unpack(const char *path, const struct options *o, const struct flow *f, struct err *e)
+{
+	struct out_options where = { .path = o->output.path, .force = o->output.force };
+	const struct format *format;
+	struct source *source = NULL;
+	struct sink *sink = NULL;
+	int status = -1;
+
+	path = tool_input(path, e);
+	if (!path)
+		return -1;
+	source = format_open_path(path, &o->format, tool_note, &format, &where.input, e);
+	if (source) {
+		sink = filter_sink(&where, e);
+		if (sink)
+			status = filter_flow(source, sink, o->output.progress, f, e);
+	}
+	sink_close(sink);
+	source_close(source);
+	if (where.input >= 0)
+		close(where.input);
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		OPT_SELECT(&o.select),
+		{ 0, "strict", NULL, OPT_FLAG, &o.format.strict,
+		  "fail where a file is only odd", 0, 0 },
+		{ 0, "max-memory", "BYTES", OPT_BYTES, &o.format.memory,
+		  "window that compressed data may ask for (32M)", 1 << 10, UINT64_C(1) << 40 },
+		OPT_OUTPUT(&o.output),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-unpack",
+		"[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n"
+		"[-f] [-o FILE] [FILE]",
+		"Turn a model file (GGUF, APR2, safetensors, or a stream) into a stream.", opts, 1
+	};
+	struct selection s;
+	struct flow f = { 0 };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (select_open(&s, &o.select, tool.name, &f, &e) == 0)
+		unpack(operands[0], &o, &f, &e);
+	select_close(&s);
+	return tool_end(&e);
+}
