@@ -1,0 +1,118 @@
+/* apr-pack: stream -> a model file */
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/format.h"
+#include "tool/filter.h"
+#include "tool/input.h"
+#include "tool/tool.h"
+
+struct options {
+	const char *format, *compress;
+	uint64_t align;
+	bool plain;
+	struct output_options output;
+};
+
+static const struct format *
+find_format(const char *name, struct err *e)
+{
+	const struct format *f = format_by_name(name);
+
+	if (!f || !f->create) {
+		tool_misused(e, "no format %.40s can be written; there are apr2, gguf and "
+		             "safetensors", name);
+		return NULL;
+	}
+	return f;
+}
+
+/* -o NAME/ asks for a folder. */
+static bool
+is_folder(const char *path)
+{
+	return path && *path && path[strlen(path) - 1] == '/';
+}
+
+static int
+find_options(const struct format *format, const struct options *o,
+             struct format_options *how, struct err *e)
+{
+	if (o->align && o->align != 32 && o->align != 64)
+		return tool_misused(e, "--align is 32 or 64");
+	if (o->compress && !format->compresses)
+		return tool_misused(e, "%s has no compression", format->name);
+	if (o->compress && codec_parse(o->compress, &how->codec, &how->level, e) < 0)
+		return err_hint(e, "%s --help", tool_name());
+	if (is_folder(o->output.path) && !format->create_folder)
+		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
+		                    o->output.path, format->title);
+	how->align = (unsigned)o->align;
+	how->plain = o->plain;
+	return 0;
+}
+
+static struct sink *
+open_sink(const struct format *format, const struct format_options *how,
+          const struct out_options *where, struct err *e)
+{
+	struct out out;
+
+	if (is_folder(where->path))
+		return format->create_folder(where->path, how, e);
+	if (out_open(&out, where, e) == 0)
+		return format->create(&out, how, e);
+	out_abandon(&out);
+	return NULL;
+}
+
+static int
+pack(const char *path, const struct options *o, struct err *e)
+{
+	const struct format *format = find_format(o->format, e);
+	struct format_options how = { .codec = NULL };
+	struct out_options where = { .path = o->output.path, .force = o->output.force };
+	struct flow f = { 0 };
+	struct input in;
+	struct sink *sink = NULL;
+
+	if (!format || find_options(format, o, &how, e) < 0)
+		return -1;
+	if (input_open(&in, path, e) == 0) {
+		where.input = in.held;
+		sink = open_sink(format, &how, &where, e);
+		if (sink)
+			filter_flow(in.source, sink, o->output.progress, &f, e);
+	}
+	sink_close(sink);
+	return input_close(&in, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o = { .format = "apr2" };
+	static const struct opt opts[] = {
+		{ 't', "to", "FORMAT", OPT_TEXT, &o.format,
+		  "apr2 (the default), gguf or safetensors", 0, 0 },
+		{ 'z', "compress", "METHOD", OPT_TEXT, &o.compress,
+		  "apr2: lz4 or zstd[:1-19], for tensors that lose by it", 0, 0 },
+		{ 0, "align", "BYTES", OPT_NUMBER, &o.align,
+		  "alignment of tensor data: 32 or 64", 32, 64 },
+		{ 0, "plain", NULL, OPT_FLAG, &o.plain,
+		  "gguf, safetensors: leave out signatures and side files", 0, 0 },
+		OPT_OUTPUT(&o.output),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-pack",
+		"[-t apr2|gguf|safetensors] [-z lz4|zstd[:LEVEL]] [--align 32|64]\n"
+		"[--plain] [-f] [-o FILE] [FILE]",
+		"Write a stream as a model file.", opts, 1
+	};
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	pack(operands[0], &o, &e);
+	return tool_end(&e);
+}
