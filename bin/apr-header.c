@@ -1,0 +1,190 @@
+/* apr-header: what a model file is, from its header alone */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "formats/format.h"
+#include "tool/facts.h"
+#include "tool/tool.h"
+
+struct options {
+	bool tensors, json;
+	struct format_options format;
+};
+
+struct opened {
+	const char *path;
+	const struct format *format;
+	struct source *source;
+	uint64_t file_bytes; /* READER_UNKNOWN from a pipe */
+};
+
+static int
+print_json(json_t *o, struct err *e)
+{
+	struct buf b = { 0 };
+	int r = o ? json_write(o, &b) : -1;
+
+	if (r == 0)
+		printf("%.*s\n", (int)b.n, (char *)b.p);
+	json_decref(o);
+	buf_free(&b);
+	return r == 0 ? 0 : err_memory(e);
+}
+
+/* ---- tensors ---- */
+
+static json_t *
+offset_of(const struct opened *x, size_t i)
+{
+	return x->format->tensor_offset
+	           ? json_from_u64(x->format->tensor_offset(x->source, i))
+	           : json_null(); /* in a stream: wherever it comes */
+}
+
+/* The codec that compressed it, and the bytes that it takes; NULL if none did. */
+static const struct codec *
+stored_as(const struct opened *x, size_t i, uint64_t *bytes)
+{
+	return x->format->tensor_stored ? x->format->tensor_stored(x->source, i, bytes)
+	                                : NULL;
+}
+
+static int
+tensor_as_json(const struct opened *x, size_t i, struct err *e)
+{
+	const struct tensor *t = x->source->plan->tensors[i];
+	const struct codec *codec;
+	json_t *shape = json_array(), *o;
+	uint64_t stored;
+	unsigned d;
+
+	for (d = 0; shape && d < tensor_ndim(t); d++)
+		json_array_append_new(shape, json_from_u64(tensor_dims(t)[d]));
+	o = json_pack("{s:s,s:s,s:o,s:o,s:o}", "name", tensor_name(t), "dtype",
+	              tensor_type(t)->name, "shape", shape, "offset", offset_of(x, i),
+	              "bytes", json_from_u64(tensor_bytes(t)));
+	codec = stored_as(x, i, &stored);
+	if (codec && (json_object_set_new(o, "stored_bytes", json_from_u64(stored)) < 0 ||
+	              json_object_set_new(o, "compression", json_string(codec->name)) < 0)) {
+		json_decref(o);
+		o = NULL;
+	}
+	return print_json(o, e);
+}
+
+static int
+print_tensor(const struct opened *x, size_t i)
+{
+	const struct tensor *t = x->source->plan->tensors[i];
+	char name[1024], shape[TENSOR_SHAPE_TEXT], offset[32] = "-";
+	const struct codec *codec;
+	uint64_t stored;
+
+	if (x->format->tensor_offset)
+		snprintf(offset, sizeof offset, "%" PRIu64,
+		         x->format->tensor_offset(x->source, i));
+	printf("%-32s %-8s %-16s %12s %12" PRIu64,
+	       text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t))),
+	       tensor_type(t)->name, tensor_shape_text(t, shape), offset, tensor_bytes(t));
+	codec = stored_as(x, i, &stored);
+	if (codec)
+		printf(" %-5s %12" PRIu64, codec->name, stored);
+	putchar('\n');
+	return 0;
+}
+
+/* The container's own facts first, then those of any model. */
+static json_t *
+all_facts(const struct opened *x, struct err *e)
+{
+	json_t *o = x->format->describe(x->source, e), *all;
+	int r = -1;
+
+	all = o ? json_pack("{s:s}", "file", x->path) : NULL;
+	if (all && x->file_bytes != READER_UNKNOWN)
+		json_object_set_new(all, "bytes", json_from_u64(x->file_bytes));
+	if (all)
+		r = json_object_update_missing(all, o) < 0 ? err_memory(e)
+		                                           : facts_add(all, x->source->plan, e);
+	json_decref(o);
+	if (r == 0)
+		return all;
+	json_decref(all);
+	return NULL;
+}
+
+static int
+list_tensors(const struct opened *x, bool json, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < x->source->plan->tensor_count; i++)
+		if ((json ? tensor_as_json(x, i, e) : print_tensor(x, i)) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+show(const struct opened *x, bool json, struct err *e)
+{
+	json_t *all = all_facts(x, e), *metadata;
+
+	if (!all)
+		return -1;
+	if (json) {
+		metadata = facts_metadata(x->source->plan, e);
+		if (metadata && json_object_set_new(all, "metadata", metadata) == 0)
+			return print_json(all, e);
+		json_decref(all);
+		return err_memory(e);
+	}
+	facts_print(all);
+	facts_print_metadata(x->source->plan);
+	json_decref(all);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 't', "tensors", NULL, OPT_FLAG, &o.tensors,
+		  "list name, dtype, shape, offset, bytes of each tensor", 0, 0 },
+		{ 0, "json", NULL, OPT_FLAG, &o.json,
+		  "one object; with --tensors one a line", 0, 0 },
+		{ 0, "strict", NULL, OPT_FLAG, &o.format.strict,
+		  "fail where a file is only odd", 0, 0 },
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-header", "[-t] [--json] [--strict] [FILE]",
+		"Show what a model file is, reading its header only.", opts, 1
+	};
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+	struct opened x = { .path = tool_input(operands[0], &e) };
+	struct stat st;
+	int held = -1;
+
+	if (x.path)
+		x.source = format_open_path(x.path, &o.format, tool_note, &x.format, &held, &e);
+	if (x.source) {
+		x.path = x.source->name;
+		x.file_bytes = fstat(held, &st) == 0 && S_ISREG(st.st_mode)
+		                   ? (uint64_t)st.st_size : READER_UNKNOWN;
+		if (o.tensors)
+			list_tensors(&x, o.json, &e);
+		else
+			show(&x, o.json, &e);
+	}
+	source_close(x.source);
+	if (held >= 0)
+		close(held);
+	return tool_end(&e);
+}
