@@ -1,0 +1,237 @@
+/* apr-quant: stream -> stream, tensors in another type */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "core/thread.h"
+#include "quant/recipe.h"
+#include "quant/recode.h"
+#include "tool/filter.h"
+#include "tool/input.h"
+#include "tool/quant_options.h"
+#include "tool/recipe_text.h"
+#include "tool/tool.h"
+
+struct options {
+	struct quant_options quant;
+	const char *explain;
+	uint64_t jobs;
+	bool list, dry_run, check, json, allow_nonfinite;
+	struct output_options output;
+};
+
+/* What the hooks share. */
+struct quant {
+	const struct options *o;
+	struct recipe recipe;
+	struct recode recode;
+	struct convert_stats all;
+	const struct model *plan; /* the source's */
+	char operation[160];
+};
+
+/* ---- hooks ---- */
+
+static int
+plan(void *ctx, struct model *out, struct err *e)
+{
+	struct quant *q = ctx;
+
+	return recipe_apply(&q->recipe, &q->o->quant.recipe, out, e);
+}
+
+static int
+item(void *ctx, const struct item *in, struct item *out, struct err *e)
+{
+	struct quant *q = ctx;
+	struct recode_options how;
+	const struct recipe_row *row;
+
+	if (in->kind != ITEM_TENSOR)
+		return 0;
+	row = &q->recipe.rows[in->index];
+	out->bytes = row->bytes;
+	how = (struct recode_options){ (unsigned)q->o->jobs, q->o->check, row->importance };
+	return recode_begin(&q->recode, q->plan->tensors[in->index], row->to, &how, e);
+}
+
+static int
+data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *sink,
+     struct err *e)
+{
+	struct quant *q = ctx;
+
+	if (in->kind != ITEM_TENSOR)
+		return sink ? sink_write(sink, p, n, e) : 0;
+	return recode_add(&q->recode, p, n, sink, e);
+}
+
+static void
+add_stats(struct convert_stats *all, const struct convert_stats *s)
+{
+	all->values += s->values;
+	all->checked += s->checked;
+	all->error2 += s->error2;
+	all->x2 += s->x2;
+	all->y2 += s->y2;
+	all->xy += s->xy;
+	if (s->error_max > all->error_max)
+		all->error_max = s->error_max;
+}
+
+/* NaN and infinities as they came, and what became infinite on the way. */
+static int
+not_finite(const struct quant *q, const struct tensor *t, const struct recipe_row *row,
+           struct err *e)
+{
+	const struct convert_stats *s = &q->recode.stats;
+	char text[160];
+
+	if (!s->nonfinite && !s->overflow)
+		return 0;
+	snprintf(text, sizeof text, "values not finite: %" PRIu64 ", too large for %s: %" PRIu64,
+	         s->nonfinite, row->to->name, s->overflow);
+	if (q->o->allow_nonfinite) {
+		tool_notef("%.200s: %s", tensor_name(t), text);
+		return 0;
+	}
+	err_set(e, ERR_INVALID, tensor_name(t), "%s", text);
+	return err_hint(e, "--allow-nonfinite writes them all the same");
+}
+
+static int
+item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct quant *q = ctx;
+	const struct convert_stats *s = &q->recode.stats;
+	const struct tensor *t;
+	const struct recipe_row *row;
+
+	if (in->kind != ITEM_TENSOR)
+		return 0;
+	if (recode_end(&q->recode, sink, e) < 0)
+		return -1;
+	t = q->plan->tensors[in->index];
+	row = &q->recipe.rows[in->index];
+	if (not_finite(q, t, row, e) < 0)
+		return -1;
+	if (q->o->check && row->from != row->to) {
+		recipe_print_error(tensor_name(t), row->from->name, row->to->name, s, q->o->json);
+		add_stats(&q->all, s);
+	}
+	return 0;
+}
+
+static int
+finish(void *ctx, struct sink *sink, struct err *e)
+{
+	struct quant *q = ctx;
+
+	(void)sink;
+	(void)e;
+	if (q->o->check && q->all.values)
+		recipe_print_error("all", "", "", &q->all, q->o->json);
+	return 0;
+}
+
+/* ---- the command ---- */
+
+/* Is it the plan alone that is asked for? */
+static bool
+plan_only(const struct options *o)
+{
+	return o->dry_run || o->explain;
+}
+
+/* May the recipe be followed? A dry run does not ask for encoders. */
+static int
+allowed(const struct quant *q, struct err *e)
+{
+	const struct recipe *r = &q->recipe;
+
+	if (e->code != ERR_NONE)
+		return -1;
+	if (r->objection.code != ERR_NONE)
+		*e = r->objection;
+	else if (r->missing.code != ERR_NONE && !plan_only(q->o))
+		*e = r->missing;
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+static int
+run(struct quant *q, const char *path, struct err *e)
+{
+	const struct options *o = q->o;
+	struct flow f = { plan, item, data, item_end, finish, NULL, q, q->operation };
+	struct out_options where = { .path = o->output.path, .force = o->output.force };
+	struct sink *sink = NULL;
+	struct input in;
+
+	snprintf(q->operation, sizeof q->operation, "apr-quant %s%s",
+	         o->quant.recipe.mixture->name, o->quant.recipe.how.pure ? " --pure" : "");
+	if (input_open(&in, path, e) < 0)
+		return input_close(&in, e);
+	where.input = in.held;
+	q->plan = in.source->plan;
+	if (recipe_make(&q->recipe, q->plan, &o->quant.recipe, e) == 0) {
+		if (o->explain)
+			recipe_explain(&q->recipe, q->plan, o->explain, e);
+		else if (o->dry_run)
+			recipe_print(&q->recipe, q->plan, o->json);
+		if (allowed(q, e) == 0 && !plan_only(o) && (sink = filter_sink(&where, e))) {
+			recipe_report(&q->recipe, q->plan, o->quant.recipe.imatrix != NULL);
+			filter_flow(in.source, sink, o->output.progress, &f, e);
+		}
+	}
+	sink_close(sink);
+	return plan_only(o) ? input_abandon(&in, e) : input_close(&in, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		OPT_QUANT(&o.quant),
+		{ 0, "allow-nonfinite", NULL, OPT_FLAG, &o.allow_nonfinite,
+		  "write NaN and infinities", 0, 0 },
+		{ 'n', "dry-run", NULL, OPT_FLAG, &o.dry_run,
+		  "print what would become of each tensor", 0, 0 },
+		{ 0, "explain", "NAME", OPT_TEXT, &o.explain,
+		  "print what would become of the tensor NAME, and why", 0, 0 },
+		{ 0, "list", NULL, OPT_FLAG, &o.list, "print the mixtures", 0, 0 },
+		{ 0, "check", NULL, OPT_FLAG, &o.check,
+		  "print the error of each tensor on standard error", 0, 0 },
+		{ 0, "json", NULL, OPT_FLAG, &o.json, "--dry-run, --check: an object a line",
+		  0, 0 },
+		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
+		OPT_OUTPUT(&o.output),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-quant",
+		"[--pure] [--tensor-type REGEX=TYPE] [--tensor-type-file FILE]\n"
+		"[--output-tensor-type TYPE] [--token-embedding-type TYPE]\n"
+		"[--leave-output-tensor] [--imatrix FILE]\n"
+		"[--include-weights TEXT] [--exclude-weights TEXT] [--allow-requantize]\n"
+		"[--fallback error|warn|TYPE] [--allow-nonfinite] [-n | --explain NAME | --list]\n"
+		"[--check] [--json] [-j N] [-f] [-o FILE] TYPE [FILE]",
+		"Re-encode the tensors of a stream in another type.", opts, 2
+	};
+	struct quant q = { .o = &o };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (!o.jobs)
+		o.jobs = thread_count();
+	if (o.list)
+		recipe_list();
+	else if (quant_options_parse(&o.quant, operands[0], &e) == 0)
+		run(&q, operands[0] ? operands[1] : NULL, &e);
+	recipe_free(&q.recipe);
+	quant_options_free(&o.quant);
+	recode_free(&q.recode);
+	return tool_end(&e);
+}
