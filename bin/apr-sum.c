@@ -1,0 +1,283 @@
+/* apr-sum: digests of a model's content, and whether they are as listed */
+#include <string.h>
+
+#include "core/thread.h"
+#include "crypto/gguf_hash.h"
+#include "crypto/witness.h"
+#include "tool/filter.h"
+#include "tool/input.h"
+#include "tool/manifest.h"
+#include "tool/tool.h"
+
+struct options {
+	bool sha256, gguf_hash, json;
+	const char *check;
+	uint64_t jobs;
+	bool progress;
+};
+
+struct sum {
+	const struct options *o;
+	const struct model *plan; /* the source's */
+	struct witness witness;
+	struct gguf_hash hash;  /* --gguf-hash, --sha256 */
+	struct manifest lines;
+};
+
+static int
+add(struct sum *s, struct manifest_entry x, const struct digest *d, struct err *e)
+{
+	char text[DIGEST_TEXT];
+
+	x.digest = digest_text(text, d);
+	return manifest_add(&s->lines, &x, e);
+}
+
+/* ---- content, as signatures have it ---- */
+
+static int
+signed_plan(void *ctx, struct model *out, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)out;
+	return witness_begin(&s->witness, s->plan, (unsigned)s->o->jobs, e);
+}
+
+static int
+signed_item(void *ctx, const struct item *in, struct item *out, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)out;
+	return witness_item(&s->witness, in, e);
+}
+
+static int
+signed_data(void *ctx, const struct item *in, const uint8_t *p, size_t n,
+             struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)sink;
+	return witness_data(&s->witness, in, p, n, e);
+}
+
+static int
+signed_item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)sink;
+	return witness_item_end(&s->witness, in, e);
+}
+
+static int
+add_list(struct sum *s, const struct content_list *l, bool tensors, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		const struct content_item *x = &l->item[i];
+		struct manifest_entry line = {
+			.kind = tensors ? "tensor" : x->kind, .name = x->name, .type = x->type,
+			.shaped = tensors, .ndim = x->ndim, .dims = x->dims,
+		};
+
+		if (add(s, line, &x->digest, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+signed_finish(void *ctx, struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+	const struct content *c = &s->witness.content;
+	const struct {
+		const char *name;
+		const struct digest *digest;
+	} parts[] = {
+		{ "metadata", &c->components.metadata }, { "blobs", &c->components.blobs },
+		{ "licence", &c->components.licence },   { "tensors", &c->components.tensors },
+		{ "root", &c->root },
+	};
+	size_t i;
+
+	(void)sink;
+	if (witness_finish(&s->witness, e) < 0 || add_list(s, &c->tensors, true, e) < 0 ||
+	    add_list(s, &c->blobs, false, e) < 0)
+		return -1;
+	for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+		struct manifest_entry line = { .kind = "content", .name = parts[i].name };
+
+		if (add(s, line, parts[i].digest, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- tensors' bytes ---- */
+
+static int
+bytes_plan(void *ctx, struct model *out, struct err *e)
+{
+	struct sum *s = ctx;
+
+	if (s->o->gguf_hash && json_object_get(out->source, "index_order"))
+		return err_set(e, ERR_INVALID, NULL, "the index and the data of this model are "
+		               "in different orders: gguf-hash does not read such a file");
+	gguf_hash_start(&s->hash, (unsigned)s->o->jobs);
+	return 0;
+}
+
+static int
+bytes_item(void *ctx, const struct item *in, struct item *out, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)out;
+	(void)e;
+	if (in->kind == ITEM_TENSOR)
+		gguf_hash_tensor(&s->hash);
+	return 0;
+}
+
+static int
+bytes_data(void *ctx, const struct item *in, const uint8_t *p, size_t n,
+           struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)sink;
+	(void)e;
+	if (in->kind == ITEM_TENSOR && s->o->gguf_hash)
+		gguf_hash_add(&s->hash, p, n);
+	else if (in->kind == ITEM_TENSOR)
+		sha256_add(&s->hash.tensor, p, n);
+	return 0;
+}
+
+static int
+bytes_item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+	const struct tensor *t;
+	struct manifest_entry line = { 0 };
+	struct digest d;
+
+	(void)sink;
+	if (in->kind != ITEM_TENSOR)
+		return 0;
+	t = s->plan->tensors[in->index];
+	line.name = tensor_name(t);
+	line.type = tensor_type(t)->name;
+	line.shaped = true;
+	line.ndim = tensor_ndim(t);
+	line.dims = tensor_dims(t);
+	if (s->o->gguf_hash)
+		line.hash = "sha256";
+	if (gguf_hash_tensor_end(&s->hash, &d, e) < 0)
+		return -1;
+	return add(s, line, &d, e);
+}
+
+static int
+bytes_finish(void *ctx, struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+	struct manifest_entry model = { .hash = "sha256" }, id = { .hash = "uuid" };
+	char uuid[GGUF_HASH_UUID];
+	struct digest d;
+
+	(void)sink;
+	if (!s->o->gguf_hash)
+		return 0;
+	id.digest = uuid;
+	if (gguf_hash_finish(&s->hash, &d, uuid, e) < 0 || add(s, model, &d, e) < 0)
+		return -1;
+	return manifest_add(&s->lines, &id, e);
+}
+
+static const struct flow signed_parts = {
+	.plan = signed_plan, .item = signed_item, .data = signed_data,
+	.item_end = signed_item_end, .finish = signed_finish,
+};
+static const struct flow plain_bytes = {
+	.plan = bytes_plan, .item = bytes_item, .data = bytes_data,
+	.item_end = bytes_item_end, .finish = bytes_finish,
+};
+
+static int
+sum(struct sum *s, const char *path, struct err *e)
+{
+	struct flow f = s->o->sha256 || s->o->gguf_hash ? plain_bytes : signed_parts;
+	struct manifest_list *list = NULL;
+	struct input in;
+
+	f.ctx = s;
+	s->lines.json = s->o->json;
+	if (s->o->gguf_hash)
+		s->lines.file = path ? path : "-";
+	if (s->o->check && !(list = manifest_list_open(s->o->check, s->o->gguf_hash, e)))
+		return -1;
+	if (input_open(&in, path, e) == 0) {
+		s->plan = in.source->plan;
+		filter_flow(in.source, NULL, s->o->progress, &f, e);
+	}
+	if (input_close(&in, e) == 0 && list)
+		manifest_check(&s->lines, list, e);
+	else if (e->code == ERR_NONE)
+		manifest_print(&s->lines);
+	manifest_list_close(list);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+static int
+check_options(const struct options *o, const char *path, struct err *e)
+{
+	if (o->sha256 && o->gguf_hash)
+		return tool_misused(e, "--sha256 and --gguf-hash exclude each other");
+	if (o->check && o->json)
+		return tool_misused(e, "-c answers, it prints no list: --json has no meaning "
+		                    "with it");
+	if (o->check && strcmp(o->check, "-") == 0 && (!path || strcmp(path, "-") == 0))
+		return tool_misused(e, "list and model cannot both come from standard input");
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 0, "sha256", NULL, OPT_FLAG, &o.sha256,
+		  "plain SHA-256 of each tensor's bytes instead", 0, 0 },
+		{ 0, "gguf-hash", NULL, OPT_FLAG, &o.gguf_hash,
+		  "SHA-256 and UUID as llama.cpp's gguf-hash has them instead", 0, 0 },
+		{ 'c', "check", "MANIFEST", OPT_TEXT, &o.check,
+		  "compare with the lines of an earlier run", 0, 0 },
+		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a line", 0, 0 },
+		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
+		{ 0, "progress", NULL, OPT_FLAG, &o.progress,
+		  "show progress on standard error, also where that is no terminal", 0, 0 },
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-sum", "[--sha256 | --gguf-hash] [-c MANIFEST | --json] [-j N] [FILE]",
+		"Print the digests of a model's content, or check them against a list.", opts, 1
+	};
+	struct sum s = { .o = &o };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (!o.jobs)
+		o.jobs = thread_count();
+	if (check_options(&o, operands[0], &e) == 0)
+		sum(&s, operands[0], &e);
+	gguf_hash_abandon(&s.hash);
+	witness_free(&s.witness);
+	manifest_free(&s.lines);
+	return tool_end(&e);
+}
