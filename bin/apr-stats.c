@@ -1,0 +1,199 @@
+/* apr-stats: what the values of tensors are like */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "core/thread.h"
+#include "stats/tally.h"
+#include "stats/values.h"
+#include "tool/filter.h"
+#include "tool/input.h"
+#include "tool/near.h"
+#include "tool/stats_text.h"
+#include "tool/tool.h"
+
+struct options {
+	const char *hist;
+	bool json, fail_nonfinite;
+	uint64_t jobs;
+	bool progress;
+};
+
+/* What the hooks share. */
+struct run {
+	const struct options *o;
+	struct input in;
+	const struct model *plan; /* the source's */
+	size_t only;              /* --hist: the tensor; else SIZE_MAX */
+	struct tally tally;
+	struct stats *all;        /* of each tensor */
+	bool enough;              /* all that is wanted was seen */
+};
+
+static const struct dtype *
+type_of(const struct run *r, size_t i)
+{
+	return tensor_type(r->plan->tensors[i]);
+}
+
+static bool
+is_wanted(const struct run *r, const struct item *in)
+{
+	return in->kind == ITEM_TENSOR && values_known(type_of(r, in->index)) &&
+	       (r->only == SIZE_MAX || r->only == in->index);
+}
+
+static int
+plan(void *ctx, struct model *out, struct err *e)
+{
+	struct run *r = ctx;
+
+	r->only = SIZE_MAX;
+	if (r->o->hist && near_find(out, r->o->hist, r->in.source->name, &r->only, e) < 0)
+		return -1;
+	if (r->o->hist && !values_known(type_of(r, r->only)))
+		return err_set(e, ERR_FORMAT, r->o->hist, "%s cannot be computed, only carried",
+		               type_of(r, r->only)->name);
+	r->all = mem_array(out->tensor_count, sizeof *r->all);
+	return r->all ? tally_open(&r->tally, (unsigned)r->o->jobs, r->o->hist, e)
+	              : err_memory(e);
+}
+
+static int
+item(void *ctx, const struct item *in, struct item *out, struct err *e)
+{
+	struct run *r = ctx;
+
+	(void)out;
+	return is_wanted(r, in) ? tally_begin(&r->tally, type_of(r, in->index), e) : 0;
+}
+
+static int
+data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *sink,
+     struct err *e)
+{
+	struct run *r = ctx;
+
+	(void)sink;
+	(void)e;
+	if (is_wanted(r, in))
+		tally_add(&r->tally, p, n);
+	return 0;
+}
+
+static int
+item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct run *r = ctx;
+
+	(void)sink;
+	(void)e;
+	if (!is_wanted(r, in))
+		return 0;
+	tally_end(&r->tally);
+	r->all[in->index] = r->tally.stats;
+	r->enough = r->only == in->index && input_may_stop(&r->in, in->index);
+	return r->enough ? -1 : 0;
+}
+
+static int
+print(const struct run *r, struct err *e)
+{
+	const struct tensor *const *t = (const struct tensor *const *)r->plan->tensors;
+	size_t i;
+
+	if (r->o->hist && r->o->json)
+		return stats_print_json(t[r->only], &r->tally.stats, &r->tally.histogram, e);
+	if (r->o->hist) {
+		stats_print_histogram(t[r->only], &r->tally.stats, &r->tally.histogram);
+		return 0;
+	}
+	if (!r->o->json)
+		stats_print_head();
+	for (i = 0; i < r->plan->tensor_count; i++) {
+		const struct stats *s = values_known(type_of(r, i)) ? &r->all[i] : NULL;
+
+		if ((r->o->json ? stats_print_json(t[i], s, NULL, e)
+		                : stats_print(t[i], s, e)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --fail-nonfinite: the first tensor that has such a value, and how many more. */
+static int
+judge(const struct run *r, struct err *e)
+{
+	char place[STATS_PLACE_TEXT];
+	size_t i, unknown = 0, more = 0, bad = SIZE_MAX;
+	const struct stats *s;
+
+	for (i = 0; i < r->plan->tensor_count; i++) {
+		unknown += r->only == SIZE_MAX && !values_known(type_of(r, i));
+		if (r->all[i].nan + r->all[i].inf == 0)
+			continue;
+		if (bad == SIZE_MAX)
+			bad = i;
+		else
+			more++;
+	}
+	if (unknown)
+		tool_notef("%zu tensor%s cannot be decoded and %s not looked at", unknown,
+		           unknown == 1 ? "" : "s", unknown == 1 ? "was" : "were");
+	if (bad == SIZE_MAX)
+		return 0;
+	s = &r->all[bad];
+	err_set(e, ERR_INVALID, tensor_name(r->plan->tensors[bad]),
+	        "value %" PRIu64 ", at %s, is %s; %" PRIu64 " of %" PRIu64 " are not finite",
+	        s->first, stats_place_text(r->plan->tensors[bad], s->first, place),
+	        s->first_is_nan ? "NaN" : "infinite", s->nan + s->inf, s->count);
+	if (more)
+		err_hint(e, "%zu more tensor%s such values", more, more == 1 ? " has" : "s have");
+	return -1;
+}
+
+static int
+stats(struct run *r, const char *path, struct err *e)
+{
+	struct flow f = { .plan = plan, .item = item, .data = data, .item_end = item_end,
+		.ctx = r };
+
+	if (input_open(&r->in, path, e) == 0) {
+		r->plan = r->in.source->plan;
+		filter_flow(r->in.source, NULL, r->o->progress, &f, e);
+		if (e->code == ERR_NONE && print(r, e) == 0 && r->o->fail_nonfinite)
+			judge(r, e);
+	}
+	return r->enough ? input_abandon(&r->in, e) : input_close(&r->in, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 0, "hist", "NAME", OPT_TEXT, &o.hist,
+		  "the distribution of one tensor's values", 0, 0 },
+		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a line", 0, 0 },
+		{ 0, "fail-nonfinite", NULL, OPT_FLAG, &o.fail_nonfinite,
+		  "end with 5 where a value is NaN or infinite", 0, 0 },
+		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
+		{ 0, "progress", NULL, OPT_FLAG, &o.progress,
+		  "show progress on standard error, also where that is no terminal", 0, 0 },
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-stats", "[--hist NAME] [--json] [--fail-nonfinite] [-j N] [FILE]",
+		"Tell what the values of each tensor are like.", opts, 1
+	};
+	struct run r = { .o = &o };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (!o.jobs)
+		o.jobs = thread_count();
+	stats(&r, operands[0], &e);
+	tally_free(&r.tally);
+	free(r.all);
+	return tool_end(&e);
+}
