@@ -1,0 +1,412 @@
+# helper: what all .bats files share. Loaded by "load helper".
+#
+#   try COMMAND…        run it; $status, and what it wrote in files $out, $err
+#   said N [TEXT]       the last try ended with N and one message (perhaps a hint
+#                       under it) that holds TEXT
+#   quiet               the last try ended with 0 and said nothing
+#   pipe 'a | b'        a pipe in which every stage counts; try_pipe: the same, tried| b'        a pipe in which every stage counts
+#   vectors NAME FOLDER the files of the generator tests/gen/NAME
+#   rows COMMAND        call it with the fields of each line of MANIFEST
+#   need_data           skip, and say so, where the reference data is absent
+#   exam ROLE TOOL ARG… the exam that every tool passes; see below
+#
+# APR_BIN: the tools under test (default: bin/ of the checkout); APR_GEN: the
+# generators; APR_TEST_DATA: the reference data.
+# shellcheck shell=bash disable=SC2016
+bats_require_minimum_version 1.5.0
+
+root=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+APR_BIN=${APR_BIN:-$root/bin}
+APR_GEN=${APR_GEN:-$root/build/release/tests/gen}
+APR_TEST_DATA=${APR_TEST_DATA:-$root/../shared/data}
+PATH=$APR_BIN:$PATH
+model=$root/tests/data/shakespeare-BF16.gguf
+out=$BATS_TEST_TMPDIR/try.out
+err=$BATS_TEST_TMPDIR/try.err
+
+# Nothing of the user's: no keys, no settings, one language. What a sanitizer
+# finds must not look like an exit status of ours.
+export HOME=$BATS_RUN_TMPDIR/home LC_ALL=C
+unset XDG_CONFIG_HOME APR_CONFIG APR_CACHE APR_COLOR APR_LOG_LEVEL APR_RAM_LIMIT
+export ASAN_OPTIONS=exitcode=99
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=98
+
+fail() {
+	printf '%s\n' "$@" >&2
+	return 1
+}
+
+# An installed copy must never be tested by accident.
+if [ ! -x "$APR_BIN/apr-unpack" ]; then
+	echo "no tools in $APR_BIN: run make" >&2
+	exit 1
+fi
+
+# Address space of what "try" runs, in KiB; none under a sanitizer that reserves
+# terabytes of it.
+limit=
+limit_memory() {
+	grep -q __asan_init "$APR_BIN/apr-unpack" || limit=$1
+}
+
+# CPU seconds end what spins; what blocks meets the limit of the whole run.
+try() {
+	status=0
+	(
+		ulimit -t 60
+		[ -z "$limit" ] || ulimit -v "$limit"
+		exec "$@"
+	) >"$out" 2>"$err" || status=$?
+}
+
+# Called hundreds of times: starts no process.
+said() {
+	local lines text
+	mapfile -t lines <"$err"
+	text=${lines[*]}
+	[ "$status" -eq "$1" ] || fail "exit status $status, not $1:" "$text" || return
+	[[ ${lines[0]-} == apr-*:\ * ]] || fail "no message:" "$text" || return
+	[[ ${#lines[@]} -eq 1 || ${#lines[@]} -eq 2 && ${lines[1]} == hint:\ * ]] ||
+		fail "more than one message:" "${lines[@]}" || return
+	[[ $text != *[[:cntrl:]]* ]] ||
+		fail "control characters in a message:" "${lines[@]@Q}" || return
+	[[ -z ${2-} || $text == *"$2"* ]] || fail "not said: $2" "${lines[@]}"
+}
+
+quiet() {
+	[ "$status" -eq 0 ] || fail "exit status $status:" "$(cat "$err")" || return
+	[ ! -s "$err" ] || fail "it spoke:" "$(cat "$err")"
+}
+
+pipe() {
+	bash -o pipefail -c "$1"
+}
+
+try_pipe() {
+	try bash -o pipefail -c "$1"
+}
+
+vectors() {
+	[ -x "$APR_GEN/$1" ] || fail "no generator $1 in $APR_GEN: run make gen" || return
+	mkdir -p "$2"
+	"$APR_GEN/$1" "$2"
+}
+
+rows() {
+	local line n=0
+	set +T # bats traces each command of a test: loops become six times slower
+	while IFS=$'\t' read -r -a line; do
+		"$1" "${line[@]}" || fail "${line[0]}" || return
+		n=$((n + 1))
+	done <MANIFEST
+	[ $n -gt 0 ]
+}
+
+need_data() {
+	[ -e "$APR_TEST_DATA/README.md" ] ||
+		skip "no reference data in APR_TEST_DATA ($APR_TEST_DATA)"
+}
+
+# ---- the exam ----
+#
+# exam ROLE TOOL ARG…: TOOL must do its work with ARG…, its input on standard
+# input or as one more operand. ROLE says which parts apply:
+#
+#   source, filter, sink   all of them; their results differ in no way that
+#                          matters here
+#   report                 writes text and has no -o; $exam_cut says how many
+#                          bytes of input are surely too few
+#   maker                  reads no model
+#
+# $exam_in: a good input (a model file for a source, else a stream of the small
+# model). Every part can be called by itself, as exam_PART TOOL ARG….
+
+exam() {
+	local role=$1
+	shift
+	# Notes are no messages.
+	export APR_LOG_LEVEL=error
+	exam_prepare "$role"
+	exam_options "$@"
+	[ "$role" != maker ] || return 0
+	exam_input "$@"
+	exam_output "$@"
+	[ "$role" != report ] || return 0
+	exam_trailing "$@"
+	exam_named_output "$@"
+	exam_same_file "$@"
+	exam_dead_upstream "$@"
+	exam_signal "$@"
+}
+
+exam_prepare() {
+	exam_folder=$BATS_TEST_TMPDIR/exam
+	mkdir -p "$exam_folder"
+	cd "$exam_folder" || return
+	[ "$1" != maker ] || return 0
+	if [ -z "${exam_in:-}" ]; then
+		exam_in=$BATS_TEST_TMPDIR/exam.in
+		if [ "$1" = source ]; then
+			cp "$model" "$exam_in"
+		else
+			apr-unpack "$model" >"$exam_in"
+		fi
+	fi
+	exam_cut=${exam_cut:-$(($(wc -c <"$exam_in") / 2))}
+	head -c "$exam_cut" "$exam_in" >"$BATS_TEST_TMPDIR/exam.cut"
+}
+
+# The first option of TOOL that takes no value, from its own help.
+exam_flag() {
+	"$1" --help | sed -n 's/^  [ -][^ ]\{0,1\}[ ,]\{1,3\}--\([a-z-]*\)  .*/--\1/p' | head -n 1
+}
+
+exam_options() {
+	local flag option
+	for option in -h --help; do
+		try "$1" $option
+		quiet
+		[[ $(head -n 1 "$out") == "usage: $1 "* ]] || fail "no usage:" "$(cat "$out")"
+	done
+	try "$1" --version
+	quiet
+	grep -Eqx "$1 \(apr tools\) [0-9]+\.[0-9]+\.[0-9]+" "$out"
+	exam_synopsis "$1"
+
+	try "$@" --no-such-option </dev/null
+	said 2 'unknown option --no-such-option'
+	try "$@" -Z </dev/null
+	said 2 'unknown option -Z'
+	flag=$(exam_flag "$1")
+	[ -n "$flag" ] || fail "no option without value in its help"
+	try "$@" "$flag" "$flag" </dev/null
+	said 2 "$flag is given twice"
+	try "$@" "$flag=1" </dev/null
+	said 2 "$flag takes no value"
+	try "$@" "${flag%?}" </dev/null
+	said 2 "unknown option ${flag%?}"
+	grep -qF -e "did you mean $flag?" "$err"
+	try "$@" a b c d e f g h </dev/null
+	said 2 'one operand too many'
+	try "$@" -- a b c d e f g h </dev/null
+	said 2 'one operand too many'
+	try bash -c '"$@" --help >/dev/full' - "$1"
+	said 1 '<stdout>'
+}
+
+# The usage is the SYNOPSIS of the manual page.
+exam_synopsis() {
+	local page=$root/man/$1.1
+	[ -e "$page" ] || return 0
+	"$1" --help | sed '/^$/,$d; s/^usage: //' | tr -s ' \n' ' ' >"$BATS_TEST_TMPDIR/usage"
+	mandoc -T utf8 -O width=200 "$page" | col -bx | sed -n '/^SYNOPSIS/,/^[A-Z]/p' |
+		sed '1d; $d' | tr -s ' \n' ' ' | sed 's/^ //' >"$BATS_TEST_TMPDIR/synopsis"
+	diff "$BATS_TEST_TMPDIR/usage" "$BATS_TEST_TMPDIR/synopsis" ||
+		fail "usage and SYNOPSIS of $1 differ"
+}
+
+exam_input() {
+	try "$@" <"$exam_in"
+	quiet
+	cp "$out" "$BATS_TEST_TMPDIR/exam.want"
+	try_pipe "cat '$exam_in' | ${*@Q}"
+	quiet
+	cmp "$out" "$BATS_TEST_TMPDIR/exam.want"
+	try "$@" "$exam_in"
+	quiet
+	try "$@" - <"$exam_in"
+	quiet
+	cmp "$out" "$BATS_TEST_TMPDIR/exam.want"
+
+	try "$@" </dev/null
+	said 4 'is empty (E002)'
+	: >empty
+	try "$@" empty
+	said 4 'empty: is empty (E002)'
+	try "$@" <empty
+	said 4 'is empty (E002)'
+	try "$@" <"$BATS_TEST_TMPDIR/exam.cut"
+	said 4 '(E002)'
+	try_pipe "cat '$BATS_TEST_TMPDIR/exam.cut' | ${*@Q}"
+	said 4 '(E002)'
+	try "$@" "$BATS_TEST_TMPDIR/exam.cut"
+	said 4 '(E002)'
+	printf 'This is no model.' >noise
+	try "$@" <noise
+	said 4 '(E001)'
+	try "$@" noise
+	said 4 '(E001)'
+	try "$@" "$exam_folder"
+	said 1 'is a directory (E007)'
+	try "$@" <"$exam_folder"
+	said 1 'is a directory (E007)'
+	try "$@" no-such-file
+	said 3 'no-such-file: cannot be opened'
+	try "$@" no-such-folder/file
+	said 3 'no-such-folder/file: cannot be opened'
+	try bash -c '"$@" <&-' - "$@"
+	said 1 '(E007)'
+	rm -f empty noise
+}
+
+exam_trailing() {
+	{ cat "$exam_in"; printf '\0'; } >"$BATS_TEST_TMPDIR/exam.long"
+	try "$@" <"$BATS_TEST_TMPDIR/exam.long"
+	said 4 '(E002)'
+	try_pipe "cat '$BATS_TEST_TMPDIR/exam.long' | ${*@Q}"
+	said 4 '(E002)'
+	try "$@" "$BATS_TEST_TMPDIR/exam.long"
+	said 4 '(E002)'
+}
+
+exam_output() {
+	try bash -c '"$@" >/dev/full' - "$@" <"$exam_in"
+	said 1 '<stdout>: cannot be written'
+	try bash -c '"$@" >&-' - "$@" <"$exam_in"
+	said 1 '<stdout>: cannot be written'
+	# A reader who has seen enough is no fault.
+	try bash -c '"$@" | head -c 1' - "$@" <"$exam_in"
+	quiet
+}
+
+# Only these names may lie in the folder of the exam.
+exam_files() {
+	local found
+	found=$(find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' ')
+	[ "$found" = "${*:+$* }" ] || fail "files: $found" "not: $*"
+}
+
+exam_named_output() {
+	local want=$BATS_TEST_TMPDIR/exam.want
+	try "$@" -o made <"$exam_in"
+	quiet
+	[ ! -s "$out" ] || fail "-o, and yet it wrote to standard output"
+	exam_files made
+	[ "$(stat -c %a made)" = "$(printf %o $((0666 & ~$(umask))))" ] ||
+		fail "mode $(stat -c %a made)"
+	try "$@" <"$exam_in"
+	cmp made "$out"
+	cp made "$want"
+
+	# -o - is standard output; an empty file there is as good as a name.
+	try "$@" -o - <"$exam_in"
+	quiet
+	cmp "$out" "$want"
+
+	# What exists is only replaced on demand.
+	printf 'mine' >other
+	try "$@" -o other <"$exam_in"
+	said 2 'other: exists already'
+	grep -qF 'hint: -f' "$err"
+	[ "$(cat other)" = mine ]
+	try "$@" -f -o other <"$exam_in"
+	quiet
+	cmp other "$want"
+	printf 'mine' >other
+	try "$@" --output=other --force "$exam_in"
+	quiet
+	[ "$(wc -c <other)" -eq "$(wc -c <"$want")" ]
+	exam_files made other
+
+	# It is not lost either when the work fails.
+	printf 'mine' >other
+	try "$@" -f -o other <"$BATS_TEST_TMPDIR/exam.cut"
+	said 4 '(E002)'
+	[ "$(cat other)" = mine ]
+	exam_files made other
+
+	# Appending to a file that holds something leaves that alone.
+	try bash -c '"$@" >>other' - "$@" <"$exam_in"
+	quiet
+	[ "$(head -c 4 other)" = mine ]
+	tail -c +5 other | cmp - "$want"
+
+	mkdir folder
+	try "$@" -o folder <"$exam_in"
+	said 2 'folder: is a directory'
+	try "$@" -o nowhere/made <"$exam_in"
+	said 3 'nowhere/made: cannot be created'
+	try "$@" -o '' <"$exam_in"
+	said 2
+	try "$@" -o /dev/full <"$exam_in"
+	said 1 '/dev/full: cannot be written'
+	rmdir folder
+	exam_files made other
+	rm made other
+}
+
+# The input is never the output, by whatever name.
+exam_same_file() {
+	local name
+	cp "$exam_in" input
+	ln input hard
+	ln -s input soft
+	for name in input ./input hard soft "$exam_folder/input"; do
+		try "$@" -f -o "$name" input
+		said 2 'is the input file itself'
+		try "$@" -f -o "$name" <input
+		said 2 'is the input file itself'
+		try bash -c '"$@" 1<>"$0"' "$name" "$@" input
+		said 2 'is the input file itself'
+		try bash -c '"$@" <input 1<>"$0"' "$name" "$@"
+		said 2 'is the input file itself'
+		try bash -c '"$@" input >>"$0"' "$name" "$@"
+		said 2 'is the input file itself'
+		cmp input "$exam_in"
+	done
+	exam_files hard input soft
+	rm input hard soft
+}
+
+# Half a stream, as a stage that was killed leaves it.
+exam_dead_upstream() {
+	try_pipe "head -c $exam_cut '$exam_in' | ${*@Q} -o made"
+	said 4 '(E002)'
+	exam_files
+	try_pipe "head -c $exam_cut '$exam_in' | ${*@Q} >made"
+	said 4 '(E002)'
+	exam_files made
+	[ ! -s made ] || fail "> left $(wc -c <made) bytes"
+	rm made
+}
+
+# Wait until process $1 has opened its output and waits for more input.
+exam_wait() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		if [ -n "$(find "/proc/$1/fd" -lname "$exam_folder*" 2>/dev/null)" ] &&
+			grep -q '^State:.S' "/proc/$1/status"; then
+			return
+		fi
+		sleep 0.02
+	done
+	fail "process $1 never came to wait for input"
+}
+
+exam_signal() {
+	local signal number pid got
+	mkfifo "$BATS_TEST_TMPDIR/exam.fifo"
+	for signal in TERM:15 INT:2 HUP:1; do
+		number=${signal#*:}
+		for how in '-o made' '>made'; do
+			# A shell lets background jobs ignore SIGINT: env undoes that.
+			eval "exec env --default-signal=INT ${*@Q} $how" \
+				<"$BATS_TEST_TMPDIR/exam.fifo" 2>"$err" 3>&- &
+			pid=$!
+			exec 9>"$BATS_TEST_TMPDIR/exam.fifo"
+			head -c "$exam_cut" "$exam_in" >&9
+			exam_wait $pid
+			kill -"${signal%:*}" $pid
+			got=0
+			wait $pid || got=$?
+			exec 9>&-
+			[ $got -eq $((128 + number)) ] ||
+				fail "$signal, $how: status $got:" "$(cat "$err")"
+			[ ! -s made ] || fail "$signal, $how: $(wc -c <made) bytes stay"
+			[ "$how" = '>made' ] || exam_files
+			rm -f made
+		done
+	done
+	exam_files
+	rm "$BATS_TEST_TMPDIR/exam.fifo"
+}
