@@ -1,0 +1,149 @@
+# apr-pack: stream -> a model file
+load helper
+
+setup_file() {
+	vectors stream_good "$BATS_FILE_TMPDIR"
+	vectors gguf_good "$BATS_FILE_TMPDIR"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	PATH=$PATH:$APR_GEN
+	vectors=$BATS_FILE_TMPDIR
+}
+
+@test "apr-pack passes the exam: apr2" {
+	exam sink apr-pack
+}
+
+@test "apr-pack passes the exam: gguf" {
+	exam sink apr-pack -t gguf
+}
+
+@test "apr-pack's FILE may be of any format" {
+	apr-pack -t gguf "$model" | cmp - "$model"
+	apr-pack -o m.apr "$model"
+	apr-pack -t gguf m.apr | cmp - "$model"
+	apr-pack m.apr | cmp - m.apr
+	cp "$model" m.gguf
+	for file in m.apr m.gguf; do
+		cp $file before
+		for format in apr2 gguf; do
+			try apr-pack -f -t $format -o $file $file
+			said 2 "$file: is the input file itself"
+			cmp $file before
+		done
+	done
+	# Standard input is a stream and nothing else.
+	try apr-pack <m.gguf
+	said 4 '<stdin>: is not a stream (E001)'
+}
+
+@test "-t chooses the format; apr2 is the default" {
+	[ "$(apr-pack "$model" | head -c 4)" = APR2 ]
+	[ "$(apr-pack -t apr2 "$model" | head -c 4)" = APR2 ]
+	[ "$(apr-pack --to gguf "$model" | head -c 4)" = GGUF ]
+	for format in stream onnx GGUF ''; do
+		try apr-pack -t "$format" "$model"
+		said 2
+	done
+	try apr-pack -t onnx "$model"
+	said 2 'no format onnx can be written; there are apr2, gguf and safetensors'
+}
+
+@test "--align places tensors: gguf" {
+	apr-pack -t gguf --align 64 -o 64.gguf "$model"
+	cmp <(apr-unpack 64.gguf | digests) <(apr-unpack "$model" | digests)
+	grep -aq general.alignment 64.gguf
+	apr-header -t 64.gguf | awk -F'\t' 'NF > 2 && $3 % 64 { exit 1 }'
+	apr-pack -t gguf --align 32 -o 32.gguf 64.gguf
+	apr-pack -t gguf --align 64 32.gguf | cmp - 64.gguf
+	# The source's own is kept where nothing else is asked for.
+	apr-pack -t gguf "$vectors/gguf_alignment_8" | cmp - "$vectors/gguf_alignment_8"
+	apr-pack -t gguf --align 64 "$vectors/gguf_alignment_64" |
+		cmp - "$vectors/gguf_alignment_64"
+}
+
+@test "--align is 32 or 64" {
+	local n
+	for n in 0 1 16 31 33 48 63 65 128 x -32 18446744073709551648; do
+		try apr-pack --align $n -o made "$model"
+		said 2 '--align'
+		[ ! -e made ]
+	done
+}
+
+# Nothing may be written before it is sure that all can be.
+refused() {
+	try apr-pack -t gguf -o made <"$1"
+	said "$2" "$3"
+	[ ! -e made ]
+	try_pipe "apr-pack -t gguf <'$1' | cat"
+	said "$2" "$3"
+	[ ! -s "$out" ]
+}
+
+@test "what GGUF cannot hold is refused before the first byte" {
+	local name
+	name=$(printf 'n%.0s' {1..64})
+	mkplan "" "[\"$name\",\"F32\",[1]]" >long.aprs
+	refused long.aprs 5 "a name of 64 bytes, GGUF has at most 63"
+	mkplan "" '["five","F32",[1,1,1,1,1]]' >five.aprs
+	refused five.aprs 5 'five: 5 dimensions, GGUF has at most 4'
+	mkplan '["general.alignment","u32",64]' "" >key.aprs
+	refused key.aprs 5 'general.alignment: is a key that'
+	mkplan '["apr.blob.x","u32",64]' "" >key.aprs
+	refused key.aprs 5 'apr.blob.x: is a key that'
+}
+
+@test "a signature into a pipe is refused before the first byte" {
+	try_pipe "apr-pack -t gguf <'$vectors/stream_of_everything' | cat"
+	said 2 'a signature is written last into a GGUF file'
+	[ ! -s "$out" ]
+	grep -qx 'hint: -o FILE, or --plain to leave the signature out' "$err"
+	# An empty file that can be written anywhere is as good as a name.
+	try bash -c 'apr-pack -t gguf >made' <"$vectors/stream_of_everything"
+	quiet
+	apr-pack -t gguf -o named <"$vectors/stream_of_everything"
+	cmp made named
+	# Not if it holds something, or is appended to.
+	printf 'mine' >other
+	try bash -c 'apr-pack -t gguf >>other' <"$vectors/stream_of_everything"
+	said 2 'a signature is written last'
+	[ "$(cat other)" = mine ]
+}
+
+@test "--plain leaves out what only our own keys carry" {
+	try_pipe "apr-pack -t gguf --plain <'$vectors/stream_of_everything' | cat"
+	quiet
+	run ! grep -aq 'apr\.' "$out"
+	cp "$out" plain.gguf
+	apr-unpack plain.gguf | frames | cut -f1 | tr '\n' ' ' >kinds
+	[ "$(cat kinds)" = 'APRS blob TENS TENS TENS DONE ' ]
+	apr-unpack plain.gguf | digests | diff - <(digests <"$vectors/stream_of_everything")
+	# A tensor cannot be left out.
+	try apr-pack -t gguf --plain -o made <"$vectors/stream_shapes"
+	said 5 'eight: GGUF has no type U8, and --plain forbids a carrier'
+	[ ! -e made ]
+}
+
+@test "the apr-unpack beside the program reads FILE, never that of PATH" {
+	mkdir alone path
+	cp "$(command -v apr-pack)" alone/
+	printf '#!/bin/sh\ntouch called\n' >path/apr-unpack
+	chmod +x path/apr-unpack
+	try env PATH="$PWD/path:$PATH" alone/apr-pack -o made "$model"
+	said 3 'apr-unpack: reads model files for apr-pack, but cannot be run'
+	try env PATH="$PWD/path:$PATH" apr-pack -o made "$model"
+	quiet
+	[ ! -e called ]
+}
+
+@test "a full disk is seen before the work" {
+	mkplan "" '["t","I8",["9007199254740992"]]' >huge.aprs
+	for format in gguf apr2; do
+		try apr-pack -t $format -o made <huge.aprs
+		said 1 'made: needs 90071992547'
+		[ ! -e made ]
+	done
+}

@@ -1,0 +1,292 @@
+# apr-verify: stream -> stream, if its signature holds
+load helper
+
+# A signed stream of the small model, one of a model that has one of everything,
+# and what somebody made of the latter who can compute checksums.
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	PATH=$PATH:$APR_GEN
+	apr-keygen -W -o key >key.id
+	apr-keygen -W -o other >other.id
+	apr-sign key "$model" >signed.aprs 2>/dev/null
+	pipe 'tamper mother | apr-sign key' >mother.aprs 2>/dev/null
+	tamper tensor_bit_f16 <mother.aprs >bad.aprs
+}
+
+# A folder of trusted keys, and the public keys in it.
+trust() {
+	mkdir -p "$1/apr/trusted"
+	cp "${@:2}" "$1/apr/trusted"
+}
+
+ends_in_done() {
+	tail -c 100 "$1" | grep -aq DONE
+}
+
+@test "apr-verify passes the exam" {
+	exam_in=$PWD/signed.aprs
+	exam filter apr-verify "$PWD/key.pub"
+}
+
+@test "what holds goes on unchanged, and that is told" {
+	try apr-verify key.pub <signed.aprs
+	[ "$status" -eq 0 ]
+	cmp "$out" signed.aprs
+	grep -Eqx "apr-verify: <stdin>: signature by $(cat key.id) holds for everything, root [0-9a-f]{16}\.\.\." "$err"
+	try apr-verify key.pub signed.aprs
+	[ "$status" -eq 0 ]
+	cmp "$out" signed.aprs
+	grep -qF 'apr-verify: signed.aprs: signature by' "$err"
+	local j
+	for j in 1 2 7 64; do
+		apr-verify -j $j key.pub signed.aprs | cmp - signed.aprs
+	done
+	apr-pack -o signed.apr signed.aprs
+	pipe 'apr-unpack signed.apr | apr-verify key.pub | apr-pack -t gguf -o back.gguf'
+	apr-pack -t gguf --plain back.gguf | cmp - "$model"
+}
+
+@test "-q answers by its exit status alone" {
+	try apr-verify -q key.pub signed.aprs
+	quiet
+	[ ! -s "$out" ]
+	try apr-verify -q key.pub <signed.aprs
+	quiet
+	[ ! -s "$out" ]
+	try_pipe 'cat signed.aprs | apr-verify -q key.pub'
+	quiet
+	[ ! -s "$out" ]
+	try apr-verify -q other.pub signed.aprs
+	said 1 '(E006)'
+	[ ! -s "$out" ]
+}
+
+@test "-q --json answers with an object" {
+	apr-verify -q --json key.pub signed.aprs >answer
+	objects <answer
+	grep -Eqx '\{"verified":true,"key":"'"$(cat key.id)"'","root":"[0-9a-f]{64}","scope":"all"\}' answer
+	apr-verify -q --json --weights key.pub signed.aprs | grep -q '"scope":"weights"'
+	# Its root is that of the frame.
+	grep -aqF "$(grep -o '"root":"[0-9a-f]*"' answer)" signed.aprs
+	try apr-verify --json key.pub signed.aprs
+	said 2 '--json needs -q'
+	try apr-verify -q --json other.pub signed.aprs
+	said 1 '(E006)'
+	run ! grep -q '"verified":true' "$out"
+}
+
+@test "no signature, a strange key, nobody trusted: exit 1" {
+	try apr-verify -q key.pub "$model"
+	said 1 'the model is not signed (E006)'
+	try apr-verify -q other.pub signed.aprs
+	said 1 "no signature is by a trusted key; the first is by $(cat key.id) (E006)"
+	try apr-verify -q signed.aprs
+	said 1 "no signature is by a trusted key; the first is by $(cat key.id) (E006)"
+	grep -qF 'hint: name the public key' "$err"
+	try apr-verify <signed.aprs
+	said 1 '(E006)'
+}
+
+@test "trusted keys lie in a folder" {
+	trust "$PWD/config" key.pub
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q signed.aprs
+	quiet
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q <signed.aprs
+	quiet
+	XDG_CONFIG_HOME=$PWD/config apr-verify signed.aprs | cmp - signed.aprs
+	# Any of them will do, in any number; what is no .pub is no key.
+	trust "$PWD/config" other.pub
+	echo 'no key' >config/apr/trusted/README
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q signed.aprs
+	quiet
+	rm config/apr/trusted/key.pub
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q signed.aprs
+	said 1 'no signature is by a trusted key'
+	run ! grep -q '^hint' "$err"
+	# A key that is named is the only one.
+	trust "$PWD/config" key.pub
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q other.pub signed.aprs
+	said 1 'no signature is by a trusted key'
+	# Without the variable, or with a relative one, it is ~/.config.
+	trust "$PWD/home/.config" key.pub
+	try env HOME="$PWD/home" apr-verify -q signed.aprs
+	quiet
+	try env HOME="$PWD/home" XDG_CONFIG_HOME=config apr-verify -q signed.aprs
+	quiet
+	try env HOME="$PWD/home" XDG_CONFIG_HOME="$PWD/nowhere" apr-verify -q signed.aprs
+	said 1 'no signature is by a trusted key'
+	# A file there that calls itself a key must be one.
+	echo 'no key' >config/apr/trusted/bad.pub
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q signed.aprs
+	said 4 'bad.pub'
+}
+
+@test "a key inside the file is never trust" {
+	apr-sign other signed.aprs >both.aprs
+	apr-sign other "$model" >theirs.aprs
+	try apr-verify -q key.pub theirs.aprs
+	said 1 "the first is by $(cat other.id)"
+	# Nor does it help to write our id over it.
+	local id
+	id=$(tr A-F a-f <key.id)
+	tamper "sign_key_is:$id" <theirs.aprs >forged.aprs
+	try apr-verify -q key.pub forged.aprs
+	said 1 "signature: is not by key $(cat key.id), or was itself changed"
+	try apr-verify -q other.pub forged.aprs
+	said 1 "no signature is by a trusted key; the first is by $(cat key.id)"
+	# Both keys trusted, and the id of the other: still not as it was signed.
+	trust "$PWD/config" key.pub other.pub
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q forged.aprs
+	said 1 '(E006)'
+}
+
+@test "one signature by a trusted key is enough, whichever it is" {
+	apr-sign other signed.aprs >both.aprs
+	for k in key other; do
+		try apr-verify $k.pub both.aprs
+		[ "$status" -eq 0 ]
+		cmp "$out" both.aprs
+		grep -qF "signature by $(cat $k.id) holds" "$err"
+	done
+	apr-keygen -W -o third >third.id
+	try apr-verify -q third.pub both.aprs
+	said 1 "no signature is by a trusted key; the first is by $(cat key.id)"
+}
+
+@test "KEY.pub must be a public key, and be there" {
+	try apr-verify -q missing.pub signed.aprs
+	said 3 'missing.pub: cannot be opened'
+	try apr-verify -q missing.pub <signed.aprs
+	said 3 'missing.pub: cannot be opened'
+	try apr-verify -q key.pub missing.aprs
+	said 3 'missing.aprs: cannot be opened'
+	try apr-verify -q key signed.aprs
+	said 4 'key'
+	head -c 60 key.pub >short.pub
+	try apr-verify -q short.pub signed.aprs
+	said 4 'short.pub'
+	try apr-verify -q signed.aprs key.pub
+	said 4 'signed.aprs'
+}
+
+@test "from a pipe DONE is withheld: no sink finishes" {
+	try_pipe 'apr-verify key.pub <bad.aprs | cat'
+	said 1 'a.weight: its bytes differ from what was signed (E006)'
+	[ "$(wc -c <"$out")" -gt 1000 ]
+	cp "$out" sent.aprs
+	run ! ends_in_done sent.aprs
+	ends_in_done bad.aprs
+	try apr-unpack sent.aprs
+	said 4 'the stream ends before DONE'
+
+	local t
+	for t in apr2 gguf; do
+		try_pipe "cat bad.aprs | apr-verify key.pub | apr-pack -t $t -o made"
+		[ "$status" -ne 0 ]
+		[ ! -e made ]
+		try_pipe "cat bad.aprs | apr-verify key.pub | apr-pack -t $t >made"
+		[ "$status" -ne 0 ]
+		[ ! -s made ]
+		rm made
+	done
+	try_pipe 'cat bad.aprs | apr-verify key.pub | apr-quant --pure q8_0 -o made'
+	[ "$status" -ne 0 ]
+	[ ! -e made ]
+	try_pipe 'cat bad.aprs | apr-verify key.pub -o made'
+	said 1 'a.weight: its bytes differ'
+	[ ! -e made ]
+	try_pipe 'cat bad.aprs | apr-verify key.pub >made'
+	said 1
+	[ ! -s made ]
+}
+
+@test "of a file that does not verify nothing is sent at all" {
+	apr-pack -o bad.apr bad.aprs
+	apr-pack -t gguf -o bad.gguf bad.aprs
+	for f in bad.aprs bad.apr bad.gguf; do
+		try_pipe "apr-verify key.pub $f | cat"
+		said 1 'a.weight: its bytes differ from what was signed (E006)'
+		[ ! -s "$out" ] || fail "$f: $(wc -c <"$out") bytes sent"
+	done
+	# What cannot be read twice is a pipe by another name.
+	mkfifo fifo
+	cat bad.aprs >fifo 3>&- &
+	try_pipe 'apr-verify key.pub fifo | cat'
+	said 1 'a.weight: its bytes differ'
+	wait $!
+	run ! ends_in_done "$out"
+}
+
+@test "a file that changes between the two readings is not passed on" {
+	# The reader beside the tool: it gives the good file once, the bad one then.
+	mkdir tools
+	cp "$(type -P apr-verify)" tools/
+	cat >tools/apr-unpack <<-END
+		#!/bin/sh
+		if [ -e '$PWD/seen' ]; then exec cat '$PWD/bad.aprs'; fi
+		: >'$PWD/seen'
+		exec cat '$PWD/mother.aprs'
+	END
+	chmod +x tools/apr-unpack
+	try tools/apr-verify -o made key.pub mother.aprs
+	said 1 'a.weight: its bytes differ'
+	[ -e seen ]
+	[ ! -e made ]
+}
+
+@test "--weights: metadata may be edited, nothing else" {
+	local change
+	for change in value:general.name value:a.long key_added key_removed key_renamed \
+		type_u32_to_i32 nothing; do
+		tamper $change <mother.aprs >edited.aprs
+		try apr-verify -q --weights key.pub edited.aprs
+		quiet
+	done
+	apr-verify --weights key.pub edited.aprs 2>&1 >/dev/null |
+		grep -qF 'holds for the weights'
+	tamper value:general.name <mother.aprs >edited.aprs
+	try apr-verify -q key.pub edited.aprs
+	said 1 'metadata: differs from what was signed'
+	for change in tensor_bit_f32 tensor_renamed tensor_dims tensor_removed tensor_added \
+		tensor_bodies_swapped blob_byte blob_renamed licence_byte licence_removed \
+		prov_text prov_removed sign_signature sign_tensors_and_root sign_metadata \
+		sign_metadata_and_root sign_digest_of_tensor; do
+		# Also where the metadata was edited as well.
+		for first in nothing value:general.name; do
+			tamper $first <mother.aprs | tamper $change >edited.aprs
+			try apr-verify -q --weights key.pub edited.aprs
+			said 1 '(E006)'
+		done
+	done
+}
+
+@test "a message names all the parts that differ" {
+	tamper value:general.name <mother.aprs | tamper licence_byte | tamper tensor_bit_f16 >bad
+	try apr-verify -q key.pub bad
+	said 1 'a.weight: its bytes differ from what was signed (metadata, licence too) (E006)'
+	tamper value:general.name <mother.aprs | tamper licence_byte >bad
+	try apr-verify -q key.pub bad
+	said 1 'metadata: differs from what was signed (licence too) (E006)'
+}
+
+@test "only what the signature covers goes on" {
+	tamper frame_added <mother.aprs | tamper plan_member_added >more.aprs
+	grep -aqF '"not signed"' more.aprs
+	grep -aqF '{"not":"signed"}' more.aprs
+	try apr-verify key.pub more.aprs
+	[ "$status" -eq 0 ]
+	run ! grep -aqF 'not signed' "$out"
+	run ! grep -aqF '{"not":"signed"}' "$out"
+	run ! grep -aqF '"added"' "$out"
+	cmp "$out" mother.aprs
+}
+
+@test "other signatures that do not hold change nothing" {
+	apr-sign other mother.aprs >both.aprs
+	# The first of two, changed: the second still holds for everything.
+	tamper sign_signature <both.aprs >changed.aprs
+	try apr-verify -q key.pub changed.aprs
+	said 1 '(E006)'
+	try apr-verify -q other.pub changed.aprs
+	quiet
+}

@@ -1,0 +1,192 @@
+# The documents: what they show runs, what they list is there.
+load helper
+
+# The tools, as their sources name them.
+tools() {
+  basename -s .c "$root"/bin/*.c
+}
+
+# ---- examples ----
+#
+# A line "$ COMMAND" of a manual page's EXAMPLES, or of a fenced block in a
+# Markdown file, is run; one that ends in a backslash or a bar goes on in the
+# next. What stands under it is what it says on both outputs, "..." for any text;
+# where nothing stands, that is left open. Each document has its own folder, in
+# which m.gguf lies.
+
+# A manual page as it reads: no escapes in literal blocks.
+plain() {
+  sed -e 's/\\e/\\/g' -e 's/\\&//g' "$1"
+}
+
+page_examples() {
+  plain "$1" | awk '
+    /^\.Sh/ { examples = $2 == "EXAMPLES" }
+    /^\.Bd/ { block = examples; next }
+    /^\.Ed/ { if (block) print ""; block = 0 }
+    block'
+}
+
+fenced_examples() {
+  awk '/^```/ { if (block) print ""; block = !block; next } block' "$1"
+}
+
+alike() {
+  local pattern=${2//\\/\\\\} c
+  for c in '*' '?' '['; do
+    pattern=${pattern//"$c"/\\$c}
+  done
+  pattern=${pattern//.../*}
+  # shellcheck disable=SC2053
+  [[ $1 == $pattern ]]
+}
+
+# Run $command in this shell, so that what it sets stays, and look at $want.
+run_one() {
+  local said=$BATS_TEST_TMPDIR/said
+  [ -n "$command" ] || return 0
+  eval "$command" >"$said" 2>&1 </dev/null ||
+    fail "$document: exit status $? of: $command" "$(cat "$said")" || return
+  [ -z "$want" ] || alike "$(cat "$said")" "${want%$'\n'}" ||
+    fail "$document: $command" "says:" "$(cat "$said")" "not:" "$want" || return
+  command= want= ran=$((ran + 1))
+}
+
+# run_examples DOCUMENT COUNT: the lines come on descriptor 3, and hold at least
+# so many commands.
+run_examples() {
+  local document=$1 command='' want='' ran=0 line
+  set -o pipefail
+  while IFS= read -r line <&3; do
+    if [[ $line == '$ '* ]]; then
+      run_one || return
+      command=${line#??}
+      while [[ $command == *[\\\|] ]] && IFS= read -r line <&3; do
+        command+=$'\n'$line
+      done
+    elif [ -z "$line" ]; then
+      run_one || return
+    elif [ -n "$command" ]; then
+      want+=$line$'\n'
+    fi
+  done
+  run_one || return
+  [ "$ran" -ge "$2" ] || fail "$document: $ran examples"
+}
+
+# The folder of a document, with a home of its own.
+enter() {
+  mkdir -p "$BATS_TEST_TMPDIR/$1/home"
+  cd "$BATS_TEST_TMPDIR/$1" || return
+  export HOME=$PWD/home TMPDIR=$PWD/home
+  cp "$model" m.gguf
+  chmod u+w m.gguf
+}
+
+@test "the examples of each manual page run" {
+  for page in "$root"/man/*.[157]; do
+    enter "$(basename "$page")"
+    plain "$page" | sed -n '/^\/\* entropy/,/^\.Ed/p' | sed '$d' >entropy.c
+    least=0
+    [[ $page != *.1 ]] || least=1
+    (run_examples "$(basename "$page")" $least 3< <(page_examples "$page"))
+  done
+}
+
+@test "apr-stream(5) has a whole filter of at most 100 lines" {
+  plain "$root/man/apr-stream.5" | sed -n '/^\/\* entropy/,/^\.Ed/p' | sed '$d' >"$out"
+  lines=$(wc -l <"$out")
+  [ "$lines" -gt 50 ] && [ "$lines" -le 100 ]
+  page_examples "$root/man/apr-stream.5" | grep -q '^\$ cc .*-Werror.* entropy\.c'
+}
+
+@test "the tour of the README runs" {
+  enter README
+  ln -s "$APR_BIN" bin
+  ln -s "$root/tests" tests
+  run_examples README.md 10 3< <(fenced_examples "$root/README.md")
+}
+
+# ---- pages and tables ----
+
+@test "each tool has a manual page whose SYNOPSIS is its usage" {
+  [ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
+  for tool in $(tools); do
+    [ -e "$root/man/$tool.1" ] || fail "$tool has no page"
+    exam_synopsis "$tool"
+  done
+}
+
+@test "each option of a tool stands in its page or in apr(7)" {
+  for tool in $(tools); do
+    "$tool" --help | sed -n 's/.* --\([a-z0-9-]*\).*/\1/p' | while read -r option; do
+      grep -qE "Fl -$option\b" "$root/man/$tool.1" "$root/man/apr.7" ||
+        fail "$tool --$option is not documented"
+    done
+  done
+}
+
+@test "apr-quant(1) knows every type, and which of them can be written" {
+  page=$root/man/apr-quant.1
+  [ -n "$(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p')" ]
+  for name in $(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p'); do
+    if apr-quant --pure "$name" "$model" 2>&1 >/dev/null | grep -q 'no encoder'; then
+      grep -qE "^\.Li (.* )?$name( |$)" "$page"
+    else
+      grep -q "^\.It Cm $name " "$page"
+    fi || fail "apr-quant(1) is wrong about $name"
+  done
+}
+
+# TOOL <tab> what it does
+from_names() {
+  for tool in $(tools); do
+    printf '%s\t%s\n' "$tool" "$(sed -n 's/^\.Nd //p' "$root/man/$tool.1")"
+  done
+}
+from_overview() {
+  sed -n '/^\.It Xr apr-.* 1$/{s/^\.It Xr \(.*\) 1$/\1/;N;s/\n/\t/;p}' "$root/man/apr.7"
+}
+from_readme() {
+  sed -n 's/^| `\(apr-[a-z]*\)` | \(.*\) |$/\1\t\2/p' "$root/README.md"
+}
+
+@test "README and apr(7) list the tools alike, as their pages name them" {
+  diff <(from_names) <(from_overview | sort)
+  diff <(from_overview) <(from_readme | sed '/\t.* | /d')
+}
+
+@test "README names each package that make deps installs" {
+  for package in $(sed -n '/^packages=(/,/^)/p' "$root/scripts/deps.sh" | sed '1d; $d'); do
+    grep -q "\`$package\`" "$root/README.md" || fail "$package is not in the README"
+  done
+}
+
+@test "each file that the documents name is there" {
+  for page in README ARCHITECTURE CONTRIBUTING STYLE DEVIATIONS NEWS; do
+    [ -s "$root/$page.md" ]
+    grep -oE '`[A-Za-z0-9_.-]+/[A-Za-z0-9_./]*`' "$root/$page.md" | tr -d '`' | sort -u |
+      while read -r name; do
+        [[ $name == *NAME* || $name == *TYPE* || -e $root/$name ]] ||
+          fail "$page.md: $name is not there"
+      done
+  done
+}
+
+@test "DEVIATIONS names tests that are there" {
+  [ "$(grep -oE '`[a-z0-9]+_[a-z0-9_]+`' "$root/DEVIATIONS.md" | wc -l)" -gt 30 ]
+  grep -oE '`[a-z0-9]+_[a-z0-9_]+`|test_[a-z]+' "$root/DEVIATIONS.md" | tr -d '`' | sort -u |
+    while read -r name; do
+      grep -rqE "\"$name\"|^$name\(" "$root/tests/gen" "$root/tests/unit" ||
+        fail "no test is called $name"
+    done
+}
+
+@test "the manual pages are clean" {
+  [ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
+  mandoc -Tlint -Wwarning "$root"/man/*.[157]
+}
+
+@test "includes point one way" {
+  "$root/scripts/layers.sh"
+}
