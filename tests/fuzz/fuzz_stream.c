@@ -1,0 +1,191 @@
+/* fuzz_stream: tests/fuzz/fuzz.h asked of streams. */
+#include "mutate.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_container(&format_stream, data, size);
+}
+
+/* n bytes for a body: those of the old stream, again and again. */
+static void
+fill(struct buf *b, const uint8_t *data, size_t size, uint64_t n)
+{
+	while (n > 0) {
+		size_t part = n < size ? (size_t)n : size;
+
+		buf_put(b, data, part);
+		n -= part;
+	}
+}
+
+/* The wire form of some value of the type, if n bytes can be one. */
+static void
+put_value(struct buf *b, struct value_type t, const uint8_t *data, size_t size, uint64_t n)
+{
+	size_t one = value_leaf_bytes(t.leaf);
+	unsigned i;
+
+	for (i = 1; i < t.depth && n >= 12; i++, n -= 12) {
+		buf_u32(b, VALUE_ARRAY);
+		buf_u64(b, 1);
+	}
+	if (t.depth && n >= 12) {
+		n -= 12;
+		buf_u32(b, t.leaf);
+		buf_u64(b, one ? n / one : t.leaf == VALUE_STRING && n >= 8);
+	}
+	if (t.leaf == VALUE_STRING && n >= 8) {
+		n -= 8;
+		buf_u64(b, n);
+	}
+	fill(b, data, size, n);
+}
+
+static void
+put_blobs(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
+{
+	struct buf head = { 0 }, body = { 0 };
+	size_t i, k = 0;
+
+	for (i = 0; i < m->blob_count; i++) {
+		buf_clear(&head);
+		buf_clear(&body);
+		while (k < m->meta_count && m->meta[k].blob != i)
+			k++;
+		if (k < m->meta_count)
+			put_value(&body, m->meta[k].type, data, size, m->blobs[i].bytes);
+		else
+			fill(&body, data, size, m->blobs[i].bytes);
+		must(plan_blob_head(&m->blobs[i], &head) == 0);
+		mutate_put_frame(b, "blob", head.p, head.n, body.p, body.n);
+	}
+	buf_free(&head);
+	buf_free(&body);
+}
+
+static void
+put_tensors(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
+{
+	struct buf head = { 0 }, body = { 0 };
+	size_t i;
+
+	for (i = 0; i < m->tensor_count; i++) {
+		buf_clear(&head);
+		buf_clear(&body);
+		fill(&body, data, size, tensor_bytes(m->tensors[i]));
+		must(plan_tensor_head(m->tensors[i], &head) == 0);
+		mutate_put_frame(b, "TENS", head.p, head.n, body.p, body.n);
+	}
+	buf_free(&head);
+	buf_free(&body);
+}
+
+/* JSON text of n bytes. */
+static void
+put_headed(struct buf *b, const char *kind, size_t n, const uint8_t *body, size_t body_bytes)
+{
+	static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+	struct buf head = { 0 };
+
+	if (kind[0] == 's')
+		buf_printf(&head, "{\"root\":\"%s\",\"key\":\"%.16s\"", zeros, zeros);
+	else
+		buf_text(&head, "{");
+	while (head.n + 1 < n)
+		buf_text(&head, " ");
+	buf_text(&head, "}");
+	mutate_put_frame(b, kind, head.p, head.n, body, body_bytes);
+	buf_free(&head);
+}
+
+/* What the plan announces, in bytes; more than a fuzzer's input where it is too
+ * much to count. */
+static uint64_t
+announced(const struct model *m)
+{
+	uint64_t n = model_tensor_bytes(m);
+	size_t i;
+
+	for (i = 0; i < m->blob_count && n < 1 << 20; i++)
+		if (num_add(n, m->blobs[i].bytes, &n) < 0)
+			n = UINT64_MAX;
+	for (i = 0; i < m->prov_count && n < 1 << 20; i++)
+		n += m->provs[i];
+	if (n < 1 << 20 && m->licence != MODEL_NONE && num_add(n, m->licence, &n) < 0)
+		n = UINT64_MAX;
+	return n < 1 << 20 ? n + m->signatures * (MODEL_SIGN_HEAD + model_sign_body(m)) : n;
+}
+
+/* All frames that a plan asks for. */
+static void
+put_frames(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
+{
+	struct buf body = { 0 };
+	char done[48];
+	size_t i;
+
+	put_blobs(b, m, data, size);
+	if (m->licence != MODEL_NONE) {
+		fill(&body, data, size, m->licence);
+		mutate_put_frame(b, "lice", "{}", 2, body.p, body.n);
+	}
+	put_tensors(b, m, data, size);
+	for (i = 0; i < m->prov_count; i++)
+		put_headed(b, "prov", (size_t)m->provs[i], NULL, 0);
+	buf_clear(&body);
+	fill(&body, data, size, model_sign_body(m));
+	for (i = 0; i < m->signatures; i++)
+		put_headed(b, "sign", MODEL_SIGN_HEAD, body.p, body.n);
+	buf_free(&body);
+	snprintf(done, sizeof done, "{\"tensors\":%zu}", m->tensor_count);
+	mutate_put_frame(b, "DONE", done, strlen(done), NULL, 0);
+}
+
+/* Another plan; and if it is one, the stream that it announces. */
+static void
+change_plan(struct buf *b, const uint8_t *data, size_t size, const struct piece *plan)
+{
+	struct err e = ERR_INIT;
+	struct buf head = { 0 };
+	size_t after = plan->at + FRAME_OVERHEAD + plan->head + plan->body, n = plan->head;
+	struct model m;
+	json_t *j;
+
+	buf_put(&head, data + plan->at + FRAME_PREFIX, plan->head);
+	mutate_piece(&head, 0, &n);
+	mutate_put_frame(b, "APRS", head.p, head.n, NULL, 0);
+	j = json_parse(head.p, head.n, ERR_CORRUPT, "plan", &e);
+	if (j && plan_from_json(&m, j, true, "plan", &e) == 0) {
+		if (announced(&m) < 1 << 20)
+			put_frames(b, &m, data, size);
+		model_free(&m);
+	} else {
+		buf_put(b, data + after, size - after);
+	}
+	json_decref(j);
+	buf_free(&head);
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct piece list[64];
+	size_t n = mutate_frames(data, size, list, sizeof list / sizeof *list);
+	size_t i = seed / 8 % (n ? n : 1), after;
+	struct buf b = { 0 };
+
+	if (seed % 8 < 2 || n == 0)
+		return LLVMFuzzerMutate(data, size, max);
+	if (seed % 8 < 6) {
+		change_plan(&b, data, size, &list[0]);
+		return mutate_done(&b, data, size, max);
+	}
+	after = list[i].at + FRAME_OVERHEAD + list[i].head + list[i].body;
+	buf_put(&b, data, list[i].at);
+	if (seed % 8 == 6) /* a frame that nobody knows, before it */
+		mutate_put_frame(&b, seed & 64 ? "sums" : "xtra", "{}", 2, data, size % 16);
+	mutate_frame(&b, data, &list[i], seed / 16);
+	buf_put(&b, data + after, size - after);
+	return mutate_done(&b, data, size, max);
+}
