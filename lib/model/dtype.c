@@ -15,6 +15,18 @@
 	.safetensors = SAFE, \
 	.quantized = (ITEMS) > 1, \
 }
+/* One of our own, whose blocks run over the whole tensor after HEAD bytes. */
+#define WHOLE(NAME, HEAD, ITEMS, BYTES, APR2) { \
+	.name = NAME, \
+	.items = ITEMS, \
+	.bytes = BYTES, \
+	.head = HEAD, \
+	.whole = true, \
+	.ggml = NONE, \
+	.apr2 = APR2, \
+	.apr2_old = NONE, \
+	.quantized = true, \
+}
 #define NONE DTYPE_NONE
 
 static const struct dtype rows[] = {
@@ -71,6 +83,11 @@ static const struct dtype rows[] = {
 	ROW("IQ1_M", 256, 56, 29, NONE, NONE, NULL),
 	ROW("TQ1_0", 256, 54, 34, NONE, NONE, NULL),
 	ROW("TQ2_0", 256, 66, 35, NONE, NONE, NULL),
+
+	/* Of the whole tensor: apr-stream(5) has their layouts. */
+	WHOLE("Q8_TENSOR", 8, 1, 1, 48),
+	WHOLE("APR_Q4", 0, 32, 18, 49),
+	WHOLE("APR_Q8", 4, 1, 1, 50),
 };
 
 #define COUNT ((unsigned)(sizeof rows / sizeof rows[0]))

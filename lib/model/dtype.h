@@ -2,7 +2,8 @@
  *
  * A row says what a type is called, how many values share a block of how many
  * bytes, and by which number each container knows it. Block types run along
- * the last dimension. Rows are constant and compared by address.
+ * the last dimension; a few of our own run over the whole tensor, of which the last
+ * block may be partly empty. Rows are constant and compared by address.
  *
  * Sources: sizes of GGML types from ggml's block layouts; safetensors names
  * from its format description; APR2 codes from apr2(5).
@@ -11,14 +12,18 @@
 #define MODEL_DTYPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#define DTYPE_HEAD 8 /* bytes of the longest head */
 #define DTYPE_NONE (-1) /* a container has no number for the type */
 
 struct dtype {
 	const char *name; /* upper case, as in streams: "F32", "Q4_K", "GGML_57" */
 	uint16_t items;   /* values a block; 1 for plain types, 0 if unknown */
 	uint16_t bytes;   /* bytes a block; 0 if unknown */
+	uint8_t head;     /* bytes before the blocks, for all of the tensor's values */
+	bool whole;       /* blocks run over the whole tensor, not over each row */
 	int16_t ggml;     /* GGML type number, or DTYPE_NONE */
 	int16_t apr2;     /* APR2 code written, or DTYPE_NONE */
 	int16_t apr2_old; /* a second APR2 code that is read, or DTYPE_NONE */
@@ -43,6 +48,14 @@ static inline bool
 dtype_sized(const struct dtype *t)
 {
 	return t->items != 0;
+}
+
+/* The bytes that n values take without the head, whole blocks of a known size; n
+ * is a number of values in memory. */
+static inline size_t
+dtype_span(const struct dtype *t, size_t n)
+{
+	return (n / t->items + (n % t->items != 0)) * t->bytes;
 }
 
 #endif

@@ -26,7 +26,7 @@ prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
 
 	/* Proved without the zero dimensions too: the strides of an empty tensor
 	 * must not overflow either. */
-	uint64_t items = 1, extent = 1;
+	uint64_t items = 1, extent = 1, blocks;
 	for (i = 0; i < t->ndim; i++) {
 		if (num_mul(extent, t->dims[i] ? t->dims[i] : 1, &extent) < 0)
 			return err_set(e, code, t->name, "the product of its dimensions overflows");
@@ -46,11 +46,12 @@ prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
 			               PRIu64 " bytes", t->items, t->bytes);
 		return 0;
 	}
-	if (row % t->type->items != 0)
+	if (!t->type->whole && row % t->type->items != 0)
 		return err_set(e, code, t->name, "%s needs rows of %u, got %" PRIu64,
 		               t->type->name, t->type->items, row);
-	if (num_mul(extent / t->type->items, t->type->bytes, &extent) < 0 ||
-	    extent > INT64_MAX)
+	blocks = extent / t->type->items + (extent % t->type->items != 0);
+	if (num_mul(blocks, t->type->bytes, &extent) < 0 ||
+	    num_add(extent, t->type->head, &extent) < 0 || extent > INT64_MAX)
 		return err_set(e, code, t->name, "its size in bytes overflows");
 	t->bytes = items ? extent : 0;
 	if (bytes != TENSOR_OWN_SIZE && bytes != t->bytes)

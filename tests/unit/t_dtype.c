@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "model/tensor.h"
 #include "test.h"
 
 /* A block as the sum of its parts: halves (2 bytes) and bits of codes, scales
@@ -57,6 +58,9 @@ static const struct want {
 	{ "IQ1_M", 256, 0, 24, 1, 29, 64 + 29 },
 	{ "TQ1_0", 256, 1, 52, 0, 34, 64 + 34 }, /* 48 × 5 trits, 4 × 4 trits */
 	{ "TQ2_0", 256, 1, 0, 2, 35, 64 + 35 },
+	{ "Q8_TENSOR", 1, 0, 0, 8, -1, 48 },
+	{ "APR_Q4", 32, 1, 0, 4, -1, 49 },     /* scale */
+	{ "APR_Q8", 1, 0, 0, 8, -1, 50 },
 };
 
 #define WANTS (sizeof wants / sizeof wants[0])
@@ -75,7 +79,7 @@ rows_are_right(void)
 		t = dtype_by_name(w->name);
 		if (t && !strcmp(t->name, w->name) && t->items == w->items &&
 		    t->bytes == bytes && t->ggml == w->ggml && dtype_apr2_code(t) == w->apr2 &&
-		    t->quantized == (w->items > 1) && dtype_sized(t))
+		    t->quantized == (w->items > 1 || t->head) && dtype_sized(t))
 			continue;
 		printf("# %s: %u values in %u bytes, ggml %d, apr2 %d\n", w->name,
 		       w->items, bytes, w->ggml, w->apr2);
@@ -87,11 +91,40 @@ rows_are_right(void)
 	test_ok(i == WANTS, "there is no row beyond those");
 }
 
+/* Blocks of the whole tensor: the size of a shape whose rows fill none. */
+static uint64_t
+size_of(const char *type, uint64_t rows, uint64_t columns)
+{
+	const uint64_t dims[2] = { rows, columns };
+	struct err e = ERR_INIT;
+	struct tensor *t = tensor_new("x", 1, dtype_by_name(type), 2, dims,
+	                              TENSOR_OWN_SIZE, "test", &e);
+	uint64_t bytes = t ? tensor_bytes(t) : UINT64_MAX;
+
+	tensor_free(t);
+	return bytes;
+}
+
+static void
+whole_tensors(void)
+{
+	test_ok(size_of("Q8_TENSOR", 3, 5) == 8 + 15 && size_of("APR_Q8", 3, 5) == 4 + 15 &&
+	        size_of("APR_Q4", 1, 32) == 18 && size_of("APR_Q4", 3, 11) == 36 &&
+	        size_of("APR_Q4", 1, 1) == 18,
+	        "types of the whole tensor: a head, blocks over rows, the last of them begun");
+	test_ok(size_of("Q8_TENSOR", 0, 5) == 0 && size_of("APR_Q8", 3, 0) == 0 &&
+	        size_of("APR_Q4", 0, 0) == 0, "without values there is no head");
+	test_ok(size_of("Q8_TENSOR", 1, INT64_MAX - 8) == INT64_MAX &&
+	        size_of("Q8_TENSOR", 1, INT64_MAX - 7) == UINT64_MAX &&
+	        size_of("APR_Q4", 1, UINT64_MAX) == UINT64_MAX,
+	        "the head counts where a size overflows");
+}
+
 static int
 is_refused(int code)
 {
 	return code == 10 || code == 11 ? 0 : code == 15 || (code >= 21 && code <= 31) ||
-	       (code >= 41 && code <= 63) || code >= 128;
+	       (code >= 41 && code <= 47) || (code >= 51 && code <= 63) || code >= 128;
 }
 
 static void
@@ -109,7 +142,7 @@ apr2_codes(void)
 			refused = 0;
 	}
 	test_ok(back, "each APR2 code that is read is the one written");
-	test_ok(refused, "APR2 codes 15, 21-31, 41-63 and 128-255 are refused");
+	test_ok(refused, "APR2 codes 15, 21-31, 41-47, 51-63 and 128-255 are refused");
 	test_ok(dtype_by_apr2(10) == dtype_by_name("Q8_0") &&
 	        dtype_by_apr2(11) == dtype_by_name("Q4_0"),
 	        "APR2 codes 10 and 11 are read as Q8_0 and Q4_0");
@@ -179,6 +212,7 @@ int
 main(void)
 {
 	rows_are_right();
+	whole_tensors();
 	apr2_codes();
 	ggml_numbers();
 	names();
