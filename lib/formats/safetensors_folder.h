@@ -53,23 +53,12 @@ struct folder {
 	json_t *index;       /* proved to be of the shape above */
 };
 
-/* A name that stands for a file in a folder and nothing else: 1 to 255 bytes of
- * UTF-8 without "/" and control characters, not beginning with a dot. */
-bool folder_name_is_plain(const char *name);
-
 /* Look into the folder at path, or, if path is an index, for its shards alone.
  * 1 if path is one of these, 0 if it is something else, -1. note is told what is
  * left behind. Free f where it was 1 or -1. */
 int folder_find(struct folder *f, const char *path, void (*note)(const char *),
                 struct err *e);
 void folder_free(struct folder *f);
-
-/* Open a file of the folder. label: the reader's name, which must outlive it. */
-int folder_open(const struct folder *f, const char *name, const char *label,
-                struct reader *r, struct err *e);
-
-/* PATH/NAME in a new string, or NULL. */
-char *folder_label(const char *path, const char *name);
 
 /* ---- the format of it ---- */
 

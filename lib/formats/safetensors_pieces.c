@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/safetensors_folder.h"
@@ -77,7 +78,7 @@ check_names(const struct pieces *s, struct err *e)
 	for (i = 0; i < m->blob_count; i++) {
 		if (!is_file(&m->blobs[i]))
 			continue;
-		if (!folder_name_is_plain(m->blobs[i].name))
+		if (!dir_name_is_plain(m->blobs[i].name))
 			return err_set(e, ERR_INVALID, m->blobs[i].name,
 			               "is not the name of a file that a folder may get");
 		if (is_taken(s, m->blobs[i].name))
@@ -95,7 +96,7 @@ add_piece(struct pieces *s, const char *name, size_t first, size_t count, struct
 	struct piece *p = &s->pieces[s->piece_count++];
 
 	p->name = mem_text(name, strlen(name));
-	p->label = folder_label(s->path, name);
+	p->label = dir_label(s->path, name);
 	p->first = first;
 	p->count = count;
 	return p->name && p->label ? 0 : err_memory(e);
@@ -114,7 +115,7 @@ listed_shards(const struct model *m)
 	    json_array_size(rows) == 0)
 		return NULL;
 	json_array_foreach(rows, i, row)
-		if (json_member_text(row, "file", &name) < 0 || !folder_name_is_plain(name) ||
+		if (json_member_text(row, "file", &name) < 0 || !dir_name_is_plain(name) ||
 		    json_member_u64(row, "tensors", &n) < 0 || num_add(all, n, &all) < 0)
 			return NULL;
 	return all == m->tensor_count ? rows : NULL;
@@ -126,7 +127,7 @@ choose_index(struct pieces *s, struct err *e)
 	json_t *index = json_object_get(s->plan->source, "index");
 	const char *name;
 
-	if (json_member_text(index, "file", &name) < 0 || !folder_name_is_plain(name) ||
+	if (json_member_text(index, "file", &name) < 0 || !dir_name_is_plain(name) ||
 	    is_taken(s, name))
 		name = FOLDER_INDEX;
 	s->index_name = mem_text(name, strlen(name));
@@ -147,7 +148,7 @@ choose_pieces(struct pieces *s, struct err *e)
 		return err_memory(e);
 	if (!rows) {
 		name = model_source_text(m, "file");
-		if (!name || !folder_name_is_plain(name))
+		if (!name || !dir_name_is_plain(name))
 			name = FOLDER_SINGLE;
 		return add_piece(s, name, 0, m->tensor_count, e);
 	}
@@ -344,7 +345,7 @@ begin_beside(struct pieces *s, const char *name, struct err *e)
 		return err_memory(e);
 	b = s->beside = &s->besides[s->beside_count];
 	*b = (struct beside){ .name = mem_text(name, strlen(name)),
-		.label = folder_label(s->path, name), .out = { .fd = -1, .done = true } };
+		.label = dir_label(s->path, name), .out = { .fd = -1, .done = true } };
 	s->beside_count++;
 	if (!b->name || !b->label)
 		return err_memory(e);
@@ -539,7 +540,7 @@ put_end(struct sink *sink, struct err *e)
 static int
 name_piece(struct pieces *s, struct piece *p, struct err *e)
 {
-	char *path = folder_label(s->temporary, p->name);
+	char *path = dir_label(s->temporary, p->name);
 	int r = -1;
 
 	if (!path)
@@ -554,7 +555,7 @@ name_piece(struct pieces *s, struct piece *p, struct err *e)
 static int
 name_beside(struct pieces *s, struct beside *b, struct err *e)
 {
-	char *path = folder_label(s->temporary, b->name);
+	char *path = dir_label(s->temporary, b->name);
 	int r;
 
 	if (!path)
@@ -574,7 +575,7 @@ remove_temporary(struct pieces *s)
 	size_t i;
 
 	for (i = 0; i < s->piece_count + s->beside_count; i++) {
-		path = folder_label(s->temporary, i < s->piece_count
+		path = dir_label(s->temporary, i < s->piece_count
 		                    ? s->pieces[i].name : s->besides[i - s->piece_count].name);
 		if (path)
 			unlink(path);
@@ -691,7 +692,7 @@ take_path(struct pieces *s, const char *path)
 	                  : mem_text(".", 1);
 	snprintf(name, sizeof name, ".%.200s.%ld.tmp", slash ? slash + 1 : s->path,
 	         (long)getpid());
-	s->temporary = s->parent ? folder_label(s->parent, name) : NULL;
+	s->temporary = s->parent ? dir_label(s->parent, name) : NULL;
 	return s->temporary ? 0 : -1;
 }
 

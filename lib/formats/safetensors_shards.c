@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/safetensors_folder.h"
@@ -44,7 +45,7 @@ open_shard(struct shards *s, size_t i)
 {
 	struct reader r;
 
-	if (folder_open(&s->folder, s->folder.shards[i].name, s->shards[i].label, &r,
+	if (dir_open(s->folder.fd, s->folder.shards[i].name, s->shards[i].label, &r,
 	                s->err) < 0)
 		return NULL;
 	return safetensors_open_shard(&r, s->source.note, s->err);
@@ -279,7 +280,7 @@ prove_index(const struct shards *s)
 
 	if (!s->folder.index_name)
 		return 0;
-	label = folder_label(s->folder.path, s->folder.index_name);
+	label = dir_label(s->folder.path, s->folder.index_name);
 	if (!label)
 		return err_memory(s->err);
 	r = check_index(s, label);
@@ -302,7 +303,7 @@ read_shards(struct shards *s)
 	if (!s->shards || !rows)
 		r = err_memory(s->err);
 	for (i = 0; r == 0 && i < n; i++) {
-		s->shards[i].label = folder_label(s->folder.path, s->folder.shards[i].name);
+		s->shards[i].label = dir_label(s->folder.path, s->folder.shards[i].name);
 		r = s->shards[i].label ? add_shard(s, rows, i) : err_memory(s->err);
 	}
 	if (r == 0)
@@ -355,10 +356,10 @@ send_file(struct shards *s, struct item *item)
 
 	free(s->label);
 	reader_close(&s->reader);
-	s->label = folder_label(s->folder.path, x->name);
+	s->label = dir_label(s->folder.path, x->name);
 	if (!s->label)
 		return err_memory(s->err);
-	if (folder_open(&s->folder, x->name, s->label, &s->reader, s->err) < 0)
+	if (dir_open(s->folder.fd, x->name, s->label, &s->reader, s->err) < 0)
 		return -1;
 	if (s->reader.end != x->bytes)
 		return err_set(s->err, ERR_CORRUPT, s->label, "has changed while it was read");

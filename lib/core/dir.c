@@ -1,0 +1,227 @@
+#include "core/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "core/mem.h"
+#include "core/text.h"
+
+#define CACHE "../../blobs"   /* where links of a cache's snapshot lead */
+#define NUMBERS "-00000-of-00000"
+
+bool
+dir_name_is_plain(const char *name)
+{
+	size_t i, n = strlen(name);
+
+	if (n == 0 || n > 255 || *name == '.' || !text_utf8(name, n, false))
+		return false;
+	for (i = 0; i < n; i++)
+		if (name[i] == '/' || (uint8_t)name[i] < 0x20 || name[i] == 0x7f)
+			return false;
+	return true;
+}
+
+bool
+dir_name_ends(const char *name, const char *with)
+{
+	size_t n = strlen(name), m = strlen(with);
+
+	return n >= m && strcmp(name + n - m, with) == 0;
+}
+
+char *
+dir_label(const char *path, const char *name)
+{
+	struct buf b = { 0 };
+	size_t n = strlen(path);
+
+	buf_text(&b, path);
+	if (n > 0 && path[n - 1] != '/')
+		buf_text(&b, "/");
+	buf_text(&b, name);
+	if (buf_string(&b))
+		return (char *)b.p;
+	buf_free(&b);
+	return NULL;
+}
+
+int
+dir_of(const char *path, char **folder, const char **name, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	*folder = mem_text(path, (size_t)(*name - path));
+	if (!*folder)
+		return err_memory(e);
+	fd = open(slash ? *folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		err_errno(e, path, "lies in a folder that cannot be opened");
+	return fd;
+}
+
+/* ---- files, and links that are as good ---- */
+
+static bool
+same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Is the folder one of a cache's snapshots, of which the files are links to
+ * ../../blobs/SOMETHING? The text of such a link, or NULL. */
+static char *
+cache_link(int fd, const char *name)
+{
+	struct stat up, snapshots, blobs;
+	char text[512];
+	ssize_t n = readlinkat(fd, name, text, sizeof text - 1);
+
+	if (n < 0)
+		return NULL;
+	text[n] = '\0';
+	if (strncmp(text, CACHE "/", strlen(CACHE "/")) != 0 ||
+	    !dir_name_is_plain(text + strlen(CACHE "/")))
+		return NULL;
+	if (fstatat(fd, "..", &up, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstatat(fd, "../../snapshots", &snapshots, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstatat(fd, CACHE, &blobs, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !same_file(&up, &snapshots) || !S_ISDIR(blobs.st_mode))
+		return NULL;
+	return mem_text(text, (size_t)n);
+}
+
+int
+dir_look(int fd, const char *name, struct stat *st)
+{
+	char *link;
+	int r;
+
+	if (fstatat(fd, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (!S_ISLNK(st->st_mode) || !(link = cache_link(fd, name)))
+		return 0;
+	r = fstatat(fd, link, st, AT_SYMLINK_NOFOLLOW);
+	free(link);
+	return r;
+}
+
+int
+dir_open(int folder, const char *name, const char *label, struct reader *r,
+         struct err *e)
+{
+	char *link = cache_link(folder, name);
+	struct stat st;
+	int fd;
+
+	*r = (struct reader){ .fd = -1, .err = e, .failed = true };
+	/* A pipe of that name must not keep us waiting. */
+	fd = openat(folder, link ? link : name,
+	            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	free(link);
+	if (fd < 0 && errno == ELOOP)
+		return err_set(e, ERR_CORRUPT, label, "is a link, which is not followed");
+	if (fd < 0)
+		return err_errno(e, label, "cannot be opened");
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return err_set(e, ERR_CORRUPT, label, "is no regular file");
+	}
+	if (reader_fd(r, fd, label, e) < 0) {
+		close(fd);
+		return -1;
+	}
+	r->owns_fd = true;
+	return 0;
+}
+
+/* ---- lists ---- */
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int
+add_name(struct dir_names *list, const char *name, struct err *e)
+{
+	if (mem_grow(&list->p, &list->cap, list->n + 1, sizeof *list->p) < 0)
+		return err_memory(e);
+	list->p[list->n] = mem_text(name, strlen(name));
+	return list->p[list->n++] ? 0 : err_memory(e);
+}
+
+int
+dir_list(int folder, const char *path, struct dir_names *list, struct err *e)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *x;
+	int r = 0;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return err_errno(e, path, "cannot be read");
+	}
+	for (errno = 0; r == 0 && (x = readdir(d)); errno = 0)
+		if (strcmp(x->d_name, ".") != 0 && strcmp(x->d_name, "..") != 0)
+			r = add_name(list, x->d_name, e);
+	if (r == 0 && errno)
+		r = err_errno(e, path, "cannot be read");
+	closedir(d);
+	if (r == 0 && list->n)
+		qsort(list->p, list->n, sizeof *list->p, by_name);
+	return r;
+}
+
+void
+dir_names_free(struct dir_names *list)
+{
+	while (list->n > 0)
+		free(list->p[--list->n]);
+	free(list->p);
+	*list = (struct dir_names){ 0 };
+}
+
+/* ---- numbers in names ---- */
+
+bool
+dir_numbered(const char *name, const char *ending, struct dir_number *n)
+{
+	size_t length = strlen(name), end = strlen(NUMBERS) + strlen(ending);
+	char a[6] = { 0 }, b[6] = { 0 };
+
+	if (length <= end || !dir_name_ends(name, ending))
+		return false;
+	n->prefix = length - end;
+	name += n->prefix;
+	memcpy(a, name + 1, 5);
+	memcpy(b, name + 10, 5);
+	return name[0] == '-' && memcmp(name + 6, "-of-", 4) == 0 &&
+	       text_u64(a, 1, 99999, &n->number) == 0 && text_u64(b, 1, 99999, &n->of) == 0;
+}
+
+char *
+dir_number_name(const char *prefix, size_t prefix_bytes, uint64_t number, uint64_t of,
+                const char *ending)
+{
+	struct buf b = { 0 };
+
+	buf_put(&b, prefix, prefix_bytes);
+	buf_printf(&b, "-%05" PRIu64 "-of-%05" PRIu64 "%s", number, of, ending);
+	if (buf_string(&b))
+		return (char *)b.p;
+	buf_free(&b);
+	return NULL;
+}
