@@ -13,29 +13,19 @@ struct options {
 	struct passphrase_options passphrase;
 };
 
+/* Both names are free, or may be replaced: said before a passphrase is asked for. */
 static int
-write_pair(const struct options *o, const struct key_secret *k, const struct secret *s,
-           struct err *e)
+check_names(const struct options *o, const char *public_path, struct err *e)
 {
-	char path[4096];
-	bool fresh;
+	const char *paths[] = { o->name, public_path };
+	int i;
 
-	if (snprintf(path, sizeof path, "%s.pub", o->name) >= (int)sizeof path)
-		return err_set(e, ERR_USAGE, NULL, "the name is too long");
-	if (!o->force && access(o->name, F_OK) == 0) {
-		err_set(e, ERR_USAGE, o->name, "exists already");
-		return err_hint(e, "-f replaces it");
-	}
-	fresh = access(path, F_OK) < 0;
-	/* The secret key last: where it cannot be written, an old one still stands. */
-	if (key_public_write(key_secret_public(k), path, o->force, e) < 0)
-		return -1;
-	if (key_secret_write(k, o->name, o->no_passphrase ? NULL : s->p, s->n, KEY_COST_FULL,
-	                     o->force, e) == 0)
-		return 0;
-	if (fresh)
-		unlink(path); /* one key of a pair is none */
-	return -1;
+	for (i = 0; i < 2 && !o->force; i++)
+		if (access(paths[i], F_OK) == 0) {
+			err_set(e, ERR_USAGE, paths[i], "exists already");
+			return err_hint(e, "-f replaces it");
+		}
+	return 0;
 }
 
 static int
@@ -43,17 +33,22 @@ keygen(const struct options *o, struct err *e)
 {
 	struct key_secret *k;
 	struct secret s = { 0 };
-	char id[KEY_ID_TEXT];
+	char id[KEY_ID_TEXT], path[4096];
 	int r = -1;
 
 	if (!o->name)
 		return tool_misused(e, "-o NAME is missing");
 	if (o->no_passphrase && passphrase_given(&o->passphrase))
 		return tool_misused(e, "a passphrase is given, and --no-passphrase");
+	if (snprintf(path, sizeof path, "%s.pub", o->name) >= (int)sizeof path)
+		return err_set(e, ERR_USAGE, NULL, "the name is too long");
+	if (check_names(o, path, e) < 0)
+		return -1;
 	k = key_secret_new(e);
 	if (k && (o->no_passphrase ||
 	          passphrase_get(&o->passphrase, o->name, true, &s, e) == 0))
-		r = write_pair(o, k, &s, e);
+		r = key_pair_write(k, o->name, path, o->no_passphrase ? NULL : s.p, s.n,
+		                   KEY_COST_FULL, o->force, e);
 	if (r == 0)
 		printf("%s\n", key_id_text(id, key_secret_public(k)->id));
 	secret_free(&s);

@@ -70,6 +70,25 @@ decoded() {
 	done
 }
 
+@test "a pair that cannot be written leaves the old one whole" {
+	apr-keygen -W -o key >/dev/null
+	cp key old
+	cp key.pub old.pub
+	echo secret >pass
+	grep -q __asan_init "$APR_BIN/apr-keygen" || {
+		limit=300000 # scrypt wants a GiB
+		try apr-keygen --passphrase-file pass -f -o key
+		said 1 scrypt
+		cmp key old
+		cmp key.pub old.pub
+	}
+	rm key.pub
+	mkdir key.pub
+	try apr-keygen -W -f -o key
+	said 2 'key.pub: is a directory'
+	cmp key old
+}
+
 @test "a name is needed, and a folder that is there" {
 	try apr-keygen -W
 	said 2 '-o NAME is missing'

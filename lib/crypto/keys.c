@@ -359,39 +359,35 @@ key_secret_public(const struct key_secret *k)
 	return &k->public;
 }
 
-/* Put text into a new file of that mode (0: what umask leaves). The output's
- * window is wiped, for it lies in ordinary memory. */
+/* Put text into a new file of that mode (0: what umask leaves), which has no name
+ * yet. The output's window is wiped, for it lies in ordinary memory. */
 static int
-put_file(const char *path, mode_t mode, const char *text, size_t n, bool force,
-         struct err *e)
+stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_t n,
+           bool force, struct err *e)
 {
 	struct out_options options = { .path = path, .force = force, .input = -1 };
-	struct out o;
 	int r;
 
 	if (strcmp(path, "-") == 0)
 		return err_set(e, ERR_USAGE, path, "a key is written to a file");
-	r = out_open(&o, &options, e);
-	if (r == 0 && !o.path)
+	r = out_open(o, &options, e);
+	if (r == 0 && !o->path)
 		r = err_set(e, ERR_USAGE, path, "is no regular file");
-	if (r == 0 && mode && fchmod(o.fd, mode) < 0)
+	if (r == 0 && mode && fchmod(o->fd, mode) < 0)
 		r = err_errno(e, path, "cannot be given its mode");
 	if (r == 0)
-		r = out_put(&o, text, n);
+		r = out_put(o, text, n);
 	if (r == 0)
-		r = out_flush(&o);
-	if (o.window)
-		sodium_memzero(o.window, n);
-	if (r == 0)
-		r = out_finish(&o);
-	out_abandon(&o);
-	return r;
+		r = out_flush(o);
+	if (o->window)
+		sodium_memzero(o->window, n);
+	return r == 0 ? out_settle(o) : r;
 }
 
 /* Comment, and base64 of n bytes; any key fits a key file. */
 static int
-write_file(const char *path, mode_t mode, const char *what, const uint8_t *p, size_t n,
-           bool force, struct err *e)
+stage_key(struct out *o, const char *path, mode_t mode, const char *what,
+          const uint8_t *p, size_t n, bool force, struct err *e)
 {
 	char *text = sodium_malloc(KEY_FILE_BYTES);
 	size_t used;
@@ -404,13 +400,14 @@ write_file(const char *path, mode_t mode, const char *what, const uint8_t *p, si
 	                  sodium_base64_VARIANT_ORIGINAL);
 	used += strlen(text + used);
 	text[used++] = '\n';
-	r = put_file(path, mode, text, used, force, e);
+	r = stage_text(o, path, mode, text, used, force, e);
 	sodium_free(text);
 	return r;
 }
 
-int
-key_public_write(const struct key_public *k, const char *path, bool force, struct err *e)
+static int
+stage_public(struct out *o, const struct key_public *k, const char *path, bool force,
+             struct err *e)
 {
 	uint8_t p[PUB_BYTES];
 	char what[64], id[KEY_ID_TEXT];
@@ -421,13 +418,13 @@ key_public_write(const struct key_public *k, const char *path, bool force, struc
 	memcpy(p + PUB_ID, k->id, sizeof k->id);
 	memcpy(p + PUB_KEY, k->key, sizeof k->key);
 	snprintf(what, sizeof what, "public key %s", key_id_text(id, k->id));
-	return write_file(path, 0, what, p, sizeof p, force, e);
+	return stage_key(o, path, 0, what, p, sizeof p, force, e);
 }
 
-int
-key_secret_write(const struct key_secret *k, const char *path,
-                 const uint8_t *passphrase, size_t n, struct key_cost cost,
-                 bool force, struct err *e)
+static int
+stage_secret(struct out *o, const struct key_secret *k, const char *path,
+             const uint8_t *passphrase, size_t n, struct key_cost cost, bool force,
+             struct err *e)
 {
 	uint8_t *p;
 	int r = 0;
@@ -450,9 +447,54 @@ key_secret_write(const struct key_secret *k, const char *path,
 		r = mix(p + SEC_BOX, passphrase, n, p + SEC_SALT, cost, e);
 	}
 	if (r == 0)
-		r = write_file(path, 0600, passphrase ? "encrypted secret key" :
-		               "secret key, not encrypted", p, SEC_BYTES, force, e);
+		r = stage_key(o, path, 0600, passphrase ? "encrypted secret key" :
+		              "secret key, not encrypted", p, SEC_BYTES, force, e);
 	sodium_free(p);
+	return r;
+}
+
+int
+key_public_write(const struct key_public *k, const char *path, bool force, struct err *e)
+{
+	struct out o = { .fd = -1 };
+	int r = stage_public(&o, k, path, force, e);
+
+	if (r == 0)
+		r = out_finish(&o);
+	out_abandon(&o);
+	return r;
+}
+
+int
+key_secret_write(const struct key_secret *k, const char *path,
+                 const uint8_t *passphrase, size_t n, struct key_cost cost,
+                 bool force, struct err *e)
+{
+	struct out o = { .fd = -1 };
+	int r = stage_secret(&o, k, path, passphrase, n, cost, force, e);
+
+	if (r == 0)
+		r = out_finish(&o);
+	out_abandon(&o);
+	return r;
+}
+
+int
+key_pair_write(const struct key_secret *k, const char *path, const char *public_path,
+               const uint8_t *passphrase, size_t n, struct key_cost cost, bool force,
+               struct err *e)
+{
+	struct out secret = { .fd = -1 }, public = { .fd = -1 };
+	int r = stage_secret(&secret, k, path, passphrase, n, cost, force, e);
+
+	if (r == 0)
+		r = stage_public(&public, key_secret_public(k), public_path, force, e);
+	if (r == 0)
+		r = out_finish(&secret);
+	if (r == 0 && (r = out_finish(&public)) < 0)
+		err_hint(e, "%.160s holds both; minisign -R makes the other anew", path);
+	out_abandon(&secret);
+	out_abandon(&public);
 	return r;
 }
 

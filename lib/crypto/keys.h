@@ -86,6 +86,11 @@ int key_secret_write(const struct key_secret *k, const char *path,
                      const uint8_t *passphrase, size_t n, struct key_cost cost,
                      bool force, struct err *e);
 
+/* Both files of a pair. Neither gets its name before all of both is written. */
+int key_pair_write(const struct key_secret *k, const char *path, const char *public_path,
+                   const uint8_t *passphrase, size_t n, struct key_cost cost,
+                   bool force, struct err *e);
+
 /* The id as minisign shows it: 16 upper-case hexadecimal digits of the eight
  * bytes read as a little-endian number. Returns dst. */
 char *key_id_text(char dst[KEY_ID_TEXT], const uint8_t id[KEY_ID_BYTES]);
