@@ -67,6 +67,10 @@ replayed() {
 	replayed safetensors
 }
 
+@test "fuzz corpus: folders" {
+	replayed folder
+}
+
 @test "fuzz corpus: importance matrices" {
 	replayed imatrix
 }
