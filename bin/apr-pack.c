@@ -7,10 +7,12 @@
 #include "tool/input.h"
 #include "tool/tool.h"
 
+#define NO_RESERVE UINT64_MAX
+
 struct options {
 	const char *format, *compress;
-	uint64_t align;
-	bool plain;
+	uint64_t align, reserve;
+	bool plain, no_sync;
 	struct output_options output;
 };
 
@@ -47,8 +49,13 @@ find_options(const struct format *format, const struct options *o,
 	if (is_folder(o->output.path) && !format->create_folder)
 		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
 		                    o->output.path, format->title);
+	if (o->reserve != NO_RESERVE && !format->reserves)
+		return tool_misused(e, "%s has no room to reserve", format->name);
 	how->align = (unsigned)o->align;
 	how->plain = o->plain;
+	how->no_sync = o->no_sync;
+	how->reserves = o->reserve != NO_RESERVE;
+	how->reserve = how->reserves ? o->reserve : 0;
 	return 0;
 }
 
@@ -71,7 +78,8 @@ pack(const char *path, const struct options *o, struct err *e)
 {
 	const struct format *format = find_format(o->format, e);
 	struct format_options how = { .codec = NULL };
-	struct out_options where = { .path = o->output.path, .force = o->output.force };
+	struct out_options where = { .path = o->output.path, .force = o->output.force,
+		.no_sync = o->no_sync };
 	struct flow f = { 0 };
 	struct input in;
 	struct sink *sink = NULL;
@@ -91,7 +99,7 @@ pack(const char *path, const struct options *o, struct err *e)
 int
 main(int argc, char **argv)
 {
-	static struct options o = { .format = "apr2" };
+	static struct options o = { .format = "apr2", .reserve = NO_RESERVE };
 	static const struct opt opts[] = {
 		{ 't', "to", "FORMAT", OPT_TEXT, &o.format,
 		  "apr2 (the default), gguf or safetensors", 0, 0 },
@@ -101,13 +109,17 @@ main(int argc, char **argv)
 		  "alignment of tensor data: 32 or 64", 32, 64 },
 		{ 0, "plain", NULL, OPT_FLAG, &o.plain,
 		  "gguf, safetensors: leave out signatures and side files", 0, 0 },
+		{ 0, "reserve", "BYTES", OPT_BYTES, &o.reserve,
+		  "room in the header for longer metadata, at most 16M", 0, FORMAT_RESERVE },
+		{ 0, "no-sync", NULL, OPT_FLAG, &o.no_sync,
+		  "do not wait until the disk has it", 0, 0 },
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-pack",
 		"[-t apr2|gguf|safetensors] [-z lz4|zstd[:LEVEL]] [--align 32|64]\n"
-		"[--plain] [-f] [-o FILE] [FILE]",
+		"[--plain] [--reserve BYTES] [--no-sync] [-f] [-o FILE] [FILE]",
 		"Write a stream as a model file.", opts, 1
 	};
 	struct err e = ERR_INIT;

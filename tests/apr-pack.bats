@@ -139,6 +139,80 @@ refused() {
 	[ ! -e called ]
 }
 
+# Room in the header is seen by who looks for it, and by nobody else.
+reserved() {
+	local made=reserved.$1
+	apr-pack -t "$1" --reserve 64K -o "$made" signed.apr
+	[ $(($(wc -c <"$made") - $(wc -c <"plain.$1"))) -ge $((65536 - 64)) ]
+	[ $(($(wc -c <"$made") - $(wc -c <"plain.$1"))) -le $((65536 + 64)) ]
+	[ "$(apr-header "$made" | awk '$1 == "reserve" { print $2 }')" -ge 65536 ]
+	[ "$(apr-header --json "$made" | grep -o '"reserve":[0-9]*')" = '"reserve":65536' ]
+	try apr-unpack --strict -o "$made.aprs" "$made"
+	quiet
+	cmp "$made.aprs" <(apr-unpack "plain.$1")
+	cmp <(apr-verify key.pub "$made" 2>/dev/null | digests) <(digests <"$made.aprs")
+	apr-pack -t "$1" -o again "$made"
+	cmp again "plain.$1"
+	rm again
+	# As often as one likes, with the same bytes.
+	apr-pack -t "$1" --reserve 64K -o again "$made"
+	cmp again "$made"
+	rm again
+	run ! grep -q reserve <<<"$(apr-header --json "plain.$1")"
+}
+
+@test "--reserve leaves room that is no content" {
+	apr-keygen -W -o key
+	apr-sign key <"$vectors/stream_of_everything" 2>/dev/null >signed.aprs
+	apr-pack -o signed.apr signed.aprs
+	for format in apr2 gguf safetensors; do
+		apr-pack -t $format -o plain.$format signed.apr
+		reserved $format
+	done
+	# From a pipe too, whether the room is short or long.
+	for n in 10 200K; do
+		try_pipe "apr-pack -t gguf --reserve $n '$model' | apr-unpack --strict - |
+			apr-pack -t gguf | cmp - '$model'"
+		quiet
+	done
+	apr-pack -z zstd -o z.apr "$model"
+	apr-pack -z zstd --reserve 1000 -o zr.apr "$model"
+	[ "$(apr-header --json zr.apr | grep -o '"reserve":[0-9]*')" = '"reserve":1000' ]
+	cmp <(apr-unpack z.apr) <(apr-unpack zr.apr)
+	# Where the spaces belong to the source, they stay until 0 is asked for.
+	apr-pack -t safetensors --plain -o plain.st "$model" 2>/dev/null
+	apr-pack -t safetensors --reserve 100 -o spaced.st plain.st
+	apr-pack -t safetensors spaced.st | cmp - spaced.st
+	apr-pack -t safetensors --reserve 0 spaced.st | cmp - plain.st
+	apr-pack -t safetensors --reserve 100 -o folder/ plain.st
+	cmp folder/model.safetensors spaced.st
+}
+
+@test "--reserve: what is refused" {
+	for n in -1 x 1.5K 16777217 17M 1G 18446744073709551616; do
+		try apr-pack --reserve $n -o made "$model"
+		said 2 '--reserve needs a number of bytes from 0 to 16777216'
+	done
+	apr-pack --reserve 16M "$model" | apr-unpack | cmp - <(apr-unpack "$model")
+	try apr-pack -t gguf --plain --reserve 1K -o made "$model"
+	said 2 'which --plain forbids'
+	[ ! -e made ]
+	mkplan '["apr.reserve","u32",64]' "" >key.aprs
+	refused key.aprs 5 'apr.reserve: is a key that'
+}
+
+@test "--no-sync: the same file" {
+	for format in apr2 gguf safetensors; do
+		apr-pack -t $format --no-sync -o made "$model"
+		apr-pack -t $format "$model" | cmp - made
+		apr-pack -t $format --no-sync "$model" >stdout
+		cmp made stdout
+		rm made
+	done
+	apr-pack -t safetensors --no-sync -o folder/ "$model"
+	cmp folder/model.safetensors stdout
+}
+
 @test "a full disk is seen before the work" {
 	mkplan "" '["t","I8",["9007199254740992"]]' >huge.aprs
 	for format in gguf apr2; do

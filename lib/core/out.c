@@ -90,6 +90,7 @@ open_standard_output(struct out *o, const struct out_options *options, struct er
 		o->seekable = false;
 	if (o->seekable && !options->terminal_ok) {
 		o->holds = true;
+		o->sync = !options->no_sync;
 		undo_fd = STDOUT_FILENO;
 		watch_signals();
 	}
@@ -186,7 +187,8 @@ out_open(struct out *o, const struct out_options *options, struct err *err)
 	if (!options->path || strcmp(options->path, "-") == 0)
 		return open_standard_output(o, options, err);
 	*o = (struct out){ .fd = -1, .err = err, .name = options->path,
-		.path = options->path, .force = options->force, .sync = true };
+		.path = options->path, .force = options->force,
+		.sync = !options->no_sync };
 	if (refuse_target(o, options) < 0)
 		return -1;
 	if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
@@ -317,18 +319,25 @@ out_put(struct out *o, const void *p, size_t n)
 }
 
 int
-out_zeros(struct out *o, uint64_t n)
+out_fill(struct out *o, uint8_t byte, uint64_t n)
 {
-	static const uint8_t zeros[4096];
+	uint8_t bytes[4096];
 
+	memset(bytes, byte, sizeof bytes);
 	while (n > 0) {
-		size_t part = n < sizeof zeros ? (size_t)n : sizeof zeros;
+		size_t part = n < sizeof bytes ? (size_t)n : sizeof bytes;
 
-		if (out_put(o, zeros, part) < 0)
+		if (out_put(o, bytes, part) < 0)
 			return -1;
 		n -= part;
 	}
 	return o->failed ? -1 : 0;
+}
+
+int
+out_zeros(struct out *o, uint64_t n)
+{
+	return out_fill(o, 0, n);
 }
 
 uint64_t
@@ -433,7 +442,7 @@ out_finish(struct out *o)
 		size_t n = o->start < OUT_HELD ? (size_t)o->start : OUT_HELD;
 
 		/* All else must lie on the disk before the head makes it a file. */
-		if (fdatasync(o->fd) < 0 || write_at(o, o->held, n, 0) < 0)
+		if ((o->sync && fdatasync(o->fd) < 0) || write_at(o, o->held, n, 0) < 0)
 			return o->failed ? -1 : fail(o, "cannot be synced");
 		undo_fd = -1;
 	}
@@ -442,7 +451,8 @@ out_finish(struct out *o)
 			return fail(o, "cannot be synced");
 		if (give_name(o) < 0)
 			return -1;
-		sync_folder(o);
+		if (o->sync)
+			sync_folder(o);
 	}
 	fd = o->fd;
 	o->fd = -1; /* whatever close says, it is closed */

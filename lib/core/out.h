@@ -40,6 +40,8 @@ struct out {
 struct out_options {
 	const char *path;   /* NULL or "-": standard output */
 	bool force;         /* an existing file may be replaced */
+	bool no_sync;       /* name the file without waiting for the disk: a crash may
+	                     * leave less under the name than was written */
 	bool terminal_ok;   /* text: a terminal is a fine place */
 	int input;          /* descriptor that is read from, or -1: never replaced; of
 	                     * a folder: nor is any file in it */
@@ -58,6 +60,7 @@ int out_reserve(struct out *o, uint64_t bytes);
 
 int out_put(struct out *o, const void *p, size_t n);
 int out_zeros(struct out *o, uint64_t n);
+int out_fill(struct out *o, uint8_t byte, uint64_t n);
 
 /* Bytes put so far: the offset of the next. */
 uint64_t out_tell(const struct out *o);

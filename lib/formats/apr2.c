@@ -54,4 +54,5 @@ const struct format format_apr2 = {
 	.tensor_offset = apr2_tensor_offset,
 	.tensor_stored = apr2_tensor_stored,
 	.compresses = true,
+	.reserves = true,
 };

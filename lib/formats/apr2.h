@@ -4,7 +4,7 @@
  *     1. header, 32 bytes: "APR2", u16 major, u16 minor, u32 flags, and u32
  *        offset and size of the metadata, offset and size of the index, offset
  *        of the data
- *     2. metadata: one JSON object
+ *     2. metadata: one JSON object, and spaces where room is kept for a longer one
  *     3. index: u32 count, u32 reserved, then an entry for each tensor, in byte
  *        order of names: u16 length of name, name, u8 dtype, u8 axes, u64 dims[]
  *        (outermost first), u64 offset in the data, u64 stored size, u64
@@ -88,6 +88,7 @@ struct apr2_meta {
 	struct apr2_span *spans;
 	size_t span_count, span_cap;
 	uint64_t bytes;      /* written: of all, the spans included */
+	uint64_t reserve;    /* spaces at its end: room for longer metadata */
 	bool foreign;        /* read: it has no apr_stream */
 	const char *missing; /* read: a required member it lacks, or NULL */
 	json_t *empty;       /* read: the order of empty tensors, or NULL */

@@ -261,6 +261,8 @@ apr2_describe(struct source *source, struct err *e)
 	o = json_pack("{s:s,s:s,s:s,s:o}", "format", format_apr2.name, "title",
 	              format_apr2.title, "version", version, "flags", flag_names(h->flags));
 	r |= json_object_set_new(o, "metadata_bytes", json_from_u64(h->meta_bytes));
+	if (s->meta.reserve)
+		r |= json_object_set_new(o, "reserve", json_from_u64(s->meta.reserve));
 	r |= json_object_set_new(o, "index_bytes", json_from_u64(h->index_bytes));
 	r |= json_object_set_new(o, "data_offset", json_from_u64(h->data_at));
 	r |= json_object_set_new(o, "data_bytes", json_from_u64(s->data_bytes));

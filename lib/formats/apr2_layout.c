@@ -208,6 +208,9 @@ apr2_lay_out(struct apr2_sink *s, struct err *e)
 		return err_memory(e);
 	if (apr2_meta_write(&s->meta, s->plan, s->by_name, s->alignment, e) < 0)
 		return -1;
+	s->meta.reserve = s->options.reserve;
+	if (num_add(s->meta.bytes, s->meta.reserve, &s->meta.bytes) < 0)
+		return apr2_too_large(s, e);
 	if (s->meta.bytes > APR2_METADATA_MAX)
 		return err_set(e, ERR_FORMAT, s->out.name, "metadata of %" PRIu64
 		               " bytes exceeds the 256 MiB that readers take", s->meta.bytes);

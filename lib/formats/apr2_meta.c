@@ -647,6 +647,10 @@ apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where, struc
 	json_t *root;
 	int r;
 
+	while (meta->text.n > 0 && meta->text.p[meta->text.n - 1] == ' ') {
+		meta->text.n--;
+		meta->reserve++;
+	}
 	root = json_parse(meta->text.p, meta->text.n, ERR_CORRUPT, where, e);
 	if (!root)
 		return -1;

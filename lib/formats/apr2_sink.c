@@ -51,6 +51,8 @@ finish_head(struct apr2_sink *s, struct err *e)
 	if (s->span < s->meta.span_count)
 		return out_of_order(s, "a value of the metadata", e);
 	s->head = true;
+	if (out_fill(s->to, ' ', s->meta.reserve) < 0)
+		return -1;
 	s->meta_crc = cut_crc(s);
 	if (out_put(s->to, s->index.p, s->index.n) < 0)
 		return -1;

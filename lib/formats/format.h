@@ -14,6 +14,7 @@
 #include "core/reader.h"
 #include "model/flow.h"
 
+#define FORMAT_RESERVE (16u << 20)
 #define FORMAT_PROBE 64 /* bytes at the beginning that tell a format */
 
 struct format_options {
@@ -21,6 +22,10 @@ struct format_options {
 	                  * format's own */
 	bool plain;      /* drop what only our own keys could carry */
 	bool strict;     /* reading: what is only warned about is a fault */
+	bool no_sync;    /* writing a folder: as of struct out_options */
+	bool reserves;   /* leave so much room for longer metadata in the header, instead
+	                  * of what the source had; no part of the content */
+	uint64_t reserve; /* bytes, at most FORMAT_RESERVE */
 
 	const struct codec *codec; /* compress tensors, where it pays; NULL: do not */
 	int level;       /* of the codec's */
@@ -72,6 +77,7 @@ struct format {
 	                                     uint64_t *bytes);
 
 	bool compresses; /* create knows options->codec */
+	bool reserves;   /* create knows options->reserve */
 };
 
 extern const struct format format_gguf, format_apr2, format_safetensors, format_stream;

@@ -16,4 +16,5 @@ const struct format format_gguf = {
 	.create = gguf_create,
 	.describe = gguf_describe,
 	.tensor_offset = gguf_tensor_offset,
+	.reserves = true,
 };

@@ -21,6 +21,7 @@
  *     apr.dtype.NAME   string        type of a tensor stored as I8, and
  *     apr.shape.NAME   array of u64  its shape, outermost first
  *     apr.json.KEY     string        a value of type json
+ *     apr.reserve      array of u8   zeros: room for longer metadata
  */
 #ifndef FORMATS_GGUF_H
 #define FORMATS_GGUF_H
@@ -44,6 +45,7 @@
 #define GGUF_DTYPE "apr.dtype."
 #define GGUF_SHAPE "apr.shape."
 #define GGUF_JSON "apr.json."
+#define GGUF_RESERVE "apr.reserve"
 
 /* The two halves of format_gguf. */
 struct source *gguf_open(struct reader *r, const struct format_options *options,

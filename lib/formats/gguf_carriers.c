@@ -6,6 +6,7 @@
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "core/num.h"
 #include "core/text.h"
 
 static int
@@ -61,28 +62,38 @@ carried_type(struct gguf *g, const char *name, struct incoming *v)
 	return c->type ? 0 : err_memory(g->reader.err);
 }
 
+/* n bytes of a value from its byte at on, in memory. Where it lies in the file, the
+ * reader stands behind them after that. */
+static int
+recall_part(struct gguf *g, const struct incoming *v, uint64_t at, uint64_t n,
+            struct buf *b)
+{
+	struct err *e = g->reader.err;
+
+	if (!v->spilled) {
+		buf_put(b, v->b.p + at, (size_t)n);
+		return buf_ok(b) ? 0 : err_memory(e);
+	}
+	if (v->place.spooled) {
+		if (!buf_room(b, n))
+			return err_memory(e);
+		b->n = n;
+		return spool_get(&g->spool, v->place.at + at, b->p, n, e);
+	}
+	return reader_seek(&g->reader, v->place.at + at) < 0 ? -1
+	                                                     : reader_append(&g->reader, b, n);
+}
+
 /* The value without its head, in memory. */
 static int
 recall(struct gguf *g, const struct incoming *v, size_t head, struct buf *b)
 {
-	uint64_t here = reader_tell(&g->reader), bytes;
-	struct err *e = g->reader.err;
+	uint64_t here = reader_tell(&g->reader);
+	uint64_t bytes = (v->spilled ? v->place.bytes : v->b.n) - head;
 
-	if (!v->spilled) {
-		buf_put(b, v->b.p + head, v->b.n - head);
-		return buf_ok(b) ? 0 : err_memory(e);
-	}
-	bytes = v->place.bytes - head;
-	if (v->place.spooled) {
-		if (!buf_room(b, bytes))
-			return err_memory(e);
-		b->n = bytes;
-		return spool_get(&g->spool, v->place.at + head, b->p, bytes, e);
-	}
-	if (reader_seek(&g->reader, v->place.at + head) < 0 ||
-	    reader_append(&g->reader, b, bytes) < 0)
+	if (recall_part(g, v, head, bytes, b) < 0)
 		return -1;
-	return reader_seek(&g->reader, here);
+	return v->spilled && !v->place.spooled ? reader_seek(&g->reader, here) : 0;
 }
 
 /* prov and sign frames: numbered from 0, held in memory (they are small and
@@ -172,6 +183,32 @@ carried_json(struct gguf *g, const char *name, struct incoming *v)
 	return model_add_meta_blob(&g->plan, name, strlen(name), json, place.bytes, e);
 }
 
+/* Room is room only as long as nothing hides in it. */
+static int
+carried_reserve(struct gguf *g, const struct incoming *v)
+{
+	uint64_t bytes = v->spilled ? v->place.bytes : v->b.n, at = GGUF_ARRAY_HEAD;
+	uint64_t here = reader_tell(&g->reader);
+	struct buf piece = { 0 };
+	uint8_t any = 0;
+	size_t i;
+	int r = 0;
+
+	g->reserve = bytes - GGUF_ARRAY_HEAD;
+	for (; r == 0 && !any && at < bytes; at += piece.n) {
+		uint64_t n = num_min(bytes - at, VALUE_INLINE_BYTES);
+
+		buf_clear(&piece);
+		r = recall_part(g, v, at, n, &piece);
+		for (i = 0; i < piece.n; i++)
+			any |= piece.p[i];
+	}
+	buf_free(&piece);
+	if (r < 0 || (v->spilled && !v->place.spooled && reader_seek(&g->reader, here) < 0))
+		return -1;
+	return any ? bad_carrier(g) : 0;
+}
+
 static const char *
 after(const char *key, const char *prefix)
 {
@@ -209,6 +246,8 @@ gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v)
 		r = carried_shape(g, name, v);
 	else if ((name = after(key, GGUF_JSON)))
 		r = carried_json(g, name, v);
+	else if (strcmp(key, GGUF_RESERVE) == 0)
+		r = is_bytes(v) && !g->reserve ? carried_reserve(g, v) : bad_carrier(g);
 	else
 		return 0;
 	if (r == 0 && strcmp(key, GGUF_LICENCE) == 0)

@@ -150,6 +150,7 @@ count_keys(const struct gguf_sink *s)
 	if (!s->options.plain)
 		n += m->prov_count + m->signatures + 2 * side_files(m) +
 		     (m->licence != MODEL_NONE);
+	n += s->options.reserve > 0;
 	return n;
 }
 
@@ -198,7 +199,7 @@ static int
 check_key(const struct meta *k, struct err *e)
 {
 	static const char *const ours[] = { GGUF_BLOB, GGUF_TYPE, GGUF_LICENCE, GGUF_PROV,
-		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_JSON, GGUF_ALIGN_KEY };
+		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_JSON, GGUF_RESERVE, GGUF_ALIGN_KEY };
 	size_t i;
 
 	for (i = 0; i < sizeof ours / sizeof *ours; i++)
@@ -289,6 +290,9 @@ refuse_late(struct gguf_sink *s, struct err *e)
 {
 	const struct model *m = s->plan;
 
+	if (s->options.plain && s->options.reserve)
+		return err_set(e, ERR_USAGE, s->out.name, "room in a GGUF file is a key of "
+		               "ours, which --plain forbids");
 	if (s->options.plain || s->out.seekable || (!m->signatures && !m->prov_count))
 		return 0;
 	err_set(e, ERR_USAGE, s->out.name, "a signature is written last into a GGUF file, "
@@ -442,13 +446,23 @@ put_index(struct gguf_sink *s, struct err *e)
 	return out_zeros(&s->out, data - out_tell(&s->out));
 }
 
+/* The header ends where the data begins, so that only a key can keep room in it. */
+static int
+put_reserve(struct gguf_sink *s, struct err *e)
+{
+	if (s->options.reserve == 0)
+		return 0;
+	put_bytes_key(&s->piece, GGUF_RESERVE, "", s->options.reserve);
+	return flush_piece(s, e) < 0 ? -1 : out_zeros(&s->out, s->options.reserve);
+}
+
 /* All that precedes the data; blobs have come by now. */
 static int
 finish_header(struct gguf_sink *s, struct err *e)
 {
 	if (s->header_done)
 		return 0;
-	return put_fixed(s, e) < 0 ? -1 : put_index(s, e);
+	return put_fixed(s, e) < 0 || put_reserve(s, e) < 0 ? -1 : put_index(s, e);
 }
 
 /* ---- the verbs ---- */

@@ -297,9 +297,12 @@ gguf_describe(struct source *s, struct err *e)
 	                      json_from_u64(g->data_at), "alignment",
 	                      json_from_u64(g->alignment), "checksum", 0);
 
-	if (!o)
-		err_memory(e);
-	return o;
+	if (o && (!g->reserve ||
+	          json_object_set_new(o, "reserve", json_from_u64(g->reserve)) == 0))
+		return o;
+	json_decref(o);
+	err_memory(e);
+	return NULL;
 }
 
 uint64_t

@@ -51,6 +51,7 @@ struct gguf {
 	struct carried *carried;
 	size_t carried_count, carried_cap;
 	struct place licence;
+	uint64_t reserve;      /* bytes of apr.reserve; 0 where it is not there */
 	struct retype *retypes;
 	size_t retype_count, retype_cap;
 	struct buf *provs, *signs; /* in number order */

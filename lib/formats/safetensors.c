@@ -141,4 +141,5 @@ const struct format format_safetensors = {
 	.create_folder = folder_create,
 	.describe = safetensors_describe,
 	.tensor_offset = safetensors_tensor_offset,
+	.reserves = true,
 };

@@ -112,6 +112,7 @@ struct safetensors_entry {
 
 struct safetensors_header {
 	uint64_t bytes;   /* with padding, without the length before it */
+	uint64_t reserve; /* spaces at its end beyond those up to a multiple of 8 */
 	struct safetensors_style style;
 	struct safetensors_key *keys; /* in their order */
 	size_t key_count, key_cap;

@@ -568,6 +568,8 @@ read_padding(struct scan *s)
 	if (c >= 0)
 		return fail(s, ERR_CORRUPT, "something other than spaces after the header");
 	text = s->h->bytes - n;
+	if (n > (8 - text % 8) % 8)
+		s->h->reserve = n - (8 - text % 8) % 8;
 	s->h->style.padding = n == (8 - text % 8) % 8 ? MODEL_NONE : n;
 	return s->r->failed ? -1 : 0;
 }

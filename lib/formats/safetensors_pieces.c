@@ -293,7 +293,8 @@ plan_piece(struct pieces *s, size_t i, struct err *e)
 static int
 open_out(struct pieces *s, const char *label, struct out *o, struct err *e)
 {
-	struct out_options where = { .path = s->temporary, .input = -1 };
+	struct out_options where = { .path = s->temporary, .input = -1,
+		.no_sync = s->options.no_sync };
 
 	if (out_open(o, &where, e) < 0) {
 		out_abandon(o);
@@ -621,7 +622,8 @@ make_folder(struct pieces *s, struct err *e)
 		remove_temporary(s);
 		return -1;
 	}
-	sync_parent(s);
+	if (!s->options.no_sync)
+		sync_parent(s);
 	return 0;
 }
 

@@ -577,23 +577,10 @@ padding(const struct safetensors_sink *s, uint64_t bytes)
 {
 	unsigned align = s->options.align ? s->options.align : 8;
 
-	if (!s->options.align && s->style.padding != MODEL_NONE)
+	if (!s->options.align && !s->options.reserves && s->style.padding != MODEL_NONE)
 		return s->style.padding;
-	return (align - (8 + bytes) % align) % align;
-}
-
-static int
-put_spaces(struct safetensors_sink *s, uint64_t n)
-{
-	static const char spaces[] = "                                ";
-	size_t part;
-
-	for (; n > 0; n -= part) {
-		part = (size_t)num_min(n, sizeof spaces - 1);
-		if (out_put(&s->out, spaces, part) < 0)
-			return -1;
-	}
-	return 0;
+	bytes += 8 + s->options.reserve;
+	return s->options.reserve + (align - bytes % align) % align;
 }
 
 static int
@@ -653,7 +640,7 @@ finish_header(struct safetensors_sink *s, struct err *e)
 		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
 	le64_put(length, bytes);
 	if (out_reserve(&s->out, all) < 0 || out_put(&s->out, length, sizeof length) < 0 ||
-	    write_text(s, e) < 0 || put_spaces(s, spaces) < 0)
+	    write_text(s, e) < 0 || out_fill(&s->out, ' ', spaces) < 0)
 		return -1;
 	buf_free(&s->text);
 	spool_free(&s->spool);

@@ -724,9 +724,12 @@ safetensors_describe(struct source *source, struct err *e)
 	                      json_from_u64(s->data_at), "data_bytes",
 	                      json_from_u64(s->data_bytes), "checksum", 0);
 
-	if (!o)
-		err_memory(e);
-	return o;
+	if (o && (!s->header.reserve ||
+	          json_object_set_new(o, "reserve", json_from_u64(s->header.reserve)) == 0))
+		return o;
+	json_decref(o);
+	err_memory(e);
+	return NULL;
 }
 
 uint64_t

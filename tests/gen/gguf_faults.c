@@ -358,6 +358,65 @@ licence_as_string(struct gen *g)
 }
 
 static void
+reserve_keys(struct gen *g, unsigned n, uint8_t last)
+{
+	put_key(g, "apr.reserve", ARRAY);
+	put_array_head(g, U8, n);
+	put_fill(g, 0, n - 1);
+	put_u8(g, last);
+}
+
+/* Something at the end, in a value that is short or too long to stay in memory. */
+static void
+reserve_short_keys(struct gen *g)
+{
+	reserve_keys(g, 100, 1);
+}
+
+static void
+reserve_short(struct gen *g)
+{
+	carrier(g, reserve_short_keys, 1);
+}
+
+static void
+reserve_long_keys(struct gen *g)
+{
+	reserve_keys(g, 200001, 0x80);
+}
+
+static void
+reserve_long(struct gen *g)
+{
+	carrier(g, reserve_long_keys, 1);
+}
+
+static void
+reserve_twice_keys(struct gen *g)
+{
+	reserve_keys(g, 8, 0);
+	reserve_keys(g, 8, 0);
+}
+
+static void
+reserve_twice(struct gen *g)
+{
+	carrier(g, reserve_twice_keys, 2);
+}
+
+static void
+reserve_text_keys(struct gen *g)
+{
+	put_key_string(g, "apr.reserve", "");
+}
+
+static void
+reserve_as_string(struct gen *g)
+{
+	carrier(g, reserve_text_keys, 1);
+}
+
+static void
 sign_keys(struct gen *g)
 {
 	put_key(g, "apr.sign.0", ARRAY);
@@ -708,6 +767,13 @@ static const struct fault {
 	{ "gguf_apr_dtype_twice", 4, "occurs twice", NULL, { { 0 } }, dtype_twice },
 	{ "gguf_apr_licence_as_string", 4, "a key of ours", NULL,
 	  { { 0 } }, licence_as_string },
+	{ "gguf_apr_reserve_holds_something", 4, "a key of ours", NULL,
+	  { { 0 } }, reserve_short },
+	{ "gguf_apr_reserve_long_holds_something", 4, "a key of ours", NULL,
+	  { { 0 } }, reserve_long },
+	{ "gguf_apr_reserve_twice", 4, "a key of ours", NULL, { { 0 } }, reserve_twice },
+	{ "gguf_apr_reserve_as_string", 4, "a key of ours", NULL,
+	  { { 0 } }, reserve_as_string },
 	{ "gguf_apr_sign_of_wrong_size", 4, "apr.sign.0 has 100 bytes", NULL,
 	  { { 0 } }, sign_of_wrong_size },
 	{ "gguf_apr_prov_without_0", 4, "a key of ours", NULL, { { 0 } }, prov_without_0 },
