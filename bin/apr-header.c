@@ -74,6 +74,8 @@ tensor_as_json(const struct opened *x, size_t i, struct err *e)
 		json_decref(o);
 		o = NULL;
 	}
+	if (o && x->format->tensor_file)
+		json_object_set_new(o, "file", json_string(x->format->tensor_file(x->source, i)));
 	return print_json(o, e);
 }
 
@@ -83,6 +85,7 @@ print_tensor(const struct opened *x, size_t i)
 	const struct tensor *t = x->source->plan->tensors[i];
 	char name[1024], shape[TENSOR_SHAPE_TEXT], offset[32] = "-";
 	const struct codec *codec;
+	const char *file;
 	uint64_t stored;
 
 	if (x->format->tensor_offset)
@@ -94,6 +97,10 @@ print_tensor(const struct opened *x, size_t i)
 	codec = stored_as(x, i, &stored);
 	if (codec)
 		printf(" %-5s %12" PRIu64, codec->name, stored);
+	if (x->format->tensor_file) {
+		file = x->format->tensor_file(x->source, i);
+		printf("  %s", text_quote(name, sizeof name, file, strlen(file)));
+	}
 	putchar('\n');
 	return 0;
 }

@@ -76,6 +76,9 @@ struct format {
 	const struct codec *(*tensor_stored)(const struct source *s, size_t i,
 	                                     uint64_t *bytes);
 
+	/* The file of several that tensor i lies in. NULL where there is one file. */
+	const char *(*tensor_file)(const struct source *s, size_t i);
+
 	bool compresses; /* create knows options->codec */
 	bool reserves;   /* create knows options->reserve */
 };

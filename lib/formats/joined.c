@@ -1,0 +1,307 @@
+#include "formats/joined.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dir.h"
+#include "core/mem.h"
+
+/* ---- the plan ---- */
+
+int
+joined_add(struct joined *j, const char *path, const char *name)
+{
+	struct part *p;
+
+	if (mem_grow(&j->parts, &j->part_cap, j->part_count + 1, sizeof *j->parts) < 0)
+		return err_memory(j->err);
+	p = &j->parts[j->part_count++];
+	p->name = mem_text(name, strlen(name));
+	p->label = dir_label(path, name);
+	return p->name && p->label ? 0 : err_memory(j->err);
+}
+
+/* What another file says beside its tensors, the first has said already. */
+static int
+judge_other(const struct joined *j, size_t i, const struct model *m)
+{
+	bool same = m->blob_count == 0 && m->licence == MODEL_NONE && m->prov_count == 0 &&
+	            m->signatures == 0;
+	size_t k;
+
+	for (k = 0; same && k < m->meta_count; k++) {
+		const struct meta *a = &m->meta[k], *b = model_find(&j->plan, a->key);
+
+		same = b && a->wire && b->wire && a->type.depth == b->type.depth &&
+		       a->type.leaf == b->type.leaf && a->wire_bytes == b->wire_bytes &&
+		       memcmp(a->wire, b->wire, a->wire_bytes) == 0;
+	}
+	return same ? 0 : err_set(j->err, ERR_CORRUPT, j->parts[i].label,
+	                          "its %s is not that of the first shard", j->ops->others);
+}
+
+static int
+add_tensors(struct joined *j, const struct model *m)
+{
+	size_t k;
+
+	for (k = 0; k < m->tensor_count; k++) {
+		struct tensor *t = tensor_copy(m->tensors[k]);
+
+		if (!t)
+			return err_memory(j->err);
+		if (model_add_tensor(&j->plan, t, j->err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+add_places(struct joined *j, const struct source *part)
+{
+	const struct format *f = j->ops->format;
+	size_t i, n = part->plan->tensor_count;
+
+	if (mem_grow(&j->places, &j->place_cap, j->place_count + n, sizeof *j->places) < 0)
+		return err_memory(j->err);
+	for (i = 0; i < n; i++) {
+		struct part_place *p = &j->places[j->place_count++];
+
+		p->offset = f->tensor_offset(part, i);
+		if (f->tensor_stored)
+			p->codec = f->tensor_stored(part, i, &p->stored);
+	}
+	return 0;
+}
+
+static int
+read_part(struct joined *j, size_t i)
+{
+	struct source *part = j->ops->open(j, i);
+	int r = 0;
+
+	if (!part)
+		return -1;
+	j->parts[i].first = j->plan.tensor_count;
+	j->parts[i].count = part->plan->tensor_count;
+	if (i == 0)
+		j->head = part;
+	else
+		r = judge_other(j, i, part->plan);
+	if (r == 0)
+		r = j->ops->judge(j, i, part);
+	if (r == 0)
+		r = i == 0 ? model_copy(&j->plan, part->plan, j->err)
+		           : add_tensors(j, part->plan);
+	if (r == 0)
+		r = add_places(j, part);
+	if (i > 0)
+		source_close(part);
+	return r;
+}
+
+int
+joined_read(struct joined *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->part_count; i++)
+		if (read_part(j, i) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- sending ---- */
+
+/* The next item of the first file, in waiting. 1, 0 if there is none, -1. */
+static int
+next_of_head(struct joined *j)
+{
+	int r = j->waits ? 1 : source_next(j->head, &j->waiting, j->err);
+
+	j->waits = r > 0;
+	return r;
+}
+
+static int
+send_waiting(struct joined *j, struct item *item)
+{
+	*item = j->waiting;
+	j->waits = false;
+	j->blobs += item->kind == ITEM_BLOB;
+	j->tensors += item->kind == ITEM_TENSOR;
+	j->from = j->head;
+	return 1;
+}
+
+/* It is opened for the second time: what it holds must be the same. */
+static int
+check_again(const struct joined *j, const struct model *m)
+{
+	const struct part *x = &j->parts[j->part];
+	bool same = m->tensor_count == x->count;
+	size_t i;
+
+	for (i = 0; same && i < x->count; i++) {
+		const struct tensor *a = m->tensors[i], *b = j->plan.tensors[x->first + i];
+
+		same = strcmp(tensor_name(a), tensor_name(b)) == 0 &&
+		       tensor_type(a) == tensor_type(b) && tensor_bytes(a) == tensor_bytes(b);
+	}
+	return same ? 0 : err_set(j->err, ERR_CORRUPT, x->label,
+	                          "has changed while the model was read");
+}
+
+/* The next tensor of the files behind the first. 1, 0 at the end of all, -1. */
+static int
+send_other(struct joined *j, struct item *item)
+{
+	for (;; j->part++) {
+		int r;
+
+		if (j->part == j->part_count)
+			return 0;
+		if (!j->now) {
+			j->now = j->ops->open(j, j->part);
+			if (!j->now || check_again(j, j->now->plan) < 0)
+				return -1;
+		}
+		r = source_next(j->now, item, j->err);
+		item->index += j->parts[j->part].first;
+		j->from = j->now;
+		if (r != 0)
+			return r;
+		source_close(j->now);
+		j->now = NULL;
+	}
+}
+
+static int
+next(struct source *source, struct item *item, struct err *e)
+{
+	struct joined *j = (struct joined *)source;
+	int r;
+
+	(void)e; /* it is the one given at the opening */
+	switch (j->phase) {
+	case HEAD_BLOBS:
+		if ((r = next_of_head(j)) < 0)
+			return -1;
+		if (j->blobs < j->head->plan->blob_count)
+			return r == 0 ? 0 : send_waiting(j, item);
+		j->phase = BESIDE;
+		/* fallthrough */
+	case BESIDE:
+		j->from = NULL;
+		if (j->ops->beside && (r = j->ops->beside(j, item)) != 0)
+			return r;
+		j->phase = HEAD_DATA;
+		/* fallthrough */
+	case HEAD_DATA:
+		if ((r = next_of_head(j)) < 0)
+			return -1;
+		if (r > 0 && (j->waiting.kind == ITEM_LICENCE ||
+		              j->tensors < j->parts[0].count))
+			return send_waiting(j, item);
+		j->phase = OTHERS;
+		j->part = 1;
+		/* fallthrough */
+	case OTHERS:
+		if ((r = send_other(j, item)) != 0)
+			return r;
+		j->phase = LATE;
+		/* fallthrough */
+	case LATE:
+		break;
+	}
+	if ((r = next_of_head(j)) <= 0)
+		return r;
+	return send_waiting(j, item);
+}
+
+static int
+read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+{
+	struct joined *j = (struct joined *)source;
+
+	*n = 0;
+	return j->from ? source_read(j->from, p, n, e) : j->ops->beside_read(j, p, n);
+}
+
+static void
+close_source(struct source *source)
+{
+	struct joined *j = (struct joined *)source;
+
+	j->ops->close(j);
+}
+
+void
+joined_free(struct joined *j)
+{
+	size_t i;
+
+	source_close(j->now);
+	source_close(j->head);
+	for (i = 0; i < j->part_count; i++) {
+		free(j->parts[i].name);
+		free(j->parts[i].label);
+	}
+	free(j->parts);
+	free(j->places);
+	model_free(&j->plan);
+}
+
+void
+joined_init(struct joined *j, const struct joined_ops *ops, const char *name,
+            void (*note)(const char *), struct err *e)
+{
+	static const struct source_ops verbs = { next, read_body, close_source };
+
+	j->source = (struct source){ .plan = &j->plan, .ops = &verbs, .name = name,
+		.note = note };
+	j->ops = ops;
+	j->err = e;
+}
+
+/* ---- description ---- */
+
+uint64_t
+joined_tensor_offset(const struct source *s, size_t i)
+{
+	return ((const struct joined *)s)->places[i].offset;
+}
+
+const struct codec *
+joined_tensor_stored(const struct source *s, size_t i, uint64_t *bytes)
+{
+	const struct part_place *p = &((const struct joined *)s)->places[i];
+
+	*bytes = p->stored;
+	return p->codec;
+}
+
+const char *
+joined_tensor_file(const struct source *s, size_t i)
+{
+	const struct part *p = ((const struct joined *)s)->parts;
+
+	while (i >= p->first + p->count)
+		p++;
+	return p->name;
+}
+
+json_t *
+joined_list(const struct joined *j)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; list && i < j->part_count; i++)
+		if (json_array_append_new(list, json_pack("[s,I]", j->parts[i].name,
+		                                          (json_int_t)j->parts[i].count)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
