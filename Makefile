@@ -10,6 +10,8 @@ mode_release =
 mode_clang =
 mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1
 mode_ubsan = -fsanitize=undefined -fno-sanitize-recover=all -O1
+mode_san = -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer -O1
 mode_cov = --coverage -O0
 mode_fuzz = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
 	-O1 -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -121,7 +123,7 @@ lint: ## compile with gcc and clang, warnings as errors; read scripts and man pa
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk | expand -t 12
-	@echo 'MODE=release|asan|ubsan|cov|clang|fuzz chooses build/MODE; tools of MODE=release are in bin/'
+	@echo 'MODE=release|san|asan|ubsan|cov|clang|fuzz chooses build/MODE; tools of MODE=release are in bin/'
 
 # With -j as well, nothing begins before its packages are there.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)

@@ -91,6 +91,7 @@ compile() {
 	case $mode in
 	asan) flags+=" -fsanitize=address" ;;
 	ubsan) flags+=" -fsanitize=undefined" ;;
+	san) flags+=" -fsanitize=address,undefined" ;;
 	cov) flags+=" --coverage" ;;
 	esac
 	# shellcheck disable=SC2086
