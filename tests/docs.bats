@@ -126,6 +126,17 @@ enter() {
   done
 }
 
+@test "each environment variable that is looked at stands in apr(7)" {
+  local name names
+  names=$(cat "$root"/lib/*/*.c "$root"/bin/*.c |
+    grep -Eo 'getenv\("[A-Z_]+"|^#define LIMIT ".*"' | cut -d'"' -f2 | sort -u)
+  [ "$(wc -w <<<"$names")" -ge 5 ]
+  for name in $names; do
+    sed -n '/^.Sh ENVIRONMENT/,/^.Sh FILES/p' "$root/man/apr.7" | grep -qw -e "$name" ||
+      fail "$name is not in apr(7)" || return
+  done
+}
+
 @test "apr-quant(1) knows every type, and which of them can be written" {
   page=$root/man/apr-quant.1
   [ -n "$(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p')" ]

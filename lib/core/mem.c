@@ -1,8 +1,8 @@
 #include "core/mem.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 void *
 mem_array(size_t n, size_t size)
@@ -33,6 +33,30 @@ mem_grow(void *p, size_t *cap, size_t need, size_t size)
 	memcpy(p, &new, sizeof new);
 	*cap = n;
 	return 0;
+}
+
+static struct rlimit before;
+static int limited;
+
+int
+mem_limit(uint64_t bytes)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_DATA, &r) < 0)
+		return -1;
+	before = r;
+	limited = 1;
+	if (r.rlim_cur == RLIM_INFINITY || bytes < r.rlim_cur)
+		r.rlim_cur = bytes;
+	return setrlimit(RLIMIT_DATA, &r);
+}
+
+void
+mem_unlimit(void)
+{
+	if (limited)
+		setrlimit(RLIMIT_DATA, &before);
 }
 
 char *

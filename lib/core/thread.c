@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #define WORKERS 255
+/* Little enough that a limit on memory leaves something besides the stacks of all
+ * workers, and many times of what any loop takes. */
+#define STACK (512u << 10)
 
 /* One loop at a time. A worker joins it under the lock while seats are left,
  * and the loop is over for the caller when the seats are closed and nobody is
@@ -86,6 +89,7 @@ workers_start(unsigned want)
 	if (pool.workers >= want || pthread_attr_init(&attr))
 		return;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (pool.workers < want && !pthread_create(&thread, &attr, worker, NULL))

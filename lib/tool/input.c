@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/mem.h"
 #include "core/num.h"
 #include "stream/stream.h"
 #include "tool/tool.h"
@@ -55,6 +56,7 @@ start_child(struct input *in, int *fd, struct err *e)
 	if (in->child == 0) {
 		dup2(ends[1], STDOUT_FILENO);
 		signal(SIGPIPE, SIG_DFL);
+		mem_unlimit();
 		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
 		_exit(127);
 	}

@@ -13,7 +13,10 @@
 #include "core/text.h"
 #include "core/version.h"
 
+#define LIMIT "APR_RAM_LIMIT"
+
 static const struct tool *self;
+static bool limited; /* by LIMIT */
 
 const char *
 tool_name(void)
@@ -35,6 +38,8 @@ say(const struct err *e)
 	fputc('\n', stderr);
 	if (*e->hint)
 		fprintf(stderr, "hint: %s\n", e->hint);
+	else if (e->code == ERR_MEMORY && limited)
+		fprintf(stderr, "hint: " LIMIT " allows it %.40s\n", getenv(LIMIT));
 }
 
 int
@@ -300,6 +305,26 @@ occupy_standard_descriptors(void)
 	}
 }
 
+/* What the user lets each tool have. After the command line: --help needs little. */
+static void
+take_limit(void)
+{
+	const char *text = getenv(LIMIT);
+	struct err e = ERR_INIT;
+	uint64_t bytes;
+
+	if (!text || !*text)
+		return;
+	if (text_bytes(text, 1, UINT64_MAX, &bytes) < 0)
+		err_set(&e, ERR_USAGE, NULL, LIMIT " is %.80s, and not a number of bytes, "
+		        "perhaps with K, M, G or T", text);
+	else if (mem_limit(bytes) < 0)
+		err_errno(&e, LIMIT, "cannot be set");
+	if (e.code != ERR_NONE)
+		leave(&e);
+	limited = true;
+}
+
 char **
 tool_begin(const struct tool *t, int argc, char **argv)
 {
@@ -331,5 +356,6 @@ tool_begin(const struct tool *t, int argc, char **argv)
 		operands[n++] = argv[i];
 	}
 	operands[n] = NULL;
+	take_limit();
 	return operands;
 }

@@ -22,7 +22,7 @@
 
 #include "gguf.h"
 
-enum { LINES = 512, WORDS = 64, AXES = 8 };
+enum { LINES = 50000, WORDS = 64, AXES = 8 };
 
 static const struct type {
 	const char *name;
