@@ -8,11 +8,19 @@ probe(const uint8_t *head, size_t n)
 	return n >= 4 && memcmp(head, "GGUF", 4) == 0;
 }
 
+bool
+gguf_is_split_key(const char *key)
+{
+	return strcmp(key, GGUF_SPLIT_NO) == 0 || strcmp(key, GGUF_SPLIT_COUNT) == 0 ||
+	       strcmp(key, GGUF_SPLIT_TENSORS) == 0;
+}
+
 const struct format format_gguf = {
 	.name = "gguf",
 	.title = "GGUF",
 	.probe = probe,
 	.open = gguf_open,
+	.open_path = gguf_open_path,
 	.create = gguf_create,
 	.describe = gguf_describe,
 	.tensor_offset = gguf_tensor_offset,

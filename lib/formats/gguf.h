@@ -45,6 +45,13 @@
 #define GGUF_DTYPE "apr.dtype."
 #define GGUF_SHAPE "apr.shape."
 #define GGUF_JSON "apr.json."
+#define GGUF_KEPT "apr.key."
+#define GGUF_ORDER "apr.order"
+
+#define GGUF_SPLIT_NO "split.no"
+#define GGUF_SPLIT_COUNT "split.count"
+#define GGUF_SPLIT_TENSORS "split.tensors.count"
+#define GGUF_SHARDS 65535 /* at most: the keys are u16 */
 #define GGUF_RESERVE "apr.reserve"
 
 /* The two halves of format_gguf. */
@@ -54,5 +61,30 @@ json_t *gguf_describe(struct source *s, struct err *e);
 uint64_t gguf_tensor_offset(const struct source *s, size_t i);
 struct sink *gguf_create(struct out *o, const struct format_options *options,
                          struct err *e);
+
+/* ---- shards ---- */
+
+/* What a file says of itself; MODEL_NONE where it does not. */
+struct gguf_split {
+	uint64_t number, count, tensors;
+};
+
+bool gguf_is_split_key(const char *key);
+
+/* One file of several, or one that may be: its split keys are no metadata, and
+ * signatures of the whole model are not proved. */
+struct source *gguf_open_shard(struct reader *r, const struct format_options *options,
+                               void (*note)(const char *), struct err *e);
+const struct gguf_split *gguf_split_of(const struct source *s);
+/* Its apr.order, an array, or NULL. */
+json_t *gguf_order_of(const struct source *s);
+/* Its signatures have the size that those of the model have. */
+int gguf_prove_shard(struct source *s, const struct model *whole, struct err *e);
+
+/* As open_path of format.h: any shard, or a folder with those of one model. */
+struct source *gguf_open_path(const char *path, const struct format_options *options,
+                              void (*note)(const char *), const struct format **which,
+                              struct err *e);
+extern const struct format format_gguf_shards;
 
 #endif

@@ -209,6 +209,25 @@ carried_reserve(struct gguf *g, const struct incoming *v)
 	return any ? bad_carrier(g) : 0;
 }
 
+/* A number for each tensor. */
+static int
+carried_order(struct gguf *g, struct incoming *v)
+{
+	struct buf b = { 0 };
+	size_t i;
+	int r = 0;
+
+	if (v->type.depth != 1 || v->type.leaf != VALUE_U64 || g->order || !g->is_shard)
+		return bad_carrier(g);
+	if (recall(g, v, GGUF_ARRAY_HEAD, &b) == 0 && !(g->order = json_array()))
+		err_memory(g->reader.err);
+	for (i = 0; g->order && r == 0 && i < b.n; i += 8)
+		if (json_array_append_new(g->order, json_from_u64(le64(b.p + i))) < 0)
+			r = err_memory(g->reader.err);
+	buf_free(&b);
+	return g->order ? r : -1;
+}
+
 static const char *
 after(const char *key, const char *prefix)
 {
@@ -248,6 +267,11 @@ gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v)
 		r = carried_json(g, name, v);
 	else if (strcmp(key, GGUF_RESERVE) == 0)
 		r = is_bytes(v) && !g->reserve ? carried_reserve(g, v) : bad_carrier(g);
+	else if (strcmp(key, GGUF_ORDER) == 0)
+		r = carried_order(g, v);
+	else if ((name = after(key, GGUF_KEPT)))
+		r = g->is_shard && gguf_is_split_key(name) ? gguf_keep_value(g, name, v)
+		                                           : bad_carrier(g);
 	else
 		return 0;
 	if (r == 0 && strcmp(key, GGUF_LICENCE) == 0)
@@ -330,9 +354,9 @@ gguf_add_carried(struct gguf *g)
 
 /* Only now do the sizes that follow from the plan follow. */
 int
-gguf_prove_signs(struct gguf *g)
+gguf_prove_signs(struct gguf *g, const struct model *whole)
 {
-	uint64_t bytes = MODEL_SIGN_HEAD + model_sign_body(&g->plan);
+	uint64_t bytes = MODEL_SIGN_HEAD + model_sign_body(whole);
 	size_t i;
 
 	for (i = 0; i < g->sign_count; i++)

@@ -30,8 +30,24 @@ take_alignment(struct gguf *g, const struct incoming *v, uint64_t at)
 	return model_source_set(&g->plan, "alignment_at", json_from_u64(at), g->reader.err);
 }
 
+/* One of the keys that tell where a shard belongs. */
 static int
-read_key(struct gguf *g, struct buf *name, uint64_t at)
+take_split(struct gguf *g, const char *key, const struct incoming *v)
+{
+	struct gguf_split *x = &g->split;
+	uint64_t *to = strcmp(key, GGUF_SPLIT_NO) == 0 ? &x->number
+	               : strcmp(key, GGUF_SPLIT_COUNT) == 0 ? &x->count : &x->tensors;
+
+	if (*to != MODEL_NONE)
+		return reader_fail(&g->reader, ERR_CORRUPT, "metadata key %s occurs twice", key);
+	if (v->type.depth || value_u64(v->type, v->b.p, v->b.n, to) < 0 || *to == MODEL_NONE)
+		return reader_fail(&g->reader, ERR_CORRUPT, "%s is no number of shards or "
+		                   "tensors", key);
+	return 0;
+}
+
+static int
+read_key(struct gguf *g, struct buf *name)
 {
 	struct incoming v = { 0 };
 	const char *key;
@@ -42,7 +58,9 @@ read_key(struct gguf *g, struct buf *name, uint64_t at)
 	key = (const char *)name->p;
 	r = gguf_read_value(g, &v);
 	if (r == 0 && strcmp(key, GGUF_ALIGN_KEY) == 0)
-		r = take_alignment(g, &v, at);
+		r = take_alignment(g, &v, g->plan.meta_count);
+	else if (r == 0 && g->is_shard && gguf_is_split_key(key))
+		r = take_split(g, key, &v);
 	else if (r == 0 && (r = gguf_take_carrier(g, key, &v)) == 0)
 		r = gguf_keep_value(g, key, &v);
 	if (r < 0)
@@ -73,6 +91,24 @@ read_version(struct gguf *g)
 	return 0;
 }
 
+/* One file of several is no model; the others are found by its name. */
+static int
+refuse_shard(struct gguf *g)
+{
+	uint64_t number, count;
+	struct err *e = g->reader.err;
+
+	if (model_u64(&g->plan, GGUF_SPLIT_COUNT, &count) < 0 || count < 2)
+		return 0;
+	if (model_u64(&g->plan, GGUF_SPLIT_NO, &number) < 0 || number >= count)
+		return err_set(e, ERR_CORRUPT, g->reader.name, "is one of %" PRIu64 " shards, "
+		               "but says not which", count);
+	err_set(e, ERR_FORMAT, g->reader.name, "is shard %" PRIu64 " of %" PRIu64
+	        ", and the others cannot be found", number + 1, count);
+	return err_hint(e, "give its path, with its name NAME-%05" PRIu64 "-of-%05" PRIu64
+	                ".gguf beside the others", number + 1, count);
+}
+
 static int
 read_header(struct gguf *g)
 {
@@ -98,7 +134,7 @@ read_header(struct gguf *g)
 		return reader_fail(r, ERR_CORRUPT, "%" PRIu64
 		                   " metadata keys cannot lie in the bytes left", keys);
 	for (i = 0; status == 0 && i < keys; i++)
-		status = read_key(g, &name, i);
+		status = read_key(g, &name);
 	if (status == 0)
 		status = model_source_set(&g->plan, "alignment",
 		                          json_from_u64(g->alignment), r->err);
@@ -109,7 +145,8 @@ read_header(struct gguf *g)
 	buf_free(&name);
 	if (status < 0)
 		return -1;
-	if (gguf_add_carried(g) < 0 || gguf_prove_signs(g) < 0)
+	if (gguf_add_carried(g) < 0 ||
+	    (!g->is_shard && (refuse_shard(g) < 0 || gguf_prove_signs(g, &g->plan) < 0)))
 		return -1;
 	return model_check(&g->plan, r->name, r->err);
 }
@@ -257,6 +294,7 @@ close_source(struct source *source)
 	free(g->signs);
 	free(g->places);
 	free(g->offsets);
+	json_decref(g->order);
 	buf_free(&g->memory);
 	spool_free(&g->spool);
 	model_free(&g->plan);
@@ -264,9 +302,9 @@ close_source(struct source *source)
 	free(g);
 }
 
-struct source *
-gguf_open(struct reader *r, const struct format_options *options,
-          void (*note)(const char *), struct err *e)
+static struct source *
+open_file(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), bool is_shard, struct err *e)
 {
 	static const struct source_ops ops = { next, read_body, close_source };
 	struct gguf *g = mem_array(1, sizeof *g);
@@ -280,11 +318,46 @@ gguf_open(struct reader *r, const struct format_options *options,
 		.note = note };
 	g->options = *options;
 	g->reader = *r;
+	g->is_shard = is_shard;
+	g->split = (struct gguf_split){ MODEL_NONE, MODEL_NONE, MODEL_NONE };
 	if (model_init(&g->plan, e) < 0 || read_header(g) < 0) {
 		close_source(&g->source);
 		return NULL;
 	}
 	return &g->source;
+}
+
+struct source *
+gguf_open(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, false, e);
+}
+
+struct source *
+gguf_open_shard(struct reader *r, const struct format_options *options,
+                void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, true, e);
+}
+
+const struct gguf_split *
+gguf_split_of(const struct source *s)
+{
+	return &((const struct gguf *)s)->split;
+}
+
+json_t *
+gguf_order_of(const struct source *s)
+{
+	return ((const struct gguf *)s)->order;
+}
+
+int
+gguf_prove_shard(struct source *s, const struct model *whole, struct err *e)
+{
+	(void)e; /* the reader holds it */
+	return gguf_prove_signs((struct gguf *)s, whole);
 }
 
 json_t *

@@ -58,6 +58,10 @@ struct gguf {
 	size_t prov_count, prov_cap, sign_count, sign_cap;
 	uint64_t *offsets;     /* of plan.tensors, in the data */
 
+	bool is_shard;         /* it may be one of several files */
+	struct gguf_split split;
+	json_t *order;         /* apr.order */
+
 	/* What is being sent. */
 	size_t blob, tensor, prov, sign;
 	bool licence_sent, padding_read;
@@ -110,8 +114,8 @@ int gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned
 /* All tensors are read: what was carried goes into the plan. */
 int gguf_add_carried(struct gguf *g);
 
-/* Only now do the sizes of signatures follow from the plan. */
-int gguf_prove_signs(struct gguf *g);
+/* Only now do the sizes of signatures follow from the plan: that of the model. */
+int gguf_prove_signs(struct gguf *g, const struct model *whole);
 
 /* The index of count tensors, and that they lie in the file without holes. name:
  * scratch. */

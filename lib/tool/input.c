@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "stream/stream.h"
@@ -65,18 +66,35 @@ start_child(struct input *in, int *fd, struct err *e)
 	return 0;
 }
 
-/* What identifies the input: the file, or, of an index, the folder in which the
- * files lie that it names. */
+/* Does the name stand for several files: an index, or one of them? */
+static bool
+is_several(const char *name)
+{
+	static const char *const indexes[] = { ".index.json", ".apr.json" };
+	static const char *const shards[] = { ".gguf", ".apr", ".safetensors" };
+	struct dir_number number;
+	size_t i;
+
+	for (i = 0; i < sizeof indexes / sizeof *indexes; i++)
+		if (dir_name_ends(name, indexes[i]))
+			return true;
+	for (i = 0; i < sizeof shards / sizeof *shards; i++)
+		if (dir_numbered(name, shards[i], &number))
+			return true;
+	return false;
+}
+
+/* What identifies the input: the file, or the folder in which all of it lies. */
 static int
 hold(const char *path)
 {
-	static const char ending[] = ".index.json";
 	const char *slash = strrchr(path, '/');
-	size_t n = strlen(path), m = strlen(ending);
 	char folder[4096] = ".";
+	int fd = open(path, O_PATH | O_CLOEXEC);
 
-	if (n < m || strcmp(path + n - m, ending) != 0)
-		return open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || !is_several(slash ? slash + 1 : path))
+		return fd;
+	close(fd);
 	if (slash)
 		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
 	return open(folder, O_PATH | O_CLOEXEC);
