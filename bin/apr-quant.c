@@ -87,12 +87,13 @@ not_finite(const struct quant *q, const struct tensor *t, const struct recipe_ro
            struct err *e)
 {
 	const struct convert_stats *s = &q->recode.stats;
-	char text[160];
+	char text[200];
 
 	if (!s->nonfinite && !s->overflow)
 		return 0;
-	snprintf(text, sizeof text, "values not finite: %" PRIu64 ", too large for %s: %" PRIu64,
-	         s->nonfinite, row->to->name, s->overflow);
+	snprintf(text, sizeof text, "values not finite: %" PRIu64 ", too large for %s: %" PRIu64
+	         ", the first is number %" PRIu64 " from 0", s->nonfinite, row->to->name,
+	         s->overflow, s->first);
 	if (q->o->allow_nonfinite) {
 		tool_notef("%.200s: %s", tensor_name(t), text);
 		return 0;

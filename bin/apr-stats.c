@@ -65,7 +65,10 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	struct run *r = ctx;
 
 	(void)out;
-	return is_wanted(r, in) ? tally_begin(&r->tally, type_of(r, in->index), e) : 0;
+	if (!is_wanted(r, in))
+		return 0;
+	return tally_begin(&r->tally, type_of(r, in->index),
+	                   tensor_items(r->plan->tensors[in->index]), e);
 }
 
 static int

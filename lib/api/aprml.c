@@ -179,14 +179,20 @@ int64_t
 aprml_decode(const char *type, const void *x, size_t bytes, float *y, size_t room)
 {
 	const struct dtype *t = dtype_by_name(type);
+	const uint8_t *head = x;
 	size_t n;
 
-	if (!t || !values_known(t) || bytes % t->bytes)
+	if (!t || !values_known(t))
 		return -1;
+	if (bytes == 0)
+		return 0;
+	if (bytes < t->head || (bytes - t->head) % t->bytes)
+		return -1;
+	bytes -= t->head;
 	n = bytes / t->bytes;
 	if (n > room / t->items)
 		return -1;
 	n *= t->items;
-	values_float(t, x, y, n);
+	values_float(t, head, head + t->head, y, n);
 	return (int64_t)n;
 }

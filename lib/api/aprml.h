@@ -87,7 +87,9 @@ int aprml_next(struct aprml *m, size_t *i, struct aprml_error *e);
 int aprml_read(struct aprml *m, void *p, size_t size, size_t *n, struct aprml_error *e);
 
 /* The numbers in bytes bytes of a tensor of that type, whole blocks of it, in single
- * precision: y has room for room of them. How many there are; or -1 where the type
+ * precision: y has room for room of them. Q8_TENSOR and APR_Q8 begin with a scale:
+ * their bytes are those from the tensor's first on. APR_Q4 may end within a block:
+ * what is in it beyond the tensor's values counts, and means nothing. How many there are; or -1 where the type
  * cannot be decoded, blocks are not whole, or room is too small. */
 int64_t aprml_decode(const char *type, const void *x, size_t bytes, float *y, size_t room);
 

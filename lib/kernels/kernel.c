@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/ref.h"
+#include "kernels/whole.h"
 
 static const struct kernel *const kernels[] = {
 	&ref_f32, &ref_f16, &ref_bf16, &ref_f8_e4m3, &ref_f8_e5m2,
@@ -10,7 +11,7 @@ static const struct kernel *const kernels[] = {
 	&ref_q2_k, &ref_q3_k, &ref_q4_k, &ref_q5_k, &ref_q6_k, &ref_q8_k,
 	&ref_iq4_nl, &ref_iq4_xs, &ref_tq1_0, &ref_tq2_0, &ref_mxfp4,
 	&ref_iq1_s, &ref_iq1_m, &ref_iq2_xxs, &ref_iq2_xs, &ref_iq2_s,
-	&ref_iq3_xxs, &ref_iq3_s,
+	&ref_iq3_xxs, &ref_iq3_s, &ref_apr_q4,
 };
 
 const struct kernel *
@@ -22,4 +23,28 @@ kernel_for(const struct dtype *t)
 		if (!strcmp(kernels[i]->dtype, t->name))
 			return kernels[i];
 	return NULL;
+}
+
+bool
+kernel_decodes(const struct dtype *t)
+{
+	return t->head ? whole_for(t) != NULL : kernel_for(t) != NULL;
+}
+
+bool
+kernel_encodes(const struct dtype *t)
+{
+	const struct kernel *k = kernel_for(t);
+
+	return t->head ? whole_for(t) != NULL : k && k->encode;
+}
+
+void
+kernel_decode(const struct dtype *t, const uint8_t *head, const uint8_t *x, float *y,
+              size_t n)
+{
+	if (t->head)
+		whole_for(t)->decode(head, x, y, n);
+	else
+		kernel_for(t)->decode(x, y, n);
 }

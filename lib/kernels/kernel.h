@@ -13,6 +13,7 @@
 #ifndef KERNELS_KERNEL_H
 #define KERNELS_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +32,8 @@ struct kernel {
 	void (*encode_weighted)(const float *x, const float *importance, uint8_t *y,
 	                        size_t n);
 
-	/* Decode n values (a multiple of the block) from x into y. */
+	/* Decode n values (a multiple of the block, but for the last of a type that
+	 * runs over the whole tensor) from x into y. The same goes for encode. */
 	void (*decode)(const uint8_t *x, float *y, size_t n);
 
 	/* Values of a magnitude below holds decode to finite ones, whatever stands
@@ -44,7 +46,17 @@ struct kernel {
 #define KERNEL_HALF_HOLDS 0x1p15f
 #define KERNEL_HALF_LOSES 0x1p29f
 
-/* The kernel of a type, or NULL: the type can be carried but not computed. */
+/* The kernel of a type, or NULL: the type can be carried but not computed, or has a
+ * head (kernels/whole.h). */
 const struct kernel *kernel_for(const struct dtype *t);
+
+/* Of either kind: can values be read, and written? */
+bool kernel_decodes(const struct dtype *t);
+bool kernel_encodes(const struct dtype *t);
+
+/* Read n values from x: whole blocks, from anywhere in a tensor whose head is at
+ * head. A type without one asks for none. */
+void kernel_decode(const struct dtype *t, const uint8_t *head, const uint8_t *x, float *y,
+                   size_t n);
 
 #endif

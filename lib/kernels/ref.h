@@ -17,5 +17,6 @@ extern const struct kernel ref_tq1_0, ref_tq2_0, ref_mxfp4;
 extern const struct kernel ref_iq1_s, ref_iq1_m;
 extern const struct kernel ref_iq2_xxs, ref_iq2_xs, ref_iq2_s;
 extern const struct kernel ref_iq3_xxs, ref_iq3_s;
+extern const struct kernel ref_apr_q4;
 
 #endif

@@ -144,6 +144,16 @@ dtype_by_name(const char *name)
 }
 
 const struct dtype *
+dtype_asked(const char *name)
+{
+	if (!strcasecmp(name, "int8"))
+		name = "Q8_TENSOR";
+	else if (!strcasecmp(name, "int4"))
+		name = "Q4_0";
+	return dtype_by_name(name);
+}
+
+const struct dtype *
 dtype_by_ggml(uint32_t number)
 {
 	unsigned i;

@@ -38,6 +38,10 @@ const struct dtype *dtype_by_name(const char *name);
 const struct dtype *dtype_by_ggml(uint32_t number);
 const struct dtype *dtype_by_apr2(uint8_t code);
 
+/* A type by the name that a person gives: dtype_by_name's, and those of the version 1
+ * specification, int8 for Q8_TENSOR and int4 for Q4_0. */
+const struct dtype *dtype_asked(const char *name);
+
 /* All rows of known size, for lists and tests: NULL from index dtype_count(). */
 const struct dtype *dtype_row(unsigned index);
 
@@ -48,6 +52,13 @@ static inline bool
 dtype_sized(const struct dtype *t)
 {
 	return t->items != 0;
+}
+
+/* Do rows of that many values fill blocks? */
+static inline bool
+dtype_fills(const struct dtype *t, uint64_t row)
+{
+	return t->whole || row % t->items == 0;
 }
 
 /* The bytes that n values take without the head, whole blocks of a known size; n

@@ -211,6 +211,21 @@ model_set_meta(struct model *m, const char *key, struct value_type type,
 	return model_add_meta(m, key, strlen(key), type, wire, wire_bytes, e);
 }
 
+void
+model_unset_meta(struct model *m, const char *key)
+{
+	const struct meta *found = model_find(m, key);
+	size_t at;
+
+	if (!found || found->blob != SIZE_MAX)
+		return;
+	at = (size_t)(found - m->meta);
+	free(m->meta[at].key);
+	free(m->meta[at].wire);
+	m->meta_count--;
+	memmove(m->meta + at, m->meta + at + 1, (m->meta_count - at) * sizeof *m->meta);
+}
+
 /* A list in source that names tensors by position: drop those that went, and
  * renumber the rest. */
 static int

@@ -79,6 +79,9 @@ int model_add_prov(struct model *m, uint64_t head_bytes, struct err *e);
 int model_set_meta(struct model *m, const char *key, struct value_type type,
                    const uint8_t *wire, size_t wire_bytes, struct err *e);
 
+/* Drop a key, if it is there and no blob holds its value. */
+void model_unset_meta(struct model *m, const char *key);
+
 /* Drop the tensors for which keep[i] is false; source order lists follow. */
 int model_keep(struct model *m, const bool *keep, struct err *e);
 

@@ -46,7 +46,7 @@ prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
 			               PRIu64 " bytes", t->items, t->bytes);
 		return 0;
 	}
-	if (!t->type->whole && row % t->type->items != 0)
+	if (!dtype_fills(t->type, row))
 		return err_set(e, code, t->name, "%s needs rows of %u, got %" PRIu64,
 		               t->type->name, t->type->items, row);
 	blocks = extent / t->type->items + (extent % t->type->items != 0);

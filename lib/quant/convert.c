@@ -8,6 +8,7 @@
 #include "core/num.h"
 #include "core/thread.h"
 #include "kernels/kernel.h"
+#include "kernels/whole.h"
 
 #define BATCH 256 /* chunks a parallel loop: their sums lie on the stack */
 
@@ -19,12 +20,6 @@ struct batch {
 	size_t chunk; /* values a call */
 	struct convert_stats sums[BATCH]; /* no values: memory ran out */
 };
-
-static size_t
-bytes_of(const struct dtype *t, size_t values)
-{
-	return values / t->items * t->bytes;
-}
 
 static bool
 is_finite(float v)
@@ -40,9 +35,9 @@ finite_count(const float *x, size_t n, struct convert_stats *s)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (!is_finite(x[i]))
-			s->nonfinite++;
-		else if (fabsf(x[i]) > most)
+		if (!is_finite(x[i]) && s->nonfinite++ == 0)
+			s->first = i;
+		else if (is_finite(x[i]) && fabsf(x[i]) > most)
 			most = fabsf(x[i]);
 	}
 	return most;
@@ -52,12 +47,18 @@ finite_count(const float *x, size_t n, struct convert_stats *s)
  * with their block; or, where the sums of a sub-block overflowed, into something
  * that no scale within half precision can make of them. */
 static void
-overflow_count(const float *x, const float *y, size_t n, float loses, struct convert_stats *s)
+overflow_count(const float *x, const float *y, size_t n, float loses, size_t at,
+               struct convert_stats *s)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		s->overflow += is_finite(x[i]) && (!is_finite(y[i]) || fabsf(x[i]) >= loses);
+	for (i = 0; i < n; i++) {
+		if (!is_finite(x[i]) || (is_finite(y[i]) && fabsf(x[i]) < loses))
+			continue;
+		if (s->nonfinite + s->overflow == 0 || at + i < s->first)
+			s->first = at + i;
+		s->overflow++;
+	}
 }
 
 static void
@@ -88,16 +89,18 @@ loss_count(const struct convert *c, const float *x, const uint8_t *bytes, size_t
            struct convert_stats *s)
 {
 	float most = finite_count(x, n, s), y[CONVERT_CHUNK];
+	float holds = c->whole ? INFINITY : c->target->holds;
+	float loses = c->whole ? INFINITY : c->target->loses;
 	size_t at, part;
 
 	/* Only large values can have been lost: reading back is seldom worth its
 	 * time otherwise. */
-	if (!c->check && !s->nonfinite && most < c->target->holds)
+	if (!c->check && !s->nonfinite && most < holds)
 		return;
 	for (at = 0; at < n; at += part) {
 		part = num_min(n - at, CONVERT_CHUNK);
-		c->target->decode(bytes + bytes_of(c->to, at), y, part);
-		overflow_count(x + at, y, part, c->target->loses, s);
+		kernel_decode(c->to, c->head_out, bytes + dtype_span(c->to, at), y, part);
+		overflow_count(x + at, y, part, loses, at, s);
 		if (c->check)
 			error_sum(x + at, y, part, s);
 	}
@@ -108,12 +111,16 @@ encode(const struct convert *c, const float *x, uint8_t *y, size_t n)
 {
 	size_t row;
 
+	if (c->whole) {
+		c->whole->encode(c->head_out, x, y, n);
+		return;
+	}
 	if (!c->importance) {
 		c->target->encode(x, y, n);
 		return;
 	}
 	for (row = 0; row < n; row += c->columns)
-		c->target->encode_weighted(x + row, c->importance, y + bytes_of(c->to, row),
+		c->target->encode_weighted(x + row, c->importance, y + dtype_span(c->to, row),
 		                           c->columns);
 }
 
@@ -124,12 +131,12 @@ chunk_convert(void *ctx, size_t i)
 	struct convert_stats *s = &b->sums[i];
 	size_t first = i * b->chunk;
 	size_t n = num_min(b->n - first, b->chunk);
-	uint8_t *to = b->y + bytes_of(b->c->to, first);
+	uint8_t *to = b->y + dtype_span(b->c->to, first);
 	float few[CONVERT_CHUNK], *x = few;
 
 	if (n > CONVERT_CHUNK && !(x = malloc(n * sizeof *x)))
 		return;
-	b->c->source->decode(b->x + bytes_of(b->c->from, first), x, n);
+	kernel_decode(b->c->from, b->c->head_in, b->x + dtype_span(b->c->from, first), x, n);
 	encode(b->c, x, to, n);
 	s->values = n;
 	loss_count(b->c, x, to, n, s);
@@ -140,6 +147,8 @@ chunk_convert(void *ctx, size_t i)
 static void
 stats_add(struct convert_stats *sum, const struct convert_stats *s)
 {
+	if (sum->nonfinite + sum->overflow == 0)
+		sum->first = sum->values + s->first;
 	sum->values += s->values;
 	sum->nonfinite += s->nonfinite;
 	sum->overflow += s->overflow;
@@ -177,12 +186,12 @@ convert_open(struct convert *c, const char *object, const struct dtype *from,
 	};
 	if (from == to)
 		return 0;
-	c->source = kernel_for(from);
+	c->whole = whole_for(to);
 	c->target = kernel_for(to);
-	if (!c->source || !c->target)
+	if (!kernel_decodes(from) || !kernel_decodes(to))
 		return err_set(e, ERR_FORMAT, object, "%s cannot be computed, only carried",
-		               c->source ? to->name : from->name);
-	if (!c->target->encode)
+		               kernel_decodes(from) ? to->name : from->name);
+	if (!kernel_encodes(to))
 		return err_set(e, ERR_FORMAT, object, "%s can be decoded, not encoded",
 		               to->name);
 	return 0;
@@ -224,7 +233,8 @@ convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes, struc
 	}
 	if (num_mul(x_bytes / c->from->bytes, c->from->items, &n))
 		return err_set(e, ERR_CORRUPT, c->object, "more values than 64 bits count");
-	if (n % c->to->items)
+	n -= num_min(n, c->padding);
+	if (!c->to->whole && n % c->to->items)
 		return err_set(e, ERR_INVALID, c->object,
 		               "%llu values are not whole %s blocks of %u",
 		               (unsigned long long)n, c->to->name, (unsigned)c->to->items);
@@ -233,7 +243,7 @@ convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes, struc
 		return err_set(e, ERR_INVALID, c->object,
 		               "%llu values are not whole rows of %zu in whole blocks",
 		               (unsigned long long)n, c->columns);
-	if (num_mul(n / c->to->items, c->to->bytes, y_bytes))
+	if (num_mul(n / c->to->items + (n % c->to->items != 0), c->to->bytes, y_bytes))
 		return err_set(e, ERR_CORRUPT, c->object, "more bytes than 64 bits count");
 	return 0;
 }
@@ -256,14 +266,61 @@ convert_run(const struct convert *c, const uint8_t *x, uint64_t x_bytes, uint8_t
 			memcpy(y, x, x_bytes);
 		return 0;
 	}
-	for (left = x_bytes / c->from->bytes * c->from->items; left; left -= b.n) {
+	left = x_bytes / c->from->bytes * c->from->items;
+	for (left -= num_min(left, c->padding); left; left -= b.n) {
 		b.n = num_min(left, (uint64_t)BATCH * b.chunk);
 		if (batch_convert(&b, s, e) < 0)
 			return -1;
-		b.x += bytes_of(c->from, b.n);
-		b.y += bytes_of(c->to, b.n);
+		b.x += dtype_span(c->from, b.n);
+		b.y += dtype_span(c->to, b.n);
 	}
 	return 0;
+}
+
+/* A run in chunks, and what is found in each. */
+struct search {
+	const struct convert *c;
+	const uint8_t *x;
+	size_t n;
+	float most[BATCH];
+};
+
+static void
+chunk_most(void *ctx, size_t i)
+{
+	struct search *f = ctx;
+	size_t first = i * CONVERT_CHUNK;
+	size_t n = num_min(f->n - first, CONVERT_CHUNK);
+	struct convert_stats unused = { 0 };
+	float x[CONVERT_CHUNK];
+
+	kernel_decode(f->c->from, f->c->head_in, f->x + dtype_span(f->c->from, first), x, n);
+	f->most[i] = finite_count(x, n, &unused);
+}
+
+float
+convert_most(const struct convert *c, const uint8_t *x, uint64_t x_bytes, float most)
+{
+	struct search f = { .c = c, .x = x };
+	uint64_t left = x_bytes / c->from->bytes * c->from->items;
+	size_t i, chunks;
+
+	for (left -= num_min(left, c->padding); left; left -= f.n) {
+		f.n = num_min(left, (uint64_t)BATCH * CONVERT_CHUNK);
+		chunks = (f.n + CONVERT_CHUNK - 1) / CONVERT_CHUNK;
+		thread_for(c->jobs, chunks, chunk_most, &f);
+		for (i = 0; i < chunks; i++)
+			most = f.most[i] > most ? f.most[i] : most;
+		f.x += dtype_span(c->from, f.n);
+	}
+	return most;
+}
+
+void
+convert_head(struct convert *c, float most)
+{
+	if (c->whole)
+		c->whole->begin(most, c->head_out);
 }
 
 double

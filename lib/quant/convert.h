@@ -18,12 +18,20 @@
 #define CONVERT_CHUNK 4096 /* values at a time; a multiple of every block */
 
 struct kernel;
+struct whole;
 
-/* Filled by convert_open, read-only afterwards. Nothing to release. */
+/* Filled by convert_open, read-only afterwards but for what is the caller's to set.
+ * Nothing to release.
+ *
+ * A type with a head (model/dtype.h): runs are of what follows it. The caller sets
+ * head_in before the first; convert_most and convert_head set head_out. */
 struct convert {
 	const char *object; /* borrowed: the tensor's name, for faults */
 	const struct dtype *from, *to;
-	const struct kernel *source, *target; /* NULL where bytes are copied */
+	const struct kernel *target;          /* NULL where bytes are copied */
+	const struct whole *whole;            /* or the target is of this kind */
+	uint8_t head_in[DTYPE_HEAD], head_out[DTYPE_HEAD];
+	uint64_t padding; /* set before a last run: places in its blocks without value */
 	unsigned jobs;
 	bool check;
 	const float *importance; /* borrowed, one weight a column; NULL: none */
@@ -37,6 +45,7 @@ struct convert_stats {
 	uint64_t values;
 	uint64_t nonfinite; /* NaN or infinite as they came */
 	uint64_t overflow;  /* finite as they came, too large as written */
+	uint64_t first;     /* of these two: the index of the first, if there is one */
 
 	uint64_t checked;   /* values in what follows */
 	double error2;      /* sum of (y - x)^2 */
@@ -71,6 +80,13 @@ int convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes,
  * Returns 0 or -1. */
 int convert_run(const struct convert *c, const uint8_t *x, uint64_t x_bytes,
                 uint8_t *y, uint64_t y_bytes, struct convert_stats *s, struct err *e);
+
+/* The largest finite magnitude in a run of the source, if it is above most. */
+float convert_most(const struct convert *c, const uint8_t *x, uint64_t x_bytes,
+                   float most);
+
+/* Let the target's head be that for values up to most, where it has one. */
+void convert_head(struct convert *c, float most);
 
 /* What the sums mean. 0 where nothing was checked; cosine is 1 where both sides
  * are zero, 0 where one is. */

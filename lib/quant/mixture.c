@@ -15,7 +15,7 @@
 	X(F16, "f16", "fp16", "F16", "F16", 1) \
 	X(BF16, "bf16", NULL, "BF16", "BF16", 32) \
 	X(Q8_0, "q8_0", NULL, "Q8_0", "Q8_0", 7) \
-	X(Q4_0, "q4_0", NULL, "Q4_0", "Q6_K", 2) \
+	X(Q4_0, "q4_0", "int4", "Q4_0", "Q6_K", 2) \
 	X(Q4_1, "q4_1", NULL, "Q4_1", "Q6_K", 3) \
 	X(Q5_0, "q5_0", NULL, "Q5_0", "Q6_K", 8) \
 	X(Q5_1, "q5_1", NULL, "Q5_1", "Q6_K", 9) \
@@ -48,7 +48,7 @@
 #define NUMBER(id, ...) N_##id,
 enum { MIXTURES(NUMBER) };
 #define M(id) (UINT64_C(1) << N_##id)
-#define ROW(id, ...) { __VA_ARGS__ },
+#define ROW(id, ...) { __VA_ARGS__, false },
 static const struct mixture mixtures[] = { MIXTURES(ROW) };
 
 const struct mixture *
@@ -66,6 +66,13 @@ mixture_by_name(const char *name)
 		if (!strcasecmp(m->name, name) || (m->alias && !strcasecmp(m->alias, name)))
 			return m;
 	return NULL;
+}
+
+struct mixture
+mixture_plain(const struct dtype *type)
+{
+	return (struct mixture){ .name = type->name, .type = type->name,
+		.output = type->name, .plain = true };
 }
 
 /* Matrices that are kept for their name: small, and sensitive. */
@@ -412,12 +419,12 @@ fallback(const struct dtype *wanted, uint64_t row)
 	const struct dtype *type = wanted;
 	size_t i;
 
-	if (row % wanted->items == 0)
+	if (dtype_fills(wanted, row))
 		return wanted;
 	for (i = 0; i < COUNT(smaller_blocks); i++)
 		if (!strcmp(smaller_blocks[i].from, wanted->name))
 			type = dtype_by_name(smaller_blocks[i].to);
-	return row % type->items ? dtype_by_name("F16") : type;
+	return dtype_fills(type, row) ? type : dtype_by_name("F16");
 }
 
 /* Types of so few bits that unweighted ones are noise; llama-quantize refuses. */
@@ -453,7 +460,7 @@ output_type(const struct choosing *c, const struct dtype *type, uint64_t row)
 
 	if (o && o->output)
 		return o->output;
-	if (c->facts & FALCON || row % type->items)
+	if (c->facts & FALCON || !dtype_fills(type, row))
 		return dtype_by_name("Q8_0");
 	return dtype_by_name(c->mixture->output);
 }
@@ -527,14 +534,15 @@ choose(const struct choosing *c, struct place *p, const struct tensor *t,
        uint64_t *ranks, struct mixture_choice *out, struct err *e)
 {
 	const struct dtype *type = dtype_by_name(c->mixture->type), *own;
-	bool block_type = type->quantized;
-	const char *rule = c->options->pure ? "pure" : "mixture";
+	bool block_type = type->quantized || c->mixture->plain;
+	bool pure = c->options->pure || c->mixture->plain;
+	const char *rule = pure ? "pure" : "mixture";
 	int fault = 0;
 
 	own = own_type(c, p, block_type, &rule, &fault, e);
 	if (own) {
 		type = own;
-	} else if (!c->options->pure && block_type) {
+	} else if (!pure && block_type) {
 		p->rank = ranks[p->role]++;
 		type = apply_rules(c, p, t, &rule);
 	}

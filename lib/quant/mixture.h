@@ -28,10 +28,14 @@ struct mixture {
 	const char *type;   /* of most matrices: a name of model/dtype.h */
 	const char *output; /* of the output matrix, tied embedding included */
 	uint32_t file_type; /* general.file_type */
+	bool plain;         /* one type throughout, by no rules, and no file_type */
 };
 
 /* A mixture by its name or alias in any case, or NULL. */
 const struct mixture *mixture_by_name(const char *name);
+
+/* Of a type that llama-quantize makes no mixture of: that type throughout. */
+struct mixture mixture_plain(const struct dtype *type);
 
 /* All of them, for lists: NULL past the last. */
 const struct mixture *mixture_row(unsigned index);

@@ -19,7 +19,7 @@ override_add(struct overrides *o, const char *text, struct err *e)
 	if (mem_grow(&o->rules, &o->cap, o->n + 1, sizeof *o->rules) < 0)
 		return err_memory(e);
 	r = &o->rules[o->n];
-	r->type = dtype_by_name(equals + 1);
+	r->type = dtype_asked(equals + 1);
 	if (!r->type || !dtype_sized(r->type))
 		return err_set(e, ERR_USAGE, text, "%.40s is no type", equals + 1);
 	o->n++;

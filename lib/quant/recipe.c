@@ -71,7 +71,7 @@ fall_back(struct recipe *r, const struct recipe_options *o, const struct tensor 
 		err_hint(&r->objection, "--fallback warn takes %s instead", c->type->name);
 		break;
 	case RECIPE_TYPE:
-		if (tensor_row(t) % o->fallback_type->items)
+		if (!dtype_fills(o->fallback_type, tensor_row(t)))
 			err_set(&r->objection, ERR_INVALID, tensor_name(t),
 			        "the fallback %s needs rows of %u, got %" PRIu64,
 			        o->fallback_type->name, o->fallback_type->items, tensor_row(t));
@@ -90,12 +90,11 @@ check_change(struct recipe *r, const struct recipe_options *o, const struct tens
              const struct mixture_choice *c)
 {
 	const struct dtype *from = tensor_type(t);
-	const struct kernel *in = kernel_for(from), *out = kernel_for(c->type);
 
-	if (!in || !in->decode)
+	if (!kernel_decodes(from))
 		err_set(&r->objection, ERR_FORMAT, tensor_name(t), "%s cannot be decoded here",
 		        from->name);
-	if (!out || !out->encode) {
+	if (!kernel_encodes(c->type)) {
 		err_set(&r->missing, ERR_USAGE, tensor_name(t),
 		        "there is no encoder for %s here", c->type->name);
 	} else if (c->needs_importance && !r->rows[r->count - 1].importance) {
@@ -121,7 +120,7 @@ weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
 	uint64_t matrices = 1, n = 0;
 	unsigned i;
 
-	if (!k || !k->encode_weighted)
+	if (!k || !k->encode_weighted || tensor_row(t) % row->from->items)
 		return;
 	r->weighable++;
 	x = o->imatrix ? imatrix_find(o->imatrix, tensor_name(t)) : NULL;
@@ -145,7 +144,6 @@ make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *
          struct mixture_choice *c, struct err *e)
 {
 	struct recipe_row *row = &r->rows[r->count++];
-	const struct kernel *k;
 	struct tensor *after;
 
 	if (c->type != c->wanted)
@@ -159,8 +157,7 @@ make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *
 		r->fallback_bytes += tensor_bytes(t);
 	}
 	if (row->to != row->from) {
-		k = kernel_for(row->to);
-		row->encoder = k && k->encode;
+		row->encoder = kernel_encodes(row->to);
 		weigh(r, o, t, row);
 		check_change(r, o, t, c);
 		after = tensor_retype(t, row->to, e);
@@ -267,8 +264,11 @@ recipe_apply(const struct recipe *r, const struct recipe_options *o, struct mode
 		tensor_free(m->tensors[i]);
 		m->tensors[i] = t;
 	}
-	if (set_u32(m, "general.quantization_version", MIXTURE_QUANTIZATION_VERSION, e) < 0 ||
-	    set_u32(m, "general.file_type", o->mixture->file_type, e) < 0)
+	if (set_u32(m, "general.quantization_version", MIXTURE_QUANTIZATION_VERSION, e) < 0)
+		return -1;
+	if (o->mixture->plain)
+		model_unset_meta(m, "general.file_type");
+	else if (set_u32(m, "general.file_type", o->mixture->file_type, e) < 0)
 		return -1;
 	return o->imatrix ? record_imatrix(o, m, e) : 0;
 }

@@ -60,7 +60,8 @@ int recipe_make(struct recipe *r, const struct model *m, const struct recipe_opt
                 struct err *e);
 
 /* Change m's tensors to the types of the recipe, and the keys that tell a
- * loader how it was quantized: general.file_type, general.quantization_version,
+ * loader how it was quantized: general.file_type (which goes where llama-quantize
+ * has no number for it), general.quantization_version,
  * and with an importance matrix quantize.imatrix.file, .dataset, .entries_count
  * and .chunks_count. */
 int recipe_apply(const struct recipe *r, const struct recipe_options *o,

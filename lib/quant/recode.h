@@ -1,8 +1,10 @@
 /* recode: one tensor's body on its way from one type to another, in pieces of
- * bounded size, whatever the size of the tensor or of its rows. */
+ * bounded size, whatever the size of the tensor or of its rows. Where the new type
+ * has a head, which depends on all values, the old body is spooled (core/spool.h). */
 #ifndef QUANT_RECODE_H
 #define QUANT_RECODE_H
 
+#include "core/spool.h"
 #include "model/flow.h"
 #include "quant/convert.h"
 
@@ -15,6 +17,13 @@ struct recode {
 	size_t x_cap, y_cap;
 	size_t x_piece;     /* bytes of a full piece */
 	size_t x_fill;
+	size_t head_fill;   /* bytes of the old head, so far */
+	uint64_t to_come;   /* bytes of the old body after it */
+	uint64_t padding;   /* of its last block: values that there are not */
+
+	/* A first pass: */
+	struct spool spool;
+	float most;         /* magnitude so far */
 
 	/* By importance: weights of one matrix after the other. */
 	const float *importance; /* of the next, or NULL */

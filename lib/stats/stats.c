@@ -85,14 +85,14 @@ range(const double *v, size_t n, struct stats *s)
 }
 
 void
-stats_of(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at, struct stats *s,
-         struct histogram *h)
+stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
+         uint64_t at, struct stats *s, struct histogram *h)
 {
 	double v[STATS_CHUNK];
 
 	*s = (struct stats)STATS_INIT;
 	s->count = n;
-	values_double(t, x, v, n);
+	values_double(t, head, x, v, n);
 	n = keep_finite(v, n, at, s);
 	if (n == 0)
 		return;

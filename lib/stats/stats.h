@@ -32,10 +32,10 @@ struct stats {
 
 struct histogram;
 
-/* The n values (at most STATS_CHUNK, whole blocks) at x, of which the first has
- * the index at. h: NULL, or an empty histogram to fill. */
-void stats_of(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at,
-              struct stats *s, struct histogram *h);
+/* The n values (at most STATS_CHUNK, as stats/values.h wants them) at x, of which
+ * the first has the index at. h: NULL, or an empty histogram to fill. */
+void stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
+              uint64_t at, struct stats *s, struct histogram *h);
 
 /* Add what was seen behind it. */
 void stats_join(struct stats *s, const struct stats *behind);

@@ -22,9 +22,11 @@ tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e)
 }
 
 int
-tally_begin(struct tally *y, const struct dtype *t, struct err *e)
+tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err *e)
 {
 	y->type = t;
+	y->left = values;
+	y->head_bytes = 0;
 	y->stats = (struct stats)STATS_INIT;
 	y->histogram = (struct histogram){ 0 };
 	y->held_bytes = 0;
@@ -39,10 +41,13 @@ look(void *ctx, size_t i)
 	struct tally *y = ctx;
 	size_t from = i * y->chunk;
 	size_t bytes = (size_t)num_min(y->held_bytes - from, y->chunk);
+	size_t n = bytes / y->type->bytes * y->type->items;
 	struct tally_part *part = &y->parts[i];
 
+	/* The last block of the whole may have fewer. */
+	n = (size_t)num_min(n, y->left - i * STATS_CHUNK);
 	part->histogram.bins = 0;
-	stats_of(y->type, y->held + from, bytes / y->type->bytes * y->type->items,
+	stats_of(y->type, y->head, y->held + from, n,
 	         y->stats.count + i * STATS_CHUNK, &part->stats,
 	         y->bins ? &part->histogram : NULL);
 }
@@ -58,6 +63,7 @@ look_at_held(struct tally *y)
 		if (y->bins)
 			histogram_join(&y->histogram, &y->parts[i].histogram);
 	}
+	y->left -= num_min(y->left, (uint64_t)chunks * STATS_CHUNK);
 	y->held_bytes = 0;
 }
 
@@ -66,6 +72,8 @@ tally_add(struct tally *y, const uint8_t *p, size_t n)
 {
 	size_t full = TALLY_CHUNKS * y->chunk, part;
 
+	for (; n > 0 && y->head_bytes < y->type->head; n--)
+		y->head[y->head_bytes++] = *p++;
 	for (; n > 0; n -= part, p += part) {
 		part = (size_t)num_min(n, full - y->held_bytes);
 		memcpy(y->held + y->held_bytes, p, part);

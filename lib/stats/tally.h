@@ -15,6 +15,9 @@ struct tally {
 	struct histogram histogram;
 
 	const struct dtype *type;
+	uint8_t head[DTYPE_HEAD]; /* the tensor's own, where its type has one */
+	size_t head_bytes;    /* of it, so far */
+	uint64_t left;        /* values to come */
 	uint8_t *held;        /* bytes of up to TALLY_CHUNKS chunks */
 	size_t held_bytes, held_cap, chunk;
 	struct tally_part *parts;
@@ -23,9 +26,9 @@ struct tally {
 /* jobs: threads. 0, or -1 with E008; tally_free in both cases. */
 int tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e);
 
-/* A tensor of a type that can be decoded begins; its bytes; it has ended, and
- * stats and histogram are complete. begin: 0, or -1 with E008. */
-int tally_begin(struct tally *y, const struct dtype *t, struct err *e);
+/* A tensor begins, of a type that can be decoded, with that many values; its bytes;
+ * it has ended, and stats and histogram are complete. begin: 0, or -1 with E008. */
+int tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err *e);
 void tally_add(struct tally *y, const uint8_t *p, size_t n);
 void tally_end(struct tally *y);
 

@@ -35,7 +35,7 @@ form_of(const struct dtype *t)
 bool
 values_known(const struct dtype *t)
 {
-	return form_of(t) != OTHER || kernel_for(t);
+	return form_of(t) != OTHER || kernel_decodes(t);
 }
 
 /* The bits of value i, of 1, 2, 4 or 8 bytes. */
@@ -89,10 +89,10 @@ plain_value(enum form form, const uint8_t *x, size_t bytes, size_t i)
 }
 
 void
-values_double(const struct dtype *t, const uint8_t *x, double *y, size_t n)
+values_double(const struct dtype *t, const uint8_t *head, const uint8_t *x, double *y,
+              size_t n)
 {
 	enum form form = form_of(t);
-	const struct kernel *k;
 	float run[RUN];
 	size_t i, part;
 
@@ -101,10 +101,9 @@ values_double(const struct dtype *t, const uint8_t *x, double *y, size_t n)
 			y[i] = plain_value(form, x, t->bytes, i);
 		return;
 	}
-	k = kernel_for(t);
-	for (; n > 0; n -= part, y += part, x += part / t->items * t->bytes) {
+	for (; n > 0; n -= part, y += part, x += dtype_span(t, part)) {
 		part = n < RUN ? n : RUN;
-		k->decode(x, run, part);
+		kernel_decode(t, head, x, run, part);
 		for (i = 0; i < part; i++)
 			y[i] = run[i];
 	}
@@ -128,13 +127,14 @@ is_rounded(enum form form, const uint8_t *x, size_t bytes, size_t i, float f)
 }
 
 size_t
-values_float(const struct dtype *t, const uint8_t *x, float *y, size_t n)
+values_float(const struct dtype *t, const uint8_t *head, const uint8_t *x, float *y,
+             size_t n)
 {
 	enum form form = form_of(t);
 	size_t i, rounded = 0;
 
 	if (form == OTHER) {
-		kernel_for(t)->decode(x, y, n);
+		kernel_decode(t, head, x, y, n);
 		return 0;
 	}
 	for (i = 0; i < n; i++) {

@@ -14,12 +14,15 @@
 /* Can values of this type be decoded? The functions below take no other. */
 bool values_known(const struct dtype *t);
 
-/* Decode n values (whole blocks) from x. Exact, but for integers beyond 2^53. */
-void values_double(const struct dtype *t, const uint8_t *x, double *y, size_t n);
+/* Decode n values (whole blocks, but for a tensor's last) from x; head: that of the
+ * tensor, where its type has one. Exact, but for integers beyond 2^53. */
+void values_double(const struct dtype *t, const uint8_t *head, const uint8_t *x,
+                   double *y, size_t n);
 
 /* The same to single precision, which is exact for all types but those of more
  * than 24 bits. Returns how many values were rounded, or became infinite. */
-size_t values_float(const struct dtype *t, const uint8_t *x, float *y, size_t n);
+size_t values_float(const struct dtype *t, const uint8_t *head, const uint8_t *x,
+                    float *y, size_t n);
 
 /* The text of value i of x, decoded before as y: an integer in full, any other
  * number with as many digits as reading it back exactly takes. Returns dst. */

@@ -1,34 +1,62 @@
 #include "tool/quant_options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/kernel.h"
 #include "tool/input.h"
 
+/* A type's name as mixtures are called. */
+static const char *
+lower(char *dst, size_t size, const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < size; i++)
+		dst[i] = (char)tolower((unsigned char)name[i]);
+	dst[i] = '\0';
+	return dst;
+}
+
+/* What TYPE may be: mixtures, then types that are in none of that name. */
 static const char *
 type_list(char *dst, size_t size)
 {
 	const struct mixture *m;
+	const struct dtype *t;
+	char name[32];
 	size_t n = 0;
 	unsigned i;
 
 	for (i = 0; (m = mixture_row(i)) && n < size; i++)
 		n += (size_t)snprintf(dst + n, size - n, "%s%s", i ? " " : "", m->name);
+	for (i = 0; (t = dtype_row(i)) && n < size; i++)
+		if (kernel_encodes(t) && !mixture_by_name(t->name))
+			n += (size_t)snprintf(dst + n, size - n, " %s",
+			                      lower(name, sizeof name, t->name));
 	return dst;
 }
 
 static int
 parse_type(struct quant_options *o, const char *name, struct err *e)
 {
+	const struct dtype *t;
 	char list[640];
 
 	if (!name)
 		return tool_misused(e, "TYPE is missing: %s", type_list(list, sizeof list));
 	o->recipe.mixture = mixture_by_name(name);
-	if (!o->recipe.mixture)
+	if (o->recipe.mixture)
+		return 0;
+	t = dtype_asked(name);
+	if (!t || !kernel_encodes(t))
 		return tool_misused(e, "%.40s is no type; there are %s", name,
 		                    type_list(list, sizeof list));
+	o->plain = mixture_plain(t);
+	o->plain.name = lower(o->plain_name, sizeof o->plain_name, t->name);
+	o->recipe.mixture = &o->plain;
 	return 0;
 }
 
@@ -43,7 +71,7 @@ parse_fallback(struct quant_options *o, struct err *e)
 		o->recipe.fallback = RECIPE_WARN;
 	} else {
 		o->recipe.fallback = RECIPE_TYPE;
-		o->recipe.fallback_type = dtype_by_name(o->fallback);
+		o->recipe.fallback_type = dtype_asked(o->fallback);
 		if (!o->recipe.fallback_type || !dtype_sized(o->recipe.fallback_type))
 			return tool_misused(e, "--fallback is error, warn, or a type, not %.40s",
 			                    o->fallback);
@@ -57,7 +85,7 @@ named_type(const char *option, const char *name, const struct dtype **type, stru
 {
 	if (!name)
 		return 0;
-	*type = dtype_by_name(name);
+	*type = dtype_asked(name);
 	if (!*type || !dtype_sized(*type))
 		return tool_misused(e, "%s: %.40s is no type", option, name);
 	return 0;

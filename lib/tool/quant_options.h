@@ -10,6 +10,8 @@
 
 struct quant_options {
 	struct recipe_options recipe; /* points into this structure once parsed */
+	struct mixture plain; /* where TYPE is no mixture's name */
+	char plain_name[32];
 	const char *fallback, *output_type, *embedding_type;
 	struct opt_list rules, rule_files;
 	struct overrides overrides;

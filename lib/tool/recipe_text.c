@@ -143,6 +143,20 @@ recipe_explain(const struct recipe *r, const struct model *m, const char *name,
 	return err_set(e, ERR_USAGE, name, "is the name of no tensor here");
 }
 
+static void
+list_types(void)
+{
+	const struct dtype *t;
+	unsigned i;
+
+	printf("\n%-10s %-8s %-8s %-8s %-8s %s\n", "type", "values", "bytes", "bits",
+	       "read", "written");
+	for (i = 0; (t = dtype_row(i)); i++)
+		printf("%-10s %-8u %-8u %-8.4g %-8s %s\n", t->name, t->items, t->bytes,
+		       8.0 * t->bytes / t->items, kernel_decodes(t) ? "yes" : "no",
+		       kernel_encodes(t) ? "yes" : "no");
+}
+
 void
 recipe_list(void)
 {
@@ -150,10 +164,8 @@ recipe_list(void)
 	unsigned i;
 
 	printf("%-10s %-8s %-8s %s\n", "mixture", "type", "output", "written here");
-	for (i = 0; (m = mixture_row(i)); i++) {
-		const struct kernel *k = kernel_for(dtype_by_name(m->type));
-
+	for (i = 0; (m = mixture_row(i)); i++)
 		printf("%-10s %-8s %-8s %s\n", m->name, m->type, m->output,
-		       k && k->encode ? "yes" : "no");
-	}
+		       kernel_encodes(dtype_by_name(m->type)) ? "yes" : "no");
+	list_types();
 }

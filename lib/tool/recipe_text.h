@@ -27,7 +27,7 @@ void recipe_print_error(const char *name, const char *from, const char *to,
 int recipe_explain(const struct recipe *r, const struct model *m, const char *name,
                    struct err *e);
 
-/* The table of mixtures. */
+/* The table of mixtures, and that of types. */
 void recipe_list(void);
 
 #endif

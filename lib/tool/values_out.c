@@ -30,7 +30,7 @@ put_single(struct values_out *v, const uint8_t *x, size_t n)
 	uint32_t bits;
 	size_t i;
 
-	v->rounded += values_float(tensor_type(v->t), x, y, n);
+	v->rounded += values_float(tensor_type(v->t), v->head, x, y, n);
 	for (i = 0; i < n; i++) {
 		memcpy(&bits, &y[i], sizeof bits);
 		le32_put(bytes + 4 * i, bits);
@@ -78,7 +78,7 @@ put_lines(struct values_out *v, const uint8_t *x, size_t n, struct err *e)
 	size_t i, part;
 	int r;
 
-	values_double(tensor_type(v->t), x, y, n);
+	values_double(tensor_type(v->t), v->head, x, y, n);
 	for (i = 0; i < n; i += part) {
 		uint64_t row = (v->at + i) / width, column = (v->at + i) % width;
 
@@ -96,9 +96,12 @@ put_held(struct values_out *v, struct err *e)
 {
 	const struct dtype *type = tensor_type(v->t);
 	size_t n = v->held_bytes / type->bytes * type->items;
-	int r = v->form == VALUES_SINGLE ? put_single(v, v->held, n)
-	                                 : put_lines(v, v->held, n, e);
+	int r;
 
+	/* The last block of the whole may have fewer. */
+	n = (size_t)num_min(n, tensor_items(v->t) - v->at);
+	r = v->form == VALUES_SINGLE ? put_single(v, v->held, n)
+	                             : put_lines(v, v->held, n, e);
 	v->at += n;
 	v->held_bytes = 0;
 	return r;
@@ -111,6 +114,8 @@ values_out_add(struct values_out *v, const uint8_t *p, size_t n, struct err *e)
 
 	if (v->form == VALUES_BYTES)
 		return out_put(v->out, p, n);
+	for (; n > 0 && v->head_bytes < tensor_type(v->t)->head; n--)
+		v->head[v->head_bytes++] = *p++;
 	for (; n > 0; n -= part, p += part) {
 		part = (size_t)num_min(n, v->chunk - v->held_bytes);
 		memcpy(v->held + v->held_bytes, p, part);

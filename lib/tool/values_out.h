@@ -19,6 +19,8 @@ struct values_out {
 	const struct tensor *t;
 	struct slice slice;   /* VALUES_LINES: what is wanted; fits t */
 	struct out *out;
+	uint8_t head[DTYPE_HEAD]; /* the tensor's, where its type has one */
+	size_t head_bytes;    /* of it, so far */
 	uint8_t *held;        /* bytes of a chunk that is not whole */
 	size_t held_bytes, chunk;
 	uint64_t at;          /* values seen */

@@ -2,7 +2,7 @@
  * Shares no code with lib/, and is slow and plain instead: every code is tried.
  *
  *	rows TYPE <values.f32 >encoded        TYPE: F8_E4M3 F8_E5M2 Q8_K
- *	rows -d TYPE <encoded >values.f32
+ *	rows -d TYPE <encoded >values.f32     Q8_TENSOR APR_Q8 APR_Q4, a tensor at once
  *
  * Made tests/golden/rows/{F8_E4M3,F8_E5M2,Q8_K}.bin from inputs.f32.
  */
@@ -182,6 +182,147 @@ q8_k_decode(void)
 	}
 }
 
+/* ---- one scale for the whole tensor: a float (and an integer 0), signed bytes ---- */
+
+/* The nearest whole number to x over d, of all from least to most; the greater of
+ * two as near. */
+static int
+nearest_code(float x, float d, int least, int most)
+{
+	float quotient = x / d;
+	double best = INFINITY, off;
+	int code, found = 0;
+
+	if (isnan(x))
+		return 0;
+	if (isinf(quotient))
+		return x < 0 ? least : most;
+	for (code = least; code <= most; code++) {
+		off = fabs((double)quotient - code);
+		if (off < best || (off == best && abs(code) > abs(found))) {
+			best = off;
+			found = code;
+		}
+	}
+	return found;
+}
+
+static float
+largest(size_t from, size_t to)
+{
+	float a, most = 0;
+	size_t i;
+
+	for (i = from; i < to; i += 4) {
+		a = fabsf(get_float(i));
+		if (isfinite(a) && a > most)
+			most = a;
+	}
+	return most;
+}
+
+static void
+whole_encode(int zero_bytes)
+{
+	float most = largest(0, in_bytes);
+	float d = most == 0 ? 1 : most / 127;
+	size_t i;
+
+	if (in_bytes == 0)
+		return;
+	put_float(d);
+	put(0, zero_bytes);
+	for (i = 0; i < in_bytes; i += 4)
+		put((unsigned long)nearest_code(get_float(i), d, -127, 127) & 255, 1);
+}
+
+static void
+whole_decode(int zero_bytes)
+{
+	long zero = zero_bytes ? (long)(int)(unsigned)get(4) : 0;
+	float d = get_float(0);
+	size_t i;
+
+	for (i = 4 + (size_t)zero_bytes; i < in_bytes; i++)
+		put_float(d * (float)((in[i] < 128 ? in[i] : in[i] - 256) - zero));
+}
+
+/* ---- APR_Q4: blocks of 32, a half each, two codes a byte ---- */
+
+static double
+half_value(int code)
+{
+	int exponent = code >> 10, fraction = code & 1023;
+
+	return exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+}
+
+/* The nearest half of a number that is not negative; the even one of two as near. */
+static int
+half_code(float x)
+{
+	double best = INFINITY, off;
+	int code, found = 0;
+
+	for (code = 0; code <= 0x7c00; code++) {
+		off = fabs(half_value(code) - (double)x);
+		if (off < best || (off == best && code % 2 == 0)) {
+			best = off;
+			found = code;
+		}
+	}
+	return found;
+}
+
+static void
+apr_q4_encode(void)
+{
+	int codes[32];
+	size_t at, end, i;
+	float d;
+
+	for (at = 0; at < in_bytes; at = end) {
+		end = at + 128 < in_bytes ? at + 128 : in_bytes;
+		d = largest(at, end);
+		d = d == 0 ? 1 : d / 7;
+		put((unsigned long)half_code(d), 2);
+		for (i = 0; i < 32; i++)
+			codes[i] = at + 4 * i < end
+			           ? nearest_code(get_float(at + 4 * i), d, -8, 7) + 8 : 0;
+		for (i = 0; i < 32; i += 2)
+			put((unsigned long)(codes[i] + 16 * codes[i + 1]), 1);
+	}
+}
+
+static void
+apr_q4_decode(void)
+{
+	size_t at, i;
+	float d;
+
+	for (at = 0; at + 18 <= in_bytes; at += 18) {
+		d = (float)half_value((in[at] | in[at + 1] << 8) & 0x7fff);
+		if (in[at + 1] & 0x80)
+			d = -d;
+		for (i = 0; i < 32; i++)
+			put_float(d * (float)(in[at + 2 + i / 2] / (i % 2 ? 16 : 1) % 16 - 8));
+	}
+}
+
+static int
+by_tensor(const char *type, int decode)
+{
+	int zero_bytes = strcmp(type, "Q8_TENSOR") == 0 ? 4 : 0;
+
+	if (strcmp(type, "APR_Q4") == 0)
+		decode ? apr_q4_decode() : apr_q4_encode();
+	else if (zero_bytes || strcmp(type, "APR_Q8") == 0)
+		decode ? whole_decode(zero_bytes) : whole_encode(zero_bytes);
+	else
+		return 0;
+	return 1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -195,6 +336,8 @@ main(int argc, char **argv)
 	in_bytes = fread(in, 1, sizeof in, stdin);
 	if (in_bytes == sizeof in)
 		die("too much");
+	if (by_tensor(type, decode))
+		return 0;
 	if (strcmp(type, "Q8_K") == 0) {
 		if (decode)
 			q8_k_decode();

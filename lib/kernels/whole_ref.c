@@ -1,0 +1,104 @@
+#include "kernels/whole.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/le.h"
+
+enum { ZERO = 4, MOST = 127 };
+
+static float
+scale_of(const uint8_t *head)
+{
+	uint32_t bits = le32(head);
+	float d;
+
+	memcpy(&d, &bits, sizeof d);
+	return d;
+}
+
+/* The least number d, from most / 127 on, that reaches it: near the lower end of
+ * single precision a quotient can be too small by a good part of itself, or nothing.
+ * At the upper end, one whose product with 127 is finite. */
+static void
+scale_begin(float most, uint8_t *head)
+{
+	float d = most / MOST;
+	uint32_t bits;
+
+	if (most == 0)
+		d = 1;
+	while (most / d >= MOST + 0.5f)
+		d = nextafterf(d, INFINITY);
+	if (!isfinite(MOST * d))
+		d = nextafterf(d, 0);
+	memcpy(&bits, &d, sizeof bits);
+	le32_put(head, bits);
+}
+
+static void
+q8_tensor_begin(float most, uint8_t *head)
+{
+	scale_begin(most, head);
+	le32_put(head + ZERO, 0);
+}
+
+/* The nearest integer, halves away from zero. */
+static int
+code_of(float v)
+{
+	int whole;
+	float rest;
+
+	if (!(fabsf(v) < MOST))
+		return isnan(v) ? 0 : v < 0 ? -MOST : MOST;
+	whole = (int)v;
+	rest = v - (float)whole;
+	return whole + (rest >= 0.5f) - (rest <= -0.5f);
+}
+
+static void
+codes_encode(const uint8_t *head, const float *x, uint8_t *y, size_t n)
+{
+	float d = scale_of(head);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		y[i] = (uint8_t)code_of(x[i] / d);
+}
+
+static void
+apr_q8_decode(const uint8_t *head, const uint8_t *x, float *y, size_t n)
+{
+	float d = scale_of(head);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		y[i] = d * (float)(int8_t)x[i];
+}
+
+static void
+q8_tensor_decode(const uint8_t *head, const uint8_t *x, float *y, size_t n)
+{
+	int64_t zero = (int32_t)le32(head + ZERO);
+	float d = scale_of(head);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		y[i] = d * (float)((int8_t)x[i] - zero);
+}
+
+const struct whole *
+whole_for(const struct dtype *t)
+{
+	static const struct whole types[] = {
+		{ "Q8_TENSOR", q8_tensor_begin, codes_encode, q8_tensor_decode },
+		{ "APR_Q8", scale_begin, codes_encode, apr_q8_decode },
+	};
+	size_t i;
+
+	for (i = 0; t->head && i < sizeof types / sizeof types[0]; i++)
+		if (!strcmp(types[i].dtype, t->name))
+			return &types[i];
+	return NULL;
+}
