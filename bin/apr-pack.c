@@ -11,7 +11,7 @@
 
 struct options {
 	const char *format, *compress;
-	uint64_t align, reserve;
+	uint64_t align, reserve, shard_size;
 	bool plain, no_sync;
 	struct output_options output;
 };
@@ -49,11 +49,13 @@ find_options(const struct format *format, const struct options *o,
 	if (is_folder(o->output.path) && !format->create_folder)
 		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
 		                    o->output.path, format->title);
+	if (o->shard_size && (!o->output.path || strcmp(o->output.path, "-") == 0))
+		return tool_misused(e, "--shard-size needs -o: files with names");
 	if (o->reserve != NO_RESERVE && !format->reserves)
 		return tool_misused(e, "%s has no room to reserve", format->name);
 	how->align = (unsigned)o->align;
 	how->plain = o->plain;
-	how->no_sync = o->no_sync;
+	how->shard_size = o->shard_size;
 	how->reserves = o->reserve != NO_RESERVE;
 	how->reserve = how->reserves ? o->reserve : 0;
 	return 0;
@@ -66,7 +68,9 @@ open_sink(const struct format *format, const struct format_options *how,
 	struct out out;
 
 	if (is_folder(where->path))
-		return format->create_folder(where->path, how, e);
+		return format->create_folder(where, how, e);
+	if (how->shard_size)
+		return format->create_shards(where, how, e);
 	if (out_open(&out, where, e) == 0)
 		return format->create(&out, how, e);
 	out_abandon(&out);
@@ -111,6 +115,8 @@ main(int argc, char **argv)
 		  "gguf, safetensors: leave out signatures and side files", 0, 0 },
 		{ 0, "reserve", "BYTES", OPT_BYTES, &o.reserve,
 		  "room in the header for longer metadata, at most 16M", 0, FORMAT_RESERVE },
+		{ 0, "shard-size", "BYTES", OPT_BYTES, &o.shard_size,
+		  "several files, each with at most so much tensor data", 1, UINT64_MAX },
 		{ 0, "no-sync", NULL, OPT_FLAG, &o.no_sync,
 		  "do not wait until the disk has it", 0, 0 },
 		OPT_OUTPUT(&o.output),
@@ -119,7 +125,8 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-pack",
 		"[-t apr2|gguf|safetensors] [-z lz4|zstd[:LEVEL]] [--align 32|64]\n"
-		"[--plain] [--reserve BYTES] [--no-sync] [-f] [-o FILE] [FILE]",
+		"[--plain] [--reserve BYTES] [--shard-size BYTES] [--no-sync] [-f]\n"
+		"[-o FILE] [FILE]",
 		"Write a stream as a model file.", opts, 1
 	};
 	struct err e = ERR_INIT;

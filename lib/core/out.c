@@ -179,6 +179,15 @@ refuse_target(struct out *o, const struct out_options *options)
 }
 
 int
+out_refuse(const struct out_options *options, struct err *err)
+{
+	struct out o = { .fd = -1, .err = err, .name = options->path,
+		.path = options->path, .force = options->force };
+
+	return refuse_target(&o, options);
+}
+
+int
 out_open(struct out *o, const struct out_options *options, struct err *err)
 {
 	struct stat st;

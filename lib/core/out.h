@@ -51,6 +51,9 @@ struct out_options {
  * input itself, binary to a terminal. Returns 0 or -1 with err filled. */
 int out_open(struct out *o, const struct out_options *options, struct err *err);
 
+/* Refuse now what out_open would refuse: for outputs that are opened later. */
+int out_refuse(const struct out_options *options, struct err *err);
+
 /* Write over memory-backed tests and pipes: take fd as it is, no special care. */
 int out_fd(struct out *o, int fd, const char *name, struct err *err);
 

@@ -22,10 +22,11 @@ struct format_options {
 	                  * format's own */
 	bool plain;      /* drop what only our own keys could carry */
 	bool strict;     /* reading: what is only warned about is a fault */
-	bool no_sync;    /* writing a folder: as of struct out_options */
 	bool reserves;   /* leave so much room for longer metadata in the header, instead
 	                  * of what the source had; no part of the content */
 	uint64_t reserve; /* bytes, at most FORMAT_RESERVE */
+	uint64_t shard_size; /* of tensor data in one of several files; 0: one file, or
+	                      * those of the source */
 
 	const struct codec *codec; /* compress tensors, where it pays; NULL: do not */
 	int level;       /* of the codec's */
@@ -58,9 +59,17 @@ struct format {
 	struct sink *(*create)(struct out *o, const struct format_options *options,
 	                       struct err *e);
 
-	/* A folder to be made, which gets its name at the end. NULL where the
-	 * format has no such thing. */
-	struct sink *(*create_folder)(const char *path, const struct format_options *options,
+	/* A folder to be made at where->path, which gets its name at the end. NULL
+	 * where the format has no such thing. */
+	struct sink *(*create_folder)(const struct out_options *where,
+	                              const struct format_options *options,
+	                              struct err *e);
+
+	/* Files of options->shard_size beside each other, which get their names at
+	 * the end: where->path with numbers in it. NULL where the format has no such
+	 * thing. */
+	struct sink *(*create_shards)(const struct out_options *where,
+	                              const struct format_options *options,
 	                              struct err *e);
 
 	/* What the container itself says (apr-header): an ordered JSON object with

@@ -139,6 +139,7 @@ const struct format format_safetensors = {
 	.open_path = folder_source,
 	.create = safetensors_create,
 	.create_folder = folder_create,
+	.create_shards = safetensors_create_shards,
 	.describe = safetensors_describe,
 	.tensor_offset = safetensors_tensor_offset,
 	.reserves = true,

@@ -230,6 +230,19 @@ left_behind(const char *name, const char *why, void (*note)(const char *))
 	note(text);
 }
 
+/* One shard is read as what it is, where nothing says what belongs to it. */
+static void
+left_alone(const char *name, const char *index, void (*note)(const char *))
+{
+	char text[800];
+
+	if (!note)
+		return;
+	snprintf(text, sizeof text, "%.255s is read alone: there is no %.300s beside it", name,
+	         index);
+	note(text);
+}
+
 static int
 take_file(struct folder *f, const char *name, void (*note)(const char *), struct err *e)
 {
@@ -356,6 +369,43 @@ find_by_index(struct folder *f, const char *path, struct err *e)
 	return read_index(f, name, e) < 0 ? -1 : 1;
 }
 
+/* A shard, where an index lies beside it that names it: 1, 0 or -1. */
+static int
+find_by_shard(struct folder *f, const char *path, void (*note)(const char *),
+              struct err *e)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct dir_number n;
+	struct buf index = { 0 };
+	struct stat st;
+	size_t i;
+	int r = 0;
+
+	if (!dir_numbered(name, SHARD_END, &n) || n.of < 2)
+		return 0;
+	f->fd = dir_of(path, &f->path, &name, e);
+	if (f->fd < 0)
+		return -1;
+	buf_put(&index, name, n.prefix);
+	buf_text(&index, SHARD_END INDEX_END);
+	if (!buf_string(&index))
+		r = err_memory(e);
+	else if (dir_look(f->fd, (char *)index.p, &st) == 0)
+		r = read_index(f, (char *)index.p, e) < 0 ? -1 : 1;
+	else
+		left_alone(name, (char *)index.p, note);
+	for (i = 0; r > 0 && i < f->shard_count; i++)
+		if (strcmp(f->shards[i].name, name) == 0)
+			break;
+	if (r > 0 && i == f->shard_count)
+		r = err_set(e, ERR_CORRUPT, path, "is not named by the index %s beside it",
+		            (char *)index.p);
+	buf_free(&index);
+	if (r == 0)
+		folder_free(f);
+	return r;
+}
+
 int
 folder_find(struct folder *f, const char *path, void (*note)(const char *),
             struct err *e)
@@ -365,7 +415,9 @@ folder_find(struct folder *f, const char *path, void (*note)(const char *),
 	*f = (struct folder){ .fd = -1 };
 	if (stat(path, &st) < 0)
 		return 0;
-	if (!S_ISDIR(st.st_mode) && !(S_ISREG(st.st_mode) && begins_like_index(path)))
+	if (S_ISREG(st.st_mode) && !begins_like_index(path))
+		return find_by_shard(f, path, note, e);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return 0;
 	f->path = mem_text(path, strlen(path));
 	if (!f->path)

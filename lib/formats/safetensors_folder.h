@@ -53,7 +53,8 @@ struct folder {
 	json_t *index;       /* proved to be of the shape above */
 };
 
-/* Look into the folder at path, or, if path is an index, for its shards alone.
+/* Look into the folder at path, or, if path is an index or a shard that the index
+ * beside it names, for the shards alone.
  * 1 if path is one of these, 0 if it is something else, -1. note is told what is
  * left behind. Free f where it was 1 or -1. */
 int folder_find(struct folder *f, const char *path, void (*note)(const char *),
@@ -69,8 +70,12 @@ struct source *folder_source(const char *path, const struct format_options *opti
 /* As create_folder of format.h: the shards that source lists, or one file; beside
  * them the blobs of type "file". Refused are a path that exists, unless it is an
  * empty folder, and names that are no plain file names or clash. */
-struct sink *folder_create(const char *path, const struct format_options *options,
-                           struct err *e);
+struct sink *folder_create(const struct out_options *where,
+                           const struct format_options *options, struct err *e);
+/* As create_shards of format.h. */
+struct sink *safetensors_create_shards(const struct out_options *where,
+                                       const struct format_options *options,
+                                       struct err *e);
 extern const struct format format_safetensors_folder;
 
 #endif

@@ -12,6 +12,7 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	struct folder folder;
+	char *path;           /* what was asked for */
 	json_t *rows;         /* of the shards, in source */
 
 	/* A side file that is being sent. */
@@ -301,6 +302,7 @@ close_shards(struct joined *j)
 	joined_free(j);
 	folder_free(&s->folder);
 	json_decref(s->rows);
+	free(s->path);
 	free(s);
 }
 
@@ -313,14 +315,15 @@ folder_source(const char *path, const struct format_options *options,
 	struct shards *s = mem_array(1, sizeof *s);
 	int r;
 
-	if (!s) {
+	if (!s || !(s->path = mem_text(path, strlen(path)))) {
+		free(s);
 		err_memory(e);
 		return NULL;
 	}
 	s->reader.fd = -1;
 	s->options = *options;
 	r = folder_find(&s->folder, path, note, e);
-	joined_init(&s->joined, &ops, s->folder.path, note, e);
+	joined_init(&s->joined, &ops, s->path, note, e);
 	if (r > 0 && read_all(s) == 0) {
 		*which = &format_safetensors_folder;
 		return &s->joined.source;

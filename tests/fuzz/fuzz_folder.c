@@ -93,7 +93,9 @@ pass(struct fuzz_run *run, const char *path, const char *to)
 	}
 	must(which == &format_safetensors_folder);
 	if (to) {
-		sink = format_safetensors.create_folder(to, &run->options, &run->err);
+		struct out_options where = { .path = to, .input = -1 };
+
+		sink = format_safetensors.create_folder(&where, &run->options, &run->err);
 		must(sink);
 		sink->note = fuzz_note;
 	}
