@@ -51,6 +51,8 @@ find_options(const struct format *format, const struct options *o,
 		                    o->output.path, format->title);
 	if (o->shard_size && (!o->output.path || strcmp(o->output.path, "-") == 0))
 		return tool_misused(e, "--shard-size needs -o: files with names");
+	if (o->shard_size && !format->create_shards)
+		return tool_misused(e, "a model in %s is one file", format->title);
 	if (o->reserve != NO_RESERVE && !format->reserves)
 		return tool_misused(e, "%s has no room to reserve", format->name);
 	how->align = (unsigned)o->align;

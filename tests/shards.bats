@@ -78,3 +78,203 @@ faults() {
 	done
 	diff -r m shards/folder
 }
+
+# ---- writing ----
+
+@test "GGUF: what was cut is one file again, byte for byte" {
+	local f name first n=0
+	vectors gguf_good good
+	export APR_LOG_LEVEL=error
+	for f in good/gguf_*; do
+		name=${f##*/}
+		n=$((n + 1))
+		apr-pack -t gguf -o one.gguf "$f"
+		apr-pack -t gguf --shard-size 1 -o cut.gguf "$f"
+		first=$(find . -maxdepth 1 -name 'cut-00001-of-*.gguf')
+		apr-pack -t gguf -o back.gguf "${first:-cut.gguf}"
+		cmp back.gguf one.gguf || fail "$name"
+		rm -f cut*.gguf back.gguf one.gguf
+	done
+	[ $n -ge 20 ]
+}
+
+@test "GGUF: files are as large as they may be, and one tensor at least" {
+	local size files
+	for size in 1:30 262145:18 1M:5 2097152:3 4594688:1 1G:1; do
+		files=${size#*:} size=${size%:*}
+		mkdir d
+		try apr-pack -t gguf --shard-size "$size" -o d/m.gguf "$model"
+		quiet
+		[ "$(find d -type f | wc -l)" -eq "$files" ] || fail "$size: $(ls d)"
+		if [ "$files" -eq 1 ]; then
+			cmp d/m.gguf "$model"
+		else
+			[ -e "d/m-00001-of-$(printf %05d "$files").gguf" ]
+			apr-unpack d | apr-pack -t gguf | cmp - "$model"
+		fi
+		rm -r d
+	done
+}
+
+@test "GGUF: a shard says where it belongs, in the types of llama-gguf-split" {
+	apr-pack -t gguf --shard-size 2M -o m.gguf "$model"
+	tail -c +25 m-00002-of-00003.gguf | head -c 107 | od -An -v -tx1 | tr -d ' \n' >got
+	{
+		printf '0800000000000000%s02000000' "$(printf split.no | od -An -tx1 | tr -d ' \n')"
+		printf '0100'
+		printf '0b00000000000000%s02000000' "$(printf split.count | od -An -tx1 | tr -d ' \n')"
+		printf '0300'
+		printf '1300000000000000%s05000000' "$(printf split.tensors.count | od -An -v -tx1 | tr -d ' \n')"
+		printf '1e000000'
+	} >want
+	[ "$(head -c "$(wc -c <want)" got)" = "$(cat want)" ] || fail "$(cat got)" "$(cat want)"
+}
+
+@test "GGUF: a merged file of llama-gguf-split can be cut again" {
+	# Its keys split.* stay, with a count of 0.
+	vectors gguf_shards shards
+	apr-pack -t gguf -o made.gguf shards/merged.gguf
+	cmp made.gguf shards/merged.gguf
+	apr-sum made.gguf >want
+	apr-pack -t gguf --shard-size 1 -o cut.gguf made.gguf
+	[ -e cut-00003-of-00003.gguf ]
+	apr-sum -c want cut-00001-of-00003.gguf
+	apr-pack -t gguf -o back.gguf cut-00001-of-00003.gguf
+	cmp back.gguf made.gguf
+}
+
+@test "a signature holds in shards of any format, and back" {
+	apr-keygen -W -o key >/dev/null
+	pipe "apr-unpack '$model' | apr-sign key 2>/dev/null | apr-pack -o one.apr"
+	apr-pack -t gguf -o one.gguf one.apr
+	apr-pack -t gguf --shard-size 1M -o g.gguf one.apr
+	apr-pack -t safetensors --shard-size 1M -o s.safetensors g-00003-of-00005.gguf
+	apr-pack -t safetensors --shard-size 1M -o f/ s.safetensors.index.json
+	for made in g-00002-of-00005.gguf s.safetensors.index.json s-00004-of-00005.safetensors f; do
+		try apr-verify -q key.pub $made
+		[ "$status" -eq 0 ] || fail "$made: $(cat "$err")"
+	done
+	apr-unpack f | apr-pack -t gguf -o back.gguf
+	cmp back.gguf one.gguf
+	apr-unpack f | apr-pack -o back.apr
+	try apr-verify -q key.pub back.apr
+	[ "$status" -eq 0 ]
+	# One byte of the last shard.
+	printf x | dd of=g-00005-of-00005.gguf bs=1 seek=700000 conv=notrunc 2>/dev/null
+	try apr-verify -q key.pub g-00001-of-00005.gguf
+	said 1 'differ'
+}
+
+# What is written by TO to OUT.
+all_or_none() {
+	local to=$1 out=$2 first=$3 before
+	mkdir room
+	# None, where the stream is cut.
+	try bash -c "apr-unpack '$model' | head -c 3000000 | apr-pack -t $to --shard-size 1M -o room/$out"
+	said 4 '(E002)'
+	[ -z "$(ls -A room)" ] || fail "$(ls -A room)"
+	# None, where one name is taken.
+	echo mine >"room/$first"
+	try apr-pack -t "$to" --shard-size 1M -o room/$out "$model"
+	said 2 "$first: exists already"
+	[ "$(ls -A room)" = "$first" ]
+	# None, where one name is taken meanwhile.
+	rm "room/$first"
+	mkfifo fifo
+	apr-pack -t "$to" --shard-size 1M -o room/$out <fifo 2>"$err" 3>&- &
+	exec 9>fifo
+	apr-unpack "$model" >in
+	head -c 3000000 in >&9
+	while [ -z "$(find "/proc/$!/fd" -lname "*/room/*" 2>/dev/null)" ]; do
+		sleep 0.02
+	done
+	echo mine >"room/$first"
+	tail -c +3000001 in >&9
+	exec 9>&-
+	status=0
+	wait $! || status=$?
+	said 1 "$first: cannot be given its name: File exists"
+	[ "$(ls -A room)" = "$first" ] || fail "$(ls -A room)"
+	# All, with -f.
+	try apr-pack -f -t "$to" --shard-size 1M -o room/$out "$model"
+	quiet
+	before=$(ls -A room)
+	apr-unpack "room/$first" | apr-pack -t gguf | cmp - "$model"
+	try apr-pack -f -t "$to" --shard-size 1M -o room/$out "$model"
+	quiet
+	[ "$(ls -A room)" = "$before" ]
+	# A folder is nothing to replace.
+	rm "room/$first"
+	mkdir "room/$first"
+	try apr-pack -f -t "$to" --shard-size 1M -o room/$out "$model"
+	said 2 "$first: is a directory"
+	rm -r room fifo in
+}
+
+@test "GGUF: all files get their names, or none" {
+	all_or_none gguf m.gguf m-00003-of-00005.gguf
+}
+
+@test "safetensors: all files get their names, or none" {
+	all_or_none safetensors m.safetensors m-00003-of-00005.safetensors
+}
+
+@test "a process that is killed leaves no shard" {
+	local signal pid got
+	apr-unpack "$model" >in
+	mkdir room
+	mkfifo fifo
+	for signal in TERM INT KILL; do
+		env --default-signal=INT apr-pack -t gguf --shard-size 1M -o room/m.gguf <fifo 2>/dev/null 3>&- &
+		pid=$!
+		exec 9>fifo
+		head -c 3000000 in >&9
+		while [ -z "$(find "/proc/$pid/fd" -lname "*/room/*" 2>/dev/null)" ]; do
+			sleep 0.02
+		done
+		kill -$signal $pid
+		got=0
+		wait $pid || got=$?
+		exec 9>&-
+		[ $got -gt 128 ]
+		[ -z "$(ls -A room)" ] || fail "$signal: $(ls -A room)"
+	done
+}
+
+@test "safetensors: shards and index, as the field's tools name them" {
+	vectors safetensors_folders folders
+	apr-pack -t safetensors --shard-size 1 -o m.safetensors folders/folder_shards
+	[ "$(ls m*)" = "$(printf '%s\n' m-0000{1,2,3}-of-00003.safetensors m.safetensors.index.json)" ]
+	grep -qF '"b": "m-00002-of-00003.safetensors"' m.safetensors.index.json
+	grep -qF '"total_size": 16' m.safetensors.index.json
+	apr-sum folders/folder_shards >want
+	apr-sum -c want m.safetensors.index.json
+	# Any shard stands for all; in a folder, side files are files again.
+	apr-pack -t safetensors --shard-size 12 -o made/ m-00002-of-00003.safetensors
+	diff -r made folders/folder_shards
+	# An index that does not name it, and none at all.
+	cp m-00002-of-00003.safetensors m-00002-of-00004.safetensors
+	try apr-unpack m-00002-of-00004.safetensors
+	said 4 'is not named by the index m.safetensors.index.json beside it (E002)'
+	rm m.safetensors.index.json
+	try apr-unpack -o one m-00002-of-00003.safetensors
+	[ "$status" -eq 0 ]
+	grep -qF 'is read alone: there is no m.safetensors.index.json beside it' "$err"
+}
+
+@test "--shard-size: what is refused" {
+	try apr-pack --shard-size 1M -t gguf "$model"
+	said 2 '--shard-size needs -o'
+	try apr-pack --shard-size 1M -t gguf -o - "$model"
+	said 2 '--shard-size needs -o'
+	for size in 0 -1 1X x ''; do
+		try apr-pack --shard-size "$size" -t gguf -o m.gguf "$model"
+		said 2
+	done
+	try apr-pack --shard-size 1M -t gguf -o m/ "$model"
+	said 2 'is one file, not a folder'
+	try bash -c "ulimit -n 80; apr-pack -t gguf --shard-size 1 -o m.gguf '$model'"
+	said 2 'would have 30 shards, more files than may be open at once'
+	try bash -c "ulimit -S -n 80; apr-pack -t gguf --shard-size 1 -o m.gguf '$model'"
+	quiet
+}

@@ -22,6 +22,7 @@ const struct format format_gguf = {
 	.open = gguf_open,
 	.open_path = gguf_open_path,
 	.create = gguf_create,
+	.create_shards = gguf_create_shards,
 	.describe = gguf_describe,
 	.tensor_offset = gguf_tensor_offset,
 	.reserves = true,

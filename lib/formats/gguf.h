@@ -87,4 +87,18 @@ struct source *gguf_open_path(const char *path, const struct format_options *opt
                               struct err *e);
 extern const struct format format_gguf_shards;
 
+/* One file of several. whole: the plan of the model, which its signatures are about.
+ * order: that of the whole index, where the file must say it, or NULL; it must outlive
+ * the sink. settle: all of its tensors have come; only end may follow. rename: the
+ * name that end gives it. */
+struct sink *gguf_create_shard(struct out *o, const struct format_options *options,
+                               const struct model *whole, const struct gguf_split *split,
+                               json_t *order, struct err *e);
+int gguf_settle(struct sink *s, struct err *e);
+void gguf_rename(struct sink *s, const char *path);
+
+/* As create_shards of format.h. */
+struct sink *gguf_create_shards(const struct out_options *where,
+                                const struct format_options *options, struct err *e);
+
 #endif

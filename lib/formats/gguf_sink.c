@@ -13,6 +13,9 @@ struct gguf_sink {
 	struct out out;
 	struct format_options options;
 	const struct model *plan;
+	const struct model *whole; /* that of all shards, which is signed */
+	struct gguf_split split;   /* count is 0 where there is one file */
+	json_t *order;             /* of all tensors, where the file must say it */
 
 	uint64_t alignment, alignment_at; /* position of its key, or MODEL_NONE */
 	bool end_padded;
@@ -23,6 +26,7 @@ struct gguf_sink {
 	size_t keys;         /* metadata keys written so far */
 	bool fixed_done;     /* and the keys whose size the plan gives */
 	bool header_done;
+	bool finished;       /* and all that follows the data */
 
 	/* The item that is coming. */
 	enum { DROPPED, VALUE, SIDE_FILE, PLAIN, LATE } now;
@@ -79,6 +83,14 @@ put_alignment(struct gguf_sink *s, struct buf *b)
 	buf_u32(b, (uint32_t)s->alignment);
 }
 
+/* A key that says of a merged file what its shards were, and in a shard would say
+ * what this one is. */
+static bool
+is_kept(const struct gguf_sink *s, const struct meta *k)
+{
+	return s->split.count && gguf_is_split_key(k->key);
+}
+
 /* A metadata key up to its value, and an inline value as well. */
 static void
 put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
@@ -86,11 +98,39 @@ put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
 	if (is_json(k))
 		put_key(b, GGUF_JSON, k->key, VALUE_STRING);
 	else
-		put_key(b, "", k->key, k->type.depth ? VALUE_ARRAY : k->type.leaf);
+		put_key(b, is_kept(s, k) ? GGUF_KEPT : "", k->key, k->type.depth ? VALUE_ARRAY : k->type.leaf);
 	if (is_json(k))
 		buf_u64(b, k->wire ? k->wire_bytes : s->plan->blobs[k->blob].bytes);
 	if (k->wire)
 		buf_put(b, k->wire, k->wire_bytes);
+}
+
+/* Where a shard belongs; in the types that llama-gguf-split gives them. */
+static void
+put_split(const struct gguf_sink *s, struct buf *b)
+{
+	size_t i;
+
+	if (s->split.count == 0)
+		return;
+	put_key(b, GGUF_SPLIT_NO, "", VALUE_U16);
+	buf_u16(b, (uint16_t)s->split.number);
+	put_key(b, GGUF_SPLIT_COUNT, "", VALUE_U16);
+	buf_u16(b, (uint16_t)s->split.count);
+	put_key(b, GGUF_SPLIT_TENSORS, "", VALUE_I32);
+	buf_u32(b, (uint32_t)s->split.tensors);
+	if (!s->order)
+		return;
+	put_key(b, GGUF_ORDER, "", VALUE_ARRAY);
+	buf_u32(b, VALUE_U64);
+	buf_u64(b, json_array_size(s->order));
+	for (i = 0; i < json_array_size(s->order); i++) {
+		uint64_t at = 0;
+
+		if (json_value_u64(json_array_get(s->order, i), &at) < 0)
+			at = 0; /* what reads it will see that it is no order */
+		buf_u64(b, at);
+	}
 }
 
 static void
@@ -151,7 +191,7 @@ count_keys(const struct gguf_sink *s)
 		n += m->prov_count + m->signatures + 2 * side_files(m) +
 		     (m->licence != MODEL_NONE);
 	n += s->options.reserve > 0;
-	return n;
+	return n + (s->split.count ? 3 : 0) + (s->order ? 1 : 0);
 }
 
 static int
@@ -194,18 +234,32 @@ check_length(const char *prefix, const char *key, struct err *e)
 	               GGUF_KEY);
 }
 
+/* A split.count that reading would believe. */
+static bool
+is_shard_number(const struct meta *k)
+{
+	uint64_t n;
+
+	return strcmp(k->key, GGUF_SPLIT_COUNT) == 0 && k->wire && k->type.depth == 0 &&
+	       value_u64(k->type, k->wire, k->wire_bytes, &n) == 0 && n > 1;
+}
+
 /* A key that reading would take for one of ours. */
 static int
 check_key(const struct meta *k, struct err *e)
 {
 	static const char *const ours[] = { GGUF_BLOB, GGUF_TYPE, GGUF_LICENCE, GGUF_PROV,
-		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_JSON, GGUF_RESERVE, GGUF_ALIGN_KEY };
+		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_JSON, GGUF_RESERVE, GGUF_KEPT,
+		GGUF_ORDER, GGUF_ALIGN_KEY };
 	size_t i;
 
 	for (i = 0; i < sizeof ours / sizeof *ours; i++)
 		if (strncmp(k->key, ours[i], strlen(ours[i])) == 0)
 			return err_set(e, ERR_INVALID, k->key,
 			               "is a key that GGUF files of ours use for themselves");
+	if (gguf_is_split_key(k->key) && is_shard_number(k))
+		return err_set(e, ERR_INVALID, k->key, "says that this is one of several files: "
+		               "readers would look for the others");
 	return check_length(is_json(k) ? GGUF_JSON : "", k->key, e);
 }
 
@@ -340,7 +394,7 @@ static int
 put_late_keys(struct gguf_sink *s, struct err *e)
 {
 	const struct model *m = s->plan;
-	uint64_t sign = MODEL_SIGN_HEAD + model_sign_body(m);
+	uint64_t sign = MODEL_SIGN_HEAD + model_sign_body(s->whole);
 	char number[24];
 	size_t i;
 
@@ -384,6 +438,7 @@ put_fixed(struct gguf_sink *s, struct err *e)
 	s->fixed_done = true;
 	if (s->alignment_at == m->meta_count)
 		put_alignment(s, &s->piece);
+	put_split(s, &s->piece);
 	for (i = 0; i < m->tensor_count; i++)
 		if (is_foreign(m->tensors[i]))
 			put_carriers(m->tensors[i], &s->piece);
@@ -473,6 +528,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	struct gguf_sink *s = (struct gguf_sink *)sink;
 
 	s->plan = plan;
+	if (!s->whole)
+		s->whole = plan;
 	choose_alignment(s);
 	if (refuse_late(s, e) < 0 || place_tensors(s, e) < 0 || check_keys(s, e) < 0)
 		return -1;
@@ -604,22 +661,29 @@ put_end(struct sink *sink, struct err *e)
 	return 0;
 }
 
+/* Everything but what comes late. */
 static int
-end(struct sink *sink, struct err *e)
+finish(struct gguf_sink *s, struct err *e)
 {
-	struct gguf_sink *s = (struct gguf_sink *)sink;
 	uint64_t at, padded;
 
 	if (finish_header(s, e) < 0)
 		return -1;
+	if (s->finished || !s->end_padded)
+		return 0;
+	s->finished = true;
 	at = out_tell(&s->out);
-	if (s->end_padded) {
-		if (num_align(at, s->alignment, &padded) < 0)
-			return err_set(e, ERR_INVALID, s->out.name, "its size does not fit");
-		if (out_zeros(&s->out, padded - at) < 0)
-			return -1;
-	}
-	return out_finish(&s->out);
+	if (num_align(at, s->alignment, &padded) < 0)
+		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit");
+	return out_zeros(&s->out, padded - at);
+}
+
+static int
+end(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	return finish(s, e) < 0 ? -1 : out_finish(&s->out);
 }
 
 static void
@@ -638,6 +702,16 @@ close_sink(struct sink *sink)
 struct sink *
 gguf_create(struct out *o, const struct format_options *options, struct err *e)
 {
+	static const struct gguf_split one = { 0, 0, 0 };
+
+	return gguf_create_shard(o, options, NULL, &one, NULL, e);
+}
+
+struct sink *
+gguf_create_shard(struct out *o, const struct format_options *options,
+                  const struct model *whole, const struct gguf_split *split,
+                  json_t *order, struct err *e)
+{
 	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
 		close_sink };
 	struct gguf_sink *s = mem_array(1, sizeof *s);
@@ -650,5 +724,22 @@ gguf_create(struct out *o, const struct format_options *options, struct err *e)
 	s->sink.ops = &ops;
 	s->out = *o;
 	s->options = *options;
+	s->whole = whole;
+	s->split = *split;
+	s->order = order;
 	return &s->sink;
+}
+
+int
+gguf_settle(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	return finish(s, e) < 0 ? -1 : out_settle(&s->out);
+}
+
+void
+gguf_rename(struct sink *sink, const char *path)
+{
+	((struct gguf_sink *)sink)->out.path = path;
 }

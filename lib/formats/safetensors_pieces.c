@@ -206,11 +206,8 @@ write_index(struct pieces *s, struct buf *b, struct err *e)
 static struct sink *
 create_piece(struct pieces *s, size_t i, struct out *o, struct err *e)
 {
-	struct format_options options = s->options;
-
-	if (i > 0)
-		options.reserve = 0;
-	return safetensors_create_shard(o, &options, s->plan, e);
+	(void)i;
+	return safetensors_create_shard(o, &s->options, s->plan, e);
 }
 
 static const struct pieces_ops ops = { ENDING, 1, FOLDER_BLOB, 0, choose, piece_source,

@@ -244,15 +244,20 @@ write_shard(const char *folder, const struct shard *x)
 	write_file(path, &g);
 }
 
-/* What the three make together. */
+/* What the three make together; with the keys that llama-gguf-split leaves in it. */
 static void
-write_whole(const char *folder, const char *name)
+write_whole(const char *folder, const char *name, int merged)
 {
 	struct gen g = { 0 };
 	char path[4096];
 
-	put_header(&g, 3, 2);
+	put_header(&g, 3, merged ? 5 : 2);
 	put_metadata(&g);
+	if (merged) {
+		put_split(&g, "split.no", 0, U16);
+		put_split(&g, "split.count", 0, U16);
+		put_split(&g, "split.tensors.count", 3, I32);
+	}
 	put_tensors(&g, "abc");
 	make_path(path, folder, name);
 	write_file(path, &g);
@@ -288,7 +293,7 @@ write_row(const struct row *r)
 			write_shard(r->name, &r->shards[i]);
 	}
 	if (r->also)
-		write_whole(r->name, r->also);
+		write_whole(r->name, r->also, 0);
 	make_path(path, r->name, r->link[0] ? r->link[0] : r->folder ? r->folder
 	                         : r->pipe ? r->pipe : "");
 	if (r->link[0] && symlink(r->link[1], path) < 0 && errno != EEXIST)
@@ -347,7 +352,8 @@ main(int argc, char **argv)
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
 		write_row(&rows[i]);
 	write_cache();
-	write_whole(".", "whole.gguf");
+	write_whole(".", "whole.gguf", 0);
+	write_whole(".", "merged.gguf", 1);
 	if (ferror(sound) || fclose(sound) != 0)
 		gen_die("cannot be written", name);
 	return folder_close(&all);
