@@ -53,7 +53,12 @@ $(B)/lib/libapr.a: $(LIB_OBJ)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
+
+# A file named for a level of the CPU is compiled for it, and used only there.
+ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+$(B)/lib/kernels/%_avx2.o: level_FLAGS = -mavx2
+endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

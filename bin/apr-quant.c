@@ -1,11 +1,13 @@
 /* apr-quant: stream -> stream, tensors in another type */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "kernels/level.h"
 #include "quant/recipe.h"
 #include "quant/recode.h"
 #include "tool/filter.h"
@@ -229,7 +231,8 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	if (o.list)
 		recipe_list();
-	else if (quant_options_parse(&o.quant, operands[0], &e) == 0)
+	else if (quant_options_parse(&o.quant, operands[0], &e) == 0 &&
+	         level_begin(getenv("APR_CPU"), tool_note, &e) == 0)
 		run(&q, operands[0] ? operands[1] : NULL, &e);
 	recipe_free(&q.recipe);
 	quant_options_free(&o.quant);

@@ -94,6 +94,21 @@ rows_of_172() {
 	done
 }
 
+@test "the bytes are the same at any level of the CPU" {
+	local type level
+	for type in q4_k_m q3_k_m iq4_xs q5_1; do
+		APR_CPU=ref apr-quant "$type" "$model" 2>/dev/null >ref.aprs
+		for level in avx2 neon; do
+			try env APR_CPU=$level apr-quant "$type" "$model"
+			[ "$status" -ne 2 ] || continue
+			cmp "$out" ref.aprs
+		done
+		apr-quant "$type" "$model" 2>/dev/null | cmp - ref.aprs
+	done
+	try env APR_CPU=abacus apr-quant q4_0 "$model"
+	said 2 'APR_CPU is abacus, which is no level'
+}
+
 @test "a row longer than what is converted at once is cut anywhere" {
 	# The same values in rows of another length are the same blocks.
 	mkmodel <<<'tensor a.weight F32 2x1310720 noise' >long.gguf

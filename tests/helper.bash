@@ -27,7 +27,7 @@ err=$BATS_TEST_TMPDIR/try.err
 # Nothing of the user's: no keys, no settings, one language. What a sanitizer
 # finds must not look like an exit status of ours.
 export HOME=$BATS_RUN_TMPDIR/home LC_ALL=C
-unset XDG_CONFIG_HOME APR_CONFIG APR_CACHE APR_COLOR APR_LOG_LEVEL APR_RAM_LIMIT
+unset XDG_CONFIG_HOME APR_CONFIG APR_CACHE APR_COLOR APR_CPU APR_LOG_LEVEL APR_RAM_LIMIT
 export ASAN_OPTIONS=exitcode=99
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=98
 

@@ -26,6 +26,7 @@
 
 #include <math.h>
 
+#include "kernels/iq4.h"
 #include "kernels/pack.h"
 #include "kernels/search.h"
 
@@ -42,68 +43,24 @@ enum {
 };
 _Static_assert(NL_BYTES == 18 && XS_BYTES == 136 && (int)SUBS == (int)LANES, "IQ4 blocks");
 
-static const int8_t levels[16] = {
-	-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113,
-};
-
-/* Sums of neighbours: twice the points where one level gives way to the next. */
-static const float borders[15] = {
-	-231, -187, -148, -114, -84, -57, -32, -9, 14, 38, 63, 91, 122, 158, 202,
-};
-
-/* The code of the level next to v, the upper one of two as near; 0 for NaN. */
-static int
-code_of(float v)
-{
-	float twice = v + v;
-	int code;
-
-	code = 8 * (twice >= borders[7]);
-	code += 4 * (twice >= borders[code + 3]);
-	code += 2 * (twice >= borders[code + 1]);
-	return code + (twice >= borders[code]);
-}
-
-/* For the codes that each lane gets by multiplying with inverse: the weighted
- * products of value and level, and of level and level. */
 static void
-sums(const struct lanes *restrict l, const float *restrict inverse, float *restrict xq,
-     float *restrict qq)
-{
-	float q, v, w;
-	int i, j;
-
-	for (j = 0; j < LANES; j++)
-		xq[j] = qq[j] = 0;
-	for (i = 0; i < SUB; i++) {
-		for (j = 0; j < LANES; j++) {
-			v = l->x[i][j];
-			w = l->w[i][j];
-			q = (float)levels[code_of(inverse[j] * v)];
-			xq[j] += w * q * v;
-			qq[j] += w * q * q;
-		}
-	}
-}
-
-static void
-search(const struct lanes *l, float *scale)
+search_levels(const struct lanes *l, float *scale)
 {
 	float extreme[LANES], gain[LANES], inverse[LANES], qq[LANES], xq[LANES];
 	int j, step;
 
 	lanes_extreme(l, extreme);
 	for (j = 0; j < LANES; j++)
-		inverse[j] = 1 / (-extreme[j] / (float)levels[0]);
-	sums(l, inverse, xq, qq);
+		inverse[j] = 1 / (-extreme[j] / (float)iq4_levels[0]);
+	search->level_sums(l, inverse, xq, qq);
 	for (j = 0; j < LANES; j++) {
 		scale[j] = qq[j] > 0 ? xq[j] / qq[j] : 0;
 		gain[j] = scale[j] * xq[j];
 	}
 	for (step = -7; step <= 7; step++) {
 		for (j = 0; j < LANES; j++)
-			inverse[j] = (float)(step + levels[0]) / extreme[j];
-		sums(l, inverse, xq, qq);
+			inverse[j] = (float)(step + iq4_levels[0]) / extreme[j];
+		search->level_sums(l, inverse, xq, qq);
 		for (j = 0; j < LANES; j++) {
 			if (!(qq[j] > 0) || !(xq[j] * xq[j] > gain[j] * qq[j]))
 				continue;
@@ -124,7 +81,7 @@ codes(const float *x, float scale, uint8_t *y)
 	int i;
 
 	for (i = 0; i < SUB; i++)
-		code[i] = (uint8_t)code_of(inverse * number(x[i]));
+		code[i] = (uint8_t)iq4_code(inverse * number(x[i]));
 	nibbles_pack(code, y);
 }
 
@@ -138,14 +95,14 @@ nl_blocks_encode(const float *x, const float *importance, int count, uint8_t *y)
 	struct lanes l;
 	int j;
 
-	lanes_load(&l, x, SUB, count);
+	search->load(&l, x, SUB, count);
 	for (j = 0; j < count; j++)
 		power[j] = squares(x + SUB * j, SUB) * (2.0f / SUB);
 	if (importance)
 		lanes_weigh(&l, importance, power, count);
 	else
 		lanes_weigh_square(&l);
-	search(&l, scale);
+	search_levels(&l, scale);
 	for (j = 0; j < count; j++, x += SUB, y += NL_BYTES) {
 		half_put(y, scale[j]);
 		codes(x, scale[j], y + NL_CODES);
@@ -183,7 +140,7 @@ sub_decode(float scale, const uint8_t *x, float *y)
 
 	nibbles_unpack(x, code);
 	for (i = 0; i < SUB; i++)
-		y[i] = scale * (float)levels[code[i]];
+		y[i] = scale * (float)iq4_levels[code[i]];
 }
 
 static void
@@ -203,13 +160,13 @@ xs_block_encode(const float *x, const float *importance, uint8_t *y)
 	unsigned high = 0;
 	int code, j;
 
-	lanes_load(&l, x, SUB, LANES);
+	search->load(&l, x, SUB, LANES);
 	lanes_set(power, squares(x, ITEMS) * (2.0f / ITEMS));
 	if (importance)
 		lanes_weigh(&l, importance, power, LANES);
 	else
 		lanes_weigh_square(&l);
-	search(&l, scale);
+	search_levels(&l, scale);
 	for (j = 0; j < SUBS; j++)
 		most = fabsf(scale[j]) > fabsf(most) ? scale[j] : most;
 	d = -most / 32;

@@ -66,12 +66,12 @@ fit_subs(struct block *b, const float *x, const float *importance)
 
 	lanes_set(power, importance ? squares(x, ITEMS) / ITEMS : 0);
 	for (h = 0; h < 2; h++) {
-		lanes_load(&b->l[h], x + ITEMS / 2 * h, SUB, LANES);
+		search->load(&b->l[h], x + ITEMS / 2 * h, SUB, LANES);
 		if (importance)
 			lanes_weigh(&b->l[h], importance + ITEMS / 2 * h, power, LANES);
 		else
 			weigh_magnitude(&b->l[h]);
-		search_line(&b->l[h], importance ? &weighted : &plain, &b->f[h]);
+		search->line(&b->l[h], importance ? &weighted : &plain, &b->f[h]);
 		for (j = 0; j < LANES; j++) {
 			b->scale[LANES * h + j] = b->f[h].scale[j];
 			b->least[LANES * h + j] = -b->f[h].offset[j];
@@ -115,7 +115,7 @@ block_encode(const float *x, const float *importance, uint8_t *y)
 {
 	uint8_t code[ITEMS];
 	struct block b;
-	float d, m;
+	float d, m, offset[SUBS], scale[SUBS];
 	int j;
 
 	fit_subs(&b, x, importance);
@@ -126,10 +126,12 @@ block_encode(const float *x, const float *importance, uint8_t *y)
 	m = half_f16_f32(le16(y + LEAST));
 	for (j = 0; j < SUBS; j++) {
 		y[SCALES + j] = (uint8_t)(b.scales[j] | b.leasts[j] << 4);
-		line_codes(&b.l[j / LANES], &b.f[j / LANES], j % LANES,
-		           d * (float)(y[SCALES + j] & 15), -(m * (float)(y[SCALES + j] >> 4)),
-		           3, code + SUB * j);
+		scale[j] = d * (float)(y[SCALES + j] & 15);
+		offset[j] = -(m * (float)(y[SCALES + j] >> 4));
 	}
+	for (j = 0; j < SUBS; j += LANES)
+		search->line_codes(&b.l[j / LANES], &b.f[j / LANES], scale + j, offset + j,
+		                   3, code + SUB * j);
 	pairs_pack(code, 0, y + CODES);
 }
 

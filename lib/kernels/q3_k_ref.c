@@ -174,13 +174,16 @@ scales_spread(const float *scale, uint8_t *code)
 static float
 scales_search(const float *scale, const float *w, uint8_t *code)
 {
+	static const float none[LANES];
+	uint8_t codes[LANES * SUBS];
 	struct scale_fit f;
 	struct lanes l;
 
-	lanes_load(&l, scale, SUBS, 1);
+	search->load(&l, scale, SUBS, 1);
 	lanes_weigh_plain(&l, w, 1);
-	search_scale(&l, 32, &f);
-	scale_codes(&l, &f, 0, 0, 32, code);
+	search->scale(&l, 32, &f);
+	search->scale_codes(&l, &f, none, 32, codes);
+	memcpy(code, codes, SUBS);
 	return f.scale[0];
 }
 
@@ -206,29 +209,31 @@ static void
 block_encode(const float *x, uint8_t *y)
 {
 	static const struct scale_fit none;
-	uint8_t code[ITEMS], scales[SUBS];
-	float d, scale[SUBS], step;
+	uint8_t code[ITEMS], scales[SUBS], taken[ITEMS];
+	float d, scale[SUBS], step[SUBS];
 	struct lanes l[2];
 	int h, j;
 
 	for (h = 0; h < 2; h++) {
-		lanes_load(&l[h], x + ITEMS / 2 * h, SUB, LANES);
+		search->load(&l[h], x + ITEMS / 2 * h, SUB, LANES);
 		lanes_weigh_square(&l[h]);
 		search_plain(&l[h], scale + LANES * h, code + ITEMS / 2 * h);
 	}
 	d = scale_put(scales_spread(scale, scales), y);
-	for (j = 0; j < SUBS; j++) {
-		step = d * (float)(scales[j] - 32);
-		if (step != 0)
-			scale_codes(&l[j / LANES], &none, j % LANES, step, 4, code + SUB * j);
-	}
+	for (j = 0; j < SUBS; j++)
+		step[j] = d * (float)(scales[j] - 32);
+	for (h = 0; h < 2; h++)
+		search->scale_codes(&l[h], &none, step + LANES * h, 4, taken + ITEMS / 2 * h);
+	for (j = 0; j < SUBS; j++)
+		if (step[j] != 0)
+			memcpy(code + SUB * j, taken + SUB * j, SUB);
 	block_put(scales, code, y);
 }
 
 static void
 block_encode_weighted(const float *x, const float *importance, uint8_t *y)
 {
-	float d, power[LANES], scale[SUBS], w[SUBS];
+	float d, power[LANES], scale[SUBS], step[SUBS], w[SUBS];
 	uint8_t code[ITEMS], scales[SUBS];
 	struct scale_fit f[2];
 	struct lanes l[2];
@@ -236,16 +241,17 @@ block_encode_weighted(const float *x, const float *importance, uint8_t *y)
 
 	lanes_set(power, 2 * squares(x, ITEMS) / ITEMS);
 	for (h = 0; h < 2; h++) {
-		lanes_load(&l[h], x + ITEMS / 2 * h, SUB, LANES);
+		search->load(&l[h], x + ITEMS / 2 * h, SUB, LANES);
 		lanes_weigh(&l[h], importance + ITEMS / 2 * h, power, LANES);
 		lanes_weight(&l[h], w + LANES * h);
-		search_scale(&l[h], 4, &f[h]);
+		search->scale(&l[h], 4, &f[h]);
 		memcpy(scale + LANES * h, f[h].scale, sizeof f[h].scale);
 	}
 	d = scale_put(scales_search(scale, w, scales), y);
 	for (j = 0; j < SUBS; j++)
-		scale_codes(&l[j / LANES], &f[j / LANES], j % LANES,
-		            d * (float)(scales[j] - 32), 4, code + SUB * j);
+		step[j] = d * (float)(scales[j] - 32);
+	for (h = 0; h < 2; h++)
+		search->scale_codes(&l[h], &f[h], step + LANES * h, 4, code + ITEMS / 2 * h);
 	block_put(scales, code, y);
 }
 

@@ -93,20 +93,20 @@ static void
 blocks_encode_weighted(const float *x, const float *importance, float power, int count,
                        int half, uint8_t *y, int bytes)
 {
+	static const float none[LANES];
 	float powers[LANES];
-	uint8_t code[ITEMS];
+	uint8_t code[LANES * ITEMS];
 	struct scale_fit f;
 	struct lanes l;
 	int j;
 
 	lanes_set(powers, power);
-	lanes_load(&l, x, ITEMS, count);
+	search->load(&l, x, ITEMS, count);
 	lanes_weigh(&l, importance, powers, count);
-	search_scale(&l, half, &f);
-	for (j = 0; j < count; j++, y += bytes) {
-		scale_codes(&l, &f, j, 0, half, code);
-		block_put(f.scale[j], code, half, y);
-	}
+	search->scale(&l, half, &f);
+	search->scale_codes(&l, &f, none, half, code);
+	for (j = 0; j < count; j++, y += bytes)
+		block_put(f.scale[j], code + ITEMS * j, half, y);
 }
 
 static void

@@ -87,20 +87,20 @@ static void
 blocks_encode_weighted(const float *x, const float *importance, float power, int count,
                        const struct line_range *r, uint8_t *y, int bytes)
 {
+	static const float none[LANES];
 	float powers[LANES];
-	uint8_t code[ITEMS];
+	uint8_t code[LANES * ITEMS];
 	struct line_fit f;
 	struct lanes l;
 	int j;
 
 	lanes_set(powers, power);
-	lanes_load(&l, x, ITEMS, count);
+	search->load(&l, x, ITEMS, count);
 	lanes_weigh(&l, importance, powers, count);
-	search_line(&l, r, &f);
-	for (j = 0; j < count; j++, y += bytes) {
-		line_codes(&l, &f, j, 0, 0, r->most, code);
-		block_put(f.scale[j], f.offset[j], code, r->most, y);
-	}
+	search->line(&l, r, &f);
+	search->line_codes(&l, &f, none, none, r->most, code);
+	for (j = 0; j < count; j++, y += bytes)
+		block_put(f.scale[j], f.offset[j], code + ITEMS * j, r->most, y);
 }
 
 static void

@@ -28,8 +28,6 @@
  */
 #include "kernels/ref.h"
 
-#include <math.h>
-
 #include "kernels/pack.h"
 #include "kernels/search.h"
 
@@ -107,22 +105,6 @@ spread(const float *v, uint8_t *code)
 /* ---- blocks ---- */
 
 static void
-weigh_plain(struct lanes *l)
-{
-	float root[LANES] = { 0 };
-	int i, j;
-
-	for (i = 0; i < SUB; i++)
-		for (j = 0; j < LANES; j++)
-			root[j] += l->x[i][j] * l->x[i][j];
-	for (j = 0; j < LANES; j++)
-		root[j] = sqrtf(root[j] / SUB);
-	for (i = 0; i < SUB; i++)
-		for (j = 0; j < LANES; j++)
-			l->w[i][j] = root[j] + fabsf(l->x[i][j]);
-}
-
-static void
 weigh(struct lanes *l, const float *x, const float *importance)
 {
 	float power[LANES];
@@ -160,22 +142,24 @@ block_encode(const struct form *t, const float *x, const float *importance, uint
 	uint8_t code[ITEMS], scale[SUBS], least[SUBS];
 	struct line_fit f;
 	struct lanes l;
-	float d, m;
+	float d, m, offset[SUBS], step[SUBS];
 	int j;
 
-	lanes_load(&l, x, SUB, LANES);
+	search->load(&l, x, SUB, LANES);
 	if (importance)
 		weigh(&l, x, importance);
 	else
-		weigh_plain(&l);
-	search_line(&l, importance ? &t->weighted : &t->plain, &f);
+		search->weigh_root(&l);
+	search->line(&l, importance ? &t->weighted : &t->plain, &f);
 	fit_scales(&l, &f, importance != NULL, y);
 	d = half_f16_f32(le16(y + SCALE));
 	m = half_f16_f32(le16(y + LEAST));
 	scales_unpack(y + SCALES, scale, least);
-	for (j = 0; j < SUBS; j++)
-		line_codes(&l, &f, j, d * (float)scale[j], -(m * (float)least[j]), t->last,
-		           code + SUB * j);
+	for (j = 0; j < SUBS; j++) {
+		step[j] = d * (float)scale[j];
+		offset[j] = -(m * (float)least[j]);
+	}
+	search->line_codes(&l, &f, step, offset, t->last, code);
 	y += CODES;
 	if (t->last == 31) {
 		bits_pack(code, 4, y);

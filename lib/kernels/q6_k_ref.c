@@ -67,12 +67,12 @@ fit_subs(const float *x, const float *importance, struct lanes *l, struct scale_
 	int h;
 
 	for (h = 0; h < 2; h++, x += ITEMS / 2) {
-		lanes_load(&l[h], x, SUB, LANES);
+		search->load(&l[h], x, SUB, LANES);
 		if (importance)
 			lanes_weigh_plain(&l[h], importance + ITEMS / 2 * h, LANES);
 		else
 			lanes_weigh_square(&l[h]);
-		search_scale(&l[h], 32, &f[h]);
+		search->scale(&l[h], 32, &f[h]);
 	}
 }
 
@@ -95,7 +95,7 @@ block_encode(const float *x, const float *importance, uint8_t *y)
 	struct scale_fit f[2];
 	struct lanes l[2];
 	uint8_t code[ITEMS];
-	float d, inverse, most;
+	float d, inverse, most, step[SUBS];
 	int j, scale;
 
 	fit_subs(x, importance, l, f);
@@ -111,9 +111,10 @@ block_encode(const float *x, const float *importance, uint8_t *y)
 		scale = nearest_int(inverse * f[j / LANES].scale[j % LANES]);
 		scale = clamp_int(scale, -128, 127);
 		y[SCALES + j] = (uint8_t)scale;
-		scale_codes(&l[j / LANES], &f[j / LANES], j % LANES, d * (float)scale, 32,
-		            code + SUB * j);
+		step[j] = d * (float)scale;
 	}
+	for (j = 0; j < SUBS; j += LANES)
+		search->scale_codes(&l[j / LANES], &f[j / LANES], step + j, 32, code + SUB * j);
 	low_pack(code, y + LOW);
 	pairs_pack(code, 4, y + HIGH);
 }

@@ -5,7 +5,9 @@
  * scale (and offset) of least weighted squared error for those codes, and keeps
  * the best. Here eight sub-blocks are searched side by side, one a lane. Lanes
  * never mix, and each adds its terms in the order of its values, so vector code
- * that handles the lanes at once gives the same bits.
+ * that handles the lanes at once gives the same bits: search_ref.c is the
+ * definition, search_wide.h the same on vectors of eight, which search_avx2.c and
+ * its like compile for one CPU each.
  *
  * Written from the formulas of GGML's reference quantizers. The bytes are
  * theirs; the order of operations in every sum and product matters.
@@ -28,9 +30,9 @@ enum { LANES = 8, DEPTH = 32 };
 /* Up to LANES sub-blocks turned on their side: value i of sub-block j is
  * x[i][j]. An error e of it costs w × e². Lanes without a sub-block are zero. */
 struct lanes {
-	int depth; /* values of a sub-block: 16 or 32 */
-	float x[DEPTH][LANES];
+	_Alignas(32) float x[DEPTH][LANES];
 	float w[DEPTH][LANES];
+	int depth; /* values of a sub-block: 16 or 32 */
 };
 
 /* ---- numbers ---- */
@@ -95,9 +97,6 @@ lanes_set(float *v, float value)
 		v[j] = value;
 }
 
-/* Fill x from count sub-blocks of depth values each, one after another. */
-void lanes_load(struct lanes *l, const float *x, int depth, int count);
-
 /* Fill w: importance × sqrt(power + x²), importance alone, or x². Importance
  * comes as the values do, one weight a value; power is a mean square of each
  * lane's surroundings, which keeps small values in play. */
@@ -121,14 +120,6 @@ struct scale_fit {
 	float gain[LANES];    /* what it saves of the weighted squared error */
 };
 
-void search_scale(const struct lanes *l, int most, struct scale_fit *f);
-
-/* Codes of lane j, plus most, against scale d as it is stored. Where d is zero
- * any code decodes to zero; the reference leaves those of the search, and no
- * code (0) for a silent lane. So does this. */
-void scale_codes(const struct lanes *l, const struct scale_fit *f, int j, float d,
-                 int most, uint8_t *code);
-
 /* ---- line: x ≈ scale × code + offset, 0 <= code <= most, offset <= 0 ---- */
 
 /* Candidate i, 0 <= i <= count, has most + first + step × i steps from the best
@@ -148,12 +139,46 @@ struct line_fit {
 	float error[LANES];
 };
 
-void search_line(const struct lanes *l, const struct line_range *r, struct line_fit *f);
+/* ---- what a level of the CPU does in its own way ---- */
 
-/* Codes of lane j against scale d and offset as they are stored; where d is zero
- * those of the search. */
-void line_codes(const struct lanes *l, const struct line_fit *f, int j, float d,
-                float offset, int most, uint8_t *code);
+struct search {
+	/* Fill x from count sub-blocks of depth values each, one after another. */
+	void (*load)(struct lanes *l, const float *x, int depth, int count);
+
+	/* Fill w: |x| + the root of the mean square of the lane. */
+	void (*weigh_root)(struct lanes *l);
+
+	void (*scale)(const struct lanes *l, int most, struct scale_fit *f);
+	void (*line)(const struct lanes *l, const struct line_range *r, struct line_fit *f);
+
+	/* Codes, plus most, of each lane against its scale d as it is stored: depth
+	 * of them, lane after lane. Where d is zero any code decodes to zero; the
+	 * reference leaves those of the search, and no code (0) for a silent lane.
+	 * So does this. */
+	void (*scale_codes)(const struct lanes *l, const struct scale_fit *f,
+	                    const float *d, int most, uint8_t *code);
+
+	/* Codes against scale d and offset as they are stored; where d is zero those
+	 * of the search. */
+	void (*line_codes)(const struct lanes *l, const struct line_fit *f, const float *d,
+	                   const float *offset, int most, uint8_t *code);
+
+	/* For the levels (kernels/iq4.h) next to inverse × value: the weighted
+	 * products of value and level, and of level and level. */
+	void (*level_sums)(const struct lanes *l, const float *inverse, float *xq,
+	                   float *qq);
+};
+
+extern const struct search search_ref;
+#ifdef __x86_64__
+extern const struct search search_avx2, search_avx512;
+#endif
+#ifdef __aarch64__
+extern const struct search search_neon;
+#endif
+
+/* The one in use: search_ref until kernel_begin has chosen. */
+extern const struct search *search;
 
 /* ---- steps: the scales of a super-block, x >= 0, 0 <= code <= most ---- */
 

@@ -2,10 +2,14 @@
 
 #include <math.h>
 
+#include "kernels/iq4.h"
+
+const struct search *search = &search_ref;
+
 /* ---- lanes ---- */
 
-void
-lanes_load(struct lanes *l, const float *x, int depth, int count)
+static void
+load(struct lanes *l, const float *x, int depth, int count)
 {
 	int i, j;
 
@@ -48,6 +52,22 @@ lanes_weigh_square(struct lanes *l)
 	for (i = 0; i < l->depth; i++)
 		for (j = 0; j < LANES; j++)
 			l->w[i][j] = l->x[i][j] * l->x[i][j];
+}
+
+static void
+weigh_root(struct lanes *l)
+{
+	float root[LANES] = { 0 };
+	int i, j;
+
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			root[j] += l->x[i][j] * l->x[i][j];
+	for (j = 0; j < LANES; j++)
+		root[j] = sqrtf(root[j] / (float)l->depth);
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			l->w[i][j] = root[j] + fabsf(l->x[i][j]);
 }
 
 void
@@ -136,7 +156,7 @@ scale_try(const struct lanes *l, float most, const float *inverse, struct scale_
 	}
 }
 
-void
+static void
 search_scale(const struct lanes *l, int most, struct scale_fit *f)
 {
 	float extreme[LANES], inverse[LANES], xc[LANES], cc[LANES];
@@ -168,20 +188,19 @@ search_scale(const struct lanes *l, int most, struct scale_fit *f)
 	}
 }
 
-void
-scale_codes(const struct lanes *l, const struct scale_fit *f, int j, float d, int most,
+static void
+scale_codes(const struct lanes *l, const struct scale_fit *f, const float *d, int most,
             uint8_t *code)
 {
 	float v;
-	int i;
+	int i, j;
 
-	if (d == 0 && f->inverse[j] == 0) {
-		memset(code, 0, (size_t)l->depth);
-		return;
-	}
-	for (i = 0; i < l->depth; i++) {
-		v = d != 0 ? l->x[i][j] / d : f->inverse[j] * l->x[i][j];
-		code[i] = (uint8_t)(clamp_int(nearest_int(v), -most, most - 1) + most);
+	for (j = 0; j < LANES; j++) {
+		for (i = 0; i < l->depth; i++) {
+			v = d[j] != 0 ? l->x[i][j] / d[j] : f->inverse[j] * l->x[i][j];
+			*code++ = d[j] == 0 && f->inverse[j] == 0 ? 0 :
+				(uint8_t)(clamp_int(nearest_int(v), -most, most - 1) + most);
+		}
 	}
 }
 
@@ -313,7 +332,7 @@ line_try(const struct lanes *l, const struct line_range *r, const struct line_su
 	}
 }
 
-void
+static void
 search_line(const struct lanes *l, const struct line_range *r, struct line_fit *f)
 {
 	float code[DEPTH][LANES];
@@ -334,19 +353,43 @@ search_line(const struct lanes *l, const struct line_range *r, struct line_fit *
 		line_try(l, r, &s, r->first + r->step * (float)i + (float)r->most, f);
 }
 
-void
-line_codes(const struct lanes *l, const struct line_fit *f, int j, float d, float offset,
-           int most, uint8_t *code)
+static void
+line_codes(const struct lanes *l, const struct line_fit *f, const float *d,
+           const float *offset, int most, uint8_t *code)
 {
 	float v;
-	int i;
+	int i, j;
 
+	for (j = 0; j < LANES; j++) {
+		for (i = 0; i < l->depth; i++) {
+			if (d[j] != 0)
+				v = (l->x[i][j] - offset[j]) / d[j];
+			else
+				v = f->inverse[j] * (l->x[i][j] - f->origin[j]);
+			*code++ = (uint8_t)clamp_int(nearest_int(v), 0, most);
+		}
+	}
+}
+
+/* ---- levels ---- */
+
+static void
+level_sums(const struct lanes *restrict l, const float *restrict inverse, float *restrict xq,
+     float *restrict qq)
+{
+	float q, v, w;
+	int i, j;
+
+	for (j = 0; j < LANES; j++)
+		xq[j] = qq[j] = 0;
 	for (i = 0; i < l->depth; i++) {
-		if (d != 0)
-			v = (l->x[i][j] - offset) / d;
-		else
-			v = f->inverse[j] * (l->x[i][j] - f->origin[j]);
-		code[i] = (uint8_t)clamp_int(nearest_int(v), 0, most);
+		for (j = 0; j < LANES; j++) {
+			v = l->x[i][j];
+			w = l->w[i][j];
+			q = (float)iq4_levels[iq4_code(inverse[j] * v)];
+			xq[j] += w * q * v;
+			qq[j] += w * q * q;
+		}
 	}
 }
 
@@ -440,3 +483,7 @@ search_steps(const float *x, const float *w, int n, int most, uint8_t *code)
 	}
 	return s.cc > 0 ? s.xc / s.cc : 0;
 }
+
+const struct search search_ref = {
+	load, weigh_root, search_scale, search_line, scale_codes, line_codes, level_sums
+};

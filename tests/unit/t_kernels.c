@@ -11,6 +11,7 @@
 #include "core/half.h"
 #include "core/le.h"
 #include "file.h"
+#include "kernels/level.h"
 #include "test.h"
 
 #define ROWS "tests/golden/rows"
@@ -953,9 +954,17 @@ f32_keeps_bits(void)
 	test_ok(ok, "F32 keeps every bit, NaN payloads included");
 }
 
-int
-main(void)
+/* All of it at one level of the CPU. */
+static void
+all_at(const struct level *level)
 {
+	static char about[32];
+	struct err e = ERR_INIT;
+
+	snprintf(about, sizeof about, "%s: ", level->name);
+	test_about = about;
+	test_ok(level_begin(level->name, NULL, &e) == 0 && level_now() == level,
+	        "the level does as plain C does");
 	chance_begin();
 	table_is_whole();
 	golden_rows();
@@ -980,5 +989,14 @@ main(void)
 	q8_1_values();
 	plain_types();
 	f32_keeps_bits();
+}
+
+int
+main(void)
+{
+	unsigned i;
+
+	for (i = 0; level_row(i); i++)
+		all_at(level_row(i));
 	return test_done();
 }

@@ -15,12 +15,15 @@
 
 static int test_count, test_failed;
 
+/* Stands before each name, where the same tests run more than once. */
+static const char *test_about = "";
+
 __attribute__((unused, format(printf, 2, 3))) static int
 test_ok(int ok, const char *fmt, ...)
 {
 	va_list ap;
 
-	printf("%sok %d - ", ok ? "" : "not ", ++test_count);
+	printf("%sok %d - %s", ok ? "" : "not ", ++test_count, test_about);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
