@@ -1,11 +1,11 @@
 /* apr-quant: stream -> stream, tensors in another type */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
-#include "core/text.h"
+#include "core/mem.h"
 #include "core/thread.h"
 #include "kernels/level.h"
 #include "quant/recipe.h"
@@ -30,9 +30,11 @@ struct quant {
 	struct recipe recipe;
 	struct recode recode;
 	struct convert_stats all;
-	const struct model *plan; /* the source's */
+	struct model plan;  /* the source's, but for keys and blocks that change */
+	size_t *row;        /* of each of the source's tensors; GONE: left out */
 	char operation[160];
 };
+#define GONE SIZE_MAX
 
 /* ---- hooks ---- */
 
@@ -44,19 +46,29 @@ plan(void *ctx, struct model *out, struct err *e)
 	return recipe_apply(&q->recipe, &q->o->quant.recipe, out, e);
 }
 
+/* What becomes of an item's tensor; NULL if it is left out, or no tensor. */
+static const struct recipe_row *
+row_of(const struct quant *q, const struct item *in)
+{
+	if (in->kind != ITEM_TENSOR || q->row[in->index] == GONE)
+		return NULL;
+	return &q->recipe.rows[q->row[in->index]];
+}
+
 static int
 item(void *ctx, const struct item *in, struct item *out, struct err *e)
 {
 	struct quant *q = ctx;
 	struct recode_options how;
-	const struct recipe_row *row;
+	const struct recipe_row *row = row_of(q, in);
 
-	if (in->kind != ITEM_TENSOR)
-		return 0;
-	row = &q->recipe.rows[in->index];
+	if (!row)
+		return in->kind == ITEM_TENSOR;
 	out->bytes = row->bytes;
-	how = (struct recode_options){ (unsigned)q->o->jobs, q->o->check, row->importance };
-	return recode_begin(&q->recode, q->plan->tensors[in->index], row->to, &how, e);
+	how = (struct recode_options){ (unsigned)q->o->jobs,
+		q->o->check || isfinite(q->o->quant.max_rmse), row->importance };
+	return recode_begin(&q->recode, q->plan.tensors[row - q->recipe.rows], row->to, &how,
+	                    e);
 }
 
 static int
@@ -67,7 +79,7 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 
 	if (in->kind != ITEM_TENSOR)
 		return sink ? sink_write(sink, p, n, e) : 0;
-	return recode_add(&q->recode, p, n, sink, e);
+	return row_of(q, in) ? recode_add(&q->recode, p, n, sink, e) : 0;
 }
 
 static void
@@ -110,16 +122,18 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	struct quant *q = ctx;
 	const struct convert_stats *s = &q->recode.stats;
 	const struct tensor *t;
-	const struct recipe_row *row;
+	const struct recipe_row *row = row_of(q, in);
 
-	if (in->kind != ITEM_TENSOR)
+	if (!row)
 		return 0;
 	if (recode_end(&q->recode, sink, e) < 0)
 		return -1;
-	t = q->plan->tensors[in->index];
-	row = &q->recipe.rows[in->index];
+	t = q->plan.tensors[row - q->recipe.rows];
 	if (not_finite(q, t, row, e) < 0)
 		return -1;
+	if (convert_rmse(s) > q->o->quant.max_rmse)
+		return err_set(e, ERR_INVALID, tensor_name(t), "as %s its rmse is %.9g, over %.9g",
+		               row->to->name, convert_rmse(s), q->o->quant.max_rmse);
 	if (q->o->check && row->from != row->to) {
 		recipe_print_error(tensor_name(t), row->from->name, row->to->name, s, q->o->json);
 		add_stats(&q->all, s);
@@ -163,6 +177,32 @@ allowed(const struct quant *q, struct err *e)
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
+/* The model that the recipe is for, and where its tensors come from. */
+static int
+shape(struct quant *q, const struct model *source, struct err *e)
+{
+	const struct quant_options *o = &q->o->quant;
+	const char *list = prune_list(&o->prune, source);
+	size_t i, n = 0;
+
+	q->row = mem_array(source->tensor_count, sizeof *q->row);
+	if (!q->row)
+		return err_memory(e);
+	for (i = 0; i < source->tensor_count; i++)
+		q->row[i] = prune_keeps(&o->prune, tensor_name(source->tensors[i])) ? n++ : GONE;
+	if (model_copy(&q->plan, source, e) < 0 ||
+	    key_values_apply(&o->keys, &q->plan, e) < 0 ||
+	    prune_apply(&o->prune, &q->plan, e) < 0 ||
+	    prune_count(&o->prune, &q->plan, e) < 0)
+		return -1;
+	if (o->prune.n)
+		tool_notef("%zu of %zu tensors are left out", source->tensor_count - n,
+		           source->tensor_count);
+	if (list)
+		tool_notef("%.80s lists something for each block, and stays as it was", list);
+	return 0;
+}
+
 static int
 run(struct quant *q, const char *path, struct err *e)
 {
@@ -177,14 +217,14 @@ run(struct quant *q, const char *path, struct err *e)
 	if (input_open(&in, path, e) < 0)
 		return input_close(&in, e);
 	where.input = in.held;
-	q->plan = in.source->plan;
-	if (recipe_make(&q->recipe, q->plan, &o->quant.recipe, e) == 0) {
+	if (shape(q, in.source->plan, e) == 0 &&
+	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
 		if (o->explain)
-			recipe_explain(&q->recipe, q->plan, o->explain, e);
+			recipe_explain(&q->recipe, &q->plan, o->explain, e);
 		else if (o->dry_run)
-			recipe_print(&q->recipe, q->plan, o->json);
+			recipe_print(&q->recipe, &q->plan, o->json);
 		if (allowed(q, e) == 0 && !plan_only(o) && (sink = filter_sink(&where, e))) {
-			recipe_report(&q->recipe, q->plan, o->quant.recipe.imatrix != NULL);
+			recipe_report(&q->recipe, &q->plan, o->quant.recipe.imatrix != NULL);
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 		}
 	}
@@ -204,7 +244,7 @@ main(int argc, char **argv)
 		  "print what would become of each tensor", 0, 0 },
 		{ 0, "explain", "NAME", OPT_TEXT, &o.explain,
 		  "print what would become of the tensor NAME, and why", 0, 0 },
-		{ 0, "list", NULL, OPT_FLAG, &o.list, "print the mixtures", 0, 0 },
+		{ 0, "list", NULL, OPT_FLAG, &o.list, "print the mixtures and types", 0, 0 },
 		{ 0, "check", NULL, OPT_FLAG, &o.check,
 		  "print the error of each tensor on standard error", 0, 0 },
 		{ 0, "json", NULL, OPT_FLAG, &o.json, "--dry-run, --check: an object a line",
@@ -218,9 +258,11 @@ main(int argc, char **argv)
 		"[--pure] [--tensor-type REGEX=TYPE] [--tensor-type-file FILE]\n"
 		"[--output-tensor-type TYPE] [--token-embedding-type TYPE]\n"
 		"[--leave-output-tensor] [--imatrix FILE]\n"
-		"[--include-weights TEXT] [--exclude-weights TEXT] [--allow-requantize]\n"
-		"[--fallback error|warn|TYPE] [--allow-nonfinite] [-n | --explain NAME | --list]\n"
-		"[--check] [--json] [-j N] [-f] [-o FILE] TYPE [FILE]",
+		"[--include-weights TEXT] [--exclude-weights TEXT]\n"
+		"[--prune-layers LIST] [--override-kv KEY=TYPE:VALUE] [--no-record]\n"
+		"[--allow-requantize] [--fallback error|warn|TYPE] [--allow-nonfinite]\n"
+		"[-n | --explain NAME | --list] [--check] [--max-rmse X] [--json] [-j N]\n"
+		"[-f] [-o FILE] TYPE [FILE]",
 		"Re-encode the tensors of a stream in another type.", opts, 2
 	};
 	struct quant q = { .o = &o };
@@ -237,5 +279,7 @@ main(int argc, char **argv)
 	recipe_free(&q.recipe);
 	quant_options_free(&o.quant);
 	recode_free(&q.recode);
+	model_free(&q.plan);
+	free(q.row);
 	return tool_end(&e);
 }

@@ -226,6 +226,18 @@ model_unset_meta(struct model *m, const char *key)
 	memmove(m->meta + at, m->meta + at + 1, (m->meta_count - at) * sizeof *m->meta);
 }
 
+int
+model_put_meta(struct model *m, const char *key, struct value_type type,
+               const uint8_t *wire, size_t wire_bytes, struct err *e)
+{
+	const struct meta *found = model_find(m, key);
+
+	if (found && found->blob != SIZE_MAX)
+		return err_set(e, ERR_FORMAT, key, "is too long a value to be replaced");
+	model_unset_meta(m, key);
+	return model_add_meta(m, key, strlen(key), type, wire, wire_bytes, e);
+}
+
 /* A list in source that names tensors by position: drop those that went, and
  * renumber the rest. */
 static int

@@ -79,6 +79,10 @@ int model_add_prov(struct model *m, uint64_t head_bytes, struct err *e);
 int model_set_meta(struct model *m, const char *key, struct value_type type,
                    const uint8_t *wire, size_t wire_bytes, struct err *e);
 
+/* The same, but at the end wherever it was. */
+int model_put_meta(struct model *m, const char *key, struct value_type type,
+                   const uint8_t *wire, size_t wire_bytes, struct err *e);
+
 /* Drop a key, if it is there and no blob holds its value. */
 void model_unset_meta(struct model *m, const char *key);
 

@@ -59,6 +59,13 @@ by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+void
+imatrix_sort(struct imatrix *m)
+{
+	if (m->n)
+		qsort(m->entries, m->n, sizeof *m->entries, by_name);
+}
+
 /* Encoders count on numbers that are finite and not negative. */
 static int
 finish(struct imatrix *m, const char *where, struct err *e)
@@ -67,7 +74,7 @@ finish(struct imatrix *m, const char *where, struct err *e)
 
 	if (m->n == 0)
 		return err_set(e, ERR_CORRUPT, where, "holds no importance at all");
-	qsort(m->entries, m->n, sizeof *m->entries, by_name);
+	imatrix_sort(m);
 	for (i = 0; i < m->n; i++) {
 		struct imatrix_entry *x = &m->entries[i];
 
@@ -275,8 +282,7 @@ join_halves(struct imatrix *m, struct err *e)
 {
 	size_t i, n = 0;
 
-	if (m->n)
-		qsort(m->entries, m->n, sizeof *m->entries, by_name);
+	imatrix_sort(m);
 	for (i = 0; i < m->n; i++) {
 		struct imatrix_entry *x = &m->entries[i], *to = n ? &m->entries[n - 1] : NULL;
 

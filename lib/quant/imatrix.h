@@ -54,6 +54,9 @@ int imatrix_read_model(struct imatrix *m, struct source *s, struct err *e);
 size_t imatrix_exclude(struct imatrix *m, const char *text);
 size_t imatrix_include(struct imatrix *m, const char *const *texts, size_t n);
 
+/* After names have changed: entries are found again. */
+void imatrix_sort(struct imatrix *m);
+
 /* The entry of a tensor, or NULL. */
 struct imatrix_entry *imatrix_find(struct imatrix *m, const char *name);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
+#include "quant/record.h"
 
 #define SILENT_SHARE 100 /* a fallback of over 1/100 of the bytes is not silent */
 
@@ -207,52 +207,14 @@ recipe_make(struct recipe *r, const struct model *m, const struct recipe_options
 	return status;
 }
 
-static int
-set_u32(struct model *m, const char *key, uint32_t v, struct err *e)
-{
-	static const struct value_type u32 = { 0, VALUE_U32 };
-	uint8_t wire[4];
-
-	le32_put(wire, v);
-	return model_set_meta(m, key, u32, wire, sizeof wire, e);
-}
-
-static int
-set_string(struct model *m, const char *key, const char *text, struct err *e)
-{
-	static const struct value_type string = { 0, VALUE_STRING };
-	struct buf b = { 0 };
-	int r;
-
-	buf_u64(&b, strlen(text));
-	buf_text(&b, text);
-	r = buf_ok(&b) ? model_set_meta(m, key, string, b.p, b.n, e) : err_memory(e);
-	buf_free(&b);
-	return r;
-}
-
-static int
-record_imatrix(const struct recipe_options *o, struct model *m, struct err *e)
-{
-	const struct imatrix *x = o->imatrix;
-	const char *slash = strrchr(o->imatrix_path, '/');
-
-	/* Its name alone: where it lay is nothing about the model. */
-	if (set_string(m, "quantize.imatrix.file", slash ? slash + 1 : o->imatrix_path,
-	               e) < 0 ||
-	    (x->dataset && set_string(m, "quantize.imatrix.dataset", x->dataset, e) < 0) ||
-	    set_u32(m, "quantize.imatrix.entries_count", (uint32_t)x->n, e) < 0)
-		return -1;
-	return x->chunks
-	           ? set_u32(m, "quantize.imatrix.chunks_count", (uint32_t)x->chunks, e) : 0;
-}
-
 int
 recipe_apply(const struct recipe *r, const struct recipe_options *o, struct model *m,
              struct err *e)
 {
 	size_t i;
 
+	if (o->prune && prune_apply(o->prune, m, e) < 0)
+		return -1;
 	for (i = 0; i < r->count; i++) {
 		struct tensor *t;
 
@@ -264,13 +226,7 @@ recipe_apply(const struct recipe *r, const struct recipe_options *o, struct mode
 		tensor_free(m->tensors[i]);
 		m->tensors[i] = t;
 	}
-	if (set_u32(m, "general.quantization_version", MIXTURE_QUANTIZATION_VERSION, e) < 0)
-		return -1;
-	if (o->mixture->plain)
-		model_unset_meta(m, "general.file_type");
-	else if (set_u32(m, "general.file_type", o->mixture->file_type, e) < 0)
-		return -1;
-	return o->imatrix ? record_imatrix(o, m, e) : 0;
+	return record_apply(r, o, m, e);
 }
 
 void

@@ -10,7 +10,9 @@
 #include "core/err.h"
 #include "model/model.h"
 #include "quant/imatrix.h"
+#include "quant/key_value.h"
 #include "quant/mixture.h"
+#include "quant/prune.h"
 
 /* What to do where rows do not fill the blocks of the type that is wanted. */
 enum recipe_fallback {
@@ -28,6 +30,9 @@ struct recipe_options {
 	const struct dtype *fallback_type; /* RECIPE_TYPE */
 	struct imatrix *imatrix; /* or NULL; its entries are marked as used */
 	const char *imatrix_path; /* what it is called in the metadata */
+	const struct key_values *keys; /* a person's own metadata, or NULL */
+	const struct prune *prune; /* blocks to be left out, or NULL */
+	bool no_record;           /* nothing in the metadata that llama-quantize has not */
 };
 
 struct recipe_row {
@@ -59,11 +64,9 @@ struct recipe {
 int recipe_make(struct recipe *r, const struct model *m, const struct recipe_options *o,
                 struct err *e);
 
-/* Change m's tensors to the types of the recipe, and the keys that tell a
- * loader how it was quantized: general.file_type (which goes where llama-quantize
- * has no number for it), general.quantization_version,
- * and with an importance matrix quantize.imatrix.file, .dataset, .entries_count
- * and .chunks_count. */
+/* Change m, as it came from its source: blocks are left out, its tensors get the types
+ * of the recipe (which was made without those blocks). And set the keys that tell of it
+ * (quant/record.h). */
 int recipe_apply(const struct recipe *r, const struct recipe_options *o,
                  struct model *m, struct err *e);
 

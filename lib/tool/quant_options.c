@@ -1,6 +1,7 @@
 #include "tool/quant_options.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,15 +161,41 @@ parse_imatrix(struct quant_options *o, struct err *e)
 	if (o->imatrix.n == 0)
 		return tool_misused(e, "of the %zu entries of the importance matrix none is left",
 		                    n);
+	if (prune_imatrix(&o->prune, &o->imatrix, e) < 0)
+		return -1;
 	o->recipe.imatrix = &o->imatrix;
 	o->recipe.imatrix_path = o->imatrix_path;
+	return 0;
+}
+
+/* What is changed besides types, and how much error is too much. */
+static int
+parse_rest(struct quant_options *o, struct err *e)
+{
+	char *end;
+	size_t i;
+
+	if (o->prune_list && prune_parse(&o->prune, o->prune_list, e) < 0)
+		return -1;
+	for (i = 0; i < o->key_list.n; i++)
+		if (key_values_add(&o->keys, o->key_list.items[i], e) < 0)
+			return -1;
+	o->recipe.keys = &o->keys;
+	o->recipe.prune = &o->prune;
+	o->max_rmse = INFINITY;
+	if (!o->max_rmse_text)
+		return 0;
+	o->max_rmse = strtod(o->max_rmse_text, &end);
+	if (!*o->max_rmse_text || *end || !(o->max_rmse >= 0))
+		return tool_misused(e, "--max-rmse needs a number from 0 on, not %.40s",
+		                    o->max_rmse_text);
 	return 0;
 }
 
 int
 quant_options_parse(struct quant_options *o, const char *type, struct err *e)
 {
-	if (parse_type(o, type, e) < 0 || parse_fallback(o, e) < 0)
+	if (parse_type(o, type, e) < 0 || parse_fallback(o, e) < 0 || parse_rest(o, e) < 0)
 		return -1;
 	return parse_overrides(o, e) < 0 ? -1 : parse_imatrix(o, e);
 }
@@ -182,4 +209,7 @@ quant_options_free(struct quant_options *o)
 	free(o->exclude.items);
 	free(o->rules.items);
 	free(o->rule_files.items);
+	prune_free(&o->prune);
+	key_values_free(&o->keys);
+	free(o->key_list.items);
 }

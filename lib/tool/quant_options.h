@@ -5,6 +5,7 @@
 #define TOOL_QUANT_OPTIONS_H
 
 #include "quant/override.h"
+#include "quant/prune.h"
 #include "quant/recipe.h"
 #include "tool/tool.h"
 
@@ -18,6 +19,11 @@ struct quant_options {
 	const char *imatrix_path;
 	struct opt_list include, exclude;
 	struct imatrix imatrix;
+	const char *prune_list, *max_rmse_text;
+	struct prune prune;
+	struct opt_list key_list;
+	struct key_values keys;
+	double max_rmse;      /* or infinite */
 };
 
 /* Rows of a tool's option table. */
@@ -40,6 +46,14 @@ struct quant_options {
 	  "use its entries whose name holds TEXT, no others", 0, 0 }, \
 	{ 0, "exclude-weights", "TEXT", OPT_LIST, &(o)->exclude, \
 	  "do not use its entries whose name holds TEXT", 0, 0 }, \
+	{ 0, "prune-layers", "LIST", OPT_TEXT, &(o)->prune_list, \
+	  "leave out these blocks, as 3,4, and number the rest anew", 0, 0 }, \
+	{ 0, "override-kv", "KEY=TYPE:VALUE", OPT_LIST, &(o)->key_list, \
+	  "set a metadata key; TYPE is int, float, bool or str", 0, 0 }, \
+	{ 0, "no-record", NULL, OPT_FLAG, &(o)->recipe.no_record, \
+	  "no metadata but what llama-quantize writes", 0, 0 }, \
+	{ 0, "max-rmse", "X", OPT_TEXT, &(o)->max_rmse_text, \
+	  "fail where the error of a tensor is larger", 0, 0 }, \
 	{ 0, "allow-requantize", NULL, OPT_FLAG, &(o)->recipe.allow_requantize, \
 	  "take tensors that are quantized already", 0, 0 }, \
 	{ 0, "fallback", "error|warn|TYPE", OPT_TEXT, &(o)->fallback, \

@@ -1,0 +1,261 @@
+#include "quant/prune.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+
+#define NO_BLOCK UINT64_MAX
+
+/* Decimal digits, and what follows them: 0, or -1 where there are none or too many. */
+static int
+number(const char **p, uint64_t *v)
+{
+	uint64_t n = 0;
+
+	if (**p < '0' || **p > '9')
+		return -1;
+	for (; **p >= '0' && **p <= '9'; ++*p)
+		if (num_mul(n, 10, &n) || num_add(n, (uint64_t)(**p - '0'), &n))
+			return -1;
+	*v = n;
+	return n == NO_BLOCK ? -1 : 0;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int
+prune_parse(struct prune *p, const char *list, struct err *e)
+{
+	const char *at = list;
+	size_t i, n = 0;
+
+	do {
+		if (mem_grow(&p->blocks, &p->cap, p->n + 1, sizeof *p->blocks) < 0)
+			return err_memory(e);
+		if (number(&at, &p->blocks[p->n]) < 0 || (*at && *at != ','))
+			return err_set(e, ERR_USAGE, list, "is no list of blocks like 3,4,7");
+		p->n++;
+	} while (*at++);
+	qsort(p->blocks, p->n, sizeof *p->blocks, by_number);
+	for (i = 0; i < p->n; i++)
+		if (n == 0 || p->blocks[i] != p->blocks[n - 1])
+			p->blocks[n++] = p->blocks[i];
+	p->n = n;
+	return 0;
+}
+
+/* The block in a name, and where its digits begin and end; NO_BLOCK if it has none. */
+static uint64_t
+block_of(const char *name, const char **from, const char **to)
+{
+	const char *at = name;
+	uint64_t block;
+
+	while ((at = strstr(at, "blk."))) {
+		at += 4;
+		*from = *to = at;
+		if (number(to, &block) == 0 && **to == '.')
+			return block;
+	}
+	return NO_BLOCK;
+}
+
+static bool
+goes(const struct prune *p, uint64_t block)
+{
+	return p->n && bsearch(&block, p->blocks, p->n, sizeof block, by_number);
+}
+
+bool
+prune_keeps(const struct prune *p, const char *name)
+{
+	const char *from, *to;
+	uint64_t block = block_of(name, &from, &to);
+
+	return block == NO_BLOCK || !goes(p, block);
+}
+
+/* A name in a new array; NULL if memory ran out. */
+static char *
+new_name(const struct prune *p, const char *name)
+{
+	const char *from, *to;
+	uint64_t block = block_of(name, &from, &to);
+	struct buf b = { 0 };
+	char *result;
+	size_t below = 0;
+
+	if (block == NO_BLOCK)
+		return mem_text(name, strlen(name));
+	while (below < p->n && p->blocks[below] < block)
+		below++;
+	buf_put(&b, name, (size_t)(from - name));
+	buf_printf(&b, "%" PRIu64 "%s", block - below, to);
+	result = buf_ok(&b) ? mem_text((char *)b.p, b.n) : NULL;
+	buf_free(&b);
+	return result;
+}
+
+/* Mark what stays, and prove that every block goes and not all do. */
+static int
+mark(const struct prune *p, const struct model *m, bool *keep, struct err *e)
+{
+	bool *seen = mem_array(p->n, sizeof *seen), left = false;
+	const char *from, *to;
+	size_t i;
+	int r = 0;
+
+	if (!seen)
+		return err_memory(e);
+	for (i = 0; i < m->tensor_count; i++) {
+		uint64_t block = block_of(tensor_name(m->tensors[i]), &from, &to), *found;
+
+		keep[i] = block == NO_BLOCK || !goes(p, block);
+		left |= block != NO_BLOCK && keep[i];
+		if (!keep[i]) {
+			found = bsearch(&block, p->blocks, p->n, sizeof block, by_number);
+			seen[found - p->blocks] = true;
+		}
+	}
+	for (i = 0; r == 0 && i < p->n; i++)
+		if (!seen[i])
+			r = err_set(e, ERR_USAGE, NULL, "there is no block %" PRIu64
+			            " to be left out", p->blocks[i]);
+	if (r == 0 && !left)
+		r = err_set(e, ERR_USAGE, NULL, "no block would be left");
+	free(seen);
+	return r;
+}
+
+static const struct meta *
+count_key(const struct model *m, char *key, size_t size)
+{
+	const struct meta *k = model_find(m, "general.architecture");
+	const char *text = NULL;
+	size_t n = 0;
+
+	if (k && k->wire)
+		text = value_string(k->type, k->wire, k->wire_bytes, &n);
+	if (!text || n > 100)
+		return NULL;
+	snprintf(key, size, "%.*s.block_count", (int)n, text);
+	return model_find(m, key);
+}
+
+int
+prune_count(const struct prune *p, struct model *m, struct err *e)
+{
+	static const struct value_type u32 = { 0, VALUE_U32 };
+	const struct meta *k;
+	uint8_t wire[4];
+	char key[128];
+	uint64_t n;
+
+	k = p->n ? count_key(m, key, sizeof key) : NULL;
+	if (!k)
+		return 0;
+	if (!k->wire || value_u64(k->type, k->wire, k->wire_bytes, &n) < 0 || n < p->n ||
+	    n - p->n > UINT32_MAX)
+		return err_set(e, ERR_INVALID, key, "is no number of blocks");
+	le32_put(wire, (uint32_t)(n - p->n));
+	return model_put_meta(m, key, u32, wire, sizeof wire, e);
+}
+
+static int
+rename_all(const struct prune *p, struct model *m, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < m->tensor_count; i++) {
+		const struct tensor *t = m->tensors[i];
+		char *name = new_name(p, tensor_name(t));
+		struct tensor *renamed;
+
+		if (!name)
+			return err_memory(e);
+		renamed = tensor_new(name, strlen(name), tensor_type(t), tensor_ndim(t),
+		                     tensor_dims(t), tensor_bytes(t), "--prune-layers", e);
+		free(name);
+		if (!renamed)
+			return -1;
+		tensor_free(m->tensors[i]);
+		m->tensors[i] = renamed;
+	}
+	return 0;
+}
+
+int
+prune_apply(const struct prune *p, struct model *m, struct err *e)
+{
+	bool *keep;
+	int r;
+
+	if (p->n == 0)
+		return 0;
+	keep = mem_array(m->tensor_count, sizeof *keep);
+	if (!keep)
+		return err_memory(e);
+	r = mark(p, m, keep, e);
+	if (r == 0)
+		r = model_keep(m, keep, e);
+	free(keep);
+	return r == 0 ? rename_all(p, m, e) : r;
+}
+
+int
+prune_imatrix(const struct prune *p, struct imatrix *x, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; p->n && i < x->n; i++) {
+		char *old = x->entries[i].name;
+		char *name = prune_keeps(p, old) ? new_name(p, old) : mem_text("", 0);
+
+		if (!name)
+			return err_memory(e);
+		x->entries[i].name = name;
+		free(old);
+	}
+	imatrix_sort(x);
+	return 0;
+}
+
+const char *
+prune_list(const struct prune *p, const struct model *m)
+{
+	static const size_t head = 12; /* bytes before the items of an array */
+	const struct meta *k;
+	char key[128];
+	uint64_t blocks;
+	size_t i;
+
+	k = p->n ? count_key(m, key, sizeof key) : NULL;
+	if (!k || !k->wire || value_u64(k->type, k->wire, k->wire_bytes, &blocks) < 0)
+		return NULL;
+	key[strlen(key) - strlen("block_count")] = '\0';
+	for (i = 0; i < m->meta_count; i++) {
+		k = &m->meta[i];
+		if (k->type.depth == 1 && k->wire && k->wire_bytes >= head &&
+		    strncmp(k->key, key, strlen(key)) == 0 && le64(k->wire + 4) == blocks)
+			return k->key;
+	}
+	return NULL;
+}
+
+void
+prune_free(struct prune *p)
+{
+	free(p->blocks);
+	*p = (struct prune){ 0 };
+}
