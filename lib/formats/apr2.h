@@ -94,10 +94,12 @@ struct apr2_meta {
 	json_t *empty;       /* read: the order of empty tensors, or NULL */
 };
 
-/* Make the metadata of a plan. by_name: model_tensors_by_name. align: of the
- * tensors in the file. 0, or -1 with e filled. */
-int apr2_meta_write(struct apr2_meta *meta, const struct model *m, const size_t *by_name,
-                    unsigned align, struct err *e);
+/* Make the metadata of a plan. whole: that of which the plan is one file; what is
+ * derived is derived from it. by_name: model_tensors_by_name. align: of the tensors
+ * in the file. 0, or -1 with e filled. */
+int apr2_meta_write(struct apr2_meta *meta, const struct model *m,
+                    const struct model *whole, const size_t *by_name, unsigned align,
+                    struct err *e);
 
 /* Fill the uninitialized m, all but tensors, from meta->text; the source of a
  * foreign file is left empty. On failure m is left empty. ERR_CORRUPT. */
@@ -118,5 +120,36 @@ uint64_t apr2_tensor_offset(const struct source *s, size_t i);
 const struct codec *apr2_tensor_stored(const struct source *s, size_t i, uint64_t *bytes);
 struct sink *apr2_create(struct out *o, const struct format_options *options,
                          struct err *e);
+
+/* ---- shards ---- */
+
+/* One file of several, or one that may be: flag SHARDED is fine, and signatures are
+ * about the whole model, which must be told before the first is sent. */
+struct source *apr2_open_shard(struct reader *r, const struct format_options *options,
+                               void (*note)(const char *), struct err *e);
+void apr2_set_whole(struct source *s, const struct model *whole);
+bool apr2_is_sharded(const struct source *s);
+/* The CRC-32 in its footer, that of the whole file, which follows from it, and how long
+ * it is. False if no footer lies at its end. */
+bool apr2_file_crc(struct source *s, uint32_t *crc, uint32_t *all, uint64_t *bytes);
+
+/* As open_path of format.h: a manifest, a shard, or a folder with one manifest. */
+struct source *apr2_open_path(const char *path, const struct format_options *options,
+                              void (*note)(const char *), const struct format **which,
+                              struct err *e);
+extern const struct format format_apr2_shards;
+
+/* One file of several, of the plan whole. settle: all has come; only end may follow,
+ * and what the manifest says is known: CRC-32 in the footer, size of the file. rename: the name
+ * that end gives it. */
+struct sink *apr2_create_shard(struct out *o, const struct format_options *options,
+                               const struct model *whole, struct err *e);
+int apr2_settle(struct sink *s, struct err *e);
+void apr2_settled(const struct sink *s, uint32_t *crc, uint64_t *bytes);
+void apr2_rename(struct sink *s, const char *path);
+
+/* As create_shards of format.h. */
+struct sink *apr2_create_shards(const struct out_options *where,
+                                const struct format_options *options, struct err *e);
 
 #endif

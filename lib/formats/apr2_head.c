@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/crc32.h"
 #include "core/le.h"
 #include "core/num.h"
 
@@ -50,19 +51,18 @@ refuse_relatives(struct reader *r)
 static int
 check_flags(struct apr2_source *s)
 {
-	static const struct {
-		uint32_t bit;
-		const char *what;
-	} refused[] = {
-		{ APR2_SHARDED, "a sharded" }, { APR2_ENCRYPTED, "an encrypted" },
-	};
 	uint32_t flags = s->header.flags;
-	size_t i;
+	struct reader *r = &s->reader;
 
-	for (i = 0; i < sizeof refused / sizeof *refused; i++)
-		if (flags & refused[i].bit)
-			return err_set(s->reader.err, ERR_FORMAT, s->reader.name,
-			               "is %s APR2 file, which is not read here", refused[i].what);
+	if (flags & APR2_ENCRYPTED)
+		return err_set(r->err, ERR_FORMAT, r->name,
+		               "is an encrypted APR2 file, which is not read here");
+	if (flags & APR2_SHARDED && !s->is_shard) {
+		err_set(r->err, ERR_FORMAT, r->name, "is one of several files, and the others "
+		        "cannot be found");
+		return err_hint(r->err, "give the path of the manifest that names them, "
+		                "NAME.apr.json");
+	}
 	if (flags & ~APR2_FLAGS)
 		return apr2_warn(s, "the flags 0x%" PRIx32 " have no known meaning",
 		            flags & ~APR2_FLAGS);
@@ -185,9 +185,9 @@ apr2_fill_source(struct apr2_source *s)
 
 /* ---- description ---- */
 
-/* The CRC that a footer at the very end of the file holds. */
+/* The CRC that a footer at the very end of the file holds, and that of the file. */
 static bool
-stored_crc(struct apr2_source *s, uint32_t *crc)
+stored_crc(struct apr2_source *s, uint32_t *crc, uint32_t *all)
 {
 	struct reader *r = &s->reader;
 	uint64_t here = reader_tell(r);
@@ -200,11 +200,21 @@ stored_crc(struct apr2_source *s, uint32_t *crc)
 	if (reader_seek(r, r->end - APR2_FOOTER) == 0 && (p = reader_take(r, APR2_FOOTER)) &&
 	    apr2_is_footer(p) && le64(p + 8) == r->end) {
 		*crc = le32(p);
+		*all = crc32_add(*crc, p, APR2_FOOTER);
 		found = true;
 	}
 	reader_seek(r, here);
 	r->crc_on = on;
 	return found;
+}
+
+bool
+apr2_file_crc(struct source *source, uint32_t *crc, uint32_t *all, uint64_t *bytes)
+{
+	struct apr2_source *s = (struct apr2_source *)source;
+
+	*bytes = s->reader.end;
+	return stored_crc(s, crc, all);
 }
 
 static json_t *
@@ -253,7 +263,7 @@ apr2_describe(struct source *source, struct err *e)
 	struct apr2_source *s = (struct apr2_source *)source;
 	const struct apr2_header *h = &s->header;
 	char version[16], checksum[16];
-	uint32_t crc = 0;
+	uint32_t crc = 0, all;
 	json_t *o, *codecs;
 	int r = 0;
 
@@ -271,7 +281,7 @@ apr2_describe(struct source *source, struct err *e)
 	if (!codecs || json_object_size(codecs) > 0)
 		r |= json_object_set(o, "compression", codecs);
 	json_decref(codecs);
-	if (stored_crc(s, &crc)) {
+	if (stored_crc(s, &crc, &all)) {
 		snprintf(checksum, sizeof checksum, "0x%08" PRIx32, crc);
 		r |= json_object_set_new(o, "checksum", json_string(checksum));
 	} else {

@@ -146,7 +146,7 @@ apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes)
 		if (add_frame(&at, m->provs[i], 0) < 0)
 			return -1;
 	for (i = 0; i < m->signatures; i++)
-		if (add_frame(&at, MODEL_SIGN_HEAD, model_sign_body(m)) < 0)
+		if (add_frame(&at, MODEL_SIGN_HEAD, model_sign_body(s->whole)) < 0)
 			return -1;
 	return num_add(at, APR2_FOOTER, bytes);
 }
@@ -159,6 +159,8 @@ choose_flags(const struct apr2_sink *s)
 	size_t i;
 
 	flags |= s->alignment == 32 ? APR2_ALIGNED_32 : APR2_ALIGNED_64;
+	if (s->is_shard)
+		flags |= APR2_SHARDED;
 	if (s->plan->signatures)
 		flags |= APR2_SIGNED;
 	for (i = 0; i < s->plan->tensor_count; i++) {
@@ -206,7 +208,7 @@ apr2_lay_out(struct apr2_sink *s, struct err *e)
 	s->places = mem_array(n, sizeof *s->places);
 	if (!s->places)
 		return err_memory(e);
-	if (apr2_meta_write(&s->meta, s->plan, s->by_name, s->alignment, e) < 0)
+	if (apr2_meta_write(&s->meta, s->plan, s->whole, s->by_name, s->alignment, e) < 0)
 		return -1;
 	s->meta.reserve = s->options.reserve;
 	if (num_add(s->meta.bytes, s->meta.reserve, &s->meta.bytes) < 0)

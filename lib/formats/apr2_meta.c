@@ -324,24 +324,25 @@ put_quantization(struct buf *b, const struct model *m)
 }
 
 static void
-put_derived(struct buf *b, const struct model *m, const bool *member)
+put_derived(struct buf *b, const struct model *m, const struct model *whole,
+            const bool *member)
 {
-	const char *s, *format = model_source_text(m, "format");
+	const char *s, *format = model_source_text(whole, "format");
 	size_t n;
 
-	s = architecture(m, &n);
+	s = architecture(whole, &n);
 	if (!has_member(m, member, "apr_version"))
 		put_text(b, "apr_version", "2.0.0", 5);
 	if (!has_member(m, member, "model_type"))
 		put_text(b, "model_type", s, n);
 	if (!has_member(m, member, "architecture"))
-		put_architecture(b, m);
+		put_architecture(b, whole);
 	if (!has_member(m, member, "source_format")) {
 		format = format ? format : "unknown";
 		put_text(b, "source_format", format, strlen(format));
 	}
 	if (!has_member(m, member, "quantization"))
-		put_quantization(b, m);
+		put_quantization(b, whole);
 }
 
 static int
@@ -366,15 +367,15 @@ put_members(struct apr2_meta *meta, const struct model *m, const bool *member,
 }
 
 static int
-put_all(struct apr2_meta *meta, const struct model *m, const bool *member,
-        const size_t *by_name, unsigned align, struct err *e)
+put_all(struct apr2_meta *meta, const struct model *m, const struct model *whole,
+        const bool *member, const size_t *by_name, unsigned align, struct err *e)
 {
 	struct buf *b = &meta->text;
 	bool plain = is_plain(m, member, align);
 
 	buf_text(b, "{");
 	if (!plain)
-		put_derived(b, m, member);
+		put_derived(b, m, whole, member);
 	if (put_members(meta, m, member, e) < 0)
 		return -1;
 	if (!plain) {
@@ -392,8 +393,8 @@ put_all(struct apr2_meta *meta, const struct model *m, const bool *member,
 }
 
 int
-apr2_meta_write(struct apr2_meta *meta, const struct model *m, const size_t *by_name,
-                unsigned align, struct err *e)
+apr2_meta_write(struct apr2_meta *meta, const struct model *m, const struct model *whole,
+                const size_t *by_name, unsigned align, struct err *e)
 {
 	bool *member = choose_members(m, e);
 	size_t i;
@@ -402,7 +403,7 @@ apr2_meta_write(struct apr2_meta *meta, const struct model *m, const size_t *by_
 	*meta = (struct apr2_meta){ 0 };
 	if (!member)
 		return -1;
-	r = put_all(meta, m, member, by_name, align, e);
+	r = put_all(meta, m, whole, member, by_name, align, e);
 	free(member);
 	meta->bytes = meta->text.n;
 	for (i = 0; r == 0 && i < meta->span_count; i++)

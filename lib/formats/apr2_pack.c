@@ -151,7 +151,7 @@ tell_if_none(struct apr2_sink *s)
 
 	for (i = 0; i < n && s->places[i].flags == 0; i++)
 		;
-	if (i < n || n == 0 || !s->sink.note)
+	if (i < n || n == 0 || !s->sink.note || s->is_shard)
 		return;
 	snprintf(text, sizeof text, "no tensor gets shorter by %s: all are stored as they are",
 	         s->options.codec->name);
@@ -217,4 +217,6 @@ apr2_pack_close(struct apr2_sink *s)
 	buf_free(&x->raw);
 	buf_free(&x->packed);
 	free(x);
+	s->packer = NULL;
+	s->to = &s->out;
 }

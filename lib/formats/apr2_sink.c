@@ -180,7 +180,7 @@ put_headed(struct apr2_sink *s, const struct item *item, struct err *e)
 		s->prov++;
 	} else {
 		if (s->sign >= m->signatures || item->head_bytes != MODEL_SIGN_HEAD ||
-		    item->bytes != model_sign_body(m))
+		    item->bytes != model_sign_body(s->whole))
 			return out_of_order(s, "a sign frame", e);
 		s->sign++;
 	}
@@ -306,6 +306,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	uint64_t bytes;
 
 	s->plan = plan;
+	if (!s->whole)
+		s->whole = plan;
 	if (apr2_lay_out(s, e) < 0 || (s->options.codec && apr2_pack_open(s, e) < 0))
 		return -1;
 	if (apr2_file_bytes(s, &bytes) < 0)
@@ -330,25 +332,36 @@ file_crc(const struct apr2_sink *s)
 	return crc32_join(crc, s->to->crc, rest);
 }
 
+/* All is there but the name. */
 static int
-end(struct sink *sink, struct err *e)
+finish(struct apr2_sink *s, struct err *e)
 {
-	struct apr2_sink *s = (struct apr2_sink *)sink;
 	uint8_t p[APR2_FOOTER];
 
+	if (s->settled)
+		return 0;
+	s->settled = true;
 	if (finish_data(s, e) < 0)
 		return -1;
 	if (s->prov != s->plan->prov_count || s->sign != s->plan->signatures)
 		return out_of_order(s, "a prov or sign frame", e);
 	if (s->packer && apr2_pack_index(s, e) < 0)
 		return -1;
-	le32_put(p, file_crc(s));
+	s->crc_all = file_crc(s);
+	le32_put(p, s->crc_all);
 	memcpy(p + 4, APR2_END, 4);
 	le64_put(p + 8, out_tell(s->to) + APR2_FOOTER);
-	if (out_put(s->to, p, sizeof p) < 0 ||
-	    (s->packer && apr2_pack_finish(s, e) < 0))
+	if (out_put(s->to, p, sizeof p) < 0)
 		return -1;
-	return out_finish(&s->out);
+	return s->packer ? apr2_pack_finish(s, e) : 0;
+}
+
+static int
+end(struct sink *sink, struct err *e)
+{
+	struct apr2_sink *s = (struct apr2_sink *)sink;
+
+	return finish(s, e) < 0 ? -1 : out_finish(&s->out);
 }
 
 static void
@@ -366,8 +379,9 @@ close_sink(struct sink *sink)
 	free(s);
 }
 
-struct sink *
-apr2_create(struct out *o, const struct format_options *options, struct err *e)
+static struct sink *
+create(struct out *o, const struct format_options *options, const struct model *whole,
+       struct err *e)
 {
 	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
 		close_sink };
@@ -382,5 +396,46 @@ apr2_create(struct out *o, const struct format_options *options, struct err *e)
 	s->out = *o;
 	s->to = &s->out;
 	s->options = *options;
+	s->whole = whole;
+	s->is_shard = whole != NULL;
 	return &s->sink;
+}
+
+struct sink *
+apr2_create(struct out *o, const struct format_options *options, struct err *e)
+{
+	return create(o, options, NULL, e);
+}
+
+struct sink *
+apr2_create_shard(struct out *o, const struct format_options *options,
+                  const struct model *whole, struct err *e)
+{
+	return create(o, options, whole, e);
+}
+
+int
+apr2_settle(struct sink *sink, struct err *e)
+{
+	struct apr2_sink *s = (struct apr2_sink *)sink;
+
+	if (finish(s, e) < 0)
+		return -1;
+	apr2_pack_close(s);
+	return out_settle(&s->out);
+}
+
+void
+apr2_settled(const struct sink *sink, uint32_t *crc, uint64_t *bytes)
+{
+	const struct apr2_sink *s = (const struct apr2_sink *)sink;
+
+	*crc = s->crc_all;
+	*bytes = out_tell(&s->out);
+}
+
+void
+apr2_rename(struct sink *sink, const char *path)
+{
+	((struct apr2_sink *)sink)->out.path = path;
 }

@@ -22,6 +22,9 @@ struct apr2_sink {
 	struct apr2_packer *packer; /* NULL: nothing is compressed */
 	struct format_options options;
 	const struct model *plan;
+	const struct model *whole; /* that of all shards: plan, where there is one file */
+	bool is_shard, settled;
+	uint32_t crc_all;     /* settled: that in the footer */
 	unsigned alignment;
 
 	struct apr2_meta meta;

@@ -318,7 +318,7 @@ headed_item(struct apr2_source *s, struct item *item, enum item_kind kind, size_
 	item->head = (const char *)s->frame.head.p;
 	item->head_bytes = s->frame.head.n;
 	head = kind == ITEM_PROV ? s->plan.provs[item->index] : MODEL_SIGN_HEAD;
-	body = kind == ITEM_PROV ? 0 : model_sign_body(&s->plan);
+	body = kind == ITEM_PROV ? 0 : model_sign_body(s->whole);
 	if (item->head_bytes != head)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes instead of %"
 		                   PRIu64, s->frame.kind, item->head_bytes, head);
@@ -513,9 +513,9 @@ close_source(struct source *source)
 
 static const struct source_ops ops = { next, read_body, close_source };
 
-struct source *
-apr2_open(struct reader *r, const struct format_options *options,
-          void (*note)(const char *), struct err *e)
+static struct source *
+open_file(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), bool is_shard, struct err *e)
 {
 	struct apr2_source *s = mem_array(1, sizeof *s);
 
@@ -528,11 +528,39 @@ apr2_open(struct reader *r, const struct format_options *options,
 		.note = note };
 	s->reader = *r;
 	s->options = *options;
+	s->whole = &s->plan;
+	s->is_shard = is_shard;
 	if (apr2_read_head(s) < 0 || apr2_read_index(s) < 0 || apr2_fill_source(s) < 0) {
 		close_source(&s->source);
 		return NULL;
 	}
 	return &s->source;
+}
+
+struct source *
+apr2_open(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, false, e);
+}
+
+struct source *
+apr2_open_shard(struct reader *r, const struct format_options *options,
+                void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, true, e);
+}
+
+void
+apr2_set_whole(struct source *s, const struct model *whole)
+{
+	((struct apr2_source *)s)->whole = whole;
+}
+
+bool
+apr2_is_sharded(const struct source *s)
+{
+	return ((const struct apr2_source *)s)->header.flags & APR2_SHARDED;
 }
 
 uint64_t

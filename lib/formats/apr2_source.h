@@ -24,6 +24,8 @@ struct apr2_source {
 	struct source source;
 	struct reader reader;
 	struct model plan;
+	const struct model *whole; /* of which signatures are: that of all shards */
+	bool is_shard;             /* it may be one of several files */
 	struct format_options options;
 	struct apr2_header header;
 	struct apr2_meta meta;

@@ -117,9 +117,12 @@ joined_read(struct joined *j)
 static int
 next_of_head(struct joined *j)
 {
-	int r = j->waits ? 1 : source_next(j->head, &j->waiting, j->err);
+	int r = j->waits ? 1 : 0;
 
+	if (!j->waits && !j->ended)
+		r = source_next(j->head, &j->waiting, j->err);
 	j->waits = r > 0;
+	j->ended |= r == 0;
 	return r;
 }
 

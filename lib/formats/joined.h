@@ -58,7 +58,7 @@ struct joined {
 	/* What is being sent. */
 	enum { HEAD_BLOBS, BESIDE, HEAD_DATA, OTHERS, LATE } phase;
 	struct item waiting; /* of the head, */
-	bool waits;          /* if there is one */
+	bool waits, ended;   /* if there is one; it has sent all */
 	size_t blobs, tensors; /* of the head */
 	size_t part;
 	struct source *from; /* the body comes from there, or lies beside */

@@ -255,7 +255,7 @@ static const struct fault {
 	  FILE_(SET64("metadata_offset", 64)) },
 
 	/* Flags. */
-	{ "apr2_flag_sharded", 4, "is a sharded APR2 file", NULL,
+	{ "apr2_flag_sharded", 4, "is one of several files, and the others cannot be found", NULL,
 	  FILE_(SET32("flags", FLAGS | 0x008)) },
 	{ "apr2_flag_encrypted", 4, "is an encrypted APR2 file", NULL,
 	  FILE_(SET32("flags", FLAGS | 0x010)) },
