@@ -12,7 +12,7 @@ mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1
 mode_ubsan = -fsanitize=undefined -fno-sanitize-recover=all -O1
 mode_san = -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer -O1
-mode_cov = --coverage -O0
+mode_cov = --coverage -O0 -DAPR_NO_SANDBOX
 mode_fuzz = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
 	-O1 -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 mode_fuzzcov = -fprofile-instr-generate -fcoverage-mapping -O1 \

@@ -4,6 +4,7 @@
 
 #include "core/buf.h"
 #include "core/num.h"
+#include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/npy.h"
 #include "stats/values.h"
@@ -152,6 +153,7 @@ get(struct get *g, const char *path, struct err *e)
 		.terminal_ok = g->o->text || g->o->list,
 	};
 
+	sandbox_write(g->o->output.path);
 	if (input_open(&g->in, path, e) == 0) {
 		where.input = g->in.held;
 		if (out_open(&g->out, &where, e) == 0)

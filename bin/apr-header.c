@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/json.h"
+#include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"
 #include "tool/facts.h"
@@ -179,6 +180,9 @@ main(int argc, char **argv)
 	struct stat st;
 	int held = -1;
 
+	sandbox_read(x.path);
+	sandbox_spool();
+	sandbox_enter();
 	if (x.path)
 		x.source = format_open_path(x.path, &o.format, tool_note, &x.format, &held, &e);
 	if (x.source) {

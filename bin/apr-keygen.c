@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/sandbox.h"
 #include "crypto/keys.h"
 #include "tool/passphrase.h"
 #include "tool/tool.h"
@@ -46,9 +47,12 @@ keygen(const struct options *o, struct err *e)
 		return -1;
 	k = key_secret_new(e);
 	if (k && (o->no_passphrase ||
-	          passphrase_get(&o->passphrase, o->name, true, &s, e) == 0))
+	          passphrase_get(&o->passphrase, o->name, true, &s, e) == 0)) {
+		sandbox_write(o->name);
+		sandbox_enter();
 		r = key_pair_write(k, o->name, path, o->no_passphrase ? NULL : s.p, s.n,
 		                   KEY_COST_FULL, o->force, e);
+	}
 	if (r == 0)
 		printf("%s\n", key_id_text(id, key_secret_public(k)->id));
 	secret_free(&s);

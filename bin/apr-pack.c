@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/sandbox.h"
 #include "formats/format.h"
 #include "tool/filter.h"
 #include "tool/input.h"
@@ -92,6 +93,8 @@ pack(const char *path, const struct options *o, struct err *e)
 
 	if (!format || find_options(format, o, &how, e) < 0)
 		return -1;
+	sandbox_write(o->output.path);
+	sandbox_spool();
 	if (input_open(&in, path, e) == 0) {
 		where.input = in.held;
 		sink = open_sink(format, &how, &where, e);

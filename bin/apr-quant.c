@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
 #include "quant/recipe.h"
@@ -271,6 +272,11 @@ main(int argc, char **argv)
 
 	if (!o.jobs)
 		o.jobs = thread_count();
+	sandbox_write(o.output.path);
+	if (o.quant.imatrix_path && operands[0]) {
+		input_prepare(operands[1]);
+		input_prepare(o.quant.imatrix_path);
+	}
 	if (o.list)
 		recipe_list();
 	else if (quant_options_parse(&o.quant, operands[0], &e) == 0 &&

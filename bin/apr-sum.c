@@ -1,6 +1,7 @@
 /* apr-sum: digests of a model's content, and whether they are as listed */
 #include <string.h>
 
+#include "core/sandbox.h"
 #include "core/thread.h"
 #include "crypto/gguf_hash.h"
 #include "crypto/witness.h"
@@ -220,8 +221,14 @@ sum(struct sum *s, const char *path, struct err *e)
 	s->lines.json = s->o->json;
 	if (s->o->gguf_hash)
 		s->lines.file = path ? path : "-";
-	if (s->o->check && !(list = manifest_list_open(s->o->check, s->o->gguf_hash, e)))
-		return -1;
+	sandbox_read(s->o->check);
+	if (s->o->check) {
+		input_prepare(path);
+		sandbox_enter();
+		list = manifest_list_open(s->o->check, s->o->gguf_hash, e);
+		if (!list)
+			return -1;
+	}
 	if (input_open(&in, path, e) == 0) {
 		s->plan = in.source->plan;
 		filter_flow(in.source, NULL, s->o->progress, &f, e);

@@ -1,6 +1,7 @@
 /* apr-unpack: any model file -> stream */
 #include <unistd.h>
 
+#include "core/sandbox.h"
 #include "formats/format.h"
 #include "tool/filter.h"
 #include "tool/select.h"
@@ -24,6 +25,10 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
+	sandbox_read(path);
+	sandbox_write(o->output.path);
+	sandbox_spool();
+	sandbox_enter();
 	source = format_open_path(path, &o->format, tool_note, &format, &where.input, e);
 	if (source) {
 		sink = filter_sink(&where, e);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/mem.h"
+#include "core/sandbox.h"
 #include "core/thread.h"
 #include "crypto/signature.h"
 #include "crypto/witness.h"
@@ -213,7 +214,12 @@ verify(struct verify *v, const char *path, struct err *e)
 {
 	/* A file is proved before its first byte is sent, and again as it is sent:
 	 * what was checked is what goes out, even if the file changes meanwhile. */
+	sandbox_write(v->o->output.path);
 	if (v->o->quiet || is_seekable(path)) {
+		if (!v->o->quiet) {
+			input_prepare(path);
+			input_prepare(path);
+		}
 		if (pass(v, path, false, e) < 0)
 			return -1;
 		if (v->o->quiet) {

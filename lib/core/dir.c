@@ -37,6 +37,23 @@ dir_name_ends(const char *name, const char *with)
 	return n >= m && strcmp(name + n - m, with) == 0;
 }
 
+bool
+dir_is_several(const char *name)
+{
+	static const char *const indexes[] = { ".index.json", ".apr.json" };
+	static const char *const shards[] = { ".gguf", ".apr", ".safetensors" };
+	struct dir_number number;
+	size_t i;
+
+	for (i = 0; i < sizeof indexes / sizeof *indexes; i++)
+		if (dir_name_ends(name, indexes[i]))
+			return true;
+	for (i = 0; i < sizeof shards / sizeof *shards; i++)
+		if (dir_numbered(name, shards[i], &number))
+			return true;
+	return false;
+}
+
 char *
 dir_label(const char *path, const char *name)
 {

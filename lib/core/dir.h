@@ -52,6 +52,9 @@ struct dir_number {
 };
 bool dir_numbered(const char *name, const char *ending, struct dir_number *n);
 
+/* Does the name stand for several files: an index, or one of them? */
+bool dir_is_several(const char *name);
+
 /* The name of such a file, in a new string, or NULL. */
 char *dir_number_name(const char *prefix, size_t prefix_bytes, uint64_t number,
                       uint64_t of, const char *ending);

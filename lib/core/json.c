@@ -76,6 +76,8 @@ __attribute__((constructor)) static void
 setup(void)
 {
 	json_set_alloc_funcs(capped_malloc, capped_free);
+	/* From the system's random numbers, while they can be opened (core/sandbox.h). */
+	json_object_seed(0);
 }
 
 /* As json_loadb; *denied where memory ran out. */

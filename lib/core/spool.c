@@ -7,15 +7,21 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *
+spool_folder(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/var/tmp";
+}
+
 int
 spool_file(struct err *e)
 {
-	const char *dir = getenv("TMPDIR");
+	const char *dir = spool_folder();
 	char name[4096];
 	int fd;
 
-	if (!dir || !*dir)
-		dir = "/var/tmp";
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;

@@ -31,6 +31,9 @@ int spool_put(struct spool *s, const void *p, size_t n, struct err *e);
 int spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e);
 void spool_free(struct spool *s);
 
+/* Where such files lie. */
+const char *spool_folder(void);
+
 /* The file alone: unlinked, for reading and writing. A descriptor, or -1. */
 int spool_file(struct err *e);
 

@@ -1,5 +1,6 @@
 #include "tool/filter.h"
 
+#include "core/sandbox.h"
 #include "stream/stream.h"
 #include "tool/input.h"
 #include "tool/progress.h"
@@ -52,6 +53,7 @@ filter_run(const char *input, const struct output_options *output,
 	struct sink *sink = NULL;
 	struct input in;
 
+	sandbox_write(output->path);
 	if (input_open(&in, input, e) == 0) {
 		where.input = in.held;
 		sink = filter_sink(&where, e);

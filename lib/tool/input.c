@@ -12,6 +12,7 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "core/sandbox.h"
 #include "stream/stream.h"
 #include "tool/tool.h"
 
@@ -35,53 +36,67 @@ unpack_path(char *path, size_t size, struct err *e)
 	return 0;
 }
 
+/* Inputs whose children have been started and are not awaited yet: two at most. */
+static struct input prepared[2];
+static size_t prepared_count;
+
+/* In the child: wait until it is wanted, then be apr-unpack. */
+_Noreturn static void
+be_child(const struct input *in, const char *program, int go, int to)
+{
+	char byte;
+	size_t i;
+
+	/* Else the end of another one's pipe would not be seen. */
+	for (i = 0; i < prepared_count; i++) {
+		close(prepared[i].go);
+		close(prepared[i].from);
+	}
+	close(in->go);
+	close(in->from);
+	dup2(to, STDOUT_FILENO);
+	signal(SIGPIPE, SIG_DFL);
+	while (read(go, &byte, 1) != 1)
+		if (errno != EINTR)
+			_exit(0);
+	mem_unlimit();
+	execl(program, "apr-unpack", "--", in->path, (char *)NULL);
+	_exit(127);
+}
+
 static int
-start_child(struct input *in, int *fd, struct err *e)
+start_child(struct input *in, struct err *e)
 {
 	char program[4096];
-	int ends[2];
+	int data[2], go[2];
 
 	if (unpack_path(program, sizeof program, e) < 0)
 		return -1;
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (pipe2(data, O_CLOEXEC) < 0)
 		return err_errno(e, in->path, "a pipe cannot be made");
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		close(data[0]);
+		close(data[1]);
+		return err_errno(e, in->path, "a pipe cannot be made");
+	}
 	/* Larger pieces, fewer turns; the system may refuse without harm. */
-	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
+	(void)fcntl(data[1], F_SETPIPE_SZ, PIPE_BYTES);
+	in->from = data[0];
+	in->go = go[1];
+	errno = 0;
 	in->child = fork();
-	if (in->child < 0) {
-		in->child = 0;
-		close(ends[0]);
-		close(ends[1]);
-		return err_errno(e, in->path, "apr-unpack cannot be started");
-	}
-	if (in->child == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		signal(SIGPIPE, SIG_DFL);
-		mem_unlimit();
-		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	*fd = ends[0];
-	return 0;
-}
-
-/* Does the name stand for several files: an index, or one of them? */
-static bool
-is_several(const char *name)
-{
-	static const char *const indexes[] = { ".index.json", ".apr.json" };
-	static const char *const shards[] = { ".gguf", ".apr", ".safetensors" };
-	struct dir_number number;
-	size_t i;
-
-	for (i = 0; i < sizeof indexes / sizeof *indexes; i++)
-		if (dir_name_ends(name, indexes[i]))
-			return true;
-	for (i = 0; i < sizeof shards / sizeof *shards; i++)
-		if (dir_numbered(name, shards[i], &number))
-			return true;
-	return false;
+	if (in->child == 0)
+		be_child(in, program, go[0], data[1]);
+	close(go[0]);
+	close(data[1]);
+	if (in->child > 0)
+		return 0;
+	in->child = 0;
+	err_errno(e, in->path, "apr-unpack cannot be started");
+	close(in->go);
+	close(in->from);
+	in->go = in->from = -1;
+	return -1;
 }
 
 /* What identifies the input: the file, or the folder in which all of it lies. */
@@ -92,7 +107,7 @@ hold(const char *path)
 	char folder[4096] = ".";
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
-	if (fd < 0 || !is_several(slash ? slash + 1 : path))
+	if (fd < 0 || !dir_is_several(slash ? slash + 1 : path))
 		return fd;
 	close(fd);
 	if (slash)
@@ -100,32 +115,82 @@ hold(const char *path)
 	return open(folder, O_PATH | O_CLOEXEC);
 }
 
+static int
+start(struct input *in, const char *path, struct err *e)
+{
+	*in = (struct input){ .path = path, .go = -1, .from = -1, .held = hold(path) };
+	if (in->held < 0)
+		return err_errno(e, path, "cannot be opened");
+	return start_child(in, e);
+}
+
+void
+input_prepare(const char *path)
+{
+	struct input *in = &prepared[prepared_count];
+	struct err e = ERR_INIT;
+
+	if (!path || strcmp(path, "-") == 0 || prepared_count == 2)
+		return;
+	if (start(in, path, &e) == 0)
+		prepared_count++;
+	else if (in->held >= 0) /* input_open will tell */
+		close(in->held);
+}
+
+/* The child that was prepared for this path. */
+static bool
+take_prepared(struct input *in, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < prepared_count; i++)
+		if (prepared[i].path == path) {
+			*in = prepared[i];
+			prepared[i] = prepared[--prepared_count];
+			return true;
+		}
+	return false;
+}
+
+static int
+open_child(struct input *in, const char *path, struct reader *r, struct err *e)
+{
+	int fd;
+
+	if (!take_prepared(in, path) && start(in, path, e) < 0)
+		return -1;
+	sandbox_enter();
+	fd = in->from;
+	in->from = -1;
+	if (write(in->go, "", 1) < 0 || close(in->go) < 0)
+		err_errno(e, path, "apr-unpack cannot be started");
+	in->go = -1;
+	if (e->code != ERR_NONE || reader_fd(r, fd, path, e) < 0) {
+		close(fd);
+		return -1;
+	}
+	r->owns_fd = true;
+	return 0;
+}
+
 int
 input_open(struct input *in, const char *path, struct err *e)
 {
 	struct reader r;
-	int fd = STDIN_FILENO;
 
-	*in = (struct input){ .held = -1 };
+	*in = (struct input){ .go = -1, .from = -1, .held = -1 };
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
-	if (strcmp(path, "-") == 0) {
-		in->held = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-		if (reader_fd(&r, STDIN_FILENO, "<stdin>", e) < 0)
+	if (strcmp(path, "-") != 0) {
+		if (open_child(in, path, &r, e) < 0)
 			return -1;
 	} else {
-		in->path = path;
-		in->held = hold(path);
-		if (in->held < 0)
-			return err_errno(e, path, "cannot be opened");
-		if (start_child(in, &fd, e) < 0)
+		in->held = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+		sandbox_enter();
+		if (reader_fd(&r, STDIN_FILENO, "<stdin>", e) < 0)
 			return -1;
-		if (reader_fd(&r, fd, path, e) < 0) {
-			close(fd);
-			return -1;
-		}
-		r.owns_fd = true;
 	}
 	in->source = stream_source(&r, e);
 	return in->source ? 0 : -1;

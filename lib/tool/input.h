@@ -16,10 +16,18 @@ struct input {
 	struct source *source;
 	const char *path;  /* NULL: standard input */
 	pid_t child;       /* 0: none */
+	int go;            /* the child begins when a byte comes by this; -1: it has */
+	int from;          /* where its stream comes from */
 	int held;          /* descriptor that identifies the file, or -1 */
 };
 
-/* path NULL or "-": standard input. */
+/* Start the reader of a FILE that is to be opened later, while that is allowed: the
+ * first input_open enters the sandbox (core/sandbox.h), from which no child can be
+ * started. For each input but the first, and again for one that is read again; path: the
+ * pointer that input_open will be given. It waits until then. */
+void input_prepare(const char *path);
+
+/* path NULL or "-": standard input. Enters the sandbox before a byte is read. */
 int input_open(struct input *in, const char *path, struct err *e);
 
 /* Close, and end the child. If it failed by itself it has spoken, and e becomes

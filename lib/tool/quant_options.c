@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sandbox.h"
 #include "kernels/kernel.h"
 #include "tool/input.h"
 
@@ -125,6 +126,7 @@ read_imatrix(struct quant_options *o, struct err *e)
 		return tool_misused(e, "--imatrix: standard input is the model");
 	if (reader_open(&r, o->imatrix_path, e) < 0)
 		return -1;
+	sandbox_enter();
 	head = reader_peek(&r, 8, &n);
 	dat = head && imatrix_is_dat(head, n);
 	if (dat || r.failed) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "core/sandbox.h"
 #include "core/text.h"
 #include "core/version.h"
 
@@ -141,7 +142,7 @@ print_help(void)
 			printf("  %-28s  %s\n", left, o->help);
 	}
 	printf("  %-28s  %s\n", "-h, --help", "show this and exit");
-	printf("  %-28s  %s\n", "    --version", "show the version and exit");
+	printf("  %-28s  %s\n", "    --version", "show the version and the sandbox, and exit");
 }
 
 _Noreturn static void
@@ -242,6 +243,7 @@ long_option(char **argv, int i, bool *seen)
 		struct err e = ERR_INIT;
 
 		printf("%s (apr tools) %s\n", self->name, APR_VERSION);
+		printf("sandbox: %s\n", sandbox_text((char[SANDBOX_TEXT]){ 0 }));
 		leave(&e);
 	}
 	for (o = self->opts; o->name; o++)
