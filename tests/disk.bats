@@ -1,0 +1,234 @@
+# Full disks and sudden ends: nothing wrong ever has a final name, and nothing that
+# is temporary stays.
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return
+	export APR_LOG_LEVEL=error
+	PATH=${APR_BIN:-$BATS_TEST_DIRNAME/../bin}:$PATH
+	apr-unpack "$BATS_TEST_DIRNAME/data/shakespeare-BF16.gguf" >m.aprs
+	apr-pack -o want.apr2 m.aprs
+	apr-pack -z zstd -o want.zstd m.aprs
+	apr-pack -t gguf -o want.gguf m.aprs
+	apr-pack -t safetensors -o want.safetensors m.aprs
+}
+
+setup() {
+	shared=$BATS_FILE_TMPDIR
+	cd "$BATS_TEST_TMPDIR" || return
+	export APR_LOG_LEVEL=error
+	set +T # each command of a loop would be traced
+	mkdir disk
+}
+
+# Each writer: its name, the command that reads the stream, what it makes.
+# The last two write into a file that the shell has made.
+writers=(
+	'apr2|apr-pack -o disk/made|made'
+	'zstd|apr-pack -z zstd -o disk/made|made'
+	'gguf|apr-pack -t gguf -o disk/made|made'
+	'safetensors|apr-pack -t safetensors -o disk/made|made'
+	'safetensors|apr-pack -t safetensors -o disk/made/|made/model.safetensors'
+	'stream|apr-quant --pure bf16 -o disk/made|made'
+	'apr2|apr-pack >disk/made|made'
+	'gguf|apr-pack -t gguf >disk/made|made'
+)
+
+writer() {
+	IFS='|' read -r kind command made <<<"${writers[$1 % ${#writers[@]}]}"
+	case $kind in
+	stream) whole=$shared/want.stream ;;
+	*) whole=$shared/want.$kind ;;
+	esac
+	[ -e "$shared/want.stream" ] ||
+		apr-quant --pure bf16 <"$shared/m.aprs" >"$shared/want.stream"
+}
+
+# Only these names lie on the disk.
+left() {
+	local found
+	found=$(cd disk && find . -mindepth 1 -printf '%P ' | tr -d '\n')
+	[ "$found" = "${*:+$* }" ] || fail "$command: left: $found"
+}
+
+# After a failure: nothing, or the shell's file, and that is empty.
+nothing_left() {
+	[[ $command != *'>'* ]] || {
+		[ ! -s disk/made ] || fail "$command: $(wc -c <disk/made) bytes stay" || return
+		rm disk/made
+	}
+	left "$@"
+}
+
+# ---- a small file system ----
+
+# Run a function of this file with a tmpfs of so many KiB on "disk".
+on_disk() {
+	local how=-m
+	[ "$(id -u)" -eq 0 ] || how=-rm
+	unshare $how mount -t tmpfs none disk 2>/dev/null ||
+		skip 'no file system can be mounted here; ulimit -f stands in for it below'
+	export -f "$2" writer left nothing_left fail try said
+	export shared status out err limit writers_text
+	writers_text=$(printf '%s\n' "${writers[@]}")
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare $how bash -c 'set -eu
+		mapfile -t writers <<<"$writers_text"
+		mount -t tmpfs -o "size=$1k" none disk
+		"$2"' - "$1" "$2"
+}
+
+refuses_early() {
+	local i
+	for i in "${!writers[@]}"; do
+		writer "$i"
+		# The size of what is compressed is not known before.
+		[ "$kind" != zstd ] || continue
+		try bash -c "$command" <"$shared/m.aprs"
+		said 1 'needs 4'
+		nothing_left
+	done
+}
+
+@test "a disk that is too small is refused before the first byte" {
+	on_disk 2048 refuses_early
+}
+
+# The disk is large enough at first, and then somebody fills it.
+fills_up() {
+	local i got pid half=$(($(wc -c <"$shared/m.aprs") / 2))
+	mkfifo fifo
+	for i in "${!writers[@]}"; do
+		writer "$i"
+		bash -c "exec $command" <fifo >"$out" 2>"$err" &
+		pid=$!
+		exec 9>fifo
+		head -c "$half" "$shared/m.aprs" >&9
+		head -c 8M /dev/zero >disk/other 2>/dev/null || true
+		tail -c +$((half + 1)) "$shared/m.aprs" >&9 2>/dev/null || true
+		exec 9>&-
+		got=0
+		wait $pid || got=$?
+		status=$got
+		said 1 'No space left on device (E007)' || fail "$command"
+		nothing_left other
+		rm disk/other
+	done
+}
+
+@test "a disk that fills up while it is written" {
+	on_disk 5120 fills_up
+}
+
+spool_fills_up() {
+	TMPDIR=$PWD/disk try bash -c 'set -o pipefail; apr-pack -z zstd | cat' <"$shared/m.aprs"
+	said 1 'No space left on device (E007)'
+	[ ! -s "$out" ]
+	left
+}
+
+@test "no room for the spool" {
+	on_disk 1024 spool_fills_up
+}
+
+# ---- the longest file that the process may write ----
+
+@test "a limit on the length of files, as an error and as a signal" {
+	local i
+	for i in "${!writers[@]}"; do
+		writer "$i"
+		try bash -c "trap '' XFSZ; ulimit -f 2048; $command" <"$shared/m.aprs"
+		said 1 'File too large (E007)'
+		nothing_left
+		try bash -c "ulimit -f 2048; exec $command" <"$shared/m.aprs"
+		[ "$status" -eq $((128 + 25)) ] || fail "$command: status $status"
+		nothing_left
+	done
+}
+
+# ---- signals ----
+
+# What is there is whole, or there is nothing. $1: the signal.
+whole_or_nothing() {
+	local found
+	if [ -e "disk/$made" ]; then
+		if [[ $command == *'>'* && ! -s disk/$made ]]; then
+			: # emptied
+		elif [[ $1 = KILL && $command == *'>'* ]] && ! cmp -s "disk/$made" "$whole"; then
+			# What cannot be caught leaves bytes, but no head that makes them a file.
+			[ "$(head -c 4 "disk/$made" | od -An -tx1)" = ' 00 00 00 00' ] ||
+				fail "$command: cut short, with a head" || return
+		else
+			cmp "disk/$made" "$whole" || fail "$command: wrong bytes" || return
+		fi
+		rm "disk/$made"
+		[[ $made != */* ]] || rmdir disk/made
+	fi
+	[ -z "$(ls -A disk)" ] && return
+	found=$(ls -A disk)
+	# The man page says so: the folder on its way to its name.
+	[[ $1 = KILL && $made == */* && $found == .made.*.tmp ]] ||
+		fail "$command: $1 left $found" || return
+	rm -rf disk/.made.*.tmp
+}
+
+# strike POINT SIGNAL WRITER: kill it after POINT bytes have gone into it.
+strike() {
+	local pid
+	writer "$3"
+	bash -c "exec env --default-signal=INT $command" <fifo >"$out" 2>"$err" 3>&- &
+	pid=$!
+	exec 9>fifo
+	head -c "$1" "$shared/m.aprs" >&9
+	kill -"$2" $pid
+	exec 9>&-
+	wait $pid 2>/dev/null || true
+	whole_or_nothing "$2"
+}
+
+# Eight writers, three signals: after 24 points each has met each.
+@test "fifty points of a write, at which it is ended" {
+	local i bytes signals=(KILL TERM INT)
+	bytes=$(wc -c <"$shared/m.aprs")
+	mkfifo fifo
+	for ((i = 0; i < 50; i++)); do
+		strike $((bytes * i / 49)) "${signals[i % 3]}" "$i"
+	done
+}
+
+# All bytes are there: the last moments, in which names are given.
+@test "fifty moments of the end of a write" {
+	local i pid signals=(KILL TERM INT)
+	for ((i = 0; i < 50; i++)); do
+		writer "$i"
+		bash -c "exec env --default-signal=INT $command" <"$shared/m.aprs" \
+			>"$out" 2>"$err" 3>&- &
+		pid=$!
+		# It takes some 40 ms, more on other machines: what has ended is sound too.
+		sleep "0.0$((10 + i))"
+		kill -"${signals[i % 3]}" $pid 2>/dev/null || true
+		wait $pid 2>/dev/null || true
+		whole_or_nothing "${signals[i % 3]}"
+	done
+}
+
+@test "what a sudden end leaves of a file that was to be replaced" {
+	local i
+	mkfifo fifo
+	writers=('apr2|apr-pack -f -o disk/made|made' 'gguf|apr-pack -t gguf -f -o disk/made|made')
+	for ((i = 0; i < 6; i++)); do
+		writer "$i"
+		printf 'mine' >disk/made
+		whole=$shared/mine
+		printf 'mine' >"$whole"
+		bash -c "exec $command" <fifo >"$out" 2>"$err" 3>&- &
+		pid=$!
+		exec 9>fifo
+		head -c $((700000 * i)) "$shared/m.aprs" >&9
+		kill -KILL $pid
+		exec 9>&-
+		wait $pid 2>/dev/null || true
+		[ "$(cat disk/made)" = mine ]
+		left made
+	done
+}
