@@ -127,17 +127,17 @@ allow_in(const char *folder, const char *within, uint64_t rights)
 void
 sandbox_read(const char *path)
 {
-	const char *slash;
+	const char *name;
 	struct stat st;
 	char *folder;
 
 	if (!is_file(path) || stat(path, &st) < 0)
 		return;
-	slash = strrchr(path, '/');
+	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	allow(path, S_ISDIR(st.st_mode) ? READ_FOLDER : READ_FILES);
 	if (S_ISDIR(st.st_mode))
 		folder = strdup(path);
-	else if (dir_is_several(slash ? slash + 1 : path))
+	else if (dir_is_several(name) || dir_name_ends(name, ".json"))
 		folder = folder_of(path);
 	else
 		return;
