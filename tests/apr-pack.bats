@@ -88,6 +88,10 @@ refused() {
 	name=$(printf 'n%.0s' {1..64})
 	mkplan "" "[\"$name\",\"F32\",[1]]" >long.aprs
 	refused long.aprs 5 "a name of 64 bytes, GGUF has at most 63"
+	# Such a file is read all the same, and what is in it held elsewhere.
+	printf 'tensor %s F32 4 ramp\n' "$name" | mkmodel >long.gguf
+	apr-pack -o long.apr long.gguf
+	[ "$(apr-header -t long.apr | cut -d' ' -f1)" = "$name" ]
 	mkplan "" '["five","F32",[1,1,1,1,1]]' >five.aprs
 	refused five.aprs 5 'five: 5 dimensions, GGUF has at most 4'
 	mkplan '["general.alignment","u32",64]' "" >key.aprs

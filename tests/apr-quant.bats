@@ -398,6 +398,15 @@ rows_of_172() {
 	apr-header made | grep -Eq '^provenance +0$'
 }
 
+@test "tensors keep the order of their source" {
+	tensor_names() {
+		apr-header -t "$1" | cut -d' ' -f1
+	}
+	apr-quant -o made q4_0 "$model" 2>/dev/null
+	diff <(tensor_names made) <(tensor_names "$model")
+	[ "$(tensor_names made | head -n 1)" != "$(tensor_names made | sort | head -n 1)" ]
+}
+
 @test "what is no weight passes untouched" {
 	mkmodel <<-END >odd.gguf
 		key general.architecture string llama

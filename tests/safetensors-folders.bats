@@ -78,6 +78,28 @@ setup() {
 	grep -qF 'its total_size is not the 16 bytes' "$err"
 	try apr-unpack --strict folders/index_total_size
 	said 4 'its total_size is not the 16 bytes that the tensors have (E002)'
+	# What is written is right, and a whole number.
+	apr-pack -t safetensors -o made/ folders/index_total_size
+	grep -qx '    "total_size": 16' made/model.safetensors.index.json
+	rm -r made
+	sed -i 's/17/16.0/' folders/index_total_size/model.safetensors.index.json
+	grep -q '16\.0$' folders/index_total_size/model.safetensors.index.json
+	try apr-pack -t safetensors -o made/ folders/index_total_size
+	quiet
+	grep -qx '    "total_size": 16' made/model.safetensors.index.json
+}
+
+@test "one file comes before an index, and its style is not the index" {
+	vectors safetensors_folders folders
+	cp -r folders/folder_shards both
+	apr-pack -t safetensors -o both/model.safetensors "$model"
+	cmp <(apr-unpack both | digests) <(apr-unpack "$model" | digests)
+	# The index is written as Python's json does, however it was.
+	cp -r folders/folder_shards dense
+	tr -d ' \n' <folders/folder_shards/model.safetensors.index.json \
+		>dense/model.safetensors.index.json
+	apr-pack -t safetensors -o made/ dense
+	diff -r made folders/folder_shards
 }
 
 @test "what is left behind is listed" {

@@ -624,6 +624,11 @@ static const struct fault {
 	  { SET64("texts.0.length", UINT64_MAX) }, NULL },
 	{ "gguf_arrays_count_2_63", 4, MANY, NULL,
 	  { SET32("texts.item", ARRAY), SET64("texts.count", (uint64_t)1 << 63) }, NULL },
+	{ "gguf_arrays_4_deep", 4, "arrays inside arrays", NULL,
+	  { SET32("texts.item", ARRAY), SET64("texts.count", 1),
+	    INSERT("texts.0.length",
+	           "\11\0\0\0\1\0\0\0\0\0\0\0" "\11\0\0\0\1\0\0\0\0\0\0\0"
+	           "\0\0\0\0\1\0\0\0\0\0\0\0x") }, NULL },
 	{ "gguf_arrays_5_deep", 4, "arrays inside arrays", NULL,
 	  { SET32("texts.item", ARRAY), SET64("texts.count", 1),
 	    INSERT("texts.0.length",

@@ -662,7 +662,7 @@ static const struct fault {
 	{ "FALSIFY 1: magic APRX", HEADER, 3, 1, 'X', ERR_FORMAT, "not an APR2 file" },
 	{ "FALSIFY 3: version 3.0", HEADER, 4, 2, 3, ERR_VERSION, "version 3.0" },
 	{ "version 1.0", HEADER, 4, 2, 1, ERR_VERSION, "version 1.0" },
-	{ "sharded", HEADER, 8, 4, 0x4a, ERR_FORMAT, "a sharded APR2" },
+	{ "sharded", HEADER, 8, 4, 0x4a, ERR_FORMAT, "the others cannot be found" },
 	{ "encrypted", HEADER, 8, 4, 0x52, ERR_FORMAT, "an encrypted APR2" },
 	{ "metadata inside the header", HEADER, 12, 4, 31, ERR_CORRUPT, "metadata begins" },
 	{ "metadata after a hole", HEADER, 12, 4, 65, ERR_CORRUPT, "a hole of 33" },
@@ -1119,6 +1119,43 @@ test_oddities(void)
 	repair(&file);
 	test_ok(outcome(&file, false, &no_options, &e) == ERR_NONE,
 	        "without a flag the alignment is found");
+	s = open_memory(&file, true, &no_options, &e);
+	o = s ? format_apr2.describe(s, &e) : NULL;
+	test_ok(json_integer_value(json_object_get(o, "alignment")) == 64,
+	        "the largest that holds: 64");
+	json_decref(o);
+	source_close(s);
+	buf_free(&file);
+}
+
+/* No flag says it: a second tensor at byte 32 is on no multiple of 64. */
+static void
+test_alignment_found(void)
+{
+	static const struct format_options align = { .align = 32 };
+	static const uint64_t three[] = { 3 };
+	struct buf stream = { 0 }, file = { 0 };
+	struct err e = ERR_INIT;
+	struct source *s;
+	struct model m;
+	json_t *o;
+
+	begin_model(&m, NULL);
+	add_tensor(&m, "x", "U8", 1, three, TENSOR_OWN_SIZE);
+	add_tensor(&m, "y", "U8", 1, three, TENSOR_OWN_SIZE);
+	make_stream(&m, NULL, &stream);
+	convert(open_memory(&stream, false, &no_options, &e), true, &align, &file, &e);
+	le32_put(file.p + 8, le32(file.p + 8) & ~(uint32_t)APR2_ALIGNED_32);
+	le32_put(file.p + file.n - 16, crc32_add(0, file.p, file.n - 16));
+	s = open_memory(&file, true, &no_options, &e);
+	o = s ? format_apr2.describe(s, &e) : NULL;
+	test_ok(json_integer_value(json_object_get(o, "alignment")) == 32 &&
+	        json_array_size(json_object_get(o, "flags")) == 1,
+	        "the largest that holds: 32 (%s)", e.fact);
+	json_decref(o);
+	source_close(s);
+	model_free(&m);
+	buf_free(&stream);
 	buf_free(&file);
 }
 
@@ -1588,6 +1625,7 @@ main(void)
 	test_frames();
 	test_contradictions();
 	test_oddities();
+	test_alignment_found();
 	test_damage();
 	test_sums();
 	test_relatives();
