@@ -38,7 +38,8 @@ endef
 INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) \
 	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
-	$(libdir)/libaprml.a $(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h
+	$(libdir)/libaprml.a $(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h \
+	$(includedir)/aprml/apr_plugin.h
 
 install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BASH_FOLDER)' '$(DESTDIR)$(ZSH_FOLDER)'
@@ -53,6 +54,8 @@ install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PR
 	for t in $(wordlist 2,99,$(TOOL_NAMES)); do \
 		ln -sf $(firstword $(TOOL_NAMES)) "$(DESTDIR)$(BASH_FOLDER)/$$t" || exit; \
 	done
+	$(INSTALL) -d '$(DESTDIR)$(includedir)/aprml'
+	$(INSTALL) -m 644 lib/quant/apr_plugin.h '$(DESTDIR)$(includedir)/aprml/apr_plugin.h'
 	$(if $(APRML),,@echo 'no static jansson: the library is not installed' >&2)
 
 export APRML_PC

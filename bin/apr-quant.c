@@ -261,6 +261,7 @@ main(int argc, char **argv)
 		"[--leave-output-tensor] [--imatrix FILE]\n"
 		"[--include-weights TEXT] [--exclude-weights TEXT]\n"
 		"[--prune-layers LIST] [--override-kv KEY=TYPE:VALUE] [--no-record]\n"
+		"[--plugin FILE.so] [--hook CMD]\n"
 		"[--allow-requantize] [--fallback error|warn|TYPE] [--allow-nonfinite]\n"
 		"[-n | --explain NAME | --list] [--check] [--max-rmse X] [--json] [-j N]\n"
 		"[-f] [-o FILE] TYPE [FILE]",
@@ -273,11 +274,14 @@ main(int argc, char **argv)
 	if (!o.jobs)
 		o.jobs = thread_count();
 	sandbox_write(o.output.path);
-	if (o.quant.imatrix_path && operands[0]) {
+	sandbox_spool();
+	if (quant_options_load(&o.quant, &e) == 0 && o.quant.imatrix_path && operands[0]) {
 		input_prepare(operands[1]);
 		input_prepare(o.quant.imatrix_path);
 	}
-	if (o.list)
+	if (e.code != ERR_NONE)
+		;
+	else if (o.list)
 		recipe_list();
 	else if (quant_options_parse(&o.quant, operands[0], &e) == 0 &&
 	         level_begin(getenv("APR_CPU"), tool_note, &e) == 0)

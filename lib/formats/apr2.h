@@ -92,7 +92,15 @@ struct apr2_meta {
 	bool foreign;        /* read: it has no apr_stream */
 	const char *missing; /* read: a required member it lacks, or NULL */
 	json_t *empty;       /* read: the order of empty tensors, or NULL */
+	json_t *types;       /* read: types by name, or NULL; and how many were taken */
+	size_t type;
 };
+
+/* Types without a code: is a list of their names needed; the list (NULL: memory); the
+ * next of it, or NULL where it is none. */
+bool apr2_types_needed(const struct model *m);
+json_t *apr2_types_list(const struct model *m, const size_t *by_name);
+const struct dtype *apr2_types_next(struct apr2_meta *meta);
 
 /* Make the metadata of a plan. whole: that of which the plan is one file; what is
  * derived is derived from it. by_name: model_tensors_by_name. align: of the tensors

@@ -132,6 +132,9 @@ read_entry(struct apr2_source *s)
 	code = p[0];
 	ndim = p[1];
 	type = dtype_by_apr2(code);
+	if (code == DTYPE_APR2_NAMED && !(type = apr2_types_next(&s->meta)))
+		return err_set(e, ERR_CORRUPT, (char *)s->name.p,
+		               "has a dtype by name, and no such name is listed");
 	if (!type)
 		return err_set(e, ERR_FORMAT, (char *)s->name.p,
 		               "has the dtype code %u, which is not assigned", code);
@@ -164,6 +167,9 @@ read_entries(struct apr2_source *s)
 	for (i = 0; i < count; i++)
 		if (read_entry(s) < 0)
 			return -1;
+	if (s->meta.type != json_array_size(s->meta.types))
+		return reader_fail(r, ERR_CORRUPT, "more names of types are listed than entries "
+		                   "have one");
 	if (s->index_left)
 		return reader_fail(r, ERR_CORRUPT, "%" PRIu64 " bytes are left in the index "
 		                   "after its last entry", s->index_left);

@@ -10,6 +10,7 @@
 
 #define OWN "apr_stream" /* the member that holds the plan */
 #define EMPTY "empty"    /* its member: order of empty tensors */
+#define TYPES "types"    /* another: names of types (apr2_types.c) */
 
 /* Members that follow from the plan. The first three are required. */
 static const char *const derived[] = { "apr_version", "model_type", "architecture",
@@ -23,6 +24,7 @@ apr2_meta_free(struct apr2_meta *meta)
 	buf_free(&meta->text);
 	free(meta->spans);
 	json_decref(meta->empty);
+	json_decref(meta->types);
 	*meta = (struct apr2_meta){ 0 };
 }
 
@@ -177,8 +179,11 @@ own_member(const struct model *m, const bool *member, const size_t *by_name,
 	r |= json_object_set_new(plan, "blobs", blobs);
 	/* A stream may have brought a member of this name. */
 	json_object_del(plan, EMPTY);
+	json_object_del(plan, TYPES);
 	if (r == 0 && needs_order(m))
 		r = json_object_set_new(plan, EMPTY, empty_order(m, by_name));
+	if (r == 0 && apr2_types_needed(m))
+		r = json_object_set_new(plan, TYPES, apr2_types_list(m, by_name));
 	if (r == 0)
 		return plan;
 	json_decref(plan);
@@ -196,7 +201,8 @@ is_plain(const struct model *m, const bool *member, unsigned align)
 	size_t i;
 
 	if (m->licence != MODEL_NONE || m->prov_count || m->signatures ||
-	    json_object_size(m->extra) || needs_order(m))
+	    json_object_size(m->extra) || needs_order(m) ||
+	    apr2_types_needed(m))
 		return false;
 	for (i = 0; i < REQUIRED; i++)
 		if (!has_member(m, member, derived[i]))
@@ -628,6 +634,9 @@ read_root(struct reading *d, json_t *root, struct model *m)
 	meta->empty = json_incref(json_object_get(d->plan, EMPTY));
 	if (meta->empty)
 		json_object_del(d->plan, EMPTY);
+	meta->types = json_incref(json_object_get(d->plan, TYPES));
+	if (meta->types)
+		json_object_del(d->plan, TYPES);
 	d->count = json_object_size(root);
 	d->members = find_members(&meta->text, root, d->e);
 	if (!d->members)

@@ -14,6 +14,10 @@ static const struct kernel *const kernels[] = {
 	&ref_iq3_xxs, &ref_iq3_s, &ref_apr_q4,
 };
 
+#define ADDED 16
+static struct kernel added[ADDED];
+static size_t added_count;
+
 const struct kernel *
 kernel_for(const struct dtype *t)
 {
@@ -22,7 +26,24 @@ kernel_for(const struct dtype *t)
 	for (i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
 		if (!strcmp(kernels[i]->dtype, t->name))
 			return kernels[i];
+	for (i = 0; i < added_count; i++)
+		if (!strcmp(added[i].dtype, t->name))
+			return &added[i];
 	return NULL;
+}
+
+int
+kernel_add(const struct kernel *k)
+{
+	size_t i;
+
+	for (i = 0; i < added_count; i++)
+		if (!strcmp(added[i].dtype, k->dtype))
+			return -1;
+	if (added_count == ADDED)
+		return -1;
+	added[added_count++] = *k;
+	return 0;
 }
 
 bool

@@ -50,6 +50,10 @@ struct kernel {
  * head (kernels/whole.h). */
 const struct kernel *kernel_for(const struct dtype *t);
 
+/* One more, copied, of a type that has none: a plugin's, which is not proved to keep
+ * what is said above. Before threads begin. -1 if there is one, or no more room. */
+int kernel_add(const struct kernel *k);
+
 /* Of either kind: can values be read, and written? */
 bool kernel_decodes(const struct dtype *t);
 bool kernel_encodes(const struct dtype *t);

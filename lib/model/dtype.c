@@ -1,5 +1,8 @@
 #include "model/dtype.h"
 
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -110,6 +113,15 @@ static const struct dtype unknown[] = {
 #define NUMBERS ((unsigned)(sizeof unknown / sizeof unknown[0]))
 _Static_assert(sizeof unknown / sizeof unknown[0] == 256, "GGML numbers");
 
+/* Rows made for names of plugins. Two threads may look for types at once, so room is
+ * taken by one at a time; a row is whole before the count tells of it. */
+static struct named {
+	struct dtype row;
+	char name[DTYPE_NAMED_NAME + sizeof "[256,4096]"];
+} named[DTYPE_NAMED];
+static atomic_uint named_count;
+static atomic_flag named_busy = ATOMIC_FLAG_INIT;
+
 #define APR2_GGML 64      /* first APR2 code that is a GGML number */
 #define APR2_GGML_END 128 /* codes from here are refused */
 
@@ -132,8 +144,8 @@ unknown_by_name(const char *name)
 	return dtype_by_ggml(n);
 }
 
-const struct dtype *
-dtype_by_name(const char *name)
+static const struct dtype *
+known_by_name(const char *name)
 {
 	unsigned i;
 
@@ -143,9 +155,124 @@ dtype_by_name(const char *name)
 	return unknown_by_name(name);
 }
 
+/* ---- types of plugins ---- */
+
+static bool
+is_capital(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* n: its length. */
+static bool
+may_be_named(const char *name, size_t n, uint32_t items, uint32_t bytes)
+{
+	char alone[DTYPE_NAMED_NAME + 1];
+	size_t i;
+
+	if (n == 0 || n > DTYPE_NAMED_NAME || !is_capital(*name))
+		return false;
+	for (i = 0; i < n; i++)
+		if (!is_capital(name[i]) && name[i] != '_' && (name[i] < '0' || name[i] > '9'))
+			return false;
+	memcpy(alone, name, n);
+	alone[n] = '\0';
+	return !known_by_name(alone) && items > 0 && items <= DTYPE_NAMED_ITEMS &&
+	       !(items & (items - 1)) && bytes > 0 && bytes <= DTYPE_NAMED_BYTES;
+}
+
+static const struct dtype *
+find_named(const char *full)
+{
+	unsigned i, n = atomic_load(&named_count);
+
+	for (i = 0; i < n; i++)
+		if (!strcasecmp(named[i].name, full))
+			return &named[i].row;
+	return NULL;
+}
+
+static const struct dtype *
+add_named(const char *full, uint32_t items, uint32_t bytes)
+{
+	const struct dtype *found;
+	struct named *made;
+	unsigned n;
+
+	while (atomic_flag_test_and_set(&named_busy))
+		;
+	found = find_named(full);
+	n = atomic_load(&named_count);
+	if (!found && n < DTYPE_NAMED) {
+		made = &named[n];
+		strcpy(made->name, full);
+		made->row = (struct dtype){ .name = made->name, .items = (uint16_t)items,
+			.bytes = (uint16_t)bytes, .ggml = NONE, .apr2 = DTYPE_APR2_NAMED,
+			.apr2_old = NONE, .quantized = true };
+		found = &made->row;
+		atomic_store(&named_count, n + 1);
+	}
+	atomic_flag_clear(&named_busy);
+	return found;
+}
+
+const struct dtype *
+dtype_named(const char *name, uint32_t items, uint32_t bytes)
+{
+	char full[sizeof named->name];
+
+	if (!may_be_named(name, strlen(name), items, bytes))
+		return NULL;
+	snprintf(full, sizeof full, "%s[%" PRIu32 ",%" PRIu32 "]", name, items, bytes);
+	return add_named(full, items, bytes);
+}
+
+/* Up to four digits without a leading zero, and the mark after them. */
+static int
+block_number(const char **p, char mark, uint32_t *v)
+{
+	unsigned digits;
+
+	*v = 0;
+	for (digits = 0; **p >= '0' && **p <= '9' && digits < 4; digits++)
+		*v = *v * 10 + (uint32_t)(*(*p)++ - '0');
+	return *v > 0 && (*p)[-(int)digits] != '0' && *(*p)++ == mark ? 0 : -1;
+}
+
+/* NAME[VALUES,BYTES], in capitals: one spelling, as it is hashed. */
+static const struct dtype *
+named_by_name(const char *name)
+{
+	const char *p = strchr(name, '[');
+	uint32_t items, bytes;
+	size_t n;
+
+	if (!p)
+		return NULL;
+	n = (size_t)(p++ - name);
+	if (block_number(&p, ',', &items) < 0 || block_number(&p, ']', &bytes) < 0 || *p ||
+	    !may_be_named(name, n, items, bytes))
+		return NULL;
+	return add_named(name, items, bytes);
+}
+
+const struct dtype *
+dtype_by_name(const char *name)
+{
+	const struct dtype *t = known_by_name(name);
+
+	return t ? t : named_by_name(name);
+}
+
 const struct dtype *
 dtype_asked(const char *name)
 {
+	unsigned i, n = atomic_load(&named_count);
+	size_t length = strlen(name);
+
+	for (i = 0; i < n; i++)
+		if (!strncasecmp(named[i].name, name, length) && named[i].name[length] == '[')
+			return &named[i].row;
 	if (!strcasecmp(name, "int8"))
 		name = "Q8_TENSOR";
 	else if (!strcasecmp(name, "int4"))
@@ -186,7 +313,9 @@ dtype_by_apr2(uint8_t code)
 const struct dtype *
 dtype_row(unsigned index)
 {
-	return index < COUNT ? &rows[index] : NULL;
+	if (index < COUNT)
+		return &rows[index];
+	return index - COUNT < atomic_load(&named_count) ? &named[index - COUNT].row : NULL;
 }
 
 int

@@ -5,6 +5,9 @@
  * the last dimension; a few of our own run over the whole tensor, of which the last
  * block may be partly empty. Rows are constant and compared by address.
  *
+ * A type that only a plugin knows has its block in its name, NAME[VALUES,BYTES]: a row
+ * is made when the name is first met, so that every container can carry it.
+ *
  * Sources: sizes of GGML types from ggml's block layouts; safetensors names
  * from its format description; APR2 codes from apr2(5).
  */
@@ -31,6 +34,15 @@ struct dtype {
 	bool quantized;   /* true for block types that lose precision */
 };
 
+/* Names of plugins' types: capital letters, digits and "_", a letter first; blocks of
+ * a power of two up to DTYPE_NAMED_ITEMS. Rows for them never go: a process has room
+ * for DTYPE_NAMED of them. */
+#define DTYPE_NAMED 256
+#define DTYPE_NAMED_ITEMS 256
+#define DTYPE_NAMED_BYTES 4096
+#define DTYPE_NAMED_NAME 24
+#define DTYPE_APR2_NAMED 51 /* APR2's code for all of them */
+
 /* Rows by identity. NULL where there is none. dtype_by_name takes any case and
  * "GGML_n" for 0 <= n < 256; so does dtype_by_ggml: a number without a row of
  * its own gives a row of unknown size, whose tensors pass through untouched. */
@@ -38,11 +50,16 @@ const struct dtype *dtype_by_name(const char *name);
 const struct dtype *dtype_by_ggml(uint32_t number);
 const struct dtype *dtype_by_apr2(uint8_t code);
 
-/* A type by the name that a person gives: dtype_by_name's, and those of the version 1
- * specification, int8 for Q8_TENSOR and int4 for Q4_0. */
+/* A type by the name that a person gives: dtype_by_name's, that of a plugin's type
+ * without its block, and those of the version 1 specification, int8 for Q8_TENSOR and
+ * int4 for Q4_0. */
 const struct dtype *dtype_asked(const char *name);
 
-/* All rows of known size, for lists and tests: NULL from index dtype_count(). */
+/* The row of a plugin's type; NULL where that is none, its name is another type's, or
+ * there is no more room. */
+const struct dtype *dtype_named(const char *name, uint32_t items, uint32_t bytes);
+
+/* All rows of known size, for lists and tests: NULL past the last. */
 const struct dtype *dtype_row(unsigned index);
 
 /* APR2 code of a type: its own, or 64 + GGML number up to 63, or DTYPE_NONE. */

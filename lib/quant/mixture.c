@@ -403,9 +403,8 @@ is_70b(const struct mixture_model *model)
 
 /* ---- one tensor ---- */
 
-/* The nearest type whose blocks the rows fill. */
-static const struct dtype *
-fallback(const struct dtype *wanted, uint64_t row)
+const struct dtype *
+mixture_fallback(const struct dtype *wanted, uint64_t row)
 {
 	static const struct {
 		const char *from, *to;
@@ -547,7 +546,7 @@ choose(const struct choosing *c, struct place *p, const struct tensor *t,
 		type = apply_rules(c, p, t, &rule);
 	}
 	*out = (struct mixture_choice){
-		.type = fallback(type, tensor_row(t)), .wanted = type, .rule = rule
+		.type = mixture_fallback(type, tensor_row(t)), .wanted = type, .rule = rule
 	};
 	out->needs_importance = needs_importance(c->mixture, out->type, p->role);
 	return fault;

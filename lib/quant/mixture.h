@@ -63,6 +63,9 @@ struct mixture_options {
 	struct overrides *overrides; /* a person's own, or NULL; counts what decides */
 };
 
+/* The nearest type to the one wanted whose blocks rows of that many values fill. */
+const struct dtype *mixture_fallback(const struct dtype *wanted, uint64_t row);
+
 /* Choose for the n tensors of a model. What a tensor gets depends on its place
  * among its like, by block and name, not on the order given. What is kept is
  * kept whatever the options say, and rows that do not fill blocks fall back. A

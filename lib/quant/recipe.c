@@ -139,6 +139,26 @@ weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
 	r->weighed++;
 }
 
+/* A command's own choice, after the rules. */
+static int
+ask(const struct recipe_options *o, const struct tensor *t, struct mixture_choice *c,
+    struct err *e)
+{
+	const struct dtype *type = c->wanted;
+
+	if (!o->ask || c->kept)
+		return 0;
+	if (o->ask(o->ask_ctx, t, &type, e) < 0)
+		return -1;
+	if (type == c->wanted)
+		return 0;
+	*c = (struct mixture_choice){ .type = mixture_fallback(type, tensor_row(t)),
+		.wanted = type, .rule = "--hook" };
+	if (type == tensor_type(t))
+		c->type = type;
+	return 0;
+}
+
 static int
 make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
          struct mixture_choice *c, struct err *e)
@@ -193,8 +213,11 @@ recipe_make(struct recipe *r, const struct model *m, const struct recipe_options
 	                        choices, e);
 	if (status == 0 && o->how.overrides)
 		status = override_all_used(o->how.overrides, e);
-	for (i = 0; status == 0 && i < m->tensor_count; i++)
-		status = make_row(r, o, m->tensors[i], &choices[i], e);
+	for (i = 0; status == 0 && i < m->tensor_count; i++) {
+		status = ask(o, m->tensors[i], &choices[i], e);
+		if (status == 0)
+			status = make_row(r, o, m->tensors[i], &choices[i], e);
+	}
 	free(choices);
 	if (status == 0 && o->fallback == RECIPE_DEFAULT &&
 	    r->fallback_bytes > r->bytes_in / SILENT_SHARE) {

@@ -31,6 +31,11 @@ struct recipe_options {
 	struct imatrix *imatrix; /* or NULL; its entries are marked as used */
 	const char *imatrix_path; /* what it is called in the metadata */
 	const struct key_values *keys; /* a person's own metadata, or NULL */
+	/* Asked about each tensor that may change, after the rules; or NULL. *type: their
+	 * choice, and the answer. 0, or -1 with e filled. */
+	int (*ask)(void *ctx, const struct tensor *t, const struct dtype **type,
+	           struct err *e);
+	void *ask_ctx;
 	const struct prune *prune; /* blocks to be left out, or NULL */
 	bool no_record;           /* nothing in the metadata that llama-quantize has not */
 };

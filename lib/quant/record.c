@@ -178,6 +178,8 @@ put_rules(const struct recipe_options *o, struct model *m, struct err *e)
 		}
 		list_add(&l, own->rules[i].text, strlen(own->rules[i].text));
 	}
+	if (o->ask && !list_full(&l))
+		list_add(&l, "--hook", strlen("--hook"));
 	return put_list(m, PREFIX "rules", &l, e);
 }
 

@@ -11,7 +11,7 @@
  *     apr.quantization.bits_per_weight   f32      of all tensors, as they are now
  *     apr.quantization.original_types    array:string   of what changed, each once;
  *                                        what an earlier run recorded comes first
- *     apr.quantization.rules             array:string   REGEX=TYPE, if there were any
+ *     apr.quantization.rules             array:string   REGEX=TYPE, --hook, if there were any
  *     apr.quantization.calibration_method   string   imatrix, or none
  *     apr.quantization.calibration_samples  u32      its chunks, if known
  *

@@ -8,6 +8,7 @@
 
 #include "core/sandbox.h"
 #include "kernels/kernel.h"
+#include "quant/plugin.h"
 #include "tool/input.h"
 
 /* A type's name as mixtures are called. */
@@ -182,6 +183,10 @@ parse_rest(struct quant_options *o, struct err *e)
 	for (i = 0; i < o->key_list.n; i++)
 		if (key_values_add(&o->keys, o->key_list.items[i], e) < 0)
 			return -1;
+	if (o->hook_command) {
+		o->recipe.ask = hook_ask;
+		o->recipe.ask_ctx = &o->hook;
+	}
 	o->recipe.keys = &o->keys;
 	o->recipe.prune = &o->prune;
 	o->max_rmse = INFINITY;
@@ -192,6 +197,17 @@ parse_rest(struct quant_options *o, struct err *e)
 		return tool_misused(e, "--max-rmse needs a number from 0 on, not %.40s",
 		                    o->max_rmse_text);
 	return 0;
+}
+
+int
+quant_options_load(struct quant_options *o, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < o->plugins.n; i++)
+		if (!plugin_load(o->plugins.items[i], e))
+			return -1;
+	return o->hook_command ? hook_begin(&o->hook, o->hook_command, e) : 0;
 }
 
 int
@@ -214,4 +230,6 @@ quant_options_free(struct quant_options *o)
 	prune_free(&o->prune);
 	key_values_free(&o->keys);
 	free(o->key_list.items);
+	free(o->plugins.items);
+	hook_end(&o->hook);
 }

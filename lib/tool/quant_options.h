@@ -7,6 +7,7 @@
 #include "quant/override.h"
 #include "quant/prune.h"
 #include "quant/recipe.h"
+#include "tool/hook.h"
 #include "tool/tool.h"
 
 struct quant_options {
@@ -19,6 +20,9 @@ struct quant_options {
 	const char *imatrix_path;
 	struct opt_list include, exclude;
 	struct imatrix imatrix;
+	struct opt_list plugins;
+	const char *hook_command;
+	struct hook hook;
 	const char *prune_list, *max_rmse_text;
 	struct prune prune;
 	struct opt_list key_list;
@@ -50,6 +54,10 @@ struct quant_options {
 	  "leave out these blocks, as 3,4, and number the rest anew", 0, 0 }, \
 	{ 0, "override-kv", "KEY=TYPE:VALUE", OPT_LIST, &(o)->key_list, \
 	  "set a metadata key; TYPE is int, float, bool or str", 0, 0 }, \
+	{ 0, "plugin", "FILE.so", OPT_LIST, &(o)->plugins, \
+	  "know the type that this library defines", 0, 0 }, \
+	{ 0, "hook", "CMD", OPT_TEXT, &(o)->hook_command, \
+	  "ask this command for the type of each tensor", 0, 0 }, \
 	{ 0, "no-record", NULL, OPT_FLAG, &(o)->recipe.no_record, \
 	  "no metadata but what llama-quantize writes", 0, 0 }, \
 	{ 0, "max-rmse", "X", OPT_TEXT, &(o)->max_rmse_text, \
@@ -58,6 +66,10 @@ struct quant_options {
 	  "take tensors that are quantized already", 0, 0 }, \
 	{ 0, "fallback", "error|warn|TYPE", OPT_TEXT, &(o)->fallback, \
 	  "where rows do not fill the blocks of a type", 0, 0 }
+
+/* Load the plugins and start what runs the hook, before anything else: no file may be
+ * opened and no program started once a model is read. */
+int quant_options_load(struct quant_options *o, struct err *e);
 
 /* Make o->recipe of what was given; type: the mixture's name, or NULL where it
  * is missing. ERR_USAGE, or a fault of a rule file or of

@@ -208,6 +208,42 @@ names(void)
 	test_ok(ok, "other names are not found");
 }
 
+/* Types that only a plugin knows: their block is in their name. */
+static void
+named(void)
+{
+	static const char *const none[] = { "F32[1,4]", "GGML_7[32,18]", "my4[32,18]", "MY4[0,18]",
+		"MY4[33,18]", "MY4[512,18]", "MY4[32,0]", "MY4[32,4097]", "MY4[032,18]",
+		"MY4[32,018]", "MY4[32,18", "MY4[32,18]x", "MY4[32]", "MY4[,]", "[32,18]",
+		"4MY[32,18]", "MY-4[32,18]", "MY4[32,99999]", "MY4[+32,18]",
+		"A123456789012345678901234[32,18]" };
+	const struct dtype *t = dtype_named("MY4", 32, 18);
+	unsigned i, n = 0;
+	char name[32];
+	int ok = 1;
+
+	test_ok(t && !strcmp(t->name, "MY4[32,18]") && t->items == 32 && t->bytes == 18 &&
+	        dtype_apr2_code(t) == 51 && t->ggml == DTYPE_NONE && t->quantized && !t->head &&
+	        !t->safetensors, "a named type has its block, and code 51");
+	test_ok(dtype_by_name("MY4[32,18]") == t && dtype_named("MY4", 32, 18) == t &&
+	        dtype_asked("my4") == t && dtype_named("MY4", 32, 20) != t,
+	        "it is one row, however it is met; another block is another");
+	for (i = 0; i < sizeof none / sizeof none[0]; i++)
+		if (dtype_by_name(none[i])) {
+			printf("# %s\n", none[i]);
+			ok = 0;
+		}
+	test_ok(ok && !dtype_named("q8_x", 32, 18) && !dtype_named("Q8_0", 32, 18) &&
+	        !dtype_named("MY", 3, 1), "what is no such name makes no row");
+	for (i = 0; i < 2 * DTYPE_NAMED; i++) {
+		snprintf(name, sizeof name, "T%u[1,1]", i);
+		n += dtype_by_name(name) != NULL;
+	}
+	test_ok(n == DTYPE_NAMED - 2 && dtype_by_name("MY4[32,18]") == t &&
+	        dtype_by_name("T0[1,1]") && !dtype_by_name("T300[1,1]"),
+	        "there is room for so many rows, and those stay");
+}
+
 int
 main(void)
 {
@@ -216,5 +252,6 @@ main(void)
 	apr2_codes();
 	ggml_numbers();
 	names();
+	named();
 	return test_done();
 }
