@@ -195,6 +195,22 @@ is_test() {
   fi
 }
 
+@test "each part of apr-formats(7) names a test that holds it" {
+  local line part='' parts=0 held=0
+  while IFS= read -r line; do
+    if [[ $line == .S[sh]\ * ]]; then
+      [ -z "$part" ] || [ $held -gt 0 ] || fail "$part: no test is named" || return
+      part=''
+      [[ $line != .Ss\ * ]] || part=${line#.Ss } held=0 parts=$((parts + 1))
+    elif [[ $line =~ ^\.Pq\ Pa\ (tests/[^ ]+)\ ,\ Dq\ (.*)$ ]]; then
+      line=${BASH_REMATCH[2]% [;.]}
+      is_test "${BASH_REMATCH[1]}" "$line" || return
+      held=$((held + 1))
+    fi
+  done <"$root/man/apr-formats.7"
+  [ $parts -ge 10 ]
+}
+
 # The vectors of all generators: NAME <tab> fault, same or changed.
 what_vectors_are() {
   local g
