@@ -232,3 +232,68 @@ strike() {
 		left made
 	done
 }
+
+# ---- several files ----
+
+shard_writers=(
+	'apr-pack --shard-size 1M -o disk/made.apr|made.apr.json'
+	'apr-pack -t gguf --shard-size 1M -o disk/made.gguf|made-00001-of-00005.gguf'
+	'apr-pack -t safetensors --shard-size 1M -o disk/made/|made'
+)
+
+@test "shards: all of them or none, wherever the write is ended" {
+	local i bytes point command first pid signal signals=(TERM KILL INT HUP)
+	bytes=$(wc -c <"$shared/m.aprs")
+	apr-sum "$shared/m.aprs" >want
+	mkfifo fifo
+	for ((i = 0; i < 36; i++)); do
+		IFS='|' read -r command first <<<"${shard_writers[i % 3]}"
+		point=$((bytes * i / 30))
+		bash -c "exec env --default-signal=INT $command" <fifo >"$out" 2>"$err" 3>&- &
+		pid=$!
+		exec 9>fifo
+		head -c $point "$shared/m.aprs" >&9
+		# The last ones come to their end, or nearly so.
+		[ $i -lt 30 ] || exec 9>&-
+		signal=${signals[i % 4]}
+		# (What that can leave of the moment in which names are given: apr-pack(1).)
+		[ $i -lt 30 ] || [ $signal != KILL ] || signal=HUP
+		kill -$signal $pid 2>/dev/null || true
+		exec 9>&-
+		wait $pid 2>/dev/null || true
+		if [ -e "disk/$first" ]; then
+			[ $i -ge 30 ]
+			apr-sum "disk/$first" | cmp - want
+			rm -r disk/made*
+		fi
+		[ -z "$(ls -A disk)" ] || fail "$command: $signal: $(ls -A disk)"
+	done
+}
+
+shards_fill_up() {
+	local i half=$(($(wc -c <"$shared/m.aprs") / 2)) pid
+	mkfifo fifo
+	for i in 0 1 2; do
+		command=${shard_writers_text%%$'\n'*}
+		shard_writers_text=${shard_writers_text#*$'\n'}
+		command=${command%|*}
+		bash -c "exec $command" <fifo >"$out" 2>"$err" &
+		pid=$!
+		exec 9>fifo
+		head -c "$half" "$shared/m.aprs" >&9
+		head -c 8M /dev/zero >disk/other 2>/dev/null || true
+		tail -c +$((half + 1)) "$shared/m.aprs" >&9 2>/dev/null || true
+		exec 9>&-
+		status=0
+		wait $pid || status=$?
+		said 1 'No space left on device (E007)' || fail "$command"
+		left other
+		rm disk/other
+	done
+}
+
+@test "shards on a disk that fills up" {
+	shard_writers_text=$(printf '%s\n' "${shard_writers[@]}")
+	export shard_writers_text
+	on_disk 5120 shards_fill_up
+}
