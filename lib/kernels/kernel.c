@@ -18,18 +18,48 @@ static const struct kernel *const kernels[] = {
 static struct kernel added[ADDED];
 static size_t added_count;
 
+/* Those of the level in use, completed by plain C. */
+static struct kernel completed[8];
+static size_t completed_count;
+
+static const struct kernel *
+plain(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+		if (!strcmp(kernels[i]->dtype, name))
+			return kernels[i];
+	for (i = 0; i < added_count; i++)
+		if (!strcmp(added[i].dtype, name))
+			return &added[i];
+	return NULL;
+}
+
+void
+kernels_use(const struct kernel *const *better)
+{
+	struct kernel *k = completed;
+
+	for (; better && *better; better++, k++) {
+		*k = *plain((*better)->dtype);
+		if ((*better)->encode)
+			k->encode = (*better)->encode;
+		if ((*better)->decode)
+			k->decode = (*better)->decode;
+	}
+	completed_count = (size_t)(k - completed);
+}
+
 const struct kernel *
 kernel_for(const struct dtype *t)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-		if (!strcmp(kernels[i]->dtype, t->name))
-			return kernels[i];
-	for (i = 0; i < added_count; i++)
-		if (!strcmp(added[i].dtype, t->name))
-			return &added[i];
-	return NULL;
+	for (i = 0; i < completed_count; i++)
+		if (!strcmp(completed[i].dtype, t->name))
+			return &completed[i];
+	return plain(t->name);
 }
 
 int

@@ -3,6 +3,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #include "kernels/ref.h"
 #include "kernels/search.h"
@@ -19,28 +22,42 @@ always(void)
 static bool
 has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2");
+	unsigned a, b, c, d;
+
+	/* clang 14 knows the name of AVX2, but not of F16C. */
+	return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) &&
+	       (c & bit_F16C);
 }
+
+static const struct kernel *const avx2_kernels[] = {
+	&avx2_f16, &avx2_bf16, &avx2_q8_0, &avx2_q4_0, NULL
+};
 #endif
 
 static const struct way {
 	struct level level;
 	const struct search *search;
+	const struct kernel *const *kernels; /* as kernels_use has them */
 	bool (*here)(void);
 } ways[] = {
-	{ { "ref" }, &search_ref, always },
+	{ { "ref" }, &search_ref, NULL, always },
 #ifdef __x86_64__
-	{ { "avx2" }, &search_avx2, has_avx2 },
+	{ { "avx2" }, &search_avx2, avx2_kernels, has_avx2 },
 #endif
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static const struct way *now = ways;
 
-/* Those that search. */
+/* Those that are not plain C at every level. */
 static const struct kernel *const tested[] = {
-	&ref_q4_0, &ref_q4_1, &ref_q5_0, &ref_q5_1, &ref_q2_k, &ref_q3_k, &ref_q4_k,
+	&ref_f16, &ref_bf16, &ref_q8_0, &ref_q4_0, &ref_q4_1, &ref_q5_0, &ref_q5_1, &ref_q2_k, &ref_q3_k, &ref_q4_k,
 	&ref_q5_k, &ref_q6_k, &ref_iq4_nl, &ref_iq4_xs,
+};
+
+struct made {
+	uint8_t code[ROWS][BYTES], weighted[ROWS][BYTES];
+	float value[ROWS][ITEMS];
 };
 
 static uint32_t
@@ -69,17 +86,30 @@ fill(float x[ROWS][ITEMS], float importance[ITEMS])
 }
 
 static void
-encode(const struct kernel *k, float x[ROWS][ITEMS], const float *importance,
-       uint8_t y[2 * ROWS][BYTES])
+use(const struct way *way)
 {
+	search = way->search;
+	kernels_use(way->kernels);
+}
+
+/* All that the kernel of a type makes of the rows, that way. */
+static void
+compute(const struct way *way, const char *dtype, float x[ROWS][ITEMS],
+        const float *importance, struct made *y)
+{
+	const struct kernel *k;
 	int i;
 
-	memset(y, 0, 2 * ROWS * BYTES);
+	use(way);
+	k = kernel_for(dtype_by_name(dtype));
+	memset(y, 0, sizeof *y);
 	for (i = 0; i < ROWS; i++) {
-		k->encode(x[i], y[i], ITEMS);
+		k->encode(x[i], y->code[i], ITEMS);
 		/* Weighted rows have finite products. */
-		if (i != 1)
-			k->encode_weighted(x[i], importance, y[ROWS + i], ITEMS);
+		if (k->encode_weighted && i != 1)
+			k->encode_weighted(x[i], importance, y->weighted[i], ITEMS);
+		/* Any bits are a code. */
+		k->decode((const uint8_t *)x[i], y->value[i], ITEMS);
 	}
 }
 
@@ -87,21 +117,19 @@ encode(const struct kernel *k, float x[ROWS][ITEMS], const float *importance,
 static const struct kernel *
 differs(const struct way *way)
 {
-	uint8_t want[2 * ROWS][BYTES], have[2 * ROWS][BYTES];
+	static struct made want, have;
 	float x[ROWS][ITEMS], importance[ITEMS];
+	bool same = true;
 	size_t i;
 
 	fill(x, importance);
-	for (i = 0; i < sizeof tested / sizeof tested[0]; i++) {
-		search = &search_ref;
-		encode(tested[i], x, importance, want);
-		search = way->search;
-		encode(tested[i], x, importance, have);
-		search = &search_ref;
-		if (memcmp(want, have, sizeof want))
-			return tested[i];
+	for (i = 0; same && i < sizeof tested / sizeof tested[0]; i++) {
+		compute(ways, tested[i]->dtype, x, importance, &want);
+		compute(way, tested[i]->dtype, x, importance, &have);
+		same = !memcmp(&want, &have, sizeof want);
 	}
-	return NULL;
+	use(ways);
+	return same ? NULL : tested[i - 1];
 }
 
 static const struct way *
@@ -148,7 +176,7 @@ level_begin(const char *name, void (*note)(const char *), struct err *e)
 		note(text);
 	}
 	now = bad ? ways : way;
-	search = now->search;
+	use(now);
 	return 0;
 }
 

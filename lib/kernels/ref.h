@@ -1,4 +1,6 @@
-/* ref: the plain C kernels, one a type. Only kernel.c and they include this. */
+/* ref: the plain C kernels, one a type, and what stands in their place at a level of
+ * the CPU. Only kernel.c, level.c and they include this.
+ */
 #ifndef KERNELS_REF_H
 #define KERNELS_REF_H
 
@@ -18,5 +20,14 @@ extern const struct kernel ref_iq1_s, ref_iq1_m;
 extern const struct kernel ref_iq2_xxs, ref_iq2_xs, ref_iq2_s;
 extern const struct kernel ref_iq3_xxs, ref_iq3_s;
 extern const struct kernel ref_apr_q4;
+
+/* Members that are NULL are those of plain C. */
+#ifdef __x86_64__
+extern const struct kernel avx2_f16, avx2_bf16, avx2_q8_0, avx2_q4_0;
+#endif
+
+/* Put these, a NULL after the last, before plain C; NULL for none. Not while
+ * threads compute. */
+void kernels_use(const struct kernel *const *better);
 
 #endif

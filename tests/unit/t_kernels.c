@@ -937,6 +937,41 @@ plain_types(void)
 	test_ok(!memcmp(y, f32, sizeof f32), "F32 is little-endian binary32");
 }
 
+/* All patterns, and floats all over, among them all ties, through the kernel and one by
+ * one through core/half.h. */
+static void
+halves(const char *type, float (*widen)(uint16_t), uint16_t (*narrow)(float))
+{
+	enum { RUN = 24 };
+	uint8_t narrowed[2 * RUN];
+	float x[RUN], one;
+	bool same = true;
+	uint32_t u, bits;
+	int i;
+
+	for (u = 0; u < 0x10000; u += 16) {
+		for (i = 0; i < 16; i++)
+			le16_put(narrowed + 2 * i, (uint16_t)(u + (uint32_t)i));
+		kernel_of(type)->decode(narrowed, x, 16);
+		for (i = 0; i < 16; i++) {
+			one = widen((uint16_t)(u + (uint32_t)i));
+			same &= !memcmp(&one, x + i, sizeof one);
+		}
+	}
+	test_ok(same, "all 65536 patterns of %s", type);
+	for (same = true, u = 0; u < 0x100000 - RUN; u += RUN) {
+		for (i = 0; i < RUN; i++) {
+			/* Sign, exponent, eleven bits of fraction, then what may tie. */
+			bits = (u + (uint32_t)i) << 12 | (u % 5 == 0) | (u % 3 == 0) << 11;
+			memcpy(x + i, &bits, sizeof bits);
+		}
+		kernel_of(type)->encode(x, narrowed, RUN);
+		for (i = 0; i < RUN; i++)
+			same &= le16(narrowed + 2 * i) == narrow(x[i]);
+	}
+	test_ok(same, "floats of every exponent to %s, ties among them", type);
+}
+
 static void
 f32_keeps_bits(void)
 {
@@ -989,6 +1024,8 @@ all_at(const struct level *level)
 	q8_1_values();
 	plain_types();
 	f32_keeps_bits();
+	halves("F16", half_f16_f32, half_f32_f16);
+	halves("BF16", half_bf16_f32, half_f32_bf16);
 }
 
 int
