@@ -82,7 +82,8 @@ check: all units gen fuzz-replay ## run all tests
 # mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.
 FUZZERS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 REPLAYS = $(FUZZERS:%=$(B)/tests/fuzz/replay_%)
-STARVES = $(B)/tests/fuzz/starve_gguf $(B)/tests/fuzz/starve_apr2 $(B)/tests/fuzz/starve_stream
+STARVES = $(B)/tests/fuzz/starve_gguf $(B)/tests/fuzz/starve_apr2 $(B)/tests/fuzz/starve_apr64 \
+	$(B)/tests/fuzz/starve_stream
 RUNS = 2000000
 FUZZ = $(FUZZERS)
 

@@ -23,8 +23,8 @@ find_format(const char *name, struct err *e)
 	const struct format *f = format_by_name(name);
 
 	if (!f || !f->create) {
-		tool_misused(e, "no format %.40s can be written; there are apr2, gguf and "
-		             "safetensors", name);
+		tool_misused(e, "no format %.40s can be written; there are apr2, apr2-64, "
+		             "gguf and safetensors", name);
 		return NULL;
 	}
 	return f;
@@ -111,13 +111,13 @@ main(int argc, char **argv)
 	static struct options o = { .format = "apr2", .reserve = NO_RESERVE };
 	static const struct opt opts[] = {
 		{ 't', "to", "FORMAT", OPT_TEXT, &o.format,
-		  "apr2 (the default), gguf or safetensors", 0, 0 },
+		  "apr2 (the default), apr2-64, gguf or safetensors", 0, 0 },
 		{ 'z', "compress", "METHOD", OPT_TEXT, &o.compress,
 		  "apr2: lz4 or zstd[:1-19], for tensors that lose by it", 0, 0 },
 		{ 0, "align", "BYTES", OPT_NUMBER, &o.align,
 		  "alignment of tensor data: 32 or 64", 32, 64 },
 		{ 0, "plain", NULL, OPT_FLAG, &o.plain,
-		  "gguf, safetensors: leave out signatures and side files", 0, 0 },
+		  "all but apr2: leave out signatures and side files", 0, 0 },
 		{ 0, "reserve", "BYTES", OPT_BYTES, &o.reserve,
 		  "room in the header for longer metadata, at most 16M", 0, FORMAT_RESERVE },
 		{ 0, "shard-size", "BYTES", OPT_BYTES, &o.shard_size,
@@ -129,7 +129,7 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-pack",
-		"[-t apr2|gguf|safetensors] [-z lz4|zstd[:LEVEL]] [--align 32|64]\n"
+		"[-t apr2|apr2-64|gguf|safetensors] [-z lz4|zstd[:LEVEL]] [--align 32|64]\n"
 		"[--plain] [--reserve BYTES] [--shard-size BYTES] [--no-sync] [-f]\n"
 		"[-o FILE] [FILE]",
 		"Write a stream as a model file.", opts, 1

@@ -6,11 +6,12 @@ setup() {
 	PATH=$PATH:$APR_GEN
 }
 
-# One of everything, in the three formats.
+# One of everything, in the formats.
 mothers() {
 	tamper mother >mother.aprs
 	apr-pack -t gguf -o mother.gguf mother.aprs
 	apr-pack -o mother.apr mother.aprs
+	apr-pack -t apr2-64 -o mother.64 mother.aprs 2>/dev/null
 }
 
 # What a command prints is what tests/golden has; UPDATE=1 writes it there.
@@ -48,7 +49,8 @@ no_controls() {
 	END
 	apr-unpack small.gguf >small.aprs
 	apr-pack -o small.apr small.aprs
-	for f in small.aprs small.gguf small.apr; do
+	apr-pack -t apr2-64 -o small.64 small.aprs
+	for f in small.aprs small.gguf small.apr small.64; do
 		exam_in=$BATS_TEST_TMPDIR/$f exam_cut=100
 		exam report apr-header -t
 	done
@@ -57,7 +59,7 @@ no_controls() {
 @test "--json of each format: valid, and as it always was" {
 	local f
 	mothers
-	for f in mother.gguf mother.apr mother.aprs; do
+	for f in mother.gguf mother.apr mother.64 mother.aprs; do
 		golden header/$f.json apr-header --json $f
 		golden header/$f.tensors.json apr-header -t --json $f
 		objects <"$root/tests/golden/header/$f.json"
@@ -69,7 +71,7 @@ no_controls() {
 @test "the text of each format, as it always was" {
 	local f
 	mothers
-	for f in mother.gguf mother.apr mother.aprs; do
+	for f in mother.gguf mother.apr mother.64 mother.aprs; do
 		golden header/$f.txt apr-header $f
 		golden header/$f.tensors.txt apr-header -t $f
 	done

@@ -218,8 +218,10 @@ what_vectors_are() {
     vectors $g $g
     awk -F'\t' '{ print $1 "\t" ($2 == $1 ? "same" : "changed") }' $g/MANIFEST
   done
+  vectors apr64_good apr64_good
+  cut -f1,4 apr64_good/MANIFEST
   for g in gguf_faults safetensors_faults stream_faults apr2_faults apr2_packed \
-    safetensors_folders; do
+    apr64_faults safetensors_folders; do
     vectors $g $g
     awk -F'\t' '$2 == 4 { sub("/.*", "", $1); print $1 "\tfault" }' $g/MANIFEST
   done

@@ -31,6 +31,10 @@ replayed() {
 	replayed apr2
 }
 
+@test "fuzz corpus: APR2 with a header of 64 bytes" {
+	replayed apr64
+}
+
 @test "fuzz corpus: stream" {
 	replayed stream
 }
@@ -89,6 +93,10 @@ starved() {
 
 @test "memory runs out at each allocation: APR2" {
 	starved apr2
+}
+
+@test "memory runs out at each allocation: APR2 with a header of 64 bytes" {
+	starved apr64
 }
 
 @test "memory runs out at each allocation: stream" {

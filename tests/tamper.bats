@@ -62,6 +62,10 @@ through() {
 	through apr2
 }
 
+@test "every change is found and named through APR2 with a header of 64 bytes" {
+	through apr2-64
+}
+
 @test "every type of metadata has its change, and every part of a signature" {
 	local type
 	for type in u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool string json \

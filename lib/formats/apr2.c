@@ -37,11 +37,11 @@ apr2_codec_flag(const struct codec *c)
 	return 1u << i;
 }
 
-/* "APR\0" is taken too, to be refused under its own name. */
+/* The same magic with a header of 64 bytes is asked for first (apr64.c). */
 static bool
 probe(const uint8_t *head, size_t n)
 {
-	return n >= 4 && (memcmp(head, "APR2", 4) == 0 || memcmp(head, "APR\0", 4) == 0);
+	return n >= 4 && memcmp(head, "APR2", 4) == 0;
 }
 
 const struct format format_apr2 = {

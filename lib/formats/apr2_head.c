@@ -24,30 +24,6 @@ apr2_warn(struct apr2_source *s, const char *fmt, ...)
 	return 0;
 }
 
-/* The older files of the same magic, and those of a related one, are called by
- * their names instead of being found damaged. */
-static int
-refuse_relatives(struct reader *r)
-{
-	size_t n;
-	const uint8_t *p = reader_peek(r, 64, &n);
-	const char *what = "an APR file with the 64-byte header (magic APR\\0)";
-
-	if (!p)
-		return -1;
-	if (n >= 20 && memcmp(p, "APR2", 4) == 0 && p[4] == 2 && p[5] == 0 &&
-	    le64(p + 12) == 64)
-		/* There the metadata always begins at 64; here its size would be 0. */
-		what = "an APR file with the 64-byte header (magic APR2)";
-	else if (n < 4 || memcmp(p, "APR\0", 4) != 0)
-		return 0;
-	else if (n >= 12 && le32(p + 4) == 1 && le32(p + 8) == 0x54535000)
-		what = "a route-planning model (magic APR\\0, type TSP)";
-	else if (n < 6 || p[4] != 2 || p[5] != 0)
-		what = "a file of the APR family (magic APR\\0)";
-	return err_set(r->err, ERR_FORMAT, r->name, "is %s, which is not read here", what);
-}
-
 static int
 check_flags(struct apr2_source *s)
 {
@@ -120,8 +96,6 @@ read_header(struct apr2_source *s)
 	struct apr2_header *h = &s->header;
 	const uint8_t *p;
 
-	if (refuse_relatives(r) < 0)
-		return -1;
 	r->crc_on = true;
 	p = reader_take(r, APR2_HEADER);
 	if (!p)

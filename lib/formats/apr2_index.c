@@ -6,6 +6,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "formats/ties.h"
 #include "model/layout.h"
 
 /* ---- entries ---- */
@@ -178,44 +179,6 @@ read_entries(struct apr2_source *s)
 
 /* ---- stream order ---- */
 
-static int
-bad_empty(struct apr2_source *s)
-{
-	return err_set(s->reader.err, ERR_CORRUPT, s->reader.name,
-	               "its list of empty tensors is not one");
-}
-
-/* The entries in an order that decides between equal offsets: empty tensors as
- * listed, where they are, else as in the index. */
-static int
-order_ties(struct apr2_source *s, size_t *order)
-{
-	bool *listed = mem_array(s->entry_count, sizeof *listed);
-	uint64_t at;
-	size_t i, n = 0;
-	json_t *v;
-	int r = 0;
-
-	if (!listed)
-		return err_memory(s->reader.err);
-	if (s->meta.empty && !json_is_array(s->meta.empty))
-		r = bad_empty(s);
-	json_array_foreach(s->meta.empty, i, v) {
-		if (json_value_u64(v, &at) < 0 || at >= s->entry_count || listed[at] ||
-		    tensor_bytes(s->entries[at].tensor) != 0) {
-			r = bad_empty(s);
-			break;
-		}
-		listed[at] = true;
-		order[n++] = (size_t)at;
-	}
-	for (i = 0; r == 0 && i < s->entry_count; i++)
-		if (!listed[i])
-			order[n++] = i;
-	free(listed);
-	return r;
-}
-
 /* Prove the places of the tensors, at one alignment or, where no flag tells it,
  * at the largest that holds. */
 static int
@@ -268,14 +231,17 @@ order_tensors(struct apr2_source *s)
 {
 	size_t i, n = s->entry_count, *order = mem_array(n, sizeof *order);
 	struct extent *places = mem_array(n, sizeof *places);
+	bool *empty = mem_array(n, sizeof *empty);
 	uint64_t end;
 	int r = 0;
 
 	s->entry_of = mem_array(n, sizeof *s->entry_of);
-	if (!order || !places || !s->entry_of)
+	if (!order || !places || !empty || !s->entry_of)
 		r = err_memory(s->reader.err);
+	for (i = 0; r == 0 && i < n; i++)
+		empty[i] = tensor_bytes(s->entries[i].tensor) == 0;
 	if (r == 0)
-		r = order_ties(s, order);
+		r = ties_order(s->meta.empty, empty, n, order, s->reader.name, s->reader.err);
 	for (i = 0; r == 0 && i < n; i++) {
 		const struct apr2_entry *t = &s->entries[order[i]];
 
@@ -289,6 +255,7 @@ order_tensors(struct apr2_source *s)
 		r = fill_plan(s, order, places);
 	free(order);
 	free(places);
+	free(empty);
 	return r;
 }
 

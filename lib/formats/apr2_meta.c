@@ -6,11 +6,11 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/apr2.h"
+#include "formats/ties.h"
 #include "stream/plan.h"
 
 #define OWN "apr_stream" /* the member that holds the plan */
-#define EMPTY "empty"    /* its member: order of empty tensors */
-#define TYPES "types"    /* another: names of types (apr2_types.c) */
+#define TYPES "types"    /* its member: names of types (apr2_types.c) */
 
 /* Members that follow from the plan. The first three are required. */
 static const char *const derived[] = { "apr_version", "model_type", "architecture",
@@ -114,40 +114,6 @@ has_member(const struct model *m, const bool *member, const char *name)
 	return false;
 }
 
-/* Empty tensors share an offset: those that stand together come back in the
- * order of their names. */
-static bool
-needs_order(const struct model *m)
-{
-	size_t i;
-
-	for (i = 1; i < m->tensor_count; i++)
-		if (tensor_bytes(m->tensors[i - 1]) == 0 && tensor_bytes(m->tensors[i]) == 0 &&
-		    strcmp(tensor_name(m->tensors[i - 1]), tensor_name(m->tensors[i])) > 0)
-			return true;
-	return false;
-}
-
-/* The index numbers of the empty tensors, in stream order. */
-static json_t *
-empty_order(const struct model *m, const size_t *by_name)
-{
-	size_t i, *number = mem_array(m->tensor_count, sizeof *number);
-	json_t *list = json_array();
-	int r = number && list ? 0 : -1;
-
-	for (i = 0; r == 0 && i < m->tensor_count; i++)
-		number[by_name[i]] = i;
-	for (i = 0; r == 0 && i < m->tensor_count; i++)
-		if (tensor_bytes(m->tensors[i]) == 0)
-			r = json_array_append_new(list, json_from_u64(number[i]));
-	free(number);
-	if (r == 0)
-		return list;
-	json_decref(list);
-	return NULL;
-}
-
 /* The plan as it lies in apr_stream: keys that are members, and their blobs,
  * are not said twice. */
 static json_t *
@@ -178,10 +144,10 @@ own_member(const struct model *m, const bool *member, const size_t *by_name,
 		r |= json_array_append(blobs, json_array_get(all, i));
 	r |= json_object_set_new(plan, "blobs", blobs);
 	/* A stream may have brought a member of this name. */
-	json_object_del(plan, EMPTY);
+	json_object_del(plan, TIES_MEMBER);
 	json_object_del(plan, TYPES);
-	if (r == 0 && needs_order(m))
-		r = json_object_set_new(plan, EMPTY, empty_order(m, by_name));
+	if (r == 0 && ties_exist(m))
+		r = json_object_set_new(plan, TIES_MEMBER, ties_list(m, by_name));
 	if (r == 0 && apr2_types_needed(m))
 		r = json_object_set_new(plan, TYPES, apr2_types_list(m, by_name));
 	if (r == 0)
@@ -201,7 +167,7 @@ is_plain(const struct model *m, const bool *member, unsigned align)
 	size_t i;
 
 	if (m->licence != MODEL_NONE || m->prov_count || m->signatures ||
-	    json_object_size(m->extra) || needs_order(m) ||
+	    json_object_size(m->extra) || ties_exist(m) ||
 	    apr2_types_needed(m))
 		return false;
 	for (i = 0; i < REQUIRED; i++)
@@ -631,9 +597,9 @@ read_root(struct reading *d, json_t *root, struct model *m)
 	d->blobs = json_object_get(d->plan, "blobs");
 	if (!json_is_array(d->rows) || !json_is_array(d->blobs))
 		return bad(d, "no list of metadata or blobs");
-	meta->empty = json_incref(json_object_get(d->plan, EMPTY));
+	meta->empty = json_incref(json_object_get(d->plan, TIES_MEMBER));
 	if (meta->empty)
-		json_object_del(d->plan, EMPTY);
+		json_object_del(d->plan, TIES_MEMBER);
 	meta->types = json_incref(json_object_get(d->plan, TYPES));
 	if (meta->types)
 		json_object_del(d->plan, TYPES);

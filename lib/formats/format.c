@@ -7,8 +7,8 @@
 #include "core/le.h"
 #include "stream/stream.h"
 
-static const struct format *const formats[] = { &format_gguf, &format_apr2,
-	&format_safetensors, &format_stream };
+static const struct format *const formats[] = { &format_gguf, &format_apr64,
+	&format_apr2, &format_safetensors, &format_stream };
 #define FORMATS (sizeof formats / sizeof *formats)
 
 const struct format *
@@ -77,8 +77,9 @@ static const struct {
 	const char *title;
 } others[] = {
 	{ "APRN", 4, "an APR version 1 file" },
+	{ "APR1\1\0", 6, "a model of whisper.apr (magic APR1)" },
 	{ "APR1", 4, "an APR1 file with a JSON layout" },
-	{ "APR\0", 4, "an APR file with the 64-byte header" },
+	{ "APBUNDLE", 8, "an APBUNDLE archive of models" },
 	{ "PK\3\4", 4, "a zip archive (perhaps PyTorch or Keras)" },
 	{ "\x80\2", 2, "a Python pickle" },
 	{ "\x93NUMPY", 6, "a NumPy array" },

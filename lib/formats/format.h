@@ -92,7 +92,8 @@ struct format {
 	bool reserves;   /* create knows options->reserve */
 };
 
-extern const struct format format_gguf, format_apr2, format_safetensors, format_stream;
+extern const struct format format_gguf, format_apr2, format_apr64, format_safetensors,
+	format_stream;
 
 /* By name (for -t); NULL if there is none. By index, NULL at the end. */
 const struct format *format_by_name(const char *name);

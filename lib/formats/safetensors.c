@@ -124,11 +124,13 @@ safetensors_style_set(const struct safetensors_style *style, bool has_keys, json
 
 /* ---- the format ---- */
 
-/* A header that is too long is taken too, to be refused for that. */
+/* A header that is too long is taken too, to be refused for that; but not where
+ * its length is the magic of a file that has JSON at the same place. */
 static bool
 probe(const uint8_t *head, size_t n)
 {
-	return n >= 9 && head[8] == '{' && le64(head) >> 40 == 0;
+	return n >= 9 && head[8] == '{' && le64(head) >> 40 == 0 &&
+	       memcmp(head, "APR1", 4) != 0;
 }
 
 const struct format format_safetensors = {

@@ -242,7 +242,7 @@ static const struct fault {
 	{ "apr2_magic_apr1", 4, "an APR1 file with a JSON layout", NULL,
 	  FILE_(TEXT("magic", "APR1")) },
 	{ "apr2_magic_aprn", 4, "an APR version 1 file", NULL, FILE_(TEXT("magic", "APRN")) },
-	{ "apr2_magic_apr0", 4, "64-byte header (magic APR\\0)", NULL,
+	{ "apr2_magic_apr0", 4, "its header is damaged", NULL,
 	  FILE_(TEXT("magic", "APR\0")) },
 	{ "apr2_magic_lower", 4, "no model file of a known format", NULL,
 	  FILE_(TEXT("magic", "apr2")) },
@@ -251,7 +251,7 @@ static const struct fault {
 	{ "apr2_version_0_2", 4, "is APR version 0.2", NULL, FILE_(TEXT("major", "\0\0\2\0")) },
 	{ "apr2_version_big_endian", 4, "is APR version 512.0", NULL,
 	  FILE_(TEXT("major", "\0\2")) },
-	{ "apr2_header_of_64_bytes", 4, "64-byte header (magic APR2)", NULL,
+	{ "apr2_header_of_64_bytes", 4, "its header is damaged", NULL,
 	  FILE_(SET64("metadata_offset", 64)) },
 
 	/* Flags. */

@@ -1,0 +1,136 @@
+/* apr64: APR version 2 as existing software writes it, with a header of 64 bytes:
+ * read in all its generations, written as both of today's readers take it. All
+ * little-endian:
+ *
+ *     1. header, 64 bytes: "APR\0" ("APR2" in the first weeks), u8 major, u8
+ *        minor, u16 flags, u32 count of tensors, u64 offset and u32 size of the
+ *        metadata, u64 offset of the index, u64 offset of the data, u32 CRC-32 of
+ *        the other 60 bytes, 20 zeros
+ *     2. metadata, from byte 64: one JSON object; zero padding to 64
+ *     3. index: an entry for each tensor, in byte order of names: u16 length of
+ *        name, name, u8 dtype, u8 axes, u64 dims[] (outermost first), u64 offset
+ *        in the data, u64 size; zero padding to 64
+ *     4. data: tensors in any order, each padded with zeros to 64, the last too
+ *     5. footer: u32 CRC-32 of every byte before it; read are also the footer of
+ *        apr2, and none at all
+ *
+ * A dtype code does not always mean the same: apr64_type decides by size.
+ *
+ * Members of our own in the metadata, for what it has no place for. Upstream's
+ * readers keep or skip them. They are no content: reading turns them back.
+ *
+ *     apr_stream      the plan without its tensors, as in apr2(5): typed list,
+ *                     source, side files. A row [key,"json"] has its value in the
+ *                     member of that name
+ *     apr_tensors     {"NAME":[dtype,[dims]],…}: what tensors stored as U8 are
+ *     apr.blob.NAME   base64: a side file, or a long value
+ *     apr.licence     base64: the licence block
+ *     apr.prov.N      base64: head of a prov frame
+ *     apr.sign.N      base64: head and body of a sign frame
+ *
+ * Beside apr_stream stand the members that upstream's programs look for, which
+ * follow from the typed list (apr64_meta.c) and are not read back.
+ */
+#ifndef FORMATS_APR64_H
+#define FORMATS_APR64_H
+
+#include "core/spool.h"
+#include "formats/format.h"
+
+#define APR64_HEADER 64
+#define APR64_MAJOR 2
+#define APR64_ALIGN 64     /* of every part, and of tensors */
+#define APR64_ENTRY 20     /* bytes of an entry without name and dims */
+#define APR64_NAME 256     /* bytes of a tensor's name: upstream cuts longer ones */
+#define APR64_FOOTER 4
+#define APR64_METADATA_MAX (256u << 20) /* as upstream's readers of headers allow */
+#define APR64_MEMBERS_MAX (1u << 20)
+
+#define APR64_LZ4 0x0001u
+#define APR64_ZSTD 0x0002u
+#define APR64_ENCRYPTED 0x0004u
+#define APR64_SHARDED 0x0010u
+#define APR64_QUANTIZED 0x0020u
+#define APR64_VOCAB 0x0200u
+#define APR64_ROW_MAJOR 0x0400u
+#define APR64_COLUMN_MAJOR 0x0800u
+#define APR64_FLAGS 0x0fffu /* all that have a meaning */
+#define APR64_TELL 0x03e0u  /* those that only tell something, and are kept */
+
+#define APR64_OWN "apr_stream"
+#define APR64_TENSORS "apr_tensors"
+#define APR64_BLOB "apr.blob."
+#define APR64_LICENCE "apr.licence"
+#define APR64_PROV "apr.prov."
+#define APR64_SIGN "apr.sign."
+
+/* In source, of a model that was read from such a file: its flags, where they
+ * are not ROW_MAJOR alone; and what tensors were whose rows do not fill blocks,
+ * which travel as bytes: {"NAME":[code,[dims]],…}. */
+#define APR64_FLAGS_MEMBER "flags"
+#define APR64_BLOCKS_MEMBER "apr64_blocks"
+
+/* The name of one flag bit, or NULL. */
+const char *apr64_flag(uint32_t bit);
+
+/* Is it a member of our own? */
+bool apr64_is_ours(const char *name);
+
+/* Is it a member that follows from the plan? (apr64_meta.c) */
+bool apr64_is_derived(const char *name);
+
+/* realizar knows some members by several names, and reads none at all from a file
+ * that has two of them. A number for each that all its names share, or -1; the one
+ * that all of them stand for, or the name itself. */
+#define APR64_ALIASES 8
+int apr64_alias(const char *name, const char **canonical);
+
+/* What an entry of this code, shape and size is: 0 and the type; 1 and the type
+ * whose rows it does not fill: padded each to whole blocks, or without regard to
+ * rows; -1 if the size goes with nothing the code stands for, -2 if it stands
+ * for nothing. old: of a file by realizar's first converter, whose code 8 is
+ * Q4_K. */
+int apr64_type(uint8_t code, unsigned ndim, const uint64_t *dims, uint64_t bytes,
+               bool old, const struct dtype **type);
+
+/* The code that is written for a type, or DTYPE_NONE: those that both of
+ * upstream's readers know, and whole numbers, which one of them does. */
+int apr64_code(const struct dtype *type);
+
+/* ---- JSON in a spool (apr64_json.c) ---- */
+
+/* A member of an object: where the text of its value lies in the spool. */
+struct apr64_member {
+	char *name;
+	uint64_t at, n;
+	bool used;
+};
+
+struct apr64_members {
+	struct apr64_member *list;   /* in their order */
+	size_t count, cap;
+	struct apr64_member **sorted; /* by name; names are unique */
+};
+
+/* The members of the object that the bytes [at, at + n) of a spool are. All of it
+ * is proved to be JSON, with less memory than a tree of it would take. where:
+ * the file, for faults; base: offset in it of byte at. 0 or -1, ERR_CORRUPT. */
+int apr64_scan(struct apr64_members *m, struct spool *text, uint64_t at, uint64_t n,
+               const char *where, uint64_t base, struct err *e);
+struct apr64_member *apr64_find(const struct apr64_members *m, const char *prefix,
+                                const char *name);
+void apr64_members_free(struct apr64_members *m);
+
+/* Are these bytes one JSON value, without blanks around it? 1, 0, -1 (memory). */
+int apr64_is_value(struct spool *text, uint64_t at, uint64_t n, struct err *e);
+
+/* ---- the two halves of format_apr64 ---- */
+
+struct source *apr64_open(struct reader *r, const struct format_options *options,
+                          void (*note)(const char *), struct err *e);
+json_t *apr64_describe(struct source *s, struct err *e);
+uint64_t apr64_tensor_offset(const struct source *s, size_t i);
+struct sink *apr64_create(struct out *o, const struct format_options *options,
+                          struct err *e);
+
+#endif
