@@ -79,6 +79,10 @@ replayed() {
 	replayed imatrix
 }
 
+@test "fuzz corpus: shards and their manifest" {
+	replayed shards
+}
+
 # Those of the corpus that have a name: they were written, not found.
 starved() {
 	local starve=$root/build/replay/tests/fuzz/starve_$1
