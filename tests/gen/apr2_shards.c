@@ -51,7 +51,7 @@ static const struct row rows[] = {
 	{ .name = "folder" },
 	{ .name = "first", .read = ONE },
 	{ .name = "last", .read = TWO },
-	{ .name = "of_another_name", .read = "index", .also = "index" },
+	{ .name = "of_another_name", .read = "index.json", .also = "index.json" },
 	{ .name = "as_existing_software_writes_it", .manifest = "{\"version\":\"2.0\","
 	  "\"shard_count\":2,\"total_size\":1,\"tensor_count\":2,\"shards\":["
 	  "{\"filename\":\"" ONE "\",\"index\":0,\"size\":#1,\"tensors\":[\"a\"]},"
