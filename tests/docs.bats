@@ -221,11 +221,13 @@ what_vectors_are() {
   vectors apr64_good apr64_good
   cut -f1,4 apr64_good/MANIFEST
   for g in gguf_faults safetensors_faults stream_faults apr2_faults apr2_packed \
-    apr64_faults safetensors_folders; do
+    apr64_faults safetensors_folders gguf_shards apr2_shards; do
     vectors $g $g
-    awk -F'\t' '$2 == 4 { sub("/.*", "", $1); print $1 "\tfault" }' $g/MANIFEST
+    awk -F'\t' '$2 == 4 || $2 == 3 { sub("/.*", "", $1); print $1 "\tfault" }' $g/MANIFEST
   done
-  awk -F'\t' '{ print $1 "\tsame" }' safetensors_folders/SOUND
+  for g in safetensors_folders gguf_shards apr2_shards; do
+    awk -F'\t' '{ sub("/.*", "", $1); print $1 "\tsame" }' $g/SOUND
+  done
   printf 'good_unpadded\tsame\n'
 }
 

@@ -46,7 +46,7 @@ faults() {
 
 @test "GGUF: a shard alone, in a pipe, is no model" {
 	vectors gguf_shards shards
-	try bash -c 'apr-unpack <shards/folder/m-00002-of-00003.gguf'
+	try bash -c 'apr-unpack <shards/gguf_shards_folder/m-00002-of-00003.gguf'
 	said 4 'is shard 2 of 3, and the others cannot be found (E001)'
 	# What is no shard may be called like one, and a merged file say that it was one.
 	cp shards/whole.gguf m-00002-of-00003.gguf
@@ -56,19 +56,19 @@ faults() {
 
 @test "GGUF: the header lists the shards, and where each tensor lies" {
 	vectors gguf_shards shards
-	try apr-header --json shards/folder/m-00002-of-00003.gguf
+	try apr-header --json shards/gguf_shards_folder/m-00002-of-00003.gguf
 	quiet
 	grep -qF '"shards":[["m-00001-of-00003.gguf",1],["m-00002-of-00003.gguf",1],["m-00003-of-00003.gguf",1]]' "$out"
-	try apr-header --json -t shards/folder
+	try apr-header --json -t shards/gguf_shards_folder
 	quiet
 	[ "$(sed -n 's/.*"name":"\(.*\)","dtype".*"file":"\(.*\)".*/\1 \2/p' "$out")" = "$(
 		printf '%s\n' 'a m-00001-of-00003.gguf' 'b m-00002-of-00003.gguf' 'c m-00003-of-00003.gguf')" ]
-	apr-header -t shards/folder | grep -q '^b .* m-00002-of-00003.gguf$'
+	apr-header -t shards/gguf_shards_folder | grep -q '^b .* m-00002-of-00003.gguf$'
 }
 
 @test "GGUF: no file of the input folder is replaced" {
 	vectors gguf_shards shards
-	cp -r shards/folder m
+	cp -r shards/gguf_shards_folder m
 	for tool in apr-unpack apr-pack; do
 		try $tool -f -o m/m-00003-of-00003.gguf m/m-00001-of-00003.gguf
 		said 2 'lies in the input folder already'
@@ -76,7 +76,7 @@ faults() {
 		quiet
 		rm m/new
 	done
-	diff -r m shards/folder
+	diff -r m shards/gguf_shards_folder
 }
 
 @test "APR2: every fault is named and leaves no output" {
@@ -102,7 +102,7 @@ faults() {
 
 @test "APR2: a shard alone, in a pipe, is no model" {
 	vectors apr2_shards shards
-	try bash -c 'apr-unpack <shards/folder/m-00002-of-00002.apr'
+	try bash -c 'apr-unpack <shards/apr2_shards_folder/m-00002-of-00002.apr'
 	said 4 'is one of several files, and the others cannot be found (E001)'
 }
 
