@@ -78,6 +78,16 @@ check: all units gen fuzz-replay ## run all tests
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
 	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh $(UNITS)
 
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
+	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
+benches: $(BENCHES)
+
+bench: all gen $(BENCHES) ## speed of the kernels, and of apr-quant against APR_PEER's
+	$(B)/tests/bench/kernels
+	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh
+
 # Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this
 # mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.
 FUZZERS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
@@ -122,9 +132,9 @@ layers: ## check that includes point one way
 	scripts/layers.sh
 
 lint: ## compile with gcc and clang, warnings as errors; read scripts and man pages
-	$(MAKE) MODE=lint CC=gcc CFLAGS=-Werror all units gen replays
-	$(MAKE) MODE=clang CFLAGS=-Werror all units gen replays
-	shellcheck .ci/run scripts/*.sh tests/*.sh completions/*.bash tests/fuzz/*.sh
+	$(MAKE) MODE=lint CC=gcc CFLAGS=-Werror all units gen replays benches
+	$(MAKE) MODE=clang CFLAGS=-Werror all units gen replays benches
+	shellcheck .ci/run scripts/*.sh tests/*.sh tests/bench/*.sh completions/*.bash tests/fuzz/*.sh
 	mandoc -Tlint -Wwarning man/*.[157]
 
 help: ## list the targets
@@ -141,7 +151,7 @@ include install.mk
 clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%)
 
-.PHONY: fuzzers replays fuzz fuzz-replay fuzz-cov
+.PHONY: bench benches fuzzers replays fuzz fuzz-replay fuzz-cov
 .PHONY: all units gen check clean deps demo layers lint help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
