@@ -18,6 +18,7 @@ pairs=${PAIRS:-5} jobs=${JOBS:-$(nproc)}
 types=("$@")
 [ $# -gt 0 ] || types=(q4_k_m q6_k iq4_xs q4_0 q8_0)
 
+exec 3>&2
 folder=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/bench.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -28,7 +29,7 @@ peer=${APR_PEER:-}
 # Seconds of a command.
 seconds() {
   local TIMEFORMAT=%R
-  { time "$@" >/dev/null 2>log || { cat log >&2; exit 1; }; } 2>&1
+  { time "$@" >/dev/null 2>log || { cat log >&3; exit 1; }; } 2>&1
 }
 
 ours() {

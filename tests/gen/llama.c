@@ -163,7 +163,7 @@ main(int argc, char **argv)
 	put("GGUF", 4);
 	put_int(3, 4);
 	put_int(9 * s.layers + 3, 8);
-	put_int(5, 8);
+	put_int(9, 8);
 	put_text("general.architecture");
 	put_int(8, 4);
 	put_text("llama");
@@ -171,6 +171,13 @@ main(int argc, char **argv)
 	put_u32("llama.block_count", s.layers);
 	put_u32("llama.embedding_length", s.width);
 	put_u32("llama.feed_forward_length", s.feed);
+	/* What a loader asks for, though nobody will run this. */
+	put_u32("llama.context_length", 2048);
+	put_u32("llama.attention.head_count", s.width / 64);
+	put_text("llama.attention.layer_norm_rms_epsilon");
+	put_int(6, 4);
+	put_int(0x3727c5ac, 4); /* 1e-5f */
+	put_u32("llama.vocab_size", s.vocabulary);
 	tensors(&s);
 	while (written % ALIGN)
 		put_int(0, 1);
