@@ -200,6 +200,8 @@ reserved() {
 	apr-pack --reserve 16M "$model" | apr-unpack | cmp - <(apr-unpack "$model")
 	try apr-pack -t gguf --plain --reserve 1K -o made "$model"
 	said 2 'which --plain forbids'
+	try apr-pack -t apr2-64 --reserve 1K -o made "$model"
+	said 2 'apr2-64 has no room to reserve'
 	[ ! -e made ]
 	mkplan '["apr.reserve","u32",64]' "" >key.aprs
 	refused key.aprs 5 'apr.reserve: is a key that'

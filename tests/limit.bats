@@ -25,6 +25,7 @@ made() {
 		apr-unpack $name.gguf >$name.aprs
 		apr-pack -o $name.apr2 $name.aprs
 		apr-pack -t safetensors -o $name.safetensors $name.aprs
+		apr-pack -t apr2-64 -o $name.apr2-64 $name.aprs
 	done
 	cp "$model" small.gguf
 	apr-unpack small.gguf >small.aprs
@@ -51,9 +52,9 @@ feeds() {
 	[ -z "${WHY:-}" ] || skip "$WHY"
 	made
 	for command in 'apr-header many.gguf' 'apr-header many.apr2' \
-		'apr-header many.safetensors' 'apr-unpack many.gguf' 'apr-unpack -o made many.apr2' \
+		'apr-header many.safetensors' 'apr-header many.apr2-64' 'apr-unpack many.gguf' 'apr-unpack -o made many.apr2' \
 		'apr-unpack many.safetensors' 'apr-pack -o made <many.aprs' \
-		'apr-pack -t gguf -o made many.aprs' 'apr-pack -t safetensors -o made/ <many.aprs' \
+		'apr-pack -t apr2-64 -o made <many.aprs' 'apr-pack -t gguf -o made many.aprs' 'apr-pack -t safetensors -o made/ <many.aprs' \
 		'apr-quant f16 -o made <many.aprs' 'apr-sum <many.aprs' \
 		'apr-stats <many.aprs' 'apr-sign key -o made <many.aprs' \
 		"apr-get blk.00001.ffn_gate_exps.0.weight -o made many.aprs"; do
