@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/mem.h"
 #include "core/version.h"
@@ -43,7 +44,7 @@ aprml_open(const char *path, struct aprml_error *e)
 	struct aprml *m = mem_array(1, sizeof *m);
 	const struct format *format;
 	struct err err = ERR_INIT;
-	struct reader r;
+	int held = -1;
 
 	if (!m || !(m->path = mem_text(path, strlen(path)))) {
 		err_memory(&err);
@@ -51,8 +52,9 @@ aprml_open(const char *path, struct aprml_error *e)
 		aprml_close(m);
 		return NULL;
 	}
-	if (reader_open(&r, m->path, &m->err) == 0)
-		m->source = format_open(&r, &options, NULL, &format, &m->err);
+	m->source = format_open_path(m->path, &options, NULL, &format, &held, &m->err);
+	if (held >= 0)
+		close(held);
 	if (m->source)
 		return m;
 	fail(&m->err, e);

@@ -56,7 +56,8 @@ struct aprml_tensor {
 /* The version of the library: "0.1.0". */
 const char *aprml_version(void);
 
-/* Open the file at path, "-" for standard input. The header is read and proved.
+/* Open the model at path: a file ("-" for standard input), a model folder, or any file
+ * of a model in several (apr-unpack(1)). The header is read and proved.
  * NULL and *e filled where that fails. */
 struct aprml *aprml_open(const char *path, struct aprml_error *e);
 
