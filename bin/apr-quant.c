@@ -208,7 +208,8 @@ static int
 run(struct quant *q, const char *path, struct err *e)
 {
 	const struct options *o = q->o;
-	struct flow f = { plan, item, data, item_end, finish, NULL, q, q->operation };
+	struct flow f = { plan, item, data, item_end, finish, NULL, q, q->operation,
+		NULL };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL;
 	struct input in;

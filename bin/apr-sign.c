@@ -108,7 +108,7 @@ main(int argc, char **argv)
 		"Sign the content of a stream with the secret key in the file KEY.", opts, 2
 	};
 	struct sign s = { .o = &o };
-	struct flow f = { plan, item, data, item_end, finish, NULL, &s, NULL };
+	struct flow f = { plan, item, data, item_end, finish, NULL, &s, NULL, NULL };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 	struct key_secret *key = NULL;

@@ -172,7 +172,7 @@ static int
 pass(struct verify *v, const char *path, bool to_output, struct err *e)
 {
 	const struct options *o = v->o;
-	struct flow f = { plan, item, data, item_end, finish, NULL, v, NULL };
+	struct flow f = { plan, item, data, item_end, finish, NULL, v, NULL, NULL };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL;
 	struct input in;

@@ -378,3 +378,47 @@ all_or_none() {
 	try bash -c "ulimit -S -n 80; apr-pack -t gguf --shard-size 1 -o m.gguf '$model'"
 	quiet
 }
+
+@test "--only reads the data of those shards alone that it needs" {
+	apr-pack --shard-size 1M -o m.apr "$model"
+	printf x | dd of=m-00005-of-00005.apr bs=1 seek=400000 conv=notrunc 2>/dev/null
+	try apr-unpack -o made m.apr.json
+	said 4 '(E004)'
+	try apr-unpack --only '^output.weight' -o made m.apr.json
+	said 4 '(E004)'
+	try apr-unpack --only '^blk.0.ffn|^blk.2.attn_q' -o made m.apr.json
+	quiet
+	apr-unpack --only '^blk.0.ffn|^blk.2.attn_q' "$model" | apr-pack -t gguf >want
+	apr-pack -t gguf made | cmp - want
+	try apr-unpack --only '^token_embd' --except . -o none m.apr.json
+	quiet
+}
+
+@test "memory does not grow with the number of shards" {
+	! grep -q -e __asan_init -e __ubsan_handle "$APR_BIN/apr-pack" ||
+		skip 'a sanitizer has memory of its own'
+	"$APR_GEN/llama" 24 64 128 500 >m.gguf
+	apr-unpack m.gguf >in
+	for to in 'apr2 -z zstd' gguf safetensors; do
+		mkdir d
+		"$APR_GEN/peak" kib apr-pack -t $to --shard-size 1 -o d/m in
+		[ "$(find d -type f | wc -l)" -ge 219 ] || fail "$(find d -type f | wc -l)"
+		[ "$(cat kib)" -le 32768 ] || fail "$to: $(cat kib) KiB"
+		rm -r d
+	done
+}
+
+@test "models of the reference data are what they were, cut and read again" {
+	local f n=0
+	need_data
+	export APR_LOG_LEVEL=error
+	for f in "$APR_TEST_DATA"/models/arch/*.gguf "$APR_TEST_DATA"/models/stories260K/*f32.gguf; do
+		n=$((n + 1))
+		apr-pack -t gguf --shard-size 256K -o cut.gguf "$f"
+		apr-unpack cut-00002-of-*.gguf | apr-pack -t gguf | cmp - "$f"
+		apr-pack --shard-size 300K -o cut.apr "$f"
+		apr-unpack cut.apr.json | apr-pack -t gguf | cmp - "$f"
+		rm cut*
+	done
+	[ $n -ge 5 ]
+}

@@ -155,6 +155,18 @@ check_again(const struct joined *j, const struct model *m)
 	                          "has changed while the model was read");
 }
 
+/* Does anybody want a tensor of this file? Then it is read to its end. */
+static bool
+is_wanted(const struct joined *j, const struct part *p)
+{
+	size_t i;
+
+	for (i = 0; j->source.wanted && i < p->count; i++)
+		if (j->source.wanted[p->first + i])
+			return true;
+	return !j->source.wanted;
+}
+
 /* The next tensor of the files behind the first. 1, 0 at the end of all, -1. */
 static int
 send_other(struct joined *j, struct item *item)
@@ -164,6 +176,8 @@ send_other(struct joined *j, struct item *item)
 
 		if (j->part == j->part_count)
 			return 0;
+		if (!j->now && !is_wanted(j, &j->parts[j->part]))
+			continue;
 		if (!j->now) {
 			j->now = j->ops->open(j, j->part);
 			if (!j->now || check_again(j, j->now->plan) < 0)

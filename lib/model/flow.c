@@ -265,6 +265,7 @@ flow_run(struct source *source, struct sink *sink, const struct flow *f, struct 
 	memset(r.key, '0', KEY);
 	if (plan_out(&r, &out) < 0 || (sink && sink_begin(sink, &out, e) < 0))
 		goto end;
+	source->wanted = f->wanted ? f->wanted(f->ctx) : NULL;
 	while ((more = source_next(source, &in, e)) > 0)
 		if (one_item(&r, &in) < 0) {
 			more = -1;

@@ -42,6 +42,8 @@ struct source {
 	struct model *plan;
 	const struct source_ops *ops;
 	const char *name;   /* file, for messages */
+	const bool *wanted; /* of tensors: a source may leave out where it is false, and
+	                     * what says nothing else; NULL: all are */
 	/* Told what a person should hear but no script depends on. May be NULL. */
 	void (*note)(const char *text);
 };
@@ -105,6 +107,10 @@ struct flow {
 	/* Content changes: signatures end here and a prov frame takes their place.
 	 * operation: what was done, in words. NULL: content stays as it is. */
 	const char *operation;
+
+	/* After plan: which tensors of the source will be passed on, or shown to data.
+	 * The others may not come at all. NULL: all. */
+	const bool *(*wanted)(void *ctx);
 };
 
 /* Run source into sink. sink may be NULL: everything is read and checked. */

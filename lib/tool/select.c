@@ -65,6 +65,13 @@ choose(void *ctx, struct model *m, struct err *e)
 	return model_keep(m, s->keep, e);
 }
 
+/* What is dropped need not even be read. */
+static const bool *
+wanted(void *ctx)
+{
+	return ((const struct selection *)ctx)->keep;
+}
+
 static int
 pass(void *ctx, const struct item *in, struct item *out, struct err *e)
 {
@@ -101,6 +108,7 @@ select_open(struct selection *s, const struct select_options *o, const char *too
 	describe(s, o, tool);
 	f->plan = choose;
 	f->item = pass;
+	f->wanted = wanted;
 	f->ctx = s;
 	f->operation = s->operation;
 	return 0;

@@ -256,7 +256,7 @@ static void
 fuzz_flow(struct fuzz_run *run, struct source *source)
 {
 	struct flow f = { NULL, fuzz_item, fuzz_data, fuzz_item_end, fuzz_finish, NULL,
-		run, run->operation };
+		run, run->operation, NULL };
 	struct sink *sink = NULL;
 	int fd = run->to ? dup(run->fd) : -1, status = -1;
 

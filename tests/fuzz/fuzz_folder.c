@@ -74,7 +74,7 @@ static void
 pass(struct fuzz_run *run, const char *path, const char *to)
 {
 	struct flow f = { NULL, fuzz_item, fuzz_data, fuzz_item_end, fuzz_finish, NULL,
-		run, NULL };
+		run, NULL, NULL };
 	const struct format *which;
 	struct source *source;
 	struct sink *sink = NULL;

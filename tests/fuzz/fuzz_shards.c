@@ -107,7 +107,7 @@ static void
 pass(struct fuzz_run *run, const char *path, const char *to)
 {
 	struct flow f = { NULL, fuzz_item, fuzz_data, fuzz_item_end, fuzz_finish, NULL,
-		run, NULL };
+		run, NULL, NULL };
 	struct out_options where = { .path = to, .input = -1, .no_sync = true };
 	const struct format *which;
 	struct source *source;
