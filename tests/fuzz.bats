@@ -67,6 +67,10 @@ replayed() {
 	replayed numbers
 }
 
+@test "fuzz corpus: any bytes of any type into any other" {
+	replayed kernels
+}
+
 @test "fuzz corpus: safetensors" {
 	replayed safetensors
 }

@@ -161,3 +161,10 @@ digests_of() {
 	try apr-quant q4_0 --hook 'yes | head -c 100000 #' "$model"
 	[ "$status" -ne 0 ]
 }
+
+@test "--hook: its process ends with the run, also where a FILE is never read" {
+	try timeout 20 apr-quant q9_9 --hook : --imatrix "$root/tests/data/imatrix.gguf" "$model"
+	said 2 'q9_9 is no type'
+	try timeout 20 apr-quant q8_0 --hook : --imatrix nothing.gguf "$model"
+	said 3 'nothing.gguf'
+}

@@ -138,7 +138,7 @@ read_entry(struct apr2_source *s)
 		               "has a dtype by name, and no such name is listed");
 	if (!type)
 		return err_set(e, ERR_FORMAT, (char *)s->name.p,
-		               "has the dtype code %u, which is not assigned", code);
+		               "has the dtype code %u, which is not assigned: UnsupportedQuantization", code);
 	if (ndim > TENSOR_DIMS)
 		return err_set(e, ERR_FORMAT, (char *)s->name.p,
 		               "%u dimensions, at most 8 are possible", ndim);

@@ -61,7 +61,7 @@ build_entry(struct apr2_sink *s, size_t i, struct err *e)
 	unsigned d;
 
 	if (code == DTYPE_NONE)
-		return err_set(e, ERR_FORMAT, tensor_name(t), "APR2 has no code for type %s",
+		return err_set(e, ERR_FORMAT, tensor_name(t), "APR2 has no code for type %s: ExportFailed",
 		               tensor_type(t)->name);
 	buf_u16(&s->index, (uint16_t)n);
 	buf_put(&s->index, tensor_name(t), n);

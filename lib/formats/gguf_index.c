@@ -62,7 +62,8 @@ read_entry(struct gguf *g, struct buf *name, struct entry *x, uint64_t *bytes)
 	x->type = dtype_by_ggml(type);
 	if (!x->type)
 		return err_set(g->reader.err, ERR_FORMAT, (char *)name->p,
-		               "has the type number %" PRIu32 ", which GGML does not use", type);
+		               "has the type number %" PRIu32 ", which GGML does not use: "
+		               "UnsupportedQuantization", type);
 	if (!(x->name = mem_text((char *)name->p, name->n)))
 		return err_memory(g->reader.err);
 	/* Proved as stored, whatever it will be called. */

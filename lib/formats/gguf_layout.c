@@ -46,7 +46,7 @@ check_tensor(const struct gguf_sink *s, size_t i, struct err *e)
 	if (gguf_is_foreign(t)) {
 		if (s->options.plain)
 			return err_set(e, ERR_INVALID, name,
-			               "GGUF has no type %s, and --plain forbids a carrier",
+			               "GGUF has no type %s, and --plain forbids a carrier: ExportFailed",
 			               tensor_type(t)->name);
 		return 0;
 	}

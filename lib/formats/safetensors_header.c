@@ -450,7 +450,8 @@ read_dtype(struct scan *s, struct described *d)
 	d->type = safetensors_dtype((char *)s->name.p);
 	if (!d->type)
 		return err_set(s->r->err, ERR_FORMAT, (char *)s->tensor.p,
-		               "has the dtype %s, which is not known here", (char *)s->name.p);
+		               "has the dtype %s, which is not known here: "
+		               "UnsupportedQuantization", (char *)s->name.p);
 	return 0;
 }
 

@@ -669,7 +669,7 @@ check_tensor(const struct safetensors_sink *s, const struct tensor *t, uint64_t 
 		               "is a name that safetensors keeps for itself");
 	if (is_foreign(t) && s->options.plain)
 		return err_set(e, ERR_INVALID, tensor_name(t),
-		               "safetensors has no type %s, and --plain forbids a carrier",
+		               "safetensors has no type %s, and --plain forbids a carrier: ExportFailed",
 		               tensor_type(t)->name);
 	if (num_add(*at, tensor_bytes(t), at) < 0)
 		return err_set(e, ERR_INVALID, tensor_name(t), "its end does not fit in 64 bits");

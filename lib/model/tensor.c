@@ -17,6 +17,13 @@ struct tensor {
 	uint64_t items, bytes;
 };
 
+/* What the version 1 specification calls blocks that contradict their shape. */
+static const char *
+corrupt(const struct dtype *t, enum err_code code)
+{
+	return t->quantized && code == ERR_CORRUPT ? ": QuantizationCorrupt" : "";
+}
+
 /* Fill in items and bytes from type and dims, or say what is wrong. */
 static int
 prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
@@ -47,8 +54,8 @@ prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
 		return 0;
 	}
 	if (!dtype_fills(t->type, row))
-		return err_set(e, code, t->name, "%s needs rows of %u, got %" PRIu64,
-		               t->type->name, t->type->items, row);
+		return err_set(e, code, t->name, "%s needs rows of %u, got %" PRIu64 "%s",
+		               t->type->name, t->type->items, row, corrupt(t->type, code));
 	blocks = extent / t->type->items + (extent % t->type->items != 0);
 	if (num_mul(blocks, t->type->bytes, &extent) < 0 ||
 	    num_add(extent, t->type->head, &extent) < 0 || extent > INT64_MAX)
@@ -56,8 +63,8 @@ prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
 	t->bytes = items ? extent : 0;
 	if (bytes != TENSOR_OWN_SIZE && bytes != t->bytes)
 		return err_set(e, code, t->name,
-		               "%s of this shape takes %" PRIu64 " bytes, not %" PRIu64,
-		               t->type->name, t->bytes, bytes);
+		               "%s of this shape takes %" PRIu64 " bytes, not %" PRIu64 "%s",
+		               t->type->name, t->bytes, bytes, corrupt(t->type, code));
 	return 0;
 }
 

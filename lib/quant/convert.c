@@ -189,7 +189,8 @@ convert_open(struct convert *c, const char *object, const struct dtype *from,
 	c->whole = whole_for(to);
 	c->target = kernel_for(to);
 	if (!kernel_decodes(from) || !kernel_decodes(to))
-		return err_set(e, ERR_FORMAT, object, "%s cannot be computed, only carried",
+		return err_set(e, ERR_FORMAT, object, "%s cannot be computed, only carried: "
+		               "UnsupportedQuantization",
 		               kernel_decodes(from) ? to->name : from->name);
 	if (!kernel_encodes(to))
 		return err_set(e, ERR_FORMAT, object, "%s can be decoded, not encoded",
@@ -224,7 +225,7 @@ convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes, struc
 
 	if (dtype_sized(c->from) && x_bytes % c->from->bytes)
 		return err_set(e, ERR_CORRUPT, c->object,
-		               "%llu bytes are not whole %s blocks of %u",
+		               "%llu bytes are not whole %s blocks of %u: QuantizationCorrupt",
 		               (unsigned long long)x_bytes, c->from->name,
 		               (unsigned)c->from->bytes);
 	if (c->from == c->to) {

@@ -92,7 +92,8 @@ check_change(struct recipe *r, const struct recipe_options *o, const struct tens
 	const struct dtype *from = tensor_type(t);
 
 	if (!kernel_decodes(from))
-		err_set(&r->objection, ERR_FORMAT, tensor_name(t), "%s cannot be decoded here",
+		err_set(&r->objection, ERR_FORMAT, tensor_name(t), "%s cannot be decoded here: "
+		        "UnsupportedQuantization",
 		        from->name);
 	if (!kernel_encodes(c->type)) {
 		err_set(&r->missing, ERR_USAGE, tensor_name(t),

@@ -191,7 +191,8 @@ parse_tensor(struct model *m, const json_t *row, const char *where, struct err *
 		               "lies in a %.8s frame, which this tool does not know", kind);
 	dtype = dtype_by_name(json_string_value(type));
 	if (!dtype)
-		return err_set(e, ERR_FORMAT, json_string_value(name), "has the unknown dtype %.40s",
+		return err_set(e, ERR_FORMAT, json_string_value(name), "has the unknown dtype %.40s: "
+		               "UnsupportedQuantization",
 		               json_string_value(type));
 	if (json_array_size(dims) > TENSOR_DIMS)
 		return err_set(e, ERR_FORMAT, json_string_value(name),

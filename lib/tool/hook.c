@@ -223,9 +223,10 @@ hook_end(struct hook *h)
 {
 	if (!h->child)
 		return;
+	/* It ends when nobody can ask any more. It is not waited for: a reader that was
+	 * prepared and never wanted (tool/input.h) holds its pipe until this process has
+	 * ended. */
 	close(h->ask);
 	close(h->answer);
-	while (waitpid(h->child, NULL, 0) < 0 && errno == EINTR)
-		;
 	h->child = 0;
 }

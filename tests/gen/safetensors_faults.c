@@ -129,7 +129,7 @@ static const struct fault {
 	CHANGE("safetensors_shape_no_list", "a list of whole numbers", "[3]", "3"),
 
 	/* dtypes: of this writing, or not at all. */
-	CHANGE("safetensors_dtype_unknown", "the dtype Q4_0, which is not known here (E001)", "\"U8\"",
+	CHANGE("safetensors_dtype_unknown", "the dtype Q4_0, which is not known here: UnsupportedQuantization (E001)", "\"U8\"",
 	       "\"Q4_0\""),
 	CHANGE("safetensors_dtype_lower_case", "the dtype u8, which is not known here (E001)", "\"U8\"",
 	       "\"u8\""),

@@ -10,8 +10,8 @@
 #include "core/crc32.h"
 #include "core/half.h"
 #include "core/le.h"
-#include "file.h"
 #include "kernels/level.h"
+#include "file.h"
 #include "test.h"
 
 #define ROWS "tests/golden/rows"
@@ -483,6 +483,56 @@ random_bytes(void)
 		}
 		test_ok(ok, "%s: 2000 runs of random bytes decode", types[k].name);
 	}
+}
+
+static void
+quiet_note(const char *text)
+{
+	(void)text;
+}
+
+/* What 500 runs of any bytes decode to, as bits. */
+static uint32_t
+decoded_bits(const char *type)
+{
+	const struct dtype *t = dtype_by_name(type);
+	uint8_t in[4 * 292], out[4 * 4 * 256];
+	float x[4 * 256];
+	uint32_t crc = 0;
+	size_t i, n = 4u * t->items;
+
+	chance_begin();
+	for (i = 0; i < 500; i++) {
+		block_fill(in, sizeof in);
+		kernel_of(type)->decode(in, x, n);
+		kernel_of("F32")->encode(x, out, n);
+		crc = crc32_add(crc, out, 4 * n);
+	}
+	return crc;
+}
+
+/* Whatever the CPU computes with: not within a tolerance, but the same bits. */
+static void
+every_level(void)
+{
+	uint32_t plain[COUNT(types)];
+	struct err e = ERR_INIT;
+	const struct level *l;
+	unsigned i;
+	size_t k;
+
+	for (i = 0; (l = level_row(i)); i++) {
+		level_begin(l->name, quiet_note, &e);
+		for (k = 0; k < COUNT(types); k++) {
+			uint32_t bits = decoded_bits(types[k].name);
+
+			plain[k] = i ? plain[k] : bits;
+			test_ok(level_now() == l && bits == plain[k], "FALSIFY-QUANT-001 %s decodes "
+			        "alike at every level: %s", types[k].name, l->name);
+		}
+	}
+	level_begin("ref", quiet_note, &e);
+	chance_begin();
 }
 
 /* The contract's q4_k_dequant, value by value: d × block_scale × quant - dmin ×
@@ -1008,6 +1058,7 @@ all_at(const struct level *level)
 	importance_helps();
 	zero_scale();
 	random_bytes();
+	every_level();
 	q4_k_equation();
 	every_q8_0();
 	every_q4_0();
