@@ -124,6 +124,19 @@ allow_in(const char *folder, const char *within, uint64_t rights)
 		allow(path, rights);
 }
 
+/* A list of files may have any name, and is JSON: its first byte says so. */
+static bool
+is_list(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char c = 0;
+	bool list = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
+
+	if (fd >= 0)
+		close(fd);
+	return list;
+}
+
 void
 sandbox_read(const char *path)
 {
@@ -137,7 +150,7 @@ sandbox_read(const char *path)
 	allow(path, S_ISDIR(st.st_mode) ? READ_FOLDER : READ_FILES);
 	if (S_ISDIR(st.st_mode))
 		folder = strdup(path);
-	else if (dir_is_several(name) || dir_name_ends(name, ".json"))
+	else if (S_ISREG(st.st_mode) && (dir_is_several(name) || is_list(path)))
 		folder = folder_of(path);
 	else
 		return;
