@@ -12,21 +12,63 @@
 #include <unistd.h>
 
 #include "core/crc32.h"
+#include "core/mem.h"
 
-/* What a signal handler needs to undo the output; one output a process. */
+/* What a signal handler needs to undo the outputs: standard output, and the temporary
+ * names of all others. The list changes only while no signal can come. */
 static volatile sig_atomic_t undo_fd = -1;
-static char *volatile undo_name;
+static char **undo_names;
+static size_t undo_count, undo_cap;
 
 static void
 undo(int sig)
 {
+	size_t i;
+
 	if (undo_fd >= 0 && ftruncate(undo_fd, 0) < 0) {
 		/* Nothing else can be done here; the magic is missing anyway. */
 	}
-	if (undo_name)
-		unlink(undo_name);
+	for (i = 0; i < undo_count; i++)
+		unlink(undo_names[i]);
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+/* A name that must not outlive us; it is the caller's, until undo_forget. */
+static int
+undo_remember(char *name)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	r = mem_grow(&undo_names, &undo_cap, undo_count + 1, sizeof *undo_names);
+	if (r == 0)
+		undo_names[undo_count++] = name;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static void
+undo_forget(const char *name)
+{
+	sigset_t all, before;
+	size_t i;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	for (i = 0; i < undo_count; i++)
+		if (undo_names[i] == name) {
+			undo_names[i] = undo_names[--undo_count];
+			break;
+		}
+	if (undo_count == 0) {
+		free(undo_names);
+		undo_names = NULL;
+		undo_cap = 0;
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 static void
@@ -127,8 +169,8 @@ open_temporary(struct out *o)
 			base = base ? base + 1 : o->path;
 			snprintf(o->temporary, room, "%s/.%.200s.XXXXXX", folder, base);
 			o->fd = mkostemp(o->temporary, O_CLOEXEC);
-			if (o->fd >= 0)
-				undo_name = o->temporary;
+			if (o->fd >= 0 && undo_remember(o->temporary) < 0)
+				o->failed = err_memory(o->err) < 0;
 			if (o->fd >= 0 && fchmod(o->fd, 0666 & ~mask) < 0)
 				fail(o, "cannot be given its mode");
 		}
@@ -387,7 +429,7 @@ give_name(struct out *o)
 			return fail(o, "cannot be given its name");
 		if (!o->force)
 			unlink(o->temporary);
-		undo_name = NULL;
+		undo_forget(o->temporary);
 		return 0;
 	}
 	snprintf(self, sizeof self, "/proc/self/fd/%d", o->fd);
@@ -404,10 +446,14 @@ give_name(struct out *o)
 		if (linked < 0 && errno != EEXIST)
 			break;
 	}
+	if (linked == 0 && undo_remember(step) < 0) {
+		unlink(step);
+		free(step);
+		return err_memory(o->err);
+	}
 	if (linked == 0) {
-		undo_name = step;
 		linked = rename(step, o->path);
-		undo_name = NULL;
+		undo_forget(step);
 		if (linked < 0) {
 			int saved = errno;
 
@@ -479,7 +525,8 @@ out_abandon(struct out *o)
 		undo_fd = -1;
 	if (!o->done && o->temporary)
 		unlink(o->temporary);
-	undo_name = NULL;
+	if (o->temporary)
+		undo_forget(o->temporary);
 	if (o->fd >= 0 && o->path)
 		close(o->fd);
 	free(o->temporary);
