@@ -100,6 +100,27 @@ faults() {
 	[ $n -ge 9 ]
 }
 
+@test "a folder with models of two formats is not guessed at" {
+	apr-pack --shard-size 2M -o m.apr "$model"
+	cp "$model" m.gguf
+	try apr-header .
+	said 4 'holds 1 manifest of APR2 files, and GGUF files (E001)'
+	rm m.gguf
+	try apr-header .
+	quiet
+	apr-pack -t gguf --shard-size 2M -o n.gguf "$model"
+	try apr-header .
+	said 4 'holds 1 manifest of APR2 files, and GGUF files (E001)'
+	rm m*
+	try apr-header .
+	quiet
+	# A model folder with other weights beside it: these are left behind.
+	apr-pack -t safetensors -o model.safetensors "$model"
+	try apr-header .
+	[ "$status" -eq 0 ]
+	grep -q '^format  *safetensors$' "$out"
+}
+
 @test "APR2: a shard alone, in a pipe, is no model" {
 	vectors apr2_shards shards
 	try bash -c 'apr-unpack <shards/apr2_shards_folder/m-00002-of-00002.apr'

@@ -174,18 +174,19 @@ find_in_folder(struct shards *s, const char *path)
 {
 	struct dir_names list = { 0 };
 	size_t i, found = 0;
-	bool foreign = false;
+	bool foreign = false, gguf = false;
 	int r = dir_list(s->fd, path, &list, s->joined.err);
 
 	for (i = 0; r == 0 && i < list.n; i++) {
 		foreign |= dir_name_ends(list.p[i], ".safetensors");
+		gguf |= dir_name_ends(list.p[i], ".gguf");
 		if (!dir_name_ends(list.p[i], APR2_MANIFEST_END) || found++)
 			continue;
 		s->name = mem_text(list.p[i], strlen(list.p[i]));
 	}
-	if (r == 0 && !foreign && found > 1) {
-		r = err_set(s->joined.err, ERR_FORMAT, path, "holds %zu manifests of APR2 files",
-		            found);
+	if (r == 0 && !foreign && (found > 1 || (found == 1 && gguf))) {
+		r = err_set(s->joined.err, ERR_FORMAT, path, "holds %zu manifest%s of APR2 files%s",
+		            found, found == 1 ? "" : "s", gguf ? ", and GGUF files" : "");
 		err_hint(s->joined.err, "the one that is meant can be read by its own name");
 	} else if (r == 0 && !foreign && found == 1) {
 		s->folder = mem_text(path, strlen(path));
