@@ -111,7 +111,15 @@ parse(const void *text, size_t n, size_t flags, enum err_code code, const char *
 	json_t *v;
 	bool denied;
 	char said[JSON_ERROR_TEXT_LENGTH * 2];
+	const char *nul = n ? memchr(text, 0, n) : NULL;
 
+	/* The library overlooks a NUL after a number, and what is overlooked could be
+	 * read by others as the end. */
+	if (nul) {
+		err_set(e, code, what, "is not valid JSON at byte %td: a NUL",
+		        nul - (const char *)text);
+		return NULL;
+	}
 	v = load(text, n, flags, &je, &denied);
 	if (v)
 		return v;

@@ -86,10 +86,8 @@ compare(const uint8_t *data, size_t size)
 	o = json_parse(data, n, ERR_CORRUPT, "metadata", &said);
 	if (r == 0 && !o && said.code != ERR_MEMORY)
 		must_say(is_beyond(&said), &said);
-	/* jansson overlooks a NUL after a number. */
 	if (r < 0 && o)
-		must_say(memchr(data, 0, n) || strstr(e.fact, "inside each other") ||
-		         strstr(e.fact, "65535 bytes"), &e);
+		must_say(strstr(e.fact, "inside each other") || strstr(e.fact, "65535 bytes"), &e);
 	if (r == 0 && o) {
 		must(json_object_size(o) == m.count);
 		json_object_foreach(o, name, v) {

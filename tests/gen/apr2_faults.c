@@ -308,6 +308,8 @@ static const struct fault {
 
 	/* Metadata. */
 	{ "apr2_json_cut", 4, "is not valid JSON", NULL, META("\"signatures\":1}}", "") },
+	{ "apr2_json_nul_after_number", 4, "is not valid JSON at byte", NULL,
+	  META("\"signatures\":1}}", "\"signatures\":1\0}}") },
 	{ "apr2_json_array", 4, "is not", NULL, META("{\"apr_version\":\"2.0.0\",", "[") },
 	{ "apr2_json_duplicate", 4, "duplicate object key", NULL,
 	  META("\"model_type\":\"llama\"", "\"model_type\":\"llama\",\"model_type\":\"x\"") },
