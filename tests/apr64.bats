@@ -153,6 +153,13 @@ generation() {
 	apr-pack -t apr2-64 -f -o "$made" gguf_strings
 	apr64_rules "$made" >/dev/null
 	apr-unpack "$made" | apr-pack -t gguf | cmp - gguf_strings
+	mkmodel >"$made.gguf" <<-'END'
+		key general.architecture string qwen2
+		key qwen2.rope.freq_base f32 1000000
+		key tokenizer.ggml.tokens array:string a b\x00c \xff\xfe\xc3\xa9
+	END
+	apr-pack -t apr2-64 -f -o "$made" "$made.gguf"
+	grep -aqF '"rope_theta":1e+06,"rope_type":2,"vocab_size":3,"tokenizer.vocab_size":3,"tokenizer.vocabulary":["a","b\u0000c",'$'"\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9"]' "$made"
 	mkplan '["tokenizer.ggml.tokens","array:string",["a","b\""]],["tokenizer.ggml.merges","string","x"]' '' >"$made.s"
 	apr-pack -t apr2-64 -f -o "$made" "$made.s"
 	grep -aqF '"vocab_size":2,"tokenizer.vocab_size":2,"tokenizer.vocabulary":["a","b\""],"apr_stream"' "$made"

@@ -261,31 +261,52 @@ put_f32(struct apr64_sink *s, const char *name, float v)
 static const struct meta *
 parameter(const struct apr64_sink *s, const char *suffix)
 {
-	const struct meta *a = model_find(s->plan, "general.architecture"), *k = NULL;
+	const struct meta *a = model_find(s->plan, "general.architecture");
 	const char *text = NULL;
-	struct buf b = { 0 };
-	size_t n;
+	size_t i, n;
 
 	if (a && a->wire)
 		text = value_string(a->type, a->wire, a->wire_bytes, &n);
-	if (!text)
-		return NULL;
-	buf_put(&b, text, n);
-	buf_text(&b, suffix);
-	if (buf_string(&b))
-		k = model_find(s->plan, (char *)b.p);
-	buf_free(&b);
-	return k;
+	/* Without allocation: that memory is short must not look like no key. */
+	for (i = 0; text && i < s->plan->meta_count; i++) {
+		const struct meta *k = &s->plan->meta[i];
+
+		if (strncmp(k->key, text, n) == 0 && strlen(k->key) > n &&
+		    strcmp(k->key + n, suffix) == 0)
+			return k;
+	}
+	return NULL;
 }
 
+/* The value of an integer that is not negative, also without allocation. */
 static uint64_t
 whole(const struct meta *k)
 {
-	uint64_t v;
+	uint64_t v = 0;
+	bool sign = false;
+	size_t i, n;
 
-	if (!k || !k->wire || value_u64(k->type, k->wire, k->wire_bytes, &v) < 0)
+	if (!k || !k->wire || k->type.depth)
 		return MODEL_NONE;
-	return v;
+	switch (k->type.leaf) {
+	case VALUE_I8:
+	case VALUE_I16:
+	case VALUE_I32:
+	case VALUE_I64:
+		sign = true;
+		break;
+	case VALUE_U8:
+	case VALUE_U16:
+	case VALUE_U32:
+	case VALUE_U64:
+		break;
+	default:
+		return MODEL_NONE;
+	}
+	n = value_leaf_bytes(k->type.leaf);
+	for (i = 0; i < n; i++)
+		v |= (uint64_t)k->wire[i] << 8 * i;
+	return sign && k->wire[n - 1] & 0x80 ? MODEL_NONE : v;
 }
 
 static void
