@@ -31,7 +31,7 @@ FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) $(OPT) -ffp-contract=off \
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
 
-LIB_SRC = $(sort $(wildcard lib/*/*.c))
+LIB_SRC = $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o)
 TOOL_SRC = $(sort $(wildcard bin/*.c))
 TOOLS = $(TOOL_SRC:%.c=$(B)/%)

@@ -128,7 +128,7 @@ enter() {
 
 @test "each environment variable that is looked at stands in apr(7)" {
   local name names
-  names=$(cat "$root"/lib/*/*.c "$root"/bin/*.c |
+  names=$(cat "$root"/lib/*/*.c "$root"/lib/*/*/*.c "$root"/bin/*.c |
     grep -Eo 'getenv\("[A-Z_]+"|^#define LIMIT ".*"' | cut -d'"' -f2 | sort -u)
   [ "$(wc -w <<<"$names")" -ge 5 ]
   for name in $names; do

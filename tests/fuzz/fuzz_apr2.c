@@ -1,7 +1,7 @@
 /* fuzz_apr2: tests/fuzz/fuzz.h asked of APR2 files. */
 #include "mutate.h"
 
-#include "formats/apr2.h"
+#include "formats/apr2/apr2.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

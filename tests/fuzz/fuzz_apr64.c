@@ -6,8 +6,8 @@
  */
 #include "mutate.h"
 
-#include "formats/apr64.h"
-#include "formats/gguf.h"
+#include "formats/apr64/apr64.h"
+#include "formats/gguf/gguf.h"
 
 static const struct format *
 format_of(const uint8_t *data, size_t size)

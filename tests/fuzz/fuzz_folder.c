@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "core/le.h"
-#include "formats/safetensors_folder.h"
+#include "formats/safetensors/safetensors_folder.h"
 
 static char folder[64], made[80];
 

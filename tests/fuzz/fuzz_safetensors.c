@@ -6,8 +6,8 @@
  */
 #include "mutate.h"
 
-#include "formats/gguf.h"
-#include "formats/safetensors.h"
+#include "formats/gguf/gguf.h"
+#include "formats/safetensors/safetensors.h"
 
 static const struct format *
 format_of(const uint8_t *data, size_t size)

@@ -8,7 +8,7 @@
 
 #include "core/crc32.h"
 #include "core/le.h"
-#include "formats/apr2.h"
+#include "formats/apr2/apr2.h"
 #include "stream/frame.h"
 #include "stream/plan.h"
 #include "stream/stream.h"

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/apr64.h"
+#include "formats/apr64/apr64.h"
 #include "test.h"
 
 /* ---- types ---- */

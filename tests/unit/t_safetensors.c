@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/le.h"
-#include "formats/safetensors.h"
+#include "formats/safetensors/safetensors.h"
 #include "stream/plan.h"
 #include "stream/stream.h"
 

@@ -1,0 +1,60 @@
+#include "formats/apr2/apr2.h"
+
+#include <string.h>
+
+const char *
+apr2_flag(uint32_t bit)
+{
+	static const char *const names[] = { "COMPRESSED", "ALIGNED_64", "ALIGNED_32",
+		"SHARDED", "ENCRYPTED", "SIGNED", "QUANTIZED", "STREAMING",
+		"SAFETENSORS_SRC", "GGUF_SRC" };
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (bit == 1u << i)
+			return names[i];
+	return NULL;
+}
+
+const struct codec *
+apr2_codec(uint32_t flags)
+{
+	unsigned i;
+
+	for (i = 0; codec_row(i); i++)
+		if (flags == 1u << i)
+			return codec_row(i);
+	return NULL;
+}
+
+uint32_t
+apr2_codec_flag(const struct codec *c)
+{
+	unsigned i;
+
+	for (i = 0; codec_row(i) != c; i++)
+		;
+	return 1u << i;
+}
+
+/* The same magic with a header of 64 bytes is asked for first (apr64.c). */
+static bool
+probe(const uint8_t *head, size_t n)
+{
+	return n >= 4 && memcmp(head, "APR2", 4) == 0;
+}
+
+const struct format format_apr2 = {
+	.name = "apr2",
+	.title = "APR2",
+	.probe = probe,
+	.open = apr2_open,
+	.open_path = apr2_open_path,
+	.create = apr2_create,
+	.create_shards = apr2_create_shards,
+	.describe = apr2_describe,
+	.tensor_offset = apr2_tensor_offset,
+	.tensor_stored = apr2_tensor_stored,
+	.compresses = true,
+	.reserves = true,
+};

@@ -1,0 +1,639 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "formats/apr2/apr2.h"
+#include "formats/ties.h"
+#include "stream/plan.h"
+
+#define OWN "apr_stream" /* the member that holds the plan */
+#define TYPES "types"    /* its member: names of types (apr2_types.c) */
+
+/* Members that follow from the plan. The first three are required. */
+static const char *const derived[] = { "apr_version", "model_type", "architecture",
+	"source_format", "quantization" };
+#define DERIVED (sizeof derived / sizeof *derived)
+#define REQUIRED 3
+
+void
+apr2_meta_free(struct apr2_meta *meta)
+{
+	buf_free(&meta->text);
+	free(meta->spans);
+	json_decref(meta->empty);
+	json_decref(meta->types);
+	*meta = (struct apr2_meta){ 0 };
+}
+
+static int
+add_span(struct apr2_meta *meta, size_t blob, uint64_t at, uint64_t n, struct err *e)
+{
+	if (mem_grow(&meta->spans, &meta->span_cap, meta->span_count + 1,
+	             sizeof *meta->spans) < 0)
+		return err_memory(e);
+	meta->spans[meta->span_count++] = (struct apr2_span){ blob, at, n };
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static bool
+is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+int
+apr2_is_json(const uint8_t *text, size_t n, struct err *e)
+{
+	struct err fault = ERR_INIT;
+	struct buf b = { 0 };
+	json_t *v = NULL;
+	bool one;
+
+	if (n == 0 || is_blank(text[0]) || is_blank(text[n - 1]))
+		return 0;
+	/* In brackets it is as deep as it will be as a member, and "1,2" is two. */
+	buf_text(&b, "[");
+	buf_put(&b, text, n);
+	buf_text(&b, "]");
+	if (buf_ok(&b))
+		v = json_parse_any(b.p, b.n, ERR_CORRUPT, "", &fault);
+	else
+		err_memory(&fault);
+	one = json_array_size(v) == 1;
+	json_decref(v);
+	buf_free(&b);
+	return fault.code == ERR_MEMORY ? err_memory(e) : one;
+}
+
+/* Which keys are members of their own: those of type json. A long one arrives
+ * as a blob; blobs come in their order, and the metadata comes first in the
+ * file, so that it can take them only up to the first of another type. */
+static bool *
+choose_members(const struct model *m, struct err *e)
+{
+	bool *member = mem_array(m->meta_count, sizeof *member), leading = true;
+	size_t i;
+	int is;
+
+	if (!member) {
+		err_memory(e);
+		return NULL;
+	}
+	for (i = 0; i < m->meta_count; i++) {
+		const struct meta *k = &m->meta[i];
+		bool json = k->type.leaf == VALUE_JSON && k->type.depth == 0 &&
+		            strcmp(k->key, OWN) != 0;
+
+		if (k->blob != SIZE_MAX) {
+			member[i] = leading = leading && json;
+			continue;
+		}
+		is = json ? apr2_is_json(k->wire, k->wire_bytes, e) : 0;
+		if (is < 0) {
+			free(member);
+			return NULL;
+		}
+		member[i] = is;
+	}
+	return member;
+}
+
+static bool
+has_member(const struct model *m, const bool *member, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < m->meta_count; i++)
+		if (member[i] && strcmp(m->meta[i].key, name) == 0)
+			return true;
+	return false;
+}
+
+/* The plan as it lies in apr_stream: keys that are members, and their blobs,
+ * are not said twice. */
+static json_t *
+own_member(const struct model *m, const bool *member, const size_t *by_name,
+           struct err *e)
+{
+	json_t *plan = plan_to_json(m, false, e), *source, *rows, *all, *blobs;
+	size_t i, spans = 0;
+	int r;
+
+	if (!plan)
+		return NULL;
+	source = json_deep_copy(m->source);
+	if (source)
+		json_object_del(source, APR2_ALIGNMENT_MEMBER);
+	r = json_object_set_new(plan, "source", source);
+	rows = json_object_get(plan, "metadata");
+	for (i = 0; i < m->meta_count; i++) {
+		if (!member[i])
+			continue;
+		r |= json_array_remove(json_array_get(rows, i), 2);
+		spans += m->meta[i].blob != SIZE_MAX;
+	}
+	/* Those that are members come first. */
+	all = json_object_get(plan, "blobs");
+	blobs = json_array();
+	for (i = spans; i < m->blob_count; i++)
+		r |= json_array_append(blobs, json_array_get(all, i));
+	r |= json_object_set_new(plan, "blobs", blobs);
+	/* A stream may have brought a member of this name. */
+	json_object_del(plan, TIES_MEMBER);
+	json_object_del(plan, TYPES);
+	if (r == 0 && ties_exist(m))
+		r = json_object_set_new(plan, TIES_MEMBER, ties_list(m, by_name));
+	if (r == 0 && apr2_types_needed(m))
+		r = json_object_set_new(plan, TYPES, apr2_types_list(m, by_name));
+	if (r == 0)
+		return plan;
+	json_decref(plan);
+	err_memory(e);
+	return NULL;
+}
+
+/* True if a reader would find all this again without apr_stream, as in a file
+ * that was written from the specification alone. */
+static bool
+is_plain(const struct model *m, const bool *member, unsigned align)
+{
+	const char *format = model_source_text(m, "format");
+	const char *version = model_source_text(m, "version");
+	size_t i;
+
+	if (m->licence != MODEL_NONE || m->prov_count || m->signatures ||
+	    json_object_size(m->extra) || ties_exist(m) ||
+	    apr2_types_needed(m))
+		return false;
+	for (i = 0; i < REQUIRED; i++)
+		if (!has_member(m, member, derived[i]))
+			return false;
+	for (i = 0; i < m->meta_count; i++)
+		if (!member[i])
+			return false;
+	for (i = 0; i < m->blob_count; i++)
+		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0)
+			return false;
+	i = json_object_get(m->source, APR2_ALIGNMENT_MEMBER) ? 4 : 3; /* not written */
+	return json_object_size(m->source) == i && format && version &&
+	       strcmp(format, format_apr2.name) == 0 && strcmp(version, "2.0") == 0 &&
+	       json_integer_value(json_object_get(m->source, "alignment")) == align;
+}
+
+static void
+put_name(struct buf *b, const char *name)
+{
+	buf_text(b, b->n > 0 && b->p[b->n - 1] != '{' ? "," : "");
+	json_quote(b, name, strlen(name));
+	buf_text(b, ":");
+}
+
+static void
+put_text(struct buf *b, const char *name, const char *s, size_t n)
+{
+	put_name(b, name);
+	json_quote(b, s, n);
+}
+
+/* general.architecture, or "unknown". */
+static const char *
+architecture(const struct model *m, size_t *n)
+{
+	const struct meta *k = model_find(m, "general.architecture");
+	const char *s = k && k->wire ? value_string(k->type, k->wire, k->wire_bytes, n)
+	                             : NULL;
+
+	if (s && *n > 0)
+		return s;
+	*n = strlen("unknown");
+	return "unknown";
+}
+
+/* One hyper-parameter; what a JSON number or string cannot say is left out. */
+static void
+put_parameter(struct buf *b, const char *name, const struct meta *k)
+{
+	json_t *v = value_to_json(k->type, k->wire, k->wire_bytes);
+	const char *s = json_string_value(v);
+	bool real = k->type.leaf == VALUE_F32 || k->type.leaf == VALUE_F64;
+
+	if (real && s && (s[*s == '-'] >= '0' && s[*s == '-'] <= '9')) {
+		put_name(b, name);
+		buf_text(b, s);
+	} else if (v && !real) {
+		put_name(b, name);
+		if (json_write(v, b) < 0)
+			b->failed = true;
+	} else if (!v) {
+		b->failed = true;
+	}
+	json_decref(v);
+}
+
+static void
+put_architecture(struct buf *b, const struct model *m)
+{
+	size_t i, n;
+	const char *name = architecture(m, &n);
+
+	put_name(b, "architecture");
+	buf_text(b, "{");
+	put_text(b, "name", name, n);
+	for (i = 0; i < m->meta_count; i++) {
+		const struct meta *k = &m->meta[i];
+
+		if (strncmp(k->key, name, n) != 0 || k->key[n] != '.' ||
+		    strcmp(k->key + n + 1, "name") == 0 || k->type.depth ||
+		    k->type.leaf == VALUE_JSON || k->blob != SIZE_MAX)
+			continue;
+		put_parameter(b, k->key + n + 1, k);
+	}
+	buf_text(b, "}");
+}
+
+/* The type that most values are quantized to, and the bits that a quantized
+ * value takes on the average. */
+static void
+put_quantization(struct buf *b, const struct model *m)
+{
+	const struct dtype *type, *most = NULL;
+	double values, top = 0, all = 0, bytes = 0;
+	char bits[32];
+	size_t i, n;
+	unsigned row;
+
+	for (row = 0; (type = dtype_row(row)); row++) {
+		for (values = 0, i = 0; type->quantized && i < m->tensor_count; i++) {
+			if (tensor_type(m->tensors[i]) != type)
+				continue;
+			values += (double)tensor_items(m->tensors[i]);
+			bytes += (double)tensor_bytes(m->tensors[i]);
+		}
+		all += values;
+		if (values > top) {
+			most = type;
+			top = values;
+		}
+	}
+	if (!most)
+		return;
+	n = (size_t)snprintf(bits, sizeof bits, "%.3f", 8 * bytes / all);
+	while (bits[n - 1] == '0')
+		bits[--n] = '\0';
+	if (bits[n - 1] == '.')
+		bits[--n] = '\0';
+	put_name(b, "quantization");
+	buf_text(b, "{");
+	put_text(b, "method", most->name, strlen(most->name));
+	put_name(b, "bits_per_weight");
+	buf_text(b, bits);
+	buf_text(b, "}");
+}
+
+static void
+put_derived(struct buf *b, const struct model *m, const struct model *whole,
+            const bool *member)
+{
+	const char *s, *format = model_source_text(whole, "format");
+	size_t n;
+
+	s = architecture(whole, &n);
+	if (!has_member(m, member, "apr_version"))
+		put_text(b, "apr_version", "2.0.0", 5);
+	if (!has_member(m, member, "model_type"))
+		put_text(b, "model_type", s, n);
+	if (!has_member(m, member, "architecture"))
+		put_architecture(b, whole);
+	if (!has_member(m, member, "source_format")) {
+		format = format ? format : "unknown";
+		put_text(b, "source_format", format, strlen(format));
+	}
+	if (!has_member(m, member, "quantization"))
+		put_quantization(b, whole);
+}
+
+static int
+put_members(struct apr2_meta *meta, const struct model *m, const bool *member,
+            struct err *e)
+{
+	struct buf *b = &meta->text;
+	size_t i;
+
+	for (i = 0; i < m->meta_count; i++) {
+		const struct meta *k = &m->meta[i];
+
+		if (!member[i])
+			continue;
+		put_name(b, k->key);
+		if (k->blob == SIZE_MAX)
+			buf_put(b, k->wire, k->wire_bytes);
+		else if (add_span(meta, k->blob, b->n, m->blobs[k->blob].bytes, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+put_all(struct apr2_meta *meta, const struct model *m, const struct model *whole,
+        const bool *member, const size_t *by_name, unsigned align, struct err *e)
+{
+	struct buf *b = &meta->text;
+	bool plain = is_plain(m, member, align);
+
+	buf_text(b, "{");
+	if (!plain)
+		put_derived(b, m, whole, member);
+	if (put_members(meta, m, member, e) < 0)
+		return -1;
+	if (!plain) {
+		json_t *own = own_member(m, member, by_name, e);
+
+		if (!own)
+			return -1;
+		put_name(b, OWN);
+		if (json_write(own, b) < 0)
+			b->failed = true;
+		json_decref(own);
+	}
+	buf_text(b, "}");
+	return buf_ok(b) ? 0 : err_memory(e);
+}
+
+int
+apr2_meta_write(struct apr2_meta *meta, const struct model *m, const struct model *whole,
+                const size_t *by_name, unsigned align, struct err *e)
+{
+	bool *member = choose_members(m, e);
+	size_t i;
+	int r;
+
+	*meta = (struct apr2_meta){ 0 };
+	if (!member)
+		return -1;
+	r = put_all(meta, m, whole, member, by_name, align, e);
+	free(member);
+	meta->bytes = meta->text.n;
+	for (i = 0; r == 0 && i < meta->span_count; i++)
+		if (num_add(meta->bytes, meta->spans[i].n, &meta->bytes) < 0)
+			r = err_set(e, ERR_FORMAT, m->blobs[meta->spans[i].blob].name,
+			            "the size of the metadata overflows");
+	if (r < 0)
+		apr2_meta_free(meta);
+	return r;
+}
+
+/* ---- reading ---- */
+
+/* One member of the object: its name (the parsed object's), and where the text
+ * of its value lies. */
+struct member {
+	const char *name;
+	size_t at, n;
+	bool taken;
+};
+
+/* Offset after the string that begins at i. The text is known to be JSON. */
+static size_t
+after_string(const uint8_t *p, size_t i, size_t n)
+{
+	for (i++; i < n && p[i] != '"'; i++)
+		if (p[i] == '\\')
+			i++;
+	return i + 1;
+}
+
+static size_t
+after_value(const uint8_t *p, size_t i, size_t n)
+{
+	size_t depth = 0;
+
+	do {
+		if (p[i] == '"') {
+			i = after_string(p, i, n);
+		} else if (p[i] == '{' || p[i] == '[') {
+			depth++;
+			i++;
+		} else if (p[i] == '}' || p[i] == ']') {
+			depth--;
+			i++;
+		} else if (depth > 0) {
+			i++;
+		} else {
+			while (i < n && !is_blank(p[i]) && p[i] != ',' && p[i] != '}')
+				i++;
+		}
+	} while (depth > 0 && i < n);
+	return i;
+}
+
+static size_t
+after_blanks(const uint8_t *p, size_t i, size_t n, uint8_t mark)
+{
+	while (i < n && (is_blank(p[i]) || p[i] == mark))
+		i++;
+	return i;
+}
+
+/* Where each member's value lies; the parser keeps the order of the text. */
+static struct member *
+find_members(const struct buf *text, json_t *root, struct err *e)
+{
+	struct member *list = mem_array(json_object_size(root), sizeof *list);
+	const uint8_t *p = text->p;
+	size_t n = text->n, i, at, count = 0;
+	const char *name;
+	json_t *v;
+
+	if (!list) {
+		err_memory(e);
+		return NULL;
+	}
+	i = after_blanks(p, 0, n, '{');
+	json_object_foreach(root, name, v) {
+		i = after_blanks(p, i, n, ',');
+		i = after_string(p, i, n);
+		at = after_blanks(p, i, n, ':');
+		i = after_value(p, at, n);
+		list[count++] = (struct member){ .name = name, .at = at, .n = i - at };
+	}
+	return list;
+}
+
+/* What is being put together from the text. */
+struct reading {
+	struct apr2_meta *meta;
+	const char *where;
+	struct err *e;
+	json_t *plan;           /* apr_stream, or one made up for a foreign file */
+	json_t *rows, *blobs;   /* its lists */
+	struct member *members;
+	size_t count;           /* of members */
+	size_t values;          /* blobs that hold values, so far */
+};
+
+static int
+bad(struct reading *d, const char *what)
+{
+	return err_set(d->e, ERR_CORRUPT, d->where, "its member " OWN " has %s", what);
+}
+
+/* Give a row [key,"json"] its value: the member's text, or a blob where it is
+ * too long. */
+static int
+complete(struct reading *d, json_t *row, struct member *v)
+{
+	struct buf name = { 0 };
+	const char *text = (const char *)d->meta->text.p + v->at;
+	int r;
+
+	v->taken = true;
+	if (v->n <= VALUE_INLINE_BYTES)
+		return json_array_append_new(row, json_stringn(text, v->n)) < 0
+		           ? err_memory(d->e) : 0;
+	if (d->values > json_array_size(d->blobs))
+		return bad(d, "rows whose blobs are not there");
+	buf_printf(&name, MODEL_VALUE_NAME "%s", v->name);
+	if (!buf_string(&name)) {
+		buf_free(&name);
+		return err_memory(d->e);
+	}
+	r = json_array_append_new(row, json_pack("{s:s}", "blob", name.p));
+	r |= json_array_insert_new(d->blobs, d->values,
+	                           json_pack("[s,s,o]", name.p, MODEL_VALUE,
+	                                     json_from_u64(v->n)));
+	buf_free(&name);
+	if (r < 0)
+		return err_memory(d->e);
+	return add_span(d->meta, d->values++, v->at, v->n, d->e);
+}
+
+/* Rows without a value are the members, in the same order. */
+static int
+complete_rows(struct reading *d)
+{
+	size_t i, next = 0;
+	json_t *row;
+
+	json_array_foreach(d->rows, i, row) {
+		const char *key = json_string_value(json_array_get(row, 0));
+		const char *type = json_string_value(json_array_get(row, 1));
+
+		if (json_is_object(json_array_get(row, 2)))
+			d->values++;
+		if (json_array_size(row) != 2)
+			continue;
+		if (!key || !type || strcmp(type, "json") != 0)
+			return bad(d, "a bad metadata row");
+		while (next < d->count && strcmp(d->members[next].name, key) != 0)
+			next++;
+		if (next == d->count || strcmp(key, OWN) == 0)
+			return bad(d, "a key whose member is not there, or out of order");
+		if (complete(d, row, &d->members[next++]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool
+is_derived(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < DERIVED; i++)
+		if (strcmp(name, derived[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Members that no row names are keys too: all of them in a foreign file, and
+ * what somebody has added to one of ours. */
+static int
+add_rows(struct reading *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->count; i++) {
+		struct member *v = &d->members[i];
+		json_t *row;
+
+		if (v->taken || strcmp(v->name, OWN) == 0 ||
+		    (!d->meta->foreign && is_derived(v->name)))
+			continue;
+		row = json_pack("[s,s]", v->name, "json");
+		if (json_array_append(d->rows, row) < 0) {
+			json_decref(row);
+			return err_memory(d->e);
+		}
+		json_decref(row);
+		if (complete(d, row, v) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+read_root(struct reading *d, json_t *root, struct model *m)
+{
+	struct apr2_meta *meta = d->meta;
+	json_t *own = json_object_get(root, OWN);
+	size_t i;
+	int r;
+
+	meta->foreign = !own;
+	for (i = REQUIRED; i-- > 0;)
+		if (!json_object_get(root, derived[i]))
+			meta->missing = derived[i];
+	d->plan = own ? json_incref(own)
+	              : json_pack("{s:i,s:{},s:[],s:[],s:i}", "version", PLAN_VERSION,
+	                          "source", "metadata", "blobs", "signatures", 0);
+	if (!d->plan)
+		return err_memory(d->e);
+	d->rows = json_object_get(d->plan, "metadata");
+	d->blobs = json_object_get(d->plan, "blobs");
+	if (!json_is_array(d->rows) || !json_is_array(d->blobs))
+		return bad(d, "no list of metadata or blobs");
+	meta->empty = json_incref(json_object_get(d->plan, TIES_MEMBER));
+	if (meta->empty)
+		json_object_del(d->plan, TIES_MEMBER);
+	meta->types = json_incref(json_object_get(d->plan, TYPES));
+	if (meta->types)
+		json_object_del(d->plan, TYPES);
+	d->count = json_object_size(root);
+	d->members = find_members(&meta->text, root, d->e);
+	if (!d->members)
+		return -1;
+	r = complete_rows(d);
+	if (r == 0)
+		r = add_rows(d);
+	if (r == 0)
+		r = plan_from_json(m, d->plan, false, d->where, d->e);
+	free(d->members);
+	return r;
+}
+
+int
+apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where, struct err *e)
+{
+	struct reading d = { .meta = meta, .where = where, .e = e };
+	json_t *root;
+	int r;
+
+	while (meta->text.n > 0 && meta->text.p[meta->text.n - 1] == ' ') {
+		meta->text.n--;
+		meta->reserve++;
+	}
+	root = json_parse(meta->text.p, meta->text.n, ERR_CORRUPT, where, e);
+	if (!root)
+		return -1;
+	r = read_root(&d, root, m);
+	json_decref(d.plan);
+	json_decref(root);
+	if (r == 0 && meta->span_count == 0)
+		buf_free(&meta->text); /* it can be large, and all is said */
+	return r;
+}

@@ -1,0 +1,222 @@
+#include "formats/apr2/apr2_sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/crc32.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/spool.h"
+
+/* What decides whether a tensor is compressed: its first bytes, held until it is
+ * known what becomes of them. */
+#define TRIAL (1u << 20)
+
+/* Of what it saves: at least one part in so many, or reading it costs more. */
+#define PAYS 64
+
+struct apr2_packer {
+	struct encoder *encoder;
+	uint32_t flag;        /* of an entry that is compressed by it */
+	struct out file;      /* where the output cannot seek: an unlinked file */
+	int fd;
+	enum { PLAIN, TRYING, PACKED } state; /* of the tensor */
+	struct buf raw;       /* TRYING: what has come */
+	struct buf packed;    /* what has become of it */
+};
+
+/* The index comes before the data and is known after it: without a way back the
+ * file is completed elsewhere. */
+static int
+open_file(struct apr2_sink *s, struct err *e)
+{
+	struct apr2_packer *x = s->packer;
+
+	x->fd = spool_file(e);
+	if (x->fd < 0 || out_fd(&x->file, x->fd, "spool file", e) < 0)
+		return -1;
+	s->to = &x->file;
+	return 0;
+}
+
+int
+apr2_pack_open(struct apr2_sink *s, struct err *e)
+{
+	const struct format_options *o = &s->options;
+	struct apr2_packer *x = mem_array(1, sizeof *x);
+
+	s->packer = x;
+	if (!x)
+		return err_memory(e);
+	x->fd = -1;
+	x->flag = apr2_codec_flag(o->codec);
+	x->encoder = encoder_new(o->codec, o->level, e);
+	if (!x->encoder)
+		return -1;
+	return s->out.seekable ? 0 : open_file(s, e);
+}
+
+int
+apr2_pack_begin(struct apr2_sink *s, struct apr2_place *at, uint64_t bytes, struct err *e)
+{
+	struct apr2_packer *x = s->packer;
+
+	if (num_align(s->data_bytes, s->alignment, &at->offset) < 0)
+		return apr2_too_large(s, e);
+	x->state = PLAIN;
+	if (bytes == 0)
+		return 0;
+	x->state = TRYING;
+	buf_clear(&x->raw);
+	buf_clear(&x->packed);
+	return encoder_begin(x->encoder, bytes, &x->packed, e);
+}
+
+static int
+put_packed(struct apr2_sink *s)
+{
+	struct apr2_packer *x = s->packer;
+	int r = out_put(s->to, x->packed.p, x->packed.n);
+
+	buf_clear(&x->packed);
+	return r;
+}
+
+/* The trial is over. */
+static int
+decide(struct apr2_sink *s)
+{
+	struct apr2_packer *x = s->packer;
+
+	if (x->packed.n < x->raw.n && x->raw.n - x->packed.n >= x->raw.n / PAYS) {
+		x->state = PACKED;
+		return put_packed(s);
+	}
+	x->state = PLAIN;
+	return out_put(s->to, x->raw.p, x->raw.n);
+}
+
+int
+apr2_pack_write(struct apr2_sink *s, const uint8_t *p, size_t n, struct err *e)
+{
+	struct apr2_packer *x = s->packer;
+
+	if (x->state == TRYING) {
+		size_t part = TRIAL - x->raw.n < n ? TRIAL - x->raw.n : n;
+
+		buf_put(&x->raw, p, part);
+		if (!buf_ok(&x->raw))
+			return err_memory(e);
+		if (encoder_put(x->encoder, p, part, &x->packed, e) < 0)
+			return -1;
+		if (x->raw.n == TRIAL && decide(s) < 0)
+			return -1;
+		p += part;
+		n -= part;
+	}
+	if (x->state == PLAIN)
+		return out_put(s->to, p, n);
+	while (x->state == PACKED && n > 0) {
+		size_t part = n < CODEC_PIECE ? n : CODEC_PIECE;
+
+		if (encoder_put(x->encoder, p, part, &x->packed, e) < 0 || put_packed(s) < 0)
+			return -1;
+		p += part;
+		n -= part;
+	}
+	return 0;
+}
+
+int
+apr2_pack_end(struct apr2_sink *s, struct apr2_place *at)
+{
+	struct apr2_packer *x = s->packer;
+
+	if (x->state == TRYING && decide(s) < 0)
+		return -1;
+	at->flags = x->state == PACKED ? x->flag : 0;
+	at->stored = out_tell(s->to) - s->data_at - at->offset;
+	s->data_bytes = at->offset + at->stored;
+	return 0;
+}
+
+/* A wish that came to nothing is no fault, but it is told. */
+static void
+tell_if_none(struct apr2_sink *s)
+{
+	char text[80];
+	size_t i, n = s->plan->tensor_count;
+
+	for (i = 0; i < n && s->places[i].flags == 0; i++)
+		;
+	if (i < n || n == 0 || !s->sink.note || s->is_shard)
+		return;
+	snprintf(text, sizeof text, "no tensor gets shorter by %s: all are stored as they are",
+	         s->options.codec->name);
+	s->sink.note(text);
+}
+
+int
+apr2_pack_index(struct apr2_sink *s, struct err *e)
+{
+	tell_if_none(s);
+	if (apr2_fill_index(s, e) < 0)
+		return -1;
+	s->index_crc = crc32_add(0, s->index.p, s->index.n);
+	apr2_fill_header(s);
+	return 0;
+}
+
+/* The completed file goes where it belongs. */
+static int
+copy_file(struct apr2_sink *s, struct err *e)
+{
+	struct apr2_packer *x = s->packer;
+	uint64_t at = 0, bytes = out_tell(&x->file);
+
+	buf_clear(&x->raw);
+	if (!buf_room(&x->raw, CODEC_PIECE))
+		return err_memory(e);
+	while (at < bytes) {
+		ssize_t got = pread(x->fd, x->raw.p, CODEC_PIECE, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return err_errno(e, x->file.name, "cannot be read");
+		if (out_put(&s->out, x->raw.p, (size_t)got) < 0)
+			return -1;
+		at += (uint64_t)got;
+	}
+	return 0;
+}
+
+int
+apr2_pack_finish(struct apr2_sink *s, struct err *e)
+{
+	if (out_patch(s->to, s->index_at, s->index.p, s->index.n) < 0 ||
+	    out_patch(s->to, 8, s->header + 8, 4) < 0)
+		return -1;
+	return s->to == &s->out ? 0 : copy_file(s, e);
+}
+
+void
+apr2_pack_close(struct apr2_sink *s)
+{
+	struct apr2_packer *x = s->packer;
+
+	if (!x)
+		return;
+	if (x->fd >= 0) {
+		out_abandon(&x->file);
+		close(x->fd);
+	}
+	encoder_free(x->encoder);
+	buf_free(&x->raw);
+	buf_free(&x->packed);
+	free(x);
+	s->packer = NULL;
+	s->to = &s->out;
+}

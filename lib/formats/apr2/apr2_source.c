@@ -1,0 +1,582 @@
+#include "formats/apr2/apr2_source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/crc32.h"
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "stream/plan.h"
+
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define SAME_CRC(a, b) ((void)(a), (void)(b), 1) /* let a fuzzer through */
+#else
+#define SAME_CRC(a, b) ((a) == (b))
+#endif
+
+static int
+wrong_size(struct apr2_source *s, uint64_t announced)
+{
+	return reader_fail(&s->reader, ERR_CORRUPT, "%s: a body of %" PRIu64
+	                   " bytes, but its metadata announces %" PRIu64,
+	                   s->frame.kind, s->frame.body_bytes, announced);
+}
+
+static int
+out_of_order(struct apr2_source *s)
+{
+	return reader_fail(&s->reader, ERR_CORRUPT, "%s: out of order", s->frame.kind);
+}
+
+static int
+not_announced(struct apr2_source *s)
+{
+	return reader_fail(&s->reader, ERR_CORRUPT,
+	                   "%s: one more than its metadata announces", s->frame.kind);
+}
+
+/* The frame's head says what the plan says here, in whatever JSON spelling. */
+static int
+same_head(struct apr2_source *s, const struct blob *blob)
+{
+	json_t *a, *b = NULL;
+	bool same = false;
+
+	buf_clear(&s->head);
+	if (plan_blob_head(blob, &s->head) < 0)
+		return err_memory(s->reader.err);
+	a = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name,
+	               s->reader.err);
+	if (a)
+		b = json_parse(s->head.p, s->head.n, ERR_CORRUPT, s->reader.name,
+		               s->reader.err);
+	if (a && b)
+		same = json_equal(a, b);
+	json_decref(a);
+	json_decref(b);
+	if (same)
+		return 0;
+	return reader_fail(&s->reader, ERR_CORRUPT, "blob: it contradicts its metadata, "
+	                   "which has %s here", blob->name);
+}
+
+static int
+blob_item(struct apr2_source *s, struct item *item)
+{
+	const struct blob *blob;
+
+	if (s->licence)
+		return out_of_order(s);
+	if (s->blob >= s->plan.blob_count)
+		return not_announced(s);
+	blob = &s->plan.blobs[s->blob];
+	item->kind = ITEM_BLOB;
+	item->index = s->blob++;
+	if (same_head(s, blob) < 0)
+		return -1;
+	return item->bytes == blob->bytes ? 1 : wrong_size(s, blob->bytes);
+}
+
+/* The head of a frame that travels on. */
+static int
+json_head(struct apr2_source *s)
+{
+	json_t *head = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT,
+	                          s->reader.name, s->reader.err);
+
+	json_decref(head);
+	return head ? 0 : -1;
+}
+
+static int
+licence_item(struct apr2_source *s, struct item *item)
+{
+	if (s->plan.licence == MODEL_NONE || s->licence)
+		return not_announced(s);
+	if (json_head(s) < 0)
+		return -1;
+	s->licence = true;
+	item->kind = ITEM_LICENCE;
+	return item->bytes == s->plan.licence ? 1 : wrong_size(s, s->plan.licence);
+}
+
+/* A frame of no kind that has a place here. */
+static int
+other_item(struct apr2_source *s, struct item *item)
+{
+	static const char *const placed[] = { "blob", "lice", APR2_SUMS, "prov", "sign" };
+	const struct frame *f = &s->frame;
+	size_t i;
+
+	for (i = 0; i < sizeof placed / sizeof *placed; i++)
+		if (strcmp(f->kind, placed[i]) == 0)
+			return out_of_order(s);
+	if (f->kind[0] >= 'A' && f->kind[0] <= 'Z')
+		return reader_fail(&s->reader, ERR_FORMAT,
+		                   "%s: a frame that this tool does not know and must not pass",
+		                   f->kind);
+	item->kind = ITEM_OTHER;
+	memcpy(item->frame, f->kind, sizeof item->frame);
+	item->head = (const char *)f->head.p;
+	item->head_bytes = f->head.n;
+	return json_head(s) < 0 ? -1 : 1;
+}
+
+static bool
+is_frame(const uint8_t *p)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (!((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'z'))
+			return false;
+	return true;
+}
+
+static int
+begin_frame(struct apr2_source *s, struct item *item)
+{
+	s->body = BODY_FRAME;
+	if (frame_begin(&s->reader, &s->frame) < 0)
+		return -1;
+	item->bytes = s->frame.body_bytes;
+	return 0;
+}
+
+/* A long value of type json: its text lies in the metadata. */
+static int
+text_item(struct apr2_source *s, struct item *item)
+{
+	item->kind = ITEM_BLOB;
+	item->index = s->blob++;
+	item->bytes = s->left = s->meta.spans[s->span].n;
+	s->body = BODY_TEXT;
+	return 1;
+}
+
+/* Frames from the end of the index; what then lies before the data is padding:
+ * less than 64 bytes, of which the first is no letter. */
+static int
+frames_item(struct apr2_source *s, struct item *item)
+{
+	struct reader *r = &s->reader;
+	uint64_t room = s->header.data_at - reader_tell(r);
+	const uint8_t *p;
+	size_t n;
+
+	if (s->span < s->meta.span_count && s->meta.spans[s->span].blob == s->blob)
+		return text_item(s, item);
+	p = reader_peek(r, 4, &n);
+	if (!p)
+		return -1;
+	if (room >= FRAME_OVERHEAD && n == 4 && is_frame(p)) {
+		if (begin_frame(s, item) < 0)
+			return -1;
+		if (reader_tell(r) > s->header.data_at ||
+		    s->header.data_at - reader_tell(r) < 4 ||
+		    item->bytes > s->header.data_at - reader_tell(r) - 4)
+			return reader_fail(r, ERR_CORRUPT, "%s: it reaches into the tensor data",
+			                   s->frame.kind);
+		if (strcmp(s->frame.kind, "blob") == 0)
+			return blob_item(s, item);
+		if (strcmp(s->frame.kind, "lice") == 0)
+			return licence_item(s, item);
+		return other_item(s, item);
+	}
+	if (room >= APR2_BOUNDARY)
+		return reader_fail(r, ERR_CORRUPT, "a hole of %" PRIu64
+		                   " bytes lies before the data", room);
+	if (s->blob != s->plan.blob_count ||
+	    s->licence != (s->plan.licence != MODEL_NONE))
+		return reader_fail(r, ERR_CORRUPT, "a blob or licence that the metadata "
+		                   "announces is not there");
+	s->part = PART_DATA;
+	return reader_skip(r, room);
+}
+
+/* The decoder for the next tensor, at the first byte of its frame. */
+static int
+begin_packed(struct apr2_source *s, const struct apr2_entry *t, uint64_t bytes)
+{
+	struct reader *r = &s->reader;
+	size_t n, want = (size_t)num_min(t->stored, CODEC_HEAD);
+	const uint8_t *head = reader_peek(r, want, &n);
+
+	if (!head)
+		return -1;
+	if (n < want)
+		return reader_fail(r, ERR_CORRUPT, "ends here: %" PRIu64
+		                   " more bytes were expected", t->stored - n);
+	if (s->decodes != t->codec) {
+		decoder_free(s->decoder);
+		s->decodes = t->codec;
+		s->decoder = decoder_new(t->codec, s->options.memory, r->err);
+	}
+	s->body = BODY_PACKED;
+	s->packed_bytes = 0;
+	if (!s->decoder)
+		return -1;
+	return decoder_begin(s->decoder, t->stored, bytes, head, n,
+	                     tensor_name(s->plan.tensors[s->tensor]), r->err);
+}
+
+static int
+data_item(struct apr2_source *s, struct item *item)
+{
+	struct reader *r = &s->reader;
+	const struct apr2_entry *t;
+
+	if (s->tensor == s->plan.tensor_count) {
+		s->part = PART_TAIL;
+		return 0;
+	}
+	t = apr2_entry_of(s, s->tensor);
+	item->kind = ITEM_TENSOR;
+	item->index = s->tensor;
+	item->bytes = tensor_bytes(s->plan.tensors[s->tensor]);
+	s->left = t->stored;
+	s->body = BODY_TENSOR;
+	if (reader_skip(r, s->header.data_at + t->offset - reader_tell(r)) < 0 ||
+	    (t->codec && begin_packed(s, t, item->bytes) < 0))
+		return -1;
+	s->tensor++;
+	return 1;
+}
+
+/* From the end of the data to the frames or the footer. Ours lie at the next
+ * multiple of 64; the specification's text lets the footer follow at once, or
+ * after the padding of the last tensor. */
+static int
+find_tail(struct apr2_source *s)
+{
+	struct reader *r = &s->reader;
+	uint64_t here = reader_tell(r), up[3] = { here };
+	const uint8_t *p;
+	size_t n, i;
+
+	if (num_align(here, s->alignment, &up[1]) < 0 ||
+	    num_align(here, APR2_BOUNDARY, &up[2]) < 0)
+		return reader_fail(r, ERR_CORRUPT, "the end of the data overflows");
+	p = reader_peek(r, APR2_BOUNDARY + APR2_FOOTER, &n);
+	if (!p)
+		return -1;
+	for (i = 0; i < 2; i++) {
+		size_t at = (size_t)(up[i] - here);
+
+		if (at + APR2_FOOTER <= n && apr2_is_footer(p + at))
+			return reader_skip(r, at);
+	}
+	if (up[2] - here + APR2_FOOTER > n)
+		return reader_fail(r, ERR_CORRUPT,
+		                   "the file ends before its footer: it was cut short");
+	return reader_skip(r, up[2] - here);
+}
+
+/* The sums know which tensor is damaged; the file's CRC only that it is. */
+static int
+check_sums(struct apr2_source *s)
+{
+	struct buf sums = { 0 };
+	size_t i;
+	int r;
+
+	if (s->sums || s->rank > 0)
+		return out_of_order(s);
+	s->sums = true;
+	if (s->frame.body_bytes != 4 * (uint64_t)s->plan.tensor_count)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a body of %" PRIu64
+		                   " bytes for %zu tensors", s->frame.kind,
+		                   s->frame.body_bytes, s->plan.tensor_count);
+	r = frame_body(&s->reader, &s->frame, &sums);
+	for (i = 0; r == 0 && i < s->plan.tensor_count; i++) {
+		uint32_t crc = apr2_entry_of(s, i)->crc;
+		uint32_t stored = le32(sums.p + 4 * s->entry_of[i]);
+
+		if (!SAME_CRC(stored, crc))
+			r = err_set(s->reader.err, ERR_CHECKSUM, tensor_name(s->plan.tensors[i]),
+			            "its data is damaged: CRC 0x%08" PRIx32 ", stored is 0x%08" PRIx32,
+			            crc, stored);
+	}
+	buf_free(&sums);
+	return r;
+}
+
+static int
+headed_item(struct apr2_source *s, struct item *item, enum item_kind kind, size_t *seen,
+            uint64_t announced, unsigned rank)
+{
+	uint64_t head, body;
+
+	if (s->rank > rank)
+		return out_of_order(s);
+	s->rank = rank;
+	if (*seen >= announced)
+		return not_announced(s);
+	item->kind = kind;
+	item->index = (*seen)++;
+	item->head = (const char *)s->frame.head.p;
+	item->head_bytes = s->frame.head.n;
+	head = kind == ITEM_PROV ? s->plan.provs[item->index] : MODEL_SIGN_HEAD;
+	body = kind == ITEM_PROV ? 0 : model_sign_body(s->whole);
+	if (item->head_bytes != head)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes instead of %"
+		                   PRIu64, s->frame.kind, item->head_bytes, head);
+	if (json_head(s) < 0)
+		return -1;
+	return item->bytes == body ? 1 : wrong_size(s, body);
+}
+
+/* Bytes after the footer belong to nobody. */
+static int
+check_rest(struct apr2_source *s)
+{
+	struct reader *r = &s->reader;
+	uint64_t rest = 0;
+	size_t n;
+
+	while (!reader_at_end(r)) {
+		if (!reader_some(r, READER_WINDOW, &n))
+			return -1;
+		rest += n;
+	}
+	if (r->failed)
+		return -1;
+	return rest ? apr2_warn(s, "%" PRIu64 " bytes after its footer are ignored", rest) : 0;
+}
+
+static int
+footer(struct apr2_source *s)
+{
+	struct reader *r = &s->reader;
+	uint32_t crc = r->crc;
+	const uint8_t *p = reader_take(r, APR2_FOOTER);
+
+	if (!p)
+		return -1;
+	if (!SAME_CRC(crc, le32(p)))
+		return err_set(r->err, ERR_CHECKSUM, r->name, "is damaged: its CRC is 0x%08" PRIx32
+		               ", stored is 0x%08" PRIx32, crc, le32(p));
+	if (le64(p + 8) != reader_tell(r))
+		return reader_fail(r, ERR_CORRUPT, "the footer says %" PRIu64
+		                   " bytes, but it ends here", le64(p + 8));
+	if (s->prov != s->plan.prov_count || s->sign != s->plan.signatures)
+		return reader_fail(r, ERR_CORRUPT, "a prov or sign frame that the metadata "
+		                   "announces is not there");
+	r->crc_on = false;
+	if (s->header.flags & APR2_SIGNED && s->plan.signatures == 0 &&
+	    apr2_warn(s, "is marked as signed, but no signature is in it") < 0)
+		return -1;
+	return check_rest(s);
+}
+
+/* 1 and an item, 0 at the end of the file, -1. */
+static int
+tail_item(struct apr2_source *s, struct item *item)
+{
+	const uint8_t *p;
+	size_t n;
+
+	for (;;) {
+		p = reader_peek(&s->reader, APR2_FOOTER, &n);
+		if (!p)
+			return -1;
+		if (n < APR2_FOOTER)
+			return reader_fail(&s->reader, ERR_CORRUPT,
+			                   "the file ends before its footer: it was cut short");
+		if (apr2_is_footer(p))
+			return footer(s);
+		if (!is_frame(p))
+			return reader_fail(&s->reader, ERR_CORRUPT,
+			                   "neither a frame nor the footer begins here");
+		if (begin_frame(s, item) < 0)
+			return -1;
+		if (strcmp(s->frame.kind, APR2_SUMS) != 0)
+			break;
+		if (check_sums(s) < 0)
+			return -1;
+	}
+	if (strcmp(s->frame.kind, "prov") == 0)
+		return headed_item(s, item, ITEM_PROV, &s->prov, s->plan.prov_count, 1);
+	if (strcmp(s->frame.kind, "sign") == 0)
+		return headed_item(s, item, ITEM_SIGN, &s->sign, s->plan.signatures, 2);
+	return other_item(s, item);
+}
+
+static int
+next(struct source *source, struct item *item, struct err *e)
+{
+	struct apr2_source *s = (struct apr2_source *)source;
+	int r;
+
+	(void)e; /* the reader holds it */
+	if (s->part == PART_FRAMES && (r = frames_item(s, item)) != 0)
+		return r;
+	if (s->part == PART_DATA) {
+		if ((r = data_item(s, item)) != 0)
+			return r;
+		if (find_tail(s) < 0)
+			return -1;
+	}
+	return tail_item(s, item);
+}
+
+static int
+read_tensor(struct apr2_source *s, const uint8_t **p, size_t *n)
+{
+	uint32_t *crc = &apr2_entry_of(s, s->tensor - 1)->crc;
+
+	if (s->left == 0)
+		return 0;
+	*p = reader_some(&s->reader, s->left, n);
+	if (!*p)
+		return -1;
+	s->left -= *n;
+	*crc = crc32_add(*crc, *p, *n);
+	return 0;
+}
+
+static int
+read_packed(struct apr2_source *s, const uint8_t **p, size_t *n)
+{
+	struct apr2_entry *t = apr2_entry_of(s, s->tensor - 1);
+	struct reader *r = &s->reader;
+	int ended = 0;
+
+	while (!ended && *n == 0) {
+		if (s->packed_bytes == 0 && s->left > 0) {
+			s->packed = reader_some(r, s->left, &s->packed_bytes);
+			if (!s->packed)
+				return -1;
+			s->left -= s->packed_bytes;
+		}
+		ended = decoder_step(s->decoder, &s->packed, &s->packed_bytes, p, n, r->err);
+	}
+	t->crc = crc32_add(t->crc, *p, *n);
+	return ended < 0 ? -1 : 0;
+}
+
+static int
+read_text(struct apr2_source *s, const uint8_t **p, size_t *n)
+{
+	const struct apr2_span *span = &s->meta.spans[s->span];
+
+	if (s->left > 0) {
+		*p = s->meta.text.p + span->at;
+		*n = (size_t)s->left;
+		s->left = 0;
+	} else if (++s->span == s->meta.span_count) {
+		buf_free(&s->meta.text);
+	}
+	return 0;
+}
+
+static int
+read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+{
+	struct apr2_source *s = (struct apr2_source *)source;
+
+	(void)e;
+	*n = 0;
+	switch (s->body) {
+	case BODY_TENSOR:
+		return read_tensor(s, p, n);
+	case BODY_PACKED:
+		return read_packed(s, p, n);
+	case BODY_TEXT:
+		return read_text(s, p, n);
+	case BODY_FRAME:
+		break;
+	}
+	return frame_read(&s->reader, &s->frame, p, n);
+}
+
+static void
+close_source(struct source *source)
+{
+	struct apr2_source *s = (struct apr2_source *)source;
+	size_t i;
+
+	for (i = 0; i < s->entry_count; i++)
+		tensor_free(s->entries[i].tensor);
+	free(s->entries);
+	free(s->entry_of);
+	decoder_free(s->decoder);
+	apr2_meta_free(&s->meta);
+	frame_free(&s->frame);
+	buf_free(&s->name);
+	buf_free(&s->head);
+	model_free(&s->plan);
+	reader_close(&s->reader);
+	free(s);
+}
+
+static const struct source_ops ops = { next, read_body, close_source };
+
+static struct source *
+open_file(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), bool is_shard, struct err *e)
+{
+	struct apr2_source *s = mem_array(1, sizeof *s);
+
+	if (!s) {
+		reader_close(r);
+		err_memory(e);
+		return NULL;
+	}
+	s->source = (struct source){ .plan = &s->plan, .ops = &ops, .name = r->name,
+		.note = note };
+	s->reader = *r;
+	s->options = *options;
+	s->whole = &s->plan;
+	s->is_shard = is_shard;
+	if (apr2_read_head(s) < 0 || apr2_read_index(s) < 0 || apr2_fill_source(s) < 0) {
+		close_source(&s->source);
+		return NULL;
+	}
+	return &s->source;
+}
+
+struct source *
+apr2_open(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, false, e);
+}
+
+struct source *
+apr2_open_shard(struct reader *r, const struct format_options *options,
+                void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, true, e);
+}
+
+void
+apr2_set_whole(struct source *s, const struct model *whole)
+{
+	((struct apr2_source *)s)->whole = whole;
+}
+
+bool
+apr2_is_sharded(const struct source *s)
+{
+	return ((const struct apr2_source *)s)->header.flags & APR2_SHARDED;
+}
+
+uint64_t
+apr2_tensor_offset(const struct source *source, size_t i)
+{
+	const struct apr2_source *s = (const struct apr2_source *)source;
+
+	return s->header.data_at + apr2_entry_of(s, i)->offset;
+}
+
+const struct codec *
+apr2_tensor_stored(const struct source *source, size_t i, uint64_t *bytes)
+{
+	const struct apr2_source *s = (const struct apr2_source *)source;
+	const struct apr2_entry *t = apr2_entry_of(s, i);
+
+	*bytes = t->stored;
+	return t->codec;
+}

@@ -1,0 +1,82 @@
+/* apr2_source: what the three parts of the APR2 reader share: apr2_head.c (what
+ * the file is), apr2_index.c (what lies where), apr2_source.c (what is in it).
+ */
+#ifndef FORMATS_APR2_SOURCE_H
+#define FORMATS_APR2_SOURCE_H
+
+#include <string.h>
+
+#include "formats/apr2/apr2.h"
+#include "stream/frame.h"
+
+/* One entry of the index. */
+struct apr2_entry {
+	struct tensor *tensor;     /* until the plan has it */
+	uint64_t offset;           /* in the data */
+	uint64_t stored;           /* bytes there */
+	const struct codec *codec; /* that made them; NULL: as they are */
+	uint32_t crc;              /* of the plain bytes that have passed */
+};
+
+enum apr2_part { PART_FRAMES, PART_DATA, PART_TAIL };
+
+struct apr2_source {
+	struct source source;
+	struct reader reader;
+	struct model plan;
+	const struct model *whole; /* of which signatures are: that of all shards */
+	bool is_shard;             /* it may be one of several files */
+	struct format_options options;
+	struct apr2_header header;
+	struct apr2_meta meta;
+	unsigned alignment;
+
+	struct apr2_entry *entries;
+	size_t entry_count, entry_cap;
+	uint64_t index_left;  /* bytes of the index still to be read */
+	struct buf name;
+
+	size_t *entry_of;     /* of each tensor of the plan: its entry */
+	uint64_t data_bytes;  /* to the end of the last tensor */
+
+	/* What is being sent. */
+	enum apr2_part part;
+	size_t blob, span, tensor, prov, sign;
+	bool licence, sums;
+	unsigned rank;        /* of the last frame after the data */
+	struct frame frame;
+	struct buf head;
+	enum { BODY_FRAME, BODY_TENSOR, BODY_PACKED, BODY_TEXT } body;
+	uint64_t left;        /* of a tensor as it is stored, or a text */
+	struct decoder *decoder;
+	const struct codec *decodes; /* what the decoder is for */
+	const uint8_t *packed; /* the reader's: bytes that it has yet to take */
+	size_t packed_bytes;
+};
+
+/* Say what is odd but no fault; with strict it is one. 0 or -1. */
+int apr2_warn(struct apr2_source *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Header and metadata; then the index, with the tensors in stream order and
+ * their places proved; then what the source of a foreign file was. In this
+ * order. 0 or -1. */
+int apr2_read_head(struct apr2_source *s);
+int apr2_read_index(struct apr2_source *s);
+int apr2_fill_source(struct apr2_source *s);
+
+/* The entry of tensor i of the plan. */
+static inline struct apr2_entry *
+apr2_entry_of(const struct apr2_source *s, size_t i)
+{
+	return &s->entries[s->entry_of[i]];
+}
+
+/* What the 16 bytes at p are, a footer or a frame. */
+static inline bool
+apr2_is_footer(const uint8_t *p)
+{
+	return memcmp(p + 4, APR2_END, 4) == 0;
+}
+
+#endif

@@ -1,0 +1,295 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/crc32.h"
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "formats/apr64/apr64_source.h"
+
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define SAME_CRC(a, b) ((void)(a), (void)(b), 1) /* let a fuzzer through */
+#else
+#define SAME_CRC(a, b) ((a) == (b))
+#endif
+
+int
+apr64_warn(struct apr64_source *s, const char *fmt, ...)
+{
+	char fact[512], text[640];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(fact, sizeof fact, fmt, ap);
+	va_end(ap);
+	if (s->options.strict)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s", fact);
+	snprintf(text, sizeof text, "%.120s: %s", s->reader.name, fact);
+	if (s->source.note)
+		s->source.note(text);
+	return 0;
+}
+
+/* ---- what it is ---- */
+
+/* Of the header without the field that holds it. */
+static uint32_t
+header_crc(const uint8_t *p)
+{
+	return crc32_add(crc32_add(0, p, 40), p + 44, APR64_HEADER - 44);
+}
+
+static int
+refuse(struct reader *r, const char *what, const char *hint)
+{
+	err_set(r->err, ERR_FORMAT, r->name, "is %s, which is not read here", what);
+	return err_hint(r->err, "%s", hint);
+}
+
+/* "APR\0" begins the files of several programs that have nothing else in common:
+ * each is called by its name. *sound: it is version 2, if that can be told from
+ * less than a header. */
+static int
+refuse_relatives(struct reader *r)
+{
+	size_t n;
+	const uint8_t *p = reader_peek(r, APR64_HEADER, &n);
+	bool sound;
+
+	if (!p)
+		return -1;
+	if (n < 6 || memcmp(p, "APR\0", 4) != 0)
+		return 0;
+	if (n >= 12 && le32(p + 4) == 1 && le32(p + 8) == 0x54535000)
+		return refuse(r, "a model of aprender-tsp, which plans routes (magic APR\\0, type "
+		              "TSP)", "it holds the parameters of a search, and no tensors");
+	sound = n >= APR64_HEADER && le32(p + 40) == header_crc(p);
+	if (!sound && n >= 13 && p[4] <= 2 &&
+	    (memcmp(p + 9, p[4] == 2 ? "\x28\xb5\x2f\xfd" : "APR1", 4) == 0 || p[4] == 1))
+		return refuse(r, "an APR1 file inside a wrapper (magic APR\\0), as AprWriter wrote "
+		              "them early in 2026", "import the model again from where it came");
+	if (p[4] == 2 ? p[5] != 0 && !sound && n >= APR64_HEADER : !sound)
+		return refuse(r, "no APR of version 2, but another file of that family (magic "
+		              "APR\\0)", "the program that wrote it may export safetensors or GGUF");
+	return 0;
+}
+
+/* realizar can read a file whose bytes after the header are compressed as one;
+ * nothing writes it. What upstream's writer does is to set the flag alone. */
+static int
+check_compressed(struct apr64_source *s)
+{
+	size_t n;
+	const uint8_t *p = reader_peek(&s->reader, 1, &n);
+
+	if (!p)
+		return -1;
+	if (n == 1 && *p != '{')
+		return refuse(&s->reader, "an APR file that is compressed as a whole",
+		              "the program that wrote it can write it uncompressed");
+	return apr64_warn(s, "is marked as compressed, but is not");
+}
+
+static int
+check_flags(struct apr64_source *s)
+{
+	struct reader *r = &s->reader;
+	uint16_t flags = s->header.flags;
+
+	if (flags & APR64_ENCRYPTED)
+		return refuse(r, "an encrypted APR file", "decrypt it with the program that wrote "
+		              "it");
+	if (flags & APR64_COLUMN_MAJOR)
+		return refuse(r, "an APR file whose tensors lie in columns",
+		              "import the model again: such files are no longer written");
+	if (flags & (APR64_LZ4 | APR64_ZSTD) && check_compressed(s) < 0)
+		return -1;
+	if (flags & APR64_SHARDED &&
+	    apr64_warn(s, "is marked as one of several shards: the others are not read") < 0)
+		return -1;
+	if (flags & ~APR64_FLAGS)
+		return apr64_warn(s, "the flags 0x%x have no known meaning",
+		                  (unsigned)(flags & ~APR64_FLAGS));
+	return 0;
+}
+
+/* The next part begins where the one before ends, but for padding to 64. */
+static int
+check_part(struct apr64_source *s, const char *what, uint64_t end, uint64_t at)
+{
+	uint64_t up;
+
+	if (at < end)
+		return reader_fail(&s->reader, ERR_CORRUPT, "the %s begins at byte %" PRIu64
+		                   ", but what lies before it ends at %" PRIu64, what, at, end);
+	if (num_align(end, APR64_ALIGN, &up) < 0 || at > up)
+		return reader_fail(&s->reader, ERR_CORRUPT, "a hole of %" PRIu64
+		                   " bytes lies before the %s", at - end, what);
+	return 0;
+}
+
+static int
+check_parts(struct apr64_source *s)
+{
+	const struct apr64_header *h = &s->header;
+	struct reader *r = &s->reader;
+
+	if (h->meta_bytes > APR64_METADATA_MAX)
+		return reader_fail(r, ERR_CORRUPT, "metadata of %" PRIu32
+		                   " bytes exceeds 256 MiB", h->meta_bytes);
+	if (h->meta_at != APR64_HEADER)
+		return reader_fail(r, ERR_CORRUPT, "the metadata begins at byte %" PRIu64
+		                   " instead of 64", h->meta_at);
+	if (check_part(s, "index", h->meta_at + h->meta_bytes, h->index_at) < 0)
+		return -1;
+	if (h->data_at < h->index_at)
+		return reader_fail(r, ERR_CORRUPT, "the data begins at byte %" PRIu64
+		                   ", but the index at %" PRIu64, h->data_at, h->index_at);
+	if (r->end != READER_UNKNOWN && r->end < h->data_at)
+		return reader_fail(r, ERR_CORRUPT, "the file has %" PRIu64 " bytes, but its "
+		                   "data begins at byte %" PRIu64 ": it was cut short",
+		                   r->end, h->data_at);
+	if (h->count > (h->data_at - h->index_at) / (APR64_ENTRY + 1))
+		return reader_fail(r, ERR_CORRUPT, "an index of %" PRIu32 " tensors does not fit "
+		                   "into its %" PRIu64 " bytes", h->count,
+		                   h->data_at - h->index_at);
+	return 0;
+}
+
+static int
+check_header(struct apr64_source *s, uint32_t crc)
+{
+	const struct apr64_header *h = &s->header;
+	struct reader *r = &s->reader;
+
+	if (h->crc == 0 && crc != 0) {
+		if (apr64_warn(s, "its header has no checksum, as realizar leaves it out") < 0)
+			return -1;
+	} else if (!SAME_CRC(crc, h->crc)) {
+		return err_set(r->err, ERR_CHECKSUM, r->name, "its header is damaged: its CRC is "
+		               "0x%08" PRIx32 ", stored is 0x%08" PRIx32, crc, h->crc);
+	}
+	if (h->major != APR64_MAJOR)
+		return err_set(r->err, ERR_VERSION, r->name, "is APR version %u.%u, of which only "
+		               "2.x is read here", h->major, h->minor);
+	return check_flags(s) < 0 ? -1 : check_parts(s);
+}
+
+int
+apr64_read_head(struct apr64_source *s)
+{
+	struct apr64_header *h = &s->header;
+	struct reader *r = &s->reader;
+	const uint8_t *p;
+
+	if (refuse_relatives(r) < 0)
+		return -1;
+	r->crc_on = true;
+	p = reader_take(r, APR64_HEADER);
+	if (!p)
+		return -1;
+	memcpy(h->magic, p, 4);
+	if (memcmp(p, "APR\0", 4) != 0 && memcmp(p, "APR2", 4) != 0)
+		return err_set(r->err, ERR_FORMAT, r->name,
+		               "is not an APR file with a header of 64 bytes");
+	h->major = p[4];
+	h->minor = p[5];
+	h->flags = le16(p + 6);
+	h->count = le32(p + 8);
+	h->meta_at = le64(p + 12);
+	h->meta_bytes = le32(p + 20);
+	h->index_at = le64(p + 24);
+	h->data_at = le64(p + 32);
+	h->crc = le32(p + 40);
+	return check_header(s, header_crc(p));
+}
+
+/* ---- description ---- */
+
+/* The CRC at the very end of the file, in which nothing else tells it. */
+static bool
+stored_crc(struct apr64_source *s, uint32_t *crc)
+{
+	struct reader *r = &s->reader;
+	uint64_t here = reader_tell(r), end = s->header.data_at, up;
+	bool on = r->crc_on, found = false;
+	const uint8_t *p;
+
+	if (!r->seekable || r->failed || num_add(end, s->data_bytes, &end) < 0 ||
+	    num_align(s->data_bytes, APR64_ALIGN, &up) < 0 ||
+	    num_add(s->header.data_at, up, &up) < 0 ||
+	    (r->end - APR64_FOOTER != up && r->end - APR64_FOOTER != end))
+		return false;
+	r->crc_on = false;
+	if (reader_seek(r, r->end - APR64_FOOTER) == 0 && (p = reader_take(r, APR64_FOOTER))) {
+		*crc = le32(p);
+		found = true;
+	}
+	reader_seek(r, here);
+	r->crc_on = on;
+	return found;
+}
+
+static json_t *
+flag_names(uint32_t flags)
+{
+	json_t *list = json_array();
+	uint32_t bit;
+	char text[16];
+	int r = 0;
+
+	for (bit = 1; bit <= APR64_FLAGS; bit <<= 1)
+		if (flags & bit)
+			r |= json_array_append_new(list, json_string(apr64_flag(bit)));
+	if (flags & ~APR64_FLAGS) {
+		snprintf(text, sizeof text, "0x%" PRIx32, flags & ~APR64_FLAGS);
+		r |= json_array_append_new(list, json_string(text));
+	}
+	if (r == 0)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+static json_t *
+crc_text(uint32_t crc)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "0x%08" PRIx32, crc);
+	return json_string(text);
+}
+
+json_t *
+apr64_describe(struct source *source, struct err *e)
+{
+	struct apr64_source *s = (struct apr64_source *)source;
+	const struct apr64_header *h = &s->header;
+	char version[16];
+	uint32_t crc;
+	json_t *o;
+	int r = 0;
+
+	snprintf(version, sizeof version, "%u.%u", h->major, h->minor);
+	o = json_pack("{s:s,s:s,s:s,s:s,s:o}", "format", format_apr64.name, "title",
+	              format_apr64.title, "magic", h->magic[3] ? "APR2" : "APR NUL", "version",
+	              version, "flags", flag_names(h->flags));
+	r |= json_object_set_new(o, "metadata_bytes", json_from_u64(h->meta_bytes));
+	r |= json_object_set_new(o, "index_bytes",
+	                         json_from_u64(h->data_at - h->index_at));
+	r |= json_object_set_new(o, "data_offset", json_from_u64(h->data_at));
+	r |= json_object_set_new(o, "data_bytes", json_from_u64(s->data_bytes));
+	r |= json_object_set_new(o, "alignment", json_from_u64(s->alignment));
+	r |= json_object_set_new(o, "header_checksum", h->crc ? crc_text(h->crc) : json_null());
+	r |= json_object_set_new(o, "checksum", stored_crc(s, &crc) ? crc_text(crc)
+	                                                            : json_null());
+	r |= json_object_set_new(o, "checksum_verified", json_false());
+	if (r == 0 && !s->reader.failed)
+		return o;
+	json_decref(o);
+	if (!s->reader.failed)
+		err_memory(e);
+	return NULL;
+}

@@ -1,0 +1,403 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "formats/apr64/apr64_source.h"
+#include "stream/plan.h"
+
+/* ---- texts of members ---- */
+
+static int
+bad(struct apr64_source *s, const char *name)
+{
+	return err_set(s->reader.err, ERR_CORRUPT, s->reader.name,
+	               "metadata key %.100s, which is one of ours, has a value that is not",
+	               name);
+}
+
+/* The text of a value in memory, appended to b. */
+static int
+recall(struct apr64_source *s, const struct apr64_member *x, struct buf *b)
+{
+	uint8_t *to = buf_room(b, (size_t)x->n);
+
+	if (!to)
+		return err_memory(s->reader.err);
+	b->n += (size_t)x->n;
+	return spool_get(&s->text, x->at, to, (size_t)x->n, s->reader.err);
+}
+
+/* A member as JSON; NULL with *x NULL where there is none. */
+static json_t *
+json_of(struct apr64_source *s, const char *name, struct apr64_member **x)
+{
+	struct buf b = { 0 };
+	json_t *v = NULL;
+
+	*x = apr64_find(&s->members, name, "");
+	if (*x && recall(s, *x, &b) == 0)
+		v = json_parse_any(b.p, b.n, ERR_CORRUPT, name, s->reader.err);
+	if (*x)
+		(*x)->used = true;
+	buf_free(&b);
+	return v;
+}
+
+/* The text that is base64, without its quotes; *x NULL where there is none. Its
+ * characters are proved when they are read. */
+static int
+base64_of(struct apr64_source *s, const char *prefix, const char *name,
+          struct apr64_text *t, struct apr64_member **x)
+{
+	uint8_t first;
+
+	*x = apr64_find(&s->members, prefix, name);
+	if (!*x)
+		return 0;
+	(*x)->used = true;
+	if (spool_get(&s->text, (*x)->at, &first, 1, s->reader.err) < 0)
+		return -1;
+	if (first != '"')
+		return bad(s, (*x)->name);
+	*t = (struct apr64_text){ (*x)->at + 1, (*x)->n - 2, true };
+	return 0;
+}
+
+/* Its length, with the padding in it, must be that of so many bytes. */
+static int
+has_length(struct apr64_source *s, const struct apr64_text *t, const char *name,
+           uint64_t bytes)
+{
+	uint64_t length;
+	char end[2] = { 0 };
+
+	if (base64_length(bytes, &length) < 0 || length != t->n)
+		return bad(s, name);
+	if (t->n == 0)
+		return 0;
+	if (spool_get(&s->text, t->at + t->n - 2, end, sizeof end, s->reader.err) < 0)
+		return -1;
+	if ((end[0] == '=') + (end[1] == '=') != (int)((3 - bytes % 3) % 3))
+		return bad(s, name);
+	return 0;
+}
+
+static int
+add_text(struct apr64_text **list, size_t *count, size_t *cap, struct apr64_text t,
+         struct err *e)
+{
+	if (mem_grow(list, cap, *count + 1, sizeof **list) < 0)
+		return err_memory(e);
+	(*list)[(*count)++] = t;
+	return 0;
+}
+
+/* ---- files of others: each member is a key ---- */
+
+static int
+add_key(struct apr64_source *s, const struct apr64_member *x)
+{
+	static const struct value_type json = { 0, VALUE_JSON };
+	struct err *e = s->reader.err;
+	struct buf b = { 0 };
+	int r;
+
+	if (x->n > VALUE_INLINE_BYTES) {
+		if (add_text(&s->blobs, &s->blob_count, &s->blob_cap,
+		             (struct apr64_text){ x->at, x->n, false }, e) < 0)
+			return -1;
+		return model_add_meta_blob(&s->plan, x->name, strlen(x->name), json, x->n, e);
+	}
+	r = recall(s, x, &b);
+	if (r == 0)
+		r = model_add_meta(&s->plan, x->name, strlen(x->name), json, b.p, b.n, e);
+	buf_free(&b);
+	return r;
+}
+
+static int
+read_foreign(struct apr64_source *s)
+{
+	struct model *m = &s->plan;
+	struct err *e = s->reader.err;
+	size_t i;
+
+	s->plain = true;
+	if (model_init(m, e) < 0 ||
+	    model_source_set(m, "format", json_string(format_apr64.name), e) < 0 ||
+	    model_source_set(m, "version", json_string("2.0"), e) < 0)
+		return -1;
+	if (s->header.flags != APR64_ROW_MAJOR &&
+	    model_source_set(m, APR64_FLAGS_MEMBER, json_integer(s->header.flags), e) < 0)
+		return -1;
+	for (i = 0; i < s->members.count; i++)
+		if (add_key(s, &s->members.list[i]) < 0)
+			return -1;
+	return model_check(m, s->reader.name, e);
+}
+
+/* realizar's reader gives up on all metadata then. */
+static int
+check_aliases(struct apr64_source *s)
+{
+	const char *seen[APR64_ALIASES] = { NULL }, *canonical;
+	size_t i;
+
+	for (i = 0; i < s->members.count; i++) {
+		const char *name = s->members.list[i].name;
+		int alias = apr64_alias(name, &canonical);
+
+		if (alias >= 0 && seen[alias])
+			return apr64_warn(s, "its metadata has both %s and %s, which some programs "
+			                  "take for the same and then read nothing of it",
+			                  seen[alias], name);
+		if (alias >= 0)
+			seen[alias] = name;
+	}
+	return 0;
+}
+
+/* ---- files of our own ---- */
+
+struct reading {
+	struct apr64_source *s;
+	json_t *plan, *rows, *blobs;
+	size_t values;          /* blobs that hold values, so far */
+};
+
+/* Give a row [key,"json"] its value: the member's text, or a blob. */
+static int
+complete(struct reading *d, json_t *row, struct apr64_member *x)
+{
+	struct apr64_source *s = d->s;
+	struct err *e = s->reader.err;
+	struct buf b = { 0 };
+	int r;
+
+	x->used = true;
+	if (x->n <= VALUE_INLINE_BYTES) {
+		r = recall(s, x, &b);
+		if (r == 0 && json_array_append_new(row, json_stringn((char *)b.p, b.n)) < 0)
+			r = err_memory(e);
+		buf_free(&b);
+		return r;
+	}
+	if (d->values > json_array_size(d->blobs))
+		return bad(s, APR64_OWN);
+	buf_printf(&b, MODEL_VALUE_NAME "%s", x->name);
+	if (!buf_string(&b) ||
+	    json_array_append_new(row, json_pack("{s:s}", "blob", (char *)b.p)) < 0 ||
+	    json_array_insert_new(d->blobs, d->values++,
+	                          json_pack("[s,s,o]", (char *)b.p, MODEL_VALUE,
+	                                    json_from_u64(x->n))) < 0)
+		r = err_memory(e);
+	else
+		r = 0;
+	buf_free(&b);
+	return r;
+}
+
+static int
+complete_rows(struct reading *d)
+{
+	struct apr64_member *x;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(d->rows, i, row) {
+		const char *key = json_string_value(json_array_get(row, 0));
+		const char *type = json_string_value(json_array_get(row, 1));
+
+		if (json_is_object(json_array_get(row, 2)))
+			d->values++;
+		if (json_array_size(row) != 2)
+			continue;
+		x = key && !apr64_is_ours(key) ? apr64_find(&d->s->members, key, "") : NULL;
+		if (!x || x->used || !type || strcmp(type, "json") != 0)
+			return bad(d->s, APR64_OWN);
+		if (complete(d, row, x) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What somebody has added to one of our files is a key too. */
+static int
+add_rows(struct reading *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->s->members.count; i++) {
+		struct apr64_member *x = &d->s->members.list[i];
+		json_t *row;
+
+		if (x->used || apr64_is_ours(x->name) || apr64_is_derived(x->name))
+			continue;
+		row = json_pack("[s,s]", x->name, "json");
+		if (json_array_append(d->rows, row) < 0) {
+			json_decref(row);
+			return err_memory(d->s->reader.err);
+		}
+		json_decref(row);
+		if (complete(d, row, x) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Where the bytes of the plan's blobs lie: a member's text, or base64. */
+static int
+find_blobs(struct apr64_source *s)
+{
+	struct model *m = &s->plan;
+	struct apr64_member *x;
+	struct apr64_text t;
+	size_t i, k = 0;
+
+	for (i = 0; i < m->blob_count; i++) {
+		const struct blob *b = &m->blobs[i];
+
+		if (base64_of(s, APR64_BLOB, b->name, &t, &x) < 0)
+			return -1;
+		if (x) {
+			if (has_length(s, &t, x->name, b->bytes) < 0)
+				return -1;
+		} else {
+			/* Values come in the order of their keys. */
+			while (k < m->meta_count && m->meta[k].blob != i)
+				k++;
+			x = k < m->meta_count && !apr64_is_ours(m->meta[k].key)
+			        ? apr64_find(&s->members, m->meta[k].key, "") : NULL;
+			if (!x || m->meta[k].type.leaf != VALUE_JSON || x->n != b->bytes)
+				return err_set(s->reader.err, ERR_CORRUPT, s->reader.name,
+				               "blob %.100s is not there", b->name);
+			x->used = true;
+			t = (struct apr64_text){ x->at, x->n, false };
+		}
+		if (add_text(&s->blobs, &s->blob_count, &s->blob_cap, t, s->reader.err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Records and signatures: their sizes follow from the plan. */
+static int
+find_frames(struct apr64_source *s)
+{
+	const struct model *m = &s->plan;
+	uint64_t sign = MODEL_SIGN_HEAD + model_sign_body(m);
+	size_t i, n = m->prov_count + (size_t)m->signatures;
+	struct err *e = s->reader.err;
+
+	for (i = 0; i < n; i++) {
+		bool prov = i < m->prov_count;
+		struct apr64_member *x;
+		struct apr64_text t;
+		char number[24];
+
+		snprintf(number, sizeof number, "%zu", prov ? i : i - m->prov_count);
+		if (base64_of(s, prov ? APR64_PROV : APR64_SIGN, number, &t, &x) < 0)
+			return -1;
+		if (!x)
+			return bad(s, APR64_OWN);
+		if (has_length(s, &t, x->name, prov ? m->provs[i] : sign) < 0 ||
+		    (prov ? add_text(&s->provs, &s->prov_count, &s->prov_cap, t, e)
+		          : add_text(&s->signs, &s->sign_count, &s->sign_cap, t, e)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+find_licence(struct apr64_source *s)
+{
+	struct apr64_member *x;
+
+	if (base64_of(s, APR64_LICENCE, "", &s->licence, &x) < 0)
+		return -1;
+	if ((s->plan.licence != MODEL_NONE) != (x != NULL))
+		return bad(s, APR64_LICENCE);
+	return x ? has_length(s, &s->licence, x->name, s->plan.licence) : 0;
+}
+
+static int
+read_own(struct apr64_source *s, json_t *plan)
+{
+	struct reading d = { .s = s, .plan = plan, .rows = json_object_get(plan, "metadata"),
+		.blobs = json_object_get(plan, "blobs") };
+	struct apr64_member *x;
+
+	if (!json_is_array(d.rows) || !json_is_array(d.blobs))
+		return bad(s, APR64_OWN);
+	s->types = json_of(s, APR64_TENSORS, &x);
+	if (x && !json_is_object(s->types))
+		return bad(s, APR64_TENSORS);
+	s->empty = json_incref(json_object_get(plan, TIES_MEMBER));
+	if (s->empty)
+		json_object_del(plan, TIES_MEMBER);
+	if (complete_rows(&d) < 0 || add_rows(&d) < 0)
+		return -1;
+	return plan_from_json(&s->plan, plan, false, s->reader.name, s->reader.err);
+}
+
+/* ---- both ---- */
+
+static int
+keep_metadata(struct apr64_source *s)
+{
+	struct reader *r = &s->reader;
+	uint64_t left = s->header.meta_bytes;
+	const uint8_t *p;
+	size_t n;
+
+	if (left > reader_left(r))
+		return reader_fail(r, ERR_CORRUPT, "metadata of %" PRIu64 " bytes exceeds the %"
+		                   PRIu64 " bytes left", left, reader_left(r));
+	for (; left > 0; left -= n)
+		if (!(p = reader_some(r, left, &n)) || spool_put(&s->text, p, n, r->err) < 0)
+			return -1;
+	return 0;
+}
+
+int
+apr64_read_metadata(struct apr64_source *s)
+{
+	struct apr64_member *own;
+	json_t *plan;
+	int r;
+
+	if (keep_metadata(s) < 0 ||
+	    apr64_scan(&s->members, &s->text, 0, s->header.meta_bytes, s->reader.name,
+	               s->header.meta_at, s->reader.err) < 0 ||
+	    check_aliases(s) < 0)
+		return -1;
+	plan = json_of(s, APR64_OWN, &own);
+	if (!own)
+		return read_foreign(s);
+	r = plan ? read_own(s, plan) : -1;
+	json_decref(plan);
+	return r;
+}
+
+/* The tensors are known by now, as the sizes of signatures follow from them. */
+int
+apr64_find_carriers(struct apr64_source *s)
+{
+	size_t i;
+
+	if (s->plain)
+		return 0;
+	if (find_blobs(s) < 0 || find_licence(s) < 0 || find_frames(s) < 0)
+		return -1;
+	for (i = 0; i < s->members.count; i++)
+		if (!s->members.list[i].used && apr64_is_ours(s->members.list[i].name))
+			return err_set(s->reader.err, ERR_CORRUPT, s->reader.name,
+			               "metadata key %.100s, which is one of ours, belongs to "
+			               "nothing", s->members.list[i].name);
+	if (s->typed != json_object_size(s->types))
+		return bad(s, APR64_TENSORS);
+	return 0;
+}

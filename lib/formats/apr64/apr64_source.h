@@ -1,0 +1,84 @@
+/* apr64_source: what the parts of the reader share: apr64_head.c (what the file
+ * is, and its metadata), apr64_index.c (what lies where), apr64_source.c (what is
+ * in it).
+ */
+#ifndef FORMATS_APR64_SOURCE_H
+#define FORMATS_APR64_SOURCE_H
+
+#include "core/base64.h"
+#include "formats/apr64/apr64.h"
+#include "formats/ties.h"
+
+struct apr64_header {
+	char magic[4];
+	uint8_t major, minor;
+	uint16_t flags;
+	uint32_t count, meta_bytes, crc;
+	uint64_t meta_at, index_at, data_at;
+};
+
+/* One entry of the index. */
+struct apr64_entry {
+	struct tensor *tensor; /* until the plan has it */
+	uint64_t offset;       /* in the data */
+};
+
+/* Where bytes of a blob, or a frame, lie in the metadata. */
+struct apr64_text {
+	uint64_t at, n;        /* in the spool; base64 without its quotes */
+	bool base64;           /* else JSON that is the value itself */
+};
+
+enum apr64_end { END_NONE, END_CRC, END_LONG };
+
+struct apr64_source {
+	struct source source;
+	struct reader reader;
+	struct model plan;
+	struct format_options options;
+	struct apr64_header header;
+	bool plain;            /* a file with the metadata as it lies: no plan in it */
+
+	struct spool text;     /* the metadata */
+	struct apr64_members members;
+	json_t *empty;         /* of our own files: the order of empty tensors, or NULL */
+	json_t *types;         /* and what tensors stored as U8 are, or NULL */
+	size_t typed;          /* of them, so many were asked for */
+
+	/* Of each blob of the plan, of the licence, and of records and signatures. */
+	struct apr64_text *blobs, licence, *provs, *signs;
+	size_t blob_count, blob_cap, prov_count, prov_cap, sign_count, sign_cap;
+
+	struct apr64_entry *entries;
+	size_t entry_count, entry_cap;
+	uint64_t index_left;   /* bytes up to the data */
+	struct buf name;
+	json_t *blocks;        /* tensors that travel as bytes, for source */
+	size_t turned;         /* shapes that were in GGUF's order */
+	uint64_t *offsets;     /* of the plan's tensors */
+	uint64_t data_bytes, alignment;
+
+	/* What is being sent. */
+	size_t blob, tensor, prov, sign;
+	bool licence_sent;
+	enum { FROM_FILE, FROM_TEXT, FROM_MEMORY } from;
+	struct apr64_text now; /* FROM_TEXT: what is left of it */
+	struct base64_reader decoder;
+	struct buf frame;      /* FROM_MEMORY: a record or signature, whole */
+	size_t frame_at;
+	uint64_t left;         /* FROM_FILE */
+	struct buf piece;
+};
+
+/* Say what is odd but no fault; with strict it is one. 0 or -1. */
+int apr64_warn(struct apr64_source *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* In this order: header, metadata, the index with the tensors in the order of
+ * their data, then where all that lies that our own files carry. 0 or -1. */
+int apr64_read_head(struct apr64_source *s);
+int apr64_read_metadata(struct apr64_source *s);
+int apr64_read_index(struct apr64_source *s);
+int apr64_find_carriers(struct apr64_source *s);
+
+#endif

@@ -1,0 +1,29 @@
+#include "formats/gguf/gguf.h"
+
+#include <string.h>
+
+static bool
+probe(const uint8_t *head, size_t n)
+{
+	return n >= 4 && memcmp(head, "GGUF", 4) == 0;
+}
+
+bool
+gguf_is_split_key(const char *key)
+{
+	return strcmp(key, GGUF_SPLIT_NO) == 0 || strcmp(key, GGUF_SPLIT_COUNT) == 0 ||
+	       strcmp(key, GGUF_SPLIT_TENSORS) == 0;
+}
+
+const struct format format_gguf = {
+	.name = "gguf",
+	.title = "GGUF",
+	.probe = probe,
+	.open = gguf_open,
+	.open_path = gguf_open_path,
+	.create = gguf_create,
+	.create_shards = gguf_create_shards,
+	.describe = gguf_describe,
+	.tensor_offset = gguf_tensor_offset,
+	.reserves = true,
+};

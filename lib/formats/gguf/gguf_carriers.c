@@ -1,0 +1,368 @@
+#include "formats/gguf/gguf_source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/text.h"
+
+static int
+bad_carrier(struct gguf *g)
+{
+	return reader_fail(&g->reader, ERR_CORRUPT, "a key of ours with a value that is not");
+}
+
+static bool
+is_bytes(const struct incoming *v)
+{
+	return v->type.depth == 1 && v->type.leaf == VALUE_U8;
+}
+
+/* The payload of a byte array or a string, without its head, as a place. */
+static int
+payload(struct gguf *g, struct incoming *v, size_t head, struct place *place)
+{
+	if (gguf_spill(g, v) < 0)
+		return -1;
+	*place = v->place;
+	place->at += head;
+	place->bytes -= head;
+	return 0;
+}
+
+static int
+carried_blob(struct gguf *g, const char *name, struct incoming *v)
+{
+	struct carried *c;
+
+	if (mem_grow(&g->carried, &g->carried_cap, g->carried_count + 1,
+	             sizeof *g->carried) < 0)
+		return err_memory(g->reader.err);
+	c = &g->carried[g->carried_count++];
+	if (!(c->name = mem_text(name, strlen(name))))
+		return err_memory(g->reader.err);
+	return payload(g, v, GGUF_ARRAY_HEAD, &c->place);
+}
+
+/* apr.type.NAME follows the blob it is about. */
+static int
+carried_type(struct gguf *g, const char *name, struct incoming *v)
+{
+	struct carried *c = g->carried_count ? &g->carried[g->carried_count - 1] : NULL;
+	size_t n;
+	const char *type = value_string(v->type, v->b.p, v->b.n, &n);
+
+	if (!c || c->type || strcmp(c->name, name) != 0 || v->spilled || !type ||
+	    !text_utf8(type, n, false))
+		return bad_carrier(g);
+	c->type = mem_text(type, n);
+	return c->type ? 0 : err_memory(g->reader.err);
+}
+
+/* n bytes of a value from its byte at on, in memory. Where it lies in the file, the
+ * reader stands behind them after that. */
+static int
+recall_part(struct gguf *g, const struct incoming *v, uint64_t at, uint64_t n,
+            struct buf *b)
+{
+	struct err *e = g->reader.err;
+
+	if (!v->spilled) {
+		buf_put(b, v->b.p + at, (size_t)n);
+		return buf_ok(b) ? 0 : err_memory(e);
+	}
+	if (v->place.spooled) {
+		if (!buf_room(b, n))
+			return err_memory(e);
+		b->n = n;
+		return spool_get(&g->spool, v->place.at + at, b->p, n, e);
+	}
+	return reader_seek(&g->reader, v->place.at + at) < 0 ? -1
+	                                                     : reader_append(&g->reader, b, n);
+}
+
+/* The value without its head, in memory. */
+static int
+recall(struct gguf *g, const struct incoming *v, size_t head, struct buf *b)
+{
+	uint64_t here = reader_tell(&g->reader);
+	uint64_t bytes = (v->spilled ? v->place.bytes : v->b.n) - head;
+
+	if (recall_part(g, v, head, bytes, b) < 0)
+		return -1;
+	return v->spilled && !v->place.spooled ? reader_seek(&g->reader, here) : 0;
+}
+
+/* prov and sign frames: numbered from 0, held in memory (they are small and
+ * their size follows from the plan). A prov frame is all head, a sign frame
+ * begins with one; both are JSON. */
+static int
+carried_frame(struct gguf *g, const char *number, struct incoming *v,
+              struct buf **list, size_t *count, size_t *cap, size_t head)
+{
+	bool is_prov = list == &g->provs;
+	size_t text = is_prov ? MODEL_PROV_HEAD : MODEL_SIGN_HEAD;
+	struct err *e = g->reader.err;
+	struct buf *b;
+	json_t *json;
+	uint64_t n;
+
+	if (text_u64(number, *count, *count, &n) < 0 ||
+	    *count >= (is_prov ? MODEL_PROVS : MODEL_SIGNS) ||
+	    (is_prov && (v->spilled ? v->place.bytes : v->b.n) - head > text))
+		return bad_carrier(g);
+	if (mem_grow(list, cap, *count + 1, sizeof **list) < 0)
+		return err_memory(e);
+	b = &(*list)[(*count)++];
+	if (recall(g, v, head, b) < 0)
+		return -1;
+	json = json_parse(b->p, b->n < text ? b->n : text, ERR_CORRUPT, g->reader.name, e);
+	json_decref(json);
+	return json ? 0 : -1;
+}
+
+static int
+carried_dtype(struct gguf *g, const char *name, struct incoming *v)
+{
+	struct retype *t;
+	size_t n;
+
+	if (v->spilled || !value_string(v->type, v->b.p, v->b.n, &n))
+		return bad_carrier(g);
+	if (mem_grow(&g->retypes, &g->retype_cap, g->retype_count + 1,
+	             sizeof *g->retypes) < 0)
+		return err_memory(g->reader.err);
+	t = &g->retypes[g->retype_count++];
+	if (!(t->name = mem_text(name, strlen(name))))
+		return err_memory(g->reader.err);
+	/* The wire bytes have no terminator of their own. */
+	if (!buf_string(&v->b))
+		return err_memory(g->reader.err);
+	t->dtype = dtype_by_name((char *)v->b.p + 8);
+	return t->dtype && dtype_sized(t->dtype) ? 0 : bad_carrier(g);
+}
+
+/* apr.shape.NAME follows apr.dtype.NAME. */
+static int
+carried_shape(struct gguf *g, const char *name, struct incoming *v)
+{
+	struct retype *t = g->retype_count ? &g->retypes[g->retype_count - 1] : NULL;
+	uint64_t count;
+	size_t i;
+
+	if (!t || t->has_shape || strcmp(t->name, name) != 0 || v->spilled ||
+	    v->type.depth != 1 || v->type.leaf != VALUE_U64)
+		return bad_carrier(g);
+	count = le64(v->b.p + 4);
+	if (count > TENSOR_DIMS)
+		return bad_carrier(g);
+	for (i = 0; i < count; i++)
+		t->dims[i] = le64(v->b.p + GGUF_ARRAY_HEAD + 8 * i);
+	t->ndim = (unsigned)count;
+	t->has_shape = true;
+	return 0;
+}
+
+static int
+carried_json(struct gguf *g, const char *name, struct incoming *v)
+{
+	struct place place;
+	struct value_type json = { 0, VALUE_JSON };
+	struct err *e = g->reader.err;
+
+	if (v->type.depth || v->type.leaf != VALUE_STRING || !*name)
+		return bad_carrier(g);
+	if (!v->spilled && value_is_inline(json, v->b.p + 8, v->b.n - 8))
+		return model_add_meta(&g->plan, name, strlen(name), json, v->b.p + 8,
+		                      v->b.n - 8, e);
+	if (payload(g, v, 8, &place) < 0 || gguf_add_place(g, place) < 0)
+		return -1;
+	return model_add_meta_blob(&g->plan, name, strlen(name), json, place.bytes, e);
+}
+
+/* Room is room only as long as nothing hides in it. */
+static int
+carried_reserve(struct gguf *g, const struct incoming *v)
+{
+	uint64_t bytes = v->spilled ? v->place.bytes : v->b.n, at = GGUF_ARRAY_HEAD;
+	uint64_t here = reader_tell(&g->reader);
+	struct buf piece = { 0 };
+	uint8_t any = 0;
+	size_t i;
+	int r = 0;
+
+	g->reserve = bytes - GGUF_ARRAY_HEAD;
+	for (; r == 0 && !any && at < bytes; at += piece.n) {
+		uint64_t n = num_min(bytes - at, VALUE_INLINE_BYTES);
+
+		buf_clear(&piece);
+		r = recall_part(g, v, at, n, &piece);
+		for (i = 0; i < piece.n; i++)
+			any |= piece.p[i];
+	}
+	buf_free(&piece);
+	if (r < 0 || (v->spilled && !v->place.spooled && reader_seek(&g->reader, here) < 0))
+		return -1;
+	return any ? bad_carrier(g) : 0;
+}
+
+/* A number for each tensor. */
+static int
+carried_order(struct gguf *g, struct incoming *v)
+{
+	struct buf b = { 0 };
+	size_t i;
+	int r = 0;
+
+	if (v->type.depth != 1 || v->type.leaf != VALUE_U64 || g->order || !g->is_shard)
+		return bad_carrier(g);
+	if (recall(g, v, GGUF_ARRAY_HEAD, &b) == 0 && !(g->order = json_array()))
+		err_memory(g->reader.err);
+	for (i = 0; g->order && r == 0 && i < b.n; i += 8)
+		if (json_array_append_new(g->order, json_from_u64(le64(b.p + i))) < 0)
+			r = err_memory(g->reader.err);
+	buf_free(&b);
+	return g->order ? r : -1;
+}
+
+static const char *
+after(const char *key, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(key, prefix, n) == 0 ? key + n : NULL;
+}
+
+/* 1 if the key is one of ours and was taken in, 0 if not, -1 on a fault. */
+int
+gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v)
+{
+	const char *name;
+	int r;
+
+	if ((name = after(key, GGUF_BLOB)) && *name)
+		r = is_bytes(v) ? carried_blob(g, name, v) : bad_carrier(g);
+	else if ((name = after(key, GGUF_TYPE)) && *name)
+		r = carried_type(g, name, v);
+	else if (strcmp(key, GGUF_LICENCE) == 0)
+		r = is_bytes(v) && g->plan.licence == MODEL_NONE
+		        ? payload(g, v, GGUF_ARRAY_HEAD, &g->licence) : bad_carrier(g);
+	else if ((name = after(key, GGUF_PROV)))
+		r = v->type.depth == 0 && v->type.leaf == VALUE_STRING
+		        ? carried_frame(g, name, v, &g->provs, &g->prov_count,
+		                        &g->prov_cap, 8)
+		        : bad_carrier(g);
+	else if ((name = after(key, GGUF_SIGN)))
+		r = is_bytes(v) ? carried_frame(g, name, v, &g->signs, &g->sign_count,
+		                                &g->sign_cap, GGUF_ARRAY_HEAD)
+		                : bad_carrier(g);
+	else if ((name = after(key, GGUF_DTYPE)) && *name)
+		r = carried_dtype(g, name, v);
+	else if ((name = after(key, GGUF_SHAPE)) && *name)
+		r = carried_shape(g, name, v);
+	else if ((name = after(key, GGUF_JSON)))
+		r = carried_json(g, name, v);
+	else if (strcmp(key, GGUF_RESERVE) == 0)
+		r = is_bytes(v) && !g->reserve ? carried_reserve(g, v) : bad_carrier(g);
+	else if (strcmp(key, GGUF_ORDER) == 0)
+		r = carried_order(g, v);
+	else if ((name = after(key, GGUF_KEPT)))
+		r = g->is_shard && gguf_is_split_key(name) ? gguf_keep_value(g, name, v)
+		                                           : bad_carrier(g);
+	else
+		return 0;
+	if (r == 0 && strcmp(key, GGUF_LICENCE) == 0)
+		g->plan.licence = g->licence.bytes;
+	return r < 0 ? -1 : 1;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct retype *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+int
+gguf_sort_retypes(struct gguf *g)
+{
+	size_t i;
+
+	if (g->retype_count == 0)
+		return 0;
+	qsort(g->retypes, g->retype_count, sizeof *g->retypes, by_name);
+	for (i = 1; i < g->retype_count; i++)
+		if (strcmp(g->retypes[i - 1].name, g->retypes[i].name) == 0)
+			return err_set(g->reader.err, ERR_CORRUPT, g->reader.name,
+			               "metadata key " GGUF_DTYPE "%.100s occurs twice",
+			               g->retypes[i].name);
+	return 0;
+}
+
+/* The index entry of a tensor stored as bytes, as what it was before. */
+int
+gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned *ndim,
+        uint64_t *dims)
+{
+	struct retype key = { .name = name }, *t = NULL;
+
+	if (g->retype_count)
+		t = bsearch(&key, g->retypes, g->retype_count, sizeof key, by_name);
+	if (!t)
+		return 0;
+	if (strcmp((*type)->name, "I8") != 0 || !t->has_shape || t->used)
+		return err_set(g->reader.err, ERR_CORRUPT, name,
+		               "contradicts its " GGUF_DTYPE " and " GGUF_SHAPE " keys");
+	t->used = true;
+	*type = t->dtype;
+	*ndim = t->ndim;
+	memcpy(dims, t->dims, sizeof t->dims);
+	return 0;
+}
+
+int
+gguf_add_carried(struct gguf *g)
+{
+	struct err *e = g->reader.err;
+	size_t i;
+
+	for (i = 0; i < g->carried_count; i++) {
+		struct carried *c = &g->carried[i];
+
+		if (!c->type)
+			return err_set(e, ERR_CORRUPT, g->reader.name,
+			               GGUF_BLOB " without its " GGUF_TYPE " key");
+		if (gguf_add_place(g, c->place) < 0 ||
+		    model_add_blob(&g->plan, c->name, c->type, c->place.bytes, e) < 0)
+			return -1;
+	}
+	for (i = 0; i < g->prov_count; i++)
+		if (model_add_prov(&g->plan, g->provs[i].n, e) < 0)
+			return -1;
+	g->plan.signatures = g->sign_count;
+	for (i = 0; i < g->retype_count; i++)
+		if (!g->retypes[i].used)
+			return err_set(e, ERR_CORRUPT, g->reader.name,
+			               "metadata key " GGUF_DTYPE "%.100s names no tensor",
+			               g->retypes[i].name);
+	return 0;
+}
+
+/* Only now do the sizes that follow from the plan follow. */
+int
+gguf_prove_signs(struct gguf *g, const struct model *whole)
+{
+	uint64_t bytes = MODEL_SIGN_HEAD + model_sign_body(whole);
+	size_t i;
+
+	for (i = 0; i < g->sign_count; i++)
+		if (g->signs[i].n != bytes)
+			return err_set(g->reader.err, ERR_CORRUPT, g->reader.name,
+			               GGUF_SIGN "%zu has %zu bytes, but this model's signatures "
+			               "have %" PRIu64, i, g->signs[i].n, bytes);
+	return 0;
+}

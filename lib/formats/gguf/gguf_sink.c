@@ -1,0 +1,515 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "formats/gguf/gguf_sink.h"
+#include "stream/frame.h"
+
+/* ---- pieces of the header ---- */
+
+static void
+put_text(struct buf *b, const char *s, size_t n)
+{
+	buf_u64(b, n);
+	buf_put(b, s, n);
+}
+
+/* A key whose name has a prefix of ours before it. */
+static void
+put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
+{
+	buf_u64(b, strlen(prefix) + strlen(name));
+	buf_text(b, prefix);
+	buf_text(b, name);
+	buf_u32(b, kind);
+}
+
+static void
+put_bytes_key(struct buf *b, const char *prefix, const char *name, uint64_t bytes)
+{
+	put_key(b, prefix, name, VALUE_ARRAY);
+	buf_u32(b, VALUE_U8);
+	buf_u64(b, bytes);
+}
+
+static void
+put_alignment(struct gguf_sink *s, struct buf *b)
+{
+	put_key(b, GGUF_ALIGN_KEY, "", VALUE_U32);
+	buf_u32(b, (uint32_t)s->alignment);
+}
+
+/* A key that says of a merged file what its shards were, and in a shard would say
+ * what this one is. */
+static bool
+is_kept(const struct gguf_sink *s, const struct meta *k)
+{
+	return s->split.count && gguf_is_split_key(k->key);
+}
+
+/* A metadata key up to its value, and an inline value as well. */
+static void
+put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
+{
+	if (gguf_is_json(k))
+		put_key(b, GGUF_JSON, k->key, VALUE_STRING);
+	else
+		put_key(b, is_kept(s, k) ? GGUF_KEPT : "", k->key, k->type.depth ? VALUE_ARRAY : k->type.leaf);
+	if (gguf_is_json(k))
+		buf_u64(b, k->wire ? k->wire_bytes : s->plan->blobs[k->blob].bytes);
+	if (k->wire)
+		buf_put(b, k->wire, k->wire_bytes);
+}
+
+/* Where a shard belongs; in the types that llama-gguf-split gives them. */
+static void
+put_split(const struct gguf_sink *s, struct buf *b)
+{
+	size_t i;
+
+	if (s->split.count == 0)
+		return;
+	put_key(b, GGUF_SPLIT_NO, "", VALUE_U16);
+	buf_u16(b, (uint16_t)s->split.number);
+	put_key(b, GGUF_SPLIT_COUNT, "", VALUE_U16);
+	buf_u16(b, (uint16_t)s->split.count);
+	put_key(b, GGUF_SPLIT_TENSORS, "", VALUE_I32);
+	buf_u32(b, (uint32_t)s->split.tensors);
+	if (!s->order)
+		return;
+	put_key(b, GGUF_ORDER, "", VALUE_ARRAY);
+	buf_u32(b, VALUE_U64);
+	buf_u64(b, json_array_size(s->order));
+	for (i = 0; i < json_array_size(s->order); i++) {
+		uint64_t at = 0;
+
+		if (json_value_u64(json_array_get(s->order, i), &at) < 0)
+			at = 0; /* what reads it will see that it is no order */
+		buf_u64(b, at);
+	}
+}
+
+static void
+put_carriers(const struct tensor *t, struct buf *b)
+{
+	unsigned i;
+
+	put_key(b, GGUF_DTYPE, tensor_name(t), VALUE_STRING);
+	put_text(b, tensor_type(t)->name, strlen(tensor_type(t)->name));
+	put_key(b, GGUF_SHAPE, tensor_name(t), VALUE_ARRAY);
+	buf_u32(b, VALUE_U64);
+	buf_u64(b, tensor_ndim(t));
+	for (i = 0; i < tensor_ndim(t); i++)
+		buf_u64(b, tensor_dims(t)[i]);
+}
+
+static void
+put_entry(const struct tensor *t, uint64_t offset, struct buf *b)
+{
+	unsigned i, n = tensor_ndim(t);
+
+	put_text(b, tensor_name(t), strlen(tensor_name(t)));
+	if (gguf_is_foreign(t)) {
+		buf_u32(b, 1);
+		buf_u64(b, tensor_bytes(t));
+		buf_u32(b, (uint32_t)dtype_by_name("I8")->ggml);
+	} else {
+		buf_u32(b, n);
+		for (i = 0; i < n; i++)
+			buf_u64(b, tensor_dims(t)[n - 1 - i]);
+		buf_u32(b, (uint32_t)tensor_type(t)->ggml);
+	}
+	buf_u64(b, offset);
+}
+
+/* ---- writing the header as far as the data allows ---- */
+
+static int
+flush_piece(struct gguf_sink *s, struct err *e)
+{
+	int r;
+
+	if (!buf_ok(&s->piece))
+		return err_memory(e);
+	r = out_put(&s->out, s->piece.p, s->piece.n);
+	buf_clear(&s->piece);
+	return r;
+}
+
+/* Metadata keys up to the next one whose value comes in a blob. */
+static int
+put_metadata(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+
+	while (s->keys < m->meta_count) {
+		const struct meta *k = &m->meta[s->keys];
+
+		if (s->alignment_at == s->keys)
+			put_alignment(s, &s->piece);
+		s->keys++;
+		put_meta(s, k, &s->piece);
+		if (flush_piece(s, e) < 0)
+			return -1;
+		if (!k->wire)
+			return 0;
+	}
+	return 0;
+}
+
+/* Room for what is known last. */
+static int
+put_late_keys(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	uint64_t sign = MODEL_SIGN_HEAD + model_sign_body(s->whole);
+	char number[24];
+	size_t i;
+
+	if (s->options.plain)
+		return 0;
+	s->prov_at = mem_array(m->prov_count, sizeof *s->prov_at);
+	s->sign_at = mem_array((size_t)m->signatures, sizeof *s->sign_at);
+	if (!s->prov_at || !s->sign_at)
+		return err_memory(e);
+	for (i = 0; i < m->prov_count; i++) {
+		snprintf(number, sizeof number, "%zu", i);
+		put_key(&s->piece, GGUF_PROV, number, VALUE_STRING);
+		buf_u64(&s->piece, m->provs[i]);
+		if (flush_piece(s, e) < 0)
+			return -1;
+		s->prov_at[i] = out_tell(&s->out);
+		if (out_zeros(&s->out, m->provs[i]) < 0)
+			return -1;
+	}
+	for (i = 0; i < m->signatures; i++) {
+		snprintf(number, sizeof number, "%zu", i);
+		put_bytes_key(&s->piece, GGUF_SIGN, number, sign);
+		if (flush_piece(s, e) < 0)
+			return -1;
+		s->sign_at[i] = out_tell(&s->out);
+		if (out_zeros(&s->out, sign) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The keys after the metadata whose size the plan gives. */
+static int
+put_fixed(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	size_t i;
+
+	if (s->fixed_done)
+		return 0;
+	s->fixed_done = true;
+	if (s->alignment_at == m->meta_count)
+		put_alignment(s, &s->piece);
+	put_split(s, &s->piece);
+	for (i = 0; i < m->tensor_count; i++)
+		if (gguf_is_foreign(m->tensors[i]))
+			put_carriers(m->tensors[i], &s->piece);
+	return flush_piece(s, e) < 0 ? -1 : put_late_keys(s, e);
+}
+
+/* Positions of the plan's tensors in the order of the index. */
+static size_t *
+index_order(const struct model *m, struct err *e)
+{
+	json_t *list = json_object_get(m->source, "index_order");
+	size_t i, n = m->tensor_count, *order = mem_array(n, sizeof *order);
+	bool *used = mem_array(n, sizeof *used), usable = json_array_size(list) == n;
+
+	if (!order || !used) {
+		free(order);
+		free(used);
+		err_memory(e);
+		return NULL;
+	}
+	for (i = 0; usable && i < n; i++) {
+		uint64_t at;
+
+		usable = json_value_u64(json_array_get(list, i), &at) == 0 && at < n &&
+		         !used[at];
+		if (usable) {
+			order[i] = (size_t)at;
+			used[at] = true;
+		}
+	}
+	for (i = 0; !usable && i < n; i++)
+		order[i] = i;
+	free(used);
+	return order;
+}
+
+static int
+put_index(struct gguf_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	size_t i, *order = index_order(m, e);
+	uint64_t data;
+	int r = order ? 0 : -1;
+
+	for (i = 0; r == 0 && i < m->tensor_count; i++) {
+		put_entry(m->tensors[order[i]], s->offsets[order[i]], &s->piece);
+		r = flush_piece(s, e);
+	}
+	free(order);
+	if (r < 0)
+		return -1;
+	s->header_done = true;
+	s->header_bytes = out_tell(&s->out);
+	if (num_align(s->header_bytes, s->alignment, &data) < 0 ||
+	    num_add(data, s->data_bytes, &s->data_bytes) < 0)
+		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
+	if (m->tensor_count == 0)
+		return 0;
+	s->header_bytes = data;
+	return out_zeros(&s->out, data - out_tell(&s->out));
+}
+
+/* The header ends where the data begins, so that only a key can keep room in it. */
+static int
+put_reserve(struct gguf_sink *s, struct err *e)
+{
+	if (s->options.reserve == 0)
+		return 0;
+	put_bytes_key(&s->piece, GGUF_RESERVE, "", s->options.reserve);
+	return flush_piece(s, e) < 0 ? -1 : out_zeros(&s->out, s->options.reserve);
+}
+
+/* All that precedes the data; blobs have come by now. */
+static int
+finish_header(struct gguf_sink *s, struct err *e)
+{
+	if (s->header_done)
+		return 0;
+	return put_fixed(s, e) < 0 || put_reserve(s, e) < 0 ? -1 : put_index(s, e);
+}
+
+/* ---- the verbs ---- */
+
+static int
+begin(struct sink *sink, const struct model *plan, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	s->plan = plan;
+	if (!s->whole)
+		s->whole = plan;
+	if (gguf_lay_out(s, e) < 0)
+		return -1;
+	if (out_reserve(&s->out, s->data_bytes) < 0)
+		return -1;
+	buf_text(&s->piece, "GGUF");
+	buf_u32(&s->piece, GGUF_VERSION);
+	buf_u64(&s->piece, plan->tensor_count);
+	buf_u64(&s->piece, gguf_count_keys(s));
+	return flush_piece(s, e) < 0 ? -1 : put_metadata(s, e);
+}
+
+static int
+put_blob(struct gguf_sink *s, size_t i, struct err *e)
+{
+	const struct blob *b = s->blob = &s->plan->blobs[i];
+
+	if (strcmp(b->type, MODEL_VALUE) == 0) {
+		s->now = VALUE; /* its key is written already */
+		return 0;
+	}
+	if (s->options.plain)
+		return 0;
+	s->now = SIDE_FILE;
+	if (put_fixed(s, e) < 0)
+		return -1;
+	put_bytes_key(&s->piece, GGUF_BLOB, b->name, b->bytes);
+	return flush_piece(s, e);
+}
+
+static int
+put_licence(struct gguf_sink *s, struct err *e)
+{
+	if (s->options.plain)
+		return 0;
+	s->now = PLAIN;
+	if (put_fixed(s, e) < 0)
+		return -1;
+	put_bytes_key(&s->piece, GGUF_LICENCE, "", s->plan->licence);
+	return flush_piece(s, e);
+}
+
+static int
+put_tensor(struct gguf_sink *s, size_t i, struct err *e)
+{
+	s->now = PLAIN;
+	if (finish_header(s, e) < 0)
+		return -1;
+	return out_zeros(&s->out, s->header_bytes + s->offsets[i] - out_tell(&s->out));
+}
+
+static int
+patch(struct gguf_sink *s, const void *p, size_t n)
+{
+	if (out_patch(&s->out, s->late, p, n) < 0)
+		return -1;
+	s->late += n;
+	return 0;
+}
+
+static int
+put_late(struct gguf_sink *s, const struct item *item, struct err *e)
+{
+	/* The places are there with the header: without tensors, only now. */
+	if (finish_header(s, e) < 0)
+		return -1;
+	if (s->options.plain)
+		return 0;
+	s->now = LATE;
+	s->late = (item->kind == ITEM_PROV ? s->prov_at : s->sign_at)[item->index];
+	return patch(s, item->head, item->head_bytes);
+}
+
+static int
+put(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	s->now = DROPPED;
+	switch (item->kind) {
+	case ITEM_BLOB:
+		return put_blob(s, item->index, e);
+	case ITEM_LICENCE:
+		return put_licence(s, e);
+	case ITEM_TENSOR:
+		return put_tensor(s, item->index, e);
+	case ITEM_PROV:
+	case ITEM_SIGN:
+		return put_late(s, item, e);
+	case ITEM_OTHER:
+		if (s->sink.note)
+			s->sink.note("a frame of unknown kind has no place in GGUF: left out");
+		break;
+	}
+	return 0;
+}
+
+static int
+write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	(void)e; /* the output holds it */
+	switch (s->now) {
+	case DROPPED:
+		return 0;
+	case LATE:
+		return patch(s, p, n);
+	case VALUE:
+	case SIDE_FILE:
+	case PLAIN:
+		break;
+	}
+	return out_put(&s->out, p, n);
+}
+
+static int
+put_end(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	if (s->now == VALUE)
+		return put_metadata(s, e);
+	if (s->now == SIDE_FILE) {
+		put_key(&s->piece, GGUF_TYPE, s->blob->name, VALUE_STRING);
+		put_text(&s->piece, s->blob->type, strlen(s->blob->type));
+		return flush_piece(s, e);
+	}
+	return 0;
+}
+
+/* Everything but what comes late. */
+static int
+finish(struct gguf_sink *s, struct err *e)
+{
+	uint64_t at, padded;
+
+	if (finish_header(s, e) < 0)
+		return -1;
+	if (s->finished || !s->end_padded)
+		return 0;
+	s->finished = true;
+	at = out_tell(&s->out);
+	if (num_align(at, s->alignment, &padded) < 0)
+		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit");
+	return out_zeros(&s->out, padded - at);
+}
+
+static int
+end(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	return finish(s, e) < 0 ? -1 : out_finish(&s->out);
+}
+
+static void
+close_sink(struct sink *sink)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	out_abandon(&s->out);
+	free(s->offsets);
+	free(s->prov_at);
+	free(s->sign_at);
+	buf_free(&s->piece);
+	free(s);
+}
+
+struct sink *
+gguf_create(struct out *o, const struct format_options *options, struct err *e)
+{
+	static const struct gguf_split one = { 0, 0, 0 };
+
+	return gguf_create_shard(o, options, NULL, &one, NULL, e);
+}
+
+struct sink *
+gguf_create_shard(struct out *o, const struct format_options *options,
+                  const struct model *whole, const struct gguf_split *split,
+                  json_t *order, struct err *e)
+{
+	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
+		close_sink };
+	struct gguf_sink *s = mem_array(1, sizeof *s);
+
+	if (!s) {
+		out_abandon(o);
+		err_memory(e);
+		return NULL;
+	}
+	s->sink.ops = &ops;
+	s->out = *o;
+	s->options = *options;
+	s->whole = whole;
+	s->split = *split;
+	s->order = order;
+	return &s->sink;
+}
+
+int
+gguf_settle(struct sink *sink, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	return finish(s, e) < 0 ? -1 : out_settle(&s->out);
+}
+
+void
+gguf_rename(struct sink *sink, const char *path)
+{
+	((struct gguf_sink *)sink)->out.path = path;
+}

@@ -1,0 +1,387 @@
+#include "formats/gguf/gguf_source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/text.h"
+
+#define LEAST_KEY 13    /* bytes of the shortest key with its value */
+#define LEAST_TENSOR 25
+
+static int
+take_alignment(struct gguf *g, const struct incoming *v, uint64_t at)
+{
+	uint64_t a;
+
+	if (v->type.depth || v->type.leaf != VALUE_U32)
+		return reader_fail(&g->reader, ERR_CORRUPT, GGUF_ALIGN_KEY " is not a u32");
+	if (json_object_get(g->plan.source, "alignment_at"))
+		return reader_fail(&g->reader, ERR_CORRUPT, "metadata key " GGUF_ALIGN_KEY
+		                   " occurs twice");
+	a = le32(v->b.p);
+	if (!num_power_of_two(a) || a > GGUF_ALIGN_MAX)
+		return reader_fail(&g->reader, ERR_CORRUPT, GGUF_ALIGN_KEY " is %" PRIu64
+		                   ", not a power of two up to %d", a, GGUF_ALIGN_MAX);
+	g->alignment = a;
+	return model_source_set(&g->plan, "alignment_at", json_from_u64(at), g->reader.err);
+}
+
+/* One of the keys that tell where a shard belongs. */
+static int
+take_split(struct gguf *g, const char *key, const struct incoming *v)
+{
+	struct gguf_split *x = &g->split;
+	uint64_t *to = strcmp(key, GGUF_SPLIT_NO) == 0 ? &x->number
+	               : strcmp(key, GGUF_SPLIT_COUNT) == 0 ? &x->count : &x->tensors;
+
+	if (*to != MODEL_NONE)
+		return reader_fail(&g->reader, ERR_CORRUPT, "metadata key %s occurs twice", key);
+	if (v->type.depth || value_u64(v->type, v->b.p, v->b.n, to) < 0 || *to == MODEL_NONE)
+		return reader_fail(&g->reader, ERR_CORRUPT, "%s is no number of shards or "
+		                   "tensors", key);
+	return 0;
+}
+
+static int
+read_key(struct gguf *g, struct buf *name)
+{
+	struct incoming v = { 0 };
+	const char *key;
+	int r;
+
+	if (gguf_read_name(g, name, "a metadata key", GGUF_KEY) < 0)
+		return -1;
+	key = (const char *)name->p;
+	r = gguf_read_value(g, &v);
+	if (r == 0 && strcmp(key, GGUF_ALIGN_KEY) == 0)
+		r = take_alignment(g, &v, g->plan.meta_count);
+	else if (r == 0 && g->is_shard && gguf_is_split_key(key))
+		r = take_split(g, key, &v);
+	else if (r == 0 && (r = gguf_take_carrier(g, key, &v)) == 0)
+		r = gguf_keep_value(g, key, &v);
+	if (r < 0)
+		err_hint(g->reader.err, "the key is %.160s",
+		         text_quote((char[200]){ 0 }, 200, key, strlen(key)));
+	buf_free(&v.b);
+	return r < 0 ? -1 : 0;
+}
+
+static int
+read_version(struct gguf *g)
+{
+	struct reader *r = &g->reader;
+	const uint8_t *magic = reader_take(r, 4);
+
+	if (!magic)
+		return -1;
+	if (memcmp(magic, "GGUF", 4) != 0)
+		return reader_fail(r, ERR_FORMAT, "is not GGUF");
+	g->version = reader_u32(r);
+	if (r->failed)
+		return -1;
+	if (__builtin_bswap32(g->version) <= GGUF_VERSION && g->version)
+		return reader_fail(r, ERR_FORMAT, "is a big-endian GGUF file, which is not read");
+	if (g->version < 1 || g->version > GGUF_VERSION)
+		return reader_fail(r, ERR_VERSION, "GGUF version %" PRIu32
+		                   ", versions 1 to %d are read", g->version, GGUF_VERSION);
+	return 0;
+}
+
+/* One file of several is no model; the others are found by its name. */
+static int
+refuse_shard(struct gguf *g)
+{
+	uint64_t number, count;
+	struct err *e = g->reader.err;
+
+	if (model_u64(&g->plan, GGUF_SPLIT_COUNT, &count) < 0 || count < 2)
+		return 0;
+	if (model_u64(&g->plan, GGUF_SPLIT_NO, &number) < 0 || number >= count)
+		return err_set(e, ERR_CORRUPT, g->reader.name, "is one of %" PRIu64 " shards, "
+		               "but says not which", count);
+	err_set(e, ERR_FORMAT, g->reader.name, "is shard %" PRIu64 " of %" PRIu64
+	        ", and the others cannot be found", number + 1, count);
+	return err_hint(e, "give its path, with its name NAME-%05" PRIu64 "-of-%05" PRIu64
+	                ".gguf beside the others", number + 1, count);
+}
+
+static int
+read_header(struct gguf *g)
+{
+	struct reader *r = &g->reader;
+	struct buf name = { 0 };
+	uint64_t tensors, keys, i;
+	int status = read_version(g);
+
+	if (status < 0)
+		return -1;
+	if (model_source_set(&g->plan, "format", json_string("gguf"), r->err) < 0 ||
+	    model_source_set(&g->plan, "version", json_integer(g->version), r->err) < 0)
+		return -1;
+	g->alignment = GGUF_ALIGN;
+	tensors = gguf_read_size(g);
+	keys = gguf_read_size(g);
+	if (r->failed)
+		return -1;
+	if (tensors > reader_left(r) / (LEAST_TENSOR - (g->version == 1 ? 4 : 0)))
+		return reader_fail(r, ERR_CORRUPT, "%" PRIu64
+		                   " tensors cannot lie in the bytes left", tensors);
+	if (keys > reader_left(r) / (LEAST_KEY - (g->version == 1 ? 4 : 0)))
+		return reader_fail(r, ERR_CORRUPT, "%" PRIu64
+		                   " metadata keys cannot lie in the bytes left", keys);
+	for (i = 0; status == 0 && i < keys; i++)
+		status = read_key(g, &name);
+	if (status == 0)
+		status = model_source_set(&g->plan, "alignment",
+		                          json_from_u64(g->alignment), r->err);
+	if (status == 0)
+		status = gguf_sort_retypes(g);
+	if (status == 0)
+		status = gguf_read_tensors(g, tensors, &name);
+	buf_free(&name);
+	if (status < 0)
+		return -1;
+	if (gguf_add_carried(g) < 0 ||
+	    (!g->is_shard && (refuse_shard(g) < 0 || gguf_prove_signs(g, &g->plan) < 0)))
+		return -1;
+	return model_check(&g->plan, r->name, r->err);
+}
+
+/* ---- sending ---- */
+
+static int
+begin_place(struct gguf *g, const struct place *p)
+{
+	g->body = *p;
+	g->left = p->bytes;
+	g->from = NULL;
+	return p->spooled ? 0 : reader_seek(&g->reader, p->at);
+}
+
+/* Go to a tensor's first byte: passing over padding, never back. */
+static int
+begin_tensor(struct gguf *g, size_t i)
+{
+	uint64_t at = g->data_at + g->offsets[i];
+
+	g->left = tensor_bytes(g->plan.tensors[i]);
+	g->from = NULL;
+	g->body = (struct place){ 0 };
+	if (g->reader.seekable)
+		return reader_seek(&g->reader, at);
+	return reader_skip(&g->reader, at - reader_tell(&g->reader));
+}
+
+static int
+finish(struct gguf *g)
+{
+	struct reader *r = &g->reader;
+	uint64_t end = g->plan.tensor_count ? g->data_at + g->data_bytes : g->header_bytes;
+	uint64_t padded = 0;
+	size_t n;
+
+	if (r->seekable)
+		return 0; /* proved before the first byte was sent */
+	if (num_align(end, g->alignment, &padded) < 0)
+		return err_set(r->err, ERR_CORRUPT, r->name, "its size overflows");
+	reader_peek(r, (size_t)(padded - end) + 1, &n);
+	if (r->failed)
+		return -1;
+	if (n != 0 && n != padded - end)
+		return reader_fail(r, ERR_CORRUPT, n > padded - end
+		                   ? "bytes after the end of the model"
+		                   : "the padding at the end is cut short");
+	if (n == 0 && padded != end && g->plan.tensor_count && g->source.note)
+		g->source.note("the padding at the end, which the file lacks, will be written");
+	return 0;
+}
+
+static int
+next(struct source *source, struct item *item, struct err *e)
+{
+	struct gguf *g = (struct gguf *)source;
+	const struct model *m = &g->plan;
+
+	(void)e;
+	if (g->blob < m->blob_count) {
+		*item = (struct item){ .kind = ITEM_BLOB, .index = g->blob,
+			.bytes = m->blobs[g->blob].bytes };
+		return begin_place(g, &g->places[g->blob++]) < 0 ? -1 : 1;
+	}
+	if (m->licence != MODEL_NONE && !g->licence_sent) {
+		g->licence_sent = true;
+		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = m->licence };
+		return begin_place(g, &g->licence) < 0 ? -1 : 1;
+	}
+	if (g->tensor < m->tensor_count) {
+		*item = (struct item){ .kind = ITEM_TENSOR, .index = g->tensor,
+			.bytes = tensor_bytes(m->tensors[g->tensor]) };
+		return begin_tensor(g, g->tensor++) < 0 ? -1 : 1;
+	}
+	g->left = 0;
+	if (g->prov < g->prov_count) {
+		*item = (struct item){ .kind = ITEM_PROV, .index = g->prov,
+			.head = (char *)g->provs[g->prov].p,
+			.head_bytes = g->provs[g->prov].n };
+		g->prov++;
+		return 1;
+	}
+	if (g->sign < g->sign_count) {
+		const struct buf *b = &g->signs[g->sign];
+
+		*item = (struct item){ .kind = ITEM_SIGN, .index = g->sign++,
+			.head = (char *)b->p, .head_bytes = MODEL_SIGN_HEAD,
+			.bytes = b->n - MODEL_SIGN_HEAD };
+		g->from = b->p + MODEL_SIGN_HEAD;
+		g->left = item->bytes;
+		return 1;
+	}
+	return finish(g);
+}
+
+static int
+read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+{
+	struct gguf *g = (struct gguf *)source;
+
+	*n = 0;
+	if (g->left == 0)
+		return 0;
+	if (g->from) {
+		*p = g->from;
+		*n = (size_t)g->left;
+	} else if (g->body.spooled) {
+		*n = (size_t)num_min(g->left, 1u << 18);
+		buf_clear(&g->memory);
+		if (!buf_room(&g->memory, *n))
+			return err_memory(e);
+		*p = g->memory.p;
+		if (spool_get(&g->spool, g->body.at, g->memory.p, *n, e) < 0)
+			return -1;
+		g->body.at += *n;
+	} else {
+		*p = reader_some(&g->reader, g->left, n);
+		if (!*p)
+			return -1;
+	}
+	g->left -= *n;
+	return 0;
+}
+
+static void
+close_source(struct source *source)
+{
+	struct gguf *g = (struct gguf *)source;
+	size_t i;
+
+	for (i = 0; i < g->carried_count; i++) {
+		free(g->carried[i].name);
+		free(g->carried[i].type);
+	}
+	for (i = 0; i < g->retype_count; i++)
+		free(g->retypes[i].name);
+	for (i = 0; i < g->prov_count; i++)
+		buf_free(&g->provs[i]);
+	for (i = 0; i < g->sign_count; i++)
+		buf_free(&g->signs[i]);
+	free(g->carried);
+	free(g->retypes);
+	free(g->provs);
+	free(g->signs);
+	free(g->places);
+	free(g->offsets);
+	json_decref(g->order);
+	buf_free(&g->memory);
+	spool_free(&g->spool);
+	model_free(&g->plan);
+	reader_close(&g->reader);
+	free(g);
+}
+
+static struct source *
+open_file(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), bool is_shard, struct err *e)
+{
+	static const struct source_ops ops = { next, read_body, close_source };
+	struct gguf *g = mem_array(1, sizeof *g);
+
+	if (!g) {
+		reader_close(r);
+		err_memory(e);
+		return NULL;
+	}
+	g->source = (struct source){ .plan = &g->plan, .ops = &ops, .name = r->name,
+		.note = note };
+	g->options = *options;
+	g->reader = *r;
+	g->is_shard = is_shard;
+	g->split = (struct gguf_split){ MODEL_NONE, MODEL_NONE, MODEL_NONE };
+	if (model_init(&g->plan, e) < 0 || read_header(g) < 0) {
+		close_source(&g->source);
+		return NULL;
+	}
+	return &g->source;
+}
+
+struct source *
+gguf_open(struct reader *r, const struct format_options *options,
+          void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, false, e);
+}
+
+struct source *
+gguf_open_shard(struct reader *r, const struct format_options *options,
+                void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, note, true, e);
+}
+
+const struct gguf_split *
+gguf_split_of(const struct source *s)
+{
+	return &((const struct gguf *)s)->split;
+}
+
+json_t *
+gguf_order_of(const struct source *s)
+{
+	return ((const struct gguf *)s)->order;
+}
+
+int
+gguf_prove_shard(struct source *s, const struct model *whole, struct err *e)
+{
+	(void)e; /* the reader holds it */
+	return gguf_prove_signs((struct gguf *)s, whole);
+}
+
+json_t *
+gguf_describe(struct source *s, struct err *e)
+{
+	struct gguf *g = (struct gguf *)s;
+	json_t *o = json_pack("{s:s,s:i,s:o,s:o,s:o,s:b}", "format", "gguf", "version",
+	                      (int)g->version, "header_bytes",
+	                      json_from_u64(g->header_bytes), "data_offset",
+	                      json_from_u64(g->data_at), "alignment",
+	                      json_from_u64(g->alignment), "checksum", 0);
+
+	if (o && (!g->reserve ||
+	          json_object_set_new(o, "reserve", json_from_u64(g->reserve)) == 0))
+		return o;
+	json_decref(o);
+	err_memory(e);
+	return NULL;
+}
+
+uint64_t
+gguf_tensor_offset(const struct source *s, size_t i)
+{
+	const struct gguf *g = (const struct gguf *)s;
+
+	return g->data_at + g->offsets[i];
+}

@@ -1,0 +1,228 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dir.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "formats/pieces.h"
+#include "formats/safetensors/safetensors_folder.h"
+
+#define ENDING ".safetensors"
+#define INDEX_END ENDING ".index.json"
+
+/* ---- which file gets which tensors ---- */
+
+/* The shards that source lists, if they are those of these tensors. */
+static json_t *
+listed_shards(const struct model *m)
+{
+	json_t *rows = json_object_get(m->source, "shards"), *row;
+	const char *format = model_source_text(m, "format"), *name;
+	uint64_t n, all = 0;
+	size_t i;
+
+	if (!format || strcmp(format, format_safetensors.name) != 0 ||
+	    json_array_size(rows) == 0)
+		return NULL;
+	json_array_foreach(rows, i, row)
+		if (json_member_text(row, "file", &name) < 0 || !dir_name_is_plain(name) ||
+		    json_member_u64(row, "tensors", &n) < 0 || num_add(all, n, &all) < 0)
+			return NULL;
+	return all == m->tensor_count ? rows : NULL;
+}
+
+static int
+choose_index(struct pieces *s, struct err *e)
+{
+	json_t *index = json_object_get(s->plan->source, "index");
+	const char *name;
+
+	if (json_member_text(index, "file", &name) < 0 || !dir_name_is_plain(name) ||
+	    pieces_is_taken(s, name))
+		name = FOLDER_INDEX;
+	s->index_name = mem_text(name, strlen(name));
+	return s->index_name ? 0 : err_memory(e);
+}
+
+/* As the folder was from which the model comes. */
+static int
+choose_again(struct pieces *s, json_t *rows, struct err *e)
+{
+	const char *name;
+	json_t *row;
+	uint64_t n;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		json_member_text(row, "file", &name);
+		json_member_u64(row, "tensors", &n);
+		if (pieces_is_taken(s, name))
+			return err_set(e, ERR_INVALID, name, "is the name of two shards");
+		if (pieces_add(s, name, (size_t)n, e) < 0)
+			return -1;
+	}
+	return choose_index(s, e);
+}
+
+static int
+choose(struct pieces *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	json_t *rows = listed_shards(m);
+	const char *name;
+	char *prefix;
+	int r;
+
+	if (s->options.shard_size) {
+		prefix = s->makes_folder ? mem_text("model", 5) : pieces_prefix(s);
+		r = prefix ? pieces_cut(s, prefix, s->makes_folder ? FOLDER_SINGLE
+		                        : pieces_base(s), INDEX_END, e) : err_memory(e);
+		free(prefix);
+		return r;
+	}
+	if (rows)
+		return choose_again(s, rows, e);
+	name = model_source_text(m, "file");
+	if (!name || !dir_name_is_plain(name))
+		name = FOLDER_SINGLE;
+	return pieces_add(s, name, m->tensor_count, e);
+}
+
+/* ---- a plan for each file ---- */
+
+static int
+copy_key(struct model *to, const struct meta *k, struct err *e)
+{
+	return model_add_meta(to, k->key, strlen(k->key), k->type, k->wire, k->wire_bytes, e);
+}
+
+static bool
+is_short_string(const struct meta *k)
+{
+	return k->wire && k->type.depth == 0 && k->type.leaf == VALUE_STRING;
+}
+
+/* Other files than the first repeat its strings, or those of them that they had. */
+static int
+copy_keys(const struct pieces *s, size_t piece, struct model *to, struct err *e)
+{
+	json_t *names = json_object_get(s->pieces[piece].plan.source, "keys"), *name;
+	const struct model *m = s->plan;
+	size_t i;
+
+	for (i = 0; !names && i < m->meta_count; i++)
+		if (is_short_string(&m->meta[i]) && copy_key(to, &m->meta[i], e) < 0)
+			return -1;
+	json_array_foreach(names, i, name) {
+		const struct meta *k = json_is_string(name)
+		                           ? model_find(m, json_string_value(name)) : NULL;
+
+		if (k && is_short_string(k) && !model_find(to, k->key) &&
+		    copy_key(to, k, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Files cut anew are spelled in the usual way. The first says what the model was
+ * before, if it was no safetensors file. */
+static json_t *
+new_source(const struct pieces *s, size_t i)
+{
+	const char *format = model_source_text(s->plan, "format");
+
+	if (i > 0 || (format && strcmp(format, format_safetensors.name) == 0))
+		return json_pack("{s:s}", "format", format_safetensors.name);
+	return json_deep_copy(s->plan->source);
+}
+
+/* Its style is that of its row, or of the source of a single file. */
+static json_t *
+piece_source(const struct pieces *s, size_t i)
+{
+	json_t *row = json_array_get(json_object_get(s->plan->source, "shards"), i), *source;
+
+	if (!s->index_name)
+		return json_deep_copy(s->plan->source);
+	if (s->options.shard_size)
+		return new_source(s, i);
+	source = row ? json_deep_copy(row) : NULL;
+	if (source &&
+	    json_object_set_new(source, "format", json_string(format_safetensors.name)) < 0) {
+		json_decref(source);
+		return NULL;
+	}
+	return source;
+}
+
+/* ---- the index ---- */
+
+static int
+append(const char *text, size_t n, void *b)
+{
+	buf_put(b, text, n);
+	return buf_ok(b) ? 0 : -1;
+}
+
+static json_t *
+build_index(const struct pieces *s)
+{
+	json_t *facts = json_object_get(json_object_get(s->plan->source, "index"), "metadata");
+	json_t *metadata = json_is_object(facts) ? json_deep_copy(facts) : json_object();
+	json_t *map = json_object(), *index;
+	size_t i, k;
+	int r = json_object_set_new(metadata, "total_size",
+	                            json_from_u64(model_tensor_bytes(s->plan)));
+
+	for (i = 0; i < s->piece_count; i++)
+		for (k = 0; r == 0 && k < s->pieces[i].count; k++)
+			r = json_object_set_new(map,
+			                        tensor_name(s->plan->tensors[s->pieces[i].first + k]),
+			                        json_string(s->pieces[i].name));
+	index = r == 0 ? json_pack("{s:O,s:O}", "metadata", metadata, "weight_map", map) : NULL;
+	json_decref(metadata);
+	json_decref(map);
+	return index;
+}
+
+/* As Python's json writes it with indent=2 and sort_keys, and a line's end. */
+static int
+write_index(struct pieces *s, struct buf *b, struct err *e)
+{
+	json_t *index = build_index(s);
+	int r = -1;
+
+	if (index)
+		r = json_dump_callback(index, append, b, JSON_INDENT(2) | JSON_SORT_KEYS |
+		                       JSON_ENSURE_ASCII);
+	buf_text(b, "\n");
+	json_decref(index);
+	return r < 0 ? err_memory(e) : 0;
+}
+
+/* ---- the format of it ---- */
+
+static struct sink *
+create_piece(struct pieces *s, size_t i, struct out *o, struct err *e)
+{
+	(void)i;
+	return safetensors_create_shard(o, &s->options, s->plan, e);
+}
+
+static const struct pieces_ops ops = { ENDING, 1, FOLDER_BLOB, 0, choose, piece_source,
+	copy_keys, create_piece, safetensors_settle, safetensors_rename, write_index };
+
+struct sink *
+folder_create(const struct out_options *where, const struct format_options *options,
+              struct err *e)
+{
+	return pieces_create(where, true, options, &ops, e);
+}
+
+struct sink *
+safetensors_create_shards(const struct out_options *where,
+                          const struct format_options *options, struct err *e)
+{
+	return pieces_create(where, false, options, &ops, e);
+}
