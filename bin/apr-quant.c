@@ -191,10 +191,11 @@ shape(struct quant *q, const struct model *source, struct err *e)
 		return err_memory(e);
 	for (i = 0; i < source->tensor_count; i++)
 		q->row[i] = prune_keeps(&o->prune, tensor_name(source->tensors[i])) ? n++ : GONE;
+	/* The number of blocks stays that of the whole model: by it llama-quantize
+	 * chooses types. */
 	if (model_copy(&q->plan, source, e) < 0 ||
 	    key_values_apply(&o->keys, &q->plan, e) < 0 ||
-	    prune_apply(&o->prune, &q->plan, e) < 0 ||
-	    prune_count(&o->prune, &q->plan, e) < 0)
+	    prune_apply(&o->prune, &q->plan, e) < 0)
 		return -1;
 	if (o->prune.n)
 		tool_notef("%zu of %zu tensors are left out", source->tensor_count - n,

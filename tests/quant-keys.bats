@@ -161,6 +161,13 @@ last_keys() {
 	cmp <(digests_of made) <(apr-unpack made.gguf | digests | sort)
 }
 
+@test "--prune-layers: types are those of the whole model, as llama-quantize has them" {
+	# Of three blocks the middle one has no more bits; of two the last one would.
+	apr-quant q4_k_m --prune-layers 2 "$model" >made
+	apr-header -t made | grep -q '^blk.1.ffn_down.weight  *Q4_K'
+	apr-quant q4_k_m "$model" | apr-header -t - | grep -q '^blk.2.ffn_down.weight  *Q6_K'
+}
+
 @test "--prune-layers: importance goes with its tensor" {
 	apr-quant q4_0 --imatrix "$root/tests/data/imatrix.gguf" "$model" >all
 	apr-quant q4_0 --imatrix "$root/tests/data/imatrix.gguf" --prune-layers 0 "$model" >made
