@@ -18,8 +18,8 @@ static const struct kernel *const kernels[] = {
 static struct kernel added[ADDED];
 static size_t added_count;
 
-/* Those of the level in use, completed by plain C. */
-static struct kernel completed[8];
+/* Those of the level in use, completed by plain C: a type has one at most. */
+static struct kernel completed[sizeof kernels / sizeof kernels[0]];
 static size_t completed_count;
 
 static const struct kernel *
@@ -45,6 +45,8 @@ kernels_use(const struct kernel *const *better)
 		*k = *plain((*better)->dtype);
 		if ((*better)->encode)
 			k->encode = (*better)->encode;
+		if ((*better)->encode_weighted)
+			k->encode_weighted = (*better)->encode_weighted;
 		if ((*better)->decode)
 			k->decode = (*better)->decode;
 	}
