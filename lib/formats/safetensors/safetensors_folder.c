@@ -315,7 +315,7 @@ choose(struct folder *f, const struct dir_names *list, struct err *e)
 		if (!index)
 			single = only(list, SHARD_END, &files);
 		if (!index && !single && files == 0)
-			return err_set(e, ERR_IO, f->path, "holds no safetensors file, and is a "
+			return err_set(e, ERR_IO, f->path, "holds no safetensors file and no shards, and is a "
 			               "directory");
 		if (!index && !single) {
 			err_set(e, ERR_FORMAT, f->path, "holds %zu safetensors files, and no "
