@@ -20,8 +20,8 @@
 /* Before sandbox_enter: what may be opened after it. NULL and "-" are no files.
  *
  * read: a file; or a folder, or a file that by its name is one of several or by its
- * first byte a list of them, with all that lies in its folder. write: an output, with the folder in which it gets its
- * name. spool: files without a name (core/spool.h). */
+ * first byte a list of them, with all that lies in its folder. write: an output, with
+ * the folder in which it gets its name. spool: files without a name (core/spool.h). */
 void sandbox_read(const char *path);
 void sandbox_write(const char *path);
 void sandbox_spool(void);
