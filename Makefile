@@ -57,7 +57,8 @@ $(B)/%.o: %.c
 
 # A file named for a level of the CPU is compiled for it, and used only there.
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
-$(B)/lib/kernels/%_avx2.o: level_FLAGS = -mavx2 -mf16c
+$(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
+$(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a

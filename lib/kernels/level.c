@@ -8,7 +8,7 @@
 #endif
 
 #include "kernels/ref.h"
-#include "kernels/search.h"
+#include "kernels/search/search.h"
 
 enum { ITEMS = 256, ROWS = 3, BYTES = 4 * ITEMS };
 
@@ -25,8 +25,8 @@ has_avx2(void)
 	unsigned a, b, c, d;
 
 	/* clang 14 knows the name of AVX2, but not of F16C. */
-	return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) &&
-	       (c & bit_F16C);
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
 static const struct kernel *const avx2_kernels[] = {
@@ -142,6 +142,20 @@ best_way(void)
 	return &ways[i];
 }
 
+/* The hint that names those of this CPU: "ref, avx2". */
+static void
+hint_levels(struct err *e)
+{
+	char text[80] = "";
+	size_t i, n = 0;
+
+	for (i = 0; i < WAYS; i++)
+		if (ways[i].here())
+			n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "",
+			                      ways[i].level.name);
+	err_hint(e, "this CPU has %s", text);
+}
+
 static const struct way *
 find(const char *name, struct err *e)
 {
@@ -153,10 +167,11 @@ find(const char *name, struct err *e)
 		if (ways[i].here())
 			return &ways[i];
 		err_set(e, ERR_USAGE, NULL, "APR_CPU is %s, which this CPU does not have", name);
+		hint_levels(e);
 		return NULL;
 	}
 	err_set(e, ERR_USAGE, NULL, "APR_CPU is %.40s, which is no level", name);
-	err_hint(e, "there are ref and avx2");
+	hint_levels(e);
 	return NULL;
 }
 

@@ -21,6 +21,7 @@ names(void)
 
 	test_ok(level_begin("sse9", note, &e) < 0 && e.code == ERR_USAGE &&
 	        strstr(e.fact, "sse9"), "a name that is no level is refused");
+	test_ok(strstr(e.hint, "this CPU has ref") != NULL, "and those that are named: %s", e.hint);
 	e = (struct err)ERR_INIT;
 	test_ok(level_begin("ref", note, &e) == 0 && level_now() == &ways[0].level &&
 	        search == &search_ref, "ref is plain C");

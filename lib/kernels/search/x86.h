@@ -4,8 +4,8 @@
 
 #include <immintrin.h>
 
-#include "kernels/iq4.h"
-#include "kernels/search_wide.h"
+#include "kernels/blocks/iq4.h"
+#include "kernels/search/search_wide.h"
 
 static inline wide
 choose(whole mask, wide a, wide b)

@@ -28,8 +28,8 @@
  */
 #include "kernels/ref.h"
 
-#include "kernels/pack.h"
-#include "kernels/search.h"
+#include "kernels/blocks/pack.h"
+#include "kernels/search/search.h"
 
 enum {
 	ITEMS = 256,

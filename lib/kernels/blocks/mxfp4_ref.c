@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/pack.h"
+#include "kernels/blocks/pack.h"
 
 enum { ITEMS = 32, CODES = 1, BYTES = CODES + ITEMS / 2 };
 _Static_assert(BYTES == 17, "MXFP4 block");

@@ -163,7 +163,7 @@ struct search {
 	void (*line_codes)(const struct lanes *l, const struct line_fit *f, const float *d,
 	                   const float *offset, int most, uint8_t *code);
 
-	/* For the levels (kernels/iq4.h) next to inverse × value: the weighted
+	/* For the levels (kernels/blocks/iq4.h) next to inverse × value: the weighted
 	 * products of value and level, and of level and level. */
 	void (*level_sums)(const struct lanes *l, const float *inverse, float *xq,
 	                   float *qq);

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/search.h"
+#include "kernels/search/search.h"
 
 enum { ITEMS = 256, SUB = 16, CODES = 4, SUMS = CODES + ITEMS, BYTES = SUMS + ITEMS / SUB * 2 };
 _Static_assert(BYTES == 292, "Q8_K block");

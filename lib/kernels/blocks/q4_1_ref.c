@@ -25,8 +25,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "kernels/pack.h"
-#include "kernels/search.h"
+#include "kernels/blocks/pack.h"
+#include "kernels/search/search.h"
 
 enum { ITEMS = 32, Q4_BYTES = 20, Q5_BYTES = 24 };
 

@@ -26,7 +26,7 @@
 
 #include "core/half.h"
 #include "core/le.h"
-#include "kernels/iq_grid.h"
+#include "kernels/blocks/iq_grid.h"
 
 enum {
 	ITEMS = 256,

@@ -25,8 +25,8 @@
 
 #include <math.h>
 
-#include "kernels/pack.h"
-#include "kernels/search.h"
+#include "kernels/blocks/pack.h"
+#include "kernels/search/search.h"
 
 enum { ITEMS = 32, Q4_BYTES = 18, Q5_BYTES = 22 };
 

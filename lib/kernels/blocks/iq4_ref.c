@@ -26,9 +26,9 @@
 
 #include <math.h>
 
-#include "kernels/iq4.h"
-#include "kernels/pack.h"
-#include "kernels/search.h"
+#include "kernels/blocks/iq4.h"
+#include "kernels/blocks/pack.h"
+#include "kernels/search/search.h"
 
 enum {
 	SUB = 32,

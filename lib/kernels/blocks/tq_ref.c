@@ -22,8 +22,8 @@
 
 #include <math.h>
 
-#include "kernels/pack.h"
-#include "kernels/search.h"
+#include "kernels/blocks/pack.h"
+#include "kernels/search/search.h"
 
 enum {
 	ITEMS = 256,

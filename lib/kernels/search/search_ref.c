@@ -1,8 +1,8 @@
-#include "kernels/search.h"
+#include "kernels/search/search.h"
 
 #include <math.h>
 
-#include "kernels/iq4.h"
+#include "kernels/blocks/iq4.h"
 
 const struct search *search = &search_ref;
 

@@ -6,12 +6,12 @@
  *     larger(a, b)         a > b ? a : b, smaller(a, b): a < b ? a : b
  *     root(a)              square roots
  *     turn(r)              transpose eight vectors
- *     level(v)             the level (kernels/iq4.h) next to v
+ *     level(v)             the level (kernels/blocks/iq4.h) next to v
  *
  * Every operation is the one that search_ref.c does, on the same operands in the
  * same order; read the reasons there.
  */
-#include "kernels/search.h"
+#include "kernels/search/search.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * lowest. A coordinate is the number of its level (iq_grid.h). Words ascend.
  * Source: the tables of ggml-common.h, repacked.
  */
-#include "kernels/iq_grid.h"
+#include "kernels/blocks/iq_grid.h"
 
 const uint16_t iq1_grid[2048] = {
 	0x0000, 0x0002, 0x0005, 0x0008, 0x000a, 0x0011, 0x0015, 0x0020, 0x0022, 0x0028,
