@@ -22,7 +22,7 @@ exec 3>&2
 folder=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/bench.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-"$gen/llama" 19 2048 5632 26000 >model.gguf
+"$gen/llama" 22 2048 5632 32000 4 >model.gguf
 peer=${APR_PEER:-}
 [ -n "$peer" ] || echo "no peer: set APR_PEER to a llama-quantize"
 

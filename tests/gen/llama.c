@@ -1,10 +1,12 @@
 /* llama: a LLaMA-shaped F16 GGUF file of any size on standard output, the same
  * bytes for the same arguments: for memory tests and benchmarks.
  *
- *     llama LAYERS WIDTH FEED_FORWARD VOCABULARY
+ *     llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS]
  *
- * llama 22 2048 5632 32000 has TinyLlama's dimensions but for its grouped
- * queries: 1.3 B parameters, 2.5 GiB.
+ * Heads have 64 columns, and as many keys and values as queries if not told
+ * otherwise. llama 22 2048 5632 32000 4 has TinyLlama's dimensions: 1.1 B
+ * parameters, 2.2 GB. It can be run, on token ids: it says that it has no
+ * vocabulary.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -15,7 +17,7 @@
 enum { F32 = 0, F16 = 1, ALIGN = 32 };
 
 struct shape {
-	uint64_t layers, width, feed, vocabulary;
+	uint64_t layers, width, feed, vocabulary, groups;
 };
 
 static uint64_t written;
@@ -118,13 +120,13 @@ layer(const struct shape *s, uint64_t i)
 {
 	static const struct {
 		const char *name;
-		int rows, columns; /* 0 none, 1 width, 2 feed */
+		int rows, columns; /* 0 none, 1 width, 2 feed, 3 keys and values */
 	} parts[] = {
-		{ "attn_norm", 0, 1 }, { "attn_q", 1, 1 }, { "attn_k", 1, 1 },
-		{ "attn_v", 1, 1 },    { "attn_output", 1, 1 }, { "ffn_norm", 0, 1 },
+		{ "attn_norm", 0, 1 }, { "attn_q", 1, 1 }, { "attn_k", 3, 1 },
+		{ "attn_v", 3, 1 },    { "attn_output", 1, 1 }, { "ffn_norm", 0, 1 },
 		{ "ffn_gate", 2, 1 },  { "ffn_up", 2, 1 }, { "ffn_down", 1, 2 },
 	};
-	const uint64_t size[] = { 0, s->width, s->feed };
+	const uint64_t size[] = { 0, s->width, s->feed, 64 * s->groups };
 	char name[64];
 	size_t k;
 
@@ -152,18 +154,20 @@ main(int argc, char **argv)
 {
 	struct shape s;
 
-	if (argc != 5) {
-		fputs("usage: llama LAYERS WIDTH FEED_FORWARD VOCABULARY\n", stderr);
+	if (argc != 5 && argc != 6) {
+		fputs("usage: llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS]\n",
+		      stderr);
 		return 2;
 	}
 	s.layers = strtoull(argv[1], NULL, 10);
 	s.width = strtoull(argv[2], NULL, 10);
 	s.feed = strtoull(argv[3], NULL, 10);
 	s.vocabulary = strtoull(argv[4], NULL, 10);
+	s.groups = argc == 6 ? strtoull(argv[5], NULL, 10) : s.width / 64;
 	put("GGUF", 4);
 	put_int(3, 4);
 	put_int(9 * s.layers + 3, 8);
-	put_int(9, 8);
+	put_int(11, 8);
 	put_text("general.architecture");
 	put_int(8, 4);
 	put_text("llama");
@@ -171,13 +175,16 @@ main(int argc, char **argv)
 	put_u32("llama.block_count", s.layers);
 	put_u32("llama.embedding_length", s.width);
 	put_u32("llama.feed_forward_length", s.feed);
-	/* What a loader asks for, though nobody will run this. */
 	put_u32("llama.context_length", 2048);
 	put_u32("llama.attention.head_count", s.width / 64);
+	put_u32("llama.attention.head_count_kv", s.groups);
 	put_text("llama.attention.layer_norm_rms_epsilon");
 	put_int(6, 4);
 	put_int(0x3727c5ac, 4); /* 1e-5f */
 	put_u32("llama.vocab_size", s.vocabulary);
+	put_text("tokenizer.ggml.model");
+	put_int(8, 4);
+	put_text("none");
 	tensors(&s);
 	while (written % ALIGN)
 		put_int(0, 1);
