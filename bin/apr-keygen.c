@@ -45,7 +45,7 @@ keygen(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE, NULL, "the name is too long");
 	if (check_names(o, path, e) < 0)
 		return -1;
-	k = key_secret_new(e);
+	k = secret_guard(e) == 0 ? key_secret_new(e) : NULL;
 	if (k && (o->no_passphrase ||
 	          passphrase_get(&o->passphrase, o->name, true, &s, e) == 0)) {
 		sandbox_write(o->name);

@@ -117,7 +117,7 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	if (!operands[0])
 		tool_misused(&e, "KEY is missing");
-	else
+	else if (secret_guard(&e) == 0)
 		s.key = key = passphrase_key(operands[0], &o.passphrase, &e);
 	if (key)
 		filter_run(operands[1], &o.output, &f, &e);

@@ -28,8 +28,8 @@ zlib lib/core/crc32.c
 lz4frame lib/codecs/lz4.c
 zstd lib/codecs/zstd.c
 zstd_errors lib/codecs/zstd.c
-sodium lib/crypto/keys.c lib/crypto/secret.c
-openssl lib/crypto/digest.c
+sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c
+openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/kdf.c
 '
 
 grep -H '^#[[:space:]]*include' lib/*/*.[ch] lib/*/*/*.[ch] bin/*.c |

@@ -1,9 +1,21 @@
 #include "crypto/secret.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <sodium.h>
+
+int
+secret_guard(struct err *e)
+{
+	static const struct rlimit none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &none) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_set(e, ERR_MEMORY, NULL, "secrets cannot be kept from core files");
+	return 0;
+}
 
 int
 secret_alloc(struct secret *s, size_t cap, struct err *e)

@@ -17,6 +17,11 @@ struct secret {
 	size_t n, cap;
 };
 
+/* Before the first secret is read: no core file of this process, nor may another
+ * process of the same user look into it. 0, or -1 with E008, as a secret must not be
+ * read then. */
+int secret_guard(struct err *e);
+
 /* Room for cap bytes, none of them used. Returns 0, or -1 with E008. */
 int secret_alloc(struct secret *s, size_t cap, struct err *e);
 

@@ -1,0 +1,88 @@
+#include "crypto/kdf.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <sodium.h>
+
+/* The library takes parameters that it will not change through pointers that are
+ * not const, and refuses NULL for bytes that are not there. */
+static OSSL_PARAM
+octets(const char *name, const void *p, size_t n)
+{
+	static char empty;
+
+	return OSSL_PARAM_construct_octet_string(name, n ? (void *)(uintptr_t)p : &empty, n);
+}
+
+int
+hkdf_sha256(const void *salt, size_t salt_bytes, const void *key, size_t key_bytes,
+            const void *info, size_t info_bytes, uint8_t *out, size_t n, struct err *e)
+{
+	char sha256[] = "SHA256";
+	EVP_KDF *kind = EVP_KDF_fetch(NULL, "HKDF", NULL);
+	EVP_KDF_CTX *c = kind ? EVP_KDF_CTX_new(kind) : NULL;
+	OSSL_PARAM p[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, sha256, 0),
+		octets(OSSL_KDF_PARAM_KEY, key, key_bytes),
+		octets(OSSL_KDF_PARAM_SALT, salt, salt_bytes),
+		octets(OSSL_KDF_PARAM_INFO, info, info_bytes),
+		OSSL_PARAM_construct_end()
+	};
+	int ok = c && EVP_KDF_derive(c, out, n, p) == 1;
+
+	EVP_KDF_CTX_free(c);
+	EVP_KDF_free(kind);
+	return ok ? 0 : err_memory(e);
+}
+
+int
+hmac_sha256(const void *key, size_t key_bytes, const void *p, size_t n,
+            uint8_t out[HMAC_BYTES], struct err *e)
+{
+	crypto_auth_hmacsha256_state s;
+
+	if (sodium_init() < 0)
+		return err_memory(e);
+	crypto_auth_hmacsha256_init(&s, key, key_bytes);
+	crypto_auth_hmacsha256_update(&s, p, n);
+	crypto_auth_hmacsha256_final(&s, out);
+	sodium_memzero(&s, sizeof s);
+	return 0;
+}
+
+int
+argon2id(const void *password, size_t password_bytes, const uint8_t salt[ARGON2ID_SALT],
+         struct argon2id_cost cost, uint8_t *out, size_t n, struct err *e)
+{
+	const struct argon2id_cost most = ARGON2ID_MOST;
+
+	if (cost.memory < 8 || cost.passes < 1)
+		return err_set(e, ERR_CORRUPT, NULL, "Argon2id cannot have %u KiB and %u passes",
+		               cost.memory, cost.passes);
+	if (cost.memory > most.memory || cost.passes > most.passes)
+		return err_set(e, ERR_MEMORY, NULL, "a guess of its password costs %u KiB and %u "
+		               "passes, more than this tool spends (%u KiB, %u)",
+		               cost.memory, cost.passes, most.memory, most.passes);
+	if (sodium_init() < 0 ||
+	    crypto_pwhash(out, n, password, password_bytes, salt, cost.passes,
+	                  (size_t)cost.memory * 1024, crypto_pwhash_ALG_ARGON2ID13) < 0)
+		return err_memory(e);
+	return 0;
+}
+
+int
+random_bytes(void *p, size_t n, struct err *e)
+{
+	if (sodium_init() < 0)
+		return err_memory(e);
+	randombytes_buf(p, n);
+	return 0;
+}
+
+int
+bytes_equal(const void *a, const void *b, size_t n)
+{
+	return sodium_memcmp(a, b, n) == 0;
+}
