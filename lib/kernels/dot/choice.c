@@ -1,0 +1,164 @@
+/* Which of the ways to multiply is used. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/dot/kinds.h"
+#include "kernels/kernel.h"
+#include "kernels/level.h"
+
+static bool
+always(void)
+{
+	return true;
+}
+
+static const struct dot_level levels[] = {
+	{ "ref", always, NULL, NULL },
+};
+
+const struct dot_level *
+dot_level_row(size_t index)
+{
+	return index < sizeof levels / sizeof levels[0] ? &levels[index] : NULL;
+}
+
+/* ---- comparison ---- */
+
+enum { COLUMNS = 1024, ROWS = 5, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
+
+static uint32_t
+chance(uint32_t *last)
+{
+	*last ^= *last << 13;
+	*last ^= *last >> 17;
+	return *last ^= *last << 5;
+}
+
+/* Weights of any bits, of which those that do not decode to moderate numbers are made
+ * zero: comparing needs finite sums. Returns the bytes of a row. */
+static size_t
+weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
+{
+	size_t block, k, stride = dtype_span(t, COLUMNS);
+	uint32_t last = 2463534242u;
+
+	for (k = 0; k < ROWS * stride; k++)
+		w[k] = (uint8_t)(chance(&last) >> 13);
+	for (block = 0; block < ROWS * stride; block += t->bytes) {
+		float *y = decoded + block / t->bytes * t->items;
+
+		kernel_decode(t, NULL, w + block, y, t->items);
+		for (k = 0; k < t->items && fabsf(y[k]) < 0x1p30f; k++)
+			;
+		if (k < t->items) {
+			memset(w + block, 0, t->bytes);
+			memset(y, 0, t->items * sizeof *y);
+		}
+	}
+	return stride;
+}
+
+/* Do the two agree within the bound? */
+static bool
+agree(const float *want, const float *have, const float *decoded, const float *x)
+{
+	double bound, most = 0;
+	size_t i, k;
+
+	for (i = 0; i < ROWS; i++, decoded += COLUMNS) {
+		for (k = 0; k < COLUMNS; k++)
+			most += fabs((double)decoded[k] * x[k]);
+		bound = DOT_BOUND * (COLUMNS / 32 + 16) * (2 * most + 1e-30);
+		if (!(fabs((double)want[i] - have[i]) <= bound))
+			return false;
+		most = 0;
+	}
+	return true;
+}
+
+static bool
+dot_agrees(const struct dot_level *l, const struct dot_fast *d)
+{
+	static _Alignas(DOT_ALIGN) uint8_t form[FORM];
+	static uint8_t w[ROWS * BYTES];
+	static float decoded[ROWS * COLUMNS];
+	struct dot_weights m = { dtype_by_name(d->dtype), NULL, w, ROWS, COLUMNS };
+	float x[COLUMNS], want[ROWS], have[ROWS];
+	uint32_t last = 88172645u;
+	size_t k;
+
+	for (k = 0; k < COLUMNS; k++)
+		x[k] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-23f;
+	weights_fill(m.type, w, decoded);
+	dot_use(NULL);
+	dot_quantize(dot_activation(m.type, COLUMNS), x, form, COLUMNS);
+	dot_product(&m, 0, ROWS, form, 1, want, ROWS);
+	dot_use(l);
+	dot_product(&m, 0, ROWS, form, 1, have, ROWS);
+	return agree(want, have, decoded, x);
+}
+
+static bool
+quantize_agrees(const struct quantize_fast *q)
+{
+	static _Alignas(DOT_ALIGN) uint8_t want[FORM], have[FORM];
+	uint32_t last = 123456789u, u;
+	float x[COLUMNS];
+	size_t k;
+
+	/* Like activations, of any bits, zeros, and one size with either sign. */
+	for (k = 0; k < COLUMNS; k++) {
+		u = chance(&last);
+		x[k] = ((float)(u >> 8) - 0x1p23f) * 0x1p-20f;
+		if (k >= 256 && k < 512)
+			memcpy(&x[k], &u, sizeof u);
+		else if (k >= 512)
+			x[k] = k < 768 ? 0 : u & 1 ? -1.5f : 1.5f;
+	}
+	memset(want, 0, sizeof want);
+	memset(have, 0, sizeof have);
+	q->form->quantize(x, want, COLUMNS, 0, COLUMNS);
+	q->quantize(x, have, COLUMNS, 0, COLUMNS);
+	return !memcmp(want, have, sizeof want);
+}
+
+const char *
+dot_differs(const struct dot_level *l)
+{
+	const struct quantize_fast *q = l->quantizers;
+	const struct dot_fast *d = l->dots;
+	const char *bad = NULL;
+
+	for (; !bad && q && q->form; q++)
+		if (!quantize_agrees(q))
+			bad = q->form->name;
+	for (; !bad && d && d->dtype; d++)
+		if (!dot_agrees(l, d))
+			bad = d->dtype;
+	dot_use(NULL);
+	return bad;
+}
+
+void
+dot_begin(void (*note)(const char *))
+{
+	const struct dot_level *l, *best = levels;
+	const char *bad;
+	char text[100];
+	size_t i;
+
+	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
+		if (l->here())
+			best = l;
+		if (!strcmp(l->name, level_now()->name))
+			break;
+	}
+	bad = dot_differs(best);
+	if (bad && note) {
+		snprintf(text, sizeof text, "%s multiplies %s differently here: plain C is used",
+		         best->name, bad);
+		note(text);
+	}
+	dot_use(bad ? levels : best);
+}

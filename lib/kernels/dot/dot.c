@@ -1,0 +1,187 @@
+#include "kernels/dot/dot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/dot/kinds.h"
+#include "kernels/kernel.h"
+
+/* Values that are decoded, or normalized, at a time; rows of weights that many
+ * activations are multiplied by before others are read. */
+enum { PIECE = 256, PANEL = 16 };
+
+static const struct dot_level *level;
+
+void
+dot_use(const struct dot_level *l)
+{
+	level = l;
+}
+
+static const struct form *
+form_of(const struct dtype *t)
+{
+	const struct form *f;
+	size_t i;
+
+	for (i = 0; (f = form_row(i)) != NULL; i++)
+		if (!strcmp(f->dtype, t->name))
+			return f;
+	return NULL;
+}
+
+const struct activation *
+dot_activation(const struct dtype *t, size_t columns)
+{
+	const struct form *f = form_of(t);
+
+	if (!kernel_decodes(t) || !dtype_fills(t, columns))
+		return NULL;
+	if (!strcmp(t->name, "F16"))
+		return &activation_f16;
+	if (!strcmp(t->name, "BF16"))
+		return &activation_bf16;
+	return f ? f->activation : &activation_f32;
+}
+
+/* ---- activations ---- */
+
+static void
+quantize(const struct activation *form, const float *x, uint8_t *row, size_t n, size_t at,
+         size_t count)
+{
+	const struct quantize_fast *q = level ? level->quantizers : NULL;
+
+	for (; q && q->form; q++)
+		if (q->form == form) {
+			q->quantize(x, row, n, at, count);
+			return;
+		}
+	form->quantize(x, row, n, at, count);
+}
+
+void
+dot_quantize(const struct activation *form, const float *x, uint8_t *row, size_t n)
+{
+	quantize(form, x, row, n, 0, n);
+}
+
+/* Four sums side by side, so that a vector can hold them, added in this order. */
+float
+dot_rms(const float *x, size_t n, float epsilon)
+{
+	double sum[4] = { 0 };
+	size_t i;
+
+	for (i = 0; i + 4 <= n; i += 4) {
+		sum[0] += (double)x[i] * x[i];
+		sum[1] += (double)x[i + 1] * x[i + 1];
+		sum[2] += (double)x[i + 2] * x[i + 2];
+		sum[3] += (double)x[i + 3] * x[i + 3];
+	}
+	for (; i < n; i++)
+		sum[0] += (double)x[i] * x[i];
+	sum[0] += sum[1] + (sum[2] + sum[3]);
+	return 1.0f / sqrtf((float)(sum[0] / (double)n) + epsilon);
+}
+
+void
+dot_rms_quantize(const struct activation *form, const float *x, const float *weight,
+                 float epsilon, uint8_t *row, size_t n)
+{
+	float r = dot_rms(x, n, epsilon), piece[PIECE];
+	size_t at, count, i;
+
+	for (at = 0; at < n; at += count) {
+		count = n - at < PIECE ? n - at : PIECE;
+		for (i = 0; i < count; i++)
+			piece[i] = x[at + i] * r * weight[at + i];
+		quantize(form, piece, row, n, at, count);
+	}
+}
+
+/* ---- products ---- */
+
+/* Values are decoded in pieces, and multiplied as F32. Blocks of types of our own need
+ * not begin where a row does. */
+static float
+decoded_row(const struct dot_weights *w, size_t i, const float *a)
+{
+	const struct dtype *t = w->type;
+	size_t at = i * w->columns, end = at + w->columns, skip, count;
+	float piece[PIECE];
+	double sum = 0;
+
+	/* A piece is whole blocks, but at the end of the row. */
+	for (; at < end; at += count, a += count) {
+		skip = at % t->items;
+		count = end - at < PIECE - skip ? end - at : PIECE - skip;
+		kernel_decode(t, w->head, w->data + (at - skip) / t->items * t->bytes, piece,
+		              (skip + count + t->items - 1) / t->items * t->items);
+		sum += dot_f32_ref(piece + skip, a, count);
+	}
+	return (float)sum;
+}
+
+/* Plain products of rows that lie at stride. */
+static void
+plain_rows(const struct dtype *t, const uint8_t *w, size_t stride, size_t count,
+           const uint8_t *a, size_t n, float *y)
+{
+	const struct form *f = form_of(t);
+	size_t i;
+
+	for (i = 0; i < count; i++, w += stride) {
+		if (f)
+			y[i] = dot_row_ref(f, w, a, n);
+		else if (!strcmp(t->name, "F16"))
+			y[i] = dot_f16_ref(w, a, n);
+		else
+			y[i] = dot_bf16_ref(w, a, n);
+	}
+}
+
+static dot_rows *
+fast_rows(const struct dtype *t)
+{
+	const struct dot_fast *d = level ? level->dots : NULL;
+
+	for (; d && d->dtype; d++)
+		if (!strcmp(d->dtype, t->name))
+			return d->rows;
+	return NULL;
+}
+
+/* One row of activations. */
+static void
+rows(const struct dot_weights *w, dot_rows *fast, const struct activation *form, size_t first,
+     size_t count, const uint8_t *a, float *y)
+{
+	size_t i, stride;
+
+	if (!fast && form == &activation_f32) {
+		for (i = 0; i < count; i++)
+			y[i] = decoded_row(w, first + i, (const float *)(const void *)a);
+		return;
+	}
+	stride = dtype_span(w->type, w->columns);
+	if (fast)
+		fast(w->data + first * stride, stride, count, a, w->columns, y);
+	else
+		plain_rows(w->type, w->data + first * stride, stride, count, a, w->columns, y);
+}
+
+void
+dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
+            size_t many, float *y, size_t leading)
+{
+	const struct activation *form = dot_activation(w->type, w->columns);
+	size_t bytes = form->bytes(w->columns), end = first + count, i, j, part;
+	dot_rows *fast = fast_rows(w->type);
+
+	for (i = first; i < end; i += part) {
+		part = many == 1 || end - i < PANEL ? end - i : PANEL;
+		for (j = 0; j < many; j++)
+			rows(w, fast, form, i, part, a + j * bytes, y + j * leading + (i - first));
+	}
+}

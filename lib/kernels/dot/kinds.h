@@ -1,0 +1,103 @@
+/* kinds: forms of activations in memory, and the products for types of weights.
+ * Internal to this folder.
+ *
+ * F32, F16 and BF16 are n numbers each after the other. The others are arrays that each
+ * begin at a multiple of 64 bytes:
+ *
+ *	Q8_0    n codes (i8) | n / 32 scales (f32) | n / 32 sums of codes (i32)
+ *	Q8_1    n codes (i8) | n / 32 scales (f32) | n / 32 sums of values (f32)
+ *	Q8_K    n codes (i8) | n / 256 scales (f32) | n / 16 sums of codes (i16)
+ *
+ * Scales of Q8_0 and Q8_1 and sums of Q8_1 have gone through half precision.
+ */
+#ifndef DOT_KINDS_H
+#define DOT_KINDS_H
+
+#include "kernels/dot/dot.h"
+
+enum { SMALL = 32, LARGE = 256, SUB = 16 };
+
+static inline size_t
+up64(size_t n)
+{
+	return (n + 63) / 64 * 64;
+}
+
+/* A row of activations of n values in one of the three forms. */
+struct quantized {
+	const int8_t *code;
+	const float *scale;
+	const void *sums;
+};
+
+static inline struct quantized
+quantized_at(const uint8_t *a, size_t n, size_t block)
+{
+	struct quantized q;
+
+	q.code = (const int8_t *)a;
+	q.scale = (const float *)(const void *)(a + up64(n));
+	q.sums = a + up64(n) + up64(n / block * sizeof(float));
+	return q;
+}
+
+extern const struct activation activation_f32, activation_f16, activation_bf16;
+extern const struct activation activation_q8_0, activation_q8_1, activation_q8_k;
+
+/* Codes of a block of 32 or 256 values, value = scale × code - least. */
+struct codes {
+	int8_t code[LARGE];
+	float scale[LARGE / SUB], least[LARGE / SUB]; /* of sub values each */
+};
+
+/* A block type: what plain C reads of it. */
+struct form {
+	const char *dtype;
+	const struct activation *activation;
+	unsigned items, bytes; /* of a block */
+	unsigned sub;          /* values that share a scale: 16 or 32 */
+	bool least;            /* else least is not set, and zero */
+	void (*unpack)(const uint8_t *x, struct codes *c);
+};
+
+/* NULL past the last. */
+const struct form *form_row(size_t index);
+
+/* The plain products of one row. Floats are added in double precision. */
+float dot_row_ref(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n);
+float dot_f32_ref(const float *w, const float *a, size_t n);
+float dot_f16_ref(const uint8_t *w, const uint8_t *a, size_t n);
+float dot_bf16_ref(const uint8_t *w, const uint8_t *a, size_t n);
+
+/* y[i] = the row at w + i × stride, of n values, × a. */
+typedef void dot_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n,
+                      float *y);
+
+/* A faster way for one type of weights, or form of activations. */
+struct dot_fast {
+	const char *dtype;
+	dot_rows *rows;
+};
+struct quantize_fast {
+	const struct activation *form;
+	void (*quantize)(const float *x, uint8_t *row, size_t n, size_t at, size_t count);
+};
+
+/* All that a level of the CPU has: ends are marked by a NULL of dtype and form. */
+struct dot_level {
+	const char *name; /* as in kernels/level.h */
+	bool (*here)(void);
+	const struct dot_fast *dots;
+	const struct quantize_fast *quantizers;
+};
+
+/* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */
+const struct dot_level *dot_level_row(size_t index);
+
+/* Use that one from now on, without comparing. */
+void dot_use(const struct dot_level *l);
+
+/* The name of a type that it computes differently from plain C, or NULL. */
+const char *dot_differs(const struct dot_level *l);
+
+#endif

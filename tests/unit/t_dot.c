@@ -1,0 +1,360 @@
+/* dot: products of weights with quantized activations: plain C against arithmetic in
+ * double precision on what the two decode to, each variant of this CPU against plain C,
+ * and the fused norm against separate steps.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/half.h"
+#include "core/le.h"
+#include "kernels/dot/dot.h"
+#include "kernels/dot/kinds.h"
+#include "kernels/kernel.h"
+#include "kernels/level.h"
+
+#include "test.h"
+
+enum { ROWS = 7, MOST = 2048, MANY = 3 };
+
+static _Alignas(DOT_ALIGN) uint8_t forms[MANY][8 * MOST];
+static uint8_t weights[ROWS * MOST * 4 + 1];
+static float decoded[ROWS][MOST], x[MANY][MOST], seen[MOST];
+static uint32_t last = 2463534242u;
+
+static uint32_t
+chance(void)
+{
+	last ^= last << 13;
+	last ^= last >> 17;
+	return last ^= last << 5;
+}
+
+static float
+like_weight(void)
+{
+	float v = 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		v += ((float)(chance() >> 8) - 0x1p23f) * 0x1p-26f;
+	return v;
+}
+
+/* Any bytes as weights, but for blocks that decode to what is not moderate. */
+static void
+any_weights(const struct dtype *t, uint8_t *w, size_t rows, size_t n)
+{
+	size_t stride = dtype_span(t, n), b, i;
+	float y[256];
+
+	for (b = 0; b < rows * stride; b++)
+		w[b] = (uint8_t)(chance() >> 11);
+	for (b = 0; b < rows * stride; b += t->bytes) {
+		kernel_decode(t, NULL, w + b, y, t->items);
+		for (i = 0; i < t->items; i++)
+			if (!(fabsf(y[i]) < 0x1p40f))
+				memset(w + b, 0, t->bytes);
+	}
+	for (i = 0; i < rows; i++)
+		kernel_decode(t, NULL, w + i * stride, decoded[i], n);
+}
+
+/* What activations are after they were quantized. */
+static void
+look(const struct activation *form, const uint8_t *row, size_t n)
+{
+	struct quantized q;
+	size_t i, block;
+
+	for (i = 0; i < n; i++) {
+		if (form == &activation_f32) {
+			memcpy(&seen[i], row + 4 * i, 4);
+		} else if (form == &activation_f16) {
+			seen[i] = half_f16_f32(le16(row + 2 * i));
+		} else if (form == &activation_bf16) {
+			seen[i] = half_bf16_f32(le16(row + 2 * i));
+		} else {
+			block = form == &activation_q8_k ? LARGE : SMALL;
+			q = quantized_at(row, n, block);
+			seen[i] = (float)q.code[i] * q.scale[i / block];
+		}
+	}
+}
+
+static double
+exact(const float *w, size_t n, double *magnitude)
+{
+	double sum = 0;
+	size_t i;
+
+	*magnitude = 0;
+	for (i = 0; i < n; i++) {
+		sum += (double)w[i] * seen[i];
+		*magnitude += fabs((double)w[i] * seen[i]);
+	}
+	return sum;
+}
+
+static void
+fill(size_t n)
+{
+	size_t i, j;
+
+	for (j = 0; j < MANY; j++)
+		for (i = 0; i < n; i++)
+			x[j][i] = like_weight() * (i % 97 ? 1 : 20);
+}
+
+/* All rows with several activations; true where all are within the bound of what want
+ * has, or, with want NULL, of exact sums, at slack for sums that Q8_1 has rounded. */
+static bool
+products(const struct dtype *t, const uint8_t *w, size_t n, float (*want)[ROWS], float (*have)[ROWS],
+         double slack)
+{
+	const struct activation *form = dot_activation(t, n);
+	struct dot_weights m = { t, NULL, w, ROWS, n };
+	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
+	double bound, magnitude, sum;
+	bool good = true;
+	size_t bytes = form->bytes(n), i, j;
+
+	for (j = 0; j < MANY; j++)
+		dot_quantize(form, x[j], a + j * bytes, n);
+	dot_product(&m, 0, ROWS, a, MANY, have[0], ROWS);
+	for (j = 0; j < MANY; j++) {
+		look(form, a + j * bytes, n);
+		for (i = 0; i < ROWS; i++) {
+			sum = exact(decoded[i], n, &magnitude);
+			/* A least of weights cancels what codes add. */
+			bound = DOT_BOUND * ((double)n / 32 + 16) * magnitude * 8 +
+				slack * magnitude + FLT_MIN;
+			if (want)
+				sum = (double)want[j][i];
+			if (fabs(sum - (double)have[j][i]) <= bound)
+				continue;
+			if (good)
+				printf("# %s n %zu row %zu: %g for %g, bound %g\n", t->name, n, i,
+				       (double)have[j][i], sum, bound);
+			good = false;
+		}
+	}
+	return good;
+}
+
+/* Parts of the rows, one activation: the same numbers. */
+static bool
+parts_agree(const struct dtype *t, const uint8_t *w, size_t n, float (*have)[ROWS])
+{
+	const struct activation *form = dot_activation(t, n);
+	struct dot_weights m = { t, NULL, w, ROWS, n };
+	float y[ROWS];
+	size_t first, count;
+
+	dot_quantize(form, x[0], forms[0], n);
+	for (first = 0; first < ROWS; first++) {
+		for (count = 1; count <= ROWS - first; count++) {
+			dot_product(&m, first, count, forms[0], 1, y, ROWS);
+			if (memcmp(y, have[0] + first, count * sizeof *y))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void
+type_tested(const struct dtype *t)
+{
+	static const size_t blocks[] = { 1, 2, 3, 4, 5, 7, 8, 11, 13 };
+	static const size_t ones[] = { 1, 2, 7, 8, 15, 17, 31, 33, 63, 65, 130, 515 };
+	const size_t *all = t->items == 1 ? ones : blocks, count = t->items == 1 ?
+		sizeof ones / sizeof *ones : t->items == 256 ? 5 : sizeof blocks / sizeof *blocks;
+	const struct dot_level *l;
+	float want[MANY][ROWS], have[MANY][ROWS];
+	size_t i, k, n;
+	uint8_t *w = weights + 1; /* at an odd address */
+	bool good = true, same[8], parts[8];
+
+	memset(same, 1, sizeof same);
+	memset(parts, 1, sizeof parts);
+	for (k = 0; k < count; k++) {
+		n = all[k] * t->items;
+		fill(n);
+		any_weights(t, w, ROWS, n);
+		dot_use(NULL);
+		good &= products(t, w, n, NULL, want,
+		                 dot_activation(t, n) == &activation_q8_1 ? 0x1p-9 : 0);
+		for (i = 1; (l = dot_level_row(i)) != NULL; i++) {
+			if (!l->here())
+				continue;
+			dot_use(l);
+			same[i] &= products(t, w, n, want, have, 0);
+			parts[i] &= parts_agree(t, w, n, have);
+		}
+	}
+	test_ok(good, "%s: plain C agrees with double precision", t->name);
+	for (i = 1; (l = dot_level_row(i)) != NULL; i++) {
+		if (!l->here())
+			continue;
+		test_ok(same[i], "%s: %s agrees with plain C", t->name, l->name);
+		test_ok(parts[i], "%s: %s gives each row the same, whatever is beside it",
+		        t->name, l->name);
+	}
+}
+
+/* Types with a head, and one whose blocks do not begin with rows. */
+static void
+whole_tested(const char *name, const uint8_t *head, size_t n)
+{
+	const struct dtype *t = dtype_by_name(name);
+	const struct activation *form = dot_activation(t, n);
+	struct dot_weights m = { t, head, weights, ROWS, n };
+	static float all[ROWS * MOST];
+	double magnitude, sum;
+	bool good = form == &activation_f32;
+	float y[ROWS];
+	size_t i;
+
+	fill(n);
+	for (i = 0; i < sizeof weights; i++)
+		weights[i] = (uint8_t)(chance() >> 11 & (i % 18 == 1 ? 0x3f : 0xff));
+	kernel_decode(t, head, weights, all, (ROWS * n + 31) / 32 * 32);
+	dot_quantize(form, x[0], forms[0], n);
+	dot_product(&m, 0, ROWS, forms[0], 1, y, ROWS);
+	look(form, forms[0], n);
+	for (i = 0; i < ROWS; i++) {
+		sum = exact(all + n * i, n, &magnitude);
+		good &= fabs(sum - (double)y[i]) <= 0x1p-22 * magnitude;
+	}
+	test_ok(good, "%s: rows of %zu agree with double precision", name, n);
+}
+
+/* ---- activations ---- */
+
+static void
+forms_tested(void)
+{
+	static const struct activation *const all[] = {
+		&activation_f32, &activation_f16, &activation_bf16, &activation_q8_0,
+		&activation_q8_1, &activation_q8_k
+	};
+	static _Alignas(DOT_ALIGN) uint8_t pieces[8 * MOST];
+	const struct activation *f;
+	const struct dot_level *l;
+	float *v = x[0], r, weight[MOST], normal[MOST];
+	size_t at, i, k, n = 5 * LARGE;
+
+	fill(n);
+	for (i = 0; i < n; i++) {
+		weight[i] = 1 + like_weight();
+		v[i] = i % 3 ? v[i] : -v[i];
+	}
+	for (k = 0; k < sizeof all / sizeof *all; k++) {
+		f = all[k];
+		for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
+			if (!l->here())
+				continue;
+			dot_use(NULL);
+			memset(forms, 0, sizeof forms);
+			dot_quantize(f, v, forms[0], n);
+			dot_use(l);
+			dot_quantize(f, v, forms[1], n);
+			test_ok(!memcmp(forms[0], forms[1], f->bytes(n)),
+			        "activations as %s: %s gives the bytes of plain C", f->name,
+			        l->name);
+			/* The norm apart, then quantized. */
+			r = dot_rms(v, n, 1e-5f);
+			for (at = 0; at < n; at++)
+				normal[at] = v[at] * r * weight[at];
+			dot_quantize(f, normal, forms[1], n);
+			memset(pieces, 0, sizeof pieces);
+			dot_rms_quantize(f, v, weight, 1e-5f, pieces, n);
+			test_ok(!memcmp(pieces, forms[1], f->bytes(n)),
+			        "FALSIFY-QUANT-005 norm and %s in one pass give the bytes of two "
+			        "(%s)", f->name, l->name);
+		}
+	}
+}
+
+/* The fused way to a product against norm, decoded weights and sums in double precision,
+ * quantizing being all that they differ in. */
+static void
+fused_tested(const char *name, double tolerance)
+{
+	const struct dtype *t = dtype_by_name(name);
+	const size_t n = 2048;
+	const struct activation *form = dot_activation(t, n);
+	struct dot_weights m = { t, NULL, weights, ROWS, n };
+	double mean = 0, most = 0, sum;
+	float weight[MOST], y[ROWS], *v = x[0];
+	size_t i, k;
+
+	fill(n);
+	for (i = 0; i < n; i++) {
+		weight[i] = 1 + like_weight();
+		mean += (double)v[i] * (double)v[i] / (double)n;
+	}
+	for (i = 0; i < ROWS; i++) {
+		for (k = 0; k < n; k++)
+			decoded[i][k] = like_weight();
+		kernel_for(t)->encode(decoded[i], weights + i * dtype_span(t, n), n);
+		kernel_for(t)->decode(weights + i * dtype_span(t, n), decoded[i], n);
+	}
+	dot_rms_quantize(form, v, weight, 1e-5f, forms[0], n);
+	dot_product(&m, 0, ROWS, forms[0], 1, y, ROWS);
+	for (i = 0; i < ROWS; i++) {
+		double power = 0;
+
+		for (k = 0, sum = 0; k < n; k++) {
+			double a = (double)v[k] / sqrt(mean + 1e-5) * (double)weight[k];
+
+			sum += a * (double)decoded[i][k];
+			power += a * a * (double)decoded[i][k] * (double)decoded[i][k];
+		}
+		sum = fabs(sum - (double)y[i]) / sqrt(power);
+		most = sum > most ? sum : most;
+	}
+	test_ok(most < tolerance, "FALSIFY-QUANT-005 fused norm and %s product agree with the "
+	        "separate steps: %.5f of %.5f", name, most, tolerance);
+}
+
+int
+main(void)
+{
+	static const uint8_t head[8] = { 0, 0, 0x80, 0x3c, 3, 0, 0, 0 }; /* 1/64, 3 */
+	const struct dtype *t;
+	struct err e = ERR_INIT;
+	const struct dot_level *l;
+	char about[20];
+	unsigned i;
+
+	if (level_begin(NULL, NULL, &e) < 0)
+		return 1;
+	for (i = 0; (t = dtype_row(i)) != NULL; i++)
+		if (!t->head && !t->whole && dot_activation(t, t->items))
+			type_tested(t);
+	dot_use(NULL);
+	whole_tested("APR_Q8", head, 70);
+	whole_tested("Q8_TENSOR", head, 333);
+	whole_tested("APR_Q4", NULL, 64);
+	whole_tested("APR_Q4", NULL, 77);
+	test_ok(!dot_activation(dtype_by_name("Q4_K"), 128) &&
+	        !dot_activation(dtype_by_name("I32"), 32), "what cannot be multiplied is told");
+	forms_tested();
+	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
+		if (!l->here())
+			continue;
+		dot_use(l);
+		snprintf(about, sizeof about, "%s: ", l->name);
+		test_about = about;
+		fused_tested("Q4_0", 0.04);
+		fused_tested("Q8_0", 0.04);
+		fused_tested("Q4_1", 0.04);
+		fused_tested("Q4_K", 0.1);
+		fused_tested("Q6_K", 0.1);
+		fused_tested("F16", 0.001);
+		test_about = "";
+		test_ok(!dot_differs(l), "%s passes its own test", l->name);
+	}
+	return test_done();
+}
