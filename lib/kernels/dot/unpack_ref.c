@@ -1,5 +1,5 @@
 /* Blocks of weights as codes, scales and leasts: the layouts are described at the
- * kernels that decode these types (kernels/q4_k_ref.c and so on). Codes are whole
+ * kernels that decode these types (kernels/blocks/). Codes are whole
  * numbers of eight bits with a sign in all of them.
  */
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "core/half.h"
 #include "core/le.h"
 #include "kernels/dot/kinds.h"
-#include "kernels/iq4.h"
-#include "kernels/iq_grid.h"
-#include "kernels/pack.h"
+#include "kernels/blocks/iq4.h"
+#include "kernels/blocks/iq_grid.h"
+#include "kernels/blocks/pack.h"
 
 static float
 half_at(const uint8_t *x)
