@@ -29,6 +29,14 @@ has_avx2(void)
 	       __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
+static bool
+has_avx512(void)
+{
+	return has_avx2() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl");
+}
+
 static const struct kernel *const avx2_kernels[] = {
 	&avx2_f16, &avx2_bf16, &avx2_q8_0, &avx2_q4_0, NULL
 };
@@ -43,6 +51,7 @@ static const struct way {
 	{ { "ref" }, &search_ref, NULL, always },
 #ifdef __x86_64__
 	{ { "avx2" }, &search_avx2, avx2_kernels, has_avx2 },
+	{ { "avx512" }, &search_avx512, avx2_kernels, has_avx512 },
 #endif
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };

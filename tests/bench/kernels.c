@@ -111,6 +111,7 @@ main(int argc, char **argv)
 	};
 	const int count = argc > 1 ? argc - 1 : (int)(sizeof all / sizeof all[0]);
 	const char *const *names = argc > 1 ? (const char *const *)(argv + 1) : all;
+	const char *only = getenv("APR_CPU");
 	struct err e = ERR_INIT;
 	unsigned level;
 	int i;
@@ -119,7 +120,8 @@ main(int argc, char **argv)
 	       "decode");
 	for (i = 0; i < count; i++)
 		for (level = 0; level_row(level); level++)
-			if (level_begin(level_row(level)->name, NULL, &e) == 0)
+			if ((!only || !strcmp(only, level_row(level)->name)) &&
+			    level_begin(level_row(level)->name, NULL, &e) == 0)
 				row(names[i], level_row(level)->name);
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* level: which way to compute is used; one that computes differently steps aside.
- * The level under test is put in the place of AVX2's.
+ * The kernel under test is put in the place of each level's for Q8_0.
  */
-#define search_avx2 search_other
+#define avx2_q8_0 other_q8_0
+#define avx512_q8_0 other_q8_0
+#define neon_q8_0 other_q8_0
 #include "../../lib/kernels/level.c"
 
 #include "test.h"
@@ -29,85 +31,45 @@ names(void)
 	        "plain C is everywhere");
 }
 
-#ifdef __x86_64__
 static bool wrong;
 
 static void
-other_line(const struct lanes *l, const struct line_range *r, struct line_fit *f)
+other_encode(const float *x, uint8_t *y, size_t n)
 {
-	search_ref.line(l, r, f);
-	if (wrong && r->most == 31)
-		f->scale[5] *= 1.01f;
+	ref_q8_0.encode(x, y, n);
+	y[3] ^= wrong;
 }
 
-/* The rest is plain C, by a way around. */
-static void
-other_load(struct lanes *l, const float *x, int depth, int count)
-{
-	search_ref.load(l, x, depth, count);
-}
-
-static void
-other_root(struct lanes *l)
-{
-	search_ref.weigh_root(l);
-}
-
-static void
-other_scale(const struct lanes *l, int most, struct scale_fit *f)
-{
-	search_ref.scale(l, most, f);
-}
-
-static void
-other_scale_codes(const struct lanes *l, const struct scale_fit *f, const float *d, int most,
-                  uint8_t *code)
-{
-	search_ref.scale_codes(l, f, d, most, code);
-}
-
-static void
-other_line_codes(const struct lanes *l, const struct line_fit *f, const float *d,
-                 const float *offset, int most, uint8_t *code)
-{
-	search_ref.line_codes(l, f, d, offset, most, code);
-}
-
-static void
-other_level_sums(const struct lanes *l, const float *inverse, float *xq, float *qq)
-{
-	search_ref.level_sums(l, inverse, xq, qq);
-}
-
-const struct search search_other = {
-	other_load, other_root, other_scale, other_line, other_scale_codes,
-	other_line_codes, other_level_sums
-};
+const struct kernel other_q8_0 = { .dtype = "Q8_0", .encode = other_encode };
 
 static void
 steps_aside(void)
 {
+	const struct level *best = level_row(0);
 	struct err e = ERR_INIT;
+	unsigned i;
 
-	if (!level_row(1)) {
+	for (i = 1; level_row(i); i++) {
+		best = level_row(i);
+		test_ok(level_begin(best->name, note, &e) == 0 && level_now() == best &&
+		        search != &search_ref && !*said, "%s gives the same bytes and is used",
+		        best->name);
+	}
+	if (best == level_row(0)) {
 		test_skip("a level that computes differently", "this CPU has no other");
 		return;
 	}
-	test_ok(level_begin("avx2", note, &e) == 0 && search == &search_other && !*said,
-	        "one that gives the same bytes is used");
 	wrong = true;
 	test_ok(level_begin(NULL, note, &e) == 0 && search == &search_ref &&
 	        level_now() == level_row(0), "one that gives others is not");
-	test_ok(strstr(said, "avx2 computes Q5_") != NULL, "and this is said: %s", said);
+	test_ok(strstr(said, " computes Q8_0 differently") && strstr(said, best->name) == said,
+	        "and this is said: %s", said);
 }
-#endif
 
 int
 main(void)
 {
 	names();
-#ifdef __x86_64__
 	steps_aside();
-#endif
 	return test_done();
 }

@@ -41,48 +41,14 @@ enum {
 	XS_CODES = XS_LOW + SUBS / 2,
 	XS_BYTES = XS_CODES + ITEMS / 2
 };
-_Static_assert(NL_BYTES == 18 && XS_BYTES == 136 && (int)SUBS == (int)LANES, "IQ4 blocks");
+enum { TOGETHER = LANES / SUBS }; /* IQ4_XS blocks that the lanes hold */
+_Static_assert(NL_BYTES == 18 && XS_BYTES == 136, "IQ4 blocks");
 
-static void
-search_levels(const struct lanes *l, float *scale)
+/* What values are multiplied by for their levels. */
+static float
+inverse_of(float scale)
 {
-	float extreme[LANES], gain[LANES], inverse[LANES], qq[LANES], xq[LANES];
-	int j, step;
-
-	lanes_extreme(l, extreme);
-	for (j = 0; j < LANES; j++)
-		inverse[j] = 1 / (-extreme[j] / (float)iq4_levels[0]);
-	search->level_sums(l, inverse, xq, qq);
-	for (j = 0; j < LANES; j++) {
-		scale[j] = qq[j] > 0 ? xq[j] / qq[j] : 0;
-		gain[j] = scale[j] * xq[j];
-	}
-	for (step = -7; step <= 7; step++) {
-		for (j = 0; j < LANES; j++)
-			inverse[j] = (float)(step + iq4_levels[0]) / extreme[j];
-		search->level_sums(l, inverse, xq, qq);
-		for (j = 0; j < LANES; j++) {
-			if (!(qq[j] > 0) || !(xq[j] * xq[j] > gain[j] * qq[j]))
-				continue;
-			scale[j] = xq[j] / qq[j];
-			gain[j] = scale[j] * xq[j];
-		}
-	}
-	for (j = 0; j < LANES; j++)
-		scale[j] = fabsf(extreme[j]) < SILENT ? 0 : number(scale[j]);
-}
-
-/* Codes of 32 values against a scale as it was before half precision. */
-static void
-codes(const float *x, float scale, uint8_t *y)
-{
-	float inverse = scale != 0 ? 1 / scale : 0;
-	uint8_t code[SUB];
-	int i;
-
-	for (i = 0; i < SUB; i++)
-		code[i] = (uint8_t)iq4_code(inverse * number(x[i]));
-	nibbles_pack(code, y);
+	return scale != 0 ? 1 / scale : 0;
 }
 
 /* ---- IQ4_NL ---- */
@@ -91,21 +57,26 @@ codes(const float *x, float scale, uint8_t *y)
 static void
 nl_blocks_encode(const float *x, const float *importance, int count, uint8_t *y)
 {
-	float power[LANES] = { 0 }, scale[LANES];
+	float inverse[LANES], power[LANES] = { 0 }, scale[LANES];
+	uint8_t code[LANES * SUB];
 	struct lanes l;
 	int j;
 
 	search->load(&l, x, SUB, count);
-	for (j = 0; j < count; j++)
-		power[j] = squares(x + SUB * j, SUB) * (2.0f / SUB);
-	if (importance)
-		lanes_weigh(&l, importance, power, count);
-	else
-		lanes_weigh_square(&l);
-	search_levels(&l, scale);
-	for (j = 0; j < count; j++, x += SUB, y += NL_BYTES) {
+	if (importance) {
+		for (j = 0; j < count; j++)
+			power[j] = squares(x + SUB * j, SUB) * (2.0f / SUB);
+		search->weigh_power(&l, importance, power, count);
+	} else {
+		search->weigh_square(&l);
+	}
+	search->levels(&l, scale);
+	for (j = 0; j < LANES; j++)
+		inverse[j] = inverse_of(scale[j]);
+	search->level_codes(&l, inverse, code);
+	for (j = 0; j < count; j++, y += NL_BYTES) {
 		half_put(y, scale[j]);
-		codes(x, scale[j], y + NL_CODES);
+		nibbles_pack(code + SUB * j, y + NL_CODES);
 	}
 }
 
@@ -152,35 +123,58 @@ iq4_nl_decode(const uint8_t *x, float *y, size_t n)
 
 /* ---- IQ4_XS ---- */
 
+/* Scales of a block as codes, in y with what they count; scale becomes what they
+ * stand for. */
 static void
-xs_block_encode(const float *x, const float *importance, uint8_t *y)
+xs_scales_put(float *scale, uint8_t *y)
 {
-	float d, inverse, most = 0, power[LANES], scale[LANES];
-	struct lanes l;
+	float d, inverse, most = 0;
 	unsigned high = 0;
 	int code, j;
 
-	search->load(&l, x, SUB, LANES);
-	lanes_set(power, squares(x, ITEMS) * (2.0f / ITEMS));
-	if (importance)
-		lanes_weigh(&l, importance, power, LANES);
-	else
-		lanes_weigh_square(&l);
-	search_levels(&l, scale);
 	for (j = 0; j < SUBS; j++)
 		most = fabsf(scale[j]) > fabsf(most) ? scale[j] : most;
 	d = -most / 32;
-	inverse = d != 0 ? 1 / d : 0;
+	inverse = inverse_of(d);
 	half_put(y, d);
 	memset(y + XS_LOW, 0, SUBS / 2);
 	for (j = 0; j < SUBS; j++) {
 		code = clamp_int(nearest_int(inverse * scale[j]), -32, 31);
-		codes(x + SUB * j, d * (float)code, y + XS_CODES + SUB / 2 * j);
+		scale[j] = d * (float)code;
 		code += 32;
 		y[XS_LOW + j / 2] |= (uint8_t)((code & 15) << 4 * (j % 2));
 		high |= (unsigned)code >> 4 << 2 * j;
 	}
 	le16_put(y + XS_HIGH, (uint16_t)high);
+}
+
+/* Up to TOGETHER blocks. */
+static void
+xs_blocks_encode(const float *x, const float *importance, int count, uint8_t *y)
+{
+	float inverse[LANES], power[LANES] = { 0 }, scale[LANES];
+	uint8_t code[LANES * SUB];
+	struct lanes l;
+	int b, j;
+
+	search->load(&l, x, SUB, SUBS * count);
+	if (importance) {
+		for (j = 0; j < SUBS * count; j++)
+			power[j] = j % SUBS ? power[j - 1]
+				: squares(x + SUB * j, ITEMS) * (2.0f / ITEMS);
+		search->weigh_power(&l, importance, power, SUBS * count);
+	} else {
+		search->weigh_square(&l);
+	}
+	search->levels(&l, scale);
+	for (b = 0; b < count; b++)
+		xs_scales_put(scale + SUBS * b, y + XS_BYTES * b);
+	for (j = 0; j < LANES; j++)
+		inverse[j] = inverse_of(scale[j]);
+	search->level_codes(&l, inverse, code);
+	for (j = 0; j < SUBS * count; j++)
+		nibbles_pack(code + SUB * j, y + XS_BYTES * (j / SUBS) + XS_CODES +
+		             SUB / 2 * (j % SUBS));
 }
 
 static void
@@ -197,17 +191,26 @@ xs_block_decode(const uint8_t *x, float *y)
 }
 
 static void
+xs_encode(const float *x, const float *importance, uint8_t *y, size_t n)
+{
+	size_t blocks = n / ITEMS, i;
+
+	for (i = 0; i < blocks; i += TOGETHER)
+		xs_blocks_encode(x + i * ITEMS, importance ? importance + i * ITEMS : NULL,
+		                 blocks - i < TOGETHER ? (int)(blocks - i) : TOGETHER,
+		                 y + i * XS_BYTES);
+}
+
+static void
 iq4_xs_encode(const float *x, uint8_t *y, size_t n)
 {
-	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, y += XS_BYTES)
-		xs_block_encode(x, NULL, y);
+	xs_encode(x, NULL, y, n);
 }
 
 static void
 iq4_xs_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
 {
-	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, importance += ITEMS, y += XS_BYTES)
-		xs_block_encode(x, importance, y);
+	xs_encode(x, importance, y, n);
 }
 
 static void

@@ -34,50 +34,10 @@ enum {
 	LEAST = SCALE + 2,
 	BYTES = LEAST + 2
 };
-_Static_assert(SUBS * SUB == ITEMS && SUBS == 2 * LANES && BYTES == 84, "Q2_K block");
+_Static_assert(SUBS * SUB == ITEMS && (int)SUBS == (int)LANES && BYTES == 84, "Q2_K block");
 
 static const struct line_range plain = { 3, -0.5f, 0.1f, 15, true };
 static const struct line_range weighted = { 3, -0.9f, 0.05f, 36, false };
-
-/* A super-block on its way, as two sets of lanes. */
-struct block {
-	struct lanes l[2];
-	struct line_fit f[2];
-	float scale[SUBS], least[SUBS]; /* of each sub-block; least >= 0 */
-	uint8_t scales[SUBS], leasts[SUBS]; /* their codes */
-	float d, m;
-};
-
-static void
-weigh_magnitude(struct lanes *l)
-{
-	int i, j;
-
-	for (i = 0; i < l->depth; i++)
-		for (j = 0; j < LANES; j++)
-			l->w[i][j] = fabsf(l->x[i][j]);
-}
-
-static void
-fit_subs(struct block *b, const float *x, const float *importance)
-{
-	float power[LANES];
-	int h, j;
-
-	lanes_set(power, importance ? squares(x, ITEMS) / ITEMS : 0);
-	for (h = 0; h < 2; h++) {
-		search->load(&b->l[h], x + ITEMS / 2 * h, SUB, LANES);
-		if (importance)
-			lanes_weigh(&b->l[h], importance + ITEMS / 2 * h, power, LANES);
-		else
-			weigh_magnitude(&b->l[h]);
-		search->line(&b->l[h], importance ? &weighted : &plain, &b->f[h]);
-		for (j = 0; j < LANES; j++) {
-			b->scale[LANES * h + j] = b->f[h].scale[j];
-			b->least[LANES * h + j] = -b->f[h].offset[j];
-		}
-	}
-}
 
 /* Make the largest v code 15. Returns the step between codes. */
 static float
@@ -94,44 +54,55 @@ spread(const float *v, uint8_t *code)
 	return most / 15.0f;
 }
 
+/* Scales and leasts of the sub-blocks as codes and what these count, d and m. */
 static void
-fit_scales(struct block *b, bool importance)
+fit_scales(const struct lanes *l, const struct line_fit *f, bool importance, uint8_t *y)
 {
-	float w[SUBS];
+	uint8_t scales[SUBS], leasts[SUBS];
+	float d, m, least[SUBS], w[SUBS];
+	int j;
 
-	if (!importance) {
-		b->d = spread(b->scale, b->scales);
-		b->m = spread(b->least, b->leasts);
-		return;
+	for (j = 0; j < SUBS; j++)
+		least[j] = -f->offset[j];
+	if (importance) {
+		search->weight(l, w);
+		d = search_steps(f->scale, w, SUBS, 15, scales);
+		m = search_steps(least, w, SUBS, 15, leasts);
+	} else {
+		d = spread(f->scale, scales);
+		m = spread(least, leasts);
 	}
-	lanes_weight(&b->l[0], w);
-	lanes_weight(&b->l[1], w + LANES);
-	b->d = search_steps(b->scale, w, SUBS, 15, b->scales);
-	b->m = search_steps(b->least, w, SUBS, 15, b->leasts);
+	half_put(y + SCALE, d);
+	half_put(y + LEAST, m);
+	for (j = 0; j < SUBS; j++)
+		y[SCALES + j] = (uint8_t)(scales[j] | leasts[j] << 4);
 }
 
 static void
 block_encode(const float *x, const float *importance, uint8_t *y)
 {
+	float d, m, offset[SUBS], power[LANES], scale[SUBS];
 	uint8_t code[ITEMS];
-	struct block b;
-	float d, m, offset[SUBS], scale[SUBS];
+	struct line_fit f;
+	struct lanes l;
 	int j;
 
-	fit_subs(&b, x, importance);
-	fit_scales(&b, importance != NULL);
-	half_put(y + SCALE, b.d);
-	half_put(y + LEAST, b.m);
+	search->load(&l, x, SUB, SUBS);
+	if (importance) {
+		lanes_set(power, squares(x, ITEMS) / ITEMS);
+		search->weigh_power(&l, importance, power, SUBS);
+	} else {
+		search->weigh_magnitude(&l);
+	}
+	search->line(&l, importance ? &weighted : &plain, &f);
+	fit_scales(&l, &f, importance != NULL, y);
 	d = half_f16_f32(le16(y + SCALE));
 	m = half_f16_f32(le16(y + LEAST));
 	for (j = 0; j < SUBS; j++) {
-		y[SCALES + j] = (uint8_t)(b.scales[j] | b.leasts[j] << 4);
 		scale[j] = d * (float)(y[SCALES + j] & 15);
 		offset[j] = -(m * (float)(y[SCALES + j] >> 4));
 	}
-	for (j = 0; j < SUBS; j += LANES)
-		search->line_codes(&b.l[j / LANES], &b.f[j / LANES], scale + j, offset + j,
-		                   3, code + SUB * j);
+	search->line_codes(&l, &f, scale, offset, 3, code);
 	pairs_pack(code, 0, y + CODES);
 }
 

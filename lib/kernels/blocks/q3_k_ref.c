@@ -36,97 +36,7 @@ enum {
 	SCALE = SCALES + 12,
 	BYTES = SCALE + 2
 };
-_Static_assert(SUBS * SUB == ITEMS && SUBS == 2 * LANES && BYTES == 110, "Q3_K block");
-
-/* ---- the plain search ---- */
-
-/* What search_scale would start from, and what it is then changed to. */
-struct descent {
-	float code[SUB][LANES]; /* -4 to 3 */
-	float xc[LANES], cc[LANES]; /* weighted products: value × code, code × code */
-};
-
-static void
-descent_begin(struct descent *s, const struct lanes *l, const float *extreme)
-{
-	float code, inverse[LANES], v, w;
-	int i, j;
-
-	for (j = 0; j < LANES; j++) {
-		inverse[j] = -4.0f / extreme[j];
-		s->xc[j] = s->cc[j] = 0;
-	}
-	for (i = 0; i < SUB; i++) {
-		for (j = 0; j < LANES; j++) {
-			v = l->x[i][j];
-			w = l->w[i][j];
-			code = clamp(nearest(inverse[j] * v), -4, 3);
-			s->xc[j] += w * v * code;
-			s->cc[j] += w * code * code;
-			s->code[i][j] = code;
-		}
-	}
-}
-
-/* Change value i of lane j where that saves more: the best scale for given codes
- * saves xc² / cc of the squared error. Returns whether it did. */
-static bool
-descent_step(struct descent *s, float v, float w, int i, int j)
-{
-	float code = s->code[i][j];
-	float xc = s->xc[j] - w * v * code;
-	float cc = s->cc[j] - w * code * code;
-	float better;
-
-	if (!(xc > 0))
-		return false;
-	better = (float)clamp_int(nearest_int(v * cc / xc), -4, 3);
-	if (better == code)
-		return false;
-	xc += w * v * better;
-	cc += w * better * better;
-	if (!(cc > 0) || !(xc * xc * s->cc[j] > s->xc[j] * s->xc[j] * cc))
-		return false;
-	s->code[i][j] = better;
-	s->xc[j] = xc;
-	s->cc[j] = cc;
-	return true;
-}
-
-static void
-descend(struct descent *s, const struct lanes *l)
-{
-	bool changed = true;
-	int i, j, pass;
-
-	for (pass = 0; pass < 5 && changed; pass++) {
-		changed = false;
-		for (i = 0; i < SUB; i++)
-			for (j = 0; j < LANES; j++)
-				changed |= descent_step(s, l->x[i][j], l->w[i][j], i, j);
-	}
-}
-
-/* Scales of eight sub-blocks, and their codes for where the stored scale is
- * zero: plus 4, but 0 for a silent lane. */
-static void
-search_plain(const struct lanes *l, float *scale, uint8_t *code)
-{
-	float extreme[LANES];
-	struct descent s;
-	bool silent;
-	int i, j;
-
-	lanes_extreme(l, extreme);
-	descent_begin(&s, l, extreme);
-	descend(&s, l);
-	for (j = 0; j < LANES; j++) {
-		silent = fabsf(extreme[j]) < SILENT;
-		scale[j] = silent || !(s.cc[j] > 0) ? 0 : number(s.xc[j] / s.cc[j]);
-		for (i = 0; i < SUB; i++, code++)
-			*code = silent ? 0 : (uint8_t)(int)(number(s.code[i][j]) + 4);
-	}
-}
+_Static_assert(SUBS * SUB == ITEMS && (int)SUBS == (int)LANES && BYTES == 110, "Q3_K block");
 
 /* ---- scales ---- */
 
@@ -180,7 +90,7 @@ scales_search(const float *scale, const float *w, uint8_t *code)
 	struct lanes l;
 
 	search->load(&l, scale, SUBS, 1);
-	lanes_weigh_plain(&l, w, 1);
+	search->weigh_by(&l, w, 1);
 	search->scale(&l, 32, &f);
 	search->scale_codes(&l, &f, none, 32, codes);
 	memcpy(code, codes, SUBS);
@@ -211,19 +121,16 @@ block_encode(const float *x, uint8_t *y)
 	static const struct scale_fit none;
 	uint8_t code[ITEMS], scales[SUBS], taken[ITEMS];
 	float d, scale[SUBS], step[SUBS];
-	struct lanes l[2];
-	int h, j;
+	struct lanes l;
+	int j;
 
-	for (h = 0; h < 2; h++) {
-		search->load(&l[h], x + ITEMS / 2 * h, SUB, LANES);
-		lanes_weigh_square(&l[h]);
-		search_plain(&l[h], scale + LANES * h, code + ITEMS / 2 * h);
-	}
+	search->load(&l, x, SUB, SUBS);
+	search->weigh_square(&l);
+	search->descent(&l, scale, code);
 	d = scale_put(scales_spread(scale, scales), y);
 	for (j = 0; j < SUBS; j++)
 		step[j] = d * (float)(scales[j] - 32);
-	for (h = 0; h < 2; h++)
-		search->scale_codes(&l[h], &none, step + LANES * h, 4, taken + ITEMS / 2 * h);
+	search->scale_codes(&l, &none, step, 4, taken);
 	for (j = 0; j < SUBS; j++)
 		if (step[j] != 0)
 			memcpy(code + SUB * j, taken + SUB * j, SUB);
@@ -233,25 +140,21 @@ block_encode(const float *x, uint8_t *y)
 static void
 block_encode_weighted(const float *x, const float *importance, uint8_t *y)
 {
-	float d, power[LANES], scale[SUBS], step[SUBS], w[SUBS];
+	float d, power[LANES], step[SUBS], w[SUBS];
 	uint8_t code[ITEMS], scales[SUBS];
-	struct scale_fit f[2];
-	struct lanes l[2];
-	int h, j;
+	struct scale_fit f;
+	struct lanes l;
+	int j;
 
 	lanes_set(power, 2 * squares(x, ITEMS) / ITEMS);
-	for (h = 0; h < 2; h++) {
-		search->load(&l[h], x + ITEMS / 2 * h, SUB, LANES);
-		lanes_weigh(&l[h], importance + ITEMS / 2 * h, power, LANES);
-		lanes_weight(&l[h], w + LANES * h);
-		search->scale(&l[h], 4, &f[h]);
-		memcpy(scale + LANES * h, f[h].scale, sizeof f[h].scale);
-	}
-	d = scale_put(scales_search(scale, w, scales), y);
+	search->load(&l, x, SUB, SUBS);
+	search->weigh_power(&l, importance, power, SUBS);
+	search->weight(&l, w);
+	search->scale(&l, 4, &f);
+	d = scale_put(scales_search(f.scale, w, scales), y);
 	for (j = 0; j < SUBS; j++)
 		step[j] = d * (float)(scales[j] - 32);
-	for (h = 0; h < 2; h++)
-		search->scale_codes(&l[h], &f[h], step + LANES * h, 4, code + ITEMS / 2 * h);
+	search->scale_codes(&l, &f, step, 4, code);
 	block_put(scales, code, y);
 }
 

@@ -102,7 +102,7 @@ blocks_encode_weighted(const float *x, const float *importance, float power, int
 
 	lanes_set(powers, power);
 	search->load(&l, x, ITEMS, count);
-	lanes_weigh(&l, importance, powers, count);
+	search->weigh_power(&l, importance, powers, count);
 	search->scale(&l, half, &f);
 	search->scale_codes(&l, &f, none, half, code);
 	for (j = 0; j < count; j++, y += bytes)

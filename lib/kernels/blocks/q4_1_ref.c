@@ -96,7 +96,7 @@ blocks_encode_weighted(const float *x, const float *importance, float power, int
 
 	lanes_set(powers, power);
 	search->load(&l, x, ITEMS, count);
-	lanes_weigh(&l, importance, powers, count);
+	search->weigh_power(&l, importance, powers, count);
 	search->line(&l, r, &f);
 	search->line_codes(&l, &f, none, none, r->most, code);
 	for (j = 0; j < count; j++, y += bytes)

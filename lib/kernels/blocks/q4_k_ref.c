@@ -42,8 +42,8 @@ enum {
 	Q4_BYTES = CODES + ITEMS / 2,
 	Q5_BYTES = Q4_BYTES + ITEMS / 8
 };
-_Static_assert(SUBS * SUB == ITEMS && (int)SUBS == (int)LANES && (int)SUB == (int)DEPTH,
-               "eight lanes hold a block");
+enum { TOGETHER = LANES / SUBS }; /* blocks that the lanes hold */
+_Static_assert(SUBS * SUB == ITEMS && (int)SUB == (int)DEPTH, "the lanes hold whole blocks");
 _Static_assert(Q4_BYTES == 144 && Q5_BYTES == 176, "Q4_K and Q5_K blocks");
 
 /* What the two types differ in. */
@@ -105,30 +105,35 @@ spread(const float *v, uint8_t *code)
 /* ---- blocks ---- */
 
 static void
-weigh(struct lanes *l, const float *x, const float *importance)
+weigh(struct lanes *l, const float *x, const float *importance, int count)
 {
-	float power[LANES];
+	float power[LANES] = { 0 }, mean;
+	int b, j;
 
-	lanes_set(power, 2 * squares(x, ITEMS) / ITEMS);
-	lanes_weigh(l, importance, power, LANES);
+	for (b = 0; b < count; b++) {
+		mean = 2 * squares(x + ITEMS * b, ITEMS) / ITEMS;
+		for (j = 0; j < SUBS; j++)
+			power[SUBS * b + j] = mean;
+	}
+	search->weigh_power(l, importance, power, SUBS * count);
 }
 
-/* The codes of scales and leasts into y, and what they count: d and m. */
+/* The codes of scales and leasts (of at most zero, as offset) into y, and what they
+ * count: d and m. Weighted by w, if it is there. */
 static void
-fit_scales(const struct lanes *l, const struct line_fit *f, bool weighted, uint8_t *y)
+fit_scales(const float *scale, const float *offset, const float *w, uint8_t *y)
 {
 	uint8_t scales[SUBS], leasts[SUBS];
-	float d, m, least[SUBS], w[SUBS];
+	float d, m, least[SUBS];
 	int j;
 
 	for (j = 0; j < SUBS; j++)
-		least[j] = -f->offset[j];
-	if (weighted) {
-		lanes_weight(l, w);
-		d = search_steps(f->scale, w, SUBS, 63, scales);
+		least[j] = -offset[j];
+	if (w) {
+		d = search_steps(scale, w, SUBS, 63, scales);
 		m = search_steps(least, w, SUBS, 63, leasts);
 	} else {
-		d = spread(f->scale, scales);
+		d = spread(scale, scales);
 		m = spread(least, leasts);
 	}
 	half_put(y + SCALE, d);
@@ -136,36 +141,63 @@ fit_scales(const struct lanes *l, const struct line_fit *f, bool weighted, uint8
 	scales_pack(scales, leasts, y + SCALES);
 }
 
+/* What codes are taken against: scale and least as stored. */
 static void
-block_encode(const struct form *t, const float *x, const float *importance, uint8_t *y)
+stored(const uint8_t *x, float *scale, float *offset)
 {
-	uint8_t code[ITEMS], scale[SUBS], least[SUBS];
-	struct line_fit f;
-	struct lanes l;
-	float d, m, offset[SUBS], step[SUBS];
+	float d = half_f16_f32(le16(x + SCALE)), m = half_f16_f32(le16(x + LEAST));
+	uint8_t scales[SUBS], leasts[SUBS];
 	int j;
 
-	search->load(&l, x, SUB, LANES);
+	scales_unpack(x + SCALES, scales, leasts);
+	for (j = 0; j < SUBS; j++) {
+		scale[j] = d * (float)scales[j];
+		offset[j] = -(m * (float)leasts[j]);
+	}
+}
+
+/* Up to TOGETHER blocks of that many bytes. */
+static void
+blocks_encode(const struct form *t, const float *x, const float *importance, int count,
+              uint8_t *y, size_t bytes)
+{
+	float offset[LANES] = { 0 }, scale[LANES] = { 0 }, w[LANES];
+	uint8_t code[TOGETHER * ITEMS];
+	struct line_fit f;
+	struct lanes l;
+	int b;
+
+	search->load(&l, x, SUB, SUBS * count);
 	if (importance)
-		weigh(&l, x, importance);
+		weigh(&l, x, importance, count);
 	else
 		search->weigh_root(&l);
 	search->line(&l, importance ? &t->weighted : &t->plain, &f);
-	fit_scales(&l, &f, importance != NULL, y);
-	d = half_f16_f32(le16(y + SCALE));
-	m = half_f16_f32(le16(y + LEAST));
-	scales_unpack(y + SCALES, scale, least);
-	for (j = 0; j < SUBS; j++) {
-		step[j] = d * (float)scale[j];
-		offset[j] = -(m * (float)least[j]);
+	if (importance)
+		search->weight(&l, w);
+	for (b = 0; b < count; b++) {
+		fit_scales(f.scale + SUBS * b, f.offset + SUBS * b,
+		           importance ? w + SUBS * b : NULL, y + bytes * (size_t)b);
+		stored(y + bytes * (size_t)b, scale + SUBS * b, offset + SUBS * b);
 	}
-	search->line_codes(&l, &f, step, offset, t->last, code);
-	y += CODES;
-	if (t->last == 31) {
-		bits_pack(code, 4, y);
-		y += ITEMS / 8;
+	search->line_codes(&l, &f, scale, offset, t->last, code);
+	for (b = 0; b < count; b++, y += bytes) {
+		if (t->last == 31)
+			bits_pack(code + ITEMS * b, 4, y + CODES);
+		nibbles_pack_256(code + ITEMS * b, y + bytes - ITEMS / 2);
 	}
-	nibbles_pack_256(code, y);
+}
+
+static void
+row_encode(const struct form *t, const float *x, const float *importance, uint8_t *y,
+           size_t bytes, size_t n)
+{
+	size_t blocks = n / ITEMS, i;
+
+	for (i = 0; i < blocks; i += TOGETHER)
+		blocks_encode(t, x + i * ITEMS, importance ? importance + i * ITEMS : NULL,
+		              blocks - i < TOGETHER ? (int)(blocks - i) : TOGETHER,
+		              y + i * bytes, bytes);
 }
 
 static void
@@ -191,15 +223,13 @@ block_decode(const struct form *t, const uint8_t *x, float *y)
 static void
 q4_k_encode(const float *x, uint8_t *y, size_t n)
 {
-	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, y += Q4_BYTES)
-		block_encode(&q4, x, NULL, y);
+	row_encode(&q4, x, NULL, y, Q4_BYTES, n);
 }
 
 static void
 q4_k_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
 {
-	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, importance += ITEMS, y += Q4_BYTES)
-		block_encode(&q4, x, importance, y);
+	row_encode(&q4, x, importance, y, Q4_BYTES, n);
 }
 
 static void
@@ -212,15 +242,13 @@ q4_k_decode(const uint8_t *x, float *y, size_t n)
 static void
 q5_k_encode(const float *x, uint8_t *y, size_t n)
 {
-	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, y += Q5_BYTES)
-		block_encode(&q5, x, NULL, y);
+	row_encode(&q5, x, NULL, y, Q5_BYTES, n);
 }
 
 static void
 q5_k_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
 {
-	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, importance += ITEMS, y += Q5_BYTES)
-		block_encode(&q5, x, importance, y);
+	row_encode(&q5, x, importance, y, Q5_BYTES, n);
 }
 
 static void

@@ -34,7 +34,7 @@ enum {
 	SCALE = SCALES + SUBS,
 	BYTES = SCALE + 2
 };
-_Static_assert(SUBS * SUB == ITEMS && SUBS == 2 * LANES && BYTES == 210, "Q6_K block");
+_Static_assert(SUBS * SUB == ITEMS && (int)SUBS == (int)LANES && BYTES == 210, "Q6_K block");
 
 /* The low four bits: value 128 h + 32 q + l in byte 64 h + 32 (q & 1) + l, high
  * half for q >= 2. */
@@ -61,45 +61,33 @@ low_unpack(const uint8_t *low, uint8_t *code)
 	}
 }
 
-static void
-fit_subs(const float *x, const float *importance, struct lanes *l, struct scale_fit *f)
-{
-	int h;
-
-	for (h = 0; h < 2; h++, x += ITEMS / 2) {
-		search->load(&l[h], x, SUB, LANES);
-		if (importance)
-			lanes_weigh_plain(&l[h], importance + ITEMS / 2 * h, LANES);
-		else
-			lanes_weigh_square(&l[h]);
-		search->scale(&l[h], 32, &f[h]);
-	}
-}
-
 static float
-scale_extreme(const struct scale_fit *f)
+scale_extreme(const float *scale)
 {
-	float scale, value = 0;
+	float value = 0;
 	int j;
 
-	for (j = 0; j < SUBS; j++) {
-		scale = f[j / LANES].scale[j % LANES];
-		value = fabsf(scale) > fabsf(value) ? scale : value;
-	}
+	for (j = 0; j < SUBS; j++)
+		value = fabsf(scale[j]) > fabsf(value) ? scale[j] : value;
 	return value;
 }
 
 static void
 block_encode(const float *x, const float *importance, uint8_t *y)
 {
-	struct scale_fit f[2];
-	struct lanes l[2];
+	struct scale_fit f;
+	struct lanes l;
 	uint8_t code[ITEMS];
 	float d, inverse, most, step[SUBS];
 	int j, scale;
 
-	fit_subs(x, importance, l, f);
-	most = scale_extreme(f);
+	search->load(&l, x, SUB, SUBS);
+	if (importance)
+		search->weigh_by(&l, importance, SUBS);
+	else
+		search->weigh_square(&l);
+	search->scale(&l, 32, &f);
+	most = scale_extreme(f.scale);
 	if (fabsf(most) < SILENT) {
 		memset(y, 0, BYTES);
 		return;
@@ -108,13 +96,11 @@ block_encode(const float *x, const float *importance, uint8_t *y)
 	half_put(y + SCALE, 1.0f / inverse);
 	d = half_f16_f32(le16(y + SCALE));
 	for (j = 0; j < SUBS; j++) {
-		scale = nearest_int(inverse * f[j / LANES].scale[j % LANES]);
-		scale = clamp_int(scale, -128, 127);
+		scale = clamp_int(nearest_int(inverse * f.scale[j]), -128, 127);
 		y[SCALES + j] = (uint8_t)scale;
 		step[j] = d * (float)scale;
 	}
-	for (j = 0; j < SUBS; j += LANES)
-		search->scale_codes(&l[j / LANES], &f[j / LANES], step + j, 32, code + SUB * j);
+	search->scale_codes(&l, &f, step, 32, code);
 	low_pack(code, y + LOW);
 	pairs_pack(code, 4, y + HIGH);
 }

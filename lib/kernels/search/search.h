@@ -3,11 +3,11 @@
  * GGML finds the scale of a sub-block by trial: it takes a number of candidates
  * around the obvious one, rounds the values to codes by each, solves for the
  * scale (and offset) of least weighted squared error for those codes, and keeps
- * the best. Here eight sub-blocks are searched side by side, one a lane. Lanes
+ * the best. Here sixteen sub-blocks are searched side by side, one a lane. Lanes
  * never mix, and each adds its terms in the order of its values, so vector code
- * that handles the lanes at once gives the same bits: search_ref.c is the
- * definition, search_wide.h the same on vectors of eight, which search_avx2.c and
- * its like compile for one CPU each.
+ * that handles many lanes at once gives the same bits: search_ref.c is the
+ * definition, search_wide.h the same on vectors of 4, 8 or 16 lanes, which
+ * search_avx2.c and its like compile for one CPU each.
  *
  * Written from the formulas of GGML's reference quantizers. The bytes are
  * theirs; the order of operations in every sum and product matters.
@@ -23,14 +23,14 @@
 #include "core/half.h"
 #include "core/le.h"
 
-enum { LANES = 8, DEPTH = 32 };
+enum { LANES = 16, DEPTH = 32 };
 
 #define SILENT 1e-15f /* below this, the largest magnitude counts as zero */
 
 /* Up to LANES sub-blocks turned on their side: value i of sub-block j is
  * x[i][j]. An error e of it costs w × e². Lanes without a sub-block are zero. */
 struct lanes {
-	_Alignas(32) float x[DEPTH][LANES];
+	_Alignas(64) float x[DEPTH][LANES];
 	float w[DEPTH][LANES];
 	int depth; /* values of a sub-block: 16 or 32 */
 };
@@ -97,18 +97,6 @@ lanes_set(float *v, float value)
 		v[j] = value;
 }
 
-/* Fill w: importance × sqrt(power + x²), importance alone, or x². Importance
- * comes as the values do, one weight a value; power is a mean square of each
- * lane's surroundings, which keeps small values in play. */
-void lanes_weigh(struct lanes *l, const float *importance, const float *power, int count);
-void lanes_weigh_plain(struct lanes *l, const float *importance, int count);
-void lanes_weigh_square(struct lanes *l);
-
-/* What each lane's weights add up to; its value of largest magnitude, the first
- * of several. */
-void lanes_weight(const struct lanes *l, float *sum);
-void lanes_extreme(const struct lanes *l, float *extreme);
-
 /* The sum of the squares of x, in order. */
 float squares(const float *x, size_t n);
 
@@ -117,7 +105,6 @@ float squares(const float *x, size_t n);
 struct scale_fit {
 	float inverse[LANES]; /* what x is multiplied by for its code; 0: silent lane */
 	float scale[LANES];   /* 0 for a silent lane */
-	float gain[LANES];    /* what it saves of the weighted squared error */
 };
 
 /* ---- line: x ≈ scale × code + offset, 0 <= code <= most, offset <= 0 ---- */
@@ -145,8 +132,19 @@ struct search {
 	/* Fill x from count sub-blocks of depth values each, one after another. */
 	void (*load)(struct lanes *l, const float *x, int depth, int count);
 
-	/* Fill w: |x| + the root of the mean square of the lane. */
+	/* Fill w, for which importance comes as the values do, one number each:
+	 * |x| + the root of the mean square of the lane; |x|; x²; importance; and
+	 * importance × sqrt(power + x²), where power is a mean square of each
+	 * lane's surroundings, which keeps small values in play. */
 	void (*weigh_root)(struct lanes *l);
+	void (*weigh_magnitude)(struct lanes *l);
+	void (*weigh_square)(struct lanes *l);
+	void (*weigh_by)(struct lanes *l, const float *importance, int count);
+	void (*weigh_power)(struct lanes *l, const float *importance, const float *power,
+	                    int count);
+
+	/* What each lane's weights add up to. */
+	void (*weight)(const struct lanes *l, float *sum);
 
 	void (*scale)(const struct lanes *l, int most, struct scale_fit *f);
 	void (*line)(const struct lanes *l, const struct line_range *r, struct line_fit *f);
@@ -163,10 +161,15 @@ struct search {
 	void (*line_codes)(const struct lanes *l, const struct line_fit *f, const float *d,
 	                   const float *offset, int most, uint8_t *code);
 
-	/* For the levels (kernels/blocks/iq4.h) next to inverse × value: the weighted
-	 * products of value and level, and of level and level. */
-	void (*level_sums)(const struct lanes *l, const float *inverse, float *xq,
-	                   float *qq);
+	/* The scales with which the levels (kernels/blocks/iq4.h) come next to the
+	 * values, by trial; 0 for a silent lane. And the codes of the levels next to
+	 * inverse × value. */
+	void (*levels)(const struct lanes *l, float *scale);
+	void (*level_codes)(const struct lanes *l, const float *inverse, uint8_t *code);
+
+	/* The scales of Q3_K's search, code by code, and codes plus 4, 0 for a silent
+	 * lane. Lanes are 16 deep. */
+	void (*descent)(const struct lanes *l, float *scale, uint8_t *code);
 };
 
 extern const struct search search_ref;
@@ -177,7 +180,7 @@ extern const struct search search_avx2, search_avx512;
 extern const struct search search_neon;
 #endif
 
-/* The one in use: search_ref until kernel_begin has chosen. */
+/* The one in use: search_ref until level_begin has chosen. */
 extern const struct search *search;
 
 /* ---- steps: the scales of a super-block, x >= 0, 0 <= code <= most ---- */

@@ -19,8 +19,8 @@ load(struct lanes *l, const float *x, int depth, int count)
 			l->x[i][j] = j < count ? number(x[depth * j + i]) : 0;
 }
 
-void
-lanes_weigh(struct lanes *l, const float *importance, const float *power, int count)
+static void
+weigh_power(struct lanes *l, const float *importance, const float *power, int count)
 {
 	float v, w;
 	int i, j;
@@ -34,8 +34,8 @@ lanes_weigh(struct lanes *l, const float *importance, const float *power, int co
 	}
 }
 
-void
-lanes_weigh_plain(struct lanes *l, const float *importance, int count)
+static void
+weigh_by(struct lanes *l, const float *importance, int count)
 {
 	int i, j;
 
@@ -44,8 +44,18 @@ lanes_weigh_plain(struct lanes *l, const float *importance, int count)
 			l->w[i][j] = j < count ? importance[l->depth * j + i] : 0;
 }
 
-void
-lanes_weigh_square(struct lanes *l)
+static void
+weigh_magnitude(struct lanes *l)
+{
+	int i, j;
+
+	for (i = 0; i < l->depth; i++)
+		for (j = 0; j < LANES; j++)
+			l->w[i][j] = fabsf(l->x[i][j]);
+}
+
+static void
+weigh_square(struct lanes *l)
 {
 	int i, j;
 
@@ -70,8 +80,8 @@ weigh_root(struct lanes *l)
 			l->w[i][j] = root[j] + fabsf(l->x[i][j]);
 }
 
-void
-lanes_weight(const struct lanes *l, float *sum)
+static void
+weight(const struct lanes *l, float *sum)
 {
 	int i, j;
 
@@ -82,8 +92,9 @@ lanes_weight(const struct lanes *l, float *sum)
 			sum[j] += l->w[i][j];
 }
 
-void
-lanes_extreme(const struct lanes *l, float *extreme)
+/* The value of largest magnitude of each lane, the first of several. */
+static void
+extremes(const struct lanes *l, float *extreme)
 {
 	float most[LANES] = { 0 };
 	float a, v;
@@ -99,19 +110,6 @@ lanes_extreme(const struct lanes *l, float *extreme)
 			most[j] = a > most[j] ? a : most[j];
 		}
 	}
-}
-
-float
-squares(const float *x, size_t n)
-{
-	float sum = 0, v;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		v = number(x[i]);
-		sum += v * v;
-	}
-	return sum;
 }
 
 /* ---- scale ---- */
@@ -139,44 +137,45 @@ scale_sums(const struct lanes *restrict l, float most, const float *restrict inv
 }
 
 /* Take a candidate where it is better than what the lane holds. The best scale
- * for given codes is xc / cc; it lowers the error by xc² / cc. */
+ * for given codes is xc / cc; it lowers the error by xc² / cc, the gain. */
 static void
-scale_try(const struct lanes *l, float most, const float *inverse, struct scale_fit *f)
+scale_try(const struct lanes *l, float most, const float *inverse, struct scale_fit *f,
+          float *gain)
 {
 	float xc[LANES], cc[LANES];
 	int j;
 
 	scale_sums(l, most, inverse, xc, cc);
 	for (j = 0; j < LANES; j++) {
-		if (!(cc[j] > 0) || !(xc[j] * xc[j] > f->gain[j] * cc[j]))
+		if (!(cc[j] > 0) || !(xc[j] * xc[j] > gain[j] * cc[j]))
 			continue;
 		f->inverse[j] = inverse[j];
 		f->scale[j] = xc[j] / cc[j];
-		f->gain[j] = f->scale[j] * xc[j];
+		gain[j] = f->scale[j] * xc[j];
 	}
 }
 
 static void
 search_scale(const struct lanes *l, int most, struct scale_fit *f)
 {
-	float extreme[LANES], inverse[LANES], xc[LANES], cc[LANES];
+	float extreme[LANES], gain[LANES], inverse[LANES], xc[LANES], cc[LANES];
 	int j, step;
 
 	/* The extreme becomes code -most, the one that has no opposite. */
-	lanes_extreme(l, extreme);
+	extremes(l, extreme);
 	for (j = 0; j < LANES; j++)
 		f->inverse[j] = (float)-most / extreme[j];
 	scale_sums(l, (float)most, f->inverse, xc, cc);
 	for (j = 0; j < LANES; j++) {
 		f->scale[j] = cc[j] != 0 ? xc[j] / cc[j] : 0;
-		f->gain[j] = f->scale[j] * xc[j];
+		gain[j] = f->scale[j] * xc[j];
 	}
 	for (step = -9; step <= 9; step++) {
 		if (step == 0)
 			continue;
 		for (j = 0; j < LANES; j++)
 			inverse[j] = -((float)most + 0.1f * (float)step) / extreme[j];
-		scale_try(l, (float)most, inverse, f);
+		scale_try(l, (float)most, inverse, f, gain);
 	}
 
 	/* Silent lanes have divided by next to nothing. Infinite sums leave no
@@ -393,97 +392,137 @@ level_sums(const struct lanes *restrict l, const float *restrict inverse, float 
 	}
 }
 
-/* ---- steps ---- */
-
-/* The weighted squared error by scale 1 / inverse. */
-static float
-steps_error(const float *x, const float *w, int n, int most, float inverse)
+static void
+levels(const struct lanes *l, float *scale)
 {
-	float scale = 1 / inverse, error = 0, e;
-	int code, i;
+	float extreme[LANES], gain[LANES], inverse[LANES], qq[LANES], xq[LANES];
+	int j, step;
 
-	for (i = 0; i < n; i++) {
-		code = nearest_int(inverse * x[i]);
-		code = code < most ? code : most;
-		e = x[i] - scale * (float)code;
-		error += w[i] * e * e;
+	extremes(l, extreme);
+	for (j = 0; j < LANES; j++)
+		inverse[j] = 1 / (-extreme[j] / (float)iq4_levels[0]);
+	level_sums(l, inverse, xq, qq);
+	for (j = 0; j < LANES; j++) {
+		scale[j] = qq[j] > 0 ? xq[j] / qq[j] : 0;
+		gain[j] = scale[j] * xq[j];
 	}
-	return error;
+	for (step = -7; step <= 7; step++) {
+		for (j = 0; j < LANES; j++)
+			inverse[j] = (float)(step + iq4_levels[0]) / extreme[j];
+		level_sums(l, inverse, xq, qq);
+		for (j = 0; j < LANES; j++) {
+			if (!(qq[j] > 0) || !(xq[j] * xq[j] > gain[j] * qq[j]))
+				continue;
+			scale[j] = xq[j] / qq[j];
+			gain[j] = scale[j] * xq[j];
+		}
+	}
+	for (j = 0; j < LANES; j++)
+		scale[j] = fabsf(extreme[j]) < SILENT ? 0 : number(scale[j]);
 }
 
-/* Products of value and code, and of code and code, all weighted: xc² / cc is
- * what the best scale for the codes, xc / cc, saves of the squared error. */
-struct steps {
-	float xc, cc;
+static void
+level_codes(const struct lanes *l, const float *inverse, uint8_t *code)
+{
+	int i, j;
+
+	for (j = 0; j < LANES; j++)
+		for (i = 0; i < l->depth; i++)
+			*code++ = (uint8_t)iq4_code(inverse[j] * l->x[i][j]);
+}
+
+/* ---- descent ---- */
+
+/* What search_scale would start from, and what it is then changed to. Sub-blocks of
+ * Q3_K. */
+enum { SUB = 16 };
+
+struct descent {
+	float code[SUB][LANES]; /* -4 to 3 */
+	float xc[LANES], cc[LANES]; /* weighted products: value × code, code × code */
 };
 
-/* Change one code for the best at the scale that the others give, where that
- * saves more. Returns whether it changed. */
-static bool
-steps_improve(struct steps *s, float x, float w, int most, uint8_t *code)
+static void
+descent_begin(struct descent *s, const struct lanes *l, const float *extreme)
 {
-	float xc = s->xc - w * x * (float)*code;
-	float cc = s->cc - w * (float)*code * (float)*code;
-	int better;
+	float code, inverse[LANES], v, w;
+	int i, j;
 
-	if (!(xc > 0) || !(cc > 0))
+	for (j = 0; j < LANES; j++) {
+		inverse[j] = -4.0f / extreme[j];
+		s->xc[j] = s->cc[j] = 0;
+	}
+	for (i = 0; i < SUB; i++) {
+		for (j = 0; j < LANES; j++) {
+			v = l->x[i][j];
+			w = l->w[i][j];
+			code = clamp(nearest(inverse[j] * v), -4, 3);
+			s->xc[j] += w * v * code;
+			s->cc[j] += w * code * code;
+			s->code[i][j] = code;
+		}
+	}
+}
+
+/* Change value i of lane j where that saves more: the best scale for given codes
+ * saves xc² / cc of the squared error. Returns whether it did. */
+static bool
+descent_step(struct descent *s, float v, float w, int i, int j)
+{
+	float code = s->code[i][j];
+	float xc = s->xc[j] - w * v * code;
+	float cc = s->cc[j] - w * code * code;
+	float better;
+
+	if (!(xc > 0))
 		return false;
-	better = nearest_int(x * cc / xc);
-	better = better < most ? better : most;
-	if (better == *code)
+	better = (float)clamp_int(nearest_int(v * cc / xc), -4, 3);
+	if (better == code)
 		return false;
-	xc += w * x * (float)better;
-	cc += w * (float)better * (float)better;
-	if (!(xc * xc * s->cc > s->xc * s->xc * cc))
+	xc += w * v * better;
+	cc += w * better * better;
+	if (!(cc > 0) || !(xc * xc * s->cc[j] > s->xc[j] * s->xc[j] * cc))
 		return false;
-	*code = (uint8_t)better;
-	s->xc = xc;
-	s->cc = cc;
+	s->code[i][j] = better;
+	s->xc[j] = xc;
+	s->cc[j] = cc;
 	return true;
 }
 
-float
-search_steps(const float *x, const float *w, int n, int most, uint8_t *code)
+static void
+descend(struct descent *s, const struct lanes *l)
 {
-	float best, error, inverse, top = 0, tried;
-	struct steps s = { 0, 0 };
-	int i, pass, step;
-	bool changed;
+	bool changed = true;
+	int i, j, pass;
 
-	memset(code, 0, (size_t)n);
-	for (i = 0; i < n; i++)
-		top = x[i] > top ? x[i] : top;
-	if (top < SILENT)
-		return 0;
-
-	/* Nine scales around the one that makes the largest value code most. */
-	inverse = (float)most / top;
-	best = steps_error(x, w, n, most, inverse);
-	for (step = -4; step <= 4; step++) {
-		tried = (0.1f * (float)step + (float)most) / top;
-		error = step == 0 ? best : steps_error(x, w, n, most, tried);
-		if (error < best) {
-			best = error;
-			inverse = tried;
-		}
-	}
-
-	/* From there, code by code, until a pass changes none. */
-	for (i = 0; i < n; i++) {
-		step = nearest_int(inverse * x[i]);
-		step = step < most ? step : most;
-		code[i] = (uint8_t)step;
-		s.xc += w[i] * x[i] * (float)step;
-		s.cc += w[i] * (float)step * (float)step;
-	}
-	for (pass = 0, changed = true; pass < 5 && changed; pass++) {
+	for (pass = 0; pass < 5 && changed; pass++) {
 		changed = false;
-		for (i = 0; i < n; i++)
-			changed |= steps_improve(&s, x[i], w[i], most, &code[i]);
+		for (i = 0; i < SUB; i++)
+			for (j = 0; j < LANES; j++)
+				changed |= descent_step(s, l->x[i][j], l->w[i][j], i, j);
 	}
-	return s.cc > 0 ? s.xc / s.cc : 0;
+}
+
+static void
+descent(const struct lanes *l, float *scale, uint8_t *code)
+{
+	float extreme[LANES];
+	struct descent s;
+	bool silent;
+	int i, j;
+
+	extremes(l, extreme);
+	descent_begin(&s, l, extreme);
+	descend(&s, l);
+	for (j = 0; j < LANES; j++) {
+		silent = fabsf(extreme[j]) < SILENT;
+		scale[j] = silent || !(s.cc[j] > 0) ? 0 : number(s.xc[j] / s.cc[j]);
+		for (i = 0; i < SUB; i++, code++)
+			*code = silent ? 0 : (uint8_t)(int)(number(s.code[i][j]) + 4);
+	}
 }
 
 const struct search search_ref = {
-	load, weigh_root, search_scale, search_line, scale_codes, line_codes, level_sums
+	load, weigh_root, weigh_magnitude, weigh_square, weigh_by, weigh_power, weight,
+	search_scale, search_line, scale_codes, line_codes, levels, level_codes, descent
 };
