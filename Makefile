@@ -59,6 +59,8 @@ $(B)/%.o: %.c
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
 $(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
+$(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw \
+	-mavx512dq -mavx512vl -mavx512vnni
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
@@ -87,6 +89,7 @@ benches: $(BENCHES)
 
 bench: all gen $(BENCHES) ## speed of the kernels, and of apr-quant against APR_PEER's
 	$(B)/tests/bench/kernels
+	$(B)/tests/bench/dots
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh
 
 # Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this

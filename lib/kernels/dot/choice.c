@@ -2,6 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #include "kernels/dot/kinds.h"
 #include "kernels/kernel.h"
@@ -13,8 +16,33 @@ always(void)
 	return true;
 }
 
+#ifdef __x86_64__
+/* Fused multiplying, which a CPU with AVX2 need not have, and VNNI. */
+static bool
+has_avx2(void)
+{
+	unsigned a, b, c, d;
+
+	/* clang 14 knows the name of AVX2, but not of F16C. */
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool
+has_avx512(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512vnni") && has_avx2();
+}
+#endif
+
 static const struct dot_level levels[] = {
 	{ "ref", always, NULL, NULL },
+#ifdef __x86_64__
+	{ "avx2", has_avx2, dots_avx2, quantizers_avx2 },
+	{ "avx512", has_avx512, dots_avx512, quantizers_avx2 },
+#endif
 };
 
 const struct dot_level *
@@ -107,7 +135,8 @@ quantize_agrees(const struct quantize_fast *q)
 	float x[COLUMNS];
 	size_t k;
 
-	/* Like activations, of any bits, zeros, and one size with either sign. */
+	/* Like activations, of any bits of finite numbers, zeros, and one size with either
+	 * sign. */
 	for (k = 0; k < COLUMNS; k++) {
 		u = chance(&last);
 		x[k] = ((float)(u >> 8) - 0x1p23f) * 0x1p-20f;
@@ -115,6 +144,7 @@ quantize_agrees(const struct quantize_fast *q)
 			memcpy(&x[k], &u, sizeof u);
 		else if (k >= 512)
 			x[k] = k < 768 ? 0 : u & 1 ? -1.5f : 1.5f;
+		x[k] = isfinite(x[k]) ? x[k] : 0;
 	}
 	memset(want, 0, sizeof want);
 	memset(have, 0, sizeof have);

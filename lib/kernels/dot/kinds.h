@@ -91,6 +91,11 @@ struct dot_level {
 	const struct quantize_fast *quantizers;
 };
 
+#ifdef __x86_64__
+extern const struct dot_fast dots_avx2[], dots_avx512[];
+extern const struct quantize_fast quantizers_avx2[];
+#endif
+
 /* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */
 const struct dot_level *dot_level_row(size_t index);
 

@@ -1,0 +1,124 @@
+/* dots [TYPE…]: gigabytes of weights a second that are multiplied by one row of
+ * activations, on one CPU, at each level that this CPU has: of weights that lie in the
+ * cache (256 KiB) and in memory (64 MiB), and milliards of products a second with 64
+ * rows of activations, as in prompts. Rows have 4096 columns.
+ *
+ * Best of seven runs; CPU time of this process is counted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/dot/dot.h"
+#include "kernels/dot/kinds.h"
+#include "kernels/kernel.h"
+#include "kernels/level.h"
+
+enum { COLUMNS = 4096, MANY = 64, RUNS = 7 };
+static const size_t small = 256 << 10, large = 64 << 20;
+
+static _Alignas(DOT_ALIGN) uint8_t activations[MANY * 5 * COLUMNS];
+static float x[COLUMNS], y[MANY * (64 << 10)];
+static uint8_t *weights;
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Rows of numbers like weights in a type that can be written, else of zeros: time does
+ * not depend on what they are. */
+static void
+fill(const struct dtype *t)
+{
+	const struct kernel *k = kernel_for(t);
+	uint32_t last = 2463534242u;
+	size_t at, i, row = dtype_span(t, COLUMNS);
+
+	for (i = 0; i < COLUMNS; i++) {
+		last = last * 1664525u + 1013904223u;
+		x[i] = ((float)(last >> 8) - 0x1p23f) * 0x1p-26f;
+	}
+	memset(weights, 0, large);
+	if (k->encode)
+		k->encode(x, weights, COLUMNS);
+	for (at = row; at + row <= large; at += row)
+		memcpy(weights + at, weights, row);
+}
+
+/* Seconds for all rows in so many bytes, times. */
+static double
+spent(const struct dtype *t, size_t bytes, size_t many, int times)
+{
+	struct dot_weights w = { t, NULL, weights, bytes / dtype_span(t, COLUMNS), COLUMNS };
+	double best = 1e9, took;
+	int i, k;
+
+	for (i = 0; i < RUNS; i++) {
+		took = now();
+		for (k = 0; k < times; k++)
+			dot_product(&w, 0, w.rows, activations, many, y, w.rows);
+		took = now() - took;
+		best = took < best ? took : best;
+	}
+	return best;
+}
+
+static void
+row(const struct dtype *t, const char *level)
+{
+	const struct activation *form = dot_activation(t, COLUMNS);
+	size_t rows = small / dtype_span(t, COLUMNS);
+	int i, slow = !strcmp(level, "ref");
+
+	for (i = 0; i < MANY; i++)
+		dot_quantize(form, x, activations + (size_t)i * form->bytes(COLUMNS), COLUMNS);
+	printf("%-8s %-8s%10.2f%10.2f%10.1f\n", t->name, level,
+	       (double)small * 8e-9 / spent(t, small, 1, 8),
+	       (double)(slow ? large / 8 : large) * 1e-9 / spent(t, slow ? large / 8 : large, 1, 1),
+	       (double)(rows * COLUMNS * (slow ? 4 : MANY)) * 1e-9 /
+	       spent(t, small, slow ? 4 : MANY, 1));
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char *const all[] = {
+		"F32", "F16", "BF16", "F8_E4M3", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K",
+		"Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4",
+		"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
+	};
+	const int count = argc > 1 ? argc - 1 : (int)(sizeof all / sizeof all[0]);
+	const char *const *names = argc > 1 ? (const char *const *)(argv + 1) : all;
+	const struct dot_level *l;
+	const struct dtype *t;
+	struct err e = ERR_INIT;
+	size_t k;
+	int i;
+
+	weights = malloc(large);
+	if (!weights || level_begin(NULL, NULL, &e) < 0)
+		return 1;
+	printf("%-8s %-8s%10s%10s%10s\n", "type", "level", "cache", "memory", "prompt");
+	for (i = 0; i < count; i++) {
+		t = dtype_by_name(names[i]);
+		if (!t || t->head || !dot_activation(t, COLUMNS)) {
+			fprintf(stderr, "dots: %s has no kernel\n", names[i]);
+			return 2;
+		}
+		fill(t);
+		for (k = 0; (l = dot_level_row(k)) != NULL; k++) {
+			if (!l->here())
+				continue;
+			dot_use(l);
+			row(t, l->name);
+		}
+	}
+	free(weights);
+	return 0;
+}
