@@ -171,13 +171,10 @@ typedef struct scales large_scales(const uint8_t *block);
 INLINE __m256i
 scales_of(__m256i scale, int part)
 {
-	const __m256i low = _mm256_set1_epi16(0x0100);
-	__m256i four = _mm256_permute4x64_epi64(scale, 0x55 * (part / 2));
-	__m256i which = _mm256_add_epi8(low, _mm256_set1_epi16((short)(0x0404 * (part % 2))));
+	const __m256i order = _mm256_setr_m128i(_mm_set1_epi16(0x0100), _mm_set1_epi16(0x0302));
 
-	which = _mm256_add_epi8(which, _mm256_setr_m128i(_mm_setzero_si128(),
-	                                                 _mm_set1_epi16(0x0202)));
-	return _mm256_shuffle_epi8(four, which);
+	return _mm256_shuffle_epi8(_mm256_permutevar8x32_epi32(scale, _mm256_set1_epi32(part)),
+	                           order);
 }
 
 INLINE float
