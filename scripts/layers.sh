@@ -16,9 +16,10 @@ crypto core model
 formats core model stream codecs
 quant core model kernels
 stats core model kernels
+tokenizer core model
 api core model stream kernels codecs formats stats
 tool core model stream kernels crypto quant stats
-bin core model stream kernels codecs crypto formats quant stats tool
+bin core model stream kernels codecs crypto formats quant stats tokenizer tool
 '
 libraries='
 jansson lib/core/json.h

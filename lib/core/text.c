@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The length of the well-formed UTF-8 sequence at s (n bytes left), its code
- * point in *cp; 0 if it is not well-formed. */
-static size_t
-utf8_sequence(const uint8_t *s, size_t n, uint32_t *cp)
+size_t
+text_character(const void *p, size_t n, uint32_t *cp)
 {
 	static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const uint8_t *s = p;
 	size_t len, i;
 	uint32_t c;
 
@@ -52,7 +51,7 @@ escape(char *dst, size_t size, const char *s, size_t n, bool backslash)
 	while (n > 0) {
 		char piece[24];
 		uint32_t c = 0;
-		size_t len = utf8_sequence(p, n, &c), put = 0;
+		size_t len = text_character(p, n, &c), put = 0;
 
 		if (len == 0)
 			len = 1, c = 0;
@@ -97,7 +96,7 @@ text_utf8(const void *s, size_t n, bool allow_nul)
 	uint32_t c;
 
 	while (n > 0) {
-		size_t len = utf8_sequence(p, n, &c);
+		size_t len = text_character(p, n, &c);
 
 		if (len == 0 || (c == 0 && !allow_nul))
 			return false;

@@ -20,6 +20,10 @@ char *text_sentence(char *dst, size_t size, const char *s);
  * overlong forms) and, unless allow_nul, hold no NUL. */
 bool text_utf8(const void *s, size_t n, bool allow_nul);
 
+/* The bytes of the well-formed UTF-8 sequence at s (n > 0 bytes left), its code point
+ * in *cp; 0 if it is not well-formed. */
+size_t text_character(const void *s, size_t n, uint32_t *cp);
+
 /* A size with a binary unit: "512 B", "4.4 MiB". Returns dst. */
 char *text_size(char *dst, size_t size, uint64_t bytes);
 

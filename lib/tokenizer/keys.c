@@ -1,0 +1,346 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/reader.h"
+#include "tokenizer/pre.h"
+#include "tokenizer/private.h"
+
+#define KEY "tokenizer.ggml."
+
+/* Of one opening. */
+struct keys {
+	const struct material *m;
+	const char *what;
+	const struct tokenizer_options *options;
+	struct tokenizer *t;
+	struct err *e;
+};
+
+/* ---- single keys ---- */
+
+/* A key of text, copied; NULL where there is none, or with e filled. */
+static char *
+text_key(const struct keys *k, const char *key)
+{
+	const struct value_type type = { 0, VALUE_STRING };
+	const uint8_t *wire;
+	const char *s;
+	size_t n;
+	char *copy;
+
+	wire = material_value(k->m, key, type, &n, k->e);
+	if (!wire)
+		return NULL;
+	s = value_string(type, wire, n, &n);
+	copy = s ? mem_text(s, n) : NULL;
+	if (!copy)
+		err_memory(k->e);
+	return copy;
+}
+
+/* 1 and *yes, 0 where there is no such key, -1. */
+static int
+bool_key(const struct keys *k, const char *key, bool *yes)
+{
+	const uint8_t *wire;
+	size_t n;
+
+	wire = material_value(k->m, key, (struct value_type){ 0, VALUE_BOOL }, &n, k->e);
+	if (wire)
+		*yes = *wire != 0;
+	return k->e->code != ERR_NONE ? -1 : wire != NULL;
+}
+
+/* A role's id. A wrong one is a fault where text depends on it, else left out. */
+static int
+role_key(const struct keys *k, const char *key, enum tokenizer_role role, bool vital)
+{
+	const struct meta *meta = model_find(k->m->plan, key);
+	uint64_t id;
+
+	if (!meta)
+		return 0;
+	if (!meta->wire || value_u64(meta->type, meta->wire, meta->wire_bytes, &id) < 0 ||
+	    id >= k->t->vocab.count) {
+		if (vital)
+			return err_set(k->e, ERR_CORRUPT, k->what, "%s is no token: there are %zu",
+			               key, k->t->vocab.count);
+		if (k->options->note)
+			k->options->note("a token id in the metadata is none and is left out");
+		return 0;
+	}
+	k->t->role[role] = (uint32_t)id;
+	return 0;
+}
+
+/* ---- lists ---- */
+
+/* A list in its wire form: a reader behind its head, *count items of the type. 1, 0
+ * where there is no such key, -1. */
+static int
+list_key(const struct keys *k, const char *key, unsigned leaf, struct reader *r,
+         uint64_t *count)
+{
+	const uint8_t *wire;
+	size_t n;
+
+	wire = material_value(k->m, key, (struct value_type){ 1, (uint8_t)leaf }, &n, k->e);
+	if (!wire)
+		return k->e->code == ERR_NONE ? 0 : -1;
+	reader_memory(r, wire, n, key, k->e);
+	reader_u32(r);
+	*count = reader_u64(r);
+	return r->failed ? -1 : 1;
+}
+
+static int
+read_tokens(struct keys *k)
+{
+	struct reader texts, kinds, scores;
+	uint64_t count, more, i, length;
+	int has_kinds, has_scores;
+	const uint8_t *p;
+
+	if (list_key(k, KEY "tokens", VALUE_STRING, &texts, &count) <= 0)
+		return err_set(k->e, ERR_CORRUPT, k->what, "has no " KEY "tokens");
+	if (count == 0)
+		return err_set(k->e, ERR_CORRUPT, k->what, "has an empty vocabulary");
+	has_kinds = list_key(k, KEY "token_type", VALUE_I32, &kinds, &more);
+	if (has_kinds > 0 && more != count)
+		return err_set(k->e, ERR_CORRUPT, KEY "token_type", "%llu items for %llu tokens",
+		               (unsigned long long)more, (unsigned long long)count);
+	has_scores = has_kinds < 0 ? -1 : list_key(k, KEY "scores", VALUE_F32, &scores, &more);
+	if (has_scores > 0 && more != count)
+		return err_set(k->e, ERR_CORRUPT, KEY "scores", "%llu items for %llu tokens",
+		               (unsigned long long)more, (unsigned long long)count);
+	if (has_scores < 0)
+		return -1;
+	if (!has_scores && k->t->kind == KIND_SCORES)
+		return err_set(k->e, ERR_CORRUPT, k->what, "has no " KEY "scores");
+	for (i = 0; i < count; i++) {
+		uint32_t kind = has_kinds ? reader_u32(&kinds) : TOKEN_NORMAL, bits;
+		float score = 0;
+
+		if (kind > TOKEN_BYTE)
+			return err_set(k->e, ERR_CORRUPT, KEY "token_type", "token %llu is of type %d",
+			               (unsigned long long)i, (int)kind);
+		if (has_scores) {
+			bits = reader_u32(&scores);
+			memcpy(&score, &bits, sizeof score);
+			if (isnan(score))
+				return err_set(k->e, ERR_CORRUPT, KEY "scores", "the score of token %llu "
+				               "is not a number", (unsigned long long)i);
+		}
+		length = reader_u64(&texts);
+		if (length > READER_WINDOW)
+			return err_set(k->e, ERR_CORRUPT, KEY "tokens", "token %llu has %llu bytes",
+			               (unsigned long long)i, (unsigned long long)length);
+		p = reader_take(&texts, (size_t)length);
+		if (texts.failed || (has_kinds && kinds.failed) || (has_scores && scores.failed) ||
+		    vocab_add(&k->t->vocab, p, (size_t)length, kind ? kind : TOKEN_UNUSED, score,
+		              k->e) < 0)
+			return -1;
+		if (kind == TOKEN_CONTROL || kind == TOKEN_USER || kind == TOKEN_UNKNOWN)
+			k->t->vocab.token[i].flags |= TOKEN_ADDED;
+	}
+	return vocab_index(&k->t->vocab, KEY "tokens", k->e);
+}
+
+static int
+read_merges(struct keys *k)
+{
+	struct reader r;
+	uint64_t count, i, length;
+	const uint8_t *p, *blank;
+
+	switch (list_key(k, KEY "merges", VALUE_STRING, &r, &count)) {
+	case 0:
+		return err_set(k->e, ERR_CORRUPT, k->what, "has no " KEY "merges");
+	case -1:
+		return -1;
+	}
+	if (count > reader_left(&r) / 8 || count >= TOKEN_NONE)
+		return err_set(k->e, ERR_CORRUPT, KEY "merges", "is cut off");
+	if (merges_open(&k->t->merges, (size_t)count, k->e) < 0)
+		return -1;
+	for (i = 0; i < count; i++) {
+		length = reader_u64(&r);
+		p = length <= READER_WINDOW ? reader_take(&r, (size_t)length) : NULL;
+		if (r.failed)
+			return -1;
+		/* The left side has one byte at least, which can be the blank itself. */
+		blank = p && length > 1 ? memchr(p + 1, ' ', (size_t)length - 1) : NULL;
+		if (!blank)
+			return err_set(k->e, ERR_CORRUPT, KEY "merges", "merge %llu is no pair",
+			               (unsigned long long)i);
+		if (tokenizer_add_merge(k->t, p, (size_t)(blank - p), blank + 1,
+		                        (size_t)(p + length - blank - 1), (uint32_t)i,
+		                        KEY "merges", k->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- kinds ---- */
+
+/* Ids that files of this kind need not have. */
+static void
+default_role(struct tokenizer *t, enum tokenizer_role role, uint32_t id)
+{
+	if (id < t->vocab.count)
+		t->role[role] = id;
+}
+
+static int
+add_affixes(struct keys *k, bool bos, bool eos)
+{
+	struct tokenizer *t = k->t;
+
+	if (bool_key(k, KEY "add_bos_token", &bos) < 0 ||
+	    bool_key(k, KEY "add_eos_token", &eos) < 0 ||
+	    (bos && affix_add(&t->before, t->role[TOKENIZER_BOS], KEY "add_bos_token",
+	                      k->e) < 0) ||
+	    (eos && affix_add(&t->behind, t->role[TOKENIZER_EOS], KEY "add_eos_token",
+	                      k->e) < 0))
+		return -1;
+	return 0;
+}
+
+static int
+open_scores(struct keys *k)
+{
+	struct tokenizer *t = k->t;
+	struct step *s;
+	bool prefix = true;
+
+	if (bool_key(k, KEY "add_space_prefix", &prefix) < 0)
+		return -1;
+	s = split_add(&t->split, STEP_METASPACE, NULL, ERR_CORRUPT, k->e);
+	if (!s)
+		return -1;
+	s->first = prefix ? FIRST_ALWAYS : FIRST_NEVER;
+	s->twice = true;
+	if (tokenizer_blanks_begin(t) &&
+	    !split_add(&t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, k->e))
+		return -1;
+	t->blank_first = prefix;
+	t->blanks = true;
+	t->joins_unknown = true;
+	return add_affixes(k, true, false);
+}
+
+static int
+open_ranks(struct keys *k)
+{
+	const struct pre *pre;
+	struct tokenizer *t = k->t;
+
+	t->pre = text_key(k, KEY "pre");
+	if (k->e->code != ERR_NONE)
+		return -1;
+	if (!t->pre && k->options->note)
+		k->options->note("the metadata names no pre-tokenizer: the default pattern is used");
+	pre = pre_find(t->pre ? t->pre : "default");
+	if (!pre && !k->options->any) {
+		err_set(k->e, ERR_FORMAT, k->what, "pre-tokenizer %s is not known", t->pre);
+		return err_hint(k->e, "--any-tokenizer cuts text by the default pattern");
+	}
+	if (!pre && k->options->note)
+		k->options->note("the pre-tokenizer is not known: the default pattern is used");
+	pre = pre ? pre : pre_find("default");
+	if (pre_steps(pre, &t->split, k->e) < 0 || read_merges(k) < 0 ||
+	    tokenizer_use_bytes(t, k->e) < 0)
+		return -1;
+	t->whole_words = pre->flags & PRE_WHOLE_WORDS;
+	return add_affixes(k, pre->flags & PRE_BOS, false);
+}
+
+/* What no key tells, but models need: white space beside some tokens is theirs. */
+static void
+strip_spaces(const struct keys *k)
+{
+	static const char *const masks[] = { "jina-v2-de", "jina-v2-es", "jina-v2-code",
+		                             "modern-bert" };
+	struct tokenizer *t = k->t;
+	struct err none = ERR_INIT;
+	struct keys quiet = *k;
+	char *name;
+	size_t i;
+	uint32_t id;
+
+	for (i = 0; t->pre && i < sizeof masks / sizeof *masks; i++) {
+		const char *mask = i < 3 ? "<mask>" : "[MASK]";
+
+		id = vocab_find(&t->vocab, mask, strlen(mask));
+		if (strcmp(t->pre, masks[i]) == 0 && id != TOKEN_NONE)
+			t->vocab.token[id].flags |= TOKEN_STRIP_LEFT;
+	}
+	quiet.e = &none;
+	name = text_key(&quiet, "general.name");
+	if (name && (strcasestr(name, "phi-3") || strcasestr(name, "phi3")))
+		for (i = 0; i < t->vocab.count; i++) {
+			size_t n;
+			const char *s = tokenizer_text(t, (uint32_t)i, &n);
+
+			if (t->vocab.token[i].flags & TOKEN_ADDED && !(n == 5 && !memcmp(s, "<unk>", 5)) &&
+			    !(n == 3 && !memcmp(s, "<s>", 3)) &&
+			    !(n == 13 && !memcmp(s, "<|endoftext|>", 13)))
+				t->vocab.token[i].flags |= TOKEN_STRIP_RIGHT;
+		}
+	free(name);
+}
+
+static int
+open_kind(struct keys *k)
+{
+	struct tokenizer *t = k->t;
+
+	if (read_tokens(k) < 0)
+		return -1;
+	if (t->kind == KIND_SCORES) {
+		default_role(t, TOKENIZER_BOS, 1);
+		default_role(t, TOKENIZER_EOS, 2);
+		default_role(t, TOKENIZER_UNK, 0);
+	}
+	if (role_key(k, KEY "bos_token_id", TOKENIZER_BOS, true) < 0 ||
+	    role_key(k, KEY "eos_token_id", TOKENIZER_EOS, true) < 0 ||
+	    role_key(k, KEY "unknown_token_id", TOKENIZER_UNK, true) < 0 ||
+	    role_key(k, KEY "eot_token_id", TOKENIZER_EOT, false) < 0 ||
+	    role_key(k, KEY "seperator_token_id", TOKENIZER_SEP, false) < 0 ||
+	    role_key(k, KEY "padding_token_id", TOKENIZER_PAD, false) < 0 ||
+	    role_key(k, KEY "mask_token_id", TOKENIZER_MASK, false) < 0)
+		return -1;
+	if ((t->kind == KIND_SCORES ? open_scores(k) : open_ranks(k)) < 0)
+		return -1;
+	tokenizer_find_roles(t);
+	strip_spaces(k);
+	return tokenizer_finish(t, k->what, k->e);
+}
+
+struct tokenizer *
+tokenizer_open_keys(const struct material *m, const char *what,
+                    const struct tokenizer_options *options, struct err *e)
+{
+	struct keys k = { .m = m, .what = what, .options = options, .e = e };
+	char *model = text_key(&k, KEY "model");
+
+	if (!model)
+		return NULL;
+	if (strcmp(model, "llama") == 0)
+		k.t = tokenizer_new(KIND_SCORES, e);
+	else if (strcmp(model, "gpt2") == 0)
+		k.t = tokenizer_new(KIND_RANKS, e);
+	else if (strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0)
+		err_set(e, ERR_FORMAT, what, "has no vocabulary");
+	else
+		err_set(e, ERR_FORMAT, what, "tokenizer %s is not known", model);
+	free(model);
+	if (k.t && open_kind(&k) == 0)
+		return k.t;
+	tokenizer_free(k.t);
+	return NULL;
+}
