@@ -91,6 +91,7 @@ workers_start(unsigned want)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* of its own reading: core/map.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (pool.workers < want && !pthread_create(&thread, &attr, worker, NULL))
 		pool.workers++;

@@ -1,0 +1,158 @@
+#include "core/map.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where files are mapped, for the handler. A slot is taken by its number of bytes,
+ * which is written last and taken away first. */
+static struct {
+	atomic_uintptr_t p;
+	atomic_size_t n;
+	atomic_bool lost; /* a page was missing */
+} files[MAP_FILES];
+static atomic_size_t used; /* slots that were ever taken */
+static size_t page;
+
+/* A page of a file is no longer there. Zeros take its place, so that the reader goes
+ * on; elsewhere the signal does what it always does. */
+static void
+replace_page(int signal, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+	size_t i, n = atomic_load(&used);
+
+	(void)context;
+	for (i = 0; i < n; i++) {
+		uintptr_t p = atomic_load(&files[i].p);
+
+		if (at - p >= atomic_load(&files[i].n))
+			continue;
+		atomic_store(&files[i].lost, true);
+		if (mmap((void *)(at & ~(page - 1)), page, PROT_READ,
+		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+			return;
+	}
+	sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+}
+
+static void
+watch(void)
+{
+	struct sigaction sa = { .sa_sigaction = replace_page, .sa_flags = SA_SIGINFO };
+
+	if (page)
+		return;
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	sigfillset(&sa.sa_mask);
+	sigaction(SIGBUS, &sa, NULL);
+}
+
+static size_t
+slot_take(uint8_t *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < MAP_FILES && atomic_load(&files[i].n); i++)
+		;
+	if (i == MAP_FILES)
+		return i;
+	atomic_store(&files[i].lost, false);
+	atomic_store(&files[i].p, (uintptr_t)p);
+	atomic_store(&files[i].n, n);
+	if (i >= atomic_load(&used))
+		atomic_store(&used, i + 1);
+	return i;
+}
+
+static size_t
+slot_of(const struct map *m)
+{
+	size_t i;
+
+	for (i = 0; i < MAP_FILES; i++)
+		if (atomic_load(&files[i].n) == m->n &&
+		    atomic_load(&files[i].p) == (uintptr_t)m->p)
+			break;
+	return i;
+}
+
+int
+map_file(struct map *m, int fd, const char *name, struct err *e)
+{
+	struct stat st;
+	void *p;
+
+	*m = (struct map){ .fd = -1 };
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_errno(e, name, "cannot be mapped");
+	if (st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX)
+		return err_set(e, ERR_CORRUPT, name, "is empty");
+	m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (m->fd < 0)
+		return err_errno(e, name, "cannot be mapped");
+	watch();
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, m->fd, 0);
+	if (p == MAP_FAILED) {
+		map_close(m);
+		return err_errno(e, name, "cannot be mapped");
+	}
+	m->p = p;
+	m->n = (size_t)st.st_size;
+	if (slot_take(m->p, m->n) < MAP_FILES)
+		return 0;
+	map_close(m);
+	return err_set(e, ERR_MEMORY, name, "is one file too many: %d are mapped at most",
+	               MAP_FILES);
+}
+
+int
+map_zeros(struct map *m, uint64_t n, struct err *e)
+{
+	void *p = MAP_FAILED;
+
+	*m = (struct map){ .fd = -1 };
+	if (n == 0)
+		return 0;
+	if (n <= SIZE_MAX)
+		p = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		         -1, 0);
+	if (p == MAP_FAILED)
+		return err_memory(e);
+	m->p = p;
+	m->n = (size_t)n;
+	return 0;
+}
+
+bool
+map_whole(const struct map *m)
+{
+	struct stat st;
+	size_t i;
+
+	if (m->fd < 0)
+		return true;
+	if (fstat(m->fd, &st) < 0 || (uint64_t)st.st_size < m->n)
+		return false;
+	i = slot_of(m);
+	return i == MAP_FILES || !atomic_load(&files[i].lost);
+}
+
+void
+map_close(struct map *m)
+{
+	size_t i;
+
+	if (m->p) {
+		i = m->fd < 0 ? MAP_FILES : slot_of(m);
+		if (i < MAP_FILES)
+			atomic_store(&files[i].n, 0);
+		munmap(m->p, m->n);
+	}
+	if (m->fd > 2)
+		close(m->fd);
+	*m = (struct map){ .fd = -1 };
+}
