@@ -14,12 +14,14 @@ kernels core model
 codecs core
 crypto core model
 formats core model stream codecs
+load core model formats
+infer core model kernels
 quant core model kernels
 stats core model kernels
 tokenizer core model
 api core model stream kernels codecs formats stats
 tool core model stream kernels crypto quant stats
-bin core model stream kernels codecs crypto formats quant stats tokenizer tool
+bin core model stream kernels codecs crypto formats load quant stats infer tokenizer tool
 '
 libraries='
 jansson lib/core/json.h
