@@ -1,0 +1,346 @@
+#include "infer/forward.h"
+
+#include <math.h>
+
+#include "core/half.h"
+
+/* ---- norms, activations, linear layers ---- */
+
+/* y = x / rms(x) * weight, rms(x) = sqrt(mean(x²) + eps) */
+void
+norm_rms(const float *x, const struct norm *w, size_t width, float eps, float *y)
+{
+	double sum = 0;
+	float scale;
+	size_t i;
+
+	for (i = 0; i < width; i++)
+		sum += (double)x[i] * (double)x[i];
+	scale = 1 / sqrtf((float)(sum / (double)width) + eps);
+	for (i = 0; i < width; i++)
+		y[i] = x[i] * scale * w->weight[i] + (w->bias ? w->bias[i] : 0);
+}
+
+/* y = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias */
+void
+norm_layer(const float *x, const struct norm *w, size_t width, float eps, float *y)
+{
+	double mean = 0, variance = 0;
+	float scale;
+	size_t i;
+
+	for (i = 0; i < width; i++)
+		mean += (double)x[i];
+	mean /= (double)width;
+	for (i = 0; i < width; i++)
+		variance += ((double)x[i] - mean) * ((double)x[i] - mean);
+	scale = 1 / sqrtf((float)(variance / (double)width) + eps);
+	for (i = 0; i < width; i++)
+		y[i] = (x[i] - (float)mean) * scale * w->weight[i] +
+		       (w->bias ? w->bias[i] : 0);
+}
+
+/* Of n rows. */
+static void
+norms(const struct pass *p, const struct norm *w, const float *x, size_t n, size_t width,
+      float *y)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		(h->arch->flags & ARCH_LAYER_NORM ? norm_layer : norm_rms)(
+			x + i * width, w, width, h->eps, y + i * width);
+}
+
+float
+act_apply(enum act act, float x)
+{
+	const float root = 0.79788456080286535588f; /* sqrt(2/π) */
+
+	switch (act) {
+	case ACT_SILU:
+		return x / (1 + expf(-x));
+	case ACT_GELU_TANH:
+		return 0.5f * x * (1 + tanhf(root * x * (1 + 0.044715f * x * x)));
+	case ACT_GELU_HALF:
+		if (x <= -10 || x >= 10)
+			return x < 0 ? 0 : x;
+		return half_f16_f32(half_f32_f16(
+			act_apply(ACT_GELU_TANH, half_f16_f32(half_f32_f16(x)))));
+	case ACT_GELU_ERF:
+		return 0.5f * x * (1 + erff(x * 0.70710678118654752440f));
+	}
+	return x;
+}
+
+void
+linear_apply(const struct pass *p, const struct linear *l, const float *x, size_t n,
+             float *y)
+{
+	size_t i, k;
+
+	matmul(&l->w, x, n, y, p->threads);
+	for (i = 0; l->bias && i < n; i++)
+		for (k = 0; k < l->w.rows; k++)
+			y[i * l->w.rows + k] += l->bias[k];
+}
+
+void
+feed_forward(struct pass *p, const struct feed_forward *f, const float *x, size_t n,
+             float *y)
+{
+	size_t i, all = n * f->up.w.rows;
+	enum act act = p->net->hyper.act;
+
+	linear_apply(p, &f->up, x, n, p->up);
+	if (f->gate.w.rows) {
+		linear_apply(p, &f->gate, x, n, p->gate);
+		for (i = 0; i < all; i++)
+			p->up[i] *= act_apply(act, p->gate[i]);
+	} else {
+		for (i = 0; i < all; i++)
+			p->up[i] = act_apply(act, p->up[i]);
+	}
+	linear_apply(p, &f->down, p->up, n, y);
+}
+
+/* ---- a block ---- */
+
+/* Turn each head of x[n × heads × width] by its token's position. */
+static void
+turn(const struct pass *p, float *x, size_t heads, size_t width, bool windowed)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t rot = (windowed ? h->rope_window : h->rope).rot, i, k;
+	const float *c = windowed ? p->cosines_window : p->cosines;
+	const float *s = windowed ? p->sines_window : p->sines;
+
+	for (i = 0; i < p->n; i++)
+		for (k = 0; k < heads; k++)
+			rope_turn(x + (i * heads + k) * width, rot,
+			          h->folder || (h->arch->flags & ARCH_HALVES),
+			          c + i * (rot / 2), s + i * (rot / 2));
+}
+
+static void
+keep(const struct pass *p, size_t block)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t i, k;
+
+	for (i = 0; i < p->n; i++)
+		for (k = 0; k < h->kv_heads; k++) {
+			size_t at = i * h->kv_heads + k;
+
+			cache_put_key(p->cache, block, k, p->position + i, p->k + at * h->head_k);
+			cache_put_value(p->cache, block, k, p->position + i,
+			                p->v + at * h->head_v);
+		}
+}
+
+/* y = attention of h: queries, keys and values are made, normed, turned, kept. */
+static void
+self_attention(struct pass *p, const struct block *b, size_t block)
+{
+	const struct hyper *h = &p->net->hyper;
+	bool windowed = h->windowed[block];
+
+	linear_apply(p, &b->q, p->h, p->n, p->q);
+	linear_apply(p, &b->k, p->h, p->n, p->k);
+	linear_apply(p, &b->v, p->h, p->n, p->v);
+	if (b->q_norm.weight)
+		norms(p, &b->q_norm, p->q, p->n * h->heads, h->head_k, p->q);
+	if (b->k_norm.weight)
+		norms(p, &b->k_norm, p->k, p->n * h->kv_heads, h->head_k, p->k);
+	if (!(h->arch->flags & ARCH_POSITIONS)) {
+		turn(p, p->q, h->heads, h->head_k, windowed);
+		turn(p, p->k, h->kv_heads, h->head_k, windowed);
+	}
+	keep(p, block);
+	attention(p, block);
+	linear_apply(p, &b->o, p->a, p->n, p->y);
+	if (b->attn_post.weight)
+		norms(p, &b->attn_post, p->y, p->n, h->width, p->y);
+}
+
+static void
+add(float *x, const float *y, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		x[i] += y[i];
+}
+
+static void
+run_block(struct pass *p, size_t i)
+{
+	const struct hyper *h = &p->net->hyper;
+	const struct block *b = &p->net->blocks[i];
+	size_t all = p->n * h->width;
+
+	norms(p, &b->attn_norm, p->x, p->n, h->width, p->h);
+	/* Both see the same x: its second norm is made before x changes. */
+	if (h->parallel) {
+		self_attention(p, b, i);
+		norms(p, &b->ffn_norm, p->x, p->n, h->width, p->h);
+		add(p->x, p->y, all);
+	} else {
+		self_attention(p, b, i);
+		add(p->x, p->y, all);
+		norms(p, &b->ffn_norm, p->x, p->n, h->width, p->h);
+	}
+	if (b->experts)
+		experts(p, b);
+	else
+		feed_forward(p, &b->ffn, p->h, p->n, p->y);
+	if (b->ffn_post.weight)
+		norms(p, &b->ffn_post, p->y, p->n, h->width, p->y);
+	add(p->x, p->y, all);
+}
+
+/* ---- the ends ---- */
+
+static void
+embed(struct pass *p, const uint32_t *tokens)
+{
+	const struct hyper *h = &p->net->hyper;
+	float scale = sqrtf((float)h->width);
+	size_t i, k;
+
+	for (i = 0; i < p->n; i++) {
+		float *x = p->x + i * h->width;
+
+		matrix_row(&p->net->embed, tokens[i], x);
+		if (h->arch->flags & ARCH_EMBED_SCALE)
+			for (k = 0; k < h->width; k++)
+				x[k] *= scale;
+		if (h->arch->flags & ARCH_POSITIONS) {
+			matrix_row(&p->net->positions, p->position + i, p->h);
+			add(x, p->h, h->width);
+		}
+	}
+}
+
+static void
+angles(struct pass *p)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t i, half = h->rope.rot / 2, half_window = h->rope_window.rot / 2;
+
+	if (h->arch->flags & ARCH_POSITIONS)
+		return;
+	for (i = 0; i < p->n; i++) {
+		double at = (double)(p->position + i);
+
+		rope_angles(&h->rope, at, p->cosines + i * half, p->sines + i * half);
+		if (h->window)
+			rope_angles(&h->rope_window, at, p->cosines_window + i * half_window,
+			            p->sines_window + i * half_window);
+	}
+}
+
+void
+pass_run(struct pass *p, const uint32_t *tokens, size_t n, size_t position)
+{
+	size_t i;
+
+	p->n = n;
+	p->position = position;
+	embed(p, tokens);
+	angles(p);
+	for (i = 0; i < p->net->hyper.layers; i++)
+		run_block(p, i);
+}
+
+void
+pass_logits(struct pass *p, size_t first, size_t n, float *logits)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t i, all = n * h->vocabulary;
+
+	norms(p, &p->net->out_norm, p->x + first * h->width, n, h->width, p->h);
+	linear_apply(p, &p->net->out, p->h, n, logits);
+	for (i = 0; h->logit_cap > 0 && i < all; i++)
+		logits[i] = h->logit_cap * tanhf(logits[i] / h->logit_cap);
+}
+
+/* ---- memory ---- */
+
+_Static_assert(sizeof(float) == sizeof(uint32_t), "all items are of one size");
+
+/* n items of four bytes, from *next on; of no array, only their number in *items. */
+static void *
+take(float **next, uint64_t *items, uint64_t n)
+{
+	float *p = *next;
+
+	*items += n;
+	if (p)
+		*next += n;
+	return p;
+}
+
+/* Lay the arrays of a pass over batch tokens out from base on; items: their size. */
+static void
+lay_out(struct pass *p, const struct net *net, uint64_t batch, float *base,
+        uint64_t *items)
+{
+	const struct hyper *h = &net->hyper;
+	uint64_t ff = net->ff, width = batch * h->width, used = batch * h->experts_used;
+
+	ff = net->ff_expert > ff ? net->ff_expert : ff;
+	ff = net->ff_shared > ff ? net->ff_shared : ff;
+	*items = 0;
+	p->x = take(&base, items, width);
+	p->h = take(&base, items, width);
+	p->y = take(&base, items, width);
+	p->q = take(&base, items, batch * h->heads * h->head_k);
+	p->k = take(&base, items, batch * h->kv_heads * h->head_k);
+	p->v = take(&base, items, batch * h->kv_heads * h->head_v);
+	p->a = take(&base, items, batch * h->heads * h->head_v);
+	p->gate = take(&base, items, batch * ff);
+	p->up = take(&base, items, batch * ff);
+	p->max = take(&base, items, batch * h->heads);
+	p->sum = take(&base, items, batch * h->heads);
+	p->cosines = take(&base, items, batch * (h->rope.rot / 2));
+	p->sines = take(&base, items, batch * (h->rope.rot / 2));
+	p->cosines_window = take(&base, items, batch * (h->rope_window.rot / 2));
+	p->sines_window = take(&base, items, batch * (h->rope_window.rot / 2));
+	p->probability = take(&base, items, batch * h->experts);
+	p->chosen = take(&base, items, used);
+	p->weight = take(&base, items, used);
+	p->row = take(&base, items, h->experts ? batch * 2 : 0);
+	p->in = take(&base, items, h->experts ? width : 0);
+	p->out = take(&base, items, h->experts ? width : 0);
+}
+
+uint64_t
+pass_bytes(const struct net *net)
+{
+	struct pass p;
+	uint64_t items;
+
+	lay_out(&p, net, 1, NULL, &items);
+	return items * sizeof(float);
+}
+
+int
+pass_open(struct pass *p, const struct net *net, size_t batch, struct err *e)
+{
+	uint64_t items;
+
+	*p = (struct pass){ .net = net };
+	lay_out(p, net, batch, NULL, &items);
+	if (map_zeros(&p->memory, items * sizeof(float), e) < 0)
+		return -1;
+	lay_out(p, net, batch, (float *)p->memory.p, &items);
+	return 0;
+}
+
+void
+pass_free(struct pass *p)
+{
+	map_close(&p->memory);
+}

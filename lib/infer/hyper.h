@@ -1,0 +1,61 @@
+/* hyper: the numbers of a model that its tensors alone do not tell, as a GGUF file's
+ * keys or a model folder's config.json say them. Nothing here is believed until
+ * infer/bind.c has held it against the tensors.
+ */
+#ifndef INFER_HYPER_H
+#define INFER_HYPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "infer/arch.h"
+#include "infer/rope.h"
+#include "model/weights.h"
+
+/* GELU in its tanh form, in its exact one, and in the tanh form as GGML computes it for
+ * GGUF files: from a table of halves, to which x is rounded. */
+enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF };
+
+struct hyper {
+	const struct arch *arch;
+	bool folder;             /* names and order of rows are those of a model folder */
+	uint64_t layers;         /* at most as many as there are tensors */
+	uint64_t width;          /* of x, "embedding length" */
+	uint64_t heads, kv_heads; /* kv_heads divides heads */
+	uint64_t head_k, head_v; /* values of a head: queries and keys, values */
+	uint64_t context;        /* positions the model was made for */
+	uint64_t vocabulary, ff; /* where they are said, else 0 */
+	uint64_t experts, experts_used, ff_expert, ff_shared; /* 0: none, or not said */
+	float eps;               /* of norms */
+	enum act act;
+	bool parallel, sum_to_one;
+	float expert_scale;      /* of the weights of experts */
+	float attn_cap, logit_cap; /* soft caps: 0 for none */
+	float score_scale;       /* of queries times keys */
+
+	uint64_t window;         /* 0: none */
+	uint8_t *windowed;       /* of each block: has it that window? */
+
+	struct rope rope, rope_window; /* of blocks without and with a window */
+	float *factors;          /* rope.factors, if they are of config.json */
+	float *factors_long;     /* of longrope: the one for texts beyond rope.original */
+};
+
+/* From what the plan and config.json say. context: what is asked for, or 0. 0 or -1. */
+int hyper_read(struct hyper *h, const struct weights *w, struct err *e);
+void hyper_free(struct hyper *h);
+
+/* The two forms. */
+int hyper_gguf(struct hyper *h, const struct weights *w, struct err *e);
+int hyper_folder(struct hyper *h, const struct weights *w, struct err *e);
+
+/* For both: prove what does not need tensors, and make h->windowed. period as in
+ * struct arch. */
+int hyper_finish(struct hyper *h, const struct weights *w, uint64_t period,
+                 struct err *e);
+
+/* ERR_FORMAT that names an architecture and those that are known. */
+int hyper_unknown(const struct weights *w, const char *name, struct err *e);
+
+#endif

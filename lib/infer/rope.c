@@ -1,0 +1,90 @@
+#include "infer/rope.h"
+
+#include <math.h>
+
+#define PI 3.14159265358979323846
+
+/* The pair that turns so many times in the first length. */
+static double
+pair_of_turns(const struct rope *r, double turns)
+{
+	return (double)r->rot * log(r->original / (turns * 2 * PI)) / (2 * log(r->base));
+}
+
+/* How much of a pair's own frequency yarn leaves: 1 for fast pairs, 0 for slow ones. */
+static double
+kept(const struct rope *r, size_t i)
+{
+	double first = fmax(0, floor(pair_of_turns(r, r->fast)));
+	double last = fmin((double)r->rot - 1, ceil(pair_of_turns(r, r->slow)));
+	double t = ((double)i - first) / fmax(0.001, last - first);
+
+	return 1 - fmin(1, fmax(0, t));
+}
+
+double
+rope_frequency(const struct rope *r, size_t i)
+{
+	double f = pow(r->base, -2.0 * (double)i / (double)r->rot), k;
+
+	if (r->factors)
+		f /= (double)r->factors[i];
+	if (!r->yarn)
+		return f / r->factor;
+	k = kept(r, i) * r->extrapolation;
+	return f / r->factor * (1 - k) + f * k;
+}
+
+double
+rope_yarn_length(double factor)
+{
+	return factor > 1 ? 1 + 0.1 * log(factor) : 1;
+}
+
+void
+rope_llama3(const struct rope *r, double factor, double low, double high,
+            double original, float *factors)
+{
+	size_t i;
+
+	for (i = 0; i < r->rot / 2; i++) {
+		double f = pow(r->base, -2.0 * (double)i / (double)r->rot);
+		double turns = original * f / (2 * PI);
+		double smooth = (turns - low) / (high - low);
+
+		if (turns >= high)
+			factors[i] = 1;
+		else if (turns <= low)
+			factors[i] = (float)factor;
+		else
+			factors[i] = (float)(1 / ((1 - smooth) / factor + smooth));
+	}
+}
+
+void
+rope_angles(const struct rope *r, double position, float *cosines, float *sines)
+{
+	size_t i;
+
+	for (i = 0; i < r->rot / 2; i++) {
+		double angle = position * rope_frequency(r, i);
+
+		cosines[i] = (float)(cos(angle) * r->length);
+		sines[i] = (float)(sin(angle) * r->length);
+	}
+}
+
+void
+rope_turn(float *head, size_t rot, bool halves, const float *cosines, const float *sines)
+{
+	size_t i;
+
+	for (i = 0; i < rot / 2; i++) {
+		float *x = halves ? &head[i] : &head[2 * i];
+		float *y = halves ? &head[i + rot / 2] : &head[2 * i + 1];
+		float a = *x, b = *y;
+
+		*x = a * cosines[i] - b * sines[i];
+		*y = a * sines[i] + b * cosines[i];
+	}
+}
