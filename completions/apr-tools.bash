@@ -64,4 +64,4 @@ _apr_tools() {
 }
 
 complete -o default -F _apr_tools apr-get apr-header apr-keygen apr-pack apr-quant \
-	apr-sign apr-stats apr-sum apr-unpack apr-verify
+	apr-run apr-sign apr-stats apr-sum apr-unpack apr-verify

@@ -1,0 +1,39 @@
+#include "tool/tokens.h"
+
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "tool/tool.h"
+
+#define BETWEEN ", \t\n"
+
+int
+tokens_add(struct tokens *t, uint32_t id, struct err *e)
+{
+	if (mem_grow(&t->p, &t->cap, t->n + 1, sizeof *t->p) < 0)
+		return err_memory(e);
+	t->p[t->n++] = id;
+	return 0;
+}
+
+int
+tokens_parse(struct tokens *t, const char *text, struct err *e)
+{
+	char number[16];
+	uint64_t id;
+	size_t n;
+
+	for (text += strspn(text, BETWEEN); *text; text += strspn(text, BETWEEN)) {
+		n = strcspn(text, BETWEEN);
+		memcpy(number, text, n < sizeof number ? n : sizeof number);
+		number[n < sizeof number ? n : sizeof number - 1] = 0;
+		if (n >= sizeof number || text_u64(number, 0, UINT32_MAX, &id) < 0)
+			return tool_misused(e, "--tokens: %.*s is no number of a token",
+			                    (int)(n < 40 ? n : 40), text);
+		if (tokens_add(t, (uint32_t)id, e) < 0)
+			return -1;
+		text += n;
+	}
+	return t->n ? 0 : tool_misused(e, "--tokens: no number is given");
+}

@@ -1,0 +1,91 @@
+# apr-run: the numbers of models
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	PATH=$PATH:$APR_GEN
+}
+
+# Of a recording: {"tokens": [ID, …], …, "shape": [ROWS, COLUMNS], …}.
+tokens_of() {
+	sed 's/.*"tokens": \[\([^]]*\)\].*/\1/' "$1" | tr -d ' '
+}
+
+columns_of() {
+	sed 's/.*"shape": \[[0-9]*, \([0-9]*\)\].*/\1/' "$1"
+}
+
+# agrees MODEL RECORDING LOGITS LIMIT [OPTION…]: its logits are those recorded.
+agrees() {
+	try apr-run --tokens "$(tokens_of "$2")" --logits --cache f32 "${@:5}" "$1"
+	[ "$status" -eq 0 ] || fail "$1:" "$(cat "$err")" || return
+	nearlogits "$out" "$3" "$(columns_of "$2")" "$4" >near || fail "$1: $(cat near)"
+}
+
+@test "apr-run passes the exam" {
+	exam report apr-run --tokens 1,2,3 -n 2 --json
+}
+
+@test "logits of the architectures that are here are those of llama.cpp" {
+	for name in gemma2 gptneox qwen2moe; do
+		of=$root/tests/data/arch/$name
+		agrees "$of.gguf" "$of.json" "$of.logits.f32" 1e-3
+	done
+}
+
+@test "logits of all twelve architectures are those of llama.cpp" {
+	need_data
+	count=0
+	for file in "$APR_TEST_DATA"/models/arch/*.gguf; do
+		of=${file%.gguf}
+		agrees "$file" "$of.json" "$of.logits.f32" 1e-3
+		count=$((count + 1))
+	done
+	[ $count -eq 12 ]
+}
+
+@test "logits of real models are those of PyTorch" {
+	need_data
+	export APR_LOG_LEVEL=error
+	of=$APR_TEST_DATA/models/stories260K
+	for form in "$of/stories260K-f32.gguf" "$of"; do
+		agrees "$form" "$of/reference.json" "$of/reference.logits.f32" 1e-4
+	done
+	of=$APR_TEST_DATA/models/gpt2-layout
+	agrees "$of" "$of/reference.json" "$of/reference.logits.f32" 1e-4
+}
+
+@test "logits do not depend on threads, the container, a pipe, or compression" {
+	of=$root/tests/data/arch/qwen2moe
+	ask=(apr-run --tokens "$(tokens_of $of.json)" --logits)
+	"${ask[@]}" -t 1 $of.gguf >want
+	[ "$(wc -c <want)" -eq $((24 * 1024 * 4)) ]
+	"${ask[@]}" -t 2 $of.gguf | cmp - want
+	"${ask[@]}" -t 3 $of.gguf | cmp - want
+	apr-unpack $of.gguf >stream
+	apr-pack <stream >m.apr
+	apr-pack -z lz4 <stream >lz4.apr
+	apr-pack -z zstd <stream >zstd.apr
+	apr-pack -t apr2-64 <stream >m64.apr
+	apr-pack -t safetensors <stream >m.safetensors
+	apr-pack -t gguf --shard-size 300K -o shard.gguf <stream
+	for form in m.apr lz4.apr zstd.apr m64.apr m.safetensors shard*-of-*.gguf stream; do
+		"${ask[@]}" $form | cmp - want
+		[[ $form == shard* ]] || "${ask[@]}" - <$form | cmp - want
+	done
+	pipe "cat stream | ${ask[*]} | cmp - want"
+}
+
+@test "a text cut into passes has the same logits" {
+	of=$root/tests/data/arch/gemma2
+	list=$(seq -s, 1 200)
+	apr-run --tokens "$list" --logits $of.gguf >all
+	[ "$(wc -c <all)" -eq $((200 * 1024 * 4)) ]
+	apr-run --tokens "$list" --logits --json $of.gguf >lines
+	[ "$(wc -l <lines)" -eq 200 ]
+	tail -n 1 lines | grep -q '^{"position":199,"token":200,"logits":\[-\?[0-9]'
+	# What is generated is the maximum, also where the cache has been used.
+	apr-run --tokens "$(seq -s, 1 100)" -n 3 --json $of.gguf >three
+	ids=$(sed 's/.*"id":\([0-9]*\).*/\1/' three | head -n 2 | paste -sd,)
+	apr-run --tokens "$(seq -s, 1 100),$ids" -n 1 --json $of.gguf | cmp - <(tail -n 1 three)
+}
