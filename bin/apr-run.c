@@ -12,7 +12,7 @@
 #include "infer/infer.h"
 #include "kernels/level.h"
 #include "load/load.h"
-#include "tool/tokens.h"
+#include "tool/ids.h"
 #include "tool/tool.h"
 
 struct options {
@@ -59,7 +59,7 @@ put_logits(void *ctx, size_t position, const float *logits, struct err *e)
 		return put(r, &b, e);
 	}
 	buf_printf(&b, "{\"position\":%zu,\"token\":%" PRIu32 ",\"logits\":[", position,
-	           r->tokens.p[position]);
+	           r->tokens.id[position]);
 	for (i = 0; i < n; i++)
 		buf_printf(&b, "%s%.9g", i ? "," : "", (double)logits[i]);
 	buf_text(&b, "]}\n");
@@ -96,7 +96,7 @@ generate(struct run *r, struct err *e)
 	for (i = 0; i < r->o->count; i++) {
 		struct buf b = { 0 };
 
-		if (infer_eval(r->infer, at, r->tokens.p + at, end - at, INFER_LAST, choose, r,
+		if (infer_eval(r->infer, at, r->tokens.id + at, end - at, INFER_LAST, choose, r,
 		               e) < 0 ||
 		    load_check(&r->load, e) < 0)
 			return -1;
@@ -127,7 +127,7 @@ compute(struct run *r, struct err *e)
 	load_drop_blobs(&r->load);
 	if (!r->o->logits)
 		return generate(r, e);
-	if (infer_eval(r->infer, 0, r->tokens.p, r->tokens.n, INFER_ALL, put_logits, r, e) < 0)
+	if (infer_eval(r->infer, 0, r->tokens.id, r->tokens.n, INFER_ALL, put_logits, r, e) < 0)
 		return -1;
 	return load_check(&r->load, e);
 }
@@ -192,7 +192,7 @@ main(int argc, char **argv)
 	const char *path = tool_input(operands[0], &e);
 
 	if (path && check_options(&o, &e) == 0 &&
-	    tokens_parse(&r.tokens, o.tokens, &e) == 0 &&
+	    ids_parse(&r.tokens, o.tokens, &e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0) {
 		o.count = o.count ? o.count : 128;
 		o.threads = o.threads ? o.threads : thread_count();
@@ -200,6 +200,6 @@ main(int argc, char **argv)
 	}
 	infer_close(r.infer);
 	load_close(&r.load);
-	free(r.tokens.p);
+	tokens_free(&r.tokens);
 	return tool_end(&e);
 }

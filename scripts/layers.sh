@@ -20,7 +20,7 @@ quant core model kernels
 stats core model kernels
 tokenizer core model
 api core model stream kernels codecs formats stats
-tool core model stream kernels crypto quant stats
+tool core model stream kernels crypto quant stats tokenizer
 bin core model stream kernels codecs crypto formats load quant stats infer tokenizer tool
 '
 libraries='

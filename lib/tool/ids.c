@@ -1,24 +1,14 @@
-#include "tool/tokens.h"
+#include "tool/ids.h"
 
 #include <string.h>
 
-#include "core/mem.h"
 #include "core/text.h"
 #include "tool/tool.h"
 
 #define BETWEEN ", \t\n"
 
 int
-tokens_add(struct tokens *t, uint32_t id, struct err *e)
-{
-	if (mem_grow(&t->p, &t->cap, t->n + 1, sizeof *t->p) < 0)
-		return err_memory(e);
-	t->p[t->n++] = id;
-	return 0;
-}
-
-int
-tokens_parse(struct tokens *t, const char *text, struct err *e)
+ids_parse(struct tokens *t, const char *text, struct err *e)
 {
 	char number[16];
 	uint64_t id;
