@@ -10,6 +10,7 @@
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "infer/infer.h"
+#include "kernels/dot/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
 #include "tool/ids.h"
@@ -194,6 +195,7 @@ main(int argc, char **argv)
 	if (path && check_options(&o, &e) == 0 &&
 	    ids_parse(&r.tokens, o.tokens, &e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0) {
+		dot_begin(tool_note);
 		o.count = o.count ? o.count : 128;
 		o.threads = o.threads ? o.threads : thread_count();
 		run(&r, path, &e);

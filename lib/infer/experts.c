@@ -88,7 +88,8 @@ add_shared(struct pass *p, const struct block *b)
 {
 	size_t width = p->net->hyper.width, t;
 
-	feed_forward(p, &b->shared, p->h, p->n, p->out);
+	pass_see(p, p->h, p->n, width);
+	feed_forward(p, &b->shared, p->out);
 	for (t = 0; t < p->n; t++) {
 		float gate = matmul_dot(b->shared_router, p->h + t * width, width);
 
@@ -103,7 +104,7 @@ experts(struct pass *p, const struct block *b)
 	size_t width = h->width, used = h->experts_used, t, i, n;
 	uint32_t x;
 
-	linear_apply(p, &b->router, p->h, p->n, p->probability);
+	linear_apply(p, &b->router, p->probability);
 	for (t = 0; t < p->n; t++) {
 		softmax(p->probability + t * h->experts, h->experts);
 		choose(h, p->probability + t * h->experts, p->chosen + t * used,
@@ -113,10 +114,12 @@ experts(struct pass *p, const struct block *b)
 	for (x = 0; x < h->experts; x++) {
 		n = tokens_of(p, x);
 		for (i = 0; i < n; i++)
-			memcpy(p->in + i * width, p->h + p->row[i * 2] * width,
-			       width * sizeof *p->in);
-		if (n)
-			feed_forward(p, &b->experts[x], p->in, n, p->out);
+			memcpy(p->rows + i * width, p->h + p->row[i * 2] * width,
+			       width * sizeof *p->rows);
+		if (n == 0)
+			continue;
+		pass_see(p, p->rows, n, width);
+		feed_forward(p, &b->experts[x], p->out);
 		for (i = 0; i < n; i++)
 			add_weighted(p->y + p->row[i * 2] * width, p->out + i * width,
 			             p->weight[p->row[i * 2 + 1]], width);

@@ -75,34 +75,42 @@ act_apply(enum act act, float x)
 }
 
 void
-linear_apply(const struct pass *p, const struct linear *l, const float *x, size_t n,
-             float *y)
+pass_see(struct pass *p, const float *x, size_t n, size_t columns)
+{
+	p->in.x = x;
+	p->in.n = n;
+	p->in.columns = columns;
+	p->in.form = NULL;
+}
+
+void
+linear_apply(struct pass *p, const struct linear *l, float *y)
 {
 	size_t i, k;
 
-	matmul(&l->w, x, n, y, p->threads);
-	for (i = 0; l->bias && i < n; i++)
+	matmul(&l->w, &p->in, y, p->threads);
+	for (i = 0; l->bias && i < p->in.n; i++)
 		for (k = 0; k < l->w.rows; k++)
 			y[i * l->w.rows + k] += l->bias[k];
 }
 
 void
-feed_forward(struct pass *p, const struct feed_forward *f, const float *x, size_t n,
-             float *y)
+feed_forward(struct pass *p, const struct feed_forward *f, float *y)
 {
-	size_t i, all = n * f->up.w.rows;
+	size_t i, n = p->in.n, all = n * f->up.w.rows;
 	enum act act = p->net->hyper.act;
 
-	linear_apply(p, &f->up, x, n, p->up);
+	linear_apply(p, &f->up, p->up);
 	if (f->gate.w.rows) {
-		linear_apply(p, &f->gate, x, n, p->gate);
+		linear_apply(p, &f->gate, p->gate);
 		for (i = 0; i < all; i++)
 			p->up[i] *= act_apply(act, p->gate[i]);
 	} else {
 		for (i = 0; i < all; i++)
 			p->up[i] = act_apply(act, p->up[i]);
 	}
-	linear_apply(p, &f->down, p->up, n, y);
+	pass_see(p, p->up, n, f->up.w.rows);
+	linear_apply(p, &f->down, y);
 }
 
 /* ---- a block ---- */
@@ -146,9 +154,10 @@ self_attention(struct pass *p, const struct block *b, size_t block)
 	const struct hyper *h = &p->net->hyper;
 	bool windowed = h->windowed[block];
 
-	linear_apply(p, &b->q, p->h, p->n, p->q);
-	linear_apply(p, &b->k, p->h, p->n, p->k);
-	linear_apply(p, &b->v, p->h, p->n, p->v);
+	pass_see(p, p->h, p->n, h->width);
+	linear_apply(p, &b->q, p->q);
+	linear_apply(p, &b->k, p->k);
+	linear_apply(p, &b->v, p->v);
 	if (b->q_norm.weight)
 		norms(p, &b->q_norm, p->q, p->n * h->heads, h->head_k, p->q);
 	if (b->k_norm.weight)
@@ -159,7 +168,8 @@ self_attention(struct pass *p, const struct block *b, size_t block)
 	}
 	keep(p, block);
 	attention(p, block);
-	linear_apply(p, &b->o, p->a, p->n, p->y);
+	pass_see(p, p->a, p->n, h->heads * h->head_v);
+	linear_apply(p, &b->o, p->y);
 	if (b->attn_post.weight)
 		norms(p, &b->attn_post, p->y, p->n, h->width, p->y);
 }
@@ -191,10 +201,11 @@ run_block(struct pass *p, size_t i)
 		add(p->x, p->y, all);
 		norms(p, &b->ffn_norm, p->x, p->n, h->width, p->h);
 	}
+	pass_see(p, p->h, p->n, h->width);
 	if (b->experts)
 		experts(p, b);
 	else
-		feed_forward(p, &b->ffn, p->h, p->n, p->y);
+		feed_forward(p, &b->ffn, p->y);
 	if (b->ffn_post.weight)
 		norms(p, &b->ffn_post, p->y, p->n, h->width, p->y);
 	add(p->x, p->y, all);
@@ -261,7 +272,8 @@ pass_logits(struct pass *p, size_t first, size_t n, float *logits)
 	size_t i, all = n * h->vocabulary;
 
 	norms(p, &p->net->out_norm, p->x + first * h->width, n, h->width, p->h);
-	linear_apply(p, &p->net->out, p->h, n, logits);
+	pass_see(p, p->h, n, h->width);
+	linear_apply(p, &p->net->out, logits);
 	for (i = 0; h->logit_cap > 0 && i < all; i++)
 		logits[i] = h->logit_cap * tanhf(logits[i] / h->logit_cap);
 }
@@ -293,6 +305,8 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, float *base,
 	ff = net->ff_expert > ff ? net->ff_expert : ff;
 	ff = net->ff_shared > ff ? net->ff_shared : ff;
 	*items = 0;
+	/* First, so that it begins with a page. */
+	p->in.room = take(&base, items, batch * (net->room / sizeof(float)));
 	p->x = take(&base, items, width);
 	p->h = take(&base, items, width);
 	p->y = take(&base, items, width);
@@ -312,7 +326,7 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, float *base,
 	p->chosen = take(&base, items, used);
 	p->weight = take(&base, items, used);
 	p->row = take(&base, items, h->experts ? batch * 2 : 0);
-	p->in = take(&base, items, h->experts ? width : 0);
+	p->rows = take(&base, items, h->experts ? width : 0);
 	p->out = take(&base, items, h->experts ? width : 0);
 }
 

@@ -21,6 +21,7 @@ struct pass {
 	const struct net *net;
 	struct cache *cache;
 	unsigned threads;
+	struct inputs in;      /* what linear layers are applied to */
 	size_t n, position;    /* tokens of this pass, and where the first stands */
 
 	float *x, *h, *y;      /* batch × width: the stream, a normed one, a result */
@@ -36,7 +37,7 @@ struct pass {
 	float *weight;         /* of each chosen */
 	uint32_t *row;         /* 2 × batch: tokens of one expert, and which choice of
 	                        * theirs it is */
-	float *in, *out;       /* batch × width: their rows, and results */
+	float *rows, *out;     /* batch × width: their rows, and results */
 
 	struct map memory;     /* all of it */
 };
@@ -65,12 +66,13 @@ void attention(struct pass *p, size_t block);
 /* infer/experts.c: y = feed-forward of h, by the experts chosen for each token. */
 void experts(struct pass *p, const struct block *b);
 
-/* y[n × width] = down(act(gate x) * up x); y is not x. */
-void feed_forward(struct pass *p, const struct feed_forward *f, const float *x, size_t n,
-                  float *y);
+/* Let the next layers be applied to x[n × columns], until it changes. */
+void pass_see(struct pass *p, const float *x, size_t n, size_t columns);
 
-/* y[n × rows] = W x + b */
-void linear_apply(const struct pass *p, const struct linear *l, const float *x, size_t n,
-                  float *y);
+/* y[n × rows] = W x + b of the x that was seen last. */
+void linear_apply(struct pass *p, const struct linear *l, float *y);
+
+/* y[n × width] = down(act(gate x) * up x) of it; y may be x. */
+void feed_forward(struct pass *p, const struct feed_forward *f, float *y);
 
 #endif

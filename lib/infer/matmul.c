@@ -3,8 +3,7 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 
-#define ROWS 16    /* of a task */
-#define PIECE 4096 /* columns decoded at once: a multiple of every block */
+#define ROWS 16 /* of a task */
 
 size_t
 matrix_row_bytes(const struct matrix *w)
@@ -49,40 +48,46 @@ matmul_dot(const float *a, const float *b, size_t n)
 
 struct task {
 	const struct matrix *w;
-	const float *x;
-	size_t n;
+	struct inputs *in;
 	float *y;
+	size_t bytes; /* of a row of activations */
 };
+
+size_t
+matmul_room(const struct matrix *w)
+{
+	return dot_activation(w->type, w->columns)->bytes(w->columns);
+}
+
+static void
+one_input(void *ctx, size_t i)
+{
+	const struct task *t = ctx;
+	const struct inputs *in = t->in;
+
+	dot_quantize(in->form, in->x + i * in->columns, in->room + i * t->bytes, in->columns);
+}
 
 static void
 some_rows(void *ctx, size_t i)
 {
 	const struct task *t = ctx;
-	const struct matrix *w = t->w;
-	size_t r, c, k, last = (i + 1) * ROWS < w->rows ? (i + 1) * ROWS : w->rows;
-	float piece[PIECE];
+	const struct dot_weights w = { t->w->type, t->w->head, t->w->data, t->w->rows,
+		t->w->columns };
+	size_t first = i * ROWS, count = w.rows - first < ROWS ? w.rows - first : ROWS;
 
-	for (r = i * ROWS; r < last; r++) {
-		const uint8_t *row = w->data + r * matrix_row_bytes(w);
-
-		for (c = 0; c < w->columns; c += PIECE) {
-			size_t m = w->columns - c < PIECE ? w->columns - c : PIECE;
-
-			kernel_decode(w->type, w->head, row + dtype_span(w->type, c), piece, m);
-			for (k = 0; k < t->n; k++) {
-				float *y = &t->y[k * w->rows + r];
-				float sum = matmul_dot(piece, &t->x[k * w->columns + c], m);
-
-				*y = c ? *y + sum : sum;
-			}
-		}
-	}
+	dot_product(&w, first, count, t->in->room, t->in->n, t->y + first, w.rows);
 }
 
 void
-matmul(const struct matrix *w, const float *x, size_t n, float *y, unsigned threads)
+matmul(const struct matrix *w, struct inputs *in, float *y, unsigned threads)
 {
-	struct task t = { w, x, n, y };
+	const struct activation *form = dot_activation(w->type, w->columns);
+	struct task t = { w, in, y, form->bytes(w->columns) };
 
+	if (in->form != form) {
+		in->form = form;
+		thread_for(threads, in->n, one_input, &t);
+	}
 	thread_for(threads, (w->rows + ROWS - 1) / ROWS, some_rows, &t);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/dot/dot.h"
 #include "model/dtype.h"
 
 /* rows × columns weights in the type's own bytes, row after row. */
@@ -26,12 +27,24 @@ struct matrix matrix_rows(const struct matrix *w, size_t first, size_t rows);
 /* Row i in single precision: w->columns values. */
 void matrix_row(const struct matrix *w, size_t i, float *y);
 
-/* y[n × rows] = x[n × columns] · Wᵀ: y[t][r] is the product of row r of W with row t of
- * x. Each of them is computed alone and in one order, so that it depends neither on n
- * nor on threads. */
-void matmul(const struct matrix *w, const float *x, size_t n, float *y, unsigned threads);
+/* x[n × columns], the rows that matrices are multiplied with, and what they were brought
+ * into for the last of them (kernels/dot/dot.h). */
+struct inputs {
+	const float *x;
+	size_t n, columns;
+	uint8_t *room;                 /* for n rows of any form, aligned to DOT_ALIGN */
+	const struct activation *form; /* in room now; NULL: none */
+};
 
-/* The product of two rows of n, in the order that matmul uses for F32. */
+/* Bytes of room that a row takes for products with w. */
+size_t matmul_room(const struct matrix *w);
+
+/* y[n × rows] = x · Wᵀ: y[t][r] is the product of row r of W with row t of x. Each of
+ * them is computed alone and in one order, so that it depends neither on n nor on
+ * threads. */
+void matmul(const struct matrix *w, struct inputs *in, float *y, unsigned threads);
+
+/* The product of two rows of n. */
 float matmul_dot(const float *a, const float *b, size_t n);
 
 #endif

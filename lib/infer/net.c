@@ -236,7 +236,22 @@ transpose(struct bind *b, struct matrix *m)
 	return 0;
 }
 
-/* Tensor i as rows × columns; skip: of its rows, those before. all: it has them. */
+/* What is to be multiplied with it needs room. */
+static int
+usable(struct bind *b, const struct matrix *m, const struct tensor *t)
+{
+	size_t n;
+
+	if (!dot_activation(m->type, m->columns))
+		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be multiplied",
+		               m->type->name);
+	n = matmul_room(m);
+	if (n > b->net->room)
+		b->net->room = n;
+	return 0;
+}
+
+/* Tensor i as rows × columns, stored the other way round if turned. */
 static int
 matrix_of(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool turned,
           struct matrix *m)
@@ -254,12 +269,12 @@ matrix_of(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool turned
 	*m = (struct matrix){ tensor_type(t), b->w->tensors[i],
 	                      b->w->tensors[i] + tensor_type(t)->head, (size_t)d[0],
 	                      (size_t)d[1] };
-	if (turned)
-		return transpose(b, m);
+	if (turned && transpose(b, m) < 0)
+		return -1;
 	/* Rows of a type that runs over the whole tensor may begin within a block. */
-	if (m->columns % m->type->items != 0)
-		return expand(b, m, false);
-	return 0;
+	if (m->columns % m->type->items != 0 && expand(b, m, false) < 0)
+		return -1;
+	return usable(b, m, t);
 }
 
 static bool
@@ -431,7 +446,9 @@ bind_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 	if (!kernel_decodes(to->type))
 		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be computed",
 		               to->type->name);
-	return to->columns % to->type->items ? expand(b, to, false) : 0;
+	if (to->columns % to->type->items != 0 && expand(b, to, false) < 0)
+		return -1;
+	return usable(b, to, t);
 }
 
 static int

@@ -23,19 +23,6 @@ kept(const struct rope *r, size_t i)
 }
 
 double
-rope_frequency(const struct rope *r, size_t i)
-{
-	double f = pow(r->base, -2.0 * (double)i / (double)r->rot), k;
-
-	if (r->factors)
-		f /= (double)r->factors[i];
-	if (!r->yarn)
-		return f / r->factor;
-	k = kept(r, i) * r->extrapolation;
-	return f / r->factor * (1 - k) + f * k;
-}
-
-double
 rope_yarn_length(double factor)
 {
 	return factor > 1 ? 1 + 0.1 * log(factor) : 1;
@@ -64,13 +51,22 @@ rope_llama3(const struct rope *r, double factor, double low, double high,
 void
 rope_angles(const struct rope *r, double position, float *cosines, float *sines)
 {
+	float step = powf((float)r->base, -2 / (float)r->rot), own = (float)position;
+	float shrink = (float)(1 / r->factor), length = (float)r->length;
 	size_t i;
 
-	for (i = 0; i < r->rot / 2; i++) {
-		double angle = position * rope_frequency(r, i);
+	for (i = 0; i < r->rot / 2; i++, own *= step) {
+		float angle = r->factors ? own / r->factors[i] : own;
 
-		cosines[i] = (float)(cos(angle) * r->length);
-		sines[i] = (float)(sin(angle) * r->length);
+		if (r->yarn) {
+			float k = (float)(kept(r, i) * r->extrapolation);
+
+			angle = angle * shrink * (1 - k) + angle * k;
+		} else {
+			angle *= shrink;
+		}
+		cosines[i] = cosf(angle) * length;
+		sines[i] = sinf(angle) * length;
 	}
 }
 

@@ -31,9 +31,6 @@ struct rope {
 	double original;      /* positions of the first training */
 };
 
-/* The frequency of pair i, in radians a position. */
-double rope_frequency(const struct rope *r, size_t i);
-
 /* By how much the pairs of yarn are made longer. */
 double rope_yarn_length(double factor);
 
@@ -41,7 +38,8 @@ double rope_yarn_length(double factor);
 void rope_llama3(const struct rope *r, double factor, double low, double high,
                  double original, float *factors);
 
-/* Cosines and sines at a position, rot/2 each. */
+/* Cosines and sines at a position, rot/2 each. Angles are made one from another in single
+ * precision, as GGML does, whose models are compared with it. */
 void rope_angles(const struct rope *r, double position, float *cosines, float *sines);
 
 /* Turn a head in place. halves: pairs are (i, i + rot/2), else (2i, 2i + 1). */
