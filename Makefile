@@ -33,6 +33,11 @@ LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lp
 
 LIB_SRC = $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o)
+# Plain C of kernels is compiled once more with AVX2, so that its loops use that.
+ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+PLAIN_SRC = $(sort $(wildcard lib/kernels/blocks/*_ref.c lib/kernels/float/*_ref.c))
+LIB_OBJ += $(PLAIN_SRC:%_ref.c=$(B)/%_plain_avx2.o)
+endif
 TOOL_SRC = $(sort $(wildcard bin/*.c))
 TOOLS = $(TOOL_SRC:%.c=$(B)/%)
 UNIT_SRC = $(sort $(wildcard tests/unit/t_*.c))
@@ -55,8 +60,13 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
 
+$(B)/%_plain_avx2.o: %_ref.c
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
+
 # A file named for a level of the CPU is compiled for it, and used only there.
 ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+$(B)/lib/%_plain_avx2.o: OPT := $(OPT:-O2=-O3)
 $(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 $(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw \

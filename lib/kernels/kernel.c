@@ -6,12 +6,8 @@
 #include "kernels/whole.h"
 
 static const struct kernel *const kernels[] = {
-	&ref_f32, &ref_f16, &ref_bf16, &ref_f8_e4m3, &ref_f8_e5m2,
-	&ref_q4_0, &ref_q4_1, &ref_q5_0, &ref_q5_1, &ref_q8_0, &ref_q8_1,
-	&ref_q2_k, &ref_q3_k, &ref_q4_k, &ref_q5_k, &ref_q6_k, &ref_q8_k,
-	&ref_iq4_nl, &ref_iq4_xs, &ref_tq1_0, &ref_tq2_0, &ref_mxfp4,
-	&ref_iq1_s, &ref_iq1_m, &ref_iq2_xxs, &ref_iq2_xs, &ref_iq2_s,
-	&ref_iq3_xxs, &ref_iq3_s, &ref_apr_q4,
+#define KERNEL_ROW(type) &ref_##type,
+	KERNELS(KERNEL_ROW)
 };
 
 #define ADDED 16
@@ -36,13 +32,28 @@ plain(const char *name)
 	return NULL;
 }
 
+/* The entry of a type, begun as plain C. */
+static struct kernel *
+completed_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < completed_count; i++)
+		if (!strcmp(completed[i].dtype, name))
+			return &completed[i];
+	completed[i] = *plain(name);
+	completed_count++;
+	return &completed[i];
+}
+
 void
 kernels_use(const struct kernel *const *better)
 {
-	struct kernel *k = completed;
+	struct kernel *k;
 
-	for (; better && *better; better++, k++) {
-		*k = *plain((*better)->dtype);
+	completed_count = 0;
+	for (; better && *better; better++) {
+		k = completed_of((*better)->dtype);
 		if ((*better)->encode)
 			k->encode = (*better)->encode;
 		if ((*better)->encode_weighted)
@@ -50,7 +61,6 @@ kernels_use(const struct kernel *const *better)
 		if ((*better)->decode)
 			k->decode = (*better)->decode;
 	}
-	completed_count = (size_t)(k - completed);
 }
 
 const struct kernel *

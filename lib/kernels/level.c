@@ -37,9 +37,13 @@ has_avx512(void)
 	       __builtin_cpu_supports("avx512vl");
 }
 
+#define KERNEL_ROW(type) &plain_avx2_##type,
 static const struct kernel *const avx2_kernels[] = {
-	&avx2_f16, &avx2_bf16, &avx2_q8_0, &avx2_q4_0, NULL
+	KERNELS(KERNEL_ROW)
+	&avx2_f16, &avx2_bf16, &avx2_f8_e4m3, &avx2_f8_e5m2, &avx2_q8_0, &avx2_q4_0, &avx2_q4_1,
+	&avx2_q5_0, &avx2_q5_1, &avx2_iq4_nl, &avx2_iq4_xs, &avx2_mxfp4, NULL
 };
+#undef KERNEL_ROW
 #endif
 
 static const struct way {
@@ -58,11 +62,12 @@ enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static const struct way *now = ways;
 
-/* Those that are not plain C at every level. */
+/* Those that may be something else than plain C. */
+#define KERNEL_ROW(type) &ref_##type,
 static const struct kernel *const tested[] = {
-	&ref_f16, &ref_bf16, &ref_q8_0, &ref_q4_0, &ref_q4_1, &ref_q5_0, &ref_q5_1, &ref_q2_k, &ref_q3_k, &ref_q4_k,
-	&ref_q5_k, &ref_q6_k, &ref_iq4_nl, &ref_iq4_xs,
+	KERNELS(KERNEL_ROW)
 };
+#undef KERNEL_ROW
 
 struct made {
 	uint8_t code[ROWS][BYTES], weighted[ROWS][BYTES];
@@ -113,7 +118,8 @@ compute(const struct way *way, const char *dtype, float x[ROWS][ITEMS],
 	k = kernel_for(dtype_by_name(dtype));
 	memset(y, 0, sizeof *y);
 	for (i = 0; i < ROWS; i++) {
-		k->encode(x[i], y->code[i], ITEMS);
+		if (k->encode)
+			k->encode(x[i], y->code[i], ITEMS);
 		/* Weighted rows have finite products. */
 		if (k->encode_weighted && i != 1)
 			k->encode_weighted(x[i], importance, y->weighted[i], ITEMS);

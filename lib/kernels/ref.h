@@ -1,5 +1,7 @@
 /* ref: the plain C kernels, one a type, and what stands in their place at a level of
- * the CPU. Only kernel.c, level.c and they include this.
+ * the CPU: the same source compiled for it, whose loops then use its vectors (Makefile),
+ * and in front of that what is written for it by hand. Only kernel.c, level.c and they
+ * include this.
  */
 #ifndef KERNELS_REF_H
 #define KERNELS_REF_H
@@ -10,24 +12,36 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must not be wider than float");
 
-extern const struct kernel ref_f32, ref_f16, ref_bf16;
-extern const struct kernel ref_f8_e4m3, ref_f8_e5m2;
-extern const struct kernel ref_q4_0, ref_q4_1, ref_q5_0, ref_q5_1, ref_q8_0, ref_q8_1;
-extern const struct kernel ref_q2_k, ref_q3_k, ref_q4_k, ref_q5_k, ref_q6_k, ref_q8_k;
-extern const struct kernel ref_iq4_nl, ref_iq4_xs;
-extern const struct kernel ref_tq1_0, ref_tq2_0, ref_mxfp4;
-extern const struct kernel ref_iq1_s, ref_iq1_m;
-extern const struct kernel ref_iq2_xxs, ref_iq2_xs, ref_iq2_s;
-extern const struct kernel ref_iq3_xxs, ref_iq3_s;
-extern const struct kernel ref_apr_q4;
+/* All of them. */
+#define KERNELS(X) \
+	X(f32) X(f16) X(bf16) X(f8_e4m3) X(f8_e5m2) \
+	X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q8_1) \
+	X(q2_k) X(q3_k) X(q4_k) X(q5_k) X(q6_k) X(q8_k) \
+	X(iq4_nl) X(iq4_xs) X(tq1_0) X(tq2_0) X(mxfp4) \
+	X(iq1_s) X(iq1_m) X(iq2_xxs) X(iq2_xs) X(iq2_s) X(iq3_xxs) X(iq3_s) X(apr_q4)
 
-/* Members that are NULL are those of plain C. */
-#ifdef __x86_64__
-extern const struct kernel avx2_f16, avx2_bf16, avx2_q8_0, avx2_q4_0;
+/* What a file *_ref.c defines for a type. Where that is compiled for a level, the
+ * Makefile says plain_LEVEL_TYPE. */
+#ifndef KERNEL
+#define KERNEL(type) ref_##type
 #endif
 
-/* Put these, a NULL after the last, before plain C; NULL for none. Not while
- * threads compute. */
+#define KERNEL_DECLARE(type) extern const struct kernel ref_##type;
+KERNELS(KERNEL_DECLARE)
+#undef KERNEL_DECLARE
+
+#ifdef __x86_64__
+#define KERNEL_DECLARE(type) extern const struct kernel plain_avx2_##type;
+KERNELS(KERNEL_DECLARE)
+#undef KERNEL_DECLARE
+/* Members that are NULL are those of plain C. */
+extern const struct kernel avx2_f16, avx2_bf16, avx2_f8_e4m3, avx2_f8_e5m2;
+extern const struct kernel avx2_q8_0, avx2_q4_0, avx2_q4_1, avx2_q5_0, avx2_q5_1;
+extern const struct kernel avx2_iq4_nl, avx2_iq4_xs, avx2_mxfp4;
+#endif
+
+/* Put these, a NULL after the last, before plain C, and later ones before earlier;
+ * NULL for none. Not while threads compute. */
 void kernels_use(const struct kernel *const *better);
 
 #endif

@@ -83,6 +83,6 @@ apr_q4_decode(const uint8_t *x, float *y, size_t n)
 	}
 }
 
-const struct kernel ref_apr_q4 = {
+const struct kernel KERNEL(apr_q4) = {
 	"APR_Q4", apr_q4_encode, NULL, apr_q4_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

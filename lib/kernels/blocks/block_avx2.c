@@ -5,6 +5,7 @@
 
 #include "core/half.h"
 #include "core/le.h"
+#include "kernels/blocks/nibbles.h"
 #include "kernels/ref.h"
 
 enum { ITEMS = 32, WIDE = 8, PARTS = ITEMS / WIDE, Q8_BYTES = 34, Q4_BYTES = 18 };
@@ -128,7 +129,9 @@ q4_0_encode(const float *x, uint8_t *y, size_t n)
 }
 
 const struct kernel avx2_q8_0 = { .dtype = "Q8_0", .encode = q8_0_encode };
-const struct kernel avx2_q4_0 = { .dtype = "Q4_0", .encode = q4_0_encode };
+const struct kernel avx2_q4_0 = {
+	.dtype = "Q4_0", .encode = q4_0_encode, .decode = nibbles_avx2_q4_0
+};
 #else
 typedef int nothing_here;
 #endif

@@ -90,9 +90,9 @@ iq1_m_decode(const uint8_t *x, float *y, size_t n)
 		m_block_decode(x, y);
 }
 
-const struct kernel ref_iq1_s = {
+const struct kernel KERNEL(iq1_s) = {
 	"IQ1_S", NULL, NULL, iq1_s_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_iq1_m = {
+const struct kernel KERNEL(iq1_m) = {
 	"IQ1_M", NULL, NULL, iq1_m_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

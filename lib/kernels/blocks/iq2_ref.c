@@ -129,12 +129,12 @@ iq2_s_decode(const uint8_t *x, float *y, size_t n)
 		s_block_decode(x, y);
 }
 
-const struct kernel ref_iq2_xxs = {
+const struct kernel KERNEL(iq2_xxs) = {
 	"IQ2_XXS", NULL, NULL, iq2_xxs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_iq2_xs = {
+const struct kernel KERNEL(iq2_xs) = {
 	"IQ2_XS", NULL, NULL, iq2_xs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_iq2_s = {
+const struct kernel KERNEL(iq2_s) = {
 	"IQ2_S", NULL, NULL, iq2_s_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

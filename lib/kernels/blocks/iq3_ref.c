@@ -93,9 +93,9 @@ iq3_s_decode(const uint8_t *x, float *y, size_t n)
 		s_block_decode(x, y);
 }
 
-const struct kernel ref_iq3_xxs = {
+const struct kernel KERNEL(iq3_xxs) = {
 	"IQ3_XXS", NULL, NULL, iq3_xxs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_iq3_s = {
+const struct kernel KERNEL(iq3_s) = {
 	"IQ3_S", NULL, NULL, iq3_s_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

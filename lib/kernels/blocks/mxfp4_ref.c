@@ -117,6 +117,6 @@ mxfp4_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, y);
 }
 
-const struct kernel ref_mxfp4 = {
+const struct kernel KERNEL(mxfp4) = {
 	"MXFP4", mxfp4_encode, NULL, mxfp4_decode, INFINITY, INFINITY
 };

@@ -144,7 +144,7 @@ q2_k_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, y);
 }
 
-const struct kernel ref_q2_k = {
+const struct kernel KERNEL(q2_k) = {
 	"Q2_K", q2_k_encode, q2_k_encode_weighted, q2_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

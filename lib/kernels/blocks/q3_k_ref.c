@@ -196,7 +196,7 @@ q3_k_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, y);
 }
 
-const struct kernel ref_q3_k = {
+const struct kernel KERNEL(q3_k) = {
 	"Q3_K", q3_k_encode, q3_k_encode_weighted, q3_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

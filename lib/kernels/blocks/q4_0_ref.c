@@ -177,11 +177,11 @@ q5_0_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, 16, y);
 }
 
-const struct kernel ref_q4_0 = {
+const struct kernel KERNEL(q4_0) = {
 	"Q4_0", q4_0_encode, q4_0_encode_weighted, q4_0_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_q5_0 = {
+const struct kernel KERNEL(q5_0) = {
 	"Q5_0", q5_0_encode, q5_0_encode_weighted, q5_0_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

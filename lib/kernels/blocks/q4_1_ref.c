@@ -171,11 +171,11 @@ q5_1_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, 31, y);
 }
 
-const struct kernel ref_q4_1 = {
+const struct kernel KERNEL(q4_1) = {
 	"Q4_1", q4_1_encode, q4_1_encode_weighted, q4_1_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_q5_1 = {
+const struct kernel KERNEL(q5_1) = {
 	"Q5_1", q5_1_encode, q5_1_encode_weighted, q5_1_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

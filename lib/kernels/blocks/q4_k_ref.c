@@ -258,11 +258,11 @@ q5_k_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(&q5, x, y);
 }
 
-const struct kernel ref_q4_k = {
+const struct kernel KERNEL(q4_k) = {
 	"Q4_K", q4_k_encode, q4_k_encode_weighted, q4_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_q5_k = {
+const struct kernel KERNEL(q5_k) = {
 	"Q5_K", q5_k_encode, q5_k_encode_weighted, q5_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

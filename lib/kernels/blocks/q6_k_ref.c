@@ -142,7 +142,7 @@ q6_k_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, y);
 }
 
-const struct kernel ref_q6_k = {
+const struct kernel KERNEL(q6_k) = {
 	"Q6_K", q6_k_encode, q6_k_encode_weighted, q6_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -96,9 +96,9 @@ q8_1_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(half_f16_f32(le16(x)), x + Q8_1_CODES, y);
 }
 
-const struct kernel ref_q8_0 = {
+const struct kernel KERNEL(q8_0) = {
 	"Q8_0", q8_0_encode, NULL, q8_0_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
-const struct kernel ref_q8_1 = {
+const struct kernel KERNEL(q8_1) = {
 	"Q8_1", NULL, NULL, q8_1_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

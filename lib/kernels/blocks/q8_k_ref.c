@@ -82,6 +82,6 @@ q8_k_decode(const uint8_t *x, float *y, size_t n)
 		block_decode(x, y);
 }
 
-const struct kernel ref_q8_k = {
+const struct kernel KERNEL(q8_k) = {
 	"Q8_K", q8_k_encode, NULL, q8_k_decode, 0x1p126f, INFINITY
 };

@@ -117,9 +117,9 @@ e5m2_decode(const uint8_t *x, float *y, size_t n)
 		y[i] = half_f16_f32((uint16_t)(x[i] << 8));
 }
 
-const struct kernel ref_f8_e4m3 = {
+const struct kernel KERNEL(f8_e4m3) = {
 	"F8_E4M3", e4m3_encode, NULL, e4m3_decode, 448.0f, INFINITY
 };
-const struct kernel ref_f8_e5m2 = {
+const struct kernel KERNEL(f8_e5m2) = {
 	"F8_E5M2", e5m2_encode, NULL, e5m2_decode, 57344.0f, INFINITY
 };

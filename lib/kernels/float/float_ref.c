@@ -67,12 +67,12 @@ bf16_decode(const uint8_t *x, float *y, size_t n)
 		y[i] = half_bf16_f32(le16(x + 2 * i));
 }
 
-const struct kernel ref_f32 = {
+const struct kernel KERNEL(f32) = {
 	"F32", f32_encode, NULL, f32_decode, INFINITY, INFINITY
 };
-const struct kernel ref_f16 = {
+const struct kernel KERNEL(f16) = {
 	"F16", f16_encode, NULL, f16_decode, 65504.0f, INFINITY
 };
-const struct kernel ref_bf16 = {
+const struct kernel KERNEL(bf16) = {
 	"BF16", bf16_encode, NULL, bf16_decode, 0x1p127f, INFINITY
 };
