@@ -15,7 +15,7 @@
 
 #include "test.h"
 
-enum { ROWS = 7, MOST = 2048, MANY = 3 };
+enum { ROWS = 19, MOST = 2048, MANY = 13 };
 
 static _Alignas(DOT_ALIGN) uint8_t forms[MANY][8 * MOST];
 static uint8_t weights[ROWS * MOST * 4 + 1];
@@ -142,21 +142,33 @@ products(const struct dtype *t, const uint8_t *w, size_t n, float (*want)[ROWS],
 	return good;
 }
 
-/* Parts of the rows, one activation: the same numbers. */
+/* Parts of the rows, with one activation and with some: the same numbers. */
 static bool
-parts_agree(const struct dtype *t, const uint8_t *w, size_t n, float (*have)[ROWS])
+parts_agree(const struct dtype *t, const uint8_t *w, size_t n)
 {
+	static const size_t manys[] = { 1, 5, MANY };
+	static float all[MANY * ROWS], y[MANY * ROWS];
 	const struct activation *form = dot_activation(t, n);
+	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
 	struct dot_weights m = { t, NULL, w, ROWS, n };
-	float y[ROWS];
-	size_t first, count;
+	size_t count, first, j, k;
 
-	dot_quantize(form, x[0], forms[0], n);
-	for (first = 0; first < ROWS; first++) {
-		for (count = 1; count <= ROWS - first; count++) {
-			dot_product(&m, first, count, forms[0], 1, y, ROWS);
-			if (memcmp(y, have[0] + first, count * sizeof *y))
-				return false;
+	for (j = 0; j < MANY; j++)
+		dot_quantize(form, x[j], a + j * form->bytes(n), n);
+	dot_product(&m, 0, ROWS, a, MANY, all, ROWS);
+	for (k = 0; k < 3; k++) {
+		if (manys[k] == 1) /* the order of additions may be another */
+			dot_product(&m, 0, ROWS, a, 1, all, ROWS);
+		else
+			dot_product(&m, 0, ROWS, a, MANY, all, ROWS);
+		for (first = 0; first < ROWS; first += 3) {
+			for (count = 1; count <= ROWS - first; count += 5) {
+				dot_product(&m, first, count, a, manys[k], y, count);
+				for (j = 0; j < manys[k]; j++)
+					if (memcmp(y + j * count, all + j * ROWS + first,
+					           count * sizeof *y))
+						return false;
+			}
 		}
 	}
 	return true;
@@ -189,7 +201,7 @@ type_tested(const struct dtype *t)
 				continue;
 			dot_use(l);
 			same[i] &= products(t, w, n, want, have, 0);
-			parts[i] &= parts_agree(t, w, n, have);
+			parts[i] &= parts_agree(t, w, n);
 		}
 	}
 	test_ok(good, "%s: plain C agrees with double precision", t->name);

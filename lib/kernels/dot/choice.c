@@ -38,10 +38,10 @@ has_avx512(void)
 #endif
 
 static const struct dot_level levels[] = {
-	{ "ref", always, NULL, NULL },
+	{ "ref", always, NULL, NULL, NULL },
 #ifdef __x86_64__
-	{ "avx2", has_avx2, dots_avx2, quantizers_avx2 },
-	{ "avx512", has_avx512, dots_avx512, quantizers_avx2 },
+	{ "avx2", has_avx2, dots_avx2, quantizers_avx2, NULL },
+	{ "avx512", has_avx512, dots_avx512, quantizers_avx2, panels_avx512 },
 #endif
 };
 
@@ -53,7 +53,7 @@ dot_level_row(size_t index)
 
 /* ---- comparison ---- */
 
-enum { COLUMNS = 1024, ROWS = 5, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
+enum { COLUMNS = 1024, ROWS = 5, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
 
 static uint32_t
 chance(uint32_t *last)
@@ -105,26 +105,34 @@ agree(const float *want, const float *have, const float *decoded, const float *x
 	return true;
 }
 
+/* With one row of activations, and with as many as are taken together. */
 static bool
 dot_agrees(const struct dot_level *l, const struct dot_fast *d)
 {
-	static _Alignas(DOT_ALIGN) uint8_t form[FORM];
+	static _Alignas(DOT_ALIGN) uint8_t form[MANY * FORM];
 	static uint8_t w[ROWS * BYTES];
 	static float decoded[ROWS * COLUMNS];
 	struct dot_weights m = { dtype_by_name(d->dtype), NULL, w, ROWS, COLUMNS };
-	float x[COLUMNS], want[ROWS], have[ROWS];
+	const struct activation *f = dot_activation(m.type, COLUMNS);
+	float x[COLUMNS], want[ROWS], have[MANY * ROWS];
 	uint32_t last = 88172645u;
+	bool good;
 	size_t k;
 
 	for (k = 0; k < COLUMNS; k++)
 		x[k] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-23f;
 	weights_fill(m.type, w, decoded);
 	dot_use(NULL);
-	dot_quantize(dot_activation(m.type, COLUMNS), x, form, COLUMNS);
+	for (k = 0; k < MANY; k++)
+		dot_quantize(f, x, form + k * f->bytes(COLUMNS), COLUMNS);
 	dot_product(&m, 0, ROWS, form, 1, want, ROWS);
 	dot_use(l);
 	dot_product(&m, 0, ROWS, form, 1, have, ROWS);
-	return agree(want, have, decoded, x);
+	good = agree(want, have, decoded, x);
+	dot_product(&m, 0, ROWS, form, MANY, have, ROWS);
+	for (k = 0; good && k < MANY; k++)
+		good = agree(want, have + k * ROWS, decoded, x);
+	return good;
 }
 
 static bool

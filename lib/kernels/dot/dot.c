@@ -152,6 +152,17 @@ fast_rows(const struct dtype *t)
 	return NULL;
 }
 
+static const struct dot_many *
+fast_many(const struct dtype *t)
+{
+	const struct dot_many *d = level ? level->many : NULL;
+
+	for (; d && d->dtype; d++)
+		if (!strcmp(d->dtype, t->name))
+			return d;
+	return NULL;
+}
+
 /* One row of activations. */
 static void
 rows(const struct dot_weights *w, dot_rows *fast, const struct activation *form, size_t first,
@@ -176,9 +187,16 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
             size_t many, float *y, size_t leading)
 {
 	const struct activation *form = dot_activation(w->type, w->columns);
-	size_t bytes = form->bytes(w->columns), end = first + count, i, j, part;
+	size_t bytes = form->bytes(w->columns), end = first + count, i, j, part, stride;
+	const struct dot_many *together = many < DOT_MANY ? NULL : fast_many(w->type);
 	dot_rows *fast = fast_rows(w->type);
 
+	if (together) {
+		stride = dtype_span(w->type, w->columns);
+		together->panels(w->data + first * stride, stride, count, a, bytes, many,
+		                 w->columns, y, leading);
+		return;
+	}
 	for (i = first; i < end; i += part) {
 		part = many == 1 || end - i < PANEL ? end - i : PANEL;
 		for (j = 0; j < many; j++)

@@ -20,7 +20,8 @@
  * variant; of floats, only the order of additions differs, so that a product is within
  * DOT_BOUND × (columns / 32 + 16) × the sum of magnitudes of its terms of the plain one,
  * a term being value × activation with both as stored. A product does not depend on
- * which rows are asked for together.
+ * which rows are asked for together, nor on what other activations stand beside its own;
+ * with fewer than DOT_MANY activations it may be another than with more.
  */
 #ifndef DOT_DOT_H
 #define DOT_DOT_H
@@ -32,6 +33,7 @@
 #include "model/dtype.h"
 
 #define DOT_BOUND 0x1p-23
+#define DOT_MANY 4
 #define DOT_ALIGN 64 /* bytes; of each row of activations */
 
 /* A form of activations, compared by address. Rows have a multiple of items values. */

@@ -78,6 +78,12 @@ struct dot_fast {
 	const char *dtype;
 	dot_rows *rows;
 };
+/* The same with many activations, bytes apart, at once: y[j × leading + i]. */
+struct dot_many {
+	const char *dtype;
+	void (*panels)(const uint8_t *w, size_t stride, size_t count, const uint8_t *a,
+	               size_t bytes, size_t many, size_t n, float *y, size_t leading);
+};
 struct quantize_fast {
 	const struct activation *form;
 	void (*quantize)(const float *x, uint8_t *row, size_t n, size_t at, size_t count);
@@ -89,11 +95,13 @@ struct dot_level {
 	bool (*here)(void);
 	const struct dot_fast *dots;
 	const struct quantize_fast *quantizers;
+	const struct dot_many *many; /* of types that are among dots */
 };
 
 #ifdef __x86_64__
 extern const struct dot_fast dots_avx2[], dots_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
+extern const struct dot_many panels_avx512[];
 #endif
 
 /* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */

@@ -1,0 +1,336 @@
+/* Many activations at once, with AVX-512 and its instructions for bytes (VNNI).
+ *
+ * Sixteen rows of weights make a panel: of 256 columns, each four neighbouring codes of
+ * all rows side by side, a row in each lane. It is unpacked once, and lies in the nearest
+ * cache while all activations pass by; of these, four codes at a time are put into all
+ * lanes. So nothing is added across lanes, and a scale counts for 16 rows.
+ */
+#ifdef __x86_64__
+#include "kernels/dot/codes_avx512.h"
+
+enum { ROWS = 16, STEPS = LARGE / 4, GROUP = 8 };
+
+struct panel {
+	__m512i code[STEPS];
+	__m512 scale[LARGE / SUB]; /* of each 16 or 32 columns */
+	__m512i least[LARGE / SUB / 2]; /* of blocks of 256: of 32 columns, two of 16 bits */
+	__m512 m;                  /* what they count */
+	__m512 lift[LARGE / SMALL]; /* of blocks of 32: what is added */
+};
+
+/* What it is multiplied by, and where results go. */
+struct job {
+	const uint8_t *a;   /* activations, each bytes after the other */
+	size_t bytes, n, many;
+	float *y;           /* [many][leading] */
+	size_t leading;
+	__mmask16 rows;     /* that are there */
+};
+
+/* Rows of 16 numbers of 32 bits become columns. */
+INLINE void
+turn(__m512i *v)
+{
+	__m512i t[16];
+	int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 16; i += 2) {
+		t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
+		t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+	}
+#pragma GCC unroll 4
+	for (i = 0; i < 16; i += 4) {
+		v[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+		v[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+		v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+		v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+	}
+	/* Now v[4 g + k] has, of rows 4 g to 4 g + 3, columns k, k + 4, k + 8, k + 12. */
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
+		t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
+		t[i + 8] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0x88);
+		t[i + 12] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0xdd);
+	}
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		v[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
+		v[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
+		v[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
+		v[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
+	}
+}
+
+/* The row of a panel that stands for row i of count: where there is none, the last. */
+INLINE const uint8_t *
+row_at(const uint8_t *w, size_t stride, size_t count, int i)
+{
+	return w + stride * ((size_t)i < count ? (size_t)i : count - 1);
+}
+
+INLINE int
+four_codes(const int8_t *a)
+{
+	int v;
+
+	memcpy(&v, a, sizeof v);
+	return v;
+}
+
+/* sum[j] += the codes of four columns × those of activation j, for steps of them. */
+INLINE void
+multiply(__m512i *sum, const __m512i *code, const int8_t *const *a, int steps, int group)
+{
+	int j, k;
+
+#pragma GCC unroll 8
+	for (k = 0; k < steps; k++)
+#pragma GCC unroll 8
+		for (j = 0; j < group; j++)
+			sum[j] = _mm512_dpbusd_epi32(sum[j], code[k],
+			                             _mm512_set1_epi32(four_codes(a[j] + 4 * k)));
+}
+
+/* ---- blocks of 256 ---- */
+
+INLINE void
+large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, const uint8_t *w,
+           size_t stride, size_t count)
+{
+	__m512i v[ROWS], least[ROWS], part[ROWS];
+	float m[ROWS];
+	struct scales s;
+	int i, k;
+
+	for (i = 0; i < ROWS; i++) {
+		s = scales(row_at(w, stride, count, i));
+		v[i] = _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtepi32_ps(s.scale),
+		                                         _mm512_set1_ps(s.d)));
+		least[i] = _mm512_castsi256_si512(s.least16);
+		m[i] = s.m;
+	}
+	turn(v);
+	turn(least);
+	for (i = 0; i < LARGE / sub; i++)
+		p->scale[i] = _mm512_castsi512_ps(v[i]);
+	for (i = 0; i < LARGE / SUB / 2; i++)
+		p->least[i] = least[i];
+	p->m = _mm512_loadu_ps(m);
+	for (k = 0; k < 4; k++) {
+		for (i = 0; i < ROWS; i++)
+			part[i] = codes(row_at(w, stride, count, i), k);
+		turn(part);
+		for (i = 0; i < ROWS; i++)
+			p->code[ROWS * k + i] = part[i];
+	}
+}
+
+/* Block b of a group of activations from j on. */
+INLINE void
+large_group(const struct panel *p, int sub, bool least, const struct job *o, size_t b, size_t j,
+            int group)
+{
+	const int8_t *a[GROUP];
+	__m512 acc[GROUP], y;
+	__m512i sum[GROUP];
+	struct quantized q;
+	int g, i, k;
+
+#pragma GCC unroll 8
+	for (g = 0; g < group; g++) {
+		a[g] = (const int8_t *)o->a + (j + (size_t)g) * o->bytes + LARGE * b;
+		acc[g] = _mm512_setzero_ps();
+	}
+	for (i = 0; i < LARGE / sub; i++) {
+#pragma GCC unroll 8
+		for (g = 0; g < group; g++)
+			sum[g] = _mm512_setzero_si512();
+		multiply(sum, p->code + sub / 4 * i, a, sub / 4, group);
+#pragma GCC unroll 8
+		for (g = 0; g < group; g++) {
+			acc[g] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[g]), p->scale[i], acc[g]);
+			a[g] += sub;
+		}
+	}
+	for (g = 0; g < group; g++) {
+		q = quantized_at(o->a + (j + (size_t)g) * o->bytes, o->n, LARGE);
+		if (least) {
+			const int8_t *of = (const int8_t *)q.sums + LARGE / SUB * 2 * b;
+
+			sum[0] = _mm512_setzero_si512();
+			for (k = 0; k < LARGE / SUB / 2; k++)
+				sum[0] = _mm512_dpwssd_epi32(sum[0], p->least[k],
+				                             _mm512_set1_epi32(four_codes(of + 4 * k)));
+			acc[g] = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(sum[0]), p->m, acc[g]);
+		}
+		y = b ? _mm512_maskz_loadu_ps(o->rows, o->y + (j + (size_t)g) * o->leading)
+		      : _mm512_setzero_ps();
+		y = _mm512_fmadd_ps(acc[g], _mm512_set1_ps(q.scale[b]), y);
+		_mm512_mask_storeu_ps(o->y + (j + (size_t)g) * o->leading, o->rows, y);
+	}
+}
+
+INLINE void
+large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, bool least,
+            const uint8_t *w, size_t stride, size_t count, const struct job *o)
+{
+	struct panel p;
+	size_t b, j;
+
+	for (b = 0; b < o->n / LARGE; b++, w += bytes) {
+		large_fill(&p, codes, scales, sub, w, stride, count);
+		for (j = 0; j + GROUP <= o->many; j += GROUP)
+			large_group(&p, sub, least, o, b, j, GROUP);
+		for (; j + 4 <= o->many; j += 4)
+			large_group(&p, sub, least, o, b, j, 4);
+		for (; j < o->many; j++)
+			large_group(&p, sub, least, o, b, j, 1);
+	}
+}
+
+/* ---- blocks of 32 ---- */
+
+/* Up to eight blocks. */
+INLINE void
+small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const uint8_t *w,
+           size_t stride, size_t count, int blocks)
+{
+	float scale[LARGE / SMALL][ROWS], lift[LARGE / SMALL][ROWS];
+	const uint8_t *x;
+	__m512i part[ROWS];
+	int b, i;
+
+	for (i = 0; i < ROWS; i++) {
+		x = row_at(w, stride, count, i);
+		for (b = 0; b < blocks; b++, x += bytes) {
+			scale[b][i] = bytes == 17 ? power_at(x) : half_at(x);
+			lift[b][i] = least ? half_at(x + 2) : 0;
+		}
+	}
+	for (b = 0; b < blocks; b++) {
+		p->scale[b] = _mm512_loadu_ps(scale[b]);
+		p->lift[b] = _mm512_loadu_ps(lift[b]);
+	}
+	for (b = 0; b < blocks; b += 2) {
+		for (i = 0; i < ROWS; i++) {
+			x = row_at(w, stride, count, i) + bytes * (size_t)b;
+			part[i] = _mm512_castsi256_si512(codes(x));
+			if (b + 1 < blocks)
+				part[i] = _mm512_inserti64x4(part[i], codes(x + bytes), 1);
+		}
+		turn(part);
+		for (i = 0; i < ROWS; i++)
+			p->code[SMALL / 4 * b + i] = part[i];
+	}
+}
+
+/* blocks from b on of a group of activations from j on. */
+INLINE void
+small_group(const struct panel *p, int zero, bool least, const struct job *o, size_t b, int blocks,
+            size_t j, int group)
+{
+	const int8_t *a[GROUP];
+	struct quantized q[GROUP];
+	__m512 acc[GROUP];
+	__m512i sum[GROUP];
+	int g, i;
+
+#pragma GCC unroll 8
+	for (g = 0; g < group; g++) {
+		float *y = o->y + (j + (size_t)g) * o->leading;
+
+		q[g] = quantized_at(o->a + (j + (size_t)g) * o->bytes, o->n, SMALL);
+		a[g] = q[g].code + SMALL * b;
+		acc[g] = b ? _mm512_maskz_loadu_ps(o->rows, y) : _mm512_setzero_ps();
+	}
+	for (i = 0; i < blocks; i++) {
+#pragma GCC unroll 8
+		for (g = 0; g < group; g++)
+			sum[g] = zero ? _mm512_set1_epi32(-zero * ((const int *)q[g].sums)[b + (size_t)i])
+			              : _mm512_setzero_si512();
+		multiply(sum, p->code + SMALL / 4 * i, a, SMALL / 4, group);
+#pragma GCC unroll 8
+		for (g = 0; g < group; g++) {
+			__m512 scale = _mm512_mul_ps(p->scale[i], _mm512_set1_ps(q[g].scale[b + (size_t)i]));
+
+			acc[g] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[g]), scale, acc[g]);
+			if (least)
+				acc[g] = _mm512_fmadd_ps(p->lift[i], _mm512_set1_ps(
+					((const float *)q[g].sums)[b + (size_t)i]), acc[g]);
+			a[g] += SMALL;
+		}
+	}
+#pragma GCC unroll 8
+	for (g = 0; g < group; g++)
+		_mm512_mask_storeu_ps(o->y + (j + (size_t)g) * o->leading, o->rows, acc[g]);
+}
+
+INLINE void
+small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_t *w,
+            size_t stride, size_t count, const struct job *o)
+{
+	size_t b, j, left;
+	struct panel p;
+	int blocks;
+
+	for (b = 0; b < o->n / SMALL; b += (size_t)blocks) {
+		left = o->n / SMALL - b;
+		blocks = left < LARGE / SMALL ? (int)left : LARGE / SMALL;
+		small_fill(&p, codes, bytes, least, w + bytes * b, stride, count, blocks);
+		for (j = 0; j + GROUP <= o->many; j += GROUP)
+			small_group(&p, zero, least, o, b, blocks, j, GROUP);
+		for (; j + 4 <= o->many; j += 4)
+			small_group(&p, zero, least, o, b, blocks, j, 4);
+		for (; j < o->many; j++)
+			small_group(&p, zero, least, o, b, blocks, j, 1);
+	}
+}
+
+/* ---- types ---- */
+
+#define PANELS(NAME, CALL) \
+static void \
+NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
+              size_t many, size_t n, float *y, size_t leading) \
+{ \
+	struct job o = { a, bytes, n, many, y, leading, 0xffff }; \
+	size_t part; \
+\
+	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
+		part = count < ROWS ? count : ROWS; \
+		o.rows = (__mmask16)((1u << part) - 1); \
+		CALL; \
+	} \
+}
+#define SMALL_PANELS(NAME, BYTES, ZERO, LEAST) \
+	PANELS(NAME, small_panel(NAME##_codes, BYTES, ZERO, LEAST, w, stride, part, &o))
+#define LARGE_PANELS(NAME, SCALES, BYTES, SUBS, LEAST) \
+	PANELS(NAME, large_panel(NAME##_codes, SCALES, BYTES, SUBS, LEAST, w, stride, part, &o))
+
+SMALL_PANELS(q4_0, 18, 8, false)
+SMALL_PANELS(q5_0, 22, 16, false)
+SMALL_PANELS(q8_0, 34, 128, false)
+SMALL_PANELS(iq4_nl, 18, 128, false)
+SMALL_PANELS(mxfp4, 17, 12, false)
+SMALL_PANELS(q4_1, 20, 0, true)
+SMALL_PANELS(q5_1, 24, 0, true)
+LARGE_PANELS(q2_k, q2_k_scales, 84, 16, true)
+LARGE_PANELS(q3_k, q3_k_scales, 110, 16, true)
+LARGE_PANELS(q4_k, q4_k_scales, 144, 32, true)
+LARGE_PANELS(q5_k, q4_k_scales, 176, 32, true)
+LARGE_PANELS(q6_k, q6_k_scales, 210, 16, true)
+LARGE_PANELS(iq4_xs, iq4_xs_scales, 136, 32, true)
+
+const struct dot_many panels_avx512[] = {
+	{ "Q4_0", q4_0_panels }, { "Q5_0", q5_0_panels }, { "Q8_0", q8_0_panels },
+	{ "IQ4_NL", iq4_nl_panels }, { "MXFP4", mxfp4_panels },
+	{ "Q4_1", q4_1_panels }, { "Q5_1", q5_1_panels },
+	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
+	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "IQ4_XS", iq4_xs_panels },
+	{ NULL, NULL }
+};
+#else
+typedef int nothing_here;
+#endif
