@@ -80,6 +80,23 @@ open_sink(const struct format *format, const struct format_options *how,
 	return NULL;
 }
 
+/* What is sealed can be stored as it is, and no other way. */
+static int
+may_be_sealed(const struct format *format, const struct options *o, const char *name,
+              struct err *e)
+{
+	if (format != &format_apr2) {
+		err_set(e, ERR_FORMAT, name, "is sealed, which %s cannot hold: ExportFailed",
+		        format->title);
+		return err_hint(e, "apr-decrypt opens it");
+	}
+	if (o->compress)
+		return tool_misused(e, "-z: what is sealed does not get shorter");
+	if (o->shard_size)
+		return tool_misused(e, "--shard-size: a sealed model is one file");
+	return 0;
+}
+
 static int
 pack(const char *path, const struct options *o, struct err *e)
 {
@@ -95,9 +112,10 @@ pack(const char *path, const struct options *o, struct err *e)
 		return -1;
 	sandbox_write(o->output.path);
 	sandbox_spool();
-	if (input_open(&in, path, e) == 0) {
+	if (input_open_sealed(&in, path, e) == 0) {
 		where.input = in.held;
-		sink = open_sink(format, &how, &where, e);
+		if (!in.source->plan->sealed || may_be_sealed(format, o, in.source->name, e) == 0)
+			sink = open_sink(format, &how, &where, e);
 		if (sink)
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 	}

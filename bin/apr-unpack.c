@@ -30,7 +30,11 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	sandbox_spool();
 	sandbox_enter();
 	source = format_open_path(path, &o->format, tool_note, &format, &where.input, e);
-	if (source) {
+	if (source && source->plan->sealed && f->operation) {
+		err_set(e, ERR_USAGE, source->name, "is sealed: no tensors can be chosen here");
+		err_hint(e, "apr-decrypt --only opens those that are chosen");
+	} else if (source) {
+		source->sealed_too = true;
 		sink = filter_sink(&where, e);
 		if (sink)
 			status = filter_flow(source, sink, o->output.progress, f, e);

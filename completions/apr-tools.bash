@@ -63,5 +63,5 @@ _apr_tools() {
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 
-complete -o default -F _apr_tools apr-get apr-header apr-keygen apr-pack apr-quant \
-	apr-run apr-sign apr-stats apr-sum apr-unpack apr-verify
+complete -o default -F _apr_tools apr-decrypt apr-encrypt apr-get apr-header apr-keygen \
+	apr-pack apr-quant apr-run apr-sign apr-stats apr-sum apr-unpack apr-verify

@@ -55,7 +55,7 @@ aprml_open(const char *path, struct aprml_error *e)
 	m->source = format_open_path(m->path, &options, NULL, &format, &held, &m->err);
 	if (held >= 0)
 		close(held);
-	if (m->source)
+	if (m->source && source_check_open(m->source, &m->err) == 0)
 		return m;
 	fail(&m->err, e);
 	aprml_close(m);

@@ -62,7 +62,7 @@ argon2id(const void *password, size_t password_bytes, const uint8_t salt[ARGON2I
 		return err_set(e, ERR_CORRUPT, NULL, "Argon2id cannot have %u KiB and %u passes",
 		               cost.memory, cost.passes);
 	if (cost.memory > most.memory || cost.passes > most.passes)
-		return err_set(e, ERR_MEMORY, NULL, "a guess of its password costs %u KiB and %u "
+		return err_set(e, ERR_MEMORY, NULL, "a guess of its passphrase costs %u KiB and %u "
 		               "passes, more than this tool spends (%u KiB, %u)",
 		               cost.memory, cost.passes, most.memory, most.passes);
 	if (sodium_init() < 0 ||

@@ -118,6 +118,7 @@ witness_item_end(struct witness *w, const struct item *item, struct err *e)
 	case ITEM_LICENCE:
 	case ITEM_SIGN:
 	case ITEM_OTHER:
+	case ITEM_SKEY:
 		break;
 	}
 	return 0;

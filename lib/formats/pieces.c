@@ -419,6 +419,7 @@ put(struct sink *sink, const struct item *given, struct err *e)
 	case ITEM_PROV:
 	case ITEM_SIGN:
 	case ITEM_OTHER:
+	case ITEM_SKEY:
 		break;
 	}
 	s->now = TO_PIECE;

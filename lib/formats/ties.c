@@ -8,6 +8,8 @@
 bool
 ties_exist(const struct model *m)
 {
+	if (m->sealed)
+		return false; /* each has a tag at least */
 	size_t i;
 
 	for (i = 1; i < m->tensor_count; i++)

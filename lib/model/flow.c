@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/num.h"
+
 int
 source_next(struct source *s, struct item *item, struct err *e)
 {
@@ -58,6 +60,62 @@ sink_close(struct sink *s)
 {
 	if (s)
 		s->ops->close(s);
+}
+
+bool
+item_is_sealed(const struct model *m, enum item_kind kind, size_t index)
+{
+	if (!m->sealed)
+		return false;
+	switch (kind) {
+	case ITEM_TENSOR:
+	case ITEM_PROV:
+	case ITEM_SIGN:
+		return true;
+	case ITEM_BLOB:
+		return strcmp(m->blobs[index].type, MODEL_VALUE) != 0;
+	case ITEM_LICENCE:
+	case ITEM_OTHER:
+	case ITEM_SKEY:
+		break;
+	}
+	return false;
+}
+
+void
+item_sizes(const struct model *m, enum item_kind kind, size_t index, uint64_t *head,
+           uint64_t *body)
+{
+	*head = *body = 0;
+	switch (kind) {
+	case ITEM_BLOB:
+		*body = m->blobs[index].bytes;
+		break;
+	case ITEM_LICENCE:
+		*body = m->licence;
+		break;
+	case ITEM_TENSOR:
+		*body = tensor_bytes(m->tensors[index]);
+		break;
+	case ITEM_PROV:
+		*head = m->provs[index];
+		break;
+	case ITEM_SIGN:
+		*head = MODEL_SIGN_HEAD;
+		*body = model_sign_body(m);
+		break;
+	case ITEM_SKEY:
+		*head = m->sealed;
+		break;
+	case ITEM_OTHER:
+		break;
+	}
+	if (!item_is_sealed(m, kind, index))
+		return;
+	/* The head is sealed as well, in front of the body. */
+	if (num_add(*head, *body, body) < 0 || model_sealed_bytes(*body, body) < 0)
+		*body = UINT64_MAX;
+	*head = 0;
 }
 
 #define ROOT 64 /* hexadecimal digits of a root and of a key id */
@@ -135,6 +193,7 @@ renumber(struct run *r, struct item *item)
 		break;
 	case ITEM_LICENCE:
 	case ITEM_OTHER:
+	case ITEM_SKEY:
 		break;
 	}
 }
@@ -254,6 +313,15 @@ plan_out(struct run *r, struct model *out)
 }
 
 int
+source_check_open(const struct source *s, struct err *e)
+{
+	if (!s->plan->sealed)
+		return 0;
+	err_set(e, ERR_DECRYPT, s->name, "is sealed");
+	return err_hint(e, "apr-decrypt opens it");
+}
+
+int
 flow_run(struct source *source, struct sink *sink, const struct flow *f, struct err *e)
 {
 	struct run r = { .source = source, .sink = sink, .f = f, .e = e };
@@ -263,7 +331,16 @@ flow_run(struct source *source, struct sink *sink, const struct flow *f, struct 
 
 	memset(r.root, '0', ROOT);
 	memset(r.key, '0', KEY);
-	if (plan_out(&r, &out) < 0 || (sink && sink_begin(sink, &out, e) < 0))
+	if (!source->sealed_too && source_check_open(source, e) < 0)
+		return -1;
+	if (plan_out(&r, &out) < 0)
+		goto end;
+	if (sink && out.sealed && !sink->sealed_too) {
+		err_set(e, ERR_FORMAT, source->name, "is sealed, which the output cannot hold");
+		err_hint(e, "apr-decrypt opens it; APR2 files and streams can hold it");
+		goto end;
+	}
+	if (sink && sink_begin(sink, &out, e) < 0)
 		goto end;
 	source->wanted = f->wanted ? f->wanted(f->ctx) : NULL;
 	while ((more = source_next(source, &in, e)) > 0)

@@ -1,6 +1,6 @@
 /* flow: a model in motion.
  *
- * A source is a plan and, after it, items in this order: blobs, licence,
+ * A source is a plan and, after it, items in this order: skey, blobs, licence,
  * tensors, prov, sign. A sink takes the same. The stream, and every container,
  * is a source or a sink, so that each tool is the flow of one into the other.
  * A run proves what no source need prove by itself: that a value which travels
@@ -22,7 +22,8 @@ enum item_kind {
 	ITEM_TENSOR,  /* body: tensor_bytes of it */
 	ITEM_PROV,    /* head: JSON text; no body */
 	ITEM_SIGN,    /* head: JSON text; body: digests */
-	ITEM_OTHER    /* a frame that may be passed on unread: kind, head, body */
+	ITEM_OTHER,   /* a frame that may be passed on unread: kind, head, body */
+	ITEM_SKEY     /* of a sealed model, before all others: head: JSON text; no body */
 };
 
 struct item {
@@ -33,6 +34,15 @@ struct item {
 	size_t head_bytes;  /* the source's until its next call */
 	uint64_t bytes;     /* of the body */
 };
+
+/* Is this item of the plan sealed? Then its body is what item_sizes says, chunk and
+ * tag in turn, and it has no head. */
+bool item_is_sealed(const struct model *m, enum item_kind kind, size_t index);
+
+/* The head and the body that the plan announces for an item; for ITEM_OTHER, of
+ * which it knows nothing, zeros. A size that overflows is UINT64_MAX. */
+void item_sizes(const struct model *m, enum item_kind kind, size_t index,
+                uint64_t *head, uint64_t *body);
 
 /* Pull side. next: 1 and an item, 0 at the proved end, -1 on a fault; it may
  * only be called when the body before is used up. read: some bytes of the body
@@ -46,6 +56,7 @@ struct source {
 	                     * what says nothing else; NULL: all are */
 	/* Told what a person should hear but no script depends on. May be NULL. */
 	void (*note)(const char *text);
+	bool sealed_too;    /* set by who runs it, and can do with a sealed model */
 };
 
 struct source_ops {
@@ -61,6 +72,7 @@ struct source_ops {
 struct sink {
 	const struct sink_ops *ops;
 	void (*note)(const char *text);
+	bool sealed_too;    /* it can hold a sealed model */
 };
 
 struct sink_ops {
@@ -113,7 +125,12 @@ struct flow {
 	const bool *(*wanted)(void *ctx);
 };
 
-/* Run source into sink. sink may be NULL: everything is read and checked. */
+/* Refuse a sealed model, where its tensors are wanted: E005. 0 or -1. */
+int source_check_open(const struct source *s, struct err *e);
+
+/* Run source into sink. sink may be NULL: everything is read and checked. A sealed
+ * model is refused where sealed_too of either is not set: E005 for the source, E001 for
+ * the sink, and before its first byte. */
 int flow_run(struct source *source, struct sink *sink, const struct flow *f,
              struct err *e);
 

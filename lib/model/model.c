@@ -175,7 +175,8 @@ copy_lists(struct model *to, const struct model *from, struct err *e)
 int
 model_copy(struct model *to, const struct model *from, struct err *e)
 {
-	*to = (struct model){ .licence = from->licence, .signatures = from->signatures };
+	*to = (struct model){ .licence = from->licence, .signatures = from->signatures,
+		.sealed = from->sealed };
 	to->source = json_deep_copy(from->source);
 	to->extra = json_deep_copy(from->extra);
 	if (!to->source || !to->extra || copy_lists(to, from, e) < 0) {
@@ -499,4 +500,12 @@ model_sign_body(const struct model *m)
 	for (i = 0; i < m->blob_count; i++)
 		side += strcmp(m->blobs[i].type, MODEL_VALUE) != 0;
 	return 32 * (uint64_t)(side + m->prov_count + m->tensor_count);
+}
+
+int
+model_sealed_bytes(uint64_t plain, uint64_t *sealed)
+{
+	uint64_t chunks = plain / MODEL_SEAL_CHUNK + (plain % MODEL_SEAL_CHUNK != 0);
+
+	return num_add(plain, MODEL_SEAL_TAG * (chunks ? chunks : 1), sealed);
 }

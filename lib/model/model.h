@@ -51,6 +51,10 @@ struct model {
 	uint64_t *provs;   /* head bytes of each prov frame to come */
 	size_t prov_count, prov_cap;
 	uint64_t signatures;
+	/* Head bytes of the SKEY frame to come; 0: nothing is sealed. Else all side
+	 * files, tensors, prov and sign are (model/flow.h: item_sizes), and nothing
+	 * that looks into them may be done. */
+	uint64_t sealed;
 	json_t *extra;     /* members of the plan that we do not know; an object */
 };
 
@@ -117,6 +121,15 @@ uint64_t model_parameters(const struct model *m);
 #define MODEL_PROV_HEAD 65536 /* bytes of a prov frame's head, at most */
 #define MODEL_PROVS 1024      /* prov frames, at most */
 #define MODEL_SIGNS 1024      /* signatures, at most */
+#define MODEL_SKEY 131072     /* bytes of an SKEY frame's head, at most */
 uint64_t model_sign_body(const struct model *m);
+
+/* What a body of so many bytes takes when it is sealed: it is cut into chunks of
+ * MODEL_SEAL_CHUNK bytes, of which the last may be shorter, and an empty body is one
+ * empty chunk; each gets a tag. -1 on overflow. */
+#define MODEL_SEAL_CHUNK ((uint64_t)1 << 20)
+#define MODEL_SEAL_TAG 16
+__attribute__((warn_unused_result)) int model_sealed_bytes(uint64_t plain,
+                                                           uint64_t *sealed);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* The plan's members, in the order they are written. */
 static const char *const members[] = { "version", "source", "metadata", "blobs",
-	"licence", "tensors", "provenance", "signatures" };
+	"licence", "tensors", "provenance", "signatures", "sealed" };
 
 static json_t *
 meta_row(const struct model *m, const struct meta *k)
@@ -101,6 +101,8 @@ plan_to_json(const struct model *m, bool tensors, struct err *e)
 
 	if (r == 0)
 		r = json_object_set_new(plan, "signatures", json_from_u64(m->signatures));
+	if (r == 0 && m->sealed)
+		r = json_object_set_new(plan, "sealed", json_from_u64(m->sealed));
 	json_object_foreach(m->extra, name, v)
 		if (r == 0 && !json_object_get(plan, name))
 			r = json_object_set(plan, name, v);
@@ -318,6 +320,10 @@ parse_plan(struct model *m, const json_t *plan, bool tensors, const char *where,
 	if (json_member_u64(plan, "signatures", &m->signatures) < 0 ||
 	    m->signatures > MODEL_SIGNS)
 		return bad(where, e, "number of signatures");
+	if (json_object_get(plan, "sealed") &&
+	    (json_member_u64(plan, "sealed", &m->sealed) < 0 || m->sealed == 0 ||
+	     m->sealed > MODEL_SKEY))
+		return bad(where, e, "size of what seals it");
 	if (keep_unknown(m, plan, where, e) < 0)
 		return -1;
 	return model_check(m, where, e);
@@ -356,4 +362,56 @@ int
 plan_blob_head(const struct blob *blob, struct buf *b)
 {
 	return dump(json_pack("{s:s,s:s}", "name", blob->name, "type", blob->type), b);
+}
+
+/* By item kind; NULL: it is never sealed. */
+static const char *const holds[] = { [ITEM_BLOB] = "blob", [ITEM_TENSOR] = "tensor",
+	[ITEM_PROV] = "prov", [ITEM_SIGN] = "sign" };
+#define HOLDS (sizeof holds / sizeof *holds)
+
+int
+plan_seal_head(const struct model *m, enum item_kind kind, size_t index, struct buf *b)
+{
+	const struct tensor *t;
+
+	switch (kind) {
+	case ITEM_TENSOR:
+		t = m->tensors[index];
+		return dump(json_pack("{s:s,s:s,s:s,s:o}", "holds", holds[kind], "name",
+		                      tensor_name(t), "dtype", tensor_type(t)->name, "shape",
+		                      dims_list(t)), b);
+	case ITEM_BLOB:
+		return dump(json_pack("{s:s,s:s,s:s}", "holds", holds[kind], "name",
+		                      m->blobs[index].name, "type", m->blobs[index].type), b);
+	case ITEM_PROV:
+	case ITEM_SIGN:
+		return dump(json_pack("{s:s,s:o}", "holds", holds[kind], "number",
+		                      json_from_u64(index)), b);
+	case ITEM_LICENCE:
+	case ITEM_OTHER:
+	case ITEM_SKEY:
+		break;
+	}
+	return 0;
+}
+
+int
+plan_seal_kind(const void *head, size_t n, enum item_kind *kind, const char *where,
+               struct err *e)
+{
+	json_t *o = json_parse(head, n, ERR_CORRUPT, where, e);
+	const char *text;
+	size_t i;
+	int r = -1;
+
+	if (!o)
+		return -1;
+	if (json_member_text(o, "holds", &text) == 0)
+		for (i = 0; i < HOLDS; i++)
+			if (holds[i] && strcmp(text, holds[i]) == 0) {
+				*kind = (enum item_kind)i;
+				r = 0;
+			}
+	json_decref(o);
+	return r == 0 ? 0 : err_set(e, ERR_CORRUPT, where, "SEAL: what it holds is not known");
 }

@@ -10,13 +10,14 @@
  *      "tensors":[["a.weight","F32",[8,4]],
  *                 ["b","GGML_77",[64],{"bytes":40}]],
  *      "provenance":[190],               head bytes of each prov; absent if none
- *      "signatures":1}
+ *      "signatures":1,
+ *      "sealed":412}                     head bytes of SKEY; absent if not sealed
  */
 #ifndef STREAM_PLAN_H
 #define STREAM_PLAN_H
 
 #include "core/json.h"
-#include "model/model.h"
+#include "model/flow.h"
 
 #define PLAN_VERSION 1
 #define PLAN_DEPTH 64 /* of what nests in source and in members we do not know:
@@ -35,5 +36,15 @@ int plan_from_json(struct model *m, const json_t *plan, bool tensors,
 /* The head of a TENS frame and of a blob frame: JSON text appended to b. */
 int plan_tensor_head(const struct tensor *t, struct buf *b);
 int plan_blob_head(const struct blob *blob, struct buf *b);
+
+/* The head of a SEAL frame that holds an item: {"holds":"tensor",…} and what the
+ * item's own head says, or of prov and sign {"holds":"sign","number":0}. JSON text
+ * appended to b; 0, or -1 (memory). */
+int plan_seal_head(const struct model *m, enum item_kind kind, size_t index,
+                   struct buf *b);
+
+/* What such a head says it holds; where: the file. ERR_CORRUPT if nothing. */
+int plan_seal_kind(const void *head, size_t n, enum item_kind *kind, const char *where,
+                   struct err *e);
 
 #endif

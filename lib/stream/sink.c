@@ -68,8 +68,16 @@ put(struct sink *sink, const struct item *item, struct err *e)
 	case ITEM_SIGN:
 		kind = "sign";
 		break;
+	case ITEM_SKEY:
+		kind = "SKEY";
+		break;
 	case ITEM_OTHER:
 		break;
+	}
+	if (item_is_sealed(s->plan, item->kind, item->index)) {
+		kind = "SEAL";
+		buf_clear(&s->head);
+		r = plan_seal_head(s->plan, item->kind, item->index, &s->head);
 	}
 	if (r < 0 || !buf_ok(&s->head))
 		return err_memory(e);
@@ -137,6 +145,7 @@ stream_sink(struct out *o, struct err *e)
 		return NULL;
 	}
 	s->sink.ops = &ops;
+	s->sink.sealed_too = true;
 	s->out = *o;
 	return &s->sink;
 }

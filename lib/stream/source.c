@@ -12,7 +12,8 @@ static const struct {
 	const char *kind;
 	enum item_kind item;
 } ranks[] = {
-	{ "blob", ITEM_BLOB }, { "lice", ITEM_LICENCE }, { "TENS", ITEM_TENSOR },
+	{ "SKEY", ITEM_SKEY }, { "blob", ITEM_BLOB }, { "lice", ITEM_LICENCE },
+	{ "TENS", ITEM_TENSOR },
 	{ "prov", ITEM_PROV }, { "sign", ITEM_SIGN },
 };
 #define RANKS (sizeof ranks / sizeof *ranks)
@@ -71,30 +72,51 @@ wrong_size(struct stream_source *s, uint64_t announced)
 	                   s->frame.kind, s->frame.body_bytes, announced);
 }
 
+/* The plan says all of the head. */
+static int
+planned_item(struct stream_source *s, struct item *item, int told, const char *name)
+{
+	uint64_t head, body;
+
+	if (told < 0)
+		return err_memory(s->reader.err);
+	if (same_head(s, name) < 0)
+		return -1;
+	item_sizes(&s->plan, item->kind, item->index, &head, &body);
+	return item->bytes == body ? 0 : wrong_size(s, body);
+}
+
 static int
 tensor_item(struct stream_source *s, struct item *item)
 {
-	struct tensor *t = s->plan.tensors[item->index];
+	const struct tensor *t = s->plan.tensors[item->index];
 
 	buf_clear(&s->head);
-	if (plan_tensor_head(t, &s->head) < 0)
-		return err_memory(s->reader.err);
-	if (same_head(s, tensor_name(t)) < 0)
-		return -1;
-	return item->bytes == tensor_bytes(t) ? 0 : wrong_size(s, tensor_bytes(t));
+	return planned_item(s, item, plan_tensor_head(t, &s->head), tensor_name(t));
 }
 
 static int
 blob_item(struct stream_source *s, struct item *item)
 {
-	struct blob *b = &s->plan.blobs[item->index];
+	const struct blob *b = &s->plan.blobs[item->index];
 
 	buf_clear(&s->head);
-	if (plan_blob_head(b, &s->head) < 0)
-		return err_memory(s->reader.err);
-	if (same_head(s, b->name) < 0)
-		return -1;
-	return item->bytes == b->bytes ? 0 : wrong_size(s, b->bytes);
+	return planned_item(s, item, plan_blob_head(b, &s->head), b->name);
+}
+
+/* What is sealed comes in SEAL frames, and nothing else does. */
+static int
+sealed_item(struct stream_source *s, struct item *item)
+{
+	const char *name = "another item";
+
+	if (item->kind == ITEM_TENSOR)
+		name = tensor_name(s->plan.tensors[item->index]);
+	if (item->kind == ITEM_BLOB)
+		name = s->plan.blobs[item->index].name;
+	buf_clear(&s->head);
+	return planned_item(s, item, plan_seal_head(&s->plan, item->kind, item->index,
+	                                            &s->head), name);
 }
 
 /* A head that the plan does not spell out is JSON all the same. */
@@ -109,8 +131,11 @@ json_head(struct stream_source *s)
 }
 
 static int
-sized_item(struct stream_source *s, struct item *item, uint64_t head, uint64_t body)
+sized_item(struct stream_source *s, struct item *item)
 {
+	uint64_t head, body;
+
+	item_sizes(&s->plan, item->kind, item->index, &head, &body);
 	item->head = (const char *)s->frame.head.p;
 	item->head_bytes = s->frame.head.n;
 	if (item->head_bytes != head)
@@ -122,8 +147,30 @@ sized_item(struct stream_source *s, struct item *item, uint64_t head, uint64_t b
 	return item->bytes == body ? 0 : wrong_size(s, body);
 }
 
+static uint64_t
+announced(const struct model *m, enum item_kind kind)
+{
+	switch (kind) {
+	case ITEM_SKEY:
+		return m->sealed != 0;
+	case ITEM_BLOB:
+		return m->blob_count;
+	case ITEM_LICENCE:
+		return m->licence != MODEL_NONE;
+	case ITEM_TENSOR:
+		return m->tensor_count;
+	case ITEM_PROV:
+		return m->prov_count;
+	case ITEM_SIGN:
+		return m->signatures;
+	case ITEM_OTHER:
+		break;
+	}
+	return 0;
+}
+
 static int
-known_item(struct stream_source *s, size_t rank, struct item *item)
+known_item(struct stream_source *s, size_t rank, bool sealed, struct item *item)
 {
 	const struct model *m = &s->plan;
 
@@ -131,28 +178,30 @@ known_item(struct stream_source *s, size_t rank, struct item *item)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: out of order", s->frame.kind);
 	s->rank = rank;
 	item->kind = ranks[rank].item;
+	if (next_index(s, rank, announced(m, item->kind), &item->index) < 0)
+		return -1;
+	if (m->sealed && item->kind != ITEM_SKEY && s->seen[0] == 0)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: it comes before SKEY",
+		                   s->frame.kind);
+	if (item_is_sealed(m, item->kind, item->index) != sealed)
+		return reader_fail(&s->reader, ERR_CORRUPT, sealed
+		                   ? "%s: the plan says that this is not sealed"
+		                   : "%s: the plan says that this is sealed", s->frame.kind);
+	if (sealed)
+		return sealed_item(s, item);
 	switch (item->kind) {
 	case ITEM_BLOB:
-		if (next_index(s, rank, m->blob_count, &item->index) < 0)
-			return -1;
 		return blob_item(s, item);
 	case ITEM_LICENCE:
-		if (next_index(s, rank, m->licence != MODEL_NONE, &item->index) < 0 ||
-		    json_head(s) < 0)
+		if (json_head(s) < 0)
 			return -1;
 		return item->bytes == m->licence ? 0 : wrong_size(s, m->licence);
 	case ITEM_TENSOR:
-		if (next_index(s, rank, m->tensor_count, &item->index) < 0)
-			return -1;
 		return tensor_item(s, item);
+	case ITEM_SKEY:
 	case ITEM_PROV:
-		if (next_index(s, rank, m->prov_count, &item->index) < 0)
-			return -1;
-		return sized_item(s, item, m->provs[item->index], 0);
 	case ITEM_SIGN:
-		if (next_index(s, rank, m->signatures, &item->index) < 0)
-			return -1;
-		return sized_item(s, item, MODEL_SIGN_HEAD, model_sign_body(m));
+		return sized_item(s, item);
 	case ITEM_OTHER:
 		break;
 	}
@@ -163,19 +212,19 @@ known_item(struct stream_source *s, size_t rank, struct item *item)
 static int
 finish(struct stream_source *s)
 {
-	const uint64_t announced[RANKS] = { s->plan.blob_count,
-		s->plan.licence != MODEL_NONE, s->plan.tensor_count, s->plan.prov_count,
-		s->plan.signatures };
 	json_t *head;
 	uint64_t tensors;
 	size_t i;
 	int ok;
 
-	for (i = 0; i < RANKS; i++)
-		if (s->seen[i] != announced[i])
+	for (i = 0; i < RANKS; i++) {
+		uint64_t want = announced(&s->plan, ranks[i].item);
+
+		if (s->seen[i] != want)
 			return reader_fail(&s->reader, ERR_CORRUPT, "DONE: the plan announces %"
 			                   PRIu64 " %s frames, %" PRIu64 " came",
-			                   announced[i], ranks[i].kind, s->seen[i]);
+			                   want, ranks[i].kind, s->seen[i]);
+	}
 	head = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name,
 	                  s->reader.err);
 	if (!head)
@@ -197,6 +246,8 @@ next(struct source *source, struct item *item, struct err *e)
 {
 	struct stream_source *s = (struct stream_source *)source;
 	struct frame *f = &s->frame;
+	enum item_kind held;
+	bool sealed;
 	size_t i;
 
 	(void)e; /* the reader holds it */
@@ -209,9 +260,16 @@ next(struct source *source, struct item *item, struct err *e)
 	if (strcmp(f->kind, "DONE") == 0)
 		return finish(s);
 	item->bytes = f->body_bytes;
+	sealed = strcmp(f->kind, "SEAL") == 0;
+	if (sealed && !s->plan.sealed)
+		return reader_fail(&s->reader, ERR_CORRUPT,
+		                   "SEAL: the plan says that nothing is sealed");
+	if (sealed && plan_seal_kind(f->head.p, f->head.n, &held, s->reader.name,
+	                             s->reader.err) < 0)
+		return -1;
 	for (i = 0; i < RANKS; i++)
-		if (strcmp(f->kind, ranks[i].kind) == 0)
-			return known_item(s, i, item) < 0 ? -1 : 1;
+		if (sealed ? ranks[i].item == held : strcmp(f->kind, ranks[i].kind) == 0)
+			return known_item(s, i, sealed, item) < 0 ? -1 : 1;
 	if (f->kind[0] >= 'A' && f->kind[0] <= 'Z')
 		return reader_fail(&s->reader, ERR_FORMAT,
 		                   "%s: a frame that this tool does not know and must not pass",

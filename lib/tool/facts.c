@@ -57,6 +57,8 @@ facts_add(json_t *o, struct model *m, struct err *e)
 	r |= json_object_set_new(o, "tensors", json_from_u64(m->tensor_count));
 	r |= json_object_set_new(o, "tensor_bytes", json_from_u64(model_tensor_bytes(m)));
 	r |= json_object_set_new(o, "types", count_types(m));
+	if (m->sealed)
+		r |= json_object_set_new(o, "sealed", json_true());
 	r |= json_object_set_new(o, "signatures", json_from_u64(m->signatures));
 	r |= json_object_set_new(o, "provenance", json_from_u64(m->prov_count));
 	r |= json_object_set_new(o, "licence", json_boolean(m->licence != MODEL_NONE));

@@ -175,7 +175,7 @@ open_child(struct input *in, const char *path, struct reader *r, struct err *e)
 }
 
 int
-input_open(struct input *in, const char *path, struct err *e)
+input_open_sealed(struct input *in, const char *path, struct err *e)
 {
 	struct reader r;
 
@@ -193,7 +193,16 @@ input_open(struct input *in, const char *path, struct err *e)
 			return -1;
 	}
 	in->source = stream_source(&r, e);
-	return in->source ? 0 : -1;
+	if (!in->source)
+		return -1;
+	in->source->sealed_too = true;
+	return 0;
+}
+
+int
+input_open(struct input *in, const char *path, struct err *e)
+{
+	return input_open_sealed(in, path, e) < 0 ? -1 : source_check_open(in->source, e);
 }
 
 /* Close the stream and wait for the child. Returns its status, or 0. */

@@ -27,8 +27,10 @@ struct input {
  * pointer that input_open will be given. It waits until then. */
 void input_prepare(const char *path);
 
-/* path NULL or "-": standard input. Enters the sandbox before a byte is read. */
+/* path NULL or "-": standard input. Enters the sandbox before a byte is read. A sealed
+ * model is refused (E005), but by the second, for tools that can do with one. */
 int input_open(struct input *in, const char *path, struct err *e);
+int input_open_sealed(struct input *in, const char *path, struct err *e);
 
 /* Close, and end the child. If it failed by itself it has spoken, and e becomes
  * ERR_CHILD with its status, whatever we saw of it. Call it always. Returns 0 if

@@ -707,7 +707,7 @@ static const struct fault {
 	{ "zstd", ENTRY0, 45, 4, 2, ERR_CORRUPT, "with zstd, but from no bytes" },
 	{ "lz4 and zstd", ENTRY0, 45, 4, 3, ERR_CORRUPT, "both with lz4 and with zstd" },
 	{ "lz4, sealed", ENTRY0, 45, 4, 5, ERR_FORMAT, "stored sealed" },
-	{ "sealed", ENTRY0, 45, 4, 4, ERR_FORMAT, "stored sealed" },
+	{ "sealed", ENTRY0, 45, 4, 4, ERR_CORRUPT, "is sealed, but" },
 	{ "sparse", ENTRY0, 45, 4, 8, ERR_FORMAT, "stored sparse" },
 	{ "unknown entry flag", ENTRY0, 45, 4, 16, ERR_FORMAT, "unknown flags 0x10" },
 	{ "FALSIFY 12: footer magic", FOOT, 4, 1, 'X', ERR_CORRUPT, "neither a frame" },

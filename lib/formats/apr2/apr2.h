@@ -8,13 +8,14 @@
  *     3. index: u32 count, u32 reserved, then an entry for each tensor, in byte
  *        order of names: u16 length of name, name, u8 dtype, u8 axes, u64 dims[]
  *        (outermost first), u64 offset in the data, u64 stored size, u64
- *        size where compressed, u32 flags
- *     4. frames (stream/frame.h): blob* in the order of the plan, lice?
+ *        size where compressed or sealed, u32 flags
+ *     4. frames (stream/frame.h): SKEY?, blob* in the order of the plan, lice?
  *     5. zero padding to 64
  *     6. data: tensors in stream order, each from a multiple of the alignment, as
- *        they are or as one frame of a codec
+ *        they are, as one frame of a codec, or sealed
  *     7. zero padding to 64
- *     8. frames: sums, prov*, sign*
+ *     8. frames: sums, prov*, sign*; of a sealed model SEAL in place of blob, prov
+ *        and sign
  *     9. footer, 16 bytes: u32 CRC-32 of every byte before it, "2RPA", u64 size
  *        of the file
  *
@@ -50,6 +51,7 @@
 #define APR2_FLAGS 0x3ffu /* all that have a meaning */
 
 #define APR2_CODECS 0x3u /* of an entry's flags: how it is compressed */
+#define APR2_SEALED 0x4u /* and that it is sealed */
 
 /* The sums frame: a CRC-32 of each tensor's plain bytes, u32, in index order. */
 #define APR2_SUMS "sums"

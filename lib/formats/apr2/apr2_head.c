@@ -30,9 +30,6 @@ check_flags(struct apr2_source *s)
 	uint32_t flags = s->header.flags;
 	struct reader *r = &s->reader;
 
-	if (flags & APR2_ENCRYPTED)
-		return err_set(r->err, ERR_FORMAT, r->name,
-		               "is an encrypted APR2 file, which is not read here");
 	if (flags & APR2_SHARDED && !s->is_shard) {
 		err_set(r->err, ERR_FORMAT, r->name, "is one of several files, and the others "
 		        "cannot be found");
@@ -116,6 +113,23 @@ read_header(struct apr2_source *s)
 	return check_flags(s) < 0 ? -1 : check_sections(s);
 }
 
+/* The specification's flag has no layout: only what our own metadata announces is
+ * read. */
+static int
+check_sealed(struct apr2_source *s)
+{
+	bool marked = s->header.flags & APR2_ENCRYPTED;
+
+	if (marked && !s->plan.sealed)
+		return err_set(s->reader.err, ERR_FORMAT, s->reader.name, "is an encrypted APR2 "
+		               "file of a form that is not known");
+	if (s->plan.sealed && s->header.flags & APR2_SHARDED)
+		return err_set(s->reader.err, ERR_FORMAT, s->reader.name, "is sealed and one of "
+		               "several files, which is not read here");
+	return s->plan.sealed && !marked
+	           ? apr2_warn(s, "is not marked as encrypted, but it is sealed") : 0;
+}
+
 static int
 read_metadata(struct apr2_source *s)
 {
@@ -124,7 +138,7 @@ read_metadata(struct apr2_source *s)
 
 	if (reader_skip(r, h->meta_at - reader_tell(r)) < 0 ||
 	    reader_append(r, &s->meta.text, h->meta_bytes) < 0 ||
-	    apr2_meta_read(&s->meta, &s->plan, r->name, r->err) < 0)
+	    apr2_meta_read(&s->meta, &s->plan, r->name, r->err) < 0 || check_sealed(s) < 0)
 		return -1;
 	if (s->meta.missing)
 		return apr2_warn(s, "its metadata lacks the required member %s", s->meta.missing);

@@ -47,15 +47,21 @@ check_order(struct apr2_source *s)
 static int
 check_stored(struct apr2_source *s, struct apr2_entry *t, uint64_t raw, uint32_t flags)
 {
-	static const char *const how[] = { "sealed", "sparse" };
 	const char *name = (char *)s->name.p;
 	struct err *e = s->reader.err;
-	unsigned bit;
 
-	for (bit = 0; bit < 2; bit++)
-		if (flags & 4u << bit)
-			return err_set(e, ERR_FORMAT, name, "is stored %s, which is not read here",
-			               how[bit]);
+	if (flags & 8)
+		return err_set(e, ERR_FORMAT, name, "is stored sparse, which is not read here");
+	t->sealed = flags & APR2_SEALED;
+	if (t->sealed && flags != APR2_SEALED)
+		return err_set(e, ERR_FORMAT, name,
+		               "is stored sealed and in yet another way, which is not read here");
+	if (t->sealed != (s->plan.sealed != 0))
+		return err_set(e, ERR_CORRUPT, name, t->sealed
+		               ? "is sealed, but the metadata says that nothing is"
+		               : "is not sealed, but the metadata says that all is");
+	if (t->sealed)
+		return 0;
 	if (flags & ~(uint32_t)APR2_CODECS)
 		return err_set(e, ERR_FORMAT, name, "is stored with the unknown flags 0x%" PRIx32,
 		               flags);
@@ -79,7 +85,7 @@ static int
 keep_entry(struct apr2_source *s, const struct dtype *type, unsigned ndim,
            const uint8_t *p)
 {
-	uint64_t dims[TENSOR_DIMS], size, raw;
+	uint64_t dims[TENSOR_DIMS], size, raw, sealed;
 	struct err *e = s->reader.err;
 	struct apr2_entry *t;
 	unsigned i;
@@ -95,7 +101,7 @@ keep_entry(struct apr2_source *s, const struct dtype *type, unsigned ndim,
 	raw = le64(p + 16);
 	if (check_stored(s, t, raw, le32(p + 24)) < 0)
 		return -1;
-	size = t->codec ? raw : t->stored;
+	size = t->codec || t->sealed ? raw : t->stored;
 	t->tensor = tensor_new((char *)s->name.p, s->name.n, type, ndim, dims, size,
 	                       s->reader.name, e);
 	if (!t->tensor)
@@ -105,6 +111,9 @@ keep_entry(struct apr2_source *s, const struct dtype *type, unsigned ndim,
 		return err_set(e, ERR_CORRUPT, tensor_name(t->tensor), "%s of this shape takes %"
 		               PRIu64 " bytes, not %" PRIu64, type->name,
 		               tensor_bytes(t->tensor), size);
+	if (t->sealed && (model_sealed_bytes(size, &sealed) < 0 || t->stored != sealed))
+		return err_set(e, ERR_CORRUPT, tensor_name(t->tensor), "%" PRIu64
+		               " bytes cannot be %" PRIu64 " that are sealed", t->stored, size);
 	return check_order(s);
 }
 
@@ -239,7 +248,7 @@ order_tensors(struct apr2_source *s)
 	if (!order || !places || !empty || !s->entry_of)
 		r = err_memory(s->reader.err);
 	for (i = 0; r == 0 && i < n; i++)
-		empty[i] = tensor_bytes(s->entries[i].tensor) == 0;
+		empty[i] = s->entries[i].stored == 0;
 	if (r == 0)
 		r = ties_order(s->meta.empty, empty, n, order, s->reader.name, s->reader.err);
 	for (i = 0; r == 0 && i < n; i++) {

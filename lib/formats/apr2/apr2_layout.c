@@ -10,7 +10,7 @@
 #include "stream/plan.h"
 
 int
-apr2_too_large(struct apr2_sink *s, struct err *e)
+apr2_too_large(const struct apr2_sink *s, struct err *e)
 {
 	return err_set(e, ERR_FORMAT, s->out.name, "the size of the file overflows");
 }
@@ -36,13 +36,14 @@ static int
 place_tensors(struct apr2_sink *s, struct err *e)
 {
 	const struct model *m = s->plan;
-	uint64_t end = 0;
+	uint64_t end = 0, head;
 	size_t i;
 
 	for (i = 0; i < m->tensor_count; i++) {
 		struct apr2_place *at = &s->places[i];
 
-		at->stored = tensor_bytes(m->tensors[i]);
+		item_sizes(m, ITEM_TENSOR, i, &head, &at->stored);
+		at->flags = m->sealed ? APR2_SEALED : 0;
 		if (num_align(end, s->alignment, &at->offset) < 0 ||
 		    num_add(at->offset, at->stored, &end) < 0)
 			return apr2_too_large(s, e);
@@ -101,25 +102,42 @@ add_frame(uint64_t *at, uint64_t head, uint64_t body)
 	return frame_size(head, body, &n) < 0 ? -1 : num_add(*at, n, at);
 }
 
+/* The same of an item's frame. */
+static int
+add_item(const struct apr2_sink *s, uint64_t *at, enum item_kind kind, size_t index,
+         struct err *e)
+{
+	struct buf text = { 0 };
+	uint64_t head, body;
+	int r = 0;
+
+	item_sizes(s->plan, kind, index, &head, &body);
+	if (kind == ITEM_SIGN && !s->plan->sealed)
+		body = model_sign_body(s->whole);
+	if (item_is_sealed(s->plan, kind, index))
+		r = plan_seal_head(s->plan, kind, index, &text);
+	else if (kind == ITEM_BLOB)
+		r = plan_blob_head(&s->plan->blobs[index], &text);
+	if (text.n)
+		head = text.n;
+	buf_free(&text);
+	if (r < 0)
+		return err_memory(e);
+	return add_frame(at, head, body) < 0 ? apr2_too_large(s, e) : 0;
+}
+
 /* From the end of the index over blobs and licence to the data. */
 static int
 place_data(struct apr2_sink *s, uint64_t at, struct err *e)
 {
 	const struct model *m = s->plan;
-	struct buf head = { 0 };
 	size_t i;
-	int r = 0;
 
-	for (i = s->meta.span_count; r == 0 && i < m->blob_count; i++) {
-		buf_clear(&head);
-		if (plan_blob_head(&m->blobs[i], &head) < 0)
-			r = err_memory(e);
-		else if (add_frame(&at, head.n, m->blobs[i].bytes) < 0)
-			r = apr2_too_large(s, e);
-	}
-	buf_free(&head);
-	if (r < 0)
+	if (m->sealed && add_item(s, &at, ITEM_SKEY, 0, e) < 0)
 		return -1;
+	for (i = s->meta.span_count; i < m->blob_count; i++)
+		if (add_item(s, &at, ITEM_BLOB, i, e) < 0)
+			return -1;
 	if ((m->licence != MODEL_NONE && add_frame(&at, 2, m->licence) < 0) ||
 	    num_align(at, APR2_BOUNDARY, &at) < 0)
 		return apr2_too_large(s, e);
@@ -131,24 +149,24 @@ place_data(struct apr2_sink *s, uint64_t at, struct err *e)
 }
 
 int
-apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes)
+apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes, struct err *e)
 {
 	const struct model *m = s->plan;
 	uint64_t at, i;
 
 	if (num_add(s->data_at, s->data_bytes, &at) < 0 ||
 	    num_align(at, APR2_BOUNDARY, &at) < 0)
-		return -1;
+		return apr2_too_large(s, e);
 	if (m->tensor_count &&
 	    add_frame(&at, strlen(APR2_SUMS_HEAD), 4 * (uint64_t)m->tensor_count) < 0)
-		return -1;
+		return apr2_too_large(s, e);
 	for (i = 0; i < m->prov_count; i++)
-		if (add_frame(&at, m->provs[i], 0) < 0)
+		if (add_item(s, &at, ITEM_PROV, i, e) < 0)
 			return -1;
 	for (i = 0; i < m->signatures; i++)
-		if (add_frame(&at, MODEL_SIGN_HEAD, model_sign_body(s->whole)) < 0)
+		if (add_item(s, &at, ITEM_SIGN, i, e) < 0)
 			return -1;
-	return num_add(at, APR2_FOOTER, bytes);
+	return num_add(at, APR2_FOOTER, bytes) < 0 ? apr2_too_large(s, e) : 0;
 }
 
 static uint32_t
@@ -163,10 +181,12 @@ choose_flags(const struct apr2_sink *s)
 		flags |= APR2_SHARDED;
 	if (s->plan->signatures)
 		flags |= APR2_SIGNED;
+	if (s->plan->sealed)
+		flags |= APR2_ENCRYPTED;
 	for (i = 0; i < s->plan->tensor_count; i++) {
 		if (tensor_type(s->plan->tensors[i])->quantized)
 			flags |= APR2_QUANTIZED;
-		if (s->places[i].flags)
+		if (s->places[i].flags & APR2_CODECS)
 			flags |= APR2_COMPRESSED;
 	}
 	if (format && strcmp(format, "gguf") == 0)
@@ -216,6 +236,8 @@ apr2_lay_out(struct apr2_sink *s, struct err *e)
 	if (s->meta.bytes > APR2_METADATA_MAX)
 		return err_set(e, ERR_FORMAT, s->out.name, "metadata of %" PRIu64
 		               " bytes exceeds the 256 MiB that readers take", s->meta.bytes);
+	if (s->plan->sealed && s->options.codec)
+		return err_set(e, ERR_USAGE, s->out.name, "what is sealed does not get shorter");
 	if (!s->options.codec && place_tensors(s, e) < 0)
 		return -1;
 	if (apr2_fill_index(s, e) < 0)

@@ -166,7 +166,7 @@ is_plain(const struct model *m, const bool *member, unsigned align)
 	const char *version = model_source_text(m, "version");
 	size_t i;
 
-	if (m->licence != MODEL_NONE || m->prov_count || m->signatures ||
+	if (m->licence != MODEL_NONE || m->sealed || m->prov_count || m->signatures ||
 	    json_object_size(m->extra) || ties_exist(m) ||
 	    apr2_types_needed(m))
 		return false;

@@ -59,7 +59,13 @@ finish_head(struct apr2_sink *s, struct err *e)
 	s->index_crc = cut_crc(s);
 	buf_free(&s->index);
 	apr2_meta_free(&s->meta);
-	return 0;
+	if (!s->plan->sealed)
+		return 0;
+	if (!s->skey.n)
+		return out_of_order(s, "SKEY", e);
+	if (frame_put(s->to, "SKEY", s->skey.p, s->skey.n, 0) < 0)
+		return -1;
+	return frame_end(s->to, 0);
 }
 
 /* Blobs and licence are there: what comes next is data. */
@@ -116,28 +122,63 @@ finish_data(struct apr2_sink *s, struct err *e)
 
 /* ---- items ---- */
 
+/* Kept until metadata and index are there. */
 static int
-put_blob(struct apr2_sink *s, const struct item *item, struct err *e)
+put_skey(struct apr2_sink *s, const struct item *item, struct err *e)
 {
+	if (item->head_bytes != s->plan->sealed || item->bytes || s->skey.n || s->head ||
+	    s->blob)
+		return out_of_order(s, "SKEY", e);
+	buf_put(&s->skey, item->head, item->head_bytes);
+	return buf_ok(&s->skey) ? 0 : err_memory(e);
+}
+
+/* Is the item's body as long as its number in the plan says? */
+static bool
+is_as_planned(const struct apr2_sink *s, const struct item *item, size_t index)
+{
+	uint64_t head, body;
+
+	item_sizes(s->plan, item->kind, index, &head, &body);
+	if (item->kind == ITEM_SIGN && !s->plan->sealed)
+		body = model_sign_body(s->whole);
+	return item->bytes == body &&
+	       (item->head_bytes == head || item->kind == ITEM_BLOB || item->kind == ITEM_TENSOR);
+}
+
+/* Begin the frame of an item whose head the plan knows. */
+static int
+begin_frame(struct apr2_sink *s, const struct item *item, struct err *e)
+{
+	bool sealed = item_is_sealed(s->plan, item->kind, item->index);
 	struct buf head = { 0 };
 	int r;
 
+	if (sealed)
+		r = plan_seal_head(s->plan, item->kind, item->index, &head);
+	else
+		r = plan_blob_head(&s->plan->blobs[item->index], &head);
+	if (r < 0)
+		err_memory(e);
+	else
+		r = frame_put(s->to, sealed ? "SEAL" : "blob", head.p, head.n, item->bytes);
+	buf_free(&head);
+	return r;
+}
+
+static int
+put_blob(struct apr2_sink *s, const struct item *item, struct err *e)
+{
+
 	if (item->index != s->blob || s->blob >= s->plan->blob_count || s->licence ||
-	    s->tensor || s->data || item->bytes != s->plan->blobs[s->blob].bytes)
+	    s->tensor || s->data || !is_as_planned(s, item, s->blob))
 		return out_of_order(s, "a blob", e);
 	s->blob++;
 	if (s->span < s->meta.span_count) {
 		buf_clear(&s->value);
 		return put_text(s);
 	}
-	if (finish_head(s, e) < 0)
-		return -1;
-	if (plan_blob_head(&s->plan->blobs[item->index], &head) < 0)
-		r = err_memory(e);
-	else
-		r = frame_put(s->to, "blob", head.p, head.n, item->bytes);
-	buf_free(&head);
-	return r;
+	return finish_head(s, e) < 0 ? -1 : begin_frame(s, item, e);
 }
 
 static int
@@ -158,7 +199,7 @@ put_tensor(struct apr2_sink *s, const struct item *item, struct err *e)
 	size_t i = s->tensor;
 
 	if (item->index != i || i >= s->plan->tensor_count || s->data ||
-	    item->bytes != tensor_bytes(s->plan->tensors[i]))
+	    !is_as_planned(s, item, i))
 		return out_of_order(s, "a tensor", e);
 	if (i == 0 && finish_frames(s, e) < 0)
 		return -1;
@@ -174,18 +215,18 @@ put_headed(struct apr2_sink *s, const struct item *item, struct err *e)
 	const struct model *m = s->plan;
 
 	if (item->kind == ITEM_PROV) {
-		if (s->sign || s->prov >= m->prov_count || item->bytes != 0 ||
-		    item->head_bytes != m->provs[s->prov])
+		if (s->sign || s->prov >= m->prov_count || !is_as_planned(s, item, s->prov))
 			return out_of_order(s, "a prov frame", e);
 		s->prov++;
 	} else {
-		if (s->sign >= m->signatures || item->head_bytes != MODEL_SIGN_HEAD ||
-		    item->bytes != model_sign_body(s->whole))
+		if (s->sign >= m->signatures || !is_as_planned(s, item, s->sign))
 			return out_of_order(s, "a sign frame", e);
 		s->sign++;
 	}
 	if (finish_data(s, e) < 0)
 		return -1;
+	if (m->sealed)
+		return begin_frame(s, item, e);
 	return frame_put(s->to, item->kind == ITEM_PROV ? "prov" : "sign", item->head,
 	                 item->head_bytes, item->bytes);
 }
@@ -227,6 +268,8 @@ put(struct sink *sink, const struct item *item, struct err *e)
 	case ITEM_PROV:
 	case ITEM_SIGN:
 		return put_headed(s, item, e);
+	case ITEM_SKEY:
+		return put_skey(s, item, e);
 	case ITEM_OTHER:
 		break;
 	}
@@ -287,7 +330,7 @@ put_end(struct sink *sink, struct err *e)
 
 	if (s->left)
 		return out_of_order(s, "an item is shorter", e);
-	if (s->skip)
+	if (s->skip || s->kind == ITEM_SKEY)
 		return 0;
 	if (is_value(s))
 		return end_value(s, e);
@@ -310,8 +353,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 		s->whole = plan;
 	if (apr2_lay_out(s, e) < 0 || (s->options.codec && apr2_pack_open(s, e) < 0))
 		return -1;
-	if (apr2_file_bytes(s, &bytes) < 0)
-		return apr2_too_large(s, e);
+	if (apr2_file_bytes(s, &bytes, e) < 0)
+		return -1;
 	apr2_fill_header(s);
 	if (out_reserve(s->to, bytes) < 0 ||
 	    out_put(s->to, s->header, sizeof s->header) < 0)
@@ -374,6 +417,7 @@ close_sink(struct sink *sink)
 	apr2_meta_free(&s->meta);
 	buf_free(&s->index);
 	buf_free(&s->value);
+	buf_free(&s->skey);
 	free(s->by_name);
 	free(s->places);
 	free(s);
@@ -393,6 +437,7 @@ create(struct out *o, const struct format_options *options, const struct model *
 		return NULL;
 	}
 	s->sink.ops = &ops;
+	s->sink.sealed_too = true;
 	s->out = *o;
 	s->to = &s->out;
 	s->options = *options;

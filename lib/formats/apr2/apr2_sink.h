@@ -42,6 +42,7 @@ struct apr2_sink {
 	bool head, licence, data, dropped; /* index, licence, data: written */
 
 	enum item_kind kind;  /* of the item that is being put */
+	struct buf skey;      /* the head of SKEY: it is written behind the index */
 	bool skip;            /* it is dropped */
 	struct buf value;     /* the text of a JSON value, as it comes */
 	uint64_t left;        /* of its body */
@@ -57,10 +58,10 @@ int apr2_lay_out(struct apr2_sink *s, struct err *e);
 int apr2_fill_index(struct apr2_sink *s, struct err *e);
 void apr2_fill_header(struct apr2_sink *s);
 
-/* The size of the whole file, without what has no place so far. -1 on overflow. */
-int apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes);
+/* The size of the whole file, without what has no place so far. 0, or -1 with e. */
+int apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes, struct err *e);
 
-int apr2_too_large(struct apr2_sink *s, struct err *e);
+int apr2_too_large(const struct apr2_sink *s, struct err *e);
 
 /* Compression. A tensor is stored compressed if its first MiB, or all of it where
  * it is shorter, loses one part in 64 by that; the others as they are. The bytes

@@ -36,15 +36,26 @@ not_announced(struct apr2_source *s)
 	                   "%s: one more than its metadata announces", s->frame.kind);
 }
 
-/* The frame's head says what the plan says here, in whatever JSON spelling. */
+/* The frame's head says what the plan says here, in whatever JSON spelling; and it
+ * is a SEAL frame if the item is sealed. */
 static int
-same_head(struct apr2_source *s, const struct blob *blob)
+same_head(struct apr2_source *s, const struct item *item, const char *name)
 {
+	bool sealed = item_is_sealed(&s->plan, item->kind, item->index), same = false;
 	json_t *a, *b = NULL;
-	bool same = false;
+	int r;
 
+	if (sealed != (strcmp(s->frame.kind, "SEAL") == 0))
+		return reader_fail(&s->reader, ERR_CORRUPT, sealed
+		                   ? "%s: the metadata says that this is sealed"
+		                   : "%s: the metadata says that this is not sealed",
+		                   s->frame.kind);
 	buf_clear(&s->head);
-	if (plan_blob_head(blob, &s->head) < 0)
+	if (sealed)
+		r = plan_seal_head(&s->plan, item->kind, item->index, &s->head);
+	else
+		r = plan_blob_head(&s->plan.blobs[item->index], &s->head);
+	if (r < 0)
 		return err_memory(s->reader.err);
 	a = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name,
 	               s->reader.err);
@@ -57,25 +68,25 @@ same_head(struct apr2_source *s, const struct blob *blob)
 	json_decref(b);
 	if (same)
 		return 0;
-	return reader_fail(&s->reader, ERR_CORRUPT, "blob: it contradicts its metadata, "
-	                   "which has %s here", blob->name);
+	return reader_fail(&s->reader, ERR_CORRUPT, "%s: it contradicts its metadata, "
+	                   "which has %s here", s->frame.kind, name);
 }
 
 static int
 blob_item(struct apr2_source *s, struct item *item)
 {
-	const struct blob *blob;
+	uint64_t head, body;
 
 	if (s->licence)
 		return out_of_order(s);
 	if (s->blob >= s->plan.blob_count)
 		return not_announced(s);
-	blob = &s->plan.blobs[s->blob];
 	item->kind = ITEM_BLOB;
 	item->index = s->blob++;
-	if (same_head(s, blob) < 0)
+	if (same_head(s, item, s->plan.blobs[item->index].name) < 0)
 		return -1;
-	return item->bytes == blob->bytes ? 1 : wrong_size(s, blob->bytes);
+	item_sizes(&s->plan, ITEM_BLOB, item->index, &head, &body);
+	return item->bytes == body ? 1 : wrong_size(s, body);
 }
 
 /* The head of a frame that travels on. */
@@ -101,11 +112,31 @@ licence_item(struct apr2_source *s, struct item *item)
 	return item->bytes == s->plan.licence ? 1 : wrong_size(s, s->plan.licence);
 }
 
+/* Of a sealed model the first frame of all, wherever long values lie. */
+static int
+skey_item(struct apr2_source *s, struct item *item)
+{
+	s->skey = true;
+	item->kind = ITEM_SKEY;
+	item->head = (const char *)s->frame.head.p;
+	item->head_bytes = s->frame.head.n;
+	if (strcmp(s->frame.kind, "SKEY") != 0)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: the metadata announces SKEY here",
+		                   s->frame.kind);
+	if (item->head_bytes != s->plan.sealed)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes instead of %"
+		                   PRIu64, s->frame.kind, item->head_bytes, s->plan.sealed);
+	if (json_head(s) < 0)
+		return -1;
+	return item->bytes == 0 ? 1 : wrong_size(s, 0);
+}
+
 /* A frame of no kind that has a place here. */
 static int
 other_item(struct apr2_source *s, struct item *item)
 {
-	static const char *const placed[] = { "blob", "lice", APR2_SUMS, "prov", "sign" };
+	static const char *const placed[] = { "blob", "lice", APR2_SUMS, "prov", "sign",
+		"SKEY", "SEAL" };
 	const struct frame *f = &s->frame;
 	size_t i;
 
@@ -165,7 +196,8 @@ frames_item(struct apr2_source *s, struct item *item)
 	const uint8_t *p;
 	size_t n;
 
-	if (s->span < s->meta.span_count && s->meta.spans[s->span].blob == s->blob)
+	if ((!s->plan.sealed || s->skey) &&
+	    s->span < s->meta.span_count && s->meta.spans[s->span].blob == s->blob)
 		return text_item(s, item);
 	p = reader_peek(r, 4, &n);
 	if (!p)
@@ -178,7 +210,9 @@ frames_item(struct apr2_source *s, struct item *item)
 		    item->bytes > s->header.data_at - reader_tell(r) - 4)
 			return reader_fail(r, ERR_CORRUPT, "%s: it reaches into the tensor data",
 			                   s->frame.kind);
-		if (strcmp(s->frame.kind, "blob") == 0)
+		if (s->plan.sealed && !s->skey)
+			return skey_item(s, item);
+		if (strcmp(s->frame.kind, "blob") == 0 || strcmp(s->frame.kind, "SEAL") == 0)
 			return blob_item(s, item);
 		if (strcmp(s->frame.kind, "lice") == 0)
 			return licence_item(s, item);
@@ -187,9 +221,9 @@ frames_item(struct apr2_source *s, struct item *item)
 	if (room >= APR2_BOUNDARY)
 		return reader_fail(r, ERR_CORRUPT, "a hole of %" PRIu64
 		                   " bytes lies before the data", room);
-	if (s->blob != s->plan.blob_count ||
+	if (s->blob != s->plan.blob_count || s->skey != (s->plan.sealed != 0) ||
 	    s->licence != (s->plan.licence != MODEL_NONE))
-		return reader_fail(r, ERR_CORRUPT, "a blob or licence that the metadata "
+		return reader_fail(r, ERR_CORRUPT, "a blob, licence or key that the metadata "
 		                   "announces is not there");
 	s->part = PART_DATA;
 	return reader_skip(r, room);
@@ -226,6 +260,7 @@ data_item(struct apr2_source *s, struct item *item)
 {
 	struct reader *r = &s->reader;
 	const struct apr2_entry *t;
+	uint64_t none;
 
 	if (s->tensor == s->plan.tensor_count) {
 		s->part = PART_TAIL;
@@ -234,7 +269,7 @@ data_item(struct apr2_source *s, struct item *item)
 	t = apr2_entry_of(s, s->tensor);
 	item->kind = ITEM_TENSOR;
 	item->index = s->tensor;
-	item->bytes = tensor_bytes(s->plan.tensors[s->tensor]);
+	item_sizes(&s->plan, ITEM_TENSOR, s->tensor, &none, &item->bytes);
 	s->left = t->stored;
 	s->body = BODY_TENSOR;
 	if (reader_skip(r, s->header.data_at + t->offset - reader_tell(r)) < 0 ||
@@ -317,8 +352,16 @@ headed_item(struct apr2_source *s, struct item *item, enum item_kind kind, size_
 	item->index = (*seen)++;
 	item->head = (const char *)s->frame.head.p;
 	item->head_bytes = s->frame.head.n;
-	head = kind == ITEM_PROV ? s->plan.provs[item->index] : MODEL_SIGN_HEAD;
-	body = kind == ITEM_PROV ? 0 : model_sign_body(s->whole);
+	item_sizes(&s->plan, kind, item->index, &head, &body);
+	if (s->plan.sealed) {
+		if (same_head(s, item, kind == ITEM_PROV ? "a prov" : "a sign") < 0)
+			return -1;
+		item->head = NULL;
+		item->head_bytes = 0;
+		return item->bytes == body ? 1 : wrong_size(s, body);
+	}
+	if (kind == ITEM_SIGN)
+		body = model_sign_body(s->whole);
 	if (item->head_bytes != head)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes instead of %"
 		                   PRIu64, s->frame.kind, item->head_bytes, head);
@@ -374,6 +417,7 @@ footer(struct apr2_source *s)
 static int
 tail_item(struct apr2_source *s, struct item *item)
 {
+	enum item_kind held = ITEM_OTHER;
 	const uint8_t *p;
 	size_t n;
 
@@ -396,9 +440,13 @@ tail_item(struct apr2_source *s, struct item *item)
 		if (check_sums(s) < 0)
 			return -1;
 	}
-	if (strcmp(s->frame.kind, "prov") == 0)
+	if (strcmp(s->frame.kind, "SEAL") == 0 &&
+	    plan_seal_kind(s->frame.head.p, s->frame.head.n, &held, s->reader.name,
+	                   s->reader.err) < 0)
+		return -1;
+	if (strcmp(s->frame.kind, "prov") == 0 || held == ITEM_PROV)
 		return headed_item(s, item, ITEM_PROV, &s->prov, s->plan.prov_count, 1);
-	if (strcmp(s->frame.kind, "sign") == 0)
+	if (strcmp(s->frame.kind, "sign") == 0 || held == ITEM_SIGN)
 		return headed_item(s, item, ITEM_SIGN, &s->sign, s->plan.signatures, 2);
 	return other_item(s, item);
 }

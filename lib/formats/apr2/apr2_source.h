@@ -15,6 +15,7 @@ struct apr2_entry {
 	uint64_t offset;           /* in the data */
 	uint64_t stored;           /* bytes there */
 	const struct codec *codec; /* that made them; NULL: as they are */
+	bool sealed;
 	uint32_t crc;              /* of the plain bytes that have passed */
 };
 
@@ -42,7 +43,7 @@ struct apr2_source {
 	/* What is being sent. */
 	enum apr2_part part;
 	size_t blob, span, tensor, prov, sign;
-	bool licence, sums;
+	bool skey, licence, sums;
 	unsigned rank;        /* of the last frame after the data */
 	struct frame frame;
 	struct buf head;

@@ -385,6 +385,7 @@ put(struct sink *sink, const struct item *item, struct err *e)
 	case ITEM_SIGN:
 		return put_late(s, item, e);
 	case ITEM_OTHER:
+	case ITEM_SKEY:
 		if (s->sink.note)
 			s->sink.note("a frame of unknown kind has no place in apr2-64: left out");
 		break;

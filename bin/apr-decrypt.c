@@ -1,0 +1,91 @@
+/* apr-decrypt: sealed stream -> stream, for those who can open it */
+#include <string.h>
+
+#include "core/sandbox.h"
+#include "crypto/seal/seal.h"
+#include "tool/filter.h"
+#include "tool/input.h"
+#include "tool/passphrase.h"
+#include "tool/select.h"
+#include "tool/tool.h"
+
+struct options {
+	struct opt_list identities;
+	struct passphrase_options passphrase;
+	struct select_options select;
+	struct output_options output;
+};
+
+/* What opens it is read before the model is. */
+static int
+prepare(const struct options *o, struct openers *with, struct err *e)
+{
+	size_t i;
+
+	if (o->identities.n && passphrase_given(&o->passphrase))
+		return tool_misused(e, "identities, or a passphrase: not both");
+	if (secret_guard(e) < 0)
+		return -1;
+	for (i = 0; i < o->identities.n; i++)
+		if (identities_read(&with->identities, o->identities.items[i], e) < 0)
+			return -1;
+	if (o->identities.n)
+		return 0;
+	return passphrase_get(&o->passphrase, "the sealed model", false, &with->password, e);
+}
+
+static int
+decrypt(const char *path, const struct options *o, struct openers *with,
+        const struct flow *f, struct err *e)
+{
+	struct out_options where = { .path = o->output.path, .force = o->output.force };
+	struct source *source = NULL;
+	struct sink *sink = NULL;
+	struct input in;
+
+	sandbox_write(o->output.path);
+	sandbox_spool();
+	if (input_open_sealed(&in, path, e) == 0) {
+		where.input = in.held;
+		sink = filter_sink(&where, e);
+		if (sink)
+			source = seal_source(in.source, with, tool_note, e);
+		openers_free(with);
+		if (source)
+			filter_flow(source, sink, o->output.progress, f, e);
+	}
+	sink_close(sink);
+	source_close(source);
+	return input_close(&in, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 'i', "identity", "FILE", OPT_LIST, &o.identities,
+		  "open it with the identity in FILE, which age-keygen made", 0, 0 },
+		OPT_PASSPHRASE(&o.passphrase),
+		OPT_SELECT(&o.select),
+		OPT_OUTPUT(&o.output),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-decrypt",
+		"[-i FILE ... | --passphrase-file FILE | --passphrase-fd N |\n"
+		"--passphrase-env NAME] [--only REGEX] [--except REGEX] [-f] [-o FILE] [FILE]",
+		"Open a stream that apr-encrypt has sealed.", opts, 1
+	};
+	struct openers with = { 0 };
+	struct selection s;
+	struct flow f = { 0 };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (select_open(&s, &o.select, tool.name, &f, &e) == 0 && prepare(&o, &with, &e) == 0)
+		decrypt(operands[0], &o, &with, &f, &e);
+	select_close(&s);
+	openers_free(&with);
+	return tool_end(&e);
+}

@@ -1,0 +1,134 @@
+/* apr-encrypt: stream -> stream, in which only recipients can read the tensors */
+#include <string.h>
+
+#include "core/sandbox.h"
+#include "crypto/agree.h"
+#include "crypto/seal/seal.h"
+#include "tool/filter.h"
+#include "tool/input.h"
+#include "tool/passphrase.h"
+#include "tool/tool.h"
+
+struct options {
+	struct opt_list recipients, files;
+	bool ask;
+	struct passphrase_options passphrase;
+	struct output_options output;
+};
+
+static int
+seal_for(struct skey *skey, const struct recipients *to, const uint8_t *data,
+         struct err *e)
+{
+	struct secret pair = { 0 };
+	uint8_t public[AGREE_BYTES];
+	int r = secret_alloc(&pair, AGREE_BYTES, e);
+	size_t i;
+
+	for (i = 0; r == 0 && i < to->n; i++)
+		if (agree_new(pair.p, public, e) < 0 ||
+		    skey_add_recipient(skey, data, to->key[i], pair.p, e) < 0)
+			r = -1;
+	secret_free(&pair);
+	return r;
+}
+
+static int
+seal_by_password(struct skey *skey, const struct options *o, const uint8_t *data,
+                 struct err *e)
+{
+	struct secret password = { 0 };
+	uint8_t salt[ARGON2ID_SALT];
+	int r = passphrase_get(&o->passphrase, "the sealed model", true, &password, e);
+
+	if (r == 0)
+		r = random_bytes(salt, sizeof salt, e);
+	if (r == 0)
+		r = skey_add_password(skey, data, password.p, password.n, salt, ARGON2ID_COST, e);
+	secret_free(&password);
+	return r;
+}
+
+/* A data key and a salt by chance, and the stanzas of those who may open it. */
+static int
+prepare(const struct options *o, struct skey *skey, struct secret *data, struct err *e)
+{
+	static struct recipients to;
+	bool password = o->ask || passphrase_given(&o->passphrase);
+	size_t i;
+
+	for (i = 0; i < o->recipients.n; i++)
+		if (recipients_add(&to, o->recipients.items[i], e) < 0)
+			return -1;
+	for (i = 0; i < o->files.n; i++)
+		if (recipients_read(&to, o->files.items[i], e) < 0)
+			return -1;
+	if (!to.n && !password)
+		return tool_misused(e, "who shall open it: -r, -R, or -p for a passphrase");
+	if (to.n && password)
+		return tool_misused(e, "recipients, or a passphrase: not both");
+	if (secret_guard(e) < 0 || secret_alloc(data, SKEY_DATA, e) < 0 ||
+	    random_bytes(data->p, SKEY_DATA, e) < 0 ||
+	    random_bytes(skey->salt, sizeof skey->salt, e) < 0)
+		return -1;
+	return password ? seal_by_password(skey, o, data->p, e)
+	                : seal_for(skey, &to, data->p, e);
+}
+
+static int
+encrypt(const char *path, const struct options *o, const struct skey *skey,
+        struct secret *data, struct err *e)
+{
+	struct out_options where = { .path = o->output.path, .force = o->output.force };
+	struct sink *sink = NULL, *sealed = NULL;
+	struct flow f = { 0 };
+	struct input in;
+
+	sandbox_write(o->output.path);
+	sandbox_spool();
+	if (input_open(&in, path, e) == 0) {
+		where.input = in.held;
+		sink = filter_sink(&where, e);
+		if (sink)
+			sealed = seal_sink(sink, skey, data->p, e);
+		secret_free(data);
+		if (sealed)
+			filter_flow(in.source, sealed, o->output.progress, &f, e);
+	}
+	if (sealed)
+		sink_close(sealed);
+	sink_close(sink);
+	return input_close(&in, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 'r', "recipient", "age1...", OPT_LIST, &o.recipients,
+		  "who can open it: the public half of an age key", 0, 0 },
+		{ 'R', "recipients-file", "FILE", OPT_LIST, &o.files,
+		  "the same, one a line in FILE", 0, 0 },
+		{ 'p', "passphrase", NULL, OPT_FLAG, &o.ask,
+		  "whoever knows a passphrase, which is asked for", 0, 0 },
+		OPT_PASSPHRASE(&o.passphrase),
+		OPT_OUTPUT(&o.output),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-encrypt",
+		"-r age1... | -R FILE | -p | --passphrase-file FILE |\n"
+		"--passphrase-fd N | --passphrase-env NAME [-f] [-o FILE] [FILE]",
+		"Seal the tensors, side files and signatures of a stream.", opts, 1
+	};
+	static struct skey skey;
+	struct secret data = { 0 };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (prepare(&o, &skey, &data, &e) == 0)
+		encrypt(operands[0], &o, &skey, &data, &e);
+	secret_free(&data);
+	return tool_end(&e);
+}
