@@ -283,7 +283,10 @@ load_open(struct load *l, const char *path, void (*note)(const char *), struct e
 
 	*l = (struct load){ 0 };
 	o.source = format_open_path(path, &options, note, &o.format, &o.held, e);
-	if (o.source && o.format->tensor_offset && fstat(o.held, &st) == 0 &&
+	/* Weights that are sealed are none. */
+	if (o.source && source_check_open(o.source, e) < 0)
+		r = -1;
+	else if (o.source && o.format->tensor_offset && fstat(o.held, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		r = load_mapped(l, &o, e);
 	else if (o.source)
