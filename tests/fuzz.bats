@@ -87,6 +87,10 @@ replayed() {
 	replayed shards
 }
 
+@test "fuzz corpus: models that say something of two tokens" {
+	replayed infer
+}
+
 # Those of the corpus that have a name: they were written, not found.
 starved() {
 	local starve=$root/build/replay/tests/fuzz/starve_$1

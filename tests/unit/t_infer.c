@@ -1,0 +1,297 @@
+/* infer: rotary positions, norms and activations against slow formulas of their own,
+ * written as the papers and the published code of models have them. */
+#include <complex.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/forward.h"
+#include "infer/rope.h"
+#include "test.h"
+
+#define ROT 16
+#define PI 3.141592653589793
+
+/* Numbers in [-1, 1), the same in each run. */
+static double
+draw(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double)(state >> 11) / 4503599627370496.0 - 1;
+}
+
+/* ---- rope ---- */
+
+/* The angle of pair i at a position, by one of these. */
+typedef double (*angle_fn)(int i, double position);
+
+static double
+plain(int i, double position)
+{
+	return position / pow(10000, i / (ROT / 2.0));
+}
+
+static double
+linear(int i, double position)
+{
+	return plain(i, position / 4);
+}
+
+/* As meta published it: by the length of the wave. */
+static double
+llama3(int i, double position)
+{
+	double wave = 2 * PI / plain(i, 1), length = 8192, smooth;
+
+	if (wave < length / 4)
+		return plain(i, position);
+	if (wave > length / 1)
+		return plain(i, position) / 8;
+	smooth = (length / wave - 1) / (4 - 1);
+	return (1 - smooth) * plain(i, position) / 8 + smooth * plain(i, position);
+}
+
+/* As in the code of its paper: a ramp between two pairs, rounded outwards. */
+static double
+yarn(int i, double position)
+{
+	double low = floor(ROT * log(64 / (32 * 2 * PI)) / (2 * log(10000)));
+	double high = ceil(ROT * log(64 / (1 * 2 * PI)) / (2 * log(10000)));
+	double ramp;
+
+	low = low < 0 ? 0 : low;
+	high = high > ROT - 1 ? ROT - 1 : high;
+	ramp = (i - low) / (high - low);
+	ramp = ramp < 0 ? 0 : ramp > 1 ? 1 : ramp;
+	return plain(i, position) / 4 * ramp + plain(i, position) * (1 - ramp);
+}
+
+static double
+longrope(int i, double position)
+{
+	return plain(i, position) / (1 + i * 0.5);
+}
+
+/* Turn pairs as complex numbers, and compare. */
+static void
+compare(const struct rope *r, angle_fn angle, double length, bool halves, const char *what)
+{
+	float head[ROT + 3], cosines[ROT / 2], sines[ROT / 2], before[ROT + 3];
+	double worst = 0;
+	int position, i;
+
+	for (position = 0; position < 500; position += 7) {
+		for (i = 0; i < ROT + 3; i++)
+			before[i] = head[i] = (float)draw();
+		rope_angles(r, position, cosines, sines);
+		rope_turn(head, ROT, halves, cosines, sines);
+		for (i = 0; i < ROT / 2; i++) {
+			int a = halves ? i : 2 * i, b = halves ? i + ROT / 2 : 2 * i + 1;
+			double complex z = ((double)before[a] + I * (double)before[b]) *
+			                   cexp(I * angle(i, position)) * length;
+
+			worst = fmax(worst, fabs(creal(z) - (double)head[a]));
+			worst = fmax(worst, fabs(cimag(z) - (double)head[b]));
+		}
+		for (i = ROT; i < ROT + 3; i++)
+			worst += before[i] != head[i];
+	}
+	test_ok(worst < 1e-4, "%s: %g", what, worst);
+}
+
+static void
+ropes(void)
+{
+	struct rope r = { .rot = ROT, .base = 10000, .factor = 1, .length = 1,
+		.extrapolation = 1, .fast = 32, .slow = 1, .original = 64 };
+	float factors[ROT / 2];
+	int i;
+
+	compare(&r, plain, 1, false, "rope of neighbours");
+	compare(&r, plain, 1, true, "rope of halves");
+	r.factor = 4;
+	compare(&r, linear, 1, true, "linear scaling");
+	r.yarn = true;
+	r.length = rope_yarn_length(4);
+	compare(&r, yarn, 1 + 0.1 * log(4), true, "yarn");
+	r.extrapolation = 0;
+	compare(&r, linear, 1 + 0.1 * log(4), true, "yarn that extrapolates nothing is linear");
+	r.yarn = false;
+	r.factor = r.length = 1;
+	rope_llama3(&r, 8, 1, 4, 8192, factors);
+	r.factors = factors;
+	compare(&r, llama3, 1, true, "factors of LLaMA 3");
+	for (i = 0; i < ROT / 2; i++)
+		factors[i] = 1 + (float)i * 0.5f;
+	r.length = 1.19;
+	compare(&r, longrope, 1.19, false, "factors and length of longrope");
+	test_ok(rope_yarn_length(0.5) == 1 && rope_yarn_length(1) == 1, "yarn makes nothing shorter");
+}
+
+/* ---- norms, activations ---- */
+
+#define WIDTH 37
+
+static void
+norms(void)
+{
+	float x[WIDTH], w[WIDTH], b[WIDTH], y[WIDTH];
+	struct norm n = { w, b };
+	double mean = 0, square = 0, variance = 0, worst = 0;
+	int i;
+
+	for (i = 0; i < WIDTH; i++) {
+		x[i] = (float)(draw() * 3 + 1);
+		w[i] = (float)draw();
+		b[i] = (float)draw();
+		mean += (double)x[i] / WIDTH;
+		square += (double)x[i] * (double)x[i] / WIDTH;
+	}
+	variance = square - mean * mean;
+	norm_rms(x, &n, WIDTH, 0.25f, y);
+	for (i = 0; i < WIDTH; i++)
+		worst = fmax(worst, fabs((double)y[i] - (double)b[i] - (double)x[i] * (double)w[i] /
+		                         sqrt(square + 0.25)));
+	test_ok(worst < 1e-6, "RMS-norm: %g", worst);
+	norm_layer(x, &n, WIDTH, 0.25f, y);
+	worst = 0;
+	for (i = 0; i < WIDTH; i++)
+		worst = fmax(worst, fabs((double)y[i] - (double)b[i] - ((double)x[i] - mean) *
+		                         (double)w[i] / sqrt(variance + 0.25)));
+	test_ok(worst < 1e-6, "layer norm: %g", worst);
+}
+
+/* The normal distribution's own integral, by Simpson's rule. */
+static double
+normal(double x)
+{
+	double sum = 0, step = x / 2000;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		double a = step * 2 * i, m = a + step, b = m + step;
+
+		sum += exp(-a * a / 2) + 4 * exp(-m * m / 2) + exp(-b * b / 2);
+	}
+	return 0.5 + sum * step / 3 / sqrt(2 * PI);
+}
+
+static void
+activations(void)
+{
+	double silu = 0, erf_form = 0, tanh_form = 0, half_form = 0, x;
+
+	for (x = -12; x <= 12; x += 0.37) {
+		float f = (float)x;
+		double d = (double)f, t = tanh(sqrt(2 / PI) * (d + 0.044715 * d * d * d));
+
+		silu = fmax(silu, fabs((double)act_apply(ACT_SILU, f) - d / (1 + exp(-d))));
+		erf_form = fmax(erf_form, fabs((double)act_apply(ACT_GELU_ERF, f) - d * normal(d)));
+		tanh_form = fmax(tanh_form, fabs((double)act_apply(ACT_GELU_TANH, f) -
+		                                 d * (1 + t) / 2));
+		half_form = fmax(half_form, fabs((double)act_apply(ACT_GELU_HALF, f) -
+		                                 d * (1 + t) / 2) / fmax(1, fabs(d)));
+	}
+	test_ok(silu < 2e-6, "SiLU: %g", silu);
+	test_ok(erf_form < 2e-6, "GELU: %g", erf_form);
+	test_ok(tanh_form < 2e-6, "GELU, tanh form: %g", tanh_form);
+	test_ok(half_form < 2e-3 && half_form > 1e-6, "GELU from halves: %g", half_form);
+}
+
+/* ---- attention ---- */
+
+enum { HEADS = 4, KEYS = 2, HEAD_K = 6, HEAD_V = 10, POSITIONS = 150 };
+
+/* One query of one head, in double precision, all scores at once. */
+static void
+slow_attention(const struct hyper *h, const float *q, const float *k, const float *v,
+               int at, int kv, bool windowed, double *a)
+{
+	double score[POSITIONS], sum = 0;
+	int first = windowed && at + 1 > (int)h->window ? at + 1 - (int)h->window : 0, i, d;
+
+	for (i = first; i <= at; i++) {
+		score[i] = 0;
+		for (d = 0; d < HEAD_K; d++)
+			score[i] += (double)q[d] * (double)k[(i * KEYS + kv) * HEAD_K + d];
+		score[i] *= (double)h->score_scale;
+		if (h->attn_cap > 0)
+			score[i] = (double)h->attn_cap * tanh(score[i] / (double)h->attn_cap);
+		score[i] = exp(score[i]);
+		sum += score[i];
+	}
+	for (d = 0; d < HEAD_V; d++) {
+		a[d] = 0;
+		for (i = first; i <= at; i++)
+			a[d] += score[i] / sum * (double)v[(i * KEYS + kv) * HEAD_V + d];
+	}
+}
+
+/* All positions, in passes of so many tokens. */
+static void
+attend(int batch, bool windowed, float cap, unsigned threads, size_t size, const char *what)
+{
+	static float q[POSITIONS * HEADS * HEAD_K], k[POSITIONS * KEYS * HEAD_K];
+	static float v[POSITIONS * KEYS * HEAD_V], a[POSITIONS * HEADS * HEAD_V];
+	static float max[POSITIONS * HEADS], sum[POSITIONS * HEADS];
+	uint8_t window = windowed;
+	struct net net = { .hyper = { .heads = HEADS, .kv_heads = KEYS, .head_k = HEAD_K,
+		.head_v = HEAD_V, .window = 40, .windowed = &window, .attn_cap = cap,
+		.score_scale = 0.7f } };
+	struct cache cache;
+	struct pass p = { .net = &net, .cache = &cache, .threads = threads };
+	struct err e = ERR_INIT;
+	double worst = 0, want[HEAD_V];
+	int i, h, d, at;
+
+	for (i = 0; i < POSITIONS * HEADS * HEAD_K; i++)
+		q[i] = (float)(draw() * 4);
+	for (i = 0; i < POSITIONS * KEYS * HEAD_K; i++)
+		k[i] = (float)draw();
+	for (i = 0; i < POSITIONS * KEYS * HEAD_V; i++)
+		v[i] = (float)draw();
+	cache_open(&cache, 1, KEYS, POSITIONS, HEAD_K, HEAD_V, size, &e);
+	for (at = 0; at < POSITIONS; at += batch) {
+		p.n = (size_t)(at + batch < POSITIONS ? batch : POSITIONS - at);
+		p.position = (size_t)at;
+		p.q = q + at * HEADS * HEAD_K;
+		p.a = a + at * HEADS * HEAD_V;
+		p.max = max + at * HEADS;
+		p.sum = sum + at * HEADS;
+		for (i = at; i < at + (int)p.n; i++)
+			for (h = 0; h < KEYS; h++) {
+				cache_put_key(&cache, 0, (size_t)h, (size_t)i, k + (i * KEYS + h) * HEAD_K);
+				cache_put_value(&cache, 0, (size_t)h, (size_t)i,
+				                v + (i * KEYS + h) * HEAD_V);
+			}
+		attention(&p, 0);
+	}
+	for (i = 0; i < POSITIONS; i++)
+		for (h = 0; h < HEADS; h++) {
+			slow_attention(&net.hyper, q + (i * HEADS + h) * HEAD_K, k, v, i,
+			               h / (HEADS / KEYS), windowed, want);
+			for (d = 0; d < HEAD_V; d++)
+				worst = fmax(worst, fabs(want[d] - (double)a[(i * HEADS + h) * HEAD_V + d]));
+		}
+	test_ok(worst < (size == 4 ? 3e-6 : 3e-3), "attention, %s: %g", what, worst);
+	cache_close(&cache);
+}
+
+int
+main(void)
+{
+	ropes();
+	norms();
+	activations();
+	attend(1, false, 0, 1, 4, "a token at a time");
+	attend(POSITIONS, false, 0, 2, 4, "all at once");
+	attend(13, true, 0, 2, 4, "a window");
+	attend(64, true, 5, 3, 4, "a window and a cap");
+	attend(32, false, 5, 1, 2, "halves in the cache");
+	return test_done();
+}
