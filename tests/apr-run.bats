@@ -89,3 +89,22 @@ agrees() {
 	ids=$(sed 's/.*"id":\([0-9]*\).*/\1/' three | head -n 2 | paste -sd,)
 	apr-run --tokens "$(seq -s, 1 100),$ids" -n 1 --json $of.gguf | cmp - <(tail -n 1 three)
 }
+
+@test "a file that is cut while it is in use is a fault, and no crash" {
+	cp "$root/tests/data/arch/gemma2.gguf" m.gguf
+	chmod u+w m.gguf
+	# What is in the pipe leaves room for a few lines.
+	mkfifo held
+	{ head -c 65000 /dev/zero; apr-run --tokens 1,2,3 -n 200 --json m.gguf 2>"$err" || echo "exit $?"; } >held &
+	pid=$!
+	exec 5<held
+	until grep -qsF "$PWD/m.gguf" /proc/[0-9]*/maps; do
+		kill -0 $pid
+		sleep 0.05
+	done
+	truncate -s 100000 m.gguf
+	cat <&5 >"$out"
+	exec 5<&-
+	[ "$(tail -n 1 "$out")" = 'exit 4' ]
+	grep -q 'm.gguf: was cut while it was in use (E002)' "$err"
+}

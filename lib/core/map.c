@@ -87,8 +87,10 @@ map_file(struct map *m, int fd, const char *name, struct err *e)
 	void *p;
 
 	*m = (struct map){ .fd = -1 };
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) < 0)
 		return err_errno(e, name, "cannot be mapped");
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_IO, name, "cannot be mapped: it is no file");
 	if (st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX)
 		return err_set(e, ERR_CORRUPT, name, "is empty");
 	m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
