@@ -1,0 +1,133 @@
+#include "generate/text.h"
+
+#include <string.h>
+
+#include "core/text.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* Bytes that a character has by its first byte; 0 if none begins so. */
+static size_t
+length(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	return first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+}
+
+/* Could the n bytes, fewer than their character has, be its beginning? The shortest
+ * that can end it is put behind them. */
+static bool
+may_begin(const uint8_t *p, size_t n)
+{
+	static const uint8_t more[2] = { 0x80, 0xbf };
+	uint8_t whole[4];
+	size_t i, size = length(*p);
+
+	for (i = 0; i < 2; i++) {
+		memset(whole, more[i], sizeof whole);
+		memcpy(whole, p, n);
+		if (text_utf8(whole, size, true))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes at p, of n, that are one character (*good) or are none; 0 if more must
+ * come. */
+static size_t
+next(const uint8_t *p, size_t n, bool *good)
+{
+	size_t i, size = length(*p);
+
+	*good = size > 0 && size <= n && text_utf8(p, size, true);
+	if (*good)
+		return size;
+	/* The longest beginning of a character, or one byte, is replaced. */
+	for (i = 1; i < n && i < size && may_begin(p, i + 1); i++)
+		;
+	return size > n && i == n && may_begin(p, n) ? 0 : i;
+}
+
+/* Where a stop text is in the n bytes, or where one may begin that goes on behind them;
+ * n if nowhere. */
+static size_t
+stop_in(const struct text *t, const uint8_t *p, size_t n, bool *whole)
+{
+	size_t i, k, size, left;
+
+	*whole = false;
+	for (i = 0; i < n; i++) {
+		left = n - i;
+		for (k = 0; k < t->stop_count; k++) {
+			size = strlen(t->stops[k]);
+			if (memcmp(p + i, t->stops[k], size < left ? size : left))
+				continue;
+			*whole = size <= left;
+			if (*whole)
+				return i;
+		}
+		/* No whole one begins here; one may go on. */
+		for (k = 0; k < t->stop_count; k++)
+			if (strlen(t->stops[k]) > left && !memcmp(p + i, t->stops[k], left))
+				return i;
+	}
+	return n;
+}
+
+/* Give out the characters that begin before end. Returns the bytes that went. */
+static size_t
+show(const uint8_t *p, size_t n, size_t end, struct buf *out)
+{
+	size_t at, size;
+	bool good;
+
+	for (at = 0; at < end; at += size) {
+		size = next(p + at, n - at, &good);
+		if (size == 0)
+			break;
+		if (good)
+			buf_put(out, p + at, size);
+		else
+			buf_text(out, REPLACEMENT);
+	}
+	return at;
+}
+
+void
+text_add(struct text *t, const void *p, size_t n, struct buf *out)
+{
+	size_t end, gone;
+	bool whole;
+
+	if (t->stopped)
+		return;
+	buf_put(&t->held, p, n);
+	if (!buf_ok(&t->held)) {
+		out->failed = true;
+		return;
+	}
+	end = stop_in(t, t->held.p, t->held.n, &whole);
+	gone = show(t->held.p, t->held.n, end, out);
+	if (whole) {
+		t->stopped = true;
+		buf_clear(&t->held);
+		return;
+	}
+	if (gone > 0)
+		memmove(t->held.p, t->held.p + gone, t->held.n - gone);
+	t->held.n -= gone;
+}
+
+void
+text_end(struct text *t, struct buf *out)
+{
+	show(t->held.p, t->held.n, t->held.n, out);
+	buf_clear(&t->held);
+}
+
+void
+text_free(struct text *t)
+{
+	buf_free(&t->held);
+}
