@@ -19,9 +19,10 @@ infer core model kernels
 quant core model kernels
 stats core model kernels
 tokenizer core model
+generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-tool core model stream kernels crypto quant stats tokenizer
-bin core model stream kernels codecs crypto formats load quant stats infer tokenizer tool
+tool core model stream kernels crypto quant stats infer tokenizer generate
+bin core model stream kernels codecs crypto formats load quant stats infer tokenizer generate tool
 '
 libraries='
 jansson lib/core/json.h

@@ -34,7 +34,8 @@ choose_context(struct infer *m, const struct infer_options *o, struct err *e)
 {
 	uint64_t trained = m->net.hyper.context;
 
-	m->context = at_most(trained, o->context ? o->context : INFER_CONTEXT);
+	m->context = at_most(trained, o->context ? o->context : o->most ? o->most
+	                                                                 : INFER_CONTEXT);
 	if (o->context <= trained)
 		return 0;
 	return err_set(e, ERR_INVALID, m->weights->name, "a context of %" PRIu64
@@ -144,6 +145,36 @@ infer_memory(const struct infer *m)
 		.buffers = m->pass.memory.n + m->net.made_bytes +
 		           m->rows * m->net.hyper.vocabulary * sizeof(float),
 	};
+}
+
+static uint64_t
+linear_bytes(const struct linear *l)
+{
+	return l->w.rows ? l->w.rows * matrix_row_bytes(&l->w) : 0;
+}
+
+static uint64_t
+feed_bytes(const struct feed_forward *f)
+{
+	return linear_bytes(&f->gate) + linear_bytes(&f->up) + linear_bytes(&f->down);
+}
+
+uint64_t
+infer_token_bytes(const struct infer *m)
+{
+	const struct hyper *h = &m->net.hyper;
+	uint64_t i, bytes = linear_bytes(&m->net.out);
+
+	for (i = 0; i < h->layers; i++) {
+		const struct block *b = &m->net.blocks[i];
+
+		bytes += linear_bytes(&b->q) + linear_bytes(&b->k) + linear_bytes(&b->v) +
+			linear_bytes(&b->o) + feed_bytes(&b->ffn) + linear_bytes(&b->router) +
+			feed_bytes(&b->shared);
+		if (b->experts)
+			bytes += h->experts_used * feed_bytes(b->experts);
+	}
+	return bytes;
 }
 
 /* ---- evaluation ---- */

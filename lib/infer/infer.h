@@ -21,7 +21,8 @@ struct infer;
 enum infer_cache { INFER_CACHE_F16, INFER_CACHE_F32 };
 
 struct infer_options {
-	uint64_t context;       /* positions; 0: the model's, at most INFER_CONTEXT */
+	uint64_t context;       /* positions; 0: the model's, but no more than most */
+	uint64_t most;          /* 0: INFER_CONTEXT */
 	enum infer_cache cache; /* type of keys and values that are kept */
 	unsigned threads;       /* 0: 1 */
 };
@@ -46,6 +47,10 @@ struct infer_memory {
 	uint64_t cache, buffers;
 };
 struct infer_memory infer_memory(const struct infer *m);
+
+/* Bytes of weights that one token needs: of all matrices, of those experts' that are
+ * chosen. */
+uint64_t infer_token_bytes(const struct infer *m);
 
 enum infer_want { INFER_NONE, INFER_LAST, INFER_ALL };
 

@@ -1,0 +1,158 @@
+#include "generate/bench.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/thread.h"
+#include "generate/chance.h"
+#include "generate/generate.h"
+
+/* Read at a time by a thread; at most so much in all; so often, of which the fastest
+ * counts. */
+enum { PIECE = 1 << 20, PASSES = 4 };
+#define MOST (UINT64_C(2) << 30)
+
+/* ---- reading ---- */
+
+struct reading {
+	const struct weights *w;
+	const uint64_t *first;   /* of each tensor, its first piece */
+	size_t tensors;
+	atomic_ulong sum;        /* so that nothing is left out as useless */
+};
+
+static uint64_t
+piece_sum(const uint8_t *p, size_t n)
+{
+	uint64_t sum[8] = { 0 }, v[8];
+	size_t i, k;
+
+	for (i = 0; i + sizeof v <= n; i += sizeof v) {
+		memcpy(v, p + i, sizeof v);
+		for (k = 0; k < 8; k++)
+			sum[k] += v[k];
+	}
+	for (k = 1; k < 8; k++)
+		sum[0] += sum[k];
+	return sum[0];
+}
+
+static void
+read_piece(void *ctx, size_t piece)
+{
+	struct reading *r = ctx;
+	size_t at, low = 0, high = r->tensors, middle;
+	uint64_t bytes;
+
+	/* The last tensor whose first piece is not behind this one. */
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (r->first[middle] <= piece)
+			low = middle;
+		else
+			high = middle;
+	}
+	bytes = tensor_bytes(r->w->plan->tensors[low]);
+	at = (piece - r->first[low]) * PIECE;
+	if (at < bytes)
+		atomic_fetch_add(&r->sum, (unsigned long)piece_sum(r->w->tensors[low] + at,
+		                 bytes - at < PIECE ? (size_t)(bytes - at) : PIECE));
+}
+
+/* Bytes a second. */
+static int
+measure_reading(const struct weights *w, unsigned threads, double *rate, struct err *e)
+{
+	struct reading r = { .w = w, .tensors = w->plan->tensor_count };
+	uint64_t *first = mem_array(r.tensors + 1, sizeof *first), bytes = 0, pieces = 0;
+	double began, took, best = 0;
+	size_t i;
+
+	if (!first)
+		return err_memory(e);
+	for (i = 0; i < r.tensors && bytes < MOST; i++) {
+		first[i] = pieces;
+		bytes += tensor_bytes(w->plan->tensors[i]);
+		pieces += tensor_bytes(w->plan->tensors[i]) / PIECE + 1;
+	}
+	r.tensors = i;
+	r.first = first;
+	for (i = 0; i < PASSES; i++) {
+		began = generate_clock();
+		thread_for(threads, (size_t)pieces, read_piece, &r);
+		took = generate_clock() - began;
+		if (took > 0 && (double)bytes / took > best)
+			best = (double)bytes / took;
+	}
+	free(first);
+	*rate = best;
+	return 0;
+}
+
+/* ---- running ---- */
+
+static int
+ignore(void *ctx, size_t position, const float *logits, struct err *e)
+{
+	(void)ctx;
+	(void)position;
+	(void)logits;
+	(void)e;
+	return 0;
+}
+
+static int
+draw(struct tokens *t, uint64_t n, size_t vocabulary, struct err *e)
+{
+	struct chance c;
+	uint64_t i;
+
+	chance_begin(&c, 0);
+	for (i = 0; i < n; i++)
+		if (tokens_add(t, (uint32_t)(chance_unit(&c) * (double)vocabulary), e) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+measure_tokens(struct infer *infer, const uint32_t *id, struct bench *b, struct err *e)
+{
+	double began = generate_clock();
+	uint64_t i;
+
+	if (infer_eval(infer, 0, id, (size_t)b->prompt, INFER_LAST, ignore, NULL, e) < 0)
+		return -1;
+	b->prompt_seconds = generate_clock() - began;
+	began = generate_clock();
+	for (i = b->prompt; i < b->prompt + b->made; i++)
+		if (infer_eval(infer, (size_t)i, id + i, 1, INFER_LAST, ignore, NULL, e) < 0)
+			return -1;
+	b->seconds = generate_clock() - began;
+	return 0;
+}
+
+int
+bench_run(struct infer *infer, const struct weights *w, uint64_t prompt, uint64_t made,
+          unsigned threads, struct bench *b, struct err *e)
+{
+	struct tokens tokens = { 0 };
+	size_t context = infer_context(infer);
+	int done;
+
+	*b = (struct bench){ .prompt = prompt, .made = made };
+	if (prompt > context || made > context - prompt) {
+		err_set(e, ERR_INVALID, w->name, "%" PRIu64 " and %" PRIu64 " tokens are more "
+		        "than the context of %zu", prompt, made, context);
+		return err_hint(e, "-n and --bench-prompt ask for fewer, -c makes room for more");
+	}
+	done = measure_reading(w, threads, &b->read, e) < 0 ||
+		draw(&tokens, prompt + made, infer_vocabulary(infer), e) < 0 ||
+		measure_tokens(infer, tokens.id, b, e) < 0 ? -1 : 0;
+	tokens_free(&tokens);
+	if (done == 0 && b->seconds > 0 && b->read > 0)
+		b->used = (double)infer_token_bytes(infer) * (double)made / b->seconds / b->read;
+	return done;
+}

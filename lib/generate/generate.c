@@ -1,0 +1,176 @@
+#include "generate/generate.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "generate/text.h"
+
+struct state {
+	const struct generate *g;
+	struct sampler sampler;
+	struct tokens tokens; /* of the prompt, then what was made */
+	struct text text;
+	struct buf shown;     /* with the token that is pending */
+	struct generated last;
+	bool pending;         /* the last token was not told yet */
+};
+
+double
+generate_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int
+tell(struct state *s, struct err *e)
+{
+	if (!s->pending)
+		return 0;
+	s->pending = false;
+	if (!buf_ok(&s->shown))
+		return err_memory(e);
+	s->last.text = (const char *)s->shown.p;
+	s->last.n = s->shown.n;
+	if (s->g->token(s->g->ctx, &s->last, e) < 0)
+		return -1;
+	buf_clear(&s->shown);
+	return 0;
+}
+
+static int
+add_text(struct state *s, uint32_t id, bool first, struct err *e)
+{
+	struct buf piece = { 0 };
+
+	if (!s->g->tokenizer)
+		return 0;
+	tokenizer_piece(s->g->tokenizer, id, first, 0, &piece);
+	text_add(&s->text, piece.p, piece.n, &s->shown);
+	if (!buf_ok(&piece))
+		err_memory(e);
+	buf_free(&piece);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* Logits of the last position: the next token. */
+static int
+choose(void *ctx, size_t position, const float *logits, struct err *e)
+{
+	struct state *s = ctx;
+
+	(void)position;
+	(void)e;
+	s->last.id = sampler_next(&s->sampler, logits, s->tokens.id, s->tokens.n);
+	s->last.logprob = sampler_logprob(logits, s->sampler.n, s->last.id);
+	return 0;
+}
+
+static bool
+is_interrupted(const struct state *s)
+{
+	return s->g->interrupted && *s->g->interrupted;
+}
+
+/* The tokens from position at on, in parts, so that a long prompt can be interrupted. */
+static int
+evaluate(struct state *s, size_t at, struct err *e)
+{
+	size_t n, end = s->tokens.n, part = infer_batch(s->g->infer);
+
+	for (; at < end && !is_interrupted(s); at += n) {
+		n = end - at < part ? end - at : part;
+		if (infer_eval(s->g->infer, at, s->tokens.id + at, n,
+		               at + n == end ? INFER_LAST : INFER_NONE, choose, s, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Of the token that was chosen. Returns whether it is the last. */
+static bool
+take(struct state *s, struct generate_result *r, bool first, struct err *e)
+{
+	const struct generate *g = s->g;
+
+	if (g->tokenizer && tokenizer_is_end(g->tokenizer, s->last.id)) {
+		r->end = GENERATE_END_OF_TEXT;
+		return true;
+	}
+	r->made++;
+	s->pending = true;
+	if (add_text(s, s->last.id, first, e) < 0)
+		return true;
+	if (s->text.stopped) {
+		r->end = GENERATE_STOP;
+		return true;
+	}
+	if (s->text.held.n == 0 && tell(s, e) < 0)
+		return true;
+	r->end = r->made == g->count ? GENERATE_COUNT : GENERATE_CONTEXT;
+	return r->made == g->count || s->tokens.n == infer_context(g->infer);
+}
+
+static int
+loop(struct state *s, struct generate_result *r, struct err *e)
+{
+	double begun = generate_clock();
+	size_t at = 0, prompt = s->tokens.n;
+	bool first = s->g->tokenizer && prompt == 1 &&
+		tokenizer_is_control(s->g->tokenizer, s->tokens.id[0]);
+	bool last = false;
+
+	r->prompt = prompt;
+	while (!last) {
+		if (evaluate(s, at, e) < 0)
+			return -1;
+		if (is_interrupted(s)) {
+			r->end = GENERATE_INTERRUPTED;
+			break;
+		}
+		if (at == 0)
+			r->prompt_seconds = generate_clock() - begun;
+		if (tell(s, e) < 0)
+			return -1;
+		at = s->tokens.n;
+		last = take(s, r, first && r->made == 0, e);
+		if (e->code != ERR_NONE ||
+		    (!last && tokens_add(&s->tokens, s->last.id, e) < 0))
+			return -1;
+	}
+	r->seconds = generate_clock() - begun - r->prompt_seconds;
+	if (!s->text.stopped)
+		text_end(&s->text, &s->shown);
+	return tell(s, e);
+}
+
+int
+generate_run(const struct generate *g, const struct tokens *prompt, struct generate_result *r,
+             struct err *e)
+{
+	struct state s = { .g = g, .text = { .stops = g->stops, .stop_count = g->stop_count } };
+	size_t i;
+	int done;
+
+	memset(r, 0, sizeof *r);
+	if (prompt->n == 0)
+		return err_set(e, ERR_INVALID, NULL, "the prompt has no tokens");
+	if (prompt->n >= infer_context(g->infer)) {
+		err_set(e, ERR_INVALID, NULL, "the prompt has %zu tokens, and there is room for "
+		        "%zu", prompt->n, infer_context(g->infer));
+		return err_hint(e, "-c N makes room for N");
+	}
+	for (i = 0; i < prompt->n; i++)
+		if (tokens_add(&s.tokens, prompt->id[i], e) < 0)
+			break;
+	done = e->code == ERR_NONE &&
+		sampler_open(&s.sampler, &g->sampler, infer_vocabulary(g->infer), e) == 0
+		? loop(&s, r, e) : -1;
+	sampler_free(&s.sampler);
+	text_free(&s.text);
+	tokens_free(&s.tokens);
+	buf_free(&s.shown);
+	return done;
+}
