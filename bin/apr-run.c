@@ -1,12 +1,9 @@
 /* apr-run: what a model says next */
-#include <inttypes.h>
-#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "core/buf.h"
-#include "core/mem.h"
-#include "core/out.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "infer/infer.h"
@@ -14,149 +11,207 @@
 #include "kernels/level.h"
 #include "load/load.h"
 #include "tool/ids.h"
+#include "tool/prompt.h"
+#include "tool/run_text.h"
 #include "tool/tool.h"
 
 struct options {
-	const char *tokens, *cache;
-	bool json, logits;
-	uint64_t count, context, threads;
+	const char *prompt, *file, *tokens, *cache, *perplexity;
+	struct opt_list stops;
+	struct sampler_options sampler;
+	bool any, json, logits, bench;
+	uint64_t count, context, threads, bench_prompt;
 };
 
 /* What a run holds. */
 struct run {
 	const struct options *o;
+	double began;             /* when the process did, about */
 	struct load load;
 	struct infer *infer;
+	struct tokenizer *tokenizer; /* NULL: none is needed, or there is no vocabulary */
+	struct buf prompt;        /* a text, or what perplexity is asked of */
+	struct tokens tokens;     /* its */
 	struct out out;
-	struct tokens tokens; /* of the prompt, then what was generated */
-	uint32_t best;        /* the most probable next one */
-	double logprob;
+	struct run_text text;
+	struct generate_result result;
 };
 
-static int
-put(struct run *r, struct buf *b, struct err *e)
-{
-	int done = buf_ok(b) ? out_put(&r->out, b->p, b->n) : err_memory(e);
+static volatile sig_atomic_t interrupted;
 
-	buf_free(b);
-	return done;
+/* The first time, what has begun is ended and told; the second time ends the process. */
+static void
+interrupt(int sig)
+{
+	signal(sig, SIG_DFL);
+	interrupted = 1;
 }
 
-/* --logits: a row of single precision, or a line. */
-static int
-put_logits(void *ctx, size_t position, const float *logits, struct err *e)
-{
-	struct run *r = ctx;
-	struct buf b = { 0 };
-	size_t i, n = infer_vocabulary(r->infer);
+/* ---- what can be asked for ---- */
 
-	if (!r->o->json) {
-		for (i = 0; i < n; i++) {
-			uint32_t bits;
-
-			memcpy(&bits, &logits[i], sizeof bits);
-			buf_u32(&b, bits);
-		}
-		return put(r, &b, e);
-	}
-	buf_printf(&b, "{\"position\":%zu,\"token\":%" PRIu32 ",\"logits\":[", position,
-	           r->tokens.id[position]);
-	for (i = 0; i < n; i++)
-		buf_printf(&b, "%s%.9g", i ? "," : "", (double)logits[i]);
-	buf_text(&b, "]}\n");
-	return put(r, &b, e);
-}
-
-/* The most probable token, the first of equals, and its logarithm of probability. */
-static int
-choose(void *ctx, size_t position, const float *logits, struct err *e)
-{
-	struct run *r = ctx;
-	size_t i, n = infer_vocabulary(r->infer), best = 0;
-	double sum = 0;
-
-	(void)position;
-	(void)e;
-	for (i = 1; i < n; i++)
-		if (logits[i] > logits[best])
-			best = i;
-	for (i = 0; i < n; i++)
-		sum += exp((double)logits[i] - (double)logits[best]);
-	r->best = (uint32_t)best;
-	r->logprob = -log(sum);
-	return 0;
-}
-
-/* A line for each token. */
 static int
 generate(struct run *r, struct err *e)
 {
-	size_t at = 0, end = r->tokens.n;
-	uint64_t i;
+	const struct options *o = r->o;
+	const struct generate g = {
+		.infer = r->infer, .tokenizer = r->tokenizer, .sampler = o->sampler,
+		.stops = o->stops.items, .stop_count = o->stops.n,
+		.count = o->count ? o->count : 128, .interrupted = &interrupted,
+		.token = run_text_token, .ctx = &r->text
+	};
 
-	for (i = 0; i < r->o->count; i++) {
-		struct buf b = { 0 };
-
-		if (infer_eval(r->infer, at, r->tokens.id + at, end - at, INFER_LAST, choose, r,
-		               e) < 0 ||
-		    load_check(&r->load, e) < 0)
-			return -1;
-		buf_printf(&b, "{\"id\":%" PRIu32 ",\"logprob\":%.9g}\n", r->best, r->logprob);
-		if (put(r, &b, e) < 0 || out_flush(&r->out) < 0)
-			return -1;
-		at = end;
-		if (end == infer_context(r->infer) || tokens_add(&r->tokens, r->best, e) < 0)
-			return e->code == ERR_NONE ? 0 : -1;
-		end++;
-	}
+	signal(SIGINT, interrupt);
+	if (generate_run(&g, &r->tokens, &r->result, e) < 0)
+		return -1;
+	if (!o->json && isatty(STDOUT_FILENO) && out_put(&r->out, "\n", 1) < 0)
+		return -1;
+	if (r->result.end == GENERATE_CONTEXT)
+		tool_notef("the context of %zu tokens is full", infer_context(r->infer));
 	return 0;
+}
+
+static int
+perplexity(struct run *r, struct err *e)
+{
+	struct perplexity p;
+
+	if (perplexity_of(r->infer, r->tokenizer, &r->tokens, &p, NULL, NULL, e) < 0)
+		return -1;
+	return run_text_perplexity(&r->text, &p, infer_context(r->infer), e);
+}
+
+static int
+bench(struct run *r, struct err *e)
+{
+	const struct options *o = r->o;
+	double loaded = generate_clock() - r->began;
+	struct bench b;
+
+	if (bench_run(r->infer, &r->load.weights, o->bench_prompt ? o->bench_prompt : 128,
+	              o->count ? o->count : 32, (unsigned)o->threads, &b, e) < 0)
+		return -1;
+	return run_text_bench(&r->text, &b, loaded, e);
 }
 
 static int
 compute(struct run *r, struct err *e)
 {
+	const struct options *o = r->o;
+
+	if (o->logits)
+		return infer_eval(r->infer, 0, r->tokens.id, r->tokens.n, INFER_ALL,
+		                  run_text_logits, &r->text, e);
+	return o->perplexity ? perplexity(r, e) : o->bench ? bench(r, e) : generate(r, e);
+}
+
+/* ---- what it needs ---- */
+
+/* Before any model is looked at: the text may come by standard input, and files are not
+ * opened later. */
+static int
+read_prompt(struct run *r, const char *path, struct err *e)
+{
+	const struct options *o = r->o;
+	bool taken = !strcmp(path, "-");
+	const char *from = o->perplexity ? o->perplexity : o->file ? o->file : "-";
+
+	if (o->bench)
+		return 0;
+	if (o->tokens)
+		return ids_parse(&r->tokens, o->tokens, e);
+	if (o->prompt)
+		buf_text(&r->prompt, o->prompt);
+	else if (taken && !strcmp(from, "-"))
+		return tool_misused(e, "standard input brings the model: give a prompt with -p or "
+		                    "-f");
+	else
+		return prompt_read(from, &r->prompt, e);
+	return buf_ok(&r->prompt) ? 0 : err_memory(e);
+}
+
+/* Numbers for numbers can do without a vocabulary. */
+static int
+open_tokenizer(struct run *r, struct err *e)
+{
+	const struct options *o = r->o;
+	bool needed = !o->tokens || (!o->json && !o->logits) || o->stops.n > 0;
+
+	if (o->bench || (o->logits && !needed))
+		return 0;
+	r->tokenizer = prompt_tokenizer(&r->load.weights, o->any, e);
+	if (!r->tokenizer && !needed && e->code == ERR_FORMAT)
+		*e = (struct err)ERR_INIT;
+	r->text.text = r->tokenizer != NULL;
+	return !r->tokenizer && needed ? -1 : e->code == ERR_NONE ? 0 : -1;
+}
+
+static int
+open_model(struct run *r, const char *path, struct err *e)
+{
+	const struct options *o = r->o;
 	const struct infer_options options = {
-		.context = r->o->context,
-		.cache = r->o->cache && strcmp(r->o->cache, "f32") == 0 ? INFER_CACHE_F32
-		                                                       : INFER_CACHE_F16,
-		.threads = (unsigned)r->o->threads,
+		.context = o->context, .most = o->perplexity ? 512 : 0,
+		.cache = o->cache && !strcmp(o->cache, "f32") ? INFER_CACHE_F32 : INFER_CACHE_F16,
+		.threads = (unsigned)o->threads,
 	};
 
+	if (load_open(&r->load, path, tool_note, e) < 0 || open_tokenizer(r, e) < 0)
+		return -1;
+	if (r->tokenizer && !o->tokens && prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
+		return -1;
 	r->infer = infer_open(&r->load.weights, &options, tool_note, e);
 	if (!r->infer)
 		return -1;
 	load_drop_blobs(&r->load);
-	if (!r->o->logits)
-		return generate(r, e);
-	if (infer_eval(r->infer, 0, r->tokens.id, r->tokens.n, INFER_ALL, put_logits, r, e) < 0)
-		return -1;
-	return load_check(&r->load, e);
+	r->text.tokens = r->tokens.id;
+	r->text.vocabulary = infer_vocabulary(r->infer);
+	return 0;
 }
 
 static int
 run(struct run *r, const char *path, struct err *e)
 {
-	struct out_options where = { .input = -1, .terminal_ok = r->o->json };
+	const struct options *o = r->o;
+	struct out_options where = { .input = -1, .terminal_ok = o->json || !o->logits };
 
+	if (read_prompt(r, path, e) < 0)
+		return -1;
 	sandbox_read(path);
 	sandbox_spool();
 	sandbox_enter();
-	if (load_open(&r->load, path, tool_note, e) < 0 || out_open(&r->out, &where, e) < 0)
+	if (open_model(r, path, e) < 0)
 		return -1;
-	if (compute(r, e) < 0 || out_finish(&r->out) < 0)
+	/* Text appears as it comes, in a file too. */
+	if ((o->logits ? out_open(&r->out, &where, e)
+	               : out_fd(&r->out, STDOUT_FILENO, "<stdout>", e)) < 0)
+		return -1;
+	if (compute(r, e) < 0 || load_check(&r->load, e) < 0 || out_finish(&r->out) < 0)
 		out_abandon(&r->out);
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
+/* ---- the command line ---- */
+
 static int
 check_options(const struct options *o, struct err *e)
 {
-	if (!o->tokens)
-		return tool_misused(e, "--tokens is missing");
-	if (!o->logits && !o->json)
-		return tool_misused(e, "--json or --logits is missing");
-	if (o->logits && o->count)
-		return tool_misused(e, "--logits generates nothing, so -n is not for it");
+	int prompts = !!o->prompt + !!o->file + !!o->tokens;
+	size_t i;
+
+	if (prompts > 1)
+		return tool_misused(e, "-p, -f and --tokens exclude each other");
+	if (o->logits + !!o->perplexity + o->bench > 1)
+		return tool_misused(e, "--logits, --perplexity and --bench exclude each other");
+	if ((o->perplexity || o->bench) && prompts)
+		return tool_misused(e, "--%s takes no prompt", o->bench ? "bench" : "perplexity");
+	if ((o->logits || o->perplexity) && o->count)
+		return tool_misused(e, "--%s generates nothing, so -n is not for it",
+		                    o->logits ? "logits" : "perplexity");
+	if (o->bench_prompt && !o->bench)
+		return tool_misused(e, "--bench-prompt goes with --bench");
+	for (i = 0; i < o->stops.n; i++)
+		if (!*o->stops.items[i])
+			return tool_misused(e, "--stop needs TEXT");
 	if (o->cache && strcmp(o->cache, "f16") != 0 && strcmp(o->cache, "f32") != 0)
 		return tool_misused(e, "--cache is f16 or f32, not %.40s", o->cache);
 	return 0;
@@ -165,43 +220,80 @@ check_options(const struct options *o, struct err *e)
 int
 main(int argc, char **argv)
 {
-	static struct options o;
+	static struct options o = { .sampler = SAMPLER_DEFAULT };
 	static const struct opt opts[] = {
+		{ 'p', "prompt", "TEXT", OPT_TEXT, &o.prompt, "what the text begins with", 0, 0 },
+		{ 'f', "file", "FILE", OPT_TEXT, &o.file, "the same, from FILE", 0, 0 },
 		{ 0, "tokens", "IDS", OPT_TEXT, &o.tokens,
-		  "the prompt as numbers of tokens: ID,ID,...", 0, 0 },
+		  "the same, as numbers of tokens: ID,ID,...", 0, 0 },
 		{ 'n', "count", "N", OPT_NUMBER, &o.count,
 		  "tokens to generate, at most (default: 128)", 1, UINT32_MAX },
+		{ 0, "stop", "TEXT", OPT_LIST, &o.stops, "end before TEXT; may be repeated", 0, 0 },
+		{ 0, "temp", "T", OPT_DECIMAL, &o.sampler.temperature,
+		  "draw tokens, at that temperature (default: 0, the most probable)", 0, 100 },
+		{ 0, "top-k", "N", OPT_NUMBER, &o.sampler.top_k,
+		  "among the N most probable (default: 40; 0: all)", 0, UINT32_MAX },
+		{ 0, "top-p", "P", OPT_DECIMAL, &o.sampler.top_p,
+		  "of which as many as have probability P together (default: 0.95)", 0, 1 },
+		{ 0, "min-p", "P", OPT_DECIMAL, &o.sampler.min_p,
+		  "and each P times that of the first (default: 0.05)", 0, 1 },
+		{ 0, "repeat-penalty", "X", OPT_DECIMAL, &o.sampler.repeat_penalty,
+		  "what came among the last 64 tokens is less probable (default: 1, it is not)",
+		  1, 100 },
+		{ 0, "seed", "N", OPT_NUMBER, &o.sampler.seed,
+		  "another text for each number (default: 0)", 0, UINT64_MAX },
 		{ 0, "logits", NULL, OPT_FLAG, &o.logits,
 		  "generate nothing: the logits after each token of the prompt, "
 		  "in single precision", 0, 0 },
+		{ 0, "perplexity", "FILE", OPT_TEXT, &o.perplexity,
+		  "how much the text of FILE surprises the model", 0, 0 },
+		{ 0, "bench", NULL, OPT_FLAG, &o.bench, "how fast it is", 0, 0 },
+		{ 0, "bench-prompt", "N", OPT_NUMBER, &o.bench_prompt,
+		  "tokens of the prompt that is measured (default: 128)", 1, UINT32_MAX },
 		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a line", 0, 0 },
 		{ 'c', "context", "N", OPT_NUMBER, &o.context,
-		  "positions (default: the model's, at most 4096)", 1, UINT32_MAX },
+		  "positions (default: the model's, at most 4096; with --perplexity 512)", 1,
+		  UINT32_MAX },
 		{ 0, "cache", "KIND", OPT_TEXT, &o.cache,
 		  "keep keys and values as f16 (the default) or f32", 0, 0 },
 		{ 't', "threads", "N", OPT_NUMBER, &o.threads, "threads (default: all CPUs)", 1,
 		  1024 },
+		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
+		  "use the default pattern where the model's is not known", 0, 0 },
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-run", "--tokens IDS [-n N | --logits] [--json] [-c N] [--cache f16|f32] "
-		"[-t N] [FILE]", "Compute what a model says next.", opts, 1
+		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
+		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
+		"[-c N]\n[--cache f16|f32] [-t N] [--any-tokenizer] [FILE]\n"
+		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
+		"apr-run --perplexity FILE [-c N] [--json] [FILE]\n"
+		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",
+		"Compute what a model says next.", opts, 1
 	};
-	struct run r = { .o = &o };
+	struct run r = { .o = &o, .began = generate_clock() };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 	const char *path = tool_input(operands[0], &e);
 
+	r.text = (struct run_text){ .out = &r.out, .json = o.json };
 	if (path && check_options(&o, &e) == 0 &&
-	    ids_parse(&r.tokens, o.tokens, &e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0) {
 		dot_begin(tool_note);
-		o.count = o.count ? o.count : 128;
 		o.threads = o.threads ? o.threads : thread_count();
 		run(&r, path, &e);
 	}
+	if (interrupted)
+		run_text_statistics(&r.result);
 	infer_close(r.infer);
+	tokenizer_free(r.tokenizer);
 	load_close(&r.load);
 	tokens_free(&r.tokens);
+	buf_free(&r.prompt);
+	free(o.stops.items);
+	if (interrupted && e.code == ERR_NONE) {
+		signal(SIGINT, SIG_DFL);
+		raise(SIGINT);
+	}
 	return tool_end(&e);
 }

@@ -61,3 +61,8 @@ row 'changed.gguf, one byte' "$(sed 's/^apr-verify: /refused: /' refused)"
 row 'error of the weights' "relative RMSE $(member relative <error), cosine $(member cosine <error)"
 row 'm.gguf, packed again' 'the same bytes'
 row 'm.apr, by way of back.gguf' 'the same bytes, signature included'
+
+# What the packed model says.
+step 'echo ROMEO: | apr-run -n 64 m.apr | tee text'
+printf '\n'
+[ -s text ]

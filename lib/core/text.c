@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t
@@ -189,5 +190,22 @@ text_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
 	if (text_u64(digits, 0, hi >> shift, &count) < 0 || count << shift < lo)
 		return -1;
 	*v = count << shift;
+	return 0;
+}
+
+int
+text_decimal(const char *s, double lo, double hi, double *v)
+{
+	size_t digits = strspn(s, "0123456789"), more = 0;
+	double value;
+
+	if (s[digits] == '.')
+		more = 1 + strspn(s + digits + 1, "0123456789");
+	if (digits + more < 1 + (more > 0) || digits + more > 40 || s[digits + more])
+		return -1;
+	value = strtod(s, NULL);
+	if (!(value >= lo && value <= hi))
+		return -1;
+	*v = value;
 	return 0;
 }

@@ -39,4 +39,7 @@ int text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
  * as many each. */
 int text_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
 
+/* A decimal number, digits with one point or none: 0, or -1. */
+int text_decimal(const char *s, double lo, double hi, double *v);
+
 #endif

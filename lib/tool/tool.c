@@ -212,6 +212,11 @@ set_option(const struct opt *o, const char *value, bool *seen)
 			        ", perhaps with K, M, G or T, not %.80s", o->name, o->low,
 			        o->high, value);
 		break;
+	case OPT_DECIMAL:
+		if (text_decimal(value, (double)o->low, (double)o->high, o->to) < 0)
+			misused("--%s needs a number from %" PRIu64 " to %" PRIu64
+			        ", not %.80s", o->name, o->low, o->high, value);
+		break;
 	case OPT_LIST:
 		list = o->to;
 		if (mem_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0) {

@@ -17,6 +17,7 @@ enum opt_kind {
 	OPT_TEXT,   /* const char ** */
 	OPT_NUMBER, /* uint64_t *, within [low, high] */
 	OPT_BYTES,  /* the same; K, M, G or T may follow the number */
+	OPT_DECIMAL, /* double *, finite, within [low, high] */
 	OPT_LIST    /* struct opt_list *: may be given many times */
 };
 
