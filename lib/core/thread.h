@@ -1,7 +1,7 @@
 /* thread: a parallel loop over indexes.
  *
- * The threads are started on first need, sleep between loops, take no signals,
- * and end with the process. A process that forks without exec must not loop in
+ * The threads are started on first need, sleep between loops, though not within the
+ * first 50 microseconds after one, take no signals, and end with the process. A process that forks without exec must not loop in
  * the child.
  */
 #ifndef CORE_THREAD_H
