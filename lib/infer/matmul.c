@@ -3,7 +3,8 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 
-#define ROWS 16 /* of a task */
+#define ROWS 16   /* of a task, times a whole number */
+#define SHARES 4  /* tasks of a thread, where there is one token: it reads far on */
 
 size_t
 matrix_row_bytes(const struct matrix *w)
@@ -51,6 +52,7 @@ struct task {
 	struct inputs *in;
 	float *y;
 	size_t bytes; /* of a row of activations */
+	size_t rows;  /* of a task */
 };
 
 size_t
@@ -74,7 +76,8 @@ some_rows(void *ctx, size_t i)
 	const struct task *t = ctx;
 	const struct dot_weights w = { t->w->type, t->w->head, t->w->data, t->w->rows,
 		t->w->columns };
-	size_t first = i * ROWS, count = w.rows - first < ROWS ? w.rows - first : ROWS;
+	size_t first = i * t->rows, left = w.rows - first;
+	size_t count = left < t->rows ? left : t->rows;
 
 	dot_product(&w, first, count, t->in->room, t->in->n, t->y + first, w.rows);
 }
@@ -83,11 +86,14 @@ void
 matmul(const struct matrix *w, struct inputs *in, float *y, unsigned threads)
 {
 	const struct activation *form = dot_activation(w->type, w->columns);
-	struct task t = { w, in, y, form->bytes(w->columns) };
+	struct task t = { w, in, y, form->bytes(w->columns), ROWS };
+	size_t tasks = threads ? SHARES * (size_t)threads : 1;
 
 	if (in->form != form) {
 		in->form = form;
 		thread_for(threads, in->n, one_input, &t);
 	}
-	thread_for(threads, (w->rows + ROWS - 1) / ROWS, some_rows, &t);
+	if (in->n == 1)
+		t.rows = (w->rows + tasks * ROWS - 1) / (tasks * ROWS) * ROWS;
+	thread_for(threads, (w->rows + t.rows - 1) / t.rows, some_rows, &t);
 }
