@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/half.h"
+#include "core/thread.h"
 
 /* ---- norms, activations, linear layers ---- */
 
@@ -40,17 +41,34 @@ norm_layer(const float *x, const struct norm *w, size_t width, float eps, float 
 		       (w->bias ? w->bias[i] : 0);
 }
 
-/* Of n rows. */
+/* Of n rows, shared out. */
+struct norm_task {
+	const struct hyper *h;
+	const struct norm *w;
+	const float *x;
+	size_t n, width;
+	float *y;
+};
+#define NORM_ROWS 16
+
+static void
+norm_rows(void *ctx, size_t task)
+{
+	const struct norm_task *t = ctx;
+	size_t i, last = (task + 1) * NORM_ROWS < t->n ? (task + 1) * NORM_ROWS : t->n;
+
+	for (i = task * NORM_ROWS; i < last; i++)
+		(t->h->arch->flags & ARCH_LAYER_NORM ? norm_layer : norm_rms)(
+			t->x + i * t->width, t->w, t->width, t->h->eps, t->y + i * t->width);
+}
+
 static void
 norms(const struct pass *p, const struct norm *w, const float *x, size_t n, size_t width,
       float *y)
 {
-	const struct hyper *h = &p->net->hyper;
-	size_t i;
+	struct norm_task t = { &p->net->hyper, w, x, n, width, y };
 
-	for (i = 0; i < n; i++)
-		(h->arch->flags & ARCH_LAYER_NORM ? norm_layer : norm_rms)(
-			x + i * width, w, width, h->eps, y + i * width);
+	thread_for(p->threads, (n + NORM_ROWS - 1) / NORM_ROWS, norm_rows, &t);
 }
 
 float
@@ -94,21 +112,37 @@ linear_apply(struct pass *p, const struct linear *l, float *y)
 			y[i * l->w.rows + k] += l->bias[k];
 }
 
+/* A part of a row: up = act(gate) * up, or act(up). */
+struct act_task {
+	enum act act;
+	const float *gate; /* or NULL */
+	float *up;
+	size_t n;
+};
+#define ACT_VALUES 2048
+
+static void
+act_some(void *ctx, size_t task)
+{
+	const struct act_task *t = ctx;
+	size_t i, last = (task + 1) * ACT_VALUES < t->n ? (task + 1) * ACT_VALUES : t->n;
+
+	for (i = task * ACT_VALUES; i < last; i++)
+		t->up[i] = t->gate ? t->up[i] * act_apply(t->act, t->gate[i])
+		                   : act_apply(t->act, t->up[i]);
+}
+
 void
 feed_forward(struct pass *p, const struct feed_forward *f, float *y)
 {
-	size_t i, n = p->in.n, all = n * f->up.w.rows;
-	enum act act = p->net->hyper.act;
+	size_t n = p->in.n;
+	struct act_task t = { p->net->hyper.act, f->gate.w.rows ? p->gate : NULL, p->up,
+		n * f->up.w.rows };
 
 	linear_apply(p, &f->up, p->up);
-	if (f->gate.w.rows) {
+	if (t.gate)
 		linear_apply(p, &f->gate, p->gate);
-		for (i = 0; i < all; i++)
-			p->up[i] *= act_apply(act, p->gate[i]);
-	} else {
-		for (i = 0; i < all; i++)
-			p->up[i] = act_apply(act, p->up[i]);
-	}
+	thread_for(p->threads, (t.n + ACT_VALUES - 1) / ACT_VALUES, act_some, &t);
 	pass_see(p, p->up, n, f->up.w.rows);
 	linear_apply(p, &f->down, y);
 }
