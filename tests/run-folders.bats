@@ -164,3 +164,73 @@ gemma_rules() {
 		\"sliding_window\":8" <llama
 	if same "$there/llama-tied.gguf" 1e-3; then fail "that changes nothing"; fi
 }
+
+# What existing software writes into its .apr files: members of JSON beside others.
+apr_keys() {
+	local pair
+	for pair in "architecture \"$1\"" 'hidden_size 8' 'num_layers 1' 'num_heads 2' \
+		'num_kv_heads 1' 'vocab_size 16' 'intermediate_size 12' \
+		'max_position_embeddings 32' 'rms_norm_eps 1e-05' 'rope_theta 10000.0' \
+		'name null' "${@:2}"; do
+		echo "key apr.json.${pair%% *} string ${pair#* }"
+	done
+}
+
+# The tensors of a block, with the names of GGUF.
+tiny_tensors() {
+	cat <<-'END'
+		tensor token_embd.weight F32 16x8 noise
+		tensor output_norm.weight F32 8 values 1
+		tensor output.weight F32 16x8 noise
+		tensor blk.0.attn_norm.weight F32 8 values 1
+		tensor blk.0.attn_q.weight F32 8x8 noise
+		tensor blk.0.attn_k.weight F32 4x8 noise
+		tensor blk.0.attn_v.weight F32 4x8 noise
+		tensor blk.0.attn_output.weight F32 8x8 noise
+		tensor blk.0.ffn_norm.weight F32 8 values 1
+		tensor blk.0.ffn_gate.weight F32 12x8 noise
+		tensor blk.0.ffn_up.weight F32 12x8 noise
+		tensor blk.0.ffn_down.weight F32 8x12 noise
+	END
+}
+
+@test "the metadata of .apr files of existing software" {
+	ask=(apr-run --tokens 1,2,3,4 --logits --json)
+	for name in llama qwen2; do
+		{
+			cat <<-END
+				key general.architecture string $name
+				key $name.block_count u32 1
+				key $name.context_length u32 32
+				key $name.embedding_length u32 8
+				key $name.attention.head_count u32 2
+				key $name.attention.head_count_kv u32 1
+				key $name.attention.layer_norm_rms_epsilon f32 1e-5
+			END
+			tiny_tensors
+		} | mkmodel >$name.gguf
+		"${ask[@]}" $name.gguf >$name.want
+	done
+	if cmp -s llama.want qwen2.want; then fail "both turn alike"; fi
+	{ apr_keys llama 'rope_type 0'; tiny_tensors; } | mkmodel | apr-unpack |
+		apr-pack -t apr2-64 >m.apr
+	"${ask[@]}" m.apr | cmp - llama.want
+	{ apr_keys llama 'rope_type 2'; tiny_tensors; } | mkmodel >m.gguf
+	"${ask[@]}" m.gguf | cmp - qwen2.want
+	# With the names of folders.
+	{ apr_keys qwen2; tiny_tensors; } | sed 's/token_embd/model.embed_tokens/
+		s/output_norm/model.norm/; s/ output\./ lm_head./; s/blk.0/model.layers.0/
+		s/attn_norm/input_layernorm/; s/ffn_norm/post_attention_layernorm/
+		s/attn_output/self_attn.o_proj/; s/attn_\([qkv]\)/self_attn.\1_proj/
+		s/ffn_\([a-z]*\)/mlp.\1_proj/' | mkmodel | apr-unpack | apr-pack -t apr2-64 >m.apr
+	"${ask[@]}" m.apr | cmp - qwen2.want
+	{ apr_keys llama; tiny_tensors; } | mkmodel >m.gguf
+	try "${ask[@]}" m.gguf
+	said 4 'does not say how positions turn its heads: rope_type is missing'
+	{ apr_keys llama 'rope_type 1'; tiny_tensors; } | mkmodel >m.gguf
+	try "${ask[@]}" m.gguf
+	said 4 'rope_type is neither 0 nor 2'
+	{ apr_keys mamba 'rope_type 0'; tiny_tensors; } | mkmodel >m.gguf
+	try "${ask[@]}" m.gguf
+	said 4 'architecture mamba is not known here'
+}

@@ -178,7 +178,7 @@ bad() {
 		said 2
 	done
 	try apr-run --json m.gguf
-	said 2 '--tokens'
+	said 4 'has no vocabulary (E001)'
 }
 
 @test "a model folder whose config.json is wrong" {

@@ -161,7 +161,7 @@ turn(const struct pass *p, float *x, size_t heads, size_t width, bool windowed)
 	for (i = 0; i < p->n; i++)
 		for (k = 0; k < heads; k++)
 			rope_turn(x + (i * heads + k) * width, rot,
-			          h->folder || (h->arch->flags & ARCH_HALVES),
+			          h->halves,
 			          c + i * (rot / 2), s + i * (rot / 2));
 }
 

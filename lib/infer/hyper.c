@@ -40,6 +40,8 @@ hyper_read(struct hyper *h, const struct weights *w, struct err *e)
 		return hyper_gguf(h, w, e);
 	if (weights_file(w, "config.json", &n))
 		return hyper_folder(h, w, e);
+	if (model_find(w->plan, "architecture") && model_find(w->plan, "hidden_size"))
+		return hyper_apr(h, w, e);
 	err_set(e, ERR_FORMAT, w->name, "does not say which architecture it has");
 	return err_hint(e, "the key general.architecture, or config.json beside the tensors, "
 	                "is needed");

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/json.h"
 #include "infer/arch.h"
 #include "infer/rope.h"
 #include "model/weights.h"
@@ -19,7 +20,8 @@ enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF };
 
 struct hyper {
 	const struct arch *arch;
-	bool folder;             /* names and order of rows are those of a model folder */
+	bool folder;             /* names are those of a model folder, and so are rows */
+	bool halves;             /* rope turns as ARCH_HALVES says */
 	uint64_t layers;         /* at most as many as there are tensors */
 	uint64_t width;          /* of x, "embedding length" */
 	uint64_t heads, kv_heads; /* kv_heads divides heads */
@@ -46,9 +48,15 @@ struct hyper {
 int hyper_read(struct hyper *h, const struct weights *w, struct err *e);
 void hyper_free(struct hyper *h);
 
-/* The two forms. */
+/* The forms: keys of GGUF; config.json; members of the metadata as the .apr files of
+ * existing software have them. */
 int hyper_gguf(struct hyper *h, const struct weights *w, struct err *e);
 int hyper_folder(struct hyper *h, const struct weights *w, struct err *e);
+int hyper_apr(struct hyper *h, const struct weights *w, struct err *e);
+
+/* From the members of a config.json. */
+int hyper_config(struct hyper *h, const struct weights *w, const json_t *o,
+                 struct err *e);
 
 /* For both: prove what does not need tensors, and make h->windowed. period as in
  * struct arch. */

@@ -310,9 +310,7 @@ static int
 read_all(struct config *c, uint64_t *period)
 {
 	struct hyper *h = c->h;
-	const json_t *tied = json_object_get(c->o, "tie_word_embeddings");
 
-	(void)tied;
 	need_u64(c, "num_hidden_layers", "n_layer", &h->layers);
 	need_u64(c, "hidden_size", "n_embd", &h->width);
 	need_u64(c, "max_position_embeddings", "n_positions", &h->context);
@@ -340,28 +338,31 @@ read_all(struct config *c, uint64_t *period)
 }
 
 int
+hyper_config(struct hyper *h, const struct weights *w, const json_t *o, struct err *e)
+{
+	struct config c = { .h = h, .w = w, .e = e, .o = o };
+	uint64_t period = 0;
+	const char *type;
+
+	if (json_member_text(o, "model_type", &type) < 0)
+		return err_set(e, ERR_CORRUPT, w->name, "config.json: model_type is missing");
+	h->arch = arch_by_folder(type);
+	if (!h->arch)
+		return hyper_unknown(w, type, e);
+	return read_all(&c, &period) < 0 ? -1 : hyper_finish(h, w, period, e);
+}
+
+int
 hyper_folder(struct hyper *h, const struct weights *w, struct err *e)
 {
-	struct config c = { .h = h, .w = w, .e = e };
-	const char *type;
-	uint64_t period = 0;
-	const uint8_t *text;
-	json_t *o;
 	size_t n;
+	const uint8_t *text = weights_file(w, "config.json", &n);
+	json_t *o = json_parse(text, n, ERR_CORRUPT, "config.json", e);
 	int r = -1;
 
-	text = weights_file(w, "config.json", &n);
-	o = json_parse(text, n, ERR_CORRUPT, "config.json", e);
-	if (!o)
-		return -1;
-	c.o = o;
-	h->folder = true;
-	if (json_member_text(o, "model_type", &type) < 0)
-		err_set(e, ERR_CORRUPT, w->name, "config.json: model_type is missing");
-	else if (!(h->arch = arch_by_folder(type)))
-		hyper_unknown(w, type, e);
-	else if (read_all(&c, &period) == 0)
-		r = hyper_finish(h, w, period, e);
+	h->folder = h->halves = true;
+	if (o)
+		r = hyper_config(h, w, o, e);
 	json_decref(o);
 	return r;
 }

@@ -226,6 +226,7 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	h->arch = arch_by_name(name);
 	if (!h->arch)
 		return hyper_unknown(w, name, e);
+	h->halves = h->arch->flags & ARCH_HALVES;
 	need_u64(&k, "block_count", &h->layers);
 	need_u64(&k, "embedding_length", &h->width);
 	need_u64(&k, "context_length", &h->context);
