@@ -193,7 +193,7 @@ age_keys() {
 	apr-pack -o m.apr m.aprs
 	for file in m.aprs m.apr; do
 		for tool in 'apr-quant q4_0' 'apr-sign key' 'apr-verify key.pub' apr-stats apr-sum \
-			'apr-get token_embd.weight' "apr-encrypt -r $me" 'apr-quant -n q4_0' 'apr-run --tokens 1'; do
+			'apr-get token_embd.weight' "apr-encrypt -r $me" 'apr-quant -n q4_0' 'apr-run --logits --tokens 1'; do
 			# shellcheck disable=SC2086
 			try $tool $file
 			said 1 'is sealed (E005)'
