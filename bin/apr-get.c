@@ -1,5 +1,6 @@
 /* apr-get: one tensor out of a model */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
@@ -7,6 +8,7 @@
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/npy.h"
+#include "kernels/level.h"
 #include "stats/values.h"
 #include "tool/filter.h"
 #include "tool/input.h"
@@ -210,7 +212,8 @@ main(int argc, char **argv)
 	struct get g = { .o = &o, .name = operands[0] };
 
 	if (check_options(&o, operands[0], operands[1], &e) == 0 &&
-	    slice_parse(&g.values.slice, o.slice, &e) == 0)
+	    slice_parse(&g.values.slice, o.slice, &e) == 0 &&
+	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0)
 		get(&g, operands[!o.list], &e);
 	values_out_free(&g.values);
 	return tool_end(&e);

@@ -4,6 +4,7 @@
 
 #include "core/mem.h"
 #include "core/thread.h"
+#include "kernels/level.h"
 #include "stats/tally.h"
 #include "stats/values.h"
 #include "tool/filter.h"
@@ -195,7 +196,8 @@ main(int argc, char **argv)
 
 	if (!o.jobs)
 		o.jobs = thread_count();
-	stats(&r, operands[0], &e);
+	if (level_begin(getenv("APR_CPU"), tool_note, &e) == 0)
+		stats(&r, operands[0], &e);
 	tally_free(&r.tally);
 	free(r.all);
 	return tool_end(&e);

@@ -7,6 +7,7 @@
 
 #include "core/num.h"
 #include "core/thread.h"
+#include "kernels/float/numbers.h"
 #include "kernels/kernel.h"
 #include "kernels/whole.h"
 
@@ -31,10 +32,14 @@ is_finite(float v)
 static float
 finite_count(const float *x, size_t n, struct convert_stats *s)
 {
+	uint32_t bits = numbers->most(x, n);
 	float most = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
+	memcpy(&most, &bits, sizeof most);
+	if (is_finite(most))
+		return most;
+	for (most = 0, i = 0; i < n; i++) {
 		if (!is_finite(x[i]) && s->nonfinite++ == 0)
 			s->first = i;
 		else if (is_finite(x[i]) && fabsf(x[i]) > most)

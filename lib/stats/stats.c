@@ -2,47 +2,9 @@
 
 #include <math.h>
 
+#include "kernels/float/numbers.h"
 #include "stats/histogram.h"
 #include "stats/values.h"
-
-#define LANES 8
-
-/* Sums go in lanes: one addition need not wait for the one before, and vector
- * instructions keep their order. */
-static double
-lanes_sum(const double a[LANES])
-{
-	return ((a[0] + a[4]) + (a[1] + a[5])) + ((a[2] + a[6]) + (a[3] + a[7]));
-}
-
-static double
-sum(const double *v, size_t n)
-{
-	double a[LANES] = { 0 };
-	size_t i, j;
-
-	for (i = 0; i + LANES <= n; i += LANES)
-		for (j = 0; j < LANES; j++)
-			a[j] += v[i + j];
-	for (j = 0; i < n; i++, j++)
-		a[j] += v[i];
-	return lanes_sum(a);
-}
-
-/* The sum of (x - from)². */
-static double
-sum_squares(const double *v, size_t n, double from)
-{
-	double a[LANES] = { 0 };
-	size_t i, j;
-
-	for (i = 0; i + LANES <= n; i += LANES)
-		for (j = 0; j < LANES; j++)
-			a[j] += (v[i + j] - from) * (v[i + j] - from);
-	for (j = 0; i < n; i++, j++)
-		a[j] += (v[i] - from) * (v[i] - from);
-	return lanes_sum(a);
-}
 
 /* Count what is not finite, and close the gaps. Returns how many are left. */
 static size_t
@@ -67,39 +29,31 @@ keep_finite(double *v, size_t n, uint64_t at, struct stats *s)
 	return kept;
 }
 
-static void
-range(const double *v, size_t n, struct stats *s)
-{
-	double min = v[0], max = v[0];
-	uint64_t zeros = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		min = v[i] < min ? v[i] : min;
-		max = v[i] > max ? v[i] : max;
-		zeros += v[i] == 0;
-	}
-	s->min = min;
-	s->max = max;
-	s->zeros = zeros;
-}
-
 void
 stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
          uint64_t at, struct stats *s, struct histogram *h)
 {
+	struct numbers_found f;
 	double v[STATS_CHUNK];
 
 	*s = (struct stats)STATS_INIT;
 	s->count = n;
-	values_double(t, head, x, v, n);
-	n = keep_finite(v, n, at, s);
 	if (n == 0)
 		return;
-	range(v, n, s);
-	s->sum = sum(v, n);
-	s->squares = sum_squares(v, n, 0);
-	s->deviations = sum_squares(v, n, s->sum / (double)n);
+	values_double(t, head, x, v, n);
+	numbers->find(v, n, &f);
+	if (!f.finite) {
+		n = keep_finite(v, n, at, s);
+		if (n == 0)
+			return;
+		numbers->find(v, n, &f);
+	}
+	s->min = f.min;
+	s->max = f.max;
+	s->zeros = f.zeros;
+	s->sum = f.sum;
+	s->squares = f.squares;
+	s->deviations = numbers->deviations(v, n, f.sum / (double)n);
 	if (h)
 		histogram_fill(h, v, n, s->min, s->max);
 }

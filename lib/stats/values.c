@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/le.h"
+#include "kernels/float/numbers.h"
 #include "kernels/kernel.h"
 
 #define RUN 512 /* values decoded at once, on the stack; a multiple of every block */
@@ -104,8 +105,7 @@ values_double(const struct dtype *t, const uint8_t *head, const uint8_t *x, doub
 	for (; n > 0; n -= part, y += part, x += dtype_span(t, part)) {
 		part = n < RUN ? n : RUN;
 		kernel_decode(t, head, x, run, part);
-		for (i = 0; i < part; i++)
-			y[i] = run[i];
+		numbers->widen(run, y, part);
 	}
 }
 

@@ -1,0 +1,44 @@
+/* numbers: what is said of many numbers at once. Each level of the CPU has its own
+ * (kernels/level.h); all give the same bits.
+ *
+ * Sums go in eight lanes, value i in lane i % 8: one addition need not wait for the one
+ * before, and vector instructions keep the order. Lanes are then added as
+ * ((0 + 4) + (1 + 5)) + ((2 + 6) + (3 + 7)).
+ */
+#ifndef KERNELS_NUMBERS_H
+#define KERNELS_NUMBERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of n > 0 doubles. */
+struct numbers_found {
+	bool finite; /* all, and their sum is no NaN: if so, the rest is right */
+	double min, max, sum, squares;
+	uint64_t zeros; /* of either sign */
+};
+
+struct numbers {
+	/* To double precision. */
+	void (*widen)(const float *x, double *y, size_t n);
+
+	/* The largest magnitude of n floats, as the bits of a float: 0x7f800000 and more
+	 * where one is infinite or NaN. */
+	uint32_t (*most)(const float *x, size_t n);
+
+	void (*find)(const double *v, size_t n, struct numbers_found *f);
+
+	/* The sum of (v - from)². */
+	double (*deviations)(const double *v, size_t n, double from);
+};
+
+extern const struct numbers ref_numbers;
+#ifdef __x86_64__
+extern const struct numbers plain_avx2_numbers;
+#endif
+
+/* The ones in use: ref_numbers until level_begin has chosen. */
+extern const struct numbers *numbers;
+
+#endif
