@@ -33,8 +33,9 @@ LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lp
 
 LIB_SRC = $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o)
+ARCH = $(shell uname -m)
 # Plain C of kernels is compiled once more with AVX2, so that its loops use that.
-ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+ifneq ($(filter x86_64 amd64,$(ARCH)),)
 PLAIN_SRC = $(sort $(wildcard lib/kernels/blocks/*_ref.c lib/kernels/float/*_ref.c))
 LIB_OBJ += $(PLAIN_SRC:%_ref.c=$(B)/%_plain_avx2.o)
 endif
@@ -65,7 +66,7 @@ $(B)/%_plain_avx2.o: %_ref.c
 	$(CC) $(FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
 
 # A file named for a level of the CPU is compiled for it, and used only there.
-ifneq ($(filter x86_64 amd64,$(shell uname -m)),)
+ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/lib/%_plain_avx2.o: OPT := $(OPT:-O2=-O3)
 $(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
@@ -90,6 +91,29 @@ gen: $(GENS) ## build the generators of test files
 check: all units gen fuzz-replay ## run all tests
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
 	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh $(UNITS)
+
+# The kernels and their tests for another CPU: they need the C library alone.
+BARE_SRC = lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c \
+	$(wildcard lib/kernels/*.c lib/kernels/*/*.c)
+BARE = $(addprefix $(B)/bare/,t_half t_kernels t_level)
+$(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcD $@ $^
+
+$(B)/bare/t_%: $(B)/tests/unit/t_%.o $(B)/bare/libkernels.a
+	$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+bare: $(BARE)
+
+NEON_CC = aarch64-linux-gnu-gcc
+NEON_AR = aarch64-linux-gnu-ar
+NEON_RUN = qemu-aarch64
+neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON_RUN
+	$(MAKE) MODE=neon ARCH=aarch64 CC=$(NEON_CC) AR=$(NEON_AR) PACKAGE_CFLAGS= bare
+	$(NEON_RUN) build/neon/bare/t_half
+	$(NEON_RUN) build/neon/bare/t_level
+	$(NEON_RUN) build/neon/bare/t_kernels neon
 
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -165,7 +189,7 @@ include install.mk
 clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%)
 
-.PHONY: bench benches fuzzers replays fuzz fuzz-replay fuzz-cov
+.PHONY: bare bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
 .PHONY: all units gen check clean deps demo layers lint help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

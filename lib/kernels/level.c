@@ -47,6 +47,12 @@ static const struct kernel *const avx2_kernels[] = {
 #undef KERNEL_ROW
 #endif
 
+#ifdef __aarch64__
+static const struct kernel *const neon_kernels[] = {
+	&neon_f16, &neon_bf16, &neon_q8_0, &neon_q4_0, NULL
+};
+#endif
+
 static const struct way {
 	struct level level;
 	const struct search *search;
@@ -58,6 +64,9 @@ static const struct way {
 #ifdef __x86_64__
 	{ { "avx2" }, &search_avx2, &plain_avx2_numbers, avx2_kernels, has_avx2 },
 	{ { "avx512" }, &search_avx512, &plain_avx2_numbers, avx2_kernels, has_avx512 },
+#endif
+#ifdef __aarch64__
+	{ { "neon" }, &search_neon, &ref_numbers, neon_kernels, always },
 #endif
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };

@@ -8,7 +8,7 @@
 #include "core/err.h"
 
 struct level {
-	const char *name; /* as APR_CPU says it: ref, avx2 */
+	const char *name; /* as APR_CPU says it: ref, avx2, avx512, neon */
 };
 
 /* Take the level of that name; NULL or none: the best that this CPU has. One that gives
