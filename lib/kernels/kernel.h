@@ -8,7 +8,8 @@
  * those: a NaN counts as no magnitude and gets some code; an infinity, or a
  * magnitude for which the scale leaves half precision, makes its block decode
  * to what is not finite, or its sub-block to zero. quant/convert.h counts both.
- * Any bytes decode to something.
+ * Any bytes decode to something; where a scale is NaN, values are, and which of the NaNs
+ * depends on the level.
  */
 #ifndef KERNELS_KERNEL_H
 #define KERNELS_KERNEL_H

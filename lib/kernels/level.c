@@ -1,5 +1,6 @@
 #include "kernels/level.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +126,7 @@ compute(const struct way *way, const char *dtype, float x[ROWS][ITEMS],
         const float *importance, struct made *y)
 {
 	const struct kernel *k;
-	int i;
+	int i, j;
 
 	use(way);
 	k = kernel_for(dtype_by_name(dtype));
@@ -136,8 +137,11 @@ compute(const struct way *way, const char *dtype, float x[ROWS][ITEMS],
 		/* Weighted rows have finite products. */
 		if (k->encode_weighted && i != 1)
 			k->encode_weighted(x[i], importance, y->weighted[i], ITEMS);
-		/* Any bits are a code. */
+		/* Any bits are a code. A NaN is a NaN. */
 		k->decode((const uint8_t *)x[i], y->value[i], ITEMS);
+		for (j = 0; j < ITEMS; j++)
+			if (y->value[i][j] != y->value[i][j])
+				y->value[i][j] = NAN;
 	}
 }
 
