@@ -3,7 +3,7 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 
-#define ROWS 16   /* of a task, times a whole number */
+#define ROWS 32   /* of a task, times a whole number */
 #define SHARES 4  /* tasks of a thread, where there is one token: it reads far on */
 
 size_t

@@ -38,10 +38,10 @@ has_avx512(void)
 #endif
 
 static const struct dot_level levels[] = {
-	{ "ref", always, NULL, NULL, NULL },
+	{ "ref", always, NULL, NULL, { NULL, NULL } },
 #ifdef __x86_64__
-	{ "avx2", has_avx2, dots_avx2, quantizers_avx2, NULL },
-	{ "avx512", has_avx512, dots_avx512, quantizers_avx2, panels_avx512 },
+	{ "avx2", has_avx2, dots_avx2, quantizers_avx2, { NULL, NULL } },
+	{ "avx512", has_avx512, dots_avx512, quantizers_avx2, { panels_avx512, floats_avx512 } },
 #endif
 };
 

@@ -1,5 +1,5 @@
-/* codes_avx512: blocks of weights as codes without a sign, and their scales. Internal to
- * the files of this folder for AVX-512.
+/* codes_avx512: blocks of weights as codes without a sign, and their scales; floats.
+ * Internal to the files of this folder for AVX-512.
  */
 #ifndef DOT_CODES_AVX512_H
 #define DOT_CODES_AVX512_H
@@ -251,6 +251,37 @@ tq2_0_scales(const uint8_t *x)
 	y.least16 = _mm256_set1_epi16(1);
 	y.d = y.m = half_at(x + 64);
 	return y;
+}
+
+/* ---- floats ---- */
+
+/* The first count of sixteen lanes. */
+INLINE __mmask16
+some(size_t count)
+{
+	return count >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << count) - 1);
+}
+
+typedef __m512 load_floats(const uint8_t *p, __mmask16 m);
+
+INLINE __m512
+f32_load(const uint8_t *p, __mmask16 m)
+{
+	return _mm512_maskz_loadu_ps(m, p);
+}
+
+INLINE __m512
+f16_load(const uint8_t *p, __mmask16 m)
+{
+	return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(m, p));
+}
+
+INLINE __m512
+bf16_load(const uint8_t *p, __mmask16 m)
+{
+	__m512i v = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p));
+
+	return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
 }
 
 #endif

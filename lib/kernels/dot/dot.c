@@ -155,11 +155,13 @@ fast_rows(const struct dtype *t)
 static const struct dot_many *
 fast_many(const struct dtype *t)
 {
-	const struct dot_many *d = level ? level->many : NULL;
+	const struct dot_many *d;
+	int i;
 
-	for (; d && d->dtype; d++)
-		if (!strcmp(d->dtype, t->name))
-			return d;
+	for (i = 0; level && i < 2; i++)
+		for (d = level->many[i]; d && d->dtype; d++)
+			if (!strcmp(d->dtype, t->name))
+				return d;
 	return NULL;
 }
 

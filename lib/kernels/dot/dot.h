@@ -19,7 +19,8 @@
  * The plain C (files *_ref.c) is the definition. Sums of integers are exact in each
  * variant; of floats, only the order of additions differs, so that a product is within
  * DOT_BOUND × (columns / 32 + 16) × the sum of magnitudes of its terms of the plain one,
- * a term being value × activation with both as stored. A product does not depend on
+ * a term being value × activation with both as stored; with DOT_MANY activations or more,
+ * which are added in runs of 128, 80 stands for 16. A product does not depend on
  * which rows are asked for together, nor on what other activations stand beside its own;
  * with fewer than DOT_MANY activations it may be another than with more.
  */

@@ -138,35 +138,6 @@ LARGE_ROWS(tq2_0, tq2_0_scales, 66, 32, true)
 
 /* ---- floats ---- */
 
-/* The first count of sixteen lanes. */
-INLINE __mmask16
-some(size_t count)
-{
-	return count >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << count) - 1);
-}
-
-typedef __m512 load_floats(const uint8_t *p, __mmask16 m);
-
-INLINE __m512
-f32_load(const uint8_t *p, __mmask16 m)
-{
-	return _mm512_maskz_loadu_ps(m, p);
-}
-
-INLINE __m512
-f16_load(const uint8_t *p, __mmask16 m)
-{
-	return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(m, p));
-}
-
-INLINE __m512
-bf16_load(const uint8_t *p, __mmask16 m)
-{
-	__m512i v = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p));
-
-	return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
-}
-
 INLINE float
 float_row(load_floats *get, size_t bytes, const uint8_t *w, const uint8_t *a, size_t n)
 {

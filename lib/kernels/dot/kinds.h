@@ -95,13 +95,13 @@ struct dot_level {
 	bool (*here)(void);
 	const struct dot_fast *dots;
 	const struct quantize_fast *quantizers;
-	const struct dot_many *many; /* of types that are among dots */
+	const struct dot_many *many[2]; /* of types that are among dots; NULL: none */
 };
 
 #ifdef __x86_64__
 extern const struct dot_fast dots_avx2[], dots_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
-extern const struct dot_many panels_avx512[];
+extern const struct dot_many panels_avx512[], floats_avx512[];
 #endif
 
 /* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */

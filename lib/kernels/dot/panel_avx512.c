@@ -7,8 +7,9 @@
  */
 #ifdef __x86_64__
 #include "kernels/dot/codes_avx512.h"
+#include "kernels/dot/panel_avx512.h"
 
-enum { ROWS = 16, STEPS = LARGE / 4, GROUP = 8 };
+enum { STEPS = LARGE / 4, GROUP = 8 };
 
 struct panel {
 	__m512i code[STEPS];
@@ -17,58 +18,6 @@ struct panel {
 	__m512 m;                  /* what they count */
 	__m512 lift[LARGE / SMALL]; /* of blocks of 32: what is added */
 };
-
-/* What it is multiplied by, and where results go. */
-struct job {
-	const uint8_t *a;   /* activations, each bytes after the other */
-	size_t bytes, n, many;
-	float *y;           /* [many][leading] */
-	size_t leading;
-	__mmask16 rows;     /* that are there */
-};
-
-/* Rows of 16 numbers of 32 bits become columns. */
-INLINE void
-turn(__m512i *v)
-{
-	__m512i t[16];
-	int i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < 16; i += 2) {
-		t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
-		t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 16; i += 4) {
-		v[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-		v[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-		v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-		v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-	}
-	/* Now v[4 g + k] has, of rows 4 g to 4 g + 3, columns k, k + 4, k + 8, k + 12. */
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
-		t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
-		t[i + 8] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0x88);
-		t[i + 12] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0xdd);
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		v[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-		v[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-		v[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
-		v[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
-	}
-}
-
-/* The row of a panel that stands for row i of count: where there is none, the last. */
-INLINE const uint8_t *
-row_at(const uint8_t *w, size_t stride, size_t count, int i)
-{
-	return w + stride * ((size_t)i < count ? (size_t)i : count - 1);
-}
 
 INLINE int
 four_codes(const int8_t *a)
