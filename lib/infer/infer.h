@@ -5,7 +5,9 @@
  *	infer_eval(m, 0, tokens, n, INFER_LAST, row, ctx, e);
  *	infer_eval(m, n, &next, 1, INFER_LAST, row, ctx, e);
  *
- * Logits do not depend on the number of threads, nor on how a text is cut into calls.
+ * Logits do not depend on the number of threads. How a text is cut into calls changes the
+ * order of additions (kernels/dot/dot.h: fewer than DOT_MANY tokens, or more), so the last
+ * bits of logits.
  */
 #ifndef INFER_INFER_H
 #define INFER_INFER_H

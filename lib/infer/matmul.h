@@ -40,8 +40,8 @@ struct inputs {
 size_t matmul_room(const struct matrix *w);
 
 /* y[n × rows] = x · Wᵀ: y[t][r] is the product of row r of W with row t of x. Each of
- * them is computed alone and in one order, so that it depends neither on n nor on
- * threads. */
+ * them is computed in one order, so that it depends neither on what other rows are
+ * there nor on threads; below DOT_MANY rows of x that is another order than above. */
 void matmul(const struct matrix *w, struct inputs *in, float *y, unsigned threads);
 
 /* The product of two rows of n. */

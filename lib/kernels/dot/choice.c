@@ -38,10 +38,11 @@ has_avx512(void)
 #endif
 
 static const struct dot_level levels[] = {
-	{ "ref", always, NULL, NULL, { NULL, NULL } },
+	{ "ref", always, NULL, NULL, { NULL, NULL }, &attend_ref },
 #ifdef __x86_64__
-	{ "avx2", has_avx2, dots_avx2, quantizers_avx2, { NULL, NULL } },
-	{ "avx512", has_avx512, dots_avx512, quantizers_avx2, { panels_avx512, floats_avx512 } },
+	{ "avx2", has_avx2, dots_avx2, quantizers_avx2, { NULL, NULL }, &attend_avx2 },
+	{ "avx512", has_avx512, dots_avx512, quantizers_avx2, { panels_avx512, floats_avx512 },
+	  &attend_avx512 },
 #endif
 };
 
@@ -161,6 +162,35 @@ quantize_agrees(const struct quantize_fast *q)
 	return !memcmp(want, have, sizeof want);
 }
 
+/* Bits of both are the same. */
+static bool
+attend_agrees(const struct attend *a)
+{
+	enum { HEADS = 5, WIDTH = 90, SEEN = 13 };
+	static float keys[2][ATTEND_RUN * WIDTH], turned[2][ATTEND_RUN * WIDTH];
+	static float score[2][HEADS][ATTEND_RUN], y[2][WIDTH];
+	const struct attend *both[2] = { &attend_ref, a };
+	uint32_t last = 521288629u;
+	float sum[2][HEADS];
+	size_t i, j, k;
+
+	for (i = 0; i < ATTEND_RUN * WIDTH; i++)
+		keys[0][i] = keys[1][i] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-23f;
+	for (k = 0; k < 2; k++) {
+		both[k]->turn(keys[k], SEEN, WIDTH, turned[k]);
+		both[k]->scores(keys[k] + WIDTH, HEADS, turned[k], WIDTH, score[k]);
+		memcpy(y[k], keys[k], sizeof y[k]);
+		for (j = 0; j < HEADS; j++) {
+			sum[k][j] = both[k]->weigh(score[k][j], 3);
+			both[k]->add(y[k], 0.75f, score[k][j], keys[k], SEEN, WIDTH);
+		}
+		both[k]->gate(keys[k], y[k], WIDTH);
+	}
+	return !memcmp(turned[0], turned[1], sizeof turned[0]) &&
+	       !memcmp(score[0], score[1], sizeof score[0]) && !memcmp(y[0], y[1], sizeof y[0]) &&
+	       !memcmp(sum[0], sum[1], sizeof sum[0]);
+}
+
 const char *
 dot_differs(const struct dot_level *l)
 {
@@ -174,6 +204,8 @@ dot_differs(const struct dot_level *l)
 	for (; !bad && d && d->dtype; d++)
 		if (!dot_agrees(l, d))
 			bad = d->dtype;
+	if (!bad && !attend_agrees(l->attend))
+		bad = "keys";
 	dot_use(NULL);
 	return bad;
 }

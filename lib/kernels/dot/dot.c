@@ -18,6 +18,12 @@ dot_use(const struct dot_level *l)
 	level = l;
 }
 
+const struct attend *
+attend_now(void)
+{
+	return level ? level->attend : &attend_ref;
+}
+
 static const struct form *
 form_of(const struct dtype *t)
 {

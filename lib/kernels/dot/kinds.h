@@ -13,6 +13,7 @@
 #ifndef DOT_KINDS_H
 #define DOT_KINDS_H
 
+#include "kernels/dot/attend.h"
 #include "kernels/dot/dot.h"
 
 enum { SMALL = 32, LARGE = 256, SUB = 16 };
@@ -96,12 +97,16 @@ struct dot_level {
 	const struct dot_fast *dots;
 	const struct quantize_fast *quantizers;
 	const struct dot_many *many[2]; /* of types that are among dots; NULL: none */
+	const struct attend *attend;
 };
+
+extern const struct attend attend_ref;
 
 #ifdef __x86_64__
 extern const struct dot_fast dots_avx2[], dots_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
 extern const struct dot_many panels_avx512[], floats_avx512[];
+extern const struct attend attend_avx2, attend_avx512;
 #endif
 
 /* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */
