@@ -141,6 +141,8 @@ open_tokenizer(struct run *r, struct err *e)
 	r->tokenizer = prompt_tokenizer(&r->load.weights, o->any, e);
 	if (!r->tokenizer && !needed && e->code == ERR_FORMAT)
 		*e = (struct err)ERR_INIT;
+	else if (!r->tokenizer && !*e->hint)
+		err_hint(e, "--tokens with --json or --logits needs no vocabulary");
 	r->text.text = r->tokenizer != NULL;
 	return !r->tokenizer && needed ? -1 : e->code == ERR_NONE ? 0 : -1;
 }

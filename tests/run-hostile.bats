@@ -178,7 +178,8 @@ bad() {
 		said 2
 	done
 	try apr-run --json m.gguf
-	said 4 'has no vocabulary (E001)'
+	said 4 'has no vocabulary'
+	grep -q '^hint: --tokens' "$err"
 }
 
 @test "a model folder whose config.json is wrong" {
