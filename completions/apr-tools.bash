@@ -64,4 +64,4 @@ _apr_tools() {
 }
 
 complete -o default -F _apr_tools apr-decrypt apr-encrypt apr-get apr-header apr-keygen \
-	apr-pack apr-quant apr-run apr-sign apr-stats apr-sum apr-unpack apr-verify
+	apr-pack apr-quant apr-run apr-sign apr-stats apr-sum apr-tok apr-unpack apr-verify

@@ -34,6 +34,7 @@ zstd lib/codecs/zstd.c
 zstd_errors lib/codecs/zstd.c
 sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c
 openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/kdf.c
+utf8proc lib/tokenizer/unicode.c
 '
 
 grep -H '^#[[:space:]]*include' lib/*/*.[ch] lib/*/*/*.[ch] bin/*.c |

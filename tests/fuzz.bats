@@ -43,6 +43,10 @@ replayed() {
 	replayed plan
 }
 
+@test "fuzz corpus: tokenizers" {
+	replayed tokenizer
+}
+
 @test "fuzz corpus: metadata values" {
 	replayed value
 }

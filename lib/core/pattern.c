@@ -13,8 +13,13 @@
 /* Of pattern_find: steps of a match for each byte of text, and as many in any case;
  * memory likewise, in KiB. A greedy run and its way back are two steps a byte. */
 #define STEPS_PER_BYTE 32
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define STEPS_LEAST 200000
 #define HEAP_KIB (256u << 10)
+#else
+#define STEPS_LEAST 2000
+#define HEAP_KIB (4u << 10)
+#endif
 
 static int
 compile(struct pattern *p, const char *text, size_t n, uint32_t options,

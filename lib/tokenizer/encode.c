@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "tokenizer/bytes.h"
 #include "tokenizer/private.h"
+#include "tokenizer/wordpiece.h"
 
 /* Of one call. */
 struct encoding {
@@ -31,13 +32,13 @@ emit_bytes(struct encoding *x, const uint8_t *p, size_t n)
 	for (i = 0; i < n && t->byte[p[i]] != TOKEN_NONE; i++)
 		;
 	if (i < n) {
-		if (t->role[TOKENIZER_UNK] == TOKEN_NONE) {
+		if (t->unknown == TOKEN_NONE) {
 			t->lost += n;
 			return 0;
 		}
 		if (x->unknown && t->joins_unknown)
 			return 0;
-		if (emit(x, t->role[TOKENIZER_UNK]) < 0)
+		if (emit(x, t->unknown) < 0)
 			return -1;
 		x->unknown = true;
 		return 0;
@@ -91,6 +92,9 @@ encode_word(struct encoding *x, const uint8_t *p, size_t n)
 	uint32_t id;
 	size_t i;
 
+	if (t->kind == KIND_WORDPIECE)
+		return wordpiece_encode(&t->vocab, p, n, t->word_limit, t->unknown,
+		                        &t->phantom, x->to, x->e);
 	if (t->whole_words) {
 		id = whole_word(t, p, n);
 		if (id != TOKEN_NONE)
@@ -116,6 +120,12 @@ encode_text(struct encoding *x, const uint8_t *p, size_t n, bool first)
 	struct pieces *words = &t->pieces;
 	size_t i;
 
+	if (t->normal.n > 0) {
+		if (normal_run(&t->normal, p, n, &t->text, x->e) < 0)
+			return -1;
+		p = t->text.p;
+		n = t->text.n;
+	}
 	if (pieces_begin(words, p, n, x->e) < 0 ||
 	    split_run(&t->split, words, first, x->e) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include "core/reader.h"
 #include "tokenizer/pre.h"
 #include "tokenizer/private.h"
+#include "tokenizer/wordpiece.h"
 
 #define KEY "tokenizer.ggml."
 
@@ -259,6 +260,32 @@ open_ranks(struct keys *k)
 	return add_affixes(k, pre->flags & PRE_BOS, false);
 }
 
+static int
+open_wordpiece(struct keys *k)
+{
+	struct tokenizer *t = k->t;
+	bool lower = true, accents;
+
+	if (bool_key(k, KEY "normalizer.lowercase", &lower) < 0)
+		return -1;
+	accents = lower;
+	if (bool_key(k, KEY "normalizer.strip_accents", &accents) < 0 ||
+	    tokenizer_bert_normal(t, true, true, accents, lower, k->e) < 0 ||
+	    tokenizer_bert_split(t, k->e) < 0)
+		return -1;
+	if (t->vocab.longest > WORDPIECE_LONGEST)
+		return err_set(k->e, ERR_CORRUPT, KEY "tokens", "a token of a word has %zu bytes",
+		               t->vocab.longest);
+	if (t->role[TOKENIZER_UNK] == TOKEN_NONE)
+		return err_set(k->e, ERR_CORRUPT, k->what, "has no token for what is unknown");
+	t->blank_first = true;
+	t->blanks = true;
+	t->tidies = true;
+	if (affix_add(&t->before, t->role[TOKENIZER_BOS], KEY "bos_token_id", k->e) < 0)
+		return -1;
+	return affix_add(&t->behind, t->role[TOKENIZER_SEP], KEY "seperator_token_id", k->e);
+}
+
 /* What no key tells, but models need: white space beside some tokens is theirs. */
 static void
 strip_spaces(const struct keys *k)
@@ -306,6 +333,15 @@ open_kind(struct keys *k)
 		default_role(t, TOKENIZER_EOS, 2);
 		default_role(t, TOKENIZER_UNK, 0);
 	}
+	if (t->kind == KIND_WORDPIECE) {
+		default_role(t, TOKENIZER_BOS, 101);
+		default_role(t, TOKENIZER_UNK, 100);
+		default_role(t, TOKENIZER_SEP, 102);
+		default_role(t, TOKENIZER_PAD, 0);
+		default_role(t, TOKENIZER_MASK, 103);
+		if (role_key(k, KEY "cls_token_id", TOKENIZER_BOS, true) < 0)
+			return -1;
+	}
 	if (role_key(k, KEY "bos_token_id", TOKENIZER_BOS, true) < 0 ||
 	    role_key(k, KEY "eos_token_id", TOKENIZER_EOS, true) < 0 ||
 	    role_key(k, KEY "unknown_token_id", TOKENIZER_UNK, true) < 0 ||
@@ -314,7 +350,11 @@ open_kind(struct keys *k)
 	    role_key(k, KEY "padding_token_id", TOKENIZER_PAD, false) < 0 ||
 	    role_key(k, KEY "mask_token_id", TOKENIZER_MASK, false) < 0)
 		return -1;
-	if ((t->kind == KIND_SCORES ? open_scores(k) : open_ranks(k)) < 0)
+	/* BPE has none: a key that names one is about generation. */
+	if (t->kind != KIND_RANKS)
+		t->unknown = t->role[TOKENIZER_UNK];
+	if ((t->kind == KIND_SCORES ? open_scores(k)
+	     : t->kind == KIND_RANKS ? open_ranks(k) : open_wordpiece(k)) < 0)
 		return -1;
 	tokenizer_find_roles(t);
 	strip_spaces(k);
@@ -334,6 +374,8 @@ tokenizer_open_keys(const struct material *m, const char *what,
 		k.t = tokenizer_new(KIND_SCORES, e);
 	else if (strcmp(model, "gpt2") == 0)
 		k.t = tokenizer_new(KIND_RANKS, e);
+	else if (strcmp(model, "bert") == 0)
+		k.t = tokenizer_new(KIND_WORDPIECE, e);
 	else if (strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0)
 		err_set(e, ERR_FORMAT, what, "has no vocabulary");
 	else

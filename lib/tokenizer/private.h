@@ -4,12 +4,13 @@
 #define TOKENIZER_PRIVATE_H
 
 #include "tokenizer/merge.h"
+#include "tokenizer/normal.h"
 #include "tokenizer/special.h"
 #include "tokenizer/split.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab.h"
 
-enum tokenizer_kind { KIND_SCORES, KIND_RANKS };
+enum tokenizer_kind { KIND_SCORES, KIND_RANKS, KIND_WORDPIECE };
 
 /* What is put before the ids of a text, or behind them. */
 #define AFFIX_IDS 16
@@ -22,6 +23,7 @@ struct tokenizer {
 	enum tokenizer_kind kind;
 	struct vocab vocab;
 	struct special special;
+	struct normal normal;     /* what is done to text first */
 	struct split split;
 	struct merges merges;
 	uint32_t role[TOKENIZER_ROLES];
@@ -32,15 +34,19 @@ struct tokenizer {
 	 * for bytes, bytes.h), or its characters. */
 	bool of_bytes;
 	uint32_t byte[256];       /* the token of a byte, or TOKEN_NONE */
+	uint32_t unknown;         /* what stands for text without a token, or TOKEN_NONE */
 	bool whole_words;         /* a word that is a token is not taken apart */
 	bool joins_unknown;       /* unknown characters in a row are one unknown token */
+	size_t word_limit;        /* WordPiece: of a word's characters; more are unknown */
 
 	/* Decoding. */
 	bool blank_first;         /* a blank in front of the text was put there */
 	bool blanks;              /* U+2581 is a blank */
+	bool tidies;              /* WordPiece: no blank before punctuation and endings */
 
 	struct word word;         /* scratch */
 	struct pieces pieces;
+	struct buf text, phantom;
 	size_t lost;
 };
 
@@ -69,6 +75,11 @@ void tokenizer_find_roles(struct tokenizer *t);
 
 /* Is U+2581 in no token but at its beginning? Then words can be cut before it. */
 bool tokenizer_blanks_begin(const struct tokenizer *t);
+
+/* The steps of BERT: what is text, lower case, accents; words and punctuation. */
+int tokenizer_bert_normal(struct tokenizer *t, bool clean, bool chinese, bool accents,
+                          bool lower, struct err *e);
+int tokenizer_bert_split(struct tokenizer *t, struct err *e);
 
 int affix_add(struct affix *a, uint32_t id, const char *what, struct err *e);
 

@@ -23,6 +23,7 @@ tokenizer_new(enum tokenizer_kind kind, struct err *e)
 	for (i = 0; i < TOKENIZER_ROLES; i++)
 		t->role[i] = TOKEN_NONE;
 	memset(t->byte, 0xff, sizeof t->byte);
+	t->unknown = TOKEN_NONE;
 	return t;
 }
 
@@ -33,10 +34,13 @@ tokenizer_free(struct tokenizer *t)
 		return;
 	vocab_free(&t->vocab);
 	special_free(&t->special);
+	normal_free(&t->normal);
 	split_free(&t->split);
 	merges_free(&t->merges);
 	word_free(&t->word);
 	pieces_free(&t->pieces);
+	buf_free(&t->text);
+	buf_free(&t->phantom);
 	free(t->pre);
 	free(t);
 }
@@ -71,6 +75,33 @@ affix_add(struct affix *a, uint32_t id, const char *what, struct err *e)
 		               AFFIX_IDS);
 	a->id[a->n++] = id;
 	return 0;
+}
+
+int
+tokenizer_bert_normal(struct tokenizer *t, bool clean, bool chinese, bool accents,
+                      bool lower, struct err *e)
+{
+	struct normal *n = &t->normal;
+
+	if ((clean && !normal_add(n, NORMAL_CLEAN, NULL, NULL, e)) ||
+	    (chinese && !normal_add(n, NORMAL_CJK, NULL, NULL, e)) ||
+	    (accents && (!normal_add(n, NORMAL_NFD, NULL, NULL, e) ||
+	                 !normal_add(n, NORMAL_ACCENTS, NULL, NULL, e))) ||
+	    (lower && !normal_add(n, NORMAL_LOWER, NULL, NULL, e)))
+		return -1;
+	return 0;
+}
+
+int
+tokenizer_bert_split(struct tokenizer *t, struct err *e)
+{
+	struct step *s = split_add(&t->split, STEP_PATTERN, "\\s+", ERR_CORRUPT, e);
+
+	if (!s)
+		return -1;
+	s->behavior = SPLIT_REMOVED;
+	return split_add(&t->split, STEP_PATTERN, "[!-/:-@\\[-`{-~]|\\p{P}", ERR_CORRUPT, e)
+	           ? 0 : -1;
 }
 
 static uint32_t
@@ -183,13 +214,19 @@ tokenizer_use_bytes(struct tokenizer *t, struct err *e)
 {
 	struct buf b = { 0 };
 	uint8_t letter[2];
+	uint32_t id;
 	unsigned c;
 	size_t i;
 	int r = 0;
 
 	t->of_bytes = true;
-	for (c = 0; c < 256; c++)
-		t->byte[c] = vocab_find(&t->vocab, letter, byte_letter((uint8_t)c, letter));
+	for (c = 0; c < 256; c++) {
+		id = vocab_find(&t->vocab, letter, byte_letter((uint8_t)c, letter));
+		/* What was added to a vocabulary is text, and may be a letter by chance. */
+		if (id != TOKEN_NONE && t->vocab.token[id].kind != TOKEN_USER &&
+		    t->vocab.token[id].kind != TOKEN_CONTROL)
+			t->byte[c] = id;
+	}
 	for (i = 0; i < t->vocab.count && r == 0; i++) {
 		const struct token *k = &t->vocab.token[i];
 
@@ -243,6 +280,20 @@ tokenizer_blanks_begin(const struct tokenizer *t)
 	return true;
 }
 
+/* WordPiece writes a blank in front of each word, but not before these. */
+static bool
+is_tidy(const uint8_t *p, size_t n)
+{
+	static const char *const tidy[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve",
+		                            "'re" };
+	size_t i;
+
+	for (i = 0; i < COUNT(tidy); i++)
+		if (strlen(tidy[i]) == n && memcmp(tidy[i], p, n) == 0)
+			return true;
+	return false;
+}
+
 /* What a token of SentencePiece writes: a byte, or text with blanks. */
 static int
 find_piece(struct tokenizer *t, uint32_t id, struct buf *b, const char *what,
@@ -265,7 +316,9 @@ find_piece(struct tokenizer *t, uint32_t id, struct buf *b, const char *what,
 	           k->kind == TOKEN_UNKNOWN || !memmem(p, k->text_bytes, BLANK, 3)) {
 		return 0;
 	} else {
-		for (i = 0; i < k->text_bytes; i++)
+		i = t->tidies && k->text_bytes > 3 && memcmp(p, BLANK, 3) == 0 &&
+		    is_tidy(p + 3, k->text_bytes - 3) ? 3 : 0;
+		for (; i < k->text_bytes; i++)
 			if (i + 3 <= k->text_bytes && memcmp(p + i, BLANK, 3) == 0)
 				buf_u8(b, ' '), i += 2;
 			else
@@ -305,10 +358,20 @@ tokenizer_open(const struct material *m, const char *what,
                const struct tokenizer_options *options, struct err *e)
 {
 	static const struct tokenizer_options none = { 0 };
+	const uint8_t *p, *config;
+	size_t n, config_bytes;
 
 	options = options ? options : &none;
 	if (model_find(m->plan, "tokenizer.ggml.model"))
 		return tokenizer_open_keys(m, what, options, e);
+	config = material_file(m, "tokenizer_config.json", &config_bytes);
+	p = material_file(m, "tokenizer.json", &n);
+	if (p)
+		return tokenizer_open_json(p, n, config, config_bytes, "tokenizer.json", options,
+		                           e);
+	p = material_file(m, "tokenizer.model", &n);
+	if (p)
+		return tokenizer_open_sentencepiece(p, n, "tokenizer.model", e);
 	err_set(e, ERR_FORMAT, what, "has no vocabulary");
 	return NULL;
 }
@@ -362,7 +425,7 @@ tokenizer_find(const struct tokenizer *t, const char *text, size_t n)
 const char *
 tokenizer_kind(const struct tokenizer *t)
 {
-	static const char *const names[] = { "SentencePiece", "BPE" };
+	static const char *const names[] = { "SentencePiece", "BPE", "WordPiece" };
 
 	return names[t->kind];
 }

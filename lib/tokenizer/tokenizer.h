@@ -1,7 +1,9 @@
 /* tokenizer: text to token ids and back, as the model was trained with.
  *
- * Two ways to cut text are known: by the scores of SentencePiece ("llama" in GGUF),
- * and by ranked merges of bytes or characters (BPE: "gpt2"). Ids equal those of llama.cpp.
+ * Three ways to cut text are known: by the scores of SentencePiece ("llama" in GGUF),
+ * by ranked merges of bytes or characters (BPE: "gpt2"), by the longest piece of a word
+ * (WordPiece: "bert"). Ids equal those of llama.cpp for GGUF keys, and those of the
+ * tokenizers library for tokenizer.json, but for what DEVIATIONS.md tells.
  *
  * Time is that of the text's length times its logarithm at most, also for a word of
  * megabytes. A tokenizer is read only, but for scratch space: one thread uses it at a
@@ -30,12 +32,24 @@ struct tokenizer_options {
 	void (*note)(const char *text);
 };
 
-/* From what came with a model: GGUF's keys (tokenizer.ggml.*). what: the model's name, for faults. options may be NULL.
+/* From what came with a model: GGUF's keys (tokenizer.ggml.*), else a tokenizer.json,
+ * else a tokenizer.model. what: the model's name, for faults. options may be NULL.
  * ERR_FORMAT: no vocabulary is there, or of a kind that is not read, which the fault
  * names; ERR_CORRUPT: it contradicts itself. NULL then. */
 struct tokenizer *tokenizer_open(const struct material *m, const char *what,
                                  const struct tokenizer_options *options,
                                  struct err *e);
+
+/* From n bytes of a file tokenizer.json (of the tokenizers library). config: those of
+ * a tokenizer_config.json beside it, which names bos and eos, or NULL. */
+struct tokenizer *tokenizer_open_json(const void *text, size_t n, const void *config,
+                                      size_t config_bytes, const char *what,
+                                      const struct tokenizer_options *options,
+                                      struct err *e);
+
+/* From n bytes of a SentencePiece model (sentencepiece_model.proto). */
+struct tokenizer *tokenizer_open_sentencepiece(const void *p, size_t n, const char *what,
+                                               struct err *e);
 
 void tokenizer_free(struct tokenizer *t);
 
@@ -98,7 +112,7 @@ const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *n);
 /* The id of a token that is spelt so, or TOKEN_NONE. */
 uint32_t tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
 
-/* "SentencePiece" or "BPE"; the name of the pre-tokenizer, or NULL. */
+/* "SentencePiece", "BPE" or "WordPiece"; the name of the pre-tokenizer, or NULL. */
 const char *tokenizer_kind(const struct tokenizer *t);
 const char *tokenizer_pre(const struct tokenizer *t);
 

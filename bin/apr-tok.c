@@ -1,0 +1,356 @@
+/* apr-tok: text -> token ids, and back */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/dir.h"
+#include "core/sandbox.h"
+#include "core/text.h"
+#include "formats/format.h"
+#include "tokenizer/tokenizer.h"
+#include "tool/tool.h"
+
+struct options {
+	const char *text, *tokens;
+	bool json, pieces, count, lines, bare, special, any;
+};
+
+/* ---- opening ---- */
+
+static int
+read_all(struct reader *r, struct buf *b, struct err *e)
+{
+	const uint8_t *p;
+	size_t n;
+
+	while (!reader_at_end(r)) {
+		p = reader_some(r, READER_WINDOW, &n);
+		if (p)
+			buf_put(b, p, n);
+		if (!buf_ok(b))
+			return err_memory(e);
+	}
+	return r->failed ? -1 : 0;
+}
+
+/* A file that is a tokenizer and no model: JSON, or SentencePiece's. NULL with e empty
+ * where it is neither; r is then at its beginning. */
+static struct tokenizer *
+open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = NULL;
+	struct buf b = { 0 };
+	const uint8_t *head;
+	size_t n;
+	bool json;
+
+	head = reader_peek(r, FORMAT_PROBE, &n);
+	if (!head || n == 0 || (head[0] != '{' && head[0] != '\n'))
+		return NULL;
+	json = head[0] == '{';
+	if (read_all(r, &b, e) == 0)
+		t = json ? tokenizer_open_json(b.p, b.n, NULL, 0, r->name, o, e)
+		         : tokenizer_open_sentencepiece(b.p, b.n, r->name, e);
+	buf_free(&b);
+	return t;
+}
+
+/* What comes by a pipe is read to its end: only then is it whole, and who writes it
+ * does not notice that the end was not wanted. */
+static int
+read_rest(struct source *s, struct err *e)
+{
+	struct item item;
+	const uint8_t *p;
+	size_t n;
+	int r;
+
+	while ((r = source_next(s, &item, e)) > 0)
+		do {
+			if (source_read(s, &p, &n, e) < 0)
+				return -1;
+		} while (n > 0);
+	return r;
+}
+
+static struct tokenizer *
+open_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = NULL;
+	struct material m;
+
+	if (!s)
+		return NULL;
+	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0 &&
+	    (!whole || read_rest(s, e) == 0))
+		t = tokenizer_open(&m, s->name, o, e);
+	material_free(&m);
+	source_close(s);
+	return t;
+}
+
+static struct tokenizer *
+open_tokenizer(const char *path, const struct tokenizer_options *o, struct err *e)
+{
+	struct format_options options = { 0 };
+	const struct format *format;
+	struct tokenizer *t;
+	struct source *s;
+	struct stat st;
+	struct reader r;
+	int held = -1;
+
+	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	                               !dir_is_several(path))) {
+		if (reader_open(&r, path, e) < 0)
+			return NULL;
+		t = open_file(&r, o, e);
+		if (t || e->code != ERR_NONE) {
+			reader_close(&r);
+			return t;
+		}
+		return open_model(format_open(&r, &options, NULL, &format, e),
+		                  strcmp(path, "-") == 0, o, e);
+	}
+	s = format_open_path(path, &options, NULL, &format, &held, e);
+	t = open_model(s, false, o, e);
+	if (held >= 0)
+		close(held);
+	return t;
+}
+
+/* ---- printing ---- */
+
+static void
+print_piece(const struct tokenizer *t, uint32_t id)
+{
+	struct buf b = { 0 };
+	char text[512];
+
+	tokenizer_piece(t, id, false, TOKENIZER_SPECIAL, &b);
+	printf("%u\t%s\n", id, text_quote(text, sizeof text, (char *)b.p, b.n));
+	buf_free(&b);
+}
+
+static int
+print_json(const struct tokenizer *t, uint32_t id, struct err *e)
+{
+	struct buf b = { 0 }, hex = { 0 };
+	json_t *o;
+	size_t i;
+
+	tokenizer_piece(t, id, false, TOKENIZER_SPECIAL, &b);
+	o = json_pack("{s:o,s:b}", "id", json_from_u64(id), "control",
+	              tokenizer_is_control(t, id));
+	if (text_utf8(b.p, b.n, true)) {
+		json_object_set_new(o, "text", json_stringn((char *)b.p, b.n));
+	} else {
+		for (i = 0; i < b.n; i++)
+			buf_printf(&hex, "%02x", b.p[i]);
+		json_object_set_new(o, "bytes", json_stringn((char *)hex.p, hex.n));
+	}
+	buf_clear(&b);
+	if (!o || json_write(o, &b) < 0)
+		err_memory(e);
+	else
+		printf("%.*s\n", (int)b.n, (char *)b.p);
+	json_decref(o);
+	buf_free(&hex);
+	buf_free(&b);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+static int
+print_ids(const struct tokenizer *t, const struct tokens *list, const struct options *o,
+          struct err *e)
+{
+	size_t i;
+
+	if (o->count) {
+		printf("%zu\n", list->n);
+		return 0;
+	}
+	for (i = 0; i < list->n; i++) {
+		if (o->json && print_json(t, list->id[i], e) < 0)
+			return -1;
+		if (o->pieces)
+			print_piece(t, list->id[i]);
+		else if (!o->json)
+			printf(i > 0 ? " %u" : "%u", list->id[i]);
+	}
+	if (!o->json && !o->pieces)
+		putchar('\n');
+	return 0;
+}
+
+/* ---- working ---- */
+
+struct job {
+	struct tokenizer *t;
+	const struct options *o;
+	unsigned flags;
+	size_t lost;
+};
+
+static int
+encode(struct job *j, const char *text, size_t n, struct err *e)
+{
+	struct tokens list = { 0 };
+	int r = tokenizer_encode(j->t, text, n, j->flags, &list, e);
+
+	j->lost += tokenizer_lost(j->t);
+	if (r == 0)
+		r = print_ids(j->t, &list, j->o, e);
+	tokens_free(&list);
+	return r;
+}
+
+/* Numbers, with blanks or commas between them; brackets around them are allowed. */
+static int
+decode(struct job *j, const char *text, size_t n, struct err *e)
+{
+	const char *p = text, *end = text + n;
+	struct tokens list = { 0 };
+	struct buf b = { 0 };
+	uint64_t id;
+	int r = 0;
+
+	while (p < end && r == 0) {
+		if (memchr(" \t\r\n,[]", *p, 8)) {
+			p++;
+			continue;
+		}
+		for (id = 0; p < end && *p >= '0' && *p <= '9' && id < TOKEN_NONE; p++)
+			id = id * 10 + (uint64_t)(*p - '0');
+		if (id >= TOKEN_NONE || (p < end && !memchr(" \t\r\n,[]", *p, 8)))
+			r = err_set(e, ERR_USAGE, NULL, "byte %td is no part of a token id", p - text);
+		else
+			r = tokens_add(&list, (uint32_t)id, e);
+	}
+	if (r == 0)
+		r = tokenizer_decode(j->t, list.id, list.n, j->flags, &b, e);
+	if (r == 0 && b.n > 0)
+		fwrite(b.p, 1, b.n, stdout);
+	if (r == 0 && j->o->lines)
+		putchar('\n');
+	tokens_free(&list);
+	buf_free(&b);
+	return r;
+}
+
+static int
+work(struct job *j, int (*one)(struct job *, const char *, size_t, struct err *),
+     const char *text, size_t n, struct err *e)
+{
+	size_t length;
+	const char *newline;
+
+	if (!j->o->lines)
+		return one(j, text, n, e);
+	for (; n > 0; text += length, n -= length) {
+		newline = memchr(text, '\n', n);
+		length = newline ? (size_t)(newline - text) : n;
+		if (one(j, text, length, e) < 0)
+			return -1;
+		length += newline != NULL;
+	}
+	return 0;
+}
+
+static int
+run(const char *verb, const char *path, const struct options *o, struct err *e)
+{
+	const struct tokenizer_options how = { .any = o->any, .note = tool_note };
+	bool encodes = strcmp(verb, "encode") == 0;
+	struct job j = { .o = o };
+	const char *given = encodes ? o->text : o->tokens;
+	struct buf input = { 0 };
+	struct reader r;
+	int status = -1;
+
+	j.flags = (o->bare ? TOKENIZER_BARE : 0) | (o->special ? TOKENIZER_SPECIAL : 0);
+	if (given) {
+		buf_text(&input, given);
+	} else if (reader_fd(&r, STDIN_FILENO, "<stdin>", e) < 0) {
+		return -1;
+	} else {
+		status = read_all(&r, &input, e);
+		reader_close(&r);
+		if (status < 0)
+			goto end;
+	}
+	j.t = open_tokenizer(path, &how, e);
+	if (j.t)
+		status = work(&j, encodes ? encode : decode, buf_string(&input), input.n, e);
+	else
+		status = -1;
+	if (status == 0 && j.lost)
+		tool_notef("%zu bytes have no token and were left out", j.lost);
+end:
+	tokenizer_free(j.t);
+	buf_free(&input);
+	return status;
+}
+
+static int
+check(char **operands, const struct options *o, struct err *e)
+{
+	bool encodes = operands[0] && strcmp(operands[0], "encode") == 0;
+	bool decodes = operands[0] && strcmp(operands[0], "decode") == 0;
+
+	if (!operands[0])
+		return tool_misused(e, "encode or decode is expected");
+	if (!encodes && !decodes)
+		return tool_misused(e, "%.80s is neither encode nor decode", operands[0]);
+	if (o->pieces + o->json + o->count > 1)
+		return tool_misused(e, "only one of --pieces, --json and --count can be given");
+	if (decodes && (o->pieces || o->json || o->count || o->bare || o->text))
+		return tool_misused(e, "decode takes none of --text, --bare, --pieces, --json and "
+		                    "--count");
+	if (encodes && o->tokens)
+		return tool_misused(e, "encode takes no --tokens");
+	if (!operands[1] && !o->text && !o->tokens)
+		return tool_misused(e, "standard input is the text, or the ids: a MODEL is expected");
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 'p', "text", "TEXT", OPT_TEXT, &o.text, "encode this, not standard input", 0, 0 },
+		{ 0, "tokens", "ID,ID,...", OPT_TEXT, &o.tokens,
+		  "decode these, not standard input", 0, 0 },
+		{ 0, "lines", NULL, OPT_FLAG, &o.lines,
+		  "each line is a text of its own, or the ids of one", 0, 0 },
+		{ 0, "special", NULL, OPT_FLAG, &o.special,
+		  "read and write the text of control tokens", 0, 0 },
+		{ 0, "bare", NULL, OPT_FLAG, &o.bare, "add no bos and no eos", 0, 0 },
+		{ 0, "pieces", NULL, OPT_FLAG, &o.pieces, "a line a token: id, text", 0, 0 },
+		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a token", 0, 0 },
+		{ 0, "count", NULL, OPT_FLAG, &o.count, "print only how many tokens there are", 0,
+		  0 },
+		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
+		  "cut by the default pattern where the model's is not known", 0, 0 },
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-tok",
+		"encode | decode [-p TEXT | --tokens ID,ID,...] [--lines] [--special]\n"
+		"[--bare] [--pieces | --json | --count] [--any-tokenizer] [MODEL]",
+		"Turn text into the token ids of a model, or ids into text.", opts, 2
+	};
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+	const char *path = check(operands, &o, &e) == 0 ? tool_input(operands[1], &e) : NULL;
+
+	sandbox_read(path);
+	sandbox_spool();
+	sandbox_enter();
+	if (path)
+		run(operands[0], path, &o, &e);
+	return tool_end(&e);
+}

@@ -1,0 +1,252 @@
+#include "tokenizer/normal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "tokenizer/unicode.h"
+
+struct normal_step *
+normal_add(struct normal *s, enum normal_kind kind, const char *from, const char *to,
+           struct err *e)
+{
+	struct normal_step *step;
+
+	if (mem_grow(&s->step, &s->cap, s->n + 1, sizeof *s->step) < 0) {
+		err_memory(e);
+		return NULL;
+	}
+	step = &s->step[s->n++];
+	*step = (struct normal_step){ .kind = kind };
+	step->from = mem_text(from ? from : "", from ? strlen(from) : 0);
+	step->to = mem_text(to ? to : "", to ? strlen(to) : 0);
+	if (!step->from || !step->to) {
+		err_memory(e);
+		return NULL;
+	}
+	if (kind == NORMAL_REPLACE_PATTERN &&
+	    pattern_open_text(&step->pattern, step->from, ERR_CORRUPT, e) < 0)
+		return NULL;
+	return step;
+}
+
+void
+normal_free(struct normal *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		if (s->step[i].kind == NORMAL_REPLACE_PATTERN)
+			pattern_close(&s->step[i].pattern);
+		free(s->step[i].from);
+		free(s->step[i].to);
+	}
+	free(s->step);
+	*s = (struct normal){ 0 };
+}
+
+/* ---- steps over characters ---- */
+
+/* The blocks that BERT takes for Chinese. */
+static bool
+is_chinese(uint32_t c)
+{
+	return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf) ||
+	       (c >= 0x20000 && c <= 0x2a6df) || (c >= 0x2a700 && c <= 0x2b73f) ||
+	       (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b920 && c <= 0x2ceaf) ||
+	       (c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
+}
+
+static void
+put_character(enum normal_kind kind, uint32_t c, struct buf *to)
+{
+	switch (kind) {
+	case NORMAL_LOWER:
+		unicode_put_lower(c, to);
+		return;
+	case NORMAL_MARKS:
+		if (c >= 0x300 && unicode_is_mark(c))
+			return;
+		break;
+	case NORMAL_ACCENTS:
+		if (c >= 0x300 && unicode_is_accent(c))
+			return;
+		break;
+	case NORMAL_CLEAN:
+		if (unicode_is_space(c))
+			c = ' ';
+		else if (c == 0 || c == 0xfffd || unicode_is_other(c))
+			return;
+		break;
+	case NORMAL_CJK:
+		if (is_chinese(c)) {
+			buf_u8(to, ' ');
+			unicode_put(c, to);
+			c = ' ';
+		}
+		break;
+	default:
+		break;
+	}
+	unicode_put(c, to);
+}
+
+static int
+run_characters(enum normal_kind kind, const uint8_t *s, size_t n, struct buf *to,
+               struct err *e)
+{
+	size_t i = 0, length, from;
+	uint32_t c;
+
+	while (i < n) {
+		if (kind <= NORMAL_NFKD) {
+			for (from = i; i < n && (length = text_character(s + i, n - i, &c)) > 0;)
+				i += length;
+			if (unicode_normalize(s + from, i - from, (enum unicode_form)kind, to, e) < 0)
+				return -1;
+			if (i < n)
+				buf_u8(to, s[i++]);
+			continue;
+		}
+		length = text_character(s + i, n - i, &c);
+		if (length > 0)
+			put_character(kind, c, to);
+		else if (kind != NORMAL_CLEAN)
+			buf_u8(to, s[i]);
+		i += length ? length : 1;
+	}
+	return 0;
+}
+
+/* ---- steps over texts ---- */
+
+static void
+replace(const struct normal_step *s, const uint8_t *text, size_t n, struct buf *to)
+{
+	size_t length = strlen(s->from), put = strlen(s->to), i = 0;
+	const uint8_t *found;
+
+	while (length > 0 && i < n && (found = memmem(text + i, n - i, s->from, length))) {
+		buf_put(to, text + i, (size_t)(found - text) - i);
+		buf_put(to, s->to, put);
+		i = (size_t)(found - text) + length;
+	}
+	buf_put(to, text + i, n - i);
+}
+
+static int
+replace_valid(struct normal_step *s, const char *text, size_t n, struct buf *to,
+              struct err *e)
+{
+	size_t i = 0, at = 0, from, end;
+	uint32_t c;
+	int r = 0;
+
+	while (at <= n && (r = pattern_find(&s->pattern, text, n, at, &from, &end, e)) > 0) {
+		buf_put(to, text + i, from - i);
+		buf_put(to, s->to, strlen(s->to));
+		i = at = end;
+		if (end == from) {
+			if (end == n)
+				break;
+			at += text_character(text + end, n - end, &c);
+		}
+	}
+	buf_put(to, text + i, n - i);
+	return r < 0 ? -1 : 0;
+}
+
+static int
+replace_pattern(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
+                struct err *e)
+{
+	size_t i = 0, from, length;
+	uint32_t c;
+
+	while (i < n) {
+		for (from = i; i < n && (length = text_character(text + i, n - i, &c)) > 0;)
+			i += length;
+		if (i > from &&
+		    replace_valid(s, (const char *)text + from, i - from, to, e) < 0)
+			return -1;
+		if (i < n)
+			buf_u8(to, text[i++]);
+	}
+	return 0;
+}
+
+static void
+strip(const struct normal_step *s, const uint8_t *text, size_t n, struct buf *to)
+{
+	size_t i = 0, end = n, back, length;
+	uint32_t c;
+
+	while (s->left && i < n && (length = text_character(text + i, n - i, &c)) > 0 &&
+	       unicode_is_space(c))
+		i += length;
+	while (s->right && end > i) {
+		for (back = end - 1; back > i && (text[back] & 0xc0) == 0x80; back--)
+			;
+		if (text_character(text + back, end - back, &c) != end - back ||
+		    !unicode_is_space(c))
+			break;
+		end = back;
+	}
+	buf_put(to, text + i, end - i);
+}
+
+static int
+run_step(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
+         struct err *e)
+{
+	int r = 0;
+
+	switch (s->kind) {
+	case NORMAL_REPLACE:
+		replace(s, text, n, to);
+		break;
+	case NORMAL_REPLACE_PATTERN:
+		r = replace_pattern(s, text, n, to, e);
+		break;
+	case NORMAL_PREPEND:
+		if (n > 0)
+			buf_text(to, s->to);
+		buf_put(to, text, n);
+		break;
+	case NORMAL_STRIP:
+		strip(s, text, n, to);
+		break;
+	default:
+		r = run_characters(s->kind, text, n, to, e);
+	}
+	return r < 0 ? -1 : buf_ok(to) ? 0 : err_memory(e);
+}
+
+/* Texts may become longer: no step may make of one what cannot be counted. */
+#define LONGEST ((size_t)1 << 30)
+
+int
+normal_run(struct normal *s, const uint8_t *text, size_t n, struct buf *to,
+           struct err *e)
+{
+	struct buf next = { 0 }, old;
+	size_t i;
+	int r = 0;
+
+	buf_clear(to);
+	buf_put(to, text, n);
+	if (!buf_ok(to))
+		return err_memory(e);
+	for (i = 0; i < s->n && r == 0; i++) {
+		buf_clear(&next);
+		r = run_step(&s->step[i], to->p, to->n, &next, e);
+		old = *to;
+		*to = next;
+		next = old;
+		if (r == 0 && to->n > LONGEST)
+			r = err_set(e, ERR_MEMORY, NULL, "a text of more than 1 GiB is not encoded");
+	}
+	buf_free(&next);
+	return r;
+}

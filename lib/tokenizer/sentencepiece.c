@@ -1,0 +1,238 @@
+#include <math.h>
+#include <string.h>
+
+#include "core/reader.h"
+#include "tokenizer/private.h"
+
+/* The wire form of protocol buffers: a number for the field and its form, then a number,
+ * so many bytes, or 4 or 8 of them. */
+enum wire { WIRE_NUMBER = 0, WIRE_8 = 1, WIRE_BYTES = 2, WIRE_4 = 5 };
+
+struct field {
+	uint64_t number;
+	enum wire wire;
+	uint64_t v;          /* the number; how many bytes; the 4 or 8 as one */
+	const uint8_t *p;    /* WIRE_BYTES */
+};
+
+static uint64_t
+varint(struct reader *r)
+{
+	uint64_t v = 0;
+	unsigned shift;
+	uint8_t b;
+
+	for (shift = 0; shift < 64; shift += 7) {
+		b = reader_u8(r);
+		v |= (uint64_t)(b & 0x7f) << shift;
+		if (b < 0x80)
+			return v;
+	}
+	reader_fail(r, ERR_CORRUPT, "a number of more than 64 bits");
+	return 0;
+}
+
+/* 1 and the next field of a message, 0 at its end, -1. base: its bytes. */
+static int
+next_field(struct reader *r, const uint8_t *base, struct field *f)
+{
+	uint64_t key;
+
+	if (reader_at_end(r))
+		return r->failed ? -1 : 0;
+	key = varint(r);
+	f->number = key >> 3;
+	f->wire = key & 7;
+	f->p = NULL;
+	switch (f->wire) {
+	case WIRE_NUMBER:
+		f->v = varint(r);
+		break;
+	case WIRE_8:
+		f->v = reader_u64(r);
+		break;
+	case WIRE_4:
+		f->v = reader_u32(r);
+		break;
+	case WIRE_BYTES:
+		f->v = varint(r);
+		f->p = base + reader_tell(r);
+		if (!r->failed)
+			reader_skip(r, f->v);
+		break;
+	default:
+		return reader_fail(r, ERR_CORRUPT, "a field of form %d", (int)f->wire);
+	}
+	return r->failed ? -1 : 1;
+}
+
+/* What is read of a model; the numbers are sentencepiece_model.proto's. That it would
+ * have blanks in a row become one (remove_extra_whitespaces) is not: the same model's
+ * GGUF form has no place for it, and text would not come back as it was. */
+struct model_proto {
+	struct tokenizer *t;
+	const char *what;
+	struct err *e;
+	uint64_t type, bos, eos, unk, pad;
+	bool prefix, escapes, suffix, maps;
+};
+
+static int
+read_piece(struct model_proto *m, const uint8_t *p, size_t n)
+{
+	struct reader r;
+	struct field f;
+	const uint8_t *text = NULL;
+	uint64_t bytes = 0, kind = TOKEN_NORMAL;
+	float score = 0;
+	uint32_t bits;
+	int got;
+
+	reader_memory(&r, p, n, m->what, m->e);
+	while ((got = next_field(&r, p, &f)) > 0)
+		if (f.number == 1 && f.wire == WIRE_BYTES) {
+			text = f.p;
+			bytes = f.v;
+		} else if (f.number == 2 && f.wire == WIRE_4) {
+			bits = (uint32_t)f.v;
+			memcpy(&score, &bits, sizeof score);
+		} else if (f.number == 3 && f.wire == WIRE_NUMBER) {
+			kind = f.v;
+		}
+	if (got < 0)
+		return -1;
+	if (kind < TOKEN_NORMAL || kind > TOKEN_BYTE || isnan(score))
+		return err_set(m->e, ERR_CORRUPT, m->what, "piece %zu is of no known type, or its "
+		               "score not a number", m->t->vocab.count);
+	if (vocab_add(&m->t->vocab, text, (size_t)bytes, (enum token_kind)kind, score, m->e) < 0)
+		return -1;
+	if (kind == TOKEN_CONTROL || kind == TOKEN_USER || kind == TOKEN_UNKNOWN)
+		m->t->vocab.token[m->t->vocab.count - 1].flags |= TOKEN_ADDED;
+	return 0;
+}
+
+/* Fields of a message that are numbers: where each goes. */
+static int
+read_spec(struct model_proto *m, const uint8_t *p, size_t n, bool trainer)
+{
+	struct reader r;
+	struct field f;
+	int got;
+
+	reader_memory(&r, p, n, m->what, m->e);
+	while ((got = next_field(&r, p, &f)) > 0) {
+		if (trainer && f.wire == WIRE_NUMBER) {
+			switch (f.number) {
+			case 3: m->type = f.v; break;
+			case 24: m->suffix = f.v; break;
+			case 40: m->unk = f.v; break;
+			case 41: m->bos = f.v; break;
+			case 42: m->eos = f.v; break;
+			case 43: m->pad = f.v; break;
+			}
+		} else if (!trainer && f.wire == WIRE_NUMBER) {
+			switch (f.number) {
+			case 3: m->prefix = f.v; break;
+			case 5: m->escapes = f.v; break;
+			}
+		} else if (!trainer && f.number == 2 && f.wire == WIRE_BYTES) {
+			m->maps = f.v > 0;
+		}
+	}
+	return got;
+}
+
+static int
+read_model(struct model_proto *m, const uint8_t *p, size_t n)
+{
+	struct reader r;
+	struct field f;
+	int got;
+
+	reader_memory(&r, p, n, m->what, m->e);
+	while ((got = next_field(&r, p, &f)) > 0) {
+		if (f.wire != WIRE_BYTES || f.number > 3)
+			continue;
+		if ((f.number == 1 ? read_piece(m, f.p, (size_t)f.v)
+		                   : read_spec(m, f.p, (size_t)f.v, f.number == 2)) < 0)
+			return -1;
+	}
+	return got;
+}
+
+static int
+refuse(const struct model_proto *m)
+{
+	static const char *const types[] = { "of no type", "Unigram", "BPE", "WORD", "CHAR" };
+
+	if (m->t->vocab.count == 0)
+		return err_set(m->e, ERR_FORMAT, m->what, "is no SentencePiece model");
+	if (m->type != 2)
+		return err_set(m->e, ERR_FORMAT, m->what, "a SentencePiece model %s is not read here",
+		               types[m->type < 5 ? m->type : 0]);
+	if (m->maps)
+		return err_set(m->e, ERR_FORMAT, m->what,
+		               "a normalizer with a table (precompiled_charsmap) is not read here");
+	if (m->suffix || !m->escapes)
+		return err_set(m->e, ERR_FORMAT, m->what, "blanks that are not in front of words "
+		               "are not read here");
+	return 0;
+}
+
+static int
+set_role(struct model_proto *m, enum tokenizer_role role, uint64_t id)
+{
+	if (id > INT32_MAX) /* -1 is none, in 64 bits */
+		return 0;
+	/* The names have these numbers whether or not they are used: pad has -1. */
+	if (id >= m->t->vocab.count)
+		return err_set(m->e, ERR_CORRUPT, m->what, "token %llu has a part to play, but "
+		               "there are %zu", (unsigned long long)id, m->t->vocab.count);
+	m->t->role[role] = (uint32_t)id;
+	return 0;
+}
+
+static int
+open_proto(struct model_proto *m, const uint8_t *p, size_t n)
+{
+	struct tokenizer *t = m->t;
+	struct step *s;
+
+	if (read_model(m, p, n) < 0 || refuse(m) < 0 || vocab_index(&t->vocab, m->what, m->e) < 0)
+		return -1;
+	if (set_role(m, TOKENIZER_UNK, m->unk) < 0 || set_role(m, TOKENIZER_BOS, m->bos) < 0 ||
+	    set_role(m, TOKENIZER_EOS, m->eos) < 0 || set_role(m, TOKENIZER_PAD, m->pad) < 0)
+		return -1;
+	s = split_add(&t->split, STEP_METASPACE, NULL, ERR_CORRUPT, m->e);
+	if (!s)
+		return -1;
+	s->first = m->prefix ? FIRST_ALWAYS : FIRST_NEVER;
+	s->twice = true;
+	if (tokenizer_blanks_begin(t) &&
+	    !split_add(&t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, m->e))
+		return -1;
+	t->blank_first = m->prefix;
+	t->blanks = true;
+	t->joins_unknown = true;
+	t->unknown = t->role[TOKENIZER_UNK];
+	if (t->role[TOKENIZER_BOS] != TOKEN_NONE &&
+	    affix_add(&t->before, t->role[TOKENIZER_BOS], m->what, m->e) < 0)
+		return -1;
+	tokenizer_find_roles(t);
+	return tokenizer_finish(t, m->what, m->e);
+}
+
+struct tokenizer *
+tokenizer_open_sentencepiece(const void *p, size_t n, const char *what, struct err *e)
+{
+	struct model_proto m = { .what = what, .e = e, .type = 1, .bos = 1, .eos = 2,
+		.pad = UINT64_MAX, .prefix = true, .escapes = true };
+
+	m.t = tokenizer_new(KIND_SCORES, e);
+	if (!m.t)
+		return NULL;
+	if (open_proto(&m, p, n) == 0)
+		return m.t;
+	tokenizer_free(m.t);
+	return NULL;
+}

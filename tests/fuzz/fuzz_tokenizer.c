@@ -1,0 +1,114 @@
+/* A vocabulary in any of its forms, by its first bytes: a GGUF file, tokenizer.json,
+ * SentencePiece's. It is refused with a fault that a terminal can show, or then any text
+ * can be encoded, ids are those of tokens, and each can be decoded; the same text has the
+ * same ids again, and text made token by token is the text made at once.
+ */
+#include "fuzz.h"
+#include "tokenizer/tokenizer.h"
+
+#define TEXT 300 /* bytes of the input that are encoded */
+
+static struct tokenizer *
+open_gguf(const uint8_t *data, size_t size, const struct tokenizer_options *o,
+          struct err *e)
+{
+	const struct format_options none = { 0 };
+	struct tokenizer *t = NULL;
+	struct source *s;
+	struct material m;
+	struct reader r;
+
+	reader_memory(&r, data, size, "in", e);
+	s = format_gguf.open(&r, &none, fuzz_note, e);
+	if (!s)
+		return NULL;
+	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0)
+		t = tokenizer_open(&m, "in", o, e);
+	material_free(&m);
+	source_close(s);
+	return t;
+}
+
+/* What a pattern from a file may cost is limited: this is no finding. */
+static bool
+is_too_much(const struct err *e)
+{
+	return e->code == ERR_MEMORY && strstr(e->fact, "takes too long");
+}
+
+static void
+encode(struct tokenizer *t, const uint8_t *text, size_t n, unsigned flags)
+{
+	struct tokens first = { 0 }, second = { 0 };
+	struct buf whole = { 0 }, pieces = { 0 };
+	struct err e = ERR_INIT;
+	bool begun = false;
+	size_t i;
+
+	if (tokenizer_encode(t, text, n, flags, &first, &e) < 0) {
+		must_say(is_too_much(&e), &e);
+		fuzz_printable(e.object);
+		goto end;
+	}
+	must(tokenizer_lost(t) <= n + 8 || tokenizer_kind(t)[0] == 'B');
+	must(tokenizer_encode(t, text, n, flags, &second, &e) == 0);
+	must(first.n == second.n &&
+	     (first.n == 0 || memcmp(first.id, second.id, first.n * sizeof *first.id) == 0));
+	must(tokenizer_decode(t, first.id, first.n, flags, &whole, &e) == 0);
+	for (i = 0; i < first.n; i++) {
+		must(first.id[i] < tokenizer_count(t));
+		tokenizer_piece(t, first.id[i], !begun, flags, &pieces);
+		begun = begun || !tokenizer_is_control(t, first.id[i]);
+	}
+	must(whole.n == pieces.n && (whole.n == 0 || memcmp(whole.p, pieces.p, whole.n) == 0));
+end:
+	tokens_free(&first);
+	tokens_free(&second);
+	buf_free(&whole);
+	buf_free(&pieces);
+}
+
+static void
+look(const struct tokenizer *t)
+{
+	uint32_t i;
+	size_t n;
+
+	for (i = 0; i < TOKENIZER_ROLES; i++) {
+		uint32_t id = tokenizer_role(t, (enum tokenizer_role)i);
+
+		must(id == TOKEN_NONE || id < tokenizer_count(t));
+	}
+	for (i = 0; i < tokenizer_count(t); i++) {
+		const char *text = tokenizer_text(t, i, &n);
+
+		must(n == 0 || tokenizer_find(t, text, n) == i);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct tokenizer_options o = { .any = size & 1, .note = fuzz_note };
+	struct tokenizer *t;
+	struct err e = ERR_INIT;
+	size_t n = size < TEXT ? size : TEXT;
+
+	if (size >= 4 && memcmp(data, "GGUF", 4) == 0)
+		t = open_gguf(data, size, &o, &e);
+	else if (size > 0 && data[0] == '{')
+		t = tokenizer_open_json(data, size, NULL, 0, "in", &o, &e);
+	else
+		t = tokenizer_open_sentencepiece(data, size, "in", &e);
+	must_say((t != NULL) == (e.code == ERR_NONE), &e);
+	if (!t) {
+		fuzz_refused(&e, false);
+		return 0;
+	}
+	look(t);
+	encode(t, data + size - n, n, TOKENIZER_SPECIAL);
+	encode(t, data, n, TOKENIZER_BARE);
+	encode(t, (const uint8_t *)"ab  \n12 \xc3\xa9", 10, 0);
+	tokenizer_free(t);
+	return 0;
+}
