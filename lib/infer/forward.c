@@ -4,6 +4,7 @@
 
 #include "core/half.h"
 #include "core/thread.h"
+#include "kernels/dot/attend.h"
 
 /* ---- norms, activations, linear layers ---- */
 
@@ -125,9 +126,13 @@ static void
 act_some(void *ctx, size_t task)
 {
 	const struct act_task *t = ctx;
-	size_t i, last = (task + 1) * ACT_VALUES < t->n ? (task + 1) * ACT_VALUES : t->n;
+	size_t i = task * ACT_VALUES, last = t->n - i < ACT_VALUES ? t->n : i + ACT_VALUES;
 
-	for (i = task * ACT_VALUES; i < last; i++)
+	if (t->gate && t->act == ACT_SILU) {
+		attend_now()->gate(t->gate + i, t->up + i, last - i);
+		return;
+	}
+	for (; i < last; i++)
 		t->up[i] = t->gate ? t->up[i] * act_apply(t->act, t->gate[i])
 		                   : act_apply(t->act, t->up[i]);
 }
