@@ -12,11 +12,17 @@ enum { PIECE = 256, PANEL = 16 };
 
 static const struct dot_level *level;
 
-void
-dot_use(const struct dot_level *l)
-{
-	level = l;
-}
+/* What is known of a type; looked up by name but once. */
+struct known {
+	const struct dtype *type;
+	const struct form *form;
+	const struct activation *activation; /* NULL: no arithmetic */
+	dot_rows *rows;
+	const struct dot_many *many;
+};
+static struct known known[64];
+static size_t known_count;
+static dot_rows *float_rows; /* of F32, or NULL */
 
 const struct attend *
 attend_now(void)
@@ -36,18 +42,54 @@ form_of(const struct dtype *t)
 	return NULL;
 }
 
+static struct known
+look_up(const struct dtype *t)
+{
+	const struct dot_fast *d = level ? level->dots : NULL;
+	const struct dot_many *m;
+	struct known k = { .type = t, .form = form_of(t) };
+	int i;
+
+	for (; d && d->dtype && !k.rows; d++)
+		k.rows = strcmp(d->dtype, t->name) ? NULL : d->rows;
+	for (i = 0; level && i < 2; i++)
+		for (m = level->many[i]; m && m->dtype && !k.many; m++)
+			k.many = strcmp(m->dtype, t->name) ? NULL : m;
+	k.activation = !kernel_decodes(t) ? NULL
+		: !strcmp(t->name, "F16") ? &activation_f16
+		: !strcmp(t->name, "BF16") ? &activation_bf16
+		: k.form ? k.form->activation : &activation_f32;
+	return k;
+}
+
+static struct known
+known_of(const struct dtype *t)
+{
+	size_t i;
+
+	for (i = 0; i < known_count; i++)
+		if (known[i].type == t)
+			return known[i];
+	return look_up(t);
+}
+
+void
+dot_use(const struct dot_level *l)
+{
+	const struct dtype *t;
+
+	level = l;
+	known_count = 0;
+	while (known_count < sizeof known / sizeof known[0] &&
+	       (t = dtype_row((unsigned)known_count)) != NULL)
+		known[known_count++] = look_up(t);
+	float_rows = known_of(dtype_by_name("F32")).rows;
+}
+
 const struct activation *
 dot_activation(const struct dtype *t, size_t columns)
 {
-	const struct form *f = form_of(t);
-
-	if (!kernel_decodes(t) || !dtype_fills(t, columns))
-		return NULL;
-	if (!strcmp(t->name, "F16"))
-		return &activation_f16;
-	if (!strcmp(t->name, "BF16"))
-		return &activation_bf16;
-	return f ? f->activation : &activation_f32;
+	return dtype_fills(t, columns) ? known_of(t).activation : NULL;
 }
 
 /* ---- activations ---- */
@@ -108,6 +150,18 @@ dot_rms_quantize(const struct activation *form, const float *x, const float *wei
 
 /* ---- products ---- */
 
+/* The product of two rows of numbers. */
+static float
+floats(const float *a, const float *b, size_t n)
+{
+	float y;
+
+	if (!float_rows)
+		return dot_f32_ref(a, b, n);
+	float_rows((const uint8_t *)a, 0, 1, (const uint8_t *)b, n, &y);
+	return y;
+}
+
 /* Values are decoded in pieces, and multiplied as F32. Blocks of types of our own need
  * not begin where a row does. */
 static float
@@ -124,90 +178,63 @@ decoded_row(const struct dot_weights *w, size_t i, const float *a)
 		count = end - at < PIECE - skip ? end - at : PIECE - skip;
 		kernel_decode(t, w->head, w->data + (at - skip) / t->items * t->bytes, piece,
 		              (skip + count + t->items - 1) / t->items * t->items);
-		sum += dot_f32_ref(piece + skip, a, count);
+		sum += floats(piece + skip, a, count);
 	}
 	return (float)sum;
 }
 
 /* Plain products of rows that lie at stride. */
 static void
-plain_rows(const struct dtype *t, const uint8_t *w, size_t stride, size_t count,
+plain_rows(const struct known *k, const uint8_t *w, size_t stride, size_t count,
            const uint8_t *a, size_t n, float *y)
 {
-	const struct form *f = form_of(t);
 	size_t i;
 
 	for (i = 0; i < count; i++, w += stride) {
-		if (f)
-			y[i] = dot_row_ref(f, w, a, n);
-		else if (!strcmp(t->name, "F16"))
+		if (k->form)
+			y[i] = dot_row_ref(k->form, w, a, n);
+		else if (k->activation == &activation_f16)
 			y[i] = dot_f16_ref(w, a, n);
 		else
 			y[i] = dot_bf16_ref(w, a, n);
 	}
 }
 
-static dot_rows *
-fast_rows(const struct dtype *t)
-{
-	const struct dot_fast *d = level ? level->dots : NULL;
-
-	for (; d && d->dtype; d++)
-		if (!strcmp(d->dtype, t->name))
-			return d->rows;
-	return NULL;
-}
-
-static const struct dot_many *
-fast_many(const struct dtype *t)
-{
-	const struct dot_many *d;
-	int i;
-
-	for (i = 0; level && i < 2; i++)
-		for (d = level->many[i]; d && d->dtype; d++)
-			if (!strcmp(d->dtype, t->name))
-				return d;
-	return NULL;
-}
-
 /* One row of activations. */
 static void
-rows(const struct dot_weights *w, dot_rows *fast, const struct activation *form, size_t first,
-     size_t count, const uint8_t *a, float *y)
+rows(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
+     const uint8_t *a, float *y)
 {
 	size_t i, stride;
 
-	if (!fast && form == &activation_f32) {
+	if (!k->rows && k->activation == &activation_f32) {
 		for (i = 0; i < count; i++)
 			y[i] = decoded_row(w, first + i, (const float *)(const void *)a);
 		return;
 	}
 	stride = dtype_span(w->type, w->columns);
-	if (fast)
-		fast(w->data + first * stride, stride, count, a, w->columns, y);
+	if (k->rows)
+		k->rows(w->data + first * stride, stride, count, a, w->columns, y);
 	else
-		plain_rows(w->type, w->data + first * stride, stride, count, a, w->columns, y);
+		plain_rows(k, w->data + first * stride, stride, count, a, w->columns, y);
 }
 
 void
 dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
             size_t many, float *y, size_t leading)
 {
-	const struct activation *form = dot_activation(w->type, w->columns);
-	size_t bytes = form->bytes(w->columns), end = first + count, i, j, part, stride;
-	const struct dot_many *together = many < DOT_MANY ? NULL : fast_many(w->type);
-	dot_rows *fast = fast_rows(w->type);
+	const struct known k = known_of(w->type);
+	size_t bytes = k.activation->bytes(w->columns), end = first + count, i, j, part, stride;
 
-	if (together) {
+	if (k.many && many >= DOT_MANY) {
 		stride = dtype_span(w->type, w->columns);
-		together->panels(w->data + first * stride, stride, count, a, bytes, many,
+		k.many->panels(w->data + first * stride, stride, count, a, bytes, many,
 		                 w->columns, y, leading);
 		return;
 	}
 	for (i = first; i < end; i += part) {
 		part = many == 1 || end - i < PANEL ? end - i : PANEL;
 		for (j = 0; j < many; j++)
-			rows(w, fast, form, i, part, a + j * bytes, y + j * leading + (i - first));
+			rows(w, &k, i, part, a + j * bytes, y + j * leading + (i - first));
 	}
 }

@@ -190,6 +190,8 @@ large_row(large_codes *codes, large_scales *scales, size_t bytes, bool least, co
 	int i;
 
 	for (b = 0; b < n / LARGE; b++, w += bytes, of += LARGE / SUB, q.code += LARGE) {
+		for (i = 0; i < (int)bytes; i += 64)
+			_mm_prefetch((const char *)w + AHEAD + i, _MM_HINT_T0);
 		s = scales(w);
 		sum = _mm256_setzero_si256();
 #pragma GCC unroll 8

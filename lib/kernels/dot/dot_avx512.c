@@ -35,6 +35,11 @@ small_row(small_codes *codes, size_t bytes, int zero, bool least, const uint8_t 
 	size_t b;
 
 	for (b = 0; b + 4 <= n / SMALL; b += 4, w += 4 * bytes) {
+		_mm_prefetch((const char *)w + AHEAD, _MM_HINT_T0);
+		if (bytes > 16)
+			_mm_prefetch((const char *)w + AHEAD + 64, _MM_HINT_T0);
+		if (bytes > 32)
+			_mm_prefetch((const char *)w + AHEAD + 128, _MM_HINT_T0);
 		scales = bytes == 17 ? four_powers(w, bytes) : four_halves(w, bytes);
 		z = _mm512_castps128_ps512(_mm_mul_ps(scales, _mm_loadu_ps(q.scale + b)));
 		a0 = load(q.code + SMALL * b);
@@ -88,6 +93,8 @@ large_row(large_codes *codes, large_scales *scales, size_t bytes, int sub, bool 
 		which[i] = _mm512_add_epi32(_mm512_srli_epi32(lanes, sub == SUB ? 2 : 3),
 		                            _mm512_set1_epi32(sub == SUB ? 4 * i : 2 * i));
 	for (b = 0; b < n / LARGE; b++, w += bytes, of += LARGE / SUB, q.code += LARGE) {
+		for (i = 0; i < (int)bytes; i += 64)
+			_mm_prefetch((const char *)w + AHEAD + i, _MM_HINT_T0);
 		s = scales(w);
 		z = _mm512_mul_ps(_mm512_cvtepi32_ps(s.scale), _mm512_set1_ps(s.d * q.scale[b]));
 		acc0 = scaled(acc0, four(codes(w, 0), load(q.code)), z, which[0]);

@@ -8,6 +8,10 @@
 #include "core/le.h"
 #include "kernels/blocks/iq4.h"
 
+/* Bytes ahead of what is computed that weights are asked for: memory is late by some
+ * hundred products, more than the CPU looks ahead. */
+enum { AHEAD = 4096 };
+
 static inline float
 half_at(const uint8_t *x)
 {
