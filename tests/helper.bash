@@ -374,6 +374,11 @@ exam_dead_upstream() {
 exam_wait() {
 	local i
 	for ((i = 0; i < 200; i++)); do
+		# Of a tool with secrets only root may look into that folder.
+		if [ $i -ge 25 ] && [ -e "/proc/$1/fd" ] && ! ls "/proc/$1/fd" >/dev/null 2>&1 &&
+			grep -q '^State:.S' "/proc/$1/status"; then
+			return
+		fi
 		if [ -n "$(find "/proc/$1/fd" -lname "$exam_folder*" 2>/dev/null)" ] &&
 			grep -q '^State:.S' "/proc/$1/status"; then
 			return

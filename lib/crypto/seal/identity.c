@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/out.h"
 
 #define PUBLIC "age"
 #define SECRET "age-secret-key-"
@@ -155,6 +158,56 @@ identities_read(struct identities *i, const char *path, struct err *e)
 
 	if (r == 0)
 		r = identities_parse(i, s.p, s.n, path, e);
+	secret_free(&s);
+	return r;
+}
+
+/* Two lines: who it is, and the secret. */
+static int
+identity_write(struct out *o, const char *path, bool force, const uint8_t *secret,
+               const uint8_t *public, struct err *e)
+{
+	struct out_options options = { .path = path, .force = force, .input = -1 };
+	char text[BECH32_TEXT], who[BECH32_TEXT], *c;
+	int r;
+
+	if (strcmp(path, "-") == 0)
+		return err_set(e, ERR_USAGE, path, "a key is written to a file");
+	if (out_open(o, &options, e) < 0)
+		return -1;
+	if (!o->path)
+		return err_set(e, ERR_USAGE, path, "is no regular file");
+	if (fchmod(o->fd, 0600) < 0)
+		return err_errno(e, path, "cannot be given its mode");
+	bech32_write(PUBLIC, public, who);
+	bech32_write(SECRET, secret, text);
+	for (c = text; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - ('a' - 'A')) : *c;
+	r = out_put(o, "# public key: ", 14);
+	r |= out_put(o, who, strlen(who));
+	r |= out_put(o, "\n", 1);
+	r |= out_put(o, text, strlen(text));
+	r |= out_put(o, "\n", 1);
+	if (r == 0)
+		r = out_flush(o);
+	secret_wipe(text, sizeof text);
+	if (o->window)
+		secret_wipe(o->window, 2 * BECH32_TEXT);
+	return r == 0 ? out_finish(o) : -1;
+}
+
+int
+identity_make(const char *path, bool force, uint8_t public[AGREE_BYTES], struct err *e)
+{
+	struct out o = { .fd = -1 };
+	struct secret s = { 0 };
+	int r = secret_alloc(&s, AGREE_BYTES, e);
+
+	if (r == 0)
+		r = agree_new(s.p, public, e);
+	if (r == 0)
+		r = identity_write(&o, path, force, s.p, public, e);
+	out_abandon(&o);
 	secret_free(&s);
 	return r;
 }

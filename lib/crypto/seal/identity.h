@@ -10,6 +10,7 @@
 #ifndef CRYPTO_SEAL_IDENTITY_H
 #define CRYPTO_SEAL_IDENTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,10 @@ struct identities {
 int identities_parse(struct identities *i, const uint8_t *text, size_t n,
                      const char *where, struct err *e);
 int identities_read(struct identities *i, const char *path, struct err *e);
+/* A new identity by chance, its public half, and its file: mode 0600, never half there;
+ * an existing one only with force (ERR_USAGE). */
+int identity_make(const char *path, bool force, uint8_t public[AGREE_BYTES],
+                  struct err *e);
 size_t identities_count(const struct identities *i);
 const uint8_t *identities_key(const struct identities *i, size_t number);
 void identities_free(struct identities *i);

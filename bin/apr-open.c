@@ -1,0 +1,160 @@
+/* apr-open: a sealed message -> its words, for who has the key */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base64.h"
+#include "core/out.h"
+#include "core/reader.h"
+#include "core/sandbox.h"
+#include "crypto/seal/message.h"
+#include "tool/inference_key.h"
+#include "tool/tool.h"
+
+struct options {
+	struct opt_list identities;
+	const char *reply, *path;
+	bool force, publish;
+};
+
+static int
+write_all(const char *path, const struct options *o, const void *p, size_t n,
+          struct err *e)
+{
+	struct out_options where = { .path = path, .force = o->force, .terminal_ok = true,
+		.input = -1 };
+	struct out out = { .fd = -1 };
+	int r = out_open(&out, &where, e);
+
+	if (r == 0)
+		r = out_put(&out, p, n);
+	if (r == 0)
+		r = out_flush(&out);
+	/* It lies in ordinary memory. */
+	if (out.window)
+		secret_wipe(out.window, OUT_WINDOW);
+	if (r == 0)
+		r = out_finish(&out);
+	out_abandon(&out);
+	return r;
+}
+
+static int
+write_reply(const struct options *o, const uint8_t key[AGREE_BYTES], struct err *e)
+{
+	char text[RECIPIENT_TEXT + 1];
+
+	recipient_text(key, text);
+	strcat(text, "\n");
+	return write_all(o->reply, o, text, strlen(text), e);
+}
+
+static int
+open_message(const struct options *o, const struct identities *with, const char *path,
+             struct reader *r, struct err *e)
+{
+	struct secret words = { 0 };
+	struct buf b = { 0 };
+	uint8_t reply[AGREE_BYTES];
+	bool has_reply = false;
+	const uint8_t *p;
+	size_t n;
+	int status = 0;
+
+	while (status == 0 && !reader_at_end(r)) {
+		p = reader_some(r, READER_WINDOW, &n);
+		if (!p)
+			break;
+		if (n > MESSAGE_BYTES - b.n)
+			status = err_set(e, ERR_CORRUPT, path, "is longer than any message");
+		else
+			buf_put(&b, p, n);
+	}
+	if (e->code != ERR_NONE)
+		status = -1;
+	if (status == 0 && !buf_ok(&b))
+		status = err_memory(e);
+	if (status == 0 && b.n == 0)
+		status = err_set(e, ERR_CORRUPT, path, "is empty");
+	if (status == 0)
+		status = message_open(with, b.p, b.n, &words, &has_reply, reply, path, e);
+	if (status == 0 && o->reply && !has_reply)
+		status = err_set(e, ERR_NO, path, "asks for no answer");
+	if (status == 0 && o->reply)
+		status = write_reply(o, reply, e);
+	if (status == 0)
+		status = write_all(o->path, o, words.p, words.n, e);
+	secret_free(&words);
+	buf_free(&b);
+	return status;
+}
+
+/* What the owner writes into the metadata of a model. */
+static int
+publish(const struct identities *with, struct err *e)
+{
+	uint8_t key[AGREE_BYTES];
+	struct buf b = { 0 };
+
+	if (agree_public(identities_key(with, 0), key, e) < 0)
+		return -1;
+	base64_put(&b, key, sizeof key);
+	if (!buf_string(&b))
+		return err_memory(e);
+	printf(INFERENCE_KEY "=str:%s\n" INFERENCE_PROTOCOL "=str:" MESSAGE_PROTOCOL "\n",
+	       (char *)b.p);
+	buf_free(&b);
+	return 0;
+}
+
+static int
+prepare(const struct options *o, struct identities *with, struct err *e)
+{
+	size_t i;
+
+	if (!o->identities.n)
+		return tool_misused(e, "-i FILE is missing: what shall open it");
+	if (secret_guard(e) < 0)
+		return -1;
+	for (i = 0; i < o->identities.n; i++)
+		if (identities_read(with, o->identities.items[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 'i', "identity", "FILE", OPT_LIST, &o.identities,
+		  "open it with the identity in FILE", 0, 0 },
+		{ 'k', "reply-to", "FILE", OPT_TEXT, &o.reply,
+		  "write whom to answer to FILE: a recipient for apr-seal", 0, 0 },
+		{ 0, "publish", NULL, OPT_FLAG, &o.publish,
+		  "print what a model's metadata must say, and read no message", 0, 0 },
+		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
+		{ 'f', "force", NULL, OPT_FLAG, &o.force, "replace existing files", 0, 0 },
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-open", "-i FILE [-k FILE] [--publish] [-f] [-o FILE] [FILE]",
+		"Open a message that apr-seal has sealed.", opts, 1
+	};
+	struct identities with = { { 0 } };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+	const char *path = operands[0] ? operands[0] : "-";
+	struct reader r;
+
+	sandbox_write(o.path);
+	sandbox_write(o.reply);
+	if (prepare(&o, &with, &e) == 0 && o.publish) {
+		publish(&with, &e);
+	} else if (e.code == ERR_NONE && reader_open(&r, path, &e) == 0) {
+		sandbox_enter();
+		open_message(&o, &with, r.name, &r, &e);
+		reader_close(&r);
+	}
+	identities_free(&with);
+	return tool_end(&e);
+}

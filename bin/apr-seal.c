@@ -1,0 +1,115 @@
+/* apr-seal: a message -> the same, sealed for the owner of a model */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/out.h"
+#include "core/sandbox.h"
+#include "crypto/seal/message.h"
+#include "tool/inference_key.h"
+#include "tool/tool.h"
+
+struct options {
+	const char *model, *recipient, *reply;
+	const char *path;
+	bool force;
+};
+
+/* The message, read whole. */
+static int
+read_words(const char *path, struct secret *words, struct err *e)
+{
+	bool is_stdin = !path || strcmp(path, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
+
+	if (fd < 0)
+		return err_errno(e, path, "cannot be opened");
+	r = secret_alloc(words, MESSAGE_WORDS, e);
+	if (r == 0)
+		r = secret_read(words, fd, ERR_USAGE, is_stdin ? "<stdin>" : path, e);
+	if (!is_stdin)
+		close(fd);
+	return r;
+}
+
+static int
+find_recipient(const struct options *o, uint8_t key[AGREE_BYTES], struct err *e)
+{
+	static struct recipients to;
+
+	if (!!o->model + !!o->recipient != 1)
+		return tool_misused(e, "whom is it for: -m MODEL, or -r age1...");
+	if (o->model && strcmp(o->model, "-") == 0)
+		return tool_misused(e, "-m -: standard input is the message");
+	if (o->model)
+		return inference_key(o->model, key, e);
+	if (recipients_add(&to, o->recipient, e) < 0)
+		return -1;
+	sandbox_enter();
+	memcpy(key, to.key[0], AGREE_BYTES);
+	return 0;
+}
+
+static int
+send(const struct options *o, const uint8_t *recipient, const struct secret *words,
+     struct err *e)
+{
+	struct out_options where = { .path = o->path, .force = o->force, .input = -1 };
+	uint8_t reply[AGREE_BYTES], public[AGREE_BYTES];
+	struct secret pair = { 0 };
+	struct out out = { .fd = -1 };
+	struct buf b = { 0 };
+	int r = out_open(&out, &where, e);
+
+	if (r == 0)
+		r = secret_alloc(&pair, AGREE_BYTES, e);
+	if (r == 0)
+		r = agree_new(pair.p, public, e);
+	/* It must be there before a message that asks for an answer goes out. */
+	if (r == 0 && o->reply)
+		r = identity_make(o->reply, o->force, reply, e);
+	if (r == 0)
+		r = message_seal(recipient, o->reply ? reply : NULL, pair.p, words->p, words->n, &b,
+		                 e);
+	if (r == 0)
+		r = out_put(&out, b.p, b.n);
+	if (r == 0)
+		r = out_finish(&out);
+	out_abandon(&out);
+	buf_free(&b);
+	secret_free(&pair);
+	return r;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		{ 'm', "model", "MODEL", OPT_TEXT, &o.model,
+		  "for the owner of MODEL: the key that its metadata publishes", 0, 0 },
+		{ 'r', "recipient", "age1...", OPT_TEXT, &o.recipient,
+		  "for who has this key: an answer, for instance", 0, 0 },
+		{ 'k', "reply-key", "FILE", OPT_TEXT, &o.reply,
+		  "ask for an answer: write the identity that opens it to FILE", 0, 0 },
+		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
+		{ 'f', "force", NULL, OPT_FLAG, &o.force, "replace existing files", 0, 0 },
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-seal", "-m MODEL | -r age1... [-k FILE] [-f] [-o FILE] [FILE]",
+		"Seal a message for the owner of a model, or an answer.", opts, 1
+	};
+	uint8_t key[AGREE_BYTES];
+	struct secret words = { 0 };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	sandbox_write(o.path);
+	sandbox_write(o.reply);
+	if (secret_guard(&e) == 0 && read_words(operands[0], &words, &e) == 0 &&
+	    find_recipient(&o, key, &e) == 0)
+		send(&o, key, &words, &e);
+	secret_free(&words);
+	return tool_end(&e);
+}
