@@ -112,3 +112,22 @@ agrees() {
 	[ "$(tail -n 1 "$out")" = 'exit 4' ]
 	grep -q 'm.gguf: was cut while it was in use (E002)' "$err"
 }
+
+@test "memory is that of the weights, the cache, and 64 MiB" {
+	if grep -q -e __asan_init -e __ubsan_handle "$APR_BIN/apr-run"; then
+		skip 'a sanitizer has memory of its own'
+	fi
+	llama 2 1024 2816 24000 4 >m.gguf
+	# Two blocks, four heads of 64, keys and values, halves, 100 positions.
+	most=$(($(wc -c <m.gguf) / 1024 + 2 * 4 * 64 * 2 * 2 * 100 / 1024 + 65536))
+	ask=(apr-run --tokens "$(seq -s, 1 90)" -n 10 --json)
+	peak file "${ask[@]}" m.gguf >want
+	apr-unpack m.gguf | peak pipe "${ask[@]}" | cmp - want
+	apr-pack -z zstd m.gguf >m.apr
+	peak packed "${ask[@]}" m.apr | cmp - want
+	rm m.gguf m.apr
+	for form in file pipe packed; do
+		echo "# $form $(($(cat $form) / 1024)) of $((most / 1024)) MiB" >&3
+		[ "$(cat $form)" -le $most ] || fail "$form: $(cat $form) KiB of $most"
+	done
+}
