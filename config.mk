@@ -17,6 +17,6 @@ PKG_CONFIG = pkg-config
 OPT = -O2 -g
 CFLAGS =
 LDFLAGS =
-PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc
+PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack
 # Those of them that programs with libaprml.a need; jansson is inside it.
-APRML_PACKAGES = libdeflate zlib liblz4 libzstd
+APRML_PACKAGES = libdeflate zlib liblz4 libzstd msgpack

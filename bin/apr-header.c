@@ -183,6 +183,7 @@ main(int argc, char **argv)
 	sandbox_read(x.path);
 	sandbox_spool();
 	sandbox_enter();
+	o.format.closed = true;
 	if (x.path)
 		x.source = format_open_path(x.path, &o.format, tool_note, &x.format, &held, &e);
 	if (x.source) {

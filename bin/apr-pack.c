@@ -11,9 +11,9 @@
 #define NO_RESERVE UINT64_MAX
 
 struct options {
-	const char *format, *compress;
+	const char *format, *compress, *model_type, *hint;
 	uint64_t align, reserve, shard_size;
-	bool plain, no_sync;
+	bool plain, no_sync, aligned, chunked;
 	struct output_options output;
 };
 
@@ -23,8 +23,8 @@ find_format(const char *name, struct err *e)
 	const struct format *f = format_by_name(name);
 
 	if (!f || !f->create) {
-		tool_misused(e, "no format %.40s can be written; there are apr2, apr2-64, "
-		             "gguf and safetensors", name);
+		tool_misused(e, "no format %.40s can be written; there are apr1, apr2, "
+		             "apr2-64, gguf and safetensors", name);
 		return NULL;
 	}
 	return f;
@@ -37,15 +37,40 @@ is_folder(const char *path)
 	return path && *path && path[strlen(path) - 1] == '/';
 }
 
+/* What APR version 1 alone has. */
+static int
+find_apr1(const struct format *format, const struct options *o, struct format_options *how,
+          struct err *e)
+{
+	int hint = o->hint ? format_backend(o->hint) : -1;
+
+	if (format != &format_apr1)
+		return o->model_type || o->hint || o->aligned || o->chunked
+		           ? tool_misused(e, "--model-type, --trueno-native, --backend-hint and "
+		                          "--streaming are for -t apr1") : 0;
+	if (o->hint && hint < 0)
+		return tool_misused(e, "no backend is called %.40s", o->hint);
+	if (o->hint && !o->aligned)
+		return tool_misused(e, "--backend-hint is for --trueno-native");
+	how->model_type = o->model_type;
+	how->aligned = o->aligned;
+	how->chunked = o->chunked;
+	how->hint = (unsigned)(hint + 1);
+	how->raw = o->compress && strcmp(o->compress, "none") == 0;
+	return 0;
+}
+
 static int
 find_options(const struct format *format, const struct options *o,
              struct format_options *how, struct err *e)
 {
+	if (find_apr1(format, o, how, e) < 0)
+		return -1;
 	if (o->align && o->align != 32 && o->align != 64)
 		return tool_misused(e, "--align is 32 or 64");
 	if (o->compress && !format->compresses)
 		return tool_misused(e, "%s has no compression", format->name);
-	if (o->compress && codec_parse(o->compress, &how->codec, &how->level, e) < 0)
+	if (o->compress && !how->raw && codec_parse(o->compress, &how->codec, &how->level, e) < 0)
 		return err_hint(e, "%s --help", tool_name());
 	if (is_folder(o->output.path) && !format->create_folder)
 		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
@@ -129,9 +154,10 @@ main(int argc, char **argv)
 	static struct options o = { .format = "apr2", .reserve = NO_RESERVE };
 	static const struct opt opts[] = {
 		{ 't', "to", "FORMAT", OPT_TEXT, &o.format,
-		  "apr2 (the default), apr2-64, gguf or safetensors", 0, 0 },
+		  "apr2 (the default), apr1, apr2-64, gguf or safetensors", 0, 0 },
 		{ 'z', "compress", "METHOD", OPT_TEXT, &o.compress,
-		  "apr2: lz4 or zstd[:1-19], for tensors that lose by it", 0, 0 },
+		  "apr2: lz4 or zstd[:1-19], for tensors that lose by it;\n"
+		  "apr1: none, lz4, zstd or zstd:19", 0, 0 },
 		{ 0, "align", "BYTES", OPT_NUMBER, &o.align,
 		  "alignment of tensor data: 32 or 64", 32, 64 },
 		{ 0, "plain", NULL, OPT_FLAG, &o.plain,
@@ -140,6 +166,14 @@ main(int argc, char **argv)
 		  "room in the header for longer metadata, at most 16M", 0, FORMAT_RESERVE },
 		{ 0, "shard-size", "BYTES", OPT_BYTES, &o.shard_size,
 		  "several files, each with at most so much tensor data", 1, UINT64_MAX },
+		{ 0, "model-type", "NAME", OPT_TEXT, &o.model_type,
+		  "apr1: what the model is, such as NEURAL_CUSTOM", 0, 0 },
+		{ 0, "trueno-native", NULL, OPT_FLAG, &o.aligned,
+		  "apr1: tensors from multiples of 64, with an index", 0, 0 },
+		{ 0, "backend-hint", "NAME", OPT_TEXT, &o.hint,
+		  "apr1: with --trueno-native, what should compute them", 0, 0 },
+		{ 0, "streaming", NULL, OPT_FLAG, &o.chunked,
+		  "apr1: an index of chunks, each compressed by itself", 0, 0 },
 		{ 0, "no-sync", NULL, OPT_FLAG, &o.no_sync,
 		  "do not wait until the disk has it", 0, 0 },
 		OPT_OUTPUT(&o.output),
@@ -147,9 +181,10 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-pack",
-		"[-t apr2|apr2-64|gguf|safetensors] [-z lz4|zstd[:LEVEL]] [--align 32|64]\n"
-		"[--plain] [--reserve BYTES] [--shard-size BYTES] [--no-sync] [-f]\n"
-		"[-o FILE] [FILE]",
+		"[-t apr1|apr2|apr2-64|gguf|safetensors] [-z none|lz4|zstd[:LEVEL]]\n"
+		"[--align 32|64] [--plain] [--reserve BYTES] [--shard-size BYTES]\n"
+		"[--model-type NAME] [--trueno-native] [--backend-hint NAME] [--streaming]\n"
+		"[--no-sync] [-f] [-o FILE] [FILE]",
 		"Write a stream as a model file.", opts, 1
 	};
 	struct err e = ERR_INIT;

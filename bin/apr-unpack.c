@@ -30,7 +30,10 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	sandbox_spool();
 	sandbox_enter();
 	source = format_open_path(path, &o->format, tool_note, &format, &where.input, e);
-	if (source && source->plan->sealed && f->operation) {
+	if (source && format != &format_apr1 && (o->format.model_type || o->format.payload)) {
+		err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is no APR version 1 file, "
+		        "which alone has a model type");
+	} else if (source && source->plan->sealed && f->operation) {
 		err_set(e, ERR_USAGE, source->name, "is sealed: no tensors can be chosen here");
 		err_hint(e, "apr-decrypt --only opens those that are chosen");
 	} else if (source) {
@@ -56,14 +59,18 @@ main(int argc, char **argv)
 		  "fail where a file is only odd", 0, 0 },
 		{ 0, "max-memory", "BYTES", OPT_BYTES, &o.format.memory,
 		  "window that compressed data may ask for (32M)", 1 << 10, UINT64_C(1) << 40 },
+		{ 0, "expect-type", "NAME", OPT_TEXT, &o.format.model_type,
+		  "fail where an APR version 1 file is of another model type", 0, 0 },
+		{ 0, "payload", "NAME", OPT_TEXT, &o.format.payload,
+		  "what wrote the payload of an APR version 1 file", 0, 0 },
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-unpack",
 		"[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n"
-		"[-f] [-o FILE] [FILE]",
-		"Turn a model file (GGUF, APR2, safetensors, or a stream) into a stream.", opts, 1
+		"[--expect-type NAME] [--payload NAME] [-f] [-o FILE] [FILE]",
+		"Turn a model file (GGUF, APR, safetensors, or a stream) into a stream.", opts, 1
 	};
 	struct selection s;
 	struct flow f = { 0 };

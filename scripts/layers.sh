@@ -30,6 +30,8 @@ pcre2 lib/core/pattern.c
 libdeflate lib/core/crc32.c
 zlib lib/core/crc32.c
 lz4frame lib/codecs/lz4.c
+lz4 lib/codecs/lz4_block.c
+msgpack lib/formats/apr1/apr1_pack.c
 zstd lib/codecs/zstd.c
 zstd_errors lib/codecs/zstd.c
 sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c

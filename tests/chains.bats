@@ -18,7 +18,7 @@ setup() {
 	PATH=$PATH:$APR_GEN
 	export APR_LOG_LEVEL=error
 	set +T # each command of a loop would be traced
-	containers=(gguf apr2 safetensors lz4 zstd apr2-64)
+	containers=(gguf apr2 safetensors lz4 zstd apr2-64 apr1)
 }
 
 # Every value type, long and short; scalars, empty tensors, types with no name;
@@ -148,7 +148,7 @@ begin() {
 	begin signed.gguf
 	touch signed
 	mapfile -t way < <(every_pair)
-	[ ${#way[@]} -eq 37 ]
+	[ ${#way[@]} -eq 50 ]
 	follow signed.gguf "${way[@]}"
 	cmp seen.gguf signed.gguf
 	# By another witness than ours, from one end of the way to the other.
@@ -165,7 +165,7 @@ begin() {
 		apr-sign "$shared/key" "$shared/$name" >signed.aprs
 		begin signed.aprs
 		touch signed
-		follow signed.aprs gguf safetensors zstd apr2-64 gguf lz4 safetensors apr2-64 \
+		follow signed.aprs gguf apr1 safetensors zstd apr1 apr2-64 gguf lz4 safetensors apr2-64 \
 			apr2 gguf || fail "$name" || return
 	done
 }

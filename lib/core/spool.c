@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 const char *
@@ -91,9 +93,68 @@ spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e)
 	return 0;
 }
 
+/* Map n bytes of the file, which are there. */
+static int
+map(struct spool *s, uint64_t n, int protection, struct err *e)
+{
+	void *p = MAP_FAILED;
+
+	if (n <= SIZE_MAX)
+		p = mmap(NULL, (size_t)n, protection, MAP_SHARED, s->fd, 0);
+	if (p == MAP_FAILED)
+		return err_errno(e, "spool file", "cannot be mapped");
+	s->view = p;
+	s->viewed = n;
+	return 0;
+}
+
+int
+spool_view(struct spool *s, const uint8_t **p, struct err *e)
+{
+	static const uint8_t none[1];
+
+	if (!s->view && s->has_file &&
+	    (spill(s, e) < 0 || map(s, s->spilled, PROT_READ, e) < 0))
+		return -1;
+	*p = s->view ? s->view : s->memory.n ? s->memory.p : none;
+	return 0;
+}
+
+uint8_t *
+spool_room(struct spool *s, uint64_t n, struct err *e)
+{
+	uint8_t *p;
+	int r;
+
+	if (n <= SPOOL_MEMORY) {
+		p = buf_room(&s->memory, (size_t)n + 1);
+		if (!p) {
+			err_memory(e);
+			return NULL;
+		}
+		s->memory.n = (size_t)n;
+		s->bytes = n;
+		return p;
+	}
+	if ((s->fd = spool_file(e)) < 0)
+		return NULL;
+	s->has_file = true;
+	/* A page that finds no space when it is written would kill the process. */
+	r = n > INT64_MAX ? EFBIG : posix_fallocate(s->fd, 0, (off_t)n);
+	if (r != 0) {
+		errno = r;
+		err_errno(e, "spool file", "cannot have %" PRIu64 " bytes", n);
+		return NULL;
+	}
+	s->bytes = s->spilled = n;
+	return map(s, n, PROT_READ | PROT_WRITE, e) < 0 ? NULL : s->view;
+}
+
 void
 spool_free(struct spool *s)
 {
+	if (s->view)
+		munmap(s->view, (size_t)s->viewed);
 	if (s->has_file)
 		close(s->fd);
 	buf_free(&s->memory);

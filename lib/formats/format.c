@@ -8,7 +8,7 @@
 #include "stream/stream.h"
 
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_safetensors, &format_stream };
+	&format_apr2, &format_apr1, &format_safetensors, &format_stream };
 #define FORMATS (sizeof formats / sizeof *formats)
 
 const struct format *
@@ -76,7 +76,6 @@ static const struct {
 	size_t n;
 	const char *title;
 } others[] = {
-	{ "APRN", 4, "an APR version 1 file" },
 	{ "APR1\1\0", 6, "a model of whisper.apr (magic APR1)" },
 	{ "APR1", 4, "an APR1 file with a JSON layout" },
 	{ "APBUNDLE", 8, "an APBUNDLE archive of models" },

@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/out.h"
 #include "core/reader.h"
+#include "core/vault.h"
 #include "model/flow.h"
 
 #define FORMAT_RESERVE (16u << 20)
@@ -32,6 +33,16 @@ struct format_options {
 	int level;       /* of the codec's */
 	uint64_t memory; /* reading: the window that compressed data may ask for; 0:
 	                  * CODEC_MEMORY */
+
+	/* Of APR version 1 alone. */
+	struct vault *vault; /* keys, for what covers the container's bytes; or NULL */
+	bool closed;     /* reading: what is sealed stays so, and has no tensors */
+	bool raw;        /* writing: without compression, whatever the source had */
+	bool aligned;    /* writing: tensors from multiples of 64, with an index */
+	bool chunked;    /* writing: an index of chunks */
+	unsigned hint;   /* writing, aligned: 1 + number of a backend; 0: as it was */
+	const char *model_type; /* of the file: written, or (reading) demanded; or NULL */
+	const char *payload; /* reading: the layout to be taken; NULL: what fits */
 };
 
 struct format {
@@ -92,8 +103,11 @@ struct format {
 	bool reserves;   /* create knows options->reserve */
 };
 
-extern const struct format format_gguf, format_apr2, format_apr64, format_safetensors,
-	format_stream;
+extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
+	format_safetensors, format_stream;
+
+/* Number of a backend hint of APR version 1, by name; -1 where there is none. */
+int format_backend(const char *name);
 
 /* By name (for -t); NULL if there is none. By index, NULL at the end. */
 const struct format *format_by_name(const char *name);

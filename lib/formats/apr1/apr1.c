@@ -1,0 +1,152 @@
+#include "formats/apr1/apr1.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/le.h"
+
+/* ---- names of numbers ---- */
+
+/* Existing software has one more than the specification, 0x40. */
+static const struct {
+	uint16_t number;
+	const char *name;
+} types[] = {
+	{ 0x01, "LINEAR_REGRESSION" }, { 0x02, "LOGISTIC_REGRESSION" },
+	{ 0x03, "DECISION_TREE" },     { 0x04, "RANDOM_FOREST" },
+	{ 0x05, "GRADIENT_BOOSTING" }, { 0x06, "KMEANS" },
+	{ 0x07, "PCA" },               { 0x08, "NAIVE_BAYES" },
+	{ 0x09, "KNN" },               { 0x0a, "SVM" },
+	{ 0x10, "NGRAM_LM" },          { 0x11, "TFIDF" },
+	{ 0x12, "COUNT_VECTORIZER" },  { 0x20, "NEURAL_SEQUENTIAL" },
+	{ 0x21, "NEURAL_CUSTOM" },     { 0x30, "CONTENT_RECOMMENDER" },
+	{ 0x40, "MIXTURE_OF_EXPERTS" }, { 0xff, "CUSTOM" },
+};
+#define TYPES (sizeof types / sizeof *types)
+
+const char *
+apr1_type_name(uint16_t type)
+{
+	size_t i;
+
+	for (i = 0; i < TYPES; i++)
+		if (types[i].number == type)
+			return types[i].name;
+	return NULL;
+}
+
+/* Letters alone, whatever their case: KMeans, k-means, KMEANS. */
+static bool
+same_name(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		while (*a == '_' || *a == '-')
+			a++;
+		while (*b == '_' || *b == '-')
+			b++;
+		if (toupper((uint8_t)*a) != toupper((uint8_t)*b))
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
+int
+apr1_type_number(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < TYPES; i++)
+		if (same_name(types[i].name, name))
+			return types[i].number;
+	return -1;
+}
+
+const char *
+apr1_flag(uint32_t bit)
+{
+	static const char *const names[] = { "ENCRYPTED", "SIGNED", "STREAMING", "LICENSED",
+		"TRUENO_NATIVE", "QUANTIZED", "MODEL_CARD" };
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (bit == 1u << i)
+			return names[i];
+	return NULL;
+}
+
+const char *
+apr1_compression(uint8_t id)
+{
+	static const char *const names[] = { "none", "zstd", "zstd:19", "lz4" };
+
+	return id < sizeof names / sizeof *names ? names[id] : NULL;
+}
+
+static const char *const backends[] = { "auto", "scalar", "sse2", "avx", "avx2", "avx-512",
+	"neon", "wasm-simd", "gpu" };
+#define BACKENDS (sizeof backends / sizeof *backends)
+
+const char *
+apr1_backend(uint8_t hint)
+{
+	return hint < BACKENDS ? backends[hint] : NULL;
+}
+
+int
+format_backend(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < BACKENDS; i++)
+		if (same_name(backends[i], name))
+			return (int)i;
+	return -1;
+}
+
+static bool
+begins(const char *name, size_t n, const char *with)
+{
+	return n >= strlen(with) && memcmp(name, with, strlen(with)) == 0;
+}
+
+bool
+apr1_is_ours(const char *name, size_t n)
+{
+	static const char *const whole[] = { APR1_STREAM, APR1_PAYLOAD, APR1_TENSORS,
+		APR1_DIGEST, APR1_LICENCE };
+	size_t i;
+
+	for (i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (n == strlen(whole[i]) && begins(name, n, whole[i]))
+			return true;
+	return begins(name, n, APR1_BLOB) || begins(name, n, APR1_PROV) ||
+	       begins(name, n, APR1_SIGN);
+}
+
+/* UUID (16), SHA-256 of the licensee (32), two times (8 each), flags (1), seats (2),
+ * inferences (4), u32 bytes of terms, the terms. */
+bool
+apr1_is_licence(const uint8_t *p, uint64_t n)
+{
+	return n >= APR1_LICENCE_LEAST &&
+	       le32(p + APR1_LICENCE_LEAST - 4) == n - APR1_LICENCE_LEAST;
+}
+
+static bool
+probe(const uint8_t *head, size_t n)
+{
+	return n >= 4 && memcmp(head, "APRN", 4) == 0;
+}
+
+const struct format format_apr1 = {
+	.name = "apr1",
+	.title = "APR version 1",
+	.probe = probe,
+	.open = apr1_open,
+	.create = apr1_create,
+	.describe = apr1_describe,
+	.tensor_offset = apr1_tensor_offset,
+	.tensor_stored = apr1_tensor_stored,
+	.compresses = true,
+};

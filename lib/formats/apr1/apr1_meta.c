@@ -1,0 +1,335 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "formats/apr1/apr1_source.h"
+#include "stream/plan.h"
+
+static int
+bad(struct apr1_source *s, const char *name)
+{
+	return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: member %.100s of its metadata, which is "
+	                 "one of ours, has a value that is not", name);
+}
+
+/* ---- files of others: each entry is a key ---- */
+
+static int
+add_key(struct apr1_source *s, const struct apr1_entry *x)
+{
+	struct err *e = s->reader.err;
+	struct value_type type;
+	struct buf b = { 0 };
+	int r = apr1_value(x, &type, &b, s->reader.name, e);
+
+	if (r == 0 && value_is_inline(type, b.p, b.n))
+		r = model_add_meta(&s->plan, x->key, x->key_bytes, type, b.p, b.n, e);
+	else if (r == 0)
+		r = model_add_meta_blob(&s->plan, x->key, x->key_bytes, type, b.n, e);
+	buf_free(&b);
+	return r;
+}
+
+static int
+add_text(struct apr1_source *s, const char *key, const char *text)
+{
+	static const struct value_type string = { 0, VALUE_STRING };
+	struct buf b = { 0 };
+	int r;
+
+	buf_u64(&b, strlen(text));
+	buf_text(&b, text);
+	r = buf_ok(&b) ? model_add_meta(&s->plan, key, strlen(key), string, b.p, b.n,
+	                                s->reader.err)
+	               : err_memory(s->reader.err);
+	buf_free(&b);
+	return r;
+}
+
+static int
+read_foreign(struct apr1_source *s)
+{
+	bool names = s->header.flags & APR1_TRUENO;
+	size_t i;
+
+	if (model_init(&s->plan, s->reader.err) < 0)
+		return -1;
+	for (i = 0; i < s->meta.count; i++) {
+		const struct apr1_entry *x = &s->meta.list[i];
+
+		if (x->key_bytes >= strlen(APR1_KEY) &&
+		    memcmp(x->key, APR1_KEY, strlen(APR1_KEY)) == 0)
+			return apr1_fail(s, ERR_FORMAT, "InvalidFormat: its metadata has a key that "
+			                 "begins with " APR1_KEY);
+		/* These follow from the tensors. */
+		if (names && x->key_bytes == strlen(APR1_NAMES) &&
+		    memcmp(x->key, APR1_NAMES, x->key_bytes) == 0)
+			continue;
+		if (add_key(s, x) < 0)
+			return -1;
+	}
+	return add_text(s, APR1_TYPE_KEY, apr1_type_name(s->header.type));
+}
+
+/* ---- files of our own ---- */
+
+/* A member of custom as JSON; NULL with *x NULL where there is none. */
+static json_t *
+json_of(struct apr1_source *s, const char *name, const struct apr1_entry **x)
+{
+	const char *text;
+	size_t n;
+
+	*x = apr1_map_find(&s->custom, name);
+	if (!*x)
+		return NULL;
+	text = apr1_text(*x, &n);
+	if (text)
+		return json_parse(text, n, ERR_CORRUPT, name, s->reader.err);
+	bad(s, name);
+	return NULL;
+}
+
+static int
+read_own(struct apr1_source *s, json_t *plan)
+{
+	const struct apr1_entry *x;
+
+	s->own = true;
+	s->types = json_of(s, APR1_TENSORS, &x);
+	if (x && !s->types)
+		return -1;
+	return plan_from_json(&s->plan, plan, false, s->reader.name, s->reader.err);
+}
+
+/* ---- both ---- */
+
+static int
+read_custom(struct apr1_source *s)
+{
+	const struct apr1_entry *x = apr1_map_find(&s->meta, APR1_CUSTOM);
+	struct err ignored = ERR_INIT;
+
+	/* Whatever else it is, it is an ordinary key. */
+	if (!x || apr1_map_read(&s->custom, x->raw, x->raw_bytes, false, "", &ignored) == 0)
+		return 0;
+	apr1_map_free(&s->custom);
+	return ignored.code == ERR_MEMORY ? err_memory(s->reader.err) : 0;
+}
+
+/* The metadata of a file of others as it lies there, so that it is given back as it
+ * was. Of ours, whatever it says itself. */
+static json_t *
+kept_metadata(struct apr1_source *s)
+{
+	json_t *v = json_object_get(json_object_get(s->plan.source, APR1_FROM),
+	                            APR1_FROM_METADATA);
+	struct buf b = { 0 };
+
+	if (s->own)
+		return json_is_string(v) ? json_incref(v) : NULL;
+	base64_put(&b, s->p + APR1_HEADER, s->header.meta_bytes);
+	v = buf_ok(&b) ? json_stringn(b.n ? (char *)b.p : "", b.n) : NULL;
+	buf_free(&b);
+	return v;
+}
+
+/* What the file was: facts of the container, in source, where our writer would not
+ * choose the same by itself: a model that only passes through must not change by it. */
+static int
+describe_source(struct apr1_source *s)
+{
+	const struct apr1_header *h = &s->header;
+	unsigned flags = h->flags & APR1_FLAGS & ~(APR1_ENCRYPTED | APR1_SIGNED);
+	unsigned kept = s->own ? flags & (APR1_STREAMING | APR1_TRUENO) : flags;
+	struct {
+		const char *name;
+		unsigned v, usual;
+	} facts[] = { { APR1_FROM_TYPE, h->type, APR1_CUSTOM_TYPE },
+		{ APR1_FROM_MINOR, h->minor, 0 }, { APR1_FROM_FLAGS, kept, 0 },
+		{ APR1_FROM_SCORE, h->flags & APR1_ENCRYPTED ? 0 : h->mode, 0 },
+		{ APR1_FROM_COMPRESSION, h->compression,
+		  flags & APR1_TRUENO ? APR1_RAW : APR1_ZSTD } };
+	json_t *o = json_object(), *metadata = kept_metadata(s);
+	struct err *e = s->reader.err;
+	size_t i;
+	int r = o && (metadata || s->own) ? 0 : -1;
+
+	for (i = 0; i < sizeof facts / sizeof *facts; i++)
+		if (facts[i].v != facts[i].usual)
+			r |= json_object_set_new(o, facts[i].name, json_integer(facts[i].v));
+	if (metadata)
+		r |= json_object_set_new(o, APR1_FROM_METADATA, metadata);
+	if (r != 0) {
+		json_decref(o);
+		return err_memory(e);
+	}
+	if (json_object_size(o) == 0) {
+		json_decref(o);
+		json_object_del(s->plan.source, APR1_FROM);
+	} else if (model_source_set(&s->plan, APR1_FROM, o, e) < 0) {
+		return -1;
+	}
+	if (s->own)
+		return 0;
+	if (model_source_set(&s->plan, "format", json_string(format_apr1.name), e) < 0)
+		return -1;
+	return model_source_set(&s->plan, "version", json_string("1.0"), e);
+}
+
+int
+apr1_read_metadata(struct apr1_source *s)
+{
+	const struct apr1_entry *own;
+	json_t *plan;
+	int r;
+
+	if (apr1_map_read(&s->meta, s->p + APR1_HEADER, s->header.meta_bytes, true,
+	                  s->reader.name, s->reader.err) < 0 ||
+	    read_custom(s) < 0)
+		return -1;
+	plan = json_of(s, APR1_STREAM, &own);
+	r = own ? (plan ? read_own(s, plan) : -1) : read_foreign(s);
+	json_decref(plan);
+	return r < 0 ? -1 : describe_source(s);
+}
+
+/* ---- what our own files carry ---- */
+
+/* The base64 of so many bytes; *x NULL where there is no such member. */
+static int
+base64_of(struct apr1_source *s, const char *prefix, const char *name, uint64_t bytes,
+          struct apr1_text *t, const struct apr1_entry **x)
+{
+	struct buf b = { 0 };
+	uint64_t length;
+	const char *key;
+
+	buf_text(&b, prefix);
+	buf_text(&b, name);
+	key = buf_string(&b);
+	if (!key) {
+		buf_free(&b);
+		return err_memory(s->reader.err);
+	}
+	*x = apr1_map_find(&s->custom, key);
+	t->p = *x ? apr1_text(*x, &t->n) : NULL;
+	if (*x && (!t->p || base64_length(bytes, &length) < 0 || length != t->n ||
+	           (t->n && (size_t)(t->p[t->n - 1] == '=') + (t->p[t->n - 2] == '=') !=
+	                        (3 - bytes % 3) % 3)))
+		bad(s, key);
+	buf_free(&b);
+	return s->reader.err->code == ERR_NONE ? 0 : -1;
+}
+
+/* A long value of a file of others lies in its metadata: it is made again when it is
+ * sent (apr1_source.c). */
+static int
+find_blobs(struct apr1_source *s)
+{
+	const struct apr1_entry *x;
+	size_t i;
+
+	s->blobs = mem_array(s->plan.blob_count, sizeof *s->blobs);
+	if (!s->blobs)
+		return err_memory(s->reader.err);
+	for (i = 0; s->own && i < s->plan.blob_count; i++) {
+		const struct blob *b = &s->plan.blobs[i];
+
+		if (base64_of(s, APR1_BLOB, b->name, b->bytes, &s->blobs[i], &x) < 0)
+			return -1;
+		if (!x)
+			return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: blob %.100s is not there",
+			                 b->name);
+	}
+	return 0;
+}
+
+static int
+find_licence(struct apr1_source *s)
+{
+	struct model *m = &s->plan;
+	const struct apr1_entry *x = NULL;
+	bool block;
+
+	if (!s->own && s->licence)
+		m->licence = s->licence_bytes;
+	if (!s->own)
+		return 0;
+	if (m->licence != MODEL_NONE &&
+	    base64_of(s, APR1_LICENCE, "", m->licence, &s->licence_text, &x) < 0)
+		return -1;
+	block = s->licence && !x;
+	if (m->licence == MODEL_NONE ? s->licence != NULL
+	                             : block ? m->licence != s->licence_bytes : !x || s->licence)
+		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: its licence is not the one that its "
+		                 "metadata announces");
+	return 0;
+}
+
+/* Records and signatures: their sizes follow from the plan. */
+static int
+find_frames(struct apr1_source *s)
+{
+	const struct model *m = &s->plan;
+	uint64_t sign = MODEL_SIGN_HEAD + model_sign_body(m);
+	size_t i, n = m->prov_count + (size_t)m->signatures;
+	const struct apr1_entry *x;
+	char number[24];
+
+	s->provs = mem_array(m->prov_count, sizeof *s->provs);
+	s->signs = mem_array((size_t)m->signatures, sizeof *s->signs);
+	if (!s->provs || !s->signs)
+		return err_memory(s->reader.err);
+	for (i = 0; i < n; i++) {
+		bool prov = i < m->prov_count;
+		size_t k = prov ? i : i - m->prov_count;
+
+		snprintf(number, sizeof number, "%zu", k);
+		if (base64_of(s, prov ? APR1_PROV : APR1_SIGN, number, prov ? m->provs[k] : sign,
+		              prov ? &s->provs[k] : &s->signs[k], &x) < 0)
+			return -1;
+		if (!x)
+			return bad(s, APR1_STREAM);
+	}
+	return 0;
+}
+
+/* Members of ours must all be of something. */
+static int
+check_rest(struct apr1_source *s)
+{
+	const struct model *m = &s->plan;
+	uint64_t want = m->blob_count + m->prov_count + m->signatures, have = 0;
+	size_t i;
+
+	for (i = 0; i < s->custom.count; i++) {
+		const struct apr1_entry *x = &s->custom.list[i];
+
+		have += apr1_is_ours(x->key, x->key_bytes);
+	}
+	want += apr1_map_find(&s->custom, APR1_STREAM) != NULL;
+	want += apr1_map_find(&s->custom, APR1_PAYLOAD) != NULL;
+	want += apr1_map_find(&s->custom, APR1_TENSORS) != NULL;
+	want += apr1_map_find(&s->custom, APR1_DIGEST) != NULL;
+	want += s->licence_text.p != NULL;
+	if (s->own && have != want)
+		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: a member of its metadata, which is "
+		                 "one of ours, belongs to nothing");
+	if (s->payload && s->typed != json_object_size(s->types))
+		return bad(s, APR1_TENSORS);
+	return 0;
+}
+
+int
+apr1_find_carriers(struct apr1_source *s)
+{
+	if (find_licence(s) < 0 || find_blobs(s) < 0)
+		return -1;
+	/* A sealed payload has no tensors yet, from which sizes follow. */
+	if (s->own && s->payload && find_frames(s) < 0)
+		return -1;
+	return check_rest(s);
+}

@@ -1,0 +1,326 @@
+#include "formats/apr1/apr1_sink.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codecs/lz4_block.h"
+#include "core/mem.h"
+#include "core/num.h"
+
+unsigned
+apr1_from(const struct apr1_sink *s, const char *name, unsigned usual)
+{
+	uint64_t v;
+
+	return s->from && json_member_u64(s->from, name, &v) == 0 && v <= UINT16_MAX
+	           ? (unsigned)v : usual;
+}
+
+int
+apr1_recall(struct apr1_sink *s, const struct apr1_kept *k, struct buf *b, struct err *e)
+{
+	uint8_t *to = buf_room(b, (size_t)k->bytes);
+
+	if (!to)
+		return err_memory(e);
+	b->n += (size_t)k->bytes;
+	return spool_get(&s->kept, k->at, to, (size_t)k->bytes, e);
+}
+
+int
+apr1_too_large(const struct apr1_sink *s, struct err *e)
+{
+	err_set(e, ERR_INVALID, s->out.name, "the model exceeds 4 GiB, which is what APR "
+	        "version 1 has numbers for");
+	return err_hint(e, "-t apr2 holds it");
+}
+
+void
+apr1_note(const struct apr1_sink *s, const char *what, uint64_t n)
+{
+	char text[400];
+
+	if (n == 0 || !s->sink.note)
+		return;
+	snprintf(text, sizeof text, "%s: %" PRIu64, what, n);
+	s->sink.note(text);
+}
+
+int
+apr1_spool(struct spool *to, const uint8_t *p, uint64_t n, struct err *e)
+{
+	uint64_t part;
+
+	for (; n > 0; n -= part, p += part) {
+		part = num_min(n, 1u << 20);
+		if (spool_put(to, p, (size_t)part, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- what is decided, and refused, before anything comes ---- */
+
+/* --model-type; what the model says of itself; what the file was; else CUSTOM. */
+static int
+choose_type(struct apr1_sink *s, struct err *e)
+{
+	const struct meta *k = model_find(s->plan, APR1_TYPE_KEY);
+	const char *asked = s->options.model_type, *text = NULL;
+	int type = asked ? apr1_type_number(asked) : -1, own = -1;
+	char name[64] = "";
+	size_t n;
+
+	if (asked && type < 0)
+		return err_set(e, ERR_USAGE, NULL, "no model type is called %.60s", asked);
+	if (k && k->wire)
+		text = value_string(k->type, k->wire, k->wire_bytes, &n);
+	if (text) {
+		snprintf(name, sizeof name, "%.*s", (int)num_min(n, 63), text);
+		own = apr1_type_number(name);
+	}
+	if (asked && own >= 0 && own != type)
+		return err_set(e, ERR_INVALID, s->out.name, "ModelTypeMismatch: the model is %s by "
+		               "its key " APR1_TYPE_KEY ", not %.60s", apr1_type_name((uint16_t)own),
+		               asked);
+	if (type < 0)
+		type = own >= 0 ? own : (int)apr1_from(s, APR1_FROM_TYPE, APR1_CUSTOM_TYPE);
+	s->type = apr1_type_name((uint16_t)type) ? (uint16_t)type : APR1_CUSTOM_TYPE;
+	return 0;
+}
+
+static int
+choose_compression(struct apr1_sink *s, struct err *e)
+{
+	const struct format_options *o = &s->options;
+	unsigned from = apr1_from(s, APR1_FROM_FLAGS, 0);
+
+	s->aligned = o->aligned || (from & APR1_TRUENO && !o->codec && !o->chunked);
+	s->chunked = o->chunked || (from & APR1_STREAMING && !o->codec && !o->aligned &&
+	                            !s->aligned);
+	if (s->aligned && from & APR1_TRUENO && from & APR1_STREAMING)
+		s->chunked = true;
+	if (s->aligned && o->codec)
+		return err_set(e, ERR_USAGE, s->out.name, "TRUENO_NATIVE and compression exclude "
+		               "each other");
+	if (o->align && (o->align != APR1_ALIGN || !s->aligned))
+		return err_set(e, ERR_USAGE, s->out.name, "apr1 aligns tensors to 64 bytes with "
+		               "--trueno-native, and else not at all");
+	s->compression = APR1_RAW;
+	if (o->codec == &codec_lz4)
+		s->compression = APR1_LZ4;
+	else if (o->codec && o->level == APR1_ZSTD_MAX_LEVEL)
+		s->compression = APR1_ZSTD_MAX;
+	else if (o->codec && o->level != APR1_ZSTD_LEVEL)
+		return err_set(e, ERR_USAGE, s->out.name, "apr1 has zstd at the levels 3 and 19, "
+		               "not %d", o->level);
+	else if (o->codec)
+		s->compression = APR1_ZSTD;
+	else if (!o->raw && !s->aligned)
+		s->compression = (uint8_t)(apr1_from(s, APR1_FROM_COMPRESSION, APR1_ZSTD) & 3);
+	return 0;
+}
+
+/* The least that the payload will have, uncompressed. */
+static int
+check_size(struct apr1_sink *s, struct err *e)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < s->plan->tensor_count; i++)
+		if (num_add(bytes, tensor_bytes(s->plan->tensors[i]), &bytes) < 0 ||
+		    num_add(bytes, strlen(tensor_name(s->plan->tensors[i])), &bytes) < 0)
+			return apr1_too_large(s, e);
+	if (bytes > UINT32_MAX)
+		return apr1_too_large(s, e);
+	if (s->compression == APR1_LZ4 && !s->chunked && bytes > LZ4_BLOCK_MOST)
+		return err_set(e, ERR_INVALID, s->out.name, "a block of lz4 holds no more than 2 GiB: "
+		               "-z zstd, or --streaming");
+	return 0;
+}
+
+static int
+check_blobs(struct apr1_sink *s, struct err *e)
+{
+	const struct model *m = s->plan;
+	uint64_t bytes = 0, files = 0;
+	size_t i;
+
+	for (i = 0; i < m->blob_count; i++) {
+		bool file = strcmp(m->blobs[i].type, MODEL_VALUE) != 0;
+
+		files += file;
+		if ((!file || !s->options.plain) && num_add(bytes, m->blobs[i].bytes, &bytes) < 0)
+			return apr1_too_large(s, e);
+	}
+	if (m->licence != MODEL_NONE && m->licence > APR1_LICENCE_MAX)
+		return err_set(e, ERR_INVALID, s->out.name, "its licence exceeds 1 MiB");
+	if (bytes > APR1_METADATA_MAX) {
+		err_set(e, ERR_INVALID, s->out.name, "its metadata would exceed %u MiB",
+		        APR1_METADATA_MAX >> 20);
+		return err_hint(e, "side files and long values lie there: --plain leaves side files "
+		                "out, -t apr2 holds them");
+	}
+	if (s->options.plain) {
+		apr1_note(s, "side files left out", files);
+		apr1_note(s, "signatures left out", m->signatures);
+	}
+	return 0;
+}
+
+/* ---- the verbs ---- */
+
+static int
+begin(struct sink *sink, const struct model *plan, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+	size_t i;
+
+	s->plan = plan;
+	s->from = json_object_get(plan->source, APR1_FROM);
+	s->tensors = mem_array(plan->tensor_count, sizeof *s->tensors);
+	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);
+	s->provs = mem_array(plan->prov_count, sizeof *s->provs);
+	s->signs = mem_array((size_t)plan->signatures, sizeof *s->signs);
+	if (!s->tensors || !s->blobs || !s->provs || !s->signs)
+		return err_memory(e);
+	for (i = 0; i < plan->tensor_count; i++)
+		s->quantized |= tensor_type(plan->tensors[i])->quantized;
+	if (choose_type(s, e) < 0 || choose_compression(s, e) < 0 || check_size(s, e) < 0 ||
+	    check_blobs(s, e) < 0 || (s->aligned && apr1_place_aligned(s, e) < 0))
+		return -1;
+	s->by_name = model_tensors_by_name(plan, e);
+	return s->by_name ? 0 : -1;
+}
+
+static int
+keep(struct apr1_sink *s, struct apr1_kept *k, bool wanted)
+{
+	s->now = wanted ? KEPT : DROPPED;
+	s->keeps = k;
+	k->at = s->kept.bytes;
+	k->bytes = 0;
+	return 0;
+}
+
+static int
+keep_frame(struct apr1_sink *s, struct apr1_kept *k, const struct item *item, struct err *e)
+{
+	keep(s, k, !s->options.plain);
+	k->bytes = item->head_bytes;
+	return s->now == KEPT ? spool_put(&s->kept, item->head, item->head_bytes, e) : 0;
+}
+
+static int
+put(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+	size_t i = item->index;
+
+	s->now = DROPPED;
+	switch (item->kind) {
+	case ITEM_BLOB:
+		return keep(s, &s->blobs[i],
+		            !s->options.plain || strcmp(s->plan->blobs[i].type, MODEL_VALUE) == 0);
+	case ITEM_LICENCE:
+		return keep(s, &s->licence, true);
+	case ITEM_TENSOR:
+		s->now = TENSOR;
+		s->tensor++;
+		s->tensors[i] = (struct apr1_kept){ s->data.bytes, item->bytes };
+		return 0;
+	case ITEM_PROV:
+		s->prov++;
+		return keep_frame(s, &s->provs[i], item, e);
+	case ITEM_SIGN:
+		s->sign++;
+		return keep_frame(s, &s->signs[i], item, e);
+	case ITEM_OTHER:
+		if (s->sink.note)
+			s->sink.note("a frame of unknown kind has no place in apr1: left out");
+		break;
+	}
+	return 0;
+}
+
+static int
+write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+
+	switch (s->now) {
+	case DROPPED:
+		break;
+	case KEPT:
+		s->keeps->bytes += n;
+		return spool_put(&s->kept, p, n, e);
+	case TENSOR:
+		return apr1_spool(&s->data, p, n, e);
+	}
+	return 0;
+}
+
+static int
+put_end(struct sink *sink, struct err *e)
+{
+	(void)sink;
+	(void)e;
+	return 0;
+}
+
+static int
+end(struct sink *sink, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+
+	if (s->prov != s->plan->prov_count || s->sign != s->plan->signatures ||
+	    s->tensor != s->plan->tensor_count)
+		return err_set(e, ERR_CORRUPT, s->out.name, "what comes contradicts the plan: "
+		               "something is missing");
+	if (spool_view(&s->data, &s->p, e) < 0 || apr1_make_payload(s, e) < 0 ||
+	    apr1_make_metadata(s, e) < 0)
+		return -1;
+	return apr1_write_file(s, e);
+}
+
+static void
+close_sink(struct sink *sink)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+
+	out_abandon(&s->out);
+	spool_free(&s->data);
+	spool_free(&s->kept);
+	spool_free(&s->made);
+	spool_free(&s->packed);
+	spool_free(&s->sealed);
+	buf_free(&s->metadata);
+	buf_free(&s->block);
+	free(s->tensors);
+	free(s->blobs);
+	free(s->provs);
+	free(s->signs);
+	free(s->by_name);
+	free(s);
+}
+
+struct sink *
+apr1_create(struct out *o, const struct format_options *options, struct err *e)
+{
+	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
+		close_sink };
+	struct apr1_sink *s = mem_array(1, sizeof *s);
+
+	if (!s) {
+		out_abandon(o);
+		err_memory(e);
+		return NULL;
+	}
+	s->sink.ops = &ops;
+	s->out = *o;
+	s->options = *options;
+	return &s->sink;
+}

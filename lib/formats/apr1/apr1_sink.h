@@ -1,0 +1,80 @@
+/* apr1_sink: what the parts of the writer share: apr1_sink.c (what comes, and what is
+ * refused), apr1_text.c (metadata), apr1_make.c (payload), apr1_file.c (the whole).
+ *
+ * All that comes is kept, in memory or on the disk, since the header has sizes that
+ * are known last; then the file is written from its beginning to its end.
+ */
+#ifndef FORMATS_APR1_SINK_H
+#define FORMATS_APR1_SINK_H
+
+#include "formats/apr1/apr1_layout.h"
+
+/* Bytes that wait in a spool. */
+struct apr1_kept {
+	uint64_t at, bytes;
+};
+
+struct apr1_sink {
+	struct sink sink;
+	struct out out;
+	struct format_options options;
+	const struct model *plan;
+	const json_t *from;      /* what the plan's source says of such a file, or NULL */
+
+	/* What is decided when the plan comes. */
+	uint16_t type;
+	uint8_t compression;
+	bool aligned, chunked;
+
+	/* What has come. */
+	struct spool data;       /* tensors, one after another */
+	struct spool kept;       /* all else */
+	struct apr1_kept *tensors, *blobs, *provs, *signs, licence;
+	const uint8_t *p;        /* of data */
+	enum { DROPPED, KEPT, TENSOR } now;
+	struct apr1_kept *keeps;
+	size_t *by_name;         /* tensors */
+	size_t prov, sign, tensor; /* that have come */
+
+	/* What becomes of it. */
+	const char *payload;     /* what its layout is called */
+	struct spool made, packed, sealed; /* payload, stage by stage */
+	uint64_t plain_bytes;    /* of made, before each chunk was compressed */
+	const uint8_t *stored;   /* what of them is written */
+	uint64_t stored_bytes;
+	struct buf metadata;
+	bool own;                /* it is of our own form */
+	bool quantized;
+	struct buf block;        /* the licence block, if it is one */
+};
+
+/* A number that the source says of such a file; usual where it says none. */
+unsigned apr1_from(const struct apr1_sink *s, const char *name, unsigned usual);
+
+/* Its bytes, in memory: to be freed. */
+int apr1_recall(struct apr1_sink *s, const struct apr1_kept *k, struct buf *b,
+                struct err *e);
+
+/* Does the tensor index have a type of its own for it? Its code, or DTYPE_NONE. */
+int apr1_aligned_code(const struct tensor *t);
+
+/* In this order. 0 or -1. */
+int apr1_make_payload(struct apr1_sink *s, struct err *e);
+int apr1_make_metadata(struct apr1_sink *s, struct err *e);
+int apr1_place_aligned(struct apr1_sink *s, struct err *e);
+/* base: where the payload will begin in the file. */
+int apr1_make_chunks(struct apr1_sink *s, uint64_t base, struct err *e);
+int apr1_make_aligned(struct apr1_sink *s, uint64_t base, struct err *e);
+int apr1_compress(struct apr1_sink *s, struct err *e);
+int apr1_write_file(struct apr1_sink *s, struct err *e);
+
+/* The size would not fit in the header's fields. -1. */
+int apr1_too_large(const struct apr1_sink *s, struct err *e);
+
+/* Say something of n things, if there are any. */
+void apr1_note(const struct apr1_sink *s, const char *what, uint64_t n);
+
+/* Put any number of bytes. */
+int apr1_spool(struct spool *to, const uint8_t *p, uint64_t n, struct err *e);
+
+#endif
