@@ -7,6 +7,7 @@
 #include "tool/filter.h"
 #include "tool/input.h"
 #include "tool/tool.h"
+#include "tool/vault.h"
 
 #define NO_RESERVE UINT64_MAX
 
@@ -14,6 +15,7 @@ struct options {
 	const char *format, *compress, *model_type, *hint;
 	uint64_t align, reserve, shard_size;
 	bool plain, no_sync, aligned, chunked;
+	struct vault_options vault;
 	struct output_options output;
 };
 
@@ -45,9 +47,10 @@ find_apr1(const struct format *format, const struct options *o, struct format_op
 	int hint = o->hint ? format_backend(o->hint) : -1;
 
 	if (format != &format_apr1)
-		return o->model_type || o->hint || o->aligned || o->chunked
-		           ? tool_misused(e, "--model-type, --trueno-native, --backend-hint and "
-		                          "--streaming are for -t apr1") : 0;
+		return o->model_type || o->hint || o->aligned || o->chunked ||
+		       vault_asked(&o->vault)
+		           ? tool_misused(e, "--model-type, --trueno-native, --backend-hint, "
+		                          "--streaming, keys and passphrases are for -t apr1") : 0;
 	if (o->hint && hint < 0)
 		return tool_misused(e, "no backend is called %.40s", o->hint);
 	if (o->hint && !o->aligned)
@@ -130,11 +133,17 @@ pack(const char *path, const struct options *o, struct err *e)
 	struct out_options where = { .path = o->output.path, .force = o->output.force,
 		.no_sync = o->no_sync };
 	struct flow f = { 0 };
+	struct tool_vault vault = { .key = NULL };
 	struct input in;
 	struct sink *sink = NULL;
 
 	if (!format || find_options(format, o, &how, e) < 0)
 		return -1;
+	if (vault_to_write(&vault, &o->vault, e) < 0) {
+		vault_close(&vault);
+		return -1;
+	}
+	how.vault = &vault.vault;
 	sandbox_write(o->output.path);
 	sandbox_spool();
 	if (input_open_sealed(&in, path, e) == 0) {
@@ -145,6 +154,7 @@ pack(const char *path, const struct options *o, struct err *e)
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 	}
 	sink_close(sink);
+	vault_close(&vault);
 	return input_close(&in, e);
 }
 
@@ -174,6 +184,7 @@ main(int argc, char **argv)
 		  "apr1: with --trueno-native, what should compute them", 0, 0 },
 		{ 0, "streaming", NULL, OPT_FLAG, &o.chunked,
 		  "apr1: an index of chunks, each compressed by itself", 0, 0 },
+		OPT_VAULT_WRITE(&o.vault),
 		{ 0, "no-sync", NULL, OPT_FLAG, &o.no_sync,
 		  "do not wait until the disk has it", 0, 0 },
 		OPT_OUTPUT(&o.output),
@@ -184,6 +195,8 @@ main(int argc, char **argv)
 		"[-t apr1|apr2|apr2-64|gguf|safetensors] [-z none|lz4|zstd[:LEVEL]]\n"
 		"[--align 32|64] [--plain] [--reserve BYTES] [--shard-size BYTES]\n"
 		"[--model-type NAME] [--trueno-native] [--backend-hint NAME] [--streaming]\n"
+		"[--sign-key KEY] [--sign-passphrase-file FILE] [-r KEY ... |\n"
+		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
 		"[--no-sync] [-f] [-o FILE] [FILE]",
 		"Write a stream as a model file.", opts, 1
 	};

@@ -6,16 +6,32 @@
 #include "tool/filter.h"
 #include "tool/select.h"
 #include "tool/tool.h"
+#include "tool/vault.h"
 
 struct options {
 	struct select_options select;
 	struct format_options format;
+	struct vault_options vault;
 	struct output_options output;
 };
+
+/* What only a file of one format has was asked for. */
+static int
+check_format(const struct source *source, const struct format *format,
+             const struct options *o, struct err *e)
+{
+	if (format == &format_apr1 ||
+	    (!o->format.model_type && !o->format.payload && !vault_asked(&o->vault)))
+		return 0;
+	return err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is no APR version 1 "
+	               "file, which alone has a model type, and keys of its own");
+}
 
 static int
 unpack(const char *path, const struct options *o, const struct flow *f, struct err *e)
 {
+	struct format_options how = o->format;
+	struct tool_vault vault = { .key = NULL };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	const struct format *format;
 	struct source *source = NULL;
@@ -25,14 +41,19 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
+	if (vault_to_read(&vault, &o->vault, e) < 0) {
+		vault_close(&vault);
+		return -1;
+	}
+	how.vault = &vault.vault;
 	sandbox_read(path);
 	sandbox_write(o->output.path);
 	sandbox_spool();
 	sandbox_enter();
-	source = format_open_path(path, &o->format, tool_note, &format, &where.input, e);
-	if (source && format != &format_apr1 && (o->format.model_type || o->format.payload)) {
-		err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is no APR version 1 file, "
-		        "which alone has a model type");
+	source = format_open_path(path, &how, tool_note, &format, &where.input, e);
+	vault_close(&vault);
+	if (source && check_format(source, format, o, e) < 0) {
+		status = -1;
 	} else if (source && source->plan->sealed && f->operation) {
 		err_set(e, ERR_USAGE, source->name, "is sealed: no tensors can be chosen here");
 		err_hint(e, "apr-decrypt --only opens those that are chosen");
@@ -63,13 +84,16 @@ main(int argc, char **argv)
 		  "fail where an APR version 1 file is of another model type", 0, 0 },
 		{ 0, "payload", "NAME", OPT_TEXT, &o.format.payload,
 		  "what wrote the payload of an APR version 1 file", 0, 0 },
+		OPT_VAULT_READ(&o.vault),
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-unpack",
 		"[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n"
-		"[--expect-type NAME] [--payload NAME] [-f] [-o FILE] [FILE]",
+		"[--expect-type NAME] [--payload NAME] [--trusted-key KEY.pub] [-i FILE ... |\n"
+		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
+		"[-f] [-o FILE] [FILE]",
 		"Turn a model file (GGUF, APR, safetensors, or a stream) into a stream.", opts, 1
 	};
 	struct selection s;

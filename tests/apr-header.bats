@@ -176,7 +176,7 @@ no_controls() {
 	printf 'PK\3\4................' | try apr-header
 	said 4 'is a zip archive'
 	printf 'APRN............................' | try apr-header
-	said 4 'is an APR version 1 file'
+	said 4 'UnsupportedVersion: is APRN version 46.46'
 }
 
 @test "names and values from files do not reach a terminal as they are" {

@@ -48,7 +48,7 @@ setup() {
 		said 2
 	done
 	try apr-pack -t onnx "$model"
-	said 2 'no format onnx can be written; there are apr2, apr2-64, gguf and safetensors'
+	said 2 'no format onnx can be written; there are apr1, apr2, apr2-64, gguf and safetensors'
 }
 
 @test "--align places tensors: gguf" {

@@ -94,5 +94,5 @@ by_child() {
 	said 4 'a zip archive'
 	printf 'APRN and so on' >"$BATS_TEST_TMPDIR/aprn"
 	try apr-unpack "$BATS_TEST_TMPDIR/aprn"
-	said 4 'an APR version 1 file'
+	said 4 'ends here, in its header'
 }

@@ -241,7 +241,7 @@ static const struct fault {
 	{ "apr2_magic_only", 4, "ends here", NULL, FOOTER(CUT("major")) },
 	{ "apr2_magic_apr1", 4, "an APR1 file with a JSON layout", NULL,
 	  FILE_(TEXT("magic", "APR1")) },
-	{ "apr2_magic_aprn", 4, "an APR version 1 file", NULL, FILE_(TEXT("magic", "APRN")) },
+	{ "apr2_magic_aprn", 4, "UnsupportedVersion: is APRN version 2.0", NULL, FILE_(TEXT("magic", "APRN")) },
 	{ "apr2_magic_apr0", 4, "its header is damaged", NULL,
 	  FILE_(TEXT("magic", "APR\0")) },
 	{ "apr2_magic_lower", 4, "no model file of a known format", NULL,

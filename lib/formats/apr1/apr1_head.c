@@ -239,9 +239,11 @@ check_signature(struct apr1_source *s)
 	}
 	if (s->options.closed)
 		return 0;
-	if (!v || !v->check)
-		return apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: it is signed, and nothing "
-		                 "here can check that");
+	if (!v || !v->check) {
+		apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: it is signed, and nothing here can "
+		          "check that");
+		return err_hint(s->reader.err, "apr-unpack does");
+	}
 	return v->check(v, s->p, (size_t)n, s->signature, s->signature + VAULT_SIGNATURE,
 	                s->reader.name, s->reader.err);
 }

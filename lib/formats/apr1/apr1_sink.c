@@ -238,6 +238,7 @@ put(struct sink *sink, const struct item *item, struct err *e)
 	case ITEM_SIGN:
 		s->sign++;
 		return keep_frame(s, &s->signs[i], item, e);
+	case ITEM_SKEY:
 	case ITEM_OTHER:
 		if (s->sink.note)
 			s->sink.note("a frame of unknown kind has no place in apr1: left out");
