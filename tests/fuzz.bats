@@ -35,6 +35,10 @@ replayed() {
 	replayed apr64
 }
 
+@test "fuzz corpus: APR version 1" {
+	replayed apr1
+}
+
 @test "fuzz corpus: stream" {
 	replayed stream
 }
