@@ -166,10 +166,31 @@ mutate_file(uint8_t *data, size_t size, size_t max, unsigned seed)
 	return mutate_done(&b, data, size, max);
 }
 
+/* One frame is changed, with its checksums. */
+static size_t
+mutate_stream(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct piece list[16], *p;
+	struct buf b = { 0 };
+	size_t n = mutate_frames(data, size, list, 16), end;
+
+	if (n == 0)
+		return LLVMFuzzerMutate(data, size, max);
+	p = &list[seed % n];
+	end = p->at + FRAME_OVERHEAD + p->head + p->body;
+	buf_put(&b, data, p->at);
+	mutate_frame(&b, data, p, seed / 16);
+	buf_put(&b, data + end, size - end);
+	return mutate_done(&b, data, size, max);
+}
+
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-	if (seed % 4 == 0 || format_of(data, size) != &format_apr1)
+	const struct format *format = format_of(data, size);
+
+	if (seed % 4 == 0 || format == &format_gguf)
 		return LLVMFuzzerMutate(data, size, max);
-	return mutate_file(data, size, max, seed / 4);
+	return format == &format_stream ? mutate_stream(data, size, max, seed / 4)
+	                                : mutate_file(data, size, max, seed / 4);
 }
