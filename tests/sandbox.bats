@@ -40,6 +40,7 @@ waits_inside() {
 	waits_inside apr-header fifo
 	for tool in apr-unpack apr-header apr-pack 'apr-quant q4_0' 'apr-sign key' \
 		'apr-verify key.pub' 'apr-verify -q key.pub' apr-sum apr-stats 'apr-get --list' \
+		'apr-tok encode -p x' \
 		'apr-pack -t gguf -o named' 'apr-pack -t safetensors -o folder/' \
 		'apr-quant -o named q4_0'; do
 		waits_inside eval "exec $tool <fifo"

@@ -181,6 +181,9 @@ bytes=10000000
 }
 
 @test "odd vocabularies that are read" {
+	spm | sed 's/ abc / \\e /' | mkmodel >m.gguf
+	ids '1 265 264' m.gguf abc
+	[ "$(apr-tok decode --tokens 1,267,265 m.gguf)" = ' a' ]
 	spm | sed 's/^\(key tokenizer.ggml.token_type array:i32 2 3 3\) 6/\1 0/' | mkmodel >m.gguf
 	ids '1 265' m.gguf a
 	spm | grep -v token_type | mkmodel >m.gguf

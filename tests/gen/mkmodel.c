@@ -14,7 +14,7 @@
  * CONTENT: noise (numbers that look like weights; of block types, bytes of which
  * every scale is small), ramp (bytes that count up), values V ... (in turn; 0x7c00
  * is a bit pattern), hole (bytes that are never written: a sparse file).
- * In names and strings \xNN is a byte, \s a space. Lines with # in front pass.
+ * In names and strings \xNN is a byte, \s a space, \e nothing. Lines with # in front pass.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static struct tensor tensors[LINES];
 static size_t tensor_count;
 static uint64_t key_count, align = 32, data_bytes;
 
-/* \xNN and \s in place. Returns the length: there may be a NUL inside. */
+/* \xNN, \s and \e in place. Returns the length: there may be a NUL inside. */
 static size_t
 unescape(char *s)
 {
@@ -61,6 +61,8 @@ unescape(char *s)
 	while (*from) {
 		if (from[0] == '\\' && from[1] == 's') {
 			*to++ = ' ';
+			from += 2;
+		} else if (from[0] == '\\' && from[1] == 'e') {
 			from += 2;
 		} else if (from[0] == '\\' && sscanf(from, "\\x%2x", &byte) == 1) {
 			*to++ = (char)byte;
