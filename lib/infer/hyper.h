@@ -1,6 +1,6 @@
 /* hyper: the numbers of a model that its tensors alone do not tell, as a GGUF file's
  * keys or a model folder's config.json say them. Nothing here is believed until
- * infer/bind.c has held it against the tensors.
+ * infer/net.c has held it against the tensors.
  */
 #ifndef INFER_HYPER_H
 #define INFER_HYPER_H

@@ -1,0 +1,297 @@
+#include "infer/bind.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "kernels/kernel.h"
+
+void *
+bind_make(struct bind *b, size_t n, size_t size)
+{
+	struct net *net = b->net;
+	void *p;
+
+	if (mem_grow(&net->made, &net->made_cap, net->made_count + 1, sizeof *net->made) < 0 ||
+	    !(p = mem_array(n, size))) {
+		err_memory(b->e);
+		return NULL;
+	}
+	net->made[net->made_count++] = p;
+	net->made_bytes += (uint64_t)n * size;
+	return p;
+}
+
+/* ---- finding ---- */
+
+const struct tensor *
+bind_tensor(const struct bind *b, size_t i)
+{
+	return b->w->plan->tensors[i];
+}
+
+/* The tensor of that name, or SIZE_MAX. */
+static size_t
+find_name(const struct bind *b, const char *name)
+{
+	size_t low = 0, high = b->w->plan->tensor_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int c = strcmp(name, tensor_name(bind_tensor(b, b->by_name[mid])));
+
+		if (c == 0)
+			return b->by_name[mid];
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return SIZE_MAX;
+}
+
+const char *
+bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
+          const char *ending, char name[BIND_NAME])
+{
+	const char *p = arch_tensor(b->h->arch, b->h->folder, role);
+	size_t n = 0;
+
+	if (!p)
+		return NULL;
+	for (; *p && n < BIND_NAME - 24; p++)
+		if (*p == '#' || *p == '*')
+			n += (size_t)snprintf(name + n, BIND_NAME - n, "%zu", *p == '#' ? block : expert);
+		else
+			name[n++] = *p;
+	snprintf(name + n, BIND_NAME - n, "%s", ending);
+	return name;
+}
+
+/* A folder's names may lack the first part, which is the model's own name. */
+size_t
+bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
+          const char *ending, char name[BIND_NAME])
+{
+	const char *within;
+	size_t i;
+
+	if (!bind_name(b, role, block, expert, ending, name))
+		return SIZE_MAX;
+	i = find_name(b, name);
+	within = strchr(name, '.');
+	if (i == SIZE_MAX && b->h->folder && within && role != ROLE_OUT)
+		i = find_name(b, within + 1);
+	if (i != SIZE_MAX)
+		b->used[i] = true;
+	return i;
+}
+
+int
+bind_missing(const struct bind *b, const char *name)
+{
+	return err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
+}
+
+/* ---- vectors ---- */
+
+/* All values of a tensor of n, with add to each. */
+static const float *
+vector_of(struct bind *b, size_t i, uint64_t n, float add)
+{
+	const struct tensor *t = bind_tensor(b, i);
+	const struct dtype *type = tensor_type(t);
+	const uint8_t *data = b->w->tensors[i];
+	float *v;
+	size_t k;
+
+	if (tensor_items(t) != n || tensor_row(t) != n) {
+		char shape[TENSOR_SHAPE_TEXT];
+
+		err_set(b->e, ERR_CORRUPT, tensor_name(t), "has shape %s, where %" PRIu64
+		        " values are due", tensor_shape_text(t, shape), n);
+		return NULL;
+	}
+	if (!kernel_decodes(type)) {
+		err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be computed", type->name);
+		return NULL;
+	}
+	v = bind_make(b, n, sizeof *v);
+	if (!v)
+		return NULL;
+	kernel_decode(type, data, data + type->head, v, n);
+	for (k = 0; k < n; k++)
+		v[k] += add;
+	return v;
+}
+
+const float *
+bind_vector(struct bind *b, enum role role, size_t block, const char *ending, uint64_t n,
+            float add)
+{
+	char name[BIND_NAME];
+	size_t i = bind_find(b, role, block, 0, ending, name);
+
+	return i == SIZE_MAX ? NULL : vector_of(b, i, n, add);
+}
+
+int
+bind_norm(struct bind *b, struct norm *to, enum role role, size_t block, uint64_t n)
+{
+	bool plus = b->h->folder && (b->h->arch->flags & ARCH_PLUS_ONE);
+	char name[BIND_NAME];
+
+	to->weight = bind_vector(b, role, block, ".weight", n, plus ? 1 : 0);
+	to->bias = bind_vector(b, role, block, ".bias", n, 0);
+	if (!to->weight && b->e->code == ERR_NONE) {
+		bind_name(b, role, block, 0, ".weight", name);
+		bind_missing(b, name);
+	}
+	return b->e->code == ERR_NONE ? 0 : -1;
+}
+
+/* ---- matrices ---- */
+
+static int
+shape_is(const struct bind *b, const struct tensor *t, uint64_t rows, uint64_t columns)
+{
+	char shape[TENSOR_SHAPE_TEXT];
+
+	return err_set(b->e, ERR_CORRUPT, tensor_name(t), "has shape %s, where %" PRIu64
+	               "x%" PRIu64 " is due", tensor_shape_text(t, shape), rows, columns);
+}
+
+int
+bind_expand(struct bind *b, struct matrix *m, bool turn)
+{
+	size_t r, c, n = m->rows * m->columns;
+	float *all = bind_make(b, n, sizeof *all), *row;
+
+	if (!all)
+		return -1;
+	kernel_decode(m->type, m->head, m->data, all, n);
+	m->type = dtype_by_name("F32");
+	m->head = NULL;
+	m->data = (const uint8_t *)all;
+	if (!turn)
+		return 0;
+	row = bind_make(b, n, sizeof *row);
+	if (!row)
+		return -1;
+	for (r = 0; r < m->rows; r++)
+		for (c = 0; c < m->columns; c++)
+			row[c * m->rows + r] = all[r * m->columns + c];
+	m->data = (const uint8_t *)row;
+	r = m->rows;
+	m->rows = m->columns;
+	m->columns = r;
+	/* The first one is not needed any more. */
+	free(b->net->made[b->net->made_count - 2]);
+	b->net->made[b->net->made_count - 2] = row;
+	b->net->made_count--;
+	b->net->made_bytes -= (uint64_t)n * sizeof *row;
+	return 0;
+}
+
+/* Values of plain types change places as they are; blocks are decoded first. */
+static int
+transpose(struct bind *b, struct matrix *m)
+{
+	size_t size = m->type->bytes, r, c;
+	uint8_t *to;
+
+	if (m->type->items != 1 || m->type->whole)
+		return bind_expand(b, m, true);
+	to = bind_make(b, m->rows * m->columns, size);
+	if (!to)
+		return -1;
+	for (r = 0; r < m->rows; r++)
+		for (c = 0; c < m->columns; c++)
+			memcpy(to + (c * m->rows + r) * size, m->data + (r * m->columns + c) * size,
+			       size);
+	m->data = to;
+	r = m->rows;
+	m->rows = m->columns;
+	m->columns = r;
+	return 0;
+}
+
+int
+bind_usable(struct bind *b, const struct matrix *m, const struct tensor *t)
+{
+	size_t n;
+
+	if (!dot_activation(m->type, m->columns))
+		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be multiplied",
+		               m->type->name);
+	n = matmul_room(m);
+	if (n > b->net->room)
+		b->net->room = n;
+	return 0;
+}
+
+int
+bind_matrix(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool turned,
+            struct matrix *m)
+{
+	const struct tensor *t = bind_tensor(b, i);
+	const uint64_t *d = tensor_dims(t);
+	uint64_t n;
+
+	if (tensor_ndim(t) != 2 || d[0] != (turned ? columns : rows) ||
+	    d[1] != (turned ? rows : columns) || num_mul(rows, columns, &n) < 0 || n == 0)
+		return shape_is(b, t, turned ? columns : rows, turned ? rows : columns);
+	if (!kernel_decodes(tensor_type(t)))
+		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be computed",
+		               tensor_type(t)->name);
+	*m = (struct matrix){ tensor_type(t), b->w->tensors[i],
+	                      b->w->tensors[i] + tensor_type(t)->head, (size_t)d[0],
+	                      (size_t)d[1] };
+	if (turned && transpose(b, m) < 0)
+		return -1;
+	/* Rows of a type that runs over the whole tensor may begin within a block. */
+	if (m->columns % m->type->items != 0 && bind_expand(b, m, false) < 0)
+		return -1;
+	return bind_usable(b, m, t);
+}
+
+static bool
+is_turned(const struct bind *b, enum role role)
+{
+	return b->h->folder && (b->h->arch->flags & ARCH_CONV1D) && role != ROLE_EMBED &&
+	       role != ROLE_POSITIONS && role != ROLE_OUT;
+}
+
+int
+bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uint64_t rows,
+            uint64_t columns)
+{
+	bool turned = is_turned(b, role);
+	char name[BIND_NAME];
+	size_t i = bind_find(b, role, block, 0, ".weight", name);
+
+	if (i == SIZE_MAX)
+		return 0;
+	if (rows == 0 && tensor_ndim(bind_tensor(b, i)) == 2)
+		rows = tensor_dims(bind_tensor(b, i))[turned];
+	if (bind_matrix(b, i, rows, columns, turned, &to->w) < 0)
+		return -1;
+	to->bias = bind_vector(b, role, block, ".bias", rows, 0);
+	return b->e->code == ERR_NONE ? 1 : -1;
+}
+
+int
+bind_need(struct bind *b, struct linear *to, enum role role, size_t block, uint64_t rows,
+          uint64_t columns)
+{
+	char name[BIND_NAME];
+	int r = bind_linear(b, to, role, block, rows, columns);
+
+	if (r == 0)
+		return bind_missing(b, bind_name(b, role, block, 0, ".weight", name));
+	return r < 0 ? -1 : 0;
+}
+
