@@ -12,13 +12,9 @@
 void
 norm_rms(const float *x, const struct norm *w, size_t width, float eps, float *y)
 {
-	double sum = 0;
-	float scale;
+	float scale = dot_rms(x, width, eps);
 	size_t i;
 
-	for (i = 0; i < width; i++)
-		sum += (double)x[i] * (double)x[i];
-	scale = 1 / sqrtf((float)(sum / (double)width) + eps);
 	for (i = 0; i < width; i++)
 		y[i] = x[i] * scale * w->weight[i] + (w->bias ? w->bias[i] : 0);
 }
@@ -97,9 +93,26 @@ void
 pass_see(struct pass *p, const float *x, size_t n, size_t columns)
 {
 	p->in.x = x;
+	p->in.norm = NULL;
 	p->in.n = n;
 	p->in.columns = columns;
 	p->in.form = NULL;
+}
+
+/* The same of x normed: by what makes the forms of x, where that can, else in p->h. */
+static void
+see_normed(struct pass *p, const struct norm *w, const float *x, size_t n)
+{
+	const struct hyper *h = &p->net->hyper;
+
+	if ((h->arch->flags & ARCH_LAYER_NORM) || w->bias) {
+		norms(p, w, x, n, h->width, p->h);
+		pass_see(p, p->h, n, h->width);
+		return;
+	}
+	pass_see(p, x, n, h->width);
+	p->in.norm = w->weight;
+	p->in.eps = h->eps;
 }
 
 void
@@ -186,14 +199,13 @@ keep(const struct pass *p, size_t block)
 		}
 }
 
-/* y = attention of h: queries, keys and values are made, normed, turned, kept. */
+/* y = attention of what was seen last: queries, keys and values are made, normed, turned, kept. */
 static void
 self_attention(struct pass *p, const struct block *b, size_t block)
 {
 	const struct hyper *h = &p->net->hyper;
 	bool windowed = h->windowed[block];
 
-	pass_see(p, p->h, p->n, h->width);
 	linear_apply(p, &b->q, p->q);
 	linear_apply(p, &b->k, p->k);
 	linear_apply(p, &b->v, p->v);
@@ -229,18 +241,19 @@ run_block(struct pass *p, size_t i)
 	const struct block *b = &p->net->blocks[i];
 	size_t all = p->n * h->width;
 
-	norms(p, &b->attn_norm, p->x, p->n, h->width, p->h);
-	/* Both see the same x: its second norm is made before x changes. */
-	if (h->parallel) {
-		self_attention(p, b, i);
-		norms(p, &b->ffn_norm, p->x, p->n, h->width, p->h);
+	see_normed(p, &b->attn_norm, p->x, p->n);
+	self_attention(p, b, i);
+	/* In parallel, both see the same x: its second norm is that of what x was. */
+	if (!h->parallel)
 		add(p->x, p->y, all);
+	if (b->experts || h->parallel) {
+		norms(p, &b->ffn_norm, p->x, p->n, h->width, p->h);
+		pass_see(p, p->h, p->n, h->width);
 	} else {
-		self_attention(p, b, i);
-		add(p->x, p->y, all);
-		norms(p, &b->ffn_norm, p->x, p->n, h->width, p->h);
+		see_normed(p, &b->ffn_norm, p->x, p->n);
 	}
-	pass_see(p, p->h, p->n, h->width);
+	if (h->parallel)
+		add(p->x, p->y, all);
 	if (b->experts)
 		experts(p, b);
 	else
@@ -310,8 +323,7 @@ pass_logits(struct pass *p, size_t first, size_t n, float *logits)
 	const struct hyper *h = &p->net->hyper;
 	size_t i, all = n * h->vocabulary;
 
-	norms(p, &p->net->out_norm, p->x + first * h->width, n, h->width, p->h);
-	pass_see(p, p->h, n, h->width);
+	see_normed(p, &p->net->out_norm, p->x + first * h->width, n);
 	linear_apply(p, &p->net->out, logits);
 	for (i = 0; h->logit_cap > 0 && i < all; i++)
 		logits[i] = h->logit_cap * tanhf(logits[i] / h->logit_cap);

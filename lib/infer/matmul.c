@@ -67,7 +67,13 @@ one_input(void *ctx, size_t i)
 	const struct task *t = ctx;
 	const struct inputs *in = t->in;
 
-	dot_quantize(in->form, in->x + i * in->columns, in->room + i * t->bytes, in->columns);
+	const float *x = in->x + i * in->columns;
+	uint8_t *to = in->room + i * t->bytes;
+
+	if (in->norm)
+		dot_rms_quantize(in->form, x, in->norm, in->eps, to, in->columns);
+	else
+		dot_quantize(in->form, x, to, in->columns);
 }
 
 static void

@@ -31,6 +31,8 @@ void matrix_row(const struct matrix *w, size_t i, float *y);
  * into for the last of them (kernels/dot/dot.h). */
 struct inputs {
 	const float *x;
+	const float *norm; /* NULL, or RMS-norm each row first: its weights; */
+	float eps;         /* both in one pass (dot_rms_quantize) */
 	size_t n, columns;
 	uint8_t *room;                 /* for n rows of any form, aligned to DOT_ALIGN */
 	const struct activation *form; /* in room now; NULL: none */
