@@ -98,7 +98,7 @@ rows_of_172() {
 	local type level
 	for type in q4_k_m q3_k_m iq4_xs q5_1; do
 		APR_CPU=ref apr-quant "$type" "$model" 2>/dev/null >ref.aprs
-		for level in avx2 neon; do
+		for level in avx2 avx512 neon; do
 			try env APR_CPU=$level apr-quant "$type" "$model"
 			[ "$status" -ne 2 ] || continue
 			cmp "$out" ref.aprs
@@ -107,6 +107,7 @@ rows_of_172() {
 	done
 	try env APR_CPU=abacus apr-quant q4_0 "$model"
 	said 2 'APR_CPU is abacus, which is no level'
+	said 2 'this CPU has ref'
 }
 
 @test "a row longer than what is converted at once is cut anywhere" {

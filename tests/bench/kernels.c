@@ -1,5 +1,6 @@
-/* kernels [TYPE…]: millions of values a second that each kernel encodes (plainly and
- * with importance) and decodes on one CPU, at each level that this CPU has.
+/* kernels [TYPE…]: millions of values, and thousands of rows of 4096, that each kernel
+ * encodes (plainly and with importance) and decodes in a second on one CPU, at each level
+ * that this CPU has, or that of APR_CPU alone. ROOFLINE.md tells what bounds them.
  *
  * Best of seven runs over 64 rows of 4096 values like weights. CPU time of this
  * process is counted, so that what else the machine does matters less.
@@ -63,23 +64,34 @@ once(const struct kernel *k, size_t row_bytes, enum job job)
 	}
 }
 
-static void
+/* Millions of values a second; 0 where it cannot. */
+static double
 rate(const struct kernel *k, const struct dtype *t, enum job job, int can)
 {
 	double best = 1e9, spent;
 	int i;
 
-	if (!can) {
-		printf("%10s", "-");
-		return;
-	}
+	if (!can)
+		return 0;
 	for (i = 0; i < RUNS; i++) {
 		spent = now();
 		once(k, COLUMNS / t->items * t->bytes, job);
 		spent = now() - spent;
 		best = spent < best ? spent : best;
 	}
-	printf("%10.1f", ROWS * COLUMNS / best * 1e-6);
+	return ROWS * COLUMNS / best * 1e-6;
+}
+
+static void
+print(const double *v, double by)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (v[i] > 0)
+			printf("%10.1f", v[i] * by);
+		else
+			printf("%10s", "-");
 }
 
 static void
@@ -87,6 +99,7 @@ row(const char *name, const char *level)
 {
 	const struct dtype *t = dtype_by_name(name);
 	const struct kernel *k = t ? kernel_for(t) : NULL;
+	double v[3];
 
 	if (!k) {
 		fprintf(stderr, "kernels: %s has no kernel\n", name);
@@ -95,9 +108,11 @@ row(const char *name, const char *level)
 	memset(x, 0, sizeof x);
 	fill();
 	printf("%-8s %-8s", t->name, level);
-	rate(k, t, ENCODE, k->encode != NULL);
-	rate(k, t, WEIGHTED, k->encode_weighted != NULL);
-	rate(k, t, DECODE, 1);
+	v[0] = rate(k, t, ENCODE, k->encode != NULL);
+	v[1] = rate(k, t, WEIGHTED, k->encode_weighted != NULL);
+	v[2] = rate(k, t, DECODE, 1);
+	print(v, 1);
+	print(v, 1e3 / COLUMNS);
 	putchar('\n');
 }
 
@@ -116,8 +131,10 @@ main(int argc, char **argv)
 	unsigned level;
 	int i;
 
-	printf("%-8s %-8s%10s%10s%10s  Mvalues/s\n", "type", "level", "encode", "weighted",
-	       "decode");
+	printf("%-8s %-8s%10s%10s%10s%10s%10s%10s\n", "", "", "Mvalues/s", "", "", "krows/s", "",
+	       "");
+	printf("%-8s %-8s%10s%10s%10s%10s%10s%10s\n", "type", "level", "encode", "weighted",
+	       "decode", "encode", "weighted", "decode");
 	for (i = 0; i < count; i++)
 		for (level = 0; level_row(level); level++)
 			if ((!only || !strcmp(only, level_row(level)->name)) &&

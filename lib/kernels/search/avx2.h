@@ -97,6 +97,14 @@ smaller_whole(whole a, whole b)
 	return (whole)_mm256_min_epi32((__m256i)a, (__m256i)b);
 }
 
+/* As bits, which are in the order of the numbers from 0 on: integers do not wait for the
+ * units that add. The NaN of an invalid operation has a sign, so it is below 0. */
+static inline wide
+within(wide v, float most)
+{
+	return (wide)smaller_whole(larger_whole((whole)v, (whole){ 0 }), (whole)all(most));
+}
+
 static inline wide
 magnitude(wide v)
 {

@@ -94,6 +94,12 @@ smaller_whole(whole a, whole b)
 }
 
 static inline wide
+within(wide v, float most)
+{
+	return smaller(all(most), larger(v, all(0)));
+}
+
+static inline wide
 magnitude(wide v)
 {
 	return vabsq_f32(v);

@@ -12,6 +12,8 @@
  *     keep(m, a)           a where m is set, 0 elsewhere
  *     larger(a, b)         a > b ? a : b, smaller(a, b): a < b ? a : b
  *     larger_whole, smaller_whole
+ *     within(a, most)      0 where a is below 0 or what the CPU answers to 0 × infinity,
+ *                          most where it is above, a elsewhere
  *     magnitude(a)         without the sign
  *     rounded(a)           to whole numbers, ties to even
  *     root(a)              square roots
@@ -398,7 +400,7 @@ static inline wide
 line_code(wide v, float most, bool tame)
 {
 	if (tame)
-		return rounded(smaller(all(most), larger(v, (wide){ 0 })));
+		return rounded(within(v, most));
 	return clamp_wide(__builtin_convertvector(nearest_whole(v), wide), 0, most);
 }
 
