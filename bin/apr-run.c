@@ -117,8 +117,11 @@ read_prompt(struct run *r, const char *path, struct err *e)
 
 	if (o->bench)
 		return 0;
-	if (o->tokens)
-		return ids_parse(&r->tokens, o->tokens, e);
+	if (o->tokens) {
+		if (ids_parse(&r->tokens, o->tokens, e) < 0)
+			return -1;
+		return r->tokens.n ? 0 : tool_misused(e, "--tokens: no number is given");
+	}
 	if (o->prompt)
 		buf_text(&r->prompt, o->prompt);
 	else if (taken && !strcmp(from, "-"))

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "core/dir.h"
+#include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"
 #include "tokenizer/tokenizer.h"
+#include "tool/ids.h"
 #include "tool/tool.h"
 
 struct options {
@@ -207,28 +209,18 @@ encode(struct job *j, const char *text, size_t n, struct err *e)
 	return r;
 }
 
-/* Numbers, with blanks or commas between them; brackets around them are allowed. */
 static int
 decode(struct job *j, const char *text, size_t n, struct err *e)
 {
-	const char *p = text, *end = text + n;
+	char *line = mem_text(text, n);
 	struct tokens list = { 0 };
 	struct buf b = { 0 };
-	uint64_t id;
-	int r = 0;
+	int r = line ? 0 : err_memory(e);
 
-	while (p < end && r == 0) {
-		if (memchr(" \t\r\n,[]", *p, 8)) {
-			p++;
-			continue;
-		}
-		for (id = 0; p < end && *p >= '0' && *p <= '9' && id < TOKEN_NONE; p++)
-			id = id * 10 + (uint64_t)(*p - '0');
-		if (id >= TOKEN_NONE || (p < end && !memchr(" \t\r\n,[]", *p, 8)))
-			r = err_set(e, ERR_USAGE, NULL, "byte %td is no part of a token id", p - text);
-		else
-			r = tokens_add(&list, (uint32_t)id, e);
-	}
+	if (n > 0 && memchr(text, 0, n))
+		r = err_set(e, ERR_USAGE, NULL, "a NUL is no number of a token");
+	if (r == 0)
+		r = ids_parse(&list, line, e);
 	if (r == 0)
 		r = tokenizer_decode(j->t, list.id, list.n, j->flags, &b, e);
 	if (r == 0 && b.n > 0)
@@ -237,6 +229,7 @@ decode(struct job *j, const char *text, size_t n, struct err *e)
 		putchar('\n');
 	tokens_free(&list);
 	buf_free(&b);
+	free(line);
 	return r;
 }
 

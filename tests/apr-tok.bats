@@ -37,6 +37,12 @@ setup() {
 		try apr-tok decode --tokens "$wrong" "$model"
 		said 2
 	done
+	printf '398\000304' >ids
+	try apr-tok decode "$model" <ids
+	said 2 'a NUL is no number of a token'
+	try apr-tok decode "$model" </dev/null
+	quiet
+	[ ! -s "$out" ]
 	try apr-tok encode "$model" </dev/null
 	quiet
 	[ "$(cat "$out")" = '' ]

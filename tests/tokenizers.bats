@@ -387,3 +387,63 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 		apr-tok encode "$m/$form" <text | cmp - want
 	done
 }
+
+# ---- tokenizer.model ----
+
+# A piece of SentencePiece: TEXT KIND [SCORE], the score as four bytes.
+piece() {
+	local n=${#1}
+	# shellcheck disable=SC2059
+	printf "\\x0a\\x$(printf %02x $((n + 9)))\\x0a\\x$(printf %02x "$n")%s\\x15${3-\\x00\\x00\\x80\\xbf}\\x18\\x0$2" "$1"
+}
+
+# PIECES TRAINER NORMALIZER: the last two as bytes. Type 2 is BPE.
+sentencepiece() {
+	piece '<unk>' 2
+	piece '<s>' 3
+	piece '</s>' 3
+	piece '<0x41>' 6
+	piece a 1
+	piece b 1
+	piece ab 1 '\x00\x00\x00\x00'
+	piece $'\xe2\x96\x81' 1
+	piece $'\xe2\x96\x81a' 1
+	eval "$1"
+	# shellcheck disable=SC2059
+	printf "${2-\\x12\\x05\\x18\\x02\\xc0\\x02\\x00}${3-\\x1a\\x02\\x18\\x01}"
+}
+
+@test "tokenizer.model: pieces, and what is refused" {
+	sentencepiece '' >t.model
+	ids '1 7 6 7 3' t.model 'ab A'
+	ids '1 8' t.model 'a'
+	ids '1 8 0 5' t.model 'axyb'
+	[ "$(apr-tok decode --tokens 1,7,6,7,3 t.model)" = 'ab A' ]
+	# No blank in front.
+	sentencepiece '' '\x12\x05\x18\x02\xc0\x02\x00' '\x1a\x02\x18\x00' >t.model
+	ids '1 6' t.model 'ab'
+	while IFS=$'\t' read -r more trainer normalizer text; do
+		sentencepiece "$more" "$trainer" "$normalizer" >t.model
+		try apr-tok encode -p a t.model
+		said 4 "$text" || fail "$more $trainer $normalizer"
+	done <<-'END'
+		true	\x12\x02\x18\x01	\x1a\x02\x18\x01	a SentencePiece model Unigram is not read here (E001)
+		true	\x12\x02\x18\x04	\x1a\x02\x18\x01	a SentencePiece model CHAR is not read here
+		true	\x12\x02\x18\x02	\x1a\x03\x12\x01x	a normalizer with a table
+		true	\x12\x05\x18\x02\xc0\x01\x01	\x1a\x02\x18\x01	blanks that are not in front
+		true	\x12\x02\x18\x02	\x1a\x02\x28\x00	blanks that are not in front
+		true	\x12\x05\x18\x02\xc8\x02\x63	\x1a\x02\x18\x01	token 99 has a part to play
+		piece a 1	\x12\x02\x18\x02	\x1a\x02\x18\x01	has the text of token 4
+		piece x 7	\x12\x02\x18\x02	\x1a\x02\x18\x01	is of no known type
+		piece x 1 '\x00\x00\xc0\x7f'	\x12\x02\x18\x02	\x1a\x02\x18\x01	its score not a number
+		piece x 6	\x12\x02\x18\x02	\x1a\x02\x18\x01	is a byte, but not spelt like
+		printf '\x0b'	\x12\x02\x18\x02	\x1a\x02\x18\x01	a field of form 3
+		printf '\x0a\x7f'	\x12\x02\x18\x02	\x1a\x02\x18\x01	(E002)
+	END
+	sentencepiece '' | head -c 40 >t.model
+	try apr-tok encode -p a t.model
+	said 4 '(E002)'
+	printf '\n' >t.model
+	try apr-tok encode -p a t.model
+	said 4 '(E002)'
+}

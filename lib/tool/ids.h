@@ -4,7 +4,8 @@
 
 #include "tokenizer/tokenizer.h"
 
-/* ID,ID,… with blanks between. ERR_USAGE where that is no number, or there is none. */
+/* Append ID,ID,… with blanks, newlines or commas between, and brackets around them: there
+ * may be none. ERR_USAGE where something is no number. */
 int ids_parse(struct tokens *t, const char *text, struct err *e);
 
 #endif
