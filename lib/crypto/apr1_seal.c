@@ -245,6 +245,9 @@ open_recipient(struct opening *o)
 	o->front = AGREE_BYTES + ID;
 	if (o->n < o->front + AEAD_NONCE + AEAD_TAG)
 		return too_short(o);
+	/* X25519 leaves the last bit aside, and nothing else here binds it. */
+	if (o->p[AGREE_BYTES - 1] & 0x80)
+		return no(o, "its ephemeral key is none that is made");
 	for (i = 0; i < o->with->secret_count; i++) {
 		const uint8_t *secret = o->with->secrets + i * AGREE_BYTES;
 

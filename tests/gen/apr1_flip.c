@@ -1,0 +1,27 @@
+/* apr1_flip: an APR version 1 file with one byte changed, and the checksum made anew, so
+ * that it is for signature and encryption to notice.
+ *
+ *     apr1_flip N < FILE > FILE     byte N, of which one bit; N from the end if negative
+ */
+#include "stream.h"
+
+int
+main(int argc, char **argv)
+{
+	static uint8_t p[1 << 24];
+	size_t n = fread(p, 1, sizeof p, stdin);
+	long at;
+	uint32_t crc;
+	int i;
+
+	if (argc != 2 || n < 36)
+		gen_die("a number, and a file on standard input, are needed", argv[0]);
+	at = strtol(argv[1], NULL, 10);
+	if (at < 0)
+		at += (long)n;
+	p[at] ^= (uint8_t)(1 << at % 8);
+	crc = crc32_of(p, n - 4);
+	for (i = 0; i < 4; i++)
+		p[n - 4 + (size_t)i] = (uint8_t)(crc >> 8 * i);
+	return fwrite(p, 1, n, stdout) != n || fflush(stdout) != 0;
+}
