@@ -126,6 +126,8 @@ bench: all gen $(BENCHES) ## speed of the kernels, and of apr-quant against APR_
 	$(B)/tests/bench/kernels
 	$(B)/tests/bench/dots
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh
+	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
+	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/seal.sh
 
 # Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this
 # mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.

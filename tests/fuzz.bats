@@ -128,3 +128,7 @@ starved() {
 		grep -q "replayed $(basename "$folder")\$" "$BATS_TEST_FILENAME" || fail "$folder"
 	done
 }
+
+@test "fuzz corpus: sealed models, stanzas, identities" {
+	replayed seal
+}

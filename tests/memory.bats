@@ -49,6 +49,18 @@ within() {
 	mv model.apr one.apr
 }
 
+@test "2.2 GB sealed and opened" {
+	echo AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX >me.key
+	pipe 'peak unpack apr-unpack model.gguf | peak encrypt apr-encrypt -r \
+		age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj |
+		peak pack apr-pack --no-sync -o sealed.apr'
+	within unpack encrypt pack
+	pipe 'peak unpack apr-unpack sealed.apr | peak decrypt apr-decrypt -i me.key |
+		peak pack apr-pack --no-sync -t gguf | cmp - model.gguf'
+	within unpack decrypt pack
+	rm sealed.apr
+}
+
 @test "both pipes on 2.2 GB, two threads, from a pipe and to one" {
 	pipe 'cat model.gguf | peak unpack apr-unpack | peak quant apr-quant -j 2 q4_0 |
 		peak sign apr-sign -j 2 key | peak pack apr-pack | cat >model.apr'
