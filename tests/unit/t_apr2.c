@@ -928,7 +928,7 @@ test_frames(void)
 		  { PROV, PROV, PROV }, ERR_CORRUPT, "reaches into" },
 		{ "a licence of no bytes", { BLOB, { "lice", LONG, 0, true } }, { PROV }, ERR_CORRUPT,
 		  "a body of 0 bytes" },
-		{ "an unknown frame in upper case", { BLOB, { "SEAL", "{}", 2, false } }, { PROV },
+		{ "an unknown frame in upper case", { BLOB, { "SPAR", "{}", 2, false } }, { PROV },
 		  ERR_FORMAT, "must not pass" },
 		{ "a prov before the data", { BLOB, LICE, PROV }, { PROV }, ERR_CORRUPT,
 		  "out of order" },
