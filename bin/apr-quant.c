@@ -63,6 +63,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	struct recode_options how;
 	const struct recipe_row *row = row_of(q, in);
 
+	out->same = !row || row->from == row->to;
 	if (!row)
 		return in->kind == ITEM_TENSOR;
 	out->bytes = row->bytes;
@@ -78,8 +79,6 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 {
 	struct quant *q = ctx;
 
-	if (in->kind != ITEM_TENSOR)
-		return sink ? sink_write(sink, p, n, e) : 0;
 	return row_of(q, in) ? recode_add(&q->recode, p, n, sink, e) : 0;
 }
 
@@ -209,8 +208,8 @@ static int
 run(struct quant *q, const char *path, struct err *e)
 {
 	const struct options *o = q->o;
-	struct flow f = { plan, item, data, item_end, finish, NULL, q, q->operation,
-		NULL };
+	struct flow f = { .plan = plan, .item = item, .data = data, .item_end = item_end,
+		.finish = finish, .ctx = q, .operation = q->operation };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL;
 	struct input in;

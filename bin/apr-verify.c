@@ -76,16 +76,17 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 {
 	struct verify *v = ctx;
 
+	(void)sink;
 	if (in->kind == ITEM_SIGN) {
 		struct buf *b = &v->frames[v->frame_count - 1].body;
 
 		buf_put(b, p, n);
 		if (!buf_ok(b))
 			return err_memory(e);
-	} else if (in->kind != ITEM_OTHER && witness_data(&v->witness, in, p, n, e) < 0) {
-		return -1;
+	} else if (in->kind != ITEM_OTHER) {
+		return witness_data(&v->witness, in, p, n, e);
 	}
-	return sink ? sink_write(sink, p, n, e) : 0;
+	return 0;
 }
 
 static int
@@ -172,7 +173,8 @@ static int
 pass(struct verify *v, const char *path, bool to_output, struct err *e)
 {
 	const struct options *o = v->o;
-	struct flow f = { plan, item, data, item_end, finish, NULL, v, NULL, NULL };
+	struct flow f = { .plan = plan, .item = item, .data = data, .looks = true,
+		.proves = true, .item_end = item_end, .finish = finish, .ctx = v };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL;
 	struct input in;

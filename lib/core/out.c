@@ -13,6 +13,7 @@
 
 #include "core/crc32.h"
 #include "core/mem.h"
+#include "core/pipe.h"
 
 /* What a signal handler needs to undo the outputs: standard output, and the temporary
  * names of all others. The list changes only while no signal can come. */
@@ -103,6 +104,7 @@ out_fd(struct out *o, int fd, const char *name, struct err *err)
 		return fail(o, "cannot be written");
 	at = lseek(fd, 0, SEEK_CUR);
 	o->seekable = S_ISREG(st.st_mode) && at == 0;
+	pipe_widen(fd);
 	o->window = malloc(OUT_WINDOW);
 	if (!o->window)
 		return err_memory(err);
@@ -348,10 +350,11 @@ out_put(struct out *o, const void *p, size_t n)
 
 	if (o->failed)
 		return -1;
-	o->crc = crc32_add(o->crc, from, n);
+	if (o->crc_on)
+		o->crc = crc32_add(o->crc, from, n);
 	/* The head goes through the window, where its first bytes are held back. */
-	if (n >= OUT_WINDOW && o->fill == 0 && o->start > 0)  {
-		if (write_all(o, from, n) < 0)
+	if (n >= OUT_LONG && out_tell(o) > 0)  {
+		if (out_flush(o) < 0 || write_all(o, from, n) < 0)
 			return -1;
 		o->start += n;
 		return 0;
@@ -367,6 +370,33 @@ out_put(struct out *o, const void *p, size_t n)
 			return -1;
 	}
 	return 0;
+}
+
+/* What sending came to. That it cannot be done is no fault. */
+static ssize_t
+sent(struct out *o, ssize_t n)
+{
+	if (n > 0)
+		o->start += (uint64_t)n;
+	else if (n < 0 && errno == EPIPE)
+		return fail(o, "cannot be written");
+	return n > 0 ? n : 0;
+}
+
+ssize_t
+out_send(struct out *o, int file, uint64_t offset, size_t max)
+{
+	if (o->failed || out_flush(o) < 0)
+		return -1;
+	return o->crc_on || o->seekable ? 0 : sent(o, pipe_send(file, offset, o->fd, max));
+}
+
+ssize_t
+out_tee(struct out *o, int pipe, size_t max)
+{
+	if (o->failed || out_flush(o) < 0)
+		return -1;
+	return o->crc_on || o->seekable ? 0 : sent(o, pipe_tee(pipe, o->fd, max));
 }
 
 int

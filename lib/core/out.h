@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/err.h"
 
@@ -21,6 +22,7 @@
 #else
 #define OUT_WINDOW 1000u /* a fuzzer's inputs are small */
 #endif
+#define OUT_LONG (1u << 15) /* a piece so long is written from where it lies */
 #define OUT_HELD 4 /* bytes of standard output's head that are written last */
 
 struct out {
@@ -34,7 +36,8 @@ struct out {
 	uint8_t *window;
 	size_t fill;
 	uint64_t start;     /* offset of window[0] */
-	uint32_t crc;       /* over the bytes of out_put, patches not included */
+	uint32_t crc;       /* over the bytes put while crc_on, patches not included */
+	bool crc_on;
 };
 
 struct out_options {
@@ -64,6 +67,12 @@ int out_reserve(struct out *o, uint64_t bytes);
 int out_put(struct out *o, const void *p, size_t n);
 int out_zeros(struct out *o, uint64_t n);
 int out_fill(struct out *o, uint8_t byte, uint64_t n);
+
+/* Put bytes without copying them, where o is a pipe: some of the next max of a file from
+ * an offset, or of a pipe from which they are still to be read (core/pipe.h). How many,
+ * at least 1; 0 where that cannot be done; -1 with err filled. */
+ssize_t out_send(struct out *o, int file, uint64_t offset, size_t max);
+ssize_t out_tee(struct out *o, int pipe, size_t max);
 
 /* Bytes put so far: the offset of the next. */
 uint64_t out_tell(const struct out *o);

@@ -11,6 +11,8 @@
 
 #include "core/crc32.h"
 #include "core/le.h"
+#include "core/num.h"
+#include "core/pipe.h"
 
 int
 reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
@@ -43,6 +45,7 @@ reader_fd(struct reader *r, int fd, const char *name, struct err *err)
 		r->start = (uint64_t)at;
 		r->end = at > st.st_size ? (uint64_t)at : (uint64_t)st.st_size;
 	}
+	pipe_widen(fd);
 	r->window = malloc(READER_WINDOW);
 	if (!r->window)
 		return err_memory(err);
@@ -105,9 +108,10 @@ reader_left(const struct reader *r)
 	return at < r->end ? r->end - at : 0; /* the file may grow meanwhile */
 }
 
-/* Move the unread bytes to the front and read once more behind them. */
+/* Move the unread bytes to the front and read once more behind them: want bytes, if
+ * that many come. */
 static int
-refill(struct reader *r)
+refill(struct reader *r, size_t want)
 {
 	ssize_t got;
 
@@ -118,7 +122,7 @@ refill(struct reader *r)
 	r->fill -= r->at;
 	r->at = 0;
 	do
-		got = read(r->fd, r->window + r->fill, READER_WINDOW - r->fill);
+		got = read(r->fd, r->window + r->fill, num_min(want, READER_WINDOW - r->fill));
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		r->failed = true;
@@ -143,11 +147,22 @@ consume(struct reader *r, size_t n)
 	return p;
 }
 
+/* Have n unread bytes, if so many come. Structures are small: more is read at once. */
+static void
+have(struct reader *r, size_t n)
+{
+	while (r->fill - r->at < n) {
+		size_t missing = n - (r->fill - r->at);
+
+		if (refill(r, missing > READER_STEP ? missing : READER_STEP) < 0)
+			break;
+	}
+}
+
 const uint8_t *
 reader_peek(struct reader *r, size_t want, size_t *n)
 {
-	while (r->fill - r->at < want && refill(r) == 0)
-		;
+	have(r, want);
 	*n = 0;
 	if (r->failed)
 		return NULL;
@@ -158,8 +173,7 @@ reader_peek(struct reader *r, size_t want, size_t *n)
 const uint8_t *
 reader_take(struct reader *r, size_t n)
 {
-	while (r->fill - r->at < n && refill(r) == 0)
-		;
+	have(r, n);
 	if (r->failed)
 		return NULL;
 	if (r->fill - r->at < n) {
@@ -174,7 +188,7 @@ const uint8_t *
 reader_some(struct reader *r, uint64_t max, size_t *n)
 {
 	if (r->fill == r->at)
-		refill(r);
+		refill(r, READER_BODY);
 	*n = 0;
 	if (r->failed)
 		return NULL;
@@ -187,6 +201,41 @@ reader_some(struct reader *r, uint64_t max, size_t *n)
 	if (*n > max)
 		*n = (size_t)max;
 	return consume(r, *n);
+}
+
+/* Send bytes on that have not been read yet; then they can be, or the file shrinks. */
+static ssize_t
+send_on(struct reader *r, struct out *o, uint64_t max)
+{
+	size_t most = (size_t)num_min(max, READER_BODY);
+
+	if (r->seekable)
+		return out_send(o, r->fd, reader_tell(r), most);
+	return out_tee(o, r->fd, most);
+}
+
+const uint8_t *
+reader_share(struct reader *r, struct out *o, uint64_t max, size_t *n)
+{
+	const uint8_t *p;
+	ssize_t sent = 0;
+
+	*n = 0;
+	if (!r->failed && !r->copies && r->fd >= 0 && r->fill == r->at) {
+		sent = send_on(r, o, max);
+		r->copies = sent <= 0;
+	}
+	if (o->failed)
+		return NULL;
+	if (sent > 0) {
+		*n = (size_t)sent;
+		/* These, and no more: what follows is to be sent on as well. */
+		while (r->fill - r->at < *n && refill(r, *n - (r->fill - r->at)) == 0)
+			;
+		return reader_take(r, *n);
+	}
+	p = reader_some(r, max, n);
+	return p && out_put(o, p, *n) < 0 ? NULL : p;
 }
 
 uint8_t

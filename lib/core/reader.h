@@ -16,6 +16,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/out.h"
 
 #define READER_UNKNOWN UINT64_MAX /* length of a pipe */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -23,12 +24,17 @@
 #else
 #define READER_WINDOW (1u << 17)
 #endif
+/* Read at once: where structures are parsed; and where bytes are passed on, so many
+ * that they are still in the cache when they are used. */
+#define READER_STEP (1u << 16)
+#define READER_BODY (1u << 17)
 
 struct reader {
 	const char *name;  /* for messages; not owned */
 	struct err *err;   /* not owned */
 	int fd;            /* -1: memory */
 	bool owns_fd, seekable, eof, failed;
+	bool copies;       /* reader_share has found that it cannot do without */
 	uint8_t *window;   /* holds [start, start + fill) of the input */
 	size_t fill, at;
 	uint64_t start;    /* offset of window[0] */
@@ -66,6 +72,12 @@ const uint8_t *reader_take(struct reader *r, size_t n);
 /* Some bytes, at least 1 and at most max, consumed; valid until the next call.
  * For bodies that are passed on as they come. */
 const uint8_t *reader_some(struct reader *r, uint64_t max, size_t *n);
+
+/* The same, and what comes has been put to o as well: from a pipe or a file into a
+ * pipe without a copy through this process. Then those who read there get what the pages
+ * hold by that time: whoever wrote them may have kept a hold on them. So it is for bytes
+ * whose check travels behind them, and for nothing that must be proved here. */
+const uint8_t *reader_share(struct reader *r, struct out *o, uint64_t max, size_t *n);
 
 uint8_t reader_u8(struct reader *r);
 uint16_t reader_u16(struct reader *r);

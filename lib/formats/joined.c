@@ -273,7 +273,8 @@ void
 joined_init(struct joined *j, const struct joined_ops *ops, const char *name,
             void (*note)(const char *), struct err *e)
 {
-	static const struct source_ops verbs = { next, read_body, close_source };
+	static const struct source_ops verbs = { .next = next, .read = read_body,
+		.close = close_source };
 
 	j->source = (struct source){ .plan = &j->plan, .ops = &verbs, .name = name,
 		.note = note };

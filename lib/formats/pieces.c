@@ -520,8 +520,8 @@ pieces_create(const struct out_options *where, bool makes_folder,
               const struct format_options *options, const struct pieces_ops *ops,
               struct err *e)
 {
-	static const struct sink_ops verbs = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops verbs = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
 	struct pieces *s = mem_array(1, sizeof *s);
 
 	if (s) {

@@ -18,6 +18,15 @@ source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
 	return s->ops->read(s, p, n, e);
 }
 
+/* Read, and put to o. */
+static int
+source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n, struct err *e)
+{
+	if (s->ops->share)
+		return s->ops->share(s, o, p, n, e);
+	return source_read(s, p, n, e) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
+}
+
 void
 source_close(struct source *s)
 {
@@ -212,11 +221,36 @@ key_of(struct run *r, const struct item *in)
 	return r->keys < m->meta_count ? &m->meta[r->keys] : NULL;
 }
 
+/* Some bytes of a body that goes on as it is; straight to the output, if there is one. */
 static int
-body(struct run *r, const struct item *in, bool forward)
+pass_on(struct run *r, struct out *direct, const uint8_t **p, size_t *n)
+{
+	struct source *s = r->source;
+
+	if (direct && r->f->proves) {
+		if (source_read(s, p, n, r->e) < 0 || (*n > 0 && out_put(direct, *p, *n) < 0))
+			return -1;
+	} else if (direct) {
+		if (source_share(s, direct, p, n, r->e) < 0)
+			return -1;
+	} else {
+		return source_read(s, p, n, r->e) < 0 ||
+		       (*n > 0 && sink_write(r->sink, *p, *n, r->e) < 0) ? -1 : 0;
+	}
+	if (*n > 0)
+		r->sink->ops->passed(r->sink, *p, *n, s->crc);
+	return 0;
+}
+
+/* same: data need not see it. */
+static int
+body(struct run *r, const struct item *in, bool forward, bool same)
 {
 	const struct meta *key = key_of(r, in);
 	const struct flow *f = r->f;
+	bool shown = f->data && !same, passes = forward && (!shown || f->looks);
+	struct out *direct = passes && r->sink->ops->direct
+	                         ? r->sink->ops->direct(r->sink) : NULL;
 	struct value_check value;
 	const uint8_t *p;
 	size_t n;
@@ -224,18 +258,16 @@ body(struct run *r, const struct item *in, bool forward)
 	if (key)
 		value_check_begin(&value, key->type);
 	for (;;) {
-		if (source_read(r->source, &p, &n, r->e) < 0)
+		if ((passes ? pass_on(r, direct, &p, &n)
+		            : source_read(r->source, &p, &n, r->e)) < 0)
 			return -1;
 		if (n == 0)
 			break;
 		if (key)
 			value_check_add(&value, p, n);
-		if (f->data) {
-			if (f->data(f->ctx, in, p, n, forward ? r->sink : NULL, r->e) < 0)
-				return -1;
-		} else if (forward && sink_write(r->sink, p, n, r->e) < 0) {
+		if (shown && f->data(f->ctx, in, p, n, forward && !passes ? r->sink : NULL,
+		                     r->e) < 0)
 			return -1;
-		}
 		r->moved += n;
 		if (f->progress)
 			f->progress(f->ctx, r->moved);
@@ -267,7 +299,7 @@ one_item(struct run *r, const struct item *in)
 		if (sink_put(r->sink, &out, r->e) < 0)
 			return -1;
 	}
-	if (body(r, in, forward) < 0)
+	if (body(r, in, forward, out.same) < 0)
 		return -1;
 	if (f->item_end && f->item_end(f->ctx, in, forward ? r->sink : NULL, r->e) < 0)
 		return -1;

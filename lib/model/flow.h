@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/out.h"
 #include "model/model.h"
 
 enum item_kind {
@@ -33,6 +34,8 @@ struct item {
 	const char *head;   /* PROV, SIGN, OTHER: JSON text, head_bytes of it; */
 	size_t head_bytes;  /* the source's until its next call */
 	uint64_t bytes;     /* of the body */
+	bool same;          /* set by a flow's item hook: the body goes on as it is, and is
+	                     * not shown to data */
 };
 
 /* Is this item of the plan sealed? Then its body is what item_sizes says, chunk and
@@ -54,6 +57,9 @@ struct source {
 	const char *name;   /* file, for messages */
 	const bool *wanted; /* of tensors: a source may leave out where it is false, and
 	                     * what says nothing else; NULL: all are */
+	/* CRC-32 of what has been read of the body, where the source computes it; NULL:
+	 * it does not. */
+	const uint32_t *crc;
 	/* Told what a person should hear but no script depends on. May be NULL. */
 	void (*note)(const char *text);
 	bool sealed_too;    /* set by who runs it, and can do with a sealed model */
@@ -63,6 +69,10 @@ struct source_ops {
 	int (*next)(struct source *s, struct item *item, struct err *e);
 	int (*read)(struct source *s, const uint8_t **p, size_t *n, struct err *e);
 	void (*close)(struct source *s);
+	/* read, and the same bytes have been put to o (reader_share). NULL: the source
+	 * cannot do that better than its caller. */
+	int (*share)(struct source *s, struct out *o, const uint8_t **p, size_t *n,
+	             struct err *e);
 };
 
 /* Push side. begin: the plan, which must outlive the sink; refuses what the
@@ -82,6 +92,12 @@ struct sink_ops {
 	int (*put_end)(struct sink *s, struct err *e);
 	int (*end)(struct sink *s, struct err *e);
 	void (*close)(struct sink *s);
+	/* The output to which the bytes of this body may be put as they are; NULL: they
+	 * must be written. Each piece that was put is announced afterwards; crc: that of
+	 * the body up to there, where it is known already, else NULL. direct itself is NULL
+	 * where a sink has nothing of the kind. */
+	struct out *(*direct)(struct sink *s);
+	void (*passed)(struct sink *s, const uint8_t *p, size_t n, const uint32_t *crc);
 };
 
 int source_next(struct source *s, struct item *item, struct err *e);
@@ -104,7 +120,10 @@ struct flow {
 	 * data), -1 fails. out is the item as the sink will get it; its index and
 	 * bytes may be changed. */
 	int (*item)(void *ctx, const struct item *in, struct item *out, struct err *e);
-	/* Some bytes of its body. Where data is given it alone forwards (or not). */
+	/* Some bytes of its body. Where data is given it alone forwards (or not), unless
+	 * it only looks: then sink is NULL, and all goes on. If what goes on must be what
+	 * data has seen, whoever holds on to the pages of a pipe, it proves. */
+	bool looks, proves;
 	int (*data)(void *ctx, const struct item *in, const uint8_t *p, size_t n,
 	            struct sink *sink, struct err *e);
 	/* Its body has ended, proved; before the sink's put_end. */

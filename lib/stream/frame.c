@@ -59,8 +59,9 @@ frame_begin(struct reader *r, struct frame *f)
 	return 0;
 }
 
-int
-frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n)
+/* To o as well, where it is not NULL. */
+static int
+read_some(struct reader *r, struct frame *f, struct out *o, const uint8_t **p, size_t *n)
 {
 	*n = 0;
 	if (f->ended)
@@ -76,12 +77,25 @@ frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n)
 			                   f->kind);
 		return 0;
 	}
-	*p = reader_some(r, f->left, n);
+	*p = o ? reader_share(r, o, f->left, n) : reader_some(r, f->left, n);
 	if (!*p)
 		return -1;
 	f->left -= *n;
 	f->crc = crc32_add(f->crc, *p, *n);
 	return 0;
+}
+
+int
+frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n)
+{
+	return read_some(r, f, NULL, p, n);
+}
+
+int
+frame_share(struct reader *r, struct frame *f, struct out *o, const uint8_t **p,
+            size_t *n)
+{
+	return read_some(r, f, o, p, n);
 }
 
 int

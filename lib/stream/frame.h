@@ -42,6 +42,10 @@ int frame_begin(struct reader *r, struct frame *f);
 /* Some bytes of the body; *n = 0 once it has ended and its CRC held. */
 int frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n);
 
+/* The same, and these bytes have been put to o (reader_share). */
+int frame_share(struct reader *r, struct frame *f, struct out *o, const uint8_t **p,
+                size_t *n);
+
 /* Read on to the end of the body. */
 int frame_skip(struct reader *r, struct frame *f);
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/crc32.h"
 #include "core/mem.h"
 #include "stream/frame.h"
 #include "stream/plan.h"
@@ -98,6 +99,22 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	return frame_write(&s->out, &s->crc, p, n);
 }
 
+static struct out *
+direct(struct sink *sink)
+{
+	return &((struct stream_sink *)sink)->out;
+}
+
+/* A CRC that was computed before is the better one: it also covers the way through this
+ * process. */
+static void
+passed(struct sink *sink, const uint8_t *p, size_t n, const uint32_t *crc)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	s->crc = crc ? *crc : crc32_add(s->crc, p, n);
+}
+
 static int
 put_end(struct sink *sink, struct err *e)
 {
@@ -135,8 +152,9 @@ close_sink(struct sink *sink)
 struct sink *
 stream_sink(struct out *o, struct err *e)
 {
-	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops ops = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
+		.direct = direct, .passed = passed };
 	struct stream_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {

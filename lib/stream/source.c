@@ -290,6 +290,16 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 	return frame_read(&s->reader, &s->frame, p, n);
 }
 
+static int
+share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
+           struct err *e)
+{
+	struct stream_source *s = (struct stream_source *)source;
+
+	(void)e;
+	return frame_share(&s->reader, &s->frame, o, p, n);
+}
+
 static void
 close_source(struct source *source)
 {
@@ -338,7 +348,8 @@ read_plan(struct stream_source *s, struct err *e)
 struct source *
 stream_source(struct reader *r, struct err *e)
 {
-	static const struct source_ops ops = { next, read_body, close_source };
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source, .share = share_body };
 	struct stream_source *s = mem_array(1, sizeof *s);
 
 	if (!s) {
@@ -349,6 +360,7 @@ stream_source(struct reader *r, struct err *e)
 	s->source.ops = &ops;
 	s->source.plan = &s->plan;
 	s->source.name = r->name;
+	s->source.crc = &s->frame.crc;
 	s->reader = *r;
 	if (read_plan(s, e) < 0) {
 		close_source(&s->source);

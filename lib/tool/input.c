@@ -12,11 +12,10 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "core/pipe.h"
 #include "core/sandbox.h"
 #include "stream/stream.h"
 #include "tool/tool.h"
-
-#define PIPE_BYTES (1 << 20)
 
 /* The apr-unpack in the folder of the running program, never PATH's. */
 static int
@@ -79,8 +78,7 @@ start_child(struct input *in, struct err *e)
 		close(data[1]);
 		return err_errno(e, in->path, "a pipe cannot be made");
 	}
-	/* Larger pieces, fewer turns; the system may refuse without harm. */
-	(void)fcntl(data[1], F_SETPIPE_SZ, PIPE_BYTES);
+	pipe_widen(data[1]);
 	in->from = data[0];
 	in->go = go[1];
 	errno = 0;

@@ -37,6 +37,7 @@ open_file(struct apr2_sink *s, struct err *e)
 	x->fd = spool_file(e);
 	if (x->fd < 0 || out_fd(&x->file, x->fd, "spool file", e) < 0)
 		return -1;
+	x->file.crc_on = true;
 	s->to = &x->file;
 	return 0;
 }

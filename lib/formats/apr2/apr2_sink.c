@@ -427,8 +427,8 @@ static struct sink *
 create(struct out *o, const struct format_options *options, const struct model *whole,
        struct err *e)
 {
-	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops ops = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
 	struct apr2_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {
@@ -439,6 +439,7 @@ create(struct out *o, const struct format_options *options, const struct model *
 	s->sink.ops = &ops;
 	s->sink.sealed_too = true;
 	s->out = *o;
+	s->out.crc_on = true;
 	s->to = &s->out;
 	s->options = *options;
 	s->whole = whole;

@@ -559,7 +559,8 @@ close_source(struct source *source)
 	free(s);
 }
 
-static const struct source_ops ops = { next, read_body, close_source };
+static const struct source_ops ops = { .next = next, .read = read_body,
+	.close = close_source };
 
 static struct source *
 open_file(struct reader *r, const struct format_options *options,

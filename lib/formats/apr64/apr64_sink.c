@@ -492,8 +492,8 @@ close_sink(struct sink *sink)
 struct sink *
 apr64_create(struct out *o, const struct format_options *options, struct err *e)
 {
-	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops ops = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
 	struct apr64_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {
@@ -503,6 +503,7 @@ apr64_create(struct out *o, const struct format_options *options, struct err *e)
 	}
 	s->sink.ops = &ops;
 	s->out = *o;
+	s->out.crc_on = true;
 	s->options = *options;
 	return &s->sink;
 }

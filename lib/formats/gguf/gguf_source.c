@@ -243,10 +243,13 @@ next(struct source *source, struct item *item, struct err *e)
 	return finish(g);
 }
 
+/* To o as well, where it is not NULL. */
 static int
-read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
+          struct err *e)
 {
 	struct gguf *g = (struct gguf *)source;
+	bool put = false;
 
 	*n = 0;
 	if (g->left == 0)
@@ -264,12 +267,27 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 			return -1;
 		g->body.at += *n;
 	} else {
-		*p = reader_some(&g->reader, g->left, n);
+		put = o != NULL;
+		*p = o ? reader_share(&g->reader, o, g->left, n)
+		       : reader_some(&g->reader, g->left, n);
 		if (!*p)
 			return -1;
 	}
 	g->left -= *n;
-	return 0;
+	return o && !put ? out_put(o, *p, *n) : 0;
+}
+
+static int
+read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+{
+	return read_some(source, NULL, p, n, e);
+}
+
+static int
+share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
+           struct err *e)
+{
+	return read_some(source, o, p, n, e);
 }
 
 static void
@@ -306,7 +324,8 @@ static struct source *
 open_file(struct reader *r, const struct format_options *options,
           void (*note)(const char *), bool is_shard, struct err *e)
 {
-	static const struct source_ops ops = { next, read_body, close_source };
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source, .share = share_body };
 	struct gguf *g = mem_array(1, sizeof *g);
 
 	if (!g) {

@@ -295,8 +295,8 @@ struct sink *
 safetensors_create_shard(struct out *o, const struct format_options *options,
                          const struct model *whole, struct err *e)
 {
-	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops ops = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
 	struct safetensors_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {

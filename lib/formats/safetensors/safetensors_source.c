@@ -682,7 +682,8 @@ close_source(struct source *source)
 struct source *
 safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err *e)
 {
-	static const struct source_ops ops = { next, read_body, close_source };
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source };
 	struct safetensors *s = mem_array(1, sizeof *s);
 
 	if (!s) {
