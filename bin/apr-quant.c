@@ -33,6 +33,7 @@ struct quant {
 	struct convert_stats all;
 	struct model plan;  /* the source's, but for keys and blocks that change */
 	size_t *row;        /* of each of the source's tensors; GONE: left out */
+	const char *name;   /* of what is read */
 	char operation[160];
 };
 #define GONE SIZE_MAX
@@ -80,6 +81,16 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 	struct quant *q = ctx;
 
 	return row_of(q, in) ? recode_add(&q->recode, p, n, sink, e) : 0;
+}
+
+static int
+placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct quant *q = ctx;
+
+	if (!row_of(q, in))
+		return 1; /* it is left out */
+	return recode_range(&q->recode, in->place, q->name, sink, e) < 0 ? -1 : 1;
 }
 
 static void
@@ -208,8 +219,8 @@ static int
 run(struct quant *q, const char *path, struct err *e)
 {
 	const struct options *o = q->o;
-	struct flow f = { .plan = plan, .item = item, .data = data, .item_end = item_end,
-		.finish = finish, .ctx = q, .operation = q->operation };
+	struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
+		.item_end = item_end, .finish = finish, .ctx = q, .operation = q->operation };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL;
 	struct input in;
@@ -219,6 +230,7 @@ run(struct quant *q, const char *path, struct err *e)
 	if (input_open(&in, path, e) < 0)
 		return input_close(&in, e);
 	where.input = in.held;
+	q->name = in.source->name;
 	if (shape(q, in.source->plan, e) == 0 &&
 	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
 		if (o->explain)

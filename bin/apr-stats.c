@@ -86,6 +86,18 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 }
 
 static int
+placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct run *r = ctx;
+
+	(void)sink;
+	if (is_wanted(r, in) &&
+	    tally_range(&r->tally, in->place, r->in.source->name, e) < 0)
+		return -1;
+	return 1;
+}
+
+static int
 item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 {
 	struct run *r = ctx;
@@ -159,8 +171,8 @@ judge(const struct run *r, struct err *e)
 static int
 stats(struct run *r, const char *path, struct err *e)
 {
-	struct flow f = { .plan = plan, .item = item, .data = data, .item_end = item_end,
-		.ctx = r };
+	struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
+		.item_end = item_end, .ctx = r };
 
 	if (input_open(&r->in, path, e) == 0) {
 		r->plan = r->in.source->plan;

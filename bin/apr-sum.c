@@ -20,6 +20,7 @@ struct options {
 struct sum {
 	const struct options *o;
 	const struct model *plan; /* the source's */
+	const char *name;
 	struct witness witness;
 	struct gguf_hash hash;  /* --gguf-hash, --sha256 */
 	struct manifest lines;
@@ -62,6 +63,15 @@ signed_data(void *ctx, const struct item *in, const uint8_t *p, size_t n,
 
 	(void)sink;
 	return witness_data(&s->witness, in, p, n, e);
+}
+
+static int
+signed_placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct sum *s = ctx;
+
+	(void)sink;
+	return witness_placed(&s->witness, in, s->name, e) < 0 ? -1 : 1;
 }
 
 static int
@@ -202,7 +212,7 @@ bytes_finish(void *ctx, struct sink *sink, struct err *e)
 }
 
 static const struct flow signed_parts = {
-	.plan = signed_plan, .item = signed_item, .data = signed_data,
+	.plan = signed_plan, .item = signed_item, .data = signed_data, .placed = signed_placed,
 	.item_end = signed_item_end, .finish = signed_finish,
 };
 static const struct flow plain_bytes = {
@@ -231,6 +241,7 @@ sum(struct sum *s, const char *path, struct err *e)
 	}
 	if (input_open(&in, path, e) == 0) {
 		s->plan = in.source->plan;
+		s->name = in.source->name;
 		filter_flow(in.source, NULL, s->o->progress, &f, e);
 	}
 	if (input_close(&in, e) == 0 && list)

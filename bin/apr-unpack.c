@@ -1,4 +1,6 @@
 /* apr-unpack: any model file -> stream */
+#include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/sandbox.h"
@@ -8,11 +10,14 @@
 #include "tool/tool.h"
 #include "tool/vault.h"
 
+#define NOT_LENT UINT64_MAX
+
 struct options {
 	struct select_options select;
 	struct format_options format;
 	struct vault_options vault;
 	struct output_options output;
+	uint64_t places;
 };
 
 /* What only a file of one format has was asked for. */
@@ -25,6 +30,16 @@ check_format(const struct source *source, const struct format *format,
 		return 0;
 	return err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is no APR version 1 "
 	               "file, which alone has a model type, and keys of its own");
+}
+
+/* Is what was opened the file that whoever started this tool has open? */
+static bool
+is_lent(int opened, uint64_t lent)
+{
+	struct stat a, b;
+
+	return lent != NOT_LENT && fstat(opened, &a) == 0 && fstat((int)lent, &b) == 0 &&
+	       S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static int
@@ -61,6 +76,8 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		source->sealed_too = true;
 		sink = filter_sink(&where, e);
 		if (sink)
+			sink->places = is_lent(where.input, o->places);
+		if (sink)
 			status = filter_flow(source, sink, o->output.progress, f, e);
 	}
 	sink_close(sink);
@@ -73,7 +90,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 int
 main(int argc, char **argv)
 {
-	static struct options o;
+	static struct options o = { .places = NOT_LENT };
 	static const struct opt opts[] = {
 		OPT_SELECT(&o.select),
 		{ 0, "strict", NULL, OPT_FLAG, &o.format.strict,
@@ -85,6 +102,8 @@ main(int argc, char **argv)
 		{ 0, "payload", "NAME", OPT_TEXT, &o.format.payload,
 		  "what wrote the payload of an APR version 1 file", 0, 0 },
 		OPT_VAULT_READ(&o.vault),
+		{ 0, "places", "FD", OPT_NUMBER, &o.places,
+		  "tell where tensors lie in FILE, to a tool that has it open as FD", 0, INT_MAX },
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
@@ -93,7 +112,7 @@ main(int argc, char **argv)
 		"[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n"
 		"[--expect-type NAME] [--payload NAME] [--trusted-key KEY.pub] [-i FILE ... |\n"
 		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
-		"[-f] [-o FILE] [FILE]",
+		"[--places FD] [-f] [-o FILE] [FILE]",
 		"Turn a model file (GGUF, APR, safetensors, or a stream) into a stream.", opts, 1
 	};
 	struct selection s;

@@ -32,6 +32,7 @@ struct verify {
 	const struct trusted *keys;
 	struct witness witness;
 	struct model plan;
+	const char *name;      /* of what is read */
 	struct frame_copy *frames;
 	size_t frame_count, frame_cap;
 	char by[KEY_ID_TEXT];  /* whose signature held */
@@ -87,6 +88,17 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 		return witness_data(&v->witness, in, p, n, e);
 	}
 	return 0;
+}
+
+/* What goes out must be what was seen: only where nothing does. */
+static int
+placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct verify *v = ctx;
+
+	if (sink)
+		return 0;
+	return witness_placed(&v->witness, in, v->name, e) < 0 ? -1 : 1;
 }
 
 static int
@@ -173,14 +185,15 @@ static int
 pass(struct verify *v, const char *path, bool to_output, struct err *e)
 {
 	const struct options *o = v->o;
-	struct flow f = { .plan = plan, .item = item, .data = data, .looks = true,
-		.proves = true, .item_end = item_end, .finish = finish, .ctx = v };
+	struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
+		.looks = true, .proves = true, .item_end = item_end, .finish = finish, .ctx = v };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL;
 	struct input in;
 
 	if (input_open(&in, path, e) == 0) {
 		where.input = in.held;
+		v->name = in.source->name;
 		if (!to_output || (sink = filter_sink(&where, e)))
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 	}

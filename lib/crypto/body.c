@@ -1,6 +1,8 @@
 #include "crypto/body.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +122,65 @@ body_digest_add(struct body_digest *d, const void *p, size_t n, struct err *e)
 			if (hash_chunks(d, d->held, d->held_bytes, e) < 0)
 				return -1;
 			d->held_bytes = 0;
+		}
+	}
+	return 0;
+}
+
+#define SPREAD 256 /* chunks a parallel loop: long, so that no thread waits much */
+
+/* Chunks that each thread reads for itself. */
+struct spread {
+	const struct range *range;
+	uint64_t from, n;
+	struct digest digest[SPREAD];
+	bool failed[SPREAD];
+	atomic_int fault; /* errno + 1, of one that could not be read; 0: none */
+};
+
+static void
+read_chunk(void *ctx, size_t i)
+{
+	struct spread *b = ctx;
+	uint64_t at = i * BODY_CHUNK, end = num_min(b->n, at + BODY_CHUNK);
+	uint8_t piece[RANGE_PIECE];
+	struct err unused = ERR_INIT;
+	struct sha256 h;
+	size_t n;
+
+	sha256_start(&h);
+	for (; at < end; at += n) {
+		n = (size_t)num_min(end - at, sizeof piece);
+		if (range_read(b->range, b->from + at, piece, n) < 0) {
+			atomic_store(&b->fault, errno + 1);
+			sha256_abandon(&h);
+			return;
+		}
+		sha256_add(&h, piece, n);
+	}
+	b->failed[i] = sha256_finish(&h, &b->digest[i], &unused) < 0;
+}
+
+int
+body_digest_range(struct body_digest *d, const struct range *r, const char *name,
+                  struct err *e)
+{
+	struct spread b = { .range = r };
+	size_t i, chunks;
+
+	for (; d->seen < d->size; d->seen += b.n) {
+		b.from = d->seen;
+		b.n = num_min(d->size - d->seen, SPREAD * BODY_CHUNK);
+		chunks = (size_t)((b.n + BODY_CHUNK - 1) / BODY_CHUNK);
+		thread_for(d->jobs, chunks, read_chunk, &b);
+		if (atomic_load(&b.fault)) {
+			errno = atomic_load(&b.fault) - 1;
+			return range_fail(name, e);
+		}
+		for (i = 0; i < chunks; i++) {
+			if (b.failed[i])
+				return err_memory(e);
+			sha256_add(&d->hash, b.digest[i].b, DIGEST_BYTES);
 		}
 	}
 	return 0;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/range.h"
 #include "crypto/digest.h"
 
 #define BODY_DOMAIN "apr content 1 body"
@@ -43,6 +44,10 @@ int body_digest_start(struct body_digest *d, uint64_t size, struct err *e);
 
 /* The next n bytes. More than announced is E002. */
 int body_digest_add(struct body_digest *d, const void *p, size_t n, struct err *e);
+
+/* All bytes, from where they lie; name: that of the file. Each thread reads its own. */
+int body_digest_range(struct body_digest *d, const struct range *r, const char *name,
+                      struct err *e);
 
 /* Fewer bytes than announced is E002. */
 int body_digest_finish(struct body_digest *d, struct digest *out, struct err *e);

@@ -75,6 +75,13 @@ witness_data(struct witness *w, const struct item *item, const uint8_t *p, size_
 	return 0;
 }
 
+int
+witness_placed(struct witness *w, const struct item *item, const char *name,
+               struct err *e)
+{
+	return body_digest_range(&w->body, item->place, name, e);
+}
+
 static int
 end_plain(struct witness *w, const struct item *item, struct err *e)
 {

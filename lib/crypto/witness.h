@@ -27,6 +27,9 @@ int witness_begin(struct witness *w, const struct model *plan, unsigned jobs,
 int witness_item(struct witness *w, const struct item *item, struct err *e);
 int witness_data(struct witness *w, const struct item *item, const uint8_t *p, size_t n,
                  struct err *e);
+/* The bytes of a tensor, from its place (item->place); name: of the file. */
+int witness_placed(struct witness *w, const struct item *item, const char *name,
+                   struct err *e);
 int witness_item_end(struct witness *w, const struct item *item, struct err *e);
 
 /* The content is complete: w->content.root is known. */

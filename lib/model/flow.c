@@ -278,6 +278,39 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 	return 0;
 }
 
+/* Taken from its place, or piece by piece. */
+static int
+whole_body(struct run *r, const struct item *in, bool forward, bool same)
+{
+	const struct flow *f = r->f;
+	int taken = 0;
+
+	if (in->place && f->placed && !same)
+		taken = f->placed(f->ctx, in, forward ? r->sink : NULL, r->e);
+	if (taken <= 0)
+		return taken < 0 ? -1 : body(r, in, forward, same);
+	r->moved += in->bytes;
+	if (f->progress)
+		f->progress(f->ctx, r->moved);
+	return 0;
+}
+
+/* Is it enough to say where a tensor lies? Then that is said. */
+static int
+only_place(struct run *r, const struct item *in, const struct item *out)
+{
+	struct source *s = r->source;
+	uint64_t at;
+
+	if (in->kind != ITEM_TENSOR || s->plan->sealed || !r->sink->places || r->f->data || !s->ops->lies ||
+	    !s->ops->lies(s, &at))
+		return 0;
+	if (body(r, in, false, true) < 0 ||
+	    r->sink->ops->place(r->sink, out, at, r->e) < 0)
+		return -1;
+	return 1;
+}
+
 static int
 one_item(struct run *r, const struct item *in)
 {
@@ -294,12 +327,13 @@ one_item(struct run *r, const struct item *in)
 		return -1;
 	}
 	forward = forward && !dropped;
-	if (forward) {
+	if (forward)
 		renumber(r, &out);
-		if (sink_put(r->sink, &out, r->e) < 0)
-			return -1;
-	}
-	if (body(r, in, forward, out.same) < 0)
+	if (forward && (dropped = only_place(r, in, &out)) != 0)
+		return dropped < 0 ? -1 : 0;
+	if (forward && sink_put(r->sink, &out, r->e) < 0)
+		return -1;
+	if (whole_body(r, in, forward, out.same) < 0)
 		return -1;
 	if (f->item_end && f->item_end(f->ctx, in, forward ? r->sink : NULL, r->e) < 0)
 		return -1;

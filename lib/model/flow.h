@@ -15,6 +15,7 @@
 
 #include "core/err.h"
 #include "core/out.h"
+#include "core/range.h"
 #include "model/model.h"
 
 enum item_kind {
@@ -34,6 +35,9 @@ struct item {
 	const char *head;   /* PROV, SIGN, OTHER: JSON text, head_bytes of it; */
 	size_t head_bytes;  /* the source's until its next call */
 	uint64_t bytes;     /* of the body */
+	const struct range *place; /* a tensor: its bytes also lie there, as they are, in a
+	                     * file that many threads may read; NULL: they do not. The
+	                     * source's until its next call */
 	bool same;          /* set by a flow's item hook: the body goes on as it is, and is
 	                     * not shown to data */
 };
@@ -69,6 +73,10 @@ struct source_ops {
 	int (*next)(struct source *s, struct item *item, struct err *e);
 	int (*read)(struct source *s, const uint8_t **p, size_t *n, struct err *e);
 	void (*close)(struct source *s);
+	/* Nothing of this tensor has been read: does it lie in the file as it is, and
+	 * where? If so, read still comes after it, and gives what the source has to check
+	 * of it, or nothing. NULL: never. */
+	bool (*lies)(struct source *s, uint64_t *offset);
 	/* read, and the same bytes have been put to o (reader_share). NULL: the source
 	 * cannot do that better than its caller. */
 	int (*share)(struct source *s, struct out *o, const uint8_t **p, size_t *n,
@@ -81,6 +89,7 @@ struct source_ops {
  * is unfinished then is undone. */
 struct sink {
 	const struct sink_ops *ops;
+	bool places; /* set by who knows that the other side has the source's file open */
 	void (*note)(const char *text);
 	bool sealed_too;    /* it can hold a sealed model */
 };
@@ -98,6 +107,10 @@ struct sink_ops {
 	 * where a sink has nothing of the kind. */
 	struct out *(*direct)(struct sink *s);
 	void (*passed)(struct sink *s, const uint8_t *p, size_t n, const uint32_t *crc);
+	/* In place of put, write and put_end, with places set: a tensor lies in the
+	 * source's file from that offset on. */
+	int (*place)(struct sink *s, const struct item *item, uint64_t offset,
+	             struct err *e);
 };
 
 int source_next(struct source *s, struct item *item, struct err *e);
@@ -126,6 +139,9 @@ struct flow {
 	bool looks, proves;
 	int (*data)(void *ctx, const struct item *in, const uint8_t *p, size_t n,
 	            struct sink *sink, struct err *e);
+	/* An item has a place in a file, and no sink wants its bytes: 1, it was read from
+	 * there and does not come to data; 0, it does. */
+	int (*placed)(void *ctx, const struct item *in, struct sink *sink, struct err *e);
 	/* Its body has ended, proved; before the sink's put_end. */
 	int (*item_end)(void *ctx, const struct item *in, struct sink *sink,
 	                struct err *e);

@@ -130,6 +130,32 @@ recode_add(struct recode *r, const uint8_t *p, size_t n, struct sink *sink,
 	return add_body(r, p, n, sink, e);
 }
 
+int
+recode_range(struct recode *r, const struct range *range, const char *name,
+             struct sink *sink, struct err *e)
+{
+	uint64_t at = r->convert.from->head;
+
+	if (r->to_come > 0 && at > 0 && range_read(range, 0, r->convert.head_in, at) < 0)
+		return range_fail(name, e);
+	while (r->to_come > 0) {
+		if (r->importance && r->left == 0)
+			next_matrix(r);
+		r->x_fill = (size_t)num_min(r->to_come, r->x_piece);
+		if (r->importance)
+			r->x_fill = (size_t)num_min(r->x_fill, r->left);
+		if (range_read_wide(range, at, r->x, r->x_fill, r->convert.jobs) < 0)
+			return range_fail(name, e);
+		at += r->x_fill;
+		r->to_come -= r->x_fill;
+		if (r->importance)
+			r->left -= r->x_fill;
+		if (piece(r, sink, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* The second pass: the head is known, what was set aside is converted. */
 static int
 from_spool(struct recode *r, struct sink *sink, struct err *e)

@@ -4,6 +4,7 @@
 #ifndef QUANT_RECODE_H
 #define QUANT_RECODE_H
 
+#include "core/range.h"
 #include "core/spool.h"
 #include "model/flow.h"
 #include "quant/convert.h"
@@ -48,6 +49,10 @@ int recode_begin(struct recode *r, const struct tensor *t, const struct dtype *t
 /* Some bytes of it; what is ready goes to sink (NULL: nowhere). */
 int recode_add(struct recode *r, const uint8_t *p, size_t n, struct sink *sink,
                struct err *e);
+
+/* In place of all recode_add: the tensor's bytes, from where they lie in the file name. */
+int recode_range(struct recode *r, const struct range *range, const char *name,
+                 struct sink *sink, struct err *e);
 int recode_end(struct recode *r, struct sink *sink, struct err *e);
 void recode_free(struct recode *r);
 

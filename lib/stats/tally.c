@@ -1,5 +1,6 @@
 #include "stats/tally.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,10 @@ look(void *ctx, size_t i)
 	size_t n = bytes / y->type->bytes * y->type->items;
 	struct tally_part *part = &y->parts[i];
 
+	if (y->range && range_read(y->range, y->from + from, y->held + from, bytes) < 0) {
+		atomic_store(&y->fault, errno + 1);
+		memset(y->held + from, 0, bytes);
+	}
 	/* The last block of the whole may have fewer. */
 	n = (size_t)num_min(n, y->left - i * STATS_CHUNK);
 	part->histogram.bins = 0;
@@ -87,6 +92,28 @@ void
 tally_end(struct tally *y)
 {
 	look_at_held(y);
+}
+
+int
+tally_range(struct tally *y, const struct range *r, const char *name, struct err *e)
+{
+	const struct dtype *t = y->type;
+	uint64_t blocks = y->left / t->items + (y->left % t->items != 0);
+	uint64_t left = blocks * t->bytes;
+	size_t n;
+
+	if (left > 0 && t->head > 0 && range_read(r, 0, y->head, t->head) < 0)
+		return range_fail(name, e);
+	y->range = r;
+	for (y->from = t->head; left > 0 && !atomic_load(&y->fault); left -= n, y->from += n) {
+		n = y->held_bytes = (size_t)num_min(left, TALLY_CHUNKS * y->chunk);
+		look_at_held(y);
+	}
+	y->range = NULL;
+	if (atomic_load(&y->fault) == 0)
+		return 0;
+	errno = atomic_load(&y->fault) - 1;
+	return range_fail(name, e);
 }
 
 void

@@ -2,7 +2,10 @@
 #ifndef STATS_TALLY_H
 #define STATS_TALLY_H
 
+#include <stdatomic.h>
+
 #include "core/err.h"
+#include "core/range.h"
 #include "stats/histogram.h"
 #include "stats/stats.h"
 
@@ -21,6 +24,10 @@ struct tally {
 	uint8_t *held;        /* bytes of up to TALLY_CHUNKS chunks */
 	size_t held_bytes, held_cap, chunk;
 	struct tally_part *parts;
+
+	const struct range *range; /* where held has still to be read from; or NULL */
+	uint64_t from;             /* in it */
+	atomic_int fault;          /* errno + 1, where that could not be done */
 };
 
 /* jobs: threads. 0, or -1 with E008; tally_free in both cases. */
@@ -31,6 +38,10 @@ int tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e);
 int tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err *e);
 void tally_add(struct tally *y, const uint8_t *p, size_t n);
 void tally_end(struct tally *y);
+
+/* In place of all tally_add: the tensor's bytes, from where they lie in the file name;
+ * each thread reads its own. 0 or -1. */
+int tally_range(struct tally *y, const struct range *r, const char *name, struct err *e);
 
 void tally_free(struct tally *y);
 

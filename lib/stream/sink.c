@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/crc32.h"
+#include "core/le.h"
 #include "core/mem.h"
 #include "stream/frame.h"
 #include "stream/plan.h"
@@ -116,6 +117,23 @@ passed(struct sink *sink, const uint8_t *p, size_t n, const uint32_t *crc)
 }
 
 static int
+place(struct sink *sink, const struct item *item, uint64_t offset, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+	uint32_t crc = 0;
+	uint8_t at[8];
+
+	buf_clear(&s->head);
+	if (plan_tensor_head(s->plan->tensors[item->index], &s->head) < 0 || !buf_ok(&s->head))
+		return err_memory(e);
+	le64_put(at, offset);
+	if (frame_put(&s->out, STREAM_PLACE, s->head.p, s->head.n, sizeof at) < 0 ||
+	    frame_write(&s->out, &crc, at, sizeof at) < 0)
+		return -1;
+	return frame_end(&s->out, crc);
+}
+
+static int
 put_end(struct sink *sink, struct err *e)
 {
 	struct stream_sink *s = (struct stream_sink *)sink;
@@ -154,7 +172,7 @@ stream_sink(struct out *o, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
-		.direct = direct, .passed = passed };
+		.direct = direct, .passed = passed, .place = place };
 	struct stream_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {

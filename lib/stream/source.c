@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/le.h"
 #include "core/mem.h"
 #include "stream/frame.h"
 #include "stream/plan.h"
@@ -24,7 +25,12 @@ struct stream_source {
 	struct model plan;
 	struct frame frame;
 	struct buf head;     /* the head that the plan asks for */
+	int lent;            /* the file in which tensors may be placed, or -1 */
+	struct range place;  /* of the current one */
+	bool is_placed;
+	struct buf piece;    /* of it */
 	size_t rank;         /* of the last frame */
+	uint64_t left;       /* of a placed body */
 	uint64_t seen[RANKS];
 };
 
@@ -86,12 +92,40 @@ planned_item(struct stream_source *s, struct item *item, int told, const char *n
 	return item->bytes == body ? 0 : wrong_size(s, body);
 }
 
+/* Where it lies, instead of what it is. */
+static int
+placed_item(struct stream_source *s, struct item *item, int told, const struct tensor *t)
+{
+	uint64_t end;
+
+	if (told < 0)
+		return err_memory(s->reader.err);
+	if (same_head(s, tensor_name(t)) < 0)
+		return -1;
+	if (item->bytes != sizeof s->place.at)
+		return wrong_size(s, sizeof s->place.at);
+	buf_clear(&s->head);
+	if (frame_body(&s->reader, &s->frame, &s->head) < 0)
+		return -1;
+	s->place = (struct range){ s->lent, le64(s->head.p) };
+	if (num_add(s->place.at, tensor_bytes(t), &end) < 0)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: no file is so long",
+		                   s->frame.kind);
+	s->is_placed = true;
+	s->source.crc = NULL;
+	s->left = item->bytes = tensor_bytes(t);
+	item->place = &s->place;
+	return 0;
+}
+
 static int
 tensor_item(struct stream_source *s, struct item *item)
 {
 	const struct tensor *t = s->plan.tensors[item->index];
 
 	buf_clear(&s->head);
+	if (strcmp(s->frame.kind, STREAM_PLACE) == 0)
+		return placed_item(s, item, plan_tensor_head(t, &s->head), t);
 	return planned_item(s, item, plan_tensor_head(t, &s->head), tensor_name(t));
 }
 
@@ -241,6 +275,15 @@ finish(struct stream_source *s)
 	return s->reader.failed ? -1 : 0;
 }
 
+/* A frame of that rank, by its own name. */
+static bool
+is_kind(const struct stream_source *s, size_t rank)
+{
+	return strcmp(s->frame.kind, ranks[rank].kind) == 0 ||
+	       (ranks[rank].item == ITEM_TENSOR && s->lent >= 0 &&
+	        strcmp(s->frame.kind, STREAM_PLACE) == 0);
+}
+
 static int
 next(struct source *source, struct item *item, struct err *e)
 {
@@ -260,6 +303,8 @@ next(struct source *source, struct item *item, struct err *e)
 	if (strcmp(f->kind, "DONE") == 0)
 		return finish(s);
 	item->bytes = f->body_bytes;
+	s->is_placed = false;
+	s->source.crc = &f->crc;
 	sealed = strcmp(f->kind, "SEAL") == 0;
 	if (sealed && !s->plan.sealed)
 		return reader_fail(&s->reader, ERR_CORRUPT,
@@ -268,7 +313,7 @@ next(struct source *source, struct item *item, struct err *e)
 	                             s->reader.err) < 0)
 		return -1;
 	for (i = 0; i < RANKS; i++)
-		if (sealed ? ranks[i].item == held : strcmp(f->kind, ranks[i].kind) == 0)
+		if (sealed ? ranks[i].item == held : is_kind(s, i))
 			return known_item(s, i, sealed, item) < 0 ? -1 : 1;
 	if (f->kind[0] >= 'A' && f->kind[0] <= 'Z')
 		return reader_fail(&s->reader, ERR_FORMAT,
@@ -281,13 +326,36 @@ next(struct source *source, struct item *item, struct err *e)
 	return json_head(s) < 0 ? -1 : 1;
 }
 
+/* Of a placed body; to o as well, where it is not NULL. */
+static int
+read_piece(struct stream_source *s, struct out *o, const uint8_t **p, size_t *n)
+{
+	uint64_t done = tensor_bytes(s->plan.tensors[s->seen[s->rank] - 1]) - s->left;
+	ssize_t sent = 0;
+
+	*n = (size_t)num_min(s->left, READER_BODY);
+	if (o && *n > 0 && (sent = out_send(o, s->lent, s->place.at + done, *n)) < 0)
+		return -1;
+	if (sent > 0)
+		*n = (size_t)sent;
+	buf_clear(&s->piece);
+	if (!buf_room(&s->piece, *n))
+		return err_memory(s->reader.err);
+	*p = s->piece.p;
+	if (range_read(&s->place, done, s->piece.p, *n) < 0)
+		return range_fail(s->reader.name, s->reader.err);
+	s->left -= *n;
+	return o && *n > 0 && sent == 0 ? out_put(o, *p, *n) : 0;
+}
+
 static int
 read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 {
 	struct stream_source *s = (struct stream_source *)source;
 
 	(void)e;
-	return frame_read(&s->reader, &s->frame, p, n);
+	return s->is_placed ? read_piece(s, NULL, p, n)
+	                    : frame_read(&s->reader, &s->frame, p, n);
 }
 
 static int
@@ -297,7 +365,8 @@ share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	struct stream_source *s = (struct stream_source *)source;
 
 	(void)e;
-	return frame_share(&s->reader, &s->frame, o, p, n);
+	return s->is_placed ? read_piece(s, o, p, n)
+	                    : frame_share(&s->reader, &s->frame, o, p, n);
 }
 
 static void
@@ -309,6 +378,7 @@ close_source(struct source *source)
 	model_free(&s->plan);
 	frame_free(&s->frame);
 	buf_free(&s->head);
+	buf_free(&s->piece);
 	free(s);
 }
 
@@ -362,9 +432,16 @@ stream_source(struct reader *r, struct err *e)
 	s->source.name = r->name;
 	s->source.crc = &s->frame.crc;
 	s->reader = *r;
+	s->lent = -1;
 	if (read_plan(s, e) < 0) {
 		close_source(&s->source);
 		return NULL;
 	}
 	return &s->source;
+}
+
+void
+stream_lend(struct source *s, int fd)
+{
+	((struct stream_source *)s)->lent = fd;
 }

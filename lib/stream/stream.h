@@ -15,6 +15,13 @@
  * is closed either way, in the end. */
 struct source *stream_source(struct reader *r, struct err *e);
 
+/* In the place of a TENS frame, from an apr-unpack to the tool that started it: head as
+ * there; body: u64, the offset at which the tensor lies in the file that both have open.
+ * A source takes such frames once it has been lent that file, whose descriptor stays the
+ * caller's; a sink sends them where its places are set. */
+#define STREAM_PLACE "PLAC"
+void stream_lend(struct source *s, int fd);
+
 /* A sink that writes a stream to o, which is taken over: finished by end,
  * abandoned by close if that did not happen. NULL with e filled (memory). */
 struct sink *stream_sink(struct out *o, struct err *e);

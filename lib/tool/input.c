@@ -43,7 +43,7 @@ static size_t prepared_count;
 _Noreturn static void
 be_child(const struct input *in, const char *program, int go, int to)
 {
-	char byte;
+	char byte, lent[16];
 	size_t i;
 
 	/* Else the end of another one's pipe would not be seen. */
@@ -54,12 +54,18 @@ be_child(const struct input *in, const char *program, int go, int to)
 	close(in->go);
 	close(in->from);
 	dup2(to, STDOUT_FILENO);
+	snprintf(lent, sizeof lent, "%d", in->lent);
+	if (in->lent >= 0)
+		(void)fcntl(in->lent, F_SETFD, 0);
 	signal(SIGPIPE, SIG_DFL);
 	while (read(go, &byte, 1) != 1)
 		if (errno != EINTR)
 			_exit(0);
 	mem_unlimit();
-	execl(program, "apr-unpack", "--", in->path, (char *)NULL);
+	if (in->lent >= 0)
+		execl(program, "apr-unpack", "--places", lent, "--", in->path, (char *)NULL);
+	else
+		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
 	_exit(127);
 }
 
@@ -113,10 +119,39 @@ hold(const char *path)
 	return open(folder, O_PATH | O_CLOEXEC);
 }
 
+/* Many threads read a file faster than one process can send it. A named pipe must not
+ * even be opened: whoever writes to it would take us for its reader. */
+static int
+lend(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void
+let_go(struct input *in)
+{
+	if (in->held >= 0)
+		close(in->held);
+	if (in->lent >= 0)
+		close(in->lent);
+	in->held = in->lent = -1;
+}
+
 static int
 start(struct input *in, const char *path, struct err *e)
 {
-	*in = (struct input){ .path = path, .go = -1, .from = -1, .held = hold(path) };
+	*in = (struct input){ .path = path, .go = -1, .from = -1, .lent = lend(path),
+		.held = hold(path) };
 	if (in->held < 0)
 		return err_errno(e, path, "cannot be opened");
 	return start_child(in, e);
@@ -132,8 +167,8 @@ input_prepare(const char *path)
 		return;
 	if (start(in, path, &e) == 0)
 		prepared_count++;
-	else if (in->held >= 0) /* input_open will tell */
-		close(in->held);
+	else /* input_open will tell */
+		let_go(in);
 }
 
 /* The child that was prepared for this path. */
@@ -177,7 +212,7 @@ input_open_sealed(struct input *in, const char *path, struct err *e)
 {
 	struct reader r;
 
-	*in = (struct input){ .go = -1, .from = -1, .held = -1 };
+	*in = (struct input){ .go = -1, .from = -1, .lent = -1, .held = -1 };
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
@@ -194,6 +229,8 @@ input_open_sealed(struct input *in, const char *path, struct err *e)
 	if (!in->source)
 		return -1;
 	in->source->sealed_too = true;
+	if (in->lent >= 0)
+		stream_lend(in->source, in->lent);
 	return 0;
 }
 
@@ -211,9 +248,7 @@ reap(struct input *in)
 
 	source_close(in->source);
 	in->source = NULL;
-	if (in->held >= 0)
-		close(in->held);
-	in->held = -1;
+	let_go(in);
 	if (in->child)
 		while (waitpid(in->child, &status, 0) < 0 && errno == EINTR)
 			;

@@ -18,6 +18,7 @@ struct input {
 	pid_t child;       /* 0: none */
 	int go;            /* the child begins when a byte comes by this; -1: it has */
 	int from;          /* where its stream comes from */
+	int lent;          /* the file, open for both, or -1: it is none */
 	int held;          /* descriptor that identifies the file, or -1 */
 };
 

@@ -261,8 +261,8 @@ fuzz_endless(const struct fuzz_run *run, const struct source *s)
 static void
 fuzz_flow(struct fuzz_run *run, struct source *source)
 {
-	struct flow f = { NULL, fuzz_item, fuzz_data, fuzz_item_end, fuzz_finish, NULL,
-		run, run->operation, NULL };
+	struct flow f = { .item = fuzz_item, .data = fuzz_data, .item_end = fuzz_item_end,
+		.finish = fuzz_finish, .ctx = run, .operation = run->operation };
 	struct sink *sink = NULL;
 	int fd = run->to ? dup(run->fd) : -1, status = -1;
 

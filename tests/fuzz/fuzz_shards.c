@@ -106,8 +106,8 @@ prepare(void)
 static void
 pass(struct fuzz_run *run, const char *path, const char *to)
 {
-	struct flow f = { NULL, fuzz_item, fuzz_data, fuzz_item_end, fuzz_finish, NULL,
-		run, NULL, NULL };
+	struct flow f = { .item = fuzz_item, .data = fuzz_data, .item_end = fuzz_item_end,
+		.finish = fuzz_finish, .ctx = run };
 	struct out_options where = { .path = to, .input = -1, .no_sync = true };
 	const struct format *which;
 	struct source *source;

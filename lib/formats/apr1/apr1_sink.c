@@ -311,8 +311,8 @@ close_sink(struct sink *sink)
 struct sink *
 apr1_create(struct out *o, const struct format_options *options, struct err *e)
 {
-	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops ops = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
 	struct apr1_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {
@@ -322,6 +322,7 @@ apr1_create(struct out *o, const struct format_options *options, struct err *e)
 	}
 	s->sink.ops = &ops;
 	s->out = *o;
+	s->out.crc_on = true;
 	s->options = *options;
 	return &s->sink;
 }

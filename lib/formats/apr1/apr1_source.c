@@ -367,7 +367,8 @@ struct source *
 apr1_open(struct reader *r, const struct format_options *options,
           void (*note)(const char *), struct err *e)
 {
-	static const struct source_ops ops = { next, read_body, close_source };
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source };
 	struct apr1_source *s = mem_array(1, sizeof *s);
 
 	if (!s) {

@@ -277,6 +277,19 @@ read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	return o && !put ? out_put(o, *p, *n) : 0;
 }
 
+/* Nothing in the file says what the bytes should be: they need not be read here. */
+static bool
+lies(struct source *source, uint64_t *offset)
+{
+	struct gguf *g = (struct gguf *)source;
+
+	if (!g->reader.seekable)
+		return false;
+	*offset = reader_tell(&g->reader);
+	g->left = 0;
+	return true;
+}
+
 static int
 read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 {
@@ -325,7 +338,7 @@ open_file(struct reader *r, const struct format_options *options,
           void (*note)(const char *), bool is_shard, struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .share = share_body };
+		.close = close_source, .lies = lies, .share = share_body };
 	struct gguf *g = mem_array(1, sizeof *g);
 
 	if (!g) {

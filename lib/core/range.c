@@ -1,0 +1,74 @@
+#include "core/range.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "core/num.h"
+#include "core/thread.h"
+
+#define WIDE (1u << 18) /* bytes that one thread reads at a time */
+
+int
+range_read(const struct range *r, uint64_t from, void *p, size_t n)
+{
+	uint8_t *to = p;
+	uint64_t at;
+
+	if (num_add(r->at, from, &at) < 0 || at > INT64_MAX - n) {
+		errno = 0;
+		return -1;
+	}
+	while (n > 0) {
+		ssize_t got = pread(r->fd, to, n, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got == 0)
+			errno = 0;
+		if (got <= 0)
+			return -1;
+		to += got;
+		n -= (size_t)got;
+		at += (uint64_t)got;
+	}
+	return 0;
+}
+
+int
+range_fail(const char *name, struct err *e)
+{
+	if (errno)
+		return err_errno(e, name, "cannot be read");
+	return err_set(e, ERR_CORRUPT, name, "has become shorter: more bytes were expected");
+}
+
+struct wide {
+	const struct range *range;
+	uint64_t from;
+	uint8_t *p;
+	size_t n;
+	atomic_int fault; /* errno + 1, of one of them; 0: none */
+};
+
+static void
+read_part(void *ctx, size_t i)
+{
+	struct wide *w = ctx;
+	size_t at = i * WIDE, n = (size_t)num_min(w->n - at, WIDE);
+
+	if (range_read(w->range, w->from + at, w->p + at, n) < 0)
+		atomic_store(&w->fault, errno + 1);
+}
+
+int
+range_read_wide(const struct range *r, uint64_t from, void *p, size_t n, unsigned jobs)
+{
+	struct wide w = { .range = r, .from = from, .p = p, .n = n };
+
+	thread_for(jobs, (n + WIDE - 1) / WIDE, read_part, &w);
+	if (atomic_load(&w.fault) == 0)
+		return 0;
+	errno = atomic_load(&w.fault) - 1;
+	return -1;
+}
