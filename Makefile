@@ -122,12 +122,13 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
 BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 benches: $(BENCHES)
 
-bench: all gen $(BENCHES) ## speed of the kernels, and of apr-quant against APR_PEER's
+bench: all gen $(BENCHES) ## speed of the kernels; of apr-quant against APR_PEER, apr-run against APR_PEER_RUN
 	$(B)/tests/bench/kernels
 	$(B)/tests/bench/dots
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
 	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/seal.sh
+	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/run.sh
 
 # Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this
 # mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.
