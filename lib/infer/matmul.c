@@ -3,7 +3,8 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 
-#define ROWS 32   /* of a task, times a whole number */
+#define ROWS 16   /* of a task, times a whole number */
+#define PANEL 64  /* of a task, where there are more tokens */
 #define SHARES 4  /* tasks of a thread, where there is one token: it reads far on */
 
 size_t
@@ -92,7 +93,7 @@ void
 matmul(const struct matrix *w, struct inputs *in, float *y, unsigned threads)
 {
 	const struct activation *form = dot_activation(w->type, w->columns);
-	struct task t = { w, in, y, form->bytes(w->columns), ROWS };
+	struct task t = { w, in, y, form->bytes(w->columns), PANEL };
 	size_t tasks = threads ? SHARES * (size_t)threads : 1;
 
 	if (in->form != form) {

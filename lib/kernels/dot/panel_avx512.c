@@ -130,6 +130,7 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, boo
 
 	for (b = 0; b < o->n / LARGE; b++, w += bytes) {
 		large_fill(&p, codes, scales, sub, w, stride, count);
+		rows_ahead(w + bytes, stride, count, bytes);
 		for (j = 0; j + GROUP <= o->many; j += GROUP)
 			large_group(&p, sub, least, o, b, j, GROUP);
 		for (; j + 4 <= o->many; j += 4)
@@ -228,6 +229,7 @@ small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_
 		left = o->n / SMALL - b;
 		blocks = left < LARGE / SMALL ? (int)left : LARGE / SMALL;
 		small_fill(&p, codes, bytes, least, w + bytes * b, stride, count, blocks);
+		rows_ahead(w + bytes * (b + (size_t)blocks), stride, count, bytes * (size_t)blocks);
 		for (j = 0; j + GROUP <= o->many; j += GROUP)
 			small_group(&p, zero, least, o, b, blocks, j, GROUP);
 		for (; j + 4 <= o->many; j += 4)

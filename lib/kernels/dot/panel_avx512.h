@@ -60,4 +60,15 @@ row_at(const uint8_t *w, size_t stride, size_t count, int i)
 	return w + stride * ((size_t)i < count ? (size_t)i : count - 1);
 }
 
+/* So many bytes of each row from w on will be wanted: their lines are asked for. */
+INLINE void
+rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
+{
+	size_t i, k;
+
+	for (i = 0; i < count; i++)
+		for (k = 0; k < bytes; k += 64)
+			_mm_prefetch((const char *)w + i * stride + k, _MM_HINT_T1);
+}
+
 #endif
