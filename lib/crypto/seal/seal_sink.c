@@ -225,8 +225,8 @@ struct sink *
 seal_sink(struct sink *inner, const struct skey *skey, const uint8_t data[SKEY_DATA],
           struct err *e)
 {
-	static const struct sink_ops ops = { begin, put, write_body, put_end, end,
-		close_sink };
+	static const struct sink_ops ops = { .begin = begin, .put = put,
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
 	struct seal_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {

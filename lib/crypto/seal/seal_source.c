@@ -301,7 +301,8 @@ struct source *
 seal_source(struct source *inner, const struct openers *o, void (*note)(const char *),
             struct err *e)
 {
-	static const struct source_ops ops = { next, read_body, close_source };
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source };
 	struct seal_source *s = mem_array(1, sizeof *s);
 
 	if (!s) {
