@@ -69,6 +69,7 @@ $(B)/%_plain_avx2.o: %_ref.c
 # A file named for a level of the CPU is compiled for it, and used only there.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/lib/%_plain_avx2.o: OPT := $(OPT:-O2=-O3)
+$(B)/lib/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
 $(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 $(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw \

@@ -41,6 +41,7 @@ alike() {
 		alike "$f" apr-sum || return
 	done
 	alike mixed.gguf apr-sum --sha256
+	apr-sum mixed.gguf | diff - <(APR_CPU=ref apr-sum mixed.gguf)
 	alike mixed.gguf apr-stats --hist blk.0.attn_q.weight
 	alike f16.gguf apr-get blk.1.ffn_up.weight
 	alike mixed.gguf apr-verify -q key.pub

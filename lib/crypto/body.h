@@ -16,6 +16,7 @@
 #ifndef CRYPTO_BODY_H
 #define CRYPTO_BODY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,9 +34,11 @@ struct body_digest {
 	uint8_t *held;      /* bytes waiting for enough chunks to share out */
 	size_t held_bytes, held_cap;
 	unsigned jobs;
+	unsigned room;      /* chunks that are held at most */
+	bool pairs;         /* two chunks at once are faster (crypto/pair.h) */
 };
 
-/* jobs: threads to use; 0 is 1. Memory: at most a chunk for each, and never
+/* jobs: threads to use; 0 is 1. Memory: at most two chunks for each, and never
  * more than the largest body needs. */
 void body_digest_init(struct body_digest *d, unsigned jobs);
 
