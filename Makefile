@@ -123,9 +123,10 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
 BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 benches: $(BENCHES)
 
-bench: all gen $(BENCHES) ## speed of the kernels; of apr-quant against APR_PEER, apr-run against APR_PEER_RUN
+bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against APR_PEER, apr-run against APR_PEER_RUN
 	$(B)/tests/bench/kernels
 	$(B)/tests/bench/dots
+	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/pipes.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
 	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/seal.sh

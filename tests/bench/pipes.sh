@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# pipes.sh: whole commands that read, pass on, hash and write, each beside something that
+# does nothing else: cp, cat, openssl speed. On a LLaMA-shaped F16 model of 1.1 billion
+# parameters (2.2 GB).
+#
+# PAIRS: runs of each, in turn (5). JOBS: threads of each (all CPUs). BENCH_DIR: where
+# the model and its copies lie, 5 GB; a tmpfs, so that no disk is measured. A line shows
+# medians, and the lowest and highest ratio of a pair: on a machine that does other
+# things as well, only ratios last. The last number of a name is the ratio, or the amount,
+# that is wanted at most.
+set -euo pipefail
+export LC_ALL=C
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+PATH=${APR_BIN:-$root/bin}:$PATH
+gen=${APR_GEN:-$root/build/release/tests/gen}
+pairs=${PAIRS:-5} jobs=${JOBS:-$(nproc)}
+export APR_LOG_LEVEL=error
+
+exec 3>&2
+folder=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/bench.XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+"$gen/llama" 22 2048 5632 32000 4 >model.gguf
+bytes=$(stat -c %s model.gguf)
+gb=$(awk -v b="$bytes" 'BEGIN { print b / 1e9 }')
+apr-keygen -W -o key >/dev/null
+
+# What a command takes: seconds, or those of its CPUs.
+wall() {
+  local TIMEFORMAT=%R
+  { time "$@" >/dev/null 2>log || { cat log >&3; exit 1; }; } 2>&1
+}
+
+# CPU seconds a GB of a filter of FILE as a stream, whose neighbours do not count.
+cpu() {
+  local TIMEFORMAT='%U %S' file=$1
+  shift
+  apr-unpack "$file" | { time "$@" 2>log || { cat log >&3; exit 1; }; } 2>took | cat >/dev/null
+  awk -v gb="$gb" '{ print ($1 + $2) / gb }' took
+}
+
+# The same of hashing alone.
+hashing() {
+  local TIMEFORMAT=%U
+  { time apr-sum -j "$jobs" "$1" >/dev/null; } 2>&1 | awk -v gb="$gb" '{ print $1 / gb }'
+}
+
+# ... of a filter that hashes, beyond that.
+beyond() {
+  local all hash
+  all=$(cpu "$@")
+  hash=$(hashing "$1")
+  awk -v a="$all" -v b="$hash" 'BEGIN { print a - b }'
+}
+
+copy() { rm -f copy.gguf && cp model.gguf copy.gguf; }
+repack() { rm -f copy.gguf && apr-unpack model.gguf | apr-pack -t gguf --no-sync -o copy.gguf; }
+repack_apr2() { rm -f copy.apr && apr-unpack model.gguf | apr-pack --no-sync -o copy.apr; }
+read_it() { cat model.gguf; }
+headers() { for _ in 1 2 3 4 5 6 7 8 9 10; do apr-header model.gguf; done; }
+through() { apr-unpack model.gguf | apr-sum -j "$jobs"; }
+
+# Seconds that the speed of SHA-256 on all threads would take for the model.
+sha256() {
+  openssl speed -seconds 1 -multi "$jobs" -evp sha256 -bytes 16384 2>/dev/null |
+    awk -v bytes="$bytes" '/^sha256/ { sub(/k$/, "", $2); print bytes / ($2 * 1000) }'
+}
+
+column() {
+  sort -n "$1" | awk '{ v[NR] = $1 } END { print v[1], v[int((NR + 1) / 2)], v[NR] }'
+}
+
+# NAME UNIT A B: the medians of A and B, and of A / B. B may be a number: what is allowed.
+row() {
+  local i a b low middle high
+  : >a
+  : >b
+  : >ratio
+  for ((i = 0; i <= pairs; i++)); do
+    a=$($3)
+    b=$4
+    [[ $b == [0-9]* ]] || b=$($4)
+    [ "$i" -gt 0 ] || continue # the first fills caches
+    echo "$a" >>a
+    echo "$b" >>b
+    awk -v a="$a" -v b="$b" 'BEGIN { printf "%.3f\n", a / b }' >>ratio
+  done
+  read -r low middle high < <(column ratio)
+  printf '%-36s %8.3f %8.3f %-6s %6.2f  (%s to %s)\n' "$1" \
+    "$(column a | cut -d ' ' -f 2)" "$(column b | cut -d ' ' -f 2)" "$2" "$middle" "$low" "$high"
+}
+
+w_copy() { wall copy; }
+w_repack() { wall repack; }
+w_repack_apr2() { wall repack_apr2; }
+w_read() { wall read_it; }
+w_sum() { wall apr-sum -j "$jobs" model.gguf; }
+w_through() { wall through; }
+w_verify() { wall apr-verify -q -j "$jobs" key.pub signed.gguf; }
+w_stats() { wall apr-stats -j "$jobs" model.gguf; }
+w_headers() { wall headers; }
+c_pass() { cpu model.gguf apr-quant f16; }
+c_sign() { beyond model.gguf apr-sign -j "$jobs" key; }
+c_verify() { beyond signed.gguf apr-verify -j "$jobs" key.pub; }
+
+printf '%-36s %8s %8s %-6s %6s  (%d threads, %d pairs, %s bytes)\n' this '' that '' ratio \
+  "$jobs" "$pairs" "$bytes"
+row 'unpack | pack -t gguf, cp, 2.5' s w_repack w_copy
+rm -f copy.gguf
+row 'unpack | pack, cp' s w_repack_apr2 w_copy
+rm -f copy.gguf copy.apr
+row 'a filter that changes nothing, 0.4' s/GB c_pass 0.4
+row 'apr-sign beyond hashing, 0.4' s/GB c_sign 0.4
+row 'apr-header ten times, 0.1' s w_headers 0.1
+row 'apr-sum, openssl speed, 1.25' s w_sum sha256
+row 'unpack | apr-sum, openssl speed' s w_through sha256
+row 'apr-stats, cat, 2' s w_stats w_read
+apr-sign key model.gguf | apr-pack -t gguf --no-sync -o signed.gguf
+rm model.gguf
+row 'apr-verify beyond hashing, 0.4' s/GB c_verify 0.4
+row 'apr-verify -q, openssl speed, 1.25' s w_verify sha256
