@@ -1,0 +1,24 @@
+/* apr2_meta: what the writing (apr2_meta.c) and the reading (apr2_meta_read.c) of the
+ * metadata share.
+ */
+#ifndef FORMATS_APR2_META_H
+#define FORMATS_APR2_META_H
+
+#include "formats/apr2/apr2.h"
+
+#define APR2_OWN "apr_stream" /* the member that holds the plan */
+#define APR2_TYPES "types"    /* its member: names of types (apr2_types.c) */
+
+/* Members that follow from the plan. The first three are required. */
+#define APR2_DERIVED 5
+#define APR2_REQUIRED 3
+extern const char *const apr2_derived[APR2_DERIVED];
+
+/* JSON's white space. */
+bool apr2_is_blank(uint8_t c);
+
+/* The value of a blob lies in the text: n bytes from at on. 0 or -1. */
+int apr2_add_span(struct apr2_meta *meta, size_t blob, uint64_t at, uint64_t n,
+                  struct err *e);
+
+#endif
