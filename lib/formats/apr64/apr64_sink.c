@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base64.h"
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "formats/late.h"
 
 #define PIECE (1u << 16)
 
@@ -297,18 +297,6 @@ say_plain(const struct apr64_sink *s)
 	note(s, "signatures left out", m->signatures);
 }
 
-static int
-refuse_late(struct apr64_sink *s, struct err *e)
-{
-	const struct model *m = s->plan;
-
-	if (s->options.plain || s->out.seekable || (!m->signatures && !m->prov_count))
-		return 0;
-	err_set(e, ERR_USAGE, s->out.name, "a signature is written last into the metadata of an "
-	        "%s file, which this output does not allow", format_apr64.name);
-	return err_hint(e, "-o FILE, or --plain to leave the signature out");
-}
-
 /* ---- the verbs ---- */
 
 static int
@@ -325,7 +313,10 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);
 	if (!s->blobs)
 		return err_memory(e);
-	if (refuse_late(s, e) < 0 || place_tensors(s, e) < 0 || check_length(s, e) < 0 ||
+	if (!s->options.plain &&
+	    late_refuse(&s->out, plan, "the metadata of an apr2-64 file", e) < 0)
+		return -1;
+	if (place_tensors(s, e) < 0 || check_length(s, e) < 0 ||
 	    !(s->by_name = model_tensors_by_name(plan, e)))
 		return -1;
 	if (s->options.plain)
@@ -347,9 +338,7 @@ put_late(struct apr64_sink *s, const struct item *item, struct err *e)
 		return 0;
 	s->now = LATE;
 	s->room = item->index + (item->kind == ITEM_SIGN ? s->plan->prov_count : 0);
-	buf_clear(&s->late);
-	buf_put(&s->late, item->head, item->head_bytes);
-	return buf_ok(&s->late) ? 0 : err_memory(e);
+	return late_begin(&s->late, item, e);
 }
 
 static int
@@ -407,8 +396,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	case TENSOR:
 		return out_put(&s->out, p, n);
 	case LATE:
-		buf_put(&s->late, p, n);
-		return buf_ok(&s->late) ? 0 : err_memory(e);
+		return late_add(&s->late, p, n, e);
 	}
 	return 0;
 }
@@ -419,24 +407,11 @@ put_end(struct sink *sink, struct err *e)
 {
 	struct apr64_sink *s = (struct apr64_sink *)sink;
 	struct apr64_room *room;
-	struct buf text = { 0 };
-	int r = -1;
 
 	if (s->now != LATE)
 		return 0;
 	room = &s->rooms[s->room];
-	base64_put(&text, s->late.p, s->late.n);
-	if (!buf_ok(&text)) {
-		err_memory(e);
-	} else if (text.n != room->length) {
-		err_set(e, ERR_CORRUPT, s->out.name, "what comes contradicts the plan: a record "
-		        "or signature");
-	} else {
-		room->crc = crc32_add(0, text.p, text.n);
-		r = out_patch(&s->out, APR64_HEADER + room->at, text.p, text.n);
-	}
-	buf_free(&text);
-	return r;
+	return late_put(&s->out, &s->late, APR64_HEADER + room->at, room->length, &room->crc, e);
 }
 
 static uint32_t

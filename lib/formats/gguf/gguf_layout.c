@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/gguf/gguf_sink.h"
+#include "formats/late.h"
 
 static size_t
 side_files(const struct model *m)
@@ -179,16 +180,10 @@ choose_alignment(struct gguf_sink *s)
 static int
 refuse_late(struct gguf_sink *s, struct err *e)
 {
-	const struct model *m = s->plan;
-
 	if (s->options.plain && s->options.reserve)
 		return err_set(e, ERR_USAGE, s->out.name, "room in a GGUF file is a key of "
 		               "ours, which --plain forbids");
-	if (s->options.plain || s->out.seekable || (!m->signatures && !m->prov_count))
-		return 0;
-	err_set(e, ERR_USAGE, s->out.name, "a signature is written last into a GGUF file, "
-	        "which this output does not allow");
-	return err_hint(e, "-o FILE, or --plain to leave the signature out");
+	return s->options.plain ? 0 : late_refuse(&s->out, s->plan, "a GGUF file", e);
 }
 
 int

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base64.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "formats/late.h"
 
 /* ---- what is refused, and what is said ---- */
 
@@ -111,18 +113,6 @@ say_plain(const struct safetensors_sink *s)
 	note(s, "signatures left out", m->signatures);
 }
 
-static int
-refuse_late(struct safetensors_sink *s, struct err *e)
-{
-	const struct model *m = s->plan;
-
-	if (s->options.plain || s->out.seekable || (!m->signatures && !m->prov_count))
-		return 0;
-	err_set(e, ERR_USAGE, s->out.name, "a signature is written last into the header of a "
-	        "safetensors file, which this output does not allow");
-	return err_hint(e, "-o FILE, or --plain to leave the signature out");
-}
-
 /* ---- the verbs ---- */
 
 static int
@@ -139,7 +129,10 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);
 	if (!s->blobs)
 		return err_memory(e);
-	if (refuse_late(s, e) < 0 || check_tensors(s, e) < 0 || check_keys(s, e) < 0)
+	if (!s->options.plain &&
+	    late_refuse(&s->out, plan, "the header of a safetensors file", e) < 0)
+		return -1;
+	if (check_tensors(s, e) < 0 || check_keys(s, e) < 0)
 		return -1;
 	say_tensors(s);
 	if (s->options.plain)
@@ -175,9 +168,7 @@ put_late(struct safetensors_sink *s, const struct item *item, struct err *e)
 		return 0;
 	s->now = LATE;
 	s->late_at = (item->kind == ITEM_PROV ? s->prov_at : s->sign_at)[item->index];
-	buf_clear(&s->late);
-	buf_put(&s->late, item->head, item->head_bytes);
-	return buf_ok(&s->late) ? 0 : err_memory(e);
+	return late_begin(&s->late, item, e);
 }
 
 static int
@@ -221,8 +212,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	case TENSOR:
 		return out_put(&s->out, p, n);
 	case LATE:
-		buf_put(&s->late, p, n);
-		return buf_ok(&s->late) ? 0 : err_memory(e);
+		return late_add(&s->late, p, n, e);
 	}
 	return 0;
 }
@@ -242,11 +232,11 @@ end_kept(struct safetensors_sink *s, struct err *e)
 static int
 patch(struct safetensors_sink *s, struct err *e)
 {
-	buf_clear(&s->piece);
-	base64_put(&s->piece, s->late.p, s->late.n);
-	if (!buf_ok(&s->piece))
+	uint64_t length;
+
+	if (base64_length(s->late.n, &length) < 0)
 		return err_memory(e);
-	return out_patch(&s->out, s->late_at, s->piece.p, s->piece.n);
+	return late_put(&s->out, &s->late, s->late_at, length, NULL, e);
 }
 
 static int
