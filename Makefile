@@ -126,6 +126,7 @@ benches: $(BENCHES)
 bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against APR_PEER, apr-run against APR_PEER_RUN
 	$(B)/tests/bench/kernels
 	$(B)/tests/bench/dots
+	$(B)/tests/bench/bytes
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/pipes.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
