@@ -1,13 +1,9 @@
 #include "tool/filter.h"
 
-#include <fcntl.h>
-
 #include "core/sandbox.h"
 #include "stream/stream.h"
 #include "tool/input.h"
 #include "tool/progress.h"
-
-#define PIPE_BYTES (1 << 20) /* what Linux grants to anybody */
 
 /* The hooks of a flow take one context: the tool's. Progress needs its own. */
 static struct progress shown;
@@ -43,12 +39,8 @@ filter_sink(const struct out_options *where, struct err *e)
 {
 	struct out out;
 
-	if (out_open(&out, where, e) == 0) {
-		/* A pipe that holds more lets both sides work at once; where it is none, or
-		 * may not grow, nothing is lost. */
-		(void)fcntl(out.fd, F_SETPIPE_SZ, PIPE_BYTES);
+	if (out_open(&out, where, e) == 0)
 		return stream_sink(&out, e);
-	}
 	out_abandon(&out);
 	return NULL;
 }
