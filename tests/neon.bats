@@ -3,7 +3,7 @@
 # are built with does not depend on the mode of the build under test.
 load helper
 
-setup_file() {
+setup() {
 	! grep -q -e __asan_init -e __ubsan_handle "$APR_BIN/apr-quant" ||
 		skip 'the same as without sanitizers'
 	command -v aarch64-linux-gnu-gcc >/dev/null || skip 'no aarch64-linux-gnu-gcc'

@@ -203,6 +203,23 @@ announced(const struct model *m, enum item_kind kind)
 	return 0;
 }
 
+/* Of the kinds before that rank, all that is announced. */
+static int
+all_came(struct stream_source *s, size_t rank)
+{
+	size_t i;
+
+	for (i = 0; i < rank; i++) {
+		uint64_t want = announced(&s->plan, ranks[i].item);
+
+		if (s->seen[i] != want)
+			return reader_fail(&s->reader, ERR_CORRUPT, "%s: the plan announces %"
+			                   PRIu64 " %s frames, %" PRIu64 " came",
+			                   s->frame.kind, want, ranks[i].kind, s->seen[i]);
+	}
+	return 0;
+}
+
 static int
 known_item(struct stream_source *s, size_t rank, bool sealed, struct item *item)
 {
@@ -212,11 +229,12 @@ known_item(struct stream_source *s, size_t rank, bool sealed, struct item *item)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: out of order", s->frame.kind);
 	s->rank = rank;
 	item->kind = ranks[rank].item;
-	if (next_index(s, rank, announced(m, item->kind), &item->index) < 0)
-		return -1;
 	if (m->sealed && item->kind != ITEM_SKEY && s->seen[0] == 0)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: it comes before SKEY",
 		                   s->frame.kind);
+	if (all_came(s, rank) < 0 ||
+	    next_index(s, rank, announced(m, item->kind), &item->index) < 0)
+		return -1;
 	if (item_is_sealed(m, item->kind, item->index) != sealed)
 		return reader_fail(&s->reader, ERR_CORRUPT, sealed
 		                   ? "%s: the plan says that this is not sealed"
@@ -248,17 +266,10 @@ finish(struct stream_source *s)
 {
 	json_t *head;
 	uint64_t tensors;
-	size_t i;
 	int ok;
 
-	for (i = 0; i < RANKS; i++) {
-		uint64_t want = announced(&s->plan, ranks[i].item);
-
-		if (s->seen[i] != want)
-			return reader_fail(&s->reader, ERR_CORRUPT, "DONE: the plan announces %"
-			                   PRIu64 " %s frames, %" PRIu64 " came",
-			                   want, ranks[i].kind, s->seen[i]);
-	}
+	if (all_came(s, RANKS) < 0)
+		return -1;
 	head = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name,
 	                  s->reader.err);
 	if (!head)

@@ -216,5 +216,9 @@ main(int argc, char **argv)
 	    fwrite(out_header, 1, header_bytes, out) != header_bytes ||
 	    fwrite(out_data, 4, out_items, out) != out_items || fclose(out) != 0)
 		die("cannot be written", argv[2]);
+	fclose(in);
+	free(text);
+	free(data);
+	free(out_data);
 	return 0;
 }
