@@ -1,6 +1,7 @@
 #include "formats/apr1/apr1.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/le.h"
@@ -59,6 +60,19 @@ apr1_type_number(const char *name)
 	for (i = 0; i < TYPES; i++)
 		if (same_name(types[i].name, name))
 			return types[i].number;
+	return -1;
+}
+
+int
+apr1_type_unknown(const char *name, struct err *e)
+{
+	char text[400] = "";
+	size_t i, n = 0;
+
+	for (i = 0; i < TYPES && n < sizeof text; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, " %s", types[i].name);
+	err_set(e, ERR_USAGE, NULL, "no model type is called %.60s", name);
+	err_hint(e, "there are%s", text);
 	return -1;
 }
 

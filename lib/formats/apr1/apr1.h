@@ -104,6 +104,8 @@ struct apr1_header {
  * -1 where none has the name, in any case, with or without underscores. */
 const char *apr1_type_name(uint16_t type);
 int apr1_type_number(const char *name);
+/* Refuse one that is not there: ERR_USAGE, with those that are as the hint. Returns -1. */
+int apr1_type_unknown(const char *name, struct err *e);
 
 /* Of one flag bit, of a compression, of a backend hint; or NULL. */
 const char *apr1_flag(uint32_t bit);

@@ -61,7 +61,7 @@ check_header(struct apr1_source *s)
 		return apr1_fail(s, ERR_FORMAT, "InvalidFormat: compression %u does not exist",
 		                 h->compression);
 	if (asked && apr1_type_number(asked) < 0)
-		return err_set(s->reader.err, ERR_USAGE, NULL, "no model type is called %.60s", asked);
+		return apr1_type_unknown(asked, s->reader.err);
 	if (asked && apr1_type_number(asked) != h->type)
 		return apr1_fail(s, ERR_INVALID, "ModelTypeMismatch: its model type is %s, not "
 		                 "%.60s", type, asked);

@@ -74,7 +74,7 @@ choose_type(struct apr1_sink *s, struct err *e)
 	size_t n;
 
 	if (asked && type < 0)
-		return err_set(e, ERR_USAGE, NULL, "no model type is called %.60s", asked);
+		return apr1_type_unknown(asked, e);
 	if (k && k->wire)
 		text = value_string(k->type, k->wire, k->wire_bytes, &n);
 	if (text) {
