@@ -259,31 +259,38 @@ heights_tested(const char *name)
 	dot_use(NULL);
 }
 
-/* Types with a head, and one whose blocks do not begin with rows. */
+/* Types with a head, and one whose blocks do not begin with rows: with one activation, and
+ * with so many that values are decoded once for all of them. */
 static void
-whole_tested(const char *name, const uint8_t *head, size_t n)
+whole_tested(const char *name, const uint8_t *head, size_t n, size_t many, const char *about)
 {
 	const struct dtype *t = dtype_by_name(name);
 	const struct activation *form = dot_activation(t, n);
 	struct dot_weights m = { t, head, weights, ROWS, n };
 	static float all[ROWS * MOST];
+	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
+	const double bound = many < DOT_MANY ? 0x1p-22 : DOT_BOUND * ((double)n / 32 + 80);
 	double magnitude, sum;
 	bool good = form == &activation_f32;
-	float y[ROWS];
-	size_t i;
+	float y[MANY * ROWS];
+	size_t i, j;
 
 	fill(n);
 	for (i = 0; i < sizeof weights; i++)
 		weights[i] = (uint8_t)(chance() >> 11 & (i % 18 == 1 ? 0x3f : 0xff));
 	kernel_decode(t, head, weights, all, (ROWS * n + 31) / 32 * 32);
-	dot_quantize(form, x[0], forms[0], n);
-	dot_product(&m, 0, ROWS, forms[0], 1, y, ROWS);
-	look(form, forms[0], n);
-	for (i = 0; i < ROWS; i++) {
-		sum = exact(all + n * i, n, &magnitude);
-		good &= fabs(sum - (double)y[i]) <= 0x1p-22 * magnitude;
+	for (j = 0; j < many; j++)
+		dot_quantize(form, x[j], a + j * form->bytes(n), n);
+	dot_product(&m, 0, ROWS, a, many, y, ROWS);
+	for (j = 0; j < many; j++) {
+		look(form, a + j * form->bytes(n), n);
+		for (i = 0; i < ROWS; i++) {
+			sum = exact(all + n * i, n, &magnitude);
+			good &= fabs(sum - (double)y[j * ROWS + i]) <= bound * magnitude;
+		}
 	}
-	test_ok(good, "%s: rows of %zu agree with double precision", name, n);
+	test_ok(good, "%s: rows of %zu × %zu agree with double precision (%s)", name, n, many,
+	        about);
 }
 
 /* ---- activations ---- */
@@ -347,6 +354,7 @@ fused_tested(const char *name, double tolerance)
 	float weight[MOST], y[ROWS], *v = x[0];
 	size_t i, k;
 
+	last = 2463534242u; /* the same numbers at each level, whatever was tested before */
 	fill(n);
 	for (i = 0; i < n; i++) {
 		weight[i] = 1 + like_weight();
@@ -385,17 +393,25 @@ main(void)
 	const struct dot_level *l;
 	char about[20];
 	unsigned i;
+	size_t j;
 
 	if (level_begin(NULL, NULL, &e) < 0)
 		return 1;
 	for (i = 0; (t = dtype_row(i)) != NULL; i++)
 		if (!t->head && !t->whole && dot_activation(t, t->items))
 			type_tested(t);
+	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
+		if (!l->here())
+			continue;
+		dot_use(l);
+		for (j = 1; j <= MANY; j += MANY - 1) {
+			whole_tested("APR_Q8", head, 70, j, l->name);
+			whole_tested("Q8_TENSOR", head, 333, j, l->name);
+			whole_tested("APR_Q4", NULL, 64, j, l->name);
+			whole_tested("APR_Q4", NULL, 77, j, l->name);
+		}
+	}
 	dot_use(NULL);
-	whole_tested("APR_Q8", head, 70);
-	whole_tested("Q8_TENSOR", head, 333);
-	whole_tested("APR_Q4", NULL, 64);
-	whole_tested("APR_Q4", NULL, 77);
 	test_ok(!dot_activation(dtype_by_name("Q4_K"), 128) &&
 	        !dot_activation(dtype_by_name("I32"), 32), "what cannot be multiplied is told");
 	forms_tested();
@@ -417,6 +433,7 @@ main(void)
 	heights_tested("F32");
 	heights_tested("F16");
 	heights_tested("BF16");
+	heights_tested("F8_E4M3");
 	heights_tested("Q4_0");
 	heights_tested("Q6_K");
 	return test_done();

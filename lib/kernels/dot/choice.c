@@ -38,11 +38,13 @@ has_avx512(void)
 #endif
 
 static const struct dot_level levels[] = {
-	{ "ref", always, NULL, NULL, { NULL, NULL }, &attend_ref },
+	{ .name = "ref", .here = always, .attend = &attend_ref },
 #ifdef __x86_64__
-	{ "avx2", has_avx2, dots_avx2, quantizers_avx2, { NULL, NULL }, &attend_avx2 },
-	{ "avx512", has_avx512, dots_avx512, quantizers_avx2, { panels_avx512, floats_avx512 },
-	  &attend_avx512 },
+	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2 },
+	  .quantizers = quantizers_avx2, .attend = &attend_avx2 },
+	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512 },
+	  .quantizers = quantizers_avx2, .many = { panels_avx512, floats_avx512 },
+	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
 #endif
 };
 
@@ -108,12 +110,12 @@ agree(const float *want, const float *have, const float *decoded, const float *x
 
 /* With one row of activations, and with as many as are taken together. */
 static bool
-dot_agrees(const struct dot_level *l, const struct dot_fast *d)
+dot_agrees(const struct dot_level *l, const char *dtype)
 {
 	static _Alignas(DOT_ALIGN) uint8_t form[MANY * FORM];
 	static uint8_t w[ROWS * BYTES];
 	static float decoded[ROWS * COLUMNS];
-	struct dot_weights m = { dtype_by_name(d->dtype), NULL, w, ROWS, COLUMNS };
+	struct dot_weights m = { dtype_by_name(dtype), NULL, w, ROWS, COLUMNS };
 	const struct activation *f = dot_activation(m.type, COLUMNS);
 	float x[COLUMNS], want[ROWS], have[MANY * ROWS];
 	uint32_t last = 88172645u;
@@ -195,15 +197,19 @@ const char *
 dot_differs(const struct dot_level *l)
 {
 	const struct quantize_fast *q = l->quantizers;
-	const struct dot_fast *d = l->dots;
+	const struct dot_fast *d;
 	const char *bad = NULL;
+	int i;
 
 	for (; !bad && q && q->form; q++)
 		if (!quantize_agrees(q))
 			bad = q->form->name;
-	for (; !bad && d && d->dtype; d++)
-		if (!dot_agrees(l, d))
-			bad = d->dtype;
+	for (i = 0; i < DOT_LISTS; i++)
+		for (d = l->dots[i]; !bad && d && d->dtype; d++)
+			if (!dot_agrees(l, d->dtype))
+				bad = d->dtype;
+	if (!bad && l->add_f32 && !dot_agrees(l, "F8_E4M3"))
+		bad = "decoded types";
 	if (!bad && !attend_agrees(l->attend))
 		bad = "keys";
 	dot_use(NULL);

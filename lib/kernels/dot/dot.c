@@ -10,6 +10,9 @@
  * activations are multiplied by before others are read. */
 enum { PIECE = 256, PANEL = 16 };
 
+/* Rows and columns that are decoded at a time for many activations. */
+enum { HIGH = 64, RUN = 256 };
+
 static const struct dot_level *level;
 
 /* What is known of a type; looked up by name but once. */
@@ -45,16 +48,17 @@ form_of(const struct dtype *t)
 static struct known
 look_up(const struct dtype *t)
 {
-	const struct dot_fast *d = level ? level->dots : NULL;
+	const struct dot_fast *d;
 	const struct dot_many *m;
 	struct known k = { .type = t, .form = form_of(t) };
 	int i;
 
-	for (; d && d->dtype && !k.rows; d++)
-		k.rows = strcmp(d->dtype, t->name) ? NULL : d->rows;
-	for (i = 0; level && i < 2; i++)
+	for (i = 0; level && i < DOT_LISTS; i++) {
+		for (d = level->dots[i]; d && d->dtype && !k.rows; d++)
+			k.rows = strcmp(d->dtype, t->name) ? NULL : d->rows;
 		for (m = level->many[i]; m && m->dtype && !k.many; m++)
 			k.many = strcmp(m->dtype, t->name) ? NULL : m;
+	}
 	k.activation = !kernel_decodes(t) ? NULL
 		: !strcmp(t->name, "F16") ? &activation_f16
 		: !strcmp(t->name, "BF16") ? &activation_bf16
@@ -162,25 +166,61 @@ floats(const float *a, const float *b, size_t n)
 	return y;
 }
 
-/* Values are decoded in pieces, and multiplied as F32. Blocks of types of our own need
- * not begin where a row does. */
+/* Values of weights, counted through all rows from at on, but before end: at most a
+ * PIECE of whole blocks, of which the first *skip are before at, since blocks of types of
+ * our own need not begin where a row does. Returns how many there are from at on. */
+static size_t
+decoded(const struct dot_weights *w, size_t at, size_t end, float *piece, size_t *skip)
+{
+	const struct dtype *t = w->type;
+	size_t count;
+
+	*skip = at % t->items;
+	count = end - at < PIECE - *skip ? end - at : PIECE - *skip;
+	kernel_decode(t, w->head, w->data + (at - *skip) / t->items * t->bytes, piece,
+	              (*skip + count + t->items - 1) / t->items * t->items);
+	return count;
+}
+
+/* Values are decoded in pieces, and multiplied as F32. */
 static float
 decoded_row(const struct dot_weights *w, size_t i, const float *a)
 {
-	const struct dtype *t = w->type;
 	size_t at = i * w->columns, end = at + w->columns, skip, count;
 	float piece[PIECE];
 	double sum = 0;
 
-	/* A piece is whole blocks, but at the end of the row. */
 	for (; at < end; at += count, a += count) {
-		skip = at % t->items;
-		count = end - at < PIECE - skip ? end - at : PIECE - skip;
-		kernel_decode(t, w->head, w->data + (at - skip) / t->items * t->bytes, piece,
-		              (skip + count + t->items - 1) / t->items * t->items);
+		count = decoded(w, at, end, piece, &skip);
 		sum += floats(piece + skip, a, count);
 	}
 	return (float)sum;
+}
+
+/* Up to HIGH rows from first on: RUN columns of each are decoded, and multiplied with all
+ * activations by the panels of F32. */
+static void
+decoded_panel(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
+              size_t bytes, size_t many, float *y, size_t leading)
+{
+	size_t at, have, i, j, run, skip;
+	float panel[HIGH][RUN], piece[PIECE];
+
+	for (j = 0; j < many; j++)
+		memset(y + j * leading, 0, count * sizeof *y);
+	for (at = 0; at < w->columns; at += run) {
+		run = w->columns - at < RUN ? w->columns - at : RUN;
+		for (i = 0; i < count; i++) {
+			size_t begin = (first + i) * w->columns + at;
+
+			for (j = 0; j < run; j += have) {
+				have = decoded(w, begin + j, begin + run, piece, &skip);
+				memcpy(panel[i] + j, piece + skip, have * sizeof *piece);
+			}
+		}
+		level->add_f32((const uint8_t *)panel, sizeof panel[0], count,
+		               a + at * sizeof *piece, bytes, many, run, y, leading);
+	}
 }
 
 /* Plain products of rows that lie at stride. */
@@ -200,6 +240,13 @@ plain_rows(const struct known *k, const uint8_t *w, size_t stride, size_t count,
 	}
 }
 
+/* Is it one that is decoded, having no products of its own? */
+static bool
+decoded_type(const struct known *k)
+{
+	return !k->rows && k->activation == &activation_f32;
+}
+
 /* One row of activations. */
 static void
 rows(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
@@ -207,7 +254,7 @@ rows(const struct dot_weights *w, const struct known *k, size_t first, size_t co
 {
 	size_t i, stride;
 
-	if (!k->rows && k->activation == &activation_f32) {
+	if (decoded_type(k)) {
 		for (i = 0; i < count; i++)
 			y[i] = decoded_row(w, first + i, (const float *)(const void *)a);
 		return;
@@ -230,6 +277,13 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 		stride = dtype_span(w->type, w->columns);
 		k.many->panels(w->data + first * stride, stride, count, a, bytes, many,
 		                 w->columns, y, leading);
+		return;
+	}
+	if (decoded_type(&k) && many >= DOT_MANY && level && level->add_f32) {
+		for (i = first; i < end; i += part) {
+			part = end - i < HIGH ? end - i : HIGH;
+			decoded_panel(w, i, part, a, bytes, many, y + (i - first), leading);
+		}
 		return;
 	}
 	for (i = first; i < end; i += part) {

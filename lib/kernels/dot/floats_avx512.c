@@ -44,11 +44,11 @@ group_fill(struct floats *p, load_floats *get, size_t bytes, const uint8_t *a, s
 			                                  some(columns - k)));
 }
 
-/* The sums of these columns are added to y, or with at 0 are what y begins with. */
+/* The sums of these columns are added to y, or are what it begins with. */
 INLINE void
-put(float *y, __mmask16 rows, size_t at, __m512 sum)
+put(float *y, __mmask16 rows, bool add, __m512 sum)
 {
-	if (at)
+	if (add)
 		sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(rows, y));
 	_mm512_mask_storeu_ps(y, rows, sum);
 }
@@ -77,9 +77,9 @@ group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t 
 	}
 #pragma GCC unroll 8
 	for (g = 0; g < group; g++) {
-		put(y + (size_t)g * o->leading, low, at, acc[g][0]);
+		put(y + (size_t)g * o->leading, low, at || o->add, acc[g][0]);
 		if (high)
-			put(y + (size_t)g * o->leading + ROWS, high, at, acc[g][1]);
+			put(y + (size_t)g * o->leading + ROWS, high, at || o->add, acc[g][1]);
 	}
 }
 
@@ -121,12 +121,12 @@ float_panel(load_floats *get, size_t bytes, const uint8_t *w, size_t stride, siz
 	}
 }
 
-#define FLOAT_PANELS(NAME, BYTES) \
-static void \
-NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
+#define FLOAT_PANELS(STATIC, FUNCTION, NAME, BYTES, ADD) \
+STATIC void \
+FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
               size_t many, size_t n, float *y, size_t leading) \
 { \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff }; \
+	struct job o = { a, bytes, n, many, y, leading, 0xffff, ADD }; \
 	size_t part; \
 \
 	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
@@ -135,9 +135,10 @@ NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, s
 	} \
 }
 
-FLOAT_PANELS(f32, 4)
-FLOAT_PANELS(f16, 2)
-FLOAT_PANELS(bf16, 2)
+FLOAT_PANELS(static, f32_panels, f32, 4, false)
+FLOAT_PANELS(static, f16_panels, f16, 2, false)
+FLOAT_PANELS(static, bf16_panels, bf16, 2, false)
+FLOAT_PANELS(, add_f32_avx512, f32, 4, true)
 
 const struct dot_many floats_avx512[] = {
 	{ "F32", f32_panels }, { "F16", f16_panels }, { "BF16", bf16_panels },

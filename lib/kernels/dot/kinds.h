@@ -74,29 +74,34 @@ float dot_bf16_ref(const uint8_t *w, const uint8_t *a, size_t n);
 typedef void dot_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n,
                       float *y);
 
+/* The same with many activations, bytes apart, at once: y[j × leading + i]. */
+typedef void dot_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a,
+                        size_t bytes, size_t many, size_t n, float *y, size_t leading);
+
 /* A faster way for one type of weights, or form of activations. */
 struct dot_fast {
 	const char *dtype;
 	dot_rows *rows;
 };
-/* The same with many activations, bytes apart, at once: y[j × leading + i]. */
 struct dot_many {
 	const char *dtype;
-	void (*panels)(const uint8_t *w, size_t stride, size_t count, const uint8_t *a,
-	               size_t bytes, size_t many, size_t n, float *y, size_t leading);
+	dot_panels *panels;
 };
 struct quantize_fast {
 	const struct activation *form;
 	void (*quantize)(const float *x, uint8_t *row, size_t n, size_t at, size_t count);
 };
 
-/* All that a level of the CPU has: ends are marked by a NULL of dtype and form. */
+/* All that a level of the CPU has: ends of lists are marked by a NULL of dtype and form;
+ * what is NULL is not there. */
+enum { DOT_LISTS = 3 };
 struct dot_level {
 	const char *name; /* as in kernels/level.h */
 	bool (*here)(void);
-	const struct dot_fast *dots;
+	const struct dot_fast *dots[DOT_LISTS];
 	const struct quantize_fast *quantizers;
-	const struct dot_many *many[2]; /* of types that are among dots; NULL: none */
+	const struct dot_many *many[DOT_LISTS]; /* of types that are among dots */
+	dot_panels *add_f32; /* of F32, added to what is in y */
 	const struct attend *attend;
 };
 
@@ -106,6 +111,7 @@ extern const struct attend attend_ref;
 extern const struct dot_fast dots_avx2[], dots_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
 extern const struct dot_many panels_avx512[], floats_avx512[];
+extern dot_panels add_f32_avx512;
 extern const struct attend attend_avx2, attend_avx512;
 #endif
 

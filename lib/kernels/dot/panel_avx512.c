@@ -246,7 +246,7 @@ static void \
 NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
               size_t many, size_t n, float *y, size_t leading) \
 { \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff }; \
+	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
 	size_t part; \
 \
 	for (; count > 0; count -= part, w += stride * part, o.y += part) { \

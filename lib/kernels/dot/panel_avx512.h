@@ -15,6 +15,7 @@ struct job {
 	float *y;           /* [many][leading] */
 	size_t leading;
 	__mmask16 rows;     /* that are there */
+	bool add;           /* floats alone: to what y has */
 };
 
 /* Rows of 16 numbers of 32 bits become columns. */
