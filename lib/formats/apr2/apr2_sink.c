@@ -255,7 +255,7 @@ put(struct sink *sink, const struct item *item, struct err *e)
 	struct apr2_sink *s = (struct apr2_sink *)sink;
 
 	s->kind = item->kind;
-	s->left = item->bytes;
+	s->left = s->bytes = item->bytes;
 	s->crc = 0;
 	s->skip = false;
 	switch (item->kind) {
@@ -287,6 +287,7 @@ static int
 write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct apr2_sink *s = (struct apr2_sink *)sink;
+	int r;
 
 	if (n > s->left)
 		return out_of_order(s, "an item is longer", e);
@@ -303,7 +304,11 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 		s->crc = crc32_add(s->crc, p, n);
 		return apr2_pack_write(s, p, n, e);
 	}
-	return frame_write(s->to, &s->crc, p, n);
+	/* The file's CRC gets that of the body as a whole. */
+	s->to->crc_on = false;
+	r = frame_write(s->to, &s->crc, p, n);
+	s->to->crc_on = true;
+	return r;
 }
 
 static int
@@ -334,10 +339,13 @@ put_end(struct sink *sink, struct err *e)
 		return 0;
 	if (is_value(s))
 		return end_value(s, e);
-	if (s->kind != ITEM_TENSOR)
-		return frame_end(s->to, s->crc);
-	s->places[s->tensor - 1].crc = s->crc;
-	return s->packer ? apr2_pack_end(s, &s->places[s->tensor - 1]) : 0;
+	if (s->kind == ITEM_TENSOR) {
+		s->places[s->tensor - 1].crc = s->crc;
+		if (s->packer)
+			return apr2_pack_end(s, &s->places[s->tensor - 1]);
+	}
+	s->to->crc = crc32_join(s->to->crc, s->crc, s->bytes);
+	return s->kind == ITEM_TENSOR ? 0 : frame_end(s->to, s->crc);
 }
 
 /* ---- beginning and end ---- */

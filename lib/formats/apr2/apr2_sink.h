@@ -45,8 +45,8 @@ struct apr2_sink {
 	struct buf skey;      /* the head of SKEY: it is written behind the index */
 	bool skip;            /* it is dropped */
 	struct buf value;     /* the text of a JSON value, as it comes */
-	uint64_t left;        /* of its body */
-	uint32_t crc;
+	uint64_t bytes, left; /* of its body; that are still to come */
+	uint32_t crc;         /* of what has come */
 };
 
 /* Lay the plan out: alignment, metadata, index, the places of all tensors (unless
