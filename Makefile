@@ -137,8 +137,7 @@ bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against AP
 # mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.
 FUZZERS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 REPLAYS = $(FUZZERS:%=$(B)/tests/fuzz/replay_%)
-STARVES = $(B)/tests/fuzz/starve_gguf $(B)/tests/fuzz/starve_apr2 $(B)/tests/fuzz/starve_apr64 \
-	$(B)/tests/fuzz/starve_stream
+STARVES = $(addprefix $(B)/tests/fuzz/starve_,gguf apr1 apr2 apr64 stream)
 RUNS = 2000000
 FUZZ = $(FUZZERS)
 

@@ -119,6 +119,10 @@ starved() {
 	starved apr64
 }
 
+@test "memory runs out at each allocation: APR version 1" {
+	starved apr1
+}
+
 @test "memory runs out at each allocation: stream" {
 	starved stream
 }

@@ -300,14 +300,15 @@ by_text(const void *a, const void *b)
 	return r ? r : (x->size > y->size) - (x->size < y->size);
 }
 
-/* JSON has each name once, and only names that are text. */
+/* JSON has each name once, and only names that are text. b fails where memory runs out. */
 static bool
-is_object(const msgpack_object_map *m)
+is_object(const msgpack_object_map *m, struct buf *b)
 {
 	const msgpack_object_str **list = mem_array(m->size, sizeof *list);
 	bool good = list != NULL;
 	uint32_t i;
 
+	b->failed |= !list;
 	for (i = 0; good && i < m->size; i++) {
 		list[i] = &m->ptr[i].key.via.str;
 		good = m->ptr[i].key.type == MSGPACK_OBJECT_STR &&
@@ -360,7 +361,7 @@ put_json(struct buf *b, const msgpack_object *o)
 		buf_u8(b, ']');
 		return 0;
 	case MSGPACK_OBJECT_MAP:
-		if (!is_object(&o->via.map))
+		if (!is_object(&o->via.map, b))
 			return -1;
 		buf_u8(b, '{');
 		for (i = 0; i < o->via.map.size; i++) {
@@ -554,10 +555,10 @@ put_json_value(struct buf *b, const uint8_t *text, size_t n)
 	msgpack_packer p = packer(b);
 
 	if (!v)
-		return 1;
+		return ignored.code == ERR_MEMORY ? -1 : 1;
 	from_json(&p, v);
 	json_decref(v);
-	return 0;
+	return buf_ok(b) ? 0 : -1;
 }
 
 int

@@ -111,6 +111,14 @@ try_verbatim(struct apr1_sink *s, struct apr1_map *was, struct buf *raw, size_t 
 	return r > 0 ? names_hold(s, was, e) : r;
 }
 
+static int
+make_entry(struct apr1_sink *s, const struct meta *k, const struct buf *wire, struct err *e)
+{
+	int r = apr1_put_value(&s->metadata, k->type, wire->p, wire->n);
+
+	return r < 0 ? err_memory(e) : r == 0;
+}
+
 /* An entry for each key: as it lay in the source where it is the same, else of our own
  * making. 1, or 0 where MessagePack cannot say a value so that it is read again. */
 static int
@@ -134,7 +142,7 @@ write_entries(struct apr1_sink *s, const struct apr1_map *was, size_t count, str
 		if (r > 0 && x)
 			buf_put(&s->metadata, x->raw, x->raw_bytes);
 		else if (r >= 0)
-			r = apr1_put_value(&s->metadata, k->type, wire.p, wire.n) == 0;
+			r = make_entry(s, k, &wire, e);
 	}
 	buf_free(&wire);
 	return buf_ok(&s->metadata) ? r : err_memory(e);
@@ -278,14 +286,16 @@ put_kept(struct custom *c, const char *prefix, const char *name, const struct ap
 static json_t *
 stripped_source(const struct model *m)
 {
-	json_t *source = json_copy(m->source), *v;
+	json_t *source = json_deep_copy(m->source), *v;
 
 	v = json_object_get(json_object_get(source, APR1_FROM), APR1_FROM_METADATA);
 	json_incref(v);
 	json_object_del(source, APR1_FROM);
-	if (v)
-		json_object_set_new(source, APR1_FROM, json_pack("{s:o}", APR1_FROM_METADATA, v));
-	return source;
+	if (!v || json_object_set_new(source, APR1_FROM,
+	                              json_pack("{s:o}", APR1_FROM_METADATA, v)) == 0)
+		return source;
+	json_decref(source);
+	return NULL;
 }
 
 static bool
@@ -299,19 +309,23 @@ stripped_plan(struct apr1_sink *s, struct err *e)
 {
 	json_t *plan = plan_to_json(s->plan, false, e), *blobs;
 	size_t i;
+	int r;
 
 	if (!plan)
 		return NULL;
-	json_object_set_new(plan, "source", stripped_source(s->plan));
-	if (!s->options.plain)
+	r = json_object_set_new(plan, "source", stripped_source(s->plan));
+	if (s->options.plain) {
+		json_object_del(plan, "provenance");
+		r |= json_object_set_new(plan, "signatures", json_integer(0));
+		blobs = json_object_get(plan, "blobs");
+		for (i = s->plan->blob_count; i-- > 0;)
+			if (!goes_along(s, &s->plan->blobs[i]))
+				json_array_remove(blobs, i);
+	}
+	if (r == 0)
 		return plan;
-	json_object_del(plan, "provenance");
-	json_object_set_new(plan, "signatures", json_integer(0));
-	blobs = json_object_get(plan, "blobs");
-	for (i = s->plan->blob_count; i-- > 0;)
-		if (!goes_along(s, &s->plan->blobs[i]))
-			json_array_remove(blobs, i);
-	return plan;
+	json_decref(plan);
+	return NULL;
 }
 
 /* {"NAME":[dtype,[dims]],…} of what the tensor index has as u8. */
@@ -321,6 +335,7 @@ foreign_types(const struct apr1_sink *s)
 	json_t *o = json_object(), *dims;
 	size_t i;
 	unsigned d;
+	int r = 0;
 
 	for (i = 0; o && i < s->plan->tensor_count; i++) {
 		const struct tensor *t = s->plan->tensors[i];
@@ -329,14 +344,14 @@ foreign_types(const struct apr1_sink *s)
 			continue;
 		dims = json_array();
 		for (d = 0; d < tensor_ndim(t); d++)
-			json_array_append_new(dims, json_from_u64(tensor_dims(t)[d]));
-		if (json_object_set_new(o, tensor_name(t), json_pack("[s,o]", tensor_type(t)->name,
-		                                                     dims)) < 0) {
-			json_decref(o);
-			return NULL;
-		}
+			r |= json_array_append_new(dims, json_from_u64(tensor_dims(t)[d]));
+		r |= json_object_set_new(o, tensor_name(t),
+		                         json_pack("[s,o]", tensor_type(t)->name, dims));
 	}
-	return o;
+	if (r == 0)
+		return o;
+	json_decref(o);
+	return NULL;
 }
 
 static int

@@ -142,12 +142,14 @@ node_fits(const struct tree *t, uint64_t i, bool leaf)
 /* Nodes must stand in the order in which the tree is written, left before right: each
  * that has children waits until all to its left have passed. */
 static bool
-is_tree(const struct tree *t)
+is_tree(struct wrapper *w, const struct tree *t)
 {
 	uint32_t *waits = mem_array((size_t)t->n, sizeof *waits);
 	uint64_t i, waiting = 0, open = 1;
 	bool good = waits != NULL;
 
+	if (!waits)
+		err_memory(w->e);
 	for (i = 0; good && i < t->n; i++) {
 		bool leaf = word_at(&t->features, i) == UINT64_MAX;
 
@@ -199,7 +201,7 @@ wrap_tree(struct wrapper *w, const char *name, bool classes)
 		return;
 	t.n = t.features.n;
 	if (t.n > APR1_NODES || t.thresholds.n != t.n || t.leaves.n != t.n ||
-	    t.samples.n != t.n || t.left.n != t.n || t.right.n != t.n || !is_tree(&t)) {
+	    t.samples.n != t.n || t.left.n != t.n || t.right.n != t.n || !is_tree(w, &t)) {
 		misfit(w, "the tensors %s%s_ are no tree, node after node", w->prefix, name);
 		return;
 	}
