@@ -31,8 +31,8 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Rows of numbers like weights in a type that can be written, else of zeros: time does
- * not depend on what they are. */
+/* Rows of numbers like weights in a type that can be written, else of any bytes, which ask
+ * for all points of a grid: time does not depend on what numbers they are. */
 static void
 fill(const struct dtype *t)
 {
@@ -44,9 +44,14 @@ fill(const struct dtype *t)
 		last = last * 1664525u + 1013904223u;
 		x[i] = ((float)(last >> 8) - 0x1p23f) * 0x1p-26f;
 	}
-	memset(weights, 0, large);
-	if (k->encode)
+	if (k->encode) {
 		k->encode(x, weights, COLUMNS);
+	} else {
+		for (i = 0; i < row; i++) {
+			last = last * 1664525u + 1013904223u;
+			weights[i] = (uint8_t)(last >> 24);
+		}
+	}
 	for (at = row; at + row <= large; at += row)
 		memcpy(weights + at, weights, row);
 }

@@ -42,8 +42,9 @@ static const struct dot_level levels[] = {
 #ifdef __x86_64__
 	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2 },
 	  .quantizers = quantizers_avx2, .attend = &attend_avx2 },
-	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512 },
-	  .quantizers = quantizers_avx2, .many = { panels_avx512, floats_avx512 },
+	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512 },
+	  .quantizers = quantizers_avx2,
+	  .many = { panels_avx512, floats_avx512, grid_panels_avx512 },
 	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
 #endif
 };

@@ -253,6 +253,55 @@ tq2_0_scales(const uint8_t *x)
 	return y;
 }
 
+/* Bytes × by, which is the same for each two bytes, of which eight bits are kept. */
+INLINE __m512i
+bytes_by(__m512i v, __m512i by)
+{
+	const __m512i low = _mm512_set1_epi16(0xff);
+	__m512i high = _mm512_mullo_epi16(_mm512_andnot_si512(low, v), by);
+
+	return _mm512_or_si512(_mm512_and_si512(_mm512_mullo_epi16(v, by), low), high);
+}
+
+/* A byte is a fraction of 256; three times it, and so on, have the digits before the
+ * point: 32 bytes have five each, then 16 five, then four bytes four. */
+INLINE __m512i
+tq1_0_codes(const uint8_t *x, int part)
+{
+	const __m512i one = _mm512_set1_epi8(1);
+	__m512i v, by;
+	__m128i last;
+
+	if (part < 2) {
+		v = twice(x);
+		by = _mm512_inserti64x4(_mm512_set1_epi16(part ? 9 : 1),
+		                        _mm256_set1_epi16(part ? 27 : 3), 1);
+	} else if (part == 2) {
+		v = _mm512_inserti64x4(twice(x), _mm256_broadcastsi128_si256(
+			_mm_loadu_si128((const __m128i *)(x + 32))), 1);
+		by = _mm512_setr_epi64(0x0051005100510051, 0x0051005100510051, 0x0051005100510051,
+			0x0051005100510051, 0x0001000100010001, 0x0001000100010001,
+			0x0003000300030003, 0x0003000300030003);
+	} else {
+		last = _mm_set1_epi32((int)le32(x + 48));
+		v = _mm512_inserti32x4(_mm512_broadcast_i32x4(
+			_mm_loadu_si128((const __m128i *)(x + 32))), last, 3);
+		by = _mm512_setr_epi64(0x0009000900090009, 0x0009000900090009, 0x001b001b001b001b,
+			0x001b001b001b001b, 0x0051005100510051, 0x0051005100510051,
+			0x0003000300010001, 0x001b001b00090009);
+	}
+	v = bytes_by(v, by);
+	/* A third of 256 is between 85 and 86, two are between 170 and 171. */
+	return _mm512_add_epi8(_mm512_min_epu8(_mm512_subs_epu8(v, _mm512_set1_epi8(85)), one),
+	                       _mm512_min_epu8(_mm512_subs_epu8(v, _mm512_set1_epi8((char)170)), one));
+}
+
+INLINE struct scales
+tq1_0_scales(const uint8_t *x)
+{
+	return tq2_0_scales(x - 12);
+}
+
 /* ---- floats ---- */
 
 /* The first count of sixteen lanes. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/dot/grids.h"
 #include "kernels/dot/kinds.h"
 #include "kernels/kernel.h"
 
@@ -83,6 +84,7 @@ dot_use(const struct dot_level *l)
 	const struct dtype *t;
 
 	level = l;
+	grids_begin();
 	known_count = 0;
 	while (known_count < sizeof known / sizeof known[0] &&
 	       (t = dtype_row((unsigned)known_count)) != NULL)

@@ -141,6 +141,7 @@ LARGE_ROWS(q4_k, q4_k_scales, 144, 32, true)
 LARGE_ROWS(q5_k, q4_k_scales, 176, 32, true)
 LARGE_ROWS(q6_k, q6_k_scales, 210, 16, true)
 LARGE_ROWS(iq4_xs, iq4_xs_scales, 136, 32, true)
+LARGE_ROWS(tq1_0, tq1_0_scales, 54, 32, true)
 LARGE_ROWS(tq2_0, tq2_0_scales, 66, 32, true)
 
 /* ---- floats ---- */
@@ -186,7 +187,7 @@ const struct dot_fast dots_avx512[] = {
 	{ "Q4_1", q4_1_rows }, { "Q5_1", q5_1_rows },
 	{ "Q2_K", q2_k_rows }, { "Q3_K", q3_k_rows }, { "Q4_K", q4_k_rows },
 	{ "Q5_K", q5_k_rows }, { "Q6_K", q6_k_rows }, { "IQ4_XS", iq4_xs_rows },
-	{ "TQ2_0", tq2_0_rows },
+	{ "TQ1_0", tq1_0_rows }, { "TQ2_0", tq2_0_rows },
 	{ NULL, NULL }
 };
 #else

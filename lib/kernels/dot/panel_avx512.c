@@ -9,15 +9,7 @@
 #include "kernels/dot/codes_avx512.h"
 #include "kernels/dot/panel_avx512.h"
 
-enum { STEPS = LARGE / 4, GROUP = 8 };
-
-struct panel {
-	__m512i code[STEPS];
-	__m512 scale[LARGE / SUB]; /* of each 16 or 32 columns */
-	__m512i least[LARGE / SUB / 2]; /* of blocks of 256: of 32 columns, two of 16 bits */
-	__m512 m;                  /* what they count */
-	__m512 lift[LARGE / SMALL]; /* of blocks of 32: what is added */
-};
+enum { GROUP = 8 };
 
 INLINE int
 four_codes(const int8_t *a)
@@ -44,44 +36,11 @@ multiply(__m512i *sum, const __m512i *code, const int8_t *const *a, int steps, i
 
 /* ---- blocks of 256 ---- */
 
-INLINE void
-large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, const uint8_t *w,
-           size_t stride, size_t count)
-{
-	__m512i v[ROWS], least[ROWS], part[ROWS];
-	float m[ROWS];
-	struct scales s;
-	int i, k;
-
-	for (i = 0; i < ROWS; i++) {
-		s = scales(row_at(w, stride, count, i));
-		v[i] = _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtepi32_ps(s.scale),
-		                                         _mm512_set1_ps(s.d)));
-		least[i] = _mm512_castsi256_si512(s.least16);
-		m[i] = s.m;
-	}
-	turn(v);
-	turn(least);
-	for (i = 0; i < LARGE / sub; i++)
-		p->scale[i] = _mm512_castsi512_ps(v[i]);
-	for (i = 0; i < LARGE / SUB / 2; i++)
-		p->least[i] = least[i];
-	p->m = _mm512_loadu_ps(m);
-	for (k = 0; k < 4; k++) {
-		for (i = 0; i < ROWS; i++)
-			part[i] = codes(row_at(w, stride, count, i), k);
-		turn(part);
-		for (i = 0; i < ROWS; i++)
-			p->code[ROWS * k + i] = part[i];
-	}
-}
-
 /* Block b of a group of activations from j on. */
 INLINE void
-large_group(const struct panel *p, int sub, bool least, const struct job *o, size_t b, size_t j,
-            int group)
+large_group(const struct panel *p, int sub, const struct job *o, size_t b, size_t j, int group)
 {
-	const int8_t *a[GROUP];
+	const int8_t *a[GROUP], *of;
 	__m512 acc[GROUP], y;
 	__m512i sum[GROUP];
 	struct quantized q;
@@ -105,15 +64,12 @@ large_group(const struct panel *p, int sub, bool least, const struct job *o, siz
 	}
 	for (g = 0; g < group; g++) {
 		q = quantized_at(o->a + (j + (size_t)g) * o->bytes, o->n, LARGE);
-		if (least) {
-			const int8_t *of = (const int8_t *)q.sums + LARGE / SUB * 2 * b;
-
-			sum[0] = _mm512_setzero_si512();
-			for (k = 0; k < LARGE / SUB / 2; k++)
-				sum[0] = _mm512_dpwssd_epi32(sum[0], p->least[k],
-				                             _mm512_set1_epi32(four_codes(of + 4 * k)));
-			acc[g] = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(sum[0]), p->m, acc[g]);
-		}
+		of = (const int8_t *)q.sums + LARGE / SUB * 2 * b;
+		sum[0] = _mm512_setzero_si512();
+		for (k = 0; k < LARGE / SUB / 2; k++)
+			sum[0] = _mm512_dpwssd_epi32(sum[0], p->least[k],
+			                             _mm512_set1_epi32(four_codes(of + 4 * k)));
+		acc[g] = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(sum[0]), p->m, acc[g]);
 		y = b ? _mm512_maskz_loadu_ps(o->rows, o->y + (j + (size_t)g) * o->leading)
 		      : _mm512_setzero_ps();
 		y = _mm512_fmadd_ps(acc[g], _mm512_set1_ps(q.scale[b]), y);
@@ -122,22 +78,25 @@ large_group(const struct panel *p, int sub, bool least, const struct job *o, siz
 }
 
 INLINE void
-large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, bool least,
-            const uint8_t *w, size_t stride, size_t count, const struct job *o)
+large_groups(const struct panel *p, int sub, const struct job *o, size_t b)
 {
-	struct panel p;
-	size_t b, j;
+	size_t j;
 
-	for (b = 0; b < o->n / LARGE; b++, w += bytes) {
-		large_fill(&p, codes, scales, sub, w, stride, count);
-		rows_ahead(w + bytes, stride, count, bytes);
-		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			large_group(&p, sub, least, o, b, j, GROUP);
-		for (; j + 4 <= o->many; j += 4)
-			large_group(&p, sub, least, o, b, j, 4);
-		for (; j < o->many; j++)
-			large_group(&p, sub, least, o, b, j, 1);
-	}
+	for (j = 0; j + GROUP <= o->many; j += GROUP)
+		large_group(p, sub, o, b, j, GROUP);
+	for (; j + 4 <= o->many; j += 4)
+		large_group(p, sub, o, b, j, 4);
+	for (; j < o->many; j++)
+		large_group(p, sub, o, b, j, 1);
+}
+
+void
+panel_large(const struct panel *p, int sub, const struct job *o, size_t b)
+{
+	if (sub == SUB)
+		large_groups(p, SUB, o, b);
+	else
+		large_groups(p, SMALL, o, b);
 }
 
 /* ---- blocks of 32 ---- */
@@ -241,24 +200,8 @@ small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_
 
 /* ---- types ---- */
 
-#define PANELS(NAME, CALL) \
-static void \
-NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
-              size_t many, size_t n, float *y, size_t leading) \
-{ \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
-	size_t part; \
-\
-	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
-		part = count < ROWS ? count : ROWS; \
-		o.rows = (__mmask16)((1u << part) - 1); \
-		CALL; \
-	} \
-}
 #define SMALL_PANELS(NAME, BYTES, ZERO, LEAST) \
 	PANELS(NAME, small_panel(NAME##_codes, BYTES, ZERO, LEAST, w, stride, part, &o))
-#define LARGE_PANELS(NAME, SCALES, BYTES, SUBS, LEAST) \
-	PANELS(NAME, large_panel(NAME##_codes, SCALES, BYTES, SUBS, LEAST, w, stride, part, &o))
 
 SMALL_PANELS(q4_0, 18, 8, false)
 SMALL_PANELS(q5_0, 22, 16, false)
@@ -267,12 +210,14 @@ SMALL_PANELS(iq4_nl, 18, 128, false)
 SMALL_PANELS(mxfp4, 17, 12, false)
 SMALL_PANELS(q4_1, 20, 0, true)
 SMALL_PANELS(q5_1, 24, 0, true)
-LARGE_PANELS(q2_k, q2_k_scales, 84, 16, true)
-LARGE_PANELS(q3_k, q3_k_scales, 110, 16, true)
-LARGE_PANELS(q4_k, q4_k_scales, 144, 32, true)
-LARGE_PANELS(q5_k, q4_k_scales, 176, 32, true)
-LARGE_PANELS(q6_k, q6_k_scales, 210, 16, true)
-LARGE_PANELS(iq4_xs, iq4_xs_scales, 136, 32, true)
+LARGE_PANELS(q2_k, q2_k_scales, 84, 16)
+LARGE_PANELS(q3_k, q3_k_scales, 110, 16)
+LARGE_PANELS(q4_k, q4_k_scales, 144, 32)
+LARGE_PANELS(q5_k, q4_k_scales, 176, 32)
+LARGE_PANELS(q6_k, q6_k_scales, 210, 16)
+LARGE_PANELS(iq4_xs, iq4_xs_scales, 136, 32)
+LARGE_PANELS(tq1_0, tq1_0_scales, 54, 32)
+LARGE_PANELS(tq2_0, tq2_0_scales, 66, 32)
 
 const struct dot_many panels_avx512[] = {
 	{ "Q4_0", q4_0_panels }, { "Q5_0", q5_0_panels }, { "Q8_0", q8_0_panels },
@@ -280,6 +225,7 @@ const struct dot_many panels_avx512[] = {
 	{ "Q4_1", q4_1_panels }, { "Q5_1", q5_1_panels },
 	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
 	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "IQ4_XS", iq4_xs_panels },
+	{ "TQ1_0", tq1_0_panels }, { "TQ2_0", tq2_0_panels },
 	{ NULL, NULL }
 };
 #else

@@ -6,7 +6,7 @@
 
 #include "kernels/dot/codes_avx512.h"
 
-enum { ROWS = 16 };
+enum { ROWS = 16, STEPS = LARGE / 4 };
 
 /* What it is multiplied by, and where results go. */
 struct job {
@@ -71,5 +71,83 @@ rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
 		for (k = 0; k < bytes; k += 64)
 			_mm_prefetch((const char *)w + i * stride + k, _MM_HINT_T1);
 }
+
+/* ---- panels of codes ---- */
+
+/* Of sixteen rows 256 columns, each four neighbouring codes of all rows side by side. */
+struct panel {
+	__m512i code[STEPS];
+	__m512 scale[LARGE / SUB]; /* of each 16 or 32 columns */
+	__m512i least[LARGE / SUB / 2]; /* of blocks of 256: of 32 columns, two of 16 bits */
+	__m512 m;                  /* what they count */
+	__m512 lift[LARGE / SMALL]; /* of blocks of 32: what is added */
+};
+
+/* Block b of all activations by a panel of blocks of 256, whose scales are of 16 or 32
+ * values each. */
+void panel_large(const struct panel *p, int sub, const struct job *o, size_t b);
+
+INLINE void
+large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, const uint8_t *w,
+           size_t stride, size_t count)
+{
+	__m512i v[ROWS], least[ROWS], part[ROWS];
+	float m[ROWS];
+	struct scales s;
+	int i, k;
+
+	for (i = 0; i < ROWS; i++) {
+		s = scales(row_at(w, stride, count, i));
+		v[i] = _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtepi32_ps(s.scale),
+		                                         _mm512_set1_ps(s.d)));
+		least[i] = _mm512_castsi256_si512(s.least16);
+		m[i] = s.m;
+	}
+	turn(v);
+	turn(least);
+	for (i = 0; i < LARGE / sub; i++)
+		p->scale[i] = _mm512_castsi512_ps(v[i]);
+	for (i = 0; i < LARGE / SUB / 2; i++)
+		p->least[i] = least[i];
+	p->m = _mm512_loadu_ps(m);
+	for (k = 0; k < 4; k++) {
+		for (i = 0; i < ROWS; i++)
+			part[i] = codes(row_at(w, stride, count, i), k);
+		turn(part);
+		for (i = 0; i < ROWS; i++)
+			p->code[ROWS * k + i] = part[i];
+	}
+}
+
+INLINE void
+large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, const uint8_t *w,
+            size_t stride, size_t count, const struct job *o)
+{
+	struct panel p;
+	size_t b;
+
+	for (b = 0; b < o->n / LARGE; b++, w += bytes) {
+		large_fill(&p, codes, scales, sub, w, stride, count);
+		rows_ahead(w + bytes, stride, count, bytes);
+		panel_large(&p, sub, o, b);
+	}
+}
+
+#define PANELS(NAME, CALL) \
+static void \
+NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
+              size_t many, size_t n, float *y, size_t leading) \
+{ \
+	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
+	size_t part; \
+\
+	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
+		part = count < ROWS ? count : ROWS; \
+		o.rows = (__mmask16)((1u << part) - 1); \
+		CALL; \
+	} \
+}
+#define LARGE_PANELS(NAME, SCALES, BYTES, SUBS) \
+	PANELS(NAME, large_panel(NAME##_codes, SCALES, BYTES, SUBS, w, stride, part, &o))
 
 #endif
