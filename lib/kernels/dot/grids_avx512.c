@@ -3,10 +3,8 @@
  * need none; panels hold levels with their sign and 64 more, as all codes without one.
  */
 #ifdef __x86_64__
-#include "kernels/dot/grids.h"
+#include "kernels/dot/grids_x86.h"
 #include "kernels/dot/panel_avx512.h"
-
-enum { ZERO = 64, ZERO_IQ1 = 9 };
 
 /* Levels of 64 values, of which 64 × part is the first, and which of them have a minus. */
 struct signed_levels {
@@ -41,168 +39,11 @@ sixteen_points(const uint32_t *grid, const unsigned *i)
 	                          _mm256_setr_m128i(v[2], v[3]), 1);
 }
 
-/* ---- IQ2 and IQ3 ---- */
-
-INLINE struct signed_levels
-iq2_xxs_levels(const uint8_t *x, int part)
-{
-	struct signed_levels y;
-	unsigned i[8];
-	int k;
-
-	x += 2 + 16 * part;
-#pragma GCC unroll 8
-	for (k = 0; k < 8; k++)
-		i[k] = x[k + k / 4 * 4];
-	y.level = eight_points(grid_iq2_xxs, i);
-	y.minus = grid_signs_of(le32(x + 4), le32(x + 12));
-	return y;
-}
-
-INLINE struct signed_levels
-iq2_xs_levels(const uint8_t *x, int part)
-{
-	__m128i v;
-	struct signed_levels y;
-	unsigned i[8];
-	int k;
-
-	x += 2 + 16 * part;
-#pragma GCC unroll 8
-	for (k = 0; k < 8; k++)
-		i[k] = le16(x + 2 * k) & 511u;
-	y.level = eight_points(grid_iq2_xs, i);
-	v = _mm_srli_epi16(_mm_loadu_si128((const __m128i *)x), 9);
-	y.minus = grid_signs((uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(v, v)));
-	return y;
-}
-
-INLINE struct signed_levels
-iq2_s_levels(const uint8_t *x, int part)
-{
-	unsigned high = le16(x + 66 + 2 * part), i[8];
-	struct signed_levels y;
-	int k;
-
-#pragma GCC unroll 8
-	for (k = 0; k < 8; k++)
-		i[k] = x[2 + 8 * part + k] | (high >> 2 * k & 3) << 8;
-	y.level = eight_points(grid_iq2_s, i);
-	y.minus = le64(x + 34 + 8 * part);
-	return y;
-}
-
-INLINE struct signed_levels
-iq3_xxs_levels(const uint8_t *x, int part)
-{
-	struct signed_levels y;
-	unsigned i[16];
-	int k;
-
-#pragma GCC unroll 16
-	for (k = 0; k < 16; k++)
-		i[k] = x[2 + 16 * part + k];
-	y.level = sixteen_points(grid_iq3_xxs, i);
-	y.minus = grid_signs_of(le32(x + 66 + 8 * part), le32(x + 70 + 8 * part));
-	return y;
-}
-
-INLINE struct signed_levels
-iq3_s_levels(const uint8_t *x, int part)
-{
-	unsigned high = le16(x + 66 + 2 * part), i[16];
-	struct signed_levels y;
-	int k;
-
-#pragma GCC unroll 16
-	for (k = 0; k < 16; k++)
-		i[k] = x[2 + 16 * part + k] | (high >> k & 1) << 8;
-	y.level = sixteen_points(grid_iq3_s, i);
-	y.minus = le64(x + 74 + 8 * part);
-	return y;
-}
-
-/* Eight scales s, as 2 s + 1, of which each serves 32 values. */
-INLINE struct scales
-odd_scales(__m256i s, float d, int zero)
-{
-	struct scales y;
-
-	s = _mm256_or_si256(_mm256_slli_epi32(s, 1), _mm256_set1_epi32(1));
-	y.scale = _mm512_castsi256_si512(s);
-	y.least16 = _mm256_or_si256(s, _mm256_slli_epi32(s, 16));
-	y.d = d;
-	y.m = (float)zero * d;
-	return y;
-}
-
-/* The same of 16 values. */
-INLINE struct scales
-odd_scales_16(__m512i s, float d, int zero)
-{
-	struct scales y;
-
-	y.scale = _mm512_or_si512(_mm512_slli_epi32(s, 1), _mm512_set1_epi32(1));
-	y.least16 = _mm512_cvtepi32_epi16(y.scale);
-	y.d = d;
-	y.m = (float)zero * d;
-	return y;
-}
-
-INLINE struct scales
-iq2_xxs_scales(const uint8_t *x)
-{
-	__m512i s = _mm512_srli_epi64(load(x + 2), 60);
-
-	return odd_scales(_mm512_cvtepi64_epi32(s), half_at(x) * 0.125f, ZERO);
-}
-
-/* Sixteen of four bits. */
-INLINE struct scales
-nibble_scales(const uint8_t *x, float d)
-{
-	__m128i v = _mm_loadl_epi64((const __m128i *)x);
-
-	v = _mm_unpacklo_epi8(v, _mm_srli_epi16(v, 4));
-	return odd_scales_16(_mm512_cvtepu8_epi32(_mm_and_si128(v, _mm_set1_epi8(15))), d, ZERO);
-}
-
-INLINE struct scales
-iq2_xs_scales(const uint8_t *x)
-{
-	return nibble_scales(x + 66, half_at(x) * 0.125f);
-}
-
-INLINE struct scales
-iq2_s_scales(const uint8_t *x)
-{
-	return nibble_scales(x + 74, half_at(x) * 0.125f);
-}
-
-INLINE struct scales
-iq3_xxs_scales(const uint8_t *x)
-{
-	__m256i s = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i *)(x + 66)), 28);
-
-	return odd_scales(s, half_at(x) * 0.25f, ZERO);
-}
-
-INLINE struct scales
-iq3_s_scales(const uint8_t *x)
-{
-	__m256i s = _mm256_srlv_epi32(_mm256_set1_epi32((int)le32(x + 106)),
-	                              _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
-
-	return odd_scales(_mm256_and_si256(s, _mm256_set1_epi32(15)), half_at(x), ZERO);
-}
-
-/* ---- IQ1: eighths, from 9 below on ---- */
-
-/* Two more for eight values each, where bit k of what is at word is not set. */
+/* Two more for eight values each, where a bit of word is not set. */
 INLINE __m512i
-raised(__m512i v, uint32_t word, __m512i bit)
+raised(__m512i v, uint64_t word, __m512i bit)
 {
-	__mmask8 up = _mm512_testn_epi64_mask(_mm512_set1_epi64(word), bit);
+	__mmask8 up = _mm512_testn_epi64_mask(_mm512_set1_epi64((long long)word), bit);
 
 	return _mm512_mask_add_epi64(v, up, v, _mm512_set1_epi8(2));
 }
@@ -212,23 +53,10 @@ iq1_s_codes(const uint8_t *x, int part)
 {
 	const __m512i bit = _mm512_setr_epi64(1 << 15, 1 << 15, 1 << 15, 1 << 15, 1ll << 31,
 	                                      1ll << 31, 1ll << 31, 1ll << 31);
-	uint32_t high = le32(x + 34 + 4 * part);
 	unsigned i[8];
-	int k;
+	uint64_t down = iq1_s_indexes(x, part, i);
 
-#pragma GCC unroll 8
-	for (k = 0; k < 8; k++)
-		i[k] = x[2 + 8 * part + k] | (high >> (k / 4 * 16 + k % 4 * 3) & 7) << 8;
-	return raised(eight_points(grid_iq1, i), high, bit);
-}
-
-INLINE struct scales
-iq1_s_scales(const uint8_t *x)
-{
-	__m128i s = _mm_srli_epi16(_mm_loadu_si128((const __m128i *)(x + 34)), 12);
-
-	s = _mm_and_si128(s, _mm_set1_epi16(7));
-	return odd_scales(_mm256_cvtepu16_epi32(s), half_at(x) * 0.125f, ZERO_IQ1);
+	return raised(eight_points(grid_iq1, i), down, bit);
 }
 
 INLINE __m512i
@@ -236,30 +64,71 @@ iq1_m_codes(const uint8_t *x, int part)
 {
 	const __m512i bit = _mm512_setr_epi64(1 << 3, 1 << 7, 1 << 11, 1 << 15, 1 << 19, 1 << 23,
 	                                      1 << 27, 1ll << 31);
-	uint32_t high = le32(x + 32 + 4 * part);
 	unsigned i[8];
-	int k;
+	uint64_t down = iq1_m_indexes(x, part, i);
 
-#pragma GCC unroll 8
-	for (k = 0; k < 8; k++)
-		i[k] = x[8 * part + k] | (high >> 4 * k & 7) << 8;
-	return raised(eight_points(grid_iq1, i), high, bit);
+	return raised(eight_points(grid_iq1, i), down, bit);
 }
 
-INLINE struct scales
-iq1_m_scales(const uint8_t *x)
+INLINE __m512i
+from_zero(struct signed_levels v)
 {
-	const __m512i word = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-	const __m512i by = _mm512_setr_epi32(0, 3, 6, 9, 0, 3, 6, 9, 0, 3, 6, 9, 0, 3, 6, 9);
-	uint64_t words = le64(x + 48);
-	unsigned d = (unsigned)(words >> 12 & 0xf) | (unsigned)(words >> 24 & 0xf0) |
-		(unsigned)(words >> 36 & 0xf00) | (unsigned)(words >> 48 & 0xf000);
-	__m128i four = _mm_cvtepu16_epi32(_mm_cvtsi64_si128((long long)words));
-	__m512i s = _mm512_permutexvar_epi32(word, _mm512_castsi128_si512(four));
+	const __m512i zero = _mm512_set1_epi8(ZERO);
 
-	s = _mm512_and_si512(_mm512_srlv_epi32(s, by), _mm512_set1_epi32(7));
-	return odd_scales_16(s, _cvtsh_ss((unsigned short)d) * 0.125f, ZERO_IQ1);
+	return _mm512_mask_sub_epi8(_mm512_add_epi8(zero, v.level), v.minus, zero, v.level);
 }
+
+#define SIGNED(NAME, POINTS) \
+INLINE struct signed_levels \
+NAME##_levels(const uint8_t *x, int part) \
+{ \
+	struct signed_levels y; \
+	unsigned i[16]; \
+\
+	y.minus = NAME##_indexes(x, part, i); \
+	y.level = POINTS(grid_##NAME, i); \
+	return y; \
+} \
+INLINE __m512i \
+NAME##_codes(const uint8_t *x, int part) \
+{ \
+	return from_zero(NAME##_levels(x, part)); \
+}
+
+SIGNED(iq2_xxs, eight_points)
+SIGNED(iq2_xs, eight_points)
+SIGNED(iq2_s, eight_points)
+SIGNED(iq3_xxs, sixteen_points)
+SIGNED(iq3_s, sixteen_points)
+
+/* A scale for each 16 or 32 values, of which zero is taken away. */
+INLINE struct scales
+scales_from(struct odd s, int sub, int zero)
+{
+	struct scales y;
+
+	y.scale = sub == SUB ? _mm512_cvtepi16_epi32(s.scale)
+		: _mm512_castsi256_si512(_mm256_and_si256(s.scale, _mm256_set1_epi32(0xffff)));
+	y.least16 = s.scale;
+	y.d = s.d;
+	y.m = (float)zero * s.d;
+	return y;
+}
+
+#define SCALES(NAME, SUBS, FROM) \
+INLINE struct scales \
+NAME##_scales(const uint8_t *x) \
+{ \
+	return scales_from(NAME##_odd(x), SUBS, FROM); \
+}
+
+SCALES(iq1_s, 32, ZERO_IQ1)
+SCALES(iq1_m, 16, ZERO_IQ1)
+SCALES(iq2_xxs, 32, ZERO)
+SCALES(iq2_xs, 16, ZERO)
+SCALES(iq2_s, 16, ZERO)
+SCALES(iq3_xxs, 32, ZERO)
+SCALES(iq3_s, 32, ZERO)
 
 /* ---- one activation ---- */
 
@@ -335,26 +204,6 @@ const struct dot_fast grids_avx512[] = {
 
 /* ---- many ---- */
 
-INLINE __m512i
-from_zero(struct signed_levels v)
-{
-	const __m512i zero = _mm512_set1_epi8(ZERO);
-
-	return _mm512_mask_sub_epi8(_mm512_add_epi8(zero, v.level), v.minus, zero, v.level);
-}
-
-#define GRID_CODES(NAME) \
-INLINE __m512i \
-NAME##_codes(const uint8_t *x, int part) \
-{ \
-	return from_zero(NAME##_levels(x, part)); \
-}
-
-GRID_CODES(iq2_xxs)
-GRID_CODES(iq2_xs)
-GRID_CODES(iq2_s)
-GRID_CODES(iq3_xxs)
-GRID_CODES(iq3_s)
 LARGE_PANELS(iq1_s, iq1_s_scales, 50, 32)
 LARGE_PANELS(iq1_m, iq1_m_scales, 56, 16)
 LARGE_PANELS(iq2_xxs, iq2_xxs_scales, 66, 32)
