@@ -40,7 +40,7 @@ has_avx512(void)
 static const struct dot_level levels[] = {
 	{ .name = "ref", .here = always, .attend = &attend_ref },
 #ifdef __x86_64__
-	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2 },
+	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2 },
 	  .quantizers = quantizers_avx2, .attend = &attend_avx2 },
 	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512 },
 	  .quantizers = quantizers_avx2,
