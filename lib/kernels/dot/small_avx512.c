@@ -64,7 +64,6 @@ small_streams(small_wide *wide, small_codes *codes, bool halves, size_t bytes, i
 		values = _mm_loadu_ps((const float *)q.sums + b);
 #pragma GCC unroll 4
 		for (i = 0; i < STREAMS; i++) {
-			stream_ahead(x[i], 4 * bytes);
 			z = _mm512_castps128_ps512(_mm_mul_ps(scale, bytes == 17
 				? four_powers(x[i], bytes) : four_halves(x[i], bytes)));
 			wide(x[i], v);

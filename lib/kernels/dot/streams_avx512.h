@@ -54,16 +54,6 @@ dot_rows q2_k_rows_avx512, q3_k_rows_avx512, q4_k_rows_avx512, q5_k_rows_avx512,
 dot_rows q4_0_rows_avx512, q5_0_rows_avx512, q8_0_rows_avx512, iq4_nl_rows_avx512,
 	mxfp4_rows_avx512, q4_1_rows_avx512, q5_1_rows_avx512;
 
-/* Asked for of each stream, ahead of what is computed: bytes from w on. */
-INLINE void
-stream_ahead(const uint8_t *w, size_t bytes)
-{
-	size_t k;
-
-	for (k = 0; k < bytes; k += 64)
-		_mm_prefetch((const char *)w + AHEAD + k, _MM_HINT_T0);
-}
-
 /* Sums of four products each, of bytes without and with a sign, added to sum. */
 INLINE __m512i
 four(__m512i sum, __m512i w, __m512i a)
