@@ -108,7 +108,6 @@ large_streams(large_wide *codes, large_unpack *unpack, size_t bytes, int sub, bo
 		leasts = scaled(leasts, sum, m, lanes);
 #pragma GCC unroll 4
 		for (i = 0; i < STREAMS; i++) {
-			stream_ahead(x[i], bytes);
 			bytes16 = i == 0 ? _mm512_extracti32x4_epi32(s.scale, 0)
 				: i == 1 ? _mm512_extracti32x4_epi32(s.scale, 1)
 				: i == 2 ? _mm512_extracti32x4_epi32(s.scale, 2)
@@ -332,7 +331,6 @@ iq4_xs_streams(const uint8_t *const w[STREAMS], const uint8_t *activation, size_
 #pragma GCC unroll 4
 		for (i = 0; i < STREAMS; i++) {
 			x = w[i] + 136 * b;
-			stream_ahead(x, 136);
 			s = iq4_xs_scales(x);
 			z = _mm512_mul_ps(_mm512_cvtepi32_ps(s.scale), _mm512_set1_ps(s.d * q.scale[b]));
 #pragma GCC unroll 2
@@ -374,7 +372,6 @@ ternary_streams(large_codes *codes, size_t bytes, const uint8_t *const w[STREAMS
 #pragma GCC unroll 4
 		for (i = 0; i < STREAMS; i++) {
 			x = w[i] + bytes * b;
-			stream_ahead(x, bytes);
 			sum = below;
 #pragma GCC unroll 4
 			for (k = 0; k < 4; k++)
