@@ -214,51 +214,6 @@ type_tested(const struct dtype *t)
 	}
 }
 
-/* Seventy rows at once, which fill panels of any height and begin another, with eleven
- * activations: the numbers of rows one by one. */
-static void
-heights_tested(const char *name)
-{
-	enum { TALL = 70, WIDTH = 512, SOME = 11 };
-	static _Alignas(DOT_ALIGN) uint8_t a[SOME * 8 * WIDTH];
-	static uint8_t w[TALL * WIDTH * 4];
-	static float all[SOME * TALL], one[SOME];
-	const struct dtype *t = dtype_by_name(name);
-	const struct activation *form = dot_activation(t, WIDTH);
-	struct dot_weights m = { t, NULL, w, TALL, WIDTH };
-	const struct dot_level *l;
-	float row[WIDTH], v[WIDTH];
-	size_t height, i, j, k;
-	bool good = true;
-
-	for (i = 0; i < TALL; i++) {
-		for (k = 0; k < WIDTH; k++)
-			row[k] = like_weight();
-		kernel_for(t)->encode(row, w + i * dtype_span(t, WIDTH), WIDTH);
-	}
-	for (j = 0; j < SOME; j++) {
-		for (k = 0; k < WIDTH; k++)
-			v[k] = like_weight();
-		dot_quantize(form, v, a + j * form->bytes(WIDTH), WIDTH);
-	}
-	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
-		dot_use(l);
-		for (height = 1; height <= TALL; height += height % 16 == 1 ? 15 : 1) {
-			dot_product(&m, 0, height, a, SOME, all, TALL);
-			for (k = 0; k < height; k++) {
-				dot_product(&m, k, 1, a, SOME, one, 1);
-				for (j = 0; j < SOME; j++)
-					good &= !memcmp(&one[j], &all[j * TALL + k], sizeof *one);
-			}
-		}
-		test_ok(good, "%s: up to %d rows at once give what one gives (%s)", name, TALL,
-		        l->name);
-	}
-	dot_use(NULL);
-}
-
 /* Types with a head, and one whose blocks do not begin with rows: with one activation, and
  * with so many that values are decoded once for all of them. */
 static void
@@ -430,11 +385,5 @@ main(void)
 		test_about = "";
 		test_ok(!dot_differs(l), "%s passes its own test", l->name);
 	}
-	heights_tested("F32");
-	heights_tested("F16");
-	heights_tested("BF16");
-	heights_tested("F8_E4M3");
-	heights_tested("Q4_0");
-	heights_tested("Q6_K");
 	return test_done();
 }

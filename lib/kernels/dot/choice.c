@@ -41,7 +41,8 @@ static const struct dot_level levels[] = {
 	{ .name = "ref", .here = always, .attend = &attend_ref },
 #ifdef __x86_64__
 	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2 },
-	  .quantizers = quantizers_avx2, .attend = &attend_avx2 },
+	  .quantizers = quantizers_avx2, .many = { panels_avx2, words_avx2, floats_avx2 },
+	  .add_f32 = add_f32_avx2, .attend = &attend_avx2 },
 	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512 },
 	  .quantizers = quantizers_avx2,
 	  .many = { panels_avx512, floats_avx512, grid_panels_avx512 },
@@ -57,7 +58,8 @@ dot_level_row(size_t index)
 
 /* ---- comparison ---- */
 
-enum { COLUMNS = 1024, ROWS = 5, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
+/* Rows that fill 16 and 8 lanes and leave some; activations, any group and some. */
+enum { COLUMNS = 1024, ROWS = 27, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
 
 static uint32_t
 chance(uint32_t *last)

@@ -94,7 +94,7 @@ struct quantize_fast {
 
 /* All that a level of the CPU has: ends of lists are marked by a NULL of dtype and form;
  * what is NULL is not there. */
-enum { DOT_LISTS = 3 };
+enum { DOT_LISTS = 4 };
 struct dot_level {
 	const char *name; /* as in kernels/level.h */
 	bool (*here)(void);
@@ -110,8 +110,9 @@ extern const struct attend attend_ref;
 #ifdef __x86_64__
 extern const struct dot_fast dots_avx2[], dots_avx512[], grids_avx2[], grids_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
+extern const struct dot_many panels_avx2[], words_avx2[], floats_avx2[];
 extern const struct dot_many panels_avx512[], floats_avx512[], grid_panels_avx512[];
-extern dot_panels add_f32_avx512;
+extern dot_panels add_f32_avx2, add_f32_avx512;
 extern const struct attend attend_avx2, attend_avx512;
 #endif
 
