@@ -118,7 +118,7 @@ bool apr1_is_ours(const char *name, size_t n);
 /* Is it a licence block, to its last byte? */
 bool apr1_is_licence(const uint8_t *p, uint64_t n);
 
-/* ---- metadata as MessagePack (apr1_pack.c, which alone knows the library) ---- */
+/* ---- metadata as MessagePack: what it holds (apr1_map.c) ---- */
 
 /* A key and its value, where they lie. */
 struct apr1_entry {
@@ -147,6 +147,8 @@ const struct apr1_entry *apr1_map_find(const struct apr1_map *m, const char *key
 
 /* The text of a value that is one; or NULL. */
 const char *apr1_text(const struct apr1_entry *x, size_t *n);
+
+/* ---- ... its values, and back (apr1_pack.c, which alone knows the library) ---- */
 
 /* A value as what a plan has: text, numbers, truth, bytes (array:u8), else json. 0, or
  * -1 with E001 where JSON cannot say it. */
