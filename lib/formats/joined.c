@@ -111,6 +111,55 @@ joined_read(struct joined *j)
 	return 0;
 }
 
+/* ---- a list of them ---- */
+
+static const char *
+file_of(const struct joined *j, const json_t *v)
+{
+	return json_is_integer(v) ? j->parts[json_integer_value(v)].name : json_string_value(v);
+}
+
+int
+joined_prove_part(const struct joined *j, size_t i, struct tensor *const *tensors, size_t n,
+                  json_t *map, const char *what)
+{
+	size_t k;
+
+	for (k = 0; k < n; k++) {
+		const char *name = tensor_name(tensors[k]);
+		const char *file = file_of(j, json_object_get(map, name));
+
+		if (!file)
+			return err_set(j->err, ERR_CORRUPT, j->parts[i].label, "holds %s, which the "
+			               "%s does not name", name, what);
+		if (strcmp(file, j->parts[i].name) != 0)
+			return err_set(j->err, ERR_CORRUPT, j->parts[i].label, "holds %s, which lies "
+			               "in %s by the %s", name, file, what);
+	}
+	return 0;
+}
+
+/* No tensor occurs twice, and each is in the map: does the map have others? */
+int
+joined_prove_list(const struct joined *j, json_t *map, const char *label)
+{
+	const char *name = "";
+	json_t *v = NULL;
+	size_t i;
+
+	if (json_object_size(map) == j->plan.tensor_count)
+		return 0;
+	json_object_foreach(map, name, v) {
+		for (i = 0; i < j->plan.tensor_count; i++)
+			if (strcmp(tensor_name(j->plan.tensors[i]), name) == 0)
+				break;
+		if (i == j->plan.tensor_count)
+			break;
+	}
+	return err_set(j->err, ERR_CORRUPT, label, "says that %s lies in %s, but it does not",
+	               name, file_of(j, v));
+}
+
 /* ---- sending ---- */
 
 /* The next item of the first file, in waiting. 1, 0 if there is none, -1. */

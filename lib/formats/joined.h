@@ -75,6 +75,13 @@ int joined_add(struct joined *j, const char *path, const char *name);
  * what the first one has said already. model_check is the caller's. */
 int joined_read(struct joined *j);
 
+/* A list of the files, called what in faults, says where each tensor lies: in map, by
+ * name, the name or the number of a file. These n tensors lie in file i by it; and (all
+ * files are read, label: of the list) it names no others. 0 or -1. */
+int joined_prove_part(const struct joined *j, size_t i, struct tensor *const *tensors,
+                      size_t n, json_t *map, const char *what);
+int joined_prove_list(const struct joined *j, json_t *map, const char *label);
+
 void joined_free(struct joined *j);
 
 /* As in struct format: where tensors lie, each in its file. */

@@ -76,21 +76,30 @@ count_files(const struct pieces *s, size_t *files, struct err *e)
 	}
 }
 
-int
-pieces_cut(struct pieces *s, const char *prefix, const char *single, const char *index,
-           struct err *e)
+const char *
+pieces_base(const struct pieces *s)
 {
-	size_t files, most = s->ops->most ? s->ops->most : 99999, i, first = 0, n;
+	const char *slash = strrchr(s->path, '/');
+
+	return slash ? slash + 1 : s->path;
+}
+
+static char *
+prefix_of(const struct pieces *s)
+{
+	const char *name = s->makes_folder ? "model" : pieces_base(s);
+	size_t n = strlen(name), end = strlen(s->ops->ending);
+
+	return mem_text(name, n > end && dir_name_ends(name, s->ops->ending) ? n - end : n);
+}
+
+static int
+add_numbered(struct pieces *s, const char *prefix, size_t files, struct err *e)
+{
+	size_t i, first = 0, n;
 	struct buf b = { 0 };
 	int r = 0;
 
-	if (count_files(s, &files, e) < 0)
-		return -1;
-	if (files < 2)
-		return pieces_add(s, single, s->plan->tensor_count, e);
-	if (files > most)
-		return err_set(e, ERR_USAGE, s->path, "would have %zu shards, at most %zu are "
-		               "possible", files, most);
 	for (i = 0; r == 0 && i < files; i++, first += n) {
 		char *name = dir_number_name(prefix, strlen(prefix), i + 1, files,
 		                             s->ops->ending);
@@ -100,30 +109,34 @@ pieces_cut(struct pieces *s, const char *prefix, const char *single, const char 
 			r = name ? pieces_add(s, name, n, e) : err_memory(e);
 		free(name);
 	}
-	if (r < 0 || !index)
+	if (r < 0 || !s->ops->index_end)
 		return r;
 	buf_text(&b, prefix);
-	buf_text(&b, index);
+	buf_text(&b, s->ops->index_end);
 	s->index_name = buf_string(&b) ? mem_text((char *)b.p, b.n) : NULL;
 	buf_free(&b);
 	return s->index_name ? 0 : err_memory(e);
 }
 
-const char *
-pieces_base(const struct pieces *s)
+int
+pieces_cut(struct pieces *s, struct err *e)
 {
-	const char *slash = strrchr(s->path, '/');
+	size_t files, most = s->ops->most ? s->ops->most : 99999;
+	char *prefix;
+	int r;
 
-	return slash ? slash + 1 : s->path;
-}
-
-char *
-pieces_prefix(const struct pieces *s)
-{
-	const char *name = pieces_base(s);
-	size_t n = strlen(name), end = strlen(s->ops->ending);
-
-	return mem_text(name, n > end && dir_name_ends(name, s->ops->ending) ? n - end : n);
+	if (count_files(s, &files, e) < 0)
+		return -1;
+	if (files < 2)
+		return pieces_add(s, s->makes_folder ? s->ops->single : pieces_base(s),
+		                  s->plan->tensor_count, e);
+	if (files > most)
+		return err_set(e, ERR_USAGE, s->path, "would have %zu shards, at most %zu are "
+		               "possible", files, most);
+	prefix = prefix_of(s);
+	r = prefix ? add_numbered(s, prefix, files, e) : err_memory(e);
+	free(prefix);
+	return r;
 }
 
 /* ---- a plan for each file ---- */
@@ -352,6 +365,12 @@ add_up(struct pieces *s, struct err *e)
 }
 
 static int
+choose(struct pieces *s, struct err *e)
+{
+	return s->ops->choose ? s->ops->choose(s, e) : pieces_cut(s, e);
+}
+
+static int
 begin(struct sink *sink, const struct model *plan, struct err *e)
 {
 	struct pieces *s = (struct pieces *)sink;
@@ -361,7 +380,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);
 	if (!s->blobs)
 		return err_memory(e);
-	if ((s->makes_folder && pieces_refuse(s, e) < 0) || s->ops->choose(s, e) < 0 ||
+	if ((s->makes_folder && pieces_refuse(s, e) < 0) || choose(s, e) < 0 ||
 	    (!s->makes_folder && pieces_refuse(s, e) < 0) || check_files(s, e) < 0 ||
 	    allow_files(s, e) < 0)
 		return -1;

@@ -32,12 +32,14 @@ struct pieces;
 
 struct pieces_ops {
 	const char *ending; /* of the files' names */
+	const char *index_end; /* of the index's name; NULL: there is none */
+	const char *single; /* the name of one file in a folder */
 	unsigned unit;      /* a tensor takes up a multiple of so many bytes */
 	const char *blob;   /* type of blobs that become files of a folder, or NULL */
 	size_t most;        /* files of one model; 0: as many as there may be */
 
-	/* Name the files and say which tensors they have (pieces_add, pieces_cut),
-	 * and name the index. */
+	/* Name the files and say which tensors they have (pieces_add), and name the
+	 * index. NULL: pieces_cut does. */
 	int (*choose)(struct pieces *s, struct err *e);
 
 	/* The source of file i's plan (new, or NULL), and what its plan has beside
@@ -92,13 +94,10 @@ struct sink *pieces_create(const struct out_options *where, bool makes_folder,
 /* One file more, with the next count tensors. */
 int pieces_add(struct pieces *s, const char *name, size_t count, struct err *e);
 
-/* Files by size, PREFIX-00001-of-…, and the index's name, PREFIX and index (NULL:
- * there is none); or one file called single, if all fits into it. */
-int pieces_cut(struct pieces *s, const char *prefix, const char *single,
-               const char *index, struct err *e);
+/* Files by size, PREFIX-00001-of-…, and an index; or one file, if all fits into it.
+ * PREFIX is "model" in a folder, else the name that was asked for without its ending. */
+int pieces_cut(struct pieces *s, struct err *e);
 
-/* The prefix of the file that was asked for: without its ending. New, or NULL. */
-char *pieces_prefix(const struct pieces *s);
 /* The name in its folder of what was asked for. */
 const char *pieces_base(const struct pieces *s);
 

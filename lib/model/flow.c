@@ -1,6 +1,7 @@
 #include "model/flow.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/num.h"
@@ -69,6 +70,17 @@ sink_close(struct sink *s)
 {
 	if (s)
 		s->ops->close(s);
+}
+
+void
+sink_tell(const struct sink *s, const char *what, uint64_t n)
+{
+	char text[400];
+
+	if (n == 0 || !s->note)
+		return;
+	snprintf(text, sizeof text, "%s: %" PRIu64, what, n);
+	s->note(text);
 }
 
 bool

@@ -124,6 +124,9 @@ int sink_put_end(struct sink *s, struct err *e);
 int sink_end(struct sink *s, struct err *e);
 void sink_close(struct sink *s);
 
+/* Tell a person what became of n things, if there are any: "WHAT: N". */
+void sink_tell(const struct sink *s, const char *what, uint64_t n);
+
 /* What happens between a source and a sink. Every hook may be NULL: then the
  * thing just flows on. */
 struct flow {

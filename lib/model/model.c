@@ -462,6 +462,34 @@ model_tensors_by_name(const struct model *m, struct err *e)
 	return order;
 }
 
+size_t *
+model_order(const json_t *list, size_t n, struct err *e)
+{
+	size_t i, *order = mem_array(n, sizeof *order);
+	bool *used = mem_array(n, sizeof *used), usable = json_array_size(list) == n;
+
+	if (!order || !used) {
+		free(order);
+		free(used);
+		err_memory(e);
+		return NULL;
+	}
+	for (i = 0; usable && i < n; i++) {
+		uint64_t at;
+
+		usable = json_value_u64(json_array_get(list, i), &at) == 0 && at < n &&
+		         !used[at];
+		if (usable) {
+			order[i] = (size_t)at;
+			used[at] = true;
+		}
+	}
+	for (i = 0; !usable && i < n; i++)
+		order[i] = i;
+	free(used);
+	return order;
+}
+
 /* Sums for display: they stop at the top instead of wrapping. */
 static void
 saturate(uint64_t *sum, uint64_t v)

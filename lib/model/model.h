@@ -108,6 +108,11 @@ int model_source_u64(const struct model *m, const char *name, uint64_t *v);
 const char *model_source_text(const struct model *m, const char *name);
 int model_source_set(struct model *m, const char *name, json_t *value, struct err *e);
 
+/* Positions of n tensors in the order of list, a member of source: that of an index. As
+ * they are where it is NULL, or no order of all of them. In a new array (free it), or
+ * NULL. */
+size_t *model_order(const json_t *list, size_t n, struct err *e);
+
 /* Indexes sorted by byte order of names, in a new array (free it), or NULL. */
 size_t *model_tensors_by_name(const struct model *m, struct err *e);
 

@@ -383,8 +383,8 @@ apr1_place_aligned(struct apr1_sink *s, struct err *e)
 			return err_set(e, ERR_INVALID, tensor_name(t), "its shape has numbers beyond 32 "
 			               "bits, which the tensor index of apr1 has not");
 	}
-	apr1_note(s, "tensors stored as u8, because the tensor index has no code for their type",
-	          foreign);
+	sink_tell(&s->sink, "tensors stored as u8, because the tensor index has no code for "
+	          "their type", foreign);
 	return 0;
 }
 

@@ -37,17 +37,6 @@ apr1_too_large(const struct apr1_sink *s, struct err *e)
 	return err_hint(e, "-t apr2 holds it");
 }
 
-void
-apr1_note(const struct apr1_sink *s, const char *what, uint64_t n)
-{
-	char text[400];
-
-	if (n == 0 || !s->sink.note)
-		return;
-	snprintf(text, sizeof text, "%s: %" PRIu64, what, n);
-	s->sink.note(text);
-}
-
 int
 apr1_spool(struct spool *to, const uint8_t *p, uint64_t n, struct err *e)
 {
@@ -165,8 +154,8 @@ check_blobs(struct apr1_sink *s, struct err *e)
 		                "out, -t apr2 holds them");
 	}
 	if (s->options.plain) {
-		apr1_note(s, "side files left out", files);
-		apr1_note(s, "signatures left out", m->signatures);
+		sink_tell(&s->sink, "side files left out", files);
+		sink_tell(&s->sink, "signatures left out", m->signatures);
 	}
 	return 0;
 }

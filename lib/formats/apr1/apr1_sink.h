@@ -71,9 +71,6 @@ int apr1_write_file(struct apr1_sink *s, struct err *e);
 /* The size would not fit in the header's fields. -1. */
 int apr1_too_large(const struct apr1_sink *s, struct err *e);
 
-/* Say something of n things, if there are any. */
-void apr1_note(const struct apr1_sink *s, const char *what, uint64_t n);
-
 /* Put any number of bytes. */
 int apr1_spool(struct spool *to, const uint8_t *p, uint64_t n, struct err *e);
 

@@ -9,6 +9,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "formats/head.h"
 
 #define PIECE (1u << 20)        /* bytes handed out at once */
 #define TEXT_PIECE (1u << 16)   /* of base64 */
@@ -411,20 +412,6 @@ apr1_tensor_stored(const struct source *source, size_t i, uint64_t *bytes)
 }
 
 static json_t *
-flag_names(uint8_t flags)
-{
-	json_t *list = json_array();
-	unsigned bit;
-
-	for (bit = 1; list && bit <= APR1_FLAGS; bit <<= 1)
-		if (flags & bit && json_array_append_new(list, json_string(apr1_flag(bit))) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	return list;
-}
-
-static json_t *
 hex(const uint8_t *p, size_t n)
 {
 	char text[65];
@@ -442,16 +429,16 @@ apr1_describe(struct source *source, struct err *e)
 		"recipients" };
 	struct apr1_source *s = (struct apr1_source *)source;
 	const struct apr1_header *h = &s->header;
-	char version[16], crc[16];
+	char version[16];
 	json_t *o;
 	int r = 0;
 
 	snprintf(version, sizeof version, "%u.%u", h->major, h->minor);
-	snprintf(crc, sizeof crc, "0x%08" PRIx32, le32(s->p + s->n - APR1_FOOTER));
 	o = json_pack("{s:s,s:s,s:s,s:s,s:s,s:o}", "format", format_apr1.name, "title",
 	              format_apr1.title, "version", version, "model_type",
 	              apr1_type_name(h->type), "compression",
-	              apr1_compression(h->compression), "flags", flag_names(h->flags));
+	              apr1_compression(h->compression), "flags",
+	              head_flags(h->flags & APR1_FLAGS, APR1_FLAGS, apr1_flag));
 	r |= json_object_set_new(o, "metadata_bytes", json_from_u64(h->meta_bytes));
 	r |= json_object_set_new(o, "payload_bytes", json_from_u64(h->payload_bytes));
 	r |= json_object_set_new(o, "plain_bytes", json_from_u64(h->plain_bytes));
@@ -462,7 +449,8 @@ apr1_describe(struct source *source, struct err *e)
 	if (s->signature)
 		r |= json_object_set_new(o, "signing_key",
 		                         hex(s->signature + VAULT_SIGNATURE, VAULT_KEY));
-	r |= json_object_set_new(o, "checksum", json_string(crc));
+	r |= json_object_set_new(o, "checksum",
+	                         head_crc(le32(s->p + s->n - APR1_FOOTER)));
 	r |= json_object_set_new(o, "checksum_verified", json_true());
 	if (r == 0)
 		return o;

@@ -7,23 +7,6 @@
 #include "core/le.h"
 #include "core/num.h"
 
-int
-apr2_warn(struct apr2_source *s, const char *fmt, ...)
-{
-	char fact[512], text[640];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(fact, sizeof fact, fmt, ap);
-	va_end(ap);
-	if (s->options.strict)
-		return reader_fail(&s->reader, ERR_CORRUPT, "%s", fact);
-	snprintf(text, sizeof text, "%.120s: %s", s->reader.name, fact);
-	if (s->source.note)
-		s->source.note(text);
-	return 0;
-}
-
 static int
 check_flags(struct apr2_source *s)
 {
@@ -42,22 +25,6 @@ check_flags(struct apr2_source *s)
 	return 0;
 }
 
-/* The next section begins where the one before ends, but for padding to 64. */
-static int
-check_section(struct apr2_source *s, const char *what, uint64_t end, uint64_t at)
-{
-	uint64_t up;
-
-	if (at < end)
-		return reader_fail(&s->reader, ERR_CORRUPT, "the %s begins at byte %" PRIu64
-		                   ", but what lies before it ends at %" PRIu64,
-		                   what, at, end);
-	if (num_align(end, APR2_BOUNDARY, &up) < 0 || at > up)
-		return reader_fail(&s->reader, ERR_CORRUPT, "a hole of %" PRIu64
-		                   " bytes lies before the %s", at - end, what);
-	return 0;
-}
-
 static int
 check_sections(struct apr2_source *s)
 {
@@ -72,8 +39,8 @@ check_sections(struct apr2_source *s)
 	if (h->index_bytes < APR2_INDEX_HEAD)
 		return reader_fail(r, ERR_CORRUPT, "an index of %" PRIu32
 		                   " bytes has no room for its header", h->index_bytes);
-	if (check_section(s, "metadata", APR2_HEADER, h->meta_at) < 0 ||
-	    check_section(s, "index", meta_end, h->index_at) < 0)
+	if (head_follows(r, "metadata", APR2_HEADER, h->meta_at) < 0 ||
+	    head_follows(r, "index", meta_end, h->index_at) < 0)
 		return -1;
 	/* Frames of any length may lie before the data. */
 	if (h->data_at < index_end)
@@ -177,23 +144,14 @@ apr2_fill_source(struct apr2_source *s)
 static bool
 stored_crc(struct apr2_source *s, uint32_t *crc, uint32_t *all)
 {
-	struct reader *r = &s->reader;
-	uint64_t here = reader_tell(r);
-	bool on = r->crc_on, found = false;
-	const uint8_t *p;
+	uint8_t p[APR2_FOOTER];
 
-	if (!r->seekable || r->failed)
+	if (!head_last(&s->reader, p, sizeof p) || !apr2_is_footer(p) ||
+	    le64(p + 8) != s->reader.end)
 		return false;
-	r->crc_on = false;
-	if (reader_seek(r, r->end - APR2_FOOTER) == 0 && (p = reader_take(r, APR2_FOOTER)) &&
-	    apr2_is_footer(p) && le64(p + 8) == r->end) {
-		*crc = le32(p);
-		*all = crc32_add(*crc, p, APR2_FOOTER);
-		found = true;
-	}
-	reader_seek(r, here);
-	r->crc_on = on;
-	return found;
+	*crc = le32(p);
+	*all = crc32_add(*crc, p, sizeof p);
+	return true;
 }
 
 bool
@@ -203,27 +161,6 @@ apr2_file_crc(struct source *source, uint32_t *crc, uint32_t *all, uint64_t *byt
 
 	*bytes = s->reader.end;
 	return stored_crc(s, crc, all);
-}
-
-static json_t *
-flag_names(uint32_t flags)
-{
-	json_t *list = json_array();
-	uint32_t bit;
-	char text[16];
-	int r = 0;
-
-	for (bit = 1; bit <= APR2_FLAGS; bit <<= 1)
-		if (flags & bit)
-			r |= json_array_append_new(list, json_string(apr2_flag(bit)));
-	if (flags & ~APR2_FLAGS) {
-		snprintf(text, sizeof text, "0x%" PRIx32, flags & ~APR2_FLAGS);
-		r |= json_array_append_new(list, json_string(text));
-	}
-	if (r == 0)
-		return list;
-	json_decref(list);
-	return NULL;
 }
 
 /* {"zstd":20}: how many tensors are compressed how. */
@@ -250,14 +187,14 @@ apr2_describe(struct source *source, struct err *e)
 {
 	struct apr2_source *s = (struct apr2_source *)source;
 	const struct apr2_header *h = &s->header;
-	char version[16], checksum[16];
+	char version[16];
 	uint32_t crc = 0, all;
 	json_t *o, *codecs;
 	int r = 0;
 
 	snprintf(version, sizeof version, "%u.%u", h->major, h->minor);
 	o = json_pack("{s:s,s:s,s:s,s:o}", "format", format_apr2.name, "title",
-	              format_apr2.title, "version", version, "flags", flag_names(h->flags));
+	              format_apr2.title, "version", version, "flags", head_flags(h->flags, APR2_FLAGS, apr2_flag));
 	r |= json_object_set_new(o, "metadata_bytes", json_from_u64(h->meta_bytes));
 	if (s->meta.reserve)
 		r |= json_object_set_new(o, "reserve", json_from_u64(s->meta.reserve));
@@ -269,12 +206,8 @@ apr2_describe(struct source *source, struct err *e)
 	if (!codecs || json_object_size(codecs) > 0)
 		r |= json_object_set(o, "compression", codecs);
 	json_decref(codecs);
-	if (stored_crc(s, &crc, &all)) {
-		snprintf(checksum, sizeof checksum, "0x%08" PRIx32, crc);
-		r |= json_object_set_new(o, "checksum", json_string(checksum));
-	} else {
-		r |= json_object_set_new(o, "checksum", json_null());
-	}
+	r |= json_object_set_new(o, "checksum", stored_crc(s, &crc, &all) ? head_crc(crc)
+	                                                                  : json_null());
 	r |= json_object_set_new(o, "checksum_verified", json_false());
 	if (r == 0 && !s->reader.failed)
 		return o;

@@ -6,19 +6,6 @@
 #include "formats/apr2/apr2_manifest.h"
 #include "formats/pieces.h"
 
-#define ENDING ".apr"
-
-static int
-choose(struct pieces *s, struct err *e)
-{
-	char *prefix = pieces_prefix(s);
-	int r = prefix ? pieces_cut(s, prefix, pieces_base(s), APR2_MANIFEST_END, e)
-	               : err_memory(e);
-
-	free(prefix);
-	return r;
-}
-
 /* The first one says what the first container was; the others what follows from it. */
 static json_t *
 piece_source(const struct pieces *s, size_t i)
@@ -92,8 +79,10 @@ struct sink *
 apr2_create_shards(const struct out_options *where, const struct format_options *options,
                    struct err *e)
 {
-	static const struct pieces_ops ops = { ENDING, APR2_BOUNDARY, NULL, 0, choose,
-		piece_source, NULL, create_piece, apr2_settle, apr2_rename, write_manifest };
+	static const struct pieces_ops ops = { .ending = ".apr",
+		.index_end = APR2_MANIFEST_END, .unit = APR2_BOUNDARY, .source = piece_source,
+		.create = create_piece, .settle = apr2_settle, .rename = apr2_rename,
+		.index = write_manifest };
 
 	return pieces_create(where, false, options, &ops, e);
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/crc32.h"
 #include "core/dir.h"
 #include "core/mem.h"
 #include "formats/apr2/apr2.h"
@@ -12,12 +13,6 @@
 #include "formats/joined.h"
 
 #define ENDING ".apr"
-
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define SAME_CRC(a, b) ((void)(a), (void)(b), 1) /* let a fuzzer through */
-#else
-#define SAME_CRC(a, b) ((a) == (b))
-#endif
 
 struct shards {
 	struct joined joined;
@@ -236,7 +231,7 @@ prove_file(const struct shards *s, size_t i, struct source *shard)
 		return 0;
 	if (!known)
 		return err_set(e, ERR_CORRUPT, label, "does not end with a footer");
-	if (!SAME_CRC(crc, row->crc) && !SAME_CRC(all, row->crc))
+	if (!crc32_same(crc, row->crc) && !crc32_same(all, row->crc))
 		return err_set(e, ERR_CHECKSUM, label, "is not the file that the manifest names: "
 		               "its CRC is 0x%08" PRIx32 ", not 0x%08" PRIx32, crc, row->crc);
 	return 0;
@@ -262,43 +257,9 @@ static int
 judge(struct joined *j, size_t i, struct source *part)
 {
 	const struct shards *s = (const struct shards *)j;
-	size_t k;
 
-	for (k = 0; k < part->plan->tensor_count; k++) {
-		const char *name = tensor_name(part->plan->tensors[k]);
-		json_t *said = json_object_get(s->manifest.map, name);
-
-		if (!said)
-			return err_set(j->err, ERR_CORRUPT, j->parts[i].label, "holds %s, which the "
-			               "manifest does not name", name);
-		if (json_integer_value(said) != (json_int_t)i)
-			return err_set(j->err, ERR_CORRUPT, j->parts[i].label, "holds %s, which lies "
-			               "in %s by the manifest", name,
-			               s->manifest.rows[json_integer_value(said)].file);
-	}
-	return 0;
-}
-
-/* No tensor occurs twice, and each is in the map: does the map have others? */
-static int
-prove_map(const struct shards *s)
-{
-	const struct joined *j = &s->joined;
-	const char *name = "";
-	json_t *v = NULL;
-	size_t i;
-
-	if (json_object_size(s->manifest.map) == j->plan.tensor_count)
-		return 0;
-	json_object_foreach(s->manifest.map, name, v) {
-		for (i = 0; i < j->plan.tensor_count; i++)
-			if (strcmp(tensor_name(j->plan.tensors[i]), name) == 0)
-				break;
-		if (i == j->plan.tensor_count)
-			break;
-	}
-	return err_set(j->err, ERR_CORRUPT, s->label, "says that %s lies in %s, but it does not",
-	               name, s->manifest.rows[json_integer_value(v)].file);
+	return joined_prove_part(j, i, part->plan->tensors, part->plan->tensor_count,
+	                         s->manifest.map, "manifest");
 }
 
 static int
@@ -307,7 +268,7 @@ read_all(struct shards *s)
 	struct joined *j = &s->joined;
 
 	if (joined_read(j) < 0 || model_check(&j->plan, s->label, j->err) < 0 ||
-	    prove_map(s) < 0)
+	    joined_prove_list(j, s->manifest.map, s->label) < 0)
 		return -1;
 	apr2_set_whole(j->head, &j->plan);
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/apr2/apr2.h"
+#include "formats/head.h"
 #include "stream/frame.h"
 
 /* One entry of the index. */
@@ -56,8 +57,8 @@ struct apr2_source {
 };
 
 /* Say what is odd but no fault; with strict it is one. 0 or -1. */
-int apr2_warn(struct apr2_source *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define apr2_warn(s, ...) \
+	head_warn(&(s)->source, &(s)->reader, (s)->options.strict, __VA_ARGS__)
 
 /* Header and metadata; then the index, with the tensors in stream order and
  * their places proved; then what the source of a foreign file was. In this

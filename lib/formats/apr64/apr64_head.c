@@ -1,36 +1,11 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/crc32.h"
 #include "core/le.h"
-#include "core/mem.h"
 #include "core/num.h"
 #include "formats/apr64/apr64_source.h"
-
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define SAME_CRC(a, b) ((void)(a), (void)(b), 1) /* let a fuzzer through */
-#else
-#define SAME_CRC(a, b) ((a) == (b))
-#endif
-
-int
-apr64_warn(struct apr64_source *s, const char *fmt, ...)
-{
-	char fact[512], text[640];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(fact, sizeof fact, fmt, ap);
-	va_end(ap);
-	if (s->options.strict)
-		return reader_fail(&s->reader, ERR_CORRUPT, "%s", fact);
-	snprintf(text, sizeof text, "%.120s: %s", s->reader.name, fact);
-	if (s->source.note)
-		s->source.note(text);
-	return 0;
-}
 
 /* ---- what it is ---- */
 
@@ -115,21 +90,6 @@ check_flags(struct apr64_source *s)
 	return 0;
 }
 
-/* The next part begins where the one before ends, but for padding to 64. */
-static int
-check_part(struct apr64_source *s, const char *what, uint64_t end, uint64_t at)
-{
-	uint64_t up;
-
-	if (at < end)
-		return reader_fail(&s->reader, ERR_CORRUPT, "the %s begins at byte %" PRIu64
-		                   ", but what lies before it ends at %" PRIu64, what, at, end);
-	if (num_align(end, APR64_ALIGN, &up) < 0 || at > up)
-		return reader_fail(&s->reader, ERR_CORRUPT, "a hole of %" PRIu64
-		                   " bytes lies before the %s", at - end, what);
-	return 0;
-}
-
 static int
 check_parts(struct apr64_source *s)
 {
@@ -142,7 +102,7 @@ check_parts(struct apr64_source *s)
 	if (h->meta_at != APR64_HEADER)
 		return reader_fail(r, ERR_CORRUPT, "the metadata begins at byte %" PRIu64
 		                   " instead of 64", h->meta_at);
-	if (check_part(s, "index", h->meta_at + h->meta_bytes, h->index_at) < 0)
+	if (head_follows(r, "index", h->meta_at + h->meta_bytes, h->index_at) < 0)
 		return -1;
 	if (h->data_at < h->index_at)
 		return reader_fail(r, ERR_CORRUPT, "the data begins at byte %" PRIu64
@@ -167,7 +127,7 @@ check_header(struct apr64_source *s, uint32_t crc)
 	if (h->crc == 0 && crc != 0) {
 		if (apr64_warn(s, "its header has no checksum, as realizar leaves it out") < 0)
 			return -1;
-	} else if (!SAME_CRC(crc, h->crc)) {
+	} else if (!crc32_same(crc, h->crc)) {
 		return err_set(r->err, ERR_CHECKSUM, r->name, "its header is damaged: its CRC is "
 		               "0x%08" PRIx32 ", stored is 0x%08" PRIx32, crc, h->crc);
 	}
@@ -212,54 +172,16 @@ apr64_read_head(struct apr64_source *s)
 static bool
 stored_crc(struct apr64_source *s, uint32_t *crc)
 {
-	struct reader *r = &s->reader;
-	uint64_t here = reader_tell(r), end = s->header.data_at, up;
-	bool on = r->crc_on, found = false;
-	const uint8_t *p;
+	uint64_t at = s->reader.end - APR64_FOOTER, end = s->header.data_at, up;
+	uint8_t p[APR64_FOOTER];
 
-	if (!r->seekable || r->failed || num_add(end, s->data_bytes, &end) < 0 ||
+	if (num_add(end, s->data_bytes, &end) < 0 ||
 	    num_align(s->data_bytes, APR64_ALIGN, &up) < 0 ||
-	    num_add(s->header.data_at, up, &up) < 0 ||
-	    (r->end - APR64_FOOTER != up && r->end - APR64_FOOTER != end))
+	    num_add(s->header.data_at, up, &up) < 0 || (at != up && at != end) ||
+	    !head_last(&s->reader, p, sizeof p))
 		return false;
-	r->crc_on = false;
-	if (reader_seek(r, r->end - APR64_FOOTER) == 0 && (p = reader_take(r, APR64_FOOTER))) {
-		*crc = le32(p);
-		found = true;
-	}
-	reader_seek(r, here);
-	r->crc_on = on;
-	return found;
-}
-
-static json_t *
-flag_names(uint32_t flags)
-{
-	json_t *list = json_array();
-	uint32_t bit;
-	char text[16];
-	int r = 0;
-
-	for (bit = 1; bit <= APR64_FLAGS; bit <<= 1)
-		if (flags & bit)
-			r |= json_array_append_new(list, json_string(apr64_flag(bit)));
-	if (flags & ~APR64_FLAGS) {
-		snprintf(text, sizeof text, "0x%" PRIx32, flags & ~APR64_FLAGS);
-		r |= json_array_append_new(list, json_string(text));
-	}
-	if (r == 0)
-		return list;
-	json_decref(list);
-	return NULL;
-}
-
-static json_t *
-crc_text(uint32_t crc)
-{
-	char text[16];
-
-	snprintf(text, sizeof text, "0x%08" PRIx32, crc);
-	return json_string(text);
+	*crc = le32(p);
+	return true;
 }
 
 json_t *
@@ -275,15 +197,15 @@ apr64_describe(struct source *source, struct err *e)
 	snprintf(version, sizeof version, "%u.%u", h->major, h->minor);
 	o = json_pack("{s:s,s:s,s:s,s:s,s:o}", "format", format_apr64.name, "title",
 	              format_apr64.title, "magic", h->magic[3] ? "APR2" : "APR NUL", "version",
-	              version, "flags", flag_names(h->flags));
+	              version, "flags", head_flags(h->flags, APR64_FLAGS, apr64_flag));
 	r |= json_object_set_new(o, "metadata_bytes", json_from_u64(h->meta_bytes));
 	r |= json_object_set_new(o, "index_bytes",
 	                         json_from_u64(h->data_at - h->index_at));
 	r |= json_object_set_new(o, "data_offset", json_from_u64(h->data_at));
 	r |= json_object_set_new(o, "data_bytes", json_from_u64(s->data_bytes));
 	r |= json_object_set_new(o, "alignment", json_from_u64(s->alignment));
-	r |= json_object_set_new(o, "header_checksum", h->crc ? crc_text(h->crc) : json_null());
-	r |= json_object_set_new(o, "checksum", stored_crc(s, &crc) ? crc_text(crc)
+	r |= json_object_set_new(o, "header_checksum", h->crc ? head_crc(h->crc) : json_null());
+	r |= json_object_set_new(o, "checksum", stored_crc(s, &crc) ? head_crc(crc)
 	                                                            : json_null());
 	r |= json_object_set_new(o, "checksum_verified", json_false());
 	if (r == 0 && !s->reader.failed)

@@ -1,7 +1,6 @@
 #include "formats/apr64/apr64_sink.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,17 +212,6 @@ finish_head(struct apr64_sink *s, struct err *e)
 
 /* ---- what is refused, and what is said ---- */
 
-static void
-note(const struct apr64_sink *s, const char *what, uint64_t n)
-{
-	char text[200];
-
-	if (n == 0 || !s->sink.note)
-		return;
-	snprintf(text, sizeof text, "%s: %" PRIu64, what, n);
-	s->sink.note(text);
-}
-
 static int
 check_tensor(const struct apr64_sink *s, const struct tensor *t, struct err *e)
 {
@@ -262,8 +250,8 @@ place_tensors(struct apr64_sink *s, struct err *e)
 		    num_align(s->data_bytes, APR64_ALIGN, &s->data_bytes) < 0)
 			return too_large(s, e);
 	}
-	note(s, "tensors stored as U8, because readers of such files share no code for their type",
-	     foreign);
+	sink_tell(&s->sink, "tensors stored as U8, because readers of such files share no code "
+	          "for their type", foreign);
 	return 0;
 }
 
@@ -292,9 +280,9 @@ say_plain(const struct apr64_sink *s)
 		typed += m->meta[i].type.leaf != VALUE_JSON || m->meta[i].type.depth;
 	for (i = 0; i < m->blob_count; i++)
 		files += strcmp(m->blobs[i].type, MODEL_VALUE) != 0;
-	note(s, "typed metadata keys left out", typed);
-	note(s, "side files left out", files);
-	note(s, "signatures left out", m->signatures);
+	sink_tell(&s->sink, "typed metadata keys left out", typed);
+	sink_tell(&s->sink, "side files left out", files);
+	sink_tell(&s->sink, "signatures left out", m->signatures);
 }
 
 /* ---- the verbs ---- */

@@ -4,15 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/crc32.h"
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
-
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define SAME_CRC(a, b) ((void)(a), (void)(b), 1) /* let a fuzzer through */
-#else
-#define SAME_CRC(a, b) ((a) == (b))
-#endif
 
 #define PIECE (1u << 16)  /* bytes at once from the spool */
 #define LONG_FOOTER 16    /* that of apr2: u32 CRC, "2RPA", u64 size of the file */
@@ -87,7 +82,7 @@ begin_frame(struct apr64_source *s, struct item *item, enum item_kind kind, size
 static int
 check_crc(struct apr64_source *s, uint32_t crc, uint32_t stored)
 {
-	if (SAME_CRC(crc, stored))
+	if (crc32_same(crc, stored))
 		return 0;
 	return err_set(s->reader.err, ERR_CHECKSUM, s->reader.name, "is damaged: its CRC is "
 	               "0x%08" PRIx32 ", stored is 0x%08" PRIx32, crc, stored);

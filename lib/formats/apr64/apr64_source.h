@@ -7,6 +7,7 @@
 
 #include "core/base64.h"
 #include "formats/apr64/apr64.h"
+#include "formats/head.h"
 #include "formats/ties.h"
 
 struct apr64_header {
@@ -71,8 +72,8 @@ struct apr64_source {
 };
 
 /* Say what is odd but no fault; with strict it is one. 0 or -1. */
-int apr64_warn(struct apr64_source *s, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define apr64_warn(s, ...) \
+	head_warn(&(s)->source, &(s)->reader, (s)->options.strict, __VA_ARGS__)
 
 /* In this order: header, metadata, the index with the tensors in the order of
  * their data, then where all that lies that our own files carry. 0 or -1. */

@@ -4,18 +4,6 @@
 #include "formats/gguf/gguf.h"
 #include "formats/pieces.h"
 
-#define ENDING ".gguf"
-
-static int
-choose(struct pieces *s, struct err *e)
-{
-	char *prefix = pieces_prefix(s);
-	int r = prefix ? pieces_cut(s, prefix, pieces_base(s), NULL, e) : err_memory(e);
-
-	free(prefix);
-	return r;
-}
-
 /* ---- source ---- */
 
 static bool
@@ -114,8 +102,9 @@ struct sink *
 gguf_create_shards(const struct out_options *where, const struct format_options *options,
                    struct err *e)
 {
-	static const struct pieces_ops ops = { ENDING, GGUF_ALIGN, NULL, GGUF_SHARDS, choose,
-		piece_source, NULL, create_piece, gguf_settle, gguf_rename, NULL };
+	static const struct pieces_ops ops = { .ending = ".gguf", .unit = GGUF_ALIGN,
+		.most = GGUF_SHARDS, .source = piece_source, .create = create_piece,
+		.settle = gguf_settle, .rename = gguf_rename };
 
 	return pieces_create(where, false, options, &ops, e);
 }

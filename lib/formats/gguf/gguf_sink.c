@@ -216,41 +216,12 @@ put_fixed(struct gguf_sink *s, struct err *e)
 	return flush_piece(s, e) < 0 ? -1 : put_late_keys(s, e);
 }
 
-/* Positions of the plan's tensors in the order of the index. */
-static size_t *
-index_order(const struct model *m, struct err *e)
-{
-	json_t *list = json_object_get(m->source, "index_order");
-	size_t i, n = m->tensor_count, *order = mem_array(n, sizeof *order);
-	bool *used = mem_array(n, sizeof *used), usable = json_array_size(list) == n;
-
-	if (!order || !used) {
-		free(order);
-		free(used);
-		err_memory(e);
-		return NULL;
-	}
-	for (i = 0; usable && i < n; i++) {
-		uint64_t at;
-
-		usable = json_value_u64(json_array_get(list, i), &at) == 0 && at < n &&
-		         !used[at];
-		if (usable) {
-			order[i] = (size_t)at;
-			used[at] = true;
-		}
-	}
-	for (i = 0; !usable && i < n; i++)
-		order[i] = i;
-	free(used);
-	return order;
-}
-
 static int
 put_index(struct gguf_sink *s, struct err *e)
 {
 	const struct model *m = s->plan;
-	size_t i, *order = index_order(m, e);
+	size_t i, *order = model_order(json_object_get(m->source, "index_order"),
+	                               m->tensor_count, e);
 	uint64_t data;
 	int r = order ? 0 : -1;
 

@@ -9,7 +9,6 @@
 #include "formats/safetensors/safetensors_folder.h"
 
 #define ENDING ".safetensors"
-#define INDEX_END ENDING ".index.json"
 
 /* ---- which file gets which tensors ---- */
 
@@ -71,16 +70,9 @@ choose(struct pieces *s, struct err *e)
 	const struct model *m = s->plan;
 	json_t *rows = listed_shards(m);
 	const char *name;
-	char *prefix;
-	int r;
 
-	if (s->options.shard_size) {
-		prefix = s->makes_folder ? mem_text("model", 5) : pieces_prefix(s);
-		r = prefix ? pieces_cut(s, prefix, s->makes_folder ? FOLDER_SINGLE
-		                        : pieces_base(s), INDEX_END, e) : err_memory(e);
-		free(prefix);
-		return r;
-	}
+	if (s->options.shard_size)
+		return pieces_cut(s, e);
 	if (rows)
 		return choose_again(s, rows, e);
 	name = model_source_text(m, "file");
@@ -210,8 +202,10 @@ create_piece(struct pieces *s, size_t i, struct out *o, struct err *e)
 	return safetensors_create_shard(o, &s->options, s->plan, e);
 }
 
-static const struct pieces_ops ops = { ENDING, 1, FOLDER_BLOB, 0, choose, piece_source,
-	copy_keys, create_piece, safetensors_settle, safetensors_rename, write_index };
+static const struct pieces_ops ops = { .ending = ENDING, .index_end = ENDING ".index.json",
+	.single = FOLDER_SINGLE, .unit = 1, .blob = FOLDER_BLOB, .choose = choose,
+	.source = piece_source, .keys = copy_keys, .create = create_piece,
+	.settle = safetensors_settle, .rename = safetensors_rename, .index = write_index };
 
 struct sink *
 folder_create(const struct out_options *where, const struct format_options *options,

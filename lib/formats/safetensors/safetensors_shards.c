@@ -162,33 +162,14 @@ static int
 check_index(const struct shards *s, const char *label)
 {
 	const struct joined *j = &s->joined;
-	json_t *map = json_object_get(s->folder.index, "weight_map"), *v = NULL;
-	const char *name = "", *said;
-	size_t i, k;
+	json_t *map = json_object_get(s->folder.index, "weight_map");
+	size_t i;
 
 	for (i = 0; i < j->part_count; i++)
-		for (k = 0; k < j->parts[i].count; k++) {
-			name = tensor_name(j->plan.tensors[j->parts[i].first + k]);
-			said = json_string_value(json_object_get(map, name));
-			if (!said)
-				return err_set(j->err, ERR_CORRUPT, j->parts[i].label,
-				               "holds %s, which the index does not name", name);
-			if (strcmp(said, j->parts[i].name) != 0)
-				return err_set(j->err, ERR_CORRUPT, j->parts[i].label,
-				               "holds %s, which lies in %s by the index", name, said);
-		}
-	/* No tensor occurs twice: model_check has seen to it. */
-	if (json_object_size(map) == j->plan.tensor_count)
-		return 0;
-	json_object_foreach(map, name, v) {
-		for (k = 0; k < j->plan.tensor_count; k++)
-			if (strcmp(tensor_name(j->plan.tensors[k]), name) == 0)
-				break;
-		if (k == j->plan.tensor_count)
-			break;
-	}
-	return err_set(j->err, ERR_CORRUPT, label, "says that %s lies in %s, but it does not",
-	               name, json_string_value(v));
+		if (joined_prove_part(j, i, j->plan.tensors + j->parts[i].first,
+		                      j->parts[i].count, map, "index") < 0)
+			return -1;
+	return joined_prove_list(j, map, label);
 }
 
 static int

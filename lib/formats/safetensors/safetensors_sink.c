@@ -1,7 +1,5 @@
 #include "formats/safetensors/safetensors_sink.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/base64.h"
@@ -10,17 +8,6 @@
 #include "formats/late.h"
 
 /* ---- what is refused, and what is said ---- */
-
-static void
-note(const struct safetensors_sink *s, const char *what, uint64_t n)
-{
-	char text[200];
-
-	if (n == 0 || !s->sink.note)
-		return;
-	snprintf(text, sizeof text, "%s: %" PRIu64, what, n);
-	s->sink.note(text);
-}
 
 static int
 check_tensor(const struct safetensors_sink *s, const struct tensor *t, uint64_t *at,
@@ -91,10 +78,11 @@ say_tensors(const struct safetensors_sink *s)
 		skewed += !is_foreign(t) && tensor_bytes(t) > 0 && at % tensor_type(t)->bytes;
 		at += tensor_bytes(t);
 	}
-	note(s, "tensors stored as U8, because safetensors does not have their type", foreign);
+	sink_tell(&s->sink, "tensors stored as U8, because safetensors does not have their type",
+	          foreign);
 	if (!s->from_safetensors)
-		note(s, "tensors that some programs cannot load, because they do not begin on "
-		     "a multiple of their values' size", skewed);
+		sink_tell(&s->sink, "tensors that some programs cannot load, because they do not "
+		          "begin on a multiple of their values' size", skewed);
 }
 
 static void
@@ -108,9 +96,9 @@ say_plain(const struct safetensors_sink *s)
 		typed += !is_string(&m->meta[i]);
 	for (i = 0; i < m->blob_count; i++)
 		files += !is_value(&m->blobs[i]);
-	note(s, "metadata keys left out, because they are no strings", typed);
-	note(s, "side files left out", files);
-	note(s, "signatures left out", m->signatures);
+	sink_tell(&s->sink, "metadata keys left out, because they are no strings", typed);
+	sink_tell(&s->sink, "side files left out", files);
+	sink_tell(&s->sink, "signatures left out", m->signatures);
 }
 
 /* ---- the verbs ---- */
@@ -225,7 +213,7 @@ end_kept(struct safetensors_sink *s, struct err *e)
 	if (safetensors_measure(s, s->kept, e) < 0)
 		return -1;
 	if (s->options.plain && plain && !s->kept->plain)
-		note(s, "metadata keys left out, because they are no text", 1);
+		sink_tell(&s->sink, "metadata keys left out, because they are no text", 1);
 	return 0;
 }
 

@@ -423,37 +423,6 @@ put_entry(struct safetensors_sink *s, const struct tensor *t, uint64_t offset)
 	buf_u8(&s->text, '}');
 }
 
-/* Positions of the plan's tensors in the order of the header. */
-static size_t *
-header_order(const struct safetensors_sink *s, struct err *e)
-{
-	json_t *list = json_object_get(s->plan->source, "index_order");
-	size_t i, n = s->plan->tensor_count, *order = mem_array(n, sizeof *order);
-	bool *used = mem_array(n, sizeof *used);
-	bool usable = s->from_safetensors && json_array_size(list) == n;
-
-	if (!order || !used) {
-		free(order);
-		free(used);
-		err_memory(e);
-		return NULL;
-	}
-	for (i = 0; usable && i < n; i++) {
-		uint64_t at;
-
-		usable = json_value_u64(json_array_get(list, i), &at) == 0 && at < n &&
-		         !used[at];
-		if (usable) {
-			order[i] = (size_t)at;
-			used[at] = true;
-		}
-	}
-	for (i = 0; !usable && i < n; i++)
-		order[i] = i;
-	free(used);
-	return order;
-}
-
 static int
 put_members(struct safetensors_sink *s, const size_t *order, const uint64_t *offsets,
             struct err *e)
@@ -480,7 +449,8 @@ static int
 build_header(struct safetensors_sink *s, struct err *e)
 {
 	const struct model *m = s->plan;
-	size_t i, *order = header_order(s, e);
+	json_t *list = s->from_safetensors ? json_object_get(m->source, "index_order") : NULL;
+	size_t i, *order = model_order(list, m->tensor_count, e);
 	uint64_t at = 0, *offsets = mem_array(m->tensor_count, sizeof *offsets);
 	int r = -1;
 
