@@ -19,6 +19,7 @@ struct options {
 	const char *prompt, *file, *tokens, *cache, *perplexity;
 	struct opt_list stops;
 	struct sampler_options sampler;
+	enum infer_cache kept;
 	bool any, json, logits, bench;
 	uint64_t count, context, threads, bench_prompt;
 };
@@ -156,7 +157,7 @@ open_model(struct run *r, const char *path, struct err *e)
 	const struct options *o = r->o;
 	const struct infer_options options = {
 		.context = o->context, .most = o->perplexity ? 512 : 0,
-		.cache = o->cache && !strcmp(o->cache, "f32") ? INFER_CACHE_F32 : INFER_CACHE_F16,
+		.cache = o->kept,
 		.threads = (unsigned)o->threads,
 	};
 
@@ -198,7 +199,7 @@ run(struct run *r, const char *path, struct err *e)
 /* ---- the command line ---- */
 
 static int
-check_options(const struct options *o, struct err *e)
+check_options(struct options *o, struct err *e)
 {
 	int prompts = !!o->prompt + !!o->file + !!o->tokens;
 	size_t i;
@@ -217,8 +218,8 @@ check_options(const struct options *o, struct err *e)
 	for (i = 0; i < o->stops.n; i++)
 		if (!*o->stops.items[i])
 			return tool_misused(e, "--stop needs TEXT");
-	if (o->cache && strcmp(o->cache, "f16") != 0 && strcmp(o->cache, "f32") != 0)
-		return tool_misused(e, "--cache is f16 or f32, not %.40s", o->cache);
+	if (o->cache && infer_cache_by_name(o->cache, &o->kept) < 0)
+		return tool_misused(e, "--cache is f16, f32 or q8_0, not %.40s", o->cache);
 	return 0;
 }
 
@@ -260,7 +261,7 @@ main(int argc, char **argv)
 		  "positions (default: the model's, at most 4096; with --perplexity 512)", 1,
 		  UINT32_MAX },
 		{ 0, "cache", "KIND", OPT_TEXT, &o.cache,
-		  "keep keys and values as f16 (the default) or f32", 0, 0 },
+		  "keep keys and values as f16 (the default), f32 or q8_0", 0, 0 },
 		{ 't', "threads", "N", OPT_NUMBER, &o.threads, "threads (default: all CPUs)", 1,
 		  1024 },
 		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
@@ -270,7 +271,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
-		"[-c N]\n[--cache f16|f32] [-t N] [--any-tokenizer] [FILE]\n"
+		"[-c N]\n[--cache f16|f32|q8_0] [-t N] [--any-tokenizer] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",

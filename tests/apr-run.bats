@@ -33,6 +33,19 @@ agrees() {
 	done
 }
 
+@test "logits with a cache of codes are near those with halves, on any number of threads" {
+	for name in gemma2 gptneox; do
+		of=$root/tests/data/arch/$name
+		ask=(apr-run --tokens "$(seq -s, 1 250)" --logits "$of.gguf" --cache)
+		"${ask[@]}" f16 >halves
+		"${ask[@]}" q8_0 >codes
+		"${ask[@]}" q8_0 -t 3 | cmp - codes
+		# Of two that are nearly the same, the other may be the largest.
+		nearlogits codes halves 1024 0.2 >near || true
+		awk '{ exit !($3 > 1e-3 && $3 < 0.2 && $4 <= 5) }' near || fail "$name: $(cat near)"
+	done
+}
+
 @test "logits of all twelve architectures are those of llama.cpp" {
 	need_data
 	count=0

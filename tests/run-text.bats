@@ -199,6 +199,16 @@ near() {
 	done
 }
 
+@test "perplexities with each type of cache are close" {
+	export APR_LOG_LEVEL=error
+	for seed in 1 2 3; do apr-run -p ROMEO: -n 240 --temp 0.7 --seed $seed "$model"; done >text
+	for type in f16 f32 q8_0; do
+		apr-run --perplexity text -c 128 --cache $type "$model" | sed "s/^/$type /" >>told
+	done
+	awk '{ v[NR] = $3 } END { for (i = 2; i <= 3; i++) {
+		d = v[i] / v[1] - 1; if (NR != 3 || d == 0 || d > 0.002 || d < -0.002) exit 1 } }' told
+}
+
 @test "a perplexity is told as JSON, and of too short a text refused" {
 	for i in {1..60}; do echo "And so it was, the $i. time."; done >text
 	try apr-run --perplexity text -c 64 --json "$model"

@@ -3,156 +3,330 @@
  * of the values are carried along (Milakov and Gimelshein, 2018; Dao and others,
  * "FlashAttention", 2022). Runs begin at multiples of their length, so that what is
  * added to what does not depend on how a text is cut.
+ *
+ * Tasks are some tokens and heads that share keys. Of fewer than DOT_MANY tokens that
+ * would be few, so positions are shared out as well, in parts that depend on nothing but
+ * the token's position; what they come to is summed up like values.
  */
 #include "infer/forward.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #include "core/thread.h"
-#include "infer/matmul.h"
 #include "kernels/dot/attend.h"
 
-#define ROOM 4096  /* values of a run that are decoded at once */
-#define TOKENS 8   /* of a task */
-#define HEADS 8    /* at once, of those that share a key */
-
-struct task {
-	struct pass *p;
-	size_t block;
+enum {
+	LANES = ATTEND_LANES,
+	RUN = ATTEND_RUN,
+	ROOM = RUN * 64,     /* numbers that are read at once */
+	WIDE = ROOM / LANES, /* of each position, at most */
+	QUERIES = 64,        /* of a task: */
+	TOKENS = 16,         /* of so many tokens at most */
+	PART = 128,          /* positions, at least */
 };
+_Static_assert(PASS_PARTS <= RUN, "parts are summed up like a run");
 
 /* Positions of a run: fewer where heads are wide. */
 static size_t
 run_length(const struct hyper *h)
 {
-	size_t widest = h->head_k > h->head_v ? h->head_k : h->head_v, n = ATTEND_RUN;
+	size_t widest = h->head_k > h->head_v ? h->head_k : h->head_v, n = RUN;
 
-	while (n * widest > ROOM)
+	while (n > LANES && n * widest > ROOM)
 		n /= 2;
 	return n;
 }
 
-/* Positions first to first + n, as a task has them. */
+/* Heads that share a key are taken by so many. */
+static size_t
+heads_at_once(const struct hyper *h)
+{
+	size_t group = h->heads / h->kv_heads;
+
+	return group < QUERIES ? group : QUERIES;
+}
+
+/* The first position that a token sees in a block. */
+static size_t
+first_seen(const struct pass *p, size_t block, size_t token)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t end = p->position + token + 1;
+
+	return h->windowed[block] && end > h->window ? end - h->window : 0;
+}
+
+/* Queries of tokens from to to, and heads from head on that share a key, with the
+ * positions begin to end; begin is a multiple of the run's length. */
+struct work {
+	struct pass *p;
+	size_t block, kv, head, heads;
+	size_t from, to;
+	size_t begin, end;
+	float *a, *max, *sum;          /* what they come to: token t, head i have */
+	size_t token_step, head_step;  /* t × token_step + i × head_step of each array */
+};
+
 struct run {
 	const struct attend *unit;
 	size_t first, n;
-	const float *keys;  /* of heads that are too wide to turn, or NULL */
-	const float *values;
-	float turned[ROOM], room[ROOM];
+	size_t from, to;               /* tokens that see some of it */
+	float score[QUERIES][RUN];     /* of these tokens, all heads of each */
+	float room[ROOM];
 };
 
-/* Scores become weights, of one head of one token, which sees positions low to high of
- * the run; its state and sums go on. */
+/* The queries' values from value on. */
 static void
-one_head(struct pass *p, const struct run *r, size_t token, size_t head, float *score,
-         size_t low, size_t high)
+score(const struct work *w, struct run *r)
 {
-	const struct hyper *h = &p->net->hyper;
-	size_t state = token * h->heads + head, i;
-	float max = p->max[state], scale;
+	const struct hyper *h = &w->p->net->hyper;
+	struct cache_piece piece = { w->block, w->kv, r->first, r->n, 0, 0 };
+	const float *q[QUERIES], *keys;
+	size_t t, i, count;
 
-	for (i = 0; i < ATTEND_RUN; i++) {
-		if (i < low || i >= high) {
-			score[i] = -INFINITY;
-			continue;
+	for (; piece.from < h->head_k; piece.from += piece.width) {
+		piece.width = h->head_k - piece.from < WIDE ? h->head_k - piece.from : WIDE;
+		count = 0;
+		for (t = r->from; t < r->to; t++)
+			for (i = 0; i < w->heads; i++)
+				q[count++] = w->p->q + (t * h->heads + w->head + i) * h->head_k +
+					piece.from;
+		keys = cache_keys(w->p->cache, &piece, r->room);
+		r->unit->scores(q, count, keys, piece.width, (r->n + LANES - 1) / LANES,
+		                piece.from > 0, r->score);
+	}
+}
+
+/* Positions low to high of the run are those that a token sees. */
+static void
+seen(const struct work *w, const struct run *r, size_t token, size_t *low, size_t *high)
+{
+	size_t first = first_seen(w->p, w->block, token), end = w->p->position + token + 1;
+
+	*low = first > r->first ? first - r->first : 0;
+	*high = end - r->first < r->n ? end - r->first : r->n;
+}
+
+/* Scores become weights, what there is goes down if the largest has grown. */
+static void
+weigh(const struct work *w, struct run *r)
+{
+	const struct hyper *h = &w->p->net->hyper;
+	size_t t, i, k = 0, low, high;
+
+	for (t = r->from; t < r->to; t++) {
+		seen(w, r, t, &low, &high);
+		for (i = 0; i < w->heads; i++, k++) {
+			size_t state = t * w->token_step + i * w->head_step;
+			float max = w->max[state], by;
+			float most = r->unit->soften(r->score[k], low, high, h->score_scale,
+			                             h->attn_cap, max);
+
+			if (most == -INFINITY) /* no number */
+				most = 0;
+			if (most != max) {
+				by = expf(max - most);
+				r->unit->scale(w->a + state * h->head_v, by, h->head_v);
+				w->sum[state] *= by;
+				w->max[state] = most;
+			}
+			w->sum[state] += r->unit->weigh(r->score[k], (high + LANES - 1) / LANES, most);
 		}
-		score[i] *= h->score_scale;
-		if (h->attn_cap > 0)
-			score[i] = h->attn_cap * tanhf(score[i] / h->attn_cap);
-		if (score[i] > max)
-			max = score[i];
-	}
-	if (max == -INFINITY) /* no number */
-		max = 0;
-	scale = expf(p->max[state] - max);
-	p->max[state] = max;
-	p->sum[state] = p->sum[state] * scale + r->unit->weigh(score, max);
-	r->unit->add(p->a + state * h->head_v, scale, score + low, r->values + low * h->head_v,
-	             high - low, h->head_v);
-}
-
-/* All heads of one token that share a key. */
-static void
-one_token(struct pass *p, const struct run *r, size_t token, size_t kv, size_t low, size_t high)
-{
-	const struct hyper *h = &p->net->hyper;
-	size_t group = h->heads / h->kv_heads, i, k, count;
-	const float *q = p->q + (token * h->heads + kv * group) * h->head_k;
-	float score[HEADS][ATTEND_RUN];
-
-	for (i = 0; i < group; i += count) {
-		count = group - i < HEADS ? group - i : HEADS;
-		if (!r->keys)
-			r->unit->scores(q + i * h->head_k, count, r->turned, h->head_k, score);
-		for (k = 0; r->keys && k < count * r->n; k++)
-			score[k / r->n][k % r->n] = matmul_dot(q + (i + k / r->n) * h->head_k,
-				r->keys + k % r->n * h->head_k, h->head_k);
-		for (k = 0; k < count; k++)
-			one_head(p, r, token, kv * group + i + k, score[k], low, high);
 	}
 }
 
 static void
-keys_read(const struct pass *p, size_t block, size_t kv, struct run *r)
+add_values(const struct work *w, struct run *r)
 {
-	size_t width = p->net->hyper.head_k;
+	const struct hyper *h = &w->p->net->hyper;
+	struct cache_piece piece = { w->block, w->kv, r->first, r->n, 0, 0 };
+	float *a[QUERIES];
+	const float *weight[QUERIES], *values;
+	size_t t, i, low, high, stride;
 
-	r->keys = NULL;
-	if (width * ATTEND_RUN > ROOM)
-		r->keys = cache_keys(p->cache, block, kv, r->first, r->n, r->turned);
-	else
-		r->unit->turn(cache_keys(p->cache, block, kv, r->first, r->n, r->room), r->n, width,
-		              r->turned);
+	for (; piece.from < h->head_v; piece.from += piece.width) {
+		piece.width = h->head_v - piece.from < WIDE ? h->head_v - piece.from : WIDE;
+		values = cache_values(w->p->cache, &piece, r->room, &stride);
+		for (t = r->from; t < r->to; t++) {
+			seen(w, r, t, &low, &high);
+			for (i = 0; i < w->heads; i++) {
+				a[i] = w->a + (t * w->token_step + i * w->head_step) * h->head_v +
+					piece.from;
+				weight[i] = r->score[(t - r->from) * w->heads + i] + low;
+			}
+			r->unit->add(a, weight, w->heads, values + low * stride, high - low,
+			             piece.width, stride);
+		}
+	}
 }
 
-/* Some tokens, and all heads that share a key. */
 static void
-some_tokens(void *ctx, size_t task)
+attend(const struct work *w)
 {
-	struct pass *p = ((const struct task *)ctx)->p;
-	size_t block = ((const struct task *)ctx)->block;
-	const struct hyper *h = &p->net->hyper;
-	size_t kv = task % h->kv_heads, from = task / h->kv_heads * TOKENS;
-	size_t to = from + TOKENS < p->n ? from + TOKENS : p->n;
-	size_t group = h->heads / h->kv_heads, run = run_length(h), first, t, i, k;
-	size_t window = h->windowed[block] ? h->window : SIZE_MAX;
-	size_t start = p->position + from + 1 > window ? p->position + from + 1 - window : 0;
+	const struct hyper *h = &w->p->net->hyper;
+	size_t length = run_length(h), position = w->p->position, t, i, k;
 	struct run r;
 
 	r.unit = attend_now();
-	for (t = from; t < to; t++)
-		for (i = t * h->heads + kv * group; i < t * h->heads + (kv + 1) * group; i++) {
-			p->max[i] = -INFINITY;
-			p->sum[i] = 0;
+	for (t = w->from; t < w->to; t++)
+		for (i = 0; i < w->heads; i++) {
+			size_t state = t * w->token_step + i * w->head_step;
+
+			w->max[state] = -INFINITY;
+			w->sum[state] = 0;
 			for (k = 0; k < h->head_v; k++)
-				p->a[i * h->head_v + k] = 0;
+				w->a[state * h->head_v + k] = 0;
 		}
-	for (first = start - start % run; first < p->position + to; first += run) {
-		size_t last = first + run < p->position + to ? first + run : p->position + to;
-
-		r.first = first;
-		r.n = last - first;
-		keys_read(p, block, kv, &r);
-		r.values = cache_values(p->cache, block, kv, first, r.n, r.room);
-		for (t = from; t < to; t++) {
-			size_t at = p->position + t, low = at + 1 > window ? at + 1 - window : 0;
-			size_t n = at + 1 < last ? at + 1 - first : r.n;
-
-			if (at >= first && low < first + n)
-				one_token(p, &r, t, kv, low > first ? low - first : 0, n);
-		}
+	r.from = r.to = w->from;
+	for (r.first = w->begin; r.first < w->end; r.first += length) {
+		r.n = w->end - r.first < length ? w->end - r.first : length;
+		while (r.to < w->to && first_seen(w->p, w->block, r.to) < r.first + r.n)
+			r.to++;
+		while (position + r.from < r.first)
+			r.from++;
+		score(w, &r);
+		weigh(w, &r);
+		add_values(w, &r);
 	}
-	for (t = from; t < to; t++)
-		for (i = t * h->heads + kv * group; i < t * h->heads + (kv + 1) * group; i++)
-			for (k = 0; k < h->head_v; k++)
-				p->a[i * h->head_v + k] /= p->sum[i];
+}
+
+/* ---- many tokens ---- */
+
+struct task {
+	struct pass *p;
+	size_t block;
+	size_t shares, at_once;        /* of heads: tasks for the same tokens, heads of each */
+	size_t tokens;                 /* of a task */
+	size_t token, parts, part;     /* or one, and how its positions are shared out */
+	size_t begin;                  /* where the first part does */
+};
+
+/* Heads of one of the shares. */
+static void
+share(const struct task *t, size_t i, struct work *w)
+{
+	const struct hyper *h = &t->p->net->hyper;
+	size_t group = h->heads / h->kv_heads, each = t->shares / h->kv_heads;
+
+	w->kv = i / each;
+	w->head = i % each * t->at_once;
+	w->heads = group - w->head < t->at_once ? group - w->head : t->at_once;
+	w->head += w->kv * group;
+}
+
+/* A token's heads are done: a = a / sum. */
+static void
+finish(struct pass *p, size_t token, size_t head, size_t heads)
+{
+	const struct hyper *h = &p->net->hyper;
+	size_t i = token * h->heads + head;
+
+	for (; heads--; i++)
+		attend_now()->scale(p->a + i * h->head_v, 1 / p->sum[i], h->head_v);
+}
+
+/* The last tokens see most positions, so they come first. */
+static void
+some_tokens(void *ctx, size_t i)
+{
+	const struct task *t = ctx;
+	struct pass *p = t->p;
+	const struct hyper *h = &p->net->hyper;
+	size_t all = (p->n + t->tokens - 1) / t->tokens, k, run = run_length(h);
+	struct work w = { .p = p, .block = t->block, .token_step = h->heads, .head_step = 1 };
+
+	share(t, i % t->shares, &w);
+	w.from = (all - 1 - i / t->shares) * t->tokens;
+	w.to = w.from + t->tokens < p->n ? w.from + t->tokens : p->n;
+	w.begin = first_seen(p, t->block, w.from) / run * run;
+	w.end = p->position + w.to;
+	w.a = p->a + w.head * h->head_v;
+	w.max = p->max + w.head;
+	w.sum = p->sum + w.head;
+	attend(&w);
+	for (k = w.from; k < w.to; k++)
+		finish(p, k, w.head, w.heads);
+}
+
+/* ---- one token ---- */
+
+/* A head's parts become one, in their order. */
+static void
+sum_up(const struct task *t, size_t head)
+{
+	struct pass *p = t->p;
+	const struct hyper *h = &p->net->hyper;
+	const struct attend *unit = attend_now();
+	size_t state = t->token * h->heads + head, first = head * PASS_PARTS, i;
+	float weight[RUN], most, sum = 0, *a = p->a + state * h->head_v;
+	const float *weights = weight;
+
+	for (i = 0; i < t->parts; i++)
+		weight[i] = p->part_max[first + i];
+	for (; i < RUN; i++)
+		weight[i] = -INFINITY;
+	most = unit->soften(weight, 0, t->parts, 1, 0, -INFINITY);
+	unit->weigh(weight, RUN / LANES, most);
+	for (i = 0; i < h->head_v; i++)
+		a[i] = 0;
+	unit->add(&a, &weights, 1, p->part_a + first * h->head_v, t->parts, h->head_v, h->head_v);
+	for (i = 0; i < t->parts; i++)
+		sum += p->part_sum[first + i] * weight[i];
+	p->sum[state] = sum;
+	finish(p, t->token, head, 1);
+}
+
+static void
+some_positions(void *ctx, size_t i)
+{
+	const struct task *t = ctx;
+	struct pass *p = t->p;
+	const struct hyper *h = &p->net->hyper;
+	size_t part = i % t->parts, mine = i / t->parts, end = p->position + t->token + 1, k;
+	struct work w = { .p = p, .block = t->block, .from = t->token, .to = t->token + 1,
+		.head_step = PASS_PARTS };
+
+	share(t, mine, &w);
+	w.begin = t->begin + part * t->part;
+	w.end = end - w.begin < t->part ? end : w.begin + t->part;
+	w.a = p->part_a + (w.head * PASS_PARTS + part) * h->head_v;
+	w.max = p->part_max + w.head * PASS_PARTS + part;
+	w.sum = p->part_sum + w.head * PASS_PARTS + part;
+	attend(&w);
+	/* Whoever is the last sums up. */
+	if (atomic_fetch_add(&p->done[mine], 1) + 1 < t->parts)
+		return;
+	p->done[mine] = 0;
+	for (k = 0; k < w.heads; k++)
+		sum_up(t, w.head + k);
+}
+
+static void
+one_token(struct task *t)
+{
+	const struct pass *p = t->p;
+	size_t run = run_length(&p->net->hyper), all;
+
+	t->begin = first_seen(p, t->block, t->token) / run * run;
+	all = p->position + t->token + 1 - t->begin;
+	for (t->part = PART; all > t->part * PASS_PARTS; t->part *= 2)
+		;
+	t->parts = (all + t->part - 1) / t->part;
+	thread_for(p->threads, t->shares * t->parts, some_positions, t);
 }
 
 void
 attention(struct pass *p, size_t block)
 {
-	struct task t = { p, block };
-	size_t parts = (p->n + TOKENS - 1) / TOKENS;
+	const struct hyper *h = &p->net->hyper;
+	struct task t = { .p = p, .block = block, .at_once = heads_at_once(h) };
 
-	thread_for(p->threads, parts * p->net->hyper.kv_heads, some_tokens, &t);
+	t.shares = (h->heads / h->kv_heads + t.at_once - 1) / t.at_once * h->kv_heads;
+	t.tokens = QUERIES / t.at_once < TOKENS ? QUERIES / t.at_once : TOKENS;
+	if (p->n >= DOT_MANY)
+		thread_for(p->threads, (p->n + t.tokens - 1) / t.tokens * t.shares, some_tokens, &t);
+	else
+		for (; t.token < p->n; t.token++)
+			one_token(&t);
 }

@@ -1,20 +1,47 @@
+/* Of each block: keys of all heads, values of all heads, and of Q8_0 the scales of both in
+ * the same order.
+ */
 #include "infer/cache.h"
 
 #include <string.h>
 
 #include "core/num.h"
-#include "kernels/kernel.h"
+#include "kernels/dot/attend.h"
+
+enum { LANES = ATTEND_LANES, BLOCK = ATTEND_BLOCK };
+
+/* Bytes of a value or code, and of a scale. */
+static size_t
+size_of(const struct cache *c)
+{
+	return c->type == INFER_CACHE_F32 ? 4 : c->type == INFER_CACHE_F16 ? 2 : 1;
+}
+
+static size_t
+blocks_of(size_t width)
+{
+	return (width + BLOCK - 1) / BLOCK;
+}
 
 int
 cache_open(struct cache *c, size_t blocks, size_t heads, size_t positions,
-           size_t head_k, size_t head_v, size_t size, struct err *e)
+           size_t head_k, size_t head_v, enum infer_cache type, struct err *e)
 {
-	uint64_t n;
+	uint64_t n, bytes;
 
-	*c = (struct cache){ .size = size, .heads = heads, .positions = positions,
-		.head_k = head_k, .head_v = head_v };
-	if (num_mul(blocks, heads, &n) < 0 || num_mul(n, positions, &n) < 0 ||
-	    num_mul(n, (head_k + head_v) * size, &n) < 0)
+	*c = (struct cache){ .type = type, .heads = heads, .head_k = head_k, .head_v = head_v,
+		.kernel = kernel_for(dtype_by_name(infer_cache_name(type))),
+		.halves = kernel_for(dtype_by_name("F16")) };
+	if (num_add(positions, LANES - 1, &n) < 0)
+		return err_memory(e);
+	c->positions = (size_t)n / LANES * LANES;
+	bytes = (head_k + head_v) * size_of(c);
+	if (type == INFER_CACHE_Q8_0)
+		bytes += 2 * (blocks_of(head_k) + blocks_of(head_v));
+	if (num_mul(heads, c->positions, &n) < 0 || num_mul(n, bytes, &n) < 0)
+		return err_memory(e);
+	c->room = (size_t)n;
+	if (num_mul(blocks, n, &n) < 0)
 		return err_memory(e);
 	return map_zeros(&c->memory, n, e);
 }
@@ -25,71 +52,164 @@ cache_close(struct cache *c)
 	map_close(&c->memory);
 }
 
-/* Of each block the keys of all heads, then the values. */
+/* ---- places ---- */
+
+/* Of a head's first value at a position, of keys at the first of its columns. */
 static uint8_t *
 key_at(const struct cache *c, size_t block, size_t head, size_t position)
 {
-	size_t at = block * c->heads * c->positions * (c->head_k + c->head_v);
+	size_t first = position / LANES * LANES;
 
-	at += (head * c->positions + position) * c->head_k;
-	return c->memory.p + at * c->size;
+	return c->memory.p + block * c->room +
+	       (head * c->positions + first) * c->head_k * size_of(c);
 }
 
 static uint8_t *
 value_at(const struct cache *c, size_t block, size_t head, size_t position)
 {
-	size_t at = block * c->heads * c->positions * (c->head_k + c->head_v);
-
-	at += c->heads * c->positions * c->head_k;
-	at += (head * c->positions + position) * c->head_v;
-	return c->memory.p + at * c->size;
+	return key_at(c, block, c->heads, 0) +
+	       (head * c->positions + position) * c->head_v * size_of(c);
 }
 
-static const struct kernel *
-kernel_of(const struct cache *c)
+static uint8_t *
+key_scales(const struct cache *c, size_t block, size_t head, size_t position)
 {
-	return kernel_for(dtype_by_name(c->size == 2 ? "F16" : "F32"));
+	size_t first = position / LANES * LANES;
+
+	return value_at(c, block, c->heads, 0) +
+	       (head * c->positions + first) * blocks_of(c->head_k) * 2;
 }
 
+static uint8_t *
+value_scales(const struct cache *c, size_t block, size_t head, size_t position)
+{
+	return key_scales(c, block, c->heads, 0) +
+	       (head * c->positions + position) * blocks_of(c->head_v) * 2;
+}
+
+/* ---- writing ---- */
+
+/* So many values, at most a block, in the type's bytes; of Q8_0 scale is told. */
 static void
-put(const struct cache *c, uint8_t *to, const float *from, size_t n)
+encode(const struct cache *c, const float *x, size_t n, uint8_t *y, uint8_t *scale)
 {
-	kernel_of(c)->encode(from, to, n);
-}
+	float whole[BLOCK] = { 0 };
+	uint8_t stored[2 + BLOCK];
 
-static const float *
-get(const struct cache *c, const uint8_t *from, size_t n, float *room)
-{
-	if (c->size == 4)
-		return (const float *)from; /* of ours, and aligned */
-	kernel_of(c)->decode(from, room, n);
-	return room;
+	if (c->type != INFER_CACHE_Q8_0) {
+		c->kernel->encode(x, y, n);
+		return;
+	}
+	memcpy(whole, x, n * sizeof *x);
+	c->kernel->encode(whole, stored, BLOCK);
+	memcpy(scale, stored, 2);
+	memcpy(y, stored + 2, n);
 }
 
 void
 cache_put_key(struct cache *c, size_t block, size_t head, size_t position,
               const float *key)
 {
-	put(c, key_at(c, block, head, position), key, c->head_k);
+	size_t size = size_of(c), lane = position % LANES, d, i, n;
+	uint8_t *to = key_at(c, block, head, position) + lane * size;
+	uint8_t *scales = key_scales(c, block, head, position) + lane * 2;
+	uint8_t some[BLOCK * sizeof(float)];
+
+	for (d = 0; d < c->head_k; d += n) {
+		n = c->head_k - d < BLOCK ? c->head_k - d : BLOCK;
+		encode(c, key + d, n, some, scales + d / BLOCK * LANES * 2);
+		for (i = 0; i < n; i++, to += LANES * size)
+			memcpy(to, some + i * size, size);
+	}
 }
 
 void
 cache_put_value(struct cache *c, size_t block, size_t head, size_t position,
                 const float *value)
 {
-	put(c, value_at(c, block, head, position), value, c->head_v);
+	uint8_t *to = value_at(c, block, head, position);
+	uint8_t *scales = value_scales(c, block, head, position);
+	size_t d, n;
+
+	for (d = 0; d < c->head_v; d += n) {
+		n = c->head_v - d < BLOCK ? c->head_v - d : BLOCK;
+		encode(c, value + d, n, to + d * size_of(c), scales + d / BLOCK * 2);
+	}
+}
+
+/* ---- reading ---- */
+
+/* Codes of some columns, or of a row, with their scales, a block after another. */
+static void
+read_columns(const struct cache *c, const uint8_t *code, const uint8_t *scales, size_t width,
+             float *y)
+{
+	float scale[LANES];
+	size_t d, n;
+
+	for (d = 0; d < width; d += n) {
+		n = width - d < BLOCK ? width - d : BLOCK;
+		c->halves->decode(scales + d / BLOCK * LANES * 2, scale, LANES);
+		attend_now()->columns((const int8_t *)code + d * LANES, scale, n, y + d * LANES);
+	}
+}
+
+static void
+read_row(const struct cache *c, const uint8_t *code, const uint8_t *scales, size_t width,
+         float *y)
+{
+	float scale[LANES];
+	size_t d, n;
+
+	for (d = 0; d < width; d += n) {
+		n = width - d < LANES * BLOCK ? width - d : LANES * BLOCK;
+		c->halves->decode(scales + d / BLOCK * 2, scale, blocks_of(n));
+		attend_now()->row((const int8_t *)code + d, scale, n, y + d);
+	}
 }
 
 const float *
-cache_keys(const struct cache *c, size_t block, size_t head, size_t first, size_t n,
-           float *room)
+cache_keys(const struct cache *c, const struct cache_piece *p, float *room)
 {
-	return get(c, key_at(c, block, head, first), n * c->head_k, room);
+	const uint8_t *at = key_at(c, p->block, p->head, p->first) + p->from * LANES * size_of(c);
+	const uint8_t *scales = key_scales(c, p->block, p->head, p->first) +
+		p->from / BLOCK * LANES * 2;
+	size_t groups = (p->positions + LANES - 1) / LANES, i;
+
+	if (c->type == INFER_CACHE_F32)
+		return (const float *)(const void *)at; /* of ours, and aligned */
+	if (c->type == INFER_CACHE_F16)
+		c->kernel->decode(at, room, groups * LANES * p->width);
+	else
+		for (i = 0; i < groups; i++)
+			read_columns(c, at + i * LANES * c->head_k,
+			             scales + i * LANES * blocks_of(c->head_k) * 2, p->width,
+			             room + i * LANES * p->width);
+	return room;
 }
 
 const float *
-cache_values(const struct cache *c, size_t block, size_t head, size_t first, size_t n,
-             float *room)
+cache_values(const struct cache *c, const struct cache_piece *p, float *room,
+             size_t *stride)
 {
-	return get(c, value_at(c, block, head, first), n * c->head_v, room);
+	size_t size = size_of(c), i;
+	const uint8_t *at = value_at(c, p->block, p->head, p->first) + p->from * size;
+	const uint8_t *scales = value_scales(c, p->block, p->head, p->first) +
+		p->from / BLOCK * 2;
+
+	*stride = c->type == INFER_CACHE_F32 ? c->head_v : p->width;
+	if (c->type == INFER_CACHE_F32)
+		return (const float *)(const void *)at;
+	if (c->type == INFER_CACHE_F16 && p->width == c->head_v)
+		c->kernel->decode(at, room, p->positions * p->width);
+	else if (c->type == INFER_CACHE_Q8_0 && p->width == c->head_v && p->width % BLOCK == 0)
+		read_row(c, at, scales, p->positions * p->width, room);
+	else if (c->type == INFER_CACHE_F16)
+		for (i = 0; i < p->positions; i++)
+			c->kernel->decode(at + i * c->head_v * size, room + i * p->width, p->width);
+	else
+		for (i = 0; i < p->positions; i++)
+			read_row(c, at + i * c->head_v, scales + i * blocks_of(c->head_v) * 2, p->width,
+			         room + i * p->width);
+	return room;
 }

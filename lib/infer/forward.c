@@ -331,7 +331,8 @@ pass_logits(struct pass *p, size_t first, size_t n, float *logits)
 
 /* ---- memory ---- */
 
-_Static_assert(sizeof(float) == sizeof(uint32_t), "all items are of one size");
+_Static_assert(sizeof(float) == sizeof(uint32_t) && sizeof(float) == sizeof(atomic_uint),
+               "all items are of one size");
 
 /* n items of four bytes, from *next on; of no array, only their number in *items. */
 static void *
@@ -379,16 +380,21 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, float *base,
 	p->row = take(&base, items, h->experts ? batch * 2 : 0);
 	p->rows = take(&base, items, h->experts ? width : 0);
 	p->out = take(&base, items, h->experts ? width : 0);
+	p->part_a = take(&base, items, PASS_PARTS * h->heads * h->head_v);
+	p->part_max = take(&base, items, PASS_PARTS * h->heads);
+	p->part_sum = take(&base, items, PASS_PARTS * h->heads);
+	p->done = take(&base, items, h->heads);
 }
 
 uint64_t
 pass_bytes(const struct net *net)
 {
 	struct pass p;
-	uint64_t items;
+	uint64_t one, two;
 
-	lay_out(&p, net, 1, NULL, &items);
-	return items * sizeof(float);
+	lay_out(&p, net, 1, NULL, &one);
+	lay_out(&p, net, 2, NULL, &two);
+	return (two - one) * sizeof(float);
 }
 
 int

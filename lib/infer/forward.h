@@ -10,11 +10,14 @@
 #ifndef INFER_FORWARD_H
 #define INFER_FORWARD_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "infer/cache.h"
 #include "infer/net.h"
+
+#define PASS_PARTS 64 /* of the positions that a token sees, at most */
 
 /* What a pass over up to batch tokens needs, allocated once. */
 struct pass {
@@ -39,10 +42,15 @@ struct pass {
 	                        * theirs it is */
 	float *rows, *out;     /* batch × width: their rows, and results */
 
+	/* Of one token, what attention to each part of the positions came to: */
+	float *part_a;         /* heads × PASS_PARTS × head_v */
+	float *part_max, *part_sum; /* heads × PASS_PARTS */
+	atomic_uint *done;     /* heads: parts that are done, zero between tokens */
+
 	struct map memory;     /* all of it */
 };
 
-/* Bytes that all of the above take for one token. */
+/* Bytes that one token more takes in a pass. */
 uint64_t pass_bytes(const struct net *net);
 
 /* 0, or -1 (memory). pass_free is due in any case. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/mem.h"
 #include "infer/forward.h"
@@ -26,6 +27,27 @@ static size_t
 at_most(uint64_t n, uint64_t limit)
 {
 	return (size_t)(n < limit ? n : limit);
+}
+
+static const char *const caches[] = { "f16", "f32", "q8_0" };
+
+const char *
+infer_cache_name(enum infer_cache c)
+{
+	return caches[c];
+}
+
+int
+infer_cache_by_name(const char *name, enum infer_cache *c)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof caches / sizeof *caches; i++)
+		if (!strcmp(caches[i], name)) {
+			*c = (enum infer_cache)i;
+			return 0;
+		}
+	return -1;
 }
 
 /* How many positions: what is asked for, within what the model was made for. */
@@ -56,7 +78,7 @@ allocate(struct infer *m, const struct infer_options *o, struct err *e)
 		return err_memory(e);
 	if (pass_open(&m->pass, &m->net, m->batch, e) < 0 ||
 	    cache_open(&m->cache, h->layers, h->kv_heads, m->context, h->head_k, h->head_v,
-	               o->cache == INFER_CACHE_F16 ? 2 : 4, e) < 0)
+	               o->cache, e) < 0)
 		return -1;
 	m->pass.cache = &m->cache;
 	m->pass.threads = o->threads ? o->threads : 1;

@@ -20,7 +20,11 @@
 
 struct infer;
 
-enum infer_cache { INFER_CACHE_F16, INFER_CACHE_F32 };
+enum infer_cache { INFER_CACHE_F16, INFER_CACHE_F32, INFER_CACHE_Q8_0 };
+
+/* Their names, as options have them: "f16". By name: 0, or -1 if there is none. */
+const char *infer_cache_name(enum infer_cache c);
+int infer_cache_by_name(const char *name, enum infer_cache *c);
 
 struct infer_options {
 	uint64_t context;       /* positions; 0: the model's, but no more than most */

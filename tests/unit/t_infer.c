@@ -205,7 +205,18 @@ activations(void)
 
 /* ---- attention ---- */
 
-enum { HEADS = 4, KEYS = 2, HEAD_K = 6, HEAD_V = 10, POSITIONS = 150 };
+/* Heads of both widths, of which one and several runs, parts and pieces are made. */
+enum { HEADS = 6, KEYS = 2, HEAD_K = 300, HEAD_V = 330, POSITIONS = 300 };
+enum { FEW = POSITIONS * KEYS * HEAD_V, ALL = POSITIONS * HEADS * HEAD_V };
+
+struct trial {
+	const char *what;
+	int batch, head_k, head_v;
+	bool windowed;
+	float cap;
+	unsigned threads;
+	enum infer_cache type;
+};
 
 /* One query of one head, in double precision, all scores at once. */
 static void
@@ -214,72 +225,121 @@ slow_attention(const struct hyper *h, const float *q, const float *k, const floa
 {
 	double score[POSITIONS], sum = 0;
 	int first = windowed && at + 1 > (int)h->window ? at + 1 - (int)h->window : 0, i, d;
+	int head_k = (int)h->head_k, head_v = (int)h->head_v;
 
 	for (i = first; i <= at; i++) {
 		score[i] = 0;
-		for (d = 0; d < HEAD_K; d++)
-			score[i] += (double)q[d] * (double)k[(i * KEYS + kv) * HEAD_K + d];
+		for (d = 0; d < head_k; d++)
+			score[i] += (double)q[d] * (double)k[(i * KEYS + kv) * head_k + d];
 		score[i] *= (double)h->score_scale;
 		if (h->attn_cap > 0)
 			score[i] = (double)h->attn_cap * tanh(score[i] / (double)h->attn_cap);
 		score[i] = exp(score[i]);
 		sum += score[i];
 	}
-	for (d = 0; d < HEAD_V; d++) {
+	for (d = 0; d < head_v; d++) {
 		a[d] = 0;
 		for (i = first; i <= at; i++)
-			a[d] += score[i] / sum * (double)v[(i * KEYS + kv) * HEAD_V + d];
+			a[d] += score[i] / sum * (double)v[(i * KEYS + kv) * head_v + d];
 	}
+}
+
+/* Numbers that the type keeps as they are: of Q8_0, codes times one scale, of which each
+ * block has one of 127, in heads that are whole blocks and in others. */
+static void
+fill(float *x, int n, int head, enum infer_cache type)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (type == INFER_CACHE_F32)
+			x[i] = (float)draw();
+		else if (type == INFER_CACHE_F16 || i % head % 32)
+			x[i] = (float)floor(draw() * 127) / 128;
+		else
+			x[i] = draw() < 0 ? -127.0f / 128 : 127.0f / 128;
 }
 
 /* All positions, in passes of so many tokens. */
 static void
-attend(int batch, bool windowed, float cap, unsigned threads, size_t size, const char *what)
+attend(const struct trial *t, float *a)
 {
-	static float q[POSITIONS * HEADS * HEAD_K], k[POSITIONS * KEYS * HEAD_K];
-	static float v[POSITIONS * KEYS * HEAD_V], a[POSITIONS * HEADS * HEAD_V];
-	static float max[POSITIONS * HEADS], sum[POSITIONS * HEADS];
-	uint8_t window = windowed;
-	struct net net = { .hyper = { .heads = HEADS, .kv_heads = KEYS, .head_k = HEAD_K,
-		.head_v = HEAD_V, .window = 40, .windowed = &window, .attn_cap = cap,
-		.score_scale = 0.7f } };
+	static float q[ALL], k[FEW], v[FEW], max[POSITIONS * HEADS], sum[POSITIONS * HEADS];
+	static float part_a[HEADS * PASS_PARTS * HEAD_V], parts[2][HEADS * PASS_PARTS];
+	static atomic_uint done[HEADS];
+	const int head_k = t->head_k, head_v = t->head_v;
+	uint8_t windows[2] = { !t->windowed, t->windowed };
+	struct net net = { .hyper = { .heads = HEADS, .kv_heads = KEYS, .head_k = (size_t)head_k,
+		.head_v = (size_t)head_v, .window = 40, .windowed = windows, .attn_cap = t->cap,
+		.score_scale = 2 / (float)head_k } };
 	struct cache cache;
-	struct pass p = { .net = &net, .cache = &cache, .threads = threads };
+	struct pass p = { .net = &net, .cache = &cache, .threads = t->threads, .part_a = part_a,
+		.part_max = parts[0], .part_sum = parts[1], .done = done };
 	struct err e = ERR_INIT;
 	double worst = 0, want[HEAD_V];
 	int i, h, d, at;
 
-	for (i = 0; i < POSITIONS * HEADS * HEAD_K; i++)
-		q[i] = (float)(draw() * 4);
-	for (i = 0; i < POSITIONS * KEYS * HEAD_K; i++)
-		k[i] = (float)draw();
-	for (i = 0; i < POSITIONS * KEYS * HEAD_V; i++)
-		v[i] = (float)draw();
-	cache_open(&cache, 1, KEYS, POSITIONS, HEAD_K, HEAD_V, size, &e);
-	for (at = 0; at < POSITIONS; at += batch) {
-		p.n = (size_t)(at + batch < POSITIONS ? batch : POSITIONS - at);
+	for (i = 0; i < POSITIONS * HEADS * head_k; i++)
+		q[i] = (float)(draw() * 8);
+	fill(k, POSITIONS * KEYS * head_k, head_k, t->type);
+	fill(v, POSITIONS * KEYS * head_v, head_v, t->type);
+	/* Of two blocks, the second; the first stays as it was. */
+	cache_open(&cache, 2, KEYS, POSITIONS, (size_t)head_k, (size_t)head_v, t->type, &e);
+	for (at = 0; at < POSITIONS; at += t->batch) {
+		p.n = (size_t)(at + t->batch < POSITIONS ? t->batch : POSITIONS - at);
 		p.position = (size_t)at;
-		p.q = q + at * HEADS * HEAD_K;
-		p.a = a + at * HEADS * HEAD_V;
+		p.q = q + at * HEADS * head_k;
+		p.a = a + at * HEADS * head_v;
 		p.max = max + at * HEADS;
 		p.sum = sum + at * HEADS;
 		for (i = at; i < at + (int)p.n; i++)
 			for (h = 0; h < KEYS; h++) {
-				cache_put_key(&cache, 0, (size_t)h, (size_t)i, k + (i * KEYS + h) * HEAD_K);
-				cache_put_value(&cache, 0, (size_t)h, (size_t)i,
-				                v + (i * KEYS + h) * HEAD_V);
+				cache_put_key(&cache, 1, (size_t)h, (size_t)i, k + (i * KEYS + h) * head_k);
+				cache_put_value(&cache, 1, (size_t)h, (size_t)i,
+				                v + (i * KEYS + h) * head_v);
 			}
-		attention(&p, 0);
+		attention(&p, 1);
 	}
 	for (i = 0; i < POSITIONS; i++)
 		for (h = 0; h < HEADS; h++) {
-			slow_attention(&net.hyper, q + (i * HEADS + h) * HEAD_K, k, v, i,
-			               h / (HEADS / KEYS), windowed, want);
-			for (d = 0; d < HEAD_V; d++)
-				worst = fmax(worst, fabs(want[d] - (double)a[(i * HEADS + h) * HEAD_V + d]));
+			slow_attention(&net.hyper, q + (i * HEADS + h) * head_k, k, v, i,
+			               h / (HEADS / KEYS), t->windowed, want);
+			for (d = 0; d < head_v; d++)
+				worst = fmax(worst, fabs(want[d] - (double)a[(i * HEADS + h) * head_v + d]));
 		}
-	test_ok(worst < (size == 4 ? 3e-6 : 3e-3), "attention, %s: %g", what, worst);
+	test_ok(worst < 3e-6, "attention, %s: %g", t->what, worst);
+	for (i = 0; i < (int)(cache.memory.n / 2) && !cache.memory.p[i]; i++)
+		;
+	test_ok(i == (int)(cache.memory.n / 2), "attention, %s: another block is touched", t->what);
 	cache_close(&cache);
+}
+
+static void
+attentions(void)
+{
+	static const struct trial trials[] = {
+		{ "a token at a time", 1, 6, 10, false, 0, 1, INFER_CACHE_F32 },
+		{ "all at once", POSITIONS, 6, 10, false, 0, 2, INFER_CACHE_F32 },
+		{ "a window", 13, 6, 10, true, 0, 2, INFER_CACHE_F32 },
+		{ "a window, a token at a time", 1, 32, 64, true, 0, 2, INFER_CACHE_F32 },
+		{ "a window and a cap", 64, 6, 10, true, 5, 3, INFER_CACHE_F32 },
+		{ "three tokens and a cap", 3, 70, 64, false, 5, 3, INFER_CACHE_F32 },
+		{ "wide heads", 50, HEAD_K, HEAD_V, false, 0, 2, INFER_CACHE_F32 },
+		{ "wide heads and a window, a token at a time", 1, 256, 160, true, 0, 1,
+		  INFER_CACHE_F32 },
+		{ "halves", 32, 6, 10, false, 5, 1, INFER_CACHE_F16 },
+		{ "halves, a token at a time", 1, 128, 128, false, 0, 2, INFER_CACHE_F16 },
+		{ "halves in wide heads", 7, HEAD_K, HEAD_V, false, 0, 2, INFER_CACHE_F16 },
+		{ "codes", 32, 64, 96, false, 0, 2, INFER_CACHE_Q8_0 },
+		{ "codes, a token at a time, a window", 1, 64, 32, true, 0, 2, INFER_CACHE_Q8_0 },
+		{ "codes in heads of other widths", 4, 8, 40, false, 5, 2, INFER_CACHE_Q8_0 },
+		{ "codes in wide heads", 25, HEAD_K, HEAD_V, false, 0, 2, INFER_CACHE_Q8_0 },
+	};
+	static float a[ALL];
+	size_t i;
+
+	for (i = 0; i < sizeof trials / sizeof *trials; i++)
+		attend(&trials[i], a);
 }
 
 int
@@ -288,10 +348,6 @@ main(void)
 	ropes();
 	norms();
 	activations();
-	attend(1, false, 0, 1, 4, "a token at a time");
-	attend(POSITIONS, false, 0, 2, 4, "all at once");
-	attend(13, true, 0, 2, 4, "a window");
-	attend(64, true, 5, 3, 4, "a window and a cap");
-	attend(32, false, 5, 1, 2, "halves in the cache");
+	attentions();
 	return test_done();
 }

@@ -1,34 +1,53 @@
 /* attend: what attention does with a run of positions, and the gate of a feed-forward
- * layer, on vectors of sixteen.
+ * layer, on vectors.
  *
  * Each number is made by one order of additions, and no multiplication is fused with
  * them, so that every level of the CPU gives the bits of plain C. All that is stored is
  * in single precision.
+ *
+ * Keys come in columns of ATTEND_LANES positions: columns[d × ATTEND_LANES + i] is value d
+ * of position i.
  */
 #ifndef DOT_ATTEND_H
 #define DOT_ATTEND_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define ATTEND_RUN 16 /* positions */
+#define ATTEND_LANES 16
+#define ATTEND_RUN 64   /* positions, at most */
+#define ATTEND_BLOCK 32 /* values that share a scale in Q8_0 */
 
 struct attend {
-	/* Keys of n <= ATTEND_RUN positions, of width values each, to columns: turned[d ×
-	 * ATTEND_RUN + i] is value d of position i, zero from n on. */
-	void (*turn)(const float *keys, size_t n, size_t width, float *turned);
+	/* Numbers of codes: n columns, of which position i has the scale scale[i]; and n values
+	 * of a row, a scale for each ATTEND_BLOCK of them, the last of which may be cut. */
+	void (*columns)(const int8_t *code, const float scale[ATTEND_LANES], size_t n, float *y);
+	void (*row)(const int8_t *code, const float *scale, size_t n, float *y);
 
-	/* score[j][i] = query j · key i, for count queries of width values, each after the
-	 * other. */
-	void (*scores)(const float *q, size_t count, const float *turned, size_t width,
-	               float (*score)[ATTEND_RUN]);
+	/* score[j][i] = query j · key i, for count queries of width values, and groups times
+	 * ATTEND_LANES keys, the columns of a group after those of another. more: what is
+	 * there is added to. */
+	void (*scores)(const float *const *q, size_t count, const float *columns, size_t width,
+	               size_t groups, bool more, float (*score)[ATTEND_RUN]);
 
-	/* x = e^(x - most), and the sum of all. What is below e^-87 is zero, so what is not
-	 * seen has a score of -INFINITY; what is no number stays so. */
-	float (*weigh)(float x[ATTEND_RUN], float most);
+	/* Scores low to high, times scale, within a soft cap unless that is 0 (cap × tanh(x /
+	 * cap)); the others become -INFINITY. Returns the largest of them and of most. NaN
+	 * stays, and is never the largest. */
+	float (*soften)(float score[ATTEND_RUN], size_t low, size_t high, float scale, float cap,
+	                float most);
 
-	/* a = a × scale + sum over i < n of weight[i] × value i; values and a have width. */
-	void (*add)(float *a, float scale, const float *weight, const float *values, size_t n,
-	            size_t width);
+	/* x = e^(x - most) for groups × ATTEND_LANES scores, and the sum of all. What is below
+	 * e^-87 is zero, so is -INFINITY; what is no number stays so. */
+	float (*weigh)(float x[ATTEND_RUN], size_t groups, float most);
+
+	/* a[j][d] += sum over i < n of weight[j][i] × value d of row i, for j < count and d <
+	 * width; rows are stride values apart. */
+	void (*add)(float *const *a, const float *const *weight, size_t count,
+	            const float *values, size_t n, size_t width, size_t stride);
+
+	/* a = a × by */
+	void (*scale)(float *a, float by, size_t width);
 
 	/* y = y × x / (1 + e^-x) */
 	void (*gate)(const float *x, float *y, size_t n);

@@ -1,3 +1,4 @@
-/* The definition of attend.h. */
+/* attend.h in plain C. */
 #define ATTEND attend_ref
+#define BYTES 16
 #include "kernels/dot/attend_loops.h"

@@ -171,29 +171,43 @@ quantize_agrees(const struct quantize_fast *q)
 static bool
 attend_agrees(const struct attend *a)
 {
-	enum { HEADS = 5, WIDTH = 90, SEEN = 13 };
-	static float keys[2][ATTEND_RUN * WIDTH], turned[2][ATTEND_RUN * WIDTH];
-	static float score[2][HEADS][ATTEND_RUN], y[2][WIDTH];
+	enum { HEADS = 5, WIDTH = 90, KEYS = ATTEND_RUN * WIDTH, SEEN = 45, GROUPS = 3 };
+	static float keys[2][KEYS], score[2][HEADS][ATTEND_RUN], y[2][HEADS][WIDTH];
+	static float scales[ATTEND_LANES], sum[2][HEADS];
+	static int8_t codes[KEYS];
 	const struct attend *both[2] = { &attend_ref, a };
+	const float *q[HEADS], *weight[HEADS];
 	uint32_t last = 521288629u;
-	float sum[2][HEADS];
+	float *to[HEADS];
 	size_t i, j, k;
 
-	for (i = 0; i < ATTEND_RUN * WIDTH; i++)
-		keys[0][i] = keys[1][i] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-23f;
+	for (i = 0; i < KEYS; i++)
+		codes[i] = (int8_t)(chance(&last) >> 11);
+	for (i = 0; i < ATTEND_LANES; i++)
+		scales[i] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-30f;
 	for (k = 0; k < 2; k++) {
-		both[k]->turn(keys[k], SEEN, WIDTH, turned[k]);
-		both[k]->scores(keys[k] + WIDTH, HEADS, turned[k], WIDTH, score[k]);
-		memcpy(y[k], keys[k], sizeof y[k]);
+		both[k]->columns(codes, scales, KEYS / ATTEND_LANES, keys[k]);
 		for (j = 0; j < HEADS; j++) {
-			sum[k][j] = both[k]->weigh(score[k][j], 3);
-			both[k]->add(y[k], 0.75f, score[k][j], keys[k], SEEN, WIDTH);
+			q[j] = keys[k] + j * WIDTH;
+			to[j] = y[k][j];
+			weight[j] = score[k][j];
 		}
-		both[k]->gate(keys[k], y[k], WIDTH);
+		both[k]->scores(q, HEADS, keys[k], WIDTH, GROUPS, false, score[k]);
+		both[k]->scores(q, HEADS, keys[k], WIDTH, GROUPS, true, score[k]);
+		for (j = 0; j < HEADS; j++) {
+			float cap = j % 2 ? 2 : 0;
+			float most = both[k]->soften(score[k][j], j, SEEN, 0.125f, cap, -1);
+
+			sum[k][j] = both[k]->weigh(score[k][j], GROUPS, most);
+			both[k]->row(codes + j, scales, WIDTH, y[k][j]);
+			both[k]->gate(q[j], y[k][j], WIDTH);
+			both[k]->scale(y[k][j], 0.75f, WIDTH);
+		}
+		both[k]->add(to, weight, HEADS, keys[k], SEEN, WIDTH - 1, WIDTH);
 	}
-	return !memcmp(turned[0], turned[1], sizeof turned[0]) &&
-	       !memcmp(score[0], score[1], sizeof score[0]) && !memcmp(y[0], y[1], sizeof y[0]) &&
-	       !memcmp(sum[0], sum[1], sizeof sum[0]);
+	return !memcmp(keys[0], keys[1], sizeof keys[0]) &&
+	       !memcmp(score[0], score[1], sizeof score[0]) &&
+	       !memcmp(y[0], y[1], sizeof y[0]) && !memcmp(sum[0], sum[1], sizeof sum[0]);
 }
 
 const char *
