@@ -137,9 +137,9 @@ large_streams(large_wide *codes, large_unpack *unpack, size_t bytes, int sub, bo
 INLINE __m512i
 joined(__m512i v, int low, __m512i high, int above)
 {
-	const int choose = 0xe4; /* of the first where the third is set, else of the second */
+	enum { CHOOSE = 0xe4 }; /* of the first where the third is set, else of the second */
 
-	v = _mm512_ternarylogic_epi64(v, high, _mm512_set1_epi8((char)low), choose);
+	v = _mm512_ternarylogic_epi64(v, high, _mm512_set1_epi8((char)low), CHOOSE);
 	return _mm512_and_si512(v, _mm512_set1_epi8((char)(low | above)));
 }
 
