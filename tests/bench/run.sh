@@ -30,6 +30,13 @@ model() {
     echo "$models/$1.gguf"
     return
   fi
+  case $1 in
+  iq[123]*) # which apr-quant does not write
+    [ -e "$1.gguf" ] || "$gen/llama" 22 2048 5632 32000 4 "${1^^}" >"$1.gguf"
+    echo "$folder/$1.gguf"
+    return
+    ;;
+  esac
   [ -e f16.gguf ] || "$gen/llama" 22 2048 5632 32000 4 >f16.gguf
   [ -e "$1.gguf" ] ||
     apr-quant -j "$jobs" --fallback warn "$1" f16.gguf | apr-pack -t gguf --no-sync -o "$1.gguf"

@@ -1,9 +1,10 @@
 /* llama: a LLaMA-shaped F16 GGUF file of any size on standard output, the same
  * bytes for the same arguments: for memory tests and benchmarks.
  *
- *     llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS]
+ *     llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS [TYPE]]
  *
- * Heads have 64 columns, and as many keys and values as queries if not told
+ * TYPE is one that apr-quant cannot write: IQ1_S … IQ3_S. Its blocks are any bytes but for
+ * the scale, so all points of its grid are used. Heads have 64 columns, and as many keys and values as queries if not told
  * otherwise. llama 22 2048 5632 32000 4 has TinyLlama's dimensions: 1.1 B
  * parameters, 2.2 GB. It can be run, on token ids: it says that it has no
  * vocabulary.
@@ -14,7 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { F32 = 0, F16 = 1, ALIGN = 32 };
+enum { F32 = 0, F16 = 1, ALIGN = 32, ITEMS = 256 };
+
+/* Types of blocks of ITEMS values, in bytes, with a scale in half precision at their
+ * beginning; IQ1_M has it in the upper quarter of each of its last four words. */
+static const struct blocks {
+	const char *name;
+	int number;
+	unsigned bytes;
+} types[] = {
+	{ "IQ2_XXS", 16, 66 }, { "IQ2_XS", 17, 74 }, { "IQ3_XXS", 18, 98 }, { "IQ1_S", 19, 50 },
+	{ "IQ3_S", 21, 110 },  { "IQ2_S", 22, 82 },  { "IQ1_M", 29, 56 },
+};
+static const struct blocks *blocks; /* NULL: F16 */
 
 struct shape {
 	uint64_t layers, width, feed, vocabulary, groups;
@@ -79,6 +92,33 @@ weight(void)
 	return (uint16_t)((r & 0x8000) | ((6 + (r >> 16 & 3)) << 10) | (r >> 20 & 0x3ff));
 }
 
+static uint64_t
+bytes_of(int type, uint64_t n)
+{
+	return type == F32 ? n * 4 : type == F16 ? n * 2 : n / ITEMS * blocks->bytes;
+}
+
+/* Scales are 2^-12 and half that again at most, and their sign does not matter. */
+static void
+put_blocks(uint64_t n)
+{
+	static uint8_t block[128];
+	unsigned i, d;
+
+	for (; n > 0; n -= ITEMS) {
+		for (i = 0; i < blocks->bytes; i++)
+			block[i] = (uint8_t)(next() >> 24);
+		d = 0x0c00 | (unsigned)(next() & 0x1ff);
+		for (i = 0; i < 4 && !strcmp(blocks->name, "IQ1_M"); i++)
+			block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (d >> 4 * i & 15) << 4);
+		if (i == 0) {
+			block[0] = (uint8_t)d;
+			block[1] = (uint8_t)(d >> 8);
+		}
+		put(block, blocks->bytes);
+	}
+}
+
 /* Either the index entry of a tensor (offset known so far) or its data. */
 static uint64_t offset;
 static int data;
@@ -86,7 +126,7 @@ static int data;
 static void
 tensor(const char *name, uint64_t rows, uint64_t columns, int type)
 {
-	uint64_t n = columns * (rows ? rows : 1), bytes = n * (type == F16 ? 2 : 4), i;
+	uint64_t n = columns * (rows ? rows : 1), bytes = bytes_of(type, n), i;
 	static uint16_t chunk[65536];
 
 	if (!data) {
@@ -111,6 +151,8 @@ tensor(const char *name, uint64_t rows, uint64_t columns, int type)
 		put(chunk, part * 2);
 		i += part;
 	}
+	if (type != F32 && type != F16)
+		put_blocks(n);
 	while (bytes++ % ALIGN)
 		put_int(0, 1);
 }
@@ -133,7 +175,7 @@ layer(const struct shape *s, uint64_t i)
 	for (k = 0; k < sizeof parts / sizeof *parts; k++) {
 		snprintf(name, sizeof name, "blk.%" PRIu64 ".%s.weight", i, parts[k].name);
 		tensor(name, size[parts[k].rows], size[parts[k].columns],
-		       parts[k].rows ? F16 : F32);
+		       !parts[k].rows ? F32 : blocks ? blocks->number : F16);
 	}
 }
 
@@ -146,16 +188,20 @@ tensors(const struct shape *s)
 	for (i = 0; i < s->layers; i++)
 		layer(s, i);
 	tensor("output_norm.weight", 0, s->width, F32);
-	tensor("output.weight", s->vocabulary, s->width, F16);
+	tensor("output.weight", s->vocabulary, s->width, blocks ? blocks->number : F16);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct shape s;
+	size_t i;
 
-	if (argc != 5 && argc != 6) {
-		fputs("usage: llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS]\n",
+	for (i = 0; argc == 7 && i < sizeof types / sizeof *types; i++)
+		if (!strcmp(types[i].name, argv[6]))
+			blocks = &types[i];
+	if (argc < 5 || argc > 7 || (argc == 7 && !blocks)) {
+		fputs("usage: llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS [TYPE]]\n",
 		      stderr);
 		return 2;
 	}
@@ -163,7 +209,7 @@ main(int argc, char **argv)
 	s.width = strtoull(argv[2], NULL, 10);
 	s.feed = strtoull(argv[3], NULL, 10);
 	s.vocabulary = strtoull(argv[4], NULL, 10);
-	s.groups = argc == 6 ? strtoull(argv[5], NULL, 10) : s.width / 64;
+	s.groups = argc > 5 ? strtoull(argv[5], NULL, 10) : s.width / 64;
 	put("GGUF", 4);
 	put_int(3, 4);
 	put_int(9 * s.layers + 3, 8);
