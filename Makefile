@@ -74,6 +74,8 @@ $(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 $(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw \
 	-mavx512dq -mavx512vl -mavx512vnni
+else ifeq ($(ARCH),aarch64)
+$(B)/lib/%_sdot.o: level_FLAGS = -march=armv8.2-a+dotprod
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
@@ -97,7 +99,7 @@ check: all units gen fuzz-replay ## run all tests
 # The kernels and their tests for another CPU: they need the C library alone.
 BARE_SRC = lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c \
 	$(wildcard lib/kernels/*.c lib/kernels/*/*.c)
-BARE = $(addprefix $(B)/bare/,t_half t_kernels t_level)
+BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -116,6 +118,8 @@ neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON
 	$(NEON_RUN) build/neon/bare/t_half
 	$(NEON_RUN) build/neon/bare/t_level
 	$(NEON_RUN) build/neon/bare/t_kernels neon
+	$(NEON_RUN) -cpu cortex-a53 build/neon/bare/t_dot
+	$(NEON_RUN) -cpu max build/neon/bare/t_dot
 
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -5,6 +5,9 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
 
 #include "kernels/dot/kinds.h"
 #include "kernels/kernel.h"
@@ -37,6 +40,15 @@ has_avx512(void)
 }
 #endif
 
+#ifdef __aarch64__
+/* Sums of four products of bytes. */
+static bool
+has_sdot(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+}
+#endif
+
 static const struct dot_level levels[] = {
 	{ .name = "ref", .here = always, .attend = &attend_ref },
 #ifdef __x86_64__
@@ -47,6 +59,14 @@ static const struct dot_level levels[] = {
 	  .quantizers = quantizers_avx2,
 	  .many = { panels_avx512, floats_avx512, grid_panels_avx512 },
 	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
+#endif
+#ifdef __aarch64__
+	{ .name = "neon", .here = always, .dots = { dots_neon },
+	  .quantizers = quantizers_neon, .many = { panels_neon, floats_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
+	{ .name = "sdot", .level = "neon", .here = has_sdot, .dots = { dots_sdot },
+	  .quantizers = quantizers_neon, .many = { panels_sdot, floats_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
 #endif
 };
 
@@ -233,19 +253,26 @@ dot_differs(const struct dot_level *l)
 	return bad;
 }
 
+/* Is it of the level in use? */
+static bool
+of_level(const struct dot_level *l)
+{
+	return !strcmp(l->level ? l->level : l->name, level_now()->name);
+}
+
 void
 dot_begin(void (*note)(const char *))
 {
 	const struct dot_level *l, *best = levels;
+	bool reached = false;
 	const char *bad;
 	char text[100];
 	size_t i;
 
-	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
+	for (i = 0; (l = dot_level_row(i)) != NULL && !(reached && !of_level(l)); i++) {
+		reached |= of_level(l);
 		if (l->here())
 			best = l;
-		if (!strcmp(l->name, level_now()->name))
-			break;
 	}
 	bad = dot_differs(best);
 	if (bad && note) {

@@ -28,6 +28,12 @@ static struct known known[64];
 static size_t known_count;
 static dot_rows *float_rows; /* of F32, or NULL */
 
+const struct dot_level *
+dot_level_now(void)
+{
+	return level;
+}
+
 const struct attend *
 attend_now(void)
 {

@@ -96,7 +96,8 @@ struct quantize_fast {
  * what is NULL is not there. */
 enum { DOT_LISTS = 4 };
 struct dot_level {
-	const char *name; /* as in kernels/level.h */
+	const char *name;
+	const char *level; /* as in kernels/level.h, if that is not its name */
 	bool (*here)(void);
 	const struct dot_fast *dots[DOT_LISTS];
 	const struct quantize_fast *quantizers;
@@ -116,11 +117,22 @@ extern dot_panels add_f32_avx2, add_f32_avx512;
 extern const struct attend attend_avx2, attend_avx512;
 #endif
 
+#ifdef __aarch64__
+extern const struct dot_fast dots_neon[], dots_sdot[];
+extern const struct quantize_fast quantizers_neon[];
+extern const struct dot_many panels_neon[], panels_sdot[], floats_neon[];
+extern dot_panels add_f32_neon;
+extern const struct attend attend_neon;
+#endif
+
 /* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */
 const struct dot_level *dot_level_row(size_t index);
 
 /* Use that one from now on, without comparing. */
 void dot_use(const struct dot_level *l);
+
+/* What is used; NULL: nothing was chosen, and all is plain C. */
+const struct dot_level *dot_level_now(void);
 
 /* The name of a type that it computes differently from plain C, or NULL. */
 const char *dot_differs(const struct dot_level *l);

@@ -1,0 +1,145 @@
+/* Forms of activations with NEON: the bytes of activation_ref.c for finite values. What a
+ * value that is not finite becomes may differ.
+ */
+#ifdef __aarch64__
+#include <arm_neon.h>
+#include <math.h>
+
+#include "core/half.h"
+#include "kernels/dot/kinds.h"
+
+enum { WIDE = 4, PARTS = SMALL / WIDE };
+
+static inline float
+largest(const float *x, int n)
+{
+	float32x4_t most = vdupq_n_f32(0);
+	int i;
+
+	for (i = 0; i < n; i += WIDE)
+		most = vmaxq_f32(vabsq_f32(vld1q_f32(x + i)), most);
+	return vmaxvq_f32(most);
+}
+
+/* Sixteen whole numbers of eight bits. */
+static inline int8x16_t
+bytes_of(const int32x4_t *v)
+{
+	int16x8_t low = vcombine_s16(vmovn_s32(v[0]), vmovn_s32(v[1]));
+	int16x8_t high = vcombine_s16(vmovn_s32(v[2]), vmovn_s32(v[3]));
+
+	return vcombine_s8(vmovn_s16(low), vmovn_s16(high));
+}
+
+/* 32 values: the codes, and their sum. Returns the scale. */
+static inline float
+small_block(const float *x, uint8_t *code, int *sum)
+{
+	float d = largest(x, SMALL) / 127.0f, by = d != 0 ? 1.0f / d : 0;
+	int32x4_t whole[PARTS], total = vdupq_n_s32(0);
+	float32x4_t v;
+	uint32x4_t held;
+	int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < PARTS; i++) {
+		v = vmulq_n_f32(vld1q_f32(x + WIDE * i), by);
+		/* What no code can hold, where 1 / d is infinite, is zero. */
+		held = vcltq_f32(vabsq_f32(v), vdupq_n_f32(128));
+		v = vreinterpretq_f32_u32(vandq_u32(held, vreinterpretq_u32_f32(v)));
+		whole[i] = vcvtaq_s32_f32(v); /* halves away from zero */
+		total = vaddq_s32(total, whole[i]);
+	}
+	vst1q_s8((int8_t *)code, bytes_of(whole));
+	vst1q_s8((int8_t *)code + 16, bytes_of(whole + 4));
+	*sum = vaddvq_s32(total);
+	return d;
+}
+
+static void
+q8_0_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
+{
+	struct quantized q = quantized_at(row, n, SMALL);
+	float *scale = (float *)q.scale + at / SMALL;
+	int32_t *sums = (int32_t *)q.sums + at / SMALL;
+	size_t i;
+
+	for (i = 0; i < count; i += SMALL)
+		*scale++ = half_f16_f32(half_f32_f16(small_block(x + i, row + at + i, sums++)));
+}
+
+static void
+q8_1_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
+{
+	struct quantized q = quantized_at(row, n, SMALL);
+	float *scale = (float *)q.scale + at / SMALL, d;
+	float *sums = (float *)q.sums + at / SMALL;
+	size_t i;
+	int sum;
+
+	for (i = 0; i < count; i += SMALL) {
+		d = small_block(x + i, row + at + i, &sum);
+		*scale++ = half_f16_f32(half_f32_f16(d));
+		*sums++ = half_f16_f32(half_f32_f16((float)sum * d));
+	}
+}
+
+/* The first value of the largest magnitude. */
+static inline float
+extreme(const float *x)
+{
+	float most = largest(x, LARGE);
+	int i;
+
+	for (i = 0; most > 0 && i < LARGE; i++)
+		if (x[i] == most || x[i] == -most)
+			return x[i];
+	return 0;
+}
+
+/* 16 codes to the nearest, halves to even; their sum. */
+static inline int16_t
+large_part(const float *x, float by, uint8_t *code)
+{
+	int32x4_t whole[4];
+	int i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		whole[i] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + WIDE * i), by));
+		whole[i] = vminq_s32(whole[i], vdupq_n_s32(127));
+	}
+	vst1q_s8((int8_t *)code, bytes_of(whole));
+	return (int16_t)vaddvq_s32(vaddq_s32(vaddq_s32(whole[0], whole[1]),
+	                                     vaddq_s32(whole[2], whole[3])));
+}
+
+static void
+q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
+{
+	struct quantized q = quantized_at(row, n, LARGE);
+	float *scale = (float *)q.scale + at / LARGE, inverse, most;
+	int16_t *sums = (int16_t *)q.sums + at / SUB;
+	size_t i, k;
+
+	for (i = 0; i < count; i += LARGE, scale++) {
+		most = extreme(x + i);
+		inverse = most != 0 ? -127.0f / most : 0;
+		if (isinf(inverse)) { /* most is next to nothing */
+			activation_q8_k.quantize(x + i, row, n, at + i, LARGE);
+			sums += LARGE / SUB;
+			continue;
+		}
+		*scale = most != 0 ? 1 / inverse : 0;
+		for (k = i; k < i + LARGE; k += SUB)
+			*sums++ = large_part(x + k, inverse, row + at + k);
+	}
+}
+
+const struct quantize_fast quantizers_neon[] = {
+	{ &activation_q8_0, q8_0_quantize }, { &activation_q8_1, q8_1_quantize },
+	{ &activation_q8_k, q8_k_quantize }, { NULL, NULL }
+};
+#else
+typedef int nothing_here;
+#endif
