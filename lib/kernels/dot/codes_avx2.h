@@ -110,6 +110,16 @@ struct scales {
 };
 typedef struct scales large_scales(const uint8_t *block);
 
+/* Scales of values 32 × part and up, in the places of their sums. */
+INLINE __m256i
+scales_of(__m256i scale, int part)
+{
+	const __m256i order = _mm256_setr_m128i(_mm_set1_epi16(0x0100), _mm_set1_epi16(0x0302));
+
+	return _mm256_shuffle_epi8(_mm256_permutevar8x32_epi32(scale, _mm256_set1_epi32(part)),
+	                           order);
+}
+
 INLINE __m256i
 low_bits(__m256i v, int shift, int mask)
 {
@@ -236,6 +246,44 @@ tq2_0_scales(const uint8_t *x)
 	struct scales s = { one, one, d, d };
 
 	return s;
+}
+
+/* A byte is a fraction of 256; three times it, and so on, have the digits before the
+ * point: 32 bytes have five each, then 16 five, then four bytes four. by has, for each
+ * two bytes, the power of three. */
+INLINE __m256i
+digits(__m256i v, __m256i by)
+{
+	const __m256i low = _mm256_set1_epi16(0xff), one = _mm256_set1_epi8(1);
+	__m256i high = _mm256_mullo_epi16(_mm256_andnot_si256(low, v), by);
+
+	v = _mm256_or_si256(_mm256_and_si256(_mm256_mullo_epi16(v, by), low), high);
+	/* A third of 256 is between 85 and 86, two are between 170 and 171. */
+	return _mm256_add_epi8(_mm256_min_epu8(_mm256_subs_epu8(v, _mm256_set1_epi8(85)), one),
+	                       _mm256_min_epu8(_mm256_subs_epu8(v, _mm256_set1_epi8((char)170)), one));
+}
+
+INLINE __m256i
+tq1_0_codes(const uint8_t *x, int part)
+{
+	static const short powers[5] = { 1, 3, 9, 27, 81 };
+	__m128i four = _mm_set1_epi32((int)le32(x + 48));
+	__m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(x + 32)));
+	int k = 2 * part - 10;
+
+	if (part < 5)
+		return digits(load(x), _mm256_set1_epi16(powers[part]));
+	if (part < 7)
+		return digits(v, _mm256_setr_m128i(_mm_set1_epi16(powers[k]),
+		                                   _mm_set1_epi16(powers[k + 1])));
+	return digits(_mm256_inserti128_si256(v, four, 1), _mm256_setr_m128i(
+		_mm_set1_epi16(81), _mm_setr_epi16(1, 1, 3, 3, 9, 9, 27, 27)));
+}
+
+INLINE struct scales
+tq1_0_scales(const uint8_t *x)
+{
+	return tq2_0_scales(x - 12);
 }
 
 /* ---- floats ---- */

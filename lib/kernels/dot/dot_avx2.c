@@ -74,16 +74,6 @@ small_row(small_codes *codes, size_t bytes, int zero, bool least, const uint8_t 
 
 /* ---- blocks of 256 ---- */
 
-/* Those of values 32 × part and up, in the places of their sums. */
-INLINE __m256i
-scales_of(__m256i scale, int part)
-{
-	const __m256i order = _mm256_setr_m128i(_mm_set1_epi16(0x0100), _mm_set1_epi16(0x0302));
-
-	return _mm256_shuffle_epi8(_mm256_permutevar8x32_epi32(scale, _mm256_set1_epi32(part)),
-	                           order);
-}
-
 INLINE float
 large_row(large_codes *codes, large_scales *scales, size_t bytes, bool least, const uint8_t *w,
           const uint8_t *a, size_t n)
@@ -147,6 +137,7 @@ LARGE_ROWS(q4_k, q4_k_scales, 144, true)
 LARGE_ROWS(q5_k, q4_k_scales, 176, true)
 LARGE_ROWS(q6_k, q6_k_scales, 210, true)
 LARGE_ROWS(iq4_xs, iq4_xs_scales, 136, false)
+LARGE_ROWS(tq1_0, tq1_0_scales, 54, true)
 LARGE_ROWS(tq2_0, tq2_0_scales, 66, true)
 
 /* ---- floats ---- */
@@ -191,7 +182,7 @@ const struct dot_fast dots_avx2[] = {
 	{ "Q4_1", q4_1_rows }, { "Q5_1", q5_1_rows },
 	{ "Q2_K", q2_k_rows }, { "Q3_K", q3_k_rows }, { "Q4_K", q4_k_rows },
 	{ "Q5_K", q5_k_rows }, { "Q6_K", q6_k_rows }, { "IQ4_XS", iq4_xs_rows },
-	{ "TQ2_0", tq2_0_rows },
+	{ "TQ1_0", tq1_0_rows }, { "TQ2_0", tq2_0_rows },
 	{ NULL, NULL }
 };
 #else

@@ -11,6 +11,7 @@
  * five. Each product by itself never overflows: 2 × 63 × 127.
  */
 #ifdef __x86_64__
+#include "kernels/dot/grids_avx2.h"
 #include "kernels/dot/panel_avx2.h"
 
 enum { STEPS = LARGE / 4, GROUP = 4, RUNS = LARGE / SUB };
@@ -449,6 +450,11 @@ LARGE_PANELS(q3_k, q3_k_scales, 110, 16, 16, 4, false)
 LARGE_PANELS(q4_k, q4_k_scales, 144, 32, 32, 0, true)
 LARGE_PANELS(q5_k, q4_k_scales, 176, 32, 16, 0, true)
 LARGE_PANELS(q6_k, q6_k_scales, 210, 16, 16, 32, false)
+LARGE_PANELS(iq1_s, iq1_s_scales, 50, 32, 16, ZERO_IQ1, false)
+LARGE_PANELS(iq1_m, iq1_m_scales, 56, 16, 16, ZERO_IQ1, false)
+LARGE_PANELS(iq3_xxs, iq3_xxs_scales, 98, 32, 16, ZERO_IQ3_XXS, false)
+LARGE_PANELS(iq3_s, iq3_s_scales, 110, 32, 16, ZERO_IQ3_S, false)
+LARGE_PANELS(tq1_0, tq1_0_scales, 54, 32, 32, 1, false)
 LARGE_PANELS(tq2_0, tq2_0_scales, 66, 32, 32, 1, false)
 
 const struct dot_many panels_avx2[] = {
@@ -456,6 +462,8 @@ const struct dot_many panels_avx2[] = {
 	{ "Q4_1", q4_1_panels }, { "Q5_1", q5_1_panels },
 	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
 	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "TQ2_0", tq2_0_panels },
+	{ "TQ1_0", tq1_0_panels }, { "IQ1_S", iq1_s_panels }, { "IQ1_M", iq1_m_panels },
+	{ "IQ3_XXS", iq3_xxs_panels }, { "IQ3_S", iq3_s_panels },
 	{ NULL, NULL }
 };
 #else
