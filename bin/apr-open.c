@@ -56,23 +56,10 @@ open_message(const struct options *o, const struct identities *with, const char 
 	struct buf b = { 0 };
 	uint8_t reply[AGREE_BYTES];
 	bool has_reply = false;
-	const uint8_t *p;
-	size_t n;
-	int status = 0;
+	int status = reader_rest(r, &b, MESSAGE_BYTES);
 
-	while (status == 0 && !reader_at_end(r)) {
-		p = reader_some(r, READER_WINDOW, &n);
-		if (!p)
-			break;
-		if (n > MESSAGE_BYTES - b.n)
-			status = err_set(e, ERR_CORRUPT, path, "is longer than any message");
-		else
-			buf_put(&b, p, n);
-	}
-	if (e->code != ERR_NONE)
-		status = -1;
-	if (status == 0 && !buf_ok(&b))
-		status = err_memory(e);
+	if (status == 0 && b.n > MESSAGE_BYTES)
+		status = err_set(e, ERR_CORRUPT, path, "is longer than any message");
 	if (status == 0 && b.n == 0)
 		status = err_set(e, ERR_CORRUPT, path, "is empty");
 	if (status == 0)

@@ -8,10 +8,10 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/sandbox.h"
-#include "core/text.h"
 #include "formats/format.h"
 #include "tokenizer/tokenizer.h"
 #include "tool/ids.h"
+#include "tool/tokens_text.h"
 #include "tool/tool.h"
 
 struct options {
@@ -20,22 +20,6 @@ struct options {
 };
 
 /* ---- opening ---- */
-
-static int
-read_all(struct reader *r, struct buf *b, struct err *e)
-{
-	const uint8_t *p;
-	size_t n;
-
-	while (!reader_at_end(r)) {
-		p = reader_some(r, READER_WINDOW, &n);
-		if (p)
-			buf_put(b, p, n);
-		if (!buf_ok(b))
-			return err_memory(e);
-	}
-	return r->failed ? -1 : 0;
-}
 
 /* A file that is a tokenizer and no model: JSON, or SentencePiece's. NULL with e empty
  * where it is neither; r is then at its beginning. */
@@ -52,7 +36,7 @@ open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
 	if (!head || n == 0 || (head[0] != '{' && head[0] != '\n'))
 		return NULL;
 	json = head[0] == '{';
-	if (read_all(r, &b, e) == 0)
+	if (reader_rest(r, &b, SIZE_MAX) == 0)
 		t = json ? tokenizer_open_json(b.p, b.n, NULL, 0, r->name, o, e)
 		         : tokenizer_open_sentencepiece(b.p, b.n, r->name, e);
 	buf_free(&b);
@@ -123,75 +107,12 @@ open_tokenizer(const char *path, const struct tokenizer_options *o, struct err *
 	return t;
 }
 
-/* ---- printing ---- */
-
-static void
-print_piece(const struct tokenizer *t, uint32_t id)
-{
-	struct buf b = { 0 };
-	char text[512];
-
-	tokenizer_piece(t, id, false, TOKENIZER_SPECIAL, &b);
-	printf("%u\t%s\n", id, text_quote(text, sizeof text, (char *)b.p, b.n));
-	buf_free(&b);
-}
-
-static int
-print_json(const struct tokenizer *t, uint32_t id, struct err *e)
-{
-	struct buf b = { 0 }, hex = { 0 };
-	json_t *o;
-	size_t i;
-
-	tokenizer_piece(t, id, false, TOKENIZER_SPECIAL, &b);
-	o = json_pack("{s:o,s:b}", "id", json_from_u64(id), "control",
-	              tokenizer_is_control(t, id));
-	if (text_utf8(b.p, b.n, true)) {
-		json_object_set_new(o, "text", json_stringn((char *)b.p, b.n));
-	} else {
-		for (i = 0; i < b.n; i++)
-			buf_printf(&hex, "%02x", b.p[i]);
-		json_object_set_new(o, "bytes", json_stringn((char *)hex.p, hex.n));
-	}
-	buf_clear(&b);
-	if (!o || json_write(o, &b) < 0)
-		err_memory(e);
-	else
-		printf("%.*s\n", (int)b.n, (char *)b.p);
-	json_decref(o);
-	buf_free(&hex);
-	buf_free(&b);
-	return e->code == ERR_NONE ? 0 : -1;
-}
-
-static int
-print_ids(const struct tokenizer *t, const struct tokens *list, const struct options *o,
-          struct err *e)
-{
-	size_t i;
-
-	if (o->count) {
-		printf("%zu\n", list->n);
-		return 0;
-	}
-	for (i = 0; i < list->n; i++) {
-		if (o->json && print_json(t, list->id[i], e) < 0)
-			return -1;
-		if (o->pieces)
-			print_piece(t, list->id[i]);
-		else if (!o->json)
-			printf(i > 0 ? " %u" : "%u", list->id[i]);
-	}
-	if (!o->json && !o->pieces)
-		putchar('\n');
-	return 0;
-}
-
 /* ---- working ---- */
 
 struct job {
 	struct tokenizer *t;
 	const struct options *o;
+	enum tokens_form form;
 	unsigned flags;
 	size_t lost;
 };
@@ -204,7 +125,7 @@ encode(struct job *j, const char *text, size_t n, struct err *e)
 
 	j->lost += tokenizer_lost(j->t);
 	if (r == 0)
-		r = print_ids(j->t, &list, j->o, e);
+		r = tokens_print(j->t, &list, j->form, e);
 	tokens_free(&list);
 	return r;
 }
@@ -263,13 +184,15 @@ run(const char *verb, const char *path, const struct options *o, struct err *e)
 	struct reader r;
 	int status = -1;
 
+	j.form = o->json ? TOKENS_JSON : o->pieces ? TOKENS_PIECES
+	         : o->count ? TOKENS_COUNT : TOKENS_IDS;
 	j.flags = (o->bare ? TOKENIZER_BARE : 0) | (o->special ? TOKENIZER_SPECIAL : 0);
 	if (given) {
 		buf_text(&input, given);
 	} else if (reader_fd(&r, STDIN_FILENO, "<stdin>", e) < 0) {
 		return -1;
 	} else {
-		status = read_all(&r, &input, e);
+		status = reader_rest(&r, &input, SIZE_MAX);
 		reader_close(&r);
 		if (status < 0)
 			goto end;

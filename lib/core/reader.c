@@ -305,6 +305,24 @@ reader_append(struct reader *r, struct buf *b, uint64_t n)
 }
 
 int
+reader_rest(struct reader *r, struct buf *b, size_t most)
+{
+	const uint8_t *p;
+	size_t n;
+
+	while (b->n <= most && !reader_at_end(r)) {
+		p = reader_some(r, READER_WINDOW, &n);
+		if (p)
+			buf_put(b, p, n);
+		if (!buf_ok(b)) {
+			r->failed = true;
+			return err_memory(r->err);
+		}
+	}
+	return r->failed ? -1 : 0;
+}
+
+int
 reader_seek(struct reader *r, uint64_t offset)
 {
 	if (r->failed)

@@ -87,6 +87,9 @@ uint64_t reader_u64(struct reader *r);
 /* Append n bytes to b. Memory grows only as bytes arrive. */
 int reader_append(struct reader *r, struct buf *b, uint64_t n);
 
+/* Append all that is left; where b exceeds most by that, only some of it: see b->n. */
+int reader_rest(struct reader *r, struct buf *b, size_t most);
+
 /* Pass over n bytes (they are read, for the CRC's and the pipe's sake, unless
  * the file can seek and the CRC is off). */
 int reader_skip(struct reader *r, uint64_t n);

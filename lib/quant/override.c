@@ -46,17 +46,11 @@ override_read(struct overrides *o, const char *path, struct err *e)
 {
 	struct buf b = { 0 };
 	struct reader r;
-	size_t n;
 	int status = -1;
 
 	if (reader_open(&r, path, e) < 0)
 		return -1;
-	while (!reader_at_end(&r) && b.n <= FILE_BYTES) {
-		const uint8_t *p = reader_some(&r, FILE_BYTES, &n);
-
-		if (p)
-			buf_put(&b, p, n);
-	}
+	reader_rest(&r, &b, FILE_BYTES);
 	reader_close(&r);
 	if (b.n > FILE_BYTES)
 		err_set(e, ERR_USAGE, path, "is too long for a list of rules");

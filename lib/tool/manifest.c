@@ -134,16 +134,10 @@ static int
 read_bytes(const char *path, struct buf *b, struct err *e)
 {
 	struct reader r;
-	size_t n;
 
 	if (reader_open(&r, path, e) < 0)
 		return -1;
-	while (!reader_at_end(&r) && b->n <= MANIFEST_BYTES && buf_ok(b)) {
-		const uint8_t *p = reader_some(&r, MANIFEST_BYTES, &n);
-
-		if (p)
-			buf_put(b, p, n);
-	}
+	reader_rest(&r, b, MANIFEST_BYTES);
 	reader_close(&r);
 	if (e->code != ERR_NONE)
 		return -1;
