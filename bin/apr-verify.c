@@ -1,30 +1,21 @@
 /* apr-verify: stream -> stream, if its signature holds */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
-#include "crypto/signature.h"
 #include "crypto/witness.h"
 #include "tool/filter.h"
 #include "tool/input.h"
 #include "tool/tool.h"
 #include "tool/trusted.h"
+#include "tool/verdict.h"
 
 struct options {
 	bool quiet, json, weights;
 	uint64_t jobs;
 	struct output_options output;
-};
-
-/* One sign frame, kept until the content has passed. */
-struct frame_copy {
-	struct signature head;
-	struct buf body;
 };
 
 struct verify {
@@ -33,9 +24,7 @@ struct verify {
 	struct witness witness;
 	struct model plan;
 	const char *name;      /* of what is read */
-	struct frame_copy *frames;
-	size_t frame_count, frame_cap;
-	char by[KEY_ID_TEXT];  /* whose signature held */
+	struct verdict verdict;
 };
 
 static int
@@ -58,17 +47,12 @@ static int
 item(void *ctx, const struct item *in, struct item *out, struct err *e)
 {
 	struct verify *v = ctx;
-	struct frame_copy *f;
 
 	(void)out;
 	if (in->kind == ITEM_OTHER)
 		return 1; /* no signature covers it */
-	if (in->kind != ITEM_SIGN)
-		return witness_item(&v->witness, in, e);
-	if (mem_grow(&v->frames, &v->frame_cap, v->frame_count + 1, sizeof *v->frames) < 0)
-		return err_memory(e);
-	f = &v->frames[v->frame_count++];
-	return signature_parse(in->head, in->head_bytes, &f->head, e);
+	return in->kind == ITEM_SIGN ? verdict_sign(&v->verdict, in, e)
+	                             : witness_item(&v->witness, in, e);
 }
 
 static int
@@ -78,16 +62,9 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 	struct verify *v = ctx;
 
 	(void)sink;
-	if (in->kind == ITEM_SIGN) {
-		struct buf *b = &v->frames[v->frame_count - 1].body;
-
-		buf_put(b, p, n);
-		if (!buf_ok(b))
-			return err_memory(e);
-	} else if (in->kind != ITEM_OTHER) {
-		return witness_data(&v->witness, in, p, n, e);
-	}
-	return 0;
+	if (in->kind == ITEM_SIGN)
+		return verdict_add(&v->verdict, p, n, e);
+	return in->kind == ITEM_OTHER ? 0 : witness_data(&v->witness, in, p, n, e);
 }
 
 /* What goes out must be what was seen: only where nothing does. */
@@ -112,69 +89,23 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return witness_item_end(&v->witness, in, e);
 }
 
-static const struct key_public *
-key_of(const struct trusted *keys, const uint8_t id[KEY_ID_BYTES])
-{
-	size_t i;
-
-	for (i = 0; i < keys->n; i++)
-		if (memcmp(keys->item[i].key.id, id, KEY_ID_BYTES) == 0)
-			return &keys->item[i].key;
-	return NULL;
-}
-
-/* Nobody we trust has signed: say who did. */
-static int
-untrusted(const struct verify *v, struct err *e)
-{
-	char id[KEY_ID_TEXT];
-
-	err_set(e, ERR_SIGNATURE, NULL, "no signature is by a trusted key; the first is by %s",
-	        key_id_text(id, v->frames[0].head.key_id));
-	return v->keys->n ? -1
-	                  : err_hint(e, "name the public key: apr-verify KEY.pub FILE");
-}
-
-/* One signature by a trusted key is enough. DONE has not been sent yet. */
+/* DONE has not been sent yet. */
 static int
 finish(void *ctx, struct sink *sink, struct err *e)
 {
 	struct verify *v = ctx;
-	enum signature_scope scope = v->o->weights ? SIGNATURE_WEIGHTS : SIGNATURE_ALL;
-	struct err first = ERR_INIT;
-	size_t i, tried = 0;
 
 	(void)sink;
 	if (witness_finish(&v->witness, e) < 0)
 		return -1;
-	for (i = 0; i < v->frame_count; i++) {
-		struct frame_copy *f = &v->frames[i];
-		const struct key_public *key = key_of(v->keys, f->head.key_id);
-		struct err why = ERR_INIT;
-
-		if (!key)
-			continue;
-		tried++;
-		if (signature_check(&f->head, f->body.p, f->body.n, &v->witness.content, key,
-		                    scope, &why) == 0) {
-			key_id_text(v->by, f->head.key_id);
-			return 0;
-		}
-		if (first.code == ERR_NONE)
-			first = why;
-	}
-	if (!tried)
-		return untrusted(v, e);
-	*e = first;
-	return -1;
+	return verdict_give(&v->verdict, &v->witness.content, v->keys,
+	                    v->o->weights ? SIGNATURE_WEIGHTS : SIGNATURE_ALL, e);
 }
 
 static void
 forget(struct verify *v)
 {
-	while (v->frame_count > 0)
-		buf_free(&v->frames[--v->frame_count].body);
-	free(v->frames);
+	verdict_free(&v->verdict);
 	witness_free(&v->witness);
 	model_free(&v->plan);
 	*v = (struct verify){ .o = v->o, .keys = v->keys };
@@ -209,10 +140,10 @@ answer(const struct verify *v, const char *path)
 	digest_text(root, &v->witness.content.root);
 	if (v->o->json)
 		printf("{\"verified\":true,\"key\":\"%s\",\"root\":\"%s\",\"scope\":\"%s\"}\n",
-		       v->by, root, v->o->weights ? "weights" : "all");
+		       v->verdict.by, root, v->o->weights ? "weights" : "all");
 	else if (!v->o->quiet)
 		tool_notef("%s: signature by %s holds for %s, root %.16s...",
-		           path ? path : "<stdin>", v->by,
+		           path ? path : "<stdin>", v->verdict.by,
 		           v->o->weights ? "the weights" : "everything", root);
 }
 
@@ -249,24 +180,6 @@ verify(struct verify *v, const char *path, struct err *e)
 	return 0;
 }
 
-/* KEY.pub is told from a model by what is in it. */
-static bool
-is_key_file(const char *path)
-{
-	static const char first[] = "untrusted comment:";
-	char head[sizeof first - 1];
-	struct stat st;
-	FILE *f;
-	bool yes;
-
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(f = fopen(path, "rb")))
-		return false;
-	yes = fread(head, 1, sizeof head, f) == sizeof head &&
-	      memcmp(head, first, sizeof head) == 0;
-	fclose(f);
-	return yes;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -292,7 +205,7 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	if (o.json && !o.quiet)
 		tool_misused(&e, "--json needs -q: standard output is the stream");
-	else if (operands[0] && (operands[1] || is_key_file(operands[0])))
+	else if (operands[0] && (operands[1] || trusted_is_key(operands[0])))
 		trusted_one(&keys, *operands++, &e);
 	else
 		trusted_load(&keys, &e);

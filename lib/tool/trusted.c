@@ -2,10 +2,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/mem.h"
 
@@ -66,6 +66,23 @@ add_from_folder(struct trusted *t, const char *name, struct err *e)
 
 	free(slash);
 	return add(t, path, e);
+}
+
+bool
+trusted_is_key(const char *path)
+{
+	static const char first[] = "untrusted comment:";
+	char head[sizeof first - 1];
+	struct stat st;
+	FILE *f;
+	bool yes;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(f = fopen(path, "rb")))
+		return false;
+	yes = fread(head, 1, sizeof head, f) == sizeof head &&
+	      memcmp(head, first, sizeof head) == 0;
+	fclose(f);
+	return yes;
 }
 
 int

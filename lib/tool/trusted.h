@@ -5,6 +5,7 @@
 #ifndef TOOL_TRUSTED_H
 #define TOOL_TRUSTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/err.h"
@@ -25,6 +26,9 @@ struct trusted {
  * is no public key is a fault that names it: who put it there meant something.
  * trusted_free is called in every case. */
 int trusted_load(struct trusted *t, struct err *e);
+
+/* Is the file a public key? KEY.pub is told from a model by what is in it. */
+bool trusted_is_key(const char *path);
 
 /* The one key in the file path, and none from the folder. */
 int trusted_one(struct trusted *t, const char *path, struct err *e);
