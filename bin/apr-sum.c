@@ -26,15 +26,6 @@ struct sum {
 	struct manifest lines;
 };
 
-static int
-add(struct sum *s, struct manifest_entry x, const struct digest *d, struct err *e)
-{
-	char text[DIGEST_TEXT];
-
-	x.digest = digest_text(text, d);
-	return manifest_add(&s->lines, &x, e);
-}
-
 /* ---- content, as signatures have it ---- */
 
 static int
@@ -84,49 +75,13 @@ signed_item_end(void *ctx, const struct item *in, struct sink *sink, struct err 
 }
 
 static int
-add_list(struct sum *s, const struct content_list *l, bool tensors, struct err *e)
-{
-	size_t i;
-
-	for (i = 0; i < l->n; i++) {
-		const struct content_item *x = &l->item[i];
-		struct manifest_entry line = {
-			.kind = tensors ? "tensor" : x->kind, .name = x->name, .type = x->type,
-			.shaped = tensors, .ndim = x->ndim, .dims = x->dims,
-		};
-
-		if (add(s, line, &x->digest, e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int
 signed_finish(void *ctx, struct sink *sink, struct err *e)
 {
 	struct sum *s = ctx;
-	const struct content *c = &s->witness.content;
-	const struct {
-		const char *name;
-		const struct digest *digest;
-	} parts[] = {
-		{ "metadata", &c->components.metadata }, { "blobs", &c->components.blobs },
-		{ "licence", &c->components.licence },   { "tensors", &c->components.tensors },
-		{ "root", &c->root },
-	};
-	size_t i;
 
 	(void)sink;
-	if (witness_finish(&s->witness, e) < 0 || add_list(s, &c->tensors, true, e) < 0 ||
-	    add_list(s, &c->blobs, false, e) < 0)
-		return -1;
-	for (i = 0; i < sizeof parts / sizeof *parts; i++) {
-		struct manifest_entry line = { .kind = "content", .name = parts[i].name };
-
-		if (add(s, line, parts[i].digest, e) < 0)
-			return -1;
-	}
-	return 0;
+	return witness_finish(&s->witness, e) < 0
+	           ? -1 : manifest_add_content(&s->lines, &s->witness.content, e);
 }
 
 /* ---- tensors' bytes ---- */
@@ -174,24 +129,15 @@ static int
 bytes_item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 {
 	struct sum *s = ctx;
-	const struct tensor *t;
-	struct manifest_entry line = { 0 };
 	struct digest d;
 
 	(void)sink;
 	if (in->kind != ITEM_TENSOR)
 		return 0;
-	t = s->plan->tensors[in->index];
-	line.name = tensor_name(t);
-	line.type = tensor_type(t)->name;
-	line.shaped = true;
-	line.ndim = tensor_ndim(t);
-	line.dims = tensor_dims(t);
-	if (s->o->gguf_hash)
-		line.hash = "sha256";
 	if (gguf_hash_tensor_end(&s->hash, &d, e) < 0)
 		return -1;
-	return add(s, line, &d, e);
+	return manifest_add_tensor(&s->lines, s->plan->tensors[in->index],
+	                           s->o->gguf_hash ? "sha256" : NULL, &d, e);
 }
 
 static int
@@ -199,16 +145,17 @@ bytes_finish(void *ctx, struct sink *sink, struct err *e)
 {
 	struct sum *s = ctx;
 	struct manifest_entry model = { .hash = "sha256" }, id = { .hash = "uuid" };
-	char uuid[GGUF_HASH_UUID];
+	char uuid[GGUF_HASH_UUID], text[DIGEST_TEXT];
 	struct digest d;
 
 	(void)sink;
 	if (!s->o->gguf_hash)
 		return 0;
-	id.digest = uuid;
-	if (gguf_hash_finish(&s->hash, &d, uuid, e) < 0 || add(s, model, &d, e) < 0)
+	if (gguf_hash_finish(&s->hash, &d, uuid, e) < 0)
 		return -1;
-	return manifest_add(&s->lines, &id, e);
+	model.digest = digest_text(text, &d);
+	id.digest = uuid;
+	return manifest_add(&s->lines, &model, e) < 0 ? -1 : manifest_add(&s->lines, &id, e);
 }
 
 static const struct flow signed_parts = {

@@ -91,6 +91,69 @@ manifest_add(struct manifest *m, const struct manifest_entry *x, struct err *e)
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
+static int
+add_digest(struct manifest *m, struct manifest_entry x, const struct digest *d,
+           struct err *e)
+{
+	char text[DIGEST_TEXT];
+
+	x.digest = digest_text(text, d);
+	return manifest_add(m, &x, e);
+}
+
+static int
+add_list(struct manifest *m, const struct content_list *l, bool tensors, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		const struct content_item *x = &l->item[i];
+		struct manifest_entry line = {
+			.kind = tensors ? "tensor" : x->kind, .name = x->name, .type = x->type,
+			.shaped = tensors, .ndim = x->ndim, .dims = x->dims,
+		};
+
+		if (add_digest(m, line, &x->digest, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+manifest_add_content(struct manifest *m, const struct content *c, struct err *e)
+{
+	const struct {
+		const char *name;
+		const struct digest *digest;
+	} parts[] = {
+		{ "metadata", &c->components.metadata }, { "blobs", &c->components.blobs },
+		{ "licence", &c->components.licence },   { "tensors", &c->components.tensors },
+		{ "root", &c->root },
+	};
+	size_t i;
+
+	if (add_list(m, &c->tensors, true, e) < 0 || add_list(m, &c->blobs, false, e) < 0)
+		return -1;
+	for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+		struct manifest_entry line = { .kind = "content", .name = parts[i].name };
+
+		if (add_digest(m, line, parts[i].digest, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+manifest_add_tensor(struct manifest *m, const struct tensor *t, const char *hash,
+                    const struct digest *d, struct err *e)
+{
+	struct manifest_entry line = { .hash = hash, .name = tensor_name(t),
+		.type = tensor_type(t)->name, .shaped = true, .ndim = tensor_ndim(t),
+		.dims = tensor_dims(t) };
+
+	return add_digest(m, line, d, e);
+}
+
 void
 manifest_print(const struct manifest *m)
 {

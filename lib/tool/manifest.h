@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "crypto/content.h"
 #include "crypto/digest.h"
+#include "model/tensor.h"
 
 struct manifest {
 	bool json;         /* lines are objects */
@@ -41,6 +43,13 @@ struct manifest_entry {
 
 /* Append a line, in the form that m asks for. 0, or -1 with E008. */
 int manifest_add(struct manifest *m, const struct manifest_entry *x, struct err *e);
+
+/* The lines of a content: tensors and blobs by name, its parts, its root. */
+int manifest_add_content(struct manifest *m, const struct content *c, struct err *e);
+
+/* The line of a tensor; hash as in an entry. */
+int manifest_add_tensor(struct manifest *m, const struct tensor *t, const char *hash,
+                        const struct digest *d, struct err *e);
 
 /* All lines on standard output. */
 void manifest_print(const struct manifest *m);
