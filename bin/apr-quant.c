@@ -1,11 +1,8 @@
 /* apr-quant: stream -> stream, tensors in another type */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
@@ -32,11 +29,10 @@ struct quant {
 	struct recode recode;
 	struct convert_stats all;
 	struct model plan;  /* the source's, but for keys and blocks that change */
-	size_t *row;        /* of each of the source's tensors; GONE: left out */
+	size_t *row;        /* of each of the source's tensors; QUANT_GONE: left out */
 	const char *name;   /* of what is read */
 	char operation[160];
 };
-#define GONE SIZE_MAX
 
 /* ---- hooks ---- */
 
@@ -52,7 +48,7 @@ plan(void *ctx, struct model *out, struct err *e)
 static const struct recipe_row *
 row_of(const struct quant *q, const struct item *in)
 {
-	if (in->kind != ITEM_TENSOR || q->row[in->index] == GONE)
+	if (in->kind != ITEM_TENSOR || q->row[in->index] == QUANT_GONE)
 		return NULL;
 	return &q->recipe.rows[q->row[in->index]];
 }
@@ -93,40 +89,6 @@ placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return recode_range(&q->recode, in->place, q->name, sink, e) < 0 ? -1 : 1;
 }
 
-static void
-add_stats(struct convert_stats *all, const struct convert_stats *s)
-{
-	all->values += s->values;
-	all->checked += s->checked;
-	all->error2 += s->error2;
-	all->x2 += s->x2;
-	all->y2 += s->y2;
-	all->xy += s->xy;
-	if (s->error_max > all->error_max)
-		all->error_max = s->error_max;
-}
-
-/* NaN and infinities as they came, and what became infinite on the way. */
-static int
-not_finite(const struct quant *q, const struct tensor *t, const struct recipe_row *row,
-           struct err *e)
-{
-	const struct convert_stats *s = &q->recode.stats;
-	char text[200];
-
-	if (!s->nonfinite && !s->overflow)
-		return 0;
-	snprintf(text, sizeof text, "values not finite: %" PRIu64 ", too large for %s: %" PRIu64
-	         ", the first is number %" PRIu64 " from 0", s->nonfinite, row->to->name,
-	         s->overflow, s->first);
-	if (q->o->allow_nonfinite) {
-		tool_notef("%.200s: %s", tensor_name(t), text);
-		return 0;
-	}
-	err_set(e, ERR_INVALID, tensor_name(t), "%s", text);
-	return err_hint(e, "--allow-nonfinite writes them all the same");
-}
-
 static int
 item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 {
@@ -140,14 +102,12 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	if (recode_end(&q->recode, sink, e) < 0)
 		return -1;
 	t = q->plan.tensors[row - q->recipe.rows];
-	if (not_finite(q, t, row, e) < 0)
+	if (recipe_judge(tensor_name(t), row->to, s, q->o->allow_nonfinite,
+	                 q->o->quant.max_rmse, e) < 0)
 		return -1;
-	if (convert_rmse(s) > q->o->quant.max_rmse)
-		return err_set(e, ERR_INVALID, tensor_name(t), "as %s its rmse is %.9g, over %.9g",
-		               row->to->name, convert_rmse(s), q->o->quant.max_rmse);
 	if (q->o->check && row->from != row->to) {
 		recipe_print_error(tensor_name(t), row->from->name, row->to->name, s, q->o->json);
-		add_stats(&q->all, s);
+		convert_stats_add(&q->all, s);
 	}
 	return 0;
 }
@@ -173,48 +133,6 @@ plan_only(const struct options *o)
 	return o->dry_run || o->explain;
 }
 
-/* May the recipe be followed? A dry run does not ask for encoders. */
-static int
-allowed(const struct quant *q, struct err *e)
-{
-	const struct recipe *r = &q->recipe;
-
-	if (e->code != ERR_NONE)
-		return -1;
-	if (r->objection.code != ERR_NONE)
-		*e = r->objection;
-	else if (r->missing.code != ERR_NONE && !plan_only(q->o))
-		*e = r->missing;
-	return e->code == ERR_NONE ? 0 : -1;
-}
-
-/* The model that the recipe is for, and where its tensors come from. */
-static int
-shape(struct quant *q, const struct model *source, struct err *e)
-{
-	const struct quant_options *o = &q->o->quant;
-	const char *list = prune_list(&o->prune, source);
-	size_t i, n = 0;
-
-	q->row = mem_array(source->tensor_count, sizeof *q->row);
-	if (!q->row)
-		return err_memory(e);
-	for (i = 0; i < source->tensor_count; i++)
-		q->row[i] = prune_keeps(&o->prune, tensor_name(source->tensors[i])) ? n++ : GONE;
-	/* The number of blocks stays that of the whole model: by it llama-quantize
-	 * chooses types. */
-	if (model_copy(&q->plan, source, e) < 0 ||
-	    key_values_apply(&o->keys, &q->plan, e) < 0 ||
-	    prune_apply(&o->prune, &q->plan, e) < 0)
-		return -1;
-	if (o->prune.n)
-		tool_notef("%zu of %zu tensors are left out", source->tensor_count - n,
-		           source->tensor_count);
-	if (list)
-		tool_notef("%.80s lists something for each block, and stays as it was", list);
-	return 0;
-}
-
 static int
 run(struct quant *q, const char *path, struct err *e)
 {
@@ -231,13 +149,14 @@ run(struct quant *q, const char *path, struct err *e)
 		return input_close(&in, e);
 	where.input = in.held;
 	q->name = in.source->name;
-	if (shape(q, in.source->plan, e) == 0 &&
+	if (quant_options_shape(&o->quant, in.source->plan, &q->plan, &q->row, e) == 0 &&
 	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
 		if (o->explain)
 			recipe_explain(&q->recipe, &q->plan, o->explain, e);
 		else if (o->dry_run)
 			recipe_print(&q->recipe, &q->plan, o->json);
-		if (allowed(q, e) == 0 && !plan_only(o) && (sink = filter_sink(&where, e))) {
+		if (e->code == ERR_NONE && recipe_allowed(&q->recipe, plan_only(o), e) == 0 &&
+		    !plan_only(o) && (sink = filter_sink(&where, e))) {
 			recipe_report(&q->recipe, &q->plan, o->quant.recipe.imatrix != NULL);
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 		}

@@ -149,8 +149,8 @@ chunk_convert(void *ctx, size_t i)
 		free(x);
 }
 
-static void
-stats_add(struct convert_stats *sum, const struct convert_stats *s)
+void
+convert_stats_add(struct convert_stats *sum, const struct convert_stats *s)
 {
 	if (sum->nonfinite + sum->overflow == 0)
 		sum->first = sum->values + s->first;
@@ -177,7 +177,7 @@ batch_convert(struct batch *b, struct convert_stats *s, struct err *e)
 	for (i = 0; i < chunks; i++) {
 		if (!b->sums[i].values)
 			return err_memory(e);
-		stats_add(s, &b->sums[i]);
+		convert_stats_add(s, &b->sums[i]);
 	}
 	return 0;
 }

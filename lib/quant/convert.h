@@ -88,6 +88,9 @@ float convert_most(const struct convert *c, const uint8_t *x, uint64_t x_bytes,
 /* Let the target's head be that for values up to most, where it has one. */
 void convert_head(struct convert *c, float most);
 
+/* Sums of what was converted next. */
+void convert_stats_add(struct convert_stats *sum, const struct convert_stats *s);
+
 /* What the sums mean. 0 where nothing was checked; cosine is 1 where both sides
  * are zero, 0 where one is. */
 double convert_rmse(const struct convert_stats *s);

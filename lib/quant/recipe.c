@@ -253,6 +253,16 @@ recipe_apply(const struct recipe *r, const struct recipe_options *o, struct mode
 	return record_apply(r, o, m, e);
 }
 
+int
+recipe_allowed(const struct recipe *r, bool plan_only, struct err *e)
+{
+	if (r->objection.code != ERR_NONE)
+		*e = r->objection;
+	else if (r->missing.code != ERR_NONE && !plan_only)
+		*e = r->missing;
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
 void
 recipe_free(struct recipe *r)
 {

@@ -69,6 +69,9 @@ struct recipe {
 int recipe_make(struct recipe *r, const struct model *m, const struct recipe_options *o,
                 struct err *e);
 
+/* May it be followed? plan_only: nothing will be encoded. 0 or -1. */
+int recipe_allowed(const struct recipe *r, bool plan_only, struct err *e);
+
 /* Change m, as it came from its source: blocks are left out, its tensors get the types
  * of the recipe (which was made without those blocks). And set the keys that tell of it
  * (quant/record.h). */

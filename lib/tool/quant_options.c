@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/mem.h"
 #include "core/sandbox.h"
 #include "kernels/kernel.h"
 #include "quant/plugin.h"
@@ -216,6 +217,31 @@ quant_options_parse(struct quant_options *o, const char *type, struct err *e)
 	if (parse_type(o, type, e) < 0 || parse_fallback(o, e) < 0 || parse_rest(o, e) < 0)
 		return -1;
 	return parse_overrides(o, e) < 0 ? -1 : parse_imatrix(o, e);
+}
+
+int
+quant_options_shape(const struct quant_options *o, const struct model *source,
+                    struct model *m, size_t **rows, struct err *e)
+{
+	const char *list = prune_list(&o->prune, source);
+	size_t i, n = 0, *row = mem_array(source->tensor_count, sizeof *row);
+
+	*rows = row;
+	if (!row)
+		return err_memory(e);
+	for (i = 0; i < source->tensor_count; i++)
+		row[i] = prune_keeps(&o->prune, tensor_name(source->tensors[i])) ? n++ : QUANT_GONE;
+	/* The number of blocks stays that of the whole model: by it llama-quantize
+	 * chooses types. */
+	if (model_copy(m, source, e) < 0 || key_values_apply(&o->keys, m, e) < 0 ||
+	    prune_apply(&o->prune, m, e) < 0)
+		return -1;
+	if (o->prune.n)
+		tool_notef("%zu of %zu tensors are left out", source->tensor_count - n,
+		           source->tensor_count);
+	if (list)
+		tool_notef("%.80s lists something for each block, and stays as it was", list);
+	return 0;
 }
 
 void

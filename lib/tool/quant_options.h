@@ -75,6 +75,13 @@ int quant_options_load(struct quant_options *o, struct err *e);
  * is missing. ERR_USAGE, or a fault of a rule file or of
  * the importance matrix, which is read here. */
 int quant_options_parse(struct quant_options *o, const char *type, struct err *e);
+
+/* The model that the recipe is for, without the blocks that are left out: a copy of source
+ * in m. *rows: of each tensor of the source its number in m, or QUANT_GONE; a new array.
+ * 0 or -1, both to be freed in every case. */
+#define QUANT_GONE SIZE_MAX
+int quant_options_shape(const struct quant_options *o, const struct model *source,
+                        struct model *m, size_t **rows, struct err *e);
 void quant_options_free(struct quant_options *o);
 
 #endif

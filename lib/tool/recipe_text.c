@@ -129,6 +129,38 @@ recipe_print_error(const char *name, const char *from, const char *to,
 	        convert_cosine(s));
 }
 
+/* NaN and infinities as they came, and what became infinite on the way. */
+static int
+not_finite(const char *name, const struct dtype *to, const struct convert_stats *s,
+           bool allowed, struct err *e)
+{
+	char text[200];
+
+	if (!s->nonfinite && !s->overflow)
+		return 0;
+	snprintf(text, sizeof text, "values not finite: %" PRIu64 ", too large for %s: %" PRIu64
+	         ", the first is number %" PRIu64 " from 0", s->nonfinite, to->name,
+	         s->overflow, s->first);
+	if (allowed) {
+		tool_notef("%.200s: %s", name, text);
+		return 0;
+	}
+	err_set(e, ERR_INVALID, name, "%s", text);
+	return err_hint(e, "--allow-nonfinite writes them all the same");
+}
+
+int
+recipe_judge(const char *name, const struct dtype *to, const struct convert_stats *s,
+             bool allow_nonfinite, double max_rmse, struct err *e)
+{
+	if (not_finite(name, to, s, allow_nonfinite, e) < 0)
+		return -1;
+	if (convert_rmse(s) > max_rmse)
+		return err_set(e, ERR_INVALID, name, "as %s its rmse is %.9g, over %.9g", to->name,
+		               convert_rmse(s), max_rmse);
+	return 0;
+}
+
 int
 recipe_explain(const struct recipe *r, const struct model *m, const char *name,
                struct err *e)

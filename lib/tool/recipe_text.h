@@ -23,6 +23,12 @@ void recipe_report(const struct recipe *r, const struct model *m, bool importanc
 void recipe_print_error(const char *name, const char *from, const char *to,
                         const struct convert_stats *s, bool json);
 
+/* What a conversion to a type did to the tensor of that name: values that are not finite,
+ * as they came or now, are told if they are allowed, else ERR_INVALID; as is an error over
+ * max_rmse. 0 or -1. */
+int recipe_judge(const char *name, const struct dtype *to, const struct convert_stats *s,
+                 bool allow_nonfinite, double max_rmse, struct err *e);
+
 /* The line of one tensor. ERR_USAGE if there is none of that name. */
 int recipe_explain(const struct recipe *r, const struct model *m, const char *name,
                    struct err *e);
