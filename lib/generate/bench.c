@@ -24,20 +24,21 @@ struct reading {
 	atomic_ulong sum;        /* so that nothing is left out as useless */
 };
 
+/* Memory hands out lines of 64 bytes, whatever is asked of them. Four of them, a quarter
+ * of the piece apart, are asked for side by side, as products do. */
 static uint64_t
 piece_sum(const uint8_t *p, size_t n)
 {
-	uint64_t sum[8] = { 0 }, v[8];
-	size_t i, k;
+	enum { LINE = 64, STREAMS = 4 };
+	size_t part = n / STREAMS / LINE * LINE, i, k;
+	uint64_t sum[STREAMS] = { 0 }, v;
 
-	for (i = 0; i + sizeof v <= n; i += sizeof v) {
-		memcpy(v, p + i, sizeof v);
-		for (k = 0; k < 8; k++)
-			sum[k] += v[k];
-	}
-	for (k = 1; k < 8; k++)
-		sum[0] += sum[k];
-	return sum[0];
+	for (i = 0; i < part; i += LINE)
+		for (k = 0; k < STREAMS; k++) {
+			memcpy(&v, p + k * part + i, sizeof v);
+			sum[k] += v;
+		}
+	return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 static void
