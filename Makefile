@@ -99,7 +99,7 @@ check: all units gen fuzz-replay ## run all tests
 # The kernels and their tests for another CPU: they need the C library alone.
 BARE_SRC = lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c \
 	$(wildcard lib/kernels/*.c lib/kernels/*/*.c)
-BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level)
+BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -119,7 +119,9 @@ neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON
 	$(NEON_RUN) build/neon/bare/t_level
 	$(NEON_RUN) build/neon/bare/t_kernels neon
 	$(NEON_RUN) -cpu cortex-a53 build/neon/bare/t_dot
+	$(NEON_RUN) -cpu cortex-a53 build/neon/bare/t_panel
 	$(NEON_RUN) -cpu max build/neon/bare/t_dot
+	$(NEON_RUN) -cpu max build/neon/bare/t_panel
 
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
 	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

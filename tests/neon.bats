@@ -10,7 +10,7 @@ setup() {
 	command -v qemu-aarch64 >/dev/null || skip 'no qemu-aarch64'
 }
 
-@test "halves, kernels and their choice: NEON gives the bytes of plain C" {
+@test "halves, kernels, products and their choice: NEON gives what plain C gives" {
 	cd "$root" || return
 	env -u MAKEFLAGS -u MAKELEVEL make -s neon >"$BATS_TEST_TMPDIR/log" 2>&1 || {
 		grep -v '^ok' "$BATS_TEST_TMPDIR/log"
@@ -18,4 +18,8 @@ setup() {
 	}
 	grep -q '^ok .* neon gives the same bytes and is used' "$BATS_TEST_TMPDIR/log"
 	grep -q '^ok .* neon: IQ4_XS: encodes by importance to GGML' "$BATS_TEST_TMPDIR/log"
+	# A CPU without sums of four products of bytes, and one with them.
+	grep -q '^ok .* level neon multiplies with neon$' "$BATS_TEST_TMPDIR/log"
+	grep -q '^ok .* level neon multiplies with sdot$' "$BATS_TEST_TMPDIR/log"
+	grep -q '^ok .* Q4_K: the largest codes give what plain C gives (sdot)' "$BATS_TEST_TMPDIR/log"
 }

@@ -106,22 +106,17 @@ fill(size_t n)
 			x[j][i] = like_weight() * (i % 97 ? 1 : 20);
 }
 
-/* All rows with several activations; true where all are within the bound of what want
- * has, or, with want NULL, of exact sums, at slack for sums that Q8_1 has rounded. */
+/* Are products with the activations at a within the bound of what want has, or, with want
+ * NULL, of exact sums, at slack for sums that Q8_1 has rounded? */
 static bool
-products(const struct dtype *t, const uint8_t *w, size_t n, float (*want)[ROWS], float (*have)[ROWS],
-         double slack)
+within(const struct dtype *t, size_t n, const uint8_t *a, float (*want)[ROWS], float (*have)[ROWS],
+       double slack)
 {
 	const struct activation *form = dot_activation(t, n);
-	struct dot_weights m = { t, NULL, w, ROWS, n };
-	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
 	double bound, magnitude, sum;
 	bool good = true;
 	size_t bytes = form->bytes(n), i, j;
 
-	for (j = 0; j < MANY; j++)
-		dot_quantize(form, x[j], a + j * bytes, n);
-	dot_product(&m, 0, ROWS, a, MANY, have[0], ROWS);
 	for (j = 0; j < MANY; j++) {
 		look(form, a + j * bytes, n);
 		for (i = 0; i < ROWS; i++) {
@@ -140,6 +135,26 @@ products(const struct dtype *t, const uint8_t *w, size_t n, float (*want)[ROWS],
 		}
 	}
 	return good;
+}
+
+/* All rows with activations one by one, then with all of them, which have has at the end. */
+static bool
+products(const struct dtype *t, const uint8_t *w, size_t n, float (*want)[ROWS], float (*have)[ROWS],
+         double slack)
+{
+	const struct activation *form = dot_activation(t, n);
+	struct dot_weights m = { t, NULL, w, ROWS, n };
+	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
+	size_t bytes = form->bytes(n), j;
+	bool good;
+
+	for (j = 0; j < MANY; j++) {
+		dot_quantize(form, x[j], a + j * bytes, n);
+		dot_product(&m, 0, ROWS, a + j * bytes, 1, have[j], ROWS);
+	}
+	good = within(t, n, a, want, have, slack);
+	dot_product(&m, 0, ROWS, a, MANY, have[0], ROWS);
+	return within(t, n, a, want, have, slack) && good;
 }
 
 /* Parts of the rows, with one activation and with some: the same numbers. */
@@ -268,6 +283,8 @@ forms_tested(void)
 		weight[i] = 1 + like_weight();
 		v[i] = i % 3 ? v[i] : -v[i];
 		v[i] *= i / 256 == 1 ? 0x1p-130f : 1; /* scales leave what can be inverted */
+		if (i / 256 == 2) /* a scale of one, and what is half-way */
+			v[i] = i % 32 ? (float)(i % 61) - 30.5f : 127;
 	}
 	for (k = 0; k < sizeof all / sizeof *all; k++) {
 		f = all[k];
@@ -339,6 +356,31 @@ fused_tested(const char *name, double tolerance)
 	        "separate steps: %.5f of %.5f", name, most, tolerance);
 }
 
+/* Of those of a level of the CPU, the last that it can run is chosen. */
+static void
+choice_tested(void)
+{
+	const struct dot_level *l, *best;
+	const struct level *v;
+	struct err e = ERR_INIT;
+	unsigned i;
+	size_t k;
+
+	for (i = 0; (v = level_row(i)) != NULL; i++) {
+		best = NULL;
+		for (k = 0; (l = dot_level_row(k)) != NULL; k++)
+			if (l->here() && !strcmp(l->level ? l->level : l->name, v->name))
+				best = l;
+		level_begin(v->name, NULL, &e);
+		dot_begin(NULL);
+		l = dot_level_now();
+		test_ok(l && l->here() && (!best || l == best), "level %s multiplies with %s",
+		        v->name, l->name);
+	}
+	level_begin(NULL, NULL, &e);
+	dot_use(NULL);
+}
+
 int
 main(void)
 {
@@ -352,6 +394,7 @@ main(void)
 
 	if (level_begin(NULL, NULL, &e) < 0)
 		return 1;
+	choice_tested();
 	for (i = 0; (t = dtype_row(i)) != NULL; i++)
 		if (!t->head && !t->whole && dot_activation(t, t->items))
 			type_tested(t);

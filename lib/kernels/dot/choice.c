@@ -61,12 +61,13 @@ static const struct dot_level levels[] = {
 	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
 #endif
 #ifdef __aarch64__
+	/* Plain C of attention has vectors of NEON's size. */
 	{ .name = "neon", .here = always, .dots = { dots_neon },
 	  .quantizers = quantizers_neon, .many = { panels_neon, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_ref },
 	{ .name = "sdot", .level = "neon", .here = has_sdot, .dots = { dots_sdot },
 	  .quantizers = quantizers_neon, .many = { panels_sdot, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_ref },
 #endif
 };
 
