@@ -52,10 +52,10 @@ has_sdot(void)
 static const struct dot_level levels[] = {
 	{ .name = "ref", .here = always, .attend = &attend_ref },
 #ifdef __x86_64__
-	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2 },
+	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2, f8_avx2 },
 	  .quantizers = quantizers_avx2, .many = { panels_avx2, words_avx2, floats_avx2 },
 	  .add_f32 = add_f32_avx2, .attend = &attend_avx2 },
-	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512 },
+	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512, f8_avx512 },
 	  .quantizers = quantizers_avx2,
 	  .many = { panels_avx512, floats_avx512, grid_panels_avx512 },
 	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
@@ -246,7 +246,7 @@ dot_differs(const struct dot_level *l)
 		for (d = l->dots[i]; !bad && d && d->dtype; d++)
 			if (!dot_agrees(l, d->dtype))
 				bad = d->dtype;
-	if (!bad && l->add_f32 && !dot_agrees(l, "F8_E4M3"))
+	if (!bad && l->add_f32 && !dot_agrees(l, "Q8_1"))
 		bad = "decoded types";
 	if (!bad && !attend_agrees(l->attend))
 		bad = "keys";

@@ -11,8 +11,8 @@
  * activations are multiplied by before others are read. */
 enum { PIECE = 256, PANEL = 16 };
 
-/* Rows and columns that are decoded at a time for many activations. */
-enum { HIGH = 64, RUN = 256 };
+/* Rows that are decoded at a time for many activations. */
+enum { HIGH = 64 };
 
 static const struct dot_level *level;
 
@@ -162,72 +162,80 @@ dot_rms_quantize(const struct activation *form, const float *x, const float *wei
 
 /* ---- products ---- */
 
-/* The product of two rows of numbers. */
-static float
-floats(const float *a, const float *b, size_t n)
+/* The products of pieces of count rows. */
+static void
+floats(float (*w)[PIECE], size_t count, const float *a, size_t n, float *y)
 {
-	float y;
+	size_t i;
 
-	if (!float_rows)
-		return dot_f32_ref(a, b, n);
-	float_rows((const uint8_t *)a, 0, 1, (const uint8_t *)b, n, &y);
-	return y;
+	if (float_rows)
+		float_rows((const uint8_t *)w, sizeof w[0], count, (const uint8_t *)a, n, y);
+	for (i = 0; !float_rows && i < count; i++)
+		y[i] = dot_f32_ref(w[i], a, n);
 }
 
-/* Values of weights, counted through all rows from at on, but before end: at most a
- * PIECE of whole blocks, of which the first *skip are before at, since blocks of types of
- * our own need not begin where a row does. Returns how many there are from at on. */
+/* A PIECE, or what is left, of the columns of rows from first on, from column at on: their
+ * values. Blocks of types of our own need not begin where a row does. Returns how many
+ * columns. */
 static size_t
-decoded(const struct dot_weights *w, size_t at, size_t end, float *piece, size_t *skip)
+rows_decode(const struct dot_weights *w, size_t first, size_t count, size_t at,
+            float (*y)[PIECE])
 {
+	size_t run = w->columns - at < PIECE ? w->columns - at : PIECE, begin, have, i, j, skip;
 	const struct dtype *t = w->type;
-	size_t count;
+	float blocks[PIECE];
+	const uint8_t *x;
 
-	*skip = at % t->items;
-	count = end - at < PIECE - *skip ? end - at : PIECE - *skip;
-	kernel_decode(t, w->head, w->data + (at - *skip) / t->items * t->bytes, piece,
-	              (*skip + count + t->items - 1) / t->items * t->items);
-	return count;
-}
-
-/* Values are decoded in pieces, and multiplied as F32. */
-static float
-decoded_row(const struct dot_weights *w, size_t i, const float *a)
-{
-	size_t at = i * w->columns, end = at + w->columns, skip, count;
-	float piece[PIECE];
-	double sum = 0;
-
-	for (; at < end; at += count, a += count) {
-		count = decoded(w, at, end, piece, &skip);
-		sum += floats(piece + skip, a, count);
+	for (i = 0; i < count; i++) {
+		for (j = 0; j < run; j += have) {
+			begin = (first + i) * w->columns + at + j;
+			skip = begin % t->items;
+			x = w->data + begin / t->items * t->bytes;
+			have = run - j < PIECE - skip ? run - j : PIECE - skip;
+			if (!skip && have % t->items == 0) {
+				kernel_decode(t, w->head, x, y[i] + j, have);
+				continue;
+			}
+			kernel_decode(t, w->head, x, blocks,
+			              (skip + have + t->items - 1) / t->items * t->items);
+			memcpy(y[i] + j, blocks + skip, have * sizeof *blocks);
+		}
 	}
-	return (float)sum;
+	return run;
 }
 
-/* Up to HIGH rows from first on: RUN columns of each are decoded, and multiplied with all
- * activations by the panels of F32. */
+/* Rows whose values are decoded, up to PANEL of them, and multiplied as F32. */
+static void
+decoded_rows(const struct dot_weights *w, size_t first, size_t count, const float *a, float *y)
+{
+	float values[PANEL][PIECE], part[PANEL];
+	double sum[PANEL] = { 0 };
+	size_t at, i, run;
+
+	for (at = 0; at < w->columns; at += run) {
+		run = rows_decode(w, first, count, at, values);
+		floats(values, count, a + at, run, part);
+		for (i = 0; i < count; i++)
+			sum[i] += part[i];
+	}
+	for (i = 0; i < count; i++)
+		y[i] = (float)sum[i];
+}
+
+/* The same of up to HIGH rows with all activations, by the panels of F32. */
 static void
 decoded_panel(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
               size_t bytes, size_t many, float *y, size_t leading)
 {
-	size_t at, have, i, j, run, skip;
-	float panel[HIGH][RUN], piece[PIECE];
+	float values[HIGH][PIECE];
+	size_t at, j, run;
 
 	for (j = 0; j < many; j++)
 		memset(y + j * leading, 0, count * sizeof *y);
 	for (at = 0; at < w->columns; at += run) {
-		run = w->columns - at < RUN ? w->columns - at : RUN;
-		for (i = 0; i < count; i++) {
-			size_t begin = (first + i) * w->columns + at;
-
-			for (j = 0; j < run; j += have) {
-				have = decoded(w, begin + j, begin + run, piece, &skip);
-				memcpy(panel[i] + j, piece + skip, have * sizeof *piece);
-			}
-		}
-		level->add_f32((const uint8_t *)panel, sizeof panel[0], count,
-		               a + at * sizeof *piece, bytes, many, run, y, leading);
+		run = rows_decode(w, first, count, at, values);
+		level->add_f32((const uint8_t *)values, sizeof values[0], count,
+		               a + at * sizeof(float), bytes, many, run, y, leading);
 	}
 }
 
@@ -248,23 +256,18 @@ plain_rows(const struct known *k, const uint8_t *w, size_t stride, size_t count,
 	}
 }
 
-/* Is it one that is decoded, having no products of its own? */
-static bool
-decoded_type(const struct known *k)
-{
-	return !k->rows && k->activation == &activation_f32;
-}
-
 /* One row of activations. */
 static void
 rows(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
      const uint8_t *a, float *y)
 {
-	size_t i, stride;
+	size_t part, stride;
 
-	if (decoded_type(k)) {
-		for (i = 0; i < count; i++)
-			y[i] = decoded_row(w, first + i, (const float *)(const void *)a);
+	if (!k->rows && k->activation == &activation_f32) {
+		for (; count > 0; count -= part, first += part, y += part) {
+			part = count < PANEL ? count : PANEL;
+			decoded_rows(w, first, part, (const float *)(const void *)a, y);
+		}
 		return;
 	}
 	stride = dtype_span(w->type, w->columns);
@@ -287,7 +290,7 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 		                 w->columns, y, leading);
 		return;
 	}
-	if (decoded_type(&k) && many >= DOT_MANY && level && level->add_f32) {
+	if (k.activation == &activation_f32 && many >= DOT_MANY && level && level->add_f32) {
 		for (i = first; i < end; i += part) {
 			part = end - i < HIGH ? end - i : HIGH;
 			decoded_panel(w, i, part, a, bytes, many, y + (i - first), leading);
