@@ -63,6 +63,10 @@ struct mixture_options {
 	struct overrides *overrides; /* a person's own, or NULL; counts what decides */
 };
 
+/* Why every mixture keeps a tensor as it is, in constant words, or NULL: what is no weight,
+ * has one dimension, or is small and sensitive (mixture_kept.c). */
+const char *mixture_kept(const struct tensor *t);
+
 /* The nearest type to the one wanted whose blocks rows of that many values fill. */
 const struct dtype *mixture_fallback(const struct dtype *wanted, uint64_t row);
 
