@@ -1,5 +1,6 @@
-/* apr2_source: what the three parts of the APR2 reader share: apr2_head.c (what
- * the file is), apr2_index.c (what lies where), apr2_source.c (what is in it).
+/* apr2_source: what the parts of the APR2 reader share: apr2_head.c (what the file is),
+ * apr2_index.c (what lies where), apr2_frames.c (what frames must say), apr2_source.c
+ * (what is in it).
  */
 #ifndef FORMATS_APR2_SOURCE_H
 #define FORMATS_APR2_SOURCE_H
@@ -66,6 +67,18 @@ struct apr2_source {
 int apr2_read_head(struct apr2_source *s);
 int apr2_read_index(struct apr2_source *s);
 int apr2_fill_source(struct apr2_source *s);
+
+/* What the frame that has begun, s->frame, brings (apr2_frames.c): it must be what the plan
+ * announces next. Before the data a blob, the licence, a sealed model's key; after it the
+ * sums of all tensors, then, by rank, records and signatures, of which so many were seen;
+ * anywhere a frame of no kind that has a place. 1 and the item, or -1; sums: 0 or -1. */
+int apr2_blob_item(struct apr2_source *s, struct item *item);
+int apr2_licence_item(struct apr2_source *s, struct item *item);
+int apr2_skey_item(struct apr2_source *s, struct item *item);
+int apr2_check_sums(struct apr2_source *s);
+int apr2_headed_item(struct apr2_source *s, struct item *item, enum item_kind kind,
+                     size_t *seen, uint64_t announced, unsigned rank);
+int apr2_other_item(struct apr2_source *s, struct item *item);
 
 /* The entry of tensor i of the plan. */
 static inline struct apr2_entry *
