@@ -113,6 +113,26 @@ heights_tested(const struct dtype *t, const struct dot_level *l)
 	        MOST - 1, MOST, l->name);
 }
 
+/* Row i of a type that is read only, of whose grid it has the last point throughout, all
+ * signs and the largest scales, times 1. */
+static void
+last_put(const struct dtype *t, size_t i)
+{
+	static const uint8_t one[4] = { 0x0f, 0x0f, 0xcf, 0x3f };
+	uint8_t *to = w + i * dtype_span(t, WIDE), *end = to + dtype_span(t, WIDE);
+	size_t k;
+
+	memset(to, 0xff, (size_t)(end - to));
+	for (; to < end; to += t->bytes) {
+		for (k = 0; k < 4 && !strcmp(t->name, "IQ1_M"); k++)
+			to[49 + 2 * k] = one[k];
+		if (k == 0) {
+			to[0] = 0x00;
+			to[1] = 0x3c;
+		}
+	}
+}
+
 /* Rows and activations that have the largest codes, of the same sign in all columns or of
  * every other one: within the bound of plain C. Products that overflow where they are
  * added would be far from that. */
@@ -139,7 +159,10 @@ extremes_tested(const struct dtype *t, const struct dot_level *l)
 				: i / 2 == 2 ? (k % 16 ? odd : 0)
 				: k % 32 ? odd : -odd;
 		}
-		row_put(t, i, v);
+		if (kernel_for(t)->encode)
+			row_put(t, i, v);
+		else
+			last_put(t, i);
 		dot_quantize(form, v, a + i * form->bytes(WIDE), WIDE);
 	}
 	dot_use(NULL);
