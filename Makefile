@@ -74,6 +74,8 @@ $(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 $(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw \
 	-mavx512dq -mavx512vl -mavx512vnni
+# attend.h: what multiplies there may be fused with what adds.
+$(B)/lib/kernels/dot/attend_avx2.o $(B)/lib/kernels/dot/attend_avx512.o: level_FLAGS += -ffp-contract=fast
 else ifeq ($(ARCH),aarch64)
 $(B)/lib/%_sdot.o: level_FLAGS = -march=armv8.2-a+dotprod
 endif
@@ -132,6 +134,7 @@ benches: $(BENCHES)
 bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against APR_PEER, apr-run against APR_PEER_RUN
 	$(B)/tests/bench/kernels
 	$(B)/tests/bench/dots
+	$(B)/tests/bench/attention $$(nproc)
 	$(B)/tests/bench/bytes
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/pipes.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/quantize.sh

@@ -24,6 +24,7 @@ enum {
 	QUERIES = 64,        /* of a task: */
 	TOKENS = 16,         /* of so many tokens at most */
 	PART = 128,          /* positions, at least */
+	MANY = 16,           /* queries, and more, are many */
 };
 _Static_assert(PASS_PARTS <= RUN, "parts are summed up like a run");
 
@@ -73,7 +74,8 @@ struct run {
 	size_t first, n;
 	size_t from, to;               /* tokens that see some of it */
 	float score[QUERIES][RUN];     /* of these tokens, all heads of each */
-	float room[ROOM];
+	bool many;                     /* queries: numbers pay that are read once */
+	float room[ROOM + ROOM / 16];  /* with scales */
 };
 
 /* The queries' values from value on. */
@@ -82,7 +84,8 @@ score(const struct work *w, struct run *r)
 {
 	const struct hyper *h = &w->p->net->hyper;
 	struct cache_piece piece = { w->block, w->kv, r->first, r->n, 0, 0 };
-	const float *q[QUERIES], *keys;
+	const float *q[QUERIES];
+	struct attend_rows keys;
 	size_t t, i, count;
 
 	for (; piece.from < h->head_k; piece.from += piece.width) {
@@ -92,8 +95,8 @@ score(const struct work *w, struct run *r)
 			for (i = 0; i < w->heads; i++)
 				q[count++] = w->p->q + (t * h->heads + w->head + i) * h->head_k +
 					piece.from;
-		keys = cache_keys(w->p->cache, &piece, r->room);
-		r->unit->scores(q, count, keys, piece.width, (r->n + LANES - 1) / LANES,
+		cache_keys(w->p->cache, &piece, r->many, r->room, &keys);
+		r->unit->scores(q, count, &keys, piece.width, (r->n + LANES - 1) / LANES,
 		                piece.from > 0, r->score);
 	}
 }
@@ -142,21 +145,21 @@ add_values(const struct work *w, struct run *r)
 	const struct hyper *h = &w->p->net->hyper;
 	struct cache_piece piece = { w->block, w->kv, r->first, r->n, 0, 0 };
 	float *a[QUERIES];
-	const float *weight[QUERIES], *values;
-	size_t t, i, low, high, stride;
+	const float *weight[QUERIES];
+	struct attend_rows values;
+	size_t t, i, low, high;
 
 	for (; piece.from < h->head_v; piece.from += piece.width) {
 		piece.width = h->head_v - piece.from < WIDE ? h->head_v - piece.from : WIDE;
-		values = cache_values(w->p->cache, &piece, r->room, &stride);
+		cache_values(w->p->cache, &piece, r->many, r->room, &values);
 		for (t = r->from; t < r->to; t++) {
 			seen(w, r, t, &low, &high);
 			for (i = 0; i < w->heads; i++) {
 				a[i] = w->a + (t * w->token_step + i * w->head_step) * h->head_v +
 					piece.from;
-				weight[i] = r->score[(t - r->from) * w->heads + i] + low;
+				weight[i] = r->score[(t - r->from) * w->heads + i];
 			}
-			r->unit->add(a, weight, w->heads, values + low * stride, high - low,
-			             piece.width, stride);
+			r->unit->add(a, weight, w->heads, &values, low, high, piece.width);
 		}
 	}
 }
@@ -166,9 +169,12 @@ attend(const struct work *w)
 {
 	const struct hyper *h = &w->p->net->hyper;
 	size_t length = run_length(h), position = w->p->position, t, i, k;
+	struct cache_piece next = { w->block, w->kv, w->begin,
+		w->end - w->begin < length ? w->end - w->begin : length, 0, 0 };
 	struct run r;
 
 	r.unit = attend_now();
+	r.many = (w->to - w->from) * w->heads > MANY;
 	for (t = w->from; t < w->to; t++)
 		for (i = 0; i < w->heads; i++) {
 			size_t state = t * w->token_step + i * w->head_step;
@@ -178,6 +184,7 @@ attend(const struct work *w)
 			for (k = 0; k < h->head_v; k++)
 				w->a[state * h->head_v + k] = 0;
 		}
+	cache_values_ahead(w->p->cache, &next);
 	r.from = r.to = w->from;
 	for (r.first = w->begin; r.first < w->end; r.first += length) {
 		r.n = w->end - r.first < length ? w->end - r.first : length;
@@ -185,8 +192,12 @@ attend(const struct work *w)
 			r.to++;
 		while (position + r.from < r.first)
 			r.from++;
+		next.first = r.first + r.n;
+		next.positions = w->end - next.first < length ? w->end - next.first : length;
+		cache_keys_ahead(w->p->cache, &next);
 		score(w, &r);
 		weigh(w, &r);
+		cache_values_ahead(w->p->cache, &next);
 		add_values(w, &r);
 	}
 }
@@ -261,6 +272,8 @@ sum_up(const struct task *t, size_t head)
 	size_t state = t->token * h->heads + head, first = head * PASS_PARTS, i;
 	float weight[RUN], most, sum = 0, *a = p->a + state * h->head_v;
 	const float *weights = weight;
+	const struct attend_rows parts = { .kind = ATTEND_F32, .stride = h->head_v,
+		.p = (const uint8_t *)(p->part_a + first * h->head_v) };
 
 	for (i = 0; i < t->parts; i++)
 		weight[i] = p->part_max[first + i];
@@ -270,7 +283,7 @@ sum_up(const struct task *t, size_t head)
 	unit->weigh(weight, RUN / LANES, most);
 	for (i = 0; i < h->head_v; i++)
 		a[i] = 0;
-	unit->add(&a, &weights, 1, p->part_a + first * h->head_v, t->parts, h->head_v, h->head_v);
+	unit->add(&a, &weights, 1, &parts, 0, t->parts, h->head_v);
 	for (i = 0; i < t->parts; i++)
 		sum += p->part_sum[first + i] * weight[i];
 	p->sum[state] = sum;

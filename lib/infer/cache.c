@@ -139,77 +139,117 @@ cache_put_value(struct cache *c, size_t block, size_t head, size_t position,
 
 /* ---- reading ---- */
 
-/* Codes of some columns, or of a row, with their scales, a block after another. */
-static void
-read_columns(const struct cache *c, const uint8_t *code, const uint8_t *scales, size_t width,
-             float *y)
+/* In place; of Q8_0 with scales that are read later. */
+static struct attend_rows
+in_place(const struct cache *c, const uint8_t *p, size_t stride)
 {
-	float scale[LANES];
-	size_t d, n;
+	static const enum attend_kind kinds[] = { ATTEND_F16, ATTEND_F32, ATTEND_Q8_0 };
 
-	for (d = 0; d < width; d += n) {
-		n = width - d < BLOCK ? width - d : BLOCK;
-		c->halves->decode(scales + d / BLOCK * LANES * 2, scale, LANES);
-		attend_now()->columns((const int8_t *)code + d * LANES, scale, n, y + d * LANES);
-	}
+	return (struct attend_rows){ .kind = kinds[c->type], .p = p, .stride = stride };
 }
 
+/* Scales of n blocks in each of count rows or groups, every one of so many times. */
 static void
-read_row(const struct cache *c, const uint8_t *code, const uint8_t *scales, size_t width,
-         float *y)
+read_scales(const struct cache *c, const uint8_t *p, size_t count, size_t stride, size_t n,
+            float *room, struct attend_rows *rows)
 {
-	float scale[LANES];
-	size_t d, n;
+	size_t i;
 
-	for (d = 0; d < width; d += n) {
-		n = width - d < LANES * BLOCK ? width - d : LANES * BLOCK;
-		c->halves->decode(scales + d / BLOCK * 2, scale, blocks_of(n));
-		attend_now()->row((const int8_t *)code + d, scale, n, y + d);
+	rows->scale = room;
+	rows->scale_stride = n;
+	if (n == stride) {
+		c->halves->decode(p, room, count * n);
+		return;
 	}
+	for (i = 0; i < count; i++)
+		c->halves->decode(p + i * stride * 2, room + i * n, n);
 }
 
-const float *
-cache_keys(const struct cache *c, const struct cache_piece *p, float *room)
+void
+cache_keys(const struct cache *c, const struct cache_piece *p, bool many, float *room,
+           struct attend_rows *rows)
 {
+	size_t groups = (p->positions + LANES - 1) / LANES, i, d, n;
 	const uint8_t *at = key_at(c, p->block, p->head, p->first) + p->from * LANES * size_of(c);
-	const uint8_t *scales = key_scales(c, p->block, p->head, p->first) +
-		p->from / BLOCK * LANES * 2;
-	size_t groups = (p->positions + LANES - 1) / LANES, i;
+	float *numbers = room;
 
-	if (c->type == INFER_CACHE_F32)
-		return (const float *)(const void *)at; /* of ours, and aligned */
+	*rows = in_place(c, at, c->head_k);
+	if (c->type == INFER_CACHE_Q8_0) {
+		if (many) /* scales behind them */
+			room += groups * LANES * p->width;
+		read_scales(c, key_scales(c, p->block, p->head, p->first) +
+		            p->from / BLOCK * LANES * 2, groups, blocks_of(c->head_k) * LANES,
+		            blocks_of(p->width) * LANES, room, rows);
+	}
+	if (!many || c->type == INFER_CACHE_F32)
+		return;
 	if (c->type == INFER_CACHE_F16)
-		c->kernel->decode(at, room, groups * LANES * p->width);
-	else
-		for (i = 0; i < groups; i++)
-			read_columns(c, at + i * LANES * c->head_k,
-			             scales + i * LANES * blocks_of(c->head_k) * 2, p->width,
-			             room + i * LANES * p->width);
-	return room;
+		c->kernel->decode(at, numbers, groups * LANES * p->width);
+	for (i = 0; c->type == INFER_CACHE_Q8_0 && i < groups; i++)
+		for (d = 0; d < p->width; d += n) {
+			n = p->width - d < BLOCK ? p->width - d : BLOCK;
+			attend_now()->columns((const int8_t *)at + (i * c->head_k + d) * LANES,
+			                      rows->scale + i * rows->scale_stride + d / BLOCK * LANES,
+			                      n, numbers + (i * p->width + d) * LANES);
+		}
+	*rows = (struct attend_rows){ .kind = ATTEND_F32, .p = (const uint8_t *)numbers,
+		.stride = p->width };
 }
 
-const float *
-cache_values(const struct cache *c, const struct cache_piece *p, float *room,
-             size_t *stride)
+void
+cache_values(const struct cache *c, const struct cache_piece *p, bool many, float *room,
+             struct attend_rows *rows)
 {
-	size_t size = size_of(c), i;
-	const uint8_t *at = value_at(c, p->block, p->head, p->first) + p->from * size;
-	const uint8_t *scales = value_scales(c, p->block, p->head, p->first) +
-		p->from / BLOCK * 2;
+	const uint8_t *at = value_at(c, p->block, p->head, p->first) + p->from * size_of(c);
+	float *numbers = room;
+	size_t i;
 
-	*stride = c->type == INFER_CACHE_F32 ? c->head_v : p->width;
-	if (c->type == INFER_CACHE_F32)
-		return (const float *)(const void *)at;
-	if (c->type == INFER_CACHE_F16 && p->width == c->head_v)
-		c->kernel->decode(at, room, p->positions * p->width);
-	else if (c->type == INFER_CACHE_Q8_0 && p->width == c->head_v && p->width % BLOCK == 0)
-		read_row(c, at, scales, p->positions * p->width, room);
-	else if (c->type == INFER_CACHE_F16)
-		for (i = 0; i < p->positions; i++)
-			c->kernel->decode(at + i * c->head_v * size, room + i * p->width, p->width);
-	else
-		for (i = 0; i < p->positions; i++)
-			read_row(c, at + i * c->head_v, scales + i * blocks_of(c->head_v) * 2, p->width,
-			         room + i * p->width);
-	return room;
+	*rows = in_place(c, at, c->head_v);
+	if (c->type == INFER_CACHE_Q8_0) {
+		if (many)
+			room += p->positions * p->width;
+		read_scales(c, value_scales(c, p->block, p->head, p->first) + p->from / BLOCK * 2,
+		            p->positions, blocks_of(c->head_v), blocks_of(p->width), room, rows);
+	}
+	if (!many || c->type == INFER_CACHE_F32)
+		return;
+	for (i = 0; i < p->positions; i++)
+		if (c->type == INFER_CACHE_F16)
+			c->kernel->decode(at + i * c->head_v * 2, numbers + i * p->width, p->width);
+		else
+			attend_now()->row((const int8_t *)at + i * c->head_v,
+			                  rows->scale + i * rows->scale_stride, p->width,
+			                  numbers + i * p->width);
+	*rows = (struct attend_rows){ .kind = ATTEND_F32, .p = (const uint8_t *)numbers,
+		.stride = p->width };
+}
+
+/* ---- asking ahead ---- */
+
+static void
+ahead(const uint8_t *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i += 64)
+		__builtin_prefetch(p + i, 0, 2);
+}
+
+void
+cache_keys_ahead(const struct cache *c, const struct cache_piece *p)
+{
+	size_t n = (p->positions + LANES - 1) / LANES * LANES;
+
+	ahead(key_at(c, p->block, p->head, p->first), n * c->head_k * size_of(c));
+	if (c->type == INFER_CACHE_Q8_0)
+		ahead(key_scales(c, p->block, p->head, p->first), n * blocks_of(c->head_k) * 2);
+}
+
+void
+cache_values_ahead(const struct cache *c, const struct cache_piece *p)
+{
+	ahead(value_at(c, p->block, p->head, p->first), p->positions * c->head_v * size_of(c));
+	if (c->type == INFER_CACHE_Q8_0)
+		ahead(value_scales(c, p->block, p->head, p->first),
+		      p->positions * blocks_of(c->head_v) * 2);
 }

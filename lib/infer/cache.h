@@ -3,18 +3,20 @@
  *
  * Of Q8_0, each head at a position has its own blocks: 32 codes and a scale in half
  * precision, of fewer codes in the last where heads are no multiple of 32 wide. The
- * numbers are those of the type, but codes and scales lie apart, and keys of 16 positions
+ * numbers are those of the type, but codes and scales lie apart, and keys of 32 positions
  * lie in columns, as kernels/dot/attend.h takes them.
  */
 #ifndef INFER_CACHE_H
 #define INFER_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/err.h"
 #include "core/map.h"
 #include "infer/infer.h"
+#include "kernels/dot/attend.h"
 #include "kernels/kernel.h"
 
 struct cache {
@@ -44,10 +46,17 @@ struct cache_piece {
 	size_t block, head, first, positions, from, width;
 };
 
-/* In single precision, in room, or where they lie: keys in columns, a whole number of
- * them; values in rows that are *stride apart. */
-const float *cache_keys(const struct cache *c, const struct cache_piece *p, float *room);
-const float *cache_values(const struct cache *c, const struct cache_piece *p, float *room,
-                          size_t *stride);
+/* As attention takes them: keys in columns, a whole number of them, values in rows; in
+ * place, or if many shall be multiplied with them in single precision. room: for all of the
+ * piece. */
+void cache_keys(const struct cache *c, const struct cache_piece *p, bool many, float *room,
+                struct attend_rows *rows);
+void cache_values(const struct cache *c, const struct cache_piece *p, bool many, float *room,
+                  struct attend_rows *rows);
+
+/* All keys, or values, of these positions of a head will be asked for soon; width is not
+ * looked at. */
+void cache_keys_ahead(const struct cache *c, const struct cache_piece *p);
+void cache_values_ahead(const struct cache *c, const struct cache_piece *p);
 
 #endif

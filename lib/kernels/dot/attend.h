@@ -1,9 +1,9 @@
 /* attend: what attention does with a run of positions, and the gate of a feed-forward
  * layer, on vectors.
  *
- * Each number is made by one order of additions, and no multiplication is fused with
- * them, so that every level of the CPU gives the bits of plain C. All that is stored is
- * in single precision.
+ * Each number is made by one order of additions, the same at every level of the CPU; but
+ * with AVX2 and AVX-512 multiplications are fused with them. What is made is in single
+ * precision.
  *
  * Keys come in columns of ATTEND_LANES positions: columns[d × ATTEND_LANES + i] is value d
  * of position i.
@@ -15,9 +15,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ATTEND_LANES 16
+#define ATTEND_LANES 32
 #define ATTEND_RUN 64   /* positions, at most */
 #define ATTEND_BLOCK 32 /* values that share a scale in Q8_0 */
+
+enum attend_kind { ATTEND_F32, ATTEND_F16, ATTEND_Q8_0 };
+
+/* Numbers as they are kept. Keys: the columns of a group of ATTEND_LANES positions are
+ * stride columns after those of the one before, value d × ATTEND_LANES + i of a group being
+ * code × scale[d / ATTEND_BLOCK × ATTEND_LANES + i]. Values: rows are stride values apart,
+ * value d of a row being code × scale[d / ATTEND_BLOCK]. Of other kinds than Q8_0 there are
+ * no scales. */
+struct attend_rows {
+	enum attend_kind kind;
+	const uint8_t *p;
+	size_t stride;
+	const float *scale;
+	size_t scale_stride; /* in scales, of a group or row */
+};
 
 struct attend {
 	/* Numbers of codes: n columns, of which position i has the scale scale[i]; and n values
@@ -26,10 +41,9 @@ struct attend {
 	void (*row)(const int8_t *code, const float *scale, size_t n, float *y);
 
 	/* score[j][i] = query j · key i, for count queries of width values, and groups times
-	 * ATTEND_LANES keys, the columns of a group after those of another. more: what is
-	 * there is added to. */
-	void (*scores)(const float *const *q, size_t count, const float *columns, size_t width,
-	               size_t groups, bool more, float (*score)[ATTEND_RUN]);
+	 * ATTEND_LANES keys. more: what is there is added to. */
+	void (*scores)(const float *const *q, size_t count, const struct attend_rows *keys,
+	               size_t width, size_t groups, bool more, float (*score)[ATTEND_RUN]);
 
 	/* Scores low to high, times scale, within a soft cap unless that is 0 (cap × tanh(x /
 	 * cap)); the others become -INFINITY. Returns the largest of them and of most. NaN
@@ -41,10 +55,10 @@ struct attend {
 	 * e^-87 is zero, so is -INFINITY; what is no number stays so. */
 	float (*weigh)(float x[ATTEND_RUN], size_t groups, float most);
 
-	/* a[j][d] += sum over i < n of weight[j][i] × value d of row i, for j < count and d <
-	 * width; rows are stride values apart. */
+	/* a[j][d] += sum over low <= i < high of weight[j][i] × value d of row i, for j < count
+	 * and d < width. */
 	void (*add)(float *const *a, const float *const *weight, size_t count,
-	            const float *values, size_t n, size_t width, size_t stride);
+	            const struct attend_rows *values, size_t low, size_t high, size_t width);
 
 	/* a = a × by */
 	void (*scale)(float *a, float by, size_t width);

@@ -1,26 +1,29 @@
 /* attend_loops: attend.h, for any vector unit: the file that includes this says how it
  * is called (ATTEND) and how many bytes a vector has (BYTES), and is compiled for a level.
+ * It may say how codes become integers (WIDEN), and halves numbers (WIDEN_HALVES), for
+ * which compilers find no instruction.
  */
 #include <math.h>
 #include <string.h>
 
+#include "core/half.h"
 #include "kernels/dot/kinds.h"
 
 enum {
-	LANES = BYTES / 4,                  /* of a vector */
-	PARTS = ATTEND_LANES / LANES,       /* vectors of a column */
-	MANY = BYTES == 64 ? 8 : 4,         /* queries at a time, */
-	GROUPS = BYTES == 64 ? 2 : 1,       /* with so many groups of keys */
-	ALONE = BYTES == 16 ? 1 : 4 / PARTS, /* groups, with one query */
-	TOGETHER = BYTES == 64 ? 4 : 2,     /* sums of values at a time, */
-	WIDE = 4,                           /* of so many vectors */
+	LANES = BYTES / 4,            /* of a vector */
+	PARTS = ATTEND_LANES / LANES, /* vectors of a column */
+	SUMS = 16,                    /* of weights, of which the sum is made */
+	TILE = BYTES == 64 ? 16 : 8,  /* sums that stay in registers */
+	MANY = TILE / 2,              /* queries at a time, with as many vectors as fit */
 };
 
 /* Not aligned. They are passed by address only: how they are passed otherwise depends on
  * the level. */
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(BYTES)));
+#ifndef WIDEN
 typedef int8_t bytes __attribute__((vector_size(BYTES / 4), aligned(1), may_alias));
+#endif
 
 static const vector *
 at(const float *p)
@@ -34,14 +37,60 @@ to(float *p)
 	return (vector *)(void *)p;
 }
 
-/* ---- codes ---- */
+/* ---- codes and halves ---- */
+
+/* Into *y: how a vector is returned depends on the level. */
+static inline __attribute__((always_inline)) void
+widen(const uint8_t *code, vector *y)
+{
+#ifdef WIDEN
+	whole v = (whole)WIDEN(code);
+#else
+	whole v = __builtin_convertvector(*(const bytes *)(const void *)code, whole);
+#endif
+
+	*y = __builtin_convertvector(v, vector);
+}
+
+static inline __attribute__((always_inline)) void
+widen_halves(const uint8_t *p, vector *y)
+{
+#ifdef WIDEN_HALVES
+	*y = (vector)WIDEN_HALVES(p);
+#else
+	uint16_t h[LANES];
+	int i;
+
+	memcpy(h, p, sizeof h);
+	for (i = 0; i < LANES; i++)
+		(*y)[i] = half_f16_f32(h[i]);
+#endif
+}
+
+/* A vector of numbers from value i on, *scale being that of codes. */
+static inline __attribute__((always_inline)) void
+load(enum attend_kind kind, const uint8_t *p, size_t i, const vector *scale, vector *y)
+{
+	switch (kind) {
+	case ATTEND_F32:
+		*y = *at((const float *)(const void *)p + i);
+		break;
+	case ATTEND_F16:
+		widen_halves(p + 2 * i, y);
+		break;
+	case ATTEND_Q8_0:
+		widen(p + i, y);
+		*y *= *scale;
+	}
+}
 
 static inline __attribute__((always_inline)) void
 numbers(const int8_t *code, const vector *scale, float *y)
 {
-	whole v = __builtin_convertvector(*(const bytes *)(const void *)code, whole);
+	vector v;
 
-	*to(y) = __builtin_convertvector(v, vector) * *scale;
+	load(ATTEND_Q8_0, (const uint8_t *)code, 0, scale, &v);
+	*to(y) = v;
 }
 
 static void
@@ -51,11 +100,11 @@ columns(const int8_t *code, const float scale[ATTEND_LANES], size_t n, float *y)
 	size_t i;
 	int k;
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (k = 0; k < PARTS; k++)
 		s[k] = *at(scale + LANES * k);
 	for (i = 0; i < n * ATTEND_LANES; i += ATTEND_LANES)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 		for (k = 0; k < PARTS; k++)
 			numbers(code + i + LANES * k, &s[k], y + i + LANES * k);
 }
@@ -78,60 +127,92 @@ row(const int8_t *code, const float *scale, size_t n, float *y)
 
 /* ---- scores ---- */
 
-/* many queries with groups of keys: the sums of a tile stay in registers. */
+/* So many queries with groups of keys, of which the first is given. */
 static inline __attribute__((always_inline)) void
-tile(const float *const *q, int many, const float *key, size_t width, int groups, bool more,
-     float (*score)[ATTEND_RUN])
+tile(const float *const *q, int many, enum attend_kind kind, const struct attend_rows *keys,
+     size_t first, int groups, size_t width, bool more, float (*score)[ATTEND_RUN])
 {
-	vector sum[MANY * 4], k[4];
+	vector sum[TILE], k[TILE], s[TILE];
+	const uint8_t *p = keys->p;
 	const float *query[MANY];
 	int n = groups * PARTS, i, j;
-	size_t d;
+	size_t d, end, stride = keys->stride * ATTEND_LANES, at_first = first * stride;
 
 #pragma GCC unroll 8
 	for (j = 0; j < many; j++) {
 		query[j] = q[j];
-#pragma GCC unroll 4
-		for (i = 0; i < n; i++)
-			sum[j * n + i] = more ? *at(score[j] + LANES * i) : (vector){ 0 };
-	}
-	for (d = 0; d < width; d++) {
-#pragma GCC unroll 4
-		for (i = 0; i < n; i++)
-			k[i] = *at(key + (size_t)(i / PARTS) * width * ATTEND_LANES + d * ATTEND_LANES +
-			           (size_t)(i % PARTS * LANES));
 #pragma GCC unroll 8
-		for (j = 0; j < many; j++)
-#pragma GCC unroll 4
+		for (i = 0; i < n; i++)
+			sum[j * n + i] = more ? *at(score[j] + first * ATTEND_LANES +
+			                            (size_t)(LANES * i)) : (vector){ 0 };
+	}
+	for (d = 0; d < width;) {
+		end = width;
+		if (kind == ATTEND_Q8_0) {
+			end = width - d < ATTEND_BLOCK ? width : d + ATTEND_BLOCK;
+#pragma GCC unroll 8
 			for (i = 0; i < n; i++)
-				sum[j * n + i] += k[i] * query[j][d];
+				s[i] = *at(keys->scale + (first + (size_t)(i / PARTS)) * keys->scale_stride +
+				           d / ATTEND_BLOCK * ATTEND_LANES + (size_t)(i % PARTS * LANES));
+		}
+		for (; d < end; d++) {
+#pragma GCC unroll 8
+			for (i = 0; i < n; i++)
+				load(kind, p, at_first + (size_t)(i / PARTS) * stride + d * ATTEND_LANES +
+				     (size_t)(i % PARTS * LANES), &s[i], &k[i]);
+#pragma GCC unroll 8
+			for (j = 0; j < many; j++)
+#pragma GCC unroll 8
+				for (i = 0; i < n; i++)
+					sum[j * n + i] += k[i] * query[j][d];
+		}
 	}
 #pragma GCC unroll 8
 	for (j = 0; j < many; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 		for (i = 0; i < n; i++)
-			*to(score[j] + LANES * i) = sum[j * n + i];
+			*to(score[j] + first * ATTEND_LANES + LANES * i) = sum[j * n + i];
 }
 
-/* All groups, so many queries at a time, with so many groups. */
+/* All groups, so many queries at a time with so many groups. */
 #define TILES(queries, at_once) \
 	for (; j + (queries) <= count; j += (queries)) { \
 		for (g = 0; g + (at_once) <= groups; g += (at_once)) \
-			tile(q + j, queries, key + g * group, width, at_once, more, \
-			     (float (*)[ATTEND_RUN])(score[j] + g * ATTEND_LANES)); \
+			tile(q + j, queries, kind, keys, g, at_once, width, more, score + j); \
 		for (; g < groups; g++) \
-			tile(q + j, queries, key + g * group, width, 1, more, \
-			     (float (*)[ATTEND_RUN])(score[j] + g * ATTEND_LANES)); \
+			tile(q + j, queries, kind, keys, g, 1, width, more, score + j); \
 	}
 
-static void
-scores(const float *const *q, size_t count, const float *key, size_t width, size_t groups,
-       bool more, float (*score)[ATTEND_RUN])
+static inline __attribute__((always_inline)) void
+scores_of(enum attend_kind kind, const float *const *q, size_t count,
+          const struct attend_rows *keys, size_t width, size_t groups, bool more,
+          float (*score)[ATTEND_RUN])
 {
-	size_t group = width * ATTEND_LANES, j = 0, g;
+	size_t j = 0, g;
 
-	TILES(MANY, GROUPS)
-	TILES(1, ALONE)
+#if BYTES == 64
+	TILES(8, 1)
+	TILES(4, 2)
+#else
+	TILES(TILE / PARTS, 1)
+#endif
+	TILES(1, BYTES == 64 ? 2 : 1)
+}
+
+static void
+scores(const float *const *q, size_t count, const struct attend_rows *keys, size_t width,
+       size_t groups, bool more, float (*score)[ATTEND_RUN])
+{
+	switch (keys->kind) {
+	case ATTEND_F32:
+		scores_of(ATTEND_F32, q, count, keys, width, groups, more, score);
+		break;
+	case ATTEND_F16:
+		scores_of(ATTEND_F16, q, count, keys, width, groups, more, score);
+		break;
+	case ATTEND_Q8_0:
+		scores_of(ATTEND_Q8_0, q, count, keys, width, groups, more, score);
+	}
 }
 
 /* ---- weights ---- */
@@ -213,19 +294,19 @@ typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 static float
 weigh(float x[ATTEND_RUN], size_t groups, float most)
 {
-	vector sum[PARTS], v;
-	float lanes[ATTEND_LANES];
+	vector sum[SUMS / LANES], v;
+	float lanes[SUMS];
 	const four *f = (const four *)(const void *)lanes;
 	four all;
 	size_t i;
 	int k;
 
 #pragma GCC unroll 4
-	for (k = 0; k < PARTS; k++)
+	for (k = 0; k < SUMS / LANES; k++)
 		sum[k] = (vector){ 0 };
-	for (i = 0; i < groups * ATTEND_LANES; i += ATTEND_LANES)
+	for (i = 0; i < groups * ATTEND_LANES; i += SUMS)
 #pragma GCC unroll 4
-		for (k = 0; k < PARTS; k++) {
+		for (k = 0; k < SUMS / LANES; k++) {
 			v = *at(x + i + LANES * k) - most;
 			exponential(&v);
 			*to(x + i + LANES * k) = v;
@@ -238,68 +319,113 @@ weigh(float x[ATTEND_RUN], size_t groups, float most)
 
 /* ---- values ---- */
 
-/* many sums, of so many vectors each, stay in registers. */
+/* So many sums, of so many vectors each from value d on. */
 static inline __attribute__((always_inline)) void
-sums(float *const *a, const float *const *weight, int many, size_t d, const float *values,
-     size_t n, size_t stride, int wide)
+sums(float *const *a, const float *const *weight, int many, enum attend_kind kind,
+     const struct attend_rows *values, size_t low, size_t high, size_t d, int wide)
 {
-	vector sum[TOGETHER * WIDE], v[WIDE];
-	const float *w[TOGETHER];
+	vector sum[TILE], v[TILE], s = { 0 };
+	const uint8_t *p = values->p;
+	const float *w[MANY], *scale = values->scale;
 	size_t i;
 	int j, k;
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (j = 0; j < many; j++) {
 		w[j] = weight[j];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 		for (k = 0; k < wide; k++)
 			sum[j * wide + k] = *at(a[j] + d + LANES * k);
 	}
-	for (i = 0; i < n; i++) {
-#pragma GCC unroll 4
-		for (k = 0; k < wide; k++)
-			v[k] = *at(values + i * stride + d + (size_t)(LANES * k));
-#pragma GCC unroll 4
+	for (i = low; i < high; i++) {
+#pragma GCC unroll 8
+		for (k = 0; k < wide; k++) {
+			size_t value = d + (size_t)(LANES * k);
+
+			if (kind == ATTEND_Q8_0)
+				s = (vector){ 0 } + scale[i * values->scale_stride + value / ATTEND_BLOCK];
+			load(kind, p, i * values->stride + value, &s, &v[k]);
+		}
+#pragma GCC unroll 8
 		for (j = 0; j < many; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 			for (k = 0; k < wide; k++)
 				sum[j * wide + k] += v[k] * w[j][i];
 	}
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (j = 0; j < many; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 		for (k = 0; k < wide; k++)
 			*to(a[j] + d + LANES * k) = sum[j * wide + k];
 }
 
-/* All values of so many rows. */
-static inline __attribute__((always_inline)) void
-rows(float *const *a, const float *const *weight, int many, const float *values, size_t n,
-     size_t width, size_t stride)
+static float
+value_at(const struct attend_rows *values, size_t i, size_t d)
 {
-	size_t d, i;
+	size_t at_it = i * values->stride + d;
+	uint16_t half;
+
+	switch (values->kind) {
+	case ATTEND_F32:
+		break;
+	case ATTEND_F16:
+		memcpy(&half, values->p + 2 * at_it, sizeof half);
+		return half_f16_f32(half);
+	case ATTEND_Q8_0:
+		return (float)(int8_t)values->p[at_it] *
+		       values->scale[i * values->scale_stride + d / ATTEND_BLOCK];
+	}
+	return ((const float *)(const void *)values->p)[at_it];
+}
+
+/* All values of so many rows, so many vectors at a time. */
+static inline __attribute__((always_inline)) void
+rows(float *const *a, const float *const *weight, int many, enum attend_kind kind,
+     const struct attend_rows *values, size_t low, size_t high, size_t width, int wide)
+{
+	size_t d, i, n = (size_t)(wide * LANES);
 	int j;
 
-	for (d = 0; d + WIDE * LANES <= width; d += WIDE * LANES)
-		sums(a, weight, many, d, values, n, stride, WIDE);
+	for (d = 0; d + n <= width; d += n)
+		sums(a, weight, many, kind, values, low, high, d, wide);
 	for (; d + LANES <= width; d += LANES)
-		sums(a, weight, many, d, values, n, stride, 1);
+		sums(a, weight, many, kind, values, low, high, d, 1);
 	for (; d < width; d++)
-		for (j = 0; j < many; j++)
-			for (i = 0; i < n; i++)
-				a[j][d] += values[i * stride + d] * weight[j][i];
+		for (i = low; i < high; i++)
+			for (j = 0; j < many; j++)
+				a[j][d] += value_at(values, i, d) * weight[j][i];
+}
+
+static inline __attribute__((always_inline)) void
+add_of(enum attend_kind kind, float *const *a, const float *const *weight, size_t count,
+       const struct attend_rows *values, size_t low, size_t high, size_t width)
+{
+	size_t j = 0;
+
+#if BYTES == 64
+	for (; j + 8 <= count; j += 8)
+		rows(a + j, weight + j, 8, kind, values, low, high, width, 2);
+#endif
+	for (; j + 4 <= count; j += 4)
+		rows(a + j, weight + j, 4, kind, values, low, high, width, TILE / 4);
+	for (; j < count; j++)
+		rows(a + j, weight + j, 1, kind, values, low, high, width, 4);
 }
 
 static void
-add(float *const *a, const float *const *weight, size_t count, const float *values, size_t n,
-    size_t width, size_t stride)
+add(float *const *a, const float *const *weight, size_t count,
+    const struct attend_rows *values, size_t low, size_t high, size_t width)
 {
-	size_t j;
-
-	for (j = 0; j + TOGETHER <= count; j += TOGETHER)
-		rows(a + j, weight + j, TOGETHER, values, n, width, stride);
-	for (; j < count; j++)
-		rows(a + j, weight + j, 1, values, n, width, stride);
+	switch (values->kind) {
+	case ATTEND_F32:
+		add_of(ATTEND_F32, a, weight, count, values, low, high, width);
+		break;
+	case ATTEND_F16:
+		add_of(ATTEND_F16, a, weight, count, values, low, high, width);
+		break;
+	case ATTEND_Q8_0:
+		add_of(ATTEND_Q8_0, a, weight, count, values, low, high, width);
+	}
 }
 
 static void
