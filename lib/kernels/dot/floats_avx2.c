@@ -12,34 +12,49 @@ struct floats {
 	float a[GROUP][CHUNK];     /* activations */
 };
 
-/* The first count of eight numbers, then zeros. */
+/* Eight numbers, or where columns end the first count of them and zeros. */
 INLINE __m256
 some(load_floats *get_floats, size_t bytes, const uint8_t *p, size_t count)
 {
 	uint8_t part[ROWS * sizeof(float)] = { 0 };
 
-	if (count >= ROWS)
-		return get_floats(p);
 	memcpy(part, p, count * bytes);
 	return get_floats(part);
+}
+
+/* Columns k to k + 7 of the eight rows x, which are at number at of the panel. */
+INLINE void
+eight_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint8_t *const *x,
+           size_t at, size_t k, size_t count)
+{
+	__m256i v[ROWS];
+	int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < ROWS; i++)
+		v[i] = _mm256_castps_si256(count >= ROWS ? get_floats(x[i] + bytes * k)
+			: some(get_floats, bytes, x[i] + bytes * k, count));
+	turn(v);
+#pragma GCC unroll 8
+	for (i = 0; i < ROWS; i++)
+		p->w[at / 2][k + (size_t)i][at % 2] = _mm256_castsi256_ps(v[i]);
 }
 
 INLINE void
 weights_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint8_t *w,
              size_t stride, size_t rows, size_t columns)
 {
-	__m256i v[ROWS];
+	const uint8_t *x[ROWS];
 	size_t at, i, k;
 
-	for (at = 0; at < vectors(rows); at++)
-		for (k = 0; k < columns; k += ROWS) {
-			for (i = 0; i < ROWS; i++)
-				v[i] = _mm256_castps_si256(some(get_floats, bytes, row_at(
-					w, stride, rows, at * ROWS + i) + bytes * k, columns - k));
-			turn(v);
-			for (i = 0; i < ROWS; i++)
-				p->w[at / 2][k + i][at % 2] = _mm256_castsi256_ps(v[i]);
-		}
+	for (at = 0; at < vectors(rows); at++) {
+		for (i = 0; i < ROWS; i++)
+			x[i] = row_at(w, stride, rows, at * ROWS + i);
+		for (k = 0; k + ROWS <= columns; k += ROWS)
+			eight_fill(p, get_floats, bytes, x, at, k, ROWS);
+		if (k < columns)
+			eight_fill(p, get_floats, bytes, x, at, k, columns - k);
+	}
 }
 
 /* Columns from at on, of a group of activations from j on. */
@@ -50,10 +65,13 @@ group_fill(struct floats *p, load_floats *get_floats, size_t bytes, const struct
 	const uint8_t *a = o->a + j * o->bytes + bytes * at;
 	size_t g, k;
 
-	for (g = 0; g < group; g++, a += o->bytes)
-		for (k = 0; k < columns; k += ROWS)
+	for (g = 0; g < group; g++, a += o->bytes) {
+		for (k = 0; k + ROWS <= columns; k += ROWS)
+			_mm256_storeu_ps(&p->a[g][k], get_floats(a + bytes * k));
+		if (k < columns)
 			_mm256_storeu_ps(&p->a[g][k], some(get_floats, bytes, a + bytes * k,
 			                                   columns - k));
+	}
 }
 
 INLINE void
