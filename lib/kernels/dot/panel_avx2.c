@@ -145,10 +145,12 @@ scales_fill(struct panel *p, __m256i *v, int sub, size_t pair, size_t half)
 
 	if (sub == SMALL) {
 		turn(v);
+#pragma GCC unroll 8
 		for (i = 0; i < ROWS; i++)
 			p->whole[pair][i][half] = v[i];
 		return;
 	}
+#pragma GCC unroll 8
 	for (i = 0; i < ROWS; i++) {
 		high[i] = _mm256_unpackhi_epi16(v[i], v[i]);
 		v[i] = _mm256_unpacklo_epi16(v[i], v[i]);
@@ -156,6 +158,7 @@ scales_fill(struct panel *p, __m256i *v, int sub, size_t pair, size_t half)
 	turn(v);
 	turn(high);
 	/* v has scales 0 to 3 and 8 to 11. */
+#pragma GCC unroll 8
 	for (i = 0; i < ROWS; i++) {
 		p->whole[pair][i + i / 4 * 4][half] = v[i];
 		p->whole[pair][i + i / 4 * 4 + 4][half] = high[i];
@@ -168,6 +171,7 @@ leasts_fill(struct panel *p, __m256i *v, int sub, size_t pair, size_t half)
 	int i;
 
 	turn(v);
+#pragma GCC unroll 8
 	for (i = 0; i < ROWS; i++) {
 		if (sub == SUB)
 			p->least[pair][i][half] = v[i];
@@ -188,6 +192,7 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, b
 	int k;
 
 	for (at = 0; at < vectors(rows); at++) {
+#pragma GCC unroll 8
 		for (i = 0; i < ROWS; i++) {
 			x[i] = row_at(w, stride, rows, at * ROWS + i);
 			s = scales(x[i]);
@@ -203,9 +208,11 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, b
 		p->m[at / 2][at % 2] = _mm256_loadu_ps(m);
 #pragma GCC unroll 8
 		for (k = 0; k < LARGE / SMALL; k++) {
+#pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++)
 				v[i] = codes(x[i], k);
 			turn(v);
+#pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++)
 				p->code[at / 2][ROWS * k + (int)i][at % 2] = v[i];
 		}
@@ -321,6 +328,7 @@ small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const 
 	size_t at, b, i;
 
 	for (at = 0; at < vectors(rows); at++) {
+#pragma GCC unroll 8
 		for (i = 0; i < ROWS; i++) {
 			x = row_at(w, stride, rows, at * ROWS + i);
 			for (b = 0; b < blocks; b++, x += bytes) {
@@ -332,9 +340,11 @@ small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const 
 			p->scale[at / 2][b][at % 2] = _mm256_loadu_ps(scale[b]);
 			if (least)
 				p->lift[at / 2][b][at % 2] = _mm256_loadu_ps(lift[b]);
+#pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++)
 				v[i] = codes(row_at(w, stride, rows, at * ROWS + i) + bytes * b);
 			turn(v);
+#pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++)
 				p->code[at / 2][SMALL / 4 * b + i][at % 2] = v[i];
 		}

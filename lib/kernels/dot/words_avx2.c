@@ -137,6 +137,7 @@ columns_put(__m256i (*code)[2], __m256i *low, __m256i *high, size_t half)
 
 	turn(low);
 	turn(high);
+#pragma GCC unroll 8
 	for (i = 0; i < ROWS; i++) {
 		code[i][half] = low[i];
 		code[ROWS + i][half] = high[i];
@@ -167,6 +168,7 @@ small_fill(struct panel *p, small_codes *codes, size_t bytes, const uint8_t *w, 
 
 	for (at = 0; at < vectors(rows); at++) {
 		for (b = 0; b < blocks; b++) {
+#pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++) {
 				x = row_at(w, stride, rows, at * ROWS + i) + bytes * b;
 				scale[i] = half_at(x);
@@ -208,6 +210,7 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, const uint
 	int k;
 
 	for (at = 0; at < vectors(rows); at++) {
+#pragma GCC unroll 8
 		for (i = 0; i < ROWS; i++) {
 			x[i] = row_at(w, stride, rows, at * ROWS + i);
 			s = scales(x[i]);
@@ -217,6 +220,7 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, const uint
 		p->scale[at / 2][0][at % 2] = _mm256_loadu_ps(d);
 #pragma GCC unroll 8
 		for (k = 0; k < LARGE / SMALL; k++) {
+#pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++) {
 				v = codes(x[i], k);
 				by = _mm256_set1_epi16(scale[i][2 * k]);
