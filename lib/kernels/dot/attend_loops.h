@@ -441,28 +441,31 @@ scale(float *a, float by, size_t width)
 
 /* ---- the gate ---- */
 
-/* The last few lie in some. */
+static inline __attribute__((always_inline)) void
+vector_gate(const float *x, float *y)
+{
+	vector v = *at(x), e = -v;
+	whole high = e > 87.0f;
+
+	/* From e^87 on the gate is as good as shut. */
+	e = (vector)(((whole)e & ~high) | (((whole){ 0 } + 0x42ae0000) & high)); /* 87 */
+	exponential(&e);
+	*to(y) *= v / (e + 1.0f);
+}
+
 static void
 gate(const float *x, float *y, size_t n)
 {
-	float some[LANES] = { 0 };
-	vector v, e;
-	whole high;
-	size_t i, k, j;
+	float some[2][LANES] = { { 0 } };
+	size_t i;
 
-	for (i = 0; i < n; i += k) {
-		k = n - i < LANES ? n - i : LANES;
-		memcpy(some, x + i, k * sizeof *x);
-		v = *at(some);
-		/* From e^87 on the gate is as good as shut. */
-		e = -v;
-		high = e > 87.0f;
-		e = (vector)(((whole)e & ~high) | (((whole){ 0 } + 0x42ae0000) & high)); /* 87 */
-		exponential(&e);
-		v /= e + 1.0f;
-		*to(some) = v;
-		for (j = 0; j < k; j++)
-			y[i + j] *= some[j];
+	for (i = 0; i + LANES <= n; i += LANES)
+		vector_gate(x + i, y + i);
+	if (i < n) {
+		memcpy(some[0], x + i, (n - i) * sizeof *x);
+		memcpy(some[1], y + i, (n - i) * sizeof *y);
+		vector_gate(some[0], some[1]);
+		memcpy(y + i, some[1], (n - i) * sizeof *y);
 	}
 }
 
