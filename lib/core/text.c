@@ -150,20 +150,26 @@ text_distance(const char *a, const char *b)
 }
 
 int
-text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
+text_digits(const char **p, uint64_t *v)
 {
 	uint64_t n = 0;
 
-	if (!*s)
+	if (**p < '0' || **p > '9')
 		return -1;
-	for (; *s; s++) {
-		if (*s < '0' || *s > '9')
-			return -1;
+	for (; **p >= '0' && **p <= '9'; ++*p)
 		if (__builtin_mul_overflow(n, 10, &n) ||
-		    __builtin_add_overflow(n, (uint64_t)(*s - '0'), &n))
+		    __builtin_add_overflow(n, (uint64_t)(**p - '0'), &n))
 			return -1;
-	}
-	if (n < lo || n > hi)
+	*v = n;
+	return 0;
+}
+
+int
+text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
+{
+	uint64_t n;
+
+	if (text_digits(&s, &n) < 0 || *s || n < lo || n > hi)
 		return -1;
 	*v = n;
 	return 0;

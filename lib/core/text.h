@@ -32,6 +32,9 @@ char *text_size(char *dst, size_t size, uint64_t bytes);
 #define TEXT_DISTANCE 255
 size_t text_distance(const char *a, const char *b);
 
+/* Digits at *p, which moves behind them: 0, or -1 where there are none or too many. */
+int text_digits(const char **p, uint64_t *v);
+
 /* Whole-string number parsing: returns 0 and *v in [lo, hi], or -1. */
 int text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
 

@@ -1,7 +1,5 @@
 #include "crypto/keys.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -241,22 +239,6 @@ key_secret_parse(const uint8_t *text, size_t n, struct err *e)
 	return k;
 }
 
-/* Read a whole key file, and name it in what its parser says. */
-static int
-read_file(const char *path, struct secret *s, struct err *e)
-{
-	int fd, r;
-
-	if (secret_alloc(s, KEY_FILE_BYTES, e) < 0)
-		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return err_errno(e, path, "cannot be opened");
-	r = secret_read(s, fd, ERR_FORMAT, path, e);
-	close(fd);
-	return r;
-}
-
 static void
 name_fault(struct err *e, const char *path)
 {
@@ -268,7 +250,7 @@ int
 key_public_read(const char *path, struct key_public *k, struct err *e)
 {
 	struct secret s;
-	int r = read_file(path, &s, e);
+	int r = secret_file(&s, path, KEY_FILE_BYTES, e);
 
 	if (r == 0)
 		r = key_public_parse(s.p, s.n, k, e);
@@ -284,7 +266,7 @@ key_secret_read(const char *path, struct err *e)
 	struct key_secret *k = NULL;
 	struct secret s;
 
-	if (read_file(path, &s, e) == 0)
+	if (secret_file(&s, path, KEY_FILE_BYTES, e) == 0)
 		k = key_secret_parse(s.p, s.n, e);
 	secret_free(&s);
 	if (!k)

@@ -1,6 +1,7 @@
 #include "crypto/secret.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -55,6 +56,21 @@ secret_read(struct secret *s, int fd, enum err_code code, const char *name,
 		s->n += (size_t)got;
 	} while (got != 0);
 	return 0;
+}
+
+int
+secret_file(struct secret *s, const char *path, size_t most, struct err *e)
+{
+	int fd, r;
+
+	if (secret_alloc(s, most, e) < 0)
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return err_errno(e, path, "cannot be opened");
+	r = secret_read(s, fd, ERR_FORMAT, path, e);
+	close(fd);
+	return r;
 }
 
 int

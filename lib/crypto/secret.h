@@ -33,6 +33,9 @@ void secret_free(struct secret *s);
 int secret_read(struct secret *s, int fd, enum err_code code, const char *name,
                 struct err *e);
 
+/* Allocate s, and read a whole file of keys into it: most bytes, or ERR_FORMAT. */
+int secret_file(struct secret *s, const char *path, size_t most, struct err *e);
+
 /* Read fd up to the first newline, which is taken and dropped (with a carriage
  * return before it), and not a byte further: what follows stays for the next
  * reader. Longer than cap, or a NUL inside, is ERR_USAGE. Where a signal

@@ -7,23 +7,14 @@
 
 #include "core/le.h"
 #include "core/mem.h"
-#include "core/num.h"
+#include "core/text.h"
 
 #define NO_BLOCK UINT64_MAX
 
-/* Decimal digits, and what follows them: 0, or -1 where there are none or too many. */
 static int
 number(const char **p, uint64_t *v)
 {
-	uint64_t n = 0;
-
-	if (**p < '0' || **p > '9')
-		return -1;
-	for (; **p >= '0' && **p <= '9'; ++*p)
-		if (num_mul(n, 10, &n) || num_add(n, (uint64_t)(**p - '0'), &n))
-			return -1;
-	*v = n;
-	return n == NO_BLOCK ? -1 : 0;
+	return text_digits(p, v) < 0 || *v == NO_BLOCK ? -1 : 0;
 }
 
 static int

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/crc32.h"
+#include "core/json.h"
 #include "core/le.h"
 
 static bool
@@ -51,6 +52,33 @@ frame_begin(struct reader *r, struct frame *f)
 		                   " bytes exceeds the %" PRIu64 " left",
 		                   f->kind, f->body_bytes, reader_left(r));
 	return 0;
+}
+
+int
+frame_head_is(struct reader *r, const struct frame *f, const struct buf *expected)
+{
+	json_t *a, *b;
+	int same;
+
+	if (f->head.n == expected->n && memcmp(f->head.p, expected->p, expected->n) == 0)
+		return 1;
+	a = json_parse(f->head.p, f->head.n, ERR_CORRUPT, r->name, r->err);
+	if (!a)
+		return -1;
+	b = json_parse(expected->p, expected->n, ERR_CORRUPT, r->name, r->err);
+	same = b && json_equal(a, b);
+	json_decref(a);
+	json_decref(b);
+	return same;
+}
+
+int
+frame_head_json(struct reader *r, const struct frame *f)
+{
+	json_t *head = json_parse(f->head.p, f->head.n, ERR_CORRUPT, r->name, r->err);
+
+	json_decref(head);
+	return head ? 0 : -1;
 }
 
 /* To o as well, where it is not NULL. */

@@ -39,6 +39,11 @@ struct frame {
  * err filled: E001 for a kind that is no kind, E002 truncation, E004 CRC. */
 int frame_begin(struct reader *r, struct frame *f);
 
+/* Is the head what is expected, in this or any other JSON spelling? 1, 0, or -1 where it is
+ * no JSON. json: is it any at all? 0 or -1. */
+int frame_head_is(struct reader *r, const struct frame *f, const struct buf *expected);
+int frame_head_json(struct reader *r, const struct frame *f);
+
 /* Some bytes of the body; *n = 0 once it has ended and its CRC held. */
 int frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n);
 

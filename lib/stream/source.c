@@ -49,25 +49,13 @@ next_index(struct stream_source *s, size_t rank, uint64_t announced, size_t *ind
 static int
 same_head(struct stream_source *s, const char *name)
 {
-	json_t *a, *b;
-	int same;
+	int same = frame_head_is(&s->reader, &s->frame, &s->head);
 
-	if (s->frame.head.n == s->head.n &&
-	    memcmp(s->frame.head.p, s->head.p, s->head.n) == 0)
-		return 0;
-	a = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name,
-	               s->reader.err);
-	if (!a)
-		return -1;
-	b = json_parse(s->head.p, s->head.n, ERR_CORRUPT, s->reader.name, s->reader.err);
-	same = b && json_equal(a, b);
-	json_decref(a);
-	json_decref(b);
-	if (!same)
+	if (same == 0)
 		return reader_fail(&s->reader, ERR_CORRUPT,
 		                   "%s: the frame contradicts the plan, which has %s here",
 		                   s->frame.kind, name);
-	return 0;
+	return same < 0 ? -1 : 0;
 }
 
 static int
@@ -153,17 +141,6 @@ sealed_item(struct stream_source *s, struct item *item)
 	                                            &s->head), name);
 }
 
-/* A head that the plan does not spell out is JSON all the same. */
-static int
-json_head(struct stream_source *s)
-{
-	json_t *head = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT,
-	                          s->reader.name, s->reader.err);
-
-	json_decref(head);
-	return head ? 0 : -1;
-}
-
 static int
 sized_item(struct stream_source *s, struct item *item)
 {
@@ -176,7 +153,7 @@ sized_item(struct stream_source *s, struct item *item)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes, but the "
 		                   "plan announces %" PRIu64, s->frame.kind,
 		                   item->head_bytes, head);
-	if (json_head(s) < 0)
+	if (frame_head_json(&s->reader, &s->frame) < 0)
 		return -1;
 	return item->bytes == body ? 0 : wrong_size(s, body);
 }
@@ -245,7 +222,7 @@ known_item(struct stream_source *s, size_t rank, bool sealed, struct item *item)
 	case ITEM_BLOB:
 		return blob_item(s, item);
 	case ITEM_LICENCE:
-		if (json_head(s) < 0)
+		if (frame_head_json(&s->reader, &s->frame) < 0)
 			return -1;
 		return item->bytes == m->licence ? 0 : wrong_size(s, m->licence);
 	case ITEM_TENSOR:
@@ -334,7 +311,7 @@ next(struct source *source, struct item *item, struct err *e)
 	memcpy(item->frame, f->kind, sizeof item->frame);
 	item->head = (const char *)f->head.p;
 	item->head_bytes = f->head.n;
-	return json_head(s) < 0 ? -1 : 1;
+	return frame_head_json(&s->reader, &s->frame) < 0 ? -1 : 1;
 }
 
 /* Of a placed body; to o as well, where it is not NULL. */

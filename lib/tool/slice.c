@@ -4,33 +4,19 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "core/text.h"
 #include "tool/tool.h"
-
-/* Digits up to what is not one: 0, or -1 where there are none or too many. */
-static int
-number(const char **p, uint64_t *v)
-{
-	uint64_t n = 0;
-
-	if (**p < '0' || **p > '9')
-		return -1;
-	for (; **p >= '0' && **p <= '9'; ++*p)
-		if (num_mul(n, 10, &n) || num_add(n, (uint64_t)(**p - '0'), &n))
-			return -1;
-	*v = n;
-	return 0;
-}
 
 /* One range; p is then at a comma or the end. */
 static int
 range(struct slice *s, const char **p)
 {
 	uint64_t from = 0, to = UINT64_MAX;
-	bool has_from = number(p, &from) == 0, index = **p != ':';
+	bool has_from = text_digits(p, &from) == 0, index = **p != ':';
 
 	if (!index) {
 		++*p;
-		(void)number(p, &to);
+		(void)text_digits(p, &to);
 	}
 	if ((**p && **p != ',') || (index && !has_from))
 		return -1;

@@ -1,6 +1,5 @@
 #include "crypto/seal/identity.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
@@ -77,22 +76,12 @@ recipients_parse(struct recipients *r, const char *text, size_t n, const char *w
 	return r->n > before ? 0 : err_set(e, ERR_FORMAT, where, "holds no recipient");
 }
 
-/* A whole file, as if it were secret. */
 static int
 read_file(const char *path, struct secret *s, struct err *e)
 {
-	int fd, r;
-
 	if (strcmp(path, "-") == 0)
 		return err_set(e, ERR_USAGE, path, "is standard input, which is not for keys");
-	if (secret_alloc(s, IDENTITY_FILE, e) < 0)
-		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return err_errno(e, path, "cannot be opened");
-	r = secret_read(s, fd, ERR_FORMAT, path, e);
-	close(fd);
-	return r;
+	return secret_file(s, path, IDENTITY_FILE, e);
 }
 
 int

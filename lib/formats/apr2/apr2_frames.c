@@ -32,8 +32,7 @@ not_announced(struct apr2_source *s)
 static int
 same_head(struct apr2_source *s, const struct item *item, const char *name)
 {
-	bool sealed = item_is_sealed(&s->plan, item->kind, item->index), same = false;
-	json_t *a, *b = NULL;
+	bool sealed = item_is_sealed(&s->plan, item->kind, item->index);
 	int r;
 
 	if (sealed != (strcmp(s->frame.kind, "SEAL") == 0))
@@ -48,19 +47,11 @@ same_head(struct apr2_source *s, const struct item *item, const char *name)
 		r = plan_blob_head(&s->plan.blobs[item->index], &s->head);
 	if (r < 0)
 		return err_memory(s->reader.err);
-	a = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name,
-	               s->reader.err);
-	if (a)
-		b = json_parse(s->head.p, s->head.n, ERR_CORRUPT, s->reader.name,
-		               s->reader.err);
-	if (a && b)
-		same = json_equal(a, b);
-	json_decref(a);
-	json_decref(b);
-	if (same)
-		return 0;
-	return reader_fail(&s->reader, ERR_CORRUPT, "%s: it contradicts its metadata, "
-	                   "which has %s here", s->frame.kind, name);
+	r = frame_head_is(&s->reader, &s->frame, &s->head);
+	if (r == 0)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: it contradicts its metadata, "
+		                   "which has %s here", s->frame.kind, name);
+	return r < 0 ? -1 : 0;
 }
 
 int
@@ -80,23 +71,12 @@ apr2_blob_item(struct apr2_source *s, struct item *item)
 	return item->bytes == body ? 1 : wrong_size(s, body);
 }
 
-/* The head of a frame that travels on. */
-static int
-json_head(struct apr2_source *s)
-{
-	json_t *head = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT,
-	                          s->reader.name, s->reader.err);
-
-	json_decref(head);
-	return head ? 0 : -1;
-}
-
 int
 apr2_licence_item(struct apr2_source *s, struct item *item)
 {
 	if (s->plan.licence == MODEL_NONE || s->licence)
 		return not_announced(s);
-	if (json_head(s) < 0)
+	if (frame_head_json(&s->reader, &s->frame) < 0)
 		return -1;
 	s->licence = true;
 	item->kind = ITEM_LICENCE;
@@ -117,7 +97,7 @@ apr2_skey_item(struct apr2_source *s, struct item *item)
 	if (item->head_bytes != s->plan.sealed)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes instead of %"
 		                   PRIu64, s->frame.kind, item->head_bytes, s->plan.sealed);
-	if (json_head(s) < 0)
+	if (frame_head_json(&s->reader, &s->frame) < 0)
 		return -1;
 	return item->bytes == 0 ? 1 : wrong_size(s, 0);
 }
@@ -142,7 +122,7 @@ apr2_other_item(struct apr2_source *s, struct item *item)
 	memcpy(item->frame, f->kind, sizeof item->frame);
 	item->head = (const char *)f->head.p;
 	item->head_bytes = f->head.n;
-	return json_head(s) < 0 ? -1 : 1;
+	return frame_head_json(&s->reader, &s->frame) < 0 ? -1 : 1;
 }
 
 /* The sums know which tensor is damaged; the file's CRC only that it is. */
@@ -202,7 +182,7 @@ apr2_headed_item(struct apr2_source *s, struct item *item, enum item_kind kind, 
 	if (item->head_bytes != head)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: a head of %zu bytes instead of %"
 		                   PRIu64, s->frame.kind, item->head_bytes, head);
-	if (json_head(s) < 0)
+	if (frame_head_json(&s->reader, &s->frame) < 0)
 		return -1;
 	return item->bytes == body ? 1 : wrong_size(s, body);
 }
