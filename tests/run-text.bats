@@ -232,7 +232,15 @@ near() {
 	grep -q '^decode  *8 tokens  *[0-9.]* tokens/s$' "$out"
 	try apr-run --bench -n 8 --bench-prompt 20 --json "$model"
 	quiet
-	grep -q '^{"prompt_tokens":20,"prompt_rate":[0-9.e+]*,"decode_tokens":8,.*"read_fraction":[0-9.e-]*}$' "$out"
+	grep -q '^{"prompt_tokens":20,"prompt_rate":[0-9.e+]*,"decode_tokens":8,.*"read_fraction":[0-9.e-]*,"cache":"f16","cache_bytes":[0-9]*}$' "$out"
+	# Three blocks, four heads of 32, keys and values, 64 positions.
+	for type in "f16 2" "f32 4" "q8_0 1.0625"; do
+		apr-run --bench -n 8 --bench-prompt 20 -c 64 --cache "${type% *}" --json "$model" |
+			sed 's/.*"cache":"\([^"]*\)","cache_bytes":\([0-9]*\)}/\1 \2/' >told
+		awk -v want="${type#* }" '{ exit $2 != 3 * 4 * 32 * 2 * 64 * want }' told || fail "$(cat told)"
+		grep -q "^${type% *} " told
+	done
+	apr-run --bench -n 8 --bench-prompt 20 -c 64 --cache q8_0 "$model" | grep -q '^cache   q8_0 .* MB$'
 	try apr-run --bench -c 100 "$model"
 	said 5 "more than the context"
 }

@@ -143,7 +143,8 @@ bench_run(struct infer *infer, const struct weights *w, uint64_t prompt, uint64_
 	size_t context = infer_context(infer);
 	int done;
 
-	*b = (struct bench){ .prompt = prompt, .made = made };
+	*b = (struct bench){ .prompt = prompt, .made = made, .cache = infer_cache(infer),
+		.cache_bytes = infer_memory(infer).cache };
 	if (prompt > context || made > context - prompt) {
 		err_set(e, ERR_INVALID, w->name, "%" PRIu64 " and %" PRIu64 " tokens are more "
 		        "than the context of %zu", prompt, made, context);

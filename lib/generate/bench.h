@@ -16,6 +16,8 @@ struct bench {
 	double seconds;         /* of the others */
 	double read;            /* bytes a second, of reading the weights and no more */
 	double used;            /* part of that which decoding reaches */
+	enum infer_cache cache; /* type of keys and values, */
+	uint64_t cache_bytes;   /* and of all that fill the context */
 };
 
 /* Tokens are drawn, not chosen: time does not depend on which they are. prompt, made: at

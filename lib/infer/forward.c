@@ -167,36 +167,48 @@ feed_forward(struct pass *p, const struct feed_forward *f, float *y)
 
 /* ---- a block ---- */
 
-/* Turn each head of x[n × heads × width] by its token's position. */
+/* Of some tokens: queries and keys are turned by their positions, keys and values kept. */
+struct turn_task {
+	const struct pass *p;
+	size_t block;
+};
+#define TURN_TOKENS 16
+
+/* Turn each head of x[heads × width] of token i. */
 static void
-turn(const struct pass *p, float *x, size_t heads, size_t width, bool windowed)
+turn(const struct pass *p, float *x, size_t heads, size_t width, bool windowed, size_t i)
 {
 	const struct hyper *h = &p->net->hyper;
-	size_t rot = (windowed ? h->rope_window : h->rope).rot, i, k;
+	size_t rot = (windowed ? h->rope_window : h->rope).rot, k;
 	const float *c = windowed ? p->cosines_window : p->cosines;
 	const float *s = windowed ? p->sines_window : p->sines;
 
-	for (i = 0; i < p->n; i++)
-		for (k = 0; k < heads; k++)
-			rope_turn(x + (i * heads + k) * width, rot,
-			          h->halves,
-			          c + i * (rot / 2), s + i * (rot / 2));
+	for (k = 0; k < heads; k++)
+		rope_turn(x + (i * heads + k) * width, rot, h->halves, c + i * (rot / 2),
+		          s + i * (rot / 2));
 }
 
 static void
-keep(const struct pass *p, size_t block)
+turn_and_keep(void *ctx, size_t task)
 {
+	const struct turn_task *t = ctx;
+	const struct pass *p = t->p;
 	const struct hyper *h = &p->net->hyper;
-	size_t i, k;
+	size_t i = task * TURN_TOKENS, last = p->n - i < TURN_TOKENS ? p->n : i + TURN_TOKENS, k;
 
-	for (i = 0; i < p->n; i++)
+	for (; i < last; i++) {
+		if (!(h->arch->flags & ARCH_POSITIONS)) {
+			turn(p, p->q, h->heads, h->head_k, h->windowed[t->block], i);
+			turn(p, p->k, h->kv_heads, h->head_k, h->windowed[t->block], i);
+		}
 		for (k = 0; k < h->kv_heads; k++) {
 			size_t at = i * h->kv_heads + k;
 
-			cache_put_key(p->cache, block, k, p->position + i, p->k + at * h->head_k);
-			cache_put_value(p->cache, block, k, p->position + i,
+			cache_put_key(p->cache, t->block, k, p->position + i, p->k + at * h->head_k);
+			cache_put_value(p->cache, t->block, k, p->position + i,
 			                p->v + at * h->head_v);
 		}
+	}
 }
 
 /* y = attention of what was seen last: queries, keys and values are made, normed, turned, kept. */
@@ -204,7 +216,7 @@ static void
 self_attention(struct pass *p, const struct block *b, size_t block)
 {
 	const struct hyper *h = &p->net->hyper;
-	bool windowed = h->windowed[block];
+	struct turn_task t = { p, block };
 
 	linear_apply(p, &b->q, p->q);
 	linear_apply(p, &b->k, p->k);
@@ -213,11 +225,7 @@ self_attention(struct pass *p, const struct block *b, size_t block)
 		norms(p, &b->q_norm, p->q, p->n * h->heads, h->head_k, p->q);
 	if (b->k_norm.weight)
 		norms(p, &b->k_norm, p->k, p->n * h->kv_heads, h->head_k, p->k);
-	if (!(h->arch->flags & ARCH_POSITIONS)) {
-		turn(p, p->q, h->heads, h->head_k, windowed);
-		turn(p, p->k, h->kv_heads, h->head_k, windowed);
-	}
-	keep(p, block);
+	thread_for(p->threads, (p->n + TURN_TOKENS - 1) / TURN_TOKENS, turn_and_keep, &t);
 	attention(p, block);
 	pass_see(p, p->a, p->n, h->heads * h->head_v);
 	linear_apply(p, &b->o, p->y);

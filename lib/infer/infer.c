@@ -159,6 +159,12 @@ infer_architecture(const struct infer *m)
 	return a->name ? a->name : a->folder;
 }
 
+enum infer_cache
+infer_cache(const struct infer *m)
+{
+	return m->cache.type;
+}
+
 struct infer_memory
 infer_memory(const struct infer *m)
 {

@@ -47,6 +47,7 @@ size_t infer_vocabulary(const struct infer *m); /* logits a row; tokens are belo
 size_t infer_context(const struct infer *m);    /* positions there is room for */
 size_t infer_trained(const struct infer *m);    /* positions the model was made for */
 const char *infer_architecture(const struct infer *m);
+enum infer_cache infer_cache(const struct infer *m);
 
 /* Bytes of memory beside the weights: of the cache when it is full, and of all else. */
 struct infer_memory {

@@ -90,15 +90,18 @@ run_text_bench(const struct run_text *r, const struct bench *b, double loaded, s
 		buf_printf(&out, "{\"prompt_tokens\":%" PRIu64 ",\"prompt_rate\":%.6g,"
 		           "\"decode_tokens\":%" PRIu64 ",\"decode_rate\":%.6g,"
 		           "\"first_seconds\":%.6g,\"read_bytes_per_second\":%.6g,"
-		           "\"read_fraction\":%.6g}\n", b->prompt, prompt, b->made, decode, first,
-		           b->read, b->used);
+		           "\"read_fraction\":%.6g,\"cache\":\"%s\",\"cache_bytes\":%" PRIu64 "}\n",
+		           b->prompt, prompt, b->made, decode, first, b->read, b->used,
+		           infer_cache_name(b->cache), b->cache_bytes);
 	else
 		buf_printf(&out, "prompt %6" PRIu64 " tokens %10.2f tokens/s\n"
 		           "decode %6" PRIu64 " tokens %10.2f tokens/s\n"
 		           "first token %19.3f s\n"
-		           "memory is read at %13.2f GB/s, in decoding at %.0f %% of that\n",
+		           "memory is read at %13.2f GB/s, in decoding at %.0f %% of that\n"
+		           "cache %6s %18.1f MB\n",
 		           b->prompt, prompt, b->made, decode, first, b->read * 1e-9,
-		           100 * b->used);
+		           100 * b->used, infer_cache_name(b->cache),
+		           (double)b->cache_bytes * 1e-6);
 	return put(r, &out, e);
 }
 
