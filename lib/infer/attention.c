@@ -66,7 +66,7 @@ struct work {
 	size_t from, to;
 	size_t begin, end;
 	float *a, *max, *sum;          /* what they come to: token t, head i have */
-	size_t token_step, head_step;  /* t × token_step + i × head_step of each array */
+	size_t token_step;             /* t × token_step + i of each array */
 };
 
 struct run {
@@ -74,6 +74,8 @@ struct run {
 	size_t first, n;
 	size_t from, to;               /* tokens that see some of it */
 	float score[QUERIES][RUN];     /* of these tokens, all heads of each */
+	float max[QUERIES], sum[QUERIES]; /* of all tokens: here, so that threads do not
+	                                * write to the same lines of memory */
 	bool many;                     /* queries: numbers pay that are read once */
 	float room[ROOM + ROOM / 16];  /* with scales */
 };
@@ -121,8 +123,8 @@ weigh(const struct work *w, struct run *r)
 	for (t = r->from; t < r->to; t++) {
 		seen(w, r, t, &low, &high);
 		for (i = 0; i < w->heads; i++, k++) {
-			size_t state = t * w->token_step + i * w->head_step;
-			float max = w->max[state], by;
+			size_t query = (t - w->from) * w->heads + i;
+			float max = r->max[query], by;
 			float most = r->unit->soften(r->score[k], low, high, h->score_scale,
 			                             h->attn_cap, max);
 
@@ -130,11 +132,11 @@ weigh(const struct work *w, struct run *r)
 				most = 0;
 			if (most != max) {
 				by = expf(max - most);
-				r->unit->scale(w->a + state * h->head_v, by, h->head_v);
-				w->sum[state] *= by;
-				w->max[state] = most;
+				r->unit->scale(w->a + (t * w->token_step + i) * h->head_v, by, h->head_v);
+				r->sum[query] *= by;
+				r->max[query] = most;
 			}
-			w->sum[state] += r->unit->weigh(r->score[k], (high + LANES - 1) / LANES, most);
+			r->sum[query] += r->unit->weigh(r->score[k], (high + LANES - 1) / LANES, most);
 		}
 	}
 }
@@ -155,8 +157,7 @@ add_values(const struct work *w, struct run *r)
 		for (t = r->from; t < r->to; t++) {
 			seen(w, r, t, &low, &high);
 			for (i = 0; i < w->heads; i++) {
-				a[i] = w->a + (t * w->token_step + i * w->head_step) * h->head_v +
-					piece.from;
+				a[i] = w->a + (t * w->token_step + i) * h->head_v + piece.from;
 				weight[i] = r->score[(t - r->from) * w->heads + i];
 			}
 			r->unit->add(a, weight, w->heads, &values, low, high, piece.width);
@@ -177,12 +178,10 @@ attend(const struct work *w)
 	r.many = (w->to - w->from) * w->heads > MANY;
 	for (t = w->from; t < w->to; t++)
 		for (i = 0; i < w->heads; i++) {
-			size_t state = t * w->token_step + i * w->head_step;
-
-			w->max[state] = -INFINITY;
-			w->sum[state] = 0;
+			r.max[(t - w->from) * w->heads + i] = -INFINITY;
+			r.sum[(t - w->from) * w->heads + i] = 0;
 			for (k = 0; k < h->head_v; k++)
-				w->a[state * h->head_v + k] = 0;
+				w->a[(t * w->token_step + i) * h->head_v + k] = 0;
 		}
 	cache_values_ahead(w->p->cache, &next);
 	r.from = r.to = w->from;
@@ -200,6 +199,11 @@ attend(const struct work *w)
 		cache_values_ahead(w->p->cache, &next);
 		add_values(w, &r);
 	}
+	for (t = w->from; t < w->to; t++)
+		for (i = 0; i < w->heads; i++) {
+			w->max[t * w->token_step + i] = r.max[(t - w->from) * w->heads + i];
+			w->sum[t * w->token_step + i] = r.sum[(t - w->from) * w->heads + i];
+		}
 }
 
 /* ---- many tokens ---- */
@@ -245,7 +249,7 @@ some_tokens(void *ctx, size_t i)
 	struct pass *p = t->p;
 	const struct hyper *h = &p->net->hyper;
 	size_t all = (p->n + t->tokens - 1) / t->tokens, k, run = run_length(h);
-	struct work w = { .p = p, .block = t->block, .token_step = h->heads, .head_step = 1 };
+	struct work w = { .p = p, .block = t->block, .token_step = h->heads };
 
 	share(t, i % t->shares, &w);
 	w.from = (all - 1 - i / t->shares) * t->tokens;
@@ -269,14 +273,14 @@ sum_up(const struct task *t, size_t head)
 	struct pass *p = t->p;
 	const struct hyper *h = &p->net->hyper;
 	const struct attend *unit = attend_now();
-	size_t state = t->token * h->heads + head, first = head * PASS_PARTS, i;
+	size_t state = t->token * h->heads + head, i;
 	float weight[RUN], most, sum = 0, *a = p->a + state * h->head_v;
 	const float *weights = weight;
-	const struct attend_rows parts = { .kind = ATTEND_F32, .stride = h->head_v,
-		.p = (const uint8_t *)(p->part_a + first * h->head_v) };
+	const struct attend_rows parts = { .kind = ATTEND_F32, .stride = h->heads * h->head_v,
+		.p = (const uint8_t *)(p->part_a + head * h->head_v) };
 
 	for (i = 0; i < t->parts; i++)
-		weight[i] = p->part_max[first + i];
+		weight[i] = p->part_max[i * h->heads + head];
 	for (; i < RUN; i++)
 		weight[i] = -INFINITY;
 	most = unit->soften(weight, 0, t->parts, 1, 0, -INFINITY);
@@ -285,7 +289,7 @@ sum_up(const struct task *t, size_t head)
 		a[i] = 0;
 	unit->add(&a, &weights, 1, &parts, 0, t->parts, h->head_v);
 	for (i = 0; i < t->parts; i++)
-		sum += p->part_sum[first + i] * weight[i];
+		sum += p->part_sum[i * h->heads + head] * weight[i];
 	p->sum[state] = sum;
 	finish(p, t->token, head, 1);
 }
@@ -297,15 +301,14 @@ some_positions(void *ctx, size_t i)
 	struct pass *p = t->p;
 	const struct hyper *h = &p->net->hyper;
 	size_t part = i % t->parts, mine = i / t->parts, end = p->position + t->token + 1, k;
-	struct work w = { .p = p, .block = t->block, .from = t->token, .to = t->token + 1,
-		.head_step = PASS_PARTS };
+	struct work w = { .p = p, .block = t->block, .from = t->token, .to = t->token + 1 };
 
 	share(t, mine, &w);
 	w.begin = t->begin + part * t->part;
 	w.end = end - w.begin < t->part ? end : w.begin + t->part;
-	w.a = p->part_a + (w.head * PASS_PARTS + part) * h->head_v;
-	w.max = p->part_max + w.head * PASS_PARTS + part;
-	w.sum = p->part_sum + w.head * PASS_PARTS + part;
+	w.a = p->part_a + (part * h->heads + w.head) * h->head_v;
+	w.max = p->part_max + part * h->heads + w.head;
+	w.sum = p->part_sum + part * h->heads + w.head;
 	attend(&w);
 	/* Whoever is the last sums up. */
 	if (atomic_fetch_add(&p->done[mine], 1) + 1 < t->parts)

@@ -365,8 +365,9 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, float *base,
 	ff = net->ff_expert > ff ? net->ff_expert : ff;
 	ff = net->ff_shared > ff ? net->ff_shared : ff;
 	*items = 0;
-	/* First, so that it begins with a page. */
+	/* First, so that they begin with a page, and with a line of the CPU's cache. */
 	p->in.room = take(&base, items, batch * (net->room / sizeof(float)));
+	p->part_a = take(&base, items, PASS_PARTS * h->heads * h->head_v);
 	p->x = take(&base, items, width);
 	p->h = take(&base, items, width);
 	p->y = take(&base, items, width);
@@ -388,7 +389,6 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, float *base,
 	p->row = take(&base, items, h->experts ? batch * 2 : 0);
 	p->rows = take(&base, items, h->experts ? width : 0);
 	p->out = take(&base, items, h->experts ? width : 0);
-	p->part_a = take(&base, items, PASS_PARTS * h->heads * h->head_v);
 	p->part_max = take(&base, items, PASS_PARTS * h->heads);
 	p->part_sum = take(&base, items, PASS_PARTS * h->heads);
 	p->done = take(&base, items, h->heads);

@@ -43,8 +43,8 @@ struct pass {
 	float *rows, *out;     /* batch × width: their rows, and results */
 
 	/* Of one token, what attention to each part of the positions came to: */
-	float *part_a;         /* heads × PASS_PARTS × head_v */
-	float *part_max, *part_sum; /* heads × PASS_PARTS */
+	float *part_a;         /* PASS_PARTS × heads × head_v */
+	float *part_max, *part_sum; /* PASS_PARTS × heads */
 	atomic_uint *done;     /* heads: parts that are done, zero between tokens */
 
 	struct map memory;     /* all of it */
