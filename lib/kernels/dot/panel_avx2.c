@@ -351,15 +351,34 @@ small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const 
 	}
 }
 
+/* total[g][v] = the sums of run i, or more of them. */
+INLINE void
+small_run(__m256i (*total)[2], const struct panel *p, size_t pair, int run, int zero,
+          const struct group *at, int i, bool more, int group)
+{
+	const __m256i one = _mm256_set1_epi16(1);
+	__m256i sum[GROUP][2];
+	int g, h;
+
+	begin(sum, at, i, zero, group);
+	multiply(sum, p->code[pair] + run / 4 * i, at, run / 4 * i, run / 4, group);
+#pragma GCC unroll 8
+	for (g = 0; g < group; g++)
+#pragma GCC unroll 8
+		for (h = 0; h < 2; h++) {
+			sum[g][h] = _mm256_madd_epi16(sum[g][h], one);
+			total[g][h] = more ? _mm256_add_epi32(total[g][h], sum[g][h]) : sum[g][h];
+		}
+}
+
 /* blocks from b on, of which each is one run, or two. */
 INLINE void
 small_pair(const struct panel *p, size_t pair, int run, int zero, bool least,
            const struct group *at, const struct job *o, size_t b, int blocks, size_t j, int group)
 {
-	const __m256i one = _mm256_set1_epi16(1);
-	__m256i sum[GROUP][2], total[GROUP][2];
+	__m256i total[GROUP][2];
 	__m256 acc[GROUP][2], a;
-	int g, h, i, k;
+	int g, h, i;
 
 #pragma GCC unroll 8
 	for (g = 0; g < group; g++)
@@ -368,20 +387,9 @@ small_pair(const struct panel *p, size_t pair, int run, int zero, bool least,
 			acc[g][h] = b ? get(results(o, pair, h, j + (size_t)g), rows_of(o, pair, h))
 			              : _mm256_setzero_ps();
 	for (i = 0; i < blocks; i++) {
-#pragma GCC unroll 8
-		for (k = 0; k < SMALL / run; k++) {
-			begin(sum, at, SMALL / run * i + k, zero, group);
-			multiply(sum, p->code[pair] + SMALL / 4 * i + run / 4 * k, at,
-			         SMALL / 4 * i + run / 4 * k, run / 4, group);
-#pragma GCC unroll 8
-			for (g = 0; g < group; g++)
-#pragma GCC unroll 8
-				for (h = 0; h < 2; h++) {
-					sum[g][h] = _mm256_madd_epi16(sum[g][h], one);
-					total[g][h] = k ? _mm256_add_epi32(total[g][h], sum[g][h])
-					                : sum[g][h];
-				}
-		}
+		small_run(total, p, pair, run, zero, at, SMALL / run * i, false, group);
+		if (run == SUB)
+			small_run(total, p, pair, run, zero, at, 2 * i + 1, true, group);
 #pragma GCC unroll 8
 		for (g = 0; g < group; g++) {
 			a = _mm256_set1_ps(at->q[g].scale[b + (size_t)i]);
