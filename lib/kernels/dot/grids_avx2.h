@@ -8,7 +8,7 @@
 #include "kernels/dot/grids_x86.h"
 
 /* From what codes are counted that have no sign. */
-enum { ZERO_IQ3_S = 16, ZERO_IQ3_XXS = 32 };
+enum { ZERO_IQ2 = 43, ZERO_IQ3_S = 16, ZERO_IQ3_XXS = 32 };
 
 /* 64 values, of which 64 × part is the first: levels without a sign, and what gives an
  * activation the sign of a level; or codes without a sign. */
@@ -97,7 +97,7 @@ iq1_m_levels(const uint8_t *x, int part, struct half_levels *half)
 
 /* ---- as other blocks of 256 ---- */
 
-/* Levels with their sign, or counted from -zero. */
+/* Levels with their sign, counted from -zero. */
 #define SIGNED_CODES(NAME, FROM) \
 INLINE __m256i \
 NAME##_codes(const uint8_t *x, int part) \
@@ -118,9 +118,9 @@ NAME##_scales(const uint8_t *x) \
 	return y; \
 }
 
-SIGNED_CODES(iq2_xxs, 0)
-SIGNED_CODES(iq2_xs, 0)
-SIGNED_CODES(iq2_s, 0)
+SIGNED_CODES(iq2_xxs, ZERO_IQ2)
+SIGNED_CODES(iq2_xs, ZERO_IQ2)
+SIGNED_CODES(iq2_s, ZERO_IQ2)
 SIGNED_CODES(iq3_s, ZERO_IQ3_S)
 ODD_SCALES(iq2_xxs, 1)
 ODD_SCALES(iq2_xs, 1)

@@ -1,4 +1,4 @@
-/* Many activations at once with weights of at most six bits, with AVX2.
+/* Many activations at once with weights of at most six bits, and IQ2, with AVX2.
  *
  * Bytes without a sign times bytes with one make sums of two products in 16 bits. They are
  * added in 16 bits too, for a run of 16 or 32 columns, before they are made 32 bits and
@@ -8,13 +8,14 @@
  * sign may be larger: their sum is begun with -zero × the sum of activations, zero being
  * the code that stands for 0. What is added overflows on its way and comes back, since the
  * sum of numbers with a sign fits: 8 × 32 × 127 for codes of six bits, 16 × 16 × 127 for
- * five. Each product by itself never overflows: 2 × 63 × 127.
+ * five; and 4 × 43 × 127 for the levels of IQ2, in runs of 8 columns. Each product by itself
+ * never overflows: 2 × 86 × 127.
  */
 #ifdef __x86_64__
 #include "kernels/dot/grids_avx2.h"
 #include "kernels/dot/panel_avx2.h"
 
-enum { STEPS = LARGE / 4, GROUP = 4, RUNS = LARGE / SUB };
+enum { STEPS = LARGE / 4, GROUP = 4, RUNS = LARGE / SUB, EIGHT = 8 };
 
 /* 256 columns of HEIGHT rows. */
 struct panel {
@@ -33,7 +34,7 @@ struct panel {
 /* What is computed once of the same columns of a group of activations: what sums of runs
  * begin with, and sums of two of what has a least each, as pairs of 16 bits. */
 struct group {
-	int32_t first[GROUP][RUNS];
+	int32_t first[GROUP][2 * RUNS];
 	int32_t sums[GROUP][RUNS / 2];
 	const int8_t *code[GROUP];
 	struct quantized q[GROUP];
@@ -112,6 +113,20 @@ pairs_of_32(__m256i v)
 	return _mm_add_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 }
 
+/* Of 64 columns from a on: of 8 each. */
+INLINE __m256i
+pairs_of_8(const int8_t *a)
+{
+	const __m256i one = _mm256_set1_epi8(1);
+	__m256 low = _mm256_castsi256_ps(_mm256_maddubs_epi16(one, load(a)));
+	__m256 high = _mm256_castsi256_ps(_mm256_maddubs_epi16(one, load(a + SMALL)));
+	__m256i v;
+
+	v = _mm256_add_epi16(_mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88)),
+	                     _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd)));
+	return _mm256_permute4x64_epi64(v, 0xd8);
+}
+
 /* first, of 128 columns at a time up to columns: what lies behind them is read, but is
  * within the form. */
 INLINE void
@@ -124,6 +139,13 @@ group_begin(struct group *at, int run, int zero, size_t columns, int group)
 
 	for (g = 0; zero && g < group; g++)
 		for (k = 0; k < columns; k += 128) {
+			if (run == EIGHT) {
+				v = _mm256_mullo_epi16(pairs_of_8(at->code[g] + k), by);
+				_mm256_storeu_si256((__m256i *)&at->first[g][k / 8], v);
+				v = _mm256_mullo_epi16(pairs_of_8(at->code[g] + k + 64), by);
+				_mm256_storeu_si256((__m256i *)&at->first[g][k / 8 + 8], v);
+				continue;
+			}
 			v = _mm256_mullo_epi16(pairs_of_16(at->code[g] + k), by);
 			if (run == SUB)
 				_mm256_storeu_si256((__m256i *)&at->first[g][k / SUB], v);
@@ -470,6 +492,9 @@ LARGE_PANELS(q5_k, q4_k_scales, 176, 32, 16, 0, true)
 LARGE_PANELS(q6_k, q6_k_scales, 210, 16, 16, 32, false)
 LARGE_PANELS(iq1_s, iq1_s_scales, 50, 32, 16, ZERO_IQ1, false)
 LARGE_PANELS(iq1_m, iq1_m_scales, 56, 16, 16, ZERO_IQ1, false)
+LARGE_PANELS(iq2_xxs, iq2_xxs_scales, 66, 32, EIGHT, ZERO_IQ2, false)
+LARGE_PANELS(iq2_xs, iq2_xs_scales, 74, 16, EIGHT, ZERO_IQ2, false)
+LARGE_PANELS(iq2_s, iq2_s_scales, 82, 16, EIGHT, ZERO_IQ2, false)
 LARGE_PANELS(iq3_xxs, iq3_xxs_scales, 98, 32, 16, ZERO_IQ3_XXS, false)
 LARGE_PANELS(iq3_s, iq3_s_scales, 110, 32, 16, ZERO_IQ3_S, false)
 LARGE_PANELS(tq1_0, tq1_0_scales, 54, 32, 32, 1, false)
@@ -481,6 +506,7 @@ const struct dot_many panels_avx2[] = {
 	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
 	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "TQ2_0", tq2_0_panels },
 	{ "TQ1_0", tq1_0_panels }, { "IQ1_S", iq1_s_panels }, { "IQ1_M", iq1_m_panels },
+	{ "IQ2_XXS", iq2_xxs_panels }, { "IQ2_XS", iq2_xs_panels }, { "IQ2_S", iq2_s_panels },
 	{ "IQ3_XXS", iq3_xxs_panels }, { "IQ3_S", iq3_s_panels },
 	{ NULL, NULL }
 };

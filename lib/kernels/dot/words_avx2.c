@@ -4,7 +4,6 @@
  * still fit.
  */
 #ifdef __x86_64__
-#include "kernels/dot/grids_avx2.h"
 #include "kernels/dot/panel_avx2.h"
 
 enum { STEPS = LARGE / 2, BLOCKS = LARGE / SMALL, GROUP = 4 };
@@ -250,13 +249,9 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, const uint8_
 PANELS(static, q8_0_panels, small_panel(q8_0_codes, 34, w, stride, &o), false)
 PANELS(static, iq4_nl_panels, small_panel(iq4_nl_codes, 18, w, stride, &o), false)
 PANELS(static, iq4_xs_panels, large_panel(iq4_xs_codes, iq4_xs_scales, 136, w, stride, &o), false)
-PANELS(static, iq2_xxs_panels, large_panel(iq2_xxs_codes, iq2_xxs_scales, 66, w, stride, &o), false)
-PANELS(static, iq2_xs_panels, large_panel(iq2_xs_codes, iq2_xs_scales, 74, w, stride, &o), false)
-PANELS(static, iq2_s_panels, large_panel(iq2_s_codes, iq2_s_scales, 82, w, stride, &o), false)
 
 const struct dot_many words_avx2[] = {
 	{ "Q8_0", q8_0_panels }, { "IQ4_NL", iq4_nl_panels }, { "IQ4_XS", iq4_xs_panels },
-	{ "IQ2_XXS", iq2_xxs_panels }, { "IQ2_XS", iq2_xs_panels }, { "IQ2_S", iq2_s_panels },
 	{ NULL, NULL }
 };
 #else
