@@ -18,8 +18,9 @@ setup() {
 	}
 	grep -q '^ok .* neon gives the same bytes and is used' "$BATS_TEST_TMPDIR/log"
 	grep -q '^ok .* neon: IQ4_XS: encodes by importance to GGML' "$BATS_TEST_TMPDIR/log"
-	# A CPU without sums of four products of bytes, and one with them.
+	# A CPU without sums of four products of bytes, and one with them and more.
 	grep -q '^ok .* level neon multiplies with neon$' "$BATS_TEST_TMPDIR/log"
-	grep -q '^ok .* level neon multiplies with sdot$' "$BATS_TEST_TMPDIR/log"
+	grep -q '^ok .* level neon multiplies with i8mm$' "$BATS_TEST_TMPDIR/log"
 	grep -q '^ok .* Q4_K: the largest codes give what plain C gives (sdot)' "$BATS_TEST_TMPDIR/log"
+	grep -q '^ok .* Q4_K: the largest codes give what plain C gives (i8mm)' "$BATS_TEST_TMPDIR/log"
 }

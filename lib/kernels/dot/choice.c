@@ -48,6 +48,13 @@ has_sdot(void)
 {
 	return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
 }
+
+/* Products of matrices of them. */
+static bool
+has_i8mm(void)
+{
+	return has_sdot() && getauxval(AT_HWCAP2) & HWCAP2_I8MM;
+}
 #endif
 
 static const struct dot_level levels[] = {
@@ -68,6 +75,9 @@ static const struct dot_level levels[] = {
 	  .add_f32 = add_f32_neon, .attend = &attend_ref },
 	{ .name = "sdot", .level = "neon", .here = has_sdot, .dots = { dots_sdot },
 	  .quantizers = quantizers_neon, .many = { panels_sdot, floats_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_ref },
+	{ .name = "i8mm", .level = "neon", .here = has_i8mm, .dots = { dots_sdot },
+	  .quantizers = quantizers_neon, .many = { panels_i8mm, floats_neon },
 	  .add_f32 = add_f32_neon, .attend = &attend_ref },
 #endif
 };

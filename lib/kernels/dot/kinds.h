@@ -121,7 +121,7 @@ extern const struct attend attend_avx2, attend_avx512;
 #ifdef __aarch64__
 extern const struct dot_fast dots_neon[], dots_sdot[];
 extern const struct quantize_fast quantizers_neon[];
-extern const struct dot_many panels_neon[], panels_sdot[], floats_neon[];
+extern const struct dot_many panels_neon[], panels_sdot[], panels_i8mm[], floats_neon[];
 extern dot_panels add_f32_neon;
 #endif
 

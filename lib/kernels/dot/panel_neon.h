@@ -1,11 +1,12 @@
 /* panel_neon: products with many activations on 64-bit ARM. The file that includes this
  * says how their list is called (PANELS_LIST), and is compiled with or without the
- * instructions for sums of four products of bytes (SDOT).
+ * instructions for sums of four products of bytes (SDOT), and for products of matrices of
+ * them (I8MM).
  *
  * Four or eight rows of weights make a panel: of 256 columns, each four neighbouring codes
- * of four rows side by side, a row in each lane. It is unpacked once, and lies in the
- * nearest cache while all activations pass by; of these, four codes at a time are put into
- * all lanes. So nothing is added across lanes, and a scale counts for four rows.
+ * of four rows side by side, a row in each lane, or eight of two rows. It is unpacked
+ * once, and lies in the nearest cache while all activations pass by. So a scale counts for
+ * four rows, and what is added across lanes is little.
  */
 #include "kernels/dot/codes_neon.h"
 #include "kernels/dot/panel_neon_rows.h"
@@ -14,15 +15,13 @@ enum { STEPS = LARGE / 4, GROUP = 4 };
 
 #ifdef __ARM_FEATURE_DOTPROD
 enum { HALVES = 2 }; /* of a panel: four rows each */
-typedef int32x4_t sums;
 #else
 enum { HALVES = 1 };
-typedef int32x4x2_t sums; /* of rows 0 and 1, 2 and 3: two lanes each */
 #endif
 enum { ROWS = 4 * HALVES };
 
 struct panel {
-	int8x16_t code[STEPS][HALVES];
+	int8x16_t code[STEPS][HALVES];          /* four steps are sixteen columns */
 	int32x4_t scale[LARGE / SUB][HALVES];   /* of each 16 or 32 columns */
 	int16x4_t least[LARGE / SUB][HALVES];
 	float32x4_t d[HALVES], m[HALVES];       /* what these count */
@@ -30,19 +29,93 @@ struct panel {
 	float32x4_t lift[LARGE / SMALL][HALVES]; /* and what is added */
 };
 
-/* ---- sums of products ---- */
+/* ---- sums of products ----
+ *
+ * put_codes: sixteen columns of four rows to four steps. tile: sum[g][h] = codes of so many
+ * columns (16 or 32) of half h × those of activation g.
+ */
 
-INLINE sums
-none(void)
+#ifdef __ARM_FEATURE_MATMUL_INT8
+
+/* The first or the second eight columns of two rows. */
+INLINE int8x16_t
+first_of(int8x16_t a, int8x16_t b)
 {
-#ifdef __ARM_FEATURE_DOTPROD
-	return vdupq_n_s32(0);
-#else
-	return (sums){ { vdupq_n_s32(0), vdupq_n_s32(0) } };
-#endif
+	return vreinterpretq_s8_s64(vzip1q_s64(vreinterpretq_s64_s8(a), vreinterpretq_s64_s8(b)));
 }
 
-#ifndef __ARM_FEATURE_DOTPROD
+INLINE int8x16_t
+second_of(int8x16_t a, int8x16_t b)
+{
+	return vreinterpretq_s8_s64(vzip2q_s64(vreinterpretq_s64_s8(a), vreinterpretq_s64_s8(b)));
+}
+
+/* Two steps are eight columns, of rows 0 and 1, and of 2 and 3. */
+INLINE void
+put_codes(struct panel *p, int step, int half, const int8x16_t *row)
+{
+	p->code[step][half] = first_of(row[0], row[1]);
+	p->code[step + 1][half] = first_of(row[2], row[3]);
+	p->code[step + 2][half] = second_of(row[0], row[1]);
+	p->code[step + 3][half] = second_of(row[2], row[3]);
+}
+
+/* A product has two rows × two activations; one alone is taken twice. */
+INLINE void
+tile(int32x4_t (*sum)[HALVES], const struct panel *p, int step, int columns, const int8_t *const *a,
+     int group)
+{
+	int32x4_t s[GROUP / 2][HALVES][2] = { 0 };
+	int8x16_t v, next, low, high;
+	int g, h, k;
+
+#pragma GCC unroll 2
+	for (k = 0; k < columns / 16; k++, step += 4)
+#pragma GCC unroll 2
+		for (g = 0; g < (group + 1) / 2; g++) {
+			v = vld1q_s8(a[2 * g] + 16 * k);
+			next = group == 1 ? v : vld1q_s8(a[2 * g + 1] + 16 * k);
+			low = first_of(v, next);
+			high = second_of(v, next);
+#pragma GCC unroll 2
+			for (h = 0; h < HALVES; h++) {
+				s[g][h][0] = vmmlaq_s32(s[g][h][0], p->code[step][h], low);
+				s[g][h][1] = vmmlaq_s32(s[g][h][1], p->code[step + 1][h], low);
+				s[g][h][0] = vmmlaq_s32(s[g][h][0], p->code[step + 2][h], high);
+				s[g][h][1] = vmmlaq_s32(s[g][h][1], p->code[step + 3][h], high);
+			}
+		}
+#pragma GCC unroll 4
+	for (g = 0; g < group; g++)
+#pragma GCC unroll 2
+		for (h = 0; h < HALVES; h++)
+			sum[g][h] = g % 2 ? vuzp2q_s32(s[g / 2][h][0], s[g / 2][h][1])
+				: vuzp1q_s32(s[g / 2][h][0], s[g / 2][h][1]);
+}
+
+#else
+
+/* A step is four columns of four rows. */
+INLINE void
+put_codes(struct panel *p, int step, int half, const int8x16_t *row)
+{
+	int32x4_t v[4];
+	int i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++)
+		v[i] = vreinterpretq_s32_s8(row[i]);
+	turn_whole(v);
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++)
+		p->code[step + i][half] = vreinterpretq_s8_s32(v[i]);
+}
+
+#ifdef __ARM_FEATURE_DOTPROD
+typedef int32x4_t sums;
+#else
+typedef int32x4x2_t sums; /* of rows 0 and 1, 2 and 3: two lanes each */
+
 /* Eight columns: two products fit into 16 bits, as activations are never -128. */
 INLINE sums
 eight(sums s, int8x16_t w0, int8x16_t w1, int8x16_t a0, int8x16_t a1)
@@ -57,7 +130,18 @@ eight(sums s, int8x16_t w0, int8x16_t w1, int8x16_t a0, int8x16_t a1)
 #define LANE(V, I) vreinterpretq_s8_s32(vdupq_laneq_s32(vreinterpretq_s32_s8(V), I))
 #endif
 
-/* s + the codes of sixteen columns × those of one activation. */
+INLINE sums
+none(void)
+{
+#ifdef __ARM_FEATURE_DOTPROD
+	return vdupq_n_s32(0);
+#else
+	return (sums){ { vdupq_n_s32(0), vdupq_n_s32(0) } };
+#endif
+}
+
+/* s + the codes of sixteen columns × those of one activation, of which four at a time are
+ * put into all lanes. */
 INLINE sums
 multiply(sums s, const int8x16_t (*code)[HALVES], int half, int8x16_t a)
 {
@@ -82,23 +166,36 @@ total(sums s)
 #endif
 }
 
-/* ---- both sizes of blocks ---- */
-
-/* Codes of 16 columns of four rows, from step on. */
 INLINE void
-put_codes(struct panel *p, int step, int half, const int8x16_t *row)
+tile(int32x4_t (*sum)[HALVES], const struct panel *p, int step, int columns, const int8_t *const *a,
+     int group)
 {
-	int32x4_t v[4];
-	int i;
+	sums s[GROUP][HALVES];
+	int g, h, k;
 
 #pragma GCC unroll 4
-	for (i = 0; i < 4; i++)
-		v[i] = vreinterpretq_s32_s8(row[i]);
-	turn_whole(v);
+	for (g = 0; g < group; g++)
+#pragma GCC unroll 2
+		for (h = 0; h < HALVES; h++)
+			s[g][h] = none();
+#pragma GCC unroll 2
+	for (k = 0; k < columns / 16; k++)
 #pragma GCC unroll 4
-	for (i = 0; i < 4; i++)
-		p->code[step + i][half] = vreinterpretq_s8_s32(v[i]);
+		for (g = 0; g < group; g++)
+#pragma GCC unroll 2
+			for (h = 0; h < HALVES; h++)
+				s[g][h] = multiply(s[g][h], p->code + step + 4 * k, h,
+				                   vld1q_s8(a[g] + 16 * k));
+#pragma GCC unroll 4
+	for (g = 0; g < group; g++)
+#pragma GCC unroll 2
+		for (h = 0; h < HALVES; h++)
+			sum[g][h] = total(s[g][h]);
 }
+
+#endif
+
+/* ---- both sizes of blocks ---- */
 
 INLINE void
 begin(float32x4_t (*acc)[HALVES], const struct job *o, size_t rows, bool first, size_t j, int group)
@@ -201,11 +298,10 @@ large_group(const struct panel *p, int sub, bool least, const struct job *o, siz
             size_t j, int group)
 {
 	float32x4_t acc[GROUP][HALVES], y;
-	int32x4_t whole[GROUP][HALVES];
+	int32x4_t whole[GROUP][HALVES], sum[GROUP][HALVES];
 	const int8_t *a[GROUP];
-	sums s[GROUP][HALVES];
 	struct quantized q;
-	int g, h, i, k;
+	int g, h, i;
 
 #pragma GCC unroll 4
 	for (g = 0; g < group; g++) {
@@ -215,25 +311,14 @@ large_group(const struct panel *p, int sub, bool least, const struct job *o, siz
 			whole[g][h] = vdupq_n_s32(0);
 	}
 	for (i = 0; i < LARGE / sub; i++) {
+		tile(sum, p, sub / 4 * i, sub, a, group);
 #pragma GCC unroll 4
-		for (g = 0; g < group; g++)
+		for (g = 0; g < group; g++) {
+			a[g] += sub;
 #pragma GCC unroll 2
 			for (h = 0; h < HALVES; h++)
-				s[g][h] = none();
-#pragma GCC unroll 2
-		for (k = 0; k < sub / 16; k++)
-#pragma GCC unroll 4
-			for (g = 0; g < group; g++)
-#pragma GCC unroll 2
-				for (h = 0; h < HALVES; h++)
-					s[g][h] = multiply(s[g][h], p->code + sub / 4 * i + 4 * k, h,
-					                   vld1q_s8(a[g] + sub * i + 16 * k));
-#pragma GCC unroll 4
-		for (g = 0; g < group; g++)
-#pragma GCC unroll 2
-			for (h = 0; h < HALVES; h++)
-				whole[g][h] = vmlaq_s32(whole[g][h], total(s[g][h]),
-				                        p->scale[i][h]);
+				whole[g][h] = vmlaq_s32(whole[g][h], sum[g][h], p->scale[i][h]);
+		}
 	}
 	begin(acc, o, rows, b == 0, j, group);
 #pragma GCC unroll 4
@@ -305,38 +390,31 @@ small_group(const struct panel *p, bool least, const struct job *o, size_t rows,
             int blocks, size_t j, int group)
 {
 	float32x4_t acc[GROUP][HALVES], y;
+	int32x4_t sum[GROUP][HALVES];
 	struct quantized q[GROUP];
-	sums s[GROUP][HALVES];
-	int g, h, i, k;
+	const int8_t *a[GROUP];
+	int g, h, i;
 
 	begin(acc, o, rows, b == 0, j, group);
 #pragma GCC unroll 4
-	for (g = 0; g < group; g++)
+	for (g = 0; g < group; g++) {
 		q[g] = quantized_at(o->a + (j + (size_t)g) * o->bytes, o->n, SMALL);
+		a[g] = q[g].code + SMALL * b;
+	}
 	for (i = 0; i < blocks; i++, b++) {
+		tile(sum, p, 8 * i, SMALL, a, group);
 #pragma GCC unroll 4
-		for (g = 0; g < group; g++)
-#pragma GCC unroll 2
-			for (h = 0; h < HALVES; h++)
-				s[g][h] = none();
-#pragma GCC unroll 2
-		for (k = 0; k < 2; k++)
-#pragma GCC unroll 4
-			for (g = 0; g < group; g++)
-#pragma GCC unroll 2
-				for (h = 0; h < HALVES; h++)
-					s[g][h] = multiply(s[g][h], p->code + 8 * i + 4 * k, h,
-					                   vld1q_s8(q[g].code + SMALL * b + 16 * k));
-#pragma GCC unroll 4
-		for (g = 0; g < group; g++)
+		for (g = 0; g < group; g++) {
+			a[g] += SMALL;
 #pragma GCC unroll 2
 			for (h = 0; h < HALVES; h++) {
-				y = vmulq_f32(vcvtq_f32_s32(total(s[g][h])), p->unit[i][h]);
+				y = vmulq_f32(vcvtq_f32_s32(sum[g][h]), p->unit[i][h]);
 				acc[g][h] = vfmaq_n_f32(acc[g][h], y, q[g].scale[b]);
 				if (least)
 					acc[g][h] = vfmaq_n_f32(acc[g][h], p->lift[i][h],
 					                        ((const float *)q[g].sums)[b]);
 			}
+		}
 	}
 	finish(acc, o, rows, j, group);
 }
