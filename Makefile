@@ -77,6 +77,7 @@ $(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -ma
 # attend.h: what multiplies there may be fused with what adds.
 $(B)/lib/kernels/dot/attend_avx2.o $(B)/lib/kernels/dot/attend_avx512.o: level_FLAGS += -ffp-contract=fast
 else ifeq ($(ARCH),aarch64)
+$(B)/lib/kernels/dot/attend_neon.o: level_FLAGS += -ffp-contract=fast
 $(B)/lib/%_sdot.o: level_FLAGS = -march=armv8.2-a+dotprod
 $(B)/lib/%_i8mm.o: level_FLAGS = -march=armv8.2-a+dotprod+i8mm
 endif

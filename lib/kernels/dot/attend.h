@@ -2,7 +2,7 @@
  * layer, on vectors.
  *
  * Each number is made by one order of additions, the same at every level of the CPU; but
- * with AVX2 and AVX-512 multiplications are fused with them. What is made is in single
+ * at all but plain C multiplications are fused with them. What is made is in single
  * precision.
  *
  * Keys come in columns of ATTEND_LANES positions: columns[d × ATTEND_LANES + i] is value d

@@ -69,16 +69,15 @@ static const struct dot_level levels[] = {
 	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
 #endif
 #ifdef __aarch64__
-	/* Plain C of attention has vectors of NEON's size. */
 	{ .name = "neon", .here = always, .dots = { dots_neon },
 	  .quantizers = quantizers_neon, .many = { panels_neon, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_ref },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
 	{ .name = "sdot", .level = "neon", .here = has_sdot, .dots = { dots_sdot },
 	  .quantizers = quantizers_neon, .many = { panels_sdot, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_ref },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
 	{ .name = "i8mm", .level = "neon", .here = has_i8mm, .dots = { dots_sdot },
 	  .quantizers = quantizers_neon, .many = { panels_i8mm, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_ref },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
 #endif
 };
 

@@ -123,6 +123,7 @@ extern const struct dot_fast dots_neon[], dots_sdot[];
 extern const struct quantize_fast quantizers_neon[];
 extern const struct dot_many panels_neon[], panels_sdot[], panels_i8mm[], floats_neon[];
 extern dot_panels add_f32_neon;
+extern const struct attend attend_neon;
 #endif
 
 /* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */
