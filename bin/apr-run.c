@@ -20,7 +20,7 @@ struct options {
 	struct opt_list stops;
 	struct sampler_options sampler;
 	enum infer_cache kept;
-	bool any, json, logits, bench;
+	bool any, json, logits, bench, repack;
 	uint64_t count, context, threads, bench_prompt;
 };
 
@@ -88,7 +88,7 @@ bench(struct run *r, struct err *e)
 	double loaded = generate_clock() - r->began;
 	struct bench b;
 
-	if (bench_run(r->infer, &r->load.weights, o->bench_prompt ? o->bench_prompt : 128,
+	if (bench_run(r->infer, o->bench_prompt ? o->bench_prompt : 128,
 	              o->count ? o->count : 32, (unsigned)o->threads, &b, e) < 0)
 		return -1;
 	return run_text_bench(&r->text, &b, loaded, e);
@@ -158,16 +158,20 @@ open_model(struct run *r, const char *path, struct err *e)
 	const struct infer_options options = {
 		.context = o->context, .most = o->perplexity ? 512 : 0,
 		.cache = o->kept,
-		.threads = (unsigned)o->threads,
+		.threads = (unsigned)o->threads, .repack = o->repack,
 	};
+	double began;
 
 	if (load_open(&r->load, path, tool_note, e) < 0 || open_tokenizer(r, e) < 0)
 		return -1;
 	if (r->tokenizer && !o->tokens && prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
 		return -1;
+	began = generate_clock();
 	r->infer = infer_open(&r->load.weights, &options, tool_note, e);
 	if (!r->infer)
 		return -1;
+	if (o->repack)
+		tool_notef("weights were packed in %.2f s", generate_clock() - began);
 	load_drop_blobs(&r->load);
 	r->text.tokens = r->tokens.id;
 	r->text.vocabulary = infer_vocabulary(r->infer);
@@ -262,6 +266,8 @@ main(int argc, char **argv)
 		  UINT32_MAX },
 		{ 0, "cache", "KIND", OPT_TEXT, &o.cache,
 		  "keep keys and values as f16 (the default), f32 or q8_0", 0, 0 },
+		{ 0, "repack", NULL, OPT_FLAG, &o.repack,
+		  "lay the weights out anew for this CPU: a later start, faster then", 0, 0 },
 		{ 't', "threads", "N", OPT_NUMBER, &o.threads, "threads (default: all CPUs)", 1,
 		  1024 },
 		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
@@ -271,7 +277,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
-		"[-c N]\n[--cache f16|f32|q8_0] [-t N] [--any-tokenizer] [FILE]\n"
+		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N] [--any-tokenizer] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",

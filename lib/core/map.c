@@ -134,6 +134,17 @@ map_zeros(struct map *m, uint64_t n, struct err *e)
 	return 0;
 }
 
+void
+map_release(const struct map *m, const uint8_t *p, size_t n)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)p + size - 1) & ~(size - 1);
+	uintptr_t end = ((uintptr_t)p + n) & ~(size - 1);
+
+	if (p >= m->p && n <= m->n && (size_t)(p - m->p) <= m->n - n && first < end)
+		madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 bool
 map_whole(const struct map *m)
 {

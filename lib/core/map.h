@@ -29,6 +29,10 @@ int map_file(struct map *m, int fd, const char *name, struct err *e);
  * ERR_MEMORY where that much cannot be had. */
 int map_zeros(struct map *m, uint64_t n, struct err *e);
 
+/* n bytes of it from p on will not be read again: whole pages among them go back to the
+ * system. Of room, what was in them is lost. */
+void map_release(const struct map *m, const uint8_t *p, size_t n);
+
 /* Has all that was read of the file been in it until now? */
 bool map_whole(const struct map *m);
 

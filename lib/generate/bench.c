@@ -18,9 +18,9 @@ enum { PIECE = 1 << 20, PASSES = 4 };
 /* ---- reading ---- */
 
 struct reading {
-	const struct weights *w;
-	const uint64_t *first;   /* of each tensor, its first piece */
-	size_t tensors;
+	const struct infer *infer;
+	const uint64_t *first;   /* of each matrix, its first piece */
+	size_t matrices;
 	atomic_ulong sum;        /* so that nothing is left out as useless */
 };
 
@@ -45,10 +45,10 @@ static void
 read_piece(void *ctx, size_t piece)
 {
 	struct reading *r = ctx;
-	size_t at, low = 0, high = r->tensors, middle;
-	uint64_t bytes;
+	size_t at, low = 0, high = r->matrices, middle, bytes;
+	const uint8_t *p;
 
-	/* The last tensor whose first piece is not behind this one. */
+	/* The last matrix whose first piece is not behind this one. */
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
 		if (r->first[middle] <= piece)
@@ -56,30 +56,34 @@ read_piece(void *ctx, size_t piece)
 		else
 			high = middle;
 	}
-	bytes = tensor_bytes(r->w->plan->tensors[low]);
+	p = infer_matrix(r->infer, low, &bytes);
 	at = (piece - r->first[low]) * PIECE;
 	if (at < bytes)
-		atomic_fetch_add(&r->sum, (unsigned long)piece_sum(r->w->tensors[low] + at,
-		                 bytes - at < PIECE ? (size_t)(bytes - at) : PIECE));
+		atomic_fetch_add(&r->sum, (unsigned long)piece_sum(p + at,
+		                 bytes - at < PIECE ? bytes - at : PIECE));
 }
 
 /* Bytes a second. */
 static int
-measure_reading(const struct weights *w, unsigned threads, double *rate, struct err *e)
+measure_reading(const struct infer *infer, unsigned threads, double *rate, struct err *e)
 {
-	struct reading r = { .w = w, .tensors = w->plan->tensor_count };
-	uint64_t *first = mem_array(r.tensors + 1, sizeof *first), bytes = 0, pieces = 0;
+	struct reading r = { .infer = infer };
+	uint64_t *first, bytes = 0, pieces = 0;
 	double began, took, best = 0;
-	size_t i;
+	size_t i, count = 0, n;
 
+	while (infer_matrix(infer, count, &n))
+		count++;
+	first = mem_array(count, sizeof *first);
 	if (!first)
 		return err_memory(e);
-	for (i = 0; i < r.tensors && bytes < MOST; i++) {
+	for (i = 0; i < count && bytes < MOST; i++) {
+		infer_matrix(infer, i, &n);
 		first[i] = pieces;
-		bytes += tensor_bytes(w->plan->tensors[i]);
-		pieces += tensor_bytes(w->plan->tensors[i]) / PIECE + 1;
+		bytes += n;
+		pieces += n / PIECE + 1;
 	}
-	r.tensors = i;
+	r.matrices = i;
 	r.first = first;
 	for (i = 0; i < PASSES; i++) {
 		began = generate_clock();
@@ -136,8 +140,8 @@ measure_tokens(struct infer *infer, const uint32_t *id, struct bench *b, struct 
 }
 
 int
-bench_run(struct infer *infer, const struct weights *w, uint64_t prompt, uint64_t made,
-          unsigned threads, struct bench *b, struct err *e)
+bench_run(struct infer *infer, uint64_t prompt, uint64_t made, unsigned threads, struct bench *b,
+          struct err *e)
 {
 	struct tokens tokens = { 0 };
 	size_t context = infer_context(infer);
@@ -146,11 +150,11 @@ bench_run(struct infer *infer, const struct weights *w, uint64_t prompt, uint64_
 	*b = (struct bench){ .prompt = prompt, .made = made, .cache = infer_cache(infer),
 		.cache_bytes = infer_memory(infer).cache };
 	if (prompt > context || made > context - prompt) {
-		err_set(e, ERR_INVALID, w->name, "%" PRIu64 " and %" PRIu64 " tokens are more "
+		err_set(e, ERR_INVALID, infer_name(infer), "%" PRIu64 " and %" PRIu64 " tokens are more "
 		        "than the context of %zu", prompt, made, context);
 		return err_hint(e, "-n and --bench-prompt ask for fewer, -c makes room for more");
 	}
-	done = measure_reading(w, threads, &b->read, e) < 0 ||
+	done = measure_reading(infer, threads, &b->read, e) < 0 ||
 		draw(&tokens, prompt + made, infer_vocabulary(infer), e) < 0 ||
 		measure_tokens(infer, tokens.id, b, e) < 0 ? -1 : 0;
 	tokens_free(&tokens);

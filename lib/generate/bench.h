@@ -8,7 +8,6 @@
 
 #include "core/err.h"
 #include "infer/infer.h"
-#include "model/weights.h"
 
 struct bench {
 	uint64_t prompt, made;  /* tokens: at once, and one after another */
@@ -23,7 +22,7 @@ struct bench {
 /* Tokens are drawn, not chosen: time does not depend on which they are. prompt, made: at
  * least 1, in the context together, else ERR_INVALID. The weights are read first, so that
  * their file is in memory. 0, or -1 with e filled. */
-int bench_run(struct infer *infer, const struct weights *w, uint64_t prompt, uint64_t made,
-              unsigned threads, struct bench *b, struct err *e);
+int bench_run(struct infer *infer, uint64_t prompt, uint64_t made, unsigned threads,
+              struct bench *b, struct err *e);
 
 #endif

@@ -249,7 +249,7 @@ bind_matrix(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool turn
 		               tensor_type(t)->name);
 	*m = (struct matrix){ tensor_type(t), b->w->tensors[i],
 	                      b->w->tensors[i] + tensor_type(t)->head, (size_t)d[0],
-	                      (size_t)d[1] };
+	                      (size_t)d[1], false };
 	if (turned && transpose(b, m) < 0)
 		return -1;
 	/* Rows of a type that runs over the whole tensor may begin within a block. */

@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "infer/forward.h"
+#include "infer/repack.h"
 
 #define BUFFERS (24u << 20) /* bytes of a pass, about */
 #define BATCH 512           /* tokens of a pass, at most */
@@ -15,6 +16,7 @@
 struct infer {
 	const struct weights *weights;
 	struct net net;
+	struct map packed;      /* its matrices, if they were packed */
 	struct cache cache;
 	struct pass pass;
 	size_t context, batch;
@@ -107,7 +109,8 @@ infer_open(const struct weights *w, const struct infer_options *options,
 	}
 	m->weights = w;
 	if (net_open(&m->net, w, options->context, e) == 0 &&
-	    choose_context(m, options, e) == 0 && allocate(m, options, e) == 0) {
+	    choose_context(m, options, e) == 0 && allocate(m, options, e) == 0 &&
+	    (!options->repack || repack(&m->net, w, m->pass.threads, &m->packed, e) == 0)) {
 		tell(m, note);
 		return m;
 	}
@@ -124,7 +127,14 @@ infer_close(struct infer *m)
 	pass_free(&m->pass);
 	cache_close(&m->cache);
 	net_free(&m->net);
+	map_close(&m->packed);
 	free(m);
+}
+
+const char *
+infer_name(const struct infer *m)
+{
+	return m->weights->name;
 }
 
 size_t
@@ -203,6 +213,18 @@ infer_token_bytes(const struct infer *m)
 			bytes += h->experts_used * feed_bytes(b->experts);
 	}
 	return bytes;
+}
+
+const uint8_t *
+infer_matrix(const struct infer *m, size_t i, size_t *bytes)
+{
+	const struct matrix *w;
+
+	if (i >= m->net.matrix_count)
+		return NULL;
+	w = m->net.matrices[i];
+	*bytes = w->rows * matrix_row_bytes(w);
+	return w->data;
 }
 
 /* ---- evaluation ---- */

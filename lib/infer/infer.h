@@ -12,6 +12,7 @@
 #ifndef INFER_INFER_H
 #define INFER_INFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,10 @@ struct infer_options {
 	uint64_t most;          /* 0: INFER_CONTEXT */
 	enum infer_cache cache; /* type of keys and values that are kept */
 	unsigned threads;       /* 0: 1 */
+	/* Lay the matrices out anew for the vector unit, in memory of large pages: opening
+	 * reads them all, and the weights must not be read afterwards by anyone else: their
+	 * memory is given back as it goes. */
+	bool repack;
 };
 #define INFER_CONTEXT 4096
 
@@ -43,6 +48,7 @@ struct infer *infer_open(const struct weights *w, const struct infer_options *op
                          void (*note)(const char *), struct err *e);
 void infer_close(struct infer *m);
 
+const char *infer_name(const struct infer *m); /* of the file, for messages */
 size_t infer_vocabulary(const struct infer *m); /* logits a row; tokens are below */
 size_t infer_context(const struct infer *m);    /* positions there is room for */
 size_t infer_trained(const struct infer *m);    /* positions the model was made for */
@@ -58,6 +64,9 @@ struct infer_memory infer_memory(const struct infer *m);
 /* Bytes of weights that one token needs: of all matrices, of those experts' that are
  * chosen. */
 uint64_t infer_token_bytes(const struct infer *m);
+
+/* The bytes of matrix i of the model, as products read them, or NULL past the last. */
+const uint8_t *infer_matrix(const struct infer *m, size_t i, size_t *bytes);
 
 enum infer_want { INFER_NONE, INFER_LAST, INFER_ALL };
 

@@ -82,7 +82,7 @@ some_rows(void *ctx, size_t i)
 {
 	const struct task *t = ctx;
 	const struct dot_weights w = { t->w->type, t->w->head, t->w->data, t->w->rows,
-		t->w->columns };
+		t->w->columns, t->w->packed };
 	size_t first = i * t->rows, left = w.rows - first;
 	size_t count = left < t->rows ? left : t->rows;
 

@@ -4,18 +4,20 @@
 #ifndef INFER_MATMUL_H
 #define INFER_MATMUL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/dot/dot.h"
 #include "model/dtype.h"
 
-/* rows × columns weights in the type's own bytes, row after row. */
+/* rows × columns weights in the type's own bytes, row after row, or packed. */
 struct matrix {
 	const struct dtype *type; /* which kernels/kernel.h decodes */
 	const uint8_t *head;      /* of the tensor, for types that have one */
 	const uint8_t *data;      /* of row 0 */
 	size_t rows, columns;     /* columns fill whole blocks */
+	bool packed;              /* as dot_pack lays them: only products know them */
 };
 
 /* Bytes of a row. */

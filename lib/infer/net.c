@@ -135,7 +135,7 @@ net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 		               "of %" PRIu64 " experts", b->h->experts);
 	*to = (struct matrix){ tensor_type(t), b->w->tensors[i],
 	                       b->w->tensors[i] + tensor_type(t)->head,
-	                       (size_t)(d[0] * d[1]), (size_t)d[2] };
+	                       (size_t)(d[0] * d[1]), (size_t)d[2], false };
 	if (!kernel_decodes(to->type))
 		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be computed",
 		               to->type->name);
@@ -304,6 +304,44 @@ net_rope(struct bind *b, uint64_t context)
 	return 0;
 }
 
+static size_t
+list_one(struct net *net, size_t n, struct linear *l)
+{
+	if (net->matrices && l->w.rows)
+		net->matrices[n] = &l->w;
+	return n + (l->w.rows > 0);
+}
+
+static size_t
+list_feed(struct net *net, size_t n, struct feed_forward *f)
+{
+	n = list_one(net, n, &f->gate);
+	n = list_one(net, n, &f->up);
+	return list_one(net, n, &f->down);
+}
+
+/* How many matrices there are; they are listed where there is a list. */
+static size_t
+list_all(struct net *net)
+{
+	size_t n = 0, i, x;
+
+	for (i = 0; i < net->hyper.layers; i++) {
+		struct block *k = &net->blocks[i];
+
+		n = list_one(net, n, &k->q);
+		n = list_one(net, n, &k->k);
+		n = list_one(net, n, &k->v);
+		n = list_one(net, n, &k->o);
+		n = list_feed(net, n, &k->ffn);
+		n = list_one(net, n, &k->router);
+		for (x = 0; k->experts && x < net->hyper.experts; x++)
+			n = list_feed(net, n, &k->experts[x]);
+		n = list_feed(net, n, &k->shared);
+	}
+	return list_one(net, n, &net->out);
+}
+
 /* What was not asked for would have changed the result. */
 static int
 prove_used(const struct bind *b)
@@ -346,7 +384,11 @@ net_open(struct net *net, const struct weights *w, uint64_t context, struct err 
 	for (i = 0; i < net->hyper.layers; i++)
 		if (net_block(&b, &net->blocks[i], i) < 0)
 			goto end;
-	r = prove_used(&b);
+	net->matrix_count = list_all(net);
+	net->matrices = bind_make(&b, net->matrix_count, sizeof *net->matrices);
+	if (net->matrices)
+		list_all(net);
+	r = net->matrices ? prove_used(&b) : -1;
 end:
 	free(b.by_name);
 	free(b.used);

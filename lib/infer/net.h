@@ -49,6 +49,8 @@ struct net {
 	struct norm out_norm;
 	struct linear out;       /* width -> vocabulary */
 	size_t ff, ff_expert, ff_shared; /* the widest of each: 0 if there is none */
+	struct matrix **matrices; /* all that products are made with */
+	size_t matrix_count;
 	size_t room;             /* bytes that inputs of a token take, of any matrix */
 
 	/* Private: what was made, to be freed. */

@@ -1,5 +1,6 @@
 #include "load/load.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,6 +54,18 @@ load_drop_blobs(struct load *l)
 
 /* ---- where tensors lie ---- */
 
+/* Whichever of the maps it lies in. */
+static void
+release(const struct weights *w, const uint8_t *p, size_t n)
+{
+	const struct load *l = (const void *)((const char *)w - offsetof(struct load, weights));
+	size_t i;
+
+	for (i = 0; i < l->map_count; i++)
+		map_release(&l->maps[i], p, n);
+	map_release(&l->copies, p, n);
+}
+
 static int
 begin(struct load *l, struct source *s, struct err *e)
 {
@@ -65,6 +78,7 @@ begin(struct load *l, struct source *s, struct err *e)
 		return err_memory(e);
 	l->weights.name = l->name;
 	l->weights.plan = &l->plan;
+	l->weights.release = release;
 	return 0;
 }
 

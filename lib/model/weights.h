@@ -18,6 +18,9 @@ struct weights {
 		const uint8_t *p; /* NULL: was not kept */
 		size_t n;
 	} *blobs;                 /* of each of the plan */
+	/* Give back the memory of n bytes from p on, which lie in a tensor and will not be
+	 * read again. NULL: it cannot be. */
+	void (*release)(const struct weights *w, const uint8_t *p, size_t n);
 };
 
 /* The wire bytes of a key's value (model/value.h), whether they lie in the plan or in a

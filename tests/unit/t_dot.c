@@ -143,7 +143,7 @@ products(const struct dtype *t, const uint8_t *w, size_t n, float (*want)[ROWS],
          double slack)
 {
 	const struct activation *form = dot_activation(t, n);
-	struct dot_weights m = { t, NULL, w, ROWS, n };
+	struct dot_weights m = { t, NULL, w, ROWS, n, false };
 	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
 	size_t bytes = form->bytes(n), j;
 	bool good;
@@ -165,7 +165,7 @@ parts_agree(const struct dtype *t, const uint8_t *w, size_t n)
 	static float all[MANY * ROWS], y[MANY * ROWS];
 	const struct activation *form = dot_activation(t, n);
 	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
-	struct dot_weights m = { t, NULL, w, ROWS, n };
+	struct dot_weights m = { t, NULL, w, ROWS, n, false };
 	size_t count, first, j, k;
 
 	for (j = 0; j < MANY; j++)
@@ -229,6 +229,71 @@ type_tested(const struct dtype *t)
 	}
 }
 
+/* Packed rows: with one activation within the bound of plain C, with many the bits of rows
+ * that are not packed; of four streams, and of sixteens that are left. */
+static void
+packed_tested(const struct dtype *t)
+{
+	enum { SIXTEENS = 7, HIGH = SIXTEENS * DOT_PACKED, WIDE = 3 * LARGE };
+	static _Alignas(DOT_ALIGN) uint8_t w[HIGH * WIDE * 2], packed[HIGH * WIDE * 2];
+	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
+	static float all[HIGH][WIDE], want[MANY * HIGH], have[MANY * HIGH];
+	const struct activation *form = dot_activation(t, WIDE);
+	struct dot_weights m = { t, NULL, w, HIGH, WIDE, false }, q = m;
+	const struct dot_level *l;
+	size_t i, k, bytes = form->bytes(WIDE), stride = dtype_span(t, WIDE);
+	double magnitude, sum;
+	bool near, same, parts;
+	float y;
+
+	fill(WIDE);
+	for (i = 0; i < HIGH; i++) {
+		for (k = 0; k < WIDE; k++)
+			all[i][k] = like_weight();
+		kernel_for(t)->encode(all[i], w + i * stride, WIDE);
+		kernel_for(t)->decode(w + i * stride, all[i], WIDE);
+	}
+	q.data = packed;
+	q.packed = true;
+	for (i = 1; (l = dot_level_row(i)) != NULL; i++) {
+		if (!l->here())
+			continue;
+		dot_use(l);
+		if (!dot_packs(t, HIGH, WIDE))
+			continue;
+		for (k = 0; k < MANY; k++)
+			dot_quantize(form, x[k], a + k * bytes, WIDE);
+		/* In two parts, as threads do it. */
+		dot_pack(&m, 48, HIGH - 48, packed + 48 * stride);
+		dot_pack(&m, 0, 48, packed);
+		dot_product(&m, 0, HIGH, a, MANY, want, HIGH);
+		dot_product(&q, 0, HIGH, a, MANY, have, HIGH);
+		same = !memcmp(want, have, sizeof want);
+		dot_product(&q, 0, HIGH, a, DOT_MANY - 1, have, HIGH);
+		look(form, a, WIDE);
+		for (k = 0, near = true; k < HIGH; k++) {
+			sum = exact(all[k], WIDE, &magnitude);
+			near &= fabs(sum - (double)have[k]) <= DOT_BOUND * 40 * magnitude * 8;
+		}
+		for (k = 0, parts = true; k < HIGH; k++) {
+			float some[DOT_PACKED];
+
+			dot_product(&q, k / 16 * 16, 16, a + bytes, 1, some, 16);
+			y = some[k % 16];
+			parts &= !memcmp(&y, &have[HIGH + k], sizeof y);
+		}
+		test_ok(same, "%s: packed rows have the bits of others with many activations (%s)",
+		        t->name, l->name);
+		test_ok(near, "%s: packed rows agree with double precision (%s)", t->name, l->name);
+		test_ok(parts, "%s: packed rows give the same, whatever is beside them (%s)",
+		        t->name, l->name);
+		test_ok(!dot_packs(t, HIGH + 1, WIDE) && !dot_packs(t, HIGH, WIDE + 32),
+		        "%s: only whole tiles are packed (%s)", t->name, l->name);
+	}
+	dot_use(NULL);
+	test_ok(!dot_packs(t, HIGH, WIDE), "%s: plain C packs nothing", t->name);
+}
+
 /* Types with a head, and one whose blocks do not begin with rows: with one activation, and
  * with so many that values are decoded once for all of them. */
 static void
@@ -236,7 +301,7 @@ whole_tested(const char *name, const uint8_t *head, size_t n, size_t many, const
 {
 	const struct dtype *t = dtype_by_name(name);
 	const struct activation *form = dot_activation(t, n);
-	struct dot_weights m = { t, head, weights, ROWS, n };
+	struct dot_weights m = { t, head, weights, ROWS, n, false };
 	static float all[ROWS * MOST];
 	static _Alignas(DOT_ALIGN) uint8_t a[MANY * 8 * MOST];
 	const double bound = many < DOT_MANY ? 0x1p-22 : DOT_BOUND * ((double)n / 32 + 80);
@@ -321,7 +386,7 @@ fused_tested(const char *name, double tolerance)
 	const struct dtype *t = dtype_by_name(name);
 	const size_t n = 2048;
 	const struct activation *form = dot_activation(t, n);
-	struct dot_weights m = { t, NULL, weights, ROWS, n };
+	struct dot_weights m = { t, NULL, weights, ROWS, n, false };
 	double mean = 0, most = 0, sum;
 	float weight[MOST], y[ROWS], *v = x[0];
 	size_t i, k;
@@ -385,6 +450,7 @@ int
 main(void)
 {
 	static const uint8_t head[8] = { 0, 0, 0x80, 0x3c, 3, 0, 0, 0 }; /* 1/64, 3 */
+	static const char *const packed[] = { "Q4_0", "Q8_0", "Q4_K", "Q5_K", "Q6_K" };
 	const struct dtype *t;
 	struct err e = ERR_INIT;
 	const struct dot_level *l;
@@ -398,6 +464,8 @@ main(void)
 	for (i = 0; (t = dtype_row(i)) != NULL; i++)
 		if (!t->head && !t->whole && dot_activation(t, t->items))
 			type_tested(t);
+	for (i = 0; i < sizeof packed / sizeof *packed; i++)
+		packed_tested(dtype_by_name(packed[i]));
 	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
 		if (!l->here())
 			continue;

@@ -71,7 +71,7 @@ heights_tested(const struct dtype *t, const struct dot_level *l)
 	};
 	static float all[MOST * TALL], one[TALL][MOST];
 	const struct activation *form = dot_activation(t, WIDE);
-	struct dot_weights m = { t, NULL, w, TALL, WIDE };
+	struct dot_weights m = { t, NULL, w, TALL, WIDE, false };
 	size_t first, i, j, k, many;
 	float v[WIDE];
 	bool good = true;
@@ -142,7 +142,7 @@ extremes_tested(const struct dtype *t, const struct dot_level *l)
 	enum { PATTERNS = 8 };
 	static float decoded[WIDE], want[PATTERNS * PATTERNS], have[PATTERNS * PATTERNS];
 	const struct activation *form = dot_activation(t, WIDE);
-	struct dot_weights m = { t, NULL, w, PATTERNS, WIDE };
+	struct dot_weights m = { t, NULL, w, PATTERNS, WIDE, false };
 	double bound, magnitude;
 	float v[WIDE];
 	size_t i, j, k;

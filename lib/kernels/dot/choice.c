@@ -66,7 +66,7 @@ static const struct dot_level levels[] = {
 	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512, f8_avx512 },
 	  .quantizers = quantizers_avx2,
 	  .many = { panels_avx512, floats_avx512, grid_panels_avx512 },
-	  .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
+	  .packings = packings_avx512, .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
 #endif
 #ifdef __aarch64__
 	{ .name = "neon", .here = always, .dots = { dots_neon },
@@ -90,7 +90,7 @@ dot_level_row(size_t index)
 /* ---- comparison ---- */
 
 /* Rows that fill 16 and 8 lanes and leave some; activations, any group and some. */
-enum { COLUMNS = 1024, ROWS = 27, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
+enum { COLUMNS = 1024, ROWS = 27, PACKED = 16, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
 
 static uint32_t
 chance(uint32_t *last)
@@ -126,12 +126,12 @@ weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
 
 /* Do the two agree within the bound? */
 static bool
-agree(const float *want, const float *have, const float *decoded, const float *x)
+agree(const float *want, const float *have, const float *decoded, const float *x, size_t rows)
 {
 	double bound, most = 0;
 	size_t i, k;
 
-	for (i = 0; i < ROWS; i++, decoded += COLUMNS) {
+	for (i = 0; i < rows; i++, decoded += COLUMNS) {
 		for (k = 0; k < COLUMNS; k++)
 			most += fabs((double)decoded[k] * x[k]);
 		bound = DOT_BOUND * (COLUMNS / 32 + 16) * (2 * most + 1e-30);
@@ -147,11 +147,11 @@ static bool
 dot_agrees(const struct dot_level *l, const char *dtype)
 {
 	static _Alignas(DOT_ALIGN) uint8_t form[MANY * FORM];
-	static uint8_t w[ROWS * BYTES];
+	static _Alignas(DOT_ALIGN) uint8_t w[ROWS * BYTES], packed[ROWS * BYTES];
 	static float decoded[ROWS * COLUMNS];
-	struct dot_weights m = { dtype_by_name(dtype), NULL, w, ROWS, COLUMNS };
+	struct dot_weights m = { dtype_by_name(dtype), NULL, w, ROWS, COLUMNS, false };
 	const struct activation *f = dot_activation(m.type, COLUMNS);
-	float x[COLUMNS], want[ROWS], have[MANY * ROWS];
+	float x[COLUMNS], want[ROWS], have[(MANY + 1) * ROWS];
 	uint32_t last = 88172645u;
 	bool good;
 	size_t k;
@@ -165,10 +165,19 @@ dot_agrees(const struct dot_level *l, const char *dtype)
 	dot_product(&m, 0, ROWS, form, 1, want, ROWS);
 	dot_use(l);
 	dot_product(&m, 0, ROWS, form, 1, have, ROWS);
-	good = agree(want, have, decoded, x);
+	good = agree(want, have, decoded, x, ROWS);
 	dot_product(&m, 0, ROWS, form, MANY, have, ROWS);
 	for (k = 0; good && k < MANY; k++)
-		good = agree(want, have + k * ROWS, decoded, x);
+		good = agree(want, have + k * ROWS, decoded, x, ROWS);
+	if (!good || !dot_packs(m.type, PACKED, COLUMNS))
+		return good;
+	dot_pack(&m, 0, PACKED, packed);
+	m.data = packed;
+	m.packed = true;
+	dot_product(&m, 0, PACKED, form, 1, have, ROWS);
+	dot_product(&m, 0, PACKED, form, MANY, have + ROWS, ROWS);
+	for (k = 0; good && k <= MANY; k++)
+		good = agree(want, have + k * ROWS, decoded, x, PACKED);
 	return good;
 }
 

@@ -23,6 +23,7 @@ struct known {
 	const struct activation *activation; /* NULL: no arithmetic */
 	dot_rows *rows;
 	const struct dot_many *many;
+	const struct dot_packing *packing;
 };
 static struct known known[64];
 static size_t known_count;
@@ -57,6 +58,7 @@ look_up(const struct dtype *t)
 {
 	const struct dot_fast *d;
 	const struct dot_many *m;
+	const struct dot_packing *p = level ? level->packings : NULL;
 	struct known k = { .type = t, .form = form_of(t) };
 	int i;
 
@@ -66,6 +68,8 @@ look_up(const struct dtype *t)
 		for (m = level->many[i]; m && m->dtype && !k.many; m++)
 			k.many = strcmp(m->dtype, t->name) ? NULL : m;
 	}
+	for (; p && p->dtype && !k.packing; p++)
+		k.packing = strcmp(p->dtype, t->name) ? NULL : p;
 	k.activation = !kernel_decodes(t) ? NULL
 		: !strcmp(t->name, "F16") ? &activation_f16
 		: !strcmp(t->name, "BF16") ? &activation_bf16
@@ -277,6 +281,19 @@ rows(const struct dot_weights *w, const struct known *k, size_t first, size_t co
 		plain_rows(k, w->data + first * stride, stride, count, a, w->columns, y);
 }
 
+static void
+packed_product(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
+               const uint8_t *a, size_t many, float *y, size_t leading)
+{
+	size_t stride = dtype_span(w->type, w->columns), bytes = k->activation->bytes(w->columns), j;
+	const uint8_t *data = w->data + first * stride;
+
+	if (many >= DOT_MANY)
+		k->packing->panels(data, stride, count, a, bytes, many, w->columns, y, leading);
+	for (j = 0; many < DOT_MANY && j < many; j++)
+		k->packing->rows(data, stride, count, a + j * bytes, w->columns, y + j * leading);
+}
+
 void
 dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
             size_t many, float *y, size_t leading)
@@ -284,6 +301,10 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 	const struct known k = known_of(w->type);
 	size_t bytes = k.activation->bytes(w->columns), end = first + count, i, j, part, stride;
 
+	if (w->packed) {
+		packed_product(w, &k, first, count, a, many, y, leading);
+		return;
+	}
 	if (k.many && many >= DOT_MANY) {
 		stride = dtype_span(w->type, w->columns);
 		k.many->panels(w->data + first * stride, stride, count, a, bytes, many,
@@ -302,4 +323,22 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 		for (j = 0; j < many; j++)
 			rows(w, &k, i, part, a + j * bytes, y + j * leading + (i - first));
 	}
+}
+
+/* ---- packing ---- */
+
+bool
+dot_packs(const struct dtype *t, size_t rows, size_t columns)
+{
+	return known_of(t).packing && rows % DOT_PACKED == 0 && columns % LARGE == 0;
+}
+
+void
+dot_pack(const struct dot_weights *w, size_t first, size_t count, uint8_t *to)
+{
+	const struct dot_packing *p = known_of(w->type).packing;
+	size_t stride = dtype_span(w->type, w->columns), i;
+
+	for (i = first; i < first + count; i += DOT_PACKED, to += DOT_PACKED * stride)
+		p->pack(w->data + i * stride, stride, w->columns, to);
 }

@@ -54,6 +54,7 @@ struct dot_weights {
 	const uint8_t *head; /* of a type that has one (model/dtype.h), else not used */
 	const uint8_t *data; /* aligned or not */
 	size_t rows, columns;
+	bool packed;         /* rows lie as dot_pack lays them */
 };
 
 /* Choose among the variants for the level in use (kernels/level.h), and compare what is
@@ -79,5 +80,19 @@ void dot_product(const struct dot_weights *w, size_t first, size_t count, const 
 float dot_rms(const float *x, size_t n, float epsilon);
 void dot_rms_quantize(const struct activation *form, const float *x, const float *weight,
                       float epsilon, uint8_t *row, size_t n);
+
+/* Weights may be packed: sixteen rows side by side as the vector unit of the level in use
+ * wants them, in as many bytes as they had, so that row 16 i begins where it did. Products
+ * are then of whole sixteens of rows, within the same bound; with DOT_MANY activations or
+ * more they have the same bits as without. A level that is chosen later does not know
+ * them.
+ *
+ * Is there a packing for that type and shape? */
+#define DOT_PACKED 16
+bool dot_packs(const struct dtype *t, size_t rows, size_t columns);
+
+/* Pack the rows first to first + count, multiples of DOT_PACKED, of w, which are not, to
+ * where the first of them is to lie. */
+void dot_pack(const struct dot_weights *w, size_t first, size_t count, uint8_t *to);
 
 #endif

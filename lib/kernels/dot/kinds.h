@@ -87,6 +87,15 @@ struct dot_many {
 	const char *dtype;
 	dot_panels *panels;
 };
+/* A type whose weights can be laid out anew, sixteen rows at a time in as many bytes as
+ * they had: rows of n values, n being a multiple of LARGE. Products are of whole sixteens
+ * of rows; with DOT_MANY activations or more they have the same bits as without. */
+struct dot_packing {
+	const char *dtype;
+	void (*pack)(const uint8_t *w, size_t stride, size_t n, uint8_t *to);
+	dot_rows *rows;
+	dot_panels *panels;
+};
 struct quantize_fast {
 	const struct activation *form;
 	void (*quantize)(const float *x, uint8_t *row, size_t n, size_t at, size_t count);
@@ -102,6 +111,7 @@ struct dot_level {
 	const struct dot_fast *dots[DOT_LISTS];
 	const struct quantize_fast *quantizers;
 	const struct dot_many *many[DOT_LISTS]; /* of types that are among dots */
+	const struct dot_packing *packings;
 	dot_panels *add_f32; /* of F32, added to what is in y */
 	const struct attend *attend;
 };
@@ -114,6 +124,7 @@ extern const struct dot_fast f8_avx2[], f8_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
 extern const struct dot_many panels_avx2[], words_avx2[], floats_avx2[];
 extern const struct dot_many panels_avx512[], floats_avx512[], grid_panels_avx512[];
+extern const struct dot_packing packings_avx512[];
 extern dot_panels add_f32_avx2, add_f32_avx512;
 extern const struct attend attend_avx2, attend_avx512;
 #endif

@@ -176,12 +176,35 @@ small_group(const struct panel *p, int zero, bool least, const struct job *o, si
 		_mm512_mask_storeu_ps(o->y + (j + (size_t)g) * o->leading, o->rows, acc[g]);
 }
 
+/* Up to eight blocks from b on of all activations. */
+INLINE void
+small_groups(const struct panel *p, int zero, bool least, const struct job *o, size_t b, int blocks)
+{
+	size_t j;
+
+	for (j = 0; j + GROUP <= o->many; j += GROUP)
+		small_group(p, zero, least, o, b, blocks, j, GROUP);
+	for (; j + 4 <= o->many; j += 4)
+		small_group(p, zero, least, o, b, blocks, j, 4);
+	for (; j < o->many; j++)
+		small_group(p, zero, least, o, b, blocks, j, 1);
+}
+
+void
+panel_small(const struct panel *p, int zero, const struct job *o, size_t b)
+{
+	if (zero == 8)
+		small_groups(p, 8, false, o, b, LARGE / SMALL);
+	else
+		small_groups(p, 128, false, o, b, LARGE / SMALL);
+}
+
 INLINE void
 small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_t *w,
             size_t stride, size_t count, const struct job *o)
 {
-	size_t b, j, left;
 	struct panel p;
+	size_t b, left;
 	int blocks;
 
 	for (b = 0; b < o->n / SMALL; b += (size_t)blocks) {
@@ -189,12 +212,7 @@ small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_
 		blocks = left < LARGE / SMALL ? (int)left : LARGE / SMALL;
 		small_fill(&p, codes, bytes, least, w + bytes * b, stride, count, blocks);
 		rows_ahead(w + bytes * (b + (size_t)blocks), stride, count, bytes * (size_t)blocks);
-		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			small_group(&p, zero, least, o, b, blocks, j, GROUP);
-		for (; j + 4 <= o->many; j += 4)
-			small_group(&p, zero, least, o, b, blocks, j, 4);
-		for (; j < o->many; j++)
-			small_group(&p, zero, least, o, b, blocks, j, 1);
+		small_groups(&p, zero, least, o, b, blocks);
 	}
 }
 

@@ -87,6 +87,9 @@ struct panel {
  * values each. */
 void panel_large(const struct panel *p, int sub, const struct job *o, size_t b);
 
+/* The same of eight blocks of 32 from b on, whose codes have zero added (8 or 128). */
+void panel_small(const struct panel *p, int zero, const struct job *o, size_t b);
+
 INLINE void
 large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, const uint8_t *w,
            size_t stride, size_t count)

@@ -1,0 +1,96 @@
+#include "infer/repack.h"
+
+#include <string.h>
+
+#include "core/num.h"
+#include "core/thread.h"
+
+#define ROWS 64    /* of a task */
+#define ALIGN 64   /* of a matrix */
+
+struct task {
+	const struct matrix *from;
+	uint8_t *to;
+	bool pack;
+};
+
+static bool
+packs(const struct matrix *m)
+{
+	return dot_packs(m->type, m->rows, m->columns);
+}
+
+static uint64_t
+bytes_of(const struct matrix *m)
+{
+	return m->rows * matrix_row_bytes(m);
+}
+
+static bool
+overlaps(const struct matrix *a, const struct matrix *b)
+{
+	return b->rows && a->data < b->data + bytes_of(b) && b->data < a->data + bytes_of(a);
+}
+
+/* Does it lie in the weights as it is? Blocks that run across rows stay where they are. */
+static bool
+moves(const struct weights *w, const struct matrix *m)
+{
+	size_t i;
+
+	if (m->type->whole || bytes_of(m) == 0)
+		return false;
+	for (i = 0; i < w->plan->tensor_count; i++)
+		if (m->data >= w->tensors[i] &&
+		    m->data < w->tensors[i] + tensor_bytes(w->plan->tensors[i]))
+			return true;
+	return false;
+}
+
+static void
+some_rows(void *ctx, size_t i)
+{
+	const struct task *t = ctx;
+	const struct matrix *m = t->from;
+	const struct dot_weights w = { m->type, m->head, m->data, m->rows, m->columns, false };
+	size_t first = i * ROWS, bytes = matrix_row_bytes(m);
+	size_t count = m->rows - first < ROWS ? m->rows - first : ROWS;
+
+	if (t->pack)
+		dot_pack(&w, first, count, t->to + first * bytes);
+	else
+		memcpy(t->to + first * bytes, m->data + first * bytes, count * bytes);
+}
+
+int
+repack(struct net *net, const struct weights *w, unsigned threads, struct map *to,
+       struct err *e)
+{
+	uint64_t all = 0, next;
+	uint8_t *at;
+	size_t i;
+
+	for (i = 0; i < net->matrix_count; i++)
+		if (moves(w, net->matrices[i]) &&
+		    (num_add(all, bytes_of(net->matrices[i]), &next) < 0 ||
+		     num_align(next, ALIGN, &all) < 0))
+			return err_memory(e);
+	if (map_zeros(to, all, e) < 0)
+		return -1;
+	for (i = 0, at = to->p; i < net->matrix_count; i++) {
+		struct matrix *m = net->matrices[i];
+		struct task t = { m, at, packs(m) };
+		uint64_t bytes = bytes_of(m);
+
+		if (!moves(w, m))
+			continue;
+		thread_for(threads, (m->rows + ROWS - 1) / ROWS, some_rows, &t);
+		/* Embeddings are looked up in their own rows. */
+		if (w->release && !overlaps(m, &net->embed) && !overlaps(m, &net->positions))
+			w->release(w, m->data, (size_t)bytes);
+		m->data = at;
+		m->packed = t.pack;
+		at += (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+	}
+	return 0;
+}
