@@ -3,6 +3,8 @@
  * cache (256 KiB) and in memory (64 MiB), and milliards of products a second with 64
  * rows of activations, as in prompts. Rows have 4096 columns.
  *
+ * A line "packed" is of weights that were laid out anew for the level above it.
+ *
  * Best of seven runs; CPU time of this process is counted.
  */
 #include <stdio.h>
@@ -20,7 +22,8 @@ static const size_t small = 256 << 10, large = 64 << 20;
 
 static _Alignas(DOT_ALIGN) uint8_t activations[MANY * 5 * COLUMNS];
 static float x[COLUMNS], y[MANY * (64 << 10)];
-static uint8_t *weights;
+static uint8_t *weights, *packed;
+static bool packs; /* these are measured */
 
 static double
 now(void)
@@ -56,11 +59,21 @@ fill(const struct dtype *t)
 		memcpy(weights + at, weights, row);
 }
 
+static void
+pack(const struct dtype *t)
+{
+	size_t rows = large / dtype_span(t, COLUMNS) / DOT_PACKED * DOT_PACKED;
+	struct dot_weights w = { t, NULL, weights, rows, COLUMNS, false };
+
+	dot_pack(&w, 0, rows, packed);
+}
+
 /* Seconds for all rows in so many bytes, times. */
 static double
 spent(const struct dtype *t, size_t bytes, size_t many, int times)
 {
-	struct dot_weights w = { t, NULL, weights, bytes / dtype_span(t, COLUMNS), COLUMNS };
+	struct dot_weights w = { t, NULL, packs ? packed : weights,
+		bytes / dtype_span(t, COLUMNS) / DOT_PACKED * DOT_PACKED, COLUMNS, packs };
 	double best = 1e9, took;
 	int i, k;
 
@@ -107,7 +120,8 @@ main(int argc, char **argv)
 	int i;
 
 	weights = malloc(large);
-	if (!weights || level_begin(NULL, NULL, &e) < 0)
+	packed = malloc(large);
+	if (!weights || !packed || level_begin(NULL, NULL, &e) < 0)
 		return 1;
 	printf("%-8s %-8s%10s%10s%10s\n", "type", "level", "cache", "memory", "prompt");
 	for (i = 0; i < count; i++) {
@@ -122,8 +136,15 @@ main(int argc, char **argv)
 				continue;
 			dot_use(l);
 			row(t, l->name);
+			packs = dot_packs(t, DOT_PACKED, COLUMNS);
+			if (packs) {
+				pack(t);
+				row(t, "packed");
+			}
+			packs = false;
 		}
 	}
 	free(weights);
+	free(packed);
 	return 0;
 }
