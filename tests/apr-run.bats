@@ -89,6 +89,35 @@ agrees() {
 	pipe "cat stream | ${ask[*]} | cmp - want"
 }
 
+@test "repacked weights give the same logits, with each type, at each level" {
+	llama 2 512 1024 2000 4 >f16.gguf
+	for type in q4_0 q8_0 q4_k_m q5_k_m q6_k f16; do
+		model=$type.gguf
+		[ -e "$model" ] || apr-quant $type f16.gguf | apr-pack -t gguf --no-sync -o "$model"
+		ask=(apr-run --logits --tokens "$(seq -s, 1 24)")
+		"${ask[@]}" "$model" >plain
+		"${ask[@]}" --repack "$model" 2>said | cmp - plain
+		grep -q '^apr-run: weights were packed in [0-9.]* s$' said
+		"${ask[@]}" --repack -t 3 2>/dev/null <"$model" | cmp - plain
+		# Three tokens are added in another order.
+		apr-run --logits --tokens 7,8,9 "$model" >plain
+		apr-run --logits --tokens 7,8,9 --repack "$model" 2>/dev/null >packed
+		nearlogits packed plain 2000 1e-5 >near || fail "$type: $(cat near)"
+		for level in ref avx2; do
+			APR_CPU=$level apr-run --logits --tokens 7,8,9 "$model" >plain 2>/dev/null || break
+			APR_CPU=$level apr-run --logits --tokens 7,8,9 --repack "$model" 2>/dev/null |
+				cmp - plain
+		done
+	done
+}
+
+@test "repacked architectures have the logits of llama.cpp" {
+	for name in gemma2 gptneox qwen2moe; do
+		of=$root/tests/data/arch/$name
+		agrees "$of.gguf" "$of.json" "$of.logits.f32" 1e-3 --repack
+	done
+}
+
 @test "a text cut into passes has the same logits" {
 	of=$root/tests/data/arch/gemma2
 	list=$(seq -s, 1 200)
@@ -136,10 +165,12 @@ agrees() {
 	ask=(apr-run --tokens "$(seq -s, 1 90)" -n 10 --json)
 	peak file "${ask[@]}" m.gguf >want
 	apr-unpack m.gguf | peak pipe "${ask[@]}" | cmp - want
+	peak repacked "${ask[@]}" --repack m.gguf 2>/dev/null | cmp - want
+	apr-unpack m.gguf | peak repacked-pipe "${ask[@]}" --repack 2>/dev/null | cmp - want
 	apr-pack -z zstd m.gguf >m.apr
 	peak packed "${ask[@]}" m.apr | cmp - want
 	rm m.gguf m.apr
-	for form in file pipe packed; do
+	for form in file pipe repacked repacked-pipe packed; do
 		echo "# $form $(($(cat $form) / 1024)) of $((most / 1024)) MiB" >&3
 		[ "$(cat $form)" -le $most ] || fail "$form: $(cat $form) KiB of $most"
 	done
