@@ -4,7 +4,7 @@
 #
 # APR_PEER_RUN: the peer's llama-bench; without it only our figures are shown.
 # PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: tokens (128
-# and 32). MODELS: a folder with TYPE.gguf of earlier; without it they are made.
+# and 32). OPTIONS: more for apr-run (--repack). MODELS: a folder with TYPE.gguf of earlier; without it they are made.
 #
 # A line shows medians, and what part of the speed of memory decoding reaches: each token
 # reads all weights. On a machine that does other things as well, only ratios last.
@@ -45,7 +45,8 @@ model() {
 
 # FILE: "prompt decode fraction".
 ours() {
-  apr-run --bench --bench-prompt "$prompt" -n "$count" -t "$jobs" --json "$1" |
+  # shellcheck disable=SC2086 # options are words
+  apr-run ${OPTIONS:-} --bench --bench-prompt "$prompt" -n "$count" -t "$jobs" --json "$1" 2>log |
     sed 's/.*"prompt_rate": *\([0-9.]*\).*"decode_rate": *\([0-9.]*\).*"read_fraction": *\([0-9.]*\).*/\1 \2 \3/'
 }
 
