@@ -46,7 +46,8 @@ model() {
 # FILE: "prompt decode fraction".
 ours() {
   # shellcheck disable=SC2086 # options are words
-  apr-run ${OPTIONS:-} --bench --bench-prompt "$prompt" -n "$count" -t "$jobs" --json "$1" 2>log |
+  APR_LOG_LEVEL=error apr-run ${OPTIONS:-} --bench --bench-prompt "$prompt" -n "$count" -t "$jobs" \
+    --json "$1" |
     sed 's/.*"prompt_rate": *\([0-9.]*\).*"decode_rate": *\([0-9.]*\).*"read_fraction": *\([0-9.]*\).*/\1 \2 \3/'
 }
 

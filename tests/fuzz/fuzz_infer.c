@@ -52,7 +52,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct format_options options = { 0 };
-	const struct infer_options small = { .context = 4, .cache = INFER_CACHE_F16 };
+	struct infer_options small = { .context = 4, .cache = INFER_CACHE_F16 };
 	const struct format *format;
 	struct err e = ERR_INIT;
 	struct source *s;
@@ -69,6 +69,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (m)
 		evaluate(m);
 	infer_close(m);
+	if (m) {
+		/* What was taken once is taken again; then the weights are given back. */
+		small.repack = true;
+		m = infer_open(&load.weights, &small, NULL, &e);
+		must(m != NULL);
+		evaluate(m);
+		infer_close(m);
+	}
 	source_close(s);
 	load_close(&load);
 	return 0;
