@@ -16,7 +16,7 @@ unsigned thread_count(void);
  * among them, and return when all calls have. The order is open, so fn(ctx, i)
  * may write only what belongs to i. jobs 0 or 1, a loop inside a loop, or two
  * loops at once run in the calling thread; threads that cannot be had are done
- * without. fn may use 64 KiB of stack. */
+ * without. fn may use 128 KiB of stack. */
 void thread_for(unsigned jobs, size_t n, void (*fn)(void *ctx, size_t i), void *ctx);
 
 #endif

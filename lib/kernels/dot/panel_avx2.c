@@ -228,7 +228,6 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, b
 			leasts_fill(p, leasts, sub, at / 2, at % 2);
 		p->d[at / 2][at % 2] = _mm256_loadu_ps(d);
 		p->m[at / 2][at % 2] = _mm256_loadu_ps(m);
-#pragma GCC unroll 8
 		for (k = 0; k < LARGE / SMALL; k++) {
 #pragma GCC unroll 8
 			for (i = 0; i < ROWS; i++)
