@@ -3,11 +3,13 @@
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "infer/forward.h"
 #include "infer/rope.h"
+#include "kernels/dot/kinds.h"
 #include "test.h"
 
 #define ROT 16
@@ -345,9 +347,20 @@ attentions(void)
 int
 main(void)
 {
+	const struct dot_level *l;
+	char about[20];
+	size_t i;
+
 	ropes();
 	norms();
 	activations();
-	attentions();
+	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
+		if (!l->here())
+			continue;
+		dot_use(l);
+		snprintf(about, sizeof about, "%s: ", l->name);
+		test_about = about;
+		attentions();
+	}
 	return test_done();
 }

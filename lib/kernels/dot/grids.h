@@ -21,7 +21,6 @@ void grids_begin(void);
  * sixteen. Returned are signs of the values, from bit 0 up, a set one being a minus; of
  * IQ1 the word that has, for the points, a set bit where an eighth is taken away.
  */
-typedef uint64_t grid_indexes(const uint8_t *block, int part, unsigned *index);
 
 #define GRID_INLINE static inline __attribute__((always_inline))
 
