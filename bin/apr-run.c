@@ -267,7 +267,7 @@ main(int argc, char **argv)
 		{ 0, "cache", "KIND", OPT_TEXT, &o.cache,
 		  "keep keys and values as f16 (the default), f32 or q8_0", 0, 0 },
 		{ 0, "repack", NULL, OPT_FLAG, &o.repack,
-		  "lay the weights out anew for this CPU: a later start, faster then", 0, 0 },
+		  "lay the weights out anew for this CPU: it starts later, and runs faster", 0, 0 },
 		{ 't', "threads", "N", OPT_NUMBER, &o.threads, "threads (default: all CPUs)", 1,
 		  1024 },
 		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
