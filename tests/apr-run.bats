@@ -174,4 +174,7 @@ agrees() {
 		echo "# $form $(($(cat $form) / 1024)) of $((most / 1024)) MiB" >&3
 		[ "$(cat $form)" -le $most ] || fail "$form: $(cat $form) KiB of $most"
 	done
+	# What was packed is not there twice.
+	[ "$(cat repacked)" -le $(($(cat file) + 32768)) ]
+	[ "$(cat repacked-pipe)" -le $(($(cat pipe) + 32768)) ]
 }

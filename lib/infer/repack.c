@@ -7,11 +7,13 @@
 
 #define ROWS 64    /* of a task */
 #define ALIGN 64   /* of a matrix */
+#define PART (16u << 20) /* bytes, about, that are there twice at a time */
 
 struct task {
 	const struct matrix *from;
 	uint8_t *to;
 	bool pack;
+	size_t first; /* row */
 };
 
 static bool
@@ -53,13 +55,30 @@ some_rows(void *ctx, size_t i)
 	const struct task *t = ctx;
 	const struct matrix *m = t->from;
 	const struct dot_weights w = { m->type, m->head, m->data, m->rows, m->columns, false };
-	size_t first = i * ROWS, bytes = matrix_row_bytes(m);
+	size_t first = t->first + i * ROWS, bytes = matrix_row_bytes(m);
 	size_t count = m->rows - first < ROWS ? m->rows - first : ROWS;
 
 	if (t->pack)
 		dot_pack(&w, first, count, t->to + first * bytes);
 	else
 		memcpy(t->to + first * bytes, m->data + first * bytes, count * bytes);
+}
+
+/* All rows, part after part, each of which goes with what is read no more. */
+static void
+move(const struct net *net, const struct weights *w, unsigned threads, struct task *t)
+{
+	const struct matrix *m = t->from;
+	size_t bytes = matrix_row_bytes(m), part = PART / bytes / ROWS * ROWS + ROWS, rows;
+	/* Embeddings are looked up in their own rows. */
+	bool last = !overlaps(m, &net->embed) && !overlaps(m, &net->positions);
+
+	for (t->first = 0; t->first < m->rows; t->first += rows) {
+		rows = m->rows - t->first < part ? m->rows - t->first : part;
+		thread_for(threads, (rows + ROWS - 1) / ROWS, some_rows, t);
+		if (w->release && last)
+			w->release(w, m->data + t->first * bytes, rows * bytes);
+	}
 }
 
 int
@@ -79,15 +98,12 @@ repack(struct net *net, const struct weights *w, unsigned threads, struct map *t
 		return -1;
 	for (i = 0, at = to->p; i < net->matrix_count; i++) {
 		struct matrix *m = net->matrices[i];
-		struct task t = { m, at, packs(m) };
+		struct task t = { m, at, packs(m), 0 };
 		uint64_t bytes = bytes_of(m);
 
 		if (!moves(w, m))
 			continue;
-		thread_for(threads, (m->rows + ROWS - 1) / ROWS, some_rows, &t);
-		/* Embeddings are looked up in their own rows. */
-		if (w->release && !overlaps(m, &net->embed) && !overlaps(m, &net->positions))
-			w->release(w, m->data, (size_t)bytes);
+		move(net, w, threads, &t);
 		m->data = at;
 		m->packed = t.pack;
 		at += (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
