@@ -222,10 +222,11 @@ six_load(const uint8_t *words)
 	return t;
 }
 
+/* The lowest byte of each lane. */
 INLINE __m512i
-byte_of(__m512i v, int k)
+low_byte(__m512i v)
 {
-	return _mm512_and_si512(_mm512_srli_epi32(v, (unsigned)(8 * k)), _mm512_set1_epi32(255));
+	return _mm512_and_si512(v, _mm512_set1_epi32(255));
 }
 
 /* ---- one activation ----
@@ -344,7 +345,7 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 #pragma GCC unroll 4
 			for (g = 0; g < groups; g++) {
 				all[g] = _mm512_add_epi32(all[g], _mm512_mullo_epi32(sum[g],
-					_mm512_and_si512(six[g].scale[i / 4], _mm512_set1_epi32(255))));
+					low_byte(six[g].scale[i / 4])));
 				six[g].scale[i / 4] = _mm512_srli_epi32(six[g].scale[i / 4], 8);
 			}
 		}
@@ -484,9 +485,9 @@ six_tile_fill(struct panel *p, const uint8_t *tile, int above)
 
 	codes_fill(p, tile, above);
 	for (i = 0; i < 8; i++) {
-		p->scale[i] = _mm512_mul_ps(_mm512_cvtepi32_ps(byte_of(six.scale[i / 4], 0)), d);
+		p->scale[i] = _mm512_mul_ps(_mm512_cvtepi32_ps(low_byte(six.scale[i / 4])), d);
 		six.scale[i / 4] = _mm512_srli_epi32(six.scale[i / 4], 8);
-		least = byte_of(six.least[i / 4], 0);
+		least = low_byte(six.least[i / 4]);
 		six.least[i / 4] = _mm512_srli_epi32(six.least[i / 4], 8);
 		p->least[i] = _mm512_or_si512(least, _mm512_slli_epi32(least, 16));
 	}
