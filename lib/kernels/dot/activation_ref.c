@@ -24,36 +24,51 @@ f32_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 	memcpy(row + at * sizeof *x, x, count * sizeof *x);
 }
 
-static size_t
-half_bytes(size_t n)
-{
-	return up64(n * 2);
-}
-
-/* As weights of that type are encoded. */
-static void
-half_quantize(const char *type, const float *x, uint8_t *y, size_t count)
-{
-	kernel_for(dtype_by_name(type))->encode(x, y, count);
-}
-
-static void
-f16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	(void)n;
-	half_quantize("F16", x, row + 2 * at, count);
-}
-
-static void
-bf16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	(void)n;
-	half_quantize("BF16", x, row + 2 * at, count);
-}
-
 const struct activation activation_f32 = { "F32", 1, f32_bytes, f32_quantize };
-const struct activation activation_f16 = { "F16", 1, half_bytes, f16_quantize };
-const struct activation activation_bf16 = { "BF16", 1, half_bytes, bf16_quantize };
+
+/* ---- floats, and codes of fourteen bits ---- */
+
+static size_t
+i16_bytes(size_t n)
+{
+	size_t m = (n + SMALL - 1) / SMALL * SMALL;
+
+	return up64(n * sizeof(float)) + up64(m * sizeof(int16_t)) + up64(m / SMALL * sizeof(float));
+}
+
+/* Up to 32 values. What is not finite makes the scale so. */
+static void
+i16_block(const float *x, size_t count, int16_t *code, float *scale)
+{
+	float most = 0, by = 0;
+	bool finite = true;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+		finite &= isfinite(x[i]) != 0;
+	}
+	if (finite && most >= I16_LEAST)
+		by = I16_MOST / most;
+	*scale = !finite ? NAN : by > 0 ? most / I16_MOST : 0;
+	for (i = 0; i < SMALL; i++)
+		code[i] = finite && i < count ? (int16_t)lrintf(x[i] * by) : 0;
+}
+
+static void
+i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
+{
+	struct words q = words_at(row, n);
+	int16_t *code = (int16_t *)q.code + at;
+	float *scale = (float *)q.scale + at / SMALL;
+	size_t i;
+
+	memcpy(row + at * sizeof *x, x, count * sizeof *x);
+	for (i = 0; i < count; i += SMALL)
+		i16_block(x + i, count - i < SMALL ? count - i : SMALL, code + i, scale++);
+}
+
+const struct activation activation_i16 = { "I16", 1, i16_bytes, i16_quantize };
 
 /* ---- codes of eight bits ---- */
 

@@ -65,7 +65,7 @@ static const struct dot_level levels[] = {
 	  .add_f32 = add_f32_avx2, .attend = &attend_avx2 },
 	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512, f8_avx512 },
 	  .quantizers = quantizers_avx2,
-	  .many = { panels_avx512, floats_avx512, grid_panels_avx512 },
+	  .many = { panels_avx512, floats_avx512, halves_avx512, grid_panels_avx512 },
 	  .packings = packings_avx512, .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
 #endif
 #ifdef __aarch64__
@@ -124,9 +124,30 @@ weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
 	return stride;
 }
 
+/* What rounding as for I16 may add up to, in units of DOT_ROUND. */
+static double
+rounding(const float *w, const float *x)
+{
+	double most_w, most_x, sum_w, sum_x, all = 0;
+	size_t i, k;
+
+	for (i = 0; i < COLUMNS; i += SMALL) {
+		most_w = most_x = sum_w = sum_x = 0;
+		for (k = i; k < i + SMALL; k++) {
+			most_w = fmax(most_w, fabs((double)w[k]));
+			most_x = fmax(most_x, fabs((double)x[k]));
+			sum_w += fabs((double)w[k]);
+			sum_x += fabs((double)x[k]);
+		}
+		all += most_w * sum_x + most_x * sum_w;
+	}
+	return all;
+}
+
 /* Do the two agree within the bound? */
 static bool
-agree(const float *want, const float *have, const float *decoded, const float *x, size_t rows)
+agree(const float *want, const float *have, const float *decoded, const float *x, size_t rows,
+      bool rounded)
 {
 	double bound, most = 0;
 	size_t i, k;
@@ -135,6 +156,8 @@ agree(const float *want, const float *have, const float *decoded, const float *x
 		for (k = 0; k < COLUMNS; k++)
 			most += fabs((double)decoded[k] * x[k]);
 		bound = DOT_BOUND * (COLUMNS / 32 + 16) * (2 * most + 1e-30);
+		if (rounded)
+			bound += DOT_ROUND * rounding(decoded, x);
 		if (!(fabs((double)want[i] - have[i]) <= bound))
 			return false;
 		most = 0;
@@ -165,10 +188,10 @@ dot_agrees(const struct dot_level *l, const char *dtype)
 	dot_product(&m, 0, ROWS, form, 1, want, ROWS);
 	dot_use(l);
 	dot_product(&m, 0, ROWS, form, 1, have, ROWS);
-	good = agree(want, have, decoded, x, ROWS);
+	good = agree(want, have, decoded, x, ROWS, false);
 	dot_product(&m, 0, ROWS, form, MANY, have, ROWS);
 	for (k = 0; good && k < MANY; k++)
-		good = agree(want, have + k * ROWS, decoded, x, ROWS);
+		good = agree(want, have + k * ROWS, decoded, x, ROWS, f == &activation_i16);
 	if (!good || !dot_packs(m.type, PACKED, COLUMNS))
 		return good;
 	dot_pack(&m, 0, PACKED, packed);
@@ -177,7 +200,7 @@ dot_agrees(const struct dot_level *l, const char *dtype)
 	dot_product(&m, 0, PACKED, form, 1, have, ROWS);
 	dot_product(&m, 0, PACKED, form, MANY, have + ROWS, ROWS);
 	for (k = 0; good && k <= MANY; k++)
-		good = agree(want, have + k * ROWS, decoded, x, PACKED);
+		good = agree(want, have + k * ROWS, decoded, x, PACKED, f == &activation_i16);
 	return good;
 }
 

@@ -71,8 +71,7 @@ look_up(const struct dtype *t)
 	for (; p && p->dtype && !k.packing; p++)
 		k.packing = strcmp(p->dtype, t->name) ? NULL : p;
 	k.activation = !kernel_decodes(t) ? NULL
-		: !strcmp(t->name, "F16") ? &activation_f16
-		: !strcmp(t->name, "BF16") ? &activation_bf16
+		: !strcmp(t->name, "F16") || !strcmp(t->name, "BF16") ? &activation_i16
 		: k.form ? k.form->activation : &activation_f32;
 	return k;
 }
@@ -253,10 +252,10 @@ plain_rows(const struct known *k, const uint8_t *w, size_t stride, size_t count,
 	for (i = 0; i < count; i++, w += stride) {
 		if (k->form)
 			y[i] = dot_row_ref(k->form, w, a, n);
-		else if (k->activation == &activation_f16)
-			y[i] = dot_f16_ref(w, a, n);
+		else if (!strcmp(k->type->name, "F16"))
+			y[i] = dot_f16_ref(w, (const float *)(const void *)a, n);
 		else
-			y[i] = dot_bf16_ref(w, a, n);
+			y[i] = dot_bf16_ref(w, (const float *)(const void *)a, n);
 	}
 }
 

@@ -7,7 +7,7 @@
  *	weights                                   activations
  *	F32, F8, types with a head, APR_Q4,
  *	Q8_1, Q8_K, plugins' types                F32
- *	F16, BF16                                 the same
+ *	F16, BF16                                 F32, and with DOT_MANY or more I16
  *	Q4_0, Q5_0, Q8_0, IQ4_NL, MXFP4           Q8_0
  *	Q4_1, Q5_1                                Q8_1
  *	Q2_K … Q6_K, IQ1 … IQ4_XS, TQ             Q8_K
@@ -23,6 +23,12 @@
  * which are added in runs of 128, 80 stands for 16. A product does not depend on
  * which rows are asked for together, nor on what other activations stand beside its own;
  * with fewer than DOT_MANY activations it may be another than with more.
+ *
+ * I16 is for levels that multiply integers of 16 bits faster than floats: of 32 columns,
+ * whole numbers below 2^13 that share a factor, which F16 and BF16 weights become too. So
+ * each of the two is off by up to DOT_ROUND × the largest magnitude among its 32, which on
+ * average is what rounding activations to F16 costs, as GGML does (tests/bench/ROOFLINE.md
+ * has figures); other levels take the F32 that stands beside.
  */
 #ifndef DOT_DOT_H
 #define DOT_DOT_H
@@ -34,6 +40,7 @@
 #include "model/dtype.h"
 
 #define DOT_BOUND 0x1p-23
+#define DOT_ROUND 0x1p-13
 #define DOT_MANY 4
 #define DOT_ALIGN 64 /* bytes; of each row of activations */
 

@@ -155,11 +155,11 @@ float_row(load_floats *get, load_float *one, size_t bytes, const uint8_t *w, con
 	for (i = 0; i + 32 <= n; i += 32)
 		for (k = 0; k < 4; k++)
 			acc[k] = _mm256_fmadd_ps(get(w + bytes * (i + 8 * k)),
-			                         get(a + bytes * (i + 8 * k)), acc[k]);
+			                         f32_load(a + sizeof(float) * (i + 8 * k)), acc[k]);
 	sum = add_eight(_mm256_add_ps(_mm256_add_ps(acc[0], acc[1]),
 	                              _mm256_add_ps(acc[2], acc[3])));
 	for (; i < n; i++)
-		sum += one(w + bytes * i) * one(a + bytes * i);
+		sum += one(w + bytes * i) * f32_one(a + sizeof(float) * i);
 	return sum;
 }
 

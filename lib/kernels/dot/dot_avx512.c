@@ -20,7 +20,7 @@ float_streams(load_floats *get, size_t bytes, const uint8_t *const w[STREAMS], c
 	for (i = 0; i + 64 <= n; i += 64)
 #pragma GCC unroll 4
 		for (k = 0; k < 4; k++) {
-			x = get(a + bytes * (i + 16 * (size_t)k), 0xffff);
+			x = f32_load(a + sizeof(float) * (i + 16 * (size_t)k), 0xffff);
 #pragma GCC unroll 4
 			for (r = 0; r < STREAMS; r++)
 				acc[r][k] = _mm512_fmadd_ps(get(w[r] + bytes * (i + 16 * (size_t)k),
@@ -28,7 +28,7 @@ float_streams(load_floats *get, size_t bytes, const uint8_t *const w[STREAMS], c
 		}
 	for (; i < n; i += 16) {
 		m = some(n - i);
-		x = get(a + bytes * i, m);
+		x = f32_load(a + sizeof(float) * i, m);
 #pragma GCC unroll 4
 		for (r = 0; r < STREAMS; r++)
 			acc[r][0] = _mm512_fmadd_ps(get(w[r] + bytes * i, m), x, acc[r][0]);

@@ -59,18 +59,18 @@ weights_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint
 
 /* Columns from at on, of a group of activations from j on. */
 INLINE void
-group_fill(struct floats *p, load_floats *get_floats, size_t bytes, const struct job *o,
-           size_t at, size_t columns, size_t j, size_t group)
+group_fill(struct floats *p, const struct job *o, size_t at, size_t columns, size_t j,
+           size_t group)
 {
-	const uint8_t *a = o->a + j * o->bytes + bytes * at;
+	const uint8_t *a = o->a + j * o->bytes + sizeof(float) * at;
 	size_t g, k;
 
 	for (g = 0; g < group; g++, a += o->bytes) {
 		for (k = 0; k + ROWS <= columns; k += ROWS)
-			_mm256_storeu_ps(&p->a[g][k], get_floats(a + bytes * k));
+			_mm256_storeu_ps(&p->a[g][k], f32_load(a + sizeof(float) * k));
 		if (k < columns)
-			_mm256_storeu_ps(&p->a[g][k], some(get_floats, bytes, a + bytes * k,
-			                                   columns - k));
+			_mm256_storeu_ps(&p->a[g][k], some(f32_load, sizeof(float),
+			                                   a + sizeof(float) * k, columns - k));
 	}
 }
 
@@ -143,7 +143,7 @@ float_panel(load_floats *get_floats, size_t bytes, const uint8_t *w, size_t stri
 		rows_ahead(w + bytes * columns, stride, o->rows, bytes * CHUNK);
 		for (j = 0; j < o->many; j += group) {
 			group = group_of(o->many - j);
-			group_fill(&p, get_floats, bytes, o, at, columns, j, group);
+			group_fill(&p, o, at, columns, j, group);
 			group_multiply(&p, o, at, columns, j, group);
 		}
 	}

@@ -1,6 +1,6 @@
-/* Many activations at once with weights that are floats, with AVX-512: as in
- * panel_avx512.c, but of 64 rows, which are made single precision once and lie in a
- * near cache while all activations pass by: 32 of them at a time with eight of those.
+/* Many activations at once with weights of single precision, with AVX-512: as in
+ * panel_avx512.c, but of 64 rows, which lie in a near cache while all activations pass by:
+ * 32 of them at a time with eight of those.
  */
 #ifdef __x86_64__
 #include "kernels/dot/panel_avx512.h"
@@ -14,8 +14,8 @@ struct floats {
 
 /* Columns of 16 rows: a column in w[k][half]. */
 INLINE void
-half_fill(__m512 (*to)[2], load_floats *get, size_t bytes, const uint8_t *w, size_t stride,
-          size_t count, size_t columns, int half)
+half_fill(__m512 (*to)[2], const uint8_t *w, size_t stride, size_t count, size_t columns,
+          int half)
 {
 	__m512i v[ROWS];
 	size_t k;
@@ -23,8 +23,8 @@ half_fill(__m512 (*to)[2], load_floats *get, size_t bytes, const uint8_t *w, siz
 
 	for (k = 0; k < columns; k += ROWS) {
 		for (i = 0; i < ROWS; i++)
-			v[i] = _mm512_castps_si512(get(row_at(w, stride, count, i) + bytes * k,
-			                               some(columns - k)));
+			v[i] = _mm512_castps_si512(f32_load(row_at(w, stride, count, i) +
+			                                    sizeof(float) * k, some(columns - k)));
 		turn(v);
 		for (i = 0; i < ROWS; i++)
 			to[k + (size_t)i][half] = _mm512_castsi512_ps(v[i]);
@@ -32,25 +32,15 @@ half_fill(__m512 (*to)[2], load_floats *get, size_t bytes, const uint8_t *w, siz
 }
 
 INLINE void
-group_fill(struct floats *p, load_floats *get, size_t bytes, const uint8_t *a, size_t apart,
-           size_t columns, int group)
+group_fill(struct floats *p, const uint8_t *a, size_t apart, size_t columns, int group)
 {
 	size_t k;
 	int g;
 
 	for (g = 0; g < group; g++)
 		for (k = 0; k < columns; k += ROWS)
-			_mm512_storeu_ps(&p->a[g][k], get(a + (size_t)g * apart + bytes * k,
-			                                  some(columns - k)));
-}
-
-/* The sums of these columns are added to y, or are what it begins with. */
-INLINE void
-put(float *y, __mmask16 rows, bool add, __m512 sum)
-{
-	if (add)
-		sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(rows, y));
-	_mm512_mask_storeu_ps(y, rows, sum);
+			_mm512_storeu_ps(&p->a[g][k], f32_load(a + (size_t)g * apart + sizeof(float) * k,
+			                                       some(columns - k)));
 }
 
 /* 32 rows of pair, of which so many are there, with a group of activations from j on. */
@@ -84,44 +74,43 @@ group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t 
 }
 
 INLINE void
-float_group(struct floats *p, load_floats *get, size_t bytes, const struct job *o, size_t count,
-            size_t at, size_t columns, size_t j, int group)
+float_group(struct floats *p, const struct job *o, size_t count, size_t at, size_t columns,
+            size_t j, int group)
 {
 	size_t i;
 
-	group_fill(p, get, bytes, o->a + j * o->bytes + bytes * at, o->bytes, columns, group);
+	group_fill(p, o->a + j * o->bytes + sizeof(float) * at, o->bytes, columns, group);
 	for (i = 0; i * PAIR < count; i++)
 		group_multiply(p, o, i, count - i * PAIR < PAIR ? count - i * PAIR : PAIR, at,
 		               columns, j, group);
 }
 
-INLINE void
-float_panel(load_floats *get, size_t bytes, const uint8_t *w, size_t stride, size_t count,
-            const struct job *o)
+static void
+float_panel(const uint8_t *w, size_t stride, size_t count, const struct job *o)
 {
 	size_t at, columns, i, j;
 	struct floats p;
 
-	for (at = 0; at < o->n; at += columns, w += bytes * columns) {
+	for (at = 0; at < o->n; at += columns, w += sizeof(float) * columns) {
 		columns = o->n - at < CHUNK ? o->n - at : CHUNK;
 		/* Where a pair has no second half, the last row stands for it. */
 		for (i = 0; i < (count + PAIR - 1) / PAIR * 2; i++) {
 			size_t first = i * ROWS < count ? i * ROWS : count - 1;
 
-			half_fill(p.w[i / 2], get, bytes, w + first * stride, stride, count - first,
-			          columns, i % 2);
+			half_fill(p.w[i / 2], w + first * stride, stride, count - first, columns,
+			          i % 2);
 		}
-		rows_ahead(w + bytes * columns, stride, count, bytes * CHUNK);
+		rows_ahead(w + sizeof(float) * columns, stride, count, sizeof(float) * CHUNK);
 		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			float_group(&p, get, bytes, o, count, at, columns, j, GROUP);
+			float_group(&p, o, count, at, columns, j, GROUP);
 		for (; j + 4 <= o->many; j += 4)
-			float_group(&p, get, bytes, o, count, at, columns, j, 4);
+			float_group(&p, o, count, at, columns, j, 4);
 		for (; j < o->many; j++)
-			float_group(&p, get, bytes, o, count, at, columns, j, 1);
+			float_group(&p, o, count, at, columns, j, 1);
 	}
 }
 
-#define FLOAT_PANELS(STATIC, FUNCTION, NAME, BYTES, ADD) \
+#define FLOAT_PANELS(STATIC, FUNCTION, ADD) \
 STATIC void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
               size_t many, size_t n, float *y, size_t leading) \
@@ -131,19 +120,14 @@ FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t
 \
 	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
 		part = count < PAIRS * PAIR ? count : PAIRS * PAIR; \
-		float_panel(NAME##_load, BYTES, w, stride, part, &o); \
+		float_panel(w, stride, part, &o); \
 	} \
 }
 
-FLOAT_PANELS(static, f32_panels, f32, 4, false)
-FLOAT_PANELS(static, f16_panels, f16, 2, false)
-FLOAT_PANELS(static, bf16_panels, bf16, 2, false)
-FLOAT_PANELS(, add_f32_avx512, f32, 4, true)
+FLOAT_PANELS(static, f32_panels, false)
+FLOAT_PANELS(, add_f32_avx512, true)
 
-const struct dot_many floats_avx512[] = {
-	{ "F32", f32_panels }, { "F16", f16_panels }, { "BF16", bf16_panels },
-	{ NULL, NULL }
-};
+const struct dot_many floats_avx512[] = { { "F32", f32_panels }, { NULL, NULL } };
 #else
 typedef int nothing_here;
 #endif

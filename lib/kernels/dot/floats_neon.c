@@ -87,16 +87,16 @@ group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t 
 }
 
 INLINE void
-float_group(struct floats *p, load_floats *get, load_float *one, size_t bytes, const struct job *o,
-            size_t count, size_t at, size_t columns, size_t j, int group)
+float_group(struct floats *p, const struct job *o, size_t count, size_t at, size_t columns,
+            size_t j, int group)
 {
-	const uint8_t *a = o->a + j * o->bytes + bytes * at;
+	const uint8_t *a = o->a + j * o->bytes + sizeof(float) * at;
 	size_t i, k;
 	int g;
 
 	for (g = 0; g < group; g++, a += o->bytes)
 		for (k = 0; k < columns; k += 4)
-			vst1q_f32(&p->a[g][k], some(get, one, bytes, a, k, columns));
+			vst1q_f32(&p->a[g][k], some(f32_load, f32_one, sizeof(float), a, k, columns));
 	for (i = 0; i * PAIR < count; i++)
 		group_multiply(p, o, i, count - i * PAIR, at, columns, j, group);
 }
@@ -117,11 +117,11 @@ float_panel(load_floats *get, load_float *one, size_t bytes, const uint8_t *w, s
 			          count - i * PAIR, columns, 1);
 		}
 		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			float_group(&p, get, one, bytes, o, count, at, columns, j, GROUP);
+			float_group(&p, o, count, at, columns, j, GROUP);
 		for (; j + 4 <= o->many; j += 4)
-			float_group(&p, get, one, bytes, o, count, at, columns, j, 4);
+			float_group(&p, o, count, at, columns, j, 4);
 		for (; j < o->many; j++)
-			float_group(&p, get, one, bytes, o, count, at, columns, j, 1);
+			float_group(&p, o, count, at, columns, j, 1);
 	}
 }
 

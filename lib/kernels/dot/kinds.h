@@ -1,9 +1,11 @@
 /* kinds: forms of activations in memory, and the products for types of weights.
  * Internal to this folder.
  *
- * F32, F16 and BF16 are n numbers each after the other. The others are arrays that each
- * begin at a multiple of 64 bytes:
+ * F32 is n numbers each after the other. The others are arrays that each begin at a
+ * multiple of 64 bytes; of I16, whose rows may be of any length, m is n up to the next
+ * multiple of 32:
  *
+ *	I16     n values (f32) | m codes (i16), zero from n on | m / 32 scales (f32)
  *	Q8_0    n codes (i8) | n / 32 scales (f32) | n / 32 sums of codes (i32)
  *	Q8_1    n codes (i8) | n / 32 scales (f32) | n / 32 sums of values (f32)
  *	Q8_K    n codes (i8) | n / 256 scales (f32) | n / 16 sums of codes (i16)
@@ -17,6 +19,11 @@
 #include "kernels/dot/dot.h"
 
 enum { SMALL = 32, LARGE = 256, SUB = 16 };
+
+/* Of I16: the largest code, so that 32 products of two fit into 32 bits; and below what
+ * values count as zero there. */
+#define I16_MOST 8191.0f
+#define I16_LEAST 0x1p-100f
 
 static inline size_t
 up64(size_t n)
@@ -42,7 +49,24 @@ quantized_at(const uint8_t *a, size_t n, size_t block)
 	return q;
 }
 
-extern const struct activation activation_f32, activation_f16, activation_bf16;
+/* The codes and scales of a row of I16; the values are where it begins. */
+struct words {
+	const int16_t *code;
+	const float *scale;
+};
+
+static inline struct words
+words_at(const uint8_t *a, size_t n)
+{
+	size_t m = (n + SMALL - 1) / SMALL * SMALL;
+	struct words w;
+
+	w.code = (const int16_t *)(const void *)(a + up64(n * sizeof(float)));
+	w.scale = (const float *)(const void *)(w.code + up64(m * sizeof *w.code) / sizeof *w.code);
+	return w;
+}
+
+extern const struct activation activation_f32, activation_i16;
 extern const struct activation activation_q8_0, activation_q8_1, activation_q8_k;
 
 /* Codes of a block of 32 or 256 values, value = scale × code - least. */
@@ -67,8 +91,8 @@ const struct form *form_row(size_t index);
 /* The plain products of one row. Floats are added in double precision. */
 float dot_row_ref(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n);
 float dot_f32_ref(const float *w, const float *a, size_t n);
-float dot_f16_ref(const uint8_t *w, const uint8_t *a, size_t n);
-float dot_bf16_ref(const uint8_t *w, const uint8_t *a, size_t n);
+float dot_f16_ref(const uint8_t *w, const float *a, size_t n);
+float dot_bf16_ref(const uint8_t *w, const float *a, size_t n);
 
 /* y[i] = the row at w + i × stride, of n values, × a. */
 typedef void dot_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n,
@@ -123,7 +147,8 @@ extern const struct dot_fast dots_avx2[], dots_avx512[], grids_avx2[], grids_avx
 extern const struct dot_fast f8_avx2[], f8_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
 extern const struct dot_many panels_avx2[], words_avx2[], floats_avx2[];
-extern const struct dot_many panels_avx512[], floats_avx512[], grid_panels_avx512[];
+extern const struct dot_many panels_avx512[], floats_avx512[], halves_avx512[];
+extern const struct dot_many grid_panels_avx512[];
 extern const struct dot_packing packings_avx512[];
 extern dot_panels add_f32_avx2, add_f32_avx512;
 extern const struct attend attend_avx2, attend_avx512;

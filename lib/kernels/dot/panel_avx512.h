@@ -72,6 +72,15 @@ rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
 			_mm_prefetch((const char *)w + i * stride + k, _MM_HINT_T1);
 }
 
+/* The sums of these columns are added to y, or are what it begins with. */
+INLINE void
+put(float *y, __mmask16 rows, bool add, __m512 sum)
+{
+	if (add)
+		sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(rows, y));
+	_mm512_mask_storeu_ps(y, rows, sum);
+}
+
 /* ---- panels of codes ---- */
 
 /* Of sixteen rows 256 columns, each four neighbouring codes of all rows side by side. */

@@ -4,6 +4,7 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/half.h"
 #include "kernels/dot/kinds.h"
@@ -178,7 +179,55 @@ q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 	}
 }
 
+/* Thirty-two codes of sixteen bits. What is not finite makes the scale so. */
+static inline void
+i16_block(const float *x, int16_t *code, float *scale)
+{
+	const __m256i infinite = _mm256_set1_epi32(0x7f800000);
+	__m256i bits = _mm256_setzero_si256(), whole[4];
+	__m256 v[4], by;
+	float most;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		v[i] = _mm256_loadu_ps(x + WIDE * i);
+		/* As integers magnitudes have the same order, and what is no number is
+		 * above all that are. */
+		bits = _mm256_max_epi32(bits, _mm256_castps_si256(magnitude(v[i])));
+	}
+	most = largest(_mm256_castsi256_ps(bits));
+	if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(infinite, bits)) != -1)
+		most = NAN;
+	*scale = most >= I16_LEAST || isnan(most) ? most / I16_MOST : 0;
+	by = _mm256_set1_ps(most >= I16_LEAST ? I16_MOST / most : 0);
+	for (i = 0; i < 4; i++)
+		whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(isnan(most) ? _mm256_setzero_ps() : v[i],
+		                                            by));
+	for (i = 0; i < 4; i += 2)
+		_mm256_storeu_si256((__m256i *)(void *)(code + 8 * i), _mm256_permute4x64_epi64(
+			_mm256_packs_epi32(whole[i], whole[i + 1]), 0xd8));
+}
+
+static void
+i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
+{
+	struct words q = words_at(row, n);
+	int16_t *code = (int16_t *)q.code + at;
+	float *scale = (float *)q.scale + at / SMALL;
+	float rest[SMALL] = { 0 };
+	size_t i;
+
+	memcpy(row + at * sizeof *x, x, count * sizeof *x);
+	for (i = 0; i + SMALL <= count; i += SMALL)
+		i16_block(x + i, code + i, scale++);
+	if (i < count) {
+		memcpy(rest, x + i, (count - i) * sizeof *x);
+		i16_block(rest, code + i, scale);
+	}
+}
+
 const struct quantize_fast quantizers_avx2[] = {
+	{ &activation_i16, i16_quantize },
 	{ &activation_q8_0, q8_0_quantize }, { &activation_q8_1, q8_1_quantize },
 	{ &activation_q8_k, q8_k_quantize }, { NULL, NULL }
 };

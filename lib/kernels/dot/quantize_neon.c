@@ -4,6 +4,7 @@
 #ifdef __aarch64__
 #include <arm_neon.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/half.h"
 #include "kernels/dot/kinds.h"
@@ -136,7 +137,52 @@ q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 	}
 }
 
+/* Thirty-two codes of sixteen bits. What is not finite makes the scale so. */
+static inline void
+i16_block(const float *x, int16_t *code, float *scale)
+{
+	uint32x4_t bits = vdupq_n_u32(0);
+	float most = largest(x, SMALL), by;
+	int32x4_t whole[2];
+	bool finite;
+	int i;
+
+	/* As integers magnitudes have the same order, and what is no number is above all
+	 * that are. */
+	for (i = 0; i < SMALL; i += WIDE)
+		bits = vmaxq_u32(bits, vreinterpretq_u32_f32(vabsq_f32(vld1q_f32(x + i))));
+	finite = vmaxvq_u32(bits) < 0x7f800000;
+	by = finite && most >= I16_LEAST ? I16_MOST / most : 0;
+	*scale = !finite ? NAN : by > 0 ? most / I16_MOST : 0;
+	for (i = 0; i < SMALL; i += 2 * WIDE) {
+		whole[0] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + i), by));
+		whole[1] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + i + WIDE), by));
+		if (!finite)
+			whole[0] = whole[1] = vdupq_n_s32(0);
+		vst1q_s16(code + i, vcombine_s16(vmovn_s32(whole[0]), vmovn_s32(whole[1])));
+	}
+}
+
+static void
+i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
+{
+	struct words q = words_at(row, n);
+	int16_t *code = (int16_t *)q.code + at;
+	float *scale = (float *)q.scale + at / SMALL;
+	float rest[SMALL] = { 0 };
+	size_t i;
+
+	memcpy(row + at * sizeof *x, x, count * sizeof *x);
+	for (i = 0; i + SMALL <= count; i += SMALL)
+		i16_block(x + i, code + i, scale++);
+	if (i < count) {
+		memcpy(rest, x + i, (count - i) * sizeof *x);
+		i16_block(rest, code + i, scale);
+	}
+}
+
 const struct quantize_fast quantizers_neon[] = {
+	{ &activation_i16, i16_quantize },
 	{ &activation_q8_0, q8_0_quantize }, { &activation_q8_1, q8_1_quantize },
 	{ &activation_q8_k, q8_k_quantize }, { NULL, NULL }
 };

@@ -185,10 +185,10 @@ float_row(load_floats *get, load_float *one, size_t bytes, const uint8_t *w, con
 #pragma GCC unroll 4
 		for (k = 0; k < 4; k++)
 			acc[k] = vfmaq_f32(acc[k], get(w + bytes * (i + 4 * k)),
-			                   get(a + bytes * (i + 4 * k)));
+			                   f32_load(a + sizeof(float) * (i + 4 * k)));
 	sum = vaddvq_f32(vaddq_f32(vaddq_f32(acc[0], acc[1]), vaddq_f32(acc[2], acc[3])));
 	for (; i < n; i++)
-		sum += one(w + bytes * i) * one(a + bytes * i);
+		sum += one(w + bytes * i) * f32_one(a + sizeof(float) * i);
 	return sum;
 }
 
