@@ -1,7 +1,7 @@
 /* dots [TYPE…]: gigabytes of weights a second that are multiplied by one row of
  * activations, on one CPU, at each level that this CPU has: of weights that lie in the
- * cache (256 KiB) and in memory (64 MiB), and milliards of products a second with 64
- * rows of activations, as in prompts. Rows have 4096 columns.
+ * cache (256 KiB) and in memory (64 MiB), and milliards of products a second of 128 rows
+ * with 64 rows of activations, as in prompts. Rows have 4096 columns.
  *
  * A line "packed" is of weights that were laid out anew for the level above it.
  *
@@ -17,10 +17,10 @@
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 
-enum { COLUMNS = 4096, MANY = 64, RUNS = 7 };
+enum { COLUMNS = 4096, MANY = 64, HIGH = 128, RUNS = 7 };
 static const size_t small = 256 << 10, large = 64 << 20;
 
-static _Alignas(DOT_ALIGN) uint8_t activations[MANY * 5 * COLUMNS];
+static _Alignas(DOT_ALIGN) uint8_t activations[MANY * 7 * COLUMNS];
 static float x[COLUMNS], y[MANY * (64 << 10)];
 static uint8_t *weights, *packed;
 static bool packs; /* these are measured */
@@ -59,21 +59,27 @@ fill(const struct dtype *t)
 		memcpy(weights + at, weights, row);
 }
 
+/* Whole tiles in so many bytes. */
+static size_t
+rows_in(const struct dtype *t, size_t bytes)
+{
+	return bytes / dtype_span(t, COLUMNS) / DOT_PACKED * DOT_PACKED;
+}
+
 static void
 pack(const struct dtype *t)
 {
-	size_t rows = large / dtype_span(t, COLUMNS) / DOT_PACKED * DOT_PACKED;
+	size_t rows = rows_in(t, large);
 	struct dot_weights w = { t, NULL, weights, rows, COLUMNS, false };
 
 	dot_pack(&w, 0, rows, packed);
 }
 
-/* Seconds for all rows in so many bytes, times. */
+/* Seconds for so many rows, times. */
 static double
-spent(const struct dtype *t, size_t bytes, size_t many, int times)
+spent(const struct dtype *t, size_t rows, size_t many, int times)
 {
-	struct dot_weights w = { t, NULL, packs ? packed : weights,
-		bytes / dtype_span(t, COLUMNS) / DOT_PACKED * DOT_PACKED, COLUMNS, packs };
+	struct dot_weights w = { t, NULL, packs ? packed : weights, rows, COLUMNS, packs };
 	double best = 1e9, took;
 	int i, k;
 
@@ -87,20 +93,26 @@ spent(const struct dtype *t, size_t bytes, size_t many, int times)
 	return best;
 }
 
+/* GB/s of weights so many bytes of which are read, times. */
+static double
+speed(const struct dtype *t, size_t bytes, int times)
+{
+	size_t rows = rows_in(t, bytes);
+
+	return (double)(rows * dtype_span(t, COLUMNS)) * times * 1e-9 / spent(t, rows, 1, times);
+}
+
 static void
 row(const struct dtype *t, const char *level)
 {
 	const struct activation *form = dot_activation(t, COLUMNS);
-	size_t rows = small / dtype_span(t, COLUMNS);
-	int i, slow = !strcmp(level, "ref");
+	size_t slow = !strcmp(level, "ref") ? 8 : 1, i;
 
 	for (i = 0; i < MANY; i++)
-		dot_quantize(form, x, activations + (size_t)i * form->bytes(COLUMNS), COLUMNS);
-	printf("%-8s %-8s%10.2f%10.2f%10.1f\n", t->name, level,
-	       (double)small * 8e-9 / spent(t, small, 1, 8),
-	       (double)(slow ? large / 8 : large) * 1e-9 / spent(t, slow ? large / 8 : large, 1, 1),
-	       (double)(rows * COLUMNS * (slow ? 4 : MANY)) * 1e-9 /
-	       spent(t, small, slow ? 4 : MANY, 1));
+		dot_quantize(form, x, activations + i * form->bytes(COLUMNS), COLUMNS);
+	printf("%-8s %-8s%10.2f%10.2f%10.1f\n", t->name, level, speed(t, small, 8),
+	       speed(t, large / slow, 1), HIGH / slow * COLUMNS * (MANY / slow) * 1e-9 /
+	       spent(t, HIGH / slow, MANY / slow, 1));
 }
 
 int
