@@ -48,7 +48,7 @@ i16_block(const float *x, size_t count, int16_t *code, float *scale)
 		most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
 		finite &= isfinite(x[i]) != 0;
 	}
-	if (finite && most >= I16_LEAST)
+	if (finite && most >= DOT_LEAST)
 		by = I16_MOST / most;
 	*scale = !finite ? NAN : by > 0 ? most / I16_MOST : 0;
 	for (i = 0; i < SMALL; i++)

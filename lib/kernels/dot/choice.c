@@ -124,7 +124,7 @@ weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
 	return stride;
 }
 
-/* What rounding as for I16 may add up to, in units of DOT_ROUND. */
+/* What rounding as for I16 may add up to. */
 static double
 rounding(const float *w, const float *x)
 {
@@ -139,7 +139,8 @@ rounding(const float *w, const float *x)
 			sum_w += fabs((double)w[k]);
 			sum_x += fabs((double)x[k]);
 		}
-		all += most_w * sum_x + most_x * sum_w;
+		all += DOT_ROUND * (most_w * sum_x + most_x * sum_w) +
+			DOT_LEAST * (sum_w + sum_x);
 	}
 	return all;
 }
@@ -157,7 +158,7 @@ agree(const float *want, const float *have, const float *decoded, const float *x
 			most += fabs((double)decoded[k] * x[k]);
 		bound = DOT_BOUND * (COLUMNS / 32 + 16) * (2 * most + 1e-30);
 		if (rounded)
-			bound += DOT_ROUND * rounding(decoded, x);
+			bound += rounding(decoded, x);
 		if (!(fabs((double)want[i] - have[i]) <= bound))
 			return false;
 		most = 0;

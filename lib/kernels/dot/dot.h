@@ -26,9 +26,9 @@
  *
  * I16 is for levels that multiply integers of 16 bits faster than floats: of 32 columns,
  * whole numbers below 2^13 that share a factor, which F16 and BF16 weights become too. So
- * each of the two is off by up to DOT_ROUND × the largest magnitude among its 32, which on
- * average is what rounding activations to F16 costs, as GGML does (tests/bench/ROOFLINE.md
- * has figures); other levels take the F32 that stands beside.
+ * each of the two is off by up to DOT_ROUND × the largest magnitude among its 32, and zero
+ * where that is below DOT_LEAST. On average this is what rounding activations to F16 costs,
+ * as GGML does (tests/bench/ROOFLINE.md); other levels take the F32 that stands beside.
  */
 #ifndef DOT_DOT_H
 #define DOT_DOT_H
@@ -41,6 +41,7 @@
 
 #define DOT_BOUND 0x1p-23
 #define DOT_ROUND 0x1p-13
+#define DOT_LEAST 0x1p-100f
 #define DOT_MANY 4
 #define DOT_ALIGN 64 /* bytes; of each row of activations */
 

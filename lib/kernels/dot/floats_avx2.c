@@ -1,6 +1,6 @@
-/* Many activations at once with weights that are floats, with AVX2: rows are made single
- * precision once. Products with six activations are summed at a time, in twelve registers:
- * a sum is late by four cycles, and two products begin in each.
+/* Many activations at once with weights of single precision, with AVX2. Products
+ * with six activations are summed at a time, in twelve registers: a sum is late by four
+ * cycles, and two products begin in each.
  */
 #ifdef __x86_64__
 #include "kernels/dot/panel_avx2.h"
@@ -14,26 +14,25 @@ struct floats {
 
 /* Eight numbers, or where columns end the first count of them and zeros. */
 INLINE __m256
-some(load_floats *get_floats, size_t bytes, const uint8_t *p, size_t count)
+some(const uint8_t *p, size_t count)
 {
 	uint8_t part[ROWS * sizeof(float)] = { 0 };
 
-	memcpy(part, p, count * bytes);
-	return get_floats(part);
+	memcpy(part, p, count * sizeof(float));
+	return f32_load(part);
 }
 
 /* Columns k to k + 7 of the eight rows x, which are at number at of the panel. */
 INLINE void
-eight_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint8_t *const *x,
-           size_t at, size_t k, size_t count)
+eight_fill(struct floats *p, const uint8_t *const *x, size_t at, size_t k, size_t count)
 {
 	__m256i v[ROWS];
 	int i;
 
 #pragma GCC unroll 8
 	for (i = 0; i < ROWS; i++)
-		v[i] = _mm256_castps_si256(count >= ROWS ? get_floats(x[i] + bytes * k)
-			: some(get_floats, bytes, x[i] + bytes * k, count));
+		v[i] = _mm256_castps_si256(count >= ROWS ? f32_load(x[i] + sizeof(float) * k)
+			: some(x[i] + sizeof(float) * k, count));
 	turn(v);
 #pragma GCC unroll 8
 	for (i = 0; i < ROWS; i++)
@@ -41,8 +40,7 @@ eight_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint8_
 }
 
 INLINE void
-weights_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint8_t *w,
-             size_t stride, size_t rows, size_t columns)
+weights_fill(struct floats *p, const uint8_t *w, size_t stride, size_t rows, size_t columns)
 {
 	const uint8_t *x[ROWS];
 	size_t at, i, k;
@@ -51,9 +49,9 @@ weights_fill(struct floats *p, load_floats *get_floats, size_t bytes, const uint
 		for (i = 0; i < ROWS; i++)
 			x[i] = row_at(w, stride, rows, at * ROWS + i);
 		for (k = 0; k + ROWS <= columns; k += ROWS)
-			eight_fill(p, get_floats, bytes, x, at, k, ROWS);
+			eight_fill(p, x, at, k, ROWS);
 		if (k < columns)
-			eight_fill(p, get_floats, bytes, x, at, k, columns - k);
+			eight_fill(p, x, at, k, columns - k);
 	}
 }
 
@@ -69,8 +67,7 @@ group_fill(struct floats *p, const struct job *o, size_t at, size_t columns, siz
 		for (k = 0; k + ROWS <= columns; k += ROWS)
 			_mm256_storeu_ps(&p->a[g][k], f32_load(a + sizeof(float) * k));
 		if (k < columns)
-			_mm256_storeu_ps(&p->a[g][k], some(f32_load, sizeof(float),
-			                                   a + sizeof(float) * k, columns - k));
+			_mm256_storeu_ps(&p->a[g][k], some(a + sizeof(float) * k, columns - k));
 	}
 }
 
@@ -131,16 +128,15 @@ group_of(size_t left)
 }
 
 INLINE void
-float_panel(load_floats *get_floats, size_t bytes, const uint8_t *w, size_t stride,
-            const struct job *o)
+float_panel(const uint8_t *w, size_t stride, const struct job *o)
 {
 	size_t at, columns, group, j;
 	struct floats p;
 
-	for (at = 0; at < o->n; at += columns, w += bytes * columns) {
+	for (at = 0; at < o->n; at += columns, w += sizeof(float) * columns) {
 		columns = o->n - at < CHUNK ? o->n - at : CHUNK;
-		weights_fill(&p, get_floats, bytes, w, stride, o->rows, columns);
-		rows_ahead(w + bytes * columns, stride, o->rows, bytes * CHUNK);
+		weights_fill(&p, w, stride, o->rows, columns);
+		rows_ahead(w + sizeof(float) * columns, stride, o->rows, sizeof(float) * CHUNK);
 		for (j = 0; j < o->many; j += group) {
 			group = group_of(o->many - j);
 			group_fill(&p, o, at, columns, j, group);
@@ -149,15 +145,10 @@ float_panel(load_floats *get_floats, size_t bytes, const uint8_t *w, size_t stri
 	}
 }
 
-PANELS(static, f32_panels, float_panel(f32_load, 4, w, stride, &o), false)
-PANELS(static, f16_panels, float_panel(f16_load, 2, w, stride, &o), false)
-PANELS(static, bf16_panels, float_panel(bf16_load, 2, w, stride, &o), false)
-PANELS(, add_f32_avx2, float_panel(f32_load, 4, w, stride, &o), true)
+PANELS(static, f32_panels, float_panel(w, stride, &o), false)
+PANELS(, add_f32_avx2, float_panel(w, stride, &o), true)
 
-const struct dot_many floats_avx2[] = {
-	{ "F32", f32_panels }, { "F16", f16_panels }, { "BF16", bf16_panels },
-	{ NULL, NULL }
-};
+const struct dot_many floats_avx2[] = { { "F32", f32_panels }, { NULL, NULL } };
 #else
 typedef int nothing_here;
 #endif

@@ -40,7 +40,8 @@ exponents(__m512i v, struct layout l)
 	                         _mm512_set1_epi16(1));
 }
 
-/* The multiples that values are whose exponents are at most those given: to the nearest. */
+/* The multiples that values are whose exponents are at most those given: to the nearest,
+ * halves away from zero. */
 INLINE __m512i
 whole(__m512i v, __m512i most, struct layout l)
 {

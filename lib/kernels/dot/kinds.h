@@ -20,10 +20,8 @@
 
 enum { SMALL = 32, LARGE = 256, SUB = 16 };
 
-/* Of I16: the largest code, so that 32 products of two fit into 32 bits; and below what
- * values count as zero there. */
+/* The largest code of I16, so that 32 products of two fit into 32 bits. */
 #define I16_MOST 8191.0f
-#define I16_LEAST 0x1p-100f
 
 static inline size_t
 up64(size_t n)

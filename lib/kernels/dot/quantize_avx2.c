@@ -198,8 +198,8 @@ i16_block(const float *x, int16_t *code, float *scale)
 	most = largest(_mm256_castsi256_ps(bits));
 	if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(infinite, bits)) != -1)
 		most = NAN;
-	*scale = most >= I16_LEAST || isnan(most) ? most / I16_MOST : 0;
-	by = _mm256_set1_ps(most >= I16_LEAST ? I16_MOST / most : 0);
+	*scale = most >= DOT_LEAST || isnan(most) ? most / I16_MOST : 0;
+	by = _mm256_set1_ps(most >= DOT_LEAST ? I16_MOST / most : 0);
 	for (i = 0; i < 4; i++)
 		whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(isnan(most) ? _mm256_setzero_ps() : v[i],
 		                                            by));

@@ -152,7 +152,7 @@ i16_block(const float *x, int16_t *code, float *scale)
 	for (i = 0; i < SMALL; i += WIDE)
 		bits = vmaxq_u32(bits, vreinterpretq_u32_f32(vabsq_f32(vld1q_f32(x + i))));
 	finite = vmaxvq_u32(bits) < 0x7f800000;
-	by = finite && most >= I16_LEAST ? I16_MOST / most : 0;
+	by = finite && most >= DOT_LEAST ? I16_MOST / most : 0;
 	*scale = !finite ? NAN : by > 0 ? most / I16_MOST : 0;
 	for (i = 0; i < SMALL; i += 2 * WIDE) {
 		whole[0] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + i), by));
