@@ -91,7 +91,8 @@ bytes_plan(void *ctx, struct model *out, struct err *e)
 {
 	struct sum *s = ctx;
 
-	if (s->o->gguf_hash && json_object_get(out->source, "index_order"))
+	if (s->o->gguf_hash && model_source_is(out, "gguf") &&
+	    json_object_get(out->source, "index_order"))
 		return err_set(e, ERR_INVALID, NULL, "the index and the data of this model are "
 		               "in different orders: gguf-hash does not read such a file");
 	gguf_hash_start(&s->hash, (unsigned)s->o->jobs);

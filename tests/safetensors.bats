@@ -75,6 +75,19 @@ from_pipe() {
 	done <MANIFEST
 }
 
+# llama.cpp reads no GGUF whose index is in another order than the data; gguf-hash neither.
+@test "a GGUF made of it has its index in the order of the data" {
+	local name
+	export APR_LOG_LEVEL=error
+	vectors safetensors_good "$BATS_TEST_TMPDIR/good"
+	cd "$BATS_TEST_TMPDIR/good"
+	for name in safetensors_index_backwards safetensors_index_mixed; do
+		pipe "apr-unpack $name | apr-pack -t gguf -f -o made.gguf"
+		pipe "apr-sum --gguf-hash made.gguf >made"
+		pipe "apr-sum --gguf-hash $name | sed 's/$name/made.gguf/' | diff made -"
+	done
+}
+
 @test "a GGUF comes back from it byte for byte, its signature with it" {
 	cd "$BATS_TEST_TMPDIR"
 	apr-keygen -W -o key >/dev/null

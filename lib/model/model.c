@@ -428,6 +428,14 @@ model_source_text(const struct model *m, const char *name)
 	return json_member_text(m->source, name, &s) < 0 ? NULL : s;
 }
 
+bool
+model_source_is(const struct model *m, const char *format)
+{
+	const char *s = model_source_text(m, "format");
+
+	return s && !strcmp(s, format);
+}
+
 int
 model_source_set(struct model *m, const char *name, json_t *value, struct err *e)
 {

@@ -103,9 +103,10 @@ int model_u64(const struct model *m, const char *key, uint64_t *v);
 /* The text of a string key, terminated, or NULL; valid while the model is. */
 const char *model_text(struct model *m, const char *key);
 
-/* Members of source. */
+/* Members of source; is "format" that one? */
 int model_source_u64(const struct model *m, const char *name, uint64_t *v);
 const char *model_source_text(const struct model *m, const char *name);
+bool model_source_is(const struct model *m, const char *format);
 int model_source_set(struct model *m, const char *name, json_t *value, struct err *e);
 
 /* Positions of n tensors in the order of list, a member of source: that of an index. As

@@ -18,14 +18,13 @@ apr2_too_large(const struct apr2_sink *s, struct err *e)
 static unsigned
 choose_alignment(const struct apr2_sink *s)
 {
-	const char *format = model_source_text(s->plan, "format");
 	uint64_t a;
 
 	if (s->options.align)
 		return s->options.align;
 	if (model_source_u64(s->plan, APR2_ALIGNMENT_MEMBER, &a) == 0 && a == 32)
 		return 32;
-	if (format && strcmp(format, format_apr2.name) == 0 &&
+	if (model_source_is(s->plan, format_apr2.name) &&
 	    model_source_u64(s->plan, "alignment", &a) == 0 && a == 32)
 		return 32;
 	return 64;
@@ -172,7 +171,6 @@ apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes, struct err *e)
 static uint32_t
 choose_flags(const struct apr2_sink *s)
 {
-	const char *format = model_source_text(s->plan, "format");
 	uint32_t flags = APR2_STREAMING;
 	size_t i;
 
@@ -189,9 +187,9 @@ choose_flags(const struct apr2_sink *s)
 		if (s->places[i].flags & APR2_CODECS)
 			flags |= APR2_COMPRESSED;
 	}
-	if (format && strcmp(format, "gguf") == 0)
+	if (model_source_is(s->plan, "gguf"))
 		flags |= APR2_GGUF_SRC;
-	if (format && strcmp(format, "safetensors") == 0)
+	if (model_source_is(s->plan, "safetensors"))
 		flags |= APR2_SAFETENSORS_SRC;
 	return flags;
 }

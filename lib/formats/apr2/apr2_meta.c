@@ -155,7 +155,6 @@ own_member(const struct model *m, const bool *member, const size_t *by_name,
 static bool
 is_plain(const struct model *m, const bool *member, unsigned align)
 {
-	const char *format = model_source_text(m, "format");
 	const char *version = model_source_text(m, "version");
 	size_t i;
 
@@ -173,8 +172,8 @@ is_plain(const struct model *m, const bool *member, unsigned align)
 		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0)
 			return false;
 	i = json_object_get(m->source, APR2_ALIGNMENT_MEMBER) ? 4 : 3; /* not written */
-	return json_object_size(m->source) == i && format && version &&
-	       strcmp(format, format_apr2.name) == 0 && strcmp(version, "2.0") == 0 &&
+	return json_object_size(m->source) == i && version && !strcmp(version, "2.0") &&
+	       model_source_is(m, format_apr2.name) &&
 	       json_integer_value(json_object_get(m->source, "alignment")) == align;
 }
 

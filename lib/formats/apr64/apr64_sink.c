@@ -291,10 +291,9 @@ static int
 begin(struct sink *sink, const struct model *plan, struct err *e)
 {
 	struct apr64_sink *s = (struct apr64_sink *)sink;
-	const char *format = model_source_text(plan, "format");
 
 	s->plan = plan;
-	s->from_apr64 = format && strcmp(format, format_apr64.name) == 0;
+	s->from_apr64 = model_source_is(plan, format_apr64.name);
 	if (s->options.align && s->options.align != APR64_ALIGN)
 		return err_set(e, ERR_USAGE, s->out.name, "%s aligns tensors to 64 bytes, not %u",
 		               format_apr64.name, s->options.align);

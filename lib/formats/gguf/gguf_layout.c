@@ -154,14 +154,12 @@ static void
 choose_alignment(struct gguf_sink *s)
 {
 	const struct model *m = s->plan;
-	const char *format = model_source_text(m, "format");
-	bool gguf = format && strcmp(format, "gguf") == 0;
 	uint64_t v;
 
 	s->alignment = GGUF_ALIGN;
 	s->alignment_at = MODEL_NONE;
 	s->end_padded = true;
-	if (gguf) {
+	if (model_source_is(m, format_gguf.name)) {
 		if (model_source_u64(m, "alignment", &v) == 0 && num_power_of_two(v) &&
 		    v <= GGUF_ALIGN_MAX)
 			s->alignment = v;

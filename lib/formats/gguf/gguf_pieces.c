@@ -9,9 +9,7 @@
 static bool
 is_gguf(const struct pieces *s)
 {
-	const char *format = model_source_text(s->plan, "format");
-
-	return format && strcmp(format, format_gguf.name) == 0;
+	return model_source_is(s->plan, format_gguf.name);
 }
 
 /* The positions in the index of the model that file i has, as of its own tensors. */

@@ -216,12 +216,14 @@ put_fixed(struct gguf_sink *s, struct err *e)
 	return flush_piece(s, e) < 0 ? -1 : put_late_keys(s, e);
 }
 
+/* Readers want the order of the data; only a file that came with another keeps it. */
 static int
 put_index(struct gguf_sink *s, struct err *e)
 {
 	const struct model *m = s->plan;
-	size_t i, *order = model_order(json_object_get(m->source, "index_order"),
-	                               m->tensor_count, e);
+	json_t *list = model_source_is(m, format_gguf.name)
+		? json_object_get(m->source, "index_order") : NULL;
+	size_t i, *order = model_order(list, m->tensor_count, e);
 	uint64_t data;
 	int r = order ? 0 : -1;
 

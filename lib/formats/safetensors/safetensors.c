@@ -86,11 +86,9 @@ get_members(uint8_t *members, const json_t *list)
 void
 safetensors_style_get(struct safetensors_style *style, const struct model *m)
 {
-	const char *format = model_source_text(m, "format");
-
 	*style = (struct safetensors_style){ .metadata_at = MODEL_NONE,
 		.padding = MODEL_NONE, .members = { 0, 1, 2 } };
-	if (!format || strcmp(format, format_safetensors.name) != 0)
+	if (!model_source_is(m, format_safetensors.name))
 		return;
 	style->spaced = json_is_true(json_object_get(m->source, "spaced"));
 	style->ascii = json_is_true(json_object_get(m->source, "ascii"));

@@ -17,11 +17,11 @@ static json_t *
 listed_shards(const struct model *m)
 {
 	json_t *rows = json_object_get(m->source, "shards"), *row;
-	const char *format = model_source_text(m, "format"), *name;
+	const char *name;
 	uint64_t n, all = 0;
 	size_t i;
 
-	if (!format || strcmp(format, format_safetensors.name) != 0 ||
+	if (!model_source_is(m, format_safetensors.name) ||
 	    json_array_size(rows) == 0)
 		return NULL;
 	json_array_foreach(rows, i, row)
@@ -122,9 +122,7 @@ copy_keys(const struct pieces *s, size_t piece, struct model *to, struct err *e)
 static json_t *
 new_source(const struct pieces *s, size_t i)
 {
-	const char *format = model_source_text(s->plan, "format");
-
-	if (i > 0 || (format && strcmp(format, format_safetensors.name) == 0))
+	if (i > 0 || model_source_is(s->plan, format_safetensors.name))
 		return json_pack("{s:s}", "format", format_safetensors.name);
 	return json_deep_copy(s->plan->source);
 }

@@ -98,8 +98,7 @@ static int
 judge(struct joined *j, size_t i, struct source *part)
 {
 	const struct model *m = part->plan;
-	const char *format = model_source_text(m, "format");
-	bool fine = format && strcmp(format, format_safetensors.name) == 0;
+	bool fine = model_source_is(m, format_safetensors.name);
 	size_t k;
 
 	for (k = 0; k < m->meta_count; k++)
@@ -138,11 +137,10 @@ static int
 fill_source(struct shards *s)
 {
 	struct model *m = &s->joined.plan;
-	const char *format = model_source_text(m, "format");
 	const char *name = s->folder.shards[0].name;
 	json_t *source;
 
-	if (!format || strcmp(format, format_safetensors.name) != 0)
+	if (!model_source_is(m, format_safetensors.name))
 		return 0;
 	if (!s->folder.index_name)
 		return strcmp(name, FOLDER_SINGLE) == 0

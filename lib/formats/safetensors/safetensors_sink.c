@@ -107,12 +107,11 @@ static int
 begin(struct sink *sink, const struct model *plan, struct err *e)
 {
 	struct safetensors_sink *s = (struct safetensors_sink *)sink;
-	const char *format = model_source_text(plan, "format");
 
 	s->plan = plan;
 	if (!s->whole)
 		s->whole = plan;
-	s->from_safetensors = format && strcmp(format, format_safetensors.name) == 0;
+	s->from_safetensors = model_source_is(plan, format_safetensors.name);
 	safetensors_style_get(&s->style, plan);
 	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);
 	if (!s->blobs)

@@ -55,7 +55,6 @@ static int
 add_tensors(struct safetensors *s, const struct extent *extents, size_t *order)
 {
 	struct safetensors_header *h = &s->header;
-	const char *format = model_source_text(&s->plan, "format");
 	struct err *e = s->reader.err;
 	bool moved = false;
 	json_t *list;
@@ -73,7 +72,7 @@ add_tensors(struct safetensors *s, const struct extent *extents, size_t *order)
 		order[extents[i].index] = i;
 		moved |= extents[i].index != i;
 	}
-	if (!moved || !format || strcmp(format, format_safetensors.name) != 0)
+	if (!moved || !model_source_is(&s->plan, format_safetensors.name))
 		return 0;
 	if (!(list = json_array()))
 		return err_memory(e);
