@@ -10,13 +10,13 @@
 #include "kernels/dot/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
-#include "tool/ids.h"
 #include "tool/prompt.h"
 #include "tool/run_text.h"
 #include "tool/tool.h"
 
 struct options {
-	const char *prompt, *file, *tokens, *cache, *perplexity;
+	const char *cache, *perplexity;
+	struct prompt_from prompt;
 	struct opt_list stops;
 	struct sampler_options sampler;
 	enum infer_cache kept;
@@ -107,38 +107,12 @@ compute(struct run *r, struct err *e)
 
 /* ---- what it needs ---- */
 
-/* Before any model is looked at: the text may come by standard input, and files are not
- * opened later. */
-static int
-read_prompt(struct run *r, const char *path, struct err *e)
-{
-	const struct options *o = r->o;
-	bool taken = !strcmp(path, "-");
-	const char *from = o->perplexity ? o->perplexity : o->file ? o->file : "-";
-
-	if (o->bench)
-		return 0;
-	if (o->tokens) {
-		if (ids_parse(&r->tokens, o->tokens, e) < 0)
-			return -1;
-		return r->tokens.n ? 0 : tool_misused(e, "--tokens: no number is given");
-	}
-	if (o->prompt)
-		buf_text(&r->prompt, o->prompt);
-	else if (taken && !strcmp(from, "-"))
-		return tool_misused(e, "standard input brings the model: give a prompt with -p or "
-		                    "-f");
-	else
-		return prompt_read(from, &r->prompt, e);
-	return buf_ok(&r->prompt) ? 0 : err_memory(e);
-}
-
 /* Numbers for numbers can do without a vocabulary. */
 static int
 open_tokenizer(struct run *r, struct err *e)
 {
 	const struct options *o = r->o;
-	bool needed = !o->tokens || (!o->json && !o->logits) || o->stops.n > 0;
+	bool needed = !o->prompt.ids || (!o->json && !o->logits) || o->stops.n > 0;
 
 	if (o->bench || (o->logits && !needed))
 		return 0;
@@ -164,7 +138,7 @@ open_model(struct run *r, const char *path, struct err *e)
 
 	if (load_open(&r->load, path, tool_note, e) < 0 || open_tokenizer(r, e) < 0)
 		return -1;
-	if (r->tokenizer && !o->tokens && prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
+	if (r->tokenizer && !o->prompt.ids && prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
 		return -1;
 	began = generate_clock();
 	r->infer = infer_open(&r->load.weights, &options, tool_note, e);
@@ -183,8 +157,11 @@ run(struct run *r, const char *path, struct err *e)
 {
 	const struct options *o = r->o;
 	struct out_options where = { .input = -1, .terminal_ok = o->json || !o->logits };
+	struct prompt_from text = { .file = o->perplexity };
 
-	if (read_prompt(r, path, e) < 0)
+	/* Files are not opened later. */
+	if (!o->bench && prompt_take(o->perplexity ? &text : &o->prompt, path, &r->prompt,
+	                             &r->tokens, e) < 0)
 		return -1;
 	sandbox_read(path);
 	sandbox_spool();
@@ -205,7 +182,7 @@ run(struct run *r, const char *path, struct err *e)
 static int
 check_options(struct options *o, struct err *e)
 {
-	int prompts = !!o->prompt + !!o->file + !!o->tokens;
+	int prompts = prompt_given(&o->prompt);
 	size_t i;
 
 	if (prompts > 1)
@@ -232,9 +209,9 @@ main(int argc, char **argv)
 {
 	static struct options o = { .sampler = SAMPLER_DEFAULT };
 	static const struct opt opts[] = {
-		{ 'p', "prompt", "TEXT", OPT_TEXT, &o.prompt, "what the text begins with", 0, 0 },
-		{ 'f', "file", "FILE", OPT_TEXT, &o.file, "the same, from FILE", 0, 0 },
-		{ 0, "tokens", "IDS", OPT_TEXT, &o.tokens,
+		{ 'p', "prompt", "TEXT", OPT_TEXT, &o.prompt.text, "what the text begins with", 0, 0 },
+		{ 'f', "file", "FILE", OPT_TEXT, &o.prompt.file, "the same, from FILE", 0, 0 },
+		{ 0, "tokens", "IDS", OPT_TEXT, &o.prompt.ids,
 		  "the same, as numbers of tokens: ID,ID,...", 0, 0 },
 		{ 'n', "count", "N", OPT_NUMBER, &o.count,
 		  "tokens to generate, at most (default: 128)", 1, UINT32_MAX },

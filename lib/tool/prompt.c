@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/ids.h"
 #include "tool/tool.h"
 
 static int
@@ -29,8 +30,8 @@ read_all(int fd, const char *name, struct buf *text, struct err *e)
 	return 0;
 }
 
-int
-prompt_read(const char *path, struct buf *text, struct err *e)
+static int
+read_file(const char *path, struct buf *text, struct err *e)
 {
 	bool standard = !strcmp(path, "-");
 	const char *name = standard ? "<stdin>" : path;
@@ -52,6 +53,33 @@ prompt_read(const char *path, struct buf *text, struct err *e)
 	if (done == 0 && text->n > 0 && text->p[text->n - 1] == '\r')
 		text->n--;
 	return done;
+}
+
+int
+prompt_given(const struct prompt_from *from)
+{
+	return !!from->text + !!from->file + !!from->ids;
+}
+
+int
+prompt_take(const struct prompt_from *from, const char *operand, struct buf *text,
+            struct tokens *tokens, struct err *e)
+{
+	const char *file = from->file ? from->file : "-";
+
+	if (from->ids) {
+		if (ids_parse(tokens, from->ids, e) < 0)
+			return -1;
+		return tokens->n ? 0 : tool_misused(e, "--tokens: no number is given");
+	}
+	if (from->text) {
+		buf_text(text, from->text);
+		return buf_ok(text) ? 0 : err_memory(e);
+	}
+	if (!strcmp(operand, "-") && !strcmp(file, "-"))
+		return tool_misused(e, "standard input brings the model: give a prompt with -p or "
+		                    "-f");
+	return read_file(file, text, e);
 }
 
 struct tokenizer *

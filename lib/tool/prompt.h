@@ -9,9 +9,21 @@
 
 #define PROMPT_BYTES (64u << 20) /* at most */
 
-/* All of a file, "-" being standard input; a line break at its very end is left out, as
- * editors and echo add it. A terminal is asked for no text: ERR_USAGE. 0 or -1. */
-int prompt_read(const char *path, struct buf *text, struct err *e);
+/* Where a prompt comes from, if not from standard input: one of these. */
+struct prompt_from {
+	const char *text, *file;
+	const char *ids; /* numbers of tokens (tool/ids.h) */
+};
+
+/* How many of them are given. */
+int prompt_given(const struct prompt_from *from);
+
+/* Its text, or the tokens that are given, before the model is looked at, which operand
+ * names: only one of the two can come by standard input ("-"). A line break at the very
+ * end of a file is left out, as editors and echo add it. ERR_USAGE where standard input
+ * is a terminal or brings the model, and where ids have no number. 0 or -1. */
+int prompt_take(const struct prompt_from *from, const char *operand, struct buf *text,
+                struct tokens *tokens, struct err *e);
 
 /* The tokenizer of a model that was loaded, as tokenizer_open gives it. */
 struct tokenizer *prompt_tokenizer(const struct weights *w, bool any, struct err *e);
