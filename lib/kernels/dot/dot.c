@@ -53,6 +53,9 @@ form_of(const struct dtype *t)
 	return NULL;
 }
 
+/* Types that may be multiplied as integers of 16 bits. */
+static const char *const words[] = { "F16", "BF16", "F8_E4M3", "F8_E5M2" };
+
 static struct known
 look_up(const struct dtype *t)
 {
@@ -70,9 +73,10 @@ look_up(const struct dtype *t)
 	}
 	for (; p && p->dtype && !k.packing; p++)
 		k.packing = strcmp(p->dtype, t->name) ? NULL : p;
-	k.activation = !kernel_decodes(t) ? NULL
-		: !strcmp(t->name, "F16") || !strcmp(t->name, "BF16") ? &activation_i16
-		: k.form ? k.form->activation : &activation_f32;
+	k.activation = !kernel_decodes(t) ? NULL : k.form ? k.form->activation : &activation_f32;
+	for (i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
+		if (!strcmp(words[i], t->name))
+			k.activation = &activation_i16;
 	return k;
 }
 
@@ -249,14 +253,8 @@ plain_rows(const struct known *k, const uint8_t *w, size_t stride, size_t count,
 {
 	size_t i;
 
-	for (i = 0; i < count; i++, w += stride) {
-		if (k->form)
-			y[i] = dot_row_ref(k->form, w, a, n);
-		else if (!strcmp(k->type->name, "F16"))
-			y[i] = dot_f16_ref(w, (const float *)(const void *)a, n);
-		else
-			y[i] = dot_bf16_ref(w, (const float *)(const void *)a, n);
-	}
+	for (i = 0; i < count; i++, w += stride)
+		y[i] = dot_row_ref(k->form, w, a, n);
 }
 
 /* One row of activations. */
@@ -266,7 +264,7 @@ rows(const struct dot_weights *w, const struct known *k, size_t first, size_t co
 {
 	size_t part, stride;
 
-	if (!k->rows && k->activation == &activation_f32) {
+	if (!k->rows && !k->form) {
 		for (; count > 0; count -= part, first += part, y += part) {
 			part = count < PANEL ? count : PANEL;
 			decoded_rows(w, first, part, (const float *)(const void *)a, y);
@@ -310,7 +308,7 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 		                 w->columns, y, leading);
 		return;
 	}
-	if (k.activation == &activation_f32 && many >= DOT_MANY && level && level->add_f32) {
+	if (!k.form && many >= DOT_MANY && level && level->add_f32) {
 		for (i = first; i < end; i += part) {
 			part = end - i < HIGH ? end - i : HIGH;
 			decoded_panel(w, i, part, a, bytes, many, y + (i - first), leading);

@@ -5,9 +5,9 @@
  * GGML does, so that results agree with those of programs that use it:
  *
  *	weights                                   activations
- *	F32, F8, types with a head, APR_Q4,
- *	Q8_1, Q8_K, plugins' types                F32
- *	F16, BF16                                 F32, and with DOT_MANY or more I16
+ *	F32, types with a head, APR_Q4, Q8_1,
+ *	Q8_K, plugins' types                      F32
+ *	F16, BF16, F8                             F32, and with DOT_MANY or more I16
  *	Q4_0, Q5_0, Q8_0, IQ4_NL, MXFP4           Q8_0
  *	Q4_1, Q5_1                                Q8_1
  *	Q2_K … Q6_K, IQ1 … IQ4_XS, TQ             Q8_K
@@ -25,7 +25,7 @@
  * with fewer than DOT_MANY activations it may be another than with more.
  *
  * I16 is for levels that multiply integers of 16 bits faster than floats: of 32 columns,
- * whole numbers below 2^13 that share a factor, which F16 and BF16 weights become too. So
+ * whole numbers below 2^13 that share a factor, which such weights become too. So
  * each of the two is off by up to DOT_ROUND × the largest magnitude among its 32, and zero
  * where that is below DOT_LEAST. On average this is what rounding activations to F16 costs,
  * as GGML does (tests/bench/ROOFLINE.md); other levels take the F32 that stands beside.

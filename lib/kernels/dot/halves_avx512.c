@@ -1,10 +1,11 @@
-/* Many activations at once with weights that are F16 or BF16, with AVX-512 and its
+/* Many activations at once with weights that are F16, BF16 or F8, with AVX-512 and its
  * products of 16-bit integers (VNNI), of which twice as many begin in a cycle as of floats.
  *
  * The weights of a row are made whole numbers, 32 columns at a time: multiples of the
  * power of two that lets the largest of them have thirteen bits. So those above a quarter
- * (F16) or a thirty-second (BF16) of the largest are exact, and others are off by half a
- * multiple; activations come with codes of the same kind. Sums of 32 products are exact.
+ * (F16), a thirty-second (BF16) or a five-hundredth (F8_E4M3) of the largest are exact, and
+ * others are off by half a multiple; activations come with codes of the same kind. Sums of
+ * 32 products are exact.
  *
  * As in panel_avx512.c rows lie in lanes, two neighbouring columns side by side: 32 rows
  * of 256 columns, which stay in the nearest cache while all activations pass by.
@@ -21,10 +22,34 @@ struct halves {
 	__m512 scale[BLOCKS][2];
 };
 
-/* How a number lies in 16 bits: a sign, an exponent, and below it so many bits. */
+/* How a number lies in 16 bits: a sign, an exponent, and below it so many bits; from a
+ * magnitude of none on there are no numbers. In memory it has so many bytes. */
 struct layout {
-	int low, bias;
+	int low, bias, none;
+	size_t bytes;
+	__m512i (*load)(const uint8_t *p, __mmask32 there);
 };
+
+INLINE __m512i
+halves_load(const uint8_t *p, __mmask32 there)
+{
+	return _mm512_maskz_loadu_epi16(there, p);
+}
+
+INLINE __m512i
+f8_e5m2_load(const uint8_t *p, __mmask32 there)
+{
+	return _mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(there, p)), 8);
+}
+
+/* As halves whose exponents are 8 higher. */
+INLINE __m512i
+f8_e4m3_load(const uint8_t *p, __mmask32 there)
+{
+	__m512i v = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(there, p));
+
+	return _mm512_andnot_si512(_mm512_set1_epi16(0x4000), _mm512_slli_epi16(v, 7));
+}
 
 INLINE __m512i
 magnitude(__m512i v)
@@ -55,17 +80,19 @@ whole(__m512i v, __m512i most, struct layout l)
 	return _mm512_mask_sub_epi16(m, _mm512_movepi16_mask(v), _mm512_setzero_si512(), m);
 }
 
-/* What a whole number counts: infinite where the largest value is no number. */
+/* What a whole number counts where the largest magnitudes are these: infinite where one is
+ * no number. */
 INLINE __m512
 counts(__m512i most, struct layout l)
 {
-	__m512i e = _mm512_add_epi32(_mm512_and_si512(most, _mm512_set1_epi32(0xffff)),
-	                             _mm512_set1_epi32(1));
-	__mmask16 none = _mm512_cmpeq_epi32_mask(e, _mm512_set1_epi32(0x7fff >> l.low));
+	const __m512i word = _mm512_set1_epi32(0xffff);
+	__mmask16 none = _mm512_cmpge_epi32_mask(_mm512_and_si512(most, word),
+	                                         _mm512_set1_epi32(l.none));
+	__m512i e = _mm512_and_si512(exponents(most, l), word);
 	__m512 power;
 
 	/* In two steps: the power itself may be subnormal. */
-	e = _mm512_slli_epi32(_mm512_add_epi32(e, _mm512_set1_epi32(127 - l.bias)), 23);
+	e = _mm512_slli_epi32(_mm512_add_epi32(e, _mm512_set1_epi32(128 - l.bias)), 23);
 	power = _mm512_mul_ps(_mm512_castsi512_ps(e), _mm512_set1_ps(0x1p-12f));
 	return _mm512_mask_mov_ps(power, none, _mm512_set1_ps(INFINITY));
 }
@@ -80,13 +107,13 @@ block_fill(struct halves *p, struct layout l, const uint8_t *w, size_t stride, s
 	int i;
 
 	for (i = 0; i < ROWS; i++)
-		v[i] = _mm512_maskz_loadu_epi16(there, row_at(w, stride, count, i));
+		v[i] = l.load(row_at(w, stride, count, i), there);
 	turn(v);
 	for (i = 0; i < STEP; i++)
 		most = _mm512_max_epu16(most, magnitude(v[i]));
 	most = _mm512_max_epu16(most, _mm512_rol_epi32(most, 16));
-	most = exponents(most, l);
 	p->scale[b][half] = counts(most, l);
+	most = exponents(most, l);
 	for (i = 0; i < STEP; i++)
 		p->w[b][i][half] = whole(v[i], most, l);
 }
@@ -158,17 +185,17 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, con
 	struct halves p;
 	int b, blocks, half;
 
-	for (at = 0; at < o->n; at += columns, w += 2 * columns) {
+	for (at = 0; at < o->n; at += columns, w += l.bytes * columns) {
 		columns = o->n - at < COLUMNS ? o->n - at : COLUMNS;
 		blocks = (int)((columns + SMALL - 1) / SMALL);
 		for (half = 0; half < 2; half++) {
 			/* Where there is no second half, the last row stands for it. */
 			first = half == 0 ? 0 : count > ROWS ? ROWS : count - 1;
 			for (b = 0; b < blocks; b++)
-				block_fill(&p, l, w + first * stride + 2 * SMALL * (size_t)b, stride,
-				           count - first, b, columns - SMALL * (size_t)b, half);
+				block_fill(&p, l, w + first * stride + l.bytes * SMALL * (size_t)b,
+				           stride, count - first, b, columns - SMALL * (size_t)b, half);
 		}
-		rows_ahead(w + 2 * columns, stride, count, 2 * COLUMNS);
+		rows_ahead(w + l.bytes * columns, stride, count, l.bytes * COLUMNS);
 		for (j = 0; j + GROUP <= o->many; j += GROUP)
 			group_multiply(&p, o, count, at / SMALL, blocks, j, GROUP);
 		for (; j < o->many; j++)
@@ -176,25 +203,29 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, con
 	}
 }
 
-#define HALVES_PANELS(NAME, LOW, BIAS) \
+#define HALVES_PANELS(NAME, LOAD, LOW, BIAS, NONE, BYTES) \
 static void \
 NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
               size_t many, size_t n, float *y, size_t leading) \
 { \
+	const struct layout l = { LOW, BIAS, NONE, BYTES, LOAD }; \
 	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
 	size_t part; \
 \
 	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
 		part = count < PAIR ? count : PAIR; \
-		halves_panel((struct layout){ LOW, BIAS }, w, stride, part, &o); \
+		halves_panel(l, w, stride, part, &o); \
 	} \
 }
 
-HALVES_PANELS(f16, 10, 15)
-HALVES_PANELS(bf16, 7, 127)
+HALVES_PANELS(f16, halves_load, 10, 15, 0x7c00, 2)
+HALVES_PANELS(bf16, halves_load, 7, 127, 0x7f80, 2)
+HALVES_PANELS(f8_e4m3, f8_e4m3_load, 10, 7, 0x3f80, 1)
+HALVES_PANELS(f8_e5m2, f8_e5m2_load, 10, 15, 0x7c00, 1)
 
 const struct dot_many halves_avx512[] = {
-	{ "F16", f16_panels }, { "BF16", bf16_panels }, { NULL, NULL }
+	{ "F16", f16_panels }, { "BF16", bf16_panels }, { "F8_E4M3", f8_e4m3_panels },
+	{ "F8_E5M2", f8_e5m2_panels }, { NULL, NULL }
 };
 #else
 typedef int nothing_here;

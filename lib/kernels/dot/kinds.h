@@ -89,8 +89,6 @@ const struct form *form_row(size_t index);
 /* The plain products of one row. Floats are added in double precision. */
 float dot_row_ref(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n);
 float dot_f32_ref(const float *w, const float *a, size_t n);
-float dot_f16_ref(const uint8_t *w, const float *a, size_t n);
-float dot_bf16_ref(const uint8_t *w, const float *a, size_t n);
 
 /* y[i] = the row at w + i × stride, of n values, × a. */
 typedef void dot_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n,

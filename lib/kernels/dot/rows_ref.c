@@ -88,25 +88,3 @@ dot_f32_ref(const float *w, const float *a, size_t n)
 		sum += (double)w[i] * a[i];
 	return (float)sum;
 }
-
-float
-dot_f16_ref(const uint8_t *w, const float *a, size_t n)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		sum += (double)half_f16_f32(le16(w + 2 * i)) * a[i];
-	return (float)sum;
-}
-
-float
-dot_bf16_ref(const uint8_t *w, const float *a, size_t n)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		sum += (double)half_bf16_f32(le16(w + 2 * i)) * a[i];
-	return (float)sum;
-}
