@@ -190,7 +190,7 @@ is_test() {
   if [[ $1 == *.bats ]]; then
     grep -qF "@test \"$2\" {" "$root/$1" || fail "$1 has no test $2"
   else
-    grep -q "^$2(" "$root/$1" && grep -qP "^\t$2\(.*\);" "$root/$1" ||
+    grep -q "^$2(" "$root/$1" && grep -qP "^\t+$2\(.*\);" "$root/$1" ||
       fail "$1 does not run $2"
   fi
 }
