@@ -15,11 +15,18 @@ columns_of() {
 	sed 's/.*"shape": \[[0-9]*, \([0-9]*\)\].*/\1/' "$1"
 }
 
-# agrees MODEL RECORDING LOGITS LIMIT [OPTION…]: its logits are those recorded.
+# agrees MODEL RECORDING LOGITS LIMIT [OPTION…]: at each level its logits are those recorded.
 agrees() {
-	try apr-run --tokens "$(tokens_of "$2")" --logits --cache f32 "${@:5}" "$1"
-	[ "$status" -eq 0 ] || fail "$1:" "$(cat "$err")" || return
-	nearlogits "$out" "$3" "$(columns_of "$2")" "$4" >near || fail "$1: $(cat near)"
+	local level all
+	read -ra all < <(levels)
+	[ "${all[0]}" = ref ] || fail "levels: ${all[*]}" || return
+	for level in "${all[@]}"; do
+		try env APR_CPU="$level" \
+			apr-run --tokens "$(tokens_of "$2")" --logits --cache f32 "${@:5}" "$1"
+		[ "$status" -eq 0 ] || fail "$1:" "$(cat "$err")" || return
+		nearlogits "$out" "$3" "$(columns_of "$2")" "$4" >near ||
+			fail "$level: $1: $(cat near)" || return
+	done
 }
 
 @test "apr-run passes the exam" {

@@ -86,6 +86,11 @@ try_pipe() {
 	try bash -o pipefail -c "$1"
 }
 
+# levels: those that this CPU has, as APR_CPU names them.
+levels() {
+	APR_CPU=none apr-quant q4_0 "$model" 2>&1 | sed -n 's/^hint: this CPU has //p' | tr -d ,
+}
+
 vectors() {
 	[ -x "$APR_GEN/$1" ] || fail "no generator $1 in $APR_GEN: run make gen" || return
 	mkdir -p "$2"

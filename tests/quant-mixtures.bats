@@ -6,11 +6,6 @@ setup() {
 	PATH=$PATH:$APR_GEN
 }
 
-# levels: those that this CPU has, as APR_CPU names them.
-levels() {
-	APR_CPU=none apr-quant q4_0 "$model" 2>&1 | sed -n 's/^hint: this CPU has //p' | tr -d ,
-}
-
 # agree SUFFIX OPTION…: every mixture of the list with that suffix has the bytes
 # that llama-quantize wrote, at each level of the CPU and with 1, 2 and 3 threads: each
 # mixture takes all levels and all counts, the next one in other pairs. Under a sanitizer,
