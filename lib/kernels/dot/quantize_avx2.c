@@ -87,34 +87,6 @@ small_block(const float *x, uint8_t *code, int *sum)
 	return d;
 }
 
-static void
-q8_0_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct quantized q = quantized_at(row, n, SMALL);
-	float *scale = (float *)q.scale + at / SMALL;
-	int32_t *sums = (int32_t *)q.sums + at / SMALL;
-	size_t i;
-
-	for (i = 0; i < count; i += SMALL)
-		*scale++ = half_f16_f32(half_f32_f16(small_block(x + i, row + at + i, sums++)));
-}
-
-static void
-q8_1_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct quantized q = quantized_at(row, n, SMALL);
-	float *scale = (float *)q.scale + at / SMALL, d;
-	float *sums = (float *)q.sums + at / SMALL;
-	size_t i;
-	int sum;
-
-	for (i = 0; i < count; i += SMALL) {
-		d = small_block(x + i, row + at + i, &sum);
-		*scale++ = half_f16_f32(half_f32_f16(d));
-		*sums++ = half_f16_f32(half_f32_f16((float)sum * d));
-	}
-}
-
 /* The first value of the largest magnitude. */
 static inline float
 extreme(const float *x)
@@ -138,8 +110,9 @@ extreme(const float *x)
 
 /* 32 codes to the nearest, halves to even; the sums of each 16. */
 static inline void
-large_part(const float *x, __m256 by, uint8_t *code, int16_t *sums)
+large_part(const float *x, float inverse, uint8_t *code, int16_t *sums)
 {
+	const __m256 by = _mm256_set1_ps(inverse);
 	__m256i whole[4], sum;
 	__m128i pair;
 	int i;
@@ -154,29 +127,6 @@ large_part(const float *x, __m256 by, uint8_t *code, int16_t *sums)
 	pair = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
 	sums[0] = (int16_t)(_mm_extract_epi32(pair, 0) + _mm_extract_epi32(pair, 1));
 	sums[1] = (int16_t)(_mm_extract_epi32(pair, 2) + _mm_extract_epi32(pair, 3));
-}
-
-static void
-q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct quantized q = quantized_at(row, n, LARGE);
-	float *scale = (float *)q.scale + at / LARGE, inverse, most;
-	int16_t *sums = (int16_t *)q.sums + at / SUB;
-	size_t i, k;
-
-	for (i = 0; i < count; i += LARGE) {
-		most = extreme(x + i);
-		inverse = most != 0 ? -127.0f / most : 0;
-		if (isinf(inverse)) { /* most is next to nothing */
-			activation_q8_k.quantize(x + i, row, n, at + i, LARGE);
-			scale++;
-			sums += LARGE / SUB;
-			continue;
-		}
-		*scale++ = most != 0 ? 1 / inverse : 0;
-		for (k = i; k < i + LARGE; k += SMALL, sums += 2)
-			large_part(x + k, _mm256_set1_ps(inverse), row + at + k, sums);
-	}
 }
 
 /* Thirty-two codes of sixteen bits. What is not finite makes the scale so. */
@@ -208,29 +158,8 @@ i16_block(const float *x, int16_t *code, float *scale)
 			_mm256_packs_epi32(whole[i], whole[i + 1]), 0xd8));
 }
 
-static void
-i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct words q = words_at(row, n);
-	int16_t *code = (int16_t *)q.code + at;
-	float *scale = (float *)q.scale + at / SMALL;
-	float rest[SMALL] = { 0 };
-	size_t i;
-
-	memcpy(row + at * sizeof *x, x, count * sizeof *x);
-	for (i = 0; i + SMALL <= count; i += SMALL)
-		i16_block(x + i, code + i, scale++);
-	if (i < count) {
-		memcpy(rest, x + i, (count - i) * sizeof *x);
-		i16_block(rest, code + i, scale);
-	}
-}
-
-const struct quantize_fast quantizers_avx2[] = {
-	{ &activation_i16, i16_quantize },
-	{ &activation_q8_0, q8_0_quantize }, { &activation_q8_1, q8_1_quantize },
-	{ &activation_q8_k, q8_k_quantize }, { NULL, NULL }
-};
+#define QUANTIZERS quantizers_avx2
+#include "kernels/dot/quantize_loops.h"
 #else
 typedef int nothing_here;
 #endif

@@ -57,34 +57,6 @@ small_block(const float *x, uint8_t *code, int *sum)
 	return d;
 }
 
-static void
-q8_0_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct quantized q = quantized_at(row, n, SMALL);
-	float *scale = (float *)q.scale + at / SMALL;
-	int32_t *sums = (int32_t *)q.sums + at / SMALL;
-	size_t i;
-
-	for (i = 0; i < count; i += SMALL)
-		*scale++ = half_f16_f32(half_f32_f16(small_block(x + i, row + at + i, sums++)));
-}
-
-static void
-q8_1_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct quantized q = quantized_at(row, n, SMALL);
-	float *scale = (float *)q.scale + at / SMALL, d;
-	float *sums = (float *)q.sums + at / SMALL;
-	size_t i;
-	int sum;
-
-	for (i = 0; i < count; i += SMALL) {
-		d = small_block(x + i, row + at + i, &sum);
-		*scale++ = half_f16_f32(half_f32_f16(d));
-		*sums++ = half_f16_f32(half_f32_f16((float)sum * d));
-	}
-}
-
 /* The first value of the largest magnitude. */
 static inline float
 extreme(const float *x)
@@ -98,42 +70,22 @@ extreme(const float *x)
 	return 0;
 }
 
-/* 16 codes to the nearest, halves to even; their sum. */
-static inline int16_t
-large_part(const float *x, float by, uint8_t *code)
+/* 32 codes to the nearest, halves to even; the sums of each 16. */
+static inline void
+large_part(const float *x, float by, uint8_t *code, int16_t *sums)
 {
 	int32x4_t whole[4];
-	int i;
+	int i, k;
 
+	for (k = 0; k < 2; k++, x += SUB, code += SUB) {
 #pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		whole[i] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + WIDE * i), by));
-		whole[i] = vminq_s32(whole[i], vdupq_n_s32(127));
-	}
-	vst1q_s8((int8_t *)code, bytes_of(whole));
-	return (int16_t)vaddvq_s32(vaddq_s32(vaddq_s32(whole[0], whole[1]),
-	                                     vaddq_s32(whole[2], whole[3])));
-}
-
-static void
-q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct quantized q = quantized_at(row, n, LARGE);
-	float *scale = (float *)q.scale + at / LARGE, inverse, most;
-	int16_t *sums = (int16_t *)q.sums + at / SUB;
-	size_t i, k;
-
-	for (i = 0; i < count; i += LARGE, scale++) {
-		most = extreme(x + i);
-		inverse = most != 0 ? -127.0f / most : 0;
-		if (isinf(inverse)) { /* most is next to nothing */
-			activation_q8_k.quantize(x + i, row, n, at + i, LARGE);
-			sums += LARGE / SUB;
-			continue;
+		for (i = 0; i < 4; i++) {
+			whole[i] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + WIDE * i), by));
+			whole[i] = vminq_s32(whole[i], vdupq_n_s32(127));
 		}
-		*scale = most != 0 ? 1 / inverse : 0;
-		for (k = i; k < i + LARGE; k += SUB)
-			*sums++ = large_part(x + k, inverse, row + at + k);
+		vst1q_s8((int8_t *)code, bytes_of(whole));
+		sums[k] = (int16_t)vaddvq_s32(vaddq_s32(vaddq_s32(whole[0], whole[1]),
+		                                        vaddq_s32(whole[2], whole[3])));
 	}
 }
 
@@ -163,29 +115,8 @@ i16_block(const float *x, int16_t *code, float *scale)
 	}
 }
 
-static void
-i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
-{
-	struct words q = words_at(row, n);
-	int16_t *code = (int16_t *)q.code + at;
-	float *scale = (float *)q.scale + at / SMALL;
-	float rest[SMALL] = { 0 };
-	size_t i;
-
-	memcpy(row + at * sizeof *x, x, count * sizeof *x);
-	for (i = 0; i + SMALL <= count; i += SMALL)
-		i16_block(x + i, code + i, scale++);
-	if (i < count) {
-		memcpy(rest, x + i, (count - i) * sizeof *x);
-		i16_block(rest, code + i, scale);
-	}
-}
-
-const struct quantize_fast quantizers_neon[] = {
-	{ &activation_i16, i16_quantize },
-	{ &activation_q8_0, q8_0_quantize }, { &activation_q8_1, q8_1_quantize },
-	{ &activation_q8_k, q8_k_quantize }, { NULL, NULL }
-};
+#define QUANTIZERS quantizers_neon
+#include "kernels/dot/quantize_loops.h"
 #else
 typedef int nothing_here;
 #endif
