@@ -61,7 +61,7 @@ static const struct dot_level levels[] = {
 	{ .name = "ref", .here = always, .attend = &attend_ref },
 #ifdef __x86_64__
 	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2, f8_avx2 },
-	  .quantizers = quantizers_avx2, .many = { panels_avx2, words_avx2, floats_avx2 },
+	  .quantizers = quantizers_avx2, .many = { panels_avx2, words_avx2, halves_avx2, floats_avx2 },
 	  .add_f32 = add_f32_avx2, .attend = &attend_avx2 },
 	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512, f8_avx512 },
 	  .quantizers = quantizers_avx2,

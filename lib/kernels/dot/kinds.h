@@ -142,7 +142,7 @@ extern const struct attend attend_ref;
 extern const struct dot_fast dots_avx2[], dots_avx512[], grids_avx2[], grids_avx512[];
 extern const struct dot_fast f8_avx2[], f8_avx512[];
 extern const struct quantize_fast quantizers_avx2[];
-extern const struct dot_many panels_avx2[], words_avx2[], floats_avx2[];
+extern const struct dot_many panels_avx2[], words_avx2[], halves_avx2[], floats_avx2[];
 extern const struct dot_many panels_avx512[], floats_avx512[], halves_avx512[];
 extern const struct dot_many grid_panels_avx512[];
 extern const struct dot_packing packings_avx512[];
