@@ -110,22 +110,8 @@ float_panel(const uint8_t *w, size_t stride, size_t count, const struct job *o)
 	}
 }
 
-#define FLOAT_PANELS(STATIC, FUNCTION, ADD) \
-STATIC void \
-FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
-              size_t many, size_t n, float *y, size_t leading) \
-{ \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff, ADD }; \
-	size_t part; \
-\
-	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
-		part = count < PAIRS * PAIR ? count : PAIRS * PAIR; \
-		float_panel(w, stride, part, &o); \
-	} \
-}
-
-FLOAT_PANELS(static, f32_panels, false)
-FLOAT_PANELS(, add_f32_avx512, true)
+PANELS(static, f32_panels, PAIRS * PAIR, float_panel(w, stride, part, &o), false)
+PANELS(, add_f32_avx512, PAIRS * PAIR, float_panel(w, stride, part, &o), true)
 
 const struct dot_many floats_avx512[] = { { "F32", f32_panels }, { NULL, NULL } };
 #else

@@ -7,55 +7,30 @@
 
 #include "kernels/dot/words_avx2.h"
 
-/* How a number lies in 16 bits: a sign, an exponent, and below it so many bits; from a
- * magnitude of none on there are no numbers. In memory it has so many bytes. */
-struct layout {
-	int low, bias, none;
-	size_t bytes;
-	void (*load)(const uint8_t *x, __m256i v[2]); /* 32 of them */
-	__m256 (*floats)(__m128i v);                  /* 2^-less of what they are */
-	int less;
-};
-
+/* 32 numbers in 16 bits. */
 INLINE void
-halves_load(const uint8_t *x, __m256i v[2])
-{
-	v[0] = _mm256_loadu_si256((const __m256i *)x);
-	v[1] = _mm256_loadu_si256((const __m256i *)(x + 32));
-}
-
-INLINE void
-f8_e5m2_load(const uint8_t *x, __m256i v[2])
-{
-	int i;
-
-	for (i = 0; i < 2; i++)
-		v[i] = _mm256_slli_epi16(_mm256_cvtepu8_epi16(
-			_mm_loadu_si128((const __m128i *)(x + 16 * i))), 8);
-}
-
-/* As halves whose exponents are 8 higher. */
-INLINE void
-f8_e4m3_load(const uint8_t *x, __m256i v[2])
+halves_at(const uint8_t *x, struct layout l, __m256i v[2])
 {
 	const __m256i more = _mm256_set1_epi16(0x4000);
 	int i;
 
-	for (i = 0; i < 2; i++)
-		v[i] = _mm256_andnot_si256(more, _mm256_slli_epi16(_mm256_cvtepi8_epi16(
-			_mm_loadu_si128((const __m128i *)(x + 16 * i))), 7));
+	for (i = 0; i < 2; i++, x += 16 * l.bytes) {
+		if (l.bytes == 2) {
+			v[i] = _mm256_loadu_si256((const __m256i *)x);
+			continue;
+		}
+		v[i] = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)x));
+		v[i] = l.bias == 15 ? _mm256_slli_epi16(v[i], 8)
+			: _mm256_andnot_si256(more, _mm256_slli_epi16(v[i], 7));
+	}
 }
 
+/* Eight of them; of F8_E4M3, which lies as a half with 8 more to its exponent, 2^-8 times. */
 INLINE __m256
-f16_floats(__m128i v)
+floats(__m128i v, struct layout l)
 {
-	return _mm256_cvtph_ps(v);
-}
-
-INLINE __m256
-bf16_floats(__m128i v)
-{
-	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
+	return l.low == 10 ? _mm256_cvtph_ps(v)
+		: _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
 }
 
 /* The largest magnitude of 32 values. */
@@ -85,7 +60,8 @@ power(int exponent)
 INLINE __m256i
 whole(struct layout l, __m256i v, __m256 by)
 {
-	__m256 low = l.floats(_mm256_castsi256_si128(v)), high = l.floats(_mm256_extracti128_si256(v, 1));
+	__m256 low = floats(_mm256_castsi256_si128(v), l);
+	__m256 high = floats(_mm256_extracti128_si256(v, 1), l);
 
 	return _mm256_permute4x64_epi64(_mm256_packs_epi32(
 		_mm256_cvtps_epi32(_mm256_mul_ps(low, by)),
@@ -96,15 +72,16 @@ whole(struct layout l, __m256i v, __m256 by)
 INLINE float
 halves_codes(struct layout l, const uint8_t *x, __m256i *low, __m256i *high)
 {
+	const int more = l.low == 10 ? 15 - l.bias : 0; /* powers of two than floats has */
 	int e, most;
 	__m256i v[2];
 	float by;
 
-	l.load(x, v);
+	halves_at(x, l, v);
 	most = largest(v[0], v[1]);
 	e = most >> l.low;
 	e = (e ? e : 1) - l.bias;
-	by = e < -100 ? 0 : power(12 - e + l.less);
+	by = e < -100 ? 0 : power(12 - e + more);
 	*low = whole(l, v[0], _mm256_set1_ps(by));
 	*high = whole(l, v[1], _mm256_set1_ps(by));
 	return most >= l.none ? NAN : by > 0 ? power(e - 12) : 0;
@@ -153,15 +130,13 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, const struct job 
 	}
 }
 
-static const struct layout f16 = { 10, 15, 0x7c00, 2, halves_load, f16_floats, 0 };
-static const struct layout bf16 = { 7, 127, 0x7f80, 2, halves_load, bf16_floats, 0 };
-static const struct layout e4m3 = { 10, 7, 0x3f80, 1, f8_e4m3_load, f16_floats, 8 };
-static const struct layout e5m2 = { 10, 15, 0x7c00, 1, f8_e5m2_load, f16_floats, 0 };
+#define HALVES_PANELS(NAME) \
+PANELS(static, NAME##_panels, halves_panel(layout_##NAME, w, stride, &o), false)
 
-PANELS(static, f16_panels, halves_panel(f16, w, stride, &o), false)
-PANELS(static, bf16_panels, halves_panel(bf16, w, stride, &o), false)
-PANELS(static, f8_e4m3_panels, halves_panel(e4m3, w, stride, &o), false)
-PANELS(static, f8_e5m2_panels, halves_panel(e5m2, w, stride, &o), false)
+HALVES_PANELS(f16)
+HALVES_PANELS(bf16)
+HALVES_PANELS(f8_e4m3)
+HALVES_PANELS(f8_e5m2)
 
 const struct dot_many halves_avx2[] = {
 	{ "F16", f16_panels }, { "BF16", bf16_panels }, { "F8_E4M3", f8_e4m3_panels },

@@ -22,33 +22,17 @@ struct halves {
 	__m512 scale[BLOCKS][2];
 };
 
-/* How a number lies in 16 bits: a sign, an exponent, and below it so many bits; from a
- * magnitude of none on there are no numbers. In memory it has so many bytes. */
-struct layout {
-	int low, bias, none;
-	size_t bytes;
-	__m512i (*load)(const uint8_t *p, __mmask32 there);
-};
-
+/* 32 numbers, of which some are there, in 16 bits. */
 INLINE __m512i
-halves_load(const uint8_t *p, __mmask32 there)
+halves_at(const uint8_t *x, struct layout l, __mmask32 there)
 {
-	return _mm512_maskz_loadu_epi16(there, p);
-}
+	__m512i v;
 
-INLINE __m512i
-f8_e5m2_load(const uint8_t *p, __mmask32 there)
-{
-	return _mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(there, p)), 8);
-}
-
-/* As halves whose exponents are 8 higher. */
-INLINE __m512i
-f8_e4m3_load(const uint8_t *p, __mmask32 there)
-{
-	__m512i v = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(there, p));
-
-	return _mm512_andnot_si512(_mm512_set1_epi16(0x4000), _mm512_slli_epi16(v, 7));
+	if (l.bytes == 2)
+		return _mm512_maskz_loadu_epi16(there, x);
+	v = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(there, x));
+	return l.bias == 15 ? _mm512_slli_epi16(v, 8)
+		: _mm512_andnot_si512(_mm512_set1_epi16(0x4000), _mm512_slli_epi16(v, 7));
 }
 
 INLINE __m512i
@@ -107,7 +91,7 @@ block_fill(struct halves *p, struct layout l, const uint8_t *w, size_t stride, s
 	int i;
 
 	for (i = 0; i < ROWS; i++)
-		v[i] = l.load(row_at(w, stride, count, i), there);
+		v[i] = halves_at(row_at(w, stride, count, i), l, there);
 	turn(v);
 	for (i = 0; i < STEP; i++)
 		most = _mm512_max_epu16(most, magnitude(v[i]));
@@ -116,15 +100,6 @@ block_fill(struct halves *p, struct layout l, const uint8_t *w, size_t stride, s
 	most = exponents(most, l);
 	for (i = 0; i < STEP; i++)
 		p->w[b][i][half] = whole(v[i], most, l);
-}
-
-INLINE __m512i
-two_codes(const int16_t *a)
-{
-	int v;
-
-	memcpy(&v, a, sizeof v);
-	return _mm512_set1_epi32(v);
 }
 
 /* 32 rows, of which so many are there, with a group of activations from j on: blocks from
@@ -157,7 +132,7 @@ group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t 
 		for (k = 0; k < STEP; k++)
 #pragma GCC unroll 4
 			for (g = 0; g < group; g++) {
-				v = two_codes(a[g] + SMALL * b + 2 * k);
+				v = _mm512_set1_epi32(word_at(a[g] + SMALL * b + 2 * k));
 				sum[g][0] = _mm512_dpwssd_epi32(sum[g][0], p->w[b][k][0], v);
 				sum[g][1] = _mm512_dpwssd_epi32(sum[g][1], p->w[b][k][1], v);
 			}
@@ -203,25 +178,13 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, con
 	}
 }
 
-#define HALVES_PANELS(NAME, LOAD, LOW, BIAS, NONE, BYTES) \
-static void \
-NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
-              size_t many, size_t n, float *y, size_t leading) \
-{ \
-	const struct layout l = { LOW, BIAS, NONE, BYTES, LOAD }; \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
-	size_t part; \
-\
-	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
-		part = count < PAIR ? count : PAIR; \
-		halves_panel(l, w, stride, part, &o); \
-	} \
-}
+#define HALVES_PANELS(NAME) \
+PANELS(static, NAME##_panels, PAIR, halves_panel(layout_##NAME, w, stride, part, &o), false)
 
-HALVES_PANELS(f16, halves_load, 10, 15, 0x7c00, 2)
-HALVES_PANELS(bf16, halves_load, 7, 127, 0x7f80, 2)
-HALVES_PANELS(f8_e4m3, f8_e4m3_load, 10, 7, 0x3f80, 1)
-HALVES_PANELS(f8_e5m2, f8_e5m2_load, 10, 15, 0x7c00, 1)
+HALVES_PANELS(f16)
+HALVES_PANELS(bf16)
+HALVES_PANELS(f8_e4m3)
+HALVES_PANELS(f8_e5m2)
 
 const struct dot_many halves_avx512[] = {
 	{ "F16", f16_panels }, { "BF16", bf16_panels }, { "F8_E4M3", f8_e4m3_panels },

@@ -234,15 +234,6 @@ low_byte(__m512i v)
  * Groups of sixteen rows are read in four streams, as rows are (streams_avx512.h).
  */
 
-INLINE int
-word_at(const void *p)
-{
-	int v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
 /* sum[g] += steps s and s + 1 of each tile × the activations from a on. */
 INLINE void
 two_steps(__m512i *sum, const uint8_t *const *tile, int above, int s, const int8_t *a, int groups)

@@ -40,15 +40,6 @@ struct group {
 	struct quantized q[GROUP];
 };
 
-INLINE __m256i
-four_codes(const int8_t *a)
-{
-	int32_t v;
-
-	memcpy(&v, a, sizeof v);
-	return _mm256_set1_epi32(v);
-}
-
 /* sum[g][v] += the codes of four columns × those of activation g, steps times. */
 INLINE void
 multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, int first, int steps,
@@ -61,7 +52,7 @@ multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, in
 	for (k = 0; k < steps; k++) {
 #pragma GCC unroll 8
 		for (g = 0; g < group; g++) {
-			a = four_codes(at->code[g] + 4 * (first + k));
+			a = _mm256_set1_epi32(word_at(at->code[g] + 4 * (first + k)));
 			sum[g][0] = kept(_mm256_add_epi16(
 				sum[g][0], _mm256_maddubs_epi16(code[k][0], a)));
 			sum[g][1] = kept(_mm256_add_epi16(

@@ -11,15 +11,6 @@
 
 enum { GROUP = 8 };
 
-INLINE int
-four_codes(const int8_t *a)
-{
-	int v;
-
-	memcpy(&v, a, sizeof v);
-	return v;
-}
-
 /* sum[j] += the codes of four columns × those of activation j, for steps of them. */
 INLINE void
 multiply(__m512i *sum, const __m512i *code, const int8_t *const *a, int steps, int group)
@@ -31,7 +22,7 @@ multiply(__m512i *sum, const __m512i *code, const int8_t *const *a, int steps, i
 #pragma GCC unroll 8
 		for (j = 0; j < group; j++)
 			sum[j] = _mm512_dpbusd_epi32(sum[j], code[k],
-			                             _mm512_set1_epi32(four_codes(a[j] + 4 * k)));
+			                             _mm512_set1_epi32(word_at(a[j] + 4 * k)));
 }
 
 /* ---- blocks of 256 ---- */
@@ -68,7 +59,7 @@ large_group(const struct panel *p, int sub, const struct job *o, size_t b, size_
 		sum[0] = _mm512_setzero_si512();
 		for (k = 0; k < LARGE / SUB / 2; k++)
 			sum[0] = _mm512_dpwssd_epi32(sum[0], p->least[k],
-			                             _mm512_set1_epi32(four_codes(of + 4 * k)));
+			                             _mm512_set1_epi32(word_at(of + 4 * k)));
 		acc[g] = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(sum[0]), p->m, acc[g]);
 		y = b ? _mm512_maskz_loadu_ps(o->rows, o->y + (j + (size_t)g) * o->leading)
 		      : _mm512_setzero_ps();
@@ -219,7 +210,8 @@ small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_
 /* ---- types ---- */
 
 #define SMALL_PANELS(NAME, BYTES, ZERO, LEAST) \
-	PANELS(NAME, small_panel(NAME##_codes, BYTES, ZERO, LEAST, w, stride, part, &o))
+	PANELS(static, NAME##_panels, ROWS, \
+	       small_panel(NAME##_codes, BYTES, ZERO, LEAST, w, stride, part, &o), false)
 
 SMALL_PANELS(q4_0, 18, 8, false)
 SMALL_PANELS(q5_0, 22, 16, false)

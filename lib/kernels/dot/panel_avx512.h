@@ -14,7 +14,7 @@ struct job {
 	size_t bytes, n, many;
 	float *y;           /* [many][leading] */
 	size_t leading;
-	__mmask16 rows;     /* that are there */
+	__mmask16 rows;     /* that are there, of sixteen */
 	bool add;           /* floats alone: to what y has */
 };
 
@@ -145,21 +145,23 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, con
 	}
 }
 
-#define PANELS(NAME, CALL) \
-static void \
-NAME##_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
-              size_t many, size_t n, float *y, size_t leading) \
+/* A dot_panels that is CALL for o, of part rows from w on: HEIGHT of them at a time. */
+#define PANELS(STATIC, FUNCTION, HEIGHT, CALL, ADD) \
+STATIC void \
+FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
+         size_t many, size_t n, float *y, size_t leading) \
 { \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
+	struct job o = { a, bytes, n, many, y, leading, 0xffff, ADD }; \
 	size_t part; \
 \
 	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
-		part = count < ROWS ? count : ROWS; \
-		o.rows = (__mmask16)((1u << part) - 1); \
+		part = count < (size_t)(HEIGHT) ? count : (size_t)(HEIGHT); \
+		o.rows = some(part); \
 		CALL; \
 	} \
 }
 #define LARGE_PANELS(NAME, SCALES, BYTES, SUBS) \
-	PANELS(NAME, large_panel(NAME##_codes, SCALES, BYTES, SUBS, w, stride, part, &o))
+	PANELS(static, NAME##_panels, ROWS, \
+	       large_panel(NAME##_codes, SCALES, BYTES, SUBS, w, stride, part, &o), false)
 
 #endif

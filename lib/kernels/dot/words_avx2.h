@@ -15,20 +15,12 @@ struct panel {
 	__m256 scale[PAIRS][BLOCKS][2];    /* of blocks of 256 only the first */
 };
 
-/* The same columns of a group of activations. */
+/* The same columns of a group of activations; room is for what is made words. */
 struct group {
-	int16_t code[GROUP][LARGE];
+	const int16_t *code[GROUP];
 	const float *scale[GROUP];
+	int16_t room[GROUP][LARGE];
 };
-
-INLINE __m256i
-two_codes(const int16_t *a)
-{
-	int32_t v;
-
-	memcpy(&v, a, sizeof v);
-	return _mm256_set1_epi32(v);
-}
 
 /* sum[g][v] += the codes of columns first and up × those of activation g. */
 INLINE void
@@ -42,7 +34,7 @@ multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, in
 	for (k = 0; k < columns / 2; k++) {
 #pragma GCC unroll 8
 		for (g = 0; g < group; g++) {
-			a = two_codes(at->code[g] + first + 2 * k);
+			a = _mm256_set1_epi32(word_at(at->code[g] + first + 2 * k));
 			sum[g][0] = kept(_mm256_add_epi32(
 				sum[g][0], _mm256_madd_epi16(code[k][0], a)));
 			sum[g][1] = kept(_mm256_add_epi32(
@@ -63,16 +55,16 @@ group_begin(struct group *at, const struct job *o, size_t block, size_t first, s
 	for (g = 0; g < group; g++) {
 		q = quantized_at(o->a + (j + (size_t)g) * o->bytes, o->n, block);
 		at->scale[g] = q.scale;
+		at->code[g] = at->room[g];
 		for (k = 0; k < columns; k += 16)
-			_mm256_storeu_si256((__m256i *)(at->code[g] + k), _mm256_cvtepi8_epi16(
+			_mm256_storeu_si256((__m256i *)(at->room[g] + k), _mm256_cvtepi8_epi16(
 				_mm_loadu_si128((const __m128i *)(q.code + first + k))));
 	}
 }
 
 /* The same of activations that are words. */
 INLINE void
-group_words(struct group *at, const struct job *o, size_t first, size_t columns, size_t j,
-            int group)
+group_words(struct group *at, const struct job *o, size_t first, size_t j, int group)
 {
 	struct words q;
 	int g;
@@ -80,7 +72,7 @@ group_words(struct group *at, const struct job *o, size_t first, size_t columns,
 	for (g = 0; g < group; g++) {
 		q = words_at(o->a + (j + (size_t)g) * o->bytes, o->n);
 		at->scale[g] = q.scale;
-		memcpy(at->code[g], q.code + first, columns * sizeof *q.code);
+		at->code[g] = q.code + first;
 	}
 }
 
@@ -130,7 +122,7 @@ group_multiply(const struct panel *p, const struct job *o, bool words, size_t b,
 	struct group at;
 
 	if (words)
-		group_words(&at, o, first, all, j, group);
+		group_words(&at, o, first, j, group);
 	else
 		group_begin(&at, o, (size_t)columns, first, all, j, group);
 	for (i = 0; i * PAIR < o->rows; i++)

@@ -1,4 +1,5 @@
-/* x86: what the AVX2 and AVX-512 products share: scales. Internal to this folder. */
+/* x86: what the AVX2 and AVX-512 products share: scales, and how numbers lie in 16 bits.
+ * Internal to this folder. */
 #ifndef DOT_X86_H
 #define DOT_X86_H
 
@@ -12,10 +13,32 @@
  * hundred products, more than the CPU looks ahead. */
 enum { AHEAD = 4096 };
 
+/* How a number lies in 16 bits: a sign, an exponent with this bias, and low bits below it;
+ * magnitudes from none on are no numbers. In memory it has so many bytes. F8 lies as it
+ * does in F16 but for its bias, with zeros below. */
+struct layout {
+	int low, bias, none;
+	size_t bytes;
+};
+static const struct layout layout_f16 = { 10, 15, 0x7c00, 2 };
+static const struct layout layout_bf16 = { 7, 127, 0x7f80, 2 };
+static const struct layout layout_f8_e4m3 = { 10, 7, 0x3f80, 1 };
+static const struct layout layout_f8_e5m2 = { 10, 15, 0x7c00, 1 };
+
 static inline float
 half_at(const uint8_t *x)
 {
 	return _cvtsh_ss(le16(x));
+}
+
+/* Four bytes, to be put into all lanes. */
+static inline int
+word_at(const void *p)
+{
+	int v;
+
+	memcpy(&v, p, sizeof v);
+	return v;
 }
 
 /* Of four blocks, the halves at x. */
