@@ -246,22 +246,12 @@ decoded_panel(const struct dot_weights *w, size_t first, size_t count, const uin
 	}
 }
 
-/* Plain products of rows that lie at stride. */
-static void
-plain_rows(const struct known *k, const uint8_t *w, size_t stride, size_t count,
-           const uint8_t *a, size_t n, float *y)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++, w += stride)
-		y[i] = dot_row_ref(k->form, w, a, n);
-}
-
 /* One row of activations. */
 static void
 rows(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
      const uint8_t *a, float *y)
 {
+	const uint8_t *data;
 	size_t part, stride;
 
 	if (!k->rows && !k->form) {
@@ -272,10 +262,11 @@ rows(const struct dot_weights *w, const struct known *k, size_t first, size_t co
 		return;
 	}
 	stride = dtype_span(w->type, w->columns);
+	data = w->data + first * stride;
 	if (k->rows)
-		k->rows(w->data + first * stride, stride, count, a, w->columns, y);
-	else
-		plain_rows(k, w->data + first * stride, stride, count, a, w->columns, y);
+		k->rows(data, stride, count, a, w->columns, y);
+	for (; !k->rows && count > 0; count--, data += stride)
+		*y++ = dot_row_ref(k->form, data, a, w->columns);
 }
 
 static void

@@ -1,8 +1,8 @@
 /* dot: products of rows of weights, of any type that can be read, with rows of
  * activations.
  *
- * Activations are first brought into a form that goes with the type of the weights, as
- * GGML does, so that results agree with those of programs that use it:
+ * Activations are first brought into a form that goes with the type of the weights, for
+ * blocks as GGML does, so that results agree with those of programs that use it:
  *
  *	weights                                   activations
  *	F32, types with a head, APR_Q4, Q8_1,

@@ -251,6 +251,28 @@ two_steps(__m512i *sum, const uint8_t *const *tile, int above, int s, const int8
 }
 
 INLINE void
+tiles_begin(const uint8_t **tile, __m512 *acc, const uint8_t *const *w, int groups)
+{
+	int g;
+
+#pragma GCC unroll 4
+	for (g = 0; g < groups; g++) {
+		tile[g] = w[g];
+		acc[g] = _mm512_setzero_ps();
+	}
+}
+
+INLINE void
+tiles_end(float *const *y, const __m512 *acc, int groups)
+{
+	int g;
+
+#pragma GCC unroll 4
+	for (g = 0; g < groups; g++)
+		_mm512_storeu_ps(y[g], acc[g]);
+}
+
+INLINE void
 small_tiles(int above, int zero, size_t bytes, const uint8_t *const *w, const uint8_t *activation,
             size_t n, float *const *y, int groups)
 {
@@ -262,11 +284,7 @@ small_tiles(int above, int zero, size_t bytes, const uint8_t *const *w, const ui
 	size_t b;
 	int g, i, k;
 
-#pragma GCC unroll 4
-	for (g = 0; g < groups; g++) {
-		tile[g] = w[g];
-		acc[g] = _mm512_setzero_ps();
-	}
+	tiles_begin(tile, acc, w, groups);
 	for (b = 0; b < n / LARGE; b++, of += 8, q.scale += 8, q.code += LARGE) {
 		for (i = 0; i < LARGE / SMALL; i++) {
 #pragma GCC unroll 4
@@ -286,9 +304,7 @@ small_tiles(int above, int zero, size_t bytes, const uint8_t *const *w, const ui
 		for (g = 0; g < groups; g++)
 			tile[g] += ROWS * 8 * bytes;
 	}
-#pragma GCC unroll 4
-	for (g = 0; g < groups; g++)
-		_mm512_storeu_ps(y[g], acc[g]);
+	tiles_end(y, acc, groups);
 }
 
 /* Scales of 32 columns each, and leasts. */
@@ -306,11 +322,7 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 	size_t b;
 	int g, i, k;
 
-#pragma GCC unroll 4
-	for (g = 0; g < groups; g++) {
-		tile[g] = w[g];
-		acc[g] = _mm512_setzero_ps();
-	}
+	tiles_begin(tile, acc, w, groups);
 	for (b = 0; b < n / LARGE; b++, of += LARGE / SUB, q.code += LARGE) {
 		/* Sums of columns 32 i and 32 (i + 2), for bytes i and i + 2 of leasts. */
 #pragma GCC unroll 4
@@ -327,9 +339,8 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 #pragma GCC unroll 2
 		for (i = 0; i < 8; i++) {
 #pragma GCC unroll 4
-			for (g = 0; g < groups; g++) {
+			for (g = 0; g < groups; g++)
 				sum[g] = _mm512_setzero_si512();
-			}
 #pragma GCC unroll 4
 			for (k = 0; k < 8; k += 2)
 				two_steps(sum, tile, above, 8 * i + k, q.code + SMALL * i + 4 * k, groups);
@@ -358,9 +369,7 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 			tile[g] += ROWS * bytes;
 		}
 	}
-#pragma GCC unroll 4
-	for (g = 0; g < groups; g++)
-		_mm512_storeu_ps(y[g], acc[g]);
+	tiles_end(y, acc, groups);
 }
 
 /* Scales of 16 columns each, with a sign; codes less 32. */
@@ -376,11 +385,7 @@ q6_k_tiles(const uint8_t *const *w, const uint8_t *activation, size_t n, float *
 	size_t b;
 	int g, i;
 
-#pragma GCC unroll 4
-	for (g = 0; g < groups; g++) {
-		tile[g] = w[g];
-		acc[g] = _mm512_setzero_ps();
-	}
+	tiles_begin(tile, acc, w, groups);
 	for (b = 0; b < n / LARGE; b++, of += LARGE / SUB, q.code += LARGE) {
 #pragma GCC unroll 4
 		for (g = 0; g < groups; g++)
@@ -406,9 +411,7 @@ q6_k_tiles(const uint8_t *const *w, const uint8_t *activation, size_t n, float *
 			tile[g] += ROWS * (size_t)210;
 		}
 	}
-#pragma GCC unroll 4
-	for (g = 0; g < groups; g++)
-		_mm512_storeu_ps(y[g], acc[g]);
+	tiles_end(y, acc, groups);
 }
 
 /* CALL with w, y and groups set, until all rows are done. */

@@ -94,8 +94,9 @@ static inline void
 i16_block(const float *x, int16_t *code, float *scale)
 {
 	uint32x4_t bits = vdupq_n_u32(0);
-	float most = largest(x, SMALL), by;
 	int32x4_t whole[2];
+	float most, by;
+	uint32_t all;
 	bool finite;
 	int i;
 
@@ -103,7 +104,9 @@ i16_block(const float *x, int16_t *code, float *scale)
 	 * that are. */
 	for (i = 0; i < SMALL; i += WIDE)
 		bits = vmaxq_u32(bits, vreinterpretq_u32_f32(vabsq_f32(vld1q_f32(x + i))));
-	finite = vmaxvq_u32(bits) < 0x7f800000;
+	all = vmaxvq_u32(bits);
+	memcpy(&most, &all, sizeof most);
+	finite = isfinite(most) != 0;
 	by = finite && most >= DOT_LEAST ? I16_MOST / most : 0;
 	*scale = !finite ? NAN : by > 0 ? most / I16_MOST : 0;
 	for (i = 0; i < SMALL; i += 2 * WIDE) {
