@@ -1,7 +1,9 @@
 #include "infer/repack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/mem.h"
 #include "core/num.h"
 #include "core/thread.h"
 
@@ -85,28 +87,32 @@ int
 repack(struct net *net, const struct weights *w, unsigned threads, struct map *to,
        struct err *e)
 {
+	struct matrix **list = mem_array(net->matrix_count, sizeof *list);
 	uint64_t all = 0, next;
+	size_t i, count = 0;
 	uint8_t *at;
-	size_t i;
+	int done = 0;
 
+	if (!list)
+		return err_memory(e);
 	for (i = 0; i < net->matrix_count; i++)
-		if (moves(w, net->matrices[i]) &&
-		    (num_add(all, bytes_of(net->matrices[i]), &next) < 0 ||
-		     num_align(next, ALIGN, &all) < 0))
-			return err_memory(e);
-	if (map_zeros(to, all, e) < 0)
-		return -1;
-	for (i = 0, at = to->p; i < net->matrix_count; i++) {
-		struct matrix *m = net->matrices[i];
+		if (moves(w, net->matrices[i]))
+			list[count++] = net->matrices[i];
+	for (i = 0; done == 0 && i < count; i++)
+		if (num_add(all, bytes_of(list[i]), &next) < 0 || num_align(next, ALIGN, &all) < 0)
+			done = err_memory(e);
+	if (done == 0)
+		done = map_zeros(to, all, e);
+	for (i = 0, at = to->p; done == 0 && i < count; i++) {
+		struct matrix *m = list[i];
 		struct task t = { m, at, packs(m), 0 };
 		uint64_t bytes = bytes_of(m);
 
-		if (!moves(w, m))
-			continue;
 		move(net, w, threads, &t);
 		m->data = at;
 		m->packed = t.pack;
 		at += (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 	}
-	return 0;
+	free(list);
+	return done;
 }
