@@ -4,7 +4,8 @@
 #
 # APR_PEER_RUN: the peer's llama-bench; without it only our figures are shown.
 # PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: tokens (128
-# and 32). OPTIONS: more for apr-run (--repack). MODELS: a folder with TYPE.gguf of earlier; without it they are made.
+# and 32). OPTIONS: more for apr-run (--repack). MODELS: a folder with TYPE.gguf of
+# earlier; without it they are made.
 #
 # A line shows medians, and what part of the speed of memory decoding reaches: each token
 # reads all weights. On a machine that does other things as well, only ratios last.
