@@ -83,7 +83,7 @@ npy() {
 	local type name
 	for type in bf16 q8_0 q4_0; do
 		apr-quant --pure "$type" "$model" 2>/dev/null >typed.aprs
-		apr-quant --allow-requantize f32 typed.aprs 2>/dev/null >f32.aprs
+		apr-quant f32 typed.aprs 2>/dev/null >f32.aprs
 		for name in output.weight blk.1.ffn_down.weight; do
 			apr-get --npy $name typed.aprs | tail -c +129 | cmp - <(apr-get $name f32.aprs)
 		done

@@ -145,7 +145,7 @@ rows_of_172() {
 	local type
 	apr-quant q8_0 "$model" >q8.aprs
 	export APR_LOG_LEVEL=error
-	for type in q4_0 f16 f32; do
+	for type in q4_0 q8_k f8_e4m3; do
 		try apr-quant $type q8.aprs
 		said 5 'token_embd.weight: is quantized already (Q8_0)'
 		grep -qF 'hint: --allow-requantize' "$err"
@@ -157,6 +157,25 @@ rows_of_172() {
 	try apr-quant q8_0 q8.aprs
 	quiet
 	cmp <(digests_of "$out") <(digests_of q8.aprs)
+}
+
+@test "floats of a quantized model need no permission, and are told for what they are" {
+	local type float
+	for type in q8_0 q4_k_m; do
+		apr-quant --no-record $type "$model" 2>/dev/null >blocks.aprs
+		for float in f32 f16 bf16; do
+			try apr-quant $float blocks.aprs
+			[ "$status" -eq 0 ]
+			grep -qx 'apr-quant: 23 tensors were quantized already: what was lost stays lost' "$err"
+			cmp "$out" <(apr-quant $float --allow-requantize blocks.aprs 2>/dev/null)
+		done
+		# What F32 holds is what the blocks say.
+		apr-quant f32 blocks.aprs 2>/dev/null | apr-get --text blk.0.ffn_up.weight >values
+		apr-get --text blk.0.ffn_up.weight blocks.aprs | cmp - values
+	done
+	# A rule may ask for blocks all the same.
+	try apr-quant f32 --token-embedding-type q4_0 blocks.aprs
+	said 5 'token_embd.weight: is quantized already (Q4_K)'
 }
 
 @test "rows that do not fill the blocks: too much of it is refused" {

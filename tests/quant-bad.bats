@@ -26,7 +26,7 @@ types() {
 		q8_tensor | apr_q8 | apr_q4 | f8_* | bf16 | f32) ;;
 		*) apr-header -t made | grep -q 'a.weight *F16' || fail $type ;;
 		esac
-		apr-quant f32 --allow-requantize made | apr-get --text a.weight >back
+		apr-quant f32 made | apr-get --text a.weight >back
 		awk -v want=1 '{ if (($1 - want) ^ 2 > 0.2) exit 1; want++ } END { exit want != 6 }' back ||
 			fail "$type: $(tr '\n' ' ' <back)"
 	done
@@ -125,7 +125,7 @@ types() {
 @test "QuantizationCorrupt: blocks that contradict their shape" {
 	# Rows of 33 in blocks of 32, and 7 bytes of one block.
 	mkmodel <<<'tensor a.weight 8:35 1x33 ramp' >odd.gguf
-	try apr-quant f32 --allow-requantize odd.gguf
+	try apr-quant f32 odd.gguf
 	said 4 'a.weight: Q8_0 needs rows of 32, got 33: QuantizationCorrupt (E002)'
 	apr-quant q8_0 "$model" | apr-pack >made.apr
 	size=$(wc -c <made.apr)

@@ -84,6 +84,31 @@ fall_back(struct recipe *r, const struct recipe_options *o, const struct tensor 
 	}
 }
 
+/* A float of 16 bits or more: its values are those of the blocks, as near as it can say. */
+static bool
+is_plain_float(const struct dtype *t)
+{
+	return strcmp(t->name, "F32") == 0 || strcmp(t->name, "F16") == 0 ||
+	       strcmp(t->name, "BF16") == 0;
+}
+
+/* Encoding what was quantized before adds a second error, decoding it adds none. */
+static void
+check_again(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
+            const struct dtype *to)
+{
+	const struct dtype *from = tensor_type(t);
+
+	if (!from->quantized)
+		return;
+	r->again++;
+	if (o->allow_requantize || is_plain_float(to))
+		return;
+	err_set(&r->objection, ERR_INVALID, tensor_name(t),
+	        "is quantized already (%s): what was lost stays lost", from->name);
+	err_hint(&r->objection, "--allow-requantize does it all the same");
+}
+
 /* What a change of type asks for, beyond a plan. */
 static void
 check_change(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
@@ -103,11 +128,7 @@ check_change(struct recipe *r, const struct recipe_options *o, const struct tens
 		        "%s without importance weights is noise", c->type->name);
 		err_hint(&r->missing, "--imatrix FILE gives them");
 	}
-	if (from->quantized && !o->allow_requantize) {
-		err_set(&r->objection, ERR_INVALID, tensor_name(t),
-		        "is quantized already (%s): what was lost stays lost", from->name);
-		err_hint(&r->objection, "--allow-requantize does it all the same");
-	}
+	check_again(r, o, t, c->type);
 }
 
 /* The importance of a tensor's columns. An entry that does not fit is a fault but

@@ -25,7 +25,7 @@ enum recipe_fallback {
 struct recipe_options {
 	const struct mixture *mixture;
 	struct mixture_options how; /* pure, overrides */
-	bool allow_requantize;
+	bool allow_requantize;   /* else what is quantized may only become F32, F16 or BF16 */
 	enum recipe_fallback fallback;
 	const struct dtype *fallback_type; /* RECIPE_TYPE */
 	struct imatrix *imatrix; /* or NULL; its entries are marked as used */
@@ -55,6 +55,7 @@ struct recipe {
 	uint64_t bytes_in, bytes_out;
 	uint64_t fallback_bytes;    /* of bytes_in, in tensors that fall back */
 	size_t fallbacks, changed;
+	size_t again;               /* of those that change: quantized already */
 	size_t weighable, weighed;  /* quantized: could be, and are, by importance */
 
 	/* Why it may not be followed, if so: the first reason each. objection: the

@@ -63,7 +63,7 @@ struct quant_options {
 	{ 0, "max-rmse", "X", OPT_TEXT, &(o)->max_rmse_text, \
 	  "fail where the error of a tensor is larger", 0, 0 }, \
 	{ 0, "allow-requantize", NULL, OPT_FLAG, &(o)->recipe.allow_requantize, \
-	  "take tensors that are quantized already", 0, 0 }, \
+	  "quantize again what is quantized already", 0, 0 }, \
 	{ 0, "fallback", "error|warn|TYPE", OPT_TEXT, &(o)->fallback, \
 	  "where rows do not fill the blocks of a type", 0, 0 }
 

@@ -97,6 +97,9 @@ recipe_report(const struct recipe *r, const struct model *m, bool importance)
 			tool_notef("%zu tensor%s stay%s %s: %s", n, n == 1 ? "" : "s",
 			           n == 1 ? "s" : "", row->from->name, row->rule);
 	}
+	if (r->again)
+		tool_notef("%zu tensor%s quantized already: what was lost stays lost", r->again,
+		           r->again == 1 ? " was" : "s were");
 	if (importance)
 		tool_notef("%zu of %zu tensors that could be are weighed by importance",
 		           r->weighed, r->weighable);

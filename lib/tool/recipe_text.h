@@ -13,8 +13,8 @@
  * as JSON objects or as a table with a sum. m is the model that r was made for. */
 void recipe_print(const struct recipe *r, const struct model *m, bool json);
 
-/* What stays as it is and what falls back, on standard error: nothing does
- * either in silence. Like cases share a line. importance: an importance
+/* What stays as it is, what falls back and what was quantized already, on standard
+ * error: none of it happens in silence. Like cases share a line. importance: an importance
  * matrix is in use, and how far it reaches is told too. */
 void recipe_report(const struct recipe *r, const struct model *m, bool importance);
 
