@@ -6,6 +6,7 @@
 
 #include "core/sandbox.h"
 #include "core/thread.h"
+#include "formats/format.h"
 #include "infer/infer.h"
 #include "kernels/dot/dot.h"
 #include "kernels/level.h"
@@ -153,12 +154,11 @@ open_model(struct run *r, const char *path, struct err *e)
 }
 
 static int
-run(struct run *r, const char *path, struct err *e)
+run_model(struct run *r, const char *path, struct err *e)
 {
 	const struct options *o = r->o;
 	struct out_options where = { .input = -1, .terminal_ok = o->json || !o->logits };
 	struct prompt_from text = { .file = o->perplexity };
-
 	/* Files are not opened later. */
 	if (!o->bench && prompt_take(o->perplexity ? &text : &o->prompt, path, &r->prompt,
 	                             &r->tokens, e) < 0)
@@ -175,6 +175,20 @@ run(struct run *r, const char *path, struct err *e)
 	if (compute(r, e) < 0 || load_check(&r->load, e) < 0 || out_finish(&r->out) < 0)
 		out_abandon(&r->out);
 	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* The weights of a model folder need the files beside them. */
+static int
+run(struct run *r, const char *path, struct err *e)
+{
+	char *folder = format_folder_of(path);
+	int done;
+
+	if (folder)
+		tool_notef("%s is read with the files of its folder", path);
+	done = run_model(r, folder ? folder : path, e);
+	free(folder);
+	return done;
 }
 
 /* ---- the command line ---- */
@@ -209,7 +223,8 @@ main(int argc, char **argv)
 {
 	static struct options o = { .sampler = SAMPLER_DEFAULT };
 	static const struct opt opts[] = {
-		{ 'p', "prompt", "TEXT", OPT_TEXT, &o.prompt.text, "what the text begins with", 0, 0 },
+		{ 'p', "prompt", "TEXT", OPT_ANY_TEXT, &o.prompt.text,
+		  "what the text begins with", 0, 0 },
 		{ 'f', "file", "FILE", OPT_TEXT, &o.prompt.file, "the same, from FILE", 0, 0 },
 		{ 0, "tokens", "IDS", OPT_TEXT, &o.prompt.ids,
 		  "the same, as numbers of tokens: ID,ID,...", 0, 0 },

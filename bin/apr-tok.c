@@ -237,7 +237,7 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'p', "text", "TEXT", OPT_TEXT, &o.text, "encode this, not standard input", 0, 0 },
+		{ 'p', "text", "TEXT", OPT_ANY_TEXT, &o.text, "encode this, not standard input", 0, 0 },
 		{ 0, "tokens", "ID,ID,...", OPT_TEXT, &o.tokens,
 		  "decode these, not standard input", 0, 0 },
 		{ 0, "lines", NULL, OPT_FLAG, &o.lines,
@@ -263,10 +263,18 @@ main(int argc, char **argv)
 	char **operands = tool_begin(&tool, argc, argv);
 	const char *path = check(operands, &o, &e) == 0 ? tool_input(operands[1], &e) : NULL;
 
+	/* The weights of a model folder need the files beside them. */
+	char *folder = path ? format_folder_of(path) : NULL;
+
+	if (folder) {
+		tool_notef("%s is read with the files of its folder", path);
+		path = folder;
+	}
 	sandbox_read(path);
 	sandbox_spool();
 	sandbox_enter();
 	if (path)
 		run(operands[0], path, &o, &e);
+	free(folder);
 	return tool_end(&e);
 }

@@ -14,7 +14,7 @@ recorded() {
 # text_of FILE: the texts of lines of JSON, one after another.
 text_of() {
 	local all
-	all=$(sed 's/.*"text":"\(.*\)","logprob".*/\1/' "$1" | tr -d '\n')
+	all=$(sed 's/.*"text":"\(.*\)","logprob".*/\1/; s/\\"/\\042/g' "$1" | tr -d '\n')
 	printf '%b' "$all"
 }
 
@@ -88,6 +88,78 @@ text_of() {
 		tr , '\n' | awk -v want="$(head -n 1 lines | sed 's/.*"logprob":\([^}]*\)}/\1/')" '
 			{ sum += exp($1); most = NR == 1 || $1 > most ? $1 : most }
 			END { d = most - log(sum) - want; exit !(d < 1e-5 && d > -1e-5) }'
+}
+
+@test "a line of JSON tells the token it stands for, also where text was held back" {
+	# The text comes to the beginning of a stop text, and never to its end.
+	apr-run -p ROMEO: -n 60 --json "$model" >want
+	apr-run -p ROMEO: -n 60 --json --stop $'\nI\'ll not, I\'ll not be a vanished' \
+		--stop $'.\n\nnobody' "$model" | cmp - want
+	# The tokens of a stop text are told, without text.
+	apr-run -p ROMEO: -n 60 --json --stop banish "$model" >lines
+	sed 's/"text":".*",//' lines >same
+	sed 's/"text":".*",//' want | head -n "$(wc -l <lines)" | cmp - same
+	tail -n 1 lines | grep -q '"text":"",'
+}
+
+@test "a line of JSON tells the token it stands for, where characters take several" {
+	# Without its vocabulary, nothing is held back.
+	apr-quant --override-kv tokenizer.ggml.model=str:none bf16 "$model" 2>/dev/null |
+		apr-pack -t gguf -o mute.gguf
+	ask=(-n 200 --temp 100 --top-k 0 --top-p 1 --min-p 0 --json)
+	for seed in 1 2 3; do
+		apr-run --tokens 5 "${ask[@]}" --seed $seed mute.gguf >want
+		apr-run --tokens 5 "${ask[@]}" --seed $seed "$model" >lines
+		grep -q $'\xef\xbf\xbd' lines # something began like a character
+		sed 's/"text":".*",//' lines >same
+		head -n "$(wc -l <lines)" want | cmp - same
+		text_of lines >text
+		apr-run --tokens 5 -n 200 --temp 100 --top-k 0 --top-p 1 --min-p 0 --seed $seed \
+			"$model" | cmp - text
+	done
+}
+
+@test "an empty prompt stands for the token that begins a text" {
+	apr-run --tokens 1023 -n 20 "$model" >want
+	[ -s want ]
+	apr-run -p '' -n 20 "$model" | cmp - want
+	: | apr-run -n 20 "$model" | cmp - want
+	try apr-tok encode -p '' "$model"
+	quiet
+	[ "$(cat "$out")" = "$(: | apr-tok encode "$model")" ]
+}
+
+@test "weights of a model folder are read with the files beside them" {
+	need_data
+	of=$APR_TEST_DATA/models/shakespeare
+	mkdir folder cache
+	cp "$of"/{config,tokenizer}.json folder/
+	cp "$of/model.safetensors" cache/
+	apr-run -p ROMEO: -n 20 "$of" >want 2>/dev/null
+	apr-unpack "$of/model.safetensors" |
+		apr-pack -t safetensors --shard-size 2M -o cache/model.safetensors
+	mv cache/model-*-of-*.safetensors cache/model.safetensors.index.json folder/
+	parts=(folder/model-*.safetensors)
+	[ ${#parts[@]} -gt 1 ]
+	for file in "${parts[1]}" folder/model.safetensors.index.json; do
+		try apr-run -p ROMEO: -n 20 "$file"
+		[ "$status" -eq 0 ] || fail "$(cat "$err")"
+		cmp "$out" want
+		grep -qF "apr-run: $file is read with the files of its folder" "$err"
+		[ "$(apr-tok encode -p Hello "$file" 2>/dev/null)" = "$(apr-tok encode -p Hello "$model")" ]
+	done
+	rm folder/model*
+	mv cache/model.safetensors folder/
+	apr-run -p ROMEO: -n 20 folder/model.safetensors 2>/dev/null | cmp - want
+	(cd folder && apr-run -p ROMEO: -n 20 model.safetensors 2>/dev/null) | cmp - want
+	(cd folder && apr-tok encode -p Hello model.safetensors 2>/dev/null) >ids
+	apr-tok encode -p Hello "$model" | cmp - ids
+	# Which of two weights the files belong to, nobody can know.
+	mv folder/model.safetensors folder/one.safetensors
+	apr-run -p ROMEO: -n 20 folder/one.safetensors 2>/dev/null | cmp - want
+	cp folder/one.safetensors folder/other.safetensors
+	try apr-run -p ROMEO: folder/one.safetensors
+	said 4 'has no vocabulary'
 }
 
 @test "tokens are drawn: a seed gives its text, another gives another" {

@@ -145,6 +145,18 @@ format_open_path(const char *path, const struct format_options *options,
 	return format_open(&r, options, note, which, e);
 }
 
+char *
+format_folder_of(const char *path)
+{
+	char *folder = NULL;
+	size_t i;
+
+	for (i = 0; !folder && strcmp(path, "-") != 0 && i < FORMATS; i++)
+		if (formats[i]->folder_of)
+			folder = formats[i]->folder_of(path);
+	return folder;
+}
+
 struct source *
 format_open(struct reader *r, const struct format_options *options,
             void (*note)(const char *), const struct format **which, struct err *e)

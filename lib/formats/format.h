@@ -66,6 +66,11 @@ struct format {
 	                            void (*note)(const char *),
 	                            const struct format **which, struct err *e);
 
+	/* The folder whose weights, or some of them, the file at path is, by the names in it
+	 * alone, where a config.json or tokenizer.json lies there: in a new string, or NULL. The member
+	 * itself is NULL where the format has no such thing. */
+	char *(*folder_of)(const char *path);
+
 	/* Take over an output. NULL where the format is only read. */
 	struct sink *(*create)(struct out *o, const struct format_options *options,
 	                       struct err *e);
@@ -119,6 +124,10 @@ const struct format *format_row(unsigned index);
 struct source *format_open_path(const char *path, const struct format_options *options,
                                 void (*note)(const char *), const struct format **which,
                                 int *held, struct err *e);
+
+/* The model folder that the file at path belongs to, in a new string, or NULL: for who needs
+ * the files beside the weights. No file is read. */
+char *format_folder_of(const char *path);
 
 /* Find the format from the content and open it. A known format that is not
  * read here is named in the fault (E001). */

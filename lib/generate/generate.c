@@ -1,18 +1,29 @@
 #include "generate/generate.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/mem.h"
 #include "generate/text.h"
+
+/* A token that was made and not told yet. */
+struct waiting {
+	uint32_t id;
+	double logprob;
+	uint64_t end; /* bytes of the whole text up to its last */
+};
 
 struct state {
 	const struct generate *g;
 	struct sampler sampler;
 	struct tokens tokens; /* of the prompt, then what was made */
 	struct text text;
-	struct buf shown;     /* with the token that is pending */
-	struct generated last;
-	bool pending;         /* the last token was not told yet */
+	uint64_t bytes;       /* that were added to text */
+	struct waiting *waiting;
+	size_t told, made, cap; /* waiting[told] up to waiting[made] are to be told */
+	struct waiting last;  /* the token that was chosen */
+	struct buf shown;     /* the text of the next token that is told, so far */
 };
 
 double
@@ -24,31 +35,41 @@ generate_clock(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Tell all tokens whose text is known, in order. */
 static int
 tell(struct state *s, struct err *e)
 {
-	if (!s->pending)
-		return 0;
-	s->pending = false;
-	if (!buf_ok(&s->shown))
-		return err_memory(e);
-	s->last.text = (const char *)s->shown.p;
-	s->last.n = s->shown.n;
-	if (s->g->token(s->g->ctx, &s->last, e) < 0)
-		return -1;
-	buf_clear(&s->shown);
-	return 0;
+	struct generated g;
+
+	while (s->told < s->made && text_take(&s->text, s->waiting[s->told].end, &s->shown)) {
+		if (!buf_ok(&s->shown))
+			return err_memory(e);
+		g = (struct generated){ s->waiting[s->told].id, s->waiting[s->told].logprob,
+			(const char *)s->shown.p, s->shown.n };
+		s->told++;
+		if (s->g->token(s->g->ctx, &g, e) < 0)
+			return -1;
+		buf_clear(&s->shown);
+	}
+	if (s->told == s->made)
+		s->told = s->made = 0;
+	return buf_ok(&s->shown) ? 0 : err_memory(e);
 }
 
+/* The token that was chosen waits until it can be told. */
 static int
-add_text(struct state *s, uint32_t id, bool first, struct err *e)
+add(struct state *s, bool first, struct err *e)
 {
 	struct buf piece = { 0 };
 
-	if (!s->g->tokenizer)
-		return 0;
-	tokenizer_piece(s->g->tokenizer, id, first, 0, &piece);
-	text_add(&s->text, piece.p, piece.n, &s->shown);
+	if (mem_grow(&s->waiting, &s->cap, s->made + 1, sizeof *s->waiting) < 0)
+		return err_memory(e);
+	if (s->g->tokenizer)
+		tokenizer_piece(s->g->tokenizer, s->last.id, first, 0, &piece);
+	text_add(&s->text, piece.p, piece.n);
+	s->bytes += piece.n;
+	s->last.end = s->bytes;
+	s->waiting[s->made++] = s->last;
 	if (!buf_ok(&piece))
 		err_memory(e);
 	buf_free(&piece);
@@ -100,15 +121,12 @@ take(struct state *s, struct generate_result *r, bool first, struct err *e)
 		return true;
 	}
 	r->made++;
-	s->pending = true;
-	if (add_text(s, s->last.id, first, e) < 0)
+	if (add(s, first, e) < 0 || tell(s, e) < 0)
 		return true;
 	if (s->text.stopped) {
 		r->end = GENERATE_STOP;
 		return true;
 	}
-	if (s->text.held.n == 0 && tell(s, e) < 0)
-		return true;
 	r->end = r->made == g->count ? GENERATE_COUNT : GENERATE_CONTEXT;
 	return r->made == g->count || s->tokens.n == infer_context(g->infer);
 }
@@ -132,8 +150,6 @@ loop(struct state *s, struct generate_result *r, struct err *e)
 		}
 		if (at == 0)
 			r->prompt_seconds = generate_clock() - begun;
-		if (tell(s, e) < 0)
-			return -1;
 		at = s->tokens.n;
 		last = take(s, r, first && r->made == 0, e);
 		if (e->code != ERR_NONE ||
@@ -141,8 +157,7 @@ loop(struct state *s, struct generate_result *r, struct err *e)
 			return -1;
 	}
 	r->seconds = generate_clock() - begun - r->prompt_seconds;
-	if (!s->text.stopped)
-		text_end(&s->text, &s->shown);
+	text_end(&s->text);
 	return tell(s, e);
 }
 
@@ -172,5 +187,6 @@ generate_run(const struct generate *g, const struct tokens *prompt, struct gener
 	text_free(&s.text);
 	tokens_free(&s.tokens);
 	buf_free(&s.shown);
+	free(s.waiting);
 	return done;
 }

@@ -16,12 +16,13 @@
 struct generated {
 	uint32_t id;
 	double logprob;   /* of the model, before penalty and temperature; natural */
-	const char *text; /* what may be shown with it: n bytes of whole characters */
+	const char *text; /* its text: n bytes, the characters that end in it */
 	size_t n;
 };
 
-/* Told each token that was generated, in order. A token whose text is not whole, or
- * could begin a stop text, is told when the next is known. 0, or -1 with e filled. */
+/* Told each token that was generated, in order. A token whose last character is not whole,
+ * or whose text could begin a stop text, is told when later tokens have decided that; the
+ * tokens of a stop text have no text. 0, or -1 with e filled. */
 typedef int (*generate_token)(void *ctx, const struct generated *g, struct err *e);
 
 struct generate {

@@ -75,55 +75,57 @@ stop_in(const struct text *t, const uint8_t *p, size_t n, bool *whole)
 	return n;
 }
 
-/* Give out the characters that begin before end. Returns the bytes that went. */
-static size_t
-show(const uint8_t *p, size_t n, size_t end, struct buf *out)
-{
-	size_t at, size;
-	bool good;
-
-	for (at = 0; at < end; at += size) {
-		size = next(p + at, n - at, &good);
-		if (size == 0)
-			break;
-		if (good)
-			buf_put(out, p + at, size);
-		else
-			buf_text(out, REPLACEMENT);
-	}
-	return at;
-}
-
 void
-text_add(struct text *t, const void *p, size_t n, struct buf *out)
+text_add(struct text *t, const void *p, size_t n)
 {
-	size_t end, gone;
-	bool whole;
-
 	if (t->stopped)
 		return;
 	buf_put(&t->held, p, n);
-	if (!buf_ok(&t->held)) {
-		out->failed = true;
-		return;
-	}
-	end = stop_in(t, t->held.p, t->held.n, &whole);
-	gone = show(t->held.p, t->held.n, end, out);
-	if (whole) {
-		t->stopped = true;
-		buf_clear(&t->held);
-		return;
-	}
-	if (gone > 0)
-		memmove(t->held.p, t->held.p + gone, t->held.n - gone);
-	t->held.n -= gone;
+	if (buf_ok(&t->held))
+		t->ready = stop_in(t, t->held.p, t->held.n, &t->stopped);
 }
 
 void
-text_end(struct text *t, struct buf *out)
+text_end(struct text *t)
 {
-	show(t->held.p, t->held.n, t->held.n, out);
-	buf_clear(&t->held);
+	t->ended = true;
+	if (!t->stopped)
+		t->ready = t->held.n;
+}
+
+/* The first n bytes that are held have been given out. */
+static void
+forget(struct text *t, size_t n)
+{
+	if (n > 0)
+		memmove(t->held.p, t->held.p + n, t->held.n - n);
+	t->held.n -= n;
+	t->ready -= n < t->ready ? n : t->ready;
+	t->given += n;
+}
+
+bool
+text_take(struct text *t, uint64_t until, struct buf *out)
+{
+	size_t left = until > t->given ? (size_t)(until - t->given) : 0, at = 0, size = 0;
+	bool good, known = true;
+
+	if (!buf_ok(&t->held))
+		out->failed = true;
+	for (; at < left && at < t->ready; at += size) {
+		size = next(t->held.p + at, t->held.n - at, &good);
+		known = size > 0 || t->ended;
+		if (size == 0 || size > left - at)
+			break; /* it is unknown, or belongs to later bytes */
+		if (good)
+			buf_put(out, t->held.p + at, size);
+		else
+			buf_text(out, REPLACEMENT);
+	}
+	if (at < left && at >= t->ready)
+		known = t->stopped;
+	forget(t, at);
+	return known;
 }
 
 void

@@ -6,24 +6,35 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/buf.h"
 
 struct text {
 	const char *const *stops; /* none of them empty; the caller's */
 	size_t stop_count;
+	bool stopped;             /* a stop text came */
+
+	/* Private. */
 	struct buf held;          /* bytes that were not given out yet */
-	bool stopped;
+	uint64_t given;           /* bytes before these */
+	size_t ready;             /* so many that are held may be shown: what follows them is a
+	                           * stop text, or may become one */
+	bool ended;
 };
 
-/* Add bytes, and append to out what may be shown now. Bytes that are no part of a
- * character become U+FFFD. After a stop text nothing more is, and stopped is set; the
- * stop text itself is not shown. */
-void text_add(struct text *t, const void *p, size_t n, struct buf *out);
+/* Add bytes. After a stop text they are ignored. */
+void text_add(struct text *t, const void *p, size_t n);
 
-/* At the end: what was held for a stop text is shown; a character that is not whole is
- * not. */
-void text_end(struct text *t, struct buf *out);
+/* No more bytes come: what was held for a stop text may be shown. */
+void text_end(struct text *t);
+
+/* Append to out the characters that end within the first "until" of all bytes that were
+ * added, as far as they may be shown now and were not given out before. Bytes that are
+ * no part of a character become U+FFFD; half a character at the end is dropped, as are a
+ * stop text and what follows it. Returns whether that is all: false if later bytes decide
+ * what the rest becomes. Out of memory: out->failed. */
+bool text_take(struct text *t, uint64_t until, struct buf *out);
 
 void text_free(struct text *t);
 

@@ -201,6 +201,9 @@ set_option(const struct opt *o, const char *value, bool *seen)
 			misused("--%s needs %s", o->name, o->arg);
 		*(const char **)o->to = value;
 		break;
+	case OPT_ANY_TEXT:
+		*(const char **)o->to = value;
+		break;
 	case OPT_NUMBER:
 		if (text_u64(value, o->low, o->high, o->to) < 0)
 			misused("--%s needs a number from %" PRIu64 " to %" PRIu64

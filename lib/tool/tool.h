@@ -15,6 +15,7 @@
 enum opt_kind {
 	OPT_FLAG,   /* bool * */
 	OPT_TEXT,   /* const char ** */
+	OPT_ANY_TEXT, /* the same; it may be empty */
 	OPT_NUMBER, /* uint64_t *, within [low, high] */
 	OPT_BYTES,  /* the same; K, M, G or T may follow the number */
 	OPT_DECIMAL, /* double *, finite, within [low, high] */

@@ -163,24 +163,34 @@ sampler_tested(void)
 
 static const char *const stops[] = { "\n\nUser", "END" };
 
-/* The parts, "|" after what is shown with each, "!" where it stopped. */
+/* The parts, "|" before what each of them shows, "!" where it stopped; in brackets, how many
+ * parts had to come until it was known, if more than that one. */
 static void
 shows(const char *parts, const char *want, const char *what)
 {
 	struct text t = { .stops = stops, .stop_count = 2 };
 	struct buf shown = { 0 };
+	uint64_t ends[32], bytes = 0;
+	size_t n = 0, told = 0;
 	const char *p, *end;
 
-	for (p = parts; *p; p = *end ? end + 1 : end) {
+	for (p = parts; *p || !t.ended; p = *p && *end ? end + 1 : p + strlen(p)) {
 		end = p + strcspn(p, "|");
-		text_add(&t, p, (size_t)(end - p), &shown);
-		buf_text(&shown, "|");
+		if (*p) {
+			text_add(&t, p, (size_t)(end - p));
+			ends[n++] = bytes += (uint64_t)(end - p);
+		} else {
+			text_end(&t);
+		}
+		for (; told < n && text_take(&t, ends[told], &shown); told++) {
+			if (n - told > 1)
+				buf_printf(&shown, "(%zu)", n - told);
+			buf_text(&shown, "|");
+		}
 	}
 	if (t.stopped)
 		buf_text(&shown, "!");
-	else
-		text_end(&t, &shown);
-	test_ok(!strcmp(buf_string(&shown), want), "%s", what);
+	test_ok(told == n && !strcmp(buf_string(&shown), want), "%s", what);
 	if (strcmp(buf_string(&shown), want))
 		printf("# %s\n", buf_string(&shown));
 	buf_free(&shown);
@@ -191,18 +201,21 @@ static void
 text_tested(void)
 {
 	shows("a|b c|", "a|b c|", "text is shown at once");
-	shows("gr\xc3|\xbc\xc3|\x9f|e|", "gr|\xc3\xbc|\xc3\x9f|e|", "a character when it is whole");
-	shows("\xf0\x9f|\x98|\x80.|", "||\xf0\x9f\x98\x80.|", "also of four bytes");
+	shows("gr\xc3|\xbc\xc3|\x9f|e|", "gr(2)|\xc3\xbc(2)|\xc3\x9f|e|",
+	      "a character belongs to the part that ends it");
+	shows("\xf0\x9f|\x98|\x80.|", "(3)|(2)|\xf0\x9f\x98\x80.|", "also of four bytes");
 	shows("a\x80" "b|", "a\xef\xbf\xbd" "b|", "a byte that begins nothing is replaced");
-	shows("\xf0\x9f|x|", "|\xef\xbf\xbdx|", "so is a character that is not ended");
+	shows("\xf0\x9f|x|", "\xef\xbf\xbd(2)|x|", "so is a character that is not ended");
 	shows("\xe0\x80|\xed\xa0\x80|\xff|",
 	      "\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd|",
 	      "overlong forms and surrogates are none");
 	shows("ab\xe2\x82|", "ab|", "at the end half a character is not shown");
-	shows("the EN|D of|", "the ||!", "a stop text ends it and is not shown");
-	shows("the EN|GINE|", "the |ENGIN|E", "what only begins like one is");
-	shows("EN|", "|EN", "also at the end");
-	shows("a\n|\n|U|se|d\n\nUser|x|", "a||||\n\nUsed||!", "over many parts, and late");
+	shows("ab\xe2|\x82|", "ab(2)||", "nor is one of two parts");
+	shows("the EN|D of|", "the (2)||!", "a stop text ends it and is not shown");
+	shows("the EN|GINE|", "the EN(2)|GINE|", "what only begins like one is");
+	shows("EN|", "EN|", "also at the end");
+	shows("a\n|\n|U|se|d\n\nUser|x|", "a\n(5)|\n(4)|U(3)|se(2)|d||!",
+	      "over many parts, and late");
 	shows("EEND|", "E|!", "where it begins twice");
 	shows("\xc3" "END|", "\xef\xbf\xbd|!", "half a character before it");
 }

@@ -137,6 +137,7 @@ const struct format format_safetensors = {
 	.probe = probe,
 	.open = safetensors_open,
 	.open_path = folder_source,
+	.folder_of = folder_around,
 	.create = safetensors_create,
 	.create_folder = folder_create,
 	.create_shards = safetensors_create_shards,

@@ -300,32 +300,41 @@ only(const struct dir_names *list, const char *ending, size_t *found)
 	return *found == 1 ? name : NULL;
 }
 
-/* Where the weights are. As transformers looks for them: one file before an index,
- * the usual names before others. */
-static int
-choose(struct folder *f, const struct dir_names *list, struct err *e)
+/* Where the weights are, by the names in a folder: as transformers looks for them, one file
+ * before an index, the usual names before others. Both NULL: files of so many there are. */
+static void
+choose(const struct dir_names *list, const char **single, const char **index, size_t *files)
 {
-	const char *single = FOLDER_SINGLE, *index = FOLDER_INDEX;
-	size_t files, indexes;
+	size_t indexes;
 
-	if (!has(list, single)) {
-		single = NULL;
-		if (!has(list, index))
-			index = only(list, SHARD_END INDEX_END, &indexes);
-		if (!index)
-			single = only(list, SHARD_END, &files);
-		if (!index && !single && files == 0)
-			return err_set(e, ERR_IO, f->path, "holds no safetensors file and no shards, and is a "
-			               "directory");
-		if (!index && !single) {
-			err_set(e, ERR_FORMAT, f->path, "holds %zu safetensors files, and no "
-			        "index that makes them one model", files);
-			return err_hint(e, "a file of it can be read by its own name");
-		}
-	}
+	*single = has(list, FOLDER_SINGLE) ? FOLDER_SINGLE : NULL;
+	*index = NULL;
+	*files = 1;
+	if (*single)
+		return;
+	*index = has(list, FOLDER_INDEX) ? FOLDER_INDEX
+	                                 : only(list, SHARD_END INDEX_END, &indexes);
+	if (!*index)
+		*single = only(list, SHARD_END, files);
+}
+
+static int
+take_weights(struct folder *f, const struct dir_names *list, struct err *e)
+{
+	const char *single, *index;
+	size_t files;
+
+	choose(list, &single, &index, &files);
+	if (index)
+		return read_index(f, index, e);
 	if (single)
 		return add_file(&f->shards, &f->shard_count, &f->shard_cap, single, 0, e);
-	return read_index(f, index, e);
+	if (files == 0)
+		return err_set(e, ERR_IO, f->path, "holds no safetensors file and no shards, and is a "
+		               "directory");
+	err_set(e, ERR_FORMAT, f->path, "holds %zu safetensors files, and no index that makes "
+	        "them one model", files);
+	return err_hint(e, "a file of it can be read by its own name");
 }
 
 static int
@@ -336,7 +345,7 @@ find_in_folder(struct folder *f, void (*note)(const char *), struct err *e)
 	int r = dir_list(f->fd, f->path, &list, e);
 
 	if (r == 0)
-		r = choose(f, &list, e);
+		r = take_weights(f, &list, e);
 	for (i = 0; r == 0 && i < list.n; i++)
 		r = take_file(f, list.p[i], note, e);
 	dir_names_free(&list);
@@ -428,6 +437,48 @@ folder_find(struct folder *f, const char *path, void (*note)(const char *),
 	if (f->fd < 0)
 		return err_errno(e, path, "cannot be opened");
 	return find_in_folder(f, note, e);
+}
+
+/* Is the file of that name the weights of the folder, or some of them? */
+static bool
+is_weights(const struct dir_names *list, const char *name)
+{
+	const char *single, *index;
+	struct dir_number n;
+	size_t files, stem;
+
+	choose(list, &single, &index, &files);
+	if (!index)
+		return single && strcmp(name, single) == 0;
+	stem = strlen(index) - strlen(SHARD_END INDEX_END);
+	return strcmp(name, index) == 0 || (dir_numbered(name, SHARD_END, &n) &&
+	                                    n.prefix == stem && memcmp(name, index, stem) == 0);
+}
+
+char *
+folder_around(const char *path)
+{
+	struct dir_names list = { 0 };
+	struct err e = ERR_INIT;
+	char *folder = NULL;
+	const char *name;
+	struct stat st;
+	bool found = false;
+	int fd;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	fd = dir_of(path, &folder, &name, &e);
+	if (fd >= 0 && dir_list(fd, folder, &list, &e) == 0)
+		found = (has(&list, "config.json") || has(&list, "tokenizer.json")) &&
+			is_weights(&list, name);
+	if (fd >= 0)
+		close(fd);
+	dir_names_free(&list);
+	if (found && *folder)
+		return folder;
+	free(folder);
+	return found ? mem_text(".", 1) : NULL;
 }
 
 static void

@@ -61,6 +61,9 @@ int folder_find(struct folder *f, const char *path, void (*note)(const char *),
                 struct err *e);
 void folder_free(struct folder *f);
 
+/* As folder_of of format.h. */
+char *folder_around(const char *path);
+
 /* ---- the format of it ---- */
 
 /* As open_path of format.h. */
