@@ -12,7 +12,7 @@ setup() {
 	exam report apr-tok encode -p 'To be, or not'
 	exam report apr-tok decode --tokens 51,78
 	for wrong in '' 'speak m' 'encode' 'decode' 'decode --pieces m' 'decode -p x m' \
-		'encode --tokens 1 m' 'encode --json --count -p x m' 'encode --text= m'; do
+		'encode --tokens 1 m' 'encode --json --count -p x m'; do
 		# shellcheck disable=SC2086
 		try apr-tok $wrong
 		said 2
