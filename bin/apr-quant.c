@@ -151,13 +151,15 @@ run(struct quant *q, const char *path, struct err *e)
 	q->name = in.source->name;
 	if (quant_options_shape(&o->quant, in.source->plan, &q->plan, &q->row, e) == 0 &&
 	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
+		if (plan_only(o))
+			recipe_report_names(&q->recipe, &o->quant.recipe);
 		if (o->explain)
 			recipe_explain(&q->recipe, &q->plan, o->explain, e);
 		else if (o->dry_run)
 			recipe_print(&q->recipe, &q->plan, o->json);
 		if (e->code == ERR_NONE && recipe_allowed(&q->recipe, plan_only(o), e) == 0 &&
 		    !plan_only(o) && (sink = filter_sink(&where, e))) {
-			recipe_report(&q->recipe, &q->plan, o->quant.recipe.imatrix != NULL);
+			recipe_report(&q->recipe, &q->plan, &o->quant.recipe);
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 		}
 	}

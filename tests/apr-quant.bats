@@ -24,13 +24,13 @@ planned() {
 	awk '/ -> / && !/^[0-9]+ tensors/ { print $1, $5 }'
 }
 
-# Rows of 172: 32 does not divide. Most bytes of the first model lie in them,
-# less than 1 % of the second's.
+# rows_of_172 N M: so many rows of 172, which 32 does not divide, and so many of 64, which
+# it does. 25000 of the first are 16.4 MiB.
 rows_of_172() {
 	mkmodel <<-END
 		key general.architecture string llama
-		tensor blk.0.ffn_down.weight F32 8x172 noise
-		tensor blk.0.attn_q.weight F32 ${1:-8}x64 noise
+		tensor blk.0.ffn_down.weight F32 $1x172 noise
+		tensor blk.0.attn_q.weight F32 $2x64 noise
 	END
 }
 
@@ -179,7 +179,7 @@ rows_of_172() {
 }
 
 @test "rows that do not fill the blocks: too much of it is refused" {
-	rows_of_172 >model.gguf
+	rows_of_172 25000 25000 >model.gguf
 	try apr-quant q4_0 model.gguf
 	said 5 '72.9 % of the bytes cannot become q4_0'
 	grep -qF 'hint: --fallback warn' "$err"
@@ -188,17 +188,71 @@ rows_of_172() {
 	said 5
 	[ ! -e made ]
 
-	# Little of it is only told.
-	rows_of_172 8192 >model.gguf
+	# Less than 16 MiB, or than 1 % of the model, is only told.
+	mkmodel <<-END >large.gguf
+		tensor blk.0.ffn_down.weight F32 25000x172 noise
+		tensor blk.0.attn_q.weight F32 6900000x64 hole
+	END
+	try apr-quant -n q4_0 large.gguf
+	quiet
+	rm large.gguf
+	rows_of_172 24000 8 >model.gguf
 	try apr-quant q4_0 model.gguf
 	[ "$status" -eq 0 ]
 	grep -qxF 'apr-quant: blk.0.ffn_down.weight: rows of 172 do not fill Q4_0, F16 is taken' "$err"
 	[ "$(types_of "$out")" = "$(printf '%s\n' 'blk.0.ffn_down.weight F16' 'blk.0.attn_q.weight Q4_0')" ]
 }
 
+@test "rows that another quantized type takes are told and never refused" {
+	# 576 is the width of SmolLM: 256 does not divide it, 32 does.
+	mkmodel <<-END >model.gguf
+		tensor blk.0.ffn_up.weight F32 4000x576 noise
+		tensor blk.1.ffn_up.weight F32 4000x576 noise
+	END
+	try apr-quant q4_k_m model.gguf
+	[ "$status" -eq 0 ]
+	diff "$err" - <<-END
+		apr-quant: 2 tensors, the first is blk.0.ffn_up.weight: rows of 576 do not fill Q4_K, Q5_0 is taken
+		apr-quant: 2 of 2 tensors change, 17.6 MiB -> 3.0 MiB
+	END
+	try apr-quant q4_k_m --fallback f16 model.gguf
+	[ "$status" -eq 0 ]
+	try apr-quant q4_k_m --fallback error model.gguf
+	said 5 'Q4_K needs rows of 256, got 576'
+}
+
+@test "nothing to be done is told; nothing that could be done is refused" {
+	apr-quant q8_0 "$model" 2>/dev/null >once
+	try apr-quant q8_0 once
+	[ "$status" -eq 0 ]
+	diff "$err" - <<-END
+		apr-quant: 22 tensors stay Q8_0: mixture
+		apr-quant: 7 tensors stay F32: one dimension
+		apr-quant: 1 tensor stays Q8_0: output matrix
+		apr-quant: nothing is to be done: each tensor has the type already that q8_0 gives it
+		apr-quant: 0 of 30 tensors change, 2.3 MiB -> 2.3 MiB
+	END
+	cmp once "$out"
+	mkmodel <<-END >kept.gguf
+		tensor a.bias F32 32 noise
+		tensor lstm.weight_ih F32 2x32 noise
+	END
+	try apr-quant q8_0 -o made kept.gguf
+	said 5 'no tensor is one that q8_0 changes'
+	grep -qx 'hint: --dry-run tells why each stays as it is' "$err"
+	[ ! -e made ]
+	try apr-quant -n q8_0 kept.gguf
+	said 5 'no tensor is one'
+	grep -q '^lstm.weight_ih .* not a weight$' "$out"
+	# Of no tensors at all, nothing was expected.
+	mkmodel <<<'key a u32 1' >empty.gguf
+	try apr-quant q8_0 empty.gguf
+	[ "$status" -eq 0 ]
+}
+
 @test "--fallback says what becomes of such rows" {
 	local type
-	rows_of_172 >model.gguf
+	rows_of_172 8 8 >model.gguf
 	try apr-quant q4_0 --fallback error model.gguf
 	said 5 'blk.0.ffn_down.weight: Q4_0 needs rows of 32, got 172'
 	grep -qF 'hint: --fallback warn takes F16 instead' "$err"
@@ -222,7 +276,8 @@ rows_of_172() {
 	local type folder=$APR_TEST_DATA/models/stories260K
 	need_data
 	try apr-quant q8_0 "$folder/stories260K-f32.gguf"
-	said 5 'of the bytes cannot become q8_0'
+	[ "$status" -eq 0 ]
+	grep -qx 'apr-quant: 5 tensors, the first is blk.0.ffn_down.weight: rows of 172 do not fill Q8_0, F16 is taken' "$err"
 	for type in Q8_0 Q4_0 F16 BF16; do
 		APR_LOG_LEVEL=error apr-quant "$type" --fallback warn "$folder/stories260K-f32.gguf" >made
 		apr-unpack "$folder/stories260K-$type.gguf" >want
@@ -243,7 +298,7 @@ rows_of_172() {
 
 @test "the dry run is the run" {
 	local type o
-	rows_of_172 8192 >rows.gguf
+	rows_of_172 8 8192 >rows.gguf
 	for type in f32 f16 bf16 q8_0 q4_0; do
 		for o in '' --pure; do
 			apr-quant -n $type $o "$model" | planned >plan
@@ -263,7 +318,7 @@ rows_of_172() {
 }
 
 @test "the dry run writes nothing, and fails as the run would" {
-	rows_of_172 >model.gguf
+	rows_of_172 25000 25000 >model.gguf
 	try apr-quant -n q4_0 -o made "$model"
 	quiet
 	[ ! -e made ]

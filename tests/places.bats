@@ -87,7 +87,7 @@ alike() {
 	local tool pid status
 	cd "$BATS_TEST_TMPDIR" || return
 	for tool in apr-sum 'apr-stats --json' 'apr-quant q8_0'; do
-		echo 'tensor big F16 4000000x1000 hole' | mkmodel >big.gguf
+		echo 'tensor big.weight F16 4000000x1024 hole' | mkmodel >big.gguf
 		$tool big.gguf >/dev/null 2>err &
 		pid=$!
 		sleep 0.7

@@ -92,3 +92,17 @@ agree() {
 	said 2 importance
 	apr-quant q2_k_s --imatrix "$root/tests/data/imatrix.gguf" -o out "$model"
 }
+
+@test "--imatrix: one of other tensors is refused, one that nothing can use is told" {
+	mkmodel <<-END >folder.gguf
+		tensor model.embed_tokens.weight F32 4x256 noise
+		tensor model.layers.0.mlp.up_proj.weight F32 4x256 noise
+	END
+	try apr-quant q4_k_m --imatrix "$root/tests/data/imatrix.gguf" -o made folder.gguf
+	said 2 'imatrix.gguf: none of its 21 entries has the name of a tensor of the model'
+	grep -qx 'hint: an entry is blk.2.ffn_up.weight, a tensor model.embed_tokens.weight' "$err"
+	[ ! -e made ]
+	try apr-quant q8_0 --imatrix "$root/tests/data/imatrix.gguf" "$model"
+	[ "$status" -eq 0 ]
+	grep -q '^apr-quant: the importance matrix changes nothing' "$err"
+}

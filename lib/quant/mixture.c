@@ -68,6 +68,13 @@ mixture_by_name(const char *name)
 	return NULL;
 }
 
+/* Of MXFP4_MOE the shape decides: experts are stacked in three dimensions. */
+bool
+mixture_goes_by_names(const struct mixture *m)
+{
+	return strcmp(m->type, m->output) != 0 && m != &mixtures[N_MXFP4_MOE];
+}
+
 struct mixture
 mixture_plain(const struct dtype *type)
 {
@@ -352,10 +359,12 @@ struct choosing {
 static const struct dtype *
 output_type(const struct choosing *c, const struct dtype *type, uint64_t row)
 {
-	const struct overrides *o = c->options->overrides;
+	struct overrides *o = c->options->overrides;
 
-	if (o && o->output)
+	if (o && o->output) {
+		o->outputs++;
 		return o->output;
+	}
 	if (c->facts & FALCON || !dtype_fills(type, row))
 		return dtype_by_name("Q8_0");
 	return dtype_by_name(c->mixture->output);
@@ -411,10 +420,12 @@ own_type(const struct choosing *c, const struct place *p, bool block_type,
 		return NULL;
 	if (o->embedding && p->role == EMBEDDING) {
 		*why = "--token-embedding-type";
+		o->embeddings++;
 		return o->embedding;
 	}
 	if (o->output && p->role == OUTPUT) {
 		*why = "--output-tensor-type";
+		o->outputs++;
 		return o->output;
 	}
 	/* As in llama-quantize, F32, F16 and BF16 leave no room for exceptions. */
@@ -445,6 +456,7 @@ choose(const struct choosing *c, struct place *p, const struct tensor *t,
 	*out = (struct mixture_choice){
 		.type = mixture_fallback(type, tensor_row(t)), .wanted = type, .rule = rule
 	};
+	out->named = p->role != OTHER;
 	out->needs_importance = needs_importance(c->mixture, out->type, p->role);
 	return fault;
 }
@@ -452,11 +464,12 @@ choose(const struct choosing *c, struct place *p, const struct tensor *t,
 static const char *
 why_kept(const struct choosing *c, const struct place *p, const struct tensor *t)
 {
-	const struct overrides *o = c->options->overrides;
+	struct overrides *o = c->options->overrides;
 
-	if (o && o->leave_output && p->role == OUTPUT)
-		return "--leave-output-tensor";
-	return mixture_kept(t);
+	if (!o || !o->leave_output || p->role != OUTPUT)
+		return mixture_kept(t);
+	o->left++;
+	return "--leave-output-tensor";
 }
 
 int

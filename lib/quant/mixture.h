@@ -34,6 +34,9 @@ struct mixture {
 /* A mixture by its name or alias in any case, or NULL. */
 const struct mixture *mixture_by_name(const char *name);
 
+/* Do its rules go by the names of tensors? Else one type, or the shape, is all of it. */
+bool mixture_goes_by_names(const struct mixture *m);
+
 /* Of a type that llama-quantize makes no mixture of: that type throughout. */
 struct mixture mixture_plain(const struct dtype *type);
 
@@ -55,6 +58,7 @@ struct mixture_choice {
 	                             * do not fill its blocks: a fallback */
 	const char *rule;           /* why: a few constant words */
 	bool kept;                  /* the tensor is not one that mixtures change */
+	bool named;                 /* it has a name that rules know, which are GGUF's */
 	bool needs_importance;      /* the type is no use without a matrix */
 };
 

@@ -87,11 +87,26 @@ override_find(struct overrides *o, const char *name, int *fault, struct err *e)
 	return first;
 }
 
+static int
+option_used(const char *option, bool given, size_t decided, struct err *e)
+{
+	if (!given || decided)
+		return 0;
+	err_set(e, ERR_USAGE, option, "decides nothing: no tensor that changes has a name that it "
+	        "is for");
+	return err_hint(e, "these names are output.weight and token_embd.weight; --tensor-type "
+	                "takes a pattern for any name");
+}
+
 int
 override_all_used(const struct overrides *o, struct err *e)
 {
 	size_t i;
 
+	if (option_used("--leave-output-tensor", o->leave_output, o->left, e) < 0 ||
+	    option_used("--output-tensor-type", o->output, o->outputs, e) < 0 ||
+	    option_used("--token-embedding-type", o->embedding, o->embeddings, e) < 0)
+		return -1;
 	for (i = 0; i < o->n; i++)
 		if (o->rules[i].decided == 0)
 			return err_set(e, ERR_USAGE, o->rules[i].text, o->rules[i].pattern.matches

@@ -24,6 +24,7 @@ struct overrides {
 	bool leave_output;                /* the output matrix stays as it is */
 	const struct dtype *output;       /* its type, or NULL */
 	const struct dtype *embedding;    /* the token embedding's, or NULL */
+	size_t left, outputs, embeddings; /* tensors that each of these three decided so far */
 	struct override_rule *rules;      /* the first that matches decides */
 	size_t n, cap;
 };
@@ -40,7 +41,8 @@ int override_read(struct overrides *o, const char *path, struct err *e);
 const struct override_rule *override_find(struct overrides *o, const char *name,
                                           int *fault, struct err *e);
 
-/* Every rule has decided something, or ERR_USAGE names one that has not. */
+/* Every rule and every type that was given has decided something, or ERR_USAGE names one
+ * that has not. */
 int override_all_used(const struct overrides *o, struct err *e);
 
 void override_free(struct overrides *o);

@@ -10,7 +10,10 @@
 #include "kernels/kernel.h"
 #include "quant/record.h"
 
-#define SILENT_SHARE 100 /* a fallback of over 1/100 of the bytes is not silent */
+/* What would not be quantized at all is too much where it is over 1/100 of the model, unless
+ * it is so little that nobody misses it. */
+#define FLOAT_SHARE 100
+#define FLOAT_BYTES (16u << 20)
 
 /* The number under "ARCHITECTURE.KEY", or the first of a list there (some models
  * have one a block), or 0. */
@@ -175,7 +178,7 @@ ask(const struct recipe_options *o, const struct tensor *t, struct mixture_choic
 	if (type == c->wanted)
 		return 0;
 	*c = (struct mixture_choice){ .type = mixture_fallback(type, tensor_row(t)),
-		.wanted = type, .rule = "--hook" };
+		.wanted = type, .rule = "--hook", .named = c->named };
 	if (type == tensor_type(t))
 		c->type = type;
 	return 0;
@@ -196,8 +199,10 @@ make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *
 	r->bytes_in += tensor_bytes(t);
 	if (c->type != c->wanted) {
 		r->fallbacks++;
-		r->fallback_bytes += tensor_bytes(t);
+		r->fallback_bytes += c->type->quantized ? 0 : tensor_bytes(t);
 	}
+	r->open += !c->kept;
+	r->named += !c->kept && c->named;
 	if (row->to != row->from) {
 		row->encoder = kernel_encodes(row->to);
 		weigh(r, o, t, row);
@@ -211,6 +216,43 @@ make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *
 	}
 	r->bytes_out += row->bytes;
 	return 0;
+}
+
+/* An importance matrix of other tensors would change nothing, and be recorded. */
+static int
+check_imatrix(const struct model *m, const struct recipe_options *o, struct err *e)
+{
+	struct imatrix *x = o->imatrix;
+	size_t i;
+
+	if (!x || m->tensor_count == 0)
+		return 0;
+	for (i = 0; i < m->tensor_count; i++)
+		if (imatrix_find(x, tensor_name(m->tensors[i])))
+			return 0;
+	err_set(e, ERR_USAGE, o->imatrix_path, "none of its %zu entries has the name of a tensor "
+	        "of the model", x->n);
+	return err_hint(e, "an entry is %.80s, a tensor %.80s", x->entries[x->n - 1].name,
+	                tensor_name(m->tensors[0]));
+}
+
+/* The recipe as a whole, once it has all rows. */
+static void
+judge(struct recipe *r, const struct recipe_options *o)
+{
+	if (o->fallback == RECIPE_DEFAULT && r->fallback_bytes > FLOAT_BYTES &&
+	    r->fallback_bytes > r->bytes_in / FLOAT_SHARE) {
+		err_set(&r->objection, ERR_INVALID, NULL, "%.1f %% of the bytes cannot become %s,"
+		        " their rows do not fill its blocks",
+		        100 * (double)r->fallback_bytes / (double)r->bytes_in,
+		        o->mixture->name);
+		err_hint(&r->objection, "--fallback warn accepts that, --dry-run shows which");
+	}
+	if (r->count && r->open == 0) {
+		err_set(&r->objection, ERR_INVALID, NULL, "no tensor is one that %s changes",
+		        o->mixture->name);
+		err_hint(&r->objection, "--dry-run tells why each stays as it is");
+	}
 }
 
 int
@@ -235,20 +277,16 @@ recipe_make(struct recipe *r, const struct model *m, const struct recipe_options
 	                        choices, e);
 	if (status == 0 && o->how.overrides)
 		status = override_all_used(o->how.overrides, e);
+	if (status == 0)
+		status = check_imatrix(m, o, e);
 	for (i = 0; status == 0 && i < m->tensor_count; i++) {
 		status = ask(o, m->tensors[i], &choices[i], e);
 		if (status == 0)
 			status = make_row(r, o, m->tensors[i], &choices[i], e);
 	}
 	free(choices);
-	if (status == 0 && o->fallback == RECIPE_DEFAULT &&
-	    r->fallback_bytes > r->bytes_in / SILENT_SHARE) {
-		err_set(&r->objection, ERR_INVALID, NULL, "%.1f %% of the bytes cannot become %s,"
-		        " their rows do not fill its blocks",
-		        100 * (double)r->fallback_bytes / (double)r->bytes_in,
-		        o->mixture->name);
-		err_hint(&r->objection, "--fallback warn accepts that, --dry-run shows which");
-	}
+	if (status == 0)
+		judge(r, o);
 	return status;
 }
 

@@ -16,7 +16,7 @@
 
 /* What to do where rows do not fill the blocks of the type that is wanted. */
 enum recipe_fallback {
-	RECIPE_DEFAULT, /* fall back, but fail where more than 1 % of the bytes do */
+	RECIPE_DEFAULT, /* fall back, but fail where much would not be quantized at all */
 	RECIPE_ERROR,   /* fail */
 	RECIPE_WARN,    /* fall back as llama-quantize does */
 	RECIPE_TYPE     /* use the given type */
@@ -53,8 +53,10 @@ struct recipe {
 	struct recipe_row *rows; /* one a tensor, in stream order */
 	size_t count;
 	uint64_t bytes_in, bytes_out;
-	uint64_t fallback_bytes;    /* of bytes_in, in tensors that fall back */
+	uint64_t fallback_bytes;    /* of bytes_in, in tensors that fall back to a float */
 	size_t fallbacks, changed;
+	size_t open, named;         /* not kept whatever the type; of these: with a name that
+	                             * the rules of mixtures know */
 	size_t again;               /* of those that change: quantized already */
 	size_t weighable, weighed;  /* quantized: could be, and are, by importance */
 
@@ -66,7 +68,7 @@ struct recipe {
 };
 
 /* Decide for every tensor of m. 0, or -1 with E008, or ERR_USAGE for an override
- * that decides nothing; recipe_free either way. */
+ * that decides nothing, or an importance matrix of other tensors; recipe_free either way. */
 int recipe_make(struct recipe *r, const struct model *m, const struct recipe_options *o,
                 struct err *e);
 

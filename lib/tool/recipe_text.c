@@ -74,22 +74,54 @@ alike(const struct recipe *r, size_t i)
 	return n;
 }
 
-void
-recipe_report(const struct recipe *r, const struct model *m, bool importance)
+/* The same of rows that fall back from one type to another. */
+static size_t
+alike_fallback(const struct recipe *r, const struct model *m, size_t i)
 {
-	char name[256], in[32], out[32];
+	const struct recipe_row *row = &r->rows[i];
+	size_t k, n = 0;
+
+	for (k = 0; k < r->count; k++) {
+		const struct recipe_row *other = &r->rows[k];
+
+		if (other->to != row->to || other->wanted != row->wanted ||
+		    tensor_row(m->tensors[k]) != tensor_row(m->tensors[i]))
+			continue;
+		if (k < i)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+static void
+report_fallbacks(const struct recipe *r, const struct model *m)
+{
+	char name[256];
 	size_t i, n;
 
 	for (i = 0; i < r->count; i++) {
 		const struct recipe_row *row = &r->rows[i];
 		const struct tensor *t = m->tensors[i];
 
-		if (row->to != row->wanted)
-			tool_notef("%s: rows of %" PRIu64 " do not fill %s, %s is taken",
-			           text_quote(name, sizeof name, tensor_name(t),
-			                      strlen(tensor_name(t))),
+		if (row->to == row->wanted || (n = alike_fallback(r, m, i)) == 0)
+			continue;
+		text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t)));
+		if (n > 1)
+			tool_notef("%zu tensors, the first is %s: rows of %" PRIu64
+			           " do not fill %s, %s is taken", n, name, tensor_row(t),
+			           row->wanted->name, row->to->name);
+		else
+			tool_notef("%s: rows of %" PRIu64 " do not fill %s, %s is taken", name,
 			           tensor_row(t), row->wanted->name, row->to->name);
 	}
+}
+
+static void
+report_kept(const struct recipe *r)
+{
+	size_t i, n;
+
 	for (i = 0; i < r->count; i++) {
 		const struct recipe_row *row = &r->rows[i];
 
@@ -97,12 +129,44 @@ recipe_report(const struct recipe *r, const struct model *m, bool importance)
 			tool_notef("%zu tensor%s stay%s %s: %s", n, n == 1 ? "" : "s",
 			           n == 1 ? "s" : "", row->from->name, row->rule);
 	}
+}
+
+static void
+report_importance(const struct recipe *r)
+{
+	if (r->weighable)
+		tool_notef("%zu of %zu tensors that could be are weighed by importance",
+		           r->weighed, r->weighable);
+	else
+		tool_note("the importance matrix changes nothing: no tensor gets a type whose "
+		          "encoder weighs");
+}
+
+void
+recipe_report_names(const struct recipe *r, const struct recipe_options *o)
+{
+	if (r->open && !r->named && !o->how.pure && mixture_goes_by_names(o->mixture))
+		tool_notef("%s chooses types by GGUF's names of tensors, and none here has such a "
+		           "name: without a --tensor-type rule all get %s", o->mixture->name,
+		           o->mixture->type);
+}
+
+void
+recipe_report(const struct recipe *r, const struct model *m, const struct recipe_options *o)
+{
+	char in[32], out[32];
+
+	report_fallbacks(r, m);
+	report_kept(r);
+	recipe_report_names(r, o);
 	if (r->again)
 		tool_notef("%zu tensor%s quantized already: what was lost stays lost", r->again,
 		           r->again == 1 ? " was" : "s were");
-	if (importance)
-		tool_notef("%zu of %zu tensors that could be are weighed by importance",
-		           r->weighed, r->weighable);
+	if (o->imatrix)
+		report_importance(r);
+	if (r->open && !r->changed)
+		tool_notef("nothing is to be done: each tensor has the type already that %s gives "
+		           "it", o->mixture->name);
 	tool_notef("%zu of %zu tensors change, %s -> %s", r->changed, r->count,
 	           text_size(in, sizeof in, r->bytes_in),
 	           text_size(out, sizeof out, r->bytes_out));

@@ -13,10 +13,15 @@
  * as JSON objects or as a table with a sum. m is the model that r was made for. */
 void recipe_print(const struct recipe *r, const struct model *m, bool json);
 
-/* What stays as it is, what falls back and what was quantized already, on standard
- * error: none of it happens in silence. Like cases share a line. importance: an importance
- * matrix is in use, and how far it reaches is told too. */
-void recipe_report(const struct recipe *r, const struct model *m, bool importance);
+/* What stays as it is, what falls back, what was quantized already, and how far names and
+ * an importance matrix (of o, which r was made with) reach, on standard error: none of it
+ * happens in silence. Like cases share a line. */
+void recipe_report(const struct recipe *r, const struct model *m,
+                   const struct recipe_options *o);
+
+/* Of these what a plan alone does not show: the rules of the mixture know none of the
+ * names. */
+void recipe_report_names(const struct recipe *r, const struct recipe_options *o);
 
 /* The error of a conversion on standard error, a line a tensor: root of the mean
  * square, that relative to the values, the largest, and the cosine. */
