@@ -303,8 +303,8 @@ into_apr1() {
 	said 5 'a block of lz4 holds no more than 2 GiB'
 }
 
-@test "apr1: same input, same bytes; a date only where the user gives one" {
+@test "apr1: same input, same bytes; no date that the model has not" {
 	apr-pack -t apr1 m.aprs >"$made"
 	apr-pack -t apr1 m.aprs | cmp - "$made"
-	SOURCE_DATE_EPOCH=1700000000 apr-pack -t apr1 m.aprs | head -c 60 | grep -aq 1700000000
+	SOURCE_DATE_EPOCH=1700000000 apr-pack -t apr1 m.aprs | cmp - "$made"
 }

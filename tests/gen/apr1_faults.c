@@ -31,8 +31,12 @@ put_linear(struct apr1 *m)
 static void
 put_custom(struct gen *g, unsigned members, const char *payload)
 {
+	mark(g, "entries");
 	mp_map(g, 3 + (payload == NULL));
-	mp_pair(g, "created_at", "");
+	mp_text(g, "created_at");
+	mark(g, "date");
+	mp_text(g, "");
+	mark(g, "writer");
 	mp_pair(g, "aprender_version", "apr tools");
 	mp_text(g, "custom");
 	mark(g, "members");
@@ -326,6 +330,20 @@ static const struct fault {
 	  META(SET8("map", 0x83), INSERT("key", "\xa1" "a" "\x82\xa1" "x" "\1\xa1" "x" "\2")) },
 	{ "apr1_bytes_in_list", 4, IN "metadata key a has a value that is neither", NULL, LINEAR,
 	  META(SET8("map", 0x83), INSERT("key", "\xa1" "a" "\x91\xc4\1\1")) },
+	/* What other programs read of a model must follow from what is signed. */
+#define NOT_DERIVED(x) IN "entry " x " of its metadata is not what follows from its keys"
+	{ "apr1_derived_date", 4, NOT_DERIVED("created_at"), NULL, RECORDS,
+	  META(SET8("date", 0xa1), INSERT("writer", "1")) },
+	{ "apr1_derived_writer", 4, NOT_DERIVED("aprender_version"), NULL, RECORDS,
+	  META(TEXT("writer", "\xb0" "aprender_version\xa9" "bpr")) },
+	{ "apr1_derived_missing", 4, NOT_DERIVED("aprender_version"), NULL, RECORDS,
+	  META(TEXT("writer", "\xb0" "aprender_versiom")) },
+	{ "apr1_derived_name", 4, NOT_DERIVED("model_name"), NULL, RECORDS,
+	  META(SET8("entries", 0x84), INSERT("writer", "\xaa" "model_name\xa1x")) },
+	{ "apr1_derived_description", 4, NOT_DERIVED("description"), NULL, RECORDS,
+	  META(SET8("entries", 0x84), INSERT("writer", "\xab" "description\xa1x")) },
+	{ "apr1_derived_other_member", 4, IN "something was added to its metadata", NULL, RECORDS,
+	  META(SET8("members", 0x84), INSERT("plan", "\xa1" "x\xa1y")) },
 	/* Our own metadata. */
 	{ "apr1_plan_number", 4, IN "member apr_stream of its metadata", NULL, RECORDS,
 	  META(TEXT("plan", "\xaa" "apr_stream" "\xc4")) },

@@ -133,7 +133,8 @@ small(struct parts *m)
 {
 	m->flags = 0x002 | 0x080;
 	put_frame(&m->frames, "metadata", "META",
-	          "{\"apr_version\":\"2.0.0\",\"model_type\":\"x\",\"architecture\":{},"
+	          "{\"apr_version\":\"2.0.0\",\"model_type\":\"unknown\","
+	          "\"architecture\":{\"name\":\"unknown\"},\"source_format\":\"unknown\","
 	          "\"apr_stream\":{\"version\":1,\"source\":{},\"metadata\":[],\"blobs\":[],"
 	          "\"licence\":1,\"provenance\":[2],\"signatures\":0}}");
 	put_text(put_frame(&m->frames, "lice", "lice", "{}"), "x");
@@ -306,6 +307,23 @@ static const struct fault {
 	{ "apr2_data_after_hole", 4, "bytes lies before the data", NULL,
 	  FILE_(INSERT("padding", ZEROS64), ADD32("data_offset", 64)) },
 
+	/* What other programs read of a model must follow from what is signed. */
+#define NOT_DERIVED(x) "its member " x " is not what follows from its keys and tensors"
+	{ "apr2_derived_version", 4, NOT_DERIVED("apr_version"), NULL, META("2.0.0", "2.1.0") },
+	{ "apr2_derived_type", 4, NOT_DERIVED("model_type"), NULL,
+	  META("\"model_type\":\"llama\"", "\"model_type\":\"qwen2\"") },
+	{ "apr2_derived_type_missing", 4, NOT_DERIVED("model_type"), NULL,
+	  META("\"model_type\":\"llama\",", "") },
+	{ "apr2_derived_architecture", 4, NOT_DERIVED("architecture"), NULL,
+	  META("{\"name\":\"llama\"}", "{\"name\":\"qwen2\"}") },
+	{ "apr2_derived_parameter", 4, NOT_DERIVED("architecture"), NULL,
+	  META("{\"name\":\"llama\"}", "{\"name\":\"llama\",\"rope.freq_base\":5}") },
+	{ "apr2_derived_source", 4, NOT_DERIVED("source_format"), NULL,
+	  META("\"source_format\":\"gguf\"", "\"source_format\":\"onnx\"") },
+	{ "apr2_derived_quantization", 4, NOT_DERIVED("quantization"), NULL,
+	  META("8.5", "4.5") },
+	{ "apr2_derived_quantization_missing", 4, NOT_DERIVED("quantization"), NULL,
+	  META("\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":8.5},", "") },
 	/* Metadata. */
 	{ "apr2_json_cut", 4, "is not valid JSON", NULL, META("\"signatures\":1}}", "") },
 	{ "apr2_json_nul_after_number", 4, "is not valid JSON at byte", NULL,
@@ -524,8 +542,6 @@ static const struct fault {
 	  FILE_(SET32("flags", FLAGS | 0x001)) },
 	{ "apr2_odd_reserved", 0, "the reserved field of its index is not 0", NULL,
 	  INDEX(SET32("reserved", 1)) },
-	{ "apr2_odd_member_missing", 0, "lacks the required member model_type", NULL,
-	  META("\"model_type\":\"llama\",", "") },
 	{ "apr2_odd_trailing_byte", 0, "1 bytes after its footer are ignored", NULL,
 	  FOOTER(TAIL("\0")) },
 	{ "apr2_odd_trailing_file", 0, "bytes after its footer are ignored", NULL,

@@ -194,6 +194,23 @@ static const struct fault {
 	{ "apr64_json_name_empty", 4, "a metadata key is not UTF-8 text", NULL,
 	  META("\"license\"", "\"\"") },
 
+	/* What other programs read of a model must follow from what is signed. */
+#define NOT_DERIVED(x) "its member " x " is not what follows from its keys and tensors"
+	{ "apr64_derived_type", 4, NOT_DERIVED("model_type"), NULL,
+	  META("{\"model_type\":\"llama\"", "{\"model_type\":\"qwen2\"") },
+	{ "apr64_derived_missing", 4, NOT_DERIVED("architecture"), NULL,
+	  META("\"architecture\":\"llama\",", "") },
+	{ "apr64_derived_licence", 4, NOT_DERIVED("license"), NULL,
+	  META("\"license\":null", "\"license\":\"MIT\"") },
+	{ "apr64_derived_count", 4, NOT_DERIVED("param_count"), NULL,
+	  META("\"param_count\":45", "\"param_count\":46") },
+	{ "apr64_derived_rope", 4, NOT_DERIVED("rope_theta"), NULL,
+	  META("\"license\":null", "\"rope_theta\":5,\"license\":null") },
+	{ "apr64_derived_context", 4, NOT_DERIVED("max_position_embeddings"), NULL,
+	  META("\"license\":null", "\"max_position_embeddings\":5,\"license\":null") },
+	{ "apr64_derived_vocabulary", 4, NOT_DERIVED("tokenizer.vocabulary"), NULL,
+	  META("\"license\":null", "\"tokenizer.vocabulary\":[\"a\"],\"license\":null") },
+
 	/* Our own members. */
 	{ "apr64_own_is_list", 4, "metadata key apr_stream, which is one of ours", NULL,
 	  META("\"apr_stream\":" OWN, "\"apr_stream\":[]") },

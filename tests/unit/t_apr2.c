@@ -535,6 +535,11 @@ close_file(struct buf *b)
 	buf_u64(b, b->n + 8);
 }
 
+/* What follows from a plan that has no keys, and from the tensor b of make_file. */
+#define QUANTIZED "\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":8.5},"
+#define DERIVED "\"apr_version\":\"2.0.0\",\"model_type\":\"unknown\"," \
+	"\"architecture\":{\"name\":\"unknown\"},\"source_format\":\"unknown\","
+
 static const char spec_json[] = "{\"apr_version\":\"2.0.0\",\"model_type\":\"whisper\","
 	"\"architecture\":{\"n_mels\": 80},\"mel_filterbank\":[0.0, 1e-5],"
 	"\"text\":\"a\\u00e9\"}";
@@ -633,8 +638,8 @@ test_foreign(void)
 
 	/* A member that somebody added to a file of ours is kept. */
 	buf_free(&stream);
-	make_file(&file, "{\"apr_version\":\"2.0.0\",\"model_type\":\"x\",\"k\":1,\"new\":[2],"
-	          "\"architecture\":{},\"apr_stream\":{\"version\":1,\"source\":{},\"metadata\":"
+	make_file(&file, "{" DERIVED QUANTIZED "\"k\":1,\"new\":[2],"
+	          "\"apr_stream\":{\"version\":1,\"source\":{},\"metadata\":"
 	          "[[\"k\",\"json\"]],\"blobs\":[],\"signatures\":0}}", 64);
 	s = open_memory(&file, true, &no_options, &e);
 	test_ok(s && s->plan->meta_count == 2 && strcmp(s->plan->meta[1].key, "new") == 0,
@@ -816,13 +821,16 @@ test_json_faults(void)
 		{ "empty tensors no list", "{\"apr_stream\":{\"version\":1,\"source\":{},"
 		  "\"metadata\":[],\"blobs\":[],\"empty\":2,\"signatures\":0}}",
 		  "list of empty tensors" },
-		{ "a blob that is not there", "{\"apr_stream\":{\"version\":1,\"source\":{},"
+		{ "a blob that is not there", "{" DERIVED QUANTIZED
+		  "\"apr_stream\":{\"version\":1,\"source\":{},"
 		  "\"metadata\":[],\"blobs\":[[\"b\",\"file\",1]],\"signatures\":0}}",
 		  "announces is not there" },
-		{ "a licence that is not there", "{\"apr_stream\":{\"version\":1,\"source\":{},"
+		{ "a licence that is not there", "{" DERIVED QUANTIZED
+		  "\"apr_stream\":{\"version\":1,\"source\":{},"
 		  "\"metadata\":[],\"blobs\":[],\"licence\":1,\"signatures\":0}}",
 		  "announces is not there" },
-		{ "a signature that is not there", "{\"apr_stream\":{\"version\":1,\"source\":{},"
+		{ "a signature that is not there", "{" DERIVED QUANTIZED
+		  "\"apr_stream\":{\"version\":1,\"source\":{},"
 		  "\"metadata\":[],\"blobs\":[],\"signatures\":1}}", "announces is not there" },
 	};
 	struct buf file = { 0 };
@@ -866,10 +874,10 @@ put_rows(struct buf *b, const struct row *rows)
 static void
 make_framed(struct buf *b, const struct row *before, const struct row *after)
 {
-	static const char json[] = "{\"apr_version\":\"2.0.0\",\"model_type\":\"x\","
-		"\"architecture\":{},\"apr_stream\":{\"version\":1,\"source\":{},"
+	static const char json[] = "{" DERIVED "\"apr_stream\":{\"version\":1,\"source\":{},"
 		"\"metadata\":[],\"blobs\":[[\"b\",\"file\",3]],\"licence\":2,"
-		"\"provenance\":[2],\"signatures\":0}}";
+		"\"provenance\":[2],\"signatures\":0}}"
+		"                "; /* the frames end where they must */
 	static const uint64_t none[] = { 0 };
 
 	buf_clear(b);

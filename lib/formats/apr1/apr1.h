@@ -112,6 +112,12 @@ const char *apr1_flag(uint32_t bit);
 const char *apr1_compression(uint8_t id);
 const char *apr1_backend(uint8_t hint);
 
+/* Entries of the metadata that a file of our own has beside custom, for other programs:
+ * all follow from the plan. The text of entry i, or NULL where it is not there. */
+#define APR1_ENTRIES 4
+extern const char *const apr1_entries[APR1_ENTRIES];
+const char *apr1_entry_text(const struct model *m, size_t i, size_t *n);
+
 /* Is it a member of custom that is ours? */
 bool apr1_is_ours(const char *name, size_t n);
 

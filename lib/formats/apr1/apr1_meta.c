@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/num.h"
 #include "formats/apr1/apr1_source.h"
 #include "stream/plan.h"
 
@@ -75,6 +76,108 @@ read_foreign(struct apr1_source *s)
 
 /* ---- files of our own ---- */
 
+const char *const apr1_entries[APR1_ENTRIES] = { "created_at", "aprender_version",
+	"model_name", "description" };
+
+const char *
+apr1_entry_text(const struct model *m, size_t i, size_t *n)
+{
+	static const struct {
+		const char *other, *none; /* a key that serves too; what stands if none does */
+	} else_[APR1_ENTRIES] = {
+		{ NULL, "" },
+		{ NULL, APR1_WRITER },
+		{ "general.name", NULL },
+		{ "general.description", NULL },
+	};
+	const char *key = apr1_entries[i], *text = NULL;
+	const struct meta *k;
+
+	for (; key && !text; key = key == else_[i].other ? NULL : else_[i].other)
+		if ((k = model_find(m, key)) && k->wire)
+			text = value_string(k->type, k->wire, k->wire_bytes, n);
+	if (text || !else_[i].none)
+		return text;
+	*n = strlen(else_[i].none);
+	return else_[i].none;
+}
+
+static size_t
+entry_at(const struct apr1_entry *x)
+{
+	size_t i;
+
+	for (i = 0; i < APR1_ENTRIES; i++)
+		if (x->key_bytes == strlen(apr1_entries[i]) &&
+		    memcmp(x->key, apr1_entries[i], x->key_bytes) == 0)
+			break;
+	return i;
+}
+
+/* Entries that other programs read must say what the plan says: no signature covers
+ * them. */
+static int
+check_entries(struct apr1_source *s)
+{
+	const struct apr1_entry *x;
+	const char *want, *have;
+	size_t i, n = 0, m = 0;
+
+	for (i = 0; i < APR1_ENTRIES; i++) {
+		want = apr1_entry_text(&s->plan, i, &n);
+		x = apr1_map_find(&s->meta, apr1_entries[i]);
+		have = x ? apr1_text(x, &m) : NULL;
+		if (!want != !x || (x && !have) ||
+		    (have && (n != m || (n && memcmp(want, have, n) != 0))))
+			return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: entry %s of its metadata is "
+			                 "not what follows from its keys", apr1_entries[i]);
+	}
+	return 0;
+}
+
+/* What somebody has added is a key too, at the end of the list. */
+static int
+add_entries(struct apr1_source *s)
+{
+	size_t i, ours = 0, blobs = s->plan.blob_count;
+
+	for (i = 0; i < s->meta.count; i++) {
+		const struct apr1_entry *x = &s->meta.list[i];
+		bool names = x == apr1_map_find(&s->meta, APR1_NAMES) &&
+		             s->header.flags & APR1_TRUENO;
+
+		if (entry_at(x) == APR1_ENTRIES && !names &&
+		    x != apr1_map_find(&s->meta, APR1_CUSTOM) && add_key(s, x) < 0)
+			return -1;
+	}
+	for (i = 0; i < s->custom.count; i++)
+		ours += apr1_is_ours(s->custom.list[i].key, s->custom.list[i].key_bytes);
+	if (ours != s->custom.count || blobs != s->plan.blob_count)
+		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: something was added to its "
+		                 "metadata that is not one of its keys");
+	return 0;
+}
+
+/* The header's model type, where the model has one by its key. */
+static int
+check_type(struct apr1_source *s)
+{
+	const struct meta *k = model_find(&s->plan, APR1_TYPE_KEY);
+	const char *text = NULL;
+	char name[64];
+	size_t n = 0;
+	int type;
+
+	if (k && k->wire)
+		text = value_string(k->type, k->wire, k->wire_bytes, &n);
+	snprintf(name, sizeof name, "%.*s", (int)num_min(n, 63), text ? text : "");
+	type = apr1_type_number(name);
+	if (type >= 0 && type != s->header.type)
+		return apr1_fail(s, ERR_CORRUPT, "ModelTypeMismatch: its header has another model "
+		                 "type than its key " APR1_TYPE_KEY);
+	return 0;
+}
+
 /* A member of custom as JSON; NULL with *x NULL where there is none. */
 static json_t *
 json_of(struct apr1_source *s, const char *name, const struct apr1_entry **x)
@@ -101,7 +204,10 @@ read_own(struct apr1_source *s, json_t *plan)
 	s->types = json_of(s, APR1_TENSORS, &x);
 	if (x && !s->types)
 		return -1;
-	return plan_from_json(&s->plan, plan, false, s->reader.name, s->reader.err);
+	if (plan_from_json(&s->plan, plan, false, s->reader.name, s->reader.err) < 0 ||
+	    check_entries(s) < 0 || add_entries(s) < 0)
+		return -1;
+	return check_type(s);
 }
 
 /* ---- both ---- */

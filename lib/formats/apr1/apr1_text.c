@@ -418,25 +418,6 @@ put_members(struct custom *c, struct err *e)
 	return put_frames(c, APR1_SIGN, s->signs, (size_t)m->signatures, e);
 }
 
-/* A text of the plan, or NULL. */
-static const char *
-text_of(const struct apr1_sink *s, const char *key, size_t *n)
-{
-	const struct meta *k = model_find(s->plan, key);
-
-	return k && k->wire ? value_string(k->type, k->wire, k->wire_bytes, n) : NULL;
-}
-
-/* Seconds, if the user dates what is built; else nothing: no clock is asked. */
-static const char *
-date(void)
-{
-	const char *text = getenv("SOURCE_DATE_EPOCH");
-
-	return text && *text && strspn(text, "0123456789") == strlen(text) &&
-	       strlen(text) < 20 ? text : "";
-}
-
 static void
 put_entry(struct buf *b, const char *key, const char *text, size_t n)
 {
@@ -449,24 +430,15 @@ static int
 write_own(struct apr1_sink *s, struct custom *c, struct err *e)
 {
 	struct buf *b = &s->metadata;
-	const char *text, *name, *about;
-	size_t n, name_n, about_n, i;
+	const char *text[APR1_ENTRIES];
+	size_t i, n[APR1_ENTRIES], entries = 1 + s->aligned;
 
-	name = text_of(s, "model_name", &name_n);
-	if (!name)
-		name = text_of(s, "general.name", &name_n);
-	about = text_of(s, "description", &about_n);
-	if (!about)
-		about = text_of(s, "general.description", &about_n);
-	apr1_put_map(b, 3 + (name != NULL) + (about != NULL) + s->aligned);
-	text = text_of(s, "created_at", &n);
-	put_entry(b, "created_at", text ? text : date(), text ? n : strlen(date()));
-	text = text_of(s, "aprender_version", &n);
-	put_entry(b, "aprender_version", text ? text : APR1_WRITER, text ? n : strlen(APR1_WRITER));
-	if (name)
-		put_entry(b, "model_name", name, name_n);
-	if (about)
-		put_entry(b, "description", about, about_n);
+	for (i = 0; i < APR1_ENTRIES; i++)
+		entries += (text[i] = apr1_entry_text(s->plan, i, &n[i])) != NULL;
+	apr1_put_map(b, entries);
+	for (i = 0; i < APR1_ENTRIES; i++)
+		if (text[i])
+			put_entry(b, apr1_entries[i], text[i], n[i]);
 	apr1_put_text(b, APR1_CUSTOM, strlen(APR1_CUSTOM));
 	apr1_put_map(b, c->n);
 	buf_put(b, c->b.p, c->b.n);

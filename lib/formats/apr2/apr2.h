@@ -85,6 +85,7 @@ struct apr2_span {
 	uint64_t at, n;
 };
 
+#define APR2_DERIVED 5
 struct apr2_meta {
 	struct buf text;
 	struct apr2_span *spans;
@@ -96,6 +97,10 @@ struct apr2_meta {
 	json_t *empty;       /* read: the order of empty tensors, or NULL */
 	json_t *types;       /* read: types by name, or NULL; and how many were taken */
 	size_t type;
+	/* Read: text of the members that follow from the plan (apr2_meta.h), empty where
+	 * one is not there; and whether a key is the member of that name instead. */
+	struct buf derived[APR2_DERIVED];
+	bool taken[APR2_DERIVED];
 };
 
 /* Types without a code: is a list of their names needed; the list (NULL: memory); the
@@ -116,6 +121,12 @@ int apr2_meta_write(struct apr2_meta *meta, const struct model *m,
 int apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where,
                    struct err *e);
 
+/* The members that follow from the plan must say what they follow from: other programs
+ * read them, and no signature covers them. m: the whole model, tensors included. Nothing
+ * is checked in a file of others, where they are keys. 0, or -1 and ERR_CORRUPT. */
+int apr2_meta_check(const struct apr2_meta *meta, const struct model *m, const char *where,
+                    struct err *e);
+
 /* 1 if JSON text can stand for itself as a member's value: what a reader cuts
  * out of the object again is exactly these bytes. 0 if not, -1 (memory). */
 int apr2_is_json(const uint8_t *text, size_t n, struct err *e);
@@ -133,11 +144,12 @@ struct sink *apr2_create(struct out *o, const struct format_options *options,
 
 /* ---- shards ---- */
 
-/* One file of several, or one that may be: flag SHARDED is fine, and signatures are
- * about the whole model, which must be told before the first is sent. */
+/* One file of several, or one that may be: flag SHARDED is fine. Signatures and derived
+ * members are about the whole model, which must be told before the first item is sent
+ * (-1: the derived members contradict it). */
 struct source *apr2_open_shard(struct reader *r, const struct format_options *options,
                                void (*note)(const char *), struct err *e);
-void apr2_set_whole(struct source *s, const struct model *whole);
+int apr2_set_whole(struct source *s, const struct model *whole, struct err *e);
 bool apr2_is_sharded(const struct source *s);
 /* The CRC-32 in its footer, that of the whole file, which follows from it, and how long
  * it is. False if no footer lies at its end. */

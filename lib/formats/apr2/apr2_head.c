@@ -107,7 +107,7 @@ read_metadata(struct apr2_source *s)
 	    reader_append(r, &s->meta.text, h->meta_bytes) < 0 ||
 	    apr2_meta_read(&s->meta, &s->plan, r->name, r->err) < 0 || check_sealed(s) < 0)
 		return -1;
-	if (s->meta.missing)
+	if (s->meta.missing && s->meta.foreign)
 		return apr2_warn(s, "its metadata lacks the required member %s", s->meta.missing);
 	return 0;
 }

@@ -16,10 +16,14 @@ const char *const apr2_derived[APR2_DERIVED] = { "apr_version", "model_type",
 void
 apr2_meta_free(struct apr2_meta *meta)
 {
+	size_t i;
+
 	buf_free(&meta->text);
 	free(meta->spans);
 	json_decref(meta->empty);
 	json_decref(meta->types);
+	for (i = 0; i < APR2_DERIVED; i++)
+		buf_free(&meta->derived[i]);
 	*meta = (struct apr2_meta){ 0 };
 }
 
@@ -287,26 +291,25 @@ put_quantization(struct buf *b, const struct model *m)
 	buf_text(b, "}");
 }
 
-static void
-put_derived(struct buf *b, const struct model *m, const struct model *whole,
-            const bool *member)
+void
+apr2_put_derived(struct buf *b, const struct model *m, const bool taken[APR2_DERIVED])
 {
-	const char *s, *format = model_source_text(whole, "format");
+	const char *s, *format = model_source_text(m, "format");
 	size_t n;
 
-	s = architecture(whole, &n);
-	if (!has_member(m, member, "apr_version"))
-		put_text(b, "apr_version", "2.0.0", 5);
-	if (!has_member(m, member, "model_type"))
-		put_text(b, "model_type", s, n);
-	if (!has_member(m, member, "architecture"))
-		put_architecture(b, whole);
-	if (!has_member(m, member, "source_format")) {
+	s = architecture(m, &n);
+	if (!taken[0])
+		put_text(b, apr2_derived[0], "2.0.0", 5);
+	if (!taken[1])
+		put_text(b, apr2_derived[1], s, n);
+	if (!taken[2])
+		put_architecture(b, m);
+	if (!taken[3]) {
 		format = format ? format : "unknown";
-		put_text(b, "source_format", format, strlen(format));
+		put_text(b, apr2_derived[3], format, strlen(format));
 	}
-	if (!has_member(m, member, "quantization"))
-		put_quantization(b, whole);
+	if (!taken[4])
+		put_quantization(b, m);
 }
 
 static int
@@ -335,11 +338,14 @@ put_all(struct apr2_meta *meta, const struct model *m, const struct model *whole
         const bool *member, const size_t *by_name, unsigned align, struct err *e)
 {
 	struct buf *b = &meta->text;
-	bool plain = is_plain(m, member, align);
+	bool plain = is_plain(m, member, align), taken[APR2_DERIVED];
+	size_t i;
 
+	for (i = 0; i < APR2_DERIVED; i++)
+		taken[i] = has_member(m, member, apr2_derived[i]);
 	buf_text(b, "{");
 	if (!plain)
-		put_derived(b, m, whole, member);
+		apr2_put_derived(b, whole, taken);
 	if (put_members(meta, m, member, e) < 0)
 		return -1;
 	if (!plain) {

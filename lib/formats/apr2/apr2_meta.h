@@ -10,9 +10,13 @@
 #define APR2_TYPES "types"    /* its member: names of types (apr2_types.c) */
 
 /* Members that follow from the plan. The first three are required. */
-#define APR2_DERIVED 5
 #define APR2_REQUIRED 3
 extern const char *const apr2_derived[APR2_DERIVED];
+
+/* Put them after a brace or a member, all but those that are taken: keys that are
+ * members have these names. m: the whole model. */
+void apr2_put_derived(struct buf *b, const struct model *m,
+                      const bool taken[APR2_DERIVED]);
 
 /* JSON's white space. */
 bool apr2_is_blank(uint8_t c);

@@ -157,15 +157,28 @@ complete_rows(struct reading *d)
 	return 0;
 }
 
-static bool
-is_derived(const char *name)
+/* Which derived member has this name; APR2_DERIVED: none. */
+static size_t
+derived_at(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < APR2_DERIVED; i++)
 		if (strcmp(name, apr2_derived[i]) == 0)
-			return true;
-	return false;
+			break;
+	return i;
+}
+
+/* Keep the text of a derived member, which is compared when the tensors are known. */
+static int
+keep_derived(struct reading *d, const struct member *v, size_t i)
+{
+	struct buf *b = &d->meta->derived[i];
+
+	d->meta->taken[i] = v->taken;
+	if (!v->taken)
+		buf_put(b, d->meta->text.p + v->at, v->n);
+	return buf_ok(b) ? 0 : err_memory(d->e);
 }
 
 /* Members that no row names are keys too: all of them in a foreign file, and
@@ -177,10 +190,12 @@ add_rows(struct reading *d)
 
 	for (i = 0; i < d->count; i++) {
 		struct member *v = &d->members[i];
+		size_t k = d->meta->foreign ? APR2_DERIVED : derived_at(v->name);
 		json_t *row;
 
-		if (v->taken || strcmp(v->name, APR2_OWN) == 0 ||
-		    (!d->meta->foreign && is_derived(v->name)))
+		if (k < APR2_DERIVED && keep_derived(d, v, k) < 0)
+			return -1;
+		if (v->taken || strcmp(v->name, APR2_OWN) == 0 || k < APR2_DERIVED)
 			continue;
 		row = json_pack("[s,s]", v->name, "json");
 		if (json_array_append(d->rows, row) < 0) {
@@ -253,5 +268,55 @@ apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where, struc
 	json_decref(root);
 	if (r == 0 && meta->span_count == 0)
 		buf_free(&meta->text); /* it can be large, and all is said */
+	return r;
+}
+
+/* Does the member i that the file has say what list, made anew, says? */
+static bool
+agrees(const struct apr2_meta *meta, size_t i, const struct buf *text,
+       const struct member *list, size_t count)
+{
+	const struct buf *b = &meta->derived[i];
+
+	while (count > 0 && strcmp(list[count - 1].name, apr2_derived[i]) != 0)
+		count--;
+	if (count == 0)
+		return b->n == 0;
+	list += count - 1;
+	return b->n == list->n && memcmp(b->p, text->p + list->at, b->n) == 0;
+}
+
+static int
+compare(const struct apr2_meta *meta, const struct buf *text, const char *where,
+        struct err *e)
+{
+	json_t *root = json_parse(text->p, text->n, ERR_CORRUPT, where, e);
+	struct member *list = root ? find_members(text, root, e) : NULL;
+	int r = list ? 0 : -1;
+	size_t i;
+
+	for (i = 0; r == 0 && i < APR2_DERIVED; i++)
+		if (!meta->taken[i] && !agrees(meta, i, text, list, json_object_size(root)))
+			r = err_set(e, ERR_CORRUPT, where, "its member %s is not what follows from "
+			            "its keys and tensors", apr2_derived[i]);
+	free(list);
+	json_decref(root);
+	return r;
+}
+
+int
+apr2_meta_check(const struct apr2_meta *meta, const struct model *m, const char *where,
+                struct err *e)
+{
+	struct buf b = { 0 };
+	int r;
+
+	if (meta->foreign)
+		return 0;
+	buf_text(&b, "{");
+	apr2_put_derived(&b, m, meta->taken);
+	buf_text(&b, "}");
+	r = buf_ok(&b) ? compare(meta, &b, where, e) : err_memory(e);
+	buf_free(&b);
 	return r;
 }

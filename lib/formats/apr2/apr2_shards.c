@@ -18,6 +18,7 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	struct apr2_manifest manifest;
+	bool whole;          /* the plan has what all files have */
 	int fd;              /* of the folder */
 	char *folder, *path; /* its path; what was asked for */
 	char *name, *label;  /* of the manifest: in the folder, and for messages */
@@ -247,7 +248,8 @@ open_shard(struct joined *j, size_t i)
 	if (dir_open(s->fd, j->parts[i].name, j->parts[i].label, &r, j->err) < 0)
 		return NULL;
 	shard = apr2_open_shard(&r, &s->options, j->source.note, j->err);
-	if (shard && prove_file(s, i, shard) == 0)
+	if (shard && prove_file(s, i, shard) == 0 &&
+	    (!s->whole || apr2_set_whole(shard, &j->plan, j->err) == 0))
 		return shard;
 	source_close(shard);
 	return NULL;
@@ -270,8 +272,8 @@ read_all(struct shards *s)
 	if (joined_read(j) < 0 || model_check(&j->plan, s->label, j->err) < 0 ||
 	    joined_prove_list(j, s->manifest.map, s->label) < 0)
 		return -1;
-	apr2_set_whole(j->head, &j->plan);
-	return 0;
+	s->whole = true;
+	return apr2_set_whole(j->head, &j->plan, j->err);
 }
 
 static void

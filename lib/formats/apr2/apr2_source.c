@@ -372,7 +372,9 @@ open_file(struct reader *r, const struct format_options *options,
 	s->options = *options;
 	s->whole = &s->plan;
 	s->is_shard = is_shard;
-	if (apr2_read_head(s) < 0 || apr2_read_index(s) < 0 || apr2_fill_source(s) < 0) {
+	if (apr2_read_head(s) < 0 || apr2_read_index(s) < 0 || apr2_fill_source(s) < 0 ||
+	    (!(s->header.flags & APR2_SHARDED) &&
+	     apr2_meta_check(&s->meta, &s->plan, r->name, e) < 0)) {
 		close_source(&s->source);
 		return NULL;
 	}
@@ -393,10 +395,13 @@ apr2_open_shard(struct reader *r, const struct format_options *options,
 	return open_file(r, options, note, true, e);
 }
 
-void
-apr2_set_whole(struct source *s, const struct model *whole)
+int
+apr2_set_whole(struct source *source, const struct model *whole, struct err *e)
 {
-	((struct apr2_source *)s)->whole = whole;
+	struct apr2_source *s = (struct apr2_source *)source;
+
+	s->whole = whole;
+	return apr2_meta_check(&s->meta, whole, s->reader.name, e);
 }
 
 bool

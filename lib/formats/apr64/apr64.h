@@ -29,7 +29,8 @@
  *     apr.sign.N      base64: head and body of a sign frame
  *
  * Beside apr_stream stand the members that upstream's programs look for, which
- * follow from the typed list (apr64_meta.c) and are not read back.
+ * follow from the typed list (apr64_meta.c). They are not read back, but must say
+ * what the list says (apr64_check.c), since no signature covers them.
  */
 #ifndef FORMATS_APR64_H
 #define FORMATS_APR64_H

@@ -53,7 +53,11 @@ struct apr64_sink {
 /* Make s->text of the plan and what is kept. */
 int apr64_make_text(struct apr64_sink *s, struct err *e);
 
-/* Members that follow from the plan, where none of that name is there. */
+/* Which keys are members, into s->member. 0 or -1. */
+int apr64_choose_members(struct apr64_sink *s, struct err *e);
+
+/* Members that follow from the plan, where none of that name is there. Of the sink, plan,
+ * blobs, kept and member are used, and text, b and vocabulary changed. */
 int apr64_put_derived(struct apr64_sink *s, struct err *e);
 
 /* A member's name, and all that leads to its value. */

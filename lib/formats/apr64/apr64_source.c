@@ -268,7 +268,7 @@ apr64_open(struct reader *r, const struct format_options *options,
 	s->reader = *r;
 	s->options = *options;
 	if (apr64_read_head(s) < 0 || apr64_read_metadata(s) < 0 || apr64_read_index(s) < 0 ||
-	    apr64_find_carriers(s) < 0) {
+	    apr64_find_carriers(s) < 0 || apr64_check_derived(s) < 0) {
 		close_source(&s->source);
 		return NULL;
 	}

@@ -82,4 +82,8 @@ int apr64_read_metadata(struct apr64_source *s);
 int apr64_read_index(struct apr64_source *s);
 int apr64_find_carriers(struct apr64_source *s);
 
+/* The members that other programs read follow from the plan, and no signature covers
+ * them: each must say what our writer would write. After all others; 0 or -1. */
+int apr64_check_derived(struct apr64_source *s);
+
 #endif

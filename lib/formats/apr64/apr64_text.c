@@ -115,12 +115,15 @@ can_be_member(struct apr64_sink *s, size_t i, struct err *e)
 	return is;
 }
 
-static int
-choose_members(struct apr64_sink *s, struct err *e)
+int
+apr64_choose_members(struct apr64_sink *s, struct err *e)
 {
 	size_t i;
 	int is;
 
+	s->member = mem_array(s->plan->meta_count, sizeof *s->member);
+	if (!s->member)
+		return err_memory(e);
 	for (i = 0; i < s->plan->meta_count; i++) {
 		if ((is = can_be_member(s, i, e)) < 0)
 			return -1;
@@ -337,10 +340,7 @@ apr64_make_text(struct apr64_sink *s, struct err *e)
 {
 	bool plain;
 
-	s->member = mem_array(s->plan->meta_count, sizeof *s->member);
-	if (!s->member)
-		return err_memory(e);
-	if (choose_members(s, e) < 0)
+	if (apr64_choose_members(s, e) < 0)
 		return -1;
 	plain = is_plain(s);
 	buf_text(&s->b, "{");
