@@ -37,6 +37,10 @@ last_keys() {
 	apr-header -t made | awk '{ n = split($3, d, "x"); v = 1; for (i = 1; i <= n; i++) v *= d[i]
 		all += v; bytes += $NF } END { printf "%.6f\n", 8 * bytes / all }' >bits
 	[ "$(cat bits)" = 5.863276 ]
+	# And the same where APR2 tells it in a member of its own.
+	apr-pack made | grep -ao '"quantization":{[^}]*}' >member
+	grep -qx '"quantization":{"method":"Q4_0","bits_per_weight":5.863}' member ||
+		fail "$(cat member)"
 	# Through containers it is content like any other.
 	for format in gguf apr2 safetensors; do
 		apr-pack -t $format made >packed

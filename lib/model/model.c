@@ -528,6 +528,14 @@ model_parameters(const struct model *m)
 	return sum;
 }
 
+double
+model_bits_per_weight(const struct model *m)
+{
+	uint64_t values = model_parameters(m);
+
+	return values ? 8.0 * (double)model_tensor_bytes(m) / (double)values : 0;
+}
+
 uint64_t
 model_sign_body(const struct model *m)
 {

@@ -121,6 +121,10 @@ size_t *model_tensors_by_name(const struct model *m, struct err *e);
 uint64_t model_tensor_bytes(const struct model *m);
 uint64_t model_parameters(const struct model *m);
 
+/* Bits of all tensors over the number of their values, as llama.cpp counts them; 0 where
+ * there are no values. Whatever tells bits per weight tells this. */
+double model_bits_per_weight(const struct model *m);
+
 /* A sign frame's size follows from the plan alone: a head of MODEL_SIGN_HEAD
  * bytes, and a body of 32 bytes for each side file, prov and tensor. */
 #define MODEL_SIGN_HEAD 562

@@ -187,13 +187,12 @@ static int
 put_info(const struct recipe *r, const struct recipe_options *o, struct model *m,
          struct err *e)
 {
-	uint64_t values = model_parameters(m);
+	double bits = model_bits_per_weight(m);
 	const struct imatrix *x = o->imatrix;
 
 	if (put_method(o, m, e) < 0)
 		return -1;
-	if (values > 0 && put_f32(m, PREFIX "bits_per_weight",
-	                          (float)(8.0 * (double)r->bytes_out / (double)values), e) < 0)
+	if (bits > 0 && put_f32(m, PREFIX "bits_per_weight", (float)bits, e) < 0)
 		return -1;
 	if (put_types(r, m, e) < 0 || put_rules(o, m, e) < 0 ||
 	    put_string(m, PREFIX "calibration_method", x ? "imatrix" : "none", e) < 0)

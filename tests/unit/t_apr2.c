@@ -425,7 +425,7 @@ test_quantization(void)
 	static const struct {
 		const char *type[2], *text;
 	} rows[] = {
-		{ { "Q4_0", "F32" }, "\"quantization\":{\"method\":\"Q4_0\",\"bits_per_weight\":4.5}" },
+		{ { "Q4_0", "F32" }, "\"quantization\":{\"method\":\"Q4_0\",\"bits_per_weight\":22.833}" },
 		{ { "Q8_1", "Q8_1" }, "{\"method\":\"Q8_1\",\"bits_per_weight\":9}" },
 		{ { "Q4_0", "Q6_K" }, "{\"method\":\"Q6_K\",\"bits_per_weight\":5.875}" },
 	};

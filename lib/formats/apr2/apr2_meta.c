@@ -252,25 +252,20 @@ put_architecture(struct buf *b, const struct model *m)
 	buf_text(b, "}");
 }
 
-/* The type that most values are quantized to, and the bits that a quantized
- * value takes on the average. */
+/* The type that most values are quantized to, and the bits of all. */
 static void
 put_quantization(struct buf *b, const struct model *m)
 {
 	const struct dtype *type, *most = NULL;
-	double values, top = 0, all = 0, bytes = 0;
+	double values, top = 0;
 	char bits[32];
 	size_t i, n;
 	unsigned row;
 
 	for (row = 0; (type = dtype_row(row)); row++) {
-		for (values = 0, i = 0; type->quantized && i < m->tensor_count; i++) {
-			if (tensor_type(m->tensors[i]) != type)
-				continue;
-			values += (double)tensor_items(m->tensors[i]);
-			bytes += (double)tensor_bytes(m->tensors[i]);
-		}
-		all += values;
+		for (values = 0, i = 0; type->quantized && i < m->tensor_count; i++)
+			if (tensor_type(m->tensors[i]) == type)
+				values += (double)tensor_items(m->tensors[i]);
 		if (values > top) {
 			most = type;
 			top = values;
@@ -278,7 +273,7 @@ put_quantization(struct buf *b, const struct model *m)
 	}
 	if (!most)
 		return;
-	n = (size_t)snprintf(bits, sizeof bits, "%.3f", 8 * bytes / all);
+	n = (size_t)snprintf(bits, sizeof bits, "%.3f", model_bits_per_weight(m));
 	while (bits[n - 1] == '0')
 		bits[--n] = '\0';
 	if (bits[n - 1] == '.')
