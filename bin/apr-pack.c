@@ -6,6 +6,7 @@
 #include "formats/format.h"
 #include "tool/filter.h"
 #include "tool/input.h"
+#include "tool/near.h"
 #include "tool/tool.h"
 #include "tool/vault.h"
 
@@ -19,6 +20,17 @@ struct options {
 	struct output_options output;
 };
 
+/* What FORMAT may be, by index. */
+static const char *
+format_word(unsigned i)
+{
+	const struct format *f = format_row(i);
+
+	if (!f)
+		return NULL;
+	return f->create ? f->name : "";
+}
+
 static const struct format *
 find_format(const char *name, struct err *e)
 {
@@ -27,6 +39,7 @@ find_format(const char *name, struct err *e)
 	if (!f || !f->create) {
 		tool_misused(e, "no format %.40s can be written; there are apr1, apr2, "
 		             "apr2-64, gguf and safetensors", name);
+		near_words(e, name, format_word);
 		return NULL;
 	}
 	return f;

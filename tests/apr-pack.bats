@@ -49,6 +49,9 @@ setup() {
 	done
 	try apr-pack -t onnx "$model"
 	said 2 'no format onnx can be written; there are apr1, apr2, apr2-64, gguf and safetensors'
+	try apr-pack -t safetensor -o made "$model"
+	said 2 'no format safetensor'
+	grep -qx 'hint: did you mean safetensors?' "$err"
 }
 
 @test "--align places tensors: gguf" {

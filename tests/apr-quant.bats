@@ -131,10 +131,27 @@ rows_of_172() {
 }
 
 @test "TYPE is needed, and one there is" {
+	local type option
 	try apr-quant <"$model"
 	said 2 'TYPE is missing'
 	try apr-quant q4_9 "$model"
 	said 2 'q4_9 is no type'
+	# Case, and what joins a name's parts, count for nothing.
+	for type in q4km Q4-K-M q4k_m; do
+		try apr-quant $type "$model"
+		said 2 "$type is no type"
+		grep -qx 'hint: did you mean q4_k_m?' "$err"
+	done
+	try apr-quant q9_0 "$model"
+	grep -qx 'hint: did you mean q8_0, q4_0 or q5_0?' "$err"
+	try apr-quant something "$model"
+	grep -qx 'hint: apr-quant --help' "$err"
+	for option in --output-tensor-type=q6k --token-embedding-type=q6k --tensor-type=x=q6k \
+		--fallback=q6k; do
+		try apr-quant q4_0 $option "$model"
+		said 2 'q6k'
+		grep -qx 'hint: did you mean Q6_K?' "$err" || fail $option
+	done
 	try apr-quant "$model"
 	said 2 'is no type'
 	apr-quant q8_0 "$model" | cmp - <(apr-quant Q8_0 "$model")

@@ -1,5 +1,6 @@
 #include "tool/near.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,4 +78,44 @@ near_find(const struct model *m, const char *name, const char *where, size_t *in
 	err_set(e, ERR_NO, where, "has no tensor %s", name);
 	hint(&near, e);
 	return -1;
+}
+
+/* ---- words ---- */
+
+#define WORD 64
+
+/* Letters and digits alone, in lower case. */
+static void
+bare(char dst[WORD], const char *word)
+{
+	size_t n = 0;
+
+	for (; *word && n + 1 < WORD; word++)
+		if (isalnum((unsigned char)*word))
+			dst[n++] = (char)tolower((unsigned char)*word);
+	dst[n] = '\0';
+}
+
+void
+near_words(struct err *e, const char *name, const char *(*word)(unsigned index))
+{
+	char asked[WORD], there[WORD];
+	struct near near = { .n = 0 };
+	const char *w;
+	unsigned i;
+	size_t cost, far;
+
+	bare(asked, name);
+	far = strlen(asked) / 3 + 2;
+	for (i = 0; (w = word(i)); i++) {
+		bare(there, w);
+		cost = text_distance(asked, there);
+		if (*w && cost < far)
+			consider(&near, w, cost);
+	}
+	if (near.n && near.cost[0] == 0)
+		near.n = 1; /* that is it */
+	if (near.n)
+		e->hint[0] = '\0';
+	hint(&near, e);
 }

@@ -11,6 +11,7 @@
 #include "kernels/kernel.h"
 #include "quant/plugin.h"
 #include "tool/input.h"
+#include "tool/near.h"
 
 /* A type's name as mixtures are called. */
 static const char *
@@ -24,22 +25,37 @@ lower(char *dst, size_t size, const char *name)
 	return dst;
 }
 
-/* What TYPE may be: mixtures, then types that are in none of that name. */
+/* What TYPE may be, by index: mixtures, then types that are in none of that name. "" where
+ * there is nothing, NULL past the end. */
 static const char *
-type_list(char *dst, size_t size)
+type_word(unsigned i)
 {
 	const struct mixture *m;
 	const struct dtype *t;
+	unsigned mixtures = 0;
+
+	while ((m = mixture_row(mixtures)))
+		if (mixtures++ == i)
+			return m->name;
+	i -= mixtures;
+	t = dtype_row(i);
+	if (!t)
+		return NULL;
+	return kernel_encodes(t) && !mixture_by_name(t->name) ? t->name : "";
+}
+
+static const char *
+type_list(char *dst, size_t size)
+{
+	const char *word;
 	char name[32];
 	size_t n = 0;
 	unsigned i;
 
-	for (i = 0; (m = mixture_row(i)) && n < size; i++)
-		n += (size_t)snprintf(dst + n, size - n, "%s%s", i ? " " : "", m->name);
-	for (i = 0; (t = dtype_row(i)) && n < size; i++)
-		if (kernel_encodes(t) && !mixture_by_name(t->name))
-			n += (size_t)snprintf(dst + n, size - n, " %s",
-			                      lower(name, sizeof name, t->name));
+	for (i = 0; (word = type_word(i)) && n < size; i++)
+		if (*word)
+			n += (size_t)snprintf(dst + n, size - n, "%s%s", i ? " " : "",
+			                      lower(name, sizeof name, word));
 	return dst;
 }
 
@@ -55,13 +71,25 @@ parse_type(struct quant_options *o, const char *name, struct err *e)
 	if (o->recipe.mixture)
 		return 0;
 	t = dtype_asked(name);
-	if (!t || !kernel_encodes(t))
-		return tool_misused(e, "%.40s is no type; there are %s", name,
-		                    type_list(list, sizeof list));
+	if (!t || !kernel_encodes(t)) {
+		tool_misused(e, "%.40s is no type; there are %s", name,
+		             type_list(list, sizeof list));
+		near_words(e, name, type_word);
+		return -1;
+	}
 	o->plain = mixture_plain(t);
 	o->plain.name = lower(o->plain_name, sizeof o->plain_name, t->name);
 	o->recipe.mixture = &o->plain;
 	return 0;
+}
+
+/* The name of a type of tensors, by index. */
+static const char *
+dtype_word(unsigned i)
+{
+	const struct dtype *t = dtype_row(i);
+
+	return t ? t->name : NULL;
 }
 
 static int
@@ -76,9 +104,12 @@ parse_fallback(struct quant_options *o, struct err *e)
 	} else {
 		o->recipe.fallback = RECIPE_TYPE;
 		o->recipe.fallback_type = dtype_asked(o->fallback);
-		if (!o->recipe.fallback_type || !dtype_sized(o->recipe.fallback_type))
-			return tool_misused(e, "--fallback is error, warn, or a type, not %.40s",
-			                    o->fallback);
+		if (!o->recipe.fallback_type || !dtype_sized(o->recipe.fallback_type)) {
+			tool_misused(e, "--fallback is error, warn, or a type, not %.40s",
+			             o->fallback);
+			near_words(e, o->fallback, dtype_word);
+			return -1;
+		}
 	}
 	return 0;
 }
@@ -90,20 +121,27 @@ named_type(const char *option, const char *name, const struct dtype **type, stru
 	if (!name)
 		return 0;
 	*type = dtype_asked(name);
-	if (!*type || !dtype_sized(*type))
-		return tool_misused(e, "%s: %.40s is no type", option, name);
-	return 0;
+	if (*type && dtype_sized(*type))
+		return 0;
+	tool_misused(e, "%s: %.40s is no type", option, name);
+	near_words(e, name, dtype_word);
+	return -1;
 }
 
 static int
 parse_overrides(struct quant_options *o, struct err *e)
 {
+	const char *type;
 	size_t i;
 
 	o->recipe.how.overrides = &o->overrides;
 	for (i = 0; i < o->rules.n; i++)
-		if (override_add(&o->overrides, o->rules.items[i], e) < 0)
+		if (override_add(&o->overrides, o->rules.items[i], e) < 0) {
+			type = strrchr(o->rules.items[i], '=');
+			if (type && !dtype_asked(type + 1))
+				near_words(e, type + 1, dtype_word);
 			return -1;
+		}
 	for (i = 0; i < o->rule_files.n; i++)
 		if (override_read(&o->overrides, o->rule_files.items[i], e) < 0)
 			return -1;
