@@ -5,11 +5,11 @@
 #ifdef __x86_64__
 #include "kernels/dot/panel_avx512.h"
 
-enum { PAIR = 2 * ROWS, PAIRS = 2, CHUNK = 128, GROUP = 8 };
+enum { PAIR = 2 * ROWS, PAIRS = 2, CHUNK = 128, EIGHT = 8 };
 
 struct floats {
 	__m512 w[PAIRS][CHUNK][2]; /* of a column, rows 0 to 15 and 16 to 31 */
-	float a[GROUP][CHUNK];     /* activations */
+	float a[EIGHT][CHUNK];     /* activations */
 };
 
 /* Columns of 16 rows: a column in w[k][half]. */
@@ -50,7 +50,7 @@ group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t 
 {
 	__mmask16 low = some(rows), high = rows > ROWS ? some(rows - ROWS) : 0;
 	float *y = o->y + j * o->leading + pair * PAIR;
-	__m512 acc[GROUP][2], a;
+	__m512 acc[EIGHT][2], a;
 	size_t k;
 	int g;
 
@@ -101,8 +101,8 @@ float_panel(const uint8_t *w, size_t stride, size_t count, const struct job *o)
 			          i % 2);
 		}
 		rows_ahead(w + sizeof(float) * columns, stride, count, sizeof(float) * CHUNK);
-		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			float_group(&p, o, count, at, columns, j, GROUP);
+		for (j = 0; j + EIGHT <= o->many; j += EIGHT)
+			float_group(&p, o, count, at, columns, j, EIGHT);
 		for (; j + 4 <= o->many; j += 4)
 			float_group(&p, o, count, at, columns, j, 4);
 		for (; j < o->many; j++)

@@ -15,7 +15,7 @@
 
 #include "kernels/dot/panel_avx512.h"
 
-enum { PAIR = 2 * ROWS, COLUMNS = LARGE, BLOCKS = COLUMNS / SMALL, STEP = SMALL / 2, GROUP = 4 };
+enum { PAIR = 2 * ROWS, COLUMNS = LARGE, BLOCKS = COLUMNS / SMALL, STEP = SMALL / 2 };
 
 struct halves {
 	__m512i w[BLOCKS][STEP][2]; /* of two columns, rows 0 to 15 and 16 to 31 */
@@ -117,7 +117,7 @@ group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t 
 	struct words q;
 	int b, g, k;
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (g = 0; g < group; g++) {
 		q = words_at(o->a + (j + (size_t)g) * o->bytes, o->n);
 		a[g] = q.code + SMALL * at;
@@ -125,18 +125,18 @@ group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t 
 		acc[g][0] = acc[g][1] = _mm512_setzero_ps();
 	}
 	for (b = 0; b < blocks; b++) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 		for (g = 0; g < group; g++)
 			sum[g][0] = sum[g][1] = _mm512_setzero_si512();
 #pragma GCC unroll 16
 		for (k = 0; k < STEP; k++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 			for (g = 0; g < group; g++) {
 				v = _mm512_set1_epi32(word_at(a[g] + SMALL * b + 2 * k));
 				sum[g][0] = _mm512_dpwssd_epi32(sum[g][0], p->w[b][k][0], v);
 				sum[g][1] = _mm512_dpwssd_epi32(sum[g][1], p->w[b][k][1], v);
 			}
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 		for (g = 0; g < group; g++) {
 			s = _mm512_set1_ps(scale[g][b]);
 			acc[g][0] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum[g][0]), s),
@@ -145,7 +145,7 @@ group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t 
 			                            p->scale[b][1], acc[g][1]);
 		}
 	}
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (g = 0; g < group; g++, y += o->leading) {
 		put(y, low, at, acc[g][0]);
 		if (high)
@@ -156,7 +156,7 @@ group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t 
 INLINE void
 halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, const struct job *o)
 {
-	size_t at, columns, first, j;
+	size_t at, columns, first, group, j;
 	struct halves p;
 	int b, blocks, half;
 
@@ -171,10 +171,15 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, con
 				           stride, count - first, b, columns - SMALL * (size_t)b, half);
 		}
 		rows_ahead(w + l.bytes * columns, stride, count, l.bytes * COLUMNS);
-		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			group_multiply(&p, o, count, at / SMALL, blocks, j, GROUP);
-		for (; j < o->many; j++)
-			group_multiply(&p, o, count, at / SMALL, blocks, j, 1);
+		for (j = 0; j < o->many; j += group) {
+			group = group_of(o->many - j);
+			if (group == GROUP)
+				group_multiply(&p, o, count, at / SMALL, blocks, j, GROUP);
+			else if (group == SMALLER)
+				group_multiply(&p, o, count, at / SMALL, blocks, j, SMALLER);
+			else
+				group_multiply(&p, o, count, at / SMALL, blocks, j, 1);
+		}
 	}
 }
 

@@ -513,23 +513,32 @@ static void \
 NAME##_packed_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, \
                      size_t bytes, size_t many, size_t n, float *y, size_t leading) \
 { \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff, false }; \
+	struct job o = { a, bytes, n, many, y, leading, { 0xffff }, false }; \
+	struct panel p[WIDE]; \
 	const uint8_t *tile; \
-	struct panel p; \
-	size_t b; \
+	size_t b, part; \
 \
-	for (; count > 0; count -= ROWS, w += stride * ROWS, o.y += ROWS) \
-		for (b = 0, tile = w; b < n / LARGE; b++, tile += ROWS * (size_t)BYTES_OF) { \
-			FILL; \
+	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
+		part = count < WIDE * ROWS ? ROWS : WIDE * ROWS; \
+		o.rows[1] = part > ROWS ? 0xffff : 0; \
+		for (b = 0; b < n / LARGE; b++) { \
+			tile = w + b * ROWS * (size_t)BYTES_OF; \
+			FILL(&p[0], tile); \
+			FILL(&p[1], tile + (part - ROWS) * stride); \
 			MULTIPLY; \
 		} \
+	} \
 }
+#define Q4_0_FILL(P, TILE) small_tile_fill(P, TILE, 0)
+#define Q8_0_FILL(P, TILE) small_tile_fill(P, TILE, 4)
+#define Q4_K_FILL(P, TILE) six_tile_fill(P, TILE, 0)
+#define Q5_K_FILL(P, TILE) six_tile_fill(P, TILE, 1)
 
-PACKED_PANELS(q4_0, 144, small_tile_fill(&p, tile, 0), panel_small(&p, 8, &o, 8 * b))
-PACKED_PANELS(q8_0, 272, small_tile_fill(&p, tile, 4), panel_small(&p, 128, &o, 8 * b))
-PACKED_PANELS(q4_k, 144, six_tile_fill(&p, tile, 0), panel_large(&p, SMALL, &o, b))
-PACKED_PANELS(q5_k, 176, six_tile_fill(&p, tile, 1), panel_large(&p, SMALL, &o, b))
-PACKED_PANELS(q6_k, 210, q6_k_tile_fill(&p, tile), panel_large(&p, SUB, &o, b))
+PACKED_PANELS(q4_0, 144, Q4_0_FILL, panel_small(p, 8, &o, 8 * b))
+PACKED_PANELS(q8_0, 272, Q8_0_FILL, panel_small(p, 128, &o, 8 * b))
+PACKED_PANELS(q4_k, 144, Q4_K_FILL, panel_large(p, SMALL, &o, b))
+PACKED_PANELS(q5_k, 176, Q5_K_FILL, panel_large(p, SMALL, &o, b))
+PACKED_PANELS(q6_k, 210, q6_k_tile_fill, panel_large(p, SUB, &o, b))
 
 #define SMALL_PACK(NAME, NIBBLES_ONLY, BYTES_OF) \
 static void \

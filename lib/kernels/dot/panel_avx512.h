@@ -6,7 +6,9 @@
 
 #include "kernels/dot/codes_avx512.h"
 
-enum { ROWS = 16, STEPS = LARGE / 4 };
+/* Rows of a panel, and its steps of four columns; panels side by side; activations that are
+ * multiplied at a time. */
+enum { ROWS = 16, STEPS = LARGE / 4, WIDE = 2, GROUP = 6, SMALLER = 4 };
 
 /* What it is multiplied by, and where results go. */
 struct job {
@@ -14,7 +16,7 @@ struct job {
 	size_t bytes, n, many;
 	float *y;           /* [many][leading] */
 	size_t leading;
-	__mmask16 rows;     /* that are there, of sixteen */
+	__mmask16 rows[WIDE]; /* that are there, of sixteen each */
 	bool add;           /* floats alone: to what y has */
 };
 
@@ -81,6 +83,14 @@ put(float *y, __mmask16 rows, bool add, __m512 sum)
 	_mm512_mask_storeu_ps(y, rows, sum);
 }
 
+/* How many activations are multiplied next where so many are left: few are left alone. */
+INLINE size_t
+group_of(size_t left)
+{
+	return left >= GROUP + SMALLER || left == GROUP || left == GROUP + 1 ? GROUP
+		: left >= SMALLER ? SMALLER : 1;
+}
+
 /* ---- panels of codes ---- */
 
 /* Of sixteen rows 256 columns, each four neighbouring codes of all rows side by side. */
@@ -92,16 +102,17 @@ struct panel {
 	__m512 lift[LARGE / SMALL]; /* of blocks of 32: what is added */
 };
 
-/* Block b of all activations by a panel of blocks of 256, whose scales are of 16 or 32
+/* Block b of all activations by WIDE panels of blocks of 256, whose scales are of 16 or 32
  * values each. */
 void panel_large(const struct panel *p, int sub, const struct job *o, size_t b);
 
 /* The same of eight blocks of 32 from b on, whose codes have zero added (8 or 128). */
 void panel_small(const struct panel *p, int zero, const struct job *o, size_t b);
 
+/* Rows from first on become a panel. */
 INLINE void
 large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, const uint8_t *w,
-           size_t stride, size_t count)
+           size_t stride, size_t count, int first)
 {
 	__m512i v[ROWS], least[ROWS], part[ROWS];
 	float m[ROWS];
@@ -109,7 +120,7 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, c
 	int i, k;
 
 	for (i = 0; i < ROWS; i++) {
-		s = scales(row_at(w, stride, count, i));
+		s = scales(row_at(w, stride, count, first + i));
 		v[i] = _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtepi32_ps(s.scale),
 		                                         _mm512_set1_ps(s.d)));
 		least[i] = _mm512_castsi256_si512(s.least16);
@@ -124,7 +135,7 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, c
 	p->m = _mm512_loadu_ps(m);
 	for (k = 0; k < 4; k++) {
 		for (i = 0; i < ROWS; i++)
-			part[i] = codes(row_at(w, stride, count, i), k);
+			part[i] = codes(row_at(w, stride, count, first + i), k);
 		turn(part);
 		for (i = 0; i < ROWS; i++)
 			p->code[ROWS * k + i] = part[i];
@@ -135,13 +146,15 @@ INLINE void
 large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, const uint8_t *w,
             size_t stride, size_t count, const struct job *o)
 {
-	struct panel p;
+	struct panel p[WIDE];
 	size_t b;
+	int h;
 
 	for (b = 0; b < o->n / LARGE; b++, w += bytes) {
-		large_fill(&p, codes, scales, sub, w, stride, count);
+		for (h = 0; h < WIDE; h++)
+			large_fill(&p[h], codes, scales, sub, w, stride, count, ROWS * h);
 		rows_ahead(w + bytes, stride, count, bytes);
-		panel_large(&p, sub, o, b);
+		panel_large(p, sub, o, b);
 	}
 }
 
@@ -151,17 +164,18 @@ STATIC void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
          size_t many, size_t n, float *y, size_t leading) \
 { \
-	struct job o = { a, bytes, n, many, y, leading, 0xffff, ADD }; \
+	struct job o = { a, bytes, n, many, y, leading, { 0xffff }, ADD }; \
 	size_t part; \
 \
 	for (; count > 0; count -= part, w += stride * part, o.y += part) { \
 		part = count < (size_t)(HEIGHT) ? count : (size_t)(HEIGHT); \
-		o.rows = some(part); \
+		o.rows[0] = some(part); \
+		o.rows[1] = part > ROWS ? some(part - ROWS) : 0; \
 		CALL; \
 	} \
 }
 #define LARGE_PANELS(NAME, SCALES, BYTES, SUBS) \
-	PANELS(static, NAME##_panels, ROWS, \
+	PANELS(static, NAME##_panels, WIDE * ROWS, \
 	       large_panel(NAME##_codes, SCALES, BYTES, SUBS, w, stride, part, &o), false)
 
 #endif
