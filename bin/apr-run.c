@@ -21,7 +21,7 @@ struct options {
 	struct opt_list stops;
 	struct sampler_options sampler;
 	enum infer_cache kept;
-	bool any, json, logits, bench, repack;
+	bool any, json, logits, bench, repack, progress;
 	uint64_t count, context, threads, bench_prompt;
 };
 
@@ -65,7 +65,7 @@ generate(struct run *r, struct err *e)
 	signal(SIGINT, interrupt);
 	if (generate_run(&g, &r->tokens, &r->result, e) < 0)
 		return -1;
-	if (!o->json && isatty(STDOUT_FILENO) && out_put(&r->out, "\n", 1) < 0)
+	if (!o->json && r->text.terminal && out_put(&r->out, "\n", 1) < 0)
 		return -1;
 	if (r->result.end == GENERATE_CONTEXT)
 		tool_notef("the context of %zu tokens is full", infer_context(r->infer));
@@ -75,9 +75,15 @@ generate(struct run *r, struct err *e)
 static int
 perplexity(struct run *r, struct err *e)
 {
+	struct progress progress;
 	struct perplexity p;
+	int done;
 
-	if (perplexity_of(r->infer, r->tokenizer, &r->tokens, &p, NULL, NULL, e) < 0)
+	progress_begin(&progress, r->o->progress, r->tokens.n / infer_context(r->infer));
+	progress.unit = "parts";
+	done = perplexity_of(r->infer, r->tokenizer, &r->tokens, &p, run_text_part, &progress, e);
+	progress_end(&progress);
+	if (done < 0)
 		return -1;
 	return run_text_perplexity(&r->text, &p, infer_context(r->infer), e);
 }
@@ -210,6 +216,8 @@ check_options(struct options *o, struct err *e)
 		                    o->logits ? "logits" : "perplexity");
 	if (o->bench_prompt && !o->bench)
 		return tool_misused(e, "--bench-prompt goes with --bench");
+	if (o->progress && !o->perplexity)
+		return tool_misused(e, "--progress goes with --perplexity");
 	for (i = 0; i < o->stops.n; i++)
 		if (!*o->stops.items[i])
 			return tool_misused(e, "--stop needs TEXT");
@@ -249,6 +257,8 @@ main(int argc, char **argv)
 		  "in single precision", 0, 0 },
 		{ 0, "perplexity", "FILE", OPT_TEXT, &o.perplexity,
 		  "how much the text of FILE surprises the model", 0, 0 },
+		{ 0, "progress", NULL, OPT_FLAG, &o.progress,
+		  "show its progress on standard error, also where that is no terminal", 0, 0 },
 		{ 0, "bench", NULL, OPT_FLAG, &o.bench, "how fast it is", 0, 0 },
 		{ 0, "bench-prompt", "N", OPT_NUMBER, &o.bench_prompt,
 		  "tokens of the prompt that is measured (default: 128)", 1, UINT32_MAX },
@@ -271,7 +281,7 @@ main(int argc, char **argv)
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
 		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N] [--any-tokenizer] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
-		"apr-run --perplexity FILE [-c N] [--json] [FILE]\n"
+		"apr-run --perplexity FILE [--progress] [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",
 		"Compute what a model says next.", opts, 1
 	};
@@ -280,7 +290,9 @@ main(int argc, char **argv)
 	char **operands = tool_begin(&tool, argc, argv);
 	const char *path = tool_input(operands[0], &e);
 
-	r.text = (struct run_text){ .out = &r.out, .json = o.json };
+	r.text = (struct run_text){
+		.out = &r.out, .json = o.json, .terminal = isatty(STDOUT_FILENO)
+	};
 	if (path && check_options(&o, &e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0) {
 		dot_begin(tool_note);

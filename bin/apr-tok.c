@@ -8,6 +8,7 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/sandbox.h"
+#include "core/text.h"
 #include "formats/format.h"
 #include "tokenizer/tokenizer.h"
 #include "tool/ids.h"
@@ -135,7 +136,7 @@ decode(struct job *j, const char *text, size_t n, struct err *e)
 {
 	char *line = mem_text(text, n);
 	struct tokens list = { 0 };
-	struct buf b = { 0 };
+	struct buf b = { 0 }, shown = { 0 };
 	int r = line ? 0 : err_memory(e);
 
 	if (n > 0 && memchr(text, 0, n))
@@ -144,12 +145,19 @@ decode(struct job *j, const char *text, size_t n, struct err *e)
 		r = ids_parse(&list, line, e);
 	if (r == 0)
 		r = tokenizer_decode(j->t, list.id, list.n, j->flags, &b, e);
-	if (r == 0 && b.n > 0)
-		fwrite(b.p, 1, b.n, stdout);
+	if (r == 0 && isatty(STDOUT_FILENO))
+		text_show(&shown, b.p, b.n);
+	else if (r == 0)
+		buf_put(&shown, b.p, b.n);
+	if (r == 0 && !buf_ok(&shown))
+		r = err_memory(e);
+	if (r == 0 && shown.n > 0)
+		fwrite(shown.p, 1, shown.n, stdout);
 	if (r == 0 && j->o->lines)
 		putchar('\n');
 	tokens_free(&list);
 	buf_free(&b);
+	buf_free(&shown);
 	free(line);
 	return r;
 }

@@ -72,6 +72,20 @@ setup() {
 	printf 'the\0\377\300er' | apr-tok encode m.gguf | diff - <(echo 257 0 255 192 259)
 }
 
+@test "control characters of a vocabulary are escaped on a terminal, and nowhere else" {
+	bpe gpt-2 | mkmodel >m.gguf
+	# ESC, U+009B, a mark from right to left, a tag, DEL; then what needs no escape.
+	ids=27,91,50,74,194,155,226,128,143,243,160,129,129,127,97,9,226,128,141,195,169,92,10
+	apr-tok decode --tokens $ids m.gguf >raw
+	printf '\033[2J\302\233\342\200\217\363\240\201\201\177a\t\342\200\215\303\251\\\n' | cmp - raw
+	on_terminal apr-tok decode --tokens $ids m.gguf >shown
+	printf '%s\t\342\200\215\303\251\\\n' \
+		'\x1b[2J\xc2\x9b\xe2\x80\x8f\xf3\xa0\x81\x81\x7fa' | cmp - shown
+	# Half a character, and a byte of none.
+	on_terminal apr-tok decode --tokens 195,255,10 m.gguf >shown
+	printf '%s\n' '\xc3\xff' | cmp - shown
+}
+
 @test "SentencePiece: scores, a blank in front, bytes for the rest" {
 	spm | mkmodel >m.gguf
 	# "bc" has the highest score, then the blank and "a": nothing is left for "abc".

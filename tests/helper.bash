@@ -5,6 +5,7 @@
 #                       under it) that holds TEXT
 #   quiet               the last try ended with 0 and said nothing
 #   pipe 'a | b'        a pipe in which every stage counts; try_pipe: the same, tried| b'        a pipe in which every stage counts
+#   on_terminal COMMAND what it writes to a terminal
 #   vectors NAME FOLDER the files of the generator tests/gen/NAME
 #   rows COMMAND        call it with the fields of each line of MANIFEST
 #   need_data           skip, and say so, where the reference data is absent
@@ -84,6 +85,11 @@ pipe() {
 
 try_pipe() {
 	try bash -o pipefail -c "$1"
+}
+
+# on_terminal COMMAND…: what it writes to a terminal, whose line breaks are two bytes.
+on_terminal() {
+	script -qec "${*@Q}" /dev/null </dev/null | sed 's/\r$//'
 }
 
 # levels: those that this CPU has, as APR_CPU names them.

@@ -3,6 +3,7 @@ load helper
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
+	PATH=$PATH:$APR_GEN
 }
 
 # The text that llama.cpp makes of the shipped model after "ROMEO:", and two line breaks
@@ -188,6 +189,41 @@ text_of() {
 	done
 }
 
+# Four tokens: ESC, the two bytes of U+009B, and a line break, as byte-level BPE spells them.
+terminal_model() {
+	cat <<-'END'
+		key general.architecture string llama
+		key llama.block_count u32 1
+		key llama.context_length u32 512
+		key llama.embedding_length u32 8
+		key llama.attention.head_count u32 2
+		key llama.attention.layer_norm_rms_epsilon f32 1e-5
+		key tokenizer.ggml.model string gpt2
+		key tokenizer.ggml.pre string gpt-2
+		key tokenizer.ggml.tokens array:string \xc4\x9b \xc3\x82 \xc4\xbd \xc4\x8a
+		key tokenizer.ggml.merges array:string *0
+		tensor token_embd.weight F32 4x8 noise
+		tensor output_norm.weight F32 8 values 1
+		tensor blk.0.attn_norm.weight F32 8 values 1
+	END
+	for name in attn_q attn_k attn_v attn_output ffn_gate ffn_up ffn_down; do
+		echo "tensor blk.0.$name.weight F32 8x8 noise"
+	done
+	echo tensor blk.0.ffn_norm.weight F32 8 values 1
+}
+
+@test "control characters of a vocabulary are escaped on a terminal, and nowhere else" {
+	terminal_model | mkmodel >m.gguf
+	ask=(apr-run --tokens 0 -n 300 --temp 50 --top-k 0 --top-p 1 --min-p 0 m.gguf)
+	"${ask[@]}" >raw
+	grep -q $'\033' raw
+	grep -q $'\302\233' raw
+	on_terminal "${ask[@]}" >shown
+	! grep -q $'[\033\302\233]' shown || fail "$(cat -v shown)"
+	# The same text, and the line break that a terminal gets.
+	{ sed $'s/\033/\\\\x1b/g; s/\302\233/\\\\xc2\\\\x9b/g' raw; echo; } | cmp - shown
+}
+
 @test "a reader that goes ends it without a word" {
 	try bash -c "apr-run -p ROMEO: -n 200 '$model' | head -c 5"
 	quiet
@@ -295,6 +331,25 @@ near() {
 	said 5 "fewer than twice"
 	try apr-run --perplexity missing "$model"
 	said 3 missing
+}
+
+@test "a perplexity shows its progress, with what it is so far" {
+	for i in {1..60}; do echo "And so it was, the $i. time."; done >text
+	try apr-run --perplexity text -c 64 --progress "$model"
+	[ "$status" -eq 0 ]
+	value=$(sed 's/^perplexity \([0-9.]*\) .*/\1/' "$out")
+	[[ $(tail -n 1 "$err") =~ ^apr-run:\ ([0-9]+)\ of\ ([0-9]+)\ parts,\ perplexity\ $value,\ 0\ s\ left$ ]]
+	[ "${BASH_REMATCH[1]}" -ge 10 ]
+	[ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ]
+	try apr-run --perplexity text -c 64 "$model"
+	quiet
+	# On a terminal without being asked, and then it is gone.
+	for i in {1..200}; do echo "And so it was, the $i. time."; done >text
+	on_terminal env APR_CPU=ref apr-run --perplexity text -c 64 -t 1 "$model" >shown
+	grep -q $'\rapr-run: [0-9]* of [0-9]* parts, perplexity [0-9.]*, [0-9]* s left\033\\[K' shown
+	tail -n 1 shown | grep -q $'\r\033\\[Kperplexity '
+	try apr-run --progress -p x "$model"
+	said 2 '--progress goes with --perplexity'
 }
 
 @test "a bench tells rates" {

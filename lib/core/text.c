@@ -38,7 +38,15 @@ dangerous(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c ||
 	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* Of these, what text of several lines needs: a tab, a line break, what joins letters and
+ * the parts of an emoji. */
+static bool
+harmless(uint32_t c)
+{
+	return c == '\t' || c == '\n' || c == 0x200c || c == 0x200d;
 }
 
 static char *
@@ -88,6 +96,25 @@ char *
 text_sentence(char *dst, size_t size, const char *s)
 {
 	return escape(dst, size, s, strlen(s), false);
+}
+
+void
+text_show(struct buf *to, const void *s, size_t n)
+{
+	const uint8_t *p = s;
+	size_t len, i;
+	uint32_t c;
+
+	for (; n > 0; p += len, n -= len) {
+		len = text_character(p, n, &c);
+		if (len > 0 && (!dangerous(c) || harmless(c))) {
+			buf_put(to, p, len);
+			continue;
+		}
+		len = len > 0 ? len : 1;
+		for (i = 0; i < len; i++)
+			buf_printf(to, "\\x%02x", p[i]);
+	}
 }
 
 bool

@@ -6,15 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/buf.h"
+
 /* The one escaping function for names from files: copies n bytes of s into
  * dst (size bytes, always terminated), writing control characters, DEL, C1
- * controls, bidirectional overrides, line separators and invalid UTF-8 as \xNN,
+ * controls, bidirectional overrides, line separators, tags and invalid UTF-8 as \xNN,
  * a backslash as \\, and ending in "..." where it was cut. Returns dst. */
 char *text_quote(char *dst, size_t size, const char *s, size_t n);
 
 /* The same for a whole sentence, in which names may be quoted already:
  * backslashes stay as they are. */
 char *text_sentence(char *dst, size_t size, const char *s);
+
+/* Append text of others as a terminal may show it: what text_quote escapes is escaped, but
+ * for tabs, line breaks, backslashes and the two characters that join letters. */
+void text_show(struct buf *to, const void *s, size_t n);
 
 /* True if the n bytes at s are well-formed UTF-8 (RFC 3629: no surrogates, no
  * overlong forms) and, unless allow_nul, hold no NUL. */

@@ -1,5 +1,6 @@
 #include "tool/progress.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,19 +31,31 @@ progress_begin(struct progress *p, bool asked, uint64_t total)
 		p->began = p->shown = now();
 }
 
+/* "1.5 MiB of 3.0 MiB, 700.0 KiB/s" or "3 of 7 parts". */
+static void
+amount(const struct progress *p, double speed, char *text, size_t size)
+{
+	char done[32], total[32], rate[32];
+
+	if (p->unit)
+		snprintf(text, size, "%" PRIu64 " of %" PRIu64 " %s", p->done, p->total, p->unit);
+	else
+		snprintf(text, size, "%s of %s, %s/s", text_size(done, sizeof done, p->done),
+		         text_size(total, sizeof total, p->total),
+		         text_size(rate, sizeof rate, (uint64_t)speed));
+}
+
 static void
 show(const struct progress *p, double at)
 {
-	char done[32], total[32], rate[32];
 	double seconds = at - p->began, speed = seconds > 0 ? (double)p->done / seconds : 0;
 	double left = speed > 0 && p->total > p->done
 	                  ? (double)(p->total - p->done) / speed : 0;
+	char text[128];
 
-	fprintf(stderr, "%s%s: %s of %s, %s/s, %.0f s left%s", p->terminal ? "\r" : "",
-	        tool_name(), text_size(done, sizeof done, p->done),
-	        text_size(total, sizeof total, p->total),
-	        text_size(rate, sizeof rate, (uint64_t)speed), left,
-	        p->terminal ? "\033[K" : "\n");
+	amount(p, speed, text, sizeof text);
+	fprintf(stderr, "%s%s: %s%s%s, %.0f s left%s", p->terminal ? "\r" : "", tool_name(), text,
+	        *p->said ? ", " : "", p->said, left, p->terminal ? "\033[K" : "\n");
 }
 
 void

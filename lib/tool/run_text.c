@@ -1,9 +1,11 @@
 #include "tool/run_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/json.h"
+#include "core/text.h"
 #include "tool/tool.h"
 
 static int
@@ -21,7 +23,9 @@ run_text_token(void *ctx, const struct generated *g, struct err *e)
 	const struct run_text *r = ctx;
 	struct buf b = { 0 };
 
-	if (!r->json) {
+	if (!r->json && r->terminal) {
+		text_show(&b, g->text, g->n);
+	} else if (!r->json) {
 		buf_put(&b, g->text, g->n);
 	} else {
 		buf_printf(&b, "{\"id\":%" PRIu32, g->id);
@@ -55,6 +59,15 @@ run_text_logits(void *ctx, size_t position, const float *logits, struct err *e)
 		buf_printf(&b, "%s%.9g", i ? "," : "", (double)logits[i]);
 	buf_text(&b, "]}\n");
 	return put(r, &b, e);
+}
+
+void
+run_text_part(void *ctx, const struct perplexity *p)
+{
+	struct progress *progress = ctx;
+
+	snprintf(progress->said, sizeof progress->said, "perplexity %.4f", p->value);
+	progress_at(progress, p->parts);
 }
 
 int

@@ -10,20 +10,25 @@
 #include "generate/bench.h"
 #include "generate/generate.h"
 #include "generate/perplexity.h"
+#include "tool/progress.h"
 
 struct run_text {
 	struct out *out;
 	bool json;
+	bool terminal;          /* generated text is shown, as text_show does */
 	bool text;              /* there is a vocabulary: "text" is a member */
 	const uint32_t *tokens; /* of the prompt, for lines of logits */
 	size_t vocabulary;
 };
 
-/* A generate_token: the text, or a line {"id","text","logprob"}, written at once. */
+/* A generate_token: its text, or a line {"id","text","logprob"}, written at once. */
 int run_text_token(void *ctx, const struct generated *g, struct err *e);
 
 /* An infer_row: logits in single precision, or {"position","token","logits"}. */
 int run_text_logits(void *ctx, size_t position, const float *logits, struct err *e);
+
+/* The part of perplexity_of: tells the struct progress at ctx, with the value so far. */
+void run_text_part(void *ctx, const struct perplexity *p);
 
 int run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
                         struct err *e);
