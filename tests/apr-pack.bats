@@ -91,6 +91,7 @@ refused() {
 	name=$(printf 'n%.0s' {1..64})
 	mkplan "" "[\"$name\",\"F32\",[1]]" >long.aprs
 	refused long.aprs 5 "a name of 64 bytes, GGUF has at most 63"
+	grep -qx 'hint: -t apr2 and -t safetensors hold longer names' "$err"
 	# Such a file is read all the same, and what is in it held elsewhere.
 	printf 'tensor %s F32 4 ramp\n' "$name" | mkmodel >long.gguf
 	apr-pack -o long.apr long.gguf
@@ -229,4 +230,45 @@ reserved() {
 		said 1 'made: needs 90071992547'
 		[ ! -e made ]
 	done
+}
+
+@test "what GGUF does not say of a model, or has no type for, is told" {
+	local type
+	local header='{"model.norm.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  '
+	printf '\x48\0\0\0\0\0\0\0%s\0\0\0\0\0\0\0\0' "$header" >model.safetensors
+	try apr-pack -t gguf -f -o made.gguf model.safetensors
+	[ "$status" -eq 0 ]
+	[ "$(cat "$err")" = "apr-pack: other programs cannot load this file: the model has no general.architecture, and its names and keys are not those of GGUF" ]
+	# Not of what was GGUF and is so again, whatever it says.
+	mkmodel <<<'tensor model.norm.weight F32 4x256 noise' >names.gguf
+	try apr-pack -t gguf -f -o made.gguf names.gguf
+	quiet
+	for type in q8_tensor apr_q4 f8_e4m3; do
+		apr-quant $type "$model" 2>/dev/null >made.aprs
+		try apr-pack -t gguf -f -o made.gguf made.aprs
+		[ "$status" -eq 0 ]
+		[ "$(cat "$err")" = "apr-pack: tensors stored as I8, because GGUF does not have their type: 23" ]
+	done
+	apr-quant q8_0 "$model" 2>/dev/null >made.aprs
+	try apr-pack -t gguf -f -o made.gguf made.aprs
+	quiet
+}
+
+@test "quantized tensors in safetensors: a note says how to have floats" {
+	apr-quant q4_k_m "$model" 2>/dev/null >made.aprs
+	try apr-pack -t safetensors -o made.safetensors made.aprs
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'apr-quant f32, f16 or bf16 makes floats of them' "$err")" -eq 1 ]
+	try apr-pack -t safetensors --shard-size 300K -o many.safetensors made.aprs
+	[ "$(grep -c 'apr-quant f32, f16 or bf16 makes floats of them' "$err")" -eq 1 ]
+	# As it says: no option is asked for, and nothing is bytes any more.
+	apr-quant f16 made.aprs 2>/dev/null >floats.aprs
+	try apr-pack -t safetensors -o floats.safetensors floats.aprs
+	quiet
+	[ "$(apr-header -t floats.safetensors | awk '{ print $2 }' | sort | uniq -c | tr -s ' ')" = " 23 F16
+ 7 F32" ]
+	# A float of 8 bits is one that safetensors has.
+	apr-quant f8_e4m3 "$model" 2>/dev/null >f8.aprs
+	try apr-pack -t safetensors -o f8.safetensors f8.aprs
+	quiet
 }

@@ -42,7 +42,7 @@ check_tensor(const struct gguf_sink *s, size_t i, struct err *e)
 	if (strlen(name) > GGUF_NAME) {
 		err_set(e, ERR_INVALID, name, "a name of %zu bytes, GGUF has at most %d",
 		        strlen(name), GGUF_NAME);
-		return -1;
+		return err_hint(e, "-t apr2 and -t safetensors hold longer names");
 	}
 	if (gguf_is_foreign(t)) {
 		if (s->options.plain)
@@ -51,9 +51,11 @@ check_tensor(const struct gguf_sink *s, size_t i, struct err *e)
 			               tensor_type(t)->name);
 		return 0;
 	}
-	if (tensor_ndim(t) > GGUF_AXES)
-		return err_set(e, ERR_INVALID, name, "%u dimensions, GGUF has at most %d",
-		               tensor_ndim(t), GGUF_AXES);
+	if (tensor_ndim(t) > GGUF_AXES) {
+		err_set(e, ERR_INVALID, name, "%u dimensions, GGUF has at most %d",
+		        tensor_ndim(t), GGUF_AXES);
+		return err_hint(e, "-t apr2 and -t safetensors hold more");
+	}
 	if (!dtype_sized(tensor_type(t)) && tensor_bytes(t) & (s->alignment - 1) && !ends_file)
 		return err_set(e, ERR_INVALID, name, "%" PRIu64 " bytes of the unknown type %s "
 		               "can only lie on the alignment of their source",

@@ -264,6 +264,32 @@ finish_header(struct gguf_sink *s, struct err *e)
 	return put_fixed(s, e) < 0 || put_reserve(s, e) < 0 ? -1 : put_index(s, e);
 }
 
+/* ---- what is said ---- */
+
+/* A model that was GGUF before is what it was, and needs no word. */
+static void
+say_loadable(const struct gguf_sink *s)
+{
+	const struct model *m = s->whole;
+
+	if (s->sink.note && s->split.number == 0 && m->tensor_count > 0 &&
+	    !model_source_is(m, format_gguf.name) && !model_find(m, "general.architecture"))
+		s->sink.note("other programs cannot load this file: the model has no "
+		             "general.architecture, and its names and keys are not those of GGUF");
+}
+
+static void
+say_foreign(const struct gguf_sink *s)
+{
+	uint64_t foreign = 0;
+	size_t i;
+
+	for (i = 0; i < s->plan->tensor_count; i++)
+		foreign += gguf_is_foreign(s->plan->tensors[i]);
+	sink_tell(&s->sink, "tensors stored as I8, because GGUF does not have their type",
+	          foreign);
+}
+
 /* ---- the verbs ---- */
 
 static int
@@ -278,6 +304,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 		return -1;
 	if (out_reserve(&s->out, s->data_bytes) < 0)
 		return -1;
+	say_loadable(s);
+	say_foreign(s);
 	buf_text(&s->piece, "GGUF");
 	buf_u32(&s->piece, GGUF_VERSION);
 	buf_u64(&s->piece, plan->tensor_count);

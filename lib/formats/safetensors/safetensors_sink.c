@@ -64,6 +64,23 @@ check_keys(struct safetensors_sink *s, struct err *e)
 	return least > SAFETENSORS_HEADER_MAX ? safetensors_too_long(s, least, e) : 0;
 }
 
+/* Blocks lie there as bytes, once for all files of the model. */
+static void
+say_floats(const struct safetensors_sink *s)
+{
+	const struct model *m = s->whole;
+	bool first = s->plan->tensor_count == 0 ||
+	             strcmp(tensor_name(s->plan->tensors[0]), tensor_name(m->tensors[0])) == 0;
+	size_t i;
+
+	for (i = 0; s->sink.note && first && i < m->tensor_count; i++)
+		if (is_foreign(m->tensors[i]) && tensor_type(m->tensors[i])->quantized) {
+			s->sink.note("only these tools read quantized tensors from safetensors; apr-quant "
+			             "f32, f16 or bf16 makes floats of them, which other programs load");
+			return;
+		}
+}
+
 /* Programs that map the file want a value to lie on a multiple of its size. */
 static void
 say_tensors(const struct safetensors_sink *s)
@@ -80,6 +97,7 @@ say_tensors(const struct safetensors_sink *s)
 	}
 	sink_tell(&s->sink, "tensors stored as U8, because safetensors does not have their type",
 	          foreign);
+	say_floats(s);
 	if (!s->from_safetensors)
 		sink_tell(&s->sink, "tensors that some programs cannot load, because they do not "
 		          "begin on a multiple of their values' size", skewed);
