@@ -64,7 +64,7 @@ prepare(const struct options *o, struct skey *skey, struct secret *data, struct 
 		if (recipients_read(&to, o->files.items[i], e) < 0)
 			return -1;
 	if (!to.n && !password)
-		return tool_misused(e, "who shall open it: -r, -R, or -p for a passphrase");
+		return tool_misused(e, "no recipient: use -r, -R or -p");
 	if (to.n && password)
 		return tool_misused(e, "recipients, or a passphrase: not both");
 	if (secret_guard(e) < 0 || secret_alloc(data, SKEY_DATA, e) < 0 ||

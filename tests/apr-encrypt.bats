@@ -118,7 +118,7 @@ encrypt_exam() {
 		cmp "$out" plain.aprs
 	done
 	try apr-decrypt -i d.key sealed.aprs
-	said 1 'is sealed for 4 recipients, and no identity given is one of them (E005)'
+	said 1 'no key that is given opens it (E005)'
 	[ ! -s "$out" ]
 	apr-decrypt -i d.key -i c.key sealed.aprs | cmp - plain.aprs
 	cat d.key b.key >both.key
@@ -162,7 +162,7 @@ age_keys() {
 	W='open, sesame' apr-decrypt --passphrase-env W sealed.aprs | cmp - plain.aprs
 	echo 'open sesame' >wrong
 	try apr-decrypt --passphrase-file wrong sealed.aprs
-	said 1 'the passphrase does not open it (E005)'
+	said 1 'no key that is given opens it (E005)'
 	[ ! -s "$out" ]
 	try apr-decrypt -i me.key sealed.aprs
 	said 1 'is sealed with a passphrase, and none is given (E005)'
@@ -170,7 +170,7 @@ age_keys() {
 	try apr-encrypt --passphrase-file empty plain.aprs
 	said 2 'its passphrase may not be empty'
 	try apr-decrypt --passphrase-file empty sealed.aprs
-	said 1 'the passphrase does not open it (E005)'
+	said 1 'no key that is given opens it (E005)'
 	try setsid -w apr-decrypt sealed.aprs
 	said 2 'needs a passphrase, and there is no terminal'
 }
@@ -229,17 +229,17 @@ age_keys() {
 
 @test "wrong usage" {
 	try apr-encrypt "$model"
-	said 2 'who shall open it'
+	said 2 'no recipient: use -r, -R or -p'
 	try apr-encrypt -r "$me" --passphrase-file word "$model"
 	said 2 'recipients, or a passphrase: not both'
 	try apr-decrypt -i me.key --passphrase-file word "$model"
 	said 2 'identities, or a passphrase: not both'
 	try apr-encrypt -r "${me%?}k" "$model"
-	said 2 'is no recipient'
+	said 2 'is not a recipient'
 	try apr-encrypt -r age1 "$model"
-	said 2 'is no recipient'
+	said 2 'is not a recipient'
 	try apr-encrypt -R me.key "$model"
-	said 4 'line 3 is no recipient (age1…) (E001)'
+	said 4 'line 3 is not a recipient (age1…) (E001)'
 	try apr-encrypt -R missing "$model"
 	said 3 'missing: cannot be opened'
 	try apr-decrypt -i - "$model"
@@ -250,7 +250,7 @@ age_keys() {
 	try apr-decrypt -i empty "$model"
 	said 4 'holds no identity (E001)'
 	try apr-decrypt -i word "$model"
-	said 4 'word: line 1 is no identity (AGE-SECRET-KEY-1…) (E001)'
+	said 4 'word: line 1 is not an identity (AGE-SECRET-KEY-1…) (E001)'
 	# A secret on the command line is refused, and not said again.
 	try apr-encrypt -r "$(tail -n 1 me.key)" "$model"
 	said 2 'that is an identity, which is secret'
@@ -258,6 +258,6 @@ age_keys() {
 	# Nor is a line of an identity file that is damaged.
 	sed '$s/.$/Q/' me.key >bad.key
 	try apr-decrypt -i bad.key "$model"
-	said 4 'bad.key: line 3 is no identity'
+	said 4 'bad.key: line 3 is not an identity'
 	run ! grep -qi '1GFP' "$err"
 }

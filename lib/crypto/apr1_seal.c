@@ -5,6 +5,7 @@
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "core/vault.h"
 #include "crypto/aead.h"
 #include "crypto/digest.h"
 #include "crypto/kdf.h"
@@ -35,7 +36,7 @@ static int
 from_password(struct keys *k, const uint8_t *password, size_t n, const uint8_t salt[SALT],
               struct err *e)
 {
-	return argon2id(password, n, salt, ARGON2ID_COST, k->both, AEAD_KEY, e);
+	return argon2id(password, n, salt, ARGON2ID_COST_APR1, k->both, AEAD_KEY, e);
 }
 
 /* After agreement. */
@@ -215,6 +216,12 @@ no(const struct opening *o, const char *why)
 }
 
 static int
+wrong_key(const struct opening *o)
+{
+	return err_set(o->e, ERR_DECRYPT, o->name, VAULT_WRONG_KEY);
+}
+
+static int
 too_short(const struct opening *o)
 {
 	return err_set(o->e, ERR_CORRUPT, o->name, "InvalidFormat: its payload is shorter than "
@@ -258,7 +265,7 @@ open_recipient(struct opening *o)
 		return agree(secret, o->p, o->k->agreed, o->e) < 0 ? -1
 		                                                   : from_recipient(o->k, o->e);
 	}
-	return no(o, "no identity is the one that it is for");
+	return wrong_key(o);
 }
 
 /* A stanza that one of the identities opens. 1, 0, -1. */
@@ -305,11 +312,11 @@ open_recipients(struct opening *o)
 			r = try_stanza(o, p + k * STANZA, secret, public);
 	}
 	if (r <= 0)
-		return r < 0 ? -1 : no(o, "no identity is one of those that it is for");
+		return r < 0 ? -1 : wrong_key(o);
 	if (from_data(o->k, o->e) < 0)
 		return -1;
 	if (!bytes_equal(o->k->both + AEAD_KEY, p + count * STANZA, COMMITMENT))
-		return no(o, "its commitment to the key does not hold");
+		return wrong_key(o);
 	return 0;
 }
 
@@ -354,7 +361,7 @@ apr1_unseal(const struct apr1_opening *with, unsigned mode, const uint8_t *p, si
 		    pass(&a, nonce + AEAD_NONCE, left, to, e) == 0) {
 			r = aead_check(&a, nonce + AEAD_NONCE + left, name, &ignored);
 			if (r < 0 && ignored.code == ERR_DECRYPT)
-				no(&o, "wrong key or passphrase, or it was changed");
+				wrong_key(&o);
 			else if (r < 0)
 				err_memory(e);
 		}

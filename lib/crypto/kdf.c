@@ -6,6 +6,9 @@
 #include <openssl/params.h>
 #include <sodium.h>
 
+#include "core/buf.h"
+#include "crypto/digest.h"
+
 /* The library takes parameters that it will not change through pointers that are
  * not const, and refuses NULL for bytes that are not there. */
 static OSSL_PARAM
@@ -35,6 +38,26 @@ hkdf_sha256(const void *salt, size_t salt_bytes, const void *key, size_t key_byt
 	EVP_KDF_CTX_free(c);
 	EVP_KDF_free(kind);
 	return ok ? 0 : err_memory(e);
+}
+
+int
+hkdf_context(const uint8_t *salt, size_t salt_bytes, const uint8_t *key, size_t key_bytes,
+             const char *domain, const void *context, size_t context_bytes, uint8_t *out,
+             size_t n, struct err *e)
+{
+	struct buf info = { 0 };
+	struct digest d;
+	int r = sha256_of(context, context_bytes, &d) < 0 ? err_memory(e) : 0;
+
+	buf_text(&info, domain);
+	buf_put(&info, "", 1);
+	buf_put(&info, d.b, sizeof d.b);
+	if (r == 0 && !buf_ok(&info))
+		r = err_memory(e);
+	if (r == 0)
+		r = hkdf_sha256(salt, salt_bytes, key, key_bytes, info.p, info.n, out, n, e);
+	buf_free(&info);
+	return r;
 }
 
 int

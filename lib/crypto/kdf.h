@@ -18,6 +18,13 @@ int hkdf_sha256(const void *salt, size_t salt_bytes, const void *key, size_t key
                 const void *info, size_t info_bytes, uint8_t *out, size_t n,
                 struct err *e);
 
+/* The same with the info that seals and messages have: the domain as text, a NUL, and
+ * SHA-256 of the context. A context of any length is bound, and no two domains share an
+ * info. context may be empty. */
+int hkdf_context(const uint8_t *salt, size_t salt_bytes, const uint8_t *key,
+                 size_t key_bytes, const char *domain, const void *context,
+                 size_t context_bytes, uint8_t *out, size_t n, struct err *e);
+
 #define HMAC_BYTES 32
 
 /* HMAC-SHA256 (RFC 2104) of n bytes. 0, or -1 with E008. */
@@ -32,8 +39,11 @@ struct argon2id_cost {
 	uint32_t memory; /* KiB, 8 and more */
 	uint32_t passes; /* 1 and more */
 };
-/* The least that OWASP's advice for passwords asks of it: what we write. */
-#define ARGON2ID_COST ((struct argon2id_cost){ 19456, 2 })
+/* What a passphrase seal costs: between the two recommendations of RFC 9106, section 4,
+ * 2 GiB and 64 MiB, in what a small machine has. */
+#define ARGON2ID_COST ((struct argon2id_cost){ 262144, 3 })
+/* What APR version 1 prescribes: the least of OWASP's advice for passwords. */
+#define ARGON2ID_COST_APR1 ((struct argon2id_cost){ 19456, 2 })
 /* What a file may ask of its reader, at most. */
 #define ARGON2ID_MOST ((struct argon2id_cost){ 262144, 16 })
 

@@ -109,6 +109,44 @@ frames_free(struct frames *s)
 	frames_cut(s, 0);
 }
 
+/* ---- a stream that is read ---- */
+
+static inline uint64_t
+frame_number(const uint8_t *p, unsigned width)
+{
+	return width ? frame_number(p + 1, width - 1) << 8 | *p : 0;
+}
+
+static inline void
+frame_take(FILE *from, struct gen *g, size_t n)
+{
+	if (n > 0 && fread(gen_open(g, g->n, n), 1, n, from) != n)
+		gen_die("is cut short", "the stream");
+}
+
+/* Append all frames of a stream, whatever their checksums. */
+static inline void
+frames_read(FILE *from, struct frames *s)
+{
+	char kind[5] = "", *head;
+	size_t n;
+
+	do {
+		struct gen g = { 0 };
+
+		frame_take(from, &g, 16);
+		memcpy(kind, g.p, 4);
+		n = (size_t)frame_number(g.p + 4, 4);
+		frame_take(from, &g, n + 4);
+		head = calloc(1, n + 1);
+		memcpy(head, g.p + 16, n);
+		frame_take(from, put_frame(s, "", kind, head), (size_t)frame_number(g.p + 8, 8));
+		frame_take(from, &g, 4);
+		free(head);
+		gen_free(&g);
+	} while (strcmp(kind, "DONE") != 0);
+}
+
 /* ---- one change of a stream ---- */
 
 struct change {

@@ -20,9 +20,6 @@ static void
 put_context(struct buf *b, const char *kind, uint64_t number, const char *name,
             const char *type)
 {
-	static const char domain[] = "apr2 item";
-
-	buf_put(b, domain, sizeof domain);
 	put_text(b, kind);
 	buf_u64(b, number);
 	put_text(b, name);
@@ -69,15 +66,16 @@ chunk_key(const uint8_t data[SKEY_DATA], const uint8_t salt[SKEY_SALT],
           const struct model *m, enum item_kind kind, size_t index, uint8_t key[AEAD_KEY],
           struct err *e)
 {
-	struct buf info = { 0 };
+	struct buf context = { 0 };
 	int r;
 
-	describe(&info, m, kind, index);
-	if (!buf_ok(&info))
+	describe(&context, m, kind, index);
+	if (!buf_ok(&context))
 		r = err_memory(e);
 	else
-		r = hkdf_sha256(salt, SKEY_SALT, data, SKEY_DATA, info.p, info.n, key, AEAD_KEY, e);
-	buf_free(&info);
+		r = hkdf_context(salt, SKEY_SALT, data, SKEY_DATA, "apr2 seal 2 item", context.p,
+		                 context.n, key, AEAD_KEY, e);
+	buf_free(&context);
 	return r;
 }
 

@@ -1,10 +1,11 @@
 /* chunk: a body that is sealed, in chunks that are opened one by one.
  *
  * Each body has a key of its own: HKDF-SHA256 of the data key, with the SKEY frame's
- * salt, and as info the domain "apr2 item" and a NUL, text kind ("tensor", "blob",
- * "prov", "sign"), number (of its kind, from 0; of blobs, among the side files), text
- * name, text dtype or type (both empty of prov and sign), number of dimensions,
- * dimensions, size of the plain body; text and numbers as in crypto/content.h.
+ * salt, the domain "apr2 seal 2 item" and as context (hkdf_context, crypto/kdf.h) text
+ * kind ("tensor", "blob", "prov", "sign"), number (of its kind, from 0; of blobs, among
+ * the side files), text name, text dtype or type (both empty for prov and sign), number
+ * of dimensions, dimensions, size of the plain body; text and numbers as in
+ * crypto/content.h.
  *
  * The body is cut into chunks of MODEL_SEAL_CHUNK bytes (the last may be shorter; an
  * empty body is one empty chunk), each AES-256-GCM with a tag behind it and without

@@ -88,7 +88,7 @@ release(struct seal_sink *s, struct err *e)
 {
 	if (s->released)
 		return 0;
-	if (witness_finish(&s->witness, e) < 0 ||
+	if (witness_finish(&s->witness, e) < 0 || skey_hash_head(&s->skey, e) < 0 ||
 	    skey_mac(&s->skey, s->data.p, &s->plan, &s->witness.content.components,
 	             s->skey.mac, e) < 0)
 		return -1;

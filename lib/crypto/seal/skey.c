@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "crypto/digest.h"
+#include "core/le.h"
 
 #define X25519 "x25519"
 #define ARGON2ID "argon2id"
+#define DOMAIN "apr2 seal 2"
+
+/* Around the digits of the mac, which end the head. */
+#define MAC "\"mac\":\""
+#define MAC_END "\"}"
 
 void
 openers_free(struct openers *o)
@@ -20,13 +25,20 @@ openers_free(struct openers *o)
 
 static const uint8_t no_nonce[AEAD_NONCE];
 
+/* What a stanza's secret gives: held in memory that is wiped. */
+struct stanza_keys {
+	uint8_t wrapping[AEAD_KEY];
+	uint8_t commitment[SKEY_COMMITMENT];
+};
+
 static int
-wrap(struct stanza *t, const uint8_t key[AEAD_KEY], const uint8_t data[SKEY_DATA],
+wrap(struct stanza *t, const struct stanza_keys *k, const uint8_t data[SKEY_DATA],
      struct err *e)
 {
 	struct aead a = { 0 };
-	int r = aead_key(&a, key, e);
+	int r = aead_key(&a, k->wrapping, e);
 
+	memcpy(t->commitment, k->commitment, sizeof t->commitment);
 	if (r == 0)
 		r = aead_seal(&a, no_nonce, NULL, 0, data, SKEY_DATA, t->wrapped,
 		              t->wrapped + SKEY_DATA, e);
@@ -34,36 +46,60 @@ wrap(struct stanza *t, const uint8_t key[AEAD_KEY], const uint8_t data[SKEY_DATA
 	return r;
 }
 
+/* 1 and the data key, 0 if the keys are not those of the stanza, -1 without memory. */
 static int
-unwrap(const struct stanza *t, const uint8_t key[AEAD_KEY], uint8_t data[SKEY_DATA],
+unwrap(const struct stanza *t, const struct stanza_keys *k, uint8_t data[SKEY_DATA],
        struct err *e)
 {
+	struct err why = ERR_INIT;
 	struct aead a = { 0 };
-	int r = aead_key(&a, key, e);
+	int r;
 
+	if (!bytes_equal(t->commitment, k->commitment, sizeof t->commitment))
+		return 0;
+	r = aead_key(&a, k->wrapping, &why);
 	if (r == 0)
 		r = aead_open(&a, no_nonce, NULL, 0, t->wrapped, SKEY_DATA, data,
-		              t->wrapped + SKEY_DATA, NULL, e);
+		              t->wrapped + SKEY_DATA, NULL, &why);
 	aead_free(&a);
+	return why.code == ERR_MEMORY ? err_memory(e) : r == 0;
+}
+
+/* The keys of a recipient's stanza. secret is the half that the caller knows, other the
+ * public half of the other side. */
+static int
+agreed_keys(const struct skey *s, const uint8_t secret[AGREE_BYTES],
+            const uint8_t other[AGREE_BYTES], const uint8_t pair[AGREE_BYTES],
+            const uint8_t recipient[AGREE_BYTES], struct stanza_keys *k, struct err *e)
+{
+	uint8_t shared[AGREE_BYTES], context[2 * AGREE_BYTES];
+	int r = agree(secret, other, shared, e);
+
+	memcpy(context, pair, AGREE_BYTES);
+	memcpy(context + AGREE_BYTES, recipient, AGREE_BYTES);
+	if (r == 0)
+		r = hkdf_context(s->salt, SKEY_SALT, shared, sizeof shared, DOMAIN " " X25519,
+		                 context, sizeof context, (uint8_t *)k, sizeof *k, e);
+	secret_wipe(shared, sizeof shared);
 	return r;
 }
 
-/* The key that wraps for a recipient: ours is the half that we know the secret of. */
+/* Those of a password's. */
 static int
-agreed_key(const uint8_t secret[AGREE_BYTES], const uint8_t other[AGREE_BYTES],
-           const uint8_t pair[AGREE_BYTES], const uint8_t recipient[AGREE_BYTES],
-           uint8_t key[AEAD_KEY], struct err *e)
+password_keys(const struct skey *s, const struct stanza *t, const void *password, size_t n,
+              struct stanza_keys *k, struct err *e)
 {
-	static const char info[] = "apr2 x25519";
-	uint8_t shared[AGREE_BYTES], salt[2 * AGREE_BYTES];
-	int r = agree(secret, other, shared, e);
+	uint8_t stretched[AEAD_KEY], context[ARGON2ID_SALT + 16];
+	int r = argon2id(password, n, t->salt, t->cost, stretched, sizeof stretched, e);
 
-	memcpy(salt, pair, AGREE_BYTES);
-	memcpy(salt + AGREE_BYTES, recipient, AGREE_BYTES);
+	memcpy(context, t->salt, ARGON2ID_SALT);
+	le64_put(context + ARGON2ID_SALT, t->cost.memory);
+	le64_put(context + ARGON2ID_SALT + 8, t->cost.passes);
 	if (r == 0)
-		r = hkdf_sha256(salt, sizeof salt, shared, sizeof shared, info, strlen(info), key,
-		                AEAD_KEY, e);
-	secret_wipe(shared, sizeof shared);
+		r = hkdf_context(s->salt, SKEY_SALT, stretched, sizeof stretched,
+		                 DOMAIN " " ARGON2ID, context, sizeof context, (uint8_t *)k,
+		                 sizeof *k, e);
+	secret_wipe(stretched, sizeof stretched);
 	return r;
 }
 
@@ -84,13 +120,13 @@ skey_add_recipient(struct skey *s, const uint8_t data[SKEY_DATA],
                    struct err *e)
 {
 	struct stanza *t = next_stanza(s, e);
-	uint8_t key[AEAD_KEY];
+	struct stanza_keys k;
 	int r = -1;
 
 	if (t && agree_public(pair, t->key, e) == 0 &&
-	    agreed_key(pair, recipient, t->key, recipient, key, e) == 0)
-		r = wrap(t, key, data, e);
-	secret_wipe(key, sizeof key);
+	    agreed_keys(s, pair, recipient, t->key, recipient, &k, e) == 0)
+		r = wrap(t, &k, data, e);
+	secret_wipe(&k, sizeof k);
 	return r;
 }
 
@@ -100,103 +136,97 @@ skey_add_password(struct skey *s, const uint8_t data[SKEY_DATA], const void *pas
                   struct err *e)
 {
 	struct stanza *t = next_stanza(s, e);
-	uint8_t key[AEAD_KEY];
+	struct stanza_keys k;
 	int r = -1;
 
 	if (t) {
 		t->password = true;
 		t->cost = cost;
 		memcpy(t->salt, salt, sizeof t->salt);
-		if (argon2id(password, n, salt, cost, key, sizeof key, e) == 0)
-			r = wrap(t, key, data, e);
+		if (password_keys(s, t, password, n, &k, e) == 0)
+			r = wrap(t, &k, data, e);
 	}
-	secret_wipe(key, sizeof key);
+	secret_wipe(&k, sizeof k);
 	return r;
 }
 
+/* One message for every key that is wrong, so that it tells nobody what is wrong. */
 static int
-open_by_password(const struct stanza *t, const struct secret *password,
+not_opened(const char *where, struct err *e)
+{
+	return err_set(e, ERR_DECRYPT, where, "no key that is given opens it");
+}
+
+static int
+open_by_password(const struct skey *s, const struct secret *password,
                  uint8_t data[SKEY_DATA], const char *where, struct err *e)
 {
-	uint8_t key[AEAD_KEY];
-	struct err why = ERR_INIT;
+	const struct stanza *t = &s->stanzas[0];
+	struct stanza_keys k;
 	int r;
 
 	if (!password->p) {
 		err_set(e, ERR_DECRYPT, where, "is sealed with a passphrase, and none is given");
 		return err_hint(e, "without -i, apr-decrypt asks for it");
 	}
-	r = argon2id(password->p, password->n, t->salt, t->cost, key, sizeof key, e);
-	if (r == 0 && unwrap(t, key, data, &why) < 0)
-		r = err_set(e, ERR_DECRYPT, where, "the passphrase does not open it");
-	secret_wipe(key, sizeof key);
-	return r;
+	r = password_keys(s, t, password->p, password->n, &k, e);
+	if (r == 0)
+		r = unwrap(t, &k, data, e);
+	secret_wipe(&k, sizeof k);
+	return r < 0 ? -1 : r > 0 ? 0 : not_opened(where, e);
 }
 
 /* 1 if this identity opens the stanza, 0 if not, -1 without memory. */
 static int
-try_identity(const struct stanza *t, const uint8_t secret[AGREE_BYTES],
-             uint8_t data[SKEY_DATA], struct err *e)
+try_identity(const struct skey *s, const struct stanza *t,
+             const uint8_t secret[AGREE_BYTES], uint8_t data[SKEY_DATA], struct err *e)
 {
-	uint8_t key[AEAD_KEY], recipient[AGREE_BYTES];
+	uint8_t recipient[AGREE_BYTES];
 	struct err why = ERR_INIT;
-	int r = -1;
+	struct stanza_keys k;
+	int r = 0;
 
 	if (agree_public(secret, recipient, e) < 0)
 		return -1;
-	if (agreed_key(secret, t->key, t->key, recipient, key, &why) == 0)
-		r = unwrap(t, key, data, &why);
-	secret_wipe(key, sizeof key);
-	if (why.code == ERR_MEMORY)
-		return err_memory(e);
-	return r == 0;
+	if (agreed_keys(s, secret, t->key, t->key, recipient, &k, &why) == 0)
+		r = unwrap(t, &k, data, e);
+	secret_wipe(&k, sizeof k);
+	return why.code == ERR_MEMORY ? err_memory(e) : r;
+}
+
+static int
+open_by_identities(const struct skey *s, const struct identities *with,
+                   uint8_t data[SKEY_DATA], const char *where, struct err *e)
+{
+	size_t i, k, n = identities_count(with);
+	int r;
+
+	if (n == 0) {
+		err_set(e, ERR_DECRYPT, where, "is sealed for identities, and none is given");
+		return err_hint(e, "-i FILE names the file of one");
+	}
+	for (i = 0; i < s->n; i++)
+		for (k = 0; k < n; k++) {
+			r = try_identity(s, &s->stanzas[i], identities_key(with, k), data, e);
+			if (r != 0)
+				return r > 0 ? 0 : -1;
+		}
+	return not_opened(where, e);
 }
 
 int
 skey_open(const struct skey *s, const struct openers *o, uint8_t data[SKEY_DATA],
           const char *where, struct err *e)
 {
-	size_t i, k, n = identities_count(&o->identities);
-	int r;
-
+	if (s->n == 0)
+		return err_set(e, ERR_DECRYPT, where, "is sealed for keys of types that this tool "
+		               "does not know");
 	if (s->n == 1 && s->stanzas[0].password)
-		return open_by_password(&s->stanzas[0], &o->password, data, where, e);
-	for (i = 0; i < s->n; i++)
-		for (k = 0; k < n; k++) {
-			r = try_identity(&s->stanzas[i], identities_key(&o->identities, k), data, e);
-			if (r != 0)
-				return r > 0 ? 0 : -1;
-		}
-	if (n == 0) {
-		err_set(e, ERR_DECRYPT, where, "is sealed for identities, and none is given");
-		return err_hint(e, "-i FILE names the file of one");
-	}
-	return err_set(e, ERR_DECRYPT, where, "is sealed for %zu recipient%s, and no identity "
-	               "given is one of them", s->n, s->n == 1 ? "" : "s");
+		return open_by_password(s, &o->password, data, where, e);
+	return open_by_identities(s, &o->identities, data, where, e);
 }
 
 /* ---- mac ---- */
-
-static void
-add_stanzas(struct sha256 *h, const struct skey *s)
-{
-	size_t i;
-
-	sha256_add_u64(h, s->n);
-	for (i = 0; i < s->n; i++) {
-		const struct stanza *t = &s->stanzas[i];
-
-		sha256_add_text(h, t->password ? ARGON2ID : X25519);
-		if (t->password) {
-			sha256_add(h, t->salt, sizeof t->salt);
-			sha256_add_u64(h, t->cost.memory);
-			sha256_add_u64(h, t->cost.passes);
-		} else {
-			sha256_add(h, t->key, sizeof t->key);
-		}
-		sha256_add(h, t->wrapped, sizeof t->wrapped);
-	}
-}
 
 static void
 add_plan(struct sha256 *h, const struct model *m)
@@ -233,23 +263,21 @@ int
 skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct model *m,
          const struct components *c, uint8_t mac[HMAC_BYTES], struct err *e)
 {
-	static const char info[] = "apr2 mac";
 	uint8_t key[HMAC_BYTES];
 	struct sha256 h;
 	struct digest d;
 	int r;
 
 	sha256_start(&h);
-	sha256_add_domain(&h, "apr2 seal 1");
-	sha256_add(&h, s->salt, sizeof s->salt);
-	add_stanzas(&h, s);
+	sha256_add_domain(&h, DOMAIN);
+	sha256_add(&h, s->head.b, sizeof s->head.b);
 	sha256_add(&h, c->metadata.b, sizeof c->metadata.b);
 	sha256_add(&h, c->licence.b, sizeof c->licence.b);
 	add_plan(&h, m);
 	r = sha256_finish(&h, &d, e);
 	if (r == 0)
-		r = hkdf_sha256(s->salt, sizeof s->salt, data, SKEY_DATA, info, strlen(info), key,
-		                sizeof key, e);
+		r = hkdf_context(s->salt, sizeof s->salt, data, SKEY_DATA, DOMAIN " mac", NULL, 0,
+		                 key, sizeof key, e);
 	if (r == 0)
 		r = hmac_sha256(key, sizeof key, d.b, sizeof d.b, mac, e);
 	secret_wipe(key, sizeof key);
@@ -269,27 +297,52 @@ put_hex(struct buf *b, const char *before, const uint8_t *p, size_t n, const cha
 	buf_text(b, after);
 }
 
-int
-skey_write(const struct skey *s, struct buf *b, struct err *e)
+static void
+put_stanza(struct buf *b, const struct stanza *t)
+{
+	if (t->password) {
+		put_hex(b, "{\"type\":\"" ARGON2ID "\",\"salt\":\"", t->salt, sizeof t->salt, "\"");
+		buf_printf(b, ",\"memory\":%" PRIu32 ",\"passes\":%" PRIu32, t->cost.memory,
+		           t->cost.passes);
+	} else {
+		put_hex(b, "{\"type\":\"" X25519 "\",\"key\":\"", t->key, sizeof t->key, "\"");
+	}
+	put_hex(b, ",\"commitment\":\"", t->commitment, sizeof t->commitment, "\"");
+	put_hex(b, ",\"wrapped\":\"", t->wrapped, sizeof t->wrapped, "\"}");
+}
+
+/* What the mac covers of the head, and what its digits stand behind. */
+static void
+put_before_mac(const struct skey *s, struct buf *b)
 {
 	size_t i;
 
-	put_hex(b, "{\"version\":1,\"salt\":\"", s->salt, sizeof s->salt, "\",\"stanzas\":[");
+	put_hex(b, "{\"version\":2,\"salt\":\"", s->salt, sizeof s->salt, "\",\"stanzas\":[");
 	for (i = 0; i < s->n; i++) {
-		const struct stanza *t = &s->stanzas[i];
-
 		buf_text(b, i ? "," : "");
-		if (t->password) {
-			put_hex(b, "{\"type\":\"" ARGON2ID "\",\"salt\":\"", t->salt, sizeof t->salt,
-			        "\"");
-			buf_printf(b, ",\"memory\":%" PRIu32 ",\"passes\":%" PRIu32, t->cost.memory,
-			           t->cost.passes);
-		} else {
-			put_hex(b, "{\"type\":\"" X25519 "\",\"key\":\"", t->key, sizeof t->key, "\"");
-		}
-		put_hex(b, ",\"wrapped\":\"", t->wrapped, sizeof t->wrapped, "\"}");
+		put_stanza(b, &s->stanzas[i]);
 	}
-	put_hex(b, "],\"mac\":\"", s->mac, sizeof s->mac, "\"}");
+	buf_text(b, "]," MAC);
+}
+
+int
+skey_hash_head(struct skey *s, struct err *e)
+{
+	struct buf b = { 0 };
+	int r = -1;
+
+	put_before_mac(s, &b);
+	if (buf_ok(&b))
+		r = sha256_of(b.p, b.n, &s->head);
+	buf_free(&b);
+	return r < 0 ? err_memory(e) : 0;
+}
+
+int
+skey_write(const struct skey *s, struct buf *b, struct err *e)
+{
+	put_before_mac(s, b);
+	put_hex(b, "", s->mac, sizeof s->mac, MAC_END);
 	return buf_ok(b) ? 0 : err_memory(e);
 }
 
@@ -328,7 +381,7 @@ parse_password(const json_t *o, struct stanza *t, const char *where, struct err 
 	t->password = true;
 	if (get_hex(o, "salt", t->salt, sizeof t->salt) < 0 ||
 	    json_member_u64(o, "memory", &memory) < 0 ||
-	    json_member_u64(o, "passes", &passes) < 0 || json_object_size(o) != 5)
+	    json_member_u64(o, "passes", &passes) < 0 || json_object_size(o) != 6)
 		return bad(where, e, "stanza for a password");
 	if (memory > most.memory || passes > most.passes)
 		return err_set(e, ERR_MEMORY, where, "a guess of its passphrase costs %" PRIu64
@@ -338,63 +391,94 @@ parse_password(const json_t *o, struct stanza *t, const char *where, struct err 
 	return 0;
 }
 
+/* Append the stanza o, if its type is known. */
 static int
-parse_stanza(const json_t *o, struct stanza *t, const char *where, struct err *e)
+parse_stanza(const json_t *o, struct skey *s, const char *where, struct err *e)
 {
+	struct stanza *t = &s->stanzas[s->n];
 	const char *type;
 
-	if (json_member_text(o, "type", &type) < 0 ||
-	    get_hex(o, "wrapped", t->wrapped, sizeof t->wrapped) < 0)
+	if (json_member_text(o, "type", &type) < 0)
 		return bad(where, e, "stanza");
+	if (strcmp(type, ARGON2ID) != 0 && strcmp(type, X25519) != 0) {
+		s->unknown++;
+		return 0;
+	}
+	if (get_hex(o, "wrapped", t->wrapped, sizeof t->wrapped) < 0 ||
+	    get_hex(o, "commitment", t->commitment, sizeof t->commitment) < 0)
+		return bad(where, e, "stanza");
+	s->n++;
 	if (strcmp(type, ARGON2ID) == 0)
 		return parse_password(o, t, where, e);
-	if (strcmp(type, X25519) != 0)
-		return err_set(e, ERR_FORMAT, where, "SKEY: a stanza of the unknown kind %.40s",
-		               type);
-	if (get_hex(o, "key", t->key, sizeof t->key) < 0 || json_object_size(o) != 3)
+	if (get_hex(o, "key", t->key, sizeof t->key) < 0 || json_object_size(o) != 4)
 		return bad(where, e, "stanza for a recipient");
+	return 0;
+}
+
+static int
+parse_stanzas(const json_t *list, struct skey *s, const char *where, struct err *e)
+{
+	const json_t *v;
+	size_t i;
+
+	if (!json_is_array(list) || json_array_size(list) == 0 ||
+	    json_array_size(list) > SKEY_STANZAS)
+		return bad(where, e, "list of stanzas");
+	json_array_foreach(list, i, v)
+		if (parse_stanza(v, s, where, e) < 0)
+			return -1;
+	for (i = 0; i < s->n; i++)
+		if (s->stanzas[i].password && json_array_size(list) > 1)
+			return err_set(e, ERR_CORRUPT, where,
+			               "SKEY: a password stands beside other stanzas");
 	return 0;
 }
 
 static int
 parse_all(const json_t *o, struct skey *s, const char *where, struct err *e)
 {
-	const json_t *list = json_object_get(o, "stanzas"), *v;
 	uint64_t version;
-	size_t i;
 
 	if (json_member_u64(o, "version", &version) < 0)
 		return bad(where, e, "version");
-	if (version != 1)
+	if (version != 2)
 		return err_set(e, ERR_VERSION, where, "SKEY: version %" PRIu64
-		               ", this tool reads 1", version);
+		               ", this tool reads 2", version);
 	if (get_hex(o, "salt", s->salt, sizeof s->salt) < 0)
 		return bad(where, e, "salt");
 	if (get_hex(o, "mac", s->mac, sizeof s->mac) < 0)
 		return bad(where, e, "mac");
-	if (!json_is_array(list) || json_array_size(list) == 0 ||
-	    json_array_size(list) > SKEY_STANZAS || json_object_size(o) != 4)
-		return bad(where, e, "list of stanzas");
-	json_array_foreach(list, i, v)
-		if (parse_stanza(v, &s->stanzas[s->n++], where, e) < 0)
-			return -1;
-	for (i = 0; i < s->n; i++)
-		if (s->stanzas[i].password && s->n > 1)
-			return err_set(e, ERR_CORRUPT, where,
-			               "SKEY: a password does not stand beside other stanzas");
-	return 0;
+	if (json_object_size(o) != 4)
+		return bad(where, e, "list of members");
+	return parse_stanzas(json_object_get(o, "stanzas"), s, where, e);
+}
+
+/* Hash what the mac covers: all of the text but the mac's digits and what follows them. */
+static int
+hash_text(const char *text, size_t n, struct skey *s, const char *where, struct err *e)
+{
+	const size_t end = 2 * HMAC_BYTES + strlen(MAC_END);
+
+	if (n < end + strlen(MAC) || memcmp(text + n - end - strlen(MAC), MAC, strlen(MAC)) ||
+	    memcmp(text + n - strlen(MAC_END), MAC_END, strlen(MAC_END)) != 0)
+		return err_set(e, ERR_CORRUPT, where, "SKEY: it does not end in its mac");
+	return sha256_of(text, n - end, &s->head) < 0 ? err_memory(e) : 0;
 }
 
 int
 skey_parse(const void *head, size_t n, struct skey *s, const char *where, struct err *e)
 {
-	json_t *o = json_parse(head, n, ERR_CORRUPT, where, e);
+	json_t *o;
 	int r;
 
 	*s = (struct skey){ .n = 0 };
+	if (n > SKEY_HEAD)
+		return err_set(e, ERR_CORRUPT, where, "SKEY: it has %zu bytes, more than %zu", n,
+		               SKEY_HEAD);
+	o = json_parse(head, n, ERR_CORRUPT, where, e);
 	if (!o)
 		return -1;
 	r = parse_all(o, s, where, e);
 	json_decref(o);
-	return r;
+	return r < 0 ? -1 : hash_text(head, n, s, where, e);
 }

@@ -1,35 +1,42 @@
 /* skey: the head of an SKEY frame: who can open what is sealed.
  *
- *     {"version":1,"salt":"64",
- *      "stanzas":[{"type":"x25519","key":"64","wrapped":"96"},…],
+ *     {"version":2,"salt":"64",
+ *      "stanzas":[{"type":"x25519","key":"64","commitment":"64","wrapped":"96"},…],
  *      "mac":"64"}
  *
- * where a number stands for so many lower-case hexadecimal digits. What is sealed is
- * so under a data key of 32 bytes; each stanza holds it, wrapped: AES-256-GCM of the
- * 32 bytes, with a nonce of zeros, and the tag (48 bytes), under a key of its own:
+ * A number stands for that many lower-case hexadecimal digits. The model is sealed
+ * under a data key of 32 bytes. Each stanza holds the data key, wrapped: AES-256-GCM of
+ * the 32 bytes with a nonce of zeros, and the tag, 48 bytes in all.
  *
- *     x25519    key: the public half of a pair made for this stanza alone. The
- *               wrapping key is HKDF-SHA256 of what is agreed between it and the
- *               recipient, salt: this public half and the recipient's (64 bytes),
- *               info: "apr2 x25519"
- *     argon2id  "salt":"32","memory":19456,"passes":2 in place of key: the wrapping
- *               key is Argon2id of a password, memory in KiB, one lane. It is the only
- *               stanza: one password, or recipients
+ * HKDF-SHA256 gives 64 bytes for a stanza: the wrapping key, and the commitment. Salt:
+ * that of the head. Info: a domain and SHA-256 of a context (hkdf_context, crypto/kdf.h).
  *
- * A stanza does not say whose it is. The mac is HMAC-SHA256 under HKDF-SHA256 of the
- * data key (the salt above; info: "apr2 mac"), over SHA-256 of (numbers: 8 bytes,
- * little-endian; text: its length and its bytes; crypto/content.h):
+ *     x25519    key: the public half of a pair made for this stanza alone. HKDF takes
+ *               what X25519 gives for this pair and the recipient; domain
+ *               "apr2 seal 2 x25519"; context: both public halves, 64 bytes
+ *     argon2id  "salt":"32","memory":262144,"passes":3 in place of key. HKDF takes 32
+ *               bytes of Argon2id of a password, memory in KiB, one lane; domain
+ *               "apr2 seal 2 argon2id"; context: the stanza's salt, memory and passes
+ *               (8 bytes each, little-endian). It is the only stanza
  *
- *     domain "apr2 seal 1", the salt
- *     number of stanzas; of each: text type, and key and wrapped, or salt, memory,
- *     passes and wrapped
+ * A reader compares the commitment before it decrypts anything: AES-GCM alone opens
+ * under more than one key if its maker wants it to. A stanza of another type is skipped,
+ * so that a type can be added. A stanza does not name its recipient.
+ *
+ * mac is the last member, and ends the head as shown. It is HMAC-SHA256 under HKDF-SHA256
+ * of the data key (the salt above; domain "apr2 seal 2 mac", empty context), over SHA-256
+ * of (numbers: 8 bytes, little-endian; text: its length and its bytes; crypto/content.h):
+ *
+ *     domain "apr2 seal 2"
+ *     SHA-256 of the head, as it lies there, up to and with "mac":"
  *     the content's components metadata and licence
  *     number of side files; of each, as they come: text name, text type, size
  *     number of tensors; of each, as they come: text name, text dtype, number of
  *     dimensions, dimensions, size
  *     number of prov frames; the size of each one's head; number of signatures
  *
- * So it commits to the key, and binds all that is not sealed to what is.
+ * It binds everything that stays readable to what is sealed, and the stanzas that this
+ * reader does not know. Whoever opens a seal knows the data key, and can make another mac.
  */
 #ifndef CRYPTO_SEAL_SKEY_H
 #define CRYPTO_SEAL_SKEY_H
@@ -42,6 +49,7 @@
 #include "core/err.h"
 #include "crypto/aead.h"
 #include "crypto/content.h"
+#include "crypto/digest.h"
 #include "crypto/kdf.h"
 #include "crypto/seal/identity.h"
 #include "model/model.h"
@@ -49,33 +57,37 @@
 #define SKEY_DATA 32
 #define SKEY_SALT 32
 #define SKEY_WRAPPED (SKEY_DATA + AEAD_TAG)
+#define SKEY_COMMITMENT 32
 #define SKEY_STANZAS IDENTITY_MOST
+#define SKEY_HEAD ((size_t)1 << 20) /* bytes of a head, at most */
 
 struct stanza {
 	bool password;                /* argon2id, else x25519 */
 	uint8_t key[AGREE_BYTES];     /* x25519 */
 	uint8_t salt[ARGON2ID_SALT];  /* argon2id */
 	struct argon2id_cost cost;
+	uint8_t commitment[SKEY_COMMITMENT];
 	uint8_t wrapped[SKEY_WRAPPED];
 };
 
 struct skey {
 	uint8_t salt[SKEY_SALT];
-	struct stanza stanzas[SKEY_STANZAS];
+	struct stanza stanzas[SKEY_STANZAS]; /* of types that are known */
 	size_t n;
+	size_t unknown;                      /* stanzas of other types */
+	struct digest head;                  /* of its text up to the mac's digits */
 	uint8_t mac[HMAC_BYTES];
 };
 
-/* With what it may be opened: identities, or a password (which may be empty: p NULL
- * is none). */
+/* What may open a model: identities, or a password (which may be empty; p NULL: none). */
 struct openers {
 	struct identities identities;
 	struct secret password;
 };
 void openers_free(struct openers *o);
 
-/* Append a stanza. pair: the secret half of the stanza's own pair, of which it is used
- * up; or salt: the password's: by chance, but in tests. 0 or -1. */
+/* Append a stanza to s, whose salt is set. pair: the secret half of the stanza's own pair,
+ * used for nothing else. salt: of the password. Both are random, except in tests. 0 or -1. */
 int skey_add_recipient(struct skey *s, const uint8_t data[SKEY_DATA],
                        const uint8_t recipient[AGREE_BYTES],
                        const uint8_t pair[AGREE_BYTES], struct err *e);
@@ -83,20 +95,23 @@ int skey_add_password(struct skey *s, const uint8_t data[SKEY_DATA],
                       const void *password, size_t n, const uint8_t salt[ARGON2ID_SALT],
                       struct argon2id_cost cost, struct err *e);
 
-/* The data key: 0, or -1 with E005 where nothing of what is given opens it. */
+/* The data key: 0, or -1 with E005 if nothing in o opens it. A wrong passphrase, a wrong
+ * identity and a changed stanza have one message. */
 int skey_open(const struct skey *s, const struct openers *o, uint8_t data[SKEY_DATA],
               const char *where, struct err *e);
 
-/* The mac of s (its member is not looked at) over a plan and the components of its
- * content, of which metadata and licence must be known. */
+/* Fill s->head, once all stanzas are there. skey_parse does it for a head that is read. */
+int skey_hash_head(struct skey *s, struct err *e);
+
+/* The mac of s, whose own mac is not looked at, over a plan and the components of its
+ * content. Metadata and licence of c must be known. */
 int skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct model *m,
              const struct components *c, uint8_t mac[HMAC_BYTES], struct err *e);
 
-/* The head as text, appended to b; its length depends on the stanzas alone. */
+/* The head as text, appended to b. Its length depends on the stanzas alone. */
 int skey_write(const struct skey *s, struct buf *b, struct err *e);
 
-/* And read again. E003 for another version, E001 for an unknown kind of stanza, else
- * E002. */
+/* Read a head. E003: another version. E002: anything else that is wrong with it. */
 int skey_parse(const void *head, size_t n, struct skey *s, const char *where,
                struct err *e);
 
