@@ -39,23 +39,13 @@ write_all(const char *path, const struct options *o, const void *p, size_t n,
 }
 
 static int
-write_reply(const struct options *o, const uint8_t key[AGREE_BYTES], struct err *e)
-{
-	char text[RECIPIENT_TEXT + 1];
-
-	recipient_text(key, text);
-	strcat(text, "\n");
-	return write_all(o->reply, o, text, strlen(text), e);
-}
-
-static int
 open_message(const struct options *o, const struct identities *with, const char *path,
              struct reader *r, struct err *e)
 {
 	struct secret words = { 0 };
 	struct buf b = { 0 };
-	uint8_t reply[AGREE_BYTES];
-	bool has_reply = false;
+	struct addressee reply = { .answers = false };
+	bool asks = false;
 	int status = reader_rest(r, &b, MESSAGE_BYTES);
 
 	if (status == 0 && b.n > MESSAGE_BYTES)
@@ -63,14 +53,15 @@ open_message(const struct options *o, const struct identities *with, const char 
 	if (status == 0 && b.n == 0)
 		status = err_set(e, ERR_CORRUPT, path, "is empty");
 	if (status == 0)
-		status = message_open(with, b.p, b.n, &words, &has_reply, reply, path, e);
-	if (status == 0 && o->reply && !has_reply)
-		status = err_set(e, ERR_NO, path, "asks for no answer");
+		status = message_open(with, b.p, b.n, &words, &asks, &reply, path, e);
+	if (status == 0 && o->reply && !asks)
+		status = err_set(e, ERR_NO, path, "does not ask for an answer");
 	if (status == 0 && o->reply)
-		status = write_reply(o, reply, e);
+		status = addressee_write(&reply, o->reply, o->force, e);
 	if (status == 0)
 		status = write_all(o->path, o, words.p, words.n, e);
 	secret_free(&words);
+	addressee_free(&reply);
 	buf_free(&b);
 	return status;
 }
@@ -99,7 +90,7 @@ prepare(const struct options *o, struct identities *with, struct err *e)
 	size_t i;
 
 	if (!o->identities.n)
-		return tool_misused(e, "-i FILE is missing: what shall open it");
+		return tool_misused(e, "no identity: use -i FILE");
 	if (secret_guard(e) < 0)
 		return -1;
 	for (i = 0; i < o->identities.n; i++)
@@ -116,7 +107,7 @@ main(int argc, char **argv)
 		{ 'i', "identity", "FILE", OPT_LIST, &o.identities,
 		  "open it with the identity in FILE", 0, 0 },
 		{ 'k', "reply-to", "FILE", OPT_TEXT, &o.reply,
-		  "write whom to answer to FILE: a recipient for apr-seal", 0, 0 },
+		  "write what an answer needs to FILE, for apr-seal -R", 0, 0 },
 		{ 0, "publish", NULL, OPT_FLAG, &o.publish,
 		  "print what a model's metadata must say, and read no message", 0, 0 },
 		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
@@ -127,7 +118,7 @@ main(int argc, char **argv)
 		"apr-open", "-i FILE [-k FILE] [--publish] [-f] [-o FILE] [FILE]",
 		"Open a message that apr-seal has sealed.", opts, 1
 	};
-	struct identities with = { { 0 } };
+	struct identities with = { .keys = { 0 } };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 	const char *path = operands[0] ? operands[0] : "-";

@@ -10,7 +10,7 @@
 #include "tool/tool.h"
 
 struct options {
-	const char *model, *recipient, *reply;
+	const char *model, *recipient, *recipients, *reply;
 	const char *path;
 	bool force;
 };
@@ -33,29 +33,34 @@ read_words(const char *path, struct secret *words, struct err *e)
 }
 
 static int
-find_recipient(const struct options *o, uint8_t key[AGREE_BYTES], struct err *e)
+find_addressee(const struct options *o, struct addressee *to, struct err *e)
 {
-	static struct recipients to;
+	static struct recipients one;
 
-	if (!!o->model + !!o->recipient != 1)
-		return tool_misused(e, "whom is it for: -m MODEL, or -r age1...");
+	if (!!o->model + !!o->recipient + !!o->recipients != 1)
+		return tool_misused(e, "no recipient, or more than one: use -m MODEL, -r age1... or "
+		                    "-R FILE");
 	if (o->model && strcmp(o->model, "-") == 0)
 		return tool_misused(e, "-m -: standard input is the message");
 	if (o->model)
-		return inference_key(o->model, key, e);
-	if (recipients_add(&to, o->recipient, e) < 0)
+		return inference_key(o->model, to->key, e);
+	if (o->recipients && addressee_read(to, o->recipients, e) < 0)
+		return -1;
+	if (o->recipient && recipients_add(&one, o->recipient, e) < 0)
 		return -1;
 	sandbox_enter();
-	memcpy(key, to.key[0], AGREE_BYTES);
+	if (o->recipient)
+		memcpy(to->key, one.key[0], AGREE_BYTES);
 	return 0;
 }
 
 static int
-send(const struct options *o, const uint8_t *recipient, const struct secret *words,
+send(const struct options *o, const struct addressee *to, const struct secret *words,
      struct err *e)
 {
 	struct out_options where = { .path = o->path, .force = o->force, .input = -1 };
-	uint8_t reply[AGREE_BYTES], public[AGREE_BYTES];
+	struct addressee reply = { .answers = false };
+	uint8_t public[AGREE_BYTES];
 	struct secret pair = { 0 };
 	struct out out = { .fd = -1 };
 	struct buf b = { 0 };
@@ -67,16 +72,16 @@ send(const struct options *o, const uint8_t *recipient, const struct secret *wor
 		r = agree_new(pair.p, public, e);
 	/* It must be there before a message that asks for an answer goes out. */
 	if (r == 0 && o->reply)
-		r = identity_make(o->reply, o->force, reply, e);
+		r = identity_make(o->reply, o->force, &reply, e);
 	if (r == 0)
-		r = message_seal(recipient, o->reply ? reply : NULL, pair.p, words->p, words->n, &b,
-		                 e);
+		r = message_seal(to, o->reply ? &reply : NULL, pair.p, words->p, words->n, &b, e);
 	if (r == 0)
 		r = out_put(&out, b.p, b.n);
 	if (r == 0)
 		r = out_finish(&out);
 	out_abandon(&out);
 	buf_free(&b);
+	addressee_free(&reply);
 	secret_free(&pair);
 	return r;
 }
@@ -89,7 +94,9 @@ main(int argc, char **argv)
 		{ 'm', "model", "MODEL", OPT_TEXT, &o.model,
 		  "for the owner of MODEL: the key that its metadata publishes", 0, 0 },
 		{ 'r', "recipient", "age1...", OPT_TEXT, &o.recipient,
-		  "for who has this key: an answer, for instance", 0, 0 },
+		  "for the owner of this public key", 0, 0 },
+		{ 'R', "recipients-file", "FILE", OPT_TEXT, &o.recipients,
+		  "the same, from FILE; or an answer, to FILE of apr-open -k", 0, 0 },
 		{ 'k', "reply-key", "FILE", OPT_TEXT, &o.reply,
 		  "ask for an answer: write the identity that opens it to FILE", 0, 0 },
 		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
@@ -97,10 +104,10 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-seal", "-m MODEL | -r age1... [-k FILE] [-f] [-o FILE] [FILE]",
+		"apr-seal", "-m MODEL | -r age1... | -R FILE [-k FILE] [-f] [-o FILE] [FILE]",
 		"Seal a message for the owner of a model, or an answer.", opts, 1
 	};
-	uint8_t key[AGREE_BYTES];
+	struct addressee to = { .answers = false };
 	struct secret words = { 0 };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
@@ -108,8 +115,9 @@ main(int argc, char **argv)
 	sandbox_write(o.path);
 	sandbox_write(o.reply);
 	if (secret_guard(&e) == 0 && read_words(operands[0], &words, &e) == 0 &&
-	    find_recipient(&o, key, &e) == 0)
-		send(&o, key, &words, &e);
+	    find_addressee(&o, &to, &e) == 0)
+		send(&o, &to, &words, &e);
+	addressee_free(&to);
 	secret_free(&words);
 	return tool_end(&e);
 }

@@ -42,7 +42,8 @@ publish() {
 		try apr-open -i owner.key -k asker -f question
 		quiet
 		cmp "$out" words
-		try_pipe "echo Yes. | apr-seal -r \$(cat asker) >answer"
+		[ "$(stat -c %a asker)" = 600 ]
+		try_pipe "echo Yes. | apr-seal -R asker >answer"
 		quiet
 		run ! grep -aqF Yes answer
 		# The user.
@@ -51,22 +52,65 @@ publish() {
 		[ "$(cat "$out")" = Yes. ]
 		# Neither opens the other's.
 		try apr-open -i owner.key answer
-		said 1 'no identity given opens it (E005)'
+		said 1 'no key that is given opens it (E005)'
 		try apr-open -i my.key question
-		said 1 'no identity given opens it (E005)'
+		said 1 'no key that is given opens it (E005)'
 		[ ! -s "$out" ]
 	done
-	# What apr-seal writes is an identity of age.
-	[ -z "$(type -P age-keygen)" ] || [ "$(age-keygen -y my.key)" = "$(cat asker)" ]
+}
+
+@test "only who opened the question can answer" {
+	echo 'What is it?' | apr-seal -r "$owner" -k my.key >question
+	apr-open -i owner.key -k asker question >words
+	# The public half alone, as a process list or an old file would show it, is not enough.
+	grep '^age1' asker >public
+	for from in "-r $(cat public)" '-R public'; do
+		# shellcheck disable=SC2086
+		echo 'A forged answer.' | apr-seal $from >forged
+		try apr-open -i my.key forged
+		said 1 'no key that is given opens it (E005)'
+		[ ! -s "$out" ]
+	done
+	# Nor is the answer secret of another question.
+	echo 'What is it?' | apr-seal -r "$owner" -k other.key >other
+	apr-open -i owner.key -k another other >words
+	{ cat public; grep '^APR-ANSWER-1' another; } >mixed
+	echo 'A forged answer.' | apr-seal -R mixed | try apr-open -i my.key
+	echo 'A forged answer.' | apr-seal -R mixed >forged
+	try apr-open -i my.key forged
+	said 1 'no key that is given opens it (E005)'
+	# An answer may ask in turn.
+	echo 'It is a tree. And yours?' | apr-seal -R asker -k mine.key >answer
+	try apr-open -i my.key -k back answer
+	quiet
+	echo 'A bird.' | apr-seal -R back | apr-open -i mine.key | grep -qx 'A bird.'
+	# The secret is on no command line, and not in the message.
+	run ! grep -qF "$(sed -n 's/^APR-ANSWER-1//p' asker)" question answer
+}
+
+@test "a message that was made to open for two identities opens for one" {
+	local two
+	two=$(printf '47%.0s' {1..32})
+	echo 'some words that fill a block or two' | apr-seal -r "$owner" |
+		multikey message "$(printf '42%.0s' {1..32})" "$two" >both
+	run -1 unseal message "$two" <both
+	[[ $output == *'the commitment does not hold'* ]]
+	unseal message "$(printf '42%.0s' {1..32})" <both >"$out"
+	apr-open -i owner.key both | cmp - "$out"
+}
+
+@test "another program, written from the page, opens messages" {
+	echo hello | apr-seal -r "$owner" -k k >message
+	unseal message "$(printf '42%.0s' {1..32})" <message | grep -qx hello
 }
 
 @test "no question is like another, even of the same words" {
 	echo same | apr-seal -r "$owner" >1
 	echo same | apr-seal -r "$owner" >2
 	run ! cmp -s 1 2
-	[ "$(wc -c <1)" -eq $((40 + 5 + 16)) ]
+	[ "$(wc -c <1)" -eq $((72 + 5 + 16)) ]
 	echo same | apr-seal -r "$owner" -k k >3
-	[ "$(wc -c <3)" -eq $((40 + 32 + 5 + 16)) ]
+	[ "$(wc -c <3)" -eq $((72 + 64 + 5 + 16)) ]
 }
 
 @test "nothing is a message too, and four MiB, but not a byte more" {
@@ -104,10 +148,10 @@ publish() {
 	try apr-open -i owner.key </dev/null
 	said 4 'is empty (E002)'
 	try apr-open -i owner.key <(head -c 100 "$model")
-	said 4 'is no sealed message (E001)'
-	printf 'APRM\2' | cat - <(head -c 60 /dev/zero) >version
+	said 4 'is not a sealed message (E001)'
+	printf 'APRM\1' | cat - <(head -c 60 /dev/zero) >version
 	try apr-open -i owner.key version
-	said 4 'is a message of version 2, this tool reads 1 (E003)'
+	said 4 'is a message of version 1, this tool reads 2 (E003)'
 }
 
 @test "models that publish no key, and keys that are none" {
@@ -147,13 +191,13 @@ publish() {
 @test "wrong usage" {
 	publish
 	try apr-seal </dev/null
-	said 2 'whom is it for'
+	said 2 'no recipient, or more than one'
 	try apr-seal -m m.gguf -r "$owner" </dev/null
-	said 2 'whom is it for'
+	said 2 'no recipient, or more than one'
 	try apr-seal -m - </dev/null
 	said 2 'standard input is the message'
 	try apr-open </dev/null
-	said 2 '-i FILE is missing'
+	said 2 'no identity: use -i FILE'
 	try apr-seal -r "$owner" missing
 	said 3 'missing: cannot be opened'
 	echo mine >mine
@@ -165,6 +209,6 @@ publish() {
 	said 2 'a key is written to a file'
 	: | apr-seal -r "$owner" >message
 	try apr-open -i owner.key -k made message
-	said 1 'asks for no answer'
+	said 1 'does not ask for an answer'
 	[ ! -e made ]
 }

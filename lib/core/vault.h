@@ -20,6 +20,10 @@
 #define VAULT_KEY 32
 #define VAULT_DIGEST 32    /* SHA-256 */
 
+/* What is said of a wrong key, a changed byte, and anything else that is wrong with what
+ * is sealed. */
+#define VAULT_WRONG_KEY "DecryptionFailed: wrong key or passphrase, or it was changed"
+
 struct vault {
 	bool signs, seals; /* writing: it can, and it is asked to */
 	bool trusts;       /* reading: whose signatures count is known; others do not, and

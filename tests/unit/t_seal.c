@@ -4,6 +4,7 @@
 
 #include "crypto/seal/chunk.h"
 #include "crypto/seal/identity.h"
+#include "crypto/seal/message.h"
 #include "crypto/seal/skey.h"
 #include "test.h"
 
@@ -23,6 +24,21 @@ fill(void)
 	memset(salt, 0x44, sizeof salt);
 }
 
+/* Are n bytes these hexadecimal digits? */
+static bool
+is_hex(const uint8_t *p, size_t n, const char *digits)
+{
+	char two[3];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(two, sizeof two, "%02x", p[i]);
+		if (strncmp(digits + 2 * i, two, 2) != 0)
+			return false;
+	}
+	return strlen(digits) == 2 * n;
+}
+
 /* ---- text of keys ---- */
 
 static void
@@ -39,7 +55,7 @@ identities(void)
 	static const char good[] = "# a comment\r\n\n" IDENTITY "\r\n"
 		"age-secret-key-1gfpyysjzgfpyysjzgfpyysjzgfpyysjzgfpyysjzgfpyysjzgfpq4egaex";
 	struct err e = ERR_INIT;
-	struct identities i = { { 0 } };
+	struct identities i = { .keys = { 0 } };
 	uint8_t public[AGREE_BYTES], want[AGREE_BYTES];
 	char text[RECIPIENT_TEXT];
 	size_t n;
@@ -135,21 +151,23 @@ give(struct openers *o, const char *identity, const char *password)
 	}
 }
 
-/* The vectors of apr-stream(5), which another program has computed as well. */
+/* The vectors of apr-stream(5), which tests/gen/unseal.c computes as well. */
 static void
 vectors(void)
 {
 	static const char *const want[] = {
-		"{\"version\":1,\"salt\":\"4545454545454545454545454545454545454545454545454545454545"
-		"454545\",\"stanzas\":[{\"type\":\"x25519\",\"key\":\"cdefd8783a91b446640e2e1f95599db3"
-		"5e484a0071bd2182b3b60d0812c10c70\",\"wrapped\":\"ddeeeb75bbd4540cebd4b6b73c9e4ce4506d"
-		"cd278e013b650a800fcfbd848b538e2e46e02e18d7ce51bc7e681e96669f\"}],\"mac\":\"0000000000"
-		"000000000000000000000000000000000000000000000000000000\"}",
-		"{\"version\":1,\"salt\":\"4545454545454545454545454545454545454545454545454545454545"
-		"454545\",\"stanzas\":[{\"type\":\"argon2id\",\"salt\":\"44444444444444444444444444444444"
-		"\",\"memory\":19456,\"passes\":2,\"wrapped\":\"2cddec3c658963e2bd095af5f3d08047dfcb36d4"
-		"97625b8f7acb17caedecd26fdf3aec69a3df2af1726edfdaebc166ce\"}],\"mac\":\"00000000000000"
-		"00000000000000000000000000000000000000000000000000\"}",
+		"{\"version\":2,\"salt\":\"454545454545454545454545454545454545454545454545454545454"
+		"5454545\",\"stanzas\":[{\"type\":\"x25519\",\"key\":\"cdefd8783a91b446640e2e1f95599db35e"
+		"484a0071bd2182b3b60d0812c10c70\",\"commitment\":\"6433e22f6e37540feff49987e8bf6389"
+		"e805b1b858b1105d67ee57cfbe9d7364\",\"wrapped\":\"807b178e3a7af3fd84caec4ebcd256bc3"
+		"3f350d15a317e6f5033bed14f7cb34c67397204c030fbfcbe3954f32be38a85\"}],\"mac\":\"0000"
+		"000000000000000000000000000000000000000000000000000000000000\"}",
+		"{\"version\":2,\"salt\":\"454545454545454545454545454545454545454545454545454545454"
+		"5454545\",\"stanzas\":[{\"type\":\"argon2id\",\"salt\":\"4444444444444444444444444444444"
+		"4\",\"memory\":262144,\"passes\":3,\"commitment\":\"043b82e8123658e3ce112f28d339c7eb38"
+		"425cb1bee233b831e4c0fae13e25b8\",\"wrapped\":\"6ec9c6ebf8d6a9296818e02255f79860974"
+		"1e9bcbc4061b458ee4e5ce08a0e81f9e4e86cf7870e3082389cc706fb1857\"}],\"mac\":\"000000"
+		"0000000000000000000000000000000000000000000000000000000000\"}",
 	};
 	static struct skey s, again;
 	int k;
@@ -163,13 +181,18 @@ vectors(void)
 		sealed_for(&s, k);
 		skey_write(&s, &b, &e);
 		test_ok(strcmp(buf_string(&b), want[k]) == 0, "vector %d", k);
-		test_ok(skey_parse(b.p, b.n, &again, "f", &e) == 0 &&
+		test_ok(skey_hash_head(&s, &e) == 0 && skey_parse(b.p, b.n, &again, "f", &e) == 0 &&
 		        memcmp(&again, &s, sizeof s) == 0, "vector %d read again", k);
 		give(&o, k ? NULL : IDENTITY, k ? "open, sesame" : NULL);
 		test_ok(skey_open(&again, &o, got, "f", &e) == 0 &&
 		        memcmp(got, data_key, sizeof got) == 0, "vector %d opened", k);
-		again.stanzas[0].wrapped[7] ^= 1;
+		again.stanzas[0].commitment[7] ^= 1;
 		memset(got, 0, sizeof got);
+		test_ok(skey_open(&again, &o, got, "f", &no) < 0 && no.code == ERR_DECRYPT &&
+		        memcmp(got, zero, sizeof got) == 0, "vector %d, another commitment", k);
+		no = (struct err)ERR_INIT;
+		again.stanzas[0].commitment[7] ^= 1;
+		again.stanzas[0].wrapped[7] ^= 1;
 		test_ok(skey_open(&again, &o, got, "f", &no) < 0 && no.code == ERR_DECRYPT &&
 		        memcmp(got, zero, sizeof got) == 0, "vector %d, a bit turned", k);
 		no = (struct err)ERR_INIT;
@@ -182,12 +205,107 @@ vectors(void)
 	}
 }
 
+/* The key of a tensor, and info of any length (a name of 100,000 bytes). */
+static void
+item_keys(void)
+{
+	static const uint64_t dims[] = { 4, 8 };
+	static char name[100001];
+	struct err e = ERR_INIT;
+	struct model m;
+	uint8_t salt_of_seal[SKEY_SALT], key[AEAD_KEY], long_key[AEAD_KEY];
+	struct tensor *t;
+
+	memset(salt_of_seal, 0x45, sizeof salt_of_seal);
+	memset(name, 'n', sizeof name - 1);
+	model_init(&m, &e);
+	t = tensor_new("a", 1, dtype_by_name("I8"), 2, dims, TENSOR_OWN_SIZE, "x", &e);
+	test_ok(t && model_add_tensor(&m, t, &e) == 0 &&
+	        model_add_blob(&m, name, "text", 5, &e) == 0 &&
+	        chunk_key(data_key, salt_of_seal, &m, ITEM_TENSOR, 0, key, &e) == 0 &&
+	        is_hex(key, sizeof key,
+	                    "beba234d0334a610582885b4336ebe5c7b48a73c795ca8e2c2b63278b4d3adb4"),
+	        "the key of a tensor");
+	test_ok(chunk_key(data_key, salt_of_seal, &m, ITEM_BLOB, 0, long_key, &e) == 0 &&
+	        memcmp(key, long_key, sizeof key) != 0, "the key of a side file with a long name");
+	model_free(&m);
+}
+
+/* ---- messages ---- */
+
+static void
+make_answer(struct addressee *to, struct buf *b)
+{
+	struct err e = ERR_INIT;
+	uint8_t secret[AGREE_BYTES];
+
+	memset(secret, 0x42, sizeof secret);
+	*to = (struct addressee){ .answers = true };
+	test_ok(agree_public(secret, to->key, &e) == 0 &&
+	        secret_alloc(&to->secret, AGREE_BYTES, &e) == 0, "an addressee");
+	memset(to->secret.p, 0x46, AGREE_BYTES);
+	test_ok(message_seal(to, NULL, pair, "Yes.", 4, b, &e) == 0, "an answer");
+}
+
+static bool
+opens(const struct identities *i, const struct buf *b)
+{
+	struct addressee reply;
+	struct secret words;
+	struct err e = ERR_INIT;
+	bool asks, r = message_open(i, b->p, b->n, &words, &asks, &reply, "m", &e) == 0;
+
+	r = r && words.n == 4 && memcmp(words.p, "Yes.", 4) == 0 && !asks;
+	test_ok(r || (e.code == ERR_DECRYPT && strcmp(e.fact, "no key that is given opens it")
+	              == 0), "one message for what does not open");
+	secret_free(&words);
+	addressee_free(&reply);
+	return r;
+}
+
+static void
+messages(void)
+{
+	struct identities plain = { .keys = { 0 } }, asker = plain;
+	struct addressee to, stranger;
+	struct buf b = { 0 }, forged = { 0 };
+	struct err e = ERR_INIT;
+	char text[400], answer[BECH32_TEXT];
+
+	make_answer(&to, &b);
+	test_ok(is_hex(b.p, b.n,
+	                    "4150524d02020000cdefd8783a91b446640e2e1f95599db35e484a0071bd2182b3b60d0812c10c"
+		                    "700fd36e6f3818d50a3e4cd499df13cce4ea06d4e88c5dff39ee020effb95b98b743ab6df032cb"
+		                    "dd42e1c18e3ae03883773cddfe51"),
+	        "the vector of apr-seal(1)");
+	bech32_write("apr-answer-", to.secret.p, answer);
+	snprintf(text, sizeof text, IDENTITY "\n%s\n", answer);
+	test_ok(identities_parse(&plain, (const uint8_t *)IDENTITY, strlen(IDENTITY), "f", &e)
+	        == 0 && identities_parse(&asker, (uint8_t *)text, strlen(text), "f", &e) == 0,
+	        "identities without and with an answer secret");
+	test_ok(opens(&asker, &b) && !opens(&plain, &b), "an answer opens with its secret only");
+	b.p[b.n - 1] ^= 1;
+	test_ok(!opens(&asker, &b), "an answer that was changed");
+	stranger = to;
+	stranger.answers = false;
+	message_seal(&stranger, NULL, pair, "Yes.", 4, &forged, &e);
+	test_ok(opens(&plain, &forged) && !opens(&asker, &forged),
+	        "who knows only the public half cannot answer");
+	identities_free(&plain);
+	identities_free(&asker);
+	addressee_free(&to);
+	buf_free(&b);
+	buf_free(&forged);
+}
+
 #define HEX64 "4545454545454545454545454545454545454545454545454545454545454545"
 #define HEX96 HEX64 "45454545454545454545454545454545"
-#define STANZA "{\"type\":\"x25519\",\"key\":\"" HEX64 "\",\"wrapped\":\"" HEX96 "\"}"
+#define COMMITS "\"commitment\":\"" HEX64 "\","
+#define STANZA "{\"type\":\"x25519\",\"key\":\"" HEX64 "\"," COMMITS "\"wrapped\":\"" HEX96 \
+	"\"}"
 #define WORD(memory, passes) "{\"type\":\"argon2id\",\"salt\":\"454545454545454545454545454545" \
-	"45\",\"memory\":" memory ",\"passes\":" passes ",\"wrapped\":\"" HEX96 "\"}"
-#define SKEY(stanzas) "{\"version\":1,\"salt\":\"" HEX64 "\",\"stanzas\":[" stanzas \
+	"45\",\"memory\":" memory ",\"passes\":" passes "," COMMITS "\"wrapped\":\"" HEX96 "\"}"
+#define SKEY(stanzas) "{\"version\":2,\"salt\":\"" HEX64 "\",\"stanzas\":[" stanzas \
 	"],\"mac\":\"" HEX64 "\"}"
 
 static void
@@ -199,17 +317,23 @@ heads(void)
 	} bad[] = {
 		{ "", ERR_CORRUPT },
 		{ "{}", ERR_CORRUPT },
-		{ "{\"version\":2}", ERR_VERSION },
+		{ "{\"version\":1}", ERR_VERSION },
 		{ SKEY(""), ERR_CORRUPT },
 		{ SKEY("{}"), ERR_CORRUPT },
 		{ SKEY("1"), ERR_CORRUPT },
-		{ SKEY("{\"type\":\"p256\",\"wrapped\":\"" HEX96 "\"}"), ERR_FORMAT },
-		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\"}"), ERR_CORRUPT },
-		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\",\"wrapped\":\"" HEX64 "\"}"),
+		{ SKEY(WORD("19456", "2") ",{\"type\":\"p256\"}"), ERR_CORRUPT },
+		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\",\"wrapped\":\"" HEX96 "\"}"),
 		  ERR_CORRUPT },
-		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\",\"wrapped\":\"" HEX96 "\",\"a\":1}"),
+		{ SKEY(STANZA) " ", ERR_CORRUPT },
+		{ "{\"version\":2,\"salt\":\"" HEX64 "\",\"mac\":\"" HEX64 "\",\"stanzas\":[" STANZA
+		  "]}", ERR_CORRUPT },
+		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\"," COMMITS "}"), ERR_CORRUPT },
+		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\"," COMMITS "\"wrapped\":\"" HEX64 "\"}"),
 		  ERR_CORRUPT },
-		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "45\",\"wrapped\":\"" HEX96 "\"}"),
+		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "\"," COMMITS "\"wrapped\":\"" HEX96
+		  "\",\"a\":1}"),
+		  ERR_CORRUPT },
+		{ SKEY("{\"type\":\"x25519\",\"key\":\"" HEX64 "45\"," COMMITS "\"wrapped\":\"" HEX96 "\"}"),
 		  ERR_CORRUPT },
 		{ SKEY(STANZA "," WORD("19456", "2")), ERR_CORRUPT },
 		{ SKEY(WORD("19456", "2") "," WORD("19456", "2")), ERR_CORRUPT },
@@ -217,14 +341,16 @@ heads(void)
 		{ SKEY(WORD("19456", "17")), ERR_MEMORY },
 		{ SKEY(WORD("\"18446744073709551615\"", "2")), ERR_MEMORY },
 		{ SKEY(WORD("-1", "2")), ERR_CORRUPT },
-		{ "{\"version\":1,\"salt\":\"" HEX64 "\",\"stanzas\":[" STANZA "]}", ERR_CORRUPT },
-		{ "{\"version\":1,\"stanzas\":[" STANZA "],\"mac\":\"" HEX64 "\"}", ERR_CORRUPT },
-		{ "{\"version\":1,\"salt\":\"" HEX96 "\",\"stanzas\":[" STANZA "],\"mac\":\"" HEX64
+		{ "{\"version\":2,\"salt\":\"" HEX64 "\",\"stanzas\":[" STANZA "]}", ERR_CORRUPT },
+		{ "{\"version\":2,\"stanzas\":[" STANZA "],\"mac\":\"" HEX64 "\"}", ERR_CORRUPT },
+		{ "{\"version\":2,\"salt\":\"" HEX96 "\",\"stanzas\":[" STANZA "],\"mac\":\"" HEX64
 		  "\"}", ERR_CORRUPT },
-		{ "{\"version\":1,\"salt\":\"" HEX64 "\",\"stanzas\":" STANZA ",\"mac\":\"" HEX64
+		{ "{\"version\":2,\"salt\":\"" HEX64 "\",\"stanzas\":" STANZA ",\"mac\":\"" HEX64
 		  "\"}", ERR_CORRUPT },
 	};
+	static const char stranger[] = SKEY(STANZA ",{\"type\":\"p256\",\"more\":[1]}");
 	static struct skey s;
+	struct digest alone;
 	struct err e = ERR_INIT;
 	size_t i;
 
@@ -232,6 +358,11 @@ heads(void)
 	        "a head");
 	test_ok(skey_parse(SKEY(WORD("262144", "16")), strlen(SKEY(WORD("262144", "16"))), &s,
 	                   "f", &e) == 0, "the dearest passphrase that is tried");
+	skey_parse(SKEY(STANZA), strlen(SKEY(STANZA)), &s, "f", &e);
+	alone = s.head;
+	test_ok(skey_parse(stranger, strlen(stranger), &s, "f", &e) == 0 && s.n == 1 &&
+	        s.unknown == 1 && !digest_equal(&alone, &s.head),
+	        "a stanza of an unknown type is skipped, and covered by the mac");
 	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct err why = ERR_INIT;
 
@@ -404,6 +535,8 @@ main(void)
 	letters();
 	bech32_back();
 	vectors();
+	item_keys();
+	messages();
 	heads();
 	zeros();
 	sizes();

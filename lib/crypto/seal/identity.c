@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/buf.h"
 #include "core/out.h"
+#include "crypto/kdf.h"
 
 #define PUBLIC "age"
 #define SECRET "age-secret-key-"
+#define ANSWER "apr-answer-"
 
 /* The next line of text: its length without the end, and where the one after begins.
  * Lines that say nothing are passed over. False at the end. */
@@ -54,7 +57,7 @@ recipients_add(struct recipients *r, const char *text, struct err *e)
 	if (strncasecmp(text, SECRET, strlen(SECRET)) == 0)
 		return err_set(e, ERR_USAGE, NULL, "-r: that is an identity, which is secret; a "
 		               "recipient begins with age1");
-	err_set(e, ERR_USAGE, NULL, "-r %.80s: is no recipient", text);
+	err_set(e, ERR_USAGE, NULL, "-r %.80s: is not a recipient", text);
 	return err_hint(e, "a recipient begins with age1; age-keygen -y shows that of an "
 	                "identity");
 }
@@ -69,7 +72,7 @@ recipients_parse(struct recipients *r, const char *text, size_t n, const char *w
 
 	while (next_line(&text, &n, &line, &length, &number)) {
 		if (bech32_read(line, length, PUBLIC, key) < 0)
-			return err_set(e, ERR_FORMAT, where, "line %zu is no recipient (age1…)", number);
+			return err_set(e, ERR_FORMAT, where, "line %zu is not a recipient (age1…)", number);
 		if (add(r, key, where, e) < 0)
 			return -1;
 	}
@@ -113,8 +116,37 @@ no_identity(const char *line, size_t n, size_t number, const char *where, struct
 		err_set(e, ERR_FORMAT, where, "is encrypted");
 		return err_hint(e, "-i <(age -d FILE) hands on what is in it");
 	}
-	return err_set(e, ERR_FORMAT, where, "line %zu is no identity (AGE-SECRET-KEY-1…)",
+	return err_set(e, ERR_FORMAT, where, "line %zu is not an identity (AGE-SECRET-KEY-1…)",
 	               number);
+}
+
+static int
+identities_alloc(struct identities *i, struct err *e)
+{
+	const size_t n = (size_t)IDENTITY_MOST * AGREE_BYTES;
+
+	if (i->keys.p)
+		return 0;
+	return secret_alloc(&i->keys, n, e) < 0 ? -1 : secret_alloc(&i->answers, n, e);
+}
+
+/* Append the identity in a line, or the answer secret of the last one of this file, which
+ * has none so far. before: the identities of other files. False: neither. */
+static bool
+add_identity(struct identities *i, const char *line, size_t n, size_t before)
+{
+	size_t count = identities_count(i);
+
+	if (bech32_read(line, n, SECRET, i->keys.p + i->keys.n) == 0) {
+		i->has_answer[count] = false;
+		i->keys.n += AGREE_BYTES;
+		return true;
+	}
+	if (count == before || i->has_answer[count - 1] ||
+	    bech32_read(line, n, ANSWER, i->answers.p + (count - 1) * AGREE_BYTES) < 0)
+		return false;
+	i->has_answer[count - 1] = true;
+	return true;
 }
 
 int
@@ -124,19 +156,18 @@ identities_parse(struct identities *i, const uint8_t *text, size_t n, const char
 	const char *at = (const char *)text, *line;
 	size_t number = 0, length, before;
 
-	if (!i->keys.p &&
-	    secret_alloc(&i->keys, (size_t)IDENTITY_MOST * AGREE_BYTES, e) < 0)
+	if (identities_alloc(i, e) < 0)
 		return -1;
-	before = i->keys.n;
+	before = identities_count(i);
 	while (next_line(&at, &n, &line, &length, &number)) {
 		if (i->keys.cap - i->keys.n < AGREE_BYTES)
 			return err_set(e, ERR_USAGE, where, "there are more than %d identities",
 			               IDENTITY_MOST);
-		if (bech32_read(line, length, SECRET, i->keys.p + i->keys.n) < 0)
+		if (!add_identity(i, line, length, before))
 			return no_identity(line, length, number, where, e);
-		i->keys.n += AGREE_BYTES;
 	}
-	return i->keys.n > before ? 0 : err_set(e, ERR_FORMAT, where, "holds no identity");
+	return identities_count(i) > before ? 0
+	                                    : err_set(e, ERR_FORMAT, where, "holds no identity");
 }
 
 int
@@ -151,13 +182,27 @@ identities_read(struct identities *i, const char *path, struct err *e)
 	return r;
 }
 
-/* Two lines: who it is, and the secret. */
+/* ---- files that hold a secret ---- */
+
+/* The text of 32 secret bytes as a line in upper case. */
+static void
+put_secret(struct buf *b, const char *name, const uint8_t *p)
+{
+	char text[BECH32_TEXT], *c;
+
+	bech32_write(name, p, text);
+	for (c = text; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - ('a' - 'A')) : *c;
+	buf_text(b, text);
+	buf_text(b, "\n");
+	secret_wipe(text, sizeof text);
+}
+
 static int
-identity_write(struct out *o, const char *path, bool force, const uint8_t *secret,
-               const uint8_t *public, struct err *e)
+put_secret_file(struct out *o, const char *path, bool force, const struct buf *b,
+                struct err *e)
 {
 	struct out_options options = { .path = path, .force = force, .input = -1 };
-	char text[BECH32_TEXT], who[BECH32_TEXT], *c;
 	int r;
 
 	if (strcmp(path, "-") == 0)
@@ -165,40 +210,130 @@ identity_write(struct out *o, const char *path, bool force, const uint8_t *secre
 	if (out_open(o, &options, e) < 0)
 		return -1;
 	if (!o->path)
-		return err_set(e, ERR_USAGE, path, "is no regular file");
+		return err_set(e, ERR_USAGE, path, "is not a regular file");
 	if (fchmod(o->fd, 0600) < 0)
 		return err_errno(e, path, "cannot be given its mode");
-	bech32_write(PUBLIC, public, who);
-	bech32_write(SECRET, secret, text);
-	for (c = text; *c; c++)
-		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - ('a' - 'A')) : *c;
-	r = out_put(o, "# public key: ", 14);
-	r |= out_put(o, who, strlen(who));
-	r |= out_put(o, "\n", 1);
-	r |= out_put(o, text, strlen(text));
-	r |= out_put(o, "\n", 1);
+	r = out_put(o, b->p, b->n);
 	if (r == 0)
 		r = out_flush(o);
-	secret_wipe(text, sizeof text);
 	if (o->window)
-		secret_wipe(o->window, 2 * BECH32_TEXT);
+		secret_wipe(o->window, b->n);
 	return r == 0 ? out_finish(o) : -1;
 }
 
-int
-identity_make(const char *path, bool force, uint8_t public[AGREE_BYTES], struct err *e)
+#define FILE_TEXT (4 * BECH32_TEXT) /* room for what such a file holds */
+
+/* Room that does not move when text is appended, so that no copy is left behind. */
+static int
+secret_text(struct buf *b, struct err *e)
+{
+	return buf_room(b, FILE_TEXT) ? 0 : err_memory(e);
+}
+
+static int
+end_secret_file(const char *path, bool force, struct buf *b, struct err *e)
 {
 	struct out o = { .fd = -1 };
+	int r = buf_ok(b) ? put_secret_file(&o, path, force, b, e) : err_memory(e);
+
+	out_abandon(&o);
+	if (b->p)
+		secret_wipe(b->p, b->n);
+	buf_free(b);
+	return r;
+}
+
+int
+addressee_write(const struct addressee *a, const char *path, bool force, struct err *e)
+{
+	struct buf b = { 0 };
+	char who[BECH32_TEXT];
+
+	if (secret_text(&b, e) < 0)
+		return -1;
+	bech32_write(PUBLIC, a->key, who);
+	buf_printf(&b, "# an answer goes to: keep this file secret\n%s\n", who);
+	if (a->answers)
+		put_secret(&b, ANSWER, a->secret.p);
+	return end_secret_file(path, force, &b, e);
+}
+
+static int
+identity_write(const char *path, bool force, const uint8_t *secret,
+               const struct addressee *reply, struct err *e)
+{
+	struct buf b = { 0 };
+	char who[BECH32_TEXT];
+
+	if (secret_text(&b, e) < 0)
+		return -1;
+	bech32_write(PUBLIC, reply->key, who);
+	buf_printf(&b, "# public key: %s\n", who);
+	put_secret(&b, SECRET, secret);
+	put_secret(&b, ANSWER, reply->secret.p);
+	return end_secret_file(path, force, &b, e);
+}
+
+int
+identity_make(const char *path, bool force, struct addressee *reply, struct err *e)
+{
 	struct secret s = { 0 };
 	int r = secret_alloc(&s, AGREE_BYTES, e);
 
+	*reply = (struct addressee){ .answers = true };
 	if (r == 0)
-		r = agree_new(s.p, public, e);
+		r = secret_alloc(&reply->secret, AGREE_BYTES, e);
 	if (r == 0)
-		r = identity_write(&o, path, force, s.p, public, e);
-	out_abandon(&o);
+		r = random_bytes(reply->secret.p, AGREE_BYTES, e);
+	if (r == 0)
+		r = agree_new(s.p, reply->key, e);
+	if (r == 0)
+		r = identity_write(path, force, s.p, reply, e);
 	secret_free(&s);
 	return r;
+}
+
+int
+addressee_parse(struct addressee *a, const uint8_t *text, size_t n, const char *where,
+                struct err *e)
+{
+	const char *at = (const char *)text, *line;
+	size_t number = 0, length, keys = 0;
+
+	*a = (struct addressee){ .answers = false };
+	if (secret_alloc(&a->secret, AGREE_BYTES, e) < 0)
+		return -1;
+	while (next_line(&at, &n, &line, &length, &number)) {
+		if (keys == 1 && !a->answers &&
+		    bech32_read(line, length, ANSWER, a->secret.p) == 0)
+			a->answers = true;
+		else if (keys++ > 0)
+			return err_set(e, ERR_FORMAT, where, "line %zu: a message has one recipient",
+			               number);
+		else if (bech32_read(line, length, PUBLIC, a->key) < 0)
+			return err_set(e, ERR_FORMAT, where, "line %zu is not a recipient (age1…)",
+			               number);
+	}
+	return keys ? 0 : err_set(e, ERR_FORMAT, where, "holds no recipient");
+}
+
+int
+addressee_read(struct addressee *a, const char *path, struct err *e)
+{
+	struct secret s = { 0 };
+	int r = read_file(path, &s, e);
+
+	*a = (struct addressee){ .answers = false };
+	if (r == 0)
+		r = addressee_parse(a, s.p, s.n, path, e);
+	secret_free(&s);
+	return r;
+}
+
+void
+addressee_free(struct addressee *a)
+{
+	secret_free(&a->secret);
 }
 
 size_t
@@ -213,8 +348,15 @@ identities_key(const struct identities *i, size_t number)
 	return i->keys.p + number * AGREE_BYTES;
 }
 
+const uint8_t *
+identities_answer(const struct identities *i, size_t number)
+{
+	return i->has_answer[number] ? i->answers.p + number * AGREE_BYTES : NULL;
+}
+
 void
 identities_free(struct identities *i)
 {
+	secret_free(&i->answers);
 	secret_free(&i->keys);
 }

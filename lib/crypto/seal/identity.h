@@ -2,8 +2,11 @@
  *
  *     age1…               a public half: a recipient (bech32, name "age")
  *     AGE-SECRET-KEY-1…   a secret half: an identity (name "age-secret-key-")
+ *     APR-ANSWER-1…       an answer secret, 32 bytes (name "apr-answer-"): ours
  *
- * A file holds one a line; empty lines, and those that begin with #, say nothing.
+ * A file holds one a line. Empty lines and lines that begin with # have no meaning. An
+ * answer secret belongs to the identity or the recipient in the line above it, and is
+ * known to the two who exchange a question and its answer (crypto/seal/message.h).
  *
  * Source: the description of age's file format (C2SP, "age").
  */
@@ -38,22 +41,44 @@ int recipients_read(struct recipients *r, const char *path, struct err *e);
 /* "age1…" of a public half. Returns dst. */
 char *recipient_text(const uint8_t key[AGREE_BYTES], char dst[RECIPIENT_TEXT]);
 
-/* Secret halves, in memory as crypto/secret.h describes. All zero is none. */
-struct identities {
-	struct secret keys; /* AGREE_BYTES of each */
+/* Whom a message is for: one recipient, and an answer secret if it is an answer. */
+struct addressee {
+	uint8_t key[AGREE_BYTES];
+	bool answers;
+	struct secret secret; /* AGREE_BYTES, if answers */
 };
 
-/* Append those of a file, which must be there: ERR_FORMAT where it is no file of
- * identities. Messages never hold a line of it. */
+/* Read the file that addressee_write made, or one with a single recipient: ERR_FORMAT for
+ * any other. addressee_free is due in every case. 0 or -1. */
+int addressee_parse(struct addressee *a, const uint8_t *text, size_t n, const char *where,
+                    struct err *e);
+int addressee_read(struct addressee *a, const char *path, struct err *e);
+/* Write it: mode 0600, as it holds a secret, and under its name only when complete. An
+ * existing file is replaced only with force (ERR_USAGE). 0 or -1. */
+int addressee_write(const struct addressee *a, const char *path, bool force,
+                    struct err *e);
+void addressee_free(struct addressee *a);
+
+/* Secret halves, in memory as crypto/secret.h describes. All zero is none. */
+struct identities {
+	struct secret keys;            /* AGREE_BYTES of each */
+	struct secret answers;         /* the same: its answer secret */
+	bool has_answer[IDENTITY_MOST];
+};
+
+/* Append the identities of a file, at least one: ERR_FORMAT for any other file. Messages
+ * never hold a line of it. */
 int identities_parse(struct identities *i, const uint8_t *text, size_t n,
                      const char *where, struct err *e);
 int identities_read(struct identities *i, const char *path, struct err *e);
-/* A new identity by chance, its public half, and its file: mode 0600, never half there;
- * an existing one only with force (ERR_USAGE). */
-int identity_make(const char *path, bool force, uint8_t public[AGREE_BYTES],
-                  struct err *e);
+/* Make a random identity with a random answer secret, and write its file as
+ * addressee_write does. reply: the public half and the same secret, for the message; to be
+ * freed in every case. 0 or -1. */
+int identity_make(const char *path, bool force, struct addressee *reply, struct err *e);
 size_t identities_count(const struct identities *i);
 const uint8_t *identities_key(const struct identities *i, size_t number);
+/* Its answer secret, or NULL. */
+const uint8_t *identities_answer(const struct identities *i, size_t number);
 void identities_free(struct identities *i);
 
 #endif

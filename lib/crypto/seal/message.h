@@ -1,18 +1,24 @@
-/* message: a few words sealed for a model's owner, or for who asked; the protocol
- * "x25519-aes256gcm-v1" of APR 1.3.0, section 4.1.4, whose layout is ours:
+/* message: a few words sealed for a model's owner, or for the user who asked; the
+ * protocol "x25519-aes256gcm-v1" of APR 1.3.0, section 4.1.4, which leaves the layout open:
  *
  *     4         "APRM"
- *     1         1, the version
- *     1         1 if a reply key is inside, else 0
+ *     1         2, the version
+ *     1         flags: 1 asks for an answer, 2 is an answer
  *     2         0
  *    32         the public half of a pair made for this message alone
- *     n + 16    AES-256-GCM of the reply key (32 bytes, if there is one) and the words,
- *               and its tag. The 40 bytes before are bound as further data; the nonce
- *               is zeros; the key is HKDF-SHA256 of what pair and recipient agree on,
- *               salt: the public halves of both (64 bytes), info: the protocol's name
+ *    32         the commitment
+ *     n + 16    AES-256-GCM of the words, and its tag; if it asks for an answer, the reply
+ *               key and the answer secret, 64 bytes, come before the words. The 72 bytes
+ *               in front are bound as further data; the nonce is zeros
  *
- * The reply key is the public half of a pair that the sender keeps for the answer. It is
- * known to the two of them, so that an answer under it is by who could open the question.
+ * HKDF-SHA256 gives 64 bytes: the key, and the commitment, which a reader compares before
+ * it decrypts. It takes what X25519 gives for the pair and the recipient; of an answer, the
+ * question's answer secret behind that. No salt; domain "apr message 2"; context: the first
+ * 40 bytes and the recipient's public half (hkdf_context, crypto/kdf.h).
+ *
+ * A question carries the public half of a reply pair and an answer secret. The answer
+ * secret never leaves the two sides, so that only someone who opened the question can make
+ * an answer that opens. An identity with an answer secret opens answers only.
  */
 #ifndef CRYPTO_SEAL_MESSAGE_H
 #define CRYPTO_SEAL_MESSAGE_H
@@ -28,21 +34,23 @@
 
 #define MESSAGE_PROTOCOL "x25519-aes256gcm-v1"
 #define MESSAGE_WORDS ((size_t)4 << 20) /* bytes, at most */
-#define MESSAGE_HEAD 40
-#define MESSAGE_BYTES (MESSAGE_HEAD + AGREE_BYTES + MESSAGE_WORDS + AEAD_TAG)
+#define MESSAGE_HEAD 72
+#define MESSAGE_REPLY (2 * AGREE_BYTES)
+#define MESSAGE_BYTES (MESSAGE_HEAD + MESSAGE_REPLY + MESSAGE_WORDS + AEAD_TAG)
 
-/* Seal n bytes, and a reply key (NULL: none), appended to b. pair: the secret half of the
- * message's own pair, by chance, but in tests. More than MESSAGE_WORDS is ERR_USAGE. 0 or
- * -1. */
-int message_seal(const uint8_t recipient[AGREE_BYTES], const uint8_t *reply,
+/* Seal n bytes, appended to b. reply: what the answer needs, with its secret; NULL asks for
+ * none. pair: the secret half of the message's own pair, random except in tests. More than
+ * MESSAGE_WORDS is ERR_USAGE. 0 or -1. */
+int message_seal(const struct addressee *to, const struct addressee *reply,
                  const uint8_t pair[AGREE_BYTES], const void *words, size_t n,
                  struct buf *b, struct err *e);
 
-/* Open a message of n bytes: words, allocated here, to be freed in every case, and the
- * reply key, if *has_reply. E001: no message, E003: of another version, E002: too short or
- * too long, E005: no identity opens it. */
+/* Open a message of n bytes: the words, and if *asks, what an answer needs. Both are
+ * allocated here, and to be freed in every case. E001: not a message, E003: another
+ * version, E002: too short or too long, E005: no identity opens it, with one message for
+ * every wrong key and every changed byte. */
 int message_open(const struct identities *i, const uint8_t *p, size_t n,
-                 struct secret *words, bool *has_reply, uint8_t reply[AGREE_BYTES],
+                 struct secret *words, bool *asks, struct addressee *reply,
                  const char *where, struct err *e);
 
 #endif
