@@ -62,8 +62,8 @@ same() {
 	same --passphrase-file pass word
 	PASS='correct horse' same --passphrase-env PASS word
 	try apr-unpack one && said 1 'DecryptionFailed: its payload is encrypted'
-	try apr-unpack -i id2 one && said 1 'DecryptionFailed: no identity is the one that it is for'
-	try apr-unpack -i id3 two && said 1 'DecryptionFailed: no identity is one of those'
+	try apr-unpack -i id2 one && said 1 'DecryptionFailed: wrong key or passphrase'
+	try apr-unpack -i id3 two && said 1 'DecryptionFailed: wrong key or passphrase'
 	try apr-unpack --passphrase-file wrong word && said 1 'DecryptionFailed: wrong key or passphrase'
 	try apr-unpack --passphrase-file pass one && said 1 'DecryptionFailed'
 	try apr-unpack -i no-such-file one && said 3 'no-such-file'
@@ -78,6 +78,59 @@ same() {
 	grep -Eqx 'tensors +0' "$out"
 	# never the same twice: keys, salts and nonces are by chance
 	run ! cmp -s <(apr-pack -t apr1 --passphrase-file pass good/apr1_kmeans) word
+}
+
+@test "apr1: an encrypted file does not show what is inside by its metadata" {
+	tamper mother | apr-sign key >mother.aprs 2>/dev/null
+	APR_LOG_LEVEL=info try apr-pack -t apr1 --passphrase-file pass -o "$made" mother.aprs
+	[ "$status" -eq 0 ]
+	grep -qF 'side files left out: 3' "$err"
+	grep -qF 'signatures left out: 1' "$err"
+	# No digest of a tensor, and no byte of a side file, in hexadecimal digits or base64.
+	run ! grep -aqE 'README|TWIN|text/markdown|apr\.sign|apr\.prov' "$made"
+	run ! grep -aqF "$(printf 'tokenizer')" "$made"
+	apr-unpack --passphrase-file pass "$made" | unseal list | grep '^tensor' |
+		diff - <(unseal list <mother.aprs | grep '^tensor')
+}
+
+@test "apr1: what is going to be encrypted waits in memory, not in a file" {
+	local pid n=0
+	cd "$BATS_TEST_TMPDIR"
+	mkmodel <<<'tensor a I8 40000000 ramp' | apr-unpack - >large
+	mkfifo pipe
+	mkdir spools
+	TMPDIR=$PWD/spools apr-pack -t apr1 -z none --passphrase-file "$BATS_FILE_TMPDIR/pass" -o made <pipe &
+	pid=$!
+	exec 7>pipe
+	head -c 30000000 large >&7
+	# The pipe holds little: nearly all of it has been taken.
+	[ -r /proc/$pid/fd/0 ] || skip 'descriptors of the process are hidden'
+	for n in /proc/$pid/fd/*; do
+		[[ $(readlink "$n") != "$PWD"/spools/* ]] || fail "$(readlink "$n")"
+	done
+	tail -c +30000001 large >&7
+	exec 7>&-
+	wait $pid
+	apr-unpack --passphrase-file "$BATS_FILE_TMPDIR/pass" made | cmp - <(apr-unpack made \
+		--passphrase-file "$BATS_FILE_TMPDIR/pass")
+	unseal list <large | diff - <(apr-unpack --passphrase-file "$BATS_FILE_TMPDIR/pass" made |
+		unseal list)
+}
+
+@test "apr1: a ciphertext made for several passphrases tells nobody which" {
+	local n
+	cd "$BATS_TEST_TMPDIR"
+	for n in one two three wrong; do
+		echo $n >$n
+	done
+	# A record whose length is garbage for all but one of them.
+	mkmodel <<<'tensor a I8 64 ramp' | apr-unpack - | apr-pack -t apr1 -z zstd --passphrase-file one -o plain1
+	multikey apr1 one two three <plain1 >all
+	for n in two three wrong; do
+		try apr-unpack --passphrase-file $n all
+		said 1 'all: DecryptionFailed: wrong key or passphrase, or it was changed (E005)'
+		[ ! -s "$out" ]
+	done
 }
 
 @test "apr1: filters refuse what is encrypted, and say what opens it" {

@@ -64,7 +64,8 @@ spill(struct spool *s, struct err *e)
 int
 spool_put(struct spool *s, const void *p, size_t n, struct err *e)
 {
-	if (s->memory.n + n > SPOOL_MEMORY && s->memory.n > 0 && spill(s, e) < 0)
+	if (!s->secret && s->memory.n + n > SPOOL_MEMORY && s->memory.n > 0 &&
+	    spill(s, e) < 0)
 		return -1;
 	buf_put(&s->memory, p, n);
 	s->bytes += n;
@@ -126,7 +127,7 @@ spool_room(struct spool *s, uint64_t n, struct err *e)
 	uint8_t *p;
 	int r;
 
-	if (n <= SPOOL_MEMORY) {
+	if (n <= SPOOL_MEMORY || (s->secret && n < SIZE_MAX)) {
 		p = buf_room(&s->memory, (size_t)n + 1);
 		if (!p) {
 			err_memory(e);

@@ -1,5 +1,6 @@
 /* spool: bytes set aside until they are wanted: in memory up to SPOOL_MEMORY,
- * beyond that in an unlinked file in $TMPDIR (default /var/tmp, a disk).
+ * beyond that in an unlinked file in $TMPDIR (default /var/tmp, a disk). A secret spool
+ * stays in memory, all of it: what a key protects is not written to a disk in clear.
  */
 #ifndef CORE_SPOOL_H
 #define CORE_SPOOL_H
@@ -19,6 +20,7 @@
 
 struct spool {
 	struct buf memory;
+	bool secret;      /* set by the owner, while it is empty: it never has a file */
 	bool has_file;
 	int fd;           /* the file, once there is one */
 	uint64_t bytes;   /* in all */

@@ -337,9 +337,13 @@ open_sealed(struct apr1_source *s, const uint8_t **p, uint64_t *n)
 		return err_hint(s->reader.err, "apr-unpack opens it, with --identity or a "
 		                "passphrase");
 	}
+	s->opened.secret = s->plain.secret = s->gathered.secret = s->unpacked.secret = true;
+	s->parts.derived.secret = true;
 	if (v->open(v, s->header.mode, *p, (size_t)*n, &s->opened, s->reader.name,
-	            s->reader.err) < 0 ||
-	    spool_view(&s->opened, p, s->reader.err) < 0)
+	            s->reader.err) < 0)
+		return -1;
+	s->decrypted = true;
+	if (spool_view(&s->opened, p, s->reader.err) < 0)
 		return -1;
 	*n = s->opened.bytes;
 	return 0;

@@ -208,7 +208,7 @@ pack_zstd(const uint8_t *p, uint64_t n, int level, struct spool *to, struct err 
 static int
 pack_lz4(const uint8_t *p, uint64_t n, struct spool *to, struct err *e)
 {
-	struct spool block = { 0 };
+	struct spool block = { .secret = to->secret };
 	uint64_t room = lz4_block_room(n), got;
 	uint8_t size[4], *q = spool_room(&block, room, e);
 	int r = -1;

@@ -156,8 +156,19 @@ check_blobs(struct apr1_sink *s, struct err *e)
 	if (s->options.plain) {
 		sink_tell(&s->sink, "side files left out", files);
 		sink_tell(&s->sink, "signatures left out", m->signatures);
+		sink_tell(&s->sink, "records left out", m->prov_count);
 	}
 	return 0;
+}
+
+/* Only the payload is encrypted. Side files, and signatures with a digest of each tensor,
+ * would lie in the metadata for all to read: they are left out, as with --plain. What the
+ * payload is made of stays in memory. */
+static void
+hide(struct apr1_sink *s)
+{
+	s->options.plain = true;
+	s->data.secret = s->kept.secret = s->made.secret = s->packed.secret = true;
 }
 
 /* ---- the verbs ---- */
@@ -169,6 +180,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	size_t i;
 
 	s->plan = plan;
+	if (s->options.vault && s->options.vault->seals)
+		hide(s);
 	s->from = json_object_get(plan->source, APR1_FROM);
 	s->tensors = mem_array(plan->tensor_count, sizeof *s->tensors);
 	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);

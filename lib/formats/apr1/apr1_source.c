@@ -157,6 +157,18 @@ read_tensors(struct apr1_source *s, const char *payload)
 	return s->own ? named_layout(s, payload, ERR_CORRUPT) : read_foreign(s);
 }
 
+/* A payload whose tag holds, and which is not one: AES-GCM opens one ciphertext under
+ * several keys if its maker wants it to. The answer is that to a wrong key, so that it does
+ * not tell whether the key is one of them. */
+static int
+not_opened(struct apr1_source *s)
+{
+	if (s->reader.err->code == ERR_MEMORY || s->reader.err->code == ERR_IO)
+		return -1;
+	*s->reader.err = (struct err)ERR_INIT;
+	return apr1_fail(s, ERR_DECRYPT, VAULT_WRONG_KEY);
+}
+
 static int
 read_all(struct apr1_source *s)
 {
@@ -172,9 +184,10 @@ read_all(struct apr1_source *s)
 	              "read as a whole") < 0)
 		return -1;
 	if (apr1_open_payload(s) < 0 || read_tensors(s, payload) < 0 ||
-	    apr1_find_carriers(s) < 0)
-		return -1;
-	return model_check(&s->plan, s->reader.name, s->reader.err);
+	    apr1_find_carriers(s) < 0 ||
+	    model_check(&s->plan, s->reader.name, s->reader.err) < 0)
+		return s->decrypted ? not_opened(s) : -1;
+	return 0;
 }
 
 /* ---- what flows ---- */

@@ -47,6 +47,7 @@ struct apr1_source {
 	const uint8_t *signature, *licence;
 	uint64_t licence_bytes;
 	struct spool opened, plain;
+	bool decrypted;          /* opened holds a payload whose tag holds */
 	const uint8_t *payload;  /* open and uncompressed; NULL: it is sealed */
 	uint64_t payload_bytes;
 
