@@ -88,7 +88,7 @@ awake() {
 	for file in bad.key two.key word; do
 		for tool in apr-decrypt apr-open; do
 			try $tool -i $file </dev/null
-			said 4 'no identity'
+			said 4 'not an identity'
 			run ! grep -qE 'GFPYY|sesame' "$err"
 		done
 	done
