@@ -1,11 +1,13 @@
 /* apr-open: a sealed message -> its words, for who has the key */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base64.h"
 #include "core/out.h"
 #include "core/reader.h"
 #include "core/sandbox.h"
+#include "core/text.h"
 #include "crypto/seal/message.h"
 #include "tool/inference_key.h"
 #include "tool/tool.h"
@@ -38,6 +40,24 @@ write_all(const char *path, const struct options *o, const void *p, size_t n,
 	return r;
 }
 
+/* The words. On a terminal, what could move its cursor is escaped: whoever sent them may be
+ * anyone. */
+static int
+write_words(const struct options *o, const struct secret *words, struct err *e)
+{
+	struct buf shown = { 0 };
+	int r;
+
+	if (o->path || !isatty(STDOUT_FILENO))
+		return write_all(o->path, o, words->p, words->n, e);
+	text_show(&shown, words->p, words->n);
+	r = buf_ok(&shown) ? write_all(NULL, o, shown.p, shown.n, e) : err_memory(e);
+	if (shown.p)
+		secret_wipe(shown.p, shown.n);
+	buf_free(&shown);
+	return r;
+}
+
 static int
 open_message(const struct options *o, const struct identities *with, const char *path,
              struct reader *r, struct err *e)
@@ -59,7 +79,7 @@ open_message(const struct options *o, const struct identities *with, const char 
 	if (status == 0 && o->reply)
 		status = addressee_write(&reply, o->reply, o->force, e);
 	if (status == 0)
-		status = write_all(o->path, o, words.p, words.n, e);
+		status = write_words(o, &words, e);
 	secret_free(&words);
 	addressee_free(&reply);
 	buf_free(&b);

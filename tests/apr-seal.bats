@@ -113,6 +113,17 @@ publish() {
 	[ "$(wc -c <3)" -eq $((72 + 64 + 5 + 16)) ]
 }
 
+@test "words on a terminal move no cursor; elsewhere they are what was sealed" {
+	printf 'a\tb\033[2J\302\233c\342\200\256d\n' >words
+	apr-seal -r "$owner" words >message
+	apr-open -i owner.key message | cmp - words
+	on_terminal apr-open -i owner.key message >shown
+	grep -qF 'a	b\x1b[2J' shown
+	run ! grep -qP '[\x1b]' shown
+	run ! grep -qaF "$(printf '\302\233')" shown
+	run ! grep -qaF "$(printf '\342\200\256')" shown
+}
+
 @test "nothing is a message too, and four MiB, but not a byte more" {
 	: | apr-seal -r "$owner" | apr-open -i owner.key | cmp - /dev/null
 	head -c 4194304 /dev/zero >zeros
