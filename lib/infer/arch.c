@@ -110,12 +110,12 @@ static const struct arch rows[] = {
 	  ARCH_ONLY_EXPERTS | ARCH_SUM_TO_ONE, 0, 0, 0, NULL },
 	{ "phi3", "phi3", ARCH_GATED | ARCH_HALVES | ARCH_GATE_IN_UP | ARCH_NO_WINDOW,
 	  0, 0, 0, phi3_names },
-	{ "gemma2", "gemma2", GEMMA, 4096, 2, 46, gemma_names },
-	{ "gemma3", "gemma3_text", GEMMA | ARCH_QK_NORM, 0, 6, 62, gemma_names },
-	{ "gpt2", "gpt2", ARCH_LAYER_NORM | ARCH_POSITIONS | ARCH_GELU | ARCH_CONV1D,
-	  0, 0, 0, gpt2_names },
+	{ "gemma2", "gemma2", GEMMA | ARCH_CAP_SCORES | ARCH_CAP_LOGITS, 4096, 2, 46, gemma_names },
+	{ "gemma3", "gemma3_text", GEMMA | ARCH_QK_NORM | ARCH_MAY_CAP, 0, 6, 62, gemma_names },
+	{ "gpt2", "gpt2", ARCH_LAYER_NORM | ARCH_POSITIONS | ARCH_GELU | ARCH_FF_UNSCALED |
+	  ARCH_CONV1D, 0, 0, 0, gpt2_names },
 	{ "gptneox", "gpt_neox", ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GELU |
-	  ARCH_PARALLEL | ARCH_MIXED_QKV, 0, 0, 0, gptneox_names },
+	  ARCH_PARALLEL | ARCH_FF_UNSCALED | ARCH_MIXED_QKV, 0, 0, 0, gptneox_names },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
@@ -162,12 +162,15 @@ arch_tensor(const struct arch *a, int folder, enum role role)
 }
 
 int
-arch_is_constant(const char *name)
+arch_is_apart(const char *name, int folder)
 {
 	static const char *const ends[] = { ".rotary_emb.inv_freq", ".attn.bias",
 		".attn.masked_bias", ".attention.bias", ".attention.masked_bias" };
 	size_t i, n = strlen(name);
 
+	if (!folder)
+		return strcmp(name, "cls.output.weight") == 0 ||
+			strcmp(name, "cls.output.bias") == 0;
 	for (i = 0; i < sizeof ends / sizeof *ends; i++) {
 		size_t k = strlen(ends[i]);
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a tensor is for. Each may have a bias beside its weight. */
+/* What a tensor is for. Each may have a bias beside its weight, and in GGUF a scale. */
 enum role {
 	/* one each */
 	ROLE_EMBED, ROLE_POSITIONS, ROLE_OUT_NORM, ROLE_OUT, ROLE_ROPE_FREQS,
@@ -43,6 +43,10 @@ enum {
 	ARCH_WIDE_HEADS = 1 << 14,  /* at "wide" blocks, scores are scaled as if heads
 	                             * were width/heads wide */
 	ARCH_NO_WINDOW = 1 << 15,   /* a window is stated and not used (see apr-run(1)) */
+	ARCH_CAP_SCORES = 1 << 16,  /* GGUF: scores have a soft cap, 50 if no key says another */
+	ARCH_CAP_LOGITS = 1 << 17,  /* GGUF: logits have one, 30 if no key says another */
+	ARCH_MAY_CAP = 1 << 18,     /* GGUF: logits have one if a key says so */
+	ARCH_FF_UNSCALED = 1 << 19, /* GGUF: scales of the feed-forward are not used */
 
 	/* In model folders only. */
 	ARCH_PLUS_ONE = 1 << 24,    /* norms store their weight less one */
@@ -75,7 +79,8 @@ const struct arch *arch_row(size_t index);
  * "*" for that of the expert. NULL where the form has none. */
 const char *arch_tensor(const struct arch *a, int folder, enum role role);
 
-/* Tensors in model folders that hold no weights, by the end of their names. */
-int arch_is_constant(const char *name);
+/* Tensors that have no part in logits: in model folders, what holds no weights; in GGUF, the
+ * head of a classifier. */
+int arch_is_apart(const char *name, int folder);
 
 #endif

@@ -138,6 +138,40 @@ bind_vector(struct bind *b, enum role role, size_t block, const char *ending, ui
 	return i == SIZE_MAX ? NULL : vector_of(b, i, n, add);
 }
 
+static bool
+is_feed_forward(enum role role)
+{
+	return role == ROLE_GATE || role == ROLE_UP || role == ROLE_DOWN;
+}
+
+const float *
+bind_scale(struct bind *b, enum role role, size_t block, uint64_t n)
+{
+	char name[BIND_NAME];
+
+	if (b->h->folder)
+		return NULL;
+	bind_find(b, role, block, 0, ".input_scale", name);
+	if ((b->h->arch->flags & ARCH_FF_UNSCALED) && is_feed_forward(role)) {
+		bind_find(b, role, block, 0, ".scale", name);
+		return NULL;
+	}
+	return bind_vector(b, role, block, ".scale", n, 0);
+}
+
+/* A bias and a scale: llama.cpp scales the biases of the feed-forward too. */
+static int
+scale_bias(struct bind *b, struct linear *l)
+{
+	float *bias = bind_make(b, l->w.rows, sizeof *bias);
+	size_t i;
+
+	for (i = 0; bias && i < l->w.rows; i++)
+		bias[i] = l->bias[i] * *l->scale;
+	l->bias = bias;
+	return bias ? 0 : -1;
+}
+
 int
 bind_norm(struct bind *b, struct norm *to, enum role role, size_t block, uint64_t n)
 {
@@ -280,6 +314,9 @@ bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uin
 	if (bind_matrix(b, i, rows, columns, turned, &to->w) < 0)
 		return -1;
 	to->bias = bind_vector(b, role, block, ".bias", rows, 0);
+	to->scale = bind_scale(b, role, block, 1);
+	if (to->scale && to->bias && is_feed_forward(role) && scale_bias(b, to) < 0)
+		return -1;
 	return b->e->code == ERR_NONE ? 1 : -1;
 }
 

@@ -40,6 +40,10 @@ int bind_missing(const struct bind *b, const char *name);
 const float *bind_vector(struct bind *b, enum role role, size_t block,
                          const char *ending, uint64_t n, float add);
 
+/* The n scales of a role's matrices, or NULL where there are none or e is filled. Those of
+ * their inputs, for hardware that has products of 4 bits, are not wanted. */
+const float *bind_scale(struct bind *b, enum role role, size_t block, uint64_t n);
+
 /* A norm that must be there. */
 int bind_norm(struct bind *b, struct norm *to, enum role role, size_t block, uint64_t n);
 

@@ -121,6 +121,8 @@ linear_apply(struct pass *p, const struct linear *l, float *y)
 	size_t i, k;
 
 	matmul(&l->w, &p->in, y, p->threads);
+	for (i = 0; l->scale && i < p->in.n * l->w.rows; i++)
+		y[i] *= *l->scale;
 	for (i = 0; l->bias && i < p->in.n; i++)
 		for (k = 0; k < l->w.rows; k++)
 			y[i * l->w.rows + k] += l->bias[k];

@@ -6,6 +6,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "infer/hyper.h"
+#include "infer/neutral.h"
 
 struct keys {
 	struct hyper *h;
@@ -15,14 +16,6 @@ struct keys {
 	char key[256];
 };
 
-/* The key's value, or NULL. k->key is its full name. */
-static const uint8_t *
-find(struct keys *k, const char *name, struct value_type *type, size_t *n)
-{
-	snprintf(k->key, sizeof k->key, "%s.%s", k->h->arch->name, name);
-	return weights_value(k->w, k->key, type, n);
-}
-
 static void
 wrong(struct keys *k)
 {
@@ -30,6 +23,19 @@ wrong(struct keys *k)
 		err_set(k->e, ERR_CORRUPT, k->w->name, "key %s has a value that cannot be",
 		        k->key);
 	k->failed = true;
+}
+
+/* The key's value, or NULL. k->key is its full name. */
+static const uint8_t *
+find(struct keys *k, const char *name, struct value_type *type, size_t *n)
+{
+	const uint8_t *p;
+
+	snprintf(k->key, sizeof k->key, "%s.%s", k->h->arch->name, name);
+	p = weights_value(k->w, k->key, type, n);
+	if (!p && model_find(k->w->plan, k->key))
+		wrong(k); /* it was too long to be kept */
+	return p;
 }
 
 static bool
@@ -107,16 +113,21 @@ get_bool(struct keys *k, const char *name, bool *v)
 	return true;
 }
 
-/* Something that would change the result, and that is not done here. */
+/* With another than its neutral value, the key would change the result in a way that is not
+ * done here. */
 static void
-refuse(struct keys *k, const char *name, const char *what)
+refuse(struct keys *k, const struct neutral *row)
 {
 	struct value_type t;
 	size_t n;
+	const uint8_t *p = find(k, row->key, &t, &n);
+	int holds = p ? neutral_holds(row, t, p, n) : 1;
 
-	if (k->failed || !find(k, name, &t, &n))
+	if (holds < 0)
+		wrong(k);
+	if (k->failed || holds > 0)
 		return;
-	err_set(k->e, ERR_FORMAT, k->w->name, "%s (key %s) is not known here", what, k->key);
+	err_set(k->e, ERR_FORMAT, k->w->name, "%s (key %s) is not known here", row->what, k->key);
 	k->failed = true;
 }
 
@@ -154,7 +165,7 @@ static void
 read_scaling(struct keys *k)
 {
 	struct rope *r = &k->h->rope;
-	double factor = 0, length = 1, ext;
+	double factor = 0, length = 1, ext = -1;
 	struct value_type t;
 	const char *type = "linear";
 	size_t n = 6, bytes;
@@ -171,17 +182,15 @@ read_scaling(struct keys *k)
 	get_float(k, "rope.scaling.original_context_length", &r->original);
 	r->factor = factor == 0 ? 1 : factor;
 	r->length = length;
-	refuse(k, "rope.scaling.yarn_log_multiplier", "a multiplier of yarn");
-	refuse(k, "rope.scaling.alpha", "dynamic rope scaling");
+	get_float(k, "rope.scaling.yarn_ext_factor", &ext);
 	if (n == 4 && memcmp(type, "none", n) == 0) {
 		r->factor = 1;
 	} else if (n == 4 && memcmp(type, "yarn", n) == 0) {
 		r->yarn = true;
-		if (get_float(k, "rope.scaling.yarn_ext_factor", &ext) && ext >= 0)
+		if (ext >= 0)
 			r->extrapolation = ext;
 		get_float(k, "rope.scaling.yarn_beta_fast", &r->fast);
 		get_float(k, "rope.scaling.yarn_beta_slow", &r->slow);
-		refuse(k, "rope.scaling.yarn_attn_factor", "another length of yarn");
 		r->length *= rope_yarn_length(r->factor);
 	} else if (!(n == 6 && memcmp(type, "linear", n) == 0) &&
 	           !(n == 8 && memcmp(type, "longrope", n) == 0) && !k->failed) {
@@ -190,27 +199,91 @@ read_scaling(struct keys *k)
 		        "rope scaling %.*s is not known here", (int)(n < 40 ? n : 40), type);
 		err_hint(k->e, "known are none, linear, yarn, longrope");
 	}
+	if (!r->yarn)
+		refuse(k, &(struct neutral){ "rope.scaling.yarn_ext_factor", NEUTRAL_REAL, -1, 0,
+		                             "yarn without its name" });
 }
 
-/* LLaMA's windows of other forms, experts chosen in other ways, … */
+/* The soft caps of scores and logits: 0 where the architecture has none. */
+static void
+read_caps(struct keys *k)
+{
+	struct hyper *h = k->h;
+	uint32_t flags = h->arch->flags;
+
+	if (flags & ARCH_CAP_SCORES) {
+		h->attn_cap = 50;
+		get_single(k, "attn_logit_softcapping", &h->attn_cap);
+	} else {
+		refuse(k, &(struct neutral){ "attn_logit_softcapping", NEUTRAL_REAL, 50, 0,
+		                             "a cap of scores" });
+	}
+	if (flags & (ARCH_CAP_LOGITS | ARCH_MAY_CAP)) {
+		h->logit_cap = flags & ARCH_CAP_LOGITS ? 30 : 0;
+		get_single(k, "final_logit_softcapping", &h->logit_cap);
+	} else {
+		refuse(k, &(struct neutral){ "final_logit_softcapping", NEUTRAL_REAL, 30, 0,
+		                             "a cap of logits" });
+	}
+}
+
+/* Experts: a false "expert_weights_norm" is what llama.cpp saves for all, and says nothing. */
+static void
+read_experts(struct keys *k)
+{
+	struct hyper *h = k->h;
+	bool norm = false;
+
+	get_u64(k, "expert_count", &h->experts);
+	get_u64(k, "expert_used_count", &h->experts_used);
+	get_u64(k, "expert_feed_forward_length", &h->ff_expert);
+	get_u64(k, "expert_shared_feed_forward_length", &h->ff_shared);
+	get_single(k, "expert_weights_scale", &h->expert_scale);
+	if (h->expert_scale == 0)
+		h->expert_scale = 1;
+	get_bool(k, "expert_weights_norm", &norm);
+	h->sum_to_one = norm || h->arch->flags & ARCH_SUM_TO_ONE;
+}
+
+/* Windows, and how positions turn in blocks that have one: Gemma 3 does not scale them. */
+static uint64_t
+read_windows(struct keys *k)
+{
+	struct hyper *h = k->h;
+	uint64_t period = h->arch->period;
+	double whole_k = (double)h->head_k, whole_v = (double)h->head_v;
+
+	h->window = h->arch->window;
+	get_u64(k, "attention.sliding_window", &h->window);
+	if (h->window && !(h->arch->flags & ARCH_NO_WINDOW))
+		read_pattern(k, &period);
+	h->rope_window = h->rope;
+	if (h->arch->period == 6) {
+		h->rope_window.base = 10000;
+		h->rope_window.factor = 1;
+	}
+	get_float(k, "rope.freq_base_swa", &h->rope_window.base);
+	get_u64(k, "rope.dimension_count_swa", &h->rope_window.rot);
+	refuse(k, &(struct neutral){ "attention.key_length_swa", NEUTRAL_WHOLE, whole_k, 0,
+	                             "heads of another width in blocks with a window" });
+	refuse(k, &(struct neutral){ "attention.value_length_swa", NEUTRAL_WHOLE, whole_v, 0,
+	                             "heads of another width in blocks with a window" });
+	return period;
+}
+
+/* Whatever else would make another model. */
 static void
 refuse_variants(struct keys *k)
 {
-	uint64_t n;
+	const struct neutral *row;
+	size_t i;
 
-	refuse(k, "attention.key_length_mla", "latent attention");
-	refuse(k, "attention.clamp_kqv", "clamping of queries and keys");
-	refuse(k, "attention.max_alibi_bias", "a bias by distance");
-	refuse(k, "residual_scale", "a scale of residuals");
-	refuse(k, "embedding_scale", "a scale of embeddings");
-	refuse(k, "logit_scale", "a scale of logits");
-	refuse(k, "attention.scale", "another scale of attention");
-	refuse(k, "expert_shared_count", "a number of shared experts");
-	if (get_u64(k, "expert_gating_func", &n) && n > 1 && !k->failed) {
-		k->failed = true;
-		err_set(k->e, ERR_FORMAT, k->w->name,
-		        "a choice of experts other than softmax is not known here");
-	}
+	for (i = 0; !k->failed && (row = neutral_row(i)); i++)
+		refuse(k, row);
+	if (!(k->h->arch->flags & ARCH_PARALLEL))
+		refuse(k, &(struct neutral){ "use_parallel_residual", NEUTRAL_TRUTH, 0, 0,
+		                             "parallel residuals" });
+	get_single(k, "attention.scale", &k->h->score_scale);
 }
 
 int
@@ -219,7 +292,6 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	struct keys k = { .h = h, .w = w, .e = e };
 	const char *name = model_text(w->plan, "general.architecture");
 	uint64_t period, n;
-	double base;
 
 	if (!name)
 		return err_set(e, ERR_CORRUPT, w->name, "general.architecture is no text");
@@ -247,18 +319,9 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	           &h->eps);
 	if (!k.failed && !model_find(w->plan, k.key))
 		return err_set(e, ERR_CORRUPT, w->name, "key %s is missing", k.key);
-	get_u64(&k, "expert_count", &h->experts);
-	get_u64(&k, "expert_used_count", &h->experts_used);
-	get_u64(&k, "expert_feed_forward_length", &h->ff_expert);
-	get_u64(&k, "expert_shared_feed_forward_length", &h->ff_shared);
-	get_single(&k, "expert_weights_scale", &h->expert_scale);
-	if (h->expert_scale == 0)
-		h->expert_scale = 1;
-	get_single(&k, "attn_logit_softcapping", &h->attn_cap);
-	get_single(&k, "final_logit_softcapping", &h->logit_cap);
+	read_experts(&k);
+	read_caps(&k);
 	h->act = h->arch->flags & ARCH_GELU ? ACT_GELU_HALF : ACT_SILU;
-	h->sum_to_one = h->arch->flags & ARCH_SUM_TO_ONE;
-	get_bool(&k, "expert_weights_norm", &h->sum_to_one);
 	if (h->arch->flags & ARCH_PARALLEL && !get_bool(&k, "use_parallel_residual",
 	                                                &h->parallel))
 		h->parallel = true;
@@ -267,19 +330,7 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 		h->rope.rot = n;
 	get_float(&k, "rope.freq_base", &h->rope.base);
 	read_scaling(&k);
+	period = read_windows(&k);
 	refuse_variants(&k);
-	h->window = h->arch->window;
-	period = h->arch->period;
-	get_u64(&k, "attention.sliding_window", &h->window);
-	if (h->window && !(h->arch->flags & ARCH_NO_WINDOW))
-		read_pattern(&k, &period);
-	/* Windows are of gemma: its blocks with one are not scaled. */
-	h->rope_window = h->rope;
-	if (h->arch->period == 6) {
-		h->rope_window.base = 10000;
-		h->rope_window.factor = 1;
-	}
-	if (get_float(&k, "rope.freq_base_swa", &base))
-		h->rope_window.base = base;
 	return k.failed ? -1 : hyper_finish(h, w, period, e);
 }

@@ -1,6 +1,7 @@
 #include "infer/net.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static struct linear
 part(const struct linear *of, size_t first, size_t rows)
 {
 	return (struct linear){ matrix_rows(&of->w, first, rows),
-	                        of->bias ? of->bias + first : NULL };
+	                        of->bias ? of->bias + first : NULL, of->scale };
 }
 
 /* ---- attention ---- */
@@ -144,6 +145,24 @@ net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 	return bind_usable(b, to, t);
 }
 
+/* The scales of all experts, where they have some. */
+static int
+net_scales(struct bind *b, struct block *k, size_t i)
+{
+	const uint64_t n = b->h->experts;
+	const float *gate = bind_scale(b, ROLE_GATE_EXPS, i, n);
+	const float *up = bind_scale(b, ROLE_UP_EXPS, i, n);
+	const float *down = bind_scale(b, ROLE_DOWN_EXPS, i, n);
+	size_t x;
+
+	for (x = 0; x < n; x++) {
+		k->experts[x].gate.scale = gate ? gate + x : NULL;
+		k->experts[x].up.scale = up ? up + x : NULL;
+		k->experts[x].down.scale = down ? down + x : NULL;
+	}
+	return b->e->code == ERR_NONE ? 0 : -1;
+}
+
 static int
 net_stacks(struct bind *b, struct block *k, size_t i)
 {
@@ -162,7 +181,7 @@ net_stacks(struct bind *b, struct block *k, size_t i)
 		k->experts[x].up.w = matrix_rows(&up, x * ff, ff);
 		k->experts[x].down.w = matrix_rows(&down, x * h->width, h->width);
 	}
-	return 0;
+	return net_scales(b, k, i);
 }
 
 /* A tensor of each expert. */
@@ -296,7 +315,7 @@ net_rope(struct bind *b, uint64_t context)
 	else if (longer && !shorter)
 		return bind_missing(b, "rope_factors_short.weight");
 	for (i = 0; h->rope.factors && i < n; i++)
-		if (!(h->rope.factors[i] > 0) || h->rope.factors[i] > 1e30f)
+		if (!(fabsf(h->rope.factors[i]) > 1e-30f) || fabsf(h->rope.factors[i]) > 1e30f)
 			return err_set(b->e, ERR_CORRUPT, b->w->name,
 			               "a factor of its rotary positions cannot be right");
 	if (h->rope.factors && !h->rope_window.factors && h->arch->period != 6)
@@ -351,7 +370,7 @@ prove_used(const struct bind *b)
 	for (i = 0; i < b->w->plan->tensor_count; i++) {
 		const char *name = tensor_name(bind_tensor(b, i));
 
-		if (!b->used[i] && !(b->h->folder && arch_is_constant(name)))
+		if (!b->used[i] && !arch_is_apart(name, b->h->folder))
 			return err_set(b->e, ERR_FORMAT, name, "is a tensor that a %s model has "
 			               "no place for here", b->h->arch->name ? b->h->arch->name
 			               : b->h->arch->folder);

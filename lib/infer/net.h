@@ -13,10 +13,11 @@
 #include "infer/matmul.h"
 #include "model/weights.h"
 
-/* W x + b. Without rows: there is none. */
+/* s W x + b. Without rows: there is none. */
 struct linear {
 	struct matrix w;
 	const float *bias; /* w.rows, or NULL */
+	const float *scale; /* of the whole matrix; NULL: 1 */
 };
 
 /* Without weight: there is none. */

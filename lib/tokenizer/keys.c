@@ -56,17 +56,21 @@ bool_key(const struct keys *k, const char *key, bool *yes)
 	return k->e->code != ERR_NONE ? -1 : wire != NULL;
 }
 
-/* A role's id. A wrong one is a fault where text depends on it, else left out. */
+/* A role's id. A wrong one is a fault where text depends on it, else left out. TOKEN_NONE is
+ * what llama.cpp saves where there is none. */
 static int
 role_key(const struct keys *k, const char *key, enum tokenizer_role role, bool vital)
 {
 	const struct meta *meta = model_find(k->m->plan, key);
+	bool known;
 	uint64_t id;
 
 	if (!meta)
 		return 0;
-	if (!meta->wire || value_u64(meta->type, meta->wire, meta->wire_bytes, &id) < 0 ||
-	    id >= k->t->vocab.count) {
+	known = meta->wire && value_u64(meta->type, meta->wire, meta->wire_bytes, &id) == 0;
+	if (known && id == TOKEN_NONE)
+		return 0;
+	if (!known || id >= k->t->vocab.count) {
 		if (vital)
 			return err_set(k->e, ERR_CORRUPT, k->what, "%s is no token: there are %zu",
 			               key, k->t->vocab.count);

@@ -6,7 +6,7 @@
  *     version N                         of GGUF: 1, 2 or 3 (the default)
  *     key NAME TYPE VALUE ...           u8 … f64, bool, string (the rest of the
  *                                       line), array:TYPE (a word an item;
- *                                       *N: N items 0, 1, 2, …)
+ *                                       *N: N items 0, 1, 2, …; V*N: N times V)
  *     tensor NAME TYPE SHAPE CONTENT    TYPE by name, or its number and the bytes
  *                                       of a tensor (77:40); SHAPE outermost
  *                                       first: 4x32, or - for a scalar
@@ -148,12 +148,14 @@ put_array(struct gen *g, uint32_t type, char *rest)
 {
 	struct gen items = { 0 };
 	uint64_t n = 0, many = 0;
-	char text[32], *word;
+	char text[32], *word, *times;
 
 	for (word = next_word(&rest); *word; word = next_word(&rest)) {
+		times = type == STRING ? NULL : strchr(word, '*');
 		if (*word != '*') {
-			put_item(&items, type, word);
-			n++;
+			many = times ? strtoull(times + 1, NULL, 10) : 1;
+			for (n += many; many > 0; many--)
+				put_item(&items, type, word);
 			continue;
 		}
 		for (many = strtoull(word + 1, NULL, 10); n < many; n++) {
