@@ -1,4 +1,9 @@
 /* apr-sign: stream -> stream, with a signature over its content */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include "core/thread.h"
 #include "crypto/signature.h"
 #include "crypto/witness.h"
@@ -8,6 +13,7 @@
 
 struct options {
 	uint64_t jobs;
+	const char *name, *version, *comment, *date;
 	struct passphrase_options passphrase;
 	struct output_options output;
 };
@@ -15,6 +21,7 @@ struct options {
 struct sign {
 	const struct options *o;
 	const struct key_secret *key;
+	struct statement says;
 	struct witness witness;
 	struct model plan;    /* what is signed: the witness looks at it */
 	uint64_t signatures;  /* that the model had before */
@@ -39,6 +46,9 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	(void)out;
 	if (in->kind == ITEM_OTHER)
 		tool_notef("a frame of unknown kind %s is passed on, but not signed", in->frame);
+	if (in->kind == ITEM_PROV && in->index == 0)
+		tool_note("it has records of what was done to it before: they are signed as they "
+		          "are, and were not checked");
 	return witness_item(&s->witness, in, e);
 }
 
@@ -74,7 +84,7 @@ finish(void *ctx, struct sink *sink, struct err *e)
 	int r = -1;
 
 	if (witness_finish(&s->witness, e) == 0 &&
-	    signature_make(&signature, &s->witness.content, s->key, e) == 0 &&
+	    signature_make(&signature, &s->witness.content, &s->says, s->key, e) == 0 &&
 	    signature_body(&s->witness.content, &body, e) == 0) {
 		signature_head(&signature, head);
 		it.bytes = body.n;
@@ -90,11 +100,56 @@ finish(void *ctx, struct sink *sink, struct err *e)
 	return r;
 }
 
+/* --date, or SOURCE_DATE_EPOCH, or no date: the clock is asked only on demand. */
+static int
+state_date(const char *date, struct statement *says, struct err *e)
+{
+	char now[24];
+
+	if (date && strcmp(date, "now") == 0)
+		snprintf(now, sizeof now, "%lld", (long long)time(NULL));
+	if (date && statement_date(strcmp(date, "now") ? date : now, says->date) < 0)
+		return tool_misused(e, "--date wants a day (2026-11-22), a time (2026-11-22T10:00:00Z), "
+		                    "seconds since 1970, or now");
+	date = date ? NULL : getenv("SOURCE_DATE_EPOCH");
+	if (date && *date && statement_date(date, says->date) < 0)
+		return err_set(e, ERR_USAGE, "SOURCE_DATE_EPOCH", "is not a date");
+	return 0;
+}
+
+static int
+state(const struct options *o, struct statement *says, struct err *e)
+{
+	const struct {
+		const char *option, *text;
+		char *to;
+		size_t size;
+	} fields[] = {
+		{ "--name", o->name, says->name, sizeof says->name },
+		{ "--model-version", o->version, says->version, sizeof says->version },
+		{ "--comment", o->comment, says->comment, sizeof says->comment },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (fields[i].text && statement_set(fields[i].to, fields[i].size, fields[i].option,
+		                                    fields[i].text, ERR_USAGE, e) < 0)
+			return -1;
+	if (state_date(o->date, says, e) < 0)
+		return -1;
+	return statement_check(says, ERR_USAGE, e);
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
+		{ 0, "name", "TEXT", OPT_TEXT, &o.name, "sign that the model has this name", 0, 0 },
+		{ 0, "model-version", "TEXT", OPT_TEXT, &o.version, "... and this version", 0, 0 },
+		{ 0, "date", "DATE", OPT_TEXT, &o.date,
+		  "... and this date, or now (default: SOURCE_DATE_EPOCH, or none)", 0, 0 },
+		{ 0, "comment", "TEXT", OPT_TEXT, &o.comment, "... and this comment", 0, 0 },
 		OPT_PASSPHRASE(&o.passphrase),
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
 		OPT_OUTPUT(&o.output),
@@ -102,6 +157,7 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-sign",
+		"[--name TEXT] [--model-version TEXT] [--date DATE] [--comment TEXT]\n"
 		"[--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
 		"[-j N] [-f] [-o FILE] KEY [FILE]",
 		"Sign the content of a stream with the secret key in the file KEY.", opts, 2
@@ -117,7 +173,7 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	if (!operands[0])
 		tool_misused(&e, "KEY is missing");
-	else if (secret_guard(&e) == 0)
+	else if (state(&o, &s.says, &e) == 0 && secret_guard(&e) == 0)
 		s.key = key = passphrase_key(operands[0], &o.passphrase, &e);
 	if (key)
 		filter_run(operands[1], &o.output, &f, &e);

@@ -8,12 +8,17 @@
 #include "crypto/witness.h"
 #include "tool/filter.h"
 #include "tool/input.h"
+#include "tool/origin.h"
 #include "tool/tool.h"
 #include "tool/trusted.h"
 #include "tool/verdict.h"
 
 struct options {
 	bool quiet, json, weights;
+	const char *not_before;
+	struct opt_list keys;
+	struct verdict_wants wants;
+	char date[STATEMENT_DATE + 1];
 	uint64_t jobs;
 	struct output_options output;
 };
@@ -24,20 +29,31 @@ struct verify {
 	struct witness witness;
 	struct model plan;
 	const char *name;      /* of what is read */
+	struct buf dropped;    /* what of the plan's source was not signed */
 	struct verdict verdict;
 };
+
+static int
+not_signed(const char *name, struct err *e)
+{
+	(void)name;
+	return err_set(e, ERR_SIGNATURE, NULL, "the model is not signed");
+}
 
 static int
 plan(void *ctx, struct model *out, struct err *e)
 {
 	struct verify *v = ctx;
 
-	if (out->signatures == 0) {
-		err_set(e, ERR_SIGNATURE, NULL, "the model is not signed");
-		return -1;
-	}
-	/* No signature covers what a later version may have added to the plan. */
+	if (out->signatures == 0)
+		return not_signed(v->name, e);
+	/* No signature covers what a later version may have added to the plan, nor what
+	 * the first container was. */
 	json_object_clear(out->extra);
+	if (origin_prune(out, &v->dropped, e) < 0)
+		return -1;
+	/* One of them is proved, and goes on. */
+	out->signatures = 1;
 	if (model_copy(&v->plan, out, e) < 0)
 		return -1;
 	return witness_begin(&v->witness, &v->plan, (unsigned)v->o->jobs, e);
@@ -51,8 +67,9 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	(void)out;
 	if (in->kind == ITEM_OTHER)
 		return 1; /* no signature covers it */
-	return in->kind == ITEM_SIGN ? verdict_sign(&v->verdict, in, e)
-	                             : witness_item(&v->witness, in, e);
+	if (in->kind == ITEM_SIGN) /* the one that holds is sent when it is known */
+		return verdict_sign(&v->verdict, in, e) < 0 ? -1 : 1;
+	return witness_item(&v->witness, in, e);
 }
 
 static int
@@ -95,17 +112,22 @@ finish(void *ctx, struct sink *sink, struct err *e)
 {
 	struct verify *v = ctx;
 
-	(void)sink;
-	if (witness_finish(&v->witness, e) < 0)
+	if (witness_finish(&v->witness, e) < 0 ||
+	    verdict_give(&v->verdict, &v->witness.content, v->keys, &v->o->wants, e) < 0)
 		return -1;
-	return verdict_give(&v->verdict, &v->witness.content, v->keys,
-	                    v->o->weights ? SIGNATURE_WEIGHTS : SIGNATURE_ALL, e);
+	if (!sink)
+		return 0;
+	if (v->dropped.n && buf_string(&v->dropped))
+		tool_notef("not signed, and left out of what is said of the first file: %s",
+		           (char *)v->dropped.p);
+	return verdict_send(&v->verdict, sink, e);
 }
 
 static void
 forget(struct verify *v)
 {
 	verdict_free(&v->verdict);
+	buf_free(&v->dropped);
 	witness_free(&v->witness);
 	model_free(&v->plan);
 	*v = (struct verify){ .o = v->o, .keys = v->keys };
@@ -132,19 +154,17 @@ pass(struct verify *v, const char *path, bool to_output, struct err *e)
 	return input_close(&in, e);
 }
 
-static void
-answer(const struct verify *v, const char *path)
+static int
+answer(const struct verify *v, const char *path, struct err *e)
 {
-	char root[DIGEST_TEXT];
+	const struct digest *root = &v->witness.content.root;
+	const char *name = path && strcmp(path, "-") != 0 ? path : "<stdin>";
 
-	digest_text(root, &v->witness.content.root);
 	if (v->o->json)
-		printf("{\"verified\":true,\"key\":\"%s\",\"root\":\"%s\",\"scope\":\"%s\"}\n",
-		       v->verdict.by, root, v->o->weights ? "weights" : "all");
-	else if (!v->o->quiet)
-		tool_notef("%s: signature by %s holds for %s, root %.16s...",
-		           path ? path : "<stdin>", v->verdict.by,
-		           v->o->weights ? "the weights" : "everything", root);
+		return verdict_print(&v->verdict, name, root, v->o->wants.scope, e);
+	if (!v->o->quiet)
+		verdict_tell(&v->verdict, name, root, v->o->wants.scope);
+	return 0;
 }
 
 static bool
@@ -168,16 +188,46 @@ verify(struct verify *v, const char *path, struct err *e)
 		}
 		if (pass(v, path, false, e) < 0)
 			return -1;
-		if (v->o->quiet) {
-			answer(v, path);
-			return 0;
-		}
+		if (v->o->quiet)
+			return answer(v, path, e);
 		forget(v);
 	}
 	if (pass(v, path, true, e) < 0)
 		return -1;
-	answer(v, path);
-	return 0;
+	return answer(v, path, e);
+}
+
+/* The keys, and the operand that is the model. What is a key follows from the command
+ * line alone: no file that calls itself a key makes us read standard input. */
+static int
+choose_keys(const struct options *o, char ***operands, struct trusted *keys, struct err *e)
+{
+	const char *first = **operands;
+
+	if (o->keys.n > 0 && first && (*operands)[1])
+		return tool_misused(e, "keys by --trusted-key or as an operand: not both");
+	if (o->keys.n > 0)
+		return trusted_files(keys, o->keys.items, o->keys.n, e);
+	if (first && ((*operands)[1] || trusted_is_named(first))) {
+		++*operands;
+		return trusted_files(keys, &first, 1, e);
+	}
+	if (first && trusted_is_key(first))
+		return tool_misused(e, "%s is a key, and not a model: --trusted-key names a key, or "
+		                    "it is called NAME.pub", first);
+	return trusted_load(keys, e);
+}
+
+static int
+choose_wants(struct options *o, struct err *e)
+{
+	o->wants.scope = o->weights ? SIGNATURE_WEIGHTS : SIGNATURE_ALL;
+	if (!o->not_before)
+		return 0;
+	o->wants.not_before = o->date;
+	return statement_date(o->not_before, o->date) == 0
+	           ? 0 : tool_misused(e, "--not-before wants a day (2026-11-22), a time "
+	                              "(2026-11-22T10:00:00Z), or seconds since 1970");
 }
 
 int
@@ -188,12 +238,19 @@ main(int argc, char **argv)
 		{ 'q', "quiet", NULL, OPT_FLAG, &o.quiet, "only answer: no stream goes out", 0, 0 },
 		{ 0, "json", NULL, OPT_FLAG, &o.json, "with -q: the answer as an object", 0, 0 },
 		{ 0, "weights", NULL, OPT_FLAG, &o.weights, "metadata may have been edited", 0, 0 },
+		{ 0, "trusted-key", "KEY", OPT_LIST, &o.keys,
+		  "trust the public key in the file KEY, and no other", 0, 0 },
+		{ 0, "expect-name", "NAME", OPT_TEXT, &o.wants.name,
+		  "the signer must say that the model has this name", 0, 0 },
+		{ 0, "not-before", "DATE", OPT_TEXT, &o.not_before,
+		  "the signer must say this date or a later one", 0, 0 },
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-verify", "[-q] [--json] [--weights] [-j N] [-f] [-o FILE] [KEY.pub] [FILE]",
+		"apr-verify", "[-q] [--json] [--weights] [--trusted-key KEY] [--expect-name NAME]\n"
+		"[--not-before DATE] [-j N] [-f] [-o FILE] [KEY.pub] [FILE]",
 		"Pass a stream on only if a trusted key has signed its content.", opts, 2
 	};
 	struct err e = ERR_INIT;
@@ -205,11 +262,7 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	if (o.json && !o.quiet)
 		tool_misused(&e, "--json needs -q: standard output is the stream");
-	else if (operands[0] && (operands[1] || trusted_is_key(operands[0])))
-		trusted_one(&keys, *operands++, &e);
-	else
-		trusted_load(&keys, &e);
-	if (e.code == ERR_NONE)
+	else if (choose_wants(&o, &e) == 0 && choose_keys(&o, &operands, &keys, &e) == 0)
 		verify(&v, operands[0], &e);
 	forget(&v);
 	trusted_free(&keys);

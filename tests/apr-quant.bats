@@ -467,7 +467,7 @@ rows_of_172() {
 	[ "$status" -eq 0 ]
 	cp "$out" made.aprs
 	grep -qF 'apr-quant: the content changes: its signature ends here, a record of it goes on' "$err"
-	grep -aqF "{\"operation\":\"apr-quant q4_0\",\"parent\":\"$root\",\"key\":\"${id,,}\"}" made.aprs
+	grep -aqF "{\"operation\":\"apr-quant q4_0\",\"claimed_parent\":\"$root\",\"claimed_key\":\"${id,,}\"}" made.aprs
 	try apr-verify -q key.pub made.aprs
 	said 1 'the model is not signed'
 
@@ -476,7 +476,7 @@ rows_of_172() {
 	for file in made.apr made.gguf; do
 		apr-header $file | grep -Eq '^provenance +1$'
 		apr-unpack $file >back
-		grep -aqF "\"parent\":\"$root\",\"key\":\"${id,,}\"}" back
+		grep -aqF "\"claimed_parent\":\"$root\",\"claimed_key\":\"${id,,}\"}" back
 		cmp <(digests_of back) <(digests_of made.aprs)
 	done
 

@@ -64,7 +64,7 @@ need_minisign() {
 	apr-sign other once.aprs >twice.aprs
 	cmp <(digests <model.aprs) <(digests <twice.aprs)
 	apr-header twice.aprs | grep -Eqx 'signatures +2'
-	[ "$(grep -ao '{"version":1,"key":"[0-9a-f]*"' twice.aprs | tr 'a-f' 'A-F' | cut -d '"' -f 6 | paste -sd ' ')" = \
+	[ "$(grep -ao '{"version":2,"key":"[0-9a-f]*"' twice.aprs | tr 'a-f' 'A-F' | cut -d '"' -f 6 | paste -sd ' ')" = \
 		"$(cat key.id other.id | paste -sd ' ')" ]
 	for k in key other; do
 		try apr-verify -q $k.pub twice.aprs
@@ -87,6 +87,71 @@ need_minisign() {
 	# Of the one, the other's signature is no proof.
 	run ! cmp -s <(apr-sign key none.gguf | grep -ao '"root":"[0-9a-f]*"') \
 		<(apr-sign key empty.gguf | grep -ao '"root":"[0-9a-f]*"')
+}
+
+@test "a statement is signed, and shown by apr-verify" {
+	apr-sign --name 'Größe "7B"' --model-version 1.2 --date 2026-11-22 \
+		--comment 'for \ tests' key "$model" >said.aprs
+	apr-verify -q --json key.pub said.aprs |
+		grep -F '"name":"Größe \"7B\"","version":"1.2","date":"2026-11-22T00:00:00Z","comment":"for \\ tests"}'
+	try apr-verify key.pub said.aprs
+	grep -qxF 'apr-verify: the signer says: name "Größe "7B"", version "1.2", date "2026-11-22T00:00:00Z", comment "for \\ tests"' "$err"
+	# Through every container.
+	for t in gguf apr2 apr2-64 apr1 safetensors; do
+		apr-pack -t $t -o made.$t said.aprs
+		try apr-verify -q --expect-name 'Größe "7B"' key.pub made.$t
+		quiet
+	done
+	# Nothing is said where nothing is given, and no clock is asked.
+	apr-sign key "$model" | apr-verify -q --json key.pub - |
+		grep -F '"name":null,"version":null,"date":null,"comment":null}'
+	SOURCE_DATE_EPOCH=1795341600 apr-sign key "$model" | apr-verify -q --json key.pub - |
+		grep -F '"date":"2026-11-22T10:00:00Z"'
+	SOURCE_DATE_EPOCH=5 apr-sign --date 2026-11-22T10:00:00Z key "$model" |
+		apr-verify -q --json key.pub - | grep -F '"date":"2026-11-22T10:00:00Z"'
+	apr-sign --date now key "$model" | apr-verify -q --not-before "$(($(date +%s) - 600))" key.pub -
+}
+
+@test "a statement is short plain text" {
+	try apr-sign --name "$(printf 'x%.0s' {1..129})" key "$model"
+	said 2 '--name: has 129 bytes, at most 128 can be signed'
+	try apr-sign --comment $'a\nb' key "$model"
+	said 2 'comment: is not UTF-8 without control characters'
+	try apr-sign --comment $'a\xc2\x9bb' key "$model"
+	said 2 'comment: is not UTF-8 without control characters'
+	try apr-sign --name $'\xff' key "$model"
+	said 2 'name: is not UTF-8'
+	try apr-sign --date tomorrow key "$model"
+	said 2 '--date wants a day'
+	try apr-sign --date 2026-02-29 key "$model"
+	said 2 '--date wants a day'
+	try env SOURCE_DATE_EPOCH=soon apr-sign key "$model"
+	said 2 'SOURCE_DATE_EPOCH: is not a date'
+}
+
+@test "records that were there before are signed as they are, and that is told" {
+	apr-sign key "$model" | apr-quant q8_0 2>/dev/null >q.aprs
+	try apr-sign key q.aprs
+	[ "$status" -eq 0 ]
+	grep -qF 'records of what was done to it before: they are signed as they are, and were not checked' "$err"
+}
+
+@test "a signature that minisign made of the message's bytes signs no model" {
+	need_minisign
+	minisign -G -W -s theirs -p theirs.pub
+	apr-sign --name x theirs "$model" >good.aprs
+	tamper sign_message theirs.pub <good.aprs >message
+	[ "$(head -c 15 message)" = 'apr signature 2' ]
+	# -l: the file's bytes themselves; without it a hash of them.
+	for legacy in -l ''; do
+		minisign -S $legacy -s theirs -m message -x made.sig >/dev/null
+		sed -n 2p made.sig | base64 -d | tail -c 64 >raw
+		tamper sign_is raw <good.aprs >forged.aprs
+		run ! cmp -s forged.aprs good.aprs
+		try apr-verify -q theirs.pub forged.aprs
+		said 1 'was itself changed'
+	done
+	apr-verify -q theirs.pub good.aprs
 }
 
 @test "a GGUF file on a pipe cannot be signed: exit 2 and what to do" {

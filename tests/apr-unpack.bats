@@ -94,7 +94,7 @@ tensors() {
 	[ "$(cut -f1 list | tr '\n' ' ')" = 'APRS blob blob lice TENS prov prov DONE ' ]
 	grep -qF '"signatures":0' list
 	tail -n 2 list | head -n 1 >prov
-	grep -qF "{\"operation\":\"apr-unpack --only ^a\$\",\"parent\":\"$root\",\"key\":\"0123456789abcdef\"}" prov
+	grep -qF "{\"operation\":\"apr-unpack --only ^a\$\",\"claimed_parent\":\"$root\",\"claimed_key\":\"0123456789abcdef\"}" prov
 	# Without a choice it goes on.
 	try apr-unpack "$vectors/stream_of_everything"
 	quiet

@@ -13,6 +13,11 @@ setup() {
 	tamper tensor_bit_f16 <mother.aprs >bad.aprs
 }
 
+# SHA-256 of the key itself, by another program.
+fingerprint() {
+	sed -n 2p "$1" | base64 -d | tail -c 32 | sha256sum | cut -c 1-64
+}
+
 # A folder of trusted keys, and the public keys in it.
 trust() {
 	mkdir -p "$1/apr/trusted"
@@ -32,7 +37,8 @@ ends_in_done() {
 	try apr-verify key.pub <signed.aprs
 	[ "$status" -eq 0 ]
 	cmp "$out" signed.aprs
-	grep -Eqx "apr-verify: <stdin>: signature by $(cat key.id) holds for everything, root [0-9a-f]{16}\.\.\." "$err"
+	grep -Eqx "apr-verify: <stdin>: signature by $(cat key.id) holds for everything, root [0-9a-f]{64}" "$err"
+	grep -qxF "apr-verify: the key is $(sed -n 2p key.pub), SHA-256 $(fingerprint key.pub), of key.pub" "$err"
 	try apr-verify key.pub signed.aprs
 	[ "$status" -eq 0 ]
 	cmp "$out" signed.aprs
@@ -64,7 +70,8 @@ ends_in_done() {
 @test "-q --json answers with an object" {
 	apr-verify -q --json key.pub signed.aprs >answer
 	objects <answer
-	grep -Eqx '\{"verified":true,"key":"'"$(cat key.id)"'","root":"[0-9a-f]{64}","scope":"all"\}' answer
+	grep -Eqx '\{"verified":true,"key":"'"$(cat key.id)"'","root":"[0-9a-f]{64}","scope":"all",.*\}' answer
+	grep -qF "\"public_key\":\"$(sed -n 2p key.pub)\",\"fingerprint\":\"$(fingerprint key.pub)\",\"key_file\":\"key.pub\",\"file\":\"signed.aprs\"" answer
 	apr-verify -q --json --weights key.pub signed.aprs | grep -q '"scope":"weights"'
 	# Its root is that of the frame.
 	grep -aqF "$(grep -o '"root":"[0-9a-f]*"' answer)" signed.aprs
@@ -141,11 +148,14 @@ ends_in_done() {
 }
 
 @test "one signature by a trusted key is enough, whichever it is" {
+	apr-sign other "$model" >others.aprs
 	apr-sign other signed.aprs >both.aprs
 	for k in key other; do
 		try apr-verify $k.pub both.aprs
 		[ "$status" -eq 0 ]
-		cmp "$out" both.aprs
+		# And it alone goes on.
+		[ $k = key ] && cmp "$out" signed.aprs || cmp "$out" others.aprs
+		grep -qF '1 other signatures were not proved, and are left out' "$err"
 		grep -qF "signature by $(cat $k.id) holds" "$err"
 	done
 	apr-keygen -W -o third >third.id
@@ -289,4 +299,115 @@ ends_in_done() {
 	said 1 '(E006)'
 	try apr-verify -q other.pub changed.aprs
 	quiet
+}
+
+# Somebody whom nobody trusts puts a frame of his own before the genuine one, so that
+# whoever signs the quantized model next would vouch for a parent that never was.
+@test "a made-up signature before a genuine one goes no further, and into no record" {
+	apr-keygen -W -o liar >liar.id
+	apr-sign liar "$model" >liar.aprs 2>/dev/null
+	tamper sign_root <liar.aprs >lie.aprs
+	apr-sign key lie.aprs >laundry.aprs 2>/dev/null
+	apr-header laundry.aprs | grep -Eqx 'signatures +2.*'
+	apr-verify key.pub laundry.aprs >clean.aprs 2>/dev/null
+	cmp clean.aprs signed.aprs
+	cat laundry.aprs | apr-verify key.pub - 2>/dev/null | cmp - signed.aprs
+	# Of what was not verified a record says only what it claims.
+	apr-quant q8_0 laundry.aprs 2>/dev/null >q.aprs
+	grep -aqF '"claimed_parent":"' q.aprs
+	run ! grep -aqF '"parent":"' q.aprs
+}
+
+@test "all trusted keys with the id of a signature are tried" {
+	local raw
+	# Another key, whose owner has chosen the same id; its name comes first.
+	raw=$(sed -n 2p other.pub | base64 -d | tail -c 32 | base64 -w 0)
+	{ echo 'untrusted comment: x'; { printf Ed; sed -n 2p key.pub | base64 -d | head -c 10 | tail -c 8
+		base64 -d <<<"$raw"; } | base64 -w 0; echo; } >twin.pub
+	mkdir -p config/apr/trusted
+	cp twin.pub config/apr/trusted/a.pub
+	cp key.pub config/apr/trusted/b.pub
+	try env XDG_CONFIG_HOME="$PWD/config" apr-verify signed.aprs
+	[ "$status" -eq 0 ]
+	grep -qF "SHA-256 $(fingerprint key.pub), of $PWD/config/apr/trusted/b.pub" "$err"
+	XDG_CONFIG_HOME=$PWD/config apr-verify -q --json signed.aprs |
+		grep -F "\"key_file\":\"$PWD/config/apr/trusted/b.pub\""
+	try apr-verify -q --trusted-key twin.pub --trusted-key key.pub signed.aprs
+	quiet
+	try apr-verify -q --trusted-key twin.pub signed.aprs
+	said 1 "is not by key $(cat key.id), or was itself changed"
+	grep -qF "hint: the key tried is twin.pub, SHA-256 $(fingerprint other.pub)" "$err"
+}
+
+@test "no file that calls itself a key makes apr-verify read standard input" {
+	cp key.pub model.apr
+	try apr-verify -q model.apr <signed.aprs
+	said 2 'model.apr is a key, and not a model'
+	{ cat key.pub; cat signed.aprs; } >model.apr
+	try apr-verify -q model.apr <signed.aprs
+	said 2 'model.apr is a key, and not a model'
+	try apr-verify -q --trusted-key key.pub model.apr <signed.aprs
+	said 4
+	# A key is one by its name, or by an option.
+	try apr-verify -q key.pub <signed.aprs
+	quiet
+	cp key.pub other.name
+	try apr-verify -q --trusted-key other.name <signed.aprs
+	quiet
+	try apr-verify -q other.name signed.aprs
+	quiet
+	try apr-verify -q --trusted-key key.pub key.pub signed.aprs
+	said 2 'not both'
+}
+
+@test "an older model, genuine as it is, is not taken for a newer one" {
+	apr-sign --name m --model-version 1 --date 2025-01-01 key "$model" >old.aprs
+	apr-sign --name m --model-version 2 --date 2026-01-01 key "$model" >new.aprs
+	for f in old new; do
+		try apr-verify -q --expect-name m key.pub $f.aprs
+		quiet
+		try apr-verify -q --expect-name M key.pub $f.aprs
+		said 1 'signature: is for the name "m", not "M" (E006)'
+	done
+	try apr-verify -q --not-before 2025-06-01 key.pub new.aprs
+	quiet
+	try apr-verify --not-before 2025-06-01 key.pub old.aprs
+	said 1 'signature: is of 2025-01-01T00:00:00Z, before 2025-06-01T00:00:00Z (E006)'
+	[ ! -s "$out" ]
+	try apr-verify -q --not-before 2025-06-01 key.pub signed.aprs
+	said 1 'signature: has no date'
+	try apr-verify -q --expect-name m key.pub signed.aprs
+	said 1 'signature: says no name'
+	try apr-verify -q --not-before soon key.pub signed.aprs
+	said 2 '--not-before wants'
+	# What is said is part of what is signed.
+	for change in sign_name sign_date; do
+		tamper $change <new.aprs >changed.aprs
+		run ! cmp -s changed.aprs new.aprs
+		try apr-verify -q key.pub changed.aprs
+		said 1 'or was itself changed'
+	done
+}
+
+@test "a signature of the older layout is refused by its version" {
+	sed 's/{"version":2,"key"/{"version":1,"key"/' signed.aprs | tamper nothing >old.aprs
+	try apr-verify -q key.pub old.aprs
+	said 4 'signature: is of version 1, not 2 (E003)'
+	grep -qF 'hint: apr-sign signs the model anew' "$err"
+}
+
+@test "what nobody signed of the first container is left out" {
+	tamper source_lies <mother.aprs >lies.aprs
+	for w in evil U8.name Q4_K .. config.json; do grep -aqF "$w" lies.aprs; done
+	try apr-verify key.pub lies.aprs
+	[ "$status" -eq 0 ]
+	grep -qF 'not signed, and left out of what is said of the first file: ' "$err"
+	for w in evil U8.name Q4_K .. config.json; do
+		run ! grep -aqF "$w" <(head -c 8000 "$out" | grep -ao '"source":{[^}]*}.*"metadata":')
+	done
+	apr-verify key.pub lies.aprs 2>/dev/null >clean.aprs
+	apr-header --json clean.aprs >/dev/null
+	try_pipe 'apr-verify key.pub clean.aprs | cmp - clean.aprs'
+	[ "$status" -eq 0 ]
+	run ! grep -qF 'left out' "$err"
 }

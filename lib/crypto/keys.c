@@ -500,3 +500,44 @@ key_verify(const struct key_public *k, const void *message, size_t n,
 {
 	return crypto_sign_verify_detached(signature, message, n, k->key) == 0;
 }
+
+void
+key_sign_hashed(const struct key_secret *k, const void *message, size_t n,
+                uint8_t signature[KEY_SIGNATURE_BYTES])
+{
+	crypto_sign_ed25519ph_state h;
+
+	crypto_sign_ed25519ph_init(&h);
+	crypto_sign_ed25519ph_update(&h, message, n);
+	crypto_sign_ed25519ph_final_create(&h, signature, NULL, k->box + BOX_KEY);
+}
+
+bool
+key_verify_hashed(const struct key_public *k, const void *message, size_t n,
+                  const uint8_t signature[KEY_SIGNATURE_BYTES])
+{
+	crypto_sign_ed25519ph_state h;
+
+	crypto_sign_ed25519ph_init(&h);
+	crypto_sign_ed25519ph_update(&h, message, n);
+	return crypto_sign_ed25519ph_final_verify(&h, signature, k->key) == 0;
+}
+
+char *
+key_public_text(char dst[KEY_TEXT], const struct key_public *k)
+{
+	uint8_t p[PUB_BYTES] = "Ed";
+
+	memcpy(p + PUB_ID, k->id, sizeof k->id);
+	memcpy(p + PUB_KEY, k->key, sizeof k->key);
+	return sodium_bin2base64(dst, KEY_TEXT, p, sizeof p, sodium_base64_VARIANT_ORIGINAL);
+}
+
+char *
+key_fingerprint(char dst[KEY_FINGERPRINT], const struct key_public *k)
+{
+	uint8_t h[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(h, k->key, sizeof k->key);
+	return sodium_bin2hex(dst, KEY_FINGERPRINT, h, sizeof h);
+}

@@ -101,4 +101,17 @@ void key_sign(const struct key_secret *k, const void *message, size_t n,
 bool key_verify(const struct key_public *k, const void *message, size_t n,
                 const uint8_t signature[KEY_SIGNATURE_BYTES]);
 
+/* Ed25519ph of the same RFC, without context: no signature of one is one of the other. */
+void key_sign_hashed(const struct key_secret *k, const void *message, size_t n,
+                     uint8_t signature[KEY_SIGNATURE_BYTES]);
+bool key_verify_hashed(const struct key_public *k, const void *message, size_t n,
+                       const uint8_t signature[KEY_SIGNATURE_BYTES]);
+
+/* The key as minisign writes it, in base64, terminated; returns dst. SHA-256 of the 32
+ * bytes of the key in lower-case hexadecimal: its fingerprint, which nobody chooses. */
+#define KEY_TEXT 57
+#define KEY_FINGERPRINT 65
+char *key_public_text(char dst[KEY_TEXT], const struct key_public *k);
+char *key_fingerprint(char dst[KEY_FINGERPRINT], const struct key_public *k);
+
 #endif

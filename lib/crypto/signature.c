@@ -8,50 +8,68 @@
 _Static_assert(SIGNATURE_HEAD_BYTES == MODEL_SIGN_HEAD,
                "containers reserve what a signature takes");
 
-static const char domain[] = "apr content 1 signature";
+static const char domain[] = "apr signature 2";
 
-/* The head is these pieces with hexadecimal digits between them. */
+/* The head is these pieces with hexadecimal digits between them, then the statement, and
+ * blanks before the last brace. */
 enum { FIELDS = 7 };
 static const char *const piece[FIELDS + 1] = {
-	"{\"version\":1,\"key\":\"", "\",\"root\":\"", "\",\"metadata\":\"", "\",\"blobs\":\"",
-	"\",\"licence\":\"", "\",\"tensors\":\"", "\",\"signature\":\"", "\"}"
+	"{\"version\":2,\"key\":\"", "\",\"root\":\"", "\",\"metadata\":\"", "\",\"blobs\":\"",
+	"\",\"licence\":\"", "\",\"tensors\":\"", "\",\"signature\":\"", "\",\"statement\":"
 };
 static const size_t field_bytes[FIELDS] = {
 	KEY_ID_BYTES, DIGEST_BYTES, DIGEST_BYTES, DIGEST_BYTES, DIGEST_BYTES,
 	DIGEST_BYTES, KEY_SIGNATURE_BYTES
 };
 
-#define MESSAGE_BYTES (sizeof domain + KEY_PUBLIC_BYTES + DIGEST_BYTES)
+enum { FIXED = 574 }; /* bytes up to the statement */
+_Static_assert(FIXED + STATEMENT_TEXT + 1 <= SIGNATURE_HEAD_BYTES,
+               "the longest statement fits");
 
 static void
-message(uint8_t m[MESSAGE_BYTES], const struct key_public *k, const struct digest *root)
+message(struct buf *b, const struct key_public *k, const struct digest *root,
+        const struct statement *says)
 {
-	memcpy(m, domain, sizeof domain);
-	memcpy(m + sizeof domain, k->key, KEY_PUBLIC_BYTES);
-	memcpy(m + sizeof domain + KEY_PUBLIC_BYTES, root->b, DIGEST_BYTES);
+	char text[STATEMENT_TEXT + 1];
+	size_t n = statement_text(says, text);
+
+	buf_put(b, domain, sizeof domain);
+	buf_put(b, k->key, KEY_PUBLIC_BYTES);
+	buf_put(b, root->b, DIGEST_BYTES);
+	buf_u64(b, n);
+	buf_put(b, text, n);
 }
 
 static bool
 holds(const struct signature *s, const struct key_public *k, const struct digest *root)
 {
-	uint8_t m[MESSAGE_BYTES];
+	struct buf b = { 0 };
+	bool yes;
 
-	message(m, k, root);
-	return key_verify(k, m, sizeof m, s->sig);
+	message(&b, k, root, &s->says);
+	yes = buf_ok(&b) && key_verify_hashed(k, b.p, b.n, s->sig);
+	buf_free(&b);
+	return yes;
 }
 
 int
-signature_make(struct signature *s, const struct content *c,
+signature_make(struct signature *s, const struct content *c, const struct statement *says,
                const struct key_secret *k, struct err *e)
 {
 	const struct key_public *p = key_secret_public(k);
-	uint8_t m[MESSAGE_BYTES];
+	struct buf b = { 0 };
 
+	memset(s, 0, sizeof *s);
+	if (statement_check(says, ERR_USAGE, e) < 0)
+		return -1;
 	memcpy(s->key_id, p->id, sizeof s->key_id);
 	s->root = c->root;
 	s->claimed = c->components;
-	message(m, p, &c->root);
-	key_sign(k, m, sizeof m, s->sig);
+	s->says = *says;
+	message(&b, p, &c->root, says);
+	if (buf_ok(&b))
+		key_sign_hashed(k, b.p, b.n, s->sig);
+	buf_free(&b);
 	if (!holds(s, p, &c->root))
 		return err_set(e, ERR_SIGNATURE, NULL,
 		               "the signature just made does not verify");
@@ -88,6 +106,7 @@ signature_head(const struct signature *s, char dst[SIGNATURE_HEAD_BYTES + 1])
 	static const char hex[] = "0123456789abcdef";
 	uint8_t id[KEY_ID_BYTES];
 	const uint8_t *f[FIELDS];
+	char *end = dst + SIGNATURE_HEAD_BYTES;
 	size_t i, k;
 
 	fields(s, id, f);
@@ -101,7 +120,11 @@ signature_head(const struct signature *s, char dst[SIGNATURE_HEAD_BYTES + 1])
 			*dst++ = hex[f[i][k] & 15];
 		}
 	}
-	memcpy(dst, piece[FIELDS], strlen(piece[FIELDS]) + 1);
+	dst = stpcpy(dst, piece[FIELDS]);
+	dst += statement_text(&s->says, dst);
+	memset(dst, ' ', (size_t)(end - dst));
+	end[-1] = '}';
+	*end = '\0';
 }
 
 static void
@@ -145,42 +168,76 @@ parse_field(const char *text, uint8_t *to, size_t n)
 	return 0;
 }
 
-static bool
-other_version(const char *text, size_t n)
+/* The version that a head says, where it has the form of one; else 0. */
+static unsigned
+version_of(const char *text, size_t n)
 {
-	static const char ours[] = "{\"version\":1,";
-	size_t same = sizeof ours - 3;
+	static const char first[] = "{\"version\":";
+	size_t i, at = sizeof first - 1;
+	unsigned v = 0;
 
-	return n >= sizeof ours - 1 && memcmp(text, ours, same) == 0 &&
-	       memcmp(text + same, ours + same, 2) != 0;
+	if (n < at || memcmp(text, first, at) != 0)
+		return 0;
+	for (i = at; i < n && i < at + 6 && text[i] >= '0' && text[i] <= '9'; i++)
+		v = 10 * v + (unsigned)(text[i] - '0');
+	return i < n && text[i] == ',' ? v : 0;
+}
+
+static int
+refuse_version(unsigned version, struct err *e)
+{
+	err_set(e, ERR_VERSION, "signature", "is of version %u, not 2", version);
+	return version > 2 ? -1 : err_hint(e, "apr-sign signs the model anew");
+}
+
+/* The statement, and blanks up to the last brace: bytes of what is good. */
+static size_t
+parse_rest(const char *text, size_t n, struct statement *says)
+{
+	size_t used = statement_parse(text, n, says);
+
+	if (!used)
+		return 0;
+	while (used < n - 1 && text[used] == ' ')
+		used++;
+	return used == n - 1 && text[used] == '}' ? n : used;
+}
+
+static int
+bad_form(size_t at, struct err *e)
+{
+	return err_set(e, ERR_CORRUPT, "signature", "its head has another form at byte %zu",
+	               at);
 }
 
 int
 signature_parse(const void *head, size_t n, struct signature *s, struct err *e)
 {
 	uint8_t field[FIELDS][KEY_SIGNATURE_BYTES];
-	const char *at = head;
-	size_t i, len;
+	const char *text = head;
+	unsigned version = version_of(head, n);
+	size_t i, len, at = 0;
 
-	if (other_version(head, n))
-		return err_set(e, ERR_VERSION, "signature", "is of a version we do not read");
+	memset(s, 0, sizeof *s);
+	if (version && version != 2)
+		return refuse_version(version, e);
 	if (n != SIGNATURE_HEAD_BYTES)
 		return err_set(e, ERR_CORRUPT, "signature",
 		               "has a head of %zu bytes, not %d", n, SIGNATURE_HEAD_BYTES);
 	for (i = 0; i <= FIELDS; i++) {
 		len = strlen(piece[i]);
-		if (memcmp(at, piece[i], len) != 0)
-			break;
+		if (memcmp(text + at, piece[i], len) != 0)
+			return bad_form(at, e);
 		at += len;
 		if (i == FIELDS)
-			continue;
-		if (parse_field(at, field[i], field_bytes[i]) < 0)
 			break;
+		if (parse_field(text + at, field[i], field_bytes[i]) < 0)
+			return bad_form(at, e);
 		at += 2 * field_bytes[i];
 	}
-	if (i <= FIELDS)
-		return err_set(e, ERR_CORRUPT, "signature", "its head has another form at byte %td",
-		               at - (const char *)head);
+	len = parse_rest(text + at, n - at, &s->says);
+	if (len != n - at)
+		return bad_form(at + len, e);
 	reversed(s->key_id, field[0]);
 	memcpy(s->root.b, field[1], DIGEST_BYTES);
 	memcpy(s->claimed.metadata.b, field[2], DIGEST_BYTES);

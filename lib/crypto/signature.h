@@ -3,20 +3,29 @@
  * Its head is JSON of one exact form, SIGNATURE_HEAD_BYTES long whatever it
  * says, so that a container can reserve room before the content is known:
  *
- *     {"version":1,"key":"16 digits","root":"64","metadata":"64","blobs":"64",
- *      "licence":"64","tensors":"64","signature":"128"}
+ *     {"version":2,"key":"16 digits","root":"64","metadata":"64","blobs":"64",
+ *      "licence":"64","tensors":"64","signature":"128","statement":{…}}
  *
- * without blanks or line breaks; digits are lower-case hexadecimal. key is the
- * key id as minisign shows it (there in upper case); root and the next four are
- * the digests of crypto/content.h as they were signed. The root follows from the
- * four; it is there so that a record of a signature (prov) can quote it.
+ * without line breaks, and without blanks but those that fill it up before its last
+ * brace; digits are lower-case hexadecimal. key is the key id as minisign shows it
+ * (there in upper case); root and the next four are the digests of crypto/content.h as
+ * they were signed. The root follows from the four; it is there so that a record of a
+ * signature (prov) can quote it. statement is that of crypto/statement.h.
  *
  * Its body is 32 bytes for each side file and prov, then for each tensor: their
  * body digests in name order. They are there so that a failure can name what
  * differs; the tensors and blobs components vouch for them.
  *
- * signature is Ed25519 over: the domain "apr content 1 signature" and a NUL, the
- * 32 bytes of the public key, the 32 bytes of the content's root.
+ * signature is Ed25519ph (RFC 8032, without context) over: the domain "apr signature 2"
+ * and a NUL, the 32 bytes of the public key, the 32 bytes of the content's root, the
+ * length of the statement's text in 8 bytes, little-endian, and the text.
+ *
+ * Ed25519ph, not Ed25519: minisign signs with Ed25519 whatever bytes a file has
+ * (minisign -Sl), or 64 bytes of their hash. Its signature is of no use here, even if
+ * somebody is made to sign a file with our message in it, because each hash inside
+ * Ed25519ph begins with a string that is not in Ed25519's (RFC 8032, section 8.6).
+ *
+ * Version 1 was Ed25519, without a statement; it is refused (E003).
  */
 #ifndef CRYPTO_SIGNATURE_H
 #define CRYPTO_SIGNATURE_H
@@ -29,19 +38,23 @@
 #include "core/err.h"
 #include "crypto/content.h"
 #include "crypto/keys.h"
+#include "crypto/statement.h"
 
-#define SIGNATURE_HEAD_BYTES 562 /* MODEL_SIGN_HEAD */
+#define SIGNATURE_HEAD_BYTES 2048 /* MODEL_SIGN_HEAD */
 
 struct signature {
 	uint8_t key_id[KEY_ID_BYTES];
 	struct digest root;
 	struct components claimed;
+	struct statement says;
 	uint8_t sig[KEY_SIGNATURE_BYTES];
 };
 
-/* Sign a finished content. The result has been verified. 0 or -1. */
+/* Sign a finished content, and what is said of it. The result has been verified. 0 or
+ * -1 (ERR_USAGE: the statement is none). */
 int signature_make(struct signature *s, const struct content *c,
-                   const struct key_secret *k, struct err *e);
+                   const struct statement *says, const struct key_secret *k,
+                   struct err *e);
 
 /* The frame's head into dst (terminated; the terminator is not part of it), and
  * its body, appended to b. */

@@ -162,7 +162,9 @@ prov_head(const struct run *r, struct buf *b)
 {
 	buf_text(b, "{\"operation\":");
 	json_quote(b, r->f->operation, strlen(r->f->operation));
-	buf_printf(b, ",\"parent\":\"%s\",\"key\":\"%s\"}", r->root, r->key);
+	buf_printf(b, r->source->verified ? ",\"parent\":\"%s\",\"key\":\"%s\"}"
+	                                  : ",\"claimed_parent\":\"%s\",\"claimed_key\":\"%s\"}",
+	           r->root, r->key);
 	return buf_string(b) ? 0 : err_memory(r->e);
 }
 

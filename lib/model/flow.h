@@ -67,6 +67,8 @@ struct source {
 	/* Told what a person should hear but no script depends on. May be NULL. */
 	void (*note)(const char *text);
 	bool sealed_too;    /* set by who runs it, and can do with a sealed model */
+	bool verified;      /* set by who had the (only) signature checked: a record of it
+	                     * says what it was, and not what it claims to be */
 };
 
 struct source_ops {

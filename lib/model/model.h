@@ -127,7 +127,7 @@ double model_bits_per_weight(const struct model *m);
 
 /* A sign frame's size follows from the plan alone: a head of MODEL_SIGN_HEAD
  * bytes, and a body of 32 bytes for each side file, prov and tensor. */
-#define MODEL_SIGN_HEAD 562
+#define MODEL_SIGN_HEAD 2048
 #define MODEL_PROV_HEAD 65536 /* bytes of a prov frame's head, at most */
 #define MODEL_PROVS 1024      /* prov frames, at most */
 #define MODEL_SIGNS 1024      /* signatures, at most */

@@ -85,11 +85,24 @@ trusted_is_key(const char *path)
 	return yes;
 }
 
-int
-trusted_one(struct trusted *t, const char *path, struct err *e)
+bool
+trusted_is_named(const char *path)
 {
+	const char *slash = strrchr(path, '/');
+
+	return is_key_name(slash ? slash + 1 : path);
+}
+
+int
+trusted_files(struct trusted *t, const char *const *paths, size_t n, struct err *e)
+{
+	size_t i;
+
 	*t = (struct trusted){ 0 };
-	return add(t, join(path, ""), e);
+	for (i = 0; i < n; i++)
+		if (add(t, join(paths[i], ""), e) < 0)
+			return -1;
+	return 0;
 }
 
 static int

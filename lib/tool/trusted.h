@@ -27,11 +27,15 @@ struct trusted {
  * trusted_free is called in every case. */
 int trusted_load(struct trusted *t, struct err *e);
 
-/* Is the file a public key? KEY.pub is told from a model by what is in it. */
+/* Does the file look like a public key, whatever it is called? For a hint. */
 bool trusted_is_key(const char *path);
 
-/* The one key in the file path, and none from the folder. */
-int trusted_one(struct trusted *t, const char *path, struct err *e);
+/* Is it called NAME.pub? What an operand is must follow from the command line alone,
+ * never from what is in a file. */
+bool trusted_is_named(const char *path);
+
+/* The keys in these files, and none from the folder. */
+int trusted_files(struct trusted *t, const char *const *paths, size_t n, struct err *e);
 void trusted_free(struct trusted *t);
 
 #endif

@@ -150,7 +150,7 @@ vault_to_read(struct tool_vault *v, const struct vault_options *o, struct err *e
 	v->vault.open = open_sealed;
 	if (!vault_asked(o))
 		return 0;
-	if (o->trusted_key && trusted_one(&v->trusted, o->trusted_key, e) < 0)
+	if (o->trusted_key && trusted_files(&v->trusted, &o->trusted_key, 1, e) < 0)
 		return -1;
 	v->vault.trusts = v->trusted.n > 0;
 	if ((o->identities.n || passphrase_given(&o->passphrase)) && secret_guard(e) < 0)

@@ -29,6 +29,7 @@ make(void)
 {
 	static const uint64_t dims[] = { 2, 4 };
 	struct err e = ERR_INIT;
+	static const struct statement says = { "name", "1", "2026-11-22T10:00:00Z", "\"" };
 	struct key_secret *secret;
 	struct digest d;
 
@@ -44,7 +45,7 @@ make(void)
 	must(body_digest_of("bytes", 5, &d, &e) == 0);
 	must(content_add_tensor(&content, "w.1", "I8", 2, dims, &d, &e) == 0);
 	must(content_finish(&content, &e) == 0);
-	must(signature_make(&genuine, &content, secret, &e) == 0);
+	must(signature_make(&genuine, &content, &says, secret, &e) == 0);
 	signature_head(&genuine, genuine_head);
 	must(signature_body(&content, &genuine_body, &e) == 0);
 	must(genuine_body.n == BODY);
@@ -113,6 +114,7 @@ mask(const uint8_t *data, size_t size)
 	turned |= turn(s.key_id, sizeof s.key_id, &data, &size);
 	turned |= turn(&s.claimed, sizeof s.claimed, &data, &size);
 	turned |= turn(s.sig, sizeof s.sig, &data, &size);
+	turned |= turn(s.says.version, 1, &data, &size);
 	turned |= turn(body, BODY, &data, &size);
 	check(&s, body, n, !turned);
 }

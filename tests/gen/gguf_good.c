@@ -631,9 +631,9 @@ own_keys(struct gen *g)
 
 	put_key_string(g, "apr.prov.0", "{\"what\":\"it\"}");
 	put_key(g, "apr.sign.0", ARRAY);
-	put_array_head(g, U8, 562 + 32 * 6); /* two files, a prov, three tensors */
+	put_array_head(g, U8, 2048 + 32 * 6); /* two files, a prov, three tensors */
 	put_text(g, "{}");
-	put_fill(g, ' ', 560);
+	put_fill(g, ' ', 2046);
 	put_ramp(g, 32 * 6);
 
 	put_key(g, "apr.blob.README.md", ARRAY);

@@ -296,7 +296,7 @@ mother(struct frames *s)
 {
 	static const char digits[] = "0123456789abcdef0123456789abcdef"
 	                             "0123456789abcdef0123456789abcdef";
-	char sign[600];
+	char sign[2049];
 	struct gen *body;
 
 	put_frame(s, "APRS", "APRS",
@@ -331,10 +331,11 @@ mother(struct frames *s)
 	put_ramp(body, 32);
 
 	put_frame(s, "prov", "prov", "{\"what\":\"it\"}");
-	snprintf(sign, sizeof sign, "{\"version\":1,\"key\":\"%.16s\",\"root\":\"%s\","
+	snprintf(sign, sizeof sign, "{\"version\":2,\"key\":\"%.16s\",\"root\":\"%s\","
 	         "\"metadata\":\"%s\",\"blobs\":\"%s\",\"licence\":\"%s\",\"tensors\":\"%s\","
-	         "\"signature\":\"%s%s\"}", digits, digits, digits, digits, digits, digits,
-	         digits, digits);
+	         "\"signature\":\"%s%s\",\"statement\":{\"name\":\"\",\"version\":\"\","
+	         "\"date\":\"\",\"comment\":\"\"}%*s}", digits, digits, digits, digits, digits,
+	         digits, digits, digits, 2048 - 574 - 47 - 1, "");
 	body = put_frame(s, "sign", "sign", sign);
 	put_ramp(body, 32 * 5); /* a side file, a prov, three tensors */
 	put_frame(s, "DONE", "DONE", "{\"tensors\":3}");

@@ -303,7 +303,7 @@ static const struct fault {
 	  { HEAD("prov", "it", "its") } },
 	{ "stream_frame_prov_with_body", 4, "a body of 1 bytes, but the plan announces 0",
 	  NULL, { BODY("prov", "x") } },
-	{ "stream_frame_longer_signature", 4, "a head of 563 bytes, but the plan", NULL,
+	{ "stream_frame_longer_signature", 4, "a head of 2049 bytes, but the plan", NULL,
 	  { HEAD("sign", "\"}", "\" }") } },
 	{ "stream_frame_shorter_signature", 4, "but the plan announces 160", NULL,
 	  { BODY("sign", "x") } },

@@ -5,6 +5,8 @@
  *     tamper list                     the changes: NAME, exit status of apr-verify,
  *                                     what its message says; tabs between
  *     tamper NAME < STREAM > STREAM
+ *     tamper sign_is FILE < STREAM > STREAM      the signature is FILE's 64 bytes
+ *     tamper sign_message KEY.pub < STREAM       the bytes that its signature is over
  *
  * Where a change is bound to change a length that the plan or a frame states, it
  * is stated anew, so that the stream is sound in itself; rows with status 4 are
@@ -14,6 +16,7 @@
 #include <stdbool.h>
 
 #include <jansson.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include "stream.h"
@@ -880,10 +883,113 @@ sign_shorter(struct tamper *t, const char *arg)
 static void
 sign_version(struct tamper *t, const char *arg)
 {
-	char *at = strstr(frame_at(t, "sign", 0)->head, "1,");
+	char *at = strstr(frame_at(t, "sign", 0)->head, "2,");
 
 	(void)arg;
-	*at = '2';
+	*at = '3';
+}
+
+/* Into an empty text of the statement, in place of a blank. */
+static void
+statement_says(struct tamper *t, const char *what, const char *text)
+{
+	char *at = sign_field(t, what), *end;
+	size_t n = strlen(text), had = strcspn(at, "\"");
+
+	end = strchr(at, '\0') - 2;
+	if (had > n || (size_t)(end - at) < n)
+		gen_die("has no room", what);
+	memmove(at + n, at + had, (size_t)(end + 1 - at) - n);
+	memcpy(at, text, n);
+}
+
+static void
+sign_name(struct tamper *t, const char *arg)
+{
+	(void)arg;
+	statement_says(t, "statement\":{\"name", "another");
+}
+
+static void
+sign_date(struct tamper *t, const char *arg)
+{
+	(void)arg;
+	statement_says(t, "date", "2030-01-01T00:00:00Z");
+}
+
+/* minisign's public key: the 42 bytes of its second line's base64. */
+static void
+read_key(const char *path, uint8_t key[42])
+{
+	char line[2][256] = { "", "" };
+	uint8_t bytes[48];
+	FILE *f = fopen(path, "r");
+
+	if (!f || !fgets(line[0], 256, f) || !fgets(line[1], 256, f) ||
+	    EVP_DecodeBlock(bytes, (uint8_t *)line[1], 56) != 42)
+		gen_die("is no public key", path);
+	memcpy(key, bytes, 42);
+	fclose(f);
+}
+
+/* The bytes that the signature is over, by the description. */
+static void
+print_message(struct tamper *t, const char *public_key)
+{
+	static const char domain[] = "apr signature 2";
+	const char *text = strstr(frame_at(t, "sign", 0)->head, "\"statement\":") + 12;
+	struct gen g = { 0 };
+	uint8_t key[42];
+	unsigned byte;
+	size_t n, i;
+
+	read_key(public_key, key);
+	for (n = strlen(text); text[n - 1] != '}' || text[n - 2] == ' '; n--)
+		;
+	for (n -= 1; text[n - 1] == ' '; n--)
+		;
+	put(&g, domain, sizeof domain);
+	put(&g, key + 10, 32);
+	for (i = 0; i < 32; i++) {
+		sscanf(sign_field(t, "root") + 2 * i, "%2x", &byte);
+		put_u8(&g, (uint8_t)byte);
+	}
+	put_u64(&g, n);
+	put(&g, text, n);
+	fwrite(g.p, 1, g.n, stdout);
+	gen_free(&g);
+}
+
+/* The signature itself, from a file of 64 bytes. */
+static void
+sign_is(struct tamper *t, const char *path)
+{
+	char *to = sign_field(t, "signature");
+	FILE *f = fopen(path, "rb");
+	int i, c;
+
+	for (i = 0; i < 64; i++) {
+		if (!f || (c = getc(f)) == EOF)
+			gen_die("has no 64 bytes", path);
+		to[2 * i] = "0123456789abcdef"[c >> 4];
+		to[2 * i + 1] = "0123456789abcdef"[c & 15];
+	}
+	fclose(f);
+}
+
+/* What the first container was, as no container was. */
+static void
+source_lies(struct tamper *t, const char *arg)
+{
+	json_t *lies = json_loads("{\"format\":\"safetensors\",\"evil\":1,\"file\":\"../evil\","
+	                          "\"shards\":[{\"file\":\"config.json\",\"keys\":[\"evil\"]}],"
+	                          "\"index\":{\"metadata\":{\"evil\":\"evil\"}},"
+	                          "\"apr64_blocks\":{\"U8.name\":[12,[256]]},\"flags\":960,"
+	                          "\"members\":[\"Q4_K\"],\"padding\":-5,"
+	                          "\"apr1\":{\"score\":100,\"model_type\":1}}", 0, NULL);
+
+	(void)arg;
+	json_object_set_new(t->plan, "source", lies);
 }
 
 static void
@@ -1122,7 +1228,9 @@ static const struct row rows[] = {
 	{ "sign_digest_of_prov", sign_digest_of_blob, "prov.1", 1,
 	  "prov.1: its digest in the signature was changed" },
 	{ "sign_shorter", sign_shorter, NULL, 4, "sign: a body of" },
-	{ "sign_version", sign_version, NULL, 4, SIGNED "is of a version" },
+	{ "sign_version", sign_version, NULL, 4, SIGNED "is of version 3, not 2" },
+	{ "sign_name", sign_name, NULL, 1, "or was itself changed" },
+	{ "sign_date", sign_date, NULL, 1, "or was itself changed" },
 	{ "sign_upper_case", sign_upper_case, NULL, 4, SIGNED "its head has another form" },
 	{ "sign_removed", sign_removed, NULL, 1, "the model is not signed" },
 
@@ -1132,6 +1240,7 @@ static const struct row rows[] = {
 	{ "tensors_reversed", tensors_reversed, NULL, 0, "" },
 	{ "value_moved_to_a_blob", value_moved_to_a_blob, NULL, 0, "" },
 	{ "float_spelled_otherwise", float_spelled_otherwise, NULL, 0, "" },
+	{ "source_lies", source_lies, NULL, 0, "" },
 	{ "source_changed", source_changed, NULL, 0, "" },
 	{ "plan_member_added", plan_member_added, "added", 0, "" },
 	{ "frame_added", frame_added, "note", 0, "" },
@@ -1180,7 +1289,12 @@ main(int argc, char **argv)
 {
 	struct tamper t = { 0 };
 
-	if (argc != 2)
+	if (argc == 3 && strcmp(argv[1], "sign_message") == 0) {
+		read_stream(&t);
+		print_message(&t, argv[2]);
+		return 0;
+	}
+	if (argc != 2 && !(argc == 3 && strcmp(argv[1], "sign_is") == 0))
 		gen_die("needs a change, or: mother, list", argv[0]);
 	if (strcmp(argv[1], "list") == 0) {
 		print_list();
@@ -1190,7 +1304,10 @@ main(int argc, char **argv)
 		make_mother(&t);
 	} else {
 		read_stream(&t);
-		change(&t, argv[1]);
+		if (argc == 3)
+			sign_is(&t, argv[2]);
+		else
+			change(&t, argv[1]);
 	}
 	write_stream(&t);
 	return 0;

@@ -1,4 +1,5 @@
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/buf.h"
@@ -14,16 +15,36 @@ static const char key_file[] = "untrusted comment: test\n"
 	"zQibKP+W2p22w0bsEU4PW4oxnzWrpiTajPbtT7im+z1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM"
 	"M6mxIE8iHuwNOyY96EEHHjKQwoI3Z79how/7wsBstcs=\n";
 
-/* What it makes of an empty content, computed by other programs from the
- * descriptions in crypto/content.h and crypto/signature.h. */
-static const char empty_head[] = "{\"version\":1,\"key\":\"0807060504030201\","
-	"\"root\":\"a850a1b6b27a6ba004fadb18fcb565527993ee24fd002e6281701b51ae533579\","
-	"\"metadata\":\"3adc2f587aab915a33f810dd3b256d212fe0b1db5165732dfbf2ea8d2fb4c46c\","
-	"\"blobs\":\"1555f46b00e0870773f52fe645b6552324b93b020e77b99c4495ec632b67a0ff\","
-	"\"licence\":\"37229c60860d5ad39dd42ea4a4c9c3fd59ffd111148428fd7be98337ca98d7f6\","
-	"\"tensors\":\"20fabb91d2291d38bb00b18b6aeafa0b868e73813e5582220ad3cd716195438a\","
-	"\"signature\":\"84524bcd94a5f4e1b82f7a613d3800543bdec07322b1b2149df12c7774f94102"
-	"abc7c76c5685b8a2bc62ee7bb3a8a659e0b8e353d2bd46add052f23bdf4dce0c\"}";
+/* What it makes of an empty content, without a word and with all of them, computed by
+ * other programs from the descriptions in crypto/content.h and crypto/signature.h. */
+#define EMPTY "{\"version\":2,\"key\":\"0807060504030201\"," \
+	"\"root\":\"a850a1b6b27a6ba004fadb18fcb565527993ee24fd002e6281701b51ae533579\"," \
+	"\"metadata\":\"3adc2f587aab915a33f810dd3b256d212fe0b1db5165732dfbf2ea8d2fb4c46c\"," \
+	"\"blobs\":\"1555f46b00e0870773f52fe645b6552324b93b020e77b99c4495ec632b67a0ff\"," \
+	"\"licence\":\"37229c60860d5ad39dd42ea4a4c9c3fd59ffd111148428fd7be98337ca98d7f6\"," \
+	"\"tensors\":\"20fabb91d2291d38bb00b18b6aeafa0b868e73813e5582220ad3cd716195438a\"," \
+	"\"signature\":\""
+#define SILENT EMPTY \
+	"22988f042a739cd756d4df3622db4ee90fbb7bca571f868ab9567ca132a76c1e" \
+	"0cde20c001d3b3fdc626d0f86bcb65599e4455e77395378d94931fad7151fb08\",\"statement\":" \
+	"{\"name\":\"\",\"version\":\"\",\"date\":\"\",\"comment\":\"\"}"
+#define TALKS EMPTY \
+	"5160a7a7e973916dcc4be33902aa7f4d8aef07314db99651e6067d1ca02a8f04" \
+	"f9bb853fd47ed6d9573509d55c7b237777e32a12d1d4845acf9f8fa7f3af1900\",\"statement\":" \
+	"{\"name\":\"Größe \\\"7B\\\"\",\"version\":\"1.2\",\"date\":\"2026-11-22T10:00:00Z\"," \
+	"\"comment\":\"a\\\\b\"}"
+
+static const struct statement silent;
+static const struct statement talks = { "Größe \"7B\"", "1.2", "2026-11-22T10:00:00Z",
+	"a\\b" };
+static char empty_head[SIGNATURE_HEAD_BYTES + 1];
+
+/* A head, with the blanks that fill it up. */
+static void
+fill(char head[SIGNATURE_HEAD_BYTES + 1], const char *text)
+{
+	snprintf(head, SIGNATURE_HEAD_BYTES + 1, "%-*s}", SIGNATURE_HEAD_BYTES - 1, text);
+}
 
 static struct key_secret *key;
 
@@ -160,13 +181,19 @@ form(void)
 	struct err e = ERR_INIT;
 	struct signature s, back;
 	struct buf b = { 0 };
-	char head[SIGNATURE_HEAD_BYTES + 1];
+	char head[SIGNATURE_HEAD_BYTES + 1], want[SIGNATURE_HEAD_BYTES + 1];
 
 	content_finish(&c, &e);
-	test_ok(signature_make(&s, &c, key, &e) == 0, "an empty content can be signed");
+	fill(want, TALKS);
+	test_ok(signature_make(&s, &c, &talks, key, &e) == 0, "an empty content can be signed");
 	signature_head(&s, head);
-	test_ok(strlen(head) == SIGNATURE_HEAD_BYTES && strcmp(head, empty_head) == 0,
-	        "its head is the one other programs make");
+	test_ok(strlen(head) == SIGNATURE_HEAD_BYTES && strcmp(head, want) == 0,
+	        "its head with a statement is the one other programs make");
+	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &back, &e) == 0 &&
+	        memcmp(&s, &back, sizeof s) == 0, "and is read back");
+	test_ok(signature_make(&s, &c, &silent, key, &e) == 0, "without a statement too");
+	signature_head(&s, head);
+	test_ok(strcmp(head, empty_head) == 0, "its head is the one other programs make");
 	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &back, &e) == 0 &&
 	        memcmp(&s, &back, sizeof s) == 0, "and is read back");
 	test_ok(signature_body(&c, &b, &e) == 0 && b.n == 0, "there are no digests");
@@ -181,7 +208,7 @@ form(void)
 static void
 form_faults(void)
 {
-	static const char blanks[] = "{\"version\": 1,";
+	static const char blanks[] = "{\"version\": 2,";
 	struct err e = ERR_INIT;
 	struct signature s;
 	char head[SIGNATURE_HEAD_BYTES + 1];
@@ -196,17 +223,20 @@ form_faults(void)
 	test_ok(signature_parse(empty_head, sizeof empty_head, &s, &e) < 0 &&
 	        e.code == ERR_CORRUPT, "head with a byte too many");
 	memcpy(head, empty_head, sizeof head);
-	head[11] = '2';
+	head[11] = '1';
 	e = (struct err)ERR_INIT;
 	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &s, &e) < 0 &&
-	        e.code == ERR_VERSION, "version 2");
-	head[11] = '1';
+	        e.code == ERR_VERSION && strstr(e.fact, "version 1, not 2"), "version 1");
 	head[12] = '0';
 	e = (struct err)ERR_INIT;
 	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &s, &e) < 0 &&
+	        e.code == ERR_CORRUPT, "version 10\"");
+	head[13] = ',';
+	e = (struct err)ERR_INIT;
+	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &s, &e) < 0 &&
 	        e.code == ERR_VERSION, "version 10");
-	head[12] = ',';
-	*strstr(head, "84524bcd") = 'A';
+	memcpy(head, empty_head, sizeof head);
+	*strstr(head, "22988f") = 'A';
 	e = (struct err)ERR_INIT;
 	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &s, &e) < 0 &&
 	        e.code == ERR_CORRUPT, "an upper-case digit");
@@ -214,6 +244,52 @@ form_faults(void)
 	memcpy(head, blanks, sizeof blanks - 1);
 	e = (struct err)ERR_INIT;
 	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &s, &e) < 0, "a blank");
+}
+
+/* What a statement may be, and that there is one spelling of each. */
+static void
+statements(void)
+{
+	static const char *const spellings[] = {
+		"{\"name\":\"a\\u0041\",\"version\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"name\":\"a\\/\",\"version\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"name\":\"a\n\",\"version\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"name\":\"a\xc2\x9b\",\"version\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"name\":\"a\xff\",\"version\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"name\":\"\",\"version\":\"\",\"date\":\"2026-02-29T00:00:00Z\",\"comment\":\"\"}",
+		"{\"name\":\"\",\"version\":\"\",\"date\":\"2026-11-22\",\"comment\":\"\"}",
+		"{\"name\":\"\", \"version\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"version\":\"\",\"name\":\"\",\"date\":\"\",\"comment\":\"\"}",
+		"{\"name\":\"\",\"version\":\"\",\"date\":\"\"}",
+		"{\"name\":\"\",\"version\":\"\",\"date\":\"\",\"comment\":\"\",\"x\":1}",
+	};
+	struct statement s = { .name = "" }, back;
+	char text[STATEMENT_TEXT + 1], date[STATEMENT_DATE + 1];
+	struct err e = ERR_INIT;
+	size_t i, n;
+
+	for (i = 0; i < sizeof spellings / sizeof *spellings; i++)
+		test_ok(statement_parse(spellings[i], strlen(spellings[i]), &back) == 0,
+		        "no statement: spelling %zu", i);
+	memset(s.name, '"', STATEMENT_NAME);
+	memset(s.version, '\\', STATEMENT_VERSION);
+	memset(s.comment, '"', STATEMENT_COMMENT);
+	strcpy(s.date, "2024-02-29T23:59:59Z");
+	n = statement_text(&s, text);
+	test_ok(n == STATEMENT_TEXT && statement_parse(text, n, &back) == n &&
+	        memcmp(&s, &back, sizeof s) == 0, "the longest");
+	for (i = 0; i < n; i++)
+		if (statement_parse(text, i, &back) != 0)
+			break;
+	test_ok(i == n, "cut at every byte");
+	test_ok(statement_set(s.name, sizeof s.name, "--name", text, ERR_USAGE, &e) < 0 &&
+	        e.code == ERR_USAGE, "too long: %s", e.fact);
+	test_ok(statement_date("1795341600", date) == 0 &&
+	        strcmp(date, "2026-11-22T10:00:00Z") == 0, "seconds: %s", date);
+	test_ok(statement_date("2026-11-22", date) == 0 &&
+	        strcmp(date, "2026-11-22T00:00:00Z") == 0, "a day: %s", date);
+	test_ok(statement_date("2026-13-22", date) < 0 && statement_date("", date) < 0 &&
+	        statement_date("tomorrow", date) < 0, "no date");
 }
 
 static void
@@ -309,6 +385,13 @@ frame(void)
 	s.key_id[0] ^= 1;
 	test_ok(check(&s, &body, NOTHING, SIGNATURE_ALL, &e) < 0 && strstr(e.fact, "key id"),
 	        "key id changed: %s", e.fact);
+	s = genuine;
+	strcpy(s.says.version, "1.3");
+	test_ok(check(&s, &body, NOTHING, SIGNATURE_ALL, &e) < 0 &&
+	        check(&s, &body, KEY_VALUE, SIGNATURE_WEIGHTS, &e) < 0, "statement changed: %s",
+	        e.fact);
+	s = genuine;
+	s.key_id[0] ^= 1;
 	s.sig[0] ^= 1;
 	test_ok(check(&s, &body, NOTHING, SIGNATURE_ALL, &e) < 0 &&
 	        strcmp(e.fact, "is by key 0807060504030200, not by 0807060504030201") == 0,
@@ -364,6 +447,35 @@ head_bits(void)
 	test_ok(wrong == 0 && parsed > 0, "every bit of the head (%zu still parse)", parsed);
 }
 
+/* A signature of the plain kind, over the very bytes that are signed, is none: whoever
+ * signs a file (minisign -Sl) signs no model. */
+static void
+plain_signature(void)
+{
+	struct signature s = genuine;
+	struct content c;
+	struct buf m = { 0 };
+	struct err e = ERR_INIT;
+	char text[STATEMENT_TEXT + 1];
+	size_t n = statement_text(&talks, text);
+
+	build(&c, NOTHING);
+	buf_put(&m, "apr signature 2", 16);
+	buf_put(&m, key_secret_public(key)->key, KEY_PUBLIC_BYTES);
+	buf_put(&m, c.root.b, DIGEST_BYTES);
+	buf_u64(&m, n);
+	buf_put(&m, text, n);
+	test_ok(key_verify_hashed(key_secret_public(key), m.p, m.n, genuine.sig),
+	        "these are the bytes that are signed");
+	key_sign(key, m.p, m.n, s.sig);
+	test_ok(key_verify(key_secret_public(key), m.p, m.n, s.sig) &&
+	        signature_check(&s, body.p, body.n, &c, key_secret_public(key), SIGNATURE_ALL,
+	                        &e) < 0 && e.code == ERR_SIGNATURE,
+	        "signed as a file, they are no signature: %s", e.fact);
+	buf_free(&m);
+	content_free(&c);
+}
+
 int
 main(void)
 {
@@ -373,10 +485,12 @@ main(void)
 	key = key_secret_parse((const uint8_t *)key_file, strlen(key_file), &e);
 	if (!test_ok(key != NULL, "test key"))
 		return test_done();
+	fill(empty_head, SILENT);
 	form();
 	form_faults();
+	statements();
 	build(&c, NOTHING);
-	test_ok(signature_make(&genuine, &c, key, &e) == 0 &&
+	test_ok(signature_make(&genuine, &c, &talks, key, &e) == 0 &&
 	        signature_body(&c, &body, &e) == 0 &&
 	        body.n == 32 * (c.blobs.n + c.tensors.n), "a content signed");
 	content_free(&c);
@@ -384,6 +498,7 @@ main(void)
 	weights();
 	frame();
 	head_bits();
+	plain_signature();
 	buf_free(&body);
 	key_secret_free(key);
 	return test_done();
