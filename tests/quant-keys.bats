@@ -48,6 +48,25 @@ last_keys() {
 	done
 }
 
+@test "bits per weight in APR2: the figure of version 0.1.0 is read too, no other" {
+	local crc
+	apr-quant --no-record q4_k_m "$model" 2>/dev/null | apr-pack >now.apr
+	grep -aqF '"bits_per_weight":4.904}' now.apr
+	# Of the tensors in blocks alone. The CRC begins the last 16 bytes, and the
+	# fault tells the right one.
+	sed 's/"bits_per_weight":4.904/"bits_per_weight":4.883/' now.apr >before.apr
+	try apr-unpack before.apr
+	said 4 'its CRC is 0x'
+	crc=$(sed 's/.*its CRC is 0x\(........\),.*/\1/' "$err")
+	head -c -16 before.apr >old.apr
+	printf '%b' "\\x${crc:6:2}\\x${crc:4:2}\\x${crc:2:2}\\x${crc:0:2}" >>old.apr
+	tail -c 12 before.apr >>old.apr
+	apr-unpack old.apr | apr-pack | cmp - now.apr
+	sed 's/"bits_per_weight":4.904/"bits_per_weight":4.884/' now.apr >other.apr
+	try apr-unpack other.apr
+	said 4 'its member quantization is not what follows from its keys and tensors'
+}
+
 @test "a second run remembers the types that were first, and drops rules that were not" {
 	apr-quant q8_0 --tensor-type ffn_up=f16 "$model" >once
 	apr-quant q4_0 --allow-requantize once >twice

@@ -95,7 +95,7 @@ apr2_mother(struct parts *m)
 	put_frame(&m->frames, "metadata", "META",
 	          "{\"apr_version\":\"2.0.0\",\"model_type\":\"llama\","
 	          "\"architecture\":{\"name\":\"llama\"},\"source_format\":\"gguf\","
-	          "\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":8.5},"
+	          "\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":16},"
 	          "\"config\":{\"a\": [1, 2.50]},"
 	          "\"apr_stream\":{\"version\":1,\"source\":{\"format\":\"gguf\",\"version\":3},"
 	          "\"metadata\":[[\"general.architecture\",\"string\",\"llama\"],"
@@ -321,9 +321,9 @@ static const struct fault {
 	{ "apr2_derived_source", 4, NOT_DERIVED("source_format"), NULL,
 	  META("\"source_format\":\"gguf\"", "\"source_format\":\"onnx\"") },
 	{ "apr2_derived_quantization", 4, NOT_DERIVED("quantization"), NULL,
-	  META("8.5", "4.5") },
+	  META("weight\":16", "weight\":4.5") },
 	{ "apr2_derived_quantization_missing", 4, NOT_DERIVED("quantization"), NULL,
-	  META("\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":8.5},", "") },
+	  META("\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":16},", "") },
 	/* Metadata. */
 	{ "apr2_json_cut", 4, "is not valid JSON", NULL, META("\"signatures\":1}}", "") },
 	{ "apr2_json_nul_after_number", 4, "is not valid JSON at byte", NULL,
@@ -340,7 +340,7 @@ static const struct fault {
 	{ "apr2_json_two_values", 4, "is not valid JSON", NULL,
 	  META("\"signatures\":1}}", "\"signatures\":1}}{}") },
 	{ "apr2_json_too_large_number", 4, "is not valid JSON", NULL,
-	  META("8.5", "1e999") },
+	  META("weight\":16", "weight\":1e999") },
 	{ "apr2_plan_version_2", 4, "its plan has version 2", NULL,
 	  META("\"apr_stream\":{\"version\":1", "\"apr_stream\":{\"version\":2") },
 	{ "apr2_plan_not_an_object", 4, OWN "no list of metadata or blobs", NULL,
@@ -422,7 +422,7 @@ static const struct fault {
 	{ "apr2_size_one_less", 4, "takes 24 bytes, not 23", NULL, INDEX(SET64("a.size", 23)) },
 	{ "apr2_size_max", 4, "takes 24 bytes, not 18446744073709551615", NULL,
 	  INDEX(SET64("a.size", UINT64_MAX)) },
-	{ "apr2_size_of_unknown_past_eof", 4, "bytes of data", "ends here",
+	{ "apr2_size_of_unknown_past_eof", 4, "bytes of data", NOT_DERIVED("quantization"),
 	  INDEX(SET64("u.size", 1 << 20)) },
 	{ "apr2_size_of_unknown_overflows", 4, "overflows", NULL,
 	  INDEX(SET64("u.size", UINT64_MAX - 1)) },

@@ -252,15 +252,29 @@ put_architecture(struct buf *b, const struct model *m)
 	buf_text(b, "}");
 }
 
-/* The type that most values are quantized to, and the bits of all. */
-static void
-put_quantization(struct buf *b, const struct model *m)
+/* Bits of the tensors in blocks alone over the number of their values. */
+static double
+block_bits(const struct model *m)
+{
+	double values = 0, bytes = 0;
+	size_t i;
+
+	for (i = 0; i < m->tensor_count; i++)
+		if (tensor_type(m->tensors[i])->quantized) {
+			values += (double)tensor_items(m->tensors[i]);
+			bytes += (double)tensor_bytes(m->tensors[i]);
+		}
+	return values > 0 ? 8 * bytes / values : 0;
+}
+
+/* The type of blocks that most values have, or NULL. */
+static const struct dtype *
+most_values(const struct model *m)
 {
 	const struct dtype *type, *most = NULL;
 	double values, top = 0;
-	char bits[32];
-	size_t i, n;
 	unsigned row;
+	size_t i;
 
 	for (row = 0; (type = dtype_row(row)); row++) {
 		for (values = 0, i = 0; type->quantized && i < m->tensor_count; i++)
@@ -271,9 +285,20 @@ put_quantization(struct buf *b, const struct model *m)
 			top = values;
 		}
 	}
+	return most;
+}
+
+void
+apr2_put_quantization(struct buf *b, const struct model *m, bool blocks_alone)
+{
+	const struct dtype *most = most_values(m);
+	char bits[32];
+	size_t n;
+
 	if (!most)
 		return;
-	n = (size_t)snprintf(bits, sizeof bits, "%.3f", model_bits_per_weight(m));
+	n = (size_t)snprintf(bits, sizeof bits, "%.3f",
+	                     blocks_alone ? block_bits(m) : model_bits_per_weight(m));
 	while (bits[n - 1] == '0')
 		bits[--n] = '\0';
 	if (bits[n - 1] == '.')
@@ -304,7 +329,7 @@ apr2_put_derived(struct buf *b, const struct model *m, const bool taken[APR2_DER
 		put_text(b, apr2_derived[3], format, strlen(format));
 	}
 	if (!taken[4])
-		put_quantization(b, m);
+		apr2_put_quantization(b, m, false);
 }
 
 static int

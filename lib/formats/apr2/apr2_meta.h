@@ -18,6 +18,10 @@ extern const char *const apr2_derived[APR2_DERIVED];
 void apr2_put_derived(struct buf *b, const struct model *m,
                       const bool taken[APR2_DERIVED]);
 
+/* One of them, where there are blocks: the type that most values have, and bits per weight,
+ * of all tensors or, as in files of version 0.1.0, of those in blocks alone. */
+void apr2_put_quantization(struct buf *b, const struct model *m, bool blocks_alone);
+
 /* JSON's white space. */
 bool apr2_is_blank(uint8_t c);
 

@@ -286,9 +286,27 @@ agrees(const struct apr2_meta *meta, size_t i, const struct buf *text,
 	return b->n == list->n && memcmp(b->p, text->p + list->at, b->n) == 0;
 }
 
+/* The bits of what is quantized were those of blocks alone in files of version 0.1.0. */
+static bool
+agrees_as_before(const struct apr2_meta *meta, size_t i, const struct model *m)
+{
+	static const char head[] = "\"quantization\":";
+	const size_t n = sizeof head - 1;
+	struct buf old = { 0 };
+	bool same;
+
+	if (strcmp(apr2_derived[i], "quantization") != 0)
+		return false;
+	apr2_put_quantization(&old, m, true);
+	same = buf_ok(&old) && old.n == n + meta->derived[i].n &&
+	       memcmp(old.p + n, meta->derived[i].p, old.n - n) == 0;
+	buf_free(&old);
+	return same;
+}
+
 static int
-compare(const struct apr2_meta *meta, const struct buf *text, const char *where,
-        struct err *e)
+compare(const struct apr2_meta *meta, const struct model *m, const struct buf *text,
+        const char *where, struct err *e)
 {
 	json_t *root = json_parse(text->p, text->n, ERR_CORRUPT, where, e);
 	struct member *list = root ? find_members(text, root, e) : NULL;
@@ -296,7 +314,8 @@ compare(const struct apr2_meta *meta, const struct buf *text, const char *where,
 	size_t i;
 
 	for (i = 0; r == 0 && i < APR2_DERIVED; i++)
-		if (!meta->taken[i] && !agrees(meta, i, text, list, json_object_size(root)))
+		if (!meta->taken[i] && !agrees(meta, i, text, list, json_object_size(root)) &&
+		    !agrees_as_before(meta, i, m))
 			r = err_set(e, ERR_CORRUPT, where, "its member %s is not what follows from "
 			            "its keys and tensors", apr2_derived[i]);
 	free(list);
@@ -316,7 +335,7 @@ apr2_meta_check(const struct apr2_meta *meta, const struct model *m, const char 
 	buf_text(&b, "{");
 	apr2_put_derived(&b, m, meta->taken);
 	buf_text(&b, "}");
-	r = buf_ok(&b) ? compare(meta, &b, where, e) : err_memory(e);
+	r = buf_ok(&b) ? compare(meta, m, &b, where, e) : err_memory(e);
 	buf_free(&b);
 	return r;
 }
