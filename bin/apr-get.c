@@ -42,7 +42,7 @@ put_buf(struct get *g, struct buf *b, struct err *e)
 	return r;
 }
 
-/* --list: as apr-header -t shows them, without offsets. */
+/* --list: as apr-header -l shows them, without offsets. */
 static int
 list(struct get *g, const struct model *m, struct err *e)
 {
@@ -198,12 +198,12 @@ main(int argc, char **argv)
 		{ 0, "text", NULL, OPT_FLAG, &o.text, "numbers, a row a line", 0, 0 },
 		{ 0, "slice", "RANGES", OPT_TEXT, &o.slice,
 		  "with --text: only these, as 0:4,:8", 0, 0 },
-		{ 0, "list", NULL, OPT_FLAG, &o.list, "list the tensors instead", 0, 0 },
+		{ 'l', "list", NULL, OPT_FLAG, &o.list, "list the tensors instead", 0, 0 },
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-get", "[--npy [--stored] | --text [--slice RANGES] | --list]\n"
+		"apr-get", "[--npy [--stored] | --text [--slice RANGES] | -l]\n"
 		"[-f] [-o FILE] [NAME] [FILE]",
 		"Take one tensor out of a model: its bytes, an array, or text.", opts, 2
 	};

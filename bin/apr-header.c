@@ -162,16 +162,16 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 't', "tensors", NULL, OPT_FLAG, &o.tensors,
+		{ 'l', "list", NULL, OPT_FLAG, &o.tensors,
 		  "list name, dtype, shape, offset, bytes of each tensor", 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json,
-		  "one object; with --tensors one a line", 0, 0 },
+		{ 't', "tensors", NULL, OPT_FLAG, &o.tensors, NULL, 0, 0 },
+		{ 0, "json", NULL, OPT_FLAG, &o.json, "one object; with --list one a line", 0, 0 },
 		{ 0, "strict", NULL, OPT_FLAG, &o.format.strict,
 		  "fail where a file is only odd", 0, 0 },
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-header", "[-t] [--json] [--strict] [FILE]",
+		"apr-header", "[-l] [--json] [--strict] [FILE]",
 		"Show what a model file is, reading its header only.", opts, 1
 	};
 	struct err e = ERR_INIT;

@@ -126,8 +126,9 @@ main(int argc, char **argv)
 	static const struct opt opts[] = {
 		{ 'i', "identity", "FILE", OPT_LIST, &o.identities,
 		  "open it with the identity in FILE", 0, 0 },
-		{ 'k', "reply-to", "FILE", OPT_TEXT, &o.reply,
+		{ 0, "reply-to", "FILE", OPT_TEXT, &o.reply,
 		  "write what an answer needs to FILE, for apr-seal -R", 0, 0 },
+		{ 'k', "", "FILE", OPT_TEXT, &o.reply, NULL, 0, 0 },
 		{ 0, "publish", NULL, OPT_FLAG, &o.publish,
 		  "print what a model's metadata must say, and read no message", 0, 0 },
 		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
@@ -135,7 +136,7 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-open", "-i FILE [-k FILE] [--publish] [-f] [-o FILE] [FILE]",
+		"apr-open", "-i FILE [--reply-to FILE] [--publish] [-f] [-o FILE] [FILE]",
 		"Open a message that apr-seal has sealed.", opts, 1
 	};
 	struct identities with = { .keys = { 0 } };

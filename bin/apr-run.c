@@ -272,6 +272,7 @@ main(int argc, char **argv)
 		  "lay the weights out anew for this CPU: it starts later, and runs faster", 0, 0 },
 		{ 't', "threads", "N", OPT_NUMBER, &o.threads, "threads (default: all CPUs)", 1,
 		  1024 },
+		{ 'j', "jobs", "N", OPT_NUMBER, &o.threads, "the same", 1, 1024 },
 		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
 		  "use the default pattern where the model's is not known", 0, 0 },
 		OPT_END
@@ -279,7 +280,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
-		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N] [--any-tokenizer] [FILE]\n"
+		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N | -j N] [--any-tokenizer] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [--progress] [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",

@@ -97,7 +97,7 @@ encrypt_exam() {
 	pipe "apr-encrypt -r $me plain.gguf | apr-pack >sealed.apr"
 	run ! grep -aqF SECR sealed.apr
 	grep -aqF general.architecture sealed.apr
-	apr-header -t sealed.apr | grep -q '^a.weight  *F32  *1024 '
+	apr-header -l sealed.apr | grep -q '^a.weight  *F32  *1024 '
 }
 
 @test "the same model twice has no byte of a tensor in common" {

@@ -199,7 +199,7 @@ npy() {
 @test "--list: as apr-header, without offsets" {
 	places
 	apr-get --list places.gguf | tr -s ' ' >got
-	apr-header -t places.gguf | awk '{ print $1, $2, $3, $5 }' | diff - got
+	apr-header -l places.gguf | awk '{ print $1, $2, $3, $5 }' | diff - got
 	apr-unpack places.gguf | apr-get --list | tr -s ' ' | diff - got
 	apr-get --list -o names places.gguf
 	tr -s ' ' <names | diff - got

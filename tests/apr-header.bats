@@ -52,7 +52,7 @@ no_controls() {
 	apr-pack -t apr2-64 -o small.64 small.aprs
 	for f in small.aprs small.gguf small.apr small.64; do
 		exam_in=$BATS_TEST_TMPDIR/$f exam_cut=100
-		exam report apr-header -t
+		exam report apr-header -l
 	done
 }
 
@@ -61,7 +61,7 @@ no_controls() {
 	mothers
 	for f in mother.gguf mother.apr mother.64 mother.aprs; do
 		golden header/$f.json apr-header --json $f
-		golden header/$f.tensors.json apr-header -t --json $f
+		golden header/$f.tensors.json apr-header -l --json $f
 		objects <"$root/tests/golden/header/$f.json"
 		objects <"$root/tests/golden/header/$f.tensors.json"
 		[ "$(wc -l <printed)" -eq 8 ]
@@ -73,7 +73,7 @@ no_controls() {
 	mothers
 	for f in mother.gguf mother.apr mother.64 mother.aprs; do
 		golden header/$f.txt apr-header $f
-		golden header/$f.tensors.txt apr-header -t $f
+		golden header/$f.tensors.txt apr-header -l $f
 	done
 }
 
@@ -87,8 +87,8 @@ no_controls() {
 	done
 }
 
-@test "--tensors: name, dtype, shape, offset, bytes" {
-	apr-header -t "$model" >list
+@test "--list: name, dtype, shape, offset, bytes" {
+	apr-header -l "$model" >list
 	[ "$(wc -l <list)" -eq 30 ]
 	[ "$(awk '{ print NF }' list | sort -u)" = 5 ]
 	grep -Eqx 'output.weight +BF16 +1024x256 +4098912 +524288' list
@@ -101,10 +101,10 @@ no_controls() {
 	apr-pack -o model.apr "$model"
 	while read -r name _ _ offset bytes; do
 		printf '%s %s\n' "$name" "$(tail -c "+$((offset + 1))" model.apr | head -c "$bytes" | sha256sum)"
-	done < <(apr-header -t model.apr) | sed 's/ *-$//' | sort >ours
+	done < <(apr-header -l model.apr) | sed 's/ *-$//' | sort >ours
 	diff ours want
 	# In a stream a tensor has no place.
-	apr-unpack "$model" | apr-header -t | awk '{ print $4 }' | sort -u >offsets
+	apr-unpack "$model" | apr-header -l | awk '{ print $4 }' | sort -u >offsets
 	[ "$(cat offsets)" = - ]
 }
 
@@ -146,10 +146,10 @@ no_controls() {
 	at_once big.gguf
 	grep -Eqx 'parameters +50000000000' "$out"
 	grep -Eqx 'tensor_bytes +100000000000 \(93.1 GiB\)' "$out"
-	try_pipe 'apr-header -t - <big.gguf'
+	try_pipe 'apr-header -l - <big.gguf'
 	quiet
 	# A pipe too: what follows the header is not waited for.
-	try bash -c 'cat big.gguf | apr-header -t'
+	try bash -c 'cat big.gguf | apr-header -l'
 	quiet
 	grep -q '^big.weight .* 1000000x50000 .* 100000000000$' "$out"
 }
@@ -194,7 +194,7 @@ no_controls() {
 	done
 	apr-header esc.gguf | grep -qF 'k\x1b]0;title\x07'
 	apr-header esc.gguf | grep -qF 'a\x07b\x0d\xc2\x9bc\xe2\x80\xaed'
-	[ "$(apr-header -t esc.gguf | wc -l)" -eq 2 ]
+	[ "$(apr-header -l esc.gguf | wc -l)" -eq 2 ]
 	try apr-quant q4_0 --pure --allow-requantize --fallback error esc.gguf
 	[ "$status" -eq 0 ]
 	no_controls "$err"

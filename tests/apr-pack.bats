@@ -58,7 +58,7 @@ setup() {
 	apr-pack -t gguf --align 64 -o 64.gguf "$model"
 	cmp <(apr-unpack 64.gguf | digests) <(apr-unpack "$model" | digests)
 	grep -aq general.alignment 64.gguf
-	apr-header -t 64.gguf | awk -F'\t' 'NF > 2 && $3 % 64 { exit 1 }'
+	apr-header -l 64.gguf | awk -F'\t' 'NF > 2 && $3 % 64 { exit 1 }'
 	apr-pack -t gguf --align 32 -o 32.gguf 64.gguf
 	apr-pack -t gguf --align 64 32.gguf | cmp - 64.gguf
 	# The source's own is kept where nothing else is asked for.
@@ -95,7 +95,7 @@ refused() {
 	# Such a file is read all the same, and what is in it held elsewhere.
 	printf 'tensor %s F32 4 ramp\n' "$name" | mkmodel >long.gguf
 	apr-pack -o long.apr long.gguf
-	[ "$(apr-header -t long.apr | cut -d' ' -f1)" = "$name" ]
+	[ "$(apr-header -l long.apr | cut -d' ' -f1)" = "$name" ]
 	mkplan "" '["five","F32",[1,1,1,1,1]]' >five.aprs
 	refused five.aprs 5 'five: 5 dimensions, GGUF has at most 4'
 	mkplan '["general.alignment","u32",64]' "" >key.aprs
@@ -265,7 +265,7 @@ reserved() {
 	apr-quant f16 made.aprs 2>/dev/null >floats.aprs
 	try apr-pack -t safetensors -o floats.safetensors floats.aprs
 	quiet
-	[ "$(apr-header -t floats.safetensors | awk '{ print $2 }' | sort | uniq -c | tr -s ' ')" = " 23 F16
+	[ "$(apr-header -l floats.safetensors | awk '{ print $2 }' | sort | uniq -c | tr -s ' ')" = " 23 F16
  7 F32" ]
 	# A float of 8 bits is one that safetensors has.
 	apr-quant f8_e4m3 "$model" 2>/dev/null >f8.aprs

@@ -17,7 +17,7 @@ golden() {
 
 # NAME and TYPE of every tensor, from a header and from a plan.
 types_of() {
-	apr-header -t "$1" | awk '{ print $1, $2 }'
+	apr-header -l "$1" | awk '{ print $1, $2 }'
 }
 
 planned() {
@@ -331,7 +331,7 @@ rows_of_172() {
 	# Its sizes are those of the output.
 	apr-quant -n q4_0 "$model" | awk '/ -> / && !/^30 tensors/ { print $6 }' >bytes
 	apr-quant q4_0 "$model" >made
-	diff bytes <(apr-header -t made | awk '{ print $NF }')
+	diff bytes <(apr-header -l made | awk '{ print $NF }')
 }
 
 @test "the dry run writes nothing, and fails as the run would" {
@@ -492,7 +492,7 @@ rows_of_172() {
 
 @test "tensors keep the order of their source" {
 	tensor_names() {
-		apr-header -t "$1" | cut -d' ' -f1
+		apr-header -l "$1" | cut -d' ' -f1
 	}
 	apr-quant -o made q4_0 "$model" 2>/dev/null
 	diff <(tensor_names made) <(tensor_names "$model")

@@ -39,7 +39,7 @@ publish() {
 		[ "$(stat -c %a my.key)" = 600 ]
 		run ! grep -aqF benign question
 		# The owner.
-		try apr-open -i owner.key -k asker -f question
+		try apr-open -i owner.key --reply-to asker -f question
 		quiet
 		cmp "$out" words
 		[ "$(stat -c %a asker)" = 600 ]
@@ -61,7 +61,7 @@ publish() {
 
 @test "only who opened the question can answer" {
 	echo 'What is it?' | apr-seal -r "$owner" -k my.key >question
-	apr-open -i owner.key -k asker question >words
+	apr-open -i owner.key --reply-to asker question >words
 	# The public half alone, as a process list or an old file would show it, is not enough.
 	grep '^age1' asker >public
 	for from in "-r $(cat public)" '-R public'; do
@@ -73,7 +73,7 @@ publish() {
 	done
 	# Nor is the answer secret of another question.
 	echo 'What is it?' | apr-seal -r "$owner" -k other.key >other
-	apr-open -i owner.key -k another other >words
+	apr-open -i owner.key --reply-to another other >words
 	{ cat public; grep '^APR-ANSWER-1' another; } >mixed
 	echo 'A forged answer.' | apr-seal -R mixed | try apr-open -i my.key
 	echo 'A forged answer.' | apr-seal -R mixed >forged
@@ -81,7 +81,7 @@ publish() {
 	said 1 'no key that is given opens it (E005)'
 	# An answer may ask in turn.
 	echo 'It is a tree. And yours?' | apr-seal -R asker -k mine.key >answer
-	try apr-open -i my.key -k back answer
+	try apr-open -i my.key --reply-to back answer
 	quiet
 	echo 'A bird.' | apr-seal -R back | apr-open -i mine.key | grep -qx 'A bird.'
 	# The secret is on no command line, and not in the message.
@@ -143,7 +143,7 @@ publish() {
 	set +T
 	for ((n = 0; n < 200; n++)); do
 		flip $n <message >flipped
-		try apr-open -i owner.key -k made flipped
+		try apr-open -i owner.key --reply-to made flipped
 		[[ $status = 1 || $status = 4 ]] || fail "flip $n: status $status" || return
 		[ ! -s "$out" ] && [ ! -e made ] || fail "flip $n"
 	done
@@ -219,7 +219,7 @@ publish() {
 	try apr-seal -r "$owner" -k - </dev/null
 	said 2 'a key is written to a file'
 	: | apr-seal -r "$owner" >message
-	try apr-open -i owner.key -k made message
+	try apr-open -i owner.key --reply-to made message
 	said 1 'does not ask for an answer'
 	[ ! -e made ]
 }

@@ -39,7 +39,7 @@ same_content() {
 # ---- files of others ----
 
 is_read() {
-	try apr-header -t "$1"
+	try apr-header -l "$1"
 	[ "$status" -eq 0 ] && [ "$(listing "$out")" = "$4" ] || fail "$(cat "$err")" "$(listing "$out")" || return
 	[ "$3" = - ] || [ "$(key "$1" apr1.payload)" = "$3" ] || fail "$(key "$1" apr1.payload)" || return
 	try apr-unpack -f -o "$made" "$1"
@@ -137,7 +137,7 @@ values() {
 	grep -Eqx 'checksum_verified +yes' "$out"
 	grep -Eqx ' +created_at +string +1764278947' "$out"
 	grep -Eqx ' +aprender_version +string +0.11.0' "$out"
-	[ "$(apr-header -t "$d/mnist_784x2.apr" | awk '{ printf "%s %s %s %s;", $1, $2, $3, $4 }')" = \
+	[ "$(apr-header -l "$d/mnist_784x2.apr" | awk '{ printf "%s %s %s %s;", $1, $2, $3, $4 }')" = \
 		'coefficients F32 784 88;intercept F32 scalar 3224;learning_rate F32 scalar 3228;max_iter U64 scalar 3232;tol F32 scalar 3240;' ]
 	[ "$(apr-get --text coefficients "$d/mnist_784x2.apr" | tr -s ' ' '\n' | head -n 4 | tr '\n' ' ')" = \
 		'0.0025542672 0.005053022 0.008666236 0.0030067666 ' ]
@@ -158,7 +158,7 @@ values() {
 	try apr-unpack --payload StandardScaler good/apr1_scaler
 	quiet
 	apr-pack -t apr1 "$out" | cmp - good/apr1_scaler
-	[ "$(apr-unpack --payload RobustScaler good/apr1_scaler | apr-header -t | cut -d' ' -f1 | tr '\n' ' ')" = \
+	[ "$(apr-unpack --payload RobustScaler good/apr1_scaler | apr-header -l | cut -d' ' -f1 | tr '\n' ' ')" = \
 		'median iqr with_centering with_scaling ' ]
 	try apr-unpack --payload KMeans good/apr1_scaler
 	said 5 'ModelTypeMismatch: its payload is no KMeans'
@@ -203,9 +203,9 @@ flags_of() {
 	apr-header "$made.s" | grep -Eqx 'compression +zstd'
 	apr-header "$made.t" | grep -Eqx 'compression +none'
 	# every tensor from a multiple of 64, and its bytes lie there
-	apr-header -t "$made.ts" | awk '$4 % 64 { bad = 1 } END { exit bad || NR < 30 }'
+	apr-header -l "$made.ts" | awk '$4 % 64 { bad = 1 } END { exit bad || NR < 30 }'
 	local at bytes
-	read -r _ _ _ at bytes < <(apr-header -t "$made.t" | grep '^output.weight')
+	read -r _ _ _ at bytes < <(apr-header -l "$made.t" | grep '^output.weight')
 	tail -c +$((at + 1)) "$made.t" | head -c "$bytes" | cmp - <(apr-get output.weight m.aprs)
 	try apr-pack -t apr1 --trueno-native -z lz4 m.aprs
 	said 2 'TRUENO_NATIVE and compression exclude each other'

@@ -29,7 +29,7 @@ same_content() {
 }
 
 generation() {
-	try apr-header -t "$1"
+	try apr-header -l "$1"
 	[ "$status" -eq 0 ] && [ "$(listing)" = "${3/#-/}" ] || fail "$(cat "$err")" "$(listing)" || return
 	# From a file and from a pipe the same, and what is odd is told.
 	try apr-unpack -f -o "$made" "$1"

@@ -151,12 +151,12 @@ there_and_back() {
 	apr-pack -z zstd -o z.apr "$model"
 	apr-header z.apr | grep -x 'flags  *COMPRESSED ALIGNED_64 STREAMING GGUF_SRC'
 	apr-header z.apr | grep -x 'compression  *zstd 30'
-	apr-header -t z.apr | awk '$6 != "zstd" || $7 >= $5 { exit 1 }'
-	apr-header -t --json z.apr | head -n 1 |
+	apr-header -l z.apr | awk '$6 != "zstd" || $7 >= $5 { exit 1 }'
+	apr-header -l --json z.apr | head -n 1 |
 		grep -q '"bytes":524288,"stored_bytes":[0-9]*,"compression":"zstd"}$'
 	# A plain file says nothing of it.
 	apr-pack -o plain.apr "$model"
-	run ! grep -q compress <(apr-header --json plain.apr; apr-header -t --json plain.apr)
+	run ! grep -q compress <(apr-header --json plain.apr; apr-header -l --json plain.apr)
 }
 
 # ---- frames of other programs ----

@@ -20,7 +20,7 @@ setup() {
 
 # NAME TYPE OFFSET BYTES of each tensor.
 places() {
-	apr-header -t --json "$1" |
+	apr-header -l --json "$1" |
 		sed -n 's/.*"name":"\([^"]*\)","dtype":"\([^"]*\)".*"offset":\([0-9]*\),"bytes":\([0-9]*\).*/\1 \2 \3 \4/p'
 }
 

@@ -24,7 +24,7 @@ types() {
 		apr-quant --pure --fallback warn $type one.gguf >made
 		case $type in
 		q8_tensor | apr_q8 | apr_q4 | f8_* | bf16 | f32) ;;
-		*) apr-header -t made | grep -q 'a.weight *F16' || fail $type ;;
+		*) apr-header -l made | grep -q 'a.weight *F16' || fail $type ;;
 		esac
 		apr-quant f32 made | apr-get --text a.weight >back
 		awk -v want=1 '{ if (($1 - want) ^ 2 > 0.2) exit 1; want++ } END { exit want != 6 }' back ||
@@ -107,7 +107,7 @@ types() {
 	# Not even a rule, or a hook, changes them.
 	try apr-quant q8_0 --tensor-type ids=f16 ids.gguf
 	said 2 'matches no tensor that changes'
-	apr-quant q8_0 --hook 'echo f16 #' ids.gguf | apr-header -t | grep -q 'ids.weight *I32'
+	apr-quant q8_0 --hook 'echo f16 #' ids.gguf | apr-header -l | grep -q 'ids.weight *I32'
 }
 
 @test "UnsupportedQuantization: a type that nobody knows, or that cannot be computed" {

@@ -34,7 +34,7 @@ last_keys() {
 		apr.quantization.calibration_method string none
 	END
 	# As measured.
-	apr-header -t made | awk '{ n = split($3, d, "x"); v = 1; for (i = 1; i <= n; i++) v *= d[i]
+	apr-header -l made | awk '{ n = split($3, d, "x"); v = 1; for (i = 1; i <= n; i++) v *= d[i]
 		all += v; bytes += $NF } END { printf "%.6f\n", 8 * bytes / all }' >bits
 	[ "$(cat bits)" = 5.863276 ]
 	# And the same where APR2 tells it in a member of its own.
@@ -142,9 +142,9 @@ last_keys() {
 		tensor blk.0.attn_v.weight F32 4x256 noise
 		tensor output.weight F32 4x256 noise
 	END
-	apr-quant q4_0 eight.gguf | apr-header -t | grep -q 'attn_v.* Q4_0'
+	apr-quant q4_0 eight.gguf | apr-header -l | grep -q 'attn_v.* Q4_0'
 	apr-quant q4_0 --override-kv llama.expert_count=int:8 eight.gguf |
-		apr-header -t | grep -q 'attn_v.* Q8_0'
+		apr-header -l | grep -q 'attn_v.* Q8_0'
 }
 
 @test "--override-kv: what is none, and what no such value can hold" {
@@ -166,20 +166,20 @@ last_keys() {
 @test "--prune-layers leaves out blocks and numbers the rest anew" {
 	apr-quant bf16 --prune-layers 1 "$model" >made
 	apr-unpack "$model" >all
-	diff <(apr-header -t made | awk '{ print $1 }') \
-		<(apr-header -t all | awk '!/^blk.1/ { sub(/^blk.2/, "blk.1"); print $1 }')
+	diff <(apr-header -l made | awk '{ print $1 }') \
+		<(apr-header -l all | awk '!/^blk.1/ { sub(/^blk.2/, "blk.1"); print $1 }')
 	keys_of made | grep -qx 'llama.block_count u32 2'
 	diff <(digests_of made | sed 's/^blk.1/blk.2/') <(digests_of all | grep -v '^blk.1')
 	# Several, in any order, twice is once.
 	apr-quant bf16 --prune-layers 2,0,2 "$model" >made
-	diff <(apr-header -t made | awk '{ print $1 }') \
-		<(apr-header -t all | awk '!/^blk.[02]/ { sub(/^blk.1/, "blk.0"); print $1 }')
+	diff <(apr-header -l made | awk '{ print $1 }') \
+		<(apr-header -l all | awk '!/^blk.[02]/ { sub(/^blk.1/, "blk.0"); print $1 }')
 	keys_of made | grep -qx 'llama.block_count u32 1'
 	# The plan is that of the model which is left.
 	apr-quant -n --json q4_k_m --prune-layers 0 "$model" >plan
 	apr-quant q4_k_m --prune-layers 0 "$model" >made
 	diff <(sed 's/.*"name":"\([^"]*\)".*"to":"\([^"]*\)".*"bytes":\([0-9]*\).*/\1 \2 \3/' plan) \
-		<(apr-header -t made | awk '{ print $1, $2, $NF }')
+		<(apr-header -l made | awk '{ print $1, $2, $NF }')
 	apr-pack -t gguf made >made.gguf
 	cmp <(digests_of made) <(apr-unpack made.gguf | digests | sort)
 }
@@ -187,8 +187,8 @@ last_keys() {
 @test "--prune-layers: types are those of the whole model, as llama-quantize has them" {
 	# Of three blocks the middle one has no more bits; of two the last one would.
 	apr-quant q4_k_m --prune-layers 2 "$model" >made
-	apr-header -t made | grep -q '^blk.1.ffn_down.weight  *Q4_K'
-	apr-quant q4_k_m "$model" | apr-header -t - | grep -q '^blk.2.ffn_down.weight  *Q6_K'
+	apr-header -l made | grep -q '^blk.1.ffn_down.weight  *Q4_K'
+	apr-quant q4_k_m "$model" | apr-header -l - | grep -q '^blk.2.ffn_down.weight  *Q6_K'
 }
 
 @test "--prune-layers: importance goes with its tensor" {

@@ -7,7 +7,7 @@ setup() {
 
 @test "--tensor-type decides before the mixture, the first rule that matches" {
 	apr-quant q4_0 --tensor-type 'ffn_down=q8_0' --tensor-type 'blk\.0\.=f16' "$model" |
-		apr-header -t >types
+		apr-header -l >types
 	[ "$(grep -c 'ffn_down.*Q8_0' types)" -eq 3 ]
 	[ "$(grep -c 'blk.0.attn.*F16' types)" -eq 4 ]
 	[ "$(grep -c 'blk.1.attn_[qkvo].* Q4_0' types)" -eq 4 ]
@@ -24,12 +24,12 @@ setup() {
 @test "--tensor-type-file, --output-tensor-type, --token-embedding-type, --leave-output-tensor" {
 	printf 'ffn_up=q8_0\n\nffn_gate=f16\n' >rules
 	apr-quant q4_0 --tensor-type-file rules --output-tensor-type q8_0 \
-	  --token-embedding-type f16 "$model" | apr-header -t >types
+	  --token-embedding-type f16 "$model" | apr-header -l >types
 	[ "$(grep -c 'ffn_up.*Q8_0' types)" -eq 3 ]
 	[ "$(grep -c 'ffn_gate.*F16' types)" -eq 3 ]
 	grep -q '^output.weight.*Q8_0' types
 	grep -q '^token_embd.weight.*F16' types
-	apr-quant q4_0 --leave-output-tensor "$model" | apr-header -t | grep -q '^output.weight.*BF16'
+	apr-quant q4_0 --leave-output-tensor "$model" | apr-header -l | grep -q '^output.weight.*BF16'
 }
 
 @test "--leave-output-tensor and types by role that decide nothing are refused by name" {
@@ -48,7 +48,7 @@ setup() {
 	done
 	# The embedding that stands for the output matrix gets its type, and counts.
 	mkmodel <<<'tensor token_embd.weight F32 4x256 noise' >tied.gguf
-	apr-quant q4_0 --output-tensor-type q8_0 tied.gguf 2>/dev/null | apr-header -t | grep -q Q8_0
+	apr-quant q4_0 --output-tensor-type q8_0 tied.gguf 2>/dev/null | apr-header -l | grep -q Q8_0
 	try apr-quant q4_0 --leave-output-tensor tied.gguf
 	said 2 '--leave-output-tensor: decides nothing'
 }

@@ -87,7 +87,7 @@ same() {
 	[ $planned -eq 0 ] || fail "$*: planned $planned" "$(cat plan.err)" || return
 	ran_well=$((ran_well + 1))
 	sed 's/.*"name":"\([^"]*\)".*"to":"\([^"]*\)".*"bytes":\([0-9]*\).*/\1 \2 \3/' plan >want
-	apr-header -t made | awk '{ print $1, $2, $NF }' | diff want - || fail "$*" || return
+	apr-header -l made | awk '{ print $1, $2, $NF }' | diff want - || fail "$*" || return
 	# Each tensor's frame has that many bytes too, or reading it had failed.
 	[ "$(awk '{ n += $3 } END { print n + 0 }' want)" -eq "$(apr-get --list made | awk '{ n += $NF } END { print n + 0 }')" ]
 }

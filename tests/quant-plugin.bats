@@ -44,8 +44,8 @@ digests_of() {
 @test "--plugin: its type is TYPE, and a rule's, and goes through every container" {
 	local format
 	apr-quant --plugin "$my4" my4 "$model" >made
-	[ "$(apr-header -t made | awk '$2 == "MY4[32,20]"' | wc -l)" -eq 23 ]
-	apr-header -t made | grep -q 'output.weight .* 163840$'
+	[ "$(apr-header -l made | awk '$2 == "MY4[32,20]"' | wc -l)" -eq 23 ]
+	apr-header -l made | grep -q 'output.weight .* 163840$'
 	for format in apr2 gguf safetensors; do
 		apr-pack -t $format made >packed
 		apr-unpack packed >back
@@ -53,7 +53,7 @@ digests_of() {
 		# Packed once more it is the same file.
 		apr-pack -t $format packed | cmp - packed
 	done
-	apr-quant q8_0 --plugin "$my4" --tensor-type ffn_up=MY4 "$model" | apr-header -t >types
+	apr-quant q8_0 --plugin "$my4" --tensor-type ffn_up=MY4 "$model" | apr-header -l >types
 	[ "$(grep -c 'ffn_up.*MY4\[32,20\]' types)" -eq 3 ]
 	apr-keygen -W -o key >id
 	pipe "apr-sign key made | apr-pack | apr-unpack - | apr-verify -q key.pub"
@@ -65,7 +65,7 @@ digests_of() {
 	awk '$1 == "all" { ok = $6 > 0.05 && $6 < 0.15 } END { exit !ok }' check || fail "$(cat check)"
 	apr-quant --plugin "$my4" f32 one >back
 	apr-quant f32 "$model" >all
-	diff <(apr-header -t back) <(apr-header -t all)
+	diff <(apr-header -l back) <(apr-header -l all)
 	# Nine in ten values within a tenth of the largest.
 	apr-get --text --slice 0,:4 blk.0.attn_q.weight back >a
 	apr-get --text --slice 0,:4 blk.0.attn_q.weight all >b
@@ -118,7 +118,7 @@ digests_of() {
 	END
 	chmod +x hook
 	apr-quant q4_0 --hook ./hook "$model" >made
-	apr-header -t made >types
+	apr-header -l made >types
 	[ "$(grep -c 'ffn_up.* Q8_0 ' types)" -eq 3 ]
 	[ "$(grep -c 'attn_q.* BF16 ' types)" -eq 3 ]
 	[ "$(grep -c 'attn_k.* F16 ' types)" -eq 3 ]
@@ -141,7 +141,7 @@ digests_of() {
 		tensor $(touch\sowned);.weight F32 2x32 noise
 		tensor b.weight F32 2x44 noise
 	END
-	apr-quant q4_0 --hook 'printf "%s\n" q8_0 #' --fallback warn odd.gguf | apr-header -t >types
+	apr-quant q4_0 --hook 'printf "%s\n" q8_0 #' --fallback warn odd.gguf | apr-header -l >types
 	grep -q 'touch owned.* Q8_0 ' types
 	grep -q 'b.weight.* F16 ' types
 	[ ! -e owned ]

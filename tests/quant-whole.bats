@@ -47,7 +47,7 @@ as_slow() {
 @test "int8 and int4 are the specification's names of Q8_TENSOR and Q4_0" {
 	apr-quant int8 "$model" | cmp - <(apr-quant Q8_TENSOR "$model")
 	apr-quant int4 "$model" | cmp - <(apr-quant q4_0 "$model")
-	apr-quant q8_0 --tensor-type ffn_up=INT8 "$model" | apr-header -t >types
+	apr-quant q8_0 --tensor-type ffn_up=INT8 "$model" | apr-header -l >types
 	[ "$(grep -c 'ffn_up.* Q8_TENSOR' types)" -eq 3 ]
 	[ "$(grep -c ' Q8_0 ' types)" -eq 20 ]
 	# 8 bits a weight, and 8 bytes a tensor.
@@ -58,8 +58,8 @@ as_slow() {
 	local type
 	for type in f8_e4m3 int8 mxfp4 q8_k apr_q4; do
 		apr-quant $type "$model" >made
-		[ "$(apr-header -t made | awk '$2 != "F32"' | wc -l)" -eq 23 ]
-		[ "$(apr-header -t made | awk '$2 != "F32" { print $2 }' | sort -u | wc -l)" -eq 1 ]
+		[ "$(apr-header -l made | awk '$2 != "F32"' | wc -l)" -eq 23 ]
+		[ "$(apr-header -l made | awk '$2 != "F32" { print $2 }' | sort -u | wc -l)" -eq 1 ]
 		apr-header made >header
 		! grep -q general.file_type header
 		grep -q general.quantization_version header
@@ -122,9 +122,9 @@ as_slow() {
 	mkmodel <<<'tensor e.weight F32 0x32 noise' >empty.gguf
 	for type in int8 apr_q8 apr_q4; do
 		apr-quant $type empty.gguf >made
-		apr-header -t made | grep -q 'e.weight .* 0$'
+		apr-header -l made | grep -q 'e.weight .* 0$'
 		apr-quant f32 made >back
-		apr-header -t back | grep -q 'e.weight *F32'
+		apr-header -l back | grep -q 'e.weight *F32'
 	done
 }
 

@@ -3,7 +3,7 @@ load helper
 
 # Tensors (name, dtype, shape, bytes) and typed keys of a model file, in their order.
 content() {
-	apr-header --tensors --json "$1" | sed 's/,"offset":[0-9]*//' &&
+	apr-header --list --json "$1" | sed 's/,"offset":[0-9]*//' &&
 		apr-header --json "$1" | sed 's/.*"metadata"://'
 }
 

@@ -59,11 +59,11 @@ faults() {
 	try apr-header --json shards/gguf_shards_folder/m-00002-of-00003.gguf
 	quiet
 	grep -qF '"shards":[["m-00001-of-00003.gguf",1],["m-00002-of-00003.gguf",1],["m-00003-of-00003.gguf",1]]' "$out"
-	try apr-header --json -t shards/gguf_shards_folder
+	try apr-header --json -l shards/gguf_shards_folder
 	quiet
 	[ "$(sed -n 's/.*"name":"\(.*\)","dtype".*"file":"\(.*\)".*/\1 \2/p' "$out")" = "$(
 		printf '%s\n' 'a m-00001-of-00003.gguf' 'b m-00002-of-00003.gguf' 'c m-00003-of-00003.gguf')" ]
-	apr-header -t shards/gguf_shards_folder | grep -q '^b .* m-00002-of-00003.gguf$'
+	apr-header -l shards/gguf_shards_folder | grep -q '^b .* m-00002-of-00003.gguf$'
 }
 
 @test "GGUF: no file of the input folder is replaced" {

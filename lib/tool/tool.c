@@ -133,6 +133,8 @@ print_help(void)
 	print_usage();
 	printf("\n%s\n\n", self->summary);
 	for (o = self->opts; o->name; o++) {
+		if (!o->help)
+			continue;
 		snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
 		         o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
 		         o->arg ? " " : "", o->arg ? o->arg : "");
@@ -172,7 +174,7 @@ unknown(const char *name)
 	struct err e = ERR_INIT;
 
 	for (o = self->opts; o->name; o++)
-		if (text_distance(name, o->name) < best) {
+		if (o->help && text_distance(name, o->name) < best) {
 			best = text_distance(name, o->name);
 			near = o;
 		}
@@ -184,14 +186,39 @@ unknown(const char *name)
 	leave(&e);
 }
 
+/* Spellings of one option share its target; the first is the one that lasts. */
+static const struct opt *
+first_spelling(const struct opt *o)
+{
+	const struct opt *first = self->opts;
+
+	while (first->to != o->to || !first->help)
+		first++;
+	return first;
+}
+
+static void
+note_old(const struct opt *o, bool letter)
+{
+	const struct opt *now = first_spelling(o);
+
+	if (letter && now->letter)
+		tool_notef("-%c is deprecated: use -%c", o->letter, now->letter);
+	else if (letter)
+		tool_notef("-%c is deprecated: use --%s", o->letter, now->name);
+	else
+		tool_notef("--%s is deprecated: use --%s", o->name, now->name);
+}
+
 static void
 set_option(const struct opt *o, const char *value, bool *seen)
 {
+	const struct opt *first = first_spelling(o);
 	struct opt_list *list;
 
-	if (seen[o - self->opts] && o->kind != OPT_LIST)
-		misused("--%s is given twice", o->name);
-	seen[o - self->opts] = true;
+	if (seen[first - self->opts] && o->kind != OPT_LIST)
+		misused("--%s is given twice", first->name);
+	seen[first - self->opts] = true;
 	switch (o->kind) {
 	case OPT_FLAG:
 		*(bool *)o->to = true;
@@ -255,10 +282,12 @@ long_option(char **argv, int i, bool *seen)
 		leave(&e);
 	}
 	for (o = self->opts; o->name; o++)
-		if (strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+		if (n > 0 && strlen(o->name) == n && strncmp(o->name, name, n) == 0)
 			break;
 	if (!o->name)
 		unknown(name);
+	if (!o->help)
+		note_old(o, false);
 	if (!o->arg && equals)
 		misused("--%s takes no value", o->name);
 	if (o->arg && !equals && !argv[i + 1])
@@ -286,6 +315,8 @@ short_options(char **argv, int i, bool *seen)
 			;
 		if (!o->name)
 			misused("unknown option -%c", *p);
+		if (!o->help)
+			note_old(o, true);
 		if (!o->arg) {
 			set_option(o, NULL, seen);
 			continue;

@@ -33,9 +33,14 @@ struct opt {
 	const char *arg;    /* what its value is called, or NULL for a flag */
 	enum opt_kind kind;
 	void *to;
-	const char *help;
+	const char *help;   /* NULL: an old spelling, see below */
 	uint64_t low, high;
 };
+
+/* Rows with the same target are spellings of one option. A row without help is an old
+ * one: it works, --help does not show it, and a note names the first row with that
+ * target. A row whose name is "" has only its letter. A letter means the same in all
+ * tools, but for those of llama.cpp in apr-run and apr-tok: apr(7), Letters. */
 
 struct tool {
 	const char *name;     /* "apr-quant" */
