@@ -74,7 +74,7 @@ tensors() {
 
 @test "a pattern is PCRE2, within limits" {
 	try apr-unpack --only '(' "$model"
-	said 2 '(: is no pattern at character'
+	said 2 '(: is not a pattern at character'
 	try apr-unpack --only '(?i)^BLK\.0\.(?!attn)' "$model"
 	quiet
 	tensors <"$out" | grep -q 'blk.0.ffn'

@@ -318,7 +318,7 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 		"normalizer":{"type":"Precompiled","precompiled_charsmap":""}	normalizer Precompiled is not read
 		"normalizer":{"type":"Sequence","normalizers":[{"type":"Nmt"}]}	normalizer Nmt is not read
 		"pre_tokenizer":{"type":"UnicodeScripts"}	pre-tokenizer UnicodeScripts is not read
-		"pre_tokenizer":{"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated"}	is no pattern
+		"pre_tokenizer":{"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated"}	a group without its )
 		"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Odd"}	behavior Odd is not read
 		"pre_tokenizer":{"type":"Metaspace","replacement":"_"}	replacement _ is not read
 		"post_processor":{"type":"Odd"}	post-processor Odd is not read
@@ -367,6 +367,142 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 		sed 's/"<user>"/"<USER>"/; s/"normalized":false/"normalized":true/' >t.json
 	try apr-tok encode -p a t.json
 	said 4 'an added token that is normalized: <USER> is not read here'
+}
+
+# ---- what a hostile file asks for ----
+
+# asks NORMALIZER PRE-TOKENIZER: a vocabulary of "a" and "b" with those.
+asks() {
+	printf '{"normalizer":%s,"pre_tokenizer":%s,"model":{"type":"BPE","vocab":{"a":0,"b":1,"é":2},"merges":[]}}' \
+		"$1" "$2" >t.json
+}
+
+# cuts PATTERN...: in JSON's spelling.
+cuts() {
+	local p list=
+	for p; do
+		list+=",{\"type\":\"Split\",\"pattern\":{\"Regex\":\"$p\"},\"behavior\":\"Isolated\"}"
+	done
+	printf '{"type":"Sequence","pretokenizers":[%s]}' "${list#,}"
+}
+
+# replaces TIMES PATTERN TEXT: a pattern as an object.
+replaces() {
+	local i list=
+	for ((i = 0; i < $1; i++)); do
+		list+=",{\"type\":\"Replace\",\"pattern\":$2,\"content\":\"$3\"}"
+	done
+	printf '{"type":"Sequence","normalizers":[%s]}' "${list#,}"
+}
+
+# ends STATUS TEXT ARG...: soon, in little memory.
+ends() {
+	local status=$1 text=$2
+	shift 2
+	try env APR_RAM_LIMIT="${limit-256M}" timeout 20 apr-tok encode --count t.json "$@"
+	said "$status" "$text"
+}
+
+@test "a pattern from a file is of a stated kind" {
+	local p text
+	while IFS=$'\t' read -r p text; do
+		asks null "$(cuts "$p" a)"
+		ends 4 "$text" -p ab
+		asks "$(replaces 1 "{\"Regex\":\"$p\"}" b)" null
+		ends 4 "$text" -p é
+	done <<-'END'
+		(?<=(?1))b|(\\Ka)	character 5 of the pattern: (?1 is not read here (E001)
+		(?<=(?1))(?:)|(\\Ka)	character 5 of the pattern: (?1 is not read here (E001)
+		^\\C|	character 2 of the pattern: \C is not read here (E001)
+		(*UTF)a	character 1 of the pattern: (*U is not read here (E001)
+		(a)\\1	character 4 of the pattern: \1 is not read here (E001)
+		a{2,1}	character 2 of the pattern: at least 2 and at most 1 repeats (E002)
+		\\p{Odd}	is not a pattern: unknown property
+	END
+	asks null "$(cuts "$(printf 'a%.0s' {1..8193})")"
+	ends 4 'a pattern of 8193 bytes is not read'
+	asks null "$(cuts "$(printf '(%.0s' {1..40})")"
+	ends 4 'more than 32 groups within each other (E001)'
+	asks null "$(cuts '(?:(?:a{1000}){1000})')"
+	ends 4 'it compares more than 8192 characters (E001)'
+	asks null "$(cuts '[ab]{1000}[ab]{1000}[ab]{1000}[ab]{1000}[ab]{1000}'{,,,})"
+	ends 4 'all patterns together compare more than 16384 characters (E001)'
+}
+
+@test "patterns of files mean what they mean to Oniguruma" {
+	local p want
+	while IFS=$'\t' read -r p want; do
+		printf '{"pre_tokenizer":{"type":"Split","pattern":{"Regex":"%s"},"behavior":"Removed"},
+			"model":{"type":"BPE","vocab":{"a":0,"b":1,"(":2,"\\n":3},"merges":[]}}' "$p" >t.json
+		ids "$want" t.json $'aab(\nb'
+	done <<-'END'
+		[^(\\s|[.a])]+	0 0 2 3
+		a{1,2}+b	2 3 1
+		a{1}?b	0 2 3
+		^b	0 0 1 2 3
+		\\($	0 0 1 3 1
+		(?i:A)+	1 2 3 1
+		\\u0061|\\x62	2 3
+	END
+}
+
+@test "patterns share what a text may cost" {
+	local p
+	head -c 100000 /dev/zero | tr '\0' a >as
+	for p in '(?:.*x)?a' '(?:a+)+[xy]' 'a(?=.*[xy])' '(?:a?){60}[xy]'; do
+		asks null "$(cuts "$p")"
+		ends 1 'takes too long to match (E008)' <as
+		asks "$(replaces 1 "{\"Regex\":\"$p\"}" b)" null
+		ends 1 'takes too long to match (E008)' <as
+	done
+	# A short text is still free to try.
+	asks null "$(cuts '(?:.*x)?a')"
+	try apr-tok encode --count -p aaaaaaaaaaaaaaaa t.json
+	quiet
+	[ "$(cat "$out")" = 16 ]
+}
+
+@test "a text does not grow without end" {
+	asks "$(replaces 40 '{"String":"a"}' aa)" null
+	ends 1 'make the text more than 32 times as long (E008)' -p a
+	asks "$(replaces 40 '{"Regex":"a"}' aa)" null
+	ends 1 'a: takes too long to match (E008)' -p a
+	printf 'b%.0s' {1..8000} >bs
+	yes a | head -n 50000 | tr -d '\n' >as
+	asks "$(replaces 1 '{"Regex":"(?:)"}' "$(<bs)")" null
+	ends 1 'make the text more than 32 times as long (E008)' <as
+	asks '{"type":"Prepend","prepend":"'"$(<bs)b"'"}' null
+	try apr-tok encode --count -p a t.json
+	quiet
+	printf 'b%.0s' {1..1000000} >bs
+	asks "$(replaces 1 '{"Regex":"(?:)"}' "$(<bs)")" null
+	ends 4 'a text of more than 8192 bytes is not looked for or put in (E001)' -p ab
+	# Blanks in front, each cut off and put there again.
+	asks null "$(for i in {1..40}; do
+		printf '{"type":"ByteLevel"},%s,' "$(cuts '[^x]')"
+	done | sed 's/^/{"type":"Sequence","pretokenizers":[/; s/,$/]}/')"
+	ends 1 'make the text more than 32 times as long (E008)' -p a
+}
+
+@test "steps of a tokenizer are counted" {
+	asks "$(replaces 129 '{"String":"a"}' a)" null
+	ends 4 'more than 128 steps normalize the text (E001)' -p a
+	asks null "$(cuts a{,,,,,,,,}{,,,,}{,,}a)"
+	ends 4 'more than 128 steps cut the text (E001)' -p a
+}
+
+@test "texts that are almost added tokens of many lengths" {
+	local i
+	head -c 100000 /dev/zero | tr '\0' a >as
+	as=$(<as)
+	{
+		printf '{"added_tokens":['
+		for ((i = 10; i < 4000; i++)); do
+			printf '{"id":%d,"content":"%.*sb"},' $((i - 9)) "$i" "$as"
+		done
+		printf '{"id":0,"content":"aa"}],"model":{"type":"BPE","vocab":{"aa":0},"merges":[]}}'
+	} >t.json
+	ends 1 'to find added tokens in the text takes too long (E008)' <as
 }
 
 @test "a model has the ids of its GGUF form" {

@@ -6,134 +6,188 @@
 #include <pcre2.h>
 
 #include "core/buf.h"
+#include "core/pattern_syntax.h"
+#include "core/text.h"
 
+/* Of pattern_match: the first limit of a name, its last, and what all names together may
+ * take beyond the first; in KiB the memory of one. */
+#define MATCH_FIRST 4096
 #define MATCH_LIMIT 1000000
-#define DEPTH_LIMIT 10000
+#define MATCH_ALL (16 * MATCH_LIMIT)
+#define MATCH_KIB (64u << 10)
 
-/* Of pattern_find: steps of a match for each byte of text, and as many in any case;
- * memory likewise, in KiB. A greedy run and its way back are two steps a byte. */
-#define STEPS_PER_BYTE 32
+/* Of pattern_find: what the library counts itself, which work's steps bound as well. */
+#define FIND_LIMIT 100000000
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define STEPS_LEAST 200000
-#define HEAP_KIB (256u << 10)
+#define FIND_KIB (256u << 10)
 #else
-#define STEPS_LEAST 2000
-#define HEAP_KIB (4u << 10)
+#define FIND_KIB (4u << 10)
 #endif
 
+/* n bytes, for the library. Lines end with a newline, however it was built. */
 static int
-compile(struct pattern *p, const char *text, size_t n, uint32_t options,
-        enum err_code fault, struct err *e)
+compile(struct pattern *p, const char *text, size_t n, uint32_t options, int *code,
+        PCRE2_SIZE *at, struct err *e)
 {
-	PCRE2_UCHAR said[128];
-	PCRE2_SIZE at;
-	int code;
+	pcre2_compile_context *c = pcre2_compile_context_create(NULL);
 
-	p->code = pcre2_compile((PCRE2_SPTR)text, n, PCRE2_UTF | options, &code, &at, NULL);
-	if (!p->code) {
-		pcre2_get_error_message(code, said, sizeof said);
-		return err_set(e, fault, p->text, "is no pattern at character %zu: %s",
-		               (size_t)at, (char *)said);
-	}
+	if (!c)
+		return err_memory(e);
+	pcre2_set_newline(c, PCRE2_NEWLINE_LF);
+	p->code = pcre2_compile((PCRE2_SPTR)text, n,
+	                        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | options, code, at, c);
+	pcre2_compile_context_free(c);
+	if (!p->code)
+		return -1;
 	p->data = pcre2_match_context_create(NULL);
-	return p->data ? 0 : err_memory(e);
+	p->found = pcre2_match_data_create(1, NULL);
+	return p->data && p->found ? 0 : err_memory(e);
 }
 
 int
 pattern_open(struct pattern *p, const char *text, struct err *e)
 {
+	PCRE2_UCHAR said[128];
+	PCRE2_SIZE at;
+	int code;
+
 	*p = (struct pattern){ .text = text };
-	if (compile(p, text, PCRE2_ZERO_TERMINATED, 0, ERR_USAGE, e) < 0)
-		return -1;
-	pcre2_set_match_limit(p->data, MATCH_LIMIT);
-	pcre2_set_depth_limit(p->data, DEPTH_LIMIT);
+	if (compile(p, text, strlen(text), 0, &code, &at, e) < 0) {
+		if (e->code != ERR_NONE)
+			return -1;
+		pcre2_get_error_message(code, said, sizeof said);
+		return err_set(e, ERR_USAGE, text, "is not a pattern at character %zu: %s",
+		               (size_t)at, (char *)said);
+	}
+	pcre2_set_heap_limit(p->data, MATCH_KIB);
 	return 0;
 }
 
+/* The library does not say how many steps it took: the limit grows as long as it is
+ * reached, and each one that was counts. */
 int
 pattern_match(struct pattern *p, const char *s, struct err *e)
 {
-	pcre2_match_data *m = pcre2_match_data_create(1, NULL);
+	uint32_t limit = MATCH_FIRST;
 	int r;
 
-	if (!m)
-		return err_memory(e);
-	r = pcre2_match(p->code, (PCRE2_SPTR)s, strlen(s), 0, 0, m, p->data);
-	pcre2_match_data_free(m);
-	if (r >= 0) {
-		p->matches++;
-		return 1;
-	}
-	if (r == PCRE2_ERROR_NOMATCH)
-		return 0;
+	do {
+		pcre2_set_match_limit(p->data, limit);
+		pcre2_set_depth_limit(p->data, limit);
+		r = pcre2_match(p->code, (PCRE2_SPTR)s, strlen(s), 0, 0, p->found, p->data);
+		if (r >= 0) {
+			p->matches++;
+			return 1;
+		}
+		if (r == PCRE2_ERROR_NOMATCH)
+			return 0;
+		p->spent += limit;
+		limit *= 4;
+	} while ((r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_DEPTHLIMIT) &&
+	         limit <= MATCH_LIMIT * 2 && p->spent < MATCH_ALL);
 	return err_set(e, ERR_USAGE, p->text, "takes too long to match");
 }
 
-/* \s and \S by the property that they stand for. */
-static void
-spell_spaces(const char *text, struct buf *b)
+/* ---- patterns of files ---- */
+
+/* What a callout needs. */
+struct search {
+	struct work *work;
+	size_t mark;
+};
+
+static int
+count(pcre2_callout_block *c, void *ctx)
 {
-	for (; *text; text++) {
-		if (text[0] == '\\' && (text[1] == 's' || text[1] == 'S')) {
-			buf_text(b, *++text == 's' ? "\\p{White_Space}" : "\\P{White_Space}");
-			continue;
-		}
-		buf_put(b, text, 1);
-		if (text[0] == '\\' && text[1])
-			buf_put(b, ++text, 1);
-	}
+	struct search *s = ctx;
+	size_t at = c->current_position;
+	uint64_t steps = 1;
+
+	if (c->callout_number == PATTERN_RUN)
+		steps += at > s->mark ? at - s->mark : s->mark - at;
+	s->mark = at;
+	return work_take(s->work, steps) < 0 ? PCRE2_ERROR_CALLOUT : 0;
 }
 
 int
 pattern_open_text(struct pattern *p, const char *text, enum err_code code,
                   struct err *e)
 {
+	PCRE2_UCHAR said[128];
 	struct buf b = { 0 };
-	int r = -1;
+	PCRE2_SIZE at;
+	int fault, r;
 
 	*p = (struct pattern){ .text = text };
-	spell_spaces(text, &b);
-	if (!buf_string(&b))
-		err_memory(e);
-	else
-		r = compile(p, (char *)b.p, b.n, PCRE2_UCP, code, e);
+	r = pattern_translate(text, code, &b, &p->width, e);
+	if (r == 0) {
+		r = compile(p, (char *)b.p, b.n, PCRE2_UCP | PCRE2_MULTILINE, &fault, &at, e);
+		if (r < 0 && e->code == ERR_NONE) {
+			pcre2_get_error_message(fault, said, sizeof said);
+			err_set(e, code, text, "is not a pattern: %s", (char *)said);
+		}
+	}
 	buf_free(&b);
 	if (r < 0)
 		return -1;
-	p->found = pcre2_match_data_create(1, NULL);
-	if (!p->found)
-		return err_memory(e);
-	pcre2_set_heap_limit(p->data, HEAP_KIB);
+	pcre2_set_heap_limit(p->data, FIND_KIB);
+	pcre2_set_match_limit(p->data, FIND_LIMIT);
+	pcre2_set_depth_limit(p->data, FIND_LIMIT);
 	/* Where there is no such compiler the same matches are found, only later. */
 	pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
 	return 0;
 }
 
-int
-pattern_find(struct pattern *p, const char *s, size_t n, size_t at, size_t *from,
-             size_t *to, struct err *e)
+/* What does not fit on the stack of compiled patterns takes memory, which is not kept. */
+static int
+match_large(struct pattern *p, const char *s, size_t n, size_t at)
 {
-	size_t steps = n < UINT32_MAX / STEPS_PER_BYTE - STEPS_LEAST
-	                   ? n * STEPS_PER_BYTE + STEPS_LEAST : UINT32_MAX;
-	PCRE2_SIZE *range;
+	int r = pcre2_match(p->code, (PCRE2_SPTR)s, n, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+	                    p->found, p->data);
+	PCRE2_SIZE range[2];
+
+	memcpy(range, pcre2_get_ovector_pointer(p->found), sizeof range);
+	pcre2_match_data_free(p->found);
+	p->found = pcre2_match_data_create(1, NULL);
+	if (!p->found)
+		return PCRE2_ERROR_NOMEMORY;
+	memcpy(pcre2_get_ovector_pointer(p->found), range, sizeof range);
+	return r;
+}
+
+int
+pattern_find(struct pattern *p, const char *s, size_t n, size_t *at, size_t *from,
+             size_t *to, struct work *work, struct err *e)
+{
+	struct search search = { work, *at };
+	const PCRE2_SIZE *range;
+	size_t length;
+	uint32_t c;
 	int r;
 
-	pcre2_set_match_limit(p->data, (uint32_t)steps);
-	pcre2_set_depth_limit(p->data, (uint32_t)steps);
-	r = pcre2_match(p->code, (PCRE2_SPTR)s, n, at, PCRE2_NO_UTF_CHECK, p->found, p->data);
+	if (*at > n)
+		return 0;
+	if (!p->found || work_take(work, 1) < 0)
+		return err_set(e, ERR_MEMORY, p->text, "takes too long to match");
+	pcre2_set_callout(p->data, count, &search);
+	r = pcre2_match(p->code, (PCRE2_SPTR)s, n, *at, PCRE2_NO_UTF_CHECK, p->found, p->data);
 	if (r == PCRE2_ERROR_JIT_STACKLIMIT)
-		r = pcre2_match(p->code, (PCRE2_SPTR)s, n, at,
-		                PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, p->found, p->data);
-	if (r >= 0) {
-		range = pcre2_get_ovector_pointer(p->found);
-		*from = range[0];
-		*to = range[1] < range[0] ? range[0] : range[1]; /* \K can turn it around */
-		p->matches++;
-		return 1;
-	}
+		r = match_large(p, s, n, *at);
 	if (r == PCRE2_ERROR_NOMATCH)
 		return 0;
-	return err_set(e, ERR_MEMORY, p->text, "takes too long to match");
+	if (r == PCRE2_ERROR_HEAPLIMIT || r == PCRE2_ERROR_NOMEMORY)
+		return err_set(e, ERR_MEMORY, p->text, "takes too much memory to match");
+	if (r < 0)
+		return err_set(e, ERR_MEMORY, p->text, "takes too long to match");
+	range = pcre2_get_ovector_pointer(p->found);
+	if (range[0] < *at || range[1] < range[0] || range[1] > n)
+		return err_set(e, ERR_CORRUPT, p->text, "matches what is not in the text");
+	*from = range[0];
+	*to = range[1];
+	length = *to == *from && *to < n ? text_character(s + *to, n - *to, &c) : 0;
+	*at = *to > *from ? *to : *to + (length ? length : 1);
+	p->matches++;
+	return 1;
 }
 
 void

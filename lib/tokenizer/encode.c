@@ -10,6 +10,7 @@ struct encoding {
 	struct tokenizer *t;
 	struct tokens *to;
 	struct err *e;
+	struct work work;
 	bool special;
 	bool unknown;   /* the last id stands for what is unknown, and there is no more in
 	                 * it than characters of this run */
@@ -121,13 +122,13 @@ encode_text(struct encoding *x, const uint8_t *p, size_t n, bool first)
 	size_t i;
 
 	if (t->normal.n > 0) {
-		if (normal_run(&t->normal, p, n, &t->text, x->e) < 0)
+		if (normal_run(&t->normal, p, n, &t->text, &x->work, x->e) < 0)
 			return -1;
 		p = t->text.p;
 		n = t->text.n;
 	}
 	if (pieces_begin(words, p, n, x->e) < 0 ||
-	    split_run(&t->split, words, first, x->e) < 0)
+	    split_run(&t->split, words, first, &x->work, x->e) < 0)
 		return -1;
 	for (i = 0; i < words->n; i++)
 		if (encode_word(x, words->text.p + words->p[i].from,
@@ -151,7 +152,7 @@ tokenizer_encode(struct tokenizer *t, const void *text, size_t n, unsigned flags
                  struct tokens *to, struct err *e)
 {
 	struct encoding x = { .t = t, .to = to, .e = e,
-		.special = flags & TOKENIZER_SPECIAL };
+		.work = work_of(n), .special = flags & TOKENIZER_SPECIAL };
 	bool whole = !(flags & TOKENIZER_BARE);
 	struct fragments found = { 0 };
 	size_t i;
@@ -160,7 +161,8 @@ tokenizer_encode(struct tokenizer *t, const void *text, size_t n, unsigned flags
 	t->lost = 0;
 	if (n > UINT32_MAX / 4)
 		return err_set(e, ERR_MEMORY, NULL, "a text of more than 1 GiB is not encoded");
-	if (n > 0 && special_find(&t->special, &t->vocab, text, n, is_wanted, &x, &found, e) < 0)
+	if (n > 0 && special_find(&t->special, &t->vocab, text, n, is_wanted, &x, &found,
+	                          &x.work, e) < 0)
 		goto end;
 	for (i = 0; whole && i < t->before.n; i++)
 		if (emit(&x, t->before.id[i]) < 0)

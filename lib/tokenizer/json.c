@@ -102,14 +102,14 @@ read_vocab(struct file *f, json_t *vocab, struct entries *all)
 /* Would the normalizer make something else of an added token's text, but for blanks in
  * front of it and in place of others? The token would be looked for in vain. */
 static int
-is_changed(struct file *f, const char *text, size_t n)
+is_changed(struct file *f, const char *text, size_t n, struct work *work)
 {
 	struct buf b = { 0 };
 	const uint8_t *p;
 	size_t left;
 	int r;
 
-	if (normal_run(&f->t->normal, (const uint8_t *)text, n, &b, f->e) < 0) {
+	if (normal_run(&f->t->normal, (const uint8_t *)text, n, &b, work, f->e) < 0) {
 		buf_free(&b);
 		return -1;
 	}
@@ -120,6 +120,17 @@ is_changed(struct file *f, const char *text, size_t n)
 	return r && !memmem(text, n, " ", 1);
 }
 
+/* All of them are one text, as far as work goes. */
+static size_t
+added_bytes(const json_t *list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < json_array_size(list); i++)
+		n += 1 + json_string_length(json_object_get(json_array_get(list, i), "content"));
+	return n;
+}
+
 static int
 read_added(struct file *f, const json_t *list, struct entries *all)
 {
@@ -127,6 +138,7 @@ read_added(struct file *f, const json_t *list, struct entries *all)
 		{ "lstrip", TOKEN_STRIP_LEFT }, { "rstrip", TOKEN_STRIP_RIGHT },
 		{ "single_word", TOKEN_WORD }
 	};
+	struct work work = work_of(added_bytes(list));
 	struct entry *entry;
 	size_t i, k;
 
@@ -143,7 +155,7 @@ read_added(struct file *f, const json_t *list, struct entries *all)
 		              json_string_length(text), &entry) < 0)
 			return -1;
 		if (normalized && f->t->normal.n > 0 && !special &&
-		    is_changed(f, json_string_value(text), json_string_length(text)) != 0)
+		    is_changed(f, json_string_value(text), json_string_length(text), &work) != 0)
 			return f->e->code != ERR_NONE
 			           ? -1 : file_refuse(f, "an added token that is normalized:",
 			                              json_string_value(text));

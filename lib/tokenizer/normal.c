@@ -5,7 +5,20 @@
 
 #include "core/mem.h"
 #include "core/text.h"
+#include "tokenizer/split.h"
 #include "tokenizer/unicode.h"
+
+static int
+check_size(const struct normal *s, const char *from, const char *to, struct err *e)
+{
+	if (s->n == STEPS_MOST)
+		return err_set(e, ERR_FORMAT, from, "more than %d steps normalize the text",
+		               STEPS_MOST);
+	if (strlen(from) > STEPS_LONGEST || strlen(to) > STEPS_LONGEST)
+		return err_set(e, ERR_FORMAT, from, "a text of more than %d bytes is not looked for "
+		               "or put in", STEPS_LONGEST);
+	return 0;
+}
 
 struct normal_step *
 normal_add(struct normal *s, enum normal_kind kind, const char *from, const char *to,
@@ -13,14 +26,20 @@ normal_add(struct normal *s, enum normal_kind kind, const char *from, const char
 {
 	struct normal_step *step;
 
+	from = from ? from : "";
+	to = to ? to : "";
+	if (check_size(s, from, to, e) < 0)
+		return NULL;
 	if (mem_grow(&s->step, &s->cap, s->n + 1, sizeof *s->step) < 0) {
 		err_memory(e);
 		return NULL;
 	}
 	step = &s->step[s->n++];
 	*step = (struct normal_step){ .kind = kind };
-	step->from = mem_text(from ? from : "", from ? strlen(from) : 0);
-	step->to = mem_text(to ? to : "", to ? strlen(to) : 0);
+	step->from_bytes = strlen(from);
+	step->to_bytes = strlen(to);
+	step->from = mem_text(from, step->from_bytes);
+	step->to = mem_text(to, step->to_bytes);
 	if (!step->from || !step->to) {
 		err_memory(e);
 		return NULL;
@@ -28,6 +47,12 @@ normal_add(struct normal *s, enum normal_kind kind, const char *from, const char
 	if (kind == NORMAL_REPLACE_PATTERN &&
 	    pattern_open_text(&step->pattern, step->from, ERR_CORRUPT, e) < 0)
 		return NULL;
+	s->width += step->pattern.width;
+	if (s->width > STEPS_WIDEST) {
+		err_set(e, ERR_FORMAT, from, "all patterns together compare more than %d characters",
+		        STEPS_WIDEST);
+		return NULL;
+	}
 	return step;
 }
 
@@ -121,45 +146,55 @@ run_characters(enum normal_kind kind, const uint8_t *s, size_t n, struct buf *to
 
 /* ---- steps over texts ---- */
 
-static void
-replace(const struct normal_step *s, const uint8_t *text, size_t n, struct buf *to)
+/* A step's text in place of old bytes. What is more counts at once, so that a step cannot
+ * make a gigabyte before it ends. */
+static int
+put_in(struct normal_step *s, size_t old, struct work *work, struct buf *to, struct err *e)
 {
-	size_t length = strlen(s->from), put = strlen(s->to), i = 0;
+	if (work_grow(work, old, s->to_bytes) < 0)
+		return split_grown(e);
+	buf_put(to, s->to, s->to_bytes);
+	return 0;
+}
+
+static int
+replace(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
+        struct work *work, struct err *e)
+{
+	size_t i = 0;
 	const uint8_t *found;
 
-	while (length > 0 && i < n && (found = memmem(text + i, n - i, s->from, length))) {
+	while (s->from_bytes > 0 && i < n &&
+	       (found = memmem(text + i, n - i, s->from, s->from_bytes))) {
 		buf_put(to, text + i, (size_t)(found - text) - i);
-		buf_put(to, s->to, put);
-		i = (size_t)(found - text) + length;
+		if (put_in(s, s->from_bytes, work, to, e) < 0)
+			return -1;
+		i = (size_t)(found - text) + s->from_bytes;
 	}
 	buf_put(to, text + i, n - i);
+	return 0;
 }
 
 static int
 replace_valid(struct normal_step *s, const char *text, size_t n, struct buf *to,
-              struct err *e)
+              struct work *work, struct err *e)
 {
 	size_t i = 0, at = 0, from, end;
-	uint32_t c;
-	int r = 0;
+	int r;
 
-	while (at <= n && (r = pattern_find(&s->pattern, text, n, at, &from, &end, e)) > 0) {
+	while ((r = pattern_find(&s->pattern, text, n, &at, &from, &end, work, e)) > 0) {
 		buf_put(to, text + i, from - i);
-		buf_put(to, s->to, strlen(s->to));
-		i = at = end;
-		if (end == from) {
-			if (end == n)
-				break;
-			at += text_character(text + end, n - end, &c);
-		}
+		if (put_in(s, end - from, work, to, e) < 0)
+			return -1;
+		i = end;
 	}
 	buf_put(to, text + i, n - i);
-	return r < 0 ? -1 : 0;
+	return r;
 }
 
 static int
 replace_pattern(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
-                struct err *e)
+                struct work *work, struct err *e)
 {
 	size_t i = 0, from, length;
 	uint32_t c;
@@ -168,7 +203,7 @@ replace_pattern(struct normal_step *s, const uint8_t *text, size_t n, struct buf
 		for (from = i; i < n && (length = text_character(text + i, n - i, &c)) > 0;)
 			i += length;
 		if (i > from &&
-		    replace_valid(s, (const char *)text + from, i - from, to, e) < 0)
+		    replace_valid(s, (const char *)text + from, i - from, to, work, e) < 0)
 			return -1;
 		if (i < n)
 			buf_u8(to, text[i++]);
@@ -198,37 +233,40 @@ strip(const struct normal_step *s, const uint8_t *text, size_t n, struct buf *to
 
 static int
 run_step(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
-         struct err *e)
+         struct work *work, struct err *e)
 {
 	int r = 0;
 
 	switch (s->kind) {
 	case NORMAL_REPLACE:
-		replace(s, text, n, to);
+		r = replace(s, text, n, to, work, e);
 		break;
 	case NORMAL_REPLACE_PATTERN:
-		r = replace_pattern(s, text, n, to, e);
+		r = replace_pattern(s, text, n, to, work, e);
 		break;
 	case NORMAL_PREPEND:
 		if (n > 0)
-			buf_text(to, s->to);
+			r = put_in(s, 0, work, to, e);
 		buf_put(to, text, n);
 		break;
 	case NORMAL_STRIP:
 		strip(s, text, n, to);
 		break;
 	default:
+		/* No character becomes more than some dozen bytes. */
 		r = run_characters(s->kind, text, n, to, e);
+		if (r == 0 && work_grow(work, n, to->n) < 0)
+			r = split_grown(e);
 	}
 	return r < 0 ? -1 : buf_ok(to) ? 0 : err_memory(e);
 }
 
-/* Texts may become longer: no step may make of one what cannot be counted. */
+/* Pieces of a text have offsets of 32 bits. */
 #define LONGEST ((size_t)1 << 30)
 
 int
 normal_run(struct normal *s, const uint8_t *text, size_t n, struct buf *to,
-           struct err *e)
+           struct work *work, struct err *e)
 {
 	struct buf next = { 0 }, old;
 	size_t i;
@@ -240,7 +278,7 @@ normal_run(struct normal *s, const uint8_t *text, size_t n, struct buf *to,
 		return err_memory(e);
 	for (i = 0; i < s->n && r == 0; i++) {
 		buf_clear(&next);
-		r = run_step(&s->step[i], to->p, to->n, &next, e);
+		r = run_step(&s->step[i], to->p, to->n, &next, work, e);
 		old = *to;
 		*to = next;
 		next = old;

@@ -30,21 +30,25 @@ struct normal_step {
 	enum normal_kind kind;
 	bool left, right;  /* STRIP */
 	char *from, *to;   /* terminated; owned */
+	size_t from_bytes, to_bytes;
 	struct pattern pattern;
 };
 
 struct normal {
 	struct normal_step *step;
 	size_t n, cap;
+	uint32_t width;    /* of all patterns */
 };
 
-/* Append a step; texts are copied, and may be NULL. */
+/* Append a step; texts are copied, and may be NULL. ERR_FORMAT: more than is read
+ * (split.h: STEPS_MOST and the others). */
 struct normal_step *normal_add(struct normal *s, enum normal_kind kind, const char *from,
                                const char *to, struct err *e);
 void normal_free(struct normal *s);
 
-/* n bytes of text, as they are after all steps, in place of what to held. */
+/* n bytes of text, as they are after all steps, in place of what to held. ERR_MEMORY:
+ * more work than is left, or a text that grows more, which is noticed within a step. */
 int normal_run(struct normal *s, const uint8_t *text, size_t n, struct buf *to,
-               struct err *e);
+               struct work *work, struct err *e);
 
 #endif

@@ -65,6 +65,7 @@ struct search {
 	uint32_t *at;      /* where one could begin */
 	size_t places, cap;
 	struct fragments *found; /* tokens; not in their order */
+	struct work *work;
 };
 
 static bool
@@ -128,6 +129,8 @@ take(struct search *f, size_t from, size_t to, uint32_t id, struct err *e)
 	return 0;
 }
 
+#define HASHED 64 /* bytes of a token that are looked up in one step */
+
 static int
 find_length(struct search *f, uint32_t length,
             bool (*wanted)(const struct token *t, void *ctx), void *ctx, struct err *e)
@@ -141,6 +144,10 @@ find_length(struct search *f, uint32_t length,
 			break;
 		if (is_taken(f, from) || is_taken(f, from + length - 1))
 			continue;
+		/* Where texts are almost tokens of many lengths, that is the product of both. */
+		if (work_take(f->work, 1 + length / HASHED) < 0)
+			return err_set(e, ERR_MEMORY, NULL, "to find added tokens in the text takes too "
+			               "long");
 		id = vocab_find(f->v, f->text + from, length);
 		if (id == TOKEN_NONE || !(f->v->token[id].flags & TOKEN_ADDED) ||
 		    !wanted(&f->v->token[id], ctx))
@@ -185,10 +192,11 @@ fill_gaps(const struct search *f, struct fragments *to, struct err *e)
 int
 special_find(const struct special *s, const struct vocab *v, const uint8_t *text,
              size_t n, bool (*wanted)(const struct token *t, void *ctx), void *ctx,
-             struct fragments *to, struct err *e)
+             struct fragments *to, struct work *work, struct err *e)
 {
 	struct fragments found = { 0 };
-	struct search f = { .s = s, .v = v, .text = text, .n = n, .found = &found };
+	struct search f = { .s = s, .v = v, .text = text, .n = n, .found = &found,
+		.work = work };
 	size_t i;
 	int r = -1;
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/work.h"
 #include "tokenizer/vocab.h"
 
 #define SPECIAL_LENGTHS 4096 /* different lengths of such tokens, at most */
@@ -41,9 +42,9 @@ int special_open(struct special *s, const struct vocab *v, const char *what,
 void special_free(struct special *s);
 
 /* Cut n bytes of text into fragments, in their order, none of them empty. wanted says
- * which tokens count. -1: ERR_MEMORY. */
+ * which tokens count. -1: ERR_MEMORY, also where that is more work than is left. */
 int special_find(const struct special *s, const struct vocab *v, const uint8_t *text,
                  size_t n, bool (*wanted)(const struct token *t, void *ctx), void *ctx,
-                 struct fragments *to, struct err *e);
+                 struct fragments *to, struct work *work, struct err *e);
 
 #endif

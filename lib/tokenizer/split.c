@@ -14,6 +14,15 @@ split_add(struct split *s, enum step_kind kind, const char *text, enum err_code 
 {
 	struct step *step;
 
+	if (s->n == STEPS_MOST) {
+		err_set(e, ERR_FORMAT, text, "more than %d steps cut the text", STEPS_MOST);
+		return NULL;
+	}
+	if (text && kind == STEP_LITERAL && strlen(text) > STEPS_LONGEST) {
+		err_set(e, ERR_FORMAT, text, "a text of more than %d bytes is not looked for",
+		        STEPS_LONGEST);
+		return NULL;
+	}
 	if (mem_grow(&s->step, &s->cap, s->n + 1, sizeof *s->step) < 0) {
 		err_memory(e);
 		return NULL;
@@ -21,15 +30,24 @@ split_add(struct split *s, enum step_kind kind, const char *text, enum err_code 
 	step = &s->step[s->n];
 	*step = (struct step){ .kind = kind };
 	if (text) {
-		step->text = mem_text(text, strlen(text));
+		step->length = strlen(text);
+		step->text = mem_text(text, step->length);
 		if (!step->text) {
 			err_memory(e);
 			return NULL;
 		}
 	}
 	s->n++;
-	if (kind == STEP_PATTERN && pattern_open_text(&step->pattern, step->text, code, e) < 0)
+	if (kind == STEP_PATTERN) {
+		if (pattern_open_text(&step->pattern, step->text, code, e) < 0)
+			return NULL;
+		s->width += step->pattern.width;
+	}
+	if (s->width > STEPS_WIDEST) {
+		err_set(e, ERR_FORMAT, text, "all patterns together compare more than %d characters",
+		        STEPS_WIDEST);
 		return NULL;
+	}
 	return step;
 }
 
@@ -153,57 +171,39 @@ cut_run(struct cut *c, size_t end, bool match)
 	return add(to, from, end, false, c->e);
 }
 
+/* The next match at or behind *at, which goes on behind it, at least one character. */
 static int
-next_match(const struct step *s, const char *text, size_t n, size_t at, size_t *from,
-           size_t *to, struct err *e)
+next_match(struct step *s, const char *text, size_t n, size_t *at, size_t *from,
+           size_t *to, struct work *work, struct err *e)
 {
 	const char *found;
-	size_t length;
 
 	if (s->kind == STEP_PATTERN)
-		return pattern_find((struct pattern *)&s->pattern, text, n, at, from, to, e);
-	length = strlen(s->text);
-	found = length ? memmem(text + at, n - at, s->text, length) : NULL;
+		return pattern_find(&s->pattern, text, n, at, from, to, work, e);
+	found = s->length ? memmem(text + *at, n - *at, s->text, s->length) : NULL;
 	if (!found)
 		return 0;
 	*from = (size_t)(found - text);
-	*to = *from + length;
+	*to = *at = *from + s->length;
 	return 1;
 }
 
 static int
-cut_piece(const struct step *s, const char *text, const struct piece *p,
-          struct pieces *to, struct err *e)
+cut_piece(struct step *s, const char *text, const struct piece *p, struct pieces *to,
+          struct work *work, struct err *e)
 {
 	struct cut c = { .step = s, .to = to, .e = e, .begun = p->from, .last_match = true };
 	size_t n = p->to - p->from, at = 0, from, end;
-	uint32_t ch;
 	int r;
 
 	/* Nothing before the first run of a piece belongs to it. */
 	c.last_match = s->behavior == SPLIT_WITH_PREVIOUS;
-	while (at <= n) {
-		r = next_match(s, text + p->from, n, at, &from, &end, e);
-		if (r < 0)
-			return -1;
-		if (r == 0)
-			break;
-		if (end == from) {
-			/* An empty match cuts there, and the search goes on behind the next
-			 * character. */
-			if (cut_run(&c, p->from + from, s->invert) < 0)
-				return -1;
-			if (from >= n)
-				break;
-			at = from + text_character(text + p->from + from, n - from, &ch);
-			continue;
-		}
+	while ((r = next_match(s, text + p->from, n, &at, &from, &end, work, e)) > 0)
+		/* An empty match cuts there. */
 		if (cut_run(&c, p->from + from, s->invert) < 0 ||
 		    cut_run(&c, p->from + end, !s->invert) < 0)
 			return -1;
-		at = end;
-	}
-	return cut_run(&c, p->to, s->invert);
+	return r < 0 ? -1 : cut_run(&c, p->to, s->invert);
 }
 
 /* "1234567" as "1", "234", "567". */
@@ -316,9 +316,16 @@ is_first(const struct step *s, const struct pieces *in, size_t i, bool first)
 	                                 : s->first == FIRST_ALWAYS && !goes_on(in, i);
 }
 
+int
+split_grown(struct err *e)
+{
+	return err_set(e, ERR_MEMORY, NULL, "the steps of the tokenizer make the text more "
+	               "than %d times as long", WORK_GROWTH_PER_BYTE);
+}
+
 static int
-run_step(const struct step *s, const struct pieces *in, struct pieces *to, bool first,
-         struct err *e)
+run_step(struct step *s, const struct pieces *in, struct pieces *to, bool first,
+         struct work *work, struct err *e)
 {
 	const char *text = (const char *)in->text.p;
 	size_t i;
@@ -338,13 +345,15 @@ run_step(const struct step *s, const struct pieces *in, struct pieces *to, bool 
 		else if (s->kind == STEP_THREES)
 			r = cut_threes(text, p, to, e);
 		else
-			r = cut_piece(s, text, p, to, e);
+			r = cut_piece(s, text, p, to, work, e);
 	}
+	if (r == 0 && work_grow(work, in->text.n, to->text.n) < 0)
+		r = split_grown(e);
 	return r;
 }
 
 int
-split_run(struct split *s, struct pieces *p, bool first, struct err *e)
+split_run(struct split *s, struct pieces *p, bool first, struct work *work, struct err *e)
 {
 	struct pieces to = { 0 }, old;
 	size_t i;
@@ -355,7 +364,7 @@ split_run(struct split *s, struct pieces *p, bool first, struct err *e)
 
 		to.n = 0;
 		buf_clear(&to.text);
-		if (run_step(&s->step[i], p, &to, first, e) < 0) {
+		if (run_step(&s->step[i], p, &to, first, work, e) < 0) {
 			pieces_free(&to);
 			return -1;
 		}

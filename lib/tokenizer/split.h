@@ -40,13 +40,22 @@ struct step {
 	enum step_first first;  /* STEP_METASPACE: where one is put in front; */
 	bool twice;             /* also where the text begins with one */
 	char *text;             /* the pattern, or the text; owned */
+	size_t length;          /* of the text */
 	struct pattern pattern;
 };
 
 struct split {
 	struct step *step;
 	size_t n, cap;
+	uint32_t width;         /* of all patterns */
 };
+
+/* A tokenizer has at most so many steps before its words are looked up, as many for its
+ * normalizer; their patterns together are not wider (core/pattern_syntax.h), and their
+ * texts, each, not longer. */
+#define STEPS_MOST 128
+#define STEPS_WIDEST 16384
+#define STEPS_LONGEST 8192
 
 struct piece {
 	uint32_t from, to;
@@ -60,7 +69,8 @@ struct pieces {
 	size_t n, cap;
 };
 
-/* Append a step; text is copied. code: of the fault of a wrong pattern. */
+/* Append a step; text is copied. code: of the fault of a wrong pattern. ERR_FORMAT: more
+ * than is read. */
 struct step *split_add(struct split *s, enum step_kind kind, const char *text,
                        enum err_code code, struct err *e);
 void split_free(struct split *s);
@@ -69,7 +79,11 @@ void split_free(struct split *s);
 int pieces_begin(struct pieces *p, const uint8_t *text, size_t n, struct err *e);
 void pieces_free(struct pieces *p);
 
-/* Cut. first: the text is the beginning of all. */
-int split_run(struct split *s, struct pieces *p, bool first, struct err *e);
+/* Cut. first: the text is the beginning of all. ERR_MEMORY: more work than is left. */
+int split_run(struct split *s, struct pieces *p, bool first, struct work *work,
+              struct err *e);
+
+/* The fault of a text that grows too much. -1. */
+int split_grown(struct err *e);
 
 #endif

@@ -67,8 +67,9 @@ enum {
 	                        * decode: the text of control tokens too */
 };
 
-/* Append the ids of n bytes of text, of whatever kind. 0, or -1: ERR_MEMORY, or where a
- * pattern takes too long. */
+/* Append the ids of n bytes of text, of whatever kind. 0, or -1: ERR_MEMORY, also where
+ * what the vocabulary's file asks to be done takes more steps than core/work.h allows for a
+ * text, or makes it too long. */
 int tokenizer_encode(struct tokenizer *t, const void *text, size_t n, unsigned flags,
                      struct tokens *to, struct err *e);
 

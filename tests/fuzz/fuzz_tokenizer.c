@@ -29,11 +29,12 @@ open_gguf(const uint8_t *data, size_t size, const struct tokenizer_options *o,
 	return t;
 }
 
-/* What a pattern from a file may cost is limited: this is no finding. */
+/* What the steps of a file may cost is limited (core/work.h). */
 static bool
 is_too_much(const struct err *e)
 {
-	return e->code == ERR_MEMORY && strstr(e->fact, "takes too long");
+	return e->code == ERR_MEMORY &&
+	       (strstr(e->fact, "takes too") || strstr(e->fact, "times as long"));
 }
 
 static void
