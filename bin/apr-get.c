@@ -17,6 +17,7 @@
 #include "tool/values_out.h"
 
 struct options {
+	const char *trusted;
 	bool npy, stored, text, list;
 	const char *slice;
 	struct output_options output;
@@ -156,6 +157,7 @@ get(struct get *g, const char *path, struct err *e)
 	};
 
 	sandbox_write(g->o->output.path);
+	input_trust(path, g->o->trusted);
 	if (input_open(&g->in, path, e) == 0) {
 		where.input = g->in.held;
 		if (out_open(&g->out, &where, e) == 0)
@@ -200,11 +202,12 @@ main(int argc, char **argv)
 		  "with --text: only these, as 0:4,:8", 0, 0 },
 		{ 'l', "list", NULL, OPT_FLAG, &o.list, "list the tensors instead", 0, 0 },
 		OPT_OUTPUT(&o.output),
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-get", "[--npy [--stored] | --text [--slice RANGES] | -l]\n"
-		"[-f] [-o FILE] [NAME] [FILE]",
+		"[--trusted-key KEY] [-f] [-o FILE] [NAME] [FILE]",
 		"Take one tensor out of a model: its bytes, an array, or text.", opts, 2
 	};
 	struct err e = ERR_INIT;

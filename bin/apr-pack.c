@@ -13,6 +13,7 @@
 #define NO_RESERVE UINT64_MAX
 
 struct options {
+	const char *trusted;
 	const char *format, *compress, *model_type, *hint;
 	uint64_t align, reserve, shard_size;
 	bool plain, no_sync, aligned, chunked;
@@ -159,6 +160,7 @@ pack(const char *path, const struct options *o, struct err *e)
 	how.vault = &vault.vault;
 	sandbox_write(o->output.path);
 	sandbox_spool();
+	input_trust(path, o->trusted);
 	if (input_open_sealed(&in, path, e) == 0) {
 		where.input = in.held;
 		if (!in.source->plan->sealed || may_be_sealed(format, o, in.source->name, e) == 0)
@@ -201,6 +203,7 @@ main(int argc, char **argv)
 		{ 0, "no-sync", NULL, OPT_FLAG, &o.no_sync,
 		  "do not wait until the disk has it", 0, 0 },
 		OPT_OUTPUT(&o.output),
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
@@ -210,7 +213,7 @@ main(int argc, char **argv)
 		"[--model-type NAME] [--trueno-native] [--backend-hint NAME] [--streaming]\n"
 		"[--sign-key KEY] [--sign-passphrase-file FILE] [-r KEY ... |\n"
 		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
-		"[--no-sync] [-f] [-o FILE] [FILE]",
+		"[--trusted-key KEY] [--no-sync] [-f] [-o FILE] [FILE]",
 		"Write a stream as a model file.", opts, 1
 	};
 	struct err e = ERR_INIT;

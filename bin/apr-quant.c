@@ -15,6 +15,7 @@
 #include "tool/tool.h"
 
 struct options {
+	const char *trusted;
 	struct quant_options quant;
 	const char *explain;
 	uint64_t jobs;
@@ -186,6 +187,7 @@ main(int argc, char **argv)
 		  0, 0 },
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
 		OPT_OUTPUT(&o.output),
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
@@ -198,7 +200,7 @@ main(int argc, char **argv)
 		"[--plugin FILE.so] [--hook CMD]\n"
 		"[--allow-requantize] [--fallback error|warn|TYPE] [--allow-nonfinite]\n"
 		"[-n | --explain NAME | --list] [--check] [--max-rmse X] [--json] [-j N]\n"
-		"[-f] [-o FILE] TYPE [FILE]",
+		"[--trusted-key KEY] [-f] [-o FILE] TYPE [FILE]",
 		"Re-encode the tensors of a stream in another type.", opts, 2
 	};
 	struct quant q = { .o = &o };
@@ -207,6 +209,7 @@ main(int argc, char **argv)
 
 	if (!o.jobs)
 		o.jobs = thread_count();
+	input_trust(operands[0] ? operands[1] : NULL, o.trusted);
 	sandbox_write(o.output.path);
 	sandbox_spool();
 	if (quant_options_load(&o.quant, &e) == 0 && o.quant.imatrix_path && operands[0]) {

@@ -11,11 +11,13 @@
 #include "kernels/dot/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
+#include "tool/input.h"
 #include "tool/prompt.h"
 #include "tool/run_text.h"
 #include "tool/tool.h"
 
 struct options {
+	const char *trusted;
 	const char *cache, *perplexity;
 	struct prompt_from prompt;
 	struct opt_list stops;
@@ -132,6 +134,20 @@ open_tokenizer(struct run *r, struct err *e)
 	return !r->tokenizer && needed ? -1 : e->code == ERR_NONE ? 0 : -1;
 }
 
+/* What must be signed comes from its verifier, into memory: a file that is mapped could
+ * become another one afterwards. */
+static int
+load(struct run *r, const char *path, struct err *e)
+{
+	struct input in;
+
+	if (!r->o->trusted)
+		return load_open(&r->load, path, tool_note, e);
+	if (input_open(&in, path, e) == 0)
+		load_source(&r->load, in.source, e);
+	return input_close(&in, e);
+}
+
 static int
 open_model(struct run *r, const char *path, struct err *e)
 {
@@ -143,7 +159,7 @@ open_model(struct run *r, const char *path, struct err *e)
 	};
 	double began;
 
-	if (load_open(&r->load, path, tool_note, e) < 0 || open_tokenizer(r, e) < 0)
+	if (load(r, path, e) < 0 || open_tokenizer(r, e) < 0)
 		return -1;
 	if (r->tokenizer && !o->prompt.ids && prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
 		return -1;
@@ -169,6 +185,9 @@ run_model(struct run *r, const char *path, struct err *e)
 	if (!o->bench && prompt_take(o->perplexity ? &text : &o->prompt, path, &r->prompt,
 	                             &r->tokens, e) < 0)
 		return -1;
+	input_trust(path, o->trusted);
+	if (o->trusted)
+		input_prepare(path);
 	sandbox_read(path);
 	sandbox_spool();
 	sandbox_enter();
@@ -275,12 +294,14 @@ main(int argc, char **argv)
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.threads, "the same", 1, 1024 },
 		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
 		  "use the default pattern where the model's is not known", 0, 0 },
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
-		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N | -j N] [--any-tokenizer] [FILE]\n"
+		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N | -j N] [--any-tokenizer]\n"
+		"[--trusted-key KEY] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [--progress] [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",

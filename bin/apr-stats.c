@@ -14,6 +14,7 @@
 #include "tool/tool.h"
 
 struct options {
+	const char *trusted;
 	const char *hist;
 	bool json, fail_nonfinite;
 	uint64_t jobs;
@@ -174,6 +175,7 @@ stats(struct run *r, const char *path, struct err *e)
 	struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
 		.item_end = item_end, .ctx = r };
 
+	input_trust(path, r->o->trusted);
 	if (input_open(&r->in, path, e) == 0) {
 		r->plan = r->in.source->plan;
 		filter_flow(r->in.source, NULL, r->o->progress, &f, e);
@@ -196,10 +198,11 @@ main(int argc, char **argv)
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
 		{ 0, "progress", NULL, OPT_FLAG, &o.progress,
 		  "show progress on standard error, also where that is no terminal", 0, 0 },
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-stats", "[--hist NAME] [--json] [--fail-nonfinite] [-j N] [FILE]",
+		"apr-stats", "[--hist NAME] [--json] [--fail-nonfinite] [--trusted-key KEY] [-j N] [FILE]",
 		"Tell what the values of each tensor are like.", opts, 1
 	};
 	struct run r = { .o = &o };

@@ -29,15 +29,20 @@ struct verify {
 	struct witness witness;
 	struct model plan;
 	const char *name;      /* of what is read */
+	bool bytes_signed;     /* an APR version 1 file with a signature of its own */
 	struct buf dropped;    /* what of the plan's source was not signed */
 	struct verdict verdict;
 };
 
 static int
-not_signed(const char *name, struct err *e)
+not_signed(const struct verify *v, struct err *e)
 {
-	(void)name;
-	return err_set(e, ERR_SIGNATURE, NULL, "the model is not signed");
+	if (!v->bytes_signed)
+		return err_set(e, ERR_SIGNATURE, NULL, "the model is not signed");
+	err_set(e, ERR_SIGNATURE, NULL, "the content of the model is not signed: its signature is "
+	        "one of APR version 1, over the bytes of the file");
+	return err_hint(e, "apr-unpack --trusted-key KEY FILE checks that, or the same option of "
+	                "the tool that uses it");
 }
 
 static int
@@ -46,7 +51,7 @@ plan(void *ctx, struct model *out, struct err *e)
 	struct verify *v = ctx;
 
 	if (out->signatures == 0)
-		return not_signed(v->name, e);
+		return not_signed(v, e);
 	/* No signature covers what a later version may have added to the plan, nor what
 	 * the first container was. */
 	json_object_clear(out->extra);
@@ -181,6 +186,7 @@ verify(struct verify *v, const char *path, struct err *e)
 	/* A file is proved before its first byte is sent, and again as it is sent:
 	 * what was checked is what goes out, even if the file changes meanwhile. */
 	sandbox_write(v->o->output.path);
+	v->bytes_signed = path && input_is_signed_apr1(path);
 	if (v->o->quiet || is_seekable(path)) {
 		if (!v->o->quiet) {
 			input_prepare(path);

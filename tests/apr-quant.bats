@@ -466,7 +466,7 @@ rows_of_172() {
 	try apr-quant q4_0 signed.aprs
 	[ "$status" -eq 0 ]
 	cp "$out" made.aprs
-	grep -qF 'apr-quant: the content changes: its signature ends here, a record of it goes on' "$err"
+	grep -qF 'apr-quant: the content changes: its signature, which was not verified, ends here; a record of what it claims goes on' "$err"
 	grep -aqF "{\"operation\":\"apr-quant q4_0\",\"claimed_parent\":\"$root\",\"claimed_key\":\"${id,,}\"}" made.aprs
 	try apr-verify -q key.pub made.aprs
 	said 1 'the model is not signed'

@@ -308,7 +308,7 @@ ends_in_done() {
 	apr-sign liar "$model" >liar.aprs 2>/dev/null
 	tamper sign_root <liar.aprs >lie.aprs
 	apr-sign key lie.aprs >laundry.aprs 2>/dev/null
-	apr-header laundry.aprs | grep -Eqx 'signatures +2.*'
+	apr-header laundry.aprs | grep -Eqx 'signatures +2 \(not verified\)'
 	apr-verify key.pub laundry.aprs >clean.aprs 2>/dev/null
 	cmp clean.aprs signed.aprs
 	cat laundry.aprs | apr-verify key.pub - 2>/dev/null | cmp - signed.aprs
@@ -410,4 +410,53 @@ ends_in_done() {
 	try_pipe 'apr-verify key.pub clean.aprs | cmp - clean.aprs'
 	[ "$status" -eq 0 ]
 	run ! grep -qF 'left out' "$err"
+}
+
+@test "tools that open a model take --trusted-key: nothing comes of what is not signed" {
+	local tool
+	apr-pack -o good.apr signed.aprs
+	tamper tensor_bit_f16 <mother.aprs | apr-pack -o bad.apr -
+	set -- "apr-stats --json" "apr-get -l" "apr-quant q8_0" "apr-pack -t apr2" \
+		"apr-run -p ROMEO: -n 3"
+	for tool; do
+		try $tool --trusted-key key.pub good.apr
+		[ "$status" -eq 0 ] || fail "$tool: $status"
+		[ -s "$out" ]
+		grep -qF "apr-verify: good.apr: signature by $(cat key.id) holds" "$err"
+		for f in bad.apr "$model"; do
+			try $tool --trusted-key key.pub $f
+			[ "$status" -eq 1 ] || fail "$tool $f: $status"
+			[ ! -s "$out" ] || fail "$tool $f: something came out"
+		done
+		try $tool --trusted-key other.pub good.apr
+		said 1 'no signature is by a trusted key'
+		[ ! -s "$out" ] || fail "$tool: something came out"
+	done
+	# The same from a pipe: of a file nothing is left.
+	try_pipe 'cat signed.aprs | apr-quant q8_0 --trusted-key key.pub -o made -'
+	[ "$status" -eq 0 ] && [ -s made ]
+	# What was verified is a record of more than claims.
+	grep -aqF '"parent":"' made
+	rm made
+	tamper tensor_bit_f16 <mother.aprs >bad.aprs
+	try_pipe 'cat bad.aprs | apr-pack --trusted-key key.pub -o made'
+	[ "$status" -ne 0 ]
+	[ ! -e made ]
+	# The key is that of the model, not of a matrix beside it.
+	try apr-stats --trusted-key missing.pub good.apr
+	said 3 'missing.pub'
+}
+
+@test "an APR version 1 file with a signature of its own: said, and held to by --trusted-key" {
+	apr-pack -t apr1 --sign-key key -o one.apr "$model" 2>/dev/null
+	try env APR_LOG_LEVEL=error apr-verify -q key.pub one.apr
+	said 1 'the content of the model is not signed: its signature is one of APR version 1'
+	grep -qF 'hint: apr-unpack --trusted-key KEY FILE checks that' "$err"
+	apr-run --trusted-key key.pub -p ROMEO: -n 3 one.apr
+	apr-stats --trusted-key key.pub one.apr >/dev/null
+	try apr-run --trusted-key other.pub -p ROMEO: -n 3 one.apr
+	said 1 'SignatureInvalid: it is signed by another key'
+	[ ! -s "$out" ]
+	try apr-run --trusted-key key.pub -p ROMEO: -n 3 "$model"
+	said 1 'the model is not signed'
 }

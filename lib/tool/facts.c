@@ -60,6 +60,8 @@ facts_add(json_t *o, struct model *m, struct err *e)
 	if (m->sealed)
 		r |= json_object_set_new(o, "sealed", json_true());
 	r |= json_object_set_new(o, "signatures", json_from_u64(m->signatures));
+	if (m->signatures)
+		r |= json_object_set_new(o, "signatures_verified", json_false());
 	r |= json_object_set_new(o, "provenance", json_from_u64(m->prov_count));
 	r |= json_object_set_new(o, "licence", json_boolean(m->licence != MODEL_NONE));
 	r |= json_object_set_new(o, "files", side_files(m));
@@ -169,11 +171,17 @@ facts_print(json_t *o)
 	json_object_foreach(o, name, v) {
 		char size[32];
 
+		if (strcmp(name, "signatures_verified") == 0)
+			continue; /* that is said beside their number */
 		printf("%-18s", name);
 		print_value(v);
 		if (strstr(name, "bytes") && json_is_integer(v))
 			printf(" (%s)", text_size(size, sizeof size,
 			                          (uint64_t)json_integer_value(v)));
+		if (strcmp(name, "signatures") == 0 && json_integer_value(v) > 0)
+			fputs(" (not verified)", stdout);
+		if (strcmp(name, "provenance") == 0 && json_integer_value(v) > 0)
+			fputs(" (claims)", stdout);
 		fputc('\n', stdout);
 	}
 }

@@ -27,7 +27,10 @@ filter_flow(struct source *source, struct sink *sink, bool progress,
 	if (sink)
 		sink->note = tool_note;
 	if (f->operation && source->plan->signatures)
-		tool_note("the content changes: its signature ends here, a record of it goes on");
+		tool_note(source->verified
+		          ? "the content changes: its signature ends here, a record of it goes on"
+		          : "the content changes: its signature, which was not verified, ends here; "
+		            "a record of what it claims goes on");
 	progress_begin(&shown, progress, model_tensor_bytes(source->plan));
 	r = flow_run(source, sink, &own, e);
 	progress_end(&shown);

@@ -17,9 +17,43 @@
 #include "stream/stream.h"
 #include "tool/tool.h"
 
-/* The apr-unpack in the folder of the running program, never PATH's. */
+/* What input_trust was told. */
+static struct {
+	const char *path, *key;
+} trusted;
+
+void
+input_trust(const char *path, const char *key)
+{
+	trusted.path = path ? path : "-";
+	trusted.key = key;
+}
+
+static bool
+is_trusted(const char *path)
+{
+	return trusted.key && strcmp(trusted.path, path) == 0;
+}
+
+bool
+input_is_signed_apr1(const char *path)
+{
+	uint8_t head[22];
+	struct stat st;
+	FILE *f;
+	bool yes;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(f = fopen(path, "rb")))
+		return false;
+	yes = fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, "APRN", 4) == 0 &&
+	      head[21] & 0x02;
+	fclose(f);
+	return yes;
+}
+
+/* The reader in the folder of the running program, never PATH's. */
 static int
-unpack_path(char *path, size_t size, struct err *e)
+reader_path(char *path, size_t size, const char *name, struct err *e)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 16);
 	char *slash;
@@ -28,7 +62,7 @@ unpack_path(char *path, size_t size, struct err *e)
 		return err_errno(e, "/proc/self/exe", "cannot be read");
 	path[n] = '\0';
 	slash = strrchr(path, '/');
-	strcpy(slash ? slash + 1 : path, "apr-unpack");
+	strcpy(slash ? slash + 1 : path, name);
 	if (access(path, X_OK) < 0)
 		return err_errno(e, path, "reads model files for %s, but cannot be run",
 		                 tool_name());
@@ -38,6 +72,12 @@ unpack_path(char *path, size_t size, struct err *e)
 /* Inputs whose children have been started and are not awaited yet: two at most. */
 static struct input prepared[2];
 static size_t prepared_count;
+
+static const char *
+reader_name(const struct input *in)
+{
+	return in->trusts && !in->bytes_signed ? "apr-verify" : "apr-unpack";
+}
 
 /* In the child: wait until it is wanted, then be apr-unpack. */
 _Noreturn static void
@@ -62,7 +102,10 @@ be_child(const struct input *in, const char *program, int go, int to)
 		if (errno != EINTR)
 			_exit(0);
 	mem_unlimit();
-	if (in->lent >= 0)
+	if (in->trusts)
+		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", in->path,
+		      (char *)NULL);
+	else if (in->lent >= 0)
 		execl(program, "apr-unpack", "--places", lent, "--", in->path, (char *)NULL);
 	else
 		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
@@ -75,7 +118,7 @@ start_child(struct input *in, struct err *e)
 	char program[4096];
 	int data[2], go[2];
 
-	if (unpack_path(program, sizeof program, e) < 0)
+	if (reader_path(program, sizeof program, reader_name(in), e) < 0)
 		return -1;
 	if (pipe2(data, O_CLOEXEC) < 0)
 		return err_errno(e, in->path, "a pipe cannot be made");
@@ -96,7 +139,7 @@ start_child(struct input *in, struct err *e)
 	if (in->child > 0)
 		return 0;
 	in->child = 0;
-	err_errno(e, in->path, "apr-unpack cannot be started");
+	err_errno(e, in->path, "its reader cannot be started");
 	close(in->go);
 	close(in->from);
 	in->go = in->from = -1;
@@ -150,8 +193,12 @@ let_go(struct input *in)
 static int
 start(struct input *in, const char *path, struct err *e)
 {
-	*in = (struct input){ .path = path, .go = -1, .from = -1, .lent = lend(path),
-		.held = hold(path) };
+	bool trusts = is_trusted(path), piped = strcmp(path, "-") == 0;
+
+	*in = (struct input){ .path = path, .go = -1, .from = -1, .trusts = trusts,
+		.bytes_signed = trusts && input_is_signed_apr1(path),
+		.lent = trusts ? -1 : lend(path),
+		.held = piped ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : hold(path) };
 	if (in->held < 0)
 		return err_errno(e, path, "cannot be opened");
 	return start_child(in, e);
@@ -163,7 +210,7 @@ input_prepare(const char *path)
 	struct input *in = &prepared[prepared_count];
 	struct err e = ERR_INIT;
 
-	if (!path || strcmp(path, "-") == 0 || prepared_count == 2)
+	if (!path || (strcmp(path, "-") == 0 && !is_trusted(path)) || prepared_count == 2)
 		return;
 	if (start(in, path, &e) == 0)
 		prepared_count++;
@@ -197,7 +244,7 @@ open_child(struct input *in, const char *path, struct reader *r, struct err *e)
 	fd = in->from;
 	in->from = -1;
 	if (write(in->go, "", 1) < 0 || close(in->go) < 0)
-		err_errno(e, path, "apr-unpack cannot be started");
+		err_errno(e, path, "its reader cannot be started");
 	in->go = -1;
 	if (e->code != ERR_NONE || reader_fd(r, fd, path, e) < 0) {
 		close(fd);
@@ -216,7 +263,7 @@ input_open_sealed(struct input *in, const char *path, struct err *e)
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
-	if (strcmp(path, "-") != 0) {
+	if (strcmp(path, "-") != 0 || is_trusted(path)) {
 		if (open_child(in, path, &r, e) < 0)
 			return -1;
 	} else {
@@ -229,6 +276,7 @@ input_open_sealed(struct input *in, const char *path, struct err *e)
 	if (!in->source)
 		return -1;
 	in->source->sealed_too = true;
+	in->source->verified = in->trusts && !in->bytes_signed;
 	if (in->lent >= 0)
 		stream_lend(in->source, in->lent);
 	return 0;
@@ -280,7 +328,7 @@ input_may_stop(const struct input *in, size_t tensor)
 
 	while (++tensor < m->tensor_count && left < INPUT_FAR)
 		left += num_min(tensor_bytes(m->tensors[tensor]), INPUT_FAR);
-	return in->child && left >= INPUT_FAR;
+	return in->child && !in->trusts && left >= INPUT_FAR;
 }
 
 int

@@ -20,6 +20,8 @@ struct input {
 	int from;          /* where its stream comes from */
 	int lent;          /* the file, open for both, or -1: it is none */
 	int held;          /* descriptor that identifies the file, or -1 */
+	bool trusts;       /* it is the one that input_trust is about, and */
+	bool bytes_signed; /* input_is_signed_apr1 */
 };
 
 /* Start the reader of a FILE that is to be opened later, while that is allowed: the
@@ -33,6 +35,19 @@ void input_prepare(const char *path);
 int input_open(struct input *in, const char *path, struct err *e);
 int input_open_sealed(struct input *in, const char *path, struct err *e);
 
+/* From now on the model at path (NULL or "-": standard input) must be signed by the public
+ * key in the file key; NULL: as it is. Its reader is then the apr-verify beside the
+ * program, so that no tool links what verifies: a FILE is verified before a byte of it
+ * comes, and standard input before its end is seen. Of an APR version 1 file with a
+ * signature over its bytes it is apr-unpack --trusted-key. */
+void input_trust(const char *path, const char *key);
+#define OPT_TRUSTED(to) \
+	{ 0, "trusted-key", "KEY", OPT_TEXT, to, \
+	  "the model must be signed by the public key in the file KEY", 0, 0 }
+
+/* Is it an APR version 1 file with a signature over its bytes? */
+bool input_is_signed_apr1(const char *path);
+
 /* Close, and end the child. If it failed by itself it has spoken, and e becomes
  * ERR_CHILD with its status, whatever we saw of it. Call it always. Returns 0 if
  * e holds no fault then. */
@@ -41,7 +56,7 @@ int input_close(struct input *in, struct err *e);
 /* A tool that wants nothing behind this tensor: may it stop there? Only where a
  * FILE has so much more (INPUT_FAR) that its reader, held up by the pipe, is not
  * at the end yet and cannot have found a fault there. What comes by standard
- * input is read to its end, whoever writes it. */
+ * input is read to its end, whoever writes it, and so is what is verified. */
 #define INPUT_FAR (16u << 20)
 bool input_may_stop(const struct input *in, size_t tensor);
 

@@ -132,7 +132,7 @@ static const struct fault {
 	  HEADER(SET64("metadata_offset", 128)) },
 	{ "apr64_metadata_size_0", 4, "a hole of", NULL, HEADER(SET32("metadata_size", 0)) },
 	{ "apr64_metadata_size_less", 4, "is not JSON", NULL, HEADER(ADD32("metadata_size", -1)) },
-	{ "apr64_metadata_size_more", 4, "is not JSON", NULL, HEADER(ADD32("metadata_size", 1)) },
+	{ "apr64_metadata_size_more", 4, "lies before it ends at", NULL, HEADER(ADD32("metadata_size", 1)) },
 	{ "apr64_metadata_size_max", 4, "metadata of 4294967295 bytes exceeds 256 MiB", NULL,
 	  HEADER(SET32("metadata_size", UINT32_MAX)) },
 	{ "apr64_metadata_size_256_mib", 4, "the index begins at byte", NULL,
