@@ -213,17 +213,70 @@ last_keys() {
 	[ ! -e made ]
 }
 
-@test "--prune-layers tells of lists by block, which it does not understand" {
-	mkmodel <<-END >lists.gguf
-		key general.architecture string llama
-		key llama.block_count u32 2
-		key llama.attention.head_count array:u32 4 4
-		tensor blk.0.attn_v.weight F32 4x32 noise
-		tensor blk.1.attn_v.weight F32 4x32 noise
+# Four blocks, KEY lines after them.
+four_blocks() {
+	{
+		echo 'key general.architecture string llama'
+		echo 'key llama.block_count u32 4'
+		[ $# -eq 0 ] || printf 'key %s\n' "$@"
+		for i in 0 1 2 3; do echo "tensor blk.$i.attn_v.weight F32 4x32 noise"; done
+	} | mkmodel
+}
+
+@test "--prune-layers shortens the lists with an item for each block" {
+	four_blocks 'llama.attention.head_count array:u32 4 5 6 7' \
+		'llama.attention.sliding_window_pattern array:bool 1 0 0 1' \
+		'llama.feed_forward_length array:u64 10 20 30 40' 'llama.x.f array:f32 1 2 3 4' \
+		'llama.x.text array:string a bb \e dddd' 'llama.x.small array:u8 9 8 7 6' \
+		'llama.rope.dimension_sections array:i32 1 2 3 4' 'llama.x.three array:u32 1 2 3' \
+		'llama.x.five array:u32 1 2 3 4 5' 'llama.x.none array:u32' \
+		'other.list array:u32 1 2 3 4' 'llamas.list array:u32 1 2 3 4' >m.gguf
+	try apr-quant bf16 --prune-layers 2,0 -o made m.gguf
+	[ "$status" -eq 0 ]
+	apr-header made >said
+	while read -r key value; do
+		grep -qE "^ +$key +[^ ]+ +$value$" said || fail "$key: not $value" "$(cat said)"
+	done <<-'END'
+		llama.attention.head_count 2: 5 7
+		llama.attention.sliding_window_pattern 2: no yes
+		llama.feed_forward_length 2: 20 40
+		llama.x.f 2: 2 4
+		llama.x.text 2: bb dddd
+		llama.x.small 2: 8 6
+		llama.rope.dimension_sections 4: 1 2 3 4
+		llama.x.three 3: 1 2 3
+		llama.x.five 5: 1 2 3 4 5
+		llama.x.none 0:
+		other.list 4: 1 2 3 4
+		llamas.list 4: 1 2 3 4
+		llama.block_count 2
 	END
+	four_blocks 'llama.attention.head_count array:u32 4 5 6 7' >m.gguf
+	apr-quant bf16 --prune-layers 3 --no-record m.gguf | apr-pack -t gguf -o short.gguf
+	[ "$(apr-header short.gguf | grep -c 'head_count .* 3: 4 5 6$')" -eq 1 ]
+}
+
+@test "--prune-layers tells of lists that it does not shorten" {
+	# More items than a plan holds.
+	{
+		echo 'key general.architecture string llama'
+		echo 'key llama.block_count u32 1030'
+		echo 'key llama.attention.head_count array:u32 *1030'
+		for i in {0..1029}; do echo "tensor blk.$i.attn_v.weight F32 4x32 noise"; done
+	} | mkmodel >lists.gguf
 	APR_LOG_LEVEL='' try apr-quant q4_0 --prune-layers 0 lists.gguf
 	[ "$status" -eq 0 ]
-	grep -qF 'llama.attention.head_count lists something for each block' "$err"
+	grep -qF 'llama.attention.head_count may list something for each block' "$err"
+	# A list says nothing where the number of blocks is wrong.
+	four_blocks 'llama.attention.head_count array:u32 4 5 6 7' >m.gguf
+	apr-quant q4_0 --prune-layers 0 --override-kv llama.block_count=int:3 m.gguf >made
+	apr-header made | grep -q 'head_count .* 4: 4 5 6 7$'
+	sed 's/block_count/block_cOunt/' m.gguf >other.gguf
+	apr-quant q4_0 --prune-layers 0 other.gguf >made
+	apr-header made | grep -q 'head_count .* 4: 4 5 6 7$'
+	four_blocks >m.gguf
+	try apr-quant q4_0 --prune-layers 0,1,2 --override-kv llama.block_count=int:2 m.gguf
+	said 5 'is no number of blocks'
 }
 
 @test "--max-rmse ends the run where a tensor's error is larger" {

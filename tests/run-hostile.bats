@@ -89,7 +89,12 @@ bad() {
 		s/head_count_kv u32 1/head_count_kv u32 0/	2 heads do not share 0 keys
 		s/head_count_kv u32 1/head_count_kv u32 3/	2 heads do not share 3 keys
 		s/head_count_kv u32 1/head_count_kv u32 2/	has shape 4x8, where 8x8 is due
-		s/head_count_kv u32 1/head_count_kv array:u32 1/	key llama.attention.head_count_kv has a value
+		s/head_count_kv u32 1/head_count_kv array:u32 1 1/	key llama.attention.head_count_kv has a value
+		s/head_count_kv u32 1/head_count_kv array:u32/	key llama.attention.head_count_kv has a value
+		s/head_count_kv u32 1/head_count_kv array:i32 -1/	key llama.attention.head_count_kv has a value
+		s/head_count_kv u32 1/head_count_kv array:f32 1/	key llama.attention.head_count_kv has a value
+		s/head_count_kv u32 1/head_count_kv array:string x/	key llama.attention.head_count_kv has a value
+		s/head_count_kv u32 1/head_count_kv array:u32 *3000000/	key llama.attention.head_count_kv has a value
 		s/feed_forward_length u32 12/feed_forward_length u32 13/	has shape 12x8, where 13x8 is due
 		/epsilon/d	key llama.attention.layer_norm_rms_epsilon is missing
 		s/epsilon f32 1e-5/epsilon f32 -1/	a scale, cap or epsilon is negative

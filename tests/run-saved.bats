@@ -237,6 +237,28 @@ with() {
 	said 4 '(key llama.logit_scale) is not known here'
 }
 
+@test "numbers of each block may be lists, where all are the same" {
+	two() {
+		tiny | sed 's/block_count u32 1/block_count u32 2/'
+		tiny | sed -n 's/^tensor blk.0/tensor blk.1/p'
+	}
+	two | sort -s -k1,1 | mkmodel >m.gguf
+	apr-run --tokens 1,2,3 --logits m.gguf >want
+	{ two | grep -v head_count
+		echo key llama.attention.head_count array:u32 2 2
+		echo key llama.attention.head_count_kv array:i32 2 2
+		echo key llama.feed_forward_length array:u64 8 8; } | sort -s -k1,1 | mkmodel >m.gguf
+	apr-run --tokens 1,2,3 --logits m.gguf | cmp - want
+	{ two; echo key llama.feed_forward_length array:u32 8 4; } | sort -s -k1,1 | mkmodel >m.gguf
+	try apr-run --tokens 1,2,3 --logits m.gguf
+	said 4 'blocks that differ (key llama.feed_forward_length) are not known here'
+	# Also where blocks were left out.
+	{ two; echo key llama.feed_forward_length array:u32 8 8; } | sort -s -k1,1 | mkmodel >m.gguf
+	apr-quant bf16 --prune-layers 0 m.gguf >short
+	try apr-run --tokens 1,2,3 --logits short
+	quiet
+}
+
 @test "a scale beside a matrix multiplies its products" {
 	for name in attn_q attn_k attn_v attn_output ffn_gate ffn_up ffn_down; do
 		with "tensor blk.0.$name.scale F32 1 values 4" "tensor blk.0.$name.input_scale F32 1 values 3"

@@ -61,6 +61,39 @@ need_u64(struct keys *k, const char *name, uint64_t *v)
 	k->failed = true;
 }
 
+/* A number that llama.cpp keeps for each block: it is said once, or as often as there are
+ * blocks, and has to be the same for all. */
+static bool
+get_each(struct keys *k, const char *name, uint64_t *v)
+{
+	struct value_type t, one;
+	const uint8_t *p;
+	size_t n, size, i;
+	uint64_t item;
+
+	p = find(k, name, &t, &n);
+	if (!p || t.depth != 1)
+		return get_u64(k, name, v);
+	one = (struct value_type){ 0, t.leaf };
+	size = value_leaf_bytes(t.leaf);
+	if (size == 0 || n < 12 || k->h->layers == 0 || le64(p + 4) != k->h->layers ||
+	    (n - 12) / size != k->h->layers) {
+		wrong(k);
+		return true;
+	}
+	for (i = 0, p += 12; !k->failed && i < k->h->layers; i++, p += size) {
+		if (value_u64(one, p, size, &item) < 0) {
+			wrong(k);
+		} else if (i > 0 && item != *v) {
+			err_set(k->e, ERR_FORMAT, k->w->name,
+			        "blocks that differ (key %s) are not known here", k->key);
+			k->failed = true;
+		}
+		*v = item;
+	}
+	return true;
+}
+
 static bool
 get_float(struct keys *k, const char *name, double *v)
 {
@@ -302,10 +335,11 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	need_u64(&k, "block_count", &h->layers);
 	need_u64(&k, "embedding_length", &h->width);
 	need_u64(&k, "context_length", &h->context);
-	need_u64(&k, "attention.head_count", &h->heads);
+	if (!get_each(&k, "attention.head_count", &h->heads))
+		need_u64(&k, "attention.head_count", &h->heads);
 	h->kv_heads = h->heads;
-	get_u64(&k, "attention.head_count_kv", &h->kv_heads);
-	get_u64(&k, "feed_forward_length", &h->ff);
+	get_each(&k, "attention.head_count_kv", &h->kv_heads);
+	get_each(&k, "feed_forward_length", &h->ff);
 	get_u64(&k, "vocab_size", &h->vocabulary);
 	h->head_k = h->heads ? h->width / h->heads : 0;
 	if (!get_u64(&k, "attention.key_length", &h->head_k) && h->heads && !k.failed &&

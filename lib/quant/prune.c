@@ -129,6 +129,7 @@ mark(const struct prune *p, const struct model *m, bool *keep, struct err *e)
 	return r;
 }
 
+/* The key that says how many blocks there are, its name in key. */
 static const struct meta *
 count_key(const struct model *m, char *key, size_t size)
 {
@@ -144,13 +145,86 @@ count_key(const struct model *m, char *key, size_t size)
 	return model_find(m, key);
 }
 
+/* ---- lists in the metadata ---- */
+
+#define LIST_HEAD 12 /* bytes before the items of an array: u32 type, u64 count */
+
+/* Is the key of that architecture, "llama.", and a list with an item for each block? These
+ * never are, however many items they have. */
+static bool
+lists_blocks(const struct meta *k, const char *architecture, uint64_t blocks)
+{
+	static const char *const others[] = { "rope.dimension_sections",
+		"classifier.output_labels" };
+	size_t i, n = strlen(architecture);
+
+	if (k->type.depth == 0 || strncmp(k->key, architecture, n) != 0)
+		return false;
+	for (i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcmp(k->key + n, others[i]) == 0)
+			return false;
+	return !k->wire || (k->wire_bytes >= LIST_HEAD && le64(k->wire + 4) == blocks);
+}
+
+/* Bytes of the item at p, of n that are left. The wire form was proved when it was read. */
+static size_t
+item_bytes(unsigned leaf, const uint8_t *p, size_t n)
+{
+	size_t size = value_leaf_bytes(leaf);
+
+	if (size == 0)
+		size = n >= 8 ? 8 + (size_t)le64(p) : n;
+	return size < n ? size : n;
+}
+
+/* The list k without the items of blocks that go, in b. */
+static void
+shorten(const struct prune *p, const struct meta *k, struct buf *b)
+{
+	uint64_t blocks = le64(k->wire + 4), i, left = 0;
+	size_t at = LIST_HEAD, n;
+
+	buf_u32(b, le32(k->wire));
+	buf_u64(b, 0);
+	for (i = 0; i < blocks; i++, at += n) {
+		n = item_bytes(k->type.leaf, k->wire + at, k->wire_bytes - at);
+		if (!goes(p, i)) {
+			buf_put(b, k->wire + at, n);
+			left++;
+		}
+	}
+	if (buf_ok(b))
+		le64_put(b->p + 4, left);
+}
+
+static int
+shorten_all(const struct prune *p, struct model *m, const char *architecture,
+            uint64_t blocks, struct err *e)
+{
+	struct buf b = { 0 };
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < m->meta_count; i++) {
+		const struct meta *k = &m->meta[i];
+
+		if (!k->wire || k->type.depth != 1 || !lists_blocks(k, architecture, blocks))
+			continue;
+		buf_clear(&b);
+		shorten(p, k, &b);
+		r = buf_ok(&b) ? model_set_meta(m, k->key, k->type, b.p, b.n, e) : err_memory(e);
+	}
+	buf_free(&b);
+	return r;
+}
+
 int
-prune_count(const struct prune *p, struct model *m, struct err *e)
+prune_keys(const struct prune *p, struct model *m, struct err *e)
 {
 	static const struct value_type u32 = { 0, VALUE_U32 };
 	const struct meta *k;
 	uint8_t wire[4];
-	char key[128];
+	char key[128], architecture[128];
 	uint64_t n;
 
 	k = p->n ? count_key(m, key, sizeof key) : NULL;
@@ -159,9 +233,35 @@ prune_count(const struct prune *p, struct model *m, struct err *e)
 	if (!k->wire || value_u64(k->type, k->wire, k->wire_bytes, &n) < 0 || n < p->n ||
 	    n - p->n > UINT32_MAX)
 		return err_set(e, ERR_INVALID, key, "is no number of blocks");
+	memcpy(architecture, key, sizeof key);
+	architecture[strlen(key) - strlen("block_count")] = '\0';
+	if (shorten_all(p, m, architecture, n, e) < 0)
+		return -1;
 	le32_put(wire, (uint32_t)(n - p->n));
 	return model_put_meta(m, key, u32, wire, sizeof wire, e);
 }
+
+const char *
+prune_list(const struct prune *p, const struct model *m)
+{
+	const struct meta *k;
+	char key[128];
+	uint64_t blocks;
+	size_t i;
+
+	k = p->n ? count_key(m, key, sizeof key) : NULL;
+	if (!k || !k->wire || value_u64(k->type, k->wire, k->wire_bytes, &blocks) < 0)
+		return NULL;
+	key[strlen(key) - strlen("block_count")] = '\0';
+	for (i = 0; i < m->meta_count; i++) {
+		k = &m->meta[i];
+		if ((!k->wire || k->type.depth > 1) && lists_blocks(k, key, blocks))
+			return k->key;
+	}
+	return NULL;
+}
+
+/* ---- tensors ---- */
 
 static int
 rename_all(const struct prune *p, struct model *m, struct err *e)
@@ -220,28 +320,6 @@ prune_imatrix(const struct prune *p, struct imatrix *x, struct err *e)
 	}
 	imatrix_sort(x);
 	return 0;
-}
-
-const char *
-prune_list(const struct prune *p, const struct model *m)
-{
-	static const size_t head = 12; /* bytes before the items of an array */
-	const struct meta *k;
-	char key[128];
-	uint64_t blocks;
-	size_t i;
-
-	k = p->n ? count_key(m, key, sizeof key) : NULL;
-	if (!k || !k->wire || value_u64(k->type, k->wire, k->wire_bytes, &blocks) < 0)
-		return NULL;
-	key[strlen(key) - strlen("block_count")] = '\0';
-	for (i = 0; i < m->meta_count; i++) {
-		k = &m->meta[i];
-		if (k->type.depth == 1 && k->wire && k->wire_bytes >= head &&
-		    strncmp(k->key, key, strlen(key)) == 0 && le64(k->wire + 4) == blocks)
-			return k->key;
-	}
-	return NULL;
 }
 
 void

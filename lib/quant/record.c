@@ -217,7 +217,7 @@ record_apply(const struct recipe *r, const struct recipe_options *o, struct mode
 		return -1;
 	if (o->imatrix && put_imatrix(o, m, e) < 0)
 		return -1;
-	if (o->prune && prune_count(o->prune, m, e) < 0)
+	if (o->prune && prune_keys(o->prune, m, e) < 0)
 		return -1;
 	return o->no_record ? 0 : put_info(r, o, m, e);
 }

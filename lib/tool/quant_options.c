@@ -278,7 +278,7 @@ quant_options_shape(const struct quant_options *o, const struct model *source,
 		tool_notef("%zu of %zu tensors are left out", source->tensor_count - n,
 		           source->tensor_count);
 	if (list)
-		tool_notef("%.80s lists something for each block, and stays as it was", list);
+		tool_notef("%.80s may list something for each block, and stays as it was", list);
 	return 0;
 }
 
