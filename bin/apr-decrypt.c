@@ -43,8 +43,6 @@ decrypt(const char *path, const struct options *o, struct openers *with,
 	struct sink *sink = NULL;
 	struct input in;
 
-	sandbox_write(o->output.path);
-	sandbox_spool();
 	if (input_open_sealed(&in, path, e) == 0) {
 		where.input = in.held;
 		sink = filter_sink(&where, e);
@@ -83,6 +81,9 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
+	sandbox_write(o.output.path, o.output.force);
+	sandbox_spool();
+	sandbox_prepare();
 	if (select_open(&s, &o.select, tool.name, &f, &e) == 0 && prepare(&o, &with, &e) == 0)
 		decrypt(operands[0], &o, &with, &f, &e);
 	select_close(&s);

@@ -84,8 +84,6 @@ encrypt(const char *path, const struct options *o, const struct skey *skey,
 	struct flow f = { 0 };
 	struct input in;
 
-	sandbox_write(o->output.path);
-	sandbox_spool();
 	if (input_open(&in, path, e) == 0) {
 		where.input = in.held;
 		sink = filter_sink(&where, e);
@@ -127,6 +125,9 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
+	sandbox_write(o.output.path, o.output.force);
+	sandbox_spool();
+	sandbox_prepare();
 	if (prepare(&o, &skey, &data, &e) == 0)
 		encrypt(operands[0], &o, &skey, &data, &e);
 	secret_free(&data);

@@ -156,7 +156,7 @@ get(struct get *g, const char *path, struct err *e)
 		.terminal_ok = g->o->text || g->o->list,
 	};
 
-	sandbox_write(g->o->output.path);
+	sandbox_write(g->o->output.path, g->o->output.force);
 	input_trust(path, g->o->trusted);
 	if (input_open(&g->in, path, e) == 0) {
 		where.input = g->in.held;

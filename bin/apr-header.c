@@ -181,7 +181,8 @@ main(int argc, char **argv)
 	int held = -1;
 
 	sandbox_read(x.path);
-	sandbox_spool();
+	if (format_may_spool(x.path))
+		sandbox_spool();
 	sandbox_enter();
 	o.format.closed = true;
 	if (x.path)

@@ -45,10 +45,12 @@ keygen(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE, NULL, "the name is too long");
 	if (check_names(o, path, e) < 0)
 		return -1;
+	sandbox_write(o->name, o->force);
+	sandbox_write(path, o->force);
+	sandbox_prepare();
 	k = secret_guard(e) == 0 ? key_secret_new(e) : NULL;
 	if (k && (o->no_passphrase ||
 	          passphrase_get(&o->passphrase, o->name, true, &s, e) == 0)) {
-		sandbox_write(o->name);
 		sandbox_enter();
 		r = key_pair_write(k, o->name, path, o->no_passphrase ? NULL : s.p, s.n,
 		                   KEY_COST_FULL, o->force, e);

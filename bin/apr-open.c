@@ -145,8 +145,9 @@ main(int argc, char **argv)
 	const char *path = operands[0] ? operands[0] : "-";
 	struct reader r;
 
-	sandbox_write(o.path);
-	sandbox_write(o.reply);
+	sandbox_write(o.path, o.force);
+	sandbox_write(o.reply, o.force);
+	sandbox_prepare();
 	if (prepare(&o, &with, &e) == 0 && o.publish) {
 		publish(&with, &e);
 	} else if (e.code == ERR_NONE && reader_open(&r, path, &e) == 0) {

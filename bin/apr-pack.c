@@ -153,13 +153,14 @@ pack(const char *path, const struct options *o, struct err *e)
 
 	if (!format || find_options(format, o, &how, e) < 0)
 		return -1;
+	sandbox_write(o->output.path, o->output.force);
+	sandbox_spool();
+	sandbox_prepare();
 	if (vault_to_write(&vault, &o->vault, e) < 0) {
 		vault_close(&vault);
 		return -1;
 	}
 	how.vault = &vault.vault;
-	sandbox_write(o->output.path);
-	sandbox_spool();
 	input_trust(path, o->trusted);
 	if (input_open_sealed(&in, path, e) == 0) {
 		where.input = in.held;

@@ -210,8 +210,9 @@ main(int argc, char **argv)
 	if (!o.jobs)
 		o.jobs = thread_count();
 	input_trust(operands[0] ? operands[1] : NULL, o.trusted);
-	sandbox_write(o.output.path);
+	sandbox_write(o.output.path, o.output.force);
 	sandbox_spool();
+	sandbox_prepare();
 	if (quant_options_load(&o.quant, &e) == 0 && o.quant.imatrix_path && operands[0]) {
 		input_prepare(operands[1]);
 		input_prepare(o.quant.imatrix_path);

@@ -189,7 +189,8 @@ run_model(struct run *r, const char *path, struct err *e)
 	if (o->trusted)
 		input_prepare(path);
 	sandbox_read(path);
-	sandbox_spool();
+	if (format_may_spool(path))
+		sandbox_spool();
 	sandbox_enter();
 	if (open_model(r, path, e) < 0)
 		return -1;

@@ -112,8 +112,9 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
-	sandbox_write(o.path);
-	sandbox_write(o.reply);
+	sandbox_write(o.path, o.force);
+	sandbox_write(o.reply, o.force);
+	sandbox_prepare();
 	if (secret_guard(&e) == 0 && read_words(operands[0], &words, &e) == 0 &&
 	    find_addressee(&o, &to, &e) == 0)
 		send(&o, &to, &words, &e);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/sandbox.h"
 #include "core/thread.h"
 #include "crypto/signature.h"
 #include "crypto/witness.h"
@@ -171,6 +172,8 @@ main(int argc, char **argv)
 
 	if (!o.jobs)
 		o.jobs = thread_count();
+	sandbox_write(o.output.path, o.output.force);
+	sandbox_prepare();
 	if (!operands[0])
 		tool_misused(&e, "KEY is missing");
 	else if (state(&o, &s.says, &e) == 0 && secret_guard(&e) == 0)

@@ -279,7 +279,8 @@ main(int argc, char **argv)
 		path = folder;
 	}
 	sandbox_read(path);
-	sandbox_spool();
+	if (format_may_spool(path))
+		sandbox_spool();
 	sandbox_enter();
 	if (path)
 		run(operands[0], path, &o, &e);

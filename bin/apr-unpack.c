@@ -1,4 +1,5 @@
 /* apr-unpack: any model file -> stream */
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,14 +57,16 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
+	sandbox_read(path);
+	sandbox_write(o->output.path, o->output.force);
+	if (format_may_spool(path))
+		sandbox_spool();
+	sandbox_prepare();
 	if (vault_to_read(&vault, &o->vault, e) < 0) {
 		vault_close(&vault);
 		return -1;
 	}
 	how.vault = &vault.vault;
-	sandbox_read(path);
-	sandbox_write(o->output.path);
-	sandbox_spool();
 	sandbox_enter();
 	source = format_open_path(path, &how, tool_note, &format, &where.input, e);
 	vault_close(&vault);
@@ -120,6 +123,8 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
+	if (o.places != NOT_LENT)
+		(void)fcntl((int)o.places, F_SETFD, FD_CLOEXEC); /* it is expected */
 	if (select_open(&s, &o.select, tool.name, &f, &e) == 0)
 		unpack(operands[0], &o, &f, &e);
 	select_close(&s);

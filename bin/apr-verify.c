@@ -185,7 +185,7 @@ verify(struct verify *v, const char *path, struct err *e)
 {
 	/* A file is proved before its first byte is sent, and again as it is sent:
 	 * what was checked is what goes out, even if the file changes meanwhile. */
-	sandbox_write(v->o->output.path);
+	sandbox_write(v->o->output.path, v->o->output.force);
 	v->bytes_signed = path && input_is_signed_apr1(path);
 	if (v->o->quiet || is_seekable(path)) {
 		if (!v->o->quiet) {

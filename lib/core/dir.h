@@ -36,6 +36,9 @@ int dir_look(int fd, const char *name, struct stat *st);
 int dir_open(int fd, const char *name, const char *label, struct reader *r,
              struct err *e);
 
+/* The same, as a descriptor: -1 with errno, ENODEV where it is not a regular file. */
+int dir_open_fd(int fd, const char *name);
+
 /* All names in a folder but "." and "..", sorted. path: of the folder, for faults.
  * All zero is an empty list. */
 struct dir_names {

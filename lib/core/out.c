@@ -11,72 +11,30 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/broker.h"
 #include "core/crc32.h"
-#include "core/mem.h"
 #include "core/pipe.h"
 
-/* What a signal handler needs to undo the outputs: standard output, and the temporary
- * names of all others. The list changes only while no signal can come. */
+/* What a signal handler needs to undo the outputs: standard output. Files that have no
+ * final name go when the helper ends (core/broker.h). */
 static volatile sig_atomic_t undo_fd = -1;
-static char **undo_names;
-static size_t undo_count, undo_cap;
 
 static void
 undo(int sig)
 {
-	size_t i;
-
 	if (undo_fd >= 0 && ftruncate(undo_fd, 0) < 0) {
 		/* Nothing else can be done here; the magic is missing anyway. */
 	}
-	for (i = 0; i < undo_count; i++)
-		unlink(undo_names[i]);
+	broker_end();
 	signal(sig, SIG_DFL);
 	raise(sig);
-}
-
-/* A name that must not outlive us; it is the caller's, until undo_forget. */
-static int
-undo_remember(char *name)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	r = mem_grow(&undo_names, &undo_cap, undo_count + 1, sizeof *undo_names);
-	if (r == 0)
-		undo_names[undo_count++] = name;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
-static void
-undo_forget(const char *name)
-{
-	sigset_t all, before;
-	size_t i;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	for (i = 0; i < undo_count; i++)
-		if (undo_names[i] == name) {
-			undo_names[i] = undo_names[--undo_count];
-			break;
-		}
-	if (undo_count == 0) {
-		free(undo_names);
-		undo_names = NULL;
-		undo_cap = 0;
-	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 static void
 watch_signals(void)
 {
 	static const int sigs[] = { SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT,
-		SIGXCPU, SIGXFSZ };
+		SIGXCPU };
 	struct sigaction sa = { .sa_handler = undo }, old;
 	size_t i;
 
@@ -153,35 +111,14 @@ folder_of(const char *path)
 }
 
 static int
-open_temporary(struct out *o)
+open_temporary(struct out *o, mode_t mode)
 {
-	char *folder = folder_of(o->path);
-	mode_t mask = umask(0);
-	size_t room = strlen(o->path) + 32;
-
-	umask(mask);
-	if (!folder)
-		return err_memory(o->err);
-	o->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-	if (o->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-		o->temporary = malloc(room);
-		if (o->temporary) {
-			const char *base = strrchr(o->path, '/');
-
-			base = base ? base + 1 : o->path;
-			snprintf(o->temporary, room, "%s/.%.200s.XXXXXX", folder, base);
-			o->fd = mkostemp(o->temporary, O_CLOEXEC);
-			if (o->fd >= 0 && undo_remember(o->temporary) < 0)
-				o->failed = err_memory(o->err) < 0;
-			if (o->fd >= 0 && fchmod(o->fd, 0666 & ~mask) < 0)
-				fail(o, "cannot be given its mode");
-		}
-	}
-	free(folder);
+	o->fd = place_create(o->place, mode ? mode : 0666, &o->file);
 	if (o->fd < 0)
 		return fail(o, "cannot be created");
+	o->nameless = true;
 	watch_signals();
-	return o->failed ? -1 : 0;
+	return 0;
 }
 
 static bool
@@ -241,22 +178,28 @@ out_open(struct out *o, const struct out_options *options, struct err *err)
 		return open_standard_output(o, options, err);
 	*o = (struct out){ .fd = -1, .err = err, .name = options->path,
 		.path = options->path, .force = options->force,
-		.sync = !options->no_sync };
-	if (refuse_target(o, options) < 0)
+		.sync = !options->no_sync, .place = options->stage, .staged = options->stage };
+	if (!o->staged && refuse_target(o, options) < 0)
 		return -1;
-	if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (!o->staged)
+		o->place = place_open(o->path, o->force);
+	if (!o->place)
+		return err_memory(err);
+	if (!o->staged && stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		/* A device or a named pipe keeps its name: nothing to rename. */
-		int fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		int fd = place_special(o->place);
 
 		if (fd < 0)
 			return fail(o, "cannot be opened");
+		place_close(o->place);
 		if (out_fd(o, fd, options->path, err) < 0) {
 			close(fd);
 			return -1;
 		}
+		o->owns = true;
 		return 0;
 	}
-	if (open_temporary(o) < 0)
+	if (open_temporary(o, options->mode) < 0)
 		return -1;
 	o->seekable = true;
 	o->window = malloc(OUT_WINDOW);
@@ -440,79 +383,16 @@ out_patch(struct out *o, uint64_t offset, const void *p, size_t n)
 	return write_at(o, p, n, offset);
 }
 
-/* Name the finished file. Without force nothing is ever replaced, not even a
- * file that appeared meanwhile: link(2) fails where rename(2) would not. */
+/* Name the finished file. In a stage it gets the last part of its path. */
 static int
 give_name(struct out *o)
 {
-	char self[64];
-	size_t room = strlen(o->path) + 32;
-	char *step;
-	int tries, linked = -1;
+	const char *slash = strrchr(o->path, '/');
 
-	if (o->temporary) {
-		if (!o->force)
-			linked = link(o->temporary, o->path);
-		else
-			linked = rename(o->temporary, o->path);
-		if (linked < 0)
-			return fail(o, "cannot be given its name");
-		if (!o->force)
-			unlink(o->temporary);
-		undo_forget(o->temporary);
-		return 0;
-	}
-	snprintf(self, sizeof self, "/proc/self/fd/%d", o->fd);
-	if (linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0)
-		return 0;
-	if (errno != EEXIST || !o->force)
+	if (o->staged ? place_name_staged(o->place, o->file, slash ? slash + 1 : o->path) < 0
+	              : place_name(o->place, o->file, o->sync) < 0)
 		return fail(o, "cannot be given its name");
-	step = malloc(room);
-	if (!step)
-		return err_memory(o->err);
-	for (tries = 0; tries < 100 && linked < 0; tries++) {
-		snprintf(step, room, "%s.%ld.%d.tmp", o->path, (long)getpid(), tries);
-		linked = linkat(AT_FDCWD, self, AT_FDCWD, step, AT_SYMLINK_FOLLOW);
-		if (linked < 0 && errno != EEXIST)
-			break;
-	}
-	if (linked == 0 && undo_remember(step) < 0) {
-		unlink(step);
-		free(step);
-		return err_memory(o->err);
-	}
-	if (linked == 0) {
-		linked = rename(step, o->path);
-		undo_forget(step);
-		if (linked < 0) {
-			int saved = errno;
-
-			unlink(step);
-			errno = saved;
-		}
-	}
-	if (linked < 0)
-		fail(o, "cannot be given its name");
-	free(step);
-	return o->failed ? -1 : 0;
-}
-
-/* The name itself must survive a crash. A file system that cannot sync a
- * folder says EINVAL; nothing is lost by going on then. */
-static int
-sync_folder(struct out *o)
-{
-	char *folder = folder_of(o->path);
-	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	free(folder);
-	if (fd < 0)
-		return 0;
-	if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS) {
-		close(fd);
-		return fail(o, "its folder cannot be synced");
-	}
-	close(fd);
+	o->nameless = false;
 	return 0;
 }
 
@@ -536,8 +416,6 @@ out_finish(struct out *o)
 			return fail(o, "cannot be synced");
 		if (give_name(o) < 0)
 			return -1;
-		if (o->sync)
-			sync_folder(o);
 	}
 	fd = o->fd;
 	o->fd = -1; /* whatever close says, it is closed */
@@ -553,13 +431,12 @@ out_abandon(struct out *o)
 {
 	if (!o->done && o->holds && o->fd >= 0 && ftruncate(o->fd, 0) == 0)
 		undo_fd = -1;
-	if (!o->done && o->temporary)
-		unlink(o->temporary);
-	if (o->temporary)
-		undo_forget(o->temporary);
-	if (o->fd >= 0 && o->path)
+	if (o->nameless)
+		place_drop(o->place, o->file);
+	if (o->fd >= 0 && (o->path || o->owns))
 		close(o->fd);
-	free(o->temporary);
+	if (!o->staged)
+		place_close(o->place);
 	free(o->window);
 	*o = (struct out){ .fd = -1, .done = true, .failed = true };
 }

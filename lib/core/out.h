@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "core/err.h"
+#include "core/place.h"
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define OUT_WINDOW (1u << 20)
@@ -28,10 +29,12 @@
 struct out {
 	const char *name;   /* for messages */
 	const char *path;   /* final name, or NULL for a descriptor */
-	char *temporary;    /* its temporary name where O_TMPFILE is unknown */
+	struct place *place; /* where it gets its name, and its number there */
+	size_t file;
 	struct err *err;    /* not owned */
 	int fd;
 	bool force, sync, seekable, holds, failed, done;
+	bool staged, nameless, owns; /* owns: fd, though it has no path */
 	uint8_t held[OUT_HELD];
 	uint8_t *window;
 	size_t fill;
@@ -46,6 +49,9 @@ struct out_options {
 	bool no_sync;       /* name the file without waiting for the disk: a crash may
 	                     * leave less under the name than was written */
 	bool terminal_ok;   /* text: a terminal is a fine place */
+	mode_t mode;        /* of a new file, less the umask; 0: 0666 */
+	struct place *stage; /* the file is one of several that get their names together:
+	                     * it is named in the stage, and path is for messages */
 	int input;          /* descriptor that is read from, or -1: never replaced; of
 	                     * a folder: nor is any file in it */
 };

@@ -12,6 +12,7 @@
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/num.h"
+#include "core/opened.h"
 #include "core/pipe.h"
 
 int
@@ -60,7 +61,7 @@ reader_open(struct reader *r, const char *path, struct err *err)
 	*r = (struct reader){ .fd = -1, .err = err, .failed = true };
 	if (strcmp(path, "-") == 0)
 		return reader_fd(r, STDIN_FILENO, "<stdin>", err);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = opened_file(path, O_RDONLY);
 	if (fd < 0)
 		return err_errno(err, path, "cannot be opened");
 	if (reader_fd(r, fd, path, err) < 0) {

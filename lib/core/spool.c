@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/broker.h"
+
 const char *
 spool_folder(void)
 {
@@ -20,10 +22,15 @@ spool_folder(void)
 int
 spool_file(struct err *e)
 {
+	const struct broker_ask q = { .what = BROKER_SPOOL };
 	const char *dir = spool_folder();
 	char name[4096];
 	int fd;
 
+	if (broker_runs()) {
+		fd = broker_ask(&q, NULL);
+		return fd < 0 ? err_errno(e, dir, "a spool file cannot be created") : fd;
+	}
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;

@@ -347,7 +347,8 @@ static int
 stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_t n,
            bool force, struct err *e)
 {
-	struct out_options options = { .path = path, .force = force, .input = -1 };
+	struct out_options options = { .path = path, .force = force, .input = -1,
+		.mode = mode };
 	int r;
 
 	if (strcmp(path, "-") == 0)
@@ -355,8 +356,6 @@ stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_
 	r = out_open(o, &options, e);
 	if (r == 0 && !o->path)
 		r = err_set(e, ERR_USAGE, path, "is no regular file");
-	if (r == 0 && mode && fchmod(o->fd, mode) < 0)
-		r = err_errno(e, path, "cannot be given its mode");
 	if (r == 0)
 		r = out_put(o, text, n);
 	if (r == 0)

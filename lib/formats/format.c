@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/le.h"
+#include "core/opened.h"
+#include "core/spool.h"
 #include "stream/stream.h"
 
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
@@ -106,19 +110,30 @@ other_title(const uint8_t *head, size_t n)
 	return NULL;
 }
 
-/* What a source of several files was made of: its folder. */
-static int
-hold_folder(const char *path)
+bool
+format_may_spool(const char *path)
 {
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *slash = strrchr(path, '/');
-	char folder[4096] = ".";
+	uint8_t head[FORMAT_PROBE];
+	const struct format *f = NULL;
+	struct stat st;
+	ssize_t n;
+	size_t i;
+	int fd;
 
-	if (fd >= 0)
-		return fd;
-	if (slash)
-		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
-	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!path)
+		return false;
+	/* A pipe must be left as it is. */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) < 0)
+		return true;
+	n = pread(fd, head, sizeof head, 0);
+	close(fd);
+	for (i = 0; n >= 8 && !f && i < FORMATS; i++)
+		if (formats[i]->probe(head, (size_t)n))
+			f = formats[i];
+	if (f == &format_safetensors)
+		return le64(head) > SPOOL_MEMORY;
+	return f != &format_gguf && f != &format_apr2 && f != &format_stream;
 }
 
 struct source *
@@ -135,7 +150,7 @@ format_open_path(const char *path, const struct format_options *options,
 		if (formats[i]->open_path)
 			s = formats[i]->open_path(path, options, note, which, e);
 		if (s)
-			*held = hold_folder(path);
+			*held = opened_folder(path);
 		if (s || e->code != ERR_NONE)
 			return s;
 	}

@@ -118,6 +118,10 @@ int format_backend(const char *name);
 const struct format *format_by_name(const char *name);
 const struct format *format_row(unsigned index);
 
+/* May reading this path need a spool (core/spool.h)? Only its first bytes are looked at,
+ * and only where it is a regular file. NULL: no. */
+bool format_may_spool(const char *path);
+
 /* Open what lies at a path: a file ("-": standard input), or a model of several
  * files. *held: where not NULL, a descriptor of what was opened (the folder, for
  * several files), which is the caller's; -1 where nothing was. */

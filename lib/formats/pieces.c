@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "core/dir.h"
 #include "core/mem.h"
@@ -234,7 +233,7 @@ plan_piece(struct pieces *s, size_t i, struct err *e)
 static int
 open_out(struct pieces *s, const char *label, struct out *o, struct err *e)
 {
-	struct out_options where = { .path = s->temporary, .input = -1,
+	struct out_options where = { .path = s->path, .input = -1, .stage = s->place,
 		.no_sync = s->where.no_sync };
 
 	if (out_open(o, &where, e) < 0) {
@@ -255,6 +254,7 @@ begin_piece(struct pieces *s, struct piece *p, struct err *e)
 	p->begun = true;
 	if (open_out(s, p->label, &o, e) < 0)
 		return -1;
+	p->file = o.file;
 	if (p == s->pieces && out_reserve(&o, s->bytes) < 0) {
 		out_abandon(&o);
 		return -1;
@@ -510,16 +510,15 @@ close_sink(struct sink *sink)
 	free(s->path);
 	free(s->folder);
 	free(s->parent);
-	free(s->temporary);
+	place_close(s->place);
 	free(s);
 }
 
-/* path, the folder it lies in, and the name that all has until it is complete. */
+/* path, the folder it lies in, and how all gets its names. */
 static int
 take_path(struct pieces *s, const char *path)
 {
 	size_t n = strlen(path);
-	char name[300];
 
 	while (n > 1 && path[n - 1] == '/')
 		n--;
@@ -529,9 +528,8 @@ take_path(struct pieces *s, const char *path)
 	s->parent = mem_text(s->path, (size_t)(pieces_base(s) - s->path));
 	s->folder = s->makes_folder ? mem_text(s->path, n)
 	            : s->parent ? mem_text(s->parent, strlen(s->parent)) : NULL;
-	snprintf(name, sizeof name, ".%.200s.%ld.tmp", pieces_base(s), (long)getpid());
-	s->temporary = s->parent ? dir_label(s->parent, name) : NULL;
-	return s->folder && s->temporary ? 0 : -1;
+	s->place = place_open(path, s->where.force);
+	return s->folder && s->place ? 0 : -1;
 }
 
 struct sink *

@@ -19,6 +19,7 @@ struct piece {
 	struct model plan;   /* of it */
 	size_t first, count; /* of its tensors, in the whole plan */
 	struct sink *sink;   /* once it has begun */
+	size_t file;         /* its number in the place, then */
 	bool begun, settled;
 };
 
@@ -67,8 +68,8 @@ struct pieces {
 	bool makes_folder;
 	char *path;      /* of the folder to be made, or of the file that was asked for */
 	char *folder;    /* in which the files will lie: path, or path's */
-	char *parent;    /* in which the temporary folder lies, */
-	char *temporary; /* which holds all before they have their names */
+	char *parent;    /* in which path lies */
+	struct place *place; /* which gives all of it the names */
 	uint64_t bytes;  /* that all of it will need, headers not counted */
 
 	struct piece *pieces;

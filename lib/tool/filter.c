@@ -56,7 +56,7 @@ filter_run(const char *input, const struct output_options *output,
 	struct sink *sink = NULL;
 	struct input in;
 
-	sandbox_write(output->path);
+	sandbox_write(output->path, output->force);
 	if (input_open(&in, input, e) == 0) {
 		where.input = in.held;
 		sink = filter_sink(&where, e);

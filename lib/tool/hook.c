@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/broker.h"
 #include "core/buf.h"
 #include "core/mem.h"
 
@@ -64,6 +65,7 @@ become(const char *script, char *const arguments[ARGUMENTS], int out)
 {
 	dup2(out, STDOUT_FILENO);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	execl("/bin/sh", "sh", "-c", script, "apr-quant", arguments[0], arguments[1],
 	      arguments[2], arguments[3], (char *)NULL);
 	_exit(127);
@@ -150,6 +152,7 @@ hook_begin(struct hook *h, const char *command, struct err *e)
 	if (h->child == 0) {
 		close(ask[1]);
 		close(answer[0]);
+		broker_leave();
 		/* The model, and what becomes of it, is not the command's. */
 		nothing = open("/dev/null", O_RDWR);
 		dup2(nothing, STDIN_FILENO);

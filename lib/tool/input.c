@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/broker.h"
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
@@ -93,6 +94,7 @@ be_child(const struct input *in, const char *program, int go, int to)
 	}
 	close(in->go);
 	close(in->from);
+	broker_leave();
 	dup2(to, STDOUT_FILENO);
 	snprintf(lent, sizeof lent, "%d", in->lent);
 	if (in->lent >= 0)

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/broker.h"
 #include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/text.h"
@@ -48,6 +50,7 @@ tool_end(struct err *e)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && e->code == ERR_NONE)
 		err_errno(e, "<stdout>", "cannot be written");
+	broker_end();
 	if (e->code != ERR_NONE && e->code != ERR_CHILD)
 		say(e);
 	return err_exit(e);
@@ -375,7 +378,10 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	int i = 1;
 
 	self = t;
+	sandbox_tool(t->name);
 	occupy_standard_descriptors();
+	/* A file that is too long is a fault that is told, and no end without a word. */
+	signal(SIGXFSZ, SIG_IGN);
 	while (i < argc) {
 		if (strcmp(argv[i], "--") == 0) {
 			i++;

@@ -653,11 +653,11 @@ test_foreign(void)
 
 /* ---- faults ---- */
 
-enum place { HEADER, ENTRY0, ENTRY1, ENTRY2, ENTRY3, INDEX, FOOT };
+enum spot { HEADER, ENTRY0, ENTRY1, ENTRY2, ENTRY3, INDEX, FOOT };
 
 static const struct fault {
 	const char *name;
-	enum place base;
+	enum spot base;
 	int offset;          /* from there */
 	unsigned width;      /* 1, 2, 4, 8 */
 	uint64_t value;
@@ -720,7 +720,7 @@ static const struct fault {
 };
 
 static size_t
-place_of(enum place p)
+place_of(enum spot p)
 {
 	switch (p) {
 	case HEADER:

@@ -202,7 +202,8 @@ static int
 put_secret_file(struct out *o, const char *path, bool force, const struct buf *b,
                 struct err *e)
 {
-	struct out_options options = { .path = path, .force = force, .input = -1 };
+	struct out_options options = { .path = path, .force = force, .input = -1,
+		.mode = 0600 };
 	int r;
 
 	if (strcmp(path, "-") == 0)
@@ -211,8 +212,6 @@ put_secret_file(struct out *o, const char *path, bool force, const struct buf *b
 		return -1;
 	if (!o->path)
 		return err_set(e, ERR_USAGE, path, "is not a regular file");
-	if (fchmod(o->fd, 0600) < 0)
-		return err_errno(e, path, "cannot be given its mode");
 	r = out_put(o, b->p, b->n);
 	if (r == 0)
 		r = out_flush(o);

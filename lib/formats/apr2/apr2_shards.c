@@ -8,6 +8,7 @@
 #include "core/crc32.h"
 #include "core/dir.h"
 #include "core/mem.h"
+#include "core/opened.h"
 #include "formats/apr2/apr2.h"
 #include "formats/apr2/apr2_manifest.h"
 #include "formats/joined.h"
@@ -205,7 +206,7 @@ find(struct shards *s, const char *path)
 		                                 : find_by_shard(s, path);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	s->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->fd = opened_folder(path);
 	if (s->fd < 0)
 		return err_errno(s->joined.err, path, "cannot be opened");
 	return find_in_folder(s, path);

@@ -7,6 +7,7 @@
 
 #include "core/dir.h"
 #include "core/mem.h"
+#include "core/opened.h"
 #include "formats/gguf/gguf.h"
 #include "formats/joined.h"
 
@@ -143,7 +144,7 @@ find(struct shards *s, const char *path)
 		return 0;
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) ? find_by_name(s, path) : 0;
-	s->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->fd = opened_folder(path);
 	if (s->fd < 0)
 		return err_errno(s->joined.err, path, "cannot be opened");
 	return find_in_folder(s, path);

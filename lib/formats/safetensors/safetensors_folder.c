@@ -10,6 +10,7 @@
 
 #include "core/dir.h"
 #include "core/mem.h"
+#include "core/opened.h"
 #include "core/text.h"
 
 #define INDEX_END ".index.json"
@@ -356,7 +357,7 @@ find_in_folder(struct folder *f, void (*note)(const char *), struct err *e)
 static bool
 begins_like_index(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = opened_file(path, O_RDONLY | O_NONBLOCK);
 	char c = 0;
 	bool like = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
 
@@ -433,7 +434,7 @@ folder_find(struct folder *f, const char *path, void (*note)(const char *),
 		return err_memory(e);
 	if (!S_ISDIR(st.st_mode))
 		return find_by_index(f, path, e);
-	f->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f->fd = opened_folder(path);
 	if (f->fd < 0)
 		return err_errno(e, path, "cannot be opened");
 	return find_in_folder(f, note, e);

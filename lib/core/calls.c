@@ -1,0 +1,261 @@
+#include "core/calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef ARCHITECTURE
+
+#define RULES 400
+#define FIRST_NEW 424 /* Linux 5.1, from which on all machines have the same numbers */
+#define X32 0x40000000u
+#define DENY(e) (SECCOMP_RET_ERRNO | (e))
+#define AT(member) ((uint32_t)offsetof(struct seccomp_data, member))
+#define ALWAYS 0
+
+#define GET_TERMINAL 0x5401u    /* TCGETS: is it one? */
+#define GET_TERMINAL_2 0x802c542au
+#define GET_SIZE 0x5413u        /* TIOCGWINSZ */
+
+/* With any arguments: none of them opens, starts, signals or changes anything that the
+ * process does not hold already. */
+static const struct {
+	uint16_t number, which;
+} any[] = {
+	/* bytes */
+	{ SYS_read, 0 }, { SYS_write, 0 }, { SYS_pread64, 0 }, { SYS_pwrite64, 0 },
+	{ SYS_readv, 0 }, { SYS_writev, 0 }, { SYS_lseek, 0 }, { SYS_tee, 0 },
+	{ SYS_splice, 0 }, { SYS_fsync, 0 }, { SYS_fdatasync, 0 }, { SYS_ftruncate, 0 },
+	{ SYS_fallocate, 0 }, { SYS_close, 0 },
+	/* what a descriptor is; by path too: a name, a size, a time */
+	{ SYS_fstat, 0 }, { SYS_newfstatat, 0 }, { SYS_fstatfs, 0 },
+#ifdef SYS_stat
+	{ SYS_stat, 0 }, { SYS_lstat, 0 },
+#endif
+	{ SYS_getdents64, CALLS_FOLDER }, { SYS_readlinkat, CALLS_FOLDER },
+#ifdef SYS_readlink
+	{ SYS_readlink, CALLS_FOLDER },
+#endif
+	/* memory */
+	{ SYS_brk, 0 }, { SYS_munmap, 0 }, { SYS_mremap, 0 }, { SYS_mlock, 0 },
+	{ SYS_munlock, 0 },
+	{ SYS_mmap, CALLS_CODE }, { SYS_mprotect, CALLS_CODE },
+	/* threads, and what they wait for */
+	{ SYS_futex, 0 }, { SYS_set_robust_list, 0 }, { SYS_get_robust_list, 0 },
+	{ SYS_rseq, 0 }, { SYS_set_tid_address, 0 }, { SYS_sched_yield, 0 },
+	{ SYS_sched_getaffinity, 0 }, { SYS_restart_syscall, 0 },
+	{ SYS_nanosleep, 0 }, { SYS_clock_nanosleep, 0 }, { SYS_ppoll, 0 },
+#ifdef SYS_poll
+	{ SYS_poll, 0 },
+#endif
+	/* signals that it gets; its end, and that of its children */
+	{ SYS_rt_sigaction, 0 }, { SYS_rt_sigprocmask, 0 }, { SYS_rt_sigreturn, 0 },
+	{ SYS_sigaltstack, 0 }, { SYS_exit, 0 }, { SYS_exit_group, 0 }, { SYS_wait4, 0 },
+	/* who it is, and when */
+	{ SYS_getpid, 0 }, { SYS_gettid, 0 }, { SYS_getppid, 0 }, { SYS_getuid, 0 },
+	{ SYS_geteuid, 0 }, { SYS_getgid, 0 }, { SYS_getegid, 0 }, { SYS_uname, 0 },
+	{ SYS_sysinfo, 0 }, { SYS_getrusage, 0 }, { SYS_getcpu, 0 },
+	{ SYS_clock_gettime, 0 }, { SYS_clock_getres, 0 }, { SYS_gettimeofday, 0 },
+#ifdef SYS_time
+	{ SYS_time, 0 },
+#endif
+	{ SYS_getrandom, 0 },
+#ifdef SYS_arch_prctl
+	{ SYS_arch_prctl, 0 },
+#endif
+};
+
+/* Where (argument & mask) is value. Lines of one call stand together. */
+struct rule {
+	uint16_t number;
+	uint8_t argument;
+	uint32_t mask, value;
+	unsigned which; /* of CALLS_, or ALWAYS */
+};
+#define ALL (~0u)
+
+/* A thread, and none with namespaces of its own. */
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP | CLONE_PTRACE | CLONE_UNTRACED)
+#define THREAD (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND | CLONE_FILES)
+
+static const struct rule some[] = {
+	{ SYS_mmap, 2, PROT_EXEC, 0, ALWAYS },
+	{ SYS_mprotect, 2, PROT_EXEC, 0, ALWAYS },
+	{ SYS_fcntl, 1, ALL, F_GETFD, ALWAYS },
+	{ SYS_fcntl, 1, ALL, F_SETFD, ALWAYS },
+	{ SYS_fcntl, 1, ALL, F_GETFL, ALWAYS },
+	{ SYS_fcntl, 1, ALL, F_DUPFD_CLOEXEC, ALWAYS },
+	{ SYS_fcntl, 1, ALL, F_GETPIPE_SZ, ALWAYS },
+	{ SYS_fcntl, 1, ALL, F_SETPIPE_SZ, ALWAYS },
+	{ SYS_ioctl, 1, ALL, GET_TERMINAL, ALWAYS },
+	{ SYS_ioctl, 1, ALL, GET_TERMINAL_2, ALWAYS },
+	{ SYS_ioctl, 1, ALL, GET_SIZE, ALWAYS },
+	{ SYS_clone, 0, NAMESPACES | THREAD, THREAD, CALLS_THREADS },
+	{ SYS_prlimit64, 0, ALL, 0, ALWAYS }, /* its own */
+	{ SYS_madvise, 2, ~31u, 0, ALWAYS }, /* larger ones take memory from the machine */
+};
+
+/* What opens a file answers as Landlock does. */
+static const uint16_t opens[] = {
+	SYS_openat,
+#ifdef SYS_open
+	SYS_open, SYS_creat,
+#endif
+};
+
+struct filter {
+	struct sock_filter rule[RULES];
+	unsigned short n;
+};
+
+static void
+add(struct filter *f, uint16_t code, uint32_t k, size_t yes, size_t no)
+{
+	if (f->n < RULES)
+		f->rule[f->n++] = (struct sock_filter){ code, (uint8_t)yes, (uint8_t)no, k };
+}
+
+static void
+load(struct filter *f, uint32_t at)
+{
+	add(f, BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
+}
+
+static void
+answer(struct filter *f, uint32_t what)
+{
+	add(f, BPF_RET | BPF_K, what, 0, 0);
+}
+
+static void
+add_machine(struct filter *f)
+{
+	load(f, AT(arch));
+	add(f, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+	answer(f, SECCOMP_RET_KILL_PROCESS);
+	load(f, AT(nr));
+#ifdef __x86_64__
+	/* The x32 names of the same calls. */
+	add(f, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
+	answer(f, SECCOMP_RET_KILL_PROCESS);
+#endif
+}
+
+/* One line each, with a jump to the answer behind the last. */
+static void
+add_any(struct filter *f, unsigned which)
+{
+	size_t i, n = sizeof any / sizeof *any, left;
+
+	for (i = 0, left = 0; i < n; i++)
+		left += !any[i].which || any[i].which & which;
+	for (i = 0; i < n; i++)
+		if (!any[i].which || any[i].which & which)
+			add(f, BPF_JMP | BPF_JEQ | BPF_K, any[i].number, left--, 0);
+	add(f, BPF_JMP | BPF_JA, 1, 0, 0);
+	answer(f, SECCOMP_RET_ALLOW);
+}
+
+/* The lines of a call, from r to end. */
+static void
+add_call(struct filter *f, const struct rule *r, const struct rule *end, unsigned which)
+{
+	size_t lines = 0;
+	const struct rule *i;
+
+	for (i = r; i < end; i++)
+		if (i->which == ALWAYS || i->which & which)
+			lines += 3u + (i->mask != ALL);
+	add(f, BPF_JMP | BPF_JEQ | BPF_K, r->number, 0, lines + 1);
+	for (i = r; i < end; i++) {
+		if (i->which != ALWAYS && !(i->which & which))
+			continue;
+		load(f, AT(args[0]) + 8u * i->argument);
+		if (i->mask != ALL)
+			add(f, BPF_ALU | BPF_AND | BPF_K, i->mask, 0, 0);
+		add(f, BPF_JMP | BPF_JEQ | BPF_K, i->value, 0, 1);
+		answer(f, SECCOMP_RET_ALLOW);
+	}
+	answer(f, DENY(EPERM));
+}
+
+static void
+build(struct filter *f, unsigned which, int socket)
+{
+	const struct rule own = { SYS_tgkill, 0, ALL, (uint32_t)getpid(), ALWAYS };
+	const struct rule from = { SYS_recvmsg, 0, ALL, (uint32_t)socket, ALWAYS };
+	size_t i, end, n = sizeof some / sizeof *some;
+
+	add_machine(f);
+	add_any(f, which);
+	for (i = 0; i < n; i = end) {
+		for (end = i; end < n && some[end].number == some[i].number; end++)
+			;
+		add_call(f, &some[i], &some[end], which);
+	}
+	/* Signals to itself: of a handler that ends the process, of abort. */
+	add_call(f, &own, &own + 1, which);
+	if (socket >= 0)
+		add_call(f, &from, &from + 1, which);
+	for (i = 0; i < sizeof opens / sizeof *opens; i++) {
+		add(f, BPF_JMP | BPF_JEQ | BPF_K, opens[i], 0, 1);
+		answer(f, DENY(EACCES));
+	}
+	add(f, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEW, 0, 1);
+	answer(f, DENY(ENOSYS));
+	answer(f, DENY(EPERM));
+}
+
+bool
+calls_known(void)
+{
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+void
+calls_limit(unsigned which, int socket)
+{
+	struct filter f = { .n = 0 };
+	struct sock_fprog program = { .filter = f.rule };
+
+	build(&f, which, socket);
+	program.len = f.n;
+	/* Room for all of it, or none: half a filter would be a wrong one. */
+	if (f.n < RULES)
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+		        &program);
+}
+
+#else
+
+bool
+calls_known(void)
+{
+	return false;
+}
+
+void
+calls_limit(unsigned which, int socket)
+{
+	(void)which;
+	(void)socket;
+}
+
+#endif

@@ -1,0 +1,96 @@
+#include "core/opened.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/broker.h"
+#include "core/mem.h"
+
+#define MOST 4
+
+static struct {
+	const char *path; /* the caller's, for good */
+	int fd, error;    /* -1: errno */
+	int folder;       /* or -1 */
+} opened[MOST];
+static size_t count;
+
+/* The folder in which path lies. */
+static int
+open_folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *text = slash ? mem_text(path, (size_t)(slash - path) + 1) : mem_text(".", 1);
+	int fd = text ? open(text, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	free(text);
+	return fd;
+}
+
+void
+opened_add(const char *path, bool folder)
+{
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+	size_t i = count;
+
+	if (count == MOST)
+		return;
+	opened[i].path = path;
+	opened[i].folder = -1;
+	opened[i].fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	opened[i].error = errno;
+	count++;
+	if (!folder || opened[i].fd < 0 || fstat(opened[i].fd, &st) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		opened[i].folder = fcntl(opened[i].fd, F_DUPFD_CLOEXEC, 3);
+	else
+		opened[i].folder = open_folder_of(path);
+	broker_may_open(opened[i].folder, slash ? slash + 1 : path);
+}
+
+static size_t
+find(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < count && strcmp(opened[i].path, path) != 0; i++)
+		;
+	return i;
+}
+
+int
+opened_file(const char *path, int flags)
+{
+	size_t i = find(path);
+	int fd;
+
+	if (i == count)
+		return open(path, flags | O_CLOEXEC | O_NOCTTY);
+	if (opened[i].fd < 0) {
+		errno = opened[i].error;
+		return -1;
+	}
+	fd = fcntl(opened[i].fd, F_DUPFD_CLOEXEC, 3);
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET); /* a pipe stays where it is */
+	return fd;
+}
+
+int
+opened_folder(const char *path)
+{
+	size_t i = find(path);
+	struct stat st;
+
+	if (i < count && opened[i].folder >= 0)
+		return fcntl(opened[i].folder, F_DUPFD_CLOEXEC, 3);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return open_folder_of(path);
+}
