@@ -95,3 +95,98 @@ waits_inside() {
 	cmp back.gguf "$model"
 	apr-pack -o /dev/null "$model"
 }
+
+# What t_sandbox finds it can and cannot do, from inside, is what the page says.
+@test "the table of apr(7) is what the probes find" {
+	probe=$APR_BIN/../tests/unit/t_sandbox
+	[ -x "$probe" ] || probe=$root/build/release/tests/unit/t_sandbox
+	[ -x "$probe" ] || skip 'no probe is built'
+	[[ $sandbox == *seccomp* ]] || skip "$sandbox"
+	"$probe" --table >found
+	[ "$(grep -c '^\.It ' found)" -eq 22 ]
+	sed -n '/^\.\\" made by t_sandbox/,/^\.\\" until here/p' "$root/man/apr.7" |
+		sed '1d;$d' | diff - found
+}
+
+@test "a helper is there only where files are opened or named later, and goes" {
+	local pid command
+	helpers() { # of the process $1
+		cat "/proc/$1/task/$1/children" | tr ' ' '\n' | grep . | while read -r pid; do
+			cat "/proc/$pid/comm"
+		done | grep -c '^apr-broker$' || true
+	}
+	inside() { # COMMAND: run it until it waits for its input; its helpers
+		bash -c "exec $1" <fifo >made 2>err 3>&- &
+		pid=$!
+		exec 9>fifo
+		until grep -q '^Seccomp:.2' "/proc/$pid/status" && grep -q '^State:.S' "/proc/$pid/status"; do
+			sleep 0.02
+		done
+		got=$(helpers $pid)
+	}
+	[[ $sandbox == *seccomp* ]] || skip "$sandbox"
+	inside apr-stats
+	[ "$got" -eq 0 ]
+	exec 9>&-
+	wait $pid || true
+	inside 'apr-sum'
+	[ "$got" -eq 0 ]
+	exec 9>&-
+	wait $pid || true
+	inside 'apr-verify -o named'
+	[ "$got" -eq 1 ]
+	kill -KILL $pid
+	wait $pid || true
+	exec 9>&-
+	for ((i = 0; i < 100; i++)); do
+		[ -n "$(pgrep -x apr-broker -P 1 || true)" ] || break
+		sleep 0.02
+	done
+	[ ! -e named ]
+}
+
+@test "what the caller left open is closed" {
+	[[ $sandbox == *seccomp* ]] || skip "$sandbox"
+	local pid
+	bash -c 'exec apr-sum 7>left' <fifo >made 2>err 3>&- &
+	pid=$!
+	exec 9>fifo
+	until grep -q '^Seccomp:.2' "/proc/$pid/status"; do
+		sleep 0.02
+	done
+	[ ! -e "/proc/$pid/fd/7" ]
+	[ "$(find "/proc/$pid/fd" -lname "$PWD/left" | wc -l)" -eq 0 ]
+	exec 9>&-
+	wait $pid || true
+}
+
+@test "an output that is a device, a named pipe, or another program's input" {
+	mkfifo later
+	apr-pack -o want "$model"
+	apr-pack -o later "$model" 3>&- &
+	sleep 0.1
+	cmp later want
+	wait $!
+	apr-pack -o >(cat >got) "$model"
+	until cmp -s got want; do
+		sleep 0.02
+	done
+	apr-pack -o /dev/null "$model"
+}
+
+# Nobody reads from the pipe: whoever waits to write there can be ended.
+@test "a writer that waits for a reader can be ended, and its helper goes too" {
+	local pid helper i
+	mkfifo later
+	apr-pack -o later "$model" 3>&- &
+	pid=$!
+	sleep 0.3
+	helper=$(pgrep -x apr-broker -P $pid)
+	kill $pid
+	wait $pid || true
+	for ((i = 0; i < 100; i++)); do
+		[ -e "/proc/$helper" ] || break
+		sleep 0.02
+	done
+	[ ! -e "/proc/$helper" ]
+}

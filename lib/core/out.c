@@ -185,7 +185,8 @@ out_open(struct out *o, const struct out_options *options, struct err *err)
 		o->place = place_open(o->path, o->force);
 	if (!o->place)
 		return err_memory(err);
-	if (!o->staged && stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (!o->staged && (place_is_special(o->place) ||
+	                   (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)))) {
 		/* A device or a named pipe keeps its name: nothing to rename. */
 		int fd = place_special(o->place);
 

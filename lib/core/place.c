@@ -189,6 +189,12 @@ made_of(const struct place *p, size_t file)
 
 /* ---- files ---- */
 
+bool
+place_is_special(const struct place *p)
+{
+	return p->special >= 0;
+}
+
 int
 place_special(struct place *p)
 {

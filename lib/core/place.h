@@ -31,7 +31,9 @@ struct place *place_open(const char *path, bool force);
 /* Files without their names are removed. NULL is harmless. */
 void place_close(struct place *p);
 
-/* A device or a named pipe, opened to be written. */
+/* A device or a named pipe, opened to be written. is: it was when it was declared, and is
+ * open. */
+bool place_is_special(const struct place *p);
 int place_special(struct place *p);
 
 /* A new file, to read and to write, with these permissions less the umask. *file:

@@ -71,7 +71,8 @@ make_all(void)
 {
 	static const char *const folders[] = { "in", "in/deep", "out", "else", "spool",
 		"in/snapshots", "in/snapshots/1", "in/blobs" };
-	static const char *const files[] = { "in/" INPUT, "in/model-00002-of-00002.gguf",
+	static const char *const files[] = { "in/model-00001-of-00002.gguf",
+		"in/model-00002-of-00002.gguf",
 		"in/.hidden", "in/deep/b", "else/c", "out/old", "out/made", "in/blobs/d" };
 	size_t i;
 
@@ -451,7 +452,7 @@ struct probe {
 #define CAN(name, function, with) { name, function, -1, with }
 
 struct action {
-	const char *what; /* of the table: at most 38 columns */
+	const char *what; /* of the table: at most 30 columns */
 	unsigned with;
 	const struct probe *probes;
 };
@@ -589,11 +590,11 @@ static const struct probe ruling[] = {
 };
 
 static const struct action actions[] = {
-	{ "open or list any other file", NEVER, reading },
-	{ "read plain files beside its input", SANDBOX_BESIDE, reading_beside },
-	{ "see size and times of other files", EACH, looking },
-	{ "write any other file, or make one", NEVER, writing },
-	{ "write its output, and name it", SANDBOX_OUTPUT, naming },
+	{ "open or list other files", NEVER, reading },
+	{ "read files beside its input", SANDBOX_BESIDE, reading_beside },
+	{ "see size, times of other files", EACH, looking },
+	{ "write or make other files", NEVER, writing },
+	{ "write and name its output", SANDBOX_OUTPUT, naming },
 	{ "have unnamed files in TMPDIR", SANDBOX_SPOOL, spooling },
 	{ "rename or remove files", NEVER, removing },
 	{ "change modes, owners, times", NEVER, changing },
@@ -603,13 +604,13 @@ static const struct action actions[] = {
 	{ "reach a network or a socket", NEVER, talking },
 	{ "signal others", NEVER, signalling },
 	{ "signal itself", EACH, own_signals },
-	{ "set limits, priorities of others", NEVER, limiting },
+	{ "limit others, set priorities", NEVER, limiting },
 	{ "see and set its own limits", EACH, own_limits },
 	{ "trace others, see their memory", NEVER, tracing },
 	{ "type into its terminal, set it", NEVER, typing },
-	{ "share memory and queues with others", NEVER, sharing },
+	{ "use shared memory and queues", NEVER, sharing },
 	{ "mount file systems", NEVER, mounting },
-	{ "change the machine or its own rights", NEVER, ruling },
+	{ "change machine or own rights", NEVER, ruling },
 };
 #define ACTIONS (sizeof actions / sizeof *actions)
 #define PROBES 40 /* of an action, at most */
