@@ -13,7 +13,7 @@
 #define MOST 4
 
 static struct {
-	const char *path; /* the caller's, for good */
+	char *path;
 	int fd, error;    /* -1: errno */
 	int folder;       /* or -1 */
 } opened[MOST];
@@ -40,7 +40,8 @@ opened_add(const char *path, bool folder)
 
 	if (count == MOST)
 		return;
-	opened[i].path = path;
+	if (!(opened[i].path = mem_text(path, strlen(path))))
+		return;
 	opened[i].folder = -1;
 	opened[i].fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	opened[i].error = errno;
