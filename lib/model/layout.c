@@ -1,6 +1,7 @@
 #include "model/layout.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/num.h"
@@ -18,10 +19,88 @@ by_offset(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int
-prove_one(const struct extent *x, uint64_t expected, uint64_t align, uint64_t length,
-          uint64_t *end, struct err *e)
+/* From extent i on, without extent skip: the first that does not begin at *end, the
+ * rounded end before it, which moves along. n if there is none. */
+static size_t
+first_apart(const struct extent *extents, size_t i, size_t n, size_t skip,
+            uint64_t align, uint64_t *end)
 {
+	for (; i < n; i++) {
+		if (i == skip)
+			continue;
+		if (extents[i].offset != *end || num_add(*end, extents[i].bytes, end) < 0 ||
+		    num_align(*end, align, end) < 0)
+			break;
+	}
+	return i;
+}
+
+/* True if all is well once extent k moves to *place. */
+static bool
+is_displaced(const struct extent *extents, size_t n, size_t k, uint64_t align,
+             uint64_t *place)
+{
+	uint64_t end = 0;
+	size_t i = first_apart(extents, 0, n, k, align, &end);
+
+	*place = end;
+	if (extents[k].bytes == 0 || num_add(end, extents[k].bytes, &end) < 0 ||
+	    num_align(end, align, &end) < 0)
+		return false;
+	return first_apart(extents, i, n, k, align, &end) == n;
+}
+
+/* A hole lies before extent i, from end on. Blame the tensor that stands elsewhere and
+ * fills it, if there is exactly one, else this one. Always -1. */
+static int
+blame(const struct extent *extents, size_t i, size_t n, uint64_t align, uint64_t end,
+      struct err *e)
+{
+	const struct extent *x = &extents[i];
+	uint64_t after = x->offset, place, other;
+	/* What is missing here stands where the next fault is, or lies upon another there. */
+	size_t k = first_apart(extents, i, n, n, align, &after);
+	bool later, before;
+
+	if (k < n) {
+		later = is_displaced(extents, n, k, align, &place);
+		before = is_displaced(extents, n, k - 1, align, &other);
+		if (later != before) {
+			if (before) {
+				k--;
+				place = other;
+			}
+			return err_set(e, ERR_CORRUPT, extents[k].name, "its offset %" PRIu64
+			               " is wrong: the other tensors leave room for it at %" PRIu64,
+			               extents[k].offset, place);
+		}
+	}
+	return err_set(e, ERR_CORRUPT, x->name, "a hole of %" PRIu64
+	               " bytes lies before it", x->offset - end);
+}
+
+/* The size of extent i, if it is open: up to the next. */
+static int
+close_extent(struct extent *extents, size_t i, size_t n, uint64_t length, struct err *e)
+{
+	struct extent *x = &extents[i];
+	uint64_t next = i + 1 < n ? extents[i + 1].offset : length;
+
+	if (x->bytes != LAYOUT_OPEN)
+		return 0;
+	if (next == UINT64_MAX)
+		return err_set(e, ERR_FORMAT, x->name,
+		               "its type is not known, and so its size from a pipe");
+	x->bytes = next < x->offset ? 0 : next - x->offset;
+	return 0;
+}
+
+static int
+prove_one(const struct extent *extents, size_t i, size_t n, uint64_t expected,
+          uint64_t align, uint64_t length, uint64_t *end, struct err *e)
+{
+	const struct extent *x = &extents[i];
+
 	if (x->offset & (align - 1))
 		return err_set(e, ERR_CORRUPT, x->name, "its offset %" PRIu64
 		               " is not a multiple of %" PRIu64, x->offset, align);
@@ -30,8 +109,7 @@ prove_one(const struct extent *x, uint64_t expected, uint64_t align, uint64_t le
 		               " overlaps the tensor before it, which ends at %" PRIu64,
 		               x->offset, expected);
 	if (x->offset > expected)
-		return err_set(e, ERR_CORRUPT, x->name, "a hole of %" PRIu64
-		               " bytes lies before it", x->offset - expected);
+		return blame(extents, i, n, align, expected, e);
 	if (num_add(x->offset, x->bytes, end) < 0)
 		return err_set(e, ERR_CORRUPT, x->name, "its end overflows: %" PRIu64
 		               " bytes at offset %" PRIu64, x->bytes, x->offset);
@@ -53,20 +131,11 @@ layout_prove(struct extent *extents, size_t n, uint64_t align, uint64_t length,
 	if (n)
 		qsort(extents, n, sizeof *extents, by_offset);
 	for (i = 0; i < n; i++) {
-		struct extent *x = &extents[i];
-
-		if (x->bytes == LAYOUT_OPEN) {
-			uint64_t next = i + 1 < n ? extents[i + 1].offset : length;
-
-			if (next == UINT64_MAX)
-				return err_set(e, ERR_FORMAT, x->name,
-				               "its type is not known, and so its size from a pipe");
-			x->bytes = next < x->offset ? 0 : next - x->offset;
-		}
-		if (prove_one(x, expected, align, length, end, e) < 0)
+		if (close_extent(extents, i, n, length, e) < 0 ||
+		    prove_one(extents, i, n, expected, align, length, end, e) < 0)
 			return -1;
 		if (num_align(*end, align, &expected) < 0)
-			return err_set(e, ERR_CORRUPT, x->name, "its end overflows");
+			return err_set(e, ERR_CORRUPT, extents[i].name, "its end overflows");
 	}
 	return 0;
 }

@@ -23,7 +23,10 @@ struct extent {
  * a multiple of align (a power of two); the first is 0 and each next one is the
  * end before it, rounded up to align; no end exceeds length (UINT64_MAX: not
  * known). *end is where the last one ends. ERR_CORRUPT otherwise, and
- * ERR_FORMAT where an open extent is the last and length is not known. */
+ * ERR_FORMAT where an open extent is the last and length is not known.
+ *
+ * The fault names the tensor behind the first hole, unless one tensor that stands elsewhere
+ * fills that hole exactly: then its offset is wrong. */
 int layout_prove(struct extent *extents, size_t n, uint64_t align, uint64_t length,
                  uint64_t *end, struct err *e);
 

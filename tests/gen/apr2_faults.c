@@ -445,7 +445,8 @@ static const struct fault {
 	{ "apr2_offset_first", 4, "a hole of 64 bytes lies before it", NULL,
 	  INDEX(SET64("a.offset", 64), SET64("b.offset", 128)) },
 	{ "apr2_offset_past_eof", 4, "a hole of", NULL, INDEX(SET64("u.offset", 1 << 20)) },
-	{ "apr2_offset_negative", 4, "a hole of", NULL, INDEX(SET64("u.offset", -64)) },
+	{ "apr2_offset_negative", 4, "u: its offset 18446744073709551552 is wrong", NULL,
+	  INDEX(SET64("u.offset", -64)) },
 
 	/* Frames before the data. */
 	{ "apr2_blob_crc_of_head", 4, "blob: the CRC of its head differs", NULL,

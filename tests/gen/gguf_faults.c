@@ -728,7 +728,7 @@ static const struct fault {
 	{ "gguf_offset_2_63", 4, "a hole of", NULL,
 	  { SET64("c.offset", (uint64_t)1 << 63) }, NULL },
 	/* ggml-org/ggml#709: as a signed number it lies before the data. */
-	{ "gguf_offset_negative", 4, "a hole of", NULL,
+	{ "gguf_offset_negative", 4, "c.bias: its offset 18446744073709551584 is wrong", NULL,
 	  { SET64("c.offset", UINT64_MAX - 31) }, NULL },
 	{ "gguf_offset_hole", 4, "a hole of 32 bytes lies before it", NULL,
 	  { SET64("c.offset", 192) }, NULL },

@@ -704,7 +704,7 @@ static const struct fault {
 	{ "overlap", ENTRY1, 13, 8, 0, ERR_CORRUPT, "overlaps" },
 	{ "hole", ENTRY3, 5, 8, 192, ERR_CORRUPT, "a hole" },
 	{ "FALSIFY 14: offset after the end", ENTRY3, 5, 8, 1 << 20, ERR_CORRUPT, "a hole" },
-	{ "offset 2^64-64", ENTRY3, 5, 8, UINT64_MAX - 63, ERR_CORRUPT, "a hole" },
+	{ "offset 2^64-64", ENTRY3, 5, 8, UINT64_MAX - 63, ERR_CORRUPT, "leave room for it at 128" },
 	{ "size too small", ENTRY0, 29, 8, 23, ERR_CORRUPT, "takes 24 bytes" },
 	{ "size 2^64-1", ENTRY0, 29, 8, UINT64_MAX, ERR_CORRUPT, "takes 24 bytes" },
 	{ "raw size", ENTRY0, 37, 8, 24, ERR_FORMAT, "stored compressed" },
