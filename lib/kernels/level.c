@@ -64,7 +64,7 @@ static const struct way {
 	{ { "ref" }, &search_ref, &ref_numbers, NULL, always },
 #ifdef __x86_64__
 	{ { "avx2" }, &search_avx2, &plain_avx2_numbers, avx2_kernels, has_avx2 },
-	{ { "avx512" }, &search_avx512, &plain_avx2_numbers, avx2_kernels, has_avx512 },
+	{ { "avx512" }, &search_avx512, &avx512_numbers, avx2_kernels, has_avx512 },
 #endif
 #ifdef __aarch64__
 	{ { "neon" }, &search_neon, &ref_numbers, neon_kernels, always },

@@ -37,18 +37,13 @@ tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err 
 }
 
 static void
-look(void *ctx, size_t i)
+look_at(struct tally *y, size_t i)
 {
-	struct tally *y = ctx;
 	size_t from = i * y->chunk;
 	size_t bytes = (size_t)num_min(y->held_bytes - from, y->chunk);
 	size_t n = bytes / y->type->bytes * y->type->items;
 	struct tally_part *part = &y->parts[i];
 
-	if (y->range && range_read(y->range, y->from + from, y->held + from, bytes) < 0) {
-		atomic_store(&y->fault, errno + 1);
-		memset(y->held + from, 0, bytes);
-	}
 	/* The last block of the whole may have fewer. */
 	n = (size_t)num_min(n, y->left - i * STATS_CHUNK);
 	part->histogram.bins = 0;
@@ -57,12 +52,29 @@ look(void *ctx, size_t i)
 	         y->bins ? &part->histogram : NULL);
 }
 
+/* Chunks that are read with one call: a call for each would take longer than the copy. */
+static void
+look(void *ctx, size_t task)
+{
+	struct tally *y = ctx;
+	size_t chunks = (y->held_bytes + y->chunk - 1) / y->chunk, i = task * TALLY_TASK;
+	size_t end = (size_t)num_min(chunks, i + TALLY_TASK), from = i * y->chunk;
+	size_t bytes = (size_t)num_min(y->held_bytes, end * y->chunk) - from;
+
+	if (y->range && range_read(y->range, y->from + from, y->held + from, bytes) < 0) {
+		atomic_store(&y->fault, errno + 1);
+		memset(y->held + from, 0, bytes);
+	}
+	for (; i < end; i++)
+		look_at(y, i);
+}
+
 static void
 look_at_held(struct tally *y)
 {
 	size_t i, chunks = (y->held_bytes + y->chunk - 1) / y->chunk;
 
-	thread_for(y->jobs, chunks, look, y);
+	thread_for(y->jobs, (chunks + TALLY_TASK - 1) / TALLY_TASK, look, y);
 	for (i = 0; i < chunks; i++) {
 		stats_join(&y->stats, &y->parts[i].stats);
 		if (y->bins)

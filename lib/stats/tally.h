@@ -9,7 +9,8 @@
 #include "stats/histogram.h"
 #include "stats/stats.h"
 
-#define TALLY_CHUNKS 128 /* looked at together */
+#define TALLY_CHUNKS 256 /* looked at together */
+#define TALLY_TASK 16    /* by one thread at a time */
 
 struct tally {
 	unsigned jobs;
