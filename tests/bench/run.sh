@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# run.sh [TYPE…]: tokens a second of a prompt and of decoding after it, ours and the
-# peer's in turn, on a LLaMA-shaped model of 1.1 billion parameters, and their ratios.
+# run.sh [TYPE…]: tokens a second of a prompt and of decoding after it, ours and those of
+# each peer in turn, on a LLaMA-shaped model of 1.1 billion parameters, and their ratios.
 #
-# APR_PEER_RUN: the peer's llama-bench; without it only our figures are shown.
-# PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: tokens (128
-# and 32). OPTIONS: more for apr-run (--repack). MODELS: a folder with TYPE.gguf of
+# APR_PEER_RUN: llama-bench programs, separated by blanks; without them only our figures are
+# shown. PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: tokens
+# (128 and 32). OPTIONS: more for apr-run (--repack). MODELS: a folder with TYPE.gguf of
 # earlier; without it they are made.
 #
-# A line shows medians, and what part of the speed of memory decoding reaches: each token
-# reads all weights. On a machine that does other things as well, only ratios last.
+# A line shows medians: our speed, then the speed of each peer and the ratio of ours to it.
+# Ratios are medians of the ratios of runs in turn; with several peers the last one is to
+# the faster of them in each run. "memory" is the part of the speed of memory that decoding
+# reaches: each token reads all weights. On a machine that does other things as well, only
+# ratios last.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -22,8 +25,11 @@ models=${MODELS:-}
 folder=$(mktemp -d "${BENCH_DIR:-${TMPDIR:-/tmp}}/bench.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-peer=${APR_PEER_RUN:-}
-[ -n "$peer" ] || echo "no peer: set APR_PEER_RUN to a llama-bench"
+read -ra peers <<<"${APR_PEER_RUN:-}"
+[ ${#peers[@]} -gt 0 ] || echo "no peer: set APR_PEER_RUN to one llama-bench or more"
+for peer in "${peers[@]}"; do
+  command -v "$peer" >log || { echo "run.sh: $peer is not a program" >&2; exit 3; }
+done
 
 # TYPE: the path of its model.
 model() {
@@ -52,9 +58,9 @@ ours() {
     sed 's/.*"prompt_rate": *\([0-9.]*\).*"decode_rate": *\([0-9.]*\).*"read_fraction": *\([0-9.]*\).*/\1 \2 \3/'
 }
 
-# FILE: "prompt decode".
+# PEER FILE: "prompt decode".
 theirs() {
-  "$peer" -m "$1" -p "$prompt" -n "$count" -t "$jobs" -r 1 -o json 2>log |
+  "$1" -m "$2" -p "$prompt" -n "$count" -t "$jobs" -r 1 -o json 2>log |
     sed -n 's/.*"avg_ts": *\([0-9.]*\).*/\1/p' | paste -sd' '
 }
 
@@ -63,25 +69,50 @@ median() {
   awk -v c="$1" '{ print $c }' "$2" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-printf '%-8s %9s %9s %7s %9s %9s %7s %7s  (prompt %d, %d threads, %d pairs)\n' type prompt peer ratio \
-  decode peer ratio memory "$prompt" "$jobs" "$pairs"
+# PHASE COLUMN: our median, then of each peer its median and the ratio, and the ratio to the
+# faster one. Run k of all is line k of "ours" and of peer.0, peer.1 and so on.
+phase() {
+  local k lines
+  printf '%-8s %-7s %9.1f' "$type" "$1" "$(median "$2" ours)"
+  lines=(ours)
+  for k in "${!peers[@]}"; do
+    paste -d' ' ours "peer.$k" | awk -v c="$2" '{ print $c / $(3 + c) }' >ratio
+    printf ' %9.1f %6.2f' "$(median "$2" "peer.$k")" "$(median 1 ratio)"
+    lines+=("peer.$k")
+  done
+  if [ ${#peers[@]} -gt 1 ]; then
+    paste -d' ' "${lines[@]}" | awk -v c="$2" '{ most = 0
+      for (i = 3 + c; i <= NF; i += 2) most = $i > most ? $i : most
+      print $c / most }' >ratio
+    printf ' %6.2f' "$(median 1 ratio)"
+  fi
+}
+
+printf '%-8s %-7s %9s' type phase ours
+for k in "${!peers[@]}"; do
+  printf ' %9s %6s' "peer $((k + 1))" ratio
+done
+[ ${#peers[@]} -le 1 ] || printf ' %6s' better
+printf ' %7s  (prompt %d, %d after it, %d threads, %d runs)\n' memory "$prompt" "$count" "$jobs" "$pairs"
+for k in "${!peers[@]}"; do
+  echo "peer $((k + 1)): ${peers[k]}"
+done
 for type in "${types[@]}"; do
   file=$(model "$type")
-  : >a
-  : >b
+  rm -f ours peer.*
   for ((i = 0; i <= pairs; i++)); do
-    a=$(ours "$file")
-    b=$a
-    [ -z "$peer" ] || b=$(theirs "$file")
+    ours "$file" >run.ours
+    for k in "${!peers[@]}"; do
+      theirs "${peers[k]}" "$file" >"run.peer.$k"
+    done
     [ "$i" -gt 0 ] || continue # the first fills caches
-    echo "$a" >>a
-    echo "$b" >>b
+    for result in run.*; do
+      cat "$result" >>"${result#run.}"
+    done
   done
-  paste -d' ' a b | awk '{ print $1 / $4, $2 / $5 }' >ratio
-  [ -n "$peer" ] || echo "- -" >b
-  [ -n "$peer" ] || echo "- -" >ratio
-  printf '%-8s %9s %9s %7.4s %9s %9s %7.4s %6.0f%%\n' "$type" "$(median 1 a)" "$(median 1 b)" \
-    "$(median 1 ratio)" "$(median 2 a)" "$(median 2 b)" "$(median 2 ratio)" \
-    "$(median 3 a | awk '{ print $1 * 100 }')"
+  phase prompt 1
+  echo
+  phase decode 2
+  printf ' %6.0f%%\n' "$(median 3 ours | awk '{ print $1 * 100 }')"
   [ -n "$models" ] || [ "$type" = f16 ] || rm -f "$file"
 done
