@@ -33,7 +33,8 @@ static struct {
 	atomic_size_t next; /* the index to be taken next */
 } pool = {
 	.busy = PTHREAD_MUTEX_INITIALIZER,
-	.lock = PTHREAD_MUTEX_INITIALIZER,
+	/* Held for some instructions: who finds it taken looks again before it sleeps. */
+	.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP,
 	.work = PTHREAD_COND_INITIALIZER,
 	.done = PTHREAD_COND_INITIALIZER,
 };

@@ -115,17 +115,24 @@ see_normed(struct pass *p, const struct norm *w, const float *x, size_t n)
 	p->in.eps = h->eps;
 }
 
-void
-linear_apply(struct pass *p, const struct linear *l, float *y)
+/* What is done to the n rows of its product: scale and bias. */
+static void
+linear_end(const struct linear *l, float *y, size_t n)
 {
 	size_t i, k;
 
-	matmul(&l->w, &p->in, y, p->threads);
-	for (i = 0; l->scale && i < p->in.n * l->w.rows; i++)
+	for (i = 0; l->scale && i < n * l->w.rows; i++)
 		y[i] *= *l->scale;
-	for (i = 0; l->bias && i < p->in.n; i++)
+	for (i = 0; l->bias && i < n; i++)
 		for (k = 0; k < l->w.rows; k++)
 			y[i * l->w.rows + k] += l->bias[k];
+}
+
+void
+linear_apply(struct pass *p, const struct linear *l, float *y)
+{
+	matmul(&l->w, &p->in, y, p->threads);
+	linear_end(l, y, p->in.n);
 }
 
 /* A part of a row: up = act(gate) * up, or act(up). */
@@ -159,9 +166,11 @@ feed_forward(struct pass *p, const struct feed_forward *f, float *y)
 	struct act_task t = { p->net->hyper.act, f->gate.w.rows ? p->gate : NULL, p->up,
 		n * f->up.w.rows };
 
-	linear_apply(p, &f->up, p->up);
+	matmuls((struct product[]){ { &f->up.w, p->up }, { &f->gate.w, p->gate } }, t.gate ? 2 : 1,
+	        &p->in, p->threads);
+	linear_end(&f->up, p->up, n);
 	if (t.gate)
-		linear_apply(p, &f->gate, p->gate);
+		linear_end(&f->gate, p->gate, n);
 	thread_for(p->threads, (t.n + ACT_VALUES - 1) / ACT_VALUES, act_some, &t);
 	pass_see(p, p->up, n, f->up.w.rows);
 	linear_apply(p, &f->down, y);
@@ -220,9 +229,11 @@ self_attention(struct pass *p, const struct block *b, size_t block)
 	const struct hyper *h = &p->net->hyper;
 	struct turn_task t = { p, block };
 
-	linear_apply(p, &b->q, p->q);
-	linear_apply(p, &b->k, p->k);
-	linear_apply(p, &b->v, p->v);
+	matmuls((struct product[]){ { &b->q.w, p->q }, { &b->k.w, p->k }, { &b->v.w, p->v } }, 3,
+	        &p->in, p->threads);
+	linear_end(&b->q, p->q, p->n);
+	linear_end(&b->k, p->k, p->n);
+	linear_end(&b->v, p->v, p->n);
 	if (b->q_norm.weight)
 		norms(p, &b->q_norm, p->q, p->n * h->heads, h->head_k, p->q);
 	if (b->k_norm.weight)

@@ -48,6 +48,16 @@ size_t matmul_room(const struct matrix *w);
  * there nor on threads; below DOT_MANY rows of x that is another order than above. */
 void matmul(const struct matrix *w, struct inputs *in, float *y, unsigned threads);
 
+/* One of several products with the same rows of x. */
+struct product {
+	const struct matrix *w;
+	float *y;
+};
+
+/* All of them, in one loop over the tasks of all: threads wait for each other once. Matrices
+ * have the same columns. */
+void matmuls(const struct product *p, size_t count, struct inputs *in, unsigned threads);
+
 /* The product of two rows of n. */
 float matmul_dot(const float *a, const float *b, size_t n);
 

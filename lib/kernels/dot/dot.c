@@ -1,6 +1,7 @@
 #include "kernels/dot/dot.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/dot/grids.h"
@@ -15,6 +16,7 @@ enum { PIECE = 256, PANEL = 16 };
 enum { HIGH = 64 };
 
 static const struct dot_level *level;
+static atomic_size_t ahead;
 
 /* What is known of a type; looked up by name but once. */
 struct known {
@@ -33,6 +35,18 @@ const struct dot_level *
 dot_level_now(void)
 {
 	return level;
+}
+
+void
+dot_ahead(size_t bytes)
+{
+	atomic_store_explicit(&ahead, bytes, memory_order_relaxed);
+}
+
+size_t
+dot_ahead_now(void)
+{
+	return atomic_load_explicit(&ahead, memory_order_relaxed);
 }
 
 const struct attend *

@@ -83,6 +83,11 @@ void dot_quantize(const struct activation *form, const float *x, uint8_t *row, s
 void dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
                  size_t many, float *y, size_t leading);
 
+/* With one row of activations, weights are asked for so many bytes ahead of what is
+ * multiplied, in each place that a thread reads at; 0: what the CPU asks for by itself is all.
+ * Products do not depend on it. */
+void dot_ahead(size_t bytes);
+
 /* The same in one pass with the norm before it: of values x[i] × weight[i] × r, r being
  * dot_rms(x, n, epsilon) = 1 / sqrt(mean of squares of x + epsilon). */
 float dot_rms(const float *x, size_t n, float epsilon);

@@ -9,6 +9,7 @@ float_streams(load_floats *get, size_t bytes, const uint8_t *const w[STREAMS], c
 {
 	__m512 acc[STREAMS][4], x;
 	__mmask16 m;
+	const size_t far = dot_ahead_now();
 	size_t i;
 	int r, k;
 
@@ -21,6 +22,10 @@ float_streams(load_floats *get, size_t bytes, const uint8_t *const w[STREAMS], c
 #pragma GCC unroll 4
 		for (k = 0; k < 4; k++) {
 			x = f32_load(a + sizeof(float) * (i + 16 * (size_t)k), 0xffff);
+			if (far && bytes * (size_t)k % 4 == 0) /* a line each */
+#pragma GCC unroll 4
+				for (r = 0; r < STREAMS; r++)
+					ask(w[r] + far + bytes * (i + 16 * (size_t)k), 64);
 #pragma GCC unroll 4
 			for (r = 0; r < STREAMS; r++)
 				acc[r][k] = _mm512_fmadd_ps(get(w[r] + bytes * (i + 16 * (size_t)k),

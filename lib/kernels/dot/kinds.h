@@ -164,6 +164,9 @@ const struct dot_level *dot_level_row(size_t index);
 /* Use that one from now on, without comparing. */
 void dot_use(const struct dot_level *l);
 
+/* Bytes, see dot_ahead. */
+size_t dot_ahead_now(void);
+
 /* What is used; NULL: nothing was chosen, and all is plain C. */
 const struct dot_level *dot_level_now(void);
 

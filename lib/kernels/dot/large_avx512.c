@@ -74,6 +74,7 @@ large_streams(large_wide *codes, large_unpack *unpack, size_t bytes, int sub, bo
 	__m512 acc[STREAMS], leasts = _mm512_setzero_ps(), d, m;
 	__m512i which[4], a[4], v[2], sum, scale, low, high, of0, of1;
 	const int16_t *of = q.sums;
+	const size_t far = dot_ahead_now();
 	struct large_scales4 s;
 	__m256i sums;
 	__m128i bytes16;
@@ -123,6 +124,8 @@ large_streams(large_wide *codes, large_unpack *unpack, size_t bytes, int sub, bo
 				                          _mm512_permutexvar_epi16(which[k], scale));
 			}
 			acc[i] = scaled(acc[i], sum, d, _mm512_set1_epi32(i));
+			if (far)
+				ask(x[i] + far, bytes);
 			x[i] += bytes;
 		}
 	}

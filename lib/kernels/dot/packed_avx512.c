@@ -18,6 +18,8 @@
  */
 #ifdef __x86_64__
 #include "kernels/dot/panel_avx512.h"
+#include "kernels/dot/streams_avx512.h"
+
 
 enum { GROUPS = 4, SCALES = 256, SIX_SCALES = 288 };
 
@@ -234,9 +236,11 @@ low_byte(__m512i v)
  * Groups of sixteen rows are read in four streams, as rows are (streams_avx512.h).
  */
 
-/* sum[g] += steps s and s + 1 of each tile × the activations from a on. */
+/* sum[g] += steps s and s + 1 of each tile × the activations from a on; far: bytes ahead that
+ * what comes is asked for. */
 INLINE void
-two_steps(__m512i *sum, const uint8_t *const *tile, int above, int s, const int8_t *a, int groups)
+two_steps(__m512i *sum, const uint8_t *const *tile, int above, int s, const int8_t *a, int groups,
+          size_t far)
 {
 	__m512i first = _mm512_set1_epi32(word_at(a)), second = _mm512_set1_epi32(word_at(a + 4));
 	__m512i v[2];
@@ -245,6 +249,8 @@ two_steps(__m512i *sum, const uint8_t *const *tile, int above, int s, const int8
 #pragma GCC unroll 4
 	for (g = 0; g < groups; g++) {
 		steps_at(tile[g] + (above == 2 ? SIX_SCALES : SCALES), above, s, v);
+		if (far)
+			ask(tile[g] + far + step_at(above, s), above == 4 ? 128 : above ? 96 : 64);
 		sum[g] = _mm512_dpbusd_epi32(sum[g], v[0], first);
 		sum[g] = _mm512_dpbusd_epi32(sum[g], v[1], second);
 	}
@@ -277,6 +283,7 @@ small_tiles(int above, int zero, size_t bytes, const uint8_t *const *w, const ui
             size_t n, float *const *y, int groups)
 {
 	struct quantized q = quantized_at(activation, n, SMALL);
+	const size_t far = dot_ahead_now();
 	const uint8_t *tile[GROUPS];
 	const int *of = q.sums;
 	__m512 acc[GROUPS], scale;
@@ -292,7 +299,8 @@ small_tiles(int above, int zero, size_t bytes, const uint8_t *const *w, const ui
 				sum[g] = _mm512_set1_epi32(-zero * of[i]);
 #pragma GCC unroll 4
 			for (k = 0; k < 8; k += 2)
-				two_steps(sum, tile, above, 8 * i + k, q.code + SMALL * i + 4 * k, groups);
+				two_steps(sum, tile, above, 8 * i + k, q.code + SMALL * i + 4 * k, groups,
+				          far);
 #pragma GCC unroll 4
 			for (g = 0; g < groups; g++) {
 				scale = _mm512_mul_ps(halves_load(tile[g] + 2 * ROWS * i),
@@ -315,6 +323,7 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 	const __m512i even = _mm512_set1_epi32(0x00ff00ff);
 	struct quantized q = quantized_at(activation, n, LARGE);
 	const int16_t *of = q.sums;
+	const size_t far = dot_ahead_now();
 	const uint8_t *tile[GROUPS];
 	__m512i sum[GROUPS], all[GROUPS], less, pair[4];
 	struct six_tile six[GROUPS];
@@ -343,7 +352,8 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 				sum[g] = _mm512_setzero_si512();
 #pragma GCC unroll 4
 			for (k = 0; k < 8; k += 2)
-				two_steps(sum, tile, above, 8 * i + k, q.code + SMALL * i + 4 * k, groups);
+				two_steps(sum, tile, above, 8 * i + k, q.code + SMALL * i + 4 * k, groups,
+				          far);
 #pragma GCC unroll 4
 			for (g = 0; g < groups; g++) {
 				all[g] = _mm512_add_epi32(all[g], _mm512_mullo_epi32(sum[g],
@@ -379,6 +389,7 @@ q6_k_tiles(const uint8_t *const *w, const uint8_t *activation, size_t n, float *
 {
 	struct quantized q = quantized_at(activation, n, LARGE);
 	const int16_t *of = q.sums;
+	const size_t far = dot_ahead_now();
 	const uint8_t *tile[GROUPS];
 	__m512i sum[GROUPS], all[GROUPS], scale;
 	__m512 acc[GROUPS], d;
@@ -394,8 +405,8 @@ q6_k_tiles(const uint8_t *const *w, const uint8_t *activation, size_t n, float *
 #pragma GCC unroll 4
 			for (g = 0; g < groups; g++)
 				sum[g] = _mm512_set1_epi32(-32 * of[i]);
-			two_steps(sum, tile, 2, 4 * i, q.code + SUB * i, groups);
-			two_steps(sum, tile, 2, 4 * i + 2, q.code + SUB * i + 8, groups);
+			two_steps(sum, tile, 2, 4 * i, q.code + SUB * i, groups, far);
+			two_steps(sum, tile, 2, 4 * i + 2, q.code + SUB * i + 8, groups, far);
 #pragma GCC unroll 4
 			for (g = 0; g < groups; g++) {
 				scale = _mm512_cvtepi8_epi32(_mm_loadu_si128(

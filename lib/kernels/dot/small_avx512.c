@@ -41,6 +41,7 @@ small_streams(small_wide *wide, small_codes *codes, bool halves, size_t bytes, i
 	__m512 acc[STREAMS], z;
 	__m512i a0, a1, v[2], below0, below1;
 	__m128 leasts[STREAMS], values, scale;
+	const size_t far = dot_ahead_now();
 	size_t b;
 	int i;
 
@@ -75,6 +76,8 @@ small_streams(small_wide *wide, small_codes *codes, bool halves, size_t bytes, i
 			}
 			if (least)
 				leasts[i] = _mm_fmadd_ps(four_halves(x[i] + 2, bytes), values, leasts[i]);
+			if (far)
+				ask(x[i] + far, 4 * bytes);
 			x[i] += 4 * bytes;
 		}
 	}

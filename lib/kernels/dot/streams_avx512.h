@@ -3,7 +3,8 @@
  *
  * The streams are a quarter of the rows apart: what a CPU asks memory for by itself, ahead
  * of what it is told to read, ends with each page, and three other streams go on
- * meanwhile (tests/bench/ROOFLINE.md). Activations are read once for the four.
+ * meanwhile (tests/bench/ROOFLINE.md). Beyond that, each stream asks as far ahead as
+ * dot_ahead says. Activations are read once for the four.
  */
 #ifndef DOT_STREAMS_AVX512_H
 #define DOT_STREAMS_AVX512_H
@@ -11,6 +12,19 @@
 #include "kernels/dot/codes_avx512.h"
 
 enum { STREAMS = 4 };
+
+/* Lines of bytes from w on are asked for, which may lie behind the weights: an address that
+ * is not there does no harm. */
+INLINE void
+ask(const uint8_t *w, size_t bytes)
+{
+	size_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < bytes; i += 64)
+		_mm_prefetch((const char *)w + i, _MM_HINT_T0);
+}
+
 
 /* y[i] = the row of n values at w[i] × a. What comes out for a row depends on no other. */
 typedef void dot_streams(const uint8_t *const w[STREAMS], const uint8_t *a, size_t n,
