@@ -228,8 +228,14 @@ flags_of() {
 	tail -c +$((at + 1)) "$made.n" | head -c -4 | cmp - "$made.p"
 }
 
-@test "apr1: backend hints are stored, kept, and shown by their numbers" {
+@test "apr1: backend hints are stored, kept, and shown" {
 	apr-pack -t apr1 --trueno-native --backend-hint avx-512 -o "$made" m.aprs
+	apr-header "$made" >header
+	grep -Eqx "backend_hints +avx-512 $(apr-header -l "$made" | wc -l)" header
+	apr-header --json "$made" >header
+	grep -q '"backend_hints":{"avx-512":[1-9]' header
+	apr-pack -t apr1 --trueno-native m.aprs | apr-header >header
+	! grep backend_hints header || fail "hints that nobody gave"
 	[ "$(apr-unpack "$made" | head -c 4000 | grep -ao '"output.weight":5')" ]
 	apr-unpack "$made" | apr-pack -t apr1 | cmp - "$made"
 	try apr-pack -t apr1 --trueno-native --backend-hint abacus m.aprs

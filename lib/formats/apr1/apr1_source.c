@@ -435,6 +435,24 @@ hex(const uint8_t *p, size_t n)
 	return json_stringn(text, 2 * n);
 }
 
+/* {"avx2":20}: how many tensors have which backend hint. NULL: memory. */
+static json_t *
+count_hints(const struct apr1_source *s)
+{
+	json_t *from = json_object_get(s->plan.source, APR1_FROM), *o = json_object(), *v;
+	const char *tensor, *name;
+	int r = o ? 0 : -1;
+
+	json_object_foreach(json_object_get(from, APR1_FROM_HINTS), tensor, v)
+		if (r == 0 && (name = apr1_backend((uint8_t)json_integer_value(v))))
+			r = json_object_set_new(o, name, json_integer(
+				json_integer_value(json_object_get(o, name)) + 1));
+	if (r == 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
 json_t *
 apr1_describe(struct source *source, struct err *e)
 {
@@ -443,7 +461,7 @@ apr1_describe(struct source *source, struct err *e)
 	struct apr1_source *s = (struct apr1_source *)source;
 	const struct apr1_header *h = &s->header;
 	char version[16];
-	json_t *o;
+	json_t *o, *hints;
 	int r = 0;
 
 	snprintf(version, sizeof version, "%u.%u", h->major, h->minor);
@@ -459,6 +477,10 @@ apr1_describe(struct source *source, struct err *e)
 		r |= json_object_set_new(o, "encrypted_for", json_string(modes[h->mode]));
 	else
 		r |= json_object_set_new(o, "score", json_integer(h->mode));
+	hints = count_hints(s);
+	if (!hints || json_object_size(hints) > 0)
+		r |= json_object_set(o, "backend_hints", hints);
+	json_decref(hints);
 	if (s->signature)
 		r |= json_object_set_new(o, "signing_key",
 		                         hex(s->signature + VAULT_SIGNATURE, VAULT_KEY));
