@@ -11,6 +11,7 @@
 #include "kernels/dot/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
+#include "tool/backend.h"
 #include "tool/input.h"
 #include "tool/prompt.h"
 #include "tool/run_text.h"
@@ -75,22 +76,6 @@ generate(struct run *r, struct err *e)
 }
 
 static int
-perplexity(struct run *r, struct err *e)
-{
-	struct progress progress;
-	struct perplexity p;
-	int done;
-
-	progress_begin(&progress, r->o->progress, r->tokens.n / infer_context(r->infer));
-	progress.unit = "parts";
-	done = perplexity_of(r->infer, r->tokenizer, &r->tokens, &p, run_text_part, &progress, e);
-	progress_end(&progress);
-	if (done < 0)
-		return -1;
-	return run_text_perplexity(&r->text, &p, infer_context(r->infer), e);
-}
-
-static int
 bench(struct run *r, struct err *e)
 {
 	const struct options *o = r->o;
@@ -111,7 +96,10 @@ compute(struct run *r, struct err *e)
 	if (o->logits)
 		return infer_eval(r->infer, 0, r->tokens.id, r->tokens.n, INFER_ALL,
 		                  run_text_logits, &r->text, e);
-	return o->perplexity ? perplexity(r, e) : o->bench ? bench(r, e) : generate(r, e);
+	if (o->perplexity)
+		return run_text_perplexity(&r->text, r->infer, r->tokenizer, &r->tokens,
+		                           o->progress, e);
+	return o->bench ? bench(r, e) : generate(r, e);
 }
 
 /* ---- what it needs ---- */
@@ -159,7 +147,8 @@ open_model(struct run *r, const char *path, struct err *e)
 	};
 	double began;
 
-	if (load(r, path, e) < 0 || open_tokenizer(r, e) < 0)
+	if (load(r, path, e) < 0 || open_tokenizer(r, e) < 0 ||
+	    (!getenv("APR_CPU") && backend_follow(&r->load.plan, e) < 0))
 		return -1;
 	if (r->tokenizer && !o->prompt.ids && prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
 		return -1;

@@ -96,6 +96,37 @@ agrees() {
 	pipe "cat stream | ${ask[*]} | cmp - want"
 }
 
+@test "backend hints of APR version 1 choose the level, where the CPU has it" {
+	read -ra all < <(levels)
+	best=${all[-1]}
+	ask=(apr-run --tokens 5,6,7,8,9 --logits)
+	"${ask[@]}" "$model" >best
+	APR_CPU=ref "${ask[@]}" "$model" >ref
+	[ "$best" = ref ] || ! cmp -s best ref || fail "levels have the same logits"
+	for hint in auto gpu wasm-simd scalar sse2; do
+		apr-pack -f -t apr1 --trueno-native --backend-hint $hint -o m.apr "$model"
+		want=best
+		[[ $hint != s* ]] || want=ref
+		try "${ask[@]}" m.apr
+		cmp "$out" $want || fail "$hint: $(cat "$err")"
+		if [ $want = ref ] && [ "$best" != ref ]; then
+			grep -qxF 'apr-run: computed at level ref, as the model asks; APR_CPU chooses another' "$err"
+			apr-unpack m.apr | "${ask[@]}" 2>/dev/null | cmp - ref
+			APR_CPU=$best try "${ask[@]}" m.apr
+			cmp "$out" best
+		fi
+	done
+	# Of a CPU that is another one: one of both is.
+	for hint in neon avx-512; do
+		apr-pack -f -t apr1 --trueno-native --backend-hint $hint -o m.apr "$model"
+		try "${ask[@]}" m.apr
+		[[ " ${all[*]} " == *" ${hint/-/} "* ]] || {
+			cmp "$out" best
+			grep -qxF "apr-run: the model asks for ${hint/-/}, which this CPU does not have" "$err"
+		}
+	done
+}
+
 @test "repacked weights give the same logits, with each type, at each level" {
 	llama 2 512 1024 2000 4 >f16.gguf
 	for type in q4_0 q8_0 q4_k_m q5_k_m q6_k f16; do

@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "tool/progress.h"
 #include "tool/tool.h"
 
 static int
@@ -61,8 +62,9 @@ run_text_logits(void *ctx, size_t position, const float *logits, struct err *e)
 	return put(r, &b, e);
 }
 
-void
-run_text_part(void *ctx, const struct perplexity *p)
+/* A part is done: tell the struct progress at ctx, with the value so far. */
+static void
+part_done(void *ctx, const struct perplexity *p)
 {
 	struct progress *progress = ctx;
 
@@ -70,9 +72,9 @@ run_text_part(void *ctx, const struct perplexity *p)
 	progress_at(progress, p->parts);
 }
 
-int
-run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
-                    struct err *e)
+static int
+tell_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
+                struct err *e)
 {
 	struct buf b = { 0 };
 
@@ -84,6 +86,23 @@ run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t
 		buf_printf(&b, "perplexity %.4f +/- %.5f (%" PRIu64 " parts of %zu tokens)\n",
 		           p->value, p->error, p->parts, context);
 	return put(r, &b, e);
+}
+
+int
+run_text_perplexity(const struct run_text *r, struct infer *infer,
+                    const struct tokenizer *tokenizer, const struct tokens *tokens,
+                    bool asked, struct err *e)
+{
+	size_t context = infer_context(infer);
+	struct progress progress;
+	struct perplexity p;
+	int done;
+
+	progress_begin(&progress, asked, tokens->n / context);
+	progress.unit = "parts";
+	done = perplexity_of(infer, tokenizer, tokens, &p, part_done, &progress, e);
+	progress_end(&progress);
+	return done < 0 ? -1 : tell_perplexity(r, &p, context, e);
 }
 
 static double

@@ -10,7 +10,6 @@
 #include "generate/bench.h"
 #include "generate/generate.h"
 #include "generate/perplexity.h"
-#include "tool/progress.h"
 
 struct run_text {
 	struct out *out;
@@ -27,11 +26,12 @@ int run_text_token(void *ctx, const struct generated *g, struct err *e);
 /* An infer_row: logits in single precision, or {"position","token","logits"}. */
 int run_text_logits(void *ctx, size_t position, const float *logits, struct err *e);
 
-/* The part of perplexity_of: tells the struct progress at ctx, with the value so far. */
-void run_text_part(void *ctx, const struct perplexity *p);
+/* Compute and tell the perplexity of a text's tokens. Progress is shown on a terminal, or if
+ * asked for. */
+int run_text_perplexity(const struct run_text *r, struct infer *infer,
+                        const struct tokenizer *tokenizer, const struct tokens *tokens,
+                        bool asked, struct err *e);
 
-int run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
-                        struct err *e);
 /* loaded: seconds from the begin of the process to when tokens could be computed. */
 int run_text_bench(const struct run_text *r, const struct bench *b, double loaded,
                    struct err *e);
