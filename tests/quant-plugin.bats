@@ -168,3 +168,27 @@ digests_of() {
 	try timeout 20 apr-quant q8_0 --hook : --imatrix nothing.gguf "$model"
 	said 3 'nothing.gguf'
 }
+
+@test "a plugin and a program may be written in C++" {
+	local cxx
+	if command -v c++ >/dev/null; then
+		cxx=(c++)
+	elif command -v clang >/dev/null; then
+		cxx=(clang -x c++)
+	else
+		skip "no C++ compiler"
+	fi
+	declare_plugin 1 MY5 32 128 | sed 's/{ (void)x.*n; }/{ __builtin_memcpy(y, x, 4 * n); }/' >my5.cc
+	"${cxx[@]}" -std=c++11 -Wall -Wextra -Werror -shared -fPIC \
+		-I "$BATS_TEST_DIRNAME/../lib/quant" -o my5.so my5.cc
+	mkmodel <<-'END' >f32.gguf
+		tensor wide.weight F32 2x64 ramp
+	END
+	apr-unpack f32.gguf >f32.aprs
+	apr-quant --pure --plugin ./my5.so my5 f32.aprs >my5.aprs
+	apr-quant --plugin ./my5.so --pure --allow-requantize f32 my5.aprs >back.aprs
+	diff <(digests_of f32.aprs) <(digests_of back.aprs)
+	echo '#include "aprml.h"' >program.cc
+	"${cxx[@]}" -std=c++11 -Wall -Wextra -Werror -fsyntax-only \
+		-I "$BATS_TEST_DIRNAME/../lib/api" program.cc
+}

@@ -26,6 +26,10 @@
 
 #define APR_PLUGIN_VERSION 1
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct apr_plugin {
 	unsigned version;    /* APR_PLUGIN_VERSION */
 	const char *name;    /* a capital letter, then up to 23 of A-Z, 0-9 and _ */
@@ -36,5 +40,13 @@ struct apr_plugin {
 	void (*encode)(const float *x, unsigned char *y, size_t n);
 	void (*decode)(const unsigned char *x, float *y, size_t n);
 };
+
+/* What the library defines; said here, so that a C++ compiler neither changes its name nor
+ * keeps it to its file. */
+extern const struct apr_plugin apr_plugin;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
