@@ -66,7 +66,7 @@ main(int argc, char **argv)
 		  "open it with the identity in FILE, which age-keygen made", 0, 0 },
 		OPT_PASSPHRASE(&o.passphrase),
 		OPT_SELECT(&o.select),
-		OPT_OUTPUT(&o.output),
+		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {

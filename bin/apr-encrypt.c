@@ -111,7 +111,7 @@ main(int argc, char **argv)
 		{ 'p', "passphrase", NULL, OPT_FLAG, &o.ask,
 		  "whoever knows a passphrase, which is asked for", 0, 0 },
 		OPT_PASSPHRASE(&o.passphrase),
-		OPT_OUTPUT(&o.output),
+		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {

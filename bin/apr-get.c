@@ -13,6 +13,7 @@
 #include "tool/filter.h"
 #include "tool/input.h"
 #include "tool/near.h"
+#include "tool/table.h"
 #include "tool/tool.h"
 #include "tool/values_out.h"
 
@@ -47,17 +48,20 @@ put_buf(struct get *g, struct buf *b, struct err *e)
 static int
 list(struct get *g, const struct model *m, struct err *e)
 {
-	char name[1024], shape[TENSOR_SHAPE_TEXT];
-	struct buf b = { 0 };
+	const struct table table = table_of(m);
+	char shape[TENSOR_SHAPE_TEXT];
+	struct buf b = { 0 }, name = { 0 };
 	size_t i;
 
 	for (i = 0; i < m->tensor_count; i++) {
 		const struct tensor *t = m->tensors[i];
 
-		text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t)));
-		buf_printf(&b, "%-32s %-8s %-16s %12" PRIu64 "\n", name, tensor_type(t)->name,
-		           tensor_shape_text(t, shape), tensor_bytes(t));
+		buf_printf(&b, "%s %-*s %-*s %12" PRIu64 "\n",
+		           table_name(&name, table.name, tensor_name(t)), table.type,
+		           tensor_type(t)->name, table.shape, tensor_shape_text(t, shape),
+		           tensor_bytes(t));
 	}
+	buf_free(&name);
 	return put_buf(g, &b, e);
 }
 

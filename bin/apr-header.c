@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "formats/format.h"
 #include "tool/facts.h"
+#include "tool/table.h"
 #include "tool/tool.h"
 
 struct options {
@@ -28,7 +29,7 @@ static int
 print_json(json_t *o, struct err *e)
 {
 	struct buf b = { 0 };
-	int r = o ? json_write(o, &b) : -1;
+	int r = o ? json_show(o, &b) : -1;
 
 	if (r == 0)
 		printf("%.*s\n", (int)b.n, (char *)b.p);
@@ -80,8 +81,8 @@ tensor_as_json(const struct opened *x, size_t i, struct err *e)
 	return print_json(o, e);
 }
 
-static int
-print_tensor(const struct opened *x, size_t i)
+static void
+print_tensor(const struct opened *x, size_t i, const struct table *table, struct buf *b)
 {
 	const struct tensor *t = x->source->plan->tensors[i];
 	char name[1024], shape[TENSOR_SHAPE_TEXT], offset[32] = "-";
@@ -92,9 +93,9 @@ print_tensor(const struct opened *x, size_t i)
 	if (x->format->tensor_offset)
 		snprintf(offset, sizeof offset, "%" PRIu64,
 		         x->format->tensor_offset(x->source, i));
-	printf("%-32s %-8s %-16s %12s %12" PRIu64,
-	       text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t))),
-	       tensor_type(t)->name, tensor_shape_text(t, shape), offset, tensor_bytes(t));
+	printf("%s %-*s %-*s %12s %12" PRIu64, table_name(b, table->name, tensor_name(t)),
+	       table->type, tensor_type(t)->name, table->shape, tensor_shape_text(t, shape),
+	       offset, tensor_bytes(t));
 	codec = stored_as(x, i, &stored);
 	if (codec)
 		printf(" %-5s %12" PRIu64, codec->name, stored);
@@ -103,7 +104,6 @@ print_tensor(const struct opened *x, size_t i)
 		printf("  %s", text_quote(name, sizeof name, file, strlen(file)));
 	}
 	putchar('\n');
-	return 0;
 }
 
 /* The container's own facts first, then those of any model. */
@@ -129,12 +129,18 @@ all_facts(const struct opened *x, struct err *e)
 static int
 list_tensors(const struct opened *x, bool json, struct err *e)
 {
+	const struct model *m = x->source->plan;
+	const struct table table = table_of(m);
+	struct buf b = { 0 };
 	size_t i;
 
-	for (i = 0; i < x->source->plan->tensor_count; i++)
-		if ((json ? tensor_as_json(x, i, e) : print_tensor(x, i)) < 0)
-			return -1;
-	return 0;
+	for (i = 0; i < m->tensor_count && e->code == ERR_NONE; i++)
+		if (json)
+			tensor_as_json(x, i, e);
+		else
+			print_tensor(x, i, &table, &b);
+	buf_free(&b);
+	return e->code == ERR_NONE ? 0 : -1;
 }
 
 static int

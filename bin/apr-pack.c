@@ -4,6 +4,7 @@
 
 #include "core/sandbox.h"
 #include "formats/format.h"
+#include "model/suffix.h"
 #include "tool/filter.h"
 #include "tool/input.h"
 #include "tool/near.h"
@@ -46,6 +47,30 @@ find_format(const char *name, struct err *e)
 	return f;
 }
 
+/* Where -t is absent, the suffix of -o decides. Where both speak, -t is obeyed. */
+static const struct format *
+choose_format(const struct options *o, struct err *e)
+{
+	const char *suffix = o->output.path ? suffix_container(o->output.path) : NULL;
+
+	if (!o->format)
+		return suffix && strcmp(suffix, "apr") != 0 ? format_by_name(suffix)
+		                                            : &format_apr2;
+	return find_format(o->format, e);
+}
+
+/* -t and the suffix of -o disagree. */
+static void
+note_suffix(const struct options *o, const struct format *f)
+{
+	const char *suffix = o->output.path ? suffix_container(o->output.path) : NULL;
+
+	/* apr stands for apr1, apr2 and apr2-64. */
+	if (suffix && strncmp(f->name, suffix, strlen(suffix)) != 0)
+		tool_notef("%.100s is written as %s, which -t asks for, and not as its name "
+		           "says", o->output.path, f->name);
+}
+
 /* -o NAME/ asks for a folder. */
 static bool
 is_folder(const char *path)
@@ -77,6 +102,14 @@ find_apr1(const struct format *format, const struct options *o, struct format_op
 	return 0;
 }
 
+static const char *
+method_word(unsigned i)
+{
+	static const char *const methods[] = { "lz4", "zstd", NULL };
+
+	return methods[i];
+}
+
 static int
 find_options(const struct format *format, const struct options *o,
              struct format_options *how, struct err *e)
@@ -84,11 +117,14 @@ find_options(const struct format *format, const struct options *o,
 	if (find_apr1(format, o, how, e) < 0)
 		return -1;
 	if (o->align && o->align != 32 && o->align != 64)
-		return tool_misused(e, "--align is 32 or 64");
+		return tool_misused(e, "--align is 32 or 64, which every reader of these "
+		                    "formats takes, not %u", (unsigned)o->align);
 	if (o->compress && !format->compresses)
 		return tool_misused(e, "%s has no compression", format->name);
-	if (o->compress && !how->raw && codec_parse(o->compress, &how->codec, &how->level, e) < 0)
+	if (o->compress && !how->raw && codec_parse(o->compress, &how->codec, &how->level, e) < 0) {
+		near_words(e, o->compress, method_word);
 		return err_hint(e, "%s --help", tool_name());
+	}
 	if (is_folder(o->output.path) && !format->create_folder)
 		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
 		                    o->output.path, format->title);
@@ -142,7 +178,7 @@ may_be_sealed(const struct format *format, const struct options *o, const char *
 static int
 pack(const char *path, const struct options *o, struct err *e)
 {
-	const struct format *format = find_format(o->format, e);
+	const struct format *format = choose_format(o, e);
 	struct format_options how = { .codec = NULL };
 	struct out_options where = { .path = o->output.path, .force = o->output.force,
 		.no_sync = o->no_sync };
@@ -167,6 +203,8 @@ pack(const char *path, const struct options *o, struct err *e)
 		if (!in.source->plan->sealed || may_be_sealed(format, o, in.source->name, e) == 0)
 			sink = open_sink(format, &how, &where, e);
 		if (sink)
+			note_suffix(o, format);
+		if (sink)
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 	}
 	sink_close(sink);
@@ -177,15 +215,15 @@ pack(const char *path, const struct options *o, struct err *e)
 int
 main(int argc, char **argv)
 {
-	static struct options o = { .format = "apr2", .reserve = NO_RESERVE };
+	static struct options o = { .reserve = NO_RESERVE };
 	static const struct opt opts[] = {
 		{ 't', "to", "FORMAT", OPT_TEXT, &o.format,
-		  "apr2 (the default), apr1, apr2-64, gguf or safetensors", 0, 0 },
+		  "apr1, apr2, apr2-64, gguf or safetensors (default: by FILE's suffix, else apr2)", 0, 0 },
 		{ 'z', "compress", "METHOD", OPT_TEXT, &o.compress,
 		  "apr2: lz4 or zstd[:1-19], for tensors that lose by it;\n"
 		  "apr1: none, lz4, zstd or zstd:19", 0, 0 },
 		{ 0, "align", "BYTES", OPT_NUMBER, &o.align,
-		  "alignment of tensor data: 32 or 64", 32, 64 },
+		  "alignment of tensor data: 32 or 64", 1, UINT32_MAX },
 		{ 0, "plain", NULL, OPT_FLAG, &o.plain,
 		  "all but apr2: leave out signatures and side files", 0, 0 },
 		{ 0, "reserve", "BYTES", OPT_BYTES, &o.reserve,

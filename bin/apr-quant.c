@@ -29,6 +29,7 @@ struct quant {
 	struct recipe recipe;
 	struct recode recode;
 	struct convert_stats all;
+	struct table table; /* widths of what is printed */
 	struct model plan;  /* the source's, but for keys and blocks that change */
 	size_t *row;        /* of each of the source's tensors; QUANT_GONE: left out */
 	const char *name;   /* of what is read */
@@ -107,7 +108,8 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	                 q->o->quant.max_rmse, e) < 0)
 		return -1;
 	if (q->o->check && row->from != row->to) {
-		recipe_print_error(tensor_name(t), row->from->name, row->to->name, s, q->o->json);
+		recipe_print_error(tensor_name(t), row->from->name, row->to->name, s,
+		                   q->o->json ? NULL : &q->table);
 		convert_stats_add(&q->all, s);
 	}
 	return 0;
@@ -121,7 +123,7 @@ finish(void *ctx, struct sink *sink, struct err *e)
 	(void)sink;
 	(void)e;
 	if (q->o->check && q->all.values)
-		recipe_print_error("all", "", "", &q->all, q->o->json);
+		recipe_print_error("all", "", "", &q->all, q->o->json ? NULL : &q->table);
 	return 0;
 }
 
@@ -152,6 +154,7 @@ run(struct quant *q, const char *path, struct err *e)
 	q->name = in.source->name;
 	if (quant_options_shape(&o->quant, in.source->plan, &q->plan, &q->row, e) == 0 &&
 	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
+		q->table = recipe_table(&q->recipe, &q->plan);
 		if (plan_only(o))
 			recipe_report_names(&q->recipe, &o->quant.recipe);
 		if (o->explain)
@@ -186,7 +189,7 @@ main(int argc, char **argv)
 		{ 0, "json", NULL, OPT_FLAG, &o.json, "--dry-run, --check: an object a line",
 		  0, 0 },
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
-		OPT_OUTPUT(&o.output),
+		OPT_OUTPUT_STREAM(&o.output),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};

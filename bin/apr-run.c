@@ -13,6 +13,7 @@
 #include "load/load.h"
 #include "tool/backend.h"
 #include "tool/input.h"
+#include "tool/near.h"
 #include "tool/prompt.h"
 #include "tool/run_text.h"
 #include "tool/tool.h"
@@ -208,6 +209,14 @@ run(struct run *r, const char *path, struct err *e)
 
 /* ---- the command line ---- */
 
+static const char *
+cache_word(unsigned i)
+{
+	static const char *const kinds[] = { "f16", "f32", "q8_0", NULL };
+
+	return kinds[i];
+}
+
 static int
 check_options(struct options *o, struct err *e)
 {
@@ -230,9 +239,11 @@ check_options(struct options *o, struct err *e)
 	for (i = 0; i < o->stops.n; i++)
 		if (!*o->stops.items[i])
 			return tool_misused(e, "--stop needs TEXT");
-	if (o->cache && infer_cache_by_name(o->cache, &o->kept) < 0)
-		return tool_misused(e, "--cache is f16, f32 or q8_0, not %.40s", o->cache);
-	return 0;
+	if (!o->cache || infer_cache_by_name(o->cache, &o->kept) == 0)
+		return 0;
+	tool_misused(e, "--cache is f16, f32 or q8_0, not %.40s", o->cache);
+	near_words(e, o->cache, cache_word);
+	return -1;
 }
 
 int

@@ -96,7 +96,7 @@ main(int argc, char **argv)
 		{ 'r', "recipient", "age1...", OPT_TEXT, &o.recipient,
 		  "for the owner of this public key", 0, 0 },
 		{ 'R', "recipients-file", "FILE", OPT_TEXT, &o.recipients,
-		  "the same, from FILE; or an answer, to FILE of apr-open --reply-to", 0, 0 },
+		  "the same, from FILE; or an answer, to what apr-open wrote", 0, 0 },
 		{ 'k', "reply-key", "FILE", OPT_TEXT, &o.reply,
 		  "ask for an answer: write the identity that opens it to FILE", 0, 0 },
 		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },

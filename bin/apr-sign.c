@@ -11,6 +11,7 @@
 #include "tool/filter.h"
 #include "tool/passphrase.h"
 #include "tool/tool.h"
+#include "tool/trusted.h"
 
 struct options {
 	uint64_t jobs;
@@ -153,7 +154,7 @@ main(int argc, char **argv)
 		{ 0, "comment", "TEXT", OPT_TEXT, &o.comment, "... and this comment", 0, 0 },
 		OPT_PASSPHRASE(&o.passphrase),
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
-		OPT_OUTPUT(&o.output),
+		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
@@ -174,10 +175,15 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	sandbox_write(o.output.path, o.output.force);
 	sandbox_prepare();
-	if (!operands[0])
+	if (!operands[0]) {
 		tool_misused(&e, "KEY is missing");
-	else if (state(&o, &s.says, &e) == 0 && secret_guard(&e) == 0)
+	} else if (operands[1] && trusted_is_key(operands[1]) && !trusted_is_key(operands[0])) {
+		err_set(&e, ERR_USAGE, NULL, "%.100s is a key and %.100s is not: KEY comes "
+		        "before FILE", operands[1], operands[0]);
+		err_hint(&e, "apr-sign %.100s %.100s", operands[1], operands[0]);
+	} else if (state(&o, &s.says, &e) == 0 && secret_guard(&e) == 0) {
 		s.key = key = passphrase_key(operands[0], &o.passphrase, &e);
+	}
 	if (key)
 		filter_run(operands[1], &o.output, &f, &e);
 	witness_free(&s.witness);

@@ -117,6 +117,7 @@ static int
 print(const struct run *r, struct err *e)
 {
 	const struct tensor *const *t = (const struct tensor *const *)r->plan->tensors;
+	const struct table table = table_of(r->plan);
 	size_t i;
 
 	if (r->o->hist && r->o->json)
@@ -126,12 +127,12 @@ print(const struct run *r, struct err *e)
 		return 0;
 	}
 	if (!r->o->json)
-		stats_print_head();
+		stats_print_head(&table);
 	for (i = 0; i < r->plan->tensor_count; i++) {
 		const struct stats *s = values_known(type_of(r, i)) ? &r->all[i] : NULL;
 
 		if ((r->o->json ? stats_print_json(t[i], s, NULL, e)
-		                : stats_print(t[i], s, e)) < 0)
+		                : stats_print(t[i], s, &table, e)) < 0)
 			return -1;
 	}
 	return 0;

@@ -12,6 +12,7 @@
 #include "formats/format.h"
 #include "tokenizer/tokenizer.h"
 #include "tool/ids.h"
+#include "tool/near.h"
 #include "tool/tokens_text.h"
 #include "tool/tool.h"
 
@@ -218,6 +219,22 @@ end:
 	return status;
 }
 
+static const char *
+verb_word(unsigned i)
+{
+	static const char *const verbs[] = { "encode", "decode", NULL };
+
+	return verbs[i];
+}
+
+static int
+refuse_verb(const char *verb, struct err *e)
+{
+	tool_misused(e, "%.80s is neither encode nor decode", verb);
+	near_words(e, verb, verb_word);
+	return -1;
+}
+
 static int
 check(char **operands, const struct options *o, struct err *e)
 {
@@ -227,7 +244,7 @@ check(char **operands, const struct options *o, struct err *e)
 	if (!operands[0])
 		return tool_misused(e, "encode or decode is expected");
 	if (!encodes && !decodes)
-		return tool_misused(e, "%.80s is neither encode nor decode", operands[0]);
+		return refuse_verb(operands[0], e);
 	if (o->pieces + o->json + o->count > 1)
 		return tool_misused(e, "only one of --pieces, --json and --count can be given");
 	if (decodes && (o->pieces || o->json || o->count || o->bare || o->text))

@@ -107,7 +107,7 @@ main(int argc, char **argv)
 		OPT_VAULT_READ(&o.vault),
 		{ 0, "places", "FD", OPT_NUMBER, &o.places,
 		  "tell where tensors lie in FILE, to a tool that has it open as FD", 0, INT_MAX },
-		OPT_OUTPUT(&o.output),
+		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {

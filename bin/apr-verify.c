@@ -251,7 +251,7 @@ main(int argc, char **argv)
 		{ 0, "not-before", "DATE", OPT_TEXT, &o.not_before,
 		  "the signer must say this date or a later one", 0, 0 },
 		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
-		OPT_OUTPUT(&o.output),
+		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {

@@ -187,7 +187,7 @@ no_controls() {
 		tensor n\x1b[2J.weight F32 2x32 noise
 		tensor b\x0a.weight F32 2x32 noise
 	END
-	for o in '' -t '--json' '-t --json'; do
+	for o in '' -l '--json' '-l --json'; do
 		apr-header $o esc.gguf >printed
 		no_controls printed
 		[ "$o" = "${o/json/}" ] || objects <printed

@@ -68,11 +68,11 @@ small() {
 	END
 	apr-sum --sha256 odd.gguf >lines
 	[ "$(wc -l <lines)" -eq 2 ]
-	grep -q '^[0-9a-f]\{64\}  two\\x0alines  F32 4,8$' lines
+	grep -q '^[0-9a-f]\{64\}  two\\x0alines  F32 4x8$' lines
 	grep -q '^[0-9a-f]\{64\}  a  b  F16 scalar$' lines
 	apr-sum --sha256 -c lines odd.gguf
 	apr-sum odd.gguf >lines
-	grep -q '^[0-9a-f]\{64\}  tensor  two\\x0alines  F32 4,8$' lines
+	grep -q '^[0-9a-f]\{64\}  tensor  two\\x0alines  F32 4x8$' lines
 	apr-sum -c lines odd.gguf
 }
 
@@ -128,7 +128,7 @@ small() {
 	grep -qF 'list' "$err"
 	grep -qF '2 lines are not' "$err"
 	# The shape counts as well as the bytes.
-	sed 's/F32 8,64/F32 64,8/' list >shape
+	sed 's/F32 8x64/F32 64x8/' list >shape
 	try apr-sum --sha256 -c shape small.gguf
 	[ "$status" -eq 1 ]
 	# A list of another kind.

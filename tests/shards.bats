@@ -69,9 +69,13 @@ faults() {
 @test "GGUF: no file of the input folder is replaced" {
 	vectors gguf_shards shards
 	cp -r shards/gguf_shards_folder m
+	try apr-pack -f -o m/m-00003-of-00003.gguf m/m-00001-of-00003.gguf
+	said 2 'lies in the input folder already'
 	for tool in apr-unpack apr-pack; do
-		try $tool -f -o m/m-00003-of-00003.gguf m/m-00001-of-00003.gguf
+		: >m/old
+		try $tool -f -o m/old m/m-00001-of-00003.gguf
 		said 2 'lies in the input folder already'
+		rm m/old
 		try $tool -o m/new m/m-00001-of-00003.gguf
 		quiet
 		rm m/new

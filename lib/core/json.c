@@ -176,6 +176,57 @@ json_quote(struct buf *b, const char *s, size_t n)
 	json_decref(v);
 }
 
+/* Outside of ASCII, and DEL: in compact JSON they are in strings only, and what is below a
+ * blank is escaped already. */
+static void
+escape(struct buf *to, const struct buf *from)
+{
+	const uint8_t *p = from->p;
+	size_t n = from->n, len;
+	uint32_t c;
+
+	for (; n > 0; p += len, n -= len) {
+		for (len = 0; len < n && p[len] < 0x7f; len++)
+			;
+		if (len > 0) {
+			buf_put(to, p, len);
+			continue;
+		}
+		len = text_character(p, n, &c);
+		if (len == 0) /* never in what the library wrote */
+			len = 1, c = 0xfffd;
+		if (!text_dangerous(c))
+			buf_put(to, p, len);
+		else if (c > 0xffff)
+			buf_printf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+		else
+			buf_printf(to, "\\u%04x", c);
+	}
+}
+
+int
+json_show(const json_t *v, struct buf *b)
+{
+	struct buf text = { 0 };
+
+	if (json_write(v, &text) < 0)
+		b->failed = true;
+	else
+		escape(b, &text);
+	buf_free(&text);
+	return buf_ok(b) ? 0 : -1;
+}
+
+void
+json_show_text(struct buf *b, const char *s, size_t n)
+{
+	json_t *v = json_stringn(s, n);
+
+	if (!v || json_show(v, b) < 0)
+		b->failed = true;
+	json_decref(v);
+}
+
 int
 json_value_u64(const json_t *v, uint64_t *n)
 {

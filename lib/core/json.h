@@ -27,6 +27,11 @@ json_t *json_parse_any(const void *text, size_t n, enum err_code code,
 /* Append the compact text of v. Returns 0, or -1 (memory). */
 int json_write(const json_t *v, struct buf *b);
 
+/* The same for a person or a terminal: characters that text_quote escapes are \uXXXX, so
+ * that the value stays exact. What is stored or signed goes through json_write. */
+int json_show(const json_t *v, struct buf *b);
+void json_show_text(struct buf *b, const char *s, size_t n);
+
 /* Append s as a JSON string, quotes included; n bytes of valid UTF-8. */
 void json_quote(struct buf *b, const char *s, size_t n);
 

@@ -1,9 +1,13 @@
 #include "core/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "core/num.h"
 
 size_t
 text_character(const void *p, size_t n, uint32_t *cp)
@@ -32,13 +36,13 @@ text_character(const void *p, size_t n, uint32_t *cp)
 	return len;
 }
 
-/* Characters that could move the cursor, reorder the line or end it. */
-static bool
-dangerous(uint32_t c)
+bool
+text_dangerous(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c ||
 	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff);
+	       (c >= 0x2060 && c <= 0x206f) || (c >= 0xfff9 && c <= 0xfffb) ||
+	       c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
 /* Of these, what text of several lines needs: a tab, a line break, what joins letters and
@@ -64,7 +68,7 @@ escape(char *dst, size_t size, const char *s, size_t n, bool backslash)
 
 		if (len == 0)
 			len = 1, c = 0;
-		if (dangerous(c))
+		if (text_dangerous(c))
 			for (i = 0; i < len; i++)
 				put += (size_t)snprintf(piece + put, sizeof piece - put,
 				                        "\\x%02x", p[i]);
@@ -107,7 +111,7 @@ text_show(struct buf *to, const void *s, size_t n)
 
 	for (; n > 0; p += len, n -= len) {
 		len = text_character(p, n, &c);
-		if (len > 0 && (!dangerous(c) || harmless(c))) {
+		if (len > 0 && (!text_dangerous(c) || harmless(c))) {
 			buf_put(to, p, len);
 			continue;
 		}
@@ -115,6 +119,38 @@ text_show(struct buf *to, const void *s, size_t n)
 		for (i = 0; i < len; i++)
 			buf_printf(to, "\\x%02x", p[i]);
 	}
+}
+
+static bool
+in_blocks(uint32_t c, const uint32_t (*block)[2], size_t n)
+{
+	while (n > 0)
+		if (c >= block[--n][0] && c <= block[n][1])
+			return true;
+	return false;
+}
+
+size_t
+text_columns(const char *s)
+{
+	static const uint32_t none[][2] = { { 0x300, 0x36f }, { 0x483, 0x489 },
+		{ 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f }, { 0x1ab0, 0x1aff },
+		{ 0x1dc0, 0x1dff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f } };
+	static const uint32_t wide[][2] = { { 0x1100, 0x115f }, { 0x2e80, 0x303e },
+		{ 0x3041, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
+		{ 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f900, 0x1f9ff },
+		{ 0x20000, 0x3fffd } };
+	size_t n = strlen(s), columns = 0, len;
+	uint32_t c;
+
+	for (; n > 0; s += len, n -= len) {
+		len = text_character(s, n, &c);
+		if (len == 0)
+			len = 1, c = ' ';
+		columns += in_blocks(c, wide, sizeof wide / sizeof *wide) ? 2
+		           : !in_blocks(c, none, sizeof none / sizeof *none);
+	}
+	return columns;
 }
 
 bool
@@ -202,27 +238,40 @@ text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
 	return 0;
 }
 
+/* What follows the number: "", "K", "KiB": 1024; "KB": 1000; the unit's letter and "B" in
+ * either case. The factor, or 0. */
+static uint64_t
+unit_factor(const char *unit)
+{
+	static const char letters[] = "kmgt";
+	uint64_t base = 1024, factor = 1;
+	const char *letter;
+
+	if (!*unit || strcasecmp(unit, "b") == 0)
+		return 1;
+	letter = strchr(letters, tolower((unsigned char)*unit));
+	if (!letter)
+		return 0;
+	if (strcasecmp(unit + 1, "b") == 0)
+		base = 1000;
+	else if (unit[1] && strcasecmp(unit + 1, "ib") != 0)
+		return 0;
+	for (; letter >= letters; letter--)
+		factor *= base;
+	return factor;
+}
+
 int
 text_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
 {
-	static const char units[] = "KMGT";
-	size_t n = strlen(s);
-	const char *unit = n ? strchr(units, s[n - 1]) : NULL;
-	unsigned shift = 0;
-	char digits[32];
-	uint64_t count;
+	uint64_t count, factor;
 
-	if (unit && *unit) {
-		shift = 10 * (unsigned)(unit - units + 1);
-		n--;
-	}
-	if (n >= sizeof digits)
+	if (text_digits(&s, &count) < 0)
 		return -1;
-	memcpy(digits, s, n);
-	digits[n] = '\0';
-	if (text_u64(digits, 0, hi >> shift, &count) < 0 || count << shift < lo)
+	factor = unit_factor(s);
+	if (factor == 0 || num_mul(count, factor, &count) < 0 || count < lo || count > hi)
 		return -1;
-	*v = count << shift;
+	*v = count;
 	return 0;
 }
 

@@ -18,6 +18,15 @@ char *text_quote(char *dst, size_t size, const char *s, size_t n);
  * backslashes stay as they are. */
 char *text_sentence(char *dst, size_t size, const char *s);
 
+/* Could this character move the cursor, reorder the line, end it, or hide? Control
+ * characters with DEL and C1, bidirectional marks and overrides, line and paragraph
+ * separators, what has no width, tags. The functions here escape these. */
+bool text_dangerous(uint32_t cp);
+
+/* Columns that a well-formed text takes on a terminal: two for a wide character, none for
+ * a combining one (blocks of Unicode; near enough to align a table). */
+size_t text_columns(const char *s);
+
 /* Append text of others as a terminal may show it: what text_quote escapes is escaped, but
  * for tabs, line breaks, backslashes and the two characters that join letters. */
 void text_show(struct buf *to, const void *s, size_t n);
@@ -44,8 +53,8 @@ int text_digits(const char **p, uint64_t *v);
 /* Whole-string number parsing: returns 0 and *v in [lo, hi], or -1. */
 int text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
 
-/* The same for a number of bytes, in which K, M, G or T may follow: 1024 times
- * as many each. */
+/* The same for a number of bytes. A unit may follow, in either case, as GNU's tools have
+ * them: 2G and 2GiB are 2 * 1024^3, 2GB is 2 * 1000^3; K, M and T alike; 2B is 2. */
 int text_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *v);
 
 /* A decimal number, digits with one point or none: 0, or -1. */

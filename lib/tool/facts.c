@@ -118,13 +118,14 @@ print_value(const json_t *v)
 	} else if (json_is_object(v)) {
 		i = 0;
 		json_object_foreach((json_t *)(uintptr_t)v, name, count)
-			printf("%s%s %" JSON_INTEGER_FORMAT, i++ ? ", " : "", name,
+			printf("%s%s %" JSON_INTEGER_FORMAT, i++ ? ", " : "",
+			       text_quote(text, sizeof text, name, strlen(name)),
 			       json_integer_value(count));
 	} else if (json_is_null(v)) {
 		fputs("unknown", stdout);
 	} else if (json_is_boolean(v)) {
 		fputs(json_is_true(v) ? "yes" : "no", stdout);
-	} else if (json_write(v, &b) == 0 && buf_string(&b)) {
+	} else if (json_show(v, &b) == 0 && buf_string(&b)) {
 		fputs((char *)b.p, stdout);
 	}
 	buf_free(&b);

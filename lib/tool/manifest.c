@@ -25,7 +25,7 @@ put_name(struct buf *b, const char *name)
 		b->n += strlen(text_quote((char *)to, room, name, n));
 }
 
-/* "Q4_0 1024,256" */
+/* "Q4_0 1024x256" */
 static void
 put_detail(struct buf *b, const struct manifest_entry *x)
 {
@@ -33,7 +33,7 @@ put_detail(struct buf *b, const struct manifest_entry *x)
 
 	buf_printf(b, "  %s", x->type);
 	for (i = 0; x->shaped && i < x->ndim; i++)
-		buf_printf(b, "%c%" PRIu64, i ? ',' : ' ', x->dims[i]);
+		buf_printf(b, "%c%" PRIu64, i ? 'x' : ' ', x->dims[i]);
 	if (x->shaped && x->ndim == 0)
 		buf_text(b, " scalar");
 }
@@ -59,7 +59,7 @@ put_json(struct buf *b, const struct manifest_entry *x, const char *file)
 
 	for (i = 0; x->shaped && i < x->ndim; i++)
 		json_array_append_new(shape, json_from_u64(x->dims[i]));
-	if (!o || json_write(o, b) < 0)
+	if (!o || json_show(o, b) < 0)
 		b->failed = true;
 	json_decref(o);
 }
@@ -222,6 +222,20 @@ next_word(char **line)
 	return word;
 }
 
+/* Earlier versions wrote shapes as 1024,256. */
+static void
+mend_shape(char *text)
+{
+	char *shape = strrchr(text, ' ');
+
+	if (!shape || strncmp(text, "blob  ", 6) == 0 || strspn(shape + 1, "0123456789,") !=
+	    strlen(shape + 1))
+		return;
+	for (; *shape; shape++)
+		if (*shape == ',')
+			*shape = 'x';
+}
+
 /* Our lines have two blanks behind the digest; a third would belong to a name. */
 static bool
 cut_line(char *line, struct listed *l)
@@ -230,6 +244,7 @@ cut_line(char *line, struct listed *l)
 	    strncmp(line + DIGEST_TEXT - 1, "  ", 2) != 0)
 		return false;
 	line[DIGEST_TEXT - 1] = '\0';
+	mend_shape(line + DIGEST_TEXT + 1);
 	*l = (struct listed){ NULL, line, line + DIGEST_TEXT + 1, false };
 	return true;
 }

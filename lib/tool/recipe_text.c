@@ -9,11 +9,28 @@
 #include "kernels/kernel.h"
 #include "tool/tool.h"
 
+/* The columns of a plan; those of the types before and after have one width. */
+#define TYPE 6
+struct table
+recipe_table(const struct recipe *r, const struct model *m)
+{
+	struct table t = table_of(m);
+	size_t i;
+
+	t.type = TYPE;
+	for (i = 0; i < r->count; i++) {
+		t.type = table_widen(t.type, TABLE_NAME, r->rows[i].from->name);
+		t.type = table_widen(t.type, TABLE_NAME, r->rows[i].to->name);
+	}
+	return t;
+}
+
 static void
-print_row(const struct tensor *t, const struct recipe_row *row, bool json)
+print_row(const struct tensor *t, const struct recipe_row *row, const struct table *table,
+          bool json)
 {
 	struct buf b = { 0 };
-	char name[512], shape[TENSOR_SHAPE_TEXT];
+	char shape[TENSOR_SHAPE_TEXT];
 
 	if (json) {
 		json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:o,s:s,s:b}", "name", tensor_name(t),
@@ -21,16 +38,17 @@ print_row(const struct tensor *t, const struct recipe_row *row, bool json)
 		                      row->wanted->name, "bytes", json_from_u64(row->bytes),
 		                      "rule", row->rule, "encoder", (int)row->encoder);
 
-		if (o && json_write(o, &b) == 0)
+		if (o && json_show(o, &b) == 0)
 			printf("%.*s\n", (int)b.n, (char *)b.p);
 		json_decref(o);
 		buf_free(&b);
 		return;
 	}
-	printf("%-32s %-16s %6s -> %-6s %12" PRIu64 "  %s",
-	       text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t))),
-	       tensor_shape_text(t, shape), row->from->name, row->to->name, row->bytes,
-	       row->rule);
+	printf("%s %-*s %*s -> %-*s %12" PRIu64 "  %s",
+	       table_name(&b, table->name, tensor_name(t)), table->shape,
+	       tensor_shape_text(t, shape), table->type, row->from->name, table->type,
+	       row->to->name, row->bytes, row->rule);
+	buf_free(&b);
 	if (row->to != row->wanted)
 		printf(", but rows of %" PRIu64 " do not fill %s", tensor_row(t),
 		       row->wanted->name);
@@ -42,11 +60,12 @@ print_row(const struct tensor *t, const struct recipe_row *row, bool json)
 void
 recipe_print(const struct recipe *r, const struct model *m, bool json)
 {
+	const struct table table = recipe_table(r, m);
 	char in[32], out[32];
 	size_t i;
 
 	for (i = 0; i < r->count; i++)
-		print_row(m->tensors[i], &r->rows[i], json);
+		print_row(m->tensors[i], &r->rows[i], &table, json);
 	if (!json)
 		printf("%zu tensor%s, %s -> %s\n", r->count, r->count == 1 ? "" : "s",
 		       text_size(in, sizeof in, r->bytes_in),
@@ -174,15 +193,12 @@ recipe_report(const struct recipe *r, const struct model *m, const struct recipe
 
 void
 recipe_print_error(const char *name, const char *from, const char *to,
-            const struct convert_stats *s, bool json)
+                   const struct convert_stats *s, const struct table *table)
 {
-	char quoted[512];
+	struct buf b = { 0 };
 
-	text_quote(quoted, sizeof quoted, name, strlen(name));
-	if (json) {
-		struct buf b = { 0 };
-
-		json_quote(&b, name, strlen(name));
+	if (!table) {
+		json_show_text(&b, name, strlen(name));
 		if (buf_string(&b))
 			fprintf(stderr, "{\"name\":%s,\"from\":\"%s\",\"to\":\"%s\",\"rmse\":%.9g,"
 			        "\"relative\":%.9g,\"max\":%.9g,\"cosine\":%.9g}\n",
@@ -191,9 +207,11 @@ recipe_print_error(const char *name, const char *from, const char *to,
 		buf_free(&b);
 		return;
 	}
-	fprintf(stderr, "%-32s %6s -> %-6s rmse %.3e  relative %.3e  max %.3e  cosine %.6f\n",
-	        quoted, from, to, convert_rmse(s), convert_relative(s), s->error_max,
-	        convert_cosine(s));
+	fprintf(stderr,
+	        "%s %*s -> %-*s rmse %.3e  relative %.3e  max %.3e  cosine %.6f\n",
+	        table_name(&b, table->name, name), table->type, from, table->type, to,
+	        convert_rmse(s), convert_relative(s), s->error_max, convert_cosine(s));
+	buf_free(&b);
 }
 
 /* NaN and infinities as they came, and what became infinite on the way. */
@@ -232,11 +250,12 @@ int
 recipe_explain(const struct recipe *r, const struct model *m, const char *name,
                struct err *e)
 {
+	const struct table table = recipe_table(r, m);
 	size_t i;
 
 	for (i = 0; i < r->count; i++)
 		if (strcmp(tensor_name(m->tensors[i]), name) == 0) {
-			print_row(m->tensors[i], &r->rows[i], false);
+			print_row(m->tensors[i], &r->rows[i], &table, false);
 			return 0;
 		}
 	return err_set(e, ERR_USAGE, name, "is the name of no tensor here");

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "quant/convert.h"
 #include "quant/recipe.h"
+#include "tool/table.h"
 
 /* The whole plan on standard output, a tensor a line: name, shape, type before
  * and after, bytes, rule, and the type that the rule wanted if that is another;
@@ -23,10 +24,14 @@ void recipe_report(const struct recipe *r, const struct model *m,
  * names. */
 void recipe_report_names(const struct recipe *r, const struct recipe_options *o);
 
+/* The widths of a plan's columns; those of the types before and after are one. */
+struct table recipe_table(const struct recipe *r, const struct model *m);
+
 /* The error of a conversion on standard error, a line a tensor: root of the mean
- * square, that relative to the values, the largest, and the cosine. */
+ * square, that relative to the values, the largest, and the cosine. table: the
+ * widths, or NULL for a JSON object. */
 void recipe_print_error(const char *name, const char *from, const char *to,
-                        const struct convert_stats *s, bool json);
+                        const struct convert_stats *s, const struct table *table);
 
 /* What a conversion to a type did to the tensor of that name: values that are not finite,
  * as they came or now, are told if they are allowed, else ERR_INVALID; as is an error over

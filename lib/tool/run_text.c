@@ -32,7 +32,7 @@ run_text_token(void *ctx, const struct generated *g, struct err *e)
 		buf_printf(&b, "{\"id\":%" PRIu32, g->id);
 		if (r->text) {
 			buf_text(&b, ",\"text\":");
-			json_quote(&b, g->text ? g->text : "", g->n);
+			json_show_text(&b, g->text ? g->text : "", g->n);
 		}
 		buf_printf(&b, ",\"logprob\":%.9g}\n", g->logprob);
 	}

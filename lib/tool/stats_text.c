@@ -20,30 +20,34 @@ number(double v, bool exists, char dst[SHORT])
 	return dst;
 }
 
-static void
-print_name(const struct tensor *t)
+static int
+print_name(const struct tensor *t, const struct table *table, struct err *e)
 {
-	char name[1024];
+	struct buf b = { 0 };
+	const char *name = table_name(&b, table->name, tensor_name(t));
+	int r = buf_ok(&b) ? 0 : err_memory(e);
 
-	printf("%-32s %-8s", text_quote(name, sizeof name, tensor_name(t),
-	                                strlen(tensor_name(t))), tensor_type(t)->name);
+	printf("%s %-*s", name, table->type, tensor_type(t)->name);
+	buf_free(&b);
+	return r;
 }
 
 void
-stats_print_head(void)
+stats_print_head(const struct table *table)
 {
-	printf("%-32s %-8s %12s %12s %12s %12s %12s %12s %10s %8s %8s\n", "name", "dtype",
-	       "count", "min", "max", "mean", "std", "l2", "zeros", "nan", "inf");
+	printf("%-*s %-*s %12s %12s %12s %12s %12s %12s %10s %8s %8s\n", table->name, "name",
+	       table->type, "dtype", "count", "min", "max", "mean", "std", "l2", "zeros", "nan", "inf");
 }
 
 int
-stats_print(const struct tensor *t, const struct stats *s, struct err *e)
+stats_print(const struct tensor *t, const struct stats *s, const struct table *table,
+            struct err *e)
 {
 	char min[SHORT], max[SHORT], mean[SHORT], std[SHORT], l2[SHORT];
 	bool any;
 
-	(void)e;
-	print_name(t);
+	if (print_name(t, table, e) < 0)
+		return -1;
 	if (!s) {
 		printf(" %12" PRIu64 " %12s %12s %12s %12s %12s %10s %8s %8s\n", tensor_items(t),
 		       "-", "-", "-", "-", "-", "-", "-", "-");
@@ -110,7 +114,7 @@ stats_print_json(const struct tensor *t, const struct stats *s, const struct his
 	              "inf", integer(s->inf, known));
 	if (o && h && json_object_set_new(o, "histogram", bins(h)) < 0)
 		b.failed = true;
-	if (!o || json_write(o, &b) < 0 || !buf_string(&b))
+	if (!o || json_show(o, &b) < 0 || !buf_string(&b))
 		err_memory(e);
 	else
 		puts((char *)b.p);

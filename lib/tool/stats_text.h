@@ -8,13 +8,15 @@
 #include "model/tensor.h"
 #include "stats/histogram.h"
 #include "stats/stats.h"
+#include "tool/table.h"
 
-/* What the columns are. */
-void stats_print_head(void);
+/* What the columns are; table: their widths. */
+void stats_print_head(const struct table *table);
 
 /* A line about one tensor; JSON: an object. s NULL: its type cannot be decoded.
  * 0, or -1 with E008. */
-int stats_print(const struct tensor *t, const struct stats *s, struct err *e);
+int stats_print(const struct tensor *t, const struct stats *s, const struct table *table,
+                struct err *e);
 int stats_print_json(const struct tensor *t, const struct stats *s,
                      const struct histogram *h, struct err *e);
 

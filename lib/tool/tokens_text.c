@@ -35,7 +35,7 @@ print_json(const struct tokenizer *t, uint32_t id, struct err *e)
 		json_object_set_new(o, "bytes", json_stringn((char *)hex.p, hex.n));
 	}
 	buf_clear(&b);
-	if (!o || json_write(o, &b) < 0)
+	if (!o || json_show(o, &b) < 0)
 		err_memory(e);
 	else
 		printf("%.*s\n", (int)b.n, (char *)b.p);

@@ -15,6 +15,7 @@
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "model/suffix.h"
 
 #define LIMIT "APR_RAM_LIMIT"
 
@@ -169,23 +170,55 @@ misused(const char *fmt, ...)
 	leave(&e);
 }
 
+/* The option that was probably meant by this name: the nearest one, or one with it as a
+ * part; NULL if none is near. */
+static const struct opt *
+nearest(const char *name)
+{
+	const struct opt *o, *near = NULL;
+	size_t cost, far = strlen(name) / 3 + 2, best = far;
+
+	for (o = self->opts; o->name; o++) {
+		if (!o->help)
+			continue;
+		cost = text_distance(name, o->name);
+		if (cost >= far && strlen(name) > 3 && strstr(o->name, name))
+			cost = far - 1;
+		if (cost < best) {
+			best = cost;
+			near = o;
+		}
+	}
+	return near;
+}
+
 _Noreturn static void
 unknown(const char *name)
 {
-	const struct opt *o, *near = NULL;
-	size_t best = 3;
+	const struct opt *near = nearest(name);
 	struct err e = ERR_INIT;
 
-	for (o = self->opts; o->name; o++)
-		if (o->help && text_distance(name, o->name) < best) {
-			best = text_distance(name, o->name);
-			near = o;
-		}
 	err_set(&e, ERR_USAGE, NULL, "unknown option --%.80s", name);
 	if (near)
 		err_hint(&e, "did you mean --%s?", near->name);
 	else
 		err_hint(&e, "%s --help", self->name);
+	leave(&e);
+}
+
+/* A letter that no option has; word: all that stood behind the dash, which may be the
+ * name of a long option. */
+_Noreturn static void
+unknown_letter(char letter, const char *word)
+{
+	const struct opt *o;
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_USAGE, NULL, "unknown option -%c", letter);
+	for (o = self->opts; o->name; o++)
+		if (o->help && strcmp(o->name, word) == 0)
+			err_hint(&e, "did you mean --%s?", o->name);
+	err_hint(&e, "%s --help", self->name);
 	leave(&e);
 }
 
@@ -213,6 +246,23 @@ note_old(const struct opt *o, bool letter)
 		tool_notef("--%s is deprecated: use --%s", o->name, now->name);
 }
 
+/* A stream under the name of a container would be taken for one. */
+static void
+set_stream(const struct opt *o, const char *value)
+{
+	struct err e = ERR_INIT;
+
+	if (!*value)
+		misused("--%s needs %s", o->name, o->arg);
+	if (suffix_container(value)) {
+		err_set(&e, ERR_USAGE, NULL, "-%c %.100s: %s writes a stream, not a file of that "
+		        "format", o->letter, value, self->name);
+		err_hint(&e, "%s ... | apr-pack -o %.100s", self->name, value);
+		leave(&e);
+	}
+	*(const char **)o->to = value;
+}
+
 static void
 set_option(const struct opt *o, const char *value, bool *seen)
 {
@@ -234,6 +284,9 @@ set_option(const struct opt *o, const char *value, bool *seen)
 	case OPT_ANY_TEXT:
 		*(const char **)o->to = value;
 		break;
+	case OPT_STREAM:
+		set_stream(o, value);
+		break;
 	case OPT_NUMBER:
 		if (text_u64(value, o->low, o->high, o->to) < 0)
 			misused("--%s needs a number from %" PRIu64 " to %" PRIu64
@@ -242,7 +295,7 @@ set_option(const struct opt *o, const char *value, bool *seen)
 	case OPT_BYTES:
 		if (text_bytes(value, o->low, o->high, o->to) < 0)
 			misused("--%s needs a number of bytes from %" PRIu64 " to %" PRIu64
-			        ", perhaps with K, M, G or T, not %.80s", o->name, o->low,
+			        ", such as 2G, 2GiB or 2GB, not %.80s", o->name, o->low,
 			        o->high, value);
 		break;
 	case OPT_DECIMAL:
@@ -317,7 +370,7 @@ short_options(char **argv, int i, bool *seen)
 		for (o = self->opts; o->name && o->letter != *p; o++)
 			;
 		if (!o->name)
-			misused("unknown option -%c", *p);
+			unknown_letter(*p, argv[i] + 1);
 		if (!o->help)
 			note_old(o, true);
 		if (!o->arg) {
@@ -361,7 +414,7 @@ take_limit(void)
 		return;
 	if (text_bytes(text, 1, UINT64_MAX, &bytes) < 0)
 		err_set(&e, ERR_USAGE, NULL, LIMIT " is %.80s, and not a number of bytes, "
-		        "perhaps with K, M, G or T", text);
+		        "such as 2G, 2GiB or 2GB", text);
 	else if (mem_limit(bytes) < 0)
 		err_errno(&e, LIMIT, "cannot be set");
 	if (e.code != ERR_NONE)

@@ -17,8 +17,10 @@ enum opt_kind {
 	OPT_TEXT,   /* const char ** */
 	OPT_ANY_TEXT, /* the same; it may be empty */
 	OPT_NUMBER, /* uint64_t *, within [low, high] */
-	OPT_BYTES,  /* the same; K, M, G or T may follow the number */
+	OPT_BYTES,  /* the same; a unit may follow the number (text_bytes) */
 	OPT_DECIMAL, /* double *, finite, within [low, high] */
+	OPT_STREAM, /* const char **: a file that becomes a stream, so its name has no
+	             * suffix of a container */
 	OPT_LIST    /* struct opt_list *: may be given many times */
 };
 
@@ -56,8 +58,10 @@ struct output_options {
 	bool force;           /* -f */
 	bool progress;        /* --progress */
 };
-#define OPT_OUTPUT(o) \
-	{ 'o', "output", "FILE", OPT_TEXT, &(o)->path, "write to FILE", 0, 0 }, \
+#define OPT_OUTPUT(o) OPT_OUTPUT_KIND(o, OPT_TEXT)    /* what else is written */
+#define OPT_OUTPUT_STREAM(o) OPT_OUTPUT_KIND(o, OPT_STREAM) /* a filter's stream */
+#define OPT_OUTPUT_KIND(o, kind) \
+	{ 'o', "output", "FILE", kind, &(o)->path, "write to FILE", 0, 0 }, \
 	{ 'f', "force", NULL, OPT_FLAG, &(o)->force, "replace an existing FILE", 0, 0 }, \
 	{ 0, "progress", NULL, OPT_FLAG, &(o)->progress, \
 	  "show progress on standard error, also where that is no terminal", 0, 0 }

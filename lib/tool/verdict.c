@@ -189,7 +189,7 @@ verdict_print(const struct verdict *v, const char *name, const struct digest *ro
 	r |= json_object_set_new(o, "version", said_or_null(s->says.version));
 	r |= json_object_set_new(o, "date", said_or_null(s->says.date));
 	r |= json_object_set_new(o, "comment", said_or_null(s->says.comment));
-	if (r == 0 && json_write(o, &b) == 0 && buf_ok(&b))
+	if (r == 0 && json_show(o, &b) == 0 && buf_ok(&b))
 		printf("%.*s\n", (int)b.n, (char *)b.p);
 	else
 		err_memory(e);
