@@ -23,6 +23,7 @@ lent(const uint8_t *data, size_t size)
 		struct flow f = { 0 };
 
 		stream_lend(source, fd);
+		source->sealed_too = true;
 		must_say((flow_run(source, NULL, &f, &e) == 0) == (e.code == ERR_NONE), &e);
 		source_close(source);
 	}
@@ -73,6 +74,25 @@ put_value(struct buf *b, struct value_type t, const uint8_t *data, size_t size, 
 	fill(b, data, size, n);
 }
 
+/* An item of a sealed model, if it is one: its bytes are nobody's. */
+static bool
+put_sealed(struct buf *b, const struct model *m, enum item_kind kind, size_t index,
+           const uint8_t *data, size_t size)
+{
+	struct buf head = { 0 }, body = { 0 };
+	uint64_t none, n;
+
+	if (!item_is_sealed(m, kind, index))
+		return false;
+	item_sizes(m, kind, index, &none, &n);
+	fill(&body, data, size, n);
+	must(plan_seal_head(m, kind, index, &head) == 0);
+	mutate_put_frame(b, "SEAL", head.p, head.n, body.p, body.n);
+	buf_free(&head);
+	buf_free(&body);
+	return true;
+}
+
 static void
 put_blobs(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
 {
@@ -80,6 +100,8 @@ put_blobs(struct buf *b, const struct model *m, const uint8_t *data, size_t size
 	size_t i, k = 0;
 
 	for (i = 0; i < m->blob_count; i++) {
+		if (put_sealed(b, m, ITEM_BLOB, i, data, size))
+			continue;
 		buf_clear(&head);
 		buf_clear(&body);
 		while (k < m->meta_count && m->meta[k].blob != i)
@@ -102,6 +124,8 @@ put_tensors(struct buf *b, const struct model *m, const uint8_t *data, size_t si
 	size_t i;
 
 	for (i = 0; i < m->tensor_count; i++) {
+		if (put_sealed(b, m, ITEM_TENSOR, i, data, size))
+			continue;
 		buf_clear(&head);
 		buf_clear(&body);
 		fill(&body, data, size, tensor_bytes(m->tensors[i]));
@@ -156,6 +180,8 @@ put_frames(struct buf *b, const struct model *m, const uint8_t *data, size_t siz
 	char done[48];
 	size_t i;
 
+	if (m->sealed)
+		put_headed(b, "SKEY", (size_t)m->sealed, NULL, 0);
 	put_blobs(b, m, data, size);
 	if (m->licence != MODEL_NONE) {
 		fill(&body, data, size, m->licence);
@@ -163,11 +189,13 @@ put_frames(struct buf *b, const struct model *m, const uint8_t *data, size_t siz
 	}
 	put_tensors(b, m, data, size);
 	for (i = 0; i < m->prov_count; i++)
-		put_headed(b, "prov", (size_t)m->provs[i], NULL, 0);
+		if (!put_sealed(b, m, ITEM_PROV, i, data, size))
+			put_headed(b, "prov", (size_t)m->provs[i], NULL, 0);
 	buf_clear(&body);
 	fill(&body, data, size, model_sign_body(m));
 	for (i = 0; i < m->signatures; i++)
-		put_headed(b, "sign", MODEL_SIGN_HEAD, body.p, body.n);
+		if (!put_sealed(b, m, ITEM_SIGN, i, data, size))
+			put_headed(b, "sign", MODEL_SIGN_HEAD, body.p, body.n);
 	buf_free(&body);
 	snprintf(done, sizeof done, "{\"tensors\":%zu}", m->tensor_count);
 	mutate_put_frame(b, "DONE", done, strlen(done), NULL, 0);

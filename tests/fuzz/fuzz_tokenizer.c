@@ -2,8 +2,12 @@
  * SentencePiece's. It is refused with a fault that a terminal can show, or then any text
  * can be encoded, ids are those of tokens, and each can be decoded; the same text has the
  * same ids again, and text made token by token is the text made at once.
+ *
+ * The mutator writes whole files tokenizer.json beside the fuzzer's own changes, with
+ * patterns of all that PCRE2 knows (patterns.h).
  */
-#include "fuzz.h"
+#include "mutate.h"
+#include "patterns.h"
 #include "tokenizer/tokenizer.h"
 
 #define TEXT 300 /* bytes of the input that are encoded */
@@ -112,4 +116,82 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	encode(t, (const uint8_t *)"ab  \n12 \xc3\xa9", 10, 0);
 	tokenizer_free(t);
 	return 0;
+}
+
+static const char model[] = "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,"
+	"\"ab\":2,\" \":3,\"x\":4,\"1\":5,\"aa\":6,\"\xe2\x96\x81\":7,\"\xc4\xa0\":8},"
+	"\"merges\":[\"a b\",\"a a\"]}";
+
+/* The last text is what is encoded (TEXT). */
+static void
+put_file(struct dice *d, struct buf *b)
+{
+	buf_text(b, "{\"normalizer\":");
+	put_steps(d, "normalizers", roll(d, 2) ? 0 : 3, put_normalizer, b);
+	buf_text(b, ",\"pre_tokenizer\":");
+	put_steps(d, "pretokenizers", 3, put_cut, b);
+	buf_printf(b, ",%s,\"text\":", model);
+	put_text(d, b);
+	buf_text(b, "}");
+}
+
+/* One of the file's patterns becomes another, or has something put into it. */
+static int
+change_pattern(struct dice *d, json_t *list, struct buf *b)
+{
+	json_t *step = json_array_get(list, roll(d, (unsigned)json_array_size(list) + 1));
+	json_t *pattern = json_object_get(step, "pattern");
+	const char *old = json_string_value(json_object_get(pattern, "Regex"));
+	size_t at = old ? roll(d, (unsigned)strlen(old) + 1) : 0;
+
+	if (!old)
+		return -1;
+	buf_put(b, old, at);
+	if (roll(d, 2))
+		put_item(d, 2, b);
+	else
+		at += roll(d, 3);
+	buf_text(b, at < strlen(old) ? old + at : "");
+	return json_object_set_new(pattern, "Regex", json_stringn((char *)b->p, b->n));
+}
+
+static int
+change_file(struct dice *d, const uint8_t *data, size_t size, struct buf *b)
+{
+	struct err e = ERR_INIT;
+	json_t *root = json_parse(data, size, ERR_CORRUPT, "in", &e);
+	bool cuts = roll(d, 3);
+	json_t *steps = json_object_get(root, cuts ? "pre_tokenizer" : "normalizer");
+	json_t *list = json_object_get(steps, cuts ? "pretokenizers" : "normalizers");
+	struct buf text = { 0 };
+	int r = -1;
+
+	if (json_is_array(list) && roll(d, 3) == 0) {
+		(cuts ? put_cut : put_normalizer)(d, &text);
+		r = json_array_insert_new(list, roll(d, (unsigned)json_array_size(list) + 1),
+		                          json_loadb((char *)text.p, text.n, 0, NULL));
+	} else if (json_is_array(list)) {
+		r = change_pattern(d, list, &text);
+	}
+	if (r == 0)
+		r = json_write(root, b);
+	json_decref(root);
+	buf_free(&text);
+	return r;
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct dice d = { seed };
+	unsigned way = roll(&d, 8);
+	struct buf b = { 0 };
+
+	if (way == 0 || (way < 5 && change_file(&d, data, size, &b) < 0 && way < 3)) {
+		buf_free(&b);
+		return LLVMFuzzerMutate(data, size, max);
+	}
+	if (b.n == 0)
+		put_file(&d, &b);
+	return mutate_done(&b, data, size, max);
 }

@@ -43,7 +43,7 @@ struct piece {
 };
 
 /* The frames at the beginning of data. */
-static size_t
+__attribute__((unused)) static size_t
 mutate_frames(const uint8_t *data, size_t size, struct piece *list, size_t most)
 {
 	size_t at = 0, n = 0;
@@ -70,7 +70,7 @@ mutate_put_frame(struct buf *b, const char *kind, const void *head, size_t head_
 }
 
 /* A frame of which one part is changed, as a whole again. */
-static void
+__attribute__((unused)) static void
 mutate_frame(struct buf *b, const uint8_t *data, const struct piece *p, unsigned seed)
 {
 	const uint8_t *head = data + p->at + FRAME_PREFIX;
