@@ -45,6 +45,7 @@ decrypt(const char *path, const struct options *o, struct openers *with,
 
 	if (input_open_sealed(&in, path, e) == 0) {
 		where.input = in.held;
+		where.from = in.path;
 		sink = filter_sink(&where, e);
 		if (sink)
 			source = seal_source(in.source, with, tool_note, e);

@@ -86,6 +86,7 @@ encrypt(const char *path, const struct options *o, const struct skey *skey,
 
 	if (input_open(&in, path, e) == 0) {
 		where.input = in.held;
+		where.from = in.path;
 		sink = filter_sink(&where, e);
 		if (sink)
 			sealed = seal_sink(sink, skey, data->p, e);

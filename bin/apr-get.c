@@ -164,6 +164,7 @@ get(struct get *g, const char *path, struct err *e)
 	input_trust(path, g->o->trusted);
 	if (input_open(&g->in, path, e) == 0) {
 		where.input = g->in.held;
+		where.from = g->in.path;
 		if (out_open(&g->out, &where, e) == 0)
 			filter_flow(g->in.source, NULL, g->o->output.progress, &f, e);
 		if (e->code != ERR_NONE || out_finish(&g->out) < 0)

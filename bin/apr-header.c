@@ -184,6 +184,7 @@ main(int argc, char **argv)
 	char **operands = tool_begin(&tool, argc, argv);
 	struct opened x = { .path = tool_input(operands[0], &e) };
 	struct stat st;
+	bool is_stdin = x.path && strcmp(x.path, "-") == 0;
 	int held = -1;
 
 	sandbox_read(x.path);
@@ -203,6 +204,8 @@ main(int argc, char **argv)
 			show(&x, o.json, &e);
 	}
 	source_close(x.source);
+	if (is_stdin && e.code == ERR_NONE)
+		tool_drain();
 	if (held >= 0)
 		close(held);
 	return tool_end(&e);

@@ -200,6 +200,7 @@ pack(const char *path, const struct options *o, struct err *e)
 	input_trust(path, o->trusted);
 	if (input_open_sealed(&in, path, e) == 0) {
 		where.input = in.held;
+		where.from = in.path;
 		if (!in.source->plan->sealed || may_be_sealed(format, o, in.source->name, e) == 0)
 			sink = open_sink(format, &how, &where, e);
 		if (sink)

@@ -151,6 +151,7 @@ run(struct quant *q, const char *path, struct err *e)
 	if (input_open(&in, path, e) < 0)
 		return input_close(&in, e);
 	where.input = in.held;
+	where.from = in.path;
 	q->name = in.source->name;
 	if (quant_options_shape(&o->quant, in.source->plan, &q->plan, &q->row, e) == 0 &&
 	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {

@@ -68,6 +68,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	}
 	how.vault = &vault.vault;
 	sandbox_enter();
+	where.from = path;
 	source = format_open_path(path, &how, tool_note, &format, &where.input, e);
 	vault_close(&vault);
 	if (source && check_format(source, format, o, e) < 0) {

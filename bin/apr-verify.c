@@ -151,6 +151,7 @@ pass(struct verify *v, const char *path, bool to_output, struct err *e)
 
 	if (input_open(&in, path, e) == 0) {
 		where.input = in.held;
+		where.from = in.path;
 		v->name = in.source->name;
 		if (!to_output || (sink = filter_sink(&where, e)))
 			filter_flow(in.source, sink, o->output.progress, &f, e);

@@ -202,3 +202,20 @@ begin() {
 		cmp <(metadata last.aprs) <(metadata first.aprs) || fail "$way" || return
 	done
 }
+
+# A writer that is ended by SIGPIPE ends a script under pipefail.
+@test "who wants only the head of a stream reads it to its end" {
+	mkmodel <<-'END' >long.gguf
+		key general.architecture string llama
+		tensor a.weight F32 256x4096 hole
+		tensor b.weight F32 256x4096 hole
+	END
+	for reader in 'apr-header' 'apr-header -t' 'apr-header --json' 'apr-quant -n q8_0' \
+		'apr-quant --explain a.weight q8_0' 'apr-get --list'; do
+		try bash -c "apr-unpack long.gguf | { $reader >/dev/null; }; echo \${PIPESTATUS[0]} >first"
+		[ "$(cat first)" -eq 0 ] || fail "$reader: $(cat first)" || return
+	done
+	try bash -c 'set -o pipefail; cat long.gguf | apr-header'
+	[ "$status" -eq 0 ]
+	diff <(apr-header long.gguf | grep ^types) <(grep ^types "$out")
+}

@@ -83,6 +83,27 @@ faults() {
 	diff -r m shards/gguf_shards_folder
 }
 
+@test "a file beside the shards that is not one of the model is replaced" {
+	vectors gguf_shards shards
+	cp -r shards/gguf_shards_folder m
+	for tool in apr-unpack apr-pack; do
+		for name in x x.gguf n-00001-of-00003.gguf; do
+			printf old >m/$name
+			try $tool -f -o m/$name m/m-00001-of-00003.gguf
+			quiet || fail "$tool $name" || return
+			$tool m/m-00001-of-00003.gguf | cmp - m/$name
+			rm m/$name
+			# A folder may hold it all as one model.
+			printf old >m/$name
+			try $tool -f -o m/$name m
+			[ "$status" -ne 0 ]
+			[ "$(cat m/$name)" = old ]
+			rm m/$name
+		done
+	done
+	diff -r m shards/gguf_shards_folder
+}
+
 @test "APR2: every fault is named and leaves no output" {
 	faults apr2_shards 40
 }

@@ -13,6 +13,7 @@
 
 #include "core/broker.h"
 #include "core/crc32.h"
+#include "core/dir.h"
 #include "core/pipe.h"
 
 /* What a signal handler needs to undo the outputs: standard output. Files that have no
@@ -133,6 +134,28 @@ lies_in(const char *path, const struct stat *folder)
 	return lies;
 }
 
+/* Of an input in several files, all in the folder of the output: is the output perhaps one
+ * of them? A shard of GGUF or APR2 stands for those that begin like it; a model folder, and
+ * a shard of safetensors, for all that lies beside it. */
+static bool
+may_be_input(const char *path, const char *from)
+{
+	static const char *const endings[] = { ".gguf", ".apr" };
+	const char *name = from && strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
+	const char *own = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	struct dir_number number;
+	size_t i, n = 0;
+
+	if (!name)
+		return true;
+	for (i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (dir_numbered(name, endings[i], &number))
+			n = number.prefix;
+	if (dir_name_ends(name, ".apr.json"))
+		n = strlen(name) - strlen(".apr.json");
+	return n == 0 || (strncmp(own, name, n) == 0 && (own[n] == '-' || own[n] == '.'));
+}
+
 static int
 refuse_target(struct out *o, const struct out_options *options)
 {
@@ -150,7 +173,8 @@ refuse_target(struct out *o, const struct out_options *options)
 		return err_set(o->err, ERR_USAGE, o->name, "is the input file itself");
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	if (options->input >= 0 && S_ISDIR(in.st_mode) && lies_in(o->path, &in))
+	if (options->input >= 0 && S_ISDIR(in.st_mode) && lies_in(o->path, &in) &&
+	    may_be_input(o->path, options->from))
 		return err_set(o->err, ERR_USAGE, o->name, "lies in the input folder already");
 	if (!o->force) {
 		err_set(o->err, ERR_USAGE, o->name, "exists already");

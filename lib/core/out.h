@@ -53,7 +53,8 @@ struct out_options {
 	struct place *stage; /* the file is one of several that get their names together:
 	                     * it is named in the stage, and path is for messages */
 	int input;          /* descriptor that is read from, or -1: never replaced; of
-	                     * a folder: nor is any file in it */
+	                     * a folder: nor is a file in it that may belong to the model */
+	const char *from;   /* the path by which input was given, or NULL */
 };
 
 /* Open the output. Refused with ERR_USAGE: an existing file without force, the

@@ -59,6 +59,7 @@ filter_run(const char *input, const struct output_options *output,
 	sandbox_write(output->path, output->force);
 	if (input_open(&in, input, e) == 0) {
 		where.input = in.held;
+		where.from = in.path;
 		sink = filter_sink(&where, e);
 		if (sink)
 			filter_flow(in.source, sink, output->progress, f, e);

@@ -336,6 +336,10 @@ input_may_stop(const struct input *in, size_t tensor)
 int
 input_abandon(struct input *in, struct err *e)
 {
+	bool child = in->child != 0;
+
 	reap(in);
+	if (!child && e->code == ERR_NONE)
+		tool_drain();
 	return e->code == ERR_NONE ? 0 : -1;
 }

@@ -61,7 +61,7 @@ int input_close(struct input *in, struct err *e);
 bool input_may_stop(const struct input *in, size_t tensor);
 
 /* Close before the end of the stream was wanted: what the child says of its
- * broken pipe is no fault. */
+ * broken pipe is no fault. Standard input is read to its end (tool_drain). */
 int input_abandon(struct input *in, struct err *e);
 
 #endif

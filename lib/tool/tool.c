@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/broker.h"
@@ -107,6 +108,21 @@ tool_input(const char *operand, struct err *e)
 		return "-";
 	tool_misused(e, "a model is expected on standard input, or a FILE");
 	return NULL;
+}
+
+void
+tool_drain(void)
+{
+	static char room[1 << 16];
+	struct stat st;
+	ssize_t n;
+
+	fflush(stdout);
+	if (fstat(STDIN_FILENO, &st) < 0 || S_ISREG(st.st_mode))
+		return;
+	do
+		n = read(STDIN_FILENO, room, sizeof room);
+	while (n > 0 || (n < 0 && errno == EINTR));
 }
 
 /* ---- the command line ---- */

@@ -89,6 +89,10 @@ int tool_misused(struct err *e, const char *fmt, ...)
  * is none. A terminal brings no model: NULL then, and ERR_USAGE. */
 const char *tool_input(const char *operand, struct err *e);
 
+/* Nothing more is wanted of standard input: read it to its end, if it is a pipe. Whoever
+ * writes there would else be ended by SIGPIPE, and with it a script that heeds that. */
+void tool_drain(void);
+
 const char *tool_name(void);
 
 #endif
