@@ -277,3 +277,41 @@ with_file() {
 	done < <(find "$APR_TEST_DATA/models" -name model.safetensors -print0)
 	[ $n -ge 3 ]
 }
+
+# with_config TEXT: a folder with one tensor and that config.json
+with_config() {
+	rm -rf hf
+	mkdir hf
+	printf '\x48\0\0\0\0\0\0\0%s\0\0\0\0\0\0\0\0' \
+		'{"model.norm.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  ' >hf/model.safetensors
+	printf '%s' "$1" >hf/config.json
+}
+
+@test "what config.json says the model is goes into a header, a stream and APR2" {
+	local bad
+	with_config '{"architectures":["X"],"hidden_size":256,"name":"n","eps":1e-5,"tied":false,"nothing":null,"inner":{"model_type":"y"},"model_type":"llama","act":"si\"lu"}'
+	apr-header hf | grep -Eqx 'architecture +llama'
+	apr-pack -o made.apr hf
+	grep -aqF '"model_type":"llama","architecture":{"name":"llama","hidden_size":256,"eps":1.0000000000000001e-5,"tied":false,"act":"si\"lu"},"source_format":"safetensors"' made.apr
+	apr-unpack hf | cmp - <(apr-unpack made.apr)
+	apr-pack -t apr2-64 hf 2>/dev/null | grep -aqF '"model_type":"llama"'
+	# It is no content.
+	apr-sum hf >want
+	apr-sum -c want made.apr
+	# And follows from the plan.
+	sed 's/"model_type":"llama","arch/"model_type":"qwen2","arch/' made.apr >other.apr
+	try apr-unpack other.apr
+	[ "$status" -eq 4 ]
+	# No signature covers source.
+	apr-keygen -W -o key 2>/dev/null
+	apr-sign key hf 2>/dev/null | apr-pack -o signed.apr
+	grep -aqF '"model_type":"unknown","architecture":{"name":"unknown"}' signed.apr
+	# What tells nothing is no fault.
+	for bad in '{' '[]' '{"model_type":5}' '{"model_type":""}' '{"a":1}' '{"model_type":null}' \
+		"{\"model_type\":\"$(printf 'x%.0s' {1..200})\"}"; do
+		with_config "$bad"
+		try apr-pack -f -o made.apr hf
+		quiet
+		grep -aqF '"model_type":"unknown","architecture":{"name":"unknown"}' made.apr || fail "$bad"
+	done
+}

@@ -444,6 +444,29 @@ model_source_set(struct model *m, const char *name, json_t *value, struct err *e
 	return 0;
 }
 
+const json_t *
+model_config(const struct model *m)
+{
+	const json_t *o = json_object_get(m->source, MODEL_CONFIG);
+
+	if (m->signatures || model_find(m, "general.architecture") || !json_is_object(o))
+		return NULL;
+	return o;
+}
+
+const char *
+model_architecture(const struct model *m, size_t *n)
+{
+	const struct meta *k = model_find(m, "general.architecture");
+	const char *s = NULL;
+
+	if (k && k->wire)
+		s = value_string(k->type, k->wire, k->wire_bytes, n);
+	else if (json_member_text(model_config(m), "model_type", &s) == 0)
+		*n = strlen(s);
+	return s && *n > 0 ? s : NULL;
+}
+
 static int
 by_name(const void *a, const void *b, void *m)
 {

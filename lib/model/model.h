@@ -109,6 +109,16 @@ const char *model_source_text(const struct model *m, const char *name);
 bool model_source_is(const struct model *m, const char *format);
 int model_source_set(struct model *m, const char *name, json_t *value, struct err *e);
 
+/* A member of source: what the first container said of a model without a key for its
+ * architecture, an object of scalars, "model_type" among them. NULL where there is such a
+ * key, and for a signed model: no signature covers source. */
+#define MODEL_CONFIG "config"
+const json_t *model_config(const struct model *m);
+
+/* What the model is: general.architecture, or the model_type of its config: *n bytes of
+ * text, valid while the model is, or NULL. */
+const char *model_architecture(const struct model *m, size_t *n);
+
 /* Positions of n tensors in the order of list, a member of source: that of an index. As
  * they are where it is NULL, or no order of all of them. In a new array (free it), or
  * NULL. */

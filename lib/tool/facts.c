@@ -49,9 +49,10 @@ side_files(const struct model *m)
 int
 facts_add(json_t *o, struct model *m, struct err *e)
 {
-	const char *architecture = model_text(m, "general.architecture");
+	size_t n = 0;
+	const char *architecture = model_architecture(m, &n);
 	int r = json_object_set_new(o, "architecture", architecture
-	                            ? json_string(architecture) : json_null());
+	                            ? json_stringn(architecture, n) : json_null());
 
 	r |= json_object_set_new(o, "parameters", json_from_u64(model_parameters(m)));
 	r |= json_object_set_new(o, "tensors", json_from_u64(m->tensor_count));

@@ -196,15 +196,12 @@ put_text(struct buf *b, const char *name, const char *s, size_t n)
 	json_quote(b, s, n);
 }
 
-/* general.architecture, or "unknown". */
 static const char *
 architecture(const struct model *m, size_t *n)
 {
-	const struct meta *k = model_find(m, "general.architecture");
-	const char *s = k && k->wire ? value_string(k->type, k->wire, k->wire_bytes, n)
-	                             : NULL;
+	const char *s = model_architecture(m, n);
 
-	if (s && *n > 0)
+	if (s)
 		return s;
 	*n = strlen("unknown");
 	return "unknown";
@@ -231,15 +228,29 @@ put_parameter(struct buf *b, const char *name, const struct meta *k)
 	json_decref(v);
 }
 
+/* Those of a folder's config.json. */
 static void
-put_architecture(struct buf *b, const struct model *m)
+put_config(struct buf *b, const json_t *config)
 {
-	size_t i, n;
-	const char *name = architecture(m, &n);
+	const char *name;
+	json_t *v;
 
-	put_name(b, "architecture");
-	buf_text(b, "{");
-	put_text(b, "name", name, n);
+	json_object_foreach((json_t *)(uintptr_t)config, name, v) {
+		if (strcmp(name, "model_type") == 0 || strcmp(name, "name") == 0 ||
+		    json_is_object(v) || json_is_array(v))
+			continue;
+		put_name(b, name);
+		if (json_write(v, b) < 0)
+			b->failed = true;
+	}
+}
+
+/* Those of keys that begin with the architecture's name. */
+static void
+put_parameters(struct buf *b, const struct model *m, const char *name, size_t n)
+{
+	size_t i;
+
 	for (i = 0; i < m->meta_count; i++) {
 		const struct meta *k = &m->meta[i];
 
@@ -249,6 +260,22 @@ put_architecture(struct buf *b, const struct model *m)
 			continue;
 		put_parameter(b, k->key + n + 1, k);
 	}
+}
+
+static void
+put_architecture(struct buf *b, const struct model *m)
+{
+	const json_t *config = model_config(m);
+	size_t n;
+	const char *name = architecture(m, &n);
+
+	put_name(b, "architecture");
+	buf_text(b, "{");
+	put_text(b, "name", name, n);
+	if (config)
+		put_config(b, config);
+	else
+		put_parameters(b, m, name, n);
 	buf_text(b, "}");
 }
 
@@ -259,11 +286,14 @@ block_bits(const struct model *m)
 	double values = 0, bytes = 0;
 	size_t i;
 
-	for (i = 0; i < m->tensor_count; i++)
-		if (tensor_type(m->tensors[i])->quantized) {
-			values += (double)tensor_items(m->tensors[i]);
-			bytes += (double)tensor_bytes(m->tensors[i]);
-		}
+	for (i = 0; i < m->tensor_count; i++) {
+		const struct dtype *type = tensor_type(m->tensors[i]);
+
+		if (!type->quantized || !dtype_sized(type))
+			continue;
+		values += (double)tensor_items(m->tensors[i]);
+		bytes += (double)tensor_bytes(m->tensors[i]);
+	}
 	return values > 0 ? 8 * bytes / values : 0;
 }
 

@@ -404,10 +404,15 @@ put_common(struct apr64_sink *s, struct err *e)
 		{ "architecture", "general.architecture" },
 		{ "chat_template", "tokenizer.chat_template" } };
 	int put = put_string(s, "model_type", "general.architecture", e);
+	const char *config;
 	size_t i;
 
-	if (put == 0)
+	if (put == 0 && json_member_text(model_config(s->plan), "model_type", &config) == 0) {
+		put_word(s, "model_type", config);
+		put_word(s, "architecture", config);
+	} else if (put == 0) {
 		put_word(s, "model_type", "unknown");
+	}
 	for (i = 0; put >= 0 && i < sizeof texts / sizeof *texts; i++) {
 		put = put_string(s, texts[i][0], texts[i][1], e);
 		if (put == 0 && strcmp(texts[i][0], "license") == 0)

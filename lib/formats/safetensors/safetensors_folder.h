@@ -23,6 +23,8 @@
  *                        __metadata__, where they are not all of them
  *     "index":{…}        "file", where the index is not called as above, and
  *                        "metadata", what there is beside total_size
+ *     "config":{…}       of config.json: model_type first, then its other numbers, truth
+ *                        values and strings up to 128 bytes, 64 members at most
  *
  * Source: what transformers and huggingface_hub write.
  */
@@ -33,6 +35,7 @@
 
 #define FOLDER_SINGLE "model.safetensors"
 #define FOLDER_INDEX "model.safetensors.index.json"
+#define FOLDER_CONFIG "config.json"
 #define FOLDER_FILE_MAX ((uint64_t)64 << 20)
 #define FOLDER_BLOB "file"   /* type of a side file's blob */
 
@@ -63,6 +66,10 @@ void folder_free(struct folder *f);
 
 /* As folder_of of format.h. */
 char *folder_around(const char *path);
+
+/* Let source of m tell what config.json says of the model, if it lies there and names a
+ * model_type: its scalar members (MODEL_CONFIG). 0 or -1. */
+int folder_config(const struct folder *f, struct model *m, struct err *e);
 
 /* ---- the format of it ---- */
 

@@ -225,6 +225,9 @@ read_all(struct shards *s)
 			return -1;
 	if (joined_read(j) < 0 || fill_source(s) < 0)
 		return -1;
+	if (model_source_is(&j->plan, format_safetensors.name) &&
+	    folder_config(&s->folder, &j->plan, j->err) < 0)
+		return -1;
 	for (i = 0; i < s->folder.file_count; i++)
 		if (model_add_blob(&j->plan, s->folder.files[i].name, FOLDER_BLOB,
 		                   s->folder.files[i].bytes, j->err) < 0)
