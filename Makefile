@@ -2,6 +2,15 @@
 
 include config.mk
 
+# "make -j2 clean all", "make deps check": one goal after the other, each by a make of its
+# own that may use all jobs.
+ifneq ($(and $(filter clean deps,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+.PHONY: $(MAKECMDGOALS)
+$(sort $(MAKECMDGOALS)):
+	+@$(MAKE) $@
+else
+
 MODE = release
 B = build/$(MODE)
 
@@ -194,12 +203,7 @@ lint: ## compile with gcc and clang, warnings as errors; read scripts and man pa
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk | expand -t 12
-	@echo 'MODE=release|san|asan|ubsan|cov|clang|fuzz chooses build/MODE; tools of MODE=release are in bin/'
-
-# With -j as well, nothing begins before its packages are there.
-ifneq ($(filter deps,$(MAKECMDGOALS)),)
-.NOTPARALLEL:
-endif
+	@echo 'MODE=release|san|asan|ubsan|cov|clang|fuzz|fuzzcov|replay|lint chooses build/MODE; tools of MODE=release are in bin/'
 
 include install.mk
 
@@ -210,3 +214,5 @@ clean: ## remove what was built
 .PHONY: all units gen check clean deps demo layers lint help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+endif

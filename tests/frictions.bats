@@ -186,3 +186,35 @@ shown() {
 	# What is stored is not escaped.
 	apr-pack odd.gguf | apr-unpack - | apr-pack -t gguf | cmp - odd.gguf
 }
+
+@test "make -j2 clean all: one after the other" {
+	local said
+	said=$(env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -n -j2 -C "$root" clean all)
+	# All of the first goal comes before anything of the second.
+	[ "$(grep -nE '^rm -rf build' <<<"$said" | cut -d: -f1)" -lt \
+		"$(grep -nE 'make(\[[0-9]+\])?: Entering|\.c' <<<"$said" | tail -n 1 | cut -d: -f1)" ]
+	grep -q 'make.* clean' <<<"$said"
+	grep -q 'make.* all' <<<"$said"
+}
+
+@test "make help names the modes that the Makefile knows" {
+	local mode help
+	help=$(env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$root" help)
+	for mode in $(sed -n 's/^mode_\([a-z]*\) =.*/\1/p' "$root/Makefile"); do
+		grep -q "[=|]$mode[| ]" <<<"$help" || fail "make help does not name $mode"
+	done
+}
+
+@test "apr(7) points to the page of each tool, gguf.h and apr-pack(1) name all our keys" {
+	local tool key
+	for tool in "$root"/bin/apr-*.c; do
+		tool=$(basename "$tool" .c)
+		sed -n '/^.Sh SEE ALSO/,$p' "$root/man/apr.7" | grep -q "^.Xr $tool 1" ||
+			fail "apr(7) does not point to $tool(1)"
+	done
+	for key in $(sed -n 's/^#define GGUF_[A-Z]* "\(apr\.[a-z.]*\)"/\1/p' \
+		"$root/lib/formats/gguf/gguf.h"); do
+		grep -q "^ \* .*${key#apr}" "$root/lib/formats/gguf/gguf.h" || fail "gguf.h: $key"
+		grep -q "Li $key" "$root/man/apr-pack.1" || fail "apr-pack(1): $key"
+	done
+}

@@ -4,7 +4,7 @@
 #   said N [TEXT]       the last try ended with N and one message (perhaps a hint
 #                       under it) that holds TEXT
 #   quiet               the last try ended with 0 and said nothing
-#   pipe 'a | b'        a pipe in which every stage counts; try_pipe: the same, tried| b'        a pipe in which every stage counts
+#   pipe 'a | b'        a pipe in which every stage counts; try_pipe: the same, tried
 #   on_terminal COMMAND what it writes to a terminal
 #   vectors NAME FOLDER the files of the generator tests/gen/NAME
 #   rows COMMAND        call it with the fields of each line of MANIFEST

@@ -21,6 +21,8 @@
  *     apr.dtype.NAME   string        type of a tensor stored as I8, and
  *     apr.shape.NAME   array of u64  its shape, outermost first
  *     apr.json.KEY     string        a value of type json
+ *     apr.key.KEY      any           a key that shards use for themselves
+ *     apr.order        array of u64  of shards: the order of the whole index
  *     apr.reserve      array of u8   zeros: room for longer metadata
  */
 #ifndef FORMATS_GGUF_H
