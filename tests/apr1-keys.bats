@@ -164,6 +164,27 @@ same() {
 	said 1 'SignatureInvalid: the licence block is not the one'
 }
 
+@test "apr1: a licence block that nobody signed is none under a trusted key" {
+	# Its header is marked LICENSED for a licence in the metadata; a block fits too.
+	local f
+	for f in good/*; do
+		apr-header "$f" 2>/dev/null | grep -Eqx 'flags +LICENSED' && [ ! -e found ] &&
+			! apr-header "$f" | grep -Eq '^licence +yes' && cp "$f" found
+	done
+	apr-pack -t apr1 --sign-key key -o "$made" found
+	apr-unpack --trusted-key key.pub "$made" >/dev/null
+	apr1_flip block <"$made" >"$made.x"
+	try apr-unpack --trusted-key key.pub "$made.x"
+	said 1 'SignatureInvalid: its licence block is not covered by its signature'
+	[ ! -s "$out" ]
+}
+
+@test "apr1: the signature is checked before a byte of the metadata is parsed" {
+	apr1_flip 32 <signed >"$made"
+	try apr-unpack --trusted-key key.pub "$made"
+	said 1 'SignatureInvalid: its signature does not hold'
+}
+
 # Whatever is changed, with a checksum that holds: nothing comes out.
 no_byte_passes() {
 	local n size file=$1

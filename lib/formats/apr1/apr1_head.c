@@ -186,6 +186,30 @@ find_parts(struct apr1_source *s)
 	return 0;
 }
 
+static int
+check_signature(struct apr1_source *s)
+{
+	struct vault *v = s->options.vault;
+	uint64_t n = (uint64_t)APR1_HEADER + s->header.meta_bytes + s->header.payload_bytes;
+
+	if (!s->signature) {
+		if (!v || !v->trusts)
+			return 0;
+		apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: it is not signed");
+		return err_hint(s->reader.err, "a signature over the content, which apr-sign "
+		                "makes, is checked by apr-verify");
+	}
+	if (s->options.closed)
+		return 0;
+	if (!v || !v->check) {
+		apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: it is signed, and nothing here can "
+		          "check that");
+		return err_hint(s->reader.err, "apr-unpack does");
+	}
+	return v->check(v, s->p, (size_t)n, s->signature, s->signature + VAULT_SIGNATURE,
+	                s->reader.name, s->reader.err);
+}
+
 int
 apr1_read_file(struct apr1_source *s)
 {
@@ -213,34 +237,11 @@ apr1_read_file(struct apr1_source *s)
 	if (spool_view(&s->file, &s->p, r->err) < 0 || check_crc(s) < 0 ||
 	    warn_header(s) < 0)
 		return -1;
-	return find_parts(s);
+	/* Nothing of it is parsed before what it is signed by has been checked. */
+	return find_parts(s) < 0 ? -1 : check_signature(s);
 }
 
-/* ---- signature, tag, compression ---- */
-
-static int
-check_signature(struct apr1_source *s)
-{
-	struct vault *v = s->options.vault;
-	uint64_t n = (uint64_t)APR1_HEADER + s->header.meta_bytes + s->header.payload_bytes;
-
-	if (!s->signature) {
-		if (!v || !v->trusts)
-			return 0;
-		apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: it is not signed");
-		return err_hint(s->reader.err, "a signature over the content, which apr-sign "
-		                "makes, is checked by apr-verify");
-	}
-	if (s->options.closed)
-		return 0;
-	if (!v || !v->check) {
-		apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: it is signed, and nothing here can "
-		          "check that");
-		return err_hint(s->reader.err, "apr-unpack does");
-	}
-	return v->check(v, s->p, (size_t)n, s->signature, s->signature + VAULT_SIGNATURE,
-	                s->reader.name, s->reader.err);
-}
+/* ---- tag, compression ---- */
 
 /* The licence block lies behind the signature; what is signed has its digest. */
 static int
@@ -253,6 +254,9 @@ check_licence(struct apr1_source *s)
 	const char *said;
 	size_t i, n;
 
+	if (!x && s->licence && v && v->trusts)
+		return apr1_fail(s, ERR_SIGNATURE, "SignatureInvalid: its licence block is not "
+		                 "covered by its signature");
 	if (!x)
 		return 0;
 	said = apr1_text(x, &n);
@@ -356,7 +360,7 @@ apr1_open_payload(struct apr1_source *s)
 	const uint8_t *p = s->stored;
 	uint64_t n = h->payload_bytes;
 
-	if (check_signature(s) < 0 || check_licence(s) < 0)
+	if (check_licence(s) < 0)
 		return -1;
 	if (h->flags & APR1_ENCRYPTED) {
 		if (s->options.closed)
