@@ -1,0 +1,908 @@
+/* A signed model as a stream, an APR2 file and one with a header of 64 bytes, changed in
+ * its structure by somebody who computes checksums and lengths anew: whatever verifies
+ * means the same, to a reader that shares nothing with ours. APR_MUTATIONS: how many of
+ * each form (5000).
+ *
+ * A change is one to three of: a letter or digit of JSON becomes another, a value becomes
+ * a copy of another one, a member or item goes, comes twice or changes places, blanks
+ * come; a byte of a body, of an index or of a head changes; frames go, come twice or
+ * change places.
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "core/out.h"
+#include "crypto/witness.h"
+#include "formats/format.h"
+#include "stream/stream.h"
+#include "test.h"
+#include "tool/origin.h"
+#include "tool/verdict.h"
+
+#include "../gen/stream.h"
+
+static uint64_t state = 88172645463325252u;
+
+/* Less than n. */
+static size_t
+chance(size_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return n ? (size_t)(state % n) : 0;
+}
+
+/* ---- the model ---- */
+
+static const char plan_text[] =
+	"{\"version\":1,\"source\":{\"format\":\"gguf\",\"version\":3},\"metadata\":["
+	"[\"general.architecture\",\"string\",\"llama\"],[\"general.name\",\"string\",\"m\"],"
+	"[\"llama.context_length\",\"u32\",4096],[\"llama.rope.freq_base\",\"f32\",\"10000\"],"
+	"[\"llama.block_count\",\"u32\",2],[\"i\",\"i64\",-7],[\"yes\",\"bool\",true],"
+	"[\"tokenizer.ggml.tokens\",\"array:string\",[\"a\",\"b\",\"c\"]],"
+	"[\"config\",\"json\",\"{\\\"a\\\":[1,2]}\"],[\"f\",\"array:f32\",[\"1\",\"0.5\"]]],"
+	"\"blobs\":[[\"README\",\"text\",5],[\"other\",\"text\",5]],\"licence\":4,"
+	"\"tensors\":[[\"a\",\"F32\",[2,3]],[\"b\",\"Q8_0\",[1,32]],[\"c\",\"F32\",[6]]],"
+	"\"provenance\":[17],\"signatures\":%d}";
+
+static void
+make_frames(struct frames *s, int signatures)
+{
+	char plan[2000];
+
+	snprintf(plan, sizeof plan, plan_text, signatures);
+	put_frame(s, "plan", "APRS", plan);
+	put_text(put_frame(s, "", "blob", "{\"name\":\"README\",\"type\":\"text\"}"), "hello");
+	put_text(put_frame(s, "", "blob", "{\"name\":\"other\",\"type\":\"text\"}"), "world");
+	put_text(put_frame(s, "", "lice", "{}"), "free");
+	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"a\",\"dtype\":\"F32\",\"shape\":[2,3]}"), 24);
+	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"b\",\"dtype\":\"Q8_0\",\"shape\":[1,32]}"), 34);
+	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"c\",\"dtype\":\"F32\",\"shape\":[6]}"), 24);
+	put_frame(s, "", "prov", "{\"operation\":\"x\"}");
+}
+
+/* ---- what apr-verify does, in this process ---- */
+
+static struct trusted trusted;
+static struct key_secret *secret;
+static const struct verdict_wants wants = { SIGNATURE_ALL, NULL, NULL };
+
+struct pass {
+	struct witness witness;
+	struct model plan;
+	struct verdict verdict;
+	struct buf dropped;
+	bool signing;
+};
+
+static int
+plan_hook(void *ctx, struct model *out, struct err *e)
+{
+	struct pass *p = ctx;
+
+	if (!p->signing && !out->signatures)
+		return err_set(e, ERR_SIGNATURE, NULL, "not signed");
+	json_object_clear(out->extra);
+	if (origin_prune(out, &p->dropped, e) < 0)
+		return -1;
+	out->signatures = !p->signing;
+	return model_copy(&p->plan, out, e) < 0 ? -1
+	                                        : witness_begin(&p->witness, &p->plan, 1, e);
+}
+
+static int
+item_hook(void *ctx, const struct item *in, struct item *out, struct err *e)
+{
+	struct pass *p = ctx;
+
+	(void)out;
+	if (in->kind == ITEM_OTHER)
+		return 1;
+	if (in->kind == ITEM_SIGN)
+		return verdict_sign(&p->verdict, in, e) < 0 ? -1 : 1;
+	return witness_item(&p->witness, in, e);
+}
+
+static int
+data_hook(void *ctx, const struct item *in, const uint8_t *at, size_t n, struct sink *sink,
+          struct err *e)
+{
+	struct pass *p = ctx;
+
+	(void)sink;
+	if (in->kind == ITEM_SIGN)
+		return verdict_add(&p->verdict, at, n, e);
+	return in->kind == ITEM_OTHER ? 0 : witness_data(&p->witness, in, at, n, e);
+}
+
+static int
+end_hook(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct pass *p = ctx;
+
+	(void)sink;
+	return in->kind == ITEM_SIGN || in->kind == ITEM_OTHER
+	           ? 0 : witness_item_end(&p->witness, in, e);
+}
+
+static int
+finish_hook(void *ctx, struct sink *sink, struct err *e)
+{
+	struct pass *p = ctx;
+
+	if (witness_finish(&p->witness, e) < 0)
+		return -1;
+	if (p->signing)
+		return 0;
+	if (verdict_give(&p->verdict, &p->witness.content, &trusted, &wants, e) < 0)
+		return -1;
+	return sink ? verdict_send(&p->verdict, sink, e) : 0;
+}
+
+static void
+forget(struct pass *p)
+{
+	verdict_free(&p->verdict);
+	witness_free(&p->witness);
+	model_free(&p->plan);
+	buf_free(&p->dropped);
+}
+
+static const struct format *const forms[] = { NULL, &format_apr2, &format_apr64 };
+static const char *const form_names[] = { "stream", "apr2", "apr2-64" };
+#define FORMS 3
+
+static struct source *
+open_bytes(const struct gen *g, size_t form, struct err *e)
+{
+	static const struct format_options options;
+	struct reader r;
+
+	reader_memory(&r, g->p, g->n, "in", e);
+	return form ? forms[form]->open(&r, &options, NULL, e) : stream_source(&r, e);
+}
+
+static struct sink *
+open_memory(size_t form, int *fd, struct err *e)
+{
+	static const struct format_options options;
+	struct out out;
+
+	*fd = memfd_create("out", 0);
+	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
+		abort();
+	return form ? forms[form]->create(&out, &options, e) : stream_sink(&out, e);
+}
+
+static void
+slurp(int fd, struct gen *g)
+{
+	off_t n = lseek(fd, 0, SEEK_END);
+
+	g->n = 0;
+	if (n > 0 && pread(fd, gen_open(g, 0, (size_t)n), (size_t)n, 0) != n)
+		abort();
+	close(fd);
+}
+
+/* 0 if it verifies; what is passed on then into out, if that is not NULL. */
+static int
+verify(const struct gen *g, size_t form, struct gen *out)
+{
+	struct pass p = { .signing = false };
+	struct flow f = { .plan = plan_hook, .item = item_hook, .data = data_hook,
+		.looks = true, .item_end = end_hook, .finish = finish_hook, .ctx = &p };
+	struct err e = ERR_INIT;
+	struct source *source = open_bytes(g, form, &e);
+	struct sink *sink = NULL;
+	int fd = -1;
+
+	if (source && out)
+		sink = open_memory(0, &fd, &e);
+	if (source)
+		flow_run(source, sink, &f, &e);
+	sink_close(sink);
+	if (out && source)
+		slurp(fd, out);
+	source_close(source);
+	forget(&p);
+	return e.code == ERR_NONE ? 0 : -1;
+}
+
+/* Sign the frames, and end them. */
+static int
+sign(struct frames *s, struct err *e)
+{
+	static const struct statement says = { "m", "1", "2026-11-22T10:00:00Z", "" };
+	struct pass p = { .signing = true };
+	struct flow f = { .plan = plan_hook, .item = item_hook, .data = data_hook,
+		.looks = true, .item_end = end_hook, .finish = finish_hook, .ctx = &p };
+	char head[SIGNATURE_HEAD_BYTES + 1];
+	struct frames unsigned_ = { .n = 0 };
+	struct gen g = { 0 };
+	struct buf body = { 0 };
+	struct signature made;
+	struct source *source;
+	int r = -1;
+
+	make_frames(&unsigned_, 0);
+	put_frame(&unsigned_, "", "DONE", "{\"tensors\":3}");
+	write_frames(&g, &unsigned_);
+	source = open_bytes(&g, 0, e);
+	if (source && flow_run(source, NULL, &f, e) == 0 &&
+	    signature_make(&made, &p.witness.content, &says, secret, e) == 0 &&
+	    signature_body(&p.witness.content, &body, e) == 0) {
+		make_frames(s, 1);
+		signature_head(&made, head);
+		put(put_frame(s, "sign", "sign", head), body.p, body.n);
+		put_frame(s, "", "DONE", "{\"tensors\":3}");
+		r = 0;
+	}
+	source_close(source);
+	forget(&p);
+	buf_free(&body);
+	gen_free(&g);
+	frames_free(&unsigned_);
+	return r;
+}
+
+/* ---- an independent reader: what a model means, as sorted lines ---- */
+
+struct lines {
+	char *list[200];
+	size_t n;
+	bool broken;
+};
+
+static void
+line(struct lines *l, const char *what, const char *a, const char *b, const char *c)
+{
+	size_t n = strlen(what) + strlen(a) + strlen(b) + strlen(c) + 4;
+
+	if (l->n == 200) {
+		l->broken = true;
+		return;
+	}
+	l->list[l->n] = malloc(n);
+	snprintf(l->list[l->n++], n, "%s %s %s %s", what, a, b, c);
+}
+
+static void
+hex(char *to, const uint8_t *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sprintf(to + 2 * i, "%02x", p[i]);
+	to[2 * n] = '\0';
+}
+
+static void
+dump(const json_t *v, size_t flags, char *to, size_t size)
+{
+	size_t n = json_dumpb(v, to, size - 1, JSON_ENCODE_ANY | JSON_COMPACT | flags);
+
+	to[n < size ? n : 0] = '\0';
+}
+
+/* A value, however its number is spelled. */
+static void
+value_text(const json_t *v, const char *type, char *to, size_t size)
+{
+	const char *leaf = strrchr(type, ':');
+	json_t *x;
+	size_t i;
+
+	leaf = leaf ? leaf + 1 : type;
+	if (json_is_array(v)) {
+		snprintf(to, size, "[");
+		json_array_foreach(v, i, x) {
+			value_text(x, leaf, to + strlen(to), size - strlen(to));
+			snprintf(to + strlen(to), size - strlen(to), ",");
+		}
+	} else if (*leaf == 'f' && json_is_string(v)) {
+		snprintf(to, size, "%a", leaf[1] == '3' ? (double)strtof(json_string_value(v), NULL)
+		                                        : strtod(json_string_value(v), NULL));
+	} else if (json_is_string(v)) {
+		snprintf(to, size, "%s", json_string_value(v));
+	} else {
+		dump(v, JSON_SORT_KEYS, to, size);
+	}
+}
+
+static void
+rows(struct lines *l, const json_t *list, const char *what, const json_t *members)
+{
+	char text[4000], *type;
+	const json_t *row, *v;
+	size_t i;
+
+	json_array_foreach(list, i, row) {
+		const char *name = json_string_value(json_array_get(row, 0));
+		const char *second = json_string_value(json_array_get(row, 1));
+
+		if (!name || !second) {
+			l->broken = true;
+			return;
+		}
+		v = json_array_get(row, 2);
+		type = strdup(second);
+		if (!v && members) {
+			v = json_object_get(members, name);
+			dump(v, 0, text, sizeof text);
+		} else {
+			value_text(v, second, text, sizeof text);
+		}
+		if (strcmp(what, "tensor") == 0)
+			for (char *p = type; *p; p++)
+				*p = (char)toupper((unsigned char)*p);
+		line(l, what, name, type, text);
+		free(type);
+	}
+}
+
+static void
+frame_bodies(struct lines *l, const struct gen *g)
+{
+	size_t at = 0, blobs = 0, tensors = 0, provs = 0;
+	char number[24], text[20000];
+
+	while (at + 20 <= g->n) {
+		size_t head = frame_number(g->p + at + 4, 4), body = frame_number(g->p + at + 8, 8);
+		const uint8_t *kind = g->p + at, *p = g->p + at + 20 + head;
+
+		if (head > g->n || body > 8000) {
+			l->broken = true;
+			return;
+		}
+		snprintf(number, sizeof number, "%zu", memcmp(kind, "blob", 4) == 0 ? blobs++
+		         : memcmp(kind, "TENS", 4) == 0 ? tensors++ : provs);
+		if (memcmp(kind, "prov", 4) == 0) {
+			hex(text, g->p + at + 16, head);
+			snprintf(number, sizeof number, "%zu", provs++);
+			line(l, "record", number, text, "");
+		} else if (memcmp(kind, "blob", 4) == 0 || memcmp(kind, "TENS", 4) == 0 ||
+		           memcmp(kind, "lice", 4) == 0) {
+			json_t *o = json_loadb((char *)g->p + at + 16, head, 0, NULL);
+			const char *name = json_string_value(json_object_get(o, "name"));
+
+			hex(text, p, body);
+			line(l, "body", name ? name : "", text, "");
+			json_decref(o);
+		}
+		at += 24 + head + body;
+	}
+}
+
+static void
+read_stream(struct lines *l, const struct gen *g)
+{
+	size_t n = frame_number(g->p + 4, 4);
+	json_t *plan = json_loadb((char *)g->p + 16, n, 0, NULL);
+
+	rows(l, json_object_get(plan, "metadata"), "key", NULL);
+	rows(l, json_object_get(plan, "blobs"), "file", NULL);
+	rows(l, json_object_get(plan, "tensors"), "tensor", NULL);
+	frame_bodies(l, g);
+	l->broken |= !plan;
+	json_decref(plan);
+}
+
+/* Where the parts of a file are: metadata, index, data. */
+struct parts {
+	size_t meta, meta_n, index, index_n, data;
+};
+
+static struct parts
+parts_of(const struct gen *g, size_t form)
+{
+	const uint8_t *p = g->p;
+	struct parts x;
+
+	if (form == 1)
+		x = (struct parts){ frame_number(p + 12, 4), frame_number(p + 16, 4),
+			frame_number(p + 20, 4), frame_number(p + 24, 4), frame_number(p + 28, 4) };
+	else
+		x = (struct parts){ frame_number(p + 12, 8), frame_number(p + 20, 4),
+			frame_number(p + 24, 8), 0, frame_number(p + 32, 8) };
+	if (form == 2)
+		x.index_n = x.data - x.index;
+	return x;
+}
+
+/* Entries: name, code, shape, and the bytes in the data. */
+static void
+read_index(struct lines *l, const struct gen *g, size_t form, struct parts x)
+{
+	const uint8_t *p = g->p + x.index + (form == 1 ? 8 : 0);
+	size_t count = form == 1 ? frame_number(g->p + x.index, 4) : frame_number(g->p + 8, 4);
+	char name[300], what[200], text[2000];
+	size_t i, d, n, axes, code, at, bytes;
+
+	for (i = 0; i < count && i < 10; i++) {
+		n = frame_number(p, 2);
+		snprintf(name, sizeof name, "%.*s", (int)(n < 200 ? n : 200), (const char *)p + 2);
+		code = p[2 + n];
+		axes = p[3 + n];
+		if (form == 1 && (code == 10 || code == 11))
+			code += 6;
+		snprintf(what, sizeof what, "%zu", code);
+		p += 4 + n;
+		for (d = 0; d < axes && d < 8; d++, p += 8)
+			snprintf(what + strlen(what), sizeof what - strlen(what), ",%zu",
+			         (size_t)frame_number(p, 8));
+		at = frame_number(p, 8);
+		bytes = frame_number(p + 8, 8);
+		p += form == 1 ? 28 : 16;
+		if (bytes > 500 || at > 1000) {
+			l->broken = true;
+			return;
+		}
+		hex(text, g->p + x.data + at, bytes);
+		line(l, "stored", name, what, text);
+	}
+}
+
+static void
+read_file(struct lines *l, const struct gen *g, size_t form)
+{
+	struct parts x = parts_of(g, form);
+	json_t *root = json_loadb((char *)g->p + x.meta, x.meta_n, JSON_REJECT_DUPLICATES, NULL);
+	json_t *own = json_object_get(root, "apr_stream"), *v;
+	char text[20000];
+	const char *name;
+
+	rows(l, json_object_get(own, "metadata"), "key", root);
+	rows(l, json_object_get(own, "blobs"), "file", NULL);
+	json_object_foreach(root, name, v) {
+		if (strcmp(name, "apr_stream") == 0 || strncmp(name, "apr.sign", 8) == 0)
+			continue;
+		value_text(v, "", text, sizeof text);
+		line(l, "member", name, text, "");
+	}
+	l->broken |= !own;
+	read_index(l, g, form, x);
+	json_decref(root);
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void
+meaning(struct lines *l, const struct gen *g, size_t form)
+{
+	*l = (struct lines){ .n = 0 };
+	if (form)
+		read_file(l, g, form);
+	else
+		read_stream(l, g);
+	qsort(l->list, l->n, sizeof *l->list, by_text);
+}
+
+static void
+lines_free(struct lines *l)
+{
+	while (l->n > 0)
+		free(l->list[--l->n]);
+}
+
+static bool
+same_meaning(const struct lines *a, const struct lines *b)
+{
+	size_t i;
+
+	if (a->broken || b->broken || a->n != b->n)
+		return false;
+	for (i = 0; i < a->n; i++)
+		if (strcmp(a->list[i], b->list[i]) != 0) {
+			printf("# %.300s\n# %.300s\n", a->list[i], b->list[i]);
+			return false;
+		}
+	return true;
+}
+
+/* ---- changes of JSON, as text ---- */
+
+struct span {
+	size_t at, n;   /* of a value; of a member with its name and colon */
+	bool member;
+};
+
+struct json {
+	const uint8_t *p;
+	size_t n, at;
+	struct span list[500];
+	size_t count;
+};
+
+static void
+scan_string(struct json *j)
+{
+	for (j->at++; j->at < j->n && j->p[j->at] != '"'; j->at++)
+		if (j->p[j->at] == '\\')
+			j->at++;
+	j->at++;
+}
+
+static void
+add_span(struct json *j, size_t at, bool member)
+{
+	if (j->count < 500)
+		j->list[j->count++] = (struct span){ at, j->at - at, member };
+}
+
+static void
+scan(struct json *j)
+{
+	size_t began = j->at, member;
+	uint8_t open = j->p[j->at];
+
+	if (open == '"') {
+		scan_string(j);
+	} else if (open == '{' || open == '[') {
+		j->at++;
+		while (j->at < j->n && j->p[j->at] != '}' && j->p[j->at] != ']') {
+			member = j->at;
+			if (open == '{') {
+				scan_string(j);
+				j->at++; /* the colon */
+			}
+			scan(j);
+			if (open == '{')
+				add_span(j, member, true);
+			if (j->at < j->n && (j->p[j->at] == ',' || j->at == member))
+				j->at++;
+		}
+		j->at++;
+	} else {
+		while (j->at < j->n && !strchr(",]} ", j->p[j->at]))
+			j->at++;
+	}
+	add_span(j, began, false);
+}
+
+/* [at, at + n) becomes m bytes of q, which may lie in g. */
+static void
+splice(struct gen *g, size_t at, size_t n, const void *q, size_t m)
+{
+	struct gen made = { 0 };
+
+	put(&made, g->p, at);
+	put(&made, q, m);
+	put(&made, g->p + at + n, g->n - at - n);
+	gen_free(g);
+	*g = made;
+}
+
+static void
+change_letter(struct gen *g)
+{
+	static const char digits[] = "0123456789", letters[] = "abcdefgwzQF";
+	size_t i, tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		i = chance(g->n);
+		if (isdigit(g->p[i]))
+			g->p[i] = (uint8_t)digits[chance(10)];
+		else if (isalpha(g->p[i]))
+			g->p[i] = (uint8_t)letters[chance(11)];
+		else
+			continue;
+		return;
+	}
+}
+
+static void
+change_json(struct gen *g)
+{
+	static struct json j;
+	struct span a, b;
+	char copy[6000];
+
+	j = (struct json){ .p = g->p, .n = g->n };
+	scan(&j);
+	if (j.count < 2)
+		return;
+	a = j.list[chance(j.count)];
+	b = j.list[chance(j.count)];
+	if (a.n >= sizeof copy - 2 || b.n >= sizeof copy - 2)
+		return;
+	switch (chance(7)) {
+	case 0:
+	case 1:
+		change_letter(g);
+		break;
+	case 2: /* another one's value */
+		if (a.member == b.member)
+			splice(g, a.at, a.n, g->p + b.at, b.n);
+		break;
+	case 3: /* gone, with a comma */
+		if (a.at + a.n < g->n && g->p[a.at + a.n] == ',')
+			splice(g, a.at, a.n + 1, "", 0);
+		else if (a.at > 0 && g->p[a.at - 1] == ',')
+			splice(g, a.at - 1, a.n + 1, "", 0);
+		break;
+	case 4: /* another one before it */
+		if (a.member == b.member) {
+			memcpy(copy, g->p + b.at, b.n);
+			copy[b.n] = ',';
+			splice(g, a.at, 0, copy, b.n + 1);
+		}
+		break;
+	case 5: /* they change places */
+		if (a.member != b.member || a.at + a.n > b.at)
+			break;
+		memcpy(copy, g->p + a.at, a.n);
+		splice(g, a.at, a.n, g->p + b.at, b.n);
+		splice(g, b.at + b.n - a.n, b.n, copy, a.n);
+		break;
+	default: /* a blank, or a member that nobody knows */
+		if (chance(2))
+			splice(g, a.at, 0, " ", 1);
+		else if (a.member)
+			splice(g, a.at, 0, "\"what\":1,", 9);
+	}
+}
+
+/* ---- changes of forms ---- */
+
+static void
+mutate_head(struct frame *f)
+{
+	struct gen g = { 0 };
+
+	put(&g, f->head, f->head_n);
+	if (strcmp(f->kind, "sign") == 0 && chance(2))
+		change_letter(&g);
+	else
+		change_json(&g);
+	put_u8(&g, 0);
+	free(f->head);
+	f->head_n = g.n - 1;
+	f->head = (char *)g.p;
+	/* That of a signature has one length. */
+	if (strcmp(f->kind, "sign") == 0 && f->head_n < SIGNATURE_HEAD_BYTES && chance(2)) {
+		f->head = realloc(f->head, SIGNATURE_HEAD_BYTES + 1);
+		memmove(f->head + SIGNATURE_HEAD_BYTES - 1, "}", 2);
+		memset(f->head + f->head_n - 1, ' ', SIGNATURE_HEAD_BYTES - f->head_n);
+		f->head_n = SIGNATURE_HEAD_BYTES;
+	}
+}
+
+static void
+copy_frame(struct frames *s, size_t to, const struct frame *f)
+{
+	struct gen *body;
+
+	body = put_frame(s, "", f->kind, f->head);
+	put(body, f->body.p, f->body.n);
+	struct frame made = s->list[s->n - 1];
+
+	memmove(&s->list[to + 1], &s->list[to], (s->n - 1 - to) * sizeof made);
+	s->list[to] = made;
+}
+
+static void
+mutate_frames(struct frames *s)
+{
+	size_t i = chance(s->n), k = chance(s->n);
+	struct frame *f = &s->list[i], t;
+
+	switch (chance(8)) {
+	case 0:
+		if (f->body.n > 0)
+			f->body.p[chance(f->body.n)] ^= (uint8_t)(1 << chance(8));
+		break;
+	case 1:
+		t = s->list[k];
+		s->list[k] = s->list[i];
+		s->list[i] = t;
+		break;
+	case 2:
+		if (s->n < 20)
+			copy_frame(s, k, f);
+		break;
+	case 3:
+		f->kind[chance(4)] ^= 0x20;
+		break;
+	case 4:
+	case 5:
+		mutate_head(&s->list[0]);
+		break;
+	default:
+		mutate_head(f);
+	}
+}
+
+static void
+change_stream(struct gen *out, const struct frames *base)
+{
+	struct frames s = { .n = 0 };
+	size_t i, n = 1 + chance(3);
+
+	for (i = 0; i < base->n; i++)
+		copy_frame(&s, s.n, &base->list[i]);
+	while (n-- > 0)
+		mutate_frames(&s);
+	out->n = 0;
+	write_frames(out, &s);
+	frames_free(&s);
+}
+
+static void
+set(struct gen *g, size_t at, uint64_t v, unsigned width)
+{
+	for (; width > 0; width--, v >>= 8)
+		g->p[at++] = (uint8_t)v;
+}
+
+/* Put a file together anew: other metadata and index, the same data behind. */
+static void
+assemble(struct gen *out, const struct gen *file, size_t form, const struct gen *meta,
+         const struct gen *index, size_t frames)
+{
+	struct parts x = parts_of(file, form);
+	size_t header = form == 1 ? 32 : 64, tail = form == 1 ? 16 : 4, at;
+
+	out->n = 0;
+	put(out, file->p, header);
+	put(out, meta->p, meta->n);
+	if (form == 2)
+		put_align(out, 64);
+	at = out->n;
+	put(out, index->p, index->n);
+	if (form == 1)
+		put(out, file->p + x.index + x.index_n, frames);
+	put_align(out, 64);
+	set(out, form == 1 ? 16 : 20, meta->n, 4);
+	set(out, form == 1 ? 20 : 24, at, form == 1 ? 4 : 8);
+	set(out, form == 1 ? 28 : 32, out->n, form == 1 ? 4 : 8);
+	put(out, file->p + x.data, file->n - x.data - tail);
+	if (form == 1) {
+		set(out, 24, index->n, 4);
+	} else {
+		struct gen h = { 0 };
+
+		put(&h, out->p, 40);
+		put(&h, out->p + 44, 20);
+		set(out, 40, crc32_of(h.p, h.n), 4);
+		gen_free(&h);
+	}
+	put_u32(out, crc32_of(out->p, out->n));
+	if (form == 1) {
+		put_text(out, "2RPA");
+		put_u64(out, out->n + 8);
+	}
+}
+
+/* Bytes of the frames between index and data of an APR2 file. */
+static size_t
+frames_between(const struct gen *g)
+{
+	struct parts x = parts_of(g, 1);
+	size_t at = x.index + x.index_n;
+
+	while (at + 20 < x.data && isalpha(g->p[at]))
+		at += 24 + frame_number(g->p + at + 4, 4) + frame_number(g->p + at + 8, 8);
+	return at - x.index - x.index_n;
+}
+
+static void
+change_file(struct gen *out, const struct gen *file, size_t form)
+{
+	struct parts x = parts_of(file, form);
+	struct gen meta = { 0 }, index = { 0 };
+	size_t n = 1 + chance(3);
+
+	put(&meta, file->p + x.meta, x.meta_n);
+	put(&index, file->p + x.index, x.index_n);
+	while (n-- > 0)
+		if (chance(6))
+			change_json(&meta);
+		else
+			index.p[chance(index.n)] ^= (uint8_t)(1 << chance(8));
+	assemble(out, file, form, &meta, &index, form == 1 ? frames_between(file) : 0);
+	gen_free(&meta);
+	gen_free(&index);
+}
+
+/* ---- the tests ---- */
+
+static void
+mutate(const struct gen *base, const struct frames *frames, size_t form, size_t count)
+{
+	struct gen changed = { 0 }, passed = { 0 };
+	struct lines want, have, whole, sent;
+	size_t i, verified = 0, wrong = 0, other = 0;
+	struct gen stream = { 0 };
+
+	write_frames(&stream, frames);
+	meaning(&want, base, form);
+	meaning(&whole, &stream, 0);
+	test_ok(!want.broken && want.n > 10 && same_meaning(&want, &want) &&
+	        verify(base, form, &passed) == 0, "%s: it verifies, and can be read",
+	        form_names[form]);
+	for (i = 0; i < count; i++) {
+		if (form)
+			change_file(&changed, base, form);
+		else
+			change_stream(&changed, frames);
+		if (verify(&changed, form, NULL) < 0)
+			continue;
+		verified++;
+		other += changed.n != base->n || memcmp(changed.p, base->p, base->n) != 0;
+		meaning(&have, &changed, form);
+		wrong += form && !same_meaning(&want, &have);
+		lines_free(&have);
+		/* What comes out has the meaning of what was signed. */
+		if (verify(&changed, form, &passed) < 0)
+			abort();
+		meaning(&sent, &passed, 0);
+		wrong += !same_meaning(&whole, &sent);
+		lines_free(&sent);
+	}
+	test_ok(wrong == 0, "%s: %zu of %zu changed models verify, %zu of them with other "
+	        "bytes, and %zu with another meaning", form_names[form], verified, count, other,
+	        wrong);
+	test_ok(other > 0, "%s: what a signature leaves open was changed too", form_names[form]);
+	lines_free(&want);
+	lines_free(&whole);
+	gen_free(&changed);
+	gen_free(&passed);
+	gen_free(&stream);
+}
+
+static void
+pack(const struct gen *stream, size_t form, struct gen *out)
+{
+	static const struct flow straight;
+	struct err e = ERR_INIT;
+	struct source *source = open_bytes(stream, 0, &e);
+	struct sink *sink;
+	int fd;
+
+	sink = open_memory(form, &fd, &e);
+	if (!source || flow_run(source, sink, &straight, &e) < 0)
+		test_ok(0, "packed: %s %s", e.object, e.fact);
+	sink_close(sink);
+	source_close(source);
+	slurp(fd, out);
+}
+
+int
+main(void)
+{
+	const char *text = getenv("APR_MUTATIONS");
+	size_t form, count = text ? strtoul(text, NULL, 10) : 2000;
+	struct trusted_key item = { .path = strdup("key.pub") };
+	struct frames frames = { .n = 0 };
+	struct gen stream = { 0 }, file = { 0 };
+	struct err e = ERR_INIT;
+
+	setenv("APR_LOG_LEVEL", "error", 1);
+	secret = key_secret_new(&e);
+	item.key = *key_secret_public(secret);
+	trusted = (struct trusted){ .item = &item, .n = 1 };
+	if (!test_ok(sign(&frames, &e) == 0, "a signed model: %s", e.fact))
+		return test_done();
+	write_frames(&stream, &frames);
+	mutate(&stream, &frames, 0, count);
+	for (form = 1; form < FORMS; form++) {
+		pack(&stream, form, &file);
+		mutate(&file, &frames, form, count);
+	}
+	gen_free(&stream);
+	gen_free(&file);
+	frames_free(&frames);
+	free(item.path);
+	key_secret_free(secret);
+	return test_done();
+}
