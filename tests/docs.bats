@@ -272,6 +272,20 @@ row_holds() {
   [ $rows -ge 65 ]
 }
 
+@test "each row of apr-security(7) names tests that are there" {
+	local name file tests=0
+	while IFS= read -r name && IFS= read -r file; do
+		is_test "$file" "$name" || fail "$file: $name" || return
+		tests=$((tests + 1))
+	done < <(awk '/^Held by$/ { getline; sub(/^\.Dq "/, ""); sub(/"$/, ""); print
+		getline; getline; sub(/^\.Pa /, ""); sub(/ \.$/, ""); print }' "$root/man/apr-security.7")
+	[ $tests -ge 18 ]
+	# And each row names one.
+	[ "$(grep -c '^\.It Somebody\|^\.It The same' "$root/man/apr-security.7")" -le $tests ]
+	awk '/^\.It (Somebody|The same)/ { if (open) exit 1; open = 1 } /^Held by$/ { open = 0 }
+		END { exit open }' "$root/man/apr-security.7"
+}
+
 @test "the manual pages are clean" {
   [ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
   mandoc -Tlint -Wwarning "$root"/man/*.[157]

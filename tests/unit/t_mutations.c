@@ -331,13 +331,11 @@ rows(struct lines *l, const json_t *list, const char *what, const json_t *member
 			return;
 		}
 		v = json_array_get(row, 2);
+		/* A member is a key, whether a row names it or not. */
+		if (!v && members && json_object_get(members, name))
+			continue;
 		type = strdup(second);
-		if (!v && members) {
-			v = json_object_get(members, name);
-			dump(v, 0, text, sizeof text);
-		} else {
-			value_text(v, second, text, sizeof text);
-		}
+		value_text(v, second, text, sizeof text);
 		if (strcmp(what, "tensor") == 0)
 			for (char *p = type; *p; p++)
 				*p = (char)toupper((unsigned char)*p);
@@ -499,8 +497,13 @@ same_meaning(const struct lines *a, const struct lines *b)
 {
 	size_t i;
 
-	if (a->broken || b->broken || a->n != b->n)
+	if (a->broken || b->broken || a->n != b->n) {
+		printf("# %zu facts, then %zu%s\n", a->n, b->n, b->broken ? ", not readable" : "");
+		for (i = 0; i < a->n && i < b->n && strcmp(a->list[i], b->list[i]) == 0; i++)
+			;
+		printf("# %.200s\n# %.200s\n", i < a->n ? a->list[i] : "", i < b->n ? b->list[i] : "");
 		return false;
+	}
 	for (i = 0; i < a->n; i++)
 		if (strcmp(a->list[i], b->list[i]) != 0) {
 			printf("# %.300s\n# %.300s\n", a->list[i], b->list[i]);
@@ -535,7 +538,10 @@ scan_string(struct json *j)
 static void
 add_span(struct json *j, size_t at, bool member)
 {
-	if (j->count < 500)
+	/* What was changed before may end inside a string. */
+	if (j->at > j->n)
+		j->at = j->n;
+	if (j->count < 500 && at <= j->at)
 		j->list[j->count++] = (struct span){ at, j->at - at, member };
 }
 
@@ -669,7 +675,8 @@ mutate_head(struct frame *f)
 	f->head_n = g.n - 1;
 	f->head = (char *)g.p;
 	/* That of a signature has one length. */
-	if (strcmp(f->kind, "sign") == 0 && f->head_n < SIGNATURE_HEAD_BYTES && chance(2)) {
+	if (strcmp(f->kind, "sign") == 0 && f->head_n > 0 &&
+	    f->head_n < SIGNATURE_HEAD_BYTES && chance(2)) {
 		f->head = realloc(f->head, SIGNATURE_HEAD_BYTES + 1);
 		memmove(f->head + SIGNATURE_HEAD_BYTES - 1, "}", 2);
 		memset(f->head + f->head_n - 1, ' ', SIGNATURE_HEAD_BYTES - f->head_n);
