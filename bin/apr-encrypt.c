@@ -13,6 +13,7 @@ struct options {
 	struct opt_list recipients, files;
 	bool ask;
 	struct passphrase_options passphrase;
+	const char *sign_key, *sign_passphrase;
 	struct output_options output;
 };
 
@@ -75,9 +76,22 @@ prepare(const struct options *o, struct skey *skey, struct secret *data, struct 
 	                : seal_for(skey, &to, data->p, e);
 }
 
+/* Who makes the outer signature; NULL: nobody. */
+static int
+find_signer(const struct options *o, struct key_secret **signer, struct err *e)
+{
+	struct passphrase_options own = { .file = o->sign_passphrase };
+
+	if (!o->sign_key)
+		return o->sign_passphrase
+		           ? tool_misused(e, "--sign-passphrase-file is for --sign-key") : 0;
+	*signer = passphrase_key(o->sign_key, &own, e);
+	return *signer ? 0 : -1;
+}
+
 static int
 encrypt(const char *path, const struct options *o, const struct skey *skey,
-        struct secret *data, struct err *e)
+        struct secret *data, const struct key_secret *signer, struct err *e)
 {
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	struct sink *sink = NULL, *sealed = NULL;
@@ -89,7 +103,7 @@ encrypt(const char *path, const struct options *o, const struct skey *skey,
 		where.from = in.path;
 		sink = filter_sink(&where, e);
 		if (sink)
-			sealed = seal_sink(sink, skey, data->p, e);
+			sealed = seal_sink(sink, skey, data->p, signer, e);
 		secret_free(data);
 		if (sealed)
 			filter_flow(in.source, sealed, o->output.progress, &f, e);
@@ -112,25 +126,32 @@ main(int argc, char **argv)
 		{ 'p', "passphrase", NULL, OPT_FLAG, &o.ask,
 		  "whoever knows a passphrase, which is asked for", 0, 0 },
 		OPT_PASSPHRASE(&o.passphrase),
+		{ 0, "sign-key", "KEY", OPT_TEXT, &o.sign_key,
+		  "sign the seal with the secret key in KEY, for those who cannot open it", 0, 0 },
+		{ 0, "sign-passphrase-file", "FILE", OPT_TEXT, &o.sign_passphrase,
+		  "the passphrase of that key is FILE's first line", 0, 0 },
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-encrypt",
 		"-r age1... | -R FILE | -p | --passphrase-file FILE |\n"
-		"--passphrase-fd N | --passphrase-env NAME [-f] [-o FILE] [FILE]",
+		"--passphrase-fd N | --passphrase-env NAME [--sign-key KEY]\n"
+		"[--sign-passphrase-file FILE] [-f] [-o FILE] [FILE]",
 		"Seal the tensors, side files and signatures of a stream.", opts, 1
 	};
 	static struct skey skey;
 	struct secret data = { 0 };
+	struct key_secret *signer = NULL;
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
 	sandbox_write(o.output.path, o.output.force);
 	sandbox_spool();
 	sandbox_prepare();
-	if (prepare(&o, &skey, &data, &e) == 0)
-		encrypt(operands[0], &o, &skey, &data, &e);
+	if (prepare(&o, &skey, &data, &e) == 0 && find_signer(&o, &signer, &e) == 0)
+		encrypt(operands[0], &o, &skey, &data, signer, &e);
+	key_secret_free(signer);
 	secret_free(&data);
 	return tool_end(&e);
 }

@@ -8,11 +8,13 @@
 #include "crypto/seal/message.h"
 #include "tool/inference_key.h"
 #include "tool/tool.h"
+#include "tool/trusted.h"
 
 struct options {
 	const char *model, *recipient, *recipients, *reply;
+	struct opt_list keys;
 	const char *path;
-	bool force;
+	bool force, unverified;
 };
 
 /* The message, read whole. */
@@ -32,6 +34,26 @@ read_words(const char *path, struct secret *words, struct err *e)
 	return r;
 }
 
+/* The key that a model publishes, if somebody who is trusted vouches for it. */
+static int
+find_owner(const struct options *o, uint8_t key[AGREE_BYTES], struct err *e)
+{
+	struct trusted keys = { .n = 0 };
+	int r = 0;
+
+	if (o->keys.n)
+		r = trusted_files(&keys, o->keys.items, o->keys.n, e);
+	else if (!o->unverified)
+		r = trusted_load(&keys, e);
+	if (r == 0)
+		r = inference_key(o->model, o->unverified ? NULL : &keys, key, e);
+	if (e->code == ERR_SIGNATURE && !e->hint[0])
+		err_hint(e, "--trusted-key KEY names whose signature counts; --unverified asks for "
+		         "none");
+	trusted_free(&keys);
+	return r;
+}
+
 static int
 find_addressee(const struct options *o, struct addressee *to, struct err *e)
 {
@@ -42,8 +64,12 @@ find_addressee(const struct options *o, struct addressee *to, struct err *e)
 		                    "-R FILE");
 	if (o->model && strcmp(o->model, "-") == 0)
 		return tool_misused(e, "-m -: standard input is the message");
+	if (!o->model && (o->keys.n || o->unverified))
+		return tool_misused(e, "--trusted-key and --unverified are for -m MODEL");
+	if (o->keys.n && o->unverified)
+		return tool_misused(e, "--trusted-key or --unverified: not both");
 	if (o->model)
-		return inference_key(o->model, to->key, e);
+		return find_owner(o, to->key, e);
 	if (o->recipients && addressee_read(to, o->recipients, e) < 0)
 		return -1;
 	if (o->recipient && recipients_add(&one, o->recipient, e) < 0)
@@ -93,6 +119,10 @@ main(int argc, char **argv)
 	static const struct opt opts[] = {
 		{ 'm', "model", "MODEL", OPT_TEXT, &o.model,
 		  "for the owner of MODEL: the key that its metadata publishes", 0, 0 },
+		{ 0, "trusted-key", "KEY", OPT_LIST, &o.keys,
+		  "with -m: trust the public key in the file KEY, and no other", 0, 0 },
+		{ 0, "unverified", NULL, OPT_FLAG, &o.unverified,
+		  "with -m: take the key of a model that nobody vouches for", 0, 0 },
 		{ 'r', "recipient", "age1...", OPT_TEXT, &o.recipient,
 		  "for the owner of this public key", 0, 0 },
 		{ 'R', "recipients-file", "FILE", OPT_TEXT, &o.recipients,
@@ -104,7 +134,8 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-seal", "-m MODEL | -r age1... | -R FILE [-k FILE] [-f] [-o FILE] [FILE]",
+		"apr-seal", "-m MODEL [--trusted-key KEY | --unverified] | -r age1... | -R FILE\n"
+		"[-k FILE] [-f] [-o FILE] [FILE]",
 		"Seal a message for the owner of a model, or an answer.", opts, 1
 	};
 	struct addressee to = { .answers = false };

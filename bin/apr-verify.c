@@ -6,6 +6,7 @@
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "crypto/witness.h"
+#include "tool/authentic.h"
 #include "tool/filter.h"
 #include "tool/input.h"
 #include "tool/origin.h"
@@ -32,6 +33,8 @@ struct verify {
 	bool bytes_signed;     /* an APR version 1 file with a signature of its own */
 	struct buf dropped;    /* what of the plan's source was not signed */
 	struct verdict verdict;
+	bool sealed;           /* it is, and this holds for it */
+	struct authentic_seal seal;
 };
 
 static int
@@ -138,6 +141,29 @@ forget(struct verify *v)
 	*v = (struct verify){ .o = v->o, .keys = v->keys };
 }
 
+/* Of a sealed model, the signature of its seal. The rest is read to its end, since a model
+ * that was cut short is not one. */
+static int
+verify_seal(struct verify *v, struct source *source, struct err *e)
+{
+	struct item item;
+	const uint8_t *p;
+	size_t n;
+	int r;
+
+	if (v->o->wants.name || v->o->wants.not_before)
+		return err_set(e, ERR_SIGNATURE, source->name, "is sealed, and its outer signature "
+		               "says neither a name nor a date");
+	v->sealed = true;
+	r = authentic_outer(source, v->keys, &v->seal, e);
+	while (r > 0 && (r = source_next(source, &item, e)) > 0)
+		do {
+			if (source_read(source, &p, &n, e) < 0)
+				return -1;
+		} while (n > 0);
+	return r;
+}
+
 /* Read the model once, to the sink if there is one. */
 static int
 pass(struct verify *v, const char *path, bool to_output, struct err *e)
@@ -149,11 +175,13 @@ pass(struct verify *v, const char *path, bool to_output, struct err *e)
 	struct sink *sink = NULL;
 	struct input in;
 
-	if (input_open(&in, path, e) == 0) {
+	if ((o->quiet ? input_open_sealed : input_open)(&in, path, e) == 0) {
 		where.input = in.held;
 		where.from = in.path;
 		v->name = in.source->name;
-		if (!to_output || (sink = filter_sink(&where, e)))
+		if (in.source->plan->sealed)
+			verify_seal(v, in.source, e);
+		else if (!to_output || (sink = filter_sink(&where, e)))
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 	}
 	sink_close(sink);
@@ -166,6 +194,8 @@ answer(const struct verify *v, const char *path, struct err *e)
 	const struct digest *root = &v->witness.content.root;
 	const char *name = path && strcmp(path, "-") != 0 ? path : "<stdin>";
 
+	if (v->sealed)
+		return v->o->json ? authentic_print(&v->seal, name, e) : 0;
 	if (v->o->json)
 		return verdict_print(&v->verdict, name, root, v->o->wants.scope, e);
 	if (!v->o->quiet)

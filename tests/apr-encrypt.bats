@@ -107,6 +107,54 @@ encrypt_exam() {
 	[ "$(cmp -l 1.aprs 2.aprs | wc -l)" -gt 4500000 ]
 }
 
+@test "an outer signature: who sealed it, for those who cannot open it" {
+	local change
+	apr-keygen -W -o key >key.id
+	apr-keygen -W -o other >other.id
+	tamper mother | apr-sign key >mother.aprs 2>said
+	apr-encrypt -r "$me" -r age19d4z5e9x9uzrfzeyuhhf0t4cqgu7me8tfga2uhn2we3udwpd25wqv6a4h0 \
+		--sign-key key mother.aprs >sealed.aprs
+	apr-decrypt -i me.key sealed.aprs | cmp - mother.aprs
+	apr-pack -o sealed.apr sealed.aprs
+	for file in sealed.aprs sealed.apr; do
+		try apr-verify -q key.pub $file
+		quiet
+		try apr-verify -q --json key.pub $file
+		quiet
+		grep -q '^{"verified":true,.*"scope":"seal",.*"key_file":"key.pub",' "$out"
+	done
+	# By a program that shares no code with the tools.
+	unseal signed "$(tail -n 1 key.pub | base64 -d | tail -c 32 | od -An -tx1 | tr -d ' \n')" \
+		<sealed.aprs
+	try apr-verify -q other.pub sealed.aprs
+	said 1 'which is not trusted (E006)'
+	# What the mac covers cannot be changed; and the seal not be replaced.
+	for change in value_changed value_added tensor_renamed tensor_dropped file_renamed \
+		licence_changed salt_turned mac_turned stanza_dropped stanza_of_unknown_kind; do
+		reseal $change <sealed.aprs >changed.aprs
+		try apr-verify -q key.pub changed.aprs
+		said 1 'its outer signature does not hold (E006)'
+	done
+	apr-encrypt -r "$me" --sign-key other mother.aprs >replaced.aprs
+	try apr-verify -q key.pub replaced.aprs
+	said 1 '(E006)'
+	apr-encrypt -r "$me" mother.aprs >unsigned.aprs
+	try apr-verify -q key.pub unsigned.aprs
+	said 1 'its seal has no outer signature (E006)'
+	head -c 6000 sealed.aprs >cut.aprs
+	try apr-verify -q key.pub cut.aprs
+	said 4
+	# Nothing passes on: the sealed bytes are not proved.
+	try apr-verify key.pub sealed.aprs
+	said 1 'is sealed (E005)'
+	try apr-verify -q --expect-name x key.pub sealed.aprs
+	said 1 'says neither a name nor a date (E006)'
+	try apr-encrypt -r "$me" --sign-passphrase-file word sealed.aprs
+	said 2 'is for --sign-key'
+	try apr-encrypt -r "$me" --sign-key missing mother.aprs
+	said 3 'missing'
+}
+
 @test "recipients: any of them opens it, nobody else" {
 	local i
 	age_keys

@@ -8,10 +8,11 @@ setup() {
 	owner=age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj
 }
 
-# A model that publishes the owner's key.
+# A model that publishes the owner's key, signed by somebody who is trusted.
 publish() {
+	apr-keygen -W -f -o signer >signer.id
 	apr-open -i owner.key --publish >keys
-	mkmodel <<-END >m.gguf
+	mkmodel <<-END | apr-unpack - | apr-sign signer 2>said | apr-pack -t gguf -f -o m.gguf
 		key general.architecture string llama
 		key inference_pub_key string $(sed -n 's/^inference_pub_key=str://p' keys)
 		key inference_protocol string $(sed -n 's/^inference_protocol=str://p' keys)
@@ -31,10 +32,10 @@ publish() {
 	grep -qx 'inference_protocol=str:x25519-aes256gcm-v1' keys
 	apr-pack -o m.apr m.gguf
 	apr-pack -t safetensors -o m.safetensors m.gguf
-	apr-encrypt -r "$owner" m.gguf | apr-pack -o sealed.apr
+	apr-encrypt -r "$owner" --sign-key signer m.gguf | apr-pack -o sealed.apr
 	for file in m.gguf m.apr m.safetensors sealed.apr; do
 		echo "Is it benign? $file" >words
-		try apr-seal -m $file -k my.key -f -o question words
+		try apr-seal -m $file --trusted-key signer.pub -k my.key -f -o question words
 		quiet
 		[ "$(stat -c %a my.key)" = 600 ]
 		run ! grep -aqF benign question
@@ -59,6 +60,44 @@ publish() {
 	done
 }
 
+@test "the key of a model counts only if somebody who is trusted vouches for it" {
+	local file
+	publish
+	apr-keygen -W -o mallory >mallory.id
+	# A swapped key: in a signed model, in a sealed one, and both signed by a stranger.
+	sed "s|^inference_pub_key=str:.*|inference_pub_key=str:$(head -c 32 /dev/zero | tr '\0' A |
+		base64)|" keys >swapped
+	apr-quant --override-kv "$(sed -n 1p swapped)" f32 m.gguf 2>said | apr-unpack - >changed.aprs
+	apr-sign mallory changed.aprs >mallory.aprs 2>said
+	apr-encrypt -r "$owner" m.gguf >unsigned.aprs
+	apr-encrypt -r "$owner" changed.aprs >swapped.aprs
+	apr-encrypt -r "$owner" --sign-key mallory changed.aprs >outsider.aprs
+	for file in changed mallory unsigned swapped outsider; do
+		try apr-seal -m $file.aprs --trusted-key signer.pub </dev/null
+		said 1 '(E006)'
+		[ ! -s "$out" ]
+		# Nor without a key that is trusted.
+		try apr-seal -m $file.aprs </dev/null
+		said 1 '(E006)'
+		grep -q '^hint:' "$err"
+		[ ! -s "$out" ]
+	done
+	try apr-seal -m unsigned.aprs --unverified </dev/null
+	quiet
+	# The trusted folder serves as for apr-verify.
+	mkdir -p "$BATS_TEST_TMPDIR/config/apr/trusted"
+	cp signer.pub "$BATS_TEST_TMPDIR/config/apr/trusted"
+	XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config try apr-seal -m m.gguf </dev/null
+	quiet
+	# The genuine seal with metadata of another: it does not hold.
+	apr-encrypt -r "$owner" --sign-key signer m.gguf >genuine.aprs
+	try apr-seal -m genuine.aprs --trusted-key signer.pub </dev/null
+	quiet
+	reseal value_swapped <genuine.aprs >edited.aprs
+	try apr-seal -m edited.aprs --trusted-key signer.pub </dev/null
+	said 1 'its outer signature does not hold (E006)'
+}
+
 @test "only who opened the question can answer" {
 	echo 'What is it?' | apr-seal -r "$owner" -k my.key >question
 	apr-open -i owner.key --reply-to asker question >words
@@ -75,7 +114,6 @@ publish() {
 	echo 'What is it?' | apr-seal -r "$owner" -k other.key >other
 	apr-open -i owner.key --reply-to another other >words
 	{ cat public; grep '^APR-ANSWER-1' another; } >mixed
-	echo 'A forged answer.' | apr-seal -R mixed | try apr-open -i my.key
 	echo 'A forged answer.' | apr-seal -R mixed >forged
 	try apr-open -i my.key forged
 	said 1 'no key that is given opens it (E005)'
@@ -168,33 +206,33 @@ publish() {
 @test "models that publish no key, and keys that are none" {
 	local key
 	try apr-seal -m "$model" </dev/null
-	said 4 'publishes no inference_pub_key with its inference_protocol (E001)'
+	said 4 'does not publish inference_pub_key with its inference_protocol (E001)'
 	for key in AAAA "$(printf 'A%.0s' {1..43})!" ''; do
 		mkmodel <<-END >bad.gguf
 			key inference_pub_key string $key
 			key inference_protocol string x25519-aes256gcm-v1
 		END
-		try apr-seal -m bad.gguf </dev/null
+		try apr-seal -m bad.gguf --unverified </dev/null
 		said 4 'its inference_pub_key is not 32 bytes in base64 (E002)'
 	done
 	mkmodel <<-END >bad.gguf
 		key inference_pub_key string AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
 		key inference_protocol string x25519-aes256gcm-v1
 	END
-	try apr-seal -m bad.gguf </dev/null
+	try apr-seal -m bad.gguf --unverified </dev/null
 	said 1 'a public key with which nothing can be agreed (E005)'
 	mkmodel <<-END >bad.gguf
 		key inference_pub_key string AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
 		key inference_protocol string p256-v2
 	END
-	try apr-seal -m bad.gguf </dev/null
+	try apr-seal -m bad.gguf --unverified </dev/null
 	said 4 'its inference_protocol is not x25519-aes256gcm-v1 (E001)'
 	mkmodel <<-END >bad.gguf
 		key inference_pub_key u32 7
 		key inference_protocol string x25519-aes256gcm-v1
 	END
-	try apr-seal -m bad.gguf </dev/null
-	said 4 'publishes no inference_pub_key'
+	try apr-seal -m bad.gguf --unverified </dev/null
+	said 4 'does not publish inference_pub_key'
 	try apr-seal -m missing </dev/null
 	said 3
 }
@@ -205,6 +243,10 @@ publish() {
 	said 2 'no recipient, or more than one'
 	try apr-seal -m m.gguf -r "$owner" </dev/null
 	said 2 'no recipient, or more than one'
+	try apr-seal -r "$owner" --unverified </dev/null
+	said 2 'are for -m MODEL'
+	try apr-seal -m m.gguf --unverified --trusted-key signer.pub </dev/null
+	said 2 'not both'
 	try apr-seal -m - </dev/null
 	said 2 'standard input is the message'
 	try apr-open </dev/null

@@ -4,6 +4,7 @@
 
 #include "core/base64.h"
 #include "crypto/seal/message.h"
+#include "tool/authentic.h"
 #include "tool/input.h"
 
 /* The text of a string key, or of one of type json that holds a string, appended to b.
@@ -46,7 +47,7 @@ find_key(const struct model *m, const char *path, uint8_t key[AGREE_BYTES], stru
 	if (r == 0)
 		r = find_text(m, INFERENCE_PROTOCOL, &protocol, e);
 	if (r > 0)
-		r = err_set(e, ERR_FORMAT, path, "publishes no " INFERENCE_KEY " with its "
+		r = err_set(e, ERR_FORMAT, path, "does not publish " INFERENCE_KEY " with its "
 		            INFERENCE_PROTOCOL);
 	else if (r == 0 && (protocol.n != strlen(MESSAGE_PROTOCOL) ||
 	                    memcmp(protocol.p, MESSAGE_PROTOCOL, protocol.n) != 0))
@@ -64,12 +65,20 @@ find_key(const struct model *m, const char *path, uint8_t key[AGREE_BYTES], stru
 }
 
 int
-inference_key(const char *path, uint8_t key[AGREE_BYTES], struct err *e)
+inference_key(const char *path, const struct trusted *keys, uint8_t key[AGREE_BYTES],
+              struct err *e)
 {
+	struct authentic_seal seal;
 	struct input in;
 
 	if (input_open_sealed(&in, path, e) < 0)
 		return input_close(&in, e);
-	find_key(in.source->plan, path, key, e);
-	return input_abandon(&in, e);
+	if (find_key(in.source->plan, path, key, e) < 0 || !keys)
+		return input_abandon(&in, e);
+	if (in.source->plan->sealed) {
+		authentic_outer(in.source, keys, &seal, e);
+		return input_abandon(&in, e);
+	}
+	authentic_content(in.source, keys, e);
+	return input_close(&in, e);
 }

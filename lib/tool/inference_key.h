@@ -9,13 +9,17 @@
 
 #include "core/err.h"
 #include "crypto/agree.h"
+#include "tool/trusted.h"
 
 #define INFERENCE_KEY "inference_pub_key"
 #define INFERENCE_PROTOCOL "inference_protocol"
 
-/* Of the model in a file of any format, sealed or not; its tensors are not waited for.
- * Enters the sandbox. E001 where it publishes no key, or for another protocol; E002 where
- * the key is none. 0 or -1. */
-int inference_key(const char *path, uint8_t key[AGREE_BYTES], struct err *e);
+/* Read it from the model in a file of any format. keys: whose signature must hold, over the
+ * content, or over the seal of a sealed model (tool/authentic.h): E006 if none does. keys
+ * NULL takes the key of a model that nobody vouches for, and reads no tensor. Enters the
+ * sandbox. E001: the model publishes no key, or one for another protocol; E002: it is not a
+ * key. 0 or -1. */
+int inference_key(const char *path, const struct trusted *keys, uint8_t key[AGREE_BYTES],
+                  struct err *e);
 
 #endif

@@ -153,9 +153,8 @@ verdict_tell(const struct verdict *v, const char *name, const struct digest *roo
 	buf_free(&said);
 }
 
-/* A name of a file may be no text: then it is escaped. */
-static json_t *
-file_name(const char *path)
+json_t *
+verdict_file_name(const char *path)
 {
 	char text[4096];
 	json_t *v = json_string(path);
@@ -183,8 +182,8 @@ verdict_print(const struct verdict *v, const char *name, const struct digest *ro
 	                      key_fingerprint(print, &v->by->key));
 	int r = o ? 0 : -1;
 
-	r |= json_object_set_new(o, "key_file", file_name(v->by->path));
-	r |= json_object_set_new(o, "file", file_name(name));
+	r |= json_object_set_new(o, "key_file", verdict_file_name(v->by->path));
+	r |= json_object_set_new(o, "file", verdict_file_name(name));
 	r |= json_object_set_new(o, "name", said_or_null(s->says.name));
 	r |= json_object_set_new(o, "version", said_or_null(s->says.version));
 	r |= json_object_set_new(o, "date", said_or_null(s->says.date));

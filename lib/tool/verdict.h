@@ -5,6 +5,7 @@
 #ifndef TOOL_VERDICT_H
 #define TOOL_VERDICT_H
 
+#include "core/json.h"
 #include "crypto/signature.h"
 #include "model/flow.h"
 #include "tool/trusted.h"
@@ -44,6 +45,9 @@ void verdict_tell(const struct verdict *v, const char *name, const struct digest
                   enum signature_scope scope);
 int verdict_print(const struct verdict *v, const char *name, const struct digest *root,
                   enum signature_scope scope, struct err *e);
+
+/* The name of a file as JSON: escaped if it is not text. */
+json_t *verdict_file_name(const char *path);
 
 void verdict_free(struct verdict *v);
 

@@ -103,7 +103,7 @@ make(void)
 	make_plan(&m, &e);
 	must(fd >= 0 && out_fd(&out, dup(fd), "sealed", &e) == 0);
 	stream = stream_sink(&out, &e);
-	seal = seal_sink(stream, &skey, data, &e);
+	seal = seal_sink(stream, &skey, data, NULL, &e);
 	make_stream(seal, &m, &e);
 	sink_close(seal);
 	sink_close(stream);

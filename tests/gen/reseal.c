@@ -284,6 +284,16 @@ static void value_changed(struct sealed *x)
 	json_array_set_new(json_array_get(rows(x, "metadata"), row_at(x, "metadata", "t.u8")), 2,
 	                   json_integer(201));
 }
+/* The second key is a text: its first letter becomes another one. */
+static void value_swapped(struct sealed *x)
+{
+	json_t *row = json_array_get(rows(x, "metadata"), 1);
+	char *text = strdup(json_string_value(json_array_get(row, 2)));
+
+	text[0] = text[0] == 'A' ? 'B' : 'A';
+	json_array_set_new(row, 2, json_string(text));
+	free(text);
+}
 static void value_dropped(struct sealed *x)
 {
 	json_array_remove(rows(x, "metadata"), row_at(x, "metadata", "t.u8"));
@@ -476,6 +486,7 @@ static const struct row {
 	{ "word_dear", "mother", 1, "more than this tool spends", word_dear },
 	{ "stanzas_none", "mother", 4, "no good list of stanzas (E002)", stanzas_none },
 	{ "value_changed", "mother", 1, HOLDS, value_changed },
+	{ "value_swapped", "mother", 1, HOLDS, value_swapped },
 	{ "value_dropped", "mother", 1, HOLDS, value_dropped },
 	{ "value_retyped", "mother", 1, HOLDS, value_retyped },
 	{ "value_added", "mother", 1, HOLDS, value_added },

@@ -7,6 +7,8 @@
  *     unseal word TEXT < STREAM       half HEX, or the passphrase TEXT
  *     unseal message HEX [HEX] < MESSAGE
  *                                     its words; the second: the answer secret
+ *     unseal signed HEX < STREAM      is the outer signature of a sealed stream by the
+ *                                     public key HEX
  *     unseal vectors                  the vectors of the pages
  *
  * prov and sign are listed as head and body together. Exit status 1 and a reason if
@@ -280,31 +282,68 @@ open_stanza(struct sealed *x, const json_t *t, const uint8_t *secret, const char
 	return 1;
 }
 
+/* What the mac and the outer signature are made over. */
 static void
-check_mac(struct sealed *x)
+hash_seal(struct sealed *x, uint8_t out[KEY])
 {
+	static const char mac[] = "\"mac\":\"";
 	const struct frame *f = &x->s.list[1];
-	const size_t end = 2 * KEY + 2; /* digits, quote, brace */
-	uint8_t key[KEY], hash[KEY], mac[KEY], said[KEY];
-	struct gen g = { 0 }, empty = { 0 };
+	const char *at = strstr(f->head, mac);
+	uint8_t hash[KEY];
+	struct gen g = { 0 };
 
+	if (!at || strstr(at + 1, mac))
+		stop("its head has no mac");
 	put(&g, domain, sizeof domain);
-	sha256(f->head, f->head_n - end, hash);
+	sha256(f->head, (size_t)(at - f->head) + strlen(mac), hash);
 	put(&g, hash, KEY);
 	hash_metadata(&x->s, x->plan, hash);
 	put(&g, hash, KEY);
 	hash_licence(&x->s, hash);
 	put(&g, hash, KEY);
 	put_plan(&g, x->plan);
-	sha256(g.p, g.n, hash);
+	sha256(g.p, g.n, out);
+	gen_free(&g);
+}
+
+static void
+check_mac(struct sealed *x)
+{
+	uint8_t key[KEY], hash[KEY], mac[KEY], said[KEY];
+	struct gen g = { 0 }, empty = { 0 };
+
+	hash_seal(x, hash);
 	derive(x->salt, KEY, x->data, KEY, "apr2 seal 2 mac", &empty, key, KEY);
-	g.n = 0;
 	put(&g, hash, KEY);
 	hmac(key, KEY, &g, mac);
 	from_hex(member(x->skey, "mac"), said, KEY);
 	if (memcmp(mac, said, KEY) != 0)
 		stop("the mac does not hold");
 	gen_free(&g);
+}
+
+/* The outer signature, by the public key. */
+static void
+check_outer(const uint8_t public[KEY])
+{
+	static const char name[] = "apr2 seal 2 signature";
+	struct sealed x = { .provs = 0 };
+	crypto_sign_state state;
+	uint8_t hash[KEY], mac[KEY], signature[2 * KEY];
+
+	frames_read(stdin, &x.s);
+	x.plan = json_loads(x.s.list[0].head, 0, NULL);
+	x.skey = json_loads(x.s.list[1].head, 0, NULL);
+	from_hex(member(x.skey, "mac"), mac, KEY);
+	from_hex(member(x.skey, "signature"), signature, sizeof signature);
+	hash_seal(&x, hash);
+	crypto_sign_init(&state);
+	crypto_sign_update(&state, (const uint8_t *)name, sizeof name);
+	crypto_sign_update(&state, public, KEY);
+	crypto_sign_update(&state, hash, KEY);
+	crypto_sign_update(&state, mac, KEY);
+	if (crypto_sign_final_verify(&state, signature, public) != 0)
+		stop("the outer signature does not hold");
 }
 
 static void
@@ -577,10 +616,13 @@ main(int argc, char **argv)
 			from_hex(argv[3], answer, KEY);
 		if (strcmp(what, "key") == 0)
 			list(secret, NULL);
+		else if (strcmp(what, "signed") == 0)
+			check_outer(secret);
 		else
 			message(secret, argc > 3 ? answer : NULL);
 	} else {
-		stop("usage: unseal list | key HEX | word TEXT | message HEX [HEX] | vectors");
+		stop("usage: unseal list | key HEX | word TEXT | message HEX [HEX] | signed HEX |"
+		     " vectors");
 	}
 	return 0;
 }

@@ -15,11 +15,19 @@
 #include "crypto/seal/skey.h"
 #include "model/flow.h"
 
-/* A sink that seals for inner, which stays the caller's and outlives it. skey: with all
- * stanzas of the data key, and a salt; its mac is made here. data is copied into memory as
- * crypto/secret.h describes. NULL with e filled. */
+/* A sink that seals for inner, which stays the caller's and outlives it. skey: with a salt
+ * and all stanzas of the data key; its mac is made here. data is copied into memory as
+ * crypto/secret.h describes. signer makes the outer signature, and outlives the sink; NULL:
+ * there is none. NULL with e filled. */
 struct sink *seal_sink(struct sink *inner, const struct skey *skey,
-                       const uint8_t data[SKEY_DATA], struct err *e);
+                       const uint8_t data[SKEY_DATA], const struct key_secret *signer,
+                       struct err *e);
+
+/* Read the start of a sealed source, up to its first tensor, without a key: the head of
+ * SKEY into s, and what its outer signature is made over into d. The first tensor and all
+ * before it are used up. 1 if there may be more items, 0 at the end of source, or -1: E001
+ * if the model is not sealed, E002. */
+int seal_peek(struct source *inner, struct skey *s, struct digest *d, struct err *e);
 
 /* A source that opens inner, which stays the caller's and outlives it, with one of the
  * openers. Its plan is that of before it was sealed. What is not sealed is E001, nothing

@@ -10,6 +10,7 @@ struct seal_sink {
 	struct sink sink;
 	struct sink *inner;
 	struct skey skey;
+	const struct key_secret *signer;
 	struct secret data;
 	struct model plan;      /* what the inner sink gets */
 	struct witness witness; /* of what stays open */
@@ -86,11 +87,15 @@ put_held(struct seal_sink *s, struct err *e)
 static int
 release(struct seal_sink *s, struct err *e)
 {
+	struct digest d;
+
 	if (s->released)
 		return 0;
 	if (witness_finish(&s->witness, e) < 0 || skey_hash_head(&s->skey, e) < 0 ||
-	    skey_mac(&s->skey, s->data.p, &s->plan, &s->witness.content.components,
-	             s->skey.mac, e) < 0)
+	    skey_digest(&s->skey, &s->plan, &s->witness.content.components, &d, e) < 0 ||
+	    skey_mac(&s->skey, s->data.p, &d, s->skey.mac, e) < 0)
+		return -1;
+	if (s->signer && skey_sign(&s->skey, &d, s->signer, e) < 0)
 		return -1;
 	s->released = true;
 	if (sink_begin(s->inner, &s->plan, e) < 0 || put_skey(s, e) < 0)
@@ -223,7 +228,7 @@ close_sink(struct sink *sink)
 
 struct sink *
 seal_sink(struct sink *inner, const struct skey *skey, const uint8_t data[SKEY_DATA],
-          struct err *e)
+          const struct key_secret *signer, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
@@ -236,6 +241,8 @@ seal_sink(struct sink *inner, const struct skey *skey, const uint8_t data[SKEY_D
 	s->sink.ops = &ops;
 	s->inner = inner;
 	s->skey = *skey;
+	s->skey.has_outer = signer != NULL;
+	s->signer = signer;
 	if (secret_alloc(&s->data, SKEY_DATA, e) < 0) {
 		close_sink(&s->sink);
 		return NULL;

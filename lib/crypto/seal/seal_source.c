@@ -28,25 +28,23 @@ struct seal_source {
 /* ---- before the first item ---- */
 
 static int
-read_skey(struct seal_source *s, const struct openers *o, struct err *e)
+read_skey(struct source *inner, struct skey *s, struct err *e)
 {
-	const char *name = s->inner->name;
+	const char *name = inner->name;
 	struct item item;
 	const uint8_t *p;
 	size_t n;
-	int r = source_next(s->inner, &item, e);
+	int r;
 
+	if (!inner->plan->sealed)
+		return err_set(e, ERR_FORMAT, name, "is not sealed");
+	r = source_next(inner, &item, e);
 	if (r < 0)
 		return -1;
 	if (r == 0 || item.kind != ITEM_SKEY)
 		return err_set(e, ERR_CORRUPT, name, "SKEY is not its first frame");
-	if (skey_parse(item.head, item.head_bytes, &s->skey, name, e) < 0 ||
-	    source_read(s->inner, &p, &n, e) < 0)
-		return -1;
-	if (skey_open(&s->skey, o, s->data.p, name, e) < 0)
-		return -1;
-	s->data.n = SKEY_DATA;
-	return 0;
+	return skey_parse(item.head, item.head_bytes, s, name, e) < 0
+	           ? -1 : source_read(inner, &p, &n, e);
 }
 
 /* Set one item aside; what is open of it is shown to the witness. */
@@ -110,8 +108,10 @@ static int
 check_mac(struct seal_source *s, const struct witness *w, struct err *e)
 {
 	uint8_t mac[HMAC_BYTES];
+	struct digest d;
 
-	if (skey_mac(&s->skey, s->data.p, &s->plan, &w->content.components, mac, e) < 0)
+	if (skey_digest(&s->skey, &s->plan, &w->content.components, &d, e) < 0 ||
+	    skey_mac(&s->skey, s->data.p, &d, mac, e) < 0)
 		return -1;
 	if (bytes_equal(mac, s->skey.mac, sizeof mac))
 		return 0;
@@ -125,11 +125,12 @@ prepare(struct seal_source *s, const struct openers *o, struct err *e)
 	struct witness w;
 	int r;
 
-	if (!s->inner->plan->sealed)
-		return err_set(e, ERR_FORMAT, s->inner->name, "is not sealed");
-	if (secret_alloc(&s->data, SKEY_DATA, e) < 0 || read_skey(s, o, e) < 0 ||
+	if (secret_alloc(&s->data, SKEY_DATA, e) < 0 ||
+	    read_skey(s->inner, &s->skey, e) < 0 ||
+	    skey_open(&s->skey, o, s->data.p, s->inner->name, e) < 0 ||
 	    model_copy(&s->plan, s->inner->plan, e) < 0)
 		return -1;
+	s->data.n = SKEY_DATA;
 	s->plan.sealed = 0;
 	json_object_clear(s->plan.extra);
 	r = witness_begin(&w, &s->plan, 1, e);
@@ -139,6 +140,40 @@ prepare(struct seal_source *s, const struct openers *o, struct err *e)
 		r = check_mac(s, &w, e);
 	witness_free(&w);
 	return r;
+}
+
+static int
+skip_body(struct seal_source *s, struct err *e)
+{
+	const uint8_t *p;
+	size_t n;
+
+	do {
+		if (source_read(s->inner, &p, &n, e) < 0)
+			return -1;
+	} while (n > 0);
+	return 0;
+}
+
+int
+seal_peek(struct source *inner, struct skey *skey, struct digest *d, struct err *e)
+{
+	struct seal_source s = { .inner = inner };
+	struct witness w;
+	int r;
+
+	if (read_skey(inner, skey, e) < 0)
+		return -1;
+	r = witness_begin(&w, inner->plan, 1, e);
+	if (r == 0)
+		r = hold_all(&s, &w, e);
+	if (r == 0)
+		r = skey_digest(skey, inner->plan, &w.content.components, d, e);
+	if (r == 0 && s.waits)
+		r = skip_body(&s, e);
+	witness_free(&w);
+	held_free(&s.held);
+	return r < 0 ? -1 : !s.ended;
 }
 
 /* ---- items ---- */
@@ -204,19 +239,6 @@ open_whole(struct seal_source *s, struct item *item, uint64_t head, struct err *
 	s->whole_at = (size_t)head;
 	item->head = (const char *)s->whole.p;
 	item->head_bytes = (size_t)head;
-	return 0;
-}
-
-static int
-skip_body(struct seal_source *s, struct err *e)
-{
-	const uint8_t *p;
-	size_t n;
-
-	do {
-		if (source_read(s->inner, &p, &n, e) < 0)
-			return -1;
-	} while (n > 0);
 	return 0;
 }
 

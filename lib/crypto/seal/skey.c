@@ -10,9 +10,11 @@
 #define ARGON2ID "argon2id"
 #define DOMAIN "apr2 seal 2"
 
-/* Around the digits of the mac, which end the head. */
+/* Around the digits of the mac and of an outer signature, which end the head. */
 #define MAC "\"mac\":\""
-#define MAC_END "\"}"
+#define OUTER_KEY "\",\"key\":\""
+#define OUTER "\",\"signature\":\""
+#define END "\"}"
 
 void
 openers_free(struct openers *o)
@@ -260,13 +262,10 @@ add_plan(struct sha256 *h, const struct model *m)
 }
 
 int
-skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct model *m,
-         const struct components *c, uint8_t mac[HMAC_BYTES], struct err *e)
+skey_digest(const struct skey *s, const struct model *m, const struct components *c,
+            struct digest *d, struct err *e)
 {
-	uint8_t key[HMAC_BYTES];
 	struct sha256 h;
-	struct digest d;
-	int r;
 
 	sha256_start(&h);
 	sha256_add_domain(&h, DOMAIN);
@@ -274,14 +273,64 @@ skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct model
 	sha256_add(&h, c->metadata.b, sizeof c->metadata.b);
 	sha256_add(&h, c->licence.b, sizeof c->licence.b);
 	add_plan(&h, m);
-	r = sha256_finish(&h, &d, e);
+	return sha256_finish(&h, d, e);
+}
+
+int
+skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct digest *d,
+         uint8_t mac[HMAC_BYTES], struct err *e)
+{
+	uint8_t key[HMAC_BYTES];
+	int r = hkdf_context(s->salt, sizeof s->salt, data, SKEY_DATA, DOMAIN " mac", NULL, 0,
+	                     key, sizeof key, e);
+
 	if (r == 0)
-		r = hkdf_context(s->salt, sizeof s->salt, data, SKEY_DATA, DOMAIN " mac", NULL, 0,
-		                 key, sizeof key, e);
-	if (r == 0)
-		r = hmac_sha256(key, sizeof key, d.b, sizeof d.b, mac, e);
+		r = hmac_sha256(key, sizeof key, d->b, sizeof d->b, mac, e);
 	secret_wipe(key, sizeof key);
 	return r;
+}
+
+/* What an outer signature signs. */
+#define SIGNED_DOMAIN DOMAIN " signature"
+#define SIGNED (sizeof SIGNED_DOMAIN + 32 + DIGEST_BYTES + HMAC_BYTES)
+
+static void
+signed_text(const struct skey *s, const struct digest *d, const struct key_public *k,
+            uint8_t text[SIGNED])
+{
+	uint8_t *p = text;
+
+	memcpy(p, SIGNED_DOMAIN, sizeof SIGNED_DOMAIN);
+	p += sizeof SIGNED_DOMAIN;
+	memcpy(p, k->key, sizeof k->key);
+	p += sizeof k->key;
+	memcpy(p, d->b, sizeof d->b);
+	memcpy(p + sizeof d->b, s->mac, sizeof s->mac);
+}
+
+int
+skey_sign(struct skey *s, const struct digest *d, const struct key_secret *k, struct err *e)
+{
+	const struct key_public *public = key_secret_public(k);
+	uint8_t text[SIGNED];
+
+	s->has_outer = true;
+	memcpy(s->outer_key, public->id, sizeof s->outer_key);
+	signed_text(s, d, public, text);
+	key_sign_hashed(k, text, sizeof text, s->outer);
+	if (skey_verify(s, d, public))
+		return 0;
+	return err_set(e, ERR_SIGNATURE, NULL, "the signature that was made does not hold");
+}
+
+bool
+skey_verify(const struct skey *s, const struct digest *d, const struct key_public *k)
+{
+	uint8_t text[SIGNED];
+
+	signed_text(s, d, k, text);
+	return s->has_outer && memcmp(s->outer_key, k->id, sizeof s->outer_key) == 0 &&
+	       key_verify_hashed(k, text, sizeof text, s->outer);
 }
 
 /* ---- text ---- */
@@ -338,11 +387,22 @@ skey_hash_head(struct skey *s, struct err *e)
 	return r < 0 ? err_memory(e) : 0;
 }
 
+/* The mac's digits and all behind them. */
+static void
+put_end(const struct skey *s, struct buf *b)
+{
+	put_hex(b, "", s->mac, sizeof s->mac, s->has_outer ? OUTER_KEY : END);
+	if (s->has_outer) {
+		put_hex(b, "", s->outer_key, sizeof s->outer_key, OUTER);
+		put_hex(b, "", s->outer, sizeof s->outer, END);
+	}
+}
+
 int
 skey_write(const struct skey *s, struct buf *b, struct err *e)
 {
 	put_before_mac(s, b);
-	put_hex(b, "", s->mac, sizeof s->mac, MAC_END);
+	put_end(s, b);
 	return buf_ok(b) ? 0 : err_memory(e);
 }
 
@@ -448,21 +508,35 @@ parse_all(const json_t *o, struct skey *s, const char *where, struct err *e)
 		return bad(where, e, "salt");
 	if (get_hex(o, "mac", s->mac, sizeof s->mac) < 0)
 		return bad(where, e, "mac");
-	if (json_object_size(o) != 4)
+	s->has_outer = json_object_get(o, "signature") != NULL;
+	if (s->has_outer && (get_hex(o, "key", s->outer_key, sizeof s->outer_key) < 0 ||
+	                     get_hex(o, "signature", s->outer, sizeof s->outer) < 0))
+		return bad(where, e, "signature");
+	if (json_object_size(o) != (s->has_outer ? 6 : 4))
 		return bad(where, e, "list of members");
 	return parse_stanzas(json_object_get(o, "stanzas"), s, where, e);
 }
 
-/* Hash what the mac covers: all of the text but the mac's digits and what follows them. */
+/* Hash what the mac covers: the text up to the mac's digits. What follows them has one
+ * form, so that it is enough to write it again. */
 static int
 hash_text(const char *text, size_t n, struct skey *s, const char *where, struct err *e)
 {
-	const size_t end = 2 * HMAC_BYTES + strlen(MAC_END);
+	struct buf end = { 0 };
+	int r;
 
-	if (n < end + strlen(MAC) || memcmp(text + n - end - strlen(MAC), MAC, strlen(MAC)) ||
-	    memcmp(text + n - strlen(MAC_END), MAC_END, strlen(MAC_END)) != 0)
-		return err_set(e, ERR_CORRUPT, where, "SKEY: it does not end in its mac");
-	return sha256_of(text, n - end, &s->head) < 0 ? err_memory(e) : 0;
+	buf_text(&end, MAC);
+	put_end(s, &end);
+	if (!buf_ok(&end))
+		r = err_memory(e);
+	else if (n < end.n || memcmp(text + n - end.n, end.p, end.n) != 0)
+		r = err_set(e, ERR_CORRUPT, where, "SKEY: it does not end in its mac");
+	else if (sha256_of(text, n - end.n + strlen(MAC), &s->head) < 0)
+		r = err_memory(e);
+	else
+		r = 0;
+	buf_free(&end);
+	return r;
 }
 
 int

@@ -35,8 +35,18 @@
  *     dimensions, dimensions, size
  *     number of prov frames; the size of each one's head; number of signatures
  *
- * It binds everything that stays readable to what is sealed, and the stanzas that this
- * reader does not know. Whoever opens a seal knows the data key, and can make another mac.
+ * A head may have an outer signature, for those without a key. Then it ends in
+ *
+ *     "mac":"64","key":"16","signature":"128"}
+ *
+ * key is the id of a signing key as in crypto/signature.h. signature is Ed25519ph
+ * (crypto/keys.h) over: domain "apr2 seal 2 signature", the 32 bytes of the public key, the
+ * SHA-256 that the mac is made over, the mac.
+ *
+ * The mac binds everything that stays readable to what is sealed, and the stanzas that this
+ * reader does not know. Whoever opens a seal knows the data key, and can make another mac,
+ * but not another signature; neither covers the sealed bytes themselves, which a signature
+ * inside the seal does.
  */
 #ifndef CRYPTO_SEAL_SKEY_H
 #define CRYPTO_SEAL_SKEY_H
@@ -51,6 +61,7 @@
 #include "crypto/content.h"
 #include "crypto/digest.h"
 #include "crypto/kdf.h"
+#include "crypto/keys.h"
 #include "crypto/seal/identity.h"
 #include "model/model.h"
 
@@ -77,6 +88,9 @@ struct skey {
 	size_t unknown;                      /* stanzas of other types */
 	struct digest head;                  /* of its text up to the mac's digits */
 	uint8_t mac[HMAC_BYTES];
+	bool has_outer;                      /* an outer signature */
+	uint8_t outer_key[KEY_ID_BYTES];
+	uint8_t outer[KEY_SIGNATURE_BYTES];
 };
 
 /* What may open a model: identities, or a password (which may be empty; p NULL: none). */
@@ -103,12 +117,22 @@ int skey_open(const struct skey *s, const struct openers *o, uint8_t data[SKEY_D
 /* Fill s->head, once all stanzas are there. skey_parse does it for a head that is read. */
 int skey_hash_head(struct skey *s, struct err *e);
 
-/* The mac of s, whose own mac is not looked at, over a plan and the components of its
- * content. Metadata and licence of c must be known. */
-int skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct model *m,
-             const struct components *c, uint8_t mac[HMAC_BYTES], struct err *e);
+/* What the mac and the outer signature are made over: of s, once its head is hashed, a plan
+ * and the components of its content. Metadata and licence of c must be known. 0 or -1. */
+int skey_digest(const struct skey *s, const struct model *m, const struct components *c,
+                struct digest *d, struct err *e);
 
-/* The head as text, appended to b. Its length depends on the stanzas alone. */
+/* The mac over d. s->mac is not looked at. 0 or -1. */
+int skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct digest *d,
+             uint8_t mac[HMAC_BYTES], struct err *e);
+
+/* Sign d and s->mac, which is final. 0 or -1. */
+int skey_sign(struct skey *s, const struct digest *d, const struct key_secret *k,
+              struct err *e);
+/* Does the outer signature of s hold for d under this key? False if there is none. */
+bool skey_verify(const struct skey *s, const struct digest *d, const struct key_public *k);
+
+/* The head as text, appended to b. Its length depends on the stanzas and has_outer alone. */
 int skey_write(const struct skey *s, struct buf *b, struct err *e);
 
 /* Read a head. E003: another version. E002: anything else that is wrong with it. */
