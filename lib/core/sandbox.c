@@ -44,7 +44,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-verify", FILTER },
 	{ "apr-sum", SANDBOX_THREADS },
 	{ "apr-stats", SANDBOX_THREADS },
-	{ "apr-seal", SANDBOX_OUTPUT | SANDBOX_THREADS },
+	{ "apr-seal", SANDBOX_OUTPUT },
 	{ "apr-open", SANDBOX_OUTPUT },
 	{ "apr-keygen", SANDBOX_OUTPUT },
 };

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "core/thread.h"
 #include "crypto/seal/seal.h"
 #include "crypto/witness.h"
 #include "tool/tool.h"
@@ -43,7 +42,7 @@ authentic_content(struct source *source, const struct trusted *keys, struct err 
 
 	if (source->plan->signatures == 0)
 		return err_set(e, ERR_SIGNATURE, source->name, "the model is not signed");
-	r = witness_begin(&w, source->plan, thread_count(), e);
+	r = witness_begin(&w, source->plan, 1, e);
 	while (r == 0 && (more = source_next(source, &item, e)) != 0)
 		r = more < 0 ? -1 : see_item(source, &item, &w, &v, e);
 	if (r == 0)
