@@ -112,6 +112,17 @@ need_minisign() {
 	apr-sign --date now key "$model" | apr-verify -q --not-before "$(($(date +%s) - 600))" key.pub -
 }
 
+@test "a signature holds by the formula of RFC 8032, computed by another program" {
+	local sig
+	apr-sign --name x --comment '"\' key "$model" >said.aprs
+	tamper sign_message key.pub <said.aprs >message
+	sig=$(grep -ao '"signature":"[0-9a-f]*"' said.aprs | cut -d '"' -f 4)
+	ed25519ph key.pub "$sig" <message
+	# Of another message, or another signature, it does not.
+	run ! ed25519ph key.pub "$sig" < <(cat message; echo)
+	run ! ed25519ph key.pub "${sig:0:126}00" <message
+}
+
 @test "a statement is short plain text" {
 	try apr-sign --name "$(printf 'x%.0s' {1..129})" key "$model"
 	said 2 '--name: has 129 bytes, at most 128 can be signed'

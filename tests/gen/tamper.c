@@ -946,8 +946,6 @@ print_message(struct tamper *t, const char *public_key)
 	read_key(public_key, key);
 	for (n = strlen(text); text[n - 1] != '}' || text[n - 2] == ' '; n--)
 		;
-	for (n -= 1; text[n - 1] == ' '; n--)
-		;
 	put(&g, domain, sizeof domain);
 	put(&g, key + 10, 32);
 	for (i = 0; i < 32; i++) {
