@@ -133,7 +133,7 @@ no_controls() {
 	grep -Eqx 'flags +ALIGNED_64 SIGNED QUANTIZED STREAMING' header ||
 		fail "$(grep flags header)"
 	grep -Eqx 'signatures +2 \(not verified\)' header
-	grep -Eqx 'provenance +2' header
+	grep -Eqx 'provenance +2 \(claims\)' header
 	grep -Eqx 'licence +yes' header
 	grep -Eqx 'files +README.md text/markdown 8, TWIN.md text/markdown 8, tokenizer.json application/json 2' header
 }
