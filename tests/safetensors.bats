@@ -211,6 +211,8 @@ endless() {
 		pipe "cat '$f' | apr-unpack | apr-pack -f -o a.apr"
 		pipe "apr-unpack a.apr | apr-pack -t safetensors | cmp - '$f'"
 		same_content "$f" a.apr
+		# GGUF has no room for the names of T5.
+		! apr-header -l a.apr | grep -qE '^[^ ]{64}' || continue
 		APR_LOG_LEVEL=error pipe "apr-unpack a.apr | apr-pack -t gguf -f -o a.gguf"
 		pipe "apr-unpack a.gguf | apr-pack -t safetensors -f -o a.safetensors"
 		same_content "$f" a.safetensors
