@@ -153,8 +153,9 @@ open_memory(size_t form, int *fd, struct err *e)
 	struct out out;
 
 	*fd = memfd_create("out", 0);
-	if (*fd < 0 || out_fd(&out, *fd, "out", e) < 0)
+	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
 		abort();
+	out.owns = true;
 	return form ? forms[form]->create(&out, &options, e) : stream_sink(&out, e);
 }
 

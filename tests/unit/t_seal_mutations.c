@@ -46,8 +46,9 @@ open_memory(int *fd, struct err *e)
 	struct out out;
 
 	*fd = memfd_create("out", 0);
-	if (*fd < 0 || out_fd(&out, *fd, "out", e) < 0)
+	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
 		abort();
+	out.owns = true;
 	return stream_sink(&out, e);
 }
 
