@@ -141,27 +141,15 @@ forget(struct verify *v)
 	*v = (struct verify){ .o = v->o, .keys = v->keys };
 }
 
-/* Of a sealed model, the signature of its seal. The rest is read to its end, since a model
- * that was cut short is not one. */
+/* Of a sealed model, the signature of its seal. */
 static int
 verify_seal(struct verify *v, struct source *source, struct err *e)
 {
-	struct item item;
-	const uint8_t *p;
-	size_t n;
-	int r;
-
 	if (v->o->wants.name || v->o->wants.not_before)
 		return err_set(e, ERR_SIGNATURE, source->name, "is sealed, and its outer signature "
 		               "says neither a name nor a date");
 	v->sealed = true;
-	r = authentic_outer(source, v->keys, &v->seal, e);
-	while (r > 0 && (r = source_next(source, &item, e)) > 0)
-		do {
-			if (source_read(source, &p, &n, e) < 0)
-				return -1;
-		} while (n > 0);
-	return r;
+	return authentic_sealed(source, v->keys, &v->seal, e);
 }
 
 /* Read the model once, to the sink if there is one. */

@@ -93,6 +93,23 @@ authentic_outer(struct source *source, const struct trusted *keys,
 	               "trusted", key_id_text(id, skey.outer_key));
 }
 
+int
+authentic_sealed(struct source *source, const struct trusted *keys,
+                 struct authentic_seal *a, struct err *e)
+{
+	int r = authentic_outer(source, keys, a, e);
+	struct item item;
+	const uint8_t *p;
+	size_t n;
+
+	while (r > 0 && (r = source_next(source, &item, e)) > 0)
+		do {
+			if (source_read(source, &p, &n, e) < 0)
+				return -1;
+		} while (n > 0);
+	return r;
+}
+
 void
 authentic_tell(const struct authentic_seal *a, const char *name)
 {

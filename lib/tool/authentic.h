@@ -24,6 +24,10 @@ int authentic_content(struct source *source, const struct trusted *keys, struct 
 int authentic_outer(struct source *source, const struct trusted *keys,
                     struct authentic_seal *a, struct err *e);
 
+/* The same, and read source to its end: a model that was cut short is not one. 0 or -1. */
+int authentic_sealed(struct source *source, const struct trusted *keys,
+                     struct authentic_seal *a, struct err *e);
+
 /* Tell which outer signature holds for the model of that name: on standard error, or as an
  * object on standard output. */
 void authentic_tell(const struct authentic_seal *a, const char *name);
