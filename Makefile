@@ -69,11 +69,17 @@ $(B)/lib/libapr.a: $(LIB_OBJ)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/%_plain_avx2.o: %_ref.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
+	$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
+
+# libaprml.a may become part of a shared object. Hidden names keep the code as fast: they
+# are called and inlined as in a program. Kernels have no thread-local variables: the code
+# of a program does for them.
+$(B)/lib/%.o: pic_FLAGS = -fPIC -fvisibility=hidden
+$(B)/lib/kernels/%.o: pic_FLAGS = -fPIE
 
 # A file named for a level of the CPU is compiled for it, and used only there.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
@@ -199,7 +205,7 @@ lint: ## compile with gcc and clang, warnings as errors; read scripts and man pa
 	$(MAKE) MODE=lint CC=gcc CFLAGS=-Werror all units gen replays benches
 	$(MAKE) MODE=clang CFLAGS=-Werror all units gen replays benches
 	shellcheck .ci/run scripts/*.sh tests/*.sh tests/bench/*.sh completions/*.bash tests/fuzz/*.sh
-	mandoc -Tlint -Wwarning man/*.[157]
+	mandoc -Tlint -Wwarning man/*.[1357]
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk | expand -t 12

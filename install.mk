@@ -2,7 +2,7 @@
 
 VERSION := $(shell sed -n 's/^\#define APR_VERSION "\(.*\)"/\1/p' lib/core/version.h)
 TOOL_NAMES = $(TOOL_SRC:bin/%.c=%)
-PAGES = $(sort $(wildcard man/*.[157]))
+PAGES = $(sort $(wildcard man/*.[1357]))
 BASH_FOLDER = $(datadir)/bash-completion/completions
 ZSH_FOLDER = $(datadir)/zsh/site-functions
 
@@ -15,8 +15,14 @@ ifneq ($(JANSSON),)
 APRML = $(B)/lib/libaprml.a
 endif
 
-$(B)/lib/libaprml.a: $(B)/lib/api/aprml.o $(B)/lib/libapr.a
-	$(LD) -r -o $(B)/lib/aprml.o $^ $(JANSSON)
+API_OBJ = $(patsubst %.c,$(B)/%.o,$(sort $(wildcard lib/api/*.c)))
+
+# Debian's static jansson refers to stdin as a program does, which a shared object cannot.
+# It compares it in json_loadf alone, to name its input; nothing here calls that. So it is
+# given a variable of lib/api/aprml.c instead.
+$(B)/lib/libaprml.a: $(API_OBJ) $(B)/lib/libapr.a
+	$(OBJCOPY) --redefine-sym stdin=jansson_stdin $(JANSSON) $(B)/lib/jansson.a
+	$(LD) -r -o $(B)/lib/aprml.o $^ $(B)/lib/jansson.a
 	$(OBJCOPY) --wildcard --keep-global-symbol='aprml_*' $(B)/lib/aprml.o
 	@rm -f $@
 	$(AR) rcD $@ $(B)/lib/aprml.o
@@ -44,7 +50,7 @@ INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) \
 install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BASH_FOLDER)' '$(DESTDIR)$(ZSH_FOLDER)'
 	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(bindir)'
-	for n in 1 5 7; do \
+	for n in 1 3 5 7; do \
 		$(INSTALL) -d "$(DESTDIR)$(mandir)/man$$n" && \
 		$(INSTALL) -m 644 man/*.$$n "$(DESTDIR)$(mandir)/man$$n" || exit; \
 	done

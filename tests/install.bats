@@ -195,6 +195,238 @@ compile() {
 		${CC:-cc} -std=c99 -Wall -Werror -fsyntax-only -I"$dest/opt/apr/include" -x c -
 }
 
+@test "aprml: values in any order, arrays, side files" {
+	need_library
+	run_make install
+	cat >values.c <<-'END'
+		#include <inttypes.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+
+		#include <aprml/aprml.h>
+
+		static struct aprml_error e;
+
+		static void
+		show(struct aprml_value *v)
+		{
+			static const char *const kinds[] = {
+				"unsigned", "signed", "real", "bool", "string", "json", "array"
+			};
+			struct aprml_value item;
+			uint64_t i;
+
+			if (v->kind == APRML_STRING || v->kind == APRML_JSON)
+				printf(" %.*s", (int)v->bytes, v->text);
+			else if (v->kind != APRML_ARRAY)
+				printf(" %s:%.9g", kinds[v->kind], v->number);
+			else
+				for (i = 0; i < v->count && aprml_item(v, i, &item) == 0; i++)
+					show(&item);
+		}
+
+		/* key K | item K I | files | floats NAME FROM N | walk: 1 where it fails */
+		static int
+		answer(struct aprml *m, char **argv)
+		{
+			struct aprml_value v, item;
+			struct aprml_file f;
+			float *y = calloc(100000, sizeof *y);
+			size_t i, n;
+			int r = 0;
+
+			if (strcmp(*argv, "key") == 0) {
+				if ((r = aprml_value(m, argv[1], &v, &e)) == 0) {
+					printf("%s %" PRIu64, v.type, v.count);
+					show(&v);
+				}
+			} else if (strcmp(*argv, "item") == 0) {
+				if ((r = aprml_value(m, argv[1], &v, &e)) == 0 &&
+				    (r = aprml_item(&v, strtoull(argv[2], NULL, 10), &item)) == 0)
+					show(&item);
+			} else if (strcmp(*argv, "files") == 0) {
+				for (i = 0; i < aprml_file_count(m) && r == 0; i++)
+					if ((r = aprml_file(m, i, &f, &e)) == 0) {
+						printf("%s %" PRIu64 "\n", f.name, f.bytes);
+						if (strcmp(f.name, "tokenizer.json") == 0)
+							fwrite(f.p, 1, (size_t)f.bytes, stderr);
+					}
+				r = r < 0 || aprml_file(m, i, &f, &e) == 0;
+			} else if (strcmp(*argv, "walk") == 0) {
+				for (n = 0; (r = aprml_next(m, &i, &e)) > 0; n++)
+					;
+				printf("%zu", n);
+			} else {
+				n = strtoull(argv[3], NULL, 10);
+				r = aprml_find(m, argv[1], &i);
+				if (r == 0)
+					r = aprml_floats(m, i, strtoull(argv[2], NULL, 10), n, y, &e);
+				for (i = 0; r == 0 && i < n; i++)
+					printf("%.9g\n", (double)y[i]);
+			}
+			free(y);
+			return r;
+		}
+
+		int
+		main(int argc, char **argv)
+		{
+			struct aprml *m = aprml_open(argv[1], &e);
+			int i, r = m ? 0 : -1;
+
+			for (i = 2; r == 0 && i < argc; i += 4) {
+				r = answer(m, argv + i);
+				puts("");
+			}
+			if (r)
+				printf("E%03d %s\n", e.code, e.text);
+			aprml_close(m);
+			return r != 0;
+		}
+	END
+	compile values
+	# Scalars, short and long arrays; the walk comes after them as if nothing had been.
+	[ "$(./values "$model" key general.license - -)" = 'string 0 CC0-1.0' ]
+	[ "$(./values "$model" key llama.block_count - -)" = 'u32 0 unsigned:3' ]
+	[ "$(./values "$model" key tokenizer.ggml.add_bos_token - -)" = 'bool 0 bool:0' ]
+	[[ $(./values "$model" key tokenizer.ggml.tokens - -) == 'array:string 1024 ! " # $ '* ]]
+	[[ $(./values "$model" key tokenizer.ggml.token_type - -) == 'array:i32 1024 signed:1 '* ]]
+	[ "$(./values "$model" item tokenizer.ggml.tokens 3 - item tokenizer.ggml.tokens 1 - \
+		walk - - - | tr '\n' ,)" = ' $, ",30,' ]
+	run ./values "$model" item tokenizer.ggml.tokens 1024 -
+	[ "$status" -eq 1 ]
+	run ./values "$model" key no.such.key - -
+	[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 '*'no such key' ]]
+
+	# Ranges that begin and end within blocks, of a file in place and of one that has to
+	# be read again; after each other and against apr-get.
+	apr-quant -o q.aprs q8_0 "$model"
+	apr-pack -o q.gguf q.aprs
+	apr-pack -z zstd -o q.apr q.aprs
+	apr-get --text token_embd.weight q.gguf | tr -s ' ' '\n' | grep . >all
+	[ "$(wc -l <all)" -eq 262144 ]
+	for f in q.gguf q.apr q.aprs; do
+		for range in '0 1' '0 32' '5 3' '31 2' '33 70000' '262143 1' '262140 4' '262144 0'; do
+			# shellcheck disable=SC2086
+			./values $f floats token_embd.weight $range | sed '$d' >some
+			# shellcheck disable=SC2086
+			set -- $range
+			tail -n +$(($1 + 1)) all | head -n "$2" | paste - some | awk -v n="$2" '
+				$1 - $2 > 1e-8 || $2 - $1 > 1e-8 { bad = 1 }
+				END { exit bad || NR != n }' || fail "$f $range"
+		done
+		./values $f walk - - - floats output_norm.weight 0 2 floats token_embd.weight 7 1 >said
+		[ "$(head -n 1 said)" -eq 30 ]
+		run ./values $f floats token_embd.weight 262144 1
+		[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 token_embd.weight: has fewer values' ]]
+	done
+	run ./values - floats token_embd.weight 0 1 < <(cat q.gguf)
+	[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 '*' comes through a pipe'* ]]
+	[ "$(./values - floats token_embd.weight 5 1 <q.gguf | head -n 1 | awk '{ print $1 + 0 }')" = \
+		"$(sed -n 6p all | awk '{ print $1 + 0 }')" ]
+
+	# Arrays of arrays, and those of more than 1024 items, which the header does not hold:
+	# through a pipe too, but not after the tensors.
+	"$APR_GEN/gguf_good" . >/dev/null 2>&1
+	f=gguf_array_of_1025
+	./values - item ids 1024 - walk - - - key ids - - < <(cat $f) >said
+	./values $f key ids - - | cmp - <(tail -n 1 said)
+	[[ $(tail -n 1 said) == 'array:u32 1025 unsigned:'* ]]
+	[ "$(tail -n 1 said | wc -w)" -eq $((2 + 1025)) ]
+	[ "$(head -n 1 said)" = " $(tail -n 1 said | awk '{ print $NF }')" ]
+	[ "$(./values gguf_nested_arrays key alike - -)" = \
+		'array:array:u8 3 unsigned:1 unsigned:2 unsigned:3' ]
+	[ "$(./values gguf_nested_arrays key mixed - -)" = 'array:array 2 unsigned:1 x' ]
+	run ./values $f walk - - - key ids - -
+	[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 '*' has gone by: '* ]]
+
+	"$APR_GEN/tamper" mother >mother.aprs
+	./values - files - - - walk - - - <mother.aprs >said 2>tokenizer.json
+	head -n 3 said | diff - <(printf '%s\n' 'README.md 8' 'TWIN.md 8' 'tokenizer.json 2')
+	[ "$(cat tokenizer.json)" = '{}' ]
+	run ./values mother.aprs walk - - - files - - -
+	[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 '*' has gone by: '* ]]
+}
+
+# The program of aprml(3), into peek.c.
+page_program() {
+	sed -e 's/\\e/\\/g' -e 's/\\&//g' "$root/man/aprml.3" |
+		sed -n '/^\/\* peek/,/^\.Ed/p' | sed '$d' >peek.c
+}
+
+@test "aprml(3): the example compiles and runs; each function stands there" {
+	need_library
+	local name
+	run_make install
+	cmp "$dest/opt/apr/share/man/man3/aprml.3" "$root/man/aprml.3"
+	page_program
+	compile peek
+	./peek "$model" token_embd.weight >said
+	[ "$(head -n 1 said)" = 'token 0: !' ]
+	[ "$(tail -n 1 said | cut -d' ' -f1 | awk '{ printf "%.4g", $1 }')" = "$(apr-get --text \
+		--slice 0,0 token_embd.weight "$model" | awk '{ printf "%.4g", $1 }')" ]
+	run ./peek "$model" no.such.tensor
+	[ "$status" -eq 1 ] && [[ $output == *'peek: no such tensor'* ]]
+	for name in $(grep -o '\<aprml_[a-z_]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u); do
+		grep -q "^\.Fn $name " "$root/man/aprml.3" || fail "$name"
+	done
+}
+
+@test "the library can be part of a shared object" {
+	need_library
+	# A sanitizer's own names are left to the program.
+	[[ $mode == release ]] || skip "a sanitizer's library comes with the program"
+	run_make install
+	cat >half.c <<-'END'
+		#include <aprml/aprml.h>
+
+		long tensors_of(const char *path);
+
+		long
+		tensors_of(const char *path)
+		{
+			struct aprml_error e;
+			struct aprml *m = aprml_open(path, &e);
+			long n = 0, count = m ? (long)aprml_tensor_count(m) : -1;
+			size_t i;
+
+			while (m && aprml_next(m, &i, &e) > 0)
+				n++;
+			aprml_close(m);
+			return n == count ? n : -1;
+		}
+	END
+	cat >whole.c <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <string.h>
+
+		int
+		main(int argc, char **argv)
+		{
+			void *half = dlopen("./half.so", RTLD_NOW | RTLD_LOCAL);
+			void *place = half ? dlsym(half, "tensors_of") : NULL;
+			long (*tensors_of)(const char *);
+
+			if (!place || argc < 2) {
+				puts(dlerror());
+				return 1;
+			}
+			memcpy(&tensors_of, &place, sizeof place);
+			printf("%ld\n", tensors_of(argv[1]));
+			return dlclose(half);
+		}
+	END
+	# shellcheck disable=SC2046
+	${CC:-cc} -shared -fPIC -std=c11 -Wall -Werror -Wl,-z,text -Wl,-z,defs -o half.so half.c \
+		$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest/opt/apr/lib/pkgconfig \
+			pkg-config --cflags --libs aprml | sed "s|$dest/usr|/usr|g")
+	${CC:-cc} -std=c11 -Wall -Werror -o whole whole.c -ldl
+	[ "$(./whole "$model")" = 30 ]
+	[ "$(./whole no-such-file)" = -1 ]
+}
+
 # complete WORDS…: what bash offers for the last of them.
 offered() {
 	bash -c '

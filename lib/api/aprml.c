@@ -1,4 +1,4 @@
-#include "api/aprml.h"
+#include "api/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,19 +7,12 @@
 
 #include "core/mem.h"
 #include "core/version.h"
-#include "formats/format.h"
 #include "stats/values.h"
 
-struct aprml {
-	char *path;             /* outlives the source, which names it in faults */
-	struct source *source;
-	struct err err;         /* of all calls: the first fault wins */
-	bool in_body, ended;
-	const uint8_t *p;       /* bytes of the body not yet handed on */
-	size_t n;
-};
-
 _Static_assert(APRML_DIMS == TENSOR_DIMS, "dimensions");
+
+/* What jansson takes for stdin: install.mk. */
+FILE *jansson_stdin;
 
 const char *
 aprml_version(void)
@@ -27,9 +20,8 @@ aprml_version(void)
 	return APR_VERSION;
 }
 
-/* Tell it the caller's way. -1. */
-static int
-fail(const struct err *from, struct aprml_error *e)
+int
+api_fail(const struct err *from, struct aprml_error *e)
 {
 	e->code = from->code <= ERR_MEMORY ? (int)from->code : 0;
 	snprintf(e->text, sizeof e->text, "%s%s%s", from->object, *from->object ? ": " : "",
@@ -42,22 +34,19 @@ aprml_open(const char *path, struct aprml_error *e)
 {
 	const struct format_options options = { 0 };
 	struct aprml *m = mem_array(1, sizeof *m);
-	const struct format *format;
 	struct err err = ERR_INIT;
-	int held = -1;
 
 	if (!m || !(m->path = mem_text(path, strlen(path)))) {
 		err_memory(&err);
-		fail(&err, e);
+		api_fail(&err, e);
 		aprml_close(m);
 		return NULL;
 	}
-	m->source = format_open_path(m->path, &options, NULL, &format, &held, &m->err);
-	if (held >= 0)
-		close(held);
+	m->held = -1;
+	m->source = format_open_path(m->path, &options, NULL, &m->format, &m->held, &m->err);
 	if (m->source && source_check_open(m->source, &m->err) == 0)
 		return m;
-	fail(&m->err, e);
+	api_fail(&m->err, e);
 	aprml_close(m);
 	return NULL;
 }
@@ -67,7 +56,10 @@ aprml_close(struct aprml *m)
 {
 	if (!m)
 		return;
+	api_drop_blobs(m);
 	source_close(m->source);
+	if (m->path && m->held >= 0)
+		close(m->held);
 	free(m->path);
 	free(m);
 }
@@ -119,9 +111,8 @@ aprml_integer(const struct aprml *m, const char *key, uint64_t *value)
 	return model_u64(m->source->plan, key, value);
 }
 
-/* More bytes of the body into m->p; none left at its end. */
-static int
-refill(struct aprml *m)
+int
+api_refill(struct aprml *m)
 {
 	if (m->n > 0 || !m->in_body)
 		return 0;
@@ -137,10 +128,28 @@ drain(struct aprml *m)
 {
 	do {
 		m->n = 0;
-		if (refill(m) < 0)
+		if (api_refill(m) < 0)
 			return -1;
 	} while (m->in_body);
 	return 0;
+}
+
+int
+api_item(struct aprml *m, struct item *item)
+{
+	int more;
+
+	if (m->waits) {
+		*item = m->item;
+		m->waits = false;
+		return 1;
+	}
+	if (m->err.code != ERR_NONE || m->ended || drain(m) < 0)
+		return m->err.code == ERR_NONE ? 0 : -1;
+	more = source_next(m->source, item, &m->err);
+	m->in_body = more > 0;
+	m->ended = more == 0;
+	return more;
 }
 
 int
@@ -149,26 +158,22 @@ aprml_next(struct aprml *m, size_t *i, struct aprml_error *e)
 	struct item item;
 	int more;
 
-	while (m->err.code == ERR_NONE && !m->ended) {
-		if (drain(m) < 0)
-			break;
-		more = source_next(m->source, &item, &m->err);
-		m->in_body = more > 0;
-		m->ended = more == 0;
-		if (more > 0 && item.kind == ITEM_TENSOR) {
+	while ((more = api_item(m, &item)) > 0) {
+		m->in_tensors = true;
+		if (item.kind == ITEM_TENSOR) {
 			*i = item.index;
 			return 1;
 		}
 	}
-	return m->err.code == ERR_NONE ? 0 : fail(&m->err, e);
+	return m->err.code == ERR_NONE ? 0 : api_fail(&m->err, e);
 }
 
 int
 aprml_read(struct aprml *m, void *p, size_t size, size_t *n, struct aprml_error *e)
 {
 	*n = 0;
-	if (m->err.code != ERR_NONE || refill(m) < 0)
-		return fail(&m->err, e);
+	if (m->err.code != ERR_NONE || api_refill(m) < 0)
+		return api_fail(&m->err, e);
 	*n = m->n < size ? m->n : size;
 	if (*n > 0)
 		memcpy(p, m->p, *n);

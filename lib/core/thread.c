@@ -39,6 +39,7 @@ static struct {
 	.done = PTHREAD_COND_INITIALIZER,
 };
 
+/* Looked at once a loop: in a shared object that is a call. */
 static _Thread_local bool is_worker;
 
 unsigned
