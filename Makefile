@@ -116,7 +116,7 @@ check: all units gen fuzz-replay ## run all tests
 	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh $(UNITS)
 
 # The kernels and their tests for another CPU: they need the C library alone.
-BARE_SRC = lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c \
+BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c \
 	$(wildcard lib/kernels/*.c lib/kernels/*/*.c)
 BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o)

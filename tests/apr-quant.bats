@@ -474,7 +474,7 @@ rows_of_172() {
 	apr-pack -o made.apr made.aprs
 	apr-pack -t gguf -o made.gguf made.aprs
 	for file in made.apr made.gguf; do
-		apr-header $file | grep -Eq '^provenance +1$'
+		apr-header $file | grep -Eq '^provenance +1 \(claims\)$'
 		apr-unpack $file >back
 		grep -aqF "\"claimed_parent\":\"$root\",\"claimed_key\":\"${id,,}\"}" back
 		cmp <(digests_of back) <(digests_of made.aprs)

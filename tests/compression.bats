@@ -141,8 +141,8 @@ there_and_back() {
 	[ ! -s "$out" ]
 	try apr-unpack --max-memory 12 "$model"
 	said 2 'a number of bytes from 1024'
-	try apr-unpack --max-memory 1k "$model"
-	said 2 'K, M, G or T'
+	try apr-unpack --max-memory 1q "$model"
+	said 2 'such as 2G, 2GiB or 2GB, not 1q'
 	try apr-unpack --max-memory 20000000T "$model"
 	said 2
 }

@@ -17,7 +17,7 @@ setup() {
 made() {
 	[ ! -e many.gguf ] || return 0
 	# 46 000 tensors, as of a large mixture of experts that is not merged.
-	seq -f 'tensor blk.%05g.ffn_gate_exps.0.weight F32 2 ramp' 46000 |
+	seq -f 'tensor blk.%05g.ffn_gate_exps.0.weight F32 2x2 ramp' 46000 |
 		mkmodel >many.gguf
 	# A vocabulary.
 	printf 'key tokens array:string *150000\ntensor t F32 2x32 ramp\n' | mkmodel >words.gguf
@@ -55,7 +55,7 @@ feeds() {
 		'apr-header many.safetensors' 'apr-header many.apr2-64' 'apr-unpack many.gguf' 'apr-unpack -o made many.apr2' \
 		'apr-unpack many.safetensors' 'apr-pack -o made <many.aprs' \
 		'apr-pack -t apr2-64 -o made <many.aprs' 'apr-pack -t gguf -o made many.aprs' 'apr-pack -t safetensors -o made/ <many.aprs' \
-		'apr-quant f16 -o made <many.aprs' 'apr-sum <many.aprs' \
+		'apr-quant bf16 -o made <many.aprs' 'apr-sum <many.aprs' \
 		'apr-stats <many.aprs' 'apr-sign key -o made <many.aprs' \
 		"apr-get blk.00001.ffn_gate_exps.0.weight -o made many.aprs"; do
 		starves 8M "$command"

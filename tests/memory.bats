@@ -83,8 +83,9 @@ within() {
 }
 
 @test "a row of 256 MiB is no more" {
+	# Two, as GGUF has a single row as a vector, which stays as it is.
 	mkmodel <<-'END' >wide.gguf
-		tensor wide.weight F32 1x67108864 hole
+		tensor wide.weight F32 2x67108864 hole
 	END
 	pipe 'peak unpack apr-unpack wide.gguf | peak quant apr-quant --pure -j 64 q4_0 |
 		peak sign apr-sign -j 64 key | peak pack apr-pack -f -o model.apr'

@@ -69,7 +69,7 @@ setup() {
 
 @test "frames of unknown kind pass a filter, in their places" {
 	apr-unpack --only '^a$' stream_unknown_frames 2>/dev/null >"$made.1"
-	apr-quant f16 <"$made.1" 2>/dev/null >"$made.2"
+	apr-unpack <"$made.1" >"$made.2"
 	frames <"$made.2" | cut -f1 | tr '\n' ' ' >"$made.kinds"
 	echo 'APRS aaaa blob xyZZ blob xyZZ lice xyZZ TENS xyZZ xyZZ prov xyZZ xyZZ prov DONE ' |
 		tr -d '\n' | diff - "$made.kinds"

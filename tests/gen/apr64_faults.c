@@ -68,7 +68,8 @@ small(struct apr64 *m)
 	static const uint64_t dims[] = { 2 };
 
 	m->flags = 0x400;
-	put_text(&m->text, "{\"k\":[1],\"apr_stream\":{\"version\":1,\"source\":{},\"metadata\":["
+	put_text(&m->text, "{\"model_type\":\"unknown\",\"license\":null,\"data_source\":null,"
+	         "\"data_license\":null,\"total_size\":8,\"param_count\":2,\"k\":[1],\"apr_stream\":{\"version\":1,\"source\":{},\"metadata\":["
 	         "[\"k\",\"json\"]],\"blobs\":[],\"licence\":1,\"signatures\":0},"
 	         "\"apr.licence\":\"eA==\"}");
 	apr64_entry(m, "a", 0, 1, dims, 0, 8);
@@ -144,7 +145,7 @@ static const struct fault {
 	{ "apr64_data_at_0", 4, "the data begins at byte 0, but the index at", NULL,
 	  HEADER(SET64("data_offset", 0)) },
 	{ "apr64_data_at_less", 4, "an index of 3 tensors does not fit into its 0 bytes", NULL,
-	  HEADER(SET64("data_offset", 3136)) },
+	  HEADER(SET64("data_offset", 5056)) },
 	{ "apr64_data_at_max", 4, "its data begins at byte 18446744073709551615",
 	  "bytes are left in the index", HEADER(SET64("data_offset", UINT64_MAX)) },
 
@@ -323,7 +324,8 @@ static const struct fault {
 	  AFTER(CUT("footer")) },
 	{ "apr64_footer_crc", 4, "is damaged: its CRC is", NULL, AFTER(ADD32("footer", 1)) },
 	{ "apr64_data_changed", 4, "is damaged: its CRC is", NULL, AFTER(ADD32("data", 1)) },
-	{ "apr64_padding_changed", 4, "is damaged: its CRC is", NULL,
+	/* A byte less, so that there is padding. */
+	{ "apr64_padding_changed", 4, "is damaged: its CRC is", NULL, META("2.50", "2.5"),
 	  AFTER(SET8("metadata.end", 1)) },
 	{ "apr64_trailing_byte", 4, "bytes after the end of the model", NULL, AFTER(TAIL("\0")) },
 	{ "apr64_trailing_zeros", 4, "bytes after the end of the model", NULL,

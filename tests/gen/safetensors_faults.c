@@ -77,7 +77,7 @@ static const struct fault {
 	AROUND("safetensors_data_none", "exceed the 0 bytes of data", "ends here", DATA_OF, 0),
 	AROUND("safetensors_data_trailing", "its content ends at", "bytes after the end", LONGER, 0),
 	CHANGE("safetensors_data_hole", "a hole of 1 bytes lies before it", "[24,27]", "[25,28]"),
-	CHANGE("safetensors_data_hole_first", "a hole of 8 bytes lies before it", "[0,24]", "[8,32]"),
+	CHANGE("safetensors_data_hole_first", "its offset 8 is wrong: the other tensors leave room for it at 0", "[0,24]", "[8,32]"),
 	CHANGE("safetensors_data_overlap", "overlaps the tensor before it", "[24,27]", "[23,26]"),
 	CHANGE("safetensors_data_same", "overlaps the tensor before it", "[24,27]", "[0,3]"),
 	{ "safetensors_data_not_covered", 4, "its content ends at", "bytes after the end",

@@ -286,19 +286,20 @@ agrees(const struct apr2_meta *meta, size_t i, const struct buf *text,
 	return b->n == list->n && memcmp(b->p, text->p + list->at, b->n) == 0;
 }
 
-/* The bits of what is quantized were those of blocks alone in files of version 0.1.0. */
-static bool
-agrees_as_before(const struct apr2_meta *meta, size_t i, const struct model *m)
+/* The bits of what is quantized were those of blocks alone in files of version 0.1.0. 1 if
+ * the member is that, 0 if not, -1 without memory. */
+static int
+agrees_as_before(const struct apr2_meta *meta, size_t i, const struct model *m, struct err *e)
 {
 	static const char head[] = "\"quantization\":";
 	const size_t n = sizeof head - 1;
 	struct buf old = { 0 };
-	bool same;
+	int same;
 
 	if (strcmp(apr2_derived[i], "quantization") != 0)
-		return false;
+		return 0;
 	apr2_put_quantization(&old, m, true);
-	same = buf_ok(&old) && old.n == n + meta->derived[i].n &&
+	same = !buf_ok(&old) ? err_memory(e) : old.n == n + meta->derived[i].n &&
 	       memcmp(old.p + n, meta->derived[i].p, old.n - n) == 0;
 	buf_free(&old);
 	return same;
@@ -313,11 +314,14 @@ compare(const struct apr2_meta *meta, const struct model *m, const struct buf *t
 	int r = list ? 0 : -1;
 	size_t i;
 
-	for (i = 0; r == 0 && i < APR2_DERIVED; i++)
-		if (!meta->taken[i] && !agrees(meta, i, text, list, json_object_size(root)) &&
-		    !agrees_as_before(meta, i, m))
-			r = err_set(e, ERR_CORRUPT, where, "its member %s is not what follows from "
+	for (i = 0; r == 0 && i < APR2_DERIVED; i++) {
+		if (meta->taken[i] || agrees(meta, i, text, list, json_object_size(root)))
+			continue;
+		r = agrees_as_before(meta, i, m, e);
+		r = r > 0 ? 0 : r < 0 ? -1 :
+		    err_set(e, ERR_CORRUPT, where, "its member %s is not what follows from "
 			            "its keys and tensors", apr2_derived[i]);
+	}
 	free(list);
 	json_decref(root);
 	return r;
