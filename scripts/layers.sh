@@ -15,14 +15,15 @@ codecs core
 crypto core model
 formats core model stream codecs
 load core model formats
-infer core model kernels
+arch core model
+infer core model arch kernels
 quant core model kernels
 stats core model kernels
 tokenizer core model
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-tool core model stream kernels crypto quant stats infer tokenizer generate
-bin core model stream kernels codecs crypto formats load quant stats infer tokenizer generate tool
+tool core model arch stream kernels crypto quant stats infer tokenizer generate
+bin core model arch stream kernels codecs crypto formats load quant stats infer tokenizer generate tool
 '
 libraries='
 jansson lib/core/json.h

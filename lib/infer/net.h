@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "infer/hyper.h"
+#include "arch/hyper.h"
 #include "infer/matmul.h"
 #include "model/weights.h"
 

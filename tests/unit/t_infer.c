@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/rope.h"
 #include "infer/forward.h"
-#include "infer/rope.h"
 #include "kernels/dot/kinds.h"
 #include "test.h"
 

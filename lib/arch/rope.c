@@ -1,4 +1,4 @@
-#include "infer/rope.h"
+#include "arch/rope.h"
 
 #include <math.h>
 

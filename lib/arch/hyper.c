@@ -1,4 +1,4 @@
-#include "infer/hyper.h"
+#include "arch/hyper.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "infer/neutral.h"
+#include "arch/neutral.h"
 
 #include <stdbool.h>
 #include <string.h>

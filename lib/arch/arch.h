@@ -4,8 +4,8 @@
  * Sources: the keys and names of GGUF files as llama.cpp writes them; those of model
  * folders as the transformers library does; the papers for what they mean.
  */
-#ifndef INFER_ARCH_H
-#define INFER_ARCH_H
+#ifndef ARCH_ARCH_H
+#define ARCH_ARCH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "infer/arch.h"
+#include "arch/arch.h"
 
 #include <string.h>
 

@@ -2,16 +2,16 @@
  * keys or a model folder's config.json say them. Nothing here is believed until
  * infer/net.c has held it against the tensors.
  */
-#ifndef INFER_HYPER_H
-#define INFER_HYPER_H
+#ifndef ARCH_HYPER_H
+#define ARCH_HYPER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
+#include "arch/rope.h"
 #include "core/err.h"
 #include "core/json.h"
-#include "infer/arch.h"
-#include "infer/rope.h"
 #include "model/weights.h"
 
 /* GELU in its tanh form, in its exact one, and in the tanh form as GGML computes it for

@@ -8,8 +8,8 @@
  *
  * Source: llama-hparams.h and llama-model-saver.cpp of llama.cpp, August 2026.
  */
-#ifndef INFER_NEUTRAL_H
-#define INFER_NEUTRAL_H
+#ifndef ARCH_NEUTRAL_H
+#define ARCH_NEUTRAL_H
 
 #include <stddef.h>
 #include <stdint.h>

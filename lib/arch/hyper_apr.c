@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "arch/hyper.h"
 #include "core/json.h"
-#include "infer/hyper.h"
 
 /* Their names, some of which have been others, and those of config.json. */
 static const struct { const char *theirs, *config; } members[] = {

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/hyper.h"
+#include "arch/neutral.h"
 #include "core/le.h"
 #include "core/mem.h"
-#include "infer/hyper.h"
-#include "infer/neutral.h"
 
 struct keys {
 	struct hyper *h;

@@ -11,8 +11,8 @@
  *	          it was where more than fast times, mixed between; and both parts of the
  *	          pair are made longer (Peng and others, "YaRN", 2023)
  */
-#ifndef INFER_ROPE_H
-#define INFER_ROPE_H
+#ifndef ARCH_ROPE_H
+#define ARCH_ROPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

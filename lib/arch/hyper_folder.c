@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/hyper.h"
 #include "core/json.h"
 #include "core/mem.h"
-#include "infer/hyper.h"
 
 struct config {
 	struct hyper *h;
