@@ -5,11 +5,11 @@
 
 #include "core/le.h"
 #include "core/mem.h"
-#include "core/vault.h"
 #include "crypto/aead.h"
 #include "crypto/digest.h"
 #include "crypto/kdf.h"
 #include "crypto/secret.h"
+#include "model/vault.h"
 
 #define INFO "apr-v1-encrypt"
 #define SALT ARGON2ID_SALT

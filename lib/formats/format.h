@@ -12,8 +12,8 @@
 #include "core/json.h"
 #include "core/out.h"
 #include "core/reader.h"
-#include "core/vault.h"
 #include "model/flow.h"
+#include "model/vault.h"
 
 #define FORMAT_RESERVE (16u << 20)
 #define FORMAT_PROBE 64 /* bytes at the beginning that tell a format */

@@ -1,13 +1,13 @@
 /* vault: keys for containers whose signature and encryption cover their own bytes (APR
- * version 1): from the command line to core/vault.h.
+ * version 1): from the command line to model/vault.h.
  */
 #ifndef TOOL_VAULT_H
 #define TOOL_VAULT_H
 
-#include "core/vault.h"
 #include "crypto/keys.h"
 #include "crypto/seal/identity.h"
 #include "crypto/secret.h"
+#include "model/vault.h"
 #include "tool/passphrase.h"
 #include "tool/tool.h"
 #include "tool/trusted.h"
