@@ -16,7 +16,7 @@
 # shellcheck shell=bash disable=SC2016
 bats_require_minimum_version 1.5.0
 
-root=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 APR_BIN=${APR_BIN:-$root/bin}
 APR_GEN=${APR_GEN:-$root/build/release/tests/gen}
 APR_TEST_DATA=${APR_TEST_DATA:-$root/../shared/data}

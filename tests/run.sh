@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# run.sh PROGRAM…: the given unit tests and every tests/*.bats, as many at a time as
+# run.sh PROGRAM…: the given unit tests and every tests/*/*.bats, as many at a time as
 # there are CPUs. Shows what failed and why something was skipped; the last line is
 # "N passed, N failed, N skipped", and the exit status 0 if nothing failed.
-# ONLY=WORD… runs the files whose names contain one of the words.
+# ONLY=WORD… runs the files whose names contain one of the words; a word with a slash
+# is looked for in the whole path (ONLY=formats/).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 logs=$(mktemp -d) || exit 1
@@ -14,7 +15,10 @@ wanted() {
   local word
   [ -n "${ONLY:-}" ] || return 0
   for word in $ONLY; do
-    [[ $1 != *"$word"* ]] || return 0
+    case $word in
+    */*) [[ $1 != *"$word"* ]] || return 0 ;;
+    *) [[ ${1##*/} != *"$word"* ]] || return 0 ;;
+    esac
   done
   return 1
 }
@@ -33,10 +37,10 @@ export -f run_one
 # be, then by size.
 list() {
   local file
-  for file in tests/{memory,tamper,safetensors}.bats \
-    $(find tests -maxdepth 1 -name '*.bats' ! -name memory.bats ! -name tamper.bats \
+  for file in tests/whole/{memory,tamper}.bats tests/formats/safetensors.bats \
+    $(find tests -maxdepth 2 -name '*.bats' ! -name memory.bats ! -name tamper.bats \
       ! -name safetensors.bats -printf '%s %p\n' | sort -rn | cut -d' ' -f2) "$@"; do
-    ! wanted "${file##*/}" || printf '%s\0' "$file"
+    ! wanted "$file" || printf '%s\0' "$file"
   done
 }
 

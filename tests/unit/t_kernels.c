@@ -60,7 +60,7 @@ static const struct type {
 	{ "F32", "de", { -1, -1 }, 0x4f444fc8 },
 	{ "F16", "de", { -1, -1 }, 0xae0aba83 },
 	{ "BF16", "de", { -1, -1 }, 0xcab77f8d },
-	{ "APR_Q4", "de", { 0, -1 }, 0x7f7781d9 }, /* of which tests/quant-whole.bats knows more */
+	{ "APR_Q4", "de", { 0, -1 }, 0x7f7781d9 }, /* of which tests/tools/quant-whole.bats knows more */
 };
 
 /* CRC-32, bit by bit: these tests need no library, so that they run on a bare CPU. */

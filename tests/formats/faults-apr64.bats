@@ -1,0 +1,99 @@
+# APR files with the header of 64 bytes, and what only shares their magic, with one
+# fault each: exit status, message, no output, little memory.
+load ../helper
+
+setup_file() {
+	vectors apr64_faults "$BATS_FILE_TMPDIR"
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return
+	export APR_LOG_LEVEL=error
+	limit_memory 32768
+	made=$BATS_TEST_TMPDIR/made
+}
+
+@test "apr64 faults: the file from which they are made is what our writer makes" {
+	apr-unpack --strict good | apr-pack -t apr2-64 -o "$made"
+	cmp "$made" good
+	pipe "cat good | apr-unpack | apr-pack -t apr2-64 -f -o '$made'"
+	cmp "$made" good
+	[ "$(wc -l <MANIFEST)" -gt 120 ]
+	[ "$(cut -f1 MANIFEST | sort -u | wc -l)" -eq "$(wc -l <MANIFEST)" ]
+}
+
+from_file() {
+	[ "$2" -ne 0 ] || return 0
+	try apr-unpack "$1" && said "$2" "$3"
+}
+
+from_pipe() {
+	[ "$2" -ne 0 ] || return 0
+	try apr-unpack < <(cat "$1") && said "$2" "$4"
+}
+
+@test "apr64 faults: each is named, from a file" {
+	rows from_file
+}
+
+@test "apr64 faults: each is named, from a pipe" {
+	rows from_pipe
+}
+
+into_nothing() {
+	[ "$2" -ne 0 ] || return 0
+	rm -f "$made"
+	try apr-unpack -o "$made" "$1" && said "$2" "$3" && [ ! -e "$made" ] || return
+	try_pipe "apr-unpack '$1' 2>/dev/null | apr-pack --plain -t gguf >'$made'" &&
+		said "$2" '(E002)' && [ ! -s "$made" ]
+}
+
+@test "apr64 faults: none leaves an output, named or not" {
+	rows into_nothing
+}
+
+odd() {
+	[ "$2" -eq 0 ] || return 0
+	APR_LOG_LEVEL=warning try apr-unpack "$1"
+	[ "$status" -eq 0 ] && [ "$(wc -l <"$err")" -eq 1 ] || fail "$status: $(cat "$err")" || return
+	grep -qF -e "$1: " "$err" && grep -qF -e "$3" "$err" || fail "not said: $3" || return
+	apr-pack -t apr2-64 -f -o "$made" "$out" && cmp "$made" good || return
+	try apr-unpack --strict "$1" && said 4 "$3" || return
+	try apr-unpack --strict < <(cat "$1") && said 4 "$3"
+}
+
+@test "apr64: what is odd is warned about, and refused by --strict" {
+	rows odd
+}
+
+# The checksum comes last: nothing shorter is a file.
+@test "apr64 faults: cut at every byte" {
+	local n size
+	set +T
+	try apr-unpack --strict good_small
+	quiet
+	size=$(wc -c <good_small)
+	for ((n = 0; n < size; n++)); do
+		head -c $n good_small >"$BATS_TEST_TMPDIR/cut"
+		try apr-unpack "$BATS_TEST_TMPDIR/cut"
+		said 4 || fail "cut to $n bytes"
+		try apr-unpack < <(cat "$BATS_TEST_TMPDIR/cut")
+		said 4 || fail "cut to $n bytes, from a pipe"
+	done
+}
+
+# One bit in each byte: whatever it hits, a checksum or a rule notices.
+@test "apr64 faults: no changed byte passes" {
+	local n size byte bytes
+	set +T
+	size=$(wc -c <good_small)
+	mapfile -t bytes < <(od -An -v -tu1 -w1 good_small)
+	for ((n = 0; n < size; n++)); do
+		printf -v byte '\\x%x' $((bytes[n] ^ 1 << n % 8))
+		cp good_small "$BATS_TEST_TMPDIR/flipped"
+		printf %b "$byte" |
+			dd of="$BATS_TEST_TMPDIR/flipped" bs=1 seek=$n conv=notrunc status=none
+		try apr-unpack "$BATS_TEST_TMPDIR/flipped"
+		[ "$status" -eq 4 ] || fail "byte $n: exit status $status"
+	done
+}

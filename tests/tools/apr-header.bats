@@ -1,0 +1,206 @@
+# apr-header: what a file is, from its header alone
+load ../helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	PATH=$PATH:$APR_GEN
+}
+
+# One of everything, in the formats.
+mothers() {
+	tamper mother >mother.aprs
+	apr-pack -t gguf -o mother.gguf mother.aprs
+	apr-pack -o mother.apr mother.aprs
+	apr-pack -t apr2-64 -o mother.64 mother.aprs 2>/dev/null
+}
+
+# What a command prints is what tests/golden has; UPDATE=1 writes it there.
+golden() {
+	local want=$root/tests/golden/$1
+	shift
+	"$@" >printed
+	[ -z "${UPDATE:-}" ] || cp printed "$want"
+	diff "$want" printed
+}
+
+# An answer at once, in little memory, for the file $1.
+at_once() {
+	local began=$EPOCHREALTIME took
+	try peak peak.txt apr-header "$1"
+	quiet
+	took=$((${EPOCHREALTIME/[.,]/} - ${began/[.,]/}))
+	[ $took -lt 2000000 ] || fail "$1: $took us"
+	[ "$(cat peak.txt)" -lt 65536 ] || fail "$1: $(cat peak.txt) KiB"
+}
+
+no_controls() {
+	if tr -d '\n' <"$1" | grep -q '[[:cntrl:]]'; then
+		fail "control characters:" "$(cat -v "$1")"
+	fi
+}
+
+# It stops where the header ends: only a small file is taken whole from a pipe.
+@test "apr-header passes the exam, with each format" {
+	local f
+	mkmodel >small.gguf <<-END
+		key general.architecture string llama
+		tensor a.weight F32 8x64 noise
+		tensor b.weight F16 8x64 noise
+	END
+	apr-unpack small.gguf >small.aprs
+	apr-pack -o small.apr small.aprs
+	apr-pack -t apr2-64 -o small.64 small.aprs
+	for f in small.aprs small.gguf small.apr small.64; do
+		exam_in=$BATS_TEST_TMPDIR/$f exam_cut=100
+		exam report apr-header -l
+	done
+}
+
+@test "--json of each format: valid, and as it always was" {
+	local f
+	mothers
+	for f in mother.gguf mother.apr mother.64 mother.aprs; do
+		golden header/$f.json apr-header --json $f
+		golden header/$f.tensors.json apr-header -l --json $f
+		objects <"$root/tests/golden/header/$f.json"
+		objects <"$root/tests/golden/header/$f.tensors.json"
+		[ "$(wc -l <printed)" -eq 8 ]
+	done
+}
+
+@test "the text of each format, as it always was" {
+	local f
+	mothers
+	for f in mother.gguf mother.apr mother.64 mother.aprs; do
+		golden header/$f.txt apr-header $f
+		golden header/$f.tensors.txt apr-header -l $f
+	done
+}
+
+@test "what does not depend on the container is the same in all" {
+	local f
+	mothers
+	tail -n +2 <(apr-header mother.gguf) | sed -n '/^architecture/,$p' >want
+	[ "$(wc -l <want)" -eq 44 ]
+	for f in mother.apr mother.aprs; do
+		diff <(apr-header $f | sed -n '/^architecture/,$p') want
+	done
+}
+
+@test "--list: name, dtype, shape, offset, bytes" {
+	apr-header -l "$model" >list
+	[ "$(wc -l <list)" -eq 30 ]
+	[ "$(awk '{ print NF }' list | sort -u)" = 5 ]
+	grep -Eqx 'output.weight +BF16 +1024x256 +4098912 +524288' list
+	# Offsets are those of the file.
+	while read -r name _ _ offset bytes; do
+		printf '%s %s\n' "$name" "$(tail -c "+$((offset + 1))" "$model" | head -c "$bytes" | sha256sum)"
+	done <list | sed 's/ *-$//' | sort >ours
+	apr-unpack "$model" | digests | cut -d ' ' -f 1,3 | sort >want
+	diff ours want
+	apr-pack -o model.apr "$model"
+	while read -r name _ _ offset bytes; do
+		printf '%s %s\n' "$name" "$(tail -c "+$((offset + 1))" model.apr | head -c "$bytes" | sha256sum)"
+	done < <(apr-header -l model.apr) | sed 's/ *-$//' | sort >ours
+	diff ours want
+	# In a stream a tensor has no place.
+	apr-unpack "$model" | apr-header -l | awk '{ print $4 }' | sort -u >offsets
+	[ "$(cat offsets)" = - ]
+}
+
+@test "a checksum is shown, and that it was not verified" {
+	apr-pack -o model.apr "$model"
+	apr-header model.apr >header
+	local crc
+	crc=$(tail -c 16 model.apr | od -An -tx4 -N4 --endian=little | tr -d ' ')
+	grep -Eqx "checksum +0x$crc" header
+	grep -Eqx 'checksum_verified +no' header
+	apr-header --json model.apr | grep -qF "\"checksum\":\"0x$crc\",\"checksum_verified\":false"
+	apr-header "$model" | grep -Eqx 'checksum +no'
+	# The data is not looked at: damage there is not seen.
+	printf 'X' | dd of=model.apr bs=1 seek=2000000 conv=notrunc 2>/dev/null
+	apr-header model.apr | diff - header
+	try apr-unpack model.apr
+	said 4 '(E004)'
+}
+
+@test "flags by name, signatures, licence and side files are told" {
+	tamper mother >mother.aprs
+	apr-keygen -W -o key >id
+	pipe "apr-sign key mother.aprs | apr-sign key" >twice.aprs
+	apr-pack -o twice.apr twice.aprs
+	apr-header twice.apr >header
+	grep -Eqx 'flags +ALIGNED_64 SIGNED QUANTIZED STREAMING' header ||
+		fail "$(grep flags header)"
+	grep -Eqx 'signatures +2 \(not verified\)' header
+	grep -Eqx 'provenance +2 \(claims\)' header
+	grep -Eqx 'licence +yes' header
+	grep -Eqx 'files +README.md text/markdown 8, TWIN.md text/markdown 8, tokenizer.json application/json 2' header
+}
+
+@test "pt 51: a file of 100 GB is answered at once, in little memory" {
+	mkmodel 2>why <<-END >big.gguf || skip "no sparse file of 100 GB here: $(cat why)"
+		key general.architecture string llama
+		tensor big.weight F16 1000000x50000 hole
+	END
+	at_once big.gguf
+	grep -Eqx 'parameters +50000000000' "$out"
+	grep -Eqx 'tensor_bytes +100000000000 \(93.1 GiB\)' "$out"
+	try_pipe 'apr-header -l - <big.gguf'
+	quiet
+	# A pipe too: what follows the header is not waited for.
+	try bash -c 'cat big.gguf | apr-header -l'
+	quiet
+	grep -q '^big.weight .* 1000000x50000 .* 100000000000$' "$out"
+}
+
+@test "a header that promises more than the file has is refused at once" {
+	mkmodel 2>why <<-END >big.gguf || skip "no sparse file of 100 GB here: $(cat why)"
+		tensor big.weight F16 1000000x50000 hole
+	END
+	truncate -s 5G big.gguf
+	try apr-header big.gguf
+	said 4 'exceed the'
+	head -c 100 big.gguf >short.gguf
+	try apr-header short.gguf
+	said 4 '(E002)'
+}
+
+@test "what is not read is called by its name" {
+	printf 'GGUF\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >big-endian
+	try apr-header big-endian
+	said 4 'is a big-endian GGUF file, which is not read (E001)'
+	printf 'GGUF\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >later
+	try apr-header later
+	said 4 '(E003)'
+	printf 'PK\3\4................' | try apr-header
+	said 4 'is a zip archive'
+	printf 'APRN............................' | try apr-header
+	said 4 'UnsupportedVersion: is APRN version 46.46'
+}
+
+@test "names and values from files do not reach a terminal as they are" {
+	mkmodel <<-'END' >esc.gguf
+		key general.architecture string ll\x1b[31mama
+		key k\x1b]0;title\x07 string a\x07b\x0d\xc2\x9bc\xe2\x80\xaed
+		key list array:string \x1b[2J \x00
+		tensor n\x1b[2J.weight F32 2x32 noise
+		tensor b\x0a.weight F32 2x32 noise
+	END
+	for o in '' -l '--json' '-l --json'; do
+		apr-header $o esc.gguf >printed
+		no_controls printed
+		[ "$o" = "${o/json/}" ] || objects <printed
+	done
+	apr-header esc.gguf | grep -qF 'k\x1b]0;title\x07'
+	apr-header esc.gguf | grep -qF 'a\x07b\x0d\xc2\x9bc\xe2\x80\xaed'
+	[ "$(apr-header -l esc.gguf | wc -l)" -eq 2 ]
+	try apr-quant q4_0 --pure --allow-requantize --fallback error esc.gguf
+	[ "$status" -eq 0 ]
+	no_controls "$err"
+	mkmodel <<-'END' >esc.gguf
+		tensor n\x1b[2J\xe2\x80\xae.weight F32 2x32 values nan
+	END
+	APR_LOG_LEVEL=error try apr-quant q4_0 esc.gguf
+	said 5 'n\x1b[2J\xe2\x80\xae.weight: values not finite: 64'
+}

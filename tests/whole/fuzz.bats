@@ -1,0 +1,138 @@
+# Every input that a fuzzer found worth keeping, among them all that once broke
+# something, through the property that its target demands (tests/fuzz/fuzz.h):
+# in the build under test, and in one with sanitizers whose parsers let wrong
+# checksums through, so that they get further.
+
+load ../helper
+
+APR_FUZZ=${APR_FUZZ:-$root/build/release/tests/fuzz}
+export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=${APR_LEAKS:-1}
+
+# A replay that ends before it has counted its files names none of them.
+replayed() {
+	local folder file replay
+	for folder in "$APR_FUZZ" "$root/build/replay/tests/fuzz"; do
+		replay=$folder/replay_$1
+		[ -x "$replay" ] || fail "no $replay: run make fuzz-replay" || return
+		"$replay" "$root/tests/fuzz/corpus/$1" >"$out" 2>&1 && continue
+		for file in "$root/tests/fuzz/corpus/$1"/*; do
+			"$replay" "$file" >"$out" 2>&1 || fail "$replay $file" "$(cat "$out")" || return
+		done
+		fail "$replay: all files, but none alone" || return
+	done
+	grep -qE '^[1-9][0-9]* files$' "$out"
+}
+
+@test "fuzz corpus: GGUF" {
+	replayed gguf
+}
+
+@test "fuzz corpus: APR2" {
+	replayed apr2
+}
+
+@test "fuzz corpus: APR2 with a header of 64 bytes" {
+	replayed apr64
+}
+
+@test "fuzz corpus: APR version 1" {
+	replayed apr1
+}
+
+@test "fuzz corpus: stream" {
+	replayed stream
+}
+
+@test "fuzz corpus: plan" {
+	replayed plan
+}
+
+@test "fuzz corpus: tokenizers" {
+	replayed tokenizer
+}
+
+@test "fuzz corpus: metadata values" {
+	replayed value
+}
+
+@test "fuzz corpus: codecs" {
+	replayed codecs
+}
+
+@test "fuzz corpus: key files" {
+	replayed keys
+}
+
+@test "fuzz corpus: sign frames" {
+	replayed signature
+}
+
+@test "fuzz corpus: lists of digests, slices" {
+	replayed manifest
+}
+
+@test "fuzz corpus: numbers of every type" {
+	replayed numbers
+}
+
+@test "fuzz corpus: any bytes of any type into any other" {
+	replayed kernels
+}
+
+@test "fuzz corpus: safetensors" {
+	replayed safetensors
+}
+
+@test "fuzz corpus: folders" {
+	replayed folder
+}
+
+@test "fuzz corpus: importance matrices" {
+	replayed imatrix
+}
+
+@test "fuzz corpus: shards and their manifest" {
+	replayed shards
+}
+
+@test "fuzz corpus: models that say something of two tokens" {
+	replayed infer
+}
+
+# Those of the corpus that have a name: they were written, not found.
+starved() {
+	local starve=$root/build/replay/tests/fuzz/starve_$1
+	[ -x "$starve" ] || fail "no $starve: run make fuzz-replay" || return
+	"$starve" "$root/tests/fuzz/corpus/$1"/*_* >"$out" 2>&1 || fail "$(cat "$out")" || return
+	grep -qE '^[1-9][0-9]* runs$' "$out"
+}
+
+@test "memory runs out at each allocation: GGUF" {
+	starved gguf
+}
+
+@test "memory runs out at each allocation: APR2" {
+	starved apr2
+}
+
+@test "memory runs out at each allocation: APR2 with a header of 64 bytes" {
+	starved apr64
+}
+
+@test "memory runs out at each allocation: APR version 1" {
+	starved apr1
+}
+
+@test "memory runs out at each allocation: stream" {
+	starved stream
+}
+
+@test "fuzz corpus: each is replayed here" {
+	for folder in "$root"/tests/fuzz/corpus/*; do
+		grep -q "replayed $(basename "$folder")\$" "$BATS_TEST_FILENAME" || fail "$folder"
+	done
+}
+
+@test "fuzz corpus: sealed models, stanzas, identities" {
+	replayed seal
+}
