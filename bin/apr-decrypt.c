@@ -1,13 +1,13 @@
 /* apr-decrypt: sealed stream -> stream, for those who can open it */
 #include <string.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/passphrase.h"
+#include "cli/select.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "crypto/seal/seal.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/passphrase.h"
-#include "tool/select.h"
-#include "tool/tool.h"
 
 struct options {
 	struct opt_list identities;

@@ -1,13 +1,13 @@
 /* apr-encrypt: stream -> stream, in which only recipients can read the tensors */
 #include <string.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/passphrase.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "crypto/agree.h"
 #include "crypto/seal/seal.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/passphrase.h"
-#include "tool/tool.h"
 
 struct options {
 	struct opt_list recipients, files;

@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/near.h"
+#include "cli/tool.h"
 #include "core/buf.h"
 #include "core/num.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/npy.h"
 #include "kernels/level.h"
+#include "report/table.h"
+#include "report/values_out.h"
 #include "stats/values.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/near.h"
-#include "tool/table.h"
-#include "tool/tool.h"
-#include "tool/values_out.h"
 
 struct options {
 	const char *trusted;

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/tool.h"
 #include "core/json.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"
-#include "tool/facts.h"
-#include "tool/table.h"
-#include "tool/tool.h"
+#include "report/facts.h"
+#include "report/table.h"
 
 struct options {
 	bool tensors, json;

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/passphrase.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "crypto/keys.h"
-#include "tool/passphrase.h"
-#include "tool/tool.h"
 
 struct options {
 	const char *name;

@@ -3,14 +3,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/inference_key.h"
+#include "cli/tool.h"
 #include "core/base64.h"
 #include "core/out.h"
 #include "core/reader.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "crypto/seal/message.h"
-#include "tool/inference_key.h"
-#include "tool/tool.h"
 
 struct options {
 	struct opt_list identities;

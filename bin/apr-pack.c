@@ -2,14 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/near.h"
+#include "cli/tool.h"
+#include "cli/vault.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
 #include "model/suffix.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/near.h"
-#include "tool/tool.h"
-#include "tool/vault.h"
 
 #define NO_RESERVE UINT64_MAX
 

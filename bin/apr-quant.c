@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/quant_options.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
 #include "quant/recipe.h"
 #include "quant/recode.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/quant_options.h"
-#include "tool/recipe_text.h"
-#include "tool/tool.h"
+#include "report/recipe_text.h"
 
 struct options {
 	const char *trusted;

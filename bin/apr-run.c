@@ -4,6 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/backend.h"
+#include "cli/input.h"
+#include "cli/near.h"
+#include "cli/prompt.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "formats/format.h"
@@ -11,12 +16,7 @@
 #include "kernels/dot/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
-#include "tool/backend.h"
-#include "tool/input.h"
-#include "tool/near.h"
-#include "tool/prompt.h"
-#include "tool/run_text.h"
-#include "tool/tool.h"
+#include "report/run_text.h"
 
 struct options {
 	const char *trusted;

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/inference_key.h"
+#include "cli/tool.h"
 #include "core/out.h"
 #include "core/sandbox.h"
 #include "crypto/seal/message.h"
-#include "tool/inference_key.h"
-#include "tool/tool.h"
-#include "tool/trusted.h"
+#include "crypto/trusted.h"
 
 struct options {
 	const char *model, *recipient, *recipients, *reply;

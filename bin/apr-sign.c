@@ -4,14 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/filter.h"
+#include "cli/passphrase.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "crypto/signature.h"
+#include "crypto/trusted.h"
 #include "crypto/witness.h"
-#include "tool/filter.h"
-#include "tool/passphrase.h"
-#include "tool/tool.h"
-#include "tool/trusted.h"
 
 struct options {
 	uint64_t jobs;

@@ -2,16 +2,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/near.h"
+#include "cli/tool.h"
 #include "core/mem.h"
 #include "core/thread.h"
 #include "kernels/level.h"
+#include "report/stats_text.h"
 #include "stats/tally.h"
 #include "stats/values.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/near.h"
-#include "tool/stats_text.h"
-#include "tool/tool.h"
 
 struct options {
 	const char *trusted;

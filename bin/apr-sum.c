@@ -1,14 +1,14 @@
 /* apr-sum: digests of a model's content, and whether they are as listed */
 #include <string.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "crypto/gguf_hash.h"
 #include "crypto/witness.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/manifest.h"
-#include "tool/tool.h"
+#include "report/manifest.h"
 
 struct options {
 	bool sha256, gguf_hash, json;

@@ -5,16 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ids.h"
+#include "cli/near.h"
+#include "cli/tool.h"
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"
+#include "report/tokens_text.h"
 #include "tokenizer/tokenizer.h"
-#include "tool/ids.h"
-#include "tool/near.h"
-#include "tool/tokens_text.h"
-#include "tool/tool.h"
 
 struct options {
 	const char *text, *tokens;

@@ -4,12 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/filter.h"
+#include "cli/select.h"
+#include "cli/tool.h"
+#include "cli/vault.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
-#include "tool/filter.h"
-#include "tool/select.h"
-#include "tool/tool.h"
-#include "tool/vault.h"
 
 #define NOT_LENT UINT64_MAX
 

@@ -3,16 +3,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
+#include "crypto/origin.h"
+#include "crypto/trusted.h"
 #include "crypto/witness.h"
-#include "tool/authentic.h"
-#include "tool/filter.h"
-#include "tool/input.h"
-#include "tool/origin.h"
-#include "tool/tool.h"
-#include "tool/trusted.h"
-#include "tool/verdict.h"
+#include "report/authentic.h"
+#include "report/verdict.h"
 
 struct options {
 	bool quiet, json, weights;

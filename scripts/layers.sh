@@ -22,8 +22,9 @@ stats core model kernels
 tokenizer core model
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-tool core model arch stream kernels crypto quant stats infer tokenizer generate
-bin core model arch stream kernels codecs crypto formats load quant stats infer tokenizer generate tool
+report core model arch kernels crypto quant stats infer tokenizer generate cli
+cli core model arch stream kernels crypto quant infer tokenizer generate report
+bin core model arch stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
 '
 libraries='
 jansson lib/core/json.h

@@ -4,7 +4,7 @@
  * caller-owned struct err, fills it, and returns -1. The first fault wins, so
  * that the message names the cause and not what followed from it.
  *
- * Printed by tool/tool.c as
+ * Printed by cli/tool.c as
  *     apr-quant: OBJECT: FACT (E001)
  *     hint: HINT
  */

@@ -8,8 +8,8 @@
 #include "fuzz.h"
 
 #include "core/mem.h"
-#include "tool/manifest.h"
-#include "tool/slice.h"
+#include "report/manifest.h"
+#include "report/slice.h"
 
 static const char digest[] =
 	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "core/out.h"
+#include "crypto/origin.h"
 #include "crypto/witness.h"
 #include "formats/format.h"
+#include "report/verdict.h"
 #include "stream/stream.h"
 #include "test.h"
-#include "tool/origin.h"
-#include "tool/verdict.h"
 
 #include "mutations.h"
 

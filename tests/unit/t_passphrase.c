@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "tool/passphrase.h"
+#include "cli/passphrase.h"
 #include "test.h"
 
 static char folder[] = "/tmp/apr-t_passphrase-XXXXXX";

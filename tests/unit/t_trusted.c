@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tool/trusted.h"
+#include "crypto/trusted.h"
 #include "test.h"
 
 static char base[] = "/tmp/apr-t_trusted-XXXXXX";

@@ -1,0 +1,25 @@
+/* inference_key: the key that a model publishes for sealed questions: metadata
+ * inference_pub_key, 32 bytes in base64, and inference_protocol, which names
+ * crypto/seal/message.h (APR 1.3.0, section 4.1.4).
+ */
+#ifndef CLI_INFERENCE_KEY_H
+#define CLI_INFERENCE_KEY_H
+
+#include <stdint.h>
+
+#include "core/err.h"
+#include "crypto/agree.h"
+#include "crypto/trusted.h"
+
+#define INFERENCE_KEY "inference_pub_key"
+#define INFERENCE_PROTOCOL "inference_protocol"
+
+/* Read it from the model in a file of any format. keys: whose signature must hold, over the
+ * content, or over the seal of a sealed model (report/authentic.h): E006 if none does. keys
+ * NULL takes the key of a model that nobody vouches for, and reads no tensor. Enters the
+ * sandbox. E001: the model publishes no key, or one for another protocol; E002: it is not a
+ * key. 0 or -1. */
+int inference_key(const char *path, const struct trusted *keys, uint8_t key[AGREE_BYTES],
+                  struct err *e);
+
+#endif

@@ -1,0 +1,345 @@
+#include "cli/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/tool.h"
+#include "core/broker.h"
+#include "core/dir.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/pipe.h"
+#include "core/sandbox.h"
+#include "stream/stream.h"
+
+/* What input_trust was told. */
+static struct {
+	const char *path, *key;
+} trusted;
+
+void
+input_trust(const char *path, const char *key)
+{
+	trusted.path = path ? path : "-";
+	trusted.key = key;
+}
+
+static bool
+is_trusted(const char *path)
+{
+	return trusted.key && strcmp(trusted.path, path) == 0;
+}
+
+bool
+input_is_signed_apr1(const char *path)
+{
+	uint8_t head[22];
+	struct stat st;
+	FILE *f;
+	bool yes;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(f = fopen(path, "rb")))
+		return false;
+	yes = fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, "APRN", 4) == 0 &&
+	      head[21] & 0x02;
+	fclose(f);
+	return yes;
+}
+
+/* The reader in the folder of the running program, never PATH's. */
+static int
+reader_path(char *path, size_t size, const char *name, struct err *e)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 16);
+	char *slash;
+
+	if (n < 0)
+		return err_errno(e, "/proc/self/exe", "cannot be read");
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	strcpy(slash ? slash + 1 : path, name);
+	if (access(path, X_OK) < 0)
+		return err_errno(e, path, "reads model files for %s, but cannot be run",
+		                 tool_name());
+	return 0;
+}
+
+/* Inputs whose children have been started and are not awaited yet: two at most. */
+static struct input prepared[2];
+static size_t prepared_count;
+
+static const char *
+reader_name(const struct input *in)
+{
+	return in->trusts && !in->bytes_signed ? "apr-verify" : "apr-unpack";
+}
+
+/* In the child: wait until it is wanted, then be apr-unpack. */
+_Noreturn static void
+be_child(const struct input *in, const char *program, int go, int to)
+{
+	char byte, lent[16];
+	size_t i;
+
+	/* Else the end of another one's pipe would not be seen. */
+	for (i = 0; i < prepared_count; i++) {
+		close(prepared[i].go);
+		close(prepared[i].from);
+	}
+	close(in->go);
+	close(in->from);
+	broker_leave();
+	dup2(to, STDOUT_FILENO);
+	snprintf(lent, sizeof lent, "%d", in->lent);
+	if (in->lent >= 0)
+		(void)fcntl(in->lent, F_SETFD, 0);
+	signal(SIGPIPE, SIG_DFL);
+	while (read(go, &byte, 1) != 1)
+		if (errno != EINTR)
+			_exit(0);
+	mem_unlimit();
+	if (in->trusts)
+		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", in->path,
+		      (char *)NULL);
+	else if (in->lent >= 0)
+		execl(program, "apr-unpack", "--places", lent, "--", in->path, (char *)NULL);
+	else
+		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
+	_exit(127);
+}
+
+static int
+start_child(struct input *in, struct err *e)
+{
+	char program[4096];
+	int data[2], go[2];
+
+	if (reader_path(program, sizeof program, reader_name(in), e) < 0)
+		return -1;
+	if (pipe2(data, O_CLOEXEC) < 0)
+		return err_errno(e, in->path, "a pipe cannot be made");
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		close(data[0]);
+		close(data[1]);
+		return err_errno(e, in->path, "a pipe cannot be made");
+	}
+	pipe_widen(data[1]);
+	in->from = data[0];
+	in->go = go[1];
+	errno = 0;
+	in->child = fork();
+	if (in->child == 0)
+		be_child(in, program, go[0], data[1]);
+	close(go[0]);
+	close(data[1]);
+	if (in->child > 0)
+		return 0;
+	in->child = 0;
+	err_errno(e, in->path, "its reader cannot be started");
+	close(in->go);
+	close(in->from);
+	in->go = in->from = -1;
+	return -1;
+}
+
+/* What identifies the input: the file, or the folder in which all of it lies. */
+static int
+hold(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096] = ".";
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0 || !dir_is_several(slash ? slash + 1 : path))
+		return fd;
+	close(fd);
+	if (slash)
+		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+	return open(folder, O_PATH | O_CLOEXEC);
+}
+
+/* Many threads read a file faster than one process can send it. A named pipe must not
+ * even be opened: whoever writes to it would take us for its reader. */
+static int
+lend(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void
+let_go(struct input *in)
+{
+	if (in->held >= 0)
+		close(in->held);
+	if (in->lent >= 0)
+		close(in->lent);
+	in->held = in->lent = -1;
+}
+
+static int
+start(struct input *in, const char *path, struct err *e)
+{
+	bool trusts = is_trusted(path), piped = strcmp(path, "-") == 0;
+
+	*in = (struct input){ .path = path, .go = -1, .from = -1, .trusts = trusts,
+		.bytes_signed = trusts && input_is_signed_apr1(path),
+		.lent = trusts ? -1 : lend(path),
+		.held = piped ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : hold(path) };
+	if (in->held < 0)
+		return err_errno(e, path, "cannot be opened");
+	return start_child(in, e);
+}
+
+void
+input_prepare(const char *path)
+{
+	struct input *in = &prepared[prepared_count];
+	struct err e = ERR_INIT;
+
+	if (!path || (strcmp(path, "-") == 0 && !is_trusted(path)) || prepared_count == 2)
+		return;
+	if (start(in, path, &e) == 0)
+		prepared_count++;
+	else /* input_open will tell */
+		let_go(in);
+}
+
+/* The child that was prepared for this path. */
+static bool
+take_prepared(struct input *in, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < prepared_count; i++)
+		if (prepared[i].path == path) {
+			*in = prepared[i];
+			prepared[i] = prepared[--prepared_count];
+			return true;
+		}
+	return false;
+}
+
+static int
+open_child(struct input *in, const char *path, struct reader *r, struct err *e)
+{
+	int fd;
+
+	if (!take_prepared(in, path) && start(in, path, e) < 0)
+		return -1;
+	sandbox_enter();
+	fd = in->from;
+	in->from = -1;
+	if (write(in->go, "", 1) < 0 || close(in->go) < 0)
+		err_errno(e, path, "its reader cannot be started");
+	in->go = -1;
+	if (e->code != ERR_NONE || reader_fd(r, fd, path, e) < 0) {
+		close(fd);
+		return -1;
+	}
+	r->owns_fd = true;
+	return 0;
+}
+
+int
+input_open_sealed(struct input *in, const char *path, struct err *e)
+{
+	struct reader r;
+
+	*in = (struct input){ .go = -1, .from = -1, .lent = -1, .held = -1 };
+	path = tool_input(path, e);
+	if (!path)
+		return -1;
+	if (strcmp(path, "-") != 0 || is_trusted(path)) {
+		if (open_child(in, path, &r, e) < 0)
+			return -1;
+	} else {
+		in->held = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+		sandbox_enter();
+		if (reader_fd(&r, STDIN_FILENO, "<stdin>", e) < 0)
+			return -1;
+	}
+	in->source = stream_source(&r, e);
+	if (!in->source)
+		return -1;
+	in->source->sealed_too = true;
+	in->source->verified = in->trusts && !in->bytes_signed;
+	if (in->lent >= 0)
+		stream_lend(in->source, in->lent);
+	return 0;
+}
+
+int
+input_open(struct input *in, const char *path, struct err *e)
+{
+	return input_open_sealed(in, path, e) < 0 ? -1 : source_check_open(in->source, e);
+}
+
+/* Close the stream and wait for the child. Returns its status, or 0. */
+static int
+reap(struct input *in)
+{
+	int status = 0;
+
+	source_close(in->source);
+	in->source = NULL;
+	let_go(in);
+	if (in->child)
+		while (waitpid(in->child, &status, 0) < 0 && errno == EINTR)
+			;
+	in->child = 0;
+	return status;
+}
+
+int
+input_close(struct input *in, struct err *e)
+{
+	bool child = in->child != 0;
+	int status = reap(in);
+
+	if (child) {
+		if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+			*e = (struct err){ .code = ERR_CHILD, .status = WEXITSTATUS(status) };
+		else if (WIFSIGNALED(status) && e->code == ERR_NONE)
+			err_set(e, ERR_IO, in->path, "its reader was ended by signal %d",
+			        WTERMSIG(status));
+	}
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+bool
+input_may_stop(const struct input *in, size_t tensor)
+{
+	const struct model *m = in->source->plan;
+	uint64_t left = 0;
+
+	while (++tensor < m->tensor_count && left < INPUT_FAR)
+		left += num_min(tensor_bytes(m->tensors[tensor]), INPUT_FAR);
+	return in->child && !in->trusts && left >= INPUT_FAR;
+}
+
+int
+input_abandon(struct input *in, struct err *e)
+{
+	bool child = in->child != 0;
+
+	reap(in);
+	if (!child && e->code == ERR_NONE)
+		tool_drain();
+	return e->code == ERR_NONE ? 0 : -1;
+}

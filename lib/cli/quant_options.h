@@ -1,0 +1,87 @@
+/* quant_options: the part of a command line that says what tensors become. The
+ * names are llama-quantize's where it has the option too.
+ */
+#ifndef CLI_QUANT_OPTIONS_H
+#define CLI_QUANT_OPTIONS_H
+
+#include "cli/hook.h"
+#include "cli/tool.h"
+#include "quant/override.h"
+#include "quant/prune.h"
+#include "quant/recipe.h"
+
+struct quant_options {
+	struct recipe_options recipe; /* points into this structure once parsed */
+	struct mixture plain; /* where TYPE is no mixture's name */
+	char plain_name[32];
+	const char *fallback, *output_type, *embedding_type;
+	struct opt_list rules, rule_files;
+	struct overrides overrides;
+	const char *imatrix_path;
+	struct opt_list include, exclude;
+	struct imatrix imatrix;
+	struct opt_list plugins;
+	const char *hook_command;
+	struct hook hook;
+	const char *prune_list, *max_rmse_text;
+	struct prune prune;
+	struct opt_list key_list;
+	struct key_values keys;
+	double max_rmse;      /* or infinite */
+};
+
+/* Rows of a tool's option table. */
+#define OPT_QUANT(o) \
+	{ 0, "pure", NULL, OPT_FLAG, &(o)->recipe.how.pure, \
+	  "TYPE throughout, not llama-quantize's mixture of that name", 0, 0 }, \
+	{ 0, "tensor-type", "REGEX=TYPE", OPT_LIST, &(o)->rules, \
+	  "TYPE for the tensors whose name matches; the first rule decides", 0, 0 }, \
+	{ 0, "tensor-type-file", "FILE", OPT_LIST, &(o)->rule_files, \
+	  "such rules from FILE, one a line", 0, 0 }, \
+	{ 0, "output-tensor-type", "TYPE", OPT_TEXT, &(o)->output_type, \
+	  "of output.weight", 0, 0 }, \
+	{ 0, "token-embedding-type", "TYPE", OPT_TEXT, &(o)->embedding_type, \
+	  "of token_embd.weight", 0, 0 }, \
+	{ 0, "leave-output-tensor", NULL, OPT_FLAG, &(o)->overrides.leave_output, \
+	  "output.weight stays as it is", 0, 0 }, \
+	{ 0, "imatrix", "FILE", OPT_TEXT, &(o)->imatrix_path, \
+	  "weigh columns by the importance matrix in FILE", 0, 0 }, \
+	{ 0, "include-weights", "TEXT", OPT_LIST, &(o)->include, \
+	  "use its entries whose name holds TEXT, no others", 0, 0 }, \
+	{ 0, "exclude-weights", "TEXT", OPT_LIST, &(o)->exclude, \
+	  "do not use its entries whose name holds TEXT", 0, 0 }, \
+	{ 0, "prune-layers", "LIST", OPT_TEXT, &(o)->prune_list, \
+	  "leave out these blocks, as 3,4, and number the rest anew", 0, 0 }, \
+	{ 0, "override-kv", "KEY=TYPE:VALUE", OPT_LIST, &(o)->key_list, \
+	  "set a metadata key; TYPE is int, float, bool or str", 0, 0 }, \
+	{ 0, "plugin", "FILE.so", OPT_LIST, &(o)->plugins, \
+	  "know the type that this library defines", 0, 0 }, \
+	{ 0, "hook", "CMD", OPT_TEXT, &(o)->hook_command, \
+	  "ask this command for the type of each tensor", 0, 0 }, \
+	{ 0, "no-record", NULL, OPT_FLAG, &(o)->recipe.no_record, \
+	  "no metadata but what llama-quantize writes", 0, 0 }, \
+	{ 0, "max-rmse", "X", OPT_TEXT, &(o)->max_rmse_text, \
+	  "fail where the error of a tensor is larger", 0, 0 }, \
+	{ 0, "allow-requantize", NULL, OPT_FLAG, &(o)->recipe.allow_requantize, \
+	  "quantize again what is quantized already", 0, 0 }, \
+	{ 0, "fallback", "error|warn|TYPE", OPT_TEXT, &(o)->fallback, \
+	  "where rows do not fill the blocks of a type", 0, 0 }
+
+/* Load the plugins and start what runs the hook, before anything else: no file may be
+ * opened and no program started once a model is read. */
+int quant_options_load(struct quant_options *o, struct err *e);
+
+/* Make o->recipe of what was given; type: the mixture's name, or NULL where it
+ * is missing. ERR_USAGE, or a fault of a rule file or of
+ * the importance matrix, which is read here. */
+int quant_options_parse(struct quant_options *o, const char *type, struct err *e);
+
+/* The model that the recipe is for, without the blocks that are left out: a copy of source
+ * in m. *rows: of each tensor of the source its number in m, or QUANT_GONE; a new array.
+ * 0 or -1, both to be freed in every case. */
+#define QUANT_GONE SIZE_MAX
+int quant_options_shape(const struct quant_options *o, const struct model *source,
+                        struct model *m, size_t **rows, struct err *e);
+void quant_options_free(struct quant_options *o);
+
+#endif

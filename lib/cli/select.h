@@ -1,0 +1,32 @@
+/* select: --only REGEX and --except REGEX: which tensors go on. */
+#ifndef CLI_SELECT_H
+#define CLI_SELECT_H
+
+#include "cli/tool.h"
+#include "core/pattern.h"
+#include "model/flow.h"
+
+struct select_options {
+	struct opt_list only, except;
+};
+#define OPT_SELECT(o) \
+	{ 0, "only", "REGEX", OPT_LIST, &(o)->only, \
+	  "only the tensors whose name matches", 0, 0 }, \
+	{ 0, "except", "REGEX", OPT_LIST, &(o)->except, \
+	  "not the tensors whose name matches", 0, 0 }
+
+struct selection {
+	struct pattern *only, *except;
+	size_t only_n, except_n;
+	bool *keep;         /* of the source's tensors */
+	char operation[512];
+};
+
+/* Compile the patterns and set f's hooks (plan, item, ctx) and operation; f is
+ * left alone where there are none. A pattern that matches no tensor is a fault
+ * when the plan comes. select_close in every case. */
+int select_open(struct selection *s, const struct select_options *o, const char *tool,
+                struct flow *f, struct err *e);
+void select_close(struct selection *s);
+
+#endif

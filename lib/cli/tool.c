@@ -1,0 +1,477 @@
+#include "cli/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/broker.h"
+#include "core/mem.h"
+#include "core/sandbox.h"
+#include "core/text.h"
+#include "core/version.h"
+#include "model/suffix.h"
+
+#define LIMIT "APR_RAM_LIMIT"
+
+static const struct tool *self;
+static bool limited; /* by LIMIT */
+
+const char *
+tool_name(void)
+{
+	return self ? self->name : "apr";
+}
+
+/* ---- messages ---- */
+
+static void
+say(const struct err *e)
+{
+	fprintf(stderr, "%s: ", tool_name());
+	if (*e->object)
+		fprintf(stderr, "%s: ", e->object);
+	fputs(e->fact, stderr);
+	if (e->code <= ERR_MEMORY)
+		fprintf(stderr, " (E%03d)", e->code);
+	fputc('\n', stderr);
+	if (*e->hint)
+		fprintf(stderr, "hint: %s\n", e->hint);
+	else if (e->code == ERR_MEMORY && limited)
+		fprintf(stderr, "hint: " LIMIT " allows it %.40s\n", getenv(LIMIT));
+}
+
+int
+tool_end(struct err *e)
+{
+	if ((fflush(stdout) != 0 || ferror(stdout)) && e->code == ERR_NONE)
+		err_errno(e, "<stdout>", "cannot be written");
+	broker_end();
+	if (e->code != ERR_NONE && e->code != ERR_CHILD)
+		say(e);
+	return err_exit(e);
+}
+
+static bool
+quiet(void)
+{
+	const char *level = getenv("APR_LOG_LEVEL");
+
+	return level && strcmp(level, "error") == 0;
+}
+
+void
+tool_note(const char *text)
+{
+	char line[1024];
+
+	if (!quiet())
+		fprintf(stderr, "%s: %s\n", tool_name(),
+		        text_sentence(line, sizeof line, text));
+}
+
+void
+tool_notef(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	tool_note(text);
+}
+
+int
+tool_misused(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(e, ERR_USAGE, NULL, fmt, ap);
+	va_end(ap);
+	return err_hint(e, "%s --help", tool_name());
+}
+
+const char *
+tool_input(const char *operand, struct err *e)
+{
+	if (operand && strcmp(operand, "-") != 0)
+		return operand;
+	if (!isatty(STDIN_FILENO))
+		return "-";
+	tool_misused(e, "a model is expected on standard input, or a FILE");
+	return NULL;
+}
+
+void
+tool_drain(void)
+{
+	static char room[1 << 16];
+	struct stat st;
+	ssize_t n;
+
+	fflush(stdout);
+	if (fstat(STDIN_FILENO, &st) < 0 || S_ISREG(st.st_mode))
+		return;
+	do
+		n = read(STDIN_FILENO, room, sizeof room);
+	while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+/* ---- the command line ---- */
+
+/* The SYNOPSIS; what does not fit on its line goes on under the first word. */
+static void
+print_usage(void)
+{
+	const char *line = self->usage;
+	int indent = printf("usage: %s ", self->name);
+
+	while (*line) {
+		size_t n = strcspn(line, "\n");
+
+		printf("%.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+		if (*line)
+			printf("%*s", indent, "");
+	}
+}
+
+static void
+print_help(void)
+{
+	const struct opt *o;
+	char left[64];
+
+	print_usage();
+	printf("\n%s\n\n", self->summary);
+	for (o = self->opts; o->name; o++) {
+		if (!o->help)
+			continue;
+		snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
+		         o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+		         o->arg ? " " : "", o->arg ? o->arg : "");
+		if (strlen(left) > 28)
+			printf("  %s\n  %-28s  %s\n", left, "", o->help);
+		else
+			printf("  %-28s  %s\n", left, o->help);
+	}
+	printf("  %-28s  %s\n", "-h, --help", "show this and exit");
+	printf("  %-28s  %s\n", "    --version", "show the version and the sandbox, and exit");
+}
+
+_Noreturn static void
+leave(struct err *e)
+{
+	exit(tool_end(e));
+}
+
+__attribute__((format(printf, 1, 2))) _Noreturn static void
+misused(const char *fmt, ...)
+{
+	struct err e = ERR_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(&e, ERR_USAGE, NULL, fmt, ap);
+	va_end(ap);
+	err_hint(&e, "%s --help", self->name);
+	leave(&e);
+}
+
+/* The option that was probably meant by this name: the nearest one, or one with it as a
+ * part; NULL if none is near. */
+static const struct opt *
+nearest(const char *name)
+{
+	const struct opt *o, *near = NULL;
+	size_t cost, far = strlen(name) / 3 + 2, best = far;
+
+	for (o = self->opts; o->name; o++) {
+		if (!o->help)
+			continue;
+		cost = text_distance(name, o->name);
+		if (cost >= far && strlen(name) > 3 && strstr(o->name, name))
+			cost = far - 1;
+		if (cost < best) {
+			best = cost;
+			near = o;
+		}
+	}
+	return near;
+}
+
+_Noreturn static void
+unknown(const char *name)
+{
+	const struct opt *near = nearest(name);
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_USAGE, NULL, "unknown option --%.80s", name);
+	if (near)
+		err_hint(&e, "did you mean --%s?", near->name);
+	else
+		err_hint(&e, "%s --help", self->name);
+	leave(&e);
+}
+
+/* A letter that no option has; word: all that stood behind the dash, which may be the
+ * name of a long option. */
+_Noreturn static void
+unknown_letter(char letter, const char *word)
+{
+	const struct opt *o;
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_USAGE, NULL, "unknown option -%c", letter);
+	for (o = self->opts; o->name; o++)
+		if (o->help && strcmp(o->name, word) == 0)
+			err_hint(&e, "did you mean --%s?", o->name);
+	err_hint(&e, "%s --help", self->name);
+	leave(&e);
+}
+
+/* Spellings of one option share its target; the first is the one that lasts. */
+static const struct opt *
+first_spelling(const struct opt *o)
+{
+	const struct opt *first = self->opts;
+
+	while (first->to != o->to || !first->help)
+		first++;
+	return first;
+}
+
+static void
+note_old(const struct opt *o, bool letter)
+{
+	const struct opt *now = first_spelling(o);
+
+	if (letter && now->letter)
+		tool_notef("-%c is deprecated: use -%c", o->letter, now->letter);
+	else if (letter)
+		tool_notef("-%c is deprecated: use --%s", o->letter, now->name);
+	else
+		tool_notef("--%s is deprecated: use --%s", o->name, now->name);
+}
+
+/* A stream under the name of a container would be taken for one. */
+static void
+set_stream(const struct opt *o, const char *value)
+{
+	struct err e = ERR_INIT;
+
+	if (!*value)
+		misused("--%s needs %s", o->name, o->arg);
+	if (suffix_container(value)) {
+		err_set(&e, ERR_USAGE, NULL, "-%c %.100s: %s writes a stream, not a file of that "
+		        "format", o->letter, value, self->name);
+		err_hint(&e, "%s ... | apr-pack -o %.100s", self->name, value);
+		leave(&e);
+	}
+	*(const char **)o->to = value;
+}
+
+static void
+set_option(const struct opt *o, const char *value, bool *seen)
+{
+	const struct opt *first = first_spelling(o);
+	struct opt_list *list;
+
+	if (seen[first - self->opts] && o->kind != OPT_LIST)
+		misused("--%s is given twice", first->name);
+	seen[first - self->opts] = true;
+	switch (o->kind) {
+	case OPT_FLAG:
+		*(bool *)o->to = true;
+		break;
+	case OPT_TEXT:
+		if (!*value)
+			misused("--%s needs %s", o->name, o->arg);
+		*(const char **)o->to = value;
+		break;
+	case OPT_ANY_TEXT:
+		*(const char **)o->to = value;
+		break;
+	case OPT_STREAM:
+		set_stream(o, value);
+		break;
+	case OPT_NUMBER:
+		if (text_u64(value, o->low, o->high, o->to) < 0)
+			misused("--%s needs a number from %" PRIu64 " to %" PRIu64
+			        ", not %.80s", o->name, o->low, o->high, value);
+		break;
+	case OPT_BYTES:
+		if (text_bytes(value, o->low, o->high, o->to) < 0)
+			misused("--%s needs a number of bytes from %" PRIu64 " to %" PRIu64
+			        ", such as 2G, 2GiB or 2GB, not %.80s", o->name, o->low,
+			        o->high, value);
+		break;
+	case OPT_DECIMAL:
+		if (text_decimal(value, (double)o->low, (double)o->high, o->to) < 0)
+			misused("--%s needs a number from %" PRIu64 " to %" PRIu64
+			        ", not %.80s", o->name, o->low, o->high, value);
+		break;
+	case OPT_LIST:
+		list = o->to;
+		if (mem_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items) < 0) {
+			struct err e = ERR_INIT;
+
+			err_memory(&e);
+			leave(&e);
+		}
+		list->items[list->n++] = value;
+		break;
+	}
+}
+
+/* argv[i] begins with "--". Returns how many words it used. */
+static int
+long_option(char **argv, int i, bool *seen)
+{
+	const char *name = argv[i] + 2, *equals = strchr(name, '=');
+	size_t n = equals ? (size_t)(equals - name) : strlen(name);
+	const struct opt *o;
+
+	if (strcmp(name, "help") == 0) {
+		struct err e = ERR_INIT;
+
+		print_help();
+		leave(&e);
+	}
+	if (strcmp(name, "version") == 0) {
+		struct err e = ERR_INIT;
+
+		printf("%s (apr tools) %s\n", self->name, APR_VERSION);
+		printf("sandbox: %s\n", sandbox_text((char[SANDBOX_TEXT]){ 0 }));
+		leave(&e);
+	}
+	for (o = self->opts; o->name; o++)
+		if (n > 0 && strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+			break;
+	if (!o->name)
+		unknown(name);
+	if (!o->help)
+		note_old(o, false);
+	if (!o->arg && equals)
+		misused("--%s takes no value", o->name);
+	if (o->arg && !equals && !argv[i + 1])
+		misused("--%s needs %s", o->name, o->arg);
+	set_option(o, equals ? equals + 1 : argv[i + 1], seen);
+	return o->arg && !equals ? 2 : 1;
+}
+
+/* argv[i] is "-abc". */
+static int
+short_options(char **argv, int i, bool *seen)
+{
+	const char *p;
+
+	for (p = argv[i] + 1; *p; p++) {
+		const struct opt *o;
+
+		if (*p == 'h') {
+			struct err e = ERR_INIT;
+
+			print_help();
+			leave(&e);
+		}
+		for (o = self->opts; o->name && o->letter != *p; o++)
+			;
+		if (!o->name)
+			unknown_letter(*p, argv[i] + 1);
+		if (!o->help)
+			note_old(o, true);
+		if (!o->arg) {
+			set_option(o, NULL, seen);
+			continue;
+		}
+		if (!p[1] && !argv[i + 1])
+			misused("-%c needs %s", *p, o->arg);
+		set_option(o, p[1] ? p + 1 : argv[i + 1], seen);
+		return p[1] ? 1 : 2;
+	}
+	return 1;
+}
+
+/* A descriptor that was closed would be given to the next file opened: a model
+ * would then be read from, or written over by, messages. */
+static void
+occupy_standard_descriptors(void)
+{
+	int fd, got;
+
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		/* The wrong way round on purpose: to use it must fail. */
+		got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+		if (got != fd && got >= 0)
+			close(got);
+	}
+}
+
+/* What the user lets each tool have. After the command line: --help needs little. */
+static void
+take_limit(void)
+{
+	const char *text = getenv(LIMIT);
+	struct err e = ERR_INIT;
+	uint64_t bytes;
+
+	if (!text || !*text)
+		return;
+	if (text_bytes(text, 1, UINT64_MAX, &bytes) < 0)
+		err_set(&e, ERR_USAGE, NULL, LIMIT " is %.80s, and not a number of bytes, "
+		        "such as 2G, 2GiB or 2GB", text);
+	else if (mem_limit(bytes) < 0)
+		err_errno(&e, LIMIT, "cannot be set");
+	if (e.code != ERR_NONE)
+		leave(&e);
+	limited = true;
+}
+
+char **
+tool_begin(const struct tool *t, int argc, char **argv)
+{
+	static char *operands[32];
+	bool seen[64] = { false };
+	size_t n = 0;
+	int i = 1;
+
+	self = t;
+	sandbox_tool(t->name);
+	occupy_standard_descriptors();
+	/* A file that is too long is a fault that is told, and no end without a word. */
+	signal(SIGXFSZ, SIG_IGN);
+	while (i < argc) {
+		if (strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		}
+		if (argv[i][0] == '-' && argv[i][1] == '-') {
+			i += long_option(argv, i, seen);
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			i += short_options(argv, i, seen);
+		} else if (n < t->operands) {
+			operands[n++] = argv[i++];
+		} else {
+			misused("one operand too many: %.80s", argv[i]);
+		}
+	}
+	for (; i < argc; i++) {
+		if (n == t->operands)
+			misused("one operand too many: %.80s", argv[i]);
+		operands[n++] = argv[i];
+	}
+	operands[n] = NULL;
+	take_limit();
+	return operands;
+}

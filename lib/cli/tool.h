@@ -1,0 +1,98 @@
+/* tool: what every tool does alike: its command line, its messages, its end.
+ * Only this room and bin/ print and exit.
+ */
+#ifndef CLI_TOOL_H
+#define CLI_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+/* One option. Its target is chosen by its kind. An option given twice is a
+ * usage error, except OPT_LIST. */
+enum opt_kind {
+	OPT_FLAG,   /* bool * */
+	OPT_TEXT,   /* const char ** */
+	OPT_ANY_TEXT, /* the same; it may be empty */
+	OPT_NUMBER, /* uint64_t *, within [low, high] */
+	OPT_BYTES,  /* the same; a unit may follow the number (text_bytes) */
+	OPT_DECIMAL, /* double *, finite, within [low, high] */
+	OPT_STREAM, /* const char **: a file that becomes a stream, so its name has no
+	             * suffix of a container */
+	OPT_LIST    /* struct opt_list *: may be given many times */
+};
+
+struct opt_list {
+	const char **items; /* of argv; the array is the list's */
+	size_t n, cap;
+};
+
+struct opt {
+	char letter;        /* or 0 */
+	const char *name;   /* without "--" */
+	const char *arg;    /* what its value is called, or NULL for a flag */
+	enum opt_kind kind;
+	void *to;
+	const char *help;   /* NULL: an old spelling, see below */
+	uint64_t low, high;
+};
+
+/* Rows with the same target are spellings of one option. A row without help is an old
+ * one: it works, --help does not show it, and a note names the first row with that
+ * target. A row whose name is "" has only its letter. A letter means the same in all
+ * tools, but for those of llama.cpp in apr-run and apr-tok: apr(7), Letters. */
+
+struct tool {
+	const char *name;     /* "apr-quant" */
+	const char *usage;    /* the SYNOPSIS, a line each, without the name */
+	const char *summary;  /* one sentence */
+	const struct opt *opts; /* ended by a row without name */
+	size_t operands;      /* at most */
+};
+
+/* Options of every tool that writes a stream or a file. */
+struct output_options {
+	const char *path;     /* -o */
+	bool force;           /* -f */
+	bool progress;        /* --progress */
+};
+#define OPT_OUTPUT(o) OPT_OUTPUT_KIND(o, OPT_TEXT)    /* what else is written */
+#define OPT_OUTPUT_STREAM(o) OPT_OUTPUT_KIND(o, OPT_STREAM) /* a filter's stream */
+#define OPT_OUTPUT_KIND(o, kind) \
+	{ 'o', "output", "FILE", kind, &(o)->path, "write to FILE", 0, 0 }, \
+	{ 'f', "force", NULL, OPT_FLAG, &(o)->force, "replace an existing FILE", 0, 0 }, \
+	{ 0, "progress", NULL, OPT_FLAG, &(o)->progress, \
+	  "show progress on standard error, also where that is no terminal", 0, 0 }
+#define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
+
+/* The first call of main. Parses argv and returns the operands (NULL after the
+ * last; the array is static). -h, --help, --version and wrong usage end the
+ * process here. */
+char **tool_begin(const struct tool *t, int argc, char **argv);
+
+/* The last call of main: print what e holds, if anything, flush standard
+ * output, and give the exit status. */
+int tool_end(struct err *e);
+
+/* A line on standard error: "apr-quant: TEXT". note: something worth knowing;
+ * silent if APR_LOG_LEVEL is "error", warn as well. */
+void tool_note(const char *text);
+void tool_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ERR_USAGE in e, with the hint to look at --help. -1. */
+int tool_misused(struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Where a tool reads from: its FILE operand, or "-" for standard input where there
+ * is none. A terminal brings no model: NULL then, and ERR_USAGE. */
+const char *tool_input(const char *operand, struct err *e);
+
+/* Nothing more is wanted of standard input: read it to its end, if it is a pipe. Whoever
+ * writes there would else be ended by SIGPIPE, and with it a script that heeds that. */
+void tool_drain(void);
+
+const char *tool_name(void);
+
+#endif

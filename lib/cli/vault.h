@@ -1,0 +1,55 @@
+/* vault: keys for containers whose signature and encryption cover their own bytes (APR
+ * version 1): from the command line to model/vault.h.
+ */
+#ifndef CLI_VAULT_H
+#define CLI_VAULT_H
+
+#include "cli/passphrase.h"
+#include "cli/tool.h"
+#include "crypto/keys.h"
+#include "crypto/seal/identity.h"
+#include "crypto/secret.h"
+#include "crypto/trusted.h"
+#include "model/vault.h"
+
+struct vault_options {
+	const char *sign_key, *sign_passphrase; /* writing */
+	struct opt_list recipients;
+	const char *trusted_key;                /* reading */
+	struct opt_list identities;
+	struct passphrase_options passphrase;   /* both */
+};
+#define OPT_VAULT_WRITE(o) \
+	{ 0, "sign-key", "KEY", OPT_TEXT, &(o)->sign_key, \
+	  "apr1: sign the file with a secret key", 0, 0 }, \
+	{ 0, "sign-passphrase-file", "FILE", OPT_TEXT, &(o)->sign_passphrase, \
+	  "apr1: the passphrase of that key is FILE's first line", 0, 0 }, \
+	{ 'r', "recipient", "KEY", OPT_LIST, &(o)->recipients, \
+	  "apr1: encrypt the payload for age1...; more than once", 0, 0 }, \
+	OPT_PASSPHRASE(&(o)->passphrase)
+#define OPT_VAULT_READ(o) \
+	{ 0, "trusted-key", "KEY.pub", OPT_TEXT, &(o)->trusted_key, \
+	  "APR version 1: fail unless this key has signed the file", 0, 0 }, \
+	{ 'i', "identity", "FILE", OPT_LIST, &(o)->identities, \
+	  "APR version 1: open it with the identity in FILE, as age-keygen makes it", 0, 0 }, \
+	OPT_PASSPHRASE(&(o)->passphrase)
+
+struct tool_vault {
+	struct vault vault;
+	struct key_secret *key;
+	struct recipients recipients;
+	struct identities identities;
+	struct secret password;
+	struct trusted trusted;
+};
+
+/* Is any of them given? */
+bool vault_asked(const struct vault_options *o);
+
+/* Read keys and ask for passphrases: before the sandbox is entered. vault_close is
+ * called in every case. 0 or -1. */
+int vault_to_write(struct tool_vault *v, const struct vault_options *o, struct err *e);
+int vault_to_read(struct tool_vault *v, const struct vault_options *o, struct err *e);
+void vault_close(struct tool_vault *v);
+
+#endif

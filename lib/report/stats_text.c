@@ -1,0 +1,200 @@
+#include "report/stats_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "stats/values.h"
+
+#define BAR 50 /* columns */
+#define SHORT 16
+
+/* Six digits are enough for a person. What does not exist is "-". */
+static const char *
+number(double v, bool exists, char dst[SHORT])
+{
+	snprintf(dst, SHORT, exists ? "%.6g" : "-", v);
+	return dst;
+}
+
+static int
+print_name(const struct tensor *t, const struct table *table, struct err *e)
+{
+	struct buf b = { 0 };
+	const char *name = table_name(&b, table->name, tensor_name(t));
+	int r = buf_ok(&b) ? 0 : err_memory(e);
+
+	printf("%s %-*s", name, table->type, tensor_type(t)->name);
+	buf_free(&b);
+	return r;
+}
+
+void
+stats_print_head(const struct table *table)
+{
+	printf("%-*s %-*s %12s %12s %12s %12s %12s %12s %10s %8s %8s\n", table->name, "name",
+	       table->type, "dtype", "count", "min", "max", "mean", "std", "l2", "zeros", "nan", "inf");
+}
+
+int
+stats_print(const struct tensor *t, const struct stats *s, const struct table *table,
+            struct err *e)
+{
+	char min[SHORT], max[SHORT], mean[SHORT], std[SHORT], l2[SHORT];
+	bool any;
+
+	if (print_name(t, table, e) < 0)
+		return -1;
+	if (!s) {
+		printf(" %12" PRIu64 " %12s %12s %12s %12s %12s %10s %8s %8s\n", tensor_items(t),
+		       "-", "-", "-", "-", "-", "-", "-", "-");
+		return 0;
+	}
+	any = stats_finite(s) > 0;
+	printf(" %12" PRIu64 " %12s %12s %12s %12s %12s %10" PRIu64 " %8" PRIu64 " %8" PRIu64
+	       "\n", s->count, number(s->min, any, min), number(s->max, any, max),
+	       number(any ? stats_mean(s) : 0, any, mean),
+	       number(any ? stats_std(s) : 0, any, std), number(stats_l2(s), any, l2),
+	       s->zeros, s->nan, s->inf);
+	return 0;
+}
+
+/* ---- JSON ---- */
+
+/* A number as a member. What does not exist, or leaves double precision, is null;
+ * json_real takes no such thing. */
+static json_t *
+real(double v, bool exists)
+{
+	return exists && isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *
+integer(uint64_t v, bool exists)
+{
+	return exists ? json_from_u64(v) : json_null();
+}
+
+static json_t *
+bins(const struct histogram *h)
+{
+	json_t *counts = json_array();
+	double width = ldexp(1, h->exponent);
+	unsigned i;
+
+	for (i = 0; i < h->bins; i++)
+		json_array_append_new(counts, json_from_u64(h->count[i]));
+	return json_pack("{s:o,s:o,s:o}", "low", real(histogram_edge(h, 0), h->bins > 0),
+	                 "width", real(width, h->bins > 0), "counts", counts);
+}
+
+int
+stats_print_json(const struct tensor *t, const struct stats *s, const struct histogram *h,
+                 struct err *e)
+{
+	static const struct stats none = STATS_INIT;
+	bool known = s != NULL, any = known && stats_finite(s) > 0;
+	json_t *shape = json_array(), *o;
+	struct buf b = { 0 };
+	unsigned i;
+
+	if (!known)
+		s = &none;
+	for (i = 0; i < tensor_ndim(t); i++)
+		json_array_append_new(shape, json_from_u64(tensor_dims(t)[i]));
+	o = json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "name",
+	              tensor_name(t), "dtype", tensor_type(t)->name, "shape", shape, "count",
+	              json_from_u64(tensor_items(t)), "min", real(s->min, any), "max",
+	              real(s->max, any), "mean", real(any ? stats_mean(s) : 0, any), "std",
+	              real(any ? stats_std(s) : 0, any), "l2", real(stats_l2(s), any),
+	              "zeros", integer(s->zeros, known), "nan", integer(s->nan, known),
+	              "inf", integer(s->inf, known));
+	if (o && h && json_object_set_new(o, "histogram", bins(h)) < 0)
+		b.failed = true;
+	if (!o || json_show(o, &b) < 0 || !buf_string(&b))
+		err_memory(e);
+	else
+		puts((char *)b.p);
+	json_decref(o);
+	buf_free(&b);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* ---- distribution ---- */
+
+/* The longest bar is BAR wide; what is not empty shows. */
+static void
+print_bin(const struct histogram *h, unsigned i, uint64_t most, int width)
+{
+	static const char bar[] = "##################################################";
+	char from[VALUES_TEXT], to[VALUES_TEXT];
+	int n = (int)ceil((double)h->count[i] / (double)most * BAR);
+
+	_Static_assert(sizeof bar == BAR + 1, "a bar");
+	printf("%*s  %*s  %12" PRIu64 "%s%.*s\n", width,
+	       values_number(histogram_edge(h, i), false, from), width,
+	       values_number(histogram_edge(h, i + 1), false, to), h->count[i],
+	       n ? "  " : "", n, bar);
+}
+
+static int
+edges_width(const struct histogram *h)
+{
+	char edge[VALUES_TEXT];
+	int width = 4;
+	unsigned i;
+
+	for (i = 0; i <= h->bins; i++) {
+		int n = (int)strlen(values_number(histogram_edge(h, i), false, edge));
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+void
+stats_print_histogram(const struct tensor *t, const struct stats *s,
+                      const struct histogram *h)
+{
+	char name[1024], shape[TENSOR_SHAPE_TEXT], min[SHORT], max[SHORT], mean[SHORT],
+		std[SHORT];
+	bool any = stats_finite(s) > 0;
+	uint64_t most = 1;
+	unsigned i;
+	int width = edges_width(h);
+
+	printf("Distribution: %s (%s, %s)\n",
+	       text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t))),
+	       tensor_type(t)->name, tensor_shape_text(t, shape));
+	printf("Min: %s  Max: %s  Mean: %s  Std: %s\n", number(s->min, any, min),
+	       number(s->max, any, max), number(any ? stats_mean(s) : 0, any, mean),
+	       number(any ? stats_std(s) : 0, any, std));
+	if (s->nan || s->inf)
+		printf("NaN: %" PRIu64 "  Inf: %" PRIu64 "\n", s->nan, s->inf);
+	if (any)
+		printf("\n%*s  %*s  %12s\n", width, "from", width, "to", "count");
+	for (i = 0; i < h->bins; i++)
+		most = h->count[i] > most ? h->count[i] : most;
+	for (i = 0; i < h->bins; i++)
+		print_bin(h, i, most, width);
+}
+
+char *
+stats_place_text(const struct tensor *t, uint64_t index, char dst[STATS_PLACE_TEXT])
+{
+	uint64_t at[TENSOR_DIMS];
+	unsigned i, ndim = tensor_ndim(t);
+	size_t n;
+
+	for (i = ndim; i-- > 0; index /= tensor_dims(t)[i])
+		at[i] = index % tensor_dims(t)[i];
+	n = (size_t)snprintf(dst, STATS_PLACE_TEXT, "[");
+	for (i = 0; i < ndim; i++)
+		n += (size_t)snprintf(dst + n, STATS_PLACE_TEXT - n, "%s%" PRIu64,
+		                      i ? "," : "", at[i]);
+	snprintf(dst + n, STATS_PLACE_TEXT - n, "]");
+	return dst;
+}

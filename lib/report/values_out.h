@@ -1,0 +1,38 @@
+/* values_out: the values of one tensor, as they come, into an output: as they are,
+ * as NumPy's single precision, or as text. Memory is constant.
+ */
+#ifndef REPORT_VALUES_OUT_H
+#define REPORT_VALUES_OUT_H
+
+#include "core/out.h"
+#include "model/tensor.h"
+#include "report/slice.h"
+
+enum values_form {
+	VALUES_BYTES,  /* the tensor's own */
+	VALUES_SINGLE, /* decoded, little-endian binary32 */
+	VALUES_LINES   /* decoded, a row a line, an empty line between matrices */
+};
+
+struct values_out {
+	enum values_form form;
+	const struct tensor *t;
+	struct slice slice;   /* VALUES_LINES: what is wanted; fits t */
+	struct out *out;
+	uint8_t head[DTYPE_HEAD]; /* the tensor's, where its type has one */
+	size_t head_bytes;    /* of it, so far */
+	uint8_t *held;        /* bytes of a chunk that is not whole */
+	size_t held_bytes, chunk;
+	uint64_t at;          /* values seen */
+	uint64_t rounded;     /* VALUES_SINGLE: of them, not single precision */
+	bool any;             /* VALUES_LINES: a line was written */
+};
+
+/* The first four members are the caller's. The type of t is one that can be decoded,
+ * but for VALUES_BYTES. Each 0, or -1 with e filled (also the output's own). */
+int values_out_begin(struct values_out *v, struct err *e);
+int values_out_add(struct values_out *v, const uint8_t *p, size_t n, struct err *e);
+int values_out_end(struct values_out *v, struct err *e);
+void values_out_free(struct values_out *v);
+
+#endif
