@@ -69,7 +69,7 @@ is_beyond(const struct err *e)
 static void
 compare(const uint8_t *data, size_t size)
 {
-	struct apr64_members m = { 0 };
+	struct members m = { 0 };
 	struct spool text = { 0 };
 	struct err e = ERR_INIT, said = ERR_INIT;
 	const char *name;
@@ -81,7 +81,7 @@ compare(const uint8_t *data, size_t size)
 		return;
 	data += APR64_HEADER;
 	must(spool_put(&text, data, n, &e) == 0);
-	r = apr64_scan(&m, &text, 0, n, "in", APR64_HEADER, &e);
+	r = members_scan(&m, &text, 0, n, "in", APR64_HEADER, &e);
 	must((r == 0) == (e.code == ERR_NONE));
 	o = json_parse(data, n, ERR_CORRUPT, "metadata", &said);
 	if (r == 0 && !o && said.code != ERR_MEMORY)
@@ -91,19 +91,19 @@ compare(const uint8_t *data, size_t size)
 	if (r == 0 && o) {
 		must(json_object_size(o) == m.count);
 		json_object_foreach(o, name, v) {
-			struct apr64_member *x = apr64_find(&m, "", name);
+			struct member *x = members_find(&m, "", name);
 			json_t *again;
 
 			must(x == &m.list[i] && strcmp(x->name, name) == 0 && x->at + x->n <= n);
 			again = json_parse_any(data + x->at, (size_t)x->n, ERR_CORRUPT, "value", &said);
 			must_say(again && json_equal(again, v), &said);
-			must(apr64_is_value(&text, x->at, x->n, &e) == 1);
+			must(members_is_value(&text, x->at, x->n, &e) == 1);
 			json_decref(again);
 			i++;
 		}
 	}
 	json_decref(o);
-	apr64_members_free(&m);
+	members_free(&m);
 	spool_free(&text);
 }
 

@@ -106,15 +106,15 @@ test_names(void)
 /* ---- JSON ---- */
 
 static enum err_code
-scan(const void *text, size_t n, struct apr64_members *m, struct err *e)
+scan(const void *text, size_t n, struct members *m, struct err *e)
 {
 	struct spool s = { 0 };
 
-	*m = (struct apr64_members){ 0 };
+	*m = (struct members){ 0 };
 	*e = (struct err)ERR_INIT;
 	spool_put(&s, "before", 6, e);
 	spool_put(&s, text, n, e);
-	apr64_scan(m, &s, 6, n, "in", 64, e);
+	members_scan(m, &s, 6, n, "in", 64, e);
 	spool_free(&s);
 	return e->code;
 }
@@ -140,7 +140,7 @@ test_json(void)
 		{ "{\"a\":\"\x80\"}", SIZE_MAX }, { "{\"a\":1,\"a\":2}", SIZE_MAX },
 		{ "{\"a\":\"\\ud800\\u0041\"}", SIZE_MAX }, { "{\"\\udc00\":1}", SIZE_MAX },
 	};
-	struct apr64_members m;
+	struct members m;
 	struct err e;
 	size_t i;
 
@@ -150,7 +150,7 @@ test_json(void)
 		test_ok(rows[i].members == SIZE_MAX ? code == ERR_CORRUPT
 		                                    : !code && m.count == rows[i].members,
 		        "JSON %zu: %s", i, e.fact);
-		apr64_members_free(&m);
+		members_free(&m);
 	}
 }
 
@@ -160,7 +160,7 @@ test_long_json(void)
 {
 	static const char piece[] = "\xf0\x9f\x98\x80\\ud83d\\ude00\xe2\x82\xac\\n";
 	struct buf b = { 0 };
-	struct apr64_members m;
+	struct members m;
 	struct err e;
 	size_t i, shift;
 	bool good = true;
@@ -175,16 +175,16 @@ test_long_json(void)
 			buf_text(&b, piece);
 		buf_text(&b, "\",\"last\":12}");
 		good &= scan(b.p, b.n, &m, &e) == ERR_NONE && m.count == 3;
-		good &= good && apr64_find(&m, "la", "st")->n == 2 &&
-		        apr64_find(&m, "", "long")->at == 6 + 23 + shift &&
-		        !apr64_find(&m, "lon", "") && !apr64_find(&m, "", "longe");
-		apr64_members_free(&m);
+		good &= good && members_find(&m, "la", "st")->n == 2 &&
+		        members_find(&m, "", "long")->at == 6 + 23 + shift &&
+		        !members_find(&m, "lon", "") && !members_find(&m, "", "longe");
+		members_free(&m);
 		/* Cut off inside, and with one byte changed. */
 		good &= scan(b.p, 150000 + shift, &m, &e) == ERR_CORRUPT;
-		apr64_members_free(&m);
+		members_free(&m);
 		b.p[100000 + shift] = 0xff;
 		good &= scan(b.p, b.n, &m, &e) == ERR_CORRUPT;
-		apr64_members_free(&m);
+		members_free(&m);
 	}
 	test_ok(good, "long values, wherever a window ends (%s)", e.fact);
 
@@ -198,7 +198,7 @@ test_long_json(void)
 		buf_text(&b, "}");
 		test_ok(scan(b.p, b.n, &m, &e) == (i <= 128 ? ERR_NONE : ERR_CORRUPT),
 		        "%zu deep: %s", i, e.fact);
-		apr64_members_free(&m);
+		members_free(&m);
 	}
 	buf_clear(&b);
 	buf_text(&b, "{\"");
@@ -207,7 +207,7 @@ test_long_json(void)
 	buf_text(&b, "\":1}");
 	test_ok(scan(b.p, b.n, &m, &e) == ERR_CORRUPT && strstr(e.fact, "65535"),
 	        "a name of 400000 bytes: %s", e.fact);
-	apr64_members_free(&m);
+	members_free(&m);
 	buf_free(&b);
 }
 

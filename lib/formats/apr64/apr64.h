@@ -37,6 +37,7 @@
 
 #include "core/spool.h"
 #include "formats/format.h"
+#include "formats/members.h"
 
 #define APR64_HEADER 64
 #define APR64_MAJOR 2
@@ -45,7 +46,6 @@
 #define APR64_NAME 256     /* bytes of a tensor's name: upstream cuts longer ones */
 #define APR64_FOOTER 4
 #define APR64_METADATA_MAX (256u << 20) /* as upstream's readers of headers allow */
-#define APR64_MEMBERS_MAX (1u << 20)
 
 #define APR64_LZ4 0x0001u
 #define APR64_ZSTD 0x0002u
@@ -97,33 +97,6 @@ int apr64_type(uint8_t code, unsigned ndim, const uint64_t *dims, uint64_t bytes
 /* The code that is written for a type, or DTYPE_NONE: those that both of
  * upstream's readers know, and whole numbers, which one of them does. */
 int apr64_code(const struct dtype *type);
-
-/* ---- JSON in a spool (apr64_json.c) ---- */
-
-/* A member of an object: where the text of its value lies in the spool. */
-struct apr64_member {
-	char *name;
-	uint64_t at, n;
-	bool used;
-};
-
-struct apr64_members {
-	struct apr64_member *list;   /* in their order */
-	size_t count, cap;
-	struct apr64_member **sorted; /* by name; names are unique */
-};
-
-/* The members of the object that the bytes [at, at + n) of a spool are. All of it
- * is proved to be JSON, with less memory than a tree of it would take. where:
- * the file, for faults; base: offset in it of byte at. 0 or -1, ERR_CORRUPT. */
-int apr64_scan(struct apr64_members *m, struct spool *text, uint64_t at, uint64_t n,
-               const char *where, uint64_t base, struct err *e);
-struct apr64_member *apr64_find(const struct apr64_members *m, const char *prefix,
-                                const char *name);
-void apr64_members_free(struct apr64_members *m);
-
-/* Are these bytes one JSON value, without blanks around it? 1, 0, -1 (memory). */
-int apr64_is_value(struct spool *text, uint64_t at, uint64_t n, struct err *e);
 
 /* ---- the two halves of format_apr64 ---- */
 

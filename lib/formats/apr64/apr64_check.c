@@ -65,8 +65,8 @@ derive(struct apr64_source *s, struct apr64_sink *w)
 
 /* 1 if the texts are the same, 0, or -1. */
 static int
-same_text(struct apr64_source *s, const struct apr64_member *have, struct spool *made,
-          const struct apr64_member *want)
+same_text(struct apr64_source *s, const struct member *have, struct spool *made,
+          const struct member *want)
 {
 	uint8_t a[PIECE], b[PIECE];
 	struct err *e = s->reader.err;
@@ -94,14 +94,14 @@ differs(struct apr64_source *s, const char *name)
 }
 
 static int
-compare(struct apr64_source *s, struct spool *made, const struct apr64_members *want)
+compare(struct apr64_source *s, struct spool *made, const struct members *want)
 {
-	const struct apr64_member *x;
+	const struct member *x;
 	size_t i;
 	int r = 1;
 
 	for (i = 0; i < want->count; i++) {
-		x = apr64_find(&s->members, want->list[i].name, "");
+		x = members_find(&s->members, want->list[i].name, "");
 		r = x ? same_text(s, x, made, &want->list[i]) : 0;
 		if (r <= 0)
 			return r < 0 ? -1 : differs(s, want->list[i].name);
@@ -109,7 +109,7 @@ compare(struct apr64_source *s, struct spool *made, const struct apr64_members *
 	/* And no other: a key that is a member is not one that follows. */
 	for (i = 0; i < s->members.count; i++) {
 		x = &s->members.list[i];
-		if (!x->used && apr64_is_derived(x->name) && !apr64_find(want, x->name, ""))
+		if (!x->used && apr64_is_derived(x->name) && !members_find(want, x->name, ""))
 			return differs(s, x->name);
 	}
 	return 0;
@@ -119,17 +119,17 @@ int
 apr64_check_derived(struct apr64_source *s)
 {
 	struct apr64_sink w = { .plan = &s->plan, .out = { .name = s->reader.name } };
-	struct apr64_members want = { 0 };
+	struct members want = { 0 };
 	int r;
 
 	if (s->plain)
 		return 0;
 	r = derive(s, &w);
 	if (r == 0)
-		r = apr64_scan(&want, &w.text, 0, w.text.bytes, s->reader.name, 0, s->reader.err);
+		r = members_scan(&want, &w.text, 0, w.text.bytes, s->reader.name, 0, s->reader.err);
 	if (r == 0)
 		r = compare(s, &w.text, &want);
-	apr64_members_free(&want);
+	members_free(&want);
 	spool_free(&w.kept);
 	spool_free(&w.text);
 	buf_free(&w.b);

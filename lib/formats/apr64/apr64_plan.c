@@ -20,7 +20,7 @@ bad(struct apr64_source *s, const char *name)
 
 /* The text of a value in memory, appended to b. */
 static int
-recall(struct apr64_source *s, const struct apr64_member *x, struct buf *b)
+recall(struct apr64_source *s, const struct member *x, struct buf *b)
 {
 	uint8_t *to = buf_room(b, (size_t)x->n);
 
@@ -32,12 +32,12 @@ recall(struct apr64_source *s, const struct apr64_member *x, struct buf *b)
 
 /* A member as JSON; NULL with *x NULL where there is none. */
 static json_t *
-json_of(struct apr64_source *s, const char *name, struct apr64_member **x)
+json_of(struct apr64_source *s, const char *name, struct member **x)
 {
 	struct buf b = { 0 };
 	json_t *v = NULL;
 
-	*x = apr64_find(&s->members, name, "");
+	*x = members_find(&s->members, name, "");
 	if (*x && recall(s, *x, &b) == 0)
 		v = json_parse_any(b.p, b.n, ERR_CORRUPT, name, s->reader.err);
 	if (*x)
@@ -50,11 +50,11 @@ json_of(struct apr64_source *s, const char *name, struct apr64_member **x)
  * characters are proved when they are read. */
 static int
 base64_of(struct apr64_source *s, const char *prefix, const char *name,
-          struct apr64_text *t, struct apr64_member **x)
+          struct apr64_text *t, struct member **x)
 {
 	uint8_t first;
 
-	*x = apr64_find(&s->members, prefix, name);
+	*x = members_find(&s->members, prefix, name);
 	if (!*x)
 		return 0;
 	(*x)->used = true;
@@ -98,7 +98,7 @@ add_text(struct apr64_text **list, size_t *count, size_t *cap, struct apr64_text
 /* ---- files of others: each member is a key ---- */
 
 static int
-add_key(struct apr64_source *s, const struct apr64_member *x)
+add_key(struct apr64_source *s, const struct member *x)
 {
 	static const struct value_type json = { 0, VALUE_JSON };
 	struct err *e = s->reader.err;
@@ -170,7 +170,7 @@ struct reading {
 
 /* Give a row [key,"json"] its value: the member's text, or a blob. */
 static int
-complete(struct reading *d, json_t *row, struct apr64_member *x)
+complete(struct reading *d, json_t *row, struct member *x)
 {
 	struct apr64_source *s = d->s;
 	struct err *e = s->reader.err;
@@ -203,7 +203,7 @@ complete(struct reading *d, json_t *row, struct apr64_member *x)
 static int
 complete_rows(struct reading *d)
 {
-	struct apr64_member *x;
+	struct member *x;
 	json_t *row;
 	size_t i;
 
@@ -215,7 +215,7 @@ complete_rows(struct reading *d)
 			d->values++;
 		if (json_array_size(row) != 2)
 			continue;
-		x = key && !apr64_is_ours(key) ? apr64_find(&d->s->members, key, "") : NULL;
+		x = key && !apr64_is_ours(key) ? members_find(&d->s->members, key, "") : NULL;
 		if (!x || x->used || !type || strcmp(type, "json") != 0)
 			return bad(d->s, APR64_OWN);
 		if (complete(d, row, x) < 0)
@@ -231,7 +231,7 @@ add_rows(struct reading *d)
 	size_t i;
 
 	for (i = 0; i < d->s->members.count; i++) {
-		struct apr64_member *x = &d->s->members.list[i];
+		struct member *x = &d->s->members.list[i];
 		json_t *row;
 
 		if (x->used || apr64_is_ours(x->name) || apr64_is_derived(x->name))
@@ -253,7 +253,7 @@ static int
 find_blobs(struct apr64_source *s)
 {
 	struct model *m = &s->plan;
-	struct apr64_member *x;
+	struct member *x;
 	struct apr64_text t;
 	size_t i, k = 0;
 
@@ -270,7 +270,7 @@ find_blobs(struct apr64_source *s)
 			while (k < m->meta_count && m->meta[k].blob != i)
 				k++;
 			x = k < m->meta_count && !apr64_is_ours(m->meta[k].key)
-			        ? apr64_find(&s->members, m->meta[k].key, "") : NULL;
+			        ? members_find(&s->members, m->meta[k].key, "") : NULL;
 			if (!x || m->meta[k].type.leaf != VALUE_JSON || x->n != b->bytes)
 				return err_set(s->reader.err, ERR_CORRUPT, s->reader.name,
 				               "blob %.100s is not there", b->name);
@@ -294,7 +294,7 @@ find_frames(struct apr64_source *s)
 
 	for (i = 0; i < n; i++) {
 		bool prov = i < m->prov_count;
-		struct apr64_member *x;
+		struct member *x;
 		struct apr64_text t;
 		char number[24];
 
@@ -314,7 +314,7 @@ find_frames(struct apr64_source *s)
 static int
 find_licence(struct apr64_source *s)
 {
-	struct apr64_member *x;
+	struct member *x;
 
 	if (base64_of(s, APR64_LICENCE, "", &s->licence, &x) < 0)
 		return -1;
@@ -328,7 +328,7 @@ read_own(struct apr64_source *s, json_t *plan)
 {
 	struct reading d = { .s = s, .plan = plan, .rows = json_object_get(plan, "metadata"),
 		.blobs = json_object_get(plan, "blobs") };
-	struct apr64_member *x;
+	struct member *x;
 
 	if (!json_is_array(d.rows) || !json_is_array(d.blobs))
 		return bad(s, APR64_OWN);
@@ -365,12 +365,12 @@ keep_metadata(struct apr64_source *s)
 int
 apr64_read_metadata(struct apr64_source *s)
 {
-	struct apr64_member *own;
+	struct member *own;
 	json_t *plan;
 	int r;
 
 	if (keep_metadata(s) < 0 ||
-	    apr64_scan(&s->members, &s->text, 0, s->header.meta_bytes, s->reader.name,
+	    members_scan(&s->members, &s->text, 0, s->header.meta_bytes, s->reader.name,
 	               s->header.meta_at, s->reader.err) < 0 ||
 	    check_aliases(s) < 0)
 		return -1;

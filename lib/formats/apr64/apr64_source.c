@@ -240,7 +240,7 @@ close_source(struct source *source)
 	json_decref(s->empty);
 	json_decref(s->types);
 	json_decref(s->blocks);
-	apr64_members_free(&s->members);
+	members_free(&s->members);
 	spool_free(&s->text);
 	buf_free(&s->name);
 	buf_free(&s->frame);

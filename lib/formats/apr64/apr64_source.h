@@ -41,7 +41,7 @@ struct apr64_source {
 	bool plain;            /* a file with the metadata as it lies: no plan in it */
 
 	struct spool text;     /* the metadata */
-	struct apr64_members members;
+	struct members members;
 	json_t *empty;         /* of our own files: the order of empty tensors, or NULL */
 	json_t *types;         /* and what tensors stored as U8 are, or NULL */
 	size_t typed;          /* of them, so many were asked for */

@@ -1,10 +1,12 @@
+#include "formats/members.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/apr64/apr64.h"
 
 #define PIECE 65536      /* bytes at once from the spool */
 #define DEPTH 128        /* objects and lists inside each other, as serde_json has it */
@@ -313,12 +315,12 @@ read_name(struct scan *s, uint64_t at, uint64_t n)
 }
 
 static int
-member(struct scan *s, struct apr64_members *m)
+member(struct scan *s, struct members *m)
 {
-	struct apr64_member *x;
+	struct member *x;
 	uint64_t at;
 
-	if (m->count == APR64_MEMBERS_MAX)
+	if (m->count == MEMBERS_MAX)
 		return fail(s, "more than 1048576 members");
 	if (mem_grow(&m->list, &m->cap, m->count + 1, sizeof *m->list) < 0)
 		return err_memory(s->e);
@@ -341,7 +343,7 @@ member(struct scan *s, struct apr64_members *m)
 }
 
 static int
-object(struct scan *s, struct apr64_members *m)
+object(struct scan *s, struct members *m)
 {
 	int r = 1;
 
@@ -365,13 +367,13 @@ object(struct scan *s, struct apr64_members *m)
 static int
 by_name(const void *a, const void *b)
 {
-	const struct apr64_member *const *x = a, *const *y = b;
+	const struct member *const *x = a, *const *y = b;
 
 	return strcmp((*x)->name, (*y)->name);
 }
 
 static int
-sort(struct apr64_members *m, const char *where, struct err *e)
+sort(struct members *m, const char *where, struct err *e)
 {
 	size_t i;
 
@@ -389,7 +391,7 @@ sort(struct apr64_members *m, const char *where, struct err *e)
 }
 
 int
-apr64_scan(struct apr64_members *m, struct spool *text, uint64_t at, uint64_t n,
+members_scan(struct members *m, struct spool *text, uint64_t at, uint64_t n,
            const char *where, uint64_t base, struct err *e)
 {
 	struct scan s = { .text = text, .at = at, .end = at + n, .where = where,
@@ -404,8 +406,8 @@ apr64_scan(struct apr64_members *m, struct spool *text, uint64_t at, uint64_t n,
 
 /* Without allocation: that memory is short must not look like a member that is
  * not there. */
-struct apr64_member *
-apr64_find(const struct apr64_members *m, const char *prefix, const char *name)
+struct member *
+members_find(const struct members *m, const char *prefix, const char *name)
 {
 	size_t low = 0, high = m->count, n = strlen(prefix);
 
@@ -427,7 +429,7 @@ apr64_find(const struct apr64_members *m, const char *prefix, const char *name)
 }
 
 void
-apr64_members_free(struct apr64_members *m)
+members_free(struct members *m)
 {
 	size_t i;
 
@@ -435,11 +437,11 @@ apr64_members_free(struct apr64_members *m)
 		free(m->list[i].name);
 	free(m->list);
 	free(m->sorted);
-	*m = (struct apr64_members){ 0 };
+	*m = (struct members){ 0 };
 }
 
 int
-apr64_is_value(struct spool *text, uint64_t at, uint64_t n, struct err *e)
+members_is_value(struct spool *text, uint64_t at, uint64_t n, struct err *e)
 {
 	struct scan s = { .text = text, .at = at, .end = at + n, .where = "", .depth = 1 };
 	struct err fault = ERR_INIT;

@@ -1,0 +1,42 @@
+/* members: the members of a JSON object that lies in a spool.
+ *
+ * Metadata with a vocabulary has many megabytes, and a tree of JSON values takes up to sixty
+ * times the size of its text. So the text is proved to be JSON where it lies, and memory
+ * grows only with the names of the members.
+ */
+#ifndef FORMATS_MEMBERS_H
+#define FORMATS_MEMBERS_H
+
+#include "core/err.h"
+#include "core/spool.h"
+
+#define MEMBERS_MAX (1u << 20) /* of one object */
+
+/* A member: the text of its value is the bytes [at, at + n) of the spool. */
+struct member {
+	char *name;
+	uint64_t at, n;
+	bool used;             /* for the caller; false after the scan */
+};
+
+struct members {
+	struct member *list;    /* in the order of the text */
+	size_t count, cap;
+	struct member **sorted; /* by name; names are unique */
+};
+
+/* Find the members of the object in the bytes [at, at + n) of a spool, and prove that all of
+ * it is JSON. m is zeroed; free it in any case. where: the file, for faults; base: the offset
+ * in that file of byte at. 0 or -1, ERR_CORRUPT. */
+int members_scan(struct members *m, struct spool *text, uint64_t at, uint64_t n,
+                 const char *where, uint64_t base, struct err *e);
+
+/* The member whose name is prefix and name together, or NULL. */
+struct member *members_find(const struct members *m, const char *prefix, const char *name);
+void members_free(struct members *m);
+
+/* 1 if the bytes [at, at + n) of a spool are one JSON value without blanks around it, 0 if
+ * not, -1 (memory). */
+int members_is_value(struct spool *text, uint64_t at, uint64_t n, struct err *e);
+
+#endif
