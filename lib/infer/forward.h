@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "infer/cache.h"
+#include "infer/cpu/cache.h"
 #include "infer/net.h"
 
 #define PASS_PARTS 64 /* of the positions that a token sees, at most */
@@ -68,7 +68,7 @@ void norm_rms(const float *x, const struct norm *w, size_t width, float eps, flo
 void norm_layer(const float *x, const struct norm *w, size_t width, float eps, float *y);
 float act_apply(enum act act, float x);
 
-/* infer/attention.c: a = softmax(q kᵀ · scale) v over the cache, for all tokens. */
+/* infer/cpu/attention.c: a = softmax(q kᵀ · scale) v over the cache, for all tokens. */
 void attention(struct pass *p, size_t block);
 
 /* infer/experts.c: y = feed-forward of h, by the experts chosen for each token. */

@@ -7,7 +7,7 @@
 
 #include "core/mem.h"
 #include "infer/forward.h"
-#include "infer/repack.h"
+#include "infer/cpu/repack.h"
 
 #define BUFFERS (24u << 20) /* bytes of a pass, about */
 #define BATCH 512           /* tokens of a pass, at most */

@@ -10,7 +10,7 @@
 
 #include "core/err.h"
 #include "arch/hyper.h"
-#include "infer/matmul.h"
+#include "infer/cpu/matmul.h"
 #include "model/weights.h"
 
 /* s W x + b. Without rows: there is none. */

@@ -1,6 +1,6 @@
 /* ahead: each distance is tried as often, with each matrix of a block, and the best is
  * kept; chance is no reason to ask ahead. */
-#include "infer/ahead.h"
+#include "infer/cpu/ahead.h"
 
 #include <stdint.h>
 #include <string.h>

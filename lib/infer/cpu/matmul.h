@@ -1,8 +1,8 @@
 /* matmul: rows of weights of any type times rows of activations. All the time of an
  * evaluation is spent here.
  */
-#ifndef INFER_MATMUL_H
-#define INFER_MATMUL_H
+#ifndef CPU_MATMUL_H
+#define CPU_MATMUL_H
 
 #include <stdbool.h>
 #include <stddef.h>

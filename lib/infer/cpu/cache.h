@@ -6,8 +6,8 @@
  * numbers are those of the type, but codes and scales lie apart, and keys of 32 positions
  * lie in columns, as kernels/dot/attend.h takes them.
  */
-#ifndef INFER_CACHE_H
-#define INFER_CACHE_H
+#ifndef CPU_CACHE_H
+#define CPU_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  *
  * What a model says does not depend on it.
  */
-#ifndef INFER_AHEAD_H
-#define INFER_AHEAD_H
+#ifndef CPU_AHEAD_H
+#define CPU_AHEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

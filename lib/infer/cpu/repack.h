@@ -1,8 +1,8 @@
 /* repack: a net's matrices laid out anew for the vector unit (kernels/dot/dot.h), in
  * memory of large pages, which is read faster than what a file is mapped to.
  */
-#ifndef INFER_REPACK_H
-#define INFER_REPACK_H
+#ifndef CPU_REPACK_H
+#define CPU_REPACK_H
 
 #include "core/map.h"
 #include "infer/net.h"

@@ -1,4 +1,4 @@
-#include "infer/repack.h"
+#include "infer/cpu/repack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "infer/ahead.h"
+#include "infer/cpu/ahead.h"
 
 #include <stdlib.h>
 

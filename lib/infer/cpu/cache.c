@@ -1,7 +1,7 @@
 /* Of each block: keys of all heads, values of all heads, and of Q8_0 the scales of both in
  * the same order.
  */
-#include "infer/cache.h"
+#include "infer/cpu/cache.h"
 
 #include <string.h>
 

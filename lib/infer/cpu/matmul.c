@@ -1,10 +1,10 @@
-#include "infer/matmul.h"
+#include "infer/cpu/matmul.h"
 
 #include <stdatomic.h>
 #include <time.h>
 
 #include "core/thread.h"
-#include "infer/ahead.h"
+#include "infer/cpu/ahead.h"
 #include "kernels/kernel.h"
 
 #define ROWS 16   /* of a task, times a whole number */
