@@ -63,8 +63,8 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'i', "identity", "FILE", OPT_LIST, &o.identities,
-		  "open it with the identity in FILE, which age-keygen made", 0, 0 },
+		LIST('i', "identity", "FILE", &o.identities,
+		     "open it with the identity in FILE, which age-keygen made"),
 		OPT_PASSPHRASE(&o.passphrase),
 		OPT_SELECT(&o.select),
 		OPT_OUTPUT_STREAM(&o.output),

@@ -119,17 +119,17 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'r', "recipient", "age1...", OPT_LIST, &o.recipients,
-		  "who can open it: the public half of an age key", 0, 0 },
-		{ 'R', "recipients-file", "FILE", OPT_LIST, &o.files,
-		  "the same, one a line in FILE", 0, 0 },
-		{ 'p', "passphrase", NULL, OPT_FLAG, &o.ask,
-		  "whoever knows a passphrase, which is asked for", 0, 0 },
+		LIST('r', "recipient", "age1...", &o.recipients,
+		     "who can open it: the public half of an age key"),
+		LIST('R', "recipients-file", "FILE", &o.files,
+		     "the same, one a line in FILE"),
+		FLAG('p', "passphrase", &o.ask,
+		     "whoever knows a passphrase, which is asked for"),
 		OPT_PASSPHRASE(&o.passphrase),
-		{ 0, "sign-key", "KEY", OPT_TEXT, &o.sign_key,
-		  "sign the seal with the secret key in KEY, for those who cannot open it", 0, 0 },
-		{ 0, "sign-passphrase-file", "FILE", OPT_TEXT, &o.sign_passphrase,
-		  "the passphrase of that key is FILE's first line", 0, 0 },
+		TEXT(0, "sign-key", "KEY", &o.sign_key,
+		     "sign the seal with the secret key in KEY, for those who cannot open it"),
+		TEXT(0, "sign-passphrase-file", "FILE", &o.sign_passphrase,
+		     "the passphrase of that key is FILE's first line"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

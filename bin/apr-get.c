@@ -198,14 +198,12 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 0, "npy", NULL, OPT_FLAG, &o.npy,
-		  "a NumPy file, decoded to single precision", 0, 0 },
-		{ 0, "stored", NULL, OPT_FLAG, &o.stored,
-		  "with --npy: in the tensor's own type", 0, 0 },
-		{ 0, "text", NULL, OPT_FLAG, &o.text, "numbers, a row a line", 0, 0 },
-		{ 0, "slice", "RANGES", OPT_TEXT, &o.slice,
-		  "with --text: only these, as 0:4,:8", 0, 0 },
-		{ 'l', "list", NULL, OPT_FLAG, &o.list, "list the tensors instead", 0, 0 },
+		FLAG(0, "npy", &o.npy, "a NumPy file, decoded to single precision"),
+		FLAG(0, "stored", &o.stored, "with --npy: in the tensor's own type"),
+		FLAG(0, "text", &o.text, "numbers, a row a line"),
+		TEXT(0, "slice", "RANGES", &o.slice,
+		     "with --text: only these, as 0:4,:8"),
+		FLAG('l', "list", &o.list, "list the tensors instead"),
 		OPT_OUTPUT(&o.output),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END

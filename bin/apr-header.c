@@ -168,12 +168,11 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'l', "list", NULL, OPT_FLAG, &o.tensors,
-		  "list name, dtype, shape, offset, bytes of each tensor", 0, 0 },
-		{ 't', "tensors", NULL, OPT_FLAG, &o.tensors, NULL, 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json, "one object; with --list one a line", 0, 0 },
-		{ 0, "strict", NULL, OPT_FLAG, &o.format.strict,
-		  "fail where a file is only odd", 0, 0 },
+		FLAG('l', "list", &o.tensors,
+		     "list name, dtype, shape, offset, bytes of each tensor"),
+		FLAG('t', "tensors", &o.tensors, NULL),
+		FLAG(0, "json", &o.json, "one object; with --list one a line"),
+		FLAG(0, "strict", &o.format.strict, "fail where a file is only odd"),
 		OPT_END
 	};
 	static const struct tool tool = {

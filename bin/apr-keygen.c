@@ -67,11 +67,11 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'o', "output", "NAME", OPT_TEXT, &o.name,
-		  "write the secret key to NAME and the public key to NAME.pub", 0, 0 },
-		{ 'f', "force", NULL, OPT_FLAG, &o.force, "replace existing files", 0, 0 },
-		{ 'W', "no-passphrase", NULL, OPT_FLAG, &o.no_passphrase,
-		  "do not encrypt the secret key", 0, 0 },
+		TEXT('o', "output", "NAME", &o.name,
+		     "write the secret key to NAME and the public key to NAME.pub"),
+		FLAG('f', "force", &o.force, "replace existing files"),
+		FLAG('W', "no-passphrase", &o.no_passphrase,
+		     "do not encrypt the secret key"),
 		OPT_PASSPHRASE(&o.passphrase),
 		OPT_END
 	};

@@ -124,15 +124,15 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'i', "identity", "FILE", OPT_LIST, &o.identities,
-		  "open it with the identity in FILE", 0, 0 },
-		{ 0, "reply-to", "FILE", OPT_TEXT, &o.reply,
-		  "write what an answer needs to FILE, for apr-seal -R", 0, 0 },
-		{ 'k', "", "FILE", OPT_TEXT, &o.reply, NULL, 0, 0 },
-		{ 0, "publish", NULL, OPT_FLAG, &o.publish,
-		  "print what a model's metadata must say, and read no message", 0, 0 },
-		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
-		{ 'f', "force", NULL, OPT_FLAG, &o.force, "replace existing files", 0, 0 },
+		LIST('i', "identity", "FILE", &o.identities,
+		     "open it with the identity in FILE"),
+		TEXT(0, "reply-to", "FILE", &o.reply,
+		     "write what an answer needs to FILE, for apr-seal -R"),
+		TEXT('k', "", "FILE", &o.reply, NULL),
+		FLAG(0, "publish", &o.publish,
+		     "print what a model's metadata must say, and read no message"),
+		TEXT('o', "output", "FILE", &o.path, "write to FILE"),
+		FLAG('f', "force", &o.force, "replace existing files"),
 		OPT_END
 	};
 	static const struct tool tool = {

@@ -172,24 +172,49 @@ run(struct quant *q, const char *path, struct err *e)
 	return plan_only(o) ? input_abandon(&in, e) : input_close(&in, e);
 }
 
+/* Everything behind the command line. */
+static int
+quant(struct quant *q, struct options *o, char **operands, struct err *e)
+{
+	const char *path = operands[0] ? operands[1] : NULL;
+
+	input_trust(path, o->trusted);
+	sandbox_write(o->output.path, o->output.force);
+	sandbox_spool();
+	sandbox_prepare();
+	if (quant_options_load(&o->quant, e) < 0)
+		return -1;
+	if (o->quant.imatrix_path && operands[0]) {
+		input_prepare(path);
+		input_prepare(o->quant.imatrix_path);
+	}
+	if (o->list) {
+		recipe_list();
+		return 0;
+	}
+	if (quant_options_parse(&o->quant, operands[0], e) < 0 ||
+	    level_begin(getenv("APR_CPU"), tool_note, e) < 0)
+		return -1;
+	return run(q, path, e);
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
 		OPT_QUANT(&o.quant),
-		{ 0, "allow-nonfinite", NULL, OPT_FLAG, &o.allow_nonfinite,
-		  "write NaN and infinities", 0, 0 },
-		{ 'n', "dry-run", NULL, OPT_FLAG, &o.dry_run,
-		  "print what would become of each tensor", 0, 0 },
-		{ 0, "explain", "NAME", OPT_TEXT, &o.explain,
-		  "print what would become of the tensor NAME, and why", 0, 0 },
-		{ 0, "list", NULL, OPT_FLAG, &o.list, "print the mixtures and types", 0, 0 },
-		{ 0, "check", NULL, OPT_FLAG, &o.check,
-		  "print the error of each tensor on standard error", 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json, "--dry-run, --check: an object a line",
-		  0, 0 },
-		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
+		FLAG(0, "allow-nonfinite", &o.allow_nonfinite,
+		     "write NaN and infinities"),
+		FLAG('n', "dry-run", &o.dry_run,
+		     "print what would become of each tensor"),
+		TEXT(0, "explain", "NAME", &o.explain,
+		     "print what would become of the tensor NAME, and why"),
+		FLAG(0, "list", &o.list, "print the mixtures and types"),
+		FLAG(0, "check", &o.check,
+		     "print the error of each tensor on standard error"),
+		FLAG(0, "json", &o.json, "--dry-run, --check: an object a line"),
+		OPT_JOBS(&o.jobs),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END
@@ -213,21 +238,7 @@ main(int argc, char **argv)
 
 	if (!o.jobs)
 		o.jobs = thread_count();
-	input_trust(operands[0] ? operands[1] : NULL, o.trusted);
-	sandbox_write(o.output.path, o.output.force);
-	sandbox_spool();
-	sandbox_prepare();
-	if (quant_options_load(&o.quant, &e) == 0 && o.quant.imatrix_path && operands[0]) {
-		input_prepare(operands[1]);
-		input_prepare(o.quant.imatrix_path);
-	}
-	if (e.code != ERR_NONE)
-		;
-	else if (o.list)
-		recipe_list();
-	else if (quant_options_parse(&o.quant, operands[0], &e) == 0 &&
-	         level_begin(getenv("APR_CPU"), tool_note, &e) == 0)
-		run(&q, operands[0] ? operands[1] : NULL, &e);
+	quant(&q, &o, operands, &e);
 	recipe_free(&q.recipe);
 	quant_options_free(&o.quant);
 	recode_free(&q.recode);

@@ -117,20 +117,20 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'm', "model", "MODEL", OPT_TEXT, &o.model,
-		  "for the owner of MODEL: the key that its metadata publishes", 0, 0 },
-		{ 0, "trusted-key", "KEY", OPT_LIST, &o.keys,
-		  "with -m: trust the public key in the file KEY, and no other", 0, 0 },
-		{ 0, "unverified", NULL, OPT_FLAG, &o.unverified,
-		  "with -m: take the key of a model that nobody vouches for", 0, 0 },
-		{ 'r', "recipient", "age1...", OPT_TEXT, &o.recipient,
-		  "for the owner of this public key", 0, 0 },
-		{ 'R', "recipients-file", "FILE", OPT_TEXT, &o.recipients,
-		  "the same, from FILE; or an answer, to what apr-open wrote", 0, 0 },
-		{ 'k', "reply-key", "FILE", OPT_TEXT, &o.reply,
-		  "ask for an answer: write the identity that opens it to FILE", 0, 0 },
-		{ 'o', "output", "FILE", OPT_TEXT, &o.path, "write to FILE", 0, 0 },
-		{ 'f', "force", NULL, OPT_FLAG, &o.force, "replace existing files", 0, 0 },
+		TEXT('m', "model", "MODEL", &o.model,
+		     "for the owner of MODEL: the key that its metadata publishes"),
+		LIST(0, "trusted-key", "KEY", &o.keys,
+		     "with -m: trust the public key in the file KEY, and no other"),
+		FLAG(0, "unverified", &o.unverified,
+		     "with -m: take the key of a model that nobody vouches for"),
+		TEXT('r', "recipient", "age1...", &o.recipient,
+		     "for the owner of this public key"),
+		TEXT('R', "recipients-file", "FILE", &o.recipients,
+		     "the same, from FILE; or an answer, to what apr-open wrote"),
+		TEXT('k', "reply-key", "FILE", &o.reply,
+		     "ask for an answer: write the identity that opens it to FILE"),
+		TEXT('o', "output", "FILE", &o.path, "write to FILE"),
+		FLAG('f', "force", &o.force, "replace existing files"),
 		OPT_END
 	};
 	static const struct tool tool = {

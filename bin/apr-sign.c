@@ -147,13 +147,13 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 0, "name", "TEXT", OPT_TEXT, &o.name, "sign that the model has this name", 0, 0 },
-		{ 0, "model-version", "TEXT", OPT_TEXT, &o.version, "... and this version", 0, 0 },
-		{ 0, "date", "DATE", OPT_TEXT, &o.date,
-		  "... and this date, or now (default: SOURCE_DATE_EPOCH, or none)", 0, 0 },
-		{ 0, "comment", "TEXT", OPT_TEXT, &o.comment, "... and this comment", 0, 0 },
+		TEXT(0, "name", "TEXT", &o.name, "sign that the model has this name"),
+		TEXT(0, "model-version", "TEXT", &o.version, "... and this version"),
+		TEXT(0, "date", "DATE", &o.date,
+		     "... and this date, or now (default: SOURCE_DATE_EPOCH, or none)"),
+		TEXT(0, "comment", "TEXT", &o.comment, "... and this comment"),
 		OPT_PASSPHRASE(&o.passphrase),
-		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
+		OPT_JOBS(&o.jobs),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

@@ -191,14 +191,13 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 0, "hist", "NAME", OPT_TEXT, &o.hist,
-		  "the distribution of one tensor's values", 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a line", 0, 0 },
-		{ 0, "fail-nonfinite", NULL, OPT_FLAG, &o.fail_nonfinite,
-		  "end with 5 where a value is NaN or infinite", 0, 0 },
-		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
-		{ 0, "progress", NULL, OPT_FLAG, &o.progress,
-		  "show progress on standard error, also where that is no terminal", 0, 0 },
+		TEXT(0, "hist", "NAME", &o.hist,
+		     "the distribution of one tensor's values"),
+		FLAG(0, "json", &o.json, "an object a line"),
+		FLAG(0, "fail-nonfinite", &o.fail_nonfinite,
+		     "end with 5 where a value is NaN or infinite"),
+		OPT_JOBS(&o.jobs),
+		OPT_PROGRESS(&o.progress),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};

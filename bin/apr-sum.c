@@ -218,16 +218,15 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 0, "sha256", NULL, OPT_FLAG, &o.sha256,
-		  "plain SHA-256 of each tensor's bytes instead", 0, 0 },
-		{ 0, "gguf-hash", NULL, OPT_FLAG, &o.gguf_hash,
-		  "SHA-256 and UUID as llama.cpp's gguf-hash has them instead", 0, 0 },
-		{ 'c', "check", "MANIFEST", OPT_TEXT, &o.check,
-		  "compare with the lines of an earlier run", 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a line", 0, 0 },
-		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
-		{ 0, "progress", NULL, OPT_FLAG, &o.progress,
-		  "show progress on standard error, also where that is no terminal", 0, 0 },
+		FLAG(0, "sha256", &o.sha256,
+		     "plain SHA-256 of each tensor's bytes instead"),
+		FLAG(0, "gguf-hash", &o.gguf_hash,
+		     "SHA-256 and UUID as llama.cpp's gguf-hash has them instead"),
+		TEXT('c', "check", "MANIFEST", &o.check,
+		     "compare with the lines of an earlier run"),
+		FLAG(0, "json", &o.json, "an object a line"),
+		OPT_JOBS(&o.jobs),
+		OPT_PROGRESS(&o.progress),
 		OPT_END
 	};
 	static const struct tool tool = {

@@ -97,17 +97,17 @@ main(int argc, char **argv)
 	static struct options o = { .places = NOT_LENT };
 	static const struct opt opts[] = {
 		OPT_SELECT(&o.select),
-		{ 0, "strict", NULL, OPT_FLAG, &o.format.strict,
-		  "fail where a file is only odd", 0, 0 },
-		{ 0, "max-memory", "BYTES", OPT_BYTES, &o.format.memory,
-		  "window that compressed data may ask for (32M)", 1 << 10, UINT64_C(1) << 40 },
-		{ 0, "expect-type", "NAME", OPT_TEXT, &o.format.model_type,
-		  "fail where an APR version 1 file is of another model type", 0, 0 },
-		{ 0, "payload", "NAME", OPT_TEXT, &o.format.payload,
-		  "what wrote the payload of an APR version 1 file", 0, 0 },
+		FLAG(0, "strict", &o.format.strict, "fail where a file is only odd"),
+		BYTES(0, "max-memory", "BYTES", &o.format.memory, 1 << 10,
+		     UINT64_C(1) << 40,
+		     "window that compressed data may ask for (32M)"),
+		TEXT(0, "expect-type", "NAME", &o.format.model_type,
+		     "fail where an APR version 1 file is of another model type"),
+		TEXT(0, "payload", "NAME", &o.format.payload,
+		     "what wrote the payload of an APR version 1 file"),
 		OPT_VAULT_READ(&o.vault),
-		{ 0, "places", "FD", OPT_NUMBER, &o.places,
-		  "tell where tensors lie in FILE, to a tool that has it open as FD", 0, INT_MAX },
+		NUMBER(0, "places", "FD", &o.places, 0, INT_MAX,
+		     "tell where tensors lie in FILE, to a tool that has it open as FD"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

@@ -260,16 +260,16 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'q', "quiet", NULL, OPT_FLAG, &o.quiet, "only answer: no stream goes out", 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json, "with -q: the answer as an object", 0, 0 },
-		{ 0, "weights", NULL, OPT_FLAG, &o.weights, "metadata may have been edited", 0, 0 },
-		{ 0, "trusted-key", "KEY", OPT_LIST, &o.keys,
-		  "trust the public key in the file KEY, and no other", 0, 0 },
-		{ 0, "expect-name", "NAME", OPT_TEXT, &o.wants.name,
-		  "the signer must say that the model has this name", 0, 0 },
-		{ 0, "not-before", "DATE", OPT_TEXT, &o.not_before,
-		  "the signer must say this date or a later one", 0, 0 },
-		{ 'j', "jobs", "N", OPT_NUMBER, &o.jobs, "threads (default: all CPUs)", 1, 1024 },
+		FLAG('q', "quiet", &o.quiet, "only answer: no stream goes out"),
+		FLAG(0, "json", &o.json, "with -q: the answer as an object"),
+		FLAG(0, "weights", &o.weights, "metadata may have been edited"),
+		LIST(0, "trusted-key", "KEY", &o.keys,
+		     "trust the public key in the file KEY, and no other"),
+		TEXT(0, "expect-name", "NAME", &o.wants.name,
+		     "the signer must say that the model has this name"),
+		TEXT(0, "not-before", "DATE", &o.not_before,
+		     "the signer must say this date or a later one"),
+		OPT_JOBS(&o.jobs),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

@@ -22,12 +22,12 @@ struct passphrase_options {
 	uint64_t fd;      /* one line is read from it; 0: not given */
 };
 #define OPT_PASSPHRASE(o) \
-	{ 0, "passphrase-file", "FILE", OPT_TEXT, &(o)->file, \
-	  "read the passphrase from FILE's first line", 0, 0 }, \
-	{ 0, "passphrase-fd", "N", OPT_NUMBER, &(o)->fd, \
-	  "read the passphrase, one line, from descriptor N", 3, INT32_MAX }, \
-	{ 0, "passphrase-env", "NAME", OPT_TEXT, &(o)->env, \
-	  "take the passphrase from the environment variable NAME", 0, 0 }
+	TEXT(0, "passphrase-file", "FILE", &(o)->file, \
+	     "read the passphrase from FILE's first line"), \
+	NUMBER(0, "passphrase-fd", "N", &(o)->fd, 3, INT32_MAX, \
+	     "read the passphrase, one line, from descriptor N"), \
+	TEXT(0, "passphrase-env", "NAME", &(o)->env, \
+	     "take the passphrase from the environment variable NAME")
 
 /* Is a source named, or would the terminal be asked? */
 bool passphrase_given(const struct passphrase_options *o);

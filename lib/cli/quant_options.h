@@ -32,40 +32,39 @@ struct quant_options {
 
 /* Rows of a tool's option table. */
 #define OPT_QUANT(o) \
-	{ 0, "pure", NULL, OPT_FLAG, &(o)->recipe.how.pure, \
-	  "TYPE throughout, not llama-quantize's mixture of that name", 0, 0 }, \
-	{ 0, "tensor-type", "REGEX=TYPE", OPT_LIST, &(o)->rules, \
-	  "TYPE for the tensors whose name matches; the first rule decides", 0, 0 }, \
-	{ 0, "tensor-type-file", "FILE", OPT_LIST, &(o)->rule_files, \
-	  "such rules from FILE, one a line", 0, 0 }, \
-	{ 0, "output-tensor-type", "TYPE", OPT_TEXT, &(o)->output_type, \
-	  "of output.weight", 0, 0 }, \
-	{ 0, "token-embedding-type", "TYPE", OPT_TEXT, &(o)->embedding_type, \
-	  "of token_embd.weight", 0, 0 }, \
-	{ 0, "leave-output-tensor", NULL, OPT_FLAG, &(o)->overrides.leave_output, \
-	  "output.weight stays as it is", 0, 0 }, \
-	{ 0, "imatrix", "FILE", OPT_TEXT, &(o)->imatrix_path, \
-	  "weigh columns by the importance matrix in FILE", 0, 0 }, \
-	{ 0, "include-weights", "TEXT", OPT_LIST, &(o)->include, \
-	  "use its entries whose name holds TEXT, no others", 0, 0 }, \
-	{ 0, "exclude-weights", "TEXT", OPT_LIST, &(o)->exclude, \
-	  "do not use its entries whose name holds TEXT", 0, 0 }, \
-	{ 0, "prune-layers", "LIST", OPT_TEXT, &(o)->prune_list, \
-	  "leave out these blocks, as 3,4, and number the rest anew", 0, 0 }, \
-	{ 0, "override-kv", "KEY=TYPE:VALUE", OPT_LIST, &(o)->key_list, \
-	  "set a metadata key; TYPE is int, float, bool or str", 0, 0 }, \
-	{ 0, "plugin", "FILE.so", OPT_LIST, &(o)->plugins, \
-	  "know the type that this library defines", 0, 0 }, \
-	{ 0, "hook", "CMD", OPT_TEXT, &(o)->hook_command, \
-	  "ask this command for the type of each tensor", 0, 0 }, \
-	{ 0, "no-record", NULL, OPT_FLAG, &(o)->recipe.no_record, \
-	  "no metadata but what llama-quantize writes", 0, 0 }, \
-	{ 0, "max-rmse", "X", OPT_TEXT, &(o)->max_rmse_text, \
-	  "fail where the error of a tensor is larger", 0, 0 }, \
-	{ 0, "allow-requantize", NULL, OPT_FLAG, &(o)->recipe.allow_requantize, \
-	  "quantize again what is quantized already", 0, 0 }, \
-	{ 0, "fallback", "error|warn|TYPE", OPT_TEXT, &(o)->fallback, \
-	  "where rows do not fill the blocks of a type", 0, 0 }
+	FLAG(0, "pure", &(o)->recipe.how.pure, \
+	     "TYPE throughout, not llama-quantize's mixture of that name"), \
+	LIST(0, "tensor-type", "REGEX=TYPE", &(o)->rules, \
+	     "TYPE for the tensors whose name matches; the first rule decides"), \
+	LIST(0, "tensor-type-file", "FILE", &(o)->rule_files, \
+	     "such rules from FILE, one a line"), \
+	TEXT(0, "output-tensor-type", "TYPE", &(o)->output_type, "of output.weight"), \
+	TEXT(0, "token-embedding-type", "TYPE", &(o)->embedding_type, \
+	     "of token_embd.weight"), \
+	FLAG(0, "leave-output-tensor", &(o)->overrides.leave_output, \
+	     "output.weight stays as it is"), \
+	TEXT(0, "imatrix", "FILE", &(o)->imatrix_path, \
+	     "weigh columns by the importance matrix in FILE"), \
+	LIST(0, "include-weights", "TEXT", &(o)->include, \
+	     "use its entries whose name holds TEXT, no others"), \
+	LIST(0, "exclude-weights", "TEXT", &(o)->exclude, \
+	     "do not use its entries whose name holds TEXT"), \
+	TEXT(0, "prune-layers", "LIST", &(o)->prune_list, \
+	     "leave out these blocks, as 3,4, and number the rest anew"), \
+	LIST(0, "override-kv", "KEY=TYPE:VALUE", &(o)->key_list, \
+	     "set a metadata key; TYPE is int, float, bool or str"), \
+	LIST(0, "plugin", "FILE.so", &(o)->plugins, \
+	     "know the type that this library defines"), \
+	TEXT(0, "hook", "CMD", &(o)->hook_command, \
+	     "ask this command for the type of each tensor"), \
+	FLAG(0, "no-record", &(o)->recipe.no_record, \
+	     "no metadata but what llama-quantize writes"), \
+	TEXT(0, "max-rmse", "X", &(o)->max_rmse_text, \
+	     "fail where the error of a tensor is larger"), \
+	FLAG(0, "allow-requantize", &(o)->recipe.allow_requantize, \
+	     "quantize again what is quantized already"), \
+	TEXT(0, "fallback", "error|warn|TYPE", &(o)->fallback, \
+	     "where rows do not fill the blocks of a type")
 
 /* Load the plugins and start what runs the hook, before anything else: no file may be
  * opened and no program started once a model is read. */

@@ -10,10 +10,8 @@ struct select_options {
 	struct opt_list only, except;
 };
 #define OPT_SELECT(o) \
-	{ 0, "only", "REGEX", OPT_LIST, &(o)->only, \
-	  "only the tensors whose name matches", 0, 0 }, \
-	{ 0, "except", "REGEX", OPT_LIST, &(o)->except, \
-	  "not the tensors whose name matches", 0, 0 }
+	LIST(0, "only", "REGEX", &(o)->only, "only the tensors whose name matches"), \
+	LIST(0, "except", "REGEX", &(o)->except, "not the tensors whose name matches")
 
 struct selection {
 	struct pattern *only, *except;

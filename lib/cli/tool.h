@@ -39,6 +39,23 @@ struct opt {
 	uint64_t low, high;
 };
 
+/* The rows of a table of options. */
+#define FLAG(letter, name, to, help) \
+	{ letter, name, NULL, OPT_FLAG, to, help, 0, 0 }
+#define TEXT(letter, name, arg, to, help) \
+	{ letter, name, arg, OPT_TEXT, to, help, 0, 0 }
+#define ANY_TEXT(letter, name, arg, to, help) \
+	{ letter, name, arg, OPT_ANY_TEXT, to, help, 0, 0 }
+#define LIST(letter, name, arg, to, help) \
+	{ letter, name, arg, OPT_LIST, to, help, 0, 0 }
+#define NUMBER(letter, name, arg, to, low, high, help) \
+	{ letter, name, arg, OPT_NUMBER, to, help, low, high }
+#define BYTES(letter, name, arg, to, low, high, help) \
+	{ letter, name, arg, OPT_BYTES, to, help, low, high }
+#define DECIMAL(letter, name, arg, to, low, high, help) \
+	{ letter, name, arg, OPT_DECIMAL, to, help, low, high }
+#define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
+
 /* Rows with the same target are spellings of one option. A row without help is an old
  * one: it works, --help does not show it, and a note names the first row with that
  * target. A row whose name is "" has only its letter. A letter means the same in all
@@ -58,14 +75,16 @@ struct output_options {
 	bool force;           /* -f */
 	bool progress;        /* --progress */
 };
-#define OPT_OUTPUT(o) OPT_OUTPUT_KIND(o, OPT_TEXT)    /* what else is written */
-#define OPT_OUTPUT_STREAM(o) OPT_OUTPUT_KIND(o, OPT_STREAM) /* a filter's stream */
+#define OPT_OUTPUT(o) OPT_OUTPUT_KIND(o, OPT_TEXT)          /* any file */
+#define OPT_OUTPUT_STREAM(o) OPT_OUTPUT_KIND(o, OPT_STREAM) /* a stream */
 #define OPT_OUTPUT_KIND(o, kind) \
 	{ 'o', "output", "FILE", kind, &(o)->path, "write to FILE", 0, 0 }, \
-	{ 'f', "force", NULL, OPT_FLAG, &(o)->force, "replace an existing FILE", 0, 0 }, \
-	{ 0, "progress", NULL, OPT_FLAG, &(o)->progress, \
-	  "show progress on standard error, also where that is no terminal", 0, 0 }
-#define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
+	FLAG('f', "force", &(o)->force, "replace an existing FILE"), \
+	OPT_PROGRESS(&(o)->progress)
+#define OPT_PROGRESS(to) \
+	FLAG(0, "progress", to, "show progress on standard error, also where that is no terminal")
+#define OPT_JOBS(to) \
+	NUMBER('j', "jobs", "N", to, 1, 1024, "threads (default: all CPUs)")
 
 /* The first call of main. Parses argv and returns the operands (NULL after the
  * last; the array is static). -h, --help, --version and wrong usage end the

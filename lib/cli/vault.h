@@ -20,18 +20,18 @@ struct vault_options {
 	struct passphrase_options passphrase;   /* both */
 };
 #define OPT_VAULT_WRITE(o) \
-	{ 0, "sign-key", "KEY", OPT_TEXT, &(o)->sign_key, \
-	  "apr1: sign the file with a secret key", 0, 0 }, \
-	{ 0, "sign-passphrase-file", "FILE", OPT_TEXT, &(o)->sign_passphrase, \
-	  "apr1: the passphrase of that key is FILE's first line", 0, 0 }, \
-	{ 'r', "recipient", "KEY", OPT_LIST, &(o)->recipients, \
-	  "apr1: encrypt the payload for age1...; more than once", 0, 0 }, \
+	TEXT(0, "sign-key", "KEY", &(o)->sign_key, \
+	     "apr1: sign the file with a secret key"), \
+	TEXT(0, "sign-passphrase-file", "FILE", &(o)->sign_passphrase, \
+	     "apr1: the passphrase of that key is FILE's first line"), \
+	LIST('r', "recipient", "KEY", &(o)->recipients, \
+	     "apr1: encrypt the payload for age1...; more than once"), \
 	OPT_PASSPHRASE(&(o)->passphrase)
 #define OPT_VAULT_READ(o) \
-	{ 0, "trusted-key", "KEY.pub", OPT_TEXT, &(o)->trusted_key, \
-	  "APR version 1: fail unless this key has signed the file", 0, 0 }, \
-	{ 'i', "identity", "FILE", OPT_LIST, &(o)->identities, \
-	  "APR version 1: open it with the identity in FILE, as age-keygen makes it", 0, 0 }, \
+	TEXT(0, "trusted-key", "KEY.pub", &(o)->trusted_key, \
+	     "APR version 1: fail unless this key has signed the file"), \
+	LIST('i', "identity", "FILE", &(o)->identities, \
+	     "APR version 1: open it with the identity in FILE, as age-keygen makes it"), \
 	OPT_PASSPHRASE(&(o)->passphrase)
 
 struct tool_vault {
