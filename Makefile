@@ -41,14 +41,15 @@ FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) $(OPT) -ffp-contract=off \
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
 
-LIB_SRC = $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
-LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o)
 ARCH = $(shell uname -m)
-# Plain C of kernels is compiled once more with AVX2, so that its loops use that.
-ifneq ($(filter x86_64 amd64,$(ARCH)),)
-PLAIN_SRC = $(sort $(wildcard lib/kernels/blocks/*_ref.c lib/kernels/float/*_ref.c))
-LIB_OBJ += $(PLAIN_SRC:%_ref.c=$(B)/%_plain_avx2.o)
-endif
+# Levels of the CPU: each has a folder lib/kernels/LEVEL, whose level.mk adds it to LEVELS
+# if it is one of ARCH, and says how the folder is compiled.
+LEVELS = ref
+include $(sort $(wildcard lib/kernels/*/level.mk))
+KERNEL_SRC = $(sort $(wildcard lib/kernels/*.c $(patsubst %,lib/kernels/%/*.c,common $(LEVELS))))
+KERNEL_OBJ = $(KERNEL_SRC:%.c=$(B)/%.o) $(PLAIN_OBJ)
+LIB_SRC = $(sort $(filter-out lib/kernels/%,$(wildcard lib/*/*.c lib/*/*/*.c)))
+LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 TOOL_SRC = $(sort $(wildcard bin/*.c))
 TOOLS = $(TOOL_SRC:%.c=$(B)/%)
 UNIT_SRC = $(sort $(wildcard tests/unit/t_*.c))
@@ -65,15 +66,11 @@ endif
 
 $(B)/lib/libapr.a: $(LIB_OBJ)
 	@rm -f $@
-	$(AR) rcD $@ $(LIB_OBJ)
+	$(AR) qcD $@ $(LIB_OBJ)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
-
-$(B)/%_plain_avx2.o: %_ref.c
-	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
 
 # libaprml.a may become part of a shared object. Hidden names keep the code as fast: they
 # are called and inlined as in a program. Kernels have no thread-local variables: the code
@@ -81,20 +78,8 @@ $(B)/%_plain_avx2.o: %_ref.c
 $(B)/lib/%.o: pic_FLAGS = -fPIC -fvisibility=hidden
 $(B)/lib/kernels/%.o: pic_FLAGS = -fPIE
 
-# A file named for a level of the CPU is compiled for it, and used only there.
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
-$(B)/lib/%_plain_avx2.o: OPT := $(OPT:-O2=-O3)
-$(B)/lib/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
-$(B)/lib/%_avx2.o: level_FLAGS = -mavx2 -mfma -mf16c
-$(B)/lib/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
-$(B)/lib/kernels/dot/%_avx512.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx512bw \
-	-mavx512dq -mavx512vl -mavx512vnni
-# attend.h: what multiplies there may be fused with what adds.
-$(B)/lib/kernels/dot/attend_avx2.o $(B)/lib/kernels/dot/attend_avx512.o: level_FLAGS += -ffp-contract=fast
-else ifeq ($(ARCH),aarch64)
-$(B)/lib/kernels/dot/attend_neon.o: level_FLAGS += -ffp-contract=fast
-$(B)/lib/%_sdot.o: level_FLAGS = -march=armv8.2-a+dotprod
-$(B)/lib/%_i8mm.o: level_FLAGS = -march=armv8.2-a+dotprod+i8mm
+$(B)/lib/crypto/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
@@ -116,13 +101,12 @@ check: all units gen fuzz-replay ## run all tests
 	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh $(UNITS)
 
 # The kernels and their tests for another CPU: they need the C library alone.
-BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c \
-	$(wildcard lib/kernels/*.c lib/kernels/*/*.c)
+BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c
 BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel)
-$(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o)
+$(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcD $@ $^
+	$(AR) qcD $@ $^
 
 $(B)/bare/t_%: $(B)/tests/unit/t_%.o $(B)/bare/libkernels.a
 	$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm

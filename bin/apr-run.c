@@ -13,7 +13,7 @@
 #include "core/thread.h"
 #include "formats/format.h"
 #include "infer/infer.h"
-#include "kernels/dot/dot.h"
+#include "kernels/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
 #include "report/run_text.h"

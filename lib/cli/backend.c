@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/tool.h"
-#include "kernels/dot/dot.h"
+#include "kernels/dot.h"
 #include "kernels/level.h"
 
 /* By the number of the hint: auto, scalar, SSE2, AVX, AVX2, AVX-512, NEON, WASM SIMD, GPU.

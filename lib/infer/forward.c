@@ -4,7 +4,7 @@
 
 #include "core/half.h"
 #include "core/thread.h"
-#include "kernels/dot/attend.h"
+#include "kernels/attend.h"
 
 /* ---- norms, activations, linear layers ---- */
 

@@ -7,7 +7,7 @@
  *
  * Logits do not depend on the number of threads. How a text is cut into calls changes the
  * order of additions, and with weights of F16, BF16 and F8 what is rounded
- * (kernels/dot/dot.h: fewer than DOT_MANY tokens, or more), so the last bits of logits.
+ * (kernels/dot.h: fewer than DOT_MANY tokens, or more), so the last bits of logits.
  */
 #ifndef INFER_INFER_H
 #define INFER_INFER_H

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/ref.h"
+#include "kernels/ref/types.h"
 #include "kernels/whole.h"
 
 static const struct kernel *const kernels[] = {

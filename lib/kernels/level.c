@@ -8,9 +8,9 @@
 #include <cpuid.h>
 #endif
 
-#include "kernels/float/numbers.h"
-#include "kernels/ref.h"
-#include "kernels/search/search.h"
+#include "kernels/numbers.h"
+#include "kernels/ref/types.h"
+#include "kernels/common/search.h"
 
 enum { ITEMS = 256, ROWS = 3, BYTES = 4 * ITEMS };
 

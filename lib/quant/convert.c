@@ -7,7 +7,7 @@
 
 #include "core/num.h"
 #include "core/thread.h"
-#include "kernels/float/numbers.h"
+#include "kernels/numbers.h"
 #include "kernels/kernel.h"
 #include "kernels/whole.h"
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "kernels/float/numbers.h"
+#include "kernels/numbers.h"
 #include "stats/histogram.h"
 #include "stats/values.h"
 

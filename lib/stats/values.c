@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/le.h"
-#include "kernels/float/numbers.h"
+#include "kernels/numbers.h"
 #include "kernels/kernel.h"
 
 #define RUN 512 /* values decoded at once, on the stack; a multiple of every block */

@@ -13,7 +13,7 @@
 
 #include "core/thread.h"
 #include "infer/forward.h"
-#include "kernels/dot/dot.h"
+#include "kernels/dot.h"
 #include "kernels/level.h"
 
 enum { BLOCKS = 22, HEADS = 32, PASS = 256, MOST = 4096, WIDEST = 256 };

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/dot/dot.h"
-#include "kernels/dot/kinds.h"
+#include "kernels/dot.h"
+#include "kernels/common/rows.h"
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 

@@ -8,8 +8,8 @@
 
 #include "core/half.h"
 #include "core/le.h"
-#include "kernels/dot/dot.h"
-#include "kernels/dot/kinds.h"
+#include "kernels/dot.h"
+#include "kernels/common/rows.h"
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 

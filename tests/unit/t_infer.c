@@ -9,7 +9,7 @@
 
 #include "arch/rope.h"
 #include "infer/forward.h"
-#include "kernels/dot/kinds.h"
+#include "kernels/common/rows.h"
 #include "test.h"
 
 #define ROT 16

@@ -1,12 +1,12 @@
 /* panels: many activations at once, for each type that a level of this CPU has a panel of
- * (kernels/dot/kinds.h): the numbers do not depend on what is beside a row or an
+ * (kernels/common/rows.h): the numbers do not depend on what is beside a row or an
  * activation, and the largest codes do not overflow.
  */
 #include <math.h>
 #include <string.h>
 
-#include "kernels/dot/dot.h"
-#include "kernels/dot/kinds.h"
+#include "kernels/dot.h"
+#include "kernels/common/rows.h"
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 

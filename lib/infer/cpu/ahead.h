@@ -1,5 +1,5 @@
 /* ahead: how far ahead of what is multiplied weights are asked for (dot_ahead in
- * kernels/dot/dot.h). Which distance is best depends on the CPU, on what else it does, and on
+ * kernels/dot.h). Which distance is best depends on the CPU, on what else it does, and on
  * how memory is mapped: up to a quarter of the speed, in either direction. So the products of
  * the first token or two, a token at a time, are made with each distance in turn and timed.
  *

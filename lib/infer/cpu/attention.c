@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 #include "core/thread.h"
-#include "kernels/dot/attend.h"
+#include "kernels/attend.h"
 
 enum {
 	LANES = ATTEND_LANES,

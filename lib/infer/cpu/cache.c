@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/num.h"
-#include "kernels/dot/attend.h"
+#include "kernels/attend.h"
 
 enum { LANES = ATTEND_LANES, BLOCK = ATTEND_BLOCK };
 

@@ -4,7 +4,7 @@
  * Of Q8_0, each head at a position has its own blocks: 32 codes and a scale in half
  * precision, of fewer codes in the last where heads are no multiple of 32 wide. The
  * numbers are those of the type, but codes and scales lie apart, and keys of 32 positions
- * lie in columns, as kernels/dot/attend.h takes them.
+ * lie in columns, as kernels/attend.h takes them.
  */
 #ifndef CPU_CACHE_H
 #define CPU_CACHE_H
@@ -16,7 +16,7 @@
 #include "core/err.h"
 #include "core/map.h"
 #include "infer/infer.h"
-#include "kernels/dot/attend.h"
+#include "kernels/attend.h"
 #include "kernels/kernel.h"
 
 struct cache {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/dot/dot.h"
+#include "kernels/dot.h"
 #include "model/dtype.h"
 
 /* rows × columns weights in the type's own bytes, row after row, or packed. */
@@ -30,7 +30,7 @@ struct matrix matrix_rows(const struct matrix *w, size_t first, size_t rows);
 void matrix_row(const struct matrix *w, size_t i, float *y);
 
 /* x[n × columns], the rows that matrices are multiplied with, and what they were brought
- * into for the last of them (kernels/dot/dot.h). */
+ * into for the last of them (kernels/dot.h). */
 struct inputs {
 	const float *x;
 	const float *norm; /* NULL, or RMS-norm each row first: its weights; */

@@ -1,4 +1,4 @@
-/* repack: a net's matrices laid out anew for the vector unit (kernels/dot/dot.h), in
+/* repack: a net's matrices laid out anew for the vector unit (kernels/dot.h), in
  * memory of large pages, which is read faster than what a file is mapped to.
  */
 #ifndef CPU_REPACK_H

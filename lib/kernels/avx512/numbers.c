@@ -1,0 +1,125 @@
+/* What is said of many numbers, with eight lanes in one vector: see numbers.h. */
+#ifdef __x86_64__
+#include "kernels/numbers.h"
+
+#include <float.h>
+#include <immintrin.h>
+
+enum { LANES = 8, FLOATS = 16 };
+
+/* The first count of eight lanes. */
+static inline __mmask8
+some(size_t count)
+{
+	return (__mmask8)(count >= LANES ? 0xff : (1u << count) - 1);
+}
+
+static void
+widen(const float *x, double *y, size_t n)
+{
+	__mmask8 m;
+	size_t i;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		_mm512_storeu_pd(y + i, _mm512_cvtps_pd(_mm256_loadu_ps(x + i)));
+	m = some(n - i);
+	if (m)
+		_mm512_mask_storeu_pd(y + i, m, _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, x + i)));
+}
+
+static uint32_t
+most(const float *x, size_t n)
+{
+	const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
+	__m512i best = _mm512_setzero_si512();
+	__mmask16 m = 0xffff;
+	size_t i;
+
+	for (i = 0; i < n; i += FLOATS) {
+		if (n - i < FLOATS)
+			m = (__mmask16)((1u << (n - i)) - 1);
+		best = _mm512_max_epi32(best, _mm512_and_si512(
+			_mm512_maskz_loadu_epi32(m, x + i), magnitude));
+	}
+	return (uint32_t)_mm512_reduce_max_epi32(best);
+}
+
+static double
+lanes_sum(__m512d v)
+{
+	__m256d four = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+	double a[4];
+
+	_mm256_storeu_pd(a, four);
+	return (a[0] + a[1]) + (a[2] + a[3]);
+}
+
+struct lanes {
+	__m512d min, max, sum, squares;
+	__m512i zeros;
+};
+
+/* Of equal numbers, as of zeros of either sign, and where one is a NaN, the one that was
+ * there stays: so do the instructions, whose second operand it is. */
+static inline void
+lanes_add(struct lanes *p, const double *v, __mmask8 m)
+{
+	__m512d x = _mm512_maskz_loadu_pd(m, v);
+	__mmask8 zero = _mm512_mask_cmp_pd_mask(m, x, _mm512_setzero_pd(), _CMP_EQ_OQ);
+
+	p->min = _mm512_mask_min_pd(p->min, m, x, p->min);
+	p->max = _mm512_mask_max_pd(p->max, m, x, p->max);
+	p->sum = _mm512_mask_add_pd(p->sum, m, p->sum, x);
+	p->squares = _mm512_mask_add_pd(p->squares, m, p->squares, _mm512_mul_pd(x, x));
+	p->zeros = _mm512_mask_add_epi64(p->zeros, zero, p->zeros, _mm512_set1_epi64(1));
+}
+
+static void
+find(const double *v, size_t n, struct numbers_found *f)
+{
+	const __m512d first = _mm512_set1_pd(v[0]), zero = _mm512_setzero_pd();
+	struct lanes p = { first, first, zero, zero, _mm512_setzero_si512() };
+	double low[LANES], high[LANES];
+	size_t i, j;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		lanes_add(&p, v + i, 0xff);
+	if (i < n)
+		lanes_add(&p, v + i, some(n - i));
+	_mm512_storeu_pd(low, p.min);
+	_mm512_storeu_pd(high, p.max);
+	*f = (struct numbers_found){ .min = v[0], .max = v[0], .sum = lanes_sum(p.sum),
+		.squares = lanes_sum(p.squares),
+		.zeros = (uint64_t)_mm512_reduce_add_epi64(p.zeros) };
+	for (j = 0; j < LANES; j++) {
+		f->min = low[j] < f->min ? low[j] : f->min;
+		f->max = high[j] > f->max ? high[j] : f->max;
+	}
+	f->finite = f->sum == f->sum && f->min >= -DBL_MAX && f->max <= DBL_MAX;
+}
+
+static inline __m512d
+square_add(__m512d sum, const double *v, double from, __mmask8 m)
+{
+	__m512d x = _mm512_sub_pd(_mm512_maskz_loadu_pd(m, v), _mm512_set1_pd(from));
+
+	return _mm512_mask_add_pd(sum, m, sum, _mm512_mul_pd(x, x));
+}
+
+static double
+deviations(const double *v, size_t n, double from)
+{
+	__m512d sum = _mm512_setzero_pd();
+	size_t i;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		sum = square_add(sum, v + i, from, 0xff);
+	if (i < n)
+		sum = square_add(sum, v + i, from, some(n - i));
+	return lanes_sum(sum);
+}
+
+const struct numbers avx512_numbers = { widen, most, find, deviations };
+#else
+typedef int nothing_here;
+#endif

@@ -1,4 +1,0 @@
-/* attend.h in plain C. */
-#define ATTEND attend_ref
-#define BYTES 16
-#include "kernels/dot/attend_loops.h"

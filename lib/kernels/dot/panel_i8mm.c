@@ -1,7 +1,0 @@
-/* The same with products of matrices of bytes, two by eight. */
-#ifdef __aarch64__
-#define PANELS_LIST panels_i8mm
-#include "kernels/dot/panel_neon.h"
-#else
-typedef int nothing_here;
-#endif

@@ -1,7 +1,0 @@
-/* Many activations at once, with what every 64-bit ARM has. */
-#ifdef __aarch64__
-#define PANELS_LIST panels_neon
-#include "kernels/dot/panel_neon.h"
-#else
-typedef int nothing_here;
-#endif

@@ -1,7 +1,0 @@
-/* The same with sums of four products of bytes. */
-#ifdef __aarch64__
-#define PANELS_LIST panels_sdot
-#include "kernels/dot/panel_neon.h"
-#else
-typedef int nothing_here;
-#endif

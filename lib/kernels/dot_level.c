@@ -1,0 +1,353 @@
+/* Which of the ways to multiply is used. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
+
+#include "core/half.h"
+#include "kernels/common/rows.h"
+#include "kernels/kernel.h"
+#include "kernels/level.h"
+
+static bool
+always(void)
+{
+	return true;
+}
+
+#ifdef __x86_64__
+/* Fused multiplying, which a CPU with AVX2 need not have, and VNNI. */
+static bool
+has_avx2(void)
+{
+	unsigned a, b, c, d;
+
+	/* clang 14 knows the name of AVX2, but not of F16C. */
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool
+has_avx512(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512vnni") && has_avx2();
+}
+#endif
+
+#ifdef __aarch64__
+/* Sums of four products of bytes. */
+static bool
+has_sdot(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+}
+
+/* Products of matrices of them. */
+static bool
+has_i8mm(void)
+{
+	return has_sdot() && getauxval(AT_HWCAP2) & HWCAP2_I8MM;
+}
+#endif
+
+static const struct dot_level levels[] = {
+	{ .name = "ref", .here = always, .attend = &attend_ref },
+#ifdef __x86_64__
+	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2, f8_avx2 },
+	  .quantizers = quantizers_avx2, .many = { panels_avx2, words_avx2, halves_avx2, floats_avx2 },
+	  .add_f32 = add_f32_avx2, .attend = &attend_avx2 },
+	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512, f8_avx512 },
+	  .quantizers = quantizers_avx2,
+	  .many = { panels_avx512, floats_avx512, halves_avx512, grid_panels_avx512 },
+	  .packings = packings_avx512, .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
+#endif
+#ifdef __aarch64__
+	{ .name = "neon", .here = always, .dots = { dots_neon },
+	  .quantizers = quantizers_neon, .many = { panels_neon, floats_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
+	{ .name = "sdot", .level = "neon", .here = has_sdot, .dots = { dots_sdot },
+	  .quantizers = quantizers_neon, .many = { panels_sdot, floats_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
+	{ .name = "i8mm", .level = "neon", .here = has_i8mm, .dots = { dots_sdot },
+	  .quantizers = quantizers_neon, .many = { panels_i8mm, floats_neon },
+	  .add_f32 = add_f32_neon, .attend = &attend_neon },
+#endif
+};
+
+const struct dot_level *
+dot_level_row(size_t index)
+{
+	return index < sizeof levels / sizeof levels[0] ? &levels[index] : NULL;
+}
+
+/* ---- comparison ---- */
+
+/* Rows that fill 16 and 8 lanes and leave some; activations, any group and some. */
+enum { COLUMNS = 1024, ROWS = 27, PACKED = 16, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
+
+static uint32_t
+chance(uint32_t *last)
+{
+	*last ^= *last << 13;
+	*last ^= *last >> 17;
+	return *last ^= *last << 5;
+}
+
+/* Weights of any bits, of which those that do not decode to moderate numbers are made
+ * zero: comparing needs finite sums. Returns the bytes of a row. */
+static size_t
+weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
+{
+	size_t block, k, stride = dtype_span(t, COLUMNS);
+	uint32_t last = 2463534242u;
+
+	for (k = 0; k < ROWS * stride; k++)
+		w[k] = (uint8_t)(chance(&last) >> 13);
+	for (block = 0; block < ROWS * stride; block += t->bytes) {
+		float *y = decoded + block / t->bytes * t->items;
+
+		kernel_decode(t, NULL, w + block, y, t->items);
+		for (k = 0; k < t->items && fabsf(y[k]) < 0x1p30f; k++)
+			;
+		if (k < t->items) {
+			memset(w + block, 0, t->bytes);
+			memset(y, 0, t->items * sizeof *y);
+		}
+	}
+	return stride;
+}
+
+/* What rounding as for I16 may add up to. */
+static double
+rounding(const float *w, const float *x)
+{
+	double most_w, most_x, sum_w, sum_x, all = 0;
+	size_t i, k;
+
+	for (i = 0; i < COLUMNS; i += SMALL) {
+		most_w = most_x = sum_w = sum_x = 0;
+		for (k = i; k < i + SMALL; k++) {
+			most_w = fmax(most_w, fabs((double)w[k]));
+			most_x = fmax(most_x, fabs((double)x[k]));
+			sum_w += fabs((double)w[k]);
+			sum_x += fabs((double)x[k]);
+		}
+		all += DOT_ROUND * (most_w * sum_x + most_x * sum_w) +
+			DOT_LEAST * (sum_w + sum_x);
+	}
+	return all;
+}
+
+/* Do the two agree within the bound? */
+static bool
+agree(const float *want, const float *have, const float *decoded, const float *x, size_t rows,
+      bool rounded)
+{
+	double bound, most = 0;
+	size_t i, k;
+
+	for (i = 0; i < rows; i++, decoded += COLUMNS) {
+		for (k = 0; k < COLUMNS; k++)
+			most += fabs((double)decoded[k] * x[k]);
+		bound = DOT_BOUND * (COLUMNS / 32 + 16) * (2 * most + 1e-30);
+		if (rounded)
+			bound += rounding(decoded, x);
+		if (!(fabs((double)want[i] - have[i]) <= bound))
+			return false;
+		most = 0;
+	}
+	return true;
+}
+
+/* With one row of activations, and with as many as are taken together. */
+static bool
+dot_agrees(const struct dot_level *l, const char *dtype)
+{
+	static _Alignas(DOT_ALIGN) uint8_t form[MANY * FORM];
+	static _Alignas(DOT_ALIGN) uint8_t w[ROWS * BYTES], packed[ROWS * BYTES];
+	static float decoded[ROWS * COLUMNS];
+	struct dot_weights m = { dtype_by_name(dtype), NULL, w, ROWS, COLUMNS, false };
+	const struct activation *f = dot_activation(m.type, COLUMNS);
+	float x[COLUMNS], want[ROWS], have[(MANY + 1) * ROWS];
+	uint32_t last = 88172645u;
+	bool good;
+	size_t k;
+
+	for (k = 0; k < COLUMNS; k++)
+		x[k] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-23f;
+	weights_fill(m.type, w, decoded);
+	dot_use(NULL);
+	for (k = 0; k < MANY; k++)
+		dot_quantize(f, x, form + k * f->bytes(COLUMNS), COLUMNS);
+	dot_product(&m, 0, ROWS, form, 1, want, ROWS);
+	dot_use(l);
+	dot_product(&m, 0, ROWS, form, 1, have, ROWS);
+	good = agree(want, have, decoded, x, ROWS, false);
+	dot_product(&m, 0, ROWS, form, MANY, have, ROWS);
+	for (k = 0; good && k < MANY; k++)
+		good = agree(want, have + k * ROWS, decoded, x, ROWS, f == &activation_i16);
+	if (!good || !dot_packs(m.type, PACKED, COLUMNS))
+		return good;
+	dot_pack(&m, 0, PACKED, packed);
+	m.data = packed;
+	m.packed = true;
+	dot_product(&m, 0, PACKED, form, 1, have, ROWS);
+	dot_product(&m, 0, PACKED, form, MANY, have + ROWS, ROWS);
+	for (k = 0; good && k <= MANY; k++)
+		good = agree(want, have + k * ROWS, decoded, x, PACKED, f == &activation_i16);
+	return good;
+}
+
+static bool
+quantize_agrees(const struct quantize_fast *q)
+{
+	static _Alignas(DOT_ALIGN) uint8_t want[FORM], have[FORM];
+	uint32_t last = 123456789u, u;
+	float x[COLUMNS];
+	size_t k;
+
+	/* Like activations, of any bits of finite numbers, zeros, and one size with either
+	 * sign. */
+	for (k = 0; k < COLUMNS; k++) {
+		u = chance(&last);
+		x[k] = ((float)(u >> 8) - 0x1p23f) * 0x1p-20f;
+		if (k >= 256 && k < 512)
+			memcpy(&x[k], &u, sizeof u);
+		else if (k >= 512)
+			x[k] = k < 768 ? 0 : u & 1 ? -1.5f : 1.5f;
+		x[k] = isfinite(x[k]) ? x[k] : 0;
+	}
+	memset(want, 0, sizeof want);
+	memset(have, 0, sizeof have);
+	q->form->quantize(x, want, COLUMNS, 0, COLUMNS);
+	q->quantize(x, have, COLUMNS, 0, COLUMNS);
+	return !memcmp(want, have, sizeof want);
+}
+
+static bool
+nearly(const float *want, const float *have, size_t n)
+{
+	for (; n; n--, want++, have++)
+		if (!(fabsf(*want - *have) <= 0x1p-14f * (1 + fabsf(*want))))
+			return false;
+	return true;
+}
+
+/* Do they, but for what fusing changes? Keys and values are codes, then numbers. */
+static bool
+attend_agrees(const struct attend *a)
+{
+	enum { HEADS = 5, WIDTH = 90, KEYS = ATTEND_RUN * WIDTH, SEEN = 45, GROUPS = 2 };
+	static float keys[2][KEYS], score[2][HEADS][ATTEND_RUN], y[2][HEADS][WIDTH];
+	static float scales[3 * ATTEND_LANES], sum[2][HEADS];
+	static int8_t codes[KEYS];
+	static uint16_t halves[KEYS];
+	const struct attend *both[2] = { &attend_ref, a };
+	const float *q[HEADS], *weight[HEADS];
+	uint32_t last = 521288629u;
+	struct attend_rows rows = { ATTEND_Q8_0, (const uint8_t *)codes, WIDTH, scales, 0 };
+	float *to[HEADS];
+	size_t i, j, k;
+
+	for (i = 0; i < KEYS; i++)
+		codes[i] = (int8_t)(chance(&last) >> 11);
+	for (i = 0; i < KEYS; i++)
+		halves[i] = half_f32_f16((float)codes[i] * 0x1p-9f);
+	for (i = 0; i < sizeof scales / sizeof *scales; i++)
+		scales[i] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-30f;
+	for (k = 0; k < 2; k++) {
+		both[k]->columns(codes, scales, KEYS / ATTEND_LANES, keys[k]);
+		for (j = 0; j < HEADS; j++) {
+			q[j] = keys[k] + j * WIDTH;
+			to[j] = y[k][j];
+			weight[j] = score[k][j];
+		}
+		rows.kind = ATTEND_F32;
+		rows.p = (const uint8_t *)keys[k];
+		both[k]->scores(q, HEADS, &rows, WIDTH, GROUPS, false, score[k]);
+		rows.kind = ATTEND_F16;
+		rows.p = (const uint8_t *)halves;
+		both[k]->scores(q, HEADS, &rows, WIDTH, GROUPS, true, score[k]);
+		rows.kind = ATTEND_Q8_0;
+		rows.p = (const uint8_t *)codes;
+		both[k]->scores(q, HEADS, &rows, WIDTH, GROUPS, true, score[k]);
+		for (j = 0; j < HEADS; j++) {
+			float cap = j % 2 ? 2 : 0;
+			float most = both[k]->soften(score[k][j], j, SEEN, 0.125f, cap, -1);
+
+			sum[k][j] = both[k]->weigh(score[k][j], GROUPS, most);
+			both[k]->row(codes + j, scales, WIDTH, y[k][j]);
+			both[k]->gate(q[j], y[k][j], WIDTH);
+			both[k]->scale(y[k][j], 0.75f, WIDTH);
+		}
+		for (i = ATTEND_F32; i <= ATTEND_Q8_0; i++) {
+			rows.kind = (enum attend_kind)i;
+			rows.p = i == ATTEND_F32 ? (const uint8_t *)keys[k] :
+			         i == ATTEND_F16 ? (const uint8_t *)halves : (const uint8_t *)codes;
+			both[k]->add(to, weight, HEADS, &rows, i, SEEN, WIDTH - 1);
+		}
+	}
+	return !memcmp(keys[0], keys[1], sizeof keys[0]) &&
+	       nearly(score[0][0], score[1][0], HEADS * ATTEND_RUN) &&
+	       nearly(y[0][0], y[1][0], HEADS * WIDTH) && nearly(sum[0], sum[1], HEADS);
+}
+
+const char *
+dot_differs(const struct dot_level *l)
+{
+	const struct quantize_fast *q = l->quantizers;
+	const struct dot_fast *d;
+	const char *bad = NULL;
+	int i;
+
+	for (; !bad && q && q->form; q++)
+		if (!quantize_agrees(q))
+			bad = q->form->name;
+	for (i = 0; i < DOT_LISTS; i++)
+		for (d = l->dots[i]; !bad && d && d->dtype; d++)
+			if (!dot_agrees(l, d->dtype))
+				bad = d->dtype;
+	if (!bad && l->add_f32 && !dot_agrees(l, "Q8_1"))
+		bad = "decoded types";
+	if (!bad && !attend_agrees(l->attend))
+		bad = "keys";
+	dot_use(NULL);
+	return bad;
+}
+
+/* Is it of the level in use? */
+static bool
+of_level(const struct dot_level *l)
+{
+	return !strcmp(l->level ? l->level : l->name, level_now()->name);
+}
+
+void
+dot_begin(void (*note)(const char *))
+{
+	const struct dot_level *l, *best = levels;
+	bool reached = false;
+	const char *bad;
+	char text[100];
+	size_t i;
+
+	for (i = 0; (l = dot_level_row(i)) != NULL && !(reached && !of_level(l)); i++) {
+		reached |= of_level(l);
+		if (l->here())
+			best = l;
+	}
+	bad = dot_differs(best);
+	if (bad && note) {
+		snprintf(text, sizeof text, "%s multiplies %s differently here: plain C is used",
+		         best->name, bad);
+		note(text);
+	}
+	dot_use(bad ? levels : best);
+}

@@ -1,0 +1,147 @@
+#include "kernels/numbers.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "kernels/ref/types.h"
+
+enum { LANES = 8 };
+typedef int32_t words __attribute__((vector_size(4 * LANES)));
+
+static void
+widen(const float *x, double *y, size_t n)
+{
+	size_t i, j;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		for (j = 0; j < LANES; j++)
+			y[i + j] = x[i + j];
+	for (; i < n; i++)
+		y[i] = x[i];
+}
+
+/* Without their sign, bits are in the order of the numbers. */
+static uint32_t
+most(const float *x, size_t n)
+{
+	uint32_t all = 0, u;
+	words best = { 0 }, more, v;
+	size_t i, j;
+
+	for (i = 0; i + LANES <= n; i += LANES) {
+		memcpy(&v, x + i, sizeof v);
+		v &= INT32_MAX;
+		more = v > best;
+		best = (v & more) | (best & ~more);
+	}
+	for (; i < n; i++) {
+		memcpy(&u, x + i, sizeof u);
+		u &= INT32_MAX;
+		all = u > all ? u : all;
+	}
+	for (j = 0; j < LANES; j++)
+		all = (uint32_t)best[j] > all ? (uint32_t)best[j] : all;
+	return all;
+}
+
+static double
+lanes_sum(const double *a)
+{
+	return ((a[0] + a[4]) + (a[1] + a[5])) + ((a[2] + a[6]) + (a[3] + a[7]));
+}
+
+/* Lanes 0 to 3, and 4 to 7: vectors of any CPU hold them whole or in parts. */
+enum { HALF = LANES / 2 };
+typedef double four __attribute__((vector_size(8 * HALF)));
+typedef double four_anywhere __attribute__((vector_size(8 * HALF), aligned(8), may_alias));
+typedef int64_t whole __attribute__((vector_size(8 * HALF)));
+
+struct part {
+	four min, max, sum, squares;
+	whole zeros; /* less one for each */
+};
+
+static inline void
+part_add(struct part *p, const double *x)
+{
+	const four v = *(const four_anywhere *)x;
+	whole less = v < p->min, more = v > p->max;
+
+	p->min = (four)(((whole)v & less) | ((whole)p->min & ~less));
+	p->max = (four)(((whole)v & more) | ((whole)p->max & ~more));
+	p->zeros += v == 0;
+	p->sum += v;
+	p->squares += v * v;
+}
+
+/* A last part of fewer than LANES. */
+static void
+part_end(struct part *p, const double *v, size_t count, double like)
+{
+	double x[LANES], sum[LANES], squares[LANES];
+	size_t j;
+
+	memcpy(sum, &p[0].sum, sizeof p->sum);
+	memcpy(sum + HALF, &p[1].sum, sizeof p->sum);
+	memcpy(squares, &p[0].squares, sizeof p->squares);
+	memcpy(squares + HALF, &p[1].squares, sizeof p->squares);
+	for (j = 0; j < LANES; j++)
+		x[j] = j < count ? v[j] : like;
+	part_add(p, x);
+	part_add(p + 1, x + HALF);
+	for (j = count; j < LANES; j++) {
+		p[j / HALF].sum[j % HALF] = sum[j];
+		p[j / HALF].squares[j % HALF] = squares[j];
+		p[j / HALF].zeros[j % HALF] += like == 0;
+	}
+}
+
+static void
+find(const double *v, size_t n, struct numbers_found *f)
+{
+	struct part p[2];
+	double sum[LANES], squares[LANES];
+	size_t i, j;
+
+	memset(p, 0, sizeof p);
+	for (j = 0; j < HALF; j++)
+		p[0].min[j] = p[0].max[j] = p[1].min[j] = p[1].max[j] = v[0];
+	for (i = 0; i + LANES <= n; i += LANES) {
+		part_add(p, v + i);
+		part_add(p + 1, v + i + HALF);
+	}
+	if (i < n)
+		part_end(p, v + i, n - i, v[0]);
+
+	*f = (struct numbers_found){ .min = v[0], .max = v[0] };
+	for (j = 0; j < LANES; j++) {
+		const struct part *half = p + j / HALF;
+		size_t at = j % HALF;
+
+		f->min = half->min[at] < f->min ? half->min[at] : f->min;
+		f->max = half->max[at] > f->max ? half->max[at] : f->max;
+		f->zeros -= (uint64_t)half->zeros[at];
+		sum[j] = half->sum[at];
+		squares[j] = half->squares[at];
+	}
+	f->sum = lanes_sum(sum);
+	f->squares = lanes_sum(squares);
+	/* A NaN among the values is one in the sum. */
+	f->finite = f->sum == f->sum && f->min >= -DBL_MAX && f->max <= DBL_MAX;
+}
+
+static double
+deviations(const double *v, size_t n, double from)
+{
+	double a[LANES] = { 0 };
+	size_t i, j;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		for (j = 0; j < LANES; j++)
+			a[j] += (v[i + j] - from) * (v[i + j] - from);
+	for (j = 0; i < n; i++, j++)
+		a[j] += (v[i] - from) * (v[i] - from);
+	return lanes_sum(a);
+}
+
+const struct numbers KERNEL(numbers) = { widen, most, find, deviations };
