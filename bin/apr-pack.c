@@ -1,4 +1,5 @@
 /* apr-pack: stream -> a model file */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,11 +8,14 @@
 #include "cli/near.h"
 #include "cli/tool.h"
 #include "cli/vault.h"
+#include "core/num.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
 #include "model/suffix.h"
 
 #define NO_RESERVE UINT64_MAX
+#define ALIGN_MIN 32 /* less than this no program asks for */
+#define ALIGN_MAX 65536
 
 struct options {
 	const char *trusted;
@@ -116,9 +120,9 @@ find_options(const struct format *format, const struct options *o,
 {
 	if (find_apr1(format, o, how, e) < 0)
 		return -1;
-	if (o->align && o->align != 32 && o->align != 64)
-		return tool_misused(e, "--align is 32 or 64, which every reader of these "
-		                    "formats takes, not %u", (unsigned)o->align);
+	if (o->align && (!num_power_of_two(o->align) || o->align < ALIGN_MIN || o->align > ALIGN_MAX))
+		return tool_misused(e, "--align is a power of two from %d to %d, not %" PRIu64,
+		                    ALIGN_MIN, ALIGN_MAX, o->align);
 	if (o->compress && !format->compresses)
 		return tool_misused(e, "%s has no compression", format->name);
 	if (o->compress && !how->raw && codec_parse(o->compress, &how->codec, &how->level, e) < 0) {
@@ -224,7 +228,7 @@ main(int argc, char **argv)
 		     "apr2: lz4 or zstd[:1-19], for tensors that lose by it;\n"
 		     "apr1: none, lz4, zstd or zstd:19"),
 		NUMBER(0, "align", "BYTES", &o.align, 1, UINT32_MAX,
-		     "alignment of tensor data: 32 or 64"),
+		     "alignment of tensor data: a power of two, 32 to 65536"),
 		FLAG(0, "plain", &o.plain,
 		     "all but apr2: leave out signatures and side files"),
 		BYTES(0, "reserve", "BYTES", &o.reserve, 0, FORMAT_RESERVE,
@@ -248,7 +252,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-pack",
 		"[-t apr1|apr2|apr2-64|gguf|safetensors] [-z none|lz4|zstd[:LEVEL]]\n"
-		"[--align 32|64] [--plain] [--reserve BYTES] [--shard-size BYTES]\n"
+		"[--align BYTES] [--plain] [--reserve BYTES] [--shard-size BYTES]\n"
 		"[--model-type NAME] [--trueno-native] [--backend-hint NAME] [--streaming]\n"
 		"[--sign-key KEY] [--sign-passphrase-file FILE] [-r KEY ... |\n"
 		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"

@@ -19,8 +19,8 @@
 #define FORMAT_PROBE 64 /* bytes at the beginning that tell a format */
 
 struct format_options {
-	unsigned align;  /* of tensor data: 32 or 64; 0: what the source had, or the
-	                  * format's own */
+	unsigned align;  /* of tensor data: a power of two, which a format may refuse
+	                  * (ERR_USAGE); 0: what the source had, or the format's own */
 	bool plain;      /* drop what only our own keys could carry */
 	bool strict;     /* reading: what is only warned about is a fault */
 	bool reserves;   /* leave so much room for longer metadata in the header, instead

@@ -54,11 +54,19 @@ setup() {
 	grep -qx 'hint: did you mean safetensors?' "$err"
 }
 
+# Every tensor of FILE begins at a multiple of N: aligned FILE N.
+aligned() {
+	apr-header -l "$1" | awk -v n="$2" '
+		NF == 5 { seen++; if ($4 % n) exit 1 }
+		END { if (seen != 30) exit 1 }'
+}
+
 @test "--align places tensors: gguf" {
 	apr-pack -t gguf --align 64 -o 64.gguf "$model"
 	cmp <(apr-unpack 64.gguf | digests) <(apr-unpack "$model" | digests)
 	grep -aq general.alignment 64.gguf
-	apr-header -l 64.gguf | awk -F'\t' 'NF > 2 && $3 % 64 { exit 1 }'
+	aligned 64.gguf 64
+	! aligned 64.gguf 128
 	apr-pack -t gguf --align 32 -o 32.gguf 64.gguf
 	apr-pack -t gguf --align 64 32.gguf | cmp - 64.gguf
 	# The source's own is kept where nothing else is asked for.
@@ -67,12 +75,30 @@ setup() {
 		cmp - "$vectors/gguf_alignment_64"
 }
 
-@test "--align is 32 or 64" {
+@test "--align: what each format takes" {
 	local n
-	for n in 0 1 16 31 33 48 63 65 128 x -32 18446744073709551648; do
+	for n in 0 1 16 31 33 48 63 65 131072 x -32 18446744073709551648; do
 		try apr-pack --align $n -o made "$model"
 		said 2 '--align'
 		[ ! -e made ]
+	done
+	try apr-pack --align 128 -o made "$model"
+	said 2 'APR2 aligns tensors to 32 or 64 bytes, not 128'
+	grep -qx 'hint: -t gguf takes any power of two up to 65536' "$err"
+	[ ! -e made ]
+	try apr-pack --align 128 --shard-size 1M -o made.apr "$model"
+	said 2 'APR2 aligns tensors to 32 or 64 bytes, not 128'
+	try apr-pack -t apr2-64 --align 128 -o made "$model"
+	said 2 'aligns tensors to 64 bytes, not 128'
+	for n in 128 4096 65536; do
+		apr-pack -t gguf --align $n -f -o made "$model"
+		apr-header made | grep -qE "^alignment +$n\$"
+		aligned made $n
+		cmp <(apr-unpack made | digests) <(apr-unpack "$model" | digests)
+		apr-unpack made | apr-pack -t gguf | cmp - made
+		apr-pack -t safetensors --align $n -f -o made "$model"
+		[ $((($(od -An -tu8 -N8 made) + 8) % n)) = 0 ]
+		cmp <(apr-unpack made | digests) <(apr-unpack "$model" | digests)
 	done
 }
 

@@ -217,9 +217,11 @@ apr2_lay_out(struct apr2_sink *s, struct err *e)
 	uint64_t at;
 
 	s->alignment = choose_alignment(s);
-	if (s->alignment != 32 && s->alignment != 64)
-		return err_set(e, ERR_USAGE, s->out.name,
-		               "APR2 aligns tensors to 32 or 64 bytes, not %u", s->alignment);
+	if (s->alignment != 32 && s->alignment != 64) {
+		err_set(e, ERR_USAGE, s->out.name, "APR2 aligns tensors to 32 or 64 bytes, not %u",
+		        s->alignment);
+		return err_hint(e, "-t gguf takes any power of two up to 65536");
+	}
 	s->by_name = model_tensors_by_name(s->plan, e);
 	if (!s->by_name)
 		return -1;
