@@ -41,10 +41,24 @@ is_too_much(const struct err *e)
 	       (strstr(e->fact, "takes too") || strstr(e->fact, "times as long"));
 }
 
+/* The same text has the same ids again. */
+static void
+encode_again(struct tokenizer *t, const uint8_t *text, size_t n, unsigned flags,
+             const struct tokens *first)
+{
+	struct tokens second = { 0 };
+	struct err e = ERR_INIT;
+
+	must(tokenizer_encode(t, text, n, flags, &second, &e) == 0);
+	must(first->n == second.n &&
+	     (first->n == 0 || memcmp(first->id, second.id, first->n * sizeof *first->id) == 0));
+	tokens_free(&second);
+}
+
 static void
 encode(struct tokenizer *t, const uint8_t *text, size_t n, unsigned flags)
 {
-	struct tokens first = { 0 }, second = { 0 };
+	struct tokens first = { 0 };
 	struct buf whole = { 0 }, pieces = { 0 };
 	struct err e = ERR_INIT;
 	bool begun = false;
@@ -56,9 +70,8 @@ encode(struct tokenizer *t, const uint8_t *text, size_t n, unsigned flags)
 		goto end;
 	}
 	must(tokenizer_lost(t) <= n + 8 || tokenizer_kind(t)[0] == 'B');
-	must(tokenizer_encode(t, text, n, flags, &second, &e) == 0);
-	must(first.n == second.n &&
-	     (first.n == 0 || memcmp(first.id, second.id, first.n * sizeof *first.id) == 0));
+	if (crc32_add(0, text, n) % 4 == 0) /* encoding takes most of a run's time */
+		encode_again(t, text, n, flags, &first);
 	must(tokenizer_decode(t, first.id, first.n, flags, &whole, &e) == 0);
 	for (i = 0; i < first.n; i++) {
 		must(first.id[i] < tokenizer_count(t));
@@ -68,7 +81,6 @@ encode(struct tokenizer *t, const uint8_t *text, size_t n, unsigned flags)
 	must(whole.n == pieces.n && (whole.n == 0 || memcmp(whole.p, pieces.p, whole.n) == 0));
 end:
 	tokens_free(&first);
-	tokens_free(&second);
 	buf_free(&whole);
 	buf_free(&pieces);
 }
@@ -147,6 +159,7 @@ change_pattern(struct dice *d, json_t *list, struct buf *b)
 	if (!old)
 		return -1;
 	buf_put(b, old, at);
+	d->odd = roll(d, 4) == 0;
 	if (roll(d, 2))
 		put_item(d, 2, b);
 	else
@@ -183,7 +196,7 @@ change_file(struct dice *d, const uint8_t *data, size_t size, struct buf *b)
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-	struct dice d = { seed };
+	struct dice d = { .state = seed };
 	unsigned way = roll(&d, 8);
 	struct buf b = { 0 };
 

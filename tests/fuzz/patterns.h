@@ -1,5 +1,6 @@
-/* patterns: whole patterns, and whole steps of a tokenizer.json, by dice: what is read,
- * and what must be refused, in one another. */
+/* patterns: random whole patterns and whole steps of a tokenizer.json. Three patterns in
+ * four hold only syntax that real tokenizers use; the fourth mixes in what must be
+ * refused (\K, \C, recursion, verbs), above all in groups and lookarounds. */
 #ifndef PATTERNS_H
 #define PATTERNS_H
 
@@ -8,6 +9,7 @@
 
 struct dice {
 	uint64_t state;
+	bool odd; /* the pattern being written may hold odd items */
 };
 
 static unsigned
@@ -31,22 +33,48 @@ static const char *const looks[] = { "(?=", "(?!", "(?<=", "(?<=", "(?<!" };
 static const char *const repeats[] = { "*", "+", "?", "*?", "+?", "??", "*+", "++", "{2}",
 	"{1,3}", "{,2}", "{2,}", "{60}", "{1,3}+", "{2}?", "{1000}" };
 
+static const char *const calls[] = { "(?1)", "(?1)", "(?R)", "(?2)", "\\g<1>" };
+
 static void put_pattern(struct dice *d, unsigned depth, struct buf *b);
+
+/* A lookaround that calls a group, or a group that moves the start of the match: each is
+ * harmless, together they make a match that ends before it starts. */
+static void
+put_odd_group(struct dice *d, unsigned depth, struct buf *b)
+{
+	if (roll(d, 2)) {
+		buf_text(b, ONE_OF(d, looks));
+		buf_text(b, ONE_OF(d, calls));
+	} else {
+		buf_text(b, "(\\K");
+		put_pattern(d, depth + 1, b);
+	}
+	buf_text(b, ")");
+}
+
+static void
+put_group(struct dice *d, unsigned depth, struct buf *b)
+{
+	if (d->odd && roll(d, 3) == 0) {
+		put_odd_group(d, depth, b);
+		return;
+	}
+	buf_text(b, roll(d, 2) ? ONE_OF(d, groups) : ONE_OF(d, looks));
+	put_pattern(d, depth + 1, b);
+	buf_text(b, ")");
+}
 
 static void
 put_item(struct dice *d, unsigned depth, struct buf *b)
 {
 	unsigned kind = roll(d, depth < 4 ? 16 : 10);
 
-	if (kind >= 10) {
-		buf_text(b, kind < 13 ? ONE_OF(d, groups) : ONE_OF(d, looks));
-		put_pattern(d, depth + 1, b);
-		buf_text(b, ")");
-	} else if (kind == 0 || (kind == 1 && depth)) {
+	if (kind >= 10)
+		put_group(d, depth, b);
+	else if (kind < 2 && d->odd)
 		buf_text(b, ONE_OF(d, odd_items));
-	} else {
+	else
 		buf_text(b, ONE_OF(d, plain_items));
-	}
 	if (roll(d, 4) == 0)
 		buf_text(b, ONE_OF(d, repeats));
 }
@@ -71,6 +99,7 @@ put_quoted(struct dice *d, struct buf *to)
 {
 	struct buf b = { 0 };
 
+	d->odd = roll(d, 4) == 0;
 	put_pattern(d, 0, &b);
 	json_quote(to, b.p ? (char *)b.p : "", b.n);
 	buf_free(&b);
