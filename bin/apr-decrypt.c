@@ -1,4 +1,4 @@
-/* apr-decrypt: sealed stream -> stream, for those who can open it */
+/* apr-decrypt: sealed stream -> stream, with a key or a passphrase */
 #include <string.h>
 
 #include "cli/filter.h"
@@ -23,7 +23,7 @@ prepare(const struct options *o, struct openers *with, struct err *e)
 	size_t i;
 
 	if (o->identities.n && passphrase_given(&o->passphrase))
-		return tool_misused(e, "identities, or a passphrase: not both");
+		return tool_misused(e, "use identities or a passphrase, not both");
 	if (secret_guard(e) < 0)
 		return -1;
 	for (i = 0; i < o->identities.n; i++)
@@ -64,7 +64,7 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		LIST('i', "identity", "FILE", &o.identities,
-		     "open it with the identity in FILE, which age-keygen made"),
+		     "decrypt with the identity in FILE, as made by age-keygen"),
 		OPT_PASSPHRASE(&o.passphrase),
 		OPT_SELECT(&o.select),
 		OPT_OUTPUT_STREAM(&o.output),
@@ -74,7 +74,7 @@ main(int argc, char **argv)
 		"apr-decrypt",
 		"[-i FILE ... | --passphrase-file FILE | --passphrase-fd N |\n"
 		"--passphrase-env NAME] [--only REGEX] [--except REGEX] [-f] [-o FILE] [FILE]",
-		"Open a stream that apr-encrypt has sealed.", opts, 1
+		"Decrypt a stream sealed by apr-encrypt.", opts, 1
 	};
 	struct openers with = { 0 };
 	struct selection s;

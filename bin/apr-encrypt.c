@@ -67,7 +67,7 @@ prepare(const struct options *o, struct skey *skey, struct secret *data, struct 
 	if (!to.n && !password)
 		return tool_misused(e, "no recipient: use -r, -R or -p");
 	if (to.n && password)
-		return tool_misused(e, "recipients, or a passphrase: not both");
+		return tool_misused(e, "use recipients or a passphrase, not both");
 	if (secret_guard(e) < 0 || secret_alloc(data, SKEY_DATA, e) < 0 ||
 	    random_bytes(data->p, SKEY_DATA, e) < 0 ||
 	    random_bytes(skey->salt, sizeof skey->salt, e) < 0)
@@ -84,7 +84,7 @@ find_signer(const struct options *o, struct key_secret **signer, struct err *e)
 
 	if (!o->sign_key)
 		return o->sign_passphrase
-		           ? tool_misused(e, "--sign-passphrase-file is for --sign-key") : 0;
+		           ? tool_misused(e, "--sign-passphrase-file needs --sign-key") : 0;
 	*signer = passphrase_key(o->sign_key, &own, e);
 	return *signer ? 0 : -1;
 }
@@ -120,16 +120,16 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		LIST('r', "recipient", "age1...", &o.recipients,
-		     "who can open it: the public half of an age key"),
+		     "encrypt to this age public key; may be repeated"),
 		LIST('R', "recipients-file", "FILE", &o.files,
-		     "the same, one a line in FILE"),
+		     "encrypt to the age public keys in FILE, one per line"),
 		FLAG('p', "passphrase", &o.ask,
-		     "whoever knows a passphrase, which is asked for"),
+		     "encrypt with a passphrase that is asked for"),
 		OPT_PASSPHRASE(&o.passphrase),
 		TEXT(0, "sign-key", "KEY", &o.sign_key,
-		     "sign the seal with the secret key in KEY, for those who cannot open it"),
+		     "sign the seal with the secret key in KEY"),
 		TEXT(0, "sign-passphrase-file", "FILE", &o.sign_passphrase,
-		     "the passphrase of that key is FILE's first line"),
+		     "read the passphrase of that key from the first line of FILE"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

@@ -108,9 +108,9 @@ plan(void *ctx, struct model *m, struct err *e)
 	else if (g->o->npy && !g->o->stored)
 		v->form = VALUES_SINGLE;
 	if (v->form != VALUES_BYTES && !values_known(tensor_type(t))) {
-		err_set(e, ERR_FORMAT, tensor_name(t), "%s cannot be computed, only carried",
+		err_set(e, ERR_FORMAT, tensor_name(t), "%s has no decoder",
 		        tensor_type(t)->name);
-		return err_hint(e, "its bytes are there without --text and --npy");
+		return err_hint(e, "without --text and --npy, its bytes are written");
 	}
 	if (g->o->text && slice_fit(&v->slice, t, e) < 0)
 		return -1;
@@ -181,15 +181,15 @@ static int
 check_options(struct options *o, const char *name, const char *path, struct err *e)
 {
 	if (o->npy + o->text + o->list > 1)
-		return tool_misused(e, "--npy, --text and --list exclude each other");
+		return tool_misused(e, "--npy, --text and --list cannot be combined");
 	if (o->stored && !o->npy)
-		return tool_misused(e, "--stored is for --npy");
+		return tool_misused(e, "--stored needs --npy");
 	if (o->slice && !o->text)
-		return tool_misused(e, "--slice is for --text");
+		return tool_misused(e, "--slice needs --text");
 	if (o->list && path)
-		return tool_misused(e, "--list takes one operand, a FILE");
+		return tool_misused(e, "--list takes a FILE and no NAME");
 	if (!o->list && !name)
-		return tool_misused(e, "the NAME of a tensor is missing; --list lists them");
+		return tool_misused(e, "NAME is missing; --list lists the tensors");
 	return 0;
 }
 
@@ -198,12 +198,12 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		FLAG(0, "npy", &o.npy, "a NumPy file, decoded to single precision"),
-		FLAG(0, "stored", &o.stored, "with --npy: in the tensor's own type"),
-		FLAG(0, "text", &o.text, "numbers, a row a line"),
+		FLAG(0, "npy", &o.npy, "write a NumPy file, decoded to single precision"),
+		FLAG(0, "stored", &o.stored, "with --npy: keep the tensor's own type"),
+		FLAG(0, "text", &o.text, "write the values as text, one row per line"),
 		TEXT(0, "slice", "RANGES", &o.slice,
-		     "with --text: only these, as 0:4,:8"),
-		FLAG('l', "list", &o.list, "list the tensors instead"),
+		     "with --text: only these ranges, such as 0:4,:8"),
+		FLAG('l', "list", &o.list, "list the tensors"),
 		OPT_OUTPUT(&o.output),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END
@@ -211,7 +211,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-get", "[--npy [--stored] | --text [--slice RANGES] | -l]\n"
 		"[--trusted-key KEY] [-f] [-o FILE] [NAME] [FILE]",
-		"Take one tensor out of a model: its bytes, an array, or text.", opts, 2
+		"Write one tensor of a model: its bytes, a NumPy array, or text.", opts, 2
 	};
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);

@@ -169,15 +169,15 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		FLAG('l', "list", &o.tensors,
-		     "list name, dtype, shape, offset, bytes of each tensor"),
+		     "list the name, type, shape, offset and bytes of each tensor"),
 		FLAG('t', "tensors", &o.tensors, NULL),
-		FLAG(0, "json", &o.json, "one object; with --list one a line"),
-		FLAG(0, "strict", &o.format.strict, "fail where a file is only odd"),
+		FLAG(0, "json", &o.json, "print one object; with --list, one per line"),
+		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-header", "[-l] [--json] [--strict] [FILE]",
-		"Show what a model file is, reading its header only.", opts, 1
+		"Show what a model file contains, from its header alone.", opts, 1
 	};
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);

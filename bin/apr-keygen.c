@@ -40,7 +40,7 @@ keygen(const struct options *o, struct err *e)
 	if (!o->name)
 		return tool_misused(e, "-o NAME is missing");
 	if (o->no_passphrase && passphrase_given(&o->passphrase))
-		return tool_misused(e, "a passphrase is given, and --no-passphrase");
+		return tool_misused(e, "--no-passphrase excludes a passphrase");
 	if (snprintf(path, sizeof path, "%s.pub", o->name) >= (int)sizeof path)
 		return err_set(e, ERR_USAGE, NULL, "the name is too long");
 	if (check_names(o, path, e) < 0)
@@ -79,7 +79,7 @@ main(int argc, char **argv)
 		"apr-keygen",
 		"[-W | --passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
 		"[-f] -o NAME",
-		"Make a pair of signing keys in minisign's format, and print their id.", opts, 0
+		"Generate a pair of signing keys in minisign's format, and print its id.", opts, 0
 	};
 	struct err e = ERR_INIT;
 

@@ -1,4 +1,4 @@
-/* apr-open: a sealed message -> its words, for who has the key */
+/* apr-open: a sealed message -> its text, with the key of the recipient */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ open_message(const struct options *o, const struct identities *with, const char 
 	int status = reader_rest(r, &b, MESSAGE_BYTES);
 
 	if (status == 0 && b.n > MESSAGE_BYTES)
-		status = err_set(e, ERR_CORRUPT, path, "is longer than any message");
+		status = err_set(e, ERR_CORRUPT, path, "is too long for a message");
 	if (status == 0 && b.n == 0)
 		status = err_set(e, ERR_CORRUPT, path, "is empty");
 	if (status == 0)
@@ -125,19 +125,19 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		LIST('i', "identity", "FILE", &o.identities,
-		     "open it with the identity in FILE"),
+		     "decrypt with the identity in FILE"),
 		TEXT(0, "reply-to", "FILE", &o.reply,
-		     "write what an answer needs to FILE, for apr-seal -R"),
+		     "write the key for an answer to FILE, for apr-seal -R"),
 		TEXT('k', "", "FILE", &o.reply, NULL),
 		FLAG(0, "publish", &o.publish,
-		     "print what a model's metadata must say, and read no message"),
+		     "print the metadata that publishes the key; read no message"),
 		TEXT('o', "output", "FILE", &o.path, "write to FILE"),
 		FLAG('f', "force", &o.force, "replace existing files"),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-open", "-i FILE [--reply-to FILE] [--publish] [-f] [-o FILE] [FILE]",
-		"Open a message that apr-seal has sealed.", opts, 1
+		"Decrypt a message sealed by apr-seal.", opts, 1
 	};
 	struct identities with = { .keys = { 0 } };
 	struct err e = ERR_INIT;

@@ -43,8 +43,8 @@ find_format(const char *name, struct err *e)
 	const struct format *f = format_by_name(name);
 
 	if (!f || !f->create) {
-		tool_misused(e, "no format %.40s can be written; there are apr1, apr2, "
-		             "apr2-64, gguf and safetensors", name);
+		tool_misused(e, "format %.40s cannot be written; those that can are apr1, "
+		             "apr2, apr2-64, gguf and safetensors", name);
 		near_words(e, name, format_word);
 		return NULL;
 	}
@@ -71,8 +71,8 @@ note_suffix(const struct options *o, const struct format *f)
 
 	/* apr stands for apr1, apr2 and apr2-64. */
 	if (suffix && strncmp(f->name, suffix, strlen(suffix)) != 0)
-		tool_notef("%.100s is written as %s, which -t asks for, and not as its name "
-		           "says", o->output.path, f->name);
+		tool_notef("%.100s is written as %s, as -t asks, although its suffix names "
+		           "another format", o->output.path, f->name);
 }
 
 /* -o NAME/ asks for a folder. */
@@ -93,11 +93,11 @@ find_apr1(const struct format *format, const struct options *o, struct format_op
 		return o->model_type || o->hint || o->aligned || o->chunked ||
 		       vault_asked(&o->vault)
 		           ? tool_misused(e, "--model-type, --trueno-native, --backend-hint, "
-		                          "--streaming, keys and passphrases are for -t apr1") : 0;
+		                          "--streaming, keys and passphrases need -t apr1") : 0;
 	if (o->hint && hint < 0)
-		return tool_misused(e, "no backend is called %.40s", o->hint);
+		return tool_misused(e, "unknown backend: %.40s", o->hint);
 	if (o->hint && !o->aligned)
-		return tool_misused(e, "--backend-hint is for --trueno-native");
+		return tool_misused(e, "--backend-hint needs --trueno-native");
 	how->model_type = o->model_type;
 	how->aligned = o->aligned;
 	how->chunked = o->chunked;
@@ -120,8 +120,9 @@ find_options(const struct format *format, const struct options *o,
 {
 	if (find_apr1(format, o, how, e) < 0)
 		return -1;
-	if (o->align && (!num_power_of_two(o->align) || o->align < ALIGN_MIN || o->align > ALIGN_MAX))
-		return tool_misused(e, "--align is a power of two from %d to %d, not %" PRIu64,
+	if (o->align && (!num_power_of_two(o->align) || o->align < ALIGN_MIN ||
+	                 o->align > ALIGN_MAX))
+		return tool_misused(e, "--align must be a power of two from %d to %d, not %" PRIu64,
 		                    ALIGN_MIN, ALIGN_MAX, o->align);
 	if (o->compress && !format->compresses)
 		return tool_misused(e, "%s has no compression", format->name);
@@ -133,7 +134,7 @@ find_options(const struct format *format, const struct options *o,
 		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
 		                    o->output.path, format->title);
 	if (o->shard_size && (!o->output.path || strcmp(o->output.path, "-") == 0))
-		return tool_misused(e, "--shard-size needs -o: files with names");
+		return tool_misused(e, "--shard-size needs -o FILE");
 	if (o->shard_size && !format->create_shards)
 		return tool_misused(e, "a model in %s is one file", format->title);
 	if (o->reserve != NO_RESERVE && !format->reserves)
@@ -173,9 +174,9 @@ may_be_sealed(const struct format *format, const struct options *o, const char *
 		return err_hint(e, "apr-decrypt opens it");
 	}
 	if (o->compress)
-		return tool_misused(e, "-z: what is sealed does not get shorter");
+		return tool_misused(e, "-z: a sealed model cannot be compressed");
 	if (o->shard_size)
-		return tool_misused(e, "--shard-size: a sealed model is one file");
+		return tool_misused(e, "--shard-size: a sealed model must be one file");
 	return 0;
 }
 
@@ -223,28 +224,28 @@ main(int argc, char **argv)
 	static struct options o = { .reserve = NO_RESERVE };
 	static const struct opt opts[] = {
 		TEXT('t', "to", "FORMAT", &o.format,
-		     "apr1, apr2, apr2-64, gguf or safetensors (default: by FILE's suffix, else apr2)"),
+		     "apr1, apr2, apr2-64, gguf or safetensors (default: by the suffix of -o)"),
 		TEXT('z', "compress", "METHOD", &o.compress,
-		     "apr2: lz4 or zstd[:1-19], for tensors that lose by it;\n"
+		     "apr2: lz4 or zstd[:1-19], for tensors that get smaller;\n"
 		     "apr1: none, lz4, zstd or zstd:19"),
 		NUMBER(0, "align", "BYTES", &o.align, 1, UINT32_MAX,
-		     "alignment of tensor data: a power of two, 32 to 65536"),
+		     "align tensor data to a power of two, 32 to 65536"),
 		FLAG(0, "plain", &o.plain,
 		     "all but apr2: leave out signatures and side files"),
 		BYTES(0, "reserve", "BYTES", &o.reserve, 0, FORMAT_RESERVE,
-		     "room in the header for longer metadata, at most 16M"),
+		     "leave room in the header for longer metadata, at most 16M"),
 		BYTES(0, "shard-size", "BYTES", &o.shard_size, 1, UINT64_MAX,
-		     "several files, each with at most so much tensor data"),
+		     "write several files, each with at most BYTES of tensor data"),
 		TEXT(0, "model-type", "NAME", &o.model_type,
-		     "apr1: what the model is, such as NEURAL_CUSTOM"),
+		     "apr1: set the model type, such as NEURAL_CUSTOM"),
 		FLAG(0, "trueno-native", &o.aligned,
-		     "apr1: tensors from multiples of 64, with an index"),
+		     "apr1: align tensors to 64 bytes, with an index"),
 		TEXT(0, "backend-hint", "NAME", &o.hint,
-		     "apr1: with --trueno-native, what should compute them"),
+		     "apr1: with --trueno-native, the backend for all tensors"),
 		FLAG(0, "streaming", &o.chunked,
-		     "apr1: an index of chunks, each compressed by itself"),
+		     "apr1: compress chunks separately, with an index"),
 		OPT_VAULT_WRITE(&o.vault),
-		FLAG(0, "no-sync", &o.no_sync, "do not wait until the disk has it"),
+		FLAG(0, "no-sync", &o.no_sync, "do not wait until the file is on the disk"),
 		OPT_OUTPUT(&o.output),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END

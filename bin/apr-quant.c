@@ -205,15 +205,15 @@ main(int argc, char **argv)
 	static const struct opt opts[] = {
 		OPT_QUANT(&o.quant),
 		FLAG(0, "allow-nonfinite", &o.allow_nonfinite,
-		     "write NaN and infinities"),
+		     "accept NaN and infinite values"),
 		FLAG('n', "dry-run", &o.dry_run,
-		     "print what would become of each tensor"),
+		     "print what each tensor would become, and write nothing"),
 		TEXT(0, "explain", "NAME", &o.explain,
-		     "print what would become of the tensor NAME, and why"),
+		     "print what tensor NAME would become, and why"),
 		FLAG(0, "list", &o.list, "print the mixtures and types"),
 		FLAG(0, "check", &o.check,
 		     "print the error of each tensor on standard error"),
-		FLAG(0, "json", &o.json, "--dry-run, --check: an object a line"),
+		FLAG(0, "json", &o.json, "with --dry-run or --check: print one object per line"),
 		OPT_JOBS(&o.jobs),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_TRUSTED(&o.trusted),
@@ -230,7 +230,7 @@ main(int argc, char **argv)
 		"[--allow-requantize] [--fallback error|warn|TYPE] [--allow-nonfinite]\n"
 		"[-n | --explain NAME | --list] [--check] [--max-rmse X] [--json] [-j N]\n"
 		"[--trusted-key KEY] [-f] [-o FILE] TYPE [FILE]",
-		"Re-encode the tensors of a stream in another type.", opts, 2
+		"Convert the tensors of a stream to another type.", opts, 2
 	};
 	struct quant q = { .o = &o };
 	struct err e = ERR_INIT;

@@ -1,4 +1,4 @@
-/* apr-seal: a message -> the same, sealed for the owner of a model */
+/* apr-seal: a message -> a sealed message for the owner of a model */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,8 +48,8 @@ find_owner(const struct options *o, uint8_t key[AGREE_BYTES], struct err *e)
 	if (r == 0)
 		r = inference_key(o->model, o->unverified ? NULL : &keys, key, e);
 	if (e->code == ERR_SIGNATURE && !e->hint[0])
-		err_hint(e, "--trusted-key KEY names whose signature counts; --unverified asks for "
-		         "none");
+		err_hint(e, "--trusted-key KEY names the signer; --unverified requires no "
+		         "signature");
 	trusted_free(&keys);
 	return r;
 }
@@ -60,14 +60,13 @@ find_addressee(const struct options *o, struct addressee *to, struct err *e)
 	static struct recipients one;
 
 	if (!!o->model + !!o->recipient + !!o->recipients != 1)
-		return tool_misused(e, "no recipient, or more than one: use -m MODEL, -r age1... or "
-		                    "-R FILE");
+		return tool_misused(e, "use one of -m MODEL, -r age1... and -R FILE");
 	if (o->model && strcmp(o->model, "-") == 0)
 		return tool_misused(e, "-m -: standard input is the message");
 	if (!o->model && (o->keys.n || o->unverified))
-		return tool_misused(e, "--trusted-key and --unverified are for -m MODEL");
+		return tool_misused(e, "--trusted-key and --unverified need -m MODEL");
 	if (o->keys.n && o->unverified)
-		return tool_misused(e, "--trusted-key or --unverified: not both");
+		return tool_misused(e, "use --trusted-key or --unverified, not both");
 	if (o->model)
 		return find_owner(o, to->key, e);
 	if (o->recipients && addressee_read(to, o->recipients, e) < 0)
@@ -118,15 +117,15 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		TEXT('m', "model", "MODEL", &o.model,
-		     "for the owner of MODEL: the key that its metadata publishes"),
+		     "seal for the owner of MODEL, whose metadata holds the key"),
 		LIST(0, "trusted-key", "KEY", &o.keys,
 		     "with -m: trust the public key in the file KEY, and no other"),
 		FLAG(0, "unverified", &o.unverified,
-		     "with -m: take the key of a model that nobody vouches for"),
+		     "with -m: accept a model without a trusted signature"),
 		TEXT('r', "recipient", "age1...", &o.recipient,
-		     "for the owner of this public key"),
+		     "seal for the owner of this age public key"),
 		TEXT('R', "recipients-file", "FILE", &o.recipients,
-		     "the same, from FILE; or an answer, to what apr-open wrote"),
+		     "seal for the key in FILE, which apr-open may have written"),
 		TEXT('k', "reply-key", "FILE", &o.reply,
 		     "ask for an answer: write the identity that opens it to FILE"),
 		TEXT('o', "output", "FILE", &o.path, "write to FILE"),

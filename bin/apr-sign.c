@@ -47,10 +47,10 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 
 	(void)out;
 	if (in->kind == ITEM_OTHER)
-		tool_notef("a frame of unknown kind %s is passed on, but not signed", in->frame);
+		tool_notef("a frame of unknown kind %s is passed on unsigned", in->frame);
 	if (in->kind == ITEM_PROV && in->index == 0)
-		tool_note("it has records of what was done to it before: they are signed as they "
-		          "are, and were not checked");
+		tool_note("the model has records of earlier operations: they are signed, but "
+		          "were not verified");
 	return witness_item(&s->witness, in, e);
 }
 
@@ -111,7 +111,7 @@ state_date(const char *date, struct statement *says, struct err *e)
 	if (date && strcmp(date, "now") == 0)
 		snprintf(now, sizeof now, "%lld", (long long)time(NULL));
 	if (date && statement_date(strcmp(date, "now") ? date : now, says->date) < 0)
-		return tool_misused(e, "--date wants a day (2026-11-22), a time (2026-11-22T10:00:00Z), "
+		return tool_misused(e, "--date needs a day (2026-11-22), a time (2026-11-22T10:00:00Z), "
 		                    "seconds since 1970, or now");
 	date = date ? NULL : getenv("SOURCE_DATE_EPOCH");
 	if (date && *date && statement_date(date, says->date) < 0)
@@ -147,11 +147,11 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		TEXT(0, "name", "TEXT", &o.name, "sign that the model has this name"),
-		TEXT(0, "model-version", "TEXT", &o.version, "... and this version"),
+		TEXT(0, "name", "TEXT", &o.name, "state the name of the model in the signature"),
+		TEXT(0, "model-version", "TEXT", &o.version, "state its version"),
 		TEXT(0, "date", "DATE", &o.date,
-		     "... and this date, or now (default: SOURCE_DATE_EPOCH, or none)"),
-		TEXT(0, "comment", "TEXT", &o.comment, "... and this comment"),
+		     "state this date, or now (default: SOURCE_DATE_EPOCH, or none)"),
+		TEXT(0, "comment", "TEXT", &o.comment, "add a comment, which is signed too"),
 		OPT_PASSPHRASE(&o.passphrase),
 		OPT_JOBS(&o.jobs),
 		OPT_OUTPUT_STREAM(&o.output),

@@ -1,4 +1,4 @@
-/* apr-stats: what the values of tensors are like */
+/* apr-stats: statistics of the values of tensors */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ plan(void *ctx, struct model *out, struct err *e)
 	if (r->o->hist && near_find(out, r->o->hist, r->in.source->name, &r->only, e) < 0)
 		return -1;
 	if (r->o->hist && !values_known(type_of(r, r->only)))
-		return err_set(e, ERR_FORMAT, r->o->hist, "%s cannot be computed, only carried",
+		return err_set(e, ERR_FORMAT, r->o->hist, "%s has no decoder",
 		               type_of(r, r->only)->name);
 	r->all = mem_array(out->tensor_count, sizeof *r->all);
 	return r->all ? tally_open(&r->tally, (unsigned)r->o->jobs, r->o->hist, e)
@@ -156,7 +156,7 @@ judge(const struct run *r, struct err *e)
 			more++;
 	}
 	if (unknown)
-		tool_notef("%zu tensor%s cannot be decoded and %s not looked at", unknown,
+		tool_notef("%zu tensor%s cannot be decoded and %s not checked", unknown,
 		           unknown == 1 ? "" : "s", unknown == 1 ? "was" : "were");
 	if (bad == SIZE_MAX)
 		return 0;
@@ -192,10 +192,10 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		TEXT(0, "hist", "NAME", &o.hist,
-		     "the distribution of one tensor's values"),
-		FLAG(0, "json", &o.json, "an object a line"),
+		     "print the distribution of the values of tensor NAME"),
+		FLAG(0, "json", &o.json, "print one object per line"),
 		FLAG(0, "fail-nonfinite", &o.fail_nonfinite,
-		     "end with 5 where a value is NaN or infinite"),
+		     "exit with status 5 if a value is NaN or infinite"),
 		OPT_JOBS(&o.jobs),
 		OPT_PROGRESS(&o.progress),
 		OPT_TRUSTED(&o.trusted),
@@ -203,7 +203,7 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-stats", "[--hist NAME] [--json] [--fail-nonfinite] [--trusted-key KEY] [-j N] [FILE]",
-		"Tell what the values of each tensor are like.", opts, 1
+		"Print statistics of the values of each tensor.", opts, 1
 	};
 	struct run r = { .o = &o };
 	struct err e = ERR_INIT;

@@ -94,7 +94,7 @@ bytes_plan(void *ctx, struct model *out, struct err *e)
 	if (s->o->gguf_hash && model_source_is(out, "gguf") &&
 	    json_object_get(out->source, "index_order"))
 		return err_set(e, ERR_INVALID, NULL, "the index and the data of this model are "
-		               "in different orders: gguf-hash does not read such a file");
+		               "in different orders, which gguf-hash does not support");
 	gguf_hash_start(&s->hash, (unsigned)s->o->jobs);
 	return 0;
 }
@@ -204,12 +204,11 @@ static int
 check_options(const struct options *o, const char *path, struct err *e)
 {
 	if (o->sha256 && o->gguf_hash)
-		return tool_misused(e, "--sha256 and --gguf-hash exclude each other");
+		return tool_misused(e, "--sha256 and --gguf-hash cannot be combined");
 	if (o->check && o->json)
-		return tool_misused(e, "-c answers, it prints no list: --json has no meaning "
-		                    "with it");
+		return tool_misused(e, "-c and --json cannot be combined: -c prints no list");
 	if (o->check && strcmp(o->check, "-") == 0 && (!path || strcmp(path, "-") == 0))
-		return tool_misused(e, "list and model cannot both come from standard input");
+		return tool_misused(e, "the list and the model cannot both be standard input");
 	return 0;
 }
 
@@ -219,12 +218,12 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		FLAG(0, "sha256", &o.sha256,
-		     "plain SHA-256 of each tensor's bytes instead"),
+		     "print the plain SHA-256 of each tensor's bytes"),
 		FLAG(0, "gguf-hash", &o.gguf_hash,
-		     "SHA-256 and UUID as llama.cpp's gguf-hash has them instead"),
+		     "print SHA-256 and UUID as llama.cpp's gguf-hash does"),
 		TEXT('c', "check", "MANIFEST", &o.check,
-		     "compare with the lines of an earlier run"),
-		FLAG(0, "json", &o.json, "an object a line"),
+		     "compare with the lines of an earlier run in MANIFEST"),
+		FLAG(0, "json", &o.json, "print one object per line"),
 		OPT_JOBS(&o.jobs),
 		OPT_PROGRESS(&o.progress),
 		OPT_END

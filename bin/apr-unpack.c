@@ -29,8 +29,8 @@ check_format(const struct source *source, const struct format *format,
 	if (format == &format_apr1 ||
 	    (!o->format.model_type && !o->format.payload && !vault_asked(&o->vault)))
 		return 0;
-	return err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is no APR version 1 "
-	               "file, which alone has a model type, and keys of its own");
+	return err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is not an APR version "
+	               "1 file; only these have a model type, and keys of their own");
 }
 
 /* Is what was opened the file that whoever started this tool has open? */
@@ -74,8 +74,8 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	if (source && check_format(source, format, o, e) < 0) {
 		status = -1;
 	} else if (source && source->plan->sealed && f->operation) {
-		err_set(e, ERR_USAGE, source->name, "is sealed: no tensors can be chosen here");
-		err_hint(e, "apr-decrypt --only opens those that are chosen");
+		err_set(e, ERR_USAGE, source->name, "is sealed: --only and --except need a decrypted model");
+		err_hint(e, "apr-decrypt --only decrypts some of the tensors");
 	} else if (source) {
 		source->sealed_too = true;
 		sink = filter_sink(&where, e);
@@ -97,17 +97,17 @@ main(int argc, char **argv)
 	static struct options o = { .places = NOT_LENT };
 	static const struct opt opts[] = {
 		OPT_SELECT(&o.select),
-		FLAG(0, "strict", &o.format.strict, "fail where a file is only odd"),
+		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
 		BYTES(0, "max-memory", "BYTES", &o.format.memory, 1 << 10,
 		     UINT64_C(1) << 40,
-		     "window that compressed data may ask for (32M)"),
+		     "largest window for decompression (default: 32M)"),
 		TEXT(0, "expect-type", "NAME", &o.format.model_type,
-		     "fail where an APR version 1 file is of another model type"),
+		     "APR version 1: require this model type"),
 		TEXT(0, "payload", "NAME", &o.format.payload,
-		     "what wrote the payload of an APR version 1 file"),
+		     "APR version 1: read the payload as this kind"),
 		OPT_VAULT_READ(&o.vault),
 		NUMBER(0, "places", "FD", &o.places, 0, INT_MAX,
-		     "tell where tensors lie in FILE, to a tool that has it open as FD"),
+		     "send the offsets of tensors in FILE to a tool that has it open as FD"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

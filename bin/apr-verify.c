@@ -42,10 +42,10 @@ not_signed(const struct verify *v, struct err *e)
 {
 	if (!v->bytes_signed)
 		return err_set(e, ERR_SIGNATURE, NULL, "the model is not signed");
-	err_set(e, ERR_SIGNATURE, NULL, "the content of the model is not signed: its signature is "
-	        "one of APR version 1, over the bytes of the file");
-	return err_hint(e, "apr-unpack --trusted-key KEY FILE checks that, or the same option of "
-	                "the tool that uses it");
+	err_set(e, ERR_SIGNATURE, NULL, "the content of the model is not signed: its signature "
+	        "covers the bytes of the APR version 1 file");
+	return err_hint(e, "apr-unpack --trusted-key KEY FILE verifies it, as does that option of "
+	                "other tools");
 }
 
 static int
@@ -126,7 +126,7 @@ finish(void *ctx, struct sink *sink, struct err *e)
 	if (!sink)
 		return 0;
 	if (v->dropped.n && buf_string(&v->dropped))
-		tool_notef("not signed, and left out of what is said of the first file: %s",
+		tool_notef("dropped from the record of the first file, because not signed: %s",
 		           (char *)v->dropped.p);
 	return verdict_send(&v->verdict, sink, e);
 }
@@ -147,7 +147,7 @@ verify_seal(struct verify *v, struct source *source, struct err *e)
 {
 	if (v->o->wants.name || v->o->wants.not_before)
 		return err_set(e, ERR_SIGNATURE, source->name, "is sealed, and its outer signature "
-		               "says neither a name nor a date");
+		               "states neither a name nor a date");
 	v->sealed = true;
 	return authentic_sealed(source, v->keys, &v->seal, e);
 }
@@ -230,7 +230,7 @@ choose_keys(const struct options *o, char ***operands, struct trusted *keys, str
 	const char *first = **operands;
 
 	if (o->keys.n > 0 && first && (*operands)[1])
-		return tool_misused(e, "keys by --trusted-key or as an operand: not both");
+		return tool_misused(e, "give keys with --trusted-key or as an operand, not both");
 	if (o->keys.n > 0)
 		return trusted_files(keys, o->keys.items, o->keys.n, e);
 	if (first && ((*operands)[1] || trusted_is_named(first))) {
@@ -238,8 +238,8 @@ choose_keys(const struct options *o, char ***operands, struct trusted *keys, str
 		return trusted_files(keys, &first, 1, e);
 	}
 	if (first && trusted_is_key(first))
-		return tool_misused(e, "%s is a key, and not a model: --trusted-key names a key, or "
-		                    "it is called NAME.pub", first);
+		return tool_misused(e, "%s is a key, not a model: use --trusted-key, or a key "
+		                    "called NAME.pub", first);
 	return trusted_load(keys, e);
 }
 
@@ -251,7 +251,7 @@ choose_wants(struct options *o, struct err *e)
 		return 0;
 	o->wants.not_before = o->date;
 	return statement_date(o->not_before, o->date) == 0
-	           ? 0 : tool_misused(e, "--not-before wants a day (2026-11-22), a time "
+	           ? 0 : tool_misused(e, "--not-before needs a day (2026-11-22), a time "
 	                              "(2026-11-22T10:00:00Z), or seconds since 1970");
 }
 
@@ -260,15 +260,15 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		FLAG('q', "quiet", &o.quiet, "only answer: no stream goes out"),
-		FLAG(0, "json", &o.json, "with -q: the answer as an object"),
-		FLAG(0, "weights", &o.weights, "metadata may have been edited"),
+		FLAG('q', "quiet", &o.quiet, "only verify: write no stream"),
+		FLAG(0, "json", &o.json, "with -q: print the result as an object"),
+		FLAG(0, "weights", &o.weights, "verify the weights only, not the metadata"),
 		LIST(0, "trusted-key", "KEY", &o.keys,
 		     "trust the public key in the file KEY, and no other"),
 		TEXT(0, "expect-name", "NAME", &o.wants.name,
-		     "the signer must say that the model has this name"),
+		     "require the signer to state this name of the model"),
 		TEXT(0, "not-before", "DATE", &o.not_before,
-		     "the signer must say this date or a later one"),
+		     "require the signer to state this date or a later one"),
 		OPT_JOBS(&o.jobs),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END

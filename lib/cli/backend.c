@@ -42,12 +42,12 @@ backend_follow(const struct model *m, struct err *e)
 	for (i = 0; (level = level_row(i)) && strcmp(level->name, wish) != 0; i++)
 		;
 	if (!level) {
-		tool_notef("the model asks for %s, which this CPU does not have", wish);
+		tool_notef("the model asks for %s, which this CPU lacks", wish);
 		return 0;
 	}
 	if (level_begin(wish, tool_note, e) < 0)
 		return -1;
 	dot_begin(tool_note);
-	tool_notef("computed at level %s, as the model asks; APR_CPU chooses another", wish);
+	tool_notef("using level %s, as the model asks; APR_CPU overrides it", wish);
 	return 0;
 }

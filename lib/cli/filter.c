@@ -28,9 +28,9 @@ filter_flow(struct source *source, struct sink *sink, bool progress,
 		sink->note = tool_note;
 	if (f->operation && source->plan->signatures)
 		tool_note(source->verified
-		          ? "the content changes: its signature ends here, a record of it goes on"
-		          : "the content changes: its signature, which was not verified, ends here; "
-		            "a record of what it claims goes on");
+		          ? "the content changes: its signature is dropped, and a record of it kept"
+		          : "the content changes: its signature, which was not verified, is dropped, "
+		            "and a record of its claims kept");
 	progress_begin(&shown, progress, model_tensor_bytes(source->plan));
 	r = flow_run(source, sink, &own, e);
 	progress_end(&shown);

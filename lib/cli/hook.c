@@ -192,7 +192,7 @@ question(const struct hook *h, const struct tensor *t, const struct dtype *type,
 	status = put(h->ask, &n, sizeof n) < 0 || put(h->ask, b.p, b.n) < 0 ||
 	         get(h->answer, r, sizeof *r) < 0;
 	buf_free(&b);
-	return status ? err_set(e, ERR_IO, "--hook", "its process has gone") : 0;
+	return status ? err_set(e, ERR_IO, "--hook", "its process has ended") : 0;
 }
 
 int
@@ -205,7 +205,7 @@ hook_ask(void *ctx, const struct tensor *t, const struct dtype **type, struct er
 	if (question(ctx, t, *type, &r, e) < 0)
 		return -1;
 	if (r.status != 0)
-		return err_set(e, ERR_IO, tensor_name(t), "the hook failed, with status %d",
+		return err_set(e, ERR_IO, tensor_name(t), "the hook failed with status %d",
 		               WIFEXITED(r.status) ? WEXITSTATUS(r.status)
 		                                   : 128 + WTERMSIG(r.status));
 	r.text[r.bytes < ANSWER ? r.bytes : ANSWER - 1] = '\0';
@@ -215,7 +215,7 @@ hook_ask(void *ctx, const struct tensor *t, const struct dtype **type, struct er
 		return 0;
 	found = strcasecmp(word, "keep") ? dtype_asked(word) : tensor_type(t);
 	if (!found || !dtype_sized(found))
-		return err_set(e, ERR_USAGE, tensor_name(t), "the hook says %.40s, which is no type",
+		return err_set(e, ERR_USAGE, tensor_name(t), "the hook printed %.40s, which is not a type",
 		               word);
 	*type = found;
 	return 0;

@@ -65,7 +65,7 @@ reader_path(char *path, size_t size, const char *name, struct err *e)
 	slash = strrchr(path, '/');
 	strcpy(slash ? slash + 1 : path, name);
 	if (access(path, X_OK) < 0)
-		return err_errno(e, path, "reads model files for %s, but cannot be run",
+		return err_errno(e, path, "is needed by %s to read model files, but cannot be run",
 		                 tool_name());
 	return 0;
 }
@@ -123,11 +123,11 @@ start_child(struct input *in, struct err *e)
 	if (reader_path(program, sizeof program, reader_name(in), e) < 0)
 		return -1;
 	if (pipe2(data, O_CLOEXEC) < 0)
-		return err_errno(e, in->path, "a pipe cannot be made");
+		return err_errno(e, in->path, "a pipe cannot be created");
 	if (pipe2(go, O_CLOEXEC) < 0) {
 		close(data[0]);
 		close(data[1]);
-		return err_errno(e, in->path, "a pipe cannot be made");
+		return err_errno(e, in->path, "a pipe cannot be created");
 	}
 	pipe_widen(data[1]);
 	in->from = data[0];
@@ -316,7 +316,7 @@ input_close(struct input *in, struct err *e)
 		if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
 			*e = (struct err){ .code = ERR_CHILD, .status = WEXITSTATUS(status) };
 		else if (WIFSIGNALED(status) && e->code == ERR_NONE)
-			err_set(e, ERR_IO, in->path, "its reader was ended by signal %d",
+			err_set(e, ERR_IO, in->path, "its reader was killed by signal %d",
 			        WTERMSIG(status));
 	}
 	return e->code == ERR_NONE ? 0 : -1;

@@ -43,7 +43,7 @@ int input_open_sealed(struct input *in, const char *path, struct err *e);
 void input_trust(const char *path, const char *key);
 #define OPT_TRUSTED(to) \
 	TEXT(0, "trusted-key", "KEY", to, \
-	     "the model must be signed by the public key in the file KEY")
+	     "require a signature by the public key in the file KEY")
 
 /* Is it an APR version 1 file with a signature over its bytes? */
 bool input_is_signed_apr1(const char *path);

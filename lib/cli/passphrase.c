@@ -171,7 +171,7 @@ ask_twice(int tty, struct secret *s, struct err *e)
 
 	if (secret_alloc(&again, s->cap, e) < 0)
 		return -1;
-	r = ask(tty, "The same again: ", &again, e);
+	r = ask(tty, "Repeat the passphrase: ", &again, e);
 	if (r == 0 && !secret_equal(s, &again))
 		r = err_set(e, ERR_USAGE, NULL, "the two passphrases differ");
 	secret_free(&again);
@@ -185,7 +185,7 @@ from_terminal(const char *what, bool create, struct secret *s, struct err *e)
 	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r;
 
 	if (tty < 0) {
-		err_set(e, ERR_USAGE, what, "needs a passphrase, and there is no terminal");
+		err_set(e, ERR_USAGE, what, "needs a passphrase, but there is no terminal");
 		return err_hint(e, "--passphrase-file, --passphrase-fd or --passphrase-env");
 	}
 	text_quote(name, sizeof name, what, strlen(what));
@@ -214,7 +214,7 @@ from_descriptor(int fd, const char *name, struct secret *s, struct err *e)
 {
 	if (is_stdin(fd))
 		return err_set(e, ERR_USAGE, name,
-		               "is standard input, which is not for passphrases");
+		               "is standard input, which cannot carry a passphrase");
 	return read_line(fd, name, NULL, NULL, s, e);
 }
 
@@ -225,7 +225,7 @@ from_number(uint64_t fd, struct secret *s, struct err *e)
 
 	snprintf(name, sizeof name, "descriptor %" PRIu64, fd);
 	if (fd <= STDERR_FILENO || fd > INT32_MAX)
-		return err_set(e, ERR_USAGE, name, "is not for passphrases");
+		return err_set(e, ERR_USAGE, name, "cannot carry a passphrase");
 	if (fcntl((int)fd, F_GETFD) < 0)
 		return err_set(e, ERR_USAGE, name, "is not open");
 	return from_descriptor((int)fd, name, s, e);
@@ -238,7 +238,7 @@ from_file(const char *path, struct secret *s, struct err *e)
 
 	if (strcmp(path, "-") == 0)
 		return err_set(e, ERR_USAGE, path,
-		               "is standard input, which is not for passphrases");
+		               "is standard input, which cannot carry a passphrase");
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return err_errno(e, path, "cannot be opened");
@@ -284,7 +284,7 @@ passphrase_get(const struct passphrase_options *o, const char *what, bool create
 	if (secret_alloc(s, PASSPHRASE_BYTES, e) < 0)
 		return -1;
 	if (!!o->file + !!o->env + !!o->fd > 1)
-		return err_set(e, ERR_USAGE, NULL, "one source of the passphrase is enough");
+		return err_set(e, ERR_USAGE, NULL, "the passphrase has more than one source");
 	if (o->file)
 		r = from_file(o->file, s, e);
 	else if (o->env)
@@ -294,7 +294,7 @@ passphrase_get(const struct passphrase_options *o, const char *what, bool create
 	else
 		r = from_terminal(what, create, s, e);
 	if (r == 0 && create && s->n == 0)
-		r = err_set(e, ERR_USAGE, what, "its passphrase may not be empty");
+		r = err_set(e, ERR_USAGE, what, "its passphrase must not be empty");
 	return r;
 }
 

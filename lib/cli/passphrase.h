@@ -23,9 +23,9 @@ struct passphrase_options {
 };
 #define OPT_PASSPHRASE(o) \
 	TEXT(0, "passphrase-file", "FILE", &(o)->file, \
-	     "read the passphrase from FILE's first line"), \
+	     "read the passphrase from the first line of FILE"), \
 	NUMBER(0, "passphrase-fd", "N", &(o)->fd, 3, INT32_MAX, \
-	     "read the passphrase, one line, from descriptor N"), \
+	     "read the passphrase from descriptor N, one line"), \
 	TEXT(0, "passphrase-env", "NAME", &(o)->env, \
 	     "take the passphrase from the environment variable NAME")
 

@@ -38,8 +38,7 @@ read_file(const char *path, struct buf *text, struct err *e)
 	int done, fd = STDIN_FILENO;
 
 	if (standard && isatty(fd))
-		return tool_misused(e, "there is no prompt: give one with -p or -f, or by standard "
-		                    "input");
+		return tool_misused(e, "no prompt: use -p, -f or standard input");
 	if (!standard) {
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
@@ -70,14 +69,14 @@ prompt_take(const struct prompt_from *from, const char *operand, struct buf *tex
 	if (from->ids) {
 		if (ids_parse(tokens, from->ids, e) < 0)
 			return -1;
-		return tokens->n ? 0 : tool_misused(e, "--tokens: no number is given");
+		return tokens->n ? 0 : tool_misused(e, "--tokens: no token id is given");
 	}
 	if (from->text) {
 		buf_text(text, from->text);
 		return buf_ok(text) ? 0 : err_memory(e);
 	}
 	if (!strcmp(operand, "-") && !strcmp(file, "-"))
-		return tool_misused(e, "standard input brings the model: give a prompt with -p or "
+		return tool_misused(e, "standard input is the model: give the prompt with -p or "
 		                    "-f");
 	return read_file(file, text, e);
 }
@@ -110,11 +109,11 @@ prompt_encode(struct tokenizer *t, const struct buf *text, struct tokens *to, st
 	                     TOKENIZER_SPECIAL, to, e) < 0)
 		return -1;
 	if (tokenizer_lost(t))
-		tool_notef("the vocabulary has no token for %zu bytes of the text, which are left "
-		           "out", tokenizer_lost(t));
+		tool_notef("%zu bytes of the text are dropped: the vocabulary has no token for "
+		           "them", tokenizer_lost(t));
 	if (to->n > n)
 		return 0;
 	if (begin == TOKEN_NONE)
-		return tool_misused(e, "the prompt is empty, and no token begins a text");
+		return tool_misused(e, "the prompt is empty, and the vocabulary has no BOS token");
 	return tokens_add(to, begin, e);
 }

@@ -72,7 +72,7 @@ parse_type(struct quant_options *o, const char *name, struct err *e)
 		return 0;
 	t = dtype_asked(name);
 	if (!t || !kernel_encodes(t)) {
-		tool_misused(e, "%.40s is no type; there are %s", name,
+		tool_misused(e, "%.40s is not a type; the types are %s", name,
 		             type_list(list, sizeof list));
 		near_words(e, name, type_word);
 		return -1;
@@ -105,7 +105,7 @@ parse_fallback(struct quant_options *o, struct err *e)
 		o->recipe.fallback = RECIPE_TYPE;
 		o->recipe.fallback_type = dtype_asked(o->fallback);
 		if (!o->recipe.fallback_type || !dtype_sized(o->recipe.fallback_type)) {
-			tool_misused(e, "--fallback is error, warn, or a type, not %.40s",
+			tool_misused(e, "--fallback needs error, warn or a type, not %.40s",
 			             o->fallback);
 			near_words(e, o->fallback, dtype_word);
 			return -1;
@@ -123,7 +123,7 @@ named_type(const char *option, const char *name, const struct dtype **type, stru
 	*type = dtype_asked(name);
 	if (*type && dtype_sized(*type))
 		return 0;
-	tool_misused(e, "%s: %.40s is no type", option, name);
+	tool_misused(e, "%s: %.40s is not a type", option, name);
 	near_words(e, name, dtype_word);
 	return -1;
 }
@@ -187,8 +187,8 @@ parse_imatrix(struct quant_options *o, struct err *e)
 
 	if (!o->imatrix_path) {
 		if (o->include.n + o->exclude.n)
-			return tool_misused(e, "--include-weights and --exclude-weights choose from "
-			                    "an --imatrix, and none is given");
+			return tool_misused(e, "--include-weights and --exclude-weights need "
+			                    "--imatrix");
 		return 0;
 	}
 	if (read_imatrix(o, e) < 0)
@@ -196,12 +196,12 @@ parse_imatrix(struct quant_options *o, struct err *e)
 	n = o->imatrix.n;
 	for (i = 0; i < o->exclude.n; i++)
 		if (imatrix_exclude(&o->imatrix, o->exclude.items[i]) == 0)
-			return tool_misused(e, "--exclude-weights %.80s: no entry's name holds that",
+			return tool_misused(e, "--exclude-weights %.80s: no entry's name contains it",
 			                    o->exclude.items[i]);
 	if (o->include.n)
 		imatrix_include(&o->imatrix, o->include.items, o->include.n);
 	if (o->imatrix.n == 0)
-		return tool_misused(e, "of the %zu entries of the importance matrix none is left",
+		return tool_misused(e, "none of the %zu entries of the importance matrix is left",
 		                    n);
 	if (prune_imatrix(&o->prune, &o->imatrix, e) < 0)
 		return -1;
@@ -233,7 +233,7 @@ parse_rest(struct quant_options *o, struct err *e)
 		return 0;
 	o->max_rmse = strtod(o->max_rmse_text, &end);
 	if (!*o->max_rmse_text || *end || !(o->max_rmse >= 0))
-		return tool_misused(e, "--max-rmse needs a number from 0 on, not %.40s",
+		return tool_misused(e, "--max-rmse needs a number that is at least 0, not %.40s",
 		                    o->max_rmse_text);
 	return 0;
 }
@@ -275,7 +275,7 @@ quant_options_shape(const struct quant_options *o, const struct model *source,
 	    prune_apply(&o->prune, m, e) < 0)
 		return -1;
 	if (o->prune.n)
-		tool_notef("%zu of %zu tensors are left out", source->tensor_count - n,
+		tool_notef("%zu of %zu tensors are dropped", source->tensor_count - n,
 		           source->tensor_count);
 	if (list)
 		tool_notef("%.80s may list something for each block, and stays as it was", list);

@@ -33,38 +33,38 @@ struct quant_options {
 /* Rows of a tool's option table. */
 #define OPT_QUANT(o) \
 	FLAG(0, "pure", &(o)->recipe.how.pure, \
-	     "TYPE throughout, not llama-quantize's mixture of that name"), \
+	     "use TYPE for all, not llama-quantize's mixture of that name"), \
 	LIST(0, "tensor-type", "REGEX=TYPE", &(o)->rules, \
-	     "TYPE for the tensors whose name matches; the first rule decides"), \
+	     "use TYPE for tensors whose name matches; the first match wins"), \
 	LIST(0, "tensor-type-file", "FILE", &(o)->rule_files, \
-	     "such rules from FILE, one a line"), \
-	TEXT(0, "output-tensor-type", "TYPE", &(o)->output_type, "of output.weight"), \
+	     "read such rules from FILE, one per line"), \
+	TEXT(0, "output-tensor-type", "TYPE", &(o)->output_type, "use TYPE for output.weight"), \
 	TEXT(0, "token-embedding-type", "TYPE", &(o)->embedding_type, \
-	     "of token_embd.weight"), \
+	     "use TYPE for token_embd.weight"), \
 	FLAG(0, "leave-output-tensor", &(o)->overrides.leave_output, \
-	     "output.weight stays as it is"), \
+	     "do not convert output.weight"), \
 	TEXT(0, "imatrix", "FILE", &(o)->imatrix_path, \
-	     "weigh columns by the importance matrix in FILE"), \
+	     "weight columns by the importance matrix in FILE"), \
 	LIST(0, "include-weights", "TEXT", &(o)->include, \
-	     "use its entries whose name holds TEXT, no others"), \
+	     "use only its entries whose name contains TEXT"), \
 	LIST(0, "exclude-weights", "TEXT", &(o)->exclude, \
-	     "do not use its entries whose name holds TEXT"), \
+	     "ignore its entries whose name contains TEXT"), \
 	TEXT(0, "prune-layers", "LIST", &(o)->prune_list, \
-	     "leave out these blocks, as 3,4, and number the rest anew"), \
+	     "drop these blocks, such as 3,4, and renumber the rest"), \
 	LIST(0, "override-kv", "KEY=TYPE:VALUE", &(o)->key_list, \
 	     "set a metadata key; TYPE is int, float, bool or str"), \
 	LIST(0, "plugin", "FILE.so", &(o)->plugins, \
-	     "know the type that this library defines"), \
+	     "load a library that defines a type"), \
 	TEXT(0, "hook", "CMD", &(o)->hook_command, \
 	     "ask this command for the type of each tensor"), \
 	FLAG(0, "no-record", &(o)->recipe.no_record, \
-	     "no metadata but what llama-quantize writes"), \
+	     "write only the metadata that llama-quantize writes"), \
 	TEXT(0, "max-rmse", "X", &(o)->max_rmse_text, \
-	     "fail where the error of a tensor is larger"), \
+	     "fail if the error of a tensor exceeds X"), \
 	FLAG(0, "allow-requantize", &(o)->recipe.allow_requantize, \
-	     "quantize again what is quantized already"), \
+	     "accept tensors that are already quantized"), \
 	TEXT(0, "fallback", "error|warn|TYPE", &(o)->fallback, \
-	     "where rows do not fill the blocks of a type")
+	     "what to do if rows do not fill the blocks of a type")
 
 /* Load the plugins and start what runs the hook, before anything else: no file may be
  * opened and no program started once a model is read. */

@@ -10,8 +10,8 @@ struct select_options {
 	struct opt_list only, except;
 };
 #define OPT_SELECT(o) \
-	LIST(0, "only", "REGEX", &(o)->only, "only the tensors whose name matches"), \
-	LIST(0, "except", "REGEX", &(o)->except, "not the tensors whose name matches")
+	LIST(0, "only", "REGEX", &(o)->only, "keep only tensors whose name matches"), \
+	LIST(0, "except", "REGEX", &(o)->except, "drop tensors whose name matches")
 
 struct selection {
 	struct pattern *only, *except;

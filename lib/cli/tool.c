@@ -44,7 +44,7 @@ say(const struct err *e)
 	if (*e->hint)
 		fprintf(stderr, "hint: %s\n", e->hint);
 	else if (e->code == ERR_MEMORY && limited)
-		fprintf(stderr, "hint: " LIMIT " allows it %.40s\n", getenv(LIMIT));
+		fprintf(stderr, "hint: " LIMIT " is %.40s\n", getenv(LIMIT));
 }
 
 int
@@ -106,7 +106,7 @@ tool_input(const char *operand, struct err *e)
 		return operand;
 	if (!isatty(STDIN_FILENO))
 		return "-";
-	tool_misused(e, "a model is expected on standard input, or a FILE");
+	tool_misused(e, "no model: give a FILE, or a model on standard input");
 	return NULL;
 }
 
@@ -144,6 +144,19 @@ print_usage(void)
 	}
 }
 
+#define HELP_LEFT 28 /* columns of an option and its value */
+
+/* An option and its help, whose further lines are aligned with the first. */
+static void
+print_option(const char *left, const char *help)
+{
+	size_t n = strcspn(help, "\n");
+
+	printf("  %-*s  %.*s\n", HELP_LEFT, left, (int)n, help);
+	if (help[n])
+		print_option("", help + n + 1);
+}
+
 static void
 print_help(void)
 {
@@ -158,13 +171,14 @@ print_help(void)
 		snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
 		         o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
 		         o->arg ? " " : "", o->arg ? o->arg : "");
-		if (strlen(left) > 28)
-			printf("  %s\n  %-28s  %s\n", left, "", o->help);
-		else
-			printf("  %-28s  %s\n", left, o->help);
+		if (strlen(left) > HELP_LEFT) {
+			printf("  %s\n", left);
+			left[0] = '\0';
+		}
+		print_option(left, o->help);
 	}
-	printf("  %-28s  %s\n", "-h, --help", "show this and exit");
-	printf("  %-28s  %s\n", "    --version", "show the version and the sandbox, and exit");
+	print_option("-h, --help", "show this help and exit");
+	print_option("    --version", "show the version and the sandbox, and exit");
 }
 
 _Noreturn static void
@@ -429,8 +443,8 @@ take_limit(void)
 	if (!text || !*text)
 		return;
 	if (text_bytes(text, 1, UINT64_MAX, &bytes) < 0)
-		err_set(&e, ERR_USAGE, NULL, LIMIT " is %.80s, and not a number of bytes, "
-		        "such as 2G, 2GiB or 2GB", text);
+		err_set(&e, ERR_USAGE, NULL, LIMIT " is %.80s, not a number of bytes such "
+		        "as 2G, 2GiB or 2GB", text);
 	else if (mem_limit(bytes) < 0)
 		err_errno(&e, LIMIT, "cannot be set");
 	if (e.code != ERR_NONE)

@@ -82,7 +82,7 @@ struct output_options {
 	FLAG('f', "force", &(o)->force, "replace an existing FILE"), \
 	OPT_PROGRESS(&(o)->progress)
 #define OPT_PROGRESS(to) \
-	FLAG(0, "progress", to, "show progress on standard error, also where that is no terminal")
+	FLAG(0, "progress", to, "show progress on standard error, even if it is not a terminal")
 #define OPT_JOBS(to) \
 	NUMBER('j', "jobs", "N", to, 1, 1024, "threads (default: all CPUs)")
 

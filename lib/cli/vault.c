@@ -49,7 +49,7 @@ sign(struct vault *vault, const uint8_t *m, size_t n, uint8_t signature[VAULT_SI
 	memcpy(key, public->key, VAULT_KEY);
 	if (key_verify(public, m, n, signature))
 		return 0;
-	return err_set(e, ERR_SIGNATURE, NULL, "the signature that was made does not hold");
+	return err_set(e, ERR_SIGNATURE, NULL, "the new signature does not hold");
 }
 
 static int
@@ -71,9 +71,9 @@ vault_to_write(struct tool_vault *v, const struct vault_options *o, struct err *
 	if (!vault_asked(o))
 		return 0;
 	if (o->recipients.n && passphrase_given(&o->passphrase))
-		return tool_misused(e, "recipients, or a passphrase: not both");
+		return tool_misused(e, "use recipients or a passphrase, not both");
 	if (o->sign_passphrase && !o->sign_key)
-		return tool_misused(e, "--sign-passphrase-file is for --sign-key");
+		return tool_misused(e, "--sign-passphrase-file needs --sign-key");
 	if (secret_guard(e) < 0)
 		return -1;
 	if (o->sign_key && !(v->key = passphrase_key(o->sign_key, &own, e)))
@@ -112,14 +112,14 @@ check(struct vault *vault, const uint8_t *m, size_t n,
 		if (memcmp(v->trusted.item[i].key.key, key, VAULT_KEY) == 0)
 			break;
 	if (v->trusted.n && i == v->trusted.n)
-		return err_set(e, ERR_SIGNATURE, name, "SignatureInvalid: it is signed by another "
-		               "key than the one that is trusted");
+		return err_set(e, ERR_SIGNATURE, name, "SignatureInvalid: it is signed by a key "
+		               "other than the trusted one");
 	if (!key_verify(&public, m, n, signature))
 		return err_set(e, ERR_SIGNATURE, name, "SignatureInvalid: its signature does not "
 		               "hold");
 	if (!v->trusted.n)
-		tool_note("its signature holds, but by a key that came with it: --trusted-key tells "
-		          "whose it must be");
+		tool_note("its signature holds, but its key is in the same file: name the signer with "
+		          "--trusted-key");
 	return 0;
 }
 
@@ -135,7 +135,7 @@ open_sealed(struct vault *vault, uint8_t mode, const uint8_t *m, size_t n, struc
 		o.secrets = identities_key(&v->identities, 0);
 	if (!o.password && !o.secret_count) {
 		err_set(e, ERR_DECRYPT, name, "DecryptionFailed: its payload is encrypted");
-		return err_hint(e, "--identity or a passphrase opens it");
+		return err_hint(e, "decrypt it with --identity or a passphrase");
 	}
 	return apr1_unseal(&o, mode, m, n, to, name, e);
 }

@@ -21,17 +21,17 @@ struct vault_options {
 };
 #define OPT_VAULT_WRITE(o) \
 	TEXT(0, "sign-key", "KEY", &(o)->sign_key, \
-	     "apr1: sign the file with a secret key"), \
+	     "apr1: sign the file with the secret key in KEY"), \
 	TEXT(0, "sign-passphrase-file", "FILE", &(o)->sign_passphrase, \
-	     "apr1: the passphrase of that key is FILE's first line"), \
+	     "apr1: read the passphrase of that key from the first line of FILE"), \
 	LIST('r', "recipient", "KEY", &(o)->recipients, \
-	     "apr1: encrypt the payload for age1...; more than once"), \
+	     "apr1: encrypt to this age public key; may be repeated"), \
 	OPT_PASSPHRASE(&(o)->passphrase)
 #define OPT_VAULT_READ(o) \
 	TEXT(0, "trusted-key", "KEY.pub", &(o)->trusted_key, \
-	     "APR version 1: fail unless this key has signed the file"), \
+	     "APR version 1: require a signature by this key"), \
 	LIST('i', "identity", "FILE", &(o)->identities, \
-	     "APR version 1: open it with the identity in FILE, as age-keygen makes it"), \
+	     "APR version 1: decrypt with the identity in FILE"), \
 	OPT_PASSPHRASE(&(o)->passphrase)
 
 struct tool_vault {

@@ -60,7 +60,7 @@ static int
 not_signed(const char *name, struct err *e)
 {
 	err_set(e, ERR_SIGNATURE, name, "its seal has no outer signature");
-	return err_hint(e, "apr-encrypt --sign-key makes one; apr-decrypt | apr-verify checks "
+	return err_hint(e, "apr-encrypt --sign-key makes one; apr-decrypt | apr-verify verifies "
 	                "the signature inside");
 }
 
@@ -115,9 +115,9 @@ authentic_tell(const struct authentic_seal *a, const char *name)
 {
 	char id[KEY_ID_TEXT], key[KEY_TEXT], print[KEY_FINGERPRINT];
 
-	tool_notef("%s: outer signature by %s holds for the seal, and what it leaves readable",
+	tool_notef("%s: outer signature by %s holds for the seal and all that is not encrypted",
 	           name, key_id_text(id, a->by->key.id));
-	tool_notef("the key is %s, SHA-256 %s, of %s", key_public_text(key, &a->by->key),
+	tool_notef("the key is %s, SHA-256 %s, from %s", key_public_text(key, &a->by->key),
 	           key_fingerprint(print, &a->by->key), a->by->path);
 }
 

@@ -303,12 +303,12 @@ cut_lines(struct manifest_list *l, struct err *e)
 		good = l->hashes ? cut_hash_line(line, to, &l->passed) : cut_line(line, to);
 		if (!good)
 			return err_set(e, ERR_CORRUPT, l->path, "line %zu is not %s", number,
-			               l->hashes ? "one of gguf-hash" : "a digest and a name");
+			               l->hashes ? "a line of gguf-hash" : "a digest and a name");
 		l->n += !l->hashes || to->hash;
 	}
 	if (l->n == 0)
 		return err_set(e, ERR_CORRUPT, l->path, "lists nothing%s",
-		               l->passed ? " but hashes that are not computed here" : "");
+		               l->passed ? " except hashes that apr-sum does not compute" : "");
 	return 0;
 }
 
@@ -357,7 +357,7 @@ sort_lines(struct manifest_list *l, struct err *e)
 		if (by_text(&l->lines[i], &l->lines[n - 1]) != 0)
 			l->lines[n++] = l->lines[i];
 		else if (strcmp(l->lines[i].digest, l->lines[n - 1].digest) != 0)
-			return err_set(e, ERR_CORRUPT, l->path, "lists %s twice, and differently",
+			return err_set(e, ERR_CORRUPT, l->path, "lists %s twice, with different digests",
 			               l->lines[i].text);
 	}
 	l->n = n;
@@ -380,7 +380,7 @@ manifest_list_open(const char *path, bool hashes, struct err *e)
 		return NULL;
 	}
 	if (l->passed)
-		tool_notef("%s: %zu line%s of other hashes %s passed over", path, l->passed,
+		tool_notef("%s: %zu line%s of other hashes %s ignored", path, l->passed,
 		           l->passed == 1 ? "" : "s", l->passed == 1 ? "is" : "are");
 	return l;
 }
@@ -444,7 +444,7 @@ compare(const struct manifest *m, struct manifest_list *l)
 	for (i = 0; i < l->n; i++)
 		if (!l->lines[i].found) {
 			bad++;
-			say(m, l->lines[i].hash, l->lines[i].text, "is listed, but not there");
+			say(m, l->lines[i].hash, l->lines[i].text, "is listed, but missing");
 		}
 	return bad;
 }

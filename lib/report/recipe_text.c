@@ -53,7 +53,7 @@ print_row(const struct tensor *t, const struct recipe_row *row, const struct tab
 		printf(", but rows of %" PRIu64 " do not fill %s", tensor_row(t),
 		       row->wanted->name);
 	if (!row->encoder)
-		fputs(", no encoder here", stdout);
+		fputs(", no encoder", stdout);
 	putchar('\n');
 }
 
@@ -128,10 +128,10 @@ report_fallbacks(const struct recipe *r, const struct model *m)
 		text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t)));
 		if (n > 1)
 			tool_notef("%zu tensors, the first is %s: rows of %" PRIu64
-			           " do not fill %s, %s is taken", n, name, tensor_row(t),
+			           " do not fill %s, %s is used", n, name, tensor_row(t),
 			           row->wanted->name, row->to->name);
 		else
-			tool_notef("%s: rows of %" PRIu64 " do not fill %s, %s is taken", name,
+			tool_notef("%s: rows of %" PRIu64 " do not fill %s, %s is used", name,
 			           tensor_row(t), row->wanted->name, row->to->name);
 	}
 }
@@ -154,19 +154,19 @@ static void
 report_importance(const struct recipe *r)
 {
 	if (r->weighable)
-		tool_notef("%zu of %zu tensors that could be are weighed by importance",
+		tool_notef("%zu of %zu tensors that can be are weighted by importance",
 		           r->weighed, r->weighable);
 	else
 		tool_note("the importance matrix changes nothing: no tensor gets a type whose "
-		          "encoder weighs");
+		          "encoder uses weights");
 }
 
 void
 recipe_report_names(const struct recipe *r, const struct recipe_options *o)
 {
 	if (r->open && !r->named && !o->how.pure && mixture_goes_by_names(o->mixture))
-		tool_notef("%s chooses types by GGUF's names of tensors, and none here has such a "
-		           "name: without a --tensor-type rule all get %s", o->mixture->name,
+		tool_notef("%s chooses types by GGUF's tensor names, and no tensor here has one: "
+		           "without a --tensor-type rule all get %s", o->mixture->name,
 		           o->mixture->type);
 }
 
@@ -179,13 +179,13 @@ recipe_report(const struct recipe *r, const struct model *m, const struct recipe
 	report_kept(r);
 	recipe_report_names(r, o);
 	if (r->again)
-		tool_notef("%zu tensor%s quantized already: what was lost stays lost", r->again,
+		tool_notef("%zu tensor%s already quantized: the loss adds up", r->again,
 		           r->again == 1 ? " was" : "s were");
 	if (o->imatrix)
 		report_importance(r);
 	if (r->open && !r->changed)
-		tool_notef("nothing is to be done: each tensor has the type already that %s gives "
-		           "it", o->mixture->name);
+		tool_notef("nothing to do: each tensor already has the type that %s gives it",
+		           o->mixture->name);
 	tool_notef("%zu of %zu tensors change, %s -> %s", r->changed, r->count,
 	           text_size(in, sizeof in, r->bytes_in),
 	           text_size(out, sizeof out, r->bytes_out));
@@ -224,14 +224,14 @@ not_finite(const char *name, const struct dtype *to, const struct convert_stats 
 	if (!s->nonfinite && !s->overflow)
 		return 0;
 	snprintf(text, sizeof text, "values not finite: %" PRIu64 ", too large for %s: %" PRIu64
-	         ", the first is number %" PRIu64 " from 0", s->nonfinite, to->name,
+	         "; the first has index %" PRIu64, s->nonfinite, to->name,
 	         s->overflow, s->first);
 	if (allowed) {
 		tool_notef("%.200s: %s", name, text);
 		return 0;
 	}
 	err_set(e, ERR_INVALID, name, "%s", text);
-	return err_hint(e, "--allow-nonfinite writes them all the same");
+	return err_hint(e, "--allow-nonfinite accepts them");
 }
 
 int
@@ -241,7 +241,7 @@ recipe_judge(const char *name, const struct dtype *to, const struct convert_stat
 	if (not_finite(name, to, s, allow_nonfinite, e) < 0)
 		return -1;
 	if (convert_rmse(s) > max_rmse)
-		return err_set(e, ERR_INVALID, name, "as %s its rmse is %.9g, over %.9g", to->name,
+		return err_set(e, ERR_INVALID, name, "as %s, its rmse of %.9g exceeds %.9g", to->name,
 		               convert_rmse(s), max_rmse);
 	return 0;
 }
@@ -258,7 +258,7 @@ recipe_explain(const struct recipe *r, const struct model *m, const char *name,
 			print_row(m->tensors[i], &r->rows[i], &table, false);
 			return 0;
 		}
-	return err_set(e, ERR_USAGE, name, "is the name of no tensor here");
+	return err_set(e, ERR_USAGE, name, "no tensor has this name");
 }
 
 static void

@@ -35,7 +35,7 @@ slice_parse(struct slice *s, const char *text, struct err *e)
 	*s = (struct slice){ 0 };
 	while (p) {
 		if (s->ndim == TENSOR_DIMS || range(s, &p) < 0)
-			return tool_misused(e, "--slice needs ranges like 0:4,:8, not %.80s", text);
+			return tool_misused(e, "--slice needs ranges such as 0:4,:8, not %.80s", text);
 		if (!*p++)
 			break;
 	}
@@ -50,7 +50,7 @@ slice_fit(struct slice *s, const struct tensor *t, struct err *e)
 
 	if (s->ndim > ndim)
 		return err_set(e, ERR_USAGE, tensor_name(t),
-		               "has %u dimension%s, and --slice %u", ndim,
+		               "has %u dimension%s, but --slice has %u", ndim,
 		               ndim == 1 ? "" : "s", s->ndim);
 	for (i = 0; i < ndim; i++) {
 		if (i >= s->ndim) {
@@ -60,7 +60,7 @@ slice_fit(struct slice *s, const struct tensor *t, struct err *e)
 		}
 		if (s->range[i].from >= dims[i])
 			return err_set(e, ERR_USAGE, tensor_name(t), "has no index %" PRIu64
-			               " in dimension %u, of %" PRIu64, s->range[i].from, i,
+			               " in dimension %u of size %" PRIu64, s->range[i].from, i,
 			               dims[i]);
 		s->range[i].to = s->range[i].index ? s->range[i].from + 1
 		                                   : num_min(s->range[i].to, dims[i]);

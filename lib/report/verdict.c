@@ -49,12 +49,12 @@ says(const struct statement *s, const struct verdict_wants *w, struct err *e)
 		return *s->name ? err_set(e, ERR_SIGNATURE, "signature",
 		                          "is for the name \"%s\", not \"%.150s\"", s->name, w->name)
 		                : err_set(e, ERR_SIGNATURE, "signature",
-		                          "says no name; \"%.150s\" was expected", w->name);
+		                          "states no name; \"%.150s\" was expected", w->name);
 	if (w->not_before && strcmp(s->date, w->not_before) < 0)
-		return *s->date ? err_set(e, ERR_SIGNATURE, "signature", "is of %s, before %s",
+		return *s->date ? err_set(e, ERR_SIGNATURE, "signature", "is dated %s, before %s",
 		                          s->date, w->not_before)
 		                : err_set(e, ERR_SIGNATURE, "signature",
-		                          "has no date; %s or later was expected", w->not_before);
+		                          "states no date; %s or later was expected", w->not_before);
 	return 0;
 }
 
@@ -111,7 +111,8 @@ verdict_send(const struct verdict *v, struct sink *sink, struct err *e)
 
 	signature_head(&f->head, head);
 	if (v->n > 1)
-		tool_notef("%zu other signatures were not proved, and are left out", v->n - 1);
+		tool_notef("%zu other signature%s not verified, and dropped", v->n - 1,
+		           v->n == 2 ? " is" : "s are");
 	if (sink_put(sink, &it, e) < 0 || sink_write(sink, f->body.p, f->body.n, e) < 0)
 		return -1;
 	return sink_put_end(sink, e);
@@ -137,18 +138,18 @@ verdict_tell(const struct verdict *v, const char *name, const struct digest *roo
 	char id[KEY_ID_TEXT], key[KEY_TEXT], print[KEY_FINGERPRINT], hex[DIGEST_TEXT];
 	struct buf said = { 0 };
 
-	buf_text(&said, "the signer says:");
+	buf_text(&said, "the signer states:");
 	tool_notef("%s: signature by %s holds for %s, root %s", name,
 	           key_id_text(id, s->key_id),
 	           scope == SIGNATURE_WEIGHTS ? "the weights" : "everything",
 	           digest_text(hex, root));
-	tool_notef("the key is %s, SHA-256 %s, of %s", key_public_text(key, &v->by->key),
+	tool_notef("the key is %s, SHA-256 %s, from %s", key_public_text(key, &v->by->key),
 	           key_fingerprint(print, &v->by->key), v->by->path);
 	put_said(&said, "name", s->says.name);
 	put_said(&said, "version", s->says.version);
 	put_said(&said, "date", s->says.date);
 	put_said(&said, "comment", s->says.comment);
-	if (said.n > strlen("the signer says:") && buf_string(&said))
+	if (said.n > strlen("the signer states:") && buf_string(&said))
 		tool_note((char *)said.p);
 	buf_free(&said);
 }

@@ -39,9 +39,9 @@ same() {
 	same --trusted-key key.pub signed
 	same signed
 	APR_LOG_LEVEL=warning try apr-unpack signed
-	grep -qF 'by a key that came with it' "$err"
+	grep -qF 'but its key is in the same file' "$err"
 	try apr-unpack --trusted-key other.pub signed
-	said 1 'SignatureInvalid: it is signed by another key'
+	said 1 'SignatureInvalid: it is signed by a key other than the trusted one'
 	try apr-unpack --trusted-key key.pub good/apr1_kmeans
 	said 1 'SignatureInvalid: it is not signed'
 	try apr-unpack --trusted-key key.pub "$model"
@@ -136,17 +136,17 @@ same() {
 @test "apr1: filters refuse what is encrypted, and say what opens it" {
 	try apr-sum one
 	said 1 'DecryptionFailed: its payload is encrypted'
-	grep -qF 'hint: --identity or a passphrase opens it' "$err"
+	grep -qF 'hint: decrypt it with --identity or a passphrase' "$err"
 	pipe "apr-unpack -i id one | apr-sum | cmp - <(apr-sum want)"
 }
 
 @test "apr1: sign and seal in one file; recipients or a passphrase, not both" {
 	try apr-pack -t apr1 -r "$(age-keygen -y id)" --passphrase-file pass good/apr1_kmeans
-	said 2 'recipients, or a passphrase: not both'
+	said 2 'use recipients or a passphrase, not both'
 	try apr-pack -t apr1 -r age1nobody good/apr1_kmeans
 	said 2
 	try apr-pack -t gguf --sign-key key "$model"
-	said 2 'are for -t apr1'
+	said 2 'need -t apr1'
 	try apr-pack -t apr1 --sign-key no-such-key good/apr1_kmeans
 	said 3
 	apr-pack -t apr1 --trueno-native --streaming --sign-key key -r "$(age-keygen -y id)" -o "$made" "$model" 2>/dev/null

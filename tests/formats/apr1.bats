@@ -239,11 +239,11 @@ flags_of() {
 	[ "$(apr-unpack "$made" | head -c 4000 | grep -ao '"output.weight":5')" ]
 	apr-unpack "$made" | apr-pack -t apr1 | cmp - "$made"
 	try apr-pack -t apr1 --trueno-native --backend-hint abacus m.aprs
-	said 2 'no backend is called abacus'
+	said 2 'unknown backend: abacus'
 	try apr-pack -t apr1 --backend-hint gpu m.aprs
-	said 2 '--backend-hint is for --trueno-native'
+	said 2 '--backend-hint needs --trueno-native'
 	try apr-pack -t gguf --trueno-native m.aprs
-	said 2 'are for -t apr1'
+	said 2 'need -t apr1'
 }
 
 @test "apr1: the model type is asked for, kept, and never contradicts the model" {

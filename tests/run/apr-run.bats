@@ -110,7 +110,7 @@ agrees() {
 		try "${ask[@]}" m.apr
 		cmp "$out" $want || fail "$hint: $(cat "$err")"
 		if [ $want = ref ] && [ "$best" != ref ]; then
-			grep -qxF 'apr-run: computed at level ref, as the model asks; APR_CPU chooses another' "$err"
+			grep -qxF 'apr-run: using level ref, as the model asks; APR_CPU overrides it' "$err"
 			apr-unpack m.apr | "${ask[@]}" 2>/dev/null | cmp - ref
 			APR_CPU=$best try "${ask[@]}" m.apr
 			cmp "$out" best
@@ -122,7 +122,7 @@ agrees() {
 		try "${ask[@]}" m.apr
 		[[ " ${all[*]} " == *" ${hint/-/} "* ]] || {
 			cmp "$out" best
-			grep -qxF "apr-run: the model asks for ${hint/-/}, which this CPU does not have" "$err"
+			grep -qxF "apr-run: the model asks for ${hint/-/}, which this CPU lacks" "$err"
 		}
 	done
 }

@@ -148,9 +148,9 @@ encrypt_exam() {
 	try apr-verify key.pub sealed.aprs
 	said 1 'is sealed (E005)'
 	try apr-verify -q --expect-name x key.pub sealed.aprs
-	said 1 'says neither a name nor a date (E006)'
+	said 1 'states neither a name nor a date (E006)'
 	try apr-encrypt -r "$me" --sign-passphrase-file word sealed.aprs
-	said 2 'is for --sign-key'
+	said 2 'needs --sign-key'
 	try apr-encrypt -r "$me" --sign-key missing mother.aprs
 	said 3 'missing'
 }
@@ -216,11 +216,11 @@ age_keys() {
 	said 1 'is sealed with a passphrase, and none is given (E005)'
 	: >empty
 	try apr-encrypt --passphrase-file empty plain.aprs
-	said 2 'its passphrase may not be empty'
+	said 2 'its passphrase must not be empty'
 	try apr-decrypt --passphrase-file empty sealed.aprs
 	said 1 'no key that is given opens it (E005)'
 	try setsid -w apr-decrypt sealed.aprs
-	said 2 'needs a passphrase, and there is no terminal'
+	said 2 'needs a passphrase, but there is no terminal'
 }
 
 @test "one tensor can be opened alone" {
@@ -230,7 +230,7 @@ age_keys() {
 	try apr-decrypt -i me.key --only nothing m.apr
 	said 2 'nothing'
 	try apr-unpack --only output m.apr
-	said 2 'is sealed: no tensors can be chosen here'
+	said 2 'is sealed: --only and --except need a decrypted model'
 	grep -qF 'hint: apr-decrypt --only' "$err"
 }
 
@@ -279,9 +279,9 @@ age_keys() {
 	try apr-encrypt "$model"
 	said 2 'no recipient: use -r, -R or -p'
 	try apr-encrypt -r "$me" --passphrase-file word "$model"
-	said 2 'recipients, or a passphrase: not both'
+	said 2 'use recipients or a passphrase, not both'
 	try apr-decrypt -i me.key --passphrase-file word "$model"
-	said 2 'identities, or a passphrase: not both'
+	said 2 'use identities or a passphrase, not both'
 	try apr-encrypt -r "${me%?}k" "$model"
 	said 2 'is not a recipient'
 	try apr-encrypt -r age1 "$model"

@@ -180,20 +180,20 @@ npy() {
 	for slice in , 0, ,0 a 0:a -1 :-1 ::2 0:4:2 ' 0' 0:1,,0 18446744073709551616 \
 		:99999999999999999999 1,1,1,1,1,1,1,1,1; do
 		try apr-get --text "--slice=$slice" places no-such-file
-		said 2 "--slice needs ranges like 0:4,:8, not $slice"
+		said 2 "--slice needs ranges such as 0:4,:8, not $slice"
 	done
 	try apr-get --text --slice 2 places places.gguf
-	said 2 'places: has no index 2 in dimension 0, of 2'
+	said 2 'places: has no index 2 in dimension 0 of size 2'
 	try apr-get --text --slice :,3: places places.gguf
-	said 2 'places: has no index 3 in dimension 1, of 3'
+	said 2 'places: has no index 3 in dimension 1 of size 3'
 	try apr-get --text --slice 1:1 places places.gguf
 	said 2 'places: --slice leaves nothing of dimension 0'
 	try apr-get --text --slice 0,0,0,0 places places.gguf
-	said 2 'places: has 3 dimensions, and --slice 4'
+	said 2 'places: has 3 dimensions, but --slice has 4'
 	try apr-get --text --slice 0 none places.gguf
-	said 2 'none: has no index 0 in dimension 0, of 0'
+	said 2 'none: has no index 0 in dimension 0 of size 0'
 	try apr-get --text --slice 0 scalar places.gguf
-	said 2 'scalar: has 0 dimensions, and --slice 1'
+	said 2 'scalar: has 0 dimensions, but --slice has 1'
 }
 
 @test "--list: as apr-header, without offsets" {
@@ -222,21 +222,21 @@ lines' "$model"
 	places
 	for how in --npy --text; do
 		try apr-get $how own places.gguf
-		said 4 'own: GGML_77 cannot be computed, only carried (E001)'
-		grep -q '^hint: its bytes' "$err"
+		said 4 'own: GGML_77 has no decoder (E001)'
+		grep -q '^hint: .*its bytes' "$err"
 	done
 	try apr-get <places.gguf
-	said 2 'NAME of a tensor is missing'
+	said 2 'NAME is missing'
 	try apr-get --npy --text row places.gguf
-	said 2 'exclude each other'
+	said 2 'cannot be combined'
 	try apr-get --list --text places.gguf
-	said 2 'exclude each other'
+	said 2 'cannot be combined'
 	try apr-get --stored row places.gguf
-	said 2 '--stored is for --npy'
+	said 2 '--stored needs --npy'
 	try apr-get --slice 0 row places.gguf
-	said 2 '--slice is for --text'
+	said 2 '--slice needs --text'
 	try apr-get --list row places.gguf
-	said 2 '--list takes one operand, a FILE'
+	said 2 '--list takes a FILE and no NAME'
 }
 
 # Bytes do not go to a terminal; text may.

@@ -110,21 +110,21 @@ decoded() {
 	: >empty
 	export SECRET=secret
 	try apr-keygen -W --passphrase-file pass -o key
-	said 2 'a passphrase is given, and --no-passphrase'
+	said 2 '--no-passphrase excludes a passphrase'
 	try apr-keygen --passphrase-env SECRET --passphrase-file pass -o key
-	said 2 'one source of the passphrase is enough'
+	said 2 'the passphrase has more than one source'
 	try apr-keygen --passphrase-env SECRET --passphrase-fd 3 -o key 3<pass
-	said 2 'one source of the passphrase is enough'
+	said 2 'the passphrase has more than one source'
 	for fd in 0 1 2 -1 x; do
 		try apr-keygen --passphrase-fd $fd -o key <pass
 		said 2 '--passphrase-fd needs a number'
 	done
 	try apr-keygen --passphrase-file - -o key <pass
-	said 2 'is standard input, which is not for passphrases'
+	said 2 'is standard input, which cannot carry a passphrase'
 	try apr-keygen --passphrase-file /dev/stdin -o key <pass
-	said 2 'is standard input, which is not for passphrases'
+	said 2 'is standard input, which cannot carry a passphrase'
 	try bash -c 'apr-keygen --passphrase-fd 5 -o key 5<&0' <pass
-	said 2 'is standard input, which is not for passphrases'
+	said 2 'is standard input, which cannot carry a passphrase'
 	try apr-keygen --passphrase-fd 77 -o key
 	said 2 'descriptor 77: is not open'
 	try apr-keygen --passphrase-env NO_SUCH -o key
@@ -136,7 +136,7 @@ decoded() {
 	try env SECRET= apr-keygen --passphrase-env SECRET -o key
 	said 2
 	try setsid -w apr-keygen -o key <pass
-	said 2 'needs a passphrase, and there is no terminal'
+	said 2 'needs a passphrase, but there is no terminal'
 	grep -qF 'hint: --passphrase-file' "$err"
 	[ ! -e key ]
 	[ ! -e key.pub ]

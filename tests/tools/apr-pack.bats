@@ -48,9 +48,9 @@ setup() {
 		said 2
 	done
 	try apr-pack -t onnx "$model"
-	said 2 'no format onnx can be written; there are apr1, apr2, apr2-64, gguf and safetensors'
+	said 2 'format onnx cannot be written; those that can are apr1, apr2, apr2-64, gguf and safetensors'
 	try apr-pack -t safetensor -o made "$model"
-	said 2 'no format safetensor'
+	said 2 'format safetensor cannot be written'
 	grep -qx 'hint: did you mean safetensors?' "$err"
 }
 
@@ -167,7 +167,7 @@ refused() {
 	printf '#!/bin/sh\ntouch called\n' >path/apr-unpack
 	chmod +x path/apr-unpack
 	try env PATH="$PWD/path:$PATH" alone/apr-pack -o made "$model"
-	said 3 'apr-unpack: reads model files for apr-pack, but cannot be run'
+	said 3 'apr-unpack: is needed by apr-pack to read model files, but cannot be run'
 	try env PATH="$PWD/path:$PATH" apr-pack -o made "$model"
 	quiet
 	[ ! -e called ]

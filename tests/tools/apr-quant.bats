@@ -135,11 +135,11 @@ rows_of_172() {
 	try apr-quant <"$model"
 	said 2 'TYPE is missing'
 	try apr-quant q4_9 "$model"
-	said 2 'q4_9 is no type'
+	said 2 'q4_9 is not a type'
 	# Case, and what joins a name's parts, count for nothing.
 	for type in q4km Q4-K-M q4k_m; do
 		try apr-quant $type "$model"
-		said 2 "$type is no type"
+		said 2 "$type is not a type"
 		grep -qx 'hint: did you mean q4_k_m?' "$err"
 	done
 	try apr-quant q9_0 "$model"
@@ -153,7 +153,7 @@ rows_of_172() {
 		grep -qx 'hint: did you mean Q6_K?' "$err" || fail $option
 	done
 	try apr-quant "$model"
-	said 2 'is no type'
+	said 2 'is not a type'
 	apr-quant q8_0 "$model" | cmp - <(apr-quant Q8_0 "$model")
 	apr-quant f16 "$model" | cmp - <(apr-quant FP16 "$model")
 }
@@ -183,7 +183,7 @@ rows_of_172() {
 		for float in f32 f16 bf16; do
 			try apr-quant $float blocks.aprs
 			[ "$status" -eq 0 ]
-			grep -qx 'apr-quant: 23 tensors were quantized already: what was lost stays lost' "$err"
+			grep -qx 'apr-quant: 23 tensors were already quantized: the loss adds up' "$err"
 			cmp "$out" <(apr-quant $float --allow-requantize blocks.aprs 2>/dev/null)
 		done
 		# What F32 holds is what the blocks say.
@@ -216,7 +216,7 @@ rows_of_172() {
 	rows_of_172 24000 8 >model.gguf
 	try apr-quant q4_0 model.gguf
 	[ "$status" -eq 0 ]
-	grep -qxF 'apr-quant: blk.0.ffn_down.weight: rows of 172 do not fill Q4_0, F16 is taken' "$err"
+	grep -qxF 'apr-quant: blk.0.ffn_down.weight: rows of 172 do not fill Q4_0, F16 is used' "$err"
 	[ "$(types_of "$out")" = "$(printf '%s\n' 'blk.0.ffn_down.weight F16' 'blk.0.attn_q.weight Q4_0')" ]
 }
 
@@ -229,7 +229,7 @@ rows_of_172() {
 	try apr-quant q4_k_m model.gguf
 	[ "$status" -eq 0 ]
 	diff "$err" - <<-END
-		apr-quant: 2 tensors, the first is blk.0.ffn_up.weight: rows of 576 do not fill Q4_K, Q5_0 is taken
+		apr-quant: 2 tensors, the first is blk.0.ffn_up.weight: rows of 576 do not fill Q4_K, Q5_0 is used
 		apr-quant: 2 of 2 tensors change, 17.6 MiB -> 3.0 MiB
 	END
 	try apr-quant q4_k_m --fallback f16 model.gguf
@@ -246,7 +246,7 @@ rows_of_172() {
 		apr-quant: 22 tensors stay Q8_0: mixture
 		apr-quant: 7 tensors stay F32: one dimension
 		apr-quant: 1 tensor stays Q8_0: output matrix
-		apr-quant: nothing is to be done: each tensor has the type already that q8_0 gives it
+		apr-quant: nothing to do: each tensor already has the type that q8_0 gives it
 		apr-quant: 0 of 30 tensors change, 2.3 MiB -> 2.3 MiB
 	END
 	cmp once "$out"
@@ -276,7 +276,7 @@ rows_of_172() {
 	for type in warn:F16 f16:F16 BF16:BF16 f32:F32; do
 		try apr-quant q4_0 --fallback "${type%:*}" model.gguf
 		[ "$status" -eq 0 ]
-		grep -qF "blk.0.ffn_down.weight: rows of 172 do not fill Q4_0, ${type#*:} is taken" "$err"
+		grep -qF "blk.0.ffn_down.weight: rows of 172 do not fill Q4_0, ${type#*:} is used" "$err"
 		types_of "$out" | grep -qx "blk.0.ffn_down.weight ${type#*:}"
 	done
 	try apr-quant q4_0 --fallback q8_0 model.gguf
@@ -294,7 +294,7 @@ rows_of_172() {
 	need_data
 	try apr-quant q8_0 "$folder/stories260K-f32.gguf"
 	[ "$status" -eq 0 ]
-	grep -qx 'apr-quant: 5 tensors, the first is blk.0.ffn_down.weight: rows of 172 do not fill Q8_0, F16 is taken' "$err"
+	grep -qx 'apr-quant: 5 tensors, the first is blk.0.ffn_down.weight: rows of 172 do not fill Q8_0, F16 is used' "$err"
 	for type in Q8_0 Q4_0 F16 BF16; do
 		APR_LOG_LEVEL=error apr-quant "$type" --fallback warn "$folder/stories260K-f32.gguf" >made
 		apr-unpack "$folder/stories260K-$type.gguf" >want
@@ -466,7 +466,7 @@ rows_of_172() {
 	try apr-quant q4_0 signed.aprs
 	[ "$status" -eq 0 ]
 	cp "$out" made.aprs
-	grep -qF 'apr-quant: the content changes: its signature, which was not verified, ends here; a record of what it claims goes on' "$err"
+	grep -qF 'apr-quant: the content changes: its signature, which was not verified, is dropped, and a record of its claims kept' "$err"
 	grep -aqF "{\"operation\":\"apr-quant q4_0\",\"claimed_parent\":\"$root\",\"claimed_key\":\"${id,,}\"}" made.aprs
 	try apr-verify -q key.pub made.aprs
 	said 1 'the model is not signed'

@@ -171,7 +171,7 @@ publish() {
 	said 2 'is longer than 4194304 bytes'
 	{ apr-seal -r "$owner" zeros; head -c 100 /dev/zero; } >long
 	try apr-open -i owner.key long
-	said 4 'is longer than any message (E002)'
+	said 4 'is too long for a message (E002)'
 }
 
 @test "a byte changed, cut, or put to it: it does not open, and nothing comes out" {
@@ -240,11 +240,11 @@ publish() {
 @test "wrong usage" {
 	publish
 	try apr-seal </dev/null
-	said 2 'no recipient, or more than one'
+	said 2 'use one of -m MODEL'
 	try apr-seal -m m.gguf -r "$owner" </dev/null
-	said 2 'no recipient, or more than one'
+	said 2 'use one of -m MODEL'
 	try apr-seal -r "$owner" --unverified </dev/null
-	said 2 'are for -m MODEL'
+	said 2 'need -m MODEL'
 	try apr-seal -m m.gguf --unverified --trusted-key signer.pub </dev/null
 	said 2 'not both'
 	try apr-seal -m - </dev/null

@@ -95,7 +95,7 @@ need_minisign() {
 	apr-verify -q --json key.pub said.aprs |
 		grep -F '"name":"Größe \"7B\"","version":"1.2","date":"2026-11-22T00:00:00Z","comment":"for \\ tests"}'
 	try apr-verify key.pub said.aprs
-	grep -qxF 'apr-verify: the signer says: name "Größe "7B"", version "1.2", date "2026-11-22T00:00:00Z", comment "for \\ tests"' "$err"
+	grep -qxF 'apr-verify: the signer states: name "Größe "7B"", version "1.2", date "2026-11-22T00:00:00Z", comment "for \\ tests"' "$err"
 	# Through every container.
 	for t in gguf apr2 apr2-64 apr1 safetensors; do
 		apr-pack -t $t -o made.$t said.aprs
@@ -133,9 +133,9 @@ need_minisign() {
 	try apr-sign --name $'\xff' key "$model"
 	said 2 'name: is not UTF-8'
 	try apr-sign --date tomorrow key "$model"
-	said 2 '--date wants a day'
+	said 2 '--date needs a day'
 	try apr-sign --date 2026-02-29 key "$model"
-	said 2 '--date wants a day'
+	said 2 '--date needs a day'
 	try env SOURCE_DATE_EPOCH=soon apr-sign key "$model"
 	said 2 'SOURCE_DATE_EPOCH: is not a date'
 }
@@ -144,7 +144,7 @@ need_minisign() {
 	apr-sign key "$model" | apr-quant q8_0 2>/dev/null >q.aprs
 	try apr-sign key q.aprs
 	[ "$status" -eq 0 ]
-	grep -qF 'records of what was done to it before: they are signed as they are, and were not checked' "$err"
+	grep -qF 'records of earlier operations: they are signed, but were not verified' "$err"
 }
 
 @test "a signature that minisign made of the message's bytes signs no model" {
@@ -183,7 +183,7 @@ need_minisign() {
 	pipe 'tamper mother | apr-sign key | tamper frame_added' >more.aprs
 	try apr-sign key more.aprs
 	[ "$status" -eq 0 ]
-	grep -qF 'apr-sign: a frame of unknown kind note is passed on, but not signed' "$err"
+	grep -qF 'apr-sign: a frame of unknown kind note is passed on unsigned' "$err"
 	grep -aqF 'not signed' "$out"
 }
 
@@ -248,11 +248,11 @@ need_minisign() {
 	echo 'open sesame' >pass
 	export SECRET='open sesame'
 	try apr-sign --passphrase-file pass --passphrase-env SECRET locked "$model"
-	said 2 'one source of the passphrase is enough'
+	said 2 'the passphrase has more than one source'
 	try apr-sign --passphrase-fd 0 locked "$model" <pass
 	said 2 '--passphrase-fd needs a number from 3'
 	try apr-sign --passphrase-file - locked "$model" <pass
-	said 2 'is standard input, which is not for passphrases'
+	said 2 'is standard input, which cannot carry a passphrase'
 	try apr-sign --passphrase-env NO_SUCH locked "$model"
 	said 2 'NO_SUCH: is not set'
 	try apr-sign --passphrase-fd 9 locked "$model"
@@ -260,7 +260,7 @@ need_minisign() {
 	try apr-sign --passphrase-file missing locked "$model"
 	said 3 'missing: cannot be opened'
 	try setsid -w apr-sign locked "$model" <pass
-	said 2 'needs a passphrase, and there is no terminal'
+	said 2 'needs a passphrase, but there is no terminal'
 	# argv is no place for it.
 	try apr-sign --passphrase 'open sesame' locked "$model"
 	said 2 'unknown option --passphrase'

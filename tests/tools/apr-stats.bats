@@ -147,7 +147,7 @@ mixed() {
 	! grep -q hint "$err" || fail "nothing is like zzzzzzzzzzzz"
 	mixed
 	try apr-stats --hist own mixed.gguf
-	said 4 'own: GGML_77 cannot be computed, only carried (E001)'
+	said 4 'own: GGML_77 has no decoder (E001)'
 }
 
 @test "--fail-nonfinite names the tensor and the place" {
@@ -155,7 +155,7 @@ mixed() {
 	try apr-stats --fail-nonfinite mixed.gguf
 	[ "$status" -eq 5 ]
 	diff "$err" - <<-END
-		apr-stats: 1 tensor cannot be decoded and was not looked at
+		apr-stats: 1 tensor cannot be decoded and was not checked
 		apr-stats: bad: value 2, at [0,2], is NaN; 3 of 6 are not finite
 		hint: 1 more tensor has such values
 	END

@@ -124,7 +124,7 @@ small() {
 	sed 's/b.weight/c.weight/' list >renamed
 	try apr-sum --sha256 -c renamed small.gguf
 	[ "$status" -eq 1 ]
-	grep -qx 'apr-sum: c.weight  F32 4: is listed, but not there' "$err"
+	grep -qx 'apr-sum: c.weight  F32 4: is listed, but missing' "$err"
 	grep -qF 'list' "$err"
 	grep -qF '2 lines are not' "$err"
 	# The shape counts as well as the bytes.
@@ -163,9 +163,9 @@ small() {
 	said 4 'line 1 is not a digest'
 	sed -n 1p list | sed 's/^./f/; s/^f\(f.*\)/0\1/' | cat - list >both
 	try apr-sum -c both small.gguf
-	said 4 'twice, and differently (E002)'
+	said 4 'twice, with different digests (E002)'
 	try apr-sum --gguf-hash -c list small.gguf
-	said 4 'line 1 is not one of gguf-hash (E002)'
+	said 4 'line 1 is not a line of gguf-hash (E002)'
 	# A list is looked at before the model, which may be long.
 	try apr-sum -c noise no-such-model
 	said 4 'noise'
@@ -178,9 +178,9 @@ small() {
 	try apr-sum --sha256 --gguf-hash small.gguf
 	said 2 '--sha256 and --gguf-hash'
 	try apr-sum -c list --json small.gguf
-	said 2 '--json has no meaning'
+	said 2 '-c and --json cannot be combined'
 	try apr-sum -c - <small.gguf
-	said 2 'both come from standard input'
+	said 2 'both be standard input'
 }
 
 # The data of this file has no padding: all of it is what is hashed as a whole.
@@ -241,10 +241,10 @@ uuid() {
 	} >all
 	try apr-sum --gguf-hash -c all small.gguf
 	[ "$status" -eq 0 ]
-	diff "$err" - <<<'apr-sum: all: 2 lines of other hashes are passed over'
+	diff "$err" - <<<'apr-sum: all: 2 lines of other hashes are ignored'
 	head -n 2 all >others
 	try apr-sum --gguf-hash -c others small.gguf
-	said 4 'lists nothing but hashes that are not computed here (E002)'
+	said 4 'lists nothing except hashes that apr-sum does not compute (E002)'
 }
 
 @test "--gguf-hash -c: what is not as listed" {
@@ -265,7 +265,7 @@ uuid() {
 	sed 's/a.weight/c.weight/' list >renamed
 	try apr-sum --gguf-hash -c renamed small.gguf
 	[ "$status" -eq 1 ]
-	grep -qx 'apr-sum: sha256 small.gguf:c.weight: is listed, but not there' "$err"
+	grep -qx 'apr-sum: sha256 small.gguf:c.weight: is listed, but missing' "$err"
 	sed 's/^uuid      ./uuid      -/' list >wrong
 	try apr-sum --gguf-hash -c wrong small.gguf
 	[ "$status" -eq 1 ]

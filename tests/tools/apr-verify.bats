@@ -38,7 +38,7 @@ ends_in_done() {
 	[ "$status" -eq 0 ]
 	cmp "$out" signed.aprs
 	grep -Eqx "apr-verify: <stdin>: signature by $(cat key.id) holds for everything, root [0-9a-f]{64}" "$err"
-	grep -qxF "apr-verify: the key is $(sed -n 2p key.pub), SHA-256 $(fingerprint key.pub), of key.pub" "$err"
+	grep -qxF "apr-verify: the key is $(sed -n 2p key.pub), SHA-256 $(fingerprint key.pub), from key.pub" "$err"
 	try apr-verify key.pub signed.aprs
 	[ "$status" -eq 0 ]
 	cmp "$out" signed.aprs
@@ -155,7 +155,7 @@ ends_in_done() {
 		[ "$status" -eq 0 ]
 		# And it alone goes on.
 		[ $k = key ] && cmp "$out" signed.aprs || cmp "$out" others.aprs
-		grep -qF '1 other signatures were not proved, and are left out' "$err"
+		grep -qF '1 other signature is not verified, and dropped' "$err"
 		grep -qF "signature by $(cat $k.id) holds" "$err"
 	done
 	apr-keygen -W -o third >third.id
@@ -329,7 +329,7 @@ ends_in_done() {
 	cp key.pub config/apr/trusted/b.pub
 	try env XDG_CONFIG_HOME="$PWD/config" apr-verify signed.aprs
 	[ "$status" -eq 0 ]
-	grep -qF "SHA-256 $(fingerprint key.pub), of $PWD/config/apr/trusted/b.pub" "$err"
+	grep -qF "SHA-256 $(fingerprint key.pub), from $PWD/config/apr/trusted/b.pub" "$err"
 	XDG_CONFIG_HOME=$PWD/config apr-verify -q --json signed.aprs |
 		grep -F "\"key_file\":\"$PWD/config/apr/trusted/b.pub\""
 	try apr-verify -q --trusted-key twin.pub --trusted-key key.pub signed.aprs
@@ -342,10 +342,10 @@ ends_in_done() {
 @test "no file that calls itself a key makes apr-verify read standard input" {
 	cp key.pub model.apr
 	try apr-verify -q model.apr <signed.aprs
-	said 2 'model.apr is a key, and not a model'
+	said 2 'model.apr is a key, not a model'
 	{ cat key.pub; cat signed.aprs; } >model.apr
 	try apr-verify -q model.apr <signed.aprs
-	said 2 'model.apr is a key, and not a model'
+	said 2 'model.apr is a key, not a model'
 	try apr-verify -q --trusted-key key.pub model.apr <signed.aprs
 	said 4
 	# A key is one by its name, or by an option.
@@ -372,12 +372,12 @@ ends_in_done() {
 	try apr-verify -q --not-before 2025-06-01 key.pub new.aprs
 	quiet
 	try apr-verify --not-before 2025-06-01 key.pub old.aprs
-	said 1 'signature: is of 2025-01-01T00:00:00Z, before 2025-06-01T00:00:00Z (E006)'
+	said 1 'signature: is dated 2025-01-01T00:00:00Z, before 2025-06-01T00:00:00Z (E006)'
 	[ ! -s "$out" ]
 	try apr-verify -q --not-before 2025-06-01 key.pub signed.aprs
-	said 1 'signature: has no date'
+	said 1 'signature: states no date'
 	try apr-verify -q --expect-name m key.pub signed.aprs
-	said 1 'signature: says no name'
+	said 1 'signature: states no name'
 	try apr-verify -q --not-before soon key.pub signed.aprs
 	said 2 '--not-before wants'
 	# What is said is part of what is signed.
@@ -401,7 +401,7 @@ ends_in_done() {
 	for w in evil U8.name Q4_K .. config.json; do grep -aqF "$w" lies.aprs; done
 	try apr-verify key.pub lies.aprs
 	[ "$status" -eq 0 ]
-	grep -qF 'not signed, and left out of what is said of the first file: ' "$err"
+	grep -qF 'dropped from the record of the first file, because not signed: ' "$err"
 	for w in evil U8.name Q4_K .. config.json; do
 		run ! grep -aqF "$w" <(head -c 8000 "$out" | grep -ao '"source":{[^}]*}.*"metadata":')
 	done
@@ -450,12 +450,12 @@ ends_in_done() {
 @test "an APR version 1 file with a signature of its own: said, and held to by --trusted-key" {
 	apr-pack -t apr1 --sign-key key -o one.apr "$model" 2>/dev/null
 	try env APR_LOG_LEVEL=error apr-verify -q key.pub one.apr
-	said 1 'the content of the model is not signed: its signature is one of APR version 1'
-	grep -qF 'hint: apr-unpack --trusted-key KEY FILE checks that' "$err"
+	said 1 'the content of the model is not signed: its signature covers the bytes of the APR version 1 file'
+	grep -qF 'hint: apr-unpack --trusted-key KEY FILE verifies it' "$err"
 	apr-run --trusted-key key.pub -p ROMEO: -n 3 one.apr
 	apr-stats --trusted-key key.pub one.apr >/dev/null
 	try apr-run --trusted-key other.pub -p ROMEO: -n 3 one.apr
-	said 1 'SignatureInvalid: it is signed by another key'
+	said 1 'SignatureInvalid: it is signed by a key other than the trusted one'
 	[ ! -s "$out" ]
 	try apr-run --trusted-key key.pub -p ROMEO: -n 3 "$model"
 	said 1 'the model is not signed'

@@ -32,7 +32,7 @@ types() {
 	done
 	APR_LOG_LEVEL='' try apr-quant q8_0 one.gguf
 	[ "$status" -eq 0 ]
-	grep -qx 'apr-quant: a.weight: rows of 1 do not fill Q8_0, F16 is taken' "$err"
+	grep -qx 'apr-quant: a.weight: rows of 1 do not fill Q8_0, F16 is used' "$err"
 	try apr-quant q8_0 --fallback error one.gguf
 	said 5 'a.weight: Q8_0 needs rows of 32, got 1'
 }

@@ -51,7 +51,7 @@ agree() {
 	apr-quant q4_k_m --imatrix "$root/tests/data/imatrix.dat" "$model" 2>/dev/null |
 		tee stream | digests | sort >old
 	cmp new old
-	grep -q '21 of 23 tensors that could be are weighed' err
+	grep -q '21 of 23 tensors that can be are weighted' err
 	apr-header stream | grep 'quantize.imatrix.file .*imatrix.dat$'
 	apr-header stream | grep 'quantize.imatrix.entries_count .*21$'
 }

@@ -55,7 +55,7 @@ setup() {
 
 @test "names that no rule of a mixture knows: told, and only where it matters" {
 	PATH=$PATH:$APR_GEN
-	local type told='chooses types by GGUF.s names of tensors, and none here has such a name'
+	local type told='chooses types by GGUF.s tensor names, and no tensor here has one'
 	mkmodel <<-END >folder.gguf
 		tensor model.embed_tokens.weight F32 4x256 noise
 		tensor lm_head.weight F32 4x256 noise

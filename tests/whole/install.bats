@@ -73,7 +73,7 @@ left() {
 	./sum m.gguf >/dev/null
 	rm "$dest/opt/apr/bin/apr-unpack"
 	try "$dest/opt/apr/bin/apr-sum" m.gguf
-	said 3 'apr-unpack: reads model files for apr-sum, but cannot be run'
+	said 3 'apr-unpack: is needed by apr-sum to read model files, but cannot be run'
 }
 
 need_library() {

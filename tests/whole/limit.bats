@@ -38,7 +38,7 @@ starves() {
 	rm -rf made
 	try env APR_RAM_LIMIT="$1" bash -c "$2" </dev/null
 	said 1 '(E008)' || fail "$1: $2" || return
-	grep -qx "hint: APR_RAM_LIMIT allows it $1" "$err" || fail "$1: $2" "$(cat "$err")" || return
+	grep -qx "hint: APR_RAM_LIMIT is $1" "$err" || fail "$1: $2" "$(cat "$err")" || return
 	[ ! -e made ] || fail "$1: $2: a file is left"
 }
 
@@ -83,7 +83,7 @@ sweep() {
 		try env APR_RAM_LIMIT=$n bash -c "$1" </dev/null
 		[ "$status" -ne 0 ] || return 0
 		said 1 '(E008)' || fail "$n: $1" || return
-		grep -qx "hint: APR_RAM_LIMIT allows it $n" "$err" || fail "$n: $1" || return
+		grep -qx "hint: APR_RAM_LIMIT is $n" "$err" || fail "$n: $1" || return
 		[ ! -e made ] || fail "$n: $1: a file is left" || return
 	done
 	feeds 64M "$1"
