@@ -12,7 +12,7 @@
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "formats/format.h"
-#include "infer/infer.h"
+#include "infer/sequence.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
@@ -24,7 +24,7 @@ struct options {
 	struct prompt_from prompt;
 	struct opt_list stops;
 	struct sampler_options sampler;
-	enum infer_cache kept;
+	enum cache_type kept;
 	bool any, json, logits, bench, repack, progress;
 	uint64_t count, context, threads, bench_prompt;
 };
@@ -35,6 +35,7 @@ struct run {
 	double began;             /* when the process did, about */
 	struct load load;
 	struct infer *infer;
+	struct sequence *sequence;
 	struct tokenizer *tokenizer; /* NULL: none is needed, or there is no vocabulary */
 	struct buf prompt;        /* a text, or what perplexity is asked of */
 	struct tokens tokens;     /* its */
@@ -60,7 +61,7 @@ generate(struct run *r, struct err *e)
 {
 	const struct options *o = r->o;
 	const struct generate g = {
-		.infer = r->infer, .tokenizer = r->tokenizer, .sampler = o->sampler,
+		.sequence = r->sequence, .tokenizer = r->tokenizer, .sampler = o->sampler,
 		.stops = o->stops.items, .stop_count = o->stops.n,
 		.count = o->count ? o->count : 128, .interrupted = &interrupted,
 		.token = run_text_token, .ctx = &r->text
@@ -83,7 +84,7 @@ bench(struct run *r, struct err *e)
 	double loaded = generate_clock() - r->began;
 	struct bench b;
 
-	if (bench_run(r->infer, o->bench_prompt ? o->bench_prompt : 128,
+	if (bench_run(r->sequence, o->bench_prompt ? o->bench_prompt : 128,
 	              o->count ? o->count : 32, (unsigned)o->threads, &b, e) < 0)
 		return -1;
 	return run_text_bench(&r->text, &b, loaded, e);
@@ -95,10 +96,10 @@ compute(struct run *r, struct err *e)
 	const struct options *o = r->o;
 
 	if (o->logits)
-		return infer_eval(r->infer, 0, r->tokens.id, r->tokens.n, INFER_ALL,
+		return sequence_eval(r->sequence, 0, r->tokens.id, r->tokens.n, SEQUENCE_ALL,
 		                  run_text_logits, &r->text, e);
 	if (o->perplexity)
-		return run_text_perplexity(&r->text, r->infer, r->tokenizer, &r->tokens,
+		return run_text_perplexity(&r->text, r->sequence, r->tokenizer, &r->tokens,
 		                           o->progress, e);
 	return o->bench ? bench(r, e) : generate(r, e);
 }
@@ -155,7 +156,7 @@ open_model(struct run *r, const char *path, struct err *e)
 		return -1;
 	began = generate_clock();
 	r->infer = infer_open(&r->load.weights, &options, tool_note, e);
-	if (!r->infer)
+	if (!r->infer || !(r->sequence = sequence_open(r->infer, e)))
 		return -1;
 	if (o->repack)
 		tool_notef("weights were packed in %.2f s", generate_clock() - began);
@@ -239,7 +240,7 @@ check_options(struct options *o, struct err *e)
 	for (i = 0; i < o->stops.n; i++)
 		if (!*o->stops.items[i])
 			return tool_misused(e, "--stop needs TEXT");
-	if (!o->cache || infer_cache_by_name(o->cache, &o->kept) == 0)
+	if (!o->cache || cache_type_by_name(o->cache, &o->kept) == 0)
 		return 0;
 	tool_misused(e, "--cache is f16, f32 or q8_0, not %.40s", o->cache);
 	near_words(e, o->cache, cache_word);
@@ -324,6 +325,7 @@ main(int argc, char **argv)
 	}
 	if (interrupted)
 		run_text_statistics(&r.result);
+	sequence_close(r.sequence);
 	infer_close(r.infer);
 	tokenizer_free(r.tokenizer);
 	load_close(&r.load);

@@ -111,7 +111,8 @@ static const struct arch rows[] = {
 	{ "phi3", "phi3", ARCH_GATED | ARCH_HALVES | ARCH_GATE_IN_UP | ARCH_NO_WINDOW,
 	  0, 0, 0, phi3_names },
 	{ "gemma2", "gemma2", GEMMA | ARCH_CAP_SCORES | ARCH_CAP_LOGITS, 4096, 2, 46, gemma_names },
-	{ "gemma3", "gemma3_text", GEMMA | ARCH_QK_NORM | ARCH_MAY_CAP, 0, 6, 62, gemma_names },
+	{ "gemma3", "gemma3_text", GEMMA | ARCH_QK_NORM | ARCH_MAY_CAP | ARCH_LOCAL_ROPE,
+	  0, 6, 62, gemma_names },
 	{ "gpt2", "gpt2", ARCH_LAYER_NORM | ARCH_POSITIONS | ARCH_GELU | ARCH_FF_UNSCALED |
 	  ARCH_CONV1D, 0, 0, 0, gpt2_names },
 	{ "gptneox", "gpt_neox", ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GELU |

@@ -47,6 +47,8 @@ enum {
 	ARCH_CAP_LOGITS = 1 << 17,  /* GGUF: logits have one, 30 if no key says another */
 	ARCH_MAY_CAP = 1 << 18,     /* GGUF: logits have one if a key says so */
 	ARCH_FF_UNSCALED = 1 << 19, /* GGUF: scales of the feed-forward are not used */
+	ARCH_LOCAL_ROPE = 1 << 20,  /* blocks with a window have a rope of their own, unscaled and
+	                             * of base 10000 if nothing else is said */
 
 	/* In model folders only. */
 	ARCH_PLUS_ONE = 1 << 24,    /* norms store their weight less one */

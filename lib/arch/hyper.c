@@ -104,7 +104,7 @@ static int
 prove_rope(const struct hyper *h, const struct rope *r, const struct weights *w,
            struct err *e)
 {
-	if (h->arch->flags & ARCH_POSITIONS)
+	if (!h->rotary)
 		return 0;
 	if (r->rot == 0 || r->rot % 2 != 0 || r->rot > h->head_k)
 		return refuse(w, e, "so many values of a head cannot be turned", r->rot);
@@ -133,6 +133,10 @@ hyper_finish(struct hyper *h, const struct weights *w, uint64_t period, struct e
 	const struct arch *a = h->arch;
 	uint64_t i;
 
+	h->rotary = !(a->flags & ARCH_POSITIONS);
+	h->layer_norm = (a->flags & ARCH_LAYER_NORM) != 0;
+	h->window_ignored = (a->flags & ARCH_NO_WINDOW) != 0;
+	h->embed_scale = a->flags & ARCH_EMBED_SCALE ? sqrtf((float)h->width) : 1;
 	if (h->score_scale == 0 && h->head_k && h->heads)
 		h->score_scale = (float)(1 / sqrt((double)(
 			(a->flags & ARCH_WIDE_HEADS) && h->layers == a->wide
@@ -145,7 +149,7 @@ hyper_finish(struct hyper *h, const struct weights *w, uint64_t period, struct e
 	h->windowed = mem_array(h->layers, 1);
 	if (!h->windowed)
 		return err_memory(e);
-	for (i = 0; h->window && !(a->flags & ARCH_NO_WINDOW) && i < h->layers; i++)
+	for (i = 0; h->window && !h->window_ignored && i < h->layers; i++)
 		h->windowed[i] = period == 0 || i % period != period - 1;
 	return 0;
 }

@@ -21,7 +21,10 @@ enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF };
 struct hyper {
 	const struct arch *arch;
 	bool folder;             /* names are those of a model folder, and so are rows */
-	bool halves;             /* rope turns as ARCH_HALVES says */
+	bool halves;             /* rope pairs values as ARCH_HALVES says */
+	bool rotary;             /* positions are rotary, else learned */
+	bool layer_norm;         /* norms are layer norms, else RMS norms */
+	float embed_scale;       /* embeddings are multiplied by it */
 	uint64_t layers;         /* at most as many as there are tensors */
 	uint64_t width;          /* of x, "embedding length" */
 	uint64_t heads, kv_heads; /* kv_heads divides heads */
@@ -37,14 +40,16 @@ struct hyper {
 	float score_scale;       /* of queries times keys */
 
 	uint64_t window;         /* 0: none */
-	uint8_t *windowed;       /* of each block: has it that window? */
+	bool window_ignored;     /* the model states a window that is not applied */
+	uint8_t *windowed;       /* for each block: 1 if attention has that window */
 
 	struct rope rope, rope_window; /* of blocks without and with a window */
 	float *factors;          /* rope.factors, if they are of config.json */
 	float *factors_long;     /* of longrope: the one for texts beyond rope.original */
 };
 
-/* From what the plan and config.json say. context: what is asked for, or 0. 0 or -1. */
+/* Read the hyper-parameters in the form that the model has. 0, or -1 with e filled; hyper_free
+ * is due in any case. */
 int hyper_read(struct hyper *h, const struct weights *w, struct err *e);
 void hyper_free(struct hyper *h);
 
@@ -58,8 +63,8 @@ int hyper_apr(struct hyper *h, const struct weights *w, struct err *e);
 int hyper_config(struct hyper *h, const struct weights *w, const json_t *o,
                  struct err *e);
 
-/* For both: prove what does not need tensors, and make h->windowed. period as in
- * struct arch. */
+/* The last step of each form: resolve what the architecture's flags say, prove what does not
+ * need tensors, and make h->windowed. period as in struct arch. */
 int hyper_finish(struct hyper *h, const struct weights *w, uint64_t period,
                  struct err *e);
 

@@ -278,7 +278,7 @@ read_experts(struct keys *k)
 	h->sum_to_one = norm || h->arch->flags & ARCH_SUM_TO_ONE;
 }
 
-/* Windows, and how positions turn in blocks that have one: Gemma 3 does not scale them. */
+/* Windows, and the rotary positions of blocks that have one. */
 static uint64_t
 read_windows(struct keys *k)
 {
@@ -291,7 +291,7 @@ read_windows(struct keys *k)
 	if (h->window && !(h->arch->flags & ARCH_NO_WINDOW))
 		read_pattern(k, &period);
 	h->rope_window = h->rope;
-	if (h->arch->period == 6) {
+	if (h->arch->flags & ARCH_LOCAL_ROPE) {
 		h->rope_window.base = 10000;
 		h->rope_window.factor = 1;
 	}

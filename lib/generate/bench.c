@@ -123,32 +123,33 @@ draw(struct tokens *t, uint64_t n, size_t vocabulary, struct err *e)
 }
 
 static int
-measure_tokens(struct infer *infer, const uint32_t *id, struct bench *b, struct err *e)
+measure_tokens(struct sequence *s, const uint32_t *id, struct bench *b, struct err *e)
 {
 	double began = generate_clock();
 	uint64_t i;
 
-	if (infer_eval(infer, 0, id, (size_t)b->prompt, INFER_LAST, ignore, NULL, e) < 0)
+	if (sequence_eval(s, 0, id, (size_t)b->prompt, SEQUENCE_LAST, ignore, NULL, e) < 0)
 		return -1;
 	b->prompt_seconds = generate_clock() - began;
 	began = generate_clock();
 	for (i = b->prompt; i < b->prompt + b->made; i++)
-		if (infer_eval(infer, (size_t)i, id + i, 1, INFER_LAST, ignore, NULL, e) < 0)
+		if (sequence_eval(s, (size_t)i, id + i, 1, SEQUENCE_LAST, ignore, NULL, e) < 0)
 			return -1;
 	b->seconds = generate_clock() - began;
 	return 0;
 }
 
 int
-bench_run(struct infer *infer, uint64_t prompt, uint64_t made, unsigned threads, struct bench *b,
+bench_run(struct sequence *s, uint64_t prompt, uint64_t made, unsigned threads, struct bench *b,
           struct err *e)
 {
+	const struct infer *infer = sequence_model(s);
 	struct tokens tokens = { 0 };
 	size_t context = infer_context(infer);
 	int done;
 
 	*b = (struct bench){ .prompt = prompt, .made = made, .cache = infer_cache(infer),
-		.cache_bytes = infer_memory(infer).cache };
+		.cache_bytes = sequence_bytes(s) };
 	if (prompt > context || made > context - prompt) {
 		err_set(e, ERR_INVALID, infer_name(infer), "%" PRIu64 " and %" PRIu64 " tokens are more "
 		        "than the context of %zu", prompt, made, context);
@@ -156,7 +157,7 @@ bench_run(struct infer *infer, uint64_t prompt, uint64_t made, unsigned threads,
 	}
 	done = measure_reading(infer, threads, &b->read, e) < 0 ||
 		draw(&tokens, prompt + made, infer_vocabulary(infer), e) < 0 ||
-		measure_tokens(infer, tokens.id, b, e) < 0 ? -1 : 0;
+		measure_tokens(s, tokens.id, b, e) < 0 ? -1 : 0;
 	tokens_free(&tokens);
 	if (done == 0 && b->seconds > 0 && b->read > 0)
 		b->used = (double)infer_token_bytes(infer) * (double)made / b->seconds / b->read;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "infer/infer.h"
+#include "infer/sequence.h"
 
 struct bench {
 	uint64_t prompt, made;  /* tokens: at once, and one after another */
@@ -15,14 +15,14 @@ struct bench {
 	double seconds;         /* of the others */
 	double read;            /* bytes a second, of reading the weights and no more */
 	double used;            /* part of that which decoding reaches */
-	enum infer_cache cache; /* type of keys and values, */
+	enum cache_type cache; /* type of keys and values, */
 	uint64_t cache_bytes;   /* and of all that fill the context */
 };
 
 /* Tokens are drawn, not chosen: time does not depend on which they are. prompt, made: at
  * least 1, in the context together, else ERR_INVALID. The weights are read first, so that
  * their file is in memory. 0, or -1 with e filled. */
-int bench_run(struct infer *infer, uint64_t prompt, uint64_t made, unsigned threads,
+int bench_run(struct sequence *s, uint64_t prompt, uint64_t made, unsigned threads,
               struct bench *b, struct err *e);
 
 #endif

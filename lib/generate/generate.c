@@ -16,6 +16,7 @@ struct waiting {
 
 struct state {
 	const struct generate *g;
+	const struct infer *model;
 	struct sampler sampler;
 	struct tokens tokens; /* of the prompt, then what was made */
 	struct text text;
@@ -99,12 +100,12 @@ is_interrupted(const struct state *s)
 static int
 evaluate(struct state *s, size_t at, struct err *e)
 {
-	size_t n, end = s->tokens.n, part = infer_batch(s->g->infer);
+	size_t n, end = s->tokens.n, part = infer_batch(s->model);
 
 	for (; at < end && !is_interrupted(s); at += n) {
 		n = end - at < part ? end - at : part;
-		if (infer_eval(s->g->infer, at, s->tokens.id + at, n,
-		               at + n == end ? INFER_LAST : INFER_NONE, choose, s, e) < 0)
+		if (sequence_eval(s->g->sequence, at, s->tokens.id + at, n,
+		               at + n == end ? SEQUENCE_LAST : SEQUENCE_NONE, choose, s, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -128,7 +129,7 @@ take(struct state *s, struct generate_result *r, bool first, struct err *e)
 		return true;
 	}
 	r->end = r->made == g->count ? GENERATE_COUNT : GENERATE_CONTEXT;
-	return r->made == g->count || s->tokens.n == infer_context(g->infer);
+	return r->made == g->count || s->tokens.n == infer_context(s->model);
 }
 
 static int
@@ -165,23 +166,24 @@ int
 generate_run(const struct generate *g, const struct tokens *prompt, struct generate_result *r,
              struct err *e)
 {
-	struct state s = { .g = g, .text = { .stops = g->stops, .stop_count = g->stop_count } };
+	const struct infer *model = sequence_model(g->sequence);
+	struct state s = { .g = g, .model = model, .text = { .stops = g->stops, .stop_count = g->stop_count } };
 	size_t i;
 	int done;
 
 	memset(r, 0, sizeof *r);
 	if (prompt->n == 0)
 		return err_set(e, ERR_INVALID, NULL, "the prompt has no tokens");
-	if (prompt->n >= infer_context(g->infer)) {
+	if (prompt->n >= infer_context(model)) {
 		err_set(e, ERR_INVALID, NULL, "the prompt has %zu tokens, and there is room for "
-		        "%zu", prompt->n, infer_context(g->infer));
+		        "%zu", prompt->n, infer_context(model));
 		return err_hint(e, "-c N makes room for N");
 	}
 	for (i = 0; i < prompt->n; i++)
 		if (tokens_add(&s.tokens, prompt->id[i], e) < 0)
 			break;
 	done = e->code == ERR_NONE &&
-		sampler_open(&s.sampler, &g->sampler, infer_vocabulary(g->infer), e) == 0
+		sampler_open(&s.sampler, &g->sampler, infer_vocabulary(model), e) == 0
 		? loop(&s, r, e) : -1;
 	sampler_free(&s.sampler);
 	text_free(&s.text);

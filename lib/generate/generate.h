@@ -10,7 +10,7 @@
 
 #include "core/err.h"
 #include "generate/sampler.h"
-#include "infer/infer.h"
+#include "infer/sequence.h"
 #include "tokenizer/tokenizer.h"
 
 struct generated {
@@ -26,7 +26,7 @@ struct generated {
 typedef int (*generate_token)(void *ctx, const struct generated *g, struct err *e);
 
 struct generate {
-	struct infer *infer;
+	struct sequence *sequence;         /* its positions are evaluated anew from 0 on */
 	const struct tokenizer *tokenizer; /* NULL: there is no text, nor an end of it */
 	struct sampler_options sampler;
 	const char *const *stops;          /* texts that end it, none empty */

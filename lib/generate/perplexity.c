@@ -42,7 +42,7 @@ conclude(const struct sums *s, struct perplexity *p)
 }
 
 static int
-part_of(struct infer *infer, struct sums *s, uint32_t bos, const uint32_t *tokens,
+part_of(struct sequence *sequence, struct sums *s, uint32_t bos, const uint32_t *tokens,
         struct err *e)
 {
 	/* The first half makes the context of the second; its logits are not wanted. */
@@ -50,24 +50,25 @@ part_of(struct infer *infer, struct sums *s, uint32_t bos, const uint32_t *token
 
 	s->tokens = tokens;
 	if (bos != TOKEN_NONE) {
-		if (infer_eval(infer, 0, &bos, 1, INFER_NONE, count, s, e) < 0)
+		if (sequence_eval(sequence, 0, &bos, 1, SEQUENCE_NONE, count, s, e) < 0)
 			return -1;
 		at = 1;
 	}
 	if (s->first > at &&
-	    infer_eval(infer, at, tokens + at, s->first - at, INFER_NONE, count, s, e) < 0)
+	    sequence_eval(sequence, at, tokens + at, s->first - at, SEQUENCE_NONE, count, s, e) < 0)
 		return -1;
-	return infer_eval(infer, s->first, tokens + s->first, s->context - s->first, INFER_ALL,
+	return sequence_eval(sequence, s->first, tokens + s->first, s->context - s->first, SEQUENCE_ALL,
 	                  count, s, e);
 }
 
 int
-perplexity_of(struct infer *infer, const struct tokenizer *tokenizer,
+perplexity_of(struct sequence *sequence, const struct tokenizer *tokenizer,
               const struct tokens *text, struct perplexity *p,
               void (*part)(void *ctx, const struct perplexity *p), void *ctx, struct err *e)
 {
-	struct sums s = { .context = infer_context(infer),
-		.vocabulary = infer_vocabulary(infer) };
+	const struct infer *model = sequence_model(sequence);
+	struct sums s = { .context = infer_context(model),
+		.vocabulary = infer_vocabulary(model) };
 	uint32_t bos = tokenizer_adds_bos(tokenizer) ? tokenizer_role(tokenizer, TOKENIZER_BOS)
 	                                             : TOKEN_NONE;
 	uint64_t i, parts = text->n / s.context;
@@ -83,7 +84,7 @@ perplexity_of(struct infer *infer, const struct tokenizer *tokenizer,
 		return err_hint(e, "give a longer text, or a smaller context with -c");
 	}
 	for (i = 0; i < parts; i++) {
-		if (part_of(infer, &s, bos, text->id + i * s.context, e) < 0)
+		if (part_of(sequence, &s, bos, text->id + i * s.context, e) < 0)
 			return -1;
 		p->parts = i + 1;
 		conclude(&s, p);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "infer/infer.h"
+#include "infer/sequence.h"
 #include "tokenizer/tokenizer.h"
 
 struct perplexity {
@@ -24,10 +24,10 @@ struct perplexity {
 	uint64_t counted;       /* probabilities */
 };
 
-/* Of a text's tokens, as tokenizer_encode gives them; context is that of infer. Fewer
+/* Of a text's tokens, as tokenizer_encode gives them; context is that of the sequence. Fewer
  * than two contexts are refused (ERR_INVALID), as what they tell is chance. part, or
  * NULL: told the value so far after each part. 0, or -1 with e filled. */
-int perplexity_of(struct infer *infer, const struct tokenizer *tokenizer,
+int perplexity_of(struct sequence *sequence, const struct tokenizer *tokenizer,
                   const struct tokens *text, struct perplexity *p,
                   void (*part)(void *ctx, const struct perplexity *p), void *ctx,
                   struct err *e);

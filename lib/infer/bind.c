@@ -178,6 +178,8 @@ bind_norm(struct bind *b, struct norm *to, enum role role, size_t block, uint64_
 	bool plus = b->h->folder && (b->h->arch->flags & ARCH_PLUS_ONE);
 	char name[BIND_NAME];
 
+	to->layer = b->h->layer_norm;
+	to->eps = b->h->eps;
 	to->weight = bind_vector(b, role, block, ".weight", n, plus ? 1 : 0);
 	to->bias = bind_vector(b, role, block, ".bias", n, 0);
 	if (!to->weight && b->e->code == ERR_NONE) {
@@ -256,15 +258,10 @@ transpose(struct bind *b, struct matrix *m)
 int
 bind_usable(struct bind *b, const struct matrix *m, const struct tensor *t)
 {
-	size_t n;
-
-	if (!dot_activation(m->type, m->columns))
-		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be multiplied",
-		               m->type->name);
-	n = matmul_room(m);
-	if (n > b->net->room)
-		b->net->room = n;
-	return 0;
+	if (b->ops->multiplies(m->type, m->columns))
+		return 0;
+	return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be multiplied",
+	               m->type->name);
 }
 
 int

@@ -11,6 +11,7 @@
 /* What the search for tensors shares. */
 struct bind {
 	struct net *net;
+	const struct ops *ops;
 	const struct hyper *h;
 	const struct weights *w;
 	size_t *by_name;  /* tensors in the order of their names */
@@ -54,7 +55,7 @@ int bind_matrix(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool 
 /* A matrix in single precision, with rows and columns changed for each other if turn. */
 int bind_expand(struct bind *b, struct matrix *m, bool turn);
 
-/* A matrix of tensor t is multiplied with inputs: make room for these. */
+/* Whether the table can multiply with a matrix of tensor t: 0, or -1 with e filled. */
 int bind_usable(struct bind *b, const struct matrix *m, const struct tensor *t);
 
 /* A linear layer: 1 if it is there, 0 if not, -1. rows 0: as many as it has. */

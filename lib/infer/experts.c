@@ -1,14 +1,15 @@
-/* A mixture of experts: a router gives each token's few experts and their weights, and
- * the token's result is the weighted sum of theirs. Tokens of one expert are computed
- * together. Results are added in the order of the experts' numbers, whatever tokens are
- * beside a token.
+/* A mixture of experts: a router gives each token a few experts and their weights, and the
+ * result of the token is the weighted sum of theirs. The tokens of one expert are computed
+ * together. Results are added in the order of the experts' numbers, so they do not depend on
+ * the tokens beside a token.
+ *
+ * Routing is decided on the host: it is little arithmetic, and decides what to compute.
  */
 #include <math.h>
-#include <string.h>
 
-#include "infer/forward.h"
+#include "infer/decoder.h"
 
-/* Probabilities of n experts, from their logits, in place. */
+/* Logits of n experts become probabilities, in place. */
 static void
 softmax(float *x, size_t n)
 {
@@ -26,8 +27,8 @@ softmax(float *x, size_t n)
 		x[i] /= sum;
 }
 
-/* The used most probable ones, in ascending order of their numbers. What is no number
- * is never more probable than another, so that there is always a choice. */
+/* Choose the experts_used most probable ones, in ascending order of their numbers. A NaN is never
+ * more probable than another value, so there is always a choice. */
 static void
 choose(const struct hyper *h, const float *probability, uint32_t *chosen, float *weight)
 {
@@ -49,14 +50,14 @@ choose(const struct hyper *h, const float *probability, uint32_t *chosen, float 
 	}
 	for (k = 0; k < h->experts_used; k++)
 		sum += weight[k] = probability[chosen[k]];
-	/* Nothing is divided by what a half cannot hold. */
+	/* As llama.cpp does: the divisor is at least the smallest normal half. */
 	if (h->sum_to_one)
 		sum = fmaxf(sum, 0x1p-14f);
 	for (k = 0; k < h->experts_used; k++)
 		weight[k] = (h->sum_to_one ? weight[k] / sum : weight[k]) * h->expert_scale;
 }
 
-/* The tokens that chose an expert: how many; p->row has them, then the choices. */
+/* List the tokens that chose an expert, with their weights of it. Returns how many. */
 static size_t
 tokens_of(const struct pass *p, uint32_t expert)
 {
@@ -65,64 +66,57 @@ tokens_of(const struct pass *p, uint32_t expert)
 	for (t = 0; t < p->n; t++)
 		for (k = 0; k < used; k++)
 			if (p->chosen[t * used + k] == expert) {
-				p->row[n * 2] = (uint32_t)t;
-				p->row[n * 2 + 1] = (uint32_t)(t * used + k);
-				n++;
+				p->row[n] = (uint32_t)t;
+				p->row_weight[n++] = p->weight[t * used + k];
 			}
 	return n;
 }
 
-/* y += weight * x, a row of width. */
-static void
-add_weighted(float *y, const float *x, float weight, size_t width)
-{
-	size_t i;
-
-	for (i = 0; i < width; i++)
-		y[i] += weight * x[i];
-}
-
-/* The expert of all tokens: how much of it, its own router says. */
+/* y += the shared expert, which every token has, weighted by a router of its own. */
 static void
 add_shared(struct pass *p, const struct block *b)
 {
 	size_t width = p->net->hyper.width, t;
+	const struct input in = { p->h, NULL, p->n, width };
 
-	pass_see(p, p->h, p->n, width);
-	feed_forward(p, &b->shared, p->out);
+	pass_feed_forward(p, &b->shared, &in, p->out);
+	p->ops->dots(p->device, p->h, b->shared_router, p->n, width, p->router);
+	p->ops->copy_out(p->device, p->row_weight, p->router, p->n);
 	for (t = 0; t < p->n; t++) {
-		float gate = matmul_dot(b->shared_router, p->h + t * width, width);
-
-		add_weighted(p->y + t * width, p->out + t * width, 1 / (1 + expf(-gate)), width);
+		p->row[t] = (uint32_t)t;
+		p->row_weight[t] = 1 / (1 + expf(-p->row_weight[t]));
 	}
+	p->ops->scatter(p->device, p->out, p->row, p->row_weight, p->n, width, p->y);
 }
 
 void
-experts(struct pass *p, const struct block *b)
+pass_experts(struct pass *p, const struct block *b)
 {
+	const struct ops *ops = p->ops;
 	const struct hyper *h = &p->net->hyper;
-	size_t width = h->width, used = h->experts_used, t, i, n;
+	const struct input all = { p->h, NULL, p->n, h->width };
+	size_t t, n;
 	uint32_t x;
 
-	linear_apply(p, &b->router, p->probability);
+	/* router: the experts of each token */
+	ops->linear(p->device, &all, &(struct product){ &b->router, p->router }, 1);
+	ops->copy_out(p->device, p->probability, p->router, p->n * h->experts);
 	for (t = 0; t < p->n; t++) {
 		softmax(p->probability + t * h->experts, h->experts);
-		choose(h, p->probability + t * h->experts, p->chosen + t * used,
-		       p->weight + t * used);
+		choose(h, p->probability + t * h->experts, p->chosen + t * h->experts_used,
+		       p->weight + t * h->experts_used);
 	}
-	memset(p->y, 0, p->n * width * sizeof *p->y);
+
+	/* the weighted sum of their results */
+	ops->clear(p->device, p->y, p->n * h->width);
 	for (x = 0; x < h->experts; x++) {
 		n = tokens_of(p, x);
-		for (i = 0; i < n; i++)
-			memcpy(p->rows + i * width, p->h + p->row[i * 2] * width,
-			       width * sizeof *p->rows);
 		if (n == 0)
 			continue;
-		pass_see(p, p->rows, n, width);
-		feed_forward(p, &b->experts[x], p->out);
-		for (i = 0; i < n; i++)
-			add_weighted(p->y + p->row[i * 2] * width, p->out + i * width,
-			             p->weight[p->row[i * 2 + 1]], width);
+		ops->gather(p->device, p->h, p->row, n, h->width, p->rows);
+		pass_feed_forward(p, &b->experts[x],
+		                     &(struct input){ p->rows, NULL, n, h->width }, p->out);
+		ops->scatter(p->device, p->out, p->row, p->row_weight, n, h->width, p->y);
 	}
 	if (b->shared_router)
 		add_shared(p, b);

@@ -47,7 +47,7 @@ unmix(struct bind *b, struct linear *qkv)
 }
 
 static int
-net_attention(struct bind *b, struct block *k, size_t i)
+net_attention(struct bind *b, struct block *blk, size_t i)
 {
 	const struct hyper *h = b->h;
 	size_t nq = h->heads * h->head_k, nk = h->kv_heads * h->head_k;
@@ -65,19 +65,19 @@ net_attention(struct bind *b, struct block *k, size_t i)
 			return -1;
 	}
 	if (r > 0) {
-		k->q = part(&qkv, 0, nq);
-		k->k = part(&qkv, nq, nk);
-		k->v = part(&qkv, nq + nk, nv);
-	} else if (bind_need(b, &k->q, ROLE_Q, i, nq, h->width) < 0 ||
-	           bind_need(b, &k->k, ROLE_K, i, nk, h->width) < 0 ||
-	           bind_need(b, &k->v, ROLE_V, i, nv, h->width) < 0) {
+		blk->q = part(&qkv, 0, nq);
+		blk->k = part(&qkv, nq, nk);
+		blk->v = part(&qkv, nq + nk, nv);
+	} else if (bind_need(b, &blk->q, ROLE_Q, i, nq, h->width) < 0 ||
+	           bind_need(b, &blk->k, ROLE_K, i, nk, h->width) < 0 ||
+	           bind_need(b, &blk->v, ROLE_V, i, nv, h->width) < 0) {
 		return -1;
 	}
 	if ((h->arch->flags & ARCH_QK_NORM) &&
-	    (bind_norm(b, &k->q_norm, ROLE_Q_NORM, i, h->head_k) < 0 ||
-	     bind_norm(b, &k->k_norm, ROLE_K_NORM, i, h->head_k) < 0))
+	    (bind_norm(b, &blk->q_norm, ROLE_Q_NORM, i, h->head_k) < 0 ||
+	     bind_norm(b, &blk->k_norm, ROLE_K_NORM, i, h->head_k) < 0))
 		return -1;
-	return bind_need(b, &k->o, ROLE_O, i, h->width, h->heads * h->head_v);
+	return bind_need(b, &blk->o, ROLE_O, i, h->width, h->heads * h->head_v);
 }
 
 /* ---- feed-forward ---- */
@@ -147,7 +147,7 @@ net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 
 /* The scales of all experts, where they have some. */
 static int
-net_scales(struct bind *b, struct block *k, size_t i)
+net_scales(struct bind *b, struct block *blk, size_t i)
 {
 	const uint64_t n = b->h->experts;
 	const float *gate = bind_scale(b, ROLE_GATE_EXPS, i, n);
@@ -156,15 +156,15 @@ net_scales(struct bind *b, struct block *k, size_t i)
 	size_t x;
 
 	for (x = 0; x < n; x++) {
-		k->experts[x].gate.scale = gate ? gate + x : NULL;
-		k->experts[x].up.scale = up ? up + x : NULL;
-		k->experts[x].down.scale = down ? down + x : NULL;
+		blk->experts[x].gate.scale = gate ? gate + x : NULL;
+		blk->experts[x].up.scale = up ? up + x : NULL;
+		blk->experts[x].down.scale = down ? down + x : NULL;
 	}
 	return b->e->code == ERR_NONE ? 0 : -1;
 }
 
 static int
-net_stacks(struct bind *b, struct block *k, size_t i)
+net_stacks(struct bind *b, struct block *blk, size_t i)
 {
 	const struct hyper *h = b->h;
 	struct matrix gate, up, down;
@@ -177,11 +177,11 @@ net_stacks(struct bind *b, struct block *k, size_t i)
 	    net_stacked(b, ROLE_DOWN_EXPS, i, h->width, ff, &down) < 0)
 		return -1;
 	for (x = 0; x < h->experts; x++) {
-		k->experts[x].gate.w = matrix_rows(&gate, x * ff, ff);
-		k->experts[x].up.w = matrix_rows(&up, x * ff, ff);
-		k->experts[x].down.w = matrix_rows(&down, x * h->width, h->width);
+		blk->experts[x].gate.w = matrix_rows(&gate, x * ff, ff);
+		blk->experts[x].up.w = matrix_rows(&up, x * ff, ff);
+		blk->experts[x].down.w = matrix_rows(&down, x * h->width, h->width);
 	}
-	return net_scales(b, k, i);
+	return net_scales(b, blk, i);
 }
 
 /* A tensor of each expert. */
@@ -207,7 +207,7 @@ net_single(struct bind *b, struct feed_forward *f, size_t block, size_t x)
 }
 
 static int
-net_experts(struct bind *b, struct block *k, size_t i)
+net_experts(struct bind *b, struct block *blk, size_t i)
 {
 	static const enum role shared[3] = { ROLE_SHARED_GATE, ROLE_SHARED_UP,
 		ROLE_SHARED_DOWN };
@@ -215,49 +215,49 @@ net_experts(struct bind *b, struct block *k, size_t i)
 	char name[BIND_NAME];
 	size_t x;
 
-	if (bind_need(b, &k->router, ROLE_ROUTER, i, h->experts, h->width) < 0)
+	if (bind_need(b, &blk->router, ROLE_ROUTER, i, h->experts, h->width) < 0)
 		return -1;
-	k->experts = bind_make(b, h->experts, sizeof *k->experts);
-	if (!k->experts)
+	blk->experts = bind_make(b, h->experts, sizeof *blk->experts);
+	if (!blk->experts)
 		return -1;
-	if (!h->folder && net_stacks(b, k, i) < 0)
+	if (!h->folder && net_stacks(b, blk, i) < 0)
 		return -1;
 	for (x = 0; h->folder && x < h->experts; x++)
-		if (net_single(b, &k->experts[x], i, x) < 0)
+		if (net_single(b, &blk->experts[x], i, x) < 0)
 			return -1;
-	b->net->ff_expert = larger(b->net->ff_expert, k->experts[0].up.w.rows);
+	b->net->ff_expert = larger(b->net->ff_expert, blk->experts[0].up.w.rows);
 	if (!(h->arch->flags & ARCH_SHARED))
 		return 0;
-	k->shared_router = bind_vector(b, ROLE_SHARED_ROUTER, i, ".weight", h->width, 0);
-	if (!k->shared_router)
+	blk->shared_router = bind_vector(b, ROLE_SHARED_ROUTER, i, ".weight", h->width, 0);
+	if (!blk->shared_router)
 		return b->e->code == ERR_NONE
 			? bind_missing(b, bind_name(b, ROLE_SHARED_ROUTER, i, 0, ".weight", name)) : -1;
-	if (net_dense(b, &k->shared, i, shared, h->ff_shared) < 0)
+	if (net_dense(b, &blk->shared, i, shared, h->ff_shared) < 0)
 		return -1;
-	b->net->ff_shared = larger(b->net->ff_shared, k->shared.up.w.rows);
+	b->net->ff_shared = larger(b->net->ff_shared, blk->shared.up.w.rows);
 	return 0;
 }
 
 /* ---- blocks, and what is beside them ---- */
 
 static int
-net_block(struct bind *b, struct block *k, size_t i)
+net_block(struct bind *b, struct block *blk, size_t i)
 {
 	static const enum role dense[3] = { ROLE_GATE, ROLE_UP, ROLE_DOWN };
 	const struct hyper *h = b->h;
 
-	if (bind_norm(b, &k->attn_norm, ROLE_ATTN_NORM, i, h->width) < 0 ||
-	    net_attention(b, k, i) < 0 || bind_norm(b, &k->ffn_norm, ROLE_FFN_NORM, i, h->width) < 0)
+	if (bind_norm(b, &blk->attn_norm, ROLE_ATTN_NORM, i, h->width) < 0 ||
+	    net_attention(b, blk, i) < 0 || bind_norm(b, &blk->ffn_norm, ROLE_FFN_NORM, i, h->width) < 0)
 		return -1;
 	if ((h->arch->flags & ARCH_POST_NORMS) &&
-	    (bind_norm(b, &k->attn_post, ROLE_ATTN_POST, i, h->width) < 0 ||
-	     bind_norm(b, &k->ffn_post, ROLE_FFN_POST, i, h->width) < 0))
+	    (bind_norm(b, &blk->attn_post, ROLE_ATTN_POST, i, h->width) < 0 ||
+	     bind_norm(b, &blk->ffn_post, ROLE_FFN_POST, i, h->width) < 0))
 		return -1;
 	if (h->experts)
-		return net_experts(b, k, i);
-	if (net_dense(b, &k->ffn, i, dense, h->ff) < 0)
+		return net_experts(b, blk, i);
+	if (net_dense(b, &blk->ffn, i, dense, h->ff) < 0)
 		return -1;
-	b->net->ff = larger(b->net->ff, k->ffn.up.w.rows);
+	b->net->ff = larger(b->net->ff, blk->ffn.up.w.rows);
 	return 0;
 }
 
@@ -274,7 +274,7 @@ net_ends(struct bind *b)
 	h->vocabulary = embed.w.rows;
 	if (h->vocabulary > UINT32_MAX)
 		return err_set(b->e, ERR_CORRUPT, b->w->name, "has too many tokens");
-	if (h->arch->flags & ARCH_POSITIONS) {
+	if (!h->rotary) {
 		if (bind_need(b, &positions, ROLE_POSITIONS, 0, 0, h->width) < 0)
 			return -1;
 		b->net->positions = positions.w;
@@ -318,7 +318,7 @@ net_rope(struct bind *b, uint64_t context)
 		if (!(fabsf(h->rope.factors[i]) > 1e-30f) || fabsf(h->rope.factors[i]) > 1e30f)
 			return err_set(b->e, ERR_CORRUPT, b->w->name,
 			               "a factor of its rotary positions cannot be right");
-	if (h->rope.factors && !h->rope_window.factors && h->arch->period != 6)
+	if (h->rope.factors && !h->rope_window.factors && !(h->arch->flags & ARCH_LOCAL_ROPE))
 		h->rope_window.factors = h->rope.factors;
 	return 0;
 }
@@ -346,17 +346,17 @@ list_all(struct net *net)
 	size_t n = 0, i, x;
 
 	for (i = 0; i < net->hyper.layers; i++) {
-		struct block *k = &net->blocks[i];
+		struct block *blk = &net->blocks[i];
 
-		n = list_one(net, n, &k->q);
-		n = list_one(net, n, &k->k);
-		n = list_one(net, n, &k->v);
-		n = list_one(net, n, &k->o);
-		n = list_feed(net, n, &k->ffn);
-		n = list_one(net, n, &k->router);
-		for (x = 0; k->experts && x < net->hyper.experts; x++)
-			n = list_feed(net, n, &k->experts[x]);
-		n = list_feed(net, n, &k->shared);
+		n = list_one(net, n, &blk->q);
+		n = list_one(net, n, &blk->k);
+		n = list_one(net, n, &blk->v);
+		n = list_one(net, n, &blk->o);
+		n = list_feed(net, n, &blk->ffn);
+		n = list_one(net, n, &blk->router);
+		for (x = 0; blk->experts && x < net->hyper.experts; x++)
+			n = list_feed(net, n, &blk->experts[x]);
+		n = list_feed(net, n, &blk->shared);
 	}
 	return list_one(net, n, &net->out);
 }
@@ -379,9 +379,10 @@ prove_used(const struct bind *b)
 }
 
 int
-net_open(struct net *net, const struct weights *w, uint64_t context, struct err *e)
+net_open(struct net *net, const struct weights *w, const struct ops *ops, uint64_t context,
+         struct err *e)
 {
-	struct bind b = { .net = net, .w = w, .e = e };
+	struct bind b = { .net = net, .ops = ops, .w = w, .e = e };
 	size_t i;
 	int r = -1;
 

@@ -89,18 +89,18 @@ tell_perplexity(const struct run_text *r, const struct perplexity *p, size_t con
 }
 
 int
-run_text_perplexity(const struct run_text *r, struct infer *infer,
+run_text_perplexity(const struct run_text *r, struct sequence *sequence,
                     const struct tokenizer *tokenizer, const struct tokens *tokens,
                     bool asked, struct err *e)
 {
-	size_t context = infer_context(infer);
+	size_t context = infer_context(sequence_model(sequence));
 	struct progress progress;
 	struct perplexity p;
 	int done;
 
 	progress_begin(&progress, asked, tokens->n / context);
 	progress.unit = "parts";
-	done = perplexity_of(infer, tokenizer, tokens, &p, part_done, &progress, e);
+	done = perplexity_of(sequence, tokenizer, tokens, &p, part_done, &progress, e);
 	progress_end(&progress);
 	return done < 0 ? -1 : tell_perplexity(r, &p, context, e);
 }
@@ -124,7 +124,7 @@ run_text_bench(const struct run_text *r, const struct bench *b, double loaded, s
 		           "\"first_seconds\":%.6g,\"read_bytes_per_second\":%.6g,"
 		           "\"read_fraction\":%.6g,\"cache\":\"%s\",\"cache_bytes\":%" PRIu64 "}\n",
 		           b->prompt, prompt, b->made, decode, first, b->read, b->used,
-		           infer_cache_name(b->cache), b->cache_bytes);
+		           cache_type_name(b->cache), b->cache_bytes);
 	else
 		buf_printf(&out, "prompt %6" PRIu64 " tokens %10.2f tokens/s\n"
 		           "decode %6" PRIu64 " tokens %10.2f tokens/s\n"
@@ -132,7 +132,7 @@ run_text_bench(const struct run_text *r, const struct bench *b, double loaded, s
 		           "memory is read at %13.2f GB/s, in decoding at %.0f %% of that\n"
 		           "cache %6s %18.1f MB\n",
 		           b->prompt, prompt, b->made, decode, first, b->read * 1e-9,
-		           100 * b->used, infer_cache_name(b->cache),
+		           100 * b->used, cache_type_name(b->cache),
 		           (double)b->cache_bytes * 1e-6);
 	return put(r, &out, e);
 }

@@ -23,12 +23,12 @@ struct run_text {
 /* A generate_token: its text, or a line {"id","text","logprob"}, written at once. */
 int run_text_token(void *ctx, const struct generated *g, struct err *e);
 
-/* An infer_row: logits in single precision, or {"position","token","logits"}. */
+/* A sequence_row: logits in single precision, or {"position","token","logits"}. */
 int run_text_logits(void *ctx, size_t position, const float *logits, struct err *e);
 
 /* Compute and tell the perplexity of a text's tokens. Progress is shown on a terminal, or if
  * asked for. */
-int run_text_perplexity(const struct run_text *r, struct infer *infer,
+int run_text_perplexity(const struct run_text *r, struct sequence *sequence,
                         const struct tokenizer *tokenizer, const struct tokens *tokens,
                         bool asked, struct err *e);
 

@@ -1,22 +1,21 @@
-/* attention [THREADS]: what attention takes in a block of TinyLlama's shape (32 heads of 64
- * on 4 keys) and in others, for each type of cache, with so many positions behind: in
- * microseconds for one token, and in milliards of products a second for a pass of 256 that
- * ends there. Products with keys and values are counted, of positions that are seen.
+/* attention [THREADS]: what attention takes in a layer of TinyLlama's shape (32 heads of 64 on 4
+ * key heads) and in others, for each type of cache and several lengths: microseconds for one
+ * token, and billions of products a second for a pass of 256 tokens that ends there. Products
+ * with keys and values of positions that are seen are counted.
  *
- * Wall time of 22 blocks, the best of a third of a second, on so many threads (1). Each
- * has its own keys and values, as in a model, so that no cache but the last holds them.
+ * Wall time of 22 layers, the best of a third of a second, on THREADS threads (default 1). Each
+ * layer has keys and values of its own, as in a model, so only the last cache can hold them.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/thread.h"
-#include "infer/forward.h"
+#include "infer/ops.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
 
-enum { BLOCKS = 22, HEADS = 32, PASS = 256, MOST = 4096, WIDEST = 256 };
+enum { LAYERS = 22, HEADS = 32, PASS = 256, MOST = 4096, WIDEST = 256 };
 
 struct shape {
 	const char *name;
@@ -33,20 +32,19 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Seconds for the n tokens before position end, in a block. */
+/* Seconds for the n tokens before position end, in a layer. */
 static double
-seconds(struct pass *p, size_t n, size_t end)
+seconds(struct device *d, struct attention *a, size_t n, size_t end)
 {
 	double start = now(), began, took, best = 1e9;
-	size_t i;
 
-	p->n = n;
-	p->position = end - n;
+	a->n = n;
+	a->length = end;
 	do {
 		began = now();
-		for (i = 0; i < BLOCKS; i++)
-			attention(p, i);
-		took = (now() - began) / BLOCKS;
+		for (a->layer = 0; a->layer < LAYERS; a->layer++)
+			ops_cpu.attend(d, a);
+		took = (now() - began) / LAYERS;
 		if (took < best)
 			best = took;
 	} while (now() - start < 0.3);
@@ -54,42 +52,38 @@ seconds(struct pass *p, size_t n, size_t end)
 }
 
 static void
-measure(const struct shape *s, enum infer_cache type, unsigned threads)
+measure(const struct shape *s, enum cache_type type, unsigned threads)
 {
-	static float q[PASS * HEADS * WIDEST], a[PASS * HEADS * WIDEST], state[2][PASS * HEADS];
-	static float part_a[HEADS * PASS_PARTS * WIDEST], parts[2][HEADS * PASS_PARTS];
-	static atomic_uint done[HEADS];
-	uint8_t windowed[BLOCKS] = { 0 };
-	struct net net = { .hyper = { .heads = HEADS, .kv_heads = s->kv, .head_k = s->width,
-		.head_v = s->width, .windowed = windowed, .attn_cap = s->cap,
-		.score_scale = 1 / sqrtf((float)s->width) } };
-	struct cache cache;
-	struct pass p = { .net = &net, .cache = &cache, .threads = threads, .q = q, .a = a,
-		.max = state[0], .sum = state[1], .part_a = part_a, .part_max = parts[0],
-		.part_sum = parts[1], .done = done };
+	static float q[PASS * HEADS * WIDEST], out[PASS * HEADS * WIDEST];
+	const struct device_options options = { .threads = threads, .heads = HEADS,
+		.head_v = s->width };
+	const struct cache_shape shape = { LAYERS, s->kv, MOST, s->width, s->width, type };
 	struct err e = ERR_INIT;
-	size_t i, k, h, end;
+	struct device *d = ops_cpu.open(&options, &e);
+	struct cache *cache = d ? ops_cpu.cache_open(d, &shape, &e) : NULL;
+	struct attention a = { .q = { q, 0 }, .out = { out, 0 }, .heads = HEADS, .cache = cache,
+		.causal = true, .scale = 1 / sqrtf((float)s->width), .cap = s->cap };
+	size_t i, k, end, row = s->kv * s->width;
 
 	for (i = 0; i < sizeof q / sizeof *q; i++)
 		q[i] = (float)rand() / (float)RAND_MAX - 0.5f;
-	if (cache_open(&cache, BLOCKS, s->kv, MOST, s->width, s->width, type, &e) < 0)
+	if (!cache || ops_cpu.reserve(d, PASS, &e) < 0)
 		exit(1);
-	for (i = 0; i < BLOCKS; i++)
-		for (h = 0; h < s->kv; h++)
-			for (k = 0; k < MOST; k++) {
-				cache_put_key(&cache, i, h, k, q + (k * 7 + h) % 4096);
-				cache_put_value(&cache, i, h, k, q + (k * 5 + h) % 4096);
-			}
-	printf("%-12s %-5s", s->name, infer_cache_name(type));
+	for (i = 0; i < LAYERS; i++)
+		for (k = 0; k < MOST; k++)
+			ops_cpu.keep(d, cache, i, k, (struct values){ q, k * 7 % 4096 },
+			             (struct values){ q, k * 5 % 4096 + row }, 1);
+	printf("%-12s %-5s", s->name, cache_type_name(type));
 	for (end = 128; end <= MOST; end *= end == 128 || end == 512 ? 4 : 2)
-		printf(" %8.1f", 1e6 * seconds(&p, 1, end));
+		printf(" %8.1f", 1e6 * seconds(d, &a, 1, end));
 	for (end = 512; end <= MOST; end *= 4) {
 		double products = 2.0 * HEADS * (double)s->width * PASS * ((double)end - PASS / 2.0);
 
-		printf(" %7.1f", 1e-9 * products / seconds(&p, PASS, end));
+		printf(" %7.1f", 1e-9 * products / seconds(d, &a, PASS, end));
 	}
 	printf("\n");
-	cache_close(&cache);
+	ops_cpu.cache_close(cache);
+	ops_cpu.close(d);
 }
 
 int
@@ -99,7 +93,7 @@ main(int argc, char **argv)
 		{ "TinyLlama", 4, 64, 0 }, { "128, groups", 8, 128, 0 },
 		{ "64, alone", 32, 64, 0 }, { "256, cap", 4, 256, 50 },
 	};
-	const enum infer_cache types[] = { INFER_CACHE_F16, INFER_CACHE_Q8_0, INFER_CACHE_F32 };
+	const enum cache_type types[] = { CACHE_F16, CACHE_Q8_0, CACHE_F32 };
 	unsigned threads = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
 	struct err e = ERR_INIT;
 	size_t i, k;
@@ -107,7 +101,7 @@ main(int argc, char **argv)
 	if (level_begin(getenv("APR_CPU"), NULL, &e) < 0)
 		return 2;
 	dot_begin(NULL);
-	printf("%s, %u threads: microseconds a token; milliards of products a second\n%-18s",
+	printf("%s, %u threads: microseconds a token; billions of products a second\n%-18s",
 	       level_now()->name, threads, "positions");
 	printf(" %8d %8d %8d %8d %7d %7d\n", 128, 512, 2048, 4096, 512, 2048);
 	for (i = 0; i < sizeof shapes / sizeof *shapes; i++)

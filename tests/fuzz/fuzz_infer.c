@@ -1,9 +1,9 @@
-/* fuzz_infer: a model of any container is loaded, and says something of two tokens, or
- * a fault. What it says the second time, a token at a time, is the same. */
+/* fuzz_infer: a model of any container is loaded and gives the logits of two tokens, or a fault.
+ * A second sequence, a token at a time, gives the same logits. */
 #include <math.h>
 #include <string.h>
 
-#include "infer/infer.h"
+#include "infer/sequence.h"
 #include "load/load.h"
 
 #include "fuzz.h"
@@ -28,31 +28,38 @@ keep(void *ctx, size_t position, const float *logits, struct err *e)
 	return 0;
 }
 
+/* Two tokens at once in one sequence; in another, which is begun before, one by one. */
 static void
 evaluate(struct infer *m)
 {
 	static struct said once, twice;
 	const uint32_t tokens[2] = { 0, (uint32_t)(infer_vocabulary(m) - 1) };
 	struct err e = ERR_INIT;
+	struct sequence *a, *b;
 
 	once.n = twice.n = infer_vocabulary(m);
 	if (once.n > VOCABULARY || infer_context(m) < 2)
 		return;
-	if (infer_eval(m, 0, tokens, 2, INFER_ALL, keep, &once, &e) < 0) {
+	a = sequence_open(m, &e);
+	b = sequence_open(m, &e);
+	must(a && b);
+	if (sequence_eval(b, 0, tokens, 1, SEQUENCE_LAST, keep, &twice, &e) < 0 ||
+	    sequence_eval(a, 0, tokens, 2, SEQUENCE_ALL, keep, &once, &e) < 0) {
 		must(e.code == ERR_INVALID);
-		return;
+	} else {
+		must(sequence_eval(b, 1, tokens + 1, 1, SEQUENCE_LAST, keep, &twice, &e) == 0);
+		must(memcmp(once.row[0], twice.row[0], once.n * sizeof(float)) == 0);
+		must(memcmp(once.row[1], twice.row[1], once.n * sizeof(float)) == 0);
 	}
-	must(infer_eval(m, 0, tokens, 1, INFER_LAST, keep, &twice, &e) == 0);
-	must(infer_eval(m, 1, tokens + 1, 1, INFER_LAST, keep, &twice, &e) == 0);
-	must(memcmp(once.row[0], twice.row[0], once.n * sizeof(float)) == 0);
-	must(memcmp(once.row[1], twice.row[1], once.n * sizeof(float)) == 0);
+	sequence_close(a);
+	sequence_close(b);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct format_options options = { 0 };
-	struct infer_options small = { .context = 4, .cache = INFER_CACHE_F16 };
+	struct infer_options small = { .context = 4, .cache = CACHE_F16 };
 	const struct format *format;
 	struct err e = ERR_INIT;
 	struct source *s;

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "arch/rope.h"
-#include "infer/forward.h"
+#include "infer/cpu/cache.h"
+#include "infer/cpu/cpu.h"
 #include "kernels/common/rows.h"
 #include "test.h"
 
@@ -91,7 +92,7 @@ compare(const struct rope *r, angle_fn angle, double length, bool halves, const 
 		for (i = 0; i < ROT + 3; i++)
 			before[i] = head[i] = (float)draw();
 		rope_angles(r, position, cosines, sines);
-		rope_turn(head, ROT, halves, cosines, sines);
+		cpu_rope(head, ROT, halves, cosines, sines);
 		for (i = 0; i < ROT / 2; i++) {
 			int a = halves ? i : 2 * i, b = halves ? i + ROT / 2 : 2 * i + 1;
 			double complex z = ((double)before[a] + I * (double)before[b]) *
@@ -143,7 +144,7 @@ static void
 norms(void)
 {
 	float x[WIDTH], w[WIDTH], b[WIDTH], y[WIDTH];
-	struct norm n = { w, b };
+	struct norm n = { w, b, 0.25f, false };
 	double mean = 0, square = 0, variance = 0, worst = 0;
 	int i;
 
@@ -155,12 +156,12 @@ norms(void)
 		square += (double)x[i] * (double)x[i] / WIDTH;
 	}
 	variance = square - mean * mean;
-	norm_rms(x, &n, WIDTH, 0.25f, y);
+	cpu_norm_rms(x, &n, WIDTH, y);
 	for (i = 0; i < WIDTH; i++)
 		worst = fmax(worst, fabs((double)y[i] - (double)b[i] - (double)x[i] * (double)w[i] /
 		                         sqrt(square + 0.25)));
 	test_ok(worst < 1e-6, "RMS-norm: %g", worst);
-	norm_layer(x, &n, WIDTH, 0.25f, y);
+	cpu_norm_layer(x, &n, WIDTH, y);
 	worst = 0;
 	for (i = 0; i < WIDTH; i++)
 		worst = fmax(worst, fabs((double)y[i] - (double)b[i] - ((double)x[i] - mean) *
@@ -192,11 +193,11 @@ activations(void)
 		float f = (float)x;
 		double d = (double)f, t = tanh(sqrt(2 / PI) * (d + 0.044715 * d * d * d));
 
-		silu = fmax(silu, fabs((double)act_apply(ACT_SILU, f) - d / (1 + exp(-d))));
-		erf_form = fmax(erf_form, fabs((double)act_apply(ACT_GELU_ERF, f) - d * normal(d)));
-		tanh_form = fmax(tanh_form, fabs((double)act_apply(ACT_GELU_TANH, f) -
+		silu = fmax(silu, fabs((double)cpu_act(ACT_SILU, f) - d / (1 + exp(-d))));
+		erf_form = fmax(erf_form, fabs((double)cpu_act(ACT_GELU_ERF, f) - d * normal(d)));
+		tanh_form = fmax(tanh_form, fabs((double)cpu_act(ACT_GELU_TANH, f) -
 		                                 d * (1 + t) / 2));
-		half_form = fmax(half_form, fabs((double)act_apply(ACT_GELU_HALF, f) -
+		half_form = fmax(half_form, fabs((double)cpu_act(ACT_GELU_HALF, f) -
 		                                 d * (1 + t) / 2) / fmax(1, fabs(d)));
 	}
 	test_ok(silu < 2e-6, "SiLU: %g", silu);
@@ -217,131 +218,145 @@ struct trial {
 	bool windowed;
 	float cap;
 	unsigned threads;
-	enum infer_cache type;
+	enum cache_type type;
+	bool apart; /* the keys are another text's, all of which each query sees */
 };
+enum { WINDOW = 40 };
 
 /* One query of one head, in double precision, all scores at once. */
 static void
-slow_attention(const struct hyper *h, const float *q, const float *k, const float *v,
-               int at, int kv, bool windowed, double *a)
+slow_attention(const struct trial *t, const float *q, const float *k, const float *v, int at,
+               int kv, double *a)
 {
-	double score[POSITIONS], sum = 0;
-	int first = windowed && at + 1 > (int)h->window ? at + 1 - (int)h->window : 0, i, d;
-	int head_k = (int)h->head_k, head_v = (int)h->head_v;
+	double score[POSITIONS], sum = 0, scale = (double)(2 / (float)t->head_k);
+	int last = t->apart ? POSITIONS - 1 : at, i, d;
+	int first = t->windowed && last + 1 > WINDOW ? last + 1 - WINDOW : 0;
 
-	for (i = first; i <= at; i++) {
+	for (i = first; i <= last; i++) {
 		score[i] = 0;
-		for (d = 0; d < head_k; d++)
-			score[i] += (double)q[d] * (double)k[(i * KEYS + kv) * head_k + d];
-		score[i] *= (double)h->score_scale;
-		if (h->attn_cap > 0)
-			score[i] = (double)h->attn_cap * tanh(score[i] / (double)h->attn_cap);
+		for (d = 0; d < t->head_k; d++)
+			score[i] += (double)q[d] * (double)k[(i * KEYS + kv) * t->head_k + d];
+		score[i] *= scale;
+		if (t->cap > 0)
+			score[i] = (double)t->cap * tanh(score[i] / (double)t->cap);
 		score[i] = exp(score[i]);
 		sum += score[i];
 	}
-	for (d = 0; d < head_v; d++) {
+	for (d = 0; d < t->head_v; d++) {
 		a[d] = 0;
-		for (i = first; i <= at; i++)
-			a[d] += score[i] / sum * (double)v[(i * KEYS + kv) * head_v + d];
+		for (i = first; i <= last; i++)
+			a[d] += score[i] / sum * (double)v[(i * KEYS + kv) * t->head_v + d];
 	}
 }
 
 /* Numbers that the type keeps as they are: of Q8_0, codes times one scale, of which each
  * block has one of 127, in heads that are whole blocks and in others. */
 static void
-fill(float *x, int n, int head, enum infer_cache type)
+fill(float *x, int n, int head, enum cache_type type)
 {
 	int i;
 
 	for (i = 0; i < n; i++)
-		if (type == INFER_CACHE_F32)
+		if (type == CACHE_F32)
 			x[i] = (float)draw();
-		else if (type == INFER_CACHE_F16 || i % head % 32)
+		else if (type == CACHE_F16 || i % head % 32)
 			x[i] = (float)floor(draw() * 127) / 128;
 		else
 			x[i] = draw() < 0 ? -127.0f / 128 : 127.0f / 128;
 }
 
-/* All positions, in passes of so many tokens. */
-static void
-attend(const struct trial *t, float *a)
+/* The worst error of all queries. */
+static double
+worst_of(const struct trial *t, const float *q, const float *k, const float *v, const float *a)
 {
-	static float q[ALL], k[FEW], v[FEW], max[POSITIONS * HEADS], sum[POSITIONS * HEADS];
-	static float part_a[HEADS * PASS_PARTS * HEAD_V], parts[2][HEADS * PASS_PARTS];
-	static atomic_uint done[HEADS];
-	const int head_k = t->head_k, head_v = t->head_v;
-	uint8_t windows[2] = { !t->windowed, t->windowed };
-	struct net net = { .hyper = { .heads = HEADS, .kv_heads = KEYS, .head_k = (size_t)head_k,
-		.head_v = (size_t)head_v, .window = 40, .windowed = windows, .attn_cap = t->cap,
-		.score_scale = 2 / (float)head_k } };
-	struct cache cache;
-	struct pass p = { .net = &net, .cache = &cache, .threads = t->threads, .part_a = part_a,
-		.part_max = parts[0], .part_sum = parts[1], .done = done };
-	struct err e = ERR_INIT;
 	double worst = 0, want[HEAD_V];
-	int i, h, d, at;
+	int i, h, d;
 
-	for (i = 0; i < POSITIONS * HEADS * head_k; i++)
-		q[i] = (float)(draw() * 8);
-	fill(k, POSITIONS * KEYS * head_k, head_k, t->type);
-	fill(v, POSITIONS * KEYS * head_v, head_v, t->type);
-	/* Of two blocks, the second; the first stays as it was. */
-	cache_open(&cache, 2, KEYS, POSITIONS, (size_t)head_k, (size_t)head_v, t->type, &e);
-	for (at = 0; at < POSITIONS; at += t->batch) {
-		p.n = (size_t)(at + t->batch < POSITIONS ? t->batch : POSITIONS - at);
-		p.position = (size_t)at;
-		p.q = q + at * HEADS * head_k;
-		p.a = a + at * HEADS * head_v;
-		p.max = max + at * HEADS;
-		p.sum = sum + at * HEADS;
-		for (i = at; i < at + (int)p.n; i++)
-			for (h = 0; h < KEYS; h++) {
-				cache_put_key(&cache, 1, (size_t)h, (size_t)i, k + (i * KEYS + h) * head_k);
-				cache_put_value(&cache, 1, (size_t)h, (size_t)i,
-				                v + (i * KEYS + h) * head_v);
-			}
-		attention(&p, 1);
-	}
 	for (i = 0; i < POSITIONS; i++)
 		for (h = 0; h < HEADS; h++) {
-			slow_attention(&net.hyper, q + (i * HEADS + h) * head_k, k, v, i,
-			               h / (HEADS / KEYS), t->windowed, want);
-			for (d = 0; d < head_v; d++)
-				worst = fmax(worst, fabs(want[d] - (double)a[(i * HEADS + h) * head_v + d]));
+			slow_attention(t, q + (i * HEADS + h) * t->head_k, k, v, i,
+			               h / (HEADS / KEYS), want);
+			for (d = 0; d < t->head_v; d++)
+				worst = fmax(worst, fabs(want[d] -
+				             (double)a[(i * HEADS + h) * t->head_v + d]));
 		}
+	return worst;
+}
+
+/* All positions, in passes of t->batch tokens, on the second of two layers. */
+static void
+attend(const struct trial *t)
+{
+	static float q[ALL], k[FEW], v[FEW], out[ALL];
+	const size_t head_k = (size_t)t->head_k, head_v = (size_t)t->head_v;
+	const struct device_options options = { .threads = t->threads, .heads = HEADS,
+		.head_v = head_v };
+	struct err e = ERR_INIT;
+	struct device *device = ops_cpu.open(&options, &e);
+	struct cache *cache = ops_cpu.cache_open(device, &(struct cache_shape){ 2, KEYS,
+		POSITIONS, head_k, head_v, t->type }, &e);
+	struct attention a = { .heads = HEADS, .cache = cache, .layer = 1, .causal = !t->apart,
+		.window = t->windowed ? WINDOW : 0, .scale = 2 / (float)t->head_k, .cap = t->cap };
+	double worst;
+	size_t i, at;
+
+	ops_cpu.reserve(device, (size_t)t->batch, &e);
+	for (i = 0; i < POSITIONS * HEADS * head_k; i++)
+		q[i] = (float)(draw() * 8);
+	fill(k, (int)(POSITIONS * KEYS * head_k), t->head_k, t->type);
+	fill(v, (int)(POSITIONS * KEYS * head_v), t->head_v, t->type);
+	if (t->apart)
+		ops_cpu.keep(device, cache, 1, 0, (struct values){ k, 0 }, (struct values){ v, 0 },
+		             POSITIONS);
+	for (at = 0; at < POSITIONS; at += a.n) {
+		a.n = POSITIONS - at < (size_t)t->batch ? POSITIONS - at : (size_t)t->batch;
+		a.q = (struct values){ q, at * HEADS * head_k };
+		a.out = (struct values){ out, at * HEADS * head_v };
+		a.length = t->apart ? POSITIONS : at + a.n;
+		if (!t->apart)
+			ops_cpu.keep(device, cache, 1, at,
+			             (struct values){ k, at * KEYS * head_k },
+			             (struct values){ v, at * KEYS * head_v }, a.n);
+		ops_cpu.attend(device, &a);
+	}
+	worst = worst_of(t, q, k, v, out);
 	test_ok(worst < 3e-6, "attention, %s: %g", t->what, worst);
-	for (i = 0; i < (int)(cache.memory.n / 2) && !cache.memory.p[i]; i++)
+	for (i = 0; i < cache->memory.n / 2 && !cache->memory.p[i]; i++)
 		;
-	test_ok(i == (int)(cache.memory.n / 2), "attention, %s: another block is touched", t->what);
-	cache_close(&cache);
+	test_ok(i == cache->memory.n / 2, "attention, %s: another layer is touched", t->what);
+	ops_cpu.cache_close(cache);
+	ops_cpu.close(device);
 }
 
 static void
 attentions(void)
 {
 	static const struct trial trials[] = {
-		{ "a token at a time", 1, 6, 10, false, 0, 1, INFER_CACHE_F32 },
-		{ "all at once", POSITIONS, 6, 10, false, 0, 2, INFER_CACHE_F32 },
-		{ "a window", 13, 6, 10, true, 0, 2, INFER_CACHE_F32 },
-		{ "a window, a token at a time", 1, 32, 64, true, 0, 2, INFER_CACHE_F32 },
-		{ "a window and a cap", 64, 6, 10, true, 5, 3, INFER_CACHE_F32 },
-		{ "three tokens and a cap", 3, 70, 64, false, 5, 3, INFER_CACHE_F32 },
-		{ "wide heads", 50, HEAD_K, HEAD_V, false, 0, 2, INFER_CACHE_F32 },
+		{ "a token at a time", 1, 6, 10, false, 0, 1, CACHE_F32, false },
+		{ "all at once", POSITIONS, 6, 10, false, 0, 2, CACHE_F32, false },
+		{ "a window", 13, 6, 10, true, 0, 2, CACHE_F32, false },
+		{ "a window, a token at a time", 1, 32, 64, true, 0, 2, CACHE_F32, false },
+		{ "a window and a cap", 64, 6, 10, true, 5, 3, CACHE_F32, false },
+		{ "three tokens and a cap", 3, 70, 64, false, 5, 3, CACHE_F32, false },
+		{ "wide heads", 50, HEAD_K, HEAD_V, false, 0, 2, CACHE_F32, false },
 		{ "wide heads and a window, a token at a time", 1, 256, 160, true, 0, 1,
-		  INFER_CACHE_F32 },
-		{ "halves", 32, 6, 10, false, 5, 1, INFER_CACHE_F16 },
-		{ "halves, a token at a time", 1, 128, 128, false, 0, 2, INFER_CACHE_F16 },
-		{ "halves in wide heads", 7, HEAD_K, HEAD_V, false, 0, 2, INFER_CACHE_F16 },
-		{ "codes", 32, 64, 96, false, 0, 2, INFER_CACHE_Q8_0 },
-		{ "codes, a token at a time, a window", 1, 64, 32, true, 0, 2, INFER_CACHE_Q8_0 },
-		{ "codes in heads of other widths", 4, 8, 40, false, 5, 2, INFER_CACHE_Q8_0 },
-		{ "codes in wide heads", 25, HEAD_K, HEAD_V, false, 0, 2, INFER_CACHE_Q8_0 },
+		  CACHE_F32, false },
+		{ "halves", 32, 6, 10, false, 5, 1, CACHE_F16, false },
+		{ "halves, a token at a time", 1, 128, 128, false, 0, 2, CACHE_F16, false },
+		{ "halves in wide heads", 7, HEAD_K, HEAD_V, false, 0, 2, CACHE_F16, false },
+		{ "codes", 32, 64, 96, false, 0, 2, CACHE_Q8_0, false },
+		{ "codes, a token at a time, a window", 1, 64, 32, true, 0, 2, CACHE_Q8_0, false },
+		{ "codes in heads of other widths", 4, 8, 40, false, 5, 2, CACHE_Q8_0, false },
+		{ "codes in wide heads", 25, HEAD_K, HEAD_V, false, 0, 2, CACHE_Q8_0, false },
+		{ "all of another text", 50, 6, 10, false, 0, 2, CACHE_F32, true },
+		{ "all of another text, a token at a time", 1, 64, 32, false, 5, 2, CACHE_F16, true },
+		{ "all of another text, in wide heads", 30, HEAD_K, HEAD_V, false, 0, 2, CACHE_F32,
+		  true },
 	};
-	static float a[ALL];
 	size_t i;
 
 	for (i = 0; i < sizeof trials / sizeof *trials; i++)
-		attend(&trials[i], a);
+		attend(&trials[i]);
 }
 
 int

@@ -1,61 +1,56 @@
-/* cache: keys and values of all positions so far, of all blocks, each head's positions
- * after another. A position takes memory when it is written.
+/* cache: keys and values of all positions in all layers. The positions of a head lie next to
+ * each other. A position takes memory when it is written.
  *
- * Of Q8_0, each head at a position has its own blocks: 32 codes and a scale in half
- * precision, of fewer codes in the last where heads are no multiple of 32 wide. The
- * numbers are those of the type, but codes and scales lie apart, and keys of 32 positions
- * lie in columns, as kernels/attend.h takes them.
+ * In Q8_0, the key (or value) of a head at a position has blocks of its own: 32 codes and a
+ * scale in half precision, and fewer codes in the last block if the head's width is not a
+ * multiple of 32. The numbers are those of the type, but codes and scales lie apart, and keys
+ * of 32 positions lie in columns, as kernels/attend.h takes them.
  */
 #ifndef CPU_CACHE_H
 #define CPU_CACHE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/err.h"
 #include "core/map.h"
-#include "infer/infer.h"
+#include "infer/ops.h"
 #include "kernels/attend.h"
 #include "kernels/kernel.h"
 
 struct cache {
+	struct cache_shape shape;
 	struct map memory;
-	enum infer_cache type;
-	size_t heads, positions; /* of each block; positions in whole columns */
-	size_t head_k, head_v;   /* values of a head at a position */
-	size_t room;             /* bytes of a block */
-	const struct kernel *kernel; /* of the type; halves, those of its scales too */
-	const struct kernel *halves;
+	size_t positions;        /* those of the shape, rounded up to whole columns */
+	size_t room;             /* bytes of a layer */
+	const struct kernel *kernel; /* of the type, */
+	const struct kernel *halves; /* and of the scales of Q8_0 */
 };
 
-int cache_open(struct cache *c, size_t blocks, size_t heads, size_t positions,
-               size_t head_k, size_t head_v, enum infer_cache type, struct err *e);
+/* As struct ops says. */
+struct cache *cache_open(struct device *d, const struct cache_shape *s, struct err *e);
 void cache_close(struct cache *c);
+uint64_t cache_bytes(const struct cache *c);
 
-/* Keep a head's key, or value, at a position. */
-void cache_put_key(struct cache *c, size_t block, size_t head, size_t position,
+/* Keep the key, or value, of a head at a position. */
+void cache_put_key(struct cache *c, size_t layer, size_t head, size_t position,
                    const float *key);
-void cache_put_value(struct cache *c, size_t block, size_t head, size_t position,
+void cache_put_value(struct cache *c, size_t layer, size_t head, size_t position,
                      const float *value);
 
-/* A piece of what is kept of a head: of some positions, first being a multiple of
- * ATTEND_LANES where they are keys, width values of each, from value from on, a multiple
- * of 32. Where that is not all of a head, keys are of ATTEND_LANES positions at most. */
+/* A piece of what a head has: `positions` positions from `first` on (for keys, first is a
+ * multiple of ATTEND_LANES), and of each the `width` values from `from` on, which is a
+ * multiple of 32. If that is not the whole width of the head, a piece of keys has at most
+ * ATTEND_LANES positions. */
 struct cache_piece {
-	size_t block, head, first, positions, from, width;
+	size_t layer, head, first, positions, from, width;
 };
 
-/* As attention takes them: keys in columns, a whole number of them, values in rows; in
- * place, or if many shall be multiplied with them in single precision. room: for all of the
- * piece. */
+/* A piece as attention takes it: keys in whole columns, values in rows. They stay in place,
+ * or, if many queries will be multiplied with them, become single precision in room, which
+ * is large enough for the whole piece. */
 void cache_keys(const struct cache *c, const struct cache_piece *p, bool many, float *room,
                 struct attend_rows *rows);
 void cache_values(const struct cache *c, const struct cache_piece *p, bool many, float *room,
                   struct attend_rows *rows);
 
-/* All keys, or values, of these positions of a head will be asked for soon; width is not
- * looked at. */
+/* Prefetch all keys, or values, of these positions of a head, whatever the width is. */
 void cache_keys_ahead(const struct cache *c, const struct cache_piece *p);
 void cache_values_ahead(const struct cache *c, const struct cache_piece *p);
 

@@ -6,10 +6,11 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/thread.h"
+#include "kernels/dot.h"
 
 #define ROWS 64    /* of a task */
 #define ALIGN 64   /* of a matrix */
-#define PART (16u << 20) /* bytes, about, that are there twice at a time */
+#define PART (16u << 20) /* bytes that exist twice at a time, about */
 
 struct task {
 	const struct matrix *from;
@@ -36,7 +37,7 @@ overlaps(const struct matrix *a, const struct matrix *b)
 	return b->rows && a->data < b->data + bytes_of(b) && b->data < a->data + bytes_of(a);
 }
 
-/* Does it lie in the weights as it is? Blocks that run across rows stay where they are. */
+/* Whether the matrix lies in the weights. Types whose blocks run across rows stay there. */
 static bool
 moves(const struct weights *w, const struct matrix *m)
 {
@@ -66,28 +67,39 @@ some_rows(void *ctx, size_t i)
 		memcpy(t->to + first * bytes, m->data + first * bytes, count * bytes);
 }
 
-/* All rows, part after part, each of which goes with what is read no more. */
-static void
-move(const struct net *net, const struct weights *w, unsigned threads, struct task *t)
+/* Whether embed will read these rows later: output layers can share them. */
+static bool
+is_table(const struct device_options *o, const struct matrix *m)
 {
+	size_t i;
+
+	for (i = 0; i < o->table_count; i++)
+		if (overlaps(m, o->tables[i]))
+			return true;
+	return false;
+}
+
+/* Move all rows, part by part; a part's old memory is given back before the next part. */
+static void
+move(const struct device_options *o, struct task *t)
+{
+	const struct weights *w = o->weights;
 	const struct matrix *m = t->from;
 	size_t bytes = matrix_row_bytes(m), part = PART / bytes / ROWS * ROWS + ROWS, rows;
-	/* Embeddings are looked up in their own rows. */
-	bool last = !overlaps(m, &net->embed) && !overlaps(m, &net->positions);
+	bool last = !is_table(o, m);
 
 	for (t->first = 0; t->first < m->rows; t->first += rows) {
 		rows = m->rows - t->first < part ? m->rows - t->first : part;
-		thread_for(threads, (rows + ROWS - 1) / ROWS, some_rows, t);
+		thread_for(o->threads, (rows + ROWS - 1) / ROWS, some_rows, t);
 		if (w->release && last)
 			w->release(w, m->data + t->first * bytes, rows * bytes);
 	}
 }
 
 int
-repack(struct net *net, const struct weights *w, unsigned threads, struct map *to,
-       struct err *e)
+repack(const struct device_options *o, struct map *to, struct err *e)
 {
-	struct matrix **list = mem_array(net->matrix_count, sizeof *list);
+	struct matrix **list = mem_array(o->matrix_count, sizeof *list);
 	uint64_t all = 0, next;
 	size_t i, count = 0;
 	uint8_t *at;
@@ -95,9 +107,9 @@ repack(struct net *net, const struct weights *w, unsigned threads, struct map *t
 
 	if (!list)
 		return err_memory(e);
-	for (i = 0; i < net->matrix_count; i++)
-		if (moves(w, net->matrices[i]))
-			list[count++] = net->matrices[i];
+	for (i = 0; i < o->matrix_count; i++)
+		if (moves(o->weights, o->matrices[i]))
+			list[count++] = o->matrices[i];
 	for (i = 0; done == 0 && i < count; i++)
 		if (num_add(all, bytes_of(list[i]), &next) < 0 || num_align(next, ALIGN, &all) < 0)
 			done = err_memory(e);
@@ -108,7 +120,7 @@ repack(struct net *net, const struct weights *w, unsigned threads, struct map *t
 		struct task t = { m, at, packs(m), 0 };
 		uint64_t bytes = bytes_of(m);
 
-		move(net, w, threads, &t);
+		move(o, &t);
 		m->data = at;
 		m->packed = t.pack;
 		at += (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);

@@ -1,17 +1,16 @@
-/* repack: a net's matrices laid out anew for the vector unit (kernels/dot.h), in
- * memory of large pages, which is read faster than what a file is mapped to.
+/* repack: matrices laid out anew for the vector unit (kernels/dot.h), in memory of large
+ * pages, which is faster to read than a mapped file.
  */
 #ifndef CPU_REPACK_H
 #define CPU_REPACK_H
 
 #include "core/map.h"
-#include "infer/net.h"
+#include "infer/ops.h"
 
-/* Pack what can be, copy the rest but for matrices that were made, and let go of the
- * weights' own memory as it goes (model/weights.h): nothing but embeddings and small
- * vectors is read there afterwards. to: the new memory, to be closed after the net. 0, or
- * -1 where memory cannot be had, and nothing has changed. */
-int repack(struct net *net, const struct weights *w, unsigned threads, struct map *to,
-           struct err *e);
+/* Move the matrices that lie in the weights into one mapping, *to: packed if their type can be
+ * packed, else copied. The memory of the weights is given back on the way (model/weights.h),
+ * except that of tables, so afterwards only tables and small vectors may be read there. 0, or
+ * -1 if there is no memory; then nothing has changed. */
+int repack(const struct device_options *o, struct map *to, struct err *e);
 
 #endif
