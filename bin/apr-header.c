@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "cli/tool.h"
-#include "core/json.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"
 #include "report/facts.h"
+#include "report/lines.h"
 #include "report/table.h"
 
 struct options {
@@ -24,19 +24,6 @@ struct opened {
 	struct source *source;
 	uint64_t file_bytes; /* READER_UNKNOWN from a pipe */
 };
-
-static int
-print_json(json_t *o, struct err *e)
-{
-	struct buf b = { 0 };
-	int r = o ? json_show(o, &b) : -1;
-
-	if (r == 0)
-		printf("%.*s\n", (int)b.n, (char *)b.p);
-	json_decref(o);
-	buf_free(&b);
-	return r == 0 ? 0 : err_memory(e);
-}
 
 /* ---- tensors ---- */
 
@@ -56,8 +43,8 @@ stored_as(const struct opened *x, size_t i, uint64_t *bytes)
 	                                : NULL;
 }
 
-static int
-tensor_as_json(const struct opened *x, size_t i, struct err *e)
+static void
+put_tensor_json(struct buf *b, const struct opened *x, size_t i)
 {
 	const struct tensor *t = x->source->plan->tensors[i];
 	const struct codec *codec;
@@ -78,32 +65,35 @@ tensor_as_json(const struct opened *x, size_t i, struct err *e)
 	}
 	if (o && x->format->tensor_file)
 		json_object_set_new(o, "file", json_string(x->format->tensor_file(x->source, i)));
-	return print_json(o, e);
+	lines_json(b, o);
 }
 
 static void
-print_tensor(const struct opened *x, size_t i, const struct table *table, struct buf *b)
+put_tensor(struct buf *b, const struct opened *x, size_t i, const struct table *table)
 {
 	const struct tensor *t = x->source->plan->tensors[i];
-	char name[1024], shape[TENSOR_SHAPE_TEXT], offset[32] = "-";
+	char file[1024], shape[TENSOR_SHAPE_TEXT], offset[32] = "-";
 	const struct codec *codec;
-	const char *file;
+	struct buf name = { 0 };
+	const char *path;
 	uint64_t stored;
 
 	if (x->format->tensor_offset)
 		snprintf(offset, sizeof offset, "%" PRIu64,
 		         x->format->tensor_offset(x->source, i));
-	printf("%s %-*s %-*s %12s %12" PRIu64, table_name(b, table->name, tensor_name(t)),
-	       table->type, tensor_type(t)->name, table->shape, tensor_shape_text(t, shape),
-	       offset, tensor_bytes(t));
+	buf_printf(b, "%s %-*s %-*s %12s %12" PRIu64,
+	           table_name(&name, table->name, tensor_name(t)), table->type,
+	           tensor_type(t)->name, table->shape, tensor_shape_text(t, shape), offset,
+	           tensor_bytes(t));
+	buf_free(&name);
 	codec = stored_as(x, i, &stored);
 	if (codec)
-		printf(" %-5s %12" PRIu64, codec->name, stored);
+		buf_printf(b, " %-5s %12" PRIu64, codec->name, stored);
 	if (x->format->tensor_file) {
-		file = x->format->tensor_file(x->source, i);
-		printf("  %s", text_quote(name, sizeof name, file, strlen(file)));
+		path = x->format->tensor_file(x->source, i);
+		buf_printf(b, "  %s", text_quote(file, sizeof file, path, strlen(path)));
 	}
-	putchar('\n');
+	buf_text(b, "\n");
 }
 
 /* The container's own facts first, then those of any model. */
@@ -133,34 +123,41 @@ list_tensors(const struct opened *x, bool json, struct err *e)
 	const struct table table = table_of(m);
 	struct buf b = { 0 };
 	size_t i;
+	int r = 0;
 
-	for (i = 0; i < m->tensor_count && e->code == ERR_NONE; i++)
+	for (i = 0; r == 0 && i < m->tensor_count; i++) {
 		if (json)
-			tensor_as_json(x, i, e);
+			put_tensor_json(&b, x, i);
 		else
-			print_tensor(x, i, &table, &b);
+			put_tensor(&b, x, i, &table);
+		r = tool_print(&b, e);
+	}
 	buf_free(&b);
-	return e->code == ERR_NONE ? 0 : -1;
+	return r;
 }
 
 static int
 show(const struct opened *x, bool json, struct err *e)
 {
-	json_t *all = all_facts(x, e), *metadata;
+	json_t *all = all_facts(x, e), *metadata = NULL;
+	struct buf b = { 0 };
+	int r;
 
-	if (!all)
-		return -1;
-	if (json) {
-		metadata = facts_metadata(x->source->plan, e);
-		if (metadata && json_object_set_new(all, "metadata", metadata) == 0)
-			return print_json(all, e);
+	if (!all || (json && !(metadata = facts_metadata(x->source->plan, e)))) {
 		json_decref(all);
-		return err_memory(e);
+		return -1;
 	}
-	facts_print(all);
-	facts_print_metadata(x->source->plan);
-	json_decref(all);
-	return 0;
+	if (json) {
+		b.failed = json_object_set_new(all, "metadata", metadata) < 0;
+		lines_json(&b, all);
+	} else {
+		facts_put(&b, all);
+		facts_put_metadata(&b, x->source->plan);
+		json_decref(all);
+	}
+	r = tool_print(&b, e);
+	buf_free(&b);
+	return r;
 }
 
 int

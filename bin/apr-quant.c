@@ -5,7 +5,7 @@
 
 #include "cli/filter.h"
 #include "cli/input.h"
-#include "cli/quant_options.h"
+#include "cli/quant/quant_options.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
@@ -33,8 +33,18 @@ struct quant {
 	struct model plan;  /* the source's, but for keys and blocks that change */
 	size_t *row;        /* of each of the source's tensors; QUANT_GONE: left out */
 	const char *name;   /* of what is read */
+	struct buf text;    /* of what is printed */
 	char operation[160];
 };
+
+/* Print the text on standard error. */
+static void
+print_error(struct quant *q)
+{
+	if (buf_ok(&q->text))
+		fwrite(q->text.p, 1, q->text.n, stderr);
+	buf_clear(&q->text);
+}
 
 /* ---- hooks ---- */
 
@@ -105,11 +115,13 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 		return -1;
 	t = q->plan.tensors[row - q->recipe.rows];
 	if (recipe_judge(tensor_name(t), row->to, s, q->o->allow_nonfinite,
-	                 q->o->quant.max_rmse, e) < 0)
+	                 q->o->quant.max_rmse, &q->text, e) < 0)
 		return -1;
+	tool_notes(&q->text);
 	if (q->o->check && row->from != row->to) {
-		recipe_print_error(tensor_name(t), row->from->name, row->to->name, s,
-		                   q->o->json ? NULL : &q->table);
+		recipe_put_error(&q->text, tensor_name(t), row->from->name, row->to->name, s,
+		                 q->o->json ? NULL : &q->table);
+		print_error(q);
 		convert_stats_add(&q->all, s);
 	}
 	return 0;
@@ -122,8 +134,11 @@ finish(void *ctx, struct sink *sink, struct err *e)
 
 	(void)sink;
 	(void)e;
-	if (q->o->check && q->all.values)
-		recipe_print_error("all", "", "", &q->all, q->o->json ? NULL : &q->table);
+	if (q->o->check && q->all.values) {
+		recipe_put_error(&q->text, "all", "", "", &q->all,
+		                 q->o->json ? NULL : &q->table);
+		print_error(q);
+	}
 	return 0;
 }
 
@@ -134,6 +149,22 @@ static bool
 plan_only(const struct options *o)
 {
 	return o->dry_run || o->explain;
+}
+
+/* --dry-run, --explain: print the plan, or a line of it. */
+static int
+print_plan(struct quant *q, struct err *e)
+{
+	const struct options *o = q->o;
+	int r = 0;
+
+	recipe_note_names(&q->text, &q->recipe, &o->quant.recipe);
+	tool_notes(&q->text);
+	if (o->explain)
+		r = recipe_put_tensor(&q->text, &q->recipe, &q->plan, o->explain, e);
+	else
+		recipe_put(&q->text, &q->recipe, &q->plan, o->json);
+	return r < 0 ? -1 : tool_print(&q->text, e);
 }
 
 static int
@@ -157,14 +188,11 @@ run(struct quant *q, const char *path, struct err *e)
 	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
 		q->table = recipe_table(&q->recipe, &q->plan);
 		if (plan_only(o))
-			recipe_report_names(&q->recipe, &o->quant.recipe);
-		if (o->explain)
-			recipe_explain(&q->recipe, &q->plan, o->explain, e);
-		else if (o->dry_run)
-			recipe_print(&q->recipe, &q->plan, o->json);
+			print_plan(q, e);
 		if (e->code == ERR_NONE && recipe_allowed(&q->recipe, plan_only(o), e) == 0 &&
 		    !plan_only(o) && (sink = filter_sink(&where, e))) {
-			recipe_report(&q->recipe, &q->plan, &o->quant.recipe);
+			recipe_notes(&q->text, &q->recipe, &q->plan, &o->quant.recipe);
+			tool_notes(&q->text);
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 		}
 	}
@@ -189,8 +217,8 @@ quant(struct quant *q, struct options *o, char **operands, struct err *e)
 		input_prepare(o->quant.imatrix_path);
 	}
 	if (o->list) {
-		recipe_list();
-		return 0;
+		recipe_put_types(&q->text);
+		return tool_print(&q->text, e);
 	}
 	if (quant_options_parse(&o->quant, operands[0], e) < 0 ||
 	    level_begin(getenv("APR_CPU"), tool_note, e) < 0)
@@ -242,6 +270,7 @@ main(int argc, char **argv)
 	recipe_free(&q.recipe);
 	quant_options_free(&o.quant);
 	recode_free(&q.recode);
+	buf_free(&q.text);
 	model_free(&q.plan);
 	free(q.row);
 	return tool_end(&e);

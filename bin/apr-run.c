@@ -4,10 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/backend.h"
 #include "cli/input.h"
 #include "cli/near.h"
-#include "cli/prompt.h"
+#include "cli/run/backend.h"
+#include "cli/run/measure.h"
+#include "cli/run/prompt.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
@@ -91,6 +92,16 @@ bench(struct run *r, struct err *e)
 }
 
 static int
+perplexity(struct run *r, struct err *e)
+{
+	struct perplexity p;
+
+	if (measure_perplexity(r->sequence, r->tokenizer, &r->tokens, r->o->progress, &p, e) < 0)
+		return -1;
+	return run_text_perplexity(&r->text, &p, infer_context(r->infer), e);
+}
+
+static int
 compute(struct run *r, struct err *e)
 {
 	const struct options *o = r->o;
@@ -99,8 +110,7 @@ compute(struct run *r, struct err *e)
 		return sequence_eval(r->sequence, 0, r->tokens.id, r->tokens.n, SEQUENCE_ALL,
 		                  run_text_logits, &r->text, e);
 	if (o->perplexity)
-		return run_text_perplexity(&r->text, r->sequence, r->tokenizer, &r->tokens,
-		                           o->progress, e);
+		return perplexity(r, e);
 	return o->bench ? bench(r, e) : generate(r, e);
 }
 
@@ -247,6 +257,17 @@ check_options(struct options *o, struct err *e)
 	return -1;
 }
 
+/* How far an interrupted run came, and how fast. */
+static void
+note_statistics(const struct generate_result *result)
+{
+	struct buf b = { 0 };
+
+	run_text_statistics(&b, result);
+	tool_notes(&b);
+	buf_free(&b);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -324,7 +345,7 @@ main(int argc, char **argv)
 		run(&r, path, &e);
 	}
 	if (interrupted)
-		run_text_statistics(&r.result);
+		note_statistics(&r.result);
 	sequence_close(r.sequence);
 	infer_close(r.infer);
 	tokenizer_free(r.tokenizer);

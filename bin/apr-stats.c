@@ -113,29 +113,35 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return r->enough ? -1 : 0;
 }
 
+/* What was found, a tensor a line or one tensor's distribution. */
 static int
 print(const struct run *r, struct err *e)
 {
 	const struct tensor *const *t = (const struct tensor *const *)r->plan->tensors;
 	const struct table table = table_of(r->plan);
+	struct buf b = { 0 };
 	size_t i;
+	int status = 0;
 
 	if (r->o->hist && r->o->json)
-		return stats_print_json(t[r->only], &r->tally.stats, &r->tally.histogram, e);
-	if (r->o->hist) {
-		stats_print_histogram(t[r->only], &r->tally.stats, &r->tally.histogram);
-		return 0;
-	}
-	if (!r->o->json)
-		stats_print_head(&table);
-	for (i = 0; i < r->plan->tensor_count; i++) {
+		stats_put_json(&b, t[r->only], &r->tally.stats, &r->tally.histogram);
+	else if (r->o->hist)
+		stats_put_histogram(&b, t[r->only], &r->tally.stats, &r->tally.histogram);
+	else if (!r->o->json)
+		stats_put_head(&b, &table);
+	for (i = 0; status == 0 && !r->o->hist && i < r->plan->tensor_count; i++) {
 		const struct stats *s = values_known(type_of(r, i)) ? &r->all[i] : NULL;
 
-		if ((r->o->json ? stats_print_json(t[i], s, NULL, e)
-		                : stats_print(t[i], s, &table, e)) < 0)
-			return -1;
+		if (r->o->json)
+			stats_put_json(&b, t[i], s, NULL);
+		else
+			stats_put(&b, t[i], s, &table);
+		status = tool_print(&b, e);
 	}
-	return 0;
+	if (status == 0)
+		status = tool_print(&b, e);
+	buf_free(&b);
+	return status;
 }
 
 /* --fail-nonfinite: the first tensor that has such a value, and how many more. */

@@ -168,6 +168,37 @@ static const struct flow plain_bytes = {
 	.item_end = bytes_item_end, .finish = bytes_finish,
 };
 
+/* Compare with the list, or print the lines. */
+static int
+answer(const struct sum *s, struct manifest_list *list, struct err *e)
+{
+	struct buf b = { 0 };
+	int r;
+
+	if (list) {
+		r = manifest_check(&s->lines, list, &b, e);
+		tool_notes(&b);
+	} else {
+		manifest_put(&b, &s->lines);
+		r = tool_print(&b, e);
+	}
+	buf_free(&b);
+	return r;
+}
+
+/* The list of -c; a note says how many of its lines do not count. */
+static struct manifest_list *
+open_list(const struct options *o, struct err *e)
+{
+	struct manifest_list *list = manifest_list_open(o->check, o->gguf_hash, e);
+	size_t n = list ? manifest_list_ignored(list) : 0;
+
+	if (n)
+		tool_notef("%s: %zu line%s of other hashes %s ignored", o->check, n,
+		           n == 1 ? "" : "s", n == 1 ? "is" : "are");
+	return list;
+}
+
 static int
 sum(struct sum *s, const char *path, struct err *e)
 {
@@ -183,7 +214,7 @@ sum(struct sum *s, const char *path, struct err *e)
 	if (s->o->check) {
 		input_prepare(path);
 		sandbox_enter();
-		list = manifest_list_open(s->o->check, s->o->gguf_hash, e);
+		list = open_list(s->o, e);
 		if (!list)
 			return -1;
 	}
@@ -192,10 +223,8 @@ sum(struct sum *s, const char *path, struct err *e)
 		s->name = in.source->name;
 		filter_flow(in.source, NULL, s->o->progress, &f, e);
 	}
-	if (input_close(&in, e) == 0 && list)
-		manifest_check(&s->lines, list, e);
-	else if (e->code == ERR_NONE)
-		manifest_print(&s->lines);
+	if (input_close(&in, e) == 0)
+		answer(s, list, e);
 	manifest_list_close(list);
 	return e->code == ERR_NONE ? 0 : -1;
 }

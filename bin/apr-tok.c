@@ -117,6 +117,7 @@ struct job {
 	enum tokens_form form;
 	unsigned flags;
 	size_t lost;
+	struct buf text; /* of what is printed */
 };
 
 static int
@@ -126,8 +127,10 @@ encode(struct job *j, const char *text, size_t n, struct err *e)
 	int r = tokenizer_encode(j->t, text, n, j->flags, &list, e);
 
 	j->lost += tokenizer_lost(j->t);
-	if (r == 0)
-		r = tokens_print(j->t, &list, j->form, e);
+	if (r == 0) {
+		tokens_put(&j->text, j->t, &list, j->form);
+		r = tool_print(&j->text, e);
+	}
 	tokens_free(&list);
 	return r;
 }
@@ -214,6 +217,7 @@ run(const char *verb, const char *path, const struct options *o, struct err *e)
 	if (status == 0 && j.lost)
 		tool_notef("%zu bytes have no token and were left out", j.lost);
 end:
+	buf_free(&j.text);
 	tokenizer_free(j.t);
 	buf_free(&input);
 	return status;

@@ -11,8 +11,7 @@
 #include "crypto/origin.h"
 #include "crypto/trusted.h"
 #include "crypto/witness.h"
-#include "report/authentic.h"
-#include "report/verdict.h"
+#include "report/signature_text.h"
 
 struct options {
 	bool quiet, json, weights;
@@ -176,19 +175,28 @@ pass(struct verify *v, const char *path, bool to_output, struct err *e)
 	return input_close(&in, e);
 }
 
+/* Say which signature holds. */
 static int
 answer(const struct verify *v, const char *path, struct err *e)
 {
 	const struct digest *root = &v->witness.content.root;
 	const char *name = path && strcmp(path, "-") != 0 ? path : "<stdin>";
+	enum signature_scope scope = v->o->wants.scope;
+	struct buf b = { 0 };
+	int r = 0;
 
-	if (v->sealed)
-		return v->o->json ? authentic_print(&v->seal, name, e) : 0;
-	if (v->o->json)
-		return verdict_print(&v->verdict, name, root, v->o->wants.scope, e);
-	if (!v->o->quiet)
-		verdict_tell(&v->verdict, name, root, v->o->wants.scope);
-	return 0;
+	if (v->o->json) {
+		if (v->sealed)
+			signature_put_seal_json(&b, &v->seal, name);
+		else
+			signature_put_json(&b, &v->verdict, name, root, scope);
+		r = tool_print(&b, e);
+	} else if (!v->o->quiet) {
+		signature_notes(&b, &v->verdict, name, root, scope);
+		tool_notes(&b);
+	}
+	buf_free(&b);
+	return r;
 }
 
 static bool

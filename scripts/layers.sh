@@ -22,7 +22,7 @@ stats core model kernels
 tokenizer core model
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-report core model arch kernels crypto quant stats infer tokenizer generate cli
+report core model arch kernels crypto quant stats infer tokenizer generate
 cli core model arch stream kernels crypto quant infer tokenizer generate report
 bin core model arch stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
 '
@@ -82,3 +82,31 @@ BEGIN {
   }
 }
 END { exit status }'
+status=$?
+
+wrong() {
+  echo "layers: $*" >&2
+  status=1
+}
+
+# The files that include lib/$1, other than its own.
+users() {
+  grep -l "^#include \"$1\"" lib/*/*.[ch] lib/*/*/*.[ch] bin/*.c | grep -vx "lib/${1%.h}.c"
+}
+
+# lib/cli/ holds what two files need; what serves one tool is in lib/cli/TOOL/.
+for header in lib/cli/*.h; do
+  [ "$(users "${header#lib/}" | wc -l)" -ge 2 ] || wrong "$header serves one file only"
+done
+for header in lib/cli/*/*.h; do
+  folder=${header%/*}
+  others=$(users "${header#lib/}" | grep -v -e "^$folder/" -e "^bin/apr-${folder##*/}\.c$")
+  [ -z "$others" ] || wrong "$header serves more than one tool: ${others//$'\n'/ }"
+done
+
+# A report is bytes: it does not print, and it does not end the process.
+if grep -nE '\<(v?printf|puts|putchar|fputs|fputc|fwrite|_?exit)\(|\<std(out|err)\>' \
+  lib/report/*.c >&2; then
+  wrong "lib/report/ prints or exits"
+fi
+exit $status

@@ -4,8 +4,8 @@
 
 #include "cli/input.h"
 #include "core/base64.h"
+#include "crypto/authentic.h"
 #include "crypto/seal/message.h"
-#include "report/authentic.h"
 
 /* The text of a string key, or of one of type json that holds a string, appended to b.
  * 0, 1 if there is none, -1. */

@@ -15,7 +15,7 @@
 #define INFERENCE_PROTOCOL "inference_protocol"
 
 /* Read it from the model in a file of any format. keys: whose signature must hold, over the
- * content, or over the seal of a sealed model (report/authentic.h): E006 if none does. keys
+ * content, or over the seal of a sealed model (crypto/authentic.h): E006 if none does. keys
  * NULL takes the key of a model that nobody vouches for, and reads no tensor. Enters the
  * sandbox. E001: the model publishes no key, or one for another protocol; E002: it is not a
  * key. 0 or -1. */

@@ -89,6 +89,30 @@ tool_notef(const char *fmt, ...)
 }
 
 int
+tool_print(struct buf *b, struct err *e)
+{
+	int r = buf_ok(b) ? 0 : err_memory(e);
+
+	if (r == 0)
+		fwrite(b->p, 1, b->n, stdout);
+	buf_clear(b);
+	return r;
+}
+
+void
+tool_notes(struct buf *b)
+{
+	char *line, *end;
+
+	for (line = (char *)buf_string(b); line && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = '\0';
+		tool_note(line);
+	}
+	buf_clear(b);
+}
+
+int
 tool_misused(struct err *e, const char *fmt, ...)
 {
 	va_list ap;

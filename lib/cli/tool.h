@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/buf.h"
 #include "core/err.h"
 
 /* One option. Its target is chosen by its kind. An option given twice is a
@@ -99,6 +100,11 @@ int tool_end(struct err *e);
  * silent if APR_LOG_LEVEL is "error", warn as well. */
 void tool_note(const char *text);
 void tool_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print a report (report/lines.h) and empty it: on standard output, -1 where memory had run
+ * out; or each of its lines as a note. */
+int tool_print(struct buf *b, struct err *e);
+void tool_notes(struct buf *b);
 
 /* ERR_USAGE in e, with the hint to look at --help. -1. */
 int tool_misused(struct err *e, const char *fmt, ...)

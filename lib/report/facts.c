@@ -1,10 +1,14 @@
 #include "report/facts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/text.h"
+#include "report/table.h"
 
+#define FACT 18         /* columns of the name of a fact */
+#define KEY 24          /* columns of a metadata key, at least */
+#define TYPE 6          /* and of its type */
+#define TYPE_MOST 24
 #define SHOWN_ITEMS 6   /* of an array, in text */
 #define SHOWN_TEXT 96   /* bytes of a string */
 
@@ -95,11 +99,10 @@ facts_metadata(const struct model *m, struct err *e)
 	return list;
 }
 
-/* A fact as text: numbers and words as they are, lists joined. */
+/* A fact as text: numbers and words plain, lists joined. */
 static void
-print_value(const json_t *v)
+put_value(struct buf *b, const json_t *v)
 {
-	struct buf b = { 0 };
 	char text[SHOWN_TEXT * 2];
 	const json_t *item;
 	const char *name;
@@ -107,65 +110,32 @@ print_value(const json_t *v)
 	size_t i;
 
 	if (json_is_string(v)) {
-		printf("%s", text_quote(text, sizeof text, json_string_value(v),
-		                        json_string_length(v)));
+		buf_text(b, text_quote(text, sizeof text, json_string_value(v),
+		                       json_string_length(v)));
 	} else if (json_is_array(v)) {
 		json_array_foreach(v, i, item) {
-			fputs(i == 0 ? "" : json_is_array(item) ? ", " : " ", stdout);
-			print_value(item);
+			buf_text(b, i == 0 ? "" : json_is_array(item) ? ", " : " ");
+			put_value(b, item);
 		}
 		if (json_array_size(v) == 0)
-			fputs("none", stdout);
+			buf_text(b, "none");
 	} else if (json_is_object(v)) {
 		i = 0;
 		json_object_foreach((json_t *)(uintptr_t)v, name, count)
-			printf("%s%s %" JSON_INTEGER_FORMAT, i++ ? ", " : "",
-			       text_quote(text, sizeof text, name, strlen(name)),
-			       json_integer_value(count));
+			buf_printf(b, "%s%s %" JSON_INTEGER_FORMAT, i++ ? ", " : "",
+			           text_quote(text, sizeof text, name, strlen(name)),
+			           json_integer_value(count));
 	} else if (json_is_null(v)) {
-		fputs("unknown", stdout);
+		buf_text(b, "unknown");
 	} else if (json_is_boolean(v)) {
-		fputs(json_is_true(v) ? "yes" : "no", stdout);
-	} else if (json_show(v, &b) == 0 && buf_string(&b)) {
-		fputs((char *)b.p, stdout);
+		buf_text(b, json_is_true(v) ? "yes" : "no");
+	} else if (json_show(v, b) < 0) {
+		b->failed = true;
 	}
-	buf_free(&b);
-}
-
-static void
-print_meta(const struct model *m, const struct meta *k)
-{
-	char type[VALUE_TYPE_TEXT], key[256], size[32];
-	json_t *v = NULL;
-	const json_t *item;
-	size_t i;
-
-	printf("  %-40s %-14s ", text_quote(key, sizeof key, k->key, strlen(k->key)),
-	       value_type_text(k->type, type));
-	if (!k->wire) {
-		printf("(%s)\n", text_size(size, sizeof size, m->blobs[k->blob].bytes));
-		return;
-	}
-	v = value_to_json(k->type, k->wire, k->wire_bytes);
-	if (json_is_array(v)) {
-		printf("%zu:", json_array_size(v));
-		json_array_foreach(v, i, item) {
-			if (i == SHOWN_ITEMS) {
-				fputs(" ...", stdout);
-				break;
-			}
-			fputc(' ', stdout);
-			print_value(item);
-		}
-	} else {
-		print_value(v);
-	}
-	fputc('\n', stdout);
-	json_decref(v);
 }
 
 void
-facts_print(json_t *o)
+facts_put(struct buf *b, json_t *o)
 {
 	const char *name;
 	json_t *v;
@@ -174,26 +144,92 @@ facts_print(json_t *o)
 		char size[32];
 
 		if (strcmp(name, "signatures_verified") == 0)
-			continue; /* that is said beside their number */
-		printf("%-18s", name);
-		print_value(v);
+			continue; /* the line "signatures" says it */
+		buf_printf(b, "%-*s", FACT, name);
+		put_value(b, v);
 		if (strstr(name, "bytes") && json_is_integer(v))
-			printf(" (%s)", text_size(size, sizeof size,
-			                          (uint64_t)json_integer_value(v)));
+			buf_printf(b, " (%s)", text_size(size, sizeof size,
+			                                 (uint64_t)json_integer_value(v)));
 		if (strcmp(name, "signatures") == 0 && json_integer_value(v) > 0)
-			fputs(" (not verified)", stdout);
+			buf_text(b, " (not verified)");
 		if (strcmp(name, "provenance") == 0 && json_integer_value(v) > 0)
-			fputs(" (claims)", stdout);
-		fputc('\n', stdout);
+			buf_text(b, " (claims)");
+		buf_text(b, "\n");
 	}
 }
 
-void
-facts_print_metadata(const struct model *m)
+/* ---- metadata as text ---- */
+
+/* The value of a key: an array by its length and its first items, a value in a blob by its
+ * size. */
+static void
+put_meta_value(struct buf *b, const struct model *m, const struct meta *k)
 {
+	char size[32];
+	const json_t *item;
+	json_t *v;
 	size_t i;
 
-	printf("%-18s%zu key%s\n", "metadata", m->meta_count, m->meta_count == 1 ? "" : "s");
-	for (i = 0; i < m->meta_count; i++)
-		print_meta(m, &m->meta[i]);
+	if (!k->wire) {
+		buf_printf(b, "(%s)", text_size(size, sizeof size, m->blobs[k->blob].bytes));
+		return;
+	}
+	v = value_to_json(k->type, k->wire, k->wire_bytes);
+	if (json_is_array(v)) {
+		buf_printf(b, "%zu:", json_array_size(v));
+		json_array_foreach(v, i, item) {
+			if (i == SHOWN_ITEMS) {
+				buf_text(b, " ...");
+				break;
+			}
+			buf_text(b, " ");
+			put_value(b, item);
+		}
+	} else {
+		put_value(b, v);
+	}
+	json_decref(v);
+}
+
+/* The widths of the columns of keys and types. */
+struct columns {
+	int key, type;
+};
+
+static struct columns
+columns_of(const struct model *m)
+{
+	struct columns c = { KEY, TYPE };
+	char type[VALUE_TYPE_TEXT];
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < m->meta_count; i++) {
+		c.key = table_widen(c.key, TABLE_NAME_MOST, table_name(&b, 0, m->meta[i].key));
+		c.type = table_widen(c.type, TYPE_MOST,
+		                     value_type_text(m->meta[i].type, type));
+	}
+	buf_free(&b);
+	return c;
+}
+
+void
+facts_put_metadata(struct buf *b, const struct model *m)
+{
+	struct columns c = columns_of(m);
+	char type[VALUE_TYPE_TEXT];
+	struct buf key = { 0 };
+	size_t i;
+
+	buf_printf(b, "%-*s%zu key%s\n", FACT, "metadata", m->meta_count,
+	           m->meta_count == 1 ? "" : "s");
+	for (i = 0; i < m->meta_count; i++) {
+		const struct meta *k = &m->meta[i];
+
+		buf_printf(b, "  %s %-*s ", table_name(&key, c.key, k->key), c.type,
+		           value_type_text(k->type, type));
+		put_meta_value(b, m, k);
+		buf_text(b, "\n");
+	}
+	buf_free(&key);
 }

@@ -2,6 +2,7 @@
 #ifndef REPORT_FACTS_H
 #define REPORT_FACTS_H
 
+#include "core/buf.h"
 #include "core/json.h"
 #include "model/model.h"
 
@@ -14,9 +15,9 @@ int facts_add(json_t *o, struct model *m, struct err *e);
  * {"blob":NAME,"bytes":N}. New reference, or NULL with E008. */
 json_t *facts_metadata(const struct model *m, struct err *e);
 
-/* The same for a person, on standard output: a fact a line, then a key a line,
- * long values shortened, everything from the file escaped. */
-void facts_print(json_t *o);
-void facts_print_metadata(const struct model *m);
+/* The same as text, appended to b: a fact a line, then a key a line in columns as wide as
+ * their content, long values shortened, everything from the file escaped. */
+void facts_put(struct buf *b, json_t *o);
+void facts_put_metadata(struct buf *b, const struct model *m);
 
 #endif

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/tool.h"
-#include "core/json.h"
 #include "core/mem.h"
 #include "core/reader.h"
 #include "core/text.h"
+#include "report/lines.h"
 
 #define MANIFEST_BYTES (256u << 20) /* of a list that is read */
 
@@ -155,17 +154,17 @@ manifest_add_tensor(struct manifest *m, const struct tensor *t, const char *hash
 }
 
 void
-manifest_print(const struct manifest *m)
+manifest_put(struct buf *b, const struct manifest *m)
 {
 	const struct manifest_line *l;
 
 	for (l = m->lines; l < m->lines + m->n; l++) {
 		if (m->json)
-			puts(l->text);
+			buf_printf(b, "%s\n", l->text);
 		else if (m->file)
-			printf("%-8s  %s  %s%s\n", l->hash, l->digest, m->file, l->text);
+			buf_printf(b, "%-8s  %s  %s%s\n", l->hash, l->digest, m->file, l->text);
 		else
-			printf("%s  %s\n", l->digest, l->text);
+			buf_printf(b, "%s  %s\n", l->digest, l->text);
 	}
 }
 
@@ -379,10 +378,13 @@ manifest_list_open(const char *path, bool hashes, struct err *e)
 		manifest_list_close(l);
 		return NULL;
 	}
-	if (l->passed)
-		tool_notef("%s: %zu line%s of other hashes %s ignored", path, l->passed,
-		           l->passed == 1 ? "" : "s", l->passed == 1 ? "is" : "are");
 	return l;
+}
+
+size_t
+manifest_list_ignored(const struct manifest_list *l)
+{
+	return l->passed;
 }
 
 void
@@ -415,17 +417,18 @@ is_due(const struct manifest_list *l, const struct manifest_line *line)
 
 /* "m.gguf:output.weight"; what is escaped stays as it is. */
 static void
-say(const struct manifest *m, const char *hash, const char *text, const char *fact)
+say(struct buf *notes, const struct manifest *m, const char *hash, const char *text,
+    const char *fact)
 {
 	if (m->file)
-		tool_notef("%s %s%s: %s", hash, m->file, text, fact);
+		lines_note(notes, "%s %s%s: %s", hash, m->file, text, fact);
 	else
-		tool_notef("%s: %s", text, fact);
+		lines_note(notes, "%s: %s", text, fact);
 }
 
-/* How many lines differ; each is said. */
+/* How many lines differ; each is noted. */
 static size_t
-compare(const struct manifest *m, struct manifest_list *l)
+compare(const struct manifest *m, struct manifest_list *l, struct buf *notes)
 {
 	const struct manifest_line *line;
 	size_t i, bad = 0;
@@ -439,18 +442,19 @@ compare(const struct manifest *m, struct manifest_list *l)
 		if (found ? strcmp(found->digest, line->digest) == 0 : !is_due(l, line))
 			continue;
 		bad++;
-		say(m, line->hash, line->text, found ? "differs" : "is not listed");
+		say(notes, m, line->hash, line->text, found ? "differs" : "is not listed");
 	}
 	for (i = 0; i < l->n; i++)
 		if (!l->lines[i].found) {
 			bad++;
-			say(m, l->lines[i].hash, l->lines[i].text, "is listed, but missing");
+			say(notes, m, l->lines[i].hash, l->lines[i].text, "is listed, but missing");
 		}
 	return bad;
 }
 
 int
-manifest_check(const struct manifest *m, struct manifest_list *l, struct err *e)
+manifest_check(const struct manifest *m, struct manifest_list *l, struct buf *notes,
+               struct err *e)
 {
 	size_t bad;
 
@@ -458,7 +462,7 @@ manifest_check(const struct manifest *m, struct manifest_list *l, struct err *e)
 		strip_file(m, l);
 	if (sort_lines(l, e) < 0)
 		return -1;
-	bad = compare(m, l);
+	bad = compare(m, l, notes);
 	if (bad == 0)
 		return 0;
 	return err_set(e, ERR_NO, l->path, "%zu line%s not as in the model", bad,

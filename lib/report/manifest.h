@@ -1,4 +1,4 @@
-/* manifest: lines of digests, printed, and compared with a list made earlier.
+/* manifest: lines of digests, as text or JSON, and compared with a list made earlier.
  *
  *     DIGEST  KIND  NAME  DETAIL       KIND and DETAIL may be missing
  *     HASH      DIGEST  FILE:NAME      the form of llama.cpp's gguf-hash; ":NAME"
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/buf.h"
 #include "core/err.h"
 #include "crypto/content.h"
 #include "crypto/digest.h"
@@ -51,22 +52,25 @@ int manifest_add_content(struct manifest *m, const struct content *c, struct err
 int manifest_add_tensor(struct manifest *m, const struct tensor *t, const char *hash,
                         const struct digest *d, struct err *e);
 
-/* All lines on standard output. */
-void manifest_print(const struct manifest *m);
+/* Append all lines to b. */
+void manifest_put(struct buf *b, const struct manifest *m);
 
 /* A list made earlier, read from the file at path ("-": standard input); hashes:
- * in gguf-hash's form. Of its lines those of other hashes are passed over, and
- * told. NULL with e filled: ERR_CORRUPT where it is no such list. */
+ * in gguf-hash's form. Its lines with hashes that are not computed here are ignored;
+ * manifest_list_ignored counts them. NULL with e filled: ERR_CORRUPT if it is not such a
+ * list. */
 struct manifest_list *manifest_list_open(const char *path, bool hashes, struct err *e);
+size_t manifest_list_ignored(const struct manifest_list *l);
 void manifest_list_close(struct manifest_list *l);
 
 /* Compare with a list of the same form, in any order. Each line that is not
- * listed, has another digest, or is listed only, is said on standard error. 0 if
- * there is none; else -1 with ERR_NO.
+ * listed, has another digest, or is only in the list becomes a note (report/lines.h).
+ * 0 if there is none; else -1 with ERR_NO.
  *
  * Of gguf-hash's lines only what is listed at all (tensors, the whole, the UUID)
- * must be there, and what FILE is called does not matter. */
-int manifest_check(const struct manifest *m, struct manifest_list *l, struct err *e);
+ * must be there, and the name of FILE does not matter. */
+int manifest_check(const struct manifest *m, struct manifest_list *l, struct buf *notes,
+                   struct err *e);
 
 void manifest_free(struct manifest *m);
 

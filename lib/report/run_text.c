@@ -1,13 +1,11 @@
 #include "report/run_text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "cli/progress.h"
-#include "cli/tool.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "report/lines.h"
 
 static int
 put(const struct run_text *r, struct buf *b, struct err *e)
@@ -62,19 +60,9 @@ run_text_logits(void *ctx, size_t position, const float *logits, struct err *e)
 	return put(r, &b, e);
 }
 
-/* A part is done: tell the struct progress at ctx, with the value so far. */
-static void
-part_done(void *ctx, const struct perplexity *p)
-{
-	struct progress *progress = ctx;
-
-	snprintf(progress->said, sizeof progress->said, "perplexity %.4f", p->value);
-	progress_at(progress, p->parts);
-}
-
-static int
-tell_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
-                struct err *e)
+int
+run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
+                    struct err *e)
 {
 	struct buf b = { 0 };
 
@@ -86,23 +74,6 @@ tell_perplexity(const struct run_text *r, const struct perplexity *p, size_t con
 		buf_printf(&b, "perplexity %.4f +/- %.5f (%" PRIu64 " parts of %zu tokens)\n",
 		           p->value, p->error, p->parts, context);
 	return put(r, &b, e);
-}
-
-int
-run_text_perplexity(const struct run_text *r, struct sequence *sequence,
-                    const struct tokenizer *tokenizer, const struct tokens *tokens,
-                    bool asked, struct err *e)
-{
-	size_t context = infer_context(sequence_model(sequence));
-	struct progress progress;
-	struct perplexity p;
-	int done;
-
-	progress_begin(&progress, asked, tokens->n / context);
-	progress.unit = "parts";
-	done = perplexity_of(sequence, tokenizer, tokens, &p, part_done, &progress, e);
-	progress_end(&progress);
-	return done < 0 ? -1 : tell_perplexity(r, &p, context, e);
 }
 
 static double
@@ -138,9 +109,9 @@ run_text_bench(const struct run_text *r, const struct bench *b, double loaded, s
 }
 
 void
-run_text_statistics(const struct generate_result *r)
+run_text_statistics(struct buf *to, const struct generate_result *r)
 {
-	tool_notef("prompt: %" PRIu64 " tokens, %.1f a second; generated: %" PRIu64
+	lines_note(to, "prompt: %" PRIu64 " tokens, %.1f a second; generated: %" PRIu64
 	           " tokens, %.1f a second", r->prompt, rate(r->prompt, r->prompt_seconds),
 	           r->made, rate(r->made > 0 ? r->made - 1 : 0, r->seconds));
 }

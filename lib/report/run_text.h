@@ -1,4 +1,6 @@
-/* run_text: what apr-run prints: tokens as they come, logits, and what was measured. */
+/* run_text: tokens as they come, logits, and measurements, as text and JSON, written to an
+ * output that the caller has opened.
+ */
 #ifndef REPORT_RUN_TEXT_H
 #define REPORT_RUN_TEXT_H
 
@@ -26,17 +28,15 @@ int run_text_token(void *ctx, const struct generated *g, struct err *e);
 /* A sequence_row: logits in single precision, or {"position","token","logits"}. */
 int run_text_logits(void *ctx, size_t position, const float *logits, struct err *e);
 
-/* Compute and tell the perplexity of a text's tokens. Progress is shown on a terminal, or if
- * asked for. */
-int run_text_perplexity(const struct run_text *r, struct sequence *sequence,
-                        const struct tokenizer *tokenizer, const struct tokens *tokens,
-                        bool asked, struct err *e);
+/* The perplexity of a text, computed with that context. */
+int run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
+                        struct err *e);
 
 /* loaded: seconds from the begin of the process to when tokens could be computed. */
 int run_text_bench(const struct run_text *r, const struct bench *b, double loaded,
                    struct err *e);
 
-/* A line on standard error: how many tokens, and how fast. */
-void run_text_statistics(const struct generate_result *r);
+/* Append a note: how many tokens, and how fast. */
+void run_text_statistics(struct buf *to, const struct generate_result *r);
 
 #endif

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/tool.h"
 #include "core/num.h"
 #include "core/text.h"
 
@@ -35,7 +34,8 @@ slice_parse(struct slice *s, const char *text, struct err *e)
 	*s = (struct slice){ 0 };
 	while (p) {
 		if (s->ndim == TENSOR_DIMS || range(s, &p) < 0)
-			return tool_misused(e, "--slice needs ranges such as 0:4,:8, not %.80s", text);
+			return err_set(e, ERR_USAGE, NULL,
+			               "--slice needs ranges such as 0:4,:8, not %.80s", text);
 		if (!*p++)
 			break;
 	}

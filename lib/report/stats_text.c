@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/json.h"
 #include "core/text.h"
+#include "report/lines.h"
 #include "stats/values.h"
 
 #define BAR 50 /* columns */
@@ -20,46 +20,43 @@ number(double v, bool exists, char dst[SHORT])
 	return dst;
 }
 
-static int
-print_name(const struct tensor *t, const struct table *table, struct err *e)
+static void
+put_name(struct buf *b, const struct tensor *t, const struct table *table)
 {
-	struct buf b = { 0 };
-	const char *name = table_name(&b, table->name, tensor_name(t));
-	int r = buf_ok(&b) ? 0 : err_memory(e);
+	struct buf name = { 0 };
 
-	printf("%s %-*s", name, table->type, tensor_type(t)->name);
-	buf_free(&b);
-	return r;
+	buf_printf(b, "%s %-*s", table_name(&name, table->name, tensor_name(t)), table->type,
+	           tensor_type(t)->name);
+	b->failed |= !buf_ok(&name);
+	buf_free(&name);
 }
 
 void
-stats_print_head(const struct table *table)
+stats_put_head(struct buf *b, const struct table *table)
 {
-	printf("%-*s %-*s %12s %12s %12s %12s %12s %12s %10s %8s %8s\n", table->name, "name",
+	buf_printf(b, "%-*s %-*s %12s %12s %12s %12s %12s %12s %10s %8s %8s\n", table->name, "name",
 	       table->type, "dtype", "count", "min", "max", "mean", "std", "l2", "zeros", "nan", "inf");
 }
 
-int
-stats_print(const struct tensor *t, const struct stats *s, const struct table *table,
-            struct err *e)
+void
+stats_put(struct buf *b, const struct tensor *t, const struct stats *s,
+          const struct table *table)
 {
 	char min[SHORT], max[SHORT], mean[SHORT], std[SHORT], l2[SHORT];
 	bool any;
 
-	if (print_name(t, table, e) < 0)
-		return -1;
+	put_name(b, t, table);
 	if (!s) {
-		printf(" %12" PRIu64 " %12s %12s %12s %12s %12s %10s %8s %8s\n", tensor_items(t),
-		       "-", "-", "-", "-", "-", "-", "-", "-");
-		return 0;
+		buf_printf(b, " %12" PRIu64 " %12s %12s %12s %12s %12s %10s %8s %8s\n",
+		           tensor_items(t), "-", "-", "-", "-", "-", "-", "-", "-");
+		return;
 	}
 	any = stats_finite(s) > 0;
-	printf(" %12" PRIu64 " %12s %12s %12s %12s %12s %10" PRIu64 " %8" PRIu64 " %8" PRIu64
-	       "\n", s->count, number(s->min, any, min), number(s->max, any, max),
-	       number(any ? stats_mean(s) : 0, any, mean),
-	       number(any ? stats_std(s) : 0, any, std), number(stats_l2(s), any, l2),
-	       s->zeros, s->nan, s->inf);
-	return 0;
+	buf_printf(b, " %12" PRIu64 " %12s %12s %12s %12s %12s %10" PRIu64 " %8" PRIu64
+	           " %8" PRIu64 "\n", s->count, number(s->min, any, min),
+	           number(s->max, any, max), number(any ? stats_mean(s) : 0, any, mean),
+	           number(any ? stats_std(s) : 0, any, std), number(stats_l2(s), any, l2),
+	           s->zeros, s->nan, s->inf);
 }
 
 /* ---- JSON ---- */
@@ -91,14 +88,13 @@ bins(const struct histogram *h)
 	                 "width", real(width, h->bins > 0), "counts", counts);
 }
 
-int
-stats_print_json(const struct tensor *t, const struct stats *s, const struct histogram *h,
-                 struct err *e)
+void
+stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s,
+               const struct histogram *h)
 {
 	static const struct stats none = STATS_INIT;
 	bool known = s != NULL, any = known && stats_finite(s) > 0;
 	json_t *shape = json_array(), *o;
-	struct buf b = { 0 };
 	unsigned i;
 
 	if (!known)
@@ -113,28 +109,22 @@ stats_print_json(const struct tensor *t, const struct stats *s, const struct his
 	              "zeros", integer(s->zeros, known), "nan", integer(s->nan, known),
 	              "inf", integer(s->inf, known));
 	if (o && h && json_object_set_new(o, "histogram", bins(h)) < 0)
-		b.failed = true;
-	if (!o || json_show(o, &b) < 0 || !buf_string(&b))
-		err_memory(e);
-	else
-		puts((char *)b.p);
-	json_decref(o);
-	buf_free(&b);
-	return e->code == ERR_NONE ? 0 : -1;
+		b->failed = true;
+	lines_json(b, o);
 }
 
 /* ---- distribution ---- */
 
 /* The longest bar is BAR wide; what is not empty shows. */
 static void
-print_bin(const struct histogram *h, unsigned i, uint64_t most, int width)
+put_bin(struct buf *b, const struct histogram *h, unsigned i, uint64_t most, int width)
 {
 	static const char bar[] = "##################################################";
 	char from[VALUES_TEXT], to[VALUES_TEXT];
 	int n = (int)ceil((double)h->count[i] / (double)most * BAR);
 
 	_Static_assert(sizeof bar == BAR + 1, "a bar");
-	printf("%*s  %*s  %12" PRIu64 "%s%.*s\n", width,
+	buf_printf(b, "%*s  %*s  %12" PRIu64 "%s%.*s\n", width,
 	       values_number(histogram_edge(h, i), false, from), width,
 	       values_number(histogram_edge(h, i + 1), false, to), h->count[i],
 	       n ? "  " : "", n, bar);
@@ -156,8 +146,8 @@ edges_width(const struct histogram *h)
 }
 
 void
-stats_print_histogram(const struct tensor *t, const struct stats *s,
-                      const struct histogram *h)
+stats_put_histogram(struct buf *b, const struct tensor *t, const struct stats *s,
+                    const struct histogram *h)
 {
 	char name[1024], shape[TENSOR_SHAPE_TEXT], min[SHORT], max[SHORT], mean[SHORT],
 		std[SHORT];
@@ -166,20 +156,20 @@ stats_print_histogram(const struct tensor *t, const struct stats *s,
 	unsigned i;
 	int width = edges_width(h);
 
-	printf("Distribution: %s (%s, %s)\n",
+	buf_printf(b, "Distribution: %s (%s, %s)\n",
 	       text_quote(name, sizeof name, tensor_name(t), strlen(tensor_name(t))),
 	       tensor_type(t)->name, tensor_shape_text(t, shape));
-	printf("Min: %s  Max: %s  Mean: %s  Std: %s\n", number(s->min, any, min),
+	buf_printf(b, "Min: %s  Max: %s  Mean: %s  Std: %s\n", number(s->min, any, min),
 	       number(s->max, any, max), number(any ? stats_mean(s) : 0, any, mean),
 	       number(any ? stats_std(s) : 0, any, std));
 	if (s->nan || s->inf)
-		printf("NaN: %" PRIu64 "  Inf: %" PRIu64 "\n", s->nan, s->inf);
+		buf_printf(b, "NaN: %" PRIu64 "  Inf: %" PRIu64 "\n", s->nan, s->inf);
 	if (any)
-		printf("\n%*s  %*s  %12s\n", width, "from", width, "to", "count");
+		buf_printf(b, "\n%*s  %*s  %12s\n", width, "from", width, "to", "count");
 	for (i = 0; i < h->bins; i++)
 		most = h->count[i] > most ? h->count[i] : most;
 	for (i = 0; i < h->bins; i++)
-		print_bin(h, i, most, width);
+		put_bin(b, h, i, most, width);
 }
 
 char *

@@ -1,28 +1,28 @@
-/* stats_text: statistics of tensors, told to a person or a program, on standard
- * output. */
+/* stats_text: statistics of tensors as text and as JSON. */
 #ifndef REPORT_STATS_TEXT_H
 #define REPORT_STATS_TEXT_H
 
 #include <stdbool.h>
 
+#include "core/buf.h"
 #include "model/tensor.h"
 #include "report/table.h"
 #include "stats/histogram.h"
 #include "stats/stats.h"
 
-/* What the columns are; table: their widths. */
-void stats_print_head(const struct table *table);
+/* Append the names of the columns; table: their widths. */
+void stats_put_head(struct buf *b, const struct table *table);
 
-/* A line about one tensor; JSON: an object. s NULL: its type cannot be decoded.
- * 0, or -1 with E008. */
-int stats_print(const struct tensor *t, const struct stats *s, const struct table *table,
-                struct err *e);
-int stats_print_json(const struct tensor *t, const struct stats *s,
-                     const struct histogram *h, struct err *e);
+/* Append a line about one tensor, or a JSON object. s NULL: its type cannot be decoded. h
+ * NULL: without a distribution. */
+void stats_put(struct buf *b, const struct tensor *t, const struct stats *s,
+               const struct table *table);
+void stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s,
+                    const struct histogram *h);
 
-/* The distribution of one tensor's values, a bin a line. */
-void stats_print_histogram(const struct tensor *t, const struct stats *s,
-                           const struct histogram *h);
+/* Append the distribution of one tensor's values, a bin a line. */
+void stats_put_histogram(struct buf *b, const struct tensor *t, const struct stats *s,
+                         const struct histogram *h);
 
 /* "[3,14]": where in t the value of this index lies. Returns dst. */
 #define STATS_PLACE_TEXT 192

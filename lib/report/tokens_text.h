@@ -1,7 +1,8 @@
-/* tokens_text: tokens, told to a person or a program. */
+/* tokens_text: tokens as text and as JSON. */
 #ifndef REPORT_TOKENS_TEXT_H
 #define REPORT_TOKENS_TEXT_H
 
+#include "core/buf.h"
 #include "tokenizer/tokenizer.h"
 
 enum tokens_form {
@@ -11,8 +12,8 @@ enum tokens_form {
 	TOKENS_COUNT   /* how many there are */
 };
 
-/* On standard output. 0, or -1 with E008. */
-int tokens_print(const struct tokenizer *t, const struct tokens *list, enum tokens_form form,
-                 struct err *e);
+/* Append the tokens to a text. */
+void tokens_put(struct buf *to, const struct tokenizer *t, const struct tokens *list,
+                enum tokens_form form);
 
 #endif

@@ -36,6 +36,7 @@ list(const uint8_t *p, size_t n, bool hashes)
 {
 	struct manifest m = { .file = hashes ? "m.gguf" : NULL };
 	struct manifest_list *l;
+	struct buf notes = { 0 };
 	struct err e = ERR_INIT;
 	char path[64];
 	int fd = memfd_create("list", MFD_CLOEXEC);
@@ -50,7 +51,7 @@ list(const uint8_t *p, size_t n, bool hashes)
 	}
 	l = manifest_list_open(path, hashes, &e);
 	must((l != NULL) == (e.code == ERR_NONE));
-	if (l && manifest_check(&m, l, &e) == 0) {
+	if (l && manifest_check(&m, l, &notes, &e) == 0) {
 		must(holds(p, n, digest) || holds(p, n, "b90056b4"));
 		must(hashes || (holds(p, n, "a  F32 2,3") && holds(p, n, "b:a  F32 2,3")));
 	}
@@ -59,6 +60,7 @@ list(const uint8_t *p, size_t n, bool hashes)
 	fuzz_printable(e.fact);
 	manifest_list_close(l);
 	manifest_free(&m);
+	buf_free(&notes);
 	close(fd);
 }
 

@@ -77,6 +77,21 @@ no_controls() {
 	done
 }
 
+@test "metadata stands in columns as wide as the longest key and type" {
+	mkmodel >long.gguf <<-END
+		key general.architecture string llama
+		key llama.a.key.that.is.longer.than.forty.characters u32 7
+		key short bool 1
+		tensor a.weight F32 8x64 noise
+	END
+	apr-header long.gguf | sed -n '/^  /p' >lines
+	diff lines - <<-END
+		  general.architecture                             string llama
+		  llama.a.key.that.is.longer.than.forty.characters u32    7
+		  short                                            bool   yes
+	END
+}
+
 @test "what does not depend on the container is the same in all" {
 	local f
 	mothers

@@ -8,9 +8,9 @@
 
 #include "core/out.h"
 #include "crypto/origin.h"
+#include "crypto/verdict.h"
 #include "crypto/witness.h"
 #include "formats/format.h"
-#include "report/verdict.h"
 #include "stream/stream.h"
 #include "test.h"
 

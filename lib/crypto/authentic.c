@@ -1,13 +1,10 @@
-#include "report/authentic.h"
+#include "crypto/authentic.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "cli/tool.h"
-#include "core/json.h"
 #include "crypto/seal/seal.h"
+#include "crypto/verdict.h"
 #include "crypto/witness.h"
-#include "report/verdict.h"
 
 /* ---- a signature over content ---- */
 
@@ -108,38 +105,4 @@ authentic_sealed(struct source *source, const struct trusted *keys,
 				return -1;
 		} while (n > 0);
 	return r;
-}
-
-void
-authentic_tell(const struct authentic_seal *a, const char *name)
-{
-	char id[KEY_ID_TEXT], key[KEY_TEXT], print[KEY_FINGERPRINT];
-
-	tool_notef("%s: outer signature by %s holds for the seal and all that is not encrypted",
-	           name, key_id_text(id, a->by->key.id));
-	tool_notef("the key is %s, SHA-256 %s, from %s", key_public_text(key, &a->by->key),
-	           key_fingerprint(print, &a->by->key), a->by->path);
-}
-
-int
-authentic_print(const struct authentic_seal *a, const char *name, struct err *e)
-{
-	char id[KEY_ID_TEXT], key[KEY_TEXT], print[KEY_FINGERPRINT], hex[DIGEST_TEXT];
-	json_t *o = json_pack("{s:b,s:s,s:s,s:s,s:s,s:s}", "verified", 1, "key",
-	                      key_id_text(id, a->by->key.id), "seal",
-	                      digest_text(hex, &a->digest), "scope", "seal", "public_key",
-	                      key_public_text(key, &a->by->key), "fingerprint",
-	                      key_fingerprint(print, &a->by->key));
-	struct buf b = { 0 };
-	int r = o ? 0 : -1;
-
-	r |= json_object_set_new(o, "key_file", verdict_file_name(a->by->path));
-	r |= json_object_set_new(o, "file", verdict_file_name(name));
-	if (r == 0 && json_write(o, &b) == 0 && buf_ok(&b))
-		printf("%.*s\n", (int)b.n, (char *)b.p);
-	else
-		err_memory(e);
-	json_decref(o);
-	buf_free(&b);
-	return e->code == ERR_NONE ? 0 : -1;
 }

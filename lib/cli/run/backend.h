@@ -1,8 +1,8 @@
 /* backend: what should compute a model, as the backend hints of APR version 1 files tell it,
  * each of a tensor (apr1(5)). A hint is a wish: it is followed where this CPU can.
  */
-#ifndef CLI_BACKEND_H
-#define CLI_BACKEND_H
+#ifndef CLI_RUN_BACKEND_H
+#define CLI_RUN_BACKEND_H
 
 #include "core/err.h"
 #include "model/model.h"

@@ -1,10 +1,9 @@
-#include "report/verdict.h"
+#include "crypto/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/tool.h"
 #include "core/mem.h"
 #include "core/text.h"
 
@@ -105,97 +104,25 @@ int
 verdict_send(const struct verdict *v, struct sink *sink, struct err *e)
 {
 	const struct verdict_frame *f = &v->frames[v->held];
-	char head[SIGNATURE_HEAD_BYTES + 1];
+	char head[SIGNATURE_HEAD_BYTES + 1], note[80];
 	struct item it = { .kind = ITEM_SIGN, .head = head,
 		.head_bytes = SIGNATURE_HEAD_BYTES, .bytes = f->body.n };
 
 	signature_head(&f->head, head);
-	if (v->n > 1)
-		tool_notef("%zu other signature%s not verified, and dropped", v->n - 1,
-		           v->n == 2 ? " is" : "s are");
+	if (v->n > 1 && sink->note) {
+		snprintf(note, sizeof note, "%zu other signature%s not verified, and dropped",
+		         v->n - 1, v->n == 2 ? " is" : "s are");
+		sink->note(note);
+	}
 	if (sink_put(sink, &it, e) < 0 || sink_write(sink, f->body.p, f->body.n, e) < 0)
 		return -1;
 	return sink_put_end(sink, e);
 }
 
-/* ", version \"1\"" and so on, where it is said. */
-static void
-put_said(struct buf *b, const char *what, const char *text)
+const struct signature *
+verdict_signature(const struct verdict *v)
 {
-	char quoted[4 * STATEMENT_COMMENT + 8];
-
-	if (!*text || !b->n)
-		return;
-	text_quote(quoted, sizeof quoted, text, strlen(text));
-	buf_printf(b, "%s %s \"%s\"", b->p[b->n - 1] == ':' ? "" : ",", what, quoted);
-}
-
-void
-verdict_tell(const struct verdict *v, const char *name, const struct digest *root,
-             enum signature_scope scope)
-{
-	const struct signature *s = &v->frames[v->held].head;
-	char id[KEY_ID_TEXT], key[KEY_TEXT], print[KEY_FINGERPRINT], hex[DIGEST_TEXT];
-	struct buf said = { 0 };
-
-	buf_text(&said, "the signer states:");
-	tool_notef("%s: signature by %s holds for %s, root %s", name,
-	           key_id_text(id, s->key_id),
-	           scope == SIGNATURE_WEIGHTS ? "the weights" : "everything",
-	           digest_text(hex, root));
-	tool_notef("the key is %s, SHA-256 %s, from %s", key_public_text(key, &v->by->key),
-	           key_fingerprint(print, &v->by->key), v->by->path);
-	put_said(&said, "name", s->says.name);
-	put_said(&said, "version", s->says.version);
-	put_said(&said, "date", s->says.date);
-	put_said(&said, "comment", s->says.comment);
-	if (said.n > strlen("the signer states:") && buf_string(&said))
-		tool_note((char *)said.p);
-	buf_free(&said);
-}
-
-json_t *
-verdict_file_name(const char *path)
-{
-	char text[4096];
-	json_t *v = json_string(path);
-
-	return v ? v : json_string(text_quote(text, sizeof text, path, strlen(path)));
-}
-
-static json_t *
-said_or_null(const char *text)
-{
-	return *text ? json_string(text) : json_null();
-}
-
-int
-verdict_print(const struct verdict *v, const char *name, const struct digest *root,
-              enum signature_scope scope, struct err *e)
-{
-	const struct signature *s = &v->frames[v->held].head;
-	char id[KEY_ID_TEXT], key[KEY_TEXT], print[KEY_FINGERPRINT], hex[DIGEST_TEXT];
-	struct buf b = { 0 };
-	json_t *o = json_pack("{s:b,s:s,s:s,s:s,s:s,s:s}", "verified", 1, "key",
-	                      key_id_text(id, s->key_id), "root", digest_text(hex, root),
-	                      "scope", scope == SIGNATURE_WEIGHTS ? "weights" : "all",
-	                      "public_key", key_public_text(key, &v->by->key), "fingerprint",
-	                      key_fingerprint(print, &v->by->key));
-	int r = o ? 0 : -1;
-
-	r |= json_object_set_new(o, "key_file", verdict_file_name(v->by->path));
-	r |= json_object_set_new(o, "file", verdict_file_name(name));
-	r |= json_object_set_new(o, "name", said_or_null(s->says.name));
-	r |= json_object_set_new(o, "version", said_or_null(s->says.version));
-	r |= json_object_set_new(o, "date", said_or_null(s->says.date));
-	r |= json_object_set_new(o, "comment", said_or_null(s->says.comment));
-	if (r == 0 && json_show(o, &b) == 0 && buf_ok(&b))
-		printf("%.*s\n", (int)b.n, (char *)b.p);
-	else
-		err_memory(e);
-	json_decref(o);
-	buf_free(&b);
-	return e->code == ERR_NONE ? 0 : -1;
+	return &v->frames[v->held].head;
 }
 
 void

@@ -1,4 +1,4 @@
-#include "cli/prompt.h"
+#include "cli/run/prompt.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* quant_options: the part of a command line that says what tensors become. The
  * names are llama-quantize's where it has the option too.
  */
-#ifndef CLI_QUANT_OPTIONS_H
-#define CLI_QUANT_OPTIONS_H
+#ifndef CLI_QUANT_QUANT_OPTIONS_H
+#define CLI_QUANT_QUANT_OPTIONS_H
 
-#include "cli/hook.h"
+#include "cli/quant/hook.h"
 #include "cli/tool.h"
 #include "quant/override.h"
 #include "quant/prune.h"

@@ -1,8 +1,8 @@
 /* authentic: did the holder of a trusted key say what a model says? For tools that use the
  * metadata of a model without passing the model on.
  */
-#ifndef REPORT_AUTHENTIC_H
-#define REPORT_AUTHENTIC_H
+#ifndef CRYPTO_AUTHENTIC_H
+#define CRYPTO_AUTHENTIC_H
 
 #include "crypto/digest.h"
 #include "crypto/trusted.h"
@@ -27,10 +27,5 @@ int authentic_outer(struct source *source, const struct trusted *keys,
 /* The same, and read source to its end: a model that was cut short is not one. 0 or -1. */
 int authentic_sealed(struct source *source, const struct trusted *keys,
                      struct authentic_seal *a, struct err *e);
-
-/* Tell which outer signature holds for the model of that name: on standard error, or as an
- * object on standard output. */
-void authentic_tell(const struct authentic_seal *a, const char *name);
-int authentic_print(const struct authentic_seal *a, const char *name, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/backend.h"
+#include "cli/run/backend.h"
 
 #include <string.h>
 

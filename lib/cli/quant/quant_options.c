@@ -1,4 +1,4 @@
-#include "cli/quant_options.h"
+#include "cli/quant/quant_options.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "cli/hook.h"
+#include "cli/quant/hook.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,9 @@
  * key that is trusted, holds, and says what was asked for. All zero is one that has seen
  * nothing.
  */
-#ifndef REPORT_VERDICT_H
-#define REPORT_VERDICT_H
+#ifndef CRYPTO_VERDICT_H
+#define CRYPTO_VERDICT_H
 
-#include "core/json.h"
 #include "crypto/signature.h"
 #include "crypto/trusted.h"
 #include "model/flow.h"
@@ -36,18 +35,12 @@ int verdict_add(struct verdict *v, const uint8_t *p, size_t n, struct err *e);
 int verdict_give(struct verdict *v, const struct content *c, const struct trusted *keys,
                  const struct verdict_wants *wants, struct err *e);
 
-/* Send the frame that held, as the only one of a model. 0 or -1. */
+/* Send the frame that held, as the only one of a model; a note of the sink counts the
+ * others. 0 or -1. */
 int verdict_send(const struct verdict *v, struct sink *sink, struct err *e);
 
-/* Tell a person which signature held for the model of that name: whose, with the whole
- * key, for what root, and what the signer says. Or as an object on standard output. */
-void verdict_tell(const struct verdict *v, const char *name, const struct digest *root,
-                  enum signature_scope scope);
-int verdict_print(const struct verdict *v, const char *name, const struct digest *root,
-                  enum signature_scope scope, struct err *e);
-
-/* The name of a file as JSON: escaped if it is not text. */
-json_t *verdict_file_name(const char *path);
+/* The signature that held; verdict_give has returned 0. */
+const struct signature *verdict_signature(const struct verdict *v);
 
 void verdict_free(struct verdict *v);
 

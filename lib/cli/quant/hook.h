@@ -8,8 +8,8 @@
  * A process that reads a model may start no other (core/sandbox.h): so one is started
  * before, which knows nothing of the model but what it is told, and runs the command.
  */
-#ifndef CLI_HOOK_H
-#define CLI_HOOK_H
+#ifndef CLI_QUANT_HOOK_H
+#define CLI_QUANT_HOOK_H
 
 #include <sys/types.h>
 
