@@ -15,20 +15,21 @@ MODE = release
 B = build/$(MODE)
 
 # One folder a mode, so that sanitized and plain builds stand side by side.
-mode_release =
-mode_clang =
-mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1
-mode_ubsan = -fsanitize=undefined -fno-sanitize-recover=all -O1
-# gcc takes twice as long where it follows each variable through what a sanitizer adds.
-mode_san = -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-	-fno-omit-frame-pointer -fno-var-tracking -O1
-mode_cov = --coverage -O0 -DAPR_NO_SANDBOX
-mode_fuzz = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
-	-O1 -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-mode_fuzzcov = -fprofile-instr-generate -fcoverage-mapping -O1 \
-	-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-mode_replay = -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-	-fno-omit-frame-pointer -fno-var-tracking -O1 -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+mode_release = ## the default
+mode_san = $(both) ## address and undefined-behaviour sanitizers
+mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1 ## address sanitizer
+mode_ubsan = -fsanitize=undefined -fno-sanitize-recover=all -O1 ## undefined-behaviour sanitizer
+mode_clang = ## compiled by clang
+mode_lint = ## of "make lint": gcc, warnings as errors
+mode_cov = --coverage -O0 -DAPR_NO_SANDBOX ## line coverage by gcov
+mode_fuzz = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -O1 $(unsafe) ## of "make fuzz": libFuzzer and sanitizers, clang
+mode_fuzzcov = -fprofile-instr-generate -fcoverage-mapping -O1 $(unsafe) ## of "make fuzz-cov"
+mode_replay = $(both) $(unsafe) ## sanitizers; parsers accept wrong checksums, as under the fuzzer
+mode_neon = ## of "make neon": 64-bit ARM
+# gcc takes twice as long if it also tracks variables through the code of sanitizers.
+both = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+	-fno-var-tracking -O1
+unsafe = -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 ifneq ($(filter clang fuzz fuzzcov,$(MODE)),)
 CC = clang
 endif
@@ -38,8 +39,18 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototype
 # No contraction: what is written must not depend on the compiler or the CPU.
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) $(OPT) -ffp-contract=off \
 	-ffile-prefix-map=$(CURDIR)=. $(mode_$(MODE)) $(PACKAGE_CFLAGS) $(CFLAGS)
-PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+LIBS := -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
+
+# $(call run,CC)COMMAND: one short line a file in place of the command; V=1 shows commands,
+# -s neither.
+ifneq ($(V),1)
+ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
+run = @
+else
+run = @printf '%-3s %s\n' $1 $(patsubst release/%,%,$(@:build/%=%)) &&
+endif
+endif
 
 ARCH = $(shell uname -m)
 # Levels of the CPU: each has a folder lib/kernels/LEVEL, whose level.mk adds it to LEVELS
@@ -66,11 +77,11 @@ endif
 
 $(B)/lib/libapr.a: $(LIB_OBJ)
 	@rm -f $@
-	$(AR) qcD $@ $(LIB_OBJ)
+	$(call run,AR)$(AR) qcD $@ $(LIB_OBJ)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
 
 # libaprml.a may become part of a shared object. Hidden names keep the code as fast: they
 # are called and inlined as in a program. Kernels have no thread-local variables: the code
@@ -83,22 +94,42 @@ $(B)/lib/crypto/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/lib/libapr.a
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-units: $(UNITS) ## build the unit tests
+units: $(UNITS) ## build all unit tests
 
 # Generators share nothing with lib/: a mistake there must not be repeated in them.
 $(B)/tests/gen/%: $(B)/tests/gen/%.o
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 gen: $(GENS) ## build the generators of test files
 
-check: all units gen fuzz-replay ## run all tests
-	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
-	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh $(UNITS)
+BATS = $(wildcard tests/*/*.bats)
+TEST = APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
+	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh
+
+# What ONLY='WORD…' selects; t_sandbox is part of sandbox.bats.
+chosen = $(if $(ONLY),$(foreach f,$1,$(if $(strip $(foreach w,$(ONLY),$(findstring $w,$f))),$f)),$1)
+CHECK_UNITS = $(call chosen,$(UNITS)) \
+	$(if $(findstring sandbox.bats,$(call chosen,$(BATS))),$(B)/tests/unit/t_sandbox)
+# The corpus of the fuzzers runs in the tree of replays too, once: a mode with sanitizers
+# has replays of its own.
+CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(BATS))),replays \
+	$(if $(findstring -fsanitize,$(mode_$(MODE))),,fuzz-replay))
+
+check: all gen $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
+	@$(TEST) $(UNITS) $(BATS)
+
+# Left out are the files that take longest, and the replays.
+SLOW = $(wildcard $(patsubst %,tests/%.bats,whole/fuzz whole/memory))
+quick: all units gen ## run the unit tests and most others, within three minutes
+	@$(TEST) $(UNITS) $(filter-out $(SLOW),$(BATS))
+
+unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_out'
+	@$(if $(T),$(TEST) $^,echo "unit: name them: make unit T=t_half" >&2; exit 2)
 
 # The kernels and their tests for another CPU: they need the C library alone.
 BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c
@@ -106,18 +137,18 @@ BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) qcD $@ $^
+	$(call run,AR)$(AR) qcD $@ $^
 
 $(B)/bare/t_%: $(B)/tests/unit/t_%.o $(B)/bare/libkernels.a
-	$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(call run,LD)$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm
 
-bare: $(BARE)
+bare: $(BARE) ## build the tests of the kernels, which need the C library alone
 
 NEON_CC = aarch64-linux-gnu-gcc
 NEON_AR = aarch64-linux-gnu-ar
 NEON_RUN = qemu-aarch64
 neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON_RUN
-	$(MAKE) MODE=neon ARCH=aarch64 CC=$(NEON_CC) AR=$(NEON_AR) PACKAGE_CFLAGS= bare
+	@$(MAKE) --no-print-directory MODE=neon ARCH=aarch64 CC=$(NEON_CC) AR=$(NEON_AR) PACKAGE_CFLAGS= bare
 	$(NEON_RUN) build/neon/bare/t_half
 	$(NEON_RUN) build/neon/bare/t_level
 	$(NEON_RUN) build/neon/bare/t_kernels neon
@@ -127,10 +158,10 @@ neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON
 	$(NEON_RUN) -cpu max build/neon/bare/t_panel
 
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/lib/libapr.a
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
-benches: $(BENCHES)
+benches: $(BENCHES) ## build the benchmarks of kernels
 
 bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against APR_PEER, apr-run against APR_PEER_RUN
 	$(B)/tests/bench/kernels
@@ -152,48 +183,59 @@ RUNS = 2000000
 FUZZ = $(FUZZERS)
 
 $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/lib/libapr.a
-	$(CC) $(FLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)/lib/libapr.a
-	$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Of the containers: memory runs out at each allocation.
 $(B)/tests/fuzz/starve_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/starve.o $(B)/lib/libapr.a
-	$(CC) $(FLAGS) $(LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $^ $(LIBS)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $^ $(LIBS)
 
 fuzzers: $(FUZZERS:%=$(B)/tests/fuzz/fuzz_%)
 replays: $(REPLAYS) $(STARVES)
 
 fuzz: ## fuzz the parsers (clang): FUZZ=NAME… one after another, RUNS=N times each
-	$(MAKE) MODE=fuzz fuzzers
+	@$(MAKE) --no-print-directory MODE=fuzz fuzzers
 	tests/fuzz/run.sh build/fuzz/tests/fuzz $(RUNS) $(FUZZ)
 
 fuzz-replay: replays ## build what runs the fuzzers' corpus in "make check"
-	$(MAKE) MODE=replay replays
+	@$(MAKE) --no-print-directory MODE=replay replays
 
 fuzz-cov: ## line coverage of the parsers by the fuzzers' corpus (clang)
-	$(MAKE) MODE=fuzzcov replays
+	@$(MAKE) --no-print-directory MODE=fuzzcov replays
 	tests/fuzz/cov.sh build/fuzzcov/tests/fuzz $(FUZZERS)
 
-# What one line of "make help" says stands behind each target's name.
 deps: ## install what building and testing need (Debian 12, as root)
-	scripts/deps.sh
+	@scripts/deps.sh
 
-demo: all ## unpack, quantize, sign, pack, verify a real model
-	APR_BIN=$(CURDIR)/$(B)/bin tests/demo.sh
+demo: ## build quietly, then unpack, quantize, sign, pack and verify a real model
+	@echo 'demo: building the tools'
+	@$(MAKE) -s --no-print-directory all
+	@APR_BIN=$(CURDIR)/$(B)/bin tests/demo.sh
 
 layers: ## check that includes point one way
-	scripts/layers.sh
+	@scripts/layers.sh
 
-lint: ## compile with gcc and clang, warnings as errors; read scripts and man pages
-	$(MAKE) MODE=lint CC=gcc CFLAGS=-Werror all units gen replays benches
-	$(MAKE) MODE=clang CFLAGS=-Werror all units gen replays benches
+# gcc and clang warn of different things.
+lint: lint-gcc lint-clang lint-text ## compile with gcc and clang, warnings as errors; read scripts and man pages
+
+lint-gcc:
+	@$(MAKE) --no-print-directory MODE=lint CC=gcc CFLAGS=-Werror all units gen replays benches
+
+lint-clang:
+	@$(MAKE) --no-print-directory MODE=clang CFLAGS=-Werror all units gen replays benches
+
+lint-text:
 	shellcheck .ci/run scripts/*.sh tests/*.sh tests/bench/*.sh completions/*.bash tests/fuzz/*.sh
 	mandoc -Tlint -Wwarning man/*.[1357]
 
-help: ## list the targets
+help: ## list the targets and modes
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk | expand -t 12
-	@echo 'MODE=release|san|asan|ubsan|cov|clang|fuzz|fuzzcov|replay|lint chooses build/MODE; tools of MODE=release are in bin/'
+	@echo
+	@sed -n 's/^mode_\([a-z]*\) = .*## \(.*\)/MODE=\1\t\2/p' Makefile | expand -t 16
+	@echo 'Each mode is built in build/MODE; the tools of MODE=release are copied to bin/.'
+	@echo 'V=1 shows the commands, -s nothing.'
 
 include install.mk
 
@@ -201,7 +243,7 @@ clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%)
 
 .PHONY: bare bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
-.PHONY: all units gen check clean deps demo layers lint help
+.PHONY: all units unit gen check quick clean deps demo layers lint lint-gcc lint-clang lint-text help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

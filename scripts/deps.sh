@@ -27,5 +27,19 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -q
-apt-get install -q -y --no-install-recommends "${packages[@]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# quiet COMMAND...: what it prints is shown only if it fails.
+quiet() {
+  "$@" >"$log" 2>&1 </dev/null || {
+    echo "deps: failed: $*" >&2
+    tail -n 40 "$log" >&2
+    exit 1
+  }
+}
+
+echo "deps: installing ${#packages[@]} packages from Debian; this takes some minutes"
+quiet apt-get update -q
+quiet apt-get install -q -y --no-install-recommends "${packages[@]}"
+echo "deps: installed"

@@ -13,7 +13,7 @@ cp "$root/tests/data/shakespeare-BF16.gguf" m.gguf
 
 # Show a command, then do it.
 step() {
-  printf '\n$ %s\n' "$1"
+  printf '$ %s\n' "$1"
   eval "$1"
 }
 
@@ -57,12 +57,13 @@ size m.gguf
 size m.apr
 size back.gguf
 row 'signature' "verified: key $(member key <answer), root $(member root <answer | head -c 16)..."
-row 'changed.gguf, one byte' "$(sed 's/^apr-verify: /refused: /' refused)"
+row 'changed.gguf, one byte' "$(sed -n '1s/^apr-verify: /refused: /p' refused)"
 row 'error of the weights' "relative RMSE $(member relative <error), cosine $(member cosine <error)"
 row 'm.gguf, packed again' 'the same bytes'
 row 'm.apr, by way of back.gguf' 'the same bytes, signature included'
 
 # What the packed model says.
+echo
 step 'echo ROMEO: | apr-run -n 64 m.apr | tee text'
 printf '\n'
 [ -s text ]

@@ -405,8 +405,8 @@ exam_signal() {
 	for signal in TERM:15 INT:2 HUP:1; do
 		number=${signal#*:}
 		for how in '-o made' '>made'; do
-			# A shell lets background jobs ignore SIGINT: env undoes that.
-			eval "exec env --default-signal=INT ${*@Q} $how" \
+			# A shell lets background jobs ignore SIGINT, nohup SIGHUP: env undoes that.
+			eval "exec env --default-signal=INT,HUP,TERM ${*@Q} $how" \
 				<"$BATS_TEST_TMPDIR/exam.fifo" 2>"$err" 3>&- &
 			pid=$!
 			exec 9>"$BATS_TEST_TMPDIR/exam.fifo"

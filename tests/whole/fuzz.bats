@@ -1,17 +1,23 @@
 # Every input that a fuzzer found worth keeping, among them all that once broke
 # something, through the property that its target demands (tests/fuzz/fuzz.h):
-# in the build under test, and in one with sanitizers whose parsers let wrong
-# checksums through, so that they get further.
+# in the build under test, and in one with sanitizers whose parsers accept wrong
+# checksums, so that they get further. A build under test that has sanitizers itself
+# does not repeat the latter.
 
 load ../helper
 
 APR_FUZZ=${APR_FUZZ:-$root/build/release/tests/fuzz}
+trees=("$APR_FUZZ" "$root/build/replay/tests/fuzz")
+sanitized=
+if grep -q -e __asan_init -e __ubsan_handle "$APR_BIN/apr-unpack"; then
+	sanitized=1 trees=("$APR_FUZZ")
+fi
 export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=${APR_LEAKS:-1}
 
 # A replay that ends before it has counted its files names none of them.
 replayed() {
 	local folder file replay
-	for folder in "$APR_FUZZ" "$root/build/replay/tests/fuzz"; do
+	for folder in "${trees[@]}"; do
 		replay=$folder/replay_$1
 		[ -x "$replay" ] || fail "no $replay: run make fuzz-replay" || return
 		"$replay" "$root/tests/fuzz/corpus/$1" >"$out" 2>&1 && continue
@@ -102,6 +108,7 @@ replayed() {
 # Those of the corpus that have a name: they were written, not found.
 starved() {
 	local starve=$root/build/replay/tests/fuzz/starve_$1
+	[ -z "$sanitized" ] || skip 'the same as without sanitizers'
 	[ -x "$starve" ] || fail "no $starve: run make fuzz-replay" || return
 	"$starve" "$root/tests/fuzz/corpus/$1"/*_* >"$out" 2>&1 || fail "$(cat "$out")" || return
 	grep -qE '^[1-9][0-9]* runs$' "$out"

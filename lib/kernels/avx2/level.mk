@@ -11,5 +11,5 @@ PLAIN_OBJ = $(PLAIN_SRC:lib/kernels/ref/%.c=$(B)/lib/kernels/avx2/plain_%.o)
 $(B)/lib/kernels/avx2/plain_%.o: OPT := $(OPT:-O2=-O3)
 $(B)/lib/kernels/avx2/plain_%.o: lib/kernels/ref/%.c
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -D'KERNEL(type)=plain_avx2_##type' -MMD -MP -c -o $@ $<
 endif
