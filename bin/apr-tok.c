@@ -1,115 +1,23 @@
-/* apr-tok: text -> token ids, and back */
+/* apr-tok: turn text into token ids, and back */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ids.h"
 #include "cli/near.h"
 #include "cli/tool.h"
-#include "core/dir.h"
 #include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"
+#include "load/load_tokenizer.h"
 #include "report/tokens_text.h"
-#include "tokenizer/tokenizer.h"
 
 struct options {
 	const char *text, *tokens;
 	bool json, pieces, count, lines, bare, special, any;
 };
-
-/* ---- opening ---- */
-
-/* A file that is a tokenizer and no model: JSON, or SentencePiece's. NULL with e empty
- * where it is neither; r is then at its beginning. */
-static struct tokenizer *
-open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
-{
-	struct tokenizer *t = NULL;
-	struct buf b = { 0 };
-	const uint8_t *head;
-	size_t n;
-	bool json;
-
-	head = reader_peek(r, FORMAT_PROBE, &n);
-	if (!head || n == 0 || (head[0] != '{' && head[0] != '\n'))
-		return NULL;
-	json = head[0] == '{';
-	if (reader_rest(r, &b, SIZE_MAX) == 0)
-		t = json ? tokenizer_open_json(b.p, b.n, NULL, 0, r->name, o, e)
-		         : tokenizer_open_sentencepiece(b.p, b.n, r->name, e);
-	buf_free(&b);
-	return t;
-}
-
-/* What comes by a pipe is read to its end: only then is it whole, and who writes it
- * does not notice that the end was not wanted. */
-static int
-read_rest(struct source *s, struct err *e)
-{
-	struct item item;
-	const uint8_t *p;
-	size_t n;
-	int r;
-
-	while ((r = source_next(s, &item, e)) > 0)
-		do {
-			if (source_read(s, &p, &n, e) < 0)
-				return -1;
-		} while (n > 0);
-	return r;
-}
-
-static struct tokenizer *
-open_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
-{
-	struct tokenizer *t = NULL;
-	struct material m;
-
-	if (!s)
-		return NULL;
-	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0 &&
-	    (!whole || read_rest(s, e) == 0))
-		t = tokenizer_open(&m, s->name, o, e);
-	material_free(&m);
-	source_close(s);
-	return t;
-}
-
-static struct tokenizer *
-open_tokenizer(const char *path, const struct tokenizer_options *o, struct err *e)
-{
-	struct format_options options = { 0 };
-	const struct format *format;
-	struct tokenizer *t;
-	struct source *s;
-	struct stat st;
-	struct reader r;
-	int held = -1;
-
-	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	                               !dir_is_several(path))) {
-		if (reader_open(&r, path, e) < 0)
-			return NULL;
-		t = open_file(&r, o, e);
-		if (t || e->code != ERR_NONE) {
-			reader_close(&r);
-			return t;
-		}
-		return open_model(format_open(&r, &options, NULL, &format, e),
-		                  strcmp(path, "-") == 0, o, e);
-	}
-	s = format_open_path(path, &options, NULL, &format, &held, e);
-	t = open_model(s, false, o, e);
-	if (held >= 0)
-		close(held);
-	return t;
-}
-
-/* ---- working ---- */
 
 struct job {
 	struct tokenizer *t;
@@ -144,7 +52,7 @@ decode(struct job *j, const char *text, size_t n, struct err *e)
 	int r = line ? 0 : err_memory(e);
 
 	if (n > 0 && memchr(text, 0, n))
-		r = err_set(e, ERR_USAGE, NULL, "a NUL is no number of a token");
+		r = err_set(e, ERR_USAGE, NULL, "a NUL is not a token id");
 	if (r == 0)
 		r = ids_parse(&list, line, e);
 	if (r == 0)
@@ -209,7 +117,7 @@ run(const char *verb, const char *path, const struct options *o, struct err *e)
 		if (status < 0)
 			goto end;
 	}
-	j.t = open_tokenizer(path, &how, e);
+	j.t = load_tokenizer(path, &how, e);
 	if (j.t)
 		status = work(&j, encodes ? encode : decode, buf_string(&input), input.n, e);
 	else
@@ -266,20 +174,17 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		{ 'p', "text", "TEXT", OPT_ANY_TEXT, &o.text, "encode this, not standard input", 0, 0 },
-		{ 0, "tokens", "ID,ID,...", OPT_TEXT, &o.tokens,
-		  "decode these, not standard input", 0, 0 },
-		{ 0, "lines", NULL, OPT_FLAG, &o.lines,
-		  "each line is a text of its own, or the ids of one", 0, 0 },
-		{ 0, "special", NULL, OPT_FLAG, &o.special,
-		  "read and write the text of control tokens", 0, 0 },
-		{ 0, "bare", NULL, OPT_FLAG, &o.bare, "add no bos and no eos", 0, 0 },
-		{ 0, "pieces", NULL, OPT_FLAG, &o.pieces, "a line a token: id, text", 0, 0 },
-		{ 0, "json", NULL, OPT_FLAG, &o.json, "an object a token", 0, 0 },
-		{ 0, "count", NULL, OPT_FLAG, &o.count, "print only how many tokens there are", 0,
-		  0 },
-		{ 0, "any-tokenizer", NULL, OPT_FLAG, &o.any,
-		  "cut by the default pattern where the model's is not known", 0, 0 },
+		ANY_TEXT('p', "text", "TEXT", &o.text, "encode TEXT instead of standard input"),
+		TEXT(0, "tokens", "ID,ID,...", &o.tokens,
+		     "decode these ids instead of standard input"),
+		FLAG(0, "lines", &o.lines, "take each line as a text, or as a list of ids"),
+		FLAG(0, "special", &o.special, "read and write the text of control tokens"),
+		FLAG(0, "bare", &o.bare, "add no BOS and no EOS token"),
+		FLAG(0, "pieces", &o.pieces, "print one token per line: id, text"),
+		FLAG(0, "json", &o.json, "print one object per token"),
+		FLAG(0, "count", &o.count, "print only the number of tokens"),
+		FLAG(0, "any-tokenizer", &o.any,
+		     "use the default pattern if the model's is unknown"),
 		OPT_END
 	};
 	static const struct tool tool = {
@@ -292,7 +197,7 @@ main(int argc, char **argv)
 	char **operands = tool_begin(&tool, argc, argv);
 	const char *path = check(operands, &o, &e) == 0 ? tool_input(operands[1], &e) : NULL;
 
-	/* The weights of a model folder need the files beside them. */
+	/* A tensor file of a model folder needs the files beside it. */
 	char *folder = path ? format_folder_of(path) : NULL;
 
 	if (folder) {

@@ -14,7 +14,7 @@ kernels core model
 codecs core
 crypto core model
 formats core model stream codecs
-load core model formats
+load core model formats tokenizer
 arch core model
 infer core model arch kernels
 quant core model kernels

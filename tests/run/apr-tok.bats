@@ -39,7 +39,7 @@ setup() {
 	done
 	printf '398\000304' >ids
 	try apr-tok decode "$model" <ids
-	said 2 'a NUL is no number of a token'
+	said 2 'a NUL is not a token id'
 	try apr-tok decode "$model" </dev/null
 	quiet
 	[ ! -s "$out" ]

@@ -81,24 +81,6 @@ prompt_take(const struct prompt_from *from, const char *operand, struct buf *tex
 	return read_file(file, text, e);
 }
 
-struct tokenizer *
-prompt_tokenizer(const struct weights *w, bool any, struct err *e)
-{
-	const struct tokenizer_options options = { .any = any, .note = tool_note };
-	struct tokenizer *t = NULL;
-	struct material m;
-	size_t i;
-	int done = material_open(&m, w->plan, e);
-
-	for (i = 0; done == 0 && i < w->plan->blob_count; i++)
-		if (material_wants(&m, i) && w->blobs[i].p)
-			done = material_add(&m, i, w->blobs[i].p, w->blobs[i].n, e);
-	if (done == 0)
-		t = tokenizer_open(&m, w->name, &options, e);
-	material_free(&m);
-	return t;
-}
-
 int
 prompt_encode(struct tokenizer *t, const struct buf *text, struct tokens *to, struct err *e)
 {

@@ -1,35 +1,35 @@
-/* prompt: the text that a model begins with, and its tokens. */
+/* prompt: the text that a model continues, and its tokens. */
 #ifndef CLI_RUN_PROMPT_H
 #define CLI_RUN_PROMPT_H
 
 #include "core/buf.h"
 #include "core/err.h"
-#include "model/weights.h"
 #include "tokenizer/tokenizer.h"
 
 #define PROMPT_BYTES (64u << 20) /* at most */
 
-/* Where a prompt comes from, if not from standard input: one of these. */
+/* Where a prompt comes from: one of these, or standard input. */
 struct prompt_from {
 	const char *text, *file;
-	const char *ids; /* numbers of tokens (cli/ids.h) */
+	const char *ids; /* token ids (cli/ids.h) */
 };
+#define OPT_PROMPT(p) \
+	ANY_TEXT('p', "prompt", "TEXT", &(p)->text, "continue TEXT"), \
+	TEXT('f', "file", "FILE", &(p)->file, "continue the text of FILE"), \
+	TEXT(0, "tokens", "IDS", &(p)->ids, "continue these token ids: ID,ID,...")
 
 /* How many of them are given. */
 int prompt_given(const struct prompt_from *from);
 
-/* Its text, or the tokens that are given, before the model is looked at, which operand
- * names: only one of the two can come by standard input ("-"). A line break at the very
- * end of a file is left out, as editors and echo add it. ERR_USAGE where standard input
- * is a terminal or brings the model, and where ids have no number. 0 or -1. */
+/* Read the text, or the token ids, before the model is opened. operand names the model: only
+ * one of the two can come from standard input ("-"). A line break at the very end of a file
+ * is left out, because editors and echo add it. 0, or -1 with e filled: ERR_USAGE if standard
+ * input is a terminal or is the model, or if the list of ids is empty. */
 int prompt_take(const struct prompt_from *from, const char *operand, struct buf *text,
                 struct tokens *tokens, struct err *e);
 
-/* The tokenizer of a model that was loaded, as tokenizer_open gives it. */
-struct tokenizer *prompt_tokenizer(const struct weights *w, bool any, struct err *e);
-
-/* Append the tokens of a text, what reads as a control token being one. Where that gives
- * none at all, it is the token that begins a text; ERR_USAGE if the vocabulary has none. */
+/* Append the tokens of a text, in which the text of a control token stands for the token. An
+ * empty text becomes the BOS token; ERR_USAGE if the vocabulary has none. */
 int prompt_encode(struct tokenizer *t, const struct buf *text, struct tokens *to,
                   struct err *e);
 

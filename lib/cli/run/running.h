@@ -1,0 +1,26 @@
+/* running: the options for a model at work: its context, its cache, its threads. */
+#ifndef CLI_RUN_RUNNING_H
+#define CLI_RUN_RUNNING_H
+
+#include "cli/tool.h"
+#include "infer/infer.h"
+
+struct running {
+	const char *cache;  /* a name of infer/cache_type.h, or NULL */
+	uint64_t context, threads; /* 0: the default */
+	bool repack;
+};
+#define OPT_RUNNING(r) \
+	NUMBER('c', "context", "N", &(r)->context, 1, UINT32_MAX, "make room for N positions " \
+	       "(default: the model's, at most 4096; with --perplexity: 512)"), \
+	TEXT(0, "cache", "KIND", &(r)->cache, \
+	     "keep keys and values as f16 (the default), f32 or q8_0"), \
+	FLAG(0, "repack", &(r)->repack, \
+	     "repack the weights for this CPU: starts later, runs faster"), \
+	NUMBER('t', "threads", "N", &(r)->threads, 1, 1024, "threads (default: all CPUs)"), \
+	NUMBER('j', "jobs", "N", &(r)->threads, 1, 1024, "the same")
+
+/* Fill o with what they say. 0, or -1 with e filled: ERR_USAGE if the cache is unknown. */
+int running_options(const struct running *r, struct infer_options *o, struct err *e);
+
+#endif

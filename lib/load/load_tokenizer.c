@@ -1,0 +1,111 @@
+#include "load/load_tokenizer.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/dir.h"
+#include "formats/format.h"
+
+/* A file that is a tokenizer and not a model: JSON, or SentencePiece's. NULL with e empty if it
+ * is neither; r is then at its beginning. */
+static struct tokenizer *
+open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = NULL;
+	struct buf b = { 0 };
+	const uint8_t *head;
+	size_t n;
+	bool json;
+
+	head = reader_peek(r, FORMAT_PROBE, &n);
+	if (!head || n == 0 || (head[0] != '{' && head[0] != '\n'))
+		return NULL;
+	json = head[0] == '{';
+	if (reader_rest(r, &b, SIZE_MAX) == 0)
+		t = json ? tokenizer_open_json(b.p, b.n, NULL, 0, r->name, o, e)
+		         : tokenizer_open_sentencepiece(b.p, b.n, r->name, e);
+	buf_free(&b);
+	return t;
+}
+
+/* Read a pipe to its end: only then is the model known to be whole, and its writer is not
+ * stopped by a closed pipe. */
+static int
+read_rest(struct source *s, struct err *e)
+{
+	struct item item;
+	const uint8_t *p;
+	size_t n;
+	int r;
+
+	while ((r = source_next(s, &item, e)) > 0)
+		do {
+			if (source_read(s, &p, &n, e) < 0)
+				return -1;
+		} while (n > 0);
+	return r;
+}
+
+static struct tokenizer *
+open_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = NULL;
+	struct material m;
+
+	if (!s)
+		return NULL;
+	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0 &&
+	    (!whole || read_rest(s, e) == 0))
+		t = tokenizer_open(&m, s->name, o, e);
+	material_free(&m);
+	source_close(s);
+	return t;
+}
+
+struct tokenizer *
+load_tokenizer(const char *path, const struct tokenizer_options *o, struct err *e)
+{
+	struct format_options options = { 0 };
+	const struct format *format;
+	struct tokenizer *t;
+	struct source *s;
+	struct stat st;
+	struct reader r;
+	int held = -1;
+
+	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	                               !dir_is_several(path))) {
+		if (reader_open(&r, path, e) < 0)
+			return NULL;
+		t = open_file(&r, o, e);
+		if (t || e->code != ERR_NONE) {
+			reader_close(&r);
+			return t;
+		}
+		return open_model(format_open(&r, &options, NULL, &format, e),
+		                  strcmp(path, "-") == 0, o, e);
+	}
+	s = format_open_path(path, &options, NULL, &format, &held, e);
+	t = open_model(s, false, o, e);
+	if (held >= 0)
+		close(held);
+	return t;
+}
+
+struct tokenizer *
+load_tokenizer_of(const struct weights *w, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = NULL;
+	struct material m;
+	size_t i;
+	int done = material_open(&m, w->plan, e);
+
+	for (i = 0; done == 0 && i < w->plan->blob_count; i++)
+		if (material_wants(&m, i) && w->blobs[i].p)
+			done = material_add(&m, i, w->blobs[i].p, w->blobs[i].n, e);
+	if (done == 0)
+		t = tokenizer_open(&m, w->name, o, e);
+	material_free(&m);
+	return t;
+}

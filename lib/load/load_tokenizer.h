@@ -1,0 +1,17 @@
+/* load_tokenizer: the tokenizer of a model, without its weights. */
+#ifndef LOAD_TOKENIZER_H
+#define LOAD_TOKENIZER_H
+
+#include "model/weights.h"
+#include "tokenizer/tokenizer.h"
+
+/* From a path: a model of any format, a model folder, a tokenizer.json, a SentencePiece file,
+ * or standard input ("-"), which is read to its end. NULL with e filled. */
+struct tokenizer *load_tokenizer(const char *path, const struct tokenizer_options *o,
+                                 struct err *e);
+
+/* From a model that load_open has loaded (load/load.h). NULL with e filled. */
+struct tokenizer *load_tokenizer_of(const struct weights *w, const struct tokenizer_options *o,
+                                    struct err *e);
+
+#endif
