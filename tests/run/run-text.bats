@@ -61,9 +61,9 @@ text_of() {
 	pipe "apr-unpack '$model' | apr-quant q4_k_m 2>/dev/null | apr-run - -p Hello -n 30 >text"
 	[ -s text ]
 	try apr-run - -n 30 <m.apr
-	said 2 "standard input brings the model"
+	said 2 "standard input is the model"
 	try apr-run -f - -n 30 - <m.apr
-	said 2 "standard input brings the model"
+	said 2 "standard input is the model"
 }
 
 @test "text ends before a stop text" {
