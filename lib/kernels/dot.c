@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/common/grids.h"
-#include "kernels/common/rows.h"
+#include "kernels/common/products.h"
 #include "kernels/kernel.h"
 
 /* Values that are decoded, or normalized, at a time; rows of weights that many
@@ -15,26 +15,26 @@ enum { PIECE = 256, PANEL = 16 };
 /* Rows that are decoded at a time for many activations. */
 enum { HIGH = 64 };
 
-static const struct dot_level *level;
+static const struct products *in_use;
 static atomic_size_t ahead;
 
-/* What is known of a type; looked up by name but once. */
-struct known {
+/* What was chosen for a type of weights; looked up by name once. */
+struct choice {
 	const struct dtype *type;
-	const struct form *form;
-	const struct activation *activation; /* NULL: no arithmetic */
-	dot_rows *rows;
-	const struct dot_many *many;
-	const struct dot_packing *packing;
+	const struct unpacking *unpacking;
+	const struct activation *activation; /* NULL: the type has no arithmetic */
+	dot_rows *rows;                      /* NULL: plain C */
+	dot_panels *panels;
+	const struct packing *packing;
 };
-static struct known known[64];
-static size_t known_count;
-static dot_rows *float_rows; /* of F32, or NULL */
+static struct choice chosen[64];
+static size_t chosen_count;
+static dot_rows *f32_rows; /* of F32, or NULL */
 
-const struct dot_level *
-dot_level_now(void)
+const struct products *
+dot_now(void)
 {
-	return level;
+	return in_use;
 }
 
 void
@@ -52,77 +52,85 @@ dot_ahead_now(void)
 const struct attend *
 attend_now(void)
 {
-	return level ? level->attend : &attend_ref;
+	return in_use ? in_use->attend : &attend_ref;
 }
 
-static const struct form *
-form_of(const struct dtype *t)
+static const struct unpacking *
+unpacking_of(const struct dtype *t)
 {
-	const struct form *f;
+	const struct unpacking *u;
 	size_t i;
 
-	for (i = 0; (f = form_row(i)) != NULL; i++)
-		if (!strcmp(f->dtype, t->name))
-			return f;
+	for (i = 0; (u = unpacking_row(i)) != NULL; i++)
+		if (!strcmp(u->dtype, t->name))
+			return u;
 	return NULL;
 }
 
-/* Types that may be multiplied as integers of 16 bits. */
-static const char *const words[] = { "F16", "BF16", "F8_E4M3", "F8_E5M2" };
-
-static struct known
-look_up(const struct dtype *t)
+/* The form of activations for a type: I16 for types that may be multiplied as integers of
+ * 16 bits, that of the blocks for block types, F32 for others. */
+static const struct activation *
+activation_of(const struct dtype *t, const struct unpacking *u)
 {
-	const struct dot_fast *d;
-	const struct dot_many *m;
-	const struct dot_packing *p = level ? level->packings : NULL;
-	struct known k = { .type = t, .form = form_of(t) };
-	int i;
+	static const char *const as_i16[] = { "F16", "BF16", "F8_E4M3", "F8_E5M2" };
+	size_t i;
 
-	for (i = 0; level && i < DOT_LISTS; i++) {
-		for (d = level->dots[i]; d && d->dtype && !k.rows; d++)
-			k.rows = strcmp(d->dtype, t->name) ? NULL : d->rows;
-		for (m = level->many[i]; m && m->dtype && !k.many; m++)
-			k.many = strcmp(m->dtype, t->name) ? NULL : m;
-	}
-	for (; p && p->dtype && !k.packing; p++)
-		k.packing = strcmp(p->dtype, t->name) ? NULL : p;
-	k.activation = !kernel_decodes(t) ? NULL : k.form ? k.form->activation : &activation_f32;
-	for (i = 0; i < (int)(sizeof words / sizeof words[0]); i++)
-		if (!strcmp(words[i], t->name))
-			k.activation = &activation_i16;
-	return k;
+	for (i = 0; i < sizeof as_i16 / sizeof as_i16[0]; i++)
+		if (!strcmp(as_i16[i], t->name))
+			return &activation_i16;
+	if (!kernel_decodes(t))
+		return NULL;
+	return u ? u->activation : &activation_f32;
 }
 
-static struct known
-known_of(const struct dtype *t)
+static struct choice
+look_up(const struct dtype *t)
+{
+	const struct type_products *d = in_use ? in_use->types : NULL;
+	const struct packing *p = in_use ? in_use->packings : NULL;
+	struct choice c = { .type = t, .unpacking = unpacking_of(t) };
+
+	c.activation = activation_of(t, c.unpacking);
+	for (; d && d->dtype; d++)
+		if (!strcmp(d->dtype, t->name)) {
+			c.rows = d->rows;
+			c.panels = d->panels;
+		}
+	for (; p && p->dtype; p++)
+		if (!strcmp(p->dtype, t->name))
+			c.packing = p;
+	return c;
+}
+
+static struct choice
+choice_of(const struct dtype *t)
 {
 	size_t i;
 
-	for (i = 0; i < known_count; i++)
-		if (known[i].type == t)
-			return known[i];
+	for (i = 0; i < chosen_count; i++)
+		if (chosen[i].type == t)
+			return chosen[i];
 	return look_up(t);
 }
 
 void
-dot_use(const struct dot_level *l)
+dot_use(const struct products *p)
 {
 	const struct dtype *t;
 
-	level = l;
+	in_use = p;
 	grids_begin();
-	known_count = 0;
-	while (known_count < sizeof known / sizeof known[0] &&
-	       (t = dtype_row((unsigned)known_count)) != NULL)
-		known[known_count++] = look_up(t);
-	float_rows = known_of(dtype_by_name("F32")).rows;
+	chosen_count = 0;
+	while (chosen_count < sizeof chosen / sizeof chosen[0] &&
+	       (t = dtype_row((unsigned)chosen_count)) != NULL)
+		chosen[chosen_count++] = look_up(t);
+	f32_rows = choice_of(dtype_by_name("F32")).rows;
 }
 
 const struct activation *
 dot_activation(const struct dtype *t, size_t columns)
 {
-	return dtype_fills(t, columns) ? known_of(t).activation : NULL;
+	return dtype_fills(t, columns) ? choice_of(t).activation : NULL;
 }
 
 /* ---- activations ---- */
@@ -131,7 +139,7 @@ static void
 quantize(const struct activation *form, const float *x, uint8_t *row, size_t n, size_t at,
          size_t count)
 {
-	const struct quantize_fast *q = level ? level->quantizers : NULL;
+	const struct quantizer *q = in_use ? in_use->quantizers : NULL;
 
 	for (; q && q->form; q++)
 		if (q->form == form) {
@@ -189,9 +197,9 @@ floats(float (*w)[PIECE], size_t count, const float *a, size_t n, float *y)
 {
 	size_t i;
 
-	if (float_rows)
-		float_rows((const uint8_t *)w, sizeof w[0], count, (const uint8_t *)a, n, y);
-	for (i = 0; !float_rows && i < count; i++)
+	if (f32_rows)
+		f32_rows((const uint8_t *)w, sizeof w[0], count, (const uint8_t *)a, n, y);
+	for (i = 0; !f32_rows && i < count; i++)
 		y[i] = dot_f32_ref(w[i], a, n);
 }
 
@@ -255,20 +263,20 @@ decoded_panel(const struct dot_weights *w, size_t first, size_t count, const uin
 		memset(y + j * leading, 0, count * sizeof *y);
 	for (at = 0; at < w->columns; at += run) {
 		run = rows_decode(w, first, count, at, values);
-		level->add_f32((const uint8_t *)values, sizeof values[0], count,
+		in_use->add_f32((const uint8_t *)values, sizeof values[0], count,
 		               a + at * sizeof(float), bytes, many, run, y, leading);
 	}
 }
 
 /* One row of activations. */
 static void
-rows(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
+rows(const struct dot_weights *w, const struct choice *c, size_t first, size_t count,
      const uint8_t *a, float *y)
 {
 	const uint8_t *data;
 	size_t part, stride;
 
-	if (!k->rows && !k->form) {
+	if (!c->rows && !c->unpacking) {
 		for (; count > 0; count -= part, first += part, y += part) {
 			part = count < PANEL ? count : PANEL;
 			decoded_rows(w, first, part, (const float *)(const void *)a, y);
@@ -277,43 +285,43 @@ rows(const struct dot_weights *w, const struct known *k, size_t first, size_t co
 	}
 	stride = dtype_span(w->type, w->columns);
 	data = w->data + first * stride;
-	if (k->rows)
-		k->rows(data, stride, count, a, w->columns, y);
-	for (; !k->rows && count > 0; count--, data += stride)
-		*y++ = dot_row_ref(k->form, data, a, w->columns);
+	if (c->rows)
+		c->rows(data, stride, count, a, w->columns, y);
+	for (; !c->rows && count > 0; count--, data += stride)
+		*y++ = dot_row_ref(c->unpacking, data, a, w->columns);
 }
 
 static void
-packed_product(const struct dot_weights *w, const struct known *k, size_t first, size_t count,
+packed_product(const struct dot_weights *w, const struct choice *c, size_t first, size_t count,
                const uint8_t *a, size_t many, float *y, size_t leading)
 {
-	size_t stride = dtype_span(w->type, w->columns), bytes = k->activation->bytes(w->columns), j;
+	size_t stride = dtype_span(w->type, w->columns), bytes = c->activation->bytes(w->columns), j;
 	const uint8_t *data = w->data + first * stride;
 
 	if (many >= DOT_MANY)
-		k->packing->panels(data, stride, count, a, bytes, many, w->columns, y, leading);
+		c->packing->panels(data, stride, count, a, bytes, many, w->columns, y, leading);
 	for (j = 0; many < DOT_MANY && j < many; j++)
-		k->packing->rows(data, stride, count, a + j * bytes, w->columns, y + j * leading);
+		c->packing->rows(data, stride, count, a + j * bytes, w->columns, y + j * leading);
 }
 
 void
 dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
             size_t many, float *y, size_t leading)
 {
-	const struct known k = known_of(w->type);
-	size_t bytes = k.activation->bytes(w->columns), end = first + count, i, j, part, stride;
+	const struct choice c = choice_of(w->type);
+	size_t bytes = c.activation->bytes(w->columns), end = first + count, i, j, part, stride;
 
 	if (w->packed) {
-		packed_product(w, &k, first, count, a, many, y, leading);
+		packed_product(w, &c, first, count, a, many, y, leading);
 		return;
 	}
-	if (k.many && many >= DOT_MANY) {
+	if (c.panels && many >= DOT_MANY) {
 		stride = dtype_span(w->type, w->columns);
-		k.many->panels(w->data + first * stride, stride, count, a, bytes, many,
-		                 w->columns, y, leading);
+		c.panels(w->data + first * stride, stride, count, a, bytes, many, w->columns, y,
+		         leading);
 		return;
 	}
-	if (!k.form && many >= DOT_MANY && level && level->add_f32) {
+	if (!c.unpacking && many >= DOT_MANY && in_use && in_use->add_f32) {
 		for (i = first; i < end; i += part) {
 			part = end - i < HIGH ? end - i : HIGH;
 			decoded_panel(w, i, part, a, bytes, many, y + (i - first), leading);
@@ -323,7 +331,7 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 	for (i = first; i < end; i += part) {
 		part = many == 1 || end - i < PANEL ? end - i : PANEL;
 		for (j = 0; j < many; j++)
-			rows(w, &k, i, part, a + j * bytes, y + j * leading + (i - first));
+			rows(w, &c, i, part, a + j * bytes, y + j * leading + (i - first));
 	}
 }
 
@@ -332,13 +340,13 @@ dot_product(const struct dot_weights *w, size_t first, size_t count, const uint8
 bool
 dot_packs(const struct dtype *t, size_t rows, size_t columns)
 {
-	return known_of(t).packing && rows % DOT_PACKED == 0 && columns % LARGE == 0;
+	return choice_of(t).packing && rows % DOT_PACKED == 0 && columns % LARGE == 0;
 }
 
 void
 dot_pack(const struct dot_weights *w, size_t first, size_t count, uint8_t *to)
 {
-	const struct dot_packing *p = known_of(w->type).packing;
+	const struct packing *p = choice_of(w->type).packing;
 	size_t stride = dtype_span(w->type, w->columns), i;
 
 	for (i = first; i < first + count; i += DOT_PACKED, to += DOT_PACKED * stride)

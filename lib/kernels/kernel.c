@@ -2,8 +2,14 @@
 
 #include <string.h>
 
+#include "kernels/common/search.h"
+#include "kernels/level.h"
+#include "kernels/numbers.h"
 #include "kernels/ref/types.h"
 #include "kernels/whole.h"
+
+const struct search *search = &search_ref;
+const struct numbers *numbers = &ref_numbers;
 
 static const struct kernel *const kernels[] = {
 #define KERNEL_ROW(type) &ref_##type,
@@ -47,10 +53,13 @@ completed_of(const char *name)
 }
 
 void
-kernels_use(const struct kernel *const *better)
+kernels_use(const struct level *l)
 {
+	const struct kernel *const *better = l->kernels;
 	struct kernel *k;
 
+	search = l->search;
+	numbers = l->numbers;
 	completed_count = 0;
 	for (; better && *better; better++) {
 		k = completed_of((*better)->dtype);

@@ -55,6 +55,10 @@ const struct kernel *kernel_for(const struct dtype *t);
  * what is said above. Before threads begin. -1 if there is one, or no more room. */
 int kernel_add(const struct kernel *k);
 
+/* Compute as that level does, without comparing: for level.h. Not while threads compute. */
+struct level;
+void kernels_use(const struct level *l);
+
 /* Of either kind: can values be read, and written? */
 bool kernel_decodes(const struct dtype *t);
 bool kernel_encodes(const struct dtype *t);

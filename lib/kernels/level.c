@@ -1,233 +1,74 @@
 #include "kernels/level.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
 
-#include "kernels/numbers.h"
-#include "kernels/ref/types.h"
-#include "kernels/common/search.h"
+#include "kernels/common/products.h"
+#include "kernels/compare.h"
+#include "kernels/cpu.h"
+#include "kernels/kernel.h"
 
-enum { ITEMS = 256, ROWS = 3, BYTES = 4 * ITEMS };
-
-static bool
-always(void)
-{
-	return true;
-}
-
-#ifdef __x86_64__
-static bool
-has_avx2(void)
-{
-	unsigned a, b, c, d;
-
-	/* clang 14 knows the name of AVX2, but not of F16C. */
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	       __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-
-static bool
-has_avx512(void)
-{
-	return has_avx2() && __builtin_cpu_supports("avx512f") &&
-	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-	       __builtin_cpu_supports("avx512vl");
-}
-
-#define KERNEL_ROW(type) &plain_avx2_##type,
-static const struct kernel *const avx2_kernels[] = {
-	KERNELS(KERNEL_ROW)
-	&avx2_f16, &avx2_bf16, &avx2_f8_e4m3, &avx2_f8_e5m2, &avx2_q8_0, &avx2_q4_0, &avx2_q4_1,
-	&avx2_q5_0, &avx2_q5_1, &avx2_iq4_nl, &avx2_iq4_xs, &avx2_mxfp4, NULL
+static const struct level *const levels[] = {
+#define LEVEL_ROW(name) &level_##name,
+	LEVELS(LEVEL_ROW)
 };
-#undef KERNEL_ROW
-#endif
+enum { COUNT = sizeof levels / sizeof levels[0] };
 
-#ifdef __aarch64__
-static const struct kernel *const neon_kernels[] = {
-	&neon_f16, &neon_bf16, &neon_q8_0, &neon_q4_0, NULL
-};
-#endif
+static const struct level *now = &level_ref;
 
-static const struct way {
-	struct level level;
-	const struct search *search;
-	const struct numbers *numbers;
-	const struct kernel *const *kernels; /* as kernels_use has them */
-	bool (*here)(void);
-} ways[] = {
-	{ { "ref" }, &search_ref, &ref_numbers, NULL, always },
-#ifdef __x86_64__
-	{ { "avx2" }, &search_avx2, &plain_avx2_numbers, avx2_kernels, has_avx2 },
-	{ { "avx512" }, &search_avx512, &avx512_numbers, avx2_kernels, has_avx512 },
-#endif
-#ifdef __aarch64__
-	{ { "neon" }, &search_neon, &ref_numbers, neon_kernels, always },
-#endif
-};
-enum { WAYS = sizeof ways / sizeof ways[0] };
-
-static const struct way *now = ways;
-const struct numbers *numbers = &ref_numbers;
-
-/* Those that may be something else than plain C. */
-#define KERNEL_ROW(type) &ref_##type,
-static const struct kernel *const tested[] = {
-	KERNELS(KERNEL_ROW)
-};
-#undef KERNEL_ROW
-
-struct made {
-	uint8_t code[ROWS][BYTES], weighted[ROWS][BYTES];
-	float value[ROWS][ITEMS];
-};
-
-static uint32_t
-chance(uint32_t *last)
+const struct level *
+level_now(void)
 {
-	*last ^= *last << 13;
-	*last ^= *last >> 17;
-	return *last ^= *last << 5;
+	return now;
 }
 
-/* Rows like weights, of any bits, and mostly of zeros. */
-static void
-fill(float x[ROWS][ITEMS], float importance[ITEMS])
+const struct level *
+level_row(unsigned index)
 {
-	uint32_t last = 2463534242u, u;
-	int i;
-
-	for (i = 0; i < ITEMS; i++) {
-		x[0][i] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-26f +
-			((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-26f;
-		u = chance(&last);
-		memcpy(&x[1][i], &u, sizeof u);
-		x[2][i] = i % 37 ? 0 : x[0][i];
-		importance[i] = (float)(chance(&last) >> 16);
-	}
-}
-
-static void
-use(const struct way *way)
-{
-	search = way->search;
-	numbers = way->numbers;
-	kernels_use(way->kernels);
-}
-
-/* All that the kernel of a type makes of the rows, that way. */
-static void
-compute(const struct way *way, const char *dtype, float x[ROWS][ITEMS],
-        const float *importance, struct made *y)
-{
-	const struct kernel *k;
-	int i, j;
-
-	use(way);
-	k = kernel_for(dtype_by_name(dtype));
-	memset(y, 0, sizeof *y);
-	for (i = 0; i < ROWS; i++) {
-		if (k->encode)
-			k->encode(x[i], y->code[i], ITEMS);
-		/* Weighted rows have finite products. */
-		if (k->encode_weighted && i != 1)
-			k->encode_weighted(x[i], importance, y->weighted[i], ITEMS);
-		/* Any bits are a code. A NaN is a NaN. */
-		k->decode((const uint8_t *)x[i], y->value[i], ITEMS);
-		for (j = 0; j < ITEMS; j++)
-			if (y->value[i][j] != y->value[i][j])
-				y->value[i][j] = NAN;
-	}
-}
-
-/* Do sums of the rows come out alike? */
-static bool
-counts_alike(const struct way *way, float x[ROWS][ITEMS])
-{
-	double v[ITEMS], want[ITEMS];
-	struct numbers_found a, b;
-	bool same = true;
-	int i, n;
-
-	for (i = 0; i < ROWS; i++) {
-		for (n = ITEMS; same && n > ITEMS - 9; n--) {
-			ways->numbers->widen(x[i], want, (size_t)n);
-			way->numbers->widen(x[i], v, (size_t)n);
-			ways->numbers->find(v, (size_t)n, &a);
-			way->numbers->find(v, (size_t)n, &b);
-			same = !memcmp(v, want, (size_t)n * sizeof v[0]) &&
-			       a.finite == b.finite && a.zeros == b.zeros &&
-			       ways->numbers->most(x[i], (size_t)n) ==
-			       way->numbers->most(x[i], (size_t)n) &&
-			       (!a.finite || (a.min == b.min && a.max == b.max && a.sum == b.sum &&
-			       a.squares == b.squares &&
-			       ways->numbers->deviations(v, (size_t)n, a.sum) ==
-			       way->numbers->deviations(v, (size_t)n, a.sum)));
-		}
-	}
-	return same;
-}
-
-/* What this way gives other bytes: the type of a kernel, or sums; or NULL. */
-static const char *
-differs(const struct way *way)
-{
-	static struct made want, have;
-	float x[ROWS][ITEMS], importance[ITEMS];
-	bool same = true;
 	size_t i;
 
-	fill(x, importance);
-	for (i = 0; same && i < sizeof tested / sizeof tested[0]; i++) {
-		compute(ways, tested[i]->dtype, x, importance, &want);
-		compute(way, tested[i]->dtype, x, importance, &have);
-		same = !memcmp(&want, &have, sizeof want);
-	}
-	use(ways);
-	if (!same)
-		return tested[i - 1]->dtype;
-	return counts_alike(way, x) ? NULL : "sums";
+	for (i = 0; i < COUNT; i++)
+		if (cpu_has(levels[i]->needs) && index-- == 0)
+			return levels[i];
+	return NULL;
 }
 
-static const struct way *
-best_way(void)
+/* ---- choice ---- */
+
+static const struct level *
+best_level(void)
 {
-	size_t i = WAYS;
+	size_t i = COUNT;
 
-	while (!ways[--i].here())
-		; /* the first is always here */
-	return &ways[i];
+	while (!cpu_has(levels[--i]->needs))
+		; /* the first needs nothing */
+	return levels[i];
 }
 
-/* The hint that names those of this CPU: "ref, avx2". */
+/* The hint that names the levels of this CPU: "ref, avx2". */
 static void
 hint_levels(struct err *e)
 {
+	const struct level *l;
 	char text[80] = "";
-	size_t i, n = 0;
+	size_t n = 0;
+	unsigned i;
 
-	for (i = 0; i < WAYS; i++)
-		if (ways[i].here())
-			n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "",
-			                      ways[i].level.name);
+	for (i = 0; (l = level_row(i)) != NULL; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", l->name);
 	err_hint(e, "this CPU has %s", text);
 }
 
-static const struct way *
+static const struct level *
 find(const char *name, struct err *e)
 {
 	size_t i;
 
-	for (i = 0; i < WAYS; i++) {
-		if (strcmp(name, ways[i].level.name))
+	for (i = 0; i < COUNT; i++) {
+		if (strcmp(name, levels[i]->name))
 			continue;
-		if (ways[i].here())
-			return &ways[i];
+		if (cpu_has(levels[i]->needs))
+			return levels[i];
 		err_set(e, ERR_USAGE, NULL, "APR_CPU is %s, which this CPU does not have", name);
 		hint_levels(e);
 		return NULL;
@@ -240,36 +81,84 @@ find(const char *name, struct err *e)
 int
 level_begin(const char *name, void (*note)(const char *), struct err *e)
 {
-	const struct way *way = name && *name ? find(name, e) : best_way();
-	const char *bad;
-	char text[100];
+	const struct level *l = name && *name ? find(name, e) : best_level();
 
-	if (!way)
+	if (!l)
 		return -1;
-	bad = way == ways ? NULL : differs(way);
-	if (bad && note) {
-		snprintf(text, sizeof text, "%s computes %s differently here: plain C is used",
-		         way->level.name, bad);
-		note(text);
-	}
-	now = bad ? ways : way;
-	use(now);
+	level_use(l, note);
 	return 0;
 }
 
-const struct level *
-level_now(void)
+void
+level_use(const struct level *l, void (*note)(const char *))
 {
-	return &now->level;
+	const char *bad = l == &level_ref ? NULL : level_differs(l);
+	char text[100];
+
+	if (bad && note) {
+		snprintf(text, sizeof text, "%s computes %s differently here: plain C is used",
+		         l->name, bad);
+		note(text);
+	}
+	now = bad ? &level_ref : l;
+	kernels_use(now);
 }
 
-const struct level *
-level_row(unsigned index)
-{
-	size_t i;
+/* ---- products ---- */
 
-	for (i = 0; i < WAYS; i++)
-		if (ways[i].here() && index-- == 0)
-			return &ways[i].level;
+/* The best variant of a level that this CPU can run. */
+static const struct products *
+best_products(const struct level *l)
+{
+	const struct products *const *p = l->products;
+
+	while (!cpu_has((*p)->needs))
+		p++; /* the last needs no more than the level */
+	return *p;
+}
+
+/* True if a level before number i has the products too. */
+static bool
+listed_before(size_t i, const struct products *p)
+{
+	const struct products *const *have;
+
+	while (i-- > 0)
+		for (have = levels[i]->products; *have; have++)
+			if (*have == p)
+				return true;
+	return false;
+}
+
+const struct products *
+products_row(size_t index)
+{
+	const struct products *const *p;
+	size_t i, k, count;
+
+	for (i = 0; i < COUNT; i++) {
+		p = levels[i]->products;
+		for (count = 0; p[count]; count++)
+			;
+		for (k = count; k-- > 0; )
+			if (cpu_has(levels[i]->needs | p[k]->needs) && !listed_before(i, p[k]) &&
+			    index-- == 0)
+				return p[k];
+	}
 	return NULL;
+}
+
+void
+dot_begin(void (*note)(const char *))
+{
+	const struct products *best = best_products(now);
+	const char *bad = products_differ(best);
+	char text[100];
+
+	if (bad && note) {
+		snprintf(text, sizeof text, "%s multiplies %s differently here: plain C is used",
+		         best->name, bad);
+		note(text);
+	}
+	dot_use(bad ? level_ref.products[0] : best);
 }

@@ -34,11 +34,8 @@ struct numbers {
 };
 
 extern const struct numbers ref_numbers;
-#ifdef __x86_64__
-extern const struct numbers plain_avx2_numbers, avx512_numbers;
-#endif
 
-/* The ones in use: ref_numbers until level_begin has chosen. */
+/* Those in use: ref_numbers until level_begin has chosen. */
 extern const struct numbers *numbers;
 
 #endif

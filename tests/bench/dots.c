@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "kernels/dot.h"
-#include "kernels/common/rows.h"
+#include "kernels/common/products.h"
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 
@@ -125,7 +125,7 @@ main(int argc, char **argv)
 	};
 	const int count = argc > 1 ? argc - 1 : (int)(sizeof all / sizeof all[0]);
 	const char *const *names = argc > 1 ? (const char *const *)(argv + 1) : all;
-	const struct dot_level *l;
+	const struct products *l;
 	const struct dtype *t;
 	struct err e = ERR_INIT;
 	size_t k;
@@ -143,9 +143,7 @@ main(int argc, char **argv)
 			return 2;
 		}
 		fill(t);
-		for (k = 0; (l = dot_level_row(k)) != NULL; k++) {
-			if (!l->here())
-				continue;
+		for (k = 0; (l = products_row(k)) != NULL; k++) {
 			dot_use(l);
 			row(t, l->name);
 			packs = dot_packs(t, DOT_PACKED, COLUMNS);

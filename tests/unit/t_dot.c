@@ -9,7 +9,9 @@
 #include "core/half.h"
 #include "core/le.h"
 #include "kernels/dot.h"
-#include "kernels/common/rows.h"
+#include "kernels/common/products.h"
+#include "kernels/compare.h"
+#include "kernels/cpu.h"
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 
@@ -215,7 +217,7 @@ type_tested(const struct dtype *t)
 	static const size_t ones[] = { 1, 2, 7, 8, 15, 17, 31, 33, 63, 65, 130, 515 };
 	const size_t *all = t->items == 1 ? ones : blocks, count = t->items == 1 ?
 		sizeof ones / sizeof *ones : t->items == 256 ? 5 : sizeof blocks / sizeof *blocks;
-	const struct dot_level *l;
+	const struct products *l;
 	float want[MANY][ROWS], have[MANY][ROWS];
 	size_t i, k, n;
 	uint8_t *w = weights + 1; /* at an odd address */
@@ -230,18 +232,14 @@ type_tested(const struct dtype *t)
 		dot_use(NULL);
 		good &= products(t, w, n, NULL, want,
 		                 dot_activation(t, n) == &activation_q8_1 ? 0x1p-9 : 0);
-		for (i = 1; (l = dot_level_row(i)) != NULL; i++) {
-			if (!l->here())
-				continue;
+		for (i = 1; (l = products_row(i)) != NULL; i++) {
 			dot_use(l);
 			same[i] &= products(t, w, n, want, have, 0);
 			parts[i] &= parts_agree(t, w, n);
 		}
 	}
 	test_ok(good, "%s: plain C agrees with double precision", t->name);
-	for (i = 1; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
+	for (i = 1; (l = products_row(i)) != NULL; i++) {
 		test_ok(same[i], "%s: %s agrees with plain C", t->name, l->name);
 		test_ok(parts[i], "%s: %s gives each row the same, whatever is beside it",
 		        t->name, l->name);
@@ -259,7 +257,7 @@ packed_tested(const struct dtype *t)
 	static float all[HIGH][WIDE], want[MANY * HIGH], have[MANY * HIGH];
 	const struct activation *form = dot_activation(t, WIDE);
 	struct dot_weights m = { t, NULL, w, HIGH, WIDE, false }, q = m;
-	const struct dot_level *l;
+	const struct products *l;
 	size_t i, k, bytes = form->bytes(WIDE), stride = dtype_span(t, WIDE);
 	double magnitude, sum;
 	bool near, same, parts;
@@ -274,9 +272,7 @@ packed_tested(const struct dtype *t)
 	}
 	q.data = packed;
 	q.packed = true;
-	for (i = 1; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
+	for (i = 1; (l = products_row(i)) != NULL; i++) {
 		dot_use(l);
 		if (!dot_packs(t, HIGH, WIDE))
 			continue;
@@ -439,7 +435,7 @@ forms_tested(void)
 	};
 	static _Alignas(DOT_ALIGN) uint8_t pieces[8 * MOST];
 	const struct activation *f;
-	const struct dot_level *l;
+	const struct products *l;
 	float *v = x[0], r, weight[MOST], normal[MOST];
 	size_t at, i, k, n = 5 * LARGE;
 
@@ -453,9 +449,7 @@ forms_tested(void)
 	}
 	for (k = 0; k < sizeof all / sizeof *all; k++) {
 		f = all[k];
-		for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
-			if (!l->here())
-				continue;
+		for (i = 0; (l = products_row(i)) != NULL; i++) {
 			dot_use(NULL);
 			memset(forms, 0, sizeof forms);
 			dot_quantize(f, v, forms[0], n);
@@ -521,27 +515,65 @@ fused_tested(const char *name, double tolerance)
 	        "separate steps: %.5f of %.5f", name, most, tolerance);
 }
 
-/* Of those of a level of the CPU, the last that it can run is chosen. */
+/* Of the variants of a level, the first that this CPU can run is chosen. */
 static void
 choice_tested(void)
 {
-	const struct dot_level *l, *best;
+	const struct products *const *best;
 	const struct level *v;
 	struct err e = ERR_INIT;
 	unsigned i;
-	size_t k;
 
 	for (i = 0; (v = level_row(i)) != NULL; i++) {
-		best = NULL;
-		for (k = 0; (l = dot_level_row(k)) != NULL; k++)
-			if (l->here() && !strcmp(l->level ? l->level : l->name, v->name))
-				best = l;
+		for (best = v->products; !cpu_has((*best)->needs); best++)
+			;
 		level_begin(v->name, NULL, &e);
 		dot_begin(NULL);
-		l = dot_level_now();
-		test_ok(l && l->here() && (!best || l == best), "level %s multiplies with %s",
-		        v->name, l->name);
+		test_ok(dot_now() == *best, "level %s multiplies with %s", v->name,
+		        dot_now()->name);
 	}
+	level_begin(NULL, NULL, &e);
+	dot_use(NULL);
+}
+
+static char said[200];
+
+static void
+note(const char *text)
+{
+	snprintf(said, sizeof said, "%s", text);
+}
+
+static void
+other_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y)
+{
+	(void)w, (void)stride, (void)a, (void)n;
+	for (; count > 0; count--)
+		*y++ = 0x1p20f;
+}
+
+/* Products that are out of bounds step aside for plain C, and a message says so. */
+static void
+steps_aside(void)
+{
+	static const struct type_products types[] = {
+		{ "Q5_0", other_rows, NULL }, { NULL, NULL, NULL }
+	};
+	static struct products wrong;
+	static const struct products *const variants[] = { &wrong, NULL };
+	struct level level = level_ref;
+	struct err e = ERR_INIT;
+
+	wrong = *level_ref.products[0];
+	wrong.name = "other";
+	wrong.types = types;
+	level.name = "other";
+	level.products = variants;
+	level_use(&level, NULL);
+	dot_begin(note);
+	test_ok(!strcmp(said, "other multiplies Q5_0 differently here: plain C is used"),
+	        "products that are wrong are noticed: %s", said);
+	test_ok(dot_now() == level_ref.products[0], "and plain C is used");
 	level_begin(NULL, NULL, &e);
 	dot_use(NULL);
 }
@@ -553,7 +585,7 @@ main(void)
 	static const char *const packed[] = { "Q4_0", "Q8_0", "Q4_K", "Q5_K", "Q6_K" };
 	const struct dtype *t;
 	struct err e = ERR_INIT;
-	const struct dot_level *l;
+	const struct products *l;
 	char about[20];
 	unsigned i;
 	size_t j;
@@ -561,14 +593,13 @@ main(void)
 	if (level_begin(NULL, NULL, &e) < 0)
 		return 1;
 	choice_tested();
+	steps_aside();
 	for (i = 0; (t = dtype_row(i)) != NULL; i++)
 		if (!t->head && !t->whole && dot_activation(t, t->items))
 			type_tested(t);
 	for (i = 0; i < sizeof packed / sizeof *packed; i++)
 		packed_tested(dtype_by_name(packed[i]));
-	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
+	for (i = 0; (l = products_row(i)) != NULL; i++) {
 		dot_use(l);
 		for (j = 1; j <= MANY; j += MANY - 1) {
 			whole_tested("APR_Q8", head, 70, j, l->name);
@@ -585,9 +616,7 @@ main(void)
 	test_ok(!dot_activation(dtype_by_name("Q4_K"), 128) &&
 	        !dot_activation(dtype_by_name("I32"), 32), "what cannot be multiplied is told");
 	forms_tested();
-	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
+	for (i = 0; (l = products_row(i)) != NULL; i++) {
 		dot_use(l);
 		snprintf(about, sizeof about, "%s: ", l->name);
 		test_about = about;
@@ -598,7 +627,7 @@ main(void)
 		fused_tested("Q6_K", 0.1);
 		fused_tested("F16", 0.001);
 		test_about = "";
-		test_ok(!dot_differs(l), "%s passes its own test", l->name);
+		test_ok(!products_differ(l), "%s passes its own test", l->name);
 	}
 	return test_done();
 }

@@ -10,7 +10,7 @@
 #include "arch/rope.h"
 #include "infer/cpu/cache.h"
 #include "infer/cpu/cpu.h"
-#include "kernels/common/rows.h"
+#include "kernels/common/products.h"
 #include "test.h"
 
 #define ROT 16
@@ -362,16 +362,14 @@ attentions(void)
 int
 main(void)
 {
-	const struct dot_level *l;
+	const struct products *l;
 	char about[20];
 	size_t i;
 
 	ropes();
 	norms();
 	activations();
-	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
+	for (i = 0; (l = products_row(i)) != NULL; i++) {
 		dot_use(l);
 		snprintf(about, sizeof about, "%s: ", l->name);
 		test_about = about;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/dot.h"
-#include "kernels/common/rows.h"
+#include "kernels/common/products.h"
 #include "kernels/kernel.h"
 #include "kernels/level.h"
 
@@ -63,7 +63,7 @@ row_put(const struct dtype *t, size_t i, const float *row)
 /* Rows that fill panels of any height and end in the middle of one, and any number of
  * activations: the numbers of rows one by one, with all activations. */
 static void
-heights_tested(const struct dtype *t, const struct dot_level *l)
+heights_tested(const struct dtype *t, const struct products *l)
 {
 	static const size_t heights[] = {
 		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 48, 49,
@@ -137,7 +137,7 @@ last_put(const struct dtype *t, size_t i)
  * every other one: within the bound of plain C. Products that overflow where they are
  * added would be far from that. */
 static void
-extremes_tested(const struct dtype *t, const struct dot_level *l)
+extremes_tested(const struct dtype *t, const struct products *l)
 {
 	enum { PATTERNS = 8 };
 	static float decoded[WIDE], want[PATTERNS * PATTERNS], have[PATTERNS * PATTERNS];
@@ -185,26 +185,23 @@ extremes_tested(const struct dtype *t, const struct dot_level *l)
 int
 main(void)
 {
-	const struct dot_level *l;
-	const struct dot_many *m;
+	const struct products *l;
+	const struct type_products *m;
 	const struct dtype *t;
 	struct err e = ERR_INIT;
-	size_t i, list;
+	size_t i;
 	int levels = 0;
 
 	if (level_begin(NULL, NULL, &e) < 0)
 		return 1;
-	for (i = 0; (l = dot_level_row(i)) != NULL; i++) {
-		if (!l->here())
-			continue;
+	for (i = 0; (l = products_row(i)) != NULL; i++) {
 		dot_use(l);
 		levels++;
-		for (list = 0; list < DOT_LISTS; list++)
-			for (m = l->many[list]; m && m->dtype; m++) {
-				t = dtype_by_name(m->dtype);
-				heights_tested(t, l);
-				extremes_tested(t, l);
-			}
+		for (m = l->types; m && m->dtype; m++) {
+			t = dtype_by_name(m->dtype);
+			heights_tested(t, l);
+			extremes_tested(t, l);
+		}
 		if (l->add_f32)
 			heights_tested(dtype_by_name("F8_E4M3"), l);
 	}

@@ -1,5 +1,4 @@
 /* The same with AVX2. */
-#ifdef __x86_64__
 #include <immintrin.h>
 
 #define ATTEND attend_avx2
@@ -7,6 +6,3 @@
 #define WIDEN(p) _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
 #define WIDEN_HALVES(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #include "kernels/common/attend_loops.h"
-#else
-typedef int nothing_here;
-#endif

@@ -130,8 +130,8 @@ results(const struct job *o, size_t pair, int v, size_t j)
 }
 
 /* A dot_panels that is CALL for o, of each HEIGHT of count rows from w on. */
-#define PANELS(STATIC, FUNCTION, CALL, ADD) \
-STATIC void \
+#define PANELS(FUNCTION, CALL, ADD) \
+void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
          size_t many, size_t n, float *y, size_t leading) \
 { \

@@ -2,7 +2,7 @@
  * with six activations are summed at a time, in twelve registers: a sum is late by four
  * cycles, and two products begin in each.
  */
-#ifdef __x86_64__
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/panel.h"
 
 enum { CHUNK = 128, GROUP = 6 };
@@ -145,10 +145,5 @@ float_panel(const uint8_t *w, size_t stride, const struct job *o)
 	}
 }
 
-PANELS(static, f32_panels, float_panel(w, stride, &o), false)
-PANELS(, add_f32_avx2, float_panel(w, stride, &o), true)
-
-const struct dot_many floats_avx2[] = { { "F32", f32_panels }, { NULL, NULL } };
-#else
-typedef int nothing_here;
-#endif
+PANELS(f32_panels_avx2, float_panel(w, stride, &o), false)
+PANELS(add_f32_avx2, float_panel(w, stride, &o), true)

@@ -2,9 +2,9 @@
  * row at a time become words, whole numbers of thirteen bits and a sign that share a power
  * of two, as in halves_avx512.c.
  */
-#ifdef __x86_64__
 #include <math.h>
 
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/panel_i16.h"
 
 /* 32 numbers in 16 bits. */
@@ -131,17 +131,9 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, const struct job 
 }
 
 #define HALVES_PANELS(NAME) \
-PANELS(static, NAME##_panels, halves_panel(layout_##NAME, w, stride, &o), false)
+PANELS(NAME##_panels_avx2, halves_panel(layout_##NAME, w, stride, &o), false)
 
 HALVES_PANELS(f16)
 HALVES_PANELS(bf16)
 HALVES_PANELS(f8_e4m3)
 HALVES_PANELS(f8_e5m2)
-
-const struct dot_many halves_avx2[] = {
-	{ "F16", f16_panels }, { "BF16", bf16_panels }, { "F8_E4M3", f8_e4m3_panels },
-	{ "F8_E5M2", f8_e5m2_panels }, { NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,7 +1,7 @@
 /* Many activations at once with weights of eight bits, with AVX2, as words. Levels of IQ4_XS
  * are multiplied by their scales when they are unpacked, and still fit.
  */
-#ifdef __x86_64__
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/panel_i16.h"
 
 INLINE __m256i
@@ -107,14 +107,6 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, const uint8_
 	}
 }
 
-PANELS(static, q8_0_panels, small_panel(q8_0_codes, 34, w, stride, &o), false)
-PANELS(static, iq4_nl_panels, small_panel(iq4_nl_codes, 18, w, stride, &o), false)
-PANELS(static, iq4_xs_panels, large_panel(iq4_xs_codes, iq4_xs_scales, 136, w, stride, &o), false)
-
-const struct dot_many words_avx2[] = {
-	{ "Q8_0", q8_0_panels }, { "IQ4_NL", iq4_nl_panels }, { "IQ4_XS", iq4_xs_panels },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif
+PANELS(q8_0_panels_avx2, small_panel(q8_0_codes, 34, w, stride, &o), false)
+PANELS(iq4_nl_panels_avx2, small_panel(iq4_nl_codes, 18, w, stride, &o), false)
+PANELS(iq4_xs_panels_avx2, large_panel(iq4_xs_codes, iq4_xs_scales, 136, w, stride, &o), false)

@@ -11,7 +11,7 @@
  * five; and 4 × 43 × 127 for the levels of IQ2, in runs of 8 columns. Each product by itself
  * never overflows: 2 × 86 × 127.
  */
-#ifdef __x86_64__
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/grids.h"
 #include "kernels/avx2/panel.h"
 
@@ -464,10 +464,10 @@ small_panel(small_codes *codes, size_t bytes, int run, int zero, bool least, con
 /* ---- types ---- */
 
 #define SMALL_PANELS(NAME, BYTES, RUN, ZERO, LEAST) \
-	PANELS(static, NAME##_panels, \
+	PANELS(NAME##_panels_avx2, \
 	       small_panel(NAME##_codes, BYTES, RUN, ZERO, LEAST, w, stride, &o), false)
 #define LARGE_PANELS(NAME, SCALES, BYTES, SUBS, RUN, ZERO, LEAST) \
-	PANELS(static, NAME##_panels, large_panel(NAME##_codes, SCALES, BYTES, SUBS, RUN, ZERO, \
+	PANELS(NAME##_panels_avx2, large_panel(NAME##_codes, SCALES, BYTES, SUBS, RUN, ZERO, \
 	                                          LEAST, w, stride, &o), false)
 
 SMALL_PANELS(q4_0, 18, 32, 8, false)
@@ -489,17 +489,3 @@ LARGE_PANELS(iq3_xxs, iq3_xxs_scales, 98, 32, 16, ZERO_IQ3_XXS, false)
 LARGE_PANELS(iq3_s, iq3_s_scales, 110, 32, 16, ZERO_IQ3_S, false)
 LARGE_PANELS(tq1_0, tq1_0_scales, 54, 32, 32, 1, false)
 LARGE_PANELS(tq2_0, tq2_0_scales, 66, 32, 32, 1, false)
-
-const struct dot_many panels_avx2[] = {
-	{ "Q4_0", q4_0_panels }, { "Q5_0", q5_0_panels }, { "MXFP4", mxfp4_panels },
-	{ "Q4_1", q4_1_panels }, { "Q5_1", q5_1_panels },
-	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
-	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "TQ2_0", tq2_0_panels },
-	{ "TQ1_0", tq1_0_panels }, { "IQ1_S", iq1_s_panels }, { "IQ1_M", iq1_m_panels },
-	{ "IQ2_XXS", iq2_xxs_panels }, { "IQ2_XS", iq2_xs_panels }, { "IQ2_S", iq2_s_panels },
-	{ "IQ3_XXS", iq3_xxs_panels }, { "IQ3_S", iq3_s_panels },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,13 +1,12 @@
 /* Forms of activations with AVX2: the bytes of activation_ref.c for finite values. What a
  * value that is not finite becomes may differ.
  */
-#ifdef __x86_64__
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/half.h"
-#include "kernels/common/rows.h"
+#include "kernels/avx2/avx2.h"
 
 enum { WIDE = 8 };
 
@@ -160,6 +159,3 @@ i16_block(const float *x, int16_t *code, float *scale)
 
 #define QUANTIZERS quantizers_avx2
 #include "kernels/common/quantize_loops.h"
-#else
-typedef int nothing_here;
-#endif

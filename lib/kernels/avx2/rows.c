@@ -2,7 +2,7 @@
  * in 16 bits, which must not overflow. Where codes have seven bits or more, the sign of a
  * code is taken to the activation.
  */
-#ifdef __x86_64__
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/codes.h"
 
 /* Sixteen sums of two products. */
@@ -109,16 +109,18 @@ large_row(large_codes *codes, large_scales *scales, size_t bytes, bool least, co
 }
 
 #define SMALL_ROWS(NAME, BYTES, ZERO, LEAST) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+NAME##_rows_avx2(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                 float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = small_row(NAME##_codes, BYTES, ZERO, LEAST, w, a, n); \
 }
 
 #define LARGE_ROWS(NAME, SCALES, BYTES, LEAST) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+NAME##_rows_avx2(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                 float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = large_row(NAME##_codes, SCALES, BYTES, LEAST, w, a, n); \
@@ -164,8 +166,9 @@ float_row(load_floats *get, load_float *one, size_t bytes, const uint8_t *w, con
 }
 
 #define FLOAT_ROWS(NAME, BYTES) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+NAME##_rows_avx2(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                 float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = float_row(NAME##_load, NAME##_one, BYTES, w, a, n); \
@@ -174,17 +177,3 @@ NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, siz
 FLOAT_ROWS(f32, 4)
 FLOAT_ROWS(f16, 2)
 FLOAT_ROWS(bf16, 2)
-
-const struct dot_fast dots_avx2[] = {
-	{ "F32", f32_rows }, { "F16", f16_rows }, { "BF16", bf16_rows },
-	{ "Q4_0", q4_0_rows }, { "Q5_0", q5_0_rows }, { "Q8_0", q8_0_rows },
-	{ "IQ4_NL", iq4_nl_rows }, { "MXFP4", mxfp4_rows },
-	{ "Q4_1", q4_1_rows }, { "Q5_1", q5_1_rows },
-	{ "Q2_K", q2_k_rows }, { "Q3_K", q3_k_rows }, { "Q4_K", q4_k_rows },
-	{ "Q5_K", q5_k_rows }, { "Q6_K", q6_k_rows }, { "IQ4_XS", iq4_xs_rows },
-	{ "TQ1_0", tq1_0_rows }, { "TQ2_0", tq2_0_rows },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,7 +1,7 @@
 /* One row of activations with floats of eight bits, with AVX2: they are made halves on
  * their way, and activations are single precision.
  */
-#ifdef __x86_64__
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/codes.h"
 
 typedef __m256i load_halves(const uint8_t *p);
@@ -66,8 +66,9 @@ byte_row(load_halves *get, float times, const uint8_t *w, const float *a, size_t
 }
 
 #define BYTE_ROWS(NAME, TIMES) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+NAME##_rows_avx2(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                 float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = byte_row(NAME##_load, TIMES, w, (const float *)(const void *)a, n); \
@@ -75,11 +76,3 @@ NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, siz
 
 BYTE_ROWS(f8_e4m3, 256)
 BYTE_ROWS(f8_e5m2, 1)
-
-const struct dot_fast f8_avx2[] = {
-	{ "F8_E4M3", f8_e4m3_rows }, { "F8_E5M2", f8_e5m2_rows },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

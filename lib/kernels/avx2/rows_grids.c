@@ -1,7 +1,7 @@
 /* Products of the IQ types with AVX2, for one activation, to which signs are given so that
  * levels need none.
  */
-#ifdef __x86_64__
+#include "kernels/avx2/avx2.h"
 #include "kernels/avx2/grids.h"
 
 /* zero is taken from codes that have no sign; with 0, levels have one. */
@@ -47,8 +47,9 @@ grid_row(grid_levels *levels, odd_scales *scales, size_t bytes, int zero, const 
 }
 
 #define GRID_ROWS(NAME, BYTES, FROM) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+NAME##_rows_avx2(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                 float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = grid_row(NAME##_levels, NAME##_odd, BYTES, FROM, w, a, n); \
@@ -61,13 +62,3 @@ GRID_ROWS(iq2_xs, 74, 0)
 GRID_ROWS(iq2_s, 82, 0)
 GRID_ROWS(iq3_xxs, 98, 0)
 GRID_ROWS(iq3_s, 110, 0)
-
-const struct dot_fast grids_avx2[] = {
-	{ "IQ1_S", iq1_s_rows }, { "IQ1_M", iq1_m_rows },
-	{ "IQ2_XXS", iq2_xxs_rows }, { "IQ2_XS", iq2_xs_rows }, { "IQ2_S", iq2_s_rows },
-	{ "IQ3_XXS", iq3_xxs_rows }, { "IQ3_S", iq3_s_rows },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,9 +1,5 @@
 /* The searches with AVX2. Compiled for it (Makefile), used where the CPU has it. */
-#ifdef __x86_64__
 #include "kernels/avx2/vector.h"
 #include "kernels/common/search_wide.h"
 
 const struct search search_avx2 = SEARCH_WIDE;
-#else
-typedef int nothing_here;
-#endif

@@ -1,12 +1,10 @@
 /* Q8_0 and Q4_0 with AVX2, as q8_0_ref.c and q4_0_ref.c define them. */
-#ifdef __x86_64__
 #include <immintrin.h>
 #include <math.h>
 
 #include "core/half.h"
 #include "core/le.h"
-#include "kernels/avx2/nibbles.h"
-#include "kernels/ref/types.h"
+#include "kernels/avx2/types.h"
 
 enum { ITEMS = 32, WIDE = 8, PARTS = ITEMS / WIDE, Q8_BYTES = 34, Q4_BYTES = 18 };
 
@@ -132,6 +130,3 @@ const struct kernel avx2_q8_0 = { .dtype = "Q8_0", .encode = q8_0_encode };
 const struct kernel avx2_q4_0 = {
 	.dtype = "Q4_0", .encode = q4_0_encode, .decode = nibbles_avx2_q4_0
 };
-#else
-typedef int nothing_here;
-#endif

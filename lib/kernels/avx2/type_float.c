@@ -1,11 +1,10 @@
 /* F16, BF16 and the decoding of F8 with AVX2 and F16C, as float_ref.c and f8_ref.c
  * define them. */
-#ifdef __x86_64__
 #include <immintrin.h>
 
 #include "core/half.h"
 #include "core/le.h"
-#include "kernels/ref/types.h"
+#include "kernels/avx2/types.h"
 
 enum { WIDE = 8 };
 
@@ -118,6 +117,3 @@ const struct kernel avx2_bf16 = {
 };
 const struct kernel avx2_f8_e4m3 = { .dtype = "F8_E4M3", .decode = e4m3_decode };
 const struct kernel avx2_f8_e5m2 = { .dtype = "F8_E5M2", .decode = e5m2_decode };
-#else
-typedef int nothing_here;
-#endif

@@ -1,16 +1,14 @@
 /* The decoding of types whose codes lie as nibbles_pack says, with AVX2, as q4_0_ref.c,
  * q4_1_ref.c, iq4_ref.c and mxfp4_ref.c define it.
  */
-#ifdef __x86_64__
-#include "kernels/avx2/nibbles.h"
 
 #include <immintrin.h>
 #include <string.h>
 
 #include "core/half.h"
 #include "core/le.h"
+#include "kernels/avx2/types.h"
 #include "kernels/common/iq4.h"
-#include "kernels/ref/types.h"
 
 enum { SUB = 32, SUBS = 8, WIDE = 8 };
 
@@ -167,6 +165,3 @@ const struct kernel avx2_q5_1 = { .dtype = "Q5_1", .decode = q5_1_decode };
 const struct kernel avx2_iq4_nl = { .dtype = "IQ4_NL", .decode = iq4_nl_decode };
 const struct kernel avx2_iq4_xs = { .dtype = "IQ4_XS", .decode = iq4_xs_decode };
 const struct kernel avx2_mxfp4 = { .dtype = "MXFP4", .decode = mxfp4_decode };
-#else
-typedef int nothing_here;
-#endif

@@ -1,5 +1,4 @@
 /* The same with AVX-512. */
-#ifdef __x86_64__
 #include <immintrin.h>
 
 #define ATTEND attend_avx512
@@ -8,6 +7,3 @@
 #define WIDEN_HALVES(p) \
 	_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #include "kernels/common/attend_loops.h"
-#else
-typedef int nothing_here;
-#endif

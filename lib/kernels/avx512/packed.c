@@ -16,7 +16,7 @@
  *	Q5_K        of eight steps their fifth bits, bit s of a byte of step s; then the rest
  *	Q6_K        of four steps their upper two bits; then the rest
  */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/panel.h"
 #include "kernels/avx512/streams.h"
 
@@ -570,7 +570,7 @@ LARGE_PACK(q4_k, 0, 144)
 LARGE_PACK(q5_k, 1, 176)
 LARGE_PACK(q6_k, 2, 210)
 
-const struct dot_packing packings_avx512[] = {
+const struct packing packings_avx512[] = {
 	{ "Q4_0", q4_0_pack, q4_0_packed_rows, q4_0_packed_panels },
 	{ "Q8_0", q8_0_pack, q8_0_packed_rows, q8_0_packed_panels },
 	{ "Q4_K", q4_k_pack, q4_k_packed_rows, q4_k_packed_panels },
@@ -578,6 +578,3 @@ const struct dot_packing packings_avx512[] = {
 	{ "Q6_K", q6_k_pack, q6_k_packed_rows, q6_k_packed_panels },
 	{ NULL, NULL, NULL, NULL }
 };
-#else
-typedef int nothing_here;
-#endif

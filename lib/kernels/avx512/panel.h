@@ -159,8 +159,8 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, con
 }
 
 /* A dot_panels that is CALL for o, of part rows from w on: HEIGHT of them at a time. */
-#define PANELS(STATIC, FUNCTION, HEIGHT, CALL, ADD) \
-STATIC void \
+#define PANELS(FUNCTION, HEIGHT, CALL, ADD) \
+void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
          size_t many, size_t n, float *y, size_t leading) \
 { \
@@ -175,7 +175,7 @@ FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t
 	} \
 }
 #define LARGE_PANELS(NAME, SCALES, BYTES, SUBS) \
-	PANELS(static, NAME##_panels, WIDE * ROWS, \
+	PANELS(NAME##_panels_avx512, WIDE * ROWS, \
 	       large_panel(NAME##_codes, SCALES, BYTES, SUBS, w, stride, part, &o), false)
 
 #endif

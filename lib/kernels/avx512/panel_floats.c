@@ -2,7 +2,7 @@
  * panel_avx512.c, but of 64 rows, which lie in a near cache while all activations pass by:
  * 32 of them at a time with eight of those.
  */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/panel.h"
 
 enum { PAIR = 2 * ROWS, PAIRS = 2, CHUNK = 128, EIGHT = 8 };
@@ -110,10 +110,5 @@ float_panel(const uint8_t *w, size_t stride, size_t count, const struct job *o)
 	}
 }
 
-PANELS(static, f32_panels, PAIRS * PAIR, float_panel(w, stride, part, &o), false)
-PANELS(, add_f32_avx512, PAIRS * PAIR, float_panel(w, stride, part, &o), true)
-
-const struct dot_many floats_avx512[] = { { "F32", f32_panels }, { NULL, NULL } };
-#else
-typedef int nothing_here;
-#endif
+PANELS(f32_panels_avx512, PAIRS * PAIR, float_panel(w, stride, part, &o), false)
+PANELS(add_f32_avx512, PAIRS * PAIR, float_panel(w, stride, part, &o), true)

@@ -10,9 +10,9 @@
  * As in panel_avx512.c rows lie in lanes, two neighbouring columns side by side: 32 rows
  * of 256 columns, which stay in the nearest cache while all activations pass by.
  */
-#ifdef __x86_64__
 #include <math.h>
 
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/panel.h"
 
 enum { PAIR = 2 * ROWS, COLUMNS = LARGE, BLOCKS = COLUMNS / SMALL, STEP = SMALL / 2 };
@@ -184,17 +184,9 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, con
 }
 
 #define HALVES_PANELS(NAME) \
-PANELS(static, NAME##_panels, PAIR, halves_panel(layout_##NAME, w, stride, part, &o), false)
+PANELS(NAME##_panels_avx512, PAIR, halves_panel(layout_##NAME, w, stride, part, &o), false)
 
 HALVES_PANELS(f16)
 HALVES_PANELS(bf16)
 HALVES_PANELS(f8_e4m3)
 HALVES_PANELS(f8_e5m2)
-
-const struct dot_many halves_avx512[] = {
-	{ "F16", f16_panels }, { "BF16", bf16_panels }, { "F8_E4M3", f8_e4m3_panels },
-	{ "F8_E5M2", f8_e5m2_panels }, { NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

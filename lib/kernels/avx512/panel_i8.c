@@ -10,7 +10,7 @@
  * an activation that is put into all lanes serves two products, so that loads are not the
  * limit (tests/bench/ROOFLINE.md).
  */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/panel.h"
 
@@ -260,7 +260,7 @@ small_panel(small_codes *codes, size_t bytes, int zero, bool least, const uint8_
 /* ---- types ---- */
 
 #define SMALL_PANELS(NAME, BYTES, ZERO, LEAST) \
-	PANELS(static, NAME##_panels, WIDE * ROWS, \
+	PANELS(NAME##_panels_avx512, WIDE * ROWS, \
 	       small_panel(NAME##_codes, BYTES, ZERO, LEAST, w, stride, part, &o), false)
 
 SMALL_PANELS(q4_0, 18, 8, false)
@@ -278,16 +278,3 @@ LARGE_PANELS(q6_k, q6_k_scales, 210, 16)
 LARGE_PANELS(iq4_xs, iq4_xs_scales, 136, 32)
 LARGE_PANELS(tq1_0, tq1_0_scales, 54, 32)
 LARGE_PANELS(tq2_0, tq2_0_scales, 66, 32)
-
-const struct dot_many panels_avx512[] = {
-	{ "Q4_0", q4_0_panels }, { "Q5_0", q5_0_panels }, { "Q8_0", q8_0_panels },
-	{ "IQ4_NL", iq4_nl_panels }, { "MXFP4", mxfp4_panels },
-	{ "Q4_1", q4_1_panels }, { "Q5_1", q5_1_panels },
-	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
-	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "IQ4_XS", iq4_xs_panels },
-	{ "TQ1_0", tq1_0_panels }, { "TQ2_0", tq2_0_panels },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,6 +1,6 @@
 /* One row of activations with AVX-512 and its instructions for bytes (VNNI): floats, and
  * the list of all types. */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/streams.h"
 
 INLINE void
@@ -50,25 +50,8 @@ NAME##_streams(const uint8_t *const w[STREAMS], const uint8_t *a, size_t n, floa
 { \
 	float_streams(NAME##_load, BYTES, w, a, n, y); \
 } \
-static \
 STREAM_ROWS(NAME)
 
 FLOAT_STREAMS(f32, 4)
 FLOAT_STREAMS(f16, 2)
 FLOAT_STREAMS(bf16, 2)
-
-const struct dot_fast dots_avx512[] = {
-	{ "F32", f32_rows_avx512 }, { "F16", f16_rows_avx512 }, { "BF16", bf16_rows_avx512 },
-	{ "Q4_0", q4_0_rows_avx512 }, { "Q5_0", q5_0_rows_avx512 },
-	{ "Q8_0", q8_0_rows_avx512 }, { "IQ4_NL", iq4_nl_rows_avx512 },
-	{ "MXFP4", mxfp4_rows_avx512 }, { "Q4_1", q4_1_rows_avx512 },
-	{ "Q5_1", q5_1_rows_avx512 }, { "Q2_K", q2_k_rows_avx512 },
-	{ "Q3_K", q3_k_rows_avx512 }, { "Q4_K", q4_k_rows_avx512 },
-	{ "Q5_K", q5_k_rows_avx512 }, { "Q6_K", q6_k_rows_avx512 },
-	{ "IQ4_XS", iq4_xs_rows_avx512 }, { "TQ1_0", tq1_0_rows_avx512 },
-	{ "TQ2_0", tq2_0_rows_avx512 },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,7 +1,7 @@
 /* One row of activations with floats of eight bits, with AVX-512: they are made halves on
  * their way, and activations are single precision.
  */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/streams.h"
 
 /* Exponents of halves are 8 higher: what comes out is 2^-8 of the numbers. NaN, with all
@@ -57,16 +57,7 @@ NAME##_streams(const uint8_t *const w[STREAMS], const uint8_t *a, size_t n, floa
 { \
 	byte_streams(NAME##_load, TIMES, w, a, n, y); \
 } \
-static \
 STREAM_ROWS(NAME)
 
 BYTE_STREAMS(f8_e4m3, 256)
 BYTE_STREAMS(f8_e5m2, 1)
-
-const struct dot_fast f8_avx512[] = {
-	{ "F8_E4M3", f8_e4m3_rows_avx512 }, { "F8_E5M2", f8_e5m2_rows_avx512 },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

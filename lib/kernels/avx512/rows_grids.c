@@ -2,7 +2,7 @@
  * four, and signs are masks. For one activation they are given to that, so that levels
  * need none; panels hold levels with their sign and 64 more, as all codes without one.
  */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/common/grids_x86.h"
 #include "kernels/avx512/panel.h"
 
@@ -180,8 +180,9 @@ grid_row(signed_codes *levels, large_codes *codes, large_scales *scales, size_t 
 }
 
 #define GRID_ROWS(NAME, LEVELS, CODES, BYTES, SUBS) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+NAME##_rows_avx512(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                 float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = grid_row(LEVELS, CODES, NAME##_scales, BYTES, SUBS, w, a, n); \
@@ -195,12 +196,6 @@ GRID_ROWS(iq2_s, iq2_s_levels, NULL, 82, 16)
 GRID_ROWS(iq3_xxs, iq3_xxs_levels, NULL, 98, 32)
 GRID_ROWS(iq3_s, iq3_s_levels, NULL, 110, 32)
 
-const struct dot_fast grids_avx512[] = {
-	{ "IQ1_S", iq1_s_rows }, { "IQ1_M", iq1_m_rows },
-	{ "IQ2_XXS", iq2_xxs_rows }, { "IQ2_XS", iq2_xs_rows }, { "IQ2_S", iq2_s_rows },
-	{ "IQ3_XXS", iq3_xxs_rows }, { "IQ3_S", iq3_s_rows },
-	{ NULL, NULL }
-};
 
 /* ---- many ---- */
 
@@ -211,13 +206,3 @@ LARGE_PANELS(iq2_xs, iq2_xs_scales, 74, 16)
 LARGE_PANELS(iq2_s, iq2_s_scales, 82, 16)
 LARGE_PANELS(iq3_xxs, iq3_xxs_scales, 98, 32)
 LARGE_PANELS(iq3_s, iq3_s_scales, 110, 32)
-
-const struct dot_many grid_panels_avx512[] = {
-	{ "IQ1_S", iq1_s_panels }, { "IQ1_M", iq1_m_panels },
-	{ "IQ2_XXS", iq2_xxs_panels }, { "IQ2_XS", iq2_xs_panels }, { "IQ2_S", iq2_s_panels },
-	{ "IQ3_XXS", iq3_xxs_panels }, { "IQ3_S", iq3_s_panels },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif

@@ -1,5 +1,5 @@
 /* One row of activations with blocks of 32, four of them at a time, with AVX-512. */
-#ifdef __x86_64__
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/streams.h"
 
 /* Codes of four blocks in two vectors: with halves, the first 16 of each block and then
@@ -184,6 +184,3 @@ SMALL_STREAMS(iq4_nl, true, 18, 128, false)
 SMALL_STREAMS(mxfp4, true, 17, 12, false)
 SMALL_STREAMS(q4_1, true, 20, 0, true)
 SMALL_STREAMS(q5_1, true, 24, 0, true)
-#else
-typedef int nothing_here;
-#endif

@@ -1,9 +1,5 @@
 /* The searches with AVX-512. Compiled for it (Makefile), used where the CPU has it. */
-#ifdef __x86_64__
 #include "kernels/avx512/vector.h"
 #include "kernels/common/search_wide.h"
 
 const struct search search_avx512 = SEARCH_WIDE;
-#else
-typedef int nothing_here;
-#endif

@@ -63,11 +63,6 @@ NAME##_rows_avx512(const uint8_t *w, size_t stride, size_t count, const uint8_t 
 	streams(NAME##_streams, w, stride, count, a, n, y); \
 }
 
-dot_rows q2_k_rows_avx512, q3_k_rows_avx512, q4_k_rows_avx512, q5_k_rows_avx512,
-	q6_k_rows_avx512, iq4_xs_rows_avx512, tq1_0_rows_avx512, tq2_0_rows_avx512;
-dot_rows q4_0_rows_avx512, q5_0_rows_avx512, q8_0_rows_avx512, iq4_nl_rows_avx512,
-	mxfp4_rows_avx512, q4_1_rows_avx512, q5_1_rows_avx512;
-
 /* Sums of four products each, of bytes without and with a sign, added to sum. */
 INLINE __m512i
 four(__m512i sum, __m512i w, __m512i a)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/half.h"
-#include "kernels/common/rows.h"
+#include "kernels/common/products.h"
 
 enum {
 	LANES = BYTES / 4,            /* of a vector */

@@ -71,7 +71,7 @@ i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 	}
 }
 
-const struct quantize_fast QUANTIZERS[] = {
+const struct quantizer QUANTIZERS[] = {
 	{ &activation_i16, i16_quantize },
 	{ &activation_q8_0, q8_0_quantize }, { &activation_q8_1, q8_1_quantize },
 	{ &activation_q8_k, q8_k_quantize }, { NULL, NULL }

@@ -12,8 +12,8 @@
  *
  * Scales of Q8_0 and Q8_1 and sums of Q8_1 have gone through half precision.
  */
-#ifndef DOT_KINDS_H
-#define DOT_KINDS_H
+#ifndef KERNELS_ROWS_H
+#define KERNELS_ROWS_H
 
 #include "kernels/attend.h"
 #include "kernels/dot.h"
@@ -74,7 +74,7 @@ struct codes {
 };
 
 /* A block type: what plain C reads of it. */
-struct form {
+struct unpacking {
 	const char *dtype;
 	const struct activation *activation;
 	unsigned items, bytes; /* of a block */
@@ -84,93 +84,10 @@ struct form {
 };
 
 /* NULL past the last. */
-const struct form *form_row(size_t index);
+const struct unpacking *unpacking_row(size_t index);
 
 /* The plain products of one row. Floats are added in double precision. */
-float dot_row_ref(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n);
+float dot_row_ref(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n);
 float dot_f32_ref(const float *w, const float *a, size_t n);
-
-/* y[i] = the row at w + i × stride, of n values, × a. */
-typedef void dot_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n,
-                      float *y);
-
-/* The same with many activations, bytes apart, at once: y[j × leading + i]. */
-typedef void dot_panels(const uint8_t *w, size_t stride, size_t count, const uint8_t *a,
-                        size_t bytes, size_t many, size_t n, float *y, size_t leading);
-
-/* A faster way for one type of weights, or form of activations. */
-struct dot_fast {
-	const char *dtype;
-	dot_rows *rows;
-};
-struct dot_many {
-	const char *dtype;
-	dot_panels *panels;
-};
-/* A type whose weights can be laid out anew, sixteen rows at a time in as many bytes as
- * they had: rows of n values, n being a multiple of LARGE. Products are of whole sixteens
- * of rows; with DOT_MANY activations or more they have the same bits as without. */
-struct dot_packing {
-	const char *dtype;
-	void (*pack)(const uint8_t *w, size_t stride, size_t n, uint8_t *to);
-	dot_rows *rows;
-	dot_panels *panels;
-};
-struct quantize_fast {
-	const struct activation *form;
-	void (*quantize)(const float *x, uint8_t *row, size_t n, size_t at, size_t count);
-};
-
-/* All that a level of the CPU has: ends of lists are marked by a NULL of dtype and form;
- * what is NULL is not there. */
-enum { DOT_LISTS = 4 };
-struct dot_level {
-	const char *name;
-	const char *level; /* as in kernels/level.h, if that is not its name */
-	bool (*here)(void);
-	const struct dot_fast *dots[DOT_LISTS];
-	const struct quantize_fast *quantizers;
-	const struct dot_many *many[DOT_LISTS]; /* of types that are among dots */
-	const struct dot_packing *packings;
-	dot_panels *add_f32; /* of F32, added to what is in y */
-	const struct attend *attend;
-};
-
-extern const struct attend attend_ref;
-
-#ifdef __x86_64__
-extern const struct dot_fast dots_avx2[], dots_avx512[], grids_avx2[], grids_avx512[];
-extern const struct dot_fast f8_avx2[], f8_avx512[];
-extern const struct quantize_fast quantizers_avx2[];
-extern const struct dot_many panels_avx2[], words_avx2[], halves_avx2[], floats_avx2[];
-extern const struct dot_many panels_avx512[], floats_avx512[], halves_avx512[];
-extern const struct dot_many grid_panels_avx512[];
-extern const struct dot_packing packings_avx512[];
-extern dot_panels add_f32_avx2, add_f32_avx512;
-extern const struct attend attend_avx2, attend_avx512;
-#endif
-
-#ifdef __aarch64__
-extern const struct dot_fast dots_neon[], dots_sdot[];
-extern const struct quantize_fast quantizers_neon[];
-extern const struct dot_many panels_neon[], panels_sdot[], panels_i8mm[], floats_neon[];
-extern dot_panels add_f32_neon;
-extern const struct attend attend_neon;
-#endif
-
-/* From plain C up; those that the CPU cannot run are in it too. NULL past the last. */
-const struct dot_level *dot_level_row(size_t index);
-
-/* Use that one from now on, without comparing. */
-void dot_use(const struct dot_level *l);
-
-/* Bytes, see dot_ahead. */
-size_t dot_ahead_now(void);
-
-/* What is used; NULL: nothing was chosen, and all is plain C. */
-const struct dot_level *dot_level_now(void);
-
-/* The name of a type that it computes differently from plain C, or NULL. */
-const char *dot_differs(const struct dot_level *l);
 
 #endif

@@ -173,12 +173,6 @@ struct search {
 };
 
 extern const struct search search_ref;
-#ifdef __x86_64__
-extern const struct search search_avx2, search_avx512;
-#endif
-#ifdef __aarch64__
-extern const struct search search_neon;
-#endif
 
 /* The one in use: search_ref until level_begin has chosen. */
 extern const struct search *search;

@@ -1,5 +1,4 @@
 /* The same with NEON. */
-#ifdef __aarch64__
 #include <arm_neon.h>
 
 #include "core/le.h"
@@ -9,6 +8,3 @@
 #define WIDEN(p) vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(le32(p)))))
 #define WIDEN_HALVES(p) vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p)))
 #include "kernels/common/attend_loops.h"
-#else
-typedef int nothing_here;
-#endif

@@ -62,8 +62,8 @@ put_rows(float *y, size_t rows, size_t at, float32x4_t v)
 }
 
 /* A function of struct dot_many, which does CALL for part rows of a panel at a time. */
-#define PANELS(STATIC, FUNCTION, ADD, CALL) \
-STATIC void \
+#define PANELS(FUNCTION, ADD, CALL) \
+void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \
          size_t many, size_t n, float *y, size_t leading) \
 { \

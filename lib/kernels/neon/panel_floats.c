@@ -2,7 +2,7 @@
  * vectors, of a column times eight activations, which stay in registers. Rows are made
  * single precision once, for all activations, and activations once for 32 rows.
  */
-#ifdef __aarch64__
+#include "kernels/neon/neon.h"
 #include "kernels/neon/panel.h"
 
 enum { PAIR = 8, PAIRS = 4, ROWS = PAIR * PAIRS, CHUNK = 128, GROUP = 8 };
@@ -125,19 +125,11 @@ float_panel(load_floats *get, load_float *one, size_t bytes, const uint8_t *w, s
 	}
 }
 
-#define FLOAT_PANELS(STATIC, FUNCTION, NAME, ONE, BYTES, ADD) \
-	PANELS(STATIC, FUNCTION, ADD, \
+#define FLOAT_PANELS(FUNCTION, NAME, ONE, BYTES, ADD) \
+	PANELS(FUNCTION, ADD, \
 	       float_panel(NAME##_load, ONE, BYTES, w, stride, part, &o))
 
-FLOAT_PANELS(static, f32_panels, f32, f32_one, 4, false)
-FLOAT_PANELS(static, f16_panels, f16, half_at, 2, false)
-FLOAT_PANELS(static, bf16_panels, bf16, bf16_one, 2, false)
-FLOAT_PANELS(, add_f32_neon, f32, f32_one, 4, true)
-
-const struct dot_many floats_neon[] = {
-	{ "F32", f32_panels }, { "F16", f16_panels }, { "BF16", bf16_panels },
-	{ NULL, NULL }
-};
-#else
-typedef int nothing_here;
-#endif
+FLOAT_PANELS(f32_panels_neon, f32, f32_one, 4, false)
+FLOAT_PANELS(f16_panels_neon, f16, half_at, 2, false)
+FLOAT_PANELS(bf16_panels_neon, bf16, bf16_one, 2, false)
+FLOAT_PANELS(add_f32_neon, f32, f32_one, 4, true)

@@ -9,6 +9,7 @@
  * four rows, and what is added across lanes is little.
  */
 #include "kernels/neon/codes.h"
+#include "kernels/neon/neon.h"
 #include "kernels/neon/panel.h"
 
 enum { STEPS = LARGE / 4, GROUP = 4 };
@@ -441,10 +442,10 @@ small_panel(small_codes *codes, size_t bytes, bool least, const uint8_t *w, size
 /* ---- types ---- */
 
 #define SMALL_PANELS(NAME, BYTES, LEAST) \
-	PANELS(static, NAME##_panels, false, \
+	PANELS(VARIANT(NAME##_panels), false, \
 	       small_panel(NAME##_codes, BYTES, LEAST, w, stride, part, &o))
 #define LARGE_PANELS(NAME, SCALES, BYTES, SUBS, LEAST) \
-	PANELS(static, NAME##_panels, false, \
+	PANELS(VARIANT(NAME##_panels), false, \
 	       large_panel(NAME##_codes, SCALES, BYTES, SUBS, LEAST, w, stride, part, &o))
 
 SMALL_PANELS(q4_0, 18, false)
@@ -461,13 +462,3 @@ LARGE_PANELS(q5_k, q4_k_scales, 176, 32, true)
 LARGE_PANELS(q6_k, q6_k_scales, 210, 16, false)
 LARGE_PANELS(iq4_xs, iq4_xs_scales, 136, 32, false)
 LARGE_PANELS(tq2_0, tq2_0_scales, 66, 32, false)
-
-const struct dot_many PANELS_LIST[] = {
-	{ "Q4_0", q4_0_panels }, { "Q5_0", q5_0_panels }, { "Q8_0", q8_0_panels },
-	{ "IQ4_NL", iq4_nl_panels }, { "MXFP4", mxfp4_panels },
-	{ "Q4_1", q4_1_panels }, { "Q5_1", q5_1_panels },
-	{ "Q2_K", q2_k_panels }, { "Q3_K", q3_k_panels }, { "Q4_K", q4_k_panels },
-	{ "Q5_K", q5_k_panels }, { "Q6_K", q6_k_panels }, { "IQ4_XS", iq4_xs_panels },
-	{ "TQ2_0", tq2_0_panels },
-	{ NULL, NULL }
-};

@@ -1,7 +1,3 @@
 /* The same with sums of four products of bytes. */
-#ifdef __aarch64__
-#define PANELS_LIST panels_sdot
+#define VARIANT(name) name##_sdot
 #include "kernels/neon/panel_i8.h"
-#else
-typedef int nothing_here;
-#endif

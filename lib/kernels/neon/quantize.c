@@ -1,13 +1,12 @@
 /* Forms of activations with NEON: the bytes of activation_ref.c for finite values. What a
  * value that is not finite becomes may differ.
  */
-#ifdef __aarch64__
 #include <arm_neon.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/half.h"
-#include "kernels/common/rows.h"
+#include "kernels/neon/neon.h"
 
 enum { WIDE = 4, PARTS = SMALL / WIDE };
 
@@ -120,6 +119,3 @@ i16_block(const float *x, int16_t *code, float *scale)
 
 #define QUANTIZERS quantizers_neon
 #include "kernels/common/quantize_loops.h"
-#else
-typedef int nothing_here;
-#endif

@@ -3,6 +3,7 @@
  * instructions for sums of four products of bytes (SDOT).
  */
 #include "kernels/neon/codes.h"
+#include "kernels/neon/neon.h"
 
 /* Four sums, of sixteen products together. Two products fit into 16 bits: activations
  * are never -128. */
@@ -139,16 +140,18 @@ large_row(large_codes *codes, large_scales *scales, size_t bytes, int sub, bool 
 }
 
 #define SMALL_ROWS(NAME, BYTES, LEAST) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                     float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = small_row(NAME##_codes, BYTES, LEAST, w, a, n); \
 }
 
 #define LARGE_ROWS(NAME, SCALES, BYTES, SUBS, LEAST) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                     float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = large_row(NAME##_codes, SCALES, BYTES, SUBS, LEAST, w, a, n); \
@@ -193,8 +196,9 @@ float_row(load_floats *get, load_float *one, size_t bytes, const uint8_t *w, con
 }
 
 #define FLOAT_ROWS(NAME, ONE, BYTES) \
-static void \
-NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
+void \
+VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
+                     float *y) \
 { \
 	for (; count > 0; count--, w += stride) \
 		*y++ = float_row(NAME##_load, ONE, BYTES, w, a, n); \
@@ -203,14 +207,3 @@ NAME##_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, siz
 FLOAT_ROWS(f32, f32_one, 4)
 FLOAT_ROWS(f16, half_at, 2)
 FLOAT_ROWS(bf16, bf16_one, 2)
-
-const struct dot_fast DOTS[] = {
-	{ "F32", f32_rows }, { "F16", f16_rows }, { "BF16", bf16_rows },
-	{ "Q4_0", q4_0_rows }, { "Q5_0", q5_0_rows }, { "Q8_0", q8_0_rows },
-	{ "IQ4_NL", iq4_nl_rows }, { "MXFP4", mxfp4_rows },
-	{ "Q4_1", q4_1_rows }, { "Q5_1", q5_1_rows },
-	{ "Q2_K", q2_k_rows }, { "Q3_K", q3_k_rows }, { "Q4_K", q4_k_rows },
-	{ "Q5_K", q5_k_rows }, { "Q6_K", q6_k_rows }, { "IQ4_XS", iq4_xs_rows },
-	{ "TQ2_0", tq2_0_rows },
-	{ NULL, NULL }
-};

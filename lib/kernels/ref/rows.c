@@ -5,7 +5,7 @@
 
 /* What leasts of block b of Q8_K are multiplied by: sums of 16 or 32 codes. */
 static void
-block_sums(const struct form *f, const int16_t *of, float *sums)
+block_sums(const struct unpacking *f, const int16_t *of, float *sums)
 {
 	unsigned j;
 
@@ -15,7 +15,7 @@ block_sums(const struct form *f, const int16_t *of, float *sums)
 
 /* The sum of scale × (sum of code × code). */
 static float
-block_product(const struct form *f, const struct codes *c, const int8_t *code)
+block_product(const struct unpacking *f, const struct codes *c, const int8_t *code)
 {
 	float product = 0;
 	unsigned i, j;
@@ -31,7 +31,7 @@ block_product(const struct form *f, const struct codes *c, const int8_t *code)
 }
 
 static float
-large_row(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n)
+large_row(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n)
 {
 	struct quantized q = quantized_at(a, n, LARGE);
 	const int16_t *of = q.sums;
@@ -55,7 +55,7 @@ large_row(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n)
 
 /* Q8_1 has sums of values, with the scale in them. */
 static float
-small_row(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n)
+small_row(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n)
 {
 	struct quantized q = quantized_at(a, n, SMALL);
 	const float *values = q.sums;
@@ -73,7 +73,7 @@ small_row(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n)
 }
 
 float
-dot_row_ref(const struct form *f, const uint8_t *w, const uint8_t *a, size_t n)
+dot_row_ref(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n)
 {
 	return f->items == LARGE ? large_row(f, w, a, n) : small_row(f, w, a, n);
 }

@@ -4,8 +4,6 @@
 
 #include "kernels/common/iq4.h"
 
-const struct search *search = &search_ref;
-
 /* ---- lanes ---- */
 
 static void

@@ -30,21 +30,4 @@ _Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must not be wider than fl
 KERNELS(KERNEL_DECLARE)
 #undef KERNEL_DECLARE
 
-#ifdef __x86_64__
-#define KERNEL_DECLARE(type) extern const struct kernel plain_avx2_##type;
-KERNELS(KERNEL_DECLARE)
-#undef KERNEL_DECLARE
-/* Members that are NULL are those of plain C. */
-extern const struct kernel avx2_f16, avx2_bf16, avx2_f8_e4m3, avx2_f8_e5m2;
-extern const struct kernel avx2_q8_0, avx2_q4_0, avx2_q4_1, avx2_q5_0, avx2_q5_1;
-extern const struct kernel avx2_iq4_nl, avx2_iq4_xs, avx2_mxfp4;
-#endif
-#ifdef __aarch64__
-extern const struct kernel neon_f16, neon_bf16, neon_q8_0, neon_q4_0;
-#endif
-
-/* Put these, a NULL after the last, before plain C, and later ones before earlier;
- * NULL for none. Not while threads compute. */
-void kernels_use(const struct kernel *const *better);
-
 #endif

@@ -393,7 +393,7 @@ iq1_m_unpack(const uint8_t *x, struct codes *c)
 	}
 }
 
-static const struct form forms[] = {
+static const struct unpacking forms[] = {
 	{ "Q4_0", &activation_q8_0, 32, 18, 32, false, q4_0_unpack },
 	{ "Q5_0", &activation_q8_0, 32, 22, 32, false, q5_0_unpack },
 	{ "Q8_0", &activation_q8_0, 32, 34, 32, false, q8_0_unpack },
@@ -418,8 +418,8 @@ static const struct form forms[] = {
 	{ "IQ3_S", &activation_q8_k, 256, 110, 32, false, iq3_s_unpack },
 };
 
-const struct form *
-form_row(size_t index)
+const struct unpacking *
+unpacking_row(size_t index)
 {
 	return index < sizeof forms / sizeof forms[0] ? &forms[index] : NULL;
 }

@@ -1,104 +1,13 @@
-/* Which of the ways to multiply is used. */
+#include "kernels/compare.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
-#ifdef __aarch64__
-#include <sys/auxv.h>
-#endif
 
 #include "core/half.h"
-#include "kernels/common/rows.h"
 #include "kernels/kernel.h"
-#include "kernels/level.h"
-
-static bool
-always(void)
-{
-	return true;
-}
-
-#ifdef __x86_64__
-/* Fused multiplying, which a CPU with AVX2 need not have, and VNNI. */
-static bool
-has_avx2(void)
-{
-	unsigned a, b, c, d;
-
-	/* clang 14 knows the name of AVX2, but not of F16C. */
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	       __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-
-static bool
-has_avx512(void)
-{
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512vnni") && has_avx2();
-}
-#endif
-
-#ifdef __aarch64__
-/* Sums of four products of bytes. */
-static bool
-has_sdot(void)
-{
-	return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
-}
-
-/* Products of matrices of them. */
-static bool
-has_i8mm(void)
-{
-	return has_sdot() && getauxval(AT_HWCAP2) & HWCAP2_I8MM;
-}
-#endif
-
-static const struct dot_level levels[] = {
-	{ .name = "ref", .here = always, .attend = &attend_ref },
-#ifdef __x86_64__
-	{ .name = "avx2", .here = has_avx2, .dots = { dots_avx2, grids_avx2, f8_avx2 },
-	  .quantizers = quantizers_avx2, .many = { panels_avx2, words_avx2, halves_avx2, floats_avx2 },
-	  .add_f32 = add_f32_avx2, .attend = &attend_avx2 },
-	{ .name = "avx512", .here = has_avx512, .dots = { dots_avx512, grids_avx512, f8_avx512 },
-	  .quantizers = quantizers_avx2,
-	  .many = { panels_avx512, floats_avx512, halves_avx512, grid_panels_avx512 },
-	  .packings = packings_avx512, .add_f32 = add_f32_avx512, .attend = &attend_avx512 },
-#endif
-#ifdef __aarch64__
-	{ .name = "neon", .here = always, .dots = { dots_neon },
-	  .quantizers = quantizers_neon, .many = { panels_neon, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_neon },
-	{ .name = "sdot", .level = "neon", .here = has_sdot, .dots = { dots_sdot },
-	  .quantizers = quantizers_neon, .many = { panels_sdot, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_neon },
-	{ .name = "i8mm", .level = "neon", .here = has_i8mm, .dots = { dots_sdot },
-	  .quantizers = quantizers_neon, .many = { panels_i8mm, floats_neon },
-	  .add_f32 = add_f32_neon, .attend = &attend_neon },
-#endif
-};
-
-const struct dot_level *
-dot_level_row(size_t index)
-{
-	return index < sizeof levels / sizeof levels[0] ? &levels[index] : NULL;
-}
-
-/* ---- comparison ---- */
 
 /* Rows that fill 16 and 8 lanes and leave some; activations, any group and some. */
 enum { COLUMNS = 1024, ROWS = 27, PACKED = 16, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
-
-static uint32_t
-chance(uint32_t *last)
-{
-	*last ^= *last << 13;
-	*last ^= *last >> 17;
-	return *last ^= *last << 5;
-}
 
 /* Weights of any bits, of which those that do not decode to moderate numbers are made
  * zero: comparing needs finite sums. Returns the bytes of a row. */
@@ -109,7 +18,7 @@ weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
 	uint32_t last = 2463534242u;
 
 	for (k = 0; k < ROWS * stride; k++)
-		w[k] = (uint8_t)(chance(&last) >> 13);
+		w[k] = (uint8_t)(next_random(&last) >> 13);
 	for (block = 0; block < ROWS * stride; block += t->bytes) {
 		float *y = decoded + block / t->bytes * t->items;
 
@@ -168,7 +77,7 @@ agree(const float *want, const float *have, const float *decoded, const float *x
 
 /* With one row of activations, and with as many as are taken together. */
 static bool
-dot_agrees(const struct dot_level *l, const char *dtype)
+dot_agrees(const struct products *l, const char *dtype)
 {
 	static _Alignas(DOT_ALIGN) uint8_t form[MANY * FORM];
 	static _Alignas(DOT_ALIGN) uint8_t w[ROWS * BYTES], packed[ROWS * BYTES];
@@ -181,7 +90,7 @@ dot_agrees(const struct dot_level *l, const char *dtype)
 	size_t k;
 
 	for (k = 0; k < COLUMNS; k++)
-		x[k] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-23f;
+		x[k] = ((float)(next_random(&last) >> 8) - 0x1p23f) * 0x1p-23f;
 	weights_fill(m.type, w, decoded);
 	dot_use(NULL);
 	for (k = 0; k < MANY; k++)
@@ -206,7 +115,7 @@ dot_agrees(const struct dot_level *l, const char *dtype)
 }
 
 static bool
-quantize_agrees(const struct quantize_fast *q)
+quantize_agrees(const struct quantizer *q)
 {
 	static _Alignas(DOT_ALIGN) uint8_t want[FORM], have[FORM];
 	uint32_t last = 123456789u, u;
@@ -216,7 +125,7 @@ quantize_agrees(const struct quantize_fast *q)
 	/* Like activations, of any bits of finite numbers, zeros, and one size with either
 	 * sign. */
 	for (k = 0; k < COLUMNS; k++) {
-		u = chance(&last);
+		u = next_random(&last);
 		x[k] = ((float)(u >> 8) - 0x1p23f) * 0x1p-20f;
 		if (k >= 256 && k < 512)
 			memcpy(&x[k], &u, sizeof u);
@@ -257,11 +166,11 @@ attend_agrees(const struct attend *a)
 	size_t i, j, k;
 
 	for (i = 0; i < KEYS; i++)
-		codes[i] = (int8_t)(chance(&last) >> 11);
+		codes[i] = (int8_t)(next_random(&last) >> 11);
 	for (i = 0; i < KEYS; i++)
 		halves[i] = half_f32_f16((float)codes[i] * 0x1p-9f);
 	for (i = 0; i < sizeof scales / sizeof *scales; i++)
-		scales[i] = ((float)(chance(&last) >> 8) - 0x1p23f) * 0x1p-30f;
+		scales[i] = ((float)(next_random(&last) >> 8) - 0x1p23f) * 0x1p-30f;
 	for (k = 0; k < 2; k++) {
 		both[k]->columns(codes, scales, KEYS / ATTEND_LANES, keys[k]);
 		for (j = 0; j < HEADS; j++) {
@@ -300,54 +209,22 @@ attend_agrees(const struct attend *a)
 }
 
 const char *
-dot_differs(const struct dot_level *l)
+products_differ(const struct products *p)
 {
-	const struct quantize_fast *q = l->quantizers;
-	const struct dot_fast *d;
+	const struct quantizer *q = p->quantizers;
+	const struct type_products *t = p->types;
 	const char *bad = NULL;
-	int i;
 
 	for (; !bad && q && q->form; q++)
 		if (!quantize_agrees(q))
 			bad = q->form->name;
-	for (i = 0; i < DOT_LISTS; i++)
-		for (d = l->dots[i]; !bad && d && d->dtype; d++)
-			if (!dot_agrees(l, d->dtype))
-				bad = d->dtype;
-	if (!bad && l->add_f32 && !dot_agrees(l, "Q8_1"))
+	for (; !bad && t && t->dtype; t++)
+		if (!dot_agrees(p, t->dtype))
+			bad = t->dtype;
+	if (!bad && p->add_f32 && !dot_agrees(p, "Q8_1"))
 		bad = "decoded types";
-	if (!bad && !attend_agrees(l->attend))
+	if (!bad && !attend_agrees(p->attend))
 		bad = "keys";
 	dot_use(NULL);
 	return bad;
-}
-
-/* Is it of the level in use? */
-static bool
-of_level(const struct dot_level *l)
-{
-	return !strcmp(l->level ? l->level : l->name, level_now()->name);
-}
-
-void
-dot_begin(void (*note)(const char *))
-{
-	const struct dot_level *l, *best = levels;
-	bool reached = false;
-	const char *bad;
-	char text[100];
-	size_t i;
-
-	for (i = 0; (l = dot_level_row(i)) != NULL && !(reached && !of_level(l)); i++) {
-		reached |= of_level(l);
-		if (l->here())
-			best = l;
-	}
-	bad = dot_differs(best);
-	if (bad && note) {
-		snprintf(text, sizeof text, "%s multiplies %s differently here: plain C is used",
-		         best->name, bad);
-		note(text);
-	}
-	dot_use(bad ? levels : best);
 }

@@ -1,0 +1,114 @@
+#include "kernels/compare.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/kernel.h"
+#include "kernels/numbers.h"
+#include "kernels/ref/types.h"
+
+enum { ITEMS = 256, ROWS = 3, BYTES = 4 * ITEMS };
+
+/* The types that a level may compute in its own way. */
+#define KERNEL_ROW(type) &ref_##type,
+static const struct kernel *const tested[] = {
+	KERNELS(KERNEL_ROW)
+};
+#undef KERNEL_ROW
+
+struct made {
+	uint8_t code[ROWS][BYTES], weighted[ROWS][BYTES];
+	float value[ROWS][ITEMS];
+};
+
+/* Three rows: like weights; any bits; mostly zeros. */
+static void
+fill(float x[ROWS][ITEMS], float importance[ITEMS])
+{
+	uint32_t last = 2463534242u, u;
+	int i;
+
+	for (i = 0; i < ITEMS; i++) {
+		x[0][i] = ((float)(next_random(&last) >> 8) - 0x1p23f) * 0x1p-26f +
+			((float)(next_random(&last) >> 8) - 0x1p23f) * 0x1p-26f;
+		u = next_random(&last);
+		memcpy(&x[1][i], &u, sizeof u);
+		x[2][i] = i % 37 ? 0 : x[0][i];
+		importance[i] = (float)(next_random(&last) >> 16);
+	}
+}
+
+/* Everything that the level's kernel of a type makes of the rows. */
+static void
+compute(const struct level *l, const char *dtype, float x[ROWS][ITEMS],
+        const float *importance, struct made *y)
+{
+	const struct kernel *k;
+	int i, j;
+
+	kernels_use(l);
+	k = kernel_for(dtype_by_name(dtype));
+	memset(y, 0, sizeof *y);
+	for (i = 0; i < ROWS; i++) {
+		if (k->encode)
+			k->encode(x[i], y->code[i], ITEMS);
+		/* Weighted rows have finite products. */
+		if (k->encode_weighted && i != 1)
+			k->encode_weighted(x[i], importance, y->weighted[i], ITEMS);
+		/* Any bits are codes. All NaNs count as equal. */
+		k->decode((const uint8_t *)x[i], y->value[i], ITEMS);
+		for (j = 0; j < ITEMS; j++)
+			if (y->value[i][j] != y->value[i][j])
+				y->value[i][j] = NAN;
+	}
+}
+
+/* True if the level's sums of the rows are those of plain C. */
+static bool
+sums_agree(const struct level *l, float x[ROWS][ITEMS])
+{
+	const struct level *ref = &level_ref;
+	double v[ITEMS], want[ITEMS];
+	struct numbers_found a, b;
+	bool same = true;
+	int i, n;
+
+	for (i = 0; i < ROWS; i++) {
+		for (n = ITEMS; same && n > ITEMS - 9; n--) {
+			ref->numbers->widen(x[i], want, (size_t)n);
+			l->numbers->widen(x[i], v, (size_t)n);
+			ref->numbers->find(v, (size_t)n, &a);
+			l->numbers->find(v, (size_t)n, &b);
+			same = !memcmp(v, want, (size_t)n * sizeof v[0]) &&
+			       a.finite == b.finite && a.zeros == b.zeros &&
+			       ref->numbers->most(x[i], (size_t)n) ==
+			       l->numbers->most(x[i], (size_t)n) &&
+			       (!a.finite || (a.min == b.min && a.max == b.max && a.sum == b.sum &&
+			       a.squares == b.squares &&
+			       ref->numbers->deviations(v, (size_t)n, a.sum) ==
+			       l->numbers->deviations(v, (size_t)n, a.sum)));
+		}
+	}
+	return same;
+}
+
+const char *
+level_differs(const struct level *l)
+{
+	static struct made want, have;
+	float x[ROWS][ITEMS], importance[ITEMS];
+	bool same = true;
+	size_t i;
+
+	fill(x, importance);
+	for (i = 0; same && i < sizeof tested / sizeof tested[0]; i++) {
+		compute(&level_ref, tested[i]->dtype, x, importance, &want);
+		compute(l, tested[i]->dtype, x, importance, &have);
+		same = !memcmp(&want, &have, sizeof want);
+	}
+	kernels_use(&level_ref);
+	if (!same)
+		return tested[i - 1]->dtype;
+	return sums_agree(l, x) ? NULL : "sums";
+}
