@@ -1,6 +1,5 @@
 #include "core/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,31 +11,11 @@
 #include <unistd.h>
 
 #include "core/broker.h"
-#include "core/dir.h"
 #include "core/mem.h"
+#include "core/place_parts.h"
 
 #define PLACES 4    /* outputs of one process */
-#define NAME 300    /* room for a temporary name */
-#define OLD ".old"  /* what a file replaces, until all are replaced */
 #define PATIENCE 20 /* milliseconds between two looks for a reader */
-
-struct made {
-	int fd;              /* the caller's; in the helper its own; -1: closed */
-	char temporary[NAME]; /* its name, where it could not be without one */
-	char *staged;        /* its name in the stage */
-	bool old;            /* what it replaces lies in the stage */
-};
-
-struct place {
-	char *path, *base;   /* as given; its last part, without slashes */
-	bool force, declared;
-	int special;         /* opened already, or -1 */
-	int dir;             /* the folder in which it lies, or -1 */
-	int stage;           /* the stage, or -1 */
-	char stage_name[NAME];
-	struct made *made;
-	size_t n, cap;
-};
 
 static struct place *declared[PLACES];
 
@@ -74,8 +53,8 @@ place_new(const char *path, bool force)
 }
 
 /* The folder, by which all else is reached. */
-static int
-folder(struct place *p)
+int
+place_folder(struct place *p)
 {
 	char *path;
 	size_t n = strlen(p->path);
@@ -153,14 +132,14 @@ place_open(const char *path, bool force)
 
 /* ---- done by the helper ---- */
 
-static bool
-is_far(const struct place *p)
+bool
+place_is_far(const struct place *p)
 {
 	return p->declared && broker_runs();
 }
 
-static int
-ask(const struct place *p, enum broker_request what, uint64_t *file, uint32_t flag,
+int
+place_ask(const struct place *p, enum broker_request what, uint64_t *file, uint32_t flag,
     const char *name)
 {
 	struct broker_ask q = { .what = what, .flag = flag, .file = *file };
@@ -178,8 +157,8 @@ ask(const struct place *p, enum broker_request what, uint64_t *file, uint32_t fl
 	return r;
 }
 
-static struct made *
-made_of(const struct place *p, size_t file)
+struct made *
+place_made(const struct place *p, size_t file)
 {
 	if (file < p->n && p->made[file].fd >= 0)
 		return &p->made[file];
@@ -204,8 +183,8 @@ place_special(struct place *p)
 	p->special = -1;
 	if (fd >= 0)
 		return fd;
-	if (is_far(p))
-		return ask(p, BROKER_SPECIAL, &none, 0, NULL);
+	if (place_is_far(p))
+		return place_ask(p, BROKER_SPECIAL, &none, 0, NULL);
 	if (!broker_serves())
 		return open(p->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	/* Nobody may read there as yet. Who asks may go away meanwhile. */
@@ -248,12 +227,12 @@ place_create(struct place *p, mode_t mode, size_t *file)
 	struct made *m;
 	int fd;
 
-	if (is_far(p)) {
-		fd = ask(p, BROKER_CREATE, &number, mode, NULL);
+	if (place_is_far(p)) {
+		fd = place_ask(p, BROKER_CREATE, &number, mode, NULL);
 		*file = (size_t)number;
 		return fd;
 	}
-	if (folder(p) < 0)
+	if (place_folder(p) < 0)
 		return -1;
 	if (mem_grow(&p->made, &p->cap, p->n + 1, sizeof *p->made) < 0) {
 		errno = ENOMEM;
@@ -267,8 +246,8 @@ place_create(struct place *p, mode_t mode, size_t *file)
 	return fd;
 }
 
-static void
-forget(struct made *m)
+void
+place_forget(struct made *m)
 {
 	if (broker_serves() && m->fd >= 0)
 		close(m->fd);
@@ -277,8 +256,8 @@ forget(struct made *m)
 	m->staged = NULL;
 }
 
-static int
-link_to(const struct place *p, const struct made *m, int dir, const char *name)
+int
+place_link(const struct place *p, const struct made *m, int dir, const char *name)
 {
 	char self[64];
 
@@ -299,7 +278,7 @@ replace(const struct place *p, struct made *m)
 		char step[NAME];
 
 		temporary_name(p, step, i);
-		r = link_to(p, m, p->dir, step);
+		r = place_link(p, m, p->dir, step);
 		if (r < 0 && errno != EEXIST)
 			return -1;
 		if (r == 0)
@@ -313,8 +292,8 @@ replace(const struct place *p, struct made *m)
 	return r;
 }
 
-static void
-lose_temporary(const struct place *p, struct made *m)
+void
+place_lose_temporary(const struct place *p, struct made *m)
 {
 	int saved = errno;
 
@@ -326,8 +305,8 @@ lose_temporary(const struct place *p, struct made *m)
 
 /* The name itself must survive a crash. A file system that cannot sync a folder says
  * EINVAL; nothing is lost by going on then. */
-static int
-sync_folder(const struct place *p)
+int
+place_sync_folder(const struct place *p)
 {
 	int fd = openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
 
@@ -347,17 +326,17 @@ place_name(struct place *p, size_t file, bool sync)
 	struct made *m;
 	int r;
 
-	if (is_far(p))
-		return ask(p, BROKER_NAME, &number, sync, NULL);
-	m = made_of(p, file);
+	if (place_is_far(p))
+		return place_ask(p, BROKER_NAME, &number, sync, NULL);
+	m = place_made(p, file);
 	if (!m)
 		return -1;
-	r = link_to(p, m, p->dir, p->base);
+	r = place_link(p, m, p->dir, p->base);
 	if (r < 0 && errno == EEXIST && p->force)
 		r = replace(p, m);
-	lose_temporary(p, m);
-	forget(m);
-	return r == 0 && sync ? sync_folder(p) : r;
+	place_lose_temporary(p, m);
+	place_forget(m);
+	return r == 0 && sync ? place_sync_folder(p) : r;
 }
 
 void
@@ -366,273 +345,17 @@ place_drop(struct place *p, size_t file)
 	uint64_t number = file;
 	struct made *m;
 
-	if (is_far(p)) {
-		(void)ask(p, BROKER_DROP, &number, 0, NULL);
+	if (place_is_far(p)) {
+		(void)place_ask(p, BROKER_DROP, &number, 0, NULL);
 		return;
 	}
-	m = made_of(p, file);
+	m = place_made(p, file);
 	if (!m)
 		return;
-	lose_temporary(p, m);
+	place_lose_temporary(p, m);
 	if (m->staged)
 		unlinkat(p->stage, m->staged, 0);
-	forget(m);
-}
-
-/* ---- several files ---- */
-
-int
-place_vacant(struct place *p)
-{
-	uint64_t none = 0;
-	struct dirent *x;
-	bool empty = true;
-	DIR *d;
-	int fd;
-
-	if (is_far(p))
-		return ask(p, BROKER_VACANT, &none, 0, NULL);
-	fd = folder(p) < 0 ? -1 : openat(p->dir, p->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -1;
-	d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return -1;
-	}
-	while ((x = readdir(d)))
-		if (strcmp(x->d_name, ".") != 0 && strcmp(x->d_name, "..") != 0)
-			empty = false;
-	closedir(d);
-	if (!empty)
-		errno = ENOTEMPTY;
-	return empty ? 0 : -1;
-}
-
-int
-place_stage(struct place *p)
-{
-	uint64_t none = 0;
-
-	if (is_far(p))
-		return ask(p, BROKER_STAGE, &none, 0, NULL);
-	if (p->stage >= 0 || folder(p) < 0)
-		return p->stage >= 0 ? 0 : -1;
-	snprintf(p->stage_name, NAME, ".%.200s.%ld.tmp", p->base, (long)getpid());
-	if (mkdirat(p->dir, p->stage_name, 0777) < 0)
-		return -1;
-	p->stage = openat(p->dir, p->stage_name,
-	                  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return p->stage < 0 ? -1 : 0;
-}
-
-static bool
-is_name(const char *name)
-{
-	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 &&
-	       strcmp(name, "..") != 0;
-}
-
-int
-place_name_staged(struct place *p, size_t file, const char *name)
-{
-	uint64_t number = file;
-	struct made *m;
-
-	if (is_far(p))
-		return ask(p, BROKER_NAME_STAGED, &number, 0, name);
-	m = made_of(p, file);
-	if (!m || p->stage < 0 || m->staged || !is_name(name)) {
-		errno = EINVAL;
-		return -1;
-	}
-	m->staged = mem_text(name, strlen(name));
-	if (!m->staged) {
-		errno = ENOMEM;
-		return -1;
-	}
-	if (link_to(p, m, p->stage, name) == 0) {
-		lose_temporary(p, m);
-		return 0;
-	}
-	free(m->staged);
-	m->staged = NULL;
-	return -1;
-}
-
-/* With all that is still in it. */
-static void
-remove_stage(struct place *p)
-{
-	int saved = errno;
-	size_t i;
-
-	for (i = 0; i < p->n; i++) {
-		if (p->made[i].staged)
-			unlinkat(p->stage, p->made[i].staged, 0);
-		forget(&p->made[i]);
-	}
-	close(p->stage);
-	p->stage = -1;
-	unlinkat(p->dir, p->stage_name, AT_REMOVEDIR);
-	errno = saved;
-}
-
-int
-place_become(struct place *p, bool sync)
-{
-	uint64_t none = 0;
-	size_t i;
-	int r;
-
-	if (is_far(p))
-		return ask(p, BROKER_BECOME, &none, sync, NULL);
-	if (p->stage < 0) {
-		errno = EINVAL;
-		return -1;
-	}
-	for (i = 0, r = 0; r == 0 && i < p->n; i++)
-		if (p->made[i].staged && !dir_name_is_plain(p->made[i].staged)) {
-			errno = EINVAL;
-			r = -1;
-		}
-	if (r == 0)
-		r = renameat(p->dir, p->stage_name, p->dir, p->base);
-	if (r < 0) {
-		remove_stage(p);
-		return -1;
-	}
-	for (i = 0; i < p->n; i++)
-		forget(&p->made[i]);
-	close(p->stage);
-	p->stage = -1;
-	return sync ? sync_folder(p) : 0;
-}
-
-/* ---- from the stage into a folder that holds other files ---- */
-
-/* Is it a shard's name, or an index's, that begins with these n bytes? */
-static bool
-extends(const char *name, const char *begin, size_t n)
-{
-	const char *rest = name + n, *ending = strrchr(name, '.');
-	struct dir_number number;
-
-	if (strncmp(name, begin, n) != 0)
-		return false;
-	return strcmp(rest, ".safetensors.index.json") == 0 || strcmp(rest, ".apr.json") == 0 ||
-	       (ending && dir_is_several(name) && dir_numbered(name, ending, &number) &&
-	        number.prefix == n);
-}
-
-/* BASE, or BASE with or without its ending, and what makes a shard or an index of it. */
-static bool
-is_own(const struct place *p, const char *name)
-{
-	const char *ending = strrchr(p->base, '.');
-
-	return strcmp(name, p->base) == 0 || extends(name, p->base, strlen(p->base)) ||
-	       (ending && ending > p->base && extends(name, p->base, (size_t)(ending - p->base)));
-}
-
-/* Never replaces anything, also not what has appeared meanwhile. */
-static int
-move_file(int from, const char *name, int to)
-{
-	if (renameat2(from, name, to, name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (linkat(from, name, to, name, 0) < 0)
-		return -1;
-	unlinkat(from, name, 0);
-	return 0;
-}
-
-/* What a file replaces lies under this name until all are replaced. */
-static void
-old_name(char text[NAME], const char *name)
-{
-	snprintf(text, NAME, "%.255s" OLD, name);
-}
-
-static int
-move_one(struct place *p, struct made *m)
-{
-	char old[NAME];
-	int saved;
-
-	if (!is_own(p, m->staged)) {
-		errno = EPERM;
-		return -1;
-	}
-	old_name(old, m->staged);
-	if (p->force) {
-		m->old = renameat(p->dir, m->staged, p->stage, old) == 0;
-		if (!m->old && errno != ENOENT)
-			return -1;
-	}
-	if (move_file(p->stage, m->staged, p->dir) == 0)
-		return 0;
-	saved = errno;
-	if (m->old)
-		renameat(p->stage, old, p->dir, m->staged);
-	m->old = false;
-	errno = saved;
-	return -1;
-}
-
-/* All that has its name loses it, and what was replaced gets it back. */
-static void
-move_back(struct place *p, size_t done)
-{
-	int saved = errno;
-	char old[NAME];
-
-	while (done-- > 0) {
-		struct made *m = &p->made[done];
-
-		if (!m->staged)
-			continue;
-		renameat(p->dir, m->staged, p->stage, m->staged);
-		old_name(old, m->staged);
-		if (m->old)
-			renameat(p->stage, old, p->dir, m->staged);
-	}
-	errno = saved;
-}
-
-int
-place_move(struct place *p, bool sync, size_t *file)
-{
-	uint64_t number = 0;
-	char old[NAME];
-	size_t i;
-	int r = 0;
-
-	if (is_far(p)) {
-		r = ask(p, BROKER_MOVE, &number, sync, NULL);
-		*file = (size_t)number;
-		return r;
-	}
-	if (p->stage < 0) {
-		errno = EINVAL;
-		return -1;
-	}
-	for (i = 0; r == 0 && i < p->n; i++) {
-		*file = i;
-		if (p->made[i].staged && move_one(p, &p->made[i]) < 0) {
-			r = -1;
-			move_back(p, i);
-		}
-	}
-	for (i = 0; r == 0 && i < p->n; i++)
-		if (p->made[i].old) {
-			old_name(old, p->made[i].staged);
-			unlinkat(p->stage, old, 0);
-		}
-	remove_stage(p);
-	return r == 0 && sync ? sync_folder(p) : r;
+	place_forget(m);
 }
 
 /* ---- the end ---- */
@@ -642,12 +365,12 @@ place_close(struct place *p)
 {
 	size_t i;
 
-	if (!p || is_far(p))
+	if (!p || place_is_far(p))
 		return;
 	for (i = 0; i < p->n; i++)
-		lose_temporary(p, &p->made[i]);
+		place_lose_temporary(p, &p->made[i]);
 	if (p->stage >= 0)
-		remove_stage(p);
+		place_remove_stage(p);
 	if (p->declared && !broker_serves())
 		return;
 	if (p->dir >= 0)
