@@ -11,11 +11,11 @@
 #include "core/num.h"
 #include "core/sandbox.h"
 #include "core/text.h"
-#include "formats/npy.h"
 #include "kernels/level.h"
 #include "report/table.h"
 #include "report/values_out.h"
 #include "stats/values.h"
+#include "wire/npy.h"
 
 struct options {
 	const char *trusted;
@@ -69,7 +69,7 @@ list(struct get *g, const struct model *m, struct err *e)
 static int
 put_head(struct get *g, const struct tensor *t, struct err *e)
 {
-	const char *type = g->o->stored ? npy_type(tensor_type(t)) : "<f4";
+	const char *type = g->o->stored ? npy_type(tensor_type(t)->name) : "<f4";
 	uint64_t size = g->o->stored ? tensor_type(t)->bytes : 4, bytes;
 	struct buf b = { 0 };
 

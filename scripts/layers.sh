@@ -9,22 +9,23 @@ cd "$(dirname "$0")/.." || exit 1
 rooms='
 core
 model core
+wire core
 stream core model
 kernels core model
 codecs core
 crypto core model
-formats core model stream codecs
+formats core model wire stream codecs
 load core model formats tokenizer
 arch core model
 infer core model arch kernels
 quant core model kernels
 stats core model kernels
-tokenizer core model
+tokenizer core model wire
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
 report core model arch kernels crypto quant stats infer tokenizer generate
 cli core model arch stream kernels crypto quant infer tokenizer generate report
-bin core model arch stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
+bin core model wire arch stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
 '
 libraries='
 jansson lib/core/json.h

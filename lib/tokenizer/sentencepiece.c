@@ -1,70 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/reader.h"
 #include "tokenizer/private.h"
-
-/* The wire form of protocol buffers: a number for the field and its form, then a number,
- * so many bytes, or 4 or 8 of them. */
-enum wire { WIRE_NUMBER = 0, WIRE_8 = 1, WIRE_BYTES = 2, WIRE_4 = 5 };
-
-struct field {
-	uint64_t number;
-	enum wire wire;
-	uint64_t v;          /* the number; how many bytes; the 4 or 8 as one */
-	const uint8_t *p;    /* WIRE_BYTES */
-};
-
-static uint64_t
-varint(struct reader *r)
-{
-	uint64_t v = 0;
-	unsigned shift;
-	uint8_t b;
-
-	for (shift = 0; shift < 64; shift += 7) {
-		b = reader_u8(r);
-		v |= (uint64_t)(b & 0x7f) << shift;
-		if (b < 0x80)
-			return v;
-	}
-	reader_fail(r, ERR_CORRUPT, "a number of more than 64 bits");
-	return 0;
-}
-
-/* 1 and the next field of a message, 0 at its end, -1. base: its bytes. */
-static int
-next_field(struct reader *r, const uint8_t *base, struct field *f)
-{
-	uint64_t key;
-
-	if (reader_at_end(r))
-		return r->failed ? -1 : 0;
-	key = varint(r);
-	f->number = key >> 3;
-	f->wire = key & 7;
-	f->p = NULL;
-	switch (f->wire) {
-	case WIRE_NUMBER:
-		f->v = varint(r);
-		break;
-	case WIRE_8:
-		f->v = reader_u64(r);
-		break;
-	case WIRE_4:
-		f->v = reader_u32(r);
-		break;
-	case WIRE_BYTES:
-		f->v = varint(r);
-		f->p = base + reader_tell(r);
-		if (!r->failed)
-			reader_skip(r, f->v);
-		break;
-	default:
-		return reader_fail(r, ERR_CORRUPT, "a field of form %d", (int)f->wire);
-	}
-	return r->failed ? -1 : 1;
-}
+#include "wire/protobuf.h"
 
 /* What is read of a model; the numbers are sentencepiece_model.proto's. That it would
  * have blanks in a row become one (remove_extra_whitespaces) is not: the same model's
@@ -80,24 +18,24 @@ struct model_proto {
 static int
 read_piece(struct model_proto *m, const uint8_t *p, size_t n)
 {
-	struct reader r;
-	struct field f;
+	struct protobuf message;
+	struct protobuf_field f;
 	const uint8_t *text = NULL;
 	uint64_t bytes = 0, kind = TOKEN_NORMAL;
 	float score = 0;
 	uint32_t bits;
 	int got;
 
-	reader_memory(&r, p, n, m->what, m->e);
-	while ((got = next_field(&r, p, &f)) > 0)
-		if (f.number == 1 && f.wire == WIRE_BYTES) {
+	protobuf_open(&message, p, n, m->what, m->e);
+	while ((got = protobuf_next(&message, &f)) > 0)
+		if (f.number == 1 && f.form == PROTOBUF_BYTES) {
 			text = f.p;
-			bytes = f.v;
-		} else if (f.number == 2 && f.wire == WIRE_4) {
-			bits = (uint32_t)f.v;
+			bytes = f.value;
+		} else if (f.number == 2 && f.form == PROTOBUF_4) {
+			bits = (uint32_t)f.value;
 			memcpy(&score, &bits, sizeof score);
-		} else if (f.number == 3 && f.wire == WIRE_NUMBER) {
-			kind = f.v;
+		} else if (f.number == 3 && f.form == PROTOBUF_VARINT) {
+			kind = f.value;
 		}
 	if (got < 0)
 		return -1;
@@ -115,28 +53,28 @@ read_piece(struct model_proto *m, const uint8_t *p, size_t n)
 static int
 read_spec(struct model_proto *m, const uint8_t *p, size_t n, bool trainer)
 {
-	struct reader r;
-	struct field f;
+	struct protobuf message;
+	struct protobuf_field f;
 	int got;
 
-	reader_memory(&r, p, n, m->what, m->e);
-	while ((got = next_field(&r, p, &f)) > 0) {
-		if (trainer && f.wire == WIRE_NUMBER) {
+	protobuf_open(&message, p, n, m->what, m->e);
+	while ((got = protobuf_next(&message, &f)) > 0) {
+		if (trainer && f.form == PROTOBUF_VARINT) {
 			switch (f.number) {
-			case 3: m->type = f.v; break;
-			case 24: m->suffix = f.v; break;
-			case 40: m->unk = f.v; break;
-			case 41: m->bos = f.v; break;
-			case 42: m->eos = f.v; break;
-			case 43: m->pad = f.v; break;
+			case 3: m->type = f.value; break;
+			case 24: m->suffix = f.value; break;
+			case 40: m->unk = f.value; break;
+			case 41: m->bos = f.value; break;
+			case 42: m->eos = f.value; break;
+			case 43: m->pad = f.value; break;
 			}
-		} else if (!trainer && f.wire == WIRE_NUMBER) {
+		} else if (!trainer && f.form == PROTOBUF_VARINT) {
 			switch (f.number) {
-			case 3: m->prefix = f.v; break;
-			case 5: m->escapes = f.v; break;
+			case 3: m->prefix = f.value; break;
+			case 5: m->escapes = f.value; break;
 			}
-		} else if (!trainer && f.number == 2 && f.wire == WIRE_BYTES) {
-			m->maps = f.v > 0;
+		} else if (!trainer && f.number == 2 && f.form == PROTOBUF_BYTES) {
+			m->maps = f.value > 0;
 		}
 	}
 	return got;
@@ -145,16 +83,16 @@ read_spec(struct model_proto *m, const uint8_t *p, size_t n, bool trainer)
 static int
 read_model(struct model_proto *m, const uint8_t *p, size_t n)
 {
-	struct reader r;
-	struct field f;
+	struct protobuf message;
+	struct protobuf_field f;
 	int got;
 
-	reader_memory(&r, p, n, m->what, m->e);
-	while ((got = next_field(&r, p, &f)) > 0) {
-		if (f.wire != WIRE_BYTES || f.number > 3)
+	protobuf_open(&message, p, n, m->what, m->e);
+	while ((got = protobuf_next(&message, &f)) > 0) {
+		if (f.form != PROTOBUF_BYTES || f.number > 3)
 			continue;
-		if ((f.number == 1 ? read_piece(m, f.p, (size_t)f.v)
-		                   : read_spec(m, f.p, (size_t)f.v, f.number == 2)) < 0)
+		if ((f.number == 1 ? read_piece(m, f.p, (size_t)f.value)
+		                   : read_spec(m, f.p, (size_t)f.value, f.number == 2)) < 0)
 			return -1;
 	}
 	return got;

@@ -1,4 +1,4 @@
-#include "formats/npy.h"
+#include "wire/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,10 +6,10 @@
 
 #define FRONT 10 /* magic, version, bytes of the header */
 #define ALIGN 64
-#define GROWTH 21 /* digits that numpy.save keeps free for a longer first axis */
+#define GROWTH 21 /* characters that numpy.save reserves for the first dimension */
 
 const char *
-npy_type(const struct dtype *t)
+npy_type(const char *name)
 {
 	static const struct {
 		const char *name, *type;
@@ -22,7 +22,7 @@ npy_type(const struct dtype *t)
 	size_t i;
 
 	for (i = 0; i < sizeof types / sizeof *types; i++)
-		if (strcmp(types[i].name, t->name) == 0)
+		if (strcmp(types[i].name, name) == 0)
 			return types[i].type;
 	return NULL;
 }

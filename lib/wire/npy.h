@@ -5,22 +5,22 @@
  *     the header             a Python dictionary, blanks, a line feed
  *     the values             row-major here, little-endian
  *
- * All in front of the values is a multiple of 64 bytes, with the blanks that
- * numpy.save leaves, so that the bytes are those it would write.
+ * Everything before the values fills a multiple of 64 bytes. The header has the
+ * same blanks that numpy.save writes, so the bytes are the same.
  * Source: NumPy's description of the format (NEP 1), and numpy.lib.format.
  */
-#ifndef FORMATS_NPY_H
-#define FORMATS_NPY_H
+#ifndef WIRE_NPY_H
+#define WIRE_NPY_H
 
 #include <stdint.h>
 
 #include "core/buf.h"
-#include "model/dtype.h"
 
-/* NumPy's name of a plain type, "<f4"; NULL where NumPy has no such type. */
-const char *npy_type(const struct dtype *t);
+/* NumPy's name ("<f4") of a plain tensor type ("F32"). NULL: NumPy has no such type. */
+const char *npy_type(const char *name);
 
-/* Append what stands before the values. dims: outermost first. */
+/* Append the bytes that precede the values. type: from npy_type. dims: outermost
+ * first. Memory that runs out sets b->failed. */
 void npy_head(struct buf *b, const char *type, unsigned ndim, const uint64_t *dims);
 
 #endif
