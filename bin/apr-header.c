@@ -30,8 +30,8 @@ struct opened {
 static json_t *
 offset_of(const struct opened *x, size_t i)
 {
-	return x->format->tensor_offset
-	           ? json_from_u64(x->format->tensor_offset(x->source, i))
+	return x->format->reads->tensor_offset
+	           ? json_from_u64(x->format->reads->tensor_offset(x->source, i))
 	           : json_null(); /* in a stream: wherever it comes */
 }
 
@@ -39,7 +39,7 @@ offset_of(const struct opened *x, size_t i)
 static const struct codec *
 stored_as(const struct opened *x, size_t i, uint64_t *bytes)
 {
-	return x->format->tensor_stored ? x->format->tensor_stored(x->source, i, bytes)
+	return x->format->reads->tensor_stored ? x->format->reads->tensor_stored(x->source, i, bytes)
 	                                : NULL;
 }
 
@@ -63,8 +63,8 @@ put_tensor_json(struct buf *b, const struct opened *x, size_t i)
 		json_decref(o);
 		o = NULL;
 	}
-	if (o && x->format->tensor_file)
-		json_object_set_new(o, "file", json_string(x->format->tensor_file(x->source, i)));
+	if (o && x->format->reads->tensor_file)
+		json_object_set_new(o, "file", json_string(x->format->reads->tensor_file(x->source, i)));
 	lines_json(b, o);
 }
 
@@ -78,9 +78,9 @@ put_tensor(struct buf *b, const struct opened *x, size_t i, const struct table *
 	const char *path;
 	uint64_t stored;
 
-	if (x->format->tensor_offset)
+	if (x->format->reads->tensor_offset)
 		snprintf(offset, sizeof offset, "%" PRIu64,
-		         x->format->tensor_offset(x->source, i));
+		         x->format->reads->tensor_offset(x->source, i));
 	buf_printf(b, "%s %-*s %-*s %12s %12" PRIu64,
 	           table_name(&name, table->name, tensor_name(t)), table->type,
 	           tensor_type(t)->name, table->shape, tensor_shape_text(t, shape), offset,
@@ -89,8 +89,8 @@ put_tensor(struct buf *b, const struct opened *x, size_t i, const struct table *
 	codec = stored_as(x, i, &stored);
 	if (codec)
 		buf_printf(b, " %-5s %12" PRIu64, codec->name, stored);
-	if (x->format->tensor_file) {
-		path = x->format->tensor_file(x->source, i);
+	if (x->format->reads->tensor_file) {
+		path = x->format->reads->tensor_file(x->source, i);
 		buf_printf(b, "  %s", text_quote(file, sizeof file, path, strlen(path)));
 	}
 	buf_text(b, "\n");
@@ -100,7 +100,7 @@ put_tensor(struct buf *b, const struct opened *x, size_t i, const struct table *
 static json_t *
 all_facts(const struct opened *x, struct err *e)
 {
-	json_t *o = x->format->describe(x->source, e), *all;
+	json_t *o = x->format->reads->describe(x->source, e), *all;
 	int r = -1;
 
 	all = o ? json_pack("{s:s}", "file", x->path) : NULL;

@@ -11,17 +11,19 @@
 #include "core/num.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
-#include "model/suffix.h"
 
 #define NO_RESERVE UINT64_MAX
 #define ALIGN_MIN 32 /* less than this no program asks for */
 #define ALIGN_MAX 65536
+#define OWN 32  /* options that one format has, at most */
+#define ROWS 64 /* all options, at most */
 
 struct options {
 	const char *trusted;
-	const char *format, *compress, *model_type, *hint;
+	const char *format, *compress;
 	uint64_t align, reserve, shard_size;
-	bool plain, no_sync, aligned, chunked;
+	bool plain, no_sync;
+	struct format_choice own[OWN]; /* options that one format has */
 	struct vault_options vault;
 	struct output_options output;
 };
@@ -34,43 +36,46 @@ format_word(unsigned i)
 
 	if (!f)
 		return NULL;
-	return f->create ? f->name : "";
+	return f->writes ? f->name : "";
 }
 
 static const struct format *
 find_format(const char *name, struct err *e)
 {
 	const struct format *f = format_by_name(name);
+	struct buf names = { 0 };
 
-	if (!f || !f->create) {
-		tool_misused(e, "format %.40s cannot be written; those that can are apr1, "
-		             "apr2, apr2-64, gguf and safetensors", name);
-		near_words(e, name, format_word);
-		return NULL;
-	}
-	return f;
+	if (f && f->writes)
+		return f;
+	format_names(&names, ", ", " and ");
+	if (buf_string(&names))
+		tool_misused(e, "format %.40s cannot be written; those that can are %s",
+		             name, (char *)names.p);
+	buf_free(&names);
+	near_words(e, name, format_word);
+	return NULL;
 }
 
-/* Where -t is absent, the suffix of -o decides. Where both speak, -t is obeyed. */
+/* -t, else the suffix of -o, else apr2. */
 static const struct format *
 choose_format(const struct options *o, struct err *e)
 {
-	const char *suffix = o->output.path ? suffix_container(o->output.path) : NULL;
+	const struct format *f = NULL;
 
-	if (!o->format)
-		return suffix && strcmp(suffix, "apr") != 0 ? format_by_name(suffix)
-		                                            : &format_apr2;
-	return find_format(o->format, e);
+	if (o->format)
+		return find_format(o->format, e);
+	if (o->output.path)
+		f = format_by_suffix(format_suffix(o->output.path));
+	return f ? f : &format_apr2;
 }
 
 /* -t and the suffix of -o disagree. */
 static void
 note_suffix(const struct options *o, const struct format *f)
 {
-	const char *suffix = o->output.path ? suffix_container(o->output.path) : NULL;
+	const char *suffix = o->output.path ? format_suffix(o->output.path) : NULL;
 
-	/* apr stands for apr1, apr2 and apr2-64. */
-	if (suffix && strncmp(f->name, suffix, strlen(suffix)) != 0)
+	if (suffix && strcmp(f->suffix, suffix) != 0)
 		tool_notef("%.100s is written as %s, as -t asks, although its suffix names "
 		           "another format", o->output.path, f->name);
 }
@@ -82,27 +87,19 @@ is_folder(const char *path)
 	return path && *path && path[strlen(path) - 1] == '/';
 }
 
-/* What APR version 1 alone has. */
+/* Options that one format has, and keys, are for that format. */
 static int
-find_apr1(const struct format *format, const struct options *o, struct format_options *how,
-          struct err *e)
+check_own(const struct format *format, const struct options *o, struct err *e)
 {
-	int hint = o->hint ? format_backend(o->hint) : -1;
+	const struct format *of = NULL;
+	unsigned i;
 
-	if (format != &format_apr1)
-		return o->model_type || o->hint || o->aligned || o->chunked ||
-		       vault_asked(&o->vault)
-		           ? tool_misused(e, "--model-type, --trueno-native, --backend-hint, "
-		                          "--streaming, keys and passphrases need -t apr1") : 0;
-	if (o->hint && hint < 0)
-		return tool_misused(e, "unknown backend: %.40s", o->hint);
-	if (o->hint && !o->aligned)
-		return tool_misused(e, "--backend-hint needs --trueno-native");
-	how->model_type = o->model_type;
-	how->aligned = o->aligned;
-	how->chunked = o->chunked;
-	how->hint = (unsigned)(hint + 1);
-	how->raw = o->compress && strcmp(o->compress, "none") == 0;
+	for (i = 0; i < OWN && o->own[i].option; i++)
+		if (o->own[i].value && format_option_row(i, true, &of) && of != format)
+			return tool_misused(e, "--%s needs -t %s", o->own[i].option->name, of->name);
+	for (i = 0; !format->keys && vault_asked(&o->vault) && (of = format_row(i)); i++)
+		if (of->keys)
+			return tool_misused(e, "keys and passphrases need -t %s", of->name);
 	return 0;
 }
 
@@ -118,26 +115,31 @@ static int
 find_options(const struct format *format, const struct options *o,
              struct format_options *how, struct err *e)
 {
-	if (find_apr1(format, o, how, e) < 0)
+	if (check_own(format, o, e) < 0)
 		return -1;
+	how->own = o->own;
+	how->own_count = OWN;
+	if (format->writes->check && format->writes->check(how, e) < 0)
+		return err_hint(e, "%s --help", tool_name());
+	how->raw = o->compress && format->writes->raw && strcmp(o->compress, "none") == 0;
 	if (o->align && (!num_power_of_two(o->align) || o->align < ALIGN_MIN ||
 	                 o->align > ALIGN_MAX))
 		return tool_misused(e, "--align must be a power of two from %d to %d, not %" PRIu64,
 		                    ALIGN_MIN, ALIGN_MAX, o->align);
-	if (o->compress && !format->compresses)
+	if (o->compress && !format->writes->compresses)
 		return tool_misused(e, "%s has no compression", format->name);
 	if (o->compress && !how->raw && codec_parse(o->compress, &how->codec, &how->level, e) < 0) {
 		near_words(e, o->compress, method_word);
 		return err_hint(e, "%s --help", tool_name());
 	}
-	if (is_folder(o->output.path) && !format->create_folder)
+	if (is_folder(o->output.path) && !format->writes->create_folder)
 		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
 		                    o->output.path, format->title);
 	if (o->shard_size && (!o->output.path || strcmp(o->output.path, "-") == 0))
 		return tool_misused(e, "--shard-size needs -o FILE");
-	if (o->shard_size && !format->create_shards)
+	if (o->shard_size && !format->writes->create_shards)
 		return tool_misused(e, "a model in %s is one file", format->title);
-	if (o->reserve != NO_RESERVE && !format->reserves)
+	if (o->reserve != NO_RESERVE && !format->writes->reserves)
 		return tool_misused(e, "%s has no room to reserve", format->name);
 	how->align = (unsigned)o->align;
 	how->plain = o->plain;
@@ -154,11 +156,11 @@ open_sink(const struct format *format, const struct format_options *how,
 	struct out out;
 
 	if (is_folder(where->path))
-		return format->create_folder(where, how, e);
+		return format->writes->create_folder(where, how, e);
 	if (how->shard_size)
-		return format->create_shards(where, how, e);
+		return format->writes->create_shards(where, how, e);
 	if (out_open(&out, where, e) == 0)
-		return format->create(&out, how, e);
+		return format->writes->create(&out, how, e);
 	out_abandon(&out);
 	return NULL;
 }
@@ -168,7 +170,7 @@ static int
 may_be_sealed(const struct format *format, const struct options *o, const char *name,
               struct err *e)
 {
-	if (format != &format_apr2) {
+	if (!format->writes->sealed) {
 		err_set(e, ERR_FORMAT, name, "is sealed, which %s cannot hold: ExportFailed",
 		        format->title);
 		return err_hint(e, "apr-decrypt opens it");
@@ -218,13 +220,51 @@ pack(const char *path, const struct options *o, struct err *e)
 	return input_close(&in, e);
 }
 
+/* The options that one format has, as rows; their values go to own. */
+static struct opt *
+add_own(struct opt *to, struct format_choice *own)
+{
+	const struct format *format;
+	unsigned i;
+
+	for (i = 0; i < OWN && (own[i].option = format_option_row(i, true, &format)); i++)
+		*to++ = (struct opt){ 0, own[i].option->name, own[i].option->arg,
+			own[i].option->arg ? OPT_TEXT : OPT_MARK, &own[i].value,
+			own[i].option->help, 0, 0 };
+	return to;
+}
+
+static const char *
+make_names(struct buf *b)
+{
+	format_names(b, ", ", " or ");
+	buf_text(b, " (default: by the suffix of -o)");
+	return buf_string(b) ? (char *)b->p : "";
+}
+
+/* The formats and their options come from the list of formats. */
+static const char *
+make_usage(struct buf *b)
+{
+	buf_text(b, "[-t ");
+	format_names(b, "|", "|");
+	buf_text(b, "] [-z none|lz4|zstd[:LEVEL]]\n"
+	         "[--align BYTES] [--plain] [--reserve BYTES] [--shard-size BYTES]\n");
+	format_option_usage(b, true);
+	buf_text(b, "\n[--sign-key KEY] [--sign-passphrase-file FILE] [-r KEY ... |\n"
+	         "--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
+	         "[--trusted-key KEY] [--no-sync] [-f] [-o FILE] [FILE]");
+	return buf_string(b) ? (char *)b->p : "";
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct options o = { .reserve = NO_RESERVE };
-	static const struct opt opts[] = {
-		TEXT('t', "to", "FORMAT", &o.format,
-		     "apr1, apr2, apr2-64, gguf or safetensors (default: by the suffix of -o)"),
+	struct buf names = { 0 }, usage = { 0 };
+	struct opt opts[ROWS] = { OPT_END }, *to = opts;
+	const struct opt first[] = {
+		TEXT('t', "to", "FORMAT", &o.format, make_names(&names)),
 		TEXT('z', "compress", "METHOD", &o.compress,
 		     "apr2: lz4 or zstd[:1-19], for tensors that get smaller;\n"
 		     "apr1: none, lz4, zstd or zstd:19"),
@@ -236,33 +276,27 @@ main(int argc, char **argv)
 		     "leave room in the header for longer metadata, at most 16M"),
 		BYTES(0, "shard-size", "BYTES", &o.shard_size, 1, UINT64_MAX,
 		     "write several files, each with at most BYTES of tensor data"),
-		TEXT(0, "model-type", "NAME", &o.model_type,
-		     "apr1: set the model type, such as NEURAL_CUSTOM"),
-		FLAG(0, "trueno-native", &o.aligned,
-		     "apr1: align tensors to 64 bytes, with an index"),
-		TEXT(0, "backend-hint", "NAME", &o.hint,
-		     "apr1: with --trueno-native, the backend for all tensors"),
-		FLAG(0, "streaming", &o.chunked,
-		     "apr1: compress chunks separately, with an index"),
+		OPT_END
+	};
+	static const struct opt last[] = {
 		OPT_VAULT_WRITE(&o.vault),
 		FLAG(0, "no-sync", &o.no_sync, "do not wait until the file is on the disk"),
 		OPT_OUTPUT(&o.output),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
-	static const struct tool tool = {
-		"apr-pack",
-		"[-t apr1|apr2|apr2-64|gguf|safetensors] [-z none|lz4|zstd[:LEVEL]]\n"
-		"[--align BYTES] [--plain] [--reserve BYTES] [--shard-size BYTES]\n"
-		"[--model-type NAME] [--trueno-native] [--backend-hint NAME] [--streaming]\n"
-		"[--sign-key KEY] [--sign-passphrase-file FILE] [-r KEY ... |\n"
-		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
-		"[--trusted-key KEY] [--no-sync] [-f] [-o FILE] [FILE]",
-		"Write a stream as a model file.", opts, 1
-	};
+	const struct tool tool = { "apr-pack", make_usage(&usage),
+		"Write a stream as a model file.", opts, 1 };
 	struct err e = ERR_INIT;
-	char **operands = tool_begin(&tool, argc, argv);
+	char **operands;
+
+	to = add_own(opt_add(to, first), o.own);
+	to = opt_add(to, last);
+	*to = (struct opt)OPT_END;
+	operands = tool_begin(&tool, argc, argv);
 
 	pack(operands[0], &o, &e);
+	buf_free(&names);
+	buf_free(&usage);
 	return tool_end(&e);
 }

@@ -8,29 +8,41 @@
 #include "cli/select.h"
 #include "cli/tool.h"
 #include "cli/vault.h"
+#include "core/buf.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
 
 #define NOT_LENT UINT64_MAX
+#define OWN 32  /* options that one format has, at most */
+#define ROWS 64 /* all options, at most */
 
 struct options {
 	struct select_options select;
 	struct format_options format;
+	struct format_choice own[OWN]; /* options that one format has */
 	struct vault_options vault;
 	struct output_options output;
 	uint64_t places;
 };
 
-/* What only a file of one format has was asked for. */
+/* Refuse what only a file of another format has. */
 static int
-check_format(const struct source *source, const struct format *format,
-             const struct options *o, struct err *e)
+check_own(const struct source *source, const struct format *format,
+          const struct options *o, struct err *e)
 {
-	if (format == &format_apr1 ||
-	    (!o->format.model_type && !o->format.payload && !vault_asked(&o->vault)))
-		return 0;
-	return err_set(e, ERR_INVALID, source->name, "ModelTypeMismatch: is not an APR version "
-	               "1 file; only these have a model type, and keys of their own");
+	const struct format *of = NULL;
+	unsigned i;
+
+	for (i = 0; i < OWN && o->own[i].option; i++)
+		if (o->own[i].value && format_option_row(i, false, &of) && of != format)
+			return err_set(e, ERR_INVALID, source->name, "%s--%s needs a file of format %s",
+			               o->own[i].option->mismatch ? o->own[i].option->mismatch : "",
+			               o->own[i].option->name, of->name);
+	for (i = 0; !format->keys && vault_asked(&o->vault) && (of = format_row(i)); i++)
+		if (of->keys)
+			return err_set(e, ERR_INVALID, source->name,
+			               "keys and passphrases need a file of format %s", of->name);
+	return 0;
 }
 
 /* Is what was opened the file that whoever started this tool has open? */
@@ -67,11 +79,13 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		return -1;
 	}
 	how.vault = &vault.vault;
+	how.own = o->own;
+	how.own_count = OWN;
 	sandbox_enter();
 	where.from = path;
 	source = format_open_path(path, &how, tool_note, &format, &where.input, e);
 	vault_close(&vault);
-	if (source && check_format(source, format, o, e) < 0) {
+	if (source && check_own(source, format, o, e) < 0) {
 		status = -1;
 	} else if (source && source->plan->sealed && f->operation) {
 		err_set(e, ERR_USAGE, source->name, "is sealed: --only and --except need a decrypted model");
@@ -91,43 +105,69 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	return status;
 }
 
+/* The options that one format has, as rows; their values go to own. */
+static struct opt *
+add_own(struct opt *to, struct format_choice *own)
+{
+	const struct format *format;
+	unsigned i;
+
+	for (i = 0; i < OWN && (own[i].option = format_option_row(i, false, &format)); i++)
+		*to++ = (struct opt){ 0, own[i].option->name, own[i].option->arg,
+			own[i].option->arg ? OPT_TEXT : OPT_MARK, &own[i].value,
+			own[i].option->help, 0, 0 };
+	return to;
+}
+
+/* The options of formats come from the list of formats. */
+static const char *
+make_usage(struct buf *b)
+{
+	buf_text(b, "[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n");
+	format_option_usage(b, false);
+	buf_text(b, " [--trusted-key KEY.pub] [-i FILE ... |\n"
+	         "--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
+	         "[--places FD] [-f] [-o FILE] [FILE]");
+	return buf_string(b) ? (char *)b->p : "";
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct options o = { .places = NOT_LENT };
-	static const struct opt opts[] = {
+	struct buf usage = { 0 };
+	struct opt opts[ROWS] = { OPT_END }, *to = opts;
+	static const struct opt first[] = {
 		OPT_SELECT(&o.select),
 		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
 		BYTES(0, "max-memory", "BYTES", &o.format.memory, 1 << 10,
 		     UINT64_C(1) << 40,
 		     "largest window for decompression (default: 32M)"),
-		TEXT(0, "expect-type", "NAME", &o.format.model_type,
-		     "APR version 1: require this model type"),
-		TEXT(0, "payload", "NAME", &o.format.payload,
-		     "APR version 1: read the payload as this kind"),
+		OPT_END
+	};
+	static const struct opt last[] = {
 		OPT_VAULT_READ(&o.vault),
 		NUMBER(0, "places", "FD", &o.places, 0, INT_MAX,
 		     "send the offsets of tensors in FILE to a tool that has it open as FD"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};
-	static const struct tool tool = {
-		"apr-unpack",
-		"[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n"
-		"[--expect-type NAME] [--payload NAME] [--trusted-key KEY.pub] [-i FILE ... |\n"
-		"--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
-		"[--places FD] [-f] [-o FILE] [FILE]",
-		"Turn a model file (GGUF, APR, safetensors, or a stream) into a stream.", opts, 1
-	};
+	const struct tool tool = { "apr-unpack", make_usage(&usage),
+		"Turn a model file (GGUF, APR, safetensors, or a stream) into a stream.", opts, 1 };
 	struct selection s;
 	struct flow f = { 0 };
 	struct err e = ERR_INIT;
-	char **operands = tool_begin(&tool, argc, argv);
+	char **operands;
 
+	to = add_own(opt_add(to, first), o.own);
+	to = opt_add(to, last);
+	*to = (struct opt)OPT_END;
+	operands = tool_begin(&tool, argc, argv);
 	if (o.places != NOT_LENT)
 		(void)fcntl((int)o.places, F_SETFD, FD_CLOEXEC); /* it is expected */
 	if (select_open(&s, &o.select, tool.name, &f, &e) == 0)
 		unpack(operands[0], &o, &f, &e);
 	select_close(&s);
+	buf_free(&usage);
 	return tool_end(&e);
 }

@@ -88,7 +88,7 @@ pull_skip(struct pull *p, uint64_t n)
 static int
 pull_lying(struct pull *p, const struct aprml *m, size_t i)
 {
-	const struct format *f = m->format;
+	const struct format_reads *f = m->format->reads;
 	struct err err = ERR_INIT;
 	const char *file;
 	uint64_t n;

@@ -151,6 +151,14 @@ tool_drain(void)
 
 /* ---- the command line ---- */
 
+struct opt *
+opt_add(struct opt *to, const struct opt *rows)
+{
+	while (rows->name)
+		*to++ = *rows++;
+	return to;
+}
+
 /* The SYNOPSIS; what does not fit on its line goes on under the first word. */
 static void
 print_usage(void)
@@ -329,6 +337,9 @@ set_option(const struct opt *o, const char *value, bool *seen)
 	switch (o->kind) {
 	case OPT_FLAG:
 		*(bool *)o->to = true;
+		break;
+	case OPT_MARK:
+		*(const char **)o->to = "";
 		break;
 	case OPT_TEXT:
 		if (!*value)

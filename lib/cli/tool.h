@@ -15,6 +15,7 @@
  * usage error, except OPT_LIST. */
 enum opt_kind {
 	OPT_FLAG,   /* bool * */
+	OPT_MARK,   /* const char **: a flag, which sets it to "" */
 	OPT_TEXT,   /* const char ** */
 	OPT_ANY_TEXT, /* the same; it may be empty */
 	OPT_NUMBER, /* uint64_t *, within [low, high] */
@@ -55,6 +56,8 @@ struct opt {
 	{ letter, name, arg, OPT_BYTES, to, help, low, high }
 #define DECIMAL(letter, name, arg, to, low, high, help) \
 	{ letter, name, arg, OPT_DECIMAL, to, help, low, high }
+/* Copy rows up to OPT_END to a table with enough room. Returns the place after them. */
+struct opt *opt_add(struct opt *to, const struct opt *rows);
 #define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
 
 /* Rows with the same target are spellings of one option. A row without help is an old

@@ -3,14 +3,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/le.h"
 #include "core/opened.h"
-#include "core/spool.h"
 #include "stream/stream.h"
 
+/* In the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
 	&format_apr2, &format_apr1, &format_safetensors, &format_stream };
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -29,6 +29,94 @@ format_by_name(const char *name)
 	for (i = 0; i < FORMATS; i++)
 		if (strcmp(formats[i]->name, name) == 0)
 			return formats[i];
+	return NULL;
+}
+
+const char *
+format_suffix(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	size_t i;
+
+	for (i = 0; dot && i < FORMATS; i++)
+		if (formats[i]->suffix && strcasecmp(dot + 1, formats[i]->suffix) == 0)
+			return formats[i]->suffix;
+	return NULL;
+}
+
+const struct format *
+format_by_suffix(const char *suffix)
+{
+	size_t i;
+
+	for (i = 0; suffix && i < FORMATS; i++)
+		if (formats[i]->by_suffix && strcmp(formats[i]->suffix, suffix) == 0)
+			return formats[i];
+	return NULL;
+}
+
+/* The format that is written with the next name in alphabetical order; NULL past the last. */
+static const struct format *
+next_written(const struct format *last)
+{
+	const struct format *next = NULL;
+	size_t i;
+
+	for (i = 0; i < FORMATS; i++)
+		if (formats[i]->writes && (!last || strcmp(formats[i]->name, last->name) > 0) &&
+		    (!next || strcmp(formats[i]->name, next->name) < 0))
+			next = formats[i];
+	return next;
+}
+
+void
+format_names(struct buf *b, const char *between, const char *last)
+{
+	const struct format *f = next_written(NULL), *next;
+
+	for (; f; f = next) {
+		next = next_written(f);
+		buf_text(b, f->name);
+		if (next)
+			buf_text(b, next_written(next) ? between : last);
+	}
+}
+
+const struct format_option *
+format_option_row(unsigned index, bool writes, const struct format **format)
+{
+	const struct format_option *o;
+	size_t i;
+
+	for (i = 0; i < FORMATS; i++)
+		for (o = formats[i]->options; o && o->name; o++)
+			if (o->writes == writes && index-- == 0) {
+				*format = formats[i];
+				return o;
+			}
+	return NULL;
+}
+
+void
+format_option_usage(struct buf *b, bool writes)
+{
+	const struct format_option *o;
+	const struct format *format;
+	unsigned i;
+
+	for (i = 0; (o = format_option_row(i, writes, &format)); i++)
+		buf_printf(b, "%s[--%s%s%s]", i ? " " : "", o->name, o->arg ? " " : "",
+		           o->arg ? o->arg : "");
+}
+
+const char *
+format_chosen(const struct format_options *o, const struct format_option *row)
+{
+	size_t i;
+
+	for (i = 0; i < o->own_count; i++)
+		if (o->own[i].option == row)
+			return o->own[i].value;
 	return NULL;
 }
 
@@ -64,12 +152,16 @@ stream_describe(struct source *s, struct err *e)
 	return o;
 }
 
+static const struct format_reads stream_reads = {
+	.open = stream_open,
+	.describe = stream_describe,
+};
+
 const struct format format_stream = {
 	.name = "stream",
 	.title = "apr stream",
 	.probe = stream_probe,
-	.open = stream_open,
-	.describe = stream_describe,
+	.reads = &stream_reads,
 };
 
 /* ---- finding out ---- */
@@ -131,9 +223,7 @@ format_may_spool(const char *path)
 	for (i = 0; n >= 8 && !f && i < FORMATS; i++)
 		if (formats[i]->probe(head, (size_t)n))
 			f = formats[i];
-	if (f == &format_safetensors)
-		return le64(head) > SPOOL_MEMORY;
-	return f != &format_gguf && f != &format_apr2 && f != &format_stream;
+	return !f || (f->reads->spools && f->reads->spools(head, (size_t)n));
 }
 
 struct source *
@@ -147,8 +237,8 @@ format_open_path(const char *path, const struct format_options *options,
 
 	*held = -1;
 	for (i = 0; strcmp(path, "-") != 0 && i < FORMATS; i++) {
-		if (formats[i]->open_path)
-			s = formats[i]->open_path(path, options, note, which, e);
+		if (formats[i]->reads->open_path)
+			s = formats[i]->reads->open_path(path, options, note, which, e);
 		if (s)
 			*held = opened_folder(path);
 		if (s || e->code != ERR_NONE)
@@ -167,8 +257,8 @@ format_folder_of(const char *path)
 	size_t i;
 
 	for (i = 0; !folder && strcmp(path, "-") != 0 && i < FORMATS; i++)
-		if (formats[i]->folder_of)
-			folder = formats[i]->folder_of(path);
+		if (formats[i]->reads->folder_of)
+			folder = formats[i]->reads->folder_of(path);
 	return folder;
 }
 
@@ -187,7 +277,7 @@ format_open(struct reader *r, const struct format_options *options,
 	for (i = 0; i < FORMATS; i++)
 		if (formats[i]->probe(head, n)) {
 			*which = formats[i];
-			return formats[i]->open(r, options, note, e);
+			return formats[i]->reads->open(r, options, note, e);
 		}
 	title = other_title(head, n);
 	if (n == 0)

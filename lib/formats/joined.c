@@ -67,9 +67,9 @@ add_places(struct joined *j, const struct source *part)
 	for (i = 0; i < n; i++) {
 		struct part_place *p = &j->places[j->place_count++];
 
-		p->offset = f->tensor_offset(part, i);
-		if (f->tensor_stored)
-			p->codec = f->tensor_stored(part, i, &p->stored);
+		p->offset = f->reads->tensor_offset(part, i);
+		if (f->reads->tensor_stored)
+			p->codec = f->reads->tensor_stored(part, i, &p->stored);
 	}
 	return 0;
 }

@@ -237,13 +237,13 @@ find_tensors(struct load *l, const struct opened *o, struct err *e)
 		const struct map *m;
 
 		o->copy[i] = tensor_bytes(t) == 0 ||
-		             (f->tensor_stored && f->tensor_stored(o->source, i, &stored));
+		             (f->reads->tensor_stored && f->reads->tensor_stored(o->source, i, &stored));
 		if (o->copy[i])
 			continue;
-		m = map_of(l, o, f->tensor_file ? f->tensor_file(o->source, i) : NULL, e);
+		m = map_of(l, o, f->reads->tensor_file ? f->reads->tensor_file(o->source, i) : NULL, e);
 		if (!m)
 			return -1;
-		from = f->tensor_offset(o->source, i);
+		from = f->reads->tensor_offset(o->source, i);
 		if (num_add(from, tensor_bytes(t), &to) < 0 || to > m->n)
 			return err_set(e, ERR_CORRUPT, tensor_name(t), "lies outside its file");
 		l->weights.tensors[i] = m->p + from;
@@ -300,7 +300,7 @@ load_open(struct load *l, const char *path, void (*note)(const char *), struct e
 	/* Weights that are sealed are none. */
 	if (o.source && source_check_open(o.source, e) < 0)
 		r = -1;
-	else if (o.source && o.format->tensor_offset && fstat(o.held, &st) == 0 &&
+	else if (o.source && o.format->reads->tensor_offset && fstat(o.held, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		r = load_mapped(l, &o, e);
 	else if (o.source)

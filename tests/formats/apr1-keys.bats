@@ -45,7 +45,7 @@ same() {
 	try apr-unpack --trusted-key key.pub good/apr1_kmeans
 	said 1 'SignatureInvalid: it is not signed'
 	try apr-unpack --trusted-key key.pub "$model"
-	said 5 'is no APR version 1 file'
+	said 5 'keys and passphrases need a file of format apr1'
 	apr-header signed | grep -Eqx 'flags +SIGNED'
 	# Ed25519 over all before the signature, by another program's eye: the key it has
 	[ "$(tail -c 36 signed | head -c 32 | od -An -tx1 | tr -d ' \n')" = \

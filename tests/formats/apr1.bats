@@ -243,7 +243,7 @@ flags_of() {
 	try apr-pack -t apr1 --backend-hint gpu m.aprs
 	said 2 '--backend-hint needs --trueno-native'
 	try apr-pack -t gguf --trueno-native m.aprs
-	said 2 'need -t apr1'
+	said 2 '--trueno-native needs -t apr1'
 }
 
 @test "apr1: the model type is asked for, kept, and never contradicts the model" {
@@ -258,7 +258,7 @@ flags_of() {
 	try apr-unpack --expect-type KMeans "$made"
 	said 5 'ModelTypeMismatch: its model type is NEURAL_SEQUENTIAL, not KMeans'
 	try apr-unpack --expect-type KMeans m.aprs
-	said 5 'ModelTypeMismatch'
+	said 5 'ModelTypeMismatch: --expect-type needs a file of format apr1'
 }
 
 @test "apr1: what no longer fits its layout becomes records, and says so" {

@@ -217,7 +217,7 @@ fuzz_sink(struct fuzz_run *run, int fd)
 	}
 	if (run->no_seek)
 		o.seekable = false;
-	sink = run->to->create ? run->to->create(&o, &run->options, &run->err)
+	sink = run->to->writes ? run->to->writes->create(&o, &run->options, &run->err)
 	                       : stream_sink(&o, &run->err);
 	if (sink)
 		sink->note = fuzz_note;
@@ -229,16 +229,16 @@ static void
 fuzz_describe(struct fuzz_run *run, struct source *s, size_t size)
 {
 	size_t i;
-	json_t *o = run->format->describe(s, &run->err);
+	json_t *o = run->format->reads->describe(s, &run->err);
 
 	must((o != NULL) == (run->err.code == ERR_NONE));
 	json_decref(o);
-	for (i = 0; run->format->tensor_offset && i < s->plan->tensor_count; i++) {
-		uint64_t at = run->format->tensor_offset(s, i);
+	for (i = 0; run->format->reads->tensor_offset && i < s->plan->tensor_count; i++) {
+		uint64_t at = run->format->reads->tensor_offset(s, i);
 		uint64_t bytes = tensor_bytes(s->plan->tensors[i]);
 
-		if (run->format->tensor_stored)
-			run->format->tensor_stored(s, i, &bytes);
+		if (run->format->reads->tensor_stored)
+			run->format->reads->tensor_stored(s, i, &bytes);
 		if (run->from == FROM_FILE)
 			must(at <= size && bytes <= size - at);
 	}
@@ -251,8 +251,8 @@ fuzz_endless(const struct fuzz_run *run, const struct source *s)
 	uint64_t bytes;
 	size_t i;
 
-	for (i = 0; run->format->tensor_stored && i < s->plan->tensor_count; i++)
-		if (run->format->tensor_stored(s, i, &bytes) &&
+	for (i = 0; run->format->reads->tensor_stored && i < s->plan->tensor_count; i++)
+		if (run->format->reads->tensor_stored(s, i, &bytes) &&
 		    model_tensor_bytes(s->plan) > 4 << 20)
 			return true;
 	return false;
@@ -292,7 +292,7 @@ fuzz_run(struct fuzz_run *run, const uint8_t *data, size_t size)
 	run->err = (struct err)ERR_INIT;
 	run->witness = (struct witness){ 0 };
 	fuzz_reader(&r, data, size, run->from, &run->err);
-	source = run->format->open(&r, &run->options, fuzz_note, &run->err);
+	source = run->format->reads->open(&r, &run->options, fuzz_note, &run->err);
 	run->opened = source != NULL;
 	must((source != NULL) == (run->err.code == ERR_NONE));
 	if (source) {

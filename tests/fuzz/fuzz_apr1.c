@@ -5,6 +5,8 @@
  */
 #include "mutate.h"
 
+#include "formats/apr1/apr1.h"
+
 #include "formats/apr1/apr1_layout.h"
 #include "formats/gguf/gguf.h"
 
@@ -23,10 +25,13 @@ format_of(const uint8_t *data, size_t size)
 static void
 pack(const uint8_t *data, size_t size, unsigned way)
 {
+	static const struct format_choice own[] = { { &apr1_options[APR1_CHUNKED], "" },
+		{ &apr1_options[APR1_NATIVE], "" } };
 	static const struct format_options ways[8] = {
-		{ .raw = true }, { .raw = true }, { .codec = &codec_lz4 }, { .aligned = true },
-		{ .raw = true, .chunked = true }, { .aligned = true, .chunked = true },
-		{ .codec = &codec_lz4, .chunked = true }, { .plain = true },
+		{ .raw = true }, { .raw = true }, { .codec = &codec_lz4 },
+		{ .own = own + 1, .own_count = 1 },
+		{ .raw = true, .own = own, .own_count = 1 }, { .own = own, .own_count = 2 },
+		{ .codec = &codec_lz4, .own = own, .own_count = 1 }, { .plain = true },
 	};
 	static int first = -1, second = -1;
 	struct fuzz_run run = { .format = format_of(data, size), .to = &format_apr1,

@@ -80,7 +80,7 @@ pass(struct fuzz_run *run, const char *path, const char *to)
 	struct sink *sink = NULL;
 
 	run->err = (struct err)ERR_INIT;
-	source = format_safetensors.open_path(path, &run->options, fuzz_note, &which,
+	source = format_safetensors.reads->open_path(path, &run->options, fuzz_note, &which,
 	                                      &run->err);
 	run->opened = source != NULL;
 	if (!source) {
@@ -95,7 +95,7 @@ pass(struct fuzz_run *run, const char *path, const char *to)
 	if (to) {
 		struct out_options where = { .path = to, .input = -1 };
 
-		sink = format_safetensors.create_folder(&where, &run->options, &run->err);
+		sink = format_safetensors.writes->create_folder(&where, &run->options, &run->err);
 		must(sink);
 		sink->note = fuzz_note;
 	}

@@ -96,7 +96,7 @@ compare(const uint8_t *data, size_t size)
 	size_t i;
 
 	reader_memory(&r, data, size, "in", &e);
-	source = format_safetensors.open(&r, &(struct format_options){ 0 }, NULL, &e);
+	source = format_safetensors.reads->open(&r, &(struct format_options){ 0 }, NULL, &e);
 	source_close(source);
 	if (!source)
 		return;

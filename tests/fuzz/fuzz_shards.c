@@ -122,10 +122,10 @@ pass(struct fuzz_run *run, const char *path, const char *to)
 	run->opened = source != NULL;
 	must(run->opened == (run->err.code == ERR_NONE));
 	if (source) {
-		json_decref(which->describe(source, &run->err));
+		json_decref(which->reads->describe(source, &run->err));
 		must_say(run->err.code == ERR_NONE, &run->err);
 		if (to) {
-			sink = run->format->create_shards(&where, &run->options, &run->err);
+			sink = run->format->writes->create_shards(&where, &run->options, &run->err);
 			must(sink);
 			sink->note = fuzz_note;
 		}

@@ -23,7 +23,7 @@ open_gguf(const uint8_t *data, size_t size, const struct tokenizer_options *o,
 	struct reader r;
 
 	reader_memory(&r, data, size, "in", e);
-	s = format_gguf.open(&r, &none, fuzz_note, e);
+	s = format_gguf.reads->open(&r, &none, fuzz_note, e);
 	if (!s)
 		return NULL;
 	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0)

@@ -52,7 +52,7 @@ open_sink(bool apr2, const struct format_options *o, int *fd, struct err *e)
 	*fd = memfd_create("out", 0);
 	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
 		die("no memory file");
-	return apr2 ? format_apr2.create(&out, o, e) : stream_sink(&out, e);
+	return apr2 ? format_apr2.writes->create(&out, o, e) : stream_sink(&out, e);
 }
 
 /* Run a source (NULL: it did not open) into a new stream or APR2 file. */
@@ -83,7 +83,7 @@ open_memory(const struct buf *b, bool apr2, const struct format_options *o, stru
 
 	noted[0] = '\0';
 	reader_memory(&r, b->p, b->n, "in", e);
-	return apr2 ? format_apr2.open(&r, o, note, e) : stream_source(&r, e);
+	return apr2 ? format_apr2.reads->open(&r, o, note, e) : stream_source(&r, e);
 }
 
 /* The same through a pipe: b must fit into one. */
@@ -100,7 +100,7 @@ open_pipe(const struct buf *b, const struct format_options *o, struct err *e)
 	if (reader_fd(&r, ends[0], "pipe", e) < 0)
 		die("no reader");
 	r.owns_fd = true;
-	return format_apr2.open(&r, o, note, e);
+	return format_apr2.reads->open(&r, o, note, e);
 }
 
 static inline bool

@@ -132,9 +132,9 @@ test_foreign(void)
 	        "each member is a key");
 	test_ok(s && tensor_type(s->plan->tensors[1]) == dtype_by_name("Q8_0") &&
 	        strcmp(model_source_text(s->plan, "format"), "apr2") == 0 &&
-	        format_apr2.tensor_offset(s, 3) == at.data + 128, "tensors and source");
+	        format_apr2.reads->tensor_offset(s, 3) == at.data + 128, "tensors and source");
 	if (s) {
-		json_t *d = format_apr2.describe(s, &e);
+		json_t *d = format_apr2.reads->describe(s, &e);
 		const char *sum = NULL;
 		uint64_t v = 0;
 		char text[16];

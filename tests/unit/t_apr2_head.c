@@ -169,7 +169,7 @@ test_oddities(void)
 	         APR2_QUANTIZED | APR2_STREAMING | APR2_SAFETENSORS_SRC | APR2_GGUF_SRC);
 	buf_text(&file, "x");
 	s = open_memory(&file, true, &no_options, &e);
-	o = s ? format_apr2.describe(s, &e) : NULL;
+	o = s ? format_apr2.reads->describe(s, &e) : NULL;
 	test_ok(json_array_size(json_object_get(o, "flags")) == 8 &&
 	        strcmp(json_string_value(json_array_get(json_object_get(o, "flags"), 7)),
 	               "0x3000") == 0 && json_is_null(json_object_get(o, "checksum")),
@@ -182,7 +182,7 @@ test_oddities(void)
 	test_ok(outcome(&file, false, &no_options, &e) == ERR_NONE,
 	        "without a flag the alignment is found");
 	s = open_memory(&file, true, &no_options, &e);
-	o = s ? format_apr2.describe(s, &e) : NULL;
+	o = s ? format_apr2.reads->describe(s, &e) : NULL;
 	test_ok(json_integer_value(json_object_get(o, "alignment")) == 64,
 	        "the largest that holds: 64");
 	json_decref(o);
@@ -210,7 +210,7 @@ test_alignment_found(void)
 	le32_put(file.p + 8, le32(file.p + 8) & ~(uint32_t)APR2_ALIGNED_32);
 	le32_put(file.p + file.n - 16, crc32_add(0, file.p, file.n - 16));
 	s = open_memory(&file, true, &no_options, &e);
-	o = s ? format_apr2.describe(s, &e) : NULL;
+	o = s ? format_apr2.reads->describe(s, &e) : NULL;
 	test_ok(json_integer_value(json_object_get(o, "alignment")) == 32 &&
 	        json_array_size(json_object_get(o, "flags")) == 1,
 	        "the largest that holds: 32 (%s)", e.fact);

@@ -12,7 +12,7 @@ open_forward(const struct buf *b, const struct format_options *o, struct err *e)
 	reader_memory(&r, b->p, b->n, "in", e);
 	r.seekable = false;
 	r.end = READER_UNKNOWN;
-	return format_apr2.open(&r, o, note, e);
+	return format_apr2.reads->open(&r, o, note, e);
 }
 
 /* Pack into an output that cannot seek. */
@@ -29,7 +29,7 @@ pack_forward(const struct buf *stream, const struct format_options *o, struct bu
 	if (fd < 0 || out_fd(&to, dup(fd), "out", e) < 0)
 		die("no memory file");
 	to.seekable = false;
-	sink = format_apr2.create(&to, o, e);
+	sink = format_apr2.writes->create(&to, o, e);
 	flow_run(source, sink, &straight, e);
 	sink_close(sink);
 	source_close(source);
@@ -60,7 +60,7 @@ how_stored(const struct buf *apr2, char *letters)
 		die(e.fact);
 	for (i = 0; i < s->plan->tensor_count; i++) {
 		uint64_t stored, bytes = tensor_bytes(s->plan->tensors[i]);
-		const struct codec *c = format_apr2.tensor_stored(s, i, &stored);
+		const struct codec *c = format_apr2.reads->tensor_stored(s, i, &stored);
 
 		letters[i] = c ? c->name[0] : '-';
 		if (c ? stored >= bytes : stored != bytes)

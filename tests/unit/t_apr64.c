@@ -221,7 +221,7 @@ open_sink(const struct format_options *options, int *fd, struct err *e)
 	*fd = memfd_create("out", MFD_CLOEXEC);
 	if (*fd < 0 || out_fd(&to, dup(*fd), "out", e) < 0)
 		exit(1);
-	return format_apr64.create(&to, options, e);
+	return format_apr64.writes->create(&to, options, e);
 }
 
 static void

@@ -143,7 +143,7 @@ open_bytes(const struct gen *g, size_t form, struct err *e)
 	struct reader r;
 
 	reader_memory(&r, g->p, g->n, "in", e);
-	return form ? forms[form]->open(&r, &options, NULL, e) : stream_source(&r, e);
+	return form ? forms[form]->reads->open(&r, &options, NULL, e) : stream_source(&r, e);
 }
 
 static struct sink *
@@ -156,7 +156,7 @@ open_memory(size_t form, int *fd, struct err *e)
 	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
 		abort();
 	out.owns = true;
-	return form ? forms[form]->create(&out, &options, e) : stream_sink(&out, e);
+	return form ? forms[form]->writes->create(&out, &options, e) : stream_sink(&out, e);
 }
 
 static void

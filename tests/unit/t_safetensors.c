@@ -59,7 +59,7 @@ open_bytes(const struct buf *b, enum kind kind, struct err *e)
 		r.end = READER_UNKNOWN;
 	}
 	return kind == STREAM ? stream_source(&r, e)
-	                      : format_safetensors.open(&r, &usual, note, e);
+	                      : format_safetensors.reads->open(&r, &usual, note, e);
 }
 
 /* A sink into a memory file. */
@@ -75,7 +75,7 @@ open_sink(enum kind kind, const struct format_options *o, int *fd, struct err *e
 	if (kind == PIPE_OF)
 		out.seekable = false;
 	sink = kind == STREAM ? stream_sink(&out, e)
-	                      : format_safetensors.create(&out, o, e);
+	                      : format_safetensors.writes->create(&out, o, e);
 	sink->note = note;
 	return sink;
 }

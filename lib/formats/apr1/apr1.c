@@ -108,7 +108,7 @@ apr1_backend(uint8_t hint)
 }
 
 int
-format_backend(const char *name)
+apr1_backend_number(const char *name)
 {
 	size_t i;
 
@@ -147,20 +147,72 @@ apr1_is_licence(const uint8_t *p, uint64_t n)
 	       le32(p + APR1_LICENCE_LEAST - 4) == n - APR1_LICENCE_LEAST;
 }
 
+const struct format_option apr1_options[APR1_OPTIONS + 1] = {
+	[APR1_EXPECT] = { "expect-type", "NAME",
+	                  "APR version 1: require this model type", false,
+	                  "ModelTypeMismatch: " },
+	[APR1_LAYOUT] = { "payload", "NAME", "APR version 1: read the payload as this kind",
+	                  false, "ModelTypeMismatch: " },
+	[APR1_TYPE] = { "model-type", "NAME",
+	                "apr1: set the model type, such as NEURAL_CUSTOM", true, NULL },
+	[APR1_NATIVE] = { "trueno-native", NULL,
+	                  "apr1: align tensors to 64 bytes, with an index", true, NULL },
+	[APR1_HINT] = { "backend-hint", "NAME",
+	                "apr1: with --trueno-native, the backend for all tensors", true, NULL },
+	[APR1_CHUNKED] = { "streaming", NULL,
+	                   "apr1: compress chunks separately, with an index", true, NULL },
+};
+
 static bool
 probe(const uint8_t *head, size_t n)
 {
 	return n >= 4 && memcmp(head, "APRN", 4) == 0;
 }
 
-const struct format format_apr1 = {
-	.name = "apr1",
-	.title = "APR version 1",
-	.probe = probe,
+/* The file is read whole, into a spool. */
+static bool
+spools(const uint8_t *head, size_t n)
+{
+	(void)head;
+	(void)n;
+	return true;
+}
+
+/* Backend hints are known by name, and belong to aligned tensors. */
+static int
+check(const struct format_options *o, struct err *e)
+{
+	const char *hint = format_chosen(o, &apr1_options[APR1_HINT]);
+
+	if (hint && apr1_backend_number(hint) < 0)
+		return err_set(e, ERR_USAGE, NULL, "unknown backend: %.40s", hint);
+	if (hint && !format_chosen(o, &apr1_options[APR1_NATIVE]))
+		return err_set(e, ERR_USAGE, NULL, "--backend-hint needs --trueno-native");
+	return 0;
+}
+
+static const struct format_reads reads = {
 	.open = apr1_open,
-	.create = apr1_create,
 	.describe = apr1_describe,
 	.tensor_offset = apr1_tensor_offset,
 	.tensor_stored = apr1_tensor_stored,
+	.spools = spools,
+};
+
+static const struct format_writes writes = {
+	.create = apr1_create,
 	.compresses = true,
+	.raw = true,
+	.check = check,
+};
+
+const struct format format_apr1 = {
+	.name = "apr1",
+	.title = "APR version 1",
+	.suffix = "apr",
+	.probe = probe,
+	.reads = &reads,
+	.writes = &writes,
+	.options = apr1_options,
+	.keys = true,
 };

@@ -107,6 +107,14 @@ int apr1_type_number(const char *name);
 /* Refuse one that is not there: ERR_USAGE, with those that are as the hint. Returns -1. */
 int apr1_type_unknown(const char *name, struct err *e);
 
+/* The options that only this format has. */
+enum apr1_option { APR1_EXPECT, APR1_LAYOUT, APR1_TYPE, APR1_NATIVE, APR1_HINT, APR1_CHUNKED,
+	APR1_OPTIONS };
+extern const struct format_option apr1_options[APR1_OPTIONS + 1];
+
+/* Number of a backend hint by name, in any case and with or without "-"; -1: unknown. */
+int apr1_backend_number(const char *name);
+
 /* Of one flag bit, of a compression, of a backend hint; or NULL. */
 const char *apr1_flag(uint32_t bit);
 const char *apr1_compression(uint8_t id);

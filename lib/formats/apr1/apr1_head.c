@@ -43,7 +43,8 @@ static int
 check_header(struct apr1_source *s)
 {
 	struct apr1_header *h = &s->header;
-	const char *type = apr1_type_name(h->type), *asked = s->options.model_type;
+	const char *type = apr1_type_name(h->type);
+	const char *asked = format_chosen(&s->options, &apr1_options[APR1_EXPECT]);
 
 	if (h->major != 1)
 		return apr1_fail(s, ERR_VERSION, "UnsupportedVersion: is APRN version %u.%u, read "

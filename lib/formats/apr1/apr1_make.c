@@ -401,10 +401,12 @@ hash_of(const char *p)
 static uint8_t
 hint_of(const struct apr1_sink *s, const struct tensor *t)
 {
+	const char *hint = format_chosen(&s->options, &apr1_options[APR1_HINT]);
+	int number = hint ? apr1_backend_number(hint) : -1;
 	uint64_t v;
 
-	if (s->options.hint)
-		return (uint8_t)(s->options.hint - 1);
+	if (number >= 0)
+		return (uint8_t)number;
 	if (json_member_u64(json_object_get(s->from, APR1_FROM_HINTS), tensor_name(t), &v) < 0 ||
 	    v > UINT8_MAX || !apr1_backend((uint8_t)v))
 		return 0;

@@ -57,7 +57,7 @@ static int
 choose_type(struct apr1_sink *s, struct err *e)
 {
 	const struct meta *k = model_find(s->plan, APR1_TYPE_KEY);
-	const char *asked = s->options.model_type, *text = NULL;
+	const char *asked = format_chosen(&s->options, &apr1_options[APR1_TYPE]), *text = NULL;
 	int type = asked ? apr1_type_number(asked) : -1, own = -1;
 	char name[64] = "";
 	size_t n;
@@ -85,10 +85,11 @@ choose_compression(struct apr1_sink *s, struct err *e)
 {
 	const struct format_options *o = &s->options;
 	unsigned from = apr1_from(s, APR1_FROM_FLAGS, 0);
+	bool aligned = format_chosen(o, &apr1_options[APR1_NATIVE]);
+	bool chunked = format_chosen(o, &apr1_options[APR1_CHUNKED]);
 
-	s->aligned = o->aligned || (from & APR1_TRUENO && !o->codec && !o->chunked);
-	s->chunked = o->chunked || (from & APR1_STREAMING && !o->codec && !o->aligned &&
-	                            !s->aligned);
+	s->aligned = aligned || (from & APR1_TRUENO && !o->codec && !chunked);
+	s->chunked = chunked || (from & APR1_STREAMING && !o->codec && !s->aligned);
 	if (s->aligned && from & APR1_TRUENO && from & APR1_STREAMING)
 		s->chunked = true;
 	if (s->aligned && o->codec)

@@ -104,7 +104,7 @@ static int
 read_foreign(struct apr1_source *s)
 {
 	static const struct value_type string = { 0, VALUE_STRING };
-	const char *name = s->options.payload;
+	const char *name = format_chosen(&s->options, &apr1_options[APR1_LAYOUT]);
 	struct buf b = { 0 };
 	int r = name ? named_layout(s, name, ERR_INVALID) : find_layout(s, &name);
 
@@ -144,12 +144,13 @@ static int
 read_tensors(struct apr1_source *s, const char *payload)
 {
 	bool records = s->own && strcmp(payload, APR1_RECORDS) == 0;
+	const char *layout = format_chosen(&s->options, &apr1_options[APR1_LAYOUT]);
 
 	if (!s->payload)
 		return 0;
-	if (s->options.payload && (s->own || s->header.flags & APR1_TRUENO))
+	if (layout && (s->own || s->header.flags & APR1_TRUENO))
 		return apr1_fail(s, ERR_INVALID, "ModelTypeMismatch: its payload is known, and not "
-		                 "%.60s", s->options.payload);
+		                 "%.60s", layout);
 	if (s->header.flags & APR1_TRUENO)
 		return apr1_read_aligned(s);
 	if (records)

@@ -44,17 +44,28 @@ probe(const uint8_t *head, size_t n)
 	return n >= 4 && memcmp(head, "APR2", 4) == 0;
 }
 
-const struct format format_apr2 = {
-	.name = "apr2",
-	.title = "APR2",
-	.probe = probe,
+static const struct format_reads reads = {
 	.open = apr2_open,
 	.open_path = apr2_open_path,
-	.create = apr2_create,
-	.create_shards = apr2_create_shards,
 	.describe = apr2_describe,
 	.tensor_offset = apr2_tensor_offset,
 	.tensor_stored = apr2_tensor_stored,
+};
+
+static const struct format_writes writes = {
+	.create = apr2_create,
+	.create_shards = apr2_create_shards,
 	.compresses = true,
 	.reserves = true,
+	.sealed = true,
+};
+
+const struct format format_apr2 = {
+	.name = "apr2",
+	.title = "APR2",
+	.suffix = "apr",
+	.by_suffix = true,
+	.probe = probe,
+	.reads = &reads,
+	.writes = &writes,
 };

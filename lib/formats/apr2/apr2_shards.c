@@ -364,11 +364,15 @@ describe(struct source *source, struct err *e)
 	return NULL;
 }
 
-const struct format format_apr2_shards = {
-	.name = "apr2",
-	.title = "APR2 in shards",
+static const struct format_reads reads = {
 	.describe = describe,
 	.tensor_offset = joined_tensor_offset,
 	.tensor_stored = joined_tensor_stored,
 	.tensor_file = joined_tensor_file,
+};
+
+const struct format format_apr2_shards = {
+	.name = "apr2",
+	.title = "APR2 in shards",
+	.reads = &reads,
 };

@@ -183,12 +183,31 @@ probe(const uint8_t *head, size_t n)
 	return n >= 20 && memcmp(head, "APR2\2", 5) == 0 && le64(head + 12) == APR64_HEADER;
 }
 
+/* The text of its metadata goes into a spool. */
+static bool
+spools(const uint8_t *head, size_t n)
+{
+	(void)head;
+	(void)n;
+	return true;
+}
+
+static const struct format_reads reads = {
+	.open = apr64_open,
+	.describe = apr64_describe,
+	.tensor_offset = apr64_tensor_offset,
+	.spools = spools,
+};
+
+static const struct format_writes writes = {
+	.create = apr64_create,
+};
+
 const struct format format_apr64 = {
 	.name = "apr2-64",
 	.title = "APR2 with a header of 64 bytes",
+	.suffix = "apr",
 	.probe = probe,
-	.open = apr64_open,
-	.create = apr64_create,
-	.describe = apr64_describe,
-	.tensor_offset = apr64_tensor_offset,
+	.reads = &reads,
+	.writes = &writes,
 };

@@ -15,15 +15,25 @@ gguf_is_split_key(const char *key)
 	       strcmp(key, GGUF_SPLIT_TENSORS) == 0;
 }
 
+static const struct format_reads reads = {
+	.open = gguf_open,
+	.open_path = gguf_open_path,
+	.describe = gguf_describe,
+	.tensor_offset = gguf_tensor_offset,
+};
+
+static const struct format_writes writes = {
+	.create = gguf_create,
+	.create_shards = gguf_create_shards,
+	.reserves = true,
+};
+
 const struct format format_gguf = {
 	.name = "gguf",
 	.title = "GGUF",
+	.suffix = "gguf",
+	.by_suffix = true,
 	.probe = probe,
-	.open = gguf_open,
-	.open_path = gguf_open_path,
-	.create = gguf_create,
-	.create_shards = gguf_create_shards,
-	.describe = gguf_describe,
-	.tensor_offset = gguf_tensor_offset,
-	.reserves = true,
+	.reads = &reads,
+	.writes = &writes,
 };

@@ -314,10 +314,14 @@ describe(struct source *source, struct err *e)
 	return NULL;
 }
 
-const struct format format_gguf_shards = {
-	.name = "gguf",
-	.title = "GGUF in shards",
+static const struct format_reads reads = {
 	.describe = describe,
 	.tensor_offset = joined_tensor_offset,
 	.tensor_file = joined_tensor_file,
+};
+
+const struct format format_gguf_shards = {
+	.name = "gguf",
+	.title = "GGUF in shards",
+	.reads = &reads,
 };

@@ -131,17 +131,35 @@ probe(const uint8_t *head, size_t n)
 	       memcmp(head, "APR1", 4) != 0;
 }
 
-const struct format format_safetensors = {
-	.name = "safetensors",
-	.title = "safetensors",
-	.probe = probe,
+static bool
+spools(const uint8_t *head, size_t n)
+{
+	(void)n; /* the probe has seen enough */
+	return le64(head) > SPOOL_MEMORY;
+}
+
+static const struct format_reads reads = {
 	.open = safetensors_open,
 	.open_path = folder_source,
 	.folder_of = folder_around,
+	.describe = safetensors_describe,
+	.tensor_offset = safetensors_tensor_offset,
+	.spools = spools,
+};
+
+static const struct format_writes writes = {
 	.create = safetensors_create,
 	.create_folder = folder_create,
 	.create_shards = safetensors_create_shards,
-	.describe = safetensors_describe,
-	.tensor_offset = safetensors_tensor_offset,
 	.reserves = true,
+};
+
+const struct format format_safetensors = {
+	.name = "safetensors",
+	.title = "safetensors",
+	.suffix = "safetensors",
+	.by_suffix = true,
+	.probe = probe,
+	.reads = &reads,
+	.writes = &writes,
 };

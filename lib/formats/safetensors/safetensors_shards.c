@@ -327,10 +327,14 @@ describe(struct source *source, struct err *e)
 	return o;
 }
 
-const struct format format_safetensors_folder = {
-	.name = "safetensors",
-	.title = "safetensors folder",
+static const struct format_reads reads = {
 	.describe = describe,
 	.tensor_offset = joined_tensor_offset,
 	.tensor_file = joined_tensor_file,
+};
+
+const struct format format_safetensors_folder = {
+	.name = "safetensors",
+	.title = "safetensors folder",
+	.reads = &reads,
 };
