@@ -176,6 +176,24 @@ judge(const struct run *r, struct err *e)
 	return -1;
 }
 
+/* Codes that no encoder writes: the values are good numbers, but something else made
+ * them. */
+static int
+note_codes(const struct run *r, struct err *e)
+{
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < r->plan->tensor_count; i++) {
+		if (stats_below_text(r->plan->tensors[i], &r->all[i], &b, e) < 0)
+			break;
+		if (b.n > 0)
+			tool_note((char *)b.p);
+	}
+	buf_free(&b);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
 static int
 stats(struct run *r, const char *path, struct err *e)
 {
@@ -186,7 +204,8 @@ stats(struct run *r, const char *path, struct err *e)
 	if (input_open(&r->in, path, e) == 0) {
 		r->plan = r->in.source->plan;
 		filter_flow(r->in.source, NULL, r->o->progress, &f, e);
-		if (e->code == ERR_NONE && print(r, e) == 0 && r->o->fail_nonfinite)
+		if (e->code == ERR_NONE && print(r, e) == 0 && note_codes(r, e) == 0 &&
+		    r->o->fail_nonfinite)
 			judge(r, e);
 	}
 	return r->enough ? input_abandon(&r->in, e) : input_close(&r->in, e);

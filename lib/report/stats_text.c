@@ -108,9 +108,28 @@ stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s,
 	              real(any ? stats_std(s) : 0, any), "l2", real(stats_l2(s), any),
 	              "zeros", integer(s->zeros, known), "nan", integer(s->nan, known),
 	              "inf", integer(s->inf, known));
+	if (o && s->below && json_object_set_new(o, "minus_128", json_from_u64(s->below)) < 0)
+		b->failed = true;
 	if (o && h && json_object_set_new(o, "histogram", bins(h)) < 0)
 		b->failed = true;
 	lines_json(b, o);
+}
+
+int
+stats_below_text(const struct tensor *t, const struct stats *s, struct buf *b,
+                 struct err *e)
+{
+	char place[STATS_PLACE_TEXT];
+
+	buf_clear(b);
+	if (s->below == 0)
+		return 0;
+	table_name(b, 0, tensor_name(t));
+	buf_printf(b, ": %" PRIu64 " of %" PRIu64 " codes %s -128, the first at %s: %s is "
+	           "symmetric, and its encoders write -127 to 127", s->below, s->count,
+	           s->below == 1 ? "is" : "are", stats_place_text(t, s->first_below, place),
+	           tensor_type(t)->name);
+	return buf_string(b) ? 0 : err_memory(e);
 }
 
 /* ---- distribution ---- */

@@ -24,6 +24,11 @@ void stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s
 void stats_put_histogram(struct buf *b, const struct tensor *t, const struct stats *s,
                          const struct histogram *h);
 
+/* Put into b, emptied first, "NAME: 3 of 256 codes are -128, the first at [0,5]: ..." if s
+ * has such codes (stats/codes.h); else b stays empty. 0, or -1 with E008. */
+int stats_below_text(const struct tensor *t, const struct stats *s, struct buf *b,
+                     struct err *e);
+
 /* "[3,14]": where in t the value of this index lies. Returns dst. */
 #define STATS_PLACE_TEXT 192
 char *stats_place_text(const struct tensor *t, uint64_t index,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/numbers.h"
+#include "stats/codes.h"
 #include "stats/histogram.h"
 #include "stats/values.h"
 
@@ -35,11 +36,15 @@ stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
 {
 	struct numbers_found f;
 	double v[STATS_CHUNK];
+	size_t first;
 
 	*s = (struct stats)STATS_INIT;
 	s->count = n;
 	if (n == 0)
 		return;
+	s->below = codes_below(t, x, n, &first);
+	if (s->below)
+		s->first_below = at + first;
 	values_double(t, head, x, v, n);
 	numbers->find(v, n, &f);
 	if (!f.finite) {
@@ -90,6 +95,9 @@ stats_join(struct stats *s, const struct stats *behind)
 		s->first = behind->first;
 		s->first_is_nan = behind->first_is_nan;
 	}
+	if (s->below == 0)
+		s->first_below = behind->first_below;
+	s->below += behind->below;
 	s->count += behind->count;
 	s->nan += behind->nan;
 	s->inf += behind->inf;

@@ -16,19 +16,21 @@
 #define STATS_CHUNK 2048 /* values; a multiple of every block */
 #define STATS_NONE UINT64_MAX
 
-/* All but count, nan, inf and first is about the finite values. All zero, but
- * for first, is nothing seen: STATS_INIT. */
+/* min, max and what follows are about the finite values alone. STATS_INIT: nothing was
+ * seen. */
 struct stats {
 	uint64_t count, nan, inf;
 	uint64_t zeros;     /* of either sign */
 	uint64_t first;     /* index of the first that is not finite, or STATS_NONE */
 	bool first_is_nan;
+	uint64_t below;     /* codes of -128 (stats/codes.h) */
+	uint64_t first_below; /* index of the first, or STATS_NONE */
 	double min, max;    /* 0 where there is no finite value */
 	double sum;
 	double squares;     /* sum of x² */
 	double deviations;  /* sum of (x - mean)² */
 };
-#define STATS_INIT { .first = STATS_NONE }
+#define STATS_INIT { .first = STATS_NONE, .first_below = STATS_NONE }
 
 struct histogram;
 

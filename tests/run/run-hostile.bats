@@ -113,6 +113,47 @@ bad() {
 	END
 }
 
+# The smallest GPT-2, which has learned positions.
+tiny_gpt2() {
+	cat <<-'END'
+		key general.architecture string gpt2
+		key gpt2.block_count u32 1
+		key gpt2.context_length u32 32
+		key gpt2.embedding_length u32 8
+		key gpt2.feed_forward_length u32 12
+		key gpt2.attention.head_count u32 2
+		key gpt2.attention.layer_norm_epsilon f32 1e-5
+		tensor token_embd.weight F32 16x8 noise
+		tensor position_embd.weight F32 32x8 noise
+		tensor output_norm.weight F32 8 values 1
+		tensor output_norm.bias F32 8 values 0
+		tensor blk.0.attn_norm.weight F32 8 values 1
+		tensor blk.0.attn_norm.bias F32 8 values 0
+		tensor blk.0.attn_qkv.weight F32 24x8 noise
+		tensor blk.0.attn_qkv.bias F32 24 noise
+		tensor blk.0.attn_output.weight F32 8x8 noise
+		tensor blk.0.attn_output.bias F32 8 noise
+		tensor blk.0.ffn_norm.weight F32 8 values 1
+		tensor blk.0.ffn_norm.bias F32 8 values 0
+		tensor blk.0.ffn_up.weight F32 12x8 noise
+		tensor blk.0.ffn_up.bias F32 12 noise
+		tensor blk.0.ffn_down.weight F32 8x12 noise
+		tensor blk.0.ffn_down.bias F32 8 noise
+	END
+}
+
+# The numbers are those of the version 2 text's list of 100.
+@test "falsification 32, 33, 38: a shape less by one, another vocabulary, positions cut" {
+	ask "$(tiny_gpt2)"
+	quiet
+	bad 's/ffn_norm.weight F32 8 /ffn_norm.weight F32 7 /' 4 \
+		'blk.0.ffn_norm.weight: has shape 7, where 8 values are due'
+	bad '1i key llama.vocab_size u32 15' 4 'has shape 16x8, where 15x8 is due'
+	base=tiny_gpt2
+	bad 's/position_embd.weight F32 32x8/position_embd.weight F32 31x8/' 4 \
+		'a context of 32 has only 31 positions'
+}
+
 @test "tensors that are missing, odd or too many are refused by name" {
 	while IFS=$'\t' read -r edit text; do
 		bad "$edit" 4 "$text" || return

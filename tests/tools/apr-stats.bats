@@ -73,6 +73,30 @@ mixed() {
 	diff q8 f32
 }
 
+# The number is that of the version 2 text's list of 100.
+@test "falsification 34: a q8_0 code of -128 is noted with its place" {
+	# Byte i is 7i + 1: 128 is byte 201, code 29 of the sixth block; and 256 bytes further.
+	mkmodel >odd.gguf <<-END
+		tensor odd Q8_0 6x32 ramp
+		tensor good Q8_0 5x32 ramp
+		tensor more Q8_0 10x64 ramp
+	END
+	try apr-stats --json odd.gguf
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '"minus_128"' "$out")" -eq 2 ]
+	grep -q '"name":"odd",.*"minus_128":1}$' "$out"
+	grep -qx 'apr-stats: odd: 1 of 192 codes is -128, the first at \[5,29\]: Q8_0 is symmetric, and its encoders write -127 to 127' "$err"
+	grep -q '^apr-stats: more: 2 of 640 codes are -128, the first at \[2,61\]' "$err"
+	# Counted alike in any pieces, and with any threads.
+	cp "$out" want
+	apr-unpack odd.gguf | dd bs=7 status=none | apr-stats --json -j 3 2>/dev/null | diff want -
+	# What is written here has none.
+	apr-quant --pure q8_0 "$model" 2>/dev/null | apr-stats --json >q8 2>notes
+	grep -q Q8_0 q8
+	! grep minus_128 q8 || false
+	[ ! -s notes ]
+}
+
 @test "the result depends neither on threads nor on container nor on pieces" {
 	local jobs
 	apr-stats --json "$model" >want
