@@ -52,6 +52,28 @@ put_odd_group(struct dice *d, unsigned depth, struct buf *b)
 	buf_text(b, ")");
 }
 
+/* Both, side by side: what the lookaround calls begins in the other alternative. */
+static void
+put_odd_pattern(struct dice *d, struct buf *b)
+{
+	bool looks_first = roll(d, 2);
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		buf_text(b, i ? "|" : "");
+		if (looks_first == (i == 0)) {
+			buf_text(b, ONE_OF(d, looks));
+			buf_text(b, ONE_OF(d, calls));
+			buf_text(b, ")");
+			buf_text(b, ONE_OF(d, plain_items));
+		} else {
+			buf_text(b, "(\\K");
+			buf_text(b, ONE_OF(d, plain_items));
+			buf_text(b, ")");
+		}
+	}
+}
+
 static void
 put_group(struct dice *d, unsigned depth, struct buf *b)
 {
@@ -100,7 +122,10 @@ put_quoted(struct dice *d, struct buf *to)
 	struct buf b = { 0 };
 
 	d->odd = roll(d, 4) == 0;
-	put_pattern(d, 0, &b);
+	if (d->odd && roll(d, 3) == 0)
+		put_odd_pattern(d, &b);
+	else
+		put_pattern(d, 0, &b);
 	json_quote(to, b.p ? (char *)b.p : "", b.n);
 	buf_free(&b);
 }
