@@ -2,6 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/filter.h"
 #include "cli/input.h"
@@ -10,8 +13,10 @@
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
+#include "quant/loss.h"
 #include "quant/recipe.h"
 #include "quant/recode.h"
+#include "quant/record.h"
 #include "report/recipe_text.h"
 
 struct options {
@@ -35,6 +40,10 @@ struct quant {
 	const char *name;   /* of what is read */
 	struct buf text;    /* of what is printed */
 	char operation[160];
+	bool twice;         /* the model is read twice: errors are measured first */
+	bool again;         /* this is the second reading */
+	struct loss loss;
+	char warning[LOSS_TEXT];
 };
 
 /* Print the text on standard error. */
@@ -53,7 +62,9 @@ plan(void *ctx, struct model *out, struct err *e)
 {
 	struct quant *q = ctx;
 
-	return recipe_apply(&q->recipe, &q->o->quant.recipe, out, e);
+	if (recipe_apply(&q->recipe, &q->o->quant.recipe, out, e) < 0)
+		return -1;
+	return q->again && q->warning[0] ? record_warning(out, q->warning, e) : 0;
 }
 
 /* What becomes of an item's tensor; NULL if it is left out, or no tensor. */
@@ -63,6 +74,13 @@ row_of(const struct quant *q, const struct item *in)
 	if (in->kind != ITEM_TENSOR || q->row[in->index] == QUANT_GONE)
 		return NULL;
 	return &q->recipe.rows[q->row[in->index]];
+}
+
+/* Does this pass measure errors? */
+static bool
+checks(const struct quant *q)
+{
+	return q->o->check && !q->again;
 }
 
 static int
@@ -77,7 +95,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 		return in->kind == ITEM_TENSOR;
 	out->bytes = row->bytes;
 	how = (struct recode_options){ (unsigned)q->o->jobs,
-		q->o->check || isfinite(q->o->quant.max_rmse), row->importance };
+		checks(q) || isfinite(q->o->quant.max_rmse), row->importance };
 	return recode_begin(&q->recode, q->plan.tensors[row - q->recipe.rows], row->to, &how,
 	                    e);
 }
@@ -114,15 +132,17 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	if (recode_end(&q->recode, sink, e) < 0)
 		return -1;
 	t = q->plan.tensors[row - q->recipe.rows];
-	if (recipe_judge(tensor_name(t), row->to, s, q->o->allow_nonfinite,
+	if (!(q->again && q->o->allow_nonfinite) &&
+	    recipe_judge(tensor_name(t), row->to, s, q->o->allow_nonfinite,
 	                 q->o->quant.max_rmse, &q->text, e) < 0)
 		return -1;
 	tool_notes(&q->text);
-	if (q->o->check && row->from != row->to) {
+	if (checks(q) && row->from != row->to) {
 		recipe_put_error(&q->text, tensor_name(t), row->from->name, row->to->name, s,
 		                 q->o->json ? NULL : &q->table);
 		print_error(q);
 		convert_stats_add(&q->all, s);
+		loss_add(&q->loss, t, row->to, s);
 	}
 	return 0;
 }
@@ -134,7 +154,7 @@ finish(void *ctx, struct sink *sink, struct err *e)
 
 	(void)sink;
 	(void)e;
-	if (q->o->check && q->all.values) {
+	if (checks(q) && q->all.values) {
 		recipe_put_error(&q->text, "all", "", "", &q->all,
 		                 q->o->json ? NULL : &q->table);
 		print_error(q);
@@ -167,6 +187,53 @@ print_plan(struct quant *q, struct err *e)
 	return r < 0 ? -1 : tool_print(&q->text, e);
 }
 
+/* Can the errors be measured before the plan goes out, so that it can hold a warning? The
+ * model is read twice then: it must be a file or folder, and somebody must want the
+ * result. */
+static bool
+reads_twice(const struct options *o, const char *path)
+{
+	struct stat to, null;
+
+	if (!o->check || o->quant.recipe.no_record || plan_only(o) || !input_reopens(path))
+		return false;
+	return o->output.path || fstat(STDOUT_FILENO, &to) < 0 || !S_ISCHR(to.st_mode) ||
+	       stat("/dev/null", &null) < 0 || to.st_rdev != null.st_rdev;
+}
+
+/* Measure, then convert. */
+static int
+twice(struct quant *q, const struct input *first, struct sink *sink, const struct flow *f,
+      struct err *e)
+{
+	struct flow measure = *f;
+	struct input again;
+
+	measure.plan = NULL;
+	measure.operation = NULL;
+	if (filter_flow(first->source, NULL, q->o->output.progress, &measure, e) < 0)
+		return -1;
+	q->again = true;
+	loss_text(&q->loss, q->warning);
+	if (input_reopen(&again, first, e) == 0)
+		filter_flow(again.source, sink, q->o->output.progress, f, e);
+	return input_close(&again, e);
+}
+
+/* --check: tell what loses too much, and why the metadata cannot. */
+static void
+note_loss(const struct quant *q, bool piped)
+{
+	char text[LOSS_TEXT];
+
+	if (q->loss.over == 0)
+		return;
+	tool_note(loss_text(&q->loss, text));
+	if (piped && !q->o->quant.recipe.no_record)
+		tool_note("the metadata has no warning: it precedes the data; a FILE operand is "
+		          "read twice, and gets one");
+}
+
 static int
 run(struct quant *q, const char *path, struct err *e)
 {
@@ -193,7 +260,11 @@ run(struct quant *q, const char *path, struct err *e)
 		    !plan_only(o) && (sink = filter_sink(&where, e))) {
 			recipe_notes(&q->text, &q->recipe, &q->plan, &o->quant.recipe);
 			tool_notes(&q->text);
-			filter_flow(in.source, sink, o->output.progress, &f, e);
+			if (q->twice)
+				twice(q, &in, sink, &f, e);
+			else
+				filter_flow(in.source, sink, o->output.progress, &f, e);
+			note_loss(q, !path || strcmp(path, "-") == 0);
 		}
 	}
 	sink_close(sink);
@@ -212,10 +283,13 @@ quant(struct quant *q, struct options *o, char **operands, struct err *e)
 	sandbox_prepare();
 	if (quant_options_load(&o->quant, e) < 0)
 		return -1;
-	if (o->quant.imatrix_path && operands[0]) {
+	q->twice = operands[0] && reads_twice(o, path);
+	if ((o->quant.imatrix_path || q->twice) && operands[0])
 		input_prepare(path);
+	if (q->twice)
+		input_prepare(path);
+	if (o->quant.imatrix_path && operands[0])
 		input_prepare(o->quant.imatrix_path);
-	}
 	if (o->list) {
 		recipe_put_types(&q->text);
 		return tool_print(&q->text, e);

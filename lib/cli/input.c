@@ -70,8 +70,9 @@ reader_path(char *path, size_t size, const char *name, struct err *e)
 	return 0;
 }
 
-/* Inputs whose children have been started and are not awaited yet: two at most. */
-static struct input prepared[2];
+/* Inputs whose children have been started and are not awaited yet: a model twice, and an
+ * importance matrix. */
+static struct input prepared[3];
 static size_t prepared_count;
 
 static const char *
@@ -212,7 +213,7 @@ input_prepare(const char *path)
 	struct input *in = &prepared[prepared_count];
 	struct err e = ERR_INIT;
 
-	if (!path || (strcmp(path, "-") == 0 && !is_trusted(path)) || prepared_count == 2)
+	if (!path || (strcmp(path, "-") == 0 && !is_trusted(path)) || prepared_count == sizeof prepared / sizeof *prepared)
 		return;
 	if (start(in, path, &e) == 0)
 		prepared_count++;
@@ -288,6 +289,32 @@ int
 input_open(struct input *in, const char *path, struct err *e)
 {
 	return input_open_sealed(in, path, e) < 0 ? -1 : source_check_open(in->source, e);
+}
+
+bool
+input_reopens(const char *path)
+{
+	struct stat st;
+
+	return path && strcmp(path, "-") != 0 && stat(path, &st) == 0 &&
+	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
+int
+input_reopen(struct input *again, const struct input *first, struct err *e)
+{
+	const struct model *a, *b = first->source->plan;
+	size_t i = 0;
+
+	if (input_open(again, first->path, e) < 0)
+		return -1;
+	a = again->source->plan;
+	while (i < a->tensor_count && i < b->tensor_count &&
+	       tensor_same(a->tensors[i], b->tensors[i]))
+		i++;
+	if (i < a->tensor_count || i < b->tensor_count)
+		return err_set(e, ERR_CORRUPT, first->path, "changed while it was read");
+	return 0;
 }
 
 /* Close the stream and wait for the child. Returns its status, or 0. */

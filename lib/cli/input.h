@@ -35,6 +35,13 @@ void input_prepare(const char *path);
 int input_open(struct input *in, const char *path, struct err *e);
 int input_open_sealed(struct input *in, const char *path, struct err *e);
 
+/* Can a model at this path be opened a second time? Not standard input, nor a pipe. */
+bool input_reopens(const char *path);
+
+/* Open once more what first has open; where the tensors are no longer the same (name, type,
+ * shape): E002. */
+int input_reopen(struct input *again, const struct input *first, struct err *e);
+
 /* From now on the model at path (NULL or "-": standard input) must be signed by the public
  * key in the file key; NULL: as it is. Its reader is then the apr-verify beside the
  * program, so that no tool links what verifies: a FILE is verified before a byte of it

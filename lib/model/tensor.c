@@ -137,6 +137,13 @@ tensor_retype(const struct tensor *t, const struct dtype *type, struct err *e)
 	return c;
 }
 
+bool
+tensor_same(const struct tensor *a, const struct tensor *b)
+{
+	return strcmp(a->name, b->name) == 0 && a->type == b->type && a->bytes == b->bytes &&
+	       a->ndim == b->ndim && memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims) == 0;
+}
+
 void
 tensor_free(struct tensor *t)
 {

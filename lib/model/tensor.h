@@ -9,6 +9,7 @@
 #ifndef MODEL_TENSOR_H
 #define MODEL_TENSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@ struct tensor *tensor_new(const char *name, size_t name_bytes, const struct dtyp
                           const char *where, struct err *e);
 struct tensor *tensor_copy(const struct tensor *t);
 void tensor_free(struct tensor *t);
+
+/* Have both the same name, type, shape and size? */
+bool tensor_same(const struct tensor *a, const struct tensor *b);
 
 /* The same tensor in another type. NULL with ERR_INVALID if rows do not fill
  * whole blocks of it. */

@@ -221,3 +221,9 @@ record_apply(const struct recipe *r, const struct recipe_options *o, struct mode
 		return -1;
 	return o->no_record ? 0 : put_info(r, o, m, e);
 }
+
+int
+record_warning(struct model *m, const char *text, struct err *e)
+{
+	return put_string(m, PREFIX "warning", text, e);
+}

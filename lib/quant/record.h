@@ -14,6 +14,8 @@
  *     apr.quantization.rules             array:string   REGEX=TYPE, --hook, if there were any
  *     apr.quantization.calibration_method   string   imatrix, or none
  *     apr.quantization.calibration_samples  u32      its chunks, if known
+ *     apr.quantization.warning           string   where too much was lost (quant/loss.h);
+ *                                        an earlier run's stays
  *
  * A key that is set moves to the end, as with llama-quantize, so that the file is its,
  * to the byte, without the second group.
@@ -26,5 +28,8 @@
 /* Set the keys. Called once m's tensors have their new types. */
 int record_apply(const struct recipe *r, const struct recipe_options *o, struct model *m,
                  struct err *e);
+
+/* Set the warning. */
+int record_warning(struct model *m, const char *text, struct err *e);
 
 #endif

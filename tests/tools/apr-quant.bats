@@ -382,6 +382,50 @@ rows_of_172() {
 	grep -qF 'rmse 7.071e-01  relative 1.538e-02  max 1.000e+00' check
 }
 
+@test "--check: a warning where too much is lost, in the metadata of a FILE" {
+	local lost='in 13 of 23 changed tensors the squared error exceeds 5 % of the squared weights, most in blk.0.attn_k.weight (Q2_K): 9.0 %'
+	local key='"apr.quantization.warning","string","in 13 of 23 '
+	apr-quant --check -o warned q2_k "$model" 2>notes
+	grep -qxF "apr-quant: $lost" notes
+	[ "$(grep -c '^all ' notes)" -eq 1 ]
+	apr-header --json warned | grep -qF "$key"
+	# Nothing else differs, on any number of threads, through every container.
+	apr-quant q2_k "$model" 2>notes >plain
+	cmp <(apr-unpack warned | digests) <(apr-unpack plain | digests)
+	apr-quant --check -j 3 q2_k "$model" 2>notes | cmp - warned
+	apr-pack -t gguf warned | apr-unpack - | cmp - warned
+	# What was lost stays lost, and so does what says so.
+	apr-quant f16 warned 2>notes | apr-header --json | grep -qF "$key"
+	# Better types, no record asked for, or one reading: no key.
+	for type in q3_k_s q4_0 q8_0; do
+		apr-quant --check $type "$model" 2>notes >made
+		! grep -aq quantization.warning made || false
+		! grep 'exceeds' notes || false
+	done
+	apr-quant --check --no-record q2_k "$model" 2>notes >made
+	! grep -aq quantization.warning made || false
+	grep -qxF "apr-quant: $lost" notes
+	apr-unpack "$model" | apr-quant --check q2_k 2>notes | cmp - plain
+	grep -qxF "apr-quant: $lost" notes
+	grep -q 'the metadata has no warning: it precedes the data' notes
+	apr-quant --check q2_k "$model" 2>&1 >/dev/null | grep -qxF "apr-quant: $lost"
+	# What fails while it is measured leaves nothing.
+	try apr-quant --check --max-rmse 0.01 -o none q2_k "$model"
+	[ "$status" -eq 5 ]
+	[ ! -e none ]
+}
+
+@test "--check: a model that changes between its two readings is refused" {
+	mkmodel <<<'tensor a.weight F32 4x256 noise' >m.gguf
+	mkmodel <<<'tensor b.weight F32 4x256 noise' >other.gguf
+	# The reader of the second pass begins after the first: the command of --hook swaps
+	# the files before that.
+	try apr-quant --check --hook 'cp other.gguf m.gguf; echo q4_0 #' -o made q4_0 m.gguf
+	[ "$status" -eq 4 ]
+	grep -qx 'apr-quant: m.gguf: changed while it was read (E002)' "$err"
+	[ ! -e made ]
+}
+
 @test "NaN, infinities and what becomes infinite: exit 5, tensor and counts" {
 	local type
 	export APR_LOG_LEVEL=error
