@@ -2,54 +2,94 @@
 
 #include <inttypes.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/text.h"
 
-/* jansson spends up to some 60 bytes on a byte of text ("[0,0,0,…"). The cap
- * keeps what any text can cost below what a plan of a million tensors needs. */
+/* jansson needs up to some 60 bytes for a byte of text ("[0,0,0,..."). This limit keeps
+ * the cost of any text below that of a plan of a million tensors. It holds for all threads
+ * together. */
 #define JSON_MEMORY ((size_t)1 << 30)
 #define EXACT ((uint64_t)1 << 53)
 
-/* Each block carries its size (with this) in front of it, so that frees are
- * counted too, and lies in a list, the newest first. */
+/* Stands in front of each block, so that frees are counted too. Blocks that a parse
+ * allocates form a list, newest first; its links mean nothing after that parse. */
 union head {
 	struct {
-		size_t bytes;
+		size_t bytes; /* with this */
 		union head *older, *newer;
+		uint64_t parse; /* its number; 0: none */
 	} is;
 	max_align_t align;
 };
 
-static size_t used;
-static union head *newest;
+static atomic_size_t used;
 
-/* Set while the library parses: its lexer goes on when it could not keep a byte,
- * and then writes past what it has. So it never gets to see that memory ran out,
- * but is left, and what it had is freed. */
-static jmp_buf *parsing;
+/* A parse that is under way. When memory runs out, jansson's lexer goes on without the byte
+ * that it could not store, and then writes past its buffer. So a failed allocation never
+ * returns to it: the parse is left by longjmp, and its blocks are freed. */
+static _Thread_local struct {
+	uint64_t number; /* 0: none is under way in this thread */
+	union head *newest;
+	jmp_buf out;
+} parse;
+
+static atomic_uint_fast64_t parses; /* numbers given so far */
+
+/* Count n more bytes, unless they exceed the limit. */
+static bool
+take(size_t n)
+{
+	if (atomic_fetch_add_explicit(&used, n, memory_order_relaxed) < JSON_MEMORY - n)
+		return true;
+	atomic_fetch_sub_explicit(&used, n, memory_order_relaxed);
+	return false;
+}
+
+static void
+enlist(union head *h)
+{
+	h->is.parse = parse.number;
+	h->is.older = parse.newest;
+	h->is.newer = NULL;
+	if (parse.newest)
+		parse.newest->is.newer = h;
+	parse.newest = h;
+}
+
+static void
+delist(union head *h)
+{
+	if (h->is.newer)
+		h->is.newer->is.older = h->is.older;
+	else
+		parse.newest = h->is.older;
+	if (h->is.older)
+		h->is.older->is.newer = h->is.newer;
+}
 
 static void *
 capped_malloc(size_t n)
 {
 	union head *h = NULL;
 
-	if (n < JSON_MEMORY - sizeof *h && used < JSON_MEMORY - sizeof *h - n)
+	if (n < JSON_MEMORY - sizeof *h && take(n + sizeof *h)) {
 		h = malloc(n + sizeof *h);
+		if (!h)
+			atomic_fetch_sub_explicit(&used, n + sizeof *h, memory_order_relaxed);
+	}
 	if (!h) {
-		if (parsing)
-			longjmp(*parsing, 1);
+		if (parse.number)
+			longjmp(parse.out, 1);
 		return NULL;
 	}
 	h->is.bytes = n + sizeof *h;
-	h->is.older = newest;
-	h->is.newer = NULL;
-	if (newest)
-		newest->is.newer = h;
-	newest = h;
-	used += h->is.bytes;
+	h->is.parse = 0;
+	if (parse.number)
+		enlist(h);
 	return h + 1;
 }
 
@@ -61,50 +101,45 @@ capped_free(void *p)
 	if (!h)
 		return;
 	h--;
-	if (h->is.newer)
-		h->is.newer->is.older = h->is.older;
-	else
-		newest = h->is.older;
-	if (h->is.older)
-		h->is.older->is.newer = h->is.newer;
-	used -= h->is.bytes;
+	if (h->is.parse && h->is.parse == parse.number)
+		delist(h);
+	atomic_fetch_sub_explicit(&used, h->is.bytes, memory_order_relaxed);
 	free(h);
 }
 
-/* Before main: a value made with one allocator must not meet the other's free. */
+/* Runs before main: a value made with one allocator must not meet the free of another. */
 __attribute__((constructor)) static void
 setup(void)
 {
 	json_set_alloc_funcs(capped_malloc, capped_free);
-	/* From the system's random numbers, while they can be opened (core/sandbox.h). */
+	/* This opens the system's random numbers, which the sandbox forbids later. */
 	json_object_seed(0);
 }
 
-/* As json_loadb; *denied where memory ran out. */
+/* json_loadb. *denied is set if memory ran out. */
 static json_t *
 load(const void *text, size_t n, size_t flags, json_error_t *je, bool *denied)
 {
-	union head *const before = newest;
-	jmp_buf here;
 	json_t *v;
 
 	*denied = true;
-	if (setjmp(here)) {
-		while (newest != before)
-			capped_free(newest + 1);
-		parsing = NULL;
+	parse.newest = NULL;
+	if (setjmp(parse.out)) {
+		while (parse.newest)
+			capped_free(parse.newest + 1);
+		parse.number = 0;
 		return NULL;
 	}
-	parsing = &here;
-	/* The library's parser takes no null pointer, as an empty buffer has. */
+	parse.number = atomic_fetch_add(&parses, 1) + 1;
+	/* The library's parser takes no null pointer, which an empty buffer has. */
 	v = json_loadb(n ? text : "", n, flags | JSON_REJECT_DUPLICATES, je);
-	parsing = NULL;
+	parse.number = 0;
 	*denied = false;
 	return v;
 }
 
 static json_t *
-parse(const void *text, size_t n, size_t flags, enum err_code code, const char *what,
+parse_text(const void *text, size_t n, size_t flags, enum err_code code, const char *what,
       struct err *e)
 {
 	json_error_t je;
@@ -113,8 +148,7 @@ parse(const void *text, size_t n, size_t flags, enum err_code code, const char *
 	char said[JSON_ERROR_TEXT_LENGTH * 2];
 	const char *nul = n ? memchr(text, 0, n) : NULL;
 
-	/* The library overlooks a NUL after a number, and what is overlooked could be
-	 * read by others as the end. */
+	/* The library ignores a NUL after a number, where other readers may see the end. */
 	if (nul) {
 		err_set(e, code, what, "is not valid JSON at byte %td: a NUL",
 		        nul - (const char *)text);
@@ -136,14 +170,14 @@ json_t *
 json_parse_any(const void *text, size_t n, enum err_code code, const char *what,
                struct err *e)
 {
-	return parse(text, n, JSON_DECODE_ANY, code, what, e);
+	return parse_text(text, n, JSON_DECODE_ANY, code, what, e);
 }
 
 json_t *
 json_parse(const void *text, size_t n, enum err_code code, const char *what,
            struct err *e)
 {
-	json_t *v = parse(text, n, 0, code, what, e);
+	json_t *v = parse_text(text, n, 0, code, what, e);
 
 	if (v && !json_is_object(v)) {
 		json_decref(v);
@@ -176,8 +210,8 @@ json_quote(struct buf *b, const char *s, size_t n)
 	json_decref(v);
 }
 
-/* Outside of ASCII, and DEL: in compact JSON they are in strings only, and what is below a
- * blank is escaped already. */
+/* Escape dangerous characters outside ASCII, and DEL. In compact JSON these occur only in
+ * strings, where the library has escaped those below a blank. */
 static void
 escape(struct buf *to, const struct buf *from)
 {

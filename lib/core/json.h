@@ -1,8 +1,9 @@
 /* json: the one place that knows jansson.
  *
  * Reading is strict: duplicate members, invalid UTF-8, a NUL in a string and
- * text after the value are faults. The library's memory is capped, so that a
- * hostile text cannot be inflated without bound. One thread uses all of it.
+ * text after the value are faults. The library's memory is limited, so that a
+ * hostile text cannot grow without bound. Threads may parse at the same time;
+ * a value belongs to one thread at a time.
  * Writing is deterministic: members in insertion order, no blanks.
  */
 #ifndef CORE_JSON_H

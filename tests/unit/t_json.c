@@ -1,0 +1,111 @@
+/* json: parsing in several threads, and text that needs too much memory. */
+#include "core/json.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "test.h"
+
+#define ROUNDS 2000
+
+/* Parses and frees; every third text is faulty in its middle. */
+static void *
+parses(void *id)
+{
+	static const char *const texts[] = { "{\"a\":[1,2,{\"b\":\"text\"}],\"c\":null}",
+		"{\"x\":{\"y\":[[],[0.5]]}}", "{\"a\":[1,2,{\"b\":1,\"b\":2}]}" };
+	bool good = true;
+	json_t *held = NULL;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		struct err e = ERR_INIT;
+		const char *text = texts[i % 3];
+		json_t *v = json_parse(text, strlen(text), ERR_CORRUPT, "text", &e);
+
+		good &= (v == NULL) == (i % 3 == 2) && (v != NULL || e.code == ERR_CORRUPT);
+		if (v) {
+			json_decref(held);
+			held = v;
+		}
+	}
+	json_decref(held);
+	*(bool *)id = good;
+	return NULL;
+}
+
+static void
+threads(void)
+{
+	enum { THREADS = 4 };
+	pthread_t thread[THREADS];
+	bool good[THREADS] = { false };
+	size_t i;
+
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, parses, &good[i]))
+			abort();
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	test_ok(good[0] && good[1] && good[2] && good[3], "four threads parse at the same time");
+}
+
+/* A value of one thread, freed by another while that parses. */
+static void *
+frees(void *value)
+{
+	json_decref(value);
+	return NULL;
+}
+
+static void
+other_thread(void)
+{
+	struct err e = ERR_INIT;
+	pthread_t thread;
+	bool good = true;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		json_t *v = json_parse("{\"a\":[1,2,3],\"b\":\"text\"}", 24, ERR_CORRUPT, "text", &e);
+		bool one;
+
+		good &= v != NULL && !pthread_create(&thread, NULL, frees, v);
+		parses(&one);
+		pthread_join(thread, NULL);
+		good &= one;
+	}
+	test_ok(good, "a value is freed by another thread");
+}
+
+/* Needs more than the library may have: what it had is freed, and the next text parses. */
+static void
+too_much(void)
+{
+	enum { N = 40000000 };
+	char *text = malloc(N);
+	struct err e = ERR_INIT;
+	json_t *v;
+	int i;
+
+	memset(text, '[', N);
+	for (i = 1; i < N; i++)
+		text[i] = i % 2 ? '0' : ',';
+	memcpy(text + N - 2, "0]", 2);
+	v = json_parse_any(text, N, ERR_CORRUPT, "text", &e);
+	test_ok(!v && e.code == ERR_MEMORY, "a text that needs too much memory");
+	free(text);
+	v = json_parse("{\"a\":1}", 7, ERR_CORRUPT, "text", &e);
+	test_ok(v != NULL, "and the next text parses");
+	json_decref(v);
+}
+
+int
+main(void)
+{
+	threads();
+	other_thread();
+	too_much();
+	return test_done();
+}
