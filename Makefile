@@ -91,6 +91,7 @@ $(B)/lib/kernels/%.o: pic_FLAGS = -fPIE
 
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/lib/crypto/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
+$(B)/lib/crypto/%_avx512.o: level_FLAGS = -mavx2 -mavx512f -mavx512vl
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a

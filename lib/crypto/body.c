@@ -2,215 +2,267 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/mem.h"
 #include "core/num.h"
-#include "core/thread.h"
-#include "crypto/pair.h"
+#include "core/tasks.h"
+#include "crypto/lanes.h"
 
-#define SPREAD 256 /* chunks a parallel loop over a file: long, so that nobody waits much */
-#define PIECE (RANGE_PIECE / 2) /* two of them lie on the stack */
+#define JOBS_MOST 256
 
-/* Chunks that are hashed side by side: the last may be short. They lie in memory, or
- * each thread reads its own. */
-struct batch {
-	const uint8_t *p;          /* or */
-	const struct range *range; /* from that byte on */
-	uint64_t from;
-	uint64_t n;
-	unsigned step;             /* chunks that one call takes: 2 are a pair */
-	struct digest digest[SPREAD];
-	bool failed[SPREAD];
-	atomic_int fault; /* errno + 1, of one that could not be read; 0: none */
+/* Where the digest of a chunk belongs. */
+struct place {
+	struct digest *out; /* of the body */
+	uint64_t size;      /* of the body */
+	const char *name;   /* of the file that the chunk is read from */
+	bool first, last;   /* chunk of the body */
+};
+
+/* Chunks that one task hashes. */
+struct body_batch {
+	struct lanes_message m[LANES_MOST];
+	struct place place[LANES_MOST];
+	size_t n;
+	uint8_t *held; /* a buffer for the bytes of chunks that were fed; may be NULL */
 };
 
 void
 body_digest_init(struct body_digest *d, unsigned jobs)
 {
-	*d = (struct body_digest){ .jobs = jobs < 1 ? 1 : jobs };
-	if (d->jobs > BODY_JOBS)
-		d->jobs = BODY_JOBS;
-	/* A pair for each thread, as long as there is room. */
-	d->pairs = sha256_pair_pays();
-	d->room = d->jobs;
-	if (d->pairs)
-		d->room = d->jobs > BODY_JOBS / 2 ? BODY_JOBS : 2 * d->jobs;
+	*d = (struct body_digest){ .jobs = jobs < 1 ? 1 : (unsigned)num_min(jobs, JOBS_MOST) };
+}
+
+static void
+hash_batch(void *ctx, size_t i)
+{
+	struct body_batch *b = ctx;
+
+	lanes_hash(b[i].m, b[i].n);
+}
+
+/* On the first body that does not come in one piece. */
+static int
+allocate(struct body_digest *d, struct err *e)
+{
+	d->chunks = lanes_count() == LANES_MOST ? LANES_MOST : 4;
+	d->buffers_most = d->jobs == 1 ? 1 : BODY_HELD / BODY_CHUNK / d->chunks;
+	if (d->buffers_most > d->jobs + 1)
+		d->buffers_most = d->jobs + 1;
+	d->room = d->jobs == 1 ? 1 : 2 * (size_t)d->jobs + 1;
+	d->batches = mem_array(d->room, sizeof *d->batches);
+	d->spare = mem_array(d->buffers_most, sizeof *d->spare);
+	if (d->batches && d->jobs > 1)
+		d->tasks = tasks_new(d->jobs - 1, d->room, hash_batch, d->batches);
+	return d->batches && d->spare && (d->tasks || d->jobs == 1) ? 0 : err_memory(e);
+}
+
+static void
+body_hash_start(struct sha256 *h, uint64_t size)
+{
+	sha256_start(h);
+	sha256_add_domain(h, BODY_DOMAIN);
+	sha256_add_u64(h, size);
+}
+
+static int
+chunk_fault(const struct lanes_message *m, const char *name, struct err *e)
+{
+	if (m->fault == LANES_MEMORY)
+		return err_memory(e);
+	errno = m->fault - 1;
+	return range_fail(name, e);
+}
+
+/* Add the digests of a batch to those of its bodies, and empty it. */
+static int
+fold(struct body_digest *d, struct body_batch *b, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		const struct place *at = &b->place[i];
+
+		if (b->m[i].fault)
+			return chunk_fault(&b->m[i], at->name, e);
+		if (at->first) {
+			sha256_abandon(&d->hash);
+			body_hash_start(&d->hash, at->size);
+		}
+		sha256_add(&d->hash, b->m[i].digest.b, DIGEST_BYTES);
+		if (at->last && sha256_finish(&d->hash, at->out, e) < 0)
+			return -1;
+	}
+	b->n = 0;
+	if (b->held)
+		d->spare[d->spares++] = b->held;
+	b->held = NULL;
+	return 0;
+}
+
+/* Wait for the oldest batch. */
+static int
+retire(struct body_digest *d, struct err *e)
+{
+	size_t i = d->first;
+
+	tasks_await(d->tasks, i);
+	d->first = (d->first + 1) % d->room;
+	d->waiting--;
+	return fold(d, &d->batches[i], e);
+}
+
+static struct body_batch *
+open_batch(struct body_digest *d)
+{
+	return &d->batches[(d->first + d->waiting) % d->room];
+}
+
+/* The batch that is being filled is to be hashed. */
+static int
+hand_over(struct body_digest *d, struct err *e)
+{
+	struct body_batch *b = open_batch(d);
+
+	if (!d->tasks) {
+		hash_batch(b, 0);
+		return fold(d, b, e);
+	}
+	tasks_start(d->tasks, (size_t)(b - d->batches));
+	d->waiting++;
+	return d->waiting == d->room ? retire(d, e) : 0;
+}
+
+static int
+add_chunk(struct body_digest *d, const struct lanes_message *m, const char *name,
+          struct err *e)
+{
+	struct body_batch *b = open_batch(d);
+
+	b->m[b->n] = *m;
+	b->place[b->n++] = (struct place){ .out = d->out, .size = d->size, .name = name,
+		.first = d->seen == 0, .last = d->seen + m->bytes == d->size };
+	d->seen += m->bytes;
+	return b->n == d->chunks ? hand_over(d, e) : 0;
+}
+
+/* A buffer for the chunks of the batch that is being filled. */
+static int
+hold(struct body_digest *d, struct err *e)
+{
+	uint8_t *p;
+
+	while (d->spares == 0 && d->buffers == d->buffers_most)
+		if (retire(d, e) < 0)
+			return -1;
+	if (d->spares == 0) {
+		p = malloc(d->chunks * BODY_CHUNK);
+		if (!p)
+			return err_memory(e);
+		d->spare[d->spares++] = p;
+		d->buffers++;
+	}
+	open_batch(d)->held = d->spare[--d->spares];
+	return 0;
+}
+
+/* Wait for all tasks, and forget what they have done. */
+static void
+give_up(struct body_digest *d)
+{
+	struct err unused = ERR_INIT;
+	size_t i;
+
+	for (i = 0; i < d->room; i++) {
+		struct body_batch *b = &d->batches[i];
+
+		if (d->tasks)
+			tasks_await(d->tasks, i);
+		b->n = 0;
+		fold(d, b, &unused); /* its buffer becomes a spare one */
+	}
+	sha256_abandon(&d->hash);
+	d->first = d->waiting = d->fill = 0;
 }
 
 int
-body_digest_start(struct body_digest *d, uint64_t size, struct err *e)
+body_digest_start(struct body_digest *d, uint64_t size, struct digest *out, struct err *e)
 {
-	size_t room = (size_t)num_min(size, d->room * BODY_CHUNK);
-
-	sha256_abandon(&d->hash);
-	if (room > d->held_cap) {
-		free(d->held);
-		d->held_cap = 0;
-		d->held = malloc(room);
-		if (!d->held)
-			return err_memory(e);
-		d->held_cap = room;
-	}
+	if (d->seen != d->size || d->fill)
+		give_up(d);
 	d->size = size;
 	d->seen = 0;
-	d->held_bytes = 0;
-	sha256_start(&d->hash);
-	sha256_add_domain(&d->hash, BODY_DOMAIN);
-	sha256_add_u64(&d->hash, size);
-	return 0;
+	d->out = out;
+	return d->batches || size == 0 ? 0 : allocate(d, e);
 }
 
-/* Some bytes of the batch: where they lie, or read into piece. NULL: they cannot be. */
-static const uint8_t *
-bytes_at(struct batch *b, uint64_t at, uint8_t *piece, size_t n)
+static int
+whole_body(const uint8_t *p, size_t n, struct digest *out, struct err *e)
 {
-	if (b->p)
-		return b->p + at;
-	if (range_read(b->range, b->from + at, piece, n) == 0)
-		return piece;
-	atomic_store(&b->fault, errno + 1);
-	return NULL;
-}
-
-static void
-hash_one(struct batch *b, size_t i)
-{
-	uint64_t at = i * BODY_CHUNK, end = num_min(b->n, at + BODY_CHUNK);
-	uint8_t piece[2 * PIECE];
-	struct err unused = ERR_INIT;
-	const uint8_t *p;
+	struct lanes_message m[LANES_MOST];
 	struct sha256 h;
-	size_t n;
+	size_t i, k;
 
-	sha256_start(&h);
-	for (; at < end; at += n) {
-		n = (size_t)num_min(end - at, b->p ? BODY_CHUNK : sizeof piece);
-		p = bytes_at(b, at, piece, n);
-		if (!p) {
-			sha256_abandon(&h);
-			return;
+	body_hash_start(&h, n);
+	while (n > 0) {
+		for (i = 0; i < LANES_MOST && n > 0; i++) {
+			size_t part = (size_t)num_min(n, BODY_CHUNK);
+
+			m[i] = (struct lanes_message){ .p = p, .bytes = part };
+			p += part;
+			n -= part;
 		}
-		sha256_add(&h, p, n);
+		lanes_hash(m, i);
+		for (k = 0; k < i; k++) {
+			if (m[k].fault) {
+				sha256_abandon(&h);
+				return err_memory(e);
+			}
+			sha256_add(&h, m[k].digest.b, DIGEST_BYTES);
+		}
 	}
-	b->failed[i] = sha256_finish(&h, &b->digest[i], &unused) < 0;
+	return sha256_finish(&h, out, e);
 }
 
-/* Two whole chunks. */
-static void
-hash_pair(struct batch *b, size_t i)
-{
-	uint64_t at = i * BODY_CHUNK, end = at + BODY_CHUNK;
-	uint8_t piece[2][PIECE];
-	struct sha256_pair h;
-
-	sha256_pair_start(&h);
-	for (; at < end; at += PIECE) {
-		const uint8_t *p = bytes_at(b, at, piece[0], PIECE);
-		const uint8_t *q = bytes_at(b, at + BODY_CHUNK, piece[1], PIECE);
-
-		if (!p || !q)
-			return;
-		sha256_pair_add(&h, p, q, PIECE);
-	}
-	sha256_pair_finish(&h, &b->digest[i], &b->digest[i + 1]);
-	b->failed[i] = b->failed[i + 1] = false;
-}
-
-static void
-hash_some(void *ctx, size_t i)
-{
-	struct batch *b = ctx;
-
-	i *= b->step;
-	if (b->step == 2 && b->n / BODY_CHUNK >= i + 2) {
-		hash_pair(b, i);
-		return;
-	}
-	hash_one(b, i);
-	if (b->step == 2 && b->n > (i + 1) * BODY_CHUNK)
-		hash_one(b, i + 1);
-}
-
-/* Up to SPREAD chunks, of which the last may be short. Fewer than a pair for each thread
- * are shared out one by one. */
+/* Some of n bytes, as many as the current chunk lacks. */
 static int
-hash_batch(struct body_digest *d, struct batch *b, const char *name, struct err *e)
+feed(struct body_digest *d, const uint8_t *p, size_t *n, struct err *e)
 {
-	size_t i, chunks = (size_t)((b->n + BODY_CHUNK - 1) / BODY_CHUNK);
+	struct body_batch *b = open_batch(d);
+	uint64_t chunk = num_min(d->size - d->seen, BODY_CHUNK);
+	struct lanes_message m = { .bytes = chunk };
 
-	b->step = d->pairs && chunks >= 2 * d->jobs ? 2 : 1;
-	thread_for(d->jobs, (chunks + b->step - 1) / b->step, hash_some, b);
-	if (atomic_load(&b->fault)) {
-		errno = atomic_load(&b->fault) - 1;
-		return range_fail(name, e);
-	}
-	for (i = 0; i < chunks; i++) {
-		if (b->failed[i])
-			return err_memory(e);
-		sha256_add(&d->hash, b->digest[i].b, DIGEST_BYTES);
-	}
-	return 0;
-}
-
-/* Hash n bytes that begin a chunk and end one (or the body). */
-static int
-hash_chunks(struct body_digest *d, const uint8_t *p, size_t n, struct err *e)
-{
-	struct batch b = { 0 };
-
-	for (; n > 0; p += b.n, n -= b.n) {
-		b.p = p;
-		b.n = num_min(n, d->room * BODY_CHUNK);
-		if (hash_batch(d, &b, NULL, e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Of n bytes at the start of a chunk, those that can be hashed where they lie:
- * enough whole chunks for every thread, or the end of the body. */
-static size_t
-hash_in_place(const struct body_digest *d, size_t n)
-{
-	if (d->held_bytes > 0)
+	if (!b->held && hold(d, e) < 0)
+		return -1;
+	*n = (size_t)num_min(*n, chunk - d->fill);
+	m.p = b->held + b->n * BODY_CHUNK;
+	memcpy(b->held + b->n * BODY_CHUNK + d->fill, p, *n);
+	d->fill += *n;
+	if (d->fill < chunk)
 		return 0;
-	if (d->size - d->seen == n)
-		return n;
-	n -= n % BODY_CHUNK;
-	return n < d->room * BODY_CHUNK ? 0 : n;
+	d->fill = 0;
+	return add_chunk(d, &m, NULL, e);
 }
 
 int
 body_digest_add(struct body_digest *d, const void *p, size_t n, struct err *e)
 {
 	const uint8_t *from = p;
+	size_t part;
 
-	if (n > d->size - d->seen)
+	if (n > d->size - d->seen - d->fill)
 		return err_set(e, ERR_CORRUPT, NULL,
 		               "more than the %" PRIu64 " bytes announced", d->size);
-	while (n > 0) {
-		size_t part = hash_in_place(d, n), room;
-
-		if (part > 0) {
-			if (hash_chunks(d, from, part, e) < 0)
-				return -1;
-		} else {
-			room = d->room * BODY_CHUNK - d->held_bytes;
-			part = n < room ? n : room;
-			memcpy(d->held + d->held_bytes, from, part);
-			d->held_bytes += part;
-		}
-		d->seen += part;
-		from += part;
-		n -= part;
-		if (d->held_bytes == d->room * BODY_CHUNK || d->seen == d->size) {
-			if (hash_chunks(d, d->held, d->held_bytes, e) < 0)
-				return -1;
-			d->held_bytes = 0;
-		}
+	if (n == d->size && n > 0 && n <= BODY_CHUNK) {
+		d->seen = n;
+		return whole_body(from, n, d->out, e);
+	}
+	for (; n > 0; n -= part, from += part) {
+		part = n;
+		if (feed(d, from, &part, e) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -219,51 +271,59 @@ int
 body_digest_range(struct body_digest *d, const struct range *r, const char *name,
                   struct err *e)
 {
-	struct batch b = { .range = r };
+	while (d->seen < d->size) {
+		struct lanes_message m = { .range = *r };
 
-	for (; d->seen < d->size; d->seen += b.n) {
-		b.from = d->seen;
-		b.n = num_min(d->size - d->seen, SPREAD * BODY_CHUNK);
-		if (hash_batch(d, &b, name, e) < 0)
+		m.bytes = num_min(d->size - d->seen, BODY_CHUNK);
+		if (num_add(r->at, d->seen, &m.range.at) < 0) {
+			errno = 0;
+			return range_fail(name, e);
+		}
+		if (add_chunk(d, &m, name, e) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 int
-body_digest_finish(struct body_digest *d, struct digest *out, struct err *e)
+body_digest_finish(struct body_digest *d, struct err *e)
 {
-	if (d->seen != d->size) {
-		sha256_abandon(&d->hash);
+	if (d->seen != d->size)
 		return err_set(e, ERR_CORRUPT, NULL,
 		               "%" PRIu64 " of the %" PRIu64 " bytes announced",
-		               d->seen, d->size);
-	}
-	return sha256_finish(&d->hash, out, e);
+		               d->seen + d->fill, d->size);
+	return d->size == 0 ? whole_body(NULL, 0, d->out, e) : 0;
+}
+
+int
+body_digest_settle(struct body_digest *d, struct err *e)
+{
+	if (d->batches && open_batch(d)->n > 0 && hand_over(d, e) < 0)
+		return -1;
+	while (d->waiting > 0)
+		if (retire(d, e) < 0)
+			return -1;
+	return 0;
 }
 
 void
 body_digest_free(struct body_digest *d)
 {
+	size_t i;
+
+	tasks_free(d->tasks);
+	for (i = 0; i < d->room && d->batches; i++)
+		free(d->batches[i].held);
+	for (i = 0; i < d->spares; i++)
+		free(d->spare[i]);
+	free(d->batches);
+	free(d->spare);
 	sha256_abandon(&d->hash);
-	free(d->held);
 	*d = (struct body_digest){ .jobs = 1 };
 }
 
 int
 body_digest_of(const void *p, size_t n, struct digest *out, struct err *e)
 {
-	struct body_digest d;
-	int r;
-
-	body_digest_init(&d, 1);
-	d.size = n;
-	sha256_start(&d.hash);
-	sha256_add_domain(&d.hash, BODY_DOMAIN);
-	sha256_add_u64(&d.hash, n);
-	r = body_digest_add(&d, p, n, e);
-	if (r == 0)
-		r = body_digest_finish(&d, out, e);
-	body_digest_free(&d);
-	return r;
+	return whole_body(p, n, out, e);
 }

@@ -12,8 +12,8 @@ is_value(const struct witness *w, const struct item *item)
 	       strcmp(w->plan->blobs[item->index].type, MODEL_VALUE) == 0;
 }
 
-/* The text of a key's type lives as long as the content does: a plan has no
- * string of it, and all of them are few. */
+/* The text of a key's type, which must outlive the content. A plan does not hold it, and
+ * there are only a few of them. */
 static const char *
 type_text(struct value_type t)
 {
@@ -27,10 +27,11 @@ witness_begin(struct witness *w, const struct model *plan, unsigned jobs, struct
 {
 	size_t i;
 
-	*w = (struct witness){ .plan = plan };
+	*w = (struct witness){ .plan = plan, .bodies_most = plan->blob_count + plan->tensor_count };
 	body_digest_init(&w->body, jobs);
 	w->keys = mem_array(plan->blob_count, sizeof *w->keys);
-	if (!w->keys)
+	w->bodies = mem_array(w->bodies_most, sizeof *w->bodies);
+	if (!w->keys || !w->bodies)
 		return err_memory(e);
 	for (i = 0; i < plan->meta_count; i++) {
 		const struct meta *k = &plan->meta[i];
@@ -57,9 +58,11 @@ witness_item(struct witness *w, const struct item *item, struct err *e)
 		sha256_start(&w->value);
 		return 0;
 	}
-	if (item->kind == ITEM_TENSOR || item->kind == ITEM_BLOB)
-		return body_digest_start(&w->body, item->bytes, e);
-	return 0;
+	if (item->kind != ITEM_TENSOR && item->kind != ITEM_BLOB)
+		return 0;
+	if (w->bodies_seen == w->bodies_most)
+		return err_set(e, ERR_CORRUPT, NULL, "more tensors and side files than the plan has");
+	return body_digest_start(&w->body, item->bytes, &w->bodies[w->bodies_seen++].digest, e);
 }
 
 int
@@ -99,27 +102,37 @@ end_plain(struct witness *w, const struct item *item, struct err *e)
 	return content_add_value(&w->content, k->key, type_text(k->type), item->bytes, &d, e);
 }
 
+/* An entry without its digest, which is known when all bodies are settled. */
+static int
+end_body(struct witness *w, const struct item *item, struct err *e)
+{
+	static const struct digest later;
+	struct witness_body *body = &w->bodies[w->bodies_seen - 1];
+	const struct tensor *t;
+	const struct blob *b;
+
+	if (item->kind == ITEM_TENSOR) {
+		t = w->plan->tensors[item->index];
+		body->list = &w->content.tensors;
+		body->at = body->list->n;
+		return content_add_tensor(&w->content, tensor_name(t), tensor_type(t)->name,
+		                          tensor_ndim(t), tensor_dims(t), &later, e);
+	}
+	b = &w->plan->blobs[item->index];
+	body->list = &w->content.blobs;
+	body->at = body->list->n;
+	return content_add_blob(&w->content, b->name, b->type, &later, e);
+}
+
 int
 witness_item_end(struct witness *w, const struct item *item, struct err *e)
 {
-	const struct tensor *t;
-	const struct blob *b;
-	struct digest d;
-
 	if (w->plain)
 		return end_plain(w, item, e);
 	switch (item->kind) {
 	case ITEM_TENSOR:
-		t = w->plan->tensors[item->index];
-		if (body_digest_finish(&w->body, &d, e) < 0)
-			return -1;
-		return content_add_tensor(&w->content, tensor_name(t), tensor_type(t)->name,
-		                          tensor_ndim(t), tensor_dims(t), &d, e);
 	case ITEM_BLOB:
-		b = &w->plan->blobs[item->index];
-		if (body_digest_finish(&w->body, &d, e) < 0)
-			return -1;
-		return content_add_blob(&w->content, b->name, b->type, &d, e);
+		return body_digest_finish(&w->body, e) < 0 ? -1 : end_body(w, item, e);
 	case ITEM_PROV:
 		return content_add_prov(&w->content, item->head, item->head_bytes, e);
 	case ITEM_LICENCE:
@@ -134,6 +147,12 @@ witness_item_end(struct witness *w, const struct item *item, struct err *e)
 int
 witness_finish(struct witness *w, struct err *e)
 {
+	size_t i;
+
+	if (body_digest_settle(&w->body, e) < 0)
+		return -1;
+	for (i = 0; i < w->bodies_seen; i++)
+		w->bodies[i].list->item[w->bodies[i].at].digest = w->bodies[i].digest;
 	return content_finish(&w->content, e);
 }
 
@@ -144,4 +163,5 @@ witness_free(struct witness *w)
 	body_digest_free(&w->body);
 	content_free(&w->content);
 	free(w->keys);
+	free(w->bodies);
 }

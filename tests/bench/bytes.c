@@ -13,7 +13,7 @@
 #include "core/pipe.h"
 #include "core/reader.h"
 #include "crypto/digest.h"
-#include "crypto/pair.h"
+#include "crypto/lanes.h"
 
 #define BYTES (256u << 20)
 #define ROUNDS 5
@@ -161,13 +161,29 @@ sha256(size_t at)
 }
 
 static void
-pair(size_t at)
+lanes(unsigned n)
 {
-	struct sha256_pair h;
+	struct lanes_message m[LANES_MOST];
+	unsigned i;
 
+	for (i = 0; i < n; i++)
+		m[i] = (struct lanes_message){ .p = piece + i * (READER_BODY / n),
+			.bytes = READER_BODY / n };
+	lanes_hash_by(n, m, n);
+}
+
+static void
+two(size_t at)
+{
 	(void)at;
-	sha256_pair_start(&h);
-	sha256_pair_add(&h, piece, piece + READER_BODY / 2, READER_BODY / 2);
+	lanes(2);
+}
+
+static void
+eight(size_t at)
+{
+	(void)at;
+	lanes(8);
 }
 
 /* before and after are not counted. */
@@ -216,7 +232,10 @@ main(void)
 	row("tee a pipe into a pipe", send_file, tee_pipe, empty_both);
 	row("CRC-32", NULL, crc, NULL);
 	row("SHA-256 of one message", NULL, sha256, NULL);
-	if (sha256_pair_pays())
-		row("SHA-256 of two messages at once", NULL, pair, NULL);
+	printf("%-44s %5u\n", "messages hashed at once here", lanes_count());
+	if (lanes_run(2))
+		row("SHA-256 of two messages at once", NULL, two, NULL);
+	if (lanes_run(8))
+		row("SHA-256 of eight messages at once", NULL, eight, NULL);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "crypto/body.h"
 #include "crypto/content.h"
 #include "crypto/digest.h"
-#include "crypto/pair.h"
+#include "crypto/lanes.h"
 #include "test.h"
 
 /* Bytes that differ from chunk to chunk. */
@@ -113,7 +113,7 @@ fed(struct body_digest *d, const uint8_t *p, size_t n, size_t step, struct diges
 	struct err e = ERR_INIT;
 	size_t at = 0, part = step ? step : 1;
 
-	if (body_digest_start(d, n, &e) < 0)
+	if (body_digest_start(d, n, out, &e) < 0)
 		return -1;
 	while (at < n) {
 		size_t piece = part < n - at ? part : n - at;
@@ -124,7 +124,7 @@ fed(struct body_digest *d, const uint8_t *p, size_t n, size_t step, struct diges
 		if (!step)
 			part = part * 5 % 4194301;
 	}
-	return body_digest_finish(d, out, &e);
+	return body_digest_finish(d, &e) < 0 ? -1 : body_digest_settle(d, &e);
 }
 
 static void
@@ -153,8 +153,8 @@ body_feeding(void)
 					good = 0;
 				}
 		}
-		test_ok(d.held_cap <= 2 * (jobs[j] ? jobs[j] : 1) * BODY_CHUNK &&
-		        d.held_cap <= BODY_JOBS * BODY_CHUNK, "%u jobs: bounded memory", jobs[j]);
+		test_ok(d.buffers * d.chunks * BODY_CHUNK <= BODY_HELD, "%u jobs: bounded memory",
+		        jobs[j]);
 		body_digest_free(&d);
 		test_ok(good, "body digest, %u jobs: any size in any pieces", jobs[j]);
 	}
@@ -186,17 +186,24 @@ body_bounds(void)
 {
 	struct body_digest d;
 	struct err e = ERR_INIT, f = ERR_INIT;
-	struct digest out;
+	struct digest out, want;
 
 	body_digest_init(&d, 1);
-	body_digest_start(&d, 4, &e);
+	body_digest_start(&d, 4, &out, &e);
 	test_ok(body_digest_add(&d, "12345", 5, &e) < 0 && e.code == ERR_CORRUPT,
 	        "more bytes than announced");
-	body_digest_start(&d, 4, &f);
+	body_digest_start(&d, 4, &out, &f);
 	body_digest_add(&d, "123", 3, &f);
-	test_ok(f.code == ERR_NONE && body_digest_finish(&d, &out, &f) < 0 &&
-	        f.code == ERR_CORRUPT, "fewer bytes than announced");
-	body_digest_start(&d, 4, &f);
+	test_ok(f.code == ERR_NONE && body_digest_finish(&d, &f) < 0 && f.code == ERR_CORRUPT,
+	        "fewer bytes than announced");
+	f = (struct err)ERR_INIT;
+	body_digest_start(&d, 4, &out, &f);
+	body_digest_add(&d, "ab", 2, &f);
+	body_digest_add(&d, "cd", 2, &f);
+	body_digest_of("abcd", 4, &want, &f);
+	test_ok(body_digest_finish(&d, &f) == 0 && body_digest_settle(&d, &f) == 0 &&
+	        digest_equal(&out, &want), "a body after one that was given up");
+	body_digest_start(&d, 4, &out, &f);
 	body_digest_free(&d);
 }
 
@@ -305,53 +312,172 @@ content_twice(void)
 	content_free(&c);
 }
 
-/* Two messages at once are those two. */
-static void
-pairs(void)
+/* n messages of many lengths, every other one in a file, by so many lanes. */
+static bool
+lanes_agree(unsigned lanes, size_t n, size_t step, const uint8_t *p, int fd)
 {
-	enum { MOST = 40 * PAIR_BLOCK };
-	uint8_t *p = pattern(2 * MOST);
-	struct digest want[2], got[2];
-	char *a = malloc(1000000);
-	struct sha256_pair h;
-	size_t n, part;
+	struct lanes_message m[40];
+	struct digest want;
+	size_t i, at = 0;
 	bool good = true;
 
-	if (!sha256_pair_pays()) {
-		test_skip("SHA-256 of two messages at once", "this CPU has no instructions for it");
-		free(a);
-		free(p);
-		return;
+	for (i = 0; i < n; i++) {
+		m[i] = (struct lanes_message){ .bytes = i * step * (n - i) % 300007 };
+		if (i % 2)
+			m[i].range = (struct range){ fd, at };
+		else
+			m[i].p = p + at;
+		at += m[i].bytes / 3;
 	}
-	for (n = 0; n <= MOST; n += PAIR_BLOCK) {
-		sha256_pair_start(&h);
-		part = n / 3 / PAIR_BLOCK * PAIR_BLOCK;
-		sha256_pair_add(&h, p, p + MOST, part);
-		sha256_pair_add(&h, p + part, p + MOST + part, n - part);
-		sha256_pair_finish(&h, &got[0], &got[1]);
-		sha256_of(p, n, &want[0]);
-		sha256_of(p + MOST, n, &want[1]);
-		good = good && digest_equal(&got[0], &want[0]) && digest_equal(&got[1], &want[1]);
+	lanes_hash_by(lanes, m, n);
+	for (i = at = 0; i < n; i++) {
+		sha256_of(p + at, (size_t)m[i].bytes, &want);
+		good = good && m[i].fault == 0 && digest_equal(&want, &m[i].digest);
+		at += m[i].bytes / 3;
 	}
-	test_ok(good, "two messages at once, of 0 to 40 blocks");
-	memset(a, 'a', 1000000);
-	sha256_pair_start(&h);
-	sha256_pair_add(&h, a, a, 1000000);
-	sha256_pair_finish(&h, &got[0], &got[1]);
-	test_ok(is(&got[0], "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0") &&
-	        digest_equal(&got[0], &got[1]), "a million a, twice at once");
-	free(a);
+	return good;
+}
+
+/* A message that a file does not hold, among others. */
+static void
+lanes_cut(unsigned lanes, const uint8_t *p, int fd, size_t size)
+{
+	struct lanes_message m[3] = {
+		{ .p = p, .bytes = 1000 },
+		{ .range = { fd, size - 100000 }, .bytes = 100001 },
+		{ .range = { fd, 0 }, .bytes = 70000 },
+	};
+	struct digest want;
+
+	lanes_hash_by(lanes, m, 3);
+	sha256_of(p, 70000, &want);
+	test_ok(m[1].fault == 1 && m[0].fault == 0 && m[2].fault == 0 &&
+	        digest_equal(&m[2].digest, &want),
+	        "%u lanes: a file that ends is a fault of its message alone", lanes);
+}
+
+/* Several messages at once get the digests that each gets alone. */
+static void
+lanes(void)
+{
+	static const unsigned count[] = { 1, 2, 8 };
+	static const size_t step[] = { 1, 63, 64, 65, 1000, 4099 };
+	enum { SIZE = 4000000 };
+	uint8_t *p = pattern(SIZE);
+	FILE *file = tmpfile();
+	size_t i, k, n;
+
+	fwrite(p, 1, SIZE, file);
+	fflush(file);
+	lanes_count();
+	for (i = 0; i < sizeof count / sizeof *count; i++) {
+		bool good = true;
+
+		if (!lanes_run(count[i])) {
+			test_skip("several messages at once", "this CPU has no instructions for it");
+			continue;
+		}
+		for (k = 0; k < sizeof step / sizeof *step; k++)
+			for (n = 0; n <= 40; n += n < 20 ? 1 : 5)
+				good &= lanes_agree(count[i], n, step[k], p, fileno(file));
+		test_ok(good, "%u lanes: up to 40 messages of any lengths, in memory and in a file",
+		        count[i]);
+		lanes_cut(count[i], p, fileno(file), SIZE);
+	}
+	fclose(file);
+	free(p);
+}
+
+static void
+give(struct body_digest *d, const uint8_t *p, size_t from, size_t n, size_t step, int *good)
+{
+	struct err e = ERR_INIT;
+	size_t at, part;
+
+	for (at = from; at < from + n; at += part) {
+		part = step < from + n - at ? step : from + n - at;
+		*good &= body_digest_add(d, p + at, part, &e) == 0;
+	}
+}
+
+/* Bodies in a row, fed and in a file, share batches; all digests come at the end. */
+static void
+body_rows(void)
+{
+	static const size_t size[] = { 3000001, 0, 17, 1048576, 200000, 5242880, 1048577, 2097152 };
+	enum { ROWS = 40, SIZE = 12000000 };
+	static const unsigned jobs[] = { 1, 2, 3, 9 };
+	uint8_t *p = pattern(SIZE);
+	FILE *file = tmpfile();
+	size_t i, k;
+
+	fwrite(p, 1, SIZE, file);
+	fflush(file);
+	for (k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+		struct err e = ERR_INIT;
+		struct digest got[ROWS];
+		struct body_digest d;
+		int good = 1;
+
+		body_digest_init(&d, jobs[k]);
+		for (i = 0; i < ROWS; i++) {
+			size_t n = size[i * 5 % 8], from = i * 99991;
+			struct range r = { fileno(file), from };
+
+			good &= body_digest_start(&d, n, &got[i], &e) == 0;
+			if (i % 3 == 1)
+				good &= body_digest_range(&d, &r, "f", &e) == 0;
+			else
+				give(&d, p, from, n, 131072, &good);
+			good &= body_digest_finish(&d, &e) == 0;
+		}
+		good &= body_digest_settle(&d, &e) == 0;
+		for (i = 0; i < ROWS; i++) {
+			struct digest want = plain(p + i * 99991, size[i * 5 % 8]);
+
+			good &= digest_equal(&want, &got[i]);
+		}
+		test_ok(good, "%u jobs: bodies in a row, fed and read from a file", jobs[k]);
+		body_digest_free(&d);
+	}
+	fclose(file);
+	free(p);
+}
+
+/* A file that is shorter than announced, found by another thread. */
+static void
+body_cut_file(void)
+{
+	struct err e = ERR_INIT;
+	struct body_digest d;
+	struct digest out;
+	uint8_t *p = pattern(3000000);
+	FILE *file = tmpfile();
+	struct range r = { fileno(file), 0 };
+
+	fwrite(p, 1, 3000000, file);
+	fflush(file);
+	body_digest_init(&d, 2);
+	test_ok(body_digest_start(&d, 40000000, &out, &e) == 0 &&
+	        (body_digest_range(&d, &r, "cut.gguf", &e) < 0 ||
+	         body_digest_finish(&d, &e) < 0 || body_digest_settle(&d, &e) < 0) &&
+	        e.code == ERR_CORRUPT && strcmp(e.object, "cut.gguf") == 0,
+	        "a file that is cut is a fault with its name");
+	body_digest_free(&d);
+	fclose(file);
 	free(p);
 }
 
 int
 main(void)
 {
-	pairs();
+	lanes();
 	sha256_vectors();
 	sha256_fields();
 	body_vectors();
 	body_feeding();
+	body_rows();
+	body_cut_file();
 	body_bounds();
 	content_vectors();
 	content_twice();

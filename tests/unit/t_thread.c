@@ -1,10 +1,12 @@
-/* thread: each index once, whatever the number of threads. */
+/* thread, tasks: each index once, whatever the number of threads. */
+#include "core/tasks.h"
 #include "core/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "test.h"
 
@@ -76,6 +78,83 @@ two_at_once(void)
 	test_ok(all_are(100), "two threads may loop at once");
 }
 
+enum { ROOM = 5 };
+
+struct ring {
+	int value[ROOM]; /* written by the task, read after tasks_await */
+	long long sum;
+};
+
+static void
+square(void *ctx, size_t i)
+{
+	struct ring *r = ctx;
+
+	r->value[i] *= r->value[i];
+}
+
+static void
+take(struct tasks *t, struct ring *r, size_t i)
+{
+	tasks_await(t, i);
+	r->sum += r->value[i];
+	r->value[i] = 0;
+}
+
+/* A ring of tasks that is always full. */
+static void
+tasks_ring(unsigned threads)
+{
+	struct ring r = { .sum = 0 };
+	struct tasks *t = tasks_new(threads, ROOM, square, &r);
+	long long want = 0;
+	int k;
+
+	if (!test_ok(t != NULL, "%u threads for tasks", threads))
+		return;
+	for (k = 1; k <= N; k++) {
+		take(t, &r, (size_t)k % ROOM);
+		r.value[k % ROOM] = k;
+		tasks_start(t, (size_t)k % ROOM);
+		want += (long long)k * k;
+	}
+	for (k = 0; k < ROOM; k++)
+		take(t, &r, (size_t)k);
+	test_ok(r.sum == want, "%u threads: each task once, with its result", threads);
+	tasks_free(t);
+}
+
+static atomic_int done;
+
+static void
+slow(void *ctx, size_t i)
+{
+	struct timespec ms = { .tv_nsec = 1000000 };
+
+	(void)ctx;
+	(void)i;
+	nanosleep(&ms, NULL);
+	atomic_fetch_add(&done, 1);
+}
+
+/* Freed with tasks under way: those that were begun end, the others never begin. */
+static void
+tasks_dropped(void)
+{
+	struct tasks *t = tasks_new(2, 100, slow, NULL);
+	size_t i;
+	int before;
+
+	for (i = 0; i < 100; i++)
+		tasks_start(t, i);
+	tasks_await(t, 0);
+	tasks_free(t);
+	before = done;
+	slow(NULL, 0);
+	slow(NULL, 0);
+	test_ok(before >= 1 && before < 100 && done == before + 2, "tasks can be dropped");
+}
+
 int
 main(void)
 {
@@ -94,5 +173,8 @@ main(void)
 	test_ok(all_are(7), "a loop inside a loop");
 	many_short_loops();
 	two_at_once();
+	for (i = 0; i < 4; i++)
+		tasks_ring((unsigned)i);
+	tasks_dropped();
 	return test_done();
 }
