@@ -1,38 +1,11 @@
-/* Many activations at once with weights of at most six bits, and IQ2, with AVX2.
- *
- * Bytes without a sign times bytes with one make sums of two products in 16 bits. They are
- * added in 16 bits too, for a run of 16 or 32 columns, before they are made 32 bits and
- * scaled: two instructions then do 32 products, instead of three. In a run each of the 16
- * sums has 8 or 16 products. With codes of up to four bits these are at most
- * 16 × 15 × 127, with five bits 8 × 31 × 127, and fit. Codes that stand for numbers with a
- * sign may be larger: their sum is begun with -zero × the sum of activations, zero being
- * the code that stands for 0. What is added overflows on its way and comes back, since the
- * sum of numbers with a sign fits: 8 × 32 × 127 for codes of six bits, 16 × 16 × 127 for
- * five; and 4 × 43 × 127 for the levels of IQ2, in runs of 8 columns. Each product by itself
- * never overflows: 2 × 86 × 127.
- */
-#include "kernels/avx2/avx2.h"
-#include "kernels/avx2/grids.h"
-#include "kernels/avx2/panel.h"
+/* panel_i8: a panel of bytes times all activations; see panel_i8.h. */
+#include "kernels/avx2/panel_i8.h"
 
-enum { STEPS = LARGE / 4, GROUP = 4, RUNS = LARGE / SUB, EIGHT = 8 };
+enum { GROUP = 4 };
 
-/* 256 columns of HEIGHT rows. */
-struct panel {
-	__m256i code[PAIRS][STEPS][2];    /* four columns in each lane */
-	union {
-		__m256i whole[PAIRS][RUNS][2]; /* of blocks of 256: twice in 16 bits */
-		__m256 scale[PAIRS][LARGE / SMALL][2];
-	};
-	union {
-		__m256i least[PAIRS][RUNS / 2][2]; /* two of 16 bits */
-		__m256 lift[PAIRS][LARGE / SMALL][2]; /* what is added */
-	};
-	__m256 d[PAIRS][2], m[PAIRS][2]; /* what whole and least count */
-};
-
-/* What is computed once of the same columns of a group of activations: what sums of runs
- * begin with, and sums of two of what has a least each, as pairs of 16 bits. */
+/* The same columns of a group of activations, and what is computed from them once: the
+ * values that sums of runs begin with, and sums of the columns that share a min, two in 32
+ * bits. */
 struct group {
 	int32_t first[GROUP][2 * RUNS];
 	int32_t sums[GROUP][RUNS / 2];
@@ -40,7 +13,7 @@ struct group {
 	struct quantized q[GROUP];
 };
 
-/* sum[g][v] += the codes of four columns × those of activation g, steps times. */
+/* sum[g][v] += the codes of vector v × those of activation g, for steps × four columns. */
 INLINE void
 multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, int first, int steps,
          int group)
@@ -61,20 +34,20 @@ multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, in
 	}
 }
 
-/* What the sums of run i begin with. */
+/* The value that sums of run i begin with. */
 INLINE void
-begin(__m256i (*sum)[2], const struct group *at, int i, int zero, int group)
+begin(__m256i (*sum)[2], const struct group *at, int i, bool has_zero, int group)
 {
 	int g;
 
 #pragma GCC unroll 8
 	for (g = 0; g < group; g++)
-		sum[g][0] = sum[g][1] = zero ? _mm256_set1_epi32(at->first[g][i])
+		sum[g][0] = sum[g][1] = has_zero ? _mm256_set1_epi32(at->first[g][i])
 		                             : _mm256_setzero_si256();
 }
 
-/* Sums of four columns of four vectors as pairs of 16 bits: of 16 columns each, in the
- * order of columns. */
+/* Sums of 16 columns each, from a on, for eight runs in the order of columns. A sum is a
+ * pair of 16 bits whose total counts. */
 INLINE __m256i
 pairs_of_16(const int8_t *a)
 {
@@ -94,7 +67,7 @@ pairs_of_16(const int8_t *a)
 	return _mm256_permutevar8x32_epi32(v[0], order);
 }
 
-/* Of 16 × 32 columns: of 32 each, in the first half of a vector. */
+/* From sums of 16 columns, sums of 32 each, in a vector of half the width. */
 INLINE __m128i
 pairs_of_32(__m256i v)
 {
@@ -104,7 +77,7 @@ pairs_of_32(__m256i v)
 	return _mm_add_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 }
 
-/* Of 64 columns from a on: of 8 each. */
+/* Sums of 8 columns each, of the 64 from a on. */
 INLINE __m256i
 pairs_of_8(const int8_t *a)
 {
@@ -118,17 +91,17 @@ pairs_of_8(const int8_t *a)
 	return _mm256_permute4x64_epi64(v, 0xd8);
 }
 
-/* first, of 128 columns at a time up to columns: what lies behind them is read, but is
- * within the form. */
+/* Fill first, 128 columns at a time. Bytes behind the columns are read too; they lie
+ * within the row of activations. */
 INLINE void
-group_begin(struct group *at, int run, int zero, size_t columns, int group)
+group_begin(struct group *at, int run, bool has_zero, int zero, size_t columns, int group)
 {
 	const __m256i by = _mm256_set1_epi16((short)-zero);
 	__m256i v;
 	size_t k;
 	int g;
 
-	for (g = 0; zero && g < group; g++)
+	for (g = 0; has_zero && g < group; g++)
 		for (k = 0; k < columns; k += 128) {
 			if (run == EIGHT) {
 				v = _mm256_mullo_epi16(pairs_of_8(at->code[g] + k), by);
@@ -148,93 +121,10 @@ group_begin(struct group *at, int run, int zero, size_t columns, int group)
 
 /* ---- blocks of 256 ---- */
 
-/* Scales of eight rows, from vectors of 16 of 16 bits: with sub 32 each stands there
- * twice. */
+/* Block b of the activations from j on. */
 INLINE void
-scales_fill(struct panel *p, __m256i *v, int sub, size_t pair, size_t half)
-{
-	__m256i high[ROWS];
-	int i;
-
-	if (sub == SMALL) {
-		turn(v);
-#pragma GCC unroll 8
-		for (i = 0; i < ROWS; i++)
-			p->whole[pair][i][half] = v[i];
-		return;
-	}
-#pragma GCC unroll 8
-	for (i = 0; i < ROWS; i++) {
-		high[i] = _mm256_unpackhi_epi16(v[i], v[i]);
-		v[i] = _mm256_unpacklo_epi16(v[i], v[i]);
-	}
-	turn(v);
-	turn(high);
-	/* v has scales 0 to 3 and 8 to 11. */
-#pragma GCC unroll 8
-	for (i = 0; i < ROWS; i++) {
-		p->whole[pair][i + i / 4 * 4][half] = v[i];
-		p->whole[pair][i + i / 4 * 4 + 4][half] = high[i];
-	}
-}
-
-INLINE void
-leasts_fill(struct panel *p, __m256i *v, int sub, size_t pair, size_t half)
-{
-	int i;
-
-	turn(v);
-#pragma GCC unroll 8
-	for (i = 0; i < ROWS; i++) {
-		if (sub == SUB)
-			p->least[pair][i][half] = v[i];
-		else if (i % 2)
-			p->least[pair][i / 2][half] = _mm256_blend_epi16(v[i - 1], v[i], 0xaa);
-	}
-}
-
-INLINE void
-large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, bool least,
-           const uint8_t *w, size_t stride, size_t rows)
-{
-	__m256i v[ROWS], leasts[ROWS];
-	float d[ROWS], m[ROWS];
-	const uint8_t *x[ROWS];
-	struct scales s;
-	size_t at, i;
-	int k;
-
-	for (at = 0; at < vectors(rows); at++) {
-#pragma GCC unroll 8
-		for (i = 0; i < ROWS; i++) {
-			x[i] = row_at(w, stride, rows, at * ROWS + i);
-			s = scales(x[i]);
-			v[i] = s.scale;
-			leasts[i] = s.least;
-			d[i] = s.d;
-			m[i] = s.m;
-		}
-		scales_fill(p, v, sub, at / 2, at % 2);
-		if (least)
-			leasts_fill(p, leasts, sub, at / 2, at % 2);
-		p->d[at / 2][at % 2] = _mm256_loadu_ps(d);
-		p->m[at / 2][at % 2] = _mm256_loadu_ps(m);
-		for (k = 0; k < LARGE / SMALL; k++) {
-#pragma GCC unroll 8
-			for (i = 0; i < ROWS; i++)
-				v[i] = codes(x[i], k);
-			turn(v);
-#pragma GCC unroll 8
-			for (i = 0; i < ROWS; i++)
-				p->code[at / 2][ROWS * k + (int)i][at % 2] = v[i];
-		}
-	}
-}
-
-/* Block b of activations from j on. */
-INLINE void
-large_begin(struct group *at, int sub, int run, int zero, bool least, const struct job *o,
-            size_t b, size_t j, int group)
+large_begin(struct group *at, int sub, int run, bool has_zero, int zero, bool least,
+            const struct job *o, size_t b, size_t j, int group)
 {
 	__m256i v;
 	int g;
@@ -253,11 +143,11 @@ large_begin(struct group *at, int sub, int run, int zero, bool least, const stru
 		}
 		_mm256_storeu_si256((__m256i *)at->sums[g], v);
 	}
-	group_begin(at, run, zero, LARGE, group);
+	group_begin(at, run, has_zero, zero, LARGE, group);
 }
 
 INLINE void
-large_pair(const struct panel *p, size_t pair, int sub, int run, int zero, bool least,
+large_pair(const struct panel *p, size_t pair, int sub, int run, bool has_zero, bool least,
            const struct group *at, const struct job *o, size_t b, size_t j, int group)
 {
 	__m256i sum[GROUP][2], total[GROUP][2], lower;
@@ -268,7 +158,7 @@ large_pair(const struct panel *p, size_t pair, int sub, int run, int zero, bool 
 	for (g = 0; g < group; g++)
 		total[g][0] = total[g][1] = _mm256_setzero_si256();
 	for (i = 0; i < LARGE / run; i++) {
-		begin(sum, at, i, zero, group);
+		begin(sum, at, i, has_zero, group);
 		multiply(sum, p->code[pair] + run / 4 * i, at, run / 4 * i, run / 4, group);
 #pragma GCC unroll 8
 		for (g = 0; g < group; g++)
@@ -299,80 +189,51 @@ large_pair(const struct panel *p, size_t pair, int sub, int run, int zero, bool 
 }
 
 INLINE void
-large_group(const struct panel *p, int sub, int run, int zero, bool least, const struct job *o,
-            size_t b, size_t j, int group)
+large_group(const struct panel *p, int sub, int run, bool has_zero, int zero, bool least,
+            const struct job *o, size_t b, size_t j, int group)
 {
 	struct group at;
 	size_t i;
 
-	large_begin(&at, sub, run, zero, least, o, b, j, group);
+	large_begin(&at, sub, run, has_zero, zero, least, o, b, j, group);
 	for (i = 0; i * PAIR < o->rows; i++)
-		large_pair(p, i, sub, run, zero, least, &at, o, b, j, group);
+		large_pair(p, i, sub, run, has_zero, least, &at, o, b, j, group);
 }
 
-INLINE void
-large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, int run, int zero,
-            bool least, const uint8_t *w, size_t stride, const struct job *o)
-{
-	struct panel p;
-	size_t b, j;
-
-	for (b = 0; b < o->n / LARGE; b++, w += bytes) {
-		large_fill(&p, codes, scales, sub, least, w, stride, o->rows);
-		rows_ahead(w + bytes, stride, o->rows, bytes);
-		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			large_group(&p, sub, run, zero, least, o, b, j, GROUP);
-		for (; j < o->many; j++)
-			large_group(&p, sub, run, zero, least, o, b, j, 1);
-	}
+#define LARGE_MULTIPLY(NAME, SUBS, RUN, HAS_ZERO, LEAST) \
+void \
+NAME(const struct panel *p, int zero, const struct job *o, size_t b) \
+{ \
+	const struct job job = *o; /* stays in registers: no store can change it */ \
+	size_t j; \
+\
+	for (j = 0; j + GROUP <= job.many; j += GROUP) \
+		large_group(p, SUBS, RUN, HAS_ZERO, zero, LEAST, &job, b, j, GROUP); \
+	for (; j < job.many; j++) \
+		large_group(p, SUBS, RUN, HAS_ZERO, zero, LEAST, &job, b, j, 1); \
 }
+
+LARGE_MULTIPLY(large_16_16_min, 16, 16, false, true)
+LARGE_MULTIPLY(large_16_16_zero, 16, 16, true, false)
+LARGE_MULTIPLY(large_32_32_min, 32, 32, false, true)
+LARGE_MULTIPLY(large_32_16_min, 32, 16, false, true)
+LARGE_MULTIPLY(large_32_16_zero, 32, 16, true, false)
+LARGE_MULTIPLY(large_32_8_zero, 32, 8, true, false)
+LARGE_MULTIPLY(large_16_8_zero, 16, 8, true, false)
+LARGE_MULTIPLY(large_32_32_zero, 32, 32, true, false)
 
 /* ---- blocks of 32 ---- */
 
-/* Up to eight blocks. */
+/* total[g][v] = the sums of run i; with more, they are added to it. */
 INLINE void
-small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const uint8_t *w,
-           size_t stride, size_t rows, size_t blocks)
-{
-	float scale[LARGE / SMALL][ROWS], lift[LARGE / SMALL][ROWS];
-	const uint8_t *x;
-	__m256i v[ROWS];
-	size_t at, b, i;
-
-	for (at = 0; at < vectors(rows); at++) {
-#pragma GCC unroll 8
-		for (i = 0; i < ROWS; i++) {
-			x = row_at(w, stride, rows, at * ROWS + i);
-			for (b = 0; b < blocks; b++, x += bytes) {
-				scale[b][i] = bytes == 17 ? power_at(x) : half_at(x);
-				lift[b][i] = least ? half_at(x + 2) : 0;
-			}
-		}
-		for (b = 0; b < blocks; b++) {
-			p->scale[at / 2][b][at % 2] = _mm256_loadu_ps(scale[b]);
-			if (least)
-				p->lift[at / 2][b][at % 2] = _mm256_loadu_ps(lift[b]);
-#pragma GCC unroll 8
-			for (i = 0; i < ROWS; i++)
-				v[i] = codes(row_at(w, stride, rows, at * ROWS + i) + bytes * b);
-			turn(v);
-#pragma GCC unroll 8
-			for (i = 0; i < ROWS; i++)
-				p->code[at / 2][SMALL / 4 * b + i][at % 2] = v[i];
-		}
-	}
-}
-
-/* total[g][v] = the sums of run i, or more of them. */
-INLINE void
-small_run(__m256i (*total)[2], const struct panel *p, size_t pair, int run, int zero,
+small_run(__m256i (*total)[2], const struct panel *p, size_t pair, int run, bool has_zero,
           const struct group *at, int i, bool more, int group)
 {
 	const __m256i one = _mm256_set1_epi16(1);
 	__m256i sum[GROUP][2];
 	int g, h;
 
-	begin(sum, at, i, zero, group);
+	begin(sum, at, i, has_zero, group);
 	multiply(sum, p->code[pair] + run / 4 * i, at, run / 4 * i, run / 4, group);
 #pragma GCC unroll 8
 	for (g = 0; g < group; g++)
@@ -383,9 +244,9 @@ small_run(__m256i (*total)[2], const struct panel *p, size_t pair, int run, int 
 		}
 }
 
-/* blocks from b on, of which each is one run, or two. */
+/* Blocks from b on; each has one run or two. */
 INLINE void
-small_pair(const struct panel *p, size_t pair, int run, int zero, bool least,
+small_pair(const struct panel *p, size_t pair, int run, bool has_zero, bool least,
            const struct group *at, const struct job *o, size_t b, int blocks, size_t j, int group)
 {
 	__m256i total[GROUP][2];
@@ -399,9 +260,9 @@ small_pair(const struct panel *p, size_t pair, int run, int zero, bool least,
 			acc[g][h] = b ? get(results(o, pair, h, j + (size_t)g), rows_of(o, pair, h))
 			              : _mm256_setzero_ps();
 	for (i = 0; i < blocks; i++) {
-		small_run(total, p, pair, run, zero, at, SMALL / run * i, false, group);
+		small_run(total, p, pair, run, has_zero, at, SMALL / run * i, false, group);
 		if (run == SUB)
-			small_run(total, p, pair, run, zero, at, 2 * i + 1, true, group);
+			small_run(total, p, pair, run, has_zero, at, 2 * i + 1, true, group);
 #pragma GCC unroll 8
 		for (g = 0; g < group; g++) {
 			a = _mm256_set1_ps(at->q[g].scale[b + (size_t)i]);
@@ -426,8 +287,8 @@ small_pair(const struct panel *p, size_t pair, int run, int zero, bool least,
 }
 
 INLINE void
-small_group(const struct panel *p, int run, int zero, bool least, const struct job *o, size_t b,
-            int blocks, size_t j, int group)
+small_group(const struct panel *p, int run, bool has_zero, int zero, bool least,
+            const struct job *o, size_t b, int blocks, size_t j, int group)
 {
 	struct group at;
 	size_t i;
@@ -438,54 +299,24 @@ small_group(const struct panel *p, int run, int zero, bool least, const struct j
 		at.q[g] = quantized_at(o->a + (j + (size_t)g) * o->bytes, o->n, SMALL);
 		at.code[g] = at.q[g].code + SMALL * b;
 	}
-	group_begin(&at, run, zero, (size_t)blocks * SMALL, group);
+	group_begin(&at, run, has_zero, zero, (size_t)blocks * SMALL, group);
 	for (i = 0; i * PAIR < o->rows; i++)
-		small_pair(p, i, run, zero, least, &at, o, b, blocks, j, group);
+		small_pair(p, i, run, has_zero, least, &at, o, b, blocks, j, group);
 }
 
-INLINE void
-small_panel(small_codes *codes, size_t bytes, int run, int zero, bool least, const uint8_t *w,
-            size_t stride, const struct job *o)
-{
-	size_t b, blocks, j;
-	struct panel p;
-
-	for (b = 0; b < o->n / SMALL; b += blocks) {
-		blocks = o->n / SMALL - b < LARGE / SMALL ? o->n / SMALL - b : LARGE / SMALL;
-		small_fill(&p, codes, bytes, least, w + bytes * b, stride, o->rows, blocks);
-		rows_ahead(w + bytes * (b + blocks), stride, o->rows, bytes * blocks);
-		for (j = 0; j + GROUP <= o->many; j += GROUP)
-			small_group(&p, run, zero, least, o, b, (int)blocks, j, GROUP);
-		for (; j < o->many; j++)
-			small_group(&p, run, zero, least, o, b, (int)blocks, j, 1);
-	}
+#define SMALL_MULTIPLY(NAME, RUN, HAS_ZERO, LEAST) \
+void \
+NAME(const struct panel *p, int zero, const struct job *o, size_t b, size_t blocks) \
+{ \
+	const struct job job = *o; \
+	size_t j; \
+\
+	for (j = 0; j + GROUP <= job.many; j += GROUP) \
+		small_group(p, RUN, HAS_ZERO, zero, LEAST, &job, b, (int)blocks, j, GROUP); \
+	for (; j < job.many; j++) \
+		small_group(p, RUN, HAS_ZERO, zero, LEAST, &job, b, (int)blocks, j, 1); \
 }
 
-/* ---- types ---- */
-
-#define SMALL_PANELS(NAME, BYTES, RUN, ZERO, LEAST) \
-	PANELS(NAME##_panels_avx2, \
-	       small_panel(NAME##_codes, BYTES, RUN, ZERO, LEAST, w, stride, &o), false)
-#define LARGE_PANELS(NAME, SCALES, BYTES, SUBS, RUN, ZERO, LEAST) \
-	PANELS(NAME##_panels_avx2, large_panel(NAME##_codes, SCALES, BYTES, SUBS, RUN, ZERO, \
-	                                          LEAST, w, stride, &o), false)
-
-SMALL_PANELS(q4_0, 18, 32, 8, false)
-SMALL_PANELS(q5_0, 22, 32, 16, false)
-SMALL_PANELS(mxfp4, 17, 32, 12, false)
-SMALL_PANELS(q4_1, 20, 32, 0, true)
-SMALL_PANELS(q5_1, 24, 16, 0, true)
-LARGE_PANELS(q2_k, q2_k_scales, 84, 16, 16, 0, true)
-LARGE_PANELS(q3_k, q3_k_scales, 110, 16, 16, 4, false)
-LARGE_PANELS(q4_k, q4_k_scales, 144, 32, 32, 0, true)
-LARGE_PANELS(q5_k, q4_k_scales, 176, 32, 16, 0, true)
-LARGE_PANELS(q6_k, q6_k_scales, 210, 16, 16, 32, false)
-LARGE_PANELS(iq1_s, iq1_s_scales, 50, 32, 16, ZERO_IQ1, false)
-LARGE_PANELS(iq1_m, iq1_m_scales, 56, 16, 16, ZERO_IQ1, false)
-LARGE_PANELS(iq2_xxs, iq2_xxs_scales, 66, 32, EIGHT, ZERO_IQ2, false)
-LARGE_PANELS(iq2_xs, iq2_xs_scales, 74, 16, EIGHT, ZERO_IQ2, false)
-LARGE_PANELS(iq2_s, iq2_s_scales, 82, 16, EIGHT, ZERO_IQ2, false)
-LARGE_PANELS(iq3_xxs, iq3_xxs_scales, 98, 32, 16, ZERO_IQ3_XXS, false)
-LARGE_PANELS(iq3_s, iq3_s_scales, 110, 32, 16, ZERO_IQ3_S, false)
-LARGE_PANELS(tq1_0, tq1_0_scales, 54, 32, 32, 1, false)
-LARGE_PANELS(tq2_0, tq2_0_scales, 66, 32, 32, 1, false)
+SMALL_MULTIPLY(small_32_zero, 32, true, false)
+SMALL_MULTIPLY(small_32_min, 32, false, true)
+SMALL_MULTIPLY(small_16_min, 16, false, true)
