@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/each.h"
+#include "cli/input.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/text.h"
@@ -15,6 +17,7 @@
 
 struct options {
 	bool tensors, json;
+	const char *trusted;
 	struct format_options format;
 };
 
@@ -23,6 +26,7 @@ struct opened {
 	const struct format *format;
 	struct source *source;
 	uint64_t file_bytes; /* READER_UNKNOWN from a pipe */
+	bool verified;       /* its signature */
 };
 
 /* ---- tensors ---- */
@@ -65,7 +69,7 @@ put_tensor_json(struct buf *b, const struct opened *x, size_t i)
 	}
 	if (o && x->format->reads->tensor_file)
 		json_object_set_new(o, "file", json_string(x->format->reads->tensor_file(x->source, i)));
-	lines_json(b, o);
+	lines_json_of(b, o, each_name());
 }
 
 static void
@@ -107,8 +111,8 @@ all_facts(const struct opened *x, struct err *e)
 	if (all && x->file_bytes != READER_UNKNOWN)
 		json_object_set_new(all, "bytes", json_from_u64(x->file_bytes));
 	if (all)
-		r = json_object_update_missing(all, o) < 0 ? err_memory(e)
-		                                           : facts_add(all, x->source->plan, e);
+		r = json_object_update_missing(all, o) < 0
+		        ? err_memory(e) : facts_add(all, x->source->plan, x->verified, e);
 	json_decref(o);
 	if (r == 0)
 		return all;
@@ -160,6 +164,60 @@ show(const struct opened *x, bool json, struct err *e)
 	return r;
 }
 
+static int
+print(const struct opened *x, const struct options *o, struct err *e)
+{
+	return o->tensors ? list_tensors(x, o->json, e) : show(x, o->json, e);
+}
+
+/* ---- where it is read from ---- */
+
+/* Read the header and nothing else. */
+static int
+open_file(const char *path, struct options *o, struct err *e)
+{
+	struct opened x = { .path = path };
+	struct stat st;
+	int held = -1;
+
+	sandbox_read(path);
+	if (format_may_spool(path))
+		sandbox_spool();
+	sandbox_enter();
+	o->format.closed = true;
+	x.source = format_open_path(path, &o->format, tool_note, &x.format, &held, e);
+	if (x.source) {
+		x.path = x.source->name;
+		x.file_bytes = fstat(held, &st) == 0 && S_ISREG(st.st_mode)
+		                   ? (uint64_t)st.st_size : READER_UNKNOWN;
+		print(&x, o, e);
+	}
+	source_close(x.source);
+	if (strcmp(path, "-") == 0 && e->code == ERR_NONE)
+		tool_drain();
+	if (held >= 0)
+		close(held);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* --trusted-key: what the verifier passes on, which is a stream: a signature covers the
+ * content and not the container. It holds once the stream has come to its end. */
+static int
+open_trusted(const char *path, const struct options *o, struct err *e)
+{
+	struct opened x = { .format = &format_stream, .file_bytes = READER_UNKNOWN,
+		.verified = true };
+	struct input in;
+
+	input_trust(path, o->trusted);
+	if (input_open(&in, path, e) == 0 && source_finish(in.source, e) == 0) {
+		x.source = in.source;
+		x.path = in.source->name;
+		print(&x, o, e);
+	}
+	return input_close(&in, e);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -170,39 +228,20 @@ main(int argc, char **argv)
 		FLAG('t', "tensors", &o.tensors, NULL),
 		FLAG(0, "json", &o.json, "print one object; with --list, one per line"),
 		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-header", "[-l] [--json] [--strict] [FILE]",
-		"Show what a model file contains, from its header alone.", opts, 1
+		"apr-header", "[-l] [--json] [--strict] [--trusted-key KEY] [FILE ...]",
+		"Show what a model file contains, from its header alone.", opts, TOOL_FILES
 	};
 	struct err e = ERR_INIT;
-	char **operands = tool_begin(&tool, argc, argv);
-	struct opened x = { .path = tool_input(operands[0], &e) };
-	struct stat st;
-	bool is_stdin = x.path && strcmp(x.path, "-") == 0;
-	int held = -1;
+	char **files = tool_begin(&tool, argc, argv);
+	const char *path = tool_input(each_file(files, !o.json), &e);
 
-	sandbox_read(x.path);
-	if (format_may_spool(x.path))
-		sandbox_spool();
-	sandbox_enter();
-	o.format.closed = true;
-	if (x.path)
-		x.source = format_open_path(x.path, &o.format, tool_note, &x.format, &held, &e);
-	if (x.source) {
-		x.path = x.source->name;
-		x.file_bytes = fstat(held, &st) == 0 && S_ISREG(st.st_mode)
-		                   ? (uint64_t)st.st_size : READER_UNKNOWN;
-		if (o.tensors)
-			list_tensors(&x, o.json, &e);
-		else
-			show(&x, o.json, &e);
-	}
-	source_close(x.source);
-	if (is_stdin && e.code == ERR_NONE)
-		tool_drain();
-	if (held >= 0)
-		close(held);
+	if (path && o.trusted)
+		open_trusted(path, &o, &e);
+	else if (path)
+		open_file(path, &o, &e);
 	return tool_end(&e);
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/each.h"
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/near.h"
@@ -124,7 +125,8 @@ print(const struct run *r, struct err *e)
 	int status = 0;
 
 	if (r->o->hist && r->o->json)
-		stats_put_json(&b, t[r->only], &r->tally.stats, &r->tally.histogram);
+		stats_put_json(&b, t[r->only], &r->tally.stats, &r->tally.histogram,
+		               each_name());
 	else if (r->o->hist)
 		stats_put_histogram(&b, t[r->only], &r->tally.stats, &r->tally.histogram);
 	else if (!r->o->json)
@@ -133,7 +135,7 @@ print(const struct run *r, struct err *e)
 		const struct stats *s = values_known(type_of(r, i)) ? &r->all[i] : NULL;
 
 		if (r->o->json)
-			stats_put_json(&b, t[i], s, NULL);
+			stats_put_json(&b, t[i], s, NULL, each_name());
 		else
 			stats_put(&b, t[i], s, &table);
 		status = tool_print(&b, e);
@@ -227,17 +229,19 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-stats", "[--hist NAME] [--json] [--fail-nonfinite] [--trusted-key KEY] [-j N] [FILE]",
-		"Print statistics of the values of each tensor.", opts, 1
+		"apr-stats", "[--hist NAME] [--json] [--fail-nonfinite] [--trusted-key KEY]\n"
+		"[-j N] [FILE ...]",
+		"Print statistics of the values of each tensor.", opts, TOOL_FILES
 	};
 	struct run r = { .o = &o };
 	struct err e = ERR_INIT;
-	char **operands = tool_begin(&tool, argc, argv);
+	char **files = tool_begin(&tool, argc, argv);
+	const char *file = each_file(files, !o.json);
 
 	if (!o.jobs)
 		o.jobs = thread_count();
 	if (level_begin(getenv("APR_CPU"), tool_note, &e) == 0)
-		stats(&r, operands[0], &e);
+		stats(&r, file, &e);
 	tally_free(&r.tally);
 	free(r.all);
 	return tool_end(&e);

@@ -1,6 +1,7 @@
 /* apr-sum: digests of a model's content, and whether they are as listed */
 #include <string.h>
 
+#include "cli/each.h"
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
@@ -12,7 +13,7 @@
 
 struct options {
 	bool sha256, gguf_hash, json;
-	const char *check;
+	const char *check, *trusted;
 	uint64_t jobs;
 	bool progress;
 };
@@ -208,8 +209,10 @@ sum(struct sum *s, const char *path, struct err *e)
 
 	f.ctx = s;
 	s->lines.json = s->o->json;
+	s->lines.model = each_name();
 	if (s->o->gguf_hash)
 		s->lines.file = path ? path : "-";
+	input_trust(path, s->o->trusted);
 	sandbox_read(s->o->check);
 	if (s->o->check) {
 		input_prepare(path);
@@ -230,12 +233,16 @@ sum(struct sum *s, const char *path, struct err *e)
 }
 
 static int
-check_options(const struct options *o, const char *path, struct err *e)
+check_options(const struct options *o, char **files, struct err *e)
 {
+	const char *path = files[0];
+
 	if (o->sha256 && o->gguf_hash)
 		return tool_misused(e, "--sha256 and --gguf-hash cannot be combined");
 	if (o->check && o->json)
 		return tool_misused(e, "-c and --json cannot be combined: -c prints no list");
+	if (o->check && path && files[1])
+		return tool_misused(e, "-c takes one FILE");
 	if (o->check && strcmp(o->check, "-") == 0 && (!path || strcmp(path, "-") == 0))
 		return tool_misused(e, "the list and the model cannot both be standard input");
 	return 0;
@@ -255,11 +262,13 @@ main(int argc, char **argv)
 		FLAG(0, "json", &o.json, "print one object per line"),
 		OPT_JOBS(&o.jobs),
 		OPT_PROGRESS(&o.progress),
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-sum", "[--sha256 | --gguf-hash] [-c MANIFEST | --json] [-j N] [FILE]",
-		"Print the digests of a model's content, or check them against a list.", opts, 1
+		"apr-sum", "[--sha256 | --gguf-hash] [-c MANIFEST | --json]\n"
+		"[--trusted-key KEY] [-j N] [FILE ...]",
+		"Print the digests of a model's content, or check them against a list.", opts, TOOL_FILES
 	};
 	struct sum s = { .o = &o };
 	struct err e = ERR_INIT;
@@ -267,8 +276,8 @@ main(int argc, char **argv)
 
 	if (!o.jobs)
 		o.jobs = thread_count();
-	if (check_options(&o, operands[0], &e) == 0)
-		sum(&s, operands[0], &e);
+	if (check_options(&o, operands, &e) == 0)
+		sum(&s, each_file(operands, !o.json && !o.gguf_hash), &e);
 	gguf_hash_abandon(&s.hash);
 	witness_free(&s.witness);
 	manifest_free(&s.lines);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/ids.h"
+#include "cli/input.h"
 #include "cli/near.h"
 #include "cli/tool.h"
 #include "core/mem.h"
@@ -15,9 +16,25 @@
 #include "report/tokens_text.h"
 
 struct options {
-	const char *text, *tokens;
+	const char *text, *tokens, *trusted;
 	bool json, pieces, count, lines, bare, special, any;
 };
+
+/* --trusted-key: the model comes from its verifier, and the signature holds once all of it
+ * has come. */
+static struct tokenizer *
+open_trusted(const char *path, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = NULL;
+	struct input in;
+
+	if (input_open(&in, path, e) == 0)
+		t = load_tokenizer_source(in.source, o, e);
+	if (input_close(&in, e) == 0)
+		return t;
+	tokenizer_free(t);
+	return NULL;
+}
 
 struct job {
 	struct tokenizer *t;
@@ -117,7 +134,7 @@ run(const char *verb, const char *path, const struct options *o, struct err *e)
 		if (status < 0)
 			goto end;
 	}
-	j.t = load_tokenizer(path, &how, e);
+	j.t = o->trusted ? open_trusted(path, &how, e) : load_tokenizer(path, &how, e);
 	if (j.t)
 		status = work(&j, encodes ? encode : decode, buf_string(&input), input.n, e);
 	else
@@ -185,12 +202,14 @@ main(int argc, char **argv)
 		FLAG(0, "count", &o.count, "print only the number of tokens"),
 		FLAG(0, "any-tokenizer", &o.any,
 		     "use the default pattern if the model's is unknown"),
+		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-tok",
 		"encode | decode [-p TEXT | --tokens ID,ID,...] [--lines] [--special]\n"
-		"[--bare] [--pieces | --json | --count] [--any-tokenizer] [MODEL]",
+		"[--bare] [--pieces | --json | --count] [--any-tokenizer]\n"
+		"[--trusted-key KEY] [MODEL]",
 		"Turn text into the token ids of a model, or ids into text.", opts, 2
 	};
 	struct err e = ERR_INIT;
@@ -204,7 +223,11 @@ main(int argc, char **argv)
 		tool_notef("%s is read with the files of its folder", path);
 		path = folder;
 	}
-	sandbox_read(path);
+	input_trust(path, o.trusted);
+	if (o.trusted)
+		input_prepare(path);
+	else
+		sandbox_read(path);
 	if (format_may_spool(path))
 		sandbox_spool();
 	sandbox_enter();

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/each.h"
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
@@ -230,18 +231,19 @@ verify(struct verify *v, const char *path, struct err *e)
 	return answer(v, path, e);
 }
 
-/* The keys, and the operand that is the model. What is a key follows from the command
+/* The keys, and the operands that are models. What is a key follows from the command
  * line alone: no file that calls itself a key makes us read standard input. */
 static int
 choose_keys(const struct options *o, char ***operands, struct trusted *keys, struct err *e)
 {
 	const char *first = **operands;
+	bool two = first && (*operands)[1] && !(*operands)[2];
 
-	if (o->keys.n > 0 && first && (*operands)[1])
+	if (o->keys.n > 0 && first && (trusted_is_named(first) || (two && !o->quiet)))
 		return tool_misused(e, "give keys with --trusted-key or as an operand, not both");
 	if (o->keys.n > 0)
 		return trusted_files(keys, o->keys.items, o->keys.n, e);
-	if (first && ((*operands)[1] || trusted_is_named(first))) {
+	if (first && (two || trusted_is_named(first))) {
 		++*operands;
 		return trusted_files(keys, &first, 1, e);
 	}
@@ -249,6 +251,15 @@ choose_keys(const struct options *o, char ***operands, struct trusted *keys, str
 		return tool_misused(e, "%s is a key, not a model: use --trusted-key, or a key "
 		                    "called NAME.pub", first);
 	return trusted_load(keys, e);
+}
+
+/* A stream holds one model. */
+static int
+check_files(const struct options *o, char **files, struct err *e)
+{
+	if (files[0] && files[1] && !o->quiet)
+		return tool_misused(e, "several FILEs need -q");
+	return 0;
 }
 
 static int
@@ -283,8 +294,8 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-verify", "[-q] [--json] [--weights] [--trusted-key KEY] [--expect-name NAME]\n"
-		"[--not-before DATE] [-j N] [-f] [-o FILE] [KEY.pub] [FILE]",
-		"Pass a stream on only if a trusted key has signed its content.", opts, 2
+		"[--not-before DATE] [-j N] [-f] [-o FILE] [KEY.pub] [FILE ...]",
+		"Pass a stream on only if a trusted key has signed its content.", opts, TOOL_FILES
 	};
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
@@ -295,8 +306,9 @@ main(int argc, char **argv)
 		o.jobs = thread_count();
 	if (o.json && !o.quiet)
 		tool_misused(&e, "--json needs -q: standard output is the stream");
-	else if (choose_wants(&o, &e) == 0 && choose_keys(&o, &operands, &keys, &e) == 0)
-		verify(&v, operands[0], &e);
+	else if (choose_wants(&o, &e) == 0 && choose_keys(&o, &operands, &keys, &e) == 0 &&
+	         check_files(&o, operands, &e) == 0)
+		verify(&v, each_file(operands, false), &e);
 	forget(&v);
 	trusted_free(&keys);
 	return tool_end(&e);

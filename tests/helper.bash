@@ -129,11 +129,14 @@ need_data() {
 #                          bytes of input are surely too few
 #   maker                  reads no model
 #
+# A report that takes several FILEs is tried with good and bad ones.
+#
 # $exam_in: a good input (a model file for a source, else a stream of the small
 # model). Every part can be called by itself, as exam_PART TOOL ARG….
 
 exam() {
 	local role=$1
+	exam_role=$role
 	shift
 	# Notes are no messages.
 	export APR_LOG_LEVEL=error
@@ -142,6 +145,7 @@ exam() {
 	[ "$role" != maker ] || return 0
 	exam_input "$@"
 	exam_output "$@"
+	[ "$role" != report ] || ! takes_files "$1" || exam_several "$@"
 	[ "$role" != report ] || return 0
 	exam_trailing "$@"
 	exam_named_output "$@"
@@ -197,12 +201,54 @@ exam_options() {
 	try "$@" "${flag%?}" </dev/null
 	said 2 "unknown option ${flag%?}"
 	grep -qF -e "did you mean $flag?" "$err"
-	try "$@" a b c d e f g h </dev/null
-	said 2 'one operand too many'
-	try "$@" -- a b c d e f g h </dev/null
-	said 2 'one operand too many'
+	if takes_files "$1" && [ "$exam_role" = report ]; then
+		exam_no_files "$@"
+	elif takes_files "$1"; then
+		try "$@" a b c d e f g h </dev/null
+		said 2 'several FILEs need -q'
+	else
+		try "$@" a b c d e f g h </dev/null
+		said 2 'one operand too many'
+		try "$@" -- a b c d e f g h </dev/null
+		said 2 'one operand too many'
+	fi
 	try bash -c '"$@" --help >/dev/full' - "$1"
 	said 1 '<stdout>'
+}
+
+takes_files() {
+	"$1" --help | sed '/^$/,$d' | grep -qF '[FILE ...]'
+}
+
+# Each of several FILEs gets its message.
+exam_no_files() {
+	local file
+	try "$@" -- no-such-a no-such-b no-such-c </dev/null
+	[ "$status" -eq 3 ] || fail "exit status $status:" "$(cat "$err")"
+	for file in a b c; do
+		grep -q "no-such-$file: cannot be opened" "$err" || fail "no-such-$file:" "$(cat "$err")"
+	done
+}
+
+# Several FILEs: a bad one does not hide the next, and the highest exit status is that of all.
+exam_several() {
+	try "$@" "$exam_in"
+	cp "$out" "$BATS_TEST_TMPDIR/exam.one"
+	try "$@" "$exam_in" "$BATS_TEST_TMPDIR/exam.cut" no-such-file "$exam_in"
+	[ "$status" -eq 4 ] || fail "exit status $status:" "$(cat "$err")"
+	grep -q 'exam.cut: ' "$err" || fail "exam.cut is not named:" "$(cat "$err")"
+	grep -q 'no-such-file: ' "$err" || fail "no-such-file is not named:" "$(cat "$err")"
+	# "model" is the one member that a single FILE does not have.
+	grep -v '^==> \|^$' "$out" | sed 's/,"model":"[^"]*"}$/}/' >"$BATS_TEST_TMPDIR/exam.got"
+	grep -v '^$' "$BATS_TEST_TMPDIR/exam.one" | cat - "$BATS_TEST_TMPDIR/exam.one" | grep -v '^$' |
+		diff - "$BATS_TEST_TMPDIR/exam.got"
+	if grep -q '^==> ' "$out"; then
+		diff <(grep '^==> ' "$out") <(printf '==> %s <==\n' "$exam_in" \
+			"$BATS_TEST_TMPDIR/exam.cut" no-such-file "$exam_in")
+	fi
+	try bash -c '"$@" >/dev/full' - "$@" "$exam_in" "$exam_in"
+	[ "$status" -eq 1 ] && grep -q '<stdout>: cannot be written' "$err" ||
+		fail "exit status $status, /dev/full:" "$(cat "$err")"
 }
 
 # The usage is the SYNOPSIS of the manual page.

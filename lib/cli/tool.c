@@ -21,7 +21,8 @@
 #define LIMIT "APR_RAM_LIMIT"
 
 static const struct tool *self;
-static bool limited; /* by LIMIT */
+static bool limited;        /* by LIMIT */
+static const char *subject; /* of tool_subject, or NULL */
 
 const char *
 tool_name(void)
@@ -34,7 +35,14 @@ tool_name(void)
 static void
 say(const struct err *e)
 {
+	char file[384];
+
 	fprintf(stderr, "%s: ", tool_name());
+	if (subject && e->code != ERR_USAGE) {
+		text_quote(file, sizeof file, subject, strlen(subject));
+		if (strncmp(file, e->object, strlen(file)) != 0)
+			fprintf(stderr, "%s: ", file);
+	}
 	if (*e->object)
 		fprintf(stderr, "%s: ", e->object);
 	fputs(e->fact, stderr);
@@ -53,7 +61,9 @@ tool_end(struct err *e)
 	if ((fflush(stdout) != 0 || ferror(stdout)) && e->code == ERR_NONE)
 		err_errno(e, "<stdout>", "cannot be written");
 	broker_end();
-	if (e->code != ERR_NONE && e->code != ERR_CHILD)
+	if (e->code == ERR_CHILD && subject)
+		tool_notef("%s: its reader has failed", subject);
+	else if (e->code != ERR_NONE && e->code != ERR_CHILD)
 		say(e);
 	return err_exit(e);
 }
@@ -487,15 +497,36 @@ take_limit(void)
 	limited = true;
 }
 
+void
+tool_subject(const char *file)
+{
+	subject = file;
+}
+
+/* For all that argv may hold, and two that are NULL. */
+static char **
+room_for_operands(int argc)
+{
+	char **operands = calloc((size_t)argc + 2, sizeof *operands);
+	struct err e = ERR_INIT;
+
+	if (!operands) {
+		err_memory(&e);
+		leave(&e);
+	}
+	return operands;
+}
+
 char **
 tool_begin(const struct tool *t, int argc, char **argv)
 {
-	static char *operands[32];
+	static char **operands;
 	bool seen[64] = { false };
 	size_t n = 0;
 	int i = 1;
 
 	self = t;
+	operands = room_for_operands(argc);
 	sandbox_tool(t->name);
 	occupy_standard_descriptors();
 	/* A file that is too long is a fault that is told, and no end without a word. */

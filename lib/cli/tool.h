@@ -70,8 +70,9 @@ struct tool {
 	const char *usage;    /* the SYNOPSIS, a line each, without the name */
 	const char *summary;  /* one sentence */
 	const struct opt *opts; /* ended by a row without name */
-	size_t operands;      /* at most */
+	size_t operands;      /* at most; or TOOL_FILES: any number */
 };
+#define TOOL_FILES SIZE_MAX
 
 /* Options of every tool that writes a stream or a file. */
 struct output_options {
@@ -122,5 +123,8 @@ const char *tool_input(const char *operand, struct err *e);
 void tool_drain(void);
 
 const char *tool_name(void);
+
+/* From now on each message names this file, where it would not (cli/each.h). */
+void tool_subject(const char *file);
 
 #endif

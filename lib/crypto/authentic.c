@@ -94,15 +94,7 @@ int
 authentic_sealed(struct source *source, const struct trusted *keys,
                  struct authentic_seal *a, struct err *e)
 {
-	int r = authentic_outer(source, keys, a, e);
-	struct item item;
-	const uint8_t *p;
-	size_t n;
+	int more = authentic_outer(source, keys, a, e);
 
-	while (r > 0 && (r = source_next(source, &item, e)) > 0)
-		do {
-			if (source_read(source, &p, &n, e) < 0)
-				return -1;
-		} while (n > 0);
-	return r;
+	return more > 0 ? source_finish(source, e) : more;
 }

@@ -29,36 +29,31 @@ open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
 	return t;
 }
 
-/* Read a pipe to its end: only then is the model known to be whole, and its writer is not
- * stopped by a closed pipe. */
-static int
-read_rest(struct source *s, struct err *e)
-{
-	struct item item;
-	const uint8_t *p;
-	size_t n;
-	int r;
-
-	while ((r = source_next(s, &item, e)) > 0)
-		do {
-			if (source_read(s, &p, &n, e) < 0)
-				return -1;
-		} while (n > 0);
-	return r;
-}
-
 static struct tokenizer *
-open_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
+read_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
 {
 	struct tokenizer *t = NULL;
 	struct material m;
 
-	if (!s)
-		return NULL;
 	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0 &&
-	    (!whole || read_rest(s, e) == 0))
+	    (!whole || source_finish(s, e) == 0))
 		t = tokenizer_open(&m, s->name, o, e);
 	material_free(&m);
+	return t;
+}
+
+struct tokenizer *
+load_tokenizer_source(struct source *s, const struct tokenizer_options *o, struct err *e)
+{
+	return read_model(s, true, o, e);
+}
+
+/* whole: of a pipe, whose writer is not stopped by a closed pipe. */
+static struct tokenizer *
+open_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
+{
+	struct tokenizer *t = s ? read_model(s, whole, o, e) : NULL;
+
 	source_close(s);
 	return t;
 }

@@ -2,6 +2,7 @@
 #ifndef LOAD_TOKENIZER_H
 #define LOAD_TOKENIZER_H
 
+#include "model/flow.h"
 #include "model/weights.h"
 #include "tokenizer/tokenizer.h"
 
@@ -9,6 +10,11 @@
  * or standard input ("-"), which is read to its end. NULL with e filled. */
 struct tokenizer *load_tokenizer(const char *path, const struct tokenizer_options *o,
                                  struct err *e);
+
+/* From a source that is at its first item. It is read to its end, and stays the caller's.
+ * NULL with e filled. */
+struct tokenizer *load_tokenizer_source(struct source *s, const struct tokenizer_options *o,
+                                        struct err *e);
 
 /* From a model that load_open has loaded (load/load.h). NULL with e filled. */
 struct tokenizer *load_tokenizer_of(const struct weights *w, const struct tokenizer_options *o,

@@ -19,6 +19,22 @@ source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
 	return s->ops->read(s, p, n, e);
 }
 
+int
+source_finish(struct source *s, struct err *e)
+{
+	struct item item;
+	const uint8_t *p;
+	size_t n;
+	int more;
+
+	while ((more = source_next(s, &item, e)) > 0)
+		do {
+			if (source_read(s, &p, &n, e) < 0)
+				return -1;
+		} while (n > 0);
+	return more;
+}
+
 /* Read, and put to o. */
 static int
 source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n, struct err *e)

@@ -117,6 +117,8 @@ struct sink_ops {
 
 int source_next(struct source *s, struct item *item, struct err *e);
 int source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e);
+/* Read all that is left: only then is a model from a pipe known to be whole. 0 or -1. */
+int source_finish(struct source *s, struct err *e);
 void source_close(struct source *s);
 
 int sink_begin(struct sink *s, const struct model *plan, struct err *e);

@@ -51,7 +51,7 @@ side_files(const struct model *m)
 }
 
 int
-facts_add(json_t *o, struct model *m, struct err *e)
+facts_add(json_t *o, struct model *m, bool verified, struct err *e)
 {
 	size_t n = 0;
 	const char *architecture = model_architecture(m, &n);
@@ -66,7 +66,7 @@ facts_add(json_t *o, struct model *m, struct err *e)
 		r |= json_object_set_new(o, "sealed", json_true());
 	r |= json_object_set_new(o, "signatures", json_from_u64(m->signatures));
 	if (m->signatures)
-		r |= json_object_set_new(o, "signatures_verified", json_false());
+		r |= json_object_set_new(o, "signatures_verified", json_boolean(verified));
 	r |= json_object_set_new(o, "provenance", json_from_u64(m->prov_count));
 	r |= json_object_set_new(o, "licence", json_boolean(m->licence != MODEL_NONE));
 	r |= json_object_set_new(o, "files", side_files(m));
@@ -151,7 +151,8 @@ facts_put(struct buf *b, json_t *o)
 			buf_printf(b, " (%s)", text_size(size, sizeof size,
 			                                 (uint64_t)json_integer_value(v)));
 		if (strcmp(name, "signatures") == 0 && json_integer_value(v) > 0)
-			buf_text(b, " (not verified)");
+			buf_text(b, json_is_true(json_object_get(o, "signatures_verified"))
+			                ? " (verified)" : " (not verified)");
 		if (strcmp(name, "provenance") == 0 && json_integer_value(v) > 0)
 			buf_text(b, " (claims)");
 		buf_text(b, "\n");

@@ -8,8 +8,8 @@
 
 /* Add to o, an ordered object, what does not depend on the container:
  * architecture, parameters, tensors, tensor_bytes, types, signatures,
- * provenance, licence, files. 0, or -1 with E008. */
-int facts_add(json_t *o, struct model *m, struct err *e);
+ * provenance, licence, files. verified: its signature. 0, or -1 with E008. */
+int facts_add(json_t *o, struct model *m, bool verified, struct err *e);
 
 /* The typed list [[key,type,value],…]; a value that lies in a blob is
  * {"blob":NAME,"bytes":N}. New reference, or NULL with E008. */

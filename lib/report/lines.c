@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/text.h"
 
@@ -26,4 +27,21 @@ lines_json(struct buf *to, json_t *o)
 		to->failed = true;
 	buf_text(to, "\n");
 	json_decref(o);
+}
+
+void
+lines_json_of(struct buf *to, json_t *o, const char *model)
+{
+	if (o && model && json_object_set_new(o, "model", lines_file_name(model)) < 0)
+		to->failed = true;
+	lines_json(to, o);
+}
+
+json_t *
+lines_file_name(const char *path)
+{
+	char text[4096];
+	json_t *v = json_string(path);
+
+	return v ? v : json_string(text_quote(text, sizeof text, path, strlen(path)));
 }

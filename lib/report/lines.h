@@ -14,4 +14,10 @@ void lines_note(struct buf *to, const char *fmt, ...) __attribute__((format(prin
  * failure of the buffer. */
 void lines_json(struct buf *to, json_t *o);
 
+/* The same, with the member "model" as the last, unless model is NULL. */
+void lines_json_of(struct buf *to, json_t *o, const char *model);
+
+/* The name of a file: escaped if it is not text. New reference. */
+json_t *lines_file_name(const char *path);
+
 #endif

@@ -48,19 +48,17 @@ put_text(struct buf *b, const struct manifest_entry *x)
 }
 
 static void
-put_json(struct buf *b, const struct manifest_entry *x, const char *file)
+put_json(struct buf *b, const struct manifest_entry *x, const struct manifest *m)
 {
 	json_t *shape = x->shaped ? json_array() : NULL;
 	json_t *o = json_pack("{s:s*,s:s,s:s*,s:s,s:s*,s:o*}", "hash", x->hash, "digest",
-	                      x->digest, "kind", x->kind, "name", x->name ? x->name : file,
+	                      x->digest, "kind", x->kind, "name", x->name ? x->name : m->file,
 	                      x->shaped ? "dtype" : "type", x->type, "shape", shape);
 	unsigned i;
 
 	for (i = 0; x->shaped && i < x->ndim; i++)
 		json_array_append_new(shape, json_from_u64(x->dims[i]));
-	if (!o || json_show(o, b) < 0)
-		b->failed = true;
-	json_decref(o);
+	lines_json_of(b, o, m->model);
 }
 
 int
@@ -75,7 +73,7 @@ manifest_add(struct manifest *m, const struct manifest_entry *x, struct err *e)
 	l->hash = x->hash;
 	snprintf(l->digest, sizeof l->digest, "%s", x->digest);
 	if (m->json) {
-		put_json(&b, x, m->file);
+		put_json(&b, x, m);
 	} else if (!m->file) {
 		put_text(&b, x);
 	} else if (x->name) {
@@ -160,7 +158,7 @@ manifest_put(struct buf *b, const struct manifest *m)
 
 	for (l = m->lines; l < m->lines + m->n; l++) {
 		if (m->json)
-			buf_printf(b, "%s\n", l->text);
+			buf_text(b, l->text);
 		else if (m->file)
 			buf_printf(b, "%-8s  %s  %s%s\n", l->hash, l->digest, m->file, l->text);
 		else

@@ -21,11 +21,12 @@
 
 struct manifest {
 	bool json;         /* lines are objects */
+	const char *model; /* their member "model", or NULL */
 	const char *file;  /* what stands for FILE: lines are gguf-hash's. Or NULL */
 	struct manifest_line {
 		const char *hash;         /* gguf-hash: "sha256" or "uuid"; else NULL */
 		char digest[DIGEST_TEXT]; /* as it is printed */
-		char *text;               /* the line without these; JSON: all of it */
+		char *text;               /* the line without these; JSON: all of it, with its end */
 	} *lines;
 	size_t n, cap;
 };

@@ -69,16 +69,6 @@ signature_seal_notes(struct buf *to, const struct authentic_seal *a, const char 
 
 /* ---- JSON ---- */
 
-/* The name of a file: escaped if it is not text. */
-static json_t *
-file_name(const char *path)
-{
-	char text[4096];
-	json_t *v = json_string(path);
-
-	return v ? v : json_string(text_quote(text, sizeof text, path, strlen(path)));
-}
-
 /* The members that both kinds of signature have; digest: what it covers, called what. */
 static json_t *
 signature_json(const struct trusted_key *by, const uint8_t id[KEY_ID_BYTES],
@@ -90,8 +80,8 @@ signature_json(const struct trusted_key *by, const uint8_t id[KEY_ID_BYTES],
 	return json_pack("{s:b,s:s,s:s,s:s,s:s,s:s,s:o,s:o}", "verified", 1, "key",
 	                 key_id_text(text, id), what, digest_text(hex, digest), "scope", scope,
 	                 "public_key", key_public_text(key, &by->key), "fingerprint",
-	                 key_fingerprint(print, &by->key), "key_file", file_name(by->path),
-	                 "file", file_name(name));
+	                 key_fingerprint(print, &by->key), "key_file", lines_file_name(by->path),
+	                 "file", lines_file_name(name));
 }
 
 static json_t *

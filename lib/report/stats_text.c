@@ -90,7 +90,7 @@ bins(const struct histogram *h)
 
 void
 stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s,
-               const struct histogram *h)
+               const struct histogram *h, const char *model)
 {
 	static const struct stats none = STATS_INIT;
 	bool known = s != NULL, any = known && stats_finite(s) > 0;
@@ -112,7 +112,7 @@ stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s,
 		b->failed = true;
 	if (o && h && json_object_set_new(o, "histogram", bins(h)) < 0)
 		b->failed = true;
-	lines_json(b, o);
+	lines_json_of(b, o, model);
 }
 
 int

@@ -14,11 +14,11 @@
 void stats_put_head(struct buf *b, const struct table *table);
 
 /* Append a line about one tensor, or a JSON object. s NULL: its type cannot be decoded. h
- * NULL: without a distribution. */
+ * NULL: without a distribution. model: its member "model", or NULL. */
 void stats_put(struct buf *b, const struct tensor *t, const struct stats *s,
                const struct table *table);
 void stats_put_json(struct buf *b, const struct tensor *t, const struct stats *s,
-                    const struct histogram *h);
+                    const struct histogram *h, const char *model);
 
 /* Append the distribution of one tensor's values, a bin a line. */
 void stats_put_histogram(struct buf *b, const struct tensor *t, const struct stats *s,

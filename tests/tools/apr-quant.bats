@@ -283,7 +283,7 @@ rows_of_172() {
 	said 5 'blk.0.ffn_down.weight: the fallback Q8_0 needs rows of 32, got 172'
 	for type in sometimes GGML_99; do
 		try apr-quant q4_0 --fallback "$type" model.gguf
-		said 2 '--fallback is error, warn, or a type'
+		said 2 '--fallback needs error, warn or a type'
 	done
 	# Where everything fits, the option has nothing to do.
 	apr-quant q4_0 --fallback error "$model" | cmp - <(apr-quant q4_0 "$model")
@@ -569,8 +569,8 @@ rows_of_172() {
 	END
 	diff <(digests_of made | grep -v ' Q4_0 ') \
 		<(digests_of odd.aprs | grep -Ev '^(blk|none)')
-	diff <(apr-header made | sed -n '/^metadata/,$p' | grep -Ev '^metadata|general.(file|quant)|apr.quantization') \
-		<(apr-header odd.aprs | sed -n '/^metadata/,$p' | grep -v ^metadata)
+	diff <(apr-header made | sed -n '/^metadata/,$p' | grep -Ev '^metadata|general.(file|quant)|apr.quantization' | tr -s ' ') \
+		<(apr-header odd.aprs | sed -n '/^metadata/,$p' | grep -v ^metadata | tr -s ' ')
 	# The long value is the same to the byte.
 	pipe "apr-pack -t gguf made" >made.gguf
 	apr-unpack made.gguf >back
