@@ -5,7 +5,7 @@
 /* ---- names ---- */
 
 static const struct {
-	const char *gguf, *folder; /* the common name, of most */
+	const char *gguf, *folder; /* the names that most architectures use */
 } names[ROLES] = {
 	[ROLE_EMBED] = { "token_embd", "model.embed_tokens" },
 	[ROLE_POSITIONS] = { "position_embd", NULL },
@@ -95,8 +95,7 @@ static const struct arch_name gptneox_names[] = {
 #define GEMMA (ARCH_HALVES | ARCH_GELU | ARCH_GATED | ARCH_POST_NORMS | \
 	ARCH_EMBED_SCALE | ARCH_WIDE_HEADS | ARCH_PLUS_ONE)
 
-/* Mistral and Mixtral are written to GGUF under the name of LLaMA, whose numbers they
- * have. */
+/* GGUF files of Mistral and Mixtral say "llama", because they compute the same. */
 static const struct arch rows[] = {
 	{ "llama", "llama", ARCH_GATED | ARCH_EXPERTS | ARCH_SUM_TO_ONE, 0, 0, 0, NULL },
 	{ NULL, "mistral", ARCH_GATED, 0, 0, 0, NULL },

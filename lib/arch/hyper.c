@@ -8,7 +8,7 @@
 #include "core/buf.h"
 #include "core/mem.h"
 
-#define HEAD 1024 /* values of a head, at most */
+#define HEAD 1024 /* the most values of a head */
 
 int
 hyper_unknown(const struct weights *w, const char *name, struct err *e)
@@ -19,9 +19,9 @@ hyper_unknown(const struct weights *w, const char *name, struct err *e)
 
 	for (i = 0; (a = arch_row(i)); i++)
 		buf_printf(&list, "%s%s", i ? ", " : "", a->name ? a->name : a->folder);
-	err_set(e, ERR_FORMAT, w->name, "architecture %s is not known here", name);
+	err_set(e, ERR_FORMAT, w->name, "architecture %s is not supported", name);
 	if (buf_string(&list))
-		err_hint(e, "known are %s", buf_string(&list));
+		err_hint(e, "supported: %s", buf_string(&list));
 	buf_free(&list);
 	return -1;
 }
@@ -57,7 +57,7 @@ hyper_free(struct hyper *h)
 	h->factors = h->factors_long = NULL;
 }
 
-/* "blocks" are 0, and the like. */
+/* A count is 0 or too large. */
 static int
 refuse(const struct weights *w, struct err *e, const char *what, uint64_t n)
 {
@@ -68,26 +68,26 @@ static int
 prove_counts(const struct hyper *h, const struct weights *w, struct err *e)
 {
 	if (h->layers == 0 || h->layers > w->plan->tensor_count)
-		return refuse(w, e, "the number of blocks cannot be right", h->layers);
+		return refuse(w, e, "the number of blocks is invalid", h->layers);
 	if (h->width == 0 || h->width > UINT32_MAX)
-		return refuse(w, e, "the width of embeddings cannot be right", h->width);
+		return refuse(w, e, "the hidden size is invalid", h->width);
 	if (h->context == 0 || h->context > UINT32_MAX)
-		return refuse(w, e, "the length of the context cannot be right", h->context);
+		return refuse(w, e, "the context length is invalid", h->context);
 	if (h->heads == 0 || h->heads > h->width)
-		return refuse(w, e, "the number of heads cannot be right", h->heads);
+		return refuse(w, e, "the number of heads is invalid", h->heads);
 	if (h->kv_heads == 0 || h->heads % h->kv_heads != 0)
 		return err_set(e, ERR_CORRUPT, w->name, "%" PRIu64 " heads do not share %"
 		               PRIu64 " keys and values evenly", h->heads, h->kv_heads);
 	if (h->head_k == 0 || h->head_k > HEAD)
-		return refuse(w, e, "heads cannot be so wide", h->head_k);
+		return refuse(w, e, "the width of a head is invalid", h->head_k);
 	if (h->head_v == 0 || h->head_v > HEAD)
-		return refuse(w, e, "heads cannot be so wide", h->head_v);
+		return refuse(w, e, "the width of a head is invalid", h->head_v);
 	if (h->experts > w->plan->tensor_count * 1024 || h->experts > UINT16_MAX ||
 	    h->experts_used > h->experts || (h->experts && !h->experts_used))
 		return err_set(e, ERR_CORRUPT, w->name, "of %" PRIu64 " experts, %" PRIu64
 		               " cannot be used", h->experts, h->experts_used);
 	if ((h->arch->flags & ARCH_ONLY_EXPERTS) && h->experts == 0)
-		return err_set(e, ERR_CORRUPT, w->name, "says of no experts");
+		return err_set(e, ERR_CORRUPT, w->name, "has no experts, which its architecture needs");
 	if (h->experts && !(h->arch->flags & ARCH_EXPERTS))
 		return err_set(e, ERR_FORMAT, w->name, "has experts, which its architecture "
 		               "does not have here");
@@ -107,12 +107,12 @@ prove_rope(const struct hyper *h, const struct rope *r, const struct weights *w,
 	if (!h->rotary)
 		return 0;
 	if (r->rot == 0 || r->rot % 2 != 0 || r->rot > h->head_k)
-		return refuse(w, e, "so many values of a head cannot be turned", r->rot);
+		return refuse(w, e, "the number of rotary dimensions is invalid", r->rot);
 	if (!positive(r->base) || r->base == 1 || !positive(r->factor) ||
 	    !positive(r->length) || !positive(r->fast) || !positive(r->slow) ||
 	    !isfinite(r->extrapolation) || (r->yarn && !positive(r->original)))
 		return err_set(e, ERR_CORRUPT, w->name,
-		               "a number of its rotary positions cannot be right");
+		               "a parameter of its rotary positions is invalid");
 	return 0;
 }
 
@@ -123,7 +123,7 @@ prove_floats(const struct hyper *h, const struct weights *w, struct err *e)
 	    !isfinite(h->attn_cap) || h->attn_cap < 0 || !isfinite(h->logit_cap) ||
 	    h->logit_cap < 0 || !positive(h->expert_scale))
 		return err_set(e, ERR_CORRUPT, w->name,
-		               "a scale, cap or epsilon is negative or no number");
+		               "a scale, cap or epsilon is negative or not a number");
 	return 0;
 }
 

@@ -1,6 +1,6 @@
-/* hyper: the numbers of a model that its tensors alone do not tell, as a GGUF file's
- * keys or a model folder's config.json say them. Nothing here is believed until
- * infer/net.c has held it against the tensors.
+/* hyper: the hyper-parameters of a model, from the keys of a GGUF file, the config.json of a
+ * model folder, or the metadata of an .apr file. They are only claims until infer/net.c has
+ * compared them with the tensors.
  */
 #ifndef ARCH_HYPER_H
 #define ARCH_HYPER_H
@@ -14,38 +14,38 @@
 #include "core/json.h"
 #include "model/weights.h"
 
-/* GELU in its tanh form, in its exact one, and in the tanh form as GGML computes it for
- * GGUF files: from a table of halves, to which x is rounded. */
+/* GELU in the tanh form, in the exact form, and in the tanh form as GGML computes it for GGUF
+ * files: from a table for x rounded to half precision. */
 enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF };
 
 struct hyper {
 	const struct arch *arch;
-	bool folder;             /* names are those of a model folder, and so are rows */
+	bool folder;             /* names and the order of rows are those of a model folder */
 	bool halves;             /* rope pairs values as ARCH_HALVES says */
 	bool rotary;             /* positions are rotary, else learned */
 	bool layer_norm;         /* norms are layer norms, else RMS norms */
 	float embed_scale;       /* embeddings are multiplied by it */
-	uint64_t layers;         /* at most as many as there are tensors */
-	uint64_t width;          /* of x, "embedding length" */
+	uint64_t layers;         /* at most the number of tensors */
+	uint64_t width;          /* hidden size, "embedding length" */
 	uint64_t heads, kv_heads; /* kv_heads divides heads */
-	uint64_t head_k, head_v; /* values of a head: queries and keys, values */
-	uint64_t context;        /* positions the model was made for */
-	uint64_t vocabulary, ff; /* where they are said, else 0 */
-	uint64_t experts, experts_used, ff_expert, ff_shared; /* 0: none, or not said */
+	uint64_t head_k, head_v; /* values of a head: of queries and keys, of values */
+	uint64_t context;        /* positions that the model was made for */
+	uint64_t vocabulary, ff; /* 0: not stated */
+	uint64_t experts, experts_used, ff_expert, ff_shared; /* 0: none, or not stated */
 	float eps;               /* of norms */
 	enum act act;
 	bool parallel, sum_to_one;
-	float expert_scale;      /* of the weights of experts */
-	float attn_cap, logit_cap; /* soft caps: 0 for none */
-	float score_scale;       /* of queries times keys */
+	float expert_scale;      /* factor of the experts' weights */
+	float attn_cap, logit_cap; /* soft caps; 0: none */
+	float score_scale;       /* factor of queries times keys */
 
 	uint64_t window;         /* 0: none */
 	bool window_ignored;     /* the model states a window that is not applied */
 	uint8_t *windowed;       /* for each block: 1 if attention has that window */
 
 	struct rope rope, rope_window; /* of blocks without and with a window */
-	float *factors;          /* rope.factors, if they are of config.json */
-	float *factors_long;     /* of longrope: the one for texts beyond rope.original */
+	float *factors;          /* memory of rope.factors from config.json, or NULL */
+	float *factors_long;     /* longrope: those for contexts beyond rope.original, or NULL */
 };
 
 /* Read the hyper-parameters in the form that the model has. 0, or -1 with e filled; hyper_free
@@ -53,8 +53,8 @@ struct hyper {
 int hyper_read(struct hyper *h, const struct weights *w, struct err *e);
 void hyper_free(struct hyper *h);
 
-/* The forms: keys of GGUF; config.json; members of the metadata as the .apr files of
- * existing software have them. */
+/* The forms: keys of GGUF, config.json, and metadata as existing software writes it to .apr
+ * files. */
 int hyper_gguf(struct hyper *h, const struct weights *w, struct err *e);
 int hyper_folder(struct hyper *h, const struct weights *w, struct err *e);
 int hyper_apr(struct hyper *h, const struct weights *w, struct err *e);
@@ -68,7 +68,7 @@ int hyper_config(struct hyper *h, const struct weights *w, const json_t *o,
 int hyper_finish(struct hyper *h, const struct weights *w, uint64_t period,
                  struct err *e);
 
-/* ERR_FORMAT that names an architecture and those that are known. */
+/* ERR_FORMAT: the architecture is not supported; the hint lists those that are. -1. */
 int hyper_unknown(const struct weights *w, const char *name, struct err *e);
 
 #endif

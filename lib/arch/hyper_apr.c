@@ -1,12 +1,12 @@
-/* The metadata of .apr files as existing software writes it: single members beside others,
- * named nearly as in a config.json, with the names of one or the other world for tensors.
+/* The metadata of .apr files as existing software writes it: members with nearly the names of a
+ * config.json, and tensors with the names of either GGUF or a model folder.
  */
 #include <string.h>
 
 #include "arch/hyper.h"
 #include "core/json.h"
 
-/* Their names, some of which have been others, and those of config.json. */
+/* Their names, and those of config.json. */
 static const struct { const char *theirs, *config; } members[] = {
 	{ "hidden_size", "hidden_size" }, { "num_layers", "num_hidden_layers" },
 	{ "num_heads", "num_attention_heads" }, { "num_kv_heads", "num_key_value_heads" },
@@ -20,7 +20,7 @@ static const struct { const char *theirs, *config; } members[] = {
 	{ "hidden_act", "hidden_act" },
 };
 
-/* A member's value, a new reference; NULL where it is not there, or no JSON. */
+/* A member's value, as a new reference; NULL if it is absent or not JSON. */
 static json_t *
 member(const struct weights *w, const char *name)
 {
@@ -63,9 +63,9 @@ has_tensor(const struct weights *w, const char *name)
 	return false;
 }
 
-/* How rope turns is said by a number, 0 for neighbours and 2 for halves. Where it is
- * not, and an architecture has one way in GGUF and the other in folders, rows may have
- * either order. */
+/* rope_type says how rope pairs values: 0, neighbours; 2, halves. If it is missing and the
+ * architecture pairs neighbours in GGUF and halves in folders, the order of rows is
+ * unknown. */
 static int
 read_turn(struct hyper *h, const struct weights *w, struct err *e)
 {

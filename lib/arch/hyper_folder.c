@@ -25,7 +25,7 @@ fail(struct config *c, enum err_code code, const char *what, const char *name)
 	return -1;
 }
 
-/* Members that are missing or null leave *v as it is; some have two names. */
+/* A member that is missing or null leaves *v unchanged. Some members have two names. */
 static bool
 get_u64(struct config *c, const char *name, const char *other, uint64_t *v)
 {
@@ -36,7 +36,7 @@ get_u64(struct config *c, const char *name, const char *other, uint64_t *v)
 	if (!j || json_is_null(j))
 		return false;
 	if (json_value_u64(j, v) < 0)
-		fail(c, ERR_CORRUPT, "has a value that cannot be", name);
+		fail(c, ERR_CORRUPT, "has an invalid value", name);
 	return true;
 }
 
@@ -55,7 +55,7 @@ get_float(struct config *c, const json_t *o, const char *name, double *v)
 	if (!j || json_is_null(j))
 		return false;
 	if (!json_is_number(j))
-		fail(c, ERR_CORRUPT, "has a value that cannot be", name);
+		fail(c, ERR_CORRUPT, "has an invalid value", name);
 	else
 		*v = json_number_value(j);
 	return true;
@@ -72,7 +72,7 @@ get_single(struct config *c, const char *name, float *v)
 	return true;
 }
 
-/* What is true where it is there and not false, null or 0. */
+/* Whether a member is there and neither false nor null. */
 static bool
 is_set(const struct config *c, const char *name)
 {
@@ -98,7 +98,7 @@ read_act(struct config *c)
 	for (i = 0; i < 3; i++)
 		if (json_member_text(c->o, members[i], &name) == 0)
 			break;
-	/* Of gemma, "gelu" meant the tanh form from its beginning. */
+	/* In files of Gemma, "gelu" has always meant the tanh form. */
 	if (i == 3 || (c->h->arch->flags & ARCH_PLUS_ONE))
 		return;
 	for (i = 0; i < sizeof acts / sizeof *acts; i++)
@@ -106,10 +106,10 @@ read_act(struct config *c)
 			c->h->act = acts[i].act;
 			return;
 		}
-	fail(c, ERR_FORMAT, "is an activation not known here", name);
+	fail(c, ERR_FORMAT, "is an unsupported activation", name);
 }
 
-/* A list of rot/2 divisors. */
+/* A list of rot/2 divisors, or NULL. */
 static float *
 read_factors(struct config *c, const json_t *o, const char *name)
 {
@@ -118,7 +118,7 @@ read_factors(struct config *c, const json_t *o, const char *name)
 	float *f;
 
 	if (!json_is_array(list) || json_array_size(list) != n) {
-		fail(c, ERR_CORRUPT, "is no list of half as many factors as values are turned",
+		fail(c, ERR_CORRUPT, "is not a list of one factor for each pair of rotary dimensions",
 		     name);
 		return NULL;
 	}
@@ -131,7 +131,7 @@ read_factors(struct config *c, const json_t *o, const char *name)
 	for (i = 0; i < n; i++) {
 		f[i] = (float)json_number_value(json_array_get(list, i));
 		if (!(f[i] > 0) || !isfinite(f[i]))
-			fail(c, ERR_CORRUPT, "holds what is no factor", name);
+			fail(c, ERR_CORRUPT, "holds an invalid factor", name);
 	}
 	return f;
 }
@@ -162,7 +162,7 @@ read_llama3(struct config *c, const json_t *o)
 	get_float(c, o, "low_freq_factor", &low);
 	get_float(c, o, "high_freq_factor", &high);
 	if (!(factor > 0) || !(high > low)) {
-		fail(c, ERR_CORRUPT, "cannot be right", "rope_scaling");
+		fail(c, ERR_CORRUPT, "is invalid", "rope_scaling");
 		return;
 	}
 	c->h->factors = mem_array(r->rot / 2, sizeof *c->h->factors);
@@ -188,7 +188,7 @@ read_yarn(struct config *c, const json_t *o)
 	get_float(c, o, "attention_factor", &r->length);
 	if (json_object_get(o, "mscale") || json_object_get(o, "mscale_all_dim") ||
 	    json_is_false(json_object_get(o, "truncate")))
-		fail(c, ERR_FORMAT, "has a form of yarn not known here", "rope_scaling");
+		fail(c, ERR_FORMAT, "has an unsupported form of yarn", "rope_scaling");
 }
 
 static void
@@ -207,7 +207,7 @@ read_scaling(struct config *c)
 	r->original = (double)original;
 	get_float(c, o, "original_max_position_embeddings", &r->original);
 	if (r->rot == 0 || r->rot > 65536 || !(r->original > 1))
-		fail(c, ERR_CORRUPT, "cannot be right", "rope_scaling");
+		fail(c, ERR_CORRUPT, "is invalid", "rope_scaling");
 	else if (strcmp(type, "linear") == 0)
 		get_float(c, o, "factor", &r->factor);
 	else if (strcmp(type, "llama3") == 0)
@@ -217,10 +217,10 @@ read_scaling(struct config *c)
 	else if (strcmp(type, "longrope") == 0 || strcmp(type, "su") == 0)
 		read_longrope(c, o);
 	else if (strcmp(type, "default") != 0)
-		fail(c, ERR_FORMAT, "is a rope scaling not known here", type);
+		fail(c, ERR_FORMAT, "is an unsupported rope scaling", type);
 }
 
-/* Which blocks have a window. */
+/* The window, and which blocks have it. */
 static void
 read_window(struct config *c, uint64_t *period)
 {
@@ -235,13 +235,13 @@ read_window(struct config *c, uint64_t *period)
 		return;
 	}
 	if (is_set(c, "use_sliding_window"))
-		fail(c, ERR_FORMAT, "is not known here", "use_sliding_window");
+		fail(c, ERR_FORMAT, "is not supported", "use_sliding_window");
 	get_u64(c, "sliding_window", NULL, &h->window);
 	get_u64(c, "sliding_window_pattern", "_sliding_window_pattern", period);
 	if (!h->window || (h->arch->flags & ARCH_NO_WINDOW) || !json_is_array(list))
 		return;
 	if (json_array_size(list) != h->layers) {
-		fail(c, ERR_CORRUPT, "has not one member for each block", "layer_types");
+		fail(c, ERR_CORRUPT, "does not have one member for each block", "layer_types");
 		return;
 	}
 	h->windowed = mem_array(h->layers, 1);
@@ -250,7 +250,7 @@ read_window(struct config *c, uint64_t *period)
 
 		h->windowed[i] = type && strcmp(type, "sliding_attention") == 0;
 		if (!type || (!h->windowed[i] && strcmp(type, "full_attention") != 0))
-			fail(c, ERR_FORMAT, "has a type not known here", "layer_types");
+			fail(c, ERR_FORMAT, "has an unsupported type", "layer_types");
 	}
 }
 
@@ -266,7 +266,7 @@ read_attention(struct config *c)
 	if (!get_u64(c, "head_dim", NULL, &h->head_k) && h->heads) {
 		h->head_k = h->width / h->heads;
 		if (h->width % h->heads != 0)
-			fail(c, ERR_CORRUPT, "does not divide the width", "num_attention_heads");
+			fail(c, ERR_CORRUPT, "does not divide the hidden size", "num_attention_heads");
 	}
 	h->head_v = h->head_k;
 	if (!get_float(c, c->o, "partial_rotary_factor", &part))
@@ -277,14 +277,14 @@ read_attention(struct config *c)
 	if (get_float(c, c->o, "query_pre_attn_scalar", &scalar)) {
 		h->score_scale = (float)(1 / sqrt(scalar));
 		if (!(h->score_scale > 0))
-			fail(c, ERR_CORRUPT, "has a value that cannot be",
+			fail(c, ERR_CORRUPT, "has an invalid value",
 			     "query_pre_attn_scalar");
 	}
 	get_single(c, "attn_logit_softcapping", &h->attn_cap);
 	get_single(c, "final_logit_softcapping", &h->logit_cap);
 	if (json_is_false(json_object_get(c->o, "scale_attn_weights")) ||
 	    is_set(c, "scale_attn_by_inverse_layer_idx"))
-		fail(c, ERR_FORMAT, "is not known here", "another scale of attention");
+		fail(c, ERR_FORMAT, "is not supported", "another scale of attention");
 }
 
 static void
@@ -301,7 +301,7 @@ read_experts(struct config *c)
 	get_u64(c, "shared_expert_intermediate_size", NULL, &h->ff_shared);
 	get_u64(c, "decoder_sparse_step", NULL, &step);
 	if (step != 1 || json_array_size(dense) > 0)
-		fail(c, ERR_FORMAT, "is not known here", "blocks without experts");
+		fail(c, ERR_FORMAT, "is not supported", "blocks without experts");
 	if (json_object_get(c->o, "norm_topk_prob"))
 		h->sum_to_one = is_set(c, "norm_topk_prob");
 }

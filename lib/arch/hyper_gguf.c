@@ -1,4 +1,4 @@
-/* The keys of GGUF: ARCHITECTURE.NAME. */
+/* Hyper-parameters from the keys of GGUF, ARCHITECTURE.NAME. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,12 +20,12 @@ static void
 wrong(struct keys *k)
 {
 	if (!k->failed)
-		err_set(k->e, ERR_CORRUPT, k->w->name, "key %s has a value that cannot be",
+		err_set(k->e, ERR_CORRUPT, k->w->name, "key %s has an invalid value",
 		        k->key);
 	k->failed = true;
 }
 
-/* The key's value, or NULL. k->key is its full name. */
+/* The value of a key, or NULL. Its full name is left in k->key. */
 static const uint8_t *
 find(struct keys *k, const char *name, struct value_type *type, size_t *n)
 {
@@ -34,7 +34,7 @@ find(struct keys *k, const char *name, struct value_type *type, size_t *n)
 	snprintf(k->key, sizeof k->key, "%s.%s", k->h->arch->name, name);
 	p = weights_value(k->w, k->key, type, n);
 	if (!p && model_find(k->w->plan, k->key))
-		wrong(k); /* it was too long to be kept */
+		wrong(k); /* it was too long to be loaded */
 	return p;
 }
 
@@ -61,8 +61,8 @@ need_u64(struct keys *k, const char *name, uint64_t *v)
 	k->failed = true;
 }
 
-/* A number that llama.cpp keeps for each block: it is said once, or as often as there are
- * blocks, and has to be the same for all. */
+/* A number that llama.cpp keeps for each block: the key has one value, or an array with a value
+ * for each block, all of which must be the same. */
 static bool
 get_each(struct keys *k, const char *name, uint64_t *v)
 {
@@ -86,7 +86,7 @@ get_each(struct keys *k, const char *name, uint64_t *v)
 			wrong(k);
 		} else if (i > 0 && item != *v) {
 			err_set(k->e, ERR_FORMAT, k->w->name,
-			        "blocks that differ (key %s) are not known here", k->key);
+			        "blocks that differ (key %s) are not supported", k->key);
 			k->failed = true;
 		}
 		*v = item;
@@ -146,8 +146,8 @@ get_bool(struct keys *k, const char *name, bool *v)
 	return true;
 }
 
-/* With another than its neutral value, the key would change the result in a way that is not
- * done here. */
+/* Refuse a key whose value is not neutral: it would change the result in a way that is not
+ * supported. */
 static void
 refuse(struct keys *k, const struct neutral *row)
 {
@@ -160,11 +160,11 @@ refuse(struct keys *k, const struct neutral *row)
 		wrong(k);
 	if (k->failed || holds > 0)
 		return;
-	err_set(k->e, ERR_FORMAT, k->w->name, "%s (key %s) is not known here", row->what, k->key);
+	err_set(k->e, ERR_FORMAT, k->w->name, "%s (key %s) is not supported", row->what, k->key);
 	k->failed = true;
 }
 
-/* Which blocks have a window: a period, or a truth of each block. */
+/* Which blocks have a window: a period, or a bool for each block. */
 static void
 read_pattern(struct keys *k, uint64_t *period)
 {
@@ -179,7 +179,7 @@ read_pattern(struct keys *k, uint64_t *period)
 		get_u64(k, "attention.sliding_window_pattern", period);
 		return;
 	}
-	/* u32 type, u64 count, the truths */
+	/* u32 type, u64 count, the bools */
 	if (t.depth != 1 || t.leaf != VALUE_BOOL || n < 12 || le64(p + 4) != h->layers ||
 	    n - 12 != h->layers || h->layers > k->w->plan->tensor_count) {
 		wrong(k);
@@ -229,15 +229,15 @@ read_scaling(struct keys *k)
 	           !(n == 8 && memcmp(type, "longrope", n) == 0) && !k->failed) {
 		k->failed = true;
 		err_set(k->e, ERR_FORMAT, k->w->name,
-		        "rope scaling %.*s is not known here", (int)(n < 40 ? n : 40), type);
-		err_hint(k->e, "known are none, linear, yarn, longrope");
+		        "rope scaling %.*s is not supported", (int)(n < 40 ? n : 40), type);
+		err_hint(k->e, "supported: none, linear, yarn, longrope");
 	}
 	if (!r->yarn)
 		refuse(k, &(struct neutral){ "rope.scaling.yarn_ext_factor", NEUTRAL_REAL, -1, 0,
 		                             "yarn without its name" });
 }
 
-/* The soft caps of scores and logits: 0 where the architecture has none. */
+/* The soft caps of scores and logits. */
 static void
 read_caps(struct keys *k)
 {
@@ -260,7 +260,7 @@ read_caps(struct keys *k)
 	}
 }
 
-/* Experts: a false "expert_weights_norm" is what llama.cpp saves for all, and says nothing. */
+/* Experts. llama.cpp saves a false expert_weights_norm for every model, so it means nothing. */
 static void
 read_experts(struct keys *k)
 {
@@ -304,7 +304,7 @@ read_windows(struct keys *k)
 	return period;
 }
 
-/* Whatever else would make another model. */
+/* Refuse all other keys that would make another model. */
 static void
 refuse_variants(struct keys *k)
 {
@@ -327,7 +327,7 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	uint64_t period, n;
 
 	if (!name)
-		return err_set(e, ERR_CORRUPT, w->name, "general.architecture is no text");
+		return err_set(e, ERR_CORRUPT, w->name, "general.architecture is not a string");
 	h->arch = arch_by_name(name);
 	if (!h->arch)
 		return hyper_unknown(w, name, e);
@@ -344,7 +344,7 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	h->head_k = h->heads ? h->width / h->heads : 0;
 	if (!get_u64(&k, "attention.key_length", &h->head_k) && h->heads && !k.failed &&
 	    h->width % h->heads != 0)
-		return err_set(e, ERR_CORRUPT, w->name, "a width of %" PRIu64
+		return err_set(e, ERR_CORRUPT, w->name, "a hidden size of %" PRIu64
 		               " does not divide by %" PRIu64 " heads", h->width, h->heads);
 	h->head_v = h->heads ? h->width / h->heads : 0;
 	get_u64(&k, "attention.value_length", &h->head_v);

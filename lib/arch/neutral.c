@@ -112,7 +112,7 @@ fits(enum neutral_kind kind, unsigned leaf)
 	return leaf != VALUE_BOOL && (!is_float(leaf) || kind == REAL || kind == REALS);
 }
 
-/* A number of at most 8 bytes. Those beyond 2^53 are rounded, which makes none neutral. */
+/* A number of at most 8 bytes. Integers beyond 2^53 are rounded; none of them is neutral. */
 static double
 number(unsigned leaf, const uint8_t *p)
 {
@@ -159,7 +159,7 @@ neutral_holds(const struct neutral *row, struct value_type type, const uint8_t *
 
 	if (!fits(row->kind, type.leaf) || type.depth > (list ? 1 : 0))
 		return -1;
-	/* u32 type and u64 count of an array's items are proved by who read it */
+	/* an array begins with u32 type and u64 count, which the reader has proved */
 	if (type.depth == 1 && n < 12)
 		return -1;
 	size = value_leaf_bytes(type.leaf);

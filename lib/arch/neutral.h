@@ -1,10 +1,10 @@
-/* neutral: keys of GGUF that stand for something the forward pass does not do, and the
- * values with which they stand for nothing.
+/* neutral: keys of GGUF for features that the forward pass does not have, with the values that
+ * turn the features off.
  *
  * llama_model_save_to_file of llama.cpp writes every key that it knows, for every
  * architecture, with the values of its struct llama_hparams; a file from a converter has
- * only those that its model needs. A key with its neutral value says nothing; with another
- * value it makes another model.
+ * only the keys that its model needs. A neutral value changes nothing; any other value makes
+ * another model.
  *
  * Source: llama-hparams.h and llama-model-saver.cpp of llama.cpp, August 2026.
  */
@@ -16,7 +16,7 @@
 
 #include "model/value.h"
 
-/* The lists have an item for each block, or one value for all of them. */
+/* A list has an item for each block, or one value for all blocks. */
 enum neutral_kind {
 	NEUTRAL_WHOLE,  /* an integer */
 	NEUTRAL_REAL,   /* F32 or F64, or an integer */
@@ -26,17 +26,17 @@ enum neutral_kind {
 };
 
 struct neutral {
-	const char *key;  /* behind the architecture's name and a point */
+	const char *key;  /* without the architecture's name and the dot */
 	enum neutral_kind kind;
 	double value, other; /* both are neutral */
-	const char *what; /* it stands for, if it has another value */
+	const char *what; /* the feature that any other value turns on */
 };
 
 /* By index; NULL past the last. */
 const struct neutral *neutral_row(size_t index);
 
-/* Is the value, n bytes as model/value.h tells, neutral? 1; 0: it is not; -1: it is not of
- * the row's kind. */
+/* Whether a value of n bytes (model/value.h) is neutral: 1 or 0; -1 if it is not of the row's
+ * kind. */
 int neutral_holds(const struct neutral *row, struct value_type type, const uint8_t *value,
                   size_t n);
 

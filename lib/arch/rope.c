@@ -4,14 +4,14 @@
 
 #define PI 3.14159265358979323846
 
-/* The pair that turns so many times in the first length. */
+/* The pair that turns that many times in the original context. */
 static double
 pair_of_turns(const struct rope *r, double turns)
 {
 	return (double)r->rot * log(r->original / (turns * 2 * PI)) / (2 * log(r->base));
 }
 
-/* How much of a pair's own frequency yarn leaves: 1 for fast pairs, 0 for slow ones. */
+/* The share of its own frequency that a pair keeps in yarn: 1 for fast pairs, 0 for slow ones. */
 static double
 kept(const struct rope *r, size_t i)
 {
@@ -67,20 +67,5 @@ rope_angles(const struct rope *r, double position, float *cosines, float *sines)
 		}
 		cosines[i] = cosf(angle) * length;
 		sines[i] = sinf(angle) * length;
-	}
-}
-
-void
-rope_turn(float *head, size_t rot, bool halves, const float *cosines, const float *sines)
-{
-	size_t i;
-
-	for (i = 0; i < rot / 2; i++) {
-		float *x = halves ? &head[i] : &head[2 * i];
-		float *y = halves ? &head[i + rot / 2] : &head[2 * i + 1];
-		float a = *x, b = *y;
-
-		*x = a * cosines[i] - b * sines[i];
-		*y = a * sines[i] + b * cosines[i];
 	}
 }

@@ -10,8 +10,8 @@
 #include "generate/chance.h"
 #include "generate/generate.h"
 
-/* Read at a time by a thread; at most so much in all; so often, of which the fastest
- * counts. */
+/* Bytes that a thread reads at a time, and passes, of which the fastest counts. MOST: bytes
+ * of a pass, at most. */
 enum { PIECE = 1 << 20, PASSES = 4 };
 #define MOST (UINT64_C(2) << 30)
 
@@ -21,11 +21,11 @@ struct reading {
 	const struct infer *infer;
 	const uint64_t *first;   /* of each matrix, its first piece */
 	size_t matrices;
-	atomic_ulong sum;        /* so that nothing is left out as useless */
+	atomic_ulong sum;        /* of what was read, so that reading is not optimized away */
 };
 
-/* Memory hands out lines of 64 bytes, whatever is asked of them. Four of them, a quarter
- * of the piece apart, are asked for side by side, as products do. */
+/* Memory is read in lines of 64 bytes. Four streams, a quarter of the piece apart, are read
+ * side by side, as products do. */
 static uint64_t
 piece_sum(const uint8_t *p, size_t n)
 {
@@ -48,7 +48,7 @@ read_piece(void *ctx, size_t piece)
 	size_t at, low = 0, high = r->matrices, middle, bytes;
 	const uint8_t *p;
 
-	/* The last matrix whose first piece is not behind this one. */
+	/* Find the last matrix whose first piece is not after this one. */
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
 		if (r->first[middle] <= piece)
@@ -63,7 +63,7 @@ read_piece(void *ctx, size_t piece)
 		                 bytes - at < PIECE ? bytes - at : PIECE));
 }
 
-/* Bytes a second. */
+/* Measure the bytes read per second. */
 static int
 measure_reading(const struct infer *infer, unsigned threads, double *rate, struct err *e)
 {

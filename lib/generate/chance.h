@@ -1,5 +1,5 @@
-/* chance: numbers that look random and are the same everywhere for the same seed:
- * xoshiro256++, whose state splitmix64 fills from the seed.
+/* chance: pseudorandom numbers that are the same everywhere for the same seed: xoshiro256++,
+ * whose state splitmix64 fills from the seed.
  *
  * Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021;
  * Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
@@ -52,7 +52,7 @@ chance_next(struct chance *c)
 	return value;
 }
 
-/* From 0 to below 1, in steps of 2^-53. */
+/* In [0, 1), in steps of 2^-53. */
 static inline double
 chance_unit(struct chance *c)
 {

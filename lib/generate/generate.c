@@ -7,24 +7,24 @@
 #include "core/mem.h"
 #include "generate/text.h"
 
-/* A token that was made and not told yet. */
+/* A token that has been chosen but not passed on. */
 struct waiting {
 	uint32_t id;
 	double logprob;
-	uint64_t end; /* bytes of the whole text up to its last */
+	uint64_t end; /* bytes of the whole text up to the end of this token */
 };
 
 struct state {
 	const struct generate *g;
 	const struct infer *model;
 	struct sampler sampler;
-	struct tokens tokens; /* of the prompt, then what was made */
+	struct tokens tokens; /* the prompt, then the chosen tokens */
 	struct text text;
-	uint64_t bytes;       /* that were added to text */
+	uint64_t bytes;       /* added to text so far */
 	struct waiting *waiting;
-	size_t told, made, cap; /* waiting[told] up to waiting[made] are to be told */
-	struct waiting last;  /* the token that was chosen */
-	struct buf shown;     /* the text of the next token that is told, so far */
+	size_t told, made, cap; /* waiting[told] to waiting[made - 1] have yet to be passed on */
+	struct waiting last;  /* the latest token */
+	struct buf shown;     /* the text of the next token to pass on, so far */
 };
 
 double
@@ -36,7 +36,7 @@ generate_clock(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Tell all tokens whose text is known, in order. */
+/* Pass on all tokens whose text is known, in order. */
 static int
 tell(struct state *s, struct err *e)
 {
@@ -57,7 +57,7 @@ tell(struct state *s, struct err *e)
 	return buf_ok(&s->shown) ? 0 : err_memory(e);
 }
 
-/* The token that was chosen waits until it can be told. */
+/* Let the latest token wait until it can be passed on. */
 static int
 add(struct state *s, bool first, struct err *e)
 {
@@ -77,7 +77,7 @@ add(struct state *s, bool first, struct err *e)
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
-/* Logits of the last position: the next token. */
+/* Choose the next token from the logits of the last position. */
 static int
 choose(void *ctx, size_t position, const float *logits, struct err *e)
 {
@@ -96,7 +96,8 @@ is_interrupted(const struct state *s)
 	return s->g->interrupted && *s->g->interrupted;
 }
 
-/* The tokens from position at on, in parts, so that a long prompt can be interrupted. */
+/* Evaluate the tokens from position at on, in parts, so that a long prompt can be
+ * interrupted. */
 static int
 evaluate(struct state *s, size_t at, struct err *e)
 {
@@ -111,7 +112,7 @@ evaluate(struct state *s, size_t at, struct err *e)
 	return 0;
 }
 
-/* Of the token that was chosen. Returns whether it is the last. */
+/* Handle the chosen token. Returns whether it is the last. */
 static bool
 take(struct state *s, struct generate_result *r, bool first, struct err *e)
 {

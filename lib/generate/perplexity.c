@@ -6,8 +6,8 @@
 #include "generate/sampler.h"
 
 struct sums {
-	const uint32_t *tokens; /* of the part */
-	size_t first;           /* position of which logits are counted, and on */
+	const uint32_t *tokens; /* of this part */
+	size_t first;           /* the first position whose logits count */
 	size_t context, vocabulary;
 	double sum, squares;
 	uint64_t count;
@@ -45,7 +45,7 @@ static int
 part_of(struct sequence *sequence, struct sums *s, uint32_t bos, const uint32_t *tokens,
         struct err *e)
 {
-	/* The first half makes the context of the second; its logits are not wanted. */
+	/* The first half is the context of the second; its logits do not count. */
 	size_t at = 0;
 
 	s->tokens = tokens;

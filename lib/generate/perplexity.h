@@ -1,13 +1,12 @@
-/* perplexity: how much a text surprises a model.
+/* perplexity: how well a model predicts a text.
  *
- * As llama.cpp does it, so that numbers can be compared: the text's tokens are cut into
- * parts as long as the context, of which the last, if it is shorter, is left out. The
- * first token of each is replaced by the begin-of-text token, where the vocabulary adds
- * one. Each part is evaluated by itself; what is counted is the probability of each token
- * in its second half, but for the last: tokens from context / 2 + 1 on.
+ * It is computed as in llama.cpp, so that numbers can be compared: the tokens are cut into parts
+ * as long as the context; a shorter part at the end is left out. The first token of each part is
+ * replaced by BOS if the vocabulary adds it. Each part is evaluated by itself, and the
+ * probabilities of the tokens in its second half count: of tokens context / 2 + 1 and on.
  *
- *	perplexity = exp(mean of -ln(probability))
- *	error      = perplexity × sqrt((mean of squares - square of mean) / (count - 1))
+ * 	perplexity = exp(mean of -ln(probability))
+ * 	error      = perplexity × sqrt((mean of squares - square of mean) / (count - 1))
  */
 #ifndef GENERATE_PERPLEXITY_H
 #define GENERATE_PERPLEXITY_H
@@ -20,13 +19,13 @@
 
 struct perplexity {
 	double value, error;
-	uint64_t tokens, parts; /* of the text; that were evaluated */
-	uint64_t counted;       /* probabilities */
+	uint64_t tokens, parts; /* tokens of the text; parts evaluated */
+	uint64_t counted;       /* number of probabilities */
 };
 
-/* Of a text's tokens, as tokenizer_encode gives them; context is that of the sequence. Fewer
- * than two contexts are refused (ERR_INVALID), as what they tell is chance. part, or
- * NULL: told the value so far after each part. 0, or -1 with e filled. */
+/* Perplexity of the tokens of a text (tokenizer_encode), with the context of the sequence. A
+ * text shorter than two contexts is refused (ERR_INVALID), because its result would be
+ * chance. part: receives the value so far after each part, or NULL. 0, or -1 with e filled. */
 int perplexity_of(struct sequence *sequence, const struct tokenizer *tokenizer,
                   const struct tokens *text, struct perplexity *p,
                   void (*part)(void *ctx, const struct perplexity *p), void *ctx,

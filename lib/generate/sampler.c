@@ -33,7 +33,7 @@ sampler_free(struct sampler *s)
 	memset(s, 0, sizeof *s);
 }
 
-/* Each token once, however often it came. */
+/* Penalize each token once, even if it occurs several times. */
 static void
 penalize(struct sampler *s, const float *logits, const uint32_t *tokens, size_t count)
 {
@@ -72,8 +72,8 @@ compare(const void *a, const void *b)
 	return before(a, b) ? -1 : before(b, a);
 }
 
-/* The first k of a heap whose top is the last of all in order: put what has come to
- * place i where it belongs. */
+/* Restore a heap of k candidates, whose root is the last in order, after the one at place i
+ * has been replaced. */
 static void
 sink(struct candidate *heap, size_t k, size_t i)
 {
@@ -90,7 +90,7 @@ sink(struct candidate *heap, size_t k, size_t i)
 	heap[i] = c;
 }
 
-/* The k first in order, sorted. Returns how many there are. */
+/* Sort the first k in order to the front. Returns how many there are. */
 static size_t
 take(struct sampler *s)
 {
@@ -115,8 +115,7 @@ take(struct sampler *s)
 	return k;
 }
 
-/* Probabilities of n candidates at a temperature, not yet divided by their sum, which is
- * returned. */
+/* Unnormalized probabilities of n candidates at a temperature. Returns their sum. */
 static double
 weigh(struct candidate *c, size_t n, double temperature)
 {
@@ -138,7 +137,7 @@ cut(const struct sampler *s, struct candidate *c, size_t n)
 		part += c[i].p;
 	n = i > 0 ? i : 1;
 	for (i = 1; i < n && c[i].p >= s->options.min_p; i++)
-		; /* the first has p = 1 */
+		; /* the first has p = 1, so the loop ends */
 	return i;
 }
 

@@ -6,7 +6,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Bytes that a character has by its first byte; 0 if none begins so. */
+/* Bytes of the character that begins with this byte; 0 if none does. */
 static size_t
 length(unsigned char first)
 {
@@ -15,8 +15,8 @@ length(unsigned char first)
 	return first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* Could the n bytes, fewer than their character has, be its beginning? The shortest
- * that can end it is put behind them. */
+/* Whether n bytes, fewer than the character has, can be its beginning: they are completed
+ * with the smallest bytes that are valid. */
 static bool
 may_begin(const uint8_t *p, size_t n)
 {
@@ -33,8 +33,8 @@ may_begin(const uint8_t *p, size_t n)
 	return false;
 }
 
-/* The bytes at p, of n, that are one character (*good) or are none; 0 if more must
- * come. */
+/* The length of the character at p (*good), or of bytes there that are not a character; 0 if
+ * more bytes must come. */
 static size_t
 next(const uint8_t *p, size_t n, bool *good)
 {
@@ -43,14 +43,14 @@ next(const uint8_t *p, size_t n, bool *good)
 	*good = size > 0 && size <= n && text_utf8(p, size, true);
 	if (*good)
 		return size;
-	/* The longest beginning of a character, or one byte, is replaced. */
+	/* Replace the longest beginning of a character, or one byte. */
 	for (i = 1; i < n && i < size && may_begin(p, i + 1); i++)
 		;
 	return size > n && i == n && may_begin(p, n) ? 0 : i;
 }
 
-/* Where a stop text is in the n bytes, or where one may begin that goes on behind them;
- * n if nowhere. */
+/* The place in the n bytes of a stop text, or of the beginning of one that may go on behind
+ * them; n if there is none. */
 static size_t
 stop_in(const struct text *t, const uint8_t *p, size_t n, bool *whole)
 {
@@ -67,7 +67,7 @@ stop_in(const struct text *t, const uint8_t *p, size_t n, bool *whole)
 			if (*whole)
 				return i;
 		}
-		/* No whole one begins here; one may go on. */
+		/* No whole stop text begins here, but one may go on. */
 		for (k = 0; k < t->stop_count; k++)
 			if (strlen(t->stops[k]) > left && !memcmp(p + i, t->stops[k], left))
 				return i;
@@ -93,7 +93,7 @@ text_end(struct text *t)
 		t->ready = t->held.n;
 }
 
-/* The first n bytes that are held have been given out. */
+/* Drop the first n held bytes, which have been given out. */
 static void
 forget(struct text *t, size_t n)
 {
@@ -116,7 +116,7 @@ text_take(struct text *t, uint64_t until, struct buf *out)
 		size = next(t->held.p + at, t->held.n - at, &good);
 		known = size > 0 || t->ended;
 		if (size == 0 || size > left - at)
-			break; /* it is unknown, or belongs to later bytes */
+			break; /* not decided, or part of later bytes */
 		if (good)
 			buf_put(out, t->held.p + at, size);
 		else

@@ -71,7 +71,7 @@ bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
 	return name;
 }
 
-/* A folder's names may lack the first part, which is the model's own name. */
+/* Names in a folder may lack their first part, the name of the model. */
 size_t
 bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
           const char *ending, char name[BIND_NAME])
@@ -98,7 +98,7 @@ bind_missing(const struct bind *b, const char *name)
 
 /* ---- vectors ---- */
 
-/* All values of a tensor of n, with add to each. */
+/* The n values of tensor i, plus add each. */
 static const float *
 vector_of(struct bind *b, size_t i, uint64_t n, float add)
 {
@@ -112,7 +112,7 @@ vector_of(struct bind *b, size_t i, uint64_t n, float add)
 		char shape[TENSOR_SHAPE_TEXT];
 
 		err_set(b->e, ERR_CORRUPT, tensor_name(t), "has shape %s, where %" PRIu64
-		        " values are due", tensor_shape_text(t, shape), n);
+		        " values are expected", tensor_shape_text(t, shape), n);
 		return NULL;
 	}
 	if (!kernel_decodes(type)) {
@@ -159,7 +159,7 @@ bind_scale(struct bind *b, enum role role, size_t block, uint64_t n)
 	return bind_vector(b, role, block, ".scale", n, 0);
 }
 
-/* A bias and a scale: llama.cpp scales the biases of the feed-forward too. */
+/* llama.cpp applies the scale of a feed-forward layer to its bias too. */
 static int
 scale_bias(struct bind *b, struct linear *l)
 {
@@ -197,7 +197,7 @@ shape_is(const struct bind *b, const struct tensor *t, uint64_t rows, uint64_t c
 	char shape[TENSOR_SHAPE_TEXT];
 
 	return err_set(b->e, ERR_CORRUPT, tensor_name(t), "has shape %s, where %" PRIu64
-	               "x%" PRIu64 " is due", tensor_shape_text(t, shape), rows, columns);
+	               "x%" PRIu64 " is expected", tensor_shape_text(t, shape), rows, columns);
 }
 
 int
@@ -224,7 +224,7 @@ bind_expand(struct bind *b, struct matrix *m, bool turn)
 	r = m->rows;
 	m->rows = m->columns;
 	m->columns = r;
-	/* The first one is not needed any more. */
+	/* The matrix before it was transposed is not needed any more. */
 	free(b->net->made[b->net->made_count - 2]);
 	b->net->made[b->net->made_count - 2] = row;
 	b->net->made_count--;
@@ -232,7 +232,7 @@ bind_expand(struct bind *b, struct matrix *m, bool turn)
 	return 0;
 }
 
-/* Values of plain types change places as they are; blocks are decoded first. */
+/* Values of plain types are moved; blocks are decoded first. */
 static int
 transpose(struct bind *b, struct matrix *m)
 {
@@ -283,7 +283,7 @@ bind_matrix(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool turn
 	                      (size_t)d[1], false };
 	if (turned && transpose(b, m) < 0)
 		return -1;
-	/* Rows of a type that runs over the whole tensor may begin within a block. */
+	/* If blocks run across rows, a row can begin inside a block. */
 	if (m->columns % m->type->items != 0 && bind_expand(b, m, false) < 0)
 		return -1;
 	return bind_usable(b, m, t);

@@ -18,8 +18,8 @@ part(const struct linear *of, size_t first, size_t rows)
 
 /* ---- attention ---- */
 
-/* Rows of the query, key and value of each head after another: put all queries first,
- * then keys, then values. */
+/* The rows of a fused QKV come head by head: query, key, value. Put all queries first, then all
+ * keys, then all values. */
 static int
 unmix(struct bind *b, struct linear *qkv)
 {
@@ -60,7 +60,7 @@ net_attention(struct bind *b, struct block *blk, size_t i)
 	if (r > 0 && h->folder && (h->arch->flags & ARCH_MIXED_QKV)) {
 		if (nq != nk || nq != nv)
 			return err_set(b->e, ERR_FORMAT, b->w->name,
-			               "queries that share keys are not known here");
+			               "queries that share keys are not supported");
 		if (unmix(b, &qkv) < 0)
 			return -1;
 	}
@@ -88,7 +88,7 @@ larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* ff: 0 if it is not said. */
+/* ff: 0 if it is not stated. */
 static int
 net_dense(struct bind *b, struct feed_forward *f, size_t i, const enum role role[3],
            uint64_t ff)
@@ -101,7 +101,8 @@ net_dense(struct bind *b, struct feed_forward *f, size_t i, const enum role role
 		if (bind_need(b, &both, ROLE_UP, i, ff * 2, h->width) < 0)
 			return -1;
 		if (both.w.rows % 2 != 0)
-			return bind_missing(b, "half of the rows of a gate");
+			return err_set(b->e, ERR_CORRUPT, b->w->name, "a fused gate and up has an "
+			               "odd number of rows");
 		ff = both.w.rows / 2;
 		f->gate = part(&both, 0, ff);
 		f->up = part(&both, ff, ff);
@@ -116,7 +117,7 @@ net_dense(struct bind *b, struct feed_forward *f, size_t i, const enum role role
 	return bind_need(b, &f->down, role[2], i, h->width, ff);
 }
 
-/* One tensor of all experts: rows and columns of each. */
+/* A tensor of all experts, rows × columns for each. */
 static int
 net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
              uint64_t columns, struct matrix *to)
@@ -132,8 +133,8 @@ net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 	d = tensor_dims(t);
 	if (tensor_ndim(t) != 3 || d[0] != b->h->experts || (rows && d[1] != rows) ||
 	    (columns && d[2] != columns) || d[1] == 0 || d[2] == 0)
-		return err_set(b->e, ERR_CORRUPT, tensor_name(t), "has a shape that is not that "
-		               "of %" PRIu64 " experts", b->h->experts);
+		return err_set(b->e, ERR_CORRUPT, tensor_name(t), "does not have the shape of %"
+		               PRIu64 " experts", b->h->experts);
 	*to = (struct matrix){ tensor_type(t), b->w->tensors[i],
 	                       b->w->tensors[i] + tensor_type(t)->head,
 	                       (size_t)(d[0] * d[1]), (size_t)d[2], false };
@@ -145,7 +146,7 @@ net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 	return bind_usable(b, to, t);
 }
 
-/* The scales of all experts, where they have some. */
+/* The scales of all experts, if there are any. */
 static int
 net_scales(struct bind *b, struct block *blk, size_t i)
 {
@@ -184,7 +185,7 @@ net_stacks(struct bind *b, struct block *blk, size_t i)
 	return net_scales(b, blk, i);
 }
 
-/* A tensor of each expert. */
+/* One tensor for each expert. */
 static int
 net_single(struct bind *b, struct feed_forward *f, size_t block, size_t x)
 {
@@ -238,7 +239,7 @@ net_experts(struct bind *b, struct block *blk, size_t i)
 	return 0;
 }
 
-/* ---- blocks, and what is beside them ---- */
+/* ---- blocks, and the rest of the model ---- */
 
 static int
 net_block(struct bind *b, struct block *blk, size_t i)
@@ -290,7 +291,7 @@ net_ends(struct bind *b)
 	return r < 0 ? -1 : 0;
 }
 
-/* Factors of frequencies that are tensors. */
+/* Factors of the rotary frequencies: tensors, or those of config.json. */
 static int
 net_rope(struct bind *b, uint64_t context)
 {
@@ -317,7 +318,7 @@ net_rope(struct bind *b, uint64_t context)
 	for (i = 0; h->rope.factors && i < n; i++)
 		if (!(fabsf(h->rope.factors[i]) > 1e-30f) || fabsf(h->rope.factors[i]) > 1e30f)
 			return err_set(b->e, ERR_CORRUPT, b->w->name,
-			               "a factor of its rotary positions cannot be right");
+			               "a factor of its rotary positions is invalid");
 	if (h->rope.factors && !h->rope_window.factors && !(h->arch->flags & ARCH_LOCAL_ROPE))
 		h->rope_window.factors = h->rope.factors;
 	return 0;
@@ -339,7 +340,7 @@ list_feed(struct net *net, size_t n, struct feed_forward *f)
 	return list_one(net, n, &f->down);
 }
 
-/* How many matrices there are; they are listed where there is a list. */
+/* Count the matrices, and list them if there is a list. */
 static size_t
 list_all(struct net *net)
 {
@@ -361,7 +362,7 @@ list_all(struct net *net)
 	return list_one(net, n, &net->out);
 }
 
-/* What was not asked for would have changed the result. */
+/* Refuse a tensor without a role: it could change the result. */
 static int
 prove_used(const struct bind *b)
 {
@@ -371,9 +372,8 @@ prove_used(const struct bind *b)
 		const char *name = tensor_name(bind_tensor(b, i));
 
 		if (!b->used[i] && !arch_is_apart(name, b->h->folder))
-			return err_set(b->e, ERR_FORMAT, name, "is a tensor that a %s model has "
-			               "no place for here", b->h->arch->name ? b->h->arch->name
-			               : b->h->arch->folder);
+			return err_set(b->e, ERR_FORMAT, name, "is not a tensor of a %s model",
+			               b->h->arch->name ? b->h->arch->name : b->h->arch->folder);
 	}
 	return 0;
 }

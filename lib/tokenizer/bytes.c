@@ -10,7 +10,7 @@ is_seen(uint32_t c)
 	return (c >= 0x21 && c <= 0x7e) || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff);
 }
 
-/* Bytes below this one that cannot be seen. */
+/* Bytes below this one that are not printable. */
 static uint32_t
 unseen_before(uint32_t c)
 {
@@ -31,7 +31,7 @@ byte_letter(uint8_t byte, uint8_t letter[2])
 	return 2;
 }
 
-/* The byte for which a character stands, or -1. */
+/* The byte that a character stands for, or -1. */
 static int
 byte_of(uint32_t c)
 {

@@ -26,7 +26,7 @@ tokenizer_decode(const struct tokenizer *t, const uint32_t *id, size_t n, unsign
 
 	for (i = 0; i < n; i++) {
 		if (id[i] >= t->vocab.count)
-			return err_set(e, ERR_USAGE, NULL, "%u is no token: there are %zu", id[i],
+			return err_set(e, ERR_USAGE, NULL, "%u is not a token: there are %zu", id[i],
 			               t->vocab.count);
 		tokenizer_piece(t, id[i], first, flags, to);
 		first = first && tokenizer_is_control(t, id[i]);

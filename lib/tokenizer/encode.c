@@ -5,15 +5,15 @@
 #include "tokenizer/private.h"
 #include "tokenizer/wordpiece.h"
 
-/* Of one call. */
+/* The state of one call. */
 struct encoding {
 	struct tokenizer *t;
 	struct tokens *to;
 	struct err *e;
 	struct work work;
 	bool special;
-	bool unknown;   /* the last id stands for what is unknown, and there is no more in
-	                 * it than characters of this run */
+	bool unknown;   /* the last id stands for unknown text, which is only characters of
+	                 * this run */
 };
 
 static int
@@ -23,7 +23,7 @@ emit(struct encoding *x, uint32_t id)
 	return tokens_add(x->to, id, x->e);
 }
 
-/* Bytes of no token: each as its own token, or all as the unknown one. */
+/* Append bytes without a token: each as its byte token, or all as one unknown token. */
 static int
 emit_bytes(struct encoding *x, const uint8_t *p, size_t n)
 {
@@ -50,7 +50,7 @@ emit_bytes(struct encoding *x, const uint8_t *p, size_t n)
 	return 0;
 }
 
-/* The token that a word is, in the letters of a byte-level vocabulary. */
+/* The token that is the whole word, in the letters of a byte-level vocabulary. */
 static uint32_t
 whole_word(const struct tokenizer *t, const uint8_t *p, size_t n)
 {
@@ -137,7 +137,7 @@ encode_text(struct encoding *x, const uint8_t *p, size_t n, bool first)
 	return 0;
 }
 
-/* Control tokens are looked for only on demand, others that were added always. */
+/* Control tokens are searched only on request; other added tokens always are. */
 static bool
 is_wanted(const struct token *token, void *ctx)
 {

@@ -6,13 +6,13 @@
 #include "core/mem.h"
 #include "tokenizer/wordpiece.h"
 
-#define HOLES 65536 /* ids without a token, at most */
+#define HOLES 65536 /* the most ids without a token */
 #define BLANK "\xe2\x96\x81"
 
 int
 file_refuse(struct file *f, const char *part, const char *name)
 {
-	return err_set(f->e, ERR_FORMAT, f->what, "%s %.80s is not read here", part, name);
+	return err_set(f->e, ERR_FORMAT, f->what, "%s %.80s is not supported", part, name);
 }
 
 int
@@ -36,13 +36,13 @@ file_text(struct file *f, const json_t *o, const char *name, const char *otherwi
 		return otherwise;
 	if (json_is_string(v))
 		return json_string_value(v);
-	err_set(f->e, ERR_CORRUPT, f->what, "%s is no text", name);
+	err_set(f->e, ERR_CORRUPT, f->what, "%s is not a string", name);
 	return NULL;
 }
 
 /* ---- the vocabulary ---- */
 
-/* A token by its id, before they are in their order. */
+/* A token with its id, before the tokens are sorted by id. */
 struct entry {
 	const char *text;
 	size_t bytes;
@@ -62,7 +62,7 @@ set_entry(struct file *f, struct entries *all, const json_t *id, const char *tex
 	uint64_t v;
 
 	if (!json_is_integer(id) || json_value_u64(id, &v) < 0)
-		return err_set(f->e, ERR_CORRUPT, f->what, "the id of a token is no number");
+		return err_set(f->e, ERR_CORRUPT, f->what, "the id of a token is not a number");
 	if (v > all->tokens + HOLES)
 		return err_set(f->e, ERR_CORRUPT, f->what,
 		               "token id %llu is far beyond the number of tokens",
@@ -99,8 +99,8 @@ read_vocab(struct file *f, json_t *vocab, struct entries *all)
 	return 0;
 }
 
-/* Would the normalizer make something else of an added token's text, but for blanks in
- * front of it and in place of others? The token would be looked for in vain. */
+/* Whether the normalizer would change the text of an added token, apart from blanks in front
+ * of it and replaced blanks. Such a token would never be found. */
 static int
 is_changed(struct file *f, const char *text, size_t n, struct work *work)
 {
@@ -120,7 +120,7 @@ is_changed(struct file *f, const char *text, size_t n, struct work *work)
 	return r && !memmem(text, n, " ", 1);
 }
 
-/* All of them are one text, as far as work goes. */
+/* They share one work limit, as if they were one text. */
 static size_t
 added_bytes(const json_t *list)
 {
@@ -180,7 +180,7 @@ is_byte_token(const struct entry *x)
 	       strspn(x->text + 3, "0123456789ABCDEF") == 2;
 }
 
-/* Into the vocabulary. WordPiece's tokens are spelt as in GGUF (wordpiece.h). */
+/* Fill the vocabulary. WordPiece's tokens are spelt as in GGUF (wordpiece.h). */
 static int
 add_entries(struct file *f, const struct entries *all)
 {
@@ -224,7 +224,7 @@ read_merge(struct file *f, const json_t *m, uint32_t rank)
 		                           rank, f->what, f->e);
 	blank = text && *text ? strchr(text + 1, ' ') : NULL;
 	if (!blank)
-		return err_set(f->e, ERR_CORRUPT, f->what, "merge %u is no pair", rank);
+		return err_set(f->e, ERR_CORRUPT, f->what, "merge %u is not a pair", rank);
 	return tokenizer_add_merge(f->t, text, (size_t)(blank - text), blank + 1,
 	                           strlen(blank + 1), rank, f->what, f->e);
 }
@@ -241,7 +241,7 @@ unknown_token(struct file *f, const json_t *model)
 	f->t->unknown = vocab_find(&f->t->vocab, unknown, strlen(unknown));
 	f->t->role[TOKENIZER_UNK] = f->t->unknown;
 	if (f->t->unknown == TOKEN_NONE)
-		return err_set(f->e, ERR_CORRUPT, f->what, "unk_token %s is no token", unknown);
+		return err_set(f->e, ERR_CORRUPT, f->what, "unk_token %s is not a token", unknown);
 	return 0;
 }
 
@@ -299,7 +299,7 @@ finish_words(struct file *f, const json_t *model)
 
 /* ---- roles ---- */
 
-/* "bos_token" of tokenizer_config.json: a text, or an object with its content. */
+/* "bos_token" of tokenizer_config.json: a text, or an object with a content. */
 static uint32_t
 configured(const struct tokenizer *t, const json_t *config, const char *name)
 {
@@ -361,7 +361,7 @@ open_kind(struct file *f, const json_t *root, const json_t *config)
 	free(all.p);
 	if (r < 0)
 		return -1;
-	/* What cannot reach over a blank need not be merged together. */
+	/* Text that cannot cross a blank need not be merged together. */
 	if (f->t->kind == KIND_RANKS && !f->t->of_bytes && f->t->split.n == 0 &&
 	    !f->t->whole_words && tokenizer_blanks_begin(f->t) &&
 	    !split_add(&f->t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, f->e))
@@ -388,8 +388,8 @@ tokenizer_open_json(const void *text, size_t n, const void *config, size_t confi
 	if (root && config)
 		more = json_parse(config, config_bytes, ERR_CORRUPT, "tokenizer_config.json", e);
 	if (e->code == ERR_NONE && !json_is_object(model))
-		err_set(e, ERR_FORMAT, what, "is no tokenizer: it has no model");
-	/* Before 2020 the model did not say what it is. */
+		err_set(e, ERR_FORMAT, what, "is not a tokenizer: it has no model");
+	/* Files from before 2020 do not state the type of the model. */
 	if (e->code == ERR_NONE && !type)
 		type = json_object_get(model, "merges") ? "BPE" : "WordPiece";
 	if (e->code == ERR_NONE && strcmp(type, "BPE") == 0)

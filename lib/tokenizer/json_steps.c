@@ -4,9 +4,9 @@
 #include "tokenizer/pre.h"
 
 #define BLANK "\xe2\x96\x81" /* U+2581 */
-#define DEEPEST 4            /* sequences within sequences */
+#define DEEPEST 4            /* the deepest nesting of sequences */
 
-/* A component by its type, with what it does; each list ends with NULL. */
+/* The types of components, with their functions; each list ends with NULL. */
 struct component {
 	const char *type;
 	int (*add)(struct file *f, const json_t *o);
@@ -180,7 +180,7 @@ behavior_of(struct file *f, const json_t *o, const char *otherwise)
 
 	for (i = 0; name && i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
-			return (int)i; /* as enum split_behavior */
+			return (int)i; /* in the order of enum split_behavior */
 	return name ? file_refuse(f, "behavior", name) : -1;
 }
 
@@ -244,7 +244,7 @@ add_bert_split(struct file *f, const json_t *o)
 	return tokenizer_bert_split(f->t, f->e);
 }
 
-/* Where Metaspace puts a blank: "always", "first", "never"; before 2023 a boolean. */
+/* Where Metaspace puts a blank: "always", "first", "never"; a boolean before 2023. */
 static int
 scheme_of(struct file *f, const json_t *o)
 {
@@ -325,7 +325,7 @@ add_id(struct file *f, struct affix *a, const json_t *id)
 
 	if (json_value_u64(id, &v) < 0 || v >= f->t->vocab.count)
 		return err_set(f->e, ERR_CORRUPT, f->what,
-		               "the post-processor adds what is no token");
+		               "the post-processor adds something that is not a token");
 	return affix_add(a, (uint32_t)v, f->what, f->e);
 }
 
@@ -355,7 +355,7 @@ add_template(struct file *f, const json_t *o)
 		ids = json_object_get(json_object_get(all, name ? name : ""), "ids");
 		if (!json_is_array(ids))
 			return err_set(f->e, ERR_CORRUPT, f->what,
-			               "the post-processor adds what is no token");
+			               "the post-processor adds something that is not a token");
 		for (k = 0; k < json_array_size(ids); k++)
 			if (add_id(f, a, json_array_get(ids, k)) < 0)
 				return -1;
@@ -363,7 +363,7 @@ add_template(struct file *f, const json_t *o)
 	return 0;
 }
 
-/* "cls": [text, id] in front, "sep" behind. */
+/* "cls": [text, id] goes in front, "sep" at the end. */
 static int
 add_cls_sep(struct file *f, const json_t *o)
 {
@@ -401,7 +401,7 @@ add_fallback(struct file *f, const json_t *o)
 	return 0;
 }
 
-/* U+2581 becomes a blank; another replacement is none that real files have. */
+/* U+2581 becomes a blank; real files have no other replacement. */
 static int
 add_replace_out(struct file *f, const json_t *o)
 {

@@ -12,7 +12,7 @@
 
 #define KEY "tokenizer.ggml."
 
-/* Of one opening. */
+/* The state of an opening. */
 struct keys {
 	const struct material *m;
 	const char *what;
@@ -23,7 +23,7 @@ struct keys {
 
 /* ---- single keys ---- */
 
-/* A key of text, copied; NULL where there is none, or with e filled. */
+/* The text of a key, copied; NULL if there is no such key, or with e filled. */
 static char *
 text_key(const struct keys *k, const char *key)
 {
@@ -43,7 +43,7 @@ text_key(const struct keys *k, const char *key)
 	return copy;
 }
 
-/* 1 and *yes, 0 where there is no such key, -1. */
+/* 1 and *yes; 0 if there is no such key; -1. */
 static int
 bool_key(const struct keys *k, const char *key, bool *yes)
 {
@@ -56,8 +56,8 @@ bool_key(const struct keys *k, const char *key, bool *yes)
 	return k->e->code != ERR_NONE ? -1 : wire != NULL;
 }
 
-/* A role's id. A wrong one is a fault where text depends on it, else left out. TOKEN_NONE is
- * what llama.cpp saves where there is none. */
+/* The id of a role. A wrong id is a fault if encoding depends on the role, else it is
+ * ignored. llama.cpp saves TOKEN_NONE for a missing role. */
 static int
 role_key(const struct keys *k, const char *key, enum tokenizer_role role, bool vital)
 {
@@ -72,7 +72,7 @@ role_key(const struct keys *k, const char *key, enum tokenizer_role role, bool v
 		return 0;
 	if (!known || id >= k->t->vocab.count) {
 		if (vital)
-			return err_set(k->e, ERR_CORRUPT, k->what, "%s is no token: there are %zu",
+			return err_set(k->e, ERR_CORRUPT, k->what, "%s is not a token: there are %zu",
 			               key, k->t->vocab.count);
 		if (k->options->note)
 			k->options->note("a token id in the metadata is none and is left out");
@@ -84,8 +84,8 @@ role_key(const struct keys *k, const char *key, enum tokenizer_role role, bool v
 
 /* ---- lists ---- */
 
-/* A list in its wire form: a reader behind its head, *count items of the type. 1, 0
- * where there is no such key, -1. */
+/* A list in its wire form: a reader after its head, and *count items of the type. 1; 0 if
+ * there is no such key; -1. */
 static int
 list_key(const struct keys *k, const char *key, unsigned leaf, struct reader *r,
          uint64_t *count)
@@ -177,10 +177,10 @@ read_merges(struct keys *k)
 		p = length <= READER_WINDOW ? reader_take(&r, (size_t)length) : NULL;
 		if (r.failed)
 			return -1;
-		/* The left side has one byte at least, which can be the blank itself. */
+		/* The left side has at least one byte, which can be a blank. */
 		blank = p && length > 1 ? memchr(p + 1, ' ', (size_t)length - 1) : NULL;
 		if (!blank)
-			return err_set(k->e, ERR_CORRUPT, KEY "merges", "merge %llu is no pair",
+			return err_set(k->e, ERR_CORRUPT, KEY "merges", "merge %llu is not a pair",
 			               (unsigned long long)i);
 		if (tokenizer_add_merge(k->t, p, (size_t)(blank - p), blank + 1,
 		                        (size_t)(p + length - blank - 1), (uint32_t)i,
@@ -192,7 +192,7 @@ read_merges(struct keys *k)
 
 /* ---- kinds ---- */
 
-/* Ids that files of this kind need not have. */
+/* Ids that files of this kind need not state. */
 static void
 default_role(struct tokenizer *t, enum tokenizer_role role, uint32_t id)
 {
@@ -251,7 +251,7 @@ open_ranks(struct keys *k)
 		k->options->note("the metadata names no pre-tokenizer: the default pattern is used");
 	pre = pre_find(t->pre ? t->pre : "default");
 	if (!pre && !k->options->any) {
-		err_set(k->e, ERR_FORMAT, k->what, "pre-tokenizer %s is not known", t->pre);
+		err_set(k->e, ERR_FORMAT, k->what, "pre-tokenizer %s is not supported", t->pre);
 		return err_hint(k->e, "--any-tokenizer cuts text by the default pattern");
 	}
 	if (!pre && k->options->note)
@@ -281,7 +281,7 @@ open_wordpiece(struct keys *k)
 		return err_set(k->e, ERR_CORRUPT, KEY "tokens", "a token of a word has %zu bytes",
 		               t->vocab.longest);
 	if (t->role[TOKENIZER_UNK] == TOKEN_NONE)
-		return err_set(k->e, ERR_CORRUPT, k->what, "has no token for what is unknown");
+		return err_set(k->e, ERR_CORRUPT, k->what, "has no unknown token");
 	t->blank_first = true;
 	t->blanks = true;
 	t->tidies = true;
@@ -290,7 +290,7 @@ open_wordpiece(struct keys *k)
 	return affix_add(&t->behind, t->role[TOKENIZER_SEP], KEY "seperator_token_id", k->e);
 }
 
-/* What no key tells, but models need: white space beside some tokens is theirs. */
+/* Models need this, but no key states it: some tokens take the white space beside them. */
 static void
 strip_spaces(const struct keys *k)
 {
@@ -354,7 +354,7 @@ open_kind(struct keys *k)
 	    role_key(k, KEY "padding_token_id", TOKENIZER_PAD, false) < 0 ||
 	    role_key(k, KEY "mask_token_id", TOKENIZER_MASK, false) < 0)
 		return -1;
-	/* BPE has none: a key that names one is about generation. */
+	/* BPE has no unknown token: a key that names one is for generation. */
 	if (t->kind != KIND_RANKS)
 		t->unknown = t->role[TOKENIZER_UNK];
 	if ((t->kind == KIND_SCORES ? open_scores(k)
@@ -383,7 +383,7 @@ tokenizer_open_keys(const struct material *m, const char *what,
 	else if (strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0)
 		err_set(e, ERR_FORMAT, what, "has no vocabulary");
 	else
-		err_set(e, ERR_FORMAT, what, "tokenizer %s is not known", model);
+		err_set(e, ERR_FORMAT, what, "tokenizer %s is not supported", model);
 	free(model);
 	if (k.t && open_kind(&k) == 0)
 		return k.t;

@@ -1,6 +1,5 @@
-/* material: what of a model belongs to its tokenizer. Long values and side files
- * travel as blobs, which come before all tensors (model/flow.h); those that are wanted
- * are kept as they pass.
+/* material: the parts of a model that its tokenizer needs. Long values and side files are blobs,
+ * which come before all tensors (model/flow.h); those that are needed are kept as they pass.
  */
 #ifndef TOKENIZER_MATERIAL_H
 #define TOKENIZER_MATERIAL_H
@@ -14,30 +13,30 @@
 #include "model/flow.h"
 #include "model/model.h"
 
-#define MATERIAL_BYTES ((size_t)1 << 30) /* of all that is kept, at most */
+#define MATERIAL_BYTES ((size_t)1 << 30) /* the most bytes that are kept */
 
 struct material {
 	const struct model *plan; /* not owned; must outlive the material */
-	struct buf *blob;         /* of each blob of the plan, as far as it is wanted */
-	size_t bytes;             /* of all of them */
+	struct buf *blob;         /* for each blob of the plan: its bytes if it is needed */
+	size_t bytes;             /* of all blobs */
 };
 
-/* 0 or -1; material_free in any case. */
+/* 0 or -1; material_free is due in any case. */
 int material_open(struct material *m, const struct model *plan, struct err *e);
 void material_free(struct material *m);
 
-/* For a flow: is this blob wanted? Some bytes of it (others are ignored). */
+/* For a flow that pushes: whether a blob is needed, and some bytes of a blob (ignored if it
+ * is not). */
 bool material_wants(const struct material *m, size_t blob);
 int material_add(struct material *m, size_t blob, const uint8_t *p, size_t n,
                  struct err *e);
 
-/* For who pulls: read all blobs of a source, whose next item is then what comes after
- * them. The others are read over. */
+/* For a source that is pulled: read all blobs; the next item is the one after them. Blobs
+ * that are not needed are skipped. */
 int material_read(struct material *m, struct source *s, struct err *e);
 
-/* The wire bytes (model/value.h) of a key, which must have the given type, wherever
- * they travelled: NULL where there is no such key, or with e filled where it has
- * another type. */
+/* The wire bytes (model/value.h) of a key, which must have the given type, from the plan or a
+ * blob. NULL if there is no such key, or with e filled if it has another type. */
 const uint8_t *material_value(const struct material *m, const char *key,
                               struct value_type type, size_t *n, struct err *e);
 

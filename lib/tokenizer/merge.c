@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "tokenizer/tokenizer.h"
 
-#define JOINED (TOKEN_NONE - 1) /* the id of a symbol that is part of another now */
+#define JOINED (TOKEN_NONE - 1) /* the id of a symbol that has become part of another */
 
 int
 merges_open(struct merges *m, size_t count, struct err *e)
@@ -52,7 +52,7 @@ merges_add(struct merges *m, uint32_t left, uint32_t right, uint32_t rank, uint3
 int
 word_open(struct word *w, size_t n, struct err *e)
 {
-	/* Never read before it is written: growing need not copy. */
+	/* It is written before it is read, so growing need not copy. */
 	if (mem_grow(&w->id, &w->cap_id, n, sizeof *w->id) < 0 ||
 	    mem_grow(&w->length, &w->cap, n, sizeof *w->length) < 0)
 		return err_memory(e);
@@ -105,7 +105,7 @@ sift_up(struct word *w, size_t i)
 
 /* ---- merging ---- */
 
-/* Scores in an order of integers, the highest first; -0 is 0. */
+/* Scores as integers of the same order, the highest first; -0 is 0. */
 static uint32_t
 score_key(float score)
 {
@@ -116,7 +116,7 @@ score_key(float score)
 	return bits & 0x80000000u ? bits : ~(bits | 0x80000000u);
 }
 
-/* Can the symbol at a byte be joined with the next? Then *c. */
+/* Whether the symbol at a byte can be joined with the next; then *c. */
 static bool
 pair(const struct word *w, const struct merges *m, const uint8_t *text, size_t n,
      size_t at, struct candidate *c)
@@ -187,9 +187,9 @@ word_merge(struct word *w, const struct merges *m, const uint8_t *text, size_t n
 		w->heap[0] = w->heap[--w->count];
 		if (w->count > 0)
 			sift_down(w, 0);
-		/* Both are still what they were when the candidate was made if the left one is
-		 * a symbol, and the sum of their lengths is the same: a symbol only grows, the
-		 * left one by taking the right. */
+		/* Both symbols are unchanged since the candidate was made if the left one is
+		 * still a symbol and the sum of the lengths is the same: a symbol only grows,
+		 * and the left one grows by taking the right one. */
 		right = c.at + w->length[c.at];
 		if (w->id[c.at] == JOINED || right >= n ||
 		    w->length[c.at] + w->length[right] != c.bytes)

@@ -15,8 +15,8 @@ check_size(const struct normal *s, const char *from, const char *to, struct err 
 		return err_set(e, ERR_FORMAT, from, "more than %d steps normalize the text",
 		               STEPS_MOST);
 	if (strlen(from) > STEPS_LONGEST || strlen(to) > STEPS_LONGEST)
-		return err_set(e, ERR_FORMAT, from, "a text of more than %d bytes is not looked for "
-		               "or put in", STEPS_LONGEST);
+		return err_set(e, ERR_FORMAT, from, "a step has a text of more than %d "
+		               "bytes", STEPS_LONGEST);
 	return 0;
 }
 
@@ -73,7 +73,7 @@ normal_free(struct normal *s)
 
 /* ---- steps over characters ---- */
 
-/* The blocks that BERT takes for Chinese. */
+/* The Unicode blocks that BERT counts as Chinese. */
 static bool
 is_chinese(uint32_t c)
 {
@@ -146,8 +146,8 @@ run_characters(enum normal_kind kind, const uint8_t *s, size_t n, struct buf *to
 
 /* ---- steps over texts ---- */
 
-/* A step's text in place of old bytes. What is more counts at once, so that a step cannot
- * make a gigabyte before it ends. */
+/* Replace old bytes by the text of a step. Growth counts at once, so that a step cannot make
+ * a gigabyte before it ends. */
 static int
 put_in(struct normal_step *s, size_t old, struct work *work, struct buf *to, struct err *e)
 {
@@ -253,7 +253,7 @@ run_step(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
 		strip(s, text, n, to);
 		break;
 	default:
-		/* No character becomes more than some dozen bytes. */
+		/* No character becomes more than a few dozen bytes. */
 		r = run_characters(s->kind, text, n, to, e);
 		if (r == 0 && work_grow(work, n, to->n) < 0)
 			r = split_grown(e);
@@ -261,7 +261,7 @@ run_step(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
 	return r < 0 ? -1 : buf_ok(to) ? 0 : err_memory(e);
 }
 
-/* Pieces of a text have offsets of 32 bits. */
+/* Offsets in a text have 32 bits. */
 #define LONGEST ((size_t)1 << 30)
 
 int

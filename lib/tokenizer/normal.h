@@ -1,6 +1,5 @@
-/* normal: what is done to a text before it is cut: normal forms, lower case,
- * replacements. Step by step, as the tokenizer was trained with. Bytes that are no UTF-8
- * stay as they are.
+/* normal: the steps that change a text before it is cut: normal forms, lower case, replacements, in
+ * the order that the tokenizer was trained with. Bytes that are not UTF-8 stay unchanged.
  */
 #ifndef TOKENIZER_NORMAL_H
 #define TOKENIZER_NORMAL_H
@@ -14,16 +13,16 @@
 #include "core/pattern.h"
 
 enum normal_kind {
-	NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD, /* as enum unicode_form */
+	NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD, /* in the order of enum unicode_form */
 	NORMAL_LOWER,
 	NORMAL_MARKS,     /* drop marks */
 	NORMAL_ACCENTS,   /* drop accents, after NFD */
-	NORMAL_CLEAN,     /* BERT's: drop what is no text, white space becomes a blank; */
-	NORMAL_CJK,       /* blanks around Chinese characters */
-	NORMAL_REPLACE,   /* a text */
+	NORMAL_CLEAN,     /* BERT's: drop control characters, turn white space into blanks */
+	NORMAL_CJK,       /* put blanks around Chinese characters */
+	NORMAL_REPLACE,   /* replace a text */
 	NORMAL_REPLACE_PATTERN,
-	NORMAL_PREPEND,   /* put a text in front, where there is any */
-	NORMAL_STRIP      /* white space at the ends */
+	NORMAL_PREPEND,   /* put a text in front, unless the text is empty */
+	NORMAL_STRIP      /* remove white space at the ends */
 };
 
 struct normal_step {
@@ -37,17 +36,17 @@ struct normal_step {
 struct normal {
 	struct normal_step *step;
 	size_t n, cap;
-	uint32_t width;    /* of all patterns */
+	uint32_t width;    /* of all patterns together */
 };
 
-/* Append a step; texts are copied, and may be NULL. ERR_FORMAT: more than is read
- * (split.h: STEPS_MOST and the others). */
+/* Append a step. Texts are copied, and may be NULL. ERR_FORMAT: more than the limits
+ * (STEPS_MOST and others, split.h). */
 struct normal_step *normal_add(struct normal *s, enum normal_kind kind, const char *from,
                                const char *to, struct err *e);
 void normal_free(struct normal *s);
 
-/* n bytes of text, as they are after all steps, in place of what to held. ERR_MEMORY:
- * more work than is left, or a text that grows more, which is noticed within a step. */
+/* Put n bytes of text, changed by all steps, in place of what `to` held. ERR_MEMORY: the work
+ * limit is reached, or the text grows too much, which is noticed within a step. */
 int normal_run(struct normal *s, const uint8_t *text, size_t n, struct buf *to,
                struct work *work, struct err *e);
 

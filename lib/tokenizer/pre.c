@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* The ends of English words, in lower case and in any; letters, numbers and the rest,
- * each with a blank in front; white space, of which the last is left to the word behind
- * it. Where patterns differ it is in how many digits go together, and in what may stand
- * in front of letters or follow the rest. */
+/* The endings of English words, in lower case and in any case; letters, numbers and other
+ * characters, each with a blank in front; white space, of which the last character is left to
+ * the word after it. Patterns differ in how many digits go together, and in what may stand
+ * before letters or after other characters. */
 #define ENDS "'s|'t|'re|'ve|'m|'ll|'d"
 #define ANY_ENDS "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 #define SPACES "\\s+(?!\\S)|\\s+"
@@ -14,7 +14,7 @@
 	ANY_ENDS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits \
 	"| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|" SPACES
 
-/* Words in which capitals come first: o200k. */
+/* Words that begin with capitals: o200k. */
 #define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define O200K(ends, digits) \
@@ -24,7 +24,7 @@
 
 #define BLOOM " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
 
-/* DeepSeek: scripts apart from each other. */
+/* DeepSeek: scripts are kept apart. */
 #define CJK "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+"
 #define DEEPSEEK3 \
 	"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+" \
@@ -52,7 +52,7 @@
 	"\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}\\x{10cc0}-\\x{10cf2}" \
 	"\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
 
-#define THREES "" /* no pattern: STEP_THREES */
+#define THREES "" /* not a pattern: STEP_THREES */
 
 const char pre_gpt2[] = GPT2;
 

@@ -1,5 +1,6 @@
-/* private: what a tokenizer is made of, for the files of this room. Opening fills it in;
- * encoding and decoding do not ask where it came from. */
+/* private: the parts of a tokenizer, for the files of this room. Opening fills them in; encoding and
+ * decoding do not depend on the form that they came in.
+ */
 #ifndef TOKENIZER_PRIVATE_H
 #define TOKENIZER_PRIVATE_H
 
@@ -12,7 +13,7 @@
 
 enum tokenizer_kind { KIND_SCORES, KIND_RANKS, KIND_WORDPIECE };
 
-/* What is put before the ids of a text, or behind them. */
+/* The tokens put before the ids of a text, or after them. */
 #define AFFIX_IDS 16
 struct affix {
 	uint32_t id[AFFIX_IDS];
@@ -23,25 +24,25 @@ struct tokenizer {
 	enum tokenizer_kind kind;
 	struct vocab vocab;
 	struct special special;
-	struct normal normal;     /* what is done to text first */
+	struct normal normal;     /* changes the text first */
 	struct split split;
 	struct merges merges;
 	uint32_t role[TOKENIZER_ROLES];
 	struct affix before, behind;
 	char *pre;                /* name of the pre-tokenizer, or NULL */
 
-	/* Symbols of a word: its bytes (then tokens are spelt in the letters that stand
-	 * for bytes, bytes.h), or its characters. */
+	/* The symbols of a word are its bytes (tokens are then spelt in the letters that
+	 * stand for bytes, bytes.h) or its characters. */
 	bool of_bytes;
 	uint32_t byte[256];       /* the token of a byte, or TOKEN_NONE */
-	uint32_t unknown;         /* what stands for text without a token, or TOKEN_NONE */
-	bool whole_words;         /* a word that is a token is not taken apart */
+	uint32_t unknown;         /* stands for text without a token, or TOKEN_NONE */
+	bool whole_words;         /* a word that is a token is not split */
 	bool joins_unknown;       /* unknown characters in a row are one unknown token */
-	size_t word_limit;        /* WordPiece: of a word's characters; more are unknown */
+	size_t word_limit;        /* WordPiece: a word of more characters is unknown */
 
 	/* Decoding. */
-	bool blank_first;         /* a blank in front of the text was put there */
-	bool blanks;              /* U+2581 is a blank */
+	bool blank_first;         /* the blank in front of the text was added by encoding */
+	bool blanks;              /* U+2581 is written as a blank */
 	bool tidies;              /* WordPiece: no blank before punctuation and endings */
 
 	struct word word;         /* scratch */
@@ -50,7 +51,7 @@ struct tokenizer {
 	size_t lost;
 };
 
-/* From GGUF's keys. */
+/* From the keys of GGUF. */
 struct tokenizer *tokenizer_open_keys(const struct material *m, const char *what,
                                       const struct tokenizer_options *options,
                                       struct err *e);
@@ -58,25 +59,26 @@ struct tokenizer *tokenizer_open_keys(const struct material *m, const char *what
 /* An empty tokenizer. */
 struct tokenizer *tokenizer_new(enum tokenizer_kind kind, struct err *e);
 
-/* All tokens are there: index them, find ends and special tokens, prove the rest. what
- * names the vocabulary in faults. */
+/* After the last token: index the vocabulary, find ends and special tokens, prove the rest.
+ * what names the vocabulary in faults. */
 int tokenizer_finish(struct tokenizer *t, const char *what, struct err *e);
 
-/* Tokens are bytes: what each writes, and the token of each byte. After vocab_index. */
+/* Tokens are bytes: set what each token writes, and the token of each byte. After
+ * vocab_index. */
 int tokenizer_use_bytes(struct tokenizer *t, struct err *e);
 
-/* Rule number rank: "left right", in the spelling of the vocabulary. */
+/* Rule number rank: "left right", as the vocabulary spells them. */
 int tokenizer_add_merge(struct tokenizer *t, const void *left, size_t left_bytes,
                         const void *right, size_t right_bytes, uint32_t rank,
                         const char *what, struct err *e);
 
-/* The roles that tokens have by what they are called. */
+/* Give roles to tokens by their names. */
 void tokenizer_find_roles(struct tokenizer *t);
 
-/* Is U+2581 in no token but at its beginning? Then words can be cut before it. */
+/* Whether U+2581 occurs only at the beginning of tokens, so that words can be cut before it. */
 bool tokenizer_blanks_begin(const struct tokenizer *t);
 
-/* The steps of BERT: what is text, lower case, accents; words and punctuation. */
+/* The steps of BERT: clean text, lower case, accents; words and punctuation. */
 int tokenizer_bert_normal(struct tokenizer *t, bool clean, bool chinese, bool accents,
                           bool lower, struct err *e);
 int tokenizer_bert_split(struct tokenizer *t, struct err *e);

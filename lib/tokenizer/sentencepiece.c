@@ -4,9 +4,9 @@
 #include "tokenizer/private.h"
 #include "wire/protobuf.h"
 
-/* What is read of a model; the numbers are sentencepiece_model.proto's. That it would
- * have blanks in a row become one (remove_extra_whitespaces) is not: the same model's
- * GGUF form has no place for it, and text would not come back as it was. */
+/* The fields that are read, with the numbers of sentencepiece_model.proto.
+ * remove_extra_whitespaces, which turns several blanks into one, is ignored: the GGUF form of
+ * the same model has no key for it, and a text would not come back unchanged. */
 struct model_proto {
 	struct tokenizer *t;
 	const char *what;
@@ -49,7 +49,7 @@ read_piece(struct model_proto *m, const uint8_t *p, size_t n)
 	return 0;
 }
 
-/* Fields of a message that are numbers: where each goes. */
+/* The numeric fields of a message, and where each goes. */
 static int
 read_spec(struct model_proto *m, const uint8_t *p, size_t n, bool trainer)
 {
@@ -104,28 +104,28 @@ refuse(const struct model_proto *m)
 	static const char *const types[] = { "of no type", "Unigram", "BPE", "WORD", "CHAR" };
 
 	if (m->t->vocab.count == 0)
-		return err_set(m->e, ERR_FORMAT, m->what, "is no SentencePiece model");
+		return err_set(m->e, ERR_FORMAT, m->what, "is not a SentencePiece model");
 	if (m->type != 2)
-		return err_set(m->e, ERR_FORMAT, m->what, "a SentencePiece model %s is not read here",
+		return err_set(m->e, ERR_FORMAT, m->what, "a SentencePiece model %s is not supported",
 		               types[m->type < 5 ? m->type : 0]);
 	if (m->maps)
 		return err_set(m->e, ERR_FORMAT, m->what,
-		               "a normalizer with a table (precompiled_charsmap) is not read here");
+		               "a normalizer with a table (precompiled_charsmap) is not supported");
 	if (m->suffix || !m->escapes)
 		return err_set(m->e, ERR_FORMAT, m->what, "blanks that are not in front of words "
-		               "are not read here");
+		               "are not supported");
 	return 0;
 }
 
 static int
 set_role(struct model_proto *m, enum tokenizer_role role, uint64_t id)
 {
-	if (id > INT32_MAX) /* -1 is none, in 64 bits */
+	if (id > INT32_MAX) /* -1 means none; here it has 64 bits */
 		return 0;
-	/* The names have these numbers whether or not they are used: pad has -1. */
+	/* The names have these ids whether or not they are used; pad has -1. */
 	if (id >= m->t->vocab.count)
-		return err_set(m->e, ERR_CORRUPT, m->what, "token %llu has a part to play, but "
-		               "there are %zu", (unsigned long long)id, m->t->vocab.count);
+		return err_set(m->e, ERR_CORRUPT, m->what, "token %llu has a role, but "
+		               "there are %zu tokens", (unsigned long long)id, m->t->vocab.count);
 	m->t->role[role] = (uint32_t)id;
 	return 0;
 }

@@ -61,10 +61,10 @@ struct search {
 	const struct vocab *v;
 	const uint8_t *text;
 	size_t n;
-	uint8_t *taken;    /* a bit for each byte that a token has */
-	uint32_t *at;      /* where one could begin */
+	uint8_t *taken;    /* a bit for each byte that is part of a token */
+	uint32_t *at;      /* places where a token can begin */
 	size_t places, cap;
-	struct fragments *found; /* tokens; not in their order */
+	struct fragments *found; /* tokens, not in order */
 	struct work *work;
 };
 
@@ -94,7 +94,7 @@ find_places(struct search *f, struct err *e)
 	return 0;
 }
 
-/* The character before a place, or after it, as far as it matters: part of a word? */
+/* Whether the character before or after a place is part of a word. */
 static bool
 in_word(const uint8_t *p, size_t n)
 {
@@ -129,7 +129,7 @@ take(struct search *f, size_t from, size_t to, uint32_t id, struct err *e)
 	return 0;
 }
 
-#define HASHED 64 /* bytes of a token that are looked up in one step */
+#define HASHED 64 /* bytes of a token that one step of work hashes */
 
 static int
 find_length(struct search *f, uint32_t length,
@@ -144,10 +144,11 @@ find_length(struct search *f, uint32_t length,
 			break;
 		if (is_taken(f, from) || is_taken(f, from + length - 1))
 			continue;
-		/* Where texts are almost tokens of many lengths, that is the product of both. */
+		/* For texts that are almost tokens of many lengths, the time is the product
+		 * of both. */
 		if (work_take(f->work, 1 + length / HASHED) < 0)
-			return err_set(e, ERR_MEMORY, NULL, "to find added tokens in the text takes too "
-			               "long");
+			return err_set(e, ERR_MEMORY, NULL, "finding added tokens in the text takes "
+			               "too long");
 		id = vocab_find(f->v, f->text + from, length);
 		if (id == TOKEN_NONE || !(f->v->token[id].flags & TOKEN_ADDED) ||
 		    !wanted(&f->v->token[id], ctx))
@@ -168,7 +169,7 @@ by_place(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The found tokens, and between them what is left. */
+/* The tokens found, and the text between them. */
 static int
 fill_gaps(const struct search *f, struct fragments *to, struct err *e)
 {

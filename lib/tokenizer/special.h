@@ -1,9 +1,9 @@
-/* special: tokens that are looked for in the text itself, before it is cut: control
- * tokens ("<|im_end|>") and those that were added to a vocabulary.
+/* special: finds tokens in the text before it is cut: control tokens ("<|im_end|>") and those added
+ * to a vocabulary.
  *
- * The longest are looked for first, in all of the text, then the next; of equals the
- * leftmost wins. So llama.cpp does. The tokenizers library takes the leftmost of all
- * first, which differs only where two tokens overlap without one being in the other.
+ * The longest tokens are found first, in all of the text, then shorter ones; of equal length, the
+ * leftmost wins. llama.cpp does the same. The tokenizers library takes the leftmost token first,
+ * which differs only if two tokens overlap and neither contains the other.
  */
 #ifndef TOKENIZER_SPECIAL_H
 #define TOKENIZER_SPECIAL_H
@@ -16,12 +16,12 @@
 #include "core/work.h"
 #include "tokenizer/vocab.h"
 
-#define SPECIAL_LENGTHS 4096 /* different lengths of such tokens, at most */
+#define SPECIAL_LENGTHS 4096 /* the most lengths of such tokens */
 
 struct special {
-	uint32_t *length;      /* of the tokens: each once, the longest first */
+	uint32_t *length;      /* lengths of the tokens, each once, the longest first */
 	size_t lengths;
-	uint8_t begins[8192];  /* a bit for each two bytes that one begins with */
+	uint8_t begins[8192];  /* a bit for each pair of bytes that begins a token */
 	bool single[256];      /* tokens of one byte */
 };
 
@@ -36,13 +36,13 @@ struct fragments {
 	size_t n, cap;
 };
 
-/* Those tokens of v that have the flag TOKEN_ADDED. -1: ERR_MEMORY, ERR_CORRUPT. */
+/* Index the tokens of v with the flag TOKEN_ADDED. -1: ERR_MEMORY, ERR_CORRUPT. */
 int special_open(struct special *s, const struct vocab *v, const char *what,
                  struct err *e);
 void special_free(struct special *s);
 
-/* Cut n bytes of text into fragments, in their order, none of them empty. wanted says
- * which tokens count. -1: ERR_MEMORY, also where that is more work than is left. */
+/* Cut n bytes of text into fragments, in order, none of them empty. wanted: which tokens
+ * count. -1: ERR_MEMORY, also if the work limit is reached. */
 int special_find(const struct special *s, const struct vocab *v, const uint8_t *text,
                  size_t n, bool (*wanted)(const struct token *t, void *ctx), void *ctx,
                  struct fragments *to, struct work *work, struct err *e);

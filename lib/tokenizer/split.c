@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 
-#define BLANK "\xe2\x96\x81" /* U+2581, SentencePiece's blank */
+#define BLANK "\xe2\x96\x81" /* U+2581, the blank of SentencePiece */
 
 struct step *
 split_add(struct split *s, enum step_kind kind, const char *text, enum err_code code,
@@ -19,7 +19,7 @@ split_add(struct split *s, enum step_kind kind, const char *text, enum err_code 
 		return NULL;
 	}
 	if (text && kind == STEP_LITERAL && strlen(text) > STEPS_LONGEST) {
-		err_set(e, ERR_FORMAT, text, "a text of more than %d bytes is not looked for",
+		err_set(e, ERR_FORMAT, text, "a step has a text of more than %d bytes",
 		        STEPS_LONGEST);
 		return NULL;
 	}
@@ -115,8 +115,7 @@ pieces_free(struct pieces *p)
 
 /* ---- cutting ---- */
 
-/* One piece being cut: what was handed on of it, and the match that waits for what
- * follows. */
+/* A piece being cut: what has been handed on, and the match that waits for the text after it. */
 struct cut {
 	const struct step *step;
 	struct pieces *to;
@@ -125,8 +124,8 @@ struct cut {
 	bool last_match;  /* the piece that ends there is a match */
 };
 
-/* A run of the piece, matched or between matches, up to end. Runs come one after
- * another; empty ones are no runs. */
+/* Handle a run of the piece up to end: a match, or text between matches. Runs come one after
+ * another, and none is empty. */
 static int
 cut_run(struct cut *c, size_t end, bool match)
 {
@@ -171,7 +170,7 @@ cut_run(struct cut *c, size_t end, bool match)
 	return add(to, from, end, false, c->e);
 }
 
-/* The next match at or behind *at, which goes on behind it, at least one character. */
+/* The next match from *at on that reaches beyond it, by at least one character. */
 static int
 next_match(struct step *s, const char *text, size_t n, size_t *at, size_t *from,
            size_t *to, struct work *work, struct err *e)
@@ -293,7 +292,7 @@ cut_blanks(const char *text, const struct piece *p, bool words, struct pieces *t
 		if (!next)
 			break;
 		if (words && (size_t)(next - text) == i && i > p->from)
-			continue; /* the one before was a blank too */
+			continue; /* the character before was a blank too */
 		if (add(to, begun, (size_t)(next - text), false, e) < 0)
 			return -1;
 		begun = (size_t)(next - text);
@@ -301,7 +300,7 @@ cut_blanks(const char *text, const struct piece *p, bool words, struct pieces *t
 	return add(to, begun, p->to, false, e);
 }
 
-/* Is a piece the rest of another, from which it was cut as no UTF-8? */
+/* Whether a piece was cut from another because of bytes that are not UTF-8. */
 static bool
 goes_on(const struct pieces *in, size_t i)
 {
@@ -368,7 +367,7 @@ split_run(struct split *s, struct pieces *p, bool first, struct work *work, stru
 			pieces_free(&to);
 			return -1;
 		}
-		/* Where the text stays, so does its buffer. */
+		/* If the text has not moved, its buffer stays. */
 		old = *p;
 		*p = to;
 		to = old;

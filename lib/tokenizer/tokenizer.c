@@ -110,9 +110,9 @@ named(const struct tokenizer *t, const char *text)
 	return vocab_find(&t->vocab, text, strlen(text));
 }
 
-/* Names by which models call the token that ends a text, a turn or a call; and others
- * that are no text, of which each line has those for one part: what comes first in it
- * has that part. As llama.cpp takes them. */
+/* The names that models give to the token that ends a text, a turn or a call, and to other
+ * control tokens. Each line has the names for one role; the first name that the vocabulary
+ * has gets it. The names are those that llama.cpp knows. */
 static const char *const ends[] = {
 	"<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>",
 	"<|calls|>", "<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>",
@@ -128,7 +128,7 @@ static const char *const turn_ends[] = {
 };
 #define FILLS 6
 static const char *const fill[][9] = {
-	{ "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]" }, /* these end text */
+	{ "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]" }, /* these end a text */
 	{ "<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>" },
 	{ "<|file_sep|>" },
 	{ "<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>",
@@ -161,8 +161,8 @@ set_end(struct tokenizer *t, uint32_t id)
 		t->vocab.token[id].flags |= TOKEN_END;
 }
 
-/* "<|end|>" ends a message only, where other tokens end the text; nor is "</s>" an end
- * where there is another. */
+/* "<|end|>" ends only a message if other tokens end the text; "</s>" is not an end if there
+ * is another. */
 static void
 undo_ends(struct tokenizer *t)
 {
@@ -222,7 +222,7 @@ tokenizer_use_bytes(struct tokenizer *t, struct err *e)
 	t->of_bytes = true;
 	for (c = 0; c < 256; c++) {
 		id = vocab_find(&t->vocab, letter, byte_letter((uint8_t)c, letter));
-		/* What was added to a vocabulary is text, and may be a letter by chance. */
+		/* Added tokens are text, and can be letters by chance. */
 		if (id != TOKEN_NONE && t->vocab.token[id].kind != TOKEN_USER &&
 		    t->vocab.token[id].kind != TOKEN_CONTROL)
 			t->byte[c] = id;
@@ -256,7 +256,7 @@ tokenizer_add_merge(struct tokenizer *t, const void *left, size_t left_bytes,
 	buf_free(&both);
 	if (l == TOKEN_NONE || r == TOKEN_NONE || to == TOKEN_NONE)
 		return err_set(e, ERR_CORRUPT, what,
-		               "merge %u: %s is no token of the vocabulary", rank,
+		               "merge %u: %s is not a token of the vocabulary", rank,
 		               l == TOKEN_NONE ? "its left side" : r == TOKEN_NONE ? "its right side"
 		                                                                  : "its result");
 	merges_add(&t->merges, l, r, rank, to);

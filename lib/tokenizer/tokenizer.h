@@ -1,13 +1,12 @@
 /* tokenizer: text to token ids and back, as the model was trained with.
  *
- * Three ways to cut text are known: by the scores of SentencePiece ("llama" in GGUF),
- * by ranked merges of bytes or characters (BPE: "gpt2"), by the longest piece of a word
- * (WordPiece: "bert"). Ids equal those of llama.cpp for GGUF keys, and those of the
- * tokenizers library for tokenizer.json, but for what DEVIATIONS.md tells.
+ * There are three kinds: by the scores of SentencePiece ("llama" in GGUF), by ranked merges of bytes
+ * or characters (BPE: "gpt2"), and by the longest piece of a word (WordPiece: "bert"). Ids equal
+ * those of llama.cpp for the keys of GGUF, and those of the tokenizers library for tokenizer.json,
+ * except for the rows of DEVIATIONS.md.
  *
- * Time is that of the text's length times its logarithm at most, also for a word of
- * megabytes. A tokenizer is read only, but for scratch space: one thread uses it at a
- * time.
+ * Time is at most n log n for a text of n bytes, even if it is one word of megabytes. A tokenizer is
+ * constant except for scratch memory, so one thread uses it at a time.
  */
 #ifndef TOKENIZER_TOKENIZER_H
 #define TOKENIZER_TOKENIZER_H
@@ -25,29 +24,29 @@
 struct tokenizer;
 
 struct tokenizer_options {
-	/* A pre-tokenizer that is not known is a fault. With this it is noted, and the
-	 * default pattern used. */
+	/* An unknown pre-tokenizer is a fault; with this, it is noted and the default pattern
+	 * is used. */
 	bool any;
-	/* Told what a person should hear. May be NULL. */
+	/* Receives remarks for the user; or NULL. */
 	void (*note)(const char *text);
 };
 
-/* From what came with a model: GGUF's keys (tokenizer.ggml.*), else a tokenizer.json,
- * else a tokenizer.model. what: the model's name, for faults. options may be NULL.
- * ERR_FORMAT: no vocabulary is there, or of a kind that is not read, which the fault
- * names; ERR_CORRUPT: it contradicts itself. NULL then. */
+/* From the material of a model: the keys of GGUF (tokenizer.ggml.*), else a tokenizer.json,
+ * else a tokenizer.model. what: the name of the model, for faults. options may be NULL. NULL
+ * with e filled: ERR_FORMAT if there is no vocabulary or its kind, which the fault names, is
+ * not supported; ERR_CORRUPT if it contradicts itself. */
 struct tokenizer *tokenizer_open(const struct material *m, const char *what,
                                  const struct tokenizer_options *options,
                                  struct err *e);
 
-/* From n bytes of a file tokenizer.json (of the tokenizers library). config: those of
- * a tokenizer_config.json beside it, which names bos and eos, or NULL. */
+/* From the n bytes of a tokenizer.json (of the tokenizers library). config: the bytes of the
+ * tokenizer_config.json beside it, which names BOS and EOS, or NULL. */
 struct tokenizer *tokenizer_open_json(const void *text, size_t n, const void *config,
                                       size_t config_bytes, const char *what,
                                       const struct tokenizer_options *options,
                                       struct err *e);
 
-/* From n bytes of a SentencePiece model (sentencepiece_model.proto). */
+/* From the n bytes of a SentencePiece model (sentencepiece_model.proto). */
 struct tokenizer *tokenizer_open_sentencepiece(const void *p, size_t n, const char *what,
                                                struct err *e);
 
@@ -62,55 +61,53 @@ int tokens_add(struct tokens *list, uint32_t id, struct err *e);
 void tokens_free(struct tokens *list);
 
 enum {
-	TOKENIZER_BARE = 1,    /* add no tokens before and behind (bos, eos, sep) */
-	TOKENIZER_SPECIAL = 2  /* encode: what reads as a control token is one;
-	                        * decode: the text of control tokens too */
+	TOKENIZER_BARE = 1,    /* add no tokens before or after the text (BOS, EOS, SEP) */
+	TOKENIZER_SPECIAL = 2  /* encode: the text of a control token is that token; decode:
+	                        * write the text of control tokens */
 };
 
-/* Append the ids of n bytes of text, of whatever kind. 0, or -1: ERR_MEMORY, also where
- * what the vocabulary's file asks to be done takes more steps than core/work.h allows for a
- * text, or makes it too long. */
+/* Append the ids of n bytes of any text. 0, or -1 with e filled: ERR_MEMORY, also if the
+ * steps that the vocabulary asks for reach the work limit of core/work.h, or make the text
+ * too long. */
 int tokenizer_encode(struct tokenizer *t, const void *text, size_t n, unsigned flags,
                      struct tokens *to, struct err *e);
 
-/* Bytes of the last tokenizer_encode for which the vocabulary has no token, not even
- * one for what is unknown: they are in none of its ids. */
+/* Bytes of the last tokenizer_encode that no token stands for, not even the unknown token. */
 size_t tokenizer_lost(const struct tokenizer *t);
 
-/* Append the text of n ids. An id that is no token: ERR_USAGE. */
+/* Append the text of n ids. ERR_USAGE: an id is not a token. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *id, size_t n,
                      unsigned flags, struct buf *to, struct err *e);
 
-/* The text of one id among others, for text that is made token by token: first is
- * whether nothing was written before it (where a blank was put in front of the text,
- * it is taken away). The bytes of a character can come in several tokens. id: of a
- * token. */
+/* The text of one id, for text that is written token by token. first: nothing has been
+ * written before, so a blank that encoding puts in front is removed. The bytes of one
+ * character can come in several tokens. id must be a token. */
 void tokenizer_piece(const struct tokenizer *t, uint32_t id, bool first, unsigned flags,
                      struct buf *to);
 
 uint32_t tokenizer_count(const struct tokenizer *t);
 
-/* The id of a token with a part of its own, or TOKEN_NONE. */
+/* The id of a token with a role, or TOKEN_NONE. */
 enum tokenizer_role {
 	TOKENIZER_BOS, TOKENIZER_EOS, TOKENIZER_EOT, TOKENIZER_UNK, TOKENIZER_SEP,
 	TOKENIZER_PAD, TOKENIZER_MASK, TOKENIZER_ROLES
 };
 uint32_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role);
 
-/* Does text end with this token? So do eos, the end of a turn, and what models call
- * them otherwise ("<|im_end|>", "<|endoftext|>"). */
+/* Whether a text ends with this token: EOS, the end of a turn, and tokens with other names
+ * for these ("<|im_end|>", "<|endoftext|>"). */
 bool tokenizer_is_end(const struct tokenizer *t, uint32_t id);
 
-/* Is it a control token, whose text is not written? */
+/* Whether it is a control token, whose text is not written. */
 bool tokenizer_is_control(const struct tokenizer *t, uint32_t id);
 
-/* Does encoding put bos in front? */
+/* Whether encoding puts BOS in front. */
 bool tokenizer_adds_bos(const struct tokenizer *t);
 
-/* The token's text as the vocabulary spells it: n bytes, not terminated. */
+/* The text of a token as the vocabulary spells it: n bytes, not terminated. */
 const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *n);
 
-/* The id of a token that is spelt so, or TOKEN_NONE. */
+/* The id of the token that is spelt so, or TOKEN_NONE. */
 uint32_t tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
 
 /* "SentencePiece", "BPE" or "WordPiece"; the name of the pre-tokenizer, or NULL. */

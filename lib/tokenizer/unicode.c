@@ -65,7 +65,7 @@ unicode_is_punctuation(uint32_t c)
 
 /* ---- normal forms ---- */
 
-/* Characters; room for as many as are wanted. */
+/* Characters; room for as many as needed. */
 struct characters {
 	utf8proc_int32_t *c;
 	size_t n, cap;
@@ -77,8 +77,7 @@ class_of(utf8proc_int32_t c)
 	return (unsigned)utf8proc_get_property(c)->combining_class;
 }
 
-/* Marks in a row, in the order of their classes: the library's own sort is quadratic in
- * their number. */
+/* Sort marks in a row by their classes. The sort of the library is quadratic in their number. */
 static void
 sort_marks(utf8proc_int32_t *c, size_t n, utf8proc_int32_t *scratch)
 {
@@ -126,7 +125,7 @@ decompose(const uint8_t *s, size_t n, int options, struct characters *a, struct 
 
 	for (; n > 0; s += length, n -= length) {
 		length = text_character(s, n, &c);
-		/* U+FDFA is 18 characters, and nothing is more. */
+		/* U+FDFA is 18 characters, the most of all. */
 		if (mem_grow(&a->c, &a->cap, a->n + 32, sizeof *a->c) < 0)
 			return err_memory(e);
 		got = utf8proc_decompose_char((utf8proc_int32_t)c, a->c + a->n, 32,

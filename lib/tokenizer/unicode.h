@@ -1,6 +1,5 @@
-/* unicode: what characters are, and their other forms. The one place that knows
- * utf8proc, whose tables are those of Unicode 15. Patterns have PCRE2's own
- * (core/pattern.h).
+/* unicode: the properties and forms of characters. This is the only file that includes utf8proc,
+ * whose tables are those of Unicode 15. Patterns use PCRE2's own tables (core/pattern.h).
  */
 #ifndef TOKENIZER_UNICODE_H
 #define TOKENIZER_UNICODE_H
@@ -14,19 +13,19 @@
 
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
-/* Append n bytes of valid UTF-8 in a normal form. Linear in n, also for a base with any
- * number of marks. */
+/* Append n bytes of valid UTF-8 in a normal form. Linear in n, even if a base has any number
+ * of marks. */
 int unicode_normalize(const uint8_t *s, size_t n, enum unicode_form form, struct buf *to,
                       struct err *e);
 
-/* Append a character; in lower case, which for U+0130 is two. */
+/* Append a character; or its lower case, which is two characters for U+0130. */
 void unicode_put(uint32_t c, struct buf *to);
 void unicode_put_lower(uint32_t c, struct buf *to);
 
 bool unicode_is_space(uint32_t c);       /* White_Space */
 bool unicode_is_mark(uint32_t c);        /* M */
-bool unicode_is_accent(uint32_t c);      /* Mn: a mark that takes no room */
-bool unicode_is_other(uint32_t c);       /* C: controls, formats, unassigned */
+bool unicode_is_accent(uint32_t c);      /* Mn: a mark without width */
+bool unicode_is_other(uint32_t c);       /* C: control, format, unassigned */
 bool unicode_is_punctuation(uint32_t c); /* P */
 
 #endif

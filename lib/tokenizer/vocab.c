@@ -39,7 +39,7 @@ hash_seed(void)
 {
 	uint64_t seed = MIX;
 
-	/* Without random numbers it is as good for all texts that nobody prepared. */
+	/* Without random numbers, the hash is as good for texts that nobody prepared. */
 	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) < 0)
 		seed = STEP;
 	return seed;
@@ -75,7 +75,7 @@ vocab_set_piece(struct vocab *v, uint32_t i, const void *p, size_t n, struct err
 	return buf_ok(&v->pool) && n <= UINT32_MAX ? 0 : err_memory(e);
 }
 
-/* Where text is, or the free slot where it would be. */
+/* The slot of a text, or the free slot where it would be. */
 static size_t
 place(const struct vocab *v, const void *text, size_t n)
 {

@@ -10,7 +10,7 @@ count_characters(const uint8_t *s, size_t n)
 	return count;
 }
 
-/* The longest token with which s begins, and its bytes. */
+/* The longest token that s begins with, and its bytes. */
 static uint32_t
 longest(const struct vocab *v, const uint8_t *s, size_t n, size_t *bytes)
 {

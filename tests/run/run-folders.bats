@@ -232,5 +232,5 @@ tiny_tensors() {
 	said 4 'rope_type is neither 0 nor 2'
 	{ apr_keys mamba 'rope_type 0'; tiny_tensors; } | mkmodel >m.gguf
 	try "${ask[@]}" m.gguf
-	said 4 'architecture mamba is not known here'
+	said 4 'architecture mamba is not supported'
 }

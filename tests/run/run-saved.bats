@@ -1,11 +1,6 @@
 # apr-run: files that llama.cpp saved itself: every key that it knows, with neutral values
 load ../helper
-
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-	PATH=$PATH:$APR_GEN
-	export APR_LOG_LEVEL=error
-}
+load tiny
 
 # What llama_model_save_to_file writes beside the keys that a model needs, where they say
 # nothing: KEY TYPE VALUE, then a value that makes another model. Those of the
@@ -121,28 +116,9 @@ passed() {
 	[ "$1" != gptneox ] || echo "attention.layer_norm_rms_epsilon f32 0"
 }
 
-# The smallest LLaMA: 16 tokens, a width of 8, two heads of 4.
-tiny() {
-	cat <<-'END'
-		key general.architecture string llama
-		key llama.block_count u32 1
-		key llama.context_length u32 32
-		key llama.embedding_length u32 8
-		key llama.attention.head_count u32 2
-		key llama.attention.layer_norm_rms_epsilon f32 1e-5
-		tensor token_embd.weight F32 16x8 noise
-		tensor output_norm.weight F32 8 values 1
-		tensor blk.0.attn_norm.weight F32 8 values 1
-		tensor blk.0.ffn_norm.weight F32 8 values 1
-	END
-	for name in attn_q attn_k attn_v attn_output ffn_gate ffn_up ffn_down; do
-		echo "tensor blk.0.$name.weight F32 8x8 noise"
-	done
-}
-
-# with LINE…: the tiny model with these keys and tensors, asked for its logits.
+# with LINE…: the tiny square model with these keys and tensors, asked for its logits.
 with() {
-	{ tiny; printf '%s\n' "$@"; } | sort -s -k1,1 | mkmodel >m.gguf || return
+	{ tiny_square; printf '%s\n' "$@"; } | sort -s -k1,1 | mkmodel >m.gguf || return
 	try apr-run --tokens 1,2,3 --logits m.gguf
 }
 
@@ -184,7 +160,7 @@ with() {
 		quiet || fail "$key" || return
 		cmp "$out" plain
 		with "key llama.$key $type $other"
-		said 4 "(key llama.$key) is not known here (E001)" || fail "$key" || return
+		said 4 "(key llama.$key) is not supported (E001)" || fail "$key" || return
 		[ ! -s "$out" ]
 		n=$((n + 1))
 	done < <(
@@ -220,7 +196,7 @@ with() {
 			wrong=("string 0" "array:f32 0" "array:string 0")
 		for value in "${wrong[@]}"; do
 			with "key llama.$key $value"
-			said 4 "key llama.$key has a value that cannot be (E002)" ||
+			said 4 "key llama.$key has an invalid value (E002)" ||
 				fail "$key $value" || return
 		done
 	done < <(saved)
@@ -230,17 +206,17 @@ with() {
 	with 'key llama.deepstack_mapping array:i32 -1*3000000'
 	quiet
 	with 'key llama.deepstack_mapping array:i32 -1*3000000 5'
-	said 4 '(key llama.deepstack_mapping) is not known here'
+	said 4 '(key llama.deepstack_mapping) is not supported'
 	with 'key llama.attention.indexer.types array:u32 0*3000000 1'
-	said 4 '(key llama.attention.indexer.types) is not known here'
+	said 4 '(key llama.attention.indexer.types) is not supported'
 	with 'key llama.logit_scale f32 nan'
-	said 4 '(key llama.logit_scale) is not known here'
+	said 4 '(key llama.logit_scale) is not supported'
 }
 
 @test "numbers of each block may be lists, where all are the same" {
 	two() {
-		tiny | sed 's/block_count u32 1/block_count u32 2/'
-		tiny | sed -n 's/^tensor blk.0/tensor blk.1/p'
+		tiny_square | sed 's/block_count u32 1/block_count u32 2/'
+		tiny_square | sed -n 's/^tensor blk.0/tensor blk.1/p'
 	}
 	two | sort -s -k1,1 | mkmodel >m.gguf
 	apr-run --tokens 1,2,3 --logits m.gguf >want
@@ -251,7 +227,7 @@ with() {
 	apr-run --tokens 1,2,3 --logits m.gguf | cmp - want
 	{ two; echo key llama.feed_forward_length array:u32 8 4; } | sort -s -k1,1 | mkmodel >m.gguf
 	try apr-run --tokens 1,2,3 --logits m.gguf
-	said 4 'blocks that differ (key llama.feed_forward_length) are not known here'
+	said 4 'blocks that differ (key llama.feed_forward_length) are not supported'
 	# Also where blocks were left out.
 	{ two; echo key llama.feed_forward_length array:u32 8 8; } | sort -s -k1,1 | mkmodel >m.gguf
 	apr-quant bf16 --prune-layers 0 m.gguf >short
@@ -264,7 +240,7 @@ with() {
 		with "tensor blk.0.$name.scale F32 1 values 4" "tensor blk.0.$name.input_scale F32 1 values 3"
 		quiet
 		cp "$out" scaled
-		{ tiny | sed "s/^\(tensor blk.0.$name.weight F32 8x8\).*/\1 values 0.5 -0.25 0.125 1 -0.75/"; } >plain
+		{ tiny_square | sed "s/^\(tensor blk.0.$name.weight F32 8x8\).*/\1 values 0.5 -0.25 0.125 1 -0.75/"; } >plain
 		sed 's/ 0.5 -0.25 0.125 1 -0.75/ 2 -1 0.5 4 -3/' plain | mkmodel >want.gguf
 		apr-run --tokens 1,2,3 --logits want.gguf >want
 		{ cat plain; echo "tensor blk.0.$name.scale F32 1 values 4"; } | mkmodel >m.gguf
@@ -279,13 +255,13 @@ with() {
 		apr-run --tokens 1,2,3 --logits want.gguf >want
 		apr-run --tokens 1,2,3 --logits m.gguf | cmp - want
 		with "tensor blk.0.$name.scale F32 2 values 4"
-		said 4 'where 1 values are due'
+		said 4 'where 1 values are expected'
 	done
 }
 
 @test "each expert has its own scale" {
 	experts() {
-		tiny | grep -v 'ffn_[gud][a-z]*\.'
+		tiny_square | grep -v 'ffn_[gud][a-z]*\.'
 		echo 'key llama.expert_count u32 2'
 		echo 'key llama.expert_used_count u32 2'
 		echo 'tensor blk.0.ffn_gate_inp.weight F32 2x8 noise'
@@ -323,5 +299,5 @@ with() {
 	quiet
 	cmp "$out" plain
 	with 'tensor cls.weight F32 8x8 noise'
-	said 4 'has no place for here'
+	said 4 'is not a tensor of a llama model'
 }

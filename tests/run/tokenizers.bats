@@ -132,7 +132,7 @@ bytes=10000000
 @test "a pre-tokenizer that is not known is refused, or told" {
 	bpe my-own | mkmodel >m.gguf
 	try apr-tok encode -p the m.gguf
-	said 4 'pre-tokenizer my-own is not known'
+	said 4 'pre-tokenizer my-own is not supported'
 	grep -q '^hint: --any-tokenizer' "$err"
 	try apr-tok encode --any-tokenizer -p the m.gguf
 	[ "$status" -eq 0 ]
@@ -173,7 +173,7 @@ bytes=10000000
 	for key in bos eos unknown; do
 		{ bpe gpt-2 && echo "key tokenizer.ggml.${key}_token_id u32 264"; } | mkmodel >m.gguf
 		try apr-tok encode -p the m.gguf
-		said 4 "${key}_token_id is no token: there are 264"
+		said 4 "${key}_token_id is not a token: there are 264"
 	done
 	# What ends a text is a control token, whatever the list of types says.
 	bpe gpt-2 | sed 's/ 3$/ 1/' | mkmodel >m.gguf
@@ -200,10 +200,10 @@ fault() {
 @test "vocabularies with a fault are refused" {
 	local kind=bpe
 	fault 's/ the he / the the /' 'has the text of token 257 (E002)'
-	fault 's/he\\s*e\\sr/&/; s/array:string t.sh/array:string t\\sq/' 'merge 0: its result is no token'
-	fault 's/ 12.s3$/ 12\\sxx/' 'merge 6: its right side is no token'
-	fault 's/ 12.s3$/ xx\\s3/' 'merge 6: its left side is no token'
-	fault 's/ 12.s3$/ 123/' 'merge 6 is no pair'
+	fault 's/he\\s*e\\sr/&/; s/array:string t.sh/array:string t\\sq/' 'merge 0: its result is not a token'
+	fault 's/ 12.s3$/ 12\\sxx/' 'merge 6: its right side is not a token'
+	fault 's/ 12.s3$/ xx\\s3/' 'merge 6: its left side is not a token'
+	fault 's/ 12.s3$/ 123/' 'merge 6 is not a pair'
 	fault '/merges/d' 'has no tokenizer.ggml.merges'
 	fault 's/\(merges\) array:string.*/\1 array:u32 1/' 'merges: is of type array:u32, not array:string'
 	fault 's/^key tokenizer.ggml.tokens.*/key tokenizer.ggml.tokens array:u32 1/' 'tokens: is of type'
@@ -212,7 +212,7 @@ fault() {
 	fault 's/ 3$//' '263 items for 264 tokens'
 	fault 's/ 3$/ 7/' 'token 263 is of type 7'
 	fault 's/ 3$/ -1/' 'token 263 is of type -1'
-	fault 's/model string gpt2/model string t5/' 'tokenizer t5 is not known (E001)'
+	fault 's/model string gpt2/model string t5/' 'tokenizer t5 is not supported (E001)'
 	fault 's/model string gpt2/model string none/' 'has no vocabulary (E001)'
 	fault 's/model string gpt2/model u32 1/' 'is of type u32, not string'
 	kind=spm
@@ -322,14 +322,14 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 		"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Odd"}	behavior Odd is not read
 		"pre_tokenizer":{"type":"Metaspace","replacement":"_"}	replacement _ is not read
 		"post_processor":{"type":"Odd"}	post-processor Odd is not read
-		"post_processor":{"type":"BertProcessing","sep":["x",99],"cls":["y",1]}	adds what is no token
+		"post_processor":{"type":"BertProcessing","sep":["x",99],"cls":["y",1]}	adds something that is not a token
 		"decoder":{"type":"CTC"}	decoder CTC is not read
 		"decoder":{"type":"ByteLevel"}	decoder ByteLevel without its pre-tokenizer
 		"normalizer":7	normalizer  is not read
 	END
 	characters '' | sed 's/"BPE"/"Unigram"/' >t.json
 	try apr-tok encode -p a t.json
-	said 4 'model Unigram is not read here (E001)'
+	said 4 'model Unigram is not supported (E001)'
 	while IFS=$'\t' read -r part text; do
 		characters '' | sed "$part" >t.json
 		try apr-tok encode -p a t.json
@@ -337,16 +337,16 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 	done <<-'END'
 		s/"a":3/"a":4/	two tokens have
 		s/"a":3/"a":99999999/	far beyond the number of tokens
-		s/"a":3/"a":-3/	is no number
-		s/"a":3/"a":"3"/	is no number
-		s/"▁ a"/"▁ x"/	merge 0: its right side is no token
-		s/"▁ a"/"▁a"/	merge 0 is no pair
-		s/"▁ a"/7/	merge 0 is no pair
-		s/"unk_token":"<unk>"/"unk_token":"x"/	unk_token x is no token
+		s/"a":3/"a":-3/	is not a number
+		s/"a":3/"a":"3"/	is not a number
+		s/"▁ a"/"▁ x"/	merge 0: its right side is not a token
+		s/"▁ a"/"▁a"/	merge 0 is not a pair
+		s/"▁ a"/7/	merge 0 is not a pair
+		s/"unk_token":"<unk>"/"unk_token":"x"/	unk_token x is not a token
 		s/"fuse_unk":true/"fuse_unk":1/	fuse_unk is neither true nor false
 		s/"fuse_unk":true/"end_of_word_suffix":"x"/	end_of_word_suffix x is not read
 		s/"fuse_unk":true/"dropout":0.5/	dropout is not read
-		s/"model"/"odd"/	is no tokenizer
+		s/"model"/"odd"/	is not a tokenizer
 		s/"id":9/"id":4/	two tokens have the id 4
 	END
 }
@@ -366,7 +366,7 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 	characters '"normalizer":{"type":"Lowercase"},' |
 		sed 's/"<user>"/"<USER>"/; s/"normalized":false/"normalized":true/' >t.json
 	try apr-tok encode -p a t.json
-	said 4 'an added token that is normalized: <USER> is not read here'
+	said 4 'an added token that is normalized: <USER> is not supported'
 }
 
 # ---- what a hostile file asks for ----
@@ -476,7 +476,7 @@ ends() {
 	quiet
 	printf 'b%.0s' {1..1000000} >bs
 	asks "$(replaces 1 '{"Regex":"(?:)"}' "$(<bs)")" null
-	ends 4 'a text of more than 8192 bytes is not looked for or put in (E001)' -p ab
+	ends 4 'a step has a text of more than 8192 bytes (E001)' -p ab
 	# A blank in front of each piece, each made a piece that is not a blank.
 	asks null "$(for i in {1..40}; do
 		printf '{"type":"ByteLevel","use_regex":false},{"type":"Metaspace","split":false},%s,' "$(cuts '[^x]')"
@@ -502,7 +502,7 @@ ends() {
 		done
 		printf '{"id":0,"content":"aa"}],"model":{"type":"BPE","vocab":{"aa":0},"merges":[]}}'
 	} >t.json
-	ends 1 'to find added tokens in the text takes too long (E008)' <as
+	ends 1 'finding added tokens in the text takes too long (E008)' <as
 }
 
 @test "a model has the ids of its GGUF form" {
@@ -563,12 +563,12 @@ sentencepiece() {
 		try apr-tok encode -p a t.model
 		said 4 "$text" || fail "$more $trainer $normalizer"
 	done <<-'END'
-		true	\x12\x02\x18\x01	\x1a\x02\x18\x01	a SentencePiece model Unigram is not read here (E001)
-		true	\x12\x02\x18\x04	\x1a\x02\x18\x01	a SentencePiece model CHAR is not read here
+		true	\x12\x02\x18\x01	\x1a\x02\x18\x01	a SentencePiece model Unigram is not supported (E001)
+		true	\x12\x02\x18\x04	\x1a\x02\x18\x01	a SentencePiece model CHAR is not supported
 		true	\x12\x02\x18\x02	\x1a\x03\x12\x01x	a normalizer with a table
 		true	\x12\x05\x18\x02\xc0\x01\x01	\x1a\x02\x18\x01	blanks that are not in front
 		true	\x12\x02\x18\x02	\x1a\x02\x28\x00	blanks that are not in front
-		true	\x12\x05\x18\x02\xc8\x02\x63	\x1a\x02\x18\x01	token 99 has a part to play
+		true	\x12\x05\x18\x02\xc8\x02\x63	\x1a\x02\x18\x01	token 99 has a role
 		piece a 1	\x12\x02\x18\x02	\x1a\x02\x18\x01	has the text of token 4
 		piece x 7	\x12\x02\x18\x02	\x1a\x02\x18\x01	is of no known type
 		piece x 1 '\x00\x00\xc0\x7f'	\x12\x02\x18\x02	\x1a\x02\x18\x01	its score not a number

@@ -309,7 +309,7 @@ positions(void)
 	        a.rows == 2 && b.rows == 2 && !memcmp(a.logits, b.logits, sizeof a.logits[0] * 2),
 	        "a sequence that goes back has forgotten what followed");
 	test_ok(sequence_eval(a.sequence, 3, list, 1, SEQUENCE_NONE, keep, &a, &e) < 0 &&
-	        e.code == ERR_INVALID, "and has these positions no more");
+	        e.code == ERR_INVALID, "and has these positions no longer");
 	sequence_close(a.sequence);
 	sequence_close(b.sequence);
 	infer_close(m);

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* Near distances come first: of two that are as good, the first is taken. */
+/* Short distances come first: of two that are equally good, the first is chosen. */
 static const size_t distances[AHEAD_CHOICES] = { 0, 256, 512, 1024 };
 
-/* Another distance than the first must be better by this: less is chance. */
+/* Only a distance that takes less than this share of the first one's time replaces it. */
 #define WORTH 0.97
 
 bool
@@ -14,8 +14,8 @@ ahead_done(const struct ahead *a)
 	return a->tried >= AHEAD_CHOICES * AHEAD_TIMES;
 }
 
-/* Matrices of a block come in the same order again and again. So that each distance meets
- * each of them, turns begin one further each time. */
+/* The matrices of a block come in the same order again and again. Each round of turns starts one
+ * distance later, so that every distance meets every matrix. */
 static size_t
 turn(const struct ahead *a)
 {

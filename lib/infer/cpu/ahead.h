@@ -1,9 +1,9 @@
-/* ahead: how far ahead of what is multiplied weights are asked for (dot_ahead in
- * kernels/dot.h). Which distance is best depends on the CPU, on what else it does, and on
- * how memory is mapped: up to a quarter of the speed, in either direction. So the products of
- * the first token or two, a token at a time, are made with each distance in turn and timed.
+/* ahead: how far ahead of the products weights are prefetched (dot_ahead in kernels/dot.h). The
+ * best distance depends on the CPU, its load and the mapping of memory, and is worth up to a
+ * quarter of the speed. So the products of the first one or two single tokens try each distance
+ * in turn and are timed.
  *
- * What a model says does not depend on it.
+ * The output of a model does not depend on it.
  */
 #ifndef CPU_AHEAD_H
 #define CPU_AHEAD_H
@@ -13,20 +13,20 @@
 
 enum { AHEAD_CHOICES = 4, AHEAD_TIMES = 21 };
 
-/* Zeros to begin with. */
+/* All zero at first. */
 struct ahead {
 	size_t tried;                             /* products so far */
-	double took[AHEAD_CHOICES][AHEAD_TIMES];  /* by a byte of weights */
-	size_t best;                              /* number of the distance, when done */
+	double took[AHEAD_CHOICES][AHEAD_TIMES];  /* seconds per byte of weights */
+	size_t best;                              /* index of the distance, when done */
 };
 
-/* Has each distance been tried often enough? */
+/* Whether each distance has been tried often enough. */
 bool ahead_done(const struct ahead *a);
 
-/* Bytes for the next product. */
+/* The distance for the next product, in bytes. */
 size_t ahead_bytes(const struct ahead *a);
 
-/* It took so many seconds by a byte. Not to be called when done. */
+/* That product took this many seconds per byte. Not to be called when done. */
 void ahead_took(struct ahead *a, double seconds);
 
 #endif
