@@ -116,8 +116,8 @@ tiny_gpt2() {
 	ask "$(tiny_gpt2)"
 	quiet
 	bad 's/ffn_norm.weight F32 8 /ffn_norm.weight F32 7 /' 4 \
-		'blk.0.ffn_norm.weight: has shape 7, where 8 values are due'
-	bad '1i key llama.vocab_size u32 15' 4 'has shape 16x8, where 15x8 is due'
+		'blk.0.ffn_norm.weight: has shape 7, where 8 values are expected'
+	bad '1i key llama.vocab_size u32 15' 4 'has shape 16x8, where 15x8 is expected'
 	base=tiny_gpt2
 	bad 's/position_embd.weight F32 32x8/position_embd.weight F32 31x8/' 4 \
 		'a context of 32 has only 31 positions'

@@ -315,17 +315,17 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 		try apr-tok encode -p a t.json
 		said 4 "$text" || fail "$part"
 	done <<-'END'
-		"normalizer":{"type":"Precompiled","precompiled_charsmap":""}	normalizer Precompiled is not read
-		"normalizer":{"type":"Sequence","normalizers":[{"type":"Nmt"}]}	normalizer Nmt is not read
-		"pre_tokenizer":{"type":"UnicodeScripts"}	pre-tokenizer UnicodeScripts is not read
+		"normalizer":{"type":"Precompiled","precompiled_charsmap":""}	normalizer Precompiled is not supported
+		"normalizer":{"type":"Sequence","normalizers":[{"type":"Nmt"}]}	normalizer Nmt is not supported
+		"pre_tokenizer":{"type":"UnicodeScripts"}	pre-tokenizer UnicodeScripts is not supported
 		"pre_tokenizer":{"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated"}	a group without its )
-		"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Odd"}	behavior Odd is not read
-		"pre_tokenizer":{"type":"Metaspace","replacement":"_"}	replacement _ is not read
-		"post_processor":{"type":"Odd"}	post-processor Odd is not read
+		"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Odd"}	behavior Odd is not supported
+		"pre_tokenizer":{"type":"Metaspace","replacement":"_"}	replacement _ is not supported
+		"post_processor":{"type":"Odd"}	post-processor Odd is not supported
 		"post_processor":{"type":"BertProcessing","sep":["x",99],"cls":["y",1]}	adds something that is not a token
-		"decoder":{"type":"CTC"}	decoder CTC is not read
+		"decoder":{"type":"CTC"}	decoder CTC is not supported
 		"decoder":{"type":"ByteLevel"}	decoder ByteLevel without its pre-tokenizer
-		"normalizer":7	normalizer  is not read
+		"normalizer":7	normalizer  is not supported
 	END
 	characters '' | sed 's/"BPE"/"Unigram"/' >t.json
 	try apr-tok encode -p a t.json
@@ -344,8 +344,8 @@ llama='"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend
 		s/"▁ a"/7/	merge 0 is not a pair
 		s/"unk_token":"<unk>"/"unk_token":"x"/	unk_token x is not a token
 		s/"fuse_unk":true/"fuse_unk":1/	fuse_unk is neither true nor false
-		s/"fuse_unk":true/"end_of_word_suffix":"x"/	end_of_word_suffix x is not read
-		s/"fuse_unk":true/"dropout":0.5/	dropout is not read
+		s/"fuse_unk":true/"end_of_word_suffix":"x"/	end_of_word_suffix x is not supported
+		s/"fuse_unk":true/"dropout":0.5/	dropout is not supported
 		s/"model"/"odd"/	is not a tokenizer
 		s/"id":9/"id":4/	two tokens have the id 4
 	END
