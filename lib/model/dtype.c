@@ -6,98 +6,90 @@
 #include <string.h>
 #include <strings.h>
 
-/* Columns: name, values a block, bytes a block, GGML number, APR2 code, older
- * APR2 code, safetensors name. */
-#define ROW(NAME, ITEMS, BYTES, GGML, APR2, OLD, SAFE) { \
+/* Columns: name, values a block, bytes a block, GGML number. */
+#define ROW(NAME, ITEMS, BYTES, GGML) { \
 	.name = NAME, \
 	.items = ITEMS, \
 	.bytes = BYTES, \
 	.ggml = GGML, \
-	.apr2 = APR2, \
-	.apr2_old = OLD, \
-	.safetensors = SAFE, \
 	.quantized = (ITEMS) > 1, \
 }
 /* One of our own, whose blocks run over the whole tensor after HEAD bytes. */
-#define WHOLE(NAME, HEAD, ITEMS, BYTES, APR2) { \
+#define WHOLE(NAME, HEAD, ITEMS, BYTES) { \
 	.name = NAME, \
 	.items = ITEMS, \
 	.bytes = BYTES, \
 	.head = HEAD, \
 	.whole = true, \
 	.ggml = NONE, \
-	.apr2 = APR2, \
-	.apr2_old = NONE, \
 	.quantized = true, \
 }
 #define NONE DTYPE_NONE
 
 static const struct dtype rows[] = {
-	/* Plain types that both texts of APR2 number alike. */
-	ROW("F32", 1, 4, 0, 0, NONE, "F32"),
-	ROW("F16", 1, 2, 1, 1, NONE, "F16"),
-	ROW("BF16", 1, 2, 30, 2, NONE, "BF16"),
-	ROW("I8", 1, 1, 24, 3, NONE, "I8"),
-	ROW("I16", 1, 2, 25, 4, NONE, "I16"),
-	ROW("I32", 1, 4, 26, 5, NONE, "I32"),
-	ROW("I64", 1, 8, 27, 6, NONE, "I64"),
-	ROW("U8", 1, 1, NONE, 7, NONE, "U8"),
-
-	/* Plain types that neither text numbers. */
-	ROW("U16", 1, 2, NONE, 32, NONE, "U16"),
-	ROW("U32", 1, 4, NONE, 33, NONE, "U32"),
-	ROW("U64", 1, 8, NONE, 34, NONE, "U64"),
-	ROW("BOOL", 1, 1, NONE, 35, NONE, "BOOL"),
-	ROW("F8_E4M3", 1, 1, NONE, 36, NONE, "F8_E4M3"),
-	ROW("F8_E5M2", 1, 1, NONE, 37, NONE, "F8_E5M2"),
-	ROW("F8_E8M0", 1, 1, NONE, 38, NONE, "F8_E8M0"),
-	ROW("C64", 1, 8, NONE, 39, NONE, "C64"),
-	ROW("F64", 1, 8, 28, 40, NONE, "F64"),
+	/* Plain types. */
+	ROW("F32", 1, 4, 0),
+	ROW("F16", 1, 2, 1),
+	ROW("BF16", 1, 2, 30),
+	ROW("I8", 1, 1, 24),
+	ROW("I16", 1, 2, 25),
+	ROW("I32", 1, 4, 26),
+	ROW("I64", 1, 8, 27),
+	ROW("U8", 1, 1, NONE),
+	ROW("U16", 1, 2, NONE),
+	ROW("U32", 1, 4, NONE),
+	ROW("U64", 1, 8, NONE),
+	ROW("BOOL", 1, 1, NONE),
+	ROW("F8_E4M3", 1, 1, NONE),
+	ROW("F8_E5M2", 1, 1, NONE),
+	ROW("F8_E8M0", 1, 1, NONE),
+	ROW("C64", 1, 8, NONE),
+	ROW("F64", 1, 8, 28),
 
 	/* Blocks of 32, with one scale (and offset) a block. */
-	ROW("Q4_0", 32, 18, 2, 17, 11, NULL),
-	ROW("Q4_1", 32, 20, 3, 18, NONE, NULL),
-	ROW("Q5_0", 32, 22, 6, 19, NONE, NULL),
-	ROW("Q5_1", 32, 24, 7, 20, NONE, NULL),
-	ROW("Q8_0", 32, 34, 8, 16, 10, NULL),
-	ROW("Q8_1", 32, 36, 9, NONE, NONE, NULL),
-	ROW("IQ4_NL", 32, 18, 20, NONE, NONE, NULL),
-	ROW("MXFP4", 32, 17, 39, NONE, NONE, NULL),
+	ROW("Q4_0", 32, 18, 2),
+	ROW("Q4_1", 32, 20, 3),
+	ROW("Q5_0", 32, 22, 6),
+	ROW("Q5_1", 32, 24, 7),
+	ROW("Q8_0", 32, 34, 8),
+	ROW("Q8_1", 32, 36, 9),
+	ROW("IQ4_NL", 32, 18, 20),
+	ROW("MXFP4", 32, 17, 39),
 
 	/* Blocks of 64 and 128. */
-	ROW("NVFP4", 64, 36, 40, NONE, NONE, NULL),
-	ROW("Q2_0", 64, 18, 42, NONE, NONE, NULL),
-	ROW("Q1_0", 128, 18, 41, NONE, NONE, NULL),
+	ROW("NVFP4", 64, 36, 40),
+	ROW("Q2_0", 64, 18, 42),
+	ROW("Q1_0", 128, 18, 41),
 
 	/* Blocks of 256. */
-	ROW("Q2_K", 256, 84, 10, 13, NONE, NULL),
-	ROW("Q3_K", 256, 110, 11, 14, NONE, NULL),
-	ROW("Q4_K", 256, 144, 12, 8, NONE, NULL),
-	ROW("Q5_K", 256, 176, 13, 12, NONE, NULL),
-	ROW("Q6_K", 256, 210, 14, 9, NONE, NULL),
-	ROW("Q8_K", 256, 292, 15, NONE, NONE, NULL),
-	ROW("IQ2_XXS", 256, 66, 16, NONE, NONE, NULL),
-	ROW("IQ2_XS", 256, 74, 17, NONE, NONE, NULL),
-	ROW("IQ3_XXS", 256, 98, 18, NONE, NONE, NULL),
-	ROW("IQ1_S", 256, 50, 19, NONE, NONE, NULL),
-	ROW("IQ3_S", 256, 110, 21, NONE, NONE, NULL),
-	ROW("IQ2_S", 256, 82, 22, NONE, NONE, NULL),
-	ROW("IQ4_XS", 256, 136, 23, NONE, NONE, NULL),
-	ROW("IQ1_M", 256, 56, 29, NONE, NONE, NULL),
-	ROW("TQ1_0", 256, 54, 34, NONE, NONE, NULL),
-	ROW("TQ2_0", 256, 66, 35, NONE, NONE, NULL),
+	ROW("Q2_K", 256, 84, 10),
+	ROW("Q3_K", 256, 110, 11),
+	ROW("Q4_K", 256, 144, 12),
+	ROW("Q5_K", 256, 176, 13),
+	ROW("Q6_K", 256, 210, 14),
+	ROW("Q8_K", 256, 292, 15),
+	ROW("IQ2_XXS", 256, 66, 16),
+	ROW("IQ2_XS", 256, 74, 17),
+	ROW("IQ3_XXS", 256, 98, 18),
+	ROW("IQ1_S", 256, 50, 19),
+	ROW("IQ3_S", 256, 110, 21),
+	ROW("IQ2_S", 256, 82, 22),
+	ROW("IQ4_XS", 256, 136, 23),
+	ROW("IQ1_M", 256, 56, 29),
+	ROW("TQ1_0", 256, 54, 34),
+	ROW("TQ2_0", 256, 66, 35),
 
 	/* Of the whole tensor: apr-stream(5) has their layouts. */
-	WHOLE("Q8_TENSOR", 8, 1, 1, 48),
-	WHOLE("APR_Q4", 0, 32, 18, 49),
-	WHOLE("APR_Q8", 4, 1, 1, 50),
+	WHOLE("Q8_TENSOR", 8, 1, 1),
+	WHOLE("APR_Q4", 0, 32, 18),
+	WHOLE("APR_Q8", 4, 1, 1),
 };
 
 #define COUNT ((unsigned)(sizeof rows / sizeof rows[0]))
 
 /* One row for each GGML number, used where rows[] has none: comparison by
  * address must work for types of unknown size too, without allocation. */
-#define UNKNOWN(N) ROW("GGML_" #N, 0, 0, N, NONE, NONE, NULL)
+#define UNKNOWN(N) ROW("GGML_" #N, 0, 0, N)
 #define TEN(T) UNKNOWN(T##0), UNKNOWN(T##1), UNKNOWN(T##2), UNKNOWN(T##3), \
 	UNKNOWN(T##4), UNKNOWN(T##5), UNKNOWN(T##6), UNKNOWN(T##7), \
 	UNKNOWN(T##8), UNKNOWN(T##9)
@@ -121,9 +113,6 @@ static struct named {
 } named[DTYPE_NAMED];
 static atomic_uint named_count;
 static atomic_flag named_busy = ATOMIC_FLAG_INIT;
-
-#define APR2_GGML 64      /* first APR2 code that is a GGML number */
-#define APR2_GGML_END 128 /* codes from here are refused */
 
 /* The number in the n of "GGML_n": decimal, no sign, no leading zero. */
 static const struct dtype *
@@ -207,8 +196,8 @@ add_named(const char *full, uint32_t items, uint32_t bytes)
 		made = &named[n];
 		strcpy(made->name, full);
 		made->row = (struct dtype){ .name = made->name, .items = (uint16_t)items,
-			.bytes = (uint16_t)bytes, .ggml = NONE, .apr2 = DTYPE_APR2_NAMED,
-			.apr2_old = NONE, .quantized = true };
+			.bytes = (uint16_t)bytes, .ggml = NONE, .named = true,
+			.quantized = true };
 		found = &made->row;
 		atomic_store(&named_count, n + 1);
 	}
@@ -294,36 +283,9 @@ dtype_by_ggml(uint32_t number)
 }
 
 const struct dtype *
-dtype_by_apr2(uint8_t code)
-{
-	const struct dtype *t;
-	unsigned i;
-
-	for (i = 0; i < COUNT; i++)
-		if (rows[i].apr2 == code || rows[i].apr2_old == code)
-			return &rows[i];
-	if (code < APR2_GGML || code >= APR2_GGML_END)
-		return NULL;
-
-	/* One code a type: 64 + 0 is not a second spelling of F32. */
-	t = dtype_by_ggml(code - APR2_GGML);
-	return t->apr2 == DTYPE_NONE ? t : NULL;
-}
-
-const struct dtype *
 dtype_row(unsigned index)
 {
 	if (index < COUNT)
 		return &rows[index];
 	return index - COUNT < atomic_load(&named_count) ? &named[index - COUNT].row : NULL;
-}
-
-int
-dtype_apr2_code(const struct dtype *t)
-{
-	if (t->apr2 != DTYPE_NONE)
-		return t->apr2;
-	if (t->ggml != DTYPE_NONE && t->ggml < APR2_GGML_END - APR2_GGML)
-		return APR2_GGML + t->ggml;
-	return DTYPE_NONE;
 }

@@ -62,7 +62,7 @@ same_tensor(const json_t *header, const struct safetensors_entry *x)
 
 	must(json_object_size(o) == 3);
 	must(strcmp(json_string_value(json_object_get(o, "dtype")),
-	            tensor_type(t)->safetensors) == 0);
+	            safetensors_type(tensor_type(t))) == 0);
 	shape = json_object_get(o, "shape");
 	must(json_array_size(shape) == tensor_ndim(t));
 	for (i = 0; i < tensor_ndim(t); i++)

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "formats/apr2/apr2.h"
+#include "formats/safetensors/safetensors.h"
 #include "model/tensor.h"
 #include "test.h"
 
@@ -78,7 +80,7 @@ rows_are_right(void)
 
 		t = dtype_by_name(w->name);
 		if (t && !strcmp(t->name, w->name) && t->items == w->items &&
-		    t->bytes == bytes && t->ggml == w->ggml && dtype_apr2_code(t) == w->apr2 &&
+		    t->bytes == bytes && t->ggml == w->ggml && apr2_type_code(t) == w->apr2 &&
 		    t->quantized == (w->items > 1 || t->head) && dtype_sized(t))
 			continue;
 		printf("# %s: %u values in %u bytes, ggml %d, apr2 %d\n", w->name,
@@ -135,27 +137,27 @@ apr2_codes(void)
 	unsigned i, j;
 
 	for (code = 0; code < 256; code++) {
-		t = dtype_by_apr2((uint8_t)code);
-		if (t && code != 10 && code != 11 && dtype_apr2_code(t) != code)
+		t = apr2_type((uint8_t)code);
+		if (t && code != 10 && code != 11 && apr2_type_code(t) != code)
 			back = 0;
 		if (is_refused(code) && t)
 			refused = 0;
 	}
 	test_ok(back, "each APR2 code that is read is the one written");
 	test_ok(refused, "APR2 codes 15, 21-31, 41-47, 51-63 and 128-255 are refused");
-	test_ok(dtype_by_apr2(10) == dtype_by_name("Q8_0") &&
-	        dtype_by_apr2(11) == dtype_by_name("Q4_0"),
+	test_ok(apr2_type(10) == dtype_by_name("Q8_0") &&
+	        apr2_type(11) == dtype_by_name("Q4_0"),
 	        "APR2 codes 10 and 11 are read as Q8_0 and Q4_0");
-	test_ok(!dtype_by_apr2(64 + 0) && !dtype_by_apr2(64 + 12) && !dtype_by_apr2(64 + 28),
+	test_ok(!apr2_type(64 + 0) && !apr2_type(64 + 12) && !apr2_type(64 + 28),
 	        "64 + GGML number is no second code of a type that has its own");
-	test_ok(dtype_by_apr2(64 + 57) == dtype_by_ggml(57) && dtype_by_ggml(57),
+	test_ok(apr2_type(64 + 57) == dtype_by_ggml(57) && dtype_by_ggml(57),
 	        "a GGML type without a row has an APR2 code");
-	test_ok(dtype_apr2_code(dtype_by_ggml(63)) == 127 &&
-	        dtype_apr2_code(dtype_by_ggml(64)) == DTYPE_NONE,
+	test_ok(apr2_type_code(dtype_by_ggml(63)) == 127 &&
+	        apr2_type_code(dtype_by_ggml(64)) == DTYPE_NONE,
 	        "GGML numbers from 64 have no APR2 code");
 	for (i = 0; dtype_row(i); i++)
 		for (j = 0; j < i; j++)
-			if (dtype_apr2_code(dtype_row(i)) == dtype_apr2_code(dtype_row(j)) ||
+			if (apr2_type_code(dtype_row(i)) == apr2_type_code(dtype_row(j)) ||
 			    !strcmp(dtype_row(i)->name, dtype_row(j)->name) ||
 			    (dtype_row(i)->ggml != DTYPE_NONE &&
 			     dtype_row(i)->ggml == dtype_row(j)->ggml))
@@ -208,6 +210,26 @@ names(void)
 	test_ok(ok, "other names are not found");
 }
 
+/* safetensors calls its types as we do; blocks have no name there. */
+static void
+safetensors_names(void)
+{
+	const struct dtype *t;
+	unsigned i, n = 0;
+	int ok = 1;
+
+	for (i = 0; (t = dtype_row(i)); i++) {
+		const char *name = safetensors_type(t);
+
+		n += name != NULL;
+		if (name && (t->quantized || safetensors_dtype(name) != t))
+			ok = 0;
+	}
+	test_ok(ok && n == 17, "17 types have a name in safetensors, and are found by it");
+	test_ok(!safetensors_dtype("Q4_0") && !safetensors_dtype("f32") &&
+	        !safetensors_dtype("GGML_0"), "a header has no other names");
+}
+
 /* Types that only a plugin knows: their block is in their name. */
 static void
 named(void)
@@ -223,8 +245,8 @@ named(void)
 	int ok = 1;
 
 	test_ok(t && !strcmp(t->name, "MY4[32,18]") && t->items == 32 && t->bytes == 18 &&
-	        dtype_apr2_code(t) == 51 && t->ggml == DTYPE_NONE && t->quantized && !t->head &&
-	        !t->safetensors, "a named type has its block, and code 51");
+	        apr2_type_code(t) == 51 && t->ggml == DTYPE_NONE && t->quantized && !t->head &&
+	        !safetensors_type(t), "a named type has its block, and code 51");
 	test_ok(dtype_by_name("MY4[32,18]") == t && dtype_named("MY4", 32, 18) == t &&
 	        dtype_asked("my4") == t && dtype_named("MY4", 32, 20) != t,
 	        "it is one row, however it is met; another block is another");
@@ -250,6 +272,7 @@ main(void)
 	rows_are_right();
 	whole_tensors();
 	apr2_codes();
+	safetensors_names();
 	ggml_numbers();
 	names();
 	named();

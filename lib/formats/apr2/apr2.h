@@ -103,8 +103,14 @@ struct apr2_meta {
 	bool taken[APR2_DERIVED];
 };
 
-/* Types without a code: is a list of their names needed; the list (NULL: memory); the
- * next of it, or NULL where it is none. */
+/* The code that an index entry has for a type, or DTYPE_NONE; the type of a code, or NULL. */
+#define APR2_TYPE_NAMED 51 /* of all types of plugins */
+int apr2_type_code(const struct dtype *t);
+const struct dtype *apr2_type(uint8_t code);
+
+/* Types of plugins, which have no code of their own. True if the file needs a list of
+ * their names; the list (NULL: out of memory); the next type of a list that was read, or
+ * NULL if the list names no such type. */
 bool apr2_types_needed(const struct model *m);
 json_t *apr2_types_list(const struct model *m, const size_t *by_name);
 const struct dtype *apr2_types_next(struct apr2_meta *meta);

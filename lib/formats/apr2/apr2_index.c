@@ -141,8 +141,8 @@ read_entry(struct apr2_source *s)
 		return -1;
 	code = p[0];
 	ndim = p[1];
-	type = dtype_by_apr2(code);
-	if (code == DTYPE_APR2_NAMED && !(type = apr2_types_next(&s->meta)))
+	type = apr2_type(code);
+	if (code == APR2_TYPE_NAMED && !(type = apr2_types_next(&s->meta)))
 		return err_set(e, ERR_CORRUPT, (char *)s->name.p,
 		               "has a dtype by name, and no such name is listed");
 	if (!type)

@@ -57,7 +57,7 @@ build_entry(struct apr2_sink *s, size_t i, struct err *e)
 	const struct tensor *t = s->plan->tensors[i];
 	const struct apr2_place *at = &s->places[i];
 	size_t n = strlen(tensor_name(t));
-	int code = dtype_apr2_code(tensor_type(t));
+	int code = apr2_type_code(tensor_type(t));
 	unsigned d;
 
 	if (code == DTYPE_NONE)

@@ -29,16 +29,26 @@ safetensors_is_ours(const char *key)
 	       strcmp(key, SAFETENSORS_BLOBS) == 0 || strcmp(key, SAFETENSORS_SOURCE) == 0;
 }
 
+/* The types that the format has; it calls them as we do. */
+static const char *const types[] = { "F32", "F16", "BF16", "I8", "I16", "I32", "I64", "U8",
+	"U16", "U32", "U64", "BOOL", "F8_E4M3", "F8_E5M2", "F8_E8M0", "C64", "F64" };
+#define TYPES (sizeof types / sizeof *types)
+
 const struct dtype *
 safetensors_dtype(const char *name)
 {
-	const struct dtype *t;
-	unsigned i;
+	size_t i;
 
-	for (i = 0; (t = dtype_row(i)); i++)
-		if (t->safetensors && strcmp(t->safetensors, name) == 0)
-			return t;
+	for (i = 0; i < TYPES; i++)
+		if (strcmp(types[i], name) == 0)
+			return dtype_by_name(name);
 	return NULL;
+}
+
+const char *
+safetensors_type(const struct dtype *t)
+{
+	return safetensors_dtype(t->name) ? t->name : NULL;
 }
 
 size_t

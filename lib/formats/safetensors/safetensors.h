@@ -61,8 +61,10 @@
 bool safetensors_is_ours(const char *key);
 bool safetensors_is_base64(const char *key);
 
-/* The row of a dtype's name in a header, or NULL. */
+/* The type that a header calls by this name, or NULL; and the name of a type, or NULL if
+ * the format has no such type. */
 const struct dtype *safetensors_dtype(const char *name);
+const char *safetensors_type(const struct dtype *t);
 
 /* Where n bytes of UTF-8 that were cut anywhere can be taken apart: before their
  * last sequence of several bytes, if it ends them, else at n. */

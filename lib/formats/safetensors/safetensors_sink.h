@@ -57,7 +57,7 @@ struct safetensors_sink {
 static inline bool
 is_foreign(const struct tensor *t)
 {
-	return !tensor_type(t)->safetensors;
+	return !safetensors_type(tensor_type(t));
 }
 
 static inline bool

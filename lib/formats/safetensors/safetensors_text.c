@@ -400,7 +400,7 @@ static void
 put_entry(struct safetensors_sink *s, const struct tensor *t, uint64_t offset)
 {
 	uint64_t bytes = tensor_bytes(t), place[2] = { offset, offset + bytes };
-	const char *type = is_foreign(t) ? "U8" : tensor_type(t)->safetensors;
+	const char *type = is_foreign(t) ? "U8" : safetensors_type(tensor_type(t));
 	unsigned i;
 
 	put_name(s, tensor_name(t), "");
