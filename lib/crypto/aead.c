@@ -4,7 +4,7 @@
 
 #include "crypto/secret.h"
 
-/* The library counts in int. */
+/* The library takes sizes as int. */
 #define PIECE ((size_t)1 << 30)
 
 int

@@ -1,12 +1,11 @@
 /* aead: AES-256-GCM (NIST SP 800-38D), the cipher of everything that is sealed.
  *
- * Nonces have 96 bits, tags 128; a nonce is used once with a key, or both are
- * lost. The seam: aead.c alone knows which library computes it.
+ * Nonces have 96 bits, tags 128. A nonce must be used only once with a key: a second use
+ * reveals plaintext and lets others forge tags. Only aead.c includes the library.
  *
  * A struct aead serves one thread at a time and one message after the other.
- * Plaintext of aead_add may be used for nothing that lasts before aead_check has
- * said that the tag holds; aead_open, which has all of a message, releases nothing
- * before.
+ * Plaintext from aead_add must have no lasting effect before aead_check accepts the tag.
+ * aead_open has the whole message, and releases nothing before the tag is checked.
  */
 #ifndef CRYPTO_AEAD_H
 #define CRYPTO_AEAD_H
@@ -24,24 +23,25 @@ struct aead {
 	void *state; /* owned; holds the key; wiped when freed */
 };
 
-/* With this key; a is all zero, or has served another key. 0, or -1 with E008. */
+/* Set the key. a is all zero, or has had another key. 0, or -1 with E008. */
 int aead_key(struct aead *a, const uint8_t key[AEAD_KEY], struct err *e);
 
-/* A whole message of n bytes to n bytes of ciphertext (in place, or apart) and its
- * tag. aad: bytes that are bound, but not hidden; may be NULL. 0, or -1 with E008. */
+/* Encrypt a whole message of n bytes into n bytes of ciphertext and a tag. out may be in.
+ * aad: additional bytes that are authenticated but not encrypted; may be NULL. 0, or -1
+ * with E008. */
 int aead_seal(struct aead *a, const uint8_t nonce[AEAD_NONCE], const void *aad,
               size_t aad_bytes, const uint8_t *in, size_t n, uint8_t *out,
               uint8_t tag[AEAD_TAG], struct err *e);
 
-/* And back. A tag that does not hold is -1 with E005 ("cannot be opened …"), what
- * names the message; out is then zeros. */
+/* Decrypt. A wrong tag is -1 with E005 ("cannot be opened …"), and zeros in out. what names
+ * the message. */
 int aead_open(struct aead *a, const uint8_t nonce[AEAD_NONCE], const void *aad,
               size_t aad_bytes, const uint8_t *in, size_t n, uint8_t *out,
               const uint8_t tag[AEAD_TAG], const char *what, struct err *e);
 
-/* The same for a message that comes in pieces of any size: begin, add, and then the
- * tag, made or compared. Each returns 0 or -1. A message ends at 2^36 - 32 bytes,
- * beyond which GCM is not defined: more is E008. */
+/* The same for a message in pieces of any size: begin, add, then make or check the tag.
+ * Each returns 0 or -1. A message of more than 2^36 - 32 bytes, the limit of GCM, is
+ * E008. */
 enum aead_way { AEAD_SEAL, AEAD_OPEN };
 int aead_begin(struct aead *a, enum aead_way way, const uint8_t nonce[AEAD_NONCE],
                const void *aad, size_t aad_bytes, struct err *e);
@@ -50,7 +50,7 @@ int aead_tag(struct aead *a, uint8_t tag[AEAD_TAG], struct err *e);
 int aead_check(struct aead *a, const uint8_t tag[AEAD_TAG], const char *what,
                struct err *e);
 
-/* Wipes the key. Also of an aead that is all zero. */
+/* Wipe the key. a may be all zero. */
 void aead_free(struct aead *a);
 
 #endif

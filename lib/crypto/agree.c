@@ -26,7 +26,7 @@ agree(const uint8_t secret[AGREE_BYTES], const uint8_t public[AGREE_BYTES],
 {
 	if (sodium_init() < 0)
 		return err_memory(e);
-	/* The library looks for the points of small order, and at the result. */
+	/* The library refuses points of small order, and a result of zeros. */
 	if (crypto_scalarmult(out, secret, public) == 0 && !sodium_is_zero(out, AGREE_BYTES))
 		return 0;
 	sodium_memzero(out, AGREE_BYTES);

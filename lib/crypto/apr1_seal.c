@@ -21,7 +21,7 @@
 
 static const uint8_t zeros[AEAD_NONCE];
 
-/* All that must not be left lying about. */
+/* Everything that must be wiped. */
 struct keys {
 	uint8_t own[AGREE_BYTES];      /* secret half of the pair made for this file */
 	uint8_t agreed[AGREE_BYTES];
@@ -70,7 +70,7 @@ from_data(struct keys *k, struct err *e)
 
 /* ---- the payload ---- */
 
-/* n bytes at p through the cipher into the spool. */
+/* Pass n bytes at p through the cipher into the spool. */
 static int
 pass(struct aead *a, const uint8_t *p, size_t n, struct spool *to, struct err *e)
 {
@@ -144,7 +144,7 @@ put_stanzas(const struct apr1_sealing *s, struct keys *k, uint8_t *front, struct
 	return r;
 }
 
-/* What comes before the nonce, and the key. */
+/* Write the bytes before the nonce, and make the key. */
 static int
 make_front(const struct apr1_sealing *s, struct keys *k, uint8_t *front, struct err *e)
 {
@@ -228,7 +228,8 @@ too_short(const struct opening *o)
 	               "what seals it");
 }
 
-/* The id that existing software has, or one by digest. */
+/* True if this is the key's id: its first bytes, as existing software writes, or those of
+ * its digest. */
 static bool
 is_for(const uint8_t id[ID], const uint8_t public[AGREE_BYTES])
 {
@@ -252,7 +253,7 @@ open_recipient(struct opening *o)
 	o->front = AGREE_BYTES + ID;
 	if (o->n < o->front + AEAD_NONCE + AEAD_TAG)
 		return too_short(o);
-	/* X25519 leaves the last bit aside, and nothing else here binds it. */
+	/* X25519 ignores the last bit, and nothing else authenticates it. */
 	if (o->p[AGREE_BYTES - 1] & 0x80)
 		return no(o, "its ephemeral key is none that is made");
 	for (i = 0; i < o->with->secret_count; i++) {
@@ -268,7 +269,7 @@ open_recipient(struct opening *o)
 	return wrong_key(o);
 }
 
-/* A stanza that one of the identities opens. 1, 0, -1. */
+/* Find a stanza that one of the identities opens: 1, 0 if there is none, -1 on a fault. */
 static int
 try_stanza(struct opening *o, const uint8_t *stanza, const uint8_t *secret,
            const uint8_t *public)

@@ -8,7 +8,7 @@
 
 /* ---- a signature over content ---- */
 
-/* One item, whose head is there, to the witness or to the verdict. */
+/* Pass one item, whose head has come, to the witness or to the verdict. */
 static int
 see_item(struct source *source, const struct item *item, struct witness *w,
          struct verdict *v, struct err *e)

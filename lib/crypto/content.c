@@ -78,7 +78,7 @@ content_set_licence(struct content *c, uint64_t bytes, const struct digest *sha2
 	c->licence = *sha256;
 }
 
-/* By name; a side file may bear the name of a prov frame and comes before it. */
+/* Compare by name. A side file with the name of a prov frame comes before it. */
 static int
 by_name(const void *a, const void *b)
 {
@@ -120,7 +120,7 @@ hash_metadata(const struct content_list *l, struct digest *out, struct err *e)
 	return sha256_finish(&h, out, e);
 }
 
-/* The body digest of item i: its own, or that of a given list. */
+/* The body digest of item i: its own, or the one in a given list. */
 static const uint8_t *
 body_of(const struct content_list *l, size_t i, const uint8_t *digests)
 {

@@ -1,11 +1,11 @@
 /* content: what a signature covers, as four component digests and a root.
  *
- * Content is metadata, side files, what filters did, licence and tensors, in an
- * order of its own; never a container, its alignment, or the JSON of a frame.
+ * Content is metadata, side files, records of filters (prov), licence and tensors, in an
+ * order of its own. Containers, their alignment, and the JSON of frames are not part of it.
  *
  * Every hash is SHA-256. Numbers are 8 bytes, little-endian; text is its length
  * as such a number, then its bytes without a terminator; a domain is the string
- * shown and a NUL. Entries follow one another with nothing between, in the byte
+ * shown and a NUL. Entries follow one another without separators, in the byte
  * order of their names.
  *
  *     metadata   domain "apr content 1 metadata", number of keys; then for each
@@ -42,13 +42,13 @@ struct components {
 	struct digest metadata, blobs, licence, tensors;
 };
 
-/* One entry of a component. Text and dims are the caller's (a plan's), and must
+/* One entry of a component. Text and dims belong to the caller (to a plan), and must
  * outlive the content. */
 struct content_item {
 	const char *name;
 	const char *type;
 	const char *kind;      /* "blob" or "prov"; NULL elsewhere */
-	char *owned;           /* the name of a prov frame, which no plan holds */
+	char *owned;           /* the name of a prov frame, which is not in the plan */
 	uint64_t bytes;        /* of a metadata value */
 	const uint64_t *dims;  /* of a tensor */
 	unsigned ndim;
@@ -60,8 +60,8 @@ struct content_list {
 	size_t n, cap;
 };
 
-/* Filled in any order by the functions below, then finished. All zero is an
- * empty content. */
+/* The functions below fill it in any order; then it is finished. All zero is an empty
+ * content. */
 struct content {
 	struct content_list metadata, blobs, tensors; /* in name order once finished */
 	size_t provs;
@@ -92,9 +92,9 @@ void content_free(struct content *c);
 /* The root over any four components: 0, or -1 with E008. */
 int content_root(const struct components *c, struct digest *root, struct err *e);
 
-/* The blobs or tensors component with other body digests, n of them: does a
- * claimed list of digests, under our names, types and shapes, give the claimed
- * component? digests holds 32 bytes for each item of the sorted list. */
+/* The component blobs or tensors, of our names, types and shapes with other body digests:
+ * 32 bytes for each item of the sorted list. If the result is the claimed component, the
+ * list of digests is the one that was signed. */
 int content_blobs_with(const struct content *c, const uint8_t *digests,
                        struct digest *out, struct err *e);
 int content_tensors_with(const struct content *c, const uint8_t *digests,

@@ -1,11 +1,11 @@
-/* digest: SHA-256, the hash of everything that is signed; and SHA-1, for names
- * that others have defined by it, never for trust: its collisions are known.
+/* digest: SHA-256, the hash of everything that is signed; and SHA-1, for identifiers that
+ * other programs define by it. SHA-1 is never used for trust, since collisions are known.
  *
- * The seam: digest.c alone knows which library computes it, so that another
- * implementation can stand there (FIPS 180-4 is all it has to do).
+ * Only digest.c includes the library, so that any implementation of FIPS 180-4 can
+ * replace it.
  *
- * Failure is sticky: after one, sha256_add does nothing and sha256_finish
- * reports it, so that a hash over many fields is checked once.
+ * Failure is sticky: after one, sha256_add does nothing and sha256_finish reports it, so
+ * that a hash over many fields is checked once.
  */
 #ifndef CRYPTO_DIGEST_H
 #define CRYPTO_DIGEST_H
@@ -30,25 +30,24 @@ struct sha256 {
 void sha256_start(struct sha256 *h);
 void sha256_add(struct sha256 *h, const void *p, size_t n);
 
-/* The three fields that content hashes are made of: a domain string with its
- * terminator, 8 bytes little-endian, and text as its length in 8 bytes and its
- * bytes. */
+/* The three fields of content hashes: a domain string with its terminator; a number in 8
+ * bytes, little-endian; and text as its length, such a number, and its bytes. */
 void sha256_add_domain(struct sha256 *h, const char *domain);
 void sha256_add_u64(struct sha256 *h, uint64_t v);
 void sha256_add_text(struct sha256 *h, const char *s);
 
-/* Ends h in every case. Returns 0, or -1 with E008. */
+/* End h, even on failure. Returns 0, or -1 with E008. */
 int sha256_finish(struct sha256 *h, struct digest *out, struct err *e);
 
-/* Ends h without a result; also right after sha256_finish. */
+/* End h without a result. It may be called after sha256_finish. */
 void sha256_abandon(struct sha256 *h);
 
-/* In one go, over n bytes. Safe to call from many threads. 0 or -1. */
+/* The digest of n bytes. Threads may call it at the same time. 0 or -1. */
 int sha256_of(const void *p, size_t n, struct digest *out);
 
 #define SHA1_BYTES 20
 
-/* As above. */
+/* SHA-1, with the same rules. */
 struct sha1 {
 	void *state;
 };

@@ -1,10 +1,9 @@
 /* gguf_hash: the digests that llama.cpp's gguf-hash prints.
  *
- * Of each tensor the SHA-256 of its bytes. Of the whole model the SHA-256 of all
- * tensors' bytes, one after the other in the order of the index, and a UUID of
- * version 5 (RFC 9562 §5.5): the first 16 bytes of the SHA-1 of a namespace and
- * the same bytes, with version and variant set. The namespace is the UUID
- * ef001206-dadc-5f6d-a15f-3359e577d4e5.
+ * For each tensor: the SHA-256 of its bytes. For the whole model: the SHA-256 of all
+ * tensors' bytes in the order of the index, and a UUID of version 5 (RFC 9562, section
+ * 5.5): the first 16 bytes of the SHA-1 of a namespace and the same bytes, with version
+ * and variant set. The namespace is the UUID ef001206-dadc-5f6d-a15f-3359e577d4e5.
  * Metadata is not hashed.
  */
 #ifndef CRYPTO_GGUF_HASH_H
@@ -20,19 +19,19 @@ struct gguf_hash {
 	unsigned jobs;
 };
 
-/* A new model. jobs: threads to use, of which three find work. */
+/* A new model. jobs: threads to use; more than three bring nothing. */
 void gguf_hash_start(struct gguf_hash *h, unsigned jobs);
 
-/* A tensor begins; the next n bytes of it; it ends: 0, or -1 with E008. */
+/* Begin a tensor; add its next n bytes; end it: 0, or -1 with E008. */
 void gguf_hash_tensor(struct gguf_hash *h);
 void gguf_hash_add(struct gguf_hash *h, const uint8_t *p, size_t n);
 int gguf_hash_tensor_end(struct gguf_hash *h, struct digest *tensor, struct err *e);
 
-/* The model ends. 0, or -1 with E008. */
+/* End the model. 0, or -1 with E008. */
 int gguf_hash_finish(struct gguf_hash *h, struct digest *model,
                      char uuid[GGUF_HASH_UUID], struct err *e);
 
-/* Ends h without a result; also after gguf_hash_finish. */
+/* End h without a result. It may be called after gguf_hash_finish. */
 void gguf_hash_abandon(struct gguf_hash *h);
 
 #endif

@@ -9,8 +9,8 @@
 #include "core/buf.h"
 #include "crypto/digest.h"
 
-/* The library takes parameters that it will not change through pointers that are
- * not const, and refuses NULL for bytes that are not there. */
+/* The library takes parameters that it does not change through non-const pointers, and
+ * refuses NULL for empty bytes. */
 static OSSL_PARAM
 octets(const char *name, const void *p, size_t n)
 {

@@ -22,7 +22,7 @@ enum {
 	SEC_MEM = 46, SEC_BOX = 54, SEC_BYTES = 158
 };
 
-/* Its last part, which may be encrypted. */
+/* The last part of the secret file, which may be encrypted. */
 enum { BOX_ID = 0, BOX_KEY = 8, BOX_SUM = 72, BOX_BYTES = 104 };
 
 enum { SALT_BYTES = 32, SEED_BYTES = 32, PAIR_BYTES = 64, SUM_BYTES = 32 };
@@ -37,11 +37,11 @@ _Static_assert(KEY_SIGNATURE_BYTES == crypto_sign_BYTES, "signature");
 static const char comment[] = "untrusted comment: ";
 
 struct key_secret {
-	struct key_public public; /* once it is not encrypted */
+	struct key_public public; /* valid once the box is decrypted */
 	bool encrypted;
 	struct key_cost cost;
 	uint8_t salt[SALT_BYTES];
-	uint8_t sealed[BOX_BYTES]; /* as in the file */
+	uint8_t sealed[BOX_BYTES]; /* as the file has it */
 	uint8_t box[BOX_BYTES];    /* decrypted */
 };
 
@@ -95,8 +95,8 @@ find_line(const char *text, size_t n, const char **line, size_t *line_bytes,
 	return 0;
 }
 
-/* Decode the second line into exactly want bytes. The other kind of key is
- * told apart, because the two are easily confused. */
+/* Decode the second line into exactly want bytes. The other kind of key has a message of
+ * its own, because users confuse the two. */
 static int
 decode(const uint8_t *text, size_t n, uint8_t *out, size_t want, struct err *e)
 {
@@ -166,8 +166,8 @@ checksum_holds(const uint8_t box[BOX_BYTES])
 	return sodium_memcmp(sum, box + BOX_SUM, sizeof sum) == 0;
 }
 
-/* Take the public half out of the open box. It must be that of the seed: with
- * another one beside it, Ed25519 signatures give the seed away. */
+/* Take the public half out of the open box. It must belong to the seed: signing with a
+ * different public half reveals the seed. */
 static int
 adopt(struct key_secret *k, struct err *e)
 {
@@ -280,7 +280,7 @@ key_secret_is_encrypted(const struct key_secret *k)
 	return k->encrypted;
 }
 
-/* Combine a box with scrypt's bytes: encrypts and decrypts alike. */
+/* XOR a box with scrypt's bytes: this encrypts and decrypts. */
 static int
 mix(uint8_t box[BOX_BYTES], const uint8_t *passphrase, size_t n,
     const uint8_t salt[SALT_BYTES], struct key_cost cost, struct err *e)
@@ -341,8 +341,8 @@ key_secret_public(const struct key_secret *k)
 	return &k->public;
 }
 
-/* Put text into a new file of that mode (0: what umask leaves), which has no name
- * yet. The output's window is wiped, for it lies in ordinary memory. */
+/* Put text into a new file with this mode (0: the default), which has no name yet. The
+ * output's window is wiped, because it is in ordinary memory. */
 static int
 stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_t n,
            bool force, struct err *e)
@@ -365,7 +365,7 @@ stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_
 	return r == 0 ? out_settle(o) : r;
 }
 
-/* Comment, and base64 of n bytes; any key fits a key file. */
+/* Write the comment, and n bytes in base64. Every key fits into KEY_FILE_BYTES. */
 static int
 stage_key(struct out *o, const char *path, mode_t mode, const char *what,
           const uint8_t *p, size_t n, bool force, struct err *e)

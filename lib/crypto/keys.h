@@ -13,10 +13,10 @@
  *                                         checksum (32)
  *
  * The checksum is BLAKE2b-256 of "Ed", key id, seed and public key. In an
- * encrypted key the last 104 bytes are combined by exclusive or with 104 bytes
- * of scrypt (libsodium's limits, RFC 7914) of passphrase and salt. In a key
- * that is not encrypted salt and limits are zero, and minisign 0.11 leaves the
- * checksum zero too: both forms are read, the checksum is always written.
+ * encrypted key, the last 104 bytes are XORed with 104 bytes of scrypt
+ * (libsodium's limits, RFC 7914) of passphrase and salt. In an unencrypted key,
+ * salt and limits are zero. minisign 0.11 leaves its checksum zero too: both
+ * forms are read, and the checksum is always written.
  *
  * Source: minisign's description of its key format, and its files.
  */
@@ -29,7 +29,7 @@
 
 #include "core/err.h"
 
-#define KEY_FILE_BYTES 4096 /* no key file is longer */
+#define KEY_FILE_BYTES 4096 /* maximum length of a key file */
 #define KEY_ID_BYTES 8
 #define KEY_ID_TEXT (2 * KEY_ID_BYTES + 1)
 #define KEY_PUBLIC_BYTES 32
@@ -40,12 +40,12 @@ struct key_public {
 	uint8_t key[KEY_PUBLIC_BYTES];
 };
 
-/* Seed and all lie in memory as crypto/secret.h describes. */
+/* All of it, the seed included, is kept in memory as crypto/secret.h describes. */
 struct key_secret;
 
-/* What one guess of a passphrase costs. KEY_COST_FULL is what minisign uses: a
- * gibibyte of memory and some seconds. A file that asks for more is refused
- * (E008), so that no file decides what its reader spends. */
+/* The cost of one guess of a passphrase. KEY_COST_FULL is minisign's: a gibibyte of memory
+ * and some seconds. A file that asks for more is refused (E008), so that a file cannot
+ * exhaust its reader. */
 struct key_cost {
 	uint64_t operations;
 	uint64_t memory; /* bytes */
@@ -53,21 +53,20 @@ struct key_cost {
 #define KEY_COST_FULL ((struct key_cost){ 1u << 25, 1u << 30 })
 #define KEY_COST_LEAST ((struct key_cost){ 1u << 15, 1u << 24 })
 
-/* The text of a file. A text that is no key file is E001, one that is damaged
- * E002, a checksum that differs E004. key_secret_parse returns a key to be
- * freed, or NULL. */
+/* Read the text of a file. E001: not a key file; E002: damaged; E004: wrong checksum.
+ * key_secret_parse returns a key, which the caller frees, or NULL. */
 int key_public_parse(const uint8_t *text, size_t n, struct key_public *k, struct err *e);
 struct key_secret *key_secret_parse(const uint8_t *text, size_t n, struct err *e);
 
 int key_public_read(const char *path, struct key_public *k, struct err *e);
 struct key_secret *key_secret_read(const char *path, struct err *e);
 
-/* True until key_secret_unlock has succeeded: then a passphrase is needed, and
- * the functions further down must not be called. */
+/* True if the key needs a passphrase, until key_secret_unlock succeeds. Meanwhile the
+ * functions below must not be called. */
 bool key_secret_is_encrypted(const struct key_secret *k);
 
-/* A wrong passphrase is E005; another may be tried. A key that is not encrypted
- * is left as it is. */
+/* A wrong passphrase is E005; the caller may try another. An unencrypted key is left
+ * unchanged. */
 int key_secret_unlock(struct key_secret *k, const uint8_t *passphrase, size_t n,
                       struct err *e);
 
@@ -77,16 +76,16 @@ void key_secret_free(struct key_secret *k);
 /* The public half, valid while k is. */
 const struct key_public *key_secret_public(const struct key_secret *k);
 
-/* Write a file: synced, never half there; an existing one only with force
- * (ERR_USAGE otherwise). The secret file has mode 0600 and is encrypted unless
- * passphrase is NULL. A path of "-" is refused: keys live in files. */
+/* Write a file. It gets its name when it is complete and synced. An existing file is
+ * replaced only with force (ERR_USAGE otherwise). The secret file has mode 0600 and is
+ * encrypted unless passphrase is NULL. A path of "-" is refused. */
 int key_public_write(const struct key_public *k, const char *path, bool force,
                      struct err *e);
 int key_secret_write(const struct key_secret *k, const char *path,
                      const uint8_t *passphrase, size_t n, struct key_cost cost,
                      bool force, struct err *e);
 
-/* Both files of a pair. Neither gets its name before all of both is written. */
+/* Write both files of a pair. Neither gets its name before both are complete. */
 int key_pair_write(const struct key_secret *k, const char *path, const char *public_path,
                    const uint8_t *passphrase, size_t n, struct key_cost cost,
                    bool force, struct err *e);
@@ -101,14 +100,16 @@ void key_sign(const struct key_secret *k, const void *message, size_t n,
 bool key_verify(const struct key_public *k, const void *message, size_t n,
                 const uint8_t signature[KEY_SIGNATURE_BYTES]);
 
-/* Ed25519ph of the same RFC, without context: no signature of one is one of the other. */
+/* Ed25519ph of the same RFC, without context. A signature of one is never valid for the
+ * other. */
 void key_sign_hashed(const struct key_secret *k, const void *message, size_t n,
                      uint8_t signature[KEY_SIGNATURE_BYTES]);
 bool key_verify_hashed(const struct key_public *k, const void *message, size_t n,
                        const uint8_t signature[KEY_SIGNATURE_BYTES]);
 
-/* The key as minisign writes it, in base64, terminated; returns dst. SHA-256 of the 32
- * bytes of the key in lower-case hexadecimal: its fingerprint, which nobody chooses. */
+/* The key in base64, as minisign writes it, terminated; returns dst. The fingerprint is the
+ * SHA-256 of the 32 bytes of the key in lower-case hexadecimal; unlike a key id, nobody can
+ * choose it. */
 #define KEY_TEXT 57
 #define KEY_FINGERPRINT 65
 char *key_public_text(char dst[KEY_TEXT], const struct key_public *k);

@@ -11,7 +11,7 @@
 
 #include "core/num.h"
 
-/* Read from a file at once, for all lanes together: this much stays in a near cache. */
+/* Bytes read from a file at once, for all lanes together. They fit into a near cache. */
 #define READ (64u << 10)
 
 const uint32_t lanes_k[64] = {
@@ -43,7 +43,7 @@ lanes_run(unsigned lanes)
 struct lane {
 	struct lanes_message *m; /* NULL: the lane is free */
 	uint64_t done;           /* bytes fetched */
-	uint8_t *piece;          /* room for what is read from a file */
+	uint8_t *piece;          /* room for bytes read from a file */
 	const uint8_t *at;       /* blocks to hash next, */
 	size_t blocks;           /* this many */
 	uint8_t end[2 * LANES_BLOCK]; /* the last bytes, and the padding */
@@ -276,7 +276,7 @@ has_shani(void)
 #endif
 }
 
-/* With the registers that the system has to keep. */
+/* The CPU has it, and the system saves its registers. */
 static bool
 has_avx512(void)
 {

@@ -1,6 +1,6 @@
-/* Eight messages by AVX-512: element i of each vector belongs to message i. The vectors have
- * 256 bits, of which a core handles three at a time; rotations and functions of three
- * operands, which AVX2 lacks, are one instruction each. */
+/* Eight messages by AVX-512: element i of each vector belongs to message i. Vectors have 256
+ * bits. Rotations, and functions of three operands, are single instructions, which AVX2
+ * does not have. */
 #include "crypto/lanes.h"
 
 #ifdef __x86_64__
@@ -15,12 +15,12 @@ load(const void *p)
 	return _mm256_loadu_si256(p);
 }
 
-/* Tables of three operands: the exclusive or, Ch and Maj of FIPS 180-4, section 4.1.2. */
+/* Functions of three operands: XOR, Ch and Maj of FIPS 180-4, section 4.1.2. */
 #define XOR 0x96
 #define CH 0xca
 #define MAJ 0xe8
 
-/* The sum of three rotations, the last of which may be a shift. */
+/* The XOR of two rotations and a third operand. */
 #define ROTATIONS(x, a, b, last) \
 	_mm256_ternarylogic_epi32(_mm256_ror_epi32(x, a), _mm256_ror_epi32(x, b), last, XOR)
 
@@ -80,7 +80,7 @@ turn(__m256i w[8], const __m256i r[8])
 	}
 }
 
-/* Words at to at + 7, big-endian in the messages, of all messages. */
+/* Eight big-endian words of each message, from byte at on. */
 INLINE void
 words(__m256i w[8], const uint8_t *const p[8], size_t at)
 {
@@ -95,7 +95,7 @@ words(__m256i w[8], const uint8_t *const p[8], size_t at)
 	turn(w, r);
 }
 
-/* One round; s holds A to H from s[-i & 7] on, so that nothing is moved. */
+/* One round. A to H are at s[-i & 7] and the elements after it, so that no word moves. */
 #define S(k) s[((k) - i) & 7]
 INLINE void
 one_round(__m256i s[8], int i, __m256i w, uint32_t k)

@@ -4,7 +4,7 @@
 
 #include "core/text.h"
 
-#define NUMBER_MOST 1048576 /* of what is padding, a place, an alignment */
+#define NUMBER_MOST 1048576 /* the maximum of padding, offsets and alignments */
 
 /* ---- forms ---- */
 
@@ -21,7 +21,7 @@ is_flag(const json_t *v)
 	return json_is_boolean(v);
 }
 
-/* Letters, digits and a few signs, at most 32 of them. */
+/* Letters, digits and a few other characters, at most 32. */
 static bool
 is_word(const json_t *v)
 {
@@ -70,7 +70,7 @@ is_members(const json_t *v)
 	return seen == 7;
 }
 
-/* A plain name of a file that ends so. */
+/* A plain name of a file with this suffix. */
 static bool
 is_name(const json_t *v, const char *end)
 {
@@ -96,7 +96,8 @@ is_apr1_flags(const json_t *v)
 	return json_is_integer(v) && (json_integer_value(v) & ~0x14) == 0;
 }
 
-/* Metadata as it lay in such a file: packing takes from it only what reads as the keys. */
+/* The text of the metadata in such a file: packing uses only the parts that equal the
+ * keys. */
 static bool
 is_base64(const json_t *v)
 {

@@ -1,9 +1,9 @@
-/* origin: what of a plan's source may go on from a model that was verified.
+/* origin: the members of a plan's source that may be kept after verification.
  *
- * source is about the first container, and no signature covers it. Members that are known
- * here, of the form in which our readers write them, only choose between files that mean
- * the same, and stay. All others go: what packing would write as metadata, as names of
- * tensors' types, or as anything else that a program could read of the model.
+ * source describes the first container, and signatures do not cover it. Members that are
+ * known here, and have the form that our readers write, are kept: they only choose between
+ * files with the same meaning. All others are dropped, since packing would write them as
+ * metadata, as names of tensor types, or as something else that programs read.
  */
 #ifndef CRYPTO_ORIGIN_H
 #define CRYPTO_ORIGIN_H

@@ -10,8 +10,8 @@ _Static_assert(SIGNATURE_HEAD_BYTES == MODEL_SIGN_HEAD,
 
 static const char domain[] = "apr signature 2";
 
-/* The head is these pieces with hexadecimal digits between them, then the statement, and
- * blanks before the last brace. */
+/* The head consists of these pieces with hexadecimal digits between them, the statement,
+ * and blanks before the last brace. */
 enum { FIELDS = 7 };
 static const char *const piece[FIELDS + 1] = {
 	"{\"version\":2,\"key\":\"", "\",\"root\":\"", "\",\"metadata\":\"", "\",\"blobs\":\"",
@@ -86,7 +86,7 @@ reversed(uint8_t to[KEY_ID_BYTES], const uint8_t from[KEY_ID_BYTES])
 		to[i] = from[KEY_ID_BYTES - 1 - i];
 }
 
-/* The fields of a frame, as they follow one another in the head. */
+/* The fields of a frame in the order of the head. */
 static void
 fields(const struct signature *s, uint8_t id[KEY_ID_BYTES], const uint8_t *f[FIELDS])
 {
@@ -168,7 +168,7 @@ parse_field(const char *text, uint8_t *to, size_t n)
 	return 0;
 }
 
-/* The version that a head says, where it has the form of one; else 0. */
+/* The version number of a head; 0 if it does not have the form of one. */
 static unsigned
 version_of(const char *text, size_t n)
 {
@@ -190,7 +190,8 @@ refuse_version(unsigned version, struct err *e)
 	return version > 2 ? -1 : err_hint(e, "apr-sign signs the model anew");
 }
 
-/* The statement, and blanks up to the last brace: bytes of what is good. */
+/* Parse the statement and the blanks up to the last brace. Returns the bytes that are
+ * valid. */
 static size_t
 parse_rest(const char *text, size_t n, struct statement *says)
 {
@@ -269,9 +270,9 @@ struct exam {
 	const struct signature *s;
 	const struct content *c;
 	const uint8_t *body;
-	bool root;           /* does the frame quote the root of its own claims? */
+	bool root;           /* the frame quotes the root of its own claims */
 	bool counted;        /* the body has a digest for each item of our lists */
-	bool differs[PARTS]; /* is what was signed not what is here? */
+	bool differs[PARTS]; /* the signed part is not the one here */
 	struct err *e;
 };
 
@@ -308,9 +309,9 @@ other_parts(const struct exam *x, unsigned but, char dst[64])
 		snprintf(dst + used, 64 - used, " too)");
 }
 
-/* Side files or tensors differ. Our names, types and shapes with the frame's
- * digests give the claimed component only if the former are as signed and the
- * latter genuine; then the digests tell which bodies differ. */
+/* Side files or tensors differ. Our names, types and shapes together with the frame's
+ * digests give the claimed component only if the names, types and shapes are as signed and
+ * the digests are genuine. Then the digests show which bodies differ. */
 static int
 name_item(const struct exam *x, unsigned part)
 {
@@ -340,7 +341,7 @@ name_item(const struct exam *x, unsigned part)
 	               "its bytes differ from what was signed%s%s", rest, too);
 }
 
-/* The claims were signed, but are not what is here. */
+/* The claims were signed, but the content here is different. */
 static int
 name_part(const struct exam *x)
 {
@@ -356,7 +357,7 @@ name_part(const struct exam *x)
 	               "differs from what was signed%s", too);
 }
 
-/* The content is as it was signed; is the frame? */
+/* The content is as it was signed. Check the rest of the frame. */
 static int
 check_lists(const struct exam *x)
 {
@@ -394,7 +395,7 @@ check_frame(const struct exam *x)
 	return check_lists(x);
 }
 
-/* Nothing that this key could have signed. */
+/* This key cannot have signed the frame. */
 static int
 refuse(const struct signature *s, const struct key_public *k, struct err *e)
 {

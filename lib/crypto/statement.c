@@ -23,7 +23,7 @@ field_at(const struct statement *s, size_t i, const char **p)
 	return sizes[i];
 }
 
-/* No control character, neither of ASCII nor of what follows it (U+0080 to U+009F). */
+/* False for control characters: those of ASCII, and U+0080 to U+009F. */
 static bool
 is_plain(const char *p)
 {
@@ -134,7 +134,7 @@ statement_text(const struct statement *s, char dst[STATEMENT_TEXT + 1])
 	return (size_t)(to - dst);
 }
 
-/* One field, up to its quote: the bytes that were used, or -1. */
+/* Parse one field up to its closing quote. Returns the bytes used, or -1. */
 static int
 parse_field(const char *p, size_t n, char *field, size_t size)
 {

@@ -43,7 +43,7 @@ is_key_name(const char *name)
 	return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".pub") == 0;
 }
 
-/* path: owned from here on, NULL where memory ran out. */
+/* Takes ownership of path, which is NULL if memory ran out. */
 static int
 add(struct trusted *t, char *path, struct err *e)
 {

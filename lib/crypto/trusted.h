@@ -1,6 +1,6 @@
-/* trusted: the public keys a person has put where apr-verify looks by itself:
- * $XDG_CONFIG_HOME/apr/trusted/NAME.pub, or ~/.config/apr/trusted/NAME.pub where
- * that variable is empty or relative.
+/* trusted: the public keys in the user's folder of trusted keys, which apr-verify uses by
+ * default: $XDG_CONFIG_HOME/apr/trusted/NAME.pub, or ~/.config/apr/trusted/NAME.pub if that
+ * variable is empty or relative.
  */
 #ifndef CRYPTO_TRUSTED_H
 #define CRYPTO_TRUSTED_H
@@ -17,24 +17,24 @@ struct trusted_key {
 };
 
 struct trusted {
-	char *folder;              /* NULL where there is no home */
+	char *folder;              /* NULL if there is no home */
 	struct trusted_key *item;  /* in order of their file names */
 	size_t n, cap;
 };
 
-/* All keys there; none (0, no fault) if the folder does not exist. A file that
- * is no public key is a fault that names it: who put it there meant something.
- * trusted_free is called in every case. */
+/* Load all keys in the folder; none (0, not a fault) if it does not exist. A file that is
+ * not a public key is a fault that names it, since the user put it there on purpose. Call
+ * trusted_free even on failure. */
 int trusted_load(struct trusted *t, struct err *e);
 
-/* Does the file look like a public key, whatever it is called? For a hint. */
+/* True if the file looks like a public key, whatever its name. For hints only. */
 bool trusted_is_key(const char *path);
 
-/* Is it called NAME.pub? What an operand is must follow from the command line alone,
- * never from what is in a file. */
+/* True if the name ends in .pub. The meaning of an operand must follow from the command line
+ * alone, never from the contents of a file. */
 bool trusted_is_named(const char *path);
 
-/* The keys in these files, and none from the folder. */
+/* Load the keys in these files, and none from the folder. */
 int trusted_files(struct trusted *t, const char *const *paths, size_t n, struct err *e);
 void trusted_free(struct trusted *t);
 

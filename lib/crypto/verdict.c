@@ -29,7 +29,7 @@ verdict_add(struct verdict *v, const uint8_t *p, size_t n, struct err *e)
 	return buf_ok(b) ? 0 : err_memory(e);
 }
 
-/* Nobody we trust has signed: say who did. */
+/* No trusted key has signed: name the keys that did. */
 static int
 untrusted(const struct verdict *v, const struct trusted *keys, struct err *e)
 {
@@ -40,7 +40,7 @@ untrusted(const struct verdict *v, const struct trusted *keys, struct err *e)
 	return keys->n ? -1 : err_hint(e, "name the public key: apr-verify KEY.pub FILE");
 }
 
-/* The signature is genuine; does it say what is asked for? */
+/* The signature is genuine. Check that its statement is the one wanted. */
 static int
 says(const struct statement *s, const struct verdict_wants *w, struct err *e)
 {
@@ -57,7 +57,7 @@ says(const struct statement *s, const struct verdict_wants *w, struct err *e)
 	return 0;
 }
 
-/* One frame against one key. A fault says which key was tried. */
+/* Check one frame against one key. A fault names the key. */
 static int
 try_key(const struct verdict_frame *f, const struct trusted_key *k, const struct content *c,
         const struct verdict_wants *w, struct err *e)

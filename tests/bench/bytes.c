@@ -1,5 +1,5 @@
-/* bytes: what each step of a pipe costs, alone, in seconds of CPU a GB: the bounds that
- * tests/bench/pipes.sh is held against.
+/* bytes: the cost of each step of a pipe by itself, in CPU seconds per GB. These are the
+ * bounds for the figures of tests/bench/pipes.sh.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ must(bool good, const char *what)
 	exit(1);
 }
 
-/* Each moves READER_BODY bytes, from an offset of the file if at all. */
+/* Each step moves READER_BODY bytes; steps on the file begin at the offset. */
 
 static void
 read_file(size_t at)
@@ -186,7 +186,7 @@ eight(size_t at)
 	lanes(8);
 }
 
-/* before and after are not counted. */
+/* The time of before and after is not counted. */
 static void
 row(const char *name, void (*before)(size_t), void (*step)(size_t), void (*after)(size_t))
 {

@@ -1,9 +1,9 @@
-/* dots [TYPE…]: gigabytes of weights a second that are multiplied by one row of
- * activations, on one CPU, at each level that this CPU has: of weights that lie in the
- * cache (256 KiB) and in memory (64 MiB), and milliards of products a second of 128 rows
- * with 64 rows of activations, as in prompts. Rows have 4096 columns.
+/* dots [TYPE…]: the speed of products on one CPU, at each level that this CPU has. It shows
+ * gigabytes of weights per second with one row of activations, for weights in the cache
+ * (256 KiB) and in memory (64 MiB), and billions of products per second of 128 rows with 64
+ * rows of activations, as in prompts. Rows have 4096 columns.
  *
- * A line "packed" is of weights that were laid out anew for the level above it.
+ * A line "packed" is for weights repacked for the level above it.
  *
  * Best of seven runs; CPU time of this process is counted.
  */
@@ -23,7 +23,7 @@ static const size_t small = 256 << 10, large = 64 << 20;
 static _Alignas(DOT_ALIGN) uint8_t activations[MANY * 7 * COLUMNS];
 static float x[COLUMNS], y[MANY * (64 << 10)];
 static uint8_t *weights, *packed;
-static bool packs; /* these are measured */
+static bool packs; /* packed weights are measured */
 
 static double
 now(void)
@@ -34,8 +34,8 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Rows of numbers like weights in a type that can be written, else of any bytes, which ask
- * for all points of a grid: time does not depend on what numbers they are. */
+/* Rows of values like weights if the type has an encoder, otherwise random bytes, which use
+ * all points of a grid. The time does not depend on the values. */
 static void
 fill(const struct dtype *t)
 {
@@ -59,7 +59,7 @@ fill(const struct dtype *t)
 		memcpy(weights + at, weights, row);
 }
 
-/* Whole tiles in so many bytes. */
+/* The number of rows, in whole tiles, that fit into this many bytes. */
 static size_t
 rows_in(const struct dtype *t, size_t bytes)
 {
@@ -75,7 +75,7 @@ pack(const struct dtype *t)
 	dot_pack(&w, 0, rows, packed);
 }
 
-/* Seconds for so many rows, times. */
+/* Seconds for this many rows, repeated times times. */
 static double
 spent(const struct dtype *t, size_t rows, size_t many, int times)
 {
@@ -93,7 +93,7 @@ spent(const struct dtype *t, size_t rows, size_t many, int times)
 	return best;
 }
 
-/* GB/s of weights so many bytes of which are read, times. */
+/* GB/s for this many bytes of weights, read times times. */
 static double
 speed(const struct dtype *t, size_t bytes, int times)
 {

@@ -1,9 +1,9 @@
-/* kernels [TYPE…]: millions of values, and thousands of rows of 4096, that each kernel
- * encodes (plainly and with importance) and decodes in a second on one CPU, at each level
- * that this CPU has, or that of APR_CPU alone. ROOFLINE.md tells what bounds them.
+/* kernels [TYPE…]: the speed of each kernel on one CPU, at each level that this CPU has, or
+ * only at that of APR_CPU: millions of values, and thousands of rows of 4096, per second,
+ * encoded (without and with importance) and decoded. ROOFLINE.md explains the bounds.
  *
- * Best of seven runs over 64 rows of 4096 values like weights. CPU time of this
- * process is counted, so that what else the machine does matters less.
+ * Best of seven runs over 64 rows of 4096 values like weights. CPU time of this process is
+ * counted, so that other load on the machine matters less.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Sums of four numbers from -1/8 to 1/8. */
+/* Each value is the sum of four numbers from -1/8 to 1/8. */
 static void
 fill(void)
 {
@@ -64,7 +64,7 @@ once(const struct kernel *k, size_t row_bytes, enum job job)
 	}
 }
 
-/* Millions of values a second; 0 where it cannot. */
+/* Millions of values per second; 0 if the kernel does not exist. */
 static double
 rate(const struct kernel *k, const struct dtype *t, enum job job, int can)
 {

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# pipes.sh: whole commands that read, pass on, hash and write, each beside something that
-# does nothing else: cp, cat, openssl speed. On a LLaMA-shaped F16 model of 1.1 billion
-# parameters (2.2 GB).
+# pipes.sh: compares whole commands that read, pass on, hash and write with cp, cat and
+# openssl speed. The model has LLaMA's shape, 1.1 billion parameters in F16 (2.2 GB).
 #
-# PAIRS: runs of each, in turn (5). JOBS: threads of each (all CPUs). BENCH_DIR: where
-# the model and its copies lie, 5 GB; a tmpfs, so that no disk is measured. A line shows
-# medians, and the lowest and highest ratio of a pair: on a machine that does other
-# things as well, only ratios last. The last number of a name is the ratio, or the amount,
-# that is wanted at most.
+# PAIRS: runs of each, in turn (5). JOBS: threads of each (all CPUs). BENCH_DIR: the folder
+# of the model and its copies, 5 GB; use a tmpfs, so that no disk is measured. A line shows
+# medians, and the lowest and highest ratio of a pair: under other load, only ratios are
+# reliable. The last number of a name is the maximum wanted, as a ratio or an amount.
 set -euo pipefail
 export LC_ALL=C
 
@@ -26,13 +24,13 @@ bytes=$(stat -c %s model.gguf)
 gb=$(awk -v b="$bytes" 'BEGIN { print b / 1e9 }')
 apr-keygen -W -o key >/dev/null
 
-# What a command takes: seconds, or those of its CPUs.
+# Wall time of a command in seconds.
 wall() {
   local TIMEFORMAT=%R
   { time "$@" >/dev/null 2>log || { cat log >&3; exit 1; }; } 2>&1
 }
 
-# CPU seconds a GB of a filter of FILE as a stream, whose neighbours do not count.
+# CPU seconds per GB of a filter that gets FILE as a stream; its neighbours do not count.
 cpu() {
   local TIMEFORMAT='%U %S' file=$1
   shift
@@ -40,13 +38,13 @@ cpu() {
   awk -v gb="$gb" '{ print ($1 + $2) / gb }' took
 }
 
-# The same of hashing alone.
+# The same for hashing alone.
 hashing() {
   local TIMEFORMAT=%U
   { time apr-sum -j "$jobs" "$1" >/dev/null; } 2>&1 | awk -v gb="$gb" '{ print $1 / gb }'
 }
 
-# ... of a filter that hashes, beyond that.
+# The same for a filter that hashes, minus the cost of hashing.
 beyond() {
   local all hash
   all=$(cpu "$@")
@@ -61,7 +59,7 @@ read_it() { cat model.gguf; }
 headers() { for _ in 1 2 3 4 5 6 7 8 9 10; do apr-header model.gguf; done; }
 through() { apr-unpack model.gguf | apr-sum -j "$jobs"; }
 
-# Seconds that the speed of SHA-256 on all threads would take for the model.
+# Seconds to hash the model at the speed of openssl speed on all threads.
 sha256() {
   openssl speed -seconds 1 -multi "$jobs" -evp sha256 -bytes 16384 2>/dev/null |
     awk -v bytes="$bytes" '/^sha256/ { sub(/k$/, "", $2); print bytes / ($2 * 1000) }'
@@ -71,7 +69,7 @@ column() {
   sort -n "$1" | awk '{ v[NR] = $1 } END { print v[1], v[int((NR + 1) / 2)], v[NR] }'
 }
 
-# NAME UNIT A B: the medians of A and B, and of A / B. B may be a number: what is allowed.
+# NAME UNIT A B: the medians of A and B, and of A / B. B may be a number, the limit for A.
 row() {
   local i a b low middle high
   : >a

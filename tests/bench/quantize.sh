@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# quantize.sh [TYPE…]: whole commands, ours and the peer's in turn, on a LLaMA-shaped
-# F16 model of 1.1 billion parameters, and the ratio of their wall times.
+# quantize.sh [TYPE…]: wall times of whole commands, ours and the peer's in turn, and their
+# ratio, on an F16 model of LLaMA's shape with 1.1 billion parameters.
 #
-# APR_PEER: the peer's llama-quantize; without it only our times are shown.
-# PAIRS: runs of each (5). JOBS: threads of each (all CPUs). LEVELS: words for
-# APR_CPU, or best; each is measured on its own (best).
+# APR_PEER: the peer's llama-quantize; without it, only our times are shown.
+# PAIRS: runs of each (5). JOBS: threads of each (all CPUs). LEVELS: values of APR_CPU, or
+# best, each measured separately (best).
 #
-# Both write a GGUF file to the same folder (BENCH_DIR; a temporary one), where the
-# model lies too, both sync nothing. A line shows medians, and the lowest and highest
-# ratio of a pair: on a machine that does other things as well, only ratios last.
+# Both read the model from one folder and write a GGUF file there (BENCH_DIR; a temporary
+# one), without syncing. A line shows medians, and the lowest and highest ratio of a pair:
+# under other load, only ratios are reliable.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -45,7 +45,7 @@ median() {
   sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# TYPE, with APR_CPU as it is.
+# TYPE: one line, at the level of APR_CPU.
 row() {
   local i a b
   : >a

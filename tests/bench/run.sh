@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# run.sh [TYPE…]: tokens a second of a prompt and of decoding after it, ours and those of
-# each peer in turn, on a LLaMA-shaped model of 1.1 billion parameters, and their ratios.
+# run.sh [TYPE…]: tokens per second of a prompt, and of decoding after it: ours, those of
+# each peer in turn, and their ratios, on a model of LLaMA's shape with 1.1 billion
+# parameters.
 #
-# APR_PEER_RUN: llama-bench programs, separated by blanks; without them only our figures are
-# shown. PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: tokens
-# (128 and 32). OPTIONS: more for apr-run (--repack). MODELS: a folder with TYPE.gguf of
-# earlier; without it they are made.
+# APR_PEER_RUN: llama-bench programs, separated by blanks; without them, only our figures
+# are shown. PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: number
+# of tokens (128 and 32). OPTIONS: additional options of apr-run (--repack). MODELS: a folder
+# with TYPE.gguf of an earlier run; without it, the models are made.
 #
-# A line shows medians: our speed, then the speed of each peer and the ratio of ours to it.
-# Ratios are medians of the ratios of runs in turn; with several peers the last one is to
-# the faster of them in each run. "memory" is the part of the speed of memory that decoding
-# reaches: each token reads all weights. On a machine that does other things as well, only
-# ratios last.
+# A line shows medians: our speed, then for each peer its speed and the ratio of ours to it.
+# A ratio is the median over runs in turn. With several peers, the last ratio is to the
+# faster peer of each run. "memory" is the fraction of memory bandwidth that decoding
+# reaches, where each token reads all weights. Under other load, only ratios are reliable.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -69,8 +69,8 @@ median() {
   awk -v c="$1" '{ print $c }' "$2" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-# PHASE COLUMN: our median, then of each peer its median and the ratio, and the ratio to the
-# faster one. Run k of all is line k of "ours" and of peer.0, peer.1 and so on.
+# PHASE COLUMN: our median, then the median of each peer and the ratio to it, then the ratio
+# to the faster one. Run k is line k of "ours" and of peer.0, peer.1 and so on.
 phase() {
   local k lines
   printf '%-8s %-7s %9.1f' "$type" "$1" "$(median "$2" ours)"

@@ -1,5 +1,5 @@
-/* seal: GB a second that are sealed in chunks, on one CPU: the best of nine runs over
- * 64 MiB, by the CPU time of this process. */
+/* seal: GB per second sealed in chunks, on one CPU: the best of nine runs over 64 MiB, by
+ * the CPU time of this process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

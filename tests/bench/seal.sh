@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# seal.sh: the sealing kernel against openssl's speed of the same cipher, and a pipe with
-# apr-encrypt in it against the same without, in turn, on a model of SEAL_MB MB (1000).
+# seal.sh: compares the sealing kernel with openssl speed of the same cipher, and a pipe
+# with apr-encrypt or apr-decrypt with the same pipe without it, in turn, on a model of
+# SEAL_MB MB (1000).
 #
-# PAIRS: runs of each (5). BENCH_DIR: where the files lie (a temporary folder). A line shows
-# the median, and the lowest and highest ratio of a pair.
+# PAIRS: runs of each (5). BENCH_DIR: the folder for the files (a temporary one). A line
+# shows the median, and the lowest and highest ratio of a pair.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -39,7 +40,7 @@ pairs_of() {
   report "$1"
 }
 
-# GB a second, of CPU time.
+# GB per second of CPU time.
 kernel() {
   "${APR_BENCH:-$root/build/release/tests/bench}/seal"
 }

@@ -5,12 +5,12 @@
 
 #include "crypto/secret.h"
 
-#define GROUPS 52 /* of five bits, for 32 bytes: the last has four bits of nothing */
+#define GROUPS 52 /* of five bits, for 32 bytes; four bits of the last are padding */
 #define SUM 6
 
 static const char letters[] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/* One step of the checksum: a polynomial over GF(32), BIP 173's generator. */
+/* One step of the checksum: BIP 173's generator polynomial over GF(32). */
 static uint32_t
 step(uint32_t sum, unsigned group)
 {

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The 32 bytes that n characters say, which must begin with name (lower case) and
- * "1". All letters are lower case, or all upper case. 0, or -1 where they are no such
- * text. Takes no memory that is not on the stack, and wipes that. */
+/* Decode n characters into 32 bytes. The text must begin with name (lower case) and "1", and
+ * be all lower case or all upper case. 0, or -1 for any other text. It uses only the stack,
+ * and wipes what it used. */
 #define BECH32_BYTES 32
 int bech32_read(const char *text, size_t n, const char *name, uint8_t out[BECH32_BYTES]);
 
-/* The text of 32 bytes, in lower case, terminated: a name of at most 16 characters, and
- * 59 more. */
+/* Encode 32 bytes in lower case, terminated: a name of at most 16 characters, and 59
+ * more. */
 #define BECH32_TEXT 80
 void bech32_write(const char *name, const uint8_t in[BECH32_BYTES], char dst[BECH32_TEXT]);
 

@@ -7,7 +7,7 @@
 #include "core/num.h"
 
 #define CHUNK ((size_t)MODEL_SEAL_CHUNK)
-#define PIECE ((size_t)1 << 18) /* of a chunk that is sealed: what the cache holds */
+#define PIECE ((size_t)1 << 18) /* of a chunk is encrypted at once: it fits into the cache */
 
 static void
 put_text(struct buf *b, const char *s)
@@ -26,7 +26,7 @@ put_context(struct buf *b, const char *kind, uint64_t number, const char *name,
 	put_text(b, type);
 }
 
-/* The size of an item when nothing is sealed, head and body. */
+/* The size of an item, head and body, before sealing. */
 static uint64_t
 plain_bytes(const struct model *m, enum item_kind kind, size_t index)
 {
@@ -81,7 +81,7 @@ chunk_key(const uint8_t data[SKEY_DATA], const uint8_t salt[SKEY_SALT],
 
 /* ---- chunks ---- */
 
-/* The next chunk begins. */
+/* Begin the next chunk. */
 static void
 cut(struct chunks *c)
 {

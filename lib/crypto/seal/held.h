@@ -1,6 +1,6 @@
-/* held: the first items of a model, set aside until all that is not sealed has come
- * and the mac over it is known: in memory, beyond some MiB in an unlinked file
- * (core/spool.h). Only what is public, or sealed, is put here.
+/* held: the first items of a model, kept until all unsealed items have come and the mac
+ * over them is known. They are kept in memory, and beyond some MiB in an unlinked file
+ * (core/spool.h). Plaintext of sealed items is never put here.
  */
 #ifndef CRYPTO_SEAL_HELD_H
 #define CRYPTO_SEAL_HELD_H
@@ -8,7 +8,7 @@
 #include "core/spool.h"
 #include "model/flow.h"
 
-/* Blobs and licence: items without a head. All zero is empty. */
+/* Blobs and the licence, which have no head. All zero is empty. */
 struct held {
 	struct spool spool;
 	struct held_item {
@@ -17,17 +17,17 @@ struct held {
 		uint64_t bytes;
 	} *items;
 	size_t n, cap;
-	size_t next;          /* to be taken out */
+	size_t next;          /* item to take out */
 	uint64_t taken;       /* of its body */
 	uint8_t *piece;       /* owned */
 };
 
-/* Set aside: an item, and then its body. 0, or -1. */
+/* Put in an item, then its body. 0, or -1. */
 int held_put(struct held *h, const struct item *item, struct err *e);
 int held_write(struct held *h, const void *p, size_t n, struct err *e);
 
-/* Take out again, in order: 1 and the item, or 0 at the end; then its body: *n = 0 when
- * that has ended. */
+/* Take out the items in order: 1 and an item, or 0 at the end. Then its body: *n is 0 at its
+ * end. */
 int held_next(struct held *h, struct item *item);
 int held_read(struct held *h, const uint8_t **p, size_t *n, struct err *e);
 void held_free(struct held *h);

@@ -14,8 +14,8 @@
 #define SECRET "age-secret-key-"
 #define ANSWER "apr-answer-"
 
-/* The next line of text: its length without the end, and where the one after begins.
- * Lines that say nothing are passed over. False at the end. */
+/* The next line of text: its length without the newline, and the start of the line after
+ * it. Empty lines and comments are skipped. False at the end. */
 static bool
 next_line(const char **text, size_t *left, const char **line, size_t *n, size_t *number)
 {
@@ -53,7 +53,7 @@ recipients_add(struct recipients *r, const char *text, struct err *e)
 
 	if (bech32_read(text, strlen(text), PUBLIC, key) == 0)
 		return add(r, key, NULL, e);
-	/* What looks like a secret was given by mistake, and is not repeated. */
+	/* A secret given by mistake is not repeated in the message. */
 	if (strncasecmp(text, SECRET, strlen(SECRET)) == 0)
 		return err_set(e, ERR_USAGE, NULL, "-r: that is an identity, which is secret; a "
 		               "recipient begins with age1");
@@ -130,8 +130,9 @@ identities_alloc(struct identities *i, struct err *e)
 	return secret_alloc(&i->keys, n, e) < 0 ? -1 : secret_alloc(&i->answers, n, e);
 }
 
-/* Append the identity in a line, or the answer secret of the last one of this file, which
- * has none so far. before: the identities of other files. False: neither. */
+/* Append the identity in a line, or set the answer secret of this file's last identity if
+ * it has none yet. before is the number of identities from other files. False if the line
+ * is neither. */
 static bool
 add_identity(struct identities *i, const char *line, size_t n, size_t before)
 {
@@ -182,9 +183,9 @@ identities_read(struct identities *i, const char *path, struct err *e)
 	return r;
 }
 
-/* ---- files that hold a secret ---- */
+/* ---- files with secrets ---- */
 
-/* The text of 32 secret bytes as a line in upper case. */
+/* Append 32 secret bytes as a line in upper case. */
 static void
 put_secret(struct buf *b, const char *name, const uint8_t *p)
 {
@@ -220,9 +221,9 @@ put_secret_file(struct out *o, const char *path, bool force, const struct buf *b
 	return r == 0 ? out_finish(o) : -1;
 }
 
-#define FILE_TEXT (4 * BECH32_TEXT) /* room for what such a file holds */
+#define FILE_TEXT (4 * BECH32_TEXT) /* room for the text of such a file */
 
-/* Room that does not move when text is appended, so that no copy is left behind. */
+/* Allocate all room at once: a buffer that grew would leave copies behind. */
 static int
 secret_text(struct buf *b, struct err *e)
 {

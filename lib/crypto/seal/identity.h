@@ -4,9 +4,9 @@
  *     AGE-SECRET-KEY-1…   a secret half: an identity (name "age-secret-key-")
  *     APR-ANSWER-1…       an answer secret, 32 bytes (name "apr-answer-"): ours
  *
- * A file holds one a line. Empty lines and lines that begin with # have no meaning. An
- * answer secret belongs to the identity or the recipient in the line above it, and is
- * known to the two who exchange a question and its answer (crypto/seal/message.h).
+ * A file has one per line. Empty lines and lines that begin with # are ignored. An answer
+ * secret belongs to the identity or the recipient in the line above it; only the two who
+ * exchange a question and its answer know it (crypto/seal/message.h).
  *
  * Source: the description of age's file format (C2SP, "age").
  */
@@ -23,16 +23,16 @@
 #include "crypto/secret.h"
 
 #define IDENTITY_MOST 128         /* recipients of one model; identities of one reader */
-#define IDENTITY_FILE (64u << 10) /* bytes of a file, at most */
+#define IDENTITY_FILE (64u << 10) /* maximum bytes of a file */
 #define RECIPIENT_TEXT BECH32_TEXT
 
-/* Those who shall be able to open. All zero is nobody. */
+/* The keys that can open a seal. All zero is none. */
 struct recipients {
 	uint8_t key[IDENTITY_MOST][AGREE_BYTES];
 	size_t n;
 };
 
-/* One, by its text: ERR_USAGE where it is none; and a file of them: ERR_FORMAT. */
+/* Add one by its text (ERR_USAGE if it is invalid), or all in a file (ERR_FORMAT). */
 int recipients_add(struct recipients *r, const char *text, struct err *e);
 int recipients_parse(struct recipients *r, const char *text, size_t n, const char *where,
                      struct err *e);
@@ -41,20 +41,20 @@ int recipients_read(struct recipients *r, const char *path, struct err *e);
 /* "age1…" of a public half. Returns dst. */
 char *recipient_text(const uint8_t key[AGREE_BYTES], char dst[RECIPIENT_TEXT]);
 
-/* Whom a message is for: one recipient, and an answer secret if it is an answer. */
+/* The recipient of a message, with an answer secret if the message is an answer. */
 struct addressee {
 	uint8_t key[AGREE_BYTES];
 	bool answers;
 	struct secret secret; /* AGREE_BYTES, if answers */
 };
 
-/* Read the file that addressee_write made, or one with a single recipient: ERR_FORMAT for
- * any other. addressee_free is due in every case. 0 or -1. */
+/* Read a file made by addressee_write, or one with a single recipient; ERR_FORMAT for any
+ * other. Call addressee_free even on failure. 0 or -1. */
 int addressee_parse(struct addressee *a, const uint8_t *text, size_t n, const char *where,
                     struct err *e);
 int addressee_read(struct addressee *a, const char *path, struct err *e);
-/* Write it: mode 0600, as it holds a secret, and under its name only when complete. An
- * existing file is replaced only with force (ERR_USAGE). 0 or -1. */
+/* Write it with mode 0600, since it contains a secret. The file gets its name when it is
+ * complete. An existing file is replaced only with force (ERR_USAGE). 0 or -1. */
 int addressee_write(const struct addressee *a, const char *path, bool force,
                     struct err *e);
 void addressee_free(struct addressee *a);
@@ -62,22 +62,22 @@ void addressee_free(struct addressee *a);
 /* Secret halves, in memory as crypto/secret.h describes. All zero is none. */
 struct identities {
 	struct secret keys;            /* AGREE_BYTES of each */
-	struct secret answers;         /* the same: its answer secret */
+	struct secret answers;         /* AGREE_BYTES of each: its answer secret */
 	bool has_answer[IDENTITY_MOST];
 };
 
-/* Append the identities of a file, at least one: ERR_FORMAT for any other file. Messages
- * never hold a line of it. */
+/* Append the identities of a file. A file without any, or with other text, is ERR_FORMAT.
+ * Messages never quote a line of it. */
 int identities_parse(struct identities *i, const uint8_t *text, size_t n,
                      const char *where, struct err *e);
 int identities_read(struct identities *i, const char *path, struct err *e);
 /* Make a random identity with a random answer secret, and write its file as
- * addressee_write does. reply: the public half and the same secret, for the message; to be
- * freed in every case. 0 or -1. */
+ * addressee_write does. reply gets the public half and the same secret, for the message;
+ * the caller frees it even on failure. 0 or -1. */
 int identity_make(const char *path, bool force, struct addressee *reply, struct err *e);
 size_t identities_count(const struct identities *i);
 const uint8_t *identities_key(const struct identities *i, size_t number);
-/* Its answer secret, or NULL. */
+/* The answer secret of identity i, or NULL. */
 const uint8_t *identities_answer(const struct identities *i, size_t number);
 void identities_free(struct identities *i);
 

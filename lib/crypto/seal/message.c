@@ -19,8 +19,8 @@ struct message_keys {
 	uint8_t commitment[COMMITMENT_BYTES];
 };
 
-/* secret is the half that the caller knows, other the public half of the other side. head:
- * the message's, whose commitment is not looked at. answer: its secret, or NULL. */
+/* secret is the caller's secret half, other the public half of the other side. head is that
+ * of the message, except its commitment. answer is the answer secret, or NULL. */
 static int
 message_keys(const uint8_t secret[AGREE_BYTES], const uint8_t other[AGREE_BYTES],
              const uint8_t *head, const uint8_t recipient[AGREE_BYTES],
@@ -98,7 +98,7 @@ message_seal(const struct addressee *to, const struct addressee *reply,
 
 /* ---- opening ---- */
 
-/* Its form, before any key is tried. */
+/* Check the form, before any key is tried. */
 static int
 check_head(const uint8_t *p, size_t n, const char *where, struct err *e)
 {
@@ -133,7 +133,7 @@ open_body(const struct message_keys *k, const uint8_t *p, size_t n, uint8_t *out
 	return r;
 }
 
-/* With one identity: 1, 0 if it does not open it, -1 without memory. */
+/* Try one identity: 1 if it opens the message, 0 if not, -1 if memory runs out. */
 static int
 try_one(const uint8_t *secret, const uint8_t *answer, const uint8_t *p, size_t n,
         uint8_t *out, struct err *e)
@@ -143,7 +143,7 @@ try_one(const uint8_t *secret, const uint8_t *answer, const uint8_t *p, size_t n
 	struct message_keys k;
 	int r = 0;
 
-	/* Anyone can write to the public half: without the secret it is not an answer. */
+	/* Anyone can encrypt to the public half: only the secret makes it an answer. */
 	if (!answer != !(p[5] & ANSWERS))
 		return 0;
 	if (agree_public(secret, recipient, e) < 0)
@@ -154,7 +154,7 @@ try_one(const uint8_t *secret, const uint8_t *answer, const uint8_t *p, size_t n
 	return why.code == ERR_MEMORY ? err_memory(e) : r;
 }
 
-/* Move what an answer needs from the front of the words. */
+/* Move the key and the secret for an answer out of the front of the words. */
 static int
 take_reply(struct secret *words, struct addressee *reply, struct err *e)
 {

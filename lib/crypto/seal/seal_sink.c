@@ -12,17 +12,17 @@ struct seal_sink {
 	struct skey skey;
 	const struct key_secret *signer;
 	struct secret data;
-	struct model plan;      /* what the inner sink gets */
-	struct witness witness; /* of what stays open */
+	struct model plan;      /* for the inner sink */
+	struct witness witness; /* of the unsealed items */
 	struct held held;
-	bool begun, released;   /* the witness has; the inner sink has the plan */
+	bool begun, released;   /* begun: the witness; released: the inner sink has the plan */
 	struct chunks chunks;
-	struct item item;       /* that is being put */
-	bool seals, skip;       /* it is sealed; it is dropped */
+	struct item item;       /* the current one */
+	bool seals, skip;       /* the current item is sealed; is dropped */
 	bool dropped;
 };
 
-/* Bytes of the inner item: held, or sent. */
+/* Hold, or send, bytes of the inner item. */
 static int
 emit(struct seal_sink *s, const uint8_t *p, size_t n, struct err *e)
 {
@@ -83,7 +83,7 @@ put_held(struct seal_sink *s, struct err *e)
 	return 0;
 }
 
-/* All that stays open has come: what is held can go. */
+/* All unsealed items have come: send the items that are held. */
 static int
 release(struct seal_sink *s, struct err *e)
 {
@@ -103,7 +103,7 @@ release(struct seal_sink *s, struct err *e)
 	return put_held(s, e);
 }
 
-/* Plain bytes of an item that is sealed. */
+/* Seal plain bytes of an item. */
 static int
 seal(struct seal_sink *s, const uint8_t *p, size_t n, struct err *e)
 {
@@ -135,7 +135,7 @@ begin_chunks(struct seal_sink *s, uint64_t plain, struct err *e)
 	return r;
 }
 
-/* The item as it goes on. */
+/* The item for the inner sink. */
 static int
 put_sealed(struct seal_sink *s, struct err *e)
 {
@@ -196,7 +196,7 @@ put_end(struct sink *sink, struct err *e)
 
 	if (s->skip)
 		return 0;
-	/* Of an empty body nothing has become so far. */
+	/* An empty body has given no chunk yet. */
 	if (s->seals && (seal(s, NULL, 0, e) < 0 || chunks_end(&s->chunks, e) < 0))
 		return -1;
 	if (!s->seals)

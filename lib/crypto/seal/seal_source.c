@@ -13,14 +13,14 @@ struct seal_source {
 	struct secret data;
 	struct model plan;      /* without its seal */
 	struct held held;
-	struct item waiting;    /* the first item behind what is held */
-	bool waits, ended;      /* there is one; there is no more */
-	bool from_held;         /* the item that is being read is one of those */
-	bool opens;             /* it is sealed */
+	struct item waiting;    /* the first item after those that are held */
+	bool waits, ended;      /* there is one; inner is at its end */
+	bool from_held;         /* the current item is a held one */
+	bool opens;             /* the current item is sealed */
 	struct chunks chunks;
-	const uint8_t *in;      /* of its body: what has come and is not opened yet */
+	const uint8_t *in;      /* bytes of its body that are not opened yet */
 	size_t in_bytes;
-	struct buf whole;       /* of a prov or sign: head and body, opened */
+	struct buf whole;       /* opened head and body of a prov or sign */
 	size_t whole_at;
 	bool is_whole;
 };
@@ -47,7 +47,7 @@ read_skey(struct source *inner, struct skey *s, struct err *e)
 	           ? -1 : source_read(inner, &p, &n, e);
 }
 
-/* Set one item aside; what is open of it is shown to the witness. */
+/* Hold one item. The witness sees it if it is not sealed. */
 static int
 hold(struct seal_source *s, struct witness *w, const struct item *item, struct err *e)
 {
@@ -69,7 +69,7 @@ hold(struct seal_source *s, struct witness *w, const struct item *item, struct e
 	return open ? witness_item_end(w, item, e) : 0;
 }
 
-/* The next item that means something: 1, 0 at the end, -1. */
+/* The next item of a known kind: 1, 0 at the end, or -1. */
 static int
 next_known(struct seal_source *s, struct item *item, struct err *e)
 {
@@ -202,7 +202,7 @@ read_inner(struct seal_source *s, const uint8_t **p, size_t *n, struct err *e)
 	return s->from_held ? held_read(&s->held, p, n, e) : source_read(s->inner, p, n, e);
 }
 
-/* Some opened bytes of the body; none at its proved end. */
+/* Some opened bytes of the body; none at its authenticated end. */
 static int
 read_opened(struct seal_source *s, const uint8_t **p, size_t *n, struct err *e)
 {
@@ -218,7 +218,7 @@ read_opened(struct seal_source *s, const uint8_t **p, size_t *n, struct err *e)
 	}
 }
 
-/* A head is wanted before the body: both are opened now, and are small. */
+/* The head comes before the body: open both now, as they are small. */
 static int
 open_whole(struct seal_source *s, struct item *item, uint64_t head, struct err *e)
 {

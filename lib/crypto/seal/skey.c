@@ -10,7 +10,7 @@
 #define ARGON2ID "argon2id"
 #define DOMAIN "apr2 seal 2"
 
-/* Around the digits of the mac and of an outer signature, which end the head. */
+/* The text around the digits of the mac and of an outer signature, at the end of the head. */
 #define MAC "\"mac\":\""
 #define OUTER_KEY "\",\"key\":\""
 #define OUTER "\",\"signature\":\""
@@ -27,7 +27,7 @@ openers_free(struct openers *o)
 
 static const uint8_t no_nonce[AEAD_NONCE];
 
-/* What a stanza's secret gives: held in memory that is wiped. */
+/* The keys that a stanza's secret gives; this memory is wiped. */
 struct stanza_keys {
 	uint8_t wrapping[AEAD_KEY];
 	uint8_t commitment[SKEY_COMMITMENT];
@@ -48,7 +48,7 @@ wrap(struct stanza *t, const struct stanza_keys *k, const uint8_t data[SKEY_DATA
 	return r;
 }
 
-/* 1 and the data key, 0 if the keys are not those of the stanza, -1 without memory. */
+/* 1 and the data key, 0 if the keys do not belong to the stanza, -1 if memory runs out. */
 static int
 unwrap(const struct stanza *t, const struct stanza_keys *k, uint8_t data[SKEY_DATA],
        struct err *e)
@@ -67,8 +67,8 @@ unwrap(const struct stanza *t, const struct stanza_keys *k, uint8_t data[SKEY_DA
 	return why.code == ERR_MEMORY ? err_memory(e) : r == 0;
 }
 
-/* The keys of a recipient's stanza. secret is the half that the caller knows, other the
- * public half of the other side. */
+/* The keys of a recipient's stanza. secret is the caller's secret half, other the public
+ * half of the other side. */
 static int
 agreed_keys(const struct skey *s, const uint8_t secret[AGREE_BYTES],
             const uint8_t other[AGREE_BYTES], const uint8_t pair[AGREE_BYTES],
@@ -86,7 +86,7 @@ agreed_keys(const struct skey *s, const uint8_t secret[AGREE_BYTES],
 	return r;
 }
 
-/* Those of a password's. */
+/* The keys of a password's stanza. */
 static int
 password_keys(const struct skey *s, const struct stanza *t, const void *password, size_t n,
               struct stanza_keys *k, struct err *e)
@@ -152,7 +152,7 @@ skey_add_password(struct skey *s, const uint8_t data[SKEY_DATA], const void *pas
 	return r;
 }
 
-/* One message for every key that is wrong, so that it tells nobody what is wrong. */
+/* One message for every wrong key, so that it does not reveal what is wrong. */
 static int
 not_opened(const char *where, struct err *e)
 {
@@ -178,7 +178,7 @@ open_by_password(const struct skey *s, const struct secret *password,
 	return r < 0 ? -1 : r > 0 ? 0 : not_opened(where, e);
 }
 
-/* 1 if this identity opens the stanza, 0 if not, -1 without memory. */
+/* 1 if this identity opens the stanza, 0 if not, -1 if memory runs out. */
 static int
 try_identity(const struct skey *s, const struct stanza *t,
              const uint8_t secret[AGREE_BYTES], uint8_t data[SKEY_DATA], struct err *e)
@@ -290,7 +290,7 @@ skey_mac(const struct skey *s, const uint8_t data[SKEY_DATA], const struct diges
 	return r;
 }
 
-/* What an outer signature signs. */
+/* The message that an outer signature signs. */
 #define SIGNED_DOMAIN DOMAIN " signature"
 #define SIGNED (sizeof SIGNED_DOMAIN + 32 + DIGEST_BYTES + HMAC_BYTES)
 
@@ -360,7 +360,7 @@ put_stanza(struct buf *b, const struct stanza *t)
 	put_hex(b, ",\"wrapped\":\"", t->wrapped, sizeof t->wrapped, "\"}");
 }
 
-/* What the mac covers of the head, and what its digits stand behind. */
+/* The part of the head that the mac covers, which ends before the mac's digits. */
 static void
 put_before_mac(const struct skey *s, struct buf *b)
 {
@@ -387,7 +387,7 @@ skey_hash_head(struct skey *s, struct err *e)
 	return r < 0 ? err_memory(e) : 0;
 }
 
-/* The mac's digits and all behind them. */
+/* The mac's digits and everything after them. */
 static void
 put_end(const struct skey *s, struct buf *b)
 {
@@ -406,7 +406,7 @@ skey_write(const struct skey *s, struct buf *b, struct err *e)
 	return buf_ok(b) ? 0 : err_memory(e);
 }
 
-/* A member that is exactly n bytes in hexadecimal digits. */
+/* Read a member of exactly n bytes in hexadecimal digits. */
 static int
 get_hex(const json_t *o, const char *name, uint8_t *p, size_t n)
 {
@@ -517,8 +517,8 @@ parse_all(const json_t *o, struct skey *s, const char *where, struct err *e)
 	return parse_stanzas(json_object_get(o, "stanzas"), s, where, e);
 }
 
-/* Hash what the mac covers: the text up to the mac's digits. What follows them has one
- * form, so that it is enough to write it again. */
+/* Hash the text up to the mac's digits, which the mac covers. The text after them has only
+ * one form, so it is enough to write it again. */
 static int
 hash_text(const char *text, size_t n, struct skey *s, const char *where, struct err *e)
 {
