@@ -128,6 +128,9 @@ agrees() {
 }
 
 @test "repacked weights give the same logits, with each type, at each level" {
+	local all level
+	read -ra all < <(levels)
+	[ "${all[0]}" = ref ] || fail "levels: ${all[*]}"
 	llama 2 512 1024 2000 4 >f16.gguf
 	for type in q4_0 q8_0 q4_k_m q5_k_m q6_k f16; do
 		model=$type.gguf
@@ -141,8 +144,9 @@ agrees() {
 		apr-run --logits --tokens 7,8,9 "$model" >plain
 		apr-run --logits --tokens 7,8,9 --repack "$model" 2>/dev/null >packed
 		nearlogits packed plain 2000 1e-5 >near || fail "$type: $(cat near)"
-		for level in ref avx2; do
-			APR_CPU=$level apr-run --logits --tokens 7,8,9 "$model" >plain 2>/dev/null || break
+		for level in "${all[@]}"; do
+			[ "$level" != avx512 ] || continue # which packs, as above
+			APR_CPU=$level apr-run --logits --tokens 7,8,9 "$model" >plain 2>/dev/null
 			APR_CPU=$level apr-run --logits --tokens 7,8,9 --repack "$model" 2>/dev/null |
 				cmp - plain
 		done

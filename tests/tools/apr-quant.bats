@@ -95,13 +95,13 @@ rows_of_172() {
 }
 
 @test "the bytes are the same at any level of the CPU" {
-	local type level
+	local type level all
+	read -ra all < <(levels)
+	[ "${all[0]}" = ref ] || fail "levels: ${all[*]}"
 	for type in q4_k_m q3_k_m iq4_xs q5_1; do
 		APR_CPU=ref apr-quant "$type" "$model" 2>/dev/null >ref.aprs
-		for level in avx2 avx512 neon; do
-			try env APR_CPU=$level apr-quant "$type" "$model"
-			[ "$status" -ne 2 ] || continue
-			cmp "$out" ref.aprs
+		for level in "${all[@]:1}"; do
+			APR_CPU=$level apr-quant "$type" "$model" 2>/dev/null | cmp - ref.aprs
 		done
 		apr-quant "$type" "$model" 2>/dev/null | cmp - ref.aprs
 	done
