@@ -1,12 +1,11 @@
-/* attend: what attention does with a run of positions, and the gate of a feed-forward
- * layer, on vectors.
+/* attend: the arithmetic of attention over a run of positions, and the gate of a
+ * feed-forward layer, on vectors.
  *
- * Each number is made by one order of additions, the same at every level of the CPU; but
- * at all but plain C multiplications are fused with them. What is made is in single
- * precision.
+ * Additions have the same order at every level of the CPU. All levels but plain C fuse
+ * them with multiplications. Results are single precision.
  *
- * Keys come in columns of ATTEND_LANES positions: columns[d × ATTEND_LANES + i] is value d
- * of position i.
+ * Keys are stored in columns of ATTEND_LANES positions: columns[d × ATTEND_LANES + i] is
+ * value d of position i.
  */
 #ifndef DOT_ATTEND_H
 #define DOT_ATTEND_H
@@ -21,41 +20,41 @@
 
 enum attend_kind { ATTEND_F32, ATTEND_F16, ATTEND_Q8_0 };
 
-/* Numbers as they are kept. Keys: the columns of a group of ATTEND_LANES positions are
- * stride columns after those of the one before, value d × ATTEND_LANES + i of a group being
- * code × scale[d / ATTEND_BLOCK × ATTEND_LANES + i]. Values: rows are stride values apart,
- * value d of a row being code × scale[d / ATTEND_BLOCK]. Of other kinds than Q8_0 there are
- * no scales. */
+/* Keys or values as the cache stores them.
+ * Keys: groups of ATTEND_LANES positions are stride columns apart; value d of position i of
+ * a group is code[d × ATTEND_LANES + i] × scale[d / ATTEND_BLOCK × ATTEND_LANES + i].
+ * Values: rows are stride values apart; value d of a row is code[d] ×
+ * scale[d / ATTEND_BLOCK]. Only Q8_0 has scales. */
 struct attend_rows {
 	enum attend_kind kind;
 	const uint8_t *p;
 	size_t stride;
 	const float *scale;
-	size_t scale_stride; /* in scales, of a group or row */
+	size_t scale_stride; /* in scales, from one group or row to the next */
 };
 
 struct attend {
-	/* Numbers of codes: n columns, of which position i has the scale scale[i]; and n values
-	 * of a row, a scale for each ATTEND_BLOCK of them, the last of which may be cut. */
+	/* Decode codes to floats: n columns, where position i has the scale scale[i]; and n values
+	 * of a row, with a scale for each ATTEND_BLOCK of them, the last of which may be short. */
 	void (*columns)(const int8_t *code, const float scale[ATTEND_LANES], size_t n, float *y);
 	void (*row)(const int8_t *code, const float *scale, size_t n, float *y);
 
-	/* score[j][i] = query j · key i, for count queries of width values, and groups times
-	 * ATTEND_LANES keys. more: what is there is added to. */
+	/* score[j][i] = query j · key i, for count queries of width values and groups ×
+	 * ATTEND_LANES keys; with more, the product is added to the score. */
 	void (*scores)(const float *const *q, size_t count, const struct attend_rows *keys,
 	               size_t width, size_t groups, bool more, float (*score)[ATTEND_RUN]);
 
-	/* Scores low to high, times scale, within a soft cap unless that is 0 (cap × tanh(x /
-	 * cap)); the others become -INFINITY. Returns the largest of them and of most. NaN
-	 * stays, and is never the largest. */
+	/* Multiply scores low to high - 1 by scale and apply a soft cap, cap × tanh(x / cap),
+	 * unless cap is 0; set all others to -INFINITY. Returns the maximum of the scores and of
+	 * most. A NaN stays, and is never the maximum. */
 	float (*soften)(float score[ATTEND_RUN], size_t low, size_t high, float scale, float cap,
 	                float most);
 
-	/* x = e^(x - most) for groups × ATTEND_LANES scores, and the sum of all. What is below
-	 * e^-87 is zero, so is -INFINITY; what is no number stays so. */
+	/* x = e^(x - most) for groups × ATTEND_LANES scores; returns their sum. The result is zero
+	 * below e^-87 and for -INFINITY. NaN stays NaN. */
 	float (*weigh)(float x[ATTEND_RUN], size_t groups, float most);
 
-	/* a[j][d] += sum over low <= i < high of weight[j][i] × value d of row i, for j < count
+	/* a[j][d] += the sum over low <= i < high of weight[j][i] × value d of row i, for j < count
 	 * and d < width. */
 	void (*add)(float *const *a, const float *const *weight, size_t count,
 	            const struct attend_rows *values, size_t low, size_t high, size_t width);
@@ -67,7 +66,7 @@ struct attend {
 	void (*gate)(const float *x, float *y, size_t n);
 };
 
-/* Those of the level in use (kernels/dot.h). */
+/* The functions of the level in use. */
 const struct attend *attend_now(void);
 
 #endif

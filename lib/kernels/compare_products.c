@@ -6,11 +6,11 @@
 #include "core/half.h"
 #include "kernels/kernel.h"
 
-/* Rows that fill 16 and 8 lanes and leave some; activations, any group and some. */
+/* Rows fill 16 and 8 lanes and leave some over; so do activations with any group. */
 enum { COLUMNS = 1024, ROWS = 27, PACKED = 16, MANY = 13, BYTES = 4 * COLUMNS, FORM = 8 * COLUMNS };
 
-/* Weights of any bits, of which those that do not decode to moderate numbers are made
- * zero: comparing needs finite sums. Returns the bytes of a row. */
+/* Weights of any bits. Blocks that do not decode to moderate numbers become zero, since
+ * comparing needs finite sums. Returns the bytes of a row. */
 static size_t
 weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
 {
@@ -33,7 +33,7 @@ weights_fill(const struct dtype *t, uint8_t *w, float *decoded)
 	return stride;
 }
 
-/* What rounding as for I16 may add up to. */
+/* The largest error of a row that is rounded as for I16. */
 static double
 rounding(const float *w, const float *x)
 {
@@ -54,7 +54,7 @@ rounding(const float *w, const float *x)
 	return all;
 }
 
-/* Do the two agree within the bound? */
+/* True if the two agree within the bound. */
 static bool
 agree(const float *want, const float *have, const float *decoded, const float *x, size_t rows,
       bool rounded)
@@ -75,7 +75,7 @@ agree(const float *want, const float *have, const float *decoded, const float *x
 	return true;
 }
 
-/* With one row of activations, and with as many as are taken together. */
+/* Compare a type with one row of activations, with many, and packed. */
 static bool
 dot_agrees(const struct products *l, const char *dtype)
 {
@@ -122,8 +122,8 @@ quantize_agrees(const struct quantizer *q)
 	float x[COLUMNS];
 	size_t k;
 
-	/* Like activations, of any bits of finite numbers, zeros, and one size with either
-	 * sign. */
+	/* Values like activations; any bits that are finite; zeros; and one magnitude with
+	 * either sign. */
 	for (k = 0; k < COLUMNS; k++) {
 		u = next_random(&last);
 		x[k] = ((float)(u >> 8) - 0x1p23f) * 0x1p-20f;
@@ -149,7 +149,8 @@ nearly(const float *want, const float *have, size_t n)
 	return true;
 }
 
-/* Do they, but for what fusing changes? Keys and values are codes, then numbers. */
+/* True if attention agrees with plain C, up to the rounding of fused operations. Keys and
+ * values are codes first, then floats. */
 static bool
 attend_agrees(const struct attend *a)
 {

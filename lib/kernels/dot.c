@@ -8,8 +8,8 @@
 #include "kernels/common/products.h"
 #include "kernels/kernel.h"
 
-/* Values that are decoded, or normalized, at a time; rows of weights that many
- * activations are multiplied by before others are read. */
+/* Values that are decoded, or normalized, at a time; and rows of weights that meet all
+ * activations before other rows are read. */
 enum { PIECE = 256, PANEL = 16 };
 
 /* Rows that are decoded at a time for many activations. */
@@ -155,7 +155,7 @@ dot_quantize(const struct activation *form, const float *x, uint8_t *row, size_t
 	quantize(form, x, row, n, 0, n);
 }
 
-/* Four sums side by side, so that a vector can hold them, added in this order. */
+/* Four partial sums fit a vector; they are added in this order. */
 float
 dot_rms(const float *x, size_t n, float epsilon)
 {
@@ -191,7 +191,7 @@ dot_rms_quantize(const struct activation *form, const float *x, const float *wei
 
 /* ---- products ---- */
 
-/* The products of pieces of count rows. */
+/* The products of count rows, of which w has a piece each. */
 static void
 floats(float (*w)[PIECE], size_t count, const float *a, size_t n, float *y)
 {
@@ -203,9 +203,9 @@ floats(float (*w)[PIECE], size_t count, const float *a, size_t n, float *y)
 		y[i] = dot_f32_ref(w[i], a, n);
 }
 
-/* A PIECE, or what is left, of the columns of rows from first on, from column at on: their
- * values. Blocks of types of our own need not begin where a row does. Returns how many
- * columns. */
+/* Decode columns from at on, a PIECE or what is left, of the rows from first on. Blocks of
+ * types without rows of whole blocks need not begin where a row does. Returns the number
+ * of columns. */
 static size_t
 rows_decode(const struct dot_weights *w, size_t first, size_t count, size_t at,
             float (*y)[PIECE])
@@ -233,7 +233,7 @@ rows_decode(const struct dot_weights *w, size_t first, size_t count, size_t at,
 	return run;
 }
 
-/* Rows whose values are decoded, up to PANEL of them, and multiplied as F32. */
+/* Up to PANEL rows, decoded and multiplied as F32. */
 static void
 decoded_rows(const struct dot_weights *w, size_t first, size_t count, const float *a, float *y)
 {
@@ -251,7 +251,7 @@ decoded_rows(const struct dot_weights *w, size_t first, size_t count, const floa
 		y[i] = (float)sum[i];
 }
 
-/* The same of up to HIGH rows with all activations, by the panels of F32. */
+/* The same for up to HIGH rows and all activations, with panels of F32. */
 static void
 decoded_panel(const struct dot_weights *w, size_t first, size_t count, const uint8_t *a,
               size_t bytes, size_t many, float *y, size_t leading)
@@ -268,7 +268,7 @@ decoded_panel(const struct dot_weights *w, size_t first, size_t count, const uin
 	}
 }
 
-/* One row of activations. */
+/* Products with one row of activations. */
 static void
 rows(const struct dot_weights *w, const struct choice *c, size_t first, size_t count,
      const uint8_t *a, float *y)

@@ -20,7 +20,7 @@ static const struct kernel *const kernels[] = {
 static struct kernel added[ADDED];
 static size_t added_count;
 
-/* Those of the level in use, completed by plain C: a type has one at most. */
+/* Kernels of the level in use, completed by plain C; at most one a type. */
 static struct kernel completed[sizeof kernels / sizeof kernels[0]];
 static size_t completed_count;
 
@@ -38,7 +38,7 @@ plain(const char *name)
 	return NULL;
 }
 
-/* The entry of a type, begun as plain C. */
+/* The entry of a type; a new one begins as plain C. */
 static struct kernel *
 completed_of(const char *name)
 {

@@ -1,15 +1,15 @@
 /* kernel: arithmetic on runs of tensor values. No I/O, no allocation.
  *
- * The plain C functions (files *_ref.c) are the definition of every byte that
- * the tools write: IEEE single precision, no contraction (-ffp-contract=off),
- * round to nearest even. A faster variant must give the same bytes.
+ * The functions in plain C (ref/type_*.c) define every byte that the tools write:
+ * IEEE single precision, no contraction (-ffp-contract=off), round to nearest
+ * even. A faster variant must give the same bytes.
  *
- * Every input is defined, NaN and infinities too, but block types cannot hold
- * those: a NaN counts as no magnitude and gets some code; an infinity, or a
- * magnitude for which the scale leaves half precision, makes its block decode
- * to what is not finite, or its sub-block to zero. quant/convert.h counts both.
- * Any bytes decode to something; where a scale is NaN, values are, and which of the NaNs
- * depends on the level.
+ * Every input is defined, NaN and infinities too. Block types cannot hold those: a
+ * NaN has no magnitude and gets some code; an infinity, or a magnitude whose scale
+ * does not fit half precision, makes its block decode to values that are not
+ * finite, or its sub-block to zero. quant/convert.h counts both. Any bytes decode
+ * to something; where a scale is NaN, so are the values, and which NaN depends on the
+ * level.
  */
 #ifndef KERNELS_KERNEL_H
 #define KERNELS_KERNEL_H
@@ -27,44 +27,46 @@ struct kernel {
 	 * is only decoded. */
 	void (*encode)(const float *x, uint8_t *y, size_t n);
 
-	/* The same for one whole row, whose columns matter as much as importance
-	 * says: n numbers, finite, not negative, whose products with x² are finite
-	 * too. NULL: encode is all there is. */
+	/* The same for one whole row with an importance for each column: n numbers,
+	 * finite, not negative, whose products with x² are finite too. NULL: the type
+	 * has only encode. */
 	void (*encode_weighted)(const float *x, const float *importance, uint8_t *y,
 	                        size_t n);
 
-	/* Decode n values (a multiple of the block, but for the last of a type that
-	 * runs over the whole tensor) from x into y. The same goes for encode. */
+	/* Decode n values from x into y. n is a multiple of the block; only a type that
+	 * runs over the whole tensor may end with part of one. The same holds for
+	 * encode. */
 	void (*decode)(const uint8_t *x, float *y, size_t n);
 
-	/* Values of a magnitude below holds decode to finite ones, whatever stands
-	 * beside them. None of a magnitude from loses on is held. */
+	/* A magnitude below holds decodes to a finite value, whatever stands beside it. A
+	 * magnitude of loses or more never does. */
 	float holds, loses;
 };
 
-/* What holds and loses are where scales are in half precision: the largest
- * value is that of Q6_K, 65504 × 128 × 32. */
+/* holds and loses of types with scales in half precision: the largest value is
+ * that of Q6_K, 65504 × 128 × 32. */
 #define KERNEL_HALF_HOLDS 0x1p15f
 #define KERNEL_HALF_LOSES 0x1p29f
 
-/* The kernel of a type, or NULL: the type can be carried but not computed, or has a
+/* The kernel of a type. NULL: the type can be carried but not computed, or has a
  * head (kernels/whole.h). */
 const struct kernel *kernel_for(const struct dtype *t);
 
-/* One more, copied, of a type that has none: a plugin's, which is not proved to keep
- * what is said above. Before threads begin. -1 if there is one, or no more room. */
+/* Add a kernel for a type that has none, a plugin's; *k is copied. Nothing proves that it
+ * keeps the promises above. Before threads begin. -1 if the type has one, or no room is
+ * left. */
 int kernel_add(const struct kernel *k);
 
 /* Compute as that level does, without comparing: for level.h. Not while threads compute. */
 struct level;
 void kernels_use(const struct level *l);
 
-/* Of either kind: can values be read, and written? */
+/* True if values of the type can be decoded, and encoded, with either kind of kernel. */
 bool kernel_decodes(const struct dtype *t);
 bool kernel_encodes(const struct dtype *t);
 
-/* Read n values from x: whole blocks, from anywhere in a tensor whose head is at
- * head. A type without one asks for none. */
+/* Decode n values from x, which are whole blocks anywhere in a tensor. head is the head of
+ * the tensor; a type without one ignores it. */
 void kernel_decode(const struct dtype *t, const uint8_t *head, const uint8_t *x, float *y,
                    size_t n);
 

@@ -1,7 +1,7 @@
-/* numbers: what is said of many numbers at once. Each level of the CPU has its own
+/* numbers: statistics of many numbers at once. Each level of the CPU has its own code
  * (kernels/level.h); all give the same bits.
  *
- * Sums go in eight lanes, value i in lane i % 8: one addition need not wait for the one
+ * Sums have eight lanes, value i in lane i % 8: an addition need not wait for the one
  * before, and vector instructions keep the order. Lanes are then added as
  * ((0 + 4) + (1 + 5)) + ((2 + 6) + (3 + 7)).
  */
@@ -14,16 +14,16 @@
 
 /* Of n > 0 doubles. */
 struct numbers_found {
-	bool finite; /* all, and their sum is no NaN: if so, the rest is right */
+	bool finite; /* all are finite, and their sum is not NaN; else the members below mean nothing */
 	double min, max, sum, squares;
 	uint64_t zeros; /* of either sign */
 };
 
 struct numbers {
-	/* To double precision. */
+	/* Convert to double precision. */
 	void (*widen)(const float *x, double *y, size_t n);
 
-	/* The largest magnitude of n floats, as the bits of a float: 0x7f800000 and more
+	/* The largest magnitude of n floats, as the bits of a float: 0x7f800000 or more
 	 * where one is infinite or NaN. */
 	uint32_t (*most)(const float *x, size_t n);
 
@@ -35,7 +35,7 @@ struct numbers {
 
 extern const struct numbers ref_numbers;
 
-/* Those in use: ref_numbers until level_begin has chosen. */
+/* The functions in use: ref_numbers until level_begin has chosen. */
 extern const struct numbers *numbers;
 
 #endif

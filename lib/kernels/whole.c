@@ -17,9 +17,9 @@ scale_of(const uint8_t *head)
 	return d;
 }
 
-/* The least number d, from most / 127 on, that reaches it: near the lower end of
- * single precision a quotient can be too small by a good part of itself, or nothing.
- * At the upper end, one whose product with 127 is finite. */
+/* The smallest number d, from most / 127 on, that reaches most: near the lower end of
+ * single precision a quotient can be too small by a good part of itself, or zero. At the
+ * upper end, one whose product with 127 is finite. */
 static void
 scale_begin(float most, uint8_t *head)
 {

@@ -1,7 +1,7 @@
-/* attend_loops: attend.h, for any vector unit: the file that includes this says how it
- * is called (ATTEND) and how many bytes a vector has (BYTES), and is compiled for a level.
- * It may say how codes become integers (WIDEN), and halves numbers (WIDEN_HALVES), for
- * which compilers find no instruction.
+/* attend_loops: attend.h for any vector unit. The file that includes this is compiled for a
+ * level, and defines the name of the result (ATTEND) and the bytes of a vector (BYTES). It
+ * may define how codes become integers (WIDEN) and halves become floats (WIDEN_HALVES)
+ * where compilers do not find the instruction by themselves.
  */
 #include <math.h>
 #include <string.h>
@@ -10,15 +10,15 @@
 #include "kernels/common/products.h"
 
 enum {
-	LANES = BYTES / 4,            /* of a vector */
-	PARTS = ATTEND_LANES / LANES, /* vectors of a column */
-	SUMS = 16,                    /* of weights, of which the sum is made */
+	LANES = BYTES / 4,            /* in a vector */
+	PARTS = ATTEND_LANES / LANES, /* vectors in a column */
+	SUMS = 16,                    /* partial sums of weights, added at the end */
 	TILE = BYTES == 64 ? 16 : 8,  /* sums that stay in registers */
 	MANY = TILE / 2,              /* queries at a time, with as many vectors as fit */
 };
 
-/* Not aligned. They are passed by address only: how they are passed otherwise depends on
- * the level. */
+/* May be unaligned. Passed by address only, since the way to pass vectors by value depends
+ * on the level. */
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(BYTES)));
 #ifndef WIDEN
@@ -39,7 +39,7 @@ to(float *p)
 
 /* ---- codes and halves ---- */
 
-/* Into *y: how a vector is returned depends on the level. */
+/* The result goes to *y, since the way to return a vector depends on the level. */
 static inline __attribute__((always_inline)) void
 widen(const uint8_t *code, vector *y)
 {
@@ -67,7 +67,7 @@ widen_halves(const uint8_t *p, vector *y)
 #endif
 }
 
-/* A vector of numbers from value i on, *scale being that of codes. */
+/* A vector of numbers from value i on; *scale is the scale of codes. */
 static inline __attribute__((always_inline)) void
 load(enum attend_kind kind, const uint8_t *p, size_t i, const vector *scale, vector *y)
 {
@@ -127,7 +127,7 @@ row(const int8_t *code, const float *scale, size_t n, float *y)
 
 /* ---- scores ---- */
 
-/* So many queries with groups of keys, of which the first is given. */
+/* Queries, and groups of keys from the given one on; the counts are constants. */
 static inline __attribute__((always_inline)) void
 tile(const float *const *q, int many, enum attend_kind kind, const struct attend_rows *keys,
      size_t first, int groups, size_t width, bool more, float (*score)[ATTEND_RUN])
@@ -174,7 +174,7 @@ tile(const float *const *q, int many, enum attend_kind kind, const struct attend
 			*to(score[j] + first * ATTEND_LANES + LANES * i) = sum[j * n + i];
 }
 
-/* All groups, so many queries at a time with so many groups. */
+/* All groups, for a constant number of queries and of groups at a time. */
 #define TILES(queries, at_once) \
 	for (; j + (queries) <= count; j += (queries)) { \
 		for (g = 0; g + (at_once) <= groups; g += (at_once)) \
@@ -217,12 +217,12 @@ scores(const float *const *q, size_t count, const struct attend_rows *keys, size
 
 /* ---- weights ---- */
 
-/* e^x for x <= 88: 2^n × e^r, n being whole and r between -ln 2 / 2 and ln 2 / 2, by the
- * series of e^r; below e^-87, zero. Within 2 × 2^-23 of e^x. */
+/* e^x for x <= 88: 2^n × e^r with n whole and r between -ln 2 / 2 and ln 2 / 2, by the series
+ * of e^r; zero below e^-87. The error is within 2 × 2^-23 of e^x. */
 static inline __attribute__((always_inline)) void
 exponential(vector *x)
 {
-	const float big = 0x1.8p23f; /* whose last bit counts ones */
+	const float big = 0x1.8p23f; /* its last bit counts ones */
 	vector n = *x * 0x1.715476p0f + big, r, y;
 	whole two = ((whole)n - 0x4b400000 + 127) << 23, none = *x < -87.0f;
 
@@ -319,7 +319,7 @@ weigh(float x[ATTEND_RUN], size_t groups, float most)
 
 /* ---- values ---- */
 
-/* So many sums, of so many vectors each from value d on. */
+/* A constant number of sums, and of vectors each, from value d on. */
 static inline __attribute__((always_inline)) void
 sums(float *const *a, const float *const *weight, int many, enum attend_kind kind,
      const struct attend_rows *values, size_t low, size_t high, size_t d, int wide)
@@ -378,7 +378,7 @@ value_at(const struct attend_rows *values, size_t i, size_t d)
 	return ((const float *)(const void *)values->p)[at_it];
 }
 
-/* All values of so many rows, so many vectors at a time. */
+/* All values of a constant number of rows, and of vectors at a time. */
 static inline __attribute__((always_inline)) void
 rows(float *const *a, const float *const *weight, int many, enum attend_kind kind,
      const struct attend_rows *values, size_t low, size_t high, size_t width, int wide)
@@ -447,7 +447,7 @@ vector_gate(const float *x, float *y)
 	vector v = *at(x), e = -v;
 	whole high = e > 87.0f;
 
-	/* From e^87 on the gate is as good as shut. */
+	/* From e^87 on the gate is closed in single precision. */
 	e = (vector)(((whole)e & ~high) | (((whole){ 0 } + 0x42ae0000) & high)); /* 87 */
 	exponential(&e);
 	*to(y) *= v / (e + 1.0f);

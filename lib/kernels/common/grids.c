@@ -7,7 +7,7 @@
 uint64_t grid_iq1[2048], grid_iq2_xxs[256], grid_iq2_xs[512], grid_iq2_s[1024];
 uint32_t grid_iq3_xxs[256], grid_iq3_s[512];
 
-/* The levels of a point whose coordinates have so many bits. */
+/* A byte for each of the count coordinates of a point, which are packed in bits each. */
 static uint64_t
 point(unsigned packed, int bits, int count, const uint8_t *levels)
 {

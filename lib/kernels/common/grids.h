@@ -1,5 +1,5 @@
-/* grids: the points of the IQ types, a byte for each coordinate, as vectors want them:
- * levels without a sign, the first in the lowest byte. Internal to this folder.
+/* grids: the points of the IQ types with a byte for each coordinate, as vectors need them:
+ * levels without a sign, the first in the lowest byte. Internal to kernels.
  */
 #ifndef DOT_GRIDS_H
 #define DOT_GRIDS_H
@@ -8,11 +8,11 @@
 
 #include "core/le.h"
 
-/* Of IQ1 eight times the coordinate: an eighth is what is added to a level. */
+/* Points of IQ1 hold eight times the coordinate, since an eighth is added to each level. */
 extern uint64_t grid_iq1[2048], grid_iq2_xxs[256], grid_iq2_xs[512], grid_iq2_s[1024];
 extern uint32_t grid_iq3_xxs[256], grid_iq3_s[512];
 
-/* Fill them, if they are not. Before threads begin. */
+/* Fill the tables, unless they are filled. Call it before threads begin. */
 void grids_begin(void);
 
 /* ---- what blocks say ----
@@ -24,7 +24,8 @@ void grids_begin(void);
 
 #define GRID_INLINE static inline __attribute__((always_inline))
 
-/* Of eight bytes seven bits each: the eighth makes the number of set bits even. */
+/* Sign bits for eight bytes of seven bits each. The eighth bit makes the number of set bits
+ * even. */
 GRID_INLINE uint64_t
 grid_signs(uint64_t seven)
 {
@@ -35,7 +36,7 @@ grid_signs(uint64_t seven)
 	return seven | (odd & 0x0101010101010101) << 7;
 }
 
-/* The same of four times seven bits, from bit 0 up, of two words each. */
+/* The same for four times seven bits, from bit 0 up, in each of two words. */
 GRID_INLINE uint64_t
 grid_signs_of(uint32_t first, uint32_t second)
 {
@@ -92,7 +93,7 @@ iq3_s_indexes(const uint8_t *x, int part, unsigned *index)
 	return le64(x + 74 + 8 * part);
 }
 
-/* The bit of a point: bit 15 + 16 × (point / 4). */
+/* The bit of a point is bit 15 + 16 × (point / 4). */
 GRID_INLINE uint64_t
 iq1_s_indexes(const uint8_t *x, int part, unsigned *index)
 {
@@ -105,7 +106,7 @@ iq1_s_indexes(const uint8_t *x, int part, unsigned *index)
 	return high;
 }
 
-/* Bit 3 + 4 × point. */
+/* The bit of a point is bit 3 + 4 × point. */
 GRID_INLINE uint64_t
 iq1_m_indexes(const uint8_t *x, int part, unsigned *index)
 {

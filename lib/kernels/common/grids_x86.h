@@ -1,11 +1,11 @@
-/* grids_x86: what AVX2 and AVX-512 share of the IQ types. Internal to this folder. */
+/* grids_x86: the IQ types for AVX2 and AVX-512. Internal to kernels. */
 #ifndef DOT_GRIDS_X86_H
 #define DOT_GRIDS_X86_H
 
 #include "kernels/common/grids.h"
 #include "kernels/common/x86.h"
 
-/* From what codes are counted that have no sign. */
+/* Added to levels so that codes have no sign. */
 enum { ZERO = 64, ZERO_IQ1 = 9 };
 
 /* The upper seven bits of a word are signs. */
@@ -21,14 +21,14 @@ iq2_xs_indexes(const uint8_t *x, int part, unsigned *index)
 	return grid_signs((uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(v, v)));
 }
 
-/* Scales, which are odd numbers: of each 16 values one of 16 bits; d is what they count. */
+/* Scales, which are odd numbers: 16 bits for each 16 values, in units of d. */
 struct odd {
 	__m256i scale;
 	float d;
 };
 typedef struct odd odd_scales(const uint8_t *block);
 
-/* 2 s + 1, of s in 16 places. */
+/* 2 s + 1 for the 16 numbers s. */
 static inline struct odd
 odd_of(__m256i s, float d)
 {
@@ -50,13 +50,13 @@ iq2_xxs_odd(const uint8_t *x)
 	__m256i a = _mm256_srli_epi64(_mm256_loadu_si256((const __m256i *)(x + 2)), 60);
 	__m256i b = _mm256_srli_epi64(_mm256_loadu_si256((const __m256i *)(x + 34)), 60);
 
-	/* a has, in each second place, 0 to 3, b the others. */
+	/* a has numbers of two bits in every second place, b the others. */
 	a = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a),
 	                                          _mm256_castsi256_ps(b), 0x88));
 	return odd_of(each_twice(_mm256_permute4x64_epi64(a, 0xd8)), half_at(x) * 0.125f);
 }
 
-/* Sixteen of four bits. */
+/* Sixteen numbers of four bits. */
 static inline __m256i
 nibbles_odd(const uint8_t *x)
 {
@@ -104,7 +104,7 @@ iq1_s_odd(const uint8_t *x)
 	return odd_of(each_twice(_mm256_cvtepu16_epi32(s)), half_at(x) * 0.125f);
 }
 
-/* A word has four of three bits, which are shifted to the same place by multiplying. */
+/* A word has four numbers of three bits; a multiplication shifts each to the same place. */
 static inline struct odd
 iq1_m_odd(const uint8_t *x)
 {

@@ -1,4 +1,4 @@
-/* iq4: the uneven levels that codes of IQ4_NL and IQ4_XS stand for. Internal.
+/* iq4: the uneven levels that codes of IQ4_NL and IQ4_XS stand for. Internal to kernels.
  * Source: GGML.
  */
 #ifndef KERNELS_IQ4_H
@@ -10,12 +10,12 @@ static const int8_t iq4_levels[16] = {
 	-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113,
 };
 
-/* Sums of neighbours: twice the points where one level gives way to the next. */
+/* Sums of neighbours: twice the points at which one level gives way to the next. */
 static const float iq4_borders[15] = {
 	-231, -187, -148, -114, -84, -57, -32, -9, 14, 38, 63, 91, 122, 158, 202,
 };
 
-/* The code of the level next to v, the upper one of two as near; 0 for NaN. */
+/* The code of the level nearest to v, the upper one if two are as near; 0 for NaN. */
 static inline int
 iq4_code(float v)
 {

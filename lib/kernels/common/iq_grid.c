@@ -1,9 +1,9 @@
-/* The grids of the IQ types: which points their indexes stand for.
+/* The grids of the IQ types: the points that indexes stand for.
  *
- * The points were chosen by the authors of the format, as those that weights of
- * real models come near most often; nothing derives them. Each is packed into a
- * word of 16 bits: eight coordinates of two bits or four of three, the first
- * lowest. A coordinate is the number of its level (iq_grid.h). Words ascend.
+ * The authors of the format chose the points that weights of real models come near most
+ * often; no formula yields them. Each is packed into a word of 16 bits: eight coordinates
+ * of two bits or four of three, the first lowest. A coordinate is the number of its level
+ * (iq_grid.h). Words ascend.
  * Source: the tables of ggml-common.h, repacked.
  */
 #include "kernels/common/iq_grid.h"

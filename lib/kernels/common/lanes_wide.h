@@ -1,5 +1,5 @@
-/* lanes_wide: sub-blocks on the lanes of vectors, loaded, weighted, and their codes put
- * together; what every search of search_wide.h begins and ends with.
+/* lanes_wide: how every search of search_wide.h begins and ends: sub-blocks are loaded into
+ * the lanes of vectors and weighted, and codes are put together.
  */
 #ifndef KERNELS_LANES_WIDE_H
 #define KERNELS_LANES_WIDE_H
@@ -10,7 +10,7 @@
 
 _Static_assert(LANES % WIDE == 0, "vectors hold the lanes");
 
-/* A row of struct lanes is aligned, other arrays of lanes need not be. */
+/* Rows of struct lanes are aligned; other arrays of lanes may be unaligned. */
 typedef float wide_anywhere __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
 
 static inline wide
@@ -53,7 +53,7 @@ clamp_whole(whole v, int least, int most)
 
 /* ---- lanes ---- */
 
-/* The rows from lane at on, of what lies sub-block after sub-block. */
+/* The rows from lane at on; x has one sub-block after another. */
 static inline void
 rows_turn(float (*row)[LANES], const float *x, int depth, int count, int at, bool numbers)
 {
@@ -182,7 +182,7 @@ extremes_at(const struct lanes *l, int at)
 	return extreme;
 }
 
-/* Weight × value, which a candidate multiplies by codes. */
+/* Weight × value; a candidate multiplies it by codes. */
 static inline void
 products_at(const struct lanes *l, int at, wide *wv)
 {
@@ -192,7 +192,7 @@ products_at(const struct lanes *l, int at, wide *wv)
 		wv[i] = get(l->w[i] + at) * get(l->x[i] + at);
 }
 
-/* The best of the candidates for a scale so far, and what it gains. */
+/* The best candidate for a scale so far, and its gain. */
 struct best {
 	wide inverse, scale, gain;
 };
@@ -209,8 +209,8 @@ best_of(struct best *b, wide inverse, wide xc, wide cc)
 
 /* ---- codes ---- */
 
-/* Bytes of four values lie in each lane of rows[i / 4], the first lowest: lane
- * after lane into code. */
+/* Each lane of rows[i / 4] holds the bytes of four values, the first lowest. Write them to
+ * code, lane after lane. */
 static inline void
 put_codes(const whole *rows, int depth, uint8_t *code)
 {

@@ -4,7 +4,7 @@
 
 #include "kernels/common/lanes_wide.h"
 
-/* What of a lane does not depend on the candidate. */
+/* The part of a lane that does not depend on the candidate. */
 struct line_sums {
 	wide w, x, least, most;
 };
@@ -29,9 +29,9 @@ line_begin(const struct lanes *l, int at, struct line_sums *s)
 	s->least = keep(other(above(s->least, (wide){ 0 })), s->least);
 }
 
-/* Are all products of a candidate in the range where nearest_int is the nearest whole
- * number? They lie between those of the least value and of the largest. Where both
- * are NaN, the others are NaN or 0: code 0, either way. */
+/* Lanes whose products are all in the range where nearest_int is the nearest whole number.
+ * Products lie between those of the smallest and of the largest value. Where both are NaN,
+ * the others are NaN or 0, and either has code 0. */
 static inline bool
 line_tame(const struct line_sums *s, wide origin, wide inverse)
 {
@@ -49,8 +49,8 @@ line_code(wide v, float most, bool tame)
 	return clamp_wide(__builtin_convertvector(nearest_whole(v), wide), 0, most);
 }
 
-/* Codes of a candidate, and of them the weighted sums: of codes, of their squares, of
- * code × value. */
+/* Codes of a candidate, and weighted sums: of the codes, of their squares, and of code ×
+ * value. */
 struct line_code_sums {
 	wide c, cc, xc;
 };
@@ -125,7 +125,7 @@ line_at(const struct lanes *l, int at, const struct line_range *r, bool absolute
 	for (i = 0; i <= r->count; i++) {
 		inverse = all(r->first + r->step * (float)i + (float)r->most) /
 			(s.most - best_offset);
-		/* Twice, so that the loop inside need not ask. */
+		/* Two copies, so that the loop inside has no branch. */
 		if (line_tame(&s, best_offset, inverse))
 			line_round(l, at, most, best_offset, inverse, true, code, &t);
 		else

@@ -1,11 +1,11 @@
-/* pack: codes of few bits in bytes, in the orders that block types use. Internal. */
+/* pack: codes of few bits in bytes, in the orders of block types. Internal to kernels. */
 #ifndef KERNELS_PACK_H
 #define KERNELS_PACK_H
 
 #include <stdint.h>
 
-/* Four bits of 32 codes in 16 bytes: byte i has code i in its low, code i + 16
- * in its high half. */
+/* Four bits of 32 codes in 16 bytes: byte i has code i in its low half, and code i + 16 in
+ * its high half. */
 static inline void
 nibbles_pack(const uint8_t *code, uint8_t *y)
 {
@@ -26,8 +26,8 @@ nibbles_unpack(const uint8_t *y, uint8_t *code)
 	}
 }
 
-/* Four bits of 256 codes in 128 bytes: code v = 64 g + 32 q + l, q of 0 and 1,
- * is in byte 32 g + l, low half for q = 0. */
+/* Four bits of 256 codes in 128 bytes: code v = 64 g + 32 q + l, with q 0 or 1, is in byte
+ * 32 g + l, in the low half for q = 0. */
 static inline void
 nibbles_pack_256(const uint8_t *code, uint8_t *y)
 {
@@ -51,8 +51,8 @@ nibbles_unpack_256(const uint8_t *y, uint8_t *code)
 	}
 }
 
-/* Two bits, from bit shift up, of 256 codes in 64 bytes: code v = 128 h + 32 q
- * + l, 0 <= q < 4, is in bits 2 q and 2 q + 1 of byte 32 h + l. */
+/* Two bits, from bit shift up, of 256 codes in 64 bytes: code v = 128 h + 32 q + l, with
+ * 0 <= q < 4, is in bits 2 q and 2 q + 1 of byte 32 h + l. */
 static inline void
 pairs_pack(const uint8_t *code, int shift, uint8_t *y)
 {
@@ -69,7 +69,7 @@ pairs_pack(const uint8_t *code, int shift, uint8_t *y)
 	}
 }
 
-/* Adds the bits to what code holds. */
+/* The bits are added to code. */
 static inline void
 pairs_unpack(const uint8_t *y, int shift, uint8_t *code)
 {

@@ -1,6 +1,6 @@
-/* quantize_loops: rows of activations by their blocks, for any vector unit: the file that
- * includes this has small_block, extreme, large_part and i16_block, and says what the list
- * is called (QUANTIZERS).
+/* quantize_loops: rows of activations by their blocks, for any vector unit. The file that
+ * includes this has small_block, extreme, large_part and i16_block, and defines the name of
+ * the list (QUANTIZERS).
  */
 static void
 q8_0_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
@@ -41,7 +41,7 @@ q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 	for (i = 0; i < count; i += LARGE) {
 		most = extreme(x + i);
 		inverse = most != 0 ? -127.0f / most : 0;
-		if (isinf(inverse)) { /* most is next to nothing */
+		if (isinf(inverse)) { /* most is too small to invert */
 			activation_q8_k.quantize(x + i, row, n, at + i, LARGE);
 			scale++;
 			sums += LARGE / SUB;

@@ -1,16 +1,15 @@
-/* kinds: forms of activations in memory, and the products for types of weights.
- * Internal to this folder.
+/* rows: how rows of activations lie in memory, and what plain C reads of a block of weights.
+ * Internal to kernels.
  *
- * F32 is n numbers each after the other. The others are arrays that each begin at a
- * multiple of 64 bytes; of I16, whose rows may be of any length, m is n up to the next
- * multiple of 32:
+ * A row of F32 is n floats. The other forms are arrays that each begin at a multiple of 64
+ * bytes. Rows of I16 may have any length; m is n rounded up to a multiple of 32:
  *
  *	I16     n values (f32) | m codes (i16), zero from n on | m / 32 scales (f32)
  *	Q8_0    n codes (i8) | n / 32 scales (f32) | n / 32 sums of codes (i32)
  *	Q8_1    n codes (i8) | n / 32 scales (f32) | n / 32 sums of values (f32)
  *	Q8_K    n codes (i8) | n / 256 scales (f32) | n / 16 sums of codes (i16)
  *
- * Scales of Q8_0 and Q8_1 and sums of Q8_1 have gone through half precision.
+ * Scales of Q8_0 and Q8_1 and sums of Q8_1 were rounded to half precision.
  */
 #ifndef KERNELS_ROWS_H
 #define KERNELS_ROWS_H
@@ -20,7 +19,7 @@
 
 enum { SMALL = 32, LARGE = 256, SUB = 16 };
 
-/* The largest code of I16, so that 32 products of two fit into 32 bits. */
+/* The largest code of I16: 32 products of two codes fit into 32 bits. */
 #define I16_MOST 8191.0f
 
 static inline size_t
@@ -29,7 +28,7 @@ up64(size_t n)
 	return (n + 63) / 64 * 64;
 }
 
-/* A row of activations of n values in one of the three forms. */
+/* A row of Q8_0, Q8_1 or Q8_K. */
 struct quantized {
 	const int8_t *code;
 	const float *scale;
@@ -47,7 +46,7 @@ quantized_at(const uint8_t *a, size_t n, size_t block)
 	return q;
 }
 
-/* The codes and scales of a row of I16; the values are where it begins. */
+/* Codes and scales of a row of I16; its values are at the start of the row. */
 struct words {
 	const int16_t *code;
 	const float *scale;
@@ -67,26 +66,26 @@ words_at(const uint8_t *a, size_t n)
 extern const struct activation activation_f32, activation_i16;
 extern const struct activation activation_q8_0, activation_q8_1, activation_q8_k;
 
-/* Codes of a block of 32 or 256 values, value = scale × code - least. */
+/* A block of 32 or 256 weights: value = scale × code - least. */
 struct codes {
 	int8_t code[LARGE];
-	float scale[LARGE / SUB], least[LARGE / SUB]; /* of sub values each */
+	float scale[LARGE / SUB], least[LARGE / SUB]; /* for sub values each */
 };
 
-/* A block type: what plain C reads of it. */
+/* How plain C unpacks a block type. */
 struct unpacking {
 	const char *dtype;
 	const struct activation *activation;
 	unsigned items, bytes; /* of a block */
 	unsigned sub;          /* values that share a scale: 16 or 32 */
-	bool least;            /* else least is not set, and zero */
+	bool least;            /* false: unpack leaves least as it is, and it counts as zero */
 	void (*unpack)(const uint8_t *x, struct codes *c);
 };
 
-/* NULL past the last. */
+/* By index; NULL past the last. */
 const struct unpacking *unpacking_row(size_t index);
 
-/* The plain products of one row. Floats are added in double precision. */
+/* Products of one row in plain C. Floats are added in double precision. */
 float dot_row_ref(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n);
 float dot_f32_ref(const float *w, const float *a, size_t n);
 

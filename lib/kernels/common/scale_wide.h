@@ -4,7 +4,7 @@
 
 #include "kernels/common/lanes_wide.h"
 
-/* Bounded: no product with inverse is below -most - 1/2. */
+/* Lanes whose products with inverse are all at least -most - 1/2. */
 static inline void
 scale_sums(const struct lanes *l, int at, const wide *wv, float most, wide inverse,
            bool bounded, wide *xc, wide *cc)
@@ -47,7 +47,7 @@ scale_at(const struct lanes *l, int at, int most, struct scale_fit *f)
 			scale_sums(l, at, wv, (float)most, inverse, false, &xc, &cc);
 		best_of(&b, inverse, xc, cc);
 	}
-	/* Others have products that are not bounded, but no scale either. */
+	/* Other lanes have products without that bound, but their scale is 0. */
 	loud = other(above(all(SILENT), magnitude(extreme)));
 	put(f->inverse + at, keep(loud, b.inverse));
 	put(f->scale + at, number_wide(keep(loud, b.scale)));

@@ -1,13 +1,13 @@
-/* search: the fits of scale and offset that block quantizers share. Internal.
+/* search: fits of scale and offset, which block quantizers share. Internal to kernels.
  *
  * GGML finds the scale of a sub-block by trial: it takes a number of candidates
  * around the obvious one, rounds the values to codes by each, solves for the
  * scale (and offset) of least weighted squared error for those codes, and keeps
  * the best. Here sixteen sub-blocks are searched side by side, one a lane. Lanes
  * never mix, and each adds its terms in the order of its values, so vector code
- * that handles many lanes at once gives the same bits: search_ref.c is the
- * definition, search_wide.h the same on vectors of 4, 8 or 16 lanes, which
- * search_avx2.c and its like compile for one CPU each.
+ * that handles many lanes at once gives the same bits. ref/search.c is the
+ * definition; search_wide.h is the same on vectors of 4, 8 or 16 lanes, which
+ * search.c of each level compiles.
  *
  * Written from the formulas of GGML's reference quantizers. The bytes are
  * theirs; the order of operations in every sum and product matters.
@@ -25,10 +25,10 @@
 
 enum { LANES = 16, DEPTH = 32 };
 
-#define SILENT 1e-15f /* below this, the largest magnitude counts as zero */
+#define SILENT 1e-15f /* a largest magnitude below this counts as zero */
 
-/* Up to LANES sub-blocks turned on their side: value i of sub-block j is
- * x[i][j]. An error e of it costs w × e². Lanes without a sub-block are zero. */
+/* Up to LANES sub-blocks, transposed: value i of sub-block j is x[i][j]. An error
+ * e of it costs w × e². Lanes without a sub-block are zero. */
 struct lanes {
 	_Alignas(64) float x[DEPTH][LANES];
 	float w[DEPTH][LANES];
@@ -37,14 +37,14 @@ struct lanes {
 
 /* ---- numbers ---- */
 
-/* A NaN is encoded as if it were zero. */
+/* A NaN is encoded like zero. */
 static inline float
 number(float v)
 {
 	return v == v ? v : 0;
 }
 
-/* The nearest whole number, ties to even: 1.5 × 2^23 leaves no room for a
+/* The nearest whole number, ties to even: 1.5 × 2^23 leaves no bits for a
  * fraction. Exact below 2^22. */
 static inline float
 nearest(float v)
@@ -52,9 +52,9 @@ nearest(float v)
 	return (v + 0x1.8p23f) - 0x1.8p23f;
 }
 
-/* The same as an integer, for any v: from 2^22 on it is what GGML's reading of
- * the sum's low bits gives, an integer with no relation to v but always the
- * same, and 0 for NaN. */
+/* The same as an integer, for any v. From 2^22 on the result has no relation to
+ * v, but is always the same: the low bits of the sum, as GGML reads them. NaN
+ * gives 0. */
 static inline int
 nearest_int(float v)
 {
@@ -79,7 +79,7 @@ clamp_int(int v, int least, int most)
 	return v > most ? most : v;
 }
 
-/* Store in half precision, every NaN as the same one. */
+/* Store in half precision; all NaNs become the same one. */
 static inline void
 half_put(uint8_t *y, float v)
 {
@@ -103,7 +103,7 @@ float squares(const float *x, size_t n);
 /* ---- scale: x ≈ scale × code, -most <= code < most ---- */
 
 struct scale_fit {
-	float inverse[LANES]; /* what x is multiplied by for its code; 0: silent lane */
+	float inverse[LANES]; /* code = x × inverse, rounded; 0: silent lane */
 	float scale[LANES];   /* 0 for a silent lane */
 };
 
@@ -115,12 +115,12 @@ struct line_range {
 	int most;
 	float first, step;
 	int count;
-	bool absolute; /* compare candidates by absolute, not squared error */
+	bool absolute; /* candidates are compared by absolute, not squared error */
 };
 
 struct line_fit {
-	float origin[LANES];  /* the codes of the search are those that nearest_int */
-	float inverse[LANES]; /* gives for inverse × (x - origin) */
+	float origin[LANES];  /* codes of the search are nearest_int of */
+	float inverse[LANES]; /* inverse × (x - origin) */
 	float scale[LANES];
 	float offset[LANES];
 	float error[LANES];
@@ -132,10 +132,11 @@ struct search {
 	/* Fill x from count sub-blocks of depth values each, one after another. */
 	void (*load)(struct lanes *l, const float *x, int depth, int count);
 
-	/* Fill w, for which importance comes as the values do, one number each:
+	/* Fill w, the weights:
 	 * |x| + the root of the mean square of the lane; |x|; x²; importance; and
 	 * importance × sqrt(power + x²), where power is a mean square of each
-	 * lane's surroundings, which keeps small values in play. */
+	 * lane's surroundings, which keeps small values in play. importance has one
+	 * number for each value, in the order of values. */
 	void (*weigh_root)(struct lanes *l);
 	void (*weigh_magnitude)(struct lanes *l);
 	void (*weigh_square)(struct lanes *l);
@@ -143,38 +144,38 @@ struct search {
 	void (*weigh_power)(struct lanes *l, const float *importance, const float *power,
 	                    int count);
 
-	/* What each lane's weights add up to. */
+	/* The sum of the weights of each lane. */
 	void (*weight)(const struct lanes *l, float *sum);
 
 	void (*scale)(const struct lanes *l, int most, struct scale_fit *f);
 	void (*line)(const struct lanes *l, const struct line_range *r, struct line_fit *f);
 
 	/* Codes, plus most, of each lane against its scale d as it is stored: depth
-	 * of them, lane after lane. Where d is zero any code decodes to zero; the
-	 * reference leaves those of the search, and no code (0) for a silent lane.
-	 * So does this. */
+	 * of them, lane after lane. Where d is zero any code decodes to zero; like the
+	 * reference, this leaves the codes of the search, and code 0 for a silent
+	 * lane. */
 	void (*scale_codes)(const struct lanes *l, const struct scale_fit *f,
 	                    const float *d, int most, uint8_t *code);
 
-	/* Codes against scale d and offset as they are stored; where d is zero those
+	/* Codes against scale d and offset as they are stored; where d is zero, those
 	 * of the search. */
 	void (*line_codes)(const struct lanes *l, const struct line_fit *f, const float *d,
 	                   const float *offset, int most, uint8_t *code);
 
-	/* The scales with which the levels (kernels/common/iq4.h) come next to the
-	 * values, by trial; 0 for a silent lane. And the codes of the levels next to
+	/* The scales that bring the levels (kernels/common/iq4.h) nearest to the
+	 * values, by trial; 0 for a silent lane. And the codes of the levels nearest to
 	 * inverse × value. */
 	void (*levels)(const struct lanes *l, float *scale);
 	void (*level_codes)(const struct lanes *l, const float *inverse, uint8_t *code);
 
-	/* The scales of Q3_K's search, code by code, and codes plus 4, 0 for a silent
-	 * lane. Lanes are 16 deep. */
+	/* The scales of Q3_K's search, which goes code by code, and codes plus 4, 0
+	 * for a silent lane. Lanes are 16 deep. */
 	void (*descent)(const struct lanes *l, float *scale, uint8_t *code);
 };
 
 extern const struct search search_ref;
 
-/* The one in use: search_ref until level_begin has chosen. */
+/* The searches in use: search_ref until level_begin has chosen. */
 extern const struct search *search;
 
 /* ---- steps: the scales of a super-block, x >= 0, 0 <= code <= most ---- */

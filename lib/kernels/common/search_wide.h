@@ -1,28 +1,27 @@
-/* search_wide: search_ref.c on vectors, for search_avx2.c and its like to include,
- * once each, behind a file that says what a vector is and how its CPU does what C
- * has no operator for:
+/* search_wide: ref/search.c on vectors. search.c of a level includes it once, after the
+ * level's vector.h, which defines what a vector is and the operations that C lacks:
  *
  *     WIDE                 lanes of a vector; LANES is a multiple
- *     wide, whole          as many floats, as many int32_t
+ *     wide, whole          vectors of WIDE floats, of WIDE int32_t
  *     all(v), all_whole(v) v in every lane
- *     mask                 a yes or no for each; & | work
- *     other(m), any(m)     where m is not set; is it set anywhere
+ *     mask                 true or false for each lane; & and | work
+ *     other(m), any(m)     the lanes where m is not set; whether it is set in any
  *     above(a, b)          a > b; reaches: a >= b; equal: a == b
  *     choose(m, a, b)      a where m is set, b elsewhere; choose_whole: of int32_t
  *     keep(m, a)           a where m is set, 0 elsewhere
  *     larger(a, b)         a > b ? a : b, smaller(a, b): a < b ? a : b
  *     larger_whole, smaller_whole
- *     within(a, most)      0 where a is below 0 or what the CPU answers to 0 × infinity,
- *                          most where it is above, a elsewhere
+ *     within(a, most)      0 where a is below 0 or the CPU's result of 0 × infinity, most
+ *                          where a is above most, a elsewhere
  *     magnitude(a)         without the sign
  *     rounded(a)           to whole numbers, ties to even
  *     root(a)              square roots
  *     turn(r)              transpose WIDE vectors
- *     level_code(v)        the code of the level (kernels/common/iq4.h) next to v
+ *     level_code(v)        the code of the level (kernels/common/iq4.h) nearest to v
  *     level_of(code)       that level
  *
- * Every result is the one that search_ref.c has, of the same operands in the same
- * order; read the reasons there.
+ * Every result has the bits of ref/search.c, from the same operands in the same order;
+ * the reasons are there.
  */
 #include "kernels/common/lanes_wide.h"
 #include "kernels/common/line_wide.h"
@@ -110,7 +109,7 @@ descent_begin(struct descent *s, const struct lanes *l, int at, wide extreme)
 	}
 }
 
-/* Value i of each lane, where that saves more. */
+/* Change value i of the lanes where that saves more. */
 static inline mask
 descent_step(struct descent *s, wide v, wide w, int i)
 {

@@ -1,5 +1,5 @@
-/* x86: what the AVX2 and AVX-512 products share: scales, and how numbers lie in 16 bits.
- * Internal to this folder. */
+/* x86: what the products with AVX2 and AVX-512 share: scales, and the layout of numbers of
+ * 16 bits. Internal to kernels. */
 #ifndef DOT_X86_H
 #define DOT_X86_H
 
@@ -9,13 +9,13 @@
 #include "core/le.h"
 #include "kernels/common/iq4.h"
 
-/* Bytes ahead of what is computed that weights are asked for: memory is late by some
+/* The distance in bytes at which weights are prefetched: memory takes as long as some
  * hundred products, more than the CPU looks ahead. */
 enum { AHEAD = 4096 };
 
-/* How a number lies in 16 bits: a sign, an exponent with this bias, and low bits below it;
- * magnitudes from none on are no numbers. In memory it has so many bytes. F8 lies as it
- * does in F16 but for its bias, with zeros below. */
+/* The layout of a number in 16 bits: a sign, an exponent with this bias, and low bits below
+ * it; magnitudes from none on are infinite or NaN. bytes is its size in memory. F8 lies
+ * as in F16, with another bias and zeros below. */
 struct layout {
 	int low, bias, none;
 	size_t bytes;
@@ -31,7 +31,7 @@ half_at(const uint8_t *x)
 	return _cvtsh_ss(le16(x));
 }
 
-/* Four bytes, to be put into all lanes. */
+/* Four bytes, to be broadcast to all lanes. */
 static inline int
 word_at(const void *p)
 {
@@ -41,7 +41,7 @@ word_at(const void *p)
 	return v;
 }
 
-/* Of four blocks, the halves at x. */
+/* The halves at x, x + bytes and so on, of four blocks. */
 static inline __m128
 four_halves(const uint8_t *x, size_t bytes)
 {
@@ -53,7 +53,7 @@ four_halves(const uint8_t *x, size_t bytes)
 	return _mm_cvtph_ps(v);
 }
 
-/* Scales of MXFP4: 2^(e - 128), subnormal below 2. */
+/* A scale of MXFP4: 2^(e - 128), subnormal below 2. */
 static inline float
 power_at(const uint8_t *x)
 {
@@ -84,7 +84,8 @@ add_eight(__m256 v)
 	return add_four(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
 
-/* Levels of IQ4_NL and IQ4_XS plus 128, of MXFP4 plus 12, for a shuffle in each half. */
+/* Levels of IQ4_NL and IQ4_XS plus 128, and those of MXFP4 plus 12, for a shuffle in each
+ * half. */
 static inline __m256i
 levels_128(void)
 {
@@ -100,7 +101,7 @@ levels_mxfp4(void)
 	                                                 10, 9, 8, 6, 4, 0));
 }
 
-/* Of Q4_K and Q5_K: eight scales and leasts in the first bytes of a vector. */
+/* Q4_K and Q5_K: eight scales and eight mins, in the first bytes of a vector each. */
 struct six {
 	__m128i scale, least;
 };
@@ -126,7 +127,7 @@ doubled(__m128i v)
 	return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(v, v));
 }
 
-/* Sixteen of six bits, less 32. */
+/* Sixteen scales of six bits, less 32. */
 static inline __m128i
 q3_k_scales_at(const uint8_t *x)
 {
@@ -140,7 +141,7 @@ q3_k_scales_at(const uint8_t *x)
 	return _mm_sub_epi8(v, _mm_set1_epi8(32));
 }
 
-/* Eight of six bits, less 32, in the first bytes. */
+/* Eight scales of six bits, less 32, in the first bytes. */
 static inline __m128i
 iq4_xs_scales_at(const uint8_t *x)
 {
