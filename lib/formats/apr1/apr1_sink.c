@@ -200,54 +200,67 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 }
 
 static int
-keep(struct apr1_sink *s, struct apr1_kept *k, bool wanted)
+keep(struct apr1_sink *s, struct apr1_kept *k)
 {
-	s->now = wanted ? KEPT : DROPPED;
-	s->keeps = k;
-	k->at = s->kept.bytes;
-	k->bytes = 0;
+	container_keep(&s->body, &s->kept, &k->at, &k->bytes);
 	return 0;
 }
 
 static int
-keep_frame(struct apr1_sink *s, struct apr1_kept *k, const struct item *item, struct err *e)
+put_blob(struct sink *sink, const struct item *item, struct err *e)
 {
-	keep(s, k, !s->options.plain);
-	k->bytes = item->head_bytes;
-	return s->now == KEPT ? spool_put(&s->kept, item->head, item->head_bytes, e) : 0;
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+	bool is_value = strcmp(s->plan->blobs[item->index].type, MODEL_VALUE) == 0;
+
+	(void)e;
+	return s->options.plain && !is_value ? 0 : keep(s, &s->blobs[item->index]);
+}
+
+static int
+put_licence(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+
+	(void)item;
+	(void)e;
+	return keep(s, &s->licence);
+}
+
+static int
+put_tensor(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+	struct apr1_kept *k = &s->tensors[item->index];
+
+	(void)e;
+	s->tensor++;
+	container_keep(&s->body, &s->data, &k->at, &k->bytes);
+	return 0;
+}
+
+/* Head and body of a record or signature. */
+static int
+put_late(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr1_sink *s = (struct apr1_sink *)sink;
+	bool is_prov = item->kind == ITEM_PROV;
+
+	*(is_prov ? &s->prov : &s->sign) += 1;
+	if (s->options.plain)
+		return 0;
+	keep(s, &(is_prov ? s->provs : s->signs)[item->index]);
+	return container_write(&s->body, &s->out, (const uint8_t *)item->head,
+	                       item->head_bytes, e);
 }
 
 static int
 put(struct sink *sink, const struct item *item, struct err *e)
 {
-	struct apr1_sink *s = (struct apr1_sink *)sink;
-	size_t i = item->index;
+	static const struct container_puts puts = { .title = "apr1", .blob = put_blob,
+		.licence = put_licence, .tensor = put_tensor, .late = put_late };
 
-	s->now = DROPPED;
-	switch (item->kind) {
-	case ITEM_BLOB:
-		return keep(s, &s->blobs[i],
-		            !s->options.plain || strcmp(s->plan->blobs[i].type, MODEL_VALUE) == 0);
-	case ITEM_LICENCE:
-		return keep(s, &s->licence, true);
-	case ITEM_TENSOR:
-		s->now = TENSOR;
-		s->tensor++;
-		s->tensors[i] = (struct apr1_kept){ s->data.bytes, item->bytes };
-		return 0;
-	case ITEM_PROV:
-		s->prov++;
-		return keep_frame(s, &s->provs[i], item, e);
-	case ITEM_SIGN:
-		s->sign++;
-		return keep_frame(s, &s->signs[i], item, e);
-	case ITEM_SKEY:
-	case ITEM_OTHER:
-		if (s->sink.note)
-			s->sink.note("a frame of unknown kind has no place in apr1: left out");
-		break;
-	}
-	return 0;
+	((struct apr1_sink *)sink)->body.to = CONTAINER_DROPPED;
+	return container_put(sink, &puts, item, e);
 }
 
 static int
@@ -255,16 +268,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct apr1_sink *s = (struct apr1_sink *)sink;
 
-	switch (s->now) {
-	case DROPPED:
-		break;
-	case KEPT:
-		s->keeps->bytes += n;
-		return spool_put(&s->kept, p, n, e);
-	case TENSOR:
-		return apr1_spool(&s->data, p, n, e);
-	}
-	return 0;
+	return container_write(&s->body, &s->out, p, n, e);
 }
 
 static int
@@ -316,14 +320,10 @@ apr1_create(struct out *o, const struct format_options *options, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
-	struct apr1_sink *s = mem_array(1, sizeof *s);
+	struct apr1_sink *s = container_new(sizeof *s, &ops, o, e);
 
-	if (!s) {
-		out_abandon(o);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
-	s->sink.ops = &ops;
 	s->out = *o;
 	s->out.crc_on = true;
 	s->options = *options;

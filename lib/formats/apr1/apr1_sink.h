@@ -8,6 +8,7 @@
 #define FORMATS_APR1_SINK_H
 
 #include "formats/apr1/apr1_layout.h"
+#include "formats/container.h"
 
 /* Bytes that wait in a spool. */
 struct apr1_kept {
@@ -31,8 +32,7 @@ struct apr1_sink {
 	struct spool kept;       /* all else */
 	struct apr1_kept *tensors, *blobs, *provs, *signs, licence;
 	const uint8_t *p;        /* of data */
-	enum { DROPPED, KEPT, TENSOR } now;
-	struct apr1_kept *keeps;
+	struct container_body body; /* of the current item */
 	size_t *by_name;         /* tensors */
 	size_t prov, sign, tensor; /* that have come */
 

@@ -262,13 +262,11 @@ begin_value(struct apr1_source *s, size_t blob)
 }
 
 static int
-begin_tensor(struct apr1_source *s, struct item *item)
+begin_tensor(struct apr1_source *s, const struct item *item)
 {
-	size_t i = s->tensor++;
+	size_t i = item->index;
 	const struct apr1_tensor *t = &s->tensors[i];
 
-	*item = (struct item){ .kind = ITEM_TENSOR, .index = i,
-		.bytes = tensor_bytes(s->plan.tensors[i]) };
 	memcpy(s->now, t->run, sizeof s->now);
 	if (t->checked && crc32_add(0, t->run[0].p, (size_t)t->run[0].n) != t->crc)
 		return apr1_fail(s, ERR_CHECKSUM, "ChecksumMismatch: the chunk of %.100s is damaged",
@@ -284,47 +282,42 @@ begin_tensor(struct apr1_source *s, struct item *item)
 }
 
 static int
+begin_licence(struct apr1_source *s)
+{
+	if (s->licence_text.p)
+		begin_text(s, s->licence_text);
+	else
+		s->now[0] = (struct apr1_run){ s->licence, s->licence_bytes };
+	return 1;
+}
+
+static int
 next(struct source *source, struct item *item, struct err *e)
 {
 	struct apr1_source *s = (struct apr1_source *)source;
-	const struct model *m = &s->plan;
 	size_t i;
 
 	(void)e; /* the reader holds it */
 	memset(s->now, 0, sizeof s->now);
 	s->run = 0;
-	if ((i = s->blob) < m->blob_count) {
-		s->blob++;
-		*item = (struct item){ .kind = ITEM_BLOB, .index = i, .bytes = m->blobs[i].bytes };
+	if (!container_next(&s->sent, &s->plan, source->wanted, item))
+		return 0;
+	i = item->index;
+	switch (item->kind) {
+	case ITEM_BLOB:
 		if (!s->own)
 			return begin_value(s, i);
 		begin_text(s, s->blobs[i]);
 		return 1;
-	}
-	if (m->licence != MODEL_NONE && !s->licence_sent) {
-		s->licence_sent = true;
-		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = m->licence };
-		if (s->licence_text.p)
-			begin_text(s, s->licence_text);
-		else
-			s->now[0] = (struct apr1_run){ s->licence, s->licence_bytes };
-		return 1;
-	}
-	while (source->wanted && s->tensor < m->tensor_count && !source->wanted[s->tensor])
-		s->tensor++;
-	if (s->tensor < m->tensor_count)
+	case ITEM_LICENCE:
+		return begin_licence(s);
+	case ITEM_TENSOR:
 		return begin_tensor(s, item);
-	if ((i = s->prov) < m->prov_count) {
-		s->prov++;
-		*item = (struct item){ .kind = ITEM_PROV, .index = i };
-		return begin_frame(s, item, s->provs[i], (size_t)m->provs[i]);
-	}
-	if ((i = s->sign) < m->signatures) {
-		s->sign++;
-		*item = (struct item){ .kind = ITEM_SIGN, .index = i };
+	case ITEM_PROV:
+		return begin_frame(s, item, s->provs[i], (size_t)s->plan.provs[i]);
+	default:
 		return begin_frame(s, item, s->signs[i], MODEL_SIGN_HEAD);
 	}
-	return 0;
 }
 
 static int

@@ -7,6 +7,7 @@
 
 #include "core/base64.h"
 #include "formats/apr1/apr1_layout.h"
+#include "formats/container.h"
 
 /* Runs of bytes of which a tensor is made up: a record has some of them in another
  * order. */
@@ -64,8 +65,7 @@ struct apr1_source {
 	struct apr1_text *blobs, *provs, *signs, licence_text;
 
 	/* What is being sent. */
-	size_t blob, tensor, prov, sign;
-	bool licence_sent;
+	struct container_sent sent;
 	struct apr1_run now[APR1_RUNS];
 	unsigned run;
 	struct apr1_text text;   /* base64 that is being decoded */

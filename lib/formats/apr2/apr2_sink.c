@@ -1,4 +1,5 @@
 #include "formats/apr2/apr2_sink.h"
+#include "formats/container.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -437,14 +438,10 @@ create(struct out *o, const struct format_options *options, const struct model *
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
-	struct apr2_sink *s = mem_array(1, sizeof *s);
+	struct apr2_sink *s = container_new(sizeof *s, &ops, o, e);
 
-	if (!s) {
-		out_abandon(o);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
-	s->sink.ops = &ops;
 	s->sink.sealed_too = true;
 	s->out = *o;
 	s->out.crc_on = true;

@@ -312,8 +312,10 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 }
 
 static int
-put_late(struct apr64_sink *s, const struct item *item, struct err *e)
+put_late(struct sink *sink, const struct item *item, struct err *e)
 {
+	struct apr64_sink *s = (struct apr64_sink *)sink;
+
 	/* Without tensors it is only now that it gets a place. */
 	if (finish_head(s, e) < 0)
 		return -1;
@@ -323,50 +325,57 @@ put_late(struct apr64_sink *s, const struct item *item, struct err *e)
 		s->sign++;
 	if (s->options.plain)
 		return 0;
-	s->now = LATE;
+	s->body.to = CONTAINER_LATE;
 	s->room = item->index + (item->kind == ITEM_SIGN ? s->plan->prov_count : 0);
-	return late_begin(&s->late, item, e);
+	return late_begin(&s->body.late, item, e);
 }
 
 static int
-keep(struct apr64_sink *s, struct apr64_kept *k, const char *type)
+keep(struct apr64_sink *s, struct apr64_kept *k)
 {
-	if (s->options.plain && strcmp(type, MODEL_VALUE) != 0)
-		return 0;
-	s->now = KEPT;
-	s->keeps = k;
-	k->at = s->kept.bytes;
-	k->bytes = 0;
+	container_keep(&s->body, &s->kept, &k->at, &k->bytes);
 	return 0;
+}
+
+static int
+put_blob(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr64_sink *s = (struct apr64_sink *)sink;
+	bool is_value = strcmp(s->plan->blobs[item->index].type, MODEL_VALUE) == 0;
+
+	(void)e;
+	return s->options.plain && !is_value ? 0 : keep(s, &s->blobs[item->index]);
+}
+
+static int
+put_licence(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr64_sink *s = (struct apr64_sink *)sink;
+
+	(void)item;
+	(void)e;
+	return s->options.plain ? 0 : keep(s, &s->licence);
+}
+
+static int
+put_tensor(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct apr64_sink *s = (struct apr64_sink *)sink;
+
+	s->body.to = CONTAINER_OUT;
+	if (finish_head(s, e) < 0)
+		return -1;
+	return out_zeros(&s->out, s->data_at + s->offsets[item->index] - out_tell(&s->out));
 }
 
 static int
 put(struct sink *sink, const struct item *item, struct err *e)
 {
-	struct apr64_sink *s = (struct apr64_sink *)sink;
-	size_t i = item->index;
+	static const struct container_puts puts = { .title = "apr2-64", .blob = put_blob,
+		.licence = put_licence, .tensor = put_tensor, .late = put_late };
 
-	s->now = DROPPED;
-	switch (item->kind) {
-	case ITEM_BLOB:
-		return keep(s, &s->blobs[i], s->plan->blobs[i].type);
-	case ITEM_LICENCE:
-		return keep(s, &s->licence, "");
-	case ITEM_TENSOR:
-		s->now = TENSOR;
-		if (finish_head(s, e) < 0)
-			return -1;
-		return out_zeros(&s->out, s->data_at + s->offsets[i] - out_tell(&s->out));
-	case ITEM_PROV:
-	case ITEM_SIGN:
-		return put_late(s, item, e);
-	case ITEM_OTHER:
-	case ITEM_SKEY:
-		if (s->sink.note)
-			s->sink.note("a frame of unknown kind has no place in apr2-64: left out");
-		break;
-	}
-	return 0;
+	((struct apr64_sink *)sink)->body.to = CONTAINER_DROPPED;
+	return container_put(sink, &puts, item, e);
 }
 
 static int
@@ -374,18 +383,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct apr64_sink *s = (struct apr64_sink *)sink;
 
-	switch (s->now) {
-	case DROPPED:
-		break;
-	case KEPT:
-		s->keeps->bytes += n;
-		return spool_put(&s->kept, p, n, e);
-	case TENSOR:
-		return out_put(&s->out, p, n);
-	case LATE:
-		return late_add(&s->late, p, n, e);
-	}
-	return 0;
+	return container_write(&s->body, &s->out, p, n, e);
 }
 
 /* A record or signature goes into its room. */
@@ -395,10 +393,10 @@ put_end(struct sink *sink, struct err *e)
 	struct apr64_sink *s = (struct apr64_sink *)sink;
 	struct apr64_room *room;
 
-	if (s->now != LATE)
+	if (s->body.to != CONTAINER_LATE)
 		return 0;
 	room = &s->rooms[s->room];
-	return late_put(&s->out, &s->late, APR64_HEADER + room->at, room->length, &room->crc, e);
+	return late_put(&s->out, &s->body.late, APR64_HEADER + room->at, room->length, &room->crc, e);
 }
 
 static uint32_t
@@ -442,7 +440,7 @@ close_sink(struct sink *sink)
 	spool_free(&s->kept);
 	spool_free(&s->text);
 	buf_free(&s->b);
-	buf_free(&s->late);
+	buf_free(&s->body.late);
 	free(s->blobs);
 	free(s->member);
 	free(s->by_name);
@@ -456,14 +454,10 @@ apr64_create(struct out *o, const struct format_options *options, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
-	struct apr64_sink *s = mem_array(1, sizeof *s);
+	struct apr64_sink *s = container_new(sizeof *s, &ops, o, e);
 
-	if (!s) {
-		out_abandon(o);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
-	s->sink.ops = &ops;
 	s->out = *o;
 	s->out.crc_on = true;
 	s->options = *options;

@@ -5,6 +5,7 @@
 #define FORMATS_APR64_SINK_H
 
 #include "formats/apr64/apr64.h"
+#include "formats/container.h"
 
 /* A value or a side file, as it waits in the spool. */
 struct apr64_kept {
@@ -43,11 +44,9 @@ struct apr64_sink {
 	bool head_done;
 	size_t prov, sign;    /* that have come */
 
-	/* The item that is coming. */
-	enum { DROPPED, KEPT, TENSOR, LATE } now;
-	struct apr64_kept *keeps;
-	struct buf late;
-	size_t room;
+	/* The current item. */
+	struct container_body body;
+	size_t room;          /* CONTAINER_LATE: where it goes */
 };
 
 /* Make s->text of the plan and what is kept. */

@@ -38,10 +38,8 @@ read_text(struct apr64_source *s)
 }
 
 static int
-begin_text(struct apr64_source *s, struct item *item, enum item_kind kind, size_t index,
-           uint64_t bytes, struct apr64_text text)
+begin_text(struct apr64_source *s, struct apr64_text text)
 {
-	*item = (struct item){ .kind = kind, .index = index, .bytes = bytes };
 	s->from = FROM_TEXT;
 	s->now = text;
 	s->decoder = (struct base64_reader){ 0 };
@@ -50,13 +48,12 @@ begin_text(struct apr64_source *s, struct item *item, enum item_kind kind, size_
 
 /* A record or signature: its head, which must be JSON, comes with the item. */
 static int
-begin_frame(struct apr64_source *s, struct item *item, enum item_kind kind, size_t index,
-            struct apr64_text text, size_t head)
+begin_frame(struct apr64_source *s, struct item *item, struct apr64_text text, size_t head)
 {
 	struct err *e = s->reader.err;
 	json_t *v;
 
-	begin_text(s, item, kind, index, 0, text);
+	begin_text(s, text);
 	buf_clear(&s->frame);
 	while (s->now.n > 0) {
 		if (read_text(s) < 0)
@@ -148,13 +145,11 @@ check_end(struct apr64_source *s)
 /* ---- the verbs ---- */
 
 static int
-begin_tensor(struct apr64_source *s, struct item *item)
+begin_tensor(struct apr64_source *s, const struct item *item)
 {
 	struct reader *r = &s->reader;
-	size_t i = s->tensor++;
+	size_t i = item->index;
 
-	*item = (struct item){ .kind = ITEM_TENSOR, .index = i,
-		.bytes = tensor_bytes(s->plan.tensors[i]) };
 	s->from = FROM_FILE;
 	s->left = item->bytes;
 	if (reader_skip(r, s->header.data_at + s->offsets[i] - reader_tell(r)) < 0)
@@ -166,29 +161,24 @@ static int
 next(struct source *source, struct item *item, struct err *e)
 {
 	struct apr64_source *s = (struct apr64_source *)source;
-	const struct model *m = &s->plan;
 	size_t i;
 
 	(void)e; /* the reader holds it */
-	if ((i = s->blob) < m->blob_count) {
-		s->blob++;
-		return begin_text(s, item, ITEM_BLOB, i, m->blobs[i].bytes, s->blobs[i]);
-	}
-	if (m->licence != MODEL_NONE && !s->licence_sent) {
-		s->licence_sent = true;
-		return begin_text(s, item, ITEM_LICENCE, 0, m->licence, s->licence);
-	}
-	if (s->tensor < m->tensor_count)
+	if (!container_next(&s->sent, &s->plan, NULL, item))
+		return check_end(s);
+	i = item->index;
+	switch (item->kind) {
+	case ITEM_BLOB:
+		return begin_text(s, s->blobs[i]);
+	case ITEM_LICENCE:
+		return begin_text(s, s->licence);
+	case ITEM_TENSOR:
 		return begin_tensor(s, item);
-	if ((i = s->prov) < s->prov_count) {
-		s->prov++;
-		return begin_frame(s, item, ITEM_PROV, i, s->provs[i], (size_t)m->provs[i]);
+	case ITEM_PROV:
+		return begin_frame(s, item, s->provs[i], (size_t)s->plan.provs[i]);
+	default:
+		return begin_frame(s, item, s->signs[i], MODEL_SIGN_HEAD);
 	}
-	if ((i = s->sign) < s->sign_count) {
-		s->sign++;
-		return begin_frame(s, item, ITEM_SIGN, i, s->signs[i], MODEL_SIGN_HEAD);
-	}
-	return check_end(s);
 }
 
 static int

@@ -7,6 +7,7 @@
 
 #include "core/base64.h"
 #include "formats/apr64/apr64.h"
+#include "formats/container.h"
 #include "formats/head.h"
 #include "formats/ties.h"
 
@@ -60,8 +61,7 @@ struct apr64_source {
 	uint64_t data_bytes, alignment;
 
 	/* What is being sent. */
-	size_t blob, tensor, prov, sign;
-	bool licence_sent;
+	struct container_sent sent;
 	enum { FROM_FILE, FROM_TEXT, FROM_MEMORY } from;
 	struct apr64_text now; /* FROM_TEXT: what is left of it */
 	struct base64_reader decoder;

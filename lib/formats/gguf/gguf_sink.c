@@ -5,6 +5,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "formats/container.h"
 #include "formats/gguf/gguf_sink.h"
 #include "stream/frame.h"
 
@@ -314,9 +315,10 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 }
 
 static int
-put_blob(struct gguf_sink *s, size_t i, struct err *e)
+put_blob(struct sink *sink, const struct item *item, struct err *e)
 {
-	const struct blob *b = s->blob = &s->plan->blobs[i];
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+	const struct blob *b = s->blob = &s->plan->blobs[item->index];
 
 	if (strcmp(b->type, MODEL_VALUE) == 0) {
 		s->now = VALUE; /* its key is written already */
@@ -332,8 +334,11 @@ put_blob(struct gguf_sink *s, size_t i, struct err *e)
 }
 
 static int
-put_licence(struct gguf_sink *s, struct err *e)
+put_licence(struct sink *sink, const struct item *item, struct err *e)
 {
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	(void)item;
 	if (s->options.plain)
 		return 0;
 	s->now = PLAIN;
@@ -344,8 +349,11 @@ put_licence(struct gguf_sink *s, struct err *e)
 }
 
 static int
-put_tensor(struct gguf_sink *s, size_t i, struct err *e)
+put_tensor(struct sink *sink, const struct item *item, struct err *e)
 {
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+	size_t i = item->index;
+
 	s->now = PLAIN;
 	if (finish_header(s, e) < 0)
 		return -1;
@@ -362,8 +370,10 @@ patch(struct gguf_sink *s, const void *p, size_t n)
 }
 
 static int
-put_late(struct gguf_sink *s, const struct item *item, struct err *e)
+put_late(struct sink *sink, const struct item *item, struct err *e)
 {
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
 	/* The places are there with the header: without tensors, only now. */
 	if (finish_header(s, e) < 0)
 		return -1;
@@ -377,26 +387,11 @@ put_late(struct gguf_sink *s, const struct item *item, struct err *e)
 static int
 put(struct sink *sink, const struct item *item, struct err *e)
 {
-	struct gguf_sink *s = (struct gguf_sink *)sink;
+	static const struct container_puts puts = { .title = "GGUF", .blob = put_blob,
+		.licence = put_licence, .tensor = put_tensor, .late = put_late };
 
-	s->now = DROPPED;
-	switch (item->kind) {
-	case ITEM_BLOB:
-		return put_blob(s, item->index, e);
-	case ITEM_LICENCE:
-		return put_licence(s, e);
-	case ITEM_TENSOR:
-		return put_tensor(s, item->index, e);
-	case ITEM_PROV:
-	case ITEM_SIGN:
-		return put_late(s, item, e);
-	case ITEM_OTHER:
-	case ITEM_SKEY:
-		if (s->sink.note)
-			s->sink.note("a frame of unknown kind has no place in GGUF: left out");
-		break;
-	}
-	return 0;
+	((struct gguf_sink *)sink)->now = DROPPED;
+	return container_put(sink, &puts, item, e);
 }
 
 static int
@@ -486,14 +481,10 @@ gguf_create_shard(struct out *o, const struct format_options *options,
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
-	struct gguf_sink *s = mem_array(1, sizeof *s);
+	struct gguf_sink *s = container_new(sizeof *s, &ops, o, e);
 
-	if (!s) {
-		out_abandon(o);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
-	s->sink.ops = &ops;
 	s->out = *o;
 	s->options = *options;
 	s->whole = whole;

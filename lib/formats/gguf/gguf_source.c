@@ -200,47 +200,40 @@ finish(struct gguf *g)
 	return 0;
 }
 
+/* Head and body of a record (head bytes are all of it) or signature. */
+static void
+begin_frame(struct gguf *g, struct item *item, const struct buf *b, size_t head)
+{
+	item->head = (char *)b->p;
+	item->head_bytes = head;
+	item->bytes = b->n - head;
+	g->from = b->p + head;
+	g->left = item->bytes;
+}
+
 static int
 next(struct source *source, struct item *item, struct err *e)
 {
 	struct gguf *g = (struct gguf *)source;
-	const struct model *m = &g->plan;
 
 	(void)e;
-	if (g->blob < m->blob_count) {
-		*item = (struct item){ .kind = ITEM_BLOB, .index = g->blob,
-			.bytes = m->blobs[g->blob].bytes };
-		return begin_place(g, &g->places[g->blob++]) < 0 ? -1 : 1;
-	}
-	if (m->licence != MODEL_NONE && !g->licence_sent) {
-		g->licence_sent = true;
-		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = m->licence };
-		return begin_place(g, &g->licence) < 0 ? -1 : 1;
-	}
-	if (g->tensor < m->tensor_count) {
-		*item = (struct item){ .kind = ITEM_TENSOR, .index = g->tensor,
-			.bytes = tensor_bytes(m->tensors[g->tensor]) };
-		return begin_tensor(g, g->tensor++) < 0 ? -1 : 1;
-	}
 	g->left = 0;
-	if (g->prov < g->prov_count) {
-		*item = (struct item){ .kind = ITEM_PROV, .index = g->prov,
-			.head = (char *)g->provs[g->prov].p,
-			.head_bytes = g->provs[g->prov].n };
-		g->prov++;
-		return 1;
+	if (!container_next(&g->sent, &g->plan, NULL, item))
+		return finish(g);
+	switch (item->kind) {
+	case ITEM_BLOB:
+		return begin_place(g, &g->places[item->index]) < 0 ? -1 : 1;
+	case ITEM_LICENCE:
+		return begin_place(g, &g->licence) < 0 ? -1 : 1;
+	case ITEM_TENSOR:
+		return begin_tensor(g, item->index) < 0 ? -1 : 1;
+	case ITEM_PROV:
+		begin_frame(g, item, &g->provs[item->index], g->provs[item->index].n);
+		break;
+	default:
+		begin_frame(g, item, &g->signs[item->index], MODEL_SIGN_HEAD);
 	}
-	if (g->sign < g->sign_count) {
-		const struct buf *b = &g->signs[g->sign];
-
-		*item = (struct item){ .kind = ITEM_SIGN, .index = g->sign++,
-			.head = (char *)b->p, .head_bytes = MODEL_SIGN_HEAD,
-			.bytes = b->n - MODEL_SIGN_HEAD };
-		g->from = b->p + MODEL_SIGN_HEAD;
-		g->left = item->bytes;
-		return 1;
-	}
-	return finish(g);
+	return 1;
 }
 
 /* To o as well, where it is not NULL. */

@@ -9,6 +9,7 @@
 
 #include "core/buf.h"
 #include "core/spool.h"
+#include "formats/container.h"
 #include "formats/gguf/gguf.h"
 
 #define GGUF_ARRAY_HEAD 12 /* of wire bytes: u32 item type, u64 count */
@@ -63,8 +64,8 @@ struct gguf {
 	json_t *order;         /* apr.order */
 
 	/* What is being sent. */
-	size_t blob, tensor, prov, sign;
-	bool licence_sent, padding_read;
+	struct container_sent sent;
+	bool padding_read;
 	struct place body;     /* blob, licence */
 	struct buf memory;     /* one piece of it */
 	uint64_t left;         /* of the body */

@@ -146,61 +146,66 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 }
 
 static int
-begin_kept(struct safetensors_sink *s, struct kept *k)
+keep(struct safetensors_sink *s, struct kept *k)
 {
-	s->now = KEPT;
 	s->kept = k;
-	k->at = s->spool.bytes;
-	k->bytes = 0;
+	container_keep(&s->body, &s->spool, &k->at, &k->bytes);
 	return 0;
 }
 
 static int
-put_blob(struct safetensors_sink *s, size_t i)
+put_blob(struct sink *sink, const struct item *item, struct err *e)
 {
-	if (s->options.plain && !s->blobs[i].plain)
-		return 0;
-	return begin_kept(s, &s->blobs[i]);
+	struct safetensors_sink *s = (struct safetensors_sink *)sink;
+	struct kept *k = &s->blobs[item->index];
+
+	(void)e;
+	return s->options.plain && !k->plain ? 0 : keep(s, k);
 }
 
 static int
-put_late(struct safetensors_sink *s, const struct item *item, struct err *e)
+put_licence(struct sink *sink, const struct item *item, struct err *e)
 {
-	/* Without tensors it is only now that the header gives it a place. */
+	struct safetensors_sink *s = (struct safetensors_sink *)sink;
+
+	(void)item;
+	(void)e;
+	return s->options.plain ? 0 : keep(s, &s->licence);
+}
+
+static int
+put_tensor(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct safetensors_sink *s = (struct safetensors_sink *)sink;
+
+	(void)item;
+	s->body.to = CONTAINER_OUT;
+	return safetensors_finish_header(s, e);
+}
+
+static int
+put_late(struct sink *sink, const struct item *item, struct err *e)
+{
+	struct safetensors_sink *s = (struct safetensors_sink *)sink;
+
+	/* Without tensors the header, which has the place, is not yet written. */
 	if (safetensors_finish_header(s, e) < 0)
 		return -1;
 	if (s->options.plain)
 		return 0;
-	s->now = LATE;
+	s->body.to = CONTAINER_LATE;
 	s->late_at = (item->kind == ITEM_PROV ? s->prov_at : s->sign_at)[item->index];
-	return late_begin(&s->late, item, e);
+	return late_begin(&s->body.late, item, e);
 }
 
 static int
 put(struct sink *sink, const struct item *item, struct err *e)
 {
-	struct safetensors_sink *s = (struct safetensors_sink *)sink;
+	static const struct container_puts puts = { .title = "safetensors", .blob = put_blob,
+		.licence = put_licence, .tensor = put_tensor, .late = put_late };
 
-	s->now = DROPPED;
-	switch (item->kind) {
-	case ITEM_BLOB:
-		return put_blob(s, item->index);
-	case ITEM_LICENCE:
-		return s->options.plain ? 0 : begin_kept(s, &s->licence);
-	case ITEM_TENSOR:
-		s->now = TENSOR;
-		return safetensors_finish_header(s, e);
-	case ITEM_PROV:
-	case ITEM_SIGN:
-		return put_late(s, item, e);
-	case ITEM_OTHER:
-	case ITEM_SKEY:
-		if (s->sink.note)
-			s->sink.note("a frame of unknown kind has no place in safetensors: "
-			             "left out");
-		break;
-	}
-	return 0;
+	((struct safetensors_sink *)sink)->body.to = CONTAINER_DROPPED;
+	return container_put(sink, &puts, item, e);
 }
 
 static int
@@ -208,18 +213,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct safetensors_sink *s = (struct safetensors_sink *)sink;
 
-	switch (s->now) {
-	case DROPPED:
-		break;
-	case KEPT:
-		s->kept->bytes += n;
-		return spool_put(&s->spool, p, n, e);
-	case TENSOR:
-		return out_put(&s->out, p, n);
-	case LATE:
-		return late_add(&s->late, p, n, e);
-	}
-	return 0;
+	return container_write(&s->body, &s->out, p, n, e);
 }
 
 static int
@@ -239,9 +233,9 @@ patch(struct safetensors_sink *s, struct err *e)
 {
 	uint64_t length;
 
-	if (base64_length(s->late.n, &length) < 0)
+	if (base64_length(s->body.late.n, &length) < 0)
 		return err_memory(e);
-	return late_put(&s->out, &s->late, s->late_at, length, NULL, e);
+	return late_put(&s->out, &s->body.late, s->late_at, length, NULL, e);
 }
 
 static int
@@ -249,16 +243,9 @@ put_end(struct sink *sink, struct err *e)
 {
 	struct safetensors_sink *s = (struct safetensors_sink *)sink;
 
-	switch (s->now) {
-	case DROPPED:
-	case TENSOR:
-		break;
-	case KEPT:
+	if (s->body.to == CONTAINER_KEPT)
 		return end_kept(s, e);
-	case LATE:
-		return patch(s, e);
-	}
-	return 0;
+	return s->body.to == CONTAINER_LATE ? patch(s, e) : 0;
 }
 
 static int
@@ -277,7 +264,7 @@ close_sink(struct sink *sink)
 	out_abandon(&s->out);
 	spool_free(&s->spool);
 	buf_free(&s->text);
-	buf_free(&s->late);
+	buf_free(&s->body.late);
 	buf_free(&s->piece);
 	free(s->gaps);
 	free(s->blobs);
@@ -292,14 +279,10 @@ safetensors_create_shard(struct out *o, const struct format_options *options,
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
-	struct safetensors_sink *s = mem_array(1, sizeof *s);
+	struct safetensors_sink *s = container_new(sizeof *s, &ops, o, e);
 
-	if (!s) {
-		out_abandon(o);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
-	s->sink.ops = &ops;
 	s->out = *o;
 	s->options = *options;
 	s->whole = whole;

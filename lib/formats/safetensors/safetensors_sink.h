@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/spool.h"
+#include "formats/container.h"
 #include "formats/safetensors/safetensors.h"
 
 /* A value or a side file. It waits in the spool: the header's length, which
@@ -46,11 +47,10 @@ struct safetensors_sink {
 	size_t members;      /* that the object has so far */
 	bool header_done;
 
-	/* The item that is coming. */
-	enum { DROPPED, KEPT, TENSOR, LATE } now;
-	struct kept *kept;
-	struct buf late;          /* head and body, */
-	uint64_t late_at;         /* which go there */
+	/* The current item. */
+	struct container_body body;
+	struct kept *kept;        /* CONTAINER_KEPT */
+	uint64_t late_at;         /* CONTAINER_LATE: its place in the file */
 	struct buf piece;
 };
 

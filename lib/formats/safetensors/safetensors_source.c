@@ -163,18 +163,15 @@ begin_key(struct safetensors *s, const struct safetensors_key *k, bool is_text)
 	le64_put(s->head, k->bytes);
 }
 
-static int
-begin_frame(struct safetensors *s, struct item *item, enum item_kind kind,
-            const struct buf *b, size_t *index)
+static void
+begin_frame(struct safetensors *s, struct item *item, const struct buf *b, size_t head)
 {
-	size_t head = kind == ITEM_PROV ? b->n : MODEL_SIGN_HEAD;
-
-	*item = (struct item){ .kind = kind, .index = (*index)++, .head = (char *)b->p,
-		.head_bytes = head, .bytes = b->n - head };
+	item->head = (char *)b->p;
+	item->head_bytes = head;
+	item->bytes = b->n - head;
 	s->from = FROM_MEMORY;
 	s->memory = b->p + head;
 	s->left = item->bytes;
-	return 1;
 }
 
 /* The end of a file was proved before the first byte was sent. */
@@ -192,34 +189,30 @@ static int
 next(struct source *source, struct item *item, struct err *e)
 {
 	struct safetensors *s = (struct safetensors *)source;
-	const struct model *m = &s->plan;
+	size_t i;
 
 	(void)e; /* the reader holds it */
-	if (s->blob < m->blob_count) {
-		*item = (struct item){ .kind = ITEM_BLOB, .index = s->blob,
-			.bytes = m->blobs[s->blob].bytes };
-		begin_key(s, s->blobs[s->blob], s->is_text[s->blob]);
-		s->blob++;
-		return 1;
-	}
-	if (s->licence && !s->licence_sent) {
-		s->licence_sent = true;
-		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = m->licence };
+	if (!container_next(&s->sent, &s->plan, NULL, item))
+		return finish(s);
+	i = item->index;
+	switch (item->kind) {
+	case ITEM_BLOB:
+		begin_key(s, s->blobs[i], s->is_text[i]);
+		break;
+	case ITEM_LICENCE:
 		begin_key(s, s->licence, false);
-		return 1;
-	}
-	if (s->tensor < m->tensor_count) {
+		break;
+	case ITEM_TENSOR:
 		s->from = FROM_FILE;
-		s->left = tensor_bytes(m->tensors[s->tensor]);
-		*item = (struct item){ .kind = ITEM_TENSOR, .index = s->tensor++,
-			.bytes = s->left };
-		return 1;
+		s->left = item->bytes;
+		break;
+	case ITEM_PROV:
+		begin_frame(s, item, &s->provs[i], s->provs[i].n);
+		break;
+	default:
+		begin_frame(s, item, &s->signs[i], MODEL_SIGN_HEAD);
 	}
-	if (s->prov < s->prov_count)
-		return begin_frame(s, item, ITEM_PROV, &s->provs[s->prov], &s->prov);
-	if (s->sign < s->sign_count)
-		return begin_frame(s, item, ITEM_SIGN, &s->signs[s->sign], &s->sign);
-	return finish(s);
+	return 1;
 }
 
 /* A piece of a key's value. */

@@ -5,6 +5,7 @@
 #ifndef FORMATS_SAFETENSORS_SOURCE_H
 #define FORMATS_SAFETENSORS_SOURCE_H
 
+#include "formats/container.h"
 #include "formats/safetensors/safetensors.h"
 
 struct safetensors {
@@ -27,8 +28,7 @@ struct safetensors {
 	uint64_t data_at, data_bytes;
 
 	/* What is being sent. */
-	size_t blob, tensor, prov, sign;
-	bool licence_sent;
+	struct container_sent sent;
 	enum { FROM_FILE, FROM_KEY, FROM_MEMORY } from;
 	uint8_t head[8];     /* of a string, before its text */
 	bool head_waits;
