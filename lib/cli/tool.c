@@ -336,6 +336,20 @@ set_stream(const struct opt *o, const char *value)
 }
 
 static void
+set_bytes(const struct opt *o, const char *value)
+{
+	uint64_t n;
+
+	if (text_bytes(value, o->low, o->high, o->to) == 0)
+		return;
+	if (text_bytes(value, 0, UINT64_MAX, &n) == 0)
+		misused("--%s needs %" PRIu64 " to %" PRIu64 " bytes, not %.80s", o->name, o->low,
+		        o->high, value);
+	misused("--%s needs a number of bytes from %" PRIu64 " to %" PRIu64
+	        ", such as 2G, 2GiB or 2GB, not %.80s", o->name, o->low, o->high, value);
+}
+
+static void
 set_option(const struct opt *o, const char *value, bool *seen)
 {
 	const struct opt *first = first_spelling(o);
@@ -368,10 +382,7 @@ set_option(const struct opt *o, const char *value, bool *seen)
 			        ", not %.80s", o->name, o->low, o->high, value);
 		break;
 	case OPT_BYTES:
-		if (text_bytes(value, o->low, o->high, o->to) < 0)
-			misused("--%s needs a number of bytes from %" PRIu64 " to %" PRIu64
-			        ", such as 2G, 2GiB or 2GB, not %.80s", o->name, o->low,
-			        o->high, value);
+		set_bytes(o, value);
 		break;
 	case OPT_DECIMAL:
 		if (text_decimal(value, (double)o->low, (double)o->high, o->to) < 0)

@@ -64,6 +64,8 @@ format_of() {
 	done
 	try apr-unpack --max-memory 12X "$model"
 	said 2 'such as 2G, 2GiB or 2GB, not 12X'
+	try apr-pack --reserve 2GB -o made "$model"
+	said 2 '--reserve needs 0 to 16777216 bytes, not 2GB'
 	# A sanitizer reserves terabytes.
 	! grep -q __asan_init "$APR_BIN/apr-header" || return 0
 	APR_RAM_LIMIT=1GB try apr-header "$model"
