@@ -105,6 +105,10 @@ replayed() {
 	replayed infer
 }
 
+@test "fuzz corpus: the library as a program uses it" {
+	replayed aprml
+}
+
 # Those of the corpus that have a name: they were written, not found.
 starved() {
 	local starve=$root/build/replay/tests/fuzz/starve_$1
