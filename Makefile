@@ -143,7 +143,8 @@ $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 $(B)/bare/t_%: $(B)/tests/unit/t_%.o $(B)/bare/libkernels.a
 	$(call run,LD)$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm
 
-bare: $(BARE) ## build the tests of the kernels, which need the C library alone
+# Of the sandbox, which has numbers of system calls for each architecture, the object alone.
+bare: $(BARE) $(B)/lib/core/calls.o ## build the tests of the kernels, which need the C library alone
 
 NEON_CC = aarch64-linux-gnu-gcc
 NEON_AR = aarch64-linux-gnu-ar
