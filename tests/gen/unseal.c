@@ -247,7 +247,6 @@ struct sealed {
 	struct frames s;
 	json_t *plan, *skey;
 	uint8_t salt[KEY], data[KEY];
-	size_t provs, signs; /* seen so far */
 };
 
 static const char *
@@ -327,7 +326,7 @@ static void
 check_outer(const uint8_t public[KEY])
 {
 	static const char name[] = "apr2 seal 2 signature";
-	struct sealed x = { .provs = 0 };
+	struct sealed x = { .plan = NULL };
 	crypto_sign_state state;
 	uint8_t hash[KEY], mac[KEY], signature[2 * KEY];
 
@@ -489,7 +488,7 @@ print_plain(const struct frame *f)
 static void
 list(const uint8_t *secret, const char *word)
 {
-	struct sealed x = { .provs = 0 };
+	struct sealed x = { .plan = NULL };
 	size_t i;
 
 	frames_read(stdin, &x.s);
@@ -555,7 +554,7 @@ print_stanza(const uint8_t keys[2 * KEY], const uint8_t data[KEY])
 static void
 vectors(void)
 {
-	struct sealed x = { .provs = 0 };
+	struct sealed x = { .plan = NULL };
 	uint8_t secret[KEY], pair[KEY], public[KEY], own[KEY], keys[2 * KEY], answer[KEY];
 	uint8_t m[MESSAGE_HEAD] = { 'A', 'P', 'R', 'M', 2, 2 }, salt[16], out[64];
 	static const uint8_t nonce[12];

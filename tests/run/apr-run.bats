@@ -127,6 +127,27 @@ agrees() {
 	done
 }
 
+@test "backend hints that differ choose nothing; auto agrees with any" {
+	local at n ask=(apr-run --tokens 5,6,7 --logits)
+	"${ask[@]}" "$model" >best
+	APR_CPU=ref "${ask[@]}" "$model" >ref
+	apr-pack -t apr1 --trueno-native --backend-hint scalar -o all.apr "$model"
+	# The first entry of the index: alignment 64, hint 1, an offset.
+	at=$(LC_ALL=C grep -abo -P '\x40\x01.{6}\x00\x00' all.apr | head -n 1 | cut -d: -f1)
+	while IFS=/ read -r n shown want; do
+		printf "\\x$n" | dd of=all.apr bs=1 seek=$((at + 1)) conv=notrunc status=none
+		apr1_flip 3 <all.apr | apr1_flip 3 >m.apr # the checksum anew
+		apr-header m.apr | grep -qx "backend_hints     $shown" || fail "$(apr-header m.apr)"
+		"${ask[@]}" m.apr 2>/dev/null | cmp - "$want" || fail "$shown"
+	done <<-'END'
+		01/scalar 30/ref
+		02/sse2 1, scalar 29/ref
+		04/avx2 1, scalar 29/best
+		08/gpu 1, scalar 29/best
+		00/scalar 29/ref
+	END
+}
+
 @test "repacked weights give the same logits, with each type, at each level" {
 	local all level
 	read -ra all < <(levels)

@@ -341,6 +341,28 @@ compile() {
 	run ./values $f walk - - - key ids - -
 	[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 '*' has gone by: '* ]]
 
+	# Models in shards, of each container that has them, and in a folder: by any of their
+	# files, and the folder.
+	apr-pack -t gguf --shard-size 600K -o shard.gguf q.aprs
+	apr-pack --shard-size 600K -o shard.apr q.aprs
+	mkdir pieces
+	apr-quant f16 "$model" | apr-pack -t safetensors --shard-size 2M -o pieces/
+	for f in shard-00001-of-*.gguf shard-00003-of-*.gguf shard-00002-of-*.apr pieces pieces/*.index.json; do
+		want=q.gguf
+		[[ $f != pieces* ]] || want=pieces
+		./values "$f" key general.architecture - - walk - - - >said
+		grep -qx 'string 0 llama' said || fail "$f: $(cat said)"
+		grep -qx 30 said
+		for name in token_embd.weight output.weight; do
+			./values "$f" floats $name 1000 500 walk - - - >said
+			head -n 500 said >some
+			apr-get --text $name "$want" | tr -s ' ' '\n' | grep . | tail -n +1001 |
+				head -n 500 | paste - some | awk '
+				$1 - $2 > 1e-6 || $2 - $1 > 1e-6 { bad = 1 }
+				END { exit bad || NR != 500 }' || fail "$f $name"
+		done
+	done
+
 	"$APR_GEN/tamper" mother >mother.aprs
 	./values - files - - - walk - - - <mother.aprs >said 2>tokenizer.json
 	head -n 3 said | diff - <(printf '%s\n' 'README.md 8' 'TWIN.md 8' 'tokenizer.json 2')

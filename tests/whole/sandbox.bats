@@ -190,3 +190,41 @@ waits_inside() {
 	done
 	[ ! -e "/proc/$helper" ]
 }
+
+# COMMAND…: as somebody who may start no process. Root may always, so it becomes another.
+without_fork() {
+	local as=()
+	if [ "$(id -u)" -eq 0 ]; then
+		as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	fi
+	# shellcheck disable=SC2016 # the inner shell expands it
+	try "${as[@]}" bash -c 'ulimit -u 1 && exec "$@"' - "$@"
+}
+
+@test "a process that cannot be started: a fault, and no file" {
+	command -v setpriv >/dev/null || skip 'no setpriv'
+	local folder
+	folder=$(mktemp -d)
+	chmod 777 "$folder"
+	apr-unpack "$model" >"$folder/m.aprs"
+	cp "$model" "$folder/m.gguf"
+	chmod 644 "$folder"/*
+	if ! without_fork test -r "$folder/m.gguf" || ! without_fork "$APR_BIN/apr-pack" --version; then
+		rm -r "$folder"
+		skip 'these programs cannot be run by another user'
+	fi
+	# The helper, for -o.
+	without_fork "$APR_BIN/apr-pack" -o "$folder/made" "$folder/m.aprs"
+	[ "$status" -eq 1 ]
+	grep -q '^apr-pack: .*Resource temporarily unavailable (E007)$' "$err"
+	without_fork "$APR_BIN/apr-unpack" -o "$folder/made" "$folder/m.gguf"
+	said 1 'Resource temporarily unavailable (E007)'
+	# The reader of a FILE.
+	without_fork "$APR_BIN/apr-stats" "$folder/m.gguf"
+	said 1 'its reader cannot be started'
+	# What needs neither works.
+	without_fork "$APR_BIN/apr-header" "$folder/m.gguf"
+	[ "$status" -eq 0 ]
+	[ "$(ls "$folder")" = "$(printf 'm.aprs\nm.gguf')" ]
+	rm -r "$folder"
+}
