@@ -5,24 +5,22 @@
 #include "core/sandbox.h"
 #include "stream/stream.h"
 
-/* The hooks of a flow take one context: the tool's. Progress needs its own. */
-static struct progress shown;
-
 static void
-at(void *ctx, uint64_t bytes)
+show_progress(void *ctx, uint64_t bytes)
 {
-	(void)ctx;
-	progress_at(&shown, bytes);
+	progress_at(ctx, bytes);
 }
 
 int
 filter_flow(struct source *source, struct sink *sink, bool progress,
             const struct flow *f, struct err *e)
 {
+	struct progress shown;
 	struct flow own = *f;
 	int r;
 
-	own.progress = at;
+	own.progress = show_progress;
+	own.progress_ctx = &shown;
 	source->note = tool_note;
 	if (sink)
 		sink->note = tool_note;

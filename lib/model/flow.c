@@ -300,7 +300,7 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 			return -1;
 		r->moved += n;
 		if (f->progress)
-			f->progress(f->ctx, r->moved);
+			f->progress(f->progress_ctx, r->moved);
 	}
 	if (key && !value_check_end(&value))
 		return err_set(r->e, ERR_CORRUPT, r->source->plan->blobs[in->index].name,
@@ -321,7 +321,7 @@ whole_body(struct run *r, const struct item *in, bool forward, bool same)
 		return taken < 0 ? -1 : body(r, in, forward, same);
 	r->moved += in->bytes;
 	if (f->progress)
-		f->progress(f->ctx, r->moved);
+		f->progress(f->progress_ctx, r->moved);
 	return 0;
 }
 

@@ -154,8 +154,9 @@ struct flow {
 	                struct err *e);
 	/* The source has ended, proved; before the sink's end. */
 	int (*finish)(void *ctx, struct sink *sink, struct err *e);
-	/* Bytes of tensor data that have passed, for progress. */
-	void (*progress)(void *ctx, uint64_t bytes);
+	/* Bytes of tensor data that have passed. It has a context of its own. */
+	void (*progress)(void *progress_ctx, uint64_t bytes);
+	void *progress_ctx;
 	void *ctx;
 
 	/* Content changes: signatures end here and a prov frame takes their place.

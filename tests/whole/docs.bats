@@ -167,6 +167,14 @@ from_readme() {
   diff <(from_overview) <(from_readme | sed '/\t.* | /d')
 }
 
+@test "the completions are for the tools that have a page, and for no others" {
+	local pages
+	pages=$(from_names | cut -f1)
+	diff <(sed -n 's/^#compdef //p' "$root/completions/_apr-tools" | tr ' ' '\n') <(echo "$pages")
+	diff <(sed -n '/^complete /,$p' "$root/completions/apr-tools.bash" | grep -o 'apr-[a-z]*') \
+		<(echo "$pages")
+}
+
 @test "README names each package that make deps installs" {
   for package in $(sed -n '/^packages=(/,/^)/p' "$root/scripts/deps.sh" | sed '1d; $d'); do
     grep -q "\`$package\`" "$root/README.md" || fail "$package is not in the README"
