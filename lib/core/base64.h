@@ -1,5 +1,5 @@
-/* base64: bytes as text (RFC 4648, the standard alphabet, padded, no line ends).
- * Read strictly: each sequence of bytes has one spelling.
+/* base64: bytes as text (RFC 4648: standard alphabet, padded, no line breaks). The
+ * decoder is strict: each sequence of bytes has exactly one spelling.
  */
 #ifndef CORE_BASE64_H
 #define CORE_BASE64_H
@@ -9,24 +9,26 @@
 
 #include "core/buf.h"
 
-/* Characters that n bytes take: 0 and *length, or -1 where that overflows. */
+/* Sets *length to the number of characters that n bytes take. Returns 0, or -1 on
+ * overflow. */
 int base64_length(uint64_t n, uint64_t *length);
 
-/* Append the text of n bytes, padding included: texts of pieces can only be
- * joined where each piece but the last is a multiple of 3. */
+/* Appends the text of n bytes, padding included. The texts of several pieces can be joined
+ * only if each piece except the last is a multiple of 3 bytes. */
 void base64_put(struct buf *b, const void *p, size_t n);
 
-/* A decoder for text that arrives in pieces. All zero is its beginning. */
+/* A decoder for text that arrives in pieces. Initialize it to zero. */
 struct base64_reader {
-	uint32_t bits;  /* of the group of four that is incomplete */
-	unsigned have;  /* characters of it */
-	unsigned pads;  /* '=' so far: after the first, nothing else may come */
+	uint32_t bits;  /* of the incomplete group of four characters */
+	unsigned have;  /* characters in that group */
+	unsigned pads;  /* '=' read so far; only '=' may follow the first */
 };
 
-/* Append to b what n more characters say. 0, or -1 if they are no base64. */
+/* Decodes n more characters and appends the bytes to b. Returns 0, or -1 if they are not
+ * base64. */
 int base64_add(struct base64_reader *r, const void *text, size_t n, struct buf *b);
 
-/* 0 if the text may end here. */
+/* Returns 0 if the text can end here, else -1. */
 int base64_end(const struct base64_reader *r);
 
 #endif

@@ -1,12 +1,12 @@
-/* broker: a helper outside the sandbox, which opens and names files for a process that
- * may not (core/sandbox.h).
+/* broker: a helper process outside the sandbox (core/sandbox.h) that opens and names files
+ * for a process inside it.
  *
- * It is a child, forked before anything is read that others have written and before
- * there are secrets. It holds nothing open but its end of a socket, and does what these
- * requests say, for the paths that were declared before: files of an output
- * (core/place.h), a spool without a name (core/spool.h), and a regular file beside the
- * input (core/dir.h). It heeds no signal but SIGKILL; when the process ends, however, it
- * removes what has no final name, and ends too.
+ * The helper is a child, forked before the process reads untrusted bytes and before it
+ * holds secrets. It keeps only its end of a socket open, and serves the requests below for
+ * paths that were declared in advance: files of an output (core/place.h), an unnamed spool
+ * (core/spool.h), and regular files beside the input (core/dir.h). It ignores all signals
+ * except SIGKILL. When the process ends, for whatever reason, the helper removes the files
+ * without a final name and exits.
  */
 #ifndef CORE_BROKER_H
 #define CORE_BROKER_H
@@ -18,39 +18,41 @@
 enum broker_request {
 	BROKER_SPECIAL, BROKER_CREATE, BROKER_NAME, BROKER_VACANT, BROKER_STAGE,
 	BROKER_NAME_STAGED, BROKER_BECOME, BROKER_MOVE, BROKER_DROP, /* as place_... */
-	BROKER_SPOOL, /* a spool file */
-	BROKER_OPEN   /* name, beside the input */
+	BROKER_SPOOL, /* create a spool file */
+	BROKER_OPEN   /* open name, beside the input */
 };
 
 struct broker_ask {
 	enum broker_request what;
-	uint32_t place, flag; /* flag: sync, or permissions */
-	uint64_t file;
-	char name[257]; /* 255 bytes and a NUL at most; else ENAMETOOLONG */
+	uint32_t place; /* number of a declared place */
+	uint32_t flag;  /* sync, or permissions */
+	uint64_t file;  /* number of a file in it */
+	char name[257]; /* at most 255 bytes and a NUL; else ENAMETOOLONG */
 };
 
-/* Which requests for files that are no output it will serve. */
+/* Before broker_start: allow BROKER_SPOOL, and BROKER_OPEN in this folder. */
 void broker_may_spool(void);
 void broker_may_open(int folder, const char *name);
 
-/* Start it, if anything was declared that needs it. A failure is told by each request.
- * The second time nothing happens. */
+/* Starts the helper if a declaration needs it. If that fails, each request fails. A second
+ * call does nothing. */
 void broker_start(void);
 
-/* Requests go to it. And: this process is it. */
+/* Whether a helper runs; whether this process is the helper. */
 bool broker_runs(void);
 bool broker_serves(void);
 
-/* The socket, or -1. */
+/* The socket to the helper, or -1. */
 int broker_socket(void);
 
-/* Ask. Returns a descriptor or 0, or -1 with errno; *file as the request has it. */
+/* Sends a request. Returns a descriptor or 0, or -1 with errno. *file is set if the request
+ * has that result. */
 int broker_ask(const struct broker_ask *q, uint64_t *file);
 
-/* Let it end, and wait for that. From a handler of signals too. */
+/* Tells the helper to end and waits for it. Async-signal-safe. */
 void broker_end(void);
 
-/* In another child: it is the parent's. */
+/* In another child of this process: forget the helper, which is the parent's. */
 void broker_leave(void);
 
 #endif

@@ -1,8 +1,7 @@
-/* buf: a growable run of bytes, and the only way text and headers are built.
+/* buf: a growable array of bytes; all text and headers are built in one.
  *
- * A buf of all zeros is empty and valid. Failure is sticky: after a failed
- * growth every put is ignored and buf_ok() is false, so that a builder checks
- * once at its end.
+ * An all-zero buf is empty and valid. Failure is sticky: after an allocation fails, every
+ * put is ignored and buf_ok is false, so the caller checks once at the end.
  */
 #ifndef CORE_BUF_H
 #define CORE_BUF_H
@@ -23,12 +22,12 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void buf_zeros(struct buf *b, size_t n);
 void buf_u8(struct buf *b, uint8_t v);
-void buf_u16(struct buf *b, uint16_t v); /* little-endian, as all below */
+void buf_u16(struct buf *b, uint16_t v); /* little-endian, like those below */
 void buf_u32(struct buf *b, uint32_t v);
 void buf_u64(struct buf *b, uint64_t v);
 
-/* Room for n more bytes, to be filled by the caller, who then adds to b->n;
- * NULL on failure. */
+/* Returns room for n more bytes, or NULL on failure. The caller fills it and adds to
+ * b->n. */
 uint8_t *buf_room(struct buf *b, size_t n);
 
 static inline bool
@@ -37,10 +36,10 @@ buf_ok(const struct buf *b)
 	return !b->failed;
 }
 
-/* The bytes as a terminated string (the terminator is not counted), or NULL. */
+/* Terminates the bytes with a NUL, which b->n does not count. NULL on failure. */
 const char *buf_string(struct buf *b);
 
-/* Empty it and keep the room; free it. */
+/* buf_clear empties b and keeps its memory; buf_free releases it. */
 void buf_clear(struct buf *b);
 void buf_free(struct buf *b);
 

@@ -1,10 +1,9 @@
-/* calls: the system calls that a process in the sandbox (core/sandbox.h) may make: a list
- * of what is allowed, with their arguments where the danger lies in those.
+/* calls: the system calls that a process in the sandbox (core/sandbox.h) may make. The list
+ * also limits arguments where a call is dangerous only with some of them.
  *
- * Anything else answers EPERM; what opens files EACCES, which the C library expects; and
- * calls that came with Linux 5.1 or later ENOSYS, so that the C library goes on with the
- * older ones. So a C library that calls something new finds an old kernel, and not an
- * end.
+ * All other calls fail: with EACCES if they open files, which the C library expects; with
+ * ENOSYS if they came with Linux 5.1 or later, so that the C library falls back to older
+ * calls; else with EPERM. A newer C library therefore sees an old kernel and keeps working.
  */
 #ifndef CORE_CALLS_H
 #define CORE_CALLS_H
@@ -13,14 +12,15 @@
 
 enum {
 	CALLS_THREADS = 1, /* start threads */
-	CALLS_CODE = 2,    /* make memory executable: PCRE2 compiles patterns */
-	CALLS_FOLDER = 4   /* list a folder that is open, and read links */
+	CALLS_CODE = 2,    /* make memory executable (PCRE2's compiler) */
+	CALLS_FOLDER = 4   /* list an open folder and read links */
 };
 
-/* Can it be done here? */
+/* Whether this build and machine have a system call filter. */
 bool calls_known(void);
 
-/* From here on. socket: the one from which descriptors are taken, or -1. */
+/* Installs the filter for the rest of the process's life. socket: the one that may receive
+ * descriptors, or -1. */
 void calls_limit(unsigned which, int socket);
 
 #endif

@@ -1,9 +1,8 @@
-/* dir: files that lie beside each other, and how to reach one from another without
- * following what leads elsewhere.
+/* dir: files in the same folder, and safe ways from one to another.
  *
- * What a file names is a regular file of the same folder; no link is followed. The
- * one exception is how the cache of Hugging Face is built: a folder in "snapshots"
- * whose links lead to files in "../../blobs".
+ * A file can only refer to a regular file in its own folder, and links are not followed.
+ * The one exception is the cache of Hugging Face: a folder below "snapshots" whose links
+ * lead to files in "../../blobs".
  */
 #ifndef CORE_DIR_H
 #define CORE_DIR_H
@@ -16,31 +15,32 @@
 #include "core/err.h"
 #include "core/reader.h"
 
-/* A name that stands for a file in a folder and nothing else: 1 to 255 bytes of
- * UTF-8 without "/" and control characters, not beginning with a dot. */
+/* Whether a name can only mean a file in a folder: 1 to 255 bytes of UTF-8 without "/" or
+ * control characters that do not begin with a dot. */
 bool dir_name_is_plain(const char *name);
 
 bool dir_name_ends(const char *name, const char *with);
 
-/* PATH/NAME in a new string, or NULL. */
+/* PATH/NAME in a new string, or NULL (no memory). */
 char *dir_label(const char *path, const char *name);
 
-/* The folder in which path lies: its descriptor, *folder its path in a new string
- * ("" where path has none), *name what is left of path. -1 with e filled. */
+/* Opens the folder that contains path and returns its descriptor, or -1 with e filled.
+ * *folder is the folder's path in a new string ("" if path has none); *name points to the
+ * rest of path. */
 int dir_of(const char *path, char **folder, const char **name, struct err *e);
 
-/* What name in the folder fd is, a cache's link followed. 0, or -1 with errno. */
+/* Stats name in the folder fd; follows the links of a cache. 0, or -1 with errno. */
 int dir_look(int fd, const char *name, struct stat *st);
 
-/* Open a file of it. label: the reader's name, which must outlive it. */
+/* Opens a file in the folder fd. label names it in messages and must outlive r. */
 int dir_open(int fd, const char *name, const char *label, struct reader *r,
              struct err *e);
 
-/* The same, as a descriptor: -1 with errno, ENODEV where it is not a regular file. */
+/* The same as a descriptor: -1 with errno, which is ENODEV if it is not a regular file. */
 int dir_open_fd(int fd, const char *name);
 
-/* All names in a folder but "." and "..", sorted. path: of the folder, for faults.
- * All zero is an empty list. */
+/* All names in a folder except "." and "..", sorted. path names the folder in messages.
+ * An all-zero list is empty. */
 struct dir_names {
 	char **p;
 	size_t n, cap;
@@ -48,17 +48,17 @@ struct dir_names {
 int dir_list(int fd, const char *path, struct dir_names *list, struct err *e);
 void dir_names_free(struct dir_names *list);
 
-/* PREFIX-00002-of-00003ENDING: one file of several. */
+/* The name of one of several files: PREFIX-00002-of-00003ENDING. */
 struct dir_number {
 	uint64_t number, of; /* from 1 */
 	size_t prefix;       /* bytes of PREFIX */
 };
 bool dir_numbered(const char *name, const char *ending, struct dir_number *n);
 
-/* Does the name stand for several files: an index, or one of them? */
+/* Whether the name stands for several files: it is an index or one of the files. */
 bool dir_is_several(const char *name);
 
-/* The name of such a file, in a new string, or NULL. */
+/* Builds the name of such a file in a new string; NULL: no memory. */
 char *dir_number_name(const char *prefix, size_t prefix_bytes, uint64_t number,
                       uint64_t of, const char *ending);
 

@@ -1,8 +1,8 @@
-/* err: what went wrong, told once.
+/* err: one error, with its cause.
  *
- * The library never prints and never exits: a function that can fail takes a
- * caller-owned struct err, fills it, and returns -1. The first fault wins, so
- * that the message names the cause and not what followed from it.
+ * The library never prints and never exits. A function that can fail takes a struct err,
+ * which the caller owns, fills it and returns -1. The first error wins, so the message
+ * names the cause and not its consequences.
  *
  * Printed by cli/tool.c as
  *     apr-quant: OBJECT: FACT (E001)
@@ -17,51 +17,51 @@
 /* The numbers 1 to 8 are the specification's E001 to E008. */
 enum err_code {
 	ERR_NONE = 0,
-	ERR_FORMAT = 1,    /* not a form we read, or not of this kind */
-	ERR_CORRUPT = 2,   /* structure damaged, truncated, contradictory */
-	ERR_VERSION = 3,   /* a version we do not read */
+	ERR_FORMAT = 1,    /* not a format that we read, or the wrong kind */
+	ERR_CORRUPT = 2,   /* damaged, truncated or contradictory */
+	ERR_VERSION = 3,   /* a version that we do not read */
 	ERR_CHECKSUM = 4,  /* a CRC differs */
 	ERR_DECRYPT = 5,   /* wrong key or passphrase */
 	ERR_SIGNATURE = 6, /* signature missing, wrong, or not trusted */
-	ERR_IO = 7,        /* the system refused; exit 3 if the file is missing */
+	ERR_IO = 7,        /* a system call failed; exit 3 if a file is missing */
 	ERR_MEMORY = 8,    /* out of memory, or a limit reached */
 	ERR_USAGE,         /* wrong command line: exit 2, no E-number */
-	ERR_NO,            /* "no" as an answer: exit 1, no E-number */
+	ERR_NO,            /* the answer is "no": exit 1, no E-number */
 	ERR_INVALID,       /* a requested check failed: exit 5, no E-number */
-	ERR_CHILD          /* a child has already spoken; exit with its status */
+	ERR_CHILD          /* a child has printed the message; exit with its status */
 };
 
 struct err {
 	enum err_code code;
 	int missing;       /* ERR_IO: the file does not exist */
 	int status;        /* ERR_CHILD: the exit status to pass on */
-	char object[384];  /* file or tensor, printable, perhaps with an offset */
+	char object[384];  /* file or tensor, printable, with an offset if known */
 	char fact[640];
 	char hint[256];
 };
 
 #define ERR_INIT { .code = ERR_NONE }
 
-/* Fill e, unless it already holds a fault. object may be NULL; it is escaped
- * (core/text.h), and so is what the fact quotes: names from files may be
- * handed in as they are. Always returns -1, so that "return err_set(…)" reads well. */
+/* Fills e unless it holds an error already. object may be NULL. Object and fact are escaped
+ * (core/text.h), so callers can pass names from files without changes. Always returns -1,
+ * so that callers can write "return err_set(...)". */
 int err_set(struct err *e, enum err_code code, const char *object,
             const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 int err_vset(struct err *e, enum err_code code, const char *object,
              const char *fmt, va_list ap) __attribute__((format(printf, 4, 0)));
 
-/* As err_set with ERR_IO and the text of errno after the fact. */
+/* err_set with ERR_IO; appends the text of errno to the fact. */
 int err_errno(struct err *e, const char *object, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Out of memory (E008). */
 int err_memory(struct err *e);
 
-/* Give the fault a second line. Returns -1. */
+/* Adds a second line to the error. Returns -1. */
 int err_hint(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The process exit status a fault asks for: 1, 2, 3, 4 or 5. */
+/* The exit status for the error: 1, 2, 3, 4 or 5. */
 int err_exit(const struct err *e);
 
 #endif

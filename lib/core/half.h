@@ -1,10 +1,11 @@
 /* half: IEEE binary16 and bfloat16 to and from binary32.
  *
- * Narrowing rounds to nearest, ties to even; overflow becomes infinity. NaN
- * stays NaN with its sign: to F16 as the one pattern 0x7e00, to BF16 with the
- * upper payload, quieted. Widening is exact; a signalling NaN is quieted from
- * F16 and kept from BF16, as GGML's portable code does. These are the only
- * conversions in the project.
+ * Narrowing rounds to nearest, ties to even; overflow becomes infinity. NaN stays NaN
+ * and keeps its sign: F16 has the single pattern 0x7e00, BF16 keeps the upper payload and
+ * sets the quiet bit. Widening is exact; a signalling NaN becomes quiet from F16 and stays
+ * as it is from BF16, as in GGML's portable code. These functions define the conversions.
+ * Kernels for a level of the CPU may use its instructions where they give the same bits;
+ * tests/unit/t_kernels.c compares them.
  * Source: IEEE 754-2019 §4.3.1; bfloat16 is the upper half of binary32.
  */
 #ifndef CORE_HALF_H

@@ -1,4 +1,4 @@
-/* le: little-endian integers in byte arrays, on any machine and any alignment. */
+/* le: little-endian integers in byte arrays, on any machine and at any alignment. */
 #ifndef CORE_LE_H
 #define CORE_LE_H
 

@@ -1,8 +1,8 @@
-/* map: memory by the page: files that are read where they lie, and room that costs
- * nothing until it is written.
+/* map: memory by the page: mapped files, and zeroed memory that costs nothing until it is
+ * written.
  *
- * A file may be cut by others while it is mapped. What is read of it then are zeros,
- * instead of the end of the process, and map_whole tells.
+ * Another process can truncate a file while it is mapped. The missing part then reads as
+ * zeros instead of killing the process, and map_whole returns false.
  */
 #ifndef CORE_MAP_H
 #define CORE_MAP_H
@@ -13,30 +13,30 @@
 
 #include "core/err.h"
 
-#define MAP_FILES 4096 /* that can be mapped in a process at a time */
+#define MAP_FILES 4096 /* maximum number of mapped files in a process */
 
 struct map {
 	uint8_t *p;
 	size_t n;
-	int fd; /* of a file, the map's own; else below 3 */
+	int fd; /* of a mapped file, owned; below 3: none */
 };
 
-/* All bytes of the regular file fd, to be read. name: for faults. 0 or -1. Before
- * threads read it. */
+/* Maps all bytes of the regular file fd for reading. name is for messages. Returns 0 or
+ * -1. Call it before other threads read the map. */
 int map_file(struct map *m, int fd, const char *name, struct err *e);
 
-/* n bytes of zeros, private to the process; a page takes memory when it is written.
- * ERR_MEMORY where that much cannot be had. */
+/* Maps n bytes of zeros, private to the process; a page takes memory once it is written.
+ * ERR_MEMORY if that fails. */
 int map_zeros(struct map *m, uint64_t n, struct err *e);
 
-/* n bytes of it from p on will not be read again: whole pages among them go back to the
- * system. Of room, what was in them is lost. */
+/* Returns the whole pages within the n bytes from p to the system, as they will not be read
+ * again. In a map of zeros their contents are lost. */
 void map_release(const struct map *m, const uint8_t *p, size_t n);
 
-/* Has all that was read of the file been in it until now? */
+/* Whether the file still had all of its bytes at every read so far. */
 bool map_whole(const struct map *m);
 
-/* It may be closed twice, or all zero. */
+/* m may be closed already or all zero. */
 void map_close(struct map *m);
 
 #endif

@@ -1,5 +1,4 @@
-/* mem: allocation of counted things, with the product checked; and how much of all
- * memory the process may have.
+/* mem: allocation of arrays with checked sizes, and the limit of the process's memory.
  */
 #ifndef CORE_MEM_H
 #define CORE_MEM_H
@@ -7,25 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* n zeroed items of size bytes, or NULL (also where n × size overflows).
- * n may be 0: the result is then still a pointer that free() takes. */
+/* n zeroed items of size bytes, or NULL, also if n × size overflows. If n is 0 the result
+ * is still a pointer for free(). */
 void *mem_array(size_t n, size_t size);
 
-/* Grow *p (an array with room for *cap items) to hold at least need items, by
- * doubling; new items are zeroed. Returns 0, or -1 with *p untouched. */
+/* Grows the array *p, which has room for *cap items, to at least `need` items by doubling.
+ * New items are zeroed. Returns 0, or -1 and leaves *p unchanged. */
 int mem_grow(void *p, size_t *cap, size_t need, size_t size);
 
-/* Let the process have no more than so many bytes of memory that it can write and
- * shares with nobody: its heap, that of the libraries, the stacks of its threads.
- * An allocation beyond that fails like any other. A limit that holds already stays
- * if it is lower. 0, or -1 with errno. */
+/* Limits the private writable memory of the process (heap, stacks, and that of libraries)
+ * to this many bytes. An allocation beyond the limit fails like any other. A lower limit
+ * that is already set stays. Returns 0, or -1 with errno. */
 int mem_limit(uint64_t bytes);
 
-/* In a child before its exec: what held before mem_limit. Another program could
- * otherwise not even be loaded, and takes its own limit. */
+/* In a child, before exec: restores the limit from before mem_limit. Otherwise another
+ * program might not even load; it sets its own limit. */
 void mem_unlimit(void);
 
-/* A terminated copy of n bytes, or NULL. */
+/* A copy of n bytes with a terminating NUL, or NULL. */
 char *mem_text(const char *s, size_t n);
 
 #endif

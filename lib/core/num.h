@@ -1,8 +1,8 @@
-/* num: checked arithmetic for every value that a file or a stream supplied.
+/* num: checked arithmetic on values that come from a file or a stream.
  *
- * Each function returns 0 and stores the result, or returns -1 and stores
- * nothing when the result does not fit in 64 bits. No size, count or offset
- * read from outside is added, multiplied or rounded by any other means.
+ * Each function stores the result and returns 0, or returns -1 and stores nothing if the
+ * result does not fit into 64 bits. Sizes, counts and offsets from files are added,
+ * multiplied and rounded only by these functions.
  */
 #ifndef CORE_NUM_H
 #define CORE_NUM_H
@@ -38,7 +38,7 @@ num_power_of_two(uint64_t a)
 	return a && !(a & (a - 1));
 }
 
-/* Round a up to a multiple of align, which must be a power of two. */
+/* Rounds a up to a multiple of align, which must be a power of two. */
 __attribute__((warn_unused_result)) static inline int
 num_align(uint64_t a, uint64_t align, uint64_t *up)
 {

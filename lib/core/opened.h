@@ -1,7 +1,7 @@
-/* opened: inputs that are opened while that is allowed, and read later.
+/* opened: inputs that are opened before the sandbox (core/sandbox.h) is entered and read
+ * inside it, where no file can be opened.
  *
- * A process in the sandbox (core/sandbox.h) opens no file. What it will read was opened
- * before, and is found here again by its path; of several files that make one model,
+ * An input is found again by its path. For a model in several files that is the path of
  * their folder.
  */
 #ifndef CORE_OPENED_H
@@ -9,16 +9,16 @@
 
 #include <stdbool.h>
 
-/* Open it now. That it cannot be opened is told when it is wanted. folder: its folder,
- * or itself if it is one, is opened too, to be asked for what lies beside it
- * (core/broker.h). */
+/* Opens path now; an error is reported when the file is used. With folder, path's folder
+ * (or path itself, if it is one) is opened too, so that the helper (core/broker.h) can open
+ * other files in it. */
 void opened_add(const char *path, bool folder);
 
-/* A descriptor of a file that was opened before, at its beginning, or else of one that
- * is opened now with these flags: -1 with errno. The caller's. */
+/* A descriptor, owned by the caller, of the file that opened_add opened, at its beginning;
+ * or of path, opened now with these flags. -1 with errno. */
 int opened_file(const char *path, int flags);
 
-/* The same of a folder: path itself, or what path lies in. */
+/* The same for a folder: path itself, or the one that contains path. */
 int opened_folder(const char *path);
 
 #endif

@@ -1,28 +1,27 @@
-/* pattern_syntax: the patterns that a file may bring. They come from whoever made the
- * file, so that only a stated part of what PCRE2 knows is let through: what the
- * tokenizers of published models are made of. Meanings are those of Oniguruma with its
- * Ruby syntax, for which the tokenizers library reads such patterns.
+/* pattern_syntax: the syntax of patterns from files. Such patterns are untrusted, so only
+ * this subset of PCRE2's syntax is accepted, which covers the tokenizers of published
+ * models. The meaning is that of Oniguruma with Ruby syntax, which the tokenizers library
+ * uses for these patterns.
  *
  *     abc  .  |            characters, any but a newline, alternatives
  *     (...) (?:...)        groups; nothing is captured
- *     (?i:...) (?-i:...)   whether small and capital letters are the same; (?i) where the
- *                          pattern begins
- *     (?=...) (?!...) (?<=...) (?<!...)   what follows, and what stands before
- *     * + ? {n} {n,} {n,m} {,m}           repeats, up to 1000; with ? as few as possible
- *     *+ ++ ?+             as many as possible, nothing given back. As in Oniguruma,
- *                          x{2}+ is (?:x{2})+, and x{2}? is (?:x{2})?
- *     [...] [^...]         classes: characters, ranges, escapes, [:alpha:] and the like,
- *                          and in a class that is not negated within it, [ab[cd]]
- *     ^ $                  where a line begins and ends
- *     \A \z \Z \b \B       where the text begins and ends, and words
+ *     (?i:...) (?-i:...)   case-insensitive or not; (?i) only at the start
+ *     (?=...) (?!...) (?<=...) (?<!...)   lookahead and lookbehind
+ *     * + ? {n} {n,} {n,m} {,m}           greedy repeats, up to 1000; lazy with ?
+ *     *+ ++ ?+             possessive repeats. As in Oniguruma, x{2}+ is (?:x{2})+ and
+ *                          x{2}? is (?:x{2})?
+ *     [...] [^...]         classes of characters, ranges, escapes and [:alpha:] etc.;
+ *                          a class that is not negated may hold others: [ab[cd]]
+ *     ^ $                  start and end of a line
+ *     \A \z \Z \b \B       start and end of the text, boundaries of words
  *     \d \D \s \S \w \W \p{...} \P{...} \p{^...} \pL   classes of Unicode
  *     \t \n \r \f \e \a \x{...} \xHH (up to 7F) \uHHHH   characters
- *     \ and another character that is neither letter nor digit: itself
+ *     \ and a character that is neither a letter nor a digit: that character
  *
- * So there is no \C, \K, \G, \R or \X, no back reference, recursion, condition, verb,
- * callout or comment, no group that is atomic or has a name, no intersection of classes.
- * Not more than PATTERN_LONGEST bytes, groups in not more than PATTERN_DEEPEST others,
- * and not wider than PATTERN_WIDEST.
+ * Not supported: \C, \K, \G, \R, \X, back references, recursion, conditions, verbs,
+ * callouts, comments, atomic and named groups, and intersections of classes. A pattern has
+ * at most PATTERN_LONGEST bytes, at most PATTERN_DEEPEST nested groups, and a width of at
+ * most PATTERN_WIDEST.
  */
 #ifndef CORE_PATTERN_SYNTAX_H
 #define CORE_PATTERN_SYNTAX_H
@@ -37,22 +36,21 @@
 #define PATTERN_WIDEST 8192
 #define PATTERN_REPEATS 1000
 
-/* The callouts that the written pattern has. Where a part of a pattern can take more than
- * one way, what comes behind it is entered through a callout; so is what comes behind a
- * part that repeats, with another one before that part. The work between two of them is
- * not more than the pattern's width and the characters between MARK and RUN. */
+/* Callouts in the translated pattern count its work. A part that can match in more than
+ * one way is followed by a callout; a part that repeats is preceded by another one. The work
+ * between two callouts is at most the pattern's width plus the characters between MARK and
+ * RUN. */
 enum pattern_callout {
-	PATTERN_MARK = 1, /* another way, or: characters are counted from here */
-	PATTERN_RUN       /* they are counted to here */
+	PATTERN_MARK = 1, /* an alternative was taken, or a repeat begins here */
+	PATTERN_RUN       /* the repeat ends here */
 };
 
-/* Read a pattern and append it as PCRE2 reads it (UTF, UCP, MULTILINE), with callouts.
- * One walk, in time linear in its length but for what is put in. *width: how many
- * characters it compares at most, without what repeats more often than it must; the
- * alternatives one after another.
+/* Translates a pattern to PCRE2's syntax (UTF, UCP, MULTILINE) with callouts and appends it
+ * to `to`, in one pass. *width is the maximum number of characters that the pattern
+ * compares, with each repeat at its minimum and the alternatives added up.
  *
- * -1: ERR_FORMAT for what is not in the list above, which the fault names with its
- * place, else a fault of the given code. The fault's object is the pattern. */
+ * Returns 0, or -1: ERR_FORMAT for syntax outside the list above, which the message names
+ * with its position, else an error of the given code. The error's object is the pattern. */
 int pattern_translate(const char *text, enum err_code code, struct buf *to,
                       uint32_t *width, struct err *e);
 

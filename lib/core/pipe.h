@@ -1,5 +1,4 @@
-/* pipe: what a pipe can do that a file cannot: hold more, and hand the same pages on
- * without copying them.
+/* pipe: larger pipe buffers, and moving pages between pipes without copying them.
  */
 #ifndef CORE_PIPE_H
 #define CORE_PIPE_H
@@ -8,19 +7,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PIPE_BYTES (1 << 20) /* what both ends ask for */
+#define PIPE_BYTES (1 << 20) /* size that both ends ask for */
 
-/* Let a pipe hold PIPE_BYTES, where it is one, holds less, and the system allows it:
- * larger pieces, fewer turns. */
+/* If fd is a pipe that holds less, makes it hold PIPE_BYTES if the system allows it. Larger
+ * pieces mean fewer switches between processes. */
 void pipe_widen(int fd);
 
-/* Send some of the next max bytes of a pipe into another one, from which they are still
- * to be read: at least 1, or -1 with errno. EINVAL: these are no two pipes. */
+/* Duplicates up to max bytes of a pipe into another pipe; they stay in the first one to be
+ * read. Returns how many, at least 1, or -1 with errno. EINVAL: one of them is not a
+ * pipe. */
 ssize_t pipe_tee(int from, int to, size_t max);
 
-/* Send some bytes of a file, from an offset, into a pipe: 0 at its end, or -1 with
- * errno. EINVAL: these two cannot. What the reader of the pipe gets is what the file
- * holds when it reads, which may have changed by then. */
+/* Splices up to max bytes of a file, from an offset, into a pipe. Returns how many, 0 at
+ * the end of the file, or -1 with errno. EINVAL: not supported for these two. The reader of
+ * the pipe sees what the file holds at the time of reading, which may have changed. */
 ssize_t pipe_send(int from, uint64_t offset, int to, size_t max);
 
 #endif

@@ -1,15 +1,15 @@
-/* place: where an output will lie, and how its files get their names there.
+/* place: where an output will be, and how its files get their names there.
  *
- * A file is written without a name (O_TMPFILE; where the file system lacks that, under
- * a temporary one) and named when it is complete. Several files are named in a folder
- * with a temporary name first, the stage, and get their names together from there: the
- * stage becomes the folder that was asked for, or its files move beside what is there.
+ * A file is written without a name (O_TMPFILE; on file systems without it, under a
+ * temporary name) and named once it is complete. Several files are first named in the
+ * stage, a folder with a temporary name, and get their final names together: the stage is
+ * renamed to the requested folder, or its files are moved into an existing one.
  *
- * A process that may open no files (core/sandbox.h) has this done by its helper
- * (core/broker.h), which does it for the paths that were declared, and for no other name
- * than theirs: a compromised tool cannot ask for more than a wrong output.
+ * In the sandbox (core/sandbox.h) the helper (core/broker.h) does this for the process, and
+ * only for the declared paths and names that belong to them. A compromised tool can
+ * therefore write nothing but a wrong output.
  *
- * What can fail returns 0 or a descriptor, or -1 with errno.
+ * Functions that can fail return 0 or a descriptor, or -1 with errno.
  */
 #ifndef CORE_PLACE_H
 #define CORE_PLACE_H
@@ -20,49 +20,49 @@
 
 struct place;
 
-/* Before the sandbox: path will be an output, which replaces a file only where force
- * says so. A device or a named pipe is opened now if nobody has to be waited for.
- * NULL, "" and "-" are no places. */
+/* Before the sandbox: declares path as an output, which replaces an existing file only with
+ * force. A device or named pipe is opened now if that does not block. NULL, "" and "-" are
+ * ignored. */
 void place_declare(const char *path, bool force);
 
-/* The place of a path: the declared one, or a new one. NULL: no memory. */
+/* The declared place of a path, or a new one. NULL: no memory. */
 struct place *place_open(const char *path, bool force);
 
-/* Files without their names are removed. NULL is harmless. */
+/* Removes files that have no final name. p may be NULL. */
 void place_close(struct place *p);
 
-/* A device or a named pipe, opened to be written. is: it was when it was declared, and is
- * open. */
+/* place_is_special: the place was a device or named pipe when it was declared, and is open.
+ * place_special opens it for writing. */
 bool place_is_special(const struct place *p);
 int place_special(struct place *p);
 
-/* A new file, to read and to write, with these permissions less the umask. *file:
- * its number. The caller closes the descriptor, after it has its name. */
+/* Creates a file for reading and writing with these permissions, less the umask, and sets
+ * *file to its number. The caller closes the descriptor after the file is named. */
 int place_create(struct place *p, mode_t mode, size_t *file);
 
-/* The file gets the name of the place. sync: the folder is synced too. */
+/* Gives the file the name of the place. sync: syncs the folder too. */
 int place_name(struct place *p, size_t file, bool sync);
 
-/* What has been asked for is not there, or is an empty folder: 0; -1 with ENOTEMPTY or
+/* Returns 0 if the path does not exist or is an empty folder, else -1 with ENOTEMPTY or
  * another errno. */
 int place_vacant(struct place *p);
 
-/* Make the stage; name a file in it. */
+/* Creates the stage; names a file in it. */
 int place_stage(struct place *p);
 int place_name_staged(struct place *p, size_t file, const char *name);
 
-/* The stage becomes the folder path. Or: what lies in it moves into the folder of path,
- * all files or none; *file is the one that could not. Files may have the name of path,
- * or one of a shard or an index that begins like it. */
+/* place_become renames the stage to path. place_move moves its files into the folder that
+ * contains path, all or none; if it fails, *file is the one that could not be moved. These
+ * files must have the name of path, or that of a shard or an index that begins like it. */
 int place_become(struct place *p, bool sync);
 int place_move(struct place *p, bool sync, size_t *file);
 
-/* The file will not be named. */
+/* Discards a file. */
 void place_drop(struct place *p, size_t file);
 
-/* ---- for the helper alone ---- */
+/* ---- only for the helper ---- */
 
-/* The declared places, by number; NULL behind the last. Do they need it? */
+/* The declared places by number, NULL after the last; and whether one needs a helper. */
 struct place *place_declared(size_t i);
 bool place_needs_help(void);
 

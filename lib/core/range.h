@@ -1,4 +1,4 @@
-/* range: bytes of a file that somebody else has opened, read from any thread.
+/* range: bytes of a file that another module has opened, read by any thread.
  */
 #ifndef CORE_RANGE_H
 #define CORE_RANGE_H
@@ -13,17 +13,17 @@ struct range {
 	uint64_t at;  /* offset in the file */
 };
 
-#define RANGE_PIECE (1u << 15) /* so much at a time stays in the nearest cache */
+#define RANGE_PIECE (1u << 15) /* a piece that fits into the L1 cache */
 
-/* Read n bytes, from r->at + from on, into p. 0; -1 with errno where they cannot be
- * read, which is 0 where the file ends before them. */
+/* Reads n bytes at r->at + from into p. Returns 0, or -1 with errno, which is 0 if the file
+ * ends too early. */
 int range_read(const struct range *r, uint64_t from, void *p, size_t n);
 
-/* The same on up to jobs threads. */
+/* The same with up to jobs threads. */
 int range_read_wide(const struct range *r, uint64_t from, void *p, size_t n,
                     unsigned jobs);
 
-/* After a failure: what errno says, of a file with this name. Always -1. */
+/* After a failure: fills e from errno for a file of this name. Always -1. */
 int range_fail(const char *name, struct err *e);
 
 #endif

@@ -1,11 +1,10 @@
-/* reader: a bounded, sticky reader over a file, a pipe or memory.
+/* reader: a bounded reader with sticky errors over a file, a pipe or memory.
  *
- * Bounded: it knows how many bytes are left where that can be known (regular
- * files and memory) and refuses, before any allocation, a length that exceeds
- * them. Sticky: after the first fault every getter returns 0 and does nothing,
- * so that a parser reads like its specification and checks once a structure.
- * The fault lies in the struct err given at the opening, with the file's name
- * and the byte offset.
+ * Bounded: for regular files and memory it knows how many bytes are left, and refuses a
+ * greater length before anything is allocated. Sticky: after the first error every getter
+ * returns 0 and does nothing, so that a parser reads like its specification and checks once
+ * per structure. The error is in the struct err given to reader_open, with the name of the
+ * file and the byte offset.
  */
 #ifndef CORE_READER_H
 #define CORE_READER_H
@@ -20,12 +19,12 @@
 
 #define READER_UNKNOWN UINT64_MAX /* length of a pipe */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define READER_WINDOW (1u << 20)  /* bytes that reader_peek can ask for */
+#define READER_WINDOW (1u << 20)  /* maximum for reader_peek and reader_take */
 #else
 #define READER_WINDOW (1u << 17)
 #endif
-/* Read at once: where structures are parsed; and where bytes are passed on, so many
- * that they are still in the cache when they are used. */
+/* Bytes per read: while structures are parsed, and while bodies are passed on. A body's
+ * piece is small enough to be in the cache when it is used. */
 #define READER_STEP (1u << 16)
 #define READER_BODY (1u << 17)
 
@@ -34,7 +33,7 @@ struct reader {
 	struct err *err;   /* not owned */
 	int fd;            /* -1: memory */
 	bool owns_fd, seekable, eof, failed;
-	bool copies;       /* reader_share has found that it cannot do without */
+	bool copies;       /* reader_share cannot move pages here and copies */
 	uint8_t *window;   /* holds [start, start + fill) of the input */
 	size_t fill, at;
 	uint64_t start;    /* offset of window[0] */
@@ -43,40 +42,40 @@ struct reader {
 	bool crc_on;
 };
 
-/* Open a path ("-" is standard input) or take a descriptor that stays the
- * caller's. A directory is refused. Return 0 or -1 with err filled. */
+/* Open a path ("-" is standard input), or use a descriptor that the caller keeps owning. A
+ * directory is refused. Return 0 or -1 with err filled. */
 int reader_open(struct reader *r, const char *path, struct err *err);
 int reader_fd(struct reader *r, int fd, const char *name, struct err *err);
 
-/* Read from n bytes of memory, which must outlive the reader. */
+/* Reads from n bytes of memory, which must outlive the reader. */
 void reader_memory(struct reader *r, const void *p, size_t n, const char *name,
                    struct err *err);
 void reader_close(struct reader *r);
 
-/* Offset of the next byte; bytes left (READER_UNKNOWN on a pipe). */
+/* The offset of the next byte; the bytes left (READER_UNKNOWN for a pipe). */
 uint64_t reader_tell(const struct reader *r);
 uint64_t reader_left(const struct reader *r);
 
-/* Record a fault at the current offset. Always -1. */
+/* Sets an error at the current offset. Always -1. */
 int reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Up to want (at most READER_WINDOW) bytes without consuming them: *n tells
- * how many there are, fewer only at the end of the input. NULL after a fault. */
+/* The next `want` bytes (at most READER_WINDOW) without consuming them. *n is their number,
+ * which is less only at the end of the input. NULL after an error. */
 const uint8_t *reader_peek(struct reader *r, size_t want, size_t *n);
 
-/* Exactly n bytes (at most READER_WINDOW), consumed; valid until the next
- * call. NULL after a fault; the end of the input is one (E002). */
+/* Consumes exactly n bytes (at most READER_WINDOW); the result is valid until the next
+ * call. NULL after an error; the end of the input is an error (E002). */
 const uint8_t *reader_take(struct reader *r, size_t n);
 
-/* Some bytes, at least 1 and at most max, consumed; valid until the next call.
- * For bodies that are passed on as they come. */
+/* Consumes between 1 and max bytes, as many as are there; valid until the next call. For
+ * bodies that are passed on as they arrive. */
 const uint8_t *reader_some(struct reader *r, uint64_t max, size_t *n);
 
-/* The same, and what comes has been put to o as well: from a pipe or a file into a
- * pipe without a copy through this process. Then those who read there get what the pages
- * hold by that time: whoever wrote them may have kept a hold on them. So it is for bytes
- * whose check travels behind them, and for nothing that must be proved here. */
+/* The same, and also puts the bytes to o: from a pipe or file into a pipe without a copy.
+ * The next process then sees what the pages hold when it reads them, and their writer may
+ * still change them. Use it only for bytes whose checksum follows them, never for bytes
+ * that this process must verify. */
 const uint8_t *reader_share(struct reader *r, struct out *o, uint64_t max, size_t *n);
 
 uint8_t reader_u8(struct reader *r);
@@ -84,20 +83,19 @@ uint16_t reader_u16(struct reader *r);
 uint32_t reader_u32(struct reader *r);
 uint64_t reader_u64(struct reader *r);
 
-/* Append n bytes to b. Memory grows only as bytes arrive. */
+/* Appends n bytes to b. Memory grows only as bytes arrive. */
 int reader_append(struct reader *r, struct buf *b, uint64_t n);
 
-/* Append all that is left; where b exceeds most by that, only some of it: see b->n. */
+/* Appends all bytes that are left, but stops once b holds more than `most`: check b->n. */
 int reader_rest(struct reader *r, struct buf *b, size_t most);
 
-/* Pass over n bytes (they are read, for the CRC's and the pipe's sake, unless
- * the file can seek and the CRC is off). */
+/* Skips n bytes. It seeks if the input can and the CRC is off, else it reads them. */
 int reader_skip(struct reader *r, uint64_t n);
 
-/* Go to an absolute offset; seekable inputs only. */
+/* Goes to an absolute offset; only for seekable inputs. */
 int reader_seek(struct reader *r, uint64_t offset);
 
-/* True at the end of the input (or after a fault). */
+/* True at the end of the input and after an error. */
 bool reader_at_end(struct reader *r);
 
 #endif

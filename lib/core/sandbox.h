@@ -1,22 +1,21 @@
-/* sandbox: what a process may no longer do once it reads what others have written.
+/* sandbox: the rights that a process gives up before it reads untrusted input.
  *
- * A fault in a parser must not become more than a wrong output. So before the first byte
- * of a model, a list or an importance matrix is looked at, the process gives up for good
- * to open any file, socket or program, to start processes, to signal, trace or limit
- * others, to type into its terminal, and what else is not in the list of core/calls.h
- * (seccomp); Landlock forbids the same once more. What the caller left open beside
- * standard input, output and error is closed.
+ * A bug in a parser must not lead to more than a wrong output. Before the process reads the
+ * first byte of a model, a list or an importance matrix, it permanently loses the right to
+ * open files, sockets and programs, to start processes, to signal, trace or limit other
+ * processes, to type into its terminal, and to make any other system call that
+ * core/calls.h does not list (seccomp). Landlock forbids file access once more. Inherited
+ * descriptors other than standard input, output and error are closed.
  *
- * The input was opened before (core/opened.h). What can only be opened or named later is
- * asked of a helper that stays outside (core/broker.h): a file beside the input, where a
- * model is several files; an output; a spool. It serves those that the row of the tool
- * allows and that were declared, and no others.
+ * Inputs are opened before (core/opened.h). Files that must be opened or named later come
+ * from a helper outside the sandbox (core/broker.h): files beside the input for a model in
+ * several files, outputs, and spools. The helper serves only what the tool's row allows and
+ * what was declared.
  *
- * Where the kernel has only one of both, that one holds; where it has neither, or forbids
- * them, nothing happens: sandbox_text tells. A build with the address sanitizer, which
- * looks into /proc and stops its threads as a tracer at the end, has only the helper; so
- * has one with APR_NO_SANDBOX defined (of the coverage, whose counters are written at the
- * end).
+ * If the kernel supports only one of seccomp and Landlock, that one is used; if it supports
+ * neither, there is no sandbox. sandbox_text says which. A build with the address sanitizer
+ * has only the helper, since the sanitizer reads /proc and traces its threads at exit; so
+ * does a build with APR_NO_SANDBOX, which MODE=cov needs to write its counters at exit.
  */
 #ifndef CORE_SANDBOX_H
 #define CORE_SANDBOX_H
@@ -24,13 +23,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a tool still needs, once inside. */
+/* What a tool needs inside the sandbox. */
 enum {
-	SANDBOX_BESIDE = 1,  /* files beside its input, where that is several */
-	SANDBOX_OUTPUT = 2,  /* -o: unnamed files, and their names */
+	SANDBOX_BESIDE = 1,  /* files beside its input, for models in several files */
+	SANDBOX_OUTPUT = 2,  /* -o: creating and naming files */
 	SANDBOX_SPOOL = 4,   /* unnamed files in TMPDIR */
 	SANDBOX_THREADS = 8, /* threads */
-	SANDBOX_CODE = 16    /* memory that is executable: compiled patterns */
+	SANDBOX_CODE = 16    /* executable memory for compiled patterns */
 };
 
 struct sandbox_row {
@@ -38,32 +37,33 @@ struct sandbox_row {
 	unsigned needs;
 };
 
-/* The rows, by number; NULL behind the last. */
+/* The rows by number; NULL after the last. */
 const struct sandbox_row *sandbox_row(size_t i);
 
-/* The first call: which row holds. A name without one needs nothing. */
+/* Selects the row of a tool; the first call. A tool without a row needs nothing. */
 void sandbox_tool(const char *name);
 
-/* Before sandbox_enter: what will be used after it, as far as the row allows it. NULL
- * and "-" are no files.
+/* Before sandbox_enter: declare what will be used inside, as far as the row allows it. NULL
+ * and "-" are ignored.
  *
- * read: opened now. A folder, or a file that by its name is one of several or by its
- * first byte a list of them, stands for all plain files of its folder. write: an output;
- * force: it may replace what is there. spool: files without a name (core/spool.h). */
+ * sandbox_read opens path now. A folder stands for all plain files in it; so does a file
+ * that its name or its first byte shows to be one of several or a list of them.
+ * sandbox_write declares an output, which may replace a file with force. sandbox_spool
+ * declares unnamed files (core/spool.h). */
 void sandbox_read(const char *path);
 void sandbox_write(const char *path, bool force);
 void sandbox_spool(void);
 
-/* All is declared: start the helper, if one is needed. To be called while there are no
- * secrets in memory and no threads; else sandbox_enter does it. */
+/* After the declarations: starts the helper if one is needed. Call it before there are
+ * secrets in memory or threads; otherwise sandbox_enter does it. */
 void sandbox_prepare(void);
 
-/* From here on. The second time nothing happens. */
+/* Enters the sandbox. A second call does nothing. */
 void sandbox_enter(void);
 
 #define SANDBOX_TEXT 80
 
-/* What would hold: "landlock 3, seccomp". Returns text. */
+/* Writes what the sandbox would consist of, such as "landlock 3, seccomp". Returns text. */
 const char *sandbox_text(char text[SANDBOX_TEXT]);
 
 #endif

@@ -1,6 +1,6 @@
-/* spool: bytes set aside until they are wanted: in memory up to SPOOL_MEMORY,
- * beyond that in an unlinked file in $TMPDIR (default /var/tmp, a disk). A secret spool
- * stays in memory, all of it: what a key protects is not written to a disk in clear.
+/* spool: bytes stored for later: up to SPOOL_MEMORY in memory, the rest in an unlinked file
+ * in $TMPDIR (default /var/tmp, which is on disk). A secret spool stays entirely in memory,
+ * so that decrypted data never reaches the disk.
  */
 #ifndef CORE_SPOOL_H
 #define CORE_SPOOL_H
@@ -20,34 +20,34 @@
 
 struct spool {
 	struct buf memory;
-	bool secret;      /* set by the owner, while it is empty: it never has a file */
+	bool secret;      /* never use a file; set it while the spool is empty */
 	bool has_file;
-	int fd;           /* the file, once there is one */
-	uint64_t bytes;   /* in all */
-	uint64_t spilled; /* of them in the file; the rest is in memory */
-	uint8_t *view;    /* the file, mapped; NULL: it is not */
-	uint64_t viewed;  /* bytes of it */
+	int fd;           /* the file, if has_file */
+	uint64_t bytes;   /* total */
+	uint64_t spilled; /* bytes in the file; the rest is in memory */
+	uint8_t *view;    /* the mapped file, or NULL */
+	uint64_t viewed;  /* mapped bytes */
 };
 
-/* All zero is an empty spool. Append; read n bytes from offset at (they must
- * have been appended). 0, or -1 with e filled. */
+/* Append n bytes; read n bytes, which must exist, from offset at. An all-zero spool is
+ * empty. Return 0, or -1 with e filled. */
 int spool_put(struct spool *s, const void *p, size_t n, struct err *e);
 int spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e);
 
-/* All of it in one piece, to read, until spool_free; nothing may be put after that.
- * What lies in the file is mapped: it has no name, so nobody can make it shorter.
- * 0, or -1 with e filled. */
+/* Sets *p to all bytes in one piece, read only, until spool_free. Nothing may be put after
+ * this. A file is mapped; as it has no name, nobody else can truncate it. Returns 0, or -1
+ * with e filled. */
 int spool_view(struct spool *s, const uint8_t **p, struct err *e);
 
-/* Room for n bytes in one piece of an empty spool, which then holds them: to be filled
- * by the caller, until spool_free. NULL with e filled: there is no space. */
+/* Makes an empty spool hold n bytes in one piece and returns them for the caller to fill;
+ * valid until spool_free. NULL with e filled if there is not enough space. */
 uint8_t *spool_room(struct spool *s, uint64_t n, struct err *e);
 void spool_free(struct spool *s);
 
-/* Where such files lie. */
+/* The folder of spool files. */
 const char *spool_folder(void);
 
-/* The file alone: unlinked, for reading and writing. A descriptor, or -1. */
+/* Creates only the unlinked file, for reading and writing. A descriptor, or -1. */
 int spool_file(struct err *e);
 
 #endif

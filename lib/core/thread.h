@@ -1,22 +1,22 @@
 /* thread: a parallel loop over indexes.
  *
- * The threads are started on first need, sleep between loops, though not within the
- * first 50 microseconds after one, take no signals, and end with the process. A process that forks without exec must not loop in
- * the child.
+ * The threads start when first needed and end with the process. Between loops they spin for
+ * 50 microseconds and then sleep. They block all signals. After a fork without exec, the
+ * child must not run loops.
  */
 #ifndef CORE_THREAD_H
 #define CORE_THREAD_H
 
 #include <stddef.h>
 
-/* CPUs this process may use, at least 1. */
+/* The number of CPUs that this process may use, at least 1. */
 unsigned thread_count(void);
 
-/* Call fn(ctx, i) once for each i below n, on up to jobs threads, the caller
- * among them, and return when all calls have. The order is open, so fn(ctx, i)
- * may write only what belongs to i. jobs 0 or 1, a loop inside a loop, or two
- * loops at once run in the calling thread; threads that cannot be had are done
- * without. fn may use 128 KiB of stack. */
+/* Calls fn(ctx, i) once for each i below n on up to jobs threads, including the caller, and
+ * returns when all calls have returned. The order is unspecified, so fn(ctx, i) may write
+ * only what belongs to i. With jobs 0 or 1, inside another loop, or while another loop
+ * runs, all calls run in the calling thread. If fewer threads can be started, fewer are
+ * used. fn may use 128 KiB of stack. */
 void thread_for(unsigned jobs, size_t n, void (*fn)(void *ctx, size_t i), void *ctx);
 
 #endif

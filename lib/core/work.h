@@ -1,9 +1,9 @@
-/* work: what one text may cost, whatever a file says is to be done with it: steps of
- * work, and bytes by which the text may grow. All parts of the work on a text take from
- * one such budget; when it is used up, the text is refused.
+/* work: a budget for processing one text by rules from a file: steps of work, and bytes by
+ * which the text may grow. All stages take from the same budget; when it is used up, the
+ * text is refused.
  *
- * A step is a look at one character by a part of a pattern that repeats, one way that a
- * pattern tries and gives up, or a search in a table: some ten nanoseconds at most.
+ * A step is one character compared by a repeated part of a pattern, one alternative that a
+ * pattern tries and abandons, or one lookup in a table: about ten nanoseconds at most.
  */
 #ifndef CORE_WORK_H
 #define CORE_WORK_H
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For a text of n bytes: n times as many, and some in any case. Each pattern that a
- * model is published with takes fewer than 8 steps a byte of the worst text; no published
- * normalizer makes a text 16 times as long. */
+/* The budget for n bytes: so many per byte, plus a minimum. Patterns of published models
+ * take fewer than 8 steps per byte on their worst text; no published normalizer makes a
+ * text 16 times as long. */
 #define WORK_STEPS_PER_BYTE 256
 #define WORK_STEPS_LEAST 16384
 #define WORK_GROWTH_PER_BYTE 32
@@ -21,7 +21,7 @@
 #define WORK_GROWTH_MOST ((uint64_t)1 << 30)
 
 struct work {
-	uint64_t steps;   /* that are left */
+	uint64_t steps;   /* left */
 	uint64_t growth;  /* bytes by which the text may still grow */
 };
 
@@ -35,7 +35,7 @@ work_of(size_t n)
 	return (struct work){ (uint64_t)n * WORK_STEPS_PER_BYTE + WORK_STEPS_LEAST, growth };
 }
 
-/* Take n steps: 0, or -1 where fewer are left; none are then. */
+/* Takes n steps: 0, or -1 if fewer are left, and then none are. */
 static inline int
 work_take(struct work *w, uint64_t n)
 {
@@ -47,8 +47,8 @@ work_take(struct work *w, uint64_t n)
 	return 0;
 }
 
-/* A text of before bytes has become one of after bytes: 0, or -1 where that is more
- * than it may grow. */
+/* Records that a text of `before` bytes became one of `after` bytes: 0, or -1 if it may not
+ * grow that much. */
 static inline int
 work_grow(struct work *w, size_t before, size_t after)
 {

@@ -1,8 +1,8 @@
-/* frame: the one shape of everything in a stream, and of the frames that lie
- * inside containers. Little-endian:
+/* frame: the layout of everything in a stream, and of frames inside containers.
+ * Little-endian:
  *
- *     1.  4 bytes   kind: four ASCII letters. First letter upper case: a reader
- *                   that does not know it must stop; lower case: passed on
+ *     1.  4 bytes   kind: four ASCII letters. If the first is upper case, a reader that
+ *                   does not know the kind must stop; otherwise it passes the frame on
  *     2.  u32       head_len, at most 256 MiB
  *     3.  u64       body_len
  *     4.  head_len  head: one JSON object, UTF-8
@@ -23,53 +23,53 @@
 #include "core/reader.h"
 
 #define FRAME_PREFIX 16
-#define FRAME_OVERHEAD 24 /* all but head and body */
+#define FRAME_OVERHEAD 24 /* all fields except head and body */
 #define FRAME_HEAD_MAX (256u << 20)
 
 struct frame {
 	char kind[5];
 	struct buf head;    /* owned; reused from frame to frame */
 	uint64_t body_bytes;
-	uint64_t left;      /* of the body */
+	uint64_t left;      /* bytes of the body not yet read */
 	uint32_t crc;       /* of the body so far */
-	bool ended;         /* the body has been read, and its CRC */
+	bool ended;         /* the body and its CRC have been read */
 };
 
-/* Read fields 1 to 5 into f, whose head is replaced. 0, or -1 with the reader's
- * err filled: E001 for a kind that is no kind, E002 truncation, E004 CRC. */
+/* Reads fields 1 to 5 into f and replaces its head. Returns 0, or -1 with the reader's err
+ * filled: E001 for an invalid kind, E002 for truncation, E004 for a wrong CRC. */
 int frame_begin(struct reader *r, struct frame *f);
 
-/* Is the head what is expected, in this or any other JSON spelling? 1, 0, or -1 where it is
- * no JSON. json: is it any at all? 0 or -1. */
+/* frame_head_is: whether the head is the same JSON value as expected: 1, 0, or -1 if it is
+ * not JSON. frame_head_json: 0 if it is JSON, else -1. */
 int frame_head_is(struct reader *r, const struct frame *f, const struct buf *expected);
 int frame_head_json(struct reader *r, const struct frame *f);
 
-/* Some bytes of the body; *n = 0 once it has ended and its CRC held. */
+/* Reads some bytes of the body. *n is 0 after its end, once the CRC is verified. */
 int frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n);
 
-/* The same, and these bytes have been put to o (reader_share). */
+/* The same, and also puts the bytes to o (see reader_share). */
 int frame_share(struct reader *r, struct frame *f, struct out *o, const uint8_t **p,
                 size_t *n);
 
-/* Read on to the end of the body. */
+/* Reads to the end of the body. */
 int frame_skip(struct reader *r, struct frame *f);
 
-/* The whole body appended to b. */
+/* Appends the whole body to b. */
 int frame_body(struct reader *r, struct frame *f, struct buf *b);
 
 void frame_free(struct frame *f);
 
-/* Write fields 1 to 5; fields 6 and 7 follow by frame_write and frame_end. */
+/* Write a frame: fields 1 to 5 by frame_put, field 6 by frame_write, 7 by frame_end. */
 int frame_put(struct out *o, const char kind[5], const void *head, size_t head_bytes,
               uint64_t body_bytes);
 int frame_write(struct out *o, uint32_t *crc, const void *p, size_t n);
 int frame_end(struct out *o, uint32_t crc);
 
-/* Fields 1 to 5 appended to b. */
+/* Appends fields 1 to 5 to b. */
 void frame_build(struct buf *b, const char kind[5], const void *head, size_t head_bytes,
                  uint64_t body_bytes);
 
-/* The bytes of a whole frame; -1 on overflow. */
+/* Sets *bytes to the size of a whole frame. 0, or -1 on overflow. */
 int frame_size(uint64_t head_bytes, uint64_t body_bytes, uint64_t *bytes);
 
 #endif
