@@ -3,7 +3,7 @@ load ../helper
 
 # The tools, as their sources name them.
 tools() {
-  basename -s .c "$root"/bin/*.c
+	basename -s .c "$root"/bin/*.c
 }
 
 # ---- examples ----
@@ -16,155 +16,155 @@ tools() {
 
 # A manual page as it reads: no escapes in literal blocks.
 plain() {
-  sed -e 's/\\e/\\/g' -e 's/\\&//g' "$1"
+	sed -e 's/\\e/\\/g' -e 's/\\&//g' "$1"
 }
 
 page_examples() {
-  plain "$1" | awk '
-    /^\.Sh/ { examples = $2 == "EXAMPLES" }
-    /^\.Bd/ { block = examples; next }
-    /^\.Ed/ { if (block) print ""; block = 0 }
-    block'
+	plain "$1" | awk '
+		/^\.Sh/ { examples = $2 == "EXAMPLES" }
+		/^\.Bd/ { block = examples; next }
+		/^\.Ed/ { if (block) print ""; block = 0 }
+		block'
 }
 
 fenced_examples() {
-  awk '/^```/ { if (block) print ""; block = !block; next } block' "$1"
+	awk '/^```/ { if (block) print ""; block = !block; next } block' "$1"
 }
 
 alike() {
-  local pattern=${2//\\/\\\\} c
-  for c in '*' '?' '['; do
-    pattern=${pattern//"$c"/\\$c}
-  done
-  pattern=${pattern//.../*}
-  # shellcheck disable=SC2053
-  [[ $1 == $pattern ]]
+	local pattern=${2//\\/\\\\} c
+	for c in '*' '?' '['; do
+		pattern=${pattern//"$c"/\\$c}
+	done
+	pattern=${pattern//.../*}
+	# shellcheck disable=SC2053
+	[[ $1 == $pattern ]]
 }
 
 # Run $command in this shell, so that what it sets stays, and look at $want.
 run_one() {
-  local said=$BATS_TEST_TMPDIR/said
-  [ -n "$command" ] || return 0
-  eval "$command" >"$said" 2>&1 </dev/null ||
-    fail "$document: exit status $? of: $command" "$(cat "$said")" || return
-  [ -z "$want" ] || alike "$(cat "$said")" "${want%$'\n'}" ||
-    fail "$document: $command" "says:" "$(cat "$said")" "not:" "$want" || return
-  command= want= ran=$((ran + 1))
+	local said=$BATS_TEST_TMPDIR/said
+	[ -n "$command" ] || return 0
+	eval "$command" >"$said" 2>&1 </dev/null ||
+		fail "$document: exit status $? of: $command" "$(cat "$said")" || return
+	[ -z "$want" ] || alike "$(cat "$said")" "${want%$'\n'}" ||
+		fail "$document: $command" "says:" "$(cat "$said")" "not:" "$want" || return
+	command= want= ran=$((ran + 1))
 }
 
 # run_examples DOCUMENT COUNT: the lines come on descriptor 3, and hold at least
 # so many commands.
 run_examples() {
-  local document=$1 command='' want='' ran=0 line
-  set -o pipefail
-  while IFS= read -r line <&3; do
-    if [[ $line == '$ '* ]]; then
-      run_one || return
-      command=${line#??}
-      while [[ $command == *[\\\|] ]] && IFS= read -r line <&3; do
-        command+=$'\n'$line
-      done
-    elif [ -z "$line" ]; then
-      run_one || return
-    elif [ -n "$command" ]; then
-      want+=$line$'\n'
-    fi
-  done
-  run_one || return
-  [ "$ran" -ge "$2" ] || fail "$document: $ran examples"
+	local document=$1 command='' want='' ran=0 line
+	set -o pipefail
+	while IFS= read -r line <&3; do
+		if [[ $line == '$ '* ]]; then
+			run_one || return
+			command=${line#??}
+			while [[ $command == *[\\\|] ]] && IFS= read -r line <&3; do
+				command+=$'\n'$line
+			done
+		elif [ -z "$line" ]; then
+			run_one || return
+		elif [ -n "$command" ]; then
+			want+=$line$'\n'
+		fi
+	done
+	run_one || return
+	[ "$ran" -ge "$2" ] || fail "$document: $ran examples"
 }
 
 # The folder of a document, with a home of its own.
 enter() {
-  mkdir -p "$BATS_TEST_TMPDIR/$1/home"
-  cd "$BATS_TEST_TMPDIR/$1" || return
-  export HOME=$PWD/home TMPDIR=$PWD/home
-  cp "$model" m.gguf
-  chmod u+w m.gguf
+	mkdir -p "$BATS_TEST_TMPDIR/$1/home"
+	cd "$BATS_TEST_TMPDIR/$1" || return
+	export HOME=$PWD/home TMPDIR=$PWD/home
+	cp "$model" m.gguf
+	chmod u+w m.gguf
 }
 
 @test "the examples of each manual page run" {
-  for page in "$root"/man/*.[1357]; do
-    enter "$(basename "$page")"
-    plain "$page" | sed -n '/^\/\* entropy/,/^\.Ed/p' | sed '$d' >entropy.c
-    least=0
-    [[ $page != *.1 ]] || least=1
-    (run_examples "$(basename "$page")" $least 3< <(page_examples "$page"))
-  done
+	for page in "$root"/man/*.[1357]; do
+		enter "$(basename "$page")"
+		plain "$page" | sed -n '/^\/\* entropy/,/^\.Ed/p' | sed '$d' >entropy.c
+		least=0
+		[[ $page != *.1 ]] || least=1
+		(run_examples "$(basename "$page")" $least 3< <(page_examples "$page"))
+	done
 }
 
 @test "apr-stream(5) has a whole filter of at most 100 lines" {
-  plain "$root/man/apr-stream.5" | sed -n '/^\/\* entropy/,/^\.Ed/p' | sed '$d' >"$out"
-  lines=$(wc -l <"$out")
-  [ "$lines" -gt 50 ] && [ "$lines" -le 100 ]
-  page_examples "$root/man/apr-stream.5" | grep -q '^\$ cc .*-Werror.* entropy\.c'
+	plain "$root/man/apr-stream.5" | sed -n '/^\/\* entropy/,/^\.Ed/p' | sed '$d' >"$out"
+	lines=$(wc -l <"$out")
+	[ "$lines" -gt 50 ] && [ "$lines" -le 100 ]
+	page_examples "$root/man/apr-stream.5" | grep -q '^\$ cc .*-Werror.* entropy\.c'
 }
 
 @test "the tour of the README runs" {
-  enter README
-  ln -s "$APR_BIN" bin
-  ln -s "$root/tests" tests
-  run_examples README.md 10 3< <(fenced_examples "$root/README.md")
+	enter README
+	ln -s "$APR_BIN" bin
+	ln -s "$root/tests" tests
+	run_examples README.md 10 3< <(fenced_examples "$root/README.md")
 }
 
 # ---- pages and tables ----
 
 @test "each tool has a manual page whose SYNOPSIS is its usage" {
-  [ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
-  for tool in $(tools); do
-    [ -e "$root/man/$tool.1" ] || fail "$tool has no page"
-    exam_synopsis "$tool"
-  done
+	[ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
+	for tool in $(tools); do
+		[ -e "$root/man/$tool.1" ] || fail "$tool has no page"
+		exam_synopsis "$tool"
+	done
 }
 
 @test "each option of a tool stands in its page or in apr(7)" {
-  for tool in $(tools); do
-    "$tool" --help | sed -n 's/.* --\([a-z0-9-]*\).*/\1/p' | while read -r option; do
-      grep -qE "Fl -$option\b" "$root/man/$tool.1" "$root/man/apr.7" ||
-        fail "$tool --$option is not documented"
-    done
-  done
+	for tool in $(tools); do
+		"$tool" --help | sed -n 's/.* --\([a-z0-9-]*\).*/\1/p' | while read -r option; do
+			grep -qE "Fl -$option\b" "$root/man/$tool.1" "$root/man/apr.7" ||
+				fail "$tool --$option is not documented"
+		done
+	done
 }
 
 @test "each environment variable that is looked at stands in apr(7)" {
-  local name names
-  names=$(cat "$root"/lib/*/*.c "$root"/lib/*/*/*.c "$root"/bin/*.c |
-    grep -Eo 'getenv\("[A-Z_]+"|^#define LIMIT ".*"' | cut -d'"' -f2 | sort -u)
-  [ "$(wc -w <<<"$names")" -ge 5 ]
-  for name in $names; do
-    sed -n '/^.Sh ENVIRONMENT/,/^.Sh FILES/p' "$root/man/apr.7" | grep -qw -e "$name" ||
-      fail "$name is not in apr(7)" || return
-  done
+	local name names
+	names=$(cat "$root"/lib/*/*.c "$root"/lib/*/*/*.c "$root"/bin/*.c |
+		grep -Eo 'getenv\("[A-Z_]+"|^#define LIMIT ".*"' | cut -d'"' -f2 | sort -u)
+	[ "$(wc -w <<<"$names")" -ge 5 ]
+	for name in $names; do
+		sed -n '/^.Sh ENVIRONMENT/,/^.Sh FILES/p' "$root/man/apr.7" | grep -qw -e "$name" ||
+			fail "$name is not in apr(7)" || return
+	done
 }
 
 @test "apr-quant(1) knows every type, and which of them can be written" {
-  page=$root/man/apr-quant.1
-  [ -n "$(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p')" ]
-  for name in $(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p'); do
-    if apr-quant --pure "$name" "$model" 2>&1 >/dev/null | grep -q 'no encoder'; then
-      grep -qE "^\.Li (.* )?$name( |$)" "$page"
-    else
-      grep -q "^\.It Cm $name " "$page"
-    fi || fail "apr-quant(1) is wrong about $name"
-  done
+	page=$root/man/apr-quant.1
+	[ -n "$(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p')" ]
+	for name in $(apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p'); do
+		if apr-quant --pure "$name" "$model" 2>&1 >/dev/null | grep -q 'no encoder'; then
+			grep -qE "^\.Li (.* )?$name( |$)" "$page"
+		else
+			grep -q "^\.It Cm $name " "$page"
+		fi || fail "apr-quant(1) is wrong about $name"
+	done
 }
 
 # TOOL <tab> what it does
 from_names() {
-  for tool in $(tools); do
-    printf '%s\t%s\n' "$tool" "$(sed -n 's/^\.Nd //p' "$root/man/$tool.1")"
-  done
+	for tool in $(tools); do
+		printf '%s\t%s\n' "$tool" "$(sed -n 's/^\.Nd //p' "$root/man/$tool.1")"
+	done
 }
 from_overview() {
-  sed -n '/^\.It Xr apr-.* 1$/{s/^\.It Xr \(.*\) 1$/\1/;N;s/\n/\t/;p}' "$root/man/apr.7"
+	sed -n '/^\.It Xr apr-.* 1$/{s/^\.It Xr \(.*\) 1$/\1/;N;s/\n/\t/;p}' "$root/man/apr.7"
 }
 from_readme() {
-  sed -n 's/^| `\(apr-[a-z]*\)` | \(.*\) |$/\1\t\2/p' "$root/README.md"
+	sed -n 's/^| `\(apr-[a-z]*\)` | \(.*\) |$/\1\t\2/p' "$root/README.md"
 }
 
 @test "README and apr(7) list the tools alike, as their pages name them" {
-  diff <(from_names) <(from_overview | sort)
-  diff <(from_overview) <(from_readme | sed '/\t.* | /d')
+	diff <(from_names) <(from_overview | sort)
+	diff <(from_overview) <(from_readme | sed '/\t.* | /d')
 }
 
 @test "the completions are for the tools that have a page, and for no others" {
@@ -176,108 +176,108 @@ from_readme() {
 }
 
 @test "README names each package that make deps installs" {
-  for package in $(sed -n '/^packages=(/,/^)/p' "$root/scripts/deps.sh" | sed '1d; $d'); do
-    grep -q "\`$package\`" "$root/README.md" || fail "$package is not in the README"
-  done
+	for package in $(sed -n '/^packages=(/,/^)/p' "$root/scripts/deps.sh" | sed '1d; $d'); do
+		grep -q "\`$package\`" "$root/README.md" || fail "$package is not in the README"
+	done
 }
 
 @test "each file that the documents name is there" {
-  for page in README ARCHITECTURE CONTRIBUTING STYLE DEVIATIONS NEWS; do
-    [ -s "$root/$page.md" ]
-    grep -oE '`[A-Za-z0-9_.-]+/[A-Za-z0-9_./]*`' "$root/$page.md" | tr -d '`' | sort -u |
-      while read -r name; do
-        [[ $name == *NAME* || $name == *TYPE* || -e $root/$name ]] ||
-          fail "$page.md: $name is not there"
-      done
-  done
+	for page in README ARCHITECTURE CONTRIBUTING STYLE DEVIATIONS NEWS; do
+		[ -s "$root/$page.md" ]
+		grep -oE '`[A-Za-z0-9_.-]+/[A-Za-z0-9_./]*`' "$root/$page.md" | tr -d '`' | sort -u |
+			while read -r name; do
+				[[ $name == *NAME* || $name == *TYPE* || -e $root/$name ]] ||
+					fail "$page.md: $name is not there"
+			done
+	done
 }
 
 # Is there a test of that name: of bats, or a function of a unit test that runs?
 is_test() {
-  [ -e "$root/$1" ] || fail "no file $1" || return
-  if [[ $1 == *.bats ]]; then
-    grep -qF "@test \"$2\" {" "$root/$1" || fail "$1 has no test $2"
-  else
-    grep -q "^$2(" "$root/$1" && grep -qP "^\t+$2\(.*\);" "$root/$1" ||
-      fail "$1 does not run $2"
-  fi
+	[ -e "$root/$1" ] || fail "no file $1" || return
+	if [[ $1 == *.bats ]]; then
+		grep -qF "@test \"$2\" {" "$root/$1" || fail "$1 has no test $2"
+	else
+		grep -q "^$2(" "$root/$1" && grep -qP "^\t+$2\(.*\);" "$root/$1" ||
+			fail "$1 does not run $2"
+	fi
 }
 
 @test "each part of apr-formats(7) names a test that holds it" {
-  local line part='' parts=0 held=0
-  while IFS= read -r line; do
-    if [[ $line == .S[sh]\ * ]]; then
-      [ -z "$part" ] || [ $held -gt 0 ] || fail "$part: no test is named" || return
-      part=''
-      [[ $line != .Ss\ * ]] || part=${line#.Ss } held=0 parts=$((parts + 1))
-    elif [[ $line =~ ^\.Pq\ Pa\ (tests/[^ ]+)\ ,\ Dq\ (.*)$ ]]; then
-      line=${BASH_REMATCH[2]% [;.]}
-      is_test "${BASH_REMATCH[1]}" "$line" || return
-      held=$((held + 1))
-    fi
-  done <"$root/man/apr-formats.7"
-  [ $parts -ge 10 ]
+	local line part='' parts=0 held=0
+	while IFS= read -r line; do
+		if [[ $line == .S[sh]\ * ]]; then
+			[ -z "$part" ] || [ $held -gt 0 ] || fail "$part: no test is named" || return
+			part=''
+			[[ $line != .Ss\ * ]] || part=${line#.Ss } held=0 parts=$((parts + 1))
+		elif [[ $line =~ ^\.Pq\ Pa\ (tests/[^ ]+)\ ,\ Dq\ (.*)$ ]]; then
+			line=${BASH_REMATCH[2]% [;.]}
+			is_test "${BASH_REMATCH[1]}" "$line" || return
+			held=$((held + 1))
+		fi
+	done <"$root/man/apr-formats.7"
+	[ $parts -ge 10 ]
 }
 
 # The vectors of all generators: NAME <tab> fault, same or changed.
 what_vectors_are() {
-  local g
-  for g in gguf_good safetensors_good stream_good; do
-    vectors $g $g
-    awk -F'\t' '{ print $1 "\t" ($2 == $1 ? "same" : "changed") }' $g/MANIFEST
-  done
-  vectors apr1_good apr1_good
-  cut -f1,2 apr1_good/MANIFEST
-  vectors apr64_good apr64_good
-  cut -f1,4 apr64_good/MANIFEST
-  for g in gguf_faults safetensors_faults stream_faults apr2_faults apr2_packed \
-    apr1_faults apr64_faults safetensors_folders gguf_shards apr2_shards; do
-    vectors $g $g
-    awk -F'\t' '$2 == 4 || $2 == 3 { sub("/.*", "", $1); print $1 "\tfault" }' $g/MANIFEST
-  done
-  for g in safetensors_folders gguf_shards apr2_shards; do
-    awk -F'\t' '{ sub("/.*", "", $1); print $1 "\tsame" }' $g/SOUND
-  done
-  printf 'good_unpadded\tsame\n'
+	local g
+	for g in gguf_good safetensors_good stream_good; do
+		vectors $g $g
+		awk -F'\t' '{ print $1 "\t" ($2 == $1 ? "same" : "changed") }' $g/MANIFEST
+	done
+	vectors apr1_good apr1_good
+	cut -f1,2 apr1_good/MANIFEST
+	vectors apr64_good apr64_good
+	cut -f1,4 apr64_good/MANIFEST
+	for g in gguf_faults safetensors_faults stream_faults apr2_faults apr2_packed \
+		apr1_faults apr64_faults safetensors_folders gguf_shards apr2_shards; do
+		vectors $g $g
+		awk -F'\t' '$2 == 4 || $2 == 3 { sub("/.*", "", $1); print $1 "\tfault" }' $g/MANIFEST
+	done
+	for g in safetensors_folders gguf_shards apr2_shards; do
+		awk -F'\t' '{ sub("/.*", "", $1); print $1 "\tsame" }' $g/SOUND
+	done
+	printf 'good_unpadded\tsame\n'
 }
 
 # row WHAT-HAPPENS HELD-BY: the tests named are there, the vectors are what it says.
 row_holds() {
-  local file title name is rest=$2 n=0
-  while [[ $rest =~ \`(tests/[^\`]+)\`((,?\ \"[^\"]+\")+) ]]; do
-    file=${BASH_REMATCH[1]} title=${BASH_REMATCH[2]}
-    rest=${rest/"${BASH_REMATCH[0]}"/}
-    while [[ $title =~ \"([^\"]+)\" ]]; do
-      is_test "$file" "${BASH_REMATCH[1]}" || return
-      title=${title/"${BASH_REMATCH[0]}"/} n=$((n + 1))
-    done
-  done
-  while [[ $rest =~ \`([a-z0-9_]+)\` ]]; do
-    name=${BASH_REMATCH[1]} rest=${rest/"${BASH_REMATCH[0]}"/} n=$((n + 1))
-    is=$(awk -F'\t' -v name="$name" '$1 == name { print $2; exit }' vectors)
-    case $1:$is in
-    refused*:fault | accepted*:same | changed*:changed) ;;
-    accepted*' changed'*:changed | accepted*refused*:fault) ;;
-    accepted*' up to '*:fault | told*:* | 'as in '*:?* | if*:?*) ;;
-    *) fail "$name is a vector of kind \"$is\", but: $1" || return ;;
-    esac
-  done
-  [ $n -gt 0 ] || fail "no test is named: $2" || return
-  rest=${rest//[;, ]/}
-  [ -z "$rest" ] || fail "not understood: $rest"
+	local file title name is rest=$2 n=0
+	while [[ $rest =~ \`(tests/[^\`]+)\`((,?\ \"[^\"]+\")+) ]]; do
+		file=${BASH_REMATCH[1]} title=${BASH_REMATCH[2]}
+		rest=${rest/"${BASH_REMATCH[0]}"/}
+		while [[ $title =~ \"([^\"]+)\" ]]; do
+			is_test "$file" "${BASH_REMATCH[1]}" || return
+			title=${title/"${BASH_REMATCH[0]}"/} n=$((n + 1))
+		done
+	done
+	while [[ $rest =~ \`([a-z0-9_]+)\` ]]; do
+		name=${BASH_REMATCH[1]} rest=${rest/"${BASH_REMATCH[0]}"/} n=$((n + 1))
+		is=$(awk -F'\t' -v name="$name" '$1 == name { print $2; exit }' vectors)
+		case $1:$is in
+		refused*:fault | accepted*:same | changed*:changed) ;;
+		accepted*' changed'*:changed | accepted*refused*:fault) ;;
+		accepted*' up to '*:fault | told*:* | 'as in '*:?* | if*:?*) ;;
+		*) fail "$name is a vector of kind \"$is\", but: $1" || return ;;
+		esac
+	done
+	[ $n -gt 0 ] || fail "no test is named: $2" || return
+	rest=${rest//[;, ]/}
+	[ -z "$rest" ] || fail "not understood: $rest"
 }
 
 @test "each row of DEVIATIONS names a test that holds it" {
-  local line what by rows=0
-  cd "$BATS_TEST_TMPDIR"
-  what_vectors_are >vectors
-  while IFS= read -r line; do
-    [[ $line == '| '* && $line != '| oddity '* ]] || continue
-    by=${line##* | } what=${line% | *}
-    row_holds "${what##* | }" "${by% |}" || fail "$line" || return
-    rows=$((rows + 1))
-  done <"$root/DEVIATIONS.md"
-  [ $rows -ge 65 ]
+	local line what by rows=0
+	cd "$BATS_TEST_TMPDIR"
+	what_vectors_are >vectors
+	while IFS= read -r line; do
+		[[ $line == '| '* && $line != '| oddity '* ]] || continue
+		by=${line##* | } what=${line% | *}
+		row_holds "${what##* | }" "${by% |}" || fail "$line" || return
+		rows=$((rows + 1))
+	done <"$root/DEVIATIONS.md"
+	[ $rows -ge 65 ]
 }
 
 @test "each row of apr-security(7) names tests that are there" {
@@ -295,10 +295,10 @@ row_holds() {
 }
 
 @test "the manual pages are clean" {
-  [ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
-  mandoc -Tlint -Wwarning "$root"/man/*.[1357]
+	[ -x "$(command -v mandoc)" ] || skip "mandoc is not installed"
+	mandoc -Tlint -Wwarning "$root"/man/*.[1357]
 }
 
 @test "includes point one way" {
-  "$root/scripts/layers.sh"
+	"$root/scripts/layers.sh"
 }
