@@ -1,4 +1,4 @@
-/* The same with AVX2. */
+/* Attention with AVX2. */
 #include <immintrin.h>
 
 #define ATTEND attend_avx2

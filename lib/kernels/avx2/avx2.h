@@ -1,4 +1,4 @@
-/* avx2: what the files of this folder have for level.c, and for levels that build on it.
+/* avx2: what the files of this folder provide to level.c, and to levels that build on it.
  */
 #ifndef KERNELS_AVX2_H
 #define KERNELS_AVX2_H
@@ -6,7 +6,7 @@
 #include "kernels/common/products.h"
 #include "kernels/level.h"
 
-/* Types with products: rows*.c and panel_*.c have a function each. */
+/* Types with products: each has a function in rows*.c and one in panel_*.c. */
 #define AVX2_PRODUCTS(X) \
 	X("F32", f32) X("F16", f16) X("BF16", bf16) X("F8_E4M3", f8_e4m3) X("F8_E5M2", f8_e5m2) \
 	X("Q4_0", q4_0) X("Q4_1", q4_1) X("Q5_0", q5_0) X("Q5_1", q5_1) X("Q8_0", q8_0) \
@@ -25,7 +25,7 @@ extern const struct quantizer quantizers_avx2[];
 extern const struct attend attend_avx2;
 extern const struct products products_avx2;
 
-/* Kernels, a NULL after the last, as in struct level. */
+/* Kernels, with a NULL at the end, as in struct level. */
 extern const struct kernel *const kernels_avx2[];
 
 #endif

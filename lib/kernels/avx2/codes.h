@@ -1,6 +1,4 @@
-/* codes_avx2: blocks of weights as codes, and their scales; floats. Internal to the files
- * of this folder for AVX2.
- */
+/* codes: blocks of weights as codes and scales; floats. Internal to this folder. */
 #ifndef DOT_CODES_AVX2_H
 #define DOT_CODES_AVX2_H
 
@@ -21,8 +19,7 @@ load(const void *p)
 
 /* ---- blocks of 32 ---- */
 
-/* Codes of a block: as they are stored, without a sign, but for Q8_0 and IQ4_NL, which
- * have one. */
+/* Codes of a block as they are stored: without a sign, except those of Q8_0 and IQ4_NL. */
 typedef __m256i small_codes(const uint8_t *block);
 
 INLINE __m256i
@@ -34,8 +31,8 @@ nibbles(const uint8_t *x)
 	                        _mm_srli_epi16(v, 4), 1), _mm256_set1_epi8(15));
 }
 
-/* 16 where bit i is set: byte i / 8 is brought to place i, and all its bits but i % 8
- * are filled, so that it is -1 if that is set. */
+/* 16 where bit i is set: byte i / 8 moves to place i, and all its bits except i % 8 are
+ * set, so that it is -1 if that bit is set. */
 INLINE __m256i
 fifths(const uint8_t *x)
 {
@@ -78,7 +75,7 @@ q8_0_codes(const uint8_t *x)
 	return load(x + 2);
 }
 
-/* The levels that nibbles stand for. */
+/* The levels of nibbles. */
 INLINE __m256i
 iq4_levels_of(__m256i code)
 {
@@ -99,18 +96,18 @@ mxfp4_codes(const uint8_t *x)
 
 /* ---- blocks of 256 ---- */
 
-/* Codes of 32 values, of which 32 × part is the first: as they are stored, without a
- * sign, but for IQ4_XS. */
+/* Codes of 32 values from number 32 × part on, as they are stored: without a sign, except
+ * those of IQ4_XS. */
 typedef __m256i large_codes(const uint8_t *block, int part);
 
-/* Of each 16 values the scale, and what is taken away; d and m are what they count. */
+/* The scale and the min of each 16 values, in units of d and m. */
 struct scales {
 	__m256i scale, least;
 	float d, m;
 };
 typedef struct scales large_scales(const uint8_t *block);
 
-/* Scales of values 32 × part and up, in the places of their sums. */
+/* Scales of the values from 32 × part on, in the places of their sums. */
 INLINE __m256i
 scales_of(__m256i scale, int part)
 {
@@ -126,7 +123,7 @@ low_bits(__m256i v, int shift, int mask)
 	return _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8((char)mask));
 }
 
-/* value where bit part of the bytes from x is set. */
+/* value where bit part of the bytes at x is set. */
 INLINE __m256i
 bit_of(const uint8_t *x, int part, int value)
 {
@@ -248,9 +245,9 @@ tq2_0_scales(const uint8_t *x)
 	return s;
 }
 
-/* A byte is a fraction of 256; three times it, and so on, have the digits before the
- * point: 32 bytes have five each, then 16 five, then four bytes four. by has, for each
- * two bytes, the power of three. */
+/* A byte is a fraction of 256; multiplied by 3, 9 and so on, it has the next digit before
+ * the point. 32 bytes have five digits each, then 16 have five, then four have four. by has
+ * the power of three for each two bytes. */
 INLINE __m256i
 digits(__m256i v, __m256i by)
 {

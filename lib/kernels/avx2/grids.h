@@ -1,5 +1,5 @@
-/* grids_avx2: the IQ types with AVX2: points are looked up as words of eight bytes or four.
- * Internal to the files of this folder for AVX2.
+/* grids: the IQ types with AVX2. Points are looked up as words of eight bytes or four.
+ * Internal to this folder.
  */
 #ifndef DOT_GRIDS_AVX2_H
 #define DOT_GRIDS_AVX2_H
@@ -7,11 +7,11 @@
 #include "kernels/avx2/codes.h"
 #include "kernels/common/grids_x86.h"
 
-/* From what codes are counted that have no sign. */
+/* Added to levels so that codes have no sign. */
 enum { ZERO_IQ2 = 43, ZERO_IQ3_S = 16, ZERO_IQ3_XXS = 32 };
 
-/* 64 values, of which 64 × part is the first: levels without a sign, and what gives an
- * activation the sign of a level; or codes without a sign. */
+/* 64 values from number 64 × part on: levels without a sign, and the factor that gives an
+ * activation the sign of its level; or codes without a sign. */
 struct half_levels {
 	__m256i level, sign;
 };
@@ -64,7 +64,7 @@ SIGNED(iq2_s, four_points, 4)
 SIGNED(iq3_xxs, eight_points, 8)
 SIGNED(iq3_s, eight_points, 8)
 
-/* Two more for eight values each, where a bit of word is not set. */
+/* 2 for each of eight values where a bit of word is not set. */
 INLINE __m256i
 raised(__m256i v, uint64_t word, __m256i bit)
 {
@@ -97,7 +97,7 @@ iq1_m_levels(const uint8_t *x, int part, struct half_levels *half)
 
 /* ---- as other blocks of 256 ---- */
 
-/* Levels with their sign, counted from -zero. */
+/* Levels with their sign, plus zero. */
 #define SIGNED_CODES(NAME, FROM) \
 INLINE __m256i \
 NAME##_codes(const uint8_t *x, int part) \
@@ -127,7 +127,7 @@ ODD_SCALES(iq2_xs, 1)
 ODD_SCALES(iq2_s, 1)
 ODD_SCALES(iq3_s, 1)
 
-/* Levels are even: halves of them have a bit less. */
+/* Levels are even; halves of them need one bit less. */
 INLINE __m256i
 iq3_xxs_codes(const uint8_t *x, int part)
 {

@@ -1,11 +1,11 @@
-/* panel_avx2: what panels with AVX2 have in common. Internal to the files of this folder
- * for AVX2.
+/* panel: what panels with AVX2 share. Internal to this folder.
  *
- * Up to HEIGHT rows of weights make a panel, eight in the lanes of a vector: a column, or
- * some neighbouring columns, of all rows lie side by side. It is unpacked once and lies in
- * the nearest cache while all activations pass by; of these, a column is put into all
- * lanes. So nothing is added across lanes, and a scale counts for eight rows. Two vectors
- * of rows and a group of activations are multiplied at a time, the sums in registers.
+ * Up to HEIGHT rows of weights make a panel, eight in the lanes of a vector: one column, or
+ * some neighbouring columns, of all rows lie side by side. A panel is unpacked once and
+ * stays in the nearest cache while all activations pass by; a column of an activation is
+ * broadcast to all lanes. So nothing is added across lanes, and a scale serves eight rows.
+ * Two vectors of rows and a group of activations are multiplied at a time, with the sums in
+ * registers.
  */
 #ifndef DOT_PANEL_AVX2_H
 #define DOT_PANEL_AVX2_H
@@ -14,14 +14,14 @@
 
 enum { ROWS = 8, PAIR = 2 * ROWS, HEIGHT = 64, PAIRS = HEIGHT / PAIR };
 
-/* What a panel is multiplied by, and where results go. */
+/* The activations that a panel is multiplied by, and where results go. */
 struct job {
-	const uint8_t *a;   /* activations, each bytes after the other */
+	const uint8_t *a;   /* rows of activations, bytes apart */
 	size_t bytes, n, many;
 	float *y;           /* [many][leading] */
 	size_t leading;
-	size_t rows;        /* of the panel that are there */
-	bool add;           /* floats alone: to what y has */
+	size_t rows;        /* of the panel; the rest is padding */
+	bool add;           /* results are added to y; floats only */
 };
 
 /* Rows of eight numbers of 32 bits become columns. */
@@ -36,7 +36,7 @@ turn(__m256i *v)
 		t[i] = _mm256_unpacklo_epi32(v[i], v[i + 1]);
 		t[i + 1] = _mm256_unpackhi_epi32(v[i], v[i + 1]);
 	}
-	/* Now of rows 4 g to 4 g + 3 columns k and k + 4 to v[4 g + k]. */
+	/* Now v[4 g + k] has columns k and k + 4 of rows 4 g to 4 g + 3. */
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i += 4) {
 		v[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
@@ -54,8 +54,8 @@ turn(__m256i *v)
 		v[i] = t[i];
 }
 
-/* v, which lies in a register now: compilers would else multiply all before they add, and
- * put products into memory. */
+/* v, forced into a register: compilers would otherwise multiply all before they add, and
+ * spill products to memory. */
 INLINE __m256i
 kept(__m256i v)
 {
@@ -63,14 +63,14 @@ kept(__m256i v)
 	return v;
 }
 
-/* The row of a panel that stands for row i of count: where there is none, the last. */
+/* Row i of count of a panel; behind the last row, the last row again. */
 INLINE const uint8_t *
 row_at(const uint8_t *w, size_t stride, size_t count, size_t i)
 {
 	return w + stride * (i < count ? i : count - 1);
 }
 
-/* So many bytes of each row from w on will be wanted: their lines are asked for. */
+/* Prefetch that many bytes of each row from w on. */
 INLINE void
 rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
 {
@@ -81,14 +81,14 @@ rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
 			_mm_prefetch((const char *)w + i * stride + k, _MM_HINT_T1);
 }
 
-/* Vectors of eight rows that a panel of so many has: whole pairs. */
+/* Vectors of eight rows in a panel of that many rows: whole pairs. */
 INLINE size_t
 vectors(size_t rows)
 {
 	return (rows + PAIR - 1) / PAIR * 2;
 }
 
-/* The lanes of rows that are there: count of them, which is less than eight. */
+/* A mask of the first count lanes; count is less than eight. */
 INLINE __m256i
 lanes(size_t count)
 {
@@ -113,7 +113,7 @@ put(float *y, size_t count, __m256 v)
 		_mm256_maskstore_ps(y, lanes(count), v);
 }
 
-/* Rows that are there of vector v of a pair. */
+/* Rows of vector v of a pair that exist. */
 INLINE size_t
 rows_of(const struct job *o, size_t pair, int v)
 {
@@ -129,7 +129,7 @@ results(const struct job *o, size_t pair, int v, size_t j)
 	return o->y + j * o->leading + pair * PAIR + (size_t)v * ROWS;
 }
 
-/* A dot_panels that is CALL for o, of each HEIGHT of count rows from w on. */
+/* A dot_panels that does CALL with o for each HEIGHT of the count rows from w on. */
 #define PANELS(FUNCTION, CALL, ADD) \
 void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \

@@ -1,6 +1,6 @@
-/* Many activations at once with weights of single precision, with AVX2. Products
- * with six activations are summed at a time, in twelve registers: a sum is late by four
- * cycles, and two products begin in each.
+/* Many activations with weights of F32. Products with six activations are summed at a
+ * time, in twelve registers: an addition takes four cycles, and two products begin in each
+ * cycle.
  */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/panel.h"
@@ -12,7 +12,7 @@ struct floats {
 	float a[GROUP][CHUNK];     /* activations */
 };
 
-/* Eight numbers, or where columns end the first count of them and zeros. */
+/* Eight numbers; or the first count of them, where columns end, and zeros. */
 INLINE __m256
 some(const uint8_t *p, size_t count)
 {
@@ -22,7 +22,7 @@ some(const uint8_t *p, size_t count)
 	return f32_load(part);
 }
 
-/* Columns k to k + 7 of the eight rows x, which are at number at of the panel. */
+/* Columns k to k + 7 of the eight rows x, to number at of the panel. */
 INLINE void
 eight_fill(struct floats *p, const uint8_t *const *x, size_t at, size_t k, size_t count)
 {
@@ -102,7 +102,7 @@ pair_multiply(const struct floats *p, const struct job *o, size_t pair, size_t a
 		}
 }
 
-/* A group of activations with all rows of the panel. */
+/* A group of activations times all rows of the panel. */
 static void
 group_multiply(const struct floats *p, const struct job *o, size_t at, size_t columns, size_t j,
                size_t group)
@@ -120,7 +120,8 @@ group_multiply(const struct floats *p, const struct job *o, size_t at, size_t co
 		}
 }
 
-/* Of so many that are left, how many go together: not few at the end. */
+/* How many of the activations that are left go together, so that the last group is not
+ * small. */
 static size_t
 group_of(size_t left)
 {

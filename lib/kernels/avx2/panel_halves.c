@@ -1,6 +1,6 @@
-/* Many activations at once with weights that are F16, BF16 or F8, with AVX2: 32 columns of a
- * row at a time become words, whole numbers of thirteen bits and a sign that share a power
- * of two, as in halves_avx512.c.
+/* Many activations with weights of F16, BF16 or F8. 32 columns of a row at a time become
+ * integers of thirteen bits and a sign that share a power of two, as in
+ * avx512/panel_halves.c.
  */
 #include <math.h>
 
@@ -25,7 +25,8 @@ halves_at(const uint8_t *x, struct layout l, __m256i v[2])
 	}
 }
 
-/* Eight of them; of F8_E4M3, which lies as a half with 8 more to its exponent, 2^-8 times. */
+/* Eight of the numbers. F8_E4M3 is laid out as a half with a bias of 8 less: the result is
+ * 2^-8 times the number. */
 INLINE __m256
 floats(__m128i v, struct layout l)
 {
@@ -41,7 +42,7 @@ largest(__m256i first, __m256i last)
 	__m256i v = _mm256_max_epu16(_mm256_and_si256(first, most), _mm256_and_si256(last, most));
 	__m128i half = _mm_max_epu16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
-	/* The least of what is missing to the largest number. */
+	/* The smallest of the distances to the largest number. */
 	half = _mm_minpos_epu16(_mm_xor_si128(half, _mm_set1_epi16(-1)));
 	return 0xffff - _mm_extract_epi16(half, 0);
 }
@@ -56,7 +57,7 @@ power(int exponent)
 	return v;
 }
 
-/* Sixteen of them as words: multiples of 1 / by, to the nearest. */
+/* Sixteen of the numbers as integers: multiples of 1 / by, rounded to nearest. */
 INLINE __m256i
 whole(struct layout l, __m256i v, __m256 by)
 {
@@ -68,11 +69,11 @@ whole(struct layout l, __m256i v, __m256 by)
 		_mm256_cvtps_epi32(_mm256_mul_ps(high, by))), 0xd8);
 }
 
-/* 32 of them. Returns what the words count. */
+/* 32 of the numbers. Returns the unit of the integers. */
 INLINE float
 halves_codes(struct layout l, const uint8_t *x, __m256i *low, __m256i *high)
 {
-	const int more = l.low == 10 ? 15 - l.bias : 0; /* powers of two than floats has */
+	const int more = l.low == 10 ? 15 - l.bias : 0; /* more powers of two than floats have */
 	int e, most;
 	__m256i v[2];
 	float by;
@@ -87,7 +88,7 @@ halves_codes(struct layout l, const uint8_t *x, __m256i *low, __m256i *high)
 	return most >= l.none ? NAN : by > 0 ? power(e - 12) : 0;
 }
 
-/* Up to eight blocks; of the last need not all columns be there. */
+/* Up to eight blocks; the last may be short. */
 INLINE void
 halves_fill(struct panel *p, struct layout l, const uint8_t *w, size_t stride, size_t rows,
             size_t columns)

@@ -1,5 +1,5 @@
-/* Many activations at once with weights of eight bits, with AVX2, as words. Levels of IQ4_XS
- * are multiplied by their scales when they are unpacked, and still fit.
+/* Many activations with weights of eight bits, as integers of 16 bits. Levels of IQ4_XS are
+ * multiplied by their scales when they are unpacked, and still fit.
  */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/panel_i16.h"

@@ -1,6 +1,6 @@
-/* words_avx2: panels of integers of 16 bits: two products of bytes need not fit into 16 bits
- * with AVX2, so both sides are made 16 bits, and pairs of products are 32. Internal to the
- * files of this folder for AVX2.
+/* panel_i16: panels of integers of 16 bits. Two products of bytes may not fit into 16 bits
+ * with AVX2, so both sides are widened to 16 bits, and pairs of products have 32. Internal
+ * to this folder.
  */
 #ifndef DOT_WORDS_AVX2_H
 #define DOT_WORDS_AVX2_H
@@ -12,17 +12,17 @@ enum { STEPS = LARGE / 2, BLOCKS = LARGE / SMALL, GROUP = 4 };
 /* 256 columns of HEIGHT rows. */
 struct panel {
 	__m256i code[PAIRS][STEPS][2];     /* two columns in each lane */
-	__m256 scale[PAIRS][BLOCKS][2];    /* of blocks of 256 only the first */
+	__m256 scale[PAIRS][BLOCKS][2];    /* blocks of 256 use only the first */
 };
 
-/* The same columns of a group of activations; room is for what is made words. */
+/* The same columns of a group of activations; room holds codes that were widened. */
 struct group {
 	const int16_t *code[GROUP];
 	const float *scale[GROUP];
 	int16_t room[GROUP][LARGE];
 };
 
-/* sum[g][v] += the codes of columns first and up × those of activation g. */
+/* sum[g][v] += the codes of columns from first on × those of activation g. */
 INLINE void
 multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, int first,
          int columns, int group)
@@ -43,7 +43,7 @@ multiply(__m256i (*sum)[2], const __m256i (*code)[2], const struct group *at, in
 	}
 }
 
-/* columns of activations from j on, in blocks of so many; from column first on. */
+/* Columns from first on of the activations from j on, in blocks of that size. */
 INLINE void
 group_begin(struct group *at, const struct job *o, size_t block, size_t first, size_t columns,
             size_t j, int group)
@@ -62,7 +62,7 @@ group_begin(struct group *at, const struct job *o, size_t block, size_t first, s
 	}
 }
 
-/* The same of activations that are words. */
+/* The same for activations that are I16. */
 INLINE void
 group_words(struct group *at, const struct job *o, size_t first, size_t j, int group)
 {
@@ -76,7 +76,7 @@ group_words(struct group *at, const struct job *o, size_t first, size_t j, int g
 	}
 }
 
-/* blocks from b on, of columns each, which share a scale. */
+/* Blocks from b on; all columns of a block share a scale. */
 INLINE void
 pair_multiply(const struct panel *p, size_t pair, const struct group *at, const struct job *o,
               size_t b, int blocks, int columns, size_t j, int group)
@@ -129,7 +129,7 @@ group_multiply(const struct panel *p, const struct job *o, bool words, size_t b,
 		pair_multiply(p, i, &at, o, b, blocks, columns, j, group);
 }
 
-/* All activations with what the panel has. */
+/* The panel times all activations. */
 INLINE void
 all_multiply(const struct panel *p, const struct job *o, bool words, size_t b, int blocks,
              int columns)
@@ -142,7 +142,7 @@ all_multiply(const struct panel *p, const struct job *o, bool words, size_t b, i
 		group_multiply(p, o, words, b, blocks, columns, j, 1);
 }
 
-/* 32 columns of eight rows, of which low has the first 16, are put where code points. */
+/* Store 32 columns of eight rows at code; low has the first 16. */
 INLINE void
 columns_put(__m256i (*code)[2], __m256i *low, __m256i *high, size_t half)
 {

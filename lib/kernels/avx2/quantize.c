@@ -1,5 +1,5 @@
-/* Forms of activations with AVX2: the bytes of activation_ref.c for finite values. What a
- * value that is not finite becomes may differ.
+/* Forms of activations with AVX2: the bytes of ref/activation.c for finite values. Values
+ * that are not finite may give other bytes.
  */
 #include <immintrin.h>
 #include <math.h>
@@ -25,7 +25,7 @@ largest(__m256 v)
 	return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
 }
 
-/* Whole numbers as 32 bytes, from four vectors of eight. */
+/* The integers of four vectors as 32 bytes. */
 static inline __m256i
 bytes_of(const __m256i *v)
 {
@@ -42,7 +42,7 @@ nearest(__m256 v)
 	__m256i whole = _mm256_cvttps_epi32(v), more, less;
 	__m256 rest = _mm256_sub_ps(v, _mm256_cvtepi32_ps(whole));
 
-	/* A comparison that holds is -1. */
+	/* true is -1 */
 	more = _mm256_castps_si256(_mm256_cmp_ps(rest, _mm256_set1_ps(0.5f), _CMP_GE_OQ));
 	less = _mm256_castps_si256(_mm256_cmp_ps(rest, _mm256_set1_ps(-0.5f), _CMP_LE_OQ));
 	return _mm256_add_epi32(_mm256_sub_epi32(whole, more), less);
@@ -75,7 +75,7 @@ small_block(const float *x, uint8_t *code, int *sum)
 	by = _mm256_set1_ps(d != 0 ? 1.0f / d : 0);
 	for (i = 0; i < 4; i++) {
 		v[i] = _mm256_mul_ps(v[i], by);
-		/* What no code can hold, where 1 / d is infinite, is zero. */
+		/* A value that no code can hold, where 1 / d is infinite, becomes zero. */
 		v[i] = _mm256_and_ps(v[i], _mm256_cmp_ps(magnitude(v[i]), _mm256_set1_ps(128),
 		                                         _CMP_LT_OQ));
 		whole[i] = nearest(v[i]);
@@ -107,7 +107,7 @@ extreme(const float *x)
 	return 0;
 }
 
-/* 32 codes to the nearest, halves to even; the sums of each 16. */
+/* 32 codes, rounded to nearest, halves to even; and the sums of each 16. */
 static inline void
 large_part(const float *x, float inverse, uint8_t *code, int16_t *sums)
 {
@@ -128,7 +128,7 @@ large_part(const float *x, float inverse, uint8_t *code, int16_t *sums)
 	sums[1] = (int16_t)(_mm_extract_epi32(pair, 2) + _mm_extract_epi32(pair, 3));
 }
 
-/* Thirty-two codes of sixteen bits. What is not finite makes the scale so. */
+/* 32 codes of 16 bits. A value that is not finite makes the scale not finite. */
 static inline void
 i16_block(const float *x, int16_t *code, float *scale)
 {
@@ -140,8 +140,7 @@ i16_block(const float *x, int16_t *code, float *scale)
 
 	for (i = 0; i < 4; i++) {
 		v[i] = _mm256_loadu_ps(x + WIDE * i);
-		/* As integers magnitudes have the same order, and what is no number is
-		 * above all that are. */
+		/* Magnitudes have the same order as integers; NaN is above all numbers. */
 		bits = _mm256_max_epi32(bits, _mm256_castps_si256(magnitude(v[i])));
 	}
 	most = largest(_mm256_castsi256_ps(bits));

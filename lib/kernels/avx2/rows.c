@@ -1,6 +1,6 @@
-/* Products with AVX2: bytes without a sign times bytes with one make sums of two products
- * in 16 bits, which must not overflow. Where codes have seven bits or more, the sign of a
- * code is taken to the activation.
+/* One row of activations. Bytes without a sign times bytes with one make sums of two
+ * products in 16 bits, which must not overflow. Where codes have seven bits or more, the
+ * activation takes the sign of the code.
  */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/codes.h"
@@ -18,8 +18,8 @@ pairs(__m256i code, __m256i a, bool sign)
 
 /* ---- blocks of 32 ---- */
 
-/* acc + the sums of the block at w × scale; without a sign where leasts are added, and
- * else zero being the code that stands for 0. */
+/* acc + the sums of the block at w × scale. With sign, zero is the code that stands for 0;
+ * blocks with mins have codes without a sign. */
 INLINE __m256
 small_block(__m256 acc, small_codes *codes, const uint8_t *w, int zero, const int8_t *a,
             __m256 scale, bool sign)

@@ -1,13 +1,13 @@
-/* One row of activations with floats of eight bits, with AVX2: they are made halves on
- * their way, and activations are single precision.
+/* One row of activations with weights of F8, which are converted to halves; activations are
+ * F32.
  */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/codes.h"
 
 typedef __m256i load_halves(const uint8_t *p);
 
-/* Exponents of halves are 8 higher: what comes out is 2^-8 of the numbers. NaN, with all
- * bits set, is the one that reaches a bit more when 1 is added. */
+/* The bias of halves is 8 more: the result is 2^-8 of the number. NaN has all bits set; it
+ * alone reaches the next bit when 1 is added. */
 INLINE __m256i
 f8_e4m3_load(const uint8_t *p)
 {

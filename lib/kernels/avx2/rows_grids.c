@@ -1,10 +1,10 @@
-/* Products of the IQ types with AVX2, for one activation, to which signs are given so that
- * levels need none.
+/* One row of activations with the IQ types. Activations take the signs, so that levels have
+ * none.
  */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/grids.h"
 
-/* zero is taken from codes that have no sign; with 0, levels have one. */
+/* zero is subtracted from codes that have no sign; it is 0 for levels. */
 INLINE float
 grid_row(grid_levels *levels, odd_scales *scales, size_t bytes, int zero, const uint8_t *w,
          const uint8_t *a, size_t n)

@@ -1,4 +1,4 @@
-/* The searches with AVX2. Compiled for it (Makefile), used where the CPU has it. */
+/* The searches with AVX2. */
 #include "kernels/avx2/vector.h"
 #include "kernels/common/search_wide.h"
 

@@ -1,4 +1,4 @@
-/* Q8_0 and Q4_0 with AVX2, as q8_0_ref.c and q4_0_ref.c define them. */
+/* Q8_0 and Q4_0 with AVX2, as ref/type_q8_0.c and ref/type_q4_0.c define them. */
 #include <immintrin.h>
 #include <math.h>
 
@@ -14,7 +14,7 @@ magnitude(__m256 v)
 	return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
 }
 
-/* The largest of the magnitudes; a NaN counts for nothing. */
+/* The largest magnitude; NaN has none. */
 static inline float
 largest(const __m256 *v)
 {
@@ -38,7 +38,7 @@ load(const float *x, __m256 *v)
 		v[i] = _mm256_loadu_ps(x + WIDE * i);
 }
 
-/* What no code can hold is zero. */
+/* A value that no code can hold becomes zero. */
 static inline __m256
 held(__m256 v)
 {
@@ -52,7 +52,7 @@ nearest(__m256 v)
 	__m256i whole = _mm256_cvttps_epi32(v), more, less;
 	__m256 rest = _mm256_sub_ps(v, _mm256_cvtepi32_ps(whole));
 
-	/* A comparison that holds is -1. */
+	/* true is -1 */
 	more = _mm256_castps_si256(_mm256_cmp_ps(rest, _mm256_set1_ps(0.5f), _CMP_GE_OQ));
 	less = _mm256_castps_si256(_mm256_cmp_ps(rest, _mm256_set1_ps(-0.5f), _CMP_LE_OQ));
 	return _mm256_add_epi32(_mm256_sub_epi32(whole, more), less);
@@ -61,7 +61,7 @@ nearest(__m256 v)
 static void
 q8_0_encode(const float *x, uint8_t *y, size_t n)
 {
-	/* Packing goes by halves of a vector: this puts four bytes a time right. */
+	/* Packing works on halves of a vector; this brings groups of four bytes into order. */
 	const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 	__m256i code[PARTS];
 	__m256 by, v[PARTS];

@@ -1,5 +1,5 @@
-/* F16, BF16 and the decoding of F8 with AVX2 and F16C, as float_ref.c and f8_ref.c
- * define them. */
+/* F16, BF16 and the decoding of F8 with AVX2 and F16C, as ref/type_float.c and
+ * ref/type_f8.c define them. */
 #include <immintrin.h>
 
 #include "core/half.h"
@@ -17,7 +17,7 @@ f16_encode(const float *x, uint8_t *y, size_t n)
 
 	for (; n >= WIDE; n -= WIDE, x += WIDE, y += 2 * WIDE) {
 		v = _mm256_loadu_ps(x);
-		/* Every NaN is the same one, but for its sign. */
+		/* All NaNs become one, with their sign. */
 		nan = _mm256_or_ps(quiet, _mm256_and_ps(sign, v));
 		v = _mm256_blendv_ps(v, nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
 		_mm_storeu_si128((__m128i *)y, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
@@ -47,7 +47,7 @@ bf16_encode(const float *x, uint8_t *y, size_t n)
 		v = _mm256_loadu_ps(x);
 		nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
 		u = _mm256_castps_si256(v);
-		/* Half of what goes, less one where what stays is even. */
+		/* Half of the part that is cut off, less one if the part that stays is even. */
 		u = _mm256_blendv_epi8(_mm256_add_epi32(u, _mm256_add_epi32(most,
 		                       _mm256_and_si256(_mm256_srli_epi32(u, 16), one))),
 		                       _mm256_or_si256(u, quiet), nan);
@@ -84,7 +84,7 @@ f8_half(const uint8_t *x, int fraction)
 	return _mm256_cvtph_ps(_mm_or_si128(u, sign));
 }
 
-/* The bias of a half is 8 more, and what would be 480 is NaN. */
+/* The bias of a half is 8 more; 480 would be NaN. */
 static void
 e4m3_decode(const uint8_t *x, float *y, size_t n)
 {

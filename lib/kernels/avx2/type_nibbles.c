@@ -1,5 +1,5 @@
-/* The decoding of types whose codes lie as nibbles_pack says, with AVX2, as q4_0_ref.c,
- * q4_1_ref.c, iq4_ref.c and mxfp4_ref.c define it.
+/* The decoding of types whose codes lie as nibbles_pack says, with AVX2, as ref/type_q4_0.c,
+ * type_q4_1.c, type_iq4.c and type_mxfp4.c define it.
  */
 
 #include <immintrin.h>
@@ -35,7 +35,7 @@ fifths(uint32_t fifth)
 	return _mm256_and_si256(b, _mm256_set1_epi8(16));
 }
 
-/* Signed bytes 8 i to 8 i + 7. */
+/* The signed bytes 8 i to 8 i + 7. */
 static inline __m256
 floats(__m256i c, int i)
 {

@@ -1,4 +1,4 @@
-/* avx2: what search_wide.h asks of a CPU, with AVX2. */
+/* vector: the operations of common/search_wide.h with AVX2. */
 #ifndef KERNELS_SEARCH_AVX2_H
 #define KERNELS_SEARCH_AVX2_H
 
@@ -97,8 +97,8 @@ smaller_whole(whole a, whole b)
 	return (whole)_mm256_min_epi32((__m256i)a, (__m256i)b);
 }
 
-/* As bits, which are in the order of the numbers from 0 on: integers do not wait for the
- * units that add. The NaN of an invalid operation has a sign, so it is below 0. */
+/* Compared as integers, which have the order of the numbers from 0 on and do not wait for
+ * the units that add floats. The NaN of an invalid operation has a sign, so it is below 0. */
 static inline wide
 within(wide v, float most)
 {
@@ -145,8 +145,8 @@ turn(wide *r)
 	}
 }
 
-/* As iq4_code: the borders of a step are in a table of eight, looked up by what
- * the steps before it have left. */
+/* As iq4_code: each step looks its threshold up in a table of eight, by the result of the
+ * steps before. */
 static inline whole
 level_code(wide v)
 {
@@ -157,7 +157,7 @@ level_code(wide v)
 	wide twice = v + v;
 	whole code;
 
-	/* A comparison that holds is -1. */
+	/* true is -1 */
 	code = -reaches(twice, all(b[7]));
 	code = 2 * code - reaches(twice, _mm256_permutevar8x32_ps(second, (__m256i)code));
 	code = 2 * code - reaches(twice, _mm256_permutevar8x32_ps(third, (__m256i)code));

@@ -1,4 +1,4 @@
-/* The same with AVX-512. */
+/* Attention with AVX-512. */
 #include <immintrin.h>
 
 #define ATTEND attend_avx512

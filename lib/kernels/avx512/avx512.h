@@ -1,11 +1,11 @@
-/* avx512: what the files of this folder have for level.c. */
+/* avx512: what the files of this folder provide to level.c. */
 #ifndef KERNELS_AVX512_H
 #define KERNELS_AVX512_H
 
 #include "kernels/common/products.h"
 #include "kernels/level.h"
 
-/* Types with products: rows*.c and panel_*.c have a function each. */
+/* Types with products: each has a function in rows*.c and one in panel_*.c. */
 #define AVX512_PRODUCTS(X) \
 	X("F32", f32) X("F16", f16) X("BF16", bf16) X("F8_E4M3", f8_e4m3) X("F8_E5M2", f8_e5m2) \
 	X("Q4_0", q4_0) X("Q4_1", q4_1) X("Q5_0", q5_0) X("Q5_1", q5_1) X("Q8_0", q8_0) \

@@ -1,6 +1,5 @@
-/* codes_avx512: blocks of weights as codes without a sign, and their scales; floats.
- * Internal to the files of this folder for AVX-512.
- */
+/* codes: blocks of weights as codes without a sign, and scales; floats. Internal to this
+ * folder. */
 #ifndef DOT_CODES_AVX512_H
 #define DOT_CODES_AVX512_H
 
@@ -25,7 +24,7 @@ twice(const uint8_t *p)
 	return _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)p));
 }
 
-/* The halves of v shifted right by so many bits, of which mask is kept. */
+/* The low half of v shifted right by low bits and the high half by high bits, masked. */
 INLINE __m512i
 shifted(__m512i v, int low, int high, int mask)
 {
@@ -100,14 +99,14 @@ mxfp4_codes(const uint8_t *x)
 
 /* ---- blocks of 256 ---- */
 
-/* Codes of 64 values, without a sign, of which 64 × part is the first. */
+/* Codes of 64 values from number 64 × part on, without a sign. */
 typedef __m512i large_codes(const uint8_t *block, int part);
 
-/* Scales and leasts, as whole numbers, sub of them in lanes from 0 on. */
+/* Scales and mins as integers, sub of them, in lanes from 0 on. */
 struct scales {
 	__m512i scale;
-	__m256i least16; /* 16 of 16 bits: of each 16 values, all that is taken away */
-	float d, m;      /* what they count; m for least16 */
+	__m256i least16; /* 16 of 16 bits: the whole min of each 16 values */
+	float d, m;      /* their units; m is for least16 */
 };
 typedef struct scales large_scales(const uint8_t *block);
 
@@ -253,7 +252,7 @@ tq2_0_scales(const uint8_t *x)
 	return y;
 }
 
-/* Bytes × by, which is the same for each two bytes, of which eight bits are kept. */
+/* Eight bits of the product of bytes and by, which is the same for each two bytes. */
 INLINE __m512i
 bytes_by(__m512i v, __m512i by)
 {
@@ -263,8 +262,8 @@ bytes_by(__m512i v, __m512i by)
 	return _mm512_or_si512(_mm512_and_si512(_mm512_mullo_epi16(v, by), low), high);
 }
 
-/* A byte is a fraction of 256; three times it, and so on, have the digits before the
- * point: 32 bytes have five each, then 16 five, then four bytes four. */
+/* A byte is a fraction of 256; multiplied by 3, 9 and so on, it has the next digit before
+ * the point. 32 bytes have five digits each, then 16 have five, then four have four. */
 INLINE __m512i
 tq1_0_codes(const uint8_t *x, int part)
 {
@@ -304,7 +303,7 @@ tq1_0_scales(const uint8_t *x)
 
 /* ---- floats ---- */
 
-/* The first count of sixteen lanes. */
+/* A mask of the first count of sixteen lanes. */
 INLINE __mmask16
 some(size_t count)
 {

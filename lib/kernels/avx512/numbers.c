@@ -1,4 +1,4 @@
-/* What is said of many numbers, with eight lanes in one vector: see numbers.h. */
+/* Statistics of many numbers, with eight lanes in one vector: see numbers.h. */
 #include "kernels/numbers.h"
 
 #include <float.h>
@@ -6,7 +6,7 @@
 
 enum { LANES = 8, FLOATS = 16 };
 
-/* The first count of eight lanes. */
+/* A mask of the first count of eight lanes. */
 static inline __mmask8
 some(size_t count)
 {
@@ -58,8 +58,8 @@ struct lanes {
 	__m512i zeros;
 };
 
-/* Of equal numbers, as of zeros of either sign, and where one is a NaN, the one that was
- * there stays: so do the instructions, whose second operand it is. */
+/* Of equal numbers, such as zeros of either sign, and beside a NaN, the earlier one stays:
+ * the instructions return their second operand. */
 static inline void
 lanes_add(struct lanes *p, const double *v, __mmask8 m)
 {

@@ -1,20 +1,20 @@
-/* Packed weights, for AVX-512: tiles of sixteen rows by 256 columns, one after another as
- * the columns go on. In a tile the codes of four neighbouring columns of all rows lie side
- * by side, a row in each lane, as in the panels of panel_avx512.c: a step. Nothing needs
- * to be turned, gathered or added across lanes; all is read in the order in which it lies;
- * and a tile takes as many bytes as the blocks it is made of. First scales, of all rows
- * side by side:
+/* Packed weights, for AVX-512: tiles of sixteen rows by 256 columns, one after another along
+ * the columns. A step of a tile has the codes of four neighbouring columns of all rows side
+ * by side, a row in each lane, as in the panels of panel_i8.c. Nothing needs to be
+ * transposed, gathered or added across lanes, all is read in the order of memory, and a
+ * tile takes as many bytes as its blocks did. First come the scales of all rows, side by
+ * side:
  *
- *	Q4_0, Q8_0  of each 32 columns 16 × F16
+ *	Q4_0, Q8_0  for each 32 columns 16 × F16
  *	Q4_K, Q5_K  three times 16 words of their twelve bytes; 16 × F16 d; 16 × F16 dmin
- *	Q6_K        of each 16 columns 16 × i8; 16 × F16 d
+ *	Q6_K        for each 16 columns 16 × i8; 16 × F16 d
  *
- * and then steps, 64 bytes each or for two:
+ * and then steps, of 64 bytes each or for two:
  *
- *	Q8_0        codes with 128 added
+ *	Q8_0        codes plus 128
  *	Q4_0, Q4_K  step 2 t in the lower, 2 t + 1 in the upper halves of bytes
- *	Q5_K        of eight steps their fifth bits, bit s of a byte of step s; then the rest
- *	Q6_K        of four steps their upper two bits; then the rest
+ *	Q5_K        the fifth bits of eight steps, bit s of a byte for step s; then the rest
+ *	Q6_K        the upper two bits of four steps; then the rest
  */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/panel.h"
@@ -23,8 +23,8 @@
 
 enum { GROUPS = 4, SCALES = 256, SIX_SCALES = 288 };
 
-/* Where step s begins behind the scales, s being even; above: bits of a code beyond four,
- * 4 for those of Q8_0. */
+/* Where step s, which is even, begins behind the scales; above is the number of bits of a
+ * code beyond four, 4 for Q8_0. */
 INLINE size_t
 step_at(int above, int s)
 {
@@ -32,7 +32,7 @@ step_at(int above, int s)
 		: 32 * (size_t)s + (above ? 64 * ((size_t)s * (size_t)above / 8 + 1) : 0);
 }
 
-/* And where the bits lie that belong to it. */
+/* And where the upper bits of the step are. */
 INLINE size_t
 above_of(int above, int s)
 {
@@ -43,7 +43,7 @@ above_of(int above, int s)
 
 /* ---- packing ---- */
 
-/* Steps of 64 columns: four of codes of 16 rows become those of a tile. */
+/* Steps of 64 columns: four vectors of codes for each of 16 rows become those of a tile. */
 INLINE void
 steps_pack(large_codes *codes, const uint8_t *w, size_t stride, int part, __m512i v[ROWS])
 {
@@ -66,8 +66,7 @@ nibbles_pack(const __m512i v[ROWS], int above, int first, uint8_t *to)
 			_mm512_slli_epi16(_mm512_and_si512(v[i + 1], mask), 4)));
 }
 
-/* The bits above the lower four: of each step bits, as many steps to a byte as there is
- * room for. */
+/* The bits above the lower four: bits for each step, and as many steps in a byte as fit. */
 INLINE void
 above_pack(const __m512i v[ROWS], int bits, int first, uint8_t *to)
 {
@@ -94,7 +93,7 @@ side_by_side(const uint8_t *w, size_t stride, size_t from, size_t size, uint8_t 
 		memcpy(to + (size_t)i * size, w + stride * (size_t)i + from, size);
 }
 
-/* Codes of two blocks of 32, as 64 values of one. */
+/* The codes of two blocks of 32 as those of 64 values of one. */
 INLINE __m512i
 q4_0_pair(const uint8_t *x, int part)
 {
@@ -167,7 +166,7 @@ halves_load(const uint8_t *p)
 	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
 
-/* Bits of step s above its lower four, in their place; above: how many a step has. */
+/* The bits of step s above its lower four, in their place; above is their number. */
 INLINE __m512i
 above_at(const uint8_t *steps, int above, int s)
 {
@@ -176,7 +175,7 @@ above_at(const uint8_t *steps, int above, int s)
 	return _mm512_rolv_epi64(v, _mm512_set1_epi64((4 - above * (s % (8 / above))) & 63));
 }
 
-/* Steps s and s + 1, s being even, from where steps begin. */
+/* Steps s and s + 1, for an even s, from the start of the steps. */
 INLINE void
 steps_at(const uint8_t *steps, int above, int s, __m512i v[2])
 {
@@ -194,15 +193,15 @@ steps_at(const uint8_t *steps, int above, int s, __m512i v[2])
 		v[1] = _mm512_and_si512(up, mask);
 		return;
 	}
-	/* Of the first where the third is set, else of the second. */
+	/* a where the bits of mask are set, else b. */
 	v[0] = _mm512_ternarylogic_epi64(all, above_at(steps, above, s), mask, 0xe4);
 	v[1] = _mm512_ternarylogic_epi64(up, above_at(steps, above, s + 1), mask, 0xe4);
 	v[0] = _mm512_and_si512(v[0], keep);
 	v[1] = _mm512_and_si512(v[1], keep);
 }
 
-/* Of Q4_K and Q5_K: scales, and leasts, of the first and of the last four of eight, a
- * byte each, of a row in each lane. */
+/* Q4_K and Q5_K: the first and the last four of the eight scales, and of the mins; a byte
+ * each, a row in each lane. */
 struct six_tile {
 	__m512i scale[2], least[2];
 };
@@ -236,8 +235,8 @@ low_byte(__m512i v)
  * Groups of sixteen rows are read in four streams, as rows are (streams_avx512.h).
  */
 
-/* sum[g] += steps s and s + 1 of each tile × the activations from a on; far: bytes ahead that
- * what comes is asked for. */
+/* sum[g] += steps s and s + 1 of each tile × the activations from a on; far is the distance
+ * of prefetching in bytes. */
 INLINE void
 two_steps(__m512i *sum, const uint8_t *const *tile, int above, int s, const int8_t *a, int groups,
           size_t far)
@@ -315,7 +314,7 @@ small_tiles(int above, int zero, size_t bytes, const uint8_t *const *w, const ui
 	tiles_end(y, acc, groups);
 }
 
-/* Scales of 32 columns each, and leasts. */
+/* Scales of 32 columns each, and mins. */
 INLINE void
 six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activation, size_t n,
           float *const *y, int groups)
@@ -333,7 +332,7 @@ six_tiles(int above, size_t bytes, const uint8_t *const *w, const uint8_t *activ
 
 	tiles_begin(tile, acc, w, groups);
 	for (b = 0; b < n / LARGE; b++, of += LARGE / SUB, q.code += LARGE) {
-		/* Sums of columns 32 i and 32 (i + 2), for bytes i and i + 2 of leasts. */
+		/* Sums of columns 32 i and 32 (i + 2), for bytes i and i + 2 of the mins. */
 #pragma GCC unroll 4
 		for (k = 0; k < 4; k++) {
 			i = 8 * (k / 2) + 2 * (k % 2);
@@ -425,7 +424,7 @@ q6_k_tiles(const uint8_t *const *w, const uint8_t *activation, size_t n, float *
 	tiles_end(y, acc, groups);
 }
 
-/* CALL with w, y and groups set, until all rows are done. */
+/* Do CALL with w, y and groups set, until all rows are done. */
 #define PACKED_ROWS(NAME, CALL) \
 static void \
 NAME##_packed_rows(const uint8_t *data, size_t stride, size_t count, const uint8_t *a, size_t n, \
@@ -459,7 +458,7 @@ PACKED_ROWS(q6_k, q6_k_tiles(w, a, n, y, groups))
 
 /* ---- many activations ---- */
 
-/* The codes of a tile as those of a panel. */
+/* The codes of a tile, as those of a panel. */
 INLINE void
 codes_fill(struct panel *p, const uint8_t *tile, int above)
 {

@@ -1,23 +1,22 @@
-/* panel_avx512: what panels of codes and of floats have in common: sixteen rows become
- * columns. Internal to the files of this folder for AVX-512.
+/* panel: what panels of codes and of floats with AVX-512 share. Internal to this folder.
  */
 #ifndef DOT_PANEL_AVX512_H
 #define DOT_PANEL_AVX512_H
 
 #include "kernels/avx512/codes.h"
 
-/* Rows of a panel, and its steps of four columns; panels side by side; activations that are
+/* Rows of a panel, its steps of four columns, panels side by side, and activations that are
  * multiplied at a time. */
 enum { ROWS = 16, STEPS = LARGE / 4, WIDE = 2, GROUP = 6, SMALLER = 4 };
 
-/* What it is multiplied by, and where results go. */
+/* The activations that panels are multiplied by, and where results go. */
 struct job {
-	const uint8_t *a;   /* activations, each bytes after the other */
+	const uint8_t *a;   /* rows of activations, bytes apart */
 	size_t bytes, n, many;
 	float *y;           /* [many][leading] */
 	size_t leading;
-	__mmask16 rows[WIDE]; /* that are there, of sixteen each */
-	bool add;           /* floats alone: to what y has */
+	__mmask16 rows[WIDE]; /* masks of the rows that exist, sixteen each */
+	bool add;           /* results are added to y; floats only */
 };
 
 /* Rows of 16 numbers of 32 bits become columns. */
@@ -39,7 +38,7 @@ turn(__m512i *v)
 		v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
 		v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
 	}
-	/* Now v[4 g + k] has, of rows 4 g to 4 g + 3, columns k, k + 4, k + 8, k + 12. */
+	/* Now v[4 g + k] has columns k, k + 4, k + 8 and k + 12 of rows 4 g to 4 g + 3. */
 #pragma GCC unroll 4
 	for (i = 0; i < 4; i++) {
 		t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
@@ -56,14 +55,14 @@ turn(__m512i *v)
 	}
 }
 
-/* The row of a panel that stands for row i of count: where there is none, the last. */
+/* Row i of count of a panel; behind the last row, the last row again. */
 INLINE const uint8_t *
 row_at(const uint8_t *w, size_t stride, size_t count, int i)
 {
 	return w + stride * ((size_t)i < count ? (size_t)i : count - 1);
 }
 
-/* So many bytes of each row from w on will be wanted: their lines are asked for. */
+/* Prefetch that many bytes of each row from w on. */
 INLINE void
 rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
 {
@@ -74,7 +73,7 @@ rows_ahead(const uint8_t *w, size_t stride, size_t count, size_t bytes)
 			_mm_prefetch((const char *)w + i * stride + k, _MM_HINT_T1);
 }
 
-/* The sums of these columns are added to y, or are what it begins with. */
+/* Store the sums of these columns: y begins with them, or they are added to it. */
 INLINE void
 put(float *y, __mmask16 rows, bool add, __m512 sum)
 {
@@ -83,7 +82,8 @@ put(float *y, __mmask16 rows, bool add, __m512 sum)
 	_mm512_mask_storeu_ps(y, rows, sum);
 }
 
-/* How many activations are multiplied next where so many are left: few are left alone. */
+/* How many of the activations that are left are multiplied next, so that the last group is
+ * not small. */
 INLINE size_t
 group_of(size_t left)
 {
@@ -93,23 +93,23 @@ group_of(size_t left)
 
 /* ---- panels of codes ---- */
 
-/* Of sixteen rows 256 columns, each four neighbouring codes of all rows side by side. */
+/* 256 columns of sixteen rows: four neighbouring codes of all rows side by side. */
 struct panel {
 	__m512i code[STEPS];
-	__m512 scale[LARGE / SUB]; /* of each 16 or 32 columns */
-	__m512i least[LARGE / SUB / 2]; /* of blocks of 256: of 32 columns, two of 16 bits */
-	__m512 m;                  /* what they count */
-	__m512 lift[LARGE / SMALL]; /* of blocks of 32: what is added */
+	__m512 scale[LARGE / SUB]; /* for each 16 or 32 columns */
+	__m512i least[LARGE / SUB / 2]; /* blocks of 256: for 32 columns, two of 16 bits */
+	__m512 m;                  /* their units */
+	__m512 lift[LARGE / SMALL]; /* blocks of 32: added to results */
 };
 
-/* Block b of all activations by WIDE panels of blocks of 256, whose scales are of 16 or 32
- * values each. */
+/* Multiply block b of all activations by WIDE panels of blocks of 256, with a scale for
+ * each 16 or 32 values. */
 void panel_large(const struct panel *p, int sub, const struct job *o, size_t b);
 
-/* The same of eight blocks of 32 from b on, whose codes have zero added (8 or 128). */
+/* The same for eight blocks of 32 from b on; zero (8 or 128) was added to their codes. */
 void panel_small(const struct panel *p, int zero, const struct job *o, size_t b);
 
-/* Rows from first on become a panel. */
+/* Unpack the rows from first on to a panel. */
 INLINE void
 large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, const uint8_t *w,
            size_t stride, size_t count, int first)
@@ -158,7 +158,7 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, con
 	}
 }
 
-/* A dot_panels that is CALL for o, of part rows from w on: HEIGHT of them at a time. */
+/* A dot_panels that does CALL with o for HEIGHT rows at a time, part rows from w on. */
 #define PANELS(FUNCTION, HEIGHT, CALL, ADD) \
 void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \

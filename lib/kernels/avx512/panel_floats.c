@@ -1,6 +1,6 @@
-/* Many activations at once with weights of single precision, with AVX-512: as in
- * panel_avx512.c, but of 64 rows, which lie in a near cache while all activations pass by:
- * 32 of them at a time with eight of those.
+/* Many activations with weights of F32: as in panel_i8.c, but with 64 rows, which stay in a
+ * near cache while all activations pass by. 32 rows are multiplied by eight activations at
+ * a time.
  */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/panel.h"
@@ -43,7 +43,7 @@ group_fill(struct floats *p, const uint8_t *a, size_t apart, size_t columns, int
 			                                       some(columns - k)));
 }
 
-/* 32 rows of pair, of which so many are there, with a group of activations from j on. */
+/* Multiply count of the 32 rows of a pair by the group of activations from j on. */
 INLINE void
 group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t rows, size_t at,
                size_t columns, size_t j, int group)
@@ -93,7 +93,7 @@ float_panel(const uint8_t *w, size_t stride, size_t count, const struct job *o)
 
 	for (at = 0; at < o->n; at += columns, w += sizeof(float) * columns) {
 		columns = o->n - at < CHUNK ? o->n - at : CHUNK;
-		/* Where a pair has no second half, the last row stands for it. */
+		/* Where a pair has no second half, its last row is repeated. */
 		for (i = 0; i < (count + PAIR - 1) / PAIR * 2; i++) {
 			size_t first = i * ROWS < count ? i * ROWS : count - 1;
 

@@ -1,13 +1,13 @@
-/* Many activations at once with weights that are F16, BF16 or F8, with AVX-512 and its
- * products of 16-bit integers (VNNI), of which twice as many begin in a cycle as of floats.
+/* Many activations with weights of F16, BF16 or F8, by products of 16-bit integers (VNNI): a
+ * CPU begins twice as many of these in a cycle as of floats.
  *
- * The weights of a row are made whole numbers, 32 columns at a time: multiples of the
- * power of two that lets the largest of them have thirteen bits. So those above a quarter
- * (F16), a thirty-second (BF16) or a five-hundredth (F8_E4M3) of the largest are exact, and
- * others are off by half a multiple; activations come with codes of the same kind. Sums of
- * 32 products are exact.
+ * The weights of a row become integers, 32 columns at a time: multiples of the power of two
+ * that gives the largest of them thirteen bits. So weights above a quarter (F16), a
+ * thirty-second (BF16) or a five-hundredth (F8_E4M3) of the largest are exact, and others
+ * are off by half a multiple. Activations have codes of the same kind (I16). Sums of 32
+ * products are exact.
  *
- * As in panel_avx512.c rows lie in lanes, two neighbouring columns side by side: 32 rows
+ * As in panel_i8.c a row is a lane, and two neighbouring columns lie side by side: 32 rows
  * of 256 columns, which stay in the nearest cache while all activations pass by.
  */
 #include <math.h>
@@ -22,7 +22,7 @@ struct halves {
 	__m512 scale[BLOCKS][2];
 };
 
-/* 32 numbers, of which some are there, in 16 bits. */
+/* The 32 numbers of 16 bits that the mask selects. */
 INLINE __m512i
 halves_at(const uint8_t *x, struct layout l, __mmask32 there)
 {
@@ -41,7 +41,7 @@ magnitude(__m512i v)
 	return _mm512_and_si512(v, _mm512_set1_epi16(0x7fff));
 }
 
-/* Exponents less one, or zero where numbers are subnormal, which have that of one. */
+/* Exponents less one; zero for subnormal numbers, which have the exponent of one. */
 INLINE __m512i
 exponents(__m512i v, struct layout l)
 {
@@ -49,14 +49,14 @@ exponents(__m512i v, struct layout l)
 	                         _mm512_set1_epi16(1));
 }
 
-/* The multiples that values are whose exponents are at most those given: to the nearest,
- * halves away from zero. */
+/* Values as multiples for the largest exponents given, rounded to nearest, halves away
+ * from zero. */
 INLINE __m512i
 whole(__m512i v, __m512i most, struct layout l)
 {
 	__m512i e = exponents(v, l), m = magnitude(v);
 
-	/* The hidden bit stays. Fourteen bits, of which the last is for rounding. */
+	/* The hidden bit stays: fourteen bits, the last of which is for rounding. */
 	m = _mm512_sub_epi16(m, _mm512_slli_epi16(e, (unsigned)l.low));
 	m = _mm512_slli_epi16(m, (unsigned)(13 - l.low));
 	m = _mm512_srlv_epi16(m, _mm512_sub_epi16(most, e));
@@ -64,8 +64,8 @@ whole(__m512i v, __m512i most, struct layout l)
 	return _mm512_mask_sub_epi16(m, _mm512_movepi16_mask(v), _mm512_setzero_si512(), m);
 }
 
-/* What a whole number counts where the largest magnitudes are these: infinite where one is
- * no number. */
+/* The unit of integers for these largest magnitudes; infinite where one is infinite or
+ * NaN. */
 INLINE __m512
 counts(__m512i most, struct layout l)
 {
@@ -81,7 +81,7 @@ counts(__m512i most, struct layout l)
 	return _mm512_mask_mov_ps(power, none, _mm512_set1_ps(INFINITY));
 }
 
-/* A block of 32 columns, of which so many are there, of sixteen rows. */
+/* A block of up to 32 columns of sixteen rows. */
 INLINE void
 block_fill(struct halves *p, struct layout l, const uint8_t *w, size_t stride, size_t count,
            int b, size_t columns, int half)
@@ -102,8 +102,7 @@ block_fill(struct halves *p, struct layout l, const uint8_t *w, size_t stride, s
 		p->w[b][i][half] = whole(v[i], most, l);
 }
 
-/* 32 rows, of which so many are there, with a group of activations from j on: blocks from
- * number at on. */
+/* Up to 32 rows times the group of activations from j on, for blocks from number at on. */
 INLINE void
 group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t at, int blocks,
                size_t j, int group)
@@ -164,7 +163,7 @@ halves_panel(struct layout l, const uint8_t *w, size_t stride, size_t count, con
 		columns = o->n - at < COLUMNS ? o->n - at : COLUMNS;
 		blocks = (int)((columns + SMALL - 1) / SMALL);
 		for (half = 0; half < 2; half++) {
-			/* Where there is no second half, the last row stands for it. */
+			/* Where there is no second half, the last row is repeated. */
 			first = half == 0 ? 0 : count > ROWS ? ROWS : count - 1;
 			for (b = 0; b < blocks; b++)
 				block_fill(&p, l, w + first * stride + l.bytes * SMALL * (size_t)b,

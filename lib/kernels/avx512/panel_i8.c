@@ -1,20 +1,19 @@
-/* Many activations at once, with AVX-512 and its instructions for bytes (VNNI).
+/* Many activations with weights in bytes, with AVX-512 VNNI.
  *
- * Sixteen rows of weights make a panel: of 256 columns, each four neighbouring codes of
- * all rows side by side, a row in each lane. Two panels are unpacked once, and lie in the
- * nearest cache while all activations pass by; of these, four codes at a time are put into
- * all lanes. So nothing is added across lanes, and a scale counts for 16 rows.
+ * Sixteen rows of weights make a panel: four neighbouring codes of all rows lie side by
+ * side, a row in each lane, for 256 columns. Two panels are unpacked once and stay in the
+ * nearest cache while all activations pass by; four codes of an activation are broadcast
+ * to all lanes. So nothing is added across lanes, and a scale serves 16 rows.
  *
- * Two panels with six activations have twelve sums that do not wait for each other. A CPU
- * that begins two products a cycle, each of which takes five, needs ten; and each code of
- * an activation that is put into all lanes serves two products, so that loads are not the
- * limit (tests/bench/ROOFLINE.md).
+ * Two panels times six activations have twelve sums that do not wait for each other. A CPU
+ * that begins two products a cycle, each of which takes five, needs ten. Each broadcast
+ * serves two products, so that loads are not the limit (tests/bench/ROOFLINE.md).
  */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/panel.h"
 
-/* sum[j][h] += codes of panel h × those of activation j, for steps of four columns. */
+/* sum[j][h] += codes of panel h × codes of activation j, for steps of four columns. */
 INLINE void
 multiply(__m512i (*sum)[WIDE], const struct panel *p, int first, const int8_t *const *a,
          int steps, int group)
@@ -35,7 +34,7 @@ multiply(__m512i (*sum)[WIDE], const struct panel *p, int first, const int8_t *c
 
 /* ---- blocks of 256 ---- */
 
-/* What leasts take away, times the scale of the activation; sums of y go on. */
+/* Subtract mins times the scale of the activation; y goes on from there. */
 INLINE void
 large_end(const struct panel *p, const struct job *o, size_t b, size_t j, const __m512 *acc)
 {
@@ -125,7 +124,7 @@ panel_large(const struct panel *p, int sub, const struct job *o, size_t b)
 
 /* ---- blocks of 32 ---- */
 
-/* Up to eight blocks of the rows from first on. */
+/* Unpack up to eight blocks of the rows from first on. */
 INLINE void
 small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const uint8_t *w,
            size_t stride, size_t count, int first, int blocks)
@@ -159,7 +158,7 @@ small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const 
 	}
 }
 
-/* blocks from b on of a group of activations from j on. */
+/* Blocks from b on of a group of activations from j on. */
 INLINE void
 small_group(const struct panel *p, int zero, bool least, const struct job *o, size_t b, int blocks,
             size_t j, int group)
@@ -212,7 +211,7 @@ small_group(const struct panel *p, int zero, bool least, const struct job *o, si
 			                      acc[g][h]);
 }
 
-/* Up to eight blocks from b on of all activations. */
+/* Up to eight blocks from b on, of all activations. */
 INLINE void
 small_groups(const struct panel *p, int zero, bool least, const struct job *o, size_t b, int blocks)
 {

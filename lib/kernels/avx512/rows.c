@@ -1,5 +1,4 @@
-/* One row of activations with AVX-512 and its instructions for bytes (VNNI): floats, and
- * the list of all types. */
+/* One row of activations with weights of F32, F16 and BF16. */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/streams.h"
 
@@ -22,7 +21,7 @@ float_streams(load_floats *get, size_t bytes, const uint8_t *const w[STREAMS], c
 #pragma GCC unroll 4
 		for (k = 0; k < 4; k++) {
 			x = f32_load(a + sizeof(float) * (i + 16 * (size_t)k), 0xffff);
-			if (far && bytes * (size_t)k % 4 == 0) /* a line each */
+			if (far && bytes * (size_t)k % 4 == 0) /* one prefetch a cache line */
 #pragma GCC unroll 4
 				for (r = 0; r < STREAMS; r++)
 					ask(w[r] + far + bytes * (i + 16 * (size_t)k), 64);

@@ -1,11 +1,11 @@
-/* One row of activations with floats of eight bits, with AVX-512: they are made halves on
- * their way, and activations are single precision.
+/* One row of activations with weights of F8, which are converted to halves; activations are
+ * F32.
  */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/streams.h"
 
-/* Exponents of halves are 8 higher: what comes out is 2^-8 of the numbers. NaN, with all
- * bits set, is the one that reaches a bit more when 1 is added. */
+/* The bias of halves is 8 more: the result is 2^-8 of the number. NaN has all bits set; it
+ * alone reaches the next bit when 1 is added. */
 INLINE __m512
 f8_e4m3_load(const uint8_t *p, __mmask16 m)
 {

@@ -1,12 +1,12 @@
-/* Products of the IQ types with AVX-512: points are looked up as words of eight bytes or
- * four, and signs are masks. For one activation they are given to that, so that levels
- * need none; panels hold levels with their sign and 64 more, as all codes without one.
+/* The IQ types with AVX-512: points are looked up as words of eight bytes or four, and signs
+ * are masks. With one activation, the activation takes the signs, so that levels have none.
+ * Panels hold levels with their sign plus 64, since all codes there have no sign.
  */
 #include "kernels/avx512/avx512.h"
 #include "kernels/common/grids_x86.h"
 #include "kernels/avx512/panel.h"
 
-/* Levels of 64 values, of which 64 × part is the first, and which of them have a minus. */
+/* Levels of 64 values from number 64 × part on, and a mask of those with a minus. */
 struct signed_levels {
 	__m512i level;
 	__mmask64 minus;
@@ -39,7 +39,7 @@ sixteen_points(const uint32_t *grid, const unsigned *i)
 	                          _mm256_setr_m128i(v[2], v[3]), 1);
 }
 
-/* Two more for eight values each, where a bit of word is not set. */
+/* 2 for each of eight values where a bit of word is not set. */
 INLINE __m512i
 raised(__m512i v, uint64_t word, __m512i bit)
 {
@@ -101,7 +101,7 @@ SIGNED(iq2_s, eight_points)
 SIGNED(iq3_xxs, sixteen_points)
 SIGNED(iq3_s, sixteen_points)
 
-/* A scale for each 16 or 32 values, of which zero is taken away. */
+/* A scale for each 16 or 32 values; zero was added to codes. */
 INLINE struct scales
 scales_from(struct odd s, int sub, int zero)
 {
@@ -132,7 +132,7 @@ SCALES(iq3_s, 32, ZERO)
 
 /* ---- one activation ---- */
 
-/* With points that have signs, or with codes that have none and a least. */
+/* For points with signs, or for codes without a sign and with a min. */
 INLINE float
 grid_row(signed_codes *levels, large_codes *codes, large_scales *scales, size_t bytes, int sub,
          const uint8_t *w, const uint8_t *a, size_t n)

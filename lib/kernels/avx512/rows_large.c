@@ -9,19 +9,19 @@
  * a block. Scales of four rows are unpacked side by side, a row in each 16 bytes.
  */
 
-/* Of four rows. */
+/* The scales of four rows. */
 struct large_scales4 {
-	__m512i scale;       /* bytes: of each sub-block */
-	__m512i least[2];    /* 16 bits: of sub-blocks 0 to 7, 8 to 15 */
-	__m128 d, m;         /* what they count */
+	__m512i scale;       /* a byte for each sub-block */
+	__m512i least[2];    /* 16 bits: for sub-blocks 0 to 7, 8 to 15 */
+	__m128 d, m;         /* their units */
 };
 
-/* How 128 codes lie in two vectors, and their activations with them: in their order, or
- * numbers 0 and 2, then 1 and 3, of each 32. */
+/* The order of 128 codes in two vectors, and of the activations with them: as stored, or
+ * numbers 0 and 2 of each four 32s first, then 1 and 3. */
 enum order { IN_ORDER, CROSSED };
 
 typedef struct large_scales4 large_unpack(const uint8_t *const w[STREAMS]);
-/* 128 codes, of which 128 × half is the first. */
+/* 128 codes from number 128 × half on. */
 typedef void large_wide(const uint8_t *block, int half, __m512i v[2]);
 
 INLINE __m512i
@@ -34,7 +34,7 @@ four_lanes(const uint8_t *const w[STREAMS], size_t at)
 	return _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i *)(w[3] + at)), 3);
 }
 
-/* The numbers of half precision at that place of four rows. */
+/* The halves at that place in blocks of four rows. */
 INLINE __m128
 halves_at(const uint8_t *const w[STREAMS], size_t at)
 {
@@ -46,8 +46,8 @@ halves_at(const uint8_t *const w[STREAMS], size_t at)
 	return _mm_cvtph_ps(v);
 }
 
-/* Which of 16 scales, of sub values each, goes with each sum of two: of the vector v of
- * four in a block. */
+/* Which of 16 scales, for sub values each, belongs to each sum of two in vector v of the
+ * four of a block. */
 INLINE __m512i
 scale_places(enum order order, int sub, int v)
 {
@@ -135,18 +135,18 @@ large_streams(large_wide *codes, large_unpack *unpack, size_t bytes, int sub, bo
 			_mm512_mask_reduce_add_ps((__mmask16)(0xf << 4 * i), leasts);
 }
 
-/* The bits of v that low names, and those of high that above names; low is 3 or 15, and
- * above lies above it. */
+/* The bits of v in the mask low (3 or 15), and those of high in the mask above, which lies
+ * above low. */
 INLINE __m512i
 joined(__m512i v, int low, __m512i high, int above)
 {
-	enum { CHOOSE = 0xe4 }; /* of the first where the third is set, else of the second */
+	enum { CHOOSE = 0xe4 }; /* a where the bits of mask are set, else b */
 
 	v = _mm512_ternarylogic_epi64(v, high, _mm512_set1_epi8((char)low), CHOOSE);
 	return _mm512_and_si512(v, _mm512_set1_epi8((char)(low | above)));
 }
 
-/* Both halves turned to the left by so many bits; what crosses a byte is left out later. */
+/* Both halves rotated left; bits that cross into another byte are masked later. */
 INLINE __m512i
 turned(__m512i v, int low, int high)
 {
@@ -154,7 +154,7 @@ turned(__m512i v, int low, int high)
 	                                               _mm256_set1_epi64x(high & 63), 1));
 }
 
-/* Two numbers of half precision from each lane's first four bytes on. */
+/* Two halves from the first four bytes of each lane. */
 INLINE void
 two_halves(__m512i v, struct large_scales4 *s)
 {
@@ -167,7 +167,7 @@ two_halves(__m512i v, struct large_scales4 *s)
 	s->m = _mm256_extractf128_ps(f, 1);
 }
 
-/* Leasts that are scales, too, times less. */
+/* Mins that are scales times less. */
 INLINE void
 from_scales(struct large_scales4 *s, const uint8_t *const w[STREAMS], size_t at, float less)
 {
@@ -177,9 +177,9 @@ from_scales(struct large_scales4 *s, const uint8_t *const w[STREAMS], size_t at,
 	s->m = _mm_mul_ps(s->d, _mm_set1_ps(less));
 }
 
-/* Scales of six bits: of 12 bytes as three words a, b, c those of the first four lie in a,
- * their leasts in b; the lower bits of the last four in c, the upper in what a and b have
- * left. */
+/* Scales of six bits, 12 bytes as three words a, b, c. a has the first four scales, b their
+ * mins; the last four have their lower bits in c, and their upper bits in the bits that a
+ * and b have left. */
 INLINE struct large_scales4
 q4_k_unpack(const uint8_t *const w[STREAMS])
 {
@@ -258,13 +258,13 @@ q2_k_wide(const uint8_t *x, int half, __m512i v[2])
 	v[1] = q2_k_codes(x, 2 * half + 1);
 }
 
-/* Scales of six bits less 32: the lower four of 16 in two words a and b, the upper two of
- * all in a third, which is turned so that they lie above the others. */
+/* Scales of six bits less 32: the lower four bits of 16 in two words a and b, the upper two
+ * of all in a third, which is rotated so that they lie above the others. */
 INLINE struct large_scales4
 q3_k_unpack(const uint8_t *const w[STREAMS])
 {
 	const __m512i from = _mm512_set4_epi32(4, 4, 0, 0), by = _mm512_set4_epi32(2, 0, 30, 28);
-	__m512i v = _mm512_bsrli_epi128(four_lanes(w, 94), 2); /* nothing behind the block is read */
+	__m512i v = _mm512_bsrli_epi128(four_lanes(w, 94), 2); /* so that nothing behind the block is read */
 	__m512i low = _mm512_srlv_epi32(_mm512_shuffle_epi32(v, 0x44), from);
 	__m512i high = _mm512_rorv_epi32(_mm512_shuffle_epi32(v, 0xaa), by);
 	struct large_scales4 s;
@@ -321,7 +321,7 @@ iq4_xs_streams(const uint8_t *const w[STREAMS], const uint8_t *activation, size_
 		leasts[i] = _mm256_setzero_ps();
 	}
 	for (b = 0; b < n / LARGE; b++, of += LARGE / SUB, q.code += LARGE) {
-		/* The first 16 of each 32, as they lie in the lower halves of bytes, then the
+		/* The first 16 of each 32, which are in the lower halves of bytes, then the
 		 * last. */
 #pragma GCC unroll 2
 		for (k = 0; k < 4; k += 2) {
@@ -354,7 +354,7 @@ iq4_xs_streams(const uint8_t *const w[STREAMS], const uint8_t *activation, size_
 		y[i] = _mm512_reduce_add_ps(acc[i]) - add_eight(leasts[i]);
 }
 
-/* Codes 0 to 2 stand for -1 to 1, and the scale is behind them. */
+/* Codes 0 to 2 stand for -1 to 1; the scale is behind the codes. */
 INLINE void
 ternary_streams(large_codes *codes, size_t bytes, const uint8_t *const w[STREAMS],
                 const uint8_t *activation, size_t n, float *y)

@@ -1,12 +1,12 @@
-/* One row of activations with blocks of 32, four of them at a time, with AVX-512. */
+/* One row of activations with blocks of 32, four blocks at a time. */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/streams.h"
 
-/* Codes of four blocks in two vectors: with halves, the first 16 of each block and then
- * the last, as they lie in the two halves of bytes; else two blocks and two. */
+/* Codes of four blocks in two vectors. With halves, the first 16 of each block and then the
+ * last 16, as they are in the two halves of bytes; else two blocks and two. */
 typedef void small_wide(const uint8_t *w, __m512i v[2]);
 
-/* What is left of a row, block by block, is added to sum. */
+/* Add the rest of a row to sum, block by block. */
 INLINE float
 small_rest(small_codes *codes, size_t bytes, int zero, bool least, const uint8_t *w,
            const struct quantized *q, size_t b, size_t blocks, float sum)
@@ -87,7 +87,7 @@ small_streams(small_wide *wide, small_codes *codes, bool halves, size_t bytes, i
 		                  _mm512_reduce_add_ps(acc[i]) + add_four(leasts[i]));
 }
 
-/* Four times 16 bytes, bytes apart. */
+/* Four times 16 bytes, at addresses bytes apart. */
 INLINE void
 nibbles_wide(const uint8_t *x, size_t bytes, __m512i v[2])
 {
@@ -101,7 +101,7 @@ nibbles_wide(const uint8_t *x, size_t bytes, __m512i v[2])
 	v[1] = _mm512_and_si512(_mm512_srli_epi16(all, 4), mask);
 }
 
-/* 16 is added where the bits of four blocks, bytes apart, are set. */
+/* Add 16 where the bits of four blocks, bytes apart, are set. */
 INLINE void
 fifths_wide(const uint8_t *x, size_t bytes, __m512i v[2])
 {

@@ -1,4 +1,4 @@
-/* The searches with AVX-512. Compiled for it (Makefile), used where the CPU has it. */
+/* The searches with AVX-512. */
 #include "kernels/avx512/vector.h"
 #include "kernels/common/search_wide.h"
 

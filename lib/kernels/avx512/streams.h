@@ -1,10 +1,10 @@
-/* streams_avx512: rows of weights in four streams, with one row of activations. Internal
- * to the files of this folder for AVX-512.
+/* streams: rows of weights in four streams, with one row of activations. Internal to this
+ * folder.
  *
- * The streams are a quarter of the rows apart: what a CPU asks memory for by itself, ahead
- * of what it is told to read, ends with each page, and three other streams go on
- * meanwhile (tests/bench/ROOFLINE.md). Beyond that, each stream asks as far ahead as
- * dot_ahead says. Activations are read once for the four.
+ * The streams are a quarter of the rows apart. A CPU prefetches by itself up to the end of a
+ * page; meanwhile the three other streams go on (tests/bench/ROOFLINE.md). Beyond that,
+ * each stream prefetches as far ahead as dot_ahead says. Activations are read once for all
+ * four.
  */
 #ifndef DOT_STREAMS_AVX512_H
 #define DOT_STREAMS_AVX512_H
@@ -13,8 +13,8 @@
 
 enum { STREAMS = 4 };
 
-/* Lines of bytes from w on are asked for, which may lie behind the weights: an address that
- * is not there does no harm. */
+/* Prefetch the lines of bytes from w on. They may lie behind the weights: prefetching an
+ * address without memory does no harm. */
 INLINE void
 ask(const uint8_t *w, size_t bytes)
 {
@@ -26,12 +26,13 @@ ask(const uint8_t *w, size_t bytes)
 }
 
 
-/* y[i] = the row of n values at w[i] × a. What comes out for a row depends on no other. */
+/* y[i] = the row of n values at w[i] × a. The result of a row does not depend on the
+ * others. */
 typedef void dot_streams(const uint8_t *const w[STREAMS], const uint8_t *a, size_t n,
                          float y[STREAMS]);
 
-/* As dot_rows (kinds.h). Where fewer than four rows are left, the last stands for those
- * that are missing. */
+/* As dot_rows (common/products.h). Where fewer than four rows are left, the last one is
+ * repeated. */
 INLINE void
 streams(dot_streams *four, const uint8_t *w, size_t stride, size_t count, const uint8_t *a,
         size_t n, float *y)
@@ -63,14 +64,14 @@ NAME##_rows_avx512(const uint8_t *w, size_t stride, size_t count, const uint8_t 
 	streams(NAME##_streams, w, stride, count, a, n, y); \
 }
 
-/* Sums of four products each, of bytes without and with a sign, added to sum. */
+/* sum + sums of four products each, of bytes without and with a sign. */
 INLINE __m512i
 four(__m512i sum, __m512i w, __m512i a)
 {
 	return _mm512_dpbusd_epi32(sum, w, a);
 }
 
-/* acc + sums × scales, scales being those of z that which names, one for each lane. */
+/* acc + sums × scales; which names the scale in z for each lane. */
 INLINE __m512
 scaled(__m512 acc, __m512i sums, __m512 z, __m512i which)
 {

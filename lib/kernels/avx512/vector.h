@@ -1,4 +1,4 @@
-/* avx512: what search_wide.h asks of a CPU, with AVX-512 (F, BW, DQ, VL). */
+/* vector: the operations of common/search_wide.h with AVX-512 (F, BW, DQ, VL). */
 #ifndef KERNELS_SEARCH_AVX512_H
 #define KERNELS_SEARCH_AVX512_H
 
@@ -97,8 +97,8 @@ smaller_whole(whole a, whole b)
 	return (whole)_mm512_min_epi32((__m512i)a, (__m512i)b);
 }
 
-/* As bits, which are in the order of the numbers from 0 on: integers do not wait for the
- * units that add. The NaN of an invalid operation has a sign, so it is below 0. */
+/* Compared as integers, which have the order of the numbers from 0 on and do not wait for
+ * the units that add floats. The NaN of an invalid operation has a sign, so it is below 0. */
 static inline wide
 within(wide v, float most)
 {
@@ -139,7 +139,7 @@ turn(wide *r)
 		fours[i + 2] = _mm512_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
 		fours[i + 3] = _mm512_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xee);
 	}
-	/* Quarter q of fours[i] holds column 4 q + i % 4 of rows 4 (i / 4) to 3 more. */
+	/* Quarter q of fours[i] holds column 4 q + i % 4 of the four rows from 4 (i / 4) on. */
 	for (i = 0; i < 4; i++) {
 		eights[i] = _mm512_shuffle_f32x4(fours[i], fours[i + 4], 0x88);
 		eights[i + 4] = _mm512_shuffle_f32x4(fours[i], fours[i + 4], 0xdd);
@@ -154,8 +154,8 @@ turn(wide *r)
 	}
 }
 
-/* As iq4_code: the borders of a step are in a table, looked up by what the steps
- * before it have left. */
+/* As iq4_code: each step looks its threshold up in a table, by the result of the steps
+ * before. */
 static inline whole
 level_code(wide v)
 {

@@ -1,4 +1,4 @@
-/* The same with NEON. */
+/* Attention with NEON. */
 #include <arm_neon.h>
 
 #include "core/le.h"

@@ -1,5 +1,5 @@
-/* codes_neon: blocks of weights as codes with a sign, and their scales; floats. Internal
- * to the files of this folder for 64-bit ARM.
+/* codes: blocks of weights as codes with a sign, and scales; floats. Internal to this
+ * folder.
  */
 #ifndef DOT_CODES_NEON_H
 #define DOT_CODES_NEON_H
@@ -23,7 +23,7 @@ half_at(const uint8_t *x)
 	return v;
 }
 
-/* Of four blocks, the halves at x. */
+/* The halves at x, x + bytes and so on, of four blocks. */
 INLINE float32x4_t
 four_halves(const uint8_t *x, size_t bytes)
 {
@@ -32,7 +32,7 @@ four_halves(const uint8_t *x, size_t bytes)
 	return vcvt_f32_f16(vreinterpret_f16_u16(v));
 }
 
-/* Scales of MXFP4: 2^(e - 128), subnormal below 2. */
+/* A scale of MXFP4: 2^(e - 128), subnormal below 2. */
 INLINE float
 power_at(const uint8_t *x)
 {
@@ -52,8 +52,7 @@ four_powers(const uint8_t *x, size_t bytes)
 	return v;
 }
 
-/* The low and the high part of 32 bytes, shifted right by so many bits, of which mask is
- * kept. */
+/* The low and the high part of 32 bytes, shifted right by low and high bits and masked. */
 INLINE uint8x16x2_t
 low_bits(const uint8_t *x, int shift, int mask)
 {
@@ -74,7 +73,7 @@ less(uint8x16x2_t v, int zero)
 	return y;
 }
 
-/* v, and value where bit part of the 32 bytes from x is set. */
+/* v, plus value where bit part of the 32 bytes at x is set. */
 INLINE uint8x16x2_t
 with_bit(uint8x16x2_t v, const uint8_t *x, int part, int value)
 {
@@ -87,7 +86,7 @@ with_bit(uint8x16x2_t v, const uint8_t *x, int part, int value)
 
 /* ---- blocks of 32 ---- */
 
-/* Codes of a block: with a sign, or without where a least takes the rest away. */
+/* Codes of a block: with a sign; without one for types with mins. */
 typedef int8x16x2_t small_codes(const uint8_t *block);
 
 INLINE uint8x16x2_t
@@ -101,7 +100,7 @@ nibbles(const uint8_t *x)
 	return y;
 }
 
-/* v, and 16 where bit i of 32 is set: byte i / 8 is brought to place i. */
+/* v, plus 16 where bit i of 32 is set: byte i / 8 moves to place i. */
 INLINE uint8x16x2_t
 with_fifths(uint8x16x2_t v, const uint8_t *x)
 {
@@ -117,7 +116,7 @@ with_fifths(uint8x16x2_t v, const uint8_t *x)
 	return v;
 }
 
-/* The levels that codes of four bits stand for. */
+/* The levels of codes of four bits. */
 INLINE int8x16x2_t
 levels_of(uint8x16x2_t code, const int8_t *levels)
 {
@@ -179,12 +178,12 @@ mxfp4_codes(const uint8_t *x)
 
 /* ---- blocks of 256 ---- */
 
-/* Codes of 32 values, of which 32 × part is the first: with a sign, or without where
- * leasts take the rest away. */
+/* Codes of 32 values from number 32 × part on: with a sign; without one for types with
+ * mins. */
 typedef int8x16x2_t large_codes(const uint8_t *block, int part);
 
-/* Scales of each 16 or 32 values, and leasts, as whole numbers; d and m are what they
- * count. Of types without leasts these are not set. */
+/* Scales of each 16 or 32 values, and mins, as integers in units of d and m. Types without
+ * mins leave those unset. */
 struct scales {
 	int32x4_t scale[LARGE / SUB / 4];
 	int16x8_t least[LARGE / SUB / 8];
@@ -213,7 +212,7 @@ q4_k_codes(const uint8_t *x, int part)
 	return less(low_bits(x + 16 + 32 * (part / 2), 4 * (part % 2), 15), 0);
 }
 
-/* Eight scales and leasts of six bits. */
+/* Eight scales and eight mins of six bits. */
 INLINE struct scales
 q4_k_scales(const uint8_t *x)
 {
@@ -287,7 +286,7 @@ q3_k_codes(const uint8_t *x, int part)
 	return less(with_bit(low, x, part, 4), 4);
 }
 
-/* Sixteen of six bits, less 32. */
+/* Sixteen scales of six bits, less 32. */
 INLINE struct scales
 q3_k_scales(const uint8_t *x)
 {
@@ -308,7 +307,7 @@ iq4_xs_codes(const uint8_t *x, int part)
 	return levels_of(nibbles(x + 8 + 16 * part), iq4_levels);
 }
 
-/* Eight of six bits, less 32. */
+/* Eight scales of six bits, less 32. */
 INLINE struct scales
 iq4_xs_scales(const uint8_t *x)
 {

@@ -1,4 +1,4 @@
-/* neon: what the files of this folder have for level.c.
+/* neon: what the files of this folder provide to level.c.
  *
  * Products of blocks are compiled three times, from one source: with what every 64-bit ARM
  * has (neon), with sums of four products of bytes (sdot), and with products of matrices of

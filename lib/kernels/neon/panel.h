@@ -1,18 +1,17 @@
-/* panel_neon_rows: what panels of codes and of floats have in common: four rows become
- * columns. Internal to the files of this folder for 64-bit ARM.
+/* panel: what panels of codes and of floats share. Internal to this folder.
  */
 #ifndef DOT_PANEL_NEON_ROWS_H
 #define DOT_PANEL_NEON_ROWS_H
 
 #include "kernels/neon/codes.h"
 
-/* What a panel is multiplied by, and where results go. */
+/* The activations that a panel is multiplied by, and where results go. */
 struct job {
-	const uint8_t *a;   /* activations, each bytes after the other */
+	const uint8_t *a;   /* rows of activations, bytes apart */
 	size_t bytes, n, many;
 	float *y;           /* [many][leading] */
 	size_t leading;
-	bool add;           /* floats alone: to what y has */
+	bool add;           /* results are added to y; floats only */
 };
 
 /* Rows of four numbers of 32 bits become columns. */
@@ -28,14 +27,14 @@ turn_whole(int32x4_t *v)
 	v[3] = vzip2q_s32(AC, BD);
 }
 
-/* The row of a panel that stands for row i of count: where there is none, the last. */
+/* Row i of count of a panel; behind the last row, the last row again. */
 INLINE const uint8_t *
 row_at(const uint8_t *w, size_t stride, size_t count, int i)
 {
 	return w + stride * ((size_t)i < count ? (size_t)i : count - 1);
 }
 
-/* Results of four rows from at on, of which so many are there. */
+/* The results of up to four of the rows, from at on. */
 INLINE float32x4_t
 get_rows(const float *y, size_t rows, size_t at)
 {
@@ -61,7 +60,7 @@ put_rows(float *y, size_t rows, size_t at, float32x4_t v)
 	}
 }
 
-/* A function of struct dot_many, which does CALL for part rows of a panel at a time. */
+/* A dot_panels that does CALL with o for part rows at a time. */
 #define PANELS(FUNCTION, ADD, CALL) \
 void \
 FUNCTION(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t bytes, \

@@ -1,6 +1,6 @@
-/* Many activations at once with weights that are floats, with NEON: eight rows, or two
- * vectors, of a column times eight activations, which stay in registers. Rows are made
- * single precision once, for all activations, and activations once for 32 rows.
+/* Many activations with weights of F32, F16 and BF16. A column of eight rows, in two
+ * vectors, is multiplied by eight activations, with the sums in registers. Rows are
+ * converted to F32 once for all activations, and activations are copied once for 32 rows.
  */
 #include "kernels/neon/neon.h"
 #include "kernels/neon/panel.h"
@@ -12,7 +12,7 @@ struct floats {
 	float a[GROUP][CHUNK];          /* activations */
 };
 
-/* Columns from k on; what is not there is zero. */
+/* Columns from k on; zeros behind the last. */
 INLINE float32x4_t
 some(load_floats *get, load_float *one, size_t bytes, const uint8_t *x, size_t k, size_t columns)
 {
@@ -47,7 +47,7 @@ half_fill(float32x4_t (*to)[2], load_floats *get, load_float *one, size_t bytes,
 	}
 }
 
-/* 8 rows of pair, of which so many are there, with a group of activations from j on. */
+/* Multiply the 8 rows of a pair, or fewer, by the group of activations from j on. */
 INLINE void
 group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t rows, size_t at,
                size_t columns, size_t j, int group)
@@ -75,7 +75,7 @@ group_multiply(const struct floats *p, const struct job *o, size_t pair, size_t 
 			}
 		}
 	}
-	/* The sums of these columns are added to y, or are what it begins with. */
+	/* Store the sums of these columns: y begins with them, or they are added to it. */
 #pragma GCC unroll 8
 	for (g = 0; g < group; g++, y += o->leading)
 #pragma GCC unroll 2

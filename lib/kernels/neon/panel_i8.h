@@ -1,12 +1,11 @@
-/* panel_neon: products with many activations on 64-bit ARM. The file that includes this
- * says how their list is called (PANELS_LIST), and is compiled with or without the
- * instructions for sums of four products of bytes (SDOT), and for products of matrices of
- * them (I8MM).
+/* panel_i8: products with many activations. The file that includes this defines VARIANT
+ * (neon.h), and is compiled with or without the instructions for sums of four products of
+ * bytes (SDOT), and for products of matrices of bytes (I8MM).
  *
- * Four or eight rows of weights make a panel: of 256 columns, each four neighbouring codes
- * of four rows side by side, a row in each lane, or eight of two rows. It is unpacked
- * once, and lies in the nearest cache while all activations pass by. So a scale counts for
- * four rows, and what is added across lanes is little.
+ * Four or eight rows of weights make a panel of 256 columns: four neighbouring codes of
+ * four rows side by side, a row in each lane, or eight of two rows. It is unpacked once and
+ * stays in the nearest cache while all activations pass by. So a scale serves four rows,
+ * and little is added across lanes.
  */
 #include "kernels/neon/codes.h"
 #include "kernels/neon/neon.h"
@@ -23,11 +22,11 @@ enum { ROWS = 4 * HALVES };
 
 struct panel {
 	int8x16_t code[STEPS][HALVES];          /* four steps are sixteen columns */
-	int32x4_t scale[LARGE / SUB][HALVES];   /* of each 16 or 32 columns */
+	int32x4_t scale[LARGE / SUB][HALVES];   /* for each 16 or 32 columns */
 	int16x4_t least[LARGE / SUB][HALVES];
-	float32x4_t d[HALVES], m[HALVES];       /* what these count */
-	float32x4_t unit[LARGE / SMALL][HALVES]; /* of blocks of 32: scales, */
-	float32x4_t lift[LARGE / SMALL][HALVES]; /* and what is added */
+	float32x4_t d[HALVES], m[HALVES];       /* units of scale and least */
+	float32x4_t unit[LARGE / SMALL][HALVES]; /* blocks of 32: scales, */
+	float32x4_t lift[LARGE / SMALL][HALVES]; /* and the part that is added */
 };
 
 /* ---- sums of products ----
@@ -51,7 +50,7 @@ second_of(int8x16_t a, int8x16_t b)
 	return vreinterpretq_s8_s64(vzip2q_s64(vreinterpretq_s64_s8(a), vreinterpretq_s64_s8(b)));
 }
 
-/* Two steps are eight columns, of rows 0 and 1, and of 2 and 3. */
+/* Two steps are eight columns, first of rows 0 and 1, then of 2 and 3. */
 INLINE void
 put_codes(struct panel *p, int step, int half, const int8x16_t *row)
 {
@@ -61,7 +60,7 @@ put_codes(struct panel *p, int step, int half, const int8x16_t *row)
 	p->code[step + 3][half] = second_of(row[2], row[3]);
 }
 
-/* A product has two rows × two activations; one alone is taken twice. */
+/* A product has two rows × two activations; a single activation is taken twice. */
 INLINE void
 tile(int32x4_t (*sum)[HALVES], const struct panel *p, int step, int columns, const int8_t *const *a,
      int group)
@@ -115,9 +114,9 @@ put_codes(struct panel *p, int step, int half, const int8x16_t *row)
 #ifdef __ARM_FEATURE_DOTPROD
 typedef int32x4_t sums;
 #else
-typedef int32x4x2_t sums; /* of rows 0 and 1, 2 and 3: two lanes each */
+typedef int32x4x2_t sums; /* rows 0 and 1, rows 2 and 3: two lanes each */
 
-/* Eight columns: two products fit into 16 bits, as activations are never -128. */
+/* Eight columns. Two products fit into 16 bits, since activations are never -128. */
 INLINE sums
 eight(sums s, int8x16_t w0, int8x16_t w1, int8x16_t a0, int8x16_t a1)
 {
@@ -141,8 +140,8 @@ none(void)
 #endif
 }
 
-/* s + the codes of sixteen columns × those of one activation, of which four at a time are
- * put into all lanes. */
+/* s + the codes of sixteen columns × those of one activation, which is broadcast four codes
+ * at a time. */
 INLINE sums
 multiply(sums s, const int8x16_t (*code)[HALVES], int half, int8x16_t a)
 {
@@ -274,7 +273,7 @@ large_fill(struct panel *p, large_codes *codes, large_scales *scales, int sub, b
 	}
 }
 
-/* Leasts × the sums of codes that of has. */
+/* Mins × the sums of codes in of. */
 INLINE int32x4_t
 taken(const struct panel *p, int sub, int half, const int16_t *of)
 {
@@ -355,7 +354,7 @@ large_panel(large_codes *codes, large_scales *scales, size_t bytes, int sub, boo
 
 /* ---- blocks of 32 ---- */
 
-/* Up to eight blocks. */
+/* Unpack up to eight blocks. */
 INLINE void
 small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const uint8_t *w,
            size_t stride, size_t count, int blocks)
@@ -385,7 +384,7 @@ small_fill(struct panel *p, small_codes *codes, size_t bytes, bool least, const 
 	}
 }
 
-/* blocks from b on of a group of activations from j on. */
+/* Blocks from b on of a group of activations from j on. */
 INLINE void
 small_group(const struct panel *p, bool least, const struct job *o, size_t rows, size_t b,
             int blocks, size_t j, int group)

@@ -1,3 +1,3 @@
-/* The same with products of matrices of bytes, two by eight. */
+/* Many activations, with products of matrices of bytes, two by eight. */
 #define VARIANT(name) name##_i8mm
 #include "kernels/neon/panel_i8.h"

@@ -1,5 +1,5 @@
-/* Forms of activations with NEON: the bytes of activation_ref.c for finite values. What a
- * value that is not finite becomes may differ.
+/* Forms of activations with NEON: the bytes of ref/activation.c for finite values. Values
+ * that are not finite may give other bytes.
  */
 #include <arm_neon.h>
 #include <math.h>
@@ -21,7 +21,7 @@ largest(const float *x, int n)
 	return vmaxvq_f32(most);
 }
 
-/* Sixteen whole numbers of eight bits. */
+/* Sixteen integers as bytes. */
 static inline int8x16_t
 bytes_of(const int32x4_t *v)
 {
@@ -44,7 +44,7 @@ small_block(const float *x, uint8_t *code, int *sum)
 #pragma GCC unroll 8
 	for (i = 0; i < PARTS; i++) {
 		v = vmulq_n_f32(vld1q_f32(x + WIDE * i), by);
-		/* What no code can hold, where 1 / d is infinite, is zero. */
+		/* A value that no code can hold, where 1 / d is infinite, becomes zero. */
 		held = vcltq_f32(vabsq_f32(v), vdupq_n_f32(128));
 		v = vreinterpretq_f32_u32(vandq_u32(held, vreinterpretq_u32_f32(v)));
 		whole[i] = vcvtaq_s32_f32(v); /* halves away from zero */
@@ -69,7 +69,7 @@ extreme(const float *x)
 	return 0;
 }
 
-/* 32 codes to the nearest, halves to even; the sums of each 16. */
+/* 32 codes, rounded to nearest, halves to even; and the sums of each 16. */
 static inline void
 large_part(const float *x, float by, uint8_t *code, int16_t *sums)
 {
@@ -88,7 +88,7 @@ large_part(const float *x, float by, uint8_t *code, int16_t *sums)
 	}
 }
 
-/* Thirty-two codes of sixteen bits. What is not finite makes the scale so. */
+/* 32 codes of 16 bits. A value that is not finite makes the scale not finite. */
 static inline void
 i16_block(const float *x, int16_t *code, float *scale)
 {
@@ -99,8 +99,7 @@ i16_block(const float *x, int16_t *code, float *scale)
 	bool finite;
 	int i;
 
-	/* As integers magnitudes have the same order, and what is no number is above all
-	 * that are. */
+	/* Magnitudes have the same order as integers; NaN is above all numbers. */
 	for (i = 0; i < SMALL; i += WIDE)
 		bits = vmaxq_u32(bits, vreinterpretq_u32_f32(vabsq_f32(vld1q_f32(x + i))));
 	all = vmaxvq_u32(bits);

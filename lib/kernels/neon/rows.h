@@ -1,12 +1,12 @@
-/* rows_neon: products with one row of activations on 64-bit ARM. The file that includes
- * this says how their list is called (DOTS), and is compiled with or without the
- * instructions for sums of four products of bytes (SDOT).
+/* rows: products with one row of activations. The file that includes this defines VARIANT
+ * (neon.h), and is compiled with or without the instructions for sums of four products of
+ * bytes (SDOT).
  */
 #include "kernels/neon/codes.h"
 #include "kernels/neon/neon.h"
 
-/* Four sums, of sixteen products together. Two products fit into 16 bits: activations
- * are never -128. */
+/* Four sums, which together are sixteen products. Two products fit into 16 bits, since
+ * activations are never -128. */
 INLINE int32x4_t
 sixteen(int8x16_t w, int8x16_t a)
 {
@@ -31,7 +31,7 @@ thirty_two(int8x16x2_t w, const int8_t *a)
 #endif
 }
 
-/* The sums of four vectors, side by side. */
+/* The totals of four vectors, side by side. */
 INLINE int32x4_t
 four_totals(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
 {
@@ -74,8 +74,8 @@ small_row(small_codes *codes, size_t bytes, bool least, const uint8_t *w, const 
 
 /* ---- blocks of 256 ---- */
 
-/* Four sums that have one total, codes × activations × scales. Of 16 values, those of two
- * parts are four scales; of 32, those of four. */
+/* Four sums whose total is codes × activations × scales. With 16 values a scale, two parts
+ * give four sums; with 32, four parts do. */
 INLINE int32x4_t
 scaled(large_codes *codes, const struct scales *s, int sub, const uint8_t *w, const int8_t *a)
 {
@@ -100,7 +100,7 @@ scaled(large_codes *codes, const struct scales *s, int sub, const uint8_t *w, co
 	return sum;
 }
 
-/* Four sums of leasts × sums of 16 codes each. */
+/* Four sums of mins × sums of 16 codes each. */
 INLINE int32x4_t
 taken(const struct scales *s, int sub, const int16_t *of)
 {

@@ -1,3 +1,3 @@
-/* Products with sums of four products of bytes, which ARM has from version 8.2 on. */
+/* One row of activations, with sums of four products of bytes (ARM 8.2). */
 #define VARIANT(name) name##_sdot
 #include "kernels/neon/rows.h"

@@ -1,4 +1,4 @@
-/* The searches with NEON, which every 64-bit ARM has. */
+/* The searches with NEON. */
 #include "kernels/neon/vector.h"
 #include "kernels/common/search_wide.h"
 

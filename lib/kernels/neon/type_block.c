@@ -1,4 +1,4 @@
-/* Q8_0 and Q4_0 with NEON, as q8_0_ref.c and q4_0_ref.c define them. */
+/* Q8_0 and Q4_0 with NEON, as ref/type_q8_0.c and ref/type_q4_0.c define them. */
 #include <arm_neon.h>
 
 #include "core/half.h"
@@ -7,7 +7,7 @@
 
 enum { ITEMS = 32, WIDE = 4, PARTS = ITEMS / WIDE, Q8_BYTES = 34, Q4_BYTES = 18 };
 
-/* The largest of the magnitudes; a NaN counts for nothing. */
+/* The largest magnitude; NaN has none. */
 static inline float
 largest(const float32x4_t *v)
 {
@@ -30,7 +30,7 @@ load(const float *x, float32x4_t *v)
 		v[i] = vld1q_f32(x + WIDE * i);
 }
 
-/* What no code can hold is zero. */
+/* A value that no code can hold becomes zero. */
 static inline float32x4_t
 held(float32x4_t v)
 {
@@ -39,7 +39,7 @@ held(float32x4_t v)
 	return vreinterpretq_f32_u32(vandq_u32(holds, vreinterpretq_u32_f32(v)));
 }
 
-/* Sixteen numbers of -128 to 255, each to its low byte. */
+/* The low bytes of sixteen numbers of -128 to 255. */
 static inline uint8x16_t
 bytes(const int32x4_t *v)
 {
@@ -62,7 +62,7 @@ q8_0_encode(const float *x, uint8_t *y, size_t n)
 		d = largest(v) / 127.0f;
 		le16_put(y, half_f32_f16(d));
 		by = d != 0 ? 1.0f / d : 0;
-		/* Rounded with halves away from zero. */
+		/* Halves round away from zero. */
 		for (i = 0; i < PARTS; i++)
 			code[i] = vcvtaq_s32_f32(held(vmulq_n_f32(v[i], by)));
 		vst1q_u8(y + 2, bytes(code));

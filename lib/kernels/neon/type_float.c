@@ -1,4 +1,4 @@
-/* F16 and BF16 with NEON, as float_ref.c defines them. */
+/* F16 and BF16 with NEON, as ref/type_float.c defines them. */
 #include <arm_neon.h>
 
 #include "core/half.h"
@@ -16,7 +16,7 @@ f16_encode(const float *x, uint8_t *y, size_t n)
 
 	for (; n >= WIDE; n -= WIDE, x += WIDE, y += 2 * WIDE) {
 		v = vld1q_f32(x);
-		/* Every NaN is the same one, but for its sign. */
+		/* All NaNs become one, with their sign. */
 		nan = vorrq_u32(quiet, vandq_u32(sign, vreinterpretq_u32_f32(v)));
 		v = vbslq_f32(vceqq_f32(v, v), v, vreinterpretq_f32_u32(nan));
 		vst1_u8(y, vreinterpret_u8_f16(vcvt_f16_f32(v)));
@@ -45,7 +45,7 @@ bf16_encode(const float *x, uint8_t *y, size_t n)
 	for (; n >= WIDE; n -= WIDE, x += WIDE, y += 2 * WIDE) {
 		v = vld1q_f32(x);
 		u = vreinterpretq_u32_f32(v);
-		/* Half of what goes, less one where what stays is even. */
+		/* Half of the part that is cut off, less one if the part that stays is even. */
 		rounded = vaddq_u32(u, vaddq_u32(most, vandq_u32(vshrq_n_u32(u, 16), one)));
 		u = vbslq_u32(vceqq_f32(v, v), rounded, vorrq_u32(u, quiet));
 		vst1_u8(y, vreinterpret_u8_u16(vshrn_n_u32(u, 16)));

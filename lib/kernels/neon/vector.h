@@ -1,5 +1,5 @@
-/* neon: what search_wide.h asks of a CPU, with NEON. Its own maximum and minimum treat
- * NaN and zeros of two signs differently, so those are comparisons and choices.
+/* vector: the operations of common/search_wide.h with NEON. NEON's own maximum and minimum
+ * treat NaN and zeros of two signs differently, so these are comparisons and choices.
  */
 #ifndef KERNELS_SEARCH_NEON_H
 #define KERNELS_SEARCH_NEON_H
@@ -128,7 +128,7 @@ turn(wide *r)
 	r[3] = vcombine_f32(vget_high_f32(top.val[1]), vget_high_f32(bottom.val[1]));
 }
 
-/* As many as there are borders that it reaches: they rise. */
+/* The number of thresholds that v reaches; they rise. */
 static inline whole
 level_code(wide v)
 {
@@ -136,20 +136,20 @@ level_code(wide v)
 	wide twice = vaddq_f32(v, v);
 	int i;
 
-	/* A comparison that holds is -1. */
+	/* true is -1 */
 	for (i = 0; i < 15; i++)
 		less = vaddq_u32(less, vcgeq_f32(twice, vdupq_n_f32(iq4_borders[i])));
 	return vnegq_s32(vreinterpretq_s32_u32(less));
 }
 
-/* A table of sixteen bytes, of which each lane takes one; indexes beyond are 0. */
+/* A table of sixteen bytes; each lane takes one, and indexes beyond it give 0. */
 static inline wide
 level_of(whole code)
 {
 	uint8x16_t at = vreinterpretq_u8_s32(vorrq_s32(code, vdupq_n_s32(-256)));
 	int32x4_t level = vreinterpretq_s32_s8(vqtbl1q_s8(vld1q_s8(iq4_levels), at));
 
-	/* The byte's sign goes into the three above. */
+	/* The sign of the byte fills the three above it. */
 	return vcvtq_f32_s32(vshrq_n_s32(vshlq_n_s32(level, 24), 24));
 }
 

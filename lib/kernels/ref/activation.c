@@ -1,5 +1,5 @@
-/* Forms of activations, as kinds.h has them. Source of the formulas: GGML's reference
- * quantizers; the codes are those of q8_0_ref.c and q8_k_ref.c.
+/* Forms of activations, as in kernels/common/rows.h. Source of the formulas: GGML's
+ * reference quantizers; the codes are those of type_q8_0.c and type_q8_k.c.
  */
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ i16_bytes(size_t n)
 	return up64(n * sizeof(float)) + up64(m * sizeof(int16_t)) + up64(m / SMALL * sizeof(float));
 }
 
-/* Up to 32 values. What is not finite makes the scale so. */
+/* Up to 32 values. A value that is not finite makes the scale not finite. */
 static void
 i16_block(const float *x, size_t count, int16_t *code, float *scale)
 {
@@ -94,8 +94,8 @@ sum_of(const uint8_t *code, int n)
 	return sum;
 }
 
-/* Codes and scales by the kernel of Q8_0; the scale before it was rounded is wanted by
- * Q8_1 alone. */
+/* Codes and scales by the kernel of Q8_0. Only Q8_1 needs the scale before it was
+ * rounded. */
 static void
 small_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count, bool values)
 {

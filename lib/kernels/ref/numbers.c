@@ -20,7 +20,7 @@ widen(const float *x, double *y, size_t n)
 		y[i] = x[i];
 }
 
-/* Without their sign, bits are in the order of the numbers. */
+/* Without the sign, bits are in the order of the numbers. */
 static uint32_t
 most(const float *x, size_t n)
 {
@@ -50,7 +50,7 @@ lanes_sum(const double *a)
 	return ((a[0] + a[4]) + (a[1] + a[5])) + ((a[2] + a[6]) + (a[3] + a[7]));
 }
 
-/* Lanes 0 to 3, and 4 to 7: vectors of any CPU hold them whole or in parts. */
+/* Lanes 0 to 3, and 4 to 7: vectors of any CPU hold them, whole or in parts. */
 enum { HALF = LANES / 2 };
 typedef double four __attribute__((vector_size(8 * HALF)));
 typedef double four_anywhere __attribute__((vector_size(8 * HALF), aligned(8), may_alias));
@@ -58,7 +58,7 @@ typedef int64_t whole __attribute__((vector_size(8 * HALF)));
 
 struct part {
 	four min, max, sum, squares;
-	whole zeros; /* less one for each */
+	whole zeros; /* counted down from 0 */
 };
 
 static inline void
@@ -74,7 +74,7 @@ part_add(struct part *p, const double *x)
 	p->squares += v * v;
 }
 
-/* A last part of fewer than LANES. */
+/* A last part of fewer than LANES values. */
 static void
 part_end(struct part *p, const double *v, size_t count, double like)
 {
@@ -126,7 +126,7 @@ find(const double *v, size_t n, struct numbers_found *f)
 	}
 	f->sum = lanes_sum(sum);
 	f->squares = lanes_sum(squares);
-	/* A NaN among the values is one in the sum. */
+	/* A NaN among the values makes the sum NaN. */
 	f->finite = f->sum == f->sum && f->min >= -DBL_MAX && f->max <= DBL_MAX;
 }
 

@@ -1,9 +1,9 @@
-/* The plain products: the definition of all others. */
+/* Products of one row in plain C: the definition of all others. */
 #include "core/half.h"
 #include "core/le.h"
 #include "kernels/common/rows.h"
 
-/* What leasts of block b of Q8_K are multiplied by: sums of 16 or 32 codes. */
+/* The sums of block b of Q8_K that leasts are multiplied by: of 16 or 32 codes. */
 static void
 block_sums(const struct unpacking *f, const int16_t *of, float *sums)
 {
@@ -53,7 +53,7 @@ large_row(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t 
 	return sum;
 }
 
-/* Q8_1 has sums of values, with the scale in them. */
+/* The sums of Q8_1 are of values, with the scale in them. */
 static float
 small_row(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n)
 {

@@ -112,8 +112,8 @@ extremes(const struct lanes *l, float *extreme)
 
 /* ---- scale ---- */
 
-/* For the codes that each lane gets by multiplying with inverse: the weighted
- * products of value and code, and of code and code. */
+/* Weighted products of value and code, and of code and code, for the codes that each lane
+ * gets from inverse. */
 static void
 scale_sums(const struct lanes *restrict l, float most, const float *restrict inverse,
            float *restrict xc, float *restrict cc)
@@ -134,7 +134,7 @@ scale_sums(const struct lanes *restrict l, float most, const float *restrict inv
 	}
 }
 
-/* Take a candidate where it is better than what the lane holds. The best scale
+/* Take a candidate where it is better than the lane's best so far. The best scale
  * for given codes is xc / cc; it lowers the error by xc² / cc, the gain. */
 static void
 scale_try(const struct lanes *l, float most, const float *inverse, struct scale_fit *f,
@@ -159,7 +159,7 @@ search_scale(const struct lanes *l, int most, struct scale_fit *f)
 	float extreme[LANES], gain[LANES], inverse[LANES], xc[LANES], cc[LANES];
 	int j, step;
 
-	/* The extreme becomes code -most, the one that has no opposite. */
+	/* The extreme becomes code -most, the code without an opposite. */
 	extremes(l, extreme);
 	for (j = 0; j < LANES; j++)
 		f->inverse[j] = (float)-most / extreme[j];
@@ -176,7 +176,7 @@ search_scale(const struct lanes *l, int most, struct scale_fit *f)
 		scale_try(l, (float)most, inverse, f, gain);
 	}
 
-	/* Silent lanes have divided by next to nothing. Infinite sums leave no
+	/* Silent lanes have divided by a number near zero. Infinite sums give no
 	 * scale either. */
 	for (j = 0; j < LANES; j++) {
 		if (fabsf(extreme[j]) < SILENT)
@@ -203,9 +203,9 @@ scale_codes(const struct lanes *l, const struct scale_fit *f, const float *d, in
 
 /* ---- line ---- */
 
-/* What of a lane does not depend on the candidate. */
+/* The part of a lane that does not depend on the candidate. */
 struct line_sums {
-	float w[LANES], x[LANES]; /* of weights, of weight × value */
+	float w[LANES], x[LANES]; /* sums of weights, of weight × value */
 	float most[LANES];        /* the largest value */
 };
 
@@ -272,8 +272,8 @@ line_errors(const struct lanes *restrict l, float (*restrict code)[LANES],
 }
 
 /* The scale and offset of least squared error for given codes: the normal
- * equations, with the offset held at zero where it would be positive. Returns
- * in solved which lanes have an answer. */
+ * equations, with the offset held at zero where it would be positive. solved is set
+ * for the lanes that have an answer. */
 static void
 line_solve(const struct lanes *restrict l, const struct line_sums *restrict s,
            float (*restrict code)[LANES], float *restrict scale, float *restrict offset,
@@ -303,8 +303,8 @@ line_solve(const struct lanes *restrict l, const struct line_sums *restrict s,
 	}
 }
 
-/* Codes with so many steps from the best offset so far to the largest value, and
- * the line through them, where it is better than what the lane holds. */
+/* Codes with steps steps from the best offset so far to the largest value, and the line
+ * through them; they are taken where they are better than the lane's best so far. */
 static void
 line_try(const struct lanes *l, const struct line_range *r, const struct line_sums *s,
          float steps, struct line_fit *f)
@@ -336,7 +336,7 @@ search_line(const struct lanes *l, const struct line_range *r, struct line_fit *
 	struct line_sums s;
 	int i, j;
 
-	/* Straight from the least value to the largest. Where these are the same,
+	/* The first line goes from the smallest value to the largest. Where these are equal,
 	 * or too close to divide by, all codes are 0, and no candidate solves. */
 	line_begin(l, &s, f->origin);
 	for (j = 0; j < LANES; j++) {
@@ -431,8 +431,8 @@ level_codes(const struct lanes *l, const float *inverse, uint8_t *code)
 
 /* ---- descent ---- */
 
-/* What search_scale would start from, and what it is then changed to. Sub-blocks of
- * Q3_K. */
+/* The codes of a sub-block of Q3_K: those of search_scale at first, then changed one by
+ * one. */
 enum { SUB = 16 };
 
 struct descent {
@@ -463,7 +463,7 @@ descent_begin(struct descent *s, const struct lanes *l, const float *extreme)
 }
 
 /* Change value i of lane j where that saves more: the best scale for given codes
- * saves xc² / cc of the squared error. Returns whether it did. */
+ * saves xc² / cc of the squared error. Returns true if it did. */
 static bool
 descent_step(struct descent *s, float v, float w, int i, int j)
 {

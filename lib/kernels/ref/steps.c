@@ -1,4 +1,5 @@
-/* What is the same at every level of the CPU: it takes one number after another. */
+/* The search that is the same at every level of the CPU, since it takes one number after
+ * another. */
 #include "kernels/common/search.h"
 
 float
@@ -16,7 +17,7 @@ squares(const float *x, size_t n)
 
 /* ---- steps ---- */
 
-/* The weighted squared error by scale 1 / inverse. */
+/* The weighted squared error with scale 1 / inverse. */
 static float
 steps_error(const float *x, const float *w, int n, int most, float inverse)
 {
@@ -32,14 +33,14 @@ steps_error(const float *x, const float *w, int n, int most, float inverse)
 	return error;
 }
 
-/* Products of value and code, and of code and code, all weighted: xc² / cc is
- * what the best scale for the codes, xc / cc, saves of the squared error. */
+/* Weighted products of value and code, and of code and code: the best scale for
+ * the codes, xc / cc, saves xc² / cc of the squared error. */
 struct steps {
 	float xc, cc;
 };
 
-/* Change one code for the best at the scale that the others give, where that
- * saves more. Returns whether it changed. */
+/* Change one code to the best at the scale that the other codes give, where that
+ * saves more. Returns true if it changed. */
 static bool
 steps_improve(struct steps *s, float x, float w, int most, uint8_t *code)
 {

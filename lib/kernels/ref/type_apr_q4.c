@@ -6,11 +6,11 @@
  *	+------+----------------------------------+
  *	  f16    4 bits each, the first in the lower half
  *
- * d is the largest magnitude over 7, 1 where that is 0; codes come from d before its
- * rounding to half precision. Blocks run over the whole tensor; where values end
- * within one, its other codes are 0 as written, and passed over when read.
+ * d is the largest magnitude over 7, or 1 if that is 0; codes come from d before it is
+ * rounded to half precision. Blocks run over the whole tensor. If values end within a
+ * block, its other codes are written as 0 and ignored by readers.
  * Source of layout and formula: the writer of such files. One of their readers takes
- * a d below the normal numbers of half precision for 0; here it is what it is.
+ * a d below the normal numbers of half precision for 0; this one does not.
  */
 #include "kernels/ref/types.h"
 
@@ -23,8 +23,8 @@
 enum { ITEMS = 32, CODES = 2, BYTES = CODES + ITEMS / 2 };
 _Static_assert(BYTES == 18, "APR_Q4 block");
 
-/* The nearest integer, halves away from zero, and what is beyond at the end; 0 for
- * NaN. */
+/* The nearest integer, halves away from zero; values out of range get the outermost code;
+ * NaN gets 0. */
 static int
 code_of(float v)
 {

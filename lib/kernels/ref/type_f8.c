@@ -1,10 +1,10 @@
 /* F8_E4M3, F8_E5M2: floats of one byte: sign, 4 or 5 exponent, 3 or 2 fraction
  * bits. Narrowing rounds to nearest, ties to even.
  *
- * E5M2 is the upper half of binary16: what is too large becomes infinite. E4M3
- * has no infinities, and a NaN only where all bits but the sign are set, which
- * leaves 448 as its largest number: what would round beyond becomes NaN. NaN
- * keeps its sign and becomes 0x7f.
+ * E5M2 is the upper half of binary16: values that are too large become infinite. E4M3
+ * has no infinities, and NaN only where all bits but the sign are set, so that its
+ * largest number is 448; values that would round beyond it become NaN. NaN keeps its
+ * sign and becomes 0x7f.
  * Source: OCP 8-bit Floating Point Specification 1.0, without saturation.
  */
 #include "kernels/ref/types.h"
@@ -14,8 +14,8 @@
 
 #include "core/half.h"
 
-/* 2^e: an addition to it leaves multiples of 2^(e - 23) in its fraction bits. */
-#define E4M3_STEPS 0x1p14f /* 2^-9, the least subnormal */
+/* 2^e: adding it leaves multiples of 2^(e - 23) in the fraction bits. */
+#define E4M3_STEPS 0x1p14f /* 2^-9, the smallest subnormal */
 #define E5M2_STEPS 0x1p7f  /* 2^-16 */
 
 static uint32_t
@@ -46,7 +46,7 @@ e4m3_of(float f)
 	uint32_t sign = bits_of(f) >> 31 << 7;
 	float a = fabsf(f);
 
-	if (!(a <= 464.0f)) /* half-way to what would be 480 */
+	if (!(a <= 464.0f)) /* half-way to 480, which would be next */
 		return (uint8_t)(sign | 0x7f);
 	return (uint8_t)(sign | narrow(a, 7, 3, E4M3_STEPS));
 }
@@ -59,7 +59,7 @@ e5m2_of(float f)
 
 	if (a != a)
 		return (uint8_t)(sign | 0x7f);
-	if (a >= 61440.0f) /* half-way to what would be 65536 */
+	if (a >= 61440.0f) /* half-way to 65536, which would be next */
 		return (uint8_t)(sign | 0x7c);
 	return (uint8_t)(sign | narrow(a, 15, 2, E5M2_STEPS));
 }

@@ -44,7 +44,7 @@ enum {
 enum { TOGETHER = LANES / SUBS }; /* IQ4_XS blocks that the lanes hold */
 _Static_assert(NL_BYTES == 18 && XS_BYTES == 136, "IQ4 blocks");
 
-/* What values are multiplied by for their levels. */
+/* Values are multiplied by this before they get their level. */
 static float
 inverse_of(float scale)
 {
@@ -53,7 +53,7 @@ inverse_of(float scale)
 
 /* ---- IQ4_NL ---- */
 
-/* Up to LANES blocks. */
+/* Quantize up to LANES blocks. */
 static void
 nl_blocks_encode(const float *x, const float *importance, int count, uint8_t *y)
 {
@@ -123,8 +123,8 @@ iq4_nl_decode(const uint8_t *x, float *y, size_t n)
 
 /* ---- IQ4_XS ---- */
 
-/* Scales of a block as codes, in y with what they count; scale becomes what they
- * stand for. */
+/* Write the scales of a block as codes, and their unit d, to y; scale becomes the decoded
+ * scales. */
 static void
 xs_scales_put(float *scale, uint8_t *y)
 {
@@ -148,7 +148,7 @@ xs_scales_put(float *scale, uint8_t *y)
 	le16_put(y + XS_HIGH, (uint16_t)high);
 }
 
-/* Up to TOGETHER blocks. */
+/* Quantize up to TOGETHER blocks. */
 static void
 xs_blocks_encode(const float *x, const float *importance, int count, uint8_t *y)
 {

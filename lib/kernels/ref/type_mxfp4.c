@@ -39,7 +39,7 @@ power_of(uint8_t e)
 	return f;
 }
 
-/* floorf(log2f(v)) of v > 0, as a correctly rounded log2f has it: within some
+/* floorf(log2f(v)) for v > 0, as a correctly rounded log2f gives it: within some
  * steps below 2^k, the logarithm of 1 - steps / 2^24 is lost beside k. */
 static int
 exponent_of(float v)

@@ -54,7 +54,7 @@ spread(const float *v, uint8_t *code)
 	return most / 15.0f;
 }
 
-/* Scales and leasts of the sub-blocks as codes and what these count, d and m. */
+/* The codes of scales and leasts of the sub-blocks, and their units d and m. */
 static void
 fit_scales(const struct lanes *l, const struct line_fit *f, bool importance, uint8_t *y)
 {

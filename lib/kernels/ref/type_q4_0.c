@@ -45,8 +45,8 @@ extreme(const float *x)
 	return value;
 }
 
-/* v is -half to half but for rounding. What no code can hold (NaN, or infinite
- * where 1/d overflowed) is 0, so that the conversion is defined. */
+/* v is -half to half, up to rounding. A v that no code can hold (NaN, or infinite
+ * where 1/d overflowed) becomes 0, so that the conversion is defined. */
 static uint8_t
 code_of(float v, int half)
 {
@@ -88,7 +88,7 @@ block_encode(const float *x, int half, uint8_t *y)
 	block_put(d, code, half, y);
 }
 
-/* Up to LANES blocks of a row whose values have the mean square power. */
+/* Quantize up to LANES blocks of a row whose mean square is power. */
 static void
 blocks_encode_weighted(const float *x, const float *importance, float power, int count,
                        int half, uint8_t *y, int bytes)

@@ -33,8 +33,8 @@ enum { ITEMS = 32, Q4_BYTES = 20, Q5_BYTES = 24 };
 static const struct line_range q4_range = { 15, -0.9f, 0.05f, 36, false };
 static const struct line_range q5_range = { 31, -0.9f, 0.05f, 36, false };
 
-/* v is 0 to last but for rounding. What no code can hold (NaN, or infinite where
- * 1/d overflowed) is 0, so that the conversion is defined. */
+/* v is 0 to last, up to rounding. A v that no code can hold (NaN, or infinite where
+ * 1/d overflowed) becomes 0, so that the conversion is defined. */
 static uint8_t
 code_of(float v, int last)
 {
@@ -82,7 +82,7 @@ block_encode(const float *x, int last, uint8_t *y)
 	block_put(d, least, code, last, y);
 }
 
-/* Up to LANES blocks of a row whose values have the mean square power. */
+/* Quantize up to LANES blocks of a row whose mean square is power. */
 static void
 blocks_encode_weighted(const float *x, const float *importance, float power, int count,
                        const struct line_range *r, uint8_t *y, int bytes)

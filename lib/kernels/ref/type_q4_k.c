@@ -46,7 +46,7 @@ enum { TOGETHER = LANES / SUBS }; /* blocks that the lanes hold */
 _Static_assert(SUBS * SUB == ITEMS && (int)SUB == (int)DEPTH, "the lanes hold whole blocks");
 _Static_assert(Q4_BYTES == 144 && Q5_BYTES == 176, "Q4_K and Q5_K blocks");
 
-/* What the two types differ in. */
+/* The differences between the two types. */
 struct form {
 	int last; /* code */
 	struct line_range plain, weighted;
@@ -118,8 +118,8 @@ weigh(struct lanes *l, const float *x, const float *importance, int count)
 	search->weigh_power(l, importance, power, SUBS * count);
 }
 
-/* The codes of scales and leasts (of at most zero, as offset) into y, and what they
- * count: d and m. Weighted by w, if it is there. */
+/* Write the codes of scales and leasts to y, and their units d and m. offset is -least, at
+ * most zero. w has weights, or is NULL. */
 static void
 fit_scales(const float *scale, const float *offset, const float *w, uint8_t *y)
 {
@@ -141,7 +141,7 @@ fit_scales(const float *scale, const float *offset, const float *w, uint8_t *y)
 	scales_pack(scales, leasts, y + SCALES);
 }
 
-/* What codes are taken against: scale and least as stored. */
+/* Codes are computed from scale and least as stored. */
 static void
 stored(const uint8_t *x, float *scale, float *offset)
 {
@@ -156,7 +156,7 @@ stored(const uint8_t *x, float *scale, float *offset)
 	}
 }
 
-/* Up to TOGETHER blocks of that many bytes. */
+/* Quantize up to TOGETHER blocks of that many bytes. */
 static void
 blocks_encode(const struct form *t, const float *x, const float *importance, int count,
               uint8_t *y, size_t bytes)

@@ -10,11 +10,11 @@
  *	+------+------+----------------------------------+
  *	  f16    f16    i8 each, -127 to 127 as written
  *
- * Q8_1 is what GGML multiplies by; its sum of the values serves that alone. No
- * model is stored in it, so it is only read.
+ * GGML has Q8_1 for activations only; its sum of the values serves products. Models
+ * do not store it, so it is only read.
  *
- * d is the largest magnitude over 127, so that -128 is never needed; it is read
- * all the same. Codes come from d before its rounding to half precision.
+ * d is the largest magnitude over 127, so that -128 is never written; readers accept
+ * it. Codes come from d before it is rounded to half precision.
  * Source of layout and formula: GGML's reference quantizer.
  */
 #include "kernels/ref/types.h"
@@ -40,8 +40,8 @@ magnitude(const float *x)
 	return most;
 }
 
-/* The nearest integer, halves away from zero. What no code can hold (NaN, or
- * infinite where 1/d overflowed) is 0, so that the conversion is defined. */
+/* The nearest integer, halves away from zero. A value that no code can hold (NaN, or
+ * infinite where 1/d overflowed) becomes 0, so that the conversion is defined. */
 static int
 code_of(float v)
 {

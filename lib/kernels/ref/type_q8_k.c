@@ -7,8 +7,8 @@
  *	  f32    i8 each, -127 to 127 as written 16 × i16
  *
  * The value of largest magnitude, whatever its sign, becomes code -127. Each 16
- * codes have their sum, for products with types that have a least value; it is
- * not needed here.
+ * codes have their sum, which serves products with types that have a least value;
+ * decoding ignores it.
  * Source of layout and formula: GGML's reference quantizer, which leaves the
  * sums of a block of zeros undefined: they are zero here.
  */

@@ -33,15 +33,15 @@ enum {
 	TQ2_BYTES = TQ2_SCALE + 2
 };
 
-/* The parts of TQ1_0: bytes, and values in each. */
+/* The parts of TQ1_0: bytes, and values in each byte. */
 static const struct {
 	int bytes, digits;
 } parts[] = { { 32, 5 }, { 16, 5 }, { 4, 4 } };
 
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-/* d, and code + 1 of each value: halves away from zero; NaN, and what an
- * overflow of 1 / d makes, are 0. */
+/* d, and code + 1 of each value. Halves round away from zero; NaN, and values for which 1 /
+ * d overflows, become 0. */
 static float
 block_codes(const float *x, uint8_t *code)
 {

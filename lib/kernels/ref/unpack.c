@@ -1,6 +1,5 @@
-/* Blocks of weights as codes, scales and leasts: the layouts are described at the
- * kernels that decode these types (kernels/blocks/). Codes are whole
- * numbers of eight bits with a sign in all of them.
+/* Blocks of weights as codes, scales and leasts. The layouts are described where these types
+ * are decoded (type_*.c). Codes of all types are integers of eight bits with a sign.
  */
 #include <string.h>
 
@@ -19,8 +18,8 @@ half_at(const uint8_t *x)
 
 /* ---- blocks of 32 ---- */
 
-/* Codes of four bits, and a fifth of each in the 32 bits from fifth, if that is not
- * NULL, less zero. */
+/* Codes of four bits, and a fifth bit of each in the 32 bits at fifth unless that is NULL;
+ * zero is subtracted. */
 static void
 small_codes(const uint8_t *x, const uint8_t *fifth, int zero, struct codes *c)
 {
@@ -70,7 +69,7 @@ q8_0_unpack(const uint8_t *x, struct codes *c)
 	memcpy(c->code, x + 2, SMALL);
 }
 
-/* Codes of four bits stand for levels. */
+/* Codes of four bits that stand for levels. */
 static void
 levels_unpack(const uint8_t *x, const int8_t *levels, int8_t *y)
 {
@@ -254,8 +253,8 @@ tq2_0_unpack(const uint8_t *x, struct codes *c)
 
 /* ---- points of grids ---- */
 
-/* Coordinates of a point, of bits each, are numbers of levels; a set bit of signs is a
- * minus. */
+/* Each coordinate of a point has bits bits, the number of its level; a set bit of signs is
+ * a minus. */
 static void
 point_unpack(unsigned point, int bits, int count, const int8_t *levels, unsigned signs, int8_t *y)
 {
@@ -356,7 +355,7 @@ iq3_s_unpack(const uint8_t *x, struct codes *c)
 	}
 }
 
-/* Levels -1, 0, 1 and an eighth up or down: whole numbers of eighths. */
+/* Levels -1, 0, 1 and an eighth up or down, in eighths. */
 static const int8_t iq1_up[4] = { -7, 1, 9, 17 }, iq1_down[4] = { -9, -1, 7, 15 };
 
 static void
