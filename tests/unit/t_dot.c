@@ -330,7 +330,7 @@ all_products(const struct dtype *t, size_t n, float (*y)[ROWS])
 /* Rounding as for I16: nothing where thirteen bits are enough; else it costs no more, on
  * average, than twice what rounding activations to F16 would; and no number stays none. */
 static void
-words_tested(const char *name, const char *about)
+i16_tested(const char *name, const char *about)
 {
 	const struct dtype *t = dtype_by_name(name);
 	const bool coarse = strcmp(name, "F16") != 0; /* fewer than eleven bits */
@@ -607,10 +607,10 @@ main(void)
 			whole_tested("APR_Q4", NULL, 64, j, l->name);
 			whole_tested("APR_Q4", NULL, 77, j, l->name);
 		}
-		words_tested("F16", l->name);
-		words_tested("BF16", l->name);
-		words_tested("F8_E4M3", l->name);
-		words_tested("F8_E5M2", l->name);
+		i16_tested("F16", l->name);
+		i16_tested("BF16", l->name);
+		i16_tested("F8_E4M3", l->name);
+		i16_tested("F8_E5M2", l->name);
 	}
 	dot_use(NULL);
 	test_ok(!dot_activation(dtype_by_name("Q4_K"), 128) &&

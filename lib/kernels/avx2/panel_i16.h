@@ -64,13 +64,13 @@ group_begin(struct group *at, const struct job *o, size_t block, size_t first, s
 
 /* The same for activations that are I16. */
 INLINE void
-group_words(struct group *at, const struct job *o, size_t first, size_t j, int group)
+group_i16(struct group *at, const struct job *o, size_t first, size_t j, int group)
 {
-	struct words q;
+	struct i16_row q;
 	int g;
 
 	for (g = 0; g < group; g++) {
-		q = words_at(o->a + (j + (size_t)g) * o->bytes, o->n);
+		q = i16_row_at(o->a + (j + (size_t)g) * o->bytes, o->n);
 		at->scale[g] = q.scale;
 		at->code[g] = q.code + first;
 	}
@@ -115,14 +115,14 @@ pair_multiply(const struct panel *p, size_t pair, const struct group *at, const 
 }
 
 INLINE void
-group_multiply(const struct panel *p, const struct job *o, bool words, size_t b, int blocks,
+group_multiply(const struct panel *p, const struct job *o, bool is_i16, size_t b, int blocks,
                int columns, size_t j, int group)
 {
 	size_t i, first = b * (size_t)columns, all = (size_t)(blocks * columns);
 	struct group at;
 
-	if (words)
-		group_words(&at, o, first, j, group);
+	if (is_i16)
+		group_i16(&at, o, first, j, group);
 	else
 		group_begin(&at, o, (size_t)columns, first, all, j, group);
 	for (i = 0; i * PAIR < o->rows; i++)
@@ -131,15 +131,15 @@ group_multiply(const struct panel *p, const struct job *o, bool words, size_t b,
 
 /* The panel times all activations. */
 INLINE void
-all_multiply(const struct panel *p, const struct job *o, bool words, size_t b, int blocks,
+all_multiply(const struct panel *p, const struct job *o, bool is_i16, size_t b, int blocks,
              int columns)
 {
 	size_t j;
 
 	for (j = 0; j + GROUP <= o->many; j += GROUP)
-		group_multiply(p, o, words, b, blocks, columns, j, GROUP);
+		group_multiply(p, o, is_i16, b, blocks, columns, j, GROUP);
 	for (; j < o->many; j++)
-		group_multiply(p, o, words, b, blocks, columns, j, 1);
+		group_multiply(p, o, is_i16, b, blocks, columns, j, 1);
 }
 
 /* Store 32 columns of eight rows at code; low has the first 16. */

@@ -113,12 +113,12 @@ group_multiply(const struct halves *p, const struct job *o, size_t rows, size_t 
 	const int16_t *a[GROUP];
 	__m512i sum[GROUP][2], v;
 	__m512 acc[GROUP][2], s;
-	struct words q;
+	struct i16_row q;
 	int b, g, k;
 
 #pragma GCC unroll 8
 	for (g = 0; g < group; g++) {
-		q = words_at(o->a + (j + (size_t)g) * o->bytes, o->n);
+		q = i16_row_at(o->a + (j + (size_t)g) * o->bytes, o->n);
 		a[g] = q.code + SMALL * at;
 		scale[g] = q.scale + at;
 		acc[g][0] = acc[g][1] = _mm512_setzero_ps();

@@ -56,7 +56,7 @@ q8_k_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 static void
 i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 {
-	struct words q = words_at(row, n);
+	struct i16_row q = i16_row_at(row, n);
 	int16_t *code = (int16_t *)q.code + at;
 	float *scale = (float *)q.scale + at / SMALL;
 	float rest[SMALL] = { 0 };

@@ -47,16 +47,16 @@ quantized_at(const uint8_t *a, size_t n, size_t block)
 }
 
 /* Codes and scales of a row of I16; its values are at the start of the row. */
-struct words {
+struct i16_row {
 	const int16_t *code;
 	const float *scale;
 };
 
-static inline struct words
-words_at(const uint8_t *a, size_t n)
+static inline struct i16_row
+i16_row_at(const uint8_t *a, size_t n)
 {
 	size_t m = (n + SMALL - 1) / SMALL * SMALL;
-	struct words w;
+	struct i16_row w;
 
 	w.code = (const int16_t *)(const void *)(a + up64(n * sizeof(float)));
 	w.scale = (const float *)(const void *)(w.code + up64(m * sizeof *w.code) / sizeof *w.code);

@@ -58,7 +58,7 @@ i16_block(const float *x, size_t count, int16_t *code, float *scale)
 static void
 i16_quantize(const float *x, uint8_t *row, size_t n, size_t at, size_t count)
 {
-	struct words q = words_at(row, n);
+	struct i16_row q = i16_row_at(row, n);
 	int16_t *code = (int16_t *)q.code + at;
 	float *scale = (float *)q.scale + at / SMALL;
 	size_t i;

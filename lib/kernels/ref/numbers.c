@@ -6,7 +6,7 @@
 #include "kernels/ref/types.h"
 
 enum { LANES = 8 };
-typedef int32_t words __attribute__((vector_size(4 * LANES)));
+typedef int32_t i32x8 __attribute__((vector_size(4 * LANES)));
 
 static void
 widen(const float *x, double *y, size_t n)
@@ -25,7 +25,7 @@ static uint32_t
 most(const float *x, size_t n)
 {
 	uint32_t all = 0, u;
-	words best = { 0 }, more, v;
+	i32x8 best = { 0 }, more, v;
 	size_t i, j;
 
 	for (i = 0; i + LANES <= n; i += LANES) {
