@@ -37,6 +37,21 @@ head_follows(struct reader *r, const char *what, uint64_t end, uint64_t at)
 	return 0;
 }
 
+int
+head_metadata(struct reader *r, uint64_t n, struct spool *to)
+{
+	const uint8_t *p;
+	size_t got;
+
+	if (n > reader_left(r))
+		return reader_fail(r, ERR_CORRUPT, "metadata of %" PRIu64 " bytes exceeds the %"
+		                   PRIu64 " bytes left", n, reader_left(r));
+	for (; n > 0; n -= got)
+		if (!(p = reader_some(r, n, &got)) || spool_put(to, p, got, r->err) < 0)
+			return -1;
+	return 0;
+}
+
 bool
 head_last(struct reader *r, uint8_t *to, size_t n)
 {

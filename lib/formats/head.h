@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/reader.h"
+#include "core/spool.h"
 #include "model/flow.h"
 
 /* Say what is odd about the file that r reads but no fault; if strict it is one. 0 or
@@ -16,6 +17,9 @@ int head_warn(struct source *s, struct reader *r, bool strict, const char *fmt, 
 /* What begins at a byte must begin where the part before it ends, but for padding to a
  * multiple of 64. 0 or -1. */
 int head_follows(struct reader *r, const char *what, uint64_t end, uint64_t at);
+
+/* Append the next n bytes, which are the metadata, to a spool. 0 or -1. */
+int head_metadata(struct reader *r, uint64_t n, struct spool *to);
 
 /* Copy the last n bytes of a file that can seek, and stay at the byte that is next.
  * False where that cannot be done. */

@@ -3,9 +3,46 @@
 
 #include "formats/apr2/apr2.h"
 
+/* The metadata where it lies is valid JSON exactly if a tree can be made of it, and has the
+ * same members in the same order. */
+static void
+compare(const uint8_t *data, size_t size)
+{
+	struct members m = { 0 };
+	struct spool text = { 0 };
+	struct err e = ERR_INIT, said = ERR_INIT;
+	size_t at, n, i = 0;
+	const char *name;
+	json_t *o, *v;
+	int r;
+
+	if (size < APR2_HEADER || (at = le32(data + 12)) > size || (n = le32(data + 16)) > size - at)
+		return;
+	must(spool_put(&text, data, size, &e) == 0);
+	r = members_scan(&m, &text, at, n, &apr2_rules, "in", at, &e);
+	o = json_parse(data + at, n, ERR_CORRUPT, "metadata", &said);
+	if (e.code != ERR_MEMORY && said.code != ERR_MEMORY && !strstr(e.fact, "65535 bytes"))
+		must_say((r == 0) == (o != NULL), r < 0 ? &e : &said);
+	json_object_foreach(r == 0 ? o : NULL, name, v) {
+		const struct member *x = members_find(&m, "", name);
+		json_t *again;
+
+		must(x == &m.list[i] && strcmp(x->name, name) == 0 && x->at + x->n <= at + n);
+		again = json_parse_any(data + x->at, (size_t)x->n, ERR_CORRUPT, "value", &said);
+		must_say(again && json_equal(again, v), &said);
+		must(members_is_value(&text, x->at, x->n, &apr2_rules, &e) == 1);
+		json_decref(again);
+		i++;
+	}
+	json_decref(o);
+	members_free(&m);
+	spool_free(&text);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	compare(data, size);
 	return fuzz_container(&format_apr2, data, size);
 }
 

@@ -81,7 +81,7 @@ compare(const uint8_t *data, size_t size)
 		return;
 	data += APR64_HEADER;
 	must(spool_put(&text, data, n, &e) == 0);
-	r = members_scan(&m, &text, 0, n, "in", APR64_HEADER, &e);
+	r = members_scan(&m, &text, 0, n, &apr64_rules, "in", APR64_HEADER, &e);
 	must((r == 0) == (e.code == ERR_NONE));
 	o = json_parse(data, n, ERR_CORRUPT, "metadata", &said);
 	if (r == 0 && !o && said.code != ERR_MEMORY)
@@ -97,7 +97,7 @@ compare(const uint8_t *data, size_t size)
 			must(x == &m.list[i] && strcmp(x->name, name) == 0 && x->at + x->n <= n);
 			again = json_parse_any(data + x->at, (size_t)x->n, ERR_CORRUPT, "value", &said);
 			must_say(again && json_equal(again, v), &said);
-			must(members_is_value(&text, x->at, x->n, &e) == 1);
+			must(members_is_value(&text, x->at, x->n, &apr64_rules, &e) == 1);
 			json_decref(again);
 			i++;
 		}

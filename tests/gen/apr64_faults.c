@@ -150,7 +150,7 @@ static const struct fault {
 	  "bytes are left in the index", HEADER(SET64("data_offset", UINT64_MAX)) },
 
 	/* The metadata: JSON, and strictly so. */
-	{ "apr64_json_list", 4, "byte 64: it is no object", NULL, HEADER(TEXT("metadata", "[")) },
+	{ "apr64_json_list", 4, "byte 64: not an object", NULL, HEADER(TEXT("metadata", "[")) },
 	{ "apr64_json_no_value", 4, "byte 78: no value", NULL, META("\"llama\",\"lic", "x,\"lic") },
 	{ "apr64_json_no_colon", 4, "no colon", NULL, META("{\"model_type\":", "{\"model_type\"") },
 	{ "apr64_json_no_name", 4, "no name of a member", NULL,

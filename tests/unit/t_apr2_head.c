@@ -25,7 +25,7 @@ static const struct fault {
 	{ "metadata far away", HEADER, 12, 4, UINT32_MAX, ERR_CORRUPT, "a hole" },
 	{ "metadata of 4 GiB", HEADER, 16, 4, UINT32_MAX, ERR_CORRUPT, "exceeds 256 MiB" },
 	{ "metadata one byte short", HEADER, 16, 4, sizeof spec_json - 2, ERR_CORRUPT,
-	  "not valid JSON" },
+	  "neither a comma nor the end" },
 	{ "no metadata", HEADER, 16, 4, 0, ERR_CORRUPT, "a hole" },
 	{ "index inside the metadata", HEADER, 20, 4, 33, ERR_CORRUPT, "index begins" },
 	{ "index of 7 bytes", HEADER, 24, 4, 7, ERR_CORRUPT, "no room for its header" },

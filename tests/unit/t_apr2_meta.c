@@ -126,11 +126,11 @@ test_json_faults(void)
 	static const struct {
 		const char *name, *json, *fact;
 	} bad[] = {
-		{ "FALSIFY 5: no JSON", "{\"apr_version\"=1}", "not valid JSON" },
-		{ "no object", "[1]", "not a JSON object" },
-		{ "a member twice", "{\"a\":1,\"a\":1}", "not valid JSON" },
-		{ "bytes after it", "{}x", "not valid JSON" },
-		{ "bad UTF-8", "{\"a\":\"\xff\"}", "not valid JSON" },
+		{ "FALSIFY 5: no JSON", "{\"apr_version\"=1}", "not JSON at byte 46: no colon" },
+		{ "no object", "[1]", "byte 32: not an object" },
+		{ "a member twice", "{\"a\":1,\"a\":1}", "key a occurs twice" },
+		{ "bytes after it", "{}x", "something after its end" },
+		{ "bad UTF-8", "{\"a\":\"\xff\"}", "a string that is not UTF-8" },
 		{ "an empty name", "{\"\":1}", "key is not UTF-8" },
 		{ "apr_stream is no object", "{\"apr_stream\":1}", "has no list" },
 		{ "apr_stream without lists", "{\"apr_stream\":{\"version\":1}}", "has no list" },

@@ -114,7 +114,7 @@ scan(const void *text, size_t n, struct members *m, struct err *e)
 	*e = (struct err)ERR_INIT;
 	spool_put(&s, "before", 6, e);
 	spool_put(&s, text, n, e);
-	members_scan(m, &s, 6, n, "in", 64, e);
+	members_scan(m, &s, 6, n, &apr64_rules, "in", 64, e);
 	spool_free(&s);
 	return e->code;
 }

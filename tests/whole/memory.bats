@@ -93,3 +93,23 @@ within() {
 	pipe 'peak verify apr-verify -q key.pub model.apr'
 	within verify
 }
+
+# A tree of the JSON would take up to 60 times the size of its text.
+@test "200 MB of APR2 metadata, of four kinds" {
+	local kind
+	for kind in string numbers zeros names; do
+		apr2_long $kind 200000000 >long.apr
+		pipe 'peak unpack apr-unpack long.apr | peak pack apr-pack >again.apr'
+		cmp long.apr again.apr
+		peak header apr-header long.apr >/dev/null
+		within unpack pack header
+	done
+	apr2_long twice 200000000 >long.apr
+	try peak header apr-header long.apr
+	said 4 'two members of the object that ends here have one name'
+	within header
+	# Each key is part of the plan.
+	apr2_long keys 200000000 >long.apr
+	try apr-header long.apr
+	said 4 'more than 2097152 members'
+}

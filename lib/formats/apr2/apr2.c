@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/le.h"
+
 const char *
 apr2_flag(uint32_t bit)
 {
@@ -44,12 +46,20 @@ probe(const uint8_t *head, size_t n)
 	return n >= 4 && memcmp(head, "APR2", 4) == 0;
 }
 
+/* Long metadata, of this file or, where it is one of several, of another one. */
+static bool
+spools(const uint8_t *head, size_t n)
+{
+	return n < 20 || le32(head + 8) & APR2_SHARDED || le32(head + 16) > SPOOL_MEMORY;
+}
+
 static const struct format_reads reads = {
 	.open = apr2_open,
 	.open_path = apr2_open_path,
 	.describe = apr2_describe,
 	.tensor_offset = apr2_tensor_offset,
 	.tensor_stored = apr2_tensor_stored,
+	.spools = spools,
 };
 
 static const struct format_writes writes = {

@@ -26,7 +26,9 @@
 #define FORMATS_APR2_H
 
 #include "core/buf.h"
+#include "core/spool.h"
 #include "formats/format.h"
+#include "formats/members.h"
 
 #define APR2_HEADER 32
 #define APR2_MAJOR 2
@@ -75,10 +77,10 @@ const struct codec *apr2_codec(uint32_t flags);
 /* The name of one flag bit, or NULL. */
 const char *apr2_flag(uint32_t bit);
 
-/* The metadata as JSON text, and what of it is the text of a key's value that
- * in the stream is a blob: spans, in the order of the blobs.
+/* The text of a key's value in the metadata that in the stream is a blob. In the order of
+ * the blobs.
  *
- * Reading: [at, at + n) of text. Writing: text lacks them; n bytes belong before
+ * Reading: the bytes [at, at + n) of kept. Writing: text lacks them; n bytes belong before
  * text[at]. */
 struct apr2_span {
 	size_t blob;  /* index in the plan */
@@ -87,18 +89,19 @@ struct apr2_span {
 
 #define APR2_DERIVED 5
 struct apr2_meta {
-	struct buf text;
+	struct spool kept;   /* read: the JSON text, until the last span was sent */
+	struct buf text;     /* written: the JSON text without the spans */
 	struct apr2_span *spans;
 	size_t span_count, span_cap;
-	uint64_t bytes;      /* written: of all, the spans included */
-	uint64_t reserve;    /* spaces at its end: room for longer metadata */
+	uint64_t bytes;      /* written: of the text and the spans */
+	uint64_t reserve;    /* spaces at the end: room for longer metadata */
 	bool foreign;        /* read: it has no apr_stream */
-	const char *missing; /* read: a required member it lacks, or NULL */
+	const char *missing; /* read: a required member that it lacks, or NULL */
 	json_t *empty;       /* read: the order of empty tensors, or NULL */
-	json_t *types;       /* read: types by name, or NULL; and how many were taken */
+	json_t *types;       /* read: types by name, or NULL; the first type of them are used */
 	size_t type;
-	/* Read: text of the members that follow from the plan (apr2_meta.h), empty where
-	 * one is not there; and whether a key is the member of that name instead. */
+	/* Read: the text of each member that follows from the plan (apr2_meta.h), empty where
+	 * the file lacks it; and whether a key is the member of that name instead. */
 	struct buf derived[APR2_DERIVED];
 	bool taken[APR2_DERIVED];
 };
@@ -122,10 +125,17 @@ int apr2_meta_write(struct apr2_meta *meta, const struct model *m,
                     const struct model *whole, const size_t *by_name, unsigned align,
                     struct err *e);
 
-/* Fill the uninitialized m, all but tensors, from meta->text; the source of a
- * foreign file is left empty. On failure m is left empty. ERR_CORRUPT. */
+/* Of the metadata's text: the rules of json_parse, and at most 2^21 members. */
+extern const struct members_rules apr2_rules;
+
+/* Fill the uninitialized m, all but tensors, from meta->kept; the source of a
+ * foreign file is left empty. where: the file, for faults; base: the offset in it of the
+ * metadata. On failure m is left empty. ERR_CORRUPT.
+ *
+ * Memory is bounded: members_scan takes what formats/members.h says, the plan's keys take
+ * theirs, and only apr_stream becomes a tree of JSON values. */
 int apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where,
-                   struct err *e);
+                   uint64_t base, struct err *e);
 
 /* The members that follow from the plan must say what they follow from: other programs
  * read them, and no signature covers them. m: the whole model, tensors included. Nothing

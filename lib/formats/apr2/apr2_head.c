@@ -104,8 +104,9 @@ read_metadata(struct apr2_source *s)
 	struct reader *r = &s->reader;
 
 	if (reader_skip(r, h->meta_at - reader_tell(r)) < 0 ||
-	    reader_append(r, &s->meta.text, h->meta_bytes) < 0 ||
-	    apr2_meta_read(&s->meta, &s->plan, r->name, r->err) < 0 || check_sealed(s) < 0)
+	    head_metadata(r, h->meta_bytes, &s->meta.kept) < 0 ||
+	    apr2_meta_read(&s->meta, &s->plan, r->name, h->meta_at, r->err) < 0 ||
+	    check_sealed(s) < 0)
 		return -1;
 	if (s->meta.missing && s->meta.foreign)
 		return apr2_warn(s, "its metadata lacks the required member %s", s->meta.missing);

@@ -19,6 +19,7 @@ apr2_meta_free(struct apr2_meta *meta)
 	size_t i;
 
 	buf_free(&meta->text);
+	spool_free(&meta->kept);
 	free(meta->spans);
 	json_decref(meta->empty);
 	json_decref(meta->types);
@@ -37,34 +38,15 @@ apr2_add_span(struct apr2_meta *meta, size_t blob, uint64_t at, uint64_t n, stru
 	return 0;
 }
 
-bool
-apr2_is_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 int
 apr2_is_json(const uint8_t *text, size_t n, struct err *e)
 {
-	struct err fault = ERR_INIT;
-	struct buf b = { 0 };
-	json_t *v = NULL;
-	bool one;
+	struct spool copy = { 0 };
+	int is = spool_put(&copy, text, n, e) < 0 ? -1
+	         : members_is_value(&copy, 0, n, &apr2_rules, e);
 
-	if (n == 0 || apr2_is_blank(text[0]) || apr2_is_blank(text[n - 1]))
-		return 0;
-	/* In brackets it is as deep as it will be as a member, and "1,2" is two. */
-	buf_text(&b, "[");
-	buf_put(&b, text, n);
-	buf_text(&b, "]");
-	if (buf_ok(&b))
-		v = json_parse_any(b.p, b.n, ERR_CORRUPT, "", &fault);
-	else
-		err_memory(&fault);
-	one = json_array_size(v) == 1;
-	json_decref(v);
-	buf_free(&b);
-	return fault.code == ERR_MEMORY ? err_memory(e) : one;
+	spool_free(&copy);
+	return is;
 }
 
 /* Which keys are members of their own: those of type json. A long one arrives

@@ -22,9 +22,6 @@ void apr2_put_derived(struct buf *b, const struct model *m,
  * of all tensors or, as in files of version 0.1.0, of those in blocks alone. */
 void apr2_put_quantization(struct buf *b, const struct model *m, bool blocks_alone);
 
-/* JSON's white space. */
-bool apr2_is_blank(uint8_t c);
-
 /* The value of a blob lies in the text: n bytes from at on. 0 or -1. */
 int apr2_add_span(struct apr2_meta *meta, size_t blob, uint64_t at, uint64_t n,
                   struct err *e);

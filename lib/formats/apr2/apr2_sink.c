@@ -175,10 +175,8 @@ put_blob(struct apr2_sink *s, const struct item *item, struct err *e)
 	    s->tensor || s->data || !is_as_planned(s, item, s->blob))
 		return out_of_order(s, "a blob", e);
 	s->blob++;
-	if (s->span < s->meta.span_count) {
-		buf_clear(&s->value);
+	if (s->span < s->meta.span_count)
 		return put_text(s);
-	}
 	return finish_head(s, e) < 0 ? -1 : begin_frame(s, item, e);
 }
 
@@ -296,10 +294,8 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	if (s->skip)
 		return 0;
 	if (is_value(s)) {
-		/* Held until it is known to be JSON: it is part of the metadata, which
-		 * every reader holds whole. */
-		buf_put(&s->value, p, n);
-		return buf_ok(&s->value) ? 0 : err_memory(e);
+		/* Held until it is known to be JSON, as part of the metadata. */
+		return spool_put(&s->value, p, n, e);
 	}
 	if (s->kind == ITEM_TENSOR && s->packer) {
 		s->crc = crc32_add(s->crc, p, n);
@@ -315,16 +311,22 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 static int
 end_value(struct apr2_sink *s, struct err *e)
 {
-	int is = apr2_is_json(s->value.p, s->value.n, e);
+	int is = members_is_value(&s->value, 0, s->value.bytes, &apr2_rules, e);
+	uint8_t piece[4096];
+	uint64_t at;
+	size_t n;
 
 	if (is < 0)
 		return -1;
 	if (!is)
 		return err_set(e, ERR_CORRUPT, s->plan->blobs[s->blob - 1].name,
 		               "is of type json, but is not one JSON value");
-	if (out_put(s->to, s->value.p, s->value.n) < 0)
-		return -1;
-	buf_free(&s->value);
+	for (at = 0; at < s->value.bytes; at += n) {
+		n = (size_t)num_min(s->value.bytes - at, sizeof piece);
+		if (spool_get(&s->value, at, piece, n, e) < 0 || out_put(s->to, piece, n) < 0)
+			return -1;
+	}
+	spool_free(&s->value);
 	s->span++;
 	return s->span == s->meta.span_count ? put_text(s) : 0;
 }
@@ -425,7 +427,7 @@ close_sink(struct sink *sink)
 	out_abandon(&s->out);
 	apr2_meta_free(&s->meta);
 	buf_free(&s->index);
-	buf_free(&s->value);
+	spool_free(&s->value);
 	buf_free(&s->skey);
 	free(s->by_name);
 	free(s->places);

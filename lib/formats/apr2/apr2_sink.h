@@ -44,7 +44,7 @@ struct apr2_sink {
 	enum item_kind kind;  /* of the item that is being put */
 	struct buf skey;      /* the head of SKEY: it is written behind the index */
 	bool skip;            /* it is dropped */
-	struct buf value;     /* the text of a JSON value, as it comes */
+	struct spool value;   /* the text of a JSON value, as it comes */
 	uint64_t bytes, left; /* of its body; that are still to come */
 	uint32_t crc;         /* of what has come */
 };

@@ -9,6 +9,8 @@
 #include "core/num.h"
 #include "stream/plan.h"
 
+#define TEXT_PIECE 65536 /* bytes at once of a long value */
+
 static bool
 is_frame(const uint8_t *p)
 {
@@ -301,14 +303,23 @@ static int
 read_text(struct apr2_source *s, const uint8_t **p, size_t *n)
 {
 	const struct apr2_span *span = &s->meta.spans[s->span];
+	size_t some = (size_t)num_min(s->left, TEXT_PIECE);
+	uint8_t *to;
 
-	if (s->left > 0) {
-		*p = s->meta.text.p + span->at;
-		*n = (size_t)s->left;
-		s->left = 0;
-	} else if (++s->span == s->meta.span_count) {
-		buf_free(&s->meta.text);
+	if (s->left == 0) {
+		if (++s->span == s->meta.span_count)
+			spool_free(&s->meta.kept);
+		return 0;
 	}
+	buf_clear(&s->piece);
+	to = buf_room(&s->piece, some);
+	if (!to)
+		return err_memory(s->reader.err);
+	if (spool_get(&s->meta.kept, span->at + span->n - s->left, to, some, s->reader.err) < 0)
+		return -1;
+	s->left -= some;
+	*p = to;
+	*n = some;
 	return 0;
 }
 
@@ -347,6 +358,7 @@ close_source(struct source *source)
 	frame_free(&s->frame);
 	buf_free(&s->name);
 	buf_free(&s->head);
+	buf_free(&s->piece);
 	model_free(&s->plan);
 	reader_close(&s->reader);
 	free(s);

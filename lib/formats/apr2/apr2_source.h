@@ -49,6 +49,7 @@ struct apr2_source {
 	unsigned rank;        /* of the last frame after the data */
 	struct frame frame;
 	struct buf head;
+	struct buf piece;     /* of a text */
 	enum { BODY_FRAME, BODY_TENSOR, BODY_PACKED, BODY_TEXT } body;
 	uint64_t left;        /* of a tensor as it is stored, or a text */
 	struct decoder *decoder;

@@ -5,6 +5,8 @@
 #include "core/le.h"
 #include "core/num.h"
 
+const struct members_rules apr64_rules = { .depth = 128, .members = 1u << 20 };
+
 const char *
 apr64_flag(uint32_t bit)
 {

@@ -126,7 +126,8 @@ apr64_check_derived(struct apr64_source *s)
 		return 0;
 	r = derive(s, &w);
 	if (r == 0)
-		r = members_scan(&want, &w.text, 0, w.text.bytes, s->reader.name, 0, s->reader.err);
+		r = members_scan(&want, &w.text, 0, w.text.bytes, &apr64_rules,
+		                 s->reader.name, 0, s->reader.err);
 	if (r == 0)
 		r = compare(s, &w.text, &want);
 	members_free(&want);

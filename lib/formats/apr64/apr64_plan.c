@@ -6,6 +6,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/apr64/apr64_source.h"
+#include "formats/members_plan.h"
 #include "stream/plan.h"
 
 /* ---- texts of members ---- */
@@ -18,18 +19,6 @@ bad(struct apr64_source *s, const char *name)
 	               name);
 }
 
-/* The text of a value in memory, appended to b. */
-static int
-recall(struct apr64_source *s, const struct member *x, struct buf *b)
-{
-	uint8_t *to = buf_room(b, (size_t)x->n);
-
-	if (!to)
-		return err_memory(s->reader.err);
-	b->n += (size_t)x->n;
-	return spool_get(&s->text, x->at, to, (size_t)x->n, s->reader.err);
-}
-
 /* A member as JSON; NULL with *x NULL where there is none. */
 static json_t *
 json_of(struct apr64_source *s, const char *name, struct member **x)
@@ -38,7 +27,7 @@ json_of(struct apr64_source *s, const char *name, struct member **x)
 	json_t *v = NULL;
 
 	*x = members_find(&s->members, name, "");
-	if (*x && recall(s, *x, &b) == 0)
+	if (*x && members_text(&s->text, *x, &b, s->reader.err) == 0)
 		v = json_parse_any(b.p, b.n, ERR_CORRUPT, name, s->reader.err);
 	if (*x)
 		(*x)->used = true;
@@ -100,22 +89,13 @@ add_text(struct apr64_text **list, size_t *count, size_t *cap, struct apr64_text
 static int
 add_key(struct apr64_source *s, const struct member *x)
 {
-	static const struct value_type json = { 0, VALUE_JSON };
 	struct err *e = s->reader.err;
-	struct buf b = { 0 };
-	int r;
 
-	if (x->n > VALUE_INLINE_BYTES) {
-		if (add_text(&s->blobs, &s->blob_count, &s->blob_cap,
-		             (struct apr64_text){ x->at, x->n, false }, e) < 0)
-			return -1;
-		return model_add_meta_blob(&s->plan, x->name, strlen(x->name), json, x->n, e);
-	}
-	r = recall(s, x, &b);
-	if (r == 0)
-		r = model_add_meta(&s->plan, x->name, strlen(x->name), json, b.p, b.n, e);
-	buf_free(&b);
-	return r;
+	if (x->n > VALUE_INLINE_BYTES &&
+	    add_text(&s->blobs, &s->blob_count, &s->blob_cap,
+	             (struct apr64_text){ x->at, x->n, false }, e) < 0)
+		return -1;
+	return members_key(&s->plan, &s->text, x, e);
 }
 
 static int
@@ -164,40 +144,14 @@ check_aliases(struct apr64_source *s)
 
 struct reading {
 	struct apr64_source *s;
-	json_t *plan, *rows, *blobs;
-	size_t values;          /* blobs that hold values, so far */
+	struct members_plan plan;
 };
 
-/* Give a row [key,"json"] its value: the member's text, or a blob. */
+/* After members_row. */
 static int
-complete(struct reading *d, json_t *row, struct member *x)
+completed(struct reading *d, int r)
 {
-	struct apr64_source *s = d->s;
-	struct err *e = s->reader.err;
-	struct buf b = { 0 };
-	int r;
-
-	x->used = true;
-	if (x->n <= VALUE_INLINE_BYTES) {
-		r = recall(s, x, &b);
-		if (r == 0 && json_array_append_new(row, json_stringn((char *)b.p, b.n)) < 0)
-			r = err_memory(e);
-		buf_free(&b);
-		return r;
-	}
-	if (d->values > json_array_size(d->blobs))
-		return bad(s, APR64_OWN);
-	buf_printf(&b, MODEL_VALUE_NAME "%s", x->name);
-	if (!buf_string(&b) ||
-	    json_array_append_new(row, json_pack("{s:s}", "blob", (char *)b.p)) < 0 ||
-	    json_array_insert_new(d->blobs, d->values++,
-	                          json_pack("[s,s,o]", (char *)b.p, MODEL_VALUE,
-	                                    json_from_u64(x->n))) < 0)
-		r = err_memory(e);
-	else
-		r = 0;
-	buf_free(&b);
-	return r;
+	return r > 0 ? 0 : r < 0 ? -1 : bad(d->s, APR64_OWN);
 }
 
 static int
@@ -207,18 +161,18 @@ complete_rows(struct reading *d)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(d->rows, i, row) {
+	json_array_foreach(d->plan.rows, i, row) {
 		const char *key = json_string_value(json_array_get(row, 0));
 		const char *type = json_string_value(json_array_get(row, 1));
 
 		if (json_is_object(json_array_get(row, 2)))
-			d->values++;
+			d->plan.values++;
 		if (json_array_size(row) != 2)
 			continue;
 		x = key && !apr64_is_ours(key) ? members_find(&d->s->members, key, "") : NULL;
 		if (!x || x->used || !type || strcmp(type, "json") != 0)
 			return bad(d->s, APR64_OWN);
-		if (complete(d, row, x) < 0)
+		if (completed(d, members_row(&d->plan, row, x)) < 0)
 			return -1;
 	}
 	return 0;
@@ -232,17 +186,10 @@ add_rows(struct reading *d)
 
 	for (i = 0; i < d->s->members.count; i++) {
 		struct member *x = &d->s->members.list[i];
-		json_t *row;
 
 		if (x->used || apr64_is_ours(x->name) || apr64_is_derived(x->name))
 			continue;
-		row = json_pack("[s,s]", x->name, "json");
-		if (json_array_append(d->rows, row) < 0) {
-			json_decref(row);
-			return err_memory(d->s->reader.err);
-		}
-		json_decref(row);
-		if (complete(d, row, x) < 0)
+		if (completed(d, members_new_row(&d->plan, x)) < 0)
 			return -1;
 	}
 	return 0;
@@ -326,11 +273,12 @@ find_licence(struct apr64_source *s)
 static int
 read_own(struct apr64_source *s, json_t *plan)
 {
-	struct reading d = { .s = s, .plan = plan, .rows = json_object_get(plan, "metadata"),
-		.blobs = json_object_get(plan, "blobs") };
+	struct reading d = { .s = s, .plan = { .text = &s->text, .e = s->reader.err,
+		.rows = json_object_get(plan, "metadata"),
+		.blobs = json_object_get(plan, "blobs") } };
 	struct member *x;
 
-	if (!json_is_array(d.rows) || !json_is_array(d.blobs))
+	if (!json_is_array(d.plan.rows) || !json_is_array(d.plan.blobs))
 		return bad(s, APR64_OWN);
 	s->types = json_of(s, APR64_TENSORS, &x);
 	if (x && !json_is_object(s->types))
@@ -345,23 +293,6 @@ read_own(struct apr64_source *s, json_t *plan)
 
 /* ---- both ---- */
 
-static int
-keep_metadata(struct apr64_source *s)
-{
-	struct reader *r = &s->reader;
-	uint64_t left = s->header.meta_bytes;
-	const uint8_t *p;
-	size_t n;
-
-	if (left > reader_left(r))
-		return reader_fail(r, ERR_CORRUPT, "metadata of %" PRIu64 " bytes exceeds the %"
-		                   PRIu64 " bytes left", left, reader_left(r));
-	for (; left > 0; left -= n)
-		if (!(p = reader_some(r, left, &n)) || spool_put(&s->text, p, n, r->err) < 0)
-			return -1;
-	return 0;
-}
-
 int
 apr64_read_metadata(struct apr64_source *s)
 {
@@ -369,9 +300,9 @@ apr64_read_metadata(struct apr64_source *s)
 	json_t *plan;
 	int r;
 
-	if (keep_metadata(s) < 0 ||
-	    members_scan(&s->members, &s->text, 0, s->header.meta_bytes, s->reader.name,
-	               s->header.meta_at, s->reader.err) < 0 ||
+	if (head_metadata(&s->reader, s->header.meta_bytes, &s->text) < 0 ||
+	    members_scan(&s->members, &s->text, 0, s->header.meta_bytes, &apr64_rules,
+	                 s->reader.name, s->header.meta_at, s->reader.err) < 0 ||
 	    check_aliases(s) < 0)
 		return -1;
 	plan = json_of(s, APR64_OWN, &own);

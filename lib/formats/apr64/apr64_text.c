@@ -109,7 +109,7 @@ can_be_member(struct apr64_sink *s, size_t i, struct err *e)
 		if (spool_put(&s->kept, k->wire, k->wire_bytes, e) < 0)
 			return -1;
 	}
-	is = members_is_value(&s->kept, text.at, text.bytes, e);
+	is = members_is_value(&s->kept, text.at, text.bytes, &apr64_rules, e);
 	if (alias >= 0 && is > 0)
 		s->aliases |= 1u << alias;
 	return is;
