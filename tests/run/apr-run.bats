@@ -34,10 +34,13 @@ agrees() {
 }
 
 @test "logits of the architectures that are here are those of llama.cpp" {
-	for name in gemma2 gptneox qwen2moe; do
-		of=$root/tests/data/arch/$name
-		agrees "$of.gguf" "$of.json" "$of.logits.f32" 1e-3
+	count=0
+	for file in "$root"/tests/data/arch/*.gguf; do
+		of=${file%.gguf}
+		agrees "$file" "$of.json" "$of.logits.f32" 1e-3
+		count=$((count + 1))
 	done
+	[ $count -ge 3 ]
 }
 
 @test "logits with a cache of codes are near those with halves, on any number of threads" {
