@@ -10,11 +10,11 @@
  *             APR_PLUGIN_VERSION, "MY4", 32, 18, my4_encode, my4_decode
  *     };
  *
- * A row of a tensor is whole blocks. Both functions are given whole blocks, any number
- * of them, of any row; blocks may be worked on in any order, and by several threads at
- * once. What they write must depend on what they read alone: the same values, the same
- * bytes. Any values and any bytes may come, NaN and infinities among them; decode must
- * not fail on any. Nothing is written but n / block * bytes bytes, or n values.
+ * A row of a tensor is whole blocks. Both functions get whole blocks, any number of
+ * them, from any row; blocks may come in any order, and from several threads at once.
+ * The output must depend only on the input: the same values, the same bytes. Any values
+ * and any bytes may come, NaN and infinities too; decode must not fail on any. The
+ * functions write exactly n / block * bytes bytes, or n values, and nothing else.
  *
  * Tensors carry the name as "MY4[32,18]": every tool can pass them on, and apr-quant
  * with the plugin turns them into other types.
@@ -41,8 +41,8 @@ struct apr_plugin {
 	void (*decode)(const unsigned char *x, float *y, size_t n);
 };
 
-/* What the library defines; said here, so that a C++ compiler neither changes its name nor
- * keeps it to its file. */
+/* The library defines this. It is declared here so that a C++ compiler neither changes its
+ * name nor keeps it local to the file. */
 extern const struct apr_plugin apr_plugin;
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
 #include "kernels/kernel.h"
 #include "kernels/whole.h"
 
-#define BATCH 256 /* chunks a parallel loop: their sums lie on the stack */
+#define BATCH 256 /* chunks in a parallel loop: their sums are on the stack */
 
 struct batch {
 	const struct convert *c;
@@ -28,7 +28,7 @@ is_finite(float v)
 	return fabsf(v) <= FLT_MAX;
 }
 
-/* Count what is not finite. Returns the largest finite magnitude. */
+/* Count values that are not finite. Returns the largest finite magnitude. */
 static float
 finite_count(const float *x, size_t n, struct convert_stats *s)
 {
@@ -48,9 +48,9 @@ finite_count(const float *x, size_t n, struct convert_stats *s)
 	return most;
 }
 
-/* Count finite values that were lost for their size: they turn infinite or NaN,
- * with their block; or, where the sums of a sub-block overflowed, into something
- * that no scale within half precision can make of them. */
+/* Count finite values that were lost because of their size: they become infinite or NaN,
+ * together with their block; or, where the sums of a sub-block overflow, values that no
+ * scale within half precision can give. */
 static void
 overflow_count(const float *x, const float *y, size_t n, float loses, size_t at,
                struct convert_stats *s)
@@ -88,7 +88,7 @@ error_sum(const float *x, const float *y, size_t n, struct convert_stats *s)
 	}
 }
 
-/* Count what n values x lost on their way into bytes. */
+/* Count what n values x lost when they were encoded. */
 static void
 loss_count(const struct convert *c, const float *x, const uint8_t *bytes, size_t n,
            struct convert_stats *s)
@@ -98,8 +98,8 @@ loss_count(const struct convert *c, const float *x, const uint8_t *bytes, size_t
 	float loses = c->whole ? INFINITY : c->target->loses;
 	size_t at, part;
 
-	/* Only large values can have been lost: reading back is seldom worth its
-	 * time otherwise. */
+	/* Only large values can be lost: otherwise decoding is not worth its
+	 * time. */
 	if (!c->check && !s->nonfinite && most < holds)
 		return;
 	for (at = 0; at < n; at += part) {
@@ -283,7 +283,7 @@ convert_run(const struct convert *c, const uint8_t *x, uint64_t x_bytes, uint8_t
 	return 0;
 }
 
-/* A run in chunks, and what is found in each. */
+/* A run in chunks, with the sums of each. */
 struct search {
 	const struct convert *c;
 	const uint8_t *x;

@@ -18,7 +18,7 @@
 bool
 imatrix_is_dat(const uint8_t *head, size_t n)
 {
-	/* Formats with a magic have letters there: no such number of entries. */
+	/* Formats with a magic have letters here: no file has that many entries. */
 	return n >= 8 && le32(head) <= ENTRIES && le32(head + 4) <= NAME_BYTES;
 }
 
@@ -66,7 +66,7 @@ imatrix_sort(struct imatrix *m)
 		qsort(m->entries, m->n, sizeof *m->entries, by_name);
 }
 
-/* Encoders count on numbers that are finite and not negative. */
+/* Encoders need numbers that are finite and not negative. */
 static int
 finish(struct imatrix *m, const char *where, struct err *e)
 {
@@ -176,13 +176,13 @@ imatrix_read_dat(struct imatrix *m, struct reader *r, struct err *e)
 struct reading {
 	struct imatrix *m;
 	const struct model *plan;
-	struct imatrix_entry *entry; /* of the tensor that comes, or NULL */
+	struct imatrix_entry *entry; /* of the current tensor, or NULL */
 	float *to;
-	size_t at, n;                /* bytes of it */
+	size_t at, n;                /* of its bytes so far */
 };
 
-/* The name a tensor's name is about: its first *n bytes; false if it is about
- * none. *counts tells which half of an entry it is. */
+/* The name of the tensor that an entry belongs to: the first *n bytes of its own name. False
+ * if the name is not an entry's. *counts: whether it is the half with the counts. */
 static bool
 stem_of(const char *name, size_t *n, bool *counts)
 {
@@ -224,7 +224,7 @@ begin_tensor(void *ctx, const struct item *in, struct item *out, struct err *e)
 	return 0;
 }
 
-/* The values, from little-endian bytes that may be cut anywhere. */
+/* Append values from little-endian bytes that may be cut anywhere. */
 static int
 add_bytes(void *ctx, const struct item *in, const uint8_t *p, size_t n,
           struct sink *sink, struct err *e)
@@ -258,7 +258,7 @@ end_tensor(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return 0;
 }
 
-/* Sums become means; a matrix that was never used weighs all columns alike. */
+/* Turn sums into means; a matrix that was never used weighs all columns alike. */
 static int
 divide(struct imatrix_entry *x, struct err *e)
 {
@@ -276,7 +276,7 @@ divide(struct imatrix_entry *x, struct err *e)
 	return 0;
 }
 
-/* Sums and counts came as entries of their own: two of a name become one. */
+/* Join sums and counts of one name, which came as two entries. */
 static int
 join_halves(struct imatrix *m, struct err *e)
 {
@@ -305,7 +305,7 @@ join_halves(struct imatrix *m, struct err *e)
 		free(x->name);
 		*x = (struct imatrix_entry){ 0 };
 	}
-	m->n = n; /* what lies behind is empty */
+	m->n = n; /* the rest is empty */
 	for (i = 0; i < n; i++)
 		if (divide(&m->entries[i], e) < 0)
 			return -1;

@@ -8,7 +8,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 
-/* What follows the "TYPE:" that text begins with, or NULL. */
+/* The part of text behind "TYPE:", or NULL if it does not begin so. */
 static const char *
 after(const char *text, const char *type)
 {

@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 
-/* Where all weights are 0, any error is too much. */
+/* Where all weights are 0, any error is too large. */
 static double
 share_of(const struct convert_stats *s)
 {

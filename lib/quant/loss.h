@@ -1,11 +1,11 @@
-/* loss: which tensors a conversion costs more than it should.
+/* loss: tensors that a conversion damages more than it should.
  *
- * The measure is the share of a tensor's squares that becomes error, the sum of (y - x)^2
- * over the sum of x^2: in a product with activations that do not depend on the weights, the
- * same share of the result's power becomes noise. The version 1 text wants a warning for
- * an "accuracy degradation > 5%" (§6.2.9) and leaves the measure open. With this one the
- * line runs between types that serve and types that do not (DEVIATIONS.md): 0.3 % for
- * Q8_0's worst, under 1 % for four bits, 2 % for Q3_K, 4 to 9 % for Q2_K.
+ * The measure is the error's share of a tensor's squares: the sum of (y - x)^2 over the sum
+ * of x^2. In a product with activations that do not depend on the weights, the same share
+ * of the result's power becomes noise. The version 1 specification demands a warning for an
+ * "accuracy degradation > 5%" (§6.2.9) and leaves the measure open. This measure separates
+ * types that serve from types that do not (DEVIATIONS.md): 0.3 % for Q8_0's worst, under
+ * 1 % for four bits, 2 % for Q3_K, 4 to 9 % for Q2_K.
  */
 #ifndef QUANT_LOSS_H
 #define QUANT_LOSS_H
@@ -19,15 +19,15 @@ struct loss {
 	size_t changed, over;        /* tensors; those that lose more than LOSS_MOST */
 	const struct tensor *worst;  /* borrowed; NULL: none is over */
 	const struct dtype *worst_to;
-	double share;                /* of the worst */
+	double share;                /* loss of the worst */
 };
 
-/* A tensor has become type to with the measured error s. */
+/* Count a tensor that became type to with the measured error s. */
 void loss_add(struct loss *l, const struct tensor *t, const struct dtype *to,
               const struct convert_stats *s);
 
-/* "in 13 of 23 changed tensors ...", with the name escaped and a long one cut; empty
- * where no tensor loses so much. Returns dst. */
+/* "in 13 of 23 changed tensors ...", with the name escaped and cut if it is long; empty
+ * if no tensor loses that much. Returns dst. */
 #define LOSS_TEXT 512
 char *loss_text(const struct loss *l, char dst[LOSS_TEXT]);
 

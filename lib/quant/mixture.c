@@ -68,7 +68,7 @@ mixture_by_name(const char *name)
 	return NULL;
 }
 
-/* Of MXFP4_MOE the shape decides: experts are stacked in three dimensions. */
+/* MXFP4_MOE: the shape decides; experts are stacked in three dimensions. */
 bool
 mixture_goes_by_names(const struct mixture *m)
 {
@@ -82,7 +82,7 @@ mixture_plain(const struct dtype *type)
 		.output = type->name, .plain = true };
 }
 
-/* What a matrix does, as far as rules care. */
+/* The role of a matrix, as far as rules distinguish it. */
 enum role {
 	EMBEDDING = 1, OUTPUT = 2, VALUES = 4, KEYS = 8, QUERIES = 16, ATTENTION = 32,
 	UP = 64, GATE = 128, DOWN = 256, OTHER = 512
@@ -95,7 +95,7 @@ role_of(const char *name)
 		const char *part;
 		enum role role;
 	} parts[] = {
-		/* What makes values, alone or with others, is the most sensitive. */
+		/* Matrices that make values, alone or with others, are the most sensitive. */
 		{ "attn_qkv.weight", VALUES },    { "attn_kv_b.weight", VALUES },
 		{ "attn_v.weight", VALUES },      { "attn_k.weight", KEYS },
 		{ "attn_q.weight", QUERIES },     { "attn_output.weight", ATTENTION },
@@ -115,7 +115,7 @@ role_of(const char *name)
 
 /* ---- rules ---- */
 
-/* Facts about a model and about a place among n blocks that a rule can need. */
+/* Facts about a model, and about a place among n blocks, that rules use. */
 enum fact {
 	GQA4 = 1,         /* four or more queries share a key */
 	EXPERTS4 = 2,     /* four or more experts */
@@ -127,7 +127,7 @@ enum fact {
 	MIDDLE = 128,     /* n / 8 <= place < 7 n / 8 */
 	FIRST_2 = 256,    /* place < 2 */
 	FIRST_4 = 512,
-	MORE_BITS = 1024, /* the first and last eighth, and every third between */
+	MORE_BITS = 1024, /* the first and last eighth, and every third place between */
 	STACKED = 2048    /* three dimensions: the matrices of experts */
 };
 
@@ -142,7 +142,7 @@ struct rule {
 #define TWO_BITS_UPPER (M(IQ2_S) | M(IQ2_M))
 #define ONE_BIT (M(IQ1_S) | M(IQ1_M))
 
-/* The first rule that fits decides; where none does, the mixture's own type. */
+/* The first rule that fits decides; if none does, the mixture's own type is used. */
 static const struct rule rules[] = {
 	{ M(MXFP4_MOE), ~0u, STACKED, 0, "MXFP4", "experts" },
 	{ M(MXFP4_MOE), ~0u, 0, 0, "Q8_0", "not an expert" },
@@ -230,11 +230,11 @@ find_rule(uint64_t mixture, enum role role, unsigned facts)
 
 /* ---- places ---- */
 
-/* A tensor among its like. */
+/* A tensor among those of its role. */
 struct place {
 	size_t index;     /* in the caller's list */
 	const char *name;
-	uint64_t block;   /* of "blk.N."; 0 where there is none */
+	uint64_t block;   /* of "blk.N."; 0 if there is none */
 	bool in_block;
 	enum role role;
 	uint64_t rank;    /* among the matrices of its role that are not kept */
@@ -294,8 +294,8 @@ facts_of_model(const struct mixture_model *model)
 	return facts;
 }
 
-/* The 70 B shape: 80 blocks whose keys and values are shared. There they are so
- * small that better ones cost nothing. */
+/* The 70 B shape: 80 blocks with shared keys and values, which are so small that better
+ * types cost nothing. */
 static bool
 is_70b(const struct mixture_model *model)
 {
@@ -330,7 +330,8 @@ mixture_fallback(const struct dtype *wanted, uint64_t row)
 	return dtype_fills(type, row) ? type : dtype_by_name("F16");
 }
 
-/* Types of so few bits that unweighted ones are noise; llama-quantize refuses. */
+/* Types with few enough bits that they are noise without importance; llama-quantize
+ * refuses. */
 static bool
 needs_importance(const struct mixture *m, const struct dtype *type, enum role role)
 {
@@ -346,14 +347,14 @@ needs_importance(const struct mixture *m, const struct dtype *type, enum role ro
 	return !strcmp(type->name, "Q2_K") && !strcmp(m->name, "q2_k_s");
 }
 
-/* The choice of a whole model: what all tensors share. */
+/* The state shared by the choices for all tensors of a model. */
 struct choosing {
 	const struct mixture *mixture;
 	const struct mixture_options *options;
 	const struct mixture_model *model;
 	bool tied;
 	unsigned facts;
-	uint64_t values; /* matrices that make values: their places count among these */
+	uint64_t values; /* matrices that make values; rules use their place among these */
 };
 
 static const struct dtype *
@@ -370,8 +371,8 @@ output_type(const struct choosing *c, const struct dtype *type, uint64_t row)
 	return dtype_by_name(c->mixture->output);
 }
 
-/* Where a tensor stands: by the number in its name where experts make counting
- * pointless, else by counting. */
+/* The place of a tensor: the number in its name if experts make counting pointless, else a
+ * count. */
 static unsigned
 place_facts(const struct choosing *c, const struct place *p)
 {
@@ -408,7 +409,7 @@ apply_rules(const struct choosing *c, const struct place *p, const struct tensor
 	return type;
 }
 
-/* A person's own type, or NULL. */
+/* The type that an override gives, or NULL. */
 static const struct dtype *
 own_type(const struct choosing *c, const struct place *p, bool block_type,
          const char **why, int *fault, struct err *e)
@@ -428,14 +429,14 @@ own_type(const struct choosing *c, const struct place *p, bool block_type,
 		o->outputs++;
 		return o->output;
 	}
-	/* As in llama-quantize, F32, F16 and BF16 leave no room for exceptions. */
+	/* As in llama-quantize, F32, F16 and BF16 have no exceptions. */
 	rule = block_type ? override_find(o, p->name, fault, e) : NULL;
 	if (rule)
 		*why = rule->text;
 	return rule ? rule->type : NULL;
 }
 
-/* ranks: places counted so far, of those that go by the rules. */
+/* ranks: places counted so far, for tensors that rules decide. */
 static int
 choose(const struct choosing *c, struct place *p, const struct tensor *t,
        uint64_t *ranks, struct mixture_choice *out, struct err *e)

@@ -1,8 +1,8 @@
 /* mixture: which tensor gets which type.
  *
- * A mixture is what llama-quantize makes of a name such as "q4_k_m": one type for
- * most matrices, others for the few that matter more, and some tensors as they
- * are. Pure policy, over names, types and shapes; no tensor data.
+ * A mixture is the meaning of a name such as "q4_k_m" in llama-quantize: one type for
+ * most matrices, others for the few that matter more, and some tensors unchanged.
+ * It is policy over names, types and shapes; it reads no tensor data.
  *
  * Source: the rules of llama-quantize, August 2026.
  */
@@ -18,8 +18,8 @@
 #include "model/tensor.h"
 #include "quant/override.h"
 
-/* What a model that was quantized says of itself, both as u32:
- * general.file_type is the mixture's, general.quantization_version is this. */
+/* A quantized model's own metadata, both u32: general.file_type is the mixture's number,
+ * general.quantization_version is this. */
 #define MIXTURE_QUANTIZATION_VERSION 2
 
 struct mixture {
@@ -28,22 +28,22 @@ struct mixture {
 	const char *type;   /* of most matrices: a name of model/dtype.h */
 	const char *output; /* of the output matrix, tied embedding included */
 	uint32_t file_type; /* general.file_type */
-	bool plain;         /* one type throughout, by no rules, and no file_type */
+	bool plain;         /* one type throughout, without rules or file_type */
 };
 
-/* A mixture by its name or alias in any case, or NULL. */
+/* A mixture by its name or alias, in any case, or NULL. */
 const struct mixture *mixture_by_name(const char *name);
 
-/* Do its rules go by the names of tensors? Else one type, or the shape, is all of it. */
+/* True if its rules use the names of tensors; others are one type, or go by shape. */
 bool mixture_goes_by_names(const struct mixture *m);
 
-/* Of a type that llama-quantize makes no mixture of: that type throughout. */
+/* A mixture of one type throughout, for types that llama-quantize has no mixture for. */
 struct mixture mixture_plain(const struct dtype *type);
 
-/* All of them, for lists: NULL past the last. */
+/* By index, for lists: NULL past the last. */
 const struct mixture *mixture_row(unsigned index);
 
-/* What the rules ask of a model. */
+/* The facts of a model that rules use. */
 struct mixture_model {
 	const char *architecture; /* general.architecture, "" if unknown */
 	uint64_t blocks;          /* ARCHITECTURE.block_count, 0 if unknown */
@@ -54,30 +54,30 @@ struct mixture_model {
 
 struct mixture_choice {
 	const struct dtype *type;   /* to be written */
-	const struct dtype *wanted; /* by the rules; differs from type where rows
+	const struct dtype *wanted; /* the choice of the rules; differs from type where rows
 	                             * do not fill its blocks: a fallback */
-	const char *rule;           /* why: a few constant words */
-	bool kept;                  /* the tensor is not one that mixtures change */
-	bool named;                 /* it has a name that rules know, which are GGUF's */
-	bool needs_importance;      /* the type is no use without a matrix */
+	const char *rule;           /* the reason: a few constant words */
+	bool kept;                  /* mixtures do not change this tensor */
+	bool named;                 /* its name is one that rules know: GGUF's */
+	bool needs_importance;      /* the type needs an importance matrix */
 };
 
 struct mixture_options {
 	bool pure;                   /* one type throughout, not the rules */
-	struct overrides *overrides; /* a person's own, or NULL; counts what decides */
+	struct overrides *overrides; /* overrides, or NULL; counts those that decide */
 };
 
-/* Why every mixture keeps a tensor as it is, in constant words, or NULL: what is no weight,
- * has one dimension, or is small and sensitive (mixture_kept.c). */
+/* Why every mixture keeps a tensor unchanged, in constant words, or NULL. Kept are tensors
+ * that are not weights, have one dimension, or are small and sensitive (mixture_kept.c). */
 const char *mixture_kept(const struct tensor *t);
 
-/* The nearest type to the one wanted whose blocks rows of that many values fill. */
+/* The type nearest to the wanted one whose blocks fill rows of that many values. */
 const struct dtype *mixture_fallback(const struct dtype *wanted, uint64_t row);
 
-/* Choose for the n tensors of a model. What a tensor gets depends on its place
- * among its like, by block and name, not on the order given. What is kept is
- * kept whatever the options say, and rows that do not fill blocks fall back. A
- * type that cannot be computed is chosen all the same. 0, or -1 with E008, or
+/* Choose for the n tensors of a model. The choice depends on a tensor's place
+ * among those of its role, by block and name, not on the order given. Kept tensors are
+ * kept whatever the options are, and rows that do not fill blocks fall back. A
+ * type that cannot be computed may be chosen. 0, or -1 with E008, or
  * ERR_USAGE for a pattern that takes too long. rule may point into overrides. */
 int mixture_choose(const struct mixture *m, const struct mixture_options *options,
                    const struct mixture_model *model,

@@ -2,7 +2,7 @@
 
 #include "quant/mixture.h"
 
-/* Matrices that are kept for their name: small, and sensitive. */
+/* Matrices that are kept because of their name: small and sensitive ones. */
 static const struct {
 	const char *part; /* found anywhere in the name */
 	const char *rule;
@@ -58,8 +58,8 @@ ends_with(const char *s, const char *end)
 	return n >= k && !strcmp(s + n - k, end);
 }
 
-/* Types whose values are weights. Integers, truth values and complex numbers
- * are something else, whatever the tensor is called. */
+/* Types whose values are weights. Integers, booleans and complex numbers are not, whatever
+ * the name of the tensor is. */
 static bool
 holds_weights(const struct dtype *t)
 {
@@ -67,8 +67,8 @@ holds_weights(const struct dtype *t)
 	       !strcmp(t->name, "BF16");
 }
 
-/* Dimensions that are left when outer ones of length 1 are not counted, as
- * GGML does not. */
+/* The number of dimensions without outer ones of length 1, which GGML does not count
+ * either. */
 static unsigned
 real_dimensions(const struct tensor *t)
 {

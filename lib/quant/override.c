@@ -64,7 +64,7 @@ override_read(struct overrides *o, const char *path, struct err *e)
 	return status;
 }
 
-/* All are tried, so that a rule in the shadow of another can be told from one
+/* All patterns are tried, to tell a rule that an earlier one hides from one
  * that matches nothing. */
 const struct override_rule *
 override_find(struct overrides *o, const char *name, int *fault, struct err *e)

@@ -21,7 +21,7 @@ structure(const char *path, struct err *e)
 		err_errno(e, path, "cannot be opened");
 		return NULL;
 	}
-	/* Without a slash it would be looked for among the system's libraries. */
+	/* Without a slash, dlopen would search the system's libraries. */
 	buf_printf(&file, "%s%s", strchr(path, '/') ? "" : "./", path);
 	if (!buf_string(&file)) {
 		buf_free(&file);
@@ -57,7 +57,7 @@ plugin_load(const char *path, struct err *e)
 		err_set(e, ERR_FORMAT, path, "does not define a type as apr_plugin.h wants it");
 		return NULL;
 	}
-	/* Nothing is known of what it holds: what was written is always looked at. */
+	/* The range of the type is unknown, so what was written is always checked. */
 	k = (struct kernel){ .dtype = t->name, .encode = p->encode, .decode = p->decode,
 		.holds = 0, .loses = INFINITY };
 	if (kernel_add(&k) < 0) {

@@ -46,7 +46,7 @@ prune_parse(struct prune *p, const char *list, struct err *e)
 	return 0;
 }
 
-/* The block in a name, and where its digits begin and end; NO_BLOCK if it has none. */
+/* The block number in a name, and where its digits begin and end; NO_BLOCK if it has none. */
 static uint64_t
 block_of(const char *name, const char **from, const char **to)
 {
@@ -98,7 +98,7 @@ new_name(const struct prune *p, const char *name)
 	return result;
 }
 
-/* Mark what stays, and prove that every block goes and not all do. */
+/* Mark the blocks that stay, and prove that every listed block exists and some stay. */
 static int
 mark(const struct prune *p, const struct model *m, bool *keep, struct err *e)
 {
@@ -129,7 +129,7 @@ mark(const struct prune *p, const struct model *m, bool *keep, struct err *e)
 	return r;
 }
 
-/* The key that says how many blocks there are, its name in key. */
+/* The key that holds the number of blocks; its name goes to key. */
 static const struct meta *
 count_key(const struct model *m, char *key, size_t size)
 {
@@ -149,8 +149,8 @@ count_key(const struct model *m, char *key, size_t size)
 
 #define LIST_HEAD 12 /* bytes before the items of an array: u32 type, u64 count */
 
-/* Is the key of that architecture, "llama.", and a list with an item for each block? These
- * never are, however many items they have. */
+/* True if the key belongs to that architecture ("llama.") and is a list with an item for
+ * each block. The keys named here never are, however many items they have. */
 static bool
 lists_blocks(const struct meta *k, const char *architecture, uint64_t blocks)
 {
@@ -166,7 +166,7 @@ lists_blocks(const struct meta *k, const char *architecture, uint64_t blocks)
 	return !k->wire || (k->wire_bytes >= LIST_HEAD && le64(k->wire + 4) == blocks);
 }
 
-/* Bytes of the item at p, of n that are left. The wire form was proved when it was read. */
+/* The bytes of the item at p, of n bytes left. The wire form was proved when it was read. */
 static size_t
 item_bytes(unsigned leaf, const uint8_t *p, size_t n)
 {
@@ -177,7 +177,7 @@ item_bytes(unsigned leaf, const uint8_t *p, size_t n)
 	return size < n ? size : n;
 }
 
-/* The list k without the items of blocks that go, in b. */
+/* Write the list k without the items of removed blocks to b. */
 static void
 shorten(const struct prune *p, const struct meta *k, struct buf *b)
 {

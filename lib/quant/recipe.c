@@ -10,13 +10,13 @@
 #include "kernels/kernel.h"
 #include "quant/record.h"
 
-/* What would not be quantized at all is too much where it is over 1/100 of the model, unless
- * it is so little that nobody misses it. */
+/* Tensors that would stay unquantized are too much if they are over 1/100 of the model,
+ * unless they are small in bytes. */
 #define FLOAT_SHARE 100
 #define FLOAT_BYTES (16u << 20)
 
-/* The number under "ARCHITECTURE.KEY", or the first of a list there (some models
- * have one a block), or 0. */
+/* The number under "ARCHITECTURE.KEY", or the first item if it is a list (some models
+ * have one for each block), or 0. */
 static uint64_t
 number_of(const struct model *m, const char *architecture, const char *key)
 {
@@ -87,7 +87,7 @@ fall_back(struct recipe *r, const struct recipe_options *o, const struct tensor 
 	}
 }
 
-/* A float of 16 bits or more: its values are those of the blocks, as near as it can say. */
+/* A float of 16 bits or more: it holds the values of blocks as nearly as it can. */
 static bool
 is_plain_float(const struct dtype *t)
 {
@@ -95,7 +95,7 @@ is_plain_float(const struct dtype *t)
 	       strcmp(t->name, "BF16") == 0;
 }
 
-/* Encoding what was quantized before adds a second error, decoding it adds none. */
+/* Encoding what is quantized already adds a second error; decoding adds none. */
 static void
 check_again(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
             const struct dtype *to)
@@ -112,7 +112,7 @@ check_again(struct recipe *r, const struct recipe_options *o, const struct tenso
 	err_hint(&r->objection, "--allow-requantize does it all the same");
 }
 
-/* What a change of type asks for, beyond a plan. */
+/* What a change of type needs beyond a plan. */
 static void
 check_change(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
              const struct mixture_choice *c)
@@ -134,7 +134,7 @@ check_change(struct recipe *r, const struct recipe_options *o, const struct tens
 	check_again(r, o, t, c->type);
 }
 
-/* The importance of a tensor's columns. An entry that does not fit is a fault but
+/* The importance of a tensor's columns. An entry that does not fit is an error, except
  * for the embedding, whose columns are looked up and not multiplied. */
 static void
 weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
@@ -164,7 +164,7 @@ weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
 	r->weighed++;
 }
 
-/* A command's own choice, after the rules. */
+/* The choice of a hook, after the rules. */
 static int
 ask(const struct recipe_options *o, const struct tensor *t, struct mixture_choice *c,
     struct err *e)
@@ -218,7 +218,7 @@ make_row(struct recipe *r, const struct recipe_options *o, const struct tensor *
 	return 0;
 }
 
-/* An importance matrix of other tensors would change nothing, and be recorded. */
+/* An importance matrix of other tensors would change nothing, yet be recorded. */
 static int
 check_imatrix(const struct model *m, const struct recipe_options *o, struct err *e)
 {
@@ -236,7 +236,7 @@ check_imatrix(const struct model *m, const struct recipe_options *o, struct err 
 	                tensor_name(m->tensors[0]));
 }
 
-/* The recipe as a whole, once it has all rows. */
+/* Facts of the whole recipe, once it has all rows. */
 static void
 judge(struct recipe *r, const struct recipe_options *o)
 {

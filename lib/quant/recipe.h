@@ -1,5 +1,5 @@
-/* recipe: what becomes of every tensor of a model, decided before any data
- * arrives. The dry run prints the very recipe that the real run follows.
+/* recipe: the new type of every tensor of a model, decided before any data
+ * arrives. The dry run prints the recipe that the real run follows.
  */
 #ifndef QUANT_RECIPE_H
 #define QUANT_RECIPE_H
@@ -14,9 +14,9 @@
 #include "quant/mixture.h"
 #include "quant/prune.h"
 
-/* What to do where rows do not fill the blocks of the type that is wanted. */
+/* What to do where rows do not fill the blocks of the wanted type. */
 enum recipe_fallback {
-	RECIPE_DEFAULT, /* fall back, but fail where much would not be quantized at all */
+	RECIPE_DEFAULT, /* fall back, but fail if much would stay unquantized */
 	RECIPE_ERROR,   /* fail */
 	RECIPE_WARN,    /* fall back as llama-quantize does */
 	RECIPE_TYPE     /* use the given type */
@@ -25,19 +25,19 @@ enum recipe_fallback {
 struct recipe_options {
 	const struct mixture *mixture;
 	struct mixture_options how; /* pure, overrides */
-	bool allow_requantize;   /* else what is quantized may only become F32, F16 or BF16 */
+	bool allow_requantize;   /* else quantized tensors may only become F32, F16 or BF16 */
 	enum recipe_fallback fallback;
 	const struct dtype *fallback_type; /* RECIPE_TYPE */
 	struct imatrix *imatrix; /* or NULL; its entries are marked as used */
-	const char *imatrix_path; /* what it is called in the metadata */
-	const struct key_values *keys; /* a person's own metadata, or NULL */
-	/* Asked about each tensor that may change, after the rules; or NULL. *type: their
-	 * choice, and the answer. 0, or -1 with e filled. */
+	const char *imatrix_path; /* its name in the metadata */
+	const struct key_values *keys; /* metadata that a user sets, or NULL */
+	/* Called for each tensor that may change, after the rules; or NULL. *type is the choice
+	 * of the rules, then the answer. 0, or -1 with e filled. */
 	int (*ask)(void *ctx, const struct tensor *t, const struct dtype **type,
 	           struct err *e);
 	void *ask_ctx;
-	const struct prune *prune; /* blocks to be left out, or NULL */
-	bool no_record;           /* nothing in the metadata that llama-quantize has not */
+	const struct prune *prune; /* blocks to be removed, or NULL */
+	bool no_record;           /* no metadata beyond llama-quantize's */
 };
 
 struct recipe_row {
@@ -45,7 +45,7 @@ struct recipe_row {
 	const struct dtype *wanted; /* differs from to: a fallback */
 	const char *rule;           /* constant words */
 	uint64_t bytes;             /* as written */
-	bool encoder;               /* can it be written? */
+	bool encoder;               /* whether it can be encoded */
 	const float *importance;    /* of the imatrix, or NULL */
 };
 
@@ -53,17 +53,17 @@ struct recipe {
 	struct recipe_row *rows; /* one a tensor, in stream order */
 	size_t count;
 	uint64_t bytes_in, bytes_out;
-	uint64_t fallback_bytes;    /* of bytes_in, in tensors that fall back to a float */
+	uint64_t fallback_bytes;    /* share of bytes_in, in tensors that fall back to a float */
 	size_t fallbacks, changed;
-	size_t open, named;         /* not kept whatever the type; of these: with a name that
-	                             * the rules of mixtures know */
+	size_t open, named;         /* tensors that mixtures may change; of these: with a name
+	                             * that their rules know */
 	size_t again;               /* of those that change: quantized already */
-	size_t weighable, weighed;  /* quantized: could be, and are, by importance */
+	size_t weighable, weighed;  /* quantized: possible by importance, and done so */
 
-	/* Why it may not be followed, if so: the first reason each. objection: the
-	 * options forbid what the model asks for (ERR_INVALID), or a type cannot be
+	/* Why the recipe must not be followed, the first reason of each kind. objection: the
+	 * options forbid what the model needs (ERR_INVALID), or a type cannot be
 	 * decoded (ERR_FORMAT). missing: a type cannot be encoded (ERR_USAGE), which
-	 * a plan alone does not mind. */
+	 * does not matter to a plan. */
 	struct err objection, missing;
 };
 
@@ -72,11 +72,11 @@ struct recipe {
 int recipe_make(struct recipe *r, const struct model *m, const struct recipe_options *o,
                 struct err *e);
 
-/* May it be followed? plan_only: nothing will be encoded. 0 or -1. */
+/* 0 if the recipe may be followed, else -1. plan_only: nothing will be encoded. */
 int recipe_allowed(const struct recipe *r, bool plan_only, struct err *e);
 
-/* Change m, as it came from its source: blocks are left out, its tensors get the types
- * of the recipe (which was made without those blocks). And set the keys that tell of it
+/* Change m as it came from its source: blocks are removed, its tensors get the types
+ * of the recipe (which was made without those blocks), and the keys about it are set
  * (quant/record.h). */
 int recipe_apply(const struct recipe *r, const struct recipe_options *o,
                  struct model *m, struct err *e);

@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 
-/* Whole rows of one matrix in a piece, as many as fit. */
+/* The number of whole rows of one matrix that fit a piece. */
 static uint64_t
 weighted_piece(struct recode *r, const struct tensor *t)
 {
@@ -74,7 +74,7 @@ convert_piece(struct recode *r, struct sink *sink, struct err *e)
 	return sink ? sink_write(sink, r->y, (size_t)y_bytes, e) : 0;
 }
 
-/* What is held is a piece. */
+/* A whole piece is held: convert it. */
 static int
 piece(struct recode *r, struct sink *sink, struct err *e)
 {
@@ -100,7 +100,7 @@ add_body(struct recode *r, const uint8_t *p, size_t n, struct sink *sink, struct
 	while (n > 0) {
 		size_t part = (size_t)num_min(n, r->x_piece - r->x_fill);
 
-		/* A matrix has weights of its own: no piece goes beyond its end. */
+		/* Each matrix has its own importance: no piece goes beyond its end. */
 		if (r->importance && r->left == 0)
 			next_matrix(r);
 		if (r->importance)
@@ -156,7 +156,7 @@ recode_range(struct recode *r, const struct range *range, const char *name,
 	return 0;
 }
 
-/* The second pass: the head is known, what was set aside is converted. */
+/* The second pass: the head is known; convert what was spooled. */
 static int
 from_spool(struct recode *r, struct sink *sink, struct err *e)
 {

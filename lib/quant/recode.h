@@ -13,44 +13,45 @@
 
 struct recode {
 	struct convert convert;
-	struct convert_stats stats; /* of the tensor that began last */
+	struct convert_stats stats; /* of the last tensor begun */
 	uint8_t *x, *y;     /* buffers, kept from tensor to tensor */
 	size_t x_cap, y_cap;
 	size_t x_piece;     /* bytes of a full piece */
 	size_t x_fill;
 	size_t head_fill;   /* bytes of the old head, so far */
 	uint64_t to_come;   /* bytes of the old body after it */
-	uint64_t padding;   /* of its last block: values that there are not */
+	uint64_t padding;   /* places of its last block without a value */
 
 	/* A first pass: */
 	struct spool spool;
 	float most;         /* magnitude so far */
 
-	/* By importance: weights of one matrix after the other. */
+	/* Importance: the weights of one matrix after another. */
 	const float *importance; /* of the next, or NULL */
 	size_t columns;
 	uint64_t matrix, left;   /* bytes of a matrix; of the current one to come */
 };
 
-/* How: threads, and whether errors are measured. importance: a weight for each
+/* jobs: threads; check: whether errors are measured. importance: a weight for each
  * column of each matrix of the tensor (its last two dimensions are a matrix),
- * which stay the caller's; or NULL. */
+ * which the caller keeps; or NULL. */
 struct recode_options {
 	unsigned jobs;
 	bool check;
 	const float *importance;
 };
 
-/* A tensor begins: t in its old type becomes type to. Equal types are copied. By
+/* Begin a tensor: t in its old type becomes type to. Equal types are copied. With
  * importance, a piece is at least one row. */
 int recode_begin(struct recode *r, const struct tensor *t, const struct dtype *to,
                  const struct recode_options *o, struct err *e);
 
-/* Some bytes of it; what is ready goes to sink (NULL: nowhere). */
+/* Add some bytes of it; converted bytes go to sink (NULL: nowhere). */
 int recode_add(struct recode *r, const uint8_t *p, size_t n, struct sink *sink,
                struct err *e);
 
-/* In place of all recode_add: the tensor's bytes, from where they lie in the file name. */
+/* In place of all recode_add: read the tensor's bytes from where they are in the file
+ * name. */
 int recode_range(struct recode *r, const struct range *range, const char *name,
                  struct sink *sink, struct err *e);
 int recode_end(struct recode *r, struct sink *sink, struct err *e);

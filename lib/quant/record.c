@@ -7,7 +7,7 @@
 #include "core/num.h"
 
 #define PREFIX "apr.quantization."
-#define LIST_BYTES 32768u /* of a recorded list: longer ones are cut, and say so */
+#define LIST_BYTES 32768u /* items of a recorded list; longer lists are cut, and say so */
 #define LIST_ITEMS 500u
 
 static int
@@ -67,7 +67,7 @@ list_full(const struct list *l)
 	return l->n >= LIST_ITEMS || l->items.n >= LIST_BYTES;
 }
 
-/* Is this type in it? */
+/* True if the type is in the list. */
 static bool
 list_has(const struct list *l, const char *text)
 {
@@ -110,7 +110,7 @@ put_imatrix(const struct recipe_options *o, struct model *m, struct err *e)
 	const struct imatrix *x = o->imatrix;
 	const char *slash = strrchr(o->imatrix_path, '/');
 
-	/* Its name alone: where it lay is nothing about the model. */
+	/* The file's name only: its folder says nothing about the model. */
 	if (put_string(m, "quantize.imatrix.file", slash ? slash + 1 : o->imatrix_path,
 	               e) < 0 ||
 	    (x->dataset && put_string(m, "quantize.imatrix.dataset", x->dataset, e) < 0) ||
@@ -129,7 +129,7 @@ put_method(const struct recipe_options *o, struct model *m, struct err *e)
 	return put_string(m, PREFIX "method", text, e);
 }
 
-/* Those that an earlier run had recorded: only they say what the first were. */
+/* Types that an earlier run recorded come first: only they name the original ones. */
 static void
 earlier_types(const struct model *m, struct list *l)
 {

@@ -1,31 +1,31 @@
-/* record: what a quantized model says of how it became so, in its metadata.
+/* record: the metadata of a quantized model about its quantization.
  *
  * For loaders, as llama-quantize writes it:
  *     general.quantization_version, general.file_type   u32
  *     quantize.imatrix.file, .dataset                   string
  *     quantize.imatrix.entries_count, .chunks_count     u32
- * and what a person set (quant/key_value.h) between these two groups.
+ * and keys that a user sets (quant/key_value.h) between these two groups.
  *
  * For people, the version 1 specification's quantization info:
  *     apr.quantization.method            string   TYPE, and --pure
- *     apr.quantization.bits_per_weight   f32      of all tensors, as they are now
+ *     apr.quantization.bits_per_weight   f32      of all tensors, in their new types
  *     apr.quantization.original_types    array:string   of what changed, each once;
  *                                        what an earlier run recorded comes first
- *     apr.quantization.rules             array:string   REGEX=TYPE, --hook, if there were any
+ *     apr.quantization.rules             array:string   REGEX=TYPE, --hook, if given
  *     apr.quantization.calibration_method   string   imatrix, or none
  *     apr.quantization.calibration_samples  u32      its chunks, if known
  *     apr.quantization.warning           string   where too much was lost (quant/loss.h);
  *                                        an earlier run's stays
  *
- * A key that is set moves to the end, as with llama-quantize, so that the file is its,
- * to the byte, without the second group.
+ * A key that is set moves to the end, as with llama-quantize, so that the file has the
+ * same bytes as its, apart from the second group.
  */
 #ifndef QUANT_RECORD_H
 #define QUANT_RECORD_H
 
 #include "quant/recipe.h"
 
-/* Set the keys. Called once m's tensors have their new types. */
+/* Set the keys. Call it once m's tensors have their new types. */
 int record_apply(const struct recipe *r, const struct recipe_options *o, struct model *m,
                  struct err *e);
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#define PRECISION 52 /* bits of a double behind its first */
-#define LEAST (-1074) /* exponent of the least double */
+#define PRECISION 52 /* fraction bits of a double */
+#define LEAST (-1074) /* exponent of the smallest double */
 
-/* The bin of v among all of that width. Bins are never narrower than a unit of the
+/* The number of v's bin among all of that width. Bins are never narrower than a unit of the
  * last place of the largest value, so the quotient is exact in 64 bits. */
 static int64_t
 bin_of(double v, int exponent)
@@ -16,8 +16,8 @@ bin_of(double v, int exponent)
 	return q == 0 && v < 0 ? -1 : (int64_t)q; /* the quotient was too small */
 }
 
-/* The same where by = 2^-exponent is a number: a product with it is rounded as ldexp
- * rounds. And without a branch, which could not be predicted: the signs of weights cannot. */
+/* The same where by = 2^-exponent is a double: a product with it is rounded as ldexp
+ * rounds. There is no branch on signs, which the CPU could not predict for weights. */
 static int64_t
 bin_by(double v, double by)
 {
@@ -27,7 +27,7 @@ bin_by(double v, double by)
 	return bin - ((q < (double)bin) | ((q == 0) & (v < 0)));
 }
 
-/* Above the exponent of |v|: 2^n is larger. */
+/* An exponent above that of |v|: 2^n is larger. */
 static int
 exponent_above(double v)
 {
@@ -44,8 +44,8 @@ histogram_fill(struct histogram *h, const double *v, size_t n, double min, doubl
 	int e = exponent_above(most) - 1 - PRECISION;
 	size_t i;
 
-	/* Half the range is less than 2^n, and with 2^(n - 6) it takes more than 32
-	 * bins: the width is not less. */
+	/* Half the range is less than 2^n, and with bins of 2^(n - 6) it takes more than 32
+	 * bins: the width is at least that. */
 	if (half > 0 && exponent_above(half) - 6 > e)
 		e = exponent_above(half) - 6;
 	if (most == 0)
@@ -65,7 +65,7 @@ histogram_fill(struct histogram *h, const double *v, size_t n, double min, doubl
 			h->count[bin_of(v[i], e) - h->low]++;
 }
 
-/* The bin that bin k becomes part of where bins are 2^by times as wide. */
+/* The number of bin k where bins are 2^by times as wide. */
 static int64_t
 wider(int64_t k, unsigned by)
 {
@@ -97,7 +97,7 @@ end_of(const struct histogram *h)
 	return h->low + h->bins;
 }
 
-/* Bins that both together span, which have one width. */
+/* The number of bins that both span together; they have one width. */
 static int64_t
 span(const struct histogram *a, const struct histogram *b)
 {

@@ -1,10 +1,10 @@
-/* histogram: how many values lie where, in one pass and without knowing their
- * range before.
+/* histogram: how values are distributed, in one pass and without knowing their
+ * range in advance.
  *
  * Bins are 2^exponent wide and begin at multiples of that, so that two bins of one
- * width are exactly one of the next. The width is the least power of two with
+ * width are exactly one of the next. The width is the smallest power of two with
  * which HISTOGRAM_BINS bins hold everything. So counts are exact, and the result
- * depends neither on the order of the values nor on the parts they came in.
+ * depends neither on the order of the values nor on how they were divided.
  */
 #ifndef STATS_HISTOGRAM_H
 #define STATS_HISTOGRAM_H
@@ -17,11 +17,11 @@
 struct histogram {
 	int exponent;
 	int64_t low;     /* the first bin begins at low × 2^exponent */
-	unsigned bins;   /* 0: empty; the first and the last are not */
+	unsigned bins;   /* 0: empty; else the first and the last bin are not empty */
 	uint64_t count[HISTOGRAM_BINS];
 };
 
-/* Fill h, whatever it held, with n > 0 finite values that lie from min to max, both
+/* Fill h, whatever it held, with n > 0 finite values from min to max, both
  * of which occur. */
 void histogram_fill(struct histogram *h, const double *v, size_t n, double min,
                     double max);

@@ -7,7 +7,7 @@
 #include "stats/histogram.h"
 #include "stats/values.h"
 
-/* Count what is not finite, and close the gaps. Returns how many are left. */
+/* Count values that are not finite, and close the gaps. Returns how many are left. */
 static size_t
 keep_finite(double *v, size_t n, uint64_t at, struct stats *s)
 {
@@ -69,7 +69,7 @@ stats_finite(const struct stats *s)
 	return s->count - s->nan - s->inf;
 }
 
-/* How far the deviations of two parts grow when they get one mean: the formula of
+/* The growth of the deviations of two parts that get one mean: the formula of
  * Chan, Golub and LeVeque. */
 static double
 between(const struct stats *a, const struct stats *b)

@@ -1,8 +1,8 @@
-/* stats: what can be said of many numbers at once, in one pass.
+/* stats: statistics of many numbers, in one pass.
  *
  * Sums are made of fixed runs of STATS_CHUNK values, in double precision and a
  * fixed order, and added run by run in their order, so that the result depends
- * on the values alone: not on threads, pieces, CPU or compiler.
+ * only on the values: not on threads, pieces, CPU or compiler.
  */
 #ifndef STATS_STATS_H
 #define STATS_STATS_H
@@ -16,8 +16,8 @@
 #define STATS_CHUNK 2048 /* values; a multiple of every block */
 #define STATS_NONE UINT64_MAX
 
-/* min, max and what follows are about the finite values alone. STATS_INIT: nothing was
- * seen. */
+/* min, max and the members below them count only finite values. STATS_INIT: no values
+ * yet. */
 struct stats {
 	uint64_t count, nan, inf;
 	uint64_t zeros;     /* of either sign */
@@ -25,7 +25,7 @@ struct stats {
 	bool first_is_nan;
 	uint64_t below;     /* codes of -128 (stats/codes.h) */
 	uint64_t first_below; /* index of the first, or STATS_NONE */
-	double min, max;    /* 0 where there is no finite value */
+	double min, max;    /* 0 if there is no finite value */
 	double sum;
 	double squares;     /* sum of x² */
 	double deviations;  /* sum of (x - mean)² */
@@ -34,17 +34,17 @@ struct stats {
 
 struct histogram;
 
-/* The n values (at most STATS_CHUNK, as stats/values.h wants them) at x, of which
- * the first has the index at. h: NULL, or an empty histogram to fill. */
+/* Statistics of the n values at x (at most STATS_CHUNK, as in stats/values.h), the first of
+ * which has the index at. h: NULL, or an empty histogram to fill. */
 void stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
               uint64_t at, struct stats *s, struct histogram *h);
 
-/* Add what was seen behind it. */
+/* Add the statistics of values that follow. */
 void stats_join(struct stats *s, const struct stats *behind);
 
 uint64_t stats_finite(const struct stats *s);
 
-/* Where there are finite values; infinite or NaN where sums leave double
+/* Only if there are finite values; infinite or NaN where sums leave double
  * precision. The standard deviation is that of the values themselves (divided by
  * their number). */
 double stats_mean(const struct stats *s);

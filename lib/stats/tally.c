@@ -8,7 +8,7 @@
 #include "core/num.h"
 #include "core/thread.h"
 
-/* What one thread has found in one chunk. */
+/* The result of one thread for one chunk. */
 struct tally_part {
 	struct stats stats;
 	struct histogram histogram;
@@ -44,7 +44,7 @@ look_at(struct tally *y, size_t i)
 	size_t n = bytes / y->type->bytes * y->type->items;
 	struct tally_part *part = &y->parts[i];
 
-	/* The last block of the whole may have fewer. */
+	/* The last block of the tensor may have fewer values. */
 	n = (size_t)num_min(n, y->left - i * STATS_CHUNK);
 	part->histogram.bins = 0;
 	stats_of(y->type, y->head, y->held + from, n,

@@ -39,7 +39,7 @@ values_known(const struct dtype *t)
 	return form_of(t) != OTHER || kernel_decodes(t);
 }
 
-/* The bits of value i, of 1, 2, 4 or 8 bytes. */
+/* The bits of value i, which has 1, 2, 4 or 8 bytes. */
 static uint64_t
 bits_of(const uint8_t *x, size_t bytes, size_t i)
 {
@@ -109,8 +109,8 @@ values_double(const struct dtype *t, const uint8_t *head, const uint8_t *x, doub
 	}
 }
 
-/* Is f not value i exactly? Integers are compared as such: as doubles, long ones
- * are rounded already. */
+/* True if f is not exactly value i. Integers are compared as integers: long ones would be
+ * rounded as doubles. */
 static bool
 is_rounded(enum form form, const uint8_t *x, size_t bytes, size_t i, float f)
 {

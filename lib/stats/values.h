@@ -1,5 +1,5 @@
 /* values: the numbers in a tensor's bytes, for every type that can be decoded:
- * those that have a kernel, and the plain ones that need none: integers, BOOL
+ * types with a kernel, and plain types that need none: integers, BOOL
  * (anything but 0 is 1) and F64. All little-endian.
  */
 #ifndef STATS_VALUES_H
@@ -11,21 +11,21 @@
 
 #include "model/dtype.h"
 
-/* Can values of this type be decoded? The functions below take no other. */
+/* True if values of this type can be decoded; the functions below take no other type. */
 bool values_known(const struct dtype *t);
 
-/* Decode n values (whole blocks, but for a tensor's last) from x; head: that of the
- * tensor, where its type has one. Exact, but for integers beyond 2^53. */
+/* Decode n values from x: whole blocks, except the last of a tensor. head is that of the
+ * tensor, if its type has one. Exact, except for integers beyond 2^53. */
 void values_double(const struct dtype *t, const uint8_t *head, const uint8_t *x,
                    double *y, size_t n);
 
-/* The same to single precision, which is exact for all types but those of more
- * than 24 bits. Returns how many values were rounded, or became infinite. */
+/* The same to single precision, which is exact for all types of up to 24 bits.
+ * Returns how many values were rounded, or became infinite. */
 size_t values_float(const struct dtype *t, const uint8_t *head, const uint8_t *x,
                     float *y, size_t n);
 
 /* The text of value i of x, decoded before as y: an integer in full, any other
- * number with as many digits as reading it back exactly takes. Returns dst. */
+ * number with the digits that reading it back exactly takes. Returns dst. */
 #define VALUES_TEXT 40
 char *values_text(const struct dtype *t, const uint8_t *x, double y, size_t i,
                   char dst[VALUES_TEXT]);
