@@ -124,9 +124,11 @@ CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(BATS))),replays \
 check: all gen $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
 	@$(TEST) $(UNITS) $(BATS)
 
-# Left out are the files that take longest, and the replays.
-SLOW = $(wildcard $(patsubst %,tests/%.bats,whole/fuzz whole/memory))
-quick: all units gen ## run the unit tests and most others, within three minutes
+# What takes longest is left out, and what needs the replays.
+SLOW = $(wildcard tests/formats/faults-*.bats $(patsubst %,tests/%.bats,formats/compression \
+	formats/safetensors run/run-text run/tokenizers whole/fuzz whole/limit whole/memory \
+	whole/neon whole/reseal whole/tamper))
+quick: all units gen ## run the unit tests and most others, in about three minutes
 	@$(TEST) $(UNITS) $(filter-out $(SLOW),$(BATS))
 
 unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_out'
