@@ -258,7 +258,7 @@ row_holds() {
 		case $1:$is in
 		refused*:fault | accepted*:same | changed*:changed) ;;
 		accepted*' changed'*:changed | accepted*refused*:fault) ;;
-		accepted*' up to '*:fault | told*:* | 'as in '*:?* | if*:?*) ;;
+		accepted*' up to '*:fault | noted*:* | 'as in '*:?* | if*:?*) ;;
 		*) fail "$name is a vector of kind \"$is\", but: $1" || return ;;
 		esac
 	done
