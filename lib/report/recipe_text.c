@@ -180,8 +180,8 @@ recipe_notes(struct buf *to, const struct recipe *r, const struct model *m,
 	note_kept(to, r);
 	recipe_note_names(to, r, o);
 	if (r->again)
-		lines_note(to, "%zu tensor%s already quantized: the loss adds up", r->again,
-		           r->again == 1 ? " was" : "s were");
+		lines_note(to, "%zu tensor%s already quantized: %s loss remains", r->again,
+		           r->again == 1 ? " was" : "s were", r->again == 1 ? "its" : "their");
 	if (o->imatrix)
 		note_importance(to, r);
 	if (r->open && !r->changed)
