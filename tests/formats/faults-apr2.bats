@@ -74,6 +74,22 @@ odd() {
 	rows odd
 }
 
+# Of the tensors and what follows them apr-header reads nothing but the end.
+@test "apr2: apr-header warns of bytes after the footer, or of one that is missing" {
+	local name
+	for name in apr2_odd_trailing_byte apr2_odd_trailing_file; do
+		try apr-header $name
+		[ "$status" -eq 0 ] || fail "$status"
+		grep -qx "apr-header: $name: does not end with its footer: bytes follow it, or are missing" "$err"
+		grep -q '^format  *apr2$' "$out"
+	done
+	head -c -1 good >"$BATS_TEST_TMPDIR/short"
+	try apr-header "$BATS_TEST_TMPDIR/short"
+	grep -q 'does not end with its footer' "$err"
+	try apr-header good
+	quiet
+}
+
 # The footer comes last: nothing shorter is a file.
 @test "apr2 faults: cut at every byte" {
 	local n size

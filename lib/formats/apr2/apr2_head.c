@@ -190,9 +190,13 @@ apr2_describe(struct source *source, struct err *e)
 	const struct apr2_header *h = &s->header;
 	char version[16];
 	uint32_t crc = 0, all;
+	bool ends = stored_crc(s, &crc, &all);
 	json_t *o, *codecs;
 	int r = 0;
 
+	if (!ends && s->reader.seekable && !s->reader.failed &&
+	    apr2_warn(s, "does not end with its footer: bytes follow it, or are missing") < 0)
+		return NULL;
 	snprintf(version, sizeof version, "%u.%u", h->major, h->minor);
 	o = json_pack("{s:s,s:s,s:s,s:o}", "format", format_apr2.name, "title",
 	              format_apr2.title, "version", version, "flags", head_flags(h->flags, APR2_FLAGS, apr2_flag));
@@ -207,8 +211,7 @@ apr2_describe(struct source *source, struct err *e)
 	if (!codecs || json_object_size(codecs) > 0)
 		r |= json_object_set(o, "compression", codecs);
 	json_decref(codecs);
-	r |= json_object_set_new(o, "checksum", stored_crc(s, &crc, &all) ? head_crc(crc)
-	                                                                  : json_null());
+	r |= json_object_set_new(o, "checksum", ends ? head_crc(crc) : json_null());
 	r |= json_object_set_new(o, "checksum_verified", json_false());
 	if (r == 0 && !s->reader.failed)
 		return o;
