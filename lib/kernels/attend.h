@@ -35,7 +35,7 @@ struct attend_rows {
 
 struct attend {
 	/* Decode codes to floats: n columns, where position i has the scale scale[i]; and n values
-	 * of a row, with a scale for each ATTEND_BLOCK of them, the last of which may be short. */
+	 * of a row, with a scale for each ATTEND_BLOCK of them; the last block may be short. */
 	void (*columns)(const int8_t *code, const float scale[ATTEND_LANES], size_t n, float *y);
 	void (*row)(const int8_t *code, const float *scale, size_t n, float *y);
 

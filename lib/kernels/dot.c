@@ -191,7 +191,7 @@ dot_rms_quantize(const struct activation *form, const float *x, const float *wei
 
 /* ---- products ---- */
 
-/* The products of count rows, of which w has a piece each. */
+/* The products of count rows; w has a piece of each. */
 static void
 floats(float (*w)[PIECE], size_t count, const float *a, size_t n, float *y)
 {

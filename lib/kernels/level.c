@@ -73,7 +73,7 @@ find(const char *name, struct err *e)
 		hint_levels(e);
 		return NULL;
 	}
-	err_set(e, ERR_USAGE, NULL, "APR_CPU is %.40s, which is no level", name);
+	err_set(e, ERR_USAGE, NULL, "APR_CPU is %.40s, which is not a level", name);
 	hint_levels(e);
 	return NULL;
 }

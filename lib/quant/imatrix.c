@@ -83,7 +83,7 @@ finish(struct imatrix *m, const char *where, struct err *e)
 		for (k = 0; k < x->n; k++)
 			if (!isfinite(x->values[k]) || x->values[k] < 0)
 				return err_set(e, ERR_CORRUPT, x->name,
-				               "its importance of column %zu is no weight", k);
+				               "its importance of column %zu is not a weight", k);
 	}
 	return 0;
 }

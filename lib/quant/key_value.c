@@ -92,7 +92,7 @@ key_values_add(struct key_values *v, const char *text, struct err *e)
 	struct key_value *k;
 
 	if (!equals || equals == text || !text_utf8(text, (size_t)(equals - text), false))
-		return err_set(e, ERR_USAGE, text, "is no KEY=TYPE:VALUE");
+		return err_set(e, ERR_USAGE, text, "is not KEY=TYPE:VALUE");
 	if (mem_grow(&v->items, &v->cap, v->n + 1, sizeof *v->items) < 0)
 		return err_memory(e);
 	k = &v->items[v->n++];

@@ -15,13 +15,13 @@ override_add(struct overrides *o, const char *text, struct err *e)
 	struct override_rule *r;
 
 	if (!equals || equals == text)
-		return err_set(e, ERR_USAGE, text, "is no rule REGEX=TYPE");
+		return err_set(e, ERR_USAGE, text, "is not a rule REGEX=TYPE");
 	if (mem_grow(&o->rules, &o->cap, o->n + 1, sizeof *o->rules) < 0)
 		return err_memory(e);
 	r = &o->rules[o->n];
 	r->type = dtype_asked(equals + 1);
 	if (!r->type || !dtype_sized(r->type))
-		return err_set(e, ERR_USAGE, text, "%.40s is no type", equals + 1);
+		return err_set(e, ERR_USAGE, text, "%.40s is not a type", equals + 1);
 	o->n++;
 	r->text = mem_text(text, strlen(text));
 	r->regex = mem_text(text, (size_t)(equals - text));
@@ -55,7 +55,7 @@ override_read(struct overrides *o, const char *path, struct err *e)
 	if (b.n > FILE_BYTES)
 		err_set(e, ERR_USAGE, path, "is too long for a list of rules");
 	else if (memchr(b.p ? b.p : (uint8_t *)"", 0, b.n))
-		err_set(e, ERR_USAGE, path, "is no text");
+		err_set(e, ERR_USAGE, path, "is not text");
 	else if (e->code == ERR_NONE && !buf_string(&b))
 		err_memory(e);
 	if (e->code == ERR_NONE)

@@ -34,7 +34,7 @@ structure(const char *path, struct err *e)
 		p = dlsym(library, "apr_plugin");
 	if (!p)
 		err_set(e, ERR_FORMAT, path, library ? "has no structure apr_plugin"
-		                                     : "is no shared library for this system");
+		                                     : "is not a shared library for this system");
 	return p;
 }
 

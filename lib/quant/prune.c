@@ -35,7 +35,7 @@ prune_parse(struct prune *p, const char *list, struct err *e)
 		if (mem_grow(&p->blocks, &p->cap, p->n + 1, sizeof *p->blocks) < 0)
 			return err_memory(e);
 		if (number(&at, &p->blocks[p->n]) < 0 || (*at && *at != ','))
-			return err_set(e, ERR_USAGE, list, "is no list of blocks like 3,4,7");
+			return err_set(e, ERR_USAGE, list, "is not a list of blocks like 3,4,7");
 		p->n++;
 	} while (*at++);
 	qsort(p->blocks, p->n, sizeof *p->blocks, by_number);
@@ -232,7 +232,7 @@ prune_keys(const struct prune *p, struct model *m, struct err *e)
 		return 0;
 	if (!k->wire || value_u64(k->type, k->wire, k->wire_bytes, &n) < 0 || n < p->n ||
 	    n - p->n > UINT32_MAX)
-		return err_set(e, ERR_INVALID, key, "is no number of blocks");
+		return err_set(e, ERR_INVALID, key, "is not a number of blocks");
 	memcpy(architecture, key, sizeof key);
 	architecture[strlen(key) - strlen("block_count")] = '\0';
 	if (shorten_all(p, m, architecture, n, e) < 0)

@@ -251,7 +251,7 @@ judge(struct recipe *r, const struct recipe_options *o)
 	if (r->count && r->open == 0) {
 		err_set(&r->objection, ERR_INVALID, NULL, "no tensor is one that %s changes",
 		        o->mixture->name);
-		err_hint(&r->objection, "--dry-run tells why each stays as it is");
+		err_hint(&r->objection, "--dry-run says why each stays unchanged");
 	}
 }
 

@@ -21,8 +21,8 @@ struct histogram {
 	uint64_t count[HISTOGRAM_BINS];
 };
 
-/* Fill h, whatever it held, with n > 0 finite values from min to max, both
- * of which occur. */
+/* Fill h, whatever it held, with n > 0 finite values from min to max, which
+ * both occur. */
 void histogram_fill(struct histogram *h, const double *v, size_t n, double min,
                     double max);
 

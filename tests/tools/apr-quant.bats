@@ -106,7 +106,7 @@ rows_of_172() {
 		apr-quant "$type" "$model" 2>/dev/null | cmp - ref.aprs
 	done
 	try env APR_CPU=abacus apr-quant q4_0 "$model"
-	said 2 'APR_CPU is abacus, which is no level'
+	said 2 'APR_CPU is abacus, which is not a level'
 	said 2 'this CPU has ref'
 }
 
@@ -256,7 +256,7 @@ rows_of_172() {
 	END
 	try apr-quant q8_0 -o made kept.gguf
 	said 5 'no tensor is one that q8_0 changes'
-	grep -qx 'hint: --dry-run tells why each stays as it is' "$err"
+	grep -qx 'hint: --dry-run says why each stays unchanged' "$err"
 	[ ! -e made ]
 	try apr-quant -n q8_0 kept.gguf
 	said 5 'no tensor is one'

@@ -202,7 +202,7 @@ last_keys() {
 	local bad
 	for bad in , 1, ,1 a 1-2 -1 1,,2 18446744073709551616; do
 		try apr-quant q8_0 --prune-layers="$bad" "$model"
-		said 2 'is no list of blocks'
+		said 2 'is not a list of blocks'
 	done
 	try apr-quant q8_0 --prune-layers 3 "$model"
 	said 2 'there is no block 3'
@@ -276,7 +276,7 @@ four_blocks() {
 	apr-header made | grep -q 'head_count .* 4: 4 5 6 7$'
 	four_blocks >m.gguf
 	try apr-quant q4_0 --prune-layers 0,1,2 --override-kv llama.block_count=int:2 m.gguf
-	said 5 'is no number of blocks'
+	said 5 'is not a number of blocks'
 }
 
 @test "--max-rmse ends the run where a tensor's error is larger" {

@@ -90,7 +90,7 @@ digests_of() {
 	said 3 'nothing.so: cannot be opened'
 	echo text >text.so
 	try apr-quant --plugin text.so q8_0 "$model"
-	said 4 'text.so: is no shared library'
+	said 4 'text.so: is not a shared library'
 	try apr-quant --plugin "$PLUGINS/empty.so" q8_0 "$model"
 	said 4 'has no structure apr_plugin'
 	try apr-quant --plugin "$PLUGINS/version.so" q8_0 "$model"

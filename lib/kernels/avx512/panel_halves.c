@@ -56,7 +56,7 @@ whole(__m512i v, __m512i most, struct layout l)
 {
 	__m512i e = exponents(v, l), m = magnitude(v);
 
-	/* The hidden bit stays: fourteen bits, the last of which is for rounding. */
+	/* The hidden bit stays: fourteen bits, the last one for rounding. */
 	m = _mm512_sub_epi16(m, _mm512_slli_epi16(e, (unsigned)l.low));
 	m = _mm512_slli_epi16(m, (unsigned)(13 - l.low));
 	m = _mm512_srlv_epi16(m, _mm512_sub_epi16(most, e));

@@ -6,7 +6,7 @@
  * to all lanes. So nothing is added across lanes, and a scale serves 16 rows.
  *
  * Two panels times six activations have twelve sums that do not wait for each other. A CPU
- * that begins two products a cycle, each of which takes five, needs ten. Each broadcast
+ * that begins two products a cycle, and ends them after five, needs ten. Each broadcast
  * serves two products, so that loads are not the limit (tests/bench/ROOFLINE.md).
  */
 #include "kernels/avx512/avx512.h"

@@ -17,9 +17,10 @@ void grids_begin(void);
 
 /* ---- what blocks say ----
  *
- * Indexes of the points of 64 values, of which 64 × part is the first: eight, of IQ3
- * sixteen. Returned are signs of the values, from bit 0 up, a set one being a minus; of
- * IQ1 the word that has, for the points, a set bit where an eighth is taken away.
+ * Each function fills the indexes of the points of 64 values from number 64 × part on: eight,
+ * or sixteen for IQ3. It returns the signs of the values, from bit 0 up; a set bit is a
+ * minus. For IQ1 it returns the word that has, for each point, a set bit where an eighth is
+ * subtracted.
  */
 
 #define GRID_INLINE static inline __attribute__((always_inline))

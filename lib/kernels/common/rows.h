@@ -78,7 +78,7 @@ struct unpacking {
 	const struct activation *activation;
 	unsigned items, bytes; /* of a block */
 	unsigned sub;          /* values that share a scale: 16 or 32 */
-	bool least;            /* false: unpack leaves least as it is, and it counts as zero */
+	bool least;            /* false: unpack does not set least, which counts as zero */
 	void (*unpack)(const uint8_t *x, struct codes *c);
 };
 

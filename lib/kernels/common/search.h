@@ -150,7 +150,7 @@ struct search {
 	void (*scale)(const struct lanes *l, int most, struct scale_fit *f);
 	void (*line)(const struct lanes *l, const struct line_range *r, struct line_fit *f);
 
-	/* Codes, plus most, of each lane against its scale d as it is stored: depth
+	/* Codes, plus most, of each lane against its scale d as stored: depth
 	 * of them, lane after lane. Where d is zero any code decodes to zero; like the
 	 * reference, this leaves the codes of the search, and code 0 for a silent
 	 * lane. */

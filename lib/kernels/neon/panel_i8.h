@@ -31,8 +31,8 @@ struct panel {
 
 /* ---- sums of products ----
  *
- * put_codes: sixteen columns of four rows to four steps. tile: sum[g][h] = codes of so many
- * columns (16 or 32) of half h × those of activation g.
+ * put_codes: sixteen columns of four rows to four steps. tile: sum[g][h] = codes of 16 or 32
+ * columns of half h × those of activation g.
  */
 
 #ifdef __ARM_FEATURE_MATMUL_INT8

@@ -16,7 +16,7 @@
  *	  f16  32 × u8        32 × 8 bits     32×2 b   16×4 b
  *
  * Each eight values are a point of a grid of 256, 512 or 1024, and eight signs,
- * of which XXS and XS store seven. IQ2_XXS: the u32 has the signs of its four
+ * seven of them stored in XXS and XS. IQ2_XXS: the u32 has the signs of its four
  * points, from bit 0 up, and a scale of four bits for all 32 values. IQ2_XS: a
  * u16 is an index of nine bits and the signs. Scales of XS and S, two a byte,
  * serve 16 values each.
