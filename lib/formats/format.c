@@ -285,7 +285,7 @@ format_open(struct reader *r, const struct format_options *options,
 	else if (title)
 		err_set(e, ERR_FORMAT, r->name, "is %s, which is not read here", title);
 	else
-		err_set(e, ERR_FORMAT, r->name, "is no model file of a known format");
+		err_set(e, ERR_FORMAT, r->name, "is not a model file of a known format");
 	reader_close(r);
 	return NULL;
 }

@@ -187,3 +187,29 @@ damage() {
 	try apr-pack -o made <nine.aprs
 	said 4 dimensions
 }
+
+@test "files of other formats are refused by name" {
+	local magic name
+	while IFS='|' read -r magic name; do
+		{ printf "$magic"; head -c 64 /dev/zero; } >other
+		try apr-unpack other
+		said 4 "$name, which is not read here (E001)"
+	done <<-'END'
+		APR1\1\0|a model of whisper.apr (magic APR1)
+		APR1{}|an APR1 file with a JSON layout
+		APBUNDLE|an APBUNDLE archive of models
+		PK\3\4|a zip archive (perhaps PyTorch or Keras)
+		\x80\2|a Python pickle
+		\x93NUMPY|a NumPy array
+		\x89HDF\r\n|an HDF5 file
+		ggml|a GGML file from before GGUF
+		FUGG|a big-endian GGUF file
+		\x28\xb5\x2f\xfd|compressed by zstd
+		\x1f\x8b|compressed by gzip
+		age-encryption.org/v1|encrypted by age
+		\x1c\0\0\0TFL3|a TFLite file
+	END
+	printf '\x08\x07\x12\x07pytorch\x1a\x05' >m.onnx
+	try apr-unpack m.onnx
+	said 4 'is not a model file of a known format'
+}
