@@ -245,7 +245,7 @@ static const struct fault {
 	{ "apr2_magic_aprn", 4, "UnsupportedVersion: is APRN version 2.0", NULL, FILE_(TEXT("magic", "APRN")) },
 	{ "apr2_magic_apr0", 4, "its header is damaged", NULL,
 	  FILE_(TEXT("magic", "APR\0")) },
-	{ "apr2_magic_lower", 4, "no model file of a known format", NULL,
+	{ "apr2_magic_lower", 4, "not a model file of a known format", NULL,
 	  FILE_(TEXT("magic", "apr2")) },
 	{ "apr2_version_3_0", 4, "is APR version 3.0", NULL, FILE_(TEXT("major", "\3\0")) },
 	{ "apr2_version_1_0", 4, "is APR version 1.0", NULL, FILE_(TEXT("major", "\1\0")) },

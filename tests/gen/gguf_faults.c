@@ -511,7 +511,7 @@ static const struct fault {
 } faults[] = {
 	/* Magic and version. CVE-2024-39720: four bytes are no header. */
 	{ "gguf_magic_only", 4, ENDS, NULL, { CUT("version") }, NULL },
-	{ "gguf_magic_wrong", 4, "no model file of a known format", NULL,
+	{ "gguf_magic_wrong", 4, "not a model file of a known format", NULL,
 	  { TEXT("magic", "GGUX") }, NULL },
 	{ "gguf_magic_backwards", 4, "big-endian GGUF", NULL,
 	  { TEXT("magic", "FUGG") }, NULL },

@@ -52,8 +52,8 @@ static const struct fault {
 	{ NAME, 4, SAYS_THAT, PIPE, "", "", 0, HOW, VALUE }
 
 	/* The length. */
-	AROUND("safetensors_length_cut", "no model file of a known format", NULL, CUT_AT, 7),
-	AROUND("safetensors_length_alone", "no model file of a known format", NULL, CUT_AT, 8),
+	AROUND("safetensors_length_cut", "not a model file of a known format", NULL, CUT_AT, 7),
+	AROUND("safetensors_length_alone", "not a model file of a known format", NULL, CUT_AT, 8),
 	AROUND("safetensors_length_0", "the header ends where", NULL, SAYS, 0),
 	AROUND("safetensors_length_1", "the header ends where", NULL, SAYS, 1),
 	AROUND("safetensors_length_less", "the header ends where", NULL, SAYS_LESS, 0),
@@ -68,9 +68,9 @@ static const struct fault {
 	       SAYS, 200000000),
 	AROUND("safetensors_length_4_gib", "a header of 4294967296 bytes", NULL, SAYS,
 	       (uint64_t)1 << 32),
-	AROUND("safetensors_length_2_63", "no model file of a known format", NULL, SAYS,
+	AROUND("safetensors_length_2_63", "not a model file of a known format", NULL, SAYS,
 	       (uint64_t)1 << 63),
-	AROUND("safetensors_length_max", "no model file of a known format", NULL, SAYS, UINT64_MAX),
+	AROUND("safetensors_length_max", "not a model file of a known format", NULL, SAYS, UINT64_MAX),
 
 	/* The data: covered to the last byte, by nothing twice. */
 	AROUND("safetensors_data_cut", "exceed the 26 bytes of data", "ends here", SHORTER, 0),
@@ -214,11 +214,11 @@ static const struct fault {
 	       "{\"format\":\"pt\",\"key\":\"value\"}", "null"),
 
 	/* JSON. */
-	HEADER("safetensors_json_list", "no model file of a known format", "[]"),
-	HEADER("safetensors_json_number", "no model file of a known format", "7"),
+	HEADER("safetensors_json_list", "not a model file of a known format", "[]"),
+	HEADER("safetensors_json_number", "not a model file of a known format", "7"),
 	HEADER("safetensors_json_nothing", "the header ends where", "{"),
-	HEADER("safetensors_json_blank_first", "no model file of a known format", " {}"),
-	HEADER("safetensors_json_bom", "no model file of a known format", "\xef\xbb\xbf{}"),
+	HEADER("safetensors_json_blank_first", "not a model file of a known format", " {}"),
+	HEADER("safetensors_json_bom", "not a model file of a known format", "\xef\xbb\xbf{}"),
 	HEADER("safetensors_json_deep", "an object that describes a tensor",
 	       "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["),
 	CHANGE("safetensors_json_comma_first", "the name of a member", "{\"__metadata__\"",

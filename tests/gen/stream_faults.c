@@ -29,7 +29,7 @@ static const struct fault {
 	struct change changes[2];
 } faults[] = {
 	/* The shape of a frame. */
-	{ "stream_without_plan", 4, "no model file of a known format", NULL,
+	{ "stream_without_plan", 4, "not a model file of a known format", NULL,
 	  { DROP(PLAN) } },
 	{ "stream_kind_with_digit", 4, "no frame begins here", NULL,
 	  { KIND("a", "TEN5") } },
