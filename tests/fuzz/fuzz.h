@@ -1,17 +1,17 @@
-/* fuzz: what is asked of every container, whatever its bytes are.
+/* fuzz: properties that every container target checks, whatever the input is.
  *
- *     1. It opens and flows to its end, or it is refused with a fault that a
- *        terminal can show. Out of memory is no answer to a small input.
- *     2. From a file, from a pipe, and in whatever pieces a pipe brings, the
- *        answer is the same (but a GGUF tensor without a known size needs a
- *        file).
+ *     1. The input opens and flows to its end, or is refused with an error that a
+ *        terminal can show. A small input never exhausts memory.
+ *     2. The result is the same from a file, from a pipe, and from a pipe that
+ *        delivers pieces of any size (except that a GGUF tensor of unknown size
+ *        needs a file).
  *     3. What has flowed can be packed, or is refused by the sink; what was
  *        packed opens again and has the same content (crypto/content.h).
  *     4. Packed a second time, it gives the same bytes.
  *
- * libFuzzer looks for crashes, leaks and hangs besides. Which of the many ways
- * an input goes follows from its CRC, so that a finding is found again; a
- * replay (replay.c) takes the ways one after another.
+ * libFuzzer also looks for crashes, leaks and hangs. The CRC of an input chooses
+ * one of many ways through the target, so that a finding can be reproduced; a
+ * replay (replay.c) takes all ways in turn.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -31,19 +31,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Set by replay.c and starve.c: not the input's own way, but this one. */
+/* Set by replay.c and starve.c: take this way instead of the one that the CRC chooses. */
 extern int fuzz_way;
 int fuzz_way = -1;
 
-/* Set by starve.c: memory may run out. How a container ended is then left here:
- * a fault's code, or beyond those a sum over what was written. */
+/* Set by starve.c: memory may run out. The result is then stored here: the code of
+ * the error, or a larger number that identifies the bytes written. */
 extern bool fuzz_starved;
 extern uint64_t fuzz_outcome;
 bool fuzz_starved;
 uint64_t fuzz_outcome;
 #define FUZZ_WAYS 32
 
-/* ---- faults of ours end here ---- */
+/* ---- failed properties ---- */
 
 #define must(cond) ((cond) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #cond, NULL))
 #define must_say(cond, e) \
@@ -67,7 +67,7 @@ fuzz_printable(const char *s)
 		must((uint8_t)*s >= 0x20 && *s != 0x7f);
 }
 
-/* A refusal: told, printable, and for a reason that lies in the input. */
+/* A refusal has a printable message, and its reason lies in the input. */
 static void
 fuzz_refused(const struct err *e, bool by_sink)
 {
@@ -86,8 +86,8 @@ fuzz_refused(const struct err *e, bool by_sink)
 		break;
 	case ERR_DECRYPT:
 	case ERR_SIGNATURE:
-		/* a sealed model, whose content is to change; an APR version 1 file: there are no
-		 * keys here */
+		/* a sealed model with an operation that changes it, or an encrypted or signed
+		 * APR version 1 file: the target has no keys */
 		must_say(strcmp(e->fact, "is sealed") == 0 || strstr(e->fact, "DecryptionFailed") ||
 		         strstr(e->fact, "SignatureInvalid"), e);
 		break;
@@ -108,7 +108,7 @@ fuzz_note(const char *text)
 
 /* ---- readers ---- */
 
-#define FUZZ_PIECES 300000 /* bytes that still fit into a pipe in pieces */
+#define FUZZ_PIECES 300000 /* bytes that fit into a pipe in pieces */
 
 enum fuzz_input { FROM_FILE, FROM_PIPE, FROM_PIECES };
 
@@ -203,7 +203,7 @@ fuzz_finish(void *ctx, struct sink *sink, struct err *e)
 	return 0;
 }
 
-/* fd is closed by a sink that ends well, and by nobody else. */
+/* Only a sink that ends well closes fd. */
 static struct sink *
 fuzz_sink(struct fuzz_run *run, int fd)
 {
@@ -224,7 +224,7 @@ fuzz_sink(struct fuzz_run *run, int fd)
 	return sink;
 }
 
-/* apr-header looks at what is only half trusted. */
+/* Describe the source as apr-header does, before any tensor data is read. */
 static void
 fuzz_describe(struct fuzz_run *run, struct source *s, size_t size)
 {
@@ -244,7 +244,7 @@ fuzz_describe(struct fuzz_run *run, struct source *s, size_t size)
 	}
 }
 
-/* What is compressed can be so much that it is right to take all day. */
+/* Can the compressed tensors expand to more than a fuzzer has time for? */
 static bool
 fuzz_endless(const struct fuzz_run *run, const struct source *s)
 {
@@ -258,7 +258,7 @@ fuzz_endless(const struct fuzz_run *run, const struct source *s)
 	return false;
 }
 
-/* What has opened flows to its end, or not. */
+/* Run the flow of an opened source. */
 static void
 fuzz_flow(struct fuzz_run *run, struct source *source)
 {
@@ -267,7 +267,7 @@ fuzz_flow(struct fuzz_run *run, struct source *source)
 	struct sink *sink = NULL;
 	int fd = run->to ? dup(run->fd) : -1, status = -1;
 
-	/* Who changes content cannot do with a sealed model. */
+	/* An operation that changes content refuses a sealed model. */
 	source->sealed_too = !run->operation;
 	if (run->to)
 		sink = fuzz_sink(run, fd);
@@ -360,7 +360,7 @@ fuzz_file_and_pipe(struct fuzz_run *run, const uint8_t *data, size_t size,
 		must(fuzz_equal(&run->content, &pipe.content, true));
 }
 
-/* What was packed is read again, and packed again. */
+/* Read the packed file, and pack it again. */
 static void
 fuzz_again(const struct fuzz_run *run, int fd)
 {
@@ -379,7 +379,7 @@ fuzz_again(const struct fuzz_run *run, int fd)
 	fuzz_unmap(second, second_size);
 }
 
-/* One run, in which memory may run out at any time. */
+/* One run during which memory may run out at any time. */
 static void
 fuzz_starve(struct fuzz_run *run, const uint8_t *data, size_t size)
 {
@@ -394,7 +394,7 @@ fuzz_starve(struct fuzz_run *run, const uint8_t *data, size_t size)
 	fuzz_unmap(p, size);
 }
 
-/* Everything, for one input of a container. */
+/* All checks for one input of a container. */
 __attribute__((unused)) static int
 fuzz_container(const struct format *format, const uint8_t *data, size_t size)
 {

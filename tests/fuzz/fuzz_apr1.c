@@ -1,7 +1,7 @@
-/* fuzz_apr1: tests/fuzz/fuzz.h asked of APR version 1 files, and of models in other
- * containers that are packed as such. Beside it:
+/* fuzz_apr1: the properties of tests/fuzz/fuzz.h, for APR version 1 files and for models of
+ * other containers packed as such. In addition:
  *
- *     A payload that is taken for a layout is made again of its tensors, to the byte.
+ *     A payload with a known layout can be rebuilt from its tensors, byte for byte.
  */
 #include "mutate.h"
 

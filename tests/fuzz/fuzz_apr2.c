@@ -1,4 +1,4 @@
-/* fuzz_apr2: tests/fuzz/fuzz.h asked of APR2 files. */
+/* fuzz_apr2: the properties of tests/fuzz/fuzz.h, for APR2 files. */
 #include "mutate.h"
 
 #include "formats/apr2/apr2.h"

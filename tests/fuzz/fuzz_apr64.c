@@ -1,8 +1,8 @@
-/* fuzz_apr64: tests/fuzz/fuzz.h asked of APR files with the header of 64 bytes, and
- * of models in other containers that are packed as such. Beside it:
+/* fuzz_apr64: the properties of tests/fuzz/fuzz.h, for APR files with a header of 64 bytes
+ * and for models of other containers packed as such. In addition:
  *
- *     What the scanner takes for metadata is an object for a parser that others
- *     wrote, too, with the same members; but for what that parser cannot hold.
+ *     Metadata that the scanner accepts is an object with the same members for jansson
+ *     too, except for what jansson cannot hold.
  */
 #include "mutate.h"
 

@@ -1,7 +1,7 @@
-/* fuzz_aprml: the library as a program uses it (api/aprml.h). Every model that opens shows
- * each of its values, items of arrays at any depth and in any order, side files, and floats
- * of any range of a tensor; none of it lies outside of what it says, twice the same question
- * has the same answer, and walking through the tensors ends well or with a fault.
+/* fuzz_aprml: the library as a program uses it (api/aprml.h). Every model that opens gives
+ * its values, array items at any depth and in any order, side files, and floats of any range
+ * of a tensor. Each pointer covers as many bytes as it claims, the same call gives the same
+ * result twice, and walking through the tensors ends well or with an error.
  */
 #include "mutate.h"
 
@@ -62,7 +62,7 @@ look(struct aprml_value *v, size_t *budget)
 	}
 	if (i == 0)
 		return;
-	/* The last of these, and then the first: backwards. */
+	/* Backwards: the last of these, then the first. */
 	must(aprml_item(v, i - 1, &item) == 0 && aprml_item(v, 0, &again) == 0);
 	must(aprml_item(v, i - 1, &again) == 0 && same(&item, &again));
 }
@@ -117,7 +117,7 @@ files(struct aprml *m)
 	must(aprml_file(m, aprml_file_count(m), &f, &e) < 0);
 }
 
-/* Some values, and one of them alone: the same number. */
+/* A range of values, and its last value alone: the same number. */
 static void
 floats(struct aprml *m, size_t i, uint32_t dice)
 {
@@ -201,8 +201,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* A frame of a stream or of what APR2 keeps as such, as a whole again; of other files
- * the fuzzer's own changes. */
+/* In a stream, change one frame and keep its lengths and checksum right; leave other files to
+ * the fuzzer's own mutations. */
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {

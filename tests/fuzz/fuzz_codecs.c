@@ -1,5 +1,5 @@
-/* fuzz_codecs: what is asked of every codec. The first four bytes choose it, what
- * size is announced, and the pieces in which the rest comes, which is
+/* fuzz_codecs: properties of every codec. The first four bytes choose the codec, the
+ * announced size, and the pieces in which the rest arrives. The rest is
  *
  *     1. a frame: refused, or decoded to as many bytes as were announced, with
  *        the same answer whatever the pieces;

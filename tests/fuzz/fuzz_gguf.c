@@ -1,4 +1,4 @@
-/* fuzz_gguf: tests/fuzz/fuzz.h asked of format_gguf. */
+/* fuzz_gguf: the properties of tests/fuzz/fuzz.h, for GGUF. */
 #include "fuzz.h"
 
 int

@@ -1,5 +1,5 @@
-/* fuzz_plan: JSON that may be a plan. One that is, is written again and read
- * again as the same, with and without its tensors.
+/* fuzz_plan: JSON that may be a plan. A valid plan is written and read again without
+ * change, with and without its tensors.
  */
 #include "fuzz.h"
 

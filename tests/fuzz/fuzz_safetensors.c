@@ -1,8 +1,8 @@
-/* fuzz_safetensors: tests/fuzz/fuzz.h asked of safetensors files, and of models in
- * other containers that are packed as safetensors. Beside it:
+/* fuzz_safetensors: the properties of tests/fuzz/fuzz.h, for safetensors files and for
+ * models of other containers packed as safetensors. In addition:
  *
- *     Whatever the reader takes for a header is JSON for a parser that others
- *     wrote, too, and says the same: no header has two readings.
+ *     A header that the reader accepts is JSON with the same meaning for jansson too:
+ *     no header has two readings.
  */
 #include "mutate.h"
 

@@ -1,5 +1,5 @@
-/* fuzz_seal: what comes to somebody who opens seals. Whatever it is, nothing comes out
- * that was not sealed.
+/* fuzz_seal: input of the tools that open seals. Nothing comes out that was not sealed,
+ * whatever the input is.
  *
  * An input that begins with "APRM" is a message. One that begins with an upper-case letter
  * or a brace is the text of an identity file, of recipients, or the head of an SKEY frame.

@@ -2,8 +2,8 @@
  * what was signed is accepted, to the last bit.
  *
  * An input that begins with a brace is the frame's text. Any other is a mask of
- * bits to be turned in a genuine frame, behind the parser: no chance finds the
- * hash that would let them through it.
+ * bits to flip in a genuine frame after parsing: random bytes would never get past
+ * the hash.
  */
 #include "fuzz.h"
 

@@ -1,9 +1,9 @@
-/* fuzz_stream: tests/fuzz/fuzz.h asked of streams. */
+/* fuzz_stream: the properties of tests/fuzz/fuzz.h, for streams. */
 #include "mutate.h"
 
 #define LENT 4096 /* bytes of the file in which tensors may be placed */
 
-/* The same stream, to a tool that has lent a file to who sends it. */
+/* Read the same stream as a tool does that has lent its input file to the sender. */
 static void
 lent(const uint8_t *data, size_t size)
 {
@@ -39,7 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return fuzz_container(&format_stream, data, size);
 }
 
-/* n bytes for a body: those of the old stream, again and again. */
+/* Append n bytes for a body: the bytes of the old stream, repeated. */
 static void
 fill(struct buf *b, const uint8_t *data, size_t size, uint64_t n)
 {
@@ -74,7 +74,8 @@ put_value(struct buf *b, struct value_type t, const uint8_t *data, size_t size, 
 	fill(b, data, size, n);
 }
 
-/* An item of a sealed model, if it is one: its bytes are nobody's. */
+/* Append an item of a sealed model, with bytes that decrypt to nothing. False if the item
+ * is not sealed. */
 static bool
 put_sealed(struct buf *b, const struct model *m, enum item_kind kind, size_t index,
            const uint8_t *data, size_t size)
@@ -154,8 +155,8 @@ put_headed(struct buf *b, const char *kind, size_t n, const uint8_t *body, size_
 	buf_free(&head);
 }
 
-/* What the plan announces, in bytes; more than a fuzzer's input where it is too
- * much to count. */
+/* The bytes that the plan announces; a number larger than any input if the sum would
+ * take too long or overflow. */
 static uint64_t
 announced(const struct model *m)
 {
@@ -172,7 +173,7 @@ announced(const struct model *m)
 	return n < 1 << 20 ? n + m->signatures * (MODEL_SIGN_HEAD + model_sign_body(m)) : n;
 }
 
-/* All frames that a plan asks for. */
+/* Append all frames that a plan announces. */
 static void
 put_frames(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
 {
@@ -201,7 +202,7 @@ put_frames(struct buf *b, const struct model *m, const uint8_t *data, size_t siz
 	mutate_put_frame(b, "DONE", done, strlen(done), NULL, 0);
 }
 
-/* Another plan; and if it is one, the stream that it announces. */
+/* Mutate the plan; if the result is still a plan, append the stream that it announces. */
 static void
 change_plan(struct buf *b, const uint8_t *data, size_t size, const struct piece *plan)
 {

@@ -1,10 +1,10 @@
 /* A vocabulary in any of its forms, by its first bytes: a GGUF file, tokenizer.json,
- * SentencePiece's. It is refused with a fault that a terminal can show, or then any text
- * can be encoded, ids are those of tokens, and each can be decoded; the same text has the
- * same ids again, and text made token by token is the text made at once.
+ * SentencePiece's. It is refused with an error that a terminal can show, or any text can be
+ * encoded, each id is that of a token and can be decoded, the same text always has the same
+ * ids, and decoding token by token gives the same text as decoding at once.
  *
- * The mutator writes whole files tokenizer.json beside the fuzzer's own changes, with
- * patterns of all that PCRE2 knows (patterns.h).
+ * Besides the fuzzer's own changes, the mutator writes whole tokenizer.json files with
+ * patterns of all syntax that PCRE2 has (patterns.h).
  */
 #include "mutate.h"
 #include "patterns.h"

@@ -1,5 +1,5 @@
-/* mutate: changes that keep lengths and checksums true, beside those of the
- * fuzzer, so that more than one input in a million gets behind them.
+/* mutate: changes that keep lengths and checksums right. With the fuzzer's own changes
+ * alone, about one input in a million would get past these checks.
  */
 #ifndef MUTATE_H
 #define MUTATE_H

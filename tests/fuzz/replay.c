@@ -1,7 +1,7 @@
 /* replay: run a fuzz target over files, without a fuzzer.
  *
- * Usage: replay_NAME PATH...: files, or folders of them. Says how many files it
- * took, unless a property did not hold: then it ends there.
+ * Usage: replay_NAME PATH...: files, or folders of them. Prints the number of
+ * files, unless a property fails: then it stops there.
  */
 #include <dirent.h>
 #include <stdint.h>

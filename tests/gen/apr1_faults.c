@@ -1,6 +1,6 @@
 /* apr1_faults: APR version 1 files with a single fault each, and what else begins with
- * their magic. Sizes and the checksum are made after the change, so that they are right
- * unless they are the fault. Status 0 in the manifest: no fault, but odd.
+ * their magic. Sizes and the checksum are computed after the change, so that they are right
+ * unless they are the fault. Status 0 in the manifest: not a fault, but unusual.
  *
  * Three mothers: what another program wrote, records of ours, and a tensor index.
  */

@@ -1,5 +1,5 @@
-/* apr1_flip: an APR version 1 file with one byte changed, and the checksum made anew, so
- * that it is for signature and encryption to notice.
+/* apr1_flip: change one byte of an APR version 1 file and compute its checksum again, so
+ * that only a signature or encryption can notice.
  *
  *     apr1_flip N < FILE > FILE     byte N, of which one bit; N from the end if negative
  *     apr1_flip block < FILE > FILE a licence block is added behind all else

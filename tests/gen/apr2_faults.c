@@ -1,6 +1,6 @@
 /* apr2_faults: APR2 files with a single fault each. Offsets, sizes and checksums
- * are made after the change, so that they are right unless they are the fault.
- * Status 0 in the manifest: no fault, but odd.
+ * are computed after the change, so that they are right unless they are the fault.
+ * Status 0 in the manifest: not a fault, but unusual.
  */
 #include "stream.h"
 

@@ -1,5 +1,5 @@
 /* apr2_packed: APR2 files of compressed tensors with a single fault each. Checksums
- * are right unless they are the fault. Status 0 in the manifest: no fault, but odd.
+ * are right unless they are the fault. Status 0 in the manifest: not a fault, but unusual.
  */
 #include "stream.h"
 

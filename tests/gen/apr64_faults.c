@@ -1,7 +1,7 @@
 /* apr64_faults: APR files with the header of 64 bytes, with a single fault each,
- * and what else begins with their magic. Offsets, sizes and checksums are made
+ * and what else begins with their magic. Offsets, sizes and checksums are computed
  * after the change, so that they are right unless they are the fault. Status 0 in
- * the manifest: no fault, but odd.
+ * the manifest: not a fault, but unusual.
  */
 #include "apr64.h"
 

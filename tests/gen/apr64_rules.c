@@ -1,7 +1,7 @@
-/* apr64_rules FILE: what both programs that read such files ask of one, and no
- * more than that, checked by the book. Prints the header's flags, a line for each
- * tensor (name, code, dims), and the members that are no lists or objects; lists
- * by their number of items. Exit 1 and a line on stderr where a rule is broken.
+/* apr64_rules FILE: check the rules that both programs reading such files enforce, and no
+ * others. Prints the header's flags, a line for each
+ * tensor (name, code, dims), and the members that are neither lists nor objects; of lists
+ * the number of items. Exits 1 with a line on stderr if a rule is broken.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  *     NAME DTYPE SHA256
  *
- * the digest over its plain bytes, as sha256sum would print it. Knows nothing of
- * a stream but the shape of its frames: what it says, it says independently.
+ * the digest over its plain bytes, as sha256sum would print it. It knows
+ * only the shape of frames, so that its result is independent of lib/.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* ed25519ph: does a signature hold, by the formula of RFC 8032 and not by a library's
- * verifier? Exit status 0 if so, 1 if not.
+/* ed25519ph: verify a signature by the formula of RFC 8032, without a library's verifier.
+ * Exits 0 if it is valid, 1 if not.
  *
  *     ed25519ph KEY.pub SIGNATURE < MESSAGE     128 hexadecimal digits
  */

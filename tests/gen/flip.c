@@ -1,4 +1,4 @@
-/* flip: standard input with one bit turned over; which one, follows from N alone.
+/* flip: copy standard input with one bit flipped; N alone decides which.
  *
  *     flip N < FILE > FILE
  */

@@ -2,7 +2,7 @@
  *
  *     KIND <tab> BYTES OF BODY <tab> HEAD
  *
- * Knows nothing of a stream but the shape of its frames.
+ * It knows only the shape of frames.
  */
 #include "gen.h"
 

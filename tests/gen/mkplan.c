@@ -1,6 +1,6 @@
 /* mkplan METADATA TENSORS: a stream on standard output whose plan has these rows
- * (JSON, as they stand in it), and which ends at once: for what must be refused
- * before any data comes, or has none.
+ * (JSON, written as they are), and which ends after it: for models that must be refused
+ * before any data comes, or have none.
  */
 #include "stream.h"
 

@@ -1,6 +1,6 @@
 /* multikey: ciphertext of AES-256-GCM that opens under several keys, which its maker knows:
- * GCM does not commit to a key. Whoever asks a program which of its messages such a
- * ciphertext gets learns whether the secret is one of those keys.
+ * GCM does not commit to a key. An attacker who sees which message a program
+ * prints for such a ciphertext learns whether the secret is one of those keys.
  *
  *     multikey seal WORD WORD WORD < STREAM      a stream sealed with the first passphrase:
  *                                                its stanza opens for all three

@@ -1,4 +1,4 @@
-/* nearlogits: are two tables of logits the same model's?
+/* nearlogits: compare two tables of logits.
  *
  *     nearlogits GOT WANT COLUMNS LIMIT
  *

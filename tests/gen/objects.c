@@ -1,4 +1,5 @@
-/* objects: is every line of standard input one JSON object? Says which is not. */
+/* objects: check that each line of standard input is one JSON object, and name those that
+ * are not. */
 #include <stdio.h>
 #include <stdlib.h>
 

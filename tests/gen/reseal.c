@@ -1,5 +1,5 @@
-/* reseal: changes a sealed stream as somebody would who can compute checksums but
- * cannot open it.
+/* reseal: change a sealed stream as an attacker would who can compute checksums but cannot
+ * open it.
  *
  *     reseal list                       the changes: NAME, model, exit status of
  *                                       apr-decrypt, what its message says; tabs between

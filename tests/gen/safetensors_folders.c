@@ -1,10 +1,10 @@
 /* safetensors_folders: models of several files: folders that are sound and must come
- * back as they are, and folders with a single fault each.
+ * back unchanged, and folders with a single fault each.
  *
  * A folder has two shards, an index and a side file, unless its row says otherwise.
  * MANIFEST: a line for each fault, as of other tables; its name may end in the file
  * that is to be read. SOUND: a line for each sound folder: its name, and the folder
- * that comes back (itself, but for links).
+ * that comes back (itself, except for links).
  */
 #include "safetensors.h"
 

@@ -1,6 +1,6 @@
 /* stream: frames by hand, for the generators. Their checksums are computed here,
- * by the book (CRC-32, polynomial 0xEDB88320), when the file is written; so a
- * change of a head or a body is no second fault.
+ * as specified (CRC-32, polynomial 0xEDB88320), when the file is written, so that
+ * a change of a head or a body does not cause a second fault.
  */
 #ifndef GEN_STREAM_H
 #define GEN_STREAM_H

@@ -1,5 +1,5 @@
-/* tamper: changes a signed stream as somebody would who can compute checksums
- * but has not got the key.
+/* tamper: change a signed stream as an attacker would who can compute checksums but does
+ * not have the key.
  *
  *     tamper mother > STREAM          a model that has one of everything, unsigned
  *     tamper list                     the changes: NAME, exit status of apr-verify,

@@ -1,9 +1,9 @@
 /* texts: text of many scripts, for tokenizers: words, numbers, punctuation, blanks of
  * all kinds, in runs of a script each.
  *
- *     texts BYTES [SEED]     about so many bytes of valid UTF-8
- *     texts -n BYTES [SEED]  so many bytes of noise, in which some of that is strewn
- *     texts -w BYTES         one word: letters that repeat in no simple way
+ *     texts BYTES [SEED]     about BYTES bytes of valid UTF-8
+ *     texts -n BYTES [SEED]  BYTES bytes of noise with some of that text in it
+ *     texts -w BYTES         one word, with letters that do not repeat in a simple way
  */
 #include "gen.h"
 
