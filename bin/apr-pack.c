@@ -13,7 +13,7 @@
 #include "formats/format.h"
 
 #define NO_RESERVE UINT64_MAX
-#define ALIGN_MIN 32 /* less than this no program asks for */
+#define ALIGN_MIN 32 /* no program needs less */
 #define ALIGN_MAX 65536
 #define OWN 32  /* options that one format has, at most */
 #define ROWS 64 /* all options, at most */
@@ -165,7 +165,7 @@ open_sink(const struct format *format, const struct format_options *how,
 	return NULL;
 }
 
-/* What is sealed can be stored as it is, and no other way. */
+/* A sealed model can only be stored without change. */
 static int
 may_be_sealed(const struct format *format, const struct options *o, const char *name,
               struct err *e)

@@ -35,7 +35,7 @@ struct quant {
 	struct recode recode;
 	struct convert_stats all;
 	struct table table; /* widths of what is printed */
-	struct model plan;  /* the source's, but for keys and blocks that change */
+	struct model plan;  /* the source's, with keys and blocks changed */
 	size_t *row;        /* of each of the source's tensors; QUANT_GONE: left out */
 	const char *name;   /* of what is read */
 	struct buf text;    /* of what is printed */

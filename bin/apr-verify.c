@@ -211,7 +211,7 @@ is_seekable(const char *path)
 static int
 verify(struct verify *v, const char *path, struct err *e)
 {
-	/* A file is proved before its first byte is sent, and again as it is sent:
+	/* A file is verified before its first byte is sent, and again while it is sent:
 	 * what was checked is what goes out, even if the file changes meanwhile. */
 	sandbox_write(v->o->output.path, v->o->output.force);
 	v->bytes_signed = path && input_is_signed_apr1(path);

@@ -1,11 +1,11 @@
-/* ids: a list of token numbers, as a person writes it. */
+/* ids: a list of token ids on a command line. */
 #ifndef CLI_IDS_H
 #define CLI_IDS_H
 
 #include "tokenizer/tokenizer.h"
 
-/* Append ID,ID,… with blanks, newlines or commas between, and brackets around them: there
- * may be none. ERR_USAGE where something is no number. */
+/* Append the ids in text, separated by commas, blanks or newlines, with or without brackets.
+ * The list may be empty. ERR_USAGE if a word is not a number. */
 int ids_parse(struct tokens *t, const char *text, struct err *e);
 
 #endif

@@ -14,11 +14,11 @@
 #define INFERENCE_KEY "inference_pub_key"
 #define INFERENCE_PROTOCOL "inference_protocol"
 
-/* Read it from the model in a file of any format. keys: whose signature must hold, over the
+/* Read it from the model in a file of any format. keys: one of them must have signed the
  * content, or over the seal of a sealed model (crypto/authentic.h): E006 if none does. keys
- * NULL takes the key of a model that nobody vouches for, and reads no tensor. Enters the
- * sandbox. E001: the model publishes no key, or one for another protocol; E002: it is not a
- * key. 0 or -1. */
+ * NULL accepts a model without a trusted signature, and reads no tensor. Enters the
+ * sandbox. 0; or -1 with E001: the model publishes no key, or one for another protocol; E002:
+ * the key is malformed. */
 int inference_key(const char *path, const struct trusted *keys, uint8_t key[AGREE_BYTES],
                   struct err *e);
 

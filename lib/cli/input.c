@@ -18,7 +18,7 @@
 #include "core/sandbox.h"
 #include "stream/stream.h"
 
-/* What input_trust was told. */
+/* The arguments of input_trust. */
 static struct {
 	const char *path, *key;
 } trusted;
@@ -52,7 +52,7 @@ input_is_signed_apr1(const char *path)
 	return yes;
 }
 
-/* The reader in the folder of the running program, never PATH's. */
+/* The reader in the folder of the running program; PATH is not searched. */
 static int
 reader_path(char *path, size_t size, const char *name, struct err *e)
 {
@@ -81,14 +81,14 @@ reader_name(const struct input *in)
 	return in->trusts && !in->bytes_signed ? "apr-verify" : "apr-unpack";
 }
 
-/* In the child: wait until it is wanted, then be apr-unpack. */
+/* In the child: wait for the byte that starts it, then run the reader. */
 _Noreturn static void
 be_child(const struct input *in, const char *program, int go, int to)
 {
 	char byte, lent[16];
 	size_t i;
 
-	/* Else the end of another one's pipe would not be seen. */
+	/* An open copy would hide the end of the other child's pipe. */
 	for (i = 0; i < prepared_count; i++) {
 		close(prepared[i].go);
 		close(prepared[i].from);
@@ -149,7 +149,7 @@ start_child(struct input *in, struct err *e)
 	return -1;
 }
 
-/* What identifies the input: the file, or the folder in which all of it lies. */
+/* A descriptor that identifies the input: the file, or the folder of all its files. */
 static int
 hold(const char *path)
 {
@@ -165,8 +165,8 @@ hold(const char *path)
 	return open(folder, O_PATH | O_CLOEXEC);
 }
 
-/* Many threads read a file faster than one process can send it. A named pipe must not
- * even be opened: whoever writes to it would take us for its reader. */
+/* Open the file for threads of this process, which read faster than one process can send. A
+ * named pipe must not be opened: its writer would take this process for its reader. */
 static int
 lend(const char *path)
 {

@@ -1,6 +1,5 @@
-/* passphrase: where one comes from: a file, a descriptor, a named variable, or
- * the terminal; never the command line, which others can see, and never standard
- * input, which is the model.
+/* passphrase: from a file, a descriptor, an environment variable, or the terminal; never from
+ * the command line, which others can see, or from standard input, which is the model.
  */
 #ifndef CLI_PASSPHRASE_H
 #define CLI_PASSPHRASE_H
@@ -13,9 +12,9 @@
 #include "crypto/keys.h"
 #include "crypto/secret.h"
 
-#define PASSPHRASE_BYTES 1023 /* at most: the longest that minisign reads whole */
+#define PASSPHRASE_BYTES 1023 /* maximum; minisign reads no more */
 
-/* At most one is given; none means the terminal. */
+/* At most one is set; none means the terminal. */
 struct passphrase_options {
 	const char *file; /* its first line */
 	const char *env;  /* name of a variable */
@@ -29,19 +28,18 @@ struct passphrase_options {
 	TEXT(0, "passphrase-env", "NAME", &(o)->env, \
 	     "take the passphrase from the environment variable NAME")
 
-/* Is a source named, or would the terminal be asked? */
+/* Whether a source other than the terminal is set. */
 bool passphrase_given(const struct passphrase_options *o);
 
-/* Get one into s, which is allocated here and to be freed in every case. what
- * names its object to the person asked. create: it is for a new key, so it is
- * asked for twice and may not be empty.
- * A variable is wiped and unset, so that no child inherits it. More than one
- * source, an unset variable, or no terminal where one is needed is ERR_USAGE. */
+/* Read a passphrase into s, which is allocated here and freed by the caller in either case.
+ * what: the object it is for, named in the prompt. create: for a new key; it is asked for
+ * twice and must not be empty. A variable is wiped and unset, so that no child inherits it.
+ * ERR_USAGE: more than one source, an unset variable, or no terminal. */
 int passphrase_get(const struct passphrase_options *o, const char *what, bool create,
                    struct secret *s, struct err *e);
 
-/* A secret key file, unlocked with a passphrase if it is encrypted. To be freed;
- * NULL with e filled. */
+/* Read a secret key file, and decrypt it with a passphrase if it is encrypted. The caller frees
+ * the key. NULL with e filled. */
 struct key_secret *passphrase_key(const char *path, const struct passphrase_options *o,
                                   struct err *e);
 

@@ -1,4 +1,4 @@
-/* progress: how far, how fast, how long still; on standard error. */
+/* progress: amount, speed and time left, on standard error. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -13,8 +13,8 @@ struct progress {
 	char said[64];    /* a result so far, or "" */
 };
 
-/* Shown if standard error is a terminal, or if asked for. total: bytes, unless the caller
- * sets unit behind it. */
+/* asked: show progress even if standard error is not a terminal. total: in bytes, unless the
+ * caller then sets unit. */
 void progress_begin(struct progress *p, bool asked, uint64_t total);
 void progress_at(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);

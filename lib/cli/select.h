@@ -1,4 +1,4 @@
-/* select: --only REGEX and --except REGEX: which tensors go on. */
+/* select: --only REGEX and --except REGEX: the tensors that are passed on. */
 #ifndef CLI_SELECT_H
 #define CLI_SELECT_H
 
@@ -20,9 +20,9 @@ struct selection {
 	char operation[512];
 };
 
-/* Compile the patterns and set f's hooks (plan, item, ctx) and operation; f is
- * left alone where there are none. A pattern that matches no tensor is a fault
- * when the plan comes. select_close in every case. */
+/* Compile the patterns and set f's hooks (plan, item, ctx) and operation; without patterns, f
+ * does not change. The hook fails if a pattern matches no tensor. Call select_close in either
+ * case. */
 int select_open(struct selection *s, const struct select_options *o, const char *tool,
                 struct flow *f, struct err *e);
 void select_close(struct selection *s);

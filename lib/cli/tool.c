@@ -169,7 +169,7 @@ opt_add(struct opt *to, const struct opt *rows)
 	return to;
 }
 
-/* The SYNOPSIS; what does not fit on its line goes on under the first word. */
+/* The SYNOPSIS; further lines are aligned with the first word. */
 static void
 print_usage(void)
 {
@@ -242,8 +242,8 @@ misused(const char *fmt, ...)
 	leave(&e);
 }
 
-/* The option that was probably meant by this name: the nearest one, or one with it as a
- * part; NULL if none is near. */
+/* The option that this name probably means: the nearest one, or one that contains it; NULL if
+ * none is near. */
 static const struct opt *
 nearest(const char *name)
 {
@@ -278,8 +278,8 @@ unknown(const char *name)
 	leave(&e);
 }
 
-/* A letter that no option has; word: all that stood behind the dash, which may be the
- * name of a long option. */
+/* A letter that no option has. word: all that follows the dash, which may be the name of a
+ * long option. */
 _Noreturn static void
 unknown_letter(char letter, const char *word)
 {
@@ -294,7 +294,7 @@ unknown_letter(char letter, const char *word)
 	leave(&e);
 }
 
-/* Spellings of one option share its target; the first is the one that lasts. */
+/* Spellings of one option share its target; the first is the current one. */
 static const struct opt *
 first_spelling(const struct opt *o)
 {
@@ -318,7 +318,7 @@ note_old(const struct opt *o, bool letter)
 		tool_notef("--%s is deprecated: use --%s", o->name, now->name);
 }
 
-/* A stream under the name of a container would be taken for one. */
+/* Refuse the suffix of a container: the file would be taken for one. */
 static void
 set_stream(const struct opt *o, const char *value)
 {
@@ -471,8 +471,8 @@ short_options(char **argv, int i, bool *seen)
 	return 1;
 }
 
-/* A descriptor that was closed would be given to the next file opened: a model
- * would then be read from, or written over by, messages. */
+/* Open descriptors 0 to 2 if they are closed: the next file opened would get the number, and
+ * messages would be written into a model. */
 static void
 occupy_standard_descriptors(void)
 {
@@ -488,7 +488,7 @@ occupy_standard_descriptors(void)
 	}
 }
 
-/* What the user lets each tool have. After the command line: --help needs little. */
+/* Apply the user's limit of memory. After the command line, because --help needs little. */
 static void
 take_limit(void)
 {
@@ -540,7 +540,7 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	operands = room_for_operands(argc);
 	sandbox_tool(t->name);
 	occupy_standard_descriptors();
-	/* A file that is too long is a fault that is told, and no end without a word. */
+	/* A file that exceeds the limit is then an error of write, with a message. */
 	signal(SIGXFSZ, SIG_IGN);
 	while (i < argc) {
 		if (strcmp(argv[i], "--") == 0) {

@@ -1,4 +1,4 @@
-/* tool: what every tool does alike: its command line, its messages, its end.
+/* tool: what all tools share: the command line, messages, and the exit.
  * Only this room and bin/ print and exit.
  */
 #ifndef CLI_TOOL_H
@@ -11,8 +11,8 @@
 #include "core/buf.h"
 #include "core/err.h"
 
-/* One option. Its target is chosen by its kind. An option given twice is a
- * usage error, except OPT_LIST. */
+/* The kind of an option, and the type of its target. It is a usage error to give an option
+ * twice, except OPT_LIST. */
 enum opt_kind {
 	OPT_FLAG,   /* bool * */
 	OPT_MARK,   /* const char **: a flag, which sets it to "" */
@@ -21,9 +21,9 @@ enum opt_kind {
 	OPT_NUMBER, /* uint64_t *, within [low, high] */
 	OPT_BYTES,  /* the same; a unit may follow the number (text_bytes) */
 	OPT_DECIMAL, /* double *, finite, within [low, high] */
-	OPT_STREAM, /* const char **: a file that becomes a stream, so its name has no
-	             * suffix of a container */
-	OPT_LIST    /* struct opt_list *: may be given many times */
+	OPT_STREAM, /* const char **: an output file for a stream; a suffix of a container is
+	             * refused */
+	OPT_LIST    /* struct opt_list *: may be repeated */
 };
 
 struct opt_list {
@@ -34,7 +34,7 @@ struct opt_list {
 struct opt {
 	char letter;        /* or 0 */
 	const char *name;   /* without "--" */
-	const char *arg;    /* what its value is called, or NULL for a flag */
+	const char *arg;    /* the name of its value, or NULL for a flag */
 	enum opt_kind kind;
 	void *to;
 	const char *help;   /* NULL: an old spelling, see below */
@@ -60,14 +60,14 @@ struct opt {
 struct opt *opt_add(struct opt *to, const struct opt *rows);
 #define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
 
-/* Rows with the same target are spellings of one option. A row without help is an old
- * one: it works, --help does not show it, and a note names the first row with that
- * target. A row whose name is "" has only its letter. A letter means the same in all
- * tools, but for those of llama.cpp in apr-run and apr-tok: apr(7), Letters. */
+/* Rows with the same target are spellings of one option. A row without help is a deprecated
+ * spelling: it works, --help does not show it, and a note names the first row with that
+ * target. A row whose name is "" has only its letter. A letter has the same meaning in all
+ * tools, except the letters of llama.cpp in apr-run and apr-tok: apr(7), Letters. */
 
 struct tool {
 	const char *name;     /* "apr-quant" */
-	const char *usage;    /* the SYNOPSIS, a line each, without the name */
+	const char *usage;    /* the SYNOPSIS without the name; lines end in "\n" */
 	const char *summary;  /* one sentence */
 	const struct opt *opts; /* ended by a row without name */
 	size_t operands;      /* at most; or TOOL_FILES: any number */
@@ -92,16 +92,15 @@ struct output_options {
 	NUMBER('j', "jobs", "N", to, 1, 1024, "threads (default: all CPUs)")
 
 /* The first call of main. Parses argv and returns the operands (NULL after the
- * last; the array is static). -h, --help, --version and wrong usage end the
+ * last; the array is never freed). -h, --help, --version and wrong usage end the
  * process here. */
 char **tool_begin(const struct tool *t, int argc, char **argv);
 
-/* The last call of main: print what e holds, if anything, flush standard
- * output, and give the exit status. */
+/* The last call of main: print the fault in e, if any, flush standard output, and return the
+ * exit status. */
 int tool_end(struct err *e);
 
-/* A line on standard error: "apr-quant: TEXT". note: something worth knowing;
- * silent if APR_LOG_LEVEL is "error", warn as well. */
+/* Print a note on standard error: "apr-quant: TEXT". Silent if APR_LOG_LEVEL is "error". */
 void tool_note(const char *text);
 void tool_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -110,16 +109,16 @@ void tool_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int tool_print(struct buf *b, struct err *e);
 void tool_notes(struct buf *b);
 
-/* ERR_USAGE in e, with the hint to look at --help. -1. */
+/* Fill e with ERR_USAGE and the hint "apr-quant --help". Returns -1. */
 int tool_misused(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Where a tool reads from: its FILE operand, or "-" for standard input where there
- * is none. A terminal brings no model: NULL then, and ERR_USAGE. */
+/* The input of a tool: its FILE operand, or "-" for standard input if there is none. NULL and
+ * ERR_USAGE if that is a terminal. */
 const char *tool_input(const char *operand, struct err *e);
 
-/* Nothing more is wanted of standard input: read it to its end, if it is a pipe. Whoever
- * writes there would else be ended by SIGPIPE, and with it a script that heeds that. */
+/* Read the rest of standard input if it is a pipe. Otherwise SIGPIPE would end the writer, and
+ * a script with pipefail. */
 void tool_drain(void);
 
 const char *tool_name(void);

@@ -1,8 +1,8 @@
-/* slice: a part of a tensor, as --slice 0:4,:8 names it.
+/* slice: a part of a tensor, such as 0:4,:8.
  *
- * One range for each dimension, outermost first, with commas between: FROM:TO
- * without TO, either of which may be missing, or one INDEX. Dimensions without a
- * range are whole. An end behind the dimension's is that of the dimension.
+ * A comma-separated list with one range for each dimension, outermost first: FROM:TO, which
+ * excludes TO and may omit either, or one INDEX. Dimensions without a range are whole. TO may
+ * exceed the dimension.
  */
 #ifndef REPORT_SLICE_H
 #define REPORT_SLICE_H
@@ -18,18 +18,18 @@ struct slice {
 	} range[TENSOR_DIMS];
 };
 
-/* ERR_USAGE where text is no slice. text NULL: everything. */
+/* Parse text; NULL selects everything. 0, or -1 with ERR_USAGE. */
 int slice_parse(struct slice *s, const char *text, struct err *e);
 
-/* Cut it to the tensor. ERR_USAGE where there are more ranges than dimensions, an
- * index is not there, or nothing is left. */
+/* Limit it to the dimensions of t. 0; or -1 with ERR_USAGE: more ranges than dimensions, an
+ * index out of range, or an empty range. */
 int slice_fit(struct slice *s, const struct tensor *t, struct err *e);
 
-/* Is any of this row in it: values that differ in the last index only? */
+/* Whether it selects any value of this row. A row has all indices but the last in common. */
 bool slice_has_row(const struct slice *s, const struct tensor *t, uint64_t row);
 
-/* Does the row begin a matrix, of what the slice leaves of a tensor of more than two
- * dimensions? */
+/* Whether this row is the first selected one of a matrix, in a tensor of more than two
+ * dimensions. */
 bool slice_begins_matrix(const struct slice *s, const struct tensor *t, uint64_t row);
 
 /* The columns: [from, to) of the last index. A scalar has one. */

@@ -1,5 +1,5 @@
-/* values_out: the values of one tensor, as they come, into an output: as they are,
- * as NumPy's single precision, or as text. Memory is constant.
+/* values_out: writes the values of one tensor, piece by piece, to an output that the caller has
+ * opened: their bytes, single precision, or text. Memory is constant.
  */
 #ifndef REPORT_VALUES_OUT_H
 #define REPORT_VALUES_OUT_H
@@ -9,9 +9,9 @@
 #include "report/slice.h"
 
 enum values_form {
-	VALUES_BYTES,  /* the tensor's own */
+	VALUES_BYTES,  /* as stored */
 	VALUES_SINGLE, /* decoded, little-endian binary32 */
-	VALUES_LINES   /* decoded, a row a line, an empty line between matrices */
+	VALUES_LINES   /* decoded, one row per line, an empty line between matrices */
 };
 
 struct values_out {
@@ -28,8 +28,8 @@ struct values_out {
 	bool any;             /* VALUES_LINES: a line was written */
 };
 
-/* The first four members are the caller's. The type of t is one that can be decoded,
- * but for VALUES_BYTES. Each 0, or -1 with e filled (also the output's own). */
+/* The caller sets the first four members. Except for VALUES_BYTES, the type of t must have a
+ * decoder. Each returns 0, or -1 with e filled, or with the fault in the output. */
 int values_out_begin(struct values_out *v, struct err *e);
 int values_out_add(struct values_out *v, const uint8_t *p, size_t n, struct err *e);
 int values_out_end(struct values_out *v, struct err *e);

@@ -1,12 +1,12 @@
-/* hook: a command that is asked which type a tensor should get.
+/* hook: a command that chooses the type of a tensor.
  *
- * The shell runs it once a tensor that may change, with four arguments: name, shape
- * ("1024x256", outermost first), type as it is, type that the rules chose. It prints
- * one word: a type, "keep" where the tensor is to stay as it is, or nothing where the
- * rules are right. Its standard input is empty. If it fails, so does the run.
+ * The shell runs it once per tensor that may change, with four arguments: name, shape
+ * ("1024x256", outermost first), present type, type that the rules chose. It prints one
+ * word: a type, "keep" to keep the present type, or nothing to accept the type of the
+ * rules. Its standard input is empty. If it fails, so does the run.
  *
- * A process that reads a model may start no other (core/sandbox.h): so one is started
- * before, which knows nothing of the model but what it is told, and runs the command.
+ * A process that reads a model must not start another (core/sandbox.h). A helper process
+ * is therefore started before; it runs the command, and knows only the four arguments.
  */
 #ifndef CLI_QUANT_HOOK_H
 #define CLI_QUANT_HOOK_H
@@ -25,7 +25,7 @@ struct hook {
 int hook_begin(struct hook *h, const char *command, struct err *e);
 
 /* ctx: the hook. *type: the rules' choice, and then its answer. 0, or -1 with ERR_USAGE
- * where the answer is no type, ERR_IO where the command failed. */
+ * if the answer is not a type, ERR_IO if the command failed. */
 int hook_ask(void *ctx, const struct tensor *t, const struct dtype **type, struct err *e);
 
 void hook_end(struct hook *h);

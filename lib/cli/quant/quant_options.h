@@ -1,5 +1,5 @@
-/* quant_options: the part of a command line that says what tensors become. The
- * names are llama-quantize's where it has the option too.
+/* quant_options: the options of apr-quant that choose the types of tensors, with the names of
+ * llama-quantize if it has the option too.
  */
 #ifndef CLI_QUANT_QUANT_OPTIONS_H
 #define CLI_QUANT_QUANT_OPTIONS_H
@@ -12,7 +12,7 @@
 
 struct quant_options {
 	struct recipe_options recipe; /* points into this structure once parsed */
-	struct mixture plain; /* where TYPE is no mixture's name */
+	struct mixture plain; /* for a TYPE that is not the name of a mixture */
 	char plain_name[32];
 	const char *fallback, *output_type, *embedding_type;
 	struct opt_list rules, rule_files;
@@ -66,18 +66,17 @@ struct quant_options {
 	TEXT(0, "fallback", "error|warn|TYPE", &(o)->fallback, \
 	     "what to do if rows do not fill the blocks of a type")
 
-/* Load the plugins and start what runs the hook, before anything else: no file may be
- * opened and no program started once a model is read. */
+/* Load the plugins and start the process of the hook, before anything else: the sandbox
+ * allows neither. */
 int quant_options_load(struct quant_options *o, struct err *e);
 
-/* Make o->recipe of what was given; type: the mixture's name, or NULL where it
- * is missing. ERR_USAGE, or a fault of a rule file or of
- * the importance matrix, which is read here. */
+/* Fill o->recipe from the options. type: the operand TYPE, or NULL if it is missing. Reads
+ * the rule files and the importance matrix. 0; or -1 with ERR_USAGE, or their faults. */
 int quant_options_parse(struct quant_options *o, const char *type, struct err *e);
 
-/* The model that the recipe is for, without the blocks that are left out: a copy of source
- * in m. *rows: of each tensor of the source its number in m, or QUANT_GONE; a new array.
- * 0 or -1, both to be freed in every case. */
+/* Copy source to m without the pruned blocks: the model that the recipe is for. *rows: a new
+ * array with the index in m of each tensor of source, or QUANT_GONE. 0 or -1; the caller frees
+ * both in either case. */
 #define QUANT_GONE SIZE_MAX
 int quant_options_shape(const struct quant_options *o, const struct model *source,
                         struct model *m, size_t **rows, struct err *e);

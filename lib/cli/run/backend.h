@@ -1,5 +1,5 @@
-/* backend: what should compute a model, as the backend hints of APR version 1 files tell it,
- * each of a tensor (apr1(5)). A hint is a wish: it is followed where this CPU can.
+/* backend: the level of the CPU that the backend hints of an APR version 1 file ask for, one
+ * hint per tensor (apr1(5)). A hint is followed if this CPU has the level.
  */
 #ifndef CLI_RUN_BACKEND_H
 #define CLI_RUN_BACKEND_H
@@ -8,11 +8,11 @@
 #include "model/model.h"
 
 /* The level of the CPU (kernels/level.h) that the hints of a model ask for. NULL: it has
- * none, its tensors ask for different ones, or what they ask for is no level of a CPU. */
+ * none, they differ, or they do not name a level of a CPU. */
 const char *backend_wish(const struct model *m);
 
-/* Compute at that level from here on, if this CPU has it, and tell of it. Before threads
- * compute; after level_begin and dot_begin. 0 or -1. */
+/* Use that level from now on if this CPU has it, with a note. Call it after level_begin and
+ * dot_begin, and before any thread computes. 0 or -1. */
 int backend_follow(const struct model *m, struct err *e);
 
 #endif

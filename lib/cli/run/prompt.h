@@ -18,7 +18,7 @@ struct prompt_from {
 	TEXT('f', "file", "FILE", &(p)->file, "continue the text of FILE"), \
 	TEXT(0, "tokens", "IDS", &(p)->ids, "continue these token ids: ID,ID,...")
 
-/* How many of them are given. */
+/* The number of sources that are set. */
 int prompt_given(const struct prompt_from *from);
 
 /* Read the text, or the token ids, before the model is opened. operand names the model: only
