@@ -15,7 +15,7 @@
 #define INFERENCE_PROTOCOL "inference_protocol"
 
 /* Read it from the model in a file of any format. keys: one of them must have signed the
- * content, or over the seal of a sealed model (crypto/authentic.h): E006 if none does. keys
+ * content, or the seal of a sealed model (crypto/authentic.h); else E006. keys
  * NULL accepts a model without a trusted signature, and reads no tensor. Enters the
  * sandbox. 0; or -1 with E001: the model publishes no key, or one for another protocol; E002:
  * the key is malformed. */
