@@ -1,9 +1,9 @@
 /* joined: a model in several files of one container, as one source.
  *
- * Each file is complete by itself. In the plan they are one model: the tensors of
- * the files one after another, all else from the first. That one stays open: what is
- * no tensor lies there, before the tensors of all and behind them. The others are
- * opened again when it is their turn, so that one at a time needs memory.
+ * Each file is complete by itself. The plan makes one model of them: the tensors of the
+ * files one after another, everything else from the first file. The first file stays
+ * open, because the items before and after all tensors are there. The others are opened
+ * again in turn, so that only one of them needs memory at a time.
  */
 #ifndef FORMATS_JOINED_H
 #define FORMATS_JOINED_H
@@ -31,16 +31,17 @@ struct joined_ops {
 	/* Open file i, without proof of what only the whole model can prove. */
 	struct source *(*open)(struct joined *j, size_t i);
 
-	/* File i was read for its plan: see whether it belongs here, and note what
-	 * is to be known of it; before its tensors are in the plan. 0 or -1. */
+	/* The plan of file i has been read: check that the file belongs here and keep what
+	 * is needed of it, before its tensors go into the plan. 0 or -1. */
 	int (*judge)(struct joined *j, size_t i, struct source *part);
 
-	/* Blobs of the model that lie beside its files, after those of the first
-	 * file: the next one, 1, 0 or -1; some bytes of it. NULL: there are none. */
+	/* Blobs that are files beside the model's files; they follow those of the first
+	 * file. beside: the next one (1), the end (0) or -1; beside_read: some bytes of it.
+	 * NULL: there are none. */
 	int (*beside)(struct joined *j, struct item *item);
 	int (*beside_read)(struct joined *j, const uint8_t **p, size_t *n);
 
-	void (*close)(struct joined *j); /* free all that joined_free does not */
+	void (*close)(struct joined *j); /* free what joined_free does not, and call it */
 };
 
 struct joined {
@@ -64,20 +65,20 @@ struct joined {
 	struct source *from; /* the body comes from there, or lies beside */
 };
 
-/* j is zeroed. name: of the model, for messages; it must outlive the source. */
+/* j is zero. name: of the model, for messages; must outlive the source. */
 void joined_init(struct joined *j, const struct joined_ops *ops, const char *name,
                  void (*note)(const char *), struct err *e);
 
-/* One file more: PATH/NAME in messages. */
+/* Add a file, called PATH/NAME in messages. 0 or -1. */
 int joined_add(struct joined *j, const char *path, const char *name);
 
-/* Read the plans of all files into one. Of its own each has, beside tensors, only
- * what the first one has said already. model_check is the caller's. */
+/* Read the plans of all files into one. Beside tensors, the other files may only repeat
+ * the first one. The caller runs model_check. 0 or -1. */
 int joined_read(struct joined *j);
 
-/* A list of the files, called what in faults, says where each tensor lies: in map, by
- * name, the name or the number of a file. These n tensors lie in file i by it; and (all
- * files are read, label: of the list) it names no others. 0 or -1. */
+/* map says for each tensor, by name, the name or number of its file; messages call it
+ * what, or by its own name label. joined_prove_part: it says file i for these n tensors.
+ * joined_prove_list, after all files are read: it names no other tensors. 0 or -1. */
 int joined_prove_part(const struct joined *j, size_t i, struct tensor *const *tensors,
                       size_t n, json_t *map, const char *what);
 int joined_prove_list(const struct joined *j, json_t *map, const char *label);
