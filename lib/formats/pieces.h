@@ -1,13 +1,13 @@
-/* pieces: a model written into several files of one container, which get their
- * names together, or none does.
+/* pieces: a model written into several files of one container. Either all files get their
+ * names, or none does.
  *
- * Which file gets which tensors follows from the plan, before any data comes: tensors
- * in their order, as many as stay within the size that is asked for, and at least
- * one. The first file has all else. Each file but the first is complete, and on the
- * disk, before the next one begins; the first waits for what comes last.
+ * The plan decides which file gets which tensors, before any data comes: tensors in their
+ * order, as many as fit into the requested size, and at least one. The first file has
+ * everything else. Each other file is complete and on the disk before the next one begins;
+ * the first file waits for the items that come last.
  *
- * Either the files make a folder, which has a temporary name until it is complete;
- * or they lie beside what is there already, as PREFIX-00001-of-00003ENDING.
+ * The files either make a folder, which has a temporary name until it is complete, or go
+ * into an existing folder as PREFIX-00001-of-00003ENDING.
  */
 #ifndef FORMATS_PIECES_H
 #define FORMATS_PIECES_H
@@ -23,7 +23,7 @@ struct piece {
 	bool begun, settled;
 };
 
-/* A file that is no piece: a side file in a folder, or the index. */
+/* A file without tensors: a side file in a folder, or the index. */
 struct beside {
 	char *name, *label;
 	struct out out;
@@ -33,29 +33,29 @@ struct pieces;
 
 struct pieces_ops {
 	const char *ending; /* of the files' names */
-	const char *index_end; /* of the index's name; NULL: there is none */
-	const char *single; /* the name of one file in a folder */
-	unsigned unit;      /* a tensor takes up a multiple of so many bytes */
+	const char *index_end; /* the end of the index's name; NULL: no index */
+	const char *single; /* name of the only file in a folder */
+	unsigned unit;      /* a tensor takes a multiple of this many bytes */
 	const char *blob;   /* type of blobs that become files of a folder, or NULL */
-	size_t most;        /* files of one model; 0: as many as there may be */
+	size_t most;        /* maximum number of files; 0: 99999 */
 
 	/* Name the files and say which tensors they have (pieces_add), and name the
 	 * index. NULL: pieces_cut does. */
 	int (*choose)(struct pieces *s, struct err *e);
 
-	/* The source of file i's plan (new, or NULL), and what its plan has beside
-	 * tensors, if it is not the first (NULL: nothing). */
+	/* source: the member source of file i's plan (new, or NULL). keys: add what the
+	 * plan of a file that is not the first has beside tensors (NULL: nothing). */
 	json_t *(*source)(const struct pieces *s, size_t i);
 	int (*keys)(const struct pieces *s, size_t i, struct model *to, struct err *e);
 
 	/* The sink of file i. It takes o over. */
 	struct sink *(*create)(struct pieces *s, size_t i, struct out *o, struct err *e);
-	/* All has come: only end may follow. After it the out is settled. */
+	/* Called after the last item; only end may follow. It settles the output. */
 	int (*settle)(struct sink *sink, struct err *e);
-	/* The name that end gives it; it must outlive the call of end. */
+	/* Set the name that end gives to the file; it must outlive the call of end. */
 	void (*rename)(struct sink *sink, const char *path);
 
-	/* The text of the index, when all files are settled. */
+	/* Write the text of the index, after all files are settled. */
 	int (*index)(struct pieces *s, struct buf *text, struct err *e);
 };
 
@@ -67,49 +67,50 @@ struct pieces {
 	const struct model *plan;
 	bool makes_folder;
 	char *path;      /* of the folder to be made, or of the file that was asked for */
-	char *folder;    /* in which the files will lie: path, or path's */
-	char *parent;    /* in which path lies */
-	struct place *place; /* which gives all of it the names */
-	uint64_t bytes;  /* that all of it will need, headers not counted */
+	char *folder;    /* that will hold the files: path, or the folder of path */
+	char *parent;    /* the folder of path */
+	struct place *place; /* gives all files their names */
+	uint64_t bytes;  /* of all files, without their headers */
 
 	struct piece *pieces;
 	size_t piece_count, piece_cap;
 	char *index_name; /* NULL: there is none */
 	struct beside *besides;
 	size_t beside_count, beside_cap;
-	size_t *blobs;    /* of the plan: its number in the first file, or PIECES_FILE */
+	size_t *blobs;    /* by blob of the plan: its number in the first file, or
+	                   * PIECES_FILE */
 
-	/* The item that is coming. */
+	/* The current item. */
 	enum { TO_PIECE, TO_FILE } now;
 	struct piece *piece;
 	struct beside *beside;
 };
 #define PIECES_FILE SIZE_MAX
 
-/* As create_folder and create_shards of format.h. The first is for where->path with
- * or without a slash at its end. */
+/* As create_folder (makes_folder) and create_shards of format.h. The path of a folder may
+ * end in a slash. */
 struct sink *pieces_create(const struct out_options *where, bool makes_folder,
                            const struct format_options *options,
                            const struct pieces_ops *ops, struct err *e);
 
-/* One file more, with the next count tensors. */
+/* Add a file with the next count tensors. */
 int pieces_add(struct pieces *s, const char *name, size_t count, struct err *e);
 
-/* Files by size, PREFIX-00001-of-…, and an index; or one file, if all fits into it.
- * PREFIX is "model" in a folder, else the name that was asked for without its ending. */
+/* Make files by size, PREFIX-00001-of-…, and an index; or one file if everything fits into
+ * it. PREFIX is "model" in a folder, else the requested name without its ending. */
 int pieces_cut(struct pieces *s, struct err *e);
 
-/* The name in its folder of what was asked for. */
+/* The last part of the requested path. */
 const char *pieces_base(const struct pieces *s);
 
-/* Does a file of the model, or the index, have this name? */
+/* True if a file of the model, or the index, has this name. */
 bool pieces_is_taken(const struct pieces *s, const char *name);
 
 /* ---- how they get their names (pieces_name.c) ---- */
 
-/* Refuse now what may not be replaced later. */
+/* Refuse what must not be replaced at the end. */
 int pieces_refuse(const struct pieces *s, struct err *e);
-/* All is settled. */
+/* Give all files, which are settled, their names. */
 int pieces_name(struct pieces *s, struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
-/* load: a model into memory, from any form that format_open_path reads.
+/* load: loads a model into memory, from anything that format_open_path reads.
  *
- * What lies in a file as it is, is mapped and not copied, and none of it is read here:
- * of the file only its structure is proved. What is compressed, or comes through a
- * pipe, is read to its proved end into memory of the process.
+ * Tensors that a file holds unchanged are mapped, not copied or read; only the structure
+ * of the file is proved. Compressed tensors, and models from a pipe, are read to their
+ * proved end into memory of the process.
  */
 #ifndef LOAD_LOAD_H
 #define LOAD_LOAD_H
@@ -11,7 +11,7 @@
 #include "model/flow.h"
 #include "model/weights.h"
 
-/* Side files and values larger than this are left out. */
+/* Larger side files and values are left out. Bytes. */
 #define LOAD_BLOB (128u << 20)
 
 struct load {
@@ -27,17 +27,17 @@ struct load {
 	struct map copies;
 };
 
-/* Open what lies at a path ("-": standard input), and load it. note: told what a person
- * should hear, or NULL. 0, or -1 with e filled; load_close is due in any case. */
+/* Open a path ("-": standard input) and load the model. note: receives notes for the user;
+ * may be NULL. 0, or -1 with e filled; call load_close in either case. */
 int load_open(struct load *l, const char *path, void (*note)(const char *), struct err *e);
 
-/* The same from a source, which stays the caller's: all of it is read. */
+/* Load a model from a source, which stays the caller's and is read to its end. */
 int load_source(struct load *l, struct source *s, struct err *e);
 
-/* Were the files whole until now? ERR_CORRUPT if not. */
+/* Check that no mapped file has become shorter. 0, or -1 with ERR_CORRUPT. */
 int load_check(const struct load *l, struct err *e);
 
-/* Free the blobs: values and files beside the tensors are no longer wanted. */
+/* Free the blobs (long values and side files), when they are no longer needed. */
 void load_drop_blobs(struct load *l);
 
 void load_close(struct load *l);
