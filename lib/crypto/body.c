@@ -120,7 +120,7 @@ open_batch(struct body_digest *d)
 	return &d->batches[(d->first + d->waiting) % d->room];
 }
 
-/* The batch that is being filled is to be hashed. */
+/* Hash the batch that is being filled, or let another thread do it. */
 static int
 hand_over(struct body_digest *d, struct err *e)
 {
