@@ -194,7 +194,7 @@ decoder_begin(struct decoder *x, uint64_t stored, uint64_t size, const uint8_t *
 	x->size = x->announced = size;
 	x->ended = false;
 	if (x->codec->look(head, n, &f) < 0)
-		return err_set(e, ERR_CORRUPT, name, "what is stored is no %s frame",
+		return err_set(e, ERR_CORRUPT, name, "the stored bytes are not a %s frame",
 		               x->codec->name);
 	if (f.dictionary)
 		return err_set(e, ERR_FORMAT, name, "its %s frame needs a dictionary",
@@ -207,7 +207,7 @@ decoder_begin(struct decoder *x, uint64_t stored, uint64_t size, const uint8_t *
 	return x->codec->restart(x->context) < 0 ? err_memory(e) : 0;
 }
 
-/* The frame has ended; does everything else end here too? */
+/* The frame has ended; both lengths must end here too. */
 static int
 check_end(const struct decoder *x, struct err *e)
 {
@@ -242,7 +242,7 @@ decoder_step(struct decoder *x, const uint8_t **in, size_t *in_n,
 		               " bytes", x->codec->name, x->announced);
 	x->size -= *out_n;
 	x->ended = r == 1;
-	/* What came last is handed out before the end is told. */
+	/* Return the last bytes before reporting the end. */
 	if (x->ended)
 		return *out_n ? 0 : check_end(x, e);
 	if (*out_n == 0 && x->stored == 0)

@@ -115,7 +115,7 @@ look(const uint8_t *head, size_t n, struct codec_frame *f)
 	return 0;
 }
 
-/* How much memory a frame may take is decided before, from its head. */
+/* The frame's memory was checked before, from its head. */
 static void *
 decoder(void)
 {

@@ -25,11 +25,11 @@ struct answer {
 /* What was declared. */
 static bool may_spool;
 static int input_folder = -1;
-static char input_name[257]; /* may be opened, whatever it is called */
+static char input_name[257]; /* may be opened under any name */
 
 static volatile sig_atomic_t end = -1; /* of the socket */
 static volatile sig_atomic_t child;
-static int refused; /* errno: it could not be started */
+static int refused; /* errno of the failed start, or 0 */
 static bool serves;
 
 void
@@ -65,7 +65,7 @@ broker_socket(void)
 
 /* ---- the helper ---- */
 
-/* One message with a descriptor, or without. */
+/* Sends one message, with a descriptor if there is one. */
 static int
 answer(const struct answer *a, int fd)
 {
@@ -172,7 +172,7 @@ serve_one(struct broker_ask *q)
 	return r;
 }
 
-/* Nothing of the caller's stays open: the end of its pipes must be seen by others. */
+/* Closes the descriptors of the caller, so that others see the end of its pipes. */
 static void
 keep_two(int socket)
 {
@@ -219,7 +219,7 @@ serve(int socket)
 	_exit(0);
 }
 
-/* ---- the process that asks ---- */
+/* ---- the process in the sandbox ---- */
 
 void
 broker_start(void)
@@ -247,7 +247,7 @@ broker_start(void)
 	child = pid;
 }
 
-/* An answer, and the descriptor that comes with it, or -1. */
+/* Receives an answer and its descriptor, or -1. */
 static int
 receive(struct answer *a, int *fd)
 {
@@ -301,7 +301,7 @@ broker_ask(const struct broker_ask *q, uint64_t *file)
 	if (file)
 		*file = a.file;
 	if (a.error == 0 && fd < 0 && brings_file(q->what))
-		a.error = EMFILE; /* there was no number left for it */
+		a.error = EMFILE; /* the descriptor table is full */
 	errno = a.error;
 	return a.error ? -1 : fd >= 0 ? fd : 0;
 }

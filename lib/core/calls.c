@@ -27,7 +27,7 @@
 #define AT(member) ((uint32_t)offsetof(struct seccomp_data, member))
 #define ALWAYS 0
 
-#define GET_TERMINAL 0x5401u    /* TCGETS: is it one? */
+#define GET_TERMINAL 0x5401u    /* TCGETS: isatty */
 #define GET_TERMINAL_2 0x802c542au
 #define GET_SIZE 0x5413u        /* TIOCGWINSZ */
 
@@ -62,10 +62,10 @@ static const struct {
 #ifdef SYS_poll
 	{ SYS_poll, 0 },
 #endif
-	/* signals that it gets; its end, and that of its children */
+	/* receiving signals, exiting, waiting for children */
 	{ SYS_rt_sigaction, 0 }, { SYS_rt_sigprocmask, 0 }, { SYS_rt_sigreturn, 0 },
 	{ SYS_sigaltstack, 0 }, { SYS_exit, 0 }, { SYS_exit_group, 0 }, { SYS_wait4, 0 },
-	/* who it is, and when */
+	/* its identity, and the time */
 	{ SYS_getpid, 0 }, { SYS_gettid, 0 }, { SYS_getppid, 0 }, { SYS_getuid, 0 },
 	{ SYS_geteuid, 0 }, { SYS_getgid, 0 }, { SYS_getegid, 0 }, { SYS_uname, 0 },
 	{ SYS_sysinfo, 0 }, { SYS_getrusage, 0 }, { SYS_getcpu, 0 },
@@ -79,7 +79,7 @@ static const struct {
 #endif
 };
 
-/* Where (argument & mask) is value. Lines of one call stand together. */
+/* Allowed if (argument & mask) is value. Rows of one call are adjacent. */
 struct rule {
 	uint16_t number;
 	uint8_t argument;
@@ -88,7 +88,7 @@ struct rule {
 };
 #define ALL (~0u)
 
-/* A thread, and none with namespaces of its own. */
+/* A thread, without new namespaces. */
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP | CLONE_PTRACE | CLONE_UNTRACED)
 #define THREAD (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND | CLONE_FILES)
@@ -110,7 +110,7 @@ static const struct rule some[] = {
 	{ SYS_madvise, 2, ~31u, 0, ALWAYS }, /* larger ones take memory from the machine */
 };
 
-/* What opens a file answers as Landlock does. */
+/* Calls that open files fail as under Landlock. */
 static const uint16_t opens[] = {
 	SYS_openat,
 #ifdef SYS_open
@@ -156,7 +156,7 @@ add_machine(struct filter *f)
 #endif
 }
 
-/* One line each, with a jump to the answer behind the last. */
+/* One instruction each, with a jump to the answer after the last. */
 static void
 add_any(struct filter *f, unsigned which)
 {
@@ -171,7 +171,7 @@ add_any(struct filter *f, unsigned which)
 	answer(f, SECCOMP_RET_ALLOW);
 }
 
-/* The lines of a call, from r to end. */
+/* The rows of a call, from r to end. */
 static void
 add_call(struct filter *f, const struct rule *r, const struct rule *end, unsigned which)
 {
@@ -237,7 +237,7 @@ calls_limit(unsigned which, int socket)
 
 	build(&f, which, socket);
 	program.len = f.n;
-	/* Room for all of it, or none: half a filter would be a wrong one. */
+	/* All of the filter or none: half a filter would be wrong. */
 	if (f.n < RULES)
 		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 		        &program);

@@ -88,7 +88,7 @@ dir_of(const char *path, char **folder, const char **name, struct err *e)
 	return fd;
 }
 
-/* ---- files, and links that are as good ---- */
+/* ---- files, and links in a cache ---- */
 
 static bool
 same_file(const struct stat *a, const struct stat *b)
@@ -147,7 +147,7 @@ dir_open_fd(int folder, const char *name)
 		return broker_ask(&q, NULL);
 	}
 	link = cache_link(folder, name);
-	/* A pipe of that name must not keep us waiting. */
+	/* Do not block on a named pipe. */
 	fd = openat(folder, link ? link : name,
 	            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	free(link);
@@ -170,7 +170,7 @@ dir_open(int folder, const char *name, const char *label, struct reader *r,
 	if (fd < 0 && errno == ELOOP)
 		return err_set(e, ERR_CORRUPT, label, "is a link, which is not followed");
 	if (fd < 0 && errno == ENODEV)
-		return err_set(e, ERR_CORRUPT, label, "is no regular file");
+		return err_set(e, ERR_CORRUPT, label, "is not a regular file");
 	if (fd < 0)
 		return err_errno(e, label, "cannot be opened");
 	if (reader_fd(r, fd, label, e) < 0) {

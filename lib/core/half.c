@@ -63,9 +63,9 @@ half_f32_f16(float f)
 		return (uint16_t)(sign | 0x7e00u);
 	if (a >= 0x477ff000u) /* 65520, half-way above the largest half */
 		return (uint16_t)(sign | 0x7c00u);
-	if (a >= 0x38800000u) /* 2^-14, the least normal half */
+	if (a >= 0x38800000u) /* 2^-14, the smallest normal half */
 		return (uint16_t)(sign | round_even(a - (112u << 23), 13));
-	if (a <= 0x33000000u) /* 2^-25, half the least subnormal */
+	if (a <= 0x33000000u) /* 2^-25, half the smallest subnormal */
 		return (uint16_t)sign;
 
 	/* Subnormal: count steps of 2^-24. The exponent field is 102 to 112, so

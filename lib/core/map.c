@@ -16,7 +16,7 @@ static struct {
 	atomic_size_t n;
 	atomic_bool lost; /* a page was missing */
 } files[MAP_FILES];
-static atomic_size_t used; /* slots that were ever taken */
+static atomic_size_t used; /* slots used so far */
 static size_t page;
 
 /* A page of a file is no longer there. Zeros take its place, so that the reader goes
@@ -92,7 +92,7 @@ map_file(struct map *m, int fd, const char *name, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, name, "cannot be mapped");
 	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_IO, name, "cannot be mapped: it is no file");
+		return err_set(e, ERR_IO, name, "cannot be mapped: it is not a file");
 	if (st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX)
 		return err_set(e, ERR_CORRUPT, name, "is empty");
 	m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);

@@ -19,7 +19,7 @@ static struct {
 } opened[MOST];
 static size_t count;
 
-/* The folder in which path lies. */
+/* The folder that contains path. */
 static int
 open_folder_of(const char *path)
 {

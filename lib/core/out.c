@@ -24,7 +24,7 @@ static void
 undo(int sig)
 {
 	if (undo_fd >= 0 && ftruncate(undo_fd, 0) < 0) {
-		/* Nothing else can be done here; the magic is missing anyway. */
+		/* There is nothing else to do; the magic is missing anyway. */
 	}
 	broker_end();
 	signal(sig, SIG_DFL);
@@ -237,7 +237,7 @@ out_reserve(struct out *o, uint64_t bytes)
 	struct statvfs fs;
 	uint64_t space;
 
-	/* A file system without a size has no blocks at all. */
+	/* A file system of unknown size reports no blocks. */
 	if (o->failed || !o->seekable || fstatvfs(o->fd, &fs) < 0 || fs.f_blocks == 0)
 		return o->failed ? -1 : 0;
 	if (__builtin_mul_overflow((uint64_t)fs.f_bavail, (uint64_t)fs.f_frsize, &space) ||
@@ -340,7 +340,7 @@ out_put(struct out *o, const void *p, size_t n)
 	return 0;
 }
 
-/* What sending came to. That it cannot be done is no fault. */
+/* The result of sending. If pages cannot be moved, that is not an error. */
 static ssize_t
 sent(struct out *o, ssize_t n)
 {
@@ -431,7 +431,7 @@ out_finish(struct out *o)
 	if (o->holds) {
 		size_t n = o->start < OUT_HELD ? (size_t)o->start : OUT_HELD;
 
-		/* All else must lie on the disk before the head makes it a file. */
+		/* Everything else must be on disk before the head makes the file valid. */
 		if ((o->sync && fdatasync(o->fd) < 0) || write_at(o, o->held, n, 0) < 0)
 			return o->failed ? -1 : fail(o, "cannot be synced");
 		undo_fd = -1;
@@ -443,7 +443,7 @@ out_finish(struct out *o)
 			return -1;
 	}
 	fd = o->fd;
-	o->fd = -1; /* whatever close says, it is closed */
+	o->fd = -1; /* closed even if close fails */
 	if (close(fd) < 0)
 		return fail(o, "cannot be closed");
 	o->done = true;

@@ -24,7 +24,7 @@
 #define FIND_KIB (4u << 10)
 #endif
 
-/* n bytes, for the library. Lines end with a newline, however it was built. */
+/* Compiles n bytes. A newline ends a line, whatever the library's default is. */
 static int
 compile(struct pattern *p, const char *text, size_t n, uint32_t options, int *code,
         PCRE2_SIZE *at, struct err *e)
@@ -90,7 +90,7 @@ pattern_match(struct pattern *p, const char *s, struct err *e)
 
 /* ---- patterns of files ---- */
 
-/* What a callout needs. */
+/* The data of a callout. */
 struct search {
 	struct work *work;
 	size_t mark;
@@ -133,12 +133,12 @@ pattern_open_text(struct pattern *p, const char *text, enum err_code code,
 	pcre2_set_heap_limit(p->data, FIND_KIB);
 	pcre2_set_match_limit(p->data, FIND_LIMIT);
 	pcre2_set_depth_limit(p->data, FIND_LIMIT);
-	/* Where there is no such compiler the same matches are found, only later. */
+	/* Without the JIT compiler the same matches are found, more slowly. */
 	pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
 	return 0;
 }
 
-/* What does not fit on the stack of compiled patterns takes memory, which is not kept. */
+/* Matches that do not fit on the JIT stack use memory, which is freed again. */
 static int
 match_large(struct pattern *p, const char *s, size_t n, size_t at)
 {

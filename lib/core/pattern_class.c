@@ -8,7 +8,7 @@
 #include "core/pattern_walk.h"
 #include "core/text.h"
 
-/* ---- faults ---- */
+/* ---- errors ---- */
 
 int
 pattern_fault(struct pattern_walk *w, enum err_code code, size_t at, const char *fmt, ...)
@@ -72,7 +72,7 @@ pattern_character(struct pattern_walk *w, uint32_t *c)
 	return 0;
 }
 
-/* So many hexadecimal digits, at least and at most. */
+/* Reads between `least` and `most` hexadecimal digits. */
 static int
 hexadecimal(struct pattern_walk *w, size_t at, size_t least, size_t most, uint32_t *c)
 {
@@ -90,14 +90,14 @@ hexadecimal(struct pattern_walk *w, size_t at, size_t least, size_t most, uint32
 	return 0;
 }
 
-/* Behind "\x". */
+/* Reads the number after "\x". */
 static int
 numbered(struct pattern_walk *w, size_t at, uint32_t *c)
 {
 	if (w->text[w->i] != '{') {
 		if (hexadecimal(w, at, 1, 2, c) < 0)
 			return -1;
-		/* Oniguruma takes it for a byte of UTF-8. */
+		/* In Oniguruma it is a byte of UTF-8. */
 		return *c < 0x80 ? 0 : pattern_refuse(w, at, w->i - at);
 	}
 	w->i++;
@@ -109,7 +109,7 @@ numbered(struct pattern_walk *w, size_t at, uint32_t *c)
 	return 0;
 }
 
-/* Behind "\p" or "\P": the property, written. */
+/* Reads and writes the property after "\p" or "\P". */
 static int
 property(struct pattern_walk *w, size_t at, char p)
 {
@@ -161,7 +161,7 @@ pattern_escape(struct pattern_walk *w, uint32_t *c)
 	return 0;
 }
 
-/* "[:alpha:]" in a class: 1 where there is one, which is written. */
+/* Writes "[:alpha:]" and the like in a class: 1 if there is one, else 0. */
 static int
 named_class(struct pattern_walk *w)
 {
@@ -184,7 +184,7 @@ named_class(struct pattern_walk *w)
 	return 0;
 }
 
-/* One character of a class, or a class in it, which is written: *c is NO_CHARACTER. */
+/* Reads a character of a class; writes a class within it and sets *c to NO_CHARACTER. */
 static int
 class_item(struct pattern_walk *w, uint32_t *c)
 {
@@ -201,7 +201,7 @@ class_item(struct pattern_walk *w, uint32_t *c)
 	return named_class(w) ? 0 : pattern_character(w, c);
 }
 
-/* What may follow a character in a class: the end of a range. */
+/* Writes a character of a class, with the end of the range that it begins, if any. */
 static int
 class_range(struct pattern_walk *w, uint32_t from)
 {
@@ -236,7 +236,7 @@ pattern_class(struct pattern_walk *w)
 		buf_text(w->to, "^");
 		w->i++;
 	}
-	/* Where it could end at once, a bracket is a character. */
+	/* Right after the start of a class, a bracket is a character. */
 	for (begun = w->i; depth > 0; items++) {
 		if (!w->text[w->i])
 			return pattern_fault(w, w->code, at, "a class without its ]");

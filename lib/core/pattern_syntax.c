@@ -98,7 +98,7 @@ interval(struct pattern_walk *w, struct repeat *r)
 	return 1;
 }
 
-/* Is there a repeat? 1 and *r, 0, -1. */
+/* Reads a repeat: 1 with *r set, 0 if there is none, or -1. */
 static int
 find_repeat(struct pattern_walk *w, struct repeat *r)
 {
@@ -130,7 +130,7 @@ put_repeat(struct buf *b, const struct repeat *r)
 		buf_u8(b, (uint8_t)r->mode);
 }
 
-/* What is due behind a repeated item. */
+/* The callouts that a repeated item needs after it. */
 static enum due
 due_behind(struct pattern_level *l, const struct repeat *r)
 {
@@ -138,14 +138,14 @@ due_behind(struct pattern_level *l, const struct repeat *r)
 		return DUE_MARK;
 	if (r->most > 1)
 		return r->most == r->least ? DUE_NOTHING : DUE_RUN;
-	/* One such part of an alternative at most doubles its ways. */
+	/* One optional part at most doubles the ways through an alternative. */
 	if (l->free)
 		return DUE_MARK;
 	l->free = true;
 	return DUE_NOTHING;
 }
 
-/* Behind an item. */
+/* Reads the repeat of an item, if there is one. */
 static int
 repeat(struct pattern_walk *w)
 {

@@ -15,11 +15,11 @@
 #include "core/place_parts.h"
 
 #define PLACES 4    /* outputs of one process */
-#define PATIENCE 20 /* milliseconds between two looks for a reader */
+#define PATIENCE 20 /* milliseconds between two attempts to find a reader */
 
 static struct place *declared[PLACES];
 
-/* ---- one of them ---- */
+/* ---- one place ---- */
 
 static void
 place_free(struct place *p)
@@ -52,7 +52,7 @@ place_new(const char *path, bool force)
 	return NULL;
 }
 
-/* The folder, by which all else is reached. */
+/* Everything else is opened relative to the folder. */
 int
 place_folder(struct place *p)
 {
@@ -72,7 +72,7 @@ place_folder(struct place *p)
 	return p->dir;
 }
 
-/* A device or a named pipe that need not be waited for. It blocks as others do, later. */
+/* Opens a device or named pipe without blocking; later writes block as usual. */
 static int
 open_special(const char *path)
 {
@@ -187,14 +187,14 @@ place_special(struct place *p)
 		return place_ask(p, BROKER_SPECIAL, &none, 0, NULL);
 	if (!broker_serves())
 		return open(p->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	/* Nobody may read there as yet. Who asks may go away meanwhile. */
+	/* The pipe may have no reader yet, and the process that asks may end while we wait. */
 	while ((fd = open_special(p->path)) < 0 && errno == ENXIO)
 		if (poll(&(struct pollfd){ .fd = broker_socket() }, 1, PATIENCE) != 0)
 			return -1;
 	return fd;
 }
 
-/* .BASE.PID.N.tmp, less of BASE where that is long. */
+/* .BASE.PID.N.tmp; a long BASE is truncated. */
 static void
 temporary_name(const struct place *p, char text[NAME], unsigned n)
 {
@@ -267,7 +267,7 @@ place_link(const struct place *p, const struct made *m, int dir, const char *nam
 	return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
 }
 
-/* It takes the place of another: it gets a name beside it first. */
+/* Replaces an existing file: links a temporary name first, then renames. */
 static int
 replace(const struct place *p, struct made *m)
 {
@@ -303,8 +303,8 @@ place_lose_temporary(const struct place *p, struct made *m)
 	errno = saved;
 }
 
-/* The name itself must survive a crash. A file system that cannot sync a folder says
- * EINVAL; nothing is lost by going on then. */
+/* Makes the name survive a crash. EINVAL means that the file system cannot sync a folder;
+ * that is not an error. */
 int
 place_sync_folder(const struct place *p)
 {
@@ -317,8 +317,8 @@ place_sync_folder(const struct place *p)
 	return r;
 }
 
-/* Without force nothing is ever replaced, not even a file that appeared meanwhile:
- * link(2) fails where rename(2) would not. */
+/* Without force nothing is ever replaced, not even a file that appeared since the check:
+ * link(2) fails where rename(2) would replace it. */
 int
 place_name(struct place *p, size_t file, bool sync)
 {

@@ -97,7 +97,7 @@ place_name_staged(struct place *p, size_t file, const char *name)
 	return -1;
 }
 
-/* With all that is still in it. */
+/* Removes the stage with all files in it. */
 void
 place_remove_stage(struct place *p)
 {
@@ -148,7 +148,7 @@ place_become(struct place *p, bool sync)
 
 /* ---- from the stage into a folder that holds other files ---- */
 
-/* Is it a shard's name, or an index's, that begins with these n bytes? */
+/* Whether the name is that of a shard or an index and begins with these n bytes. */
 static bool
 extends(const char *name, const char *begin, size_t n)
 {
@@ -162,7 +162,7 @@ extends(const char *name, const char *begin, size_t n)
 	        number.prefix == n);
 }
 
-/* BASE, or BASE with or without its ending, and what makes a shard or an index of it. */
+/* Whether the name is BASE, or a shard or an index of BASE with or without its ending. */
 static bool
 is_own(const struct place *p, const char *name)
 {
@@ -172,7 +172,7 @@ is_own(const struct place *p, const char *name)
 	       (ending && ending > p->base && extends(name, p->base, (size_t)(ending - p->base)));
 }
 
-/* Never replaces anything, also not what has appeared meanwhile. */
+/* Never replaces a file, not even one that appeared since the check. */
 static int
 move_file(int from, const char *name, int to)
 {
@@ -186,7 +186,7 @@ move_file(int from, const char *name, int to)
 	return 0;
 }
 
-/* What a file replaces lies under this name until all are replaced. */
+/* The name in the stage of a file that is being replaced. */
 static void
 old_name(char text[NAME], const char *name)
 {
@@ -219,7 +219,7 @@ move_one(struct place *p, struct made *m)
 	return -1;
 }
 
-/* All that has its name loses it, and what was replaced gets it back. */
+/* Takes back the names of the first `done` files and restores what they replaced. */
 static void
 move_back(struct place *p, size_t done)
 {

@@ -7,7 +7,7 @@
 #include "core/num.h"
 #include "core/thread.h"
 
-#define WIDE (1u << 18) /* bytes that one thread reads at a time */
+#define WIDE (1u << 18) /* bytes that a thread reads at once */
 
 int
 range_read(const struct range *r, uint64_t from, void *p, size_t n)

@@ -148,7 +148,8 @@ consume(struct reader *r, size_t n)
 	return p;
 }
 
-/* Have n unread bytes, if so many come. Structures are small: more is read at once. */
+/* Buffers n unread bytes, or as many as there are. It reads more than n at once, since
+ * structures are small. */
 static void
 have(struct reader *r, size_t n)
 {
@@ -204,7 +205,7 @@ reader_some(struct reader *r, uint64_t max, size_t *n)
 	return consume(r, *n);
 }
 
-/* Send bytes on that have not been read yet; then they can be, or the file shrinks. */
+/* Send bytes on before reading them. Reading fails only if the file shrinks. */
 static ssize_t
 send_on(struct reader *r, struct out *o, uint64_t max)
 {
@@ -230,7 +231,7 @@ reader_share(struct reader *r, struct out *o, uint64_t max, size_t *n)
 		return NULL;
 	if (sent > 0) {
 		*n = (size_t)sent;
-		/* These, and no more: what follows is to be sent on as well. */
+		/* Read exactly these: the bytes after them will be sent on as well. */
 		while (r->fill - r->at < *n && refill(r, *n - (r->fill - r->at)) == 0)
 			;
 		return reader_take(r, *n);
@@ -271,7 +272,7 @@ reader_u64(struct reader *r)
 	return p ? le64(p) : 0;
 }
 
-/* A length that cannot be true is refused before it costs anything. */
+/* Refuse an impossible length before allocating. */
 static int
 within(struct reader *r, uint64_t n)
 {

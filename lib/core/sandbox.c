@@ -26,7 +26,7 @@
 #endif
 #endif
 
-/* ---- who needs what ---- */
+/* ---- the needs of each tool ---- */
 
 #define FILTER (SANDBOX_OUTPUT | SANDBOX_THREADS)
 
@@ -72,7 +72,7 @@ sandbox_tool(const char *name)
 
 /* ---- what is declared ---- */
 
-/* A list of files may have any name, and is JSON: its first byte says so. */
+/* A list of files may have any name, but it is JSON: check its first byte. */
 static bool
 is_list(const char *path)
 {
@@ -126,7 +126,7 @@ sandbox_prepare(void)
 
 /* ---- Landlock ---- */
 
-/* Headers are older than kernels. */
+/* The headers may be older than the kernel. */
 struct rules {
 	uint64_t files, net, scoped;
 };
@@ -140,7 +140,7 @@ landlock_version(void)
 	return n < 1 ? 0 : (int)n;
 }
 
-/* All that this version of it can forbid, and nothing is allowed. */
+/* Handle every right that this version knows, and allow none. */
 static void
 forbid(void)
 {
@@ -160,7 +160,7 @@ forbid(void)
 	close(fd);
 }
 
-/* ---- what the caller left open ---- */
+/* ---- inherited descriptors ---- */
 
 /* Whatever is opened here goes with an exec; what came by one does not. */
 static void

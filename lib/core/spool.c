@@ -43,7 +43,7 @@ spool_file(struct err *e)
 	return fd;
 }
 
-/* Move what is in memory to the end of the file. */
+/* Moves the bytes in memory to the end of the file. */
 static int
 spill(struct spool *s, struct err *e)
 {
@@ -101,7 +101,7 @@ spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e)
 	return 0;
 }
 
-/* Map n bytes of the file, which are there. */
+/* Maps the first n bytes of the file, which exist. */
 static int
 map(struct spool *s, uint64_t n, int protection, struct err *e)
 {

@@ -150,7 +150,7 @@ parse_meta(struct model *m, const json_t *row, size_t *values, const char *where
 	}
 	r = value_from_json(t, value, &wire);
 	if (r < 0)
-		err_set(e, ERR_CORRUPT, where, "its plan gives %s a value that is no %s",
+		err_set(e, ERR_CORRUPT, where, "its plan gives %s a value that is not a %s",
 		        json_string_value(key), json_string_value(type));
 	else if (!buf_ok(&wire))
 		r = err_memory(e);

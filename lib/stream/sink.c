@@ -38,7 +38,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	    frame_end(&s->out, 0) < 0)
 		return -1;
 	buf_free(&s->head);
-	/* The next stage sizes its output while we find the data. */
+	/* Flush, so that the next stage can size its output while the data is found. */
 	return out_flush(&s->out);
 }
 

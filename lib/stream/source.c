@@ -66,7 +66,7 @@ wrong_size(struct stream_source *s, uint64_t announced)
 	                   s->frame.kind, s->frame.body_bytes, announced);
 }
 
-/* The plan says all of the head. */
+/* The plan determines the whole head. */
 static int
 planned_item(struct stream_source *s, struct item *item, int told, const char *name)
 {
@@ -80,7 +80,7 @@ planned_item(struct stream_source *s, struct item *item, int told, const char *n
 	return item->bytes == body ? 0 : wrong_size(s, body);
 }
 
-/* Where it lies, instead of what it is. */
+/* A PLAC frame: the tensor's offset instead of its bytes. */
 static int
 placed_item(struct stream_source *s, struct item *item, int told, const struct tensor *t)
 {
@@ -126,7 +126,7 @@ blob_item(struct stream_source *s, struct item *item)
 	return planned_item(s, item, plan_blob_head(b, &s->head), b->name);
 }
 
-/* What is sealed comes in SEAL frames, and nothing else does. */
+/* Sealed items, and only those, come in SEAL frames. */
 static int
 sealed_item(struct stream_source *s, struct item *item)
 {
@@ -237,7 +237,7 @@ known_item(struct stream_source *s, size_t rank, bool sealed, struct item *item)
 	return 0;
 }
 
-/* Everything announced has come, and nothing comes after. */
+/* All announced items have come, and the input ends here. */
 static int
 finish(struct stream_source *s)
 {
@@ -314,7 +314,7 @@ next(struct source *source, struct item *item, struct err *e)
 	return frame_head_json(&s->reader, &s->frame) < 0 ? -1 : 1;
 }
 
-/* Of a placed body; to o as well, where it is not NULL. */
+/* Reads a placed body; also puts the bytes to o unless o is NULL. */
 static int
 read_piece(struct stream_source *s, struct out *o, const uint8_t **p, size_t *n)
 {
@@ -396,7 +396,7 @@ read_plan(struct stream_source *s, struct err *e)
 	plan = json_parse(s->frame.head.p, s->frame.head.n, ERR_CORRUPT, s->reader.name, e);
 	if (!plan)
 		return -1;
-	/* A plan can be large: its text is not kept beside what it says. */
+	/* A plan can be large: free its text once it is parsed. */
 	buf_free(&s->frame.head);
 	r = plan_from_json(&s->plan, plan, true, s->reader.name, e);
 	json_decref(plan);

@@ -137,9 +137,9 @@ static const struct row rows[] = {
 	{ .name = "gguf_shards_link_into_no_cache", .status = 4, .missing = TWO,
 	  .link = { TWO, "../../blobs/two" }, .says = "is a link, which is not followed" },
 	{ .name = "gguf_shards_shard_is_a_folder", .status = 4, .missing = TWO, .folder = TWO,
-	  .says = TWO ": is no regular file" },
+	  .says = TWO ": is not a regular file" },
 	{ .name = "gguf_shards_shard_is_a_pipe", .status = 4, .missing = TWO, .pipe = TWO,
-	  .says = TWO ": is no regular file" },
+	  .says = TWO ": is not a regular file" },
 
 	/* Folders and names. */
 	{ .name = "gguf_shards_two_models", .status = 4, .also = "other.gguf",

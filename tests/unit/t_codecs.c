@@ -347,10 +347,10 @@ test_bombs(void)
 	buf_clear(&b);
 	buf_put(&b, "\x50\x2a\x4d\x18\1\0\0\0x\x28\xb5\x2f\xfd\0\x38\1\0\0", 18);
 	test_ok(unpack(z, &b, 0, 50, &back, &e) == ERR_CORRUPT &&
-	        strstr(e.fact, "is no zstd frame"), "one to be skipped: %s", e.fact);
+	        strstr(e.fact, "are not a zstd frame"), "one to be skipped: %s", e.fact);
 	e = (struct err)ERR_INIT;
 	test_ok(unpack(l, &b, 0, 50, &back, &e) == ERR_CORRUPT &&
-	        strstr(e.fact, "is no lz4 frame"), "and for lz4: %s", e.fact);
+	        strstr(e.fact, "are not a lz4 frame"), "and for lz4: %s", e.fact);
 
 	/* Blocks of 64 KiB, independent: FLG 0x60, BD 0x40, checksum 0x82. */
 	e = (struct err)ERR_INIT;
