@@ -259,9 +259,9 @@ age_keys() {
 			[ ! -e made ]
 		done
 		try apr-pack -z zstd $file
-		said 2 'what is sealed does not get shorter'
+		said 2 '-z: a sealed model cannot be compressed'
 		try apr-pack --shard-size 1M -o x.apr $file
-		said 2 'a sealed model is one file'
+		said 2 'a sealed model must be one file'
 	done
 	try apr-decrypt -i me.key "$model"
 	said 4 'is not sealed (E001)'
