@@ -256,7 +256,7 @@ static const struct fault {
 	        "\"apr.metadata\":\"[[]]\""),
 	CARRIER("safetensors_apr_list_type", "bad metadata row",
 	        "\"apr.metadata\":\"[[\\\"a\\\",\\\"u65\\\",1]]\""),
-	CARRIER("safetensors_apr_list_value", "a value that is no u8",
+	CARRIER("safetensors_apr_list_value", "a value that is not a u8",
 	        "\"apr.metadata\":\"[[\\\"a\\\",\\\"u8\\\",256]]\""),
 	CARRIER("safetensors_apr_list_key_twice", "metadata key a occurs twice",
 	        "\"apr.metadata\":\"[[\\\"a\\\",\\\"u8\\\",1],[\\\"a\\\",\\\"u8\\\",1]]\""),
