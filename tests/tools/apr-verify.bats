@@ -379,7 +379,7 @@ ends_in_done() {
 	try apr-verify -q --expect-name m key.pub signed.aprs
 	said 1 'signature: states no name'
 	try apr-verify -q --not-before soon key.pub signed.aprs
-	said 2 '--not-before wants'
+	said 2 '--not-before needs'
 	# What is said is part of what is signed.
 	for change in sign_name sign_date; do
 		tamper $change <new.aprs >changed.aprs

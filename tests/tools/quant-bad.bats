@@ -65,9 +65,9 @@ types() {
 	local type
 	mkmodel <<<'tensor a.weight F32 2x256 values 1 2 70000' >large.gguf
 	try apr-quant f16 large.gguf
-	said 5 'a.weight: values not finite: 0, too large for F16: 170, the first is number 2 from 0'
+	said 5 'a.weight: values not finite: 0, too large for F16: 170; the first has index 2'
 	try apr-quant f8_e4m3 large.gguf
-	said 5 'too large for F8_E4M3: 170, the first is number 2'
+	said 5 'too large for F8_E4M3: 170; the first has index 2'
 	mkmodel <<<'tensor a.weight F32 2x256 values 1e36' >huge.gguf
 	for type in $(types); do
 		case $type in
@@ -75,7 +75,7 @@ types() {
 		esac
 		try apr-quant --pure $type huge.gguf
 		said 5 'too large for'
-		grep -q 'the first is number 0 from 0' "$err"
+		grep -q 'the first has index 0' "$err"
 		try apr-quant --pure --allow-nonfinite $type huge.gguf
 		quiet
 	done
@@ -86,7 +86,7 @@ types() {
 		seek=$(($(wc -c <long.gguf) - 4 * 1234)) status=none
 	for j in 1 2 7; do
 		try apr-quant q8_0 -j $j long.gguf
-		said 5 "values not finite: 1, too large for Q8_0: 0, the first is number $((1024 * 512 - 1234)) from 0"
+		said 5 "values not finite: 1, too large for Q8_0: 0; the first has index $((1024 * 512 - 1234))"
 	done
 }
 

@@ -283,7 +283,7 @@ four_blocks() {
 	try apr-quant q8_0 --max-rmse 0.001 "$model"
 	quiet
 	try apr-quant q4_0 --max-rmse 0.001 "$model"
-	said 5 'token_embd.weight: as Q4_0 its rmse is 0.003'
+	said 5 'token_embd.weight: as Q4_0, its rmse of 0.003'
 	try apr-quant q4_0 --max-rmse 0.001 -o made "$model"
 	said 5
 	[ ! -e made ]

@@ -111,7 +111,7 @@ as_slow() {
 		tensor n.weight F32 2x2 values 1 2 nan 0xff800000
 	END
 	try apr-quant int8 nan.gguf
-	said 5 'n.weight: values not finite: 2, too large for Q8_TENSOR: 0, the first is number 2 from 0'
+	said 5 'n.weight: values not finite: 2, too large for Q8_TENSOR: 0; the first has index 2'
 	try apr-quant int8 --allow-nonfinite nan.gguf
 	quiet
 	# The rest is as if they were not there; infinity is the outermost.
