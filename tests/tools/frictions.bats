@@ -27,12 +27,12 @@ format_of() {
 	# What -t says is obeyed, with a note where the name says something else.
 	try apr-pack -t apr2 -o a.gguf "$model"
 	[ "$status" -eq 0 ]
-	grep -qF 'a.gguf is written as apr2, which -t asks for' "$err"
+	grep -qF 'a.gguf is written as apr2, as -t asks' "$err"
 	[ "$(format_of a.gguf)" = apr2 ]
 	for format in apr1 apr2 apr2-64; do
 		try apr-pack -t $format -o $format.apr "$model"
 		[ "$status" -eq 0 ]
-		! grep -q 'asks for' "$err" || fail "$format: a note about .apr"
+		! grep -q 'although its suffix' "$err" || fail "$format: a note about .apr"
 	done
 }
 
