@@ -14,7 +14,7 @@
 	.ggml = GGML, \
 	.quantized = (ITEMS) > 1, \
 }
-/* One of our own, whose blocks run over the whole tensor after HEAD bytes. */
+/* A type of the apr tools whose blocks run over the whole tensor, after HEAD bytes. */
 #define WHOLE(NAME, HEAD, ITEMS, BYTES) { \
 	.name = NAME, \
 	.items = ITEMS, \
@@ -79,7 +79,7 @@ static const struct dtype rows[] = {
 	ROW("TQ1_0", 256, 54, 34),
 	ROW("TQ2_0", 256, 66, 35),
 
-	/* Of the whole tensor: apr-stream(5) has their layouts. */
+	/* Blocks over the whole tensor: apr-stream(5) describes their layouts. */
 	WHOLE("Q8_TENSOR", 8, 1, 1),
 	WHOLE("APR_Q4", 0, 32, 18),
 	WHOLE("APR_Q8", 4, 1, 1),
@@ -87,8 +87,8 @@ static const struct dtype rows[] = {
 
 #define COUNT ((unsigned)(sizeof rows / sizeof rows[0]))
 
-/* One row for each GGML number, used where rows[] has none: comparison by
- * address must work for types of unknown size too, without allocation. */
+/* One row for each GGML number that rows[] lacks: types of unknown size, too, are
+ * compared by address, and need no allocation. */
 #define UNKNOWN(N) ROW("GGML_" #N, 0, 0, N)
 #define TEN(T) UNKNOWN(T##0), UNKNOWN(T##1), UNKNOWN(T##2), UNKNOWN(T##3), \
 	UNKNOWN(T##4), UNKNOWN(T##5), UNKNOWN(T##6), UNKNOWN(T##7), \
@@ -105,8 +105,8 @@ static const struct dtype unknown[] = {
 #define NUMBERS ((unsigned)(sizeof unknown / sizeof unknown[0]))
 _Static_assert(sizeof unknown / sizeof unknown[0] == 256, "GGML numbers");
 
-/* Rows made for names of plugins. Two threads may look for types at once, so room is
- * taken by one at a time; a row is whole before the count tells of it. */
+/* Rows made for the types of plugins. Two threads may look up types at once: only one at a
+ * time adds a row, and a row is complete before the count includes it. */
 static struct named {
 	struct dtype row;
 	char name[DTYPE_NAMED_NAME + sizeof "[256,4096]"];
@@ -152,7 +152,7 @@ is_capital(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* n: its length. */
+/* True if a plugin's type may have this name (of n bytes) and block. */
 static bool
 may_be_named(const char *name, size_t n, uint32_t items, uint32_t bytes)
 {
@@ -216,7 +216,7 @@ dtype_named(const char *name, uint32_t items, uint32_t bytes)
 	return add_named(full, items, bytes);
 }
 
-/* Up to four digits without a leading zero, and the mark after them. */
+/* Parse a number of up to four digits without a leading zero, and the mark after it. */
 static int
 block_number(const char **p, char mark, uint32_t *v)
 {
@@ -228,7 +228,7 @@ block_number(const char **p, char mark, uint32_t *v)
 	return *v > 0 && (*p)[-(int)digits] != '0' && *(*p)++ == mark ? 0 : -1;
 }
 
-/* NAME[VALUES,BYTES], in capitals: one spelling, as it is hashed. */
+/* NAME[VALUES,BYTES] in capitals. Only one spelling is allowed because it is hashed. */
 static const struct dtype *
 named_by_name(const char *name)
 {

@@ -1,10 +1,10 @@
 /* dtype: the one table of tensor types.
  *
- * A row gives the name of a type, how many values share a block of how many bytes, and
- * the number that GGML assigns to it, because streams name the types without a row by
- * that number. The codes of a container are in the folder of that container.
- * Blocks run along the last dimension. A few types of our own have blocks that run over
- * the whole tensor, and the last block may be partly empty. Rows are constant and
+ * A row gives the name of a type, the values and bytes of a block, and the number that
+ * GGML assigns to the type: streams name a type without a row by that number. The codes
+ * of a container are in the folder of that container.
+ * Blocks run along the last dimension. A few types of the apr tools have blocks that run
+ * over the whole tensor, and the last block may be partly empty. Rows are constant and
  * compared by address.
  *
  * A type that only a plugin knows has its block in its name, NAME[VALUES,BYTES]. Its row
@@ -26,7 +26,7 @@ struct dtype {
 	const char *name; /* upper case, as in streams: "F32", "Q4_K", "GGML_57" */
 	uint16_t items;   /* values a block; 1 for plain types, 0 if unknown */
 	uint16_t bytes;   /* bytes a block; 0 if unknown */
-	uint8_t head;     /* bytes before the blocks, for all of the tensor's values */
+	uint8_t head;     /* bytes before the first block, once for the whole tensor */
 	bool whole;       /* blocks run over the whole tensor, not over each row */
 	int16_t ggml;     /* GGML type number, or DTYPE_NONE */
 	bool quantized;   /* true for block types that lose precision */
@@ -34,14 +34,14 @@ struct dtype {
 };
 
 /* Names of plugins' types consist of capital letters, digits and "_" and begin with a
- * letter; their blocks have a power of two of values, at most DTYPE_NAMED_ITEMS. Rows are
- * never freed: a process has room for DTYPE_NAMED of them. */
+ * letter. The number of values in a block is a power of two, at most DTYPE_NAMED_ITEMS.
+ * Rows are never freed: a process has room for DTYPE_NAMED of them. */
 #define DTYPE_NAMED 256
 #define DTYPE_NAMED_ITEMS 256
 #define DTYPE_NAMED_BYTES 4096
 #define DTYPE_NAMED_NAME 24
 
-/* Find a row; NULL: there is none. dtype_by_name takes any case, and "GGML_n" for
+/* Find a row; NULL if there is none. dtype_by_name ignores case and accepts "GGML_n" for
  * 0 <= n < 256. A GGML number without a row of its own gives a row of unknown size, whose
  * tensors pass through unchanged. */
 const struct dtype *dtype_by_name(const char *name);
@@ -56,7 +56,7 @@ const struct dtype *dtype_asked(const char *name);
  * has the name, or if there is no room for another row. */
 const struct dtype *dtype_named(const char *name, uint32_t items, uint32_t bytes);
 
-/* All rows of known size, for lists and tests. NULL past the last. */
+/* The rows of known size by index, for lists and tests. NULL past the last. */
 const struct dtype *dtype_row(unsigned index);
 
 static inline bool
@@ -65,7 +65,7 @@ dtype_sized(const struct dtype *t)
 	return t->items != 0;
 }
 
-/* True if rows of that many values fill whole blocks. */
+/* True if rows of this many values fill whole blocks. */
 static inline bool
 dtype_fills(const struct dtype *t, uint64_t row)
 {

@@ -35,7 +35,7 @@ source_finish(struct source *s, struct err *e)
 	return more;
 }
 
-/* Read, and put to o. */
+/* Read some bytes of the body and put them to o. */
 static int
 source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n, struct err *e)
 {
@@ -158,7 +158,7 @@ item_sizes(const struct model *m, enum item_kind kind, size_t index, uint64_t *h
 #define ROOT 64 /* hexadecimal digits of a root and of a key id */
 #define KEY 16
 
-/* What a run keeps in mind. */
+/* The state of one flow_run. */
 struct run {
 	struct source *source;
 	struct sink *sink;
@@ -190,7 +190,7 @@ is_hex(const char *s, size_t n)
 	return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
 }
 
-/* Remember whose signature ends here. */
+/* Remember the root and key id of a signature that ends here. */
 static int
 remember(struct run *r, const struct item *item)
 {
@@ -237,8 +237,8 @@ renumber(struct run *r, struct item *item)
 	}
 }
 
-/* The key whose value travels in this item, or NULL. Values come in the order of
- * their keys, so that the search goes on where it ended before. */
+/* The key whose value travels in this item, or NULL. Values come in the order of their
+ * keys, so the search continues where the last one ended. */
 static const struct meta *
 key_of(struct run *r, const struct item *in)
 {
@@ -251,7 +251,8 @@ key_of(struct run *r, const struct item *in)
 	return r->keys < m->meta_count ? &m->meta[r->keys] : NULL;
 }
 
-/* Some bytes of a body that goes on as it is; straight to the output, if there is one. */
+/* Read some bytes of a body that passes unchanged, directly into the output if there is
+ * one. */
 static int
 pass_on(struct run *r, struct out *direct, const uint8_t **p, size_t *n)
 {
@@ -272,7 +273,7 @@ pass_on(struct run *r, struct out *direct, const uint8_t **p, size_t *n)
 	return 0;
 }
 
-/* same: data need not see it. */
+/* Read the body of an item to its end and forward it. same: data is not called. */
 static int
 body(struct run *r, const struct item *in, bool forward, bool same)
 {
@@ -308,7 +309,7 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 	return 0;
 }
 
-/* Taken from its place, or piece by piece. */
+/* Process a body from its place in a file, or piece by piece. */
 static int
 whole_body(struct run *r, const struct item *in, bool forward, bool same)
 {
@@ -325,7 +326,7 @@ whole_body(struct run *r, const struct item *in, bool forward, bool same)
 	return 0;
 }
 
-/* Is it enough to say where a tensor lies? Then that is said. */
+/* If the offset of a tensor in the source's file is enough for the sink, pass only that. */
 static int
 only_place(struct run *r, const struct item *in, const struct item *out)
 {
@@ -455,8 +456,8 @@ flow_run(struct source *source, struct sink *sink, const struct flow *f, struct 
 		goto end;
 	more = 0;
 end:
-	/* The sink may hold the plan: it is closed by its owner after this, and
-	 * must not look at it then. */
+	/* The sink may still point to the plan. Its owner closes it after this, and close
+	 * must not use the plan. */
 	model_free(&out);
 	return more;
 }

@@ -1,9 +1,9 @@
 /* flow: a model in motion.
  *
  * A source yields a plan and then items in this order: skey, blobs, licence, tensors,
- * prov, sign. A sink takes them in the same order. The stream and every container is a
- * source or a sink, and a tool is the flow of one into the other.
- * flow_run also proves that a value in a blob is exactly one value of its key's type, so
+ * prov, sign. A sink takes them in the same order. The stream and every container are
+ * sources and sinks, and a tool is a flow from one to the other.
+ * flow_run proves that a value in a blob is exactly one value of its key's type, so
  * sources do not have to.
  */
 #ifndef MODEL_FLOW_H
@@ -32,12 +32,12 @@ struct item {
 	enum item_kind kind;
 	size_t index;       /* blob, tensor, prov, sign: number in the plan */
 	char frame[5];      /* ITEM_OTHER: its four letters */
-	const char *head;   /* PROV, SIGN, OTHER: JSON text, head_bytes of it; */
-	size_t head_bytes;  /* the source's until its next call */
+	const char *head;   /* PROV, SIGN, OTHER: JSON text of head_bytes bytes, valid until */
+	size_t head_bytes;  /* the source's next call */
 	uint64_t bytes;     /* of the body */
 	const struct range *place; /* of a tensor: a range of a file that holds the same
-	                     * bytes and that many threads may read; NULL: none. The
-	                     * source's until its next call */
+	                     * bytes and that several threads may read; NULL: none. Valid
+	                     * until the source's next call */
 	bool same;          /* set by a flow's item hook: the body passes unchanged and is
 	                     * not given to the data hook */
 };
@@ -51,50 +51,50 @@ bool item_is_sealed(const struct model *m, enum item_kind kind, size_t index);
 void item_sizes(const struct model *m, enum item_kind kind, size_t index,
                 uint64_t *head, uint64_t *body);
 
-/* The side that is pulled. next returns 1 and an item, 0 at the proved end, or -1 on a
- * fault; call it only after the previous body has been read to its end. read returns some
- * bytes of the body (the source's until its next call); *n is 0 when the body has ended
- * and its checksum held. */
+/* The side that is pulled. next returns 1 and an item, 0 at the end if everything was
+ * proved, or -1 on an error; call it only after the previous body has been read to its end.
+ * read returns some bytes of the body, valid until the source's next call; *n is 0 when the
+ * body has ended and its checksum is right. */
 struct source {
 	struct model *plan;
 	const struct source_ops *ops;
 	const char *name;   /* file, for messages */
-	const bool *wanted; /* by tensor: a source may leave out tensors for which it is
-	                     * false; NULL: all are wanted */
+	const bool *wanted; /* one per tensor: the source may leave out a tensor whose entry
+	                     * is false; NULL: all are wanted */
 	/* CRC-32 of the bytes of the body read so far; NULL: the source does not compute
 	 * it. */
 	const uint32_t *crc;
 	/* Receives notes for the user, on which no script depends. May be NULL. */
 	void (*note)(const char *text);
 	bool sealed_too;    /* set by a caller that can handle a sealed model */
-	bool verified;      /* set by a caller that has checked the only signature: a record
-	                     * then states the parent, and not only a claim about it */
+	bool verified;      /* set by a caller that has checked the only signature: the
+	                     * record then states the parent as a fact, not as a claim */
 };
 
 struct source_ops {
 	int (*next)(struct source *s, struct item *item, struct err *e);
 	int (*read)(struct source *s, const uint8_t **p, size_t *n, struct err *e);
 	void (*close)(struct source *s);
-	/* Before anything of this tensor is read: true and the offset, if the file holds
-	 * its bytes unchanged. The caller still calls read, which returns the bytes that
-	 * the source has to check, or none. NULL: never. */
+	/* Called before any byte of this tensor is read. Returns true and the offset if
+	 * the file holds the bytes unchanged. The caller still calls read, which returns
+	 * the bytes that the source has to check, or none. NULL: never true. */
 	bool (*lies)(struct source *s, uint64_t *offset);
-	/* As read; the same bytes have also been put to o (reader_share). NULL: the source
-	 * has no faster way than its caller. */
+	/* Like read, and puts the same bytes to o (reader_share). NULL: the source cannot do
+	 * this faster than its caller. */
 	int (*share)(struct source *s, struct out *o, const uint8_t **p, size_t *n,
 	             struct err *e);
 };
 
 /* The side that is pushed. begin takes the plan, which must outlive the sink, and refuses
- * what the sink cannot hold, before a byte is written. Then come put, write (any number
- * of times) and put_end for each item; end makes the result final. close frees the sink
- * and undoes an unfinished output. */
+ * what the sink cannot hold before a byte is written. Each item then takes one put, any
+ * number of writes, and one put_end; end makes the result final. close frees the sink
+ * and removes an unfinished output. */
 struct sink {
 	const struct sink_ops *ops;
-	bool places; /* set by a caller that knows: the reader of the output has the
+	bool places; /* set by a caller that knows that the reader of the output has the
 	              * source's file open */
 	void (*note)(const char *text);
-	bool sealed_too;    /* it can hold a sealed model */
+	bool sealed_too;    /* the sink can hold a sealed model */
 };
 
 struct sink_ops {
@@ -104,21 +104,22 @@ struct sink_ops {
 	int (*put_end)(struct sink *s, struct err *e);
 	int (*end)(struct sink *s, struct err *e);
 	void (*close)(struct sink *s);
-	/* The output to which the bytes of this body may be put directly; NULL: they must
-	 * be written. passed announces each piece that was put; crc: of the body up to
-	 * there, or NULL if it is not known. direct itself is NULL if the sink has no such
-	 * output. */
+	/* direct returns the output to which the bytes of this body may be put without
+	 * write, or NULL if they must be written. passed announces each piece that was put;
+	 * crc is that of the body up to there, or NULL if unknown. direct itself is NULL if
+	 * the sink has no such output. */
 	struct out *(*direct)(struct sink *s);
 	void (*passed)(struct sink *s, const uint8_t *p, size_t n, const uint32_t *crc);
-	/* Replaces put, write and put_end if places is set: a tensor lies in the source's
-	 * file from that offset on. */
+	/* Replaces put, write and put_end if places is set: the tensor lies in the source's
+	 * file at this offset. */
 	int (*place)(struct sink *s, const struct item *item, uint64_t offset,
 	             struct err *e);
 };
 
 int source_next(struct source *s, struct item *item, struct err *e);
 int source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e);
-/* Read all that is left: only then is a model from a pipe known to be whole. 0 or -1. */
+/* Read everything that is left; only this proves that a model from a pipe is whole. 0 or
+ * -1. */
 int source_finish(struct source *s, struct err *e);
 void source_close(struct source *s);
 
@@ -148,34 +149,36 @@ struct flow {
 	bool looks, proves;
 	int (*data)(void *ctx, const struct item *in, const uint8_t *p, size_t n,
 	            struct sink *sink, struct err *e);
-	/* An item has a place in a file, and no sink wants its bytes. 1: the hook has read
-	 * it from there, and data does not get it; 0: data gets it. */
+	/* Called for an item that has a place in a file, if no sink wants its bytes. Returns
+	 * 1 if the hook has read the item from there and data must not get it, 0 if data
+	 * gets it. */
 	int (*placed)(void *ctx, const struct item *in, struct sink *sink, struct err *e);
-	/* Its body has ended and is proved; called before the sink's put_end. */
+	/* The item's body has ended and is proved; called before the sink's put_end. */
 	int (*item_end)(void *ctx, const struct item *in, struct sink *sink,
 	                struct err *e);
 	/* The source has ended and is proved; called before the sink's end. */
 	int (*finish)(void *ctx, struct sink *sink, struct err *e);
-	/* Bytes of tensor data that have passed. It has a context of its own. */
+	/* Receives the bytes of tensor data that have passed, and a context of its own. */
 	void (*progress)(void *progress_ctx, uint64_t bytes);
 	void *progress_ctx;
 	void *ctx;
 
-	/* What is done to the content, in words: signatures end here, and a prov frame
-	 * replaces each. NULL: the content does not change. */
+	/* The name of the operation that changes the content: signatures end here, and a
+	 * prov frame replaces each of them. NULL: the content does not change. */
 	const char *operation;
 
-	/* Called after plan: the tensors of the source that are passed on or given to data.
-	 * The source may leave out the others. NULL: all are wanted. */
+	/* Called after plan. Returns one entry per tensor of the source: true if the tensor is
+	 * passed on or given to data. The source may leave out the others. NULL: all are
+	 * wanted. */
 	const bool *(*wanted)(void *ctx);
 };
 
 /* Refuse a sealed model (E005), for a caller that needs its tensors. 0 or -1. */
 int source_check_open(const struct source *s, struct err *e);
 
-/* Run source into sink. If sink is NULL, everything is read and checked. A sealed model is
- * refused before its first byte, unless both have sealed_too: E005 for the source, E001
- * for the sink. */
+/* Run source into sink. If sink is NULL, everything is read and checked, and nothing is
+ * written. A sealed model is refused before its first byte unless both sides have
+ * sealed_too: E005 if the source lacks it, E001 if the sink does. */
 int flow_run(struct source *source, struct sink *sink, const struct flow *f,
              struct err *e);
 

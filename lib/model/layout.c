@@ -19,8 +19,8 @@ by_offset(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* From extent i on, without extent skip: the first that does not begin at *end, the
- * rounded end before it, which moves along. n if there is none. */
+/* The first extent from i on, except skip, that does not begin at *end; n if there is none.
+ * *end is the rounded end of the extent before it and is updated on the way. */
 static size_t
 first_apart(const struct extent *extents, size_t i, size_t n, size_t skip,
             uint64_t align, uint64_t *end)
@@ -35,7 +35,7 @@ first_apart(const struct extent *extents, size_t i, size_t n, size_t skip,
 	return i;
 }
 
-/* True if all is well once extent k moves to *place. */
+/* True if the layout is right once extent k moves to *place. */
 static bool
 is_displaced(const struct extent *extents, size_t n, size_t k, uint64_t align,
              uint64_t *place)
@@ -50,15 +50,15 @@ is_displaced(const struct extent *extents, size_t n, size_t k, uint64_t align,
 	return first_apart(extents, i, n, k, align, &end) == n;
 }
 
-/* A hole lies before extent i, from end on. Blame the tensor that stands elsewhere and
- * fills it, if there is exactly one, else this one. Always -1. */
+/* Report the hole from end to extent i. The error names the tensor that stands elsewhere and
+ * would fill the hole, if there is exactly one, otherwise extent i. Returns -1. */
 static int
 blame(const struct extent *extents, size_t i, size_t n, uint64_t align, uint64_t end,
       struct err *e)
 {
 	const struct extent *x = &extents[i];
 	uint64_t after = x->offset, place, other;
-	/* What is missing here stands where the next fault is, or lies upon another there. */
+	/* The missing tensor is at the next wrong place, or overlaps another one there. */
 	size_t k = first_apart(extents, i, n, n, align, &after);
 	bool later, before;
 
@@ -79,7 +79,7 @@ blame(const struct extent *extents, size_t i, size_t n, uint64_t align, uint64_t
 	               " bytes lies before it", x->offset - end);
 }
 
-/* The size of extent i, if it is open: up to the next. */
+/* Set the size of extent i, if it is open: it reaches to the next extent. */
 static int
 close_extent(struct extent *extents, size_t i, size_t n, uint64_t length, struct err *e)
 {

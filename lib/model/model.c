@@ -239,7 +239,7 @@ model_put_meta(struct model *m, const char *key, struct value_type type,
 	return model_add_meta(m, key, strlen(key), type, wire, wire_bytes, e);
 }
 
-/* A list in source that names tensors by position: drop those that went, and
+/* Update a list in source that names tensors by position: remove the dropped tensors and
  * renumber the rest. */
 static int
 renumber(struct model *m, const char *member, const bool *keep, const size_t *now,
@@ -295,7 +295,7 @@ by_text(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-/* names: count pointers, sorted in place. */
+/* Check that count names are unique. Sorts the pointers in place. */
 static int
 unique(const char **names, size_t count, const char *what, const char *where,
        struct err *e)
@@ -312,7 +312,8 @@ unique(const char **names, size_t count, const char *what, const char *where,
 	return 0;
 }
 
-/* A container that keeps values apart from blobs gives them their names again. */
+/* Check that exactly the blobs of values have the names of values: a container that keeps
+ * values apart from blobs rebuilds these names. */
 static int
 check_blob_names(const struct model *m, const char *where, struct err *e)
 {
@@ -410,7 +411,7 @@ model_text(struct model *m, const char *key)
 	const struct meta *k = model_find(m, key);
 	size_t n;
 
-	/* Wire bytes are kept with a terminator behind them (mem_text). */
+	/* A terminator follows the wire bytes in memory (mem_text). */
 	return k && k->wire ? value_string(k->type, k->wire, k->wire_bytes, &n) : NULL;
 }
 
@@ -521,7 +522,7 @@ model_order(const json_t *list, size_t n, struct err *e)
 	return order;
 }
 
-/* Sums for display: they stop at the top instead of wrapping. */
+/* Add to a sum for display, which stops at the maximum instead of wrapping. */
 static void
 saturate(uint64_t *sum, uint64_t v)
 {

@@ -2,8 +2,8 @@
 #ifndef MODEL_SUFFIX_H
 #define MODEL_SUFFIX_H
 
-/* "gguf", "safetensors" or "apr" (each of the three formats with that suffix), in either
- * case; NULL where the path ends in none of them. */
+/* "gguf", "safetensors" or "apr" (for all three formats with that suffix), in upper or lower
+ * case; NULL if the path has none of these suffixes. */
 const char *suffix_container(const char *path);
 
 #endif

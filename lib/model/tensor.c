@@ -17,22 +17,22 @@ struct tensor {
 	uint64_t items, bytes;
 };
 
-/* What the version 1 specification calls blocks that contradict their shape. */
+/* The version 1 specification's name for blocks that contradict their shape. */
 static const char *
 corrupt(const struct dtype *t, enum err_code code)
 {
 	return t->quantized && code == ERR_CORRUPT ? ": QuantizationCorrupt" : "";
 }
 
-/* Fill in items and bytes from type and dims, or say what is wrong. */
+/* Compute items and bytes from type and dims, or fail. */
 static int
 prove_size(struct tensor *t, uint64_t bytes, enum err_code code, struct err *e)
 {
 	uint64_t row = t->ndim ? t->dims[t->ndim - 1] : 1;
 	unsigned i;
 
-	/* Proved without the zero dimensions too: the strides of an empty tensor
-	 * must not overflow either. */
+	/* extent leaves out dimensions of 0: the strides of an empty tensor must not
+	 * overflow either. */
 	uint64_t items = 1, extent = 1, blocks;
 	for (i = 0; i < t->ndim; i++) {
 		if (num_mul(extent, t->dims[i] ? t->dims[i] : 1, &extent) < 0)

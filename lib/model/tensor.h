@@ -1,10 +1,11 @@
 /* tensor: a descriptor whose numbers have been proved.
  *
- * The structure is opaque: only tensor_new builds one, after it has shown that
- * the name is text, that there are at most 8 dimensions, that the values fill
- * whole blocks along the last dimension, and that neither their number nor
- * their size overflows. Everything downstream takes descriptors, never the raw
- * numbers of a header.
+ * The structure is opaque: only tensor_new builds one, after it has proved that
+ * - the name is text,
+ * - there are at most 8 dimensions,
+ * - the values fill whole blocks along the last dimension,
+ * - neither their number nor their size overflows.
+ * All other code takes descriptors, never the raw numbers of a header.
  */
 #ifndef MODEL_TENSOR_H
 #define MODEL_TENSOR_H
@@ -22,11 +23,11 @@
 struct tensor;
 
 /* dims: outermost first (PyTorch order), 0 to 8 of them; a dimension may be 0.
- * bytes: the size where the type's own is unknown (GGML_n), 0 where a dimension
- * is 0 and only there; otherwise it must be TENSOR_OWN_SIZE or the size that
- * dtype and dims give.
- * where names the file in faults. Returns NULL with e filled: ERR_CORRUPT, or
- * ERR_FORMAT for more than 8 dimensions. The caller frees it. */
+ * bytes: for a type of unknown size (GGML_n), the size of the tensor, which is 0 exactly
+ * if a dimension is 0; for other types, TENSOR_OWN_SIZE or the size that type and dims
+ * give.
+ * where names the file in messages. The caller frees the result. On failure, returns NULL
+ * with e filled: ERR_CORRUPT, or ERR_FORMAT for more than 8 dimensions. */
 #define TENSOR_OWN_SIZE UINT64_MAX
 struct tensor *tensor_new(const char *name, size_t name_bytes, const struct dtype *type,
                           unsigned ndim, const uint64_t *dims, uint64_t bytes,
@@ -34,11 +35,11 @@ struct tensor *tensor_new(const char *name, size_t name_bytes, const struct dtyp
 struct tensor *tensor_copy(const struct tensor *t);
 void tensor_free(struct tensor *t);
 
-/* Have both the same name, type, shape and size? */
+/* True if both have the same name, type, shape and size. */
 bool tensor_same(const struct tensor *a, const struct tensor *b);
 
-/* The same tensor in another type. NULL with ERR_INVALID if rows do not fill
- * whole blocks of it. */
+/* The same tensor with another type. NULL with ERR_INVALID if rows do not fill whole blocks
+ * of that type. */
 struct tensor *tensor_retype(const struct tensor *t, const struct dtype *type,
                              struct err *e);
 
@@ -50,7 +51,7 @@ uint64_t tensor_items(const struct tensor *t); /* values: 1 for a scalar */
 uint64_t tensor_row(const struct tensor *t);   /* values along the last dimension */
 uint64_t tensor_bytes(const struct tensor *t);
 
-/* For people: "1024x256", outermost first, or "scalar". Returns dst. */
+/* The shape for display: "1024x256", outermost first, or "scalar". Returns dst. */
 #define TENSOR_SHAPE_TEXT 192
 char *tensor_shape_text(const struct tensor *t, char dst[TENSOR_SHAPE_TEXT]);
 

@@ -69,7 +69,7 @@ value_type_parse(const char *text, struct value_type *t)
 	return 0;
 }
 
-/* Bytes of the one leaf at p (n left), checked to be whole; 0 if it is not. */
+/* Bytes of the leaf at p; 0 if it does not fit into the n bytes that are left. */
 static size_t
 leaf_span(unsigned leaf, const uint8_t *p, size_t n)
 {
@@ -215,7 +215,7 @@ value_to_json(struct value_type t, const uint8_t *wire, size_t n)
 	return a;
 }
 
-/* A JSON integer or a decimal string, within [lo, hi]. */
+/* Read a JSON integer or a decimal string within [lo, hi]. */
 static int
 integer_from_json(const json_t *j, int64_t lo, int64_t hi, int64_t *v)
 {
@@ -237,8 +237,8 @@ integer_from_json(const json_t *j, int64_t lo, int64_t hi, int64_t *v)
 	return *v >= lo && *v <= hi ? 0 : -1;
 }
 
-/* The text that float_to_json writes, and no other spelling than strtod's
- * decimal one: a hexadecimal or padded number would be a second form. */
+/* Read the text that float_to_json writes. Only strtod's decimal spelling is accepted: a
+ * hexadecimal or padded number would be a second form of the same value. */
 static int
 float_from_json(const json_t *j, bool wide, struct buf *b)
 {
@@ -373,10 +373,9 @@ value_found_type(const struct value_found *f)
 	return f->any ? f->type : (struct value_type){ 1, VALUE_ARRAY };
 }
 
-/* The checker is a small stack machine: level[d] holds the item type and the
- * number of items still to come of the array at depth d. What comes next is
- * always one of: a token (array head of 12 bytes, string length of 8), or a run
- * of bytes that need no look. */
+/* The checker is a small stack machine: level[d] holds the item type of the array at depth
+ * d and the number of its items still to come. The next bytes are either a token (an array
+ * head of 12 bytes, a string length of 8) or a run that needs no check. */
 
 static void
 check_expect(struct value_check *c)

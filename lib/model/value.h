@@ -1,10 +1,10 @@
 /* value: one typed metadata value.
  *
- * Its truth is its GGUF wire form (GGUF 3: lengths and counts of 64 bits):
+ * The form that counts is the GGUF wire form (GGUF 3: lengths and counts of 64 bits):
  *     u8 i8 bool          1 byte            string   u64 length, bytes
  *     u16 i16             2                 array    u32 item type, u64 count,
  *     u32 i32 f32         4                          the items
- *     u64 i64 f64         8                 json     its source text, as it is
+ *     u64 i64 f64         8                 json     its source text, unchanged
  * Signatures hash this form, so JSON text (the form inside a stream's plan) is
  * only a way to carry it.
  */
@@ -19,14 +19,14 @@
 #include "core/err.h"
 #include "core/json.h"
 
-/* GGUF's numbers, and one of ours. */
+/* GGUF's numbers, and one of the apr tools. */
 enum value_kind {
 	VALUE_U8, VALUE_I8, VALUE_U16, VALUE_I16, VALUE_U32, VALUE_I32, VALUE_F32,
 	VALUE_BOOL, VALUE_STRING, VALUE_ARRAY, VALUE_U64, VALUE_I64, VALUE_F64,
 	VALUE_JSON = 100
 };
 
-#define VALUE_DEPTH 4             /* arrays inside arrays: fewer than this */
+#define VALUE_DEPTH 4             /* arrays nest fewer levels than this */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define VALUE_INLINE_ITEMS 1024   /* longer arrays travel in a blob, as do */
 #define VALUE_INLINE_BYTES 65536  /* values of more bytes */
@@ -35,17 +35,17 @@ enum value_kind {
 #define VALUE_INLINE_BYTES 256
 #endif
 
-/* depth arrays around a leaf: u32 is {0, VALUE_U32}, array:array:u8 is
- * {2, VALUE_U8}. An array of arrays whose members differ in type, or that has
- * none, is written "array:array": {1, VALUE_ARRAY}. So a value has one type,
- * which follows from its wire bytes. */
+/* depth is the number of arrays around a leaf: u32 is {0, VALUE_U32}, array:array:u8 is
+ * {2, VALUE_U8}. An array of arrays that is empty or whose members differ in type is
+ * "array:array": {1, VALUE_ARRAY}. So each value has exactly one type, which follows from
+ * its wire bytes. */
 struct value_type {
 	uint8_t depth;
 	uint8_t leaf;
 };
 
-/* "u32", "array:string", "json", …: the text form, in dst, and back. A type
- * that does not exist gives -1. */
+/* Write the text form of a type ("u32", "array:string", "json", …) into dst, and parse it.
+ * value_type_parse returns -1 for a type that does not exist. */
 #define VALUE_TYPE_TEXT 64
 char *value_type_text(struct value_type t, char dst[VALUE_TYPE_TEXT]);
 int value_type_parse(const char *text, struct value_type *t);
@@ -62,12 +62,12 @@ bool value_is_inline(struct value_type t, const uint8_t *wire, size_t n);
  * New reference or NULL (memory). */
 json_t *value_to_json(struct value_type t, const uint8_t *wire, size_t n);
 
-/* Back to wire bytes, appended to b. 0, or -1 if j does not have that type. */
+/* Append the wire bytes of j to b. 0, or -1 if j does not have that type. */
 int value_from_json(struct value_type t, const json_t *j, struct buf *b);
 
-/* The type of an array of arrays as far as its members agree, found by telling
- * each array that does not itself hold arrays: its depth, from 1, and what it
- * holds. All zero before the first. */
+/* Finds the type of an array of arrays, as far as its members agree. Call value_found_add
+ * for each array that does not itself hold arrays, with its depth (from 1) and the type of
+ * its items. All zero at the beginning. */
 struct value_found {
 	struct value_type type;
 	bool any;
@@ -75,15 +75,15 @@ struct value_found {
 void value_found_add(struct value_found *f, unsigned depth, uint32_t item);
 struct value_type value_found_type(const struct value_found *f);
 
-/* A checker for wire bytes that arrive in pieces (a blob that becomes a GGUF
- * value): true at the end only if they were exactly one value of the type. */
+/* Checks wire bytes that arrive in pieces (a blob that becomes a GGUF value).
+ * value_check_end returns true only if they were exactly one value of the type. */
 struct value_check {
 	struct { uint32_t item; uint64_t left; } level[VALUE_DEPTH];
 	unsigned depth;           /* arrays open at the moment */
 	struct value_found found;
 	uint8_t token[12];        /* a length or an array head cut in two */
 	unsigned have, need;
-	uint64_t skip;            /* bytes of the current run still to pass */
+	uint64_t skip;            /* bytes left of the current run */
 	struct value_type type;
 	bool failed, begun, done;
 };
@@ -92,8 +92,8 @@ void value_check_begin(struct value_check *c, struct value_type t);
 void value_check_add(struct value_check *c, const uint8_t *p, size_t n);
 bool value_check_end(const struct value_check *c);
 
-/* The unsigned integer that an inline value of any integer type holds (not
- * negative), or -1. The text of a string value: not terminated, or NULL. */
+/* value_u64: the integer in an inline value of any integer type; -1 if there is none or it
+ * is negative. value_string: the text of a string value, not terminated, or NULL. */
 int value_u64(struct value_type t, const uint8_t *wire, size_t n, uint64_t *v);
 const char *value_string(struct value_type t, const uint8_t *wire, size_t n,
                          size_t *length);

@@ -1,10 +1,10 @@
-/* vault: what only a key holder can do to the bytes of a container: sign and check, seal
- * and open. Containers know no cryptography (ARCHITECTURE.md), so the tool gives a vault
+/* vault: the operations on the bytes of a container that need a key: sign and check, seal
+ * and open. Containers contain no cryptography (ARCHITECTURE.md), so the tool gives a vault
  * to a container whose signature covers the container's own bytes. A container without
- * a vault refuses a sealed file by name.
+ * a vault refuses a sealed file and names it.
  *
- * Every function returns 0, or -1 with e filled, unless stated otherwise. m is n bytes in
- * one piece. to is an empty spool that receives the result.
+ * Every function returns 0, or -1 with e filled, unless stated otherwise. m points to n
+ * contiguous bytes. to is an empty spool that receives the result.
  */
 #ifndef MODEL_VAULT_H
 #define MODEL_VAULT_H
@@ -20,11 +20,11 @@
 #define VAULT_KEY 32
 #define VAULT_DIGEST 32    /* SHA-256 */
 
-/* The one message for a wrong key, a changed byte, and any other fault of sealed bytes. */
+/* The same message for a wrong key, a changed byte, and any other error in sealed bytes. */
 #define VAULT_WRONG_KEY "DecryptionFailed: wrong key or passphrase, or it was changed"
 
 struct vault {
-	bool signs, seals; /* writing: the user asked for it, and the keys are there */
+	bool signs, seals; /* writing: the user asked for it and gave the keys */
 	bool trusts;       /* reading: only signatures by the trusted keys count; a file
 	                    * without one is refused */
 	uint8_t mode;      /* writing: the mode of encryption: apr1(5) */

@@ -1,5 +1,5 @@
-/* weights: a model whose bytes lie in memory: its plan, where each tensor's plain
- * bytes are, and what travels beside them. Whoever fills it owns the bytes
+/* weights: a model in memory: its plan, pointers to the plain bytes of each tensor, and
+ * the side files and long values. The code that fills the structure owns the bytes
  * (load/load.h).
  */
 #ifndef MODEL_WEIGHTS_H
@@ -13,23 +13,22 @@
 struct weights {
 	const char *name;         /* file, for messages */
 	struct model *plan;
-	const uint8_t **tensors;  /* of each of the plan: tensor_bytes of it, not aligned */
+	const uint8_t **tensors;  /* one per tensor of the plan: tensor_bytes, not aligned */
 	struct weights_blob {
-		const uint8_t *p; /* NULL: was not kept */
+		const uint8_t *p; /* NULL: not kept */
 		size_t n;
-	} *blobs;                 /* of each of the plan */
-	/* Give back the memory of n bytes from p on, which lie in a tensor and will not be
-	 * read again. NULL: it cannot be. */
+	} *blobs;                 /* one per blob of the plan */
+	/* Give back the memory of the n bytes at p, which lie in a tensor and will not be
+	 * read again. NULL: not possible. */
 	void (*release)(const struct weights *w, const uint8_t *p, size_t n);
 };
 
-/* The wire bytes of a key's value (model/value.h), whether they lie in the plan or in a
- * blob; *type is its type, *n how many. NULL where there is no such key, or its value
- * was not kept. */
+/* The wire bytes of a key's value (model/value.h), from the plan or a blob; *type is the
+ * type, *n the number of bytes. NULL if there is no such key or its value was not kept. */
 const uint8_t *weights_value(const struct weights *w, const char *key,
                              struct value_type *type, size_t *n);
 
-/* The bytes of a side file by its name ("tokenizer.json"), or NULL. */
+/* The bytes of the side file with this name ("tokenizer.json"), or NULL. */
 const uint8_t *weights_file(const struct weights *w, const char *name, size_t *n);
 
 #endif
