@@ -11,7 +11,7 @@
 
 _Static_assert(APRML_DIMS == TENSOR_DIMS, "dimensions");
 
-/* What jansson takes for stdin: install.mk. */
+/* Replaces stdin inside jansson: install.mk. */
 FILE *jansson_stdin;
 
 const char *
@@ -122,7 +122,7 @@ api_refill(struct aprml *m)
 	return 0;
 }
 
-/* Pass over what is left of the body. */
+/* Skip the rest of the body. */
 static int
 drain(struct aprml *m)
 {

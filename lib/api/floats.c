@@ -1,4 +1,4 @@
-/* Tensors by name, and their values in any order. */
+/* Find tensors by name, and read their values in any order. */
 #include "api/private.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "core/num.h"
 #include "stats/values.h"
 
-#define PIECE 16384 /* bytes decoded at once: many of the longest block */
+#define PIECE 16384 /* bytes decoded at once: many blocks of the longest type */
 #define BLOCK 256   /* values of the longest block of a type that can be decoded */
 
 int
@@ -27,13 +27,13 @@ aprml_find(const struct aprml *m, const char *name, size_t *i)
 	return -1;
 }
 
-/* The bytes of one tensor, from some place on. */
+/* Reads the bytes of one tensor, from a given byte on. */
 struct pull {
-	struct reader file;  /* of several, opened for this */
-	int fd;              /* where it lies; -1: in again */
-	uint64_t at;         /* next byte there */
-	struct aprml *again; /* opened once more, within the tensor; */
-	bool *wanted;        /* of its tensors: this one alone */
+	struct reader file;  /* the file that holds the tensor, if the model has several */
+	int fd;              /* the file that holds the tensor; -1: read from again */
+	uint64_t at;         /* offset of the next byte in fd */
+	struct aprml *again; /* the model, opened again and read up to the tensor; */
+	bool *wanted;        /* it wants only this tensor */
 	const char *name;
 	struct aprml_error *e;
 };
@@ -75,7 +75,7 @@ pull_skip(struct pull *p, uint64_t n)
 	uint8_t bytes[PIECE];
 
 	if (!p->again) {
-		p->at += n; /* pull_lying has proved the sum of the tensor's end */
+		p->at += n; /* pull_lying has proved that the tensor's end does not overflow */
 		return 0;
 	}
 	for (; n > sizeof bytes; n -= sizeof bytes)
@@ -84,7 +84,8 @@ pull_skip(struct pull *p, uint64_t n)
 	return pull_read(p, bytes, (size_t)n);
 }
 
-/* Does the tensor lie in a file as it is? 1: p is there; 0: no; -1: a fault. */
+/* Prepare to read the tensor in place. 1 if a file holds its bytes unchanged, 0 if not, -1 on
+ * an error. */
 static int
 pull_lying(struct pull *p, const struct aprml *m, size_t i)
 {
@@ -107,7 +108,7 @@ pull_lying(struct pull *p, const struct aprml *m, size_t i)
 	return 1;
 }
 
-/* Open the model once more, and go to the tensor. */
+/* Open the model again and move to the tensor. */
 static int
 pull_again(struct pull *p, const struct aprml *m, size_t i)
 {
@@ -157,8 +158,8 @@ pull_end(struct pull *p)
 	reader_close(&p->file);
 }
 
-/* Up to n values from value from on, into y: whole blocks, or a part of one. all: values of
- * the tensor behind from. *n: how many. */
+/* Decode up to *n values into y: whole blocks, or a part of one. skip: values of the first
+ * block to leave out. all: values left in the tensor. *n becomes the number decoded. */
 static int
 decode_piece(struct pull *p, const struct dtype *t, const uint8_t *head, unsigned skip,
              uint64_t all, float *y, size_t *n)

@@ -25,7 +25,7 @@ api_drop_blobs(struct aprml *m)
 	m->blobs = NULL;
 }
 
-/* Memory grows as the bytes come. *kept: bytes of all blobs. */
+/* Read a blob; memory grows as the bytes arrive. *kept: bytes of all blobs kept so far. */
 static int
 read_blob(struct aprml *m, const struct item *item, uint64_t *kept)
 {
@@ -40,7 +40,7 @@ read_blob(struct aprml *m, const struct item *item, uint64_t *kept)
 		buf_put(&bytes, m->p, m->n);
 		m->n = 0;
 	} while (m->in_body);
-	if (m->err.code == ERR_NONE && !buf_string(&bytes)) /* also where it is empty */
+	if (m->err.code == ERR_NONE && !buf_string(&bytes)) /* even if it is empty */
 		err_memory(&m->err);
 	if (m->err.code != ERR_NONE) {
 		buf_free(&bytes);
@@ -50,7 +50,7 @@ read_blob(struct aprml *m, const struct item *item, uint64_t *kept)
 	return 0;
 }
 
-/* Read and keep all blobs, unless that was done. */
+/* Read and keep all blobs, unless this has been done. */
 static int
 keep(struct aprml *m)
 {
@@ -69,7 +69,7 @@ keep(struct aprml *m)
 	return more < 0 ? -1 : 0;
 }
 
-/* The bytes of a blob, or NULL with *e filled. */
+/* The kept bytes of a blob, or NULL with *e filled. */
 static const struct api_blob *
 kept_blob(struct aprml *m, size_t i, struct aprml_error *e)
 {
@@ -89,7 +89,7 @@ kept_blob(struct aprml *m, size_t i, struct aprml_error *e)
 
 /* ---- wire bytes to a value ---- */
 
-/* Bytes of a value of that kind at p, within n. 0 or -1. */
+/* Compute the bytes of a value of this kind at p, which must fit into n. 0 or -1. */
 static int
 span(uint32_t kind, const uint8_t *p, size_t n, unsigned depth, size_t *bytes)
 {
@@ -115,7 +115,7 @@ span(uint32_t kind, const uint8_t *p, size_t n, unsigned depth, size_t *bytes)
 	}
 	if (le32(p) != VALUE_STRING && le32(p) != VALUE_ARRAY)
 		return -1;
-	/* Each item takes bytes, so that count means no work beyond them. */
+	/* Each item takes at least a byte, so n bounds the work, whatever count is. */
 	for (at = HEAD, i = 0; i < count; i++, at += one)
 		if (span(le32(p), p + at, n - at, depth + 1, &one) < 0)
 			return -1;
@@ -163,7 +163,7 @@ set_number(struct aprml_value *v, unsigned leaf, const uint8_t *p)
 	}
 }
 
-/* n bytes that are one value of the type. */
+/* Set v from n bytes that are one value of the type. */
 static void
 set_value(struct aprml_value *v, struct value_type t, const uint8_t *p, size_t n)
 {
@@ -248,7 +248,7 @@ aprml_item(struct aprml_value *array, uint64_t i, struct aprml_value *item)
 
 /* ---- side files ---- */
 
-/* Values come before them. */
+/* The first blob that is a side file: the values come before them. */
 static size_t
 first_file(const struct model *plan)
 {

@@ -1,5 +1,5 @@
-/* private: what the files of this folder share. Names begin with api_, which the linker of a
- * program does not see.
+/* private: shared by the files of this folder. Names begin with api_ and are hidden from
+ * the linker of a program.
  */
 #ifndef API_PRIVATE_H
 #define API_PRIVATE_H
@@ -10,32 +10,32 @@
 #include "formats/format.h"
 
 struct aprml {
-	char *path;             /* outlives the source, which names it in faults */
+	char *path;             /* outlives the source, which names it in messages */
 	struct source *source;
 	const struct format *format;
-	int held;               /* the file, or the folder of several; -1: nothing */
-	struct err err;         /* of reading in order: the first fault wins */
+	int held;               /* descriptor of the file, or of the folder; -1: none */
+	struct err err;         /* of reading in order: the first error wins */
 	bool in_body, ended;
-	const uint8_t *p;       /* bytes of the body not yet handed on */
+	const uint8_t *p;       /* bytes of the body not yet returned */
 	size_t n;
 
-	bool in_tensors;        /* aprml_next was called: what comes before tensors is over */
-	bool waits;             /* item is the next, met behind the last blob */
+	bool in_tensors;        /* aprml_next was called: blobs can no longer be read */
+	bool waits;             /* item was read after the last blob, and comes next */
 	struct item item;
 	struct api_blob {
-		uint8_t *p;     /* NULL: was not kept */
+		uint8_t *p;     /* NULL: not kept */
 		size_t n;
-	} *blobs;               /* of each of the plan; NULL: not read */
+	} *blobs;               /* one per blob of the plan; NULL: not read */
 };
 
-/* Hand a fault to the caller. -1. */
+/* Copy an error to the caller. Returns -1. */
 int api_fail(const struct err *from, struct aprml_error *e);
 
-/* The next item of any kind, over what is left of the last: 1; 0 at the proved end; -1 with
- * m->err filled. */
+/* Move to the next item of any kind, past the rest of the current body. 1, 0 at the end if
+ * everything was proved, or -1 with m->err filled. */
 int api_item(struct aprml *m, struct item *item);
 
-/* More bytes of the body into m->p; none left at its end. 0 or -1. */
+/* Make m->p the next bytes of the body; m->n is 0 at its end. 0 or -1. */
 int api_refill(struct aprml *m);
 
 void api_drop_blobs(struct aprml *m);
