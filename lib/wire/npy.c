@@ -27,7 +27,7 @@ npy_type(const char *name)
 	return NULL;
 }
 
-/* Python's tuple: (), (3,), (3, 4) */
+/* Append the shape as a Python tuple: (), (3,), (3, 4) */
 static void
 put_shape(struct buf *b, unsigned ndim, const uint64_t *dims)
 {

@@ -4,19 +4,19 @@
  *
  *     key      varint: field number << 3 | form
  *     form 0   varint: 7 bits a byte, least significant first, the high bit
- *              set in each byte but the last; at most 10 bytes
+ *              set in each byte except the last; at most 10 bytes
  *     form 1   8 bytes, little-endian
  *     form 2   varint n, then n bytes: text, bytes, a nested message, or the
  *              numbers of a packed repeated field one after another
  *     form 5   4 bytes, little-endian
  *
- * The forms 3 and 4 (groups) are obsolete and refused. The format does not say which of
- * text, message or packed numbers a field of form 2 holds: the caller knows that by the
- * field's number, and opens a nested message with protobuf_open. The caller also bounds
- * how deep it descends.
+ * The forms 3 and 4 (groups) are obsolete and refused. The wire format does not state
+ * whether a field of form 2 holds text, a message or packed numbers: the caller knows this
+ * from the field's number, and opens a nested message with protobuf_open. The caller also
+ * limits the depth of nesting.
  *
- * Nothing is copied or allocated. A length that exceeds the rest of the message is a
- * fault, so the work is proportional to the bytes of the message.
+ * Nothing is copied or allocated. A length that exceeds the rest of the message is an
+ * error, so the work is proportional to the bytes of the message.
  * Source: the encoding chapter of the protocol buffers documentation.
  */
 #ifndef WIRE_PROTOBUF_H
@@ -44,8 +44,8 @@ struct protobuf {
 struct protobuf_field {
 	uint32_t number;
 	enum protobuf_form form;
-	uint64_t value;   /* the number; of PROTOBUF_BYTES, how many bytes p has */
-	const uint8_t *p; /* PROTOBUF_BYTES: into the message; else NULL */
+	uint64_t value;   /* the number; for PROTOBUF_BYTES, the number of bytes at p */
+	const uint8_t *p; /* for PROTOBUF_BYTES, points into the message; else NULL */
 };
 
 /* Begin to read the n bytes at p, which must outlive m and every field. name: the file,
@@ -53,8 +53,8 @@ struct protobuf_field {
 void protobuf_open(struct protobuf *m, const uint8_t *p, size_t n, const char *name,
                    struct err *e);
 
-/* The next field: 1; 0 at the end of the message; -1 with e filled (ERR_CORRUPT), from
- * then on always. */
+/* Read the next field. 1, 0 at the end of the message, or -1 with e filled (ERR_CORRUPT);
+ * after an error, every call returns -1. */
 int protobuf_next(struct protobuf *m, struct protobuf_field *f);
 
 #endif
