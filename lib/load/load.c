@@ -16,7 +16,7 @@
 
 /* ---- what travels beside the tensors ---- */
 
-/* Memory grows as the bytes come. */
+/* Read a blob; memory grows as the bytes arrive. */
 static int
 read_blob(struct load *l, struct source *s, const struct item *item, struct err *e)
 {
@@ -30,7 +30,7 @@ read_blob(struct load *l, struct source *s, const struct item *item, struct err 
 	while ((r = source_read(s, &p, &n, e)) == 0 && n > 0)
 		if (keep)
 			buf_put(&bytes, p, n);
-	if (r == 0 && keep && !buf_string(&bytes)) /* never NULL, also where it is empty */
+	if (r == 0 && keep && !buf_string(&bytes)) /* never NULL, even if it is empty */
 		r = err_memory(e);
 	if (r < 0 || !keep) {
 		buf_free(&bytes);
@@ -54,7 +54,7 @@ load_drop_blobs(struct load *l)
 
 /* ---- where tensors lie ---- */
 
-/* Whichever of the maps it lies in. */
+/* Release bytes in whichever map holds them. */
 static void
 release(const struct weights *w, const uint8_t *p, size_t n)
 {
@@ -82,7 +82,7 @@ begin(struct load *l, struct source *s, struct err *e)
 	return 0;
 }
 
-/* Room for the tensors that are copied. */
+/* Allocate memory for the tensors that are copied, and place each in it. */
 static int
 room(struct load *l, const bool *copy, struct err *e)
 {
@@ -104,14 +104,14 @@ room(struct load *l, const bool *copy, struct err *e)
 
 		if (!copy[i])
 			continue;
-		/* An empty one lies somewhere, too. */
+		/* An empty tensor also needs a pointer that is not NULL. */
 		l->weights.tensors[i] = l->copies.p ? l->copies.p + at : (uint8_t *)l->name;
 		at += (n + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 	}
 	return 0;
 }
 
-/* One tensor's bytes to where they are to lie, or to nowhere. */
+/* Read one tensor's bytes to their place in memory, or discard them. */
 static int
 read_tensor(struct load *l, struct source *s, const struct item *item, bool copy,
             struct err *e)
@@ -134,7 +134,7 @@ read_tensor(struct load *l, struct source *s, const struct item *item, bool copy
 	return r;
 }
 
-/* All items up to the end that the source has. copy: of which tensors. */
+/* Read all items up to the end of the source. copy: true for each tensor to be copied. */
 static int
 read_items(struct load *l, struct source *s, const bool *copy, struct err *e)
 {
@@ -178,15 +178,15 @@ load_source(struct load *l, struct source *s, struct err *e)
 
 /* ---- files that are mapped ---- */
 
-/* What is being opened. */
+/* The model that is being opened. */
 struct opened {
 	struct source *source;
 	const struct format *format;
-	int held; /* the file, or the folder of several */
+	int held; /* descriptor of the file, or of the folder if there are several */
 	bool *copy;
 };
 
-/* The map of a file of the model: NULL for the only one. */
+/* Map a file of the model, once. file is NULL if the model has only one. */
 static const struct map *
 map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
 {
@@ -224,7 +224,7 @@ map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
 	return done < 0 ? NULL : &l->maps[l->map_count - 1];
 }
 
-/* Find each tensor in its file, as far as it lies there as it is. */
+/* Find each tensor that its file holds unchanged. */
 static int
 find_tensors(struct load *l, const struct opened *o, struct err *e)
 {
@@ -252,7 +252,7 @@ find_tensors(struct load *l, const struct opened *o, struct err *e)
 	return 0;
 }
 
-/* What lies before the tensors, without them. */
+/* Read the items before the tensors, but not the tensors. */
 static int
 read_head(struct load *l, struct source *s, struct err *e)
 {
@@ -297,7 +297,7 @@ load_open(struct load *l, const char *path, void (*note)(const char *), struct e
 
 	*l = (struct load){ 0 };
 	o.source = format_open_path(path, &options, note, &o.format, &o.held, e);
-	/* Weights that are sealed are none. */
+	/* Sealed weights cannot be used. */
 	if (o.source && source_check_open(o.source, e) < 0)
 		r = -1;
 	else if (o.source && o.format->reads->tensor_offset && fstat(o.held, &st) == 0 &&

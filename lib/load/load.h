@@ -1,8 +1,8 @@
 /* load: loads a model into memory, from anything that format_open_path reads.
  *
  * Tensors that a file holds unchanged are mapped, not copied or read; only the structure
- * of the file is proved. Compressed tensors, and models from a pipe, are read to their
- * proved end into memory of the process.
+ * of the file is checked. Compressed tensors, and models from a pipe, are read into memory
+ * of the process, and their checksums are checked.
  */
 #ifndef LOAD_LOAD_H
 #define LOAD_LOAD_H
@@ -11,7 +11,7 @@
 #include "model/flow.h"
 #include "model/weights.h"
 
-/* Larger side files and values are left out. Bytes. */
+/* Side files and values of more bytes are left out. */
 #define LOAD_BLOB (128u << 20)
 
 struct load {
@@ -22,7 +22,7 @@ struct load {
 	/* Private. */
 	char *name;
 	struct map *maps;        /* of files; */
-	char **map_names;        /* their names, for faults */
+	char **map_names;        /* their names, for messages */
 	size_t map_count, map_cap;
 	struct map copies;
 };
@@ -37,7 +37,7 @@ int load_source(struct load *l, struct source *s, struct err *e);
 /* Check that no mapped file has become shorter. 0, or -1 with ERR_CORRUPT. */
 int load_check(const struct load *l, struct err *e);
 
-/* Free the blobs (long values and side files), when they are no longer needed. */
+/* Free the blobs (long values and side files) when they are no longer needed. */
 void load_drop_blobs(struct load *l);
 
 void load_close(struct load *l);

@@ -7,8 +7,8 @@
 #include "core/dir.h"
 #include "formats/format.h"
 
-/* A file that is a tokenizer and not a model: JSON, or SentencePiece's. NULL with e empty if it
- * is neither; r is then at its beginning. */
+/* Open a file that is a tokenizer and not a model: JSON, or SentencePiece's. If it is neither,
+ * returns NULL, leaves e empty, and r is at its beginning. */
 static struct tokenizer *
 open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
 {
@@ -48,7 +48,7 @@ load_tokenizer_source(struct source *s, const struct tokenizer_options *o, struc
 	return read_model(s, true, o, e);
 }
 
-/* whole: of a pipe, whose writer is not stopped by a closed pipe. */
+/* whole: read a pipe to its end, so that its writer does not get a closed pipe. */
 static struct tokenizer *
 open_model(struct source *s, bool whole, const struct tokenizer_options *o, struct err *e)
 {

@@ -6,17 +6,19 @@
 #include "model/weights.h"
 #include "tokenizer/tokenizer.h"
 
-/* From a path: a model of any format, a model folder, a tokenizer.json, a SentencePiece file,
- * or standard input ("-"), which is read to its end. NULL with e filled. */
+/* Load from a path: a model of any format, a model folder, a tokenizer.json, a SentencePiece
+ * file, or standard input ("-"), which is read to its end. On failure, returns NULL with e
+ * filled. */
 struct tokenizer *load_tokenizer(const char *path, const struct tokenizer_options *o,
                                  struct err *e);
 
-/* From a source that is at its first item. It is read to its end, and stays the caller's.
- * NULL with e filled. */
+/* Load from a source at its first item. The source is read to its end and still belongs to
+ * the caller. On failure, returns NULL with e filled. */
 struct tokenizer *load_tokenizer_source(struct source *s, const struct tokenizer_options *o,
                                         struct err *e);
 
-/* From a model that load_open has loaded (load/load.h). NULL with e filled. */
+/* Load from a model that load_open has loaded (load/load.h). On failure, returns NULL with e
+ * filled. */
 struct tokenizer *load_tokenizer_of(const struct weights *w, const struct tokenizer_options *o,
                                     struct err *e);
 
