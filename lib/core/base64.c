@@ -48,8 +48,8 @@ digit(uint8_t c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four characters are there: one to three bytes. Bits beyond them must be zero,
- * or the same bytes would have a second spelling. */
+/* Decodes a complete group of four characters to one to three bytes. Unused bits must be
+ * zero, so that the same bytes have only one spelling. */
 static int
 close_group(struct base64_reader *r, struct buf *b)
 {

@@ -27,7 +27,7 @@ static bool may_spool;
 static int input_folder = -1;
 static char input_name[257]; /* may be opened under any name */
 
-static volatile sig_atomic_t end = -1; /* of the socket */
+static volatile sig_atomic_t end = -1; /* this process's end of the socket */
 static volatile sig_atomic_t child;
 static int refused; /* errno of the failed start, or 0 */
 static bool serves;
@@ -65,7 +65,7 @@ broker_socket(void)
 
 /* ---- the helper ---- */
 
-/* Sends one message, with a descriptor if there is one. */
+/* Sends one answer, with fd unless it is -1. */
 static int
 answer(const struct answer *a, int fd)
 {
@@ -108,7 +108,8 @@ spool(void)
 	return -1;
 }
 
-/* One of an output. As broker_ask; *passed: the descriptor goes out and is closed. */
+/* Serves a request for an output and returns what broker_ask returns. *passed: the
+ * descriptor is sent and then closed. */
 static int
 do_place(struct broker_ask *q, bool *passed)
 {
@@ -178,7 +179,7 @@ keep_two(int socket)
 {
 	int fd;
 
-	/* Both are above 2: tools keep these numbers taken. */
+	/* Both are above 2, because tools keep descriptors 0 to 2 open. */
 	dup2(socket, 0);
 	if (input_folder >= 0)
 		dup2(input_folder, 1);
@@ -247,7 +248,7 @@ broker_start(void)
 	child = pid;
 }
 
-/* Receives an answer and its descriptor, or -1. */
+/* Receives an answer, and its descriptor if it has one. Returns 0, or -1 with errno. */
 static int
 receive(struct answer *a, int *fd)
 {

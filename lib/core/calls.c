@@ -21,7 +21,7 @@
 #ifdef ARCHITECTURE
 
 #define RULES 400
-#define FIRST_NEW 424 /* Linux 5.1, from which on all machines have the same numbers */
+#define FIRST_NEW 424 /* Linux 5.1: numbers from here on are the same on all machines */
 #define X32 0x40000000u
 #define DENY(e) (SECCOMP_RET_ERRNO | (e))
 #define AT(member) ((uint32_t)offsetof(struct seccomp_data, member))
@@ -31,8 +31,8 @@
 #define GET_TERMINAL_2 0x802c542au
 #define GET_SIZE 0x5413u        /* TIOCGWINSZ */
 
-/* With any arguments: none of them opens, starts, signals or changes anything that the
- * process does not hold already. */
+/* Allowed with any arguments: none of these calls opens, starts, signals or changes
+ * anything that the process does not hold already. */
 static const struct {
 	uint16_t number, which;
 } any[] = {
@@ -41,7 +41,7 @@ static const struct {
 	{ SYS_readv, 0 }, { SYS_writev, 0 }, { SYS_lseek, 0 }, { SYS_tee, 0 },
 	{ SYS_splice, 0 }, { SYS_fsync, 0 }, { SYS_fdatasync, 0 }, { SYS_ftruncate, 0 },
 	{ SYS_fallocate, 0 }, { SYS_close, 0 },
-	/* what a descriptor is; by path too: a name, a size, a time */
+	/* the type of a descriptor; the name, size and time of a file, also by path */
 	{ SYS_fstat, 0 }, { SYS_newfstatat, 0 }, { SYS_fstatfs, 0 },
 #ifdef SYS_stat
 	{ SYS_stat, 0 }, { SYS_lstat, 0 },
@@ -54,7 +54,7 @@ static const struct {
 	{ SYS_brk, 0 }, { SYS_munmap, 0 }, { SYS_mremap, 0 }, { SYS_mlock, 0 },
 	{ SYS_munlock, 0 },
 	{ SYS_mmap, CALLS_CODE }, { SYS_mprotect, CALLS_CODE },
-	/* threads, and what they wait for */
+	/* threads and waiting */
 	{ SYS_futex, 0 }, { SYS_set_robust_list, 0 }, { SYS_get_robust_list, 0 },
 	{ SYS_rseq, 0 }, { SYS_set_tid_address, 0 }, { SYS_sched_yield, 0 },
 	{ SYS_sched_getaffinity, 0 }, { SYS_restart_syscall, 0 },
@@ -65,7 +65,7 @@ static const struct {
 	/* receiving signals, exiting, waiting for children */
 	{ SYS_rt_sigaction, 0 }, { SYS_rt_sigprocmask, 0 }, { SYS_rt_sigreturn, 0 },
 	{ SYS_sigaltstack, 0 }, { SYS_exit, 0 }, { SYS_exit_group, 0 }, { SYS_wait4, 0 },
-	/* its identity, and the time */
+	/* the identity of the process, and the time */
 	{ SYS_getpid, 0 }, { SYS_gettid, 0 }, { SYS_getppid, 0 }, { SYS_getuid, 0 },
 	{ SYS_geteuid, 0 }, { SYS_getgid, 0 }, { SYS_getegid, 0 }, { SYS_uname, 0 },
 	{ SYS_sysinfo, 0 }, { SYS_getrusage, 0 }, { SYS_getcpu, 0 },
@@ -79,16 +79,16 @@ static const struct {
 #endif
 };
 
-/* Allowed if (argument & mask) is value. Rows of one call are adjacent. */
+/* A call is allowed if (argument & mask) equals value. Rows of one call are adjacent. */
 struct rule {
 	uint16_t number;
 	uint8_t argument;
 	uint32_t mask, value;
-	unsigned which; /* of CALLS_, or ALWAYS */
+	unsigned which; /* bits of CALLS_, or ALWAYS */
 };
 #define ALL (~0u)
 
-/* A thread, without new namespaces. */
+/* A clone that starts a thread, without new namespaces. */
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP | CLONE_PTRACE | CLONE_UNTRACED)
 #define THREAD (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND | CLONE_FILES)
@@ -106,11 +106,11 @@ static const struct rule some[] = {
 	{ SYS_ioctl, 1, ALL, GET_TERMINAL_2, ALWAYS },
 	{ SYS_ioctl, 1, ALL, GET_SIZE, ALWAYS },
 	{ SYS_clone, 0, NAMESPACES | THREAD, THREAD, CALLS_THREADS },
-	{ SYS_prlimit64, 0, ALL, 0, ALWAYS }, /* its own */
-	{ SYS_madvise, 2, ~31u, 0, ALWAYS }, /* larger ones take memory from the machine */
+	{ SYS_prlimit64, 0, ALL, 0, ALWAYS }, /* the process's own limits */
+	{ SYS_madvise, 2, ~31u, 0, ALWAYS }, /* higher values take pages from the whole machine */
 };
 
-/* Calls that open files fail as under Landlock. */
+/* Calls that open files. They fail with EACCES, as under Landlock. */
 static const uint16_t opens[] = {
 	SYS_openat,
 #ifdef SYS_open
@@ -150,13 +150,14 @@ add_machine(struct filter *f)
 	answer(f, SECCOMP_RET_KILL_PROCESS);
 	load(f, AT(nr));
 #ifdef __x86_64__
-	/* The x32 names of the same calls. */
+	/* The x32 numbers of the same calls. */
 	add(f, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
 	answer(f, SECCOMP_RET_KILL_PROCESS);
 #endif
 }
 
-/* One instruction each, with a jump to the answer after the last. */
+/* Adds one comparison for each call of `any`, with a jump to the answer after the last
+ * one. */
 static void
 add_any(struct filter *f, unsigned which)
 {
@@ -171,7 +172,7 @@ add_any(struct filter *f, unsigned which)
 	answer(f, SECCOMP_RET_ALLOW);
 }
 
-/* The rows of a call, from r to end. */
+/* Adds the rules of one call, from r to end. */
 static void
 add_call(struct filter *f, const struct rule *r, const struct rule *end, unsigned which)
 {
@@ -208,7 +209,7 @@ build(struct filter *f, unsigned which, int socket)
 			;
 		add_call(f, &some[i], &some[end], which);
 	}
-	/* Signals to itself: of a handler that ends the process, of abort. */
+	/* Signals to the process itself: from a handler that ends it, and from abort. */
 	add_call(f, &own, &own + 1, which);
 	if (socket >= 0)
 		add_call(f, &from, &from + 1, which);
@@ -237,7 +238,7 @@ calls_limit(unsigned which, int socket)
 
 	build(&f, which, socket);
 	program.len = f.n;
-	/* All of the filter or none: half a filter would be wrong. */
+	/* If the filter is full, install none: half a filter would be wrong. */
 	if (f.n < RULES)
 		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 		        &program);

@@ -6,8 +6,8 @@
 uint32_t
 crc32_add(uint32_t crc, const void *p, size_t n)
 {
-	/* The library takes a null pointer, as an empty buffer has, for the wish to
-	 * begin anew. */
+	/* The library takes a null pointer, which an empty buffer has, as a request to
+	 * start over. */
 	return n ? libdeflate_crc32(crc, p, n) : crc;
 }
 

@@ -15,7 +15,7 @@
 #include "core/opened.h"
 #include "core/text.h"
 
-#define CACHE "../../blobs"   /* where links of a cache's snapshot lead */
+#define CACHE "../../blobs"   /* target of the links in a cache's snapshot */
 #define NUMBERS "-00000-of-00000"
 
 bool
@@ -96,8 +96,8 @@ same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Is the folder one of a cache's snapshots, of which the files are links to
- * ../../blobs/SOMETHING? The text of such a link, or NULL. */
+/* Returns the target of the link `name` in a new string if fd is a folder of a cache's
+ * snapshot and the link leads to ../../blobs/SOMETHING; else NULL. */
 static char *
 cache_link(int fd, const char *name)
 {

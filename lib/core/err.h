@@ -17,9 +17,9 @@
 /* The numbers 1 to 8 are the specification's E001 to E008. */
 enum err_code {
 	ERR_NONE = 0,
-	ERR_FORMAT = 1,    /* not a format that we read, or the wrong kind */
+	ERR_FORMAT = 1,    /* an unsupported format, or the wrong kind of file */
 	ERR_CORRUPT = 2,   /* damaged, truncated or contradictory */
-	ERR_VERSION = 3,   /* a version that we do not read */
+	ERR_VERSION = 3,   /* an unsupported version */
 	ERR_CHECKSUM = 4,  /* a CRC differs */
 	ERR_DECRYPT = 5,   /* wrong key or passphrase */
 	ERR_SIGNATURE = 6, /* signature missing, wrong, or not trusted */

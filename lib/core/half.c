@@ -27,7 +27,7 @@ float_of(uint32_t u)
 	return f;
 }
 
-/* Drop the low n bits (1 to 31) of u, rounding to nearest, ties to even. */
+/* Drops the low n bits (1 to 31) of u: rounds to nearest, ties to even. */
 static uint32_t
 round_even(uint32_t u, unsigned n)
 {
@@ -43,7 +43,7 @@ half_f16_f32(uint16_t h)
 	uint32_t exponent = h >> 10 & 0x1fu;
 	uint32_t fraction = h & 0x3ffu;
 
-	if (exponent == 0x1f) /* infinite, or NaN: keep its payload, quieted */
+	if (exponent == 0x1f) /* infinity, or NaN: keep the payload, set the quiet bit */
 		return float_of(sign | F32_INF | fraction << 13 |
 		                (fraction ? F32_QUIET : 0));
 	if (exponent == 0) /* subnormal: the fraction counts steps of 2^-24 */
@@ -68,8 +68,8 @@ half_f32_f16(float f)
 	if (a <= 0x33000000u) /* 2^-25, half the smallest subnormal */
 		return (uint16_t)sign;
 
-	/* Subnormal: count steps of 2^-24. The exponent field is 102 to 112, so
-	 * that 24 to 14 bits go. */
+	/* Subnormal: count steps of 2^-24. The exponent field is 102 to 112, so 24 to 14
+	 * bits are dropped. */
 	fraction = (a & 0x7fffffu) | 0x800000u;
 	return (uint16_t)(sign | round_even(fraction, 126 - (a >> 23)));
 }

@@ -9,37 +9,38 @@
 
 #include "core/text.h"
 
-/* jansson needs up to some 60 bytes for a byte of text ("[0,0,0,..."). This limit keeps
- * the cost of any text below that of a plan of a million tensors. It holds for all threads
- * together. */
+/* jansson needs up to about 60 bytes of memory per byte of text ("[0,0,0,..."). This
+ * limit keeps the cost of any text below that of a plan of a million tensors. It applies
+ * to all threads together. */
 #define JSON_MEMORY ((size_t)1 << 30)
 #define EXACT ((uint64_t)1 << 53)
 
-/* Stands in front of each block, so that frees are counted too. Blocks that a parse
- * allocates form a list, newest first; its links mean nothing after that parse. */
+/* Precedes each block, so that frees are counted too. The blocks that a parse allocates
+ * form a list, newest first; the links are meaningless after that parse. */
 union head {
 	struct {
-		size_t bytes; /* with this */
+		size_t bytes; /* including this head */
 		union head *older, *newer;
-		uint64_t parse; /* its number; 0: none */
+		uint64_t parse; /* number of the parse; 0: none */
 	} is;
 	max_align_t align;
 };
 
 static atomic_size_t used;
 
-/* A parse that is under way. When memory runs out, jansson's lexer goes on without the byte
- * that it could not store, and then writes past its buffer. So a failed allocation never
- * returns to it: the parse is left by longjmp, and its blocks are freed. */
+/* The parse under way in this thread. When memory runs out, jansson's lexer continues
+ * without the byte that it could not store and then writes past its buffer. So a failed
+ * allocation never returns to jansson: longjmp leaves the parse, and its blocks are
+ * freed. */
 static _Thread_local struct {
-	uint64_t number; /* 0: none is under way in this thread */
+	uint64_t number; /* 0: no parse is under way */
 	union head *newest;
 	jmp_buf out;
 } parse;
 
-static atomic_uint_fast64_t parses; /* numbers given so far */
+static atomic_uint_fast64_t parses; /* the last number given to a parse */
 
-/* Count n more bytes, unless they exceed the limit. */
+/* Counts n more bytes, unless they exceed the limit. */
 static bool
 take(size_t n)
 {
@@ -116,7 +117,7 @@ setup(void)
 	json_object_seed(0);
 }
 
-/* json_loadb. *denied is set if memory ran out. */
+/* Calls json_loadb. *denied tells whether memory ran out. */
 static json_t *
 load(const void *text, size_t n, size_t flags, json_error_t *je, bool *denied)
 {
@@ -131,7 +132,8 @@ load(const void *text, size_t n, size_t flags, json_error_t *je, bool *denied)
 		return NULL;
 	}
 	parse.number = atomic_fetch_add(&parses, 1) + 1;
-	/* The library's parser takes no null pointer, which an empty buffer has. */
+	/* The library's parser does not accept a null pointer, which an empty buffer
+	 * has. */
 	v = json_loadb(n ? text : "", n, flags | JSON_REJECT_DUPLICATES, je);
 	parse.number = 0;
 	*denied = false;
@@ -148,7 +150,8 @@ parse_text(const void *text, size_t n, size_t flags, enum err_code code, const c
 	char said[JSON_ERROR_TEXT_LENGTH * 2];
 	const char *nul = n ? memchr(text, 0, n) : NULL;
 
-	/* The library ignores a NUL after a number, where other readers may see the end. */
+	/* The library ignores a NUL after a number, where other readers may see the end
+	 * of the text. */
 	if (nul) {
 		err_set(e, code, what, "is not valid JSON at byte %td: a NUL",
 		        nul - (const char *)text);
@@ -210,8 +213,8 @@ json_quote(struct buf *b, const char *s, size_t n)
 	json_decref(v);
 }
 
-/* Escape dangerous characters outside ASCII, and DEL. In compact JSON these occur only in
- * strings, where the library has escaped those below a blank. */
+/* Escapes dangerous characters outside ASCII, and DEL. In compact JSON these occur only
+ * in strings, where the library has already escaped the characters below a space. */
 static void
 escape(struct buf *to, const struct buf *from)
 {
@@ -227,7 +230,7 @@ escape(struct buf *to, const struct buf *from)
 			continue;
 		}
 		len = text_character(p, n, &c);
-		if (len == 0) /* never in what the library wrote */
+		if (len == 0) /* cannot happen: the library writes UTF-8 */
 			len = 1, c = 0xfffd;
 		if (!text_dangerous(c))
 			buf_put(to, p, len);

@@ -9,8 +9,8 @@
 
 #define HUGE (64u << 20) /* bytes */
 
-/* Where files are mapped, for the handler. A slot is taken by its number of bytes,
- * which is written last and taken away first. */
+/* The mapped files, for the signal handler. A slot is in use if n is not 0; n is set last
+ * and cleared first. */
 static struct {
 	atomic_uintptr_t p;
 	atomic_size_t n;
@@ -19,8 +19,9 @@ static struct {
 static atomic_size_t used; /* slots used so far */
 static size_t page;
 
-/* A page of a file is no longer there. Zeros take its place, so that the reader goes
- * on; elsewhere the signal does what it always does. */
+/* Handles SIGBUS: a file was truncated and a page of its map is missing. A page of zeros
+ * replaces it, and reading continues. At any other address the signal has its default
+ * effect. */
 static void
 replace_page(int signal, siginfo_t *info, void *context)
 {
@@ -126,7 +127,7 @@ map_zeros(struct map *m, uint64_t n, struct err *e)
 		         -1, 0);
 	if (p == MAP_FAILED)
 		return err_memory(e);
-	/* Where it is large: what is read from end to end comes faster from large pages. */
+	/* Large memory that is read from end to end is read faster from huge pages. */
 	if (n >= HUGE)
 		madvise(p, (size_t)n, MADV_HUGEPAGE);
 	m->p = p;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* n zeroed items of size bytes, or NULL, also if n × size overflows. If n is 0 the result
- * is still a pointer for free(). */
+/* Returns n zeroed items of `size` bytes, or NULL, also if n × size overflows. If n is 0
+ * the result is still a pointer for free(). */
 void *mem_array(size_t n, size_t size);
 
 /* Grows the array *p, which has room for *cap items, to at least `need` items by doubling.
@@ -23,7 +23,7 @@ int mem_limit(uint64_t bytes);
  * program might not even load; it sets its own limit. */
 void mem_unlimit(void);
 
-/* A copy of n bytes with a terminating NUL, or NULL. */
+/* Returns a copy of n bytes with a terminating NUL, or NULL. */
 char *mem_text(const char *s, size_t n);
 
 #endif

@@ -14,8 +14,8 @@
 
 static struct {
 	char *path;
-	int fd, error;    /* -1: errno */
-	int folder;       /* or -1 */
+	int fd, error;    /* fd is -1: error is the errno of open */
+	int folder;       /* its folder, or -1 */
 } opened[MOST];
 static size_t count;
 
@@ -79,7 +79,7 @@ opened_file(const char *path, int flags)
 	}
 	fd = fcntl(opened[i].fd, F_DUPFD_CLOEXEC, 3);
 	if (fd >= 0)
-		lseek(fd, 0, SEEK_SET); /* a pipe stays where it is */
+		lseek(fd, 0, SEEK_SET); /* no effect on a pipe */
 	return fd;
 }
 

@@ -14,8 +14,8 @@
  * other files in it. */
 void opened_add(const char *path, bool folder);
 
-/* A descriptor, owned by the caller, of the file that opened_add opened, at its beginning;
- * or of path, opened now with these flags. -1 with errno. */
+/* Returns a descriptor, owned by the caller, of the file that opened_add opened, at its
+ * beginning; or of path, opened now with these flags. -1 with errno. */
 int opened_file(const char *path, int flags);
 
 /* The same for a folder: path itself, or the one that contains path. */

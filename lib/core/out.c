@@ -16,15 +16,15 @@
 #include "core/dir.h"
 #include "core/pipe.h"
 
-/* What a signal handler needs to undo the outputs: standard output. Files that have no
- * final name go when the helper ends (core/broker.h). */
+/* Standard output, for the signal handler that undoes outputs; or -1. Files without a
+ * final name are removed when the helper ends (core/broker.h). */
 static volatile sig_atomic_t undo_fd = -1;
 
 static void
 undo(int sig)
 {
 	if (undo_fd >= 0 && ftruncate(undo_fd, 0) < 0) {
-		/* There is nothing else to do; the magic is missing anyway. */
+		/* Nothing else can be done; the magic is missing anyway. */
 	}
 	broker_end();
 	signal(sig, SIG_DFL);
@@ -100,7 +100,7 @@ open_standard_output(struct out *o, const struct out_options *options, struct er
 	return 0;
 }
 
-/* The folder of path, in a new string. */
+/* Returns the folder of path in a new string. */
 static char *
 folder_of(const char *path)
 {
@@ -134,9 +134,9 @@ lies_in(const char *path, const struct stat *folder)
 	return lies;
 }
 
-/* Of an input in several files, all in the folder of the output: is the output perhaps one
- * of them? A shard of GGUF or APR2 stands for those that begin like it; a model folder, and
- * a shard of safetensors, for all that lies beside it. */
+/* Whether the output may be a file of the input, which has several files in the output's
+ * folder. The files of a GGUF or APR2 model begin with the same name as the given shard;
+ * a model folder, or a shard of safetensors, includes all files beside it. */
 static bool
 may_be_input(const char *path, const char *from)
 {
@@ -211,7 +211,7 @@ out_open(struct out *o, const struct out_options *options, struct err *err)
 		return err_memory(err);
 	if (!o->staged && (place_is_special(o->place) ||
 	                   (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)))) {
-		/* A device or a named pipe keeps its name: nothing to rename. */
+		/* A device or a named pipe is written directly and not renamed. */
 		int fd = place_special(o->place);
 
 		if (fd < 0)
@@ -340,7 +340,7 @@ out_put(struct out *o, const void *p, size_t n)
 	return 0;
 }
 
-/* The result of sending. If pages cannot be moved, that is not an error. */
+/* Returns the result of a send. It is not an error if pages cannot be moved. */
 static ssize_t
 sent(struct out *o, ssize_t n)
 {
@@ -408,7 +408,7 @@ out_patch(struct out *o, uint64_t offset, const void *p, size_t n)
 	return write_at(o, p, n, offset);
 }
 
-/* Name the finished file. In a stage it gets the last part of its path. */
+/* Gives the finished file its name; in a stage, the last part of its path. */
 static int
 give_name(struct out *o)
 {
@@ -443,7 +443,7 @@ out_finish(struct out *o)
 			return -1;
 	}
 	fd = o->fd;
-	o->fd = -1; /* closed even if close fails */
+	o->fd = -1; /* the descriptor is closed even if close fails */
 	if (close(fd) < 0)
 		return fail(o, "cannot be closed");
 	o->done = true;

@@ -74,9 +74,9 @@ int out_put(struct out *o, const void *p, size_t n);
 int out_zeros(struct out *o, uint64_t n);
 int out_fill(struct out *o, uint8_t byte, uint64_t n);
 
-/* If o is a pipe, put up to max bytes without copying them: from an offset of a file, or
- * from a pipe, where they stay to be read (core/pipe.h). Return how many, at least 1; 0 if
- * that is impossible here; -1 with err filled. */
+/* If o is a pipe, puts up to max bytes without copying them: from an offset of a file, or
+ * from a pipe, where they remain to be read (core/pipe.h). Returns the number of bytes,
+ * at least 1; 0 if that is impossible here; -1 with err filled. */
 ssize_t out_send(struct out *o, int file, uint64_t offset, size_t max);
 ssize_t out_tee(struct out *o, int pipe, size_t max);
 

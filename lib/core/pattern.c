@@ -9,14 +9,15 @@
 #include "core/pattern_syntax.h"
 #include "core/text.h"
 
-/* Of pattern_match: the first limit of a name, its last, and what all names together may
- * take beyond the first; in KiB the memory of one. */
+/* Limits of pattern_match: the first and the last limit of steps for one name; the steps
+ * of all names together beyond the first limit; the memory for one name, in KiB. */
 #define MATCH_FIRST 4096
 #define MATCH_LIMIT 1000000
 #define MATCH_ALL (16 * MATCH_LIMIT)
 #define MATCH_KIB (64u << 10)
 
-/* Of pattern_find: what the library counts itself, which work's steps bound as well. */
+/* Limits of pattern_find: the library's own count, whose steps the work budget bounds
+ * too. */
 #define FIND_LIMIT 100000000
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define FIND_KIB (256u << 10)
@@ -24,7 +25,7 @@
 #define FIND_KIB (4u << 10)
 #endif
 
-/* Compiles n bytes. A newline ends a line, whatever the library's default is. */
+/* Compiles n bytes. Lines end with a newline, whatever the library's default is. */
 static int
 compile(struct pattern *p, const char *text, size_t n, uint32_t options, int *code,
         PCRE2_SIZE *at, struct err *e)
@@ -63,8 +64,8 @@ pattern_open(struct pattern *p, const char *text, struct err *e)
 	return 0;
 }
 
-/* The library does not say how many steps it took: the limit grows as long as it is
- * reached, and each one that was counts. */
+/* The library does not report how many steps it took. So the limit is raised while it is
+ * reached, and each limit that was reached counts as spent. */
 int
 pattern_match(struct pattern *p, const char *s, struct err *e)
 {
@@ -133,12 +134,13 @@ pattern_open_text(struct pattern *p, const char *text, enum err_code code,
 	pcre2_set_heap_limit(p->data, FIND_KIB);
 	pcre2_set_match_limit(p->data, FIND_LIMIT);
 	pcre2_set_depth_limit(p->data, FIND_LIMIT);
-	/* Without the JIT compiler the same matches are found, more slowly. */
+	/* Without the JIT compiler the matches are the same, but slower to find. */
 	pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
 	return 0;
 }
 
-/* Matches that do not fit on the JIT stack use memory, which is freed again. */
+/* Repeats a match that does not fit on the JIT stack, with memory that is freed
+ * afterwards. */
 static int
 match_large(struct pattern *p, const char *s, size_t n, size_t at)
 {

@@ -42,8 +42,8 @@ pattern_put(struct buf *b, uint32_t c)
 		buf_u8(b, (uint8_t)c);
 }
 
-/* \s by the property that it stands for: to PCRE2 U+180E is white space, which it was
- * until Unicode 6.3. */
+/* Writes \s as its property: PCRE2 counts U+180E as white space, which Unicode has not
+ * done since version 6.3. */
 static void
 put_set(struct buf *b, char c)
 {
@@ -97,7 +97,7 @@ numbered(struct pattern_walk *w, size_t at, uint32_t *c)
 	if (w->text[w->i] != '{') {
 		if (hexadecimal(w, at, 1, 2, c) < 0)
 			return -1;
-		/* In Oniguruma it is a byte of UTF-8. */
+		/* In Oniguruma a higher number is a byte of UTF-8. */
 		return *c < 0x80 ? 0 : pattern_refuse(w, at, w->i - at);
 	}
 	w->i++;
@@ -161,7 +161,8 @@ pattern_escape(struct pattern_walk *w, uint32_t *c)
 	return 0;
 }
 
-/* Writes "[:alpha:]" and the like in a class: 1 if there is one, else 0. */
+/* Copies a class such as "[:alpha:]" within a class. Returns 1 if there is one, else
+ * 0. */
 static int
 named_class(struct pattern_walk *w)
 {
@@ -236,7 +237,7 @@ pattern_class(struct pattern_walk *w)
 		buf_text(w->to, "^");
 		w->i++;
 	}
-	/* Right after the start of a class, a bracket is a character. */
+	/* Directly after the start of a class, a closing bracket is a character. */
 	for (begun = w->i; depth > 0; items++) {
 		if (!w->text[w->i])
 			return pattern_fault(w, w->code, at, "a class without its ]");

@@ -6,7 +6,7 @@
 #include "core/pattern_walk.h"
 #include "core/text.h"
 
-#define MARK "(?C1)" /* as enum pattern_callout */
+#define MARK "(?C1)" /* see enum pattern_callout */
 #define RUN "(?C2)"
 #define UNBOUNDED UINT32_MAX
 
@@ -67,8 +67,8 @@ struct repeat {
 	char mode;          /* '?', '+', or 0 */
 };
 
-/* "{2,3}" at the walk's place: 1, or 0 where there is none, and the brace is a
- * character. */
+/* Reads an interval such as "{2,3}". Returns 1; or 0 if the brace is only a character; or
+ * -1. */
 static int
 interval(struct pattern_walk *w, struct repeat *r)
 {
@@ -98,7 +98,7 @@ interval(struct pattern_walk *w, struct repeat *r)
 	return 1;
 }
 
-/* Reads a repeat: 1 with *r set, 0 if there is none, or -1. */
+/* Reads a repeat. Returns 1 with *r set, 0 if there is none, or -1. */
 static int
 find_repeat(struct pattern_walk *w, struct repeat *r)
 {
@@ -130,7 +130,7 @@ put_repeat(struct buf *b, const struct repeat *r)
 		buf_u8(b, (uint8_t)r->mode);
 }
 
-/* The callouts that a repeated item needs after it. */
+/* The callout that a repeated item needs after it. */
 static enum due
 due_behind(struct pattern_level *l, const struct repeat *r)
 {
@@ -138,7 +138,7 @@ due_behind(struct pattern_level *l, const struct repeat *r)
 		return DUE_MARK;
 	if (r->most > 1)
 		return r->most == r->least ? DUE_NOTHING : DUE_RUN;
-	/* One optional part at most doubles the ways through an alternative. */
+	/* A single optional part can at most double the paths through an alternative. */
 	if (l->free)
 		return DUE_MARK;
 	l->free = true;

@@ -40,14 +40,14 @@ struct pattern_level {
 struct pattern_walk {
 	const char *text;    /* the pattern, its length, and the next byte to read */
 	size_t n, i;
-	enum err_code code;  /* of a fault in the pattern */
+	enum err_code code;  /* of an error in the pattern */
 	struct buf *to;
 	struct err *e;
 	struct pattern_level level[PATTERN_DEEPEST + 1];
 	unsigned depth;
 };
 
-/* Sets the error, with the character that stands at offset `at`; returns -1. */
+/* Sets an error about the character at offset `at`. Returns -1. */
 __attribute__((format(printf, 4, 5))) int
 pattern_fault(struct pattern_walk *w, enum err_code code, size_t at, const char *fmt, ...);
 
@@ -57,17 +57,18 @@ int pattern_refuse(struct pattern_walk *w, size_t at, size_t n);
 /* Appends a character, escaped where PCRE2 needs it. */
 void pattern_put(struct buf *b, uint32_t c);
 
-/* Whether the text goes on with s. */
+/* Whether the text continues with s. */
 bool pattern_is_at(const struct pattern_walk *w, const char *s);
 
 /* Reads one character of UTF-8. */
 int pattern_character(struct pattern_walk *w, uint32_t *c);
 
-/* Reads an escape, from its backslash: a character, or NO_CHARACTER for a class. */
+/* Reads an escape, starting at its backslash: a character, or NO_CHARACTER for a
+ * class. */
 int pattern_escape(struct pattern_walk *w, uint32_t *c);
 
-/* Reads and writes a class, from its bracket. Nested classes, which add to it, are written
- * as part of it. */
+/* Reads and writes a class, starting at its bracket. Nested classes, which add to it, are
+ * written as part of it. */
 int pattern_class(struct pattern_walk *w);
 
 #endif

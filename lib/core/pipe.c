@@ -6,7 +6,7 @@
 void
 pipe_widen(int fd)
 {
-	int bytes = fcntl(fd, F_GETPIPE_SZ); /* -1: it is none */
+	int bytes = fcntl(fd, F_GETPIPE_SZ); /* -1: not a pipe */
 
 	if (bytes > 0 && bytes < PIPE_BYTES)
 		(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);

@@ -52,7 +52,7 @@ place_new(const char *path, bool force)
 	return NULL;
 }
 
-/* Everything else is opened relative to the folder. */
+/* All files are opened relative to this folder. */
 int
 place_folder(struct place *p)
 {
@@ -187,14 +187,15 @@ place_special(struct place *p)
 		return place_ask(p, BROKER_SPECIAL, &none, 0, NULL);
 	if (!broker_serves())
 		return open(p->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	/* The pipe may have no reader yet, and the process that asks may end while we wait. */
+	/* The pipe may not have a reader yet, and the requesting process may end while we
+	 * wait. */
 	while ((fd = open_special(p->path)) < 0 && errno == ENXIO)
 		if (poll(&(struct pollfd){ .fd = broker_socket() }, 1, PATIENCE) != 0)
 			return -1;
 	return fd;
 }
 
-/* .BASE.PID.N.tmp; a long BASE is truncated. */
+/* Writes the name .BASE.PID.N.tmp; a long BASE is truncated. */
 static void
 temporary_name(const struct place *p, char text[NAME], unsigned n)
 {

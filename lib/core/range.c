@@ -48,7 +48,7 @@ struct wide {
 	uint64_t from;
 	uint8_t *p;
 	size_t n;
-	atomic_int fault; /* errno + 1, of one of them; 0: none */
+	atomic_int fault; /* errno + 1 of a failed read; 0: none failed */
 };
 
 static void

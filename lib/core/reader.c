@@ -106,11 +106,11 @@ reader_left(const struct reader *r)
 
 	if (r->end == READER_UNKNOWN)
 		return READER_UNKNOWN;
-	return at < r->end ? r->end - at : 0; /* the file may grow meanwhile */
+	return at < r->end ? r->end - at : 0; /* the file may have grown */
 }
 
-/* Move the unread bytes to the front and read once more behind them: want bytes, if
- * that many come. */
+/* Moves the unread bytes to the front and reads once more behind them, to have `want`
+ * bytes. At the end of the input there may be fewer. */
 static int
 refill(struct reader *r, size_t want)
 {
@@ -148,7 +148,7 @@ consume(struct reader *r, size_t n)
 	return p;
 }
 
-/* Buffers n unread bytes, or as many as there are. It reads more than n at once, since
+/* Buffers n unread bytes, or all that are left. It reads more than n at once, since
  * structures are small. */
 static void
 have(struct reader *r, size_t n)
@@ -205,7 +205,8 @@ reader_some(struct reader *r, uint64_t max, size_t *n)
 	return consume(r, *n);
 }
 
-/* Send bytes on before reading them. Reading fails only if the file shrinks. */
+/* Sends bytes on before they are read. The read that follows fails only if the file
+ * shrinks. */
 static ssize_t
 send_on(struct reader *r, struct out *o, uint64_t max)
 {
@@ -231,7 +232,8 @@ reader_share(struct reader *r, struct out *o, uint64_t max, size_t *n)
 		return NULL;
 	if (sent > 0) {
 		*n = (size_t)sent;
-		/* Read exactly these: the bytes after them will be sent on as well. */
+		/* Read exactly these bytes: the bytes after them will be sent on as
+		 * well. */
 		while (r->fill - r->at < *n && refill(r, *n - (r->fill - r->at)) == 0)
 			;
 		return reader_take(r, *n);
@@ -272,7 +274,7 @@ reader_u64(struct reader *r)
 	return p ? le64(p) : 0;
 }
 
-/* Refuse an impossible length before allocating. */
+/* Refuses an impossible length before anything is allocated. */
 static int
 within(struct reader *r, uint64_t n)
 {

@@ -42,8 +42,8 @@ struct reader {
 	bool crc_on;
 };
 
-/* Open a path ("-" is standard input), or use a descriptor that the caller keeps owning. A
- * directory is refused. Return 0 or -1 with err filled. */
+/* Opens a path ("-" is standard input), or uses a descriptor that the caller keeps
+ * owning. A directory is refused. Returns 0, or -1 with err filled. */
 int reader_open(struct reader *r, const char *path, struct err *err);
 int reader_fd(struct reader *r, int fd, const char *name, struct err *err);
 
@@ -68,8 +68,8 @@ const uint8_t *reader_peek(struct reader *r, size_t want, size_t *n);
  * call. NULL after an error; the end of the input is an error (E002). */
 const uint8_t *reader_take(struct reader *r, size_t n);
 
-/* Consumes between 1 and max bytes, as many as are there; valid until the next call. For
- * bodies that are passed on as they arrive. */
+/* Consumes between 1 and max bytes, those that are available; valid until the next call.
+ * For bodies that are passed on as they arrive. */
 const uint8_t *reader_some(struct reader *r, uint64_t max, size_t *n);
 
 /* The same, and also puts the bytes to o: from a pipe or file into a pipe without a copy.

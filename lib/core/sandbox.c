@@ -126,7 +126,7 @@ sandbox_prepare(void)
 
 /* ---- Landlock ---- */
 
-/* The headers may be older than the kernel. */
+/* The kernel's struct landlock_ruleset_attr; the headers may be older than the kernel. */
 struct rules {
 	uint64_t files, net, scoped;
 };
@@ -140,13 +140,13 @@ landlock_version(void)
 	return n < 1 ? 0 : (int)n;
 }
 
-/* Handle every right that this version knows, and allow none. */
+/* Handles every right that this version of Landlock knows, and allows none. */
 static void
 forbid(void)
 {
 	int version = landlock_version(), fd;
-	/* Files: 13 rights at first, then to link elsewhere, to truncate, to control
-	 * devices. Then TCP, and sockets and signals of others. */
+	/* Rights to files: 13 in version 1, then linking elsewhere, truncating, and
+	 * device control. Then TCP; then sockets and signals of other processes. */
 	unsigned rights = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
 	struct rules all = { .files = (UINT64_C(1) << rights) - 1,
 		.net = version >= 4 ? 3 : 0, .scoped = version >= 6 ? 3 : 0 };
@@ -162,7 +162,7 @@ forbid(void)
 
 /* ---- inherited descriptors ---- */
 
-/* Whatever is opened here goes with an exec; what came by one does not. */
+/* Descriptors that this process opened close on exec; inherited ones do not. */
 static void
 close_inherited(int fd)
 {

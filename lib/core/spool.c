@@ -101,7 +101,7 @@ spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e)
 	return 0;
 }
 
-/* Maps the first n bytes of the file, which exist. */
+/* Maps the first n bytes of the file, which must exist. */
 static int
 map(struct spool *s, uint64_t n, int protection, struct err *e)
 {
@@ -147,7 +147,8 @@ spool_room(struct spool *s, uint64_t n, struct err *e)
 	if ((s->fd = spool_file(e)) < 0)
 		return NULL;
 	s->has_file = true;
-	/* A page that finds no space when it is written would kill the process. */
+	/* Without this, writing to a page for which the disk has no space would kill the
+	 * process. */
 	r = n > INT64_MAX ? EFBIG : posix_fallocate(s->fd, 0, (off_t)n);
 	if (r != 0) {
 		errno = r;

@@ -29,8 +29,8 @@ struct spool {
 	uint64_t viewed;  /* mapped bytes */
 };
 
-/* Append n bytes; read n bytes, which must exist, from offset at. An all-zero spool is
- * empty. Return 0, or -1 with e filled. */
+/* spool_put appends n bytes; spool_get reads n bytes, which must exist, from offset at.
+ * An all-zero spool is empty. Both return 0, or -1 with e filled. */
 int spool_put(struct spool *s, const void *p, size_t n, struct err *e);
 int spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e);
 

@@ -14,7 +14,7 @@ enum state { IDLE, QUEUED, RUNNING };
 struct tasks {
 	void (*fn)(void *ctx, size_t i);
 	void *ctx;
-	unsigned most;       /* threads to start at most */
+	unsigned most;       /* maximum number of threads */
 	unsigned threads;    /* started */
 	pthread_t *thread;
 	pthread_mutex_t lock; /* guards what follows */
@@ -45,7 +45,8 @@ tasks_new(unsigned threads, size_t room, void (*fn)(void *ctx, size_t i), void *
 	return NULL;
 }
 
-/* Under the lock, which is released during the task: run the oldest one. */
+/* Runs the oldest task. The caller holds the mutex, which is released while the task
+ * runs. */
 static void
 run_first(struct tasks *t)
 {
@@ -80,7 +81,8 @@ worker(void *tasks)
 	return NULL;
 }
 
-/* One more thread. Signals stay with the threads of the program, whose handlers clean up. */
+/* Starts one more thread. It blocks signals, so that the program's own threads handle
+ * them and clean up. */
 static void
 thread_start(struct tasks *t)
 {
@@ -91,7 +93,7 @@ thread_start(struct tasks *t)
 		return;
 	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* of its own reading: core/map.h */
+	sigdelset(&all, SIGBUS); /* raised by the thread's own reads: core/map.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (!pthread_create(&t->thread[t->threads], &attr, worker, t))
 		t->threads++;

@@ -11,19 +11,20 @@
 
 struct tasks;
 
-/* Up to threads threads, started on first need; fewer, or none, if the system refuses.
- * fn(ctx, i) may use 128 KiB of stack. NULL if memory runs out. */
+/* Creates tasks for up to `threads` threads, which start when first needed. If the system
+ * refuses some of them, fewer are used, or none. fn(ctx, i) may use 128 KiB of stack.
+ * NULL if memory runs out. */
 struct tasks *tasks_new(unsigned threads, size_t room, void (*fn)(void *ctx, size_t i),
                         void *ctx);
 
-/* Hand over task i, which must not be under way. */
+/* Submits task i, which must not be under way. */
 void tasks_start(struct tasks *t, size_t i);
 
-/* Return when task i is done. Meanwhile the caller runs tasks that no thread has begun,
+/* Returns when task i is done. Meanwhile the caller runs tasks that no thread has begun,
  * oldest first. A task that was never started counts as done. */
 void tasks_await(struct tasks *t, size_t i);
 
-/* Drop the tasks that no thread has begun, wait for the others, and end the threads.
+/* Drops the tasks that no thread has begun, waits for the others, and ends the threads.
  * NULL is allowed. */
 void tasks_free(struct tasks *t);
 

@@ -45,8 +45,8 @@ text_dangerous(uint32_t c)
 	       c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
-/* Of these, what text of several lines needs: a tab, a line break, what joins letters and
- * the parts of an emoji. */
+/* Whether a dangerous character is part of ordinary text: a tab, a line break, or a
+ * joiner of letters and of the parts of an emoji. */
 static bool
 harmless(uint32_t c)
 {
@@ -238,8 +238,8 @@ text_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *v)
 	return 0;
 }
 
-/* What follows the number: "", "K", "KiB": 1024; "KB": 1000; the unit's letter and "B" in
- * either case. The factor, or 0. */
+/* Returns the factor of the unit after a number, or 0 if it is not a unit: "" and "B" are
+ * 1, "K" and "KiB" are 1024, "KB" is 1000; likewise M, G and T. Case is ignored. */
 static uint64_t
 unit_factor(const char *unit)
 {

@@ -8,18 +8,19 @@
 #include <unistd.h>
 
 #define WORKERS 255
-/* Little enough that a limit on memory leaves something besides the stacks of all
- * workers, and many times of what any loop takes. */
+/* Small enough that a memory limit leaves room besides the stacks of all workers, and
+ * many times what any loop needs. */
 #define STACK (512u << 10)
 
-/* Loops of a few microseconds each come one after another where a model answers: who
- * waits for the next, or for the last to end, looks so often before it sleeps. That is
- * some 50 microseconds; being woken takes about as long. */
+/* During inference, loops of a few microseconds follow each other. A thread that waits
+ * for the next loop, or for the last worker to finish, polls this many times before it
+ * sleeps. That takes about 50 microseconds; waking a sleeping thread takes about as
+ * long. */
 #define LOOKS 2000
 
-/* One loop at a time. A worker joins it under the lock while seats are left,
- * and the loop is over for the caller when the seats are closed and nobody is
- * inside, so a worker that wakes late finds nothing to touch. */
+/* The pool runs one loop at a time. A worker joins the loop with the mutex locked while
+ * seats are left. The loop is over for the caller when the seats are closed and no worker
+ * is inside, so a worker that wakes late finds no work. */
 static struct {
 	pthread_mutex_t busy; /* held by the thread whose loop this is */
 	pthread_mutex_t lock; /* guards what follows */
@@ -30,16 +31,17 @@ static struct {
 	void (*fn)(void *ctx, size_t i);
 	void *ctx;
 	size_t n;
-	atomic_size_t next; /* the index to be taken next */
+	atomic_size_t next; /* the next index to run */
 } pool = {
 	.busy = PTHREAD_MUTEX_INITIALIZER,
-	/* Held for some instructions: who finds it taken looks again before it sleeps. */
+	/* Held for a few instructions: a thread that finds it locked spins before it
+	 * sleeps. */
 	.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP,
 	.work = PTHREAD_COND_INITIALIZER,
 	.done = PTHREAD_COND_INITIALIZER,
 };
 
-/* Looked at once a loop: in a shared object that is a call. */
+/* Read once per loop: in a shared object, access is a function call. */
 static _Thread_local bool is_worker;
 
 unsigned
@@ -74,8 +76,9 @@ breathe(void)
 #endif
 }
 
-/* Under the lock, and returns under it: wait until *number is zero, or until it is not.
- * Numbers change under the lock alone; changed is told. */
+/* Waits until *number is zero, or until it is not. The mutex is locked on entry and on
+ * return. Counters change only under the mutex, and the thread that changes one signals
+ * `changed`. */
 static void
 await(atomic_uint *number, bool zero, pthread_cond_t *changed)
 {
@@ -111,8 +114,8 @@ worker(void *unused)
 	return NULL;
 }
 
-/* Start workers until there are want of them, or no more can be had. Signals
- * stay with the threads of the program, whose handlers clean up. */
+/* Starts workers until `want` run or the system refuses more. They block signals, so that
+ * the program's own threads handle them and clean up. */
 static void
 workers_start(unsigned want)
 {
@@ -125,7 +128,7 @@ workers_start(unsigned want)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* of its own reading: core/map.h */
+	sigdelset(&all, SIGBUS); /* raised by the thread's own reads: core/map.h */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (pool.workers < want && !pthread_create(&thread, &attr, worker, NULL))
 		pool.workers++;

@@ -1,4 +1,4 @@
-/* version: of all tools and of the library. */
+/* version: the version of all tools and of the library. */
 #ifndef CORE_VERSION_H
 #define CORE_VERSION_H
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The budget for n bytes: so many per byte, plus a minimum. Patterns of published models
+/* The budget for n bytes: a minimum plus a number per byte. Patterns of published models
  * take fewer than 8 steps per byte on their worst text; no published normalizer makes a
  * text 16 times as long. */
 #define WORK_STEPS_PER_BYTE 256
@@ -35,7 +35,7 @@ work_of(size_t n)
 	return (struct work){ (uint64_t)n * WORK_STEPS_PER_BYTE + WORK_STEPS_LEAST, growth };
 }
 
-/* Takes n steps: 0, or -1 if fewer are left, and then none are. */
+/* Takes n steps. Returns 0; or -1 if fewer are left, and then none remain. */
 static inline int
 work_take(struct work *w, uint64_t n)
 {
