@@ -13,7 +13,7 @@ static const struct codec *const codecs[] = { &codec_lz4, &codec_zstd };
 struct encoder {
 	const struct codec *codec;
 	void *context;
-	uint64_t left;  /* of what was announced */
+	uint64_t left;  /* announced bytes still to come */
 	size_t fill;
 	uint8_t piece[CODEC_PIECE];
 };
@@ -23,7 +23,7 @@ struct decoder {
 	void *context;
 	uint64_t memory;
 	const char *name;
-	uint64_t stored, size; /* still to be read, still to be made */
+	uint64_t stored, size; /* bytes still to read, bytes still to produce */
 	uint64_t announced;
 	bool ended;
 	uint8_t piece[CODEC_PIECE];
@@ -92,9 +92,9 @@ encoder_new(const struct codec *c, int level, struct err *e)
 	return NULL;
 }
 
-/* A full piece, or the last one. Pieces always begin at multiples of their size,
- * and everything is flushed after each: what comes before or after it in time
- * cannot change what it becomes. */
+/* Encodes a full piece, or the last one. Pieces begin at multiples of their size, and the
+ * encoder is flushed after each, so that the output does not depend on how the bytes
+ * arrive. */
 static int
 encode_piece(struct encoder *x, const uint8_t *p, size_t n, struct buf *out,
              struct err *e)
@@ -207,7 +207,7 @@ decoder_begin(struct decoder *x, uint64_t stored, uint64_t size, const uint8_t *
 	return x->codec->restart(x->context) < 0 ? err_memory(e) : 0;
 }
 
-/* The frame has ended; both lengths must end here too. */
+/* Checks that both lengths are used up where the frame ends. */
 static int
 check_end(const struct decoder *x, struct err *e)
 {

@@ -34,7 +34,8 @@ encoder(int level)
 	(void)level;
 	if (!x)
 		return NULL;
-	/* The tensor's CRC is kept beside: a checksum in the frame adds nothing. */
+	/* A checksum in the frame would add nothing: the tensor's CRC is stored beside
+	 * it. */
 	x->how.frameInfo.blockSizeID = LZ4F_max64KB;
 	x->how.frameInfo.blockMode = LZ4F_blockIndependent;
 	x->how.autoFlush = 1;
@@ -93,8 +94,8 @@ free_encoder(void *context)
 	free(x);
 }
 
-/* Frames of others may have blocks up to 4 MiB, and blocks that refer to the
- * 64 KiB before them. */
+/* Frames from other writers may have blocks up to 4 MiB, and blocks that refer to the 64
+ * KiB before them. */
 static int
 look(const uint8_t *head, size_t n, struct codec_frame *f)
 {

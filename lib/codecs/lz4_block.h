@@ -1,5 +1,5 @@
-/* lz4_block: LZ4's block format without the frame that codec_lz4 has around it: from memory
- * to memory; the block does not store either length.
+/* lz4_block: LZ4's block format, without the frame that codec_lz4 writes around it, from
+ * memory to memory. The block stores neither of its lengths.
  */
 #ifndef CODECS_LZ4_BLOCK_H
 #define CODECS_LZ4_BLOCK_H

@@ -7,12 +7,13 @@
 
 #define MAGIC 0xfd2fb528u
 
-/* Weights repeat near by or not at all: a wider window than 2 MiB saves nothing
- * measurable, and would cost an encoder of level 19 88 MiB instead of 36. */
+/* Weights repeat at short distances or not at all. A window above 2 MiB saves nothing
+ * measurable, and an encoder of level 19 would take 88 MiB instead of 36. */
 #define WINDOW_LOG 21
-#define WIDER_FROM 9 /* the level from which the library would take more */
+#define WIDER_FROM 9 /* from this level on the library would use a wider window */
 
-/* Block of 3 bytes of head and one that is repeated 128 KiB times. */
+/* The best ratio: a block of 3 bytes of head and one byte that is repeated 128 KiB
+ * times. */
 #define RATIO 32768
 
 static int
@@ -22,8 +23,8 @@ fault(size_t code, struct err *e)
 	               ZSTD_getErrorName(code));
 }
 
-/* One thread: with more of them the bytes would differ. No checksum: the tensor's
- * CRC is kept beside. */
+/* One thread, because the bytes differ with more. No checksum: the tensor's CRC is stored
+ * beside the frame. */
 static void *
 encoder(int level)
 {
@@ -115,7 +116,7 @@ look(const uint8_t *head, size_t n, struct codec_frame *f)
 	return 0;
 }
 
-/* The frame's memory was checked before, from its head. */
+/* Allows the largest window: look has already checked the frame's memory. */
 static void *
 decoder(void)
 {

@@ -81,7 +81,7 @@ frame_head_json(struct reader *r, const struct frame *f)
 	return head ? 0 : -1;
 }
 
-/* Also puts the bytes to o unless o is NULL. */
+/* Reads some bytes of the body; also puts them to o unless o is NULL. */
 static int
 read_some(struct reader *r, struct frame *f, struct out *o, const uint8_t **p, size_t *n)
 {

@@ -59,7 +59,8 @@ int frame_body(struct reader *r, struct frame *f, struct buf *b);
 
 void frame_free(struct frame *f);
 
-/* Write a frame: fields 1 to 5 by frame_put, field 6 by frame_write, 7 by frame_end. */
+/* Write a frame: frame_put writes fields 1 to 5, frame_write field 6, frame_end field
+ * 7. */
 int frame_put(struct out *o, const char kind[5], const void *head, size_t head_bytes,
               uint64_t body_bytes);
 int frame_write(struct out *o, uint32_t *crc, const void *p, size_t n);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plan's members, in the order they are written. */
+/* The members of the plan in the order in which they are written. */
 static const char *const members[] = { "version", "source", "metadata", "blobs",
 	"licence", "tensors", "provenance", "signatures", "sealed" };
 
@@ -50,8 +50,8 @@ tensor_row_json(const struct tensor *t)
 	return row;
 }
 
-/* Append a row to a list; both references are taken over. NULL list or row
- * means memory ran out. */
+/* Appends a row to a list and takes over the reference to row. A NULL list or row means
+ * that memory ran out. */
 static int
 append(json_t *list, json_t *row)
 {
@@ -119,7 +119,8 @@ bad(const char *where, struct err *e, const char *what)
 	return err_set(e, ERR_CORRUPT, where, "its plan has a bad %s", what);
 }
 
-/* A blob-valued key: the blob's position comes later, by name. */
+/* Parses a metadata row. If its value is a blob, the position of the blob is found later,
+ * by name. */
 static int
 parse_meta(struct model *m, const json_t *row, size_t *values, const char *where,
            struct err *e)
@@ -251,7 +252,7 @@ parse_lists(struct model *m, const json_t *plan, bool tensors, const char *where
 	return 0;
 }
 
-/* True if v nests at most depth deep. */
+/* Whether v nests at most `depth` levels deep. */
 static bool
 is_shallow(const json_t *v, unsigned depth)
 {
@@ -271,7 +272,7 @@ is_shallow(const json_t *v, unsigned depth)
 	return true;
 }
 
-/* Members of a later version travel on with those we know. */
+/* Keeps members that a later version may have added, so that they are passed on. */
 static int
 keep_unknown(struct model *m, const json_t *plan, const char *where, struct err *e)
 {
@@ -364,7 +365,7 @@ plan_blob_head(const struct blob *blob, struct buf *b)
 	return dump(json_pack("{s:s,s:s}", "name", blob->name, "type", blob->type), b);
 }
 
-/* By item kind; NULL: it is never sealed. */
+/* The names of items by kind; NULL: the kind is never sealed. */
 static const char *const holds[] = { [ITEM_BLOB] = "blob", [ITEM_TENSOR] = "tensor",
 	[ITEM_PROV] = "prov", [ITEM_SIGN] = "sign" };
 #define HOLDS (sizeof holds / sizeof *holds)

@@ -38,7 +38,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	    frame_end(&s->out, 0) < 0)
 		return -1;
 	buf_free(&s->head);
-	/* Flush, so that the next stage can size its output while the data is found. */
+	/* Flush, so that the next stage can size its output while this one is still
+	 * reading. */
 	return out_flush(&s->out);
 }
 
@@ -96,7 +97,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct stream_sink *s = (struct stream_sink *)sink;
 
-	(void)e; /* the output holds it */
+	(void)e; /* the output fills its own err */
 	return frame_write(&s->out, &s->crc, p, n);
 }
 
@@ -106,7 +107,7 @@ direct(struct sink *sink)
 	return &((struct stream_sink *)sink)->out;
 }
 
-/* A CRC that was computed before is the better one: it also covers the way through this
+/* A CRC that was computed earlier is better: it also covers the path through this
  * process. */
 static void
 passed(struct sink *sink, const uint8_t *p, size_t n, const uint32_t *crc)

@@ -8,7 +8,7 @@
 #include "stream/plan.h"
 #include "stream/stream.h"
 
-/* The kinds in their order. A frame may not come before one of a lower rank. */
+/* The kinds in order. A frame must not follow one of a higher rank. */
 static const struct {
 	const char *kind;
 	enum item_kind item;
@@ -26,11 +26,11 @@ struct stream_source {
 	struct frame frame;
 	struct buf head;     /* the head that the plan asks for */
 	int lent;            /* the file in which tensors may be placed, or -1 */
-	struct range place;  /* of the current one */
+	struct range place;  /* of the current tensor */
 	bool is_placed;
-	struct buf piece;    /* of it */
+	struct buf piece;    /* bytes of that tensor */
 	size_t rank;         /* of the last frame */
-	uint64_t left;       /* of a placed body */
+	uint64_t left;       /* bytes of the placed body not yet read */
 	uint64_t seen[RANKS];
 };
 
@@ -44,8 +44,8 @@ next_index(struct stream_source *s, size_t rank, uint64_t announced, size_t *ind
 	return 0;
 }
 
-/* The frame must carry what the plan says at this place, to the letter that our
- * own writer uses or in any other JSON spelling of it. */
+/* The head of the frame must be what the plan states here: the same text, as our writer
+ * produces it, or the same JSON value in another spelling. */
 static int
 same_head(struct stream_source *s, const char *name)
 {
@@ -66,7 +66,8 @@ wrong_size(struct stream_source *s, uint64_t announced)
 	                   s->frame.kind, s->frame.body_bytes, announced);
 }
 
-/* The plan determines the whole head. */
+/* Checks an item whose head and size the plan determines. told: whether s->head holds the
+ * expected head, or -1 (no memory). */
 static int
 planned_item(struct stream_source *s, struct item *item, int told, const char *name)
 {
@@ -80,7 +81,7 @@ planned_item(struct stream_source *s, struct item *item, int told, const char *n
 	return item->bytes == body ? 0 : wrong_size(s, body);
 }
 
-/* A PLAC frame: the tensor's offset instead of its bytes. */
+/* Reads a PLAC frame, which holds the offset of the tensor instead of its bytes. */
 static int
 placed_item(struct stream_source *s, struct item *item, int told, const struct tensor *t)
 {
@@ -126,7 +127,7 @@ blob_item(struct stream_source *s, struct item *item)
 	return planned_item(s, item, plan_blob_head(b, &s->head), b->name);
 }
 
-/* Sealed items, and only those, come in SEAL frames. */
+/* Checks an item of a SEAL frame. Only sealed items come in SEAL frames. */
 static int
 sealed_item(struct stream_source *s, struct item *item)
 {
@@ -180,7 +181,7 @@ announced(const struct model *m, enum item_kind kind)
 	return 0;
 }
 
-/* Of the kinds before that rank, all that is announced. */
+/* All announced items of the kinds below this rank must have come. */
 static int
 all_came(struct stream_source *s, size_t rank)
 {
@@ -237,7 +238,7 @@ known_item(struct stream_source *s, size_t rank, bool sealed, struct item *item)
 	return 0;
 }
 
-/* All announced items have come, and the input ends here. */
+/* Checks the DONE frame: all announced items have come, and the input ends here. */
 static int
 finish(struct stream_source *s)
 {
@@ -263,7 +264,7 @@ finish(struct stream_source *s)
 	return s->reader.failed ? -1 : 0;
 }
 
-/* A frame of that rank, by its own name. */
+/* Whether the frame has the kind of this rank. */
 static bool
 is_kind(const struct stream_source *s, size_t rank)
 {
@@ -281,7 +282,7 @@ next(struct source *source, struct item *item, struct err *e)
 	bool sealed;
 	size_t i;
 
-	(void)e; /* the reader holds it */
+	(void)e; /* the reader fills its own err */
 	if (reader_at_end(&s->reader))
 		return s->reader.failed ? -1
 		     : reader_fail(&s->reader, ERR_CORRUPT,
