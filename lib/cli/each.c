@@ -28,7 +28,7 @@ leave(struct err *e, int worst)
 	exit(tool_end(e));
 }
 
-/* As head(1) does. */
+/* Prints the heading that head(1) prints. */
 static int
 print_heading(const char *file, bool first, struct err *e)
 {
@@ -39,7 +39,7 @@ print_heading(const char *file, bool first, struct err *e)
 	return fflush(stdout) == 0 ? 0 : err_errno(e, "<stdout>", "cannot be written");
 }
 
-/* The exit status of the process that reads file. */
+/* Waits for the process that reads file and returns its exit status. */
 static int
 await(pid_t child, const char *file)
 {
@@ -51,7 +51,7 @@ await(pid_t child, const char *file)
 			return 1;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	/* The user, or the reader of a pipe, has ended all of it. */
+	/* The user, or the reader of a pipe, has ended the whole command. */
 	switch (WTERMSIG(status)) {
 	case SIGHUP: case SIGINT: case SIGPIPE: case SIGTERM:
 		signal(WTERMSIG(status), SIG_DFL);

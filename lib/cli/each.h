@@ -1,19 +1,19 @@
-/* each: the work of a tool on several FILEs. Each is read by a process of its own, one after
- * the other, which enters its own sandbox: a hostile FILE cannot touch the next.
+/* each: runs a tool on several FILEs. Each FILE is read by a new process, one after the
+ * other, which enters its own sandbox: a hostile FILE cannot affect the next.
  */
 #ifndef CLI_EACH_H
 #define CLI_EACH_H
 
 #include <stdbool.h>
 
-/* Call it once, behind tool_begin and before the sandbox and any thread. Returns the one FILE
- * of files, or NULL if there is none. Of several, it returns once in each new process, with
- * the FILE of that process; the first process waits for them and ends here, with the highest
- * exit status. headed: "==> FILE <==" is printed before the output of each. */
+/* Call it once, after tool_begin and before the sandbox and any thread. If files has at
+ * most one FILE, returns it, or NULL. Otherwise returns once in each new process, with
+ * the FILE of that process; the first process waits for them and ends here, with the
+ * highest exit status. headed: prints "==> FILE <==" before the output of each. */
 const char *each_file(char **files, bool headed);
 
-/* The FILE of this process where there are several, else NULL: it must be named in what is
- * printed. */
+/* The FILE of this process if there are several, else NULL. The output must then name
+ * it. */
 const char *each_name(void);
 
 #endif

@@ -62,7 +62,7 @@ filter_run(const char *input, const struct output_options *output,
 		if (sink)
 			filter_flow(in.source, sink, output->progress, f, e);
 	}
-	/* A child that failed has sent no DONE: the output cannot have been kept. */
+	/* If the child failed, it has not sent DONE, so the output was not finished. */
 	sink_close(sink);
 	return input_close(&in, e);
 }

@@ -4,8 +4,8 @@
 
 #include "tokenizer/tokenizer.h"
 
-/* Append the ids in text, separated by commas, blanks or newlines, with or without brackets.
- * The list may be empty. ERR_USAGE if a word is not a number. */
+/* Appends the ids in text, which are separated by commas, spaces or newlines, with or
+ * without brackets. The list may be empty. ERR_USAGE if a word is not a number. */
 int ids_parse(struct tokens *t, const char *text, struct err *e);
 
 #endif

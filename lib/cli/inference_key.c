@@ -7,8 +7,8 @@
 #include "crypto/authentic.h"
 #include "crypto/seal/message.h"
 
-/* The text of a string key, or of one of type json that holds a string, appended to b.
- * 0, 1 if there is none, -1. */
+/* Appends to b the text of a string key, or of a key of type json that holds a string.
+ * Returns 0, 1 if there is no such key, or -1. */
 static int
 find_text(const struct model *m, const char *name, struct buf *b, struct err *e)
 {

@@ -14,11 +14,11 @@
 #define INFERENCE_KEY "inference_pub_key"
 #define INFERENCE_PROTOCOL "inference_protocol"
 
-/* Read it from the model in a file of any format. keys: one of them must have signed the
- * content, or the seal of a sealed model (crypto/authentic.h); else E006. keys
- * NULL accepts a model without a trusted signature, and reads no tensor. Enters the
- * sandbox. 0; or -1 with E001: the model publishes no key, or one for another protocol; E002:
- * the key is malformed. */
+/* Reads the key from the model in a file of any format and enters the sandbox. keys: one
+ * of them must have signed the content, or the seal of a sealed model
+ * (crypto/authentic.h), else E006; NULL accepts a model without a trusted signature and
+ * reads no tensor. Returns 0; or -1 with E001: the model publishes no key, or one for
+ * another protocol; E002: the key is malformed. */
 int inference_key(const char *path, const struct trusted *keys, uint8_t key[AGREE_BYTES],
                   struct err *e);
 

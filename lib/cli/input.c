@@ -52,7 +52,7 @@ input_is_signed_apr1(const char *path)
 	return yes;
 }
 
-/* The reader in the folder of the running program; PATH is not searched. */
+/* Sets path to the reader in the folder of the running program; PATH is not searched. */
 static int
 reader_path(char *path, size_t size, const char *name, struct err *e)
 {
@@ -70,7 +70,7 @@ reader_path(char *path, size_t size, const char *name, struct err *e)
 	return 0;
 }
 
-/* Inputs whose children have been started and are not awaited yet: a model twice, and an
+/* Inputs whose children have been started but not yet waited for: a model twice, and an
  * importance matrix. */
 static struct input prepared[3];
 static size_t prepared_count;
@@ -81,14 +81,14 @@ reader_name(const struct input *in)
 	return in->trusts && !in->bytes_signed ? "apr-verify" : "apr-unpack";
 }
 
-/* In the child: wait for the byte that starts it, then run the reader. */
+/* In the child: waits for the byte that starts it, then runs the reader. */
 _Noreturn static void
 be_child(const struct input *in, const char *program, int go, int to)
 {
 	char byte, lent[16];
 	size_t i;
 
-	/* An open copy would hide the end of the other child's pipe. */
+	/* An open copy would hide the end of the other child's pipe from its reader. */
 	for (i = 0; i < prepared_count; i++) {
 		close(prepared[i].go);
 		close(prepared[i].from);
@@ -149,7 +149,8 @@ start_child(struct input *in, struct err *e)
 	return -1;
 }
 
-/* A descriptor that identifies the input: the file, or the folder of all its files. */
+/* Opens a descriptor that identifies the input: the file, or the folder of all its
+ * files. */
 static int
 hold(const char *path)
 {
@@ -165,8 +166,8 @@ hold(const char *path)
 	return open(folder, O_PATH | O_CLOEXEC);
 }
 
-/* Open the file for threads of this process, which read faster than one process can send. A
- * named pipe must not be opened: its writer would take this process for its reader. */
+/* Opens the file for threads of this process, which read faster than a process can send.
+ * A named pipe must not be opened: its writer would take this process for its reader. */
 static int
 lend(const char *path)
 {
@@ -217,11 +218,11 @@ input_prepare(const char *path)
 		return;
 	if (start(in, path, &e) == 0)
 		prepared_count++;
-	else /* input_open will tell */
+	else /* input_open will report it */
 		let_go(in);
 }
 
-/* The child that was prepared for this path. */
+/* Takes the child that was prepared for this path. False if there is none. */
 static bool
 take_prepared(struct input *in, const char *path)
 {
@@ -317,7 +318,7 @@ input_reopen(struct input *again, const struct input *first, struct err *e)
 	return 0;
 }
 
-/* Close the stream and wait for the child. Returns its status, or 0. */
+/* Closes the stream and waits for the child. Returns its status, or 0. */
 static int
 reap(struct input *in)
 {

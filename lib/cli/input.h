@@ -15,57 +15,59 @@ struct input {
 	struct source *source;
 	const char *path;  /* NULL: standard input */
 	pid_t child;       /* 0: none */
-	int go;            /* the child begins when a byte comes by this; -1: it has */
-	int from;          /* where its stream comes from */
-	int lent;          /* the file, open for both, or -1: it is none */
+	int go;            /* a byte sent here starts the child; -1: it has started */
+	int from;          /* the stream comes from this descriptor */
+	int lent;          /* the file, open for both processes, or -1: not a regular file */
 	int held;          /* descriptor that identifies the file, or -1 */
-	bool trusts;       /* it is the one that input_trust is about, and */
+	bool trusts;       /* input_trust names this input, and */
 	bool bytes_signed; /* input_is_signed_apr1 */
 };
 
-/* Start the reader of a FILE that will be opened later; it waits until then. This must happen
- * before the first input_open, which enters the sandbox (core/sandbox.h): a child cannot be
- * started there. Call it for each input except the first, and again for one that is read
- * twice. path: the same pointer as for input_open. */
+/* Starts the reader of a FILE that will be opened later; the reader waits until then.
+ * Call this before the first input_open, which enters the sandbox (core/sandbox.h), where
+ * a child cannot be started. Call it for each input except the first, and again for one
+ * that is read twice. path: the same pointer as for input_open. */
 void input_prepare(const char *path);
 
-/* Open an input; path NULL or "-": standard input. Enters the sandbox before a byte is read.
- * input_open refuses a sealed model (E005); input_open_sealed accepts it. */
+/* Opens an input; path NULL or "-": standard input. Enters the sandbox before a byte is
+ * read. input_open refuses a sealed model (E005); input_open_sealed accepts it. */
 int input_open(struct input *in, const char *path, struct err *e);
 int input_open_sealed(struct input *in, const char *path, struct err *e);
 
-/* Whether a model at this path can be opened twice: not standard input, not a pipe. */
+/* Whether the model at this path can be opened twice: neither standard input nor a
+ * pipe. */
 bool input_reopens(const char *path);
 
-/* Open the input of first again. E002 if its tensors have changed (name, type, shape). */
+/* Opens the input of `first` again. E002 if its tensors have changed (name, type,
+ * shape). */
 int input_reopen(struct input *again, const struct input *first, struct err *e);
 
-/* Require that the model at path (NULL or "-": standard input) is signed by the public key in
- * the file key; NULL: no requirement. Its reader is then the apr-verify beside the program, so
- * that other tools do not link the verifier: a FILE is verified before its first byte arrives,
- * standard input before its end. For an APR version 1 file with a signature over its bytes,
- * the reader is apr-unpack --trusted-key. */
+/* Requires that the model at path (NULL or "-": standard input) is signed by the public
+ * key in the file `key`; NULL: no requirement. The reader is then the apr-verify beside
+ * the program, so that other tools do not link the verifier: a FILE is verified before
+ * its first byte arrives, standard input before its end. For an APR version 1 file with a
+ * signature over its bytes, the reader is apr-unpack --trusted-key. */
 void input_trust(const char *path, const char *key);
 #define OPT_TRUSTED(to) \
 	TEXT(0, "trusted-key", "KEY", to, \
 	     "require a signature by the public key in the file KEY")
 
-/* Whether it is an APR version 1 file with a signature over its bytes. */
+/* Whether path is an APR version 1 file with a signature over its bytes. */
 bool input_is_signed_apr1(const char *path);
 
-/* Close the input and wait for the child. Call it in every case. If the child has failed, it
- * has printed a message, and e becomes ERR_CHILD with its status, whatever it held. Returns 0
- * if e then holds no fault. */
+/* Closes the input and waits for the child. Call it in every case. If the child has
+ * failed, it has printed a message, and e becomes ERR_CHILD with its status, whatever it
+ * held. Returns 0 if e then holds no error. */
 int input_close(struct input *in, struct err *e);
 
-/* Whether a tool may stop after this tensor. Only if INPUT_FAR bytes of a FILE follow: then its
- * reader is blocked by the pipe and cannot have found a fault at the end. Standard input and a
- * verified input are always read to the end. */
+/* Whether a tool may stop reading after this tensor. This is so only if INPUT_FAR bytes
+ * of a FILE follow: then the pipe blocks its reader, which cannot have found an error at
+ * the end. Standard input and a verified input are always read to the end. */
 #define INPUT_FAR (16u << 20)
 bool input_may_stop(const struct input *in, size_t tensor);
 
-/* Close the input before its end. The broken pipe of the child is not an error. Standard input
- * is read to its end (tool_drain). */
+/* Closes the input before its end. The broken pipe of the child is not an error. Standard
+ * input is read to its end (tool_drain). */
 int input_abandon(struct input *in, struct err *e);
 
 #endif

@@ -8,14 +8,15 @@
 
 #define NAMES 3
 
-/* The nearest so far, nearest first; of like ones the earliest. */
+/* The nearest names so far, nearest first; among equals, the earliest first. */
 struct near {
 	const char *name[NAMES];
 	size_t cost[NAMES];
 	size_t n;
 };
 
-/* A part of a name is meant more often than another name of like length. */
+/* Returns the cost of a candidate. Users more often give a part of a name than another
+ * name of similar length. */
 static size_t
 cost_of(const char *name, const char *candidate)
 {
@@ -84,7 +85,7 @@ near_find(const struct model *m, const char *name, const char *where, size_t *in
 
 #define WORD 64
 
-/* Letters and digits alone, in lower case. */
+/* Copies only the letters and digits of word, in lower case. */
 static void
 bare(char dst[WORD], const char *word)
 {
@@ -114,7 +115,7 @@ near_words(struct err *e, const char *name, const char *(*word)(unsigned index))
 			consider(&near, w, cost);
 	}
 	if (near.n && near.cost[0] == 0)
-		near.n = 1; /* that is it */
+		near.n = 1; /* an exact match */
 	if (near.n)
 		e->hint[0] = '\0';
 	hint(&near, e);

@@ -14,9 +14,9 @@
 
 #include "core/text.h"
 
-/* Read a line, waiting for it in ppoll: with the signals of mask, where it is
- * given, let in nowhere else. 0, -1 with e filled, or -1 without: *caught is
- * set. */
+/* Reads a line and waits for it in ppoll, with the signal mask `mask` unless it is NULL;
+ * signals are unblocked nowhere else. Returns 0; -1 with e filled; or -1 with *caught set
+ * and e unchanged. */
 static int
 read_line(int fd, const char *name, const sigset_t *mask, volatile sig_atomic_t *caught,
           struct secret *s, struct err *e)
@@ -37,9 +37,9 @@ read_line(int fd, const char *name, const sigset_t *mask, volatile sig_atomic_t 
 
 /* ---- the terminal ---- */
 
-/* Signals that could leave the terminal without echo. Those that the terminal
- * sends to a background process come out of our own calls; the others wait
- * until ppoll lets them in, so that none is lost just before a read. */
+/* Signals that could leave the terminal without echo. The first two, which the terminal
+ * sends to a background process, are raised by our own calls. The others stay blocked
+ * until ppoll, so that none is lost just before a read. */
 static const int watched[] = {
 	SIGTTIN, SIGTTOU, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP
 };
@@ -47,7 +47,7 @@ enum { WATCHED = sizeof watched / sizeof *watched, OWN = 2 };
 
 struct watch {
 	struct sigaction old[WATCHED];
-	sigset_t mask; /* as it was */
+	sigset_t mask; /* the mask to restore */
 };
 
 static volatile sig_atomic_t caught;
@@ -58,8 +58,8 @@ catch(int sig)
 	caught = sig;
 }
 
-/* Let them interrupt the wait instead of ending or stopping the process. One
- * that was ignored stays ignored. */
+/* Makes the watched signals interrupt the wait instead of ending or stopping the process.
+ * A signal that was ignored stays ignored. */
 static void
 watch(struct watch *w)
 {
@@ -83,7 +83,8 @@ watch(struct watch *w)
 			sigaction(watched[i], &sa, NULL);
 }
 
-/* What came since the last ppoll is caught here, by the handlers of before. */
+/* Restores handlers and mask. A signal that arrived after the last ppoll now reaches the
+ * old handler. */
 static void
 unwatch(const struct watch *w)
 {
@@ -100,8 +101,8 @@ stops(int sig)
 	return sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
-/* Set the terminal, dropping what was typed ahead; the rest of a line that was
- * too long must not become a command. */
+/* Sets the terminal and discards pending input: the rest of a line that was too long must
+ * not become a command. */
 static int
 set_terminal(int tty, const struct termios *t)
 {
@@ -117,11 +118,12 @@ static void
 put(int tty, const char *text)
 {
 	if (write(tty, text, strlen(text)) < 0) {
-		/* The prompt is a courtesy; reading tells if the terminal is gone. */
+		/* The prompt is optional; the read fails if the terminal is gone. */
 	}
 }
 
-/* One line without echo. 0, -1 with e filled, or -1 without: a signal came. */
+/* Reads one line without echo. Returns 0; -1 with e filled; or -1 with e unchanged: a
+ * signal was caught. */
 static int
 read_hidden(int tty, const char *prompt, const sigset_t *mask, struct secret *s,
             struct err *e)
@@ -143,7 +145,7 @@ read_hidden(int tty, const char *prompt, const sigset_t *mask, struct secret *s,
 	return r;
 }
 
-/* The same, with what the signal asked for done once the echo is back. */
+/* As read_hidden, and raises a caught signal again once the echo is back. */
 static int
 ask(int tty, const char *prompt, struct secret *s, struct err *e)
 {
@@ -199,7 +201,7 @@ from_terminal(const char *what, bool create, struct secret *s, struct err *e)
 
 /* ---- the other sources ---- */
 
-/* A file or descriptor that is standard input by another name. */
+/* Whether fd is standard input by another name. */
 static bool
 is_stdin(int fd)
 {

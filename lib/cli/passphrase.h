@@ -1,5 +1,6 @@
-/* passphrase: from a file, a descriptor, an environment variable, or the terminal; never from
- * the command line, which others can see, or from standard input, which is the model.
+/* passphrase: reads a passphrase from a file, a descriptor, an environment variable, or
+ * the terminal; never from the command line, which others can see, or from standard
+ * input, which is the model.
  */
 #ifndef CLI_PASSPHRASE_H
 #define CLI_PASSPHRASE_H
@@ -31,15 +32,16 @@ struct passphrase_options {
 /* Whether a source other than the terminal is set. */
 bool passphrase_given(const struct passphrase_options *o);
 
-/* Read a passphrase into s, which is allocated here and freed by the caller in either case.
- * what: the object it is for, named in the prompt. create: for a new key; it is asked for
- * twice and must not be empty. A variable is wiped and unset, so that no child inherits it.
- * ERR_USAGE: more than one source, an unset variable, or no terminal. */
+/* Reads a passphrase into s, which is allocated here and freed by the caller in either
+ * case. what: the object that it protects, named in the prompt. create: for a new key;
+ * the user must enter it twice, and it must not be empty. A variable is wiped and unset,
+ * so that no child inherits it. ERR_USAGE: more than one source, an unset variable, or no
+ * terminal. */
 int passphrase_get(const struct passphrase_options *o, const char *what, bool create,
                    struct secret *s, struct err *e);
 
-/* Read a secret key file, and decrypt it with a passphrase if it is encrypted. The caller frees
- * the key. NULL with e filled. */
+/* Reads a secret key file, and decrypts it with a passphrase if it is encrypted. The
+ * caller frees the key. NULL with e filled. */
 struct key_secret *passphrase_key(const char *path, const struct passphrase_options *o,
                                   struct err *e);
 

@@ -31,7 +31,7 @@ progress_begin(struct progress *p, bool asked, uint64_t total)
 		p->began = p->shown = now();
 }
 
-/* "1.5 MiB of 3.0 MiB, 700.0 KiB/s" or "3 of 7 parts". */
+/* Formats "1.5 MiB of 3.0 MiB, 700.0 KiB/s" or "3 of 7 parts". */
 static void
 amount(const struct progress *p, double speed, char *text, size_t size)
 {

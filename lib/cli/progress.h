@@ -13,8 +13,8 @@ struct progress {
 	char said[64];    /* a result so far, or "" */
 };
 
-/* asked: show progress even if standard error is not a terminal. total: in bytes, unless the
- * caller then sets unit. */
+/* asked: shows progress even if standard error is not a terminal. total: in bytes, unless
+ * the caller then sets unit. */
 void progress_begin(struct progress *p, bool asked, uint64_t total);
 void progress_at(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);

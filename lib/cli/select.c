@@ -17,7 +17,7 @@ compile(const struct opt_list *list, struct pattern **out, size_t *n, struct err
 	return 0;
 }
 
-/* Does any pattern match? All are tried, so that an idle one is noticed. */
+/* Whether any pattern matches. All are tried, to notice those that match no tensor. */
 static int
 any(struct pattern *p, size_t n, const char *name, struct err *e)
 {
@@ -65,7 +65,7 @@ choose(void *ctx, struct model *m, struct err *e)
 	return model_keep(m, s->keep, e);
 }
 
-/* What is dropped need not even be read. */
+/* Dropped tensors need not even be read. */
 static const bool *
 wanted(void *ctx)
 {
@@ -82,7 +82,8 @@ pass(void *ctx, const struct item *in, struct item *out, struct err *e)
 	return in->kind == ITEM_TENSOR && !s->keep[in->index];
 }
 
-/* "apr-unpack --only X": for the record, if a signature ends here. */
+/* Sets the operation, such as "apr-unpack --only X", which is recorded if a signature
+ * ends here. */
 static void
 describe(struct selection *s, const struct select_options *o, const char *tool)
 {

@@ -20,9 +20,9 @@ struct selection {
 	char operation[512];
 };
 
-/* Compile the patterns and set f's hooks (plan, item, ctx) and operation; without patterns, f
- * does not change. The hook fails if a pattern matches no tensor. Call select_close in either
- * case. */
+/* Compiles the patterns and sets f's hooks (plan, item, ctx) and operation; without
+ * patterns, f does not change. The hook fails if a pattern matches no tensor. Call
+ * select_close in either case. */
 int select_open(struct selection *s, const struct select_options *o, const char *tool,
                 struct flow *f, struct err *e);
 void select_close(struct selection *s);

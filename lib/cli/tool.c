@@ -169,7 +169,7 @@ opt_add(struct opt *to, const struct opt *rows)
 	return to;
 }
 
-/* The SYNOPSIS; further lines are aligned with the first word. */
+/* Prints the SYNOPSIS. Further lines are aligned with the first word. */
 static void
 print_usage(void)
 {
@@ -188,7 +188,7 @@ print_usage(void)
 
 #define HELP_LEFT 28 /* columns of an option and its value */
 
-/* An option and its help, whose further lines are aligned with the first. */
+/* Prints an option and its help, whose further lines are aligned with the first. */
 static void
 print_option(const char *left, const char *help)
 {
@@ -242,8 +242,8 @@ misused(const char *fmt, ...)
 	leave(&e);
 }
 
-/* The option that this name probably means: the nearest one, or one that contains it; NULL if
- * none is near. */
+/* Returns the option that this name probably means: the nearest one, or one whose name
+ * contains it; NULL if none is near. */
 static const struct opt *
 nearest(const char *name)
 {
@@ -278,8 +278,8 @@ unknown(const char *name)
 	leave(&e);
 }
 
-/* A letter that no option has. word: all that follows the dash, which may be the name of a
- * long option. */
+/* Reports a letter that no option has and exits. word: all characters after the dash,
+ * which may be the name of a long option. */
 _Noreturn static void
 unknown_letter(char letter, const char *word)
 {
@@ -318,7 +318,8 @@ note_old(const struct opt *o, bool letter)
 		tool_notef("--%s is deprecated: use --%s", o->name, now->name);
 }
 
-/* Refuse the suffix of a container: the file would be taken for one. */
+/* Refuses the suffix of a container: the output would be taken for a file of that
+ * format. */
 static void
 set_stream(const struct opt *o, const char *value)
 {
@@ -402,7 +403,7 @@ set_option(const struct opt *o, const char *value, bool *seen)
 	}
 }
 
-/* argv[i] begins with "--". Returns how many words it used. */
+/* Parses argv[i], which begins with "--". Returns the number of words used. */
 static int
 long_option(char **argv, int i, bool *seen)
 {
@@ -438,7 +439,7 @@ long_option(char **argv, int i, bool *seen)
 	return o->arg && !equals ? 2 : 1;
 }
 
-/* argv[i] is "-abc". */
+/* Parses argv[i], such as "-abc". */
 static int
 short_options(char **argv, int i, bool *seen)
 {
@@ -471,8 +472,8 @@ short_options(char **argv, int i, bool *seen)
 	return 1;
 }
 
-/* Open descriptors 0 to 2 if they are closed: the next file opened would get the number, and
- * messages would be written into a model. */
+/* Opens descriptors 0 to 2 if they are closed. Otherwise the next file opened would get
+ * the number, and messages would be written into a model. */
 static void
 occupy_standard_descriptors(void)
 {
@@ -481,14 +482,15 @@ occupy_standard_descriptors(void)
 	for (fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
-		/* The wrong way round on purpose: to use it must fail. */
+		/* The wrong direction on purpose: any use must fail. */
 		got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 		if (got != fd && got >= 0)
 			close(got);
 	}
 }
 
-/* Apply the user's limit of memory. After the command line, because --help needs little. */
+/* Applies the user's memory limit; after the command line is parsed, so that --help works
+ * under any limit. */
 static void
 take_limit(void)
 {
@@ -514,7 +516,7 @@ tool_subject(const char *file)
 	subject = file;
 }
 
-/* For all that argv may hold, and two that are NULL. */
+/* Allocates room for every word of argv and two NULLs. */
 static char **
 room_for_operands(int argc)
 {
@@ -540,7 +542,7 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	operands = room_for_operands(argc);
 	sandbox_tool(t->name);
 	occupy_standard_descriptors();
-	/* A file that exceeds the limit is then an error of write, with a message. */
+	/* Exceeding the file size limit then fails as a write error, with a message. */
 	signal(SIGXFSZ, SIG_IGN);
 	while (i < argc) {
 		if (strcmp(argv[i], "--") == 0) {

@@ -27,7 +27,7 @@ enum opt_kind {
 };
 
 struct opt_list {
-	const char **items; /* of argv; the array is the list's */
+	const char **items; /* point into argv; the list owns the array */
 	size_t n, cap;
 };
 
@@ -56,7 +56,7 @@ struct opt {
 	{ letter, name, arg, OPT_BYTES, to, help, low, high }
 #define DECIMAL(letter, name, arg, to, low, high, help) \
 	{ letter, name, arg, OPT_DECIMAL, to, help, low, high }
-/* Copy rows up to OPT_END to a table with enough room. Returns the place after them. */
+/* Copies rows up to OPT_END to a table with enough room. Returns the place after them. */
 struct opt *opt_add(struct opt *to, const struct opt *rows);
 #define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
 
@@ -70,7 +70,7 @@ struct tool {
 	const char *usage;    /* the SYNOPSIS without the name; lines end in "\n" */
 	const char *summary;  /* one sentence */
 	const struct opt *opts; /* ended by a row without name */
-	size_t operands;      /* at most; or TOOL_FILES: any number */
+	size_t operands;      /* maximum number; TOOL_FILES: any number */
 };
 #define TOOL_FILES SIZE_MAX
 
@@ -96,34 +96,36 @@ struct output_options {
  * process here. */
 char **tool_begin(const struct tool *t, int argc, char **argv);
 
-/* The last call of main: print the fault in e, if any, flush standard output, and return the
- * exit status. */
+/* The last call of main. Prints the error in e, if any, flushes standard output, and
+ * returns the exit status. */
 int tool_end(struct err *e);
 
-/* Print a note on standard error: "apr-quant: TEXT". Silent if APR_LOG_LEVEL is "error". */
+/* Prints a note on standard error: "apr-quant: TEXT". Silent if APR_LOG_LEVEL is
+ * "error". */
 void tool_note(const char *text);
 void tool_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Print a report (report/lines.h) and empty it: on standard output, -1 where memory had run
- * out; or each of its lines as a note. */
+/* tool_print prints a report (report/lines.h) on standard output and empties it; -1 if
+ * memory ran out while it was built. tool_notes prints each of its lines as a
+ * note. */
 int tool_print(struct buf *b, struct err *e);
 void tool_notes(struct buf *b);
 
-/* Fill e with ERR_USAGE and the hint "apr-quant --help". Returns -1. */
+/* Fills e with ERR_USAGE and the hint "apr-quant --help". Returns -1. */
 int tool_misused(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The input of a tool: its FILE operand, or "-" for standard input if there is none. NULL and
- * ERR_USAGE if that is a terminal. */
+/* Returns the input of a tool: its FILE operand, or "-" for standard input if there is
+ * none. NULL with ERR_USAGE if that is a terminal. */
 const char *tool_input(const char *operand, struct err *e);
 
-/* Read the rest of standard input if it is a pipe. Otherwise SIGPIPE would end the writer, and
- * a script with pipefail. */
+/* Reads the rest of standard input if it is a pipe. Otherwise SIGPIPE would end the
+ * writer, and a script with pipefail. */
 void tool_drain(void);
 
 const char *tool_name(void);
 
-/* From now on each message names this file, where it would not (cli/each.h). */
+/* Makes each following message name this file unless it does so already (cli/each.h). */
 void tool_subject(const char *file);
 
 #endif

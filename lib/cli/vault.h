@@ -1,5 +1,5 @@
-/* vault: keys for containers whose signature and encryption cover their own bytes (APR
- * version 1): from the command line to model/vault.h.
+/* vault: turns the command line into the keys (model/vault.h) of containers whose
+ * signature and encryption cover their own bytes (APR version 1).
  */
 #ifndef CLI_VAULT_H
 #define CLI_VAULT_H
@@ -43,11 +43,11 @@ struct tool_vault {
 	struct trusted trusted;
 };
 
-/* Is any of them given? */
+/* Whether any option is given. */
 bool vault_asked(const struct vault_options *o);
 
-/* Read keys and ask for passphrases: before the sandbox is entered. vault_close is
- * called in every case. 0 or -1. */
+/* Read keys and ask for passphrases; call them before the sandbox is entered. Return 0 or
+ * -1. Call vault_close in every case. */
 int vault_to_write(struct tool_vault *v, const struct vault_options *o, struct err *e);
 int vault_to_read(struct tool_vault *v, const struct vault_options *o, struct err *e);
 void vault_close(struct tool_vault *v);
