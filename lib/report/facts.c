@@ -6,13 +6,13 @@
 #include "report/table.h"
 
 #define FACT 18         /* columns of the name of a fact */
-#define KEY 24          /* columns of a metadata key, at least */
-#define TYPE 6          /* and of its type */
+#define KEY 24          /* minimum columns of a metadata key */
+#define TYPE 6          /* minimum columns of its type */
 #define TYPE_MOST 24
-#define SHOWN_ITEMS 6   /* of an array, in text */
-#define SHOWN_TEXT 96   /* bytes of a string */
+#define SHOWN_ITEMS 6   /* maximum items shown of an array */
+#define SHOWN_TEXT 96   /* maximum bytes shown of a string */
 
-/* {"F32":7,"BF16":23}, in the order of first appearance. */
+/* Counts the tensors by type: {"F32":7,"BF16":23}, in the order of first appearance. */
 static json_t *
 count_types(const struct model *m)
 {
@@ -99,7 +99,7 @@ facts_metadata(const struct model *m, struct err *e)
 	return list;
 }
 
-/* A fact as text: numbers and words plain, lists joined. */
+/* Appends a fact as text: numbers and words as they are, lists joined. */
 static void
 put_value(struct buf *b, const json_t *v)
 {
@@ -144,7 +144,7 @@ facts_put(struct buf *b, json_t *o)
 		char size[32];
 
 		if (strcmp(name, "signatures_verified") == 0)
-			continue; /* the line "signatures" says it */
+			continue; /* part of the line "signatures" */
 		buf_printf(b, "%-*s", FACT, name);
 		put_value(b, v);
 		if (strstr(name, "bytes") && json_is_integer(v))
@@ -161,8 +161,8 @@ facts_put(struct buf *b, json_t *o)
 
 /* ---- metadata as text ---- */
 
-/* The value of a key: an array by its length and its first items, a value in a blob by its
- * size. */
+/* Appends the value of a key: an array as its length and first items, a value in a blob
+ * as its size. */
 static void
 put_meta_value(struct buf *b, const struct model *m, const struct meta *k)
 {

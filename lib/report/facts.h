@@ -6,17 +6,18 @@
 #include "core/json.h"
 #include "model/model.h"
 
-/* Add to o, an ordered object, what does not depend on the container:
- * architecture, parameters, tensors, tensor_bytes, types, signatures,
- * provenance, licence, files. verified: its signature. 0, or -1 with E008. */
+/* Adds to the object o the facts that do not depend on the container: architecture,
+ * parameters, tensors, tensor_bytes, types, signatures, provenance, licence, files.
+ * verified: whether its signature was verified. Returns 0, or -1 with E008. */
 int facts_add(json_t *o, struct model *m, bool verified, struct err *e);
 
-/* The typed list [[key,type,value],…]; a value that lies in a blob is
- * {"blob":NAME,"bytes":N}. New reference, or NULL with E008. */
+/* Returns the typed list [[key,type,value],…]; a value that lies in a blob is
+ * {"blob":NAME,"bytes":N}. A new reference, or NULL with E008. */
 json_t *facts_metadata(const struct model *m, struct err *e);
 
-/* The same as text, appended to b: a fact a line, then a key a line in columns as wide as
- * their content, long values shortened, everything from the file escaped. */
+/* Appends the object to b as text: a fact per line, then a key per line in columns as
+ * wide as their content. Long values are shortened, and everything from the file is
+ * escaped. */
 void facts_put(struct buf *b, json_t *o);
 void facts_put_metadata(struct buf *b, const struct model *m);
 

@@ -1,5 +1,5 @@
-/* lines: what a report is made of. A report is bytes in a struct buf: who prints it, sends it
- * or shows it is not known here. Memory that runs out makes the buffer fail (core/buf.h).
+/* lines: the lines of a report. A report is bytes in a struct buf; the caller prints,
+ * sends or shows it. If memory runs out, the buffer fails (core/buf.h).
  */
 #ifndef REPORT_LINES_H
 #define REPORT_LINES_H
@@ -7,17 +7,17 @@
 #include "core/buf.h"
 #include "core/json.h"
 
-/* Append a note: a sentence on a line of its own, with control characters escaped. */
+/* Appends a note: a sentence on its own line, with control characters escaped. */
 void lines_note(struct buf *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Append o as a line of JSON. o: released here; NULL, where it could not be made, is a
- * failure of the buffer. */
+/* Appends o as a line of JSON and releases it. If o is NULL because it could not be made,
+ * the buffer fails. */
 void lines_json(struct buf *to, json_t *o);
 
-/* The same, with the member "model" as the last, unless model is NULL. */
+/* As lines_json, with a last member "model", unless model is NULL. */
 void lines_json_of(struct buf *to, json_t *o, const char *model);
 
-/* The name of a file: escaped if it is not text. New reference. */
+/* Returns the name of a file as JSON, escaped if it is not text. A new reference. */
 json_t *lines_file_name(const char *path);
 
 #endif

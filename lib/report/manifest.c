@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "report/lines.h"
 
-#define MANIFEST_BYTES (256u << 20) /* of a list that is read */
+#define MANIFEST_BYTES (256u << 20) /* maximum size of a list */
 
 /* ---- lines ---- */
 
@@ -24,7 +24,7 @@ put_name(struct buf *b, const char *name)
 		b->n += strlen(text_quote((char *)to, room, name, n));
 }
 
-/* "Q4_0 1024x256" */
+/* Appends the detail of a line, such as "Q4_0 1024x256". */
 static void
 put_detail(struct buf *b, const struct manifest_entry *x)
 {
@@ -177,17 +177,17 @@ manifest_free(struct manifest *m)
 
 /* ---- a list ---- */
 
-/* Its lines; the text they point into is the list's. */
+/* The lines point into bytes. */
 struct manifest_list {
 	struct buf bytes;
 	const char *path;
-	bool hashes;   /* gguf-hash's */
+	bool hashes;   /* in gguf-hash's form */
 	struct listed {
 		const char *hash, *digest, *text;
 		bool found;
 	} *lines;
 	size_t n, cap;
-	size_t passed; /* lines of hashes that are not computed here */
+	size_t passed; /* lines with hashes that apr-sum does not compute */
 };
 
 static int
@@ -206,7 +206,7 @@ read_bytes(const char *path, struct buf *b, struct err *e)
 	return buf_string(b) ? 0 : err_memory(e);
 }
 
-/* Cut a word off the line, and the blanks behind it. */
+/* Cuts the first word off the line, with the spaces after it. */
 static char *
 next_word(char **line)
 {
@@ -219,7 +219,7 @@ next_word(char **line)
 	return word;
 }
 
-/* Earlier versions wrote shapes as 1024,256. */
+/* Rewrites a shape of an earlier version, such as 1024,256. */
 static void
 mend_shape(char *text)
 {
@@ -233,7 +233,8 @@ mend_shape(char *text)
 			*shape = 'x';
 }
 
-/* Our lines have two blanks behind the digest; a third would belong to a name. */
+/* Splits a line of our own form, which has two spaces after the digest; a third one
+ * belongs to the name. */
 static bool
 cut_line(char *line, struct listed *l)
 {
@@ -317,9 +318,9 @@ ends_with(const char *s, size_t n, const char *end)
 	return n > m && memcmp(s + n - m, end, m) == 0;
 }
 
-/* Take FILE off gguf-hash's lines, whatever it is called there: it is the text of
- * the lines about the whole, which are the shortest; or, where there are none,
- * what stands before a tensor's name in the shortest. */
+/* Removes FILE from gguf-hash's lines, whatever its name is there. FILE is the text of
+ * the lines about the whole model, which are the shortest; without such lines, it is the
+ * part before the tensor's name in the shortest line. */
 static void
 strip_file(const struct manifest *m, struct manifest_list *l)
 {
@@ -343,7 +344,7 @@ strip_file(const struct manifest *m, struct manifest_list *l)
 	}
 }
 
-/* Lines that are there twice count once, if they agree. */
+/* Sorts the lines. Duplicates count once if they agree, else the list is refused. */
 static int
 sort_lines(struct manifest_list *l, struct err *e)
 {
@@ -397,8 +398,8 @@ manifest_list_close(struct manifest_list *l)
 
 /* ---- comparison ---- */
 
-/* Must the list name this line? Ours is whole; of gguf-hash's each part can be
- * left out: the tensors, the whole, the UUID. */
+/* Whether the list must have this line. A list of our own form is complete; one of
+ * gguf-hash may omit the tensors, the whole model or the UUID. */
 static bool
 is_due(const struct manifest_list *l, const struct manifest_line *line)
 {
@@ -413,7 +414,8 @@ is_due(const struct manifest_list *l, const struct manifest_line *line)
 	return false;
 }
 
-/* "m.gguf:output.weight"; what is escaped stays as it is. */
+/* Appends a note about a line, such as "m.gguf:output.weight"; text is escaped
+ * already. */
 static void
 say(struct buf *notes, const struct manifest *m, const char *hash, const char *text,
     const char *fact)
@@ -424,7 +426,7 @@ say(struct buf *notes, const struct manifest *m, const char *hash, const char *t
 		lines_note(notes, "%s: %s", text, fact);
 }
 
-/* How many lines differ; each is noted. */
+/* Returns the number of lines that differ, and notes each. */
 static size_t
 compare(const struct manifest *m, struct manifest_list *l, struct buf *notes)
 {

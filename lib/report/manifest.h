@@ -20,46 +20,46 @@
 #include "model/tensor.h"
 
 struct manifest {
-	bool json;         /* lines are objects */
+	bool json;         /* lines are JSON objects */
 	const char *model; /* their member "model", or NULL */
-	const char *file;  /* what stands for FILE: lines are gguf-hash's. Or NULL */
+	const char *file;  /* FILE, if lines have gguf-hash's form; else NULL */
 	struct manifest_line {
 		const char *hash;         /* gguf-hash: "sha256" or "uuid"; else NULL */
-		char digest[DIGEST_TEXT]; /* as it is printed */
-		char *text;               /* the line without these; JSON: all of it, with its end */
+		char digest[DIGEST_TEXT]; /* as printed */
+		char *text;               /* the rest of the line; JSON: all of it, with "\n" */
 	} *lines;
 	size_t n, cap;
 };
 
-/* What a line is about. */
+/* The subject of a line. */
 struct manifest_entry {
-	const char *hash;     /* NULL, or a constant: gguf-hash's name of the hash */
+	const char *hash;     /* gguf-hash's name of the hash, a constant; or NULL */
 	const char *digest;
 	const char *kind;     /* "tensor", "blob", … or NULL */
 	const char *name;     /* NULL: the whole model */
 	const char *type;     /* a tensor's dtype, a blob's type; or NULL */
-	bool shaped;          /* ndim and dims tell the shape */
+	bool shaped;          /* ndim and dims are set */
 	unsigned ndim;
 	const uint64_t *dims;
 };
 
-/* Append a line, in the form that m asks for. 0, or -1 with E008. */
+/* Appends a line in the form that m asks for. Returns 0, or -1 with E008. */
 int manifest_add(struct manifest *m, const struct manifest_entry *x, struct err *e);
 
-/* The lines of a content: tensors and blobs by name, its parts, its root. */
+/* Appends the lines of a content: tensors and blobs by name, its parts, its root. */
 int manifest_add_content(struct manifest *m, const struct content *c, struct err *e);
 
-/* The line of a tensor; hash as in an entry. */
+/* Appends the line of a tensor; hash as in struct manifest_entry. */
 int manifest_add_tensor(struct manifest *m, const struct tensor *t, const char *hash,
                         const struct digest *d, struct err *e);
 
-/* Append all lines to b. */
+/* Appends all lines to b. */
 void manifest_put(struct buf *b, const struct manifest *m);
 
-/* A list made earlier, read from the file at path ("-": standard input); hashes:
- * in gguf-hash's form. Its lines with hashes that are not computed here are ignored;
- * manifest_list_ignored counts them. NULL with e filled: ERR_CORRUPT if it is not such a
- * list. */
+/* Reads a list made earlier from the file at path ("-": standard input). hashes: the list
+ * has gguf-hash's form. Lines with hashes that apr-sum does not compute are ignored;
+ * manifest_list_ignored returns their number. NULL with e filled: ERR_CORRUPT if the file
+ * is not such a list. */
 struct manifest_list *manifest_list_open(const char *path, bool hashes, struct err *e);
 size_t manifest_list_ignored(const struct manifest_list *l);
 void manifest_list_close(struct manifest_list *l);

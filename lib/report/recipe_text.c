@@ -9,7 +9,7 @@
 #include "kernels/kernel.h"
 #include "report/lines.h"
 
-/* The columns of a plan; those of the types before and after have one width. */
+/* Columns of a type in a plan; types before and after have the same width. */
 #define TYPE 6
 struct table
 recipe_table(const struct recipe *r, const struct model *m)
@@ -72,8 +72,8 @@ recipe_put(struct buf *b, const struct recipe *r, const struct model *m, bool js
 		           text_size(out, sizeof out, r->bytes_out));
 }
 
-/* How many rows stay as they are for the reason of row i; 0 if an earlier row
- * has that reason too, and its note. */
+/* Returns the number of rows that keep their type for the same reason as row i; 0 if an
+ * earlier row has that reason, since its note covers this row. */
 static size_t
 alike(const struct recipe *r, size_t i)
 {
@@ -93,7 +93,7 @@ alike(const struct recipe *r, size_t i)
 	return n;
 }
 
-/* The same of rows that fall back from one type to another. */
+/* As alike, for rows that fall back from one type to another. */
 static size_t
 alike_fallback(const struct recipe *r, const struct model *m, size_t i)
 {
@@ -214,7 +214,8 @@ recipe_put_error(struct buf *b, const char *name, const char *from, const char *
 	buf_free(&shown);
 }
 
-/* Values that were NaN or infinite, and those that the conversion made infinite. */
+/* Judges values that were NaN or infinite, and values that the conversion made
+ * infinite. */
 static int
 not_finite(const char *name, const struct dtype *to, const struct convert_stats *s,
            bool allowed, struct buf *notes, struct err *e)

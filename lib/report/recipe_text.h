@@ -10,37 +10,37 @@
 #include "quant/recipe.h"
 #include "report/table.h"
 
-/* The whole plan, a tensor a line: name, shape, type before and after, bytes, rule, and the
- * type that the rule wanted if it differs; as JSON objects or as a table with a sum. m is
- * the model that r was made for. */
+/* The whole plan, one tensor per line: name, shape, type before and after, bytes, rule,
+ * and the type that the rule asked for if it differs; as JSON objects, or as a table with
+ * a sum. m: the model that r was made for. */
 void recipe_put(struct buf *b, const struct recipe *r, const struct model *m, bool json);
 
-/* Notes (report/lines.h) on what keeps its type, what falls back, what was quantized
- * already, and how far names and an importance matrix (of o, which r was made with)
- * reach. Like cases share a line. */
+/* Notes (report/lines.h) on tensors that keep their type, fall back, or were quantized
+ * already, and on names and entries of the importance matrix (of o, which r was made
+ * with) that match no tensor. Similar cases share a line. */
 void recipe_notes(struct buf *to, const struct recipe *r, const struct model *m,
                   const struct recipe_options *o);
 
-/* The one of these that a plan does not show: the rules of the mixture match none of the
- * names. */
+/* The one of these notes that a plan does not show: the rules of the mixture match none
+ * of the names. */
 void recipe_note_names(struct buf *to, const struct recipe *r,
                        const struct recipe_options *o);
 
 /* The widths of a plan's columns; those of the types before and after are equal. */
 struct table recipe_table(const struct recipe *r, const struct model *m);
 
-/* The error of a conversion, a line a tensor: root of the mean square, that relative to
- * the values, the largest, and the cosine. table: the widths, or NULL for a JSON object. */
+/* The error of a conversion, one line per tensor: root mean square, the same relative to
+ * the values, maximum, and cosine. table: the widths, or NULL for a JSON object. */
 void recipe_put_error(struct buf *b, const char *name, const char *from, const char *to,
                       const struct convert_stats *s, const struct table *table);
 
-/* Judge the conversion of the tensor of that name to a type. Values that are not finite,
- * before or after, become a note if they are allowed, else ERR_INVALID; so does an error
- * over max_rmse. 0 or -1. */
+/* Judges the conversion of the tensor with that name. Values that are not finite, before
+ * or after, become a note if they are allowed, else ERR_INVALID; so does an error above
+ * max_rmse. Returns 0 or -1. */
 int recipe_judge(const char *name, const struct dtype *to, const struct convert_stats *s,
                  bool allow_nonfinite, double max_rmse, struct buf *notes, struct err *e);
 
-/* The line of the tensor of that name. ERR_USAGE if there is none. */
+/* The line of the tensor with that name. ERR_USAGE if there is none. */
 int recipe_put_tensor(struct buf *b, const struct recipe *r, const struct model *m,
                       const char *name, struct err *e);
 

@@ -1,4 +1,4 @@
-/* run_text: tokens as they come, logits, and measurements, as text and JSON, written to an
+/* run_text: generated tokens, logits and measurements, as text and JSON, written to an
  * output that the caller has opened.
  */
 #ifndef REPORT_RUN_TEXT_H
@@ -16,27 +16,30 @@
 struct run_text {
 	struct out *out;
 	bool json;
-	bool terminal;          /* generated text is shown, as text_show does */
-	bool text;              /* there is a vocabulary: "text" is a member */
-	const uint32_t *tokens; /* of the prompt, for lines of logits */
+	bool terminal;          /* the output is a terminal: text goes through text_show */
+	bool text;              /* there is a vocabulary: JSON has a member "text" */
+	const uint32_t *tokens; /* the prompt, for lines of logits */
 	size_t vocabulary;
 };
 
-/* A generate_token: its text, or a line {"id","text","logprob"}, written at once. */
+/* A generate_token callback: writes the text, or a line {"id","text","logprob"},
+ * immediately. */
 int run_text_token(void *ctx, const struct generated *g, struct err *e);
 
-/* A sequence_row: logits in single precision, or {"position","token","logits"}. */
+/* A sequence_row callback: writes logits in single precision, or
+ * {"position","token","logits"}. */
 int run_text_logits(void *ctx, size_t position, const float *logits, struct err *e);
 
-/* The perplexity of a text, computed with that context. */
+/* Writes the perplexity of a text, computed with this context length. */
 int run_text_perplexity(const struct run_text *r, const struct perplexity *p, size_t context,
                         struct err *e);
 
-/* loaded: seconds from the begin of the process to when tokens could be computed. */
+/* Writes a benchmark. loaded: seconds from the start of the process until it could
+ * compute tokens. */
 int run_text_bench(const struct run_text *r, const struct bench *b, double loaded,
                    struct err *e);
 
-/* Append a note: how many tokens, and how fast. */
+/* Appends a note: the number of tokens, and the speed. */
 void run_text_statistics(struct buf *to, const struct generate_result *r);
 
 #endif

@@ -16,7 +16,7 @@ note_key(struct buf *to, const struct trusted_key *k)
 	           key_fingerprint(print, &k->key), k->path);
 }
 
-/* "name "x", version "1"": what is stated, nothing for an empty text. */
+/* Appends a statement, such as: name "x". Nothing for an empty text. */
 static void
 put_stated(struct buf *b, const char *what, const char *text)
 {
@@ -69,7 +69,8 @@ signature_seal_notes(struct buf *to, const struct authentic_seal *a, const char 
 
 /* ---- JSON ---- */
 
-/* The members that both kinds of signature have; digest: what it covers, called what. */
+/* Returns the members that both kinds of signature have. digest: what it covers, named
+ * `what`. */
 static json_t *
 signature_json(const struct trusted_key *by, const uint8_t id[KEY_ID_BYTES],
                const char *what, const struct digest *digest, const char *scope,

@@ -8,8 +8,8 @@
 #include "crypto/authentic.h"
 #include "crypto/verdict.h"
 
-/* A signature over content: the signer, with the whole key, the root, and what the signer
- * states. v: verdict_give has returned 0. */
+/* A signature over content: the signer, with the whole key, the root, and the signer's
+ * statements. v: verdict_give has returned 0. */
 void signature_notes(struct buf *to, const struct verdict *v, const char *name,
                      const struct digest *root, enum signature_scope scope);
 void signature_put_json(struct buf *to, const struct verdict *v, const char *name,

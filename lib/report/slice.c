@@ -6,7 +6,7 @@
 #include "core/num.h"
 #include "core/text.h"
 
-/* One range; p is then at a comma or the end. */
+/* Parses one range and moves *p to a comma or the end. */
 static int
 range(struct slice *s, const char **p)
 {

@@ -14,18 +14,19 @@ struct slice {
 	unsigned ndim;  /* ranges given */
 	struct {
 		uint64_t from, to;
-		bool index; /* which must be there */
+		bool index; /* which must exist */
 	} range[TENSOR_DIMS];
 };
 
-/* Parse text; NULL selects everything. 0, or -1 with ERR_USAGE. */
+/* Parses text; NULL selects everything. Returns 0, or -1 with ERR_USAGE. */
 int slice_parse(struct slice *s, const char *text, struct err *e);
 
-/* Limit it to the dimensions of t. 0; or -1 with ERR_USAGE: more ranges than dimensions, an
- * index out of range, or an empty range. */
+/* Limits it to the dimensions of t. Returns 0; or -1 with ERR_USAGE: more ranges than
+ * dimensions, an index out of range, or an empty range. */
 int slice_fit(struct slice *s, const struct tensor *t, struct err *e);
 
-/* Whether it selects any value of this row. A row has all indices but the last in common. */
+/* Whether it selects any value of this row. The values of a row share all indices except
+ * the last. */
 bool slice_has_row(const struct slice *s, const struct tensor *t, uint64_t row);
 
 /* Whether this row is the first selected one of a matrix, in a tensor of more than two

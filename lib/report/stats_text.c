@@ -12,7 +12,8 @@
 #define BAR 50 /* columns */
 #define SHORT 16
 
-/* Six digits are enough for a person. What does not exist is "-". */
+/* Formats a number with six digits, which are enough to read; "-" if it does not
+ * exist. */
 static const char *
 number(double v, bool exists, char dst[SHORT])
 {
@@ -61,8 +62,8 @@ stats_put(struct buf *b, const struct tensor *t, const struct stats *s,
 
 /* ---- JSON ---- */
 
-/* A number as a member. What does not exist, or leaves double precision, is null;
- * json_real takes no such thing. */
+/* A number as JSON: null if it does not exist or is not finite, which json_real
+ * refuses. */
 static json_t *
 real(double v, bool exists)
 {
@@ -134,7 +135,8 @@ stats_below_text(const struct tensor *t, const struct stats *s, struct buf *b,
 
 /* ---- distribution ---- */
 
-/* The longest bar is BAR wide; what is not empty shows. */
+/* Appends a bin. The longest bar is BAR wide; a bin that is not empty has a bar of at
+ * least 1. */
 static void
 put_bin(struct buf *b, const struct histogram *h, unsigned i, uint64_t most, int width)
 {

@@ -17,7 +17,7 @@ table_widen(int width, int most, const char *cell)
 	return n <= (size_t)width ? width : n < (size_t)most ? (int)n : most;
 }
 
-/* The name as it is shown. */
+/* Returns the name as displayed. */
 static const char *
 quote(struct buf *to, const char *name)
 {

@@ -19,11 +19,11 @@ struct table {
 /* The widths for all tensors of a plan. */
 struct table table_of(const struct model *m);
 
-/* The new width of a column for this cell, at most most. */
+/* Returns the new width of a column for this cell, at most `most`. */
 int table_widen(int width, int most, const char *cell);
 
-/* The escaped name, padded with blanks to width. to: emptied first; it owns the text, which is
- * "" if memory runs out. */
+/* Returns the escaped name, padded with spaces to width. to: emptied first; it owns the
+ * text, which is "" if memory runs out. */
 const char *table_name(struct buf *to, int width, const char *name);
 
 #endif

@@ -6,13 +6,13 @@
 #include "tokenizer/tokenizer.h"
 
 enum tokens_form {
-	TOKENS_IDS,    /* all of them on a line */
-	TOKENS_PIECES, /* a line each: id, text, escaped */
-	TOKENS_JSON,   /* an object each: id, control, and text or (where it is none) bytes */
-	TOKENS_COUNT   /* how many there are */
+	TOKENS_IDS,    /* all ids on one line */
+	TOKENS_PIECES, /* one line per token: id and escaped text */
+	TOKENS_JSON,   /* one object per token: id, control, and text or bytes */
+	TOKENS_COUNT   /* their number */
 };
 
-/* Append the tokens to a text. */
+/* Appends the tokens to a text. */
 void tokens_put(struct buf *to, const struct tokenizer *t, const struct tokens *list,
                 enum tokens_form form);
 

@@ -45,7 +45,8 @@ struct run {
 	size_t n;
 };
 
-/* Those of one row from value i of the run on, which lie in columns from column on. */
+/* Appends n values of one row, from value i of the run on; the first one lies in this
+ * column. */
 static void
 put_part(struct values_out *v, struct buf *b, const struct run *run, size_t i, size_t n,
          uint64_t row, uint64_t column)
@@ -98,7 +99,7 @@ put_held(struct values_out *v, struct err *e)
 	size_t n = v->held_bytes / type->bytes * type->items;
 	int r;
 
-	/* The last block of the whole may have fewer. */
+	/* The last block of the tensor may have fewer values. */
 	n = (size_t)num_min(n, tensor_items(v->t) - v->at);
 	r = v->form == VALUES_SINGLE ? put_single(v, v->held, n)
 	                             : put_lines(v, v->held, n, e);

@@ -17,19 +17,20 @@ enum values_form {
 struct values_out {
 	enum values_form form;
 	const struct tensor *t;
-	struct slice slice;   /* VALUES_LINES: what is wanted; fits t */
+	struct slice slice;   /* VALUES_LINES: the selected part; fits t */
 	struct out *out;
-	uint8_t head[DTYPE_HEAD]; /* the tensor's, where its type has one */
-	size_t head_bytes;    /* of it, so far */
-	uint8_t *held;        /* bytes of a chunk that is not whole */
+	uint8_t head[DTYPE_HEAD]; /* head of the tensor, if its type has one */
+	size_t head_bytes;    /* bytes of the head so far */
+	uint8_t *held;        /* bytes of an incomplete chunk */
 	size_t held_bytes, chunk;
 	uint64_t at;          /* values seen */
-	uint64_t rounded;     /* VALUES_SINGLE: of them, not single precision */
+	uint64_t rounded;     /* VALUES_SINGLE: number of values rounded */
 	bool any;             /* VALUES_LINES: a line was written */
 };
 
-/* The caller sets the first four members. Except for VALUES_BYTES, the type of t must have a
- * decoder. Each returns 0, or -1 with e filled, or with the fault in the output. */
+/* The caller sets the first four members. Except for VALUES_BYTES, the type of t must
+ * have a decoder. Each function returns 0, or -1 with e filled or with the error in the
+ * output. */
 int values_out_begin(struct values_out *v, struct err *e);
 int values_out_add(struct values_out *v, const uint8_t *p, size_t n, struct err *e);
 int values_out_end(struct values_out *v, struct err *e);
