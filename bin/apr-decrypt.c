@@ -16,7 +16,7 @@ struct options {
 	struct output_options output;
 };
 
-/* What opens it is read before the model is. */
+/* Reads identities or the passphrase, before the model is read. */
 static int
 prepare(const struct options *o, struct openers *with, struct err *e)
 {

@@ -50,7 +50,7 @@ seal_by_password(struct skey *skey, const struct options *o, const uint8_t *data
 	return r;
 }
 
-/* A data key and a salt by chance, and the stanzas of those who may open it. */
+/* Makes a random data key and salt, and the stanzas of the recipients. */
 static int
 prepare(const struct options *o, struct skey *skey, struct secret *data, struct err *e)
 {
@@ -76,7 +76,7 @@ prepare(const struct options *o, struct skey *skey, struct secret *data, struct 
 	                : seal_for(skey, &to, data->p, e);
 }
 
-/* Who makes the outer signature; NULL: nobody. */
+/* Sets *signer to the key of the outer signature, or leaves it NULL if there is none. */
 static int
 find_signer(const struct options *o, struct key_secret **signer, struct err *e)
 {

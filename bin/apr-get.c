@@ -24,15 +24,15 @@ struct options {
 	struct output_options output;
 };
 
-/* What the hooks share. */
+/* State of the hooks. */
 struct get {
 	const struct options *o;
 	const char *name;
 	struct input in;
 	struct out out;
 	struct values_out values;
-	size_t index;   /* of the tensor */
-	bool enough;    /* all that is wanted was read */
+	size_t index;   /* the tensor */
+	bool enough;    /* all requested values were read */
 };
 
 static int
@@ -44,7 +44,7 @@ put_buf(struct get *g, struct buf *b, struct err *e)
 	return r;
 }
 
-/* --list: as apr-header -l shows them, without offsets. */
+/* --list: the same lines as apr-header -l, without offsets. */
 static int
 list(struct get *g, const struct model *m, struct err *e)
 {
@@ -65,7 +65,7 @@ list(struct get *g, const struct model *m, struct err *e)
 	return put_buf(g, &b, e);
 }
 
-/* What stands before the values. */
+/* Writes the header of a .npy file, before the values. */
 static int
 put_head(struct get *g, const struct tensor *t, struct err *e)
 {
@@ -100,7 +100,7 @@ plan(void *ctx, struct model *m, struct err *e)
 	}
 	if (near_find(m, g->name, g->in.source->name, &g->index, e) < 0)
 		return -1;
-	/* The flow's plan goes when it ends; the source's stays. */
+	/* The flow frees its plan at the end; the source's plan stays. */
 	t = v->t = g->in.source->plan->tensors[g->index];
 	v->out = &g->out;
 	if (g->o->text)

@@ -26,7 +26,7 @@ struct opened {
 	const struct format *format;
 	struct source *source;
 	uint64_t file_bytes; /* READER_UNKNOWN from a pipe */
-	bool verified;       /* its signature */
+	bool verified;       /* its signature was verified */
 };
 
 /* ---- tensors ---- */
@@ -36,10 +36,11 @@ offset_of(const struct opened *x, size_t i)
 {
 	return x->format->reads->tensor_offset
 	           ? json_from_u64(x->format->reads->tensor_offset(x->source, i))
-	           : json_null(); /* in a stream: wherever it comes */
+	           : json_null(); /* in a stream, tensors do not have an offset */
 }
 
-/* The codec that compressed it, and the bytes that it takes; NULL if none did. */
+/* Returns the codec that compressed tensor i and sets *bytes to its stored size; NULL if
+ * it is not compressed. */
 static const struct codec *
 stored_as(const struct opened *x, size_t i, uint64_t *bytes)
 {
@@ -100,7 +101,7 @@ put_tensor(struct buf *b, const struct opened *x, size_t i, const struct table *
 	buf_text(b, "\n");
 }
 
-/* The container's own facts first, then those of any model. */
+/* Returns all facts: those of the container first, then those of any model. */
 static json_t *
 all_facts(const struct opened *x, struct err *e)
 {
@@ -172,7 +173,7 @@ print(const struct opened *x, const struct options *o, struct err *e)
 
 /* ---- where it is read from ---- */
 
-/* Read the header and nothing else. */
+/* Reads only the header. */
 static int
 open_file(const char *path, struct options *o, struct err *e)
 {
@@ -200,8 +201,8 @@ open_file(const char *path, struct options *o, struct err *e)
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
-/* --trusted-key: what the verifier passes on, which is a stream: a signature covers the
- * content and not the container. It holds once the stream has come to its end. */
+/* --trusted-key: reads the stream that the verifier passes on, since a signature covers
+ * the content and not the container. The signature holds once the stream has ended. */
 static int
 open_trusted(const char *path, const struct options *o, struct err *e)
 {

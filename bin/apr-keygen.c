@@ -14,7 +14,8 @@ struct options {
 	struct passphrase_options passphrase;
 };
 
-/* Both names are free, or may be replaced: said before a passphrase is asked for. */
+/* Checks that both names are free or may be replaced, before the user is asked for a
+ * passphrase. */
 static int
 check_names(const struct options *o, const char *public_path, struct err *e)
 {

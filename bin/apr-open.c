@@ -31,7 +31,7 @@ write_all(const char *path, const struct options *o, const void *p, size_t n,
 		r = out_put(&out, p, n);
 	if (r == 0)
 		r = out_flush(&out);
-	/* It lies in ordinary memory. */
+	/* This copy of the text is in ordinary memory. */
 	if (out.window)
 		secret_wipe(out.window, OUT_WINDOW);
 	if (r == 0)
@@ -40,8 +40,8 @@ write_all(const char *path, const struct options *o, const void *p, size_t n,
 	return r;
 }
 
-/* The words. On a terminal, what could move its cursor is escaped: whoever sent them may be
- * anyone. */
+/* Writes the text. On a terminal, characters that could move the cursor are escaped: the
+ * sender may be anyone. */
 static int
 write_words(const struct options *o, const struct secret *words, struct err *e)
 {
@@ -86,7 +86,7 @@ open_message(const struct options *o, const struct identities *with, const char 
 	return status;
 }
 
-/* What the owner writes into the metadata of a model. */
+/* Prints the keys that the owner writes into the metadata of a model. */
 static int
 publish(const struct identities *with, struct err *e)
 {

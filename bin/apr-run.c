@@ -19,16 +19,16 @@
 #include "load/load_tokenizer.h"
 #include "report/run_text.h"
 
-/* What a run holds. */
+/* State of a run. */
 struct run {
 	const struct run_options *o;
-	double began;             /* time at the start of the process, about */
+	double began;             /* start time of the process, approximately */
 	struct load load;
 	struct infer *infer;
 	struct sequence *sequence;
 	struct tokenizer *tokenizer; /* NULL: not needed, or there is no vocabulary */
 	struct buf prompt;        /* the prompt, or the text of --perplexity */
-	struct tokens tokens;     /* of the prompt */
+	struct tokens tokens;     /* the tokens of the prompt */
 	struct out out;
 	struct run_text text;
 	struct generate_result result;
@@ -105,7 +105,8 @@ compute(struct run *r, struct err *e)
 
 /* ---- the model ---- */
 
-/* Token ids in and numbers out need no vocabulary. */
+/* Opens the tokenizer. It is not needed if the input is token ids and the output
+ * numbers. */
 static int
 open_tokenizer(struct run *r, struct err *e)
 {
@@ -124,8 +125,8 @@ open_tokenizer(struct run *r, struct err *e)
 	return !r->tokenizer && needed ? -1 : e->code == ERR_NONE ? 0 : -1;
 }
 
-/* A model that must be signed is read from its verifier into memory, because a mapped file could
- * be changed after it was verified. */
+/* Loads the model. A model that must be signed is read from its verifier into memory,
+ * because a mapped file could be changed after it was verified. */
 static int
 load(struct run *r, const char *path, struct err *e)
 {
@@ -169,7 +170,7 @@ run_model(struct run *r, const char *path, struct err *e)
 	struct out_options where = { .input = -1, .terminal_ok = o->json || !o->logits };
 	struct prompt_from text = { .file = o->perplexity };
 
-	/* The sandbox opens no files. */
+	/* Files cannot be opened inside the sandbox. */
 	if (!o->bench && prompt_take(o->perplexity ? &text : &o->prompt, path, &r->prompt,
 	                             &r->tokens, e) < 0)
 		return;
@@ -182,7 +183,7 @@ run_model(struct run *r, const char *path, struct err *e)
 	sandbox_enter();
 	if (open_model(r, path, e) < 0)
 		return;
-	/* Text is written at once, to a file too. */
+	/* Text is written immediately, also to a file. */
 	if ((o->logits ? out_open(&r->out, &where, e)
 	               : out_fd(&r->out, STDOUT_FILENO, "<stdout>", e)) < 0)
 		return;
@@ -190,7 +191,7 @@ run_model(struct run *r, const char *path, struct err *e)
 		out_abandon(&r->out);
 }
 
-/* A tensor file of a model folder needs the files beside it. */
+/* Runs the model. A tensor file of a model folder needs the files beside it. */
 static void
 run(struct run *r, const char *path, struct err *e)
 {
@@ -204,7 +205,7 @@ run(struct run *r, const char *path, struct err *e)
 
 /* ---- the command line ---- */
 
-/* How far an interrupted run came, and how fast. */
+/* Notes how far an interrupted run came, and its speed. */
 static void
 note_statistics(const struct generate_result *result)
 {

@@ -17,7 +17,7 @@ struct options {
 	bool force, unverified;
 };
 
-/* The message, read whole. */
+/* Reads the whole message. */
 static int
 read_words(const char *path, struct secret *words, struct err *e)
 {
@@ -34,7 +34,8 @@ read_words(const char *path, struct secret *words, struct err *e)
 	return r;
 }
 
-/* The key that a model publishes, if somebody who is trusted vouches for it. */
+/* Finds the key that a model publishes. Unless --unverified is given, a trusted key must
+ * have signed the model. */
 static int
 find_owner(const struct options *o, uint8_t key[AGREE_BYTES], struct err *e)
 {
@@ -95,7 +96,7 @@ send(const struct options *o, const struct addressee *to, const struct secret *w
 		r = secret_alloc(&pair, AGREE_BYTES, e);
 	if (r == 0)
 		r = agree_new(pair.p, public, e);
-	/* It must be there before a message that asks for an answer goes out. */
+	/* The identity must exist before a message that asks for an answer is sent. */
 	if (r == 0 && o->reply)
 		r = identity_make(o->reply, o->force, &reply, e);
 	if (r == 0)

@@ -25,8 +25,8 @@ struct sign {
 	const struct key_secret *key;
 	struct statement says;
 	struct witness witness;
-	struct model plan;    /* what is signed: the witness looks at it */
-	uint64_t signatures;  /* that the model had before */
+	struct model plan;    /* the signed model, which the witness reads */
+	uint64_t signatures;  /* number of signatures that the model had before */
 };
 
 static int
@@ -73,7 +73,7 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return witness_item_end(&s->witness, in, e);
 }
 
-/* The content has passed: sign it, and send the frame. */
+/* Signs the content once all of it has passed, and writes the frame. */
 static int
 finish(void *ctx, struct sink *sink, struct err *e)
 {
@@ -102,7 +102,8 @@ finish(void *ctx, struct sink *sink, struct err *e)
 	return r;
 }
 
-/* --date, or SOURCE_DATE_EPOCH, or no date: the clock is asked only on demand. */
+/* Sets the date from --date or SOURCE_DATE_EPOCH; without them there is no date. Only
+ * --date now reads the clock. */
 static int
 state_date(const char *date, struct statement *says, struct err *e)
 {

@@ -22,15 +22,15 @@ struct options {
 	bool progress;
 };
 
-/* What the hooks share. */
+/* State of the hooks. */
 struct run {
 	const struct options *o;
 	struct input in;
 	const struct model *plan; /* the source's */
 	size_t only;              /* --hist: the tensor; else SIZE_MAX */
 	struct tally tally;
-	struct stats *all;        /* of each tensor */
-	bool enough;              /* all that is wanted was seen */
+	struct stats *all;        /* one for each tensor */
+	bool enough;              /* all requested tensors were read */
 };
 
 static const struct dtype *
@@ -114,7 +114,7 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return r->enough ? -1 : 0;
 }
 
-/* What was found, a tensor a line or one tensor's distribution. */
+/* Prints the statistics, one tensor per line, or the distribution of one tensor. */
 static int
 print(const struct run *r, struct err *e)
 {
@@ -146,7 +146,8 @@ print(const struct run *r, struct err *e)
 	return status;
 }
 
-/* --fail-nonfinite: the first tensor that has such a value, and how many more. */
+/* --fail-nonfinite: reports the first tensor with such a value, and the number of
+ * others. */
 static int
 judge(const struct run *r, struct err *e)
 {
@@ -178,8 +179,8 @@ judge(const struct run *r, struct err *e)
 	return -1;
 }
 
-/* Codes that no encoder writes: the values are good numbers, but something else made
- * them. */
+/* Notes codes that no encoder writes. Their values are valid, but something else than an
+ * encoder made them. */
 static int
 note_codes(const struct run *r, struct err *e)
 {

@@ -169,7 +169,7 @@ static const struct flow plain_bytes = {
 	.item_end = bytes_item_end, .finish = bytes_finish,
 };
 
-/* Compare with the list, or print the lines. */
+/* Compares the lines with the list, or prints them. */
 static int
 answer(const struct sum *s, struct manifest_list *list, struct err *e)
 {
@@ -187,7 +187,7 @@ answer(const struct sum *s, struct manifest_list *list, struct err *e)
 	return r;
 }
 
-/* The list of -c; a note says how many of its lines do not count. */
+/* Opens the list of -c and notes how many of its lines are ignored. */
 static struct manifest_list *
 open_list(const struct options *o, struct err *e)
 {

@@ -20,8 +20,8 @@ struct options {
 	bool json, pieces, count, lines, bare, special, any;
 };
 
-/* --trusted-key: the model comes from its verifier, and the signature holds once all of it
- * has come. */
+/* --trusted-key: reads the model from its verifier. The signature holds once all of it
+ * has been read. */
 static struct tokenizer *
 open_trusted(const char *path, const struct tokenizer_options *o, struct err *e)
 {
@@ -42,7 +42,7 @@ struct job {
 	enum tokens_form form;
 	unsigned flags;
 	size_t lost;
-	struct buf text; /* of what is printed */
+	struct buf text; /* the text to print */
 };
 
 static int

@@ -13,19 +13,19 @@
 #include "formats/format.h"
 
 #define NOT_LENT UINT64_MAX
-#define OWN 32  /* options that one format has, at most */
-#define ROWS 64 /* all options, at most */
+#define OWN 32  /* maximum number of options of single formats */
+#define ROWS 64 /* maximum number of all options */
 
 struct options {
 	struct select_options select;
 	struct format_options format;
-	struct format_choice own[OWN]; /* options that one format has */
+	struct format_choice own[OWN]; /* options of single formats */
 	struct vault_options vault;
 	struct output_options output;
 	uint64_t places;
 };
 
-/* Refuse what only a file of another format has. */
+/* Refuses options that apply only to another format. */
 static int
 check_own(const struct source *source, const struct format *format,
           const struct options *o, struct err *e)
@@ -45,7 +45,7 @@ check_own(const struct source *source, const struct format *format,
 	return 0;
 }
 
-/* Is what was opened the file that whoever started this tool has open? */
+/* Whether the opened file is the one that the parent process has open. */
 static bool
 is_lent(int opened, uint64_t lent)
 {
@@ -105,7 +105,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	return status;
 }
 
-/* The options that one format has, as rows; their values go to own. */
+/* Appends the options of single formats as rows; their values go to own. */
 static struct opt *
 add_own(struct opt *to, struct format_choice *own)
 {
@@ -164,7 +164,7 @@ main(int argc, char **argv)
 	*to = (struct opt)OPT_END;
 	operands = tool_begin(&tool, argc, argv);
 	if (o.places != NOT_LENT)
-		(void)fcntl((int)o.places, F_SETFD, FD_CLOEXEC); /* it is expected */
+		(void)fcntl((int)o.places, F_SETFD, FD_CLOEXEC); /* the sandbox keeps it */
 	if (select_open(&s, &o.select, tool.name, &f, &e) == 0)
 		unpack(operands[0], &o, &f, &e);
 	select_close(&s);
