@@ -1,6 +1,4 @@
 /* apr-quant: stream -> stream, tensors in another type */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,15 +6,11 @@
 
 #include "cli/filter.h"
 #include "cli/input.h"
-#include "cli/quant/quant_options.h"
+#include "cli/quant/conversion.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
-#include "quant/loss.h"
-#include "quant/recipe.h"
-#include "quant/recode.h"
-#include "quant/record.h"
 #include "report/recipe_text.h"
 
 struct options {
@@ -28,168 +22,31 @@ struct options {
 	struct output_options output;
 };
 
-/* What the hooks share. */
-struct quant {
-	const struct options *o;
-	struct recipe recipe;
-	struct recode recode;
-	struct convert_stats all;
-	struct table table; /* widths of what is printed */
-	struct model plan;  /* the source's, with keys and blocks changed */
-	size_t *row;        /* of each of the source's tensors; QUANT_GONE: left out */
-	const char *name;   /* of what is read */
-	struct buf text;    /* of what is printed */
-	char operation[160];
-	bool twice;         /* the model is read twice: errors are measured first */
-	bool again;         /* this is the second reading */
-	struct loss loss;
-	char warning[LOSS_TEXT];
-};
-
-/* Print the text on standard error. */
-static void
-print_error(struct quant *q)
-{
-	if (buf_ok(&q->text))
-		fwrite(q->text.p, 1, q->text.n, stderr);
-	buf_clear(&q->text);
-}
-
-/* ---- hooks ---- */
-
-static int
-plan(void *ctx, struct model *out, struct err *e)
-{
-	struct quant *q = ctx;
-
-	if (recipe_apply(&q->recipe, &q->o->quant.recipe, out, e) < 0)
-		return -1;
-	return q->again && q->warning[0] ? record_warning(out, q->warning, e) : 0;
-}
-
-/* What becomes of an item's tensor; NULL if it is left out, or no tensor. */
-static const struct recipe_row *
-row_of(const struct quant *q, const struct item *in)
-{
-	if (in->kind != ITEM_TENSOR || q->row[in->index] == QUANT_GONE)
-		return NULL;
-	return &q->recipe.rows[q->row[in->index]];
-}
-
-/* Does this pass measure errors? */
-static bool
-checks(const struct quant *q)
-{
-	return q->o->check && !q->again;
-}
-
-static int
-item(void *ctx, const struct item *in, struct item *out, struct err *e)
-{
-	struct quant *q = ctx;
-	struct recode_options how;
-	const struct recipe_row *row = row_of(q, in);
-
-	out->same = !row || row->from == row->to;
-	if (!row)
-		return in->kind == ITEM_TENSOR;
-	out->bytes = row->bytes;
-	how = (struct recode_options){ (unsigned)q->o->jobs,
-		checks(q) || isfinite(q->o->quant.max_rmse), row->importance };
-	return recode_begin(&q->recode, q->plan.tensors[row - q->recipe.rows], row->to, &how,
-	                    e);
-}
-
-static int
-data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *sink,
-     struct err *e)
-{
-	struct quant *q = ctx;
-
-	return row_of(q, in) ? recode_add(&q->recode, p, n, sink, e) : 0;
-}
-
-static int
-placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
-{
-	struct quant *q = ctx;
-
-	if (!row_of(q, in))
-		return 1; /* it is left out */
-	return recode_range(&q->recode, in->place, q->name, sink, e) < 0 ? -1 : 1;
-}
-
-static int
-item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
-{
-	struct quant *q = ctx;
-	const struct convert_stats *s = &q->recode.stats;
-	const struct tensor *t;
-	const struct recipe_row *row = row_of(q, in);
-
-	if (!row)
-		return 0;
-	if (recode_end(&q->recode, sink, e) < 0)
-		return -1;
-	t = q->plan.tensors[row - q->recipe.rows];
-	if (!(q->again && q->o->allow_nonfinite) &&
-	    recipe_judge(tensor_name(t), row->to, s, q->o->allow_nonfinite,
-	                 q->o->quant.max_rmse, &q->text, e) < 0)
-		return -1;
-	tool_notes(&q->text);
-	if (checks(q) && row->from != row->to) {
-		recipe_put_error(&q->text, tensor_name(t), row->from->name, row->to->name, s,
-		                 q->o->json ? NULL : &q->table);
-		print_error(q);
-		convert_stats_add(&q->all, s);
-		loss_add(&q->loss, t, row->to, s);
-	}
-	return 0;
-}
-
-static int
-finish(void *ctx, struct sink *sink, struct err *e)
-{
-	struct quant *q = ctx;
-
-	(void)sink;
-	(void)e;
-	if (checks(q) && q->all.values) {
-		recipe_put_error(&q->text, "all", "", "", &q->all,
-		                 q->o->json ? NULL : &q->table);
-		print_error(q);
-	}
-	return 0;
-}
-
-/* ---- the command ---- */
-
-/* Is it the plan alone that is asked for? */
+/* Whether only the plan is printed. */
 static bool
 plan_only(const struct options *o)
 {
 	return o->dry_run || o->explain;
 }
 
-/* --dry-run, --explain: print the plan, or a line of it. */
+/* --dry-run, --explain: print the plan, or one line of it. */
 static int
-print_plan(struct quant *q, struct err *e)
+print_plan(struct conversion *c, const struct options *o, struct err *e)
 {
-	const struct options *o = q->o;
 	int r = 0;
 
-	recipe_note_names(&q->text, &q->recipe, &o->quant.recipe);
-	tool_notes(&q->text);
+	recipe_note_names(&c->text, &c->recipe, &o->quant.recipe);
+	tool_notes(&c->text);
 	if (o->explain)
-		r = recipe_put_tensor(&q->text, &q->recipe, &q->plan, o->explain, e);
+		r = recipe_put_tensor(&c->text, &c->recipe, &c->plan, o->explain, e);
 	else
-		recipe_put(&q->text, &q->recipe, &q->plan, o->json);
-	return r < 0 ? -1 : tool_print(&q->text, e);
+		recipe_put(&c->text, &c->recipe, &c->plan, o->json);
+	return r < 0 ? -1 : tool_print(&c->text, e);
 }
 
-/* Can the errors be measured before the plan goes out, so that it can hold a warning? The
- * model is read twice then: it must be a file or folder, and somebody must want the
- * result. */
+/* Whether the errors can be measured before the plan is written, so that the plan can hold
+ * a warning. The model is then read twice: it must be a file or folder, and the output must
+ * not be /dev/null. */
 static bool
 reads_twice(const struct options *o, const char *path)
 {
@@ -201,81 +58,91 @@ reads_twice(const struct options *o, const char *path)
 	       stat("/dev/null", &null) < 0 || to.st_rdev != null.st_rdev;
 }
 
-/* Measure, then convert. */
+/* Measure the errors of the conversion, then convert the model to sink. */
 static int
-twice(struct quant *q, const struct input *first, struct sink *sink, const struct flow *f,
-      struct err *e)
+run_twice(struct conversion *c, const struct input *first, struct sink *sink, bool progress,
+          struct err *e)
 {
-	struct flow measure = *f;
 	struct input again;
 
-	measure.plan = NULL;
-	measure.operation = NULL;
-	if (filter_flow(first->source, NULL, q->o->output.progress, &measure, e) < 0)
+	if (conversion_measure(c, first->source, progress, e) < 0)
 		return -1;
-	q->again = true;
-	loss_text(&q->loss, q->warning);
 	if (input_reopen(&again, first, e) == 0)
-		filter_flow(again.source, sink, q->o->output.progress, f, e);
+		conversion_run(c, again.source, sink, progress, e);
 	return input_close(&again, e);
 }
 
-/* --check: tell what loses too much, and why the metadata cannot. */
+/* --check: print which tensors lose too much, and why the metadata cannot contain it. */
 static void
-note_loss(const struct quant *q, bool piped)
+note_loss(const struct conversion *c, bool piped)
 {
 	char text[LOSS_TEXT];
 
-	if (q->loss.over == 0)
+	if (c->loss.over == 0)
 		return;
-	tool_note(loss_text(&q->loss, text));
-	if (piped && !q->o->quant.recipe.no_record)
+	tool_note(loss_text(&c->loss, text));
+	if (piped && !c->options->recipe.no_record)
 		tool_note("the metadata has no warning: it precedes the data; a FILE operand is "
 		          "read twice, and gets one");
 }
 
+/* Convert the open input to the output. */
 static int
-run(struct quant *q, const char *path, struct err *e)
+convert(struct conversion *c, const struct options *o, const struct input *in, bool twice,
+        struct err *e)
 {
-	const struct options *o = q->o;
-	struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
-		.item_end = item_end, .finish = finish, .ctx = q, .operation = q->operation };
-	struct out_options where = { .path = o->output.path, .force = o->output.force };
-	struct sink *sink = NULL;
+	const struct out_options where = { .path = o->output.path, .force = o->output.force,
+		.input = in->held, .from = in->path };
+	struct sink *sink = filter_sink(&where, e);
+
+	if (!sink)
+		return -1;
+	recipe_notes(&c->text, &c->recipe, &c->plan, &o->quant.recipe);
+	tool_notes(&c->text);
+	if (twice)
+		run_twice(c, in, sink, o->output.progress, e);
+	else
+		conversion_run(c, in->source, sink, o->output.progress, e);
+	note_loss(c, !in->path || strcmp(in->path, "-") == 0);
+	sink_close(sink);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* Open the input, decide, and print the plan or convert. */
+static int
+run(struct conversion *c, const struct options *o, const char *path, bool twice,
+    struct err *e)
+{
 	struct input in;
 
-	snprintf(q->operation, sizeof q->operation, "apr-quant %s%s",
-	         o->quant.recipe.mixture->name, o->quant.recipe.how.pure ? " --pure" : "");
 	if (input_open(&in, path, e) < 0)
 		return input_close(&in, e);
-	where.input = in.held;
-	where.from = in.path;
-	q->name = in.source->name;
-	if (quant_options_shape(&o->quant, in.source->plan, &q->plan, &q->row, e) == 0 &&
-	    recipe_make(&q->recipe, &q->plan, &o->quant.recipe, e) == 0) {
-		q->table = recipe_table(&q->recipe, &q->plan);
-		if (plan_only(o))
-			print_plan(q, e);
-		if (e->code == ERR_NONE && recipe_allowed(&q->recipe, plan_only(o), e) == 0 &&
-		    !plan_only(o) && (sink = filter_sink(&where, e))) {
-			recipe_notes(&q->text, &q->recipe, &q->plan, &o->quant.recipe);
-			tool_notes(&q->text);
-			if (q->twice)
-				twice(q, &in, sink, &f, e);
-			else
-				filter_flow(in.source, sink, o->output.progress, &f, e);
-			note_loss(q, !path || strcmp(path, "-") == 0);
-		}
-	}
-	sink_close(sink);
+	if (conversion_begin(c, in.source, e) == 0 &&
+	    (!plan_only(o) || print_plan(c, o, e) == 0) &&
+	    recipe_allowed(&c->recipe, plan_only(o), e) == 0 && !plan_only(o))
+		convert(c, o, &in, twice, e);
 	return plan_only(o) ? input_abandon(&in, e) : input_close(&in, e);
 }
 
-/* Everything behind the command line. */
-static int
-quant(struct quant *q, struct options *o, char **operands, struct err *e)
+/* Start the readers of inputs that are opened later (cli/input.h): the model's, unless it
+ * is the first input and read once, and that of the importance matrix. */
+static void
+prepare(const struct options *o, const char *path, bool twice)
 {
-	const char *path = operands[0] ? operands[1] : NULL;
+	if (o->quant.imatrix_path || twice)
+		input_prepare(path);
+	if (twice)
+		input_prepare(path);
+	if (o->quant.imatrix_path)
+		input_prepare(o->quant.imatrix_path);
+}
+
+/* Everything after the command line. */
+static int
+quant(struct conversion *c, struct options *o, char **operands, struct err *e)
+{
+	const char *type = operands[0], *path = type ? operands[1] : NULL;
+	bool twice;
 
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
@@ -283,21 +150,17 @@ quant(struct quant *q, struct options *o, char **operands, struct err *e)
 	sandbox_prepare();
 	if (quant_options_load(&o->quant, e) < 0)
 		return -1;
-	q->twice = operands[0] && reads_twice(o, path);
-	if ((o->quant.imatrix_path || q->twice) && operands[0])
-		input_prepare(path);
-	if (q->twice)
-		input_prepare(path);
-	if (o->quant.imatrix_path && operands[0])
-		input_prepare(o->quant.imatrix_path);
+	twice = type && reads_twice(o, path);
+	if (type)
+		prepare(o, path, twice);
 	if (o->list) {
-		recipe_put_types(&q->text);
-		return tool_print(&q->text, e);
+		recipe_put_types(&c->text);
+		return tool_print(&c->text, e);
 	}
-	if (quant_options_parse(&o->quant, operands[0], e) < 0 ||
+	if (quant_options_parse(&o->quant, type, e) < 0 ||
 	    level_begin(getenv("APR_CPU"), tool_note, e) < 0)
 		return -1;
-	return run(q, path, e);
+	return run(c, o, path, twice, e);
 }
 
 int
@@ -334,18 +197,16 @@ main(int argc, char **argv)
 		"[--trusted-key KEY] [-f] [-o FILE] TYPE [FILE]",
 		"Convert the tensors of a stream to another type.", opts, 2
 	};
-	struct quant q = { .o = &o };
+	struct conversion c = { .options = &o.quant };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
-	if (!o.jobs)
-		o.jobs = thread_count();
-	quant(&q, &o, operands, &e);
-	recipe_free(&q.recipe);
+	c.jobs = o.jobs ? (unsigned)o.jobs : thread_count();
+	c.check = o.check;
+	c.json = o.json;
+	c.allow_nonfinite = o.allow_nonfinite;
+	quant(&c, &o, operands, &e);
+	conversion_free(&c);
 	quant_options_free(&o.quant);
-	recode_free(&q.recode);
-	buf_free(&q.text);
-	model_free(&q.plan);
-	free(q.row);
 	return tool_end(&e);
 }

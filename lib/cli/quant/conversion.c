@@ -1,0 +1,190 @@
+#include "cli/quant/conversion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/filter.h"
+#include "quant/record.h"
+#include "report/recipe_text.h"
+
+/* Print an error line (recipe_put_error) on standard error: of a tensor, or of all. */
+static void
+print_error(struct conversion *c, const char *name, const char *from, const char *to,
+            const struct convert_stats *s)
+{
+	recipe_put_error(&c->text, name, from, to, s, c->json ? NULL : &c->table);
+	if (buf_ok(&c->text))
+		fwrite(c->text.p, 1, c->text.n, stderr);
+	buf_clear(&c->text);
+}
+
+/* Whether this reading of the model measures errors in order to print them. */
+static bool
+checks(const struct conversion *c)
+{
+	return c->check && !c->measured;
+}
+
+/* The recipe's row for an item; NULL if the item is not a tensor, or is left out. */
+static const struct recipe_row *
+row_of(const struct conversion *c, const struct item *in)
+{
+	if (in->kind != ITEM_TENSOR || c->row[in->index] == QUANT_GONE)
+		return NULL;
+	return &c->recipe.rows[c->row[in->index]];
+}
+
+static const struct tensor *
+tensor_of(const struct conversion *c, const struct recipe_row *row)
+{
+	return c->plan.tensors[row - c->recipe.rows];
+}
+
+/* ---- hooks ---- */
+
+static int
+plan(void *ctx, struct model *out, struct err *e)
+{
+	struct conversion *c = ctx;
+
+	if (recipe_apply(&c->recipe, &c->options->recipe, out, e) < 0)
+		return -1;
+	return c->warning[0] ? record_warning(out, c->warning, e) : 0;
+}
+
+static int
+item(void *ctx, const struct item *in, struct item *out, struct err *e)
+{
+	struct conversion *c = ctx;
+	const struct recipe_row *row = row_of(c, in);
+	struct recode_options how = { .jobs = c->jobs };
+
+	out->same = !row || row->from == row->to;
+	if (!row)
+		return in->kind == ITEM_TENSOR;
+	out->bytes = row->bytes;
+	how.check = checks(c) || isfinite(c->options->max_rmse);
+	how.importance = row->importance;
+	return recode_begin(&c->recode, tensor_of(c, row), row->to, &how, e);
+}
+
+static int
+data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *sink,
+     struct err *e)
+{
+	struct conversion *c = ctx;
+
+	return row_of(c, in) ? recode_add(&c->recode, p, n, sink, e) : 0;
+}
+
+static int
+placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct conversion *c = ctx;
+
+	if (!row_of(c, in))
+		return 1; /* it is left out */
+	return recode_range(&c->recode, in->place, c->name, sink, e) < 0 ? -1 : 1;
+}
+
+static int
+judge(struct conversion *c, const struct tensor *t, const struct recipe_row *row,
+      struct err *e)
+{
+	int r;
+
+	/* The first of two readings has judged the same values, and printed the notes. */
+	if (c->measured && c->allow_nonfinite)
+		return 0;
+	r = recipe_judge(tensor_name(t), row->to, &c->recode.stats, c->allow_nonfinite,
+	                 c->options->max_rmse, &c->text, e);
+	if (r == 0)
+		tool_notes(&c->text);
+	return r;
+}
+
+static int
+item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
+{
+	struct conversion *c = ctx;
+	const struct convert_stats *s = &c->recode.stats;
+	const struct recipe_row *row = row_of(c, in);
+	const struct tensor *t;
+
+	if (!row)
+		return 0;
+	t = tensor_of(c, row);
+	if (recode_end(&c->recode, sink, e) < 0 || judge(c, t, row, e) < 0)
+		return -1;
+	if (checks(c) && row->from != row->to) {
+		print_error(c, tensor_name(t), row->from->name, row->to->name, s);
+		convert_stats_add(&c->all, s);
+		loss_add(&c->loss, t, row->to, s);
+	}
+	return 0;
+}
+
+static int
+finish(void *ctx, struct sink *sink, struct err *e)
+{
+	struct conversion *c = ctx;
+
+	(void)sink;
+	(void)e;
+	if (checks(c) && c->all.values)
+		print_error(c, "all", "", "", &c->all);
+	return 0;
+}
+
+/* ---- a conversion ---- */
+
+int
+conversion_begin(struct conversion *c, const struct source *source, struct err *e)
+{
+	c->name = source->name;
+	if (quant_options_shape(c->options, source->plan, &c->plan, &c->row, e) < 0 ||
+	    recipe_make(&c->recipe, &c->plan, &c->options->recipe, e) < 0)
+		return -1;
+	c->table = recipe_table(&c->recipe, &c->plan);
+	return 0;
+}
+
+int
+conversion_measure(struct conversion *c, struct source *source, bool progress,
+                   struct err *e)
+{
+	const struct flow f = { .item = item, .data = data, .placed = placed,
+		.item_end = item_end, .finish = finish, .ctx = c };
+
+	if (filter_flow(source, NULL, progress, &f, e) < 0)
+		return -1;
+	c->measured = true;
+	loss_text(&c->loss, c->warning);
+	return 0;
+}
+
+int
+conversion_run(struct conversion *c, struct source *source, struct sink *sink,
+               bool progress, struct err *e)
+{
+	const struct recipe_options *o = &c->options->recipe;
+	char operation[160];
+	const struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
+		.item_end = item_end, .finish = finish, .ctx = c, .operation = operation };
+
+	snprintf(operation, sizeof operation, "apr-quant %s%s", o->mixture->name,
+	         o->how.pure ? " --pure" : "");
+	return filter_flow(source, sink, progress, &f, e);
+}
+
+void
+conversion_free(struct conversion *c)
+{
+	recipe_free(&c->recipe);
+	recode_free(&c->recode);
+	buf_free(&c->text);
+	model_free(&c->plan);
+	free(c->row);
+	c->row = NULL;
+}
