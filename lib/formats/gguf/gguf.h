@@ -1,18 +1,18 @@
-/* gguf: GGUF 1 to 3 read, 3 written. All little-endian.
+/* gguf: reads GGUF versions 1 to 3, writes version 3. All numbers are little-endian.
  *
  *     1. "GGUF", u32 version, u64 tensor count, u64 key count
  *     2. each key: string, u32 value type, value (model/value.h)
  *     3. each tensor: string name, u32 number of axes, u64 ne[] (innermost
  *        first), u32 GGML type, u64 offset in the data
- *     4. zero padding to the alignment (key general.alignment, u32; else 32)
+ *     4. zero padding to the alignment (key general.alignment, u32; default 32)
  *     5. the tensors, each from a multiple of the alignment
  *     6. zero padding to the alignment, which some writers leave out
  *
  * A string is u64 length and bytes. Version 1 has u32 for every u64 length,
  * count and dimension (not for offsets). Source: ggml's description of GGUF.
  *
- * Keys of our own, for what GGUF cannot say. They are no content: reading turns
- * them back into what they carry.
+ * The apr tools use keys of their own for parts of a model that GGUF has no place for.
+ * They are not content: a reader turns each back into the part that it carries.
  *
  *     apr.blob.NAME    array of u8   a side file;  apr.type.NAME its type
  *     apr.licence      array of u8   the licence block
@@ -21,8 +21,8 @@
  *     apr.dtype.NAME   string        type of a tensor stored as I8, and
  *     apr.shape.NAME   array of u64  its shape, outermost first
  *     apr.json.KEY     string        a value of type json
- *     apr.key.KEY      any           a key that shards use for themselves
- *     apr.order        array of u64  of shards: the order of the whole index
+ *     apr.key.KEY      any           a key of the model that shards use themselves
+ *     apr.order        array of u64  in shards: the order of the whole index
  *     apr.reserve      array of u8   zeros: room for longer metadata
  */
 #ifndef FORMATS_GGUF_H
@@ -53,7 +53,7 @@
 #define GGUF_SPLIT_NO "split.no"
 #define GGUF_SPLIT_COUNT "split.count"
 #define GGUF_SPLIT_TENSORS "split.tensors.count"
-#define GGUF_SHARDS 65535 /* at most: the keys are u16 */
+#define GGUF_SHARDS 65535 /* maximum: the keys are u16 */
 #define GGUF_RESERVE "apr.reserve"
 
 /* The two halves of format_gguf. */
@@ -66,33 +66,34 @@ struct sink *gguf_create(struct out *o, const struct format_options *options,
 
 /* ---- shards ---- */
 
-/* What a file says of itself; MODEL_NONE where it does not. */
+/* The split keys of a file; MODEL_NONE for a key that it lacks. */
 struct gguf_split {
 	uint64_t number, count, tensors;
 };
 
 bool gguf_is_split_key(const char *key);
 
-/* One file of several, or one that may be: its split keys are no metadata, and
- * signatures of the whole model are not proved. */
+/* Open one file of several, or one that may be. Its split keys are not metadata, and
+ * the sizes of signatures, which are over the whole model, are not proved. */
 struct source *gguf_open_shard(struct reader *r, const struct format_options *options,
                                void (*note)(const char *), struct err *e);
 const struct gguf_split *gguf_split_of(const struct source *s);
-/* Its apr.order, an array, or NULL. */
+/* The array apr.order of a shard, or NULL. Not a new reference. */
 json_t *gguf_order_of(const struct source *s);
-/* Its signatures have the size that those of the model have. */
+/* Prove that the signatures in a shard have the size that follows from the plan of the whole
+ * model. */
 int gguf_prove_shard(struct source *s, const struct model *whole, struct err *e);
 
-/* As open_path of format.h: any shard, or a folder with those of one model. */
+/* As open_path of format.h: path is a shard, or a folder with the shards of one model. */
 struct source *gguf_open_path(const char *path, const struct format_options *options,
                               void (*note)(const char *), const struct format **which,
                               struct err *e);
 extern const struct format format_gguf_shards;
 
-/* One file of several. whole: the plan of the model, which its signatures are about.
- * order: that of the whole index, where the file must say it, or NULL; it must outlive
- * the sink. settle: all of its tensors have come; only end may follow. rename: the
- * name that end gives it. */
+/* Create one file of several. whole: the plan of the model, which signatures cover. order:
+ * the order of the whole index if this file must store it, or NULL; must outlive the sink.
+ * gguf_settle: all tensors of the file have come, and only end may follow. gguf_rename: set
+ * the name that end gives to the file. */
 struct sink *gguf_create_shard(struct out *o, const struct format_options *options,
                                const struct model *whole, const struct gguf_split *split,
                                json_t *order, struct err *e);

@@ -21,7 +21,7 @@ is_bytes(const struct incoming *v)
 	return v->type.depth == 1 && v->type.leaf == VALUE_U8;
 }
 
-/* The payload of a byte array or a string, without its head, as a place. */
+/* The place of the payload of a byte array or a string, without its head. */
 static int
 payload(struct gguf *g, struct incoming *v, size_t head, struct place *place)
 {
@@ -47,7 +47,7 @@ carried_blob(struct gguf *g, const char *name, struct incoming *v)
 	return payload(g, v, GGUF_ARRAY_HEAD, &c->place);
 }
 
-/* apr.type.NAME follows the blob it is about. */
+/* Take apr.type.NAME, which must follow apr.blob.NAME. */
 static int
 carried_type(struct gguf *g, const char *name, struct incoming *v)
 {
@@ -62,8 +62,8 @@ carried_type(struct gguf *g, const char *name, struct incoming *v)
 	return c->type ? 0 : err_memory(g->reader.err);
 }
 
-/* n bytes of a value from its byte at on, in memory. Where it lies in the file, the
- * reader stands behind them after that. */
+/* Append n bytes of a value to b, from byte at of the value on. If the value lies in the
+ * file, this moves the reader to the end of these bytes. */
 static int
 recall_part(struct gguf *g, const struct incoming *v, uint64_t at, uint64_t n,
             struct buf *b)
@@ -84,7 +84,7 @@ recall_part(struct gguf *g, const struct incoming *v, uint64_t at, uint64_t n,
 	                                                     : reader_append(&g->reader, b, n);
 }
 
-/* The value without its head, in memory. */
+/* Append the value without its head to b. */
 static int
 recall(struct gguf *g, const struct incoming *v, size_t head, struct buf *b)
 {
@@ -96,9 +96,9 @@ recall(struct gguf *g, const struct incoming *v, size_t head, struct buf *b)
 	return v->spilled && !v->place.spooled ? reader_seek(&g->reader, here) : 0;
 }
 
-/* prov and sign frames: numbered from 0, held in memory (they are small and
- * their size follows from the plan). A prov frame is all head, a sign frame
- * begins with one; both are JSON. */
+/* Take a prov or sign frame. Frames are numbered from 0 and held in memory: they are small,
+ * and their size follows from the plan. A prov frame consists of its head, a sign frame begins
+ * with one; both heads are JSON. */
 static int
 carried_frame(struct gguf *g, const char *number, struct incoming *v,
               struct buf **list, size_t *count, size_t *cap, size_t head)
@@ -138,14 +138,14 @@ carried_dtype(struct gguf *g, const char *name, struct incoming *v)
 	t = &g->retypes[g->retype_count++];
 	if (!(t->name = mem_text(name, strlen(name))))
 		return err_memory(g->reader.err);
-	/* The wire bytes have no terminator of their own. */
+	/* Wire bytes are not terminated. */
 	if (!buf_string(&v->b))
 		return err_memory(g->reader.err);
 	t->dtype = dtype_by_name((char *)v->b.p + 8);
 	return t->dtype && dtype_sized(t->dtype) ? 0 : bad_carrier(g);
 }
 
-/* apr.shape.NAME follows apr.dtype.NAME. */
+/* Take apr.shape.NAME, which must follow apr.dtype.NAME. */
 static int
 carried_shape(struct gguf *g, const char *name, struct incoming *v)
 {
@@ -183,7 +183,7 @@ carried_json(struct gguf *g, const char *name, struct incoming *v)
 	return model_add_meta_blob(&g->plan, name, strlen(name), json, place.bytes, e);
 }
 
-/* Room is room only as long as nothing hides in it. */
+/* Take apr.reserve. All its bytes must be zero, so that nothing can hide in it. */
 static int
 carried_reserve(struct gguf *g, const struct incoming *v)
 {
@@ -209,7 +209,7 @@ carried_reserve(struct gguf *g, const struct incoming *v)
 	return any ? bad_carrier(g) : 0;
 }
 
-/* A number for each tensor. */
+/* Take apr.order: one number for each tensor of the file. */
 static int
 carried_order(struct gguf *g, struct incoming *v)
 {
@@ -236,7 +236,6 @@ after(const char *key, const char *prefix)
 	return strncmp(key, prefix, n) == 0 ? key + n : NULL;
 }
 
-/* 1 if the key is one of ours and was taken in, 0 if not, -1 on a fault. */
 int
 gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v)
 {
@@ -303,7 +302,6 @@ gguf_sort_retypes(struct gguf *g)
 	return 0;
 }
 
-/* The index entry of a tensor stored as bytes, as what it was before. */
 int
 gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned *ndim,
         uint64_t *dims)
@@ -352,7 +350,6 @@ gguf_add_carried(struct gguf *g)
 	return 0;
 }
 
-/* Only now do the sizes that follow from the plan follow. */
 int
 gguf_prove_signs(struct gguf *g, const struct model *whole)
 {

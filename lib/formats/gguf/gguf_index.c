@@ -8,8 +8,8 @@
 #include "core/num.h"
 #include "model/layout.h"
 
-/* One index entry. A tensor of unknown type gets its size from the layout, so
- * descriptors are only built when all entries are known. */
+/* One index entry. The size of a tensor of unknown type follows from the layout, so tensors
+ * are built only after all entries have been read. */
 struct entry {
 	char *name;
 	const struct dtype *type;
@@ -66,7 +66,7 @@ read_entry(struct gguf *g, struct buf *name, struct entry *x, uint64_t *bytes)
 		               "UnsupportedQuantization", type);
 	if (!(x->name = mem_text((char *)name->p, name->n)))
 		return err_memory(g->reader.err);
-	/* Proved as stored, whatever it will be called. */
+	/* The stored type and shape are proved, even if gguf_restore has replaced them. */
 	if (!dtype_sized(x->type)) {
 		*bytes = is_empty(x) ? 0 : LAYOUT_OPEN;
 		return 0;
@@ -80,8 +80,8 @@ read_entry(struct gguf *g, struct buf *name, struct entry *x, uint64_t *bytes)
 	return gguf_restore(g, x->name, &x->type, &x->ndim, x->dims);
 }
 
-/* Tensors travel in the order of their data; the index order is kept where it
- * is another one. */
+/* Add the tensors to the plan in the order of their data. If the order of the index differs,
+ * it is kept in source. */
 static int
 build_tensors(struct gguf *g, const struct entry *entries, const struct extent *extents,
               size_t n)
@@ -118,7 +118,7 @@ build_tensors(struct gguf *g, const struct entry *entries, const struct extent *
 	return moved ? model_source_set(&g->plan, "index_order", list, e) : 0;
 }
 
-/* Where the data begins, and whether the file ends where it must. */
+/* Prove that the file ends at the end of its data, with or without padding. */
 static int
 prove_end(struct gguf *g, uint64_t data_end, size_t tensors)
 {
@@ -138,7 +138,7 @@ prove_end(struct gguf *g, uint64_t data_end, size_t tensors)
 			               r->end, end);
 		is_padded = r->end == padded;
 	} else if (!tensors) {
-		/* Few enough bytes to look ahead in a pipe. */
+		/* The padding is short enough to peek at it in a pipe. */
 		size_t n;
 
 		reader_peek(r, (size_t)(padded - end) + 1, &n);

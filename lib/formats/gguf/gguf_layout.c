@@ -74,7 +74,7 @@ check_length(const char *prefix, const char *key, struct err *e)
 	               GGUF_KEY);
 }
 
-/* A split.count that reading would believe. */
+/* True if readers would take the file for a shard because of this key. */
 static bool
 is_shard_number(const struct meta *k)
 {
@@ -84,7 +84,7 @@ is_shard_number(const struct meta *k)
 	       value_u64(k->type, k->wire, k->wire_bytes, &n) == 0 && n > 1;
 }
 
-/* A key that reading would take for one of ours. */
+/* Refuse a key that a reader would take for a key of the apr tools. */
 static int
 check_key(const struct meta *k, struct err *e)
 {
@@ -103,7 +103,7 @@ check_key(const struct meta *k, struct err *e)
 	return check_length(gguf_is_json(k) ? GGUF_JSON : "", k->key, e);
 }
 
-/* A side file's name and type lie in a key and in a value that stays short. */
+/* Check that a side file's name fits into a key, and its type into a short value. */
 static int
 check_side_file(const struct blob *b, struct err *e)
 {
@@ -151,7 +151,8 @@ place_tensors(struct gguf_sink *s, struct err *e)
 	return 0;
 }
 
-/* The source's alignment, if it was GGUF; general.alignment keeps its place. */
+/* Choose the alignment: the requested one, or that of a GGUF source. general.alignment keeps
+ * its place among the keys. */
 static void
 choose_alignment(struct gguf_sink *s)
 {

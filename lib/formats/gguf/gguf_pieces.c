@@ -12,7 +12,8 @@ is_gguf(const struct pieces *s)
 	return model_source_is(s->plan, format_gguf.name);
 }
 
-/* The positions in the index of the model that file i has, as of its own tensors. */
+/* The index order of file i: the positions of its tensors, taken from the index of the model
+ * and counted from its first tensor. */
 static json_t *
 piece_order(const struct pieces *s, size_t i)
 {
@@ -32,8 +33,8 @@ piece_order(const struct pieces *s, size_t i)
 	return NULL;
 }
 
-/* The first one is spelled as the model was; the others share what is about their
- * data. Only the last can end as the model ended. */
+/* The member source of file i. The first file has that of the model; the others have only the
+ * members about their data. Only the last file has the end padding of the model. */
 static json_t *
 piece_source(const struct pieces *s, size_t i)
 {
@@ -59,8 +60,8 @@ piece_source(const struct pieces *s, size_t i)
 	return NULL;
 }
 
-/* The index order of the model, if the files one after another have another one. A
- * list that is no order counts for nothing, here as in one file. */
+/* The index order of the model, if joining the files would give another order. A list that is
+ * not an order is ignored, as in a single file. */
 static json_t *
 odd_order(const struct pieces *s)
 {

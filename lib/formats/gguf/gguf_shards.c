@@ -17,15 +17,15 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	int fd;              /* of the folder */
-	char *folder, *path; /* its path; what was asked for */
-	json_t *order;       /* of the index, the shards one after another */
-	bool ordered;        /* it is another than that of the data */
-	bool end_padded;     /* the last shard, at its end */
+	char *folder, *path; /* the folder's path; the requested path */
+	json_t *order;       /* of the index, for all shards in turn */
+	bool ordered;        /* it differs from the order of the data */
+	bool end_padded;     /* the last shard ends with padding */
 };
 
-/* ---- where they are ---- */
+/* ---- finding the shards ---- */
 
-/* All files of which name, numbered so, is one. */
+/* Add all n->of files of a model; name is the name of one of them, and n its numbers. */
 static int
 add_files(struct shards *s, const char *name, const struct dir_number *n)
 {
@@ -41,8 +41,8 @@ add_files(struct shards *s, const char *name, const struct dir_number *n)
 	return r;
 }
 
-/* Is the file at path a GGUF file, and does it say that it is one of several? 1, 0
- * or -1. A link to it is followed here: the path is what a person has named. */
+/* 1 if the file at path is a GGUF file whose keys make it one of several, 0 if not, or -1.
+ * Follows a link, because the user has given the path. */
 static int
 is_shard(struct shards *s, const char *path)
 {
@@ -88,7 +88,7 @@ find_by_name(struct shards *s, const char *path)
 	return add_files(s, name, &n) < 0 ? -1 : 1;
 }
 
-/* Is b another shard of the model of a? */
+/* True if b is another shard of the model of a. */
 static bool
 same_set(const char *a, const struct dir_number *na, const char *b)
 {
@@ -98,8 +98,8 @@ same_set(const char *a, const struct dir_number *na, const char *b)
 	       memcmp(a, b, na->prefix) == 0;
 }
 
-/* A folder in which all GGUF files are shards of one model. Where safetensors or
- * APR2 lie in it too, it is not for us to say what is meant. */
+/* Find the shards in a folder whose GGUF files are all shards of one model. 0 if the folder
+ * also holds safetensors or APR2 files: which model the user means is then unclear. */
 static int
 find_in_folder(struct shards *s, const char *path)
 {
@@ -134,7 +134,7 @@ find_in_folder(struct shards *s, const char *path)
 	return r;
 }
 
-/* 1 if path is one of these, 0 if it is something else, -1. */
+/* 1 if path is a shard or a folder of shards, 0 if not, or -1. */
 static int
 find(struct shards *s, const char *path)
 {
@@ -150,7 +150,7 @@ find(struct shards *s, const char *path)
 	return find_in_folder(s, path);
 }
 
-/* ---- whether they belong together ---- */
+/* ---- checking that the shards belong together ---- */
 
 static struct source *
 open_shard(struct joined *j, size_t i)
@@ -186,7 +186,7 @@ judge_split(const struct joined *j, size_t i, const struct gguf_split *x)
 	return 0;
 }
 
-/* Its entries of the index come after those of the shards before it. */
+/* Append the index order of a shard to that of the shards before it. */
 static int
 add_order(struct shards *s, const struct model *m)
 {
@@ -229,7 +229,7 @@ prove_count(const struct joined *j)
 	               GGUF_SPLIT_TENSORS " says %" PRIu64, j->plan.tensor_count, tensors);
 }
 
-/* Source is that of the file which the shards would make together. */
+/* Fill the member source as if the shards were one file. */
 static int
 fill_source(struct shards *s)
 {

@@ -18,7 +18,7 @@ put_text(struct buf *b, const char *s, size_t n)
 	buf_put(b, s, n);
 }
 
-/* A key whose name has a prefix of ours before it. */
+/* Append a key, its name made of a prefix and a name, and the type of its value. */
 static void
 put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
 {
@@ -43,15 +43,14 @@ put_alignment(struct gguf_sink *s, struct buf *b)
 	buf_u32(b, (uint32_t)s->alignment);
 }
 
-/* A key that says of a merged file what its shards were, and in a shard would say
- * what this one is. */
+/* True for a key of the model that would clash with the split keys of a shard. */
 static bool
 is_kept(const struct gguf_sink *s, const struct meta *k)
 {
 	return s->split.count && gguf_is_split_key(k->key);
 }
 
-/* A metadata key up to its value, and an inline value as well. */
+/* Append a metadata key and, if it is inline, its value. */
 static void
 put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
 {
@@ -65,7 +64,7 @@ put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
 		buf_put(b, k->wire, k->wire_bytes);
 }
 
-/* Where a shard belongs; in the types that llama-gguf-split gives them. */
+/* Append the split keys of a shard, with the types that llama-gguf-split uses. */
 static void
 put_split(const struct gguf_sink *s, struct buf *b)
 {
@@ -88,7 +87,7 @@ put_split(const struct gguf_sink *s, struct buf *b)
 		uint64_t at = 0;
 
 		if (json_value_u64(json_array_get(s->order, i), &at) < 0)
-			at = 0; /* what reads it will see that it is no order */
+			at = 0; /* a reader will find that this is not an order */
 		buf_u64(b, at);
 	}
 }
@@ -126,7 +125,7 @@ put_entry(const struct tensor *t, uint64_t offset, struct buf *b)
 	buf_u64(b, offset);
 }
 
-/* ---- writing the header as far as the data allows ---- */
+/* ---- writing the header as its parts become known ---- */
 
 static int
 flush_piece(struct gguf_sink *s, struct err *e)
@@ -140,7 +139,7 @@ flush_piece(struct gguf_sink *s, struct err *e)
 	return r;
 }
 
-/* Metadata keys up to the next one whose value comes in a blob. */
+/* Write the metadata keys up to the next one whose value comes in a blob. */
 static int
 put_metadata(struct gguf_sink *s, struct err *e)
 {
@@ -161,7 +160,7 @@ put_metadata(struct gguf_sink *s, struct err *e)
 	return 0;
 }
 
-/* Room for what is known last. */
+/* Leave room for the prov and sign frames, which come last. */
 static int
 put_late_keys(struct gguf_sink *s, struct err *e)
 {
@@ -198,7 +197,7 @@ put_late_keys(struct gguf_sink *s, struct err *e)
 	return 0;
 }
 
-/* The keys after the metadata whose size the plan gives. */
+/* Write the keys after the metadata whose size follows from the plan. */
 static int
 put_fixed(struct gguf_sink *s, struct err *e)
 {
@@ -217,7 +216,8 @@ put_fixed(struct gguf_sink *s, struct err *e)
 	return flush_piece(s, e) < 0 ? -1 : put_late_keys(s, e);
 }
 
-/* Readers want the order of the data; only a file that came with another keeps it. */
+/* Write the index in the order of the data, which readers prefer. Only a model that came from
+ * a GGUF file with another order keeps that order. */
 static int
 put_index(struct gguf_sink *s, struct err *e)
 {
@@ -246,7 +246,7 @@ put_index(struct gguf_sink *s, struct err *e)
 	return out_zeros(&s->out, data - out_tell(&s->out));
 }
 
-/* The header ends where the data begins, so that only a key can keep room in it. */
+/* Write apr.reserve: the header ends where the data begins, so only a key can keep room. */
 static int
 put_reserve(struct gguf_sink *s, struct err *e)
 {
@@ -256,7 +256,7 @@ put_reserve(struct gguf_sink *s, struct err *e)
 	return flush_piece(s, e) < 0 ? -1 : out_zeros(&s->out, s->options.reserve);
 }
 
-/* All that precedes the data; blobs have come by now. */
+/* Write the rest of the header. All blobs have come by now. */
 static int
 finish_header(struct gguf_sink *s, struct err *e)
 {
@@ -265,9 +265,9 @@ finish_header(struct gguf_sink *s, struct err *e)
 	return put_fixed(s, e) < 0 || put_reserve(s, e) < 0 ? -1 : put_index(s, e);
 }
 
-/* ---- what is said ---- */
+/* ---- notes ---- */
 
-/* A model that was GGUF before is what it was, and needs no word. */
+/* Warn if other programs cannot load the file. A model from a GGUF file needs no warning. */
 static void
 say_loadable(const struct gguf_sink *s)
 {
@@ -374,7 +374,8 @@ put_late(struct sink *sink, const struct item *item, struct err *e)
 {
 	struct gguf_sink *s = (struct gguf_sink *)sink;
 
-	/* The places are there with the header: without tensors, only now. */
+	/* prov_at and sign_at are known once the header is written; a model without tensors
+	 * gets its header only now. */
 	if (finish_header(s, e) < 0)
 		return -1;
 	if (s->options.plain)
@@ -428,7 +429,7 @@ put_end(struct sink *sink, struct err *e)
 	return 0;
 }
 
-/* Everything but what comes late. */
+/* Write everything except the prov and sign frames. */
 static int
 finish(struct gguf_sink *s, struct err *e)
 {

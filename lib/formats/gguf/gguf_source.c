@@ -9,7 +9,7 @@
 #include "core/num.h"
 #include "core/text.h"
 
-#define LEAST_KEY 13    /* bytes of the shortest key with its value */
+#define LEAST_KEY 13    /* minimum bytes of a key with its value */
 #define LEAST_TENSOR 25
 
 static int
@@ -30,7 +30,7 @@ take_alignment(struct gguf *g, const struct incoming *v, uint64_t at)
 	return model_source_set(&g->plan, "alignment_at", json_from_u64(at), g->reader.err);
 }
 
-/* One of the keys that tell where a shard belongs. */
+/* Take a split key. */
 static int
 take_split(struct gguf *g, const char *key, const struct incoming *v)
 {
@@ -91,7 +91,7 @@ read_version(struct gguf *g)
 	return 0;
 }
 
-/* One file of several is no model; the others are found by its name. */
+/* Refuse a single shard: it is not a model. The other shards are found by its name. */
 static int
 refuse_shard(struct gguf *g)
 {
@@ -162,7 +162,7 @@ begin_place(struct gguf *g, const struct place *p)
 	return p->spooled ? 0 : reader_seek(&g->reader, p->at);
 }
 
-/* Go to a tensor's first byte: passing over padding, never back. */
+/* Move to a tensor's first byte, past padding, never backwards. */
 static int
 begin_tensor(struct gguf *g, size_t i)
 {
@@ -185,7 +185,7 @@ finish(struct gguf *g)
 	size_t n;
 
 	if (r->seekable)
-		return 0; /* proved before the first byte was sent */
+		return 0; /* the end was proved before the first byte was sent */
 	if (num_align(end, g->alignment, &padded) < 0)
 		return err_set(r->err, ERR_CORRUPT, r->name, "its size overflows");
 	reader_peek(r, (size_t)(padded - end) + 1, &n);
@@ -200,7 +200,7 @@ finish(struct gguf *g)
 	return 0;
 }
 
-/* Head and body of a record (head bytes are all of it) or signature. */
+/* Begin a record, which consists of its head, or a signature: head bytes of b, then a body. */
 static void
 begin_frame(struct gguf *g, struct item *item, const struct buf *b, size_t head)
 {
@@ -236,7 +236,7 @@ next(struct source *source, struct item *item, struct err *e)
 	return 1;
 }
 
-/* To o as well, where it is not NULL. */
+/* Read some bytes of the body; they are also put to o, unless it is NULL. */
 static int
 read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
           struct err *e)
@@ -270,7 +270,7 @@ read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	return o && !put ? out_put(o, *p, *n) : 0;
 }
 
-/* Nothing in the file says what the bytes should be: they need not be read here. */
+/* GGUF has no checksums, so the bytes of a tensor need not be read here. */
 static bool
 lies(struct source *source, uint64_t *offset)
 {

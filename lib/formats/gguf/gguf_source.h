@@ -1,8 +1,8 @@
-/* gguf_source: what the parts of the GGUF reader share: gguf_value.c (metadata on
- * its way in), gguf_carriers.c (our own keys), gguf_index.c (which tensor lies
- * where), gguf_source.c (the header as a whole, and what is sent).
+/* gguf_source: shared by the parts of the GGUF reader: gguf_value.c (reads values),
+ * gguf_carriers.c (keys of the apr tools), gguf_index.c (the index of tensors),
+ * gguf_source.c (the header as a whole, and sending).
  *
- * The functions return 0, or -1 with the reader's fault filled.
+ * The functions return 0, or -1 with the reader's err filled, unless stated otherwise.
  */
 #ifndef FORMATS_GGUF_SOURCE_H
 #define FORMATS_GGUF_SOURCE_H
@@ -14,8 +14,8 @@
 
 #define GGUF_ARRAY_HEAD 12 /* of wire bytes: u32 item type, u64 count */
 
-/* Where the bytes of a blob wait until it is its turn: in the file itself, where
- * it can seek, else in the spool. */
+/* Where the bytes of a blob wait for their turn: in the file if it can seek, else in the
+ * spool. */
 struct place {
 	bool spooled;
 	uint64_t at, bytes;
@@ -52,7 +52,7 @@ struct gguf {
 	struct carried *carried;
 	size_t carried_count, carried_cap;
 	struct place licence;
-	uint64_t reserve;      /* bytes of apr.reserve; 0 where it is not there */
+	uint64_t reserve;      /* bytes of apr.reserve; 0 if there is none */
 	struct retype *retypes;
 	size_t retype_count, retype_cap;
 	struct buf *provs, *signs; /* in number order */
@@ -73,8 +73,8 @@ struct gguf {
 	uint64_t position;     /* in the data, of the next byte to read */
 };
 
-/* A value on its way in. Its wire bytes gather in b; a value too long for that
- * is spilled: left where it is in the file, or moved to the spool. */
+/* A value that is being read. b collects its wire bytes. A value too long for memory is
+ * spilled: left in the file, or moved to the spool. */
 struct incoming {
 	struct value_type type;
 	struct value_found found;
@@ -83,43 +83,43 @@ struct incoming {
 	struct place place;
 };
 
-/* A length or a count: 32 bits in version 1. 0 if the reader has failed. */
+/* Read a length or a count: 32 bits in version 1. Returns 0 if the reader has failed. */
 uint64_t gguf_read_size(struct gguf *g);
 
-/* A name of 1 to most bytes, UTF-8, without NUL. Into b, terminated. what: of
- * what, for the message. */
+/* Read a name of 1 to most bytes, UTF-8 without NUL, into b, terminated. what: the thing
+ * that is named, for the message. */
 int gguf_read_name(struct gguf *g, struct buf *b, const char *what, size_t most);
 
-/* The value type and the value. v is zeroed before; v->b is the caller's. */
+/* Read the type of a value and the value. v is zero; the caller frees v->b. */
 int gguf_read_value(struct gguf *g, struct incoming *v);
 
-/* Set aside a value that is in memory although it must become a blob. */
+/* Spill a value that is in memory but must become a blob. */
 int gguf_spill(struct gguf *g, struct incoming *v);
 
-/* The place of the next blob of the plan. */
+/* Append the place of the next blob of the plan. */
 int gguf_add_place(struct gguf *g, struct place place);
 
 /* Make the value metadata of the plan, inline or in a blob. */
 int gguf_keep_value(struct gguf *g, const char *key, struct incoming *v);
 
-/* 1 if the key is one of ours and was taken in, 0 if not, -1 on a fault. */
+/* Take a key of the apr tools. 1 if the key is one of them, 0 if not, -1 on an error. */
 int gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v);
 
-/* All keys are read: find what gguf_restore will look up. */
+/* Called after the last key: sort the retypes for gguf_restore. */
 int gguf_sort_retypes(struct gguf *g);
 
-/* The index entry of a tensor stored as bytes, as what it was before. */
+/* Give the index entry of a tensor stored as bytes its original type and shape. */
 int gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned *ndim,
                  uint64_t *dims);
 
-/* All tensors are read: what was carried goes into the plan. */
+/* Called after the last tensor: add the carried side files to the plan. */
 int gguf_add_carried(struct gguf *g);
 
-/* Only now do the sizes of signatures follow from the plan: that of the model. */
+/* Prove the sizes of signatures, which follow from the complete plan of the whole model. */
 int gguf_prove_signs(struct gguf *g, const struct model *whole);
 
-/* The index of count tensors, and that they lie in the file without holes. name:
- * scratch. */
+/* Read the index of count tensors, and prove that the tensors lie in the file without holes.
+ * name: scratch. */
 int gguf_read_tensors(struct gguf *g, uint64_t count, struct buf *name);
 
 #endif

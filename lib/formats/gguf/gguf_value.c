@@ -8,14 +8,12 @@
 #include "core/num.h"
 #include "core/text.h"
 
-/* A length or a count: 32 bits in version 1. */
 uint64_t
 gguf_read_size(struct gguf *g)
 {
 	return g->version == 1 ? reader_u32(&g->reader) : reader_u64(&g->reader);
 }
 
-/* A name: short, UTF-8, without NUL. Into b, terminated. */
 int
 gguf_read_name(struct gguf *g, struct buf *b, const char *what, size_t most)
 {
@@ -39,7 +37,7 @@ gguf_read_name(struct gguf *g, struct buf *b, const char *what, size_t most)
 static bool
 stays_in_file(const struct gguf *g)
 {
-	/* Version 1 has other wire bytes than ours. */
+	/* The wire bytes of version 1 differ from those of version 3. */
 	return g->reader.seekable && g->version > 1;
 }
 
@@ -66,7 +64,7 @@ add(struct gguf *g, struct incoming *v, const void *p, size_t n)
 	return v->place.spooled ? spool_put(&g->spool, p, n, e) : 0;
 }
 
-/* n bytes of the file that are wire bytes as they are. */
+/* Add n bytes of the file that are wire bytes already. */
 static int
 add_raw(struct gguf *g, struct incoming *v, uint64_t n)
 {
@@ -163,7 +161,6 @@ gguf_read_value(struct gguf *g, struct incoming *v)
 	return 0;
 }
 
-/* Set aside a value that is in memory although it must become a blob. */
 int
 gguf_spill(struct gguf *g, struct incoming *v)
 {
