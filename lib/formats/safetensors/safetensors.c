@@ -29,7 +29,7 @@ safetensors_is_ours(const char *key)
 	       strcmp(key, SAFETENSORS_BLOBS) == 0 || strcmp(key, SAFETENSORS_SOURCE) == 0;
 }
 
-/* The types that the format has; it calls them as we do. */
+/* The types of the format, under the same names as in lib/model/dtype.c. */
 static const char *const types[] = { "F32", "F16", "BF16", "I8", "I16", "I32", "I64", "U8",
 	"U16", "U32", "U64", "BOOL", "F8_E4M3", "F8_E5M2", "F8_E8M0", "C64", "F64" };
 #define TYPES (sizeof types / sizeof *types)
@@ -71,7 +71,7 @@ is_usual(const uint8_t *members)
 	return members[0] == 0 && members[1] == 1 && members[2] == 2;
 }
 
-/* A permutation, or it stays as it is. */
+/* Set members from list, if list is a permutation. */
 static void
 get_members(uint8_t *members, const json_t *list)
 {
@@ -132,8 +132,8 @@ safetensors_style_set(const struct safetensors_style *style, bool has_keys, json
 
 /* ---- the format ---- */
 
-/* A header that is too long is taken too, to be refused for that; but not where
- * its length is the magic of a file that has JSON at the same place. */
+/* Accepts a header that is too long, so that the message can say so; but not if its length
+ * is the magic of another format that has JSON at the same place. */
 static bool
 probe(const uint8_t *head, size_t n)
 {
@@ -144,7 +144,7 @@ probe(const uint8_t *head, size_t n)
 static bool
 spools(const uint8_t *head, size_t n)
 {
-	(void)n; /* the probe has seen enough */
+	(void)n; /* probe has checked that there are enough bytes */
 	return le64(head) > SPOOL_MEMORY;
 }
 

@@ -4,11 +4,11 @@
 #include "core/dir.h"
 #include "formats/safetensors/safetensors_folder.h"
 
-#define CONFIG_BYTES ((uint64_t)1 << 20) /* of the file: they have some hundred */
+#define CONFIG_BYTES ((uint64_t)1 << 20) /* maximum size; real files have a few hundred bytes */
 #define MEMBERS 64
 #define TEXT_BYTES 128
 
-/* The file as JSON, or NULL: what is no JSON object tells nothing. */
+/* The file as JSON, or NULL if it is not a JSON object. */
 static json_t *
 read_config(const struct folder *f, const char *label)
 {
@@ -33,7 +33,7 @@ is_short(const json_t *v)
 	       (json_is_string(v) && json_string_length(v) <= TEXT_BYTES);
 }
 
-/* The scalars among the members, or NULL if they do not say what the model is. */
+/* The scalar members, or NULL if there is no model_type. */
 static json_t *
 scalars(json_t *config)
 {

@@ -43,7 +43,7 @@ by_name(const void *a, const void *b)
 
 /* ---- the index ---- */
 
-/* Names with numbers tell whether one is missing. */
+/* If the names of the shards have numbers, check that none is missing. */
 static int
 check_numbers(const struct folder *f, const char *label, struct err *e)
 {
@@ -70,7 +70,7 @@ check_numbers(const struct folder *f, const char *label, struct err *e)
 	return 0;
 }
 
-/* The files that the index names, each once. */
+/* List the files that the index names, each once. */
 static int
 list_shards(struct folder *f, const char *label, struct err *e)
 {
@@ -146,7 +146,8 @@ read_index(struct folder *f, const char *name, struct err *e)
 
 /* ---- side files ---- */
 
-/* By its end: what other programs keep weights in, or code that builds them. */
+/* True if the name has the ending of a weights file of other programs, or of code that
+ * builds weights. */
 static bool
 named_like_weights(const char *name)
 {
@@ -162,7 +163,8 @@ named_like_weights(const char *name)
 	return false;
 }
 
-/* By its first bytes: some format of ours. 1, 0, or -1 where it cannot be read. */
+/* 1 if the first bytes of the file are those of a format that the tools read, 0 if not, or -1
+ * if the file cannot be read. */
 static int
 begins_like_weights(const struct folder *f, const char *name, struct err *e)
 {
@@ -185,7 +187,7 @@ begins_like_weights(const struct folder *f, const char *name, struct err *e)
 	return head ? found : -1;
 }
 
-/* Why a file is left behind, or NULL. */
+/* The reason why a file is left out, or NULL. */
 static const char *
 reason(const char *name, const struct stat *st)
 {
@@ -231,7 +233,7 @@ left_behind(const char *name, const char *why, void (*note)(const char *))
 	note(text);
 }
 
-/* One shard is read as what it is, where nothing says what belongs to it. */
+/* Note that a shard is read as a file of its own, because there is no index beside it. */
 static void
 left_alone(const char *name, const char *index, void (*note)(const char *))
 {
@@ -285,7 +287,7 @@ has(const struct dir_names *list, const char *name)
 	return false;
 }
 
-/* The only file with that end, or NULL; *found tells how many there are. */
+/* The only file with this ending, or NULL; *found is the number of such files. */
 static const char *
 only(const struct dir_names *list, const char *ending, size_t *found)
 {
@@ -301,8 +303,8 @@ only(const struct dir_names *list, const char *ending, size_t *found)
 	return *found == 1 ? name : NULL;
 }
 
-/* Where the weights are, by the names in a folder: as transformers looks for them, one file
- * before an index, the usual names before others. Both NULL: files of so many there are. */
+/* Choose the weights from the names in a folder, as transformers does: a single file before an
+ * index, the usual names before others. If both are NULL, *files is the number of files. */
 static void
 choose(const struct dir_names *list, const char **single, const char **index, size_t *files)
 {
@@ -353,7 +355,7 @@ find_in_folder(struct folder *f, void (*note)(const char *), struct err *e)
 	return r < 0 ? -1 : 1;
 }
 
-/* Does a file that cannot be binary begin like JSON? */
+/* True if the file begins like JSON and cannot be binary. */
 static bool
 begins_like_index(const char *path)
 {
@@ -366,7 +368,7 @@ begins_like_index(const char *path)
 	return like;
 }
 
-/* The folder in which the index lies, and its name there. */
+/* Open the folder of the index at path, and read the index. */
 static int
 find_by_index(struct folder *f, const char *path, struct err *e)
 {
@@ -379,7 +381,7 @@ find_by_index(struct folder *f, const char *path, struct err *e)
 	return read_index(f, name, e) < 0 ? -1 : 1;
 }
 
-/* A shard, where an index lies beside it that names it: 1, 0 or -1. */
+/* 1 if path is a shard and an index beside it names it, 0 if not, or -1. */
 static int
 find_by_shard(struct folder *f, const char *path, void (*note)(const char *),
               struct err *e)
@@ -440,7 +442,7 @@ folder_find(struct folder *f, const char *path, void (*note)(const char *),
 	return find_in_folder(f, note, e);
 }
 
-/* Is the file of that name the weights of the folder, or some of them? */
+/* True if the file with this name holds the weights of the folder, or some of them. */
 static bool
 is_weights(const struct dir_names *list, const char *name)
 {

@@ -8,8 +8,8 @@
 
 /* ---- structure ---- */
 
-/* In an object: 1, and s->name is that of the next member, whose value comes; 0
- * behind the object; -1. */
+/* Read the name of the next member of an object into s->name. 1 before its value, 0 after the
+ * end of the object, or -1. */
 static int
 next_member(struct scan *s, bool *first)
 {
@@ -53,7 +53,7 @@ read_integer(struct scan *s, uint64_t *v)
 	return 0;
 }
 
-/* A list of whole numbers: *n of them. A longer one is a fault of the given code. */
+/* Read a list of *n whole numbers. More than most are an error with the given code. */
 static int
 read_integers(struct scan *s, uint64_t *list, unsigned most, unsigned *n,
               enum err_code code)
@@ -128,7 +128,7 @@ read_metadata(struct scan *s)
 
 /* ---- tensors ---- */
 
-/* What an entry says. */
+/* The members of an entry. */
 struct described {
 	const struct dtype *type;
 	uint64_t dims[TENSOR_DIMS], place[2];
@@ -166,7 +166,7 @@ read_place(struct scan *s, struct described *d)
 	return 0;
 }
 
-/* The value of one of the three members. */
+/* Read the value of one of the three members. */
 static int
 read_member(struct scan *s, struct described *d)
 {
@@ -204,7 +204,7 @@ keep_tensor(struct scan *s, const struct described *d)
 	                       d->place[1] - d->place[0], s->r->name, s->r->err);
 	if (!x->tensor)
 		return -1;
-	/* The style of the first is that of all, or there is none. */
+	/* The order of members in the first entry becomes the style. */
 	if (h->entry_count++ == 0)
 		memcpy(h->style.members, d->members, sizeof d->members);
 	return 0;
@@ -218,7 +218,7 @@ read_tensor(struct scan *s)
 	bool first = true;
 	int more = -1;
 
-	/* The buffers change places: s->name is needed for the members. */
+	/* Swap the buffers: s->name is needed for the members. */
 	s->name = s->tensor;
 	s->tensor = name;
 	if (scan_take(s, '{'))
@@ -252,7 +252,7 @@ read_object(struct scan *s)
 	return more;
 }
 
-/* Up to the end of the header. */
+/* Read the spaces up to the end of the header. */
 static int
 read_padding(struct scan *s)
 {

@@ -12,7 +12,7 @@
 
 /* ---- which file gets which tensors ---- */
 
-/* The shards that source lists, if they are those of these tensors. */
+/* The shards that source lists, if they match the tensors of the model. */
 static json_t *
 listed_shards(const struct model *m)
 {
@@ -44,7 +44,7 @@ choose_index(struct pieces *s, struct err *e)
 	return s->index_name ? 0 : err_memory(e);
 }
 
-/* As the folder was from which the model comes. */
+/* Cut the model into the same shards as the folder that it came from. */
 static int
 choose_again(struct pieces *s, json_t *rows, struct err *e)
 {
@@ -95,7 +95,7 @@ is_short_string(const struct meta *k)
 	return k->wire && k->type.depth == 0 && k->type.leaf == VALUE_STRING;
 }
 
-/* Other files than the first repeat its strings, or those of them that they had. */
+/* Copy strings of the first file to another file: all of them, or those that it had. */
 static int
 copy_keys(const struct pieces *s, size_t piece, struct model *to, struct err *e)
 {
@@ -117,8 +117,8 @@ copy_keys(const struct pieces *s, size_t piece, struct model *to, struct err *e)
 	return 0;
 }
 
-/* Files cut anew are spelled in the usual way. The first says what the model was
- * before, if it was no safetensors file. */
+/* The member source of a file that did not exist before: the usual style. The first file keeps
+ * the source of a model that came from another format. */
 static json_t *
 new_source(const struct pieces *s, size_t i)
 {
@@ -127,7 +127,7 @@ new_source(const struct pieces *s, size_t i)
 	return json_deep_copy(s->plan->source);
 }
 
-/* Its style is that of its row, or of the source of a single file. */
+/* The member source of file i. The style comes from its row, or from a single source file. */
 static json_t *
 piece_source(const struct pieces *s, size_t i)
 {
@@ -176,7 +176,7 @@ build_index(const struct pieces *s)
 	return index;
 }
 
-/* As Python's json writes it with indent=2 and sort_keys, and a line's end. */
+/* Write the index as Python's json does with indent=2 and sort_keys, plus a line feed. */
 static int
 write_index(struct pieces *s, struct buf *b, struct err *e)
 {
@@ -191,7 +191,7 @@ write_index(struct pieces *s, struct buf *b, struct err *e)
 	return r < 0 ? err_memory(e) : 0;
 }
 
-/* ---- the format of it ---- */
+/* ---- the format ---- */
 
 static struct sink *
 create_piece(struct pieces *s, size_t i, struct out *o, struct err *e)

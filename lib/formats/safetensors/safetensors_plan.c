@@ -8,7 +8,7 @@
 #include "core/mem.h"
 #include "stream/plan.h"
 
-#define FRAMES 1024 /* prov or sign, at most */
+#define FRAMES 1024 /* maximum number of prov frames, and of sign frames */
 
 /* ---- keys of __metadata__ ---- */
 
@@ -39,7 +39,6 @@ safetensors_sort_keys(struct safetensors *s)
 	return 0;
 }
 
-/* The key of this name, which is used thereby, or NULL. */
 struct safetensors_key *
 safetensors_find(struct safetensors *s, const char *prefix, const char *name)
 {
@@ -65,7 +64,7 @@ safetensors_bad(struct safetensors *s, const char *key)
 	               key);
 }
 
-/* The whole value in memory, appended to b. */
+/* Append the whole value of a key to b. */
 static int
 recall(struct safetensors *s, const struct safetensors_key *k, struct buf *b)
 {
@@ -81,7 +80,6 @@ recall(struct safetensors *s, const struct safetensors_key *k, struct buf *b)
 	return 0;
 }
 
-/* The value of a key as JSON, or NULL; *absent tells why. */
 json_t *
 safetensors_json_of(struct safetensors *s, const char *prefix, const char *name, bool *absent)
 {
@@ -109,7 +107,7 @@ add_blob(struct safetensors *s, const struct safetensors_key *k, bool is_text)
 	return 0;
 }
 
-/* A row of the plan's list of blobs; k holds its bytes. */
+/* Append a row to the plan's list of blobs; k holds the bytes. */
 static int
 list_blob(struct safetensors *s, json_t *blobs, const char *name, const char *type,
           const struct safetensors_key *k, bool is_text)
@@ -124,7 +122,7 @@ list_blob(struct safetensors *s, json_t *blobs, const char *name, const char *ty
 
 /* ---- the typed list ---- */
 
-/* Give the row of a string its value, or a blob where it is too long. */
+/* Add the value to the row of a string, or a blob if the value is too long. */
 static int
 complete(struct safetensors *s, json_t *row, const struct safetensors_key *k,
          json_t *blobs)
@@ -146,7 +144,7 @@ complete(struct safetensors *s, json_t *row, const struct safetensors_key *k,
 	return r;
 }
 
-/* One row of apr.metadata. */
+/* Read one row of apr.metadata. */
 static int
 read_row(struct safetensors *s, json_t *row, json_t *blobs)
 {
@@ -171,7 +169,7 @@ read_row(struct safetensors *s, json_t *row, json_t *blobs)
 	return list_blob(s, blobs, blob, MODEL_VALUE, k, false);
 }
 
-/* Keys that no row names: all of them in a file of others. */
+/* Add the keys that no row names. In a file of another program, these are all keys. */
 static int
 add_rows(struct safetensors *s, json_t *rows, json_t *blobs)
 {
@@ -212,7 +210,7 @@ read_list(struct safetensors *s, json_t *plan, json_t *blobs)
 	return add_rows(s, rows, blobs);
 }
 
-/* The list of side files gives their order. */
+/* Read the list of side files, which gives their order. */
 static int
 read_files(struct safetensors *s, json_t *blobs)
 {
@@ -242,7 +240,7 @@ read_files(struct safetensors *s, json_t *blobs)
 
 /* ---- prov and sign ---- */
 
-/* Numbered from 0. head: bytes of JSON they begin with, at most. */
+/* Read the frames, which are numbered from 0. head: maximum bytes of JSON at their beginning. */
 static int
 read_frames(struct safetensors *s, const char *prefix, size_t head, struct buf **list,
             size_t *count, size_t *cap)

@@ -96,7 +96,7 @@ put(struct scan *s, struct scan_text *t, const uint8_t *p, size_t n)
 	return spool_put(spool, p, n, s->r->err);
 }
 
-/* Pass on what is whole of the string so far; at its end all of it. */
+/* Pass on the complete characters of the string so far; at its end (last), all of it. */
 static int
 settle(struct scan *s, struct scan_text *t, bool last)
 {
@@ -128,7 +128,7 @@ settle(struct scan *s, struct scan_text *t, bool last)
 	return 0;
 }
 
-/* Four hexadecimal digits. */
+/* Read four hexadecimal digits. */
 static int
 read_unit(struct scan *s, uint32_t *unit)
 {
@@ -170,7 +170,7 @@ put_character(struct buf *b, uint32_t c)
 	buf_u8(b, (uint8_t)(0x80 | (c & 0x3f)));
 }
 
-/* After "\u". Two units make a character beyond the first 65536. */
+/* Read a character after "\u". Two units form a character above U+FFFF. */
 static int
 read_character(struct scan *s)
 {
@@ -208,7 +208,7 @@ read_escape(struct scan *s)
 	return 0;
 }
 
-/* The characters at hand that stand for themselves. */
+/* Read the available characters up to the next special one. */
 static void
 read_run(struct scan *s)
 {

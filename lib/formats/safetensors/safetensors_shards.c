@@ -12,7 +12,7 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	struct folder folder;
-	char *path;           /* what was asked for */
+	char *path;           /* the requested path */
 	json_t *rows;         /* of the shards, in source */
 
 	/* A side file that is being sent. */
@@ -41,7 +41,7 @@ is_string(const struct meta *k)
 	return k->type.depth == 0 && k->type.leaf == VALUE_STRING;
 }
 
-/* Does it have all the strings of the first, in that order? */
+/* True if a shard has all strings of the first shard, in the same order. */
 static bool
 has_all_keys(const struct shards *s, const struct model *m)
 {
@@ -73,7 +73,7 @@ key_names(const struct model *m)
 	return list;
 }
 
-/* The row of a shard in source: its style, which its own source tells. */
+/* Add the row of a shard to source, with the style from the shard's own source. */
 static int
 add_row(struct shards *s, size_t i, const struct model *m)
 {
@@ -93,7 +93,7 @@ add_row(struct shards *s, size_t i, const struct model *m)
 	return json_array_append_new(s->rows, row) < 0 ? err_memory(s->joined.err) : 0;
 }
 
-/* Other shards repeat strings, and nothing else. */
+/* Check that a shard other than the first repeats only strings of the first. */
 static int
 judge(struct joined *j, size_t i, struct source *part)
 {
@@ -109,9 +109,9 @@ judge(struct joined *j, size_t i, struct source *part)
 	return add_row((struct shards *)j, i, m);
 }
 
-/* ---- source, as the writer wants it ---- */
+/* ---- source, in the form that the writer expects ---- */
 
-/* What the index says beside what follows from the tensors. */
+/* The facts of the index that do not follow from the tensors. */
 static json_t *
 index_facts(const struct shards *s)
 {
@@ -132,7 +132,7 @@ index_facts(const struct shards *s)
 	return NULL;
 }
 
-/* The model may come from another container: then source is about that. */
+/* Fill source. If the model came from another container, source already describes it. */
 static int
 fill_source(struct shards *s)
 {
@@ -178,7 +178,7 @@ check_size(const struct shards *s, const char *label)
 	uint64_t bytes = model_tensor_bytes(&s->joined.plan);
 	char text[400];
 
-	/* Some writers have it as a float. */
+	/* Some writers store it as a float. */
 	if (!v || json_number_value(v) == (double)bytes)
 		return 0;
 	if (s->options.strict)

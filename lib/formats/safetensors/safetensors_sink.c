@@ -7,7 +7,7 @@
 #include "core/num.h"
 #include "formats/late.h"
 
-/* ---- what is refused, and what is said ---- */
+/* ---- refusals and notes ---- */
 
 static int
 check_tensor(const struct safetensors_sink *s, const struct tensor *t, uint64_t *at,
@@ -37,7 +37,7 @@ check_tensors(const struct safetensors_sink *s, struct err *e)
 	return 0;
 }
 
-/* Also the least that the header will need. */
+/* Check the keys, and that the minimum size of the header is allowed. */
 static int
 check_keys(struct safetensors_sink *s, struct err *e)
 {
@@ -52,7 +52,7 @@ check_keys(struct safetensors_sink *s, struct err *e)
 			return err_set(e, ERR_INVALID, k->key,
 			               "is a key that safetensors files of ours use for themselves");
 		if (k->blob != SIZE_MAX)
-			s->blobs[k->blob].plain = is_string(k); /* until it is seen */
+			s->blobs[k->blob].plain = is_string(k); /* safetensors_measure decides */
 	}
 	for (i = 0; i < m->blob_count; i++) {
 		if (s->options.plain && !s->blobs[i].plain)
@@ -64,7 +64,7 @@ check_keys(struct safetensors_sink *s, struct err *e)
 	return least > SAFETENSORS_HEADER_MAX ? safetensors_too_long(s, least, e) : 0;
 }
 
-/* Blocks lie there as bytes, once for all files of the model. */
+/* Note, once for all files of the model, that quantized tensors are stored as bytes. */
 static void
 say_floats(const struct safetensors_sink *s)
 {
@@ -81,7 +81,8 @@ say_floats(const struct safetensors_sink *s)
 		}
 }
 
-/* Programs that map the file want a value to lie on a multiple of its size. */
+/* Note tensors that are not aligned: programs that map the file expect each value at a
+ * multiple of its size. */
 static void
 say_tensors(const struct safetensors_sink *s)
 {
@@ -188,7 +189,7 @@ put_late(struct sink *sink, const struct item *item, struct err *e)
 {
 	struct safetensors_sink *s = (struct safetensors_sink *)sink;
 
-	/* Without tensors the header, which has the place, is not yet written. */
+	/* If there are no tensors, the header with the room for it is not yet written. */
 	if (safetensors_finish_header(s, e) < 0)
 		return -1;
 	if (s->options.plain)

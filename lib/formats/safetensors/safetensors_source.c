@@ -13,7 +13,7 @@
 
 /* ---- tensors ---- */
 
-/* A tensor stored as bytes becomes what it was before. */
+/* Give a tensor stored as bytes its original type and shape. */
 static int
 restore(struct safetensors *s, struct safetensors_entry *x)
 {
@@ -49,8 +49,8 @@ restore(struct safetensors *s, struct safetensors_entry *x)
 	return 0;
 }
 
-/* Tensors travel in the order of their data; that of the header is kept where it
- * is another one. */
+/* Add the tensors to the plan in the order of their data. If the order in the header differs,
+ * it is kept in source. */
 static int
 add_tensors(struct safetensors *s, const struct extent *extents, size_t *order)
 {
@@ -128,7 +128,7 @@ place_tensors(struct safetensors *s)
 	return r;
 }
 
-/* A key of ours that nothing has asked for carries nothing. */
+/* Refuse a key of the apr tools that was not used. */
 static int
 check_keys(struct safetensors *s)
 {
@@ -174,7 +174,7 @@ begin_frame(struct safetensors *s, struct item *item, const struct buf *b, size_
 	s->left = item->bytes;
 }
 
-/* The end of a file was proved before the first byte was sent. */
+/* The end of a file that can seek was proved before the first byte was sent. */
 static int
 finish(struct safetensors *s)
 {
@@ -215,7 +215,7 @@ next(struct source *source, struct item *item, struct err *e)
 	return 1;
 }
 
-/* A piece of a key's value. */
+/* Read a piece of a key's value. */
 static int
 read_key(struct safetensors *s, const uint8_t **p, size_t *n, struct err *e)
 {
@@ -235,7 +235,7 @@ read_key(struct safetensors *s, const uint8_t **p, size_t *n, struct err *e)
 	return spool_get(&s->header.spool, k->at + done, s->piece.p, *n, e);
 }
 
-/* To o as well, where it is not NULL. */
+/* Read some bytes of the body; they are also put to o, unless it is NULL. */
 static int
 read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
           struct err *e)
@@ -286,7 +286,7 @@ share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	return read_some(source, o, p, n, e);
 }
 
-/* Nothing in the file says what the bytes should be: they need not be read here. */
+/* safetensors has no checksums, so the bytes of a tensor need not be read here. */
 static bool
 lies(struct source *source, uint64_t *offset)
 {
@@ -352,8 +352,8 @@ safetensors_open(struct reader *r, const struct format_options *options,
 {
 	struct source *s = safetensors_open_shard(r, note, e);
 
-	(void)options; /* nothing here is only odd */
-	/* Only now do the sizes that follow from the plan follow. */
+	(void)options; /* this format has no warnings that strict could turn into errors */
+	/* The sizes of signatures follow from the complete plan. */
 	if (s && safetensors_prove_signs(s, s->plan, e) < 0) {
 		source_close(s);
 		return NULL;

@@ -1,6 +1,7 @@
-/* safetensors_source: what the parts of the reader share: safetensors_plan.c (what the
- * keys of __metadata__ say, our own among them), safetensors_source.c (where the tensors
- * lie, and what is sent). The functions return 0, or -1 with the reader's fault filled.
+/* safetensors_source: shared by the parts of the reader: safetensors_plan.c (the keys of
+ * __metadata__, including those of the apr tools), safetensors_source.c (the tensors, and
+ * sending). The functions return 0, or -1 with the reader's err filled, unless stated
+ * otherwise.
  */
 #ifndef FORMATS_SAFETENSORS_SOURCE_H
 #define FORMATS_SAFETENSORS_SOURCE_H
@@ -15,8 +16,8 @@ struct safetensors {
 	struct safetensors_header header;
 	struct safetensors_key **sorted; /* header.keys by name */
 
-	/* The values of keys: of each blob of the plan, and its head where the blob
-	 * is a string, which in wire form begins with its length. */
+	/* For each blob of the plan, the key that holds its value, and whether it is a string:
+	 * the wire form of a string begins with its length. */
 	const struct safetensors_key **blobs;
 	bool *is_text;
 	size_t blob_count, blob_cap, text_cap;
@@ -30,7 +31,7 @@ struct safetensors {
 	/* What is being sent. */
 	struct container_sent sent;
 	enum { FROM_FILE, FROM_KEY, FROM_MEMORY } from;
-	uint8_t head[8];     /* of a string, before its text */
+	uint8_t head[8];     /* of a string: its length, before its text */
 	bool head_waits;
 	const struct safetensors_key *key; /* FROM_KEY */
 	const uint8_t *memory;             /* FROM_MEMORY */
@@ -38,21 +39,22 @@ struct safetensors {
 	struct buf piece;
 };
 
-/* Order the header's keys by name, for what follows. */
+/* Sort the header's keys by name, for the functions below. */
 int safetensors_sort_keys(struct safetensors *s);
 
-/* The key of that name, behind a prefix of ours; it is used then. NULL: there is none. */
+/* Find the key whose name is prefix and name together, and mark it as used. NULL if there is
+ * none. */
 struct safetensors_key *safetensors_find(struct safetensors *s, const char *prefix,
                                          const char *name);
 
-/* The value of such a key as JSON, or NULL; *absent tells why. */
+/* The value of such a key as JSON, or NULL; *absent is true if there is no such key. */
 json_t *safetensors_json_of(struct safetensors *s, const char *prefix, const char *name,
                             bool *absent);
 
-/* A key of ours has a value that it cannot have. Always -1. */
+/* Report that a key of the apr tools has an invalid value. Returns -1. */
 int safetensors_bad(struct safetensors *s, const char *key);
 
-/* The plan but for its tensors. */
+/* Read the plan, except for its tensors. */
 int safetensors_read_plan(struct safetensors *s);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define PIECE (3u << 14) /* bytes at once from the spool: whole groups of base64 */
 
-/* Can the key be a member of __metadata__ as it is? */
+/* True if the key can be a member of __metadata__ unchanged. */
 static bool
 is_plain(const struct safetensors_sink *s, const struct meta *k)
 {
@@ -27,7 +27,7 @@ quote_unit(struct buf *b, uint32_t unit)
 	buf_printf(b, "\\u%04x", unit);
 }
 
-/* The code point at p, whole and sound, and its length. */
+/* The code point at p and its length. The bytes are valid UTF-8. */
 static uint32_t
 character(const uint8_t *p, size_t *length)
 {
@@ -41,8 +41,8 @@ character(const uint8_t *p, size_t *length)
 	return c;
 }
 
-/* What stands in a string for n bytes of UTF-8. Spelled as serde_json and Python's
- * json spell it, which differ in ascii alone: jansson writes \u001F in capitals. */
+/* Append n bytes of UTF-8 as they appear in a JSON string. The spelling is that of serde_json
+ * and Python's json, which differ only in ascii; jansson would write \u001F in capitals. */
 static void
 quote(struct buf *b, const void *text, size_t n, bool ascii)
 {
@@ -89,7 +89,7 @@ put_string(struct safetensors_sink *s, const void *text, size_t n)
 	buf_u8(&s->text, '"');
 }
 
-/* A member's name: of two parts, as those of our own keys. */
+/* Append a member's name, which consists of a prefix and a name. */
 static void
 put_name(struct safetensors_sink *s, const char *prefix, const char *name)
 {
@@ -124,10 +124,10 @@ put_gap(struct safetensors_sink *s, const struct kept *kept, uint64_t length,
 	return 0;
 }
 
-/* ---- what is kept ---- */
+/* ---- kept values and files ---- */
 
-/* A piece of it as the header will have it, into s->piece; *n bytes of it were
- * taken. 1 if it should be plain but is no text. */
+/* Encode a piece of k, *n bytes from byte done on, into s->piece, in the form that the header
+ * will have. 1 if k should be plain but is not text. */
 static int
 encode(struct safetensors_sink *s, const struct kept *k, uint64_t done, size_t *n,
        struct err *e)
@@ -150,8 +150,8 @@ encode(struct safetensors_sink *s, const struct kept *k, uint64_t done, size_t *
 	return buf_ok(&s->piece) ? 0 : err_memory(e);
 }
 
-/* All of it is there: how long will its text be? Of a string, whose wire form
- * begins with its length, the text is taken, unless JSON cannot say it. */
+/* The wire form of a string begins with its length: only the text after it is used, unless
+ * JSON cannot hold the text. */
 int
 safetensors_measure(struct safetensors_sink *s, struct kept *k, struct err *e)
 {
@@ -235,7 +235,7 @@ all_plain(const struct safetensors_sink *s)
 	return true;
 }
 
-/* The typed list. What is a member already is not said twice. */
+/* Put the typed list. Values that are members already are not repeated. */
 static int
 put_list(struct safetensors_sink *s, struct err *e)
 {
@@ -289,7 +289,7 @@ put_types(struct safetensors_sink *s, struct err *e)
 	return r;
 }
 
-/* Long values, then side files with their list. */
+/* Put long values, then side files with their list. */
 static int
 put_blobs(struct safetensors_sink *s, struct err *e)
 {
@@ -315,7 +315,7 @@ put_blobs(struct safetensors_sink *s, struct err *e)
 	return r;
 }
 
-/* Room for a frame of n bytes that comes last. */
+/* Put room for a frame of n bytes that comes last. */
 static int
 put_room(struct safetensors_sink *s, const char *prefix, size_t number, uint64_t n,
          uint64_t *place, struct err *e)
@@ -366,7 +366,7 @@ put_carriers(struct safetensors_sink *s, struct err *e)
 	return put_rooms(s, e);
 }
 
-/* The member is there if it has members, or was there without any. */
+/* Put __metadata__ if it has members, or if the source had it without any. */
 static int
 put_metadata(struct safetensors_sink *s, struct err *e)
 {
@@ -444,7 +444,7 @@ put_members(struct safetensors_sink *s, const size_t *order, const uint64_t *off
 	return buf_ok(&s->text) ? 0 : err_memory(e);
 }
 
-/* The header's text, but for what comes into its gaps. */
+/* Build the header's text, without the content of its gaps. */
 static int
 build_header(struct safetensors_sink *s, struct err *e)
 {
@@ -479,7 +479,7 @@ safetensors_too_long(struct safetensors_sink *s, uint64_t bytes, struct err *e)
 	                "-t apr2 holds them");
 }
 
-/* Spaces after the header, which has so many bytes without them. */
+/* The number of spaces after the header, which has this many bytes without them. */
 static uint64_t
 padding(const struct safetensors_sink *s, uint64_t bytes)
 {
@@ -524,7 +524,6 @@ write_text(struct safetensors_sink *s, struct err *e)
 	return out_put(&s->out, s->text.p + done, s->text.n - done);
 }
 
-/* All that precedes the data; blobs and licence have come by now. */
 int
 safetensors_finish_header(struct safetensors_sink *s, struct err *e)
 {
