@@ -15,6 +15,18 @@ gguf_is_split_key(const char *key)
 	       strcmp(key, GGUF_SPLIT_TENSORS) == 0;
 }
 
+bool
+gguf_is_json(const struct meta *k)
+{
+	return k->type.leaf == VALUE_JSON;
+}
+
+bool
+gguf_is_foreign(const struct tensor *t)
+{
+	return tensor_type(t)->ggml == DTYPE_NONE;
+}
+
 static const struct format_reads reads = {
 	.open = gguf_open,
 	.open_path = gguf_open_path,

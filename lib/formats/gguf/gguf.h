@@ -73,6 +73,12 @@ struct gguf_split {
 
 bool gguf_is_split_key(const char *key);
 
+/* True if the value of the key is JSON, whose text lies under the prefix GGUF_JSON. */
+bool gguf_is_json(const struct meta *k);
+
+/* True if GGUF has no type for the tensor, which is then stored as bytes. */
+bool gguf_is_foreign(const struct tensor *t);
+
 /* Open one file of several, or one that may be. Its split keys are not metadata, and
  * the sizes of signatures, which are over the whole model, are not proved. */
 struct source *gguf_open_shard(struct reader *r, const struct format_options *options,

@@ -3,7 +3,7 @@
 
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/gguf/gguf_sink.h"
+#include "formats/gguf/gguf_writer.h"
 #include "formats/late.h"
 
 static size_t

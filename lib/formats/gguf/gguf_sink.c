@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/container.h"
-#include "formats/gguf/gguf_sink.h"
+#include "formats/gguf/gguf_writer.h"
 #include "stream/frame.h"
 
 /* ---- pieces of the header ---- */

@@ -1,4 +1,4 @@
-#include "formats/gguf/gguf_source.h"
+#include "formats/gguf/gguf_reader.h"
 
 #include <inttypes.h>
 #include <string.h>

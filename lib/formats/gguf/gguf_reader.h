@@ -1,11 +1,11 @@
-/* gguf_source: shared by the parts of the GGUF reader: gguf_value.c (reads values),
+/* gguf_reader: shared by the parts of the GGUF reader: gguf_value.c (reads values),
  * gguf_carriers.c (keys of the apr tools), gguf_index.c (the index of tensors),
  * gguf_source.c (the header as a whole, and sending).
  *
  * The functions return 0, or -1 with the reader's err filled, unless stated otherwise.
  */
-#ifndef FORMATS_GGUF_SOURCE_H
-#define FORMATS_GGUF_SOURCE_H
+#ifndef FORMATS_GGUF_READER_H
+#define FORMATS_GGUF_READER_H
 
 #include "core/buf.h"
 #include "core/spool.h"

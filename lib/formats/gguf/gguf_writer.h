@@ -1,10 +1,8 @@
-/* gguf_sink: shared by the parts of the GGUF writer: gguf_layout.c (computes the layout
+/* gguf_writer: shared by the parts of the GGUF writer: gguf_layout.c (computes the layout
  * of the file before its first byte), gguf_sink.c (writes the bytes).
  */
-#ifndef FORMATS_GGUF_SINK_H
-#define FORMATS_GGUF_SINK_H
-
-#include <string.h>
+#ifndef FORMATS_GGUF_WRITER_H
+#define FORMATS_GGUF_WRITER_H
 
 #include "formats/gguf/gguf.h"
 
@@ -35,19 +33,6 @@ struct gguf_sink {
 
 	struct buf piece;
 };
-
-static inline bool
-gguf_is_json(const struct meta *k)
-{
-	return k->type.leaf == VALUE_JSON;
-}
-
-/* True if GGUF has no type for the tensor, which is then stored as bytes. */
-static inline bool
-gguf_is_foreign(const struct tensor *t)
-{
-	return tensor_type(t)->ggml == DTYPE_NONE;
-}
 
 /* Compute the alignment, the offsets of all tensors and the number of keys from the plan.
  * Refuses what GGUF cannot hold, and signatures if the output cannot seek. 0, or -1 with e
