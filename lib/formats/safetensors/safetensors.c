@@ -51,6 +51,18 @@ safetensors_type(const struct dtype *t)
 	return safetensors_dtype(t->name) ? t->name : NULL;
 }
 
+bool
+safetensors_is_foreign(const struct tensor *t)
+{
+	return !safetensors_type(tensor_type(t));
+}
+
+bool
+safetensors_is_string(const struct meta *k)
+{
+	return k->type.depth == 0 && k->type.leaf == VALUE_STRING;
+}
+
 size_t
 safetensors_whole(const uint8_t *p, size_t n)
 {

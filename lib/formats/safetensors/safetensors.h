@@ -70,6 +70,12 @@ bool safetensors_is_base64(const char *key);
 const struct dtype *safetensors_dtype(const char *name);
 const char *safetensors_type(const struct dtype *t);
 
+/* True if the format has no type for the tensor, which is then stored as U8. */
+bool safetensors_is_foreign(const struct tensor *t);
+
+/* True if the value of the key is one string, which __metadata__ holds unchanged. */
+bool safetensors_is_string(const struct meta *k);
+
 /* Where to split n bytes of UTF-8 that may end within a character: before the last sequence
  * of several bytes, if the bytes end with one, otherwise at n. */
 size_t safetensors_whole(const uint8_t *p, size_t n);

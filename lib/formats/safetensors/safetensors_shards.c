@@ -35,12 +35,6 @@ open_shard(struct joined *j, size_t i)
 	return safetensors_open_shard(&r, j->source.note, j->err);
 }
 
-static bool
-is_string(const struct meta *k)
-{
-	return k->type.depth == 0 && k->type.leaf == VALUE_STRING;
-}
-
 /* True if a shard has all strings of the first shard, in the same order. */
 static bool
 has_all_keys(const struct shards *s, const struct model *m)
@@ -50,7 +44,7 @@ has_all_keys(const struct shards *s, const struct model *m)
 	for (i = 0; i < s->joined.plan.meta_count; i++) {
 		const struct meta *k = &s->joined.plan.meta[i];
 
-		if (!is_string(k) || !k->wire)
+		if (!safetensors_is_string(k) || !k->wire)
 			continue;
 		if (n == m->meta_count || strcmp(m->meta[n].key, k->key) != 0)
 			return false;
@@ -102,7 +96,7 @@ judge(struct joined *j, size_t i, struct source *part)
 	size_t k;
 
 	for (k = 0; k < m->meta_count; k++)
-		fine = fine && is_string(&m->meta[k]);
+		fine = fine && safetensors_is_string(&m->meta[k]);
 	if (i > 0 && !fine)
 		return err_set(j->err, ERR_CORRUPT, j->parts[i].label, "has keys of its own, "
 		               "but is not the first shard");

@@ -1,6 +1,7 @@
-#include "formats/safetensors/safetensors_sink.h"
+#include "formats/safetensors/safetensors_writer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base64.h"
 #include "core/mem.h"
@@ -16,7 +17,7 @@ check_tensor(const struct safetensors_sink *s, const struct tensor *t, uint64_t 
 	if (strcmp(tensor_name(t), SAFETENSORS_METADATA) == 0)
 		return err_set(e, ERR_INVALID, tensor_name(t),
 		               "is a name that safetensors keeps for itself");
-	if (is_foreign(t) && s->options.plain)
+	if (safetensors_is_foreign(t) && s->options.plain)
 		return err_set(e, ERR_INVALID, tensor_name(t),
 		               "safetensors has no type %s, and --plain forbids a carrier: ExportFailed",
 		               tensor_type(t)->name);
@@ -51,8 +52,9 @@ check_keys(struct safetensors_sink *s, struct err *e)
 		if (safetensors_is_ours(k->key))
 			return err_set(e, ERR_INVALID, k->key,
 			               "is a key that safetensors files of ours use for themselves");
+		/* For now; safetensors_measure decides. */
 		if (k->blob != SIZE_MAX)
-			s->blobs[k->blob].plain = is_string(k); /* safetensors_measure decides */
+			s->blobs[k->blob].plain = safetensors_is_string(k);
 	}
 	for (i = 0; i < m->blob_count; i++) {
 		if (s->options.plain && !s->blobs[i].plain)
@@ -74,7 +76,8 @@ say_floats(const struct safetensors_sink *s)
 	size_t i;
 
 	for (i = 0; s->sink.note && first && i < m->tensor_count; i++)
-		if (is_foreign(m->tensors[i]) && tensor_type(m->tensors[i])->quantized) {
+		if (safetensors_is_foreign(m->tensors[i]) &&
+		    tensor_type(m->tensors[i])->quantized) {
 			s->sink.note("only these tools read quantized tensors from safetensors; apr-quant "
 			             "f32, f16 or bf16 makes floats of them, which other programs load");
 			return;
@@ -92,8 +95,10 @@ say_tensors(const struct safetensors_sink *s)
 	for (i = 0; i < s->plan->tensor_count; i++) {
 		const struct tensor *t = s->plan->tensors[i];
 
-		foreign += is_foreign(t);
-		skewed += !is_foreign(t) && tensor_bytes(t) > 0 && at % tensor_type(t)->bytes;
+		if (safetensors_is_foreign(t))
+			foreign++;
+		else if (tensor_bytes(t) > 0 && at % tensor_type(t)->bytes)
+			skewed++;
 		at += tensor_bytes(t);
 	}
 	sink_tell(&s->sink, "tensors stored as U8, because safetensors does not have their type",
@@ -112,9 +117,9 @@ say_plain(const struct safetensors_sink *s)
 	size_t i;
 
 	for (i = 0; i < m->meta_count; i++)
-		typed += !is_string(&m->meta[i]);
+		typed += !safetensors_is_string(&m->meta[i]);
 	for (i = 0; i < m->blob_count; i++)
-		files += !is_value(&m->blobs[i]);
+		files += strcmp(m->blobs[i].type, MODEL_VALUE) != 0;
 	sink_tell(&s->sink, "metadata keys left out, because they are no strings", typed);
 	sink_tell(&s->sink, "side files left out", files);
 	sink_tell(&s->sink, "signatures left out", m->signatures);

@@ -1,4 +1,4 @@
-#include "formats/safetensors/safetensors_source.h"
+#include "formats/safetensors/safetensors_reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-#include "formats/safetensors/safetensors_sink.h"
+#include "formats/safetensors/safetensors_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/le.h"
 #include "core/mem.h"
@@ -16,7 +17,7 @@
 static bool
 is_plain(const struct safetensors_sink *s, const struct meta *k)
 {
-	return is_string(k) && (k->blob == SIZE_MAX || s->blobs[k->blob].plain);
+	return safetensors_is_string(k) && (k->blob == SIZE_MAX || s->blobs[k->blob].plain);
 }
 
 /* ---- JSON ---- */
@@ -275,7 +276,7 @@ put_types(struct safetensors_sink *s, struct err *e)
 	for (i = 0; r == 0 && i < m->tensor_count; i++) {
 		const struct tensor *t = m->tensors[i];
 
-		if (!is_foreign(t))
+		if (!safetensors_is_foreign(t))
 			continue;
 		put_name(s, SAFETENSORS_DTYPE, tensor_name(t));
 		put_string(s, tensor_type(t)->name, strlen(tensor_type(t)->name));
@@ -305,7 +306,7 @@ put_blobs(struct safetensors_sink *s, struct err *e)
 			continue;
 		put_name(s, SAFETENSORS_BLOB, b->name);
 		r = put_gap(s, &s->blobs[i], s->blobs[i].length, NULL, e);
-		if (r == 0 && !is_value(b) &&
+		if (r == 0 && strcmp(b->type, MODEL_VALUE) != 0 &&
 		    json_array_append_new(list, json_pack("[s,s]", b->name, b->type)) < 0)
 			r = err_memory(e);
 	}
@@ -400,7 +401,7 @@ static void
 put_entry(struct safetensors_sink *s, const struct tensor *t, uint64_t offset)
 {
 	uint64_t bytes = tensor_bytes(t), place[2] = { offset, offset + bytes };
-	const char *type = is_foreign(t) ? "U8" : safetensors_type(tensor_type(t));
+	const char *type = safetensors_is_foreign(t) ? "U8" : safetensors_type(tensor_type(t));
 	unsigned i;
 
 	put_name(s, tensor_name(t), "");
@@ -414,7 +415,7 @@ put_entry(struct safetensors_sink *s, const struct tensor *t, uint64_t offset)
 			put_string(s, type, strlen(type));
 		else if (member == 2)
 			put_numbers(s, place, 2);
-		else if (is_foreign(t))
+		else if (safetensors_is_foreign(t))
 			put_numbers(s, &bytes, 1);
 		else
 			put_numbers(s, tensor_dims(t), tensor_ndim(t));

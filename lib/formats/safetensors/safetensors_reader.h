@@ -1,10 +1,10 @@
-/* safetensors_source: shared by the parts of the reader: safetensors_plan.c (the keys of
+/* safetensors_reader: shared by the parts of the reader: safetensors_plan.c (the keys of
  * __metadata__, including those of the apr tools), safetensors_source.c (the tensors, and
  * sending). The functions return 0, or -1 with the reader's err filled, unless stated
  * otherwise.
  */
-#ifndef FORMATS_SAFETENSORS_SOURCE_H
-#define FORMATS_SAFETENSORS_SOURCE_H
+#ifndef FORMATS_SAFETENSORS_READER_H
+#define FORMATS_SAFETENSORS_READER_H
 
 #include "formats/container.h"
 #include "formats/safetensors/safetensors.h"

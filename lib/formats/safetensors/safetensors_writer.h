@@ -1,11 +1,9 @@
-/* safetensors_sink: shared by the two parts of the safetensors writer:
+/* safetensors_writer: shared by the two parts of the safetensors writer:
  * safetensors_text.c (the header's text), safetensors_sink.c (refusals, and the file as
  * a whole).
  */
-#ifndef FORMATS_SAFETENSORS_SINK_H
-#define FORMATS_SAFETENSORS_SINK_H
-
-#include <string.h>
+#ifndef FORMATS_SAFETENSORS_WRITER_H
+#define FORMATS_SAFETENSORS_WRITER_H
 
 #include "core/spool.h"
 #include "formats/container.h"
@@ -53,24 +51,6 @@ struct safetensors_sink {
 	uint64_t late_at;         /* CONTAINER_LATE: its place in the file */
 	struct buf piece;
 };
-
-static inline bool
-is_foreign(const struct tensor *t)
-{
-	return !safetensors_type(tensor_type(t));
-}
-
-static inline bool
-is_string(const struct meta *k)
-{
-	return k->type.depth == 0 && k->type.leaf == VALUE_STRING;
-}
-
-static inline bool
-is_value(const struct blob *b)
-{
-	return strcmp(b->type, MODEL_VALUE) == 0;
-}
 
 /* Compute the length of the text of a value or side file that is complete in the spool. A
  * plain string that is not text becomes base64. 0, or -1 with e filled. */
