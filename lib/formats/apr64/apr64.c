@@ -173,6 +173,12 @@ apr64_code(const struct dtype *type)
 	return DTYPE_NONE;
 }
 
+bool
+apr64_is_foreign(const struct tensor *t)
+{
+	return apr64_code(tensor_type(t)) == DTYPE_NONE;
+}
+
 /* ---- the format ---- */
 
 /* Whatever begins with "APR\0" is taken, to be refused under its own name. A

@@ -98,6 +98,9 @@ int apr64_type(uint8_t code, unsigned ndim, const uint64_t *dims, uint64_t bytes
  * upstream's readers know, and whole numbers, which one of them does. */
 int apr64_code(const struct dtype *type);
 
+/* A tensor whose type has no code: the file has its bytes as U8. */
+bool apr64_is_foreign(const struct tensor *t);
+
 /* Of the metadata's text: as serde_json, by which upstream's programs read it. */
 extern const struct members_rules apr64_rules;
 

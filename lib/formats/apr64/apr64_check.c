@@ -3,8 +3,8 @@
 
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/apr64/apr64_sink.h"
-#include "formats/apr64/apr64_source.h"
+#include "formats/apr64/apr64_reader.h"
+#include "formats/apr64/apr64_writer.h"
 
 #define PIECE 32768 /* bytes at once from a spool */
 

@@ -5,7 +5,7 @@
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/num.h"
-#include "formats/apr64/apr64_source.h"
+#include "formats/apr64/apr64_reader.h"
 
 /* ---- what it is ---- */
 

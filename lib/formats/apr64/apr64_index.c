@@ -6,7 +6,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/text.h"
-#include "formats/apr64/apr64_source.h"
+#include "formats/apr64/apr64_reader.h"
 #include "model/layout.h"
 
 static const uint8_t *

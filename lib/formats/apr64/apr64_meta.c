@@ -6,7 +6,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/text.h"
-#include "formats/apr64/apr64_sink.h"
+#include "formats/apr64/apr64_writer.h"
 
 /* Members by which upstream's programs find out what a model is. They are what
  * its own import makes of the same keys, each in one spelling. */

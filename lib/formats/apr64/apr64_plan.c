@@ -5,7 +5,7 @@
 
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/apr64/apr64_source.h"
+#include "formats/apr64/apr64_reader.h"
 #include "formats/members_plan.h"
 #include "stream/plan.h"
 

@@ -1,4 +1,4 @@
-#include "formats/apr64/apr64_sink.h"
+#include "formats/apr64/apr64_writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

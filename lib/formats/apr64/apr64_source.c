@@ -1,4 +1,4 @@
-#include "formats/apr64/apr64_source.h"
+#include "formats/apr64/apr64_reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,43 +6,13 @@
 #include "core/base64.h"
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/apr64/apr64_sink.h"
+#include "formats/apr64/apr64_writer.h"
 #include "formats/ties.h"
 #include "stream/plan.h"
 
 #define PIECE (3u << 14) /* bytes at once from the spool: whole groups of base64 */
 
 /* ---- pieces ---- */
-
-int
-apr64_flush(struct apr64_sink *s, struct err *e)
-{
-	int r;
-
-	if (!buf_ok(&s->b))
-		return err_memory(e);
-	r = spool_put(&s->text, s->b.p, s->b.n, e);
-	buf_clear(&s->b);
-	return r;
-}
-
-void
-apr64_put_name(struct apr64_sink *s, const char *prefix, const char *name)
-{
-	struct buf b = { 0 };
-
-	buf_text(&b, prefix);
-	buf_text(&b, name);
-	/* The object's brace is the first byte of all. */
-	if (s->text.bytes + s->b.n > 1)
-		buf_text(&s->b, ",");
-	if (buf_ok(&b))
-		json_quote(&s->b, b.n ? (char *)b.p : "", b.n);
-	else
-		s->b.failed = true;
-	buf_text(&s->b, ":");
-	buf_free(&b);
-}
 
 static int
 put_json(struct apr64_sink *s, const char *name, const json_t *v, struct err *e)
@@ -130,22 +100,6 @@ apr64_choose_members(struct apr64_sink *s, struct err *e)
 		s->member[i] = is;
 	}
 	return 0;
-}
-
-bool
-apr64_has_member(const struct apr64_sink *s, const char *name)
-{
-	const char *canonical;
-	size_t i;
-
-	for (i = 0; i < s->plan->meta_count; i++) {
-		if (!s->member[i])
-			continue;
-		apr64_alias(s->plan->meta[i].key, &canonical);
-		if (strcmp(canonical, name) == 0)
-			return true;
-	}
-	return false;
 }
 
 static int

@@ -1,8 +1,9 @@
-/* apr64_sink: what the parts of the writer share: apr64_sink.c (the file),
- * apr64_text.c (its metadata), apr64_meta.c (members that upstream looks for).
+/* apr64_writer: what the parts of the writer share. Each uses only those named before it:
+ * apr64_writer.c (members of the text), apr64_meta.c (members that upstream looks for),
+ * apr64_text.c (the metadata), apr64_sink.c (the file).
  */
-#ifndef FORMATS_APR64_SINK_H
-#define FORMATS_APR64_SINK_H
+#ifndef FORMATS_APR64_WRITER_H
+#define FORMATS_APR64_WRITER_H
 
 #include "formats/apr64/apr64.h"
 #include "formats/container.h"
@@ -49,30 +50,21 @@ struct apr64_sink {
 	size_t room;          /* CONTAINER_LATE: where it goes */
 };
 
-/* Make s->text of the plan and what is kept. */
-int apr64_make_text(struct apr64_sink *s, struct err *e);
-
-/* Which keys are members, into s->member. 0 or -1. */
-int apr64_choose_members(struct apr64_sink *s, struct err *e);
-
-/* Members that follow from the plan, where none of that name is there. Of the sink, plan,
- * blobs, kept and member are used, and text, b and vocabulary changed. */
-int apr64_put_derived(struct apr64_sink *s, struct err *e);
-
-/* A member's name, and all that leads to its value. */
+/* apr64_writer.c: begin a member with its name, prefix before it, up to the value; and move
+ * s->b to the text (0 or -1). */
 void apr64_put_name(struct apr64_sink *s, const char *prefix, const char *name);
-
-/* Move s->b to the text. */
 int apr64_flush(struct apr64_sink *s, struct err *e);
 
-/* Is this key a member, under this or another name that means the same? */
+/* Whether this key is a member, under this name or another one that means the same. */
 bool apr64_has_member(const struct apr64_sink *s, const char *name);
 
-/* What its file would have in place of its type. */
-static inline bool
-apr64_is_foreign(const struct tensor *t)
-{
-	return apr64_code(tensor_type(t)) == DTYPE_NONE;
-}
+/* apr64_meta.c: members that follow from the plan, if the plan has none of that name. Uses
+ * plan, blobs, kept and member of the sink; changes text, b and vocabulary. 0 or -1. */
+int apr64_put_derived(struct apr64_sink *s, struct err *e);
+
+/* apr64_text.c: which keys are members, into s->member; and s->text, from the plan and what
+ * is kept. 0 or -1. */
+int apr64_choose_members(struct apr64_sink *s, struct err *e);
+int apr64_make_text(struct apr64_sink *s, struct err *e);
 
 #endif

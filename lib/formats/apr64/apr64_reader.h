@@ -1,9 +1,9 @@
-/* apr64_source: what the parts of the reader share: apr64_head.c (what the file
+/* apr64_reader: what the parts of the reader share: apr64_head.c (what the file
  * is, and its metadata), apr64_index.c (what lies where), apr64_source.c (what is
  * in it).
  */
-#ifndef FORMATS_APR64_SOURCE_H
-#define FORMATS_APR64_SOURCE_H
+#ifndef FORMATS_APR64_READER_H
+#define FORMATS_APR64_READER_H
 
 #include "core/base64.h"
 #include "formats/apr64/apr64.h"
