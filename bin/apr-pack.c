@@ -1,6 +1,4 @@
 /* apr-pack: stream -> a model file */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/filter.h"
@@ -8,13 +6,10 @@
 #include "cli/near.h"
 #include "cli/tool.h"
 #include "cli/vault.h"
-#include "core/num.h"
 #include "core/sandbox.h"
-#include "formats/format.h"
+#include "formats/create.h"
 
 #define NO_RESERVE UINT64_MAX
-#define ALIGN_MIN 32 /* no program needs less */
-#define ALIGN_MAX 65536
 #define OWN 32  /* options that one format has, at most */
 #define ROWS 64 /* all options, at most */
 
@@ -80,13 +75,6 @@ note_suffix(const struct options *o, const struct format *f)
 		           "another format", o->output.path, f->name);
 }
 
-/* -o NAME/ asks for a folder. */
-static bool
-is_folder(const char *path)
-{
-	return path && *path && path[strlen(path) - 1] == '/';
-}
-
 /* Options that one format has, and keys, are for that format. */
 static int
 check_own(const struct format *format, const struct options *o, struct err *e)
@@ -111,58 +99,43 @@ method_word(unsigned i)
 	return methods[i];
 }
 
+/* -z METHOD. */
+static int
+find_codec(const struct format *format, const struct options *o, struct format_options *how,
+           struct err *e)
+{
+	if (!o->compress)
+		return 0;
+	if (!format->writes->compresses)
+		return tool_misused(e, "%s has no compression", format->name);
+	how->raw = format->writes->raw && strcmp(o->compress, "none") == 0;
+	if (how->raw || codec_parse(o->compress, &how->codec, &how->level, e) == 0)
+		return 0;
+	near_words(e, o->compress, method_word);
+	return err_hint(e, "%s --help", tool_name());
+}
+
+/* Fill how from the options; refuse what the format cannot write. */
 static int
 find_options(const struct format *format, const struct options *o,
              struct format_options *how, struct err *e)
 {
-	if (check_own(format, o, e) < 0)
-		return -1;
 	how->own = o->own;
 	how->own_count = OWN;
-	if (format->writes->check && format->writes->check(how, e) < 0)
-		return err_hint(e, "%s --help", tool_name());
-	how->raw = o->compress && format->writes->raw && strcmp(o->compress, "none") == 0;
-	if (o->align && (!num_power_of_two(o->align) || o->align < ALIGN_MIN ||
-	                 o->align > ALIGN_MAX))
-		return tool_misused(e, "--align must be a power of two from %d to %d, not %" PRIu64,
-		                    ALIGN_MIN, ALIGN_MAX, o->align);
-	if (o->compress && !format->writes->compresses)
-		return tool_misused(e, "%s has no compression", format->name);
-	if (o->compress && !how->raw && codec_parse(o->compress, &how->codec, &how->level, e) < 0) {
-		near_words(e, o->compress, method_word);
-		return err_hint(e, "%s --help", tool_name());
-	}
-	if (is_folder(o->output.path) && !format->writes->create_folder)
-		return tool_misused(e, "-o %.100s: a model in %s is one file, not a folder",
-		                    o->output.path, format->title);
-	if (o->shard_size && (!o->output.path || strcmp(o->output.path, "-") == 0))
-		return tool_misused(e, "--shard-size needs -o FILE");
-	if (o->shard_size && !format->writes->create_shards)
-		return tool_misused(e, "a model in %s is one file", format->title);
-	if (o->reserve != NO_RESERVE && !format->writes->reserves)
-		return tool_misused(e, "%s has no room to reserve", format->name);
 	how->align = (unsigned)o->align;
 	how->plain = o->plain;
 	how->shard_size = o->shard_size;
 	how->reserves = o->reserve != NO_RESERVE;
 	how->reserve = how->reserves ? o->reserve : 0;
+	if (check_own(format, o, e) < 0)
+		return -1;
+	if (create_check_options(format, how, e) < 0)
+		return err_hint(e, "%s --help", tool_name());
+	if (find_codec(format, o, how, e) < 0)
+		return -1;
+	if (create_check_output(format, how, o->output.path, e) < 0)
+		return err_hint(e, "%s --help", tool_name());
 	return 0;
-}
-
-static struct sink *
-open_sink(const struct format *format, const struct format_options *how,
-          const struct out_options *where, struct err *e)
-{
-	struct out out;
-
-	if (is_folder(where->path))
-		return format->writes->create_folder(where, how, e);
-	if (how->shard_size)
-		return format->writes->create_shards(where, how, e);
-	if (out_open(&out, where, e) == 0)
-		return format->writes->create(&out, how, e);
-	out_abandon(&out);
-	return NULL;
 }
 
 /* A sealed model can only be stored without change. */
@@ -209,11 +182,11 @@ pack(const char *path, const struct options *o, struct err *e)
 		where.input = in.held;
 		where.from = in.path;
 		if (!in.source->plan->sealed || may_be_sealed(format, o, in.source->name, e) == 0)
-			sink = open_sink(format, &how, &where, e);
-		if (sink)
+			sink = create_sink(format, &where, &how, e);
+		if (sink) {
 			note_suffix(o, format);
-		if (sink)
 			filter_flow(in.source, sink, o->output.progress, &f, e);
+		}
 	}
 	sink_close(sink);
 	vault_close(&vault);
