@@ -2,7 +2,7 @@
 
 #include "core/le.h"
 #include "core/num.h"
-#include "formats/apr1/apr1_sink.h"
+#include "formats/apr1/apr1_writer.h"
 
 static uint8_t
 choose_flags(const struct apr1_sink *s)

@@ -7,7 +7,7 @@
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/num.h"
-#include "formats/apr1/apr1_source.h"
+#include "formats/apr1/apr1_reader.h"
 
 int
 apr1_fail(struct apr1_source *s, enum err_code code, const char *fmt, ...)

@@ -4,7 +4,7 @@
 #ifndef FORMATS_APR1_INDEX_H
 #define FORMATS_APR1_INDEX_H
 
-#include "formats/apr1/apr1_source.h"
+#include "formats/apr1/apr1_reader.h"
 
 /* Bytes that are being used up: what is not there sets bad. */
 struct apr1_in {

@@ -8,7 +8,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/apr1/apr1_sink.h"
+#include "formats/apr1/apr1_writer.h"
 
 /* ---- as other programs wrote it ---- */
 

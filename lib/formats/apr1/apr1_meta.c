@@ -5,7 +5,7 @@
 
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/apr1/apr1_source.h"
+#include "formats/apr1/apr1_reader.h"
 #include "stream/plan.h"
 
 static int

@@ -1,4 +1,4 @@
-#include "formats/apr1/apr1_source.h"
+#include "formats/apr1/apr1_reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

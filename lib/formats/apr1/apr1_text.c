@@ -5,7 +5,7 @@
 
 #include "core/base64.h"
 #include "core/mem.h"
-#include "formats/apr1/apr1_sink.h"
+#include "formats/apr1/apr1_writer.h"
 #include "stream/plan.h"
 
 /* ---- in the form of others: each key is an entry ---- */

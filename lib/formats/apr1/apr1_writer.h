@@ -1,11 +1,12 @@
-/* apr1_sink: what the parts of the writer share: apr1_sink.c (what comes, and what is
- * refused), apr1_text.c (metadata), apr1_make.c (payload), apr1_file.c (the whole).
+/* apr1_writer: what the parts of the writer share: apr1_writer.c (helpers), apr1_text.c
+ * (metadata), apr1_make.c (payload), apr1_file.c (the whole), apr1_sink.c (what comes, and
+ * what is refused).
  *
  * All that comes is kept, in memory or on the disk, since the header has sizes that
  * are known last; then the file is written from its beginning to its end.
  */
-#ifndef FORMATS_APR1_SINK_H
-#define FORMATS_APR1_SINK_H
+#ifndef FORMATS_APR1_WRITER_H
+#define FORMATS_APR1_WRITER_H
 
 #include "formats/apr1/apr1_layout.h"
 #include "formats/container.h"

@@ -1,9 +1,10 @@
-/* apr1_source: what the parts of the reader share: apr1_head.c (the file as a whole,
- * and all that must hold before it is used), apr1_meta.c (metadata), apr1_index.c
- * (tensors of our own payloads), apr1_source.c (what flows, and models of others).
+/* apr1_reader: what the parts of the reader share: apr1_head.c (the file as a whole,
+ * and all that must hold before it is used), apr1_meta.c (metadata),
+ * apr1_records.c and apr1_aligned.c (tensors of our own payloads), apr1_source.c (what
+ * flows, and models of others).
  */
-#ifndef FORMATS_APR1_SOURCE_H
-#define FORMATS_APR1_SOURCE_H
+#ifndef FORMATS_APR1_READER_H
+#define FORMATS_APR1_READER_H
 
 #include "core/base64.h"
 #include "formats/apr1/apr1_layout.h"
