@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "formats/format.h"
+#include "formats/create.h"
 #include "model/suffix.h"
 
 static void
@@ -92,6 +92,48 @@ test_options(void)
 	buf_free(&b);
 }
 
+/* What a format cannot write is refused with this text; NULL: it is accepted. */
+static void
+test_refusals(void)
+{
+	static const struct {
+		const struct format *format;
+		struct format_options options;
+		const char *path, *text;
+	} cases[] = {
+		{ &format_gguf, { .align = 32 }, "x", NULL },
+		{ &format_gguf, { .align = 65536 }, "x", NULL },
+		{ &format_gguf, { .align = 16 }, "x",
+		  "--align must be a power of two from 32 to 65536, not 16" },
+		{ &format_gguf, { .align = 131072 }, "x",
+		  "--align must be a power of two from 32 to 65536, not 131072" },
+		{ &format_gguf, { .align = 48 }, "x",
+		  "--align must be a power of two from 32 to 65536, not 48" },
+		{ &format_safetensors, { 0 }, "x/", NULL },
+		{ &format_gguf, { 0 }, "x/", "-o x/: a model in GGUF is one file, not a folder" },
+		{ &format_gguf, { .shard_size = 1 }, "x", NULL },
+		{ &format_gguf, { .shard_size = 1 }, NULL, "--shard-size needs -o FILE" },
+		{ &format_gguf, { .shard_size = 1 }, "-", "--shard-size needs -o FILE" },
+		{ &format_apr1, { .shard_size = 1 }, "x",
+		  "a model in APR version 1 is one file" },
+		{ &format_apr2, { .reserves = true }, NULL, NULL },
+		{ &format_apr64, { .reserves = true }, "x", "apr2-64 has no room to reserve" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *text = cases[i].text;
+		struct err e = ERR_INIT;
+		int r = create_check_options(cases[i].format, &cases[i].options, &e);
+
+		if (r == 0)
+			r = create_check_output(cases[i].format, &cases[i].options, cases[i].path,
+			                        &e);
+		test_ok(text ? r < 0 && e.code == ERR_USAGE && strcmp(e.fact, text) == 0 : r == 0,
+		        "%s: %s", cases[i].format->name, text ? text : "accepted");
+	}
+}
+
 int
 main(void)
 {
@@ -99,5 +141,6 @@ main(void)
 	test_rows();
 	test_suffixes();
 	test_options();
+	test_refusals();
 	return test_done();
 }
