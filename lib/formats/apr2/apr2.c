@@ -39,6 +39,12 @@ apr2_codec_flag(const struct codec *c)
 	return 1u << i;
 }
 
+bool
+apr2_is_footer(const uint8_t *p)
+{
+	return memcmp(p + 4, APR2_END, 4) == 0;
+}
+
 /* The same magic with a header of 64 bytes is asked for first (apr64.c). */
 static bool
 probe(const uint8_t *head, size_t n)

@@ -77,6 +77,9 @@ const struct codec *apr2_codec(uint32_t flags);
 /* The name of one flag bit, or NULL. */
 const char *apr2_flag(uint32_t bit);
 
+/* True if the 16 bytes at p, where a frame or the footer begins, are the footer. */
+bool apr2_is_footer(const uint8_t *p);
+
 /* The text of a key's value in the metadata that in the stream is a blob. In the order of
  * the blobs.
  *

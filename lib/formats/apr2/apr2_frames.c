@@ -1,6 +1,7 @@
-#include "formats/apr2/apr2_source.h"
+#include "formats/apr2/apr2_reader.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/crc32.h"
 #include "core/le.h"

@@ -1,7 +1,8 @@
-#include "formats/apr2/apr2_source.h"
+#include "formats/apr2/apr2_reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/le.h"
 #include "core/mem.h"

@@ -1,4 +1,4 @@
-#include "formats/apr2/apr2_sink.h"
+#include "formats/apr2/apr2_writer.h"
 
 #include <errno.h>
 #include <stdio.h>

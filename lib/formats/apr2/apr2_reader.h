@@ -1,11 +1,9 @@
-/* apr2_source: what the parts of the APR2 reader share: apr2_head.c (what the file is),
+/* apr2_reader: what the parts of the APR2 reader share: apr2_head.c (what the file is),
  * apr2_index.c (what lies where), apr2_frames.c (what frames must say), apr2_source.c
  * (what is in it).
  */
-#ifndef FORMATS_APR2_SOURCE_H
-#define FORMATS_APR2_SOURCE_H
-
-#include <string.h>
+#ifndef FORMATS_APR2_READER_H
+#define FORMATS_APR2_READER_H
 
 #include "formats/apr2/apr2.h"
 #include "formats/head.h"
@@ -86,13 +84,6 @@ static inline struct apr2_entry *
 apr2_entry_of(const struct apr2_source *s, size_t i)
 {
 	return &s->entries[s->entry_of[i]];
-}
-
-/* What the 16 bytes at p are, a footer or a frame. */
-static inline bool
-apr2_is_footer(const uint8_t *p)
-{
-	return memcmp(p + 4, APR2_END, 4) == 0;
 }
 
 #endif

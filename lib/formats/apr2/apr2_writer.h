@@ -1,9 +1,9 @@
-/* apr2_sink: what the parts of the APR2 writer share: apr2_layout.c (where things
+/* apr2_writer: what the parts of the APR2 writer share: apr2_layout.c (where things
  * lie), apr2_sink.c (their order and their bytes), apr2_pack.c (tensors that are
  * compressed).
  */
-#ifndef FORMATS_APR2_SINK_H
-#define FORMATS_APR2_SINK_H
+#ifndef FORMATS_APR2_WRITER_H
+#define FORMATS_APR2_WRITER_H
 
 #include "formats/apr2/apr2.h"
 
