@@ -10,7 +10,7 @@
 #include "core/opened.h"
 #include "stream/stream.h"
 
-/* In the order in which they are probed. */
+/* The formats, in the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
 	&format_apr2, &format_apr1, &format_safetensors, &format_stream };
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -164,9 +164,9 @@ const struct format format_stream = {
 	.reads = &stream_reads,
 };
 
-/* ---- finding out ---- */
+/* ---- detecting the format ---- */
 
-/* What else a file can be: known by its first bytes, and named in the refusal. */
+/* Other kinds of files, known by their first bytes and named when they are refused. */
 static const struct {
 	const char *magic;
 	size_t n;
@@ -214,7 +214,7 @@ format_may_spool(const char *path)
 
 	if (!path)
 		return false;
-	/* A pipe must be left as it is. */
+	/* A pipe must not be opened or read here. */
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		return true;

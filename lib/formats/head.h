@@ -1,5 +1,5 @@
-/* head: checks of a file's header, and descriptions of it, that the readers of the .apr
- * containers share.
+/* head: checks and descriptions of a file's header, shared by the readers of the .apr
+ * containers.
  */
 #ifndef FORMATS_HEAD_H
 #define FORMATS_HEAD_H
@@ -9,7 +9,7 @@
 #include "core/spool.h"
 #include "model/flow.h"
 
-/* Note what is odd about the file that r reads; with strict it is a fault. 0 or -1. */
+/* Warn about the file that r reads; with strict, the warning is an error. 0 or -1. */
 int head_warn(struct source *s, struct reader *r, bool strict, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -24,8 +24,8 @@ int head_metadata(struct reader *r, uint64_t n, struct spool *to);
  * cannot seek or is shorter. */
 bool head_last(struct reader *r, uint8_t *p, size_t n);
 
-/* For describe, new references or NULL: the names of flags, with the unknown ones as one
- * number; a CRC. */
+/* For describe: the names of flags, with all unknown flags as one number; a CRC. New
+ * references, or NULL. */
 json_t *head_flags(uint32_t flags, uint32_t known, const char *(*name)(uint32_t bit));
 json_t *head_crc(uint32_t crc);
 

@@ -21,7 +21,8 @@ joined_add(struct joined *j, const char *path, const char *name)
 	return p->name && p->label ? 0 : err_memory(j->err);
 }
 
-/* What another file says beside its tensors, the first has said already. */
+/* Check that a file other than the first has nothing in addition to its tensors, except keys
+ * with the same values as in the first file. */
 static int
 judge_other(const struct joined *j, size_t i, const struct model *m)
 {
@@ -111,7 +112,7 @@ joined_read(struct joined *j)
 	return 0;
 }
 
-/* ---- a list of them ---- */
+/* ---- the map of tensors to files ---- */
 
 static const char *
 file_of(const struct joined *j, const json_t *v)
@@ -139,7 +140,8 @@ joined_prove_part(const struct joined *j, size_t i, struct tensor *const *tensor
 	return 0;
 }
 
-/* No tensor occurs twice, and each is in the map: does the map have others? */
+/* No tensor occurs twice, and each is in the map: so the map has other tensors exactly if the
+ * numbers differ. */
 int
 joined_prove_list(const struct joined *j, json_t *map, const char *label)
 {
@@ -162,7 +164,7 @@ joined_prove_list(const struct joined *j, json_t *map, const char *label)
 
 /* ---- sending ---- */
 
-/* The next item of the first file, in waiting. 1, 0 if there is none, -1. */
+/* Read the next item of the first file into waiting. 1, 0 if there is none, or -1. */
 static int
 next_of_head(struct joined *j)
 {
@@ -186,7 +188,7 @@ send_waiting(struct joined *j, struct item *item)
 	return 1;
 }
 
-/* It is opened for the second time: what it holds must be the same. */
+/* Check that a file that is opened for the second time holds the same tensors. */
 static int
 check_again(const struct joined *j, const struct model *m)
 {
@@ -204,7 +206,7 @@ check_again(const struct joined *j, const struct model *m)
 	                          "has changed while the model was read");
 }
 
-/* Does anybody want a tensor of this file? Then it is read to its end. */
+/* True if a tensor of this file is wanted. The file is then read to its end. */
 static bool
 is_wanted(const struct joined *j, const struct part *p)
 {
@@ -216,7 +218,8 @@ is_wanted(const struct joined *j, const struct part *p)
 	return !j->source.wanted;
 }
 
-/* The next tensor of the files behind the first. 1, 0 at the end of all, -1. */
+/* Send the next tensor of the files after the first. 1, 0 at the end of the last file, or
+ * -1. */
 static int
 send_other(struct joined *j, struct item *item)
 {
@@ -248,7 +251,7 @@ next(struct source *source, struct item *item, struct err *e)
 	struct joined *j = (struct joined *)source;
 	int r;
 
-	(void)e; /* it is the one given at the opening */
+	(void)e; /* the same as at opening */
 	switch (j->phase) {
 	case HEAD_BLOBS:
 		if ((r = next_of_head(j)) < 0)

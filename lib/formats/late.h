@@ -1,5 +1,5 @@
-/* late: records and signatures. They come after the data, but their place is in the header,
- * where a writer has left room for them.
+/* late: records and signatures. They come after the data, but belong into the header, where
+ * the writer leaves room for them.
  */
 #ifndef FORMATS_LATE_H
 #define FORMATS_LATE_H
@@ -13,11 +13,11 @@
 int late_refuse(const struct out *o, const struct model *m, const char *where,
                 struct err *e);
 
-/* Head and body of one of them, gathered in b. 0 or -1. */
+/* Collect the head and body of one of them in b. 0 or -1. */
 int late_begin(struct buf *b, const struct item *item, struct err *e);
 int late_add(struct buf *b, const uint8_t *p, size_t n, struct err *e);
 
-/* Write it as base64 into its room, length bytes of o from offset at. crc: receives the
+/* Write b as base64 into its room: length bytes of o from offset at on. crc: receives the
  * CRC-32 of these bytes, unless NULL. 0 or -1. */
 int late_put(struct out *o, const struct buf *b, uint64_t at, uint64_t length,
              uint32_t *crc, struct err *e);

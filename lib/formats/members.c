@@ -141,7 +141,7 @@ members_scan(struct members *m, struct spool *text, uint64_t at, uint64_t n,
 	return r == 0 ? sort(m, where, e) : -1;
 }
 
-/* Without allocation: memory that runs out must not look like a member that is missing. */
+/* Does not allocate: running out of memory must not look like a missing member. */
 struct member *
 members_find(const struct members *m, const char *prefix, const char *name)
 {

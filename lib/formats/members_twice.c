@@ -4,19 +4,19 @@
 #include "core/mem.h"
 #include "formats/members_walk.h"
 
-/* Names that one pass over the text keeps. */
+/* Maximum number of names that one pass over the text keeps. */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define KEPT ((size_t)2 << 20)
 #else
 #define KEPT ((size_t)16)
 #endif
 
-/* Names are compared by hashes of 64 bits. A hash that two names share by chance must not
- * make a file invalid, so an object counts as faulty only where two different hashes say so:
- * of 30 million names, one file in 10^9. */
+/* Names are compared by hashes of 64 bits. Two names that have the same hash by chance must
+ * not make a file invalid, so a file is refused only if two different hashes find a
+ * duplicate. Of valid files with 30 million names, this refuses one in 10^9. */
 #define SECOND_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
-/* The last step of a hash: each bit depends on all. */
+/* The last step of a hash, which makes each bit depend on all others. */
 static uint64_t
 mixed(uint64_t h)
 {
@@ -71,7 +71,7 @@ walk_names_close(struct walk *s, size_t count, uint64_t open)
 	t->open = open;
 }
 
-/* Over all of the text once more. */
+/* Go over the whole text once more. */
 static int
 pass(struct walk *s, uint64_t at)
 {
@@ -85,7 +85,7 @@ pass(struct walk *s, uint64_t at)
 	return walk_value(s);
 }
 
-/* All names by one hash: in several passes where there are too many for one. */
+/* Compare all names by one hash, in several passes if there are too many for one. */
 static int
 all_parts(struct walk *s, uint64_t at)
 {
@@ -95,7 +95,7 @@ all_parts(struct walk *s, uint64_t at)
 	for (t->part = 0; t->part < t->parts && !t->twice; t->part++) {
 		if (pass(s, at) < 0)
 			return -1;
-		/* Only names that were made for this share so many remainders. */
+		/* Only names made for the purpose fall into one part this often. */
 		if (t->full)
 			return err_set(s->e, ERR_MEMORY, s->where, "its JSON needs too much memory");
 	}

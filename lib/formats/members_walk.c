@@ -9,7 +9,7 @@
 #include "core/num.h"
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define PIECE 65536 /* bytes at once from the spool */
+#define PIECE 65536 /* bytes read from the spool at once */
 #else
 #define PIECE 64    /* a fuzzer's inputs are small */
 #endif
@@ -95,7 +95,7 @@ hash_byte(const struct walk *s, uint64_t *hash, unsigned c)
 		*hash = walk_hash(*hash, (uint8_t)c, s->names->factor);
 }
 
-/* The UTF-8 bytes of a character. */
+/* Hash the UTF-8 bytes of a character. */
 static void
 hash_character(const struct walk *s, uint64_t *hash, unsigned c)
 {
@@ -115,7 +115,7 @@ hash_character(const struct walk *s, uint64_t *hash, unsigned c)
 		hash_byte(s, hash, 0x80 | (c & 0x3f));
 }
 
-/* The bytes of a character beyond ASCII, as RFC 3629 defines them. */
+/* Read a character that is not ASCII, as RFC 3629 defines it. */
 static int
 wide(struct walk *s, uint64_t *hash)
 {
@@ -141,7 +141,7 @@ wide(struct walk *s, uint64_t *hash)
 	return 0;
 }
 
-/* Four hexadecimal digits: their value, or -1. */
+/* Read four hexadecimal digits. Returns their value, or -1. */
 static int
 unit(struct walk *s)
 {
@@ -160,7 +160,7 @@ unit(struct walk *s)
 	return v;
 }
 
-/* After "\u": one unit, or a pair of surrogates. */
+/* Read one unit, or a pair of surrogates, after "\u". */
 static int
 escaped_unit(struct walk *s, uint64_t *hash)
 {
@@ -181,7 +181,7 @@ escaped_unit(struct walk *s, uint64_t *hash)
 	return 0;
 }
 
-/* After a backslash. */
+/* Read an escape after its backslash. */
 static int
 escape(struct walk *s, uint64_t *hash)
 {
@@ -201,7 +201,7 @@ escape(struct walk *s, uint64_t *hash)
 	return 0;
 }
 
-/* The characters up to the next that is special, in the window. */
+/* Read the characters in the window up to the next special one. */
 static void
 plain(struct walk *s, uint64_t *hash)
 {
@@ -237,7 +237,7 @@ walk_string(struct walk *s, uint64_t *hash)
 
 /* ---- numbers ---- */
 
-/* A number as text[] times 10^scale: the first digits that count. */
+/* A number as text times 10^scale; text has its first significant digits. */
 #define DIGITS 330 /* the largest double has 309 */
 struct decimal {
 	char text[DIGITS + 1];
@@ -286,7 +286,7 @@ exponent(struct walk *s, struct decimal *d)
 	return n ? 0 : walk_fail(s, "a number without digits");
 }
 
-/* Is it beyond what a double holds, or as an integer beyond 64 bits with a sign? */
+/* True if a real exceeds the range of a double, or an integer that of int64_t. */
 static bool
 is_beyond(struct decimal *d)
 {
@@ -373,13 +373,13 @@ name_inside(struct walk *s)
 {
 	uint64_t hash = WALK_HASH;
 
-	/* Those of the outermost object are compared by members.c. */
+	/* members.c compares the names of the outermost object. */
 	if (!s->names || s->depth == s->outermost)
 		return walk_name(s, NULL);
 	return walk_name(s, &hash) < 0 ? -1 : walk_names_add(s, hash);
 }
 
-/* After the opening bracket. */
+/* Read the members or items after the opening bracket. */
 static int
 parts(struct walk *s, char end)
 {

@@ -42,7 +42,7 @@ pieces_add(struct pieces *s, const char *name, size_t count, struct err *e)
 	return p->name && p->label ? 0 : err_memory(e);
 }
 
-/* How many tensors from first on lie in one file; 0 where there are none left. */
+/* Count the tensors from first on that fit into one file; 0 if none are left. */
 static int
 count_tensors(const struct pieces *s, size_t first, size_t *count, struct err *e)
 {
@@ -181,7 +181,8 @@ copy_blobs(struct pieces *s, struct model *to, struct err *e)
 	return 0;
 }
 
-/* The first file has all but the other files' tensors and what is a file itself. */
+/* Copy everything except tensors, and except blobs that become files, to the first file's
+ * plan. */
 static int
 copy_rest(struct pieces *s, struct model *to, struct err *e)
 {
@@ -229,7 +230,7 @@ plan_piece(struct pieces *s, size_t i, struct err *e)
 
 /* ---- outputs ---- */
 
-/* A file that has no name as yet, on the file system on which ours will lie. */
+/* Open a file that has no name yet, on the file system of the destination. */
 static int
 open_out(struct pieces *s, const char *label, struct out *o, struct err *e)
 {
@@ -333,11 +334,12 @@ check_files(const struct pieces *s, struct err *e)
 	return 0;
 }
 
-/* Each file stays open until all have their names. */
+/* Raise the limit of open files if necessary: each file stays open until all have their
+ * names. */
 static int
 allow_files(const struct pieces *s, struct err *e)
 {
-	const rlim_t some = 64; /* for all else */
+	const rlim_t some = 64; /* for all other files */
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || s->piece_count + some <= limit.rlim_cur)
@@ -387,7 +389,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	for (i = 0; i < s->piece_count; i++)
 		if (plan_piece(s, i, e) < 0)
 			return -1;
-	/* What the first cannot hold is refused before anything is written. */
+	/* Beginning the first file refuses what it cannot hold before anything is written. */
 	return add_up(s, e) < 0 ? -1 : begin_piece(s, &s->pieces[0], e);
 }
 
@@ -406,7 +408,7 @@ put_blob(struct pieces *s, struct item *item, struct err *e)
 	return sink_put(s->piece->sink, item, e);
 }
 
-/* They come one after another: what lies before this one is complete. */
+/* Put a tensor. Tensors come in their order, so the files before its file are complete. */
 static int
 put_tensor(struct pieces *s, struct item *item, struct err *e)
 {
@@ -464,8 +466,8 @@ put_end(struct sink *sink, struct err *e)
 	                         : sink_put_end(s->piece->sink, e);
 }
 
-/* Everything is written and synced. What is left takes no time, and must not be cut
- * in two by a signal. */
+/* Complete all files, then name them. Naming takes little time, and signals are blocked so
+ * that none can interrupt it halfway. */
 static int
 end(struct sink *sink, struct err *e)
 {
@@ -514,7 +516,8 @@ close_sink(struct sink *sink)
 	free(s);
 }
 
-/* path, the folder it lies in, and how all gets its names. */
+/* Set the paths of the output and its folders, and the place that gives all files their
+ * names. */
 static int
 take_path(struct pieces *s, const char *path)
 {

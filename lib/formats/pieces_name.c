@@ -5,9 +5,9 @@
 #include "core/dir.h"
 #include "formats/pieces.h"
 
-/* ---- what is there already ---- */
+/* ---- existing files ---- */
 
-/* A folder that holds nothing may be given to us; nothing else is replaced. */
+/* Only an empty folder may be replaced by a folder. */
 static int
 refuse_folder(const struct pieces *s, struct err *e)
 {
@@ -52,7 +52,7 @@ pieces_refuse(const struct pieces *s, struct err *e)
 
 /* ---- names in the stage ---- */
 
-/* The last part of its path is the name that a file gets there. */
+/* Name all files in the stage; the name of each is the last part of its path. */
 static int
 name_all(struct pieces *s, struct err *e)
 {
@@ -70,7 +70,7 @@ name_all(struct pieces *s, struct err *e)
 	return r;
 }
 
-/* ---- all of it ---- */
+/* ---- the destination ---- */
 
 static const char *
 label_of(const struct pieces *s, size_t file)

@@ -9,7 +9,7 @@ bool
 ties_exist(const struct model *m)
 {
 	if (m->sealed)
-		return false; /* each has a tag at least */
+		return false; /* each sealed tensor has a tag, so none is empty */
 	size_t i;
 
 	for (i = 1; i < m->tensor_count; i++)

@@ -240,7 +240,7 @@ read_files(struct safetensors *s, json_t *blobs)
 
 /* ---- prov and sign ---- */
 
-/* Read the frames, which are numbered from 0. head: maximum bytes of JSON at their beginning. */
+/* Read the frames, which are numbered from 0. head: maximum bytes of JSON at the beginning. */
 static int
 read_frames(struct safetensors *s, const char *prefix, size_t head, struct buf **list,
             size_t *count, size_t *cap)
