@@ -8,7 +8,7 @@
 
 /* ---- names of numbers ---- */
 
-/* Existing software has one more than the specification, 0x40. */
+/* The model types. Existing software has one that the specification lacks, 0x40. */
 static const struct {
 	uint16_t number;
 	const char *name;
@@ -36,7 +36,7 @@ apr1_type_name(uint16_t type)
 	return NULL;
 }
 
-/* Letters alone, whatever their case: KMeans, k-means, KMEANS. */
+/* True if two names have the same letters, in any case: KMeans, k-means, KMEANS. */
 static bool
 same_name(const char *a, const char *b)
 {
@@ -138,8 +138,8 @@ apr1_is_ours(const char *name, size_t n)
 	       begins(name, n, APR1_SIGN);
 }
 
-/* UUID (16), SHA-256 of the licensee (32), two times (8 each), flags (1), seats (2),
- * inferences (4), u32 bytes of terms, the terms. */
+/* A licence block is: UUID (16), SHA-256 of the licensee (32), two times (8 each), flags (1),
+ * seats (2), inferences (4), u32 bytes of terms, the terms. */
 bool
 apr1_is_licence(const uint8_t *p, uint64_t n)
 {
@@ -169,7 +169,7 @@ probe(const uint8_t *head, size_t n)
 	return n >= 4 && memcmp(head, "APRN", 4) == 0;
 }
 
-/* The file is read whole, into a spool. */
+/* Every file is read whole, into a spool. */
 static bool
 spools(const uint8_t *head, size_t n)
 {
@@ -178,7 +178,7 @@ spools(const uint8_t *head, size_t n)
 	return true;
 }
 
-/* Backend hints are known by name, and belong to aligned tensors. */
+/* Refuse an unknown backend hint, and a hint without aligned tensors. */
 static int
 check(const struct format_options *o, struct err *e)
 {

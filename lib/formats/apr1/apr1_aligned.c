@@ -18,7 +18,7 @@ struct aligned {
 	uint8_t hint;
 };
 
-/* FNV-1a of 64 bits. */
+/* The FNV-1a hash of 64 bits. */
 static uint64_t
 hash_of(const char *p, uint64_t n)
 {
@@ -68,7 +68,8 @@ take_aligned(struct apr1_source *s, struct apr1_in *x, struct aligned *a)
 	return 0;
 }
 
-/* Its name: the hash must be its own. Where there are no names, the hash is one. */
+/* Set the name of tensor i, whose hash must be the one in the index. Without a list of names,
+ * the hash becomes the name. */
 static int
 name_aligned(struct apr1_source *s, const struct apr1_map *names, size_t i, struct aligned *a,
              char text[32])
@@ -86,7 +87,7 @@ name_aligned(struct apr1_source *s, const struct apr1_map *names, size_t i, stru
 	return 0;
 }
 
-/* Does it lie row after row? */
+/* True if the values are stored row after row, without gaps. */
 static bool
 is_contiguous(const struct aligned *a)
 {
@@ -102,7 +103,7 @@ is_contiguous(const struct aligned *a)
 	return true;
 }
 
-/* Values where their strides say, in the order of rows, into s->gathered. */
+/* Copy the values to s->gathered, row after row, from where the strides place them. */
 static int
 gather(struct apr1_source *s, const struct aligned *a, const uint8_t *p, uint64_t items)
 {
@@ -126,7 +127,7 @@ gather(struct apr1_source *s, const struct aligned *a, const uint8_t *p, uint64_
 	return 0;
 }
 
-/* What a tensor stored as u8 is. */
+/* Give a tensor stored as u8 its original type and shape. */
 static int
 restore(struct apr1_source *s, struct apr1_head *h, char name[64])
 {
@@ -211,7 +212,7 @@ add_aligned(struct apr1_source *s, struct index *x, size_t i)
 	return apr1_add_tensor(s, apr1_make_tensor(s, &a->head, where.run[0].n), where);
 }
 
-/* Our index of chunks says the same once more. */
+/* Skip the index of chunks: it repeats the tensor index. Only the places are kept. */
 static int
 skip_chunks(struct apr1_source *s, struct apr1_in *x, struct extent **chunks, size_t *count)
 {
@@ -249,7 +250,7 @@ read_entries(struct apr1_source *s, struct apr1_in *x, struct index *index)
 	}
 	if (x->bad)
 		return apr1_cut(s);
-	/* Data begins at the next multiple of the file's offset. */
+	/* The data begins at the next multiple of APR1_ALIGN in the file. */
 	if (num_align(apr1_offset_of(s, x->at), APR1_ALIGN, &start) < 0)
 		return apr1_cut(s);
 	index->extents = mem_array(index->n, sizeof *index->extents);
@@ -316,7 +317,7 @@ add_all(struct apr1_source *s, struct index *x, const struct extent *chunks, siz
 	return r;
 }
 
-/* What was gathered is in one piece now. */
+/* Set the pointers to gathered values, which no longer move. */
 static int
 settle(struct apr1_source *s, struct index *x)
 {
@@ -329,7 +330,7 @@ settle(struct apr1_source *s, struct index *x)
 	for (i = 0; i < s->plan.tensor_count; i++)
 		if (s->tensors[i].gathered)
 			s->tensors[i].run[0].p = p + s->tensors[i].at;
-	/* TRUENO_NATIVE is nothing usual: so the object is there. */
+	/* The object exists because the flag TRUENO_NATIVE is not the default. */
 	o = json_object_get(s->plan.source, APR1_FROM);
 	if (x->hints && json_object_set(o, APR1_FROM_HINTS, x->hints) < 0)
 		return err_memory(s->reader.err);

@@ -10,7 +10,7 @@ choose_flags(const struct apr1_sink *s)
 	const struct vault *v = s->options.vault;
 	unsigned had = apr1_from(s, APR1_FROM_FLAGS, 0), flags = 0;
 
-	/* What only tells something stays, where the file is what it was. */
+	/* Flags that only inform are kept if the file keeps its original form. */
 	if (!s->own)
 		flags |= had & (APR1_STREAMING | APR1_LICENSED | APR1_QUANTIZED | APR1_CARD);
 	if (v && v->seals)
@@ -47,7 +47,7 @@ fill_header(const struct apr1_sink *s, uint8_t p[APR1_HEADER])
 	p[22] = v && v->seals ? v->mode : (uint8_t)num_min(score, 255);
 }
 
-/* Compress, then seal. */
+/* Compress the payload, then encrypt it. */
 static int
 prepare(struct apr1_sink *s, struct err *e)
 {
@@ -70,7 +70,7 @@ prepare(struct apr1_sink *s, struct err *e)
 	return 0;
 }
 
-/* The signature is over all that is written before it, in one piece. */
+/* Sign all bytes that are written before the signature, as one message. */
 static int
 sign(struct apr1_sink *s, const uint8_t header[APR1_HEADER], uint8_t block[APR1_SIGNATURE],
      struct err *e)

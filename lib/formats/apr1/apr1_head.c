@@ -116,7 +116,7 @@ apr1_read_header(struct apr1_source *s)
 
 /* ---- the file ---- */
 
-/* Bytes that the header announces, but those of a licence block. */
+/* The size of the file by its header, without a licence block. */
 static uint64_t
 announced(const struct apr1_header *h)
 {
@@ -124,7 +124,7 @@ announced(const struct apr1_header *h)
 	       (h->flags & APR1_SIGNED ? APR1_SIGNATURE : 0) + APR1_FOOTER;
 }
 
-/* Another program's files have a header of their own, and no checksum. */
+/* True for a bundle of another program, which has the same magic but no checksum. */
 static bool
 is_bundle(const struct apr1_source *s, uint64_t n)
 {
@@ -165,7 +165,7 @@ check_crc(struct apr1_source *s)
 	                 ", stored is 0x%08" PRIx32, crc, stored);
 }
 
-/* The parts of a file whose checksum holds. */
+/* Find the parts of a file whose checksum is right. */
 static int
 find_parts(struct apr1_source *s)
 {
@@ -238,13 +238,13 @@ apr1_read_file(struct apr1_source *s)
 	if (spool_view(&s->file, &s->p, r->err) < 0 || check_crc(s) < 0 ||
 	    warn_header(s) < 0)
 		return -1;
-	/* Nothing of it is parsed before what it is signed by has been checked. */
+	/* The signature is checked before the content is parsed. */
 	return find_parts(s) < 0 ? -1 : check_signature(s);
 }
 
 /* ---- tag, compression ---- */
 
-/* The licence block lies behind the signature; what is signed has its digest. */
+/* Check the licence block. It follows the signature, so the signed metadata has its digest. */
 static int
 check_licence(struct apr1_source *s)
 {
@@ -300,7 +300,7 @@ expand_zstd(struct apr1_source *s, const uint8_t *p, uint64_t n, uint64_t size,
 	return r < 0 ? -1 : 0;
 }
 
-/* A u32 with the size, then one block, not a frame. */
+/* Expand LZ4 data: a u32 with the size, then one block (not a frame). */
 static int
 expand_lz4(struct apr1_source *s, const uint8_t *p, uint64_t n, uint64_t size,
            struct spool *spool)
@@ -369,7 +369,7 @@ apr1_open_payload(struct apr1_source *s)
 		if (open_sealed(s, &p, &n) < 0)
 			return -1;
 	}
-	/* What is cut into chunks is compressed chunk by chunk. */
+	/* A payload in chunks is compressed chunk by chunk. */
 	if (h->compression && !s->chunked) {
 		if (apr1_expand(s, p, n, h->plain_bytes, &s->plain, &p) < 0)
 			return -1;

@@ -1,12 +1,12 @@
-/* apr1_index: what the readers of our own payloads share: apr1_records.c (records, and
- * the index of chunks), apr1_aligned.c (TRUENO_NATIVE).
+/* apr1_index: shared by the readers of payloads of the apr tools: apr1_records.c (records,
+ * and the index of chunks), apr1_aligned.c (TRUENO_NATIVE).
  */
 #ifndef FORMATS_APR1_INDEX_H
 #define FORMATS_APR1_INDEX_H
 
 #include "formats/apr1/apr1_reader.h"
 
-/* Bytes that are being used up: what is not there sets bad. */
+/* A cursor over bytes. Reading past their end sets bad. */
 struct apr1_in {
 	const uint8_t *p;
 	uint64_t n, at;
@@ -15,7 +15,7 @@ struct apr1_in {
 const uint8_t *apr1_take(struct apr1_in *x, uint64_t n);
 uint64_t apr1_take_number(struct apr1_in *x, unsigned width);
 
-/* What a tensor is: its id is that of its quantized type, or 0. */
+/* Name, type and shape of a tensor. id is that of its quantized type, or 0. */
 struct apr1_head {
 	const char *name;
 	uint64_t name_bytes;
@@ -26,11 +26,11 @@ struct apr1_head {
 };
 int apr1_take_head(struct apr1_source *s, struct apr1_in *x, struct apr1_head *h);
 
-/* A tensor that has so many bytes there; NULL with the fault set. */
+/* Make a tensor that has this many bytes in the payload; NULL with the error set. */
 struct tensor *apr1_make_tensor(struct apr1_source *s, const struct apr1_head *h,
                                 uint64_t bytes);
 
-/* An entry of the index of chunks: a place in the file, and what lies there. */
+/* An entry of the index of chunks: a place in the file, and the tensor there. */
 struct apr1_chunk {
 	uint64_t offset, stored, plain;
 	uint32_t crc;
@@ -38,10 +38,11 @@ struct apr1_chunk {
 };
 int apr1_take_chunk(struct apr1_source *s, struct apr1_in *x, struct apr1_chunk *c);
 
-/* The fault of a list that goes on beyond the payload. */
+/* Fail: a list continues past the end of the payload. Returns -1. */
 int apr1_cut(struct apr1_source *s);
 
-/* A byte of the payload, as if it lay open in the file. */
+/* The offset in the file of a byte of the payload, as if the payload were neither compressed
+ * nor encrypted. */
 static inline uint64_t
 apr1_offset_of(const struct apr1_source *s, uint64_t at)
 {

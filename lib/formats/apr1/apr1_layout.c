@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* Fields as aprender declares them, from its linear_model, classification, cluster,
- * tree, ensemble and preprocessing, and aprender-shell's model. Fields that came later
- * make a layout of their own: bincode has no defaults. */
+/* The fields as aprender declares them, from its linear_model, classification, cluster,
+ * tree, ensemble and preprocessing, and aprender-shell's model. Fields that were added later
+ * make a separate layout, because bincode has no defaults. */
 #define END { NULL, APR1_F32, false, NULL }
 
 static const struct apr1_field linear[] = {
@@ -85,7 +85,7 @@ static const struct apr1_field value_tree[] = {
 	END
 };
 
-/* of trees, with the samples that each has not seen, and those that all have */
+/* A forest: its trees, the samples that each tree has not seen, and all samples. */
 #define FOREST(TREE, Y) { \
 	{ "tree", APR1_MANY, false, TREE }, \
 	{ "n_estimators", APR1_U64, false, NULL }, \

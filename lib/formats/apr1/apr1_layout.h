@@ -1,11 +1,11 @@
-/* apr1_layout: what existing software writes for each model type: bincode 1.3 in its
- * default form. Fixed widths, little-endian; a list is its u64 count and its items, text
- * is a list of bytes; what may be absent has a byte 0 or 1 before it; a variant is a u32;
- * a structure is its fields, with nothing between.
+/* apr1_layout: the payloads that existing software writes for each model type: bincode 1.3
+ * in its default form. Numbers have fixed widths and are little-endian. A list is its u64
+ * count and its items, text is a list of bytes, an optional field has a byte 0 or 1 before
+ * it, a variant is a u32, and a structure is its fields, with nothing between them.
  *
- * A payload is taken for a layout only if it is used up by it to the last byte and
- * all that the layout demands holds. Its bytes follow from the tensors again, so a
- * layout is never a guess about the bytes, only about their names.
+ * A payload matches a layout only if the layout consumes it to the last byte and all
+ * conditions of the layout hold. The tensors give the same bytes again, so a layout is
+ * never a guess about the bytes, only about their names.
  */
 #ifndef FORMATS_APR1_LAYOUT_H
 #define FORMATS_APR1_LAYOUT_H
@@ -17,11 +17,11 @@ enum apr1_kind {
 	APR1_FLOATS,  /* list of f32: F32 [n] */
 	APR1_WORDS,   /* list of u64: U64 [n] */
 	APR1_MATRIX,  /* list of f32, u64 rows, u64 columns: F32 [rows, columns] */
-	APR1_CLASSES, /* a tree that classifies, node after node, left before right; */
-	APR1_VALUES,  /* a tree of numbers: a tensor for each field of nodes */
+	APR1_CLASSES, /* a classification tree, node after node, left before right; */
+	APR1_VALUES,  /* a regression tree: for both, a tensor for each field of nodes */
 	APR1_WORD_LISTS, /* list of lists of u64: NAME and NAME_lengths */
 	APR1_COUNTS,  /* map of text to u32: NAME_text, NAME_lengths, NAME_counts */
-	APR1_CONTEXTS, /* map of text to such maps: these, NAME_sizes, NAME_next_text, … */
+	APR1_CONTEXTS, /* map of text to such maps: as before, NAME_sizes, NAME_next_text, … */
 	APR1_ONE,     /* a structure: its fields */
 	APR1_MANY     /* list of structures: NAME_count, fields with NAME_0_ before them */
 };
@@ -34,17 +34,18 @@ struct apr1_field {
 };
 
 struct apr1_layout {
-	uint16_t type;     /* model type; 0: only when it is asked for */
-	const char *name;  /* as existing software calls it; of versions that lack fields
-	                    * with a number behind it */
+	uint16_t type;     /* model type; 0: only on request */
+	const char *name;  /* as in existing software; a number follows for versions that
+	                    * lack fields */
 	const struct apr1_field *fields;
 };
 
-/* All of them, in the order in which they are tried; NULL at the end. By name. */
+/* The layouts by index, in the order in which they are tried, NULL at the end; and by
+ * name. */
 const struct apr1_layout *apr1_layout_row(size_t index);
 const struct apr1_layout *apr1_layout_by_name(const char *name);
 
-/* Lengths that a file may demand work for, beyond which it stays opaque. */
+/* Maximum lengths, which bound the work. A payload that exceeds one stays opaque. */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define APR1_NODES (1u << 20)  /* of a tree */
 #define APR1_ITEMS (1u << 16)  /* structures in a list */
@@ -55,7 +56,7 @@ const struct apr1_layout *apr1_layout_by_name(const char *name);
 
 /* ---- bytes to tensors ---- */
 
-/* A tensor of a payload: p in the payload, or at in what was derived from it. */
+/* A tensor of a payload: at p in the payload, or at offset at in derived. */
 struct apr1_part {
 	char *name;
 	const struct dtype *type;
@@ -71,24 +72,24 @@ struct apr1_parts {
 	struct spool derived; /* columns of trees and the like */
 };
 
-/* 1: the n bytes are of this layout, and parts has their tensors; 0: they are not, and
- * parts is empty; -1 with e filled (memory, disk). */
+/* 1 if the n bytes match this layout; parts then has their tensors. 0 if not; parts is then
+ * empty. -1 with e filled (memory, disk). */
 int apr1_unwrap(const struct apr1_layout *l, const uint8_t *p, uint64_t n,
                 struct apr1_parts *parts, struct err *e);
 void apr1_parts_free(struct apr1_parts *parts);
 
 /* ---- tensors to bytes ---- */
 
-/* The tensor of that name: its bytes in one piece, or NULL where there is none. */
+/* A tensor found by name, and its contiguous bytes; tensor is NULL if there is none. */
 struct apr1_found {
 	const struct tensor *tensor;
 	const uint8_t *p;
 };
 typedef struct apr1_found (*apr1_finder)(void *ctx, const char *name);
 
-/* Put what the layout makes of the tensors. count: of all tensors there are, each of
- * which must be in it. 1: done; 0: they are not what the layout needs, *why says which
- * (text that stays); -1 with e filled. to may hold a beginning after 0. */
+/* Write the payload that the layout makes of the tensors. count: the number of all tensors of
+ * the model; the layout must use each of them. 1: done; 0: the tensors do not fit the layout,
+ * why has the reason, and to may hold part of a payload; -1 with e filled. */
 int apr1_wrap(const struct apr1_layout *l, apr1_finder find, void *ctx, size_t count,
               struct spool *to, char why[256], struct err *e);
 

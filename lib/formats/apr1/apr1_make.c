@@ -10,7 +10,7 @@
 #include "core/num.h"
 #include "formats/apr1/apr1_writer.h"
 
-/* ---- as other programs wrote it ---- */
+/* ---- payloads of other programs ---- */
 
 static struct apr1_found
 find(void *ctx, const char *name)
@@ -41,7 +41,7 @@ is_opaque(const struct model *m)
 	       strcmp(tensor_type(t)->name, "U8") == 0;
 }
 
-/* 1 if the payload is what the key says. */
+/* Make the payload that the key apr1.payload names. 1 if the tensors fit it. */
 static int
 make_foreign(struct apr1_sink *s, struct err *e)
 {
@@ -87,7 +87,8 @@ put_text(struct buf *b, const char *s)
 	buf_text(b, s);
 }
 
-/* Ids of quantized types: v1 1.7.0 section 6.2.2; 0 is ours, for what is not. */
+/* Ids of quantized types: v1 1.7.0 section 6.2.2. 0 is an addition of the apr tools, for types
+ * that are not quantized. */
 static uint8_t
 quant_id(const struct dtype *t)
 {
@@ -170,7 +171,7 @@ apr1_make_payload(struct apr1_sink *s, struct err *e)
 		return -1;
 	if (r == 0)
 		s->payload = APR1_RECORDS;
-	/* With an index it is made when it is known where it begins. */
+	/* A payload with an index is made later, once its offset in the file is known. */
 	if (r == 0 && !s->aligned && !s->chunked && make_records(s, e) < 0)
 		return -1;
 	if (s->stored || s->aligned || s->chunked)
@@ -189,7 +190,7 @@ pack_zstd(const uint8_t *p, uint64_t n, int level, struct spool *to, struct err 
 	uint64_t part;
 	int r = x ? encoder_begin(x, n, &b, e) : -1;
 
-	/* A frame of nothing is ended by no bytes. */
+	/* An empty frame must be ended explicitly. */
 	if (r == 0 && n == 0)
 		r = encoder_put(x, p, 0, &b, e);
 	for (; r == 0 && n > 0; n -= part, p += part) {
@@ -247,7 +248,7 @@ apr1_compress(struct apr1_sink *s, struct err *e)
 
 /* ---- the index of chunks ---- */
 
-/* An entry; at: where the chunk begins in the file. */
+/* Append the entry of a chunk; at: the offset of the chunk in the file. */
 static void
 put_chunk(struct apr1_sink *s, size_t i, uint64_t at, uint64_t stored, uint32_t crc,
           struct buf *b)
@@ -288,8 +289,7 @@ chunk_index_bytes(struct apr1_sink *s)
 	return n;
 }
 
-/* Chunks first, into s->packed, for their lengths; then index and chunks. base: where
- * the payload begins in the file. */
+/* First write the chunks to s->packed, for their lengths, then the index and the chunks. */
 int
 apr1_make_chunks(struct apr1_sink *s, uint64_t base, struct err *e)
 {
@@ -339,7 +339,7 @@ apr1_aligned_code(const struct tensor *t)
 	return DTYPE_NONE;
 }
 
-/* Shape as the index has it: of what it has no type for, its bytes. */
+/* The shape in the index: one dimension of bytes if the index lacks the type. */
 static unsigned
 shape_of(const struct tensor *t, uint64_t dims[TENSOR_DIMS])
 {
@@ -352,8 +352,8 @@ shape_of(const struct tensor *t, uint64_t dims[TENSOR_DIMS])
 	return tensor_ndim(t);
 }
 
-/* Steps between values along each axis; those of an empty tensor as if it were not. 0,
- * or -1: one does not fit. */
+/* Strides along each axis, in values. Dimensions of 0 count as 1. 0, or -1 if a stride does
+ * not fit. */
 static int
 strides_of(unsigned ndim, const uint64_t *dims, uint64_t strides[TENSOR_DIMS])
 {

@@ -6,22 +6,21 @@
 #include "core/text.h"
 #include "formats/apr1/apr1.h"
 
-/* The library that makes values of it (apr1_pack.c) makes room for as many items as an
- * array says it has, before it has seen one, and gives up below DEPTH. So all is proved
- * first, in our own words: that everything announced is there, and that there is not too
- * much of it. */
+/* The library that apr1_pack.c uses allocates as many items as an array announces, before it
+ * has read one, and gives up at depths beyond DEPTH. So this file first proves that everything
+ * announced is present and that there is not too much of it. */
 #define DEPTH 30
-#define OBJECTS (1u << 20) /* of some 24 bytes each, in a value's tree */
+#define OBJECTS (1u << 20) /* maximum, of about 24 bytes each, in a value's tree */
 
 /* ---- proof ---- */
 
 struct head {
-	size_t bytes;   /* of the head, and of what follows it that is no object */
+	size_t bytes;   /* of the head and of data after it that is not an object */
 	uint64_t items; /* objects inside */
 	bool map, bad;
 };
 
-/* A big-endian length of 1, 2 or 4 bytes. */
+/* Read a big-endian length of 1, 2 or 4 bytes. */
 static uint64_t
 length(const uint8_t *p, size_t n, unsigned width, struct head *h)
 {
@@ -49,7 +48,7 @@ look(const uint8_t *p, size_t n)
 	} else if (c >= 0xc4 && c <= 0xc6) {
 		h.bytes += (1u << (c - 0xc4)) + length(p, n, 1u << (c - 0xc4), &h);
 	} else if (c == 0xc1 || (c >= 0xc7 && c <= 0xc9) || (c >= 0xd4 && c <= 0xd8)) {
-		h.bad = true; /* no type, and types of one's own */
+		h.bad = true; /* unused code, and extension types */
 	} else if (c >= 0xca && c <= 0xd3) {
 		h.bytes += fixed[c - 0xca];
 	} else if (c >= 0xd9 && c <= 0xdb) {
@@ -69,7 +68,7 @@ look(const uint8_t *p, size_t n)
 	return h;
 }
 
-/* Bytes of the value at p; 0 if it is none. */
+/* Bytes of the value at p; 0 if it is not valid. */
 static size_t
 span(const uint8_t *p, size_t n, size_t *objects)
 {
@@ -137,7 +136,7 @@ prove_unique(const struct apr1_map *m, const char *what, struct err *e)
 	return r;
 }
 
-/* Where the text of a value lies, or NULL. */
+/* A pointer to the text of a string value, or NULL. */
 static const char *
 text_of(const uint8_t *p, size_t n, size_t *bytes)
 {
@@ -180,7 +179,7 @@ apr1_map_read(struct apr1_map *m, const uint8_t *p, size_t n, bool named, const 
 		h = look(p, n);
 	if (h.bad || span(p, n, &objects) != n)
 		return bad(what, 0, e);
-	/* A map, or an array; an empty one of either says nothing else. */
+	/* A map, or with named an array. An empty map is always accepted. */
 	if (!h.map && !(named && (*p >> 4 == 9 || *p == 0xdc || *p == 0xdd)) &&
 	    *p != 0x80 && *p != 0xde && *p != 0xdf)
 		return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is no map");

@@ -15,7 +15,7 @@ bad(struct apr1_source *s, const char *name)
 	                 "one of ours, has a value that is not", name);
 }
 
-/* ---- files of others: each entry is a key ---- */
+/* ---- files of other programs: each entry is a key ---- */
 
 static int
 add_key(struct apr1_source *s, const struct apr1_entry *x)
@@ -74,7 +74,7 @@ read_foreign(struct apr1_source *s)
 	return add_text(s, APR1_TYPE_KEY, apr1_type_name(s->header.type));
 }
 
-/* ---- files of our own ---- */
+/* ---- files of the apr tools ---- */
 
 const char *const apr1_entries[APR1_ENTRIES] = { "created_at", "aprender_version",
 	"model_name", "description" };
@@ -83,7 +83,7 @@ const char *
 apr1_entry_text(const struct model *m, size_t i, size_t *n)
 {
 	static const struct {
-		const char *other, *none; /* a key that serves too; what stands if none does */
+		const char *other, *none; /* another key to use; the text if there is no key */
 	} else_[APR1_ENTRIES] = {
 		{ NULL, "" },
 		{ NULL, APR1_WRITER },
@@ -114,7 +114,7 @@ entry_at(const struct apr1_entry *x)
 	return i;
 }
 
-/* Entries that other programs read must say what the plan says: no signature covers
+/* Check that the entries for other programs agree with the plan, because no signature covers
  * them. */
 static int
 check_entries(struct apr1_source *s)
@@ -135,7 +135,7 @@ check_entries(struct apr1_source *s)
 	return 0;
 }
 
-/* What somebody has added is a key too, at the end of the list. */
+/* Append the entries that another program has added to the file, as keys. */
 static int
 add_entries(struct apr1_source *s)
 {
@@ -158,7 +158,7 @@ add_entries(struct apr1_source *s)
 	return 0;
 }
 
-/* The header's model type, where the model has one by its key. */
+/* Check that the header's model type is the one in the model's key, if it has one. */
 static int
 check_type(struct apr1_source *s)
 {
@@ -178,7 +178,7 @@ check_type(struct apr1_source *s)
 	return 0;
 }
 
-/* A member of custom as JSON; NULL with *x NULL where there is none. */
+/* A member of custom as JSON; NULL with *x NULL if there is none. */
 static json_t *
 json_of(struct apr1_source *s, const char *name, const struct apr1_entry **x)
 {
@@ -218,15 +218,15 @@ read_custom(struct apr1_source *s)
 	const struct apr1_entry *x = apr1_map_find(&s->meta, APR1_CUSTOM);
 	struct err ignored = ERR_INIT;
 
-	/* Whatever else it is, it is an ordinary key. */
+	/* If custom is not a map, it is an ordinary key. */
 	if (!x || apr1_map_read(&s->custom, x->raw, x->raw_bytes, false, "", &ignored) == 0)
 		return 0;
 	apr1_map_free(&s->custom);
 	return ignored.code == ERR_MEMORY ? err_memory(s->reader.err) : 0;
 }
 
-/* The metadata of a file of others as it lies there, so that it is given back as it
- * was. Of ours, whatever it says itself. */
+/* The unchanged metadata of another program's file, so that it can be written again. For a
+ * file of the apr tools, the metadata that its own source has, if any. */
 static json_t *
 kept_metadata(struct apr1_source *s)
 {
@@ -242,8 +242,8 @@ kept_metadata(struct apr1_source *s)
 	return v;
 }
 
-/* What the file was: facts of the container, in source, where our writer would not
- * choose the same by itself: a model that only passes through must not change by it. */
+/* Record in source the facts of the container that differ from the writer's defaults, so that
+ * a model that only passes through does not change. */
 static int
 describe_source(struct apr1_source *s)
 {
@@ -302,9 +302,9 @@ apr1_read_metadata(struct apr1_source *s)
 	return r < 0 ? -1 : describe_source(s);
 }
 
-/* ---- what our own files carry ---- */
+/* ---- members that carry other parts of the model ---- */
 
-/* The base64 of so many bytes; *x NULL where there is no such member. */
+/* Find the base64 text of this many bytes; *x NULL if there is no such member. */
 static int
 base64_of(struct apr1_source *s, const char *prefix, const char *name, uint64_t bytes,
           struct apr1_text *t, const struct apr1_entry **x)
@@ -330,8 +330,8 @@ base64_of(struct apr1_source *s, const char *prefix, const char *name, uint64_t 
 	return s->reader.err->code == ERR_NONE ? 0 : -1;
 }
 
-/* A long value of a file of others lies in its metadata: it is made again when it is
- * sent (apr1_source.c). */
+/* Find the text of each blob. A long value in another program's file has none: it is converted
+ * again from the metadata when it is sent (apr1_source.c). */
 static int
 find_blobs(struct apr1_source *s)
 {
@@ -375,7 +375,7 @@ find_licence(struct apr1_source *s)
 	return 0;
 }
 
-/* Records and signatures: their sizes follow from the plan. */
+/* Find records and signatures, whose sizes follow from the plan. */
 static int
 find_frames(struct apr1_source *s)
 {
@@ -403,7 +403,7 @@ find_frames(struct apr1_source *s)
 	return 0;
 }
 
-/* Members of ours must all be of something. */
+/* Check that every member of the apr tools in custom was used. */
 static int
 check_rest(struct apr1_source *s)
 {
@@ -434,7 +434,7 @@ apr1_find_carriers(struct apr1_source *s)
 {
 	if (find_licence(s) < 0 || find_blobs(s) < 0)
 		return -1;
-	/* A sealed payload has no tensors yet, from which sizes follow. */
+	/* The sizes follow from the tensors, which an encrypted payload does not have yet. */
 	if (s->own && s->payload && find_frames(s) < 0)
 		return -1;
 	return check_rest(s);

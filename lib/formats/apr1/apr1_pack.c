@@ -12,7 +12,7 @@
 
 /* ---- values ---- */
 
-/* The shortest text that is this number again, and looks like no integer. */
+/* Append the shortest text that is read back as this number and not as an integer. */
 static void
 put_float(struct buf *b, double v, bool single)
 {
@@ -45,7 +45,8 @@ by_text(const void *a, const void *b)
 	return r ? r : (x->size > y->size) - (x->size < y->size);
 }
 
-/* JSON has each name once, and only names that are text. b fails where memory runs out. */
+/* True if JSON can hold the map as an object: all names are strings, and unique. b fails if
+ * memory runs out. */
 static bool
 is_object(const msgpack_object_map *m, struct buf *b)
 {
@@ -67,7 +68,7 @@ is_object(const msgpack_object_map *m, struct buf *b)
 	return good;
 }
 
-/* 0, or -1: JSON cannot say it. */
+/* Append an object as JSON. 0, or -1 if JSON cannot hold it. */
 static int
 put_json(struct buf *b, const msgpack_object *o)
 {
@@ -198,7 +199,7 @@ apr1_value(const struct apr1_entry *x, struct value_type *type, struct buf *wire
 	    MSGPACK_UNPACK_SUCCESS && at == x->raw_bytes)
 		r = to_wire(&u.data, type, wire);
 	else
-		err_memory(e); /* it was proved before */
+		err_memory(e); /* the only possible failure: the bytes were proved before */
 	msgpack_unpacked_destroy(&u);
 	if (!buf_ok(wire))
 		return err_memory(e);
@@ -209,7 +210,7 @@ apr1_value(const struct apr1_entry *x, struct value_type *type, struct buf *wire
 	return r;
 }
 
-/* ---- and back ---- */
+/* ---- values to MessagePack ---- */
 
 static int
 append(void *to, const char *p, size_t n)

@@ -10,7 +10,7 @@
 #include "formats/apr1/apr1_layout.h"
 #include "formats/container.h"
 
-/* Runs of bytes of which a tensor is made up: a record has some of them in another
+/* A run of bytes. A tensor consists of several, because a record stores some parts in another
  * order. */
 struct apr1_run {
 	const uint8_t *p;
@@ -20,16 +20,16 @@ struct apr1_run {
 
 struct apr1_tensor {
 	struct apr1_run run[APR1_RUNS];
-	uint64_t offset, stored; /* in the file: of these, or of all that it was made of */
-	bool direct;       /* run[0] is all of it, in the payload */
-	bool packed;       /* compressed by itself: run[0] is what it became */
+	uint64_t offset, stored; /* place in the file: of the runs, or of their source */
+	bool direct;       /* run[0] is the whole tensor, in the payload */
+	bool packed;       /* compressed by itself: run[0] is the compressed tensor */
 	bool checked;      /* crc is that of run[0] */
 	uint32_t crc;
-	bool gathered;     /* it lies in s->gathered, from at */
+	bool gathered;     /* the tensor is in s->gathered, from at on */
 	uint64_t at;
 };
 
-/* A text of the metadata: base64, or as it is. */
+/* A text of the metadata: base64, or plain. */
 struct apr1_text {
 	const char *p;
 	size_t n;
@@ -42,27 +42,27 @@ struct apr1_source {
 	struct format_options options;
 	struct apr1_header header;
 
-	struct spool file;       /* all of it */
+	struct spool file;       /* the whole file */
 	const uint8_t *p;
 	uint64_t n;
 	const uint8_t *stored;   /* its parts */
 	const uint8_t *signature, *licence;
 	uint64_t licence_bytes;
 	struct spool opened, plain;
-	bool decrypted;          /* opened holds a payload whose tag holds */
-	const uint8_t *payload;  /* open and uncompressed; NULL: it is sealed */
+	bool decrypted;          /* opened holds a payload whose tag is right */
+	const uint8_t *payload;  /* decrypted and uncompressed; NULL: still encrypted */
 	uint64_t payload_bytes;
 
 	struct apr1_map meta, custom;
-	bool own;                /* the metadata has a plan of ours */
-	bool chunked;            /* its payload is an index of chunks of ours, and they */
-	json_t *types;           /* what tensors stored as u8 are, or NULL */
-	size_t typed;            /* of them, so many were asked for */
+	bool own;                /* a file of the apr tools: the metadata has a plan */
+	bool chunked;            /* the payload is an index of chunks, and the chunks */
+	json_t *types;           /* types of tensors stored as u8, or NULL */
+	size_t typed;            /* the number of types used so far */
 
 	struct apr1_tensor *tensors;
 	size_t tensor_cap;
-	struct apr1_parts parts; /* of a payload of others */
-	struct spool gathered;   /* tensors that did not lie row after row */
+	struct apr1_parts parts; /* of another program's payload */
+	struct spool gathered;   /* tensors that were not stored row after row */
 	struct apr1_text *blobs, *provs, *signs, licence_text;
 
 	/* What is being sent. */
@@ -75,34 +75,34 @@ struct apr1_source {
 	struct spool unpacked;   /* of the tensor that is being sent */
 };
 
-/* A fault of the file; the Andon signal first. Always -1. */
+/* Report an error in the file, with the Andon signal before it. Returns -1. */
 int apr1_fail(struct apr1_source *s, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Say what is odd but no fault; with strict it is one. 0 or -1. */
+/* Warn; with strict, the warning is an error. 0 or -1. */
 int apr1_warn(struct apr1_source *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* In this order: the header; the whole file, until its checksum holds; then what the
- * metadata says; then signature, tag, and compression. 0 or -1. */
+/* Called in this order: read the header; read the whole file, and check its checksum and
+ * signature; read the metadata; decrypt and uncompress the payload. 0 or -1. */
 int apr1_read_header(struct apr1_source *s);
 int apr1_read_file(struct apr1_source *s);
 int apr1_read_metadata(struct apr1_source *s);
 int apr1_open_payload(struct apr1_source *s);
 
-/* Uncompress n bytes at p into an empty spool: exactly size of them, at *to. */
+/* Uncompress n bytes at p into an empty spool, which becomes exactly size bytes, at *to. */
 int apr1_expand(struct apr1_source *s, const uint8_t *p, uint64_t n, uint64_t size,
                 struct spool *spool, const uint8_t **to);
 
-/* The tensors. Of our own records, of an index of chunks, of a tensor index. */
+/* Read the tensors: of records, of an index of chunks, of a tensor index. */
 int apr1_read_records(struct apr1_source *s);
 int apr1_read_chunks(struct apr1_source *s);
 int apr1_read_aligned(struct apr1_source *s);
 
-/* Add a tensor to the plan, with where it lies. Takes the reference over. */
+/* Add a tensor and its place to the plan. Takes ownership of t. */
 int apr1_add_tensor(struct apr1_source *s, struct tensor *t, struct apr1_tensor where);
 
-/* After the tensors: where all that lies that our own files carry. */
+/* Called after the tensors: find the members that carry other parts of the model. */
 int apr1_find_carriers(struct apr1_source *s);
 
 #endif

@@ -36,10 +36,10 @@ take_text(struct apr1_in *x, uint64_t *n)
 	return (const char *)apr1_take(x, *n);
 }
 
-/* ---- what a tensor is ---- */
+/* ---- type and shape of a tensor ---- */
 
-/* Ids of quantized types (v1 1.7.0 section 6.2.2), and 0 for what is not quantized:
- * a record says its type by name where the id does not. */
+/* Ids of quantized types (v1 1.7.0 section 6.2.2), and 0 for other types. If the id does not
+ * determine the type, the record has its name. */
 static const struct {
 	uint8_t id;
 	const char *type; /* NULL: by name */
@@ -108,7 +108,6 @@ apr1_take_head(struct apr1_source *s, struct apr1_in *x, struct apr1_head *h)
 	return x->bad ? apr1_cut(s) : 0;
 }
 
-/* bytes: what is there for it. */
 struct tensor *
 apr1_make_tensor(struct apr1_source *s, const struct apr1_head *h, uint64_t bytes)
 {
@@ -163,7 +162,7 @@ read_record(struct apr1_source *s, struct apr1_in *x)
 	n = apr1_take_number(x, 8);
 	p = apr1_take(x, n);
 	if (h.id == 0x10) {
-		/* values, scale, zero point; a tensor has its values last */
+		/* The record has values, scale, zero point; a tensor has its values last. */
 		scale = apr1_take(x, 8);
 		where.run[0] = (struct apr1_run){ scale, 8 };
 		where.run[1] = (struct apr1_run){ p, n };
@@ -220,7 +219,7 @@ read_chunk(struct apr1_source *s, struct apr1_in *x, uint64_t *data)
 
 	if (apr1_take_chunk(s, x, &c) < 0)
 		return -1;
-	/* The first begins where the index ends, which is known only then: read_chunks. */
+	/* The first chunk begins at the end of the index, which read_chunks checks. */
 	at = c.offset - apr1_offset_of(s, 0);
 	if (*data != UINT64_MAX && at != *data)
 		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: the chunk of %.*s does not begin "

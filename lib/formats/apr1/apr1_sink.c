@@ -8,9 +8,9 @@
 #include "core/mem.h"
 #include "core/num.h"
 
-/* ---- what is decided, and refused, before anything comes ---- */
+/* ---- decisions and refusals before the first item ---- */
 
-/* --model-type; what the model says of itself; what the file was; else CUSTOM. */
+/* Choose the model type: --model-type, the model's key, that of the source file, or CUSTOM. */
 static int
 choose_type(struct apr1_sink *s, struct err *e)
 {
@@ -71,7 +71,7 @@ choose_compression(struct apr1_sink *s, struct err *e)
 	return 0;
 }
 
-/* The least that the payload will have, uncompressed. */
+/* Check that the minimum size of the uncompressed payload fits into the header. */
 static int
 check_size(struct apr1_sink *s, struct err *e)
 {
@@ -121,8 +121,8 @@ check_blobs(struct apr1_sink *s, struct err *e)
 }
 
 /* Only the payload is encrypted. Side files, and signatures with a digest of each tensor,
- * would lie in the metadata for all to read: they are left out, as with --plain. What the
- * payload is made of stays in memory. */
+ * would be readable in the metadata, so they are left out, as with --plain. The parts of the
+ * payload stay in memory. */
 static void
 hide(struct apr1_sink *s)
 {
@@ -196,7 +196,7 @@ put_tensor(struct sink *sink, const struct item *item, struct err *e)
 	return 0;
 }
 
-/* Head and body of a record or signature. */
+/* Keep the head and body of a record or signature. */
 static int
 put_late(struct sink *sink, const struct item *item, struct err *e)
 {

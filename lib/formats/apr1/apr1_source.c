@@ -11,10 +11,10 @@
 #include "core/num.h"
 #include "formats/head.h"
 
-#define PIECE (1u << 20)        /* bytes handed out at once */
+#define PIECE (1u << 20)        /* bytes returned at once */
 #define TEXT_PIECE (1u << 16)   /* of base64 */
 
-/* ---- payloads of others ---- */
+/* ---- payloads of other programs ---- */
 
 static int
 add_part(struct apr1_source *s, const struct apr1_part *x, const uint8_t *derived)
@@ -52,7 +52,7 @@ add_opaque(struct apr1_source *s)
 	                                     s->reader.name, s->reader.err), where);
 }
 
-/* 1 if it is of that layout. */
+/* 1 if the payload matches this layout. */
 static int
 try_layout(struct apr1_source *s, const struct apr1_layout *l)
 {
@@ -79,7 +79,7 @@ named_layout(struct apr1_source *s, const char *name, enum err_code code)
 	return r < 0 ? -1 : 0;
 }
 
-/* What the model type's program may have written, in the order of the table. */
+/* Try the layouts of the model type, in the order of the table. */
 static int
 find_layout(struct apr1_source *s, const char **name)
 {
@@ -121,7 +121,7 @@ read_foreign(struct apr1_source *s)
 
 /* ---- all payloads ---- */
 
-/* Of a file of ours: what it says of its payload. */
+/* Read the payload of a file of the apr tools, which names its layout. */
 static int
 own_payload(struct apr1_source *s, char name[64])
 {
@@ -158,9 +158,9 @@ read_tensors(struct apr1_source *s, const char *payload)
 	return s->own ? named_layout(s, payload, ERR_CORRUPT) : read_foreign(s);
 }
 
-/* A payload whose tag holds, and which is not one: AES-GCM opens one ciphertext under
- * several keys if its maker wants it to. The answer is that to a wrong key, so that it does
- * not tell whether the key is one of them. */
+/* Refuse a payload whose tag is right but whose content is not valid: an attacker can make an
+ * AES-GCM ciphertext that opens under several keys. The message is that for a wrong key, so
+ * that it does not reveal whether the key is one of them. */
 static int
 not_opened(struct apr1_source *s)
 {
@@ -191,9 +191,9 @@ read_all(struct apr1_source *s)
 	return 0;
 }
 
-/* ---- what flows ---- */
+/* ---- sending ---- */
 
-/* Some bytes of base64 into s->piece; none at its end. */
+/* Decode some base64 into s->piece, which is empty at its end. */
 static int
 read_text(struct apr1_source *s)
 {
@@ -242,7 +242,7 @@ begin_frame(struct apr1_source *s, struct item *item, struct apr1_text text, siz
 	return 1;
 }
 
-/* A long value of a file of others is made of its entry again. */
+/* Begin a long value of another program's file: it is converted from its entry again. */
 static int
 begin_value(struct apr1_source *s, size_t blob)
 {
@@ -394,7 +394,7 @@ apr1_open(struct reader *r, const struct format_options *options,
 	return NULL;
 }
 
-/* ---- what it is ---- */
+/* ---- description ---- */
 
 uint64_t
 apr1_tensor_offset(const struct source *source, size_t i)
@@ -429,7 +429,7 @@ hex(const uint8_t *p, size_t n)
 	return json_stringn(text, 2 * n);
 }
 
-/* {"avx2":20}: how many tensors have which backend hint. NULL: memory. */
+/* The number of tensors for each backend hint: {"avx2":20}. NULL if out of memory. */
 static json_t *
 count_hints(const struct apr1_source *s)
 {

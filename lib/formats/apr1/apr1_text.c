@@ -8,9 +8,9 @@
 #include "formats/apr1/apr1_writer.h"
 #include "stream/plan.h"
 
-/* ---- in the form of others: each key is an entry ---- */
+/* ---- the form of other programs: each key is an entry ---- */
 
-/* Key and value of the plan, wherever the value lies. */
+/* Read the wire bytes of a key's value, from the plan or from a blob. */
 static int
 wire_of(struct apr1_sink *s, const struct meta *k, struct buf *b, struct err *e)
 {
@@ -27,7 +27,7 @@ has_key(const struct apr1_entry *x, const char *key)
 	return x->key_bytes == strlen(key) && memcmp(x->key, key, x->key_bytes) == 0;
 }
 
-/* Is the entry read as this key and value? 1, 0, -1. */
+/* 1 if the entry is read as this key and value, 0 if not, or -1. */
 static int
 reads_as(struct apr1_sink *s, const struct apr1_entry *x, const struct meta *k,
          const struct buf *wire, struct err *e)
@@ -45,7 +45,8 @@ reads_as(struct apr1_sink *s, const struct apr1_entry *x, const struct meta *k,
 	return ignored.code == ERR_MEMORY ? err_memory(e) : r;
 }
 
-/* Are these entries, without the names of tensors, the first count keys? 1, 0, -1. */
+/* 1 if these entries, without the names of tensors, are read as the first count keys, 0 if
+ * not, or -1. */
 static int
 reads_as_all(struct apr1_sink *s, const struct apr1_map *m, size_t count, struct err *e)
 {
@@ -67,7 +68,8 @@ reads_as_all(struct apr1_sink *s, const struct apr1_map *m, size_t count, struct
 	return r == -2 ? 0 : r > 0 ? k == count : r;
 }
 
-/* The names of the tensor index, in the metadata as it was, are still theirs. */
+/* 1 if the tensor names in the original metadata are still those of the tensors, 0 if not, or
+ * -1. */
 static int
 names_hold(struct apr1_sink *s, const struct apr1_map *m, struct err *e)
 {
@@ -92,8 +94,8 @@ names_hold(struct apr1_sink *s, const struct apr1_map *m, struct err *e)
 	return r;
 }
 
-/* The metadata of the source, as it lay there, in raw: 1 if it reads as the plan has
- * it. */
+/* Decode the original metadata of the source into raw. 1 if it is read as the keys of the
+ * plan, 0 if not, or -1. */
 static int
 try_verbatim(struct apr1_sink *s, struct apr1_map *was, struct buf *raw, size_t count,
              struct err *e)
@@ -119,8 +121,8 @@ make_entry(struct apr1_sink *s, const struct meta *k, const struct buf *wire, st
 	return r < 0 ? err_memory(e) : r == 0;
 }
 
-/* An entry for each key: as it lay in the source where it is the same, else of our own
- * making. 1, or 0 where MessagePack cannot say a value so that it is read again. */
+/* Write an entry for each key: the bytes of the source if the value is the same, otherwise new
+ * ones. 1, or 0 if no form in MessagePack is read back as the same value. */
 static int
 write_entries(struct apr1_sink *s, const struct apr1_map *was, size_t count, struct err *e)
 {
@@ -148,7 +150,7 @@ write_entries(struct apr1_sink *s, const struct apr1_map *was, size_t count, str
 	return buf_ok(&s->metadata) ? r : err_memory(e);
 }
 
-/* Does the last-but-i'th key of the plan have this name, and this text? */
+/* True if key i from the end of the plan has this name and this text. */
 static bool
 ends_with(const struct model *m, size_t i, const char *key, const char *text)
 {
@@ -162,8 +164,8 @@ ends_with(const struct model *m, size_t i, const char *key, const char *text)
 	return value && n == strlen(text) && memcmp(value, text, n) == 0;
 }
 
-/* Would a file without anything of ours be read as this very plan? *count: the keys
- * that are entries then. */
+/* True if a file without any additions of the apr tools may be read as this same plan. *count:
+ * the number of keys that are then entries. */
 static bool
 may_be_foreign(const struct apr1_sink *s, size_t *count)
 {
@@ -176,7 +178,7 @@ may_be_foreign(const struct apr1_sink *s, size_t *count)
 		return false;
 	if (!s->options.plain && (m->prov_count || m->signatures))
 		return false;
-	/* What is signed has the digest of the licence block. */
+	/* A signed file needs the digest of the licence block in its metadata. */
 	if (m->licence != MODEL_NONE &&
 	    (!s->block.n || (s->options.vault && s->options.vault->signs)))
 		return false;
@@ -191,7 +193,7 @@ may_be_foreign(const struct apr1_sink *s, size_t *count)
 	return true;
 }
 
-/* 1: it is written so. */
+/* 1 if the metadata was written in this form. */
 static int
 make_foreign(struct apr1_sink *s, struct err *e)
 {
@@ -212,7 +214,7 @@ make_foreign(struct apr1_sink *s, struct err *e)
 		if (r > 0 && apr1_map_read(&now, s->metadata.p, s->metadata.n, true, "",
 		                           &ignored) < 0)
 			r = ignored.code == ERR_MEMORY ? err_memory(e) : 0;
-		/* A map of ours, or what is read otherwise, needs our own form. */
+		/* If the entries are not read back as the keys, the other form is needed. */
 		if (r > 0)
 			r = reads_as_all(s, &now, count, e);
 	}
@@ -224,7 +226,7 @@ make_foreign(struct apr1_sink *s, struct err *e)
 	return r;
 }
 
-/* ---- in our own form ---- */
+/* ---- the form of the apr tools ---- */
 
 struct custom {
 	struct apr1_sink *s;
@@ -281,8 +283,7 @@ put_kept(struct custom *c, const char *prefix, const char *name, const struct ap
 	return r;
 }
 
-/* The source as it was; of what it said of a file like this one, the metadata alone:
- * the rest is in the header. */
+/* A copy of source in which APR1_FROM has only the metadata: the rest is in the header. */
 static json_t *
 stripped_source(const struct model *m)
 {
@@ -328,7 +329,7 @@ stripped_plan(struct apr1_sink *s, struct err *e)
 	return NULL;
 }
 
-/* {"NAME":[dtype,[dims]],…} of what the tensor index has as u8. */
+/* {"NAME":[dtype,[dims]],…} of the tensors that the tensor index has as u8. */
 static json_t *
 foreign_types(const struct apr1_sink *s)
 {
@@ -425,7 +426,7 @@ put_entry(struct buf *b, const char *key, const char *text, size_t n)
 	apr1_put_text(b, text, n);
 }
 
-/* What existing software must find, what it may, and our own map. */
+/* Write the entries that existing software requires, optional entries, and the map custom. */
 static int
 write_own(struct apr1_sink *s, struct custom *c, struct err *e)
 {

@@ -8,14 +8,14 @@
 #include "core/text.h"
 #include "formats/apr1/apr1_layout.h"
 
-/* A payload that is being used up. What does not fit sets bad, and nothing is done
- * after that; the first time through (dry) nothing is kept either. */
+/* A cursor over a payload. Bytes that do not fit the layout set bad, and nothing is done after
+ * that. The first pass (dry) only checks and keeps nothing. */
 struct cursor {
 	const uint8_t *p;
 	uint64_t n, at;
 	bool bad, dry;
 	struct apr1_parts *parts;
-	struct err *e;    /* memory or disk: a fault of its own */
+	struct err *e;    /* for errors of memory or disk */
 	char prefix[64];
 };
 
@@ -46,7 +46,7 @@ take_u32(struct cursor *c)
 	return p ? le32(p) : 0;
 }
 
-/* A count of items that take at least so many bytes each. */
+/* Take a count of items that have at least this many bytes each. */
 static uint64_t
 take_count(struct cursor *c, uint64_t least)
 {
@@ -66,9 +66,9 @@ take_bool(struct cursor *c)
 	return p && *p == 1;
 }
 
-/* ---- what is found ---- */
+/* ---- the tensors found ---- */
 
-/* A new part; NULL where none is wanted, or on a fault. */
+/* Add a part; NULL in the dry pass, or on an error. */
 static struct apr1_part *
 part(struct cursor *c, const char *name, const char *suffix, const char *type)
 {
@@ -118,7 +118,7 @@ found(struct cursor *c, const char *name, const char *type, const uint8_t *p,
 	found_as(c, name, "", type, p, ndim, rows, columns);
 }
 
-/* A column begins: what is put from here on is its values. */
+/* Begin a column: all values put from now on belong to it. */
 static void
 column(struct cursor *c, const char *name, const char *suffix, const char *type)
 {
@@ -191,7 +191,7 @@ take_node(struct cursor *c, bool classes)
 	return x;
 }
 
-/* Nodes of the tree that begins here; it is passed. */
+/* Skip a tree and return the number of its nodes. */
 static uint64_t
 tree_nodes(struct cursor *c, bool classes)
 {
@@ -207,8 +207,8 @@ tree_nodes(struct cursor *c, bool classes)
 	return n;
 }
 
-/* The number of each node's right child: a node waits for it until all to its left
- * have passed. */
+/* Put the number of each node's right child. A node waits for it until its left subtree has
+ * ended. */
 static void
 put_children(struct cursor *c, uint64_t start, uint64_t n, bool classes)
 {
@@ -326,7 +326,7 @@ unwrap_lists(struct cursor *c, const char *name)
 	column_end(c);
 }
 
-/* What of each entry goes into the column. */
+/* The part of each entry that goes into the column. */
 enum map_column { TEXT, LENGTHS, COUNTS, NOTHING };
 
 static void
@@ -374,8 +374,8 @@ unwrap_counts(struct cursor *c, const char *name)
 	}
 }
 
-/* Texts, each with a map of counts: three columns of the outer map, three of all the
- * inner ones together. */
+/* Put columns of a map from text to maps of counts: three of the outer map, and three of all
+ * inner maps together. */
 static void
 put_contexts(struct cursor *c, unsigned which)
 {
@@ -466,7 +466,7 @@ unwrap_field(struct cursor *c, const struct apr1_field *f)
 		p = take(c, n * 4);
 		rows = take_u64(c);
 		columns = take_u64(c);
-		/* Of no values only one pair of lengths can be told from the shape. */
+		/* rows × columns must be the number of values, even if it is 0. */
 		c->bad |= num_mul(rows, columns, &columns) < 0 || columns != n;
 		columns = c->bad ? 0 : le64(c->p + c->at - 8);
 		found(c, f->name, "F32", p, 2, rows, columns);

@@ -13,9 +13,9 @@
 struct wrapper {
 	apr1_finder find;
 	void *ctx;
-	size_t used;      /* tensors that went in */
+	size_t used;      /* number of tensors used so far */
 	struct spool *to;
-	bool bad;         /* they do not fit: why says what */
+	bool bad;         /* a tensor does not fit; why has the reason */
 	char *why;
 	struct err *e;
 	char prefix[64];
@@ -66,7 +66,7 @@ put_u32(struct wrapper *w, uint32_t v)
 
 /* ---- tensors by name ---- */
 
-/* Values of a tensor: how many, and where. */
+/* The values of a tensor: their number, and a pointer to them. */
 struct values {
 	const uint8_t *p;
 	uint64_t n;
@@ -124,8 +124,8 @@ is_zero(const uint8_t *p, unsigned n)
 	return true;
 }
 
-/* Numbers that the node of this kind has no place for must be those that it is read
- * with, or they would be lost. */
+/* True if no number of the node would be lost: fields that this kind of node lacks must have
+ * the values that the reader gives them. */
 static bool
 node_fits(const struct tree *t, uint64_t i, bool leaf)
 {
@@ -139,8 +139,8 @@ node_fits(const struct tree *t, uint64_t i, bool leaf)
 	       word_at(&t->left, i) == i + 1;
 }
 
-/* Nodes must stand in the order in which the tree is written, left before right: each
- * that has children waits until all to its left have passed. */
+/* True if the nodes are in the order in which the tree is written, left before right. A node
+ * with children waits until its left subtree has ended. */
 static bool
 is_tree(struct wrapper *w, const struct tree *t)
 {
@@ -235,7 +235,7 @@ wrap_lists(struct wrapper *w, const char *name)
 		misfit(w, "%s%s_lengths leaves some of %s", w->prefix, name, name);
 }
 
-/* Texts one after another, and what has been used of them. */
+/* Texts one after another, and the number of bytes used so far. */
 struct texts {
 	struct values text, lengths;
 	uint64_t at, i;
@@ -321,7 +321,7 @@ wrap_contexts(struct wrapper *w, const char *name)
 
 static void wrap_fields(struct wrapper *w, const struct apr1_field *f);
 
-/* Is the field there? By its first tensor. */
+/* True if the field is present, judged by its first tensor. */
 static bool
 is_there(struct wrapper *w, const struct apr1_field *f)
 {

@@ -21,55 +21,55 @@ struct apr1_sink {
 	struct out out;
 	struct format_options options;
 	const struct model *plan;
-	const json_t *from;      /* what the plan's source says of such a file, or NULL */
+	const json_t *from;      /* APR1_FROM of the plan's source, or NULL */
 
-	/* What is decided when the plan comes. */
+	/* Decided when the plan comes. */
 	uint16_t type;
 	uint8_t compression;
 	bool aligned, chunked;
 
-	/* What has come. */
+	/* The items so far. */
 	struct spool data;       /* tensors, one after another */
-	struct spool kept;       /* all else */
+	struct spool kept;       /* everything else */
 	struct apr1_kept *tensors, *blobs, *provs, *signs, licence;
 	const uint8_t *p;        /* of data */
 	struct container_body body; /* of the current item */
 	size_t *by_name;         /* tensors */
-	size_t prov, sign, tensor; /* that have come */
+	size_t prov, sign, tensor; /* their numbers so far */
 
-	/* What becomes of it. */
-	const char *payload;     /* what its layout is called */
+	/* The output. */
+	const char *payload;     /* name of its layout */
 	struct spool made, packed, sealed; /* payload, stage by stage */
 	uint64_t plain_bytes;    /* of made, before each chunk was compressed */
-	const uint8_t *stored;   /* what of them is written */
+	const uint8_t *stored;   /* the payload as written */
 	uint64_t stored_bytes;
 	struct buf metadata;
-	bool own;                /* it is of our own form */
+	bool own;                /* metadata has the form of the apr tools */
 	bool quantized;
 	struct buf block;        /* the licence block, if it is one */
 };
 
-/* A number that the source says of such a file; usual where it says none. */
+/* A number in s->from, or usual if there is none. */
 unsigned apr1_from(const struct apr1_sink *s, const char *name, unsigned usual);
 
-/* Its bytes, in memory: to be freed. */
+/* Read kept bytes into b, which the caller frees. */
 int apr1_recall(struct apr1_sink *s, const struct apr1_kept *k, struct buf *b,
                 struct err *e);
 
-/* Does the tensor index have a type of its own for it? Its code, or DTYPE_NONE. */
+/* The code of the tensor's type in the tensor index, or DTYPE_NONE. */
 int apr1_aligned_code(const struct tensor *t);
 
-/* In this order. 0 or -1. */
+/* The steps that make the file, called in this order. 0 or -1. */
 int apr1_make_payload(struct apr1_sink *s, struct err *e);
 int apr1_make_metadata(struct apr1_sink *s, struct err *e);
 int apr1_place_aligned(struct apr1_sink *s, struct err *e);
-/* base: where the payload will begin in the file. */
+/* base: offset of the payload in the file. */
 int apr1_make_chunks(struct apr1_sink *s, uint64_t base, struct err *e);
 int apr1_make_aligned(struct apr1_sink *s, uint64_t base, struct err *e);
 int apr1_compress(struct apr1_sink *s, struct err *e);
 int apr1_write_file(struct apr1_sink *s, struct err *e);
 
-/* The size would not fit in the header's fields. -1. */
+/* Fail: a size does not fit in the header's fields. Returns -1. */
 int apr1_too_large(const struct apr1_sink *s, struct err *e);
 
 /* Put any number of bytes. */
