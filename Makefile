@@ -2,8 +2,8 @@
 
 include config.mk
 
-# "make -j2 clean all", "make deps check": one goal after the other, each by a make of its
-# own that may use all jobs.
+# "make -j2 clean all", "make deps check": one goal after the other, each in a separate make
+# that may use all jobs.
 ifneq ($(and $(filter clean deps,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 .PHONY: $(MAKECMDGOALS)
@@ -14,7 +14,7 @@ else
 MODE = release
 B = build/$(MODE)
 
-# One folder a mode, so that sanitized and plain builds stand side by side.
+# One folder per mode, so that sanitized and plain builds can exist side by side.
 mode_release = ## the default
 mode_san = $(both) ## address and undefined-behaviour sanitizers
 mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1 ## address sanitizer
@@ -36,14 +36,14 @@ endif
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wvla -Wwrite-strings -Wpointer-arith
-# No contraction: what is written must not depend on the compiler or the CPU.
+# No contraction: output must not depend on the compiler or the CPU.
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) $(OPT) -ffp-contract=off \
 	-ffile-prefix-map=$(CURDIR)=. $(mode_$(MODE)) $(PACKAGE_CFLAGS) $(CFLAGS)
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 LIBS := -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
 
-# $(call run,CC)COMMAND: one short line a file in place of the command; V=1 shows commands,
-# -s neither.
+# $(call run,CC)COMMAND: prints one short line per file instead of the command; V=1 prints
+# commands, -s neither.
 ifneq ($(V),1)
 ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
 run = @
@@ -54,7 +54,7 @@ endif
 
 ARCH = $(shell uname -m)
 # Levels of the CPU: each has a folder lib/kernels/LEVEL, whose level.mk adds it to LEVELS
-# if it is one of ARCH, and says how the folder is compiled.
+# if it is one of ARCH, and sets the compiler flags of the folder.
 LEVELS = ref
 include $(sort $(wildcard lib/kernels/*/level.mk))
 KERNEL_SRC = $(sort $(wildcard lib/kernels/*.c $(patsubst %,lib/kernels/%/*.c,common $(LEVELS))))
@@ -83,9 +83,9 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(FLAGS) $(pic_FLAGS) $(level_FLAGS) -MMD -MP -c -o $@ $<
 
-# libaprml.a may become part of a shared object. Hidden names keep the code as fast: they
-# are called and inlined as in a program. Kernels have no thread-local variables: the code
-# of a program does for them.
+# libaprml.a may become part of a shared object. Hidden names keep the code fast: they are
+# called and inlined as in a program. Kernels do not have thread-local variables, so they are
+# compiled as for a program.
 $(B)/lib/%.o: pic_FLAGS = -fPIC -fvisibility=hidden
 $(B)/lib/kernels/%.o: pic_FLAGS = -fPIE
 
@@ -112,19 +112,19 @@ BATS = $(wildcard tests/*/*.bats)
 TEST = APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
 	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh
 
-# What ONLY='WORD…' selects; t_sandbox is part of sandbox.bats.
+# The units that ONLY='WORD…' selects; t_sandbox is part of sandbox.bats.
 chosen = $(if $(ONLY),$(foreach f,$1,$(if $(strip $(foreach w,$(ONLY),$(findstring $w,$f))),$f)),$1)
 CHECK_UNITS = $(call chosen,$(UNITS)) \
 	$(if $(findstring sandbox.bats,$(call chosen,$(BATS))),$(B)/tests/unit/t_sandbox)
-# The corpus of the fuzzers runs in the tree of replays too, once: a mode with sanitizers
-# has replays of its own.
+# The corpus of the fuzzers also runs in the tree of replays, once: a mode with sanitizers
+# has its own replays.
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(BATS))),replays \
 	$(if $(findstring -fsanitize,$(mode_$(MODE))),,fuzz-replay))
 
 check: all gen $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
 	@$(TEST) $(UNITS) $(BATS)
 
-# What takes longest is left out, and what needs the replays.
+# Without the longest tests, and without those that need the replays.
 SLOW = $(wildcard tests/formats/faults-*.bats $(patsubst %,tests/%.bats,formats/compression \
 	formats/safetensors run/run-text run/tokenizers whole/fuzz whole/limit whole/memory \
 	whole/neon whole/reseal whole/tamper))
@@ -134,7 +134,7 @@ quick: all units gen ## run the unit tests and most others, in about three minut
 unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_out'
 	@$(if $(T),$(TEST) $^,echo "unit: name them: make unit T=t_half" >&2; exit 2)
 
-# The kernels and their tests for another CPU: they need the C library alone.
+# The kernels and their tests for another CPU: they need only the C library.
 BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c
 BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
@@ -145,7 +145,7 @@ $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 $(B)/bare/t_%: $(B)/tests/unit/t_%.o $(B)/bare/libkernels.a
 	$(call run,LD)$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm
 
-# Of the sandbox, which has numbers of system calls for each architecture, the object alone.
+# Of the sandbox, which has the system call numbers of each architecture, only the object.
 bare: $(BARE) $(B)/lib/core/calls.o ## build the tests of the kernels, which need the C library alone
 
 NEON_CC = aarch64-linux-gnu-gcc
@@ -178,8 +178,8 @@ bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against AP
 	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/seal.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/run.sh
 
-# Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this
-# mode, and in one whose parsers let wrong checksums through, as the fuzzer's do.
+# Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this mode, and
+# in one whose parsers accept wrong checksums, like those of the fuzzer.
 FUZZERS = $(sort $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 REPLAYS = $(FUZZERS:%=$(B)/tests/fuzz/replay_%)
 STARVES = $(addprefix $(B)/tests/fuzz/starve_,gguf apr1 apr2 apr64 stream)
@@ -192,7 +192,7 @@ $(B)/tests/fuzz/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/lib/libapr.a
 $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)/lib/libapr.a
 	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# Of the containers: memory runs out at each allocation.
+# Targets of containers, where each allocation in turn fails.
 $(B)/tests/fuzz/starve_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/starve.o $(B)/lib/libapr.a
 	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc -o $@ $^ $(LIBS)
 
@@ -221,7 +221,7 @@ demo: ## build quietly, then unpack, quantize, sign, pack and verify a real mode
 layers: ## check that includes point one way
 	@scripts/layers.sh
 
-# gcc and clang warn of different things.
+# gcc and clang give different warnings.
 lint: lint-gcc lint-clang lint-text ## compile with gcc and clang, warnings as errors; read scripts and man pages
 
 lint-gcc:

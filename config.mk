@@ -1,4 +1,4 @@
-# config.mk: all that a packager edits. Each line can also be given to make.
+# config.mk: the settings for packagers. Each can also be given to make.
 
 PREFIX = /usr/local
 bindir = $(PREFIX)/bin
@@ -6,7 +6,7 @@ libdir = $(PREFIX)/lib
 includedir = $(PREFIX)/include
 datadir = $(PREFIX)/share
 mandir = $(datadir)/man
-# In front of all of these while a package is made.
+# Prefix of all these folders while a package is built.
 DESTDIR =
 CC = cc
 AR = ar
@@ -18,5 +18,5 @@ OPT = -O2 -g
 CFLAGS =
 LDFLAGS =
 PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack
-# Those of them that programs with libaprml.a need; jansson is inside it.
+# The libraries that programs with libaprml.a need; it contains jansson.
 APRML_PACKAGES = libdeflate zlib liblz4 libzstd msgpack

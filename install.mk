@@ -1,4 +1,4 @@
-# What "make install" puts where; the folders are in config.mk.
+# Files and destinations of "make install"; the folders are in config.mk.
 
 VERSION := $(shell sed -n 's/^\#define APR_VERSION "\(.*\)"/\1/p' lib/core/version.h)
 TOOL_NAMES = $(TOOL_SRC:bin/%.c=%)
@@ -6,10 +6,9 @@ PAGES = $(sort $(wildcard man/*.[1357]))
 BASH_FOLDER = $(datadir)/bash-completion/completions
 ZSH_FOLDER = $(datadir)/zsh/site-functions
 
-# libaprml.a is one object in which every name is local but those that the header
-# documents, so that it clashes with nothing that a program has. It has a jansson of
-# its own, since it limits what jansson may allocate; where there is no static one,
-# only the tools are installed.
+# libaprml.a is one object in which only the names of the header are global, so that it does
+# not clash with names of a program. It contains a copy of jansson, since it limits jansson's
+# memory. If there is no static jansson, only the tools are installed.
 JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a))
 ifneq ($(JANSSON),)
 APRML = $(B)/lib/libaprml.a
@@ -17,9 +16,9 @@ endif
 
 API_OBJ = $(patsubst %.c,$(B)/%.o,$(sort $(wildcard lib/api/*.c)))
 
-# Debian's static jansson refers to stdin as a program does, which a shared object cannot.
-# It compares it in json_loadf alone, to name its input; nothing here calls that. So it is
-# given a variable of lib/api/aprml.c instead.
+# Debian's static jansson refers to stdin as a program does, which a shared object cannot do.
+# Only json_loadf uses it, to name its input, and nothing here calls that. So it gets a
+# variable of lib/api/aprml.c instead.
 $(B)/lib/libaprml.a: $(API_OBJ) $(B)/lib/libapr.a
 	$(OBJCOPY) --redefine-sym stdin=jansson_stdin $(JANSSON) $(B)/lib/jansson.a
 	$(LD) -r -o $(B)/lib/aprml.o $^ $(B)/lib/jansson.a
@@ -27,7 +26,7 @@ $(B)/lib/libaprml.a: $(API_OBJ) $(B)/lib/libapr.a
 	@rm -f $@
 	$(AR) rcD $@ $(B)/lib/aprml.o
 
-# The folders stand in it as they are at last, without DESTDIR.
+# It contains the final folders, without DESTDIR.
 define APRML_PC
 includedir=$(includedir)
 libdir=$(libdir)
@@ -40,7 +39,7 @@ Libs: -L$${libdir} -laprml -lpthread -lm
 Cflags: -I$${includedir}
 endef
 
-# All that is installed, for uninstall.
+# All installed files, for uninstall.
 INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) \
 	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \

@@ -1,8 +1,8 @@
-# Completion of the apr tools for bash. What a tool takes is read from its --help,
-# so that it cannot be out of date.
+# Completion of the apr tools for bash. It reads the options of a tool from its --help, so it
+# cannot be out of date.
 
-# Of option $2, as the help $1 has it: its letter or "-", its name, and the word for
-# its value, if it takes one: "o output FILE". Nothing if there is no such option.
+# Prints option $2 of the help $1: its letter or "-", its name, and the word for its value, if
+# it takes one: "o output FILE". Prints nothing if there is no such option.
 _apr_tools_option() {
 	local line pattern='^  (-(.),|   ) --([a-z0-9-]+)( ([^ ]+))?'
 	while IFS= read -r line; do
@@ -14,14 +14,14 @@ _apr_tools_option() {
 	done <<<"$1"
 }
 
-# The words that the usage in the help $1 lists for the option $2 or $3, one of which
-# is how it is spelled there: [-t apr2|gguf].
+# Prints the words that the usage in the help $1 lists for the option, which is spelled $2 or
+# $3 there: [-t apr2|gguf].
 _apr_tools_words() {
 	local pattern="\\[(-$2|--$3) ([a-z0-9|-]*)\\]"
 	[[ $1 =~ $pattern ]] && printf '%s' "${BASH_REMATCH[2]//|/ }"
 }
 
-# The types that a tool with --list can write.
+# Prints the types that a tool with --list can write.
 _apr_tools_types() {
 	"$1" --list 2>/dev/null | awk '$4 == "yes" { printf "%s ", $1 }'
 }
@@ -30,7 +30,7 @@ _apr_tools() {
 	local tool=$1 cur=$2 prev=$3 help letter name value words
 	COMPREPLY=()
 	help=$("$tool" --help 2>/dev/null) || return
-	# "--to=ap" comes as three words.
+	# "--to=ap" arrives as three words.
 	if [[ $cur == = ]]; then
 		cur=
 	elif [[ $prev == = ]] && ((COMP_CWORD > 1)); then
@@ -45,7 +45,7 @@ _apr_tools() {
 		words=$(grep -oE '^  (-.,|   ) --[a-z0-9-]+' <<<"$help" | grep -o -- '--.*')
 	case $value in
 	'' | FILE | MANIFEST)
-		# Where there are no words, names of files are meant.
+		# Without a list of words, complete file names.
 		[[ $words ]] || return
 		;;
 	REGEX*)

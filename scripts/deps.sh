@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that building and testing need on Debian 12, from Debian alone.
-# Nothing is fetched where all of it is there.
+# Installs the packages for building and testing on Debian 12, all from Debian. If all of
+# them are installed, nothing is downloaded.
 set -eu
 
 packages=(
@@ -30,7 +30,7 @@ export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# quiet COMMAND...: what it prints is shown only if it fails.
+# quiet COMMAND...: shows the output only if the command fails.
 quiet() {
   "$@" >"$log" 2>&1 </dev/null || {
     echo "deps: failed: $*" >&2

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Includes point one way: ARCHITECTURE.md tells why. A room of lib/ may include
-# itself and what stands after its name in the first table; bin/ any room. A
-# library is included by the files in the second table alone. A folder in a room is a
-# room of its own to its neighbours.
+# Checks that includes point one way (ARCHITECTURE.md). A room of lib/ may include itself and
+# the rooms after its name in the first table; bin/ may include any room. Only the files in
+# the second table may include a library. Folders in a room are separate rooms to each other.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -69,8 +68,8 @@ BEGIN {
     status = 1
   } else if ($0 ~ /"/) {
     bad = !((room, dir[1]) in may)
-    # A container knows what all share, and no other container; what all share
-    # knows none.
+    # A container may include the shared files, but no other container; the shared files
+    # include no container.
     count = split(name, step, "/")
     if (room == "formats" && dir[1] == "formats" && count == 3)
       bad = part[3] != step[2]
@@ -90,12 +89,12 @@ wrong() {
   status=1
 }
 
-# The files that include lib/$1, other than its own.
+# Prints the files outside lib/$1 that include it.
 users() {
   grep -l "^#include \"$1\"" lib/*/*.[ch] lib/*/*/*.[ch] bin/*.c | grep -vx "lib/${1%.h}.c"
 }
 
-# lib/cli/ holds what two files need; what serves one tool is in lib/cli/TOOL/.
+# lib/cli/ has code that at least two files need; code of one tool is in lib/cli/TOOL/.
 for header in lib/cli/*.h; do
   [ "$(users "${header#lib/}" | wc -l)" -ge 2 ] || wrong "$header serves one file only"
 done
@@ -105,7 +104,7 @@ for header in lib/cli/*/*.h; do
   [ -z "$others" ] || wrong "$header serves more than one tool: ${others//$'\n'/ }"
 done
 
-# A report is bytes: it does not print, and it does not end the process.
+# A report is bytes: it neither prints nor ends the process.
 if grep -nE '\<(v?printf|puts|putchar|fputs|fputc|fwrite|_?exit)\(|\<std(out|err)\>' \
   lib/report/*.c >&2; then
   wrong "lib/report/ prints or exits"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# make demo: the two pipes of README.md on the small real model, and a table of
-# what happened. Every line of the table is a result, none a promise: the first
-# step that fails ends the demo with its status.
+# make demo: runs the two pipes of README.md on the small real model and prints a table of the
+# results. The first step that fails ends the demo with its status.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,13 +10,13 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 cp "$root/tests/data/shakespeare-BF16.gguf" m.gguf
 
-# Show a command, then do it.
+# Shows a command, then runs it.
 step() {
   printf '$ %s\n' "$1"
   eval "$1"
 }
 
-# The member of a JSON object that is a word or a number.
+# Prints a member of a JSON object that is a word or a number.
 member() {
   sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
@@ -44,7 +43,7 @@ step 'apr-unpack m.gguf | apr-pack -t gguf -o same.gguf'
 step 'apr-unpack back.gguf | apr-pack -o again.apr'
 [ "$(member verified <answer)" = true ]
 
-# One byte of one weight: GGUF has no checksum that would notice, a signature does.
+# Changes one byte of one weight: GGUF has no checksum to detect that, a signature does.
 step 'cp back.gguf changed.gguf'
 step 'printf "\1" | dd of=changed.gguf bs=1 seek=1000000 conv=notrunc status=none'
 step 'apr-verify -q key.pub changed.gguf 2>refused && exit 1 || cat refused'
@@ -62,7 +61,7 @@ row 'error of the weights' "relative RMSE $(member relative <error), cosine $(me
 row 'm.gguf, packed again' 'the same bytes'
 row 'm.apr, by way of back.gguf' 'the same bytes, signature included'
 
-# What the packed model says.
+# The text that the packed model generates.
 echo
 step 'echo ROMEO: | apr-run -n 64 m.apr | tee text'
 printf '\n'

@@ -1,14 +1,14 @@
-# helper: what all .bats files share. Loaded by "load helper".
+# helper: functions for all .bats files. Loaded by "load helper".
 #
-#   try COMMAND…        run it; $status, and what it wrote in files $out, $err
-#   said N [TEXT]       the last try ended with N and one message (perhaps a hint
-#                       under it) that holds TEXT
-#   quiet               the last try ended with 0 and said nothing
-#   pipe 'a | b'        a pipe in which every stage counts; try_pipe: the same, tried
-#   on_terminal COMMAND what it writes to a terminal
-#   vectors NAME FOLDER the files of the generator tests/gen/NAME
-#   rows COMMAND        call it with the fields of each line of MANIFEST
-#   need_data           skip, and say so, where the reference data is absent
+#   try COMMAND…        runs it; sets $status; its output is in the files $out, $err
+#   said N [TEXT]       the last try ended with N and one message (perhaps with a hint)
+#                       that contains TEXT
+#   quiet               the last try ended with 0 and printed no message
+#   pipe 'a | b'        runs a pipe that fails if any stage fails; try_pipe: tries it
+#   on_terminal COMMAND prints what it writes to a terminal
+#   vectors NAME FOLDER makes the files of the generator tests/gen/NAME
+#   rows COMMAND        calls it with the fields of each line of MANIFEST
+#   need_data           skips the test, with the reason, without the reference data
 #   exam ROLE TOOL ARG… the exam that every tool passes; see below
 #
 # APR_BIN: the tools under test (default: bin/ of the checkout); APR_GEN: the
@@ -25,8 +25,8 @@ model=$root/tests/data/shakespeare-BF16.gguf
 out=$BATS_TEST_TMPDIR/try.out
 err=$BATS_TEST_TMPDIR/try.err
 
-# Nothing of the user's: no keys, no settings, one language. What a sanitizer
-# finds must not look like an exit status of ours.
+# The user's keys, settings and language are not used. A finding of a sanitizer must not look
+# like an exit status of a tool.
 export HOME=$BATS_RUN_TMPDIR/home LC_ALL=C
 unset XDG_CONFIG_HOME APR_CONFIG APR_CACHE APR_COLOR APR_CPU APR_LOG_LEVEL APR_RAM_LIMIT
 export ASAN_OPTIONS=exitcode=99
@@ -37,20 +37,20 @@ fail() {
 	return 1
 }
 
-# An installed copy must never be tested by accident.
+# Never test an installed copy by accident.
 if [ ! -x "$APR_BIN/apr-unpack" ]; then
 	echo "no tools in $APR_BIN: run make" >&2
 	exit 1
 fi
 
-# Address space of what "try" runs, in KiB; none under a sanitizer that reserves
+# Limit of address space for commands of "try", in KiB; not under a sanitizer that reserves
 # terabytes of it.
 limit=
 limit_memory() {
 	grep -q __asan_init "$APR_BIN/apr-unpack" || limit=$1
 }
 
-# CPU seconds end what spins; what blocks meets the limit of the whole run.
+# A limit of CPU seconds ends loops; the limit of the whole run ends what blocks.
 try() {
 	status=0
 	(
@@ -60,7 +60,7 @@ try() {
 	) >"$out" 2>"$err" || status=$?
 }
 
-# Called hundreds of times: starts no process.
+# Called hundreds of times, so it must not start a process.
 said() {
 	local lines text
 	mapfile -t lines <"$err"
@@ -87,12 +87,12 @@ try_pipe() {
 	try bash -o pipefail -c "$1"
 }
 
-# on_terminal COMMAND…: what it writes to a terminal, whose line breaks are two bytes.
+# on_terminal COMMAND…: prints its output to a terminal, where line breaks are two bytes.
 on_terminal() {
 	script -qec "${*@Q}" /dev/null </dev/null | sed 's/\r$//'
 }
 
-# levels: those that this CPU has, as APR_CPU names them.
+# levels: prints the levels of this CPU, as APR_CPU names them.
 levels() {
 	APR_CPU=none apr-quant q4_0 "$model" 2>&1 | sed -n 's/^hint: this CPU has //p' | tr -d ,
 }
@@ -120,25 +120,24 @@ need_data() {
 
 # ---- the exam ----
 #
-# exam ROLE TOOL ARG…: TOOL must do its work with ARG…, its input on standard
-# input or as one more operand. ROLE says which parts apply:
+# exam ROLE TOOL ARG…: TOOL must do its work with ARG…, its input on standard input or as one
+# more operand. ROLE selects the parts:
 #
-#   source, filter, sink   all of them; their results differ in no way that
-#                          matters here
-#   report                 writes text and has no -o; $exam_cut says how many
-#                          bytes of input are surely too few
-#   maker                  reads no model
+#   source, filter, sink   all parts; the differences do not matter here
+#   report                 writes text and does not have -o; $exam_cut is a number of
+#                          bytes of input that is too small
+#   maker                  does not read a model
 #
-# A report that takes several FILEs is tried with good and bad ones.
+# A report that takes several FILEs is tested with good and bad ones.
 #
-# $exam_in: a good input (a model file for a source, else a stream of the small
-# model). Every part can be called by itself, as exam_PART TOOL ARG….
+# $exam_in: a good input (a model file for a source, else a stream of the small model). Each
+# part can be called alone, as exam_PART TOOL ARG….
 
 exam() {
 	local role=$1
 	exam_role=$role
 	shift
-	# Notes are no messages.
+	# Notes are not messages.
 	export APR_LOG_LEVEL=error
 	exam_prepare "$role"
 	exam_options "$@"
@@ -171,7 +170,7 @@ exam_prepare() {
 	head -c "$exam_cut" "$exam_in" >"$BATS_TEST_TMPDIR/exam.cut"
 }
 
-# The first option of TOOL that takes no value, from its own help.
+# Prints the first option of TOOL without a value, from its --help.
 exam_flag() {
 	"$1" --help | sed -n 's/^  [ -][^ ]\{0,1\}[ ,]\{1,3\}--\([a-z-]*\)  .*/--\1/p' | head -n 1
 }
@@ -220,7 +219,7 @@ takes_files() {
 	"$1" --help | sed '/^$/,$d' | grep -qF '[FILE ...]'
 }
 
-# Each of several FILEs gets its message.
+# Each bad FILE of several gets its own message.
 exam_no_files() {
 	local file
 	try "$@" -- no-such-a no-such-b no-such-c </dev/null
@@ -230,7 +229,7 @@ exam_no_files() {
 	done
 }
 
-# Several FILEs: a bad one does not hide the next, and the highest exit status is that of all.
+# Several FILEs: a bad one does not hide the next, and the highest exit status counts.
 exam_several() {
 	try "$@" "$exam_in"
 	cp "$out" "$BATS_TEST_TMPDIR/exam.one"
@@ -238,7 +237,7 @@ exam_several() {
 	[ "$status" -eq 4 ] || fail "exit status $status:" "$(cat "$err")"
 	grep -q 'exam.cut: ' "$err" || fail "exam.cut is not named:" "$(cat "$err")"
 	grep -q 'no-such-file: ' "$err" || fail "no-such-file is not named:" "$(cat "$err")"
-	# "model" is the one member that a single FILE does not have.
+	# Output for a single FILE lacks only the member "model".
 	grep -v '^==> \|^$' "$out" | sed 's/,"model":"[^"]*"}$/}/' >"$BATS_TEST_TMPDIR/exam.got"
 	grep -v '^$' "$BATS_TEST_TMPDIR/exam.one" | cat - "$BATS_TEST_TMPDIR/exam.one" | grep -v '^$' |
 		diff - "$BATS_TEST_TMPDIR/exam.got"
@@ -321,12 +320,12 @@ exam_output() {
 	said 1 '<stdout>: cannot be written'
 	try bash -c '"$@" >&-' - "$@" <"$exam_in"
 	said 1 '<stdout>: cannot be written'
-	# A reader who has seen enough is no fault.
+	# A reader that closes the pipe early is not an error.
 	try bash -c '"$@" | head -c 1' - "$@" <"$exam_in"
 	quiet
 }
 
-# Only these names may lie in the folder of the exam.
+# Only these names may exist in the folder of the exam.
 exam_files() {
 	local found
 	found=$(find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' ')
@@ -345,12 +344,12 @@ exam_named_output() {
 	cmp made "$out"
 	cp made "$want"
 
-	# -o - is standard output; an empty file there is as good as a name.
+	# -o - is standard output; an empty file there is treated like a named one.
 	try "$@" -o - <"$exam_in"
 	quiet
 	cmp "$out" "$want"
 
-	# What exists is only replaced on demand.
+	# An existing file is replaced only with -f.
 	printf 'mine' >other
 	try "$@" -o other <"$exam_in"
 	said 2 'other: exists already'
@@ -365,14 +364,14 @@ exam_named_output() {
 	[ "$(wc -c <other)" -eq "$(wc -c <"$want")" ]
 	exam_files made other
 
-	# It is not lost either when the work fails.
+	# It also survives a failure.
 	printf 'mine' >other
 	try "$@" -f -o other <"$BATS_TEST_TMPDIR/exam.cut"
 	said 4 '(E002)'
 	[ "$(cat other)" = mine ]
 	exam_files made other
 
-	# Appending to a file that holds something leaves that alone.
+	# Appending to a file keeps its contents.
 	try bash -c '"$@" >>other' - "$@" <"$exam_in"
 	quiet
 	[ "$(head -c 4 other)" = mine ]
@@ -392,7 +391,7 @@ exam_named_output() {
 	rm made other
 }
 
-# The input is never the output, by whatever name.
+# The output must not replace the input, under any name.
 exam_same_file() {
 	local name
 	cp "$exam_in" input
@@ -415,7 +414,7 @@ exam_same_file() {
 	rm input hard soft
 }
 
-# Half a stream, as a stage that was killed leaves it.
+# Half a stream, as from a stage that was killed.
 exam_dead_upstream() {
 	try_pipe "head -c $exam_cut '$exam_in' | ${*@Q} -o made"
 	said 4 '(E002)'
@@ -427,11 +426,11 @@ exam_dead_upstream() {
 	rm made
 }
 
-# Wait until process $1 has opened its output and waits for more input.
+# Waits until process $1 has opened its output and waits for more input.
 exam_wait() {
 	local i
 	for ((i = 0; i < 200; i++)); do
-		# Of a tool with secrets only root may look into that folder.
+		# For a tool with secrets, only root may read that folder.
 		if [ $i -ge 25 ] && [ -e "/proc/$1/fd" ] && ! ls "/proc/$1/fd" >/dev/null 2>&1 &&
 			grep -q '^State:.S' "/proc/$1/status"; then
 			return
@@ -451,7 +450,7 @@ exam_signal() {
 	for signal in TERM:15 INT:2 HUP:1; do
 		number=${signal#*:}
 		for how in '-o made' '>made'; do
-			# A shell lets background jobs ignore SIGINT, nohup SIGHUP: env undoes that.
+			# Background jobs of a shell ignore SIGINT, those of nohup SIGHUP: env undoes that.
 			eval "exec env --default-signal=INT,HUP,TERM ${*@Q} $how" \
 				<"$BATS_TEST_TMPDIR/exam.fifo" 2>"$err" 3>&- &
 			pid=$!

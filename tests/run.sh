@@ -4,7 +4,7 @@
 # the output of the tests that failed (at most 200 lines). The last line is
 # "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.
 # ONLY=WORD… runs the files whose names contain one of the words; a word with a slash is
-# looked for in the whole path (ONLY=formats/).
+# searched in the whole path (ONLY=formats/).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 logs=$(mktemp -d) || exit 1
@@ -25,7 +25,7 @@ wanted() {
 
 # Runs one file; keeps its TAP and its exit status. A file that adds no line to its TAP for
 # $HANG seconds is stopped, and so is one that takes half an hour. (BATS_TEST_TIMEOUT is not
-# used: if a test ends at once, the sleep behind it may stay, and bats waits for that.)
+# used: if a test ends at once, its sleep may remain, and bats waits for that.)
 run_one() {
   local name=${1##*/} began=$SECONDS command=("$1") pid nap
   [[ $1 != *.bats ]] || command=(bats --formatter tap "$1")
@@ -69,7 +69,7 @@ list() {
 # shellcheck disable=SC2016 # the inner shell expands it
 list "$@" | xargs -0 -r -n 1 -P "$(nproc)" bash -c 'run_one "$1"' -
 
-# TAP to "passed failed skipped"; a plan that was not kept is a failure.
+# Turns TAP into "passed failed skipped"; a plan that was not fulfilled is a failure.
 count() {
   awk '
     /^ok .*# [Ss][Kk][Ii][Pp]/ { skipped++; next }
@@ -83,7 +83,7 @@ count() {
     }' "$1"
 }
 
-# first N FILE: its first N lines, and how many more there are.
+# first N FILE: prints its first N lines, and the number of further lines.
 first() {
   local lines
   lines=$(wc -l <"$2")
@@ -113,7 +113,7 @@ for status in "$logs"/*.status; do
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 done
 
-# .ci/run repeats what stands between "failed: " and the last line.
+# .ci/run repeats the lines between "failed: " and the last line.
 if [ -s "$logs/names" ]; then
   echo
   first 60 "$logs/names"

@@ -1,8 +1,8 @@
-# vocabularies: small ones, as descriptions for mkmodel. Loaded by "load vocabularies".
+# vocabularies: small vocabularies, as descriptions for mkmodel. Loaded by "load vocabularies".
 # shellcheck shell=bash
 
-# The letters of byte-level vocabularies, in the order of the bytes, as mkmodel spells
-# bytes: those that can be seen stand for themselves, the others follow U+0100.
+# The letters of byte-level vocabularies, in the order of the bytes, in the spelling of
+# mkmodel: printable bytes stand for themselves, the others are U+0100 and up.
 letters() {
 	local b c unseen=0
 	set +T # bats traces each command
@@ -20,7 +20,7 @@ letters() {
 	done
 }
 
-# bpe PRE: bytes, and a few merges of them.
+# bpe PRE: a byte-level vocabulary: all bytes, and a few merges of them.
 bpe() {
 	[ -e "$BATS_FILE_TMPDIR/letters" ] || letters >"$BATS_FILE_TMPDIR/letters"
 	printf 'key general.architecture string llama\nkey tokenizer.ggml.model string gpt2\n'
@@ -33,7 +33,7 @@ bpe() {
 	printf 'key tokenizer.ggml.merges array:string t\\sh th\\se h\\se e\\sr \\xc4\\xa0\\st 1\\s2 12\\s3\n'
 }
 
-# spm: SentencePiece's, by scores.
+# spm: a SentencePiece vocabulary with scores.
 spm() {
 	local i
 	printf 'key general.architecture string llama\nkey tokenizer.ggml.model string llama\n'
@@ -52,7 +52,7 @@ spm() {
 	printf 'key tokenizer.ggml.bos_token_id u32 1\nkey tokenizer.ggml.eos_token_id u32 2\n'
 }
 
-# wpm: WordPiece's.
+# wpm: a WordPiece vocabulary.
 wpm() {
 	printf 'key general.architecture string bert\nkey tokenizer.ggml.model string bert\n'
 	printf 'key tokenizer.ggml.tokens array:string [PAD] [UNK] [CLS] [SEP] \\xe2\\x96\\x81un'
@@ -62,7 +62,7 @@ wpm() {
 	printf 'key tokenizer.ggml.seperator_token_id u32 3\n'
 }
 
-# ids WANT MODEL TEXT ARG…: encoding says so, and nothing else.
+# ids WANT MODEL TEXT ARG…: encoding TEXT prints WANT and nothing else.
 ids() {
 	local want=$1 model=$2 text=$3
 	shift 3

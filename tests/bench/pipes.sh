@@ -30,7 +30,7 @@ wall() {
   { time "$@" >/dev/null 2>log || { cat log >&3; exit 1; }; } 2>&1
 }
 
-# CPU seconds per GB of a filter that gets FILE as a stream; its neighbours do not count.
+# CPU seconds per GB of a filter that gets FILE as a stream, without its neighbours.
 cpu() {
   local TIMEFORMAT='%U %S' file=$1
   shift

@@ -3,7 +3,7 @@
 # each peer in turn, and their ratios, on a model of LLaMA's shape with 1.1 billion
 # parameters.
 #
-# APR_PEER_RUN: llama-bench programs, separated by blanks; without them, only our figures
+# APR_PEER_RUN: llama-bench programs, separated by spaces; without them, only our figures
 # are shown. PAIRS: runs of each (3). JOBS: threads of each (all CPUs). PROMPT, COUNT: number
 # of tokens (128 and 32). OPTIONS: additional options of apr-run (--repack). MODELS: a folder
 # with TYPE.gguf of an earlier run; without it, the models are made.
@@ -38,7 +38,7 @@ model() {
     return
   fi
   case $1 in
-  iq[123]*) # which apr-quant does not write
+  iq[123]*) # apr-quant does not write these
     [ -e "$1.gguf" ] || "$gen/llama" 22 2048 5632 32000 4 "${1^^}" >"$1.gguf"
     echo "$folder/$1.gguf"
     return

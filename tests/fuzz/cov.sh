@@ -1,5 +1,5 @@
 #!/bin/sh
-# cov.sh FOLDER NAME…: which lines of the parsers the committed corpora reach.
+# cov.sh FOLDER NAME…: shows the lines of the parsers that the committed corpora reach.
 set -eu
 
 here=$(dirname "$0")
@@ -13,7 +13,7 @@ for name; do
   profiles="$profiles $profile"
   objects="$objects${objects:+ -object }$folder/replay_$name"
 done
-# Words are meant to be split here: no name has a blank in it.
+# Words are split on purpose: no name contains a space.
 # shellcheck disable=SC2086
 llvm-profdata merge -sparse -o "$folder/all.profdata" $profiles
 # shellcheck disable=SC2086

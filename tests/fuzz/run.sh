@@ -1,14 +1,14 @@
 #!/bin/sh
-# run.sh FOLDER RUNS NAME…: fuzz each target RUNS times, one after another, from
-# its committed corpus. What is new lies in build/corpus/NAME and is used again;
-# a finding ends the run and lies in build/findings.
+# run.sh FOLDER RUNS NAME…: fuzzes each target RUNS times, one after another, from its
+# committed corpus. New inputs are stored in build/corpus/NAME and used again; a finding is
+# stored in build/findings and ends the run.
 set -eu
 
 here=$(dirname "$0")
 folder=$1 runs=$2
 shift 2
 
-# The longest input: what a case of every kind fits into.
+# The maximum length of an input: each kind of case fits into it.
 max_len() {
   case $1 in
   keys) echo 4200 ;;
