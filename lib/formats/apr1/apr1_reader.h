@@ -1,7 +1,7 @@
-/* apr1_reader: what the parts of the reader share: apr1_head.c (the file as a whole,
- * and all that must hold before it is used), apr1_meta.c (metadata),
- * apr1_records.c and apr1_aligned.c (tensors of our own payloads), apr1_source.c (what
- * flows, and models of others).
+/* apr1_reader: shared by the parts of the reader: apr1_head.c (the file as a whole, and
+ * checks before it is used), apr1_meta.c (metadata), apr1_records.c and apr1_aligned.c
+ * (tensors of payloads of the apr tools), apr1_source.c (sending, and payloads of other
+ * programs).
  */
 #ifndef FORMATS_APR1_READER_H
 #define FORMATS_APR1_READER_H

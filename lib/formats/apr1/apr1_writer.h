@@ -1,9 +1,9 @@
-/* apr1_writer: what the parts of the writer share: apr1_writer.c (helpers), apr1_text.c
- * (metadata), apr1_make.c (payload), apr1_file.c (the whole), apr1_sink.c (what comes, and
- * what is refused).
+/* apr1_writer: shared by the parts of the writer: apr1_writer.c (helpers), apr1_text.c
+ * (metadata), apr1_make.c (payload), apr1_file.c (the file as a whole), apr1_sink.c (items
+ * and refusals).
  *
- * All that comes is kept, in memory or on the disk, since the header has sizes that
- * are known last; then the file is written from its beginning to its end.
+ * All items are kept, in memory or on the disk, because the header has sizes that are
+ * known last. Then the file is written from its beginning to its end.
  */
 #ifndef FORMATS_APR1_WRITER_H
 #define FORMATS_APR1_WRITER_H

@@ -45,14 +45,15 @@ apr2_is_footer(const uint8_t *p)
 	return memcmp(p + 4, APR2_END, 4) == 0;
 }
 
-/* The same magic with a header of 64 bytes is asked for first (apr64.c). */
+/* apr64.c comes first and claims files with the same magic but a header of 64 bytes. */
 static bool
 probe(const uint8_t *head, size_t n)
 {
 	return n >= 4 && memcmp(head, "APR2", 4) == 0;
 }
 
-/* Long metadata, of this file or, where it is one of several, of another one. */
+/* True if the metadata of this file is long; if it is one of several, another file may have
+ * long metadata. */
 static bool
 spools(const uint8_t *head, size_t n)
 {

@@ -28,8 +28,8 @@ not_announced(struct apr2_source *s)
 	                   "%s: one more than its metadata announces", s->frame.kind);
 }
 
-/* The frame's head says what the plan says here, in whatever JSON spelling; and it
- * is a SEAL frame if the item is sealed. */
+/* Check that the frame's head, in any JSON spelling, is the one that follows from the plan,
+ * and that the frame is a SEAL frame if the item is sealed. */
 static int
 same_head(struct apr2_source *s, const struct item *item, const char *name)
 {
@@ -84,7 +84,7 @@ apr2_licence_item(struct apr2_source *s, struct item *item)
 	return item->bytes == s->plan.licence ? 1 : wrong_size(s, s->plan.licence);
 }
 
-/* Of a sealed model the first frame of all, wherever long values lie. */
+/* SKEY is the first frame of a sealed model, even if long values lie in the metadata. */
 int
 apr2_skey_item(struct apr2_source *s, struct item *item)
 {
@@ -103,7 +103,7 @@ apr2_skey_item(struct apr2_source *s, struct item *item)
 	return item->bytes == 0 ? 1 : wrong_size(s, 0);
 }
 
-/* A frame of no kind that has a place here. */
+/* Take a frame of unknown kind. */
 int
 apr2_other_item(struct apr2_source *s, struct item *item)
 {
@@ -126,7 +126,7 @@ apr2_other_item(struct apr2_source *s, struct item *item)
 	return frame_head_json(&s->reader, &s->frame) < 0 ? -1 : 1;
 }
 
-/* The sums know which tensor is damaged; the file's CRC only that it is. */
+/* Sums can name the damaged tensor; the file's CRC only shows that there is damage. */
 int
 apr2_check_sums(struct apr2_source *s)
 {

@@ -43,7 +43,7 @@ check_sections(struct apr2_source *s)
 	if (head_follows(r, "metadata", APR2_HEADER, h->meta_at) < 0 ||
 	    head_follows(r, "index", meta_end, h->index_at) < 0)
 		return -1;
-	/* Frames of any length may lie before the data. */
+	/* Frames of any length may come before the data. */
 	if (h->data_at < index_end)
 		return reader_fail(r, ERR_CORRUPT, "the data begins at byte %" PRIu32
 		                   ", but the index ends at %" PRIu64, h->data_at, index_end);
@@ -81,8 +81,8 @@ read_header(struct apr2_source *s)
 	return check_flags(s) < 0 ? -1 : check_sections(s);
 }
 
-/* The specification's flag has no layout: only what our own metadata announces is
- * read. */
+/* The specification defines no layout for the flag ENCRYPTED: only files whose metadata
+ * announces an SKEY frame are read. */
 static int
 check_sealed(struct apr2_source *s)
 {
@@ -120,7 +120,7 @@ apr2_read_head(struct apr2_source *s)
 	return read_header(s) < 0 ? -1 : read_metadata(s);
 }
 
-/* What the first container was, where the file does not say. */
+/* Describe the first container in source, if the file does not. */
 int
 apr2_fill_source(struct apr2_source *s)
 {
@@ -142,7 +142,7 @@ apr2_fill_source(struct apr2_source *s)
 
 /* ---- description ---- */
 
-/* The CRC that a footer at the very end of the file holds, and that of the file. */
+/* The CRC in a footer at the very end of the file, and the CRC of the whole file. */
 static bool
 stored_crc(struct apr2_source *s, uint32_t *crc, uint32_t *all)
 {
@@ -165,7 +165,7 @@ apr2_file_crc(struct source *source, uint32_t *crc, uint32_t *all, uint64_t *byt
 	return stored_crc(s, crc, all);
 }
 
-/* {"zstd":20}: how many tensors are compressed how. */
+/* The number of tensors for each codec: {"zstd":20}. */
 static json_t *
 count_codecs(const struct apr2_source *s)
 {

@@ -23,8 +23,7 @@ take(struct apr2_source *s, size_t n)
 	return reader_take(&s->reader, n);
 }
 
-/* Names ascend strictly: that they are sorted and that they are unique is one
- * comparison. */
+/* Check that names ascend strictly, which proves that they are sorted and unique. */
 static int
 check_order(struct apr2_source *s)
 {
@@ -43,7 +42,7 @@ check_order(struct apr2_source *s)
 	               : "the index is not sorted: it stands after a later name");
 }
 
-/* How the entry is stored, by its fields: the sizes are proved later, against
+/* Check the fields that state how the entry is stored. The sizes are proved later, against
  * type and shape. */
 static int
 check_stored(struct apr2_source *s, struct apr2_entry *t, uint64_t raw, uint32_t flags)
@@ -81,7 +80,7 @@ check_stored(struct apr2_source *s, struct apr2_entry *t, uint64_t raw, uint32_t
 	return 0;
 }
 
-/* The entry at p, dtype and axes of which are known to be good. */
+/* Keep the entry at p, whose dtype and number of axes have been checked. */
 static int
 keep_entry(struct apr2_source *s, const struct dtype *type, unsigned ndim,
            const uint8_t *p)
@@ -189,8 +188,8 @@ read_entries(struct apr2_source *s)
 
 /* ---- stream order ---- */
 
-/* Prove the places of the tensors, at one alignment or, where no flag tells it,
- * at the largest that holds. */
+/* Prove the places of the tensors at the alignment of the flags or, without a flag, at the
+ * largest alignment that holds. */
 static int
 prove_places(struct apr2_source *s, struct extent *places)
 {
@@ -269,7 +268,7 @@ order_tensors(struct apr2_source *s)
 	return r;
 }
 
-/* Whether the header knows what the entries say. */
+/* Check that the header's flags agree with the entries. */
 static int
 check_flag(struct apr2_source *s)
 {

@@ -30,7 +30,7 @@ choose_alignment(const struct apr2_sink *s)
 	return 64;
 }
 
-/* In stream order. Where the last one ends, data_bytes. */
+/* Place the tensors in stream order. data_bytes becomes the end of the last one. */
 static int
 place_tensors(struct apr2_sink *s, struct err *e)
 {
@@ -101,7 +101,7 @@ add_frame(uint64_t *at, uint64_t head, uint64_t body)
 	return frame_size(head, body, &n) < 0 ? -1 : num_add(*at, n, at);
 }
 
-/* The same of an item's frame. */
+/* Add the size of an item's frame to *at. */
 static int
 add_item(const struct apr2_sink *s, uint64_t *at, enum item_kind kind, size_t index,
          struct err *e)
@@ -125,7 +125,7 @@ add_item(const struct apr2_sink *s, uint64_t *at, enum item_kind kind, size_t in
 	return add_frame(at, head, body) < 0 ? apr2_too_large(s, e) : 0;
 }
 
-/* From the end of the index over blobs and licence to the data. */
+/* Compute the offset of the data, from at, the end of the index, past blobs and licence. */
 static int
 place_data(struct apr2_sink *s, uint64_t at, struct err *e)
 {
@@ -246,7 +246,7 @@ apr2_lay_out(struct apr2_sink *s, struct err *e)
 		return apr2_too_large(s, e);
 	if (place_data(s, at, e) < 0)
 		return -1;
-	/* They lie before the data, whose offset is known to fit. */
+	/* Both come before the data, whose offset is known to fit. */
 	s->index_at = (uint32_t)(APR2_HEADER + s->meta.bytes);
 	s->index_bytes = (uint32_t)s->index.n;
 	return 0;

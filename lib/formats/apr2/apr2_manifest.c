@@ -19,7 +19,7 @@ apr2_is_manifest(const json_t *json)
 
 /* ---- reading ---- */
 
-/* What the shards are said to be like as a whole. */
+/* Check the members about the shards as a whole. */
 static int
 read_facts(const json_t *o, size_t rows, const char *label, struct err *e)
 {
@@ -88,7 +88,7 @@ read_row(struct apr2_manifest *m, size_t i, const json_t *o, const char *label,
 	return 0;
 }
 
-/* No file is named twice, and names with numbers are in their order. */
+/* Check that no file is named twice, and that names with numbers are in their order. */
 static int
 check_names(const struct apr2_manifest *m, const char *label, struct err *e)
 {

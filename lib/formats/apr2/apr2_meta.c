@@ -49,9 +49,9 @@ apr2_is_json(const uint8_t *text, size_t n, struct err *e)
 	return is;
 }
 
-/* Which keys are members of their own: those of type json. A long one arrives
- * as a blob; blobs come in their order, and the metadata comes first in the
- * file, so that it can take them only up to the first of another type. */
+/* Choose the keys that become members of their own: those of type json. A long value arrives
+ * as a blob. Blobs come in their order and the metadata comes first in the file, so long
+ * values become members only up to the first blob of another type. */
 static bool *
 choose_members(const struct model *m, struct err *e)
 {
@@ -93,8 +93,7 @@ has_member(const struct model *m, const bool *member, const char *name)
 	return false;
 }
 
-/* The plan as it lies in apr_stream: keys that are members, and their blobs,
- * are not said twice. */
+/* The plan for apr_stream. It leaves out keys that are members, and their blobs. */
 static json_t *
 own_member(const struct model *m, const bool *member, const size_t *by_name,
            struct err *e)
@@ -116,13 +115,13 @@ own_member(const struct model *m, const bool *member, const size_t *by_name,
 		r |= json_array_remove(json_array_get(rows, i), 2);
 		spans += m->meta[i].blob != SIZE_MAX;
 	}
-	/* Those that are members come first. */
+	/* The blobs that are members come first. */
 	all = json_object_get(plan, "blobs");
 	blobs = json_array();
 	for (i = spans; i < m->blob_count; i++)
 		r |= json_array_append(blobs, json_array_get(all, i));
 	r |= json_object_set_new(plan, "blobs", blobs);
-	/* A stream may have brought a member of this name. */
+	/* The plan of a stream may have a member with this name. */
 	json_object_del(plan, TIES_MEMBER);
 	json_object_del(plan, APR2_TYPES);
 	if (r == 0 && ties_exist(m))
@@ -136,8 +135,8 @@ own_member(const struct model *m, const bool *member, const size_t *by_name,
 	return NULL;
 }
 
-/* True if a reader would find all this again without apr_stream, as in a file
- * that was written from the specification alone. */
+/* True if a reader would find the same plan without apr_stream, as in a file that was written
+ * from the specification alone. */
 static bool
 is_plain(const struct model *m, const bool *member, unsigned align)
 {
@@ -189,7 +188,7 @@ architecture(const struct model *m, size_t *n)
 	return "unknown";
 }
 
-/* One hyper-parameter; what a JSON number or string cannot say is left out. */
+/* Put one hyper-parameter, unless a JSON number or string cannot hold it. */
 static void
 put_parameter(struct buf *b, const char *name, const struct meta *k)
 {
@@ -210,7 +209,7 @@ put_parameter(struct buf *b, const char *name, const struct meta *k)
 	json_decref(v);
 }
 
-/* Those of a folder's config.json. */
+/* Put the hyper-parameters of a folder's config.json. */
 static void
 put_config(struct buf *b, const json_t *config)
 {
@@ -227,7 +226,7 @@ put_config(struct buf *b, const json_t *config)
 	}
 }
 
-/* Those of keys that begin with the architecture's name. */
+/* Put the hyper-parameters from keys that begin with the architecture's name. */
 static void
 put_parameters(struct buf *b, const struct model *m, const char *name, size_t n)
 {
@@ -261,7 +260,7 @@ put_architecture(struct buf *b, const struct model *m)
 	buf_text(b, "}");
 }
 
-/* Bits of the tensors in blocks alone over the number of their values. */
+/* Bits per value of the tensors in blocks alone. */
 static double
 block_bits(const struct model *m)
 {

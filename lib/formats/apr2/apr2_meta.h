@@ -1,5 +1,5 @@
-/* apr2_meta: what the writing (apr2_meta.c) and the reading (apr2_meta_read.c) of the
- * metadata share.
+/* apr2_meta: shared by the writer (apr2_meta.c) and the reader (apr2_meta_read.c) of the
+ * metadata.
  */
 #ifndef FORMATS_APR2_META_H
 #define FORMATS_APR2_META_H
@@ -13,16 +13,17 @@
 #define APR2_REQUIRED 3
 extern const char *const apr2_derived[APR2_DERIVED];
 
-/* Put them after a brace or a member, all but those that are taken: keys that are
- * members have these names. m: the whole model. */
+/* Put the derived members after a brace or a member. taken: true for each whose name a key
+ * that is a member already has; it is left out. m: the whole model. */
 void apr2_put_derived(struct buf *b, const struct model *m,
                       const bool taken[APR2_DERIVED]);
 
-/* One of them, where there are blocks: the type that most values have, and bits per weight,
- * of all tensors or, as in files of version 0.1.0, of those in blocks alone. */
+/* Put the derived member quantization, if there are block types: the type of most values, and
+ * the bits per weight, of all tensors or, as in files of version 0.1.0, of those in blocks
+ * alone. */
 void apr2_put_quantization(struct buf *b, const struct model *m, bool blocks_alone);
 
-/* The value of a blob lies in the text: n bytes from at on. 0 or -1. */
+/* Record that the value of a blob is in the text: n bytes from at on. 0 or -1. */
 int apr2_add_span(struct apr2_meta *meta, size_t blob, uint64_t at, uint64_t n,
                   struct err *e);
 

@@ -10,7 +10,7 @@
 const struct members_rules apr2_rules = { .depth = 2048, .members = 1u << 21,
 	.strict = true };
 
-/* What is being put together from the text. */
+/* The plan that is built from the text. */
 struct reading {
 	struct apr2_meta *meta;
 	const char *where;
@@ -25,14 +25,14 @@ bad(struct reading *d, const char *what)
 	return err_set(d->e, ERR_CORRUPT, d->where, "its member " APR2_OWN " has %s", what);
 }
 
-/* After members_row. */
+/* Turn the result of members_row into 0 or an error. */
 static int
 completed(struct reading *d, int r)
 {
 	return r > 0 ? 0 : r < 0 ? -1 : bad(d, "rows whose blobs are not there");
 }
 
-/* Rows without a value are the members, in the same order. */
+/* Complete the rows without a value, whose values are the members of the same names. */
 static int
 complete_rows(struct reading *d)
 {
@@ -60,7 +60,7 @@ complete_rows(struct reading *d)
 	return 0;
 }
 
-/* Which derived member has this name; APR2_DERIVED: none. */
+/* The index of the derived member with this name; APR2_DERIVED if there is none. */
 static size_t
 derived_at(const char *name)
 {
@@ -72,8 +72,8 @@ derived_at(const char *name)
 	return i;
 }
 
-/* Members that no row names: the derived ones are kept as text until the tensors are known;
- * what somebody has added is a key. */
+/* Handle the members that no row names: the text of derived members is kept until the tensors
+ * are known; a member that another program has added becomes a key. */
 static int
 other_members(struct reading *d)
 {
@@ -97,7 +97,8 @@ other_members(struct reading *d)
 	return 0;
 }
 
-/* A list of plan that is not the plan's own, taken out of it; or NULL. */
+/* Remove a list from the JSON of the plan, to which it does not belong, and return it, or
+ * NULL. */
 static json_t *
 take_list(json_t *plan, const char *name)
 {
@@ -134,7 +135,7 @@ read_own(struct reading *d, const struct member *own, struct model *m)
 	return r;
 }
 
-/* A file of others: each member is a key. */
+/* Read a file of another program: each member becomes a key. */
 static int
 read_foreign(struct reading *d, struct model *m)
 {
@@ -153,7 +154,7 @@ read_foreign(struct reading *d, struct model *m)
 	return r;
 }
 
-/* Where the blobs lie that are members. */
+/* Find the spans of the blobs that are members. */
 static int
 find_spans(struct reading *d, const struct model *m)
 {
@@ -170,7 +171,7 @@ find_spans(struct reading *d, const struct model *m)
 	return 0;
 }
 
-/* The bytes of the metadata without the spaces at its end. */
+/* Find the end of the metadata without the spaces after it. */
 static int
 find_end(struct apr2_meta *meta, uint64_t *end, struct err *e)
 {
@@ -224,11 +225,11 @@ apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where, uint6
 		r = read_members(&d, m);
 	members_free(&d.members);
 	if (r == 0 && meta->span_count == 0)
-		spool_free(&meta->kept); /* it can be large, and all is said */
+		spool_free(&meta->kept); /* it can be large and is no longer needed */
 	return r;
 }
 
-/* Does the member i of the file say the same as the text that was made anew? */
+/* True if derived member i of the file has the same value as the newly made text. */
 static bool
 agrees(const struct apr2_meta *meta, size_t i, const struct buf *text,
        const struct members *list)
@@ -241,8 +242,8 @@ agrees(const struct apr2_meta *meta, size_t i, const struct buf *text,
 	return b->n == x->n && memcmp(b->p, text->p + x->at, b->n) == 0;
 }
 
-/* The bits of what is quantized were those of blocks alone in files of version 0.1.0. 1 if
- * the member is that, 0 if not, -1 without memory. */
+/* Files of version 0.1.0 stored the bits per weight of the tensors in blocks alone. 1 if the
+ * member has that value, 0 if not, -1 if out of memory. */
 static int
 agrees_as_before(const struct apr2_meta *meta, size_t i, const struct model *m, struct err *e)
 {

@@ -10,25 +10,25 @@
 #include "core/num.h"
 #include "core/spool.h"
 
-/* What decides whether a tensor is compressed: its first bytes, held until it is
- * known what becomes of them. */
+/* The first bytes of a tensor, which are held and compressed as a trial. Their result decides
+ * whether the tensor is compressed. */
 #define TRIAL (1u << 20)
 
-/* Of what it saves: at least one part in so many, or reading it costs more. */
+/* Compression must save at least one part in PAYS, or reading costs more than it saves. */
 #define PAYS 64
 
 struct apr2_packer {
 	struct encoder *encoder;
-	uint32_t flag;        /* of an entry that is compressed by it */
-	struct out file;      /* where the output cannot seek: an unlinked file */
+	uint32_t flag;        /* of an entry that the codec has compressed */
+	struct out file;      /* if the output cannot seek: an unlinked file */
 	int fd;
 	enum { PLAIN, TRYING, PACKED } state; /* of the tensor */
-	struct buf raw;       /* TRYING: what has come */
-	struct buf packed;    /* what has become of it */
+	struct buf raw;       /* TRYING: the bytes so far */
+	struct buf packed;    /* the compressed bytes */
 };
 
-/* The index comes before the data and is known after it: without a way back the
- * file is completed elsewhere. */
+/* The index comes before the data but is known after it: if the output cannot seek, the file
+ * is completed in a temporary file. */
 static int
 open_file(struct apr2_sink *s, struct err *e)
 {
@@ -85,7 +85,7 @@ put_packed(struct apr2_sink *s)
 	return r;
 }
 
-/* The trial is over. */
+/* End the trial: decide whether the tensor is compressed. */
 static int
 decide(struct apr2_sink *s)
 {
@@ -143,7 +143,7 @@ apr2_pack_end(struct apr2_sink *s, struct apr2_place *at)
 	return 0;
 }
 
-/* A wish that came to nothing is no fault, but it is told. */
+/* Note that no tensor was compressed, which is not an error. */
 static void
 tell_if_none(struct apr2_sink *s)
 {
@@ -170,7 +170,7 @@ apr2_pack_index(struct apr2_sink *s, struct err *e)
 	return 0;
 }
 
-/* The completed file goes where it belongs. */
+/* Copy the completed temporary file to the output. */
 static int
 copy_file(struct apr2_sink *s, struct err *e)
 {

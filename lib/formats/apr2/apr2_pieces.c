@@ -6,7 +6,8 @@
 #include "formats/apr2/apr2_manifest.h"
 #include "formats/pieces.h"
 
-/* The first one says what the first container was; the others what follows from it. */
+/* The member source of file i. That of the first file describes the first container; the
+ * others have only its format, version and alignment. */
 static json_t *
 piece_source(const struct pieces *s, size_t i)
 {

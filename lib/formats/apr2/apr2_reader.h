@@ -1,6 +1,5 @@
-/* apr2_reader: what the parts of the APR2 reader share: apr2_head.c (what the file is),
- * apr2_index.c (what lies where), apr2_frames.c (what frames must say), apr2_source.c
- * (what is in it).
+/* apr2_reader: shared by the parts of the APR2 reader: apr2_head.c (header and description),
+ * apr2_index.c (the index), apr2_frames.c (checks of frames), apr2_source.c (sending).
  */
 #ifndef FORMATS_APR2_READER_H
 #define FORMATS_APR2_READER_H
@@ -14,9 +13,9 @@ struct apr2_entry {
 	struct tensor *tensor;     /* until the plan has it */
 	uint64_t offset;           /* in the data */
 	uint64_t stored;           /* bytes there */
-	const struct codec *codec; /* that made them; NULL: as they are */
+	const struct codec *codec; /* that compressed them; NULL: not compressed */
 	bool sealed;
-	uint32_t crc;              /* of the plain bytes that have passed */
+	uint32_t crc;              /* of the plain bytes sent so far */
 };
 
 enum apr2_part { PART_FRAMES, PART_DATA, PART_TAIL };
@@ -25,8 +24,8 @@ struct apr2_source {
 	struct source source;
 	struct reader reader;
 	struct model plan;
-	const struct model *whole; /* of which signatures are: that of all shards */
-	bool is_shard;             /* it may be one of several files */
+	const struct model *whole; /* the plan of all shards, which signatures cover */
+	bool is_shard;             /* the file may be one of several */
 	struct format_options options;
 	struct apr2_header header;
 	struct apr2_meta meta;
@@ -37,7 +36,7 @@ struct apr2_source {
 	uint64_t index_left;  /* bytes of the index still to be read */
 	struct buf name;
 
-	size_t *entry_of;     /* of each tensor of the plan: its entry */
+	size_t *entry_of;     /* for each tensor of the plan, its entry */
 	uint64_t data_bytes;  /* to the end of the last tensor */
 
 	/* What is being sent. */
@@ -49,28 +48,27 @@ struct apr2_source {
 	struct buf head;
 	struct buf piece;     /* of a text */
 	enum { BODY_FRAME, BODY_TENSOR, BODY_PACKED, BODY_TEXT } body;
-	uint64_t left;        /* of a tensor as it is stored, or a text */
+	uint64_t left;        /* of a tensor as stored, or of a text */
 	struct decoder *decoder;
-	const struct codec *decodes; /* what the decoder is for */
-	const uint8_t *packed; /* the reader's: bytes that it has yet to take */
+	const struct codec *decodes; /* the codec of the decoder */
+	const uint8_t *packed; /* bytes of the reader that the decoder has not taken yet */
 	size_t packed_bytes;
 };
 
-/* Say what is odd but no fault; with strict it is one. 0 or -1. */
+/* Warn; with strict, the warning is an error. 0 or -1. */
 #define apr2_warn(s, ...) \
 	head_warn(&(s)->source, &(s)->reader, (s)->options.strict, __VA_ARGS__)
 
-/* Header and metadata; then the index, with the tensors in stream order and
- * their places proved; then what the source of a foreign file was. In this
- * order. 0 or -1. */
+/* Called in this order: read header and metadata; read the index, which puts the tensors in
+ * stream order and proves their places; fill the source of a foreign file. 0 or -1. */
 int apr2_read_head(struct apr2_source *s);
 int apr2_read_index(struct apr2_source *s);
 int apr2_fill_source(struct apr2_source *s);
 
-/* What the frame that has begun, s->frame, brings (apr2_frames.c): it must be what the plan
- * announces next. Before the data a blob, the licence, a sealed model's key; after it the
- * sums of all tensors, then, by rank, records and signatures, of which so many were seen;
- * anywhere a frame of no kind that has a place. 1 and the item, or -1; sums: 0 or -1. */
+/* Check the frame that has begun, s->frame (apr2_frames.c), which must be the one that the
+ * plan announces next. Before the data: a blob, the licence, or the key of a sealed model.
+ * After it: the sums of all tensors, then, by rank, records and signatures, *seen of them so
+ * far. Anywhere: a frame of unknown kind. 1 and the item, or -1; apr2_check_sums: 0 or -1. */
 int apr2_blob_item(struct apr2_source *s, struct item *item);
 int apr2_licence_item(struct apr2_source *s, struct item *item);
 int apr2_skey_item(struct apr2_source *s, struct item *item);

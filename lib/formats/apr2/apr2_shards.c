@@ -19,9 +19,9 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	struct apr2_manifest manifest;
-	bool whole;          /* the plan has what all files have */
+	bool whole;          /* the plan has the tensors of all files */
 	int fd;              /* of the folder */
-	char *folder, *path; /* its path; what was asked for */
+	char *folder, *path; /* the folder's path; the requested path */
 	char *name, *label;  /* of the manifest: in the folder, and for messages */
 };
 
@@ -42,7 +42,7 @@ parse(struct reader *r, struct err *e)
 	return json;
 }
 
-/* s->name in the folder, and the files that it names. 1 or -1. */
+/* Read the manifest s->name in the folder, and add the files that it names. 1 or -1. */
 static int
 read_manifest(struct shards *s)
 {
@@ -66,9 +66,10 @@ read_manifest(struct shards *s)
 	return 1;
 }
 
-/* ---- where it is ---- */
+/* ---- finding the manifest ---- */
 
-/* Does the file hold JSON that is a manifest? By its name it is one anyway. */
+/* True if the file is a manifest, judged by its content. For a file with the name of a
+ * manifest, a "{" at its beginning is enough. */
 static bool
 looks_like_manifest(const char *path)
 {
@@ -96,7 +97,7 @@ looks_like_manifest(const char *path)
 	return is;
 }
 
-/* Is it an APR2 file with the flag SHARDED? */
+/* True if the file is an APR2 file with the flag SHARDED. */
 static bool
 is_shard(const struct shards *s, const char *path)
 {
@@ -120,7 +121,7 @@ is_shard(const struct shards *s, const char *path)
 	return is;
 }
 
-/* A manifest, under whatever name. */
+/* path is a manifest with any name. */
 static int
 find_by_manifest(struct shards *s, const char *path)
 {
@@ -133,7 +134,7 @@ find_by_manifest(struct shards *s, const char *path)
 	return s->name ? read_manifest(s) : err_memory(s->joined.err);
 }
 
-/* PREFIX-00002-of-00003.apr: PREFIX.apr.json must be there and name it. */
+/* path is PREFIX-00002-of-00003.apr: PREFIX.apr.json must exist and name it. */
 static int
 find_by_shard(struct shards *s, const char *path)
 {
@@ -164,8 +165,8 @@ find_by_shard(struct shards *s, const char *path)
 	               s->name);
 }
 
-/* A folder with one manifest. Where safetensors lie in it too, it is not for us to
- * say what is meant. */
+/* path is a folder with one manifest. 0 if the folder also holds safetensors files: which
+ * model the user means is then unclear. */
 static int
 find_in_folder(struct shards *s, const char *path)
 {
@@ -193,7 +194,7 @@ find_in_folder(struct shards *s, const char *path)
 	return r;
 }
 
-/* 1 if path is one of these, 0 if it is something else, -1. */
+/* 1 if path is a manifest, a shard or such a folder, 0 if not, or -1. */
 static int
 find(struct shards *s, const char *path)
 {
@@ -212,10 +213,10 @@ find(struct shards *s, const char *path)
 	return find_in_folder(s, path);
 }
 
-/* ---- whether they belong together ---- */
+/* ---- checking that the shards belong together ---- */
 
-/* The file is the one that the manifest speaks of: its footer tells before any of its
- * data is read, and reading it proves the footer. */
+/* Check that the file is the one in the manifest: its footer is compared before any data is
+ * read, and reading the data proves the footer. */
 static int
 prove_file(const struct shards *s, size_t i, struct source *shard)
 {
@@ -319,7 +320,7 @@ apr2_open_path(const char *path, const struct format_options *options,
 
 /* ---- description ---- */
 
-/* {"zstd":20}: how many tensors are compressed how. */
+/* The number of tensors for each codec: {"zstd":20}. */
 static json_t *
 count_codecs(const struct joined *j)
 {
@@ -336,7 +337,7 @@ count_codecs(const struct joined *j)
 	return o;
 }
 
-/* What the first file says of itself, where it is true of all. */
+/* The description of the first file, without the parts that are not true of all files. */
 static json_t *
 describe(struct source *source, struct err *e)
 {

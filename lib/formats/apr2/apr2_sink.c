@@ -13,7 +13,7 @@
 
 /* ---- the parts, in the order of the file ---- */
 
-/* The metadata up to the next value that a blob brings. */
+/* Write the metadata up to the next value that comes in a blob. */
 static int
 put_text(struct apr2_sink *s)
 {
@@ -33,7 +33,7 @@ out_of_order(struct apr2_sink *s, const char *what, struct err *e)
 	               what);
 }
 
-/* The CRC of what was written since this was last asked. */
+/* The CRC of the bytes written since the last call. */
 static uint32_t
 cut_crc(struct apr2_sink *s)
 {
@@ -43,7 +43,7 @@ cut_crc(struct apr2_sink *s)
 	return crc;
 }
 
-/* Metadata and index are complete: what comes next are frames. */
+/* Complete metadata and index. Frames come next. */
 static int
 finish_head(struct apr2_sink *s, struct err *e)
 {
@@ -69,7 +69,7 @@ finish_head(struct apr2_sink *s, struct err *e)
 	return frame_end(s->to, 0);
 }
 
-/* Blobs and licence are there: what comes next is data. */
+/* Called after blobs and licence. The data comes next. */
 static int
 finish_frames(struct apr2_sink *s, struct err *e)
 {
@@ -100,7 +100,7 @@ put_sums(struct apr2_sink *s)
 	return frame_end(s->to, crc);
 }
 
-/* All tensors are there: what comes next are the frames after the data. */
+/* Called after all tensors. The frames after the data come next. */
 static int
 finish_data(struct apr2_sink *s, struct err *e)
 {
@@ -123,7 +123,7 @@ finish_data(struct apr2_sink *s, struct err *e)
 
 /* ---- items ---- */
 
-/* Kept until metadata and index are there. */
+/* Keep SKEY until metadata and index are written. */
 static int
 put_skey(struct apr2_sink *s, const struct item *item, struct err *e)
 {
@@ -134,7 +134,7 @@ put_skey(struct apr2_sink *s, const struct item *item, struct err *e)
 	return buf_ok(&s->skey) ? 0 : err_memory(e);
 }
 
-/* Is the item's body as long as its number in the plan says? */
+/* True if the item's body has the size that the plan announces. */
 static bool
 is_as_planned(const struct apr2_sink *s, const struct item *item, size_t index)
 {
@@ -230,8 +230,8 @@ put_headed(struct apr2_sink *s, const struct item *item, struct err *e)
 	                 item->head_bytes, item->bytes);
 }
 
-/* A frame that no plan announces has a place only where nothing follows whose
- * offset is already written; and not if its name means something here. */
+/* Put a frame that the plan does not announce. It is dropped before the data, because the
+ * offset of the data is already written, and if its name has a meaning in APR2. */
 static int
 put_other(struct apr2_sink *s, const struct item *item, struct err *e)
 {
@@ -294,14 +294,14 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	if (s->skip)
 		return 0;
 	if (is_value(s)) {
-		/* Held until it is known to be JSON, as part of the metadata. */
+		/* It is part of the metadata and is held until it is known to be JSON. */
 		return spool_put(&s->value, p, n, e);
 	}
 	if (s->kind == ITEM_TENSOR && s->packer) {
 		s->crc = crc32_add(s->crc, p, n);
 		return apr2_pack_write(s, p, n, e);
 	}
-	/* The file's CRC gets that of the body as a whole. */
+	/* The CRC of the whole body is added to the file's CRC at its end. */
 	s->to->crc_on = false;
 	r = frame_write(s->to, &s->crc, p, n);
 	s->to->crc_on = true;
@@ -374,7 +374,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	return s->meta.span_count == 0 ? put_text(s) : 0;
 }
 
-/* Of all that has been written. */
+/* The CRC of all bytes written so far. */
 static uint32_t
 file_crc(const struct apr2_sink *s)
 {
@@ -386,7 +386,7 @@ file_crc(const struct apr2_sink *s)
 	return crc32_join(crc, s->to->crc, rest);
 }
 
-/* All is there but the name. */
+/* Complete the file, except for its name. */
 static int
 finish(struct apr2_sink *s, struct err *e)
 {

@@ -10,7 +10,7 @@
 #include "core/num.h"
 #include "stream/plan.h"
 
-#define TEXT_PIECE 65536 /* bytes at once of a long value */
+#define TEXT_PIECE 65536 /* bytes of a long value sent at once */
 
 static bool
 is_frame(const uint8_t *p)
@@ -33,7 +33,7 @@ begin_frame(struct apr2_source *s, struct item *item)
 	return 0;
 }
 
-/* A long value of type json: its text lies in the metadata. */
+/* Send a long value of type json, whose text is in the metadata. */
 static int
 text_item(struct apr2_source *s, struct item *item)
 {
@@ -44,8 +44,8 @@ text_item(struct apr2_source *s, struct item *item)
 	return 1;
 }
 
-/* Frames from the end of the index; what then lies before the data is padding:
- * less than 64 bytes, of which the first is no letter. */
+/* Send the frames after the index. Padding follows up to the data: fewer than 64 bytes, and
+ * the first is not a letter. */
 static int
 frames_item(struct apr2_source *s, struct item *item)
 {
@@ -87,7 +87,7 @@ frames_item(struct apr2_source *s, struct item *item)
 	return reader_skip(r, room);
 }
 
-/* The decoder for the next tensor, at the first byte of its frame. */
+/* Prepare the decoder for the next tensor, at the first byte of its frame. */
 static int
 begin_packed(struct apr2_source *s, const struct apr2_entry *t, uint64_t bytes)
 {
@@ -137,9 +137,9 @@ data_item(struct apr2_source *s, struct item *item)
 	return 1;
 }
 
-/* From the end of the data to the frames or the footer. Ours lie at the next
- * multiple of 64; the specification's text lets the footer follow at once, or
- * after the padding of the last tensor. */
+/* Find the frames or the footer after the data. The apr tools put them at the next multiple of
+ * 64; the specification allows the footer directly after the data, or after the padding of the
+ * last tensor. */
 static int
 find_tail(struct apr2_source *s)
 {
@@ -166,7 +166,7 @@ find_tail(struct apr2_source *s)
 	return reader_skip(r, up[2] - here);
 }
 
-/* Bytes after the footer belong to nobody. */
+/* Warn about bytes after the footer. */
 static int
 check_rest(struct apr2_source *s)
 {
@@ -209,7 +209,7 @@ footer(struct apr2_source *s)
 	return check_rest(s);
 }
 
-/* 1 and an item, 0 at the end of the file, -1. */
+/* Send an item after the data. 1, 0 at the end of the file, or -1. */
 static int
 tail_item(struct apr2_source *s, struct item *item)
 {

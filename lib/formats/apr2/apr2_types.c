@@ -17,11 +17,11 @@ static const struct {
 	{ 8, "Q4_K" },     { 9, "Q6_K" },     { 12, "Q5_K" },    { 13, "Q2_K" },
 	{ 14, "Q3_K" },    { 16, "Q8_0" },    { 17, "Q4_0" },    { 18, "Q4_1" },
 	{ 19, "Q5_0" },    { 20, "Q5_1" },
-	/* Ours: neither text of APR2 numbers these. */
+	/* Codes of the apr tools: neither text of APR2 has codes for these types. */
 	{ 32, "U16" },     { 33, "U32" },     { 34, "U64" },     { 35, "BOOL" },
 	{ 36, "F8_E4M3" }, { 37, "F8_E5M2" }, { 38, "F8_E8M0" }, { 39, "C64" },
 	{ 40, "F64" },     { 48, "Q8_TENSOR" }, { 49, "APR_Q4" }, { 50, "APR_Q8" },
-	/* Read, not written: the codes of the older text. */
+	/* Codes of the older text, which are read but not written. */
 	{ 10, "Q8_0" },    { 11, "Q4_0" },
 };
 #define TYPES (sizeof types / sizeof *types)
