@@ -483,7 +483,7 @@ changed_item(json_t *v, const char *leaf)
 	if (strcmp(leaf, "string") == 0) {
 		text[n ? n - 1 : 0] ^= n ? 1 : 'x';
 	} else if (strcmp(leaf, "json") == 0) {
-		text[n] = ' '; /* even a blank is content */
+		text[n] = ' '; /* even a space is content */
 		text[n + 1] = '\0';
 	} else if (strcmp(text, "nan") == 0) {
 		strcpy(text, "inf");
@@ -889,7 +889,7 @@ sign_version(struct tamper *t, const char *arg)
 	*at = '3';
 }
 
-/* Into an empty text of the statement, in place of a blank. */
+/* Replaces a space in an empty text of the statement. */
 static void
 statement_says(struct tamper *t, const char *what, const char *text)
 {

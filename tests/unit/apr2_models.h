@@ -15,7 +15,7 @@
 #include "stream/stream.h"
 
 static const struct format_options no_options;
-/* What the last run said beside its result. */
+/* The notes of the last run. */
 static char noted[1024];
 
 static inline void
@@ -196,7 +196,7 @@ put_item(struct sink *sink, enum item_kind kind, size_t index, const char *head,
 		sink_put_end(sink, e);
 }
 
-/* A value of the type array:u8, of so many bytes with its head. */
+/* A value of type array:u8 with this many bytes, including its head. */
 static inline void
 put_array(struct sink *sink, size_t index, uint64_t bytes, struct err *e)
 {

@@ -47,7 +47,8 @@ close_file(struct buf *b)
 	buf_u64(b, b->n + 8);
 }
 
-/* What follows from a plan that has no keys, and from the tensor b of make_file. */
+/* The metadata that follows from a plan without keys, and from the tensor b of
+ * make_file. */
 #define QUANTIZED "\"quantization\":{\"method\":\"Q8_0\",\"bits_per_weight\":8.5},"
 #define DERIVED "\"apr_version\":\"2.0.0\",\"model_type\":\"unknown\"," \
 	"\"architecture\":{\"name\":\"unknown\"},\"source_format\":\"unknown\","

@@ -113,7 +113,7 @@ test_faults(void)
 	buf_free(&file);
 }
 
-/* What is odd but harmless is told, and with strict refused. */
+/* Harmless oddities are noted, and refused with strict. */
 static void
 test_oddities(void)
 {

@@ -78,7 +78,7 @@ test_contradictions(void)
 	}
 }
 
-/* What APR2 cannot hold is refused before a byte is written. */
+/* Content that APR2 cannot hold is refused before a byte is written. */
 static void
 test_refusals(void)
 {

@@ -72,7 +72,7 @@ test_types(void)
 		        "code %u in %llu bytes: %d %s", rows[i].code,
 		        (unsigned long long)rows[i].bytes, how, how < 0 ? "" : t->name);
 	}
-	/* What is written is read as the same. */
+	/* The written file is read back as the same model. */
 	for (i = k = 0; (t = dtype_row(i)); i++) {
 		uint64_t dims[] = { 512 }, bytes = t->head + 512u / t->items * t->bytes;
 		const struct dtype *again;

@@ -16,7 +16,7 @@ static const char *const bad[] = { "A", "AA", "AAA", "A===", "====", "=AAA", "AA
 	"AAA==", "AA===", "AA==AAAA", "AA=", "AB==", "AAB=", "AA A", "AA-_", "AAA\n",
 	"AA\xc3\xa9" };
 
-/* Decoded in pieces of so many characters. */
+/* Decodes in pieces of this many characters. */
 static int
 decode(const char *text, size_t piece, struct buf *b)
 {

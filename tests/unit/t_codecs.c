@@ -59,7 +59,7 @@ pack(struct encoder *x, const uint8_t *p, size_t n, size_t piece, struct buf *ou
 	}
 }
 
-/* What comes out is appended to out; the fault, or ERR_NONE. */
+/* Appends the output to out. Returns the error, or ERR_NONE. */
 static enum err_code
 unpack(struct decoder *x, const struct buf *packed, size_t size, size_t piece,
        struct buf *out, struct err *e)
@@ -369,7 +369,7 @@ test_bombs(void)
 	buf_free(&back);
 }
 
-/* What an encoder's frame says of itself. */
+/* The head of an encoder's frame. */
 static void
 test_heads(void)
 {

@@ -45,7 +45,7 @@ bytes_of(const char *name, const float *x, size_t n, size_t *bytes)
 	return y;
 }
 
-/* Convert all of x in runs of so many bytes. Returns the output. */
+/* Converts all of x in runs of this many bytes. Returns the output. */
 static uint8_t *
 convert(const char *from, const char *to, unsigned jobs, bool check, const uint8_t *x,
         size_t bytes, size_t run, size_t *y_bytes, struct convert_stats *s)
@@ -295,7 +295,8 @@ rows_encode(const char *to, const float *x, const float *importance, size_t colu
 	return y;
 }
 
-/* Rows of a width, in runs of so many, on some threads: the same bytes and sums? */
+/* Whether rows of this width, in runs of this many bytes, on several threads, give the
+ * same bytes and sums. */
 static bool
 weighs(const char *to, size_t columns, size_t rows, size_t run, unsigned jobs)
 {

@@ -312,7 +312,7 @@ content_twice(void)
 	content_free(&c);
 }
 
-/* n messages of many lengths, every other one in a file, by so many lanes. */
+/* n messages of many lengths, every other one in a file, with this number of lanes. */
 static bool
 lanes_agree(unsigned lanes, size_t n, size_t step, const uint8_t *p, int fd)
 {

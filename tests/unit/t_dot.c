@@ -43,7 +43,7 @@ like_weight(void)
 	return v;
 }
 
-/* Any bytes as weights, but for blocks that decode to what is not moderate. */
+/* Random bytes as weights, except blocks that decode to very large values. */
 static void
 any_weights(const struct dtype *t, uint8_t *w, size_t rows, size_t n)
 {
@@ -62,7 +62,7 @@ any_weights(const struct dtype *t, uint8_t *w, size_t rows, size_t n)
 		kernel_decode(t, NULL, w + i * stride, decoded[i], n);
 }
 
-/* What activations are after they were quantized. */
+/* The values of activations after quantization. */
 static void
 look(const struct activation *form, const uint8_t *row, size_t n)
 {
@@ -94,7 +94,7 @@ exact(const float *w, size_t n, double *magnitude)
 	return sum;
 }
 
-/* What a product may be off by when it was rounded as for I16. */
+/* The permitted error of a product that was rounded as for I16. */
 static double
 rounding(const float *w, size_t n)
 {
@@ -552,7 +552,7 @@ other_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size
 		*y++ = 0x1p20f;
 }
 
-/* Products that are out of bounds step aside for plain C, and a message says so. */
+/* Products that are out of bounds are replaced by plain C, with a message. */
 static void
 steps_aside(void)
 {

@@ -92,7 +92,7 @@ test_options(void)
 	buf_free(&b);
 }
 
-/* What a format cannot write is refused with this text; NULL: it is accepted. */
+/* Content that a format cannot write is refused with this text; NULL: it is accepted. */
 static void
 test_refusals(void)
 {

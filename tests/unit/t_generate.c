@@ -65,7 +65,7 @@ kinds(const int *often)
 	return n;
 }
 
-/* What is the m-th most probable token? */
+/* Returns the m-th most probable token. */
 static int
 rank(const float *logits, int m)
 {

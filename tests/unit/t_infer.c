@@ -208,7 +208,7 @@ activations(void)
 
 /* ---- attention ---- */
 
-/* Heads of both widths, of which one and several runs, parts and pieces are made. */
+/* Heads of both widths, which make one or several runs, parts and pieces. */
 enum { HEADS = 6, KEYS = 2, HEAD_K = 300, HEAD_V = 330, POSITIONS = 300 };
 enum { FEW = POSITIONS * KEYS * HEAD_V, ALL = POSITIONS * HEADS * HEAD_V };
 

@@ -369,7 +369,7 @@ quiet_note(const char *text)
 	(void)text;
 }
 
-/* What 500 runs of any bytes decode to, as bits; every NaN is the same. */
+/* The bits to which 500 runs of random bytes decode; all NaNs are equal. */
 static uint32_t
 decoded_bits(const char *type)
 {

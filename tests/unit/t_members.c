@@ -90,7 +90,7 @@ test_texts(void)
 	buf_free(&b);
 }
 
-/* n lists inside each other, of which the innermost holds text. */
+/* n nested lists, the innermost of which holds text. */
 static void
 make_deep(struct buf *b, size_t n, const char *text)
 {

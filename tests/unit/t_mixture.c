@@ -37,7 +37,7 @@ add(struct subject *s, const char *name, unsigned ndim, const uint64_t *dims,
 	return s->tensors[s->n] ? (int)s->n++ : -1;
 }
 
-/* How many of the wanted types are chosen; a wrong one is told. */
+/* Returns the number of types that are chosen as expected; reports a wrong one. */
 static size_t
 agree(const struct subject *s, const char *target, bool pure, const char *const *want)
 {
@@ -186,7 +186,7 @@ reference(const char *dir)
 	clear(&s);
 }
 
-/* What the tables do not reach. */
+/* Cases outside the tables. */
 static void
 others(void)
 {

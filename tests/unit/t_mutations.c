@@ -424,7 +424,7 @@ mutate(const struct gen *base, const struct frames *frames, size_t form, size_t 
 		meaning(&have, &changed, form);
 		wrong += form && !same_meaning(&want, &have);
 		lines_free(&have);
-		/* What comes out has the meaning of what was signed. */
+		/* The output has the same meaning as the signed content. */
 		if (verify(&changed, form, &passed) < 0)
 			abort();
 		meaning(&sent, &passed, 0);

@@ -146,7 +146,7 @@ test_sizes(void)
 	free(longest);
 }
 
-/* What takes a power of the length of the text, or of that of the pattern. */
+/* Patterns whose work is a power of the length of the text, or of the pattern. */
 static void
 test_work(void)
 {

@@ -12,7 +12,7 @@
 
 enum { INPUTS = 16 };
 
-/* What the reference data's manifest was found to hold. */
+/* The contents of the reference data's manifest. */
 struct seen {
 	size_t encoded, weighted, decoded;
 };

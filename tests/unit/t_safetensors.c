@@ -12,7 +12,7 @@
 #include "stream/stream.h"
 
 static const struct format_options usual;
-static char noted[1024]; /* what the last run was told beside its result */
+static char noted[1024]; /* the notes of the last run */
 
 static void
 note(const char *text)
@@ -258,7 +258,7 @@ says(const struct buf *file, const char *text)
 	return memmem(file->p + 8, le64(file->p), text, strlen(text)) != NULL;
 }
 
-/* ---- what a header says ---- */
+/* ---- the contents of a header ---- */
 
 static const struct {
 	const char *header, *plan;

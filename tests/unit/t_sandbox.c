@@ -686,7 +686,7 @@ inside(const char *tool, int to)
 	_exit(0);
 }
 
-/* What came of all probes, or false: the child has ended before. */
+/* Gets the results of all probes. False: the child ended before. */
 static bool
 run(const char *tool, struct result *r)
 {
@@ -719,7 +719,7 @@ expected(unsigned with, unsigned needs)
 	return with == EACH || with & needs;
 }
 
-/* What passes with any arguments, or with zeros. Whatever is not here is refused. */
+/* The calls that pass with any arguments, or with zeros. All others are refused. */
 static const struct {
 	long number;
 	unsigned needs; /* or 0: of all tools */

@@ -39,7 +39,7 @@ static const struct statement talks = { "Größe \"7B\"", "1.2", "2026-11-22T10:
 	"a\\b" };
 static char empty_head[SIGNATURE_HEAD_BYTES + 1];
 
-/* A head, with the blanks that fill it up. */
+/* A head, padded with spaces. */
 static void
 fill(char head[SIGNATURE_HEAD_BYTES + 1], const char *text)
 {
@@ -246,7 +246,7 @@ form_faults(void)
 	test_ok(signature_parse(head, SIGNATURE_HEAD_BYTES, &s, &e) < 0, "a blank");
 }
 
-/* What a statement may be, and that there is one spelling of each. */
+/* The valid statements; each has only one spelling. */
 static void
 statements(void)
 {
@@ -295,7 +295,7 @@ statements(void)
 static void
 changes(void)
 {
-	/* What the message must name: its object, and a part of its fact. */
+	/* The object that the message must name, and a part of its fact. */
 	static const struct {
 		enum change m;
 		const char *what, *object, *fact;
