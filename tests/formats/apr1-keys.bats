@@ -47,10 +47,10 @@ same() {
 	try apr-unpack --trusted-key key.pub "$model"
 	said 5 'keys and passphrases need a file of format apr1'
 	apr-header signed | grep -Eqx 'flags +SIGNED'
-	# Ed25519 over all before the signature, by another program's eye: the key it has
+	# Ed25519 over all bytes before the signature, checked by another program: the key it has
 	[ "$(tail -c 36 signed | head -c 32 | od -An -tx1 | tr -d ' \n')" = \
 		"$(apr-header signed | sed -n 's/^signing_key *//p')" ]
-	# The payload is what it was, to the byte.
+	# The payload is unchanged, byte for byte.
 	tail -c +80 signed | head -c -100 | cmp - <(tail -c +80 good/apr1_kmeans | head -c -4)
 }
 
@@ -185,7 +185,7 @@ same() {
 	said 1 'SignatureInvalid: its signature does not hold'
 }
 
-# Whatever is changed, with a checksum that holds: nothing comes out.
+# After any change with a valid checksum, nothing is output.
 no_byte_passes() {
 	local n size file=$1
 	shift

@@ -154,7 +154,7 @@ there_and_back() {
 	apr-header -l z.apr | awk '$6 != "zstd" || $7 >= $5 { exit 1 }'
 	apr-header -l --json z.apr | head -n 1 |
 		grep -q '"bytes":524288,"stored_bytes":[0-9]*,"compression":"zstd"}$'
-	# A plain file says nothing of it.
+	# A plain file does not mention compression.
 	apr-pack -o plain.apr "$model"
 	run ! grep -q compress <(apr-header --json plain.apr; apr-header -l --json plain.apr)
 }
@@ -232,7 +232,7 @@ wrapped() {
 	zstd -q -c <zeros | apr2_wrap 2 200000001 >z.apr
 	try apr-unpack -o out z.apr
 	said 4 't: its zstd frame holds 200000000 bytes, not 200000001 (E002)'
-	# What is no bomb, however much it shrinks, is read.
+	# A valid file is read, however high its ratio.
 	zstd -q -c <zeros | apr2_wrap 2 200000000 >z.apr
 	[ "$(wc -c <z.apr)" -lt 50000 ]
 	[ "$(apr-unpack z.apr | wc -c)" -gt 200000000 ]

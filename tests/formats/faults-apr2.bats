@@ -74,7 +74,7 @@ odd() {
 	rows odd
 }
 
-# Of the tensors and what follows them apr-header reads nothing but the end.
+# Of the tensors and the data after them, apr-header reads only the end.
 @test "apr2: apr-header warns of bytes after the footer, or of one that is missing" {
 	local name
 	for name in apr2_odd_trailing_byte apr2_odd_trailing_file; do

@@ -56,8 +56,8 @@ by_child() {
 	rows by_child
 }
 
-# Nothing shorter than the file is a file, but for one length: where the last
-# tensor ends. Some writers leave the padding after it out, and so it may go.
+# A truncated file is refused, except at one length: the end of the last tensor. Some writers
+# omit the padding after it, so it is optional.
 @test "gguf faults: cut at every byte" {
 	local n size whole
 	set +T
@@ -77,8 +77,8 @@ by_child() {
 	done
 }
 
-# From a pipe the end is only known when it is there: the plan has promised
-# padding by then, and that it is missing is said.
+# In a pipe the end is not known in advance: the plan has announced padding by then, so its
+# absence is noted.
 @test "gguf faults: missing end padding is noticed in a pipe" {
 	try_pipe 'cat good_unpadded | apr-unpack'
 	[ "$status" -eq 0 ]

@@ -31,7 +31,7 @@ passed_on() {
 }
 
 into_gguf() {
-	# What does not begin with a plan is no stream, and this tool knows nothing else.
+	# Input that does not begin with a plan is not a stream, and this tool reads only streams.
 	[ "$1" != stream_without_plan ] || set -- "$1" 4 "is not a stream" "is not a stream"
 	rm -f "$made"
 	try apr-pack -t gguf -o "$made" <"$1" && said "$2" "$3" && [ ! -e "$made" ] || return

@@ -1,4 +1,4 @@
-# What apr-formats(7) says of the containers: a test for each of its tables.
+# The statements of apr-formats(7) on containers: a test for each of its tables.
 load ../helper
 
 setup_file() {
@@ -96,7 +96,7 @@ raw() {
 		folder/model-00002-of-00003.safetensors; do
 		cmp <(apr-sum $file) <(apr-sum "$shared/m.aprs")
 	done
-	# No index: what a file is one of stands in its metadata.
+	# Without an index, the metadata of a shard states its number.
 	[ "$(find . -name 'm*gguf*' | wc -l)" -eq 3 ]
 	raw m-00002-of-00003.gguf | grep -q split.count
 }
@@ -166,7 +166,7 @@ damage() {
 	done
 	try apr-pack -t gguf -o made long.aprs
 	said 5 'GGUF has at most 63'
-	# Eight dimensions are the most of all.
+	# The maximum is eight dimensions.
 	mkplan "" '["t","F32",[1,1,1,1,1]]' >five.aprs
 	try apr-pack -t gguf -o made <five.aprs
 	said 5 'GGUF has at most 4'

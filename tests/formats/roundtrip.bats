@@ -1,4 +1,4 @@
-# What goes in comes out: GGUF -> stream -> GGUF, and by way of APR2.
+# Round trips: GGUF -> stream -> GGUF, and through APR2.
 load ../helper
 
 setup_file() {

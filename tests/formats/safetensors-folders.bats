@@ -78,7 +78,7 @@ setup() {
 	grep -qF 'its total_size is not the 16 bytes' "$err"
 	try apr-unpack --strict folders/index_total_size
 	said 4 'its total_size is not the 16 bytes that the tensors have (E002)'
-	# What is written is right, and a whole number.
+	# The written value is correct, and an integer.
 	apr-pack -t safetensors -o made/ folders/index_total_size
 	grep -qx '    "total_size": 16' made/model.safetensors.index.json
 	rm -r made
@@ -295,7 +295,7 @@ with_config() {
 	grep -aqF '"model_type":"llama","architecture":{"name":"llama","hidden_size":256,"eps":1.0000000000000001e-5,"tied":false,"act":"si\"lu"},"source_format":"safetensors"' made.apr
 	apr-unpack hf | cmp - <(apr-unpack made.apr)
 	apr-pack -t apr2-64 hf 2>/dev/null | grep -aqF '"model_type":"llama"'
-	# It is no content.
+	# It is not content.
 	apr-sum hf >want
 	apr-sum -c want made.apr
 	# And follows from the plan.
@@ -306,7 +306,7 @@ with_config() {
 	apr-keygen -W -o key 2>/dev/null
 	apr-sign key hf 2>/dev/null | apr-pack -o signed.apr
 	grep -aqF '"model_type":"unknown","architecture":{"name":"unknown"}' signed.apr
-	# What tells nothing is no fault.
+	# A config.json that does not state the architecture is not an error.
 	for bad in '{' '[]' '{"model_type":5}' '{"model_type":""}' '{"a":1}' '{"model_type":null}' \
 		"{\"model_type\":\"$(printf 'x%.0s' {1..200})\"}"; do
 		with_config "$bad"

@@ -48,7 +48,7 @@ faults() {
 	vectors gguf_shards shards
 	try bash -c 'apr-unpack <shards/gguf_shards_folder/m-00002-of-00003.gguf'
 	said 4 'is shard 2 of 3, and the others cannot be found (E001)'
-	# What is no shard may be called like one, and a merged file say that it was one.
+	# Another file may have the name of a shard, and a merged file may have been one.
 	cp shards/whole.gguf m-00002-of-00003.gguf
 	try apr-header m-00002-of-00003.gguf
 	quiet
@@ -116,7 +116,7 @@ faults() {
 		try apr-pack -o made "$name"
 		quiet || fail "$name"
 		apr-sum -c want made
-		# What the draft knows is written as the draft has it.
+		# Members of the draft are written as in the draft.
 		cmp made <(apr-unpack whole.apr | apr-pack) || fail "$name"
 		rm made
 	done <SOUND
@@ -265,16 +265,16 @@ faults() {
 all_or_none() {
 	local to=$1 out=$2 first=$3 before
 	mkdir room
-	# None, where the stream is cut.
+	# No file, if the stream is cut.
 	try bash -c "apr-unpack '$model' | head -c 3000000 | apr-pack -t $to --shard-size 1M -o room/$out"
 	said 4 '(E002)'
 	[ -z "$(ls -A room)" ] || fail "$(ls -A room)"
-	# None, where one name is taken.
+	# No file, if one name exists.
 	echo mine >"room/$first"
 	try apr-pack -t "$to" --shard-size 1M -o room/$out "$model"
 	said 2 "$first: exists already"
 	[ "$(ls -A room)" = "$first" ]
-	# None, where one name is taken meanwhile.
+	# No file, if one name appears meanwhile.
 	rm "room/$first"
 	mkfifo fifo
 	apr-pack -t "$to" --shard-size 1M -o room/$out <fifo 2>"$err" 3>&- &
@@ -299,7 +299,7 @@ all_or_none() {
 	try apr-pack -f -t "$to" --shard-size 1M -o room/$out "$model"
 	quiet
 	[ "$(ls -A room)" = "$before" ]
-	# A folder is nothing to replace.
+	# A folder cannot be replaced.
 	rm "room/$first"
 	mkdir "room/$first"
 	try apr-pack -f -t "$to" --shard-size 1M -o room/$out "$model"
@@ -393,7 +393,7 @@ all_or_none() {
 	grep -qF '"total_size": 16' m.safetensors.index.json
 	apr-sum folders/folder_shards >want
 	apr-sum -c want m.safetensors.index.json
-	# Any shard stands for all; in a folder, side files are files again.
+	# Any shard names the whole model; in a folder, side files are files again.
 	apr-pack -t safetensors --shard-size 12 -o made/ m-00002-of-00003.safetensors
 	diff -r made folders/folder_shards
 	# An index that does not name it, and none at all.

@@ -73,7 +73,7 @@ setup() {
 	frames <"$made.2" | cut -f1 | tr '\n' ' ' >"$made.kinds"
 	echo 'APRS aaaa blob xyZZ blob xyZZ lice xyZZ TENS xyZZ xyZZ prov xyZZ xyZZ prov DONE ' |
 		tr -d '\n' | diff - "$made.kinds"
-	# Head and body are as they were, blanks included.
+	# Head and body are unchanged, including spaces.
 	frames <stream_unknown_frames | grep -E '^(aaaa|xyZZ)' >"$made.before"
 	frames <"$made.2" | grep -E '^(aaaa|xyZZ)' | diff "$made.before" -
 }

@@ -119,7 +119,7 @@ agrees() {
 			cmp "$out" best
 		fi
 	done
-	# Of a CPU that is another one: one of both is.
+	# Every CPU lacks at least one of NEON and AVX-512.
 	for hint in neon avx-512; do
 		apr-pack -f -t apr1 --trueno-native --backend-hint $hint -o m.apr "$model"
 		try "${ask[@]}" m.apr
@@ -240,7 +240,7 @@ agrees() {
 		echo "# $form $(($(cat $form) / 1024)) of $((most / 1024)) MiB" >&3
 		[ "$(cat $form)" -le $most ] || fail "$form: $(cat $form) KiB of $most"
 	done
-	# What was packed is not there twice.
+	# Packed weights are not in memory twice.
 	[ "$(cat repacked)" -le $(($(cat file) + 32768)) ]
 	[ "$(cat repacked-pipe)" -le $(($(cat pipe) + 32768)) ]
 }

@@ -1,4 +1,4 @@
-# apr-run: models that are not what they say
+# apr-run: models that contradict their metadata
 load ../helper
 load tiny
 

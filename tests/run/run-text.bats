@@ -1,4 +1,4 @@
-# apr-run: text that a model makes, and what it makes of a text
+# apr-run: generated text, and the perplexity of a text
 load ../helper
 
 setup() {
@@ -96,7 +96,7 @@ text_of() {
 	apr-run -p ROMEO: -n 60 --json "$model" >want
 	apr-run -p ROMEO: -n 60 --json --stop $'\nI\'ll not, I\'ll not be a vanished' \
 		--stop $'.\n\nnobody' "$model" | cmp - want
-	# The tokens of a stop text are told, without text.
+	# The tokens of a stop text are listed, without text.
 	apr-run -p ROMEO: -n 60 --json --stop banish "$model" >lines
 	sed 's/"text":".*",//' lines >same
 	sed 's/"text":".*",//' want | head -n "$(wc -l <lines)" | cmp - same
@@ -155,7 +155,7 @@ text_of() {
 	(cd folder && apr-run -p ROMEO: -n 20 model.safetensors 2>/dev/null) | cmp - want
 	(cd folder && apr-tok encode -p Hello model.safetensors 2>/dev/null) >ids
 	apr-tok encode -p Hello "$model" | cmp - ids
-	# Which of two weights the files belong to, nobody can know.
+	# It is unknown to which of the two weights the files belong.
 	mv folder/model.safetensors folder/one.safetensors
 	apr-run -p ROMEO: -n 20 folder/one.safetensors 2>/dev/null | cmp - want
 	cp folder/one.safetensors folder/other.safetensors

@@ -175,7 +175,7 @@ bytes=10000000
 		try apr-tok encode -p the m.gguf
 		said 4 "${key}_token_id is not a token: there are 264"
 	done
-	# What ends a text is a control token, whatever the list of types says.
+	# The token that ends a text is a control token, even if the list of types differs.
 	bpe gpt-2 | sed 's/ 3$/ 1/' | mkmodel >m.gguf
 	[ "$(apr-tok decode --tokens 257,263 m.gguf)" = the ]
 }

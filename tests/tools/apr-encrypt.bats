@@ -1,4 +1,4 @@
-# apr-encrypt, apr-decrypt: what is sealed opens again, for those who may
+# apr-encrypt, apr-decrypt: recipients, and only they, can open a sealed model
 load ../helper
 
 setup() {
@@ -14,7 +14,7 @@ setup() {
 	echo 'open, sesame' >word
 }
 
-# What is sealed differs from run to run, but not in size.
+# Sealed bytes differ from run to run, but have the same size.
 encrypt_exam() {
 	cmp() {
 		local a=$1 b=$2
@@ -79,10 +79,10 @@ encrypt_exam() {
 	apr-header --json m.apr | grep -qF '"sealed":true'
 	try_pipe "apr-unpack m.apr | apr-decrypt -i me.key | apr-verify -q key.pub"
 	quiet
-	# The signature is a digest of what is hidden, and is hidden too.
+	# The signature contains a digest of the sealed content, so it is sealed too.
 	run ! grep -aqF '"root"' m.apr
 	run ! grep -aqi "$(cat key.id)" m.apr
-	# A record of what was done as well.
+	# A record of changes is sealed too.
 	pipe "apr-sign key '$model' | apr-quant q8_0 | apr-encrypt -r $me >q.aprs"
 	run ! grep -aqF '"parent"' q.aprs
 	pipe "apr-quant q8_0 <(apr-sign key '$model') | cmp - <(apr-decrypt -i me.key q.aprs)"
@@ -103,7 +103,7 @@ encrypt_exam() {
 @test "the same model twice has no byte of a tensor in common" {
 	pipe "apr-encrypt -r $me '$model' >1.aprs"
 	pipe "apr-encrypt -r $me '$model' >2.aprs"
-	# Of as many random bytes, one in 256 is the same.
+	# With random bytes, one in 256 would be equal.
 	[ "$(cmp -l 1.aprs 2.aprs | wc -l)" -gt 4500000 ]
 }
 
@@ -123,12 +123,12 @@ encrypt_exam() {
 		quiet
 		grep -q '^{"verified":true,.*"scope":"seal",.*"key_file":"key.pub",' "$out"
 	done
-	# By a program that shares no code with the tools.
+	# Opened by a program that does not share code with the tools.
 	unseal signed "$(tail -n 1 key.pub | base64 -d | tail -c 32 | od -An -tx1 | tr -d ' \n')" \
 		<sealed.aprs
 	try apr-verify -q other.pub sealed.aprs
 	said 1 'which is not trusted (E006)'
-	# What the mac covers cannot be changed; and the seal not be replaced.
+	# Content under the MAC cannot be changed, and the seal cannot be replaced.
 	for change in value_changed value_added tensor_renamed tensor_dropped file_renamed \
 		licence_changed salt_turned mac_turned stanza_dropped stanza_of_unknown_kind; do
 		reseal $change <sealed.aprs >changed.aprs
@@ -144,7 +144,7 @@ encrypt_exam() {
 	head -c 6000 sealed.aprs >cut.aprs
 	try apr-verify -q key.pub cut.aprs
 	said 4
-	# Nothing passes on: the sealed bytes are not proved.
+	# No data is passed on: the sealed bytes are not authenticated.
 	try apr-verify key.pub sealed.aprs
 	said 1 'is sealed (E005)'
 	try apr-verify -q --expect-name x key.pub sealed.aprs
@@ -299,7 +299,7 @@ age_keys() {
 	said 4 'holds no identity (E001)'
 	try apr-decrypt -i word "$model"
 	said 4 'word: line 1 is not an identity (AGE-SECRET-KEY-1…) (E001)'
-	# A secret on the command line is refused, and not said again.
+	# A secret on the command line is refused and not repeated.
 	try apr-encrypt -r "$(tail -n 1 me.key)" "$model"
 	said 2 'that is an identity, which is secret'
 	run ! grep -qi 'AGE-SECRET-KEY-1GFP' "$err"

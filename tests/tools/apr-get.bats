@@ -60,7 +60,7 @@ places() {
 	[ "$(apr-get none places.gguf | wc -c)" -eq 0 ]
 }
 
-# What numpy.save writes: 118 bytes of header, blanks at the end of it.
+# The output of numpy.save: 118 bytes of header, padded with spaces.
 npy() {
 	printf '\223NUMPY\1\0v\0%-117s\n' "$1"
 }
@@ -255,7 +255,7 @@ lines' "$model"
 	grep -q 'places' said
 }
 
-# Damage far behind shows that the reader stops when it has what it wants.
+# Damage far behind the tensor shows that the reader stops after the requested values.
 @test "a FILE is read up to the tensor, a stream to its end, in little memory" {
 	llama 2 1024 2816 32000 >big.gguf
 	apr-unpack big.gguf >big.aprs

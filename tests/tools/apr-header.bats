@@ -1,4 +1,4 @@
-# apr-header: what a file is, from its header alone
+# apr-header: facts about a file, from its header alone
 load ../helper
 
 setup() {
@@ -14,7 +14,7 @@ mothers() {
 	apr-pack -t apr2-64 -o mother.64 mother.aprs 2>/dev/null
 }
 
-# What a command prints is what tests/golden has; UPDATE=1 writes it there.
+# The output of a command equals the file in tests/golden; UPDATE=1 writes that file.
 golden() {
 	local want=$root/tests/golden/$1
 	shift
@@ -23,7 +23,7 @@ golden() {
 	diff "$want" printed
 }
 
-# An answer at once, in little memory, for the file $1.
+# The file $1 takes little time and memory.
 at_once() {
 	local began=$EPOCHREALTIME took
 	try peak peak.txt apr-header "$1"
@@ -163,7 +163,7 @@ no_controls() {
 	grep -Eqx 'tensor_bytes +100000000000 \(93.1 GiB\)' "$out"
 	try_pipe 'apr-header -l - <big.gguf'
 	quiet
-	# A pipe too: what follows the header is not waited for.
+	# In a pipe, it does not wait for data after the header.
 	try bash -c 'cat big.gguf | apr-header -l'
 	quiet
 	grep -q '^big.weight .* 1000000x50000 .* 100000000000$' "$out"

@@ -6,7 +6,7 @@ setup() {
 	PATH=$PATH:$APR_GEN
 }
 
-# What minisign takes to lock or unlock a key. Few tests do it, for it is slow.
+# The memory that minisign uses to encrypt or decrypt a key. It is slow, so few tests do it.
 need_gibibyte() {
 	[ "$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo)" -gt 1500000 ] ||
 		skip 'less than 1.5 GB of memory is free, scrypt takes 1 GiB'

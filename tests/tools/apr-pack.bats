@@ -102,7 +102,7 @@ aligned() {
 	done
 }
 
-# Nothing may be written before it is sure that all can be.
+# Nothing may be written before all of it is known to fit.
 refused() {
 	try apr-pack -t gguf -o made <"$1"
 	said "$2" "$3"
@@ -118,7 +118,7 @@ refused() {
 	mkplan "" "[\"$name\",\"F32\",[1]]" >long.aprs
 	refused long.aprs 5 "a name of 64 bytes, GGUF has at most 63"
 	grep -qx 'hint: -t apr2 and -t safetensors hold longer names' "$err"
-	# Such a file is read all the same, and what is in it held elsewhere.
+	# Such a file can be read, and other formats hold its content.
 	printf 'tensor %s F32 4 ramp\n' "$name" | mkmodel >long.gguf
 	apr-pack -o long.apr long.gguf
 	[ "$(apr-header -l long.apr | cut -d' ' -f1)" = "$name" ]
@@ -173,7 +173,7 @@ refused() {
 	[ ! -e called ]
 }
 
-# Room in the header is seen by who looks for it, and by nobody else.
+# Only programs that look for it see the reserved room in the header.
 reserved() {
 	local made=reserved.$1
 	apr-pack -t "$1" --reserve 64K -o "$made" signed.apr
@@ -188,7 +188,7 @@ reserved() {
 	apr-pack -t "$1" -o again "$made"
 	cmp again "plain.$1"
 	rm again
-	# As often as one likes, with the same bytes.
+	# Repeating it gives the same bytes.
 	apr-pack -t "$1" --reserve 64K -o again "$made"
 	cmp again "$made"
 	rm again

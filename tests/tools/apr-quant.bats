@@ -24,8 +24,8 @@ planned() {
 	awk '/ -> / && !/^[0-9]+ tensors/ { print $1, $5 }'
 }
 
-# rows_of_172 N M: so many rows of 172, which 32 does not divide, and so many of 64, which
-# it does. 25000 of the first are 16.4 MiB.
+# rows_of_172 N M: N rows of 172, which is not divisible by 32, and M rows of 64, which is.
+# 25000 rows of 172 are 16.4 MiB.
 rows_of_172() {
 	mkmodel <<-END
 		key general.architecture string llama
@@ -136,7 +136,7 @@ rows_of_172() {
 	said 2 'TYPE is missing'
 	try apr-quant q4_9 "$model"
 	said 2 'q4_9 is not a type'
-	# Case, and what joins a name's parts, count for nothing.
+	# Case and separators in names are ignored.
 	for type in q4km Q4-K-M q4k_m; do
 		try apr-quant $type "$model"
 		said 2 "$type is not a type"
@@ -170,7 +170,7 @@ rows_of_172() {
 		quiet
 		diff <(types_of "$out") <(apr-quant $type "$model" >once; types_of once)
 	done
-	# The type that it has already is none of that.
+	# Converting to the present type is not requantizing.
 	try apr-quant q8_0 q8.aprs
 	quiet
 	cmp <(digests_of "$out") <(digests_of q8.aprs)
@@ -186,11 +186,11 @@ rows_of_172() {
 			grep -qx 'apr-quant: 23 tensors were already quantized: their loss remains' "$err"
 			cmp "$out" <(apr-quant $float --allow-requantize blocks.aprs 2>/dev/null)
 		done
-		# What F32 holds is what the blocks say.
+		# The F32 values are those of the blocks.
 		apr-quant f32 blocks.aprs 2>/dev/null | apr-get --text blk.0.ffn_up.weight >values
 		apr-get --text blk.0.ffn_up.weight blocks.aprs | cmp - values
 	done
-	# A rule may ask for blocks all the same.
+	# A rule may still ask for blocks.
 	try apr-quant f32 --token-embedding-type q4_0 blocks.aprs
 	said 5 'token_embd.weight: is quantized already (Q4_K)'
 }
@@ -205,7 +205,7 @@ rows_of_172() {
 	said 5
 	[ ! -e made ]
 
-	# Less than 16 MiB, or than 1 % of the model, is only told.
+	# Less than 16 MiB, or less than 1 % of the model, is only noted.
 	mkmodel <<-END >large.gguf
 		tensor blk.0.ffn_down.weight F32 25000x172 noise
 		tensor blk.0.attn_q.weight F32 6900000x64 hole
@@ -221,7 +221,7 @@ rows_of_172() {
 }
 
 @test "rows that another quantized type takes are told and never refused" {
-	# 576 is the width of SmolLM: 256 does not divide it, 32 does.
+	# 576 is the hidden size of SmolLM: divisible by 32, not by 256.
 	mkmodel <<-END >model.gguf
 		tensor blk.0.ffn_up.weight F32 4000x576 noise
 		tensor blk.1.ffn_up.weight F32 4000x576 noise
@@ -394,7 +394,7 @@ rows_of_172() {
 	cmp <(apr-unpack warned | digests) <(apr-unpack plain | digests)
 	apr-quant --check -j 3 q2_k "$model" 2>notes | cmp - warned
 	apr-pack -t gguf warned | apr-unpack - | cmp - warned
-	# What was lost stays lost, and so does what says so.
+	# The error remains, and so does the record of it.
 	apr-quant f16 warned 2>notes | apr-header --json | grep -qF "$key"
 	# Better types, no record asked for, or one reading: no key.
 	for type in q3_k_s q4_0 q8_0; do
@@ -409,7 +409,7 @@ rows_of_172() {
 	grep -qxF "apr-quant: $lost" notes
 	grep -q 'the metadata has no warning: it precedes the data' notes
 	apr-quant --check q2_k "$model" 2>&1 >/dev/null | grep -qxF "apr-quant: $lost"
-	# What fails while it is measured leaves nothing.
+	# A failure during the measurement leaves no output.
 	try apr-quant --check --max-rmse 0.01 -o none q2_k "$model"
 	[ "$status" -eq 5 ]
 	[ ! -e none ]
@@ -445,7 +445,7 @@ rows_of_172() {
 		APR_LOG_LEVEL='' try apr-quant $type --allow-nonfinite nan.gguf
 		grep -qF 'apr-quant: bad.weight: values not finite: 48' "$err"
 	done
-	# A copy changes nothing, so it judges nothing.
+	# A copy does not change values, so nothing is judged.
 	try apr-quant f32 nan.gguf
 	quiet
 }

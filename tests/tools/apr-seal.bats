@@ -1,4 +1,4 @@
-# apr-seal, apr-open: a user asks the owner of a model, and nobody else hears it
+# apr-seal, apr-open: a user asks the owner of a model, and nobody else can read it
 load ../helper
 
 setup() {
@@ -8,7 +8,7 @@ setup() {
 	owner=age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj
 }
 
-# A model that publishes the owner's key, signed by somebody who is trusted.
+# A model that publishes the owner's key, signed with a trusted key.
 publish() {
 	apr-keygen -W -f -o signer >signer.id
 	apr-open -i owner.key --publish >keys

@@ -84,7 +84,7 @@ need_minisign() {
 	mkmodel <<<'tensor a.weight F32 0x4 noise' >empty.gguf
 	pipe "apr-sign key empty.gguf | apr-pack -t gguf -o signed.gguf"
 	apr-verify -q key.pub signed.gguf
-	# Of the one, the other's signature is no proof.
+	# A signature of one is not valid for the other.
 	run ! cmp -s <(apr-sign key none.gguf | grep -ao '"root":"[0-9a-f]*"') \
 		<(apr-sign key empty.gguf | grep -ao '"root":"[0-9a-f]*"')
 }
@@ -102,7 +102,7 @@ need_minisign() {
 		try apr-verify -q --expect-name 'Größe "7B"' key.pub made.$t
 		quiet
 	done
-	# Nothing is said where nothing is given, and no clock is asked.
+	# Without options there is no statement, and the clock is not read.
 	apr-sign key "$model" | apr-verify -q --json key.pub - |
 		grep -F '"name":null,"version":null,"date":null,"comment":null}'
 	SOURCE_DATE_EPOCH=1795341600 apr-sign key "$model" | apr-verify -q --json key.pub - |
@@ -261,7 +261,7 @@ need_minisign() {
 	said 3 'missing: cannot be opened'
 	try setsid -w apr-sign locked "$model" <pass
 	said 2 'needs a passphrase, but there is no terminal'
-	# argv is no place for it.
+	# A passphrase must not be in argv.
 	try apr-sign --passphrase 'open sesame' locked "$model"
 	said 2 'unknown option --passphrase'
 }

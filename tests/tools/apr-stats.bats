@@ -1,4 +1,4 @@
-# apr-stats: what the values of tensors are like
+# apr-stats: statistics of the values of tensors
 load ../helper
 
 setup() {
@@ -90,7 +90,7 @@ mixed() {
 	# Counted alike in any pieces, and with any threads.
 	cp "$out" want
 	apr-unpack odd.gguf | dd bs=7 status=none | apr-stats --json -j 3 2>/dev/null | diff want -
-	# What is written here has none.
+	# The encoders here never write such codes.
 	apr-quant --pure q8_0 "$model" 2>/dev/null | apr-stats --json >q8 2>notes
 	grep -q Q8_0 q8
 	! grep minus_128 q8 || false
@@ -212,7 +212,7 @@ mixed() {
 	[ "$(cat peak.txt)" -lt 65536 ] || fail "$(cat peak.txt) KiB"
 }
 
-# Damage far behind shows that the reader stops when it has what it wants.
+# Damage far behind the tensor shows that the reader stops after the requested values.
 @test "--hist of a FILE stops behind its tensor, of a stream it does not" {
 	llama 2 1024 2816 32000 >big.gguf
 	apr-unpack big.gguf >big.aprs

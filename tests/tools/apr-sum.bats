@@ -48,7 +48,7 @@ small() {
 	root_line=$(apr-sum "$model" | tail -n 1)
 	[[ $root_line =~ ^[0-9a-f]{64}\ \ content\ \ root$ ]]
 	grep -qF "root ${root_line:0:64}" said
-	# What the signature adds is no content.
+	# The signature is not part of the content.
 	apr-sum "$model" >want
 	apr-sum signed | diff want -
 }
@@ -99,7 +99,7 @@ small() {
 		try apr-sum $form -c list small.gguf
 		quiet
 		[ ! -s "$out" ]
-		# The same line twice says nothing new.
+		# A duplicate line is accepted.
 		cat list list >twice
 		try apr-sum $form -c twice small.gguf
 		quiet
@@ -183,7 +183,7 @@ small() {
 	said 2 'both be standard input'
 }
 
-# The data of this file has no padding: all of it is what is hashed as a whole.
+# The data of this file has no padding, so the hash of the whole covers all of it.
 all_data() {
 	tail -c "+$(($(apr-header --json "$model" | sed 's/.*"data_offset":\([0-9]*\).*/\1/') + 1))" \
 		"$model"
@@ -219,7 +219,7 @@ uuid() {
 	apr-sum --gguf-hash small.gguf | sed 's|small.gguf|/somewhere/the:model.gguf|' >list
 	try apr-sum --gguf-hash -c list small.gguf
 	quiet
-	# --no-layer, without --uuid, tensors only, one tensor: what is listed counts.
+	# --no-layer, without --uuid, tensors only, one tensor: only listed lines count.
 	grep -v 'weight$' list >whole
 	grep -v '^uuid' list >no-uuid
 	grep 'weight$' list >tensors
@@ -233,7 +233,7 @@ uuid() {
 	[ "$status" -eq 1 ]
 	grep -qx 'apr-sum: sha256 small.gguf:a.weight: is not listed' "$err"
 	[ "$(wc -l <"$err")" -eq 2 ]
-	# --all: other hashes are passed over, and that is said.
+	# --all: other hashes are ignored, with a note.
 	{
 		echo 'xxh64     f66e9cd66a4396a0  x.gguf:a.weight'
 		echo 'sha1      59f79ecefd8125a996fdf419239051a7e99e5f20  x.gguf:a.weight'

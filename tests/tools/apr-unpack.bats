@@ -44,7 +44,7 @@ tensors() {
 	grep -E '^blk\.0\.|output' all | grep -v norm | diff - two
 	apr-unpack --except '^blk\.' --except token "$model" | tensors >three
 	grep -Ev '^blk\.|token' all | diff - three
-	# The rest is as it was, bytes included.
+	# The rest is unchanged, byte for byte.
 	apr-unpack "$model" | digests | grep '^blk\.1\.' >want
 	apr-unpack --only '^blk\.1\.' "$model" | digests | diff want -
 	apr-unpack --only '^blk\.1\.' - <"$model" | digests | diff want -

@@ -101,7 +101,7 @@ ends_in_done() {
 	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q <signed.aprs
 	quiet
 	XDG_CONFIG_HOME=$PWD/config apr-verify signed.aprs | cmp - signed.aprs
-	# Any of them will do, in any number; what is no .pub is no key.
+	# Any one of several keys suffices; a name without .pub is not a key.
 	trust "$PWD/config" other.pub
 	echo 'no key' >config/apr/trusted/README
 	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q signed.aprs
@@ -133,7 +133,7 @@ ends_in_done() {
 	apr-sign other "$model" >theirs.aprs
 	try apr-verify -q key.pub theirs.aprs
 	said 1 "the first is by $(cat other.id)"
-	# Nor does it help to write our id over it.
+	# Writing our id over it does not help either.
 	local id
 	id=$(tr A-F a-f <key.id)
 	tamper "sign_key_is:$id" <theirs.aprs >forged.aprs
@@ -141,7 +141,7 @@ ends_in_done() {
 	said 1 "signature: is not by key $(cat key.id), or was itself changed"
 	try apr-verify -q other.pub forged.aprs
 	said 1 "no signature is by a trusted key; the first is by $(cat key.id)"
-	# Both keys trusted, and the id of the other: still not as it was signed.
+	# Both keys are trusted, but the id is the other's: the signature does not hold.
 	trust "$PWD/config" key.pub other.pub
 	try env XDG_CONFIG_HOME="$PWD/config" apr-verify -q forged.aprs
 	said 1 '(E006)'
@@ -218,7 +218,7 @@ ends_in_done() {
 		said 1 'a.weight: its bytes differ from what was signed (E006)'
 		[ ! -s "$out" ] || fail "$f: $(wc -c <"$out") bytes sent"
 	done
-	# What cannot be read twice is a pipe by another name.
+	# An input that cannot be read twice is treated as a pipe.
 	mkfifo fifo
 	cat bad.aprs >fifo 3>&- &
 	try_pipe 'apr-verify key.pub fifo | cat'
@@ -312,7 +312,7 @@ ends_in_done() {
 	apr-verify key.pub laundry.aprs >clean.aprs 2>/dev/null
 	cmp clean.aprs signed.aprs
 	cat laundry.aprs | apr-verify key.pub - 2>/dev/null | cmp - signed.aprs
-	# Of what was not verified a record says only what it claims.
+	# The record of an unverified signature contains only its claims.
 	apr-quant q8_0 laundry.aprs 2>/dev/null >q.aprs
 	grep -aqF '"claimed_parent":"' q.aprs
 	run ! grep -aqF '"parent":"' q.aprs
@@ -380,7 +380,7 @@ ends_in_done() {
 	said 1 'signature: states no name'
 	try apr-verify -q --not-before soon key.pub signed.aprs
 	said 2 '--not-before needs'
-	# What is said is part of what is signed.
+	# The statement is part of the signed data.
 	for change in sign_name sign_date; do
 		tamper $change <new.aprs >changed.aprs
 		run ! cmp -s changed.aprs new.aprs
@@ -435,7 +435,7 @@ ends_in_done() {
 	# The same from a pipe: of a file nothing is left.
 	try_pipe 'cat signed.aprs | apr-quant q8_0 --trusted-key key.pub -o made -'
 	[ "$status" -eq 0 ] && [ -s made ]
-	# What was verified is a record of more than claims.
+	# The record of a verified signature says that it was verified.
 	grep -aqF '"parent":"' made
 	rm made
 	tamper tensor_bit_f16 <mother.aprs >bad.aprs

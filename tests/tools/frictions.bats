@@ -24,7 +24,7 @@ format_of() {
 		[ "$(format_of "$name")" = $want ] || fail "$name is $(format_of "$name")"
 	done
 	cmp m.gguf "$model"
-	# What -t says is obeyed, with a note where the name says something else.
+	# -t decides, with a note if the name suggests another format.
 	try apr-pack -t apr2 -o a.gguf "$model"
 	[ "$status" -eq 0 ]
 	grep -qF 'a.gguf is written as apr2, as -t asks' "$err"
@@ -53,7 +53,7 @@ format_of() {
 }
 
 @test "sizes: 2G, 2GiB, 2GB, in either case" {
-	# What is too small for a window is refused, so a factor is seen.
+	# A size too small for a window is refused, so a wrong factor would be noticed.
 	for size in 1K 1k 1KiB 1kib 1024 1024B 2KB 1M 1GiB 1TiB; do
 		try apr-unpack --max-memory $size -o /dev/null "$model"
 		quiet
@@ -187,7 +187,7 @@ shown() {
 	shown said 'apr-quant --check'
 	# The value is exact: two halves of a tag character are one.
 	apr-header -l --json odd.gguf | grep -qF '"name":"n\u007f\u009b\u200e\u200f\u202a\u202e\u2066\u2069\u2028\udb40\udc41.weight"'
-	# What is stored is not escaped.
+	# Stored text is not escaped.
 	apr-pack odd.gguf | apr-unpack - | apr-pack -t gguf | cmp - odd.gguf
 }
 

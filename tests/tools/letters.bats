@@ -1,4 +1,4 @@
-# Letters of options: one meaning each, but for llama.cpp's in apr-run and apr-tok.
+# Letters of options: one meaning each, except llama.cpp's in apr-run and apr-tok.
 load ../helper
 
 # Tools that keep llama.cpp's letters.

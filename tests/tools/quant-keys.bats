@@ -37,7 +37,7 @@ last_keys() {
 	apr-header -l made | awk '{ n = split($3, d, "x"); v = 1; for (i = 1; i <= n; i++) v *= d[i]
 		all += v; bytes += $NF } END { printf "%.6f\n", 8 * bytes / all }' >bits
 	[ "$(cat bits)" = 5.863276 ]
-	# And the same where APR2 tells it in a member of its own.
+	# The same for a member of APR2.
 	apr-pack made | grep -ao '"quantization":{[^}]*}' >member
 	grep -qx '"quantization":{"method":"Q4_0","bits_per_weight":5.863}' member ||
 		fail "$(cat member)"
@@ -85,7 +85,7 @@ last_keys() {
 }
 
 @test "a long list of rules is recorded as far as there is room" {
-	# Each must decide something: so many tensors that it does.
+	# Each option must decide the type of this many tensors.
 	{
 		echo 'key general.architecture string llama'
 		for ((i = 0; i < 510; i++)); do echo "tensor t$i.weight F32 2x32 noise"; done
@@ -267,7 +267,7 @@ four_blocks() {
 	APR_LOG_LEVEL='' try apr-quant q4_0 --prune-layers 0 lists.gguf
 	[ "$status" -eq 0 ]
 	grep -qF 'llama.attention.head_count may list something for each block' "$err"
-	# A list says nothing where the number of blocks is wrong.
+	# A list does not count if the number of blocks is wrong.
 	four_blocks 'llama.attention.head_count array:u32 4 5 6 7' >m.gguf
 	apr-quant q4_0 --prune-layers 0 --override-kv llama.block_count=int:3 m.gguf >made
 	apr-header made | grep -q 'head_count .* 4: 4 5 6 7$'
@@ -287,9 +287,9 @@ four_blocks() {
 	try apr-quant q4_0 --max-rmse 0.001 -o made "$model"
 	said 5
 	[ ! -e made ]
-	# Without --check it says nothing, and changes nothing.
+	# Without --check there is no message and no change.
 	apr-quant q8_0 --max-rmse 1 "$model" | cmp - <(apr-quant q8_0 "$model")
-	# The bound is what may be reached: no error at all passes 0.
+	# The bound is inclusive: no error at all passes 0.
 	try apr-quant f32 --max-rmse 0 "$model"
 	quiet
 	apr-quant q8_0 --check --max-rmse 1 "$model" 2>check >/dev/null

@@ -127,7 +127,7 @@ digests_of() {
 	grep -qx 'output.weight 1024x256 BF16 Q6_K' asked
 	apr-header made | grep -q 'quantization.rules .*--hook'
 	apr-quant -n --json q4_0 --hook ./hook "$model" | grep 'ffn_up' | grep -c '"rule":"--hook"' | grep -qx 3
-	# A plan says what a run does, here too.
+	# A dry run shows what a run does, here too.
 	apr-quant -n --json q4_0 --hook ./hook "$model" |
 		sed 's/.*"name":"\([^"]*\)".*"to":"\([^"]*\)".*"bytes":\([0-9]*\).*/\1 \2 \3/' |
 		diff - <(awk '{ print $1, $2, $NF }' types)

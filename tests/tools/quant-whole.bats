@@ -20,7 +20,7 @@ as_slow() {
 	"$APR_GEN/rows" "$3" <values.f32 >slow.bin
 	[ -s slow.bin ]
 	cmp made.bin slow.bin || fail "$3 of $2"
-	# And back: what one wrote the other reads.
+	# And back: each reads the other's files.
 	apr-get --npy "$2" made.aprs | tail -c +129 >made.f32
 	"$APR_GEN/rows" -d "$3" <slow.bin | head -c "$(wc -c <values.f32)" >slow.f32
 	cmp made.f32 slow.f32

@@ -1,4 +1,4 @@
-# tests/bench/run.sh with peers that are not there to be fast: what it makes of their figures.
+# tests/bench/run.sh with fake peers: how it processes their figures.
 load ../helper
 
 setup() {
@@ -7,7 +7,7 @@ setup() {
 	cp "$model" models/bf16.gguf
 }
 
-# NAME PROMPT DECODE: a program that prints what llama-bench prints, and always the same.
+# NAME PROMPT DECODE: makes a program that prints fixed figures in the form of llama-bench.
 peer() {
 	cat >"$1" <<-END
 		#!/bin/sh
@@ -33,13 +33,13 @@ run() {
 	grep -qx "peer 1: $PWD/slow" table
 	grep -qx "peer 2: $PWD/mixed" table
 	# type phase ours peer1 ratio peer2 ratio better: ratios are those of the figures, to
-	# what rounding leaves of them.
+	# the values after rounding.
 	awk '
 		function near(a, b) { return a > 0 && a / b > 0.9 && a / b < 1.1 }
 		$2 == "prompt" && $1 == "bf16" { ok += near($5, $3 / 0.5) && near($7, $3 / 0.25) && $8 == $5 }
 		$2 == "decode" { ok += near($5, $3 / 0.125) && near($7, $3 / 0.25) && $8 == $7 }
 		END { exit ok != 2 }' table || fail "$(cat table)"
-	# One peer: no column for the better one. None: said so.
+	# One peer: no column for the better one. No peer: a message.
 	run "$PWD/slow"
 	awk '$2 == "prompt" && $1 == "bf16" { exit NF != 5 }' table || fail "$(cat table)"
 	run ''

@@ -94,7 +94,7 @@ pack() {
 	esac
 }
 
-# What the model is, besides the digests: the typed keys as text.
+# Prints the model's typed keys as text, in addition to the digests.
 metadata() {
 	apr-header --json "$1" | grep -o '"metadata":.*'
 }

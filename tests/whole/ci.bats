@@ -1,4 +1,4 @@
-# What runs the tests: tests/run.sh and .ci/run say at the end what failed.
+# The test runners: tests/run.sh and .ci/run list the failures at the end.
 load ../helper
 
 setup() {
@@ -11,7 +11,7 @@ program() {
 	chmod +x "$1"
 }
 
-# The last lines of what was tried, from the first failure on.
+# Prints the last lines of the last try, from the first failure on.
 tail_of() {
 	sed -n '/^failed: /,$p' "$out" >end
 }
@@ -78,7 +78,7 @@ tail_of() {
 	[ "$(tail -n 1 end)" = '0 passed, 2500 failed, 0 skipped' ]
 }
 
-# A make whose parts print what $1, $2… say: "NAME-OF-ARGUMENT:TEXT:STATUS".
+# Makes a fake make whose parts print the text of $1, $2…: "NAME-OF-ARGUMENT:TEXT:STATUS".
 false_make() {
 	mkdir -p made/.ci made/bin
 	cp "$root/.ci/run" made/.ci/run

@@ -22,7 +22,7 @@ setup() {
 	mkdir disk
 }
 
-# Each writer: its name, the command that reads the stream, what it makes.
+# Each writer: its name, the command that reads the stream, its output.
 # The last two write into a file that the shell has made.
 writers=(
 	'apr2|apr-pack -o disk/made|made'
@@ -64,7 +64,7 @@ nothing_left() {
 
 # ---- a small file system ----
 
-# Run a function of this file with a tmpfs of so many KiB on "disk".
+# Runs a function of this file with a tmpfs of this many KiB on "disk".
 on_disk() {
 	local how=-m
 	[ "$(id -u)" -eq 0 ] || how=-rm
@@ -84,7 +84,7 @@ refuses_early() {
 	local i
 	for i in "${!writers[@]}"; do
 		writer "$i"
-		# The size of what is compressed is not known before.
+		# The compressed size is not known in advance.
 		[ "$kind" != zstd ] || continue
 		try bash -c "$command" <"$shared/m.aprs"
 		said 1 'needs 4'
@@ -164,7 +164,7 @@ helper_has_ended() {
 	fail 'the helper stays'
 }
 
-# What is there is whole, or there is nothing. $1: the signal.
+# An output is complete or does not exist. $1: the signal.
 whole_or_nothing() {
 	local found
 	[ "$1" != KILL ] || helper_has_ended
@@ -172,7 +172,7 @@ whole_or_nothing() {
 		if [[ $command == *'>'* && ! -s disk/$made ]]; then
 			: # emptied
 		elif [[ $1 = KILL && $command == *'>'* ]] && ! cmp -s "disk/$made" "$whole"; then
-			# What cannot be caught leaves bytes, but no head that makes them a file.
+			# A signal that cannot be caught leaves bytes, but not the head that makes them a valid file.
 			[ "$(head -c 4 "disk/$made" | od -An -tx1)" = ' 00 00 00 00' ] ||
 				fail "$command: cut short, with a head" || return
 		else
@@ -218,7 +218,7 @@ strike() {
 		bash -c "exec env --default-signal=INT $command" <"$shared/m.aprs" \
 			>"$out" 2>"$err" 3>&- &
 		pid=$!
-		# It takes some 40 ms, more on other machines: what has ended is sound too.
+		# It takes about 40 ms, more on other machines: a finished output is valid too.
 		sleep "0.0$((10 + i))"
 		signal=${signals[(i + i / 9) % 3]}
 		kill -$signal $pid 2>/dev/null || true
@@ -271,7 +271,7 @@ shard_writers=(
 		# The last ones come to their end, or nearly so.
 		[ $i -lt 30 ] || exec 9>&-
 		signal=${signals[i % 4]}
-		# (What that can leave of the moment in which names are given: apr-pack(1).)
+		# (apr-pack(1) describes what can remain if it happens while names are given.)
 		[ $i -lt 30 ] || [ $signal != KILL ] || signal=HUP
 		kill -$signal $pid 2>/dev/null || true
 		exec 9>&-
@@ -301,7 +301,7 @@ shards_fill_up() {
 		exec 9>&-
 		status=0
 		wait $pid || status=$?
-		# When a shard begins while the disk fills up, it may be told before it is written.
+		# If a shard begins while the disk fills up, the error may be reported before it is written.
 		said 1 '(E007)' || fail "$command"
 		grep -qE 'No space left on device|needs [0-9]+ bytes, but [0-9]+ are free' "$err"
 		left other

@@ -1,4 +1,4 @@
-# The documents: what they show runs, what they list is there.
+# The documents: their examples run, and the files that they list exist.
 load ../helper
 
 # The tools, as their sources name them.
@@ -41,7 +41,7 @@ alike() {
 	[[ $1 == $pattern ]]
 }
 
-# Run $command in this shell, so that what it sets stays, and look at $want.
+# Runs $command in this shell, so that its variables stay, and compares with $want.
 run_one() {
 	local said=$BATS_TEST_TMPDIR/said
 	[ -n "$command" ] || return 0
@@ -149,7 +149,7 @@ enter() {
 	done
 }
 
-# TOOL <tab> what it does
+# TOOL <tab> description
 from_names() {
 	for tool in $(tools); do
 		printf '%s\t%s\n' "$tool" "$(sed -n 's/^\.Nd //p' "$root/man/$tool.1")"
@@ -242,7 +242,7 @@ what_vectors_are() {
 	printf 'good_unpadded\tsame\n'
 }
 
-# row WHAT-HAPPENS HELD-BY: the tests named are there, the vectors are what it says.
+# row WHAT-HAPPENS HELD-BY: the named tests exist, and the vectors have the stated kind.
 row_holds() {
 	local file title name is rest=$2 n=0
 	while [[ $rest =~ \`(tests/[^\`]+)\`((,?\ \"[^\"]+\")+) ]]; do

@@ -14,7 +14,7 @@ if grep -q -e __asan_init -e __ubsan_handle "$APR_BIN/apr-unpack"; then
 fi
 export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=${APR_LEAKS:-1}
 
-# A replay that ends before it has counted its files names none of them.
+# A replay that ends before it has counted its files does not name any of them.
 replayed() {
 	local folder file replay
 	for folder in "${trees[@]}"; do

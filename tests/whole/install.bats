@@ -34,7 +34,7 @@ left() {
 	cmp "$dest/opt/apr/share/man/man5/apr-stream.5" "$root/man/apr-stream.5"
 	cmp "$dest/opt/apr/share/man/man7/apr.7" "$root/man/apr.7"
 	cmp "$dest/opt/apr/share/zsh/site-functions/_apr-tools" "$root/completions/_apr-tools"
-	# Nothing that is installed knows where it was built or what DESTDIR was.
+	# Installed files contain neither the build folder nor DESTDIR.
 	! find "$dest" -name '*.pc' -exec grep -q "$dest" {} + || fail "DESTDIR is in aprml.pc"
 	[ -z "$(find "$dest" -type f ! -perm -444)" ]
 
@@ -68,7 +68,7 @@ left() {
 			q8_0 "$BATS_TEST_TMPDIR/m.gguf"
 	) 2>/dev/null
 	apr-header q.aprs | grep -q '^types .*Q8_0'
-	# Through a link it finds it as well; without it, it says so.
+	# It is found through a link too; if it is missing, a message says so.
 	ln -s "$dest/opt/apr/bin/apr-sum" sum
 	./sum m.gguf >/dev/null
 	rm "$dest/opt/apr/bin/apr-unpack"
@@ -449,7 +449,7 @@ page_program() {
 	[ "$(./whole no-such-file)" = -1 ]
 }
 
-# complete WORDS…: what bash offers for the last of them.
+# complete WORDS…: prints the completions that bash offers for the last word.
 offered() {
 	bash -c '
 		source "$1"

@@ -1,4 +1,4 @@
-# APR_RAM_LIMIT: what would need more memory fails like any other want of it.
+# APR_RAM_LIMIT: exceeding the limit fails like any other lack of memory.
 load ../helper
 
 setup_file() {

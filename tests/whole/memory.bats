@@ -29,7 +29,7 @@ teardown_file() {
 	rm -f "$FOLDER"/*.gguf "$FOLDER"/*.apr
 }
 
-# What each process of the last pipe took, in the files named; shown as a comment.
+# Memory of each process of the last pipe, in the named files; shown as a comment.
 within() {
 	local f
 	for f; do
@@ -83,7 +83,7 @@ within() {
 }
 
 @test "a row of 256 MiB is no more" {
-	# Two, as GGUF has a single row as a vector, which stays as it is.
+	# Two rows, since GGUF stores a single row as a vector, which is not quantized.
 	mkmodel <<-'END' >wide.gguf
 		tensor wide.weight F32 2x67108864 hole
 	END

@@ -30,7 +30,7 @@ setup() {
 	PATH=$PATH:$APR_GEN
 }
 
-# What came out is the beginning of what was sealed.
+# The output is a prefix of the sealed content.
 is_prefix() {
 	local n
 	n=$(wc -c <"$out")
@@ -95,7 +95,7 @@ packed() {
 
 @test "vectors of the pages, by the program that shares no code with the tools" {
 	local name value
-	# What stands there as hexadecimal digits, without names and line ends.
+	# The content there as hexadecimal digits, without names and line ends.
 	for page in apr-stream.5 apr-seal.1; do
 		sed -nE 's/^([a-z]+)? +([0-9a-f]+)$/\2/p' "$root/man/$page"
 	done | tr -d '\n' >"$BATS_TEST_TMPDIR/digits"
@@ -113,7 +113,7 @@ packed() {
 		echo $n >$n
 	done
 	apr-encrypt --passphrase-file one "$sealed/mother.plain" | multikey seal one two three >all
-	# To those who try, two of the three are as wrong as any.
+	# To an attacker, two of the three give the same error as any wrong key.
 	for n in two three four; do
 		try apr-decrypt --passphrase-file $n all
 		said 1 'no key that is given opens it (E005)'
@@ -129,7 +129,7 @@ packed() {
 	for n in nothing member_added frame_added; do
 		reseal $n <mother | apr-decrypt -i me.key 2>/dev/null | cmp - mother.plain
 	done
-	# The first container is told, and bound by nothing.
+	# The first container is shown, but the seal does not cover it.
 	reseal source_changed <mother | apr-decrypt -i me.key | apr-verify -q key.pub 2>/dev/null
 }
 

@@ -96,7 +96,7 @@ waits_inside() {
 	apr-pack -o /dev/null "$model"
 }
 
-# What t_sandbox finds it can and cannot do, from inside, is what the page says.
+# The rights that t_sandbox finds from inside are those in the table of the page.
 @test "the table of apr(7) is what the probes find" {
 	probe=$APR_BIN/../tests/unit/t_sandbox
 	[ -x "$probe" ] || probe=$root/build/release/tests/unit/t_sandbox
@@ -174,7 +174,7 @@ waits_inside() {
 	apr-pack -o /dev/null "$model"
 }
 
-# Nobody reads from the pipe: whoever waits to write there can be ended.
+# The pipe does not have a reader: a process that waits to write there can be ended.
 @test "a writer that waits for a reader can be ended, and its helper goes too" {
 	local pid helper i
 	mkfifo later
@@ -191,7 +191,7 @@ waits_inside() {
 	[ ! -e "/proc/$helper" ]
 }
 
-# COMMAND…: as somebody who may start no process. Root may always, so it becomes another.
+# COMMAND…: runs it as a user who may not start a process. Root always may, so it changes user.
 without_fork() {
 	local as=()
 	if [ "$(id -u)" -eq 0 ]; then
@@ -222,7 +222,7 @@ without_fork() {
 	# The reader of a FILE.
 	without_fork "$APR_BIN/apr-stats" "$folder/m.gguf"
 	said 1 'its reader cannot be started'
-	# What needs neither works.
+	# Commands that need neither work.
 	without_fork "$APR_BIN/apr-header" "$folder/m.gguf"
 	[ "$status" -eq 0 ]
 	[ "$(ls "$folder")" = "$(printf 'm.aprs\nm.gguf')" ]

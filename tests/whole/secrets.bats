@@ -60,7 +60,7 @@ awake() {
 	as_nobody apr-encrypt -r $owner -o mine/sealed.aprs plain.aprs
 	as_nobody apr-decrypt -i me.key -o mine/back.aprs mine/sealed.aprs
 	cmp mine/back.aprs plain.aprs
-	# What is not dumpable belongs to root, and only root may look into its memory.
+	# A process that is not dumpable belongs to root, and only root may read its memory.
 	asleep setpriv --reuid 65534 --clear-groups "$(type -P apr-decrypt)" -i me.key
 	[ "$(cat whose)" = 0 ]
 	awake
@@ -70,7 +70,7 @@ awake() {
 }
 
 @test "a passphrase's variable is gone before anything else runs" {
-	# The reader of a FILE is a child: what it inherits is what a child would see.
+	# The reader of a FILE is a child, so it shows what a child inherits.
 	mkdir bin
 	cp "$(type -P apr-encrypt)" bin/
 	printf '#!/bin/sh\nenv >"%s/seen"\nexec "%s" "$@"\n' "$PWD" "$(type -P apr-unpack)" >bin/apr-unpack
