@@ -8,7 +8,7 @@
 #include "quant/record.h"
 #include "report/recipe_text.h"
 
-/* Print an error line (recipe_put_error) on standard error: of a tensor, or of all. */
+/* Prints an error line (recipe_put_error) on standard error: of one tensor, or of all. */
 static void
 print_error(struct conversion *c, const char *name, const char *from, const char *to,
             const struct convert_stats *s)
@@ -94,7 +94,7 @@ judge(struct conversion *c, const struct tensor *t, const struct recipe_row *row
 {
 	int r;
 
-	/* The first of two readings has judged the same values, and printed the notes. */
+	/* The first of two readings judged the same values and printed the notes. */
 	if (c->measured && c->allow_nonfinite)
 		return 0;
 	r = recipe_judge(tensor_name(t), row->to, &c->recode.stats, c->allow_nonfinite,

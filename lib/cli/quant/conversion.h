@@ -1,4 +1,4 @@
-/* conversion: one model on its way to other types: a recipe, and the hooks of a flow that
+/* conversion: converts a model to other types: a recipe, and the hooks of a flow that
  * follow it. Prints notes, and the errors of a conversion, on standard error.
  */
 #ifndef CLI_QUANT_CONVERSION_H
@@ -9,7 +9,7 @@
 #include "quant/recode.h"
 #include "report/table.h"
 
-/* Set the first group of members; the rest is initially all zero. */
+/* The caller sets the first group of members; the rest is initially all zero. */
 struct conversion {
 	const struct quant_options *options; /* parsed; must outlive the conversion */
 	unsigned jobs;        /* threads */
@@ -30,18 +30,20 @@ struct conversion {
 	struct loss loss;     /* with check */
 	struct buf text;      /* to be printed */
 	bool measured;        /* conversion_measure has read the model */
-	char warning[LOSS_TEXT]; /* for the metadata, then; empty: none */
+	char warning[LOSS_TEXT]; /* for the metadata; empty: none */
 };
 
-/* Decide the new type of each tensor of source. 0 or -1; call conversion_free either way. */
+/* Decides the new type of each tensor of source. Returns 0 or -1; call conversion_free
+ * either way. */
 int conversion_begin(struct conversion *c, const struct source *source, struct err *e);
 
-/* Read source once before conversion_run reads it again: with check, the errors are printed
- * now, and the metadata will have the warning about them. 0 or -1. */
+/* Reads source once before conversion_run reads it again: with check, it prints the
+ * errors, and conversion_run adds the warning about them to the metadata. Returns 0 or
+ * -1. */
 int conversion_measure(struct conversion *c, struct source *source, bool progress,
                        struct err *e);
 
-/* Convert source into sink. 0 or -1. */
+/* Converts source into sink. Returns 0 or -1. */
 int conversion_run(struct conversion *c, struct source *source, struct sink *sink,
                    bool progress, struct err *e);
 

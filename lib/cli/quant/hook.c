@@ -14,17 +14,17 @@
 #include "core/buf.h"
 #include "core/mem.h"
 
-#define ANSWER 256 /* bytes that are read; a type's name is shorter */
+#define ANSWER 256 /* maximum bytes read; names of types are shorter */
 #define ARGUMENTS 4
 
-/* What comes back: the command's wait status, and what it has printed. */
+/* The answer: the command's wait status and its output. */
 struct reply {
 	int status;
 	uint32_t bytes;
 	char text[ANSWER];
 };
 
-/* All n bytes, or -1 where the other side has gone. */
+/* Writes all n bytes. Returns -1 if the other side has closed the pipe. */
 static int
 put(int fd, const void *p, size_t n)
 {
@@ -59,7 +59,7 @@ get(int fd, void *p, size_t n)
 
 /* ---- the process that runs the command ---- */
 
-/* Names are arguments, never a part of the command. */
+/* Runs the command. Names are arguments and never part of the command. */
 _Noreturn static void
 become(const char *script, char *const arguments[ARGUMENTS], int out)
 {
@@ -71,7 +71,7 @@ become(const char *script, char *const arguments[ARGUMENTS], int out)
 	_exit(127);
 }
 
-/* What it prints; beyond ANSWER it is not heard. */
+/* Reads the output of the command and ignores bytes beyond ANSWER. */
 static uint32_t
 listen_to(int fd, char text[ANSWER])
 {
@@ -110,7 +110,7 @@ run(const char *script, char *const arguments[ARGUMENTS], struct reply *r)
 		;
 }
 
-/* A question is its length, and four texts that end in NUL. */
+/* Answers questions. A question is its length and four texts, each ending in NUL. */
 _Noreturn static void
 serve(const char *script, int from, int to)
 {
@@ -153,7 +153,7 @@ hook_begin(struct hook *h, const char *command, struct err *e)
 		close(ask[1]);
 		close(answer[0]);
 		broker_leave();
-		/* The model, and what becomes of it, is not the command's. */
+		/* The command must not reach the model or the output. */
 		nothing = open("/dev/null", O_RDWR);
 		dup2(nothing, STDIN_FILENO);
 		dup2(nothing, STDOUT_FILENO);
@@ -226,9 +226,8 @@ hook_end(struct hook *h)
 {
 	if (!h->child)
 		return;
-	/* It ends when nobody can ask any more. It is not waited for: a reader that was
-	 * prepared and never wanted (cli/input.h) holds its pipe until this process has
-	 * ended. */
+	/* The helper ends when its pipe is closed. Do not wait for it: a reader that was
+	 * prepared but not used (cli/input.h) holds its pipe until this process ends. */
 	close(h->ask);
 	close(h->answer);
 	h->child = 0;

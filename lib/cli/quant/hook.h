@@ -21,11 +21,12 @@ struct hook {
 	int ask, answer;
 };
 
-/* Before the sandbox, and before threads. 0, or -1 with ERR_IO. */
+/* Starts the helper. Call it before the sandbox and before threads. 0, or -1 with
+ * ERR_IO. */
 int hook_begin(struct hook *h, const char *command, struct err *e);
 
-/* ctx: the hook. *type: the rules' choice, and then its answer. 0, or -1 with ERR_USAGE
- * if the answer is not a type, ERR_IO if the command failed. */
+/* Asks the command. ctx: the hook. *type: the rules' choice, replaced by the answer. 0,
+ * or -1 with ERR_USAGE if the answer is not a type, ERR_IO if the command failed. */
 int hook_ask(void *ctx, const struct tensor *t, const struct dtype **type, struct err *e);
 
 void hook_end(struct hook *h);

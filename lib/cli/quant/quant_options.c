@@ -13,7 +13,7 @@
 #include "kernels/kernel.h"
 #include "quant/plugin.h"
 
-/* A type's name as mixtures are called. */
+/* Returns the name of a type in the spelling of mixtures. */
 static const char *
 lower(char *dst, size_t size, const char *name)
 {
@@ -25,8 +25,8 @@ lower(char *dst, size_t size, const char *name)
 	return dst;
 }
 
-/* What TYPE may be, by index: mixtures, then types that are in none of that name. "" where
- * there is nothing, NULL past the end. */
+/* Returns the valid values of TYPE by index: mixtures, then types whose name is not a
+ * mixture's; "" for an index to skip, NULL past the end. */
 static const char *
 type_word(unsigned i)
 {
@@ -83,7 +83,7 @@ parse_type(struct quant_options *o, const char *name, struct err *e)
 	return 0;
 }
 
-/* The name of a type of tensors, by index. */
+/* Returns the name of a tensor type, by index. */
 static const char *
 dtype_word(unsigned i)
 {
@@ -114,7 +114,7 @@ parse_fallback(struct quant_options *o, struct err *e)
 	return 0;
 }
 
-/* An option's type: a name of the table, or NULL with e filled. */
+/* Sets the type of an option: a name of the table, or NULL with e filled. */
 static int
 named_type(const char *option, const char *name, const struct dtype **type, struct err *e)
 {
@@ -151,7 +151,8 @@ parse_overrides(struct quant_options *o, struct err *e)
 	                  &o->overrides.embedding, e);
 }
 
-/* An importance matrix in either format: the newer is a model, and read as one. */
+/* Reads an importance matrix in either format; the newer format is a model and is read as
+ * one. */
 static int
 read_imatrix(struct quant_options *o, struct err *e)
 {
@@ -210,7 +211,7 @@ parse_imatrix(struct quant_options *o, struct err *e)
 	return 0;
 }
 
-/* What is changed besides types, and how much error is too much. */
+/* Parses the other changes, and the limit of the error. */
 static int
 parse_rest(struct quant_options *o, struct err *e)
 {
@@ -269,8 +270,8 @@ quant_options_shape(const struct quant_options *o, const struct model *source,
 		return err_memory(e);
 	for (i = 0; i < source->tensor_count; i++)
 		row[i] = prune_keeps(&o->prune, tensor_name(source->tensors[i])) ? n++ : QUANT_GONE;
-	/* The number of blocks stays that of the whole model: by it llama-quantize
-	 * chooses types. */
+	/* The number of blocks stays that of the whole model, because llama-quantize
+	 * chooses types by it. */
 	if (model_copy(m, source, e) < 0 || key_values_apply(&o->keys, m, e) < 0 ||
 	    prune_apply(&o->prune, m, e) < 0)
 		return -1;

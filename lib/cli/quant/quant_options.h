@@ -66,17 +66,18 @@ struct quant_options {
 	TEXT(0, "fallback", "error|warn|TYPE", &(o)->fallback, \
 	     "what to do if rows do not fill the blocks of a type")
 
-/* Load the plugins and start the process of the hook, before anything else: the sandbox
+/* Loads the plugins and starts the process of the hook, before anything else: the sandbox
  * allows neither. */
 int quant_options_load(struct quant_options *o, struct err *e);
 
-/* Fill o->recipe from the options. type: the operand TYPE, or NULL if it is missing. Reads
- * the rule files and the importance matrix. 0; or -1 with ERR_USAGE, or their faults. */
+/* Fills o->recipe from the options. type: the operand TYPE, or NULL if it is missing.
+ * Reads the rule files and the importance matrix. 0; or -1 with ERR_USAGE, or their
+ * errors. */
 int quant_options_parse(struct quant_options *o, const char *type, struct err *e);
 
-/* Copy source to m without the pruned blocks: the model that the recipe is for. *rows: a new
- * array with the index in m of each tensor of source, or QUANT_GONE. 0 or -1; the caller frees
- * both in either case. */
+/* Copies source to m without the pruned blocks: the model that the recipe is for. *rows:
+ * a new array with the index in m of each tensor of source, or QUANT_GONE. 0 or -1; the
+ * caller frees both in either case. */
 #define QUANT_GONE SIZE_MAX
 int quant_options_shape(const struct quant_options *o, const struct model *source,
                         struct model *m, size_t **rows, struct err *e);

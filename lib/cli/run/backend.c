@@ -6,8 +6,8 @@
 #include "kernels/dot.h"
 #include "kernels/level.h"
 
-/* By the number of the hint: auto, scalar, SSE2, AVX, AVX2, AVX-512, NEON, WASM SIMD, GPU.
- * Plain C is compiled for SSE2, and there is nothing for AVX alone. */
+/* Levels by the number of the hint: auto, scalar, SSE2, AVX, AVX2, AVX-512, NEON, WASM
+ * SIMD, GPU. Plain C is compiled for SSE2, and AVX alone does not have a level. */
 static const char *const levels[] = { NULL, "ref", "ref", "ref", "avx2", "avx512", "neon",
 	NULL, NULL };
 

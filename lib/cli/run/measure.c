@@ -4,7 +4,7 @@
 
 #include "cli/progress.h"
 
-/* A part is done: show it in the struct progress at ctx. */
+/* Shows a finished part in the struct progress at ctx. */
 static void
 part_done(void *ctx, const struct perplexity *p)
 {

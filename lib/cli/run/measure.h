@@ -6,7 +6,7 @@
 
 #include "generate/perplexity.h"
 
-/* As perplexity_of, and show progress with the value so far; asked: also where standard
+/* As perplexity_of, and shows progress with the value so far; asked: also if standard
  * error is not a terminal. 0 or -1. */
 int measure_perplexity(struct sequence *sequence, const struct tokenizer *tokenizer,
                        const struct tokens *tokens, bool asked, struct perplexity *p,

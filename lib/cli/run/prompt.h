@@ -6,9 +6,9 @@
 #include "core/err.h"
 #include "tokenizer/tokenizer.h"
 
-#define PROMPT_BYTES (64u << 20) /* at most */
+#define PROMPT_BYTES (64u << 20) /* maximum */
 
-/* Where a prompt comes from: one of these, or standard input. */
+/* The source of a prompt: one of these, or standard input. */
 struct prompt_from {
 	const char *text, *file;
 	const char *ids; /* token ids (cli/ids.h) */
@@ -21,15 +21,15 @@ struct prompt_from {
 /* The number of sources that are set. */
 int prompt_given(const struct prompt_from *from);
 
-/* Read the text, or the token ids, before the model is opened. operand names the model: only
- * one of the two can come from standard input ("-"). A line break at the very end of a file
- * is left out, because editors and echo add it. 0, or -1 with e filled: ERR_USAGE if standard
- * input is a terminal or is the model, or if the list of ids is empty. */
+/* Reads the text, or the token ids, before the model is opened. operand names the model:
+ * only one of the two can come from standard input ("-"). A line break at the very end of
+ * a file is dropped, because editors and echo add it. 0, or -1 with e filled: ERR_USAGE
+ * if standard input is a terminal or is the model, or if the list of ids is empty. */
 int prompt_take(const struct prompt_from *from, const char *operand, struct buf *text,
                 struct tokens *tokens, struct err *e);
 
-/* Append the tokens of a text, in which the text of a control token stands for the token. An
- * empty text becomes the BOS token; ERR_USAGE if the vocabulary has none. */
+/* Appends the tokens of a text, in which the text of a control token stands for the
+ * token. An empty text becomes the BOS token; ERR_USAGE if the vocabulary has none. */
 int prompt_encode(struct tokenizer *t, const struct buf *text, struct tokens *to,
                   struct err *e);
 

@@ -14,7 +14,7 @@ struct run_options {
 	struct opt_list stops;
 	struct sampler_options sampler;
 	struct running running;
-	struct infer_options infer; /* made by run_options_check */
+	struct infer_options infer; /* set by run_options_check */
 	bool any, json, logits, bench, progress;
 	uint64_t count, bench_prompt; /* 0: the default */
 };
@@ -39,7 +39,7 @@ struct run_options {
 	FLAG(0, "any-tokenizer", &(o)->any, \
 	     "use the default pattern if the model's is unknown")
 
-/* Refuse options that exclude each other, and make o->infer. 0, or -1 with e filled
+/* Refuses options that exclude each other, and sets o->infer. 0, or -1 with e filled
  * (ERR_USAGE). */
 int run_options_check(struct run_options *o, struct err *e);
 

@@ -1,4 +1,4 @@
-/* running: the options for a model at work: its context, its cache, its threads. */
+/* running: the options of inference: context, KV cache, threads. */
 #ifndef CLI_RUN_RUNNING_H
 #define CLI_RUN_RUNNING_H
 
@@ -20,7 +20,7 @@ struct running {
 	NUMBER('t', "threads", "N", &(r)->threads, 1, 1024, "threads (default: all CPUs)"), \
 	NUMBER('j', "jobs", "N", &(r)->threads, 1, 1024, "the same")
 
-/* Fill o with what they say. 0, or -1 with e filled: ERR_USAGE if the cache is unknown. */
+/* Fills o from the options. 0, or -1 with e filled: ERR_USAGE if the cache is unknown. */
 int running_options(const struct running *r, struct infer_options *o, struct err *e);
 
 #endif

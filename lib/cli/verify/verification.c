@@ -82,7 +82,7 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return witness_item_end(&v->witness, in, e);
 }
 
-/* DONE has not been sent yet. */
+/* Gives the verdict and sends the valid signature, before DONE is sent. */
 static int
 finish(void *ctx, struct sink *sink, struct err *e)
 {

@@ -10,7 +10,7 @@
 #include "crypto/verdict.h"
 #include "crypto/witness.h"
 
-/* Set the first group of members; the rest is initially all zero. */
+/* The caller sets the first group of members; the rest is initially all zero. */
 struct verification {
 	const struct trusted *keys;
 	const struct verdict_wants *wants;
@@ -29,13 +29,14 @@ struct verification {
 	struct buf dropped;  /* unsigned members of the plan's source */
 };
 
-/* Read source to its end, verify it, and send it to sink unless sink is NULL. The sink gets
- * its end only if the signature is valid. If the model is sealed, the outer signature is
- * verified and nothing is sent. 0, or -1 with E006 or an error of the source or sink. */
+/* Reads source to its end, verifies it, and sends it to sink unless sink is NULL. The
+ * sink gets its end only if the signature is valid. If the model is sealed, the outer
+ * signature is verified and nothing is sent. 0, or -1 with E006 or an error of the source
+ * or sink. */
 int verification_run(struct verification *v, struct source *source, struct sink *sink,
                      bool progress, struct err *e);
 
-/* Discard the results, so that the model can be read again. Also frees. */
+/* Discards the results, so that the model can be read again. Also frees. */
 void verification_reset(struct verification *v);
 
 #endif
