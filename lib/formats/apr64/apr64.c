@@ -61,10 +61,10 @@ apr64_alias(const char *name, const char **canonical)
 
 /* ---- types ---- */
 
-/* What a code stands for in the files of one program or another. Where sizes do
- * not tell (they do whenever rows fill whole blocks, but for Q4_K under code 8),
- * what comes first holds. Sources: the tables of aprender before and after its
- * renumbering, realizar's (GGML's numbers), and those of its first converter. */
+/* The types that a code has in the files of different programs. The size of a tensor decides
+ * among them whenever rows fill whole blocks, except for Q4_K under code 8; otherwise, the
+ * first row applies. Sources: the tables of aprender before and after its renumbering,
+ * realizar's (GGML's numbers), and those of its first converter. */
 static const struct {
 	uint8_t code;
 	const char *types[3];
@@ -107,8 +107,8 @@ blocks_of(const struct dtype *t, uint64_t items)
 	return items / t->items + (items % t->items != 0);
 }
 
-/* 0: a tensor of this type and shape takes so many bytes. 1: it would if its rows
- * did not matter, or were padded. -1: not at all. rows × row: its values. */
+/* 0 if a tensor of this type and shape takes this many bytes, 1 if it would with blocks that
+ * run over rows or with padded rows, else -1. The tensor has rows × row values. */
 static int
 fits(const struct dtype *t, uint64_t rows, uint64_t row, uint64_t bytes)
 {
@@ -161,8 +161,8 @@ apr64_code(const struct dtype *type)
 	} written[] = {
 		{ 0, "F32" }, { 1, "F16" }, { 30, "BF16" }, { 12, "Q4_K" }, { 14, "Q6_K" },
 		{ 128, "APR_Q4" }, { 129, "APR_Q8" },
-		/* As aprender numbers them; realizar has no such types, and does not
-		 * look at tensors that it has no use for. */
+		/* aprender's codes; realizar lacks these types and ignores tensors that it
+		 * does not use. */
 		{ 3, "F64" }, { 4, "I32" }, { 5, "I64" }, { 6, "I8" }, { 7, "U8" },
 	};
 	size_t i;
@@ -181,8 +181,8 @@ apr64_is_foreign(const struct tensor *t)
 
 /* ---- the format ---- */
 
-/* Whatever begins with "APR\0" is taken, to be refused under its own name. A
- * header of 32 bytes never has its metadata at 64 and of size 0. */
+/* Accepts every file that begins with "APR\0", so that the refusal can name its real format.
+ * In a header of 32 bytes, the same bytes are never metadata at 64 of size 0. */
 static bool
 probe(const uint8_t *head, size_t n)
 {
@@ -191,7 +191,7 @@ probe(const uint8_t *head, size_t n)
 	return n >= 20 && memcmp(head, "APR2\2", 5) == 0 && le64(head + 12) == APR64_HEADER;
 }
 
-/* The text of its metadata goes into a spool. */
+/* The text of the metadata goes into a spool. */
 static bool
 spools(const uint8_t *head, size_t n)
 {

@@ -1,6 +1,6 @@
-/* apr64: APR version 2 as existing software writes it, with a header of 64 bytes:
- * read in all its generations, written as both of today's readers take it. All
- * little-endian:
+/* apr64: APR version 2 as existing software writes it, with a header of 64 bytes. All its
+ * generations are read; the form that is written is accepted by both current readers. All
+ * numbers are little-endian:
  *
  *     1. header, 64 bytes: "APR\0" ("APR2" in the first weeks), u8 major, u8
  *        minor, u16 flags, u32 count of tensors, u64 offset and u32 size of the
@@ -11,26 +11,28 @@
  *        name, name, u8 dtype, u8 axes, u64 dims[] (outermost first), u64 offset
  *        in the data, u64 size; zero padding to 64
  *     4. data: tensors in any order, each padded with zeros to 64, the last too
- *     5. footer: u32 CRC-32 of every byte before it; read are also the footer of
- *        apr2, and none at all
+ *     5. footer: u32 CRC-32 of every byte before it; a reader also accepts the footer
+ *        of apr2, and a file without a footer
  *
- * A dtype code does not always mean the same: apr64_type decides by size.
+ * A dtype code does not always mean the same type: apr64_type decides by size.
  *
- * Members of our own in the metadata, for what it has no place for. Upstream's
- * readers keep or skip them. They are no content: reading turns them back.
+ * The apr tools use members of their own in the metadata for parts of a model that it has
+ * no place for. Upstream's readers keep or skip them. They are not content: a reader turns
+ * each back into the part that it carries.
  *
  *     apr_stream      the plan without its tensors, as in apr2(5): typed list,
  *                     source, side files. A row [key,"json"] has its value in the
- *                     member of that name
- *     apr_tensors     {"NAME":[dtype,[dims]],…}: what tensors stored as U8 are
+ *                     member with this name
+ *     apr_tensors     {"NAME":[dtype,[dims]],…}: types and shapes of tensors stored
+ *                     as U8
  *     apr.blob.NAME   base64: a side file, or a long value
  *     apr.licence     base64: the licence block
  *     apr.prov.N      base64: head of a prov frame
  *     apr.sign.N      base64: head and body of a sign frame
  *
- * Beside apr_stream stand the members that upstream's programs look for, which
- * follow from the typed list (apr64_meta.c). They are not read back, but must say
- * what the list says (apr64_check.c), since no signature covers them.
+ * Beside apr_stream are the members that upstream's programs look for. They follow from
+ * the typed list (apr64_meta.c). A reader does not use them, but checks that they agree
+ * with the list (apr64_check.c), because no signature covers them.
  */
 #ifndef FORMATS_APR64_H
 #define FORMATS_APR64_H
@@ -56,7 +58,7 @@
 #define APR64_ROW_MAJOR 0x0400u
 #define APR64_COLUMN_MAJOR 0x0800u
 #define APR64_FLAGS 0x0fffu /* all that have a meaning */
-#define APR64_TELL 0x03e0u  /* those that only tell something, and are kept */
+#define APR64_TELL 0x03e0u  /* those that only inform, and are kept */
 
 #define APR64_OWN "apr_stream"
 #define APR64_TENSORS "apr_tensors"
@@ -65,43 +67,45 @@
 #define APR64_PROV "apr.prov."
 #define APR64_SIGN "apr.sign."
 
-/* In source, of a model that was read from such a file: its flags, where they
- * are not ROW_MAJOR alone; and what tensors were whose rows do not fill blocks,
- * which travel as bytes: {"NAME":[code,[dims]],…}. */
+/* In source, of a model that was read from such a file: its flags, unless they are ROW_MAJOR
+ * alone; and {"NAME":[code,[dims]],…} of the tensors whose rows do not fill blocks, which
+ * travel as bytes. */
 #define APR64_FLAGS_MEMBER "flags"
 #define APR64_BLOCKS_MEMBER "apr64_blocks"
 
 /* The name of one flag bit, or NULL. */
 const char *apr64_flag(uint32_t bit);
 
-/* Is it a member of our own? */
+/* True for a member that the apr tools use. */
 bool apr64_is_ours(const char *name);
 
-/* Is it a member that follows from the plan? (apr64_meta.c) */
+/* True for a member that follows from the plan (apr64_meta.c). */
 bool apr64_is_derived(const char *name);
 
-/* realizar knows some members by several names, and reads none at all from a file
- * that has two of them. A number for each that all its names share, or -1; the one
- * that all of them stand for, or the name itself. */
+/* realizar accepts several names for some members, and ignores all metadata of a file that has
+ * two names of the same member. Returns a number that all names of a member share, or -1.
+ * *canonical is the main name of the member, or the name itself. */
 #define APR64_ALIASES 8
 int apr64_alias(const char *name, const char **canonical);
 
-/* What an entry of this code, shape and size is: 0 and the type; 1 and the type
- * whose rows it does not fill: padded each to whole blocks, or without regard to
- * rows; -1 if the size goes with nothing the code stands for, -2 if it stands
- * for nothing. old: of a file by realizar's first converter, whose code 8 is
- * Q4_K. */
+/* Find the type of an entry with this code, shape and size. Returns
+ *  0: *type is the type;
+ *  1: *type is the type, but rows do not fill whole blocks: each row is padded to whole
+ *     blocks, or blocks run over the rows;
+ * -1: the size matches no type of the code;
+ * -2: the code has no type.
+ * old: the file is from realizar's first converter, whose code 8 is Q4_K. */
 int apr64_type(uint8_t code, unsigned ndim, const uint64_t *dims, uint64_t bytes,
                bool old, const struct dtype **type);
 
-/* The code that is written for a type, or DTYPE_NONE: those that both of
- * upstream's readers know, and whole numbers, which one of them does. */
+/* The code that is written for a type, or DTYPE_NONE. Types that both of upstream's readers
+ * know have a code, and integers, which one of them knows. */
 int apr64_code(const struct dtype *type);
 
 /* A tensor whose type has no code: the file has its bytes as U8. */
 bool apr64_is_foreign(const struct tensor *t);
 
-/* Of the metadata's text: as serde_json, by which upstream's programs read it. */
+/* The rules for the metadata's text: those of serde_json, which upstream's programs use. */
 extern const struct members_rules apr64_rules;
 
 /* ---- the two halves of format_apr64 ---- */

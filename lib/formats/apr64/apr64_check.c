@@ -6,7 +6,7 @@
 #include "formats/apr64/apr64_reader.h"
 #include "formats/apr64/apr64_writer.h"
 
-#define PIECE 32768 /* bytes at once from a spool */
+#define PIECE 32768 /* bytes read from a spool at once */
 
 /* Move the value of a blob into the writer's spool, decoded. */
 static int
@@ -41,7 +41,7 @@ keep_value(struct apr64_source *s, struct apr64_sink *w, size_t i)
 	return r;
 }
 
-/* A writer that has got as far as the members that follow from the plan. */
+/* Run a writer up to the members that follow from the plan. */
 static int
 derive(struct apr64_source *s, struct apr64_sink *w)
 {
@@ -63,7 +63,7 @@ derive(struct apr64_source *s, struct apr64_sink *w)
 	return apr64_flush(w, e);
 }
 
-/* 1 if the texts are the same, 0, or -1. */
+/* 1 if the texts are the same, 0 if not, or -1. */
 static int
 same_text(struct apr64_source *s, const struct member *have, struct spool *made,
           const struct member *want)
@@ -106,7 +106,7 @@ compare(struct apr64_source *s, struct spool *made, const struct members *want)
 		if (r <= 0)
 			return r < 0 ? -1 : differs(s, want->list[i].name);
 	}
-	/* And no other: a key that is a member is not one that follows. */
+	/* The file must not have other derived members. Keys that are members do not count. */
 	for (i = 0; i < s->members.count; i++) {
 		x = &s->members.list[i];
 		if (!x->used && apr64_is_derived(x->name) && !members_find(want, x->name, ""))

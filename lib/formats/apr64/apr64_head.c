@@ -7,9 +7,9 @@
 #include "core/num.h"
 #include "formats/apr64/apr64_reader.h"
 
-/* ---- what it is ---- */
+/* ---- the kind of file ---- */
 
-/* Of the header without the field that holds it. */
+/* The CRC of the header without its CRC field. */
 static uint32_t
 header_crc(const uint8_t *p)
 {
@@ -23,9 +23,8 @@ refuse(struct reader *r, const char *what, const char *hint)
 	return err_hint(r->err, "%s", hint);
 }
 
-/* "APR\0" begins the files of several programs that have nothing else in common:
- * each is called by its name. *sound: it is version 2, if that can be told from
- * less than a header. */
+/* The files of several programs begin with "APR\0" and have nothing else in common: refuse
+ * each by its name. */
 static int
 refuse_relatives(struct reader *r)
 {
@@ -51,8 +50,8 @@ refuse_relatives(struct reader *r)
 	return 0;
 }
 
-/* realizar can read a file whose bytes after the header are compressed as one;
- * nothing writes it. What upstream's writer does is to set the flag alone. */
+/* realizar can read a file in which all bytes after the header are compressed together, but no
+ * program writes one. Upstream's writer only sets the flag. */
 static int
 check_compressed(struct apr64_source *s)
 {
@@ -168,7 +167,7 @@ apr64_read_head(struct apr64_source *s)
 
 /* ---- description ---- */
 
-/* The CRC at the very end of the file, in which nothing else tells it. */
+/* The CRC-32 in a footer at the very end of the file. */
 static bool
 stored_crc(struct apr64_source *s, uint32_t *crc)
 {

@@ -20,9 +20,9 @@ take(struct apr64_source *s, size_t n)
 	return reader_take(&s->reader, n);
 }
 
-/* ---- what a tensor is ---- */
+/* ---- type and shape of a tensor ---- */
 
-/* What an entry says, and what it is taken for. */
+/* The fields of an entry, and the type that they are taken for. */
 struct described {
 	const char *name;
 	uint8_t code;
@@ -31,7 +31,7 @@ struct described {
 	const struct dtype *type;
 };
 
-/* A name that GGUF files have for tensors, and no others. */
+/* True for a name that only GGUF files have for tensors. */
 static bool
 is_gguf_name(const char *name)
 {
@@ -45,8 +45,8 @@ is_gguf_name(const char *name)
 	return strncmp(name, "blk.", 4) == 0;
 }
 
-/* Rows that do not fill whole blocks: no other container has such tensors, so it
- * travels as bytes, and source says what they are. */
+/* Make a tensor of bytes if rows do not fill whole blocks, because no other container has such
+ * tensors. Source keeps its code and shape. */
 static struct tensor *
 as_bytes(struct apr64_source *s, const struct described *d)
 {
@@ -68,7 +68,7 @@ as_bytes(struct apr64_source *s, const struct described *d)
 	                  s->reader.name, e);
 }
 
-/* A tensor of ours that was stored as bytes becomes what it was before. */
+/* Give a tensor that the apr tools stored as bytes its original type and shape. */
 static struct tensor *
 restore(struct apr64_source *s, const struct described *d, const json_t *row)
 {
@@ -100,7 +100,7 @@ make_tensor(struct apr64_source *s, struct described *d)
 	unsigned i;
 	int how;
 
-	/* realizar's converter leaves shapes as GGUF has them, innermost first. */
+	/* realizar's converter leaves shapes in GGUF's order, innermost first. */
 	if (gguf && d->ndim > 1 && (s->header.flags & APR64_FLAGS) == APR64_QUANTIZED) {
 		for (i = 0; i < d->ndim / 2; i++) {
 			uint64_t dim = d->dims[i];
@@ -130,8 +130,7 @@ make_tensor(struct apr64_source *s, struct described *d)
 
 /* ---- entries ---- */
 
-/* Two layouts of which nothing was ever published, with a sound header before
- * them. */
+/* Refuse two layouts that were never published, after a valid header. */
 static int
 refuse_private(struct apr64_source *s)
 {
@@ -205,8 +204,8 @@ read_entry(struct apr64_source *s)
 	return 0;
 }
 
-/* Sorted by name, as one of upstream's readers wants it. That names are unique
- * is proved with the plan. */
+/* Check that entries are sorted by name, which one of upstream's readers requires. model_check
+ * proves that names are unique. */
 static int
 check_order(struct apr64_source *s)
 {
@@ -241,7 +240,8 @@ read_entries(struct apr64_source *s)
 
 /* ---- places ---- */
 
-/* At the alignment that the writers have, or else the largest that holds. */
+/* Prove the places of the tensors at the alignment that writers use, or else at the largest
+ * one that holds. */
 static int
 prove_places(struct apr64_source *s, struct extent *places)
 {

@@ -8,8 +8,8 @@
 #include "core/text.h"
 #include "formats/apr64/apr64_writer.h"
 
-/* Members by which upstream's programs find out what a model is. They are what
- * its own import makes of the same keys, each in one spelling. */
+/* The members from which upstream's programs learn the kind of model. They are those that
+ * upstream's import makes of the same keys, each in one spelling. */
 static const char *const derived[] = { "model_type", "name", "description", "author",
 	"license", "data_source", "data_license", "version", "original_format",
 	"total_size", "param_count", "chat_template", "architecture", "hidden_size",
@@ -31,7 +31,7 @@ apr64_is_derived(const char *name)
 	return false;
 }
 
-/* ---- values in wire form, wherever they lie ---- */
+/* ---- values in wire form, in memory or in the spool ---- */
 
 struct wire {
 	struct apr64_sink *s;
@@ -50,7 +50,7 @@ open_wire(struct wire *w, struct apr64_sink *s, const struct meta *k, struct err
 	}
 }
 
-/* n bytes, which are known to be there. */
+/* Read n bytes, which are known to be there. */
 static int
 get(struct wire *w, void *to, size_t n)
 {
@@ -67,7 +67,7 @@ get(struct wire *w, void *to, size_t n)
 	return 0;
 }
 
-/* A string of at most VALUE_INLINE_BYTES into b. 1 if it is longer. */
+/* Read a string of at most VALUE_INLINE_BYTES into b. 1 if it is longer. */
 static int
 get_string(struct wire *w, struct buf *b)
 {
@@ -86,9 +86,9 @@ get_string(struct wire *w, struct buf *b)
 	return get(w, b->p, (size_t)n);
 }
 
-/* ---- JSON of them ---- */
+/* ---- values to JSON ---- */
 
-/* Where bytes are no text, U+FFFD stands in their place, as upstream has it. */
+/* Put a string. U+FFFD replaces bytes that are not UTF-8, as upstream does. */
 static void
 put_text(struct buf *to, const uint8_t *p, size_t n)
 {
@@ -122,7 +122,7 @@ is_strings(const struct meta *k)
 	return k && k->type.leaf == VALUE_STRING && k->type.depth == 1;
 }
 
-/* How many items an array has; MODEL_NONE if it is none. */
+/* The number of items of an array; MODEL_NONE if the value is not an array. */
 static uint64_t
 count_items(struct apr64_sink *s, const struct meta *k, struct err *e)
 {
@@ -135,8 +135,8 @@ count_items(struct apr64_sink *s, const struct meta *k, struct err *e)
 	return get(&w, head, sizeof head) < 0 ? MODEL_NONE : le64(head + 4);
 }
 
-/* The items after the array's head, as a list; or only look whether all of them
- * are short (1 if not). */
+/* Read the items after the array's head. put: write them as a list. Returns 1 if an item is
+ * longer than VALUE_INLINE_BYTES. */
 static int
 walk_strings(struct apr64_sink *s, struct wire *w, uint64_t count, bool put)
 {
@@ -157,7 +157,7 @@ walk_strings(struct apr64_sink *s, struct wire *w, uint64_t count, bool put)
 	return r;
 }
 
-/* An array of strings; left out if one of them is beyond all reason. */
+/* Put an array of strings, unless one of them is longer than VALUE_INLINE_BYTES. */
 static int
 put_strings(struct apr64_sink *s, const char *name, const char *key, bool *there,
             struct err *e)
@@ -189,7 +189,7 @@ put_strings(struct apr64_sink *s, const char *name, const char *key, bool *there
 	return apr64_flush(s, e);
 }
 
-/* A single string: 1 if it was put. */
+/* Put a single string. 1 if it was put. */
 static int
 put_string(struct apr64_sink *s, const char *name, const char *key, struct err *e)
 {
@@ -237,7 +237,7 @@ put_u64(struct apr64_sink *s, const char *name, uint64_t v)
 	buf_printf(&s->b, "%" PRIu64, v);
 }
 
-/* In as few digits as say it. */
+/* Put a float in the fewest digits that are read back as the same number. */
 static void
 put_f32(struct apr64_sink *s, const char *name, float v)
 {
@@ -257,7 +257,7 @@ put_f32(struct apr64_sink *s, const char *name, float v)
 
 /* ---- which keys ---- */
 
-/* The value of a key of the architecture's, which is named there first. */
+/* The value of the key that consists of the architecture's name and a suffix. */
 static const struct meta *
 parameter(const struct apr64_sink *s, const char *suffix)
 {
@@ -267,7 +267,7 @@ parameter(const struct apr64_sink *s, const char *suffix)
 
 	if (a && a->wire)
 		text = value_string(a->type, a->wire, a->wire_bytes, &n);
-	/* Without allocation: that memory is short must not look like no key. */
+	/* This does not allocate: running out of memory must not look like a missing key. */
 	for (i = 0; text && i < s->plan->meta_count; i++) {
 		const struct meta *k = &s->plan->meta[i];
 
@@ -278,7 +278,7 @@ parameter(const struct apr64_sink *s, const char *suffix)
 	return NULL;
 }
 
-/* The value of an integer that is not negative, also without allocation. */
+/* The value of an integer that is not negative; does not allocate either. */
 static uint64_t
 whole(const struct meta *k)
 {
@@ -323,7 +323,8 @@ put_real(struct apr64_sink *s, const char *name, const char *suffix)
 	put_f32(s, name, v);
 }
 
-/* Turned by halves (2) or by pairs (0), as upstream tells them apart. */
+/* Put the type of RoPE: 2 rotates halves, 0 pairs. Decides by the architecture, as upstream
+ * does. */
 static void
 put_rope_type(struct apr64_sink *s)
 {
@@ -392,8 +393,8 @@ put_tokenizer(struct apr64_sink *s, struct err *e)
 	return 0;
 }
 
-/* What every file has: upstream's reader wants the first and the numbers, and its
- * writer says of the licence and the data that nothing is known. */
+/* Put the members that every file has. Upstream's reader requires the first one and the
+ * numbers; its writer sets an unknown licence and the members about training data to null. */
 static int
 put_common(struct apr64_sink *s, struct err *e)
 {

@@ -19,7 +19,7 @@ bad(struct apr64_source *s, const char *name)
 	               name);
 }
 
-/* A member as JSON; NULL with *x NULL where there is none. */
+/* A member as JSON; NULL with *x NULL if there is none. */
 static json_t *
 json_of(struct apr64_source *s, const char *name, struct member **x)
 {
@@ -35,8 +35,8 @@ json_of(struct apr64_source *s, const char *name, struct member **x)
 	return v;
 }
 
-/* The text that is base64, without its quotes; *x NULL where there is none. Its
- * characters are proved when they are read. */
+/* Find a text in base64, without its quotes; *x NULL if there is none. Its characters are
+ * checked when they are read. */
 static int
 base64_of(struct apr64_source *s, const char *prefix, const char *name,
           struct apr64_text *t, struct member **x)
@@ -55,7 +55,7 @@ base64_of(struct apr64_source *s, const char *prefix, const char *name,
 	return 0;
 }
 
-/* Its length, with the padding in it, must be that of so many bytes. */
+/* Check that the text has the length, with padding, of this many bytes. */
 static int
 has_length(struct apr64_source *s, const struct apr64_text *t, const char *name,
            uint64_t bytes)
@@ -84,7 +84,7 @@ add_text(struct apr64_text **list, size_t *count, size_t *cap, struct apr64_text
 	return 0;
 }
 
-/* ---- files of others: each member is a key ---- */
+/* ---- files of other programs: each member is a key ---- */
 
 static int
 add_key(struct apr64_source *s, const struct member *x)
@@ -119,7 +119,7 @@ read_foreign(struct apr64_source *s)
 	return model_check(m, s->reader.name, e);
 }
 
-/* realizar's reader gives up on all metadata then. */
+/* Warn about two names of one member: realizar's reader then ignores all metadata. */
 static int
 check_aliases(struct apr64_source *s)
 {
@@ -140,14 +140,14 @@ check_aliases(struct apr64_source *s)
 	return 0;
 }
 
-/* ---- files of our own ---- */
+/* ---- files of the apr tools ---- */
 
 struct reading {
 	struct apr64_source *s;
 	struct members_plan plan;
 };
 
-/* After members_row. */
+/* Turn the result of members_row into 0 or an error. */
 static int
 completed(struct reading *d, int r)
 {
@@ -178,7 +178,7 @@ complete_rows(struct reading *d)
 	return 0;
 }
 
-/* What somebody has added to one of our files is a key too. */
+/* Add the members that another program has added to the file, as keys. */
 static int
 add_rows(struct reading *d)
 {
@@ -195,7 +195,7 @@ add_rows(struct reading *d)
 	return 0;
 }
 
-/* Where the bytes of the plan's blobs lie: a member's text, or base64. */
+/* Find the bytes of the plan's blobs: a member's text, or base64. */
 static int
 find_blobs(struct apr64_source *s)
 {
@@ -230,7 +230,7 @@ find_blobs(struct apr64_source *s)
 	return 0;
 }
 
-/* Records and signatures: their sizes follow from the plan. */
+/* Find records and signatures, whose sizes follow from the plan. */
 static int
 find_frames(struct apr64_source *s)
 {
@@ -313,7 +313,7 @@ apr64_read_metadata(struct apr64_source *s)
 	return r;
 }
 
-/* The tensors are known by now, as the sizes of signatures follow from them. */
+/* Called after the tensors, because the sizes of signatures follow from them. */
 int
 apr64_find_carriers(struct apr64_source *s)
 {

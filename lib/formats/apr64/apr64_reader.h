@@ -1,6 +1,5 @@
-/* apr64_reader: what the parts of the reader share: apr64_head.c (what the file
- * is, and its metadata), apr64_index.c (what lies where), apr64_source.c (what is
- * in it).
+/* apr64_reader: shared by the parts of the reader: apr64_head.c (header and metadata),
+ * apr64_index.c (the index), apr64_source.c (sending).
  */
 #ifndef FORMATS_APR64_READER_H
 #define FORMATS_APR64_READER_H
@@ -25,10 +24,10 @@ struct apr64_entry {
 	uint64_t offset;       /* in the data */
 };
 
-/* Where bytes of a blob, or a frame, lie in the metadata. */
+/* The place of a blob's bytes, or of a frame, in the metadata. */
 struct apr64_text {
 	uint64_t at, n;        /* in the spool; base64 without its quotes */
-	bool base64;           /* else JSON that is the value itself */
+	bool base64;           /* false: JSON that is the value itself */
 };
 
 enum apr64_end { END_NONE, END_CRC, END_LONG };
@@ -39,15 +38,15 @@ struct apr64_source {
 	struct model plan;
 	struct format_options options;
 	struct apr64_header header;
-	bool plain;            /* a file with the metadata as it lies: no plan in it */
+	bool plain;            /* the metadata has no plan */
 
 	struct spool text;     /* the metadata */
 	struct members members;
-	json_t *empty;         /* of our own files: the order of empty tensors, or NULL */
-	json_t *types;         /* and what tensors stored as U8 are, or NULL */
-	size_t typed;          /* of them, so many were asked for */
+	json_t *empty;         /* the order of empty tensors, or NULL */
+	json_t *types;         /* types of tensors stored as U8, or NULL */
+	size_t typed;          /* the number of types used so far */
 
-	/* Of each blob of the plan, of the licence, and of records and signatures. */
+	/* The places of each blob of the plan, the licence, records and signatures. */
 	struct apr64_text *blobs, licence, *provs, *signs;
 	size_t blob_count, blob_cap, prov_count, prov_cap, sign_count, sign_cap;
 
@@ -56,14 +55,14 @@ struct apr64_source {
 	uint64_t index_left;   /* bytes up to the data */
 	struct buf name;
 	json_t *blocks;        /* tensors that travel as bytes, for source */
-	size_t turned;         /* shapes that were in GGUF's order */
+	size_t turned;         /* number of shapes that were in GGUF's order */
 	uint64_t *offsets;     /* of the plan's tensors */
 	uint64_t data_bytes, alignment;
 
 	/* What is being sent. */
 	struct container_sent sent;
 	enum { FROM_FILE, FROM_TEXT, FROM_MEMORY } from;
-	struct apr64_text now; /* FROM_TEXT: what is left of it */
+	struct apr64_text now; /* FROM_TEXT: the rest of the text */
 	struct base64_reader decoder;
 	struct buf frame;      /* FROM_MEMORY: a record or signature, whole */
 	size_t frame_at;
@@ -71,19 +70,20 @@ struct apr64_source {
 	struct buf piece;
 };
 
-/* Say what is odd but no fault; with strict it is one. 0 or -1. */
+/* Warn; with strict, the warning is an error. 0 or -1. */
 #define apr64_warn(s, ...) \
 	head_warn(&(s)->source, &(s)->reader, (s)->options.strict, __VA_ARGS__)
 
-/* In this order: header, metadata, the index with the tensors in the order of
- * their data, then where all that lies that our own files carry. 0 or -1. */
+/* Called in this order: read the header; read the metadata; read the index, with the tensors
+ * in the order of their data; find the members that carry other parts of the model. 0 or
+ * -1. */
 int apr64_read_head(struct apr64_source *s);
 int apr64_read_metadata(struct apr64_source *s);
 int apr64_read_index(struct apr64_source *s);
 int apr64_find_carriers(struct apr64_source *s);
 
-/* The members that other programs read follow from the plan, and no signature covers
- * them: each must say what our writer would write. After all others; 0 or -1. */
+/* Called last: check that the members for other programs, which follow from the plan and which
+ * no signature covers, are those that the writer would write. 0 or -1. */
 int apr64_check_derived(struct apr64_source *s);
 
 #endif

@@ -18,7 +18,7 @@ too_large(struct apr64_sink *s, struct err *e)
 	return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
 }
 
-/* The CRC of what was written since this was last asked. */
+/* The CRC of the bytes written since the last call. */
 static uint32_t
 cut_crc(struct apr64_sink *s)
 {
@@ -30,8 +30,8 @@ cut_crc(struct apr64_sink *s)
 
 /* ---- index and header ---- */
 
-/* A tensor that was read from such a file, and travelled as bytes because its
- * rows do not fill blocks: what it was there. */
+/* True for a tensor of such a file that travelled as bytes because its rows do not fill
+ * blocks. *code, dims and *ndim become those of the original entry. */
 static bool
 as_it_was(const struct apr64_sink *s, const struct tensor *t, uint8_t *code,
           uint64_t dims[TENSOR_DIMS], unsigned *ndim)
@@ -113,7 +113,7 @@ fill_header(const struct apr64_sink *s, uint64_t index_at, uint8_t p[APR64_HEADE
 	le32_put(p + 40, crc32_add(crc32_add(0, p, 40), p + 44, APR64_HEADER - 44));
 }
 
-/* ---- all that precedes the data ---- */
+/* ---- everything before the data ---- */
 
 static int
 copy_text(struct apr64_sink *s, uint64_t from, uint64_t to, struct err *e)
@@ -129,7 +129,7 @@ copy_text(struct apr64_sink *s, uint64_t from, uint64_t to, struct err *e)
 	return 0;
 }
 
-/* The metadata. What goes into its rooms is not known yet, nor is its CRC. */
+/* Write the metadata. The content of its rooms, and so its CRC, is not known yet. */
 static int
 write_text(struct apr64_sink *s, struct err *e)
 {
@@ -186,7 +186,7 @@ write_head(struct apr64_sink *s, const struct buf *index, struct err *e)
 	return pad(s);
 }
 
-/* Blobs and licence have come by now. */
+/* Write everything before the data. Blobs and licence have come by now. */
 static int
 finish_head(struct apr64_sink *s, struct err *e)
 {
@@ -210,7 +210,7 @@ finish_head(struct apr64_sink *s, struct err *e)
 	return r;
 }
 
-/* ---- what is refused, and what is said ---- */
+/* ---- refusals and notes ---- */
 
 static int
 check_tensor(const struct apr64_sink *s, const struct tensor *t, struct err *e)
@@ -255,7 +255,7 @@ place_tensors(struct apr64_sink *s, struct err *e)
 	return 0;
 }
 
-/* The least that the metadata will need. */
+/* Check that the minimum size of the metadata is allowed. */
 static int
 check_length(struct apr64_sink *s, struct err *e)
 {
@@ -316,7 +316,7 @@ put_late(struct sink *sink, const struct item *item, struct err *e)
 {
 	struct apr64_sink *s = (struct apr64_sink *)sink;
 
-	/* Without tensors it is only now that it gets a place. */
+	/* If there are no tensors, the metadata with the rooms is not yet written. */
 	if (finish_head(s, e) < 0)
 		return -1;
 	if (item->kind == ITEM_PROV)
@@ -386,7 +386,7 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	return container_write(&s->body, &s->out, p, n, e);
 }
 
-/* A record or signature goes into its room. */
+/* End an item: write a record or signature into its room. */
 static int
 put_end(struct sink *sink, struct err *e)
 {

@@ -9,12 +9,12 @@
 #include "core/mem.h"
 #include "core/num.h"
 
-#define PIECE (1u << 16)  /* bytes at once from the spool */
+#define PIECE (1u << 16)  /* bytes read from the spool at once */
 #define LONG_FOOTER 16    /* that of apr2: u32 CRC, "2RPA", u64 size of the file */
 
 /* ---- texts ---- */
 
-/* Some bytes of s->now into s->piece; none at its end. */
+/* Read some bytes of s->now into s->piece, which is empty at its end. */
 static int
 read_text(struct apr64_source *s)
 {
@@ -46,7 +46,7 @@ begin_text(struct apr64_source *s, struct apr64_text text)
 	return 1;
 }
 
-/* A record or signature: its head, which must be JSON, comes with the item. */
+/* Begin a record or signature: its head, which must be JSON, comes with the item. */
 static int
 begin_frame(struct apr64_source *s, struct item *item, struct apr64_text text, size_t head)
 {
@@ -85,8 +85,8 @@ check_crc(struct apr64_source *s, uint32_t crc, uint32_t stored)
 	               "0x%08" PRIx32 ", stored is 0x%08" PRIx32, crc, stored);
 }
 
-/* What follows the last tensor: padding, which some leave out, and a footer, which
- * realizar's converters leave out. The others set a flag. *skip: bytes before it. */
+/* Find the footer after the last tensor. Some writers leave out the padding before it;
+ * realizar's converters write no footer, other writers set a flag. *skip: bytes before it. */
 static int
 find_footer(struct apr64_source *s, const uint8_t *p, size_t n, size_t *skip,
             enum apr64_end *end)

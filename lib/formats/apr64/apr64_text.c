@@ -23,7 +23,7 @@ put_json(struct apr64_sink *s, const char *name, const json_t *v, struct err *e)
 	return apr64_flush(s, e);
 }
 
-/* What is kept, as it is or as base64. */
+/* Put kept bytes, unchanged or as base64. */
 static int
 put_kept(struct apr64_sink *s, const struct apr64_kept *k, bool base64, struct err *e)
 {
@@ -59,8 +59,8 @@ put_base64(struct apr64_sink *s, const char *prefix, const char *name,
 
 /* ---- members ---- */
 
-/* A key can be one if its value is JSON to the letter, nothing else has its name,
- * and no program would take it for one that is there already. */
+/* 1 if a key can be a member: its value is valid JSON, and no other member has its name or an
+ * alias of it. */
 static int
 can_be_member(struct apr64_sink *s, size_t i, struct err *e)
 {
@@ -127,7 +127,7 @@ put_members(struct apr64_sink *s, struct err *e)
 
 /* ---- the plan ---- */
 
-/* True if a reader would find all this again without apr_stream. */
+/* True if a reader would find the same plan without apr_stream. */
 static bool
 is_plain(const struct apr64_sink *s)
 {
@@ -153,8 +153,7 @@ is_plain(const struct apr64_sink *s)
 	return json_object_size(m->source) == members;
 }
 
-/* The plan as it lies in apr_stream: keys that are members, and their blobs, are
- * not said twice. */
+/* The plan for apr_stream. It leaves out keys that are members, and their blobs. */
 static json_t *
 own_plan(const struct apr64_sink *s, struct err *e)
 {
@@ -178,7 +177,7 @@ own_plan(const struct apr64_sink *s, struct err *e)
 			r |= json_array_append(blobs, json_array_get(all, i));
 	}
 	r |= json_object_set_new(plan, "blobs", blobs);
-	/* A stream may have brought a member of this name. */
+	/* The plan of a stream may have a member with this name. */
 	json_object_del(plan, TIES_MEMBER);
 	if (r == 0 && ties_exist(m))
 		r = json_object_set_new(plan, TIES_MEMBER, ties_list(m, s->by_name));
@@ -231,7 +230,7 @@ put_blobs(struct apr64_sink *s, struct err *e)
 	return m->licence == MODEL_NONE ? 0 : put_base64(s, APR64_LICENCE, "", &s->licence, e);
 }
 
-/* Room for what is known last: of n bytes. */
+/* Put room for a frame of n bytes that comes last. */
 static int
 put_room(struct apr64_sink *s, const char *prefix, size_t number, uint64_t n,
          struct err *e)

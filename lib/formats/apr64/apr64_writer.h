@@ -1,4 +1,4 @@
-/* apr64_writer: what the parts of the writer share. Each uses only those named before it:
+/* apr64_writer: shared by the parts of the writer. Each part uses only those before it:
  * apr64_writer.c (members of the text), apr64_meta.c (members that upstream looks for),
  * apr64_text.c (the metadata), apr64_sink.c (the file).
  */
@@ -8,13 +8,13 @@
 #include "formats/apr64/apr64.h"
 #include "formats/container.h"
 
-/* A value or a side file, as it waits in the spool. */
+/* A value or a side file that waits in the spool. */
 struct apr64_kept {
 	uint64_t at, bytes;
 };
 
-/* Room in the metadata for what is known last, and what the CRC needs: that of
- * what stands before it (from the room before, or the file's first byte). */
+/* Room in the metadata for a frame that comes last, and values for the file's CRC: that of the
+ * bytes before the room (from the previous room, or the file's first byte). */
 struct apr64_room {
 	uint64_t at, length;  /* in the text; characters of base64 */
 	uint64_t before;      /* bytes */
@@ -30,24 +30,24 @@ struct apr64_sink {
 
 	struct spool kept;    /* bodies of blobs and licence */
 	struct apr64_kept *blobs, licence;
-	bool *member;         /* of each key: it is a member of its own */
-	unsigned aliases;     /* a bit for each apr64_alias that one of them is */
+	bool *member;         /* for each key: true if it is a member of its own */
+	unsigned aliases;     /* a bit for each apr64_alias among these members */
 	size_t *by_name;
 
 	struct spool text;    /* the metadata */
-	struct buf b;         /* what comes next of it */
-	bool vocabulary;      /* it has one */
+	struct buf b;         /* its next bytes */
+	bool vocabulary;      /* the metadata has a vocabulary */
 	struct apr64_room *rooms; /* of records, then of signatures */
 	size_t room_count;
 
 	uint64_t *offsets;    /* of the plan's tensors, in the data */
 	uint64_t data_bytes, data_at;
 	bool head_done;
-	size_t prov, sign;    /* that have come */
+	size_t prov, sign;    /* their numbers so far */
 
 	/* The current item. */
 	struct container_body body;
-	size_t room;          /* CONTAINER_LATE: where it goes */
+	size_t room;          /* CONTAINER_LATE: index of its room */
 };
 
 /* apr64_writer.c: begin a member with its name, prefix before it, up to the value; and move
