@@ -1,6 +1,6 @@
-/* apr1: APR version 1 files by hand, for the generators: metadata, payload and what is
- * behind it; sizes and checksum are made last, so that they are right unless they are
- * what a row changes.
+/* apr1: writes APR version 1 files for the generators: metadata, payload, and the data
+ * after it. Sizes and checksum are computed last, so that they are right unless a row
+ * changes them.
  */
 #ifndef GEN_APR1_H
 #define GEN_APR1_H
@@ -58,7 +58,7 @@ mp_pair(struct gen *g, const char *key, const char *value)
 	mp_text(g, value);
 }
 
-/* The two that existing software always writes. */
+/* The two members that existing software always writes. */
 static inline void
 mp_usual(struct gen *g, unsigned more)
 {
@@ -107,7 +107,7 @@ put_string(struct gen *g, const char *s)
 
 /* ---- the file ---- */
 
-/* Without its checksum. */
+/* Writes the file without its checksum. */
 static inline void
 apr1_assemble(struct apr1 *m)
 {
@@ -164,7 +164,7 @@ apr1_free(struct apr1 *m)
 	*m = (struct apr1){ 0 };
 }
 
-/* A licence block: every field is something else. */
+/* Writes a licence block in which every field has another value. */
 static inline void
 put_licence(struct gen *g, const char *terms)
 {

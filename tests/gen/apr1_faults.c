@@ -1,8 +1,8 @@
-/* apr1_faults: APR version 1 files with a single fault each, and what else begins with
- * their magic. Sizes and the checksum are computed after the change, so that they are right
- * unless they are the fault. Status 0 in the manifest: not a fault, but unusual.
- *
- * Three mothers: what another program wrote, records of ours, and a tensor index.
+/* apr1_faults: APR version 1 files with a single fault each, and other files that begin
+ * with their magic. Sizes and the checksum are computed after the change, so that they
+ * are right unless they are the fault. Status 0 in the manifest: not a fault, but
+ * unusual. Three mothers: a file of another program, records of ours, and a tensor
+ * index.
  */
 #include "apr1.h"
 
@@ -228,7 +228,7 @@ put_chunks(struct apr1 *m)
 static const struct fault {
 	const char *name;
 	int status;
-	const char *says, *pipe; /* pipe: where it differs */
+	const char *says, *pipe; /* pipe: the message for a pipe, if it differs */
 	void (*mother)(struct apr1 *);
 	struct edit meta[2], payload[2], file[3], after[2];
 	struct { unsigned at; uint8_t value; } entry; /* a byte of the first of the index */
@@ -471,7 +471,7 @@ write_one(struct folder *folder, const struct fault *f)
 	apr1_free(&m);
 }
 
-/* The magic, and what is no file of this format. */
+/* The magic, and files of other formats. */
 static void
 relatives(struct folder *folder)
 {

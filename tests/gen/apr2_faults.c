@@ -4,7 +4,7 @@
  */
 #include "stream.h"
 
-/* A file in the parts of which it is made. */
+/* A file as its parts. */
 struct parts {
 	struct frames frames;   /* "metadata" is a frame only here, for its text */
 	struct gen index, data, file;
@@ -82,7 +82,7 @@ put_data(struct gen *g)
 /* Aligned to 64, signed, quantized, streaming, from GGUF. */
 #define FLAGS (0x002 | 0x020 | 0x040 | 0x080 | 0x200)
 
-/* The mother: what our own writer makes of the mother of streams, to the byte. */
+/* The mother: the file that our writer makes of the mother of streams, byte for byte. */
 static void
 apr2_mother(struct parts *m)
 {
@@ -146,7 +146,7 @@ small(struct parts *m)
 	put_frame(&m->frames, "prov", "prov", "{}");
 }
 
-/* All but the footer. */
+/* All except the footer. */
 static void
 assemble(struct parts *m)
 {
@@ -232,7 +232,7 @@ parts_free(struct parts *m)
 static const struct fault {
 	const char *name;
 	int status;
-	const char *says, *pipe;   /* pipe: where it differs */
+	const char *says, *pipe;   /* pipe: the message for a pipe, if it differs */
 	struct change frames[2];   /* of metadata and frames */
 	struct edit index[2];      /* of the index */
 	struct edit file[2];       /* of the file without its footer */
@@ -545,7 +545,7 @@ static const struct fault {
 	{ "apr2_padding_changed", 4, "is damaged: its CRC is", NULL,
 	  FOOTER(SET8("padding", 1)) },
 
-	/* What is odd, but no fault: a warning, and only with --strict the end. */
+	/* Oddities that are not faults: a warning, and an error only with --strict. */
 	{ "apr2_odd_flag", 0, "the flags 0x400 have no known meaning", NULL,
 	  FILE_(SET32("flags", FLAGS | 0x400)) },
 	{ "apr2_odd_flag_compressed", 0, "is marked as compressed, but no tensor is", NULL,

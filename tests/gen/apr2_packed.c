@@ -3,7 +3,7 @@
  */
 #include "stream.h"
 
-/* A block of three bytes as they are; one of a zero that is repeated four times. */
+/* A block of three stored bytes; a block of a zero that is repeated four times. */
 #define LZ4 "\x04\x22\x4d\x18\x60\x40\x82\x03\0\0\x80" "abc\0\0\0\0"
 #define ZSTD "\x28\xb5\x2f\xfd\0\0\x23\0\0\0"
 
@@ -89,7 +89,7 @@ put_footer(struct gen *g)
 static const struct fault {
 	const char *name;
 	int status;
-	const char *says, *pipe; /* pipe: where it differs */
+	const char *says, *pipe; /* pipe: the message for a pipe, if it differs */
 	struct edit edits[2];
 } faults[] = {
 	{ "packed_lz4_and_zstd", 4, "both with lz4 and with zstd", NULL,

@@ -1,6 +1,6 @@
-/* apr64: APR files with the header of 64 bytes by hand, for the generators: text,
- * entries, data; offsets, sizes and checksums are made last, so that they are
- * right unless they are what a row changes.
+/* apr64: writes APR files with the header of 64 bytes for the generators: text, entries,
+ * data. Offsets, sizes and checksums are computed last, so that they are right unless a
+ * row changes them.
  */
 #ifndef GEN_APR64_H
 #define GEN_APR64_H
@@ -108,7 +108,7 @@ apr64_free(struct apr64 *m)
 	*m = (struct apr64){ 0 };
 }
 
-/* As JSON has it in a string. */
+/* Writes text as in a JSON string. */
 static inline void
 put_base64(struct gen *g, const uint8_t *p, size_t n)
 {

@@ -1,7 +1,7 @@
-/* apr64_faults: APR files with the header of 64 bytes, with a single fault each,
- * and what else begins with their magic. Offsets, sizes and checksums are computed
- * after the change, so that they are right unless they are the fault. Status 0 in
- * the manifest: not a fault, but unusual.
+/* apr64_faults: APR files with the header of 64 bytes, with a single fault each, and
+ * other files that begin with their magic. Offsets, sizes and checksums are computed
+ * after the change, so that they are right unless they are the fault. Status 0 in the
+ * manifest: not a fault, but unusual.
  */
 #include "apr64.h"
 
@@ -102,7 +102,7 @@ struct poke {
 static const struct fault {
 	const char *name;
 	int status;
-	const char *says, *pipe; /* pipe: where it differs */
+	const char *says, *pipe; /* pipe: the message for a pipe, if it differs */
 	struct replace text;
 	struct poke index[3];
 	struct edit header[3], after[3];
@@ -333,7 +333,7 @@ static const struct fault {
 	{ "apr64_footer_long_size", 4, "the footer says 1 bytes", NULL,
 	  AFTER(TAIL("2RPA\1\0\0\0\0\0\0\0")) },
 
-	/* What is odd, but no fault. */
+	/* Oddities that are not faults. */
 	{ "apr64_odd_flag", 0, "the flags 0x8000 have no known meaning", NULL,
 	  HEADER(TEXT("flags", "\0\x84")) },
 	{ "apr64_odd_shard", 0, "is marked as one of several shards", NULL,
@@ -344,7 +344,7 @@ static const struct fault {
 	  HEADER(SET32("header_crc", 0)) },
 };
 
-/* Files that have nothing but four bytes in common with these. */
+/* Files that share only four bytes with these. */
 static const struct relative {
 	const char *name, *says;
 	size_t n;
@@ -429,7 +429,7 @@ write_fault(struct folder *folder, const struct fault *f)
 	apr64_free(&m);
 }
 
-/* Two layouts of which realizar makes use itself, with a sound header. */
+/* Two layouts that realizar itself uses, with a valid header. */
 static void
 write_private(struct folder *folder)
 {

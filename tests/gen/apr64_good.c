@@ -84,7 +84,7 @@ struct row {
 	unsigned ndim;
 	uint64_t dims[DIMS], bytes;
 	const char *is;
-	int last;     /* its data lie behind all others: the index says it first */
+	int last;     /* the index lists it first, its data come last */
 };
 
 static const struct file {
