@@ -31,12 +31,12 @@ struct opened {
 
 /* ---- tensors ---- */
 
-static json_t *
+/* FORMAT_SCATTERED in a stream too, where tensors do not have an offset. */
+static uint64_t
 offset_of(const struct opened *x, size_t i)
 {
-	return x->format->reads->tensor_offset
-	           ? json_from_u64(x->format->reads->tensor_offset(x->source, i))
-	           : json_null(); /* in a stream, tensors do not have an offset */
+	return x->format->reads->tensor_offset ? x->format->reads->tensor_offset(x->source, i)
+	                                       : FORMAT_SCATTERED;
 }
 
 /* Returns the codec that compressed tensor i and sets *bytes to its stored size; NULL if
@@ -54,13 +54,13 @@ put_tensor_json(struct buf *b, const struct opened *x, size_t i)
 	const struct tensor *t = x->source->plan->tensors[i];
 	const struct codec *codec;
 	json_t *shape = json_array(), *o;
-	uint64_t stored;
+	uint64_t stored, at = offset_of(x, i);
 	unsigned d;
 
 	for (d = 0; shape && d < tensor_ndim(t); d++)
 		json_array_append_new(shape, json_from_u64(tensor_dims(t)[d]));
 	o = json_pack("{s:s,s:s,s:o,s:o,s:o}", "name", tensor_name(t), "dtype",
-	              tensor_type(t)->name, "shape", shape, "offset", offset_of(x, i),
+	              tensor_type(t)->name, "shape", shape, "offset", at == FORMAT_SCATTERED ? json_null() : json_from_u64(at),
 	              "bytes", json_from_u64(tensor_bytes(t)));
 	codec = stored_as(x, i, &stored);
 	if (codec && (json_object_set_new(o, "stored_bytes", json_from_u64(stored)) < 0 ||
@@ -83,9 +83,8 @@ put_tensor(struct buf *b, const struct opened *x, size_t i, const struct table *
 	const char *path;
 	uint64_t stored;
 
-	if (x->format->reads->tensor_offset)
-		snprintf(offset, sizeof offset, "%" PRIu64,
-		         x->format->reads->tensor_offset(x->source, i));
+	if (offset_of(x, i) != FORMAT_SCATTERED)
+		snprintf(offset, sizeof offset, "%" PRIu64, offset_of(x, i));
 	buf_printf(b, "%s %-*s %-*s %12s %12" PRIu64,
 	           table_name(&name, table->name, tensor_name(t)), table->type,
 	           tensor_type(t)->name, table->shape, tensor_shape_text(t, shape), offset,

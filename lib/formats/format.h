@@ -18,6 +18,7 @@
 #include "model/vault.h"
 
 #define FORMAT_RESERVE (16u << 20)
+#define FORMAT_SCATTERED UINT64_MAX /* not an offset */
 #define FORMAT_PROBE 64 /* bytes at the beginning that identify a format */
 
 /* ---- options ---- */
@@ -97,7 +98,8 @@ struct format_reads {
 	 * data. New reference, or NULL with e filled. */
 	json_t *(*describe)(struct source *s, struct err *e);
 
-	/* Byte offset of tensor i in its file. */
+	/* Byte offset of tensor i in its file; FORMAT_SCATTERED: its bytes do not lie there
+	 * in one piece, so they must come from the source. */
 	uint64_t (*tensor_offset)(const struct source *s, size_t i);
 
 	/* The codec that compressed tensor i, or NULL if it is not compressed; *bytes is the

@@ -1,7 +1,13 @@
 #include "formats/late.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "core/base64.h"
 #include "core/crc32.h"
+#include "core/spool.h"
+
+#define PIECE (1u << 18)
 
 int
 late_refuse(const struct out *o, const struct model *m, const char *where, struct err *e)
@@ -46,4 +52,45 @@ late_put(struct out *o, const struct buf *b, uint64_t at, uint64_t length, uint3
 		*crc = crc32_add(0, text.p, text.n);
 	buf_free(&text);
 	return r;
+}
+
+int
+late_file_open(struct late_file *f, struct err *e)
+{
+	f->fd = spool_file(e);
+	return f->fd < 0 ? -1 : out_fd(&f->out, f->fd, "spool file", e);
+}
+
+int
+late_file_copy(struct late_file *f, struct out *to, struct err *e)
+{
+	uint64_t at = 0, bytes = out_tell(&f->out);
+	struct buf piece = { 0 };
+	int r = out_flush(&f->out);
+
+	if (r == 0 && !buf_room(&piece, PIECE))
+		r = err_memory(e);
+	while (r == 0 && at < bytes) {
+		ssize_t got = pread(f->fd, piece.p, PIECE, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			r = err_errno(e, f->out.name, "cannot be read");
+		else
+			r = out_put(to, piece.p, (size_t)got);
+		at += got > 0 ? (uint64_t)got : 0;
+	}
+	buf_free(&piece);
+	return r;
+}
+
+void
+late_file_close(struct late_file *f)
+{
+	if (f->fd < 0)
+		return;
+	out_abandon(&f->out);
+	close(f->fd);
+	f->fd = -1;
 }

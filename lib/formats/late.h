@@ -1,5 +1,6 @@
-/* late: records and signatures. They come after the data, but belong into the header, where
- * the writer leaves room for them.
+/* late: what comes with the data or after it, but belongs into the header, where the writer
+ * leaves room for it. Records and signatures need an output that can seek; for other values,
+ * the writer can complete the file elsewhere and then copy it to a pipe.
  */
 #ifndef FORMATS_LATE_H
 #define FORMATS_LATE_H
@@ -21,5 +22,17 @@ int late_add(struct buf *b, const uint8_t *p, size_t n, struct err *e);
  * CRC-32 of these bytes, unless NULL. 0 or -1. */
 int late_put(struct out *o, const struct buf *b, uint64_t at, uint64_t length,
              uint32_t *crc, struct err *e);
+
+/* An unlinked file, which is completed here and then copied to an output that cannot seek. */
+struct late_file {
+	struct out out;
+	int fd; /* -1: not open */
+};
+
+/* Create the file; copy everything that was put to f->out; close the file, if it is open. 0
+ * or -1. */
+int late_file_open(struct late_file *f, struct err *e);
+int late_file_copy(struct late_file *f, struct out *to, struct err *e);
+void late_file_close(struct late_file *f);
 
 #endif

@@ -237,7 +237,8 @@ find_tensors(struct load *l, const struct opened *o, struct err *e)
 		const struct map *m;
 
 		o->copy[i] = tensor_bytes(t) == 0 ||
-		             (f->reads->tensor_stored && f->reads->tensor_stored(o->source, i, &stored));
+		             (f->reads->tensor_stored && f->reads->tensor_stored(o->source, i, &stored)) ||
+		             f->reads->tensor_offset(o->source, i) == FORMAT_SCATTERED;
 		if (o->copy[i])
 			continue;
 		m = map_of(l, o, f->reads->tensor_file ? f->reads->tensor_file(o->source, i) : NULL, e);

@@ -346,6 +346,197 @@ dtype_twice(struct gen *g)
 }
 
 static void
+scale_key(struct gen *g, const char *name, uint32_t bits)
+{
+	char key[64];
+
+	snprintf(key, sizeof key, "apr.scale.%s", name);
+	put_key(g, key, F32);
+	put_u32(g, bits);
+}
+
+static void
+zero_key(struct gen *g, const char *name)
+{
+	char key[64];
+
+	snprintf(key, sizeof key, "apr.zero.%s", name);
+	put_key(g, key, I32);
+	put_u32(g, 0);
+}
+
+static void
+scale_of_no_tensor_keys(struct gen *g)
+{
+	scale_key(g, "nobody", 0x3f800000);
+	zero_key(g, "nobody");
+}
+
+static void
+scale_of_no_tensor(struct gen *g)
+{
+	carrier(g, scale_of_no_tensor_keys, 2);
+}
+
+static void
+scale_keys(struct gen *g)
+{
+	scale_key(g, "t", 0x3f800000);
+	zero_key(g, "t");
+}
+
+/* A tensor of another type, or with no values. */
+static void
+scale_of_f32(struct gen *g)
+{
+	put_header(g, 1, 2);
+	scale_keys(g);
+	put_tensor(g, "t", NE(8), T_F32, 0);
+	put_align(g, 32);
+	put_ramp(g, 32);
+}
+
+static void
+scale_of_nothing(struct gen *g)
+{
+	put_header(g, 1, 2);
+	scale_keys(g);
+	put_tensor(g, "t", NE(0, 4), T_I8, 0);
+	put_align(g, 32);
+}
+
+static void
+scale_infinite_keys(struct gen *g)
+{
+	scale_key(g, "t", 0xff800000);
+	zero_key(g, "t");
+}
+
+static void
+scale_infinite(struct gen *g)
+{
+	carrier(g, scale_infinite_keys, 2);
+}
+
+static void
+scale_nan_keys(struct gen *g)
+{
+	scale_key(g, "t", 0x7f800001);
+	zero_key(g, "t");
+}
+
+static void
+scale_nan(struct gen *g)
+{
+	carrier(g, scale_nan_keys, 2);
+}
+
+static void
+scale_f64_keys(struct gen *g)
+{
+	put_key(g, "apr.scale.t", F64);
+	put_u64(g, 0x3ff0000000000000);
+	zero_key(g, "t");
+}
+
+static void
+scale_f64(struct gen *g)
+{
+	carrier(g, scale_f64_keys, 2);
+}
+
+static void
+scale_list_keys(struct gen *g)
+{
+	put_key(g, "apr.scale.t", ARRAY);
+	put_array_head(g, F32, 1);
+	put_u32(g, 0x3f800000);
+	zero_key(g, "t");
+}
+
+static void
+scale_list(struct gen *g)
+{
+	carrier(g, scale_list_keys, 2);
+}
+
+static void
+scale_alone_keys(struct gen *g)
+{
+	scale_key(g, "t", 0x3f800000);
+}
+
+static void
+scale_without_zero(struct gen *g)
+{
+	carrier(g, scale_alone_keys, 1);
+}
+
+static void
+zero_alone_keys(struct gen *g)
+{
+	zero_key(g, "t");
+}
+
+static void
+zero_without_scale(struct gen *g)
+{
+	carrier(g, zero_alone_keys, 1);
+}
+
+static void
+zero_u32_keys(struct gen *g)
+{
+	scale_key(g, "t", 0x3f800000);
+	put_key_u32(g, "apr.zero.t", 0);
+}
+
+static void
+zero_u32(struct gen *g)
+{
+	carrier(g, zero_u32_keys, 2);
+}
+
+static void
+zero_of_dtype_keys(struct gen *g)
+{
+	put_key_string(g, "apr.dtype.t", "U64");
+	zero_key(g, "t");
+}
+
+static void
+zero_of_dtype(struct gen *g)
+{
+	carrier(g, zero_of_dtype_keys, 2);
+}
+
+static void
+scale_twice_keys(struct gen *g)
+{
+	scale_keys(g);
+	scale_keys(g);
+}
+
+static void
+scale_twice(struct gen *g)
+{
+	carrier(g, scale_twice_keys, 4);
+}
+
+static void
+scale_and_dtype_keys(struct gen *g)
+{
+	scale_keys(g);
+	dtype_keys(g, "t", "U64", 1, 8);
+}
+
+static void
+scale_and_dtype(struct gen *g)
+{
+	carrier(g, scale_and_dtype_keys, 4);
+}
+
+static void
 licence_keys(struct gen *g)
 {
 	put_key_string(g, "apr.licence", "MIT");
@@ -770,6 +961,27 @@ static const struct fault {
 	{ "gguf_apr_dtype_without_shape", 4, "contradicts its apr.dtype.", NULL,
 	  { { 0 } }, dtype_without_shape },
 	{ "gguf_apr_dtype_twice", 4, "occurs twice", NULL, { { 0 } }, dtype_twice },
+	{ "gguf_apr_scale_of_no_tensor", 4, "apr.scale.nobody names no tensor", NULL,
+	  { { 0 } }, scale_of_no_tensor },
+	{ "gguf_apr_scale_of_f32", 4, "contradicts its apr.scale.", NULL,
+	  { { 0 } }, scale_of_f32 },
+	{ "gguf_apr_scale_of_nothing", 4, "contradicts its apr.scale.", NULL,
+	  { { 0 } }, scale_of_nothing },
+	{ "gguf_apr_scale_infinite", 4, "a scale that is not finite", NULL,
+	  { { 0 } }, scale_infinite },
+	{ "gguf_apr_scale_nan", 4, "a scale that is not finite", NULL, { { 0 } }, scale_nan },
+	{ "gguf_apr_scale_f64", 4, "a key of ours", NULL, { { 0 } }, scale_f64 },
+	{ "gguf_apr_scale_list", 4, "a key of ours", NULL, { { 0 } }, scale_list },
+	{ "gguf_apr_scale_without_zero", 4, "contradicts its apr.scale.", NULL,
+	  { { 0 } }, scale_without_zero },
+	{ "gguf_apr_zero_without_scale", 4, "a key of ours", NULL,
+	  { { 0 } }, zero_without_scale },
+	{ "gguf_apr_zero_u32", 4, "a key of ours", NULL, { { 0 } }, zero_u32 },
+	{ "gguf_apr_zero_of_dtype", 4, "a key of ours", NULL, { { 0 } }, zero_of_dtype },
+	{ "gguf_apr_scale_twice", 4, "metadata key apr.scale.t occurs twice", NULL,
+	  { { 0 } }, scale_twice },
+	{ "gguf_apr_scale_and_dtype", 4, "both apr.dtype. and apr.scale. keys", NULL,
+	  { { 0 } }, scale_and_dtype },
 	{ "gguf_apr_licence_as_string", 4, "a key of ours", NULL,
 	  { { 0 } }, licence_as_string },
 	{ "gguf_apr_reserve_holds_something", 4, "a key of ours", NULL,

@@ -604,6 +604,103 @@ tensors_3000(struct gen *g)
 	put_ramp(g, 32 * 3000);
 }
 
+static void
+put_scale(struct gen *g, const char *name, uint32_t scale, uint32_t zero)
+{
+	char key[64];
+
+	snprintf(key, sizeof key, "apr.scale.%s", name);
+	put_key(g, key, F32);
+	put_u32(g, scale);
+	snprintf(key, sizeof key, "apr.zero.%s", name);
+	put_key(g, key, I32);
+	put_u32(g, zero);
+}
+
+/* Tensors with one scale, which a key holds. */
+static void
+own_scales(struct gen *g)
+{
+	put_header(g, 4, 6);
+	put_scale(g, "matrix", 0x3e800000, 0xfffffffd);
+	put_scale(g, "scalar", 0x80000001, 0x12345678);
+	put_scale(g, "long", 0x7f7fffff, 0);
+	put_tensor(g, "matrix", NE(5, 3), T_I8, 0);
+	put_tensor(g, "scalar", SCALAR, T_I8, 32);
+	put_tensor(g, "codes", NE(5), T_I8, 64);
+	put_tensor(g, "long", NE(64, 1, 1, 2), T_I8, 96);
+	put_align(g, 32);
+	put_ramp(g, 15);
+	put_align(g, 32);
+	put_ramp(g, 1);
+	put_align(g, 32);
+	put_ramp(g, 5);
+	put_align(g, 32);
+	put_ramp(g, 128);
+}
+
+static void
+put_flat(struct gen *g, const char *name, const uint64_t *dims, size_t axes)
+{
+	char key[64];
+	size_t i;
+
+	snprintf(key, sizeof key, "apr.dtype.%s", name);
+	put_key_string(g, key, "Q8_TENSOR");
+	snprintf(key, sizeof key, "apr.shape.%s", name);
+	put_key(g, key, ARRAY);
+	put_array_head(g, U64, axes);
+	for (i = 0; i < axes; i++)
+		put_u64(g, dims[i]);
+}
+
+/* The same model, with the scales in front of the codes. */
+static void
+own_scale_inside(struct gen *g)
+{
+	static const uint64_t matrix[] = { 3, 5 }, longer[] = { 2, 1, 1, 64 };
+
+	put_header(g, 4, 6);
+	put_flat(g, "matrix", matrix, 2);
+	put_flat(g, "scalar", matrix, 0);
+	put_flat(g, "long", longer, 4);
+	put_tensor(g, "matrix", NE(23), T_I8, 0);
+	put_tensor(g, "scalar", NE(9), T_I8, 32);
+	put_tensor(g, "codes", NE(5), T_I8, 64);
+	put_tensor(g, "long", NE(136), T_I8, 96);
+	put_align(g, 32);
+	put_u32(g, 0x3e800000);
+	put_u32(g, 0xfffffffd);
+	put_ramp(g, 15);
+	put_align(g, 32);
+	put_u32(g, 0x80000001);
+	put_u32(g, 0x12345678);
+	put_ramp(g, 1);
+	put_align(g, 32);
+	put_ramp(g, 5);
+	put_align(g, 32);
+	put_u32(g, 0x7f7fffff);
+	put_u32(g, 0);
+	put_ramp(g, 128);
+	put_align(g, 32);
+}
+
+/* More axes than GGUF has: the scale stays in front of the codes. An empty tensor has none. */
+static void
+own_scale_of_5_axes(struct gen *g)
+{
+	static const uint64_t axes[] = { 1, 2, 3, 1, 2 }, empty[] = { 3, 0 };
+
+	put_header(g, 2, 4);
+	put_flat(g, "wide", axes, 5);
+	put_flat(g, "empty", empty, 2);
+	put_tensor(g, "wide", NE(20), T_I8, 0);
+	put_tensor(g, "empty", NE(0), T_I8, 32);
+	put_align(g, 32);
+	put_ramp(g, 20);
+	put_align(g, 32);
+}
+
 /* Keys that carry what GGUF has no place for, in the order of our writer. */
 static void
 own_keys(struct gen *g)
@@ -718,6 +815,9 @@ static const struct good {
 	{ "gguf_key_of_65535", key_of_65535, 0, NULL, NULL, NULL },
 	{ "gguf_3000_tensors", tensors_3000, 0, NULL, NULL, NULL },
 	{ "gguf_own_keys", own_keys, 0, NULL, NULL, "file" },
+	{ "gguf_own_scales", own_scales, 0, NULL, NULL, NULL },
+	{ "gguf_own_scale_inside", own_scale_inside, 0, "gguf_own_scales", NULL, NULL },
+	{ "gguf_own_scale_of_5_axes", own_scale_of_5_axes, 0, NULL, NULL, NULL },
 	{ "gguf_own_licence", own_licence, 0, NULL, NULL, NULL },
 };
 

@@ -281,6 +281,61 @@ reserved() {
 	quiet
 }
 
+@test "Q8_TENSOR in GGUF is an I8 tensor with its scale in a key" {
+	local file
+	apr-keygen -W -o key >/dev/null
+	apr-quant q8_tensor "$model" 2>/dev/null | apr-sign key >signed.aprs 2>/dev/null
+	apr-pack -t gguf -o signed.gguf signed.aprs 2>/dev/null
+	apr-pack -t gguf --shard-size 300K -o many.gguf signed.aprs 2>/dev/null
+	for file in signed.gguf many-00002-of-*.gguf; do
+		apr-verify -q key.pub "$file"
+		cmp <(apr-sum "$file") <(apr-sum signed.aprs)
+	done
+	apr-unpack signed.gguf | cmp - signed.aprs
+	# As other programs see it: the same keys in an I8 tensor of the same shape.
+	mkmodel <<-'END' >made.gguf
+		key apr.scale.t f32 0.25
+		key apr.zero.t i32 -3
+		key apr.scale.s f32 2
+		key apr.zero.s i32 0
+		tensor t I8 3x5 ramp
+		tensor s I8 2x32 ramp
+	END
+	[ "$(apr-get --text --slice 1:2,2:4 t made.gguf)" = '13.25 15' ]
+	[ "$(apr-unpack made.gguf | apr-get --text --slice 1:2,2:4 t)" = '13.25 15' ]
+	[ "$(apr-get --text --slice 0:1,2:4 s made.gguf)" = '30 44' ]
+	[ "$(apr-header -l made.gguf | awk '{ print $1, $2, $3, $4, $5 }')" = \
+		$'t Q8_TENSOR 3x5 - 23\ns Q8_TENSOR 2x32 - 72' ]
+	[[ $(apr-header -l --json made.gguf) = *'"offset":null,"bytes":23}'* ]]
+	apr-pack -t gguf made.gguf 2>/dev/null | cmp - made.gguf
+	# The pipe waits for the scales where it has room; nothing is left there.
+	mkdir room
+	apr-quant q8_tensor "$model" 2>/dev/null >plain.aprs
+	TMPDIR=$PWD/room apr-pack -t gguf plain.aprs 2>/dev/null | cat >piped.gguf
+	[ -z "$(ls room)" ]
+	apr-pack -t gguf -o plain.gguf plain.aprs 2>/dev/null
+	cmp plain.gguf piped.gguf
+	APR_LOG_LEVEL=error TMPDIR=$PWD/none try bash -o pipefail -c 'apr-pack -t gguf plain.aprs | cat'
+	said 3 'a spool file cannot be created'
+	# The text is the same, whether weights are mapped or copied.
+	cmp <(apr-run -n 8 -p a plain.gguf) <(apr-run -n 8 -p a plain.aprs)
+	cmp <(apr-run -n 8 -p a many-00001-of-*.gguf) <(apr-run -n 8 -p a signed.gguf)
+}
+
+@test "a scale that is not finite is not written into GGUF" {
+	cp "$vectors/gguf_own_scale_inside" old.gguf
+	apr-unpack old.gguf >fine.aprs
+	apr-pack -t gguf -o fine.gguf fine.aprs 2>/dev/null
+	# Its scale of 0.25, as infinity.
+	LC_ALL=C sed 's/\x00\x00\x80\x3e\xfd\xff\xff\xff/\x00\x00\x80\x7f\xfd\xff\xff\xff/' old.gguf >bad.gguf
+	! cmp -s old.gguf bad.gguf
+	APR_LOG_LEVEL=error try apr-pack -t gguf -o made.gguf bad.gguf
+	said 5 'matrix: its scale is not finite'
+	[ ! -e made.gguf ]
+	apr-pack -o made.apr bad.gguf
+	apr-unpack bad.gguf | apr-sum | cmp - <(apr-sum made.apr)
+}
+
 @test "quantized tensors in safetensors: a note says how to have floats" {
 	apr-quant q4_k_m "$model" 2>/dev/null >made.aprs
 	try apr-pack -t safetensors -o made.safetensors made.aprs

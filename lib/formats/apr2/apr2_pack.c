@@ -1,14 +1,12 @@
 #include "formats/apr2/apr2_writer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "core/crc32.h"
 #include "core/mem.h"
 #include "core/num.h"
-#include "core/spool.h"
+#include "formats/late.h"
 
 /* The first bytes of a tensor, which are held and compressed as a trial. Their result decides
  * whether the tensor is compressed. */
@@ -20,8 +18,7 @@
 struct apr2_packer {
 	struct encoder *encoder;
 	uint32_t flag;        /* of an entry that the codec has compressed */
-	struct out file;      /* if the output cannot seek: an unlinked file */
-	int fd;
+	struct late_file file; /* if the output cannot seek */
 	enum { PLAIN, TRYING, PACKED } state; /* of the tensor */
 	struct buf raw;       /* TRYING: the bytes so far */
 	struct buf packed;    /* the compressed bytes */
@@ -34,11 +31,10 @@ open_file(struct apr2_sink *s, struct err *e)
 {
 	struct apr2_packer *x = s->packer;
 
-	x->fd = spool_file(e);
-	if (x->fd < 0 || out_fd(&x->file, x->fd, "spool file", e) < 0)
+	if (late_file_open(&x->file, e) < 0)
 		return -1;
-	x->file.crc_on = true;
-	s->to = &x->file;
+	x->file.out.crc_on = true;
+	s->to = &x->file.out;
 	return 0;
 }
 
@@ -51,7 +47,7 @@ apr2_pack_open(struct apr2_sink *s, struct err *e)
 	s->packer = x;
 	if (!x)
 		return err_memory(e);
-	x->fd = -1;
+	x->file.fd = -1;
 	x->flag = apr2_codec_flag(o->codec);
 	x->encoder = encoder_new(o->codec, o->level, e);
 	if (!x->encoder)
@@ -170,37 +166,13 @@ apr2_pack_index(struct apr2_sink *s, struct err *e)
 	return 0;
 }
 
-/* Copy the completed temporary file to the output. */
-static int
-copy_file(struct apr2_sink *s, struct err *e)
-{
-	struct apr2_packer *x = s->packer;
-	uint64_t at = 0, bytes = out_tell(&x->file);
-
-	buf_clear(&x->raw);
-	if (!buf_room(&x->raw, CODEC_PIECE))
-		return err_memory(e);
-	while (at < bytes) {
-		ssize_t got = pread(x->fd, x->raw.p, CODEC_PIECE, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return err_errno(e, x->file.name, "cannot be read");
-		if (out_put(&s->out, x->raw.p, (size_t)got) < 0)
-			return -1;
-		at += (uint64_t)got;
-	}
-	return 0;
-}
-
 int
 apr2_pack_finish(struct apr2_sink *s, struct err *e)
 {
 	if (out_patch(s->to, s->index_at, s->index.p, s->index.n) < 0 ||
 	    out_patch(s->to, 8, s->header + 8, 4) < 0)
 		return -1;
-	return s->to == &s->out ? 0 : copy_file(s, e);
+	return s->to == &s->out ? 0 : late_file_copy(&s->packer->file, &s->out, e);
 }
 
 void
@@ -210,10 +182,7 @@ apr2_pack_close(struct apr2_sink *s)
 
 	if (!x)
 		return;
-	if (x->fd >= 0) {
-		out_abandon(&x->file);
-		close(x->fd);
-	}
+	late_file_close(&x->file);
 	encoder_free(x->encoder);
 	buf_free(&x->raw);
 	buf_free(&x->packed);

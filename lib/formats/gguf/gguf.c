@@ -27,6 +27,25 @@ gguf_is_foreign(const struct tensor *t)
 	return tensor_type(t)->ggml == DTYPE_NONE;
 }
 
+bool
+gguf_is_scaled(const struct tensor *t)
+{
+	return strcmp(tensor_type(t)->name, GGUF_SCALED) == 0 && tensor_bytes(t) > 0 &&
+	       tensor_ndim(t) <= GGUF_AXES;
+}
+
+bool
+gguf_scale_is_finite(const uint8_t *head)
+{
+	return (head[2] & 0x80) == 0 || (head[3] & 0x7f) != 0x7f;
+}
+
+uint64_t
+gguf_stored_bytes(const struct tensor *t)
+{
+	return tensor_bytes(t) - (gguf_is_scaled(t) ? GGUF_SCALED_HEAD : 0);
+}
+
 static const struct format_reads reads = {
 	.open = gguf_open,
 	.open_path = gguf_open_path,

@@ -20,6 +20,8 @@
  *     apr.sign.N       array of u8   head and body of a sign frame
  *     apr.dtype.NAME   string        type of a tensor stored as I8, and
  *     apr.shape.NAME   array of u64  its shape, outermost first
+ *     apr.scale.NAME   f32           scale of a Q8_TENSOR, whose codes are an I8 tensor
+ *     apr.zero.NAME    i32           of the same shape, and its zero point
  *     apr.json.KEY     string        a value of type json
  *     apr.key.KEY      any           a key of the model that shards use themselves
  *     apr.order        array of u64  in shards: the order of the whole index
@@ -46,6 +48,8 @@
 #define GGUF_SIGN "apr.sign."
 #define GGUF_DTYPE "apr.dtype."
 #define GGUF_SHAPE "apr.shape."
+#define GGUF_SCALE "apr.scale."
+#define GGUF_ZERO "apr.zero."
 #define GGUF_JSON "apr.json."
 #define GGUF_KEPT "apr.key."
 #define GGUF_ORDER "apr.order"
@@ -56,10 +60,16 @@
 #define GGUF_SHARDS 65535 /* maximum: the keys are u16 */
 #define GGUF_RESERVE "apr.reserve"
 
+/* A Q8_TENSOR begins with a head: f32 scale and i32 zero point, which become keys. The codes
+ * after them become the tensor. */
+#define GGUF_SCALED "Q8_TENSOR"
+#define GGUF_SCALED_HEAD 8
+
 /* The two halves of format_gguf. */
 struct source *gguf_open(struct reader *r, const struct format_options *options,
                          void (*note)(const char *), struct err *e);
 json_t *gguf_describe(struct source *s, struct err *e);
+/* FORMAT_SCATTERED for a tensor whose scale is a key. */
 uint64_t gguf_tensor_offset(const struct source *s, size_t i);
 struct sink *gguf_create(struct out *o, const struct format_options *options,
                          struct err *e);
@@ -76,8 +86,17 @@ bool gguf_is_split_key(const char *key);
 /* True if the value of the key is JSON, whose text lies under the prefix GGUF_JSON. */
 bool gguf_is_json(const struct meta *k);
 
-/* True if GGUF has no type for the tensor, which is then stored as bytes. */
+/* True if GGUF has no type for the tensor, which is then stored as I8. */
 bool gguf_is_foreign(const struct tensor *t);
+
+/* True if such a tensor keeps its shape, and its scale and zero point become keys. */
+bool gguf_is_scaled(const struct tensor *t);
+
+/* True if the scale at the beginning of a head is finite. */
+bool gguf_scale_is_finite(const uint8_t *head);
+
+/* The bytes that a tensor takes in the file. */
+uint64_t gguf_stored_bytes(const struct tensor *t);
 
 /* Open one file of several, or one that may be. Its split keys are not metadata, and
  * the sizes of signatures, which are over the whole model, are not proved. */

@@ -124,6 +124,19 @@ carried_frame(struct gguf *g, const char *number, struct incoming *v,
 	return json ? 0 : -1;
 }
 
+static struct retype *
+add_retype(struct gguf *g, const char *name)
+{
+	struct retype *t;
+
+	if (mem_grow(&g->retypes, &g->retype_cap, g->retype_count + 1,
+	             sizeof *g->retypes) < 0)
+		return NULL;
+	t = &g->retypes[g->retype_count++];
+	t->name = mem_text(name, strlen(name));
+	return t->name ? t : NULL;
+}
+
 static int
 carried_dtype(struct gguf *g, const char *name, struct incoming *v)
 {
@@ -132,17 +145,42 @@ carried_dtype(struct gguf *g, const char *name, struct incoming *v)
 
 	if (v->spilled || !value_string(v->type, v->b.p, v->b.n, &n))
 		return bad_carrier(g);
-	if (mem_grow(&g->retypes, &g->retype_cap, g->retype_count + 1,
-	             sizeof *g->retypes) < 0)
-		return err_memory(g->reader.err);
-	t = &g->retypes[g->retype_count++];
-	if (!(t->name = mem_text(name, strlen(name))))
-		return err_memory(g->reader.err);
 	/* Wire bytes are not terminated. */
-	if (!buf_string(&v->b))
+	if (!(t = add_retype(g, name)) || !buf_string(&v->b))
 		return err_memory(g->reader.err);
 	t->dtype = dtype_by_name((char *)v->b.p + 8);
 	return t->dtype && dtype_sized(t->dtype) ? 0 : bad_carrier(g);
+}
+
+static int
+carried_scale(struct gguf *g, const char *name, const struct incoming *v)
+{
+	struct retype *t;
+
+	if (v->type.depth || v->type.leaf != VALUE_F32)
+		return bad_carrier(g);
+	if (!gguf_scale_is_finite(v->b.p))
+		return reader_fail(&g->reader, ERR_CORRUPT, "a scale that is not finite");
+	if (!(t = add_retype(g, name)))
+		return err_memory(g->reader.err);
+	t->is_scaled = true;
+	t->dtype = dtype_by_name(GGUF_SCALED);
+	memcpy(t->head, v->b.p, 4);
+	return 0;
+}
+
+/* Take apr.zero.NAME, which must follow apr.scale.NAME. */
+static int
+carried_zero(struct gguf *g, const char *name, const struct incoming *v)
+{
+	struct retype *t = g->retype_count ? &g->retypes[g->retype_count - 1] : NULL;
+
+	if (!t || !t->is_scaled || t->is_complete || strcmp(t->name, name) != 0 ||
+	    v->type.depth || v->type.leaf != VALUE_I32)
+		return bad_carrier(g);
+	memcpy(t->head + 4, v->b.p, 4);
+	t->is_complete = true;
+	return 0;
 }
 
 /* Take apr.shape.NAME, which must follow apr.dtype.NAME. */
@@ -153,7 +191,7 @@ carried_shape(struct gguf *g, const char *name, struct incoming *v)
 	uint64_t count;
 	size_t i;
 
-	if (!t || t->has_shape || strcmp(t->name, name) != 0 || v->spilled ||
+	if (!t || t->is_scaled || t->is_complete || strcmp(t->name, name) != 0 || v->spilled ||
 	    v->type.depth != 1 || v->type.leaf != VALUE_U64)
 		return bad_carrier(g);
 	count = le64(v->b.p + 4);
@@ -162,7 +200,7 @@ carried_shape(struct gguf *g, const char *name, struct incoming *v)
 	for (i = 0; i < count; i++)
 		t->dims[i] = le64(v->b.p + GGUF_ARRAY_HEAD + 8 * i);
 	t->ndim = (unsigned)count;
-	t->has_shape = true;
+	t->is_complete = true;
 	return 0;
 }
 
@@ -262,6 +300,10 @@ gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v)
 		r = carried_dtype(g, name, v);
 	else if ((name = after(key, GGUF_SHAPE)) && *name)
 		r = carried_shape(g, name, v);
+	else if ((name = after(key, GGUF_SCALE)) && *name)
+		r = carried_scale(g, name, v);
+	else if ((name = after(key, GGUF_ZERO)) && *name)
+		r = carried_zero(g, name, v);
 	else if ((name = after(key, GGUF_JSON)))
 		r = carried_json(g, name, v);
 	else if (strcmp(key, GGUF_RESERVE) == 0)
@@ -286,25 +328,37 @@ by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static const char *
+first_key(const struct retype *t)
+{
+	return t->is_scaled ? GGUF_SCALE : GGUF_DTYPE;
+}
+
 int
 gguf_sort_retypes(struct gguf *g)
 {
 	size_t i;
+	const struct retype *t;
 
 	if (g->retype_count == 0)
 		return 0;
 	qsort(g->retypes, g->retype_count, sizeof *g->retypes, by_name);
-	for (i = 1; i < g->retype_count; i++)
-		if (strcmp(g->retypes[i - 1].name, g->retypes[i].name) == 0)
-			return err_set(g->reader.err, ERR_CORRUPT, g->reader.name,
-			               "metadata key " GGUF_DTYPE "%.100s occurs twice",
-			               g->retypes[i].name);
+	for (i = 1; i < g->retype_count; i++) {
+		t = &g->retypes[i];
+		if (strcmp(t[-1].name, t->name) != 0)
+			continue;
+		if (t[-1].is_scaled != t->is_scaled)
+			return err_set(g->reader.err, ERR_CORRUPT, t->name, "has both "
+			               GGUF_DTYPE " and " GGUF_SCALE " keys");
+		return err_set(g->reader.err, ERR_CORRUPT, g->reader.name,
+		               "metadata key %s%.100s occurs twice", first_key(t), t->name);
+	}
 	return 0;
 }
 
 int
-gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned *ndim,
-        uint64_t *dims)
+gguf_restore(struct gguf *g, char *name, uint64_t bytes, const struct dtype **type,
+             unsigned *ndim, uint64_t *dims, const struct retype **scaled)
 {
 	struct retype key = { .name = name }, *t = NULL;
 
@@ -312,11 +366,17 @@ gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned *nd
 		t = bsearch(&key, g->retypes, g->retype_count, sizeof key, by_name);
 	if (!t)
 		return 0;
-	if (strcmp((*type)->name, "I8") != 0 || !t->has_shape || t->used)
+	if (strcmp((*type)->name, "I8") != 0 || !t->is_complete || t->used ||
+	    (t->is_scaled && bytes == 0))
 		return err_set(g->reader.err, ERR_CORRUPT, name,
-		               "contradicts its " GGUF_DTYPE " and " GGUF_SHAPE " keys");
+		               "contradicts its %s and %s keys", first_key(t),
+		               t->is_scaled ? GGUF_ZERO : GGUF_SHAPE);
 	t->used = true;
 	*type = t->dtype;
+	if (t->is_scaled) {
+		*scaled = t;
+		return 0;
+	}
 	*ndim = t->ndim;
 	memcpy(dims, t->dims, sizeof t->dims);
 	return 0;
@@ -345,8 +405,8 @@ gguf_add_carried(struct gguf *g)
 	for (i = 0; i < g->retype_count; i++)
 		if (!g->retypes[i].used)
 			return err_set(e, ERR_CORRUPT, g->reader.name,
-			               "metadata key " GGUF_DTYPE "%.100s names no tensor",
-			               g->retypes[i].name);
+			               "metadata key %s%.100s names no tensor",
+			               first_key(&g->retypes[i]), g->retypes[i].name);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct entry {
 	unsigned ndim;
 	uint64_t dims[TENSOR_DIMS];
 	uint64_t offset;
+	const struct retype *scaled; /* keys with its scale, or NULL */
 };
 
 static int
@@ -77,7 +78,7 @@ read_entry(struct gguf *g, struct buf *name, struct entry *x, uint64_t *bytes)
 		return -1;
 	*bytes = tensor_bytes(t);
 	tensor_free(t);
-	return gguf_restore(g, x->name, &x->type, &x->ndim, x->dims);
+	return gguf_restore(g, x->name, *bytes, &x->type, &x->ndim, x->dims, &x->scaled);
 }
 
 /* Add the tensors to the plan in the order of their data. If the order of the index differs,
@@ -91,20 +92,23 @@ build_tensors(struct gguf *g, const struct entry *entries, const struct extent *
 	size_t i, *order = mem_array(n, sizeof *order);
 	json_t *list;
 
-	if (!order || !(g->offsets = mem_array(n, sizeof *g->offsets))) {
+	if (!order || !(g->offsets = mem_array(n, sizeof *g->offsets)) ||
+	    !(g->scaled = mem_array(n, sizeof *g->scaled))) {
 		free(order);
 		return err_memory(e);
 	}
 	for (i = 0; i < n; i++) {
 		const struct entry *x = &entries[extents[i].index];
+		uint64_t bytes = extents[i].bytes + (x->scaled ? GGUF_SCALED_HEAD : 0);
 		struct tensor *t = tensor_new(x->name, strlen(x->name), x->type, x->ndim,
-		                              x->dims, extents[i].bytes, g->reader.name, e);
+		                              x->dims, bytes, g->reader.name, e);
 
 		if (!t || model_add_tensor(&g->plan, t, e) < 0) {
 			free(order);
 			return -1;
 		}
 		g->offsets[i] = extents[i].offset;
+		g->scaled[i] = x->scaled;
 		order[extents[i].index] = i;
 		moved |= extents[i].index != i;
 	}

@@ -89,8 +89,8 @@ static int
 check_key(const struct meta *k, struct err *e)
 {
 	static const char *const ours[] = { GGUF_BLOB, GGUF_TYPE, GGUF_LICENCE, GGUF_PROV,
-		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_JSON, GGUF_RESERVE, GGUF_KEPT,
-		GGUF_ORDER, GGUF_ALIGN_KEY };
+		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_SCALE, GGUF_ZERO, GGUF_JSON,
+		GGUF_RESERVE, GGUF_KEPT, GGUF_ORDER, GGUF_ALIGN_KEY };
 	size_t i;
 
 	for (i = 0; i < sizeof ours / sizeof *ours; i++)
@@ -143,7 +143,7 @@ place_tensors(struct gguf_sink *s, struct err *e)
 		if (check_tensor(s, i, e) < 0)
 			return -1;
 		s->offsets[i] = at;
-		if (num_add(at, tensor_bytes(m->tensors[i]), &s->data_bytes) < 0 ||
+		if (num_add(at, gguf_stored_bytes(m->tensors[i]), &s->data_bytes) < 0 ||
 		    num_align(s->data_bytes, s->alignment, &at) < 0)
 			return err_set(e, ERR_INVALID, tensor_name(m->tensors[i]),
 			               "its end does not fit in 64 bits");

@@ -27,13 +27,16 @@ struct carried {
 	struct place place;
 };
 
-/* apr.dtype.NAME or apr.shape.NAME, before the tensors are known. */
+/* Two keys about a tensor, before the tensors are known: apr.dtype.NAME and apr.shape.NAME,
+ * or apr.scale.NAME and apr.zero.NAME. */
 struct retype {
 	char *name;
+	bool is_scaled;        /* apr.scale and apr.zero: */
+	uint8_t head[GGUF_SCALED_HEAD]; /* their values */
 	const struct dtype *dtype;
 	uint64_t dims[TENSOR_DIMS];
 	unsigned ndim;
-	bool has_shape, used;
+	bool is_complete, used; /* is_complete: it has the second key */
 };
 
 struct gguf {
@@ -58,6 +61,7 @@ struct gguf {
 	struct buf *provs, *signs; /* in number order */
 	size_t prov_count, prov_cap, sign_count, sign_cap;
 	uint64_t *offsets;     /* of plan.tensors, in the data */
+	const struct retype **scaled; /* of plan.tensors: keys with the scale, or NULL */
 
 	bool is_shard;         /* it may be one of several files */
 	struct gguf_split split;
@@ -70,6 +74,7 @@ struct gguf {
 	struct buf memory;     /* one piece of it */
 	uint64_t left;         /* of the body */
 	const uint8_t *from;   /* sign: the body lies in memory */
+	const uint8_t *head;   /* the tensor's first GGUF_SCALED_HEAD bytes, not yet sent */
 	uint64_t position;     /* in the data, of the next byte to read */
 };
 
@@ -108,9 +113,10 @@ int gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v);
 /* Called after the last key: sort the retypes for gguf_restore. */
 int gguf_sort_retypes(struct gguf *g);
 
-/* Give the index entry of a tensor stored as bytes its original type and shape. */
-int gguf_restore(struct gguf *g, char *name, const struct dtype **type, unsigned *ndim,
-                 uint64_t *dims);
+/* Give the index entry of a tensor stored as I8, in so many bytes, its original type and
+ * shape. *scaled: its keys, if its scale is one of them. */
+int gguf_restore(struct gguf *g, char *name, uint64_t bytes, const struct dtype **type,
+                 unsigned *ndim, uint64_t *dims, const struct retype **scaled);
 
 /* Called after the last tensor: add the carried side files to the plan. */
 int gguf_add_carried(struct gguf *g);

@@ -18,9 +18,8 @@ put_text(struct buf *b, const char *s, size_t n)
 	buf_put(b, s, n);
 }
 
-/* Append a key, its name made of a prefix and a name, and the type of its value. */
-static void
-put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
+void
+gguf_put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
 {
 	buf_u64(b, strlen(prefix) + strlen(name));
 	buf_text(b, prefix);
@@ -31,7 +30,7 @@ put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
 static void
 put_bytes_key(struct buf *b, const char *prefix, const char *name, uint64_t bytes)
 {
-	put_key(b, prefix, name, VALUE_ARRAY);
+	gguf_put_key(b, prefix, name, VALUE_ARRAY);
 	buf_u32(b, VALUE_U8);
 	buf_u64(b, bytes);
 }
@@ -39,7 +38,7 @@ put_bytes_key(struct buf *b, const char *prefix, const char *name, uint64_t byte
 static void
 put_alignment(struct gguf_sink *s, struct buf *b)
 {
-	put_key(b, GGUF_ALIGN_KEY, "", VALUE_U32);
+	gguf_put_key(b, GGUF_ALIGN_KEY, "", VALUE_U32);
 	buf_u32(b, (uint32_t)s->alignment);
 }
 
@@ -55,9 +54,9 @@ static void
 put_meta(const struct gguf_sink *s, const struct meta *k, struct buf *b)
 {
 	if (gguf_is_json(k))
-		put_key(b, GGUF_JSON, k->key, VALUE_STRING);
+		gguf_put_key(b, GGUF_JSON, k->key, VALUE_STRING);
 	else
-		put_key(b, is_kept(s, k) ? GGUF_KEPT : "", k->key, k->type.depth ? VALUE_ARRAY : k->type.leaf);
+		gguf_put_key(b, is_kept(s, k) ? GGUF_KEPT : "", k->key, k->type.depth ? VALUE_ARRAY : k->type.leaf);
 	if (gguf_is_json(k))
 		buf_u64(b, k->wire ? k->wire_bytes : s->plan->blobs[k->blob].bytes);
 	if (k->wire)
@@ -72,15 +71,15 @@ put_split(const struct gguf_sink *s, struct buf *b)
 
 	if (s->split.count == 0)
 		return;
-	put_key(b, GGUF_SPLIT_NO, "", VALUE_U16);
+	gguf_put_key(b, GGUF_SPLIT_NO, "", VALUE_U16);
 	buf_u16(b, (uint16_t)s->split.number);
-	put_key(b, GGUF_SPLIT_COUNT, "", VALUE_U16);
+	gguf_put_key(b, GGUF_SPLIT_COUNT, "", VALUE_U16);
 	buf_u16(b, (uint16_t)s->split.count);
-	put_key(b, GGUF_SPLIT_TENSORS, "", VALUE_I32);
+	gguf_put_key(b, GGUF_SPLIT_TENSORS, "", VALUE_I32);
 	buf_u32(b, (uint32_t)s->split.tensors);
 	if (!s->order)
 		return;
-	put_key(b, GGUF_ORDER, "", VALUE_ARRAY);
+	gguf_put_key(b, GGUF_ORDER, "", VALUE_ARRAY);
 	buf_u32(b, VALUE_U64);
 	buf_u64(b, json_array_size(s->order));
 	for (i = 0; i < json_array_size(s->order); i++) {
@@ -97,9 +96,9 @@ put_carriers(const struct tensor *t, struct buf *b)
 {
 	unsigned i;
 
-	put_key(b, GGUF_DTYPE, tensor_name(t), VALUE_STRING);
+	gguf_put_key(b, GGUF_DTYPE, tensor_name(t), VALUE_STRING);
 	put_text(b, tensor_type(t)->name, strlen(tensor_type(t)->name));
-	put_key(b, GGUF_SHAPE, tensor_name(t), VALUE_ARRAY);
+	gguf_put_key(b, GGUF_SHAPE, tensor_name(t), VALUE_ARRAY);
 	buf_u32(b, VALUE_U64);
 	buf_u64(b, tensor_ndim(t));
 	for (i = 0; i < tensor_ndim(t); i++)
@@ -112,7 +111,7 @@ put_entry(const struct tensor *t, uint64_t offset, struct buf *b)
 	unsigned i, n = tensor_ndim(t);
 
 	put_text(b, tensor_name(t), strlen(tensor_name(t)));
-	if (gguf_is_foreign(t)) {
+	if (gguf_is_foreign(t) && !gguf_is_scaled(t)) {
 		buf_u32(b, 1);
 		buf_u64(b, tensor_bytes(t));
 		buf_u32(b, (uint32_t)dtype_by_name("I8")->ggml);
@@ -120,7 +119,7 @@ put_entry(const struct tensor *t, uint64_t offset, struct buf *b)
 		buf_u32(b, n);
 		for (i = 0; i < n; i++)
 			buf_u64(b, tensor_dims(t)[n - 1 - i]);
-		buf_u32(b, (uint32_t)tensor_type(t)->ggml);
+		buf_u32(b, (uint32_t)(gguf_is_scaled(t) ? dtype_by_name("I8") : tensor_type(t))->ggml);
 	}
 	buf_u64(b, offset);
 }
@@ -134,7 +133,7 @@ flush_piece(struct gguf_sink *s, struct err *e)
 
 	if (!buf_ok(&s->piece))
 		return err_memory(e);
-	r = out_put(&s->out, s->piece.p, s->piece.n);
+	r = out_put(s->to, s->piece.p, s->piece.n);
 	buf_clear(&s->piece);
 	return r;
 }
@@ -177,12 +176,12 @@ put_late_keys(struct gguf_sink *s, struct err *e)
 		return err_memory(e);
 	for (i = 0; i < m->prov_count; i++) {
 		snprintf(number, sizeof number, "%zu", i);
-		put_key(&s->piece, GGUF_PROV, number, VALUE_STRING);
+		gguf_put_key(&s->piece, GGUF_PROV, number, VALUE_STRING);
 		buf_u64(&s->piece, m->provs[i]);
 		if (flush_piece(s, e) < 0)
 			return -1;
-		s->prov_at[i] = out_tell(&s->out);
-		if (out_zeros(&s->out, m->provs[i]) < 0)
+		s->prov_at[i] = out_tell(s->to);
+		if (out_zeros(s->to, m->provs[i]) < 0)
 			return -1;
 	}
 	for (i = 0; i < m->signatures; i++) {
@@ -190,8 +189,8 @@ put_late_keys(struct gguf_sink *s, struct err *e)
 		put_bytes_key(&s->piece, GGUF_SIGN, number, sign);
 		if (flush_piece(s, e) < 0)
 			return -1;
-		s->sign_at[i] = out_tell(&s->out);
-		if (out_zeros(&s->out, sign) < 0)
+		s->sign_at[i] = out_tell(s->to);
+		if (out_zeros(s->to, sign) < 0)
 			return -1;
 	}
 	return 0;
@@ -211,7 +210,9 @@ put_fixed(struct gguf_sink *s, struct err *e)
 		put_alignment(s, &s->piece);
 	put_split(s, &s->piece);
 	for (i = 0; i < m->tensor_count; i++)
-		if (gguf_is_foreign(m->tensors[i]))
+		if (gguf_is_scaled(m->tensors[i]))
+			gguf_put_scale_keys(s, i);
+		else if (gguf_is_foreign(m->tensors[i]))
 			put_carriers(m->tensors[i], &s->piece);
 	return flush_piece(s, e) < 0 ? -1 : put_late_keys(s, e);
 }
@@ -236,14 +237,14 @@ put_index(struct gguf_sink *s, struct err *e)
 	if (r < 0)
 		return -1;
 	s->header_done = true;
-	s->header_bytes = out_tell(&s->out);
+	s->header_bytes = out_tell(s->to);
 	if (num_align(s->header_bytes, s->alignment, &data) < 0 ||
 	    num_add(data, s->data_bytes, &s->data_bytes) < 0)
 		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
 	if (m->tensor_count == 0)
 		return 0;
 	s->header_bytes = data;
-	return out_zeros(&s->out, data - out_tell(&s->out));
+	return out_zeros(s->to, data - out_tell(s->to));
 }
 
 /* Write apr.reserve: the header ends where the data begins, so only a key can keep room. */
@@ -253,7 +254,7 @@ put_reserve(struct gguf_sink *s, struct err *e)
 	if (s->options.reserve == 0)
 		return 0;
 	put_bytes_key(&s->piece, GGUF_RESERVE, "", s->options.reserve);
-	return flush_piece(s, e) < 0 ? -1 : out_zeros(&s->out, s->options.reserve);
+	return flush_piece(s, e) < 0 ? -1 : out_zeros(s->to, s->options.reserve);
 }
 
 /* Write the rest of the header. All blobs have come by now. */
@@ -303,7 +304,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 		s->whole = plan;
 	if (gguf_lay_out(s, e) < 0)
 		return -1;
-	if (out_reserve(&s->out, s->data_bytes) < 0)
+	if (out_reserve(&s->out, s->data_bytes) < 0 || gguf_scales_begin(s, e) < 0)
 		return -1;
 	say_loadable(s);
 	say_foreign(s);
@@ -357,13 +358,15 @@ put_tensor(struct sink *sink, const struct item *item, struct err *e)
 	s->now = PLAIN;
 	if (finish_header(s, e) < 0)
 		return -1;
-	return out_zeros(&s->out, s->header_bytes + s->offsets[i] - out_tell(&s->out));
+	if (gguf_is_scaled(s->plan->tensors[i]))
+		gguf_scaled_begin(s, i);
+	return out_zeros(s->to, s->header_bytes + s->offsets[i] - out_tell(s->to));
 }
 
 static int
 patch(struct gguf_sink *s, const void *p, size_t n)
 {
-	if (out_patch(&s->out, s->late, p, n) < 0)
+	if (out_patch(s->to, s->late, p, n) < 0)
 		return -1;
 	s->late += n;
 	return 0;
@@ -400,18 +403,19 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct gguf_sink *s = (struct gguf_sink *)sink;
 
-	(void)e; /* the output holds it */
 	switch (s->now) {
 	case DROPPED:
 		return 0;
 	case LATE:
 		return patch(s, p, n);
+	case SCALED:
+		return gguf_scaled_write(s, p, n, e);
 	case VALUE:
 	case SIDE_FILE:
 	case PLAIN:
 		break;
 	}
-	return out_put(&s->out, p, n);
+	return out_put(s->to, p, n);
 }
 
 static int
@@ -422,7 +426,7 @@ put_end(struct sink *sink, struct err *e)
 	if (s->now == VALUE)
 		return put_metadata(s, e);
 	if (s->now == SIDE_FILE) {
-		put_key(&s->piece, GGUF_TYPE, s->blob->name, VALUE_STRING);
+		gguf_put_key(&s->piece, GGUF_TYPE, s->blob->name, VALUE_STRING);
 		put_text(&s->piece, s->blob->type, strlen(s->blob->type));
 		return flush_piece(s, e);
 	}
@@ -440,10 +444,10 @@ finish(struct gguf_sink *s, struct err *e)
 	if (s->finished || !s->end_padded)
 		return 0;
 	s->finished = true;
-	at = out_tell(&s->out);
+	at = out_tell(s->to);
 	if (num_align(at, s->alignment, &padded) < 0)
 		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit");
-	return out_zeros(&s->out, padded - at);
+	return out_zeros(s->to, padded - at);
 }
 
 static int
@@ -451,7 +455,11 @@ end(struct sink *sink, struct err *e)
 {
 	struct gguf_sink *s = (struct gguf_sink *)sink;
 
-	return finish(s, e) < 0 ? -1 : out_finish(&s->out);
+	if (finish(s, e) < 0)
+		return -1;
+	if (s->to != &s->out && late_file_copy(&s->completed, &s->out, e) < 0)
+		return -1;
+	return out_finish(&s->out);
 }
 
 static void
@@ -460,9 +468,11 @@ close_sink(struct sink *sink)
 	struct gguf_sink *s = (struct gguf_sink *)sink;
 
 	out_abandon(&s->out);
+	late_file_close(&s->completed);
 	free(s->offsets);
 	free(s->prov_at);
 	free(s->sign_at);
+	free(s->scale_at);
 	buf_free(&s->piece);
 	free(s);
 }
@@ -487,6 +497,8 @@ gguf_create_shard(struct out *o, const struct format_options *options,
 	if (!s)
 		return NULL;
 	s->out = *o;
+	s->to = &s->out;
+	s->completed.fd = -1;
 	s->options = *options;
 	s->whole = whole;
 	s->split = *split;

@@ -170,6 +170,7 @@ begin_tensor(struct gguf *g, size_t i)
 
 	g->left = tensor_bytes(g->plan.tensors[i]);
 	g->from = NULL;
+	g->head = g->scaled[i] ? g->scaled[i]->head : NULL;
 	g->body = (struct place){ 0 };
 	if (g->reader.seekable)
 		return reader_seek(&g->reader, at);
@@ -218,6 +219,7 @@ next(struct source *source, struct item *item, struct err *e)
 
 	(void)e;
 	g->left = 0;
+	g->head = NULL;
 	if (!container_next(&g->sent, &g->plan, NULL, item))
 		return finish(g);
 	switch (item->kind) {
@@ -247,7 +249,11 @@ read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	*n = 0;
 	if (g->left == 0)
 		return 0;
-	if (g->from) {
+	if (g->head) {
+		*p = g->head;
+		*n = GGUF_SCALED_HEAD;
+		g->head = NULL;
+	} else if (g->from) {
 		*p = g->from;
 		*n = (size_t)g->left;
 	} else if (g->body.spooled) {
@@ -276,7 +282,7 @@ lies(struct source *source, uint64_t *offset)
 {
 	struct gguf *g = (struct gguf *)source;
 
-	if (!g->reader.seekable)
+	if (!g->reader.seekable || g->head)
 		return false;
 	*offset = reader_tell(&g->reader);
 	g->left = 0;
@@ -318,6 +324,7 @@ close_source(struct source *source)
 	free(g->signs);
 	free(g->places);
 	free(g->offsets);
+	free(g->scaled);
 	json_decref(g->order);
 	buf_free(&g->memory);
 	spool_free(&g->spool);
@@ -408,5 +415,5 @@ gguf_tensor_offset(const struct source *s, size_t i)
 {
 	const struct gguf *g = (const struct gguf *)s;
 
-	return g->data_at + g->offsets[i];
+	return g->scaled[i] ? FORMAT_SCATTERED : g->data_at + g->offsets[i];
 }
