@@ -4,7 +4,7 @@
 
 #include "core/num.h"
 
-#define ALIGN_MIN 32 /* programs do not need less */
+#define ALIGN_MIN 32 /* programs do not need a smaller one */
 #define ALIGN_MAX 65536
 
 static bool

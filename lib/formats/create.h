@@ -17,8 +17,8 @@ int create_check_options(const struct format *format, const struct format_option
 int create_check_output(const struct format *format, const struct format_options *o,
                         const char *path, struct err *e);
 
-/* A sink that creates the model: a folder if where->path ends in "/", several files if
- * o->shard_size is not 0, else one file. NULL with e filled. */
+/* Make a sink that creates the model: a folder if where->path ends in "/", several files if
+ * o->shard_size is not 0, else one file. On failure, returns NULL with e filled. */
 struct sink *create_sink(const struct format *format, const struct out_options *where,
                          const struct format_options *o, struct err *e);
 

@@ -10,7 +10,7 @@
 #include "formats/ties.h"
 #include "stream/plan.h"
 
-#define PIECE (3u << 14) /* bytes at once from the spool: whole groups of base64 */
+#define PIECE (3u << 14) /* bytes read from the spool at once: whole groups of base64 */
 
 /* ---- pieces ---- */
 

@@ -21,7 +21,7 @@ apr64_put_name(struct apr64_sink *s, const char *prefix, const char *name)
 
 	buf_text(&b, prefix);
 	buf_text(&b, name);
-	/* The object's brace is the first byte of all. */
+	/* The first byte of the text is the object's brace. */
 	if (s->text.bytes + s->b.n > 1)
 		buf_text(&s->b, ",");
 	if (buf_ok(&b))

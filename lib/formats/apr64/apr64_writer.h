@@ -50,20 +50,21 @@ struct apr64_sink {
 	size_t room;          /* CONTAINER_LATE: index of its room */
 };
 
-/* apr64_writer.c: begin a member with its name, prefix before it, up to the value; and move
- * s->b to the text (0 or -1). */
+/* apr64_writer.c: apr64_put_name begins a member: puts prefix and name, up to the value.
+ * apr64_flush moves s->b to the text; 0 or -1. */
 void apr64_put_name(struct apr64_sink *s, const char *prefix, const char *name);
 int apr64_flush(struct apr64_sink *s, struct err *e);
 
-/* Whether this key is a member, under this name or another one that means the same. */
+/* True if this key is a member, under this or another name with the same meaning. */
 bool apr64_has_member(const struct apr64_sink *s, const char *name);
 
-/* apr64_meta.c: members that follow from the plan, if the plan has none of that name. Uses
- * plan, blobs, kept and member of the sink; changes text, b and vocabulary. 0 or -1. */
+/* apr64_meta.c: put the members that follow from the plan, except those whose name is already
+ * used. Uses plan, blobs, kept and member of the sink; changes text, b and vocabulary. 0 or
+ * -1. */
 int apr64_put_derived(struct apr64_sink *s, struct err *e);
 
-/* apr64_text.c: which keys are members, into s->member; and s->text, from the plan and what
- * is kept. 0 or -1. */
+/* apr64_text.c: choose the keys that become members, in s->member; make s->text from the plan
+ * and the kept bodies. 0 or -1. */
 int apr64_choose_members(struct apr64_sink *s, struct err *e);
 int apr64_make_text(struct apr64_sink *s, struct err *e);
 
