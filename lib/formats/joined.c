@@ -318,20 +318,40 @@ joined_free(struct joined *j)
 	}
 	free(j->parts);
 	free(j->places);
+	free(j->path);
 	model_free(&j->plan);
 }
 
-void
-joined_init(struct joined *j, const struct joined_ops *ops, const char *name,
-            void (*note)(const char *), struct err *e)
+void *
+joined_new(size_t bytes, const struct joined_ops *ops, const char *path,
+           void (*note)(const char *), struct err *e)
 {
 	static const struct source_ops verbs = { .next = next, .read = read_body,
 		.close = close_source };
+	struct joined *j = mem_array(1, bytes);
 
-	j->source = (struct source){ .plan = &j->plan, .ops = &verbs, .name = name,
+	if (!j || !(j->path = mem_text(path, strlen(path)))) {
+		free(j);
+		err_memory(e);
+		return NULL;
+	}
+	j->source = (struct source){ .plan = &j->plan, .ops = &verbs, .name = j->path,
 		.note = note };
 	j->ops = ops;
 	j->err = e;
+	return j;
+}
+
+struct source *
+joined_opened(struct joined *j, bool read, const struct format *is,
+              const struct format **which)
+{
+	if (!read) {
+		j->ops->close(j);
+		return NULL;
+	}
+	*which = is;
+	return &j->source;
 }
 
 /* ---- description ---- */

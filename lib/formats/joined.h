@@ -49,6 +49,7 @@ struct joined_ops {
 struct joined {
 	struct source source;
 	struct model plan;
+	char *path;          /* as the user gave it: the model's name in messages */
 	const struct joined_ops *ops;
 	struct err *err;
 
@@ -67,9 +68,16 @@ struct joined {
 	struct source *from; /* the source of the body; NULL: a file beside */
 };
 
-/* Initialize j, which is zero. name: of the model, for messages; must outlive the source. */
-void joined_init(struct joined *j, const struct joined_ops *ops, const char *name,
+/* Allocate a structure of this many bytes whose first member is a struct joined, for
+ * open_path of struct format_reads. Everything after that member is zero. NULL with e
+ * filled. */
+void *joined_new(size_t bytes, const struct joined_ops *ops, const char *path,
                  void (*note)(const char *), struct err *e);
+
+/* The result of open_path. If the files were found and read, returns the source and sets
+ * *which to is; if not, closes j and returns NULL. */
+struct source *joined_opened(struct joined *j, bool read, const struct format *is,
+                             const struct format **which);
 
 /* Add a file, called PATH/NAME in messages. 0 or -1. */
 int joined_add(struct joined *j, const char *path, const char *name);

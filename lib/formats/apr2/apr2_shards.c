@@ -21,7 +21,7 @@ struct shards {
 	struct apr2_manifest manifest;
 	bool whole;          /* the plan has the tensors of all files */
 	int fd;              /* of the folder */
-	char *folder, *path; /* the folder's path; the requested path */
+	char *folder;        /* the folder's path */
 	char *name, *label;  /* of the manifest: in the folder, and for messages */
 };
 
@@ -286,7 +286,6 @@ close_shards(struct joined *j)
 	joined_free(j);
 	apr2_manifest_free(&s->manifest);
 	free(s->folder);
-	free(s->path);
 	free(s->name);
 	free(s->label);
 	if (s->fd >= 0)
@@ -300,22 +299,14 @@ apr2_open_path(const char *path, const struct format_options *options,
 {
 	static const struct joined_ops ops = { &format_apr2, "metadata", open_shard, judge,
 		NULL, NULL, close_shards };
-	struct shards *s = mem_array(1, sizeof *s);
+	struct shards *s = joined_new(sizeof *s, &ops, path, note, e);
 
-	if (!s || !(s->path = mem_text(path, strlen(path)))) {
-		free(s);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
 	s->fd = -1;
 	s->options = *options;
-	joined_init(&s->joined, &ops, s->path, note, e);
-	if (find(s, path) > 0 && read_all(s) == 0) {
-		*which = &format_apr2_shards;
-		return &s->joined.source;
-	}
-	close_shards(&s->joined);
-	return NULL;
+	return joined_opened(&s->joined, find(s, path) > 0 && read_all(s) == 0,
+	                     &format_apr2_shards, which);
 }
 
 /* ---- description ---- */

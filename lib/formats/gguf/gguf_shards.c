@@ -17,7 +17,7 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	int fd;              /* of the folder */
-	char *folder, *path; /* the folder's path; the requested path */
+	char *folder;        /* the folder's path */
 	json_t *order;       /* of the index, for all shards in turn */
 	bool ordered;        /* it differs from the order of the data */
 	bool end_padded;     /* the last shard ends with padding */
@@ -269,7 +269,6 @@ close_shards(struct joined *j)
 	joined_free(j);
 	json_decref(s->order);
 	free(s->folder);
-	free(s->path);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s);
@@ -281,22 +280,14 @@ gguf_open_path(const char *path, const struct format_options *options,
 {
 	static const struct joined_ops ops = { &format_gguf, "metadata", open_shard, judge,
 		NULL, NULL, close_shards };
-	struct shards *s = mem_array(1, sizeof *s);
+	struct shards *s = joined_new(sizeof *s, &ops, path, note, e);
 
-	if (!s || !(s->path = mem_text(path, strlen(path)))) {
-		free(s);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
 	s->fd = -1;
 	s->options = *options;
-	joined_init(&s->joined, &ops, s->path, note, e);
-	if (find(s, path) > 0 && read_all(s) == 0) {
-		*which = &format_gguf_shards;
-		return &s->joined.source;
-	}
-	close_shards(&s->joined);
-	return NULL;
+	return joined_opened(&s->joined, find(s, path) > 0 && read_all(s) == 0,
+	                     &format_gguf_shards, which);
 }
 
 static json_t *

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/dir.h"
-#include "core/mem.h"
 #include "formats/joined.h"
 #include "formats/safetensors/safetensors_folder.h"
 
@@ -12,7 +11,6 @@ struct shards {
 	struct joined joined;
 	struct format_options options;
 	struct folder folder;
-	char *path;           /* the requested path */
 	json_t *rows;         /* of the shards, in source */
 
 	/* A side file that is being sent. */
@@ -278,7 +276,6 @@ close_shards(struct joined *j)
 	joined_free(j);
 	folder_free(&s->folder);
 	json_decref(s->rows);
-	free(s->path);
 	free(s);
 }
 
@@ -288,24 +285,15 @@ folder_source(const char *path, const struct format_options *options,
 {
 	static const struct joined_ops ops = { &format_safetensors, SAFETENSORS_METADATA,
 		open_shard, judge, send_file, read_file, close_shards };
-	struct shards *s = mem_array(1, sizeof *s);
-	int r;
+	struct shards *s = joined_new(sizeof *s, &ops, path, note, e);
 
-	if (!s || !(s->path = mem_text(path, strlen(path)))) {
-		free(s);
-		err_memory(e);
+	if (!s)
 		return NULL;
-	}
 	s->reader.fd = -1;
 	s->options = *options;
-	r = folder_find(&s->folder, path, note, e);
-	joined_init(&s->joined, &ops, s->path, note, e);
-	if (r > 0 && read_all(s) == 0) {
-		*which = &format_safetensors_folder;
-		return &s->joined.source;
-	}
-	close_shards(&s->joined);
-	return NULL;
+	return joined_opened(&s->joined,
+	                     folder_find(&s->folder, path, note, e) > 0 && read_all(s) == 0,
+	                     &format_safetensors_folder, which);
 }
 
 static json_t *
