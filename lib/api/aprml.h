@@ -111,8 +111,8 @@ struct aprml_value {
 	uint64_t u;            /* of APRML_UNSIGNED, and of APRML_BOOL: 0 or not */
 	int64_t i;             /* of APRML_SIGNED */
 	double number;         /* of both and of APRML_REAL; integers beyond 2^53 rounded */
-	const char *text;      /* of APRML_STRING and APRML_JSON: belongs to the model, is */
-	size_t bytes;          /* not terminated and may not be UTF-8; its length */
+	const char *text;      /* of APRML_STRING and APRML_JSON: belongs to the model, not */
+	size_t bytes;          /* terminated, perhaps not UTF-8; bytes is its length */
 	uint64_t count;        /* of APRML_ARRAY: the number of items */
 	/* Private. */
 	const unsigned char *wire;

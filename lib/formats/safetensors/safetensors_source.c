@@ -9,7 +9,7 @@
 #include "core/num.h"
 #include "model/layout.h"
 
-#define PIECE (1u << 18) /* bytes at once from the spool */
+#define PIECE (1u << 18) /* bytes read from the spool at once */
 
 /* ---- tensors ---- */
 

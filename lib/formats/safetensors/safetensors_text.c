@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "stream/plan.h"
 
-#define PIECE (3u << 14) /* bytes at once from the spool: whole groups of base64 */
+#define PIECE (3u << 14) /* bytes read from the spool at once: whole groups of base64 */
 
 /* True if the key can be a member of __metadata__ unchanged. */
 static bool
