@@ -140,7 +140,7 @@ there_and_back() {
 	said 2 'not \x1b[31m'
 	[ ! -s "$out" ]
 	try apr-unpack --max-memory 12 "$model"
-	said 2 'a number of bytes from 1024'
+	said 2 '--max-memory needs 1024 to'
 	try apr-unpack --max-memory 1q "$model"
 	said 2 'such as 2G, 2GiB or 2GB, not 1q'
 	try apr-unpack --max-memory 20000000T "$model"
