@@ -1,5 +1,5 @@
-/* late: what comes with the data or after it, but belongs into the header, where the writer
- * leaves room for it. Records and signatures need an output that can seek; for other values,
+/* late: parts that come with or after the data, but belong in the header, where the writer
+ * leaves room for them. Records and signatures need an output that can seek; for other values,
  * the writer can complete the file elsewhere and then copy it to a pipe.
  */
 #ifndef FORMATS_LATE_H

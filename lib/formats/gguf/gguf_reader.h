@@ -113,7 +113,7 @@ int gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v);
 /* Called after the last key: sort the retypes for gguf_restore. */
 int gguf_sort_retypes(struct gguf *g);
 
-/* Give the index entry of a tensor stored as I8, in so many bytes, its original type and
+/* Give the index entry of a tensor stored as I8, in this many bytes, its original type and
  * shape. *scaled: its keys, if its scale is one of them. */
 int gguf_restore(struct gguf *g, char *name, uint64_t bytes, const struct dtype **type,
                  unsigned *ndim, uint64_t *dims, const struct retype **scaled);

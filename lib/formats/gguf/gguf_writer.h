@@ -24,7 +24,7 @@ struct gguf_sink {
 	uint64_t *offsets;   /* of the tensors, in the data */
 	uint64_t data_bytes, header_bytes;
 	uint64_t *prov_at, *sign_at; /* offsets of the room for the frames that come last */
-	uint64_t *scale_at;  /* by tensor: offset of the value of its apr.scale key; NULL: none
+	uint64_t *scale_at;  /* for each tensor, offset of its apr.scale key's value; NULL: none
 	                      * has this key */
 
 	size_t keys;         /* metadata keys written so far */
