@@ -75,7 +75,7 @@ occurrences() {
 		12 \bof which\b
 		2 \bbut for\b
 		7 \bas it is\b
-		1 \bso many\b
+		0 \bso many\b
 		0 \bwho shall\b
 		0 \bcan do with\b
 		8 \b(is|are) told\b
