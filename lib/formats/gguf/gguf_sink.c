@@ -18,15 +18,6 @@ put_text(struct buf *b, const char *s, size_t n)
 	buf_put(b, s, n);
 }
 
-void
-gguf_put_key(struct buf *b, const char *prefix, const char *name, uint32_t kind)
-{
-	buf_u64(b, strlen(prefix) + strlen(name));
-	buf_text(b, prefix);
-	buf_text(b, name);
-	buf_u32(b, kind);
-}
-
 static void
 put_bytes_key(struct buf *b, const char *prefix, const char *name, uint64_t bytes)
 {
