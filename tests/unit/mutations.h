@@ -10,10 +10,13 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
 #include "../gen/stream.h"
+#include "core/out.h"
 #include "crypto/signature.h"
 
 static uint64_t state = 88172645463325252u;
@@ -431,6 +434,29 @@ change_stream(struct gen *out, const struct frames *base)
 	out->n = 0;
 	write_frames(out, &s);
 	frames_free(&s);
+}
+
+/* ---- outputs ---- */
+
+/* Open an output in memory, whose bytes slurp reads from fd. */
+static inline void
+open_memory(struct out *o, int *fd, struct err *e)
+{
+	*fd = memfd_create("out", 0);
+	if (*fd < 0 || out_fd(o, dup(*fd), "out", e) < 0)
+		abort();
+	o->owns = true;
+}
+
+static inline void
+slurp(int fd, struct gen *g)
+{
+	off_t n = lseek(fd, 0, SEEK_END);
+
+	g->n = 0;
+	if (n > 0 && pread(fd, gen_open(g, 0, (size_t)n), (size_t)n, 0) != n)
+		abort();
+	close(fd);
 }
 
 /* All of it of a stream, or of its plan alone. */

@@ -1,12 +1,9 @@
-/* A signed model as a stream, an APR2 file and one with a header of 64 bytes, changed in
- * its structure by somebody who computes checksums and lengths anew: whatever verifies
- * means the same, to a reader that shares nothing with ours. APR_MUTATIONS: how many of
- * each form (2000).
+/* A signed model as a stream and as a file of each container, changed in its structure by
+ * somebody who computes checksums and lengths anew: whatever verifies means the same, to a
+ * reader that shares nothing with ours. That reader reads streams, APR2 and apr2-64; of GGUF
+ * and safetensors, it reads the stream that verification passes on. APR_MUTATIONS: how many
+ * of each form (2000).
  */
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "core/out.h"
 #include "crypto/origin.h"
 #include "crypto/verdict.h"
 #include "crypto/witness.h"
@@ -26,7 +23,8 @@ static const char plan_text[] =
 	"[\"tokenizer.ggml.tokens\",\"array:string\",[\"a\",\"b\",\"c\"]],"
 	"[\"config\",\"json\",\"{\\\"a\\\":[1,2]}\"],[\"f\",\"array:f32\",[\"1\",\"0.5\"]]],"
 	"\"blobs\":[[\"README\",\"text\",5],[\"other\",\"text\",5]],\"licence\":4,"
-	"\"tensors\":[[\"a\",\"F32\",[2,3]],[\"b\",\"Q8_0\",[1,32]],[\"c\",\"F32\",[6]]],"
+	"\"tensors\":[[\"a\",\"F32\",[2,3]],[\"b\",\"Q8_0\",[1,32]],[\"c\",\"F32\",[6]],"
+	"[\"d\",\"Q8_TENSOR\",[1,5]]],"
 	"\"provenance\":[17],\"signatures\":%d}";
 
 static void
@@ -42,6 +40,7 @@ make_frames(struct frames *s, int signatures)
 	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"a\",\"dtype\":\"F32\",\"shape\":[2,3]}"), 24);
 	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"b\",\"dtype\":\"Q8_0\",\"shape\":[1,32]}"), 34);
 	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"c\",\"dtype\":\"F32\",\"shape\":[6]}"), 24);
+	put_ramp(put_frame(s, "", "TENS", "{\"name\":\"d\",\"dtype\":\"Q8_TENSOR\",\"shape\":[1,5]}"), 13);
 	put_frame(s, "", "prov", "{\"operation\":\"x\"}");
 }
 
@@ -132,9 +131,11 @@ forget(struct pass *p)
 	buf_free(&p->dropped);
 }
 
-static const struct format *const forms[] = { NULL, &format_apr2, &format_apr64 };
-static const char *const form_names[] = { "stream", "apr2", "apr2-64" };
-#define FORMS 3
+static const struct format *const forms[] = { NULL, &format_apr2, &format_apr64, &format_gguf,
+	&format_safetensors };
+static const char *const form_names[] = { "stream", "apr2", "apr2-64", "gguf", "safetensors" };
+#define FORMS 5
+#define READABLE 3 /* the forms that read_stream and read_file know */
 
 static struct source *
 open_bytes(const struct gen *g, size_t form, struct err *e)
@@ -147,27 +148,13 @@ open_bytes(const struct gen *g, size_t form, struct err *e)
 }
 
 static struct sink *
-open_memory(size_t form, int *fd, struct err *e)
+open_sink(size_t form, int *fd, struct err *e)
 {
 	static const struct format_options options;
 	struct out out;
 
-	*fd = memfd_create("out", 0);
-	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
-		abort();
-	out.owns = true;
+	open_memory(&out, fd, e);
 	return form ? forms[form]->writes->create(&out, &options, e) : stream_sink(&out, e);
-}
-
-static void
-slurp(int fd, struct gen *g)
-{
-	off_t n = lseek(fd, 0, SEEK_END);
-
-	g->n = 0;
-	if (n > 0 && pread(fd, gen_open(g, 0, (size_t)n), (size_t)n, 0) != n)
-		abort();
-	close(fd);
 }
 
 /* 0 if it verifies; what is passed on then into out, if that is not NULL. */
@@ -183,7 +170,7 @@ verify(const struct gen *g, size_t form, struct gen *out)
 	int fd = -1;
 
 	if (source && out)
-		sink = open_memory(0, &fd, &e);
+		sink = open_sink(0, &fd, &e);
 	if (source)
 		flow_run(source, sink, &f, &e);
 	sink_close(sink);
@@ -211,7 +198,7 @@ sign(struct frames *s, struct err *e)
 	int r = -1;
 
 	make_frames(&unsigned_, 0);
-	put_frame(&unsigned_, "", "DONE", "{\"tensors\":3}");
+	put_frame(&unsigned_, "", "DONE", "{\"tensors\":4}");
 	write_frames(&g, &unsigned_);
 	source = open_bytes(&g, 0, e);
 	if (source && flow_run(source, NULL, &f, e) == 0 &&
@@ -220,7 +207,7 @@ sign(struct frames *s, struct err *e)
 		make_frames(s, 1);
 		signature_head(&made, head);
 		put(put_frame(s, "sign", "sign", head), body.p, body.n);
-		put_frame(s, "", "DONE", "{\"tensors\":3}");
+		put_frame(s, "", "DONE", "{\"tensors\":4}");
 		r = 0;
 	}
 	source_close(source);
@@ -396,6 +383,53 @@ change_file(struct gen *out, const struct gen *file, size_t form)
 	gen_free(&index);
 }
 
+/* Overwrite, remove or repeat a piece of the file, or flip a bit. */
+static void
+change_piece(struct gen *g)
+{
+	size_t n = 1 + chance(24), at = chance(g->n - n), from = chance(g->n - n);
+	uint8_t copy[24];
+
+	memcpy(copy, g->p + from, n);
+	switch (chance(5)) {
+	case 0:
+		memcpy(g->p + at, copy, n);
+		break;
+	case 1:
+		splice(g, at, n, "", 0);
+		break;
+	case 2:
+		splice(g, from, 0, copy, n);
+		break;
+	default:
+		g->p[at] ^= (uint8_t)(1 << chance(8));
+	}
+}
+
+/* Change a GGUF or safetensors file; the JSON of a safetensors header keeps its length right. */
+static void
+change_bytes(struct gen *out, const struct gen *file, size_t form)
+{
+	bool safetensors = forms[form] == &format_safetensors;
+	size_t n = 1 + chance(3), header = safetensors ? frame_number(file->p, 8) : 0;
+	struct gen json = { 0 };
+
+	out->n = 0;
+	if (safetensors && chance(4)) {
+		put(&json, file->p + 8, header);
+		while (n-- > 0)
+			change_json(&json);
+		put_u64(out, json.n);
+		put(out, json.p, json.n);
+		put(out, file->p + 8 + header, file->n - 8 - header);
+		gen_free(&json);
+		return;
+	}
+	put(out, file->p, file->n);
+	while (n-- > 0)
+		change_piece(out);
+}
+
 /* ---- the tests ---- */
 
 static void
@@ -407,13 +441,15 @@ mutate(const struct gen *base, const struct frames *frames, size_t form, size_t 
 	struct gen stream = { 0 };
 
 	write_frames(&stream, frames);
-	meaning(&want, base, form);
+	meaning(&want, form < READABLE ? base : &stream, form < READABLE ? form : 0);
 	meaning(&whole, &stream, 0);
 	test_ok(!want.broken && want.n > 10 && same_meaning(&want, &want) &&
 	        verify(base, form, &passed) == 0, "%s: it verifies, and can be read",
 	        form_names[form]);
 	for (i = 0; i < count; i++) {
-		if (form)
+		if (form >= READABLE)
+			change_bytes(&changed, base, form);
+		else if (form)
 			change_file(&changed, base, form);
 		else
 			change_stream(&changed, frames);
@@ -421,9 +457,11 @@ mutate(const struct gen *base, const struct frames *frames, size_t form, size_t 
 			continue;
 		verified++;
 		other += changed.n != base->n || memcmp(changed.p, base->p, base->n) != 0;
-		meaning(&have, &changed, form);
-		wrong += form && !same_meaning(&want, &have);
-		lines_free(&have);
+		if (form && form < READABLE) {
+			meaning(&have, &changed, form);
+			wrong += !same_meaning(&want, &have);
+			lines_free(&have);
+		}
 		/* The output has the same meaning as the signed content. */
 		if (verify(&changed, form, &passed) < 0)
 			abort();
@@ -451,7 +489,7 @@ pack(const struct gen *stream, size_t form, struct gen *out)
 	struct sink *sink;
 	int fd;
 
-	sink = open_memory(form, &fd, &e);
+	sink = open_sink(form, &fd, &e);
 	if (!source || flow_run(source, sink, &straight, &e) < 0)
 		test_ok(0, "packed: %s %s", e.object, e.fact);
 	sink_close(sink);

@@ -41,26 +41,12 @@ make_plain(struct gen *g)
 }
 
 static struct sink *
-open_memory(int *fd, struct err *e)
+open_stream(int *fd, struct err *e)
 {
 	struct out out;
 
-	*fd = memfd_create("out", 0);
-	if (*fd < 0 || out_fd(&out, dup(*fd), "out", e) < 0)
-		abort();
-	out.owns = true;
+	open_memory(&out, fd, e);
 	return stream_sink(&out, e);
-}
-
-static void
-slurp(int fd, struct gen *g)
-{
-	off_t n = lseek(fd, 0, SEEK_END);
-
-	g->n = 0;
-	if (n > 0 && pread(fd, gen_open(g, 0, (size_t)n), (size_t)n, 0) != n)
-		abort();
-	close(fd);
 }
 
 static struct openers with;
@@ -96,7 +82,7 @@ seal(const struct gen *plain, struct gen *sealed, struct err *e)
 
 	reader_memory(&r, plain->p, plain->n, "in", e);
 	source = stream_source(&r, e);
-	sink = open_memory(&fd, e);
+	sink = open_stream(&fd, e);
 	outer = seal_sink(sink, &skey, data_key, NULL, e);
 	n = source && outer ? flow_run(source, outer, &straight, e) : -1;
 	sink_close(outer);
@@ -119,7 +105,7 @@ open_sealed(const struct gen *sealed, struct gen *out)
 
 	reader_memory(&r, sealed->p, sealed->n, "in", &e);
 	source = stream_source(&r, &e);
-	sink = open_memory(&fd, &e);
+	sink = open_stream(&fd, &e);
 	if (source) {
 		source->sealed_too = true;
 		opened = seal_source(source, &with, NULL, &e);
