@@ -105,6 +105,10 @@ replayed() {
 	replayed infer
 }
 
+@test "fuzz corpus: protobuf" {
+	replayed protobuf
+}
+
 @test "fuzz corpus: the library as a program uses it" {
 	replayed aprml
 }
