@@ -79,6 +79,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		return -1;
 	}
 	how.vault = &vault.vault;
+	how.use = f->wanted ? FORMAT_SOME : FORMAT_ALL;
 	how.own = o->own;
 	how.own_count = OWN;
 	sandbox_enter();

@@ -39,6 +39,15 @@ struct format_choice {
 	const char *value; /* "" for a flag */
 };
 
+/* The tensors that the caller of a source reads. A format whose checksum covers the whole file
+ * may leave that checksum unverified for FORMAT_SOME and FORMAT_PLACES. */
+enum format_use {
+	FORMAT_ALL,    /* any */
+	FORMAT_SOME,   /* those that it sets wanted for: the checksum of the whole file is left
+	                * unverified only if each tensor has a checksum of its own */
+	FORMAT_PLACES, /* it maps tensors at their offsets, and reads only the others */
+};
+
 /* Options of more than one format, and the user's choices among the options of one format. */
 struct format_options {
 	unsigned align;  /* of tensor data: a power of two, which a format may refuse
@@ -59,6 +68,7 @@ struct format_options {
 
 	struct vault *vault; /* keys for a signature or encryption of the file's own bytes
 	                      * (struct format, keys); NULL: none */
+	enum format_use use; /* reading */
 	bool closed;     /* reading: do not decrypt; the model then has no tensors */
 
 	/* Not owned; outlives every source or sink made with these options. */

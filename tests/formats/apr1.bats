@@ -215,6 +215,82 @@ flags_of() {
 	said 2 'aligns tensors to 64 bytes'
 }
 
+# Bytes that COMMAND reads and its children read; what it writes is in $made.out.
+bytes_read() {
+	# shellcheck disable=SC2016
+	bash -c 'out=$1; shift; "$@" >"$out" || exit
+		while read -r what n; do [ "$what" != rchar: ] || echo "$n"; done </proc/self/io' \
+		- "$made.out" "$@"
+}
+
+@test "apr1: --only reads the chunks that it needs" {
+	local way n all
+	[ -e big.gguf ] || llama 2 512 1408 4000 1 >big.gguf
+	for way in '' '-z none' '-z lz4' --trueno-native; do
+		# shellcheck disable=SC2086
+		apr-pack -t apr1 --streaming $way -f -o "$made" big.gguf
+		all=$(wc -c <"$made")
+		[ "$all" -gt 8000000 ]
+		n=$(bytes_read apr-unpack --only '^blk.1.attn_k' "$made" 2>"$err")
+		[ "$n" -lt 1000000 ] || fail "$way: $n of $all bytes are read"
+		grep -qF "$made: only a part of it is read, so its checksum is not verified" "$err"
+		[ "$(wc -l <"$err")" -eq 1 ]
+		apr-unpack --only '^blk.1.attn_k' big.gguf | apr-sum >want
+		apr-sum "$made.out" | cmp - want || fail "$way"
+		n=$(bytes_read apr-unpack --except '^(token_embd|blk)' "$made" 2>/dev/null)
+		[ "$n" -lt $((all / 2)) ] || fail "$way: $n of $all bytes are read"
+		n=$(bytes_read apr-unpack "$made")
+		[ "$n" -ge "$all" ]
+	done
+}
+
+@test "apr1: --only verifies the chunks that it reads, or the whole file" {
+	local at bytes name
+	export APR_LOG_LEVEL=error
+	apr-keygen -W -o key >/dev/null
+	for way in --streaming '--streaming --trueno-native'; do
+		# shellcheck disable=SC2086
+		apr-pack -t apr1 $way -f -o "$made" m.aprs
+		read -r name _ _ at bytes _ < <(apr-header -l "$made")
+		cp "$made" "$made.bad"
+		printf 'damage' | dd of="$made.bad" bs=1 seek=$((at + bytes / 2)) conv=notrunc status=none
+		try apr-unpack --only "^output" "$made.bad"
+		quiet
+		cmp "$out" <(apr-unpack --only '^output' "$made")
+		try apr-unpack --only "^$name\$" "$made.bad"
+		said 4 "ChecksumMismatch: the chunk of $name is damaged"
+		try apr-unpack "$made.bad"
+		said 4 'ChecksumMismatch: its CRC is'
+		try apr-unpack --strict --only '^output' "$made.bad"
+		said 4 'ChecksumMismatch: its CRC is'
+		try_pipe "cat '$made.bad' | apr-unpack --only ^output"
+		said 4 'ChecksumMismatch: its CRC is'
+		try apr-unpack --trusted-key key.pub --only '^output' "$made"
+		said 1 'SignatureInvalid: it is not signed'
+		# a signature and a licence block are over all bytes, or lie behind them
+		# shellcheck disable=SC2086
+		apr-pack -t apr1 $way --sign-key key -f -o "$made.signed" m.aprs
+		try apr-unpack --trusted-key key.pub --only '^output' "$made.signed"
+		quiet
+		cp "$made.signed" "$made.bad"
+		read -r _ _ _ at _ < <(apr-header -l "$made.signed")
+		apr1_flip "$at" <"$made.signed" >"$made.bad"
+		try apr-unpack --only '^output' "$made.bad"
+		said 1 'SignatureInvalid'
+		# a file that ends too early is a fault, whatever is wanted of it
+		head -c -1 "$made" >"$made.bad"
+		try apr-unpack --only '^output' "$made.bad"
+		said 4 'it was cut short'
+	done
+	# STREAMING of others: nobody says what the index is
+	try apr-unpack --only . bad/apr1_flag_streaming
+	quiet
+	cmp "$out" <(apr-unpack bad/apr1_flag_streaming | apr-unpack --only .)
+	APR_LOG_LEVEL=warning try apr-unpack --only . bad/apr1_flag_streaming
+	[ "$status" -eq 0 ]
+	[ "$(cat "$err")" = "apr-unpack: bad/apr1_flag_streaming: $(sed -n 's/.*: is marked/is marked/p' "$err")" ]
+}
+
 @test "apr1: what is compressed is smaller, by the codec's own reckoning" {
 	apr-pack -t apr1 -z none -o "$made.n" m.aprs
 	apr-pack -t apr1 -z zstd -o "$made.z" m.aprs

@@ -43,6 +43,17 @@ from_pipe() {
 	rows from_pipe
 }
 
+# Where chunks are read one by one, the same faults are found.
+from_part() {
+	[[ $1 == apr1_chunk* ]] || return 0
+	try apr-unpack --only . "$1" && said "$2" "$3"
+}
+
+@test "apr1 faults: each of an index of chunks is named, where only a part is read" {
+	rows from_part
+	[ "$(grep -c ^apr1_chunk MANIFEST)" -gt 10 ]
+}
+
 into_nothing() {
 	[ "$2" -ne 0 ] || return 0
 	rm -f "$made"

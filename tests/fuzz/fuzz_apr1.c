@@ -53,6 +53,27 @@ pack(const uint8_t *data, size_t size, unsigned way)
 		fuzz_again(&run, second);
 }
 
+/* ---- a part of it ---- */
+
+/* What is read whole has the same content where tensors are read one by one. */
+static void
+parts(const uint8_t *data, size_t size)
+{
+	struct fuzz_run all = { .format = &format_apr1, .from = FROM_FILE }, part;
+	enum format_use use;
+
+	fuzz_run(&all, data, size);
+	for (use = FORMAT_SOME; use <= FORMAT_PLACES; use++) {
+		part = (struct fuzz_run){ .format = &format_apr1, .from = FROM_FILE,
+			.options.use = use };
+		fuzz_run(&part, data, size);
+		if (all.err.code != ERR_NONE)
+			continue;
+		must_say(part.err.code == ERR_NONE, &part.err);
+		must(fuzz_equal(&all.content, &part.content, true));
+	}
+}
+
 /* ---- layouts ---- */
 
 struct all {
@@ -138,6 +159,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fuzz_starved || format_of(data, size) != &format_apr1)
 		return 0;
 	layouts(data, size);
+	parts(data, size);
 	return fuzz_container(&format_apr1, data, size);
 }
 

@@ -168,11 +168,12 @@ struct index {
 };
 
 static int
-add_aligned(struct apr1_source *s, struct index *x, size_t i)
+add_aligned(struct apr1_source *s, struct index *x, size_t i, const struct apr1_chunk *chunk)
 {
 	struct aligned *a = &x->list[i];
 	uint64_t at = a->offset - apr1_offset_of(s, 0), items = 1, bytes;
-	struct apr1_tensor where = { .direct = true };
+	struct apr1_tensor where = { .direct = true, .at = at };
+	const uint8_t *p = s->part ? NULL : s->payload + at;
 	bool dense = is_contiguous(a);
 	char name[32], type[64];
 	unsigned d;
@@ -186,12 +187,18 @@ add_aligned(struct apr1_source *s, struct index *x, size_t i)
 		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: %.*s has %" PRIu64 " bytes, fewer "
 		                 "than its shape needs", (int)num_min(a->head.name_bytes, 100),
 		                 a->head.name, a->bytes);
-	where.run[0] = (struct apr1_run){ s->payload + at, a->bytes };
+	where.run[0] = (struct apr1_run){ p, a->bytes };
+	if (chunk && dense) {
+		where.checked = true;
+		where.crc = chunk->crc;
+	}
 	if (!dense && items > 0) {
+		if (s->part && apr1_read_at(s, a->offset, a->bytes, &s->chunk, &p) < 0)
+			return -1;
 		where.gathered = true;
 		where.direct = false;
 		where.at = s->gathered.bytes;
-		if (gather(s, a, s->payload + at, items) < 0)
+		if (gather(s, a, p, items) < 0)
 			return -1;
 		where.run[0].n = bytes;
 	}
@@ -214,7 +221,7 @@ add_aligned(struct apr1_source *s, struct index *x, size_t i)
 
 /* Skip the index of chunks: it repeats the tensor index. Only the places are kept. */
 static int
-skip_chunks(struct apr1_source *s, struct apr1_in *x, struct extent **chunks, size_t *count)
+skip_chunks(struct apr1_source *s, struct apr1_in *x, struct apr1_chunk **chunks, size_t *count)
 {
 	uint64_t n = apr1_take_number(x, 4), i;
 	struct apr1_chunk c;
@@ -228,7 +235,7 @@ skip_chunks(struct apr1_source *s, struct apr1_in *x, struct extent **chunks, si
 			return apr1_cut(s);
 		if (mem_grow(chunks, &cap, *count + 1, sizeof **chunks) < 0)
 			return err_memory(s->reader.err);
-		(*chunks)[(*count)++] = (struct extent){ .offset = c.offset, .bytes = c.stored };
+		(*chunks)[(*count)++] = c;
 	}
 	return x->bad ? apr1_cut(s) : 0;
 }
@@ -292,7 +299,7 @@ find_names(struct apr1_source *s, struct index *x)
 }
 
 static int
-add_all(struct apr1_source *s, struct index *x, const struct extent *chunks, size_t count)
+add_all(struct apr1_source *s, struct index *x, const struct apr1_chunk *chunks, size_t count)
 {
 	struct aligned *sorted = mem_array(x->n, sizeof *sorted);
 	size_t i;
@@ -309,10 +316,10 @@ add_all(struct apr1_source *s, struct index *x, const struct extent *chunks, siz
 		                 x->n);
 	for (i = 0; r == 0 && i < x->n; i++) {
 		if (s->header.flags & APR1_STREAMING &&
-		    (chunks[i].offset != sorted[i].offset || chunks[i].bytes != sorted[i].bytes))
+		    (chunks[i].offset != sorted[i].offset || chunks[i].stored != sorted[i].bytes))
 			return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: a chunk is not where its tensor "
 			                 "is");
-		r = add_aligned(s, x, i);
+		r = add_aligned(s, x, i, chunks ? &chunks[i] : NULL);
 	}
 	return r;
 }
@@ -340,8 +347,8 @@ settle(struct apr1_source *s, struct index *x)
 int
 apr1_read_aligned(struct apr1_source *s)
 {
-	struct apr1_in x = { s->payload, s->payload_bytes, 0, false };
-	struct extent *chunks = NULL;
+	struct apr1_in x = { s->payload, s->open_bytes, 0, false };
+	struct apr1_chunk *chunks = NULL;
 	struct index index = { 0 };
 	size_t count = 0;
 	int r = 0;

@@ -7,7 +7,7 @@
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/num.h"
-#include "formats/apr1/apr1_reader.h"
+#include "formats/apr1/apr1_index.h"
 
 int
 apr1_fail(struct apr1_source *s, enum err_code code, const char *fmt, ...)
@@ -99,6 +99,7 @@ apr1_read_header(struct apr1_source *s)
 	const uint8_t *p;
 	size_t i, n;
 
+	s->base = reader_tell(&s->reader);
 	p = reader_peek(&s->reader, APR1_HEADER, &n);
 	if (!p)
 		return -1;
@@ -212,6 +213,41 @@ check_signature(struct apr1_source *s)
 }
 
 int
+apr1_read_at(struct apr1_source *s, uint64_t at, uint64_t n, struct spool *spool,
+             const uint8_t **to)
+{
+	struct reader *r = &s->reader;
+	const uint8_t *p;
+	size_t got;
+
+	spool_free(spool);
+	if (reader_seek(r, s->base + at) < 0)
+		return -1;
+	while (n > spool->bytes)
+		if (!(p = reader_some(r, n - spool->bytes, &got)) ||
+		    spool_put(spool, p, got, r->err) < 0)
+			return -1;
+	return spool_view(spool, to, r->err);
+}
+
+/* May tensors be read one by one? Not where all bytes are needed to prove something: a
+ * signature, a tag, that a signature is there, or that nothing is odd. A licence block
+ * would make the file longer. */
+static bool
+is_part(const struct apr1_source *s)
+{
+	const struct format_options *o = &s->options;
+	unsigned flags = s->header.flags;
+
+	if (flags & (APR1_ENCRYPTED | APR1_SIGNED) || o->strict || (o->vault && o->vault->trusts))
+		return false;
+	if (!s->reader.seekable || reader_left(&s->reader) != announced(&s->header))
+		return false;
+	return (o->use == FORMAT_SOME && flags & APR1_STREAMING) ||
+	       (o->use == FORMAT_PLACES && flags & APR1_TRUENO);
+}
+
+int
 apr1_read_file(struct apr1_source *s)
 {
 	struct reader *r = &s->reader;
@@ -219,6 +255,11 @@ apr1_read_file(struct apr1_source *s)
 	const uint8_t *p;
 	size_t n;
 
+	s->part = is_part(s);
+	if (s->part) {
+		s->n = apr1_offset_of(s, 0);
+		return apr1_read_at(s, 0, s->n, &s->file, &s->p);
+	}
 	if (s->header.flags & APR1_LICENSED)
 		most += APR1_LICENCE_MAX;
 	if (reader_left(r) != READER_UNKNOWN && (reader_left(r) < want || reader_left(r) > most))
@@ -354,6 +395,40 @@ open_sealed(struct apr1_source *s, const uint8_t **p, uint64_t *n)
 	return 0;
 }
 
+/* Bytes of the payload before its tensors, or a few more. A wrong number in the file makes
+ * an index that ends too early, or reads the whole payload as one. */
+static int
+measure_indexes(struct apr1_source *s, uint64_t *n)
+{
+	uint64_t start = apr1_offset_of(s, 0), all = s->header.payload_bytes;
+	const uint8_t *p;
+
+	*n = all;
+	if (all < APR1_CHUNK_PLACE)
+		return 0;
+	if (apr1_read_at(s, start, APR1_CHUNK_PLACE, &s->opened, &p) < 0)
+		return -1;
+	if (!(s->header.flags & APR1_STREAMING))
+		*n = num_min(all, 4 + (uint64_t)le32(p) * APR1_ALIGNED_MOST);
+	else if (le32(p) > 0) /* chunks are sorted, and the first begins behind all indexes */
+		*n = num_min(all, le64(p + 4) - start);
+	return 0;
+}
+
+static int
+open_indexes(struct apr1_source *s)
+{
+	if (warn_header(s) < 0 || measure_indexes(s, &s->open_bytes) < 0 ||
+	    apr1_read_at(s, apr1_offset_of(s, 0), s->open_bytes, &s->opened, &s->payload) < 0)
+		return -1;
+	s->stored = s->payload;
+	s->payload_bytes = s->header.payload_bytes;
+	if (s->options.use == FORMAT_PLACES)
+		return 0;
+	return apr1_warn(s, "only a part of it is read, so its checksum is not verified; those of "
+	                 "the chunks that are read are");
+}
+
 int
 apr1_open_payload(struct apr1_source *s)
 {
@@ -363,6 +438,8 @@ apr1_open_payload(struct apr1_source *s)
 
 	if (check_licence(s) < 0)
 		return -1;
+	if (s->part)
+		return open_indexes(s);
 	if (h->flags & APR1_ENCRYPTED) {
 		if (s->options.closed)
 			return 0;
@@ -379,6 +456,6 @@ apr1_open_payload(struct apr1_source *s)
 		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: its payload has %" PRIu64
 		                 " bytes, its header says %" PRIu32, n, h->plain_bytes);
 	s->payload = p;
-	s->payload_bytes = n;
+	s->payload_bytes = s->open_bytes = n;
 	return 0;
 }

@@ -30,6 +30,9 @@ int apr1_take_head(struct apr1_source *s, struct apr1_in *x, struct apr1_head *h
 struct tensor *apr1_make_tensor(struct apr1_source *s, const struct apr1_head *h,
                                 uint64_t bytes);
 
+/* Bytes of the payload that hold the number of chunks and the offset of the first. */
+#define APR1_CHUNK_PLACE 12
+
 /* An entry of the index of chunks: a place in the file, and the tensor there. */
 struct apr1_chunk {
 	uint64_t offset, stored, plain;
@@ -37,6 +40,9 @@ struct apr1_chunk {
 	struct apr1_head head;
 };
 int apr1_take_chunk(struct apr1_source *s, struct apr1_in *x, struct apr1_chunk *c);
+
+/* Largest entry of a tensor index. Bytes. */
+#define APR1_ALIGNED_MOST (8 + 1 + 1 + 2 * 4 * TENSOR_DIMS + 1 + 1 + 8 + 8)
 
 /* Fail: a list continues past the end of the payload. Returns -1. */
 int apr1_cut(struct apr1_source *s);

@@ -26,7 +26,7 @@ struct apr1_tensor {
 	bool checked;      /* crc is that of run[0] */
 	uint32_t crc;
 	bool gathered;     /* the tensor is in s->gathered, from at on */
-	uint64_t at;
+	uint64_t at;       /* else, for a chunk or an aligned tensor: in the payload */
 };
 
 /* A text of the metadata: base64, or plain. */
@@ -42,6 +42,9 @@ struct apr1_source {
 	struct format_options options;
 	struct apr1_header header;
 
+	uint64_t base;           /* offset of the file in its input */
+	bool part;               /* only a part is read: file ends with the metadata, payload
+	                          * with its indexes, and each tensor is read when it is sent */
 	struct spool file;       /* the whole file */
 	const uint8_t *p;
 	uint64_t n;
@@ -52,6 +55,7 @@ struct apr1_source {
 	bool decrypted;          /* opened holds a payload whose tag is right */
 	const uint8_t *payload;  /* decrypted and uncompressed; NULL: still encrypted */
 	uint64_t payload_bytes;
+	uint64_t open_bytes;     /* of the payload in memory: all, or with part its indexes */
 
 	struct apr1_map meta, custom;
 	bool own;                /* a file of the apr tools: the metadata has a plan */
@@ -73,6 +77,7 @@ struct apr1_source {
 	struct base64_reader decoder;
 	struct buf piece, frame;
 	struct spool unpacked;   /* of the tensor that is being sent */
+	struct spool chunk;      /* with part: its bytes in the file */
 };
 
 /* Report an error in the file, with the Andon signal before it. Returns -1. */
@@ -84,7 +89,8 @@ int apr1_warn(struct apr1_source *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Called in this order: read the header; read the whole file, and check its checksum and
- * signature; read the metadata; decrypt and uncompress the payload. 0 or -1. */
+ * signature; read the metadata; decrypt and uncompress the payload. 0 or -1.
+ * With part: read the header; the metadata; the indexes of the payload. */
 int apr1_read_header(struct apr1_source *s);
 int apr1_read_file(struct apr1_source *s);
 int apr1_read_metadata(struct apr1_source *s);
@@ -93,6 +99,10 @@ int apr1_open_payload(struct apr1_source *s);
 /* Uncompress n bytes at p into an empty spool, which becomes exactly size bytes, at *to. */
 int apr1_expand(struct apr1_source *s, const uint8_t *p, uint64_t n, uint64_t size,
                 struct spool *spool, const uint8_t **to);
+
+/* Read n bytes from an offset of the file into a spool; *to points to them. 0 or -1. */
+int apr1_read_at(struct apr1_source *s, uint64_t at, uint64_t n, struct spool *spool,
+                 const uint8_t **to);
 
 /* Read the tensors: of records, of an index of chunks, of a tensor index. */
 int apr1_read_records(struct apr1_source *s);

@@ -137,7 +137,9 @@ apr1_add_tensor(struct apr1_source *s, struct tensor *t, struct apr1_tensor wher
 		return err_memory(s->reader.err);
 	}
 	if (where.direct && s->payload == s->stored) {
-		where.offset = apr1_offset_of(s, (uint64_t)(where.run[0].p - s->payload));
+		uint64_t at = s->part ? where.at : (uint64_t)(where.run[0].p - s->payload);
+
+		where.offset = apr1_offset_of(s, at);
 		where.stored = where.run[0].n;
 	} else {
 		where.offset = apr1_offset_of(s, 0);
@@ -233,7 +235,8 @@ read_chunk(struct apr1_source *s, struct apr1_in *x, uint64_t *data)
 		                 "and is not compressed",
 		                 (int)num_min(c.head.name_bytes, 100), c.head.name);
 	*data = at + c.stored;
-	where.run[0] = (struct apr1_run){ s->payload + at, c.stored };
+	where.run[0] = (struct apr1_run){ s->part ? NULL : s->payload + at, c.stored };
+	where.at = at;
 	where.direct = true;
 	where.crc = c.crc;
 	where.checked = true;
@@ -243,7 +246,7 @@ read_chunk(struct apr1_source *s, struct apr1_in *x, uint64_t *data)
 int
 apr1_read_chunks(struct apr1_source *s)
 {
-	struct apr1_in x = { s->payload, s->payload_bytes, 0, false };
+	struct apr1_in x = { s->payload, s->open_bytes, 0, false };
 	uint64_t n = apr1_take_number(&x, 4), i, data = UINT64_MAX, plain;
 
 	for (i = 0; i < n; i++)
@@ -251,8 +254,7 @@ apr1_read_chunks(struct apr1_source *s)
 			return -1;
 	if (x.bad)
 		return apr1_cut(s);
-	if ((n ? (uint64_t)(s->tensors[0].run[0].p - x.p) : x.n) != x.at ||
-	    (n ? data : x.at) != x.n)
+	if ((n ? s->tensors[0].at : x.n) != x.at || (n ? data : x.at) != s->payload_bytes)
 		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: its chunks do not fill the payload");
 	plain = model_tensor_bytes(&s->plan);
 	if (num_add(plain, x.at, &plain) < 0 || plain != s->header.plain_bytes)

@@ -170,6 +170,7 @@ not_opened(struct apr1_source *s)
 	return apr1_fail(s, ERR_DECRYPT, VAULT_WRONG_KEY);
 }
 
+/* 0, -1, or 1: it must be read again, as a whole. */
 static int
 read_all(struct apr1_source *s)
 {
@@ -180,6 +181,9 @@ read_all(struct apr1_source *s)
 		return -1;
 	s->chunked = s->own && s->header.flags & APR1_STREAMING &&
 	             strcmp(payload, APR1_RECORDS) == 0;
+	/* An index that nobody describes: the whole payload decides what it is. */
+	if (s->part && !s->chunked && !(s->header.flags & APR1_TRUENO))
+		return 1;
 	if (s->header.flags & APR1_STREAMING && !s->own && !(s->header.flags & APR1_TRUENO) &&
 	    apr1_warn(s, "is marked STREAMING, but nobody says what its index of chunks is: "
 	              "read as a whole") < 0)
@@ -268,13 +272,16 @@ begin_tensor(struct apr1_source *s, const struct item *item)
 	const struct apr1_tensor *t = &s->tensors[i];
 
 	memcpy(s->now, t->run, sizeof s->now);
-	if (t->checked && crc32_add(0, t->run[0].p, (size_t)t->run[0].n) != t->crc)
+	if (s->part && t->direct &&
+	    apr1_read_at(s, t->offset, t->run[0].n, &s->chunk, &s->now[0].p) < 0)
+		return -1;
+	if (t->checked && crc32_add(0, s->now[0].p, (size_t)t->run[0].n) != t->crc)
 		return apr1_fail(s, ERR_CHECKSUM, "ChecksumMismatch: the chunk of %.100s is damaged",
 		                 tensor_name(s->plan.tensors[i]));
 	if (!t->packed)
 		return 1;
 	spool_free(&s->unpacked);
-	if (apr1_expand(s, t->run[0].p, t->run[0].n, item->bytes, &s->unpacked,
+	if (apr1_expand(s, s->now[0].p, t->run[0].n, item->bytes, &s->unpacked,
 	                &s->now[0].p) < 0)
 		return -1;
 	s->now[0].n = item->bytes;
@@ -361,6 +368,7 @@ close_source(struct source *source)
 	apr1_parts_free(&s->parts);
 	spool_free(&s->gathered);
 	spool_free(&s->unpacked);
+	spool_free(&s->chunk);
 	spool_free(&s->plain);
 	spool_free(&s->opened);
 	spool_free(&s->file);
@@ -371,13 +379,32 @@ close_source(struct source *source)
 	free(s);
 }
 
+static const struct source_ops ops = { .next = next, .read = read_body, .close = close_source };
+
+/* Begin again, for all tensors. */
+static struct source *
+open_whole(struct apr1_source *s, struct err *e)
+{
+	struct format_options options = s->options;
+	void (*note)(const char *) = s->source.note;
+	struct reader r = s->reader;
+	uint64_t base = s->base;
+
+	s->reader = (struct reader){ .fd = -1 };
+	close_source(&s->source);
+	options.use = FORMAT_ALL;
+	if (reader_seek(&r, base) == 0)
+		return apr1_open(&r, &options, note, e);
+	reader_close(&r);
+	return NULL;
+}
+
 struct source *
 apr1_open(struct reader *r, const struct format_options *options,
           void (*note)(const char *), struct err *e)
 {
-	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source };
 	struct apr1_source *s = mem_array(1, sizeof *s);
+	int done;
 
 	if (!s) {
 		reader_close(r);
@@ -388,8 +415,11 @@ apr1_open(struct reader *r, const struct format_options *options,
 		.note = note };
 	s->reader = *r;
 	s->options = *options;
-	if (read_all(s) == 0)
+	done = read_all(s);
+	if (done == 0)
 		return &s->source;
+	if (done > 0)
+		return open_whole(s, e);
 	close_source(&s->source);
 	return NULL;
 }
@@ -478,9 +508,10 @@ apr1_describe(struct source *source, struct err *e)
 	if (s->signature)
 		r |= json_object_set_new(o, "signing_key",
 		                         hex(s->signature + VAULT_SIGNATURE, VAULT_KEY));
-	r |= json_object_set_new(o, "checksum",
-	                         head_crc(le32(s->p + s->n - APR1_FOOTER)));
-	r |= json_object_set_new(o, "checksum_verified", json_true());
+	if (!s->part)
+		r |= json_object_set_new(o, "checksum",
+		                         head_crc(le32(s->p + s->n - APR1_FOOTER)));
+	r |= json_object_set_new(o, "checksum_verified", json_boolean(!s->part));
 	if (r == 0)
 		return o;
 	json_decref(o);
