@@ -113,7 +113,8 @@ struct format_reads {
 	uint64_t (*tensor_offset)(const struct source *s, size_t i);
 
 	/* The codec that compressed tensor i, or NULL if it is not compressed; *bytes is the
-	 * number of bytes in the file. The member is NULL if no tensor is ever compressed. */
+	 * number of bytes in the file. If these are not as many as the tensor has, they hold
+	 * it in another form. The member is NULL if no tensor is ever compressed. */
 	const struct codec *(*tensor_stored)(const struct source *s, size_t i,
 	                                     uint64_t *bytes);
 

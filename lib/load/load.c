@@ -224,21 +224,31 @@ map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
 	return done < 0 ? NULL : &l->maps[l->map_count - 1];
 }
 
+/* True if the file does not hold the bytes of tensor i unchanged. */
+static bool
+is_made(const struct opened *o, size_t i, uint64_t bytes)
+{
+	const struct format_reads *f = o->format->reads;
+	uint64_t stored;
+
+	if (bytes == 0 || f->tensor_offset(o->source, i) == FORMAT_SCATTERED)
+		return true;
+	return f->tensor_stored && (f->tensor_stored(o->source, i, &stored) || stored != bytes);
+}
+
 /* Find each tensor that its file holds unchanged. */
 static int
 find_tensors(struct load *l, const struct opened *o, struct err *e)
 {
 	const struct format *f = o->format;
-	uint64_t stored, from, to;
+	uint64_t from, to;
 	size_t i;
 
 	for (i = 0; i < l->plan.tensor_count; i++) {
 		const struct tensor *t = l->plan.tensors[i];
 		const struct map *m;
 
-		o->copy[i] = tensor_bytes(t) == 0 ||
-		             (f->reads->tensor_stored && f->reads->tensor_stored(o->source, i, &stored)) ||
-		             f->reads->tensor_offset(o->source, i) == FORMAT_SCATTERED;
+		o->copy[i] = is_made(o, i, tensor_bytes(t));
 		if (o->copy[i])
 			continue;
 		m = map_of(l, o, f->reads->tensor_file ? f->reads->tensor_file(o->source, i) : NULL, e);
@@ -282,16 +292,16 @@ load_mapped(struct load *l, struct opened *o, struct err *e)
 		return -1;
 	for (i = 0; i < l->plan.tensor_count; i++)
 		any = any || (o->copy[i] && tensor_bytes(l->plan.tensors[i]) > 0);
+	o->source->wanted = o->copy;
 	if (!any)
 		return read_head(l, o->source, e);
-	o->source->wanted = o->copy;
 	return read_items(l, o->source, o->copy, e);
 }
 
 int
 load_open(struct load *l, const char *path, void (*note)(const char *), struct err *e)
 {
-	const struct format_options options = { 0 };
+	const struct format_options options = { .use = FORMAT_PLACES };
 	struct opened o = { .held = -1 };
 	struct stat st;
 	int r = -1;

@@ -99,6 +99,43 @@ agrees() {
 	pipe "cat stream | ${ask[*]} | cmp - want"
 }
 
+# Bytes that COMMAND reads; what it writes is in $out. Pages of a map do not count.
+bytes_read() {
+	# shellcheck disable=SC2016
+	bash -c 'out=$1; shift; "$@" >"$out" || exit
+		while read -r what n; do [ "$what" != rchar: ] || echo "$n"; done </proc/self/io' \
+		- "$out" "$@"
+}
+
+@test "tensors that lie in a file unchanged are mapped, in each format" {
+	local way n ask=(apr-run --tokens 5,6,7 --logits)
+	llama 2 512 1408 2000 1 >m.gguf
+	"${ask[@]}" m.gguf >want
+	for way in '-t gguf' '-t apr2' '-t apr2-64' '-t safetensors' '-t apr1 --trueno-native' \
+		'-t apr1 --trueno-native --streaming'; do
+		# shellcheck disable=SC2086
+		apr-pack $way -f -o m.file m.gguf
+		[ "$(wc -c <m.file)" -gt 8000000 ]
+		n=$(bytes_read "${ask[@]}" m.file)
+		[ "$n" -lt 1000000 ] || fail "$way: $n bytes are read"
+		cmp "$out" want || fail "$way"
+		pipe "cat m.file | ${ask[*]} | cmp - want" || fail "$way from a pipe"
+	done
+	n=$(stat -c %s m.file)
+	truncate -s $((n - 1)) m.file
+	try "${ask[@]}" m.file
+	said 4 'm.file: ends after'
+}
+
+@test "tensors that an uncompressed file holds in another order are not mapped" {
+	local ask=(apr-run --tokens 5,6,7 --logits)
+	llama 1 256 512 1000 1 >m.gguf
+	apr-quant --pure q8_tensor m.gguf 2>/dev/null >m.aprs
+	"${ask[@]}" m.aprs >want
+	apr-pack -t apr1 -z none -o m.apr m.aprs
+	"${ask[@]}" m.apr | cmp - want
+}
+
 @test "backend hints of APR version 1 choose the level, where the CPU has it" {
 	read -ra all < <(levels)
 	best=${all[-1]}
