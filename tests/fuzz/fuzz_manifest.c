@@ -53,7 +53,7 @@ list(const uint8_t *p, size_t n, bool hashes)
 	must((l != NULL) == (e.code == ERR_NONE));
 	if (l && manifest_check(&m, l, &notes, &e) == 0) {
 		must(holds(p, n, digest) || holds(p, n, "b90056b4"));
-		must(hashes || (holds(p, n, "a  F32 2,3") && holds(p, n, "b:a  F32 2,3")));
+		must(hashes || (holds(p, n, "a  F32 2x3") && holds(p, n, "b:a  F32 2x3")));
 	}
 	must(e.code == ERR_NONE || e.code == ERR_CORRUPT || e.code == ERR_NO);
 	fuzz_printable(e.object);
