@@ -9,7 +9,7 @@ ZSH_FOLDER = $(datadir)/zsh/site-functions
 # libaprml.a is one object in which only the names of the header are global, so that it does
 # not clash with names of a program. It contains a copy of jansson, since it limits jansson's
 # memory. If there is no static jansson, only the tools are installed.
-JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a))
+JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null))
 ifneq ($(JANSSON),)
 APRML = $(B)/lib/libaprml.a
 endif
