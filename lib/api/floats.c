@@ -94,8 +94,7 @@ pull_lying(struct pull *p, const struct aprml *m, size_t i)
 	const char *file;
 	uint64_t n;
 
-	if (!f->tensor_offset || (f->tensor_stored && f->tensor_stored(m->source, i, &n)) ||
-	    f->tensor_offset(m->source, i) == FORMAT_SCATTERED)
+	if (!format_holds(m->format, m->source, i))
 		return 0;
 	p->fd = m->held;
 	file = f->tensor_file ? f->tensor_file(m->source, i) : NULL;

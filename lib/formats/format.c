@@ -289,3 +289,15 @@ format_open(struct reader *r, const struct format_options *options,
 	reader_close(r);
 	return NULL;
 }
+
+bool
+format_holds(const struct format *f, const struct source *s, size_t i)
+{
+	uint64_t bytes = tensor_bytes(s->plan->tensors[i]), stored = bytes;
+
+	if (!f->reads->tensor_offset || f->reads->tensor_offset(s, i) == FORMAT_SCATTERED)
+		return false;
+	if (f->reads->tensor_stored && f->reads->tensor_stored(s, i, &stored))
+		return false;
+	return stored == bytes;
+}

@@ -222,4 +222,8 @@ struct source *format_open(struct reader *r, const struct format_options *option
                            void (*note)(const char *), const struct format **which,
                            struct err *e);
 
+/* True if one file holds the bytes of tensor i unchanged and in one piece, so that they can be
+ * read or mapped at tensor_offset. s: an opened source of format f. */
+bool format_holds(const struct format *f, const struct source *s, size_t i);
+
 #endif

@@ -224,18 +224,6 @@ map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
 	return done < 0 ? NULL : &l->maps[l->map_count - 1];
 }
 
-/* True if the file does not hold the bytes of tensor i unchanged. */
-static bool
-is_made(const struct opened *o, size_t i, uint64_t bytes)
-{
-	const struct format_reads *f = o->format->reads;
-	uint64_t stored;
-
-	if (bytes == 0 || f->tensor_offset(o->source, i) == FORMAT_SCATTERED)
-		return true;
-	return f->tensor_stored && (f->tensor_stored(o->source, i, &stored) || stored != bytes);
-}
-
 /* Find each tensor that its file holds unchanged. */
 static int
 find_tensors(struct load *l, const struct opened *o, struct err *e)
@@ -248,7 +236,7 @@ find_tensors(struct load *l, const struct opened *o, struct err *e)
 		const struct tensor *t = l->plan.tensors[i];
 		const struct map *m;
 
-		o->copy[i] = is_made(o, i, tensor_bytes(t));
+		o->copy[i] = tensor_bytes(t) == 0 || !format_holds(f, o->source, i);
 		if (o->copy[i])
 			continue;
 		m = map_of(l, o, f->reads->tensor_file ? f->reads->tensor_file(o->source, i) : NULL, e);
