@@ -134,13 +134,15 @@ put_record(struct apr1_sink *s, size_t i, struct buf *b, struct err *e)
 	const struct tensor *t = s->plan->tensors[i];
 	uint8_t id = quant_id(tensor_type(t));
 	const uint8_t *p = s->p + s->tensors[i].at;
-	uint64_t n = s->tensors[i].bytes, head = id == 0x10 ? 8 : 0;
+	uint64_t n = s->tensors[i].bytes, head = id == 0x10 && n > 0 ? 8 : 0;
 
 	put_head(b, t);
 	buf_u64(b, n - head);
 	if (flush(&s->made, b, e) < 0 || apr1_spool(&s->made, p + head, n - head, e) < 0)
 		return -1;
-	if (id == 0x10)
+	if (id == 0x10 && n == 0)
+		buf_u64(b, 0); /* an empty tensor does not have a scale; a record does */
+	else if (id == 0x10)
 		buf_put(b, p, head);
 	else if (id)
 		buf_u64(b, tensor_type(t)->items);

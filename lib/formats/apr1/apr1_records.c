@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/apr1/apr1_index.h"
@@ -163,9 +164,10 @@ read_record(struct apr1_source *s, struct apr1_in *x)
 		return -1;
 	n = apr1_take_number(x, 8);
 	p = apr1_take(x, n);
-	if (h.id == 0x10) {
-		/* The record has values, scale, zero point; a tensor has its values last. */
-		scale = apr1_take(x, 8);
+	scale = h.id == 0x10 ? apr1_take(x, 8) : NULL;
+	if (scale && (n > 0 || le64(scale) != 0)) {
+		/* The record has values, scale, zero point; a tensor has its values last. An
+		 * empty tensor has neither, and its record zeros. */
 		where.run[0] = (struct apr1_run){ scale, 8 };
 		where.run[1] = (struct apr1_run){ p, n };
 		n += 8;
