@@ -164,8 +164,9 @@ main(int argc, char **argv)
 	to = opt_add(to, last);
 	*to = (struct opt)OPT_END;
 	operands = tool_begin(&tool, argc, argv);
-	if (o.places != NOT_LENT)
-		(void)fcntl((int)o.places, F_SETFD, FD_CLOEXEC); /* the sandbox keeps it */
+	/* The sandbox keeps it. If it is closed, a file opened later must not be taken for it. */
+	if (o.places != NOT_LENT && fcntl((int)o.places, F_SETFD, FD_CLOEXEC) < 0)
+		o.places = NOT_LENT;
 	if (select_open(&s, &o.select, tool.name, &f, &e) == 0)
 		unpack(operands[0], &o, &f, &e);
 	select_close(&s);
