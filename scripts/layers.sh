@@ -16,6 +16,7 @@ crypto core model
 formats core model wire stream codecs
 load core model formats tokenizer
 arch core model
+adapt core model arch kernels quant tokenizer
 infer core model arch kernels
 quant core model kernels
 stats core model kernels
@@ -24,7 +25,7 @@ generate core model infer tokenizer
 api core model stream kernels codecs formats stats
 report core model arch kernels crypto quant stats infer tokenizer generate
 cli core model arch stream kernels crypto quant infer tokenizer generate report
-bin core model wire arch stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
+bin core model wire arch adapt stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
 '
 libraries='
 jansson lib/core/json.h

@@ -97,25 +97,52 @@ static const struct arch_name gptneox_names[] = {
 
 /* GGUF files of Mistral and Mixtral say "llama", because they compute the same. */
 static const struct arch rows[] = {
-	{ "llama", "llama", ARCH_GATED | ARCH_EXPERTS | ARCH_SUM_TO_ONE, 0, 0, 0, NULL },
-	{ NULL, "mistral", ARCH_GATED, 0, 0, 0, NULL },
-	{ NULL, "mixtral", ARCH_GATED | ARCH_EXPERTS | ARCH_ONLY_EXPERTS | ARCH_SUM_TO_ONE,
-	  0, 0, 0, mixtral_names },
-	{ "qwen2", "qwen2", ARCH_GATED | ARCH_HALVES, 0, 0, 0, NULL },
-	{ "qwen3", "qwen3", ARCH_GATED | ARCH_HALVES | ARCH_QK_NORM, 0, 0, 0, NULL },
-	{ "qwen2moe", "qwen2_moe", ARCH_GATED | ARCH_HALVES | ARCH_EXPERTS |
+	{ "llama", "llama", NULL, ARCH_GATED | ARCH_EXPERTS | ARCH_SUM_TO_ONE, 0, 0, 0, NULL },
+	{ "llama", "mistral", NULL, ARCH_GATED, 0, 0, 0, NULL },
+	{ "llama", "mixtral", NULL, ARCH_GATED | ARCH_EXPERTS | ARCH_ONLY_EXPERTS |
+	  ARCH_SUM_TO_ONE, 0, 0, 0, mixtral_names },
+	{ "qwen2", "qwen2", NULL, ARCH_GATED | ARCH_HALVES, 0, 0, 0, NULL },
+	{ "qwen3", "qwen3", NULL, ARCH_GATED | ARCH_HALVES | ARCH_QK_NORM, 0, 0, 0, NULL },
+	{ "qwen2moe", "qwen2_moe", NULL, ARCH_GATED | ARCH_HALVES | ARCH_EXPERTS |
 	  ARCH_ONLY_EXPERTS | ARCH_SHARED, 0, 0, 0, NULL },
-	{ "qwen3moe", "qwen3_moe", ARCH_GATED | ARCH_HALVES | ARCH_QK_NORM | ARCH_EXPERTS |
+	{ "qwen3moe", "qwen3_moe", NULL, ARCH_GATED | ARCH_HALVES | ARCH_QK_NORM | ARCH_EXPERTS |
 	  ARCH_ONLY_EXPERTS | ARCH_SUM_TO_ONE, 0, 0, 0, NULL },
-	{ "phi3", "phi3", ARCH_GATED | ARCH_HALVES | ARCH_GATE_IN_UP | ARCH_NO_WINDOW,
+	{ "phi3", "phi3", NULL, ARCH_GATED | ARCH_HALVES | ARCH_GATE_IN_UP | ARCH_NO_WINDOW,
 	  0, 0, 0, phi3_names },
-	{ "gemma2", "gemma2", GEMMA | ARCH_CAP_SCORES | ARCH_CAP_LOGITS, 4096, 2, 46, gemma_names },
-	{ "gemma3", "gemma3_text", GEMMA | ARCH_QK_NORM | ARCH_MAY_CAP | ARCH_LOCAL_ROPE,
+	{ "gemma2", "gemma2", NULL, GEMMA | ARCH_CAP_SCORES | ARCH_CAP_LOGITS, 4096, 2, 46,
+	  gemma_names },
+	{ "gemma3", "gemma3_text", NULL, GEMMA | ARCH_QK_NORM | ARCH_MAY_CAP | ARCH_LOCAL_ROPE,
 	  0, 6, 62, gemma_names },
-	{ "gpt2", "gpt2", ARCH_LAYER_NORM | ARCH_POSITIONS | ARCH_GELU | ARCH_FF_UNSCALED |
+	{ "gpt2", "gpt2", NULL, ARCH_LAYER_NORM | ARCH_POSITIONS | ARCH_GELU | ARCH_FF_UNSCALED |
 	  ARCH_CONV1D, 0, 0, 0, gpt2_names },
-	{ "gptneox", "gpt_neox", ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GELU |
+	{ "gptneox", "gpt_neox", NULL, ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GELU |
 	  ARCH_PARALLEL | ARCH_FF_UNSCALED | ARCH_MIXED_QKV, 0, 0, 0, gptneox_names },
+
+	/* without inference */
+	{ "smollm3", "smollm3", "blocks without rotary positions", ARCH_GATED, 0, 0, 0, NULL },
+	{ "olmo2", "olmo2", "norms after sublayers only", ARCH_GATED | ARCH_HALVES, 0, 0, 0,
+	  NULL },
+	{ "granite", "granite", "multipliers of embeddings and residuals", ARCH_GATED, 0, 0, 0,
+	  NULL },
+	{ "deepseek2", "deepseek_v2", "latent attention", ARCH_GATED, 0, 0, 0, NULL },
+	{ "deepseek2", "deepseek_v3", "latent attention", ARCH_GATED, 0, 0, 0, NULL },
+	{ "gpt-oss", "gpt_oss", "attention sinks", ARCH_GATED | ARCH_HALVES, 0, 0, 0, NULL },
+	{ "bert", "bert", "attention to later tokens", ARCH_LAYER_NORM, 0, 0, 0, NULL },
+	{ "bert", "roberta", "attention to later tokens", ARCH_LAYER_NORM, 0, 0, 0, NULL },
+	{ "bert", "xlm-roberta", "attention to later tokens", ARCH_LAYER_NORM, 0, 0, 0, NULL },
+	{ "t5", "t5", "an encoder and a decoder", 0, 0, 0, 0, NULL },
+	{ "phi2", "phi", "one norm for attention and feed-forward",
+	  ARCH_LAYER_NORM | ARCH_HALVES, 0, 0, 0, NULL },
+	{ "stablelm", "stablelm", "gated feed-forward after layer norms",
+	  ARCH_LAYER_NORM | ARCH_HALVES, 0, 0, 0, NULL },
+	{ "starcoder2", "starcoder2", "separate queries and keys after layer norms",
+	  ARCH_LAYER_NORM | ARCH_HALVES, 0, 0, 0, NULL },
+	{ "falcon", "falcon", "one norm for attention and feed-forward",
+	  ARCH_LAYER_NORM | ARCH_HALVES, 0, 0, 0, NULL },
+	{ "command-r", "cohere", "a scale of logits", ARCH_LAYER_NORM, 0, 0, 0, NULL },
+	{ "nemotron", "nemotron", "a squared activation", ARCH_LAYER_NORM | ARCH_HALVES,
+	  0, 0, 0, NULL },
+	{ "mamba", "mamba", "a model of states", 0, 0, 0, 0, NULL },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

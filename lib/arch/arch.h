@@ -56,6 +56,10 @@ enum {
 	ARCH_MIXED_QKV = 1 << 26    /* QKV: query, key and value rows of one head after another */
 };
 
+/* The forms in which programs store an architecture: GGUF files as llama.cpp reads them, model
+ * folders as the transformers library writes them, and .apr files. */
+enum arch_form { ARCH_GGUF, ARCH_FOLDER, ARCH_APR };
+
 /* A name in model folders that differs from the common one. */
 struct arch_name {
 	enum role role;
@@ -63,8 +67,9 @@ struct arch_name {
 };
 
 struct arch {
-	const char *name;   /* general.architecture; NULL: in model folders only */
-	const char *folder; /* model_type in config.json; NULL: none */
+	const char *name;   /* general.architecture; several rows may share it */
+	const char *folder; /* model_type in config.json */
+	const char *missing; /* what inference lacks for it; NULL: apr-run runs it */
 	uint32_t flags;
 	uint64_t window;    /* positions that attention sees, without a key; 0: all */
 	uint64_t period;    /* every period-th block has no window; 0: all blocks have one */
@@ -72,7 +77,8 @@ struct arch {
 	const struct arch_name *names; /* ended by a row without a name; or NULL */
 };
 
-/* The row with that name, that model_type, or that index; NULL if there is none. */
+/* The row with that name (the first if several share it), that model_type, or that index;
+ * NULL if there is none. */
 const struct arch *arch_by_name(const char *name);
 const struct arch *arch_by_folder(const char *model_type);
 const struct arch *arch_row(size_t index);

@@ -18,12 +18,25 @@ hyper_unknown(const struct weights *w, const char *name, struct err *e)
 	size_t i;
 
 	for (i = 0; (a = arch_row(i)); i++)
-		buf_printf(&list, "%s%s", i ? ", " : "", a->name ? a->name : a->folder);
+		if (!a->missing)
+			buf_printf(&list, "%s%s", i ? ", " : "",
+			           arch_by_name(a->name) == a ? a->name : a->folder);
 	err_set(e, ERR_FORMAT, w->name, "architecture %s is not supported", name);
 	if (buf_string(&list))
 		err_hint(e, "supported: %s", buf_string(&list));
 	buf_free(&list);
 	return -1;
+}
+
+int
+hyper_runs(const struct weights *w, const char *name, const struct arch *a, struct err *e)
+{
+	if (!a)
+		return hyper_unknown(w, name, e);
+	if (a->missing)
+		return err_set(e, ERR_FORMAT, w->name, "architecture %s is not supported: it needs %s",
+		               name, a->missing);
+	return 0;
 }
 
 int

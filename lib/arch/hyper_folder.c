@@ -347,8 +347,8 @@ hyper_config(struct hyper *h, const struct weights *w, const json_t *o, struct e
 	if (json_member_text(o, "model_type", &type) < 0)
 		return err_set(e, ERR_CORRUPT, w->name, "config.json: model_type is missing");
 	h->arch = arch_by_folder(type);
-	if (!h->arch)
-		return hyper_unknown(w, type, e);
+	if (hyper_runs(w, type, h->arch, e) < 0)
+		return -1;
 	return read_all(&c, &period) < 0 ? -1 : hyper_finish(h, w, period, e);
 }
 

@@ -329,8 +329,8 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 	if (!name)
 		return err_set(e, ERR_CORRUPT, w->name, "general.architecture is not a string");
 	h->arch = arch_by_name(name);
-	if (!h->arch)
-		return hyper_unknown(w, name, e);
+	if (hyper_runs(w, name, h->arch, e) < 0)
+		return -1;
 	h->halves = h->arch->flags & ARCH_HALVES;
 	need_u64(&k, "block_count", &h->layers);
 	need_u64(&k, "embedding_length", &h->width);

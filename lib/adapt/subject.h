@@ -1,0 +1,59 @@
+/* subject: the model that is adapted, before its tensors: the plan, the side files and long
+ * values in memory, its architecture, and its config.json.
+ */
+#ifndef ADAPT_SUBJECT_H
+#define ADAPT_SUBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "arch/arch.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+#include "model/flow.h"
+#include "model/weights.h"
+
+/* All side files and long values together; more is ERR_MEMORY. */
+#define SUBJECT_BYTES ((size_t)1 << 30)
+
+struct subject {
+	const struct model *plan;  /* the source's, which must outlive the subject */
+	struct weights w;          /* its plan, name, side files and long values; no tensors */
+	enum arch_form form;
+	const struct arch *arch;   /* NULL: not known */
+	json_t *config;            /* of config.json, an object; NULL: there is none */
+	void (*note)(const char *); /* receives notes for the user; may be NULL */
+};
+
+/* Read the blobs of a source at its first item, and find form and architecture. next: the
+ * item after the blobs; more is false if there is none. name: the architecture if the user
+ * gave it (a name of GGUF or a model_type), else NULL: it comes from general.architecture,
+ * config.json, or the names of tensors. If nothing says it, arch is NULL; a name without a
+ * row is E001, with the nearest known name. subject_close is due in any case. 0 or -1. */
+int subject_read(struct subject *s, struct source *source, const char *name,
+                 struct item *next, bool *more, struct err *e);
+void subject_close(struct subject *s);
+
+/* A side file that is JSON, as a new reference: an object. NULL with e empty if it does not
+ * exist, NULL with e filled (ERR_CORRUPT) if it is not an object. */
+json_t *subject_json(const struct subject *s, const char *name, struct err *e);
+
+/* Side files that an adaptation makes. All zero at the beginning. */
+struct subject_file {
+	char *name;
+	struct buf bytes;
+};
+struct subject_files {
+	struct subject_file *file;
+	size_t count, cap;
+};
+
+/* Append a file; takes the bytes. With pretty JSON of v: members indented by two spaces, as
+ * the transformers library writes it, and a newline; takes the reference. 0 or -1. */
+int subject_add_file(struct subject_files *f, const char *name, struct buf *bytes,
+                     struct err *e);
+int subject_add_json(struct subject_files *f, const char *name, json_t *v, struct err *e);
+void subject_free_files(struct subject_files *f);
+
+#endif
