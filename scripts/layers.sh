@@ -16,14 +16,14 @@ crypto core model
 formats core model wire stream codecs
 load core model formats tokenizer
 arch core model
-adapt core model arch kernels quant tokenizer
+adapt core model wire arch kernels quant tokenizer
 infer core model arch kernels
 quant core model kernels
 stats core model kernels
 tokenizer core model wire
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-report core model arch kernels crypto quant stats infer tokenizer generate
+report core model wire arch kernels crypto quant stats infer tokenizer generate
 cli core model arch stream kernels crypto quant infer tokenizer generate report
 bin core model wire arch adapt stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
 '
@@ -40,6 +40,7 @@ zstd_errors lib/codecs/zstd.c
 sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c
 openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/kdf.c
 utf8proc lib/tokenizer/unicode.c
+yaml lib/wire/yaml.c
 '
 
 grep -H '^#[[:space:]]*include' lib/*/*.[ch] lib/*/*/*.[ch] bin/*.c |
