@@ -14,14 +14,37 @@ struct general_sizes {
 	uint64_t experts;             /* 0: none */
 };
 
+/* Count the tensors of a model with names of GGUF. */
+void general_count(const struct model *m, struct general_sizes *sizes);
+
 /* Append general.type, sampling defaults, name, authorship, size label, licence, base models,
- * data sets, tags and languages. folder: the name of the model's folder or file, or NULL. 0 or
- * -1. */
+ * data sets, tags and languages. folder: the name of the model's folder or file, or NULL.
+ *
+ * What comes first counts: the front matter of README.md, _name_or_path of config.json, the
+ * folder's name, the tensors. Members of other types than the converter reads are noted and
+ * left out; front matter that is not YAML (wire/yaml.h) is ERR_CORRUPT, a generation_config.json
+ * that is not JSON only noted. Numbers in the front matter are text: "version: 2.1" is "2.1".
+ * 0 or -1. */
 int general_put(const struct subject *s, const char *folder,
                 const struct general_sizes *sizes, struct model *out, struct err *e);
 
-/* Make generation_config.json and README.md from the keys, if the model has any for them. 0 or
+/* Make generation_config.json and README.md from the keys, if the model has any for them and
+ * does not have the file. general_put finds the same keys in these files. The keys general.url,
+ * doi, uuid, repo_url and quantized_by describe the GGUF file itself and are left out. 0 or
  * -1. */
 int general_files(const struct subject *s, struct subject_files *out, struct err *e);
+
+/* ---- for the files of this part ---- */
+
+/* Defaults of sampling: key without "general.", member of generation_config.json, type. Ended
+ * by a row without a key. */
+struct general_sampling {
+	const char *key, *member;
+	uint8_t leaf;
+};
+extern const struct general_sampling general_samplings[];
+
+/* Keys of text without "general.", in the order of the converter, ended by NULL. */
+extern const char *const general_texts[];
 
 #endif

@@ -25,6 +25,12 @@ unicode_put_lower(uint32_t c, struct buf *to)
 		unicode_put((uint32_t)utf8proc_tolower((utf8proc_int32_t)c), to);
 }
 
+void
+unicode_put_title(uint32_t c, struct buf *to)
+{
+	unicode_put((uint32_t)utf8proc_totitle((utf8proc_int32_t)c), to);
+}
+
 bool
 unicode_is_space(uint32_t c)
 {
@@ -37,6 +43,24 @@ static utf8proc_category_t
 category(uint32_t c)
 {
 	return utf8proc_category((utf8proc_int32_t)c);
+}
+
+bool
+unicode_is_letter(uint32_t c)
+{
+	return category(c) >= UTF8PROC_CATEGORY_LU && category(c) <= UTF8PROC_CATEGORY_LO;
+}
+
+bool
+unicode_is_lower(uint32_t c)
+{
+	return category(c) == UTF8PROC_CATEGORY_LL;
+}
+
+bool
+unicode_is_upper(uint32_t c)
+{
+	return category(c) == UTF8PROC_CATEGORY_LU || category(c) == UTF8PROC_CATEGORY_LT;
 }
 
 bool

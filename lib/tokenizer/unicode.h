@@ -21,8 +21,12 @@ int unicode_normalize(const uint8_t *s, size_t n, enum unicode_form form, struct
 /* Append a character; or its lower case, which is two characters for U+0130. */
 void unicode_put(uint32_t c, struct buf *to);
 void unicode_put_lower(uint32_t c, struct buf *to);
+void unicode_put_title(uint32_t c, struct buf *to); /* as the first letter of a word */
 
 bool unicode_is_space(uint32_t c);       /* White_Space */
+bool unicode_is_letter(uint32_t c);      /* L */
+bool unicode_is_lower(uint32_t c);       /* Ll */
+bool unicode_is_upper(uint32_t c);       /* Lu, Lt */
 bool unicode_is_mark(uint32_t c);        /* M */
 bool unicode_is_accent(uint32_t c);      /* Mn: a mark without width */
 bool unicode_is_other(uint32_t c);       /* C: control, format, unassigned */
