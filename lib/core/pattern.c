@@ -25,10 +25,10 @@
 #define FIND_KIB (4u << 10)
 #endif
 
-/* Compiles n bytes. Lines end with a newline, whatever the library's default is. */
+/* Compiles n bytes; matches record that many groups. Lines end with a newline, whatever the library's default is. */
 static int
-compile(struct pattern *p, const char *text, size_t n, uint32_t options, int *code,
-        PCRE2_SIZE *at, struct err *e)
+compile(struct pattern *p, const char *text, size_t n, uint32_t options, uint32_t groups,
+        int *code, PCRE2_SIZE *at, struct err *e)
 {
 	pcre2_compile_context *c = pcre2_compile_context_create(NULL);
 
@@ -41,7 +41,7 @@ compile(struct pattern *p, const char *text, size_t n, uint32_t options, int *co
 	if (!p->code)
 		return -1;
 	p->data = pcre2_match_context_create(NULL);
-	p->found = pcre2_match_data_create(1, NULL);
+	p->found = pcre2_match_data_create(groups, NULL);
 	return p->data && p->found ? 0 : err_memory(e);
 }
 
@@ -53,7 +53,7 @@ pattern_open(struct pattern *p, const char *text, struct err *e)
 	int code;
 
 	*p = (struct pattern){ .text = text };
-	if (compile(p, text, strlen(text), 0, &code, &at, e) < 0) {
+	if (compile(p, text, strlen(text), 0, PATTERN_GROUPS, &code, &at, e) < 0) {
 		if (e->code != ERR_NONE)
 			return -1;
 		pcre2_get_error_message(code, said, sizeof said);
@@ -89,6 +89,29 @@ pattern_match(struct pattern *p, const char *s, struct err *e)
 	return err_set(e, ERR_USAGE, p->text, "takes too long to match");
 }
 
+int
+pattern_group(const struct pattern *p, unsigned group, size_t *from, size_t *to)
+{
+	const PCRE2_SIZE *range = pcre2_get_ovector_pointer(p->found);
+
+	*from = *to = 0;
+	if (group >= pcre2_get_ovector_count(p->found) || range[2 * group] == PCRE2_UNSET)
+		return 0;
+	/* A look-ahead may set the start of a match behind its end. */
+	*to = range[2 * group + 1];
+	*from = range[2 * group] < *to ? range[2 * group] : *to;
+	return 1;
+}
+
+unsigned
+pattern_groups(const struct pattern *p)
+{
+	uint32_t n = 0;
+
+	pcre2_pattern_info(p->code, PCRE2_INFO_CAPTURECOUNT, &n);
+	return n;
+}
+
 /* ---- patterns of files ---- */
 
 /* The data of a callout. */
@@ -122,7 +145,7 @@ pattern_open_text(struct pattern *p, const char *text, enum err_code code,
 	*p = (struct pattern){ .text = text };
 	r = pattern_translate(text, code, &b, &p->width, e);
 	if (r == 0) {
-		r = compile(p, (char *)b.p, b.n, PCRE2_UCP | PCRE2_MULTILINE, &fault, &at, e);
+		r = compile(p, (char *)b.p, b.n, PCRE2_UCP | PCRE2_MULTILINE, 1, &fault, &at, e);
 		if (r < 0 && e->code == ERR_NONE) {
 			pcre2_get_error_message(fault, said, sizeof said);
 			err_set(e, code, text, "is not a pattern: %s", (char *)said);

@@ -32,6 +32,14 @@ int pattern_open(struct pattern *p, const char *text, struct err *e);
  * of each name. */
 int pattern_match(struct pattern *p, const char *s, struct err *e);
 
+/* The text of group 0 to 9 in the last match of pattern_match, [*from, *to); group 0 is the
+ * whole match. 1; or 0 if the group took no part in it, and then both are 0. */
+#define PATTERN_GROUPS 10
+int pattern_group(const struct pattern *p, unsigned group, size_t *from, size_t *to);
+
+/* The number of groups that the pattern has, without group 0. */
+unsigned pattern_groups(const struct pattern *p);
+
 /* Compiles a pattern from a file, for splitting text. \d, \w and \b follow Unicode, \s is
  * its White_Space. ERR_FORMAT if the syntax is valid but unsupported, an error of the given
  * code if it is invalid. text must outlive p. */

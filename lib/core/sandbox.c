@@ -45,6 +45,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-sum", SANDBOX_THREADS },
 	{ "apr-stats", SANDBOX_THREADS },
 	{ "apr-seal", SANDBOX_OUTPUT },
+	{ "apr-rename", SANDBOX_OUTPUT },
 	{ "apr-open", SANDBOX_OUTPUT },
 	{ "apr-keygen", SANDBOX_OUTPUT },
 };

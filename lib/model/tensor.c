@@ -137,6 +137,29 @@ tensor_retype(const struct tensor *t, const struct dtype *type, struct err *e)
 	return c;
 }
 
+struct tensor *
+tensor_rename(const struct tensor *t, const char *name, struct err *e)
+{
+	size_t n = strlen(name);
+	struct tensor *c;
+
+	if (n == 0 || n > TENSOR_NAME || !text_utf8(name, n, false)) {
+		err_set(e, ERR_INVALID, t->name, "would have %s", n == 0 ? "an empty name"
+		        : n > TENSOR_NAME ? "a name that is too long"
+		        : "a name that is not UTF-8 text");
+		return NULL;
+	}
+	c = mem_array(1, sizeof *c);
+	if (c)
+		*c = *t;
+	if (!c || !(c->name = mem_text(name, n))) {
+		free(c);
+		err_memory(e);
+		return NULL;
+	}
+	return c;
+}
+
 bool
 tensor_same(const struct tensor *a, const struct tensor *b)
 {

@@ -43,6 +43,10 @@ bool tensor_same(const struct tensor *a, const struct tensor *b);
 struct tensor *tensor_retype(const struct tensor *t, const struct dtype *type,
                              struct err *e);
 
+/* The same tensor with another name, which has 1 to TENSOR_NAME bytes of UTF-8. NULL with
+ * ERR_INVALID if it does not, or with E008. */
+struct tensor *tensor_rename(const struct tensor *t, const char *name, struct err *e);
+
 const char *tensor_name(const struct tensor *t); /* UTF-8, no NUL inside */
 const struct dtype *tensor_type(const struct tensor *t);
 unsigned tensor_ndim(const struct tensor *t);
