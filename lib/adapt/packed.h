@@ -52,8 +52,9 @@ struct packed {
 	const struct packed_kind *kind;
 	unsigned bits;             /* of an integer */
 	uint64_t zero;             /* what is added to zero points, or stands for them */
-	uint64_t step[3];          /* values along each axis that share a scale */
-	uint64_t pick, of;         /* row r is row r * of + pick of the source */
+	uint64_t groups;           /* scales of a row */
+	uint64_t step[3];          /* values along each of the last axes that share a scale */
+	uint64_t scratch;          /* bytes of memory for each row of the result */
 };
 
 struct packed_list {
@@ -79,9 +80,9 @@ int packed_find(const struct subject *s, struct packed_list *out, struct err *e)
 void packed_free(struct packed_list *list);
 
 /* Compute rows of the last dimension: tensor_row values each, of the weight's
- * tensor_items / tensor_row rows. Memory in use is a small multiple of the result. Numbers
- * in the source that are out of range (groups, shapes, codes) are ERR_CORRUPT. Several
- * threads may work on one weight. 0 or -1. */
+ * tensor_items / tensor_row rows. Takes 4 MiB of memory, or what one row needs, and is fastest
+ * with many rows. Numbers in the source that are out of range (groups, shapes, codes) are
+ * ERR_CORRUPT. Several threads may work on one weight. 0 or -1. */
 int packed_rows(const struct packed *p, const struct packed_reader *in, uint64_t first,
                 uint64_t rows, float *dst, struct err *e);
 
