@@ -9,21 +9,26 @@
  *     3. the keys general.* of GGUF;
  *     4. the front matter of the side file README.md.
  *
- * Members in this order, each left out if the model has no value for it:
+ * Members in this order (card_fields.h has the rows), each left out if the model has no value:
  *
- *     name version author organization description license license_name license_link
- *     license_terms url repo_url model_id architecture framework_version rust_version
- *     param_count size_label finetune basename quantized_by source_code_hash
- *     training_data_hash training_data created_at updated_at   text
- *     domain bias_risks limitations                            text
- *     intended_users out_of_scope target_hardware tags
- *     languages                                                arrays of text
- *     metrics hyperparameters training                         objects
- *     base_models datasets                                     arrays of objects: name,
- *                                                              organization, version, repo_url ...
- *     compliance    gdpr_training_consent (bool), data_retention_policy, model_card_url,
- *                   bias_audit_date, export_control (text)
- *     more          an object: members of model_card and of the front matter without a field
+ *     name author version organization description architecture size_label param_count
+ *     basename finetune quantized_by license license_name license_link       text or numbers
+ *     license_terms                                                          object
+ *     url repo_url model_id framework_version rust_version source_code_hash
+ *     created_at updated_at                                                  text
+ *     tags languages                                                         arrays of text
+ *     base_models     array of objects: name, author, version, organization, description,
+ *                     url, doi, uuid, repo_url
+ *     domain                                                                 text
+ *     intended_users out_of_scope target_hardware                            arrays of text
+ *     training_data training_data_hash                                       text
+ *     datasets        as base_models
+ *     hyperparameters training metrics                                       objects
+ *     bias_risks limitations                                                 text
+ *     compliance      object: gdpr_training_consent (a truth value), data_retention_policy,
+ *                     model_card_url, bias_audit_date, export_control; each may also be a key
+ *                     of the model (compliance.export_control)
+ *     more            object: members of model_card and of the front matter without a field
  *
  * Sources: the formats' versions 1.3 (8.7) and 1.7 (4.1); the model_card of aprender's files;
  * the front matter that the Hub of HuggingFace reads.

@@ -12,7 +12,7 @@
 struct anchor {
 	char *name;
 	json_t *v;
-	size_t nodes;    /* of the value, with those of its aliases */
+	size_t weight;   /* of the value, with those of its aliases */
 	unsigned height; /* levels below it */
 };
 
@@ -20,7 +20,7 @@ struct loader {
 	yaml_parser_t parser;
 	yaml_event_t event; /* the current one */
 	const char *what;
-	size_t line, nodes;
+	size_t line, weight;
 	struct anchor *anchors;
 	size_t count, cap;
 	struct err *e;
@@ -102,8 +102,8 @@ read_alias(struct loader *l, unsigned depth, unsigned *height)
 		return NULL;
 	}
 	*height = l->anchors[i - 1].height;
-	l->nodes += l->anchors[i - 1].nodes; /* both are at most YAML_NODES */
-	if (l->nodes > YAML_NODES || depth + *height > YAML_DEPTH) {
+	l->weight += l->anchors[i - 1].weight; /* both are at most YAML_WEIGHT */
+	if (l->weight > YAML_WEIGHT || depth + *height > YAML_DEPTH) {
 		too_much(l, "its aliases repeat too much");
 		return NULL;
 	}
@@ -198,7 +198,7 @@ anchor_of(const yaml_event_t *event)
 
 /* Keeps a value under the name; takes the name. */
 static int
-keep_anchor(struct loader *l, char *name, json_t *v, size_t nodes, unsigned height)
+keep_anchor(struct loader *l, char *name, json_t *v, size_t weight, unsigned height)
 {
 	if (l->count == YAML_ANCHORS) {
 		free(name);
@@ -210,7 +210,7 @@ keep_anchor(struct loader *l, char *name, json_t *v, size_t nodes, unsigned heig
 		return err_memory(l->e);
 	}
 	l->anchors[l->count++] = (struct anchor){ .name = name, .v = json_incref(v),
-		.nodes = nodes, .height = height };
+		.weight = weight, .height = height };
 	return 0;
 }
 
@@ -219,12 +219,13 @@ static json_t *
 read_node(struct loader *l, unsigned depth, unsigned *height)
 {
 	const char *anchor = anchor_of(&l->event);
-	size_t before = l->nodes;
+	size_t before = l->weight;
 	char *name = NULL;
 	json_t *v;
 
 	*height = 0;
-	if (depth > YAML_DEPTH || ++l->nodes > YAML_NODES) {
+	l->weight += 1 + (l->event.type == YAML_SCALAR_EVENT ? l->event.data.scalar.length / 32 : 0);
+	if (depth > YAML_DEPTH || l->weight > YAML_WEIGHT) {
 		too_much(l, depth > YAML_DEPTH ? "nested too deeply" : "too many values");
 		return NULL;
 	}
@@ -238,7 +239,7 @@ read_node(struct loader *l, unsigned depth, unsigned *height)
 	    read_mapping(l, depth, height);
 	if (!v) {
 		free(name);
-	} else if (name && keep_anchor(l, name, v, l->nodes - before, *height) < 0) {
+	} else if (name && keep_anchor(l, name, v, l->weight - before, *height) < 0) {
 		json_decref(v);
 		v = NULL;
 	}

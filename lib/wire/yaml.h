@@ -4,8 +4,8 @@
  * is "2.10" and `- no` is "no". A plain scalar that is empty, ~, null, Null or NULL is null.
  * Tags have no effect. An alias is the same value again. Tabs are read as two spaces.
  *
- * The text may be hostile. Its bytes, depth and nodes are limited, and a node counts once for
- * each alias that repeats it. A key that is not text or occurs twice in a mapping, an alias of
+ * The text may be hostile. Its bytes, depth and values are limited, and a value counts once more
+ * for each alias that repeats it, so that writing the result takes bounded time too. A key that is not text or occurs twice in a mapping, an alias of
  * an unknown or unfinished anchor, and a second document are errors.
  */
 #ifndef WIRE_YAML_H
@@ -20,7 +20,7 @@
 
 #define YAML_BYTES ((size_t)2 << 20) /* of a text; more is ERR_MEMORY, like the next two */
 #define YAML_DEPTH 64
-#define YAML_NODES 500000
+#define YAML_WEIGHT 500000 /* a value counts 1, and 1 more for each 32 bytes of text */
 #define YAML_ANCHORS 256
 
 /* Returns the value of a text as a new reference (null if it has no document), or NULL with e

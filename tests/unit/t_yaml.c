@@ -117,7 +117,7 @@ hostile(void)
 	fails("a: \0b\n", 7, ERR_CORRUPT, "control characters");
 	repeated("[", 1000, ERR_MEMORY, "nested too deeply");
 	repeated("- ", 1000, ERR_MEMORY, "nested too deeply");
-	repeated("- a\n", YAML_NODES + 1, ERR_MEMORY, "too many values");
+	repeated("- a\n", YAML_WEIGHT + 1, ERR_MEMORY, "too many values");
 	repeated("- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", YAML_BYTES / 30, ERR_MEMORY, "bytes");
 	bomb();
 }

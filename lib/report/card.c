@@ -1,0 +1,368 @@
+#include "report/card.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "report/card_fields.h"
+#include "report/lines.h"
+#include "wire/yaml.h"
+
+#define ENTRIES 1000           /* base models or data sets */
+#define VALUE ((size_t)4 << 20) /* bytes of a key's value */
+
+#define S CARD_SCALAR
+#define L CARD_LIST
+#define M CARD_MAP
+#define E CARD_ENTRIES
+const struct card_field card_fields[] = {
+	{ "name", "Name", S, CARD_DETAILS, "model_name", "name", { "name", "model_name" } },
+	{ "author", "Author", S, CARD_DETAILS, NULL, "author",
+	  { "author", "model_author", "model_creator" } },
+	{ "version", "Version", S, CARD_DETAILS, NULL, "version", { "version", "model_version" } },
+	{ "organization", "Organization", S, CARD_DETAILS, NULL, "organization",
+	  { "organization", "model_organization" } },
+	{ "description", "Description", S, CARD_DETAILS, NULL, "description",
+	  { "description", "model_description" } },
+	{ "architecture", "Architecture", S, CARD_DETAILS, NULL, "architecture", { NULL } },
+	{ "size_label", "Size", S, CARD_DETAILS, NULL, "size_label",
+	  { "size_label", "model_size_label" } },
+	{ "param_count", "Parameters", S, CARD_DETAILS, NULL, NULL, { NULL } },
+	{ "basename", "Base name", S, CARD_DETAILS, NULL, "basename",
+	  { "basename", "model_basename", "model_type" } },
+	{ "finetune", "Fine-tuned for", S, CARD_DETAILS, NULL, "finetune",
+	  { "finetune", "model_finetune" } },
+	{ "quantized_by", "Quantized by", S, CARD_DETAILS, NULL, "quantized_by",
+	  { "quantized_by" } },
+	{ "license", "License", S, CARD_DETAILS, NULL, "license", { "license" } },
+	{ "license_name", "License name", S, CARD_DETAILS, NULL, "license.name",
+	  { "license_name" } },
+	{ "license_link", "License text", S, CARD_DETAILS, NULL, "license.link",
+	  { "license_link" } },
+	{ "license_terms", "License terms", M, CARD_DETAILS, "license", NULL,
+	  { "license" } },
+	{ "url", "Address", S, CARD_DETAILS, NULL, "url", { "url", "model_url" } },
+	{ "repo_url", "Repository", S, CARD_DETAILS, NULL, "repo_url",
+	  { "repo_url", "model_repo_url" } },
+	{ "model_id", "Id", S, CARD_DETAILS, NULL, NULL, { NULL } },
+	{ "framework_version", "Framework version", S, CARD_DETAILS, "aprender_version", NULL,
+	  { NULL } },
+	{ "rust_version", "Rust version", S, CARD_DETAILS, NULL, NULL, { NULL } },
+	{ "source_code_hash", "Source code", S, CARD_DETAILS, NULL, NULL, { NULL } },
+	{ "created_at", "Created", S, CARD_DETAILS, NULL, NULL, { NULL } },
+	{ "updated_at", "Updated", S, CARD_DETAILS, NULL, NULL, { NULL } },
+	{ "tags", "Tags", L, CARD_DETAILS, NULL, "tags", { "tags" } },
+	{ "languages", "Languages", L, CARD_DETAILS, NULL, "languages",
+	  { "languages", "language" } },
+	{ "base_models", "Base models", E, CARD_DETAILS, NULL, "base_model",
+	  { "base_model", "base_models", "base_model_sources" } },
+	{ "domain", "Domain", S, CARD_USE, NULL, NULL, { "domain", "pipeline_tag" } },
+	{ "intended_users", "Intended users", L, CARD_USE, NULL, NULL, { "intended_users" } },
+	{ "out_of_scope", "Out of scope", L, CARD_USE, NULL, NULL, { "out_of_scope" } },
+	{ "target_hardware", "Target hardware", L, CARD_USE, NULL, NULL, { "target_hardware" } },
+	{ "training_data", "Training data", S, CARD_TRAINING, NULL, NULL, { "training_data" } },
+	{ "training_data_hash", "Training data hash", S, CARD_TRAINING, NULL, NULL,
+	  { "training_data_hash" } },
+	{ "datasets", "Data sets", E, CARD_TRAINING, NULL, "dataset",
+	  { "datasets", "dataset", "dataset_sources" } },
+	{ "hyperparameters", "Hyperparameters", M, CARD_TRAINING, NULL, NULL,
+	  { "hyperparameters" } },
+	{ "training", "Training", M, CARD_TRAINING, NULL, NULL, { NULL } },
+	{ "metrics", "Metrics", M, CARD_EVALUATION, NULL, NULL, { "metrics" } },
+	{ "bias_risks", "Bias and risks", S, CARD_RISKS, NULL, NULL, { "bias_risks" } },
+	{ "limitations", "Limitations", S, CARD_RISKS, NULL, NULL, { "limitations" } },
+	{ "compliance", "Compliance", M, CARD_COMPLIANCE, NULL, NULL, { "compliance" } },
+	{ "more", "More", M, CARD_MORE, NULL, NULL, { NULL } },
+	{ NULL, NULL, S, CARD_MORE, NULL, NULL, { NULL } }
+};
+
+const struct card_field card_compliance[] = {
+	{ "gdpr_training_consent", "Consent to training (GDPR)", S, CARD_COMPLIANCE, NULL, NULL,
+	  { NULL } },
+	{ "data_retention_policy", "Data retention policy", S, CARD_COMPLIANCE, NULL, NULL,
+	  { NULL } },
+	{ "model_card_url", "Model card", S, CARD_COMPLIANCE, NULL, NULL, { NULL } },
+	{ "bias_audit_date", "Bias audit", S, CARD_COMPLIANCE, NULL, NULL, { NULL } },
+	{ "export_control", "Export control", S, CARD_COMPLIANCE, NULL, NULL, { NULL } },
+	{ NULL, NULL, S, CARD_COMPLIANCE, NULL, NULL, { NULL } }
+};
+#undef S
+#undef L
+#undef M
+#undef E
+
+struct reading {
+	const struct weights *w;
+	json_t *card, *own, *front; /* own: the key model_card; may be NULL */
+	struct err *e;
+};
+
+/* ---- values ---- */
+
+static bool
+is_scalar(const json_t *v)
+{
+	return json_is_string(v) ? json_string_length(v) > 0
+	                         : json_is_number(v) || json_is_boolean(v);
+}
+
+/* {"name":TEXT}, or {"repo_url":TEXT} for an address. New reference. */
+static json_t *
+entry_of(const json_t *text)
+{
+	const char *s = json_string_value(text);
+
+	return json_pack("{s:s}", strstr(s, "://") ? "repo_url" : "name", s);
+}
+
+/* Appends to a list in the form of the kind; what has another form is left out. 0 or -1. */
+static int
+append(json_t *list, enum card_kind kind, const json_t *v)
+{
+	if (kind == CARD_ENTRIES && json_is_string(v))
+		return json_array_append_new(list, entry_of(v));
+	if (kind == CARD_ENTRIES ? json_is_object(v) : is_scalar(v))
+		return json_array_append(list, (json_t *)(uintptr_t)v);
+	return 0;
+}
+
+/* An array of a value, or of the items of one; NULL if there is none, or no memory. */
+static json_t *
+list_of(enum card_kind kind, const json_t *v, struct err *e)
+{
+	json_t *list = json_array();
+	int r = list ? append(list, kind, v) : -1;
+	size_t i;
+
+	for (i = 0; r == 0 && i < json_array_size(v) && i < ENTRIES; i++)
+		r = append(list, kind, json_array_get(v, i));
+	if (r == 0 && json_array_size(list) > 0)
+		return list;
+	json_decref(list);
+	if (r < 0)
+		err_memory(e);
+	return NULL;
+}
+
+/* Sets a field that has no value yet, if v has the form of the field. v: may be NULL. */
+static int
+offer(struct reading *r, const struct card_field *f, const json_t *v)
+{
+	json_t *to = NULL;
+
+	if (!v || json_object_get(r->card, f->name))
+		return 0;
+	if (f->kind == CARD_LIST || f->kind == CARD_ENTRIES)
+		to = list_of(f->kind, v, r->e);
+	else if (f->kind == CARD_SCALAR ? is_scalar(v) : json_object_size(v) > 0)
+		to = json_incref((json_t *)(uintptr_t)v);
+	if (to && json_object_set_new(r->card, f->name, to) < 0)
+		err_memory(r->e);
+	return r->e->code == ERR_NONE ? 0 : -1;
+}
+
+/* ---- keys ---- */
+
+/* A key's value as JSON, or NULL: no such key, or nothing that a card holds. Text that begins
+ * with a brace is taken for JSON too. */
+static json_t *
+key_value(struct reading *r, const char *key)
+{
+	struct value_type type;
+	size_t n, len;
+	const uint8_t *p = weights_value(r->w, key, &type, &n);
+	const char *text;
+
+	if (!p || n > VALUE)
+		return NULL;
+	if (type.depth == 0 && type.leaf == VALUE_JSON)
+		return json_parse_any(p, n, ERR_CORRUPT, key, r->e);
+	text = value_string(type, p, n, &len);
+	if (!text)
+		return value_is_inline(type, p, n) ? value_to_json(type, p, n) : NULL;
+	if (len > 0 && *text == '{')
+		return json_parse_any(text, len, ERR_CORRUPT, key, r->e);
+	return text_utf8(text, len, false) ? json_stringn(text, len) : NULL;
+}
+
+static int
+offer_key(struct reading *r, const struct card_field *f, const char *key)
+{
+	json_t *v = key ? key_value(r, key) : NULL;
+	int result = r->e->code != ERR_NONE ? -1 : offer(r, f, v);
+
+	json_decref(v);
+	return result;
+}
+
+/* general.base_model.0.name and so on. */
+static int
+offer_entries(struct reading *r, const struct card_field *f)
+{
+	static const char *const fields[] = { "name", "author", "version", "organization",
+		"description", "url", "doi", "uuid", "repo_url" };
+	json_t *list = json_array(), *entry;
+	uint64_t count = 0, i;
+	char key[96];
+	size_t k;
+	int result = list ? 0 : -1;
+
+	snprintf(key, sizeof key, "general.%s.count", f->general);
+	model_u64(r->w->plan, key, &count);
+	for (i = 0; result == 0 && i < count && i < ENTRIES; i++) {
+		entry = json_object();
+		for (k = 0; entry && result == 0 && k < sizeof fields / sizeof *fields; k++) {
+			json_t *v;
+
+			snprintf(key, sizeof key, "general.%s.%u.%s", f->general, (unsigned)i, fields[k]);
+			v = key_value(r, key);
+			if (v)
+				result = json_object_set_new(entry, fields[k], v);
+		}
+		result |= json_array_append_new(list, entry);
+	}
+	if (result < 0)
+		err_memory(r->e);
+	result = r->e->code != ERR_NONE ? -1 : offer(r, f, list);
+	json_decref(list);
+	return result;
+}
+
+static int
+offer_general(struct reading *r, const struct card_field *f)
+{
+	char key[96];
+
+	if (!f->general)
+		return 0;
+	if (f->kind == CARD_ENTRIES)
+		return offer_entries(r, f);
+	snprintf(key, sizeof key, "general.%s", f->general);
+	return offer_key(r, f, key);
+}
+
+/* ---- fields ---- */
+
+static int
+read_field(struct reading *r, const struct card_field *f)
+{
+	size_t i;
+
+	if (offer(r, f, json_object_get(r->own, f->name)) < 0 ||
+	    (f->other && offer(r, f, json_object_get(r->own, f->other)) < 0) ||
+	    offer_key(r, f, f->name) < 0 || offer_key(r, f, f->other) < 0 || offer_general(r, f) < 0)
+		return -1;
+	for (i = 0; i < 3 && f->front[i]; i++)
+		if (offer(r, f, json_object_get(r->front, f->front[i])) < 0)
+			return -1;
+	return 0;
+}
+
+/* The members of compliance are also keys of their own: compliance.export_control. */
+static int
+read_compliance(struct reading *r)
+{
+	json_t *all = json_object(), *v;
+	json_t *given = json_object_get(r->card, "compliance");
+	const struct card_field *f;
+	char key[64];
+	int bad = all ? 0 : -1;
+
+	for (f = card_compliance; bad == 0 && f->name; f++) {
+		snprintf(key, sizeof key, "compliance.%s", f->name);
+		v = key_value(r, key);
+		if (!v)
+			v = json_incref(json_object_get(given, f->name));
+		if (is_scalar(v))
+			bad = json_object_set(all, f->name, v);
+		json_decref(v);
+	}
+	if (bad == 0 && given)
+		bad = json_object_update_missing(all, given);
+	if (bad == 0 && json_object_size(all) > 0)
+		bad = json_object_set(r->card, "compliance", all);
+	json_decref(all);
+	if (bad < 0)
+		err_memory(r->e);
+	return r->e->code == ERR_NONE ? 0 : -1;
+}
+
+static bool
+is_known(const char *name, bool front)
+{
+	const struct card_field *f;
+	size_t i;
+
+	for (f = card_fields; f->name; f++) {
+		if (!front && (strcmp(name, f->name) == 0 || (f->other && strcmp(name, f->other) == 0)))
+			return true;
+		for (i = 0; front && i < 3 && f->front[i]; i++)
+			if (strcmp(name, f->front[i]) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Members without a field. */
+static int
+read_more(struct reading *r, const json_t *from, bool front)
+{
+	json_t *more = json_object_get(r->card, "more"), *v;
+	const char *name;
+
+	json_object_foreach((json_t *)(uintptr_t)from, name, v) {
+		if (is_known(name, front))
+			continue;
+		if (!more) {
+			more = json_object();
+			if (json_object_set_new(r->card, "more", more) < 0)
+				return err_memory(r->e);
+		}
+		if (!json_object_get(more, name) && json_object_set(more, name, v) < 0)
+			return err_memory(r->e);
+	}
+	return 0;
+}
+
+static int
+read_all(struct reading *r)
+{
+	const struct card_field *f;
+	size_t n;
+	const char *readme = (const char *)weights_file(r->w, "README.md", &n);
+
+	r->own = key_value(r, "model_card");
+	if (r->e->code != ERR_NONE)
+		return -1;
+	if (readme && !(r->front = yaml_front_parse(readme, n, "README.md", r->e)))
+		return -1;
+	for (f = card_fields; f->name; f++) {
+		if (read_field(r, f) < 0)
+			return -1;
+		if (f->group == CARD_COMPLIANCE && read_compliance(r) < 0)
+			return -1;
+	}
+	return read_more(r, r->own, false) < 0 ? -1 : read_more(r, r->front, true);
+}
+
+json_t *
+card_read(const struct weights *w, struct err *e)
+{
+	struct reading r = { .w = w, .card = json_object(), .e = e };
+
+	if (!r.card)
+		err_memory(e);
+	else if (read_all(&r) < 0) {
+		json_decref(r.card);
+		r.card = NULL;
+	}
+	json_decref(r.own);
+	json_decref(r.front);
+	return r.card;
+}
+
+void
+card_json(struct buf *to, const json_t *card, const char *model)
+{
+	lines_json_of(to, json_copy((json_t *)(uintptr_t)card), model);
+}
