@@ -57,7 +57,7 @@ const char *
 bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
           const char *ending, char name[BIND_NAME])
 {
-	const char *p = arch_tensor(b->h->arch, b->h->folder, role);
+	const char *p = arch_tensor(b->h->arch, b->h->folder ? ARCH_FOLDER : ARCH_GGUF, role);
 	size_t n = 0;
 
 	if (!p)

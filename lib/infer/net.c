@@ -371,7 +371,7 @@ prove_used(const struct bind *b)
 	for (i = 0; i < b->w->plan->tensor_count; i++) {
 		const char *name = tensor_name(bind_tensor(b, i));
 
-		if (!b->used[i] && !arch_is_apart(name, b->h->folder))
+		if (!b->used[i] && !arch_is_apart(name, b->h->folder ? ARCH_FOLDER : ARCH_GGUF))
 			return err_set(b->e, ERR_FORMAT, name, "is not a tensor of a %s model",
 			               b->h->arch->name ? b->h->arch->name : b->h->arch->folder);
 	}

@@ -1,0 +1,33 @@
+/* tensors_parts: what the files of tensors.h share. */
+#ifndef ADAPT_TENSORS_PARTS_H
+#define ADAPT_TENSORS_PARTS_H
+
+#include "adapt/tensors.h"
+
+/* The type of a tensor of GGUF whose source has type `from`; type: that of matrices. */
+const struct dtype *tensors_type(const char *name, unsigned ndim, const uint64_t *dims,
+                                 const struct dtype *from, const struct dtype *type);
+
+/* A change of a tensor from its form in folders to that in GGUF. */
+struct view {
+	enum arch_change change;
+	bool bias;
+	const struct sizes *sizes;
+
+	unsigned ndim;              /* view_shape: of the result */
+	uint64_t dims[TENSOR_DIMS];
+};
+
+/* Find the result's shape; stack: number of tensors that become one, 0: they are not
+ * stacked. ERR_INVALID if the shape of t does not allow the change. 0 or -1. */
+int view_shape(struct view *v, const struct tensor *t, uint64_t stack, struct err *e);
+
+/* Append the pieces of a source with descriptor t. ERR_FORMAT if that would cut blocks of a
+ * quantized type. 0 or -1. */
+int view_add(const struct view *v, struct tensors_row *row, const struct tensor *t,
+             size_t source, struct err *e);
+
+/* Append rope_freqs or rope_factors_long and _short, if the configuration asks for them. */
+int tensors_add_rope(struct tensors *p, const struct subject *s, struct err *e);
+
+#endif
