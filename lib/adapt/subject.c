@@ -132,14 +132,15 @@ subject_add_file(struct subject_files *f, const char *name, struct buf *bytes, s
 int
 subject_add_json(struct subject_files *f, const char *name, json_t *v, struct err *e)
 {
-	char *text = v ? json_dumps(v, JSON_INDENT(2)) : NULL;
 	struct buf b = { 0 };
+	int r = v ? json_pretty(v, &b) : -1;
 
 	json_decref(v);
-	if (!text)
+	buf_text(&b, "\n");
+	if (r < 0) {
+		buf_free(&b);
 		return err_memory(e);
-	buf_printf(&b, "%s\n", text);
-	free(text);
+	}
 	return subject_add_file(f, name, &b, e);
 }
 

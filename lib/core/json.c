@@ -14,6 +14,7 @@
  * to all threads together. */
 #define JSON_MEMORY ((size_t)1 << 30)
 #define EXACT ((uint64_t)1 << 53)
+#define DEPTH 2048 /* levels that json_pretty writes, as many as the library reads */
 
 /* Precedes each block, so that frees are counted too. The blocks that a parse allocates
  * form a list, newest first; the links are meaningless after that parse. */
@@ -201,6 +202,63 @@ int
 json_write(const json_t *v, struct buf *b)
 {
 	return json_dump_callback(v, append, b, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+void
+json_put_real(struct buf *b, double v)
+{
+	char text[40];
+	int digits = 0, power;
+
+	do
+		snprintf(text, sizeof text, "%.*e", digits, v);
+	while (strtod(text, NULL) != v && ++digits < 17);
+	power = atoi(strchr(text, 'e') ? strchr(text, 'e') + 1 : "0");
+	if (power >= -4 && power < 16)
+		snprintf(text, sizeof text, "%.*f", digits > power ? digits - power : 1, v);
+	buf_text(b, text);
+}
+
+/* depth: number of objects and arrays around v. */
+static int
+pretty(const json_t *v, struct buf *b, int depth)
+{
+	bool object = json_is_object(v), first = true;
+	const char *name;
+	json_t *member;
+	size_t i;
+
+	if (json_is_real(v)) {
+		json_put_real(b, json_real_value(v));
+		return 0;
+	}
+	if (json_object_size(v) == 0 && json_array_size(v) == 0)
+		return json_write(v, b);
+	if (depth > DEPTH)
+		return -1;
+	buf_u8(b, object ? '{' : '[');
+	json_object_foreach((json_t *)(uintptr_t)v, name, member) {
+		buf_printf(b, "%s\n%*s", first ? "" : ",", 2 * (depth + 1), "");
+		json_quote(b, name, strlen(name));
+		buf_text(b, ": ");
+		if (pretty(member, b, depth + 1) < 0)
+			return -1;
+		first = false;
+	}
+	json_array_foreach(v, i, member) {
+		buf_printf(b, "%s\n%*s", first ? "" : ",", 2 * (depth + 1), "");
+		if (pretty(member, b, depth + 1) < 0)
+			return -1;
+		first = false;
+	}
+	buf_printf(b, "\n%*s%c", 2 * depth, "", object ? '}' : ']');
+	return 0;
+}
+
+int
+json_pretty(const json_t *v, struct buf *b)
+{
+	return pretty(v, b, 0) < 0 || !buf_ok(b) ? -1 : 0;
 }
 
 void

@@ -28,7 +28,14 @@ json_t *json_parse_any(const void *text, size_t n, enum err_code code,
 /* Appends the compact text of v. Returns 0, or -1 (no memory). */
 int json_write(const json_t *v, struct buf *b);
 
-/* The same for people and terminals: the characters that text_quote escapes become \uXXXX,
+/* The same with members on lines of their own, indented by two spaces, and numbers with the
+ * fewest digits that give the same value ("1e-06", "0.6"), as Python's json writes them. */
+int json_pretty(const json_t *v, struct buf *b);
+
+/* Appends a real number in that form. */
+void json_put_real(struct buf *b, double v);
+
+/* As json_write, for people and terminals: the characters that text_quote escapes become \uXXXX,
  * so the value stays exact. Use json_write for what is stored or signed. */
 int json_show(const json_t *v, struct buf *b);
 void json_show_text(struct buf *b, const char *s, size_t n);

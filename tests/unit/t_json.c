@@ -101,11 +101,39 @@ too_much(void)
 	json_decref(v);
 }
 
+static void
+pretty(void)
+{
+	static const struct { double v; const char *text; } rows[] = {
+		{ 0.6, "0.6" }, { 1e-6, "1e-06" }, { 10000, "10000.0" }, { 1, "1.0" }, { 0, "0.0" },
+		{ -0.0, "-0.0" }, { 1e16, "1e+16" }, { 123456.75, "123456.75" }, { 0.0001, "0.0001" },
+		{ 1.5e-5, "1.5e-05" }, { 0.1 + 0.2, "0.30000000000000004" }, { 1e15, "1000000000000000.0" },
+		{ 1.7976931348623157e308, "1.7976931348623157e+308" }, { 5e-324, "5e-324" },
+	};
+	json_t *v = json_pack("{s:[i,f,{}],s:{s:s},s:[]}", "a", 1, 0.6, "b", "c", "d\n", "e");
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		buf_clear(&b);
+		json_put_real(&b, rows[i].v);
+		test_ok(buf_string(&b) && strcmp((char *)b.p, rows[i].text) == 0, "%s", (char *)b.p);
+	}
+	buf_clear(&b);
+	test_ok(json_pretty(v, &b) == 0 && buf_string(&b) &&
+	        strcmp((char *)b.p, "{\n  \"a\": [\n    1,\n    0.6,\n    {}\n  ],\n"
+	               "  \"b\": {\n    \"c\": \"d\\n\"\n  },\n  \"e\": []\n}") == 0,
+	        "pretty JSON");
+	json_decref(v);
+	buf_free(&b);
+}
+
 int
 main(void)
 {
 	threads();
 	other_thread();
 	too_much();
+	pretty();
 	return test_done();
 }
