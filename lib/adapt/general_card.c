@@ -12,13 +12,13 @@ const char *const general_card_fields[] = { "name", "author", "version", "organi
 	"description", "url", "doi", "uuid", "repo_url", NULL };
 
 static void
-note(const struct general_card *c, const char *member, const char *what)
+note(const struct general_card *c, const char *before, const char *member, const char *what)
 {
 	char name[80], text[160];
 
 	if (!c->note)
 		return;
-	snprintf(text, sizeof text, "README.md: %s is %s, and not used",
+	snprintf(text, sizeof text, "README.md: %s%s is %s, and not used", before,
 	         text_quote(name, sizeof name, member, strlen(member)), what);
 	c->note(text);
 }
@@ -145,7 +145,7 @@ entry_fields(struct general_card *c, const json_t *from, const char *member)
 		json_t *v = json_object_get(from, general_card_fields[i]);
 
 		if (v && !json_is_string(v)) {
-			note(c, member, "a list with an entry that is not text");
+			note(c, "an entry of ", member, "not text");
 			v = NULL;
 		}
 		if (v && json_object_set(entry, general_card_fields[i], v) < 0) {
@@ -187,7 +187,7 @@ add_entries(struct general_card *c, json_t *list, const json_t *from, const char
 	if (json_is_string(from))
 		return add_entry(c, list, from, member);
 	if (!json_is_array(from) && !json_is_null(from))
-		note(c, member, "not a list");
+		note(c, "", member, "not a list");
 	for (i = 0; i < json_array_size(from); i++)
 		if (add_entry(c, list, json_array_get(from, i), member) < 0)
 			return -1;
@@ -281,7 +281,7 @@ take_text(struct general_card *c, const json_t *front, const struct text_row *ro
 			return json_array_size(v) > GENERAL_ENTRIES ? too_many(c, row->members[i])
 			                                            : set(c, row->name, join(v));
 		if (v && !json_is_null(v))
-			note(c, row->members[i], "not text");
+			note(c, "", row->members[i], "not text");
 	}
 	return 0;
 }
@@ -297,12 +297,12 @@ append_texts(struct general_card *c, json_t *list, const json_t *from, const cha
 	if (json_is_string(from))
 		return json_array_append(list, (json_t *)(uintptr_t)from) < 0 ? err_memory(c->e) : 0;
 	if (from && !json_is_array(from) && !json_is_null(from))
-		note(c, member, "not a list");
+		note(c, "", member, "not a list");
 	for (i = 0; i < json_array_size(from); i++) {
 		json_t *v = json_array_get(from, i);
 
 		if (!json_is_string(v))
-			note(c, member, "a list with an entry that is not text");
+			note(c, "an entry of ", member, "not text");
 		else if (json_array_append(list, v) < 0)
 			return err_memory(c->e);
 	}

@@ -60,6 +60,58 @@ each(struct convert *c)
 	model_free(&out);
 }
 
+/* ---- the way back ---- */
+
+/* A folder of these files. */
+static void
+folder_of(struct subject *s, struct model *plan, struct subject_files *files)
+{
+	struct err e = ERR_INIT;
+	size_t i;
+
+	if (model_init(plan, &e) < 0)
+		abort();
+	*s = (struct subject){ .plan = plan, .form = ARCH_FOLDER,
+		.w = { .name = "folder", .plan = plan } };
+	s->w.blobs = calloc(files->count + 1, sizeof *s->w.blobs);
+	for (i = 0; s->w.blobs && i < files->count; i++) {
+		s->w.blobs[i].p = files->file[i].bytes.p;
+		s->w.blobs[i].n = files->file[i].bytes.n;
+		if (model_add_blob(plan, files->file[i].name, "text", s->w.blobs[i].n, &e) < 0)
+			abort();
+	}
+}
+
+/* The files that are made from the expected keys give the same keys. */
+static void
+back(struct convert *c)
+{
+	struct subject gguf = { .plan = &c->expected.plan, .w = c->expected.weights,
+		.form = ARCH_GGUF }, folder;
+	struct subject_files files = { 0 };
+	struct general_sizes sizes;
+	struct model plan, out;
+	struct err e = ERR_INIT;
+	const char *differs = "no files";
+	size_t i;
+	int r = general_files(&gguf, &files, &e);
+
+	general_count(&c->expected.plan, &sizes);
+	folder_of(&folder, &plan, &files);
+	if (r == 0 && model_init(&out, &e) == 0) {
+		if (general_put(&folder, "out", &sizes, &out, &e) == 0)
+			compare(&c->expected.plan, &out, &differs);
+		model_free(&out);
+	}
+	test_ok(!differs, "%s: the keys come back from %zu files %s %s", c->name, files.count,
+	        differs ? differs : "", e.fact);
+	for (i = 0; differs && i < files.count; i++)
+		printf("# %s\n", (char *)files.file[i].bytes.p);
+	free(folder.w.blobs);
+	model_free(&plan);
+	subject_free_files(&files);
+}
+
 /* ---- names ---- */
 
 static bool
@@ -143,13 +195,130 @@ names(const char *data)
 		fclose(f);
 }
 
+/* ---- wrong folders ---- */
+
+static char notes[4096];
+
+static void
+note(const char *text)
+{
+	strncat(notes, text, sizeof notes - strlen(notes) - 2);
+	strcat(notes, "\n");
+}
+
+/* Puts the keys of a folder with these files; their number, or -1. */
+static int
+put(const char *readme, const char *config, const char *generation, struct model *out,
+    struct err *e)
+{
+	const struct general_sizes sizes = { .all = 1000, .shared = 1000 };
+	struct subject_files files = { 0 };
+	struct subject s;
+	struct model plan;
+	int r = -1;
+
+	if (readme) {
+		struct buf b = { 0 };
+
+		buf_text(&b, readme);
+		subject_add_file(&files, "README.md", &b, e);
+	}
+	if (generation) {
+		struct buf b = { 0 };
+
+		buf_text(&b, generation);
+		subject_add_file(&files, "generation_config.json", &b, e);
+	}
+	folder_of(&s, &plan, &files);
+	s.note = note;
+	s.config = config ? json_loads(config, 0, NULL) : NULL;
+	notes[0] = '\0';
+	if (model_init(out, e) == 0 && general_put(&s, "folder", &sizes, out, e) == 0)
+		r = (int)out->meta_count;
+	json_decref(s.config);
+	free(s.w.blobs);
+	model_free(&plan);
+	subject_free_files(&files);
+	return r;
+}
+
+/* The folder is accepted; general.KEY is text (NULL: not there); the notes contain `noted`. */
+static void
+accepts(const char *readme, const char *config, const char *generation, const char *key,
+        const char *text, const char *noted)
+{
+	struct model out;
+	struct err e = ERR_INIT;
+	int n = put(readme, config, generation, &out, &e);
+	const char *got = n > 0 ? model_text(&out, key) : NULL;
+
+	test_ok(n > 0 && (text ? got && strcmp(got, text) == 0 : !got) &&
+	        (*noted ? strstr(notes, noted) != NULL : !*notes), "%s is %s: %s%s", key,
+	        got ? got : "not set", e.fact, notes);
+	model_free(&out);
+}
+
+static void
+refuses(const char *readme, const char *config, const char *object, const char *fact)
+{
+	struct model out;
+	struct err e = ERR_INIT;
+	int n = put(readme, config, NULL, &out, &e);
+
+	test_ok(n < 0 && strcmp(e.object, object) == 0 && strstr(e.fact, fact), "%s: %s", e.object,
+	        e.fact);
+	model_free(&out);
+}
+
+static void
+wrong(void)
+{
+	struct buf b = { 0 };
+	int i;
+
+	accepts("---\nversion: 2.10\n---\n", NULL, NULL, "general.version", "2.10", "");
+	accepts("---\nname: no\n---\n", NULL, NULL, "general.name", "no", "");
+	accepts("---\nname: ~\nmodel_name: Two\n---\n", NULL, NULL, "general.name", "Two", "");
+	accepts("---\nname: [a]\n---\n", NULL, NULL, "general.name", "Folder",
+	        "README.md: name is not text");
+	accepts("---\nlicense: {a: b}\n---\n", NULL, NULL, "general.license", NULL,
+	        "license is not text");
+	accepts("---\ntags: [a, [b]]\nbase_model: {name: x}\n---\n", NULL, NULL,
+	        "general.base_model.0.name", NULL, "base_model is not a list");
+	accepts("---\nbase_model: [{name: x, doi: [y]}]\n---\n", NULL, NULL,
+	        "general.base_model.0.name", "x", "an entry of base_model is not text");
+	accepts("---\n- a\n- b\n---\n", NULL, NULL, "general.name", "Folder", "");
+	accepts("# A card\n\nwithout front matter\n", NULL, NULL, "general.name", "Folder", "");
+	accepts(NULL, "{\"_name_or_path\":\"/home/x/y\"}", NULL, "general.name", "Folder", "");
+	accepts(NULL, "{\"_name_or_path\":\"\"}", NULL, "general.name", NULL, "");
+	accepts(NULL, NULL, "{\"top_k\":\"x\"}", "general.sampling.top_k", NULL,
+	        "top_k is not an integer of 32 bits");
+	accepts(NULL, NULL, "{\"top_k\":4294967296}", "general.sampling.top_k", NULL,
+	        "top_k is not an integer of 32 bits");
+	accepts(NULL, NULL, "{\"temperature\":1e300}", "general.sampling.temp", NULL,
+	        "temperature is not a number of 32 bits");
+	accepts(NULL, NULL, "{\"top_k\":1", "general.name", "Folder", "is not a JSON object");
+	accepts(NULL, NULL, "{\"sequence\":\"kpt\"}", "general.sampling.sequence", "kpt", "");
+	refuses("---\na: [\n---\n", NULL, "README.md", "line 3");
+	refuses("---\nlicense: mit\nlicense: other\n---\n", NULL, "README.md",
+	        "line 3: a second license");
+	refuses(NULL, "{\"_name_or_path\":3}", "config.json", "_name_or_path is not text");
+	buf_text(&b, "---\ndatasets:\n");
+	for (i = 0; i < 2000; i++)
+		buf_text(&b, "- a\n");
+	refuses(buf_string(&b), NULL, "README.md", "lists more than 1000");
+	buf_free(&b);
+}
+
 int
 main(void)
 {
+	wrong();
 	const char *data = test_data();
 
 	if (data) {
 		convert_each(data, each);
+		convert_each(data, back);
 		names(data);
 	} else {
 		test_skip("model folders", "no reference data in APR_TEST_DATA");
