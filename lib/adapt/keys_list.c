@@ -1,12 +1,14 @@
 #include "adapt/keys_list.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool
 keys_list_next(struct keys_list *l)
 {
 	const char *equals = l->text ? strstr(l->text, " = ") : NULL;
+	char *when;
 	size_t n;
 
 	if (!equals)
@@ -14,6 +16,10 @@ keys_list_next(struct keys_list *l)
 	snprintf(l->name, sizeof l->name, "%.*s", (int)(equals - l->text), l->text);
 	n = strcspn(equals + 3, ";");
 	snprintf(l->value, sizeof l->value, "%.*s", (int)n, equals + 3);
+	when = strstr(l->value, " if ");
+	snprintf(l->when, sizeof l->when, "%s", when ? when + 4 : "");
+	if (when)
+		*when = '\0';
 	l->text = equals + 3 + n;
 	l->text += strspn(l->text, "; ");
 	return true;
@@ -30,6 +36,22 @@ keys_listed(const char *words, const char *word)
 			return true;
 	}
 	return false;
+}
+
+double
+keys_shortest(float f)
+{
+	char text[32];
+	double d = (double)f;
+	int digits;
+
+	for (digits = 1; digits < 10; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, (double)f);
+		d = strtod(text, NULL);
+		if ((float)d == f)
+			break;
+	}
+	return d;
 }
 
 /* ---- gating functions ---- */

@@ -9,11 +9,12 @@
 
 #define KEYS_VALUE 256 /* bytes of an expression with its NUL */
 
-/* The items of "name = expression; name = expression". Only text is set at the beginning; it
- * may be NULL. */
+/* The items of "name = expression; name = expression if condition". Only text is set at the
+ * beginning; it may be NULL. */
 struct keys_list {
 	const char *text;
 	char name[EXPR_NAME], value[KEYS_VALUE];
+	char when[KEYS_VALUE]; /* the condition, or "", which holds */
 };
 
 /* The next item, or false. */
@@ -21,6 +22,9 @@ bool keys_list_next(struct keys_list *l);
 
 /* Whether a list of words, separated by spaces, contains a word, which may be NULL. */
 bool keys_listed(const char *words, const char *word);
+
+/* The shortest decimal number that single precision rounds to f. */
+double keys_shortest(float f);
 
 /* The number of a gating function (arch/keys.h, KEY_GATING), or 0; its name, or NULL. */
 unsigned keys_gating(const char *name);

@@ -2,8 +2,11 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define EXACT 9007199254740992.0 /* integers below it are exact in double precision */
 
 /* ---- words ---- */
 
@@ -138,13 +141,15 @@ compute(const struct expr_scope *s, const char *text, char *w, json_t *v, struct
 {
 	char operator[EXPR_NAME];
 	double result = json_number_value(v);
-	bool number = json_is_number(v);
+	bool number = json_is_number(v), whole = json_is_integer(v);
 
 	json_decref(v);
 	while (number && word(&text, operator) && strcmp(operator, "|") != 0) {
 		if (!word(&text, w) || !(v = term(s, w)))
 			return NULL;
 		number = json_is_number(v);
+		whole = operator[0] != ':' && (whole || operator[0] == '/') &&
+			(json_is_integer(v) || operator[0] == '/');
 		result = apply(operator[0], result, json_number_value(v));
 		json_decref(v);
 	}
@@ -153,7 +158,8 @@ compute(const struct expr_scope *s, const char *text, char *w, json_t *v, struct
 		        : "%s is not a number", w[0] == '@' ? w + 1 : w);
 		return NULL;
 	}
-	return json_real(result);
+	return whole && fabs(result) < EXACT ? json_integer((json_int_t)result)
+	                                     : json_real(result);
 }
 
 /* One alternative; *text moves behind it. */
@@ -191,19 +197,21 @@ static bool
 holds_one(const struct expr_scope *s, const char *condition)
 {
 	const char *other = strpbrk(condition, "!=");
+	size_t n = other ? (size_t)(other - condition) : strlen(condition);
 	char name[EXPR_NAME];
-	json_t *v = term(s, expr_name(condition, name));
+	json_t *v;
 	bool holds;
 
-	if (condition[0] == '-')
-		holds = v == NULL;
-	else if (other && *other == '=')
+	snprintf(name, sizeof name, "%.*s", (int)n, condition);
+	v = term(s, other ? name : name + 1);
+
+	if (!other)
+		holds = (v != NULL) == (condition[0] == '?');
+	else if (*other == '=')
 		holds = json_is_string(v) && strcmp(json_string_value(v), other + 1) == 0;
-	else if (other)
+	else
 		holds = v && (json_is_boolean(v) ? json_is_true(v) : json_number_value(v)) !=
 		             strtod(other + 1, NULL);
-	else
-		holds = v != NULL;
 	json_decref(v);
 	return holds;
 }

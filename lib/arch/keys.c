@@ -323,6 +323,11 @@ static const struct arch_key cohere_keys[] = {
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
+static const struct arch_key nemotron_norm[] = {
+	{ "attention.layer_norm_rms_epsilon", KEY_F32, "norm_eps | rms_norm_eps", NULL, NULL },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
 static const struct arch_key nemotron_keys[] = {
 	{ "attention.layer_norm_epsilon", KEY_F32, "!norm_eps | layer_norm_eps | "
 	  "layer_norm_epsilon | norm_epsilon", NULL, NULL },
@@ -380,7 +385,8 @@ LIST(phi2, phi2_keys, base);
 LIST(stablelm, stablelm_keys, base);
 LIST(falcon, falcon_keys, base);
 LIST(cohere, cohere_counts, shared_heads, rope, norms, experts, head, file, cohere_keys);
-LIST(nemotron, COMMON, vocabulary, nemotron_keys);
+LIST(nemotron, counts, shared_heads, rope, nemotron_norm, experts, head, file, vocabulary,
+     nemotron_keys);
 LIST(mamba, mamba_keys);
 
 /* ---- classes ---- */
@@ -514,7 +520,8 @@ static const struct arch_class classes[] = {
 	{ "t5", "T5ForConditionalGeneration", t5, NULL,
 	  "layer_norm_epsilon = 1e-06; relative_attention_num_buckets = 32; "
 	  "decoder_start_token_id = pad_token_id | 0",
-	  "is_encoder_decoder = true; dropout_rate = 0.1; initializer_factor = 1.0; "
+	  "is_encoder_decoder = true; feed_forward_proj = 'relu'; "
+	  "feed_forward_proj = 'gated-gelu' if ?enc.blk.0.ffn_gate.weight!0; dropout_rate = 0.1; initializer_factor = 1.0; "
 	  "relative_attention_max_distance = 128; use_cache = true; "
 	  "num_decoder_layers = decoder_block_count | block_count", NULL, 0 },
 	{ "phi", "PhiForCausalLM", phi2, NULL,
@@ -535,7 +542,7 @@ static const struct arch_class classes[] = {
 	  THETA "hidden_act = 'gelu_pytorch_tanh'; attention_dropout = 0.0; "
 	  "residual_dropout = 0.0; embedding_dropout = 0.0; initializer_range = 0.02; "
 	  "use_bias = ?blk.0.attn_q.bias; use_cache = true; sliding_window = null",
-	  NULL, 0 },
+	  "?sliding_window", 0 },
 	{ "falcon", "FalconForCausalLM", falcon, NULL, "layer_norm_epsilon = 1e-05; "
 	  "new_decoder_architecture = false; multi_query = true",
 	  "alibi = false; attention_dropout = 0.0; hidden_dropout = 0.0; "
@@ -546,7 +553,7 @@ static const struct arch_class classes[] = {
 	  ALL_HEADS "layer_norm_eps = 1e-05; rope_theta = 10000; logit_scale = 0.0625",
 	  SILU THETA "attention_bias = ?blk.0.attn_q.bias; "
 	  "use_qk_norm = ?blk.0.attn_q_norm.weight", NULL, 0 },
-	{ "nemotron", "NemotronForCausalLM", nemotron, "norm_eps", ALL_HEADS WIDTH
+	{ "nemotron", "NemotronForCausalLM", nemotron, NULL, ALL_HEADS WIDTH
 	  "norm_eps = 1e-05; rope_theta = 10000; partial_rotary_factor = 0.5", THETA
 	  "hidden_act = 'relu2'; attention_dropout = 0.0; initializer_range = 0.0134; "
 	  "use_cache = true; attention_bias = ?blk.0.attn_q.bias; mlp_bias = ?blk.0.ffn_up.bias; "
@@ -584,6 +591,7 @@ const struct arch_moved arch_moved[] = {
 
 const struct arch_choice arch_choices[] = {
 	{ "llama", "expert_count!0", "mixtral" },
+	{ "olmo2", "?attention.sliding_window_pattern", "olmo3" },
 	{ "bert", "tokenizer.ggml.model=gpt2", "roberta" },
 	{ "bert", "tokenizer.ggml.model=t5", "xlm-roberta" },
 	{ "deepseek2", "expert_gating_func!1", "deepseek_v3" },

@@ -34,7 +34,8 @@ struct arch_key {
 	const char *scaling; /* types of rope scaling that have the key, or NULL: any */
 };
 
-/* A configuration class. Lists of members are "name = expression; name = expression". */
+/* A configuration class. Lists of members are "name = expression; name = expression"; an
+ * expression may end in " if CONDITION". */
 struct arch_class {
 	const char *model_type;
 	const char *model;    /* the member architectures: "LlamaForCausalLM" */
