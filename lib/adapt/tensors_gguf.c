@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapt/match.h"
+#include "arch/match.h"
 #include "adapt/tensors.h"
 #include "adapt/tensors_parts.h"
 #include "core/mem.h"

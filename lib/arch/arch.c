@@ -205,6 +205,28 @@ GROUP(t5) = {
 	UNUSED("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"), END
 };
 
+/* GGUF has no form of Whisper, so its tensors have no roles. */
+#define SPEECH(name) { ROLES, name, NULL, CHANGE_NONE, 0 }
+#define SPEECH_BIAS(name) { ROLES, name, NULL, CHANGE_NONE, RULE_BIAS }
+#define WHISPER_LAYER(part, attention) \
+	SPEECH_BIAS(part attention "_layer_norm"), SPEECH_BIAS(part attention ".q_proj"), \
+	SPEECH(part attention ".k_proj"), SPEECH_BIAS(part attention ".v_proj"), \
+	SPEECH_BIAS(part attention ".out_proj")
+#define WHISPER_ENDS(part) \
+	SPEECH_BIAS(part "fc1"), SPEECH_BIAS(part "fc2"), SPEECH_BIAS(part "final_layer_norm")
+#define ENCODER "model.encoder."
+#define DECODER "model.decoder."
+GROUP(whisper) = {
+	SPEECH_BIAS(ENCODER "conv1"), SPEECH_BIAS(ENCODER "conv2"),
+	SPEECH(ENCODER "embed_positions"), SPEECH_BIAS(ENCODER "layer_norm"),
+	WHISPER_LAYER(ENCODER "layers.#.", "self_attn"), WHISPER_ENDS(ENCODER "layers.#."),
+	SPEECH(DECODER "embed_tokens"), SPEECH(DECODER "embed_positions"),
+	SPEECH_BIAS(DECODER "layer_norm"),
+	WHISPER_LAYER(DECODER "layers.#.", "self_attn"),
+	WHISPER_LAYER(DECODER "layers.#.", "encoder_attn"), WHISPER_ENDS(DECODER "layers.#."),
+	{ ROLES, "proj_out", NULL, CHANGE_NONE, RULE_OPTIONAL }, END
+};
+
 GROUP(phi2) = {
 	NAMED(ROLE_OUT_NORM, "model.final_layernorm", RULE_BIAS),
 	LINEAR(ROLE_ATTN_NORM),
@@ -291,6 +313,7 @@ LIST(falcon_rules, falcon);
 LIST(cohere_rules, ends_tied, cohere, attention, gated);
 LIST(nemotron_rules, norms_plus_one, ends_bias, attention, ungated);
 LIST(mamba_rules, mamba);
+LIST(whisper_rules, whisper);
 
 /* ---- rows ---- */
 
@@ -342,6 +365,8 @@ static const struct arch rows[] = {
 	{ "nemotron", "nemotron", "a squared activation", ARCH_LAYER_NORM | ARCH_HALVES,
 	  0, 0, 0, "model.", nemotron_rules },
 	{ "mamba", "mamba", "a model of states", 0, 0, 0, 0, "backbone.", mamba_rules },
+	{ "whisper", "whisper", "an encoder and a decoder of speech", ARCH_LAYER_NORM | ARCH_NO_GGUF,
+	  0, 0, 0, "model.", whisper_rules },
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

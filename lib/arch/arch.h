@@ -61,6 +61,8 @@ enum {
 	ARCH_LOCAL_ROPE = 1 << 20,  /* blocks with a window have a rope of their own: unscaled,
 	                             * base 10000 without a key */
 
+	ARCH_NO_GGUF = 1 << 23,     /* llama.cpp has no such architecture */
+
 	/* in model folders only */
 	ARCH_PLUS_ONE = 1 << 24,    /* norms store weight - 1 */
 	ARCH_CONV1D = 1 << 25,      /* matrices of blocks are transposed: inputs × outputs */
@@ -131,8 +133,9 @@ struct arch {
 /* The n-th rule, over all groups; NULL past the last. */
 const struct arch_rule *arch_rule(const struct arch *a, size_t n);
 
-/* The names of a role in all architectures, without ".weight"; NULL: the form has none. And
- * the shape that most of them have. */
+/* The names of a role in all architectures, without ".weight"; NULL: the form has none (names
+ * in .apr files follow from those in folders, arch/match.h). And the shape that most of them
+ * have. */
 const char *role_name(enum role role, enum arch_form form);
 const char *role_shape(enum role role);
 
