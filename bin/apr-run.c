@@ -16,7 +16,7 @@
 #include "kernels/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
-#include "load/load_tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include "report/run_text.h"
 
 /* State of a run. */
@@ -116,7 +116,7 @@ open_tokenizer(struct run *r, struct err *e)
 
 	if (o->bench || (o->logits && !needed))
 		return 0;
-	r->tokenizer = load_tokenizer_of(&r->load.weights, &options, e);
+	r->tokenizer = tokenizer_of(&r->load.weights, &options, e);
 	if (!r->tokenizer && !needed && e->code == ERR_FORMAT)
 		*e = (struct err)ERR_INIT;
 	else if (!r->tokenizer && !*e->hint)

@@ -87,20 +87,3 @@ load_tokenizer(const char *path, const struct tokenizer_options *o, struct err *
 		close(held);
 	return t;
 }
-
-struct tokenizer *
-load_tokenizer_of(const struct weights *w, const struct tokenizer_options *o, struct err *e)
-{
-	struct tokenizer *t = NULL;
-	struct material m;
-	size_t i;
-	int done = material_open(&m, w->plan, e);
-
-	for (i = 0; done == 0 && i < w->plan->blob_count; i++)
-		if (material_wants(&m, i) && w->blobs[i].p)
-			done = material_add(&m, i, w->blobs[i].p, w->blobs[i].n, e);
-	if (done == 0)
-		t = tokenizer_open(&m, w->name, o, e);
-	material_free(&m);
-	return t;
-}

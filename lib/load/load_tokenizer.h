@@ -3,7 +3,6 @@
 #define LOAD_TOKENIZER_H
 
 #include "model/flow.h"
-#include "model/weights.h"
 #include "tokenizer/tokenizer.h"
 
 /* Load from a path: a model of any format, a model folder, a tokenizer.json, a SentencePiece
@@ -16,10 +15,5 @@ struct tokenizer *load_tokenizer(const char *path, const struct tokenizer_option
  * the caller. On failure, returns NULL with e filled. */
 struct tokenizer *load_tokenizer_source(struct source *s, const struct tokenizer_options *o,
                                         struct err *e);
-
-/* Load from a model that load_open has loaded (load/load.h). On failure, returns NULL with e
- * filled. */
-struct tokenizer *load_tokenizer_of(const struct weights *w, const struct tokenizer_options *o,
-                                    struct err *e);
 
 #endif

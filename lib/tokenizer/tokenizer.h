@@ -17,6 +17,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "model/weights.h"
 #include "tokenizer/material.h"
 
 #define TOKEN_NONE UINT32_MAX
@@ -38,6 +39,10 @@ struct tokenizer_options {
 struct tokenizer *tokenizer_open(const struct material *m, const char *what,
                                  const struct tokenizer_options *options,
                                  struct err *e);
+
+/* The same from a model whose side files and long values are in memory. */
+struct tokenizer *tokenizer_of(const struct weights *w,
+                               const struct tokenizer_options *options, struct err *e);
 
 /* From the n bytes of a tokenizer.json (of the tokenizers library). config: the bytes of the
  * tokenizer_config.json beside it, which names BOS and EOS, or NULL. */
