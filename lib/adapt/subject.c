@@ -59,7 +59,7 @@ subject_json(const struct subject *s, const char *name, struct err *e)
 	size_t n;
 	const uint8_t *text = weights_file(&s->w, name, &n);
 
-	return text ? json_parse(text, n, ERR_CORRUPT, name, e) : NULL;
+	return text ? json_parse_wide(text, n, ERR_CORRUPT, name, e) : NULL;
 }
 
 /* ---- form and architecture ---- */

@@ -191,6 +191,76 @@ json_parse(const void *text, size_t n, enum err_code code, const char *what,
 	return v;
 }
 
+/* ---- integers beyond 64 bits ---- */
+
+/* Whether n characters of a number are digits of an integer that is, or may be by its sign,
+ * beyond 64 bits. */
+static bool
+is_wide(const char *s, size_t n)
+{
+	static const char most[] = "9223372036854775807";
+	size_t digits = sizeof most - 1;
+
+	if (n < digits || strspn(s, "0123456789") < n)
+		return false;
+	return n > digits || memcmp(s, most, digits) > 0;
+}
+
+/* The end of a string; p is behind its first quote. */
+static const char *
+skip_string(const char *p, const char *end)
+{
+	for (; p < end && *p != '"'; p++)
+		if (*p == '\\' && p + 1 < end)
+			p++;
+	return p < end ? p + 1 : end;
+}
+
+/* Copies JSON text; long integers get a fraction, which makes them real numbers. */
+static void
+widen(const char *p, size_t n, struct buf *b)
+{
+	const char *end = p + n, *from = p, *s;
+
+	while (p < end) {
+		if (*p == '"') {
+			p = skip_string(p + 1, end);
+		} else if (*p >= '0' && *p <= '9') {
+			for (s = p; p < end && strchr("0123456789.eE+-", *p); p++)
+				;
+			if (!is_wide(s, (size_t)(p - s)))
+				continue;
+			buf_put(b, from, (size_t)(p - from));
+			buf_text(b, ".0");
+			from = p;
+		} else {
+			p++;
+		}
+	}
+	buf_put(b, from, (size_t)(end - from));
+}
+
+json_t *
+json_parse_wide(const void *text, size_t n, enum err_code code, const char *what,
+                struct err *e)
+{
+	struct err first = ERR_INIT;
+	json_t *v = json_parse(text, n, code, what, &first);
+	struct buf b = { 0 };
+
+	if (!v && strstr(first.fact, "too big")) {
+		widen(text, n, &b);
+		if (buf_ok(&b))
+			v = json_parse(b.p, b.n, code, what, e);
+		else
+			err_memory(e);
+		buf_free(&b);
+	} else if (!v && e->code == ERR_NONE) {
+		*e = first;
+	}
+	return v;
+}
+
 static int
 append(const char *text, size_t n, void *b)
 {

@@ -21,7 +21,12 @@
 json_t *json_parse(const void *text, size_t n, enum err_code code, const char *what,
                    struct err *e);
 
-/* The same for any JSON value. */
+/* The same for a file of another program: integers beyond 64 bits become real numbers. Model
+ * folders write 10^30 for "no limit". */
+json_t *json_parse_wide(const void *text, size_t n, enum err_code code, const char *what,
+                        struct err *e);
+
+/* json_parse for any JSON value. */
 json_t *json_parse_any(const void *text, size_t n, enum err_code code,
                        const char *what, struct err *e);
 

@@ -386,7 +386,8 @@ tokenizer_open_json(const void *text, size_t n, const void *config, size_t confi
 	const char *type = json_string_value(json_object_get(model, "type"));
 
 	if (root && config)
-		more = json_parse(config, config_bytes, ERR_CORRUPT, "tokenizer_config.json", e);
+		more = json_parse_wide(config, config_bytes, ERR_CORRUPT, "tokenizer_config.json",
+		                       e);
 	if (e->code == ERR_NONE && !json_is_object(model))
 		err_set(e, ERR_FORMAT, what, "is not a tokenizer: it has no model");
 	/* Files from before 2020 do not state the type of the model. */

@@ -128,10 +128,36 @@ pretty(void)
 	buf_free(&b);
 }
 
+/* Integers beyond 64 bits are real numbers, wherever they stand; texts stay as they are. */
+static void
+wide(void)
+{
+	static const char text[] = "{\"n\":[1000000000000000019884624838656,-99999999999999999999,"
+		"9223372036854775807,1.5e300],\"s\":\"\\\"99999999999999999999\",\"z\":7}";
+	struct err e = ERR_INIT;
+	json_t *v = json_parse(text, strlen(text), ERR_CORRUPT, "text", &e), *n;
+
+	test_ok(!v && e.code == ERR_CORRUPT, "an integer beyond 64 bits is refused");
+	e = (struct err)ERR_INIT;
+	v = json_parse_wide(text, strlen(text), ERR_CORRUPT, "text", &e);
+	n = json_object_get(v, "n");
+	test_ok(json_real_value(json_array_get(n, 0)) == 1000000000000000019884624838656.0 &&
+	        json_real_value(json_array_get(n, 1)) == -1e20 &&
+	        json_integer_value(json_array_get(n, 2)) == INT64_MAX &&
+	        json_real_value(json_array_get(n, 3)) == 1.5e300 &&
+	        json_integer_value(json_object_get(v, "z")) == 7, "it can become a real number");
+	test_ok(v && strcmp(json_string_value(json_object_get(v, "s")), "\"99999999999999999999")
+	        == 0, "digits in a string stay");
+	json_decref(v);
+	v = json_parse_wide("{\"n\":[1}", 8, ERR_CORRUPT, "text", &e);
+	test_ok(!v && e.code == ERR_CORRUPT, "other errors stay");
+}
+
 int
 main(void)
 {
 	threads();
+	wide();
 	other_thread();
 	too_much();
 	pretty();
