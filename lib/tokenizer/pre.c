@@ -127,6 +127,12 @@ pre_find(const char *name)
 	return NULL;
 }
 
+const struct pre *
+pre_row(size_t index)
+{
+	return index < sizeof table / sizeof *table ? &table[index] : NULL;
+}
+
 int
 pre_steps(const struct pre *p, struct split *s, struct err *e)
 {

@@ -24,6 +24,9 @@ struct pre {
 /* The pre-tokenizer of that name, or NULL. */
 const struct pre *pre_find(const char *name);
 
+/* The row with that index, or NULL. */
+const struct pre *pre_row(size_t index);
+
 /* The patterns of ByteLevel's use_regex in the tokenizers library. */
 extern const char pre_gpt2[];
 
