@@ -9,16 +9,27 @@
 
 #include "adapt/subject.h"
 
-/* Append the tokenizer of a model folder as keys of GGUF: from tokenizer.json, tokenizer.model,
- * spiece.model, sentencepiece.bpe.model or vocab.txt, with added_tokens.json,
- * tokenizer_config.json, special_tokens_map.json and the chat template. A folder without a
- * tokenizer gets none. rows: rows of the embeddings (padding). pre: the name of the
- * pre-tokenizer if the user gave it, else NULL: it is derived from tokenizer.json. 0 or -1. */
-int tokens_put(const struct subject *s, uint64_t rows, const char *pre, struct model *out,
+struct tokens_options {
+	uint64_t rows;             /* of the embeddings; 0: not known */
+	const char *pre;           /* the pre-tokenizer's name, or NULL: from tokenizer.json */
+	const char *chat_template; /* the file whose chat template holds if several differ
+	                            * ("chat_template.jinja"), or NULL */
+};
+
+/* Append the tokenizer of a model folder as keys of GGUF: from tokenizer.model, spiece.model,
+ * sentencepiece.bpe.model, tokenizer.json, vocab.json or vocab.txt, with merges.txt,
+ * added_tokens.json, tokenizer_config.json, special_tokens_map.json and the chat template. A
+ * folder without a tokenizer gets none. Long values are in out->meta too, with their bytes.
+ *
+ * ERR_FORMAT: a model or pre-tokenizer that is not known; a hint says how to name it.
+ * ERR_USAGE: chat templates differ, or the options name something that does not exist.
+ * ERR_CORRUPT: the files contradict themselves, each other, or the embeddings. 0 or -1. */
+int tokens_put_keys(const struct subject *s, const struct tokens_options *o, struct model *out,
                struct err *e);
 
-/* Make tokenizer.json, tokenizer_config.json, special_tokens_map.json, chat_template.jinja
- * from the keys. 0 or -1. */
+/* Make tokenizer.json, tokenizer_config.json, special_tokens_map.json and chat_template.jinja
+ * from the keys, and for vocabularies with scores tokenizer.model or spiece.model. A model
+ * without a tokenizer gets none. 0 or -1. */
 int tokens_files(const struct subject *s, struct subject_files *out, struct err *e);
 
 #endif
