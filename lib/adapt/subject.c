@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/text.h"
 
 /* ---- what comes before the tensors ---- */
 
@@ -64,6 +65,28 @@ subject_json(const struct subject *s, const char *name, struct err *e)
 
 /* ---- form and architecture ---- */
 
+/* No row has that name: hint at the nearest one. */
+static int
+unknown(const struct subject *s, const char *type, struct err *e)
+{
+	const struct arch *a, *near = NULL;
+	size_t i, least = strlen(type) / 3 + 2;
+
+	for (i = 0; (a = arch_row(i)); i++) {
+		size_t folder = text_distance(type, a->folder), gguf = text_distance(type, a->name);
+		size_t cost = folder < gguf ? folder : gguf;
+
+		if (cost < least) {
+			least = cost;
+			near = a;
+		}
+	}
+	err_set(e, ERR_FORMAT, s->w.name, "architecture %s is not known", type);
+	return near ? err_hint(e, "the nearest known one is %s; --arch %s adapts the model as "
+	                       "such", near->folder, near->folder)
+	            : err_hint(e, "--arch NAME adapts the model as another one");
+}
+
 static int
 find_arch(struct subject *s, const char *name, struct err *e)
 {
@@ -78,9 +101,7 @@ find_arch(struct subject *s, const char *name, struct err *e)
 	s->arch = s->form == ARCH_FOLDER ? arch_by_folder(type) : arch_by_name(type);
 	if (!s->arch)
 		s->arch = s->form == ARCH_FOLDER ? arch_by_name(type) : arch_by_folder(type);
-	if (!s->arch)
-		return err_set(e, ERR_FORMAT, s->w.name, "architecture %s is not known", type);
-	return 0;
+	return s->arch ? 0 : unknown(s, type, e);
 }
 
 int

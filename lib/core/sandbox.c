@@ -31,6 +31,7 @@
 #define FILTER (SANDBOX_OUTPUT | SANDBOX_THREADS)
 
 static const struct sandbox_row rows[] = {
+	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-unpack", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_OUTPUT },
 	{ "apr-header", SANDBOX_BESIDE | SANDBOX_SPOOL },
 	{ "apr-tok", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE },

@@ -36,7 +36,7 @@ source_finish(struct source *s, struct err *e)
 }
 
 /* Read some bytes of the body and put them to o. */
-static int
+int
 source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n, struct err *e)
 {
 	if (s->ops->share)

@@ -118,6 +118,9 @@ struct sink_ops {
 
 int source_next(struct source *s, struct item *item, struct err *e);
 int source_read(struct source *s, const uint8_t **p, size_t *n, struct err *e);
+/* Like source_read, and puts the same bytes to o. */
+int source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n,
+                 struct err *e);
 /* Read everything that is left; only this proves that a model from a pipe is whole. 0 or
  * -1. */
 int source_finish(struct source *s, struct err *e);

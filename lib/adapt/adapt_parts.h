@@ -1,0 +1,61 @@
+/* adapt_parts: what the files of adapt.h share. */
+#ifndef ADAPT_ADAPT_PARTS_H
+#define ADAPT_ADAPT_PARTS_H
+
+#include "adapt/adapt.h"
+#include "adapt/store.h"
+#include "adapt/subject.h"
+#include "adapt/tensors.h"
+#include "adapt/values.h"
+
+/* The bytes of a blob of the new plan. */
+struct adapt_blob {
+	const uint8_t *p;
+	size_t n;
+	uint8_t *own; /* p, if it is to be freed */
+};
+
+struct adapt {
+	struct source source; /* first; its plan is &plan */
+	struct source *inner;
+	struct adapt_options o;
+	struct subject s;
+	struct tensors t;
+	struct store store;
+	struct values v;
+	struct model plan;
+	struct adapt_blob *blobs; /* of plan */
+	size_t blob_count, blob_cap;
+	bool changes;
+
+	/* What is being sent. */
+	struct item next; /* of inner, not sent yet, */
+	bool more;        /* if there is one */
+	size_t blob, row;
+	enum { SEND_NOTHING, SEND_INNER, SEND_BLOB, SEND_LICENCE, SEND_STORED, SEND_WINDOWS, SEND_SHARED } mode;
+	struct range place; /* of a tensor that is shared from a file */
+	uint64_t sent, seen; /* bytes of the body; tensors of inner that came */
+	struct buf licence; /* of inner, read early */
+	bool has_licence;
+	uint8_t *window;
+	size_t window_cap, window_fill;
+};
+
+/* Make the plan of the form: keys, side files, tensors. 0 or -1. */
+int adapt_to_gguf(struct adapt *a, struct err *e);
+int adapt_to_folder(struct adapt *a, struct err *e);
+
+/* Append a blob; own as in struct adapt_blob, taken also on failure. 0 or -1. */
+int adapt_add_blob(struct adapt *a, const char *name, const char *type, const uint8_t *p,
+                   size_t n, uint8_t *own, struct err *e);
+
+/* Give values that are too long for the plan to blobs, before any side file. 0 or -1. */
+int adapt_long_values(struct adapt *a, struct err *e);
+
+/* Append copies of all targets to the plan. 0 or -1. */
+int adapt_add_tensors(struct adapt *a, struct err *e);
+
+/* Append the subject's side files that no form makes anew. 0 or -1. */
+int adapt_keep_files(struct adapt *a, struct err *e);
+
+#endif
