@@ -150,16 +150,16 @@ put_parameters(struct shared *h)
 static void
 read_tokens(struct shared *h)
 {
+	struct tokens_options o = { 0 };
 	struct err fault = ERR_INIT;
-	uint64_t rows = 0;
 	char text[1100];
 
 	if (model_find(h->s->plan, "tokenizer.ggml.tokens")) {
 		h->vocabulary = &h->s->w;
 		return;
 	}
-	json_member_u64(h->s->config, "vocab_size", &rows);
-	if (!h->s->config || tokens_put(h->s, rows, NULL, &h->tokens, &fault) == 0)
+	json_member_u64(h->s->config, "vocab_size", &o.rows);
+	if (!h->s->config || tokens_put_keys(h->s, &o, &h->tokens, &fault) == 0)
 		return;
 	snprintf(text, sizeof text, "vocab is left out: %s: %s", fault.object, fault.fact);
 	if (h->s->note)
