@@ -25,6 +25,7 @@ struct adapt_options {
 	bool places;              /* all tensors are expected to have places in files: the order
 	                           * is then that of the form, else that of the source */
 	const char *pre;          /* name of the pre-tokenizer; NULL: derived */
+	const char *chat_template; /* file whose chat template holds if they differ, or NULL */
 	const char *folder;       /* name of the model's folder or file, for general.name; or
 	                           * NULL */
 	unsigned jobs;            /* threads */

@@ -48,6 +48,8 @@ vocabulary(const struct tensors *t)
 static int
 put_keys(struct adapt *a, struct err *e)
 {
+	const struct tokens_options tokens = { .rows = vocabulary(&a->t), .pre = a->o.pre,
+		.chat_template = a->o.chat_template };
 	const char *arch = a->s.arch->name;
 	struct general_sizes sizes;
 
@@ -58,7 +60,7 @@ put_keys(struct adapt *a, struct err *e)
 	    keys_put(&a->s, tensors_file_type(&a->t), &a->plan, e) < 0 ||
 	    put_u32(&a->plan, "general.quantization_version", 2, e) < 0)
 		return -1;
-	return tokens_put(&a->s, vocabulary(&a->t), a->o.pre, &a->plan, e);
+	return tokens_put_keys(&a->s, &tokens, &a->plan, e);
 }
 
 static int
