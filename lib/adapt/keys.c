@@ -181,6 +181,21 @@ put_u32(struct put *p, const struct arch_key *row, const json_t *v)
 	return put_wire(p, row, (struct value_type){ 0, VALUE_U32 }, &b);
 }
 
+/* The number of blocks, if a value of each may travel in the plan, or 0. */
+static uint32_t
+blocks(const struct put *p)
+{
+	static const char names[] = "num_hidden_layers | n_layers | n_layer | num_layers";
+	struct err ignored = ERR_INIT;
+	json_t *v = expr_value(&p->scope, names, &ignored);
+	uint32_t n = 0;
+
+	if (!is_count(v, &n) || n > BLOCKS)
+		n = 0;
+	json_decref(v);
+	return n;
+}
+
 static int
 put_each(struct put *p, const struct arch_key *row, const json_t *v)
 {
@@ -193,7 +208,7 @@ put_each(struct put *p, const struct arch_key *row, const json_t *v)
 		return put_u32(p, row, v);
 	buf_u32(&b, VALUE_I32);
 	buf_u64(&b, n);
-	for (i = 0; i < n && n <= BLOCKS && is_count(json_array_get(v, i), &count); i++)
+	for (i = 0; i < n && n == blocks(p) && is_count(json_array_get(v, i), &count); i++)
 		buf_u32(&b, count);
 	if (i == n && n > 0)
 		return put_wire(p, row, (struct value_type){ 1, VALUE_I32 }, &b);
@@ -259,19 +274,15 @@ put_gating(struct put *p, const struct arch_key *row, const json_t *v)
 static int
 put_blocks(struct put *p, const struct arch_key *row, const json_t *v)
 {
-	json_t *count = find(&p->scope, "num_hidden_layers");
 	struct buf b = { 0 };
-	uint32_t blocks = 0, period = 0, i;
+	uint32_t n = blocks(p), period = 0, i;
 
-	if (!is_count(count, &blocks) || blocks > BLOCKS ||
-	    (json_is_array(v) ? json_array_size(v) != blocks : !is_count(v, &period) || !period)) {
-		json_decref(count);
+	if (n == 0 || (json_is_array(v) ? json_array_size(v) != n
+	                                : !is_count(v, &period) || !period))
 		return wrong(p, "layer_types", "does not have one member for each block");
-	}
-	json_decref(count);
 	buf_u32(&b, VALUE_BOOL);
-	buf_u64(&b, blocks);
-	for (i = 0; i < blocks; i++) {
+	buf_u64(&b, n);
+	for (i = 0; i < n; i++) {
 		const char *type = json_string_value(json_array_get(v, i));
 
 		buf_u8(&b, period ? (i + 1) % period != 0

@@ -87,6 +87,28 @@ unknown(const struct subject *s, const char *type, struct err *e)
 	            : err_hint(e, "--arch NAME adapts the model as another one");
 }
 
+bool
+subject_flatten(json_t *config)
+{
+	static const char *const names[] = { "text_config", "llm_config", "lm_config",
+		"language_config" };
+	json_t *part = json_object_get(json_object_get(config, "thinker_config"), names[0]);
+	const char *name;
+	json_t *v;
+	size_t i;
+
+	for (i = 0; !json_is_object(part) && i < sizeof names / sizeof *names; i++)
+		part = json_object_get(config, names[i]);
+	if (!json_is_object(part))
+		return false;
+	json_incref(part);
+	json_object_foreach(part, name, v)
+		if (strcmp(name, "architectures") != 0)
+			json_object_set(config, name, v);
+	json_decref(part);
+	return true;
+}
+
 static int
 find_arch(struct subject *s, const char *name, struct err *e)
 {
@@ -115,6 +137,8 @@ subject_read(struct subject *s, struct source *source, const char *name, struct 
 	s->config = subject_json(s, "config.json", e);
 	if (e->code != ERR_NONE)
 		return -1;
+	if (subject_flatten(s->config) && s->note)
+		s->note("the text part of config.json is used");
 	s->form = model_find(s->plan, "general.architecture") ? ARCH_GGUF :
 	          s->config ? ARCH_FOLDER : ARCH_APR;
 	return find_arch(s, name, e);

@@ -35,6 +35,11 @@ int subject_read(struct subject *s, struct source *source, const char *name,
                  struct item *next, bool *more, struct err *e);
 void subject_close(struct subject *s);
 
+/* Move the members of the text part of a config.json, which models with other kinds of input
+ * have (text_config, and other names), to the top, where they replace others; architectures
+ * stays. subject_read does this. Whether there was such a part. */
+bool subject_flatten(json_t *config);
+
 /* A side file that is JSON, as a new reference: an object. NULL with e empty if it does not
  * exist, NULL with e filled (ERR_CORRUPT) if it is not an object. */
 json_t *subject_json(const struct subject *s, const char *name, struct err *e);

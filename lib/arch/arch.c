@@ -391,8 +391,17 @@ arch_by_name(const char *name)
 const struct arch *
 arch_by_folder(const char *model_type)
 {
+	/* other names of model_types, in older files or for the whole of several parts */
+	static const char *const same[][2] = {
+		{ "RefinedWeb", "falcon" }, { "RefinedWebModel", "falcon" },
+		{ "stablelm_epoch", "stablelm" }, { "camembert", "roberta" }, { "mt5", "t5" },
+		{ "gemma3", "gemma3_text" },
+	};
 	size_t i;
 
+	for (i = 0; i < sizeof same / sizeof *same; i++)
+		if (strcmp(same[i][0], model_type) == 0)
+			model_type = same[i][1];
 	for (i = 0; i < ROWS; i++)
 		if (rows[i].folder && strcmp(rows[i].folder, model_type) == 0)
 			return &rows[i];

@@ -135,9 +135,10 @@ apply(char operator, double a, double b)
 	}
 }
 
-/* The rest of terms whose first has the value v, which is taken. */
+/* The terms at all; the first is w and has the value v, which is taken, and text is the rest. */
 static json_t *
-compute(const struct expr_scope *s, const char *text, char *w, json_t *v, struct err *e)
+compute(const struct expr_scope *s, const char *all, const char *text, char *w, json_t *v,
+        struct err *e)
 {
 	char operator[EXPR_NAME];
 	double result = json_number_value(v);
@@ -153,11 +154,13 @@ compute(const struct expr_scope *s, const char *text, char *w, json_t *v, struct
 		result = apply(operator[0], result, json_number_value(v));
 		json_decref(v);
 	}
-	if (!number || !isfinite(result)) {
-		err_set(e, ERR_CORRUPT, s->where, number ? "%s gives an invalid result"
-		        : "%s is not a number", w[0] == '@' ? w + 1 : w);
+	if (!number)
+		err_set(e, ERR_CORRUPT, s->where, "%s is not a number", w[0] == '@' ? w + 1 : w);
+	else if (!isfinite(result))
+		err_set(e, ERR_CORRUPT, s->where, "%.*s is not a finite number",
+		        (int)strcspn(all, "|"), all);
+	if (!number || !isfinite(result))
 		return NULL;
-	}
 	return whole && fabs(result) < EXACT ? json_integer((json_int_t)result)
 	                                     : json_real(result);
 }
@@ -166,17 +169,18 @@ compute(const struct expr_scope *s, const char *text, char *w, json_t *v, struct
 static json_t *
 alternative(const struct expr_scope *s, const char **text, struct err *e)
 {
-	const char *rest;
+	const char *all = *text, *rest;
 	char w[EXPR_NAME], next[EXPR_NAME];
 	json_t *v;
 
+	all += strspn(all, " ");
 	if (!word(text, w))
 		return NULL;
 	rest = *text;
 	v = term(s, w);
 	if (word(text, next) && strcmp(next, "|") != 0) {
 		if (v)
-			v = compute(s, rest, w, v, e);
+			v = compute(s, all, rest, w, v, e);
 		while (word(text, next) && strcmp(next, "|") != 0)
 			;
 	}

@@ -235,15 +235,337 @@ each_config(struct convert *c)
 	json_decref(made.config);
 }
 
+/* ---- variants and errors, without reference data ---- */
+
+/* The keys of a config.json as text: "key value; key value". */
+static const char *
+keys_text(const char *text, bool first, struct buf *b, struct err *e)
+{
+	struct model plan, made;
+	struct subject s = { .plan = &plan, .w = { .name = "test", .plan = &plan },
+		.form = ARCH_FOLDER };
+	const char *type = "";
+	size_t i;
+	int r = -1;
+
+	if (model_init(&plan, e) < 0 || model_init(&made, e) < 0)
+		return "";
+	s.config = json_parse(text, strlen(text), ERR_CORRUPT, "config.json", e);
+	subject_flatten(s.config);
+	json_member_text(s.config, "model_type", &type);
+	s.arch = arch_by_folder(type);
+	if (s.config)
+		r = first ? keys_put_first(&s, &made, e) : keys_put(&s, 1, &made, e);
+	buf_clear(b);
+	for (i = 0; r == 0 && i < made.meta_count; i++) {
+		const struct meta *m = &made.meta[i];
+		json_t *v = value_to_json(m->type, m->wire, m->wire_bytes);
+
+		buf_printf(b, "%s%s ", i ? "; " : "", m->key + strcspn(m->key, ".") + 1);
+		json_write(v, b);
+		json_decref(v);
+	}
+	json_decref(s.config);
+	model_free(&made);
+	model_free(&plan);
+	return buf_string(b);
+}
+
+#define LLAMA "\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2," \
+	"\"num_attention_heads\":4,\"vocab_size\":9"
+
+static void
+variants(void)
+{
+	static const struct { const char *name, *config, *contains; } cases[] = {
+		{ "Llama as transformers 5 writes it", "{" LLAMA ",\"rope_parameters\":{\"rope_type\":"
+		  "\"llama3\",\"rope_theta\":500000,\"factor\":8}}", "head_count_kv 4; rope.freq_base "
+		  "\"500000\"; attention.layer_norm_rms_epsilon \"9.99999997e-07\"; "
+		  "attention.key_length 16" },
+		{ "members that are missing", "{" LLAMA "}", "block_count 2; context_length 2048; "
+		  "embedding_length 64; attention.head_count 4; attention.head_count_kv 4; "
+		  "rope.freq_base \"10000\"" },
+		{ "linear scaling", "{" LLAMA ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}",
+		  "rope.scaling.type \"linear\"; rope.scaling.factor \"2\"; rope.freq_base" },
+		{ "yarn with all members", "{" LLAMA ",\"rope_scaling\":{\"rope_type\":\"yarn\","
+		  "\"factor\":4,\"attention_factor\":1.5,\"beta_fast\":8,\"extrapolation_factor\":1}}",
+		  "rope.scaling.type \"yarn\"; rope.scaling.factor \"4\"; "
+		  "rope.scaling.original_context_length 2048; rope.scaling.yarn_ext_factor \"1\"; "
+		  "rope.scaling.yarn_attn_factor \"1.5\"; rope.scaling.yarn_beta_fast \"8\"; "
+		  "rope.freq_base" },
+		{ "heads of each block", "{\"model_type\":\"llama\",\"hidden_size\":64,"
+		  "\"num_hidden_layers\":2,\"num_attention_heads\":[4,8],\"head_dim\":8,"
+		  "\"num_key_value_heads\":[2,4],\"vocab_size\":9}",
+		  "attention.head_count [4,8]; attention.head_count_kv [2,4]" },
+		{ "Gemma 3 with pictures, whose text part has few members", "{\"model_type\":\"gemma3\","
+		  "\"text_config\":{\"model_type\":\"gemma3_text\",\"hidden_size\":2560,"
+		  "\"intermediate_size\":10240,\"num_hidden_layers\":34,\"sliding_window\":1024,"
+		  "\"rope_scaling\":{\"factor\":8.0,\"rope_type\":\"linear\"}},\"vision_config\":{}}",
+		  "block_count 34; context_length 131072; embedding_length 2560; feed_forward_length "
+		  "10240; attention.head_count 8; attention.head_count_kv 4; rope.scaling.type "
+		  "\"linear\"; rope.scaling.factor \"8\"; rope.freq_base \"1000000\"; "
+		  "rope.freq_base_swa \"10000\"; attention.layer_norm_rms_epsilon \"9.99999997e-07\"; "
+		  "attention.key_length 256; attention.value_length 256; file_type 1; "
+		  "attention.sliding_window 1024" },
+		{ "Gemma 3 as transformers 5 writes it", "{\"model_type\":\"gemma3_text\","
+		  "\"hidden_size\":64,\"intermediate_size\":64,\"num_hidden_layers\":2,"
+		  "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":"
+		  "1000000.0},\"sliding_attention\":{\"rope_theta\":20000,\"rope_type\":\"default\"}}}",
+		  "rope.freq_base \"1000000\"; rope.freq_base_swa \"20000\"" },
+		{ "Mistral 3, a text part", "{\"model_type\":\"mistral3\",\"text_config\":{\"model_type\":"
+		  "\"mistral\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+		  "\"vocab_size\":9,\"head_dim\":32,\"num_key_value_heads\":2,\"rope_theta\":1e9}}",
+		  "rope.freq_base \"1e+09\"; attention.layer_norm_rms_epsilon \"9.99999997e-07\"; "
+		  "attention.key_length 32" },
+		{ "OLMo 3", "{\"model_type\":\"olmo2\",\"hidden_size\":64,\"num_hidden_layers\":5,"
+		  "\"num_attention_heads\":4,\"sliding_window\":16}", "attention.sliding_window 16; "
+		  "attention.sliding_window_pattern [true,true,true,false,true]" },
+		{ "Falcon with one head of keys", "{\"model_type\":\"falcon\",\"hidden_size\":64,"
+		  "\"num_hidden_layers\":2,\"num_attention_heads\":8,\"num_kv_heads\":8,"
+		  "\"multi_query\":true,\"new_decoder_architecture\":false,\"rope_theta\":5e5}",
+		  "attention.head_count 8; attention.head_count_kv 1; attention.layer_norm_epsilon "
+		  "\"9.99999975e-06\"; file_type 1; rope.freq_base \"500000\"" },
+		{ "Falcon of before", "{\"model_type\":\"RefinedWeb\",\"hidden_size\":64,"
+		  "\"n_layer\":2,\"n_head\":8,\"n_head_kv\":4}", "block_count 2; attention.head_count "
+		  "8; attention.head_count_kv 4" },
+		{ "GPT-2 without n_ctx", "{\"model_type\":\"gpt2\",\"n_embd\":64,\"n_layer\":2,"
+		  "\"n_head\":4,\"n_positions\":128,\"n_inner\":null}", "block_count 2; context_length "
+		  "128; embedding_length 64; feed_forward_length 256" },
+		{ "Mamba that computes its rank", "{\"model_type\":\"mamba\",\"hidden_size\":100,"
+		  "\"num_hidden_layers\":1,\"time_step_rank\":\"auto\"}", "ssm.inner_size 200; "
+		  "ssm.state_size 16; ssm.time_step_rank 7" },
+		{ "DeepSeek without experts", "{\"model_type\":\"deepseek_v3\",\"hidden_size\":64,"
+		  "\"num_hidden_layers\":3,\"num_attention_heads\":4,\"qk_nope_head_dim\":8,"
+		  "\"qk_rope_head_dim\":4,\"v_head_dim\":8,\"intermediate_size\":77,\"vocab_size\":9}",
+		  "leading_dense_block_count 3; vocab_size 9; attention.kv_lora_rank 512; "
+		  "attention.key_length_mla 12; attention.value_length_mla 8; "
+		  "expert_feed_forward_length 77; expert_shared_count 0; rope.dimension_count 4" },
+		{ "a classifier", "{\"model_type\":\"bert\",\"hidden_size\":64,\"num_hidden_layers\":1,"
+		  "\"num_attention_heads\":4,\"id2label\":{\"0\":\"no\",\"1\":\"yes\"}}",
+		  "attention.causal false; classifier.output_labels [\"no\",\"yes\"]" },
+	};
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct err e = ERR_INIT;
+		const char *text = keys_text(cases[i].config, false, &b, &e);
+
+		test_ok(strstr(text, cases[i].contains) != NULL && e.code == ERR_NONE, "%s %s",
+		        cases[i].name, e.fact);
+		if (!strstr(text, cases[i].contains))
+			printf("# %s\n", text);
+	}
+	buf_free(&b);
+}
+
+#define PHI3 "\"model_type\":\"phi3\",\"hidden_size\":64,\"num_attention_heads\":4," \
+	"\"max_position_embeddings\":16384"
+
+static void
+factors(void)
+{
+	static const struct { const char *name, *config, *text; } cases[] = {
+		{ "su", "{" PHI3 ",\"rope_scaling\":{\"type\":\"su\",\"long_factor\":[1]}}",
+		  "rope.scaling.attn_factor \"1.08012342\"" },
+		{ "yarn", "{" PHI3 ",\"rope_scaling\":{\"type\":\"yarn\",\"long_factor\":[1]}}",
+		  "rope.scaling.attn_factor \"1.13862944\"" },
+		{ "a context that is not extended", "{" PHI3 ",\"original_max_position_embeddings\":"
+		  "16384,\"rope_scaling\":{\"type\":\"longrope\",\"long_factor\":[1]}}",
+		  "rope.scaling.attn_factor \"1\"" },
+		{ "no factors", "{" PHI3 "}", "" },
+	};
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct err e = ERR_INIT;
+		const char *text = keys_text(cases[i].config, true, &b, &e);
+
+		test_ok(strcmp(text, cases[i].text) == 0 && e.code == ERR_NONE, "Phi-3: %s: %s %s",
+		        cases[i].name, text, e.fact);
+	}
+	buf_free(&b);
+}
+
+static void
+errors(void)
+{
+	static const struct { const char *config, *fact; } cases[] = {
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_attention_heads\":4}",
+		  "num_hidden_layers is missing" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2}",
+		  "num_attention_heads is missing" },
+		{ "{\"model_type\":\"llama\",\"n_embd\":-64,\"num_hidden_layers\":2}",
+		  "n_embd has an invalid value" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":\"64\",\"num_hidden_layers\":2}",
+		  "hidden_size has an invalid value" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64.5,\"num_hidden_layers\":2}",
+		  "hidden_size has an invalid value" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2147483648}",
+		  "num_hidden_layers has an invalid value" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":true}",
+		  "num_hidden_layers has an invalid value" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":0}", "num_attention_heads has an invalid value" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":[]}", "num_attention_heads is not a list of a number" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":[4,-1]}", "num_attention_heads is not a list of a number" },
+		{ "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":[4,4,4]}", "num_attention_heads is not a list of a number" },
+		{ "{" LLAMA ",\"rms_norm_eps\":1e300}", "rms_norm_eps has an invalid value" },
+		{ "{" LLAMA ",\"rope_theta\":\"10000\"}", "rope_theta has an invalid value" },
+		{ "{" LLAMA ",\"rope_scaling\":[]}", "rope_scaling is not an object" },
+		{ "{" LLAMA ",\"rope_parameters\":\"yarn\"}", "rope_parameters is not an object" },
+		{ "{" LLAMA ",\"rope_scaling\":{\"type\":\"yarn\"}}", "factor is missing" },
+		{ "{" LLAMA ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":\"2\"}}",
+		  "factor has an invalid value" },
+		{ "{" LLAMA ",\"hidden_size\":32}", "duplicate" },
+		{ "{" LLAMA ",\"scoring_func\":\"tanh\"}", "scoring_func is an unknown function" },
+		{ "{\"model_type\":\"gpt_neox\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":0,\"max_position_embeddings\":8,\"intermediate_size\":8}",
+		  "hidden_size / num_attention_heads * @partial_rotary_factor / 1 is not a finite" },
+		{ "{\"model_type\":\"roberta\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":4,\"max_position_embeddings\":8,\"pad_token_id\":9}",
+		  "max_position_embeddings has an invalid value" },
+		{ "{\"model_type\":\"olmo2\",\"hidden_size\":64,\"num_hidden_layers\":2000,"
+		  "\"num_attention_heads\":4,\"sliding_window\":8}", "layer_types does not have one" },
+		{ "{\"model_type\":\"olmo2\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		  "\"num_attention_heads\":4,\"sliding_window\":8,\"layer_types\":[\"full_attention\"]}",
+		  "layer_types does not have one" },
+		{ "{\"model_type\":\"bert\",\"hidden_size\":64,\"num_hidden_layers\":1,"
+		  "\"num_attention_heads\":4,\"id2label\":{\"0\":1}}", "id2label is not a text" },
+		{ "{\"model_type\":\"stablelm\",\"max_position_embeddings\":64,\"hidden_size\":64,"
+		  "\"num_hidden_layers\":1,\"intermediate_size\":8,\"num_attention_heads\":4,"
+		  "\"use_parallel_residual\":1}", "use_parallel_residual is neither true nor false" },
+	};
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct err e = ERR_INIT;
+
+		keys_text(cases[i].config, false, &b, &e);
+		test_ok(e.code == ERR_CORRUPT && strstr(e.fact, cases[i].fact), "refused: %s: %s",
+		        cases[i].fact, e.fact);
+	}
+	buf_free(&b);
+}
+
+/* ---- absurd values ---- */
+
+static json_t *
+absurd(size_t i)
+{
+	static const char *const values[] = { "null", "true", "false", "\"\"", "\"text\"", "-1",
+		"0", "1", "0.5", "2147483648", "9007199254740993", "-9223372036854775808", "1e308",
+		"-1e-320", "[]", "[[]]", "[1,2]", "[\"sliding_attention\",\"full_attention\"]", "{}",
+		"{\"rope_type\":\"yarn\"}", "{\"full_attention\":{}}", "{\"0\":\"a\"}" };
+	struct err e = ERR_INIT;
+
+	return i < sizeof values / sizeof *values
+		? json_parse_any(values[i], strlen(values[i]), ERR_CORRUPT, "test", &e) : NULL;
+}
+
+/* Whether a config with one member replaced gives keys or one message. */
+static bool
+survives(const struct subject *s)
+{
+	struct model made;
+	struct err e = ERR_INIT;
+	bool good = model_init(&made, &e) == 0;
+	int r = keys_put_first(s, &made, &e);
+
+	good &= r == 0 || ((e.code == ERR_CORRUPT || e.code == ERR_FORMAT) && e.fact[0]);
+	e = (struct err)ERR_INIT;
+	r = keys_put(s, 1, &made, &e);
+	good &= r == 0 || ((e.code == ERR_CORRUPT || e.code == ERR_FORMAT) && e.fact[0]);
+	model_free(&made);
+	return good;
+}
+
+static bool
+each_member(const struct subject *s, json_t *o)
+{
+	const char *name;
+	json_t *copy = json_copy(o), *old, *v;
+	bool good = true;
+	size_t i;
+
+	json_object_foreach(copy, name, old) {
+		for (i = 0; (v = absurd(i)); i++) {
+			json_object_set_new(o, name, v);
+			good &= survives(s);
+		}
+		json_object_del(o, name);
+		good &= survives(s);
+		json_object_set(o, name, old);
+		if (json_is_object(old))
+			good &= each_member(s, old);
+	}
+	json_decref(copy);
+	return good;
+}
+
+static void
+each_absurd(struct convert *c)
+{
+	test_ok(each_member(&c->subject, c->subject.config), "%s: absurd members", c->name);
+}
+
+/* The same for keys: each with a value of another type, or its bytes changed. */
+static void
+each_absurd_key(struct convert *c)
+{
+	struct subject s = { .plan = &c->expected.plan, .w = c->expected.weights,
+		.form = ARCH_GGUF };
+	static const struct { struct value_type type; uint8_t bytes[24]; size_t n; } values[] = {
+		{ { 0, VALUE_U32 }, "\xff\xff\xff\xff", 4 }, { { 0, VALUE_I32 }, "\xff\xff\xff\xff", 4 },
+		{ { 0, VALUE_F32 }, "\0\0\xc0\x7f", 4 }, { { 0, VALUE_BOOL }, "\1", 1 },
+		{ { 0, VALUE_STRING }, "\2\0\0\0\0\0\0\0\xff\xfe", 10 },
+		{ { 0, VALUE_U64 }, "\xff\xff\xff\xff\xff\xff\xff\xff", 8 },
+		{ { 1, VALUE_U32 }, "\4\0\0\0\0\0\0\0\0\0\0\0", 12 },
+		{ { 1, VALUE_U32 }, "\4\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\2\0\0\0", 20 },
+		{ { 0, VALUE_U32 }, "\0\0\0\0", 4 },
+	};
+	bool good = true;
+	size_t i, k;
+
+	s.arch = arch_by_name(model_text(&c->expected.plan, "general.architecture"));
+	for (i = 0; i < c->expected.plan.meta_count; i++) {
+		struct meta *m = &c->expected.plan.meta[i], old = *m;
+
+		for (k = 0; m->wire && k < sizeof values / sizeof *values; k++) {
+			struct err e = ERR_INIT;
+			json_t *o;
+
+			m->type = values[k].type;
+			m->wire = (uint8_t *)(uintptr_t)values[k].bytes;
+			m->wire_bytes = values[k].n;
+			o = keys_config(&s, "float16", 9, true, &e);
+			good &= (o != NULL) == (e.code == ERR_NONE);
+			json_decref(o);
+			*m = old;
+		}
+	}
+	test_ok(good, "%s: absurd keys", c->name);
+}
+
 int
 main(void)
 {
 	const char *data = test_data();
 
+	variants();
+	factors();
+	errors();
 	if (data) {
 		convert_each(data, each_put);
 		convert_each(data, each_first);
 		convert_each(data, each_config);
+		convert_each(data, each_absurd);
+		convert_each(data, each_absurd_key);
 	} else {
 		test_skip("model folders", "no reference data in APR_TEST_DATA");
 	}
