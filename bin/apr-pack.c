@@ -3,9 +3,9 @@
 
 #include "cli/filter.h"
 #include "cli/input.h"
-#include "cli/near.h"
 #include "cli/tool.h"
 #include "cli/vault.h"
+#include "core/near.h"
 #include "core/sandbox.h"
 #include "formats/create.h"
 

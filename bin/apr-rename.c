@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "adapt/rename.h"
+#include "arch/guess.h"
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
@@ -13,7 +14,7 @@
 #include "report/table.h"
 
 struct options {
-	const char *map, *schema, *trusted;
+	const char *map, *schema, *arch, *trusted;
 	bool strict, dry_run, json;
 	struct output_options output;
 };
@@ -87,22 +88,69 @@ read_file(struct buf *b, const char *path, struct err *e)
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
+/* The form that --schema names; whether it names one. */
+static bool
+is_form(const char *name, enum arch_form *form)
+{
+	static const char *const names[] = { [ARCH_GGUF] = "gguf", [ARCH_FOLDER] = "hf",
+		[ARCH_APR] = "apr" };
+	size_t i;
+
+	*form = ARCH_APR;
+	for (i = 0; i < 3; i++)
+		if (name && strcmp(name, names[i]) == 0) {
+			*form = (enum arch_form)i;
+			return true;
+		}
+	return false;
+}
+
+/* Whether --schema names a file, and not a form or an architecture. */
+static bool
+is_file(const char *name)
+{
+	enum arch_form form;
+
+	return name && !is_form(name, &form) && !arch_known(name);
+}
+
+/* Make the schema of an architecture. */
+static int
+use_arch(struct renaming *r, const struct model *m, const char *where, struct err *e)
+{
+	const struct options *o = r->o;
+	enum arch_form form;
+	bool named = is_form(o->schema, &form);
+	const struct arch *a = arch_find(o->arch ? o->arch : named ? NULL : o->schema, m, where,
+	                                 e);
+
+	r->rules.arch = a;
+	if (!a || (o->strict && arch_check(a->name, m, where, e) < 0))
+		return -1;
+	return schema_arch(&r->rules.schema, a, form, e);
+}
+
 /* Read --map or --schema, inside the sandbox. */
 static int
-load_names(struct renaming *r, struct err *e)
+load_names(struct renaming *r, const struct model *m, const char *where, struct err *e)
 {
 	const struct options *o = r->o;
 	const char *path = o->map ? o->map : o->schema;
 	struct buf b = { 0 };
-	int status = path ? read_file(&b, path, e) : 0;
+	int status;
 
 	if (!path)
 		return 0;
+	if (!o->map && !is_file(path))
+		return use_arch(r, m, where, e);
+	status = read_file(&b, path, e);
 	if (status == 0 && o->map)
 		status = schema_read_map(&r->rules.schema, b.p, b.n, path, e);
 	else if (status == 0)
 		status = schema_read(&r->rules.schema, b.p, b.n, path, e);
 	buf_free(&b);
+	if (status == 0 && o->strict && r->rules.schema.architecture)
+		status = arch_check(r->rules.schema.architecture, m, where, e);
 	return status;
 }
 
@@ -129,6 +177,8 @@ take_operands(struct renaming *r, char **operands, const char **path, struct err
 		                    : "no names: give rules REGEX=NAME, --map or --schema");
 	if (r->o->map && strcmp(r->o->map, "-") == 0 && (!*path || strcmp(*path, "-") == 0))
 		return tool_misused(e, "the map and the model cannot both be standard input");
+	if (r->o->arch && (!r->o->schema || is_file(r->o->schema)))
+		return tool_misused(e, "--arch needs --schema gguf, hf or apr");
 	if (r->o->json && !r->o->dry_run)
 		return tool_misused(e, "--json needs --dry-run");
 	return 0;
@@ -167,8 +217,9 @@ run(struct renaming *r, const char *path, struct err *e)
 
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
-	sandbox_read(o->map ? o->map : o->schema);
-	if (input_open(&in, path, e) == 0 && load_names(r, e) == 0 &&
+	sandbox_read(o->map ? o->map : is_file(o->schema) ? o->schema : NULL);
+	if (input_open(&in, path, e) == 0 &&
+	    load_names(r, in.source->plan, in.source->name, e) == 0 &&
 	    rename_find(&r->rules, in.source->plan, in.source->name, &r->names, e) == 0) {
 		if (o->dry_run)
 			print_plan(r, in.source->plan, e);
@@ -186,6 +237,7 @@ main(int argc, char **argv)
 		TEXT(0, "map", "FILE", &o.map, "read new names from a JSON object {\"OLD\": \"NEW\"}"),
 		TEXT(0, "schema", "NAME", &o.schema,
 		     "use the names of a schema: gguf, hf, apr, an architecture,\nor a file"),
+		TEXT(0, "arch", "NAME", &o.arch, "the architecture of the model, for --schema"),
 		FLAG(0, "strict", &o.strict, "fail if a tensor has no rule, or is missing"),
 		FLAG('n', "dry-run", &o.dry_run, "print the names that change, and write nothing"),
 		FLAG(0, "json", &o.json, "with --dry-run: print one object per line"),
@@ -196,7 +248,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-rename",
 		"[--strict] [-n] [--json] [--trusted-key KEY] [-f] [-o FILE]\n"
-		"REGEX=NAME ... | --map FILE | --schema NAME [FILE]",
+		"REGEX=NAME ... | --map FILE | --schema NAME [--arch NAME] [FILE]",
 		"Give the tensors of a stream other names.", opts, TOOL_FILES
 	};
 	struct renaming r = { .o = &o };

@@ -6,9 +6,9 @@
 
 #include "cli/ids.h"
 #include "cli/input.h"
-#include "cli/near.h"
 #include "cli/tool.h"
 #include "core/mem.h"
+#include "core/near.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "formats/format.h"

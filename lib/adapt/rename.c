@@ -120,6 +120,13 @@ find_name(struct rename *r, const char *old, struct buf *b, struct buf *other,
 	return known;
 }
 
+/* Whether the architecture knows the tensor, though no row names it: a buffer. */
+static bool
+is_buffer(const struct rename *r, const char *name)
+{
+	return r->arch && (arch_is_apart(name, ARCH_FOLDER) || arch_is_apart(name, ARCH_GGUF));
+}
+
 static int
 rules_used(const struct rename *r, struct err *e)
 {
@@ -165,7 +172,7 @@ find_all(struct rename *r, const struct model *m, struct renames *out, struct li
 		const char *old = tensor_name(m->tensors[i]);
 
 		known = find_name(r, old, &b, &other, e);
-		if (known == 0)
+		if (known == 0 && !is_buffer(r, old))
 			list_add(unknown, old);
 		if (known <= 0 || !buf_string(&b) || strcmp((char *)b.p, old) == 0) {
 			if (b.failed || other.failed)
@@ -368,7 +375,17 @@ check_required(const struct schema *s, const struct final *f, size_t n, const ch
 }
 
 static int
-check_known(struct list *unknown, const char *where, struct err *e)
+check_arch(const struct rename *r, const struct model *m, const char *where, size_t unknown,
+           struct err *e)
+{
+	if (!r->arch || m->tensor_count == 0 || unknown < m->tensor_count)
+		return 0;
+	return err_set(e, ERR_INVALID, where, "ArchitectureMismatch: none of its tensors has a name "
+	               "of architecture %s", r->arch->name);
+}
+
+static int
+check_known(const struct rename *r, struct list *unknown, const char *where, struct err *e)
 {
 	if (unknown->n == 0)
 		return 0;
@@ -376,7 +393,9 @@ check_known(struct list *unknown, const char *where, struct err *e)
 		return err_memory(e);
 	err_set(e, ERR_INVALID, where, "UnknownTensor: %zu tensor%s no rule: %s", unknown->n,
 	        unknown->n == 1 ? " has" : "s have", (char *)unknown->text.p);
-	return err_hint(e, "without --strict, such tensors keep their names");
+	return err_hint(e, r->arch ? "apr-adapt stacks, splits and decodes tensors that have no "
+	                "counterpart of their own" : "without --strict, such tensors keep their "
+	                "names");
 }
 
 int
@@ -391,8 +410,9 @@ rename_find(struct rename *r, const struct model *m, const char *where,
 	                         .count = m->tensor_count };
 	if (!out->name)
 		err_memory(e);
-	else if (find_all(r, m, out, &unknown, e) == 0 && rules_used(r, e) == 0)
-		status = r->strict ? check_known(&unknown, where, e) : 0;
+	else if (find_all(r, m, out, &unknown, e) == 0 && rules_used(r, e) == 0 &&
+	         check_arch(r, m, where, unknown.n, e) == 0)
+		status = r->strict ? check_known(r, &unknown, where, e) : 0;
 	buf_free(&unknown.text);
 	if (status == 0 && !(f = sort_names(out, m)))
 		status = err_memory(e);

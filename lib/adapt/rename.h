@@ -30,6 +30,7 @@ struct rename {
 	struct rename_rule *rules;
 	size_t count, cap;
 	struct schema schema;
+	const struct arch *arch; /* the schema is that of this architecture; or NULL */
 	bool strict;       /* each tensor needs a rule, each required name a tensor */
 };
 

@@ -151,7 +151,7 @@ schema_add(struct schema *s, const char *from, const char *to, bool required,
 	if (mem_grow(&s->rows, &s->cap, s->count + 1, sizeof *s->rows) < 0)
 		return err_memory(e);
 	row = &s->rows[s->count++];
-	*row = (struct schema_row){ .required = required };
+	*row = (struct schema_row){ .required = required, .rank = s->count };
 	return fill_row(s, row, from, to, e);
 }
 
@@ -161,6 +161,15 @@ by_key(const void *a, const void *b)
 	const struct schema_row *x = a, *y = b;
 
 	return strcmp(x->key, y->key);
+}
+
+static int
+by_key_and_rank(const void *a, const void *b)
+{
+	const struct schema_row *x = a, *y = b;
+	int order = by_key(a, b);
+
+	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 static void
@@ -179,14 +188,14 @@ sort_rows(struct schema *s, struct err *e)
 	size_t i, n = 0;
 
 	if (s->count)
-		qsort(s->rows, s->count, sizeof *s->rows, by_key);
-	for (i = 1; i < s->count; i++)
+		qsort(s->rows, s->count, sizeof *s->rows, by_key_and_rank);
+	for (i = 1; !s->first_wins && i < s->count; i++)
 		if (strcmp(s->rows[i - 1].key, s->rows[i].key) == 0 &&
 		    strcmp(s->rows[i - 1].to, s->rows[i].to) != 0)
 			return err_set(e, ERR_USAGE, s->rows[i].from, "has two new names");
 	for (i = 0; i < s->count; i++)
 		if (n > 0 && strcmp(s->rows[n - 1].key, s->rows[i].key) == 0) {
-			s->rows[n - 1].required |= s->rows[i].required;
+			s->rows[n - 1].required |= !s->first_wins && s->rows[i].required;
 			free_row(&s->rows[i]);
 		} else {
 			s->rows[n++] = s->rows[i];

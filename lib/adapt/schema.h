@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "arch/arch.h"
 #include "core/buf.h"
 #include "core/err.h"
 
@@ -35,6 +36,7 @@ struct schema_row {
 	char *to;        /* name, with bytes 1 to SCHEMA_NUMBERS for the numbers of from */
 	bool required;   /* a tensor with the new name must exist: in each block, if the name
 	                  * has one number */
+	size_t rank;     /* its number among the rows, as they were added */
 };
 #define SCHEMA_NUMBER '\1'
 
@@ -42,6 +44,7 @@ struct schema_row {
 struct schema {
 	char *architecture; /* or NULL */
 	bool literal;       /* a map: names are not templates */
+	bool first_wins;    /* of rows with the same old name, the first is used */
 	struct schema_row *rows; /* sorted by key after schema_finish */
 	size_t count, cap;
 };
@@ -60,6 +63,12 @@ int schema_read_map(struct schema *s, const void *text, size_t n, const char *wh
                     struct err *e);
 int schema_read(struct schema *s, const void *text, size_t n, const char *where,
                 struct err *e);
+
+/* Append the rows of an architecture: from its names in all forms, with and without the prefix
+ * of its folders, and as ONNX spells them ("/encoder/conv1/weight"), to those of one form; and
+ * finish. Tensors that have no counterpart of their own in that form, such as one expert of
+ * many, have no rows. 0 or -1. */
+int schema_arch(struct schema *s, const struct arch *a, enum arch_form to, struct err *e);
 
 /* The row of a name, or NULL; the new name is then appended to `to` (not terminated). Among
  * several rows, the one with the fewest numbers wins. */

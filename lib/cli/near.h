@@ -1,4 +1,4 @@
-/* near: a tensor by its name, and "did you mean" for names that do not exist. */
+/* near: a tensor by its name, and "did you mean" if it does not exist. */
 #ifndef CLI_NEAR_H
 #define CLI_NEAR_H
 
@@ -8,11 +8,5 @@
  * names as the hint. where: the file, for the message. */
 int near_find(const struct model *m, const char *name, const char *where, size_t *index,
               struct err *e);
-
-/* Replaces the hint in e by up to three words of a list that are similar to name, if
- * there are any. Case and separators are ignored: q4km is q4_k_m. word: returns the words
- * of the list by index from 0, "" for one to skip, NULL at the end; their text is
- * static. */
-void near_words(struct err *e, const char *name, const char *(*word)(unsigned index));
 
 #endif

@@ -140,3 +140,121 @@ names() {
 		apr-pack -t gguf -o back.gguf
 	diff <(apr-sum back.gguf) <(apr-sum "$model")
 }
+
+# ---- schemas of architectures ----
+
+# The names of a small Whisper as HuggingFace has them.
+whisper_names() {
+	local part layer name
+	echo model.encoder.conv{1,2}.{weight,bias} model.{encoder,decoder}.embed_positions.weight \
+		model.decoder.embed_tokens.weight model.{encoder,decoder}.layer_norm.{weight,bias} \
+		proj_out.weight
+	for part in encoder decoder; do
+		for layer in 0 1; do
+			for name in self_attn encoder_attn; do
+				[ $part = decoder ] || [ $name = self_attn ] || continue
+				echo model.$part.layers.$layer.$name.{k_proj.weight,{q,v,out}_proj.{weight,bias}} \
+					model.$part.layers.$layer.${name}_layer_norm.{weight,bias}
+			done
+			echo model.$part.layers.$layer.{fc1,fc2,final_layer_norm}.{weight,bias}
+		done
+	done
+}
+
+# A model of tensors with these names, and no metadata.
+named() {
+	local name
+	for name; do
+		echo "tensor $name F32 4 noise"
+	done | mkmodel
+}
+
+@test "Whisper: HuggingFace, the form apr, ONNX's names, and back" {
+	local onnx=()
+	read -rd '' -a list < <(whisper_names) || :
+	[ "${#list[@]}" -eq 90 ]
+	named "${list[@]}" >hf.gguf
+	apr-rename --strict --schema whisper hf.gguf 2>/dev/null >w.stream
+	names w.stream >got
+	for name in encoder.conv1.weight encoder.positional_embedding decoder.positional_embedding \
+		decoder.token_embedding encoder.layers.1.self_attn.q_proj.weight decoder.layer_norm.bias \
+		decoder.layers.0.encoder_attn_layer_norm.weight; do
+		grep -qxF "$name" got || fail "$name"
+	done
+	! grep -q '^model\.' got
+	# The names show the architecture; the schema apr is the same.
+	apr-rename --strict --schema apr hf.gguf 2>/dev/null | cmp - w.stream
+	apr-rename --strict --schema hf w.stream 2>/dev/null | names | diff - <(names hf.gguf)
+	try apr-rename --strict --schema apr w.stream
+	cmp "$out" w.stream
+	for name in "${list[@]}"; do
+		name=/${name#model.}
+		onnx+=("${name//.//}")
+	done
+	[[ " ${onnx[*]} " == *' /encoder/conv1/weight '* ]]
+	named "${onnx[@]}" >onnx.gguf
+	apr-rename --strict --schema whisper onnx.gguf 2>/dev/null | names | diff - got
+	# A layer is missing, and an unknown tensor.
+	named "${list[@]/model.decoder.layers.1.fc1.weight/model.x.weight}" >bad.gguf
+	try apr-rename --strict --schema whisper bad.gguf
+	said 5 'UnknownTensor: 1 tensor has no rule: model.x.weight'
+	named "${list[@]/model.decoder.layers.1.fc1.weight/model.decoder.layers.2.fc1.weight}" >bad.gguf
+	try apr-rename --strict --schema whisper bad.gguf
+	said 5 'MissingTensor: there is no tensor decoder.layers.'
+}
+
+@test "LLaMA: three forms, each from each" {
+	apr-rename --strict --schema apr "$model" 2>/dev/null >apr.stream
+	names apr.stream | head -n 3 | diff - <(printf '%s\n' token_embedding \
+		layers.0.input_layernorm.weight layers.0.attn.q_proj.weight)
+	apr-rename --strict --schema hf "$model" 2>/dev/null >hf.stream
+	names hf.stream | grep -qx model.layers.2.mlp.down_proj.weight
+	apr-rename --strict --schema apr hf.stream 2>/dev/null | names | diff - <(names apr.stream)
+	for file in hf.stream apr.stream; do
+		apr-rename --strict --schema gguf $file 2>/dev/null | apr-pack -t gguf -o back.gguf
+		diff <(apr-sum back.gguf) <(apr-sum "$model")
+		rm back.gguf
+	done
+	# Without metadata, the names show it.
+	read -rd '' -a list < <(names "$model") || :
+	named "${list[@]}" >bare.gguf
+	apr-rename --strict --schema apr bare.gguf 2>/dev/null | names | diff - <(names apr.stream)
+}
+
+@test "an architecture that is not known, not stated, or another one" {
+	try apr-rename --schema lama "$model"
+	said 3 'lama: cannot be opened'
+	try apr-rename --schema gguf --arch lama "$model"
+	said 4 'architecture lama is not known (E001)'
+	grep -q '^hint: did you mean llama' "$err"
+	named a b >none.gguf
+	try apr-rename --schema apr none.gguf
+	said 4 'the names of its tensors do not show it'
+	grep -qx 'hint: --arch NAME states it' "$err"
+	try apr-rename --schema apr --arch llama none.gguf
+	said 5 'ArchitectureMismatch: none of its tensors has a name of architecture llama'
+	try apr-rename --strict --schema qwen3 "$model"
+	said 5 'ArchitectureMismatch: its architecture is llama, not qwen3'
+	echo '{"architecture":"bert","tensors":[{"from":"output.weight","to":"o"}]}' >s.json
+	try apr-rename --strict --schema s.json "$model"
+	said 5 'ArchitectureMismatch: its architecture is llama, not bert'
+	try apr-rename -n --schema s.json "$model"
+	quiet
+	try apr-rename --arch llama a=b "$model"
+	said 2 '--arch needs --schema'
+}
+
+@test "model folders: form apr and back, with each tensor's bytes" {
+	need_data
+	local folder
+	for folder in bert roberta llama3 qwen2 gemma3 t5 mamba mixtral; do
+		folder=$APR_TEST_DATA/convert/$folder/hf
+		apr-rename --strict --schema apr "$folder" 2>/dev/null >a.stream
+		apr-rename --strict --schema hf a.stream 2>/dev/null | apr-sum --sha256 >back
+		# BERT folders may lack the prefix of their names.
+		diff <(cut -d ' ' -f 1 back) <(apr-sum --sha256 "$folder" | cut -d ' ' -f 1) ||
+			fail "$folder"
+	done
+	apr-rename --schema apr "$APR_TEST_DATA/convert/bert/hf" 2>/dev/null | names |
+		grep -qx bert.encoder.layer.0.attention.self.query.weight
+}

@@ -303,3 +303,12 @@ row_holds() {
 @test "includes point one way" {
 	"$root/scripts/layers.sh"
 }
+
+@test "apr-rename(1) has the names of the form apr as lib/arch/match.c has them" {
+	sed -n '/} words\[\] = {/,/^};/p' "$root/lib/arch/match.c" |
+		sed -n 's/^\t{ "\(.*\)", "\(.*\)" },$/\1 \2/p' >code.txt
+	sed -n '/^\.Sh NAMES/,/^\.El/p' "$root/man/apr-rename.1" | sed 's/ No nothing$/ Li /' |
+		sed -n 's/^\.It Li \([^ ]*\) Ta Li \(.*\)$/\1 \2/p' >page.txt
+	[ "$(wc -l <code.txt)" -gt 8 ]
+	diff code.txt page.txt
+}

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/input.h"
-#include "cli/near.h"
 #include "core/mem.h"
+#include "core/near.h"
 #include "core/sandbox.h"
 #include "kernels/kernel.h"
 #include "quant/plugin.h"

@@ -1,6 +1,6 @@
 #include "cli/run/running.h"
 
-#include "cli/near.h"
+#include "core/near.h"
 #include "core/thread.h"
 
 static const char *
