@@ -64,5 +64,5 @@ _apr_tools() {
 }
 
 complete -o default -F _apr_tools apr-decrypt apr-encrypt apr-get apr-header apr-keygen \
-	apr-open apr-pack apr-quant apr-rename apr-run apr-seal apr-sign apr-stats apr-sum \
-	apr-tok apr-unpack apr-verify
+	apr-meta apr-open apr-pack apr-quant apr-rename apr-run apr-seal apr-sign apr-stats \
+	apr-sum apr-tok apr-unpack apr-verify

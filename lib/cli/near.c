@@ -38,3 +38,19 @@ near_find(const struct model *m, const char *name, const char *where, size_t *in
 	near_hint(&near, e);
 	return -1;
 }
+
+int
+near_no_key(const struct model *m, const char *key, const char *where, struct err *e)
+{
+	size_t i, cost, far = strlen(key) / 3 + 2;
+	struct near near = { .n = 0 };
+
+	for (i = 0; i < m->meta_count; i++) {
+		cost = cost_of(key, m->meta[i].key);
+		if (cost < far)
+			near_consider(&near, m->meta[i].key, cost);
+	}
+	err_set(e, ERR_NO, where, "has no key %.200s", key);
+	near_hint(&near, e);
+	return -1;
+}

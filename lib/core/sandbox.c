@@ -33,6 +33,7 @@
 static const struct sandbox_row rows[] = {
 	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-unpack", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_OUTPUT },
+	{ "apr-meta", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_OUTPUT },
 	{ "apr-header", SANDBOX_BESIDE | SANDBOX_SPOOL },
 	{ "apr-tok", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE },
 	{ "apr-run", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS },

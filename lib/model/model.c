@@ -45,6 +45,19 @@ model_free(struct model *m)
 	*m = (struct model){ .licence = MODEL_NONE };
 }
 
+void
+model_clear_meta(struct model *m)
+{
+	for (; m->meta_count > 0; m->meta_count--) {
+		free(m->meta[m->meta_count - 1].key);
+		free(m->meta[m->meta_count - 1].wire);
+	}
+	for (; m->blob_count > 0; m->blob_count--) {
+		free(m->blobs[m->blob_count - 1].name);
+		free(m->blobs[m->blob_count - 1].type);
+	}
+}
+
 static struct meta *
 new_meta(struct model *m, const char *key, size_t key_bytes, struct value_type type,
          struct err *e)

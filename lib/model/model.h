@@ -90,6 +90,9 @@ int model_put_meta(struct model *m, const char *key, struct value_type type,
 /* Remove a key if it exists and no blob holds its value. */
 void model_unset_meta(struct model *m, const char *key);
 
+/* Remove all keys and all blobs, side files included. */
+void model_clear_meta(struct model *m);
+
 /* Drop the tensors for which keep[i] is false, and update the lists of positions in source. */
 int model_keep(struct model *m, const bool *keep, struct err *e);
 
