@@ -90,7 +90,8 @@ answer(const struct answer *a, int fd)
 static int
 open_beside(const char *name)
 {
-	if (input_folder < 0 || (!dir_name_is_plain(name) && strcmp(name, input_name) != 0)) {
+	if (input_folder < 0 || (!dir_name_is_plain(name) && !dir_name_is_below(name) &&
+	                         strcmp(name, input_name) != 0)) {
 		errno = EACCES;
 		return -1;
 	}

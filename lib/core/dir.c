@@ -31,6 +31,24 @@ dir_name_is_plain(const char *name)
 	return true;
 }
 
+/* Copies FOLDER of FOLDER/FILE; false if there is no "/" or it does not fit. */
+static bool
+upper(const char *name, char folder[256])
+{
+	const char *slash = strchr(name, '/');
+
+	return slash && snprintf(folder, 256, "%.*s", (int)(slash - name), name) < 256;
+}
+
+bool
+dir_name_is_below(const char *name)
+{
+	char folder[256];
+
+	return strlen(name) <= 255 && upper(name, folder) && dir_name_is_plain(folder) &&
+	       dir_name_is_plain(strchr(name, '/') + 1);
+}
+
 bool
 dir_name_ends(const char *name, const char *with)
 {
@@ -102,12 +120,14 @@ static char *
 cache_link(int fd, const char *name)
 {
 	struct stat up, snapshots, blobs;
-	char text[512];
-	ssize_t n = readlinkat(fd, name, text, sizeof text - 1);
+	char link[512], *text = link;
+	ssize_t n = readlinkat(fd, name, link, sizeof link - 1);
 
 	if (n < 0)
 		return NULL;
-	text[n] = '\0';
+	link[n] = '\0';
+	if (strchr(name, '/') && strncmp(link, "../", 3) == 0)
+		text += 3; /* seen from the folder above */
 	if (strncmp(text, CACHE "/", strlen(CACHE "/")) != 0 ||
 	    !dir_name_is_plain(text + strlen(CACHE "/")))
 		return NULL;
@@ -116,15 +136,23 @@ cache_link(int fd, const char *name)
 	    fstatat(fd, CACHE, &blobs, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !same_file(&up, &snapshots) || !S_ISDIR(blobs.st_mode))
 		return NULL;
-	return mem_text(text, (size_t)n);
+	return mem_text(text, strlen(text));
 }
 
 int
 dir_look(int fd, const char *name, struct stat *st)
 {
-	char *link;
+	char *link, folder[256];
 	int r;
 
+	if (upper(name, folder)) {
+		if (fstatat(fd, folder, st, AT_SYMLINK_NOFOLLOW) < 0)
+			return -1;
+		if (!S_ISDIR(st->st_mode)) {
+			errno = ENOTDIR;
+			return -1;
+		}
+	}
 	if (fstatat(fd, name, st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
 	if (!S_ISLNK(st->st_mode) || !(link = cache_link(fd, name)))
@@ -134,23 +162,39 @@ dir_look(int fd, const char *name, struct stat *st)
 	return r;
 }
 
+/* Opens the file with openat. In a folder below, that folder is opened first. */
+static int
+open_at(int dir, const char *name)
+{
+	/* Do not block on a named pipe. */
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	char *link = cache_link(dir, name), folder[256];
+	int below, fd;
+
+	if (link || !upper(name, folder)) {
+		fd = openat(dir, link ? link : name, flags);
+	} else {
+		below = openat(dir, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = below < 0 ? -1 : openat(below, strchr(name, '/') + 1, flags);
+		if (below >= 0)
+			close(below);
+	}
+	free(link);
+	return fd;
+}
+
 int
 dir_open_fd(int folder, const char *name)
 {
 	struct broker_ask q = { .what = BROKER_OPEN };
 	struct stat st;
-	char *link;
 	int fd;
 
 	if (broker_runs() && strlen(name) < sizeof q.name) {
 		strcpy(q.name, name);
 		return broker_ask(&q, NULL);
 	}
-	link = cache_link(folder, name);
-	/* Do not block on a named pipe. */
-	fd = openat(folder, link ? link : name,
-	            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	free(link);
+	fd = open_at(folder, name);
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;

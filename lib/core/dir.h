@@ -1,6 +1,7 @@
 /* dir: files in the same folder, and safe ways from one to another.
  *
- * A file can only refer to a regular file in its own folder, and links are not followed.
+ * A file can only refer to a regular file in its own folder, or one folder below, and links
+ * are not followed.
  * The one exception is the cache of Hugging Face: a folder below "snapshots" whose links
  * lead to files in "../../blobs".
  */
@@ -18,6 +19,10 @@
 /* Whether a name can only mean a file in a folder: 1 to 255 bytes of UTF-8 without "/" or
  * control characters that do not begin with a dot. */
 bool dir_name_is_plain(const char *name);
+
+/* Whether a name means a file one folder below: FOLDER/FILE, both plain. The functions that
+ * open and stat a file also take such names; a link in place of the folder is not followed. */
+bool dir_name_is_below(const char *name);
 
 bool dir_name_ends(const char *name, const char *with);
 

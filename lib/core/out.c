@@ -408,13 +408,15 @@ out_patch(struct out *o, uint64_t offset, const void *p, size_t n)
 	return write_at(o, p, n, offset);
 }
 
-/* Gives the finished file its name; in a stage, the last part of its path. */
+/* Gives the finished file its name. */
 static int
 give_name(struct out *o)
 {
-	const char *slash = strrchr(o->path, '/');
+	const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
 
-	if (o->staged ? place_name_staged(o->place, o->file, slash ? slash + 1 : o->path) < 0
+	if (o->stage_name)
+		name = o->stage_name;
+	if (o->staged ? place_name_staged(o->place, o->file, name) < 0
 	              : place_name(o->place, o->file, o->sync) < 0)
 		return fail(o, "cannot be given its name");
 	o->nameless = false;

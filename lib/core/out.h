@@ -34,6 +34,7 @@ struct out {
 	int fd;
 	bool force, sync, seekable, holds, failed, done;
 	bool staged, nameless, owns; /* owns: closes fd although there is no path */
+	const char *stage_name; /* its name in the stage; NULL: the last part of path */
 	uint8_t held[OUT_HELD];
 	uint8_t *window;
 	size_t fill;

@@ -63,11 +63,21 @@ place_stage(struct place *p)
 	return p->stage < 0 ? -1 : 0;
 }
 
+/* Creates FOLDER in the stage for FOLDER/FILE. */
+static int
+make_below(struct place *p, const char *name)
+{
+	char folder[256];
+
+	snprintf(folder, sizeof folder, "%.*s", (int)strcspn(name, "/"), name);
+	return mkdirat(p->stage, folder, 0777) < 0 && errno != EEXIST ? -1 : 0;
+}
+
 static bool
 is_name(const char *name)
 {
-	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 &&
-	       strcmp(name, "..") != 0;
+	return dir_name_is_below(name) || (*name && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+	       strcmp(name, "..") != 0);
 }
 
 int
@@ -88,13 +98,31 @@ place_name_staged(struct place *p, size_t file, const char *name)
 		errno = ENOMEM;
 		return -1;
 	}
-	if (place_link(p, m, p->stage, name) == 0) {
+	if ((!strchr(name, '/') || make_below(p, name) == 0) &&
+	    place_link(p, m, p->stage, name) == 0) {
 		place_lose_temporary(p, m);
 		return 0;
 	}
 	free(m->staged);
 	m->staged = NULL;
 	return -1;
+}
+
+/* Removes the empty folders in the stage. */
+static void
+remove_below(struct place *p)
+{
+	int fd = openat(p->stage, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *x;
+
+	while (d && (x = readdir(d)))
+		if (x->d_name[0] != '.')
+			unlinkat(p->stage, x->d_name, AT_REMOVEDIR);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
 }
 
 /* Removes the stage with all files in it. */
@@ -109,6 +137,7 @@ place_remove_stage(struct place *p)
 			unlinkat(p->stage, p->made[i].staged, 0);
 		place_forget(&p->made[i]);
 	}
+	remove_below(p);
 	close(p->stage);
 	p->stage = -1;
 	unlinkat(p->dir, p->stage_name, AT_REMOVEDIR);
@@ -129,7 +158,8 @@ place_become(struct place *p, bool sync)
 		return -1;
 	}
 	for (i = 0, r = 0; r == 0 && i < p->n; i++)
-		if (p->made[i].staged && !dir_name_is_plain(p->made[i].staged)) {
+		if (p->made[i].staged && !dir_name_is_plain(p->made[i].staged) &&
+		    !dir_name_is_below(p->made[i].staged)) {
 			errno = EINVAL;
 			r = -1;
 		}

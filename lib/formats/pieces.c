@@ -315,6 +315,13 @@ put_index(struct pieces *s, struct err *e)
 
 /* ---- the verbs ---- */
 
+/* The only side file that a folder has in a folder below. */
+static bool
+is_pooling(const char *name)
+{
+	return dir_name_is_below(name) && dir_name_ends(name, "_Pooling/config.json");
+}
+
 static int
 check_files(const struct pieces *s, struct err *e)
 {
@@ -324,7 +331,7 @@ check_files(const struct pieces *s, struct err *e)
 	for (i = 0; i < m->blob_count; i++) {
 		if (!is_file(s, &m->blobs[i]))
 			continue;
-		if (!dir_name_is_plain(m->blobs[i].name))
+		if (!dir_name_is_plain(m->blobs[i].name) && !is_pooling(m->blobs[i].name))
 			return err_set(e, ERR_INVALID, m->blobs[i].name,
 			               "is not the name of a file that a folder may get");
 		if (pieces_is_taken(s, m->blobs[i].name))

@@ -52,7 +52,7 @@ pieces_refuse(const struct pieces *s, struct err *e)
 
 /* ---- names in the stage ---- */
 
-/* Name all files in the stage; the name of each is the last part of its path. */
+/* Name all files in the stage. */
 static int
 name_all(struct pieces *s, struct err *e)
 {
@@ -65,6 +65,7 @@ name_all(struct pieces *s, struct err *e)
 	}
 	for (i = 0; r == 0 && i < s->beside_count; i++) {
 		s->besides[i].out.path = s->besides[i].label;
+		s->besides[i].out.stage_name = s->besides[i].name;
 		r = out_finish(&s->besides[i].out);
 	}
 	return r;

@@ -135,6 +135,33 @@ setup() {
 	grep -qF '"files":[["config.json","file",24],["fine.txt","file",0],["just.txt","file",67108864]]' "$out"
 }
 
+@test "the file of a pooling module is the only side file in a folder below" {
+	vectors safetensors_folders folders
+	cp -r folders/folder_shards m
+	mkdir m/1_Pooling m/2_Dense
+	echo '{"pooling_mode_mean_tokens":true}' >m/1_Pooling/config.json
+	echo '{}' >m/2_Dense/config.json
+	try apr-pack -t safetensors -o made/ m
+	said 0 'left behind: 2_Dense, which is a folder'
+	rm -r m/2_Dense
+	diff -r m made
+	try_pipe "apr-unpack m | apr-pack -o m.apr"
+	quiet
+	apr-pack -t safetensors -o again/ m.apr
+	diff -r m again
+	# Neither a link in place of the folder nor one in place of the file.
+	mkdir elsewhere
+	mv m/1_Pooling/config.json elsewhere
+	ln -s ../../elsewhere/config.json m/1_Pooling/config.json
+	try apr-pack -o linked.apr m
+	said 0 'left behind: 1_Pooling, which is a folder'
+	rm -r m/1_Pooling
+	ln -s ../elsewhere m/1_Pooling
+	try apr-pack -f -o linked.apr m
+	said 0 'left behind: 1_Pooling, which is a link'
+	[ -z "$(find . -name '.*.tmp')" ]
+}
+
 # A model whose side file has that name, in JSON.
 with_file() {
 	local header
@@ -148,7 +175,8 @@ with_file() {
 	apr-pack -t safetensors -o made/ good
 	[ "$(cat 'made/a b.json')" = x ]
 	rm -r made
-	for name in ../evil .. . .hidden /tmp/evil a/b a/ made/../../evil; do
+	for name in ../evil .. . .hidden /tmp/evil a/b a/ x_Pooling/y a/x_Pooling/config.json \
+		../x_Pooling/config.json made/../../evil; do
 		with_file "$name" >bad
 		try apr-pack -t safetensors -o made/ bad
 		said 5 "is not the name of a file that a folder may get"

@@ -246,15 +246,31 @@ left_alone(const char *name, const char *index, void (*note)(const char *))
 	note(text);
 }
 
+/* The file of a folder that says how sentence-transformers makes one vector of those of all
+ * tokens: 1_Pooling/config.json. 1 if it is taken, 0 if not, or -1. */
+static int
+take_pooling(struct folder *f, const char *folder, struct err *e)
+{
+	char name[512];
+	struct stat st;
+
+	snprintf(name, sizeof name, "%.255s/" FOLDER_CONFIG, folder);
+	if (!dir_name_ends(folder, "_Pooling") || !dir_name_is_below(name) ||
+	    dir_look(f->fd, name, &st) < 0 || reason("file", &st))
+		return 0;
+	return add_file(&f->files, &f->file_count, &f->file_cap, name, (uint64_t)st.st_size,
+	                e) < 0 ? -1 : 1;
+}
+
 static int
 take_file(struct folder *f, const char *name, void (*note)(const char *), struct err *e)
 {
 	const char *why;
 	struct stat st;
-	int weights;
+	int weights, taken = take_pooling(f, name, e);
 
-	if (is_part(f, name))
-		return 0;
+	if (taken != 0 || is_part(f, name))
+		return taken < 0 ? -1 : 0;
 	if (dir_look(f->fd, name, &st) < 0) {
 		left_behind(name, "cannot be looked at", note);
 		return 0;

@@ -8,6 +8,8 @@
  *     config.json, tokenizer.json, …    side files, which travel as blobs of type
  *                                       "file"
  *
+ *     1_Pooling/config.json             the only side file in a folder below
+ *
  * The files that an index names and the side files are regular files beside it; no link
  * may lead out of the folder. (The only exception is the cache of Hugging Face: a folder
  * in "snapshots" whose links lead to files in "../../blobs".)
