@@ -164,8 +164,8 @@ advance(struct adapt *a, struct err *e)
 
 /* Take items of inner up to the first that comes after its tensors, or until `tensors` of
  * them have come. */
-static int
-take_items(struct adapt *a, uint64_t tensors, struct err *e)
+int
+adapt_take(struct adapt *a, uint64_t tensors, struct err *e)
 {
 	while (a->more && a->next.kind != ITEM_PROV && a->next.kind != ITEM_SIGN &&
 	       (a->next.kind != ITEM_TENSOR || a->seen < tensors)) {
@@ -254,7 +254,7 @@ next_row(struct adapt *a, struct item *item, struct err *e)
 	       row->last >= a->seen && !a->o.places) {
 		if (row->last == a->seen && streams(a, row))
 			return begin_passing(a, row, e);
-		r = take_items(a, a->seen + 1, e);
+		r = adapt_take(a, a->seen + 1, e);
 	}
 	return r < 0 ? -1 : begin_stored(a, row, e);
 }
@@ -301,7 +301,7 @@ adapt_next(struct source *s, struct item *item, struct err *e)
 	}
 	if (!a->changes)
 		return next_inner(a, item, e);
-	if (!a->o.places && a->row == 0 && take_items(a, a->seen, e) < 0)
+	if (!a->o.places && a->row == 0 && adapt_take(a, a->seen, e) < 0)
 		return -1;
 	if (a->has_licence && a->row == 0) {
 		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = a->licence.n };
@@ -315,7 +315,7 @@ adapt_next(struct source *s, struct item *item, struct err *e)
 		a->row++;
 		return 1;
 	}
-	if (take_items(a, UINT64_MAX, e) < 0)
+	if (adapt_take(a, UINT64_MAX, e) < 0)
 		return -1;
 	return next_inner(a, item, e);
 }
@@ -481,7 +481,7 @@ open_adapt(struct adapt *a, struct err *e)
 		return no_arch(a, e);
 	if (model_init(&a->plan, e) < 0 || store_open(&a->store, a->inner, a->o.jobs, e) < 0)
 		return -1;
-	if (a->o.places && take_items(a, UINT64_MAX, e) < 0)
+	if (a->o.places && adapt_take(a, UINT64_MAX, e) < 0)
 		return -1;
 	a->plan.licence = a->inner->plan->licence;
 	a->v.in = (struct move_reader){ .read = store_read, .ctx = &a->store };

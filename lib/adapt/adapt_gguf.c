@@ -7,8 +7,8 @@
 #include "adapt/origin.h"
 #include "adapt/tokens.h"
 
-static int
-put_text(struct model *m, const char *key, const char *text, size_t n, struct err *e)
+int
+adapt_put_text(struct model *m, const char *key, const char *text, size_t n, struct err *e)
 {
 	struct buf wire = { 0 };
 	int r;
@@ -54,7 +54,7 @@ put_keys(struct adapt *a, struct err *e)
 	struct general_sizes sizes;
 
 	general_count(&a->plan, &sizes);
-	if (put_text(&a->plan, "general.architecture", arch, strlen(arch), e) < 0 ||
+	if (adapt_put_text(&a->plan, "general.architecture", arch, strlen(arch), e) < 0 ||
 	    keys_put_first(&a->s, &a->plan, e) < 0 ||
 	    general_put(&a->s, a->o.folder, &sizes, &a->plan, e) < 0 ||
 	    keys_put(&a->s, tensors_file_type(&a->t), &a->plan, e) < 0 ||
@@ -73,7 +73,7 @@ put_origin(struct adapt *a, struct err *e)
 		return 0;
 	r = origin_write(a, &text, e);
 	if (r == 0 && text.n > 0)
-		r = put_text(&a->plan, ORIGIN_KEY, (const char *)text.p, text.n, e);
+		r = adapt_put_text(&a->plan, ORIGIN_KEY, (const char *)text.p, text.n, e);
 	buf_free(&text);
 	return r;
 }
@@ -85,6 +85,10 @@ adapt_to_gguf(struct adapt *a, struct err *e)
 		.anywhere = a->o.places, .equal = a->o.places ? store_equal : NULL,
 		.ctx = &a->store };
 
+	if (a->s.arch->flags & ARCH_NO_GGUF) {
+		err_set(e, ERR_FORMAT, a->s.w.name, "GGUF has no form of %s models", a->s.arch->folder);
+		return -1;
+	}
 	if (!a->s.config) {
 		err_set(e, ERR_FORMAT, a->s.w.name, "has no config.json");
 		return err_hint(e, "a folder of the transformers library becomes GGUF");

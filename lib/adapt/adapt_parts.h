@@ -55,6 +55,14 @@ int adapt_long_values(struct adapt *a, struct err *e);
 /* Append copies of all targets to the plan. 0 or -1. */
 int adapt_add_tensors(struct adapt *a, struct err *e);
 
+/* Set a key to a string. 0 or -1. */
+int adapt_put_text(struct model *m, const char *key, const char *text, size_t n,
+                   struct err *e);
+
+/* Take items of inner into the store up to the first that comes after its tensors, or until
+ * `tensors` of them have come. 0 or -1. */
+int adapt_take(struct adapt *a, uint64_t tensors, struct err *e);
+
 /* Append the subject's side files that no form makes anew. 0 or -1. */
 int adapt_keep_files(struct adapt *a, struct err *e);
 

@@ -40,6 +40,8 @@ each_source(struct store *s, const struct tensors_row *row,
 			fn(s, source);
 			continue;
 		}
+		if (source >= s->t->sources + s->t->packed.count)
+			continue;
 		for (k = 0; k < PACKED_PARTS; k++) {
 			size_t part = s->t->packed.p[source - s->t->sources].part[k];
 
@@ -73,6 +75,7 @@ store_uses(struct store *s, const struct tensors *t)
 	size_t i;
 
 	s->t = t;
+	s->counted = true;
 	for (i = 0; i < t->count; i++)
 		each_source(s, &t->rows[i], add_user);
 }
@@ -89,7 +92,7 @@ int
 store_take(struct store *s, const struct item *item, struct err *e)
 {
 	struct store_at *at = &s->at[item->index];
-	bool keeps = !s->t || at->users > 0;
+	bool keeps = !s->counted || at->users > 0;
 	const uint8_t *p;
 	size_t n;
 
@@ -137,6 +140,21 @@ read_tensor(void *ctx, size_t source, uint64_t from, uint8_t *dst, size_t n, str
 	}
 	return err_set(e, ERR_CORRUPT, tensor_name(s->from->plan->tensors[source]),
 	               "the source does not contain it");
+}
+
+static int
+read_memory(const struct store *s, size_t i, uint64_t from, uint8_t *dst, size_t n,
+            struct err *e)
+{
+	const struct tensors_bytes *m = &s->t->memory[i];
+
+	if (from > m->n || n > m->n - from)
+		return err_set(e, ERR_CORRUPT, s->from->name, "its key apr.origin has too few bytes");
+	if (m->p)
+		memcpy(dst, m->p + from, n);
+	else
+		memset(dst, 0, n);
+	return 0;
 }
 
 /* Rows of a packed weight, divided among threads. */
@@ -204,6 +222,8 @@ store_read(void *ctx, size_t source, uint64_t from, uint8_t *dst, size_t n, stru
 
 	if (source < s->t->sources)
 		return read_tensor(s, source, from, dst, n, e);
+	if (source >= s->t->sources + s->t->packed.count)
+		return read_memory(s, source - s->t->sources - s->t->packed.count, from, dst, n, e);
 	w = &s->t->packed.p[source - s->t->sources];
 	row = dtype_span(tensor_type(w->tensor), (size_t)tensor_row(w->tensor));
 	for (; n > 0; n -= part, from += part, dst += part) {

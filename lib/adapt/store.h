@@ -18,6 +18,7 @@ struct store {
 		uint32_t users;  /* targets that still need it */
 	} *at;
 	struct spool spool;
+	bool counted;        /* store_uses was called */
 	size_t held;         /* tensors in the spool that have users */
 
 	const uint8_t *window; /* of the one tensor whose place is STORE_WINDOW */

@@ -1,8 +1,10 @@
 #include "adapt/tensors.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapt/tensors_parts.h"
 #include "core/mem.h"
 
 struct tensors_row *
@@ -41,6 +43,19 @@ tensors_add_piece(struct tensors_row *row, struct move_piece piece, struct err *
 	return 0;
 }
 
+int
+tensors_add_memory(struct tensors *p, uint8_t *bytes, size_t n, size_t *source,
+                   struct err *e)
+{
+	if (mem_grow(&p->memory, &p->memory_cap, p->memory_count + 1, sizeof *p->memory) < 0) {
+		free(bytes);
+		return err_memory(e);
+	}
+	*source = p->sources + p->packed.count + p->memory_count;
+	p->memory[p->memory_count++] = (struct tensors_bytes){ bytes, n };
+	return 0;
+}
+
 void
 tensors_free(struct tensors *p)
 {
@@ -51,6 +66,9 @@ tensors_free(struct tensors *p)
 		free(p->rows[i].move.pieces);
 		free(p->rows[i].made);
 	}
+	for (i = 0; i < p->memory_count; i++)
+		free(p->memory[i].p);
+	free(p->memory);
 	free(p->rows);
 	packed_free(&p->packed);
 	*p = (struct tensors){ 0 };
@@ -61,6 +79,54 @@ tensors_source(const struct tensors *p, const struct subject *s, size_t source)
 {
 	return source < p->sources ? s->plan->tensors[source]
 	                           : p->packed.p[source - p->sources].tensor;
+}
+
+/* ---- shapes ---- */
+
+unsigned
+tensors_asked(const struct sizes *sizes, const struct arch_rule *rule, bool bias,
+              uint64_t dims[TENSOR_DIMS], uint64_t *stack)
+{
+	unsigned n = shape_dims(rule_shape(rule), sizes, dims, stack);
+
+	if (!bias || rule->flags & RULE_AS_BIAS || n < 2)
+		return n;
+	if (rule->change == CHANGE_TURN)
+		dims[0] = dims[n - 1];
+	return 1;
+}
+
+static void
+put_shape(struct buf *b, unsigned n, const uint64_t *dims)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		buf_printf(b, dims[i] ? "%s%" PRIu64 : "%s?", i ? "x" : "", dims[i]);
+}
+
+int
+tensors_prove_shape(const struct sizes *sizes, const struct arch_rule *rule, bool bias,
+                    const char *name, unsigned ndim, const uint64_t *dims,
+                    const char *where, struct err *e)
+{
+	uint64_t ask[TENSOR_DIMS], stack;
+	unsigned n = tensors_asked(sizes, rule, bias, ask, &stack), i;
+	struct buf is = { 0 }, asked = { 0 };
+	bool same = n == ndim;
+
+	for (i = 0; same && i < n; i++)
+		same = ask[i] == 0 || ask[i] == dims[i];
+	if (same)
+		return 0;
+	put_shape(&is, ndim, dims);
+	put_shape(&asked, n, ask);
+	err_set(e, ERR_INVALID, name, "ArchitectureMismatch: its shape is %s, but %s for %s",
+	        buf_string(&is) ? buf_string(&is) : "", where,
+	        buf_string(&asked) ? buf_string(&asked) : "another");
+	buf_free(&is);
+	buf_free(&asked);
+	return -1;
 }
 
 /* ---- what the keys say about the tensors ---- */
@@ -83,30 +149,4 @@ tensors_file_type(const struct tensors *p)
 		if (strcmp(types[i].type, p->type->name) == 0)
 			return types[i].number;
 	return 0;
-}
-
-struct general_sizes
-tensors_sizes(const struct tensors *p)
-{
-	struct general_sizes s = { 0 };
-	uint64_t sum = 0, stacks = 0;
-	size_t i;
-
-	for (i = 0; i < p->count; i++) {
-		const struct tensor *t = p->rows[i].t;
-		const char *name = tensor_name(t);
-		uint64_t n = tensor_items(t), of;
-
-		s.all += n;
-		of = tensor_ndim(t) > 1 ? tensor_dims(t)[0] : 0;
-		if (strstr(name, "_exps.") && of) {
-			s.expert += n / of;
-			sum += of;
-			stacks++;
-		} else {
-			s.shared += n;
-		}
-	}
-	s.experts = stacks ? sum / stacks : 0;
-	return s;
 }

@@ -6,7 +6,6 @@
 #ifndef ADAPT_TENSORS_H
 #define ADAPT_TENSORS_H
 
-#include "adapt/general.h"
 #include "adapt/move.h"
 #include "adapt/packed.h"
 #include "adapt/subject.h"
@@ -36,6 +35,11 @@ struct tensors {
 	                           * and */
 	size_t embed;             /* these; SIZE_MAX: none */
 	bool tied_claim;          /* only the configuration says so */
+	struct tensors_bytes {
+		uint8_t *p;       /* NULL: zeros */
+		size_t n;
+	} *memory;                /* sources after the packed weights */
+	size_t memory_count, memory_cap;
 	uint64_t dropped;         /* tensors of the source that the target does not have */
 	size_t sources;           /* of the plan */
 };
@@ -56,6 +60,17 @@ int tensors_to_gguf(struct tensors *p, const struct subject *s,
                     const struct tensors_options *o, struct err *e);
 void tensors_free(struct tensors *p);
 
+/* The tensors of a GGUF model as a folder has them. s->arch: the row of the folder. origin: the
+ * record of apr.origin (adapt/origin.h), or NULL. Quantized types are ERR_FORMAT; other errors
+ * as above. 0 or -1. */
+int tensors_to_folder(struct tensors *p, const struct subject *s, const json_t *origin,
+                      const struct tensors_options *o, struct err *e);
+
+/* Append bytes that are a source, or n zeros if bytes is NULL; takes bytes, also on failure.
+ * *source: its number. 0 or -1. */
+int tensors_add_memory(struct tensors *p, uint8_t *bytes, size_t n, size_t *source,
+                       struct err *e);
+
 /* Append a target; *t is taken, also on failure. Returns its row, or NULL. */
 struct tensors_row *tensors_add(struct tensors *p, struct tensor *t, struct err *e);
 int tensors_add_piece(struct tensors_row *row, struct move_piece piece, struct err *e);
@@ -64,8 +79,7 @@ int tensors_add_piece(struct tensors_row *row, struct move_piece piece, struct e
 const struct tensor *tensors_source(const struct tensors *p, const struct subject *s,
                                     size_t source);
 
-/* general.file_type of GGUF, and numbers of parameters. */
+/* general.file_type of GGUF. */
 uint32_t tensors_file_type(const struct tensors *p);
-struct general_sizes tensors_sizes(const struct tensors *p);
 
 #endif

@@ -7,6 +7,7 @@
 #include "arch/match.h"
 #include "adapt/tensors.h"
 #include "adapt/tensors_parts.h"
+#include "arch/match.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
@@ -258,43 +259,14 @@ tensors_type(const char *name, unsigned ndim, const uint64_t *dims, const struct
 
 /* ---- targets ---- */
 
-/* The shape that the rule asks for, of weight or bias. Returns the number of dimensions. */
-static unsigned
-asked_shape(const struct forward *f, const struct match *m, uint64_t dims[TENSOR_DIMS],
-            uint64_t *stack)
-{
-	unsigned n = shape_dims(rule_shape(m->rule), &f->p->sizes, dims, stack);
-
-	if (!m->bias || m->rule->flags & RULE_AS_BIAS || n < 2)
-		return n;
-	if (m->rule->change == CHANGE_TURN)
-		dims[0] = dims[n - 1];
-	return 1;
-}
-
 /* Compare the shape of a source with that of its rule. */
 static int
 prove_shape(struct forward *f, const struct use *u)
 {
 	const struct tensor *t = tensors_source(f->p, f->s, u->source);
-	const uint64_t *is = tensor_dims(t);
-	uint64_t dims[TENSOR_DIMS], stack;
-	unsigned n = asked_shape(f, &u->match, dims, &stack), i;
-	char shape[TENSOR_SHAPE_TEXT];
-	struct buf asked = { 0 };
-	bool same = n == tensor_ndim(t);
 
-	for (i = 0; same && i < n; i++)
-		same = dims[i] == 0 || dims[i] == is[i];
-	if (same)
-		return 0;
-	for (i = 0; i < n; i++)
-		buf_printf(&asked, dims[i] ? "%s%" PRIu64 : "%s?", i ? "x" : "", dims[i]);
-	err_set(f->e, ERR_INVALID, tensor_name(t), "ArchitectureMismatch: its shape is %s, but "
-	        "config.json asks for %s", tensor_shape_text(t, shape),
-	        buf_string(&asked) ? buf_string(&asked) : "another");
-	buf_free(&asked);
-	return -1;
+	return tensors_prove_shape(&f->p->sizes, u->match.rule, u->match.bias, tensor_name(t),
+	                           tensor_ndim(t), tensor_dims(t), "config.json asks", f->e);
 }
 
 /* The math of a rule, for its weight. */
@@ -319,7 +291,7 @@ add_target(struct forward *f, const struct use *u, size_t n)
 	size_t i;
 
 	match_name(u->match.rule, ARCH_GGUF, u->match.bias, u->match.block, 0, name);
-	asked_shape(f, &u->match, dims, &stack);
+	tensors_asked(&f->p->sizes, u->match.rule, u->match.bias, dims, &stack);
 	if (shape_stacks(rule_shape(u->match.rule)))
 		for (i = 0; i < n || (stack && i < stack); i++)
 			if (i >= n || u[i].match.expert != i) {

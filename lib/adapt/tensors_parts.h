@@ -3,10 +3,22 @@
 #define ADAPT_TENSORS_PARTS_H
 
 #include "adapt/tensors.h"
+#include "arch/match.h"
 
 /* The type of a tensor of GGUF whose source has type `from`; type: that of matrices. */
 const struct dtype *tensors_type(const char *name, unsigned ndim, const uint64_t *dims,
                                  const struct dtype *from, const struct dtype *type);
+
+/* The shape that a rule asks for in folders, of weight or bias. Returns the number of
+ * dimensions; stack as in shape_dims. */
+unsigned tensors_asked(const struct sizes *sizes, const struct arch_rule *rule, bool bias,
+                       uint64_t dims[TENSOR_DIMS], uint64_t *stack);
+
+/* Compare a shape of a folder with that: ERR_INVALID (ArchitectureMismatch) for tensor name;
+ * where: what asks for it. 0 or -1. */
+int tensors_prove_shape(const struct sizes *sizes, const struct arch_rule *rule, bool bias,
+                        const char *name, unsigned ndim, const uint64_t *dims,
+                        const char *where, struct err *e);
 
 /* A change of a tensor from its form in folders to that in GGUF. */
 struct view {

@@ -136,15 +136,15 @@ GROUP(gpt_oss) = {
 	RULE(ROLE_ATTN_POST),
 	NAMED(ROLE_SINKS, NULL, RULE_BARE),
 	NAMED(ROLE_ROUTER, "model.layers.#.mlp.router", RULE_BIAS),
-	{ ROLE_DOWN_EXPS, OSS "down_proj", "E W X", CHANGE_NONE, 0 },
+	{ ROLE_DOWN_EXPS, OSS "down_proj", "E W X", CHANGE_NONE, RULE_PACKED },
 	{ ROLE_DOWN_EXPS, OSS "down_proj", "E X W", CHANGE_TURN, RULE_OPTIONAL | RULE_BARE },
 	{ ROLE_DOWN_EXPS, OSS "down_proj_bias", "E W", CHANGE_NONE,
 	  RULE_OPTIONAL | RULE_BARE | RULE_AS_BIAS },
-	{ ROLE_GATE_EXPS, OSS "gate_proj", "E X W", CHANGE_NONE, 0 },
+	{ ROLE_GATE_EXPS, OSS "gate_proj", "E X W", CHANGE_NONE, RULE_PACKED },
 	{ ROLE_GATE_EXPS, OSS "gate_up_proj", "E W X+X", CHANGE_EVEN, RULE_OPTIONAL | RULE_BARE },
 	{ ROLE_GATE_EXPS, OSS "gate_up_proj_bias", "E X+X", CHANGE_EVEN,
 	  RULE_OPTIONAL | RULE_BARE | RULE_AS_BIAS },
-	{ ROLE_UP_EXPS, OSS "up_proj", "E X W", CHANGE_NONE, 0 },
+	{ ROLE_UP_EXPS, OSS "up_proj", "E X W", CHANGE_NONE, RULE_PACKED },
 	{ ROLE_UP_EXPS, OSS "gate_up_proj", "E W X+X", CHANGE_ODD, RULE_OPTIONAL | RULE_BARE },
 	{ ROLE_UP_EXPS, OSS "gate_up_proj_bias", "E X+X", CHANGE_ODD,
 	  RULE_OPTIONAL | RULE_BARE | RULE_AS_BIAS }, END
@@ -185,7 +185,8 @@ GROUP(bert_positions) = {
 	NAMED(ROLE_POSITIONS, "embeddings.position_embeddings", 0), END
 };
 GROUP(roberta_positions) = {
-	{ ROLE_POSITIONS, "embeddings.position_embeddings", NULL, CHANGE_SKIP_ROWS, 0 }, END
+	/* keys of GGUF do not count the skipped rows */
+	{ ROLE_POSITIONS, "embeddings.position_embeddings", "0 W", CHANGE_SKIP_ROWS, 0 }, END
 };
 
 #define T5_UP(role, name) NAMED(role, name, RULE_OPTIONAL)

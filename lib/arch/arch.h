@@ -101,6 +101,7 @@ enum {
 	RULE_GREEK = 1 << 5,    /* ".gamma" and ".beta", not ".weight" and ".bias" */
 	RULE_UNUSED = 1 << 6,   /* GGUF has no such tensor; role is ROLES */
 	RULE_IF_TIED = 1 << 7,  /* left out of GGUF if it equals the embeddings */
+	RULE_PACKED = 1 << 8,   /* no folder has this name: only packed weights get it */
 };
 
 /* The rule for a tensor. In names, "#" is the number of a block and "*" that of an expert.

@@ -129,6 +129,8 @@ sizes_keys(struct sizes *s, const struct weights *w, const char *arch, struct er
 	snprintf(key, sizeof key, "%.400s.attention.key_length_mla", arch);
 	if (model_u64(w->plan, key, &n) == 0 && n > AT('R'))
 		AT('N') = n - AT('R');
+	if (model_u64(w->plan, "tokenizer.ggml.padding_token_id", &n) == 0 && n < UINT32_MAX)
+		AT('O') = n + 1;
 	snprintf(key, sizeof key, "%.400s.attention.value_length", arch);
 	if (!AT('U') && model_u64(w->plan, key, &n) == 0 && n <= UINT32_MAX)
 		AT('U') = n;

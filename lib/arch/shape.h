@@ -1,7 +1,7 @@
 /* shape: shapes of tensors as expressions of hyper-parameters.
  *
  * An expression has a sum of products for each dimension, outermost first: "H*K+G*K W". A
- * letter is a hyper-parameter (the table in shape.c), a digit itself. A list in front of "|"
+ * letter is a hyper-parameter (the table in shape.c), a digit itself; 0 is any size. A list in front of "|"
  * counts tensors that GGUF stacks: "E|X W".
  */
 #ifndef ARCH_SHAPE_H
