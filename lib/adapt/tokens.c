@@ -227,10 +227,8 @@ put_names(struct tokens_folder *f)
 	const char *model = f->kind == TOKENS_BYTES   ? "gpt2"
 	                    : f->kind == TOKENS_WORDS ? "bert"
 	                    : is_unigram(f)           ? "t5" : "llama";
-	const char *pre = f->kind == TOKENS_WORDS ? "jina-v2-en" : "default";
+	const char *pre = tokens_pre(f);
 
-	if (f->kind == TOKENS_BYTES)
-		pre = tokens_pre(f);
 	if (!pre || tokens_put_text(f, TOKENS_KEY "model", model, strlen(model)) < 0)
 		return -1;
 	return tokens_put_text(f, TOKENS_KEY "pre", pre, strlen(pre));

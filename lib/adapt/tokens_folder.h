@@ -12,6 +12,10 @@
 #define TOKENS_PRE_MEMBER "gguf_pre" /* in tokenizer_config.json: a name that the structure
                                       * of tokenizer.json does not give */
 
+/* Names of the pre-tokenizer of WordPiece, and of vocabularies with scores. */
+#define TOKENS_PRE_WORDS "jina-v2-en"
+#define TOKENS_PRE_SCORES "default"
+
 /* What differs between architectures. */
 enum {
 	TOKENS_LLAMA = 1 << 0,      /* add_prefix_space becomes a key; rules of two releases */
@@ -105,7 +109,7 @@ int tokens_put_text(struct tokens_folder *f, const char *key, const char *text, 
 int tokens_put_bool(struct tokens_folder *f, const char *key, bool v);
 int tokens_put_u32(struct tokens_folder *f, const char *key, uint32_t v);
 
-/* The name of the pre-tokenizer of a tokenizer.json (NULL: of vocab.json), or NULL with e
+/* The name of the folder's pre-tokenizer, or NULL with e
  * filled (ERR_FORMAT). It lives as long as f and its options. */
 const char *tokens_pre(struct tokens_folder *f);
 

@@ -285,18 +285,16 @@ set_scored(struct tokens_folder *f, size_t id, const json_t *item, uint64_t unkn
 	const json_t *text = json_array_get(item, 0), *score = json_array_get(item, 1);
 	const char *s = json_string_value(text);
 	uint8_t kind = TOKEN_NORMAL;
-	char pad[32];
 
 	if (!s || !json_is_number(score))
 		return err_set(f->e, ERR_CORRUPT, "tokenizer.json",
 		               "vocab: item %zu is not a text and a score", id);
-	snprintf(pad, sizeof pad, "[PAD%zu]", id);
 	if (id == unknown)
 		kind = TOKEN_UNKNOWN;
+	else if (json_number_value(score) <= -10000 && strncmp(s, "[PAD", 4) == 0)
+		kind = TOKEN_UNUSED;
 	else if (tokens_named(f, s))
 		kind = TOKEN_CONTROL;
-	else if (json_number_value(score) <= -10000 && strcmp(s, pad) == 0)
-		kind = TOKEN_UNUSED;
 	return tokens_set(f, id, s, json_string_length(text), kind,
 	                  (float)json_number_value(score));
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "adapt/tokens_folder.h"
+#include "adapt/tokens_keys.h"
 #include "core/text.h"
 #include "tokenizer/pre.h"
 
@@ -362,6 +363,8 @@ tokens_pre(struct tokens_folder *f)
 		name = json_string_value(json_object_get(f->config, TOKENS_PRE_MEMBER));
 	if (name)
 		return name;
+	if (f->kind != TOKENS_BYTES)
+		return f->kind == TOKENS_WORDS ? TOKENS_PRE_WORDS : TOKENS_PRE_SCORES;
 	if (!f->file)
 		put_class(f, &structure);
 	if ((!f->file || put_structure(o, &structure)) && buf_string(&structure))
@@ -371,4 +374,20 @@ tokens_pre(struct tokens_folder *f)
 	buf_free(&structure);
 	buf_free(&scratch);
 	return name;
+}
+
+const char *
+tokens_derived(const struct subject *s, json_t *pre_tokenizer, bool whole, char name[64])
+{
+	struct tokens_folder f = { .s = s };
+	struct buf structure = { 0 }, scratch = { 0 };
+	const char *found = NULL;
+
+	if (put_structure(pre_tokenizer, &structure) && buf_string(&structure))
+		found = find_name(&f, (char *)structure.p, whole, &scratch);
+	buf_free(&structure);
+	buf_free(&scratch);
+	if (!found || strlen(found) >= 64)
+		return NULL;
+	return strcpy(name, found);
 }
