@@ -6,20 +6,7 @@
 
 #include "core/buf.h"
 #include "core/json.h"
-
-struct dice {
-	uint64_t state;
-	bool odd; /* the pattern being written may hold odd items */
-};
-
-static unsigned
-roll(struct dice *d, unsigned n)
-{
-	d->state = d->state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(d->state >> 33) % n;
-}
-
-#define ONE_OF(d, list) ((list)[roll(d, sizeof(list) / sizeof *(list))])
+#include "dice.h"
 
 static const char *const plain_items[] = { "a", "b", "a", "b", "x", " ", "1", "\xc3\xa9",
 	".", "\\s", "\\S", "\\d", "\\w", "\\p{L}", "\\P{N}", "\\pL", "\\n", "\\x{e9}", "\\u0061",

@@ -89,6 +89,10 @@ replayed() {
 	replayed safetensors
 }
 
+@test "fuzz corpus: what config.json and the list of tensors say" {
+	replayed config
+}
+
 @test "fuzz corpus: folders" {
 	replayed folder
 }
