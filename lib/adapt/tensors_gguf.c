@@ -387,7 +387,8 @@ add_targets(struct forward *f)
 		return err_set(f->e, ERR_INVALID, f->s->w.name, "MissingTensor: its tensors name "
 		               "block %" PRIu64 ", but they are only %zu", f->blocks - 1, f->count);
 	join_stacks(f);
-	qsort(f->uses, f->count, sizeof *f->uses, by_target);
+	if (f->count > 0)
+		qsort(f->uses, f->count, sizeof *f->uses, by_target);
 	for (i = 0; i < f->count; i += n) {
 		for (n = 1; i + n < f->count && same_target(&f->uses[i], &f->uses[i + n]); n++)
 			if (f->uses[i + n].match.expert == f->uses[i + n - 1].match.expert)

@@ -32,10 +32,11 @@ window_of(const struct tensors_row *row)
 {
 	const struct move *m = &row->move;
 	uint64_t unit = tensor_type(row->t)->items, block;
-	const struct move_piece *p = &m->pieces[0];
+	const struct move_piece *p;
 
 	if (row->made)
 		return MOVE_VALUES;
+	p = &m->pieces[0];
 	block = move_block(m);
 	if (m->weave)
 		unit *= m->n;

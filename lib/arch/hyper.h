@@ -20,6 +20,7 @@ enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF };
 
 struct hyper {
 	const struct arch *arch;
+	bool packed;             /* config.json says that the weights are quantized */
 	bool folder;             /* names and the order of rows are those of a model folder */
 	bool halves;             /* rope pairs values as ARCH_HALVES says */
 	bool rotary;             /* positions are rotary, else learned */

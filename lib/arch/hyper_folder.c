@@ -324,6 +324,7 @@ read_all(struct config *c, uint64_t *period)
 	h->parallel = (h->arch->flags & ARCH_PARALLEL) &&
 	              !json_is_false(json_object_get(c->o, "use_parallel_residual"));
 	h->sum_to_one = h->arch->flags & ARCH_SUM_TO_ONE;
+	h->packed = is_set(c, "quantization_config");
 	read_act(c);
 	read_attention(c);
 	read_experts(c);

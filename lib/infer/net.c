@@ -410,6 +410,9 @@ net_open(struct net *net, const struct weights *w, const struct ops *ops, uint64
 		list_all(net);
 	r = net->matrices ? prove_used(&b) : -1;
 end:
+	if (r < 0 && b.h->packed)
+		err_hint(e, "config.json says that the weights are quantized; apr-adapt gguf "
+		         "decodes them");
 	free(b.by_name);
 	free(b.used);
 	return r;
