@@ -191,13 +191,29 @@ begin_turned(const struct packed *p, const struct packed_reader *in, struct pack
 	return get_turned_groups(p, in, w, first, rows, bit, e);
 }
 
-static void
-put_value(const struct packed *p, const struct packed_work *w, size_t r, size_t column,
-          int32_t code, float *dst)
-{
-	size_t at = r * (size_t)p->groups + w->group[column];
+/* Values of one row: its scales and zero points, and the place of the tile's first column. */
+struct line {
+	const float *scale;
+	const int32_t *zero;
+	const uint32_t *group;
+	float *to;
+};
 
-	dst[r * tensor_row(p->tensor) + column] = w->scale[at] * (float)(code - w->zero[at]);
+static struct line
+line_of(const struct packed *p, const struct packed_work *w, size_t r, size_t column, float *dst)
+{
+	size_t at = r * (size_t)p->groups;
+
+	return (struct line){ w->scale + at, w->zero + at, w->group + column,
+		dst + r * tensor_row(p->tensor) + column };
+}
+
+static inline void
+put_value(const struct line *l, size_t i, int32_t code)
+{
+	uint32_t g = l->group[i];
+
+	l->to[i] = l->scale[g] * (float)(code - l->zero[g]);
 }
 
 /* Columns from `column` on; each group of 32 columns is p->bits rows of words. */
@@ -208,6 +224,8 @@ tile_gptq(const struct packed *p, const struct packed_reader *in, const struct p
 {
 	uint32_t *words = (uint32_t *)(void *)w->bytes, of[TILE];
 	size_t wide = (size_t)tensor_row(p->from[PACKED_WEIGHT]), n = columns * p->bits / 32;
+	unsigned bits = p->bits;
+	struct line l;
 	size_t i, r;
 
 	for (i = 0; i < n; i++)
@@ -217,8 +235,9 @@ tile_gptq(const struct packed *p, const struct packed_reader *in, const struct p
 	for (r = 0; r < rows; r++) {
 		for (i = 0; i < n; i++)
 			of[i] = words[i * rows + r];
+		l = line_of(p, w, r, column, dst);
 		for (i = 0; i < columns; i++)
-			put_value(p, w, r, column + i, bits_at(of, i * p->bits, p->bits), dst);
+			put_value(&l, i, bits_at(of, i * bits, bits));
 	}
 	return 0;
 }
@@ -238,9 +257,10 @@ tile_awq(const struct packed *p, const struct packed_reader *in, const struct pa
 			return -1;
 	for (r = 0; r < rows; r++) {
 		size_t at = awq_bit((size_t)first + r) - from * 32;
+		struct line l = line_of(p, w, r, column, dst);
 
 		for (i = 0; i < columns; i++)
-			put_value(p, w, r, column + i, bits_at(words + i * n, at, 4), dst);
+			put_value(&l, i, (int32_t)(words[i * n + at / 32] >> at % 32 & 15));
 	}
 	return 0;
 }
