@@ -1,6 +1,7 @@
 /* apr-unpack: any model file -> stream */
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 #include "core/sandbox.h"
 #include "formats/format.h"
 
-#define NOT_LENT UINT64_MAX
+#define LENT 512 /* maximum number of files */
 #define OWN 32  /* maximum number of options of single formats */
 #define ROWS 64 /* maximum number of all options */
 
@@ -22,7 +23,7 @@ struct options {
 	struct format_choice own[OWN]; /* options of single formats */
 	struct vault_options vault;
 	struct output_options output;
-	uint64_t places;
+	const char *places;
 };
 
 /* Refuses options that apply only to another format. */
@@ -45,14 +46,45 @@ check_own(const struct source *source, const struct format *format,
 	return 0;
 }
 
-/* Whether the opened file is the one that the parent process has open. */
-static bool
-is_lent(int opened, uint64_t lent)
+/* Files that the parent process has open too. */
+static int lent[LENT];
+static size_t lent_count;
+
+/* Take the list of --places. The sandbox keeps the files. If one is closed, a file opened
+ * later must not be taken for it. */
+static int
+take_lent(const char *list, struct err *e)
+{
+	char *end;
+
+	while (list && *list) {
+		unsigned long fd = strtoul(list, &end, 10);
+
+		if (end == list || (*end && *end != ',') || fd > INT_MAX || lent_count == LENT)
+			return tool_misused(e, "--places: not a list of descriptors: %.80s", list);
+		if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0) {
+			lent_count = 0;
+			return 0;
+		}
+		lent[lent_count++] = (int)fd;
+		list = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+/* The number of the file among them that this process has opened by its name, or -1. */
+static int
+place_of(int opened)
 {
 	struct stat a, b;
+	size_t i;
 
-	return lent != NOT_LENT && fstat(opened, &a) == 0 && fstat((int)lent, &b) == 0 &&
-	       S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	if (fstat(opened, &a) < 0 || !S_ISREG(a.st_mode))
+		return -1;
+	for (i = 0; i < lent_count; i++)
+		if (fstat(lent[i], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+			return (int)i;
+	return -1;
 }
 
 static int
@@ -95,7 +127,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		source->sealed_too = true;
 		sink = filter_sink(&where, e);
 		if (sink)
-			sink->places = is_lent(where.input, o->places);
+			sink->place_of = lent_count > 0 ? place_of : NULL;
 		if (sink)
 			status = filter_flow(source, sink, o->output.progress, f, e);
 	}
@@ -135,7 +167,7 @@ make_usage(struct buf *b)
 int
 main(int argc, char **argv)
 {
-	static struct options o = { .places = NOT_LENT };
+	static struct options o;
 	struct buf usage = { 0 };
 	struct opt opts[ROWS] = { OPT_END }, *to = opts;
 	static const struct opt first[] = {
@@ -148,7 +180,7 @@ main(int argc, char **argv)
 	};
 	static const struct opt last[] = {
 		OPT_VAULT_READ(&o.vault),
-		NUMBER(0, "places", "FD", &o.places, 0, INT_MAX,
+		TEXT(0, "places", "FD", &o.places,
 		     "send the offsets of tensors in FILE to a tool that has it open as FD"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
@@ -164,10 +196,8 @@ main(int argc, char **argv)
 	to = opt_add(to, last);
 	*to = (struct opt)OPT_END;
 	operands = tool_begin(&tool, argc, argv);
-	/* The sandbox keeps it. If it is closed, a file opened later must not be taken for it. */
-	if (o.places != NOT_LENT && fcntl((int)o.places, F_SETFD, FD_CLOEXEC) < 0)
-		o.places = NOT_LENT;
-	if (select_open(&s, &o.select, tool.name, &f, &e) == 0)
+	if (take_lent(o.places, &e) == 0 &&
+	    select_open(&s, &o.select, tool.name, &f, &e) == 0)
 		unpack(operands[0], &o, &f, &e);
 	select_close(&s);
 	buf_free(&usage);

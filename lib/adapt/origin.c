@@ -5,8 +5,10 @@
 
 #include "adapt/origin_read.h"
 #include "core/base64.h"
+#include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "kernels/kernel.h"
 
 #define BUFFER ((uint64_t)64 << 10)  /* maximum bytes of a tensor in the record, */
 #define BUFFERS ((uint64_t)4 << 20)  /* of all of them, */
@@ -54,6 +56,38 @@ bytes_of(struct recorder *r, size_t source, uint64_t first, uint64_t n)
 			err_memory(r->e);
 	}
 	free(p);
+	buf_free(&text);
+	return v;
+}
+
+/* The first n values of a source in F32, the type that GGUF has for them. */
+static json_t *
+f32_of(struct recorder *r, size_t source, const struct dtype *type, uint64_t n)
+{
+	uint8_t *p = mem_array((size_t)n, type->bytes), *out = mem_array((size_t)n, 4);
+	float *x = mem_array((size_t)n, sizeof *x);
+	struct buf text = { 0 };
+	json_t *v = NULL;
+	uint64_t i;
+
+	if (!p || !out || !x) {
+		err_memory(r->e);
+	} else if (store_read(&r->a->store, source, 0, p, (size_t)n * type->bytes, r->e) == 0) {
+		kernel_decode(type, NULL, p, x, (size_t)n);
+		for (i = 0; i < n; i++) {
+			uint32_t bits;
+
+			memcpy(&bits, &x[i], sizeof bits);
+			le32_put(out + 4 * i, bits);
+		}
+		base64_put(&text, out, (size_t)n * 4);
+		v = buf_string(&text) ? json_string(buf_string(&text)) : NULL;
+		if (!v)
+			err_memory(r->e);
+	}
+	free(p);
+	free(out);
+	free(x);
 	buf_free(&text);
 	return v;
 }
@@ -107,6 +141,14 @@ predict(const struct adapt *a, size_t source, char name[MATCH_NAME], char templa
 	return true;
 }
 
+/* Whether a tensor of the folder is one of GGUF by itself, not as a part of a packed weight. */
+static bool
+is_used(const struct adapt *a, size_t source)
+{
+	return a->store.at[source].users > 0 &&
+	       !(a->t.packed.consumed && a->t.packed.consumed[source]);
+}
+
 /* The type of the record where it names none: that of the first matrix. */
 static const char *
 main_type(const struct adapt *a)
@@ -114,7 +156,7 @@ main_type(const struct adapt *a)
 	size_t i;
 
 	for (i = 0; i < a->s.plan->tensor_count; i++)
-		if (tensor_ndim(a->s.plan->tensors[i]) > 1 && a->store.at[i].users > 0)
+		if (tensor_ndim(a->s.plan->tensors[i]) > 1 && is_used(a, i))
 			return tensor_type(a->s.plan->tensors[i])->name;
 	return "F32";
 }
@@ -172,10 +214,10 @@ add_names(struct recorder *r)
 	if (set(r, r->o, "dtype", json_string(type)) < 0)
 		return -1;
 	for (i = 0; i < n; i++)
-		if (r->a->store.at[i].users > 0 && add_name(r, i, type) < 0)
+		if (is_used(r->a, i) && add_name(r, i, type) < 0)
 			return -1;
 	for (i = 0; i < n; i++)
-		if (r->a->store.at[i].users > 0 && add_exceptions(r, i) < 0)
+		if (is_used(r->a, i) && add_exceptions(r, i) < 0)
 			return -1;
 	return 0;
 }
@@ -240,11 +282,11 @@ add_rows(struct recorder *r)
 		    p->source >= a->t.sources ||
 		    p->base + p->count[0] != tensor_items(a->s.plan->tensors[p->source]))
 			continue;
-		if (!fits(r, p->base * row->from->bytes)) {
+		if (!fits(r, p->base * 4)) {
 			r->inexact++;
 			continue;
 		}
-		v = bytes_of(r, p->source, 0, p->base * row->from->bytes);
+		v = f32_of(r, p->source, row->from, p->base);
 		if (!v || set(r, r->o, "rows", v) < 0)
 			return -1;
 	}

@@ -9,7 +9,8 @@
  *     metadata  {KEY: text}: that of the safetensors files
  *     dropped   [[NAME, type, [dims], bytes as base64], …]: buffers that GGUF does not have
  *     tied      true: the head was there, and equal to the embeddings
- *     values    {NAME: [[index, bytes as base64], …]}: values that the change back misses
+ *     rows      the position rows that GGUF does not have, F32 as base64
+ *     values    {NAME: bytes as base64}: tensors whose values the change back misses
  */
 #ifndef ADAPT_ORIGIN_H
 #define ADAPT_ORIGIN_H

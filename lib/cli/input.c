@@ -1,9 +1,11 @@
 #include "cli/input.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,12 +13,16 @@
 
 #include "cli/tool.h"
 #include "core/broker.h"
+#include "core/buf.h"
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/pipe.h"
 #include "core/sandbox.h"
 #include "stream/stream.h"
+
+#define WEIGHTS ".safetensors" /* the ending of files of a folder that hold tensors */
+#define LENT 512              /* maximum number of these that are lent */
 
 /* The arguments of input_trust. */
 static struct {
@@ -85,7 +91,8 @@ reader_name(const struct input *in)
 _Noreturn static void
 be_child(const struct input *in, const char *program, int go, int to)
 {
-	char byte, lent[16];
+	struct buf lent = { 0 };
+	char byte;
 	size_t i;
 
 	/* An open copy would hide the end of the other child's pipe from its reader. */
@@ -97,9 +104,10 @@ be_child(const struct input *in, const char *program, int go, int to)
 	close(in->from);
 	broker_leave();
 	dup2(to, STDOUT_FILENO);
-	snprintf(lent, sizeof lent, "%d", in->lent);
-	if (in->lent >= 0)
-		(void)fcntl(in->lent, F_SETFD, 0);
+	for (i = 0; i < in->lent_count; i++) {
+		buf_printf(&lent, "%s%d", i ? "," : "", in->lent[i]);
+		(void)fcntl(in->lent[i], F_SETFD, 0);
+	}
 	signal(SIGPIPE, SIG_DFL);
 	while (read(go, &byte, 1) != 1)
 		if (errno != EINTR)
@@ -108,8 +116,8 @@ be_child(const struct input *in, const char *program, int go, int to)
 	if (in->trusts)
 		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", in->path,
 		      (char *)NULL);
-	else if (in->lent >= 0)
-		execl(program, "apr-unpack", "--places", lent, "--", in->path, (char *)NULL);
+	else if (in->lent_count > 0 && buf_string(&lent))
+		execl(program, "apr-unpack", "--places", buf_string(&lent), "--", in->path, (char *)NULL);
 	else
 		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
 	_exit(127);
@@ -169,7 +177,7 @@ hold(const char *path)
 /* Opens the file for threads of this process, which read faster than a process can send.
  * A named pipe must not be opened: its writer would take this process for its reader. */
 static int
-lend(const char *path)
+lend_file(const char *path)
 {
 	struct stat st;
 	int fd;
@@ -184,14 +192,71 @@ lend(const char *path)
 	return fd;
 }
 
+static int
+add_lent(struct input *in, size_t *cap, const char *path)
+{
+	int fd = lend_file(path);
+
+	if (fd >= 0 && mem_grow(&in->lent, cap, in->lent_count + 1, sizeof *in->lent) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		in->lent[in->lent_count++] = fd;
+	return fd < 0 ? -1 : 0;
+}
+
+static int
+is_weights(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name), k = strlen(WEIGHTS);
+
+	return n > k && d->d_name[0] != '.' && strcmp(d->d_name + n - k, WEIGHTS) == 0;
+}
+
+static void
+close_lent(struct input *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->lent_count; i++)
+		close(in->lent[i]);
+	free(in->lent);
+	in->lent = NULL;
+	in->lent_count = 0;
+}
+
+/* Open the file, or all files of weights of a folder: all of them or none. */
+static void
+lend(struct input *in, const char *path)
+{
+	struct dirent **list;
+	char file[4096];
+	size_t cap = 0;
+	int i, n, r = 0;
+
+	if (add_lent(in, &cap, path) == 0)
+		return;
+	n = scandir(path, &list, is_weights, alphasort);
+	for (i = 0; i < n; i++) {
+		if (r == 0 && snprintf(file, sizeof file, "%s/%s", path, list[i]->d_name) <
+		              (int)sizeof file)
+			r = n <= LENT ? add_lent(in, &cap, file) : -1;
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	if (r < 0)
+		close_lent(in);
+}
+
 static void
 let_go(struct input *in)
 {
 	if (in->held >= 0)
 		close(in->held);
-	if (in->lent >= 0)
-		close(in->lent);
-	in->held = in->lent = -1;
+	close_lent(in);
+	in->held = -1;
 }
 
 static int
@@ -201,10 +266,11 @@ start(struct input *in, const char *path, struct err *e)
 
 	*in = (struct input){ .path = path, .go = -1, .from = -1, .trusts = trusts,
 		.bytes_signed = trusts && input_is_signed_apr1(path),
-		.lent = trusts ? -1 : lend(path),
 		.held = piped ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : hold(path) };
 	if (in->held < 0)
 		return err_errno(e, path, "cannot be opened");
+	if (!trusts)
+		lend(in, path);
 	return start_child(in, e);
 }
 
@@ -263,7 +329,7 @@ input_open_sealed(struct input *in, const char *path, struct err *e)
 {
 	struct reader r;
 
-	*in = (struct input){ .go = -1, .from = -1, .lent = -1, .held = -1 };
+	*in = (struct input){ .go = -1, .from = -1, .held = -1 };
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
@@ -281,8 +347,8 @@ input_open_sealed(struct input *in, const char *path, struct err *e)
 		return -1;
 	in->source->sealed_too = true;
 	in->source->verified = in->trusts && !in->bytes_signed;
-	if (in->lent >= 0)
-		stream_lend(in->source, in->lent);
+	if (in->lent_count > 0)
+		stream_lend(in->source, in->lent, in->lent_count);
 	return 0;
 }
 

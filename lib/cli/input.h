@@ -17,7 +17,8 @@ struct input {
 	pid_t child;       /* 0: none */
 	int go;            /* a byte sent here starts the child; -1: it has started */
 	int from;          /* the stream comes from this descriptor */
-	int lent;          /* the file, open for both processes, or -1: not a regular file */
+	int *lent;         /* the file, or the files of a folder, open for both processes; */
+	size_t lent_count; /* 0: none, and tensors then come through the pipe */
 	int held;          /* descriptor that identifies the file, or -1 */
 	bool trusts;       /* input_trust names this input, and */
 	bool bytes_signed; /* input_is_signed_apr1 */

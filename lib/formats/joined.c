@@ -297,6 +297,34 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 	return j->from ? source_read(j->from, p, n, e) : j->ops->beside_read(j, p, n);
 }
 
+static int
+share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
+           struct err *e)
+{
+	struct joined *j = (struct joined *)source;
+
+	if (j->from)
+		return source_share(j->from, o, p, n, e);
+	*n = 0;
+	return j->ops->beside_read(j, p, n) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
+}
+
+static bool
+lies(struct source *source, uint64_t *offset)
+{
+	struct joined *j = (struct joined *)source;
+
+	return j->from && j->from->ops->lies && j->from->ops->lies(j->from, offset);
+}
+
+static int
+opened(struct source *source)
+{
+	struct joined *j = (struct joined *)source;
+
+	return j->from && j->from->ops->opened ? j->from->ops->opened(j->from) : -1;
+}
+
 static void
 close_source(struct source *source)
 {
@@ -327,7 +355,8 @@ joined_new(size_t bytes, const struct joined_ops *ops, const char *path,
            void (*note)(const char *), struct err *e)
 {
 	static const struct source_ops verbs = { .next = next, .read = read_body,
-		.close = close_source };
+		.close = close_source, .share = share_body, .lies = lies,
+		.opened = opened };
 	struct joined *j = mem_array(1, bytes);
 
 	if (!j || !(j->path = mem_text(path, strlen(path)))) {

@@ -332,12 +332,16 @@ only_place(struct run *r, const struct item *in, const struct item *out)
 {
 	struct source *s = r->source;
 	uint64_t at;
+	int file = -1;
 
-	if (in->kind != ITEM_TENSOR || s->plan->sealed || !r->sink->places || r->f->data || !s->ops->lies ||
-	    !s->ops->lies(s, &at))
+	if (in->kind != ITEM_TENSOR || s->plan->sealed || !r->sink->place_of || r->f->data ||
+	    !s->ops->lies || !s->ops->opened)
+		return 0;
+	file = r->sink->place_of(s->ops->opened(s));
+	if (file < 0 || !s->ops->lies(s, &at))
 		return 0;
 	if (body(r, in, false, true) < 0 ||
-	    r->sink->ops->place(r->sink, out, at, r->e) < 0)
+	    r->sink->ops->place(r->sink, out, at, (unsigned)file, r->e) < 0)
 		return -1;
 	return 1;
 }

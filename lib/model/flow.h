@@ -79,6 +79,8 @@ struct source_ops {
 	 * the file holds the bytes unchanged. The caller still calls read, which returns
 	 * the bytes that the source has to check, or none. NULL: never true. */
 	bool (*lies)(struct source *s, uint64_t *offset);
+	/* The open file of the current tensor, or -1. NULL: it has none. */
+	int (*opened)(struct source *s);
 	/* Like read, and puts the same bytes to o (reader_share). NULL: the source cannot do
 	 * this faster than its caller. */
 	int (*share)(struct source *s, struct out *o, const uint8_t **p, size_t *n,
@@ -91,8 +93,9 @@ struct source_ops {
  * and removes an unfinished output. */
 struct sink {
 	const struct sink_ops *ops;
-	bool places; /* set by a caller that knows that the reader of the output has the
-	              * source's file open */
+	/* Set by a caller that knows that the reader of the output has these files open: the
+	 * number of an open file among them, or -1. NULL: it has none. */
+	int (*place_of)(int fd);
 	void (*note)(const char *text);
 	bool sealed_too;    /* the sink can hold a sealed model */
 };
@@ -110,10 +113,10 @@ struct sink_ops {
 	 * the sink has no such output. */
 	struct out *(*direct)(struct sink *s);
 	void (*passed)(struct sink *s, const uint8_t *p, size_t n, const uint32_t *crc);
-	/* Replaces put, write and put_end if places is set: the tensor lies in the source's
-	 * file at this offset. */
+	/* Replaces put, write and put_end if place_of is set: the tensor lies in the file of
+	 * that number at this offset. */
 	int (*place)(struct sink *s, const struct item *item, uint64_t offset,
-	             struct err *e);
+	             unsigned file, struct err *e);
 };
 
 int source_next(struct source *s, struct item *item, struct err *e);

@@ -118,18 +118,21 @@ passed(struct sink *sink, const uint8_t *p, size_t n, const uint32_t *crc)
 }
 
 static int
-place(struct sink *sink, const struct item *item, uint64_t offset, struct err *e)
+place(struct sink *sink, const struct item *item, uint64_t offset, unsigned file,
+      struct err *e)
 {
 	struct stream_sink *s = (struct stream_sink *)sink;
 	uint32_t crc = 0;
-	uint8_t at[8];
+	uint8_t at[STREAM_PLACE_BYTES];
+	size_t n = file ? sizeof at : 8;
 
 	buf_clear(&s->head);
 	if (plan_tensor_head(s->plan->tensors[item->index], &s->head) < 0 || !buf_ok(&s->head))
 		return err_memory(e);
 	le64_put(at, offset);
-	if (frame_put(&s->out, STREAM_PLACE, s->head.p, s->head.n, sizeof at) < 0 ||
-	    frame_write(&s->out, &crc, at, sizeof at) < 0)
+	le32_put(at + 8, file);
+	if (frame_put(&s->out, STREAM_PLACE, s->head.p, s->head.n, n) < 0 ||
+	    frame_write(&s->out, &crc, at, n) < 0)
 		return -1;
 	return frame_end(&s->out, crc);
 }

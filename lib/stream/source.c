@@ -25,7 +25,8 @@ struct stream_source {
 	struct model plan;
 	struct frame frame;
 	struct buf head;     /* the head that the plan asks for */
-	int lent;            /* the file in which tensors may be placed, or -1 */
+	const int *lent;     /* files in which tensors may be placed */
+	size_t lent_count;
 	struct range place;  /* of the current tensor */
 	bool is_placed;
 	struct buf piece;    /* bytes of that tensor */
@@ -86,17 +87,23 @@ static int
 placed_item(struct stream_source *s, struct item *item, int told, const struct tensor *t)
 {
 	uint64_t end;
+	uint32_t file = 0;
 
 	if (told < 0)
 		return err_memory(s->reader.err);
 	if (same_head(s, tensor_name(t)) < 0)
 		return -1;
-	if (item->bytes != sizeof s->place.at)
-		return wrong_size(s, sizeof s->place.at);
+	if (item->bytes != 8 && item->bytes != STREAM_PLACE_BYTES)
+		return wrong_size(s, 8);
 	buf_clear(&s->head);
 	if (frame_body(&s->reader, &s->frame, &s->head) < 0)
 		return -1;
-	s->place = (struct range){ s->lent, le64(s->head.p) };
+	if (s->head.n > 8)
+		file = le32(s->head.p + 8);
+	if (file >= s->lent_count)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: no such file is open",
+		                   s->frame.kind);
+	s->place = (struct range){ s->lent[file], le64(s->head.p) };
 	if (num_add(s->place.at, tensor_bytes(t), &end) < 0)
 		return reader_fail(&s->reader, ERR_CORRUPT, "%s: no file is so long",
 		                   s->frame.kind);
@@ -269,7 +276,7 @@ static bool
 is_kind(const struct stream_source *s, size_t rank)
 {
 	return strcmp(s->frame.kind, ranks[rank].kind) == 0 ||
-	       (ranks[rank].item == ITEM_TENSOR && s->lent >= 0 &&
+	       (ranks[rank].item == ITEM_TENSOR && s->lent_count > 0 &&
 	        strcmp(s->frame.kind, STREAM_PLACE) == 0);
 }
 
@@ -323,7 +330,7 @@ read_piece(struct stream_source *s, struct out *o, const uint8_t **p, size_t *n)
 	ssize_t sent = 0;
 
 	*n = (size_t)num_min(s->left, READER_BODY);
-	if (o && *n > 0 && (sent = out_send(o, s->lent, s->place.at + done, *n)) < 0)
+	if (o && *n > 0 && (sent = out_send(o, s->place.fd, s->place.at + done, *n)) < 0)
 		return -1;
 	if (sent > 0)
 		*n = (size_t)sent;
@@ -421,7 +428,6 @@ stream_source(struct reader *r, struct err *e)
 	s->source.name = r->name;
 	s->source.crc = &s->frame.crc;
 	s->reader = *r;
-	s->lent = -1;
 	if (read_plan(s, e) < 0) {
 		close_source(&s->source);
 		return NULL;
@@ -430,7 +436,8 @@ stream_source(struct reader *r, struct err *e)
 }
 
 void
-stream_lend(struct source *s, int fd)
+stream_lend(struct source *s, const int *fds, size_t n)
 {
-	((struct stream_source *)s)->lent = fd;
+	((struct stream_source *)s)->lent = fds;
+	((struct stream_source *)s)->lent_count = n;
 }

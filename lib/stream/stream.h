@@ -16,11 +16,13 @@
 struct source *stream_source(struct reader *r, struct err *e);
 
 /* An apr-unpack that a tool started can send a PLAC frame in place of a TENS frame: the same
- * head; the body is a u64, the offset of the tensor in the file that both have open. A
- * source accepts such frames after stream_lend, whose descriptor the caller keeps owning; a
- * sink sends them if its places are set. */
+ * head; the body is a u64, the offset of the tensor, and for a file other than the first a
+ * u32, the number of the file among those that both have open. A source accepts such frames after stream_lend, whose array and
+ * descriptors the caller keeps owning; a
+ * sink sends them if its place_of is set. */
 #define STREAM_PLACE "PLAC"
-void stream_lend(struct source *s, int fd);
+#define STREAM_PLACE_BYTES 12
+void stream_lend(struct source *s, const int *fds, size_t n);
 
 /* A sink that writes a stream to o and takes o over: its end finishes o, its close abandons
  * o if there was no end. NULL with e filled (no memory). */

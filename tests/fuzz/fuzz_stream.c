@@ -22,7 +22,7 @@ lent(const uint8_t *data, size_t size)
 	if (source) {
 		struct flow f = { 0 };
 
-		stream_lend(source, fd);
+		stream_lend(source, &fd, 1);
 		source->sealed_too = true;
 		must_say((flow_run(source, NULL, &f, &e) == 0) == (e.code == ERR_NONE), &e);
 		source_close(source);

@@ -239,7 +239,7 @@ run_stream(uint64_t offset, size_t n, const char *name, int lent)
 	reader_memory(&r, b.p, b.n, "stream", &e);
 	s = stream_source(&r, &e);
 	if (s && lent >= 0)
-		stream_lend(s, lent);
+		stream_lend(s, &lent, 1);
 	if (s)
 		flow_run(s, NULL, &f, &e);
 	source_close(s);

@@ -276,6 +276,12 @@ read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	return o && !put ? out_put(o, *p, *n) : 0;
 }
 
+static int
+opened(struct source *source)
+{
+	return ((struct gguf *)source)->reader.fd;
+}
+
 /* GGUF has no checksums, so the bytes of a tensor need not be read here. */
 static bool
 lies(struct source *source, uint64_t *offset)
@@ -338,7 +344,7 @@ open_file(struct reader *r, const struct format_options *options,
           void (*note)(const char *), bool is_shard, struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies, .share = share_body };
+		.close = close_source, .lies = lies, .opened = opened, .share = share_body };
 	struct gguf *g = mem_array(1, sizeof *g);
 
 	if (!g) {

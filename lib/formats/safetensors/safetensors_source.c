@@ -286,6 +286,12 @@ share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	return read_some(source, o, p, n, e);
 }
 
+static int
+opened(struct source *source)
+{
+	return ((struct safetensors *)source)->reader.fd;
+}
+
 /* safetensors has no checksums, so the bytes of a tensor need not be read here. */
 static bool
 lies(struct source *source, uint64_t *offset)
@@ -328,7 +334,7 @@ struct source *
 safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies, .share = share_body };
+		.close = close_source, .lies = lies, .opened = opened, .share = share_body };
 	struct safetensors *s = mem_array(1, sizeof *s);
 
 	if (!s) {
