@@ -141,7 +141,7 @@ make_files(struct adapt *a, const json_t *origin, struct err *e)
 	int r = config ? subject_add_json(&files, "config.json", config, e) : -1;
 	size_t i;
 
-	if (r == 0 && (general_files(&a->s, &files, e) < 0 || tokens_files(&a->s, &files, e) < 0 ||
+	if (r == 0 && (general_files(&a->s, &files, e) < 0 || tokens_files(&a->s, json_object_get(origin, "tokenizer"), &files, e) < 0 ||
 	               keys_files(&a->s, &files, e) < 0 || adapt_apr_files(&a->s, &files, e) < 0))
 		r = -1;
 	for (i = 0; r == 0 && i < files.count; i++) {

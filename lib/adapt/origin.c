@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adapt/origin_read.h"
+#include "adapt/tokens.h"
 #include "core/base64.h"
 #include "core/le.h"
 #include "core/mem.h"
@@ -13,6 +14,7 @@
 #define BUFFER ((uint64_t)64 << 10)  /* maximum bytes of a tensor in the record, */
 #define BUFFERS ((uint64_t)4 << 20)  /* of all of them, */
 #define CONFIG ((size_t)64 << 10)    /* and of config.json */
+#define TOKENIZER ((size_t)4 << 20)  /* and of the tokenizer's part */
 
 struct recorder {
 	struct adapt *a;
@@ -398,6 +400,22 @@ add_config(struct recorder *r)
 	return set(r, r->o, "config", json_incref(r->a->s.config));
 }
 
+static int
+add_tokenizer(struct recorder *r)
+{
+	json_t *o = tokens_origin(&r->a->s, r->e);
+	struct buf b = { 0 };
+	int status = 0;
+
+	if (!o)
+		return r->e->code == ERR_NONE ? 0 : -1;
+	if (json_write(o, &b) == 0 && b.n <= TOKENIZER)
+		status = set(r, r->o, "tokenizer", json_incref(o));
+	buf_free(&b);
+	json_decref(o);
+	return status;
+}
+
 static void
 note(const struct recorder *r)
 {
@@ -423,7 +441,7 @@ origin_write(struct adapt *a, struct buf *b, struct err *e)
 
 	if (!r.o)
 		return err_memory(e);
-	if (add_config(&r) == 0 && add_metadata(&r) == 0 && add_names(&r) == 0 &&
+	if (add_config(&r) == 0 && add_tokenizer(&r) == 0 && add_metadata(&r) == 0 && add_names(&r) == 0 &&
 	    (a->t.tied == SIZE_MAX || set(&r, r.o, "tied", json_true()) == 0) &&
 	    add_buffers(&r) == 0 && add_rows(&r) == 0 && add_values(&r) == 0)
 		status = json_write(r.o, b) < 0 ? err_memory(e) : 0;

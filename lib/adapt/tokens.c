@@ -260,7 +260,7 @@ put_all(struct tokens_folder *f)
 }
 
 static int
-read_folder(struct tokens_folder *f)
+read_files(struct tokens_folder *f)
 {
 	static const char *const names[] = { "tokenizer.json", "tokenizer_config.json",
 		                             "special_tokens_map.json" };
@@ -272,7 +272,13 @@ read_folder(struct tokens_folder *f)
 		if (f->e->code != ERR_NONE)
 			return -1;
 	}
-	if (tokens_find_kind(f) < 0)
+	return tokens_find_kind(f);
+}
+
+static int
+read_folder(struct tokens_folder *f)
+{
+	if (read_files(f) < 0)
 		return -1;
 	switch (f->kind) {
 	case TOKENS_NONE: return 0;
@@ -298,4 +304,53 @@ tokens_put_keys(const struct subject *s, const struct tokens_options *o, struct 
 	buf_free(&f.pool);
 	buf_free(&f.character_map);
 	return r;
+}
+
+/* ---- the record ---- */
+
+/* Merges are in the keys of byte-level vocabularies, and follow from the pieces of a
+ * SentencePiece model. */
+static json_t *
+file_without_tokens(struct tokens_folder *f)
+{
+	json_t *file = json_copy(f->file), *model;
+
+	model = json_copy(json_object_get(file, "model"));
+	json_object_set_new(file, "model", model);
+	json_object_del(model, "vocab");
+	if (f->kind != TOKENS_FALLBACK)
+		json_object_del(model, "merges");
+	return file;
+}
+
+static json_t *
+config_without_tokens(const struct tokens_folder *f)
+{
+	json_t *config = json_copy(f->config);
+
+	if (json_object_get(config, "added_tokens_decoder"))
+		json_object_set_new(config, "added_tokens_decoder", json_null());
+	json_object_del(config, "chat_template");
+	return config;
+}
+
+json_t *
+tokens_origin(const struct subject *s, struct err *e)
+{
+	struct tokens_folder f = { .s = s, .e = e, .flags = flags_of(s) };
+	json_t *o = NULL;
+
+	if (read_files(&f) == 0 && (f.file || f.config || f.map)) {
+		o = json_object();
+		if (f.file)
+			json_object_set_new(o, "file", file_without_tokens(&f));
+		if (f.config)
+			json_object_set_new(o, "config", config_without_tokens(&f));
+		if (f.map)
+			json_object_set(o, "map", f.map);
+	}
+	json_decref(f.file);
+	json_decref(f.config);
+	json_decref(f.map);
+	return o;
 }

@@ -10,20 +10,36 @@ static const char *const roles[ROLE_TOKENS] = { "bos_token", "eos_token", "unk_t
 
 /* ---- roles ---- */
 
+static bool
+says(const json_t *o, const char *role, const char *text)
+{
+	const json_t *v = json_object_get(o, role);
+
+	if (json_is_object(v))
+		v = json_object_get(v, "content");
+	return json_is_string(v) && strcmp(json_string_value(v), text) == 0;
+}
+
+/* Set the roles of the keys; a member that says the same stays as it is. A record has all
+ * roles that its file had. */
 static int
-put_roles(const struct tokens_keys *k, json_t *o)
+put_roles(const struct tokens_keys *k, json_t *o, bool record)
 {
 	struct buf b = { 0 };
 	size_t i;
 	int r = 0;
 
 	for (i = 0; i < ROLE_TOKENS && r == 0; i++) {
-		if (k->role[i] == TOKEN_NONE)
+		if (k->role[i] == TOKEN_NONE ||
+		    (record && json_is_null(json_object_get(o, roles[i]))) ||
+		    (record && !json_object_get(o, roles[i])))
 			continue;
-		r = tokens_spell(k, k->role[i], &b)
-		        ? json_object_set_new(o, roles[i], json_stringn((char *)b.p, b.n)) : -1;
+		if (!tokens_spell(k, k->role[i], &b))
+			r = -1;
+		else if (!says(o, roles[i], (char *)b.p))
+			r = json_object_set_new(o, roles[i], json_stringn((char *)b.p, b.n));
 	}
-	if (r == 0 && k->model == TOKENS_BERT && k->role[ROLE_TOKEN_CLS] == TOKEN_NONE &&
+	if (r == 0 && !record && k->model == TOKENS_BERT && k->role[ROLE_TOKEN_CLS] == TOKEN_NONE &&
 	    k->role[ROLE_TOKEN_BOS] != TOKEN_NONE)
 		r = json_object_set(o, "cls_token", json_object_get(o, "bos_token"));
 	buf_free(&b);
@@ -99,7 +115,7 @@ is_listed(const struct tokens_keys *k, size_t id)
 	const struct token *t = &k->v.token[id];
 	bool scored = k->model == TOKENS_SPM || k->model == TOKENS_T5;
 
-	return t->flags & TOKEN_ADDED && !(scored && t->score != TOKENS_SCORE_ADDED);
+	return tokens_is_added(k, id) && !(scored && t->score != TOKENS_SCORE_ADDED);
 }
 
 static json_t *
@@ -158,18 +174,17 @@ class_of(const struct tokens_keys *k)
 	}
 }
 
-static int
-add_config(struct tokens_keys *k, struct subject_files *out)
+/* What the keys say, without a record. */
+static void
+put_config(struct tokens_keys *k, json_t *o)
 {
-	json_t *o = json_object();
-
 	if (k->add_bos >= 0 && k->model != TOKENS_BERT)
 		json_object_set_new(o, "add_bos_token", json_boolean(k->add_bos));
 	if (k->add_eos >= 0 && k->model != TOKENS_BERT)
 		json_object_set_new(o, "add_eos_token", json_boolean(k->add_eos));
 	if (k->has_prefix)
 		json_object_set_new(o, "add_prefix_space", json_boolean(k->prefix));
-	json_object_set_new(o, "added_tokens_decoder", added_decoder(k));
+	json_object_set_new(o, "added_tokens_decoder", json_null());
 	json_object_set_new(o, "clean_up_tokenization_spaces", json_false());
 	if (k->model == TOKENS_BERT)
 		json_object_set_new(o, "do_lower_case", json_boolean(k->lower));
@@ -178,7 +193,32 @@ add_config(struct tokens_keys *k, struct subject_files *out)
 	put_lengths(k, o);
 	put_pre(k, o);
 	json_object_set_new(o, "tokenizer_class", json_string(class_of(k)));
-	if (put_roles(k, o) < 0 || add_template(k, o, out) < 0) {
+}
+
+/* The record's, with what the keys say otherwise. */
+static void
+put_flags(struct tokens_keys *k, json_t *o)
+{
+	if (k->add_bos >= 0 && json_object_get(o, "add_bos_token"))
+		json_object_set_new(o, "add_bos_token", json_boolean(k->add_bos));
+	if (k->add_eos >= 0 && json_object_get(o, "add_eos_token"))
+		json_object_set_new(o, "add_eos_token", json_boolean(k->add_eos));
+	if (k->model == TOKENS_GPT2 && json_object_get(o, TOKENS_PRE_MEMBER))
+		json_object_set_new(o, TOKENS_PRE_MEMBER, json_string(k->pre_name));
+}
+
+static int
+add_config(struct tokens_keys *k, struct subject_files *out)
+{
+	json_t *o = k->config ? json_deep_copy(k->config) : json_object();
+
+	if (!k->config)
+		put_config(k, o);
+	else
+		put_flags(k, o);
+	if (json_object_get(o, "added_tokens_decoder"))
+		json_object_set_new(o, "added_tokens_decoder", added_decoder(k));
+	if (put_roles(k, o, k->config) < 0 || add_template(k, o, out) < 0) {
 		json_decref(o);
 		return -1;
 	}
@@ -188,9 +228,9 @@ add_config(struct tokens_keys *k, struct subject_files *out)
 static int
 add_map(struct tokens_keys *k, struct subject_files *out)
 {
-	json_t *o = json_object();
+	json_t *o = k->names ? json_deep_copy(k->names) : json_object();
 
-	if (put_roles(k, o) < 0 || json_object_size(o) == 0) {
+	if (put_roles(k, o, k->names) < 0 || json_object_size(o) == 0) {
 		json_decref(o);
 		return k->e->code == ERR_NONE ? 0 : -1;
 	}
@@ -275,13 +315,14 @@ add_all(struct tokens_keys *k, struct subject_files *out)
 }
 
 int
-tokens_files(const struct subject *s, struct subject_files *out, struct err *e)
+tokens_files(const struct subject *s, const json_t *origin, struct subject_files *out,
+             struct err *e)
 {
 	struct tokens_keys k;
 	int r = tokens_keys_open(&k, s, e);
 
 	if (r > 0)
-		r = add_all(&k, out);
+		r = tokens_keys_take(&k, origin) < 0 ? -1 : add_all(&k, out);
 	tokens_keys_close(&k);
 	return r < 0 ? -1 : 0;
 }

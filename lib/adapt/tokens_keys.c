@@ -1,9 +1,11 @@
 #include "adapt/tokens_keys.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "adapt/tokens_folder.h"
+#include "core/mem.h"
 #include "core/reader.h"
 #include "core/text.h"
 
@@ -275,10 +277,116 @@ tokens_keys_open(struct tokens_keys *k, const struct subject *s, struct err *e)
 void
 tokens_keys_close(struct tokens_keys *k)
 {
+	free(k->added);
 	vocab_free(&k->v);
 }
 
+/* ---- the record of a folder ---- */
+
+/* Whether a token of the record has the text of the keys, apart from U+2581 in place of
+ * spaces. */
+static bool
+is_same_text(const struct tokens_keys *k, uint64_t id, const char *s)
+{
+	struct buf b = { 0 };
+	const char *t = tokens_spell(k, id, &b), *blank = TOKENS_BLANK;
+	bool r = t != NULL;
+
+	for (; r && *t; t++) {
+		if (*t == ' ' && strncmp(s, blank, 3) == 0)
+			s += 3;
+		else
+			r = *s++ == *t;
+	}
+	r = r && *s == 0;
+	buf_free(&b);
+	return r;
+}
+
+/* The list holds if each token in it is one of the keys, once. */
+static int
+take_added(struct tokens_keys *k, const json_t *list)
+{
+	const json_t **added;
+	uint64_t id;
+	size_t i;
+
+	if (!json_is_array(list))
+		return 0;
+	added = mem_array(k->v.count, sizeof *added);
+	if (!added)
+		return err_memory(k->e);
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i), *v = json_object_get(o, "id");
+		const char *text = json_string_value(json_object_get(o, "content"));
+
+		if (!json_is_integer(v) || json_value_u64(v, &id) < 0 || id >= k->v.count || !text ||
+		    added[id] || !is_same_text(k, id, text)) {
+			free(added);
+			return 0;
+		}
+		added[id] = o;
+	}
+	k->added = added;
+	return 0;
+}
+
+/* Pieces of SentencePiece are spelt as in the files: merges depend on it. Not if two are then
+ * the same. */
+static int
+respell(struct tokens_keys *k)
+{
+	struct vocab v = { 0 };
+	struct err twice = ERR_INIT;
+	struct buf b = { 0 };
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < k->v.count && r == 0; i++) {
+		const struct token *t = &k->v.token[i];
+
+		r = tokens_spell(k, i, &b)
+		        ? vocab_add(&v, b.p, b.n, (enum token_kind)t->kind, t->score, k->e) : -1;
+		if (r == 0)
+			v.token[i].flags = t->flags;
+	}
+	buf_free(&b);
+	if (r == 0 && vocab_index(&v, TOKENS_KEY "tokens", &twice) < 0) {
+		free(k->added);
+		k->added = NULL;
+		vocab_free(&v);
+	} else if (r == 0) {
+		vocab_free(&k->v);
+		k->v = v;
+	} else {
+		vocab_free(&v);
+	}
+	return r;
+}
+
+int
+tokens_keys_take(struct tokens_keys *k, const json_t *origin)
+{
+	const json_t *file = json_object_get(origin, "file");
+	const json_t *config = json_object_get(origin, "config");
+	const json_t *names = json_object_get(origin, "map");
+
+	k->file = json_is_object(file) ? file : NULL;
+	k->config = json_is_object(config) ? config : NULL;
+	k->names = json_is_object(names) ? names : NULL;
+	if (take_added(k, json_object_get(k->file, "added_tokens")) < 0)
+		return -1;
+	return k->added && k->model == TOKENS_SPM ? respell(k) : 0;
+}
+
 /* ---- tokens ---- */
+
+bool
+tokens_is_added(const struct tokens_keys *k, size_t id)
+{
+	return k->added ? k->added[id] != NULL : k->v.token[id].flags & TOKEN_ADDED;
+}
+
 
 bool
 tokens_is_padding(const struct tokens_keys *k, size_t id)
@@ -297,9 +405,14 @@ tokens_spell(const struct tokens_keys *k, size_t id, struct buf *b)
 	const struct token *t = &k->v.token[id];
 	const uint8_t *text = vocab_text(&k->v, (uint32_t)id);
 	size_t n = t->text_bytes;
+	const json_t *own = k->added && k->added[id] ? json_object_get(k->added[id], "content")
+	                                             : NULL;
 
 	buf_clear(b);
-	if (k->model == TOKENS_BERT && t->kind != TOKEN_CONTROL) {
+	if (own) {
+		text = (const uint8_t *)json_string_value(own);
+		n = json_string_length(own);
+	} else if (k->model == TOKENS_BERT && t->kind != TOKEN_CONTROL) {
 		if (n >= 3 && memcmp(text, TOKENS_BLANK, 3) == 0) {
 			text += 3;
 			n -= 3;

@@ -33,7 +33,15 @@ struct tokens_keys {
 	int accents;                  /* -1: there is no key, and lower holds */
 	const uint8_t *map;           /* the precompiled character map, or NULL */
 	size_t map_bytes;
+
+	/* The record of tokens_origin: its parts that can be used, or NULL. */
+	const json_t *file, *config, *names;
+	const json_t **added;         /* for each id its object in added_tokens, or NULL; NULL if
+	                               * there is no list */
 };
+
+/* Take from the record what agrees with the keys. */
+int tokens_keys_take(struct tokens_keys *k, const json_t *origin);
 
 /* Read the keys. 1; 0 if the model has no tokenizer; -1. tokens_keys_close is due in any
  * case. */
@@ -53,6 +61,9 @@ int tokens_write_json(struct tokens_keys *k, struct buf *b);
 /* The list of merges in tokenizer.json: those of the keys, or those that give the order of the
  * scores. */
 int tokens_write_merges(struct tokens_keys *k, struct buf *b);
+
+/* Whether files list a token as an added one. */
+bool tokens_is_added(const struct tokens_keys *k, size_t id);
 
 /* An object of added_tokens or added_tokens_decoder, without the id. New reference. */
 json_t *tokens_added(const struct tokens_keys *k, size_t id);

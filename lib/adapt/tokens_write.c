@@ -31,6 +31,12 @@ tokens_added(const struct tokens_keys *k, size_t id)
 	const char *text = tokens_spell(k, id, &b);
 	json_t *o = json_object();
 
+	if (k->added && k->added[id]) {
+		json_object_update(o, (json_t *)(uintptr_t)k->added[id]);
+		json_object_del(o, "id");
+		buf_free(&b);
+		return o;
+	}
 	if (text)
 		json_object_set_new(o, "content", json_stringn(text, b.n));
 	json_object_set_new(o, "single_word", json_false());
@@ -53,7 +59,7 @@ put_added(struct tokens_keys *k, struct buf *b)
 		json_t *o, *all;
 		int r;
 
-		if (!(k->v.token[i].flags & TOKEN_ADDED))
+		if (!tokens_is_added(k, i))
 			continue;
 		o = tokens_added(k, i);
 		all = json_object();
@@ -97,7 +103,7 @@ proper(const struct tokens_keys *k)
 {
 	size_t n = k->v.count;
 
-	while (n > 1 && (k->v.token[n - 1].flags & TOKEN_ADDED || tokens_is_padding(k, n - 1)))
+	while (n > 1 && (tokens_is_added(k, n - 1) || tokens_is_padding(k, n - 1)))
 		n--;
 	return n;
 }
@@ -112,7 +118,7 @@ put_vocab(struct tokens_keys *k, struct buf *b)
 
 	buf_text(b, "{");
 	for (i = 0; i < n; i++) {
-		if (tokens_is_padding(k, i) && !(k->v.token[i].flags & TOKEN_ADDED))
+		if (tokens_is_padding(k, i) && !tokens_is_added(k, i))
 			continue;
 		if (!tokens_spell(k, i, &text))
 			break;
@@ -350,11 +356,29 @@ post_processor(const struct tokens_keys *k)
 
 /* ---- the file ---- */
 
+/* A part of the file: that of the record, unless the keys name other patterns. */
 static int
 put_part(struct tokens_keys *k, struct buf *b, const char *name, json_t *v)
 {
+	json_t *own = json_object_get(k->file, name);
+	char derived[64];
 	int r;
 
+	if (own && strcmp(name, "pre_tokenizer") == 0 && k->model == TOKENS_GPT2) {
+		const json_t *whole = json_object_get(json_object_get(k->file, "model"),
+		                                      "ignore_merges");
+		const char *pre = tokens_derived(k->s, own, json_is_true(whole), derived);
+		const char *stated = json_string_value(json_object_get(k->config,
+		                                                       TOKENS_PRE_MEMBER));
+
+		if (!(pre && strcmp(pre, k->pre_name) == 0) &&
+		    !(stated && strcmp(stated, k->pre_name) == 0))
+			own = NULL;
+	}
+	if (own && (json_is_object(own) || json_is_null(own))) {
+		json_decref(v);
+		v = json_incref(own);
+	}
 	buf_printf(b, ",\n  \"%s\": ", name);
 	r = v ? json_write(v, b) : -1;
 	json_decref(v);
@@ -373,11 +397,39 @@ put_text(const struct tokens_keys *k, struct buf *b, uint32_t id)
 	buf_free(&text);
 }
 
+/* The model's other members as in the record, up to its vocabulary, if it has that type. */
+static bool
+put_own_model(struct tokens_keys *k, struct buf *b, const char *type)
+{
+	json_t *own = json_object_get(k->file, "model"), *v;
+	const char *name = json_string_value(json_object_get(own, "type"));
+
+	if (!name || strcmp(name, type) != 0)
+		return false;
+	json_object_foreach(own, name, v) {
+		if (strcmp(name, "vocab") == 0 || strcmp(name, "merges") == 0)
+			continue;
+		buf_text(b, "    ");
+		json_quote(b, name, strlen(name));
+		buf_text(b, ": ");
+		b->failed = b->failed || json_write(v, b) < 0;
+		buf_text(b, ",\n");
+	}
+	buf_text(b, "    \"vocab\": ");
+	return true;
+}
+
 static int
 put_bpe(struct tokens_keys *k, struct buf *b)
 {
 	bool spm = k->model == TOKENS_SPM;
 
+	if (put_own_model(k, b, "BPE")) {
+		if (put_vocab(k, b) < 0)
+			return -1;
+		buf_text(b, ",\n    \"merges\": ");
+		return tokens_write_merges(k, b);
+	}
 	buf_text(b, "    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": ");
 	put_text(k, b, spm ? k->unk : TOKEN_NONE);
 	buf_printf(b, ",\n    \"continuing_subword_prefix\": null,\n"
@@ -398,6 +450,8 @@ put_model(struct tokens_keys *k, struct buf *b)
 	case TOKENS_BERT:
 		if (k->unk == TOKEN_NONE)
 			return err_set(k->e, ERR_CORRUPT, k->s->w.name, "has no unknown token");
+		if (put_own_model(k, b, "WordPiece"))
+			return put_vocab(k, b);
 		buf_text(b, "    \"type\": \"WordPiece\",\n    \"unk_token\": ");
 		put_text(k, b, k->unk);
 		/* Words have no limit for readers of GGUF. */
