@@ -59,16 +59,33 @@ put(struct model *out, const char *name, struct value_type type, struct buf *wir
 	return r;
 }
 
+static void
+note(const struct subject *s, const char *what, const char *fact)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "%s %s, and is not used", what, fact);
+	if (s->note)
+		s->note(text);
+}
+
 /* A text or an array of texts; empty ones are not written. */
 static int
-put_text(struct model *out, const char *name, const json_t *v, struct err *e)
+put_text(const struct subject *s, struct model *out, const char *name, const json_t *v,
+         struct err *e)
 {
 	struct value_type type = { .depth = json_is_array(v), .leaf = VALUE_STRING };
 	struct buf wire = { 0 };
+	bool good;
 
 	if (json_string_length(v) == 0 && json_array_size(v) == 0)
 		return 0;
-	return put(out, name, type, &wire, value_from_json(type, v, &wire) == 0, e);
+	good = value_from_json(type, v, &wire) == 0;
+	if (wire.n <= VALUE_INLINE_BYTES)
+		return put(out, name, type, &wire, good, e);
+	buf_free(&wire);
+	note(s, name, "is too long");
+	return 0;
 }
 
 static int
@@ -98,16 +115,6 @@ const struct general_sampling general_samplings[] = {
 	{ NULL, NULL, 0 }
 };
 
-static void
-note(const struct subject *s, const char *member, const char *what)
-{
-	char text[160];
-
-	snprintf(text, sizeof text, "generation_config.json: %s %s, and is not used", member, what);
-	if (s->note)
-		s->note(text);
-}
-
 /* A number of 32 bits; false if it does not fit. */
 static bool
 put_number(struct buf *wire, unsigned leaf, double v)
@@ -133,14 +140,16 @@ put_sampling(const struct subject *s, const struct general_sampling *row, const 
              struct model *out, struct err *e)
 {
 	struct buf wire = { 0 };
+	char what[64];
 
 	if (!v || json_is_null(v))
 		return 0;
 	if (row->leaf == VALUE_STRING && json_is_string(v))
-		return put_text(out, row->key, v, e);
+		return put_text(s, out, row->key, v, e);
 	if (row->leaf == VALUE_STRING || !json_is_number(v) ||
 	    !put_number(&wire, row->leaf, json_number_value(v))) {
-		note(s, row->member, row->leaf == VALUE_STRING ? "is not text"
+		snprintf(what, sizeof what, "generation_config.json: %s", row->member);
+		note(s, what, row->leaf == VALUE_STRING ? "is not text"
 		     : row->leaf == VALUE_I32 ? "is not an integer of 32 bits"
 		     : "is not a number of 32 bits");
 		return 0;
@@ -160,7 +169,7 @@ put_samplings(const struct subject *s, struct model *out, struct err *e)
 	if (ignored.code == ERR_MEMORY)
 		return err_memory(e);
 	if (ignored.code != ERR_NONE)
-		note(s, "the file", "is not a JSON object");
+		note(s, "generation_config.json", "is not a JSON object");
 	for (row = general_samplings; r == 0 && row->key; row++)
 		r = put_sampling(s, row, json_object_get(config, row->member), out, e);
 	json_decref(config);
@@ -221,7 +230,8 @@ take_facts(const struct subject *s, const char *folder, const struct general_siz
 /* ---- keys, in their order ---- */
 
 static int
-put_entries(const json_t *facts, const char *name, struct model *out, struct err *e)
+put_entries(const struct subject *s, const json_t *facts, const char *name, struct model *out,
+            struct err *e)
 {
 	const json_t *list = json_object_get(facts, name);
 	char key[96];
@@ -235,8 +245,8 @@ put_entries(const json_t *facts, const char *name, struct model *out, struct err
 	for (i = 0; i < json_array_size(list); i++)
 		for (k = 0; general_card_fields[k]; k++) {
 			snprintf(key, sizeof key, "%s.%zu.%s", name, i, general_card_fields[k]);
-			if (put_text(out, key, json_object_get(json_array_get(list, i),
-			                                       general_card_fields[k]), e) < 0)
+			if (put_text(s, out, key, json_object_get(json_array_get(list, i),
+			                                          general_card_fields[k]), e) < 0)
 				return -1;
 		}
 	return 0;
@@ -247,18 +257,18 @@ const char *const general_texts[] = { "name", "author", "version", "organization
 	"source.url", "source.doi", "source.uuid", "source.repo_url", NULL };
 
 static int
-put_facts(const json_t *facts, struct model *out, struct err *e)
+put_facts(const struct subject *s, const json_t *facts, struct model *out, struct err *e)
 {
 	size_t i;
 
 	for (i = 0; general_texts[i]; i++)
-		if (put_text(out, general_texts[i], json_object_get(facts, general_texts[i]), e) < 0)
+		if (put_text(s, out, general_texts[i], json_object_get(facts, general_texts[i]), e) < 0)
 			return -1;
-	if (put_entries(facts, "base_model", out, e) < 0 ||
-	    put_entries(facts, "dataset", out, e) < 0 ||
-	    put_text(out, "tags", json_object_get(facts, "tags"), e) < 0)
+	if (put_entries(s, facts, "base_model", out, e) < 0 ||
+	    put_entries(s, facts, "dataset", out, e) < 0 ||
+	    put_text(s, out, "tags", json_object_get(facts, "tags"), e) < 0)
 		return -1;
-	return put_text(out, "languages", json_object_get(facts, "languages"), e);
+	return put_text(s, out, "languages", json_object_get(facts, "languages"), e);
 }
 
 int
@@ -268,11 +278,11 @@ general_put(const struct subject *s, const char *folder, const struct general_si
 	struct general_card c = { .facts = json_object(), .note = s->note, .e = e,
 		.parameters = (int64_t)num_min(sizes->all, INT64_MAX) };
 	json_t *type = json_string("model");
-	int r = type && c.facts ? put_text(out, "type", type, e) : err_memory(e);
+	int r = type && c.facts ? put_text(s, out, "type", type, e) : err_memory(e);
 
 	json_decref(type);
 	if (r == 0 && put_samplings(s, out, e) == 0 && take_facts(s, folder, sizes, &c) == 0)
-		r = put_facts(c.facts, out, e);
+		r = put_facts(s, c.facts, out, e);
 	else
 		r = -1;
 	json_decref(c.facts);

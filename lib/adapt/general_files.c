@@ -277,7 +277,7 @@ is_own_size(const struct making *m, const json_t *label)
 
 	general_count(m->s->plan, &s);
 	general_size(text, s.all, s.shared, s.expert, s.experts);
-	return json_is_string(label) && strcmp(json_string_value(label), text) == 0;
+	return s.all > 0 && json_is_string(label) && strcmp(json_string_value(label), text) == 0;
 }
 
 static int
