@@ -142,13 +142,11 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 static struct opt *
 add_own(struct opt *to, struct format_choice *own)
 {
-	const struct format *format;
-	unsigned i;
+	unsigned i, n = format_choices(own, OWN, false);
 
-	for (i = 0; i < OWN && (own[i].option = format_option_row(i, false, &format)); i++)
-		*to++ = (struct opt){ 0, own[i].option->name, own[i].option->arg,
-			own[i].option->arg ? OPT_TEXT : OPT_MARK, &own[i].value,
-			own[i].option->help, 0, 0 };
+	for (i = 0; i < n; i++)
+		to = opt_add_named(to, own[i].option->name, own[i].option->arg, own[i].option->help,
+		                   &own[i].value);
 	return to;
 }
 

@@ -169,6 +169,14 @@ opt_add(struct opt *to, const struct opt *rows)
 	return to;
 }
 
+struct opt *
+opt_add_named(struct opt *to, const char *name, const char *arg, const char *help,
+              const char **value)
+{
+	*to = (struct opt){ 0, name, arg, arg ? OPT_TEXT : OPT_MARK, value, help, 0, 0 };
+	return to + 1;
+}
+
 /* Prints the SYNOPSIS. Further lines are aligned with the first word. */
 static void
 print_usage(void)

@@ -58,6 +58,10 @@ struct opt {
 	{ letter, name, arg, OPT_DECIMAL, to, help, low, high }
 /* Copies rows up to OPT_END to a table with enough room. Returns the place after them. */
 struct opt *opt_add(struct opt *to, const struct opt *rows);
+/* The same for one option that a list elsewhere names: text if it has an argument, else a mark.
+ * Its value goes to *value. */
+struct opt *opt_add_named(struct opt *to, const char *name, const char *arg, const char *help,
+                          const char **value);
 #define OPT_END { 0, NULL, NULL, OPT_FLAG, NULL, NULL, 0, 0 }
 
 /* Rows with the same target are spellings of one option. A row without help is a deprecated

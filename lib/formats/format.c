@@ -97,6 +97,17 @@ format_option_row(unsigned index, bool writes, const struct format **format)
 	return NULL;
 }
 
+unsigned
+format_choices(struct format_choice *own, unsigned n, bool writes)
+{
+	const struct format *format;
+	unsigned i;
+
+	for (i = 0; i < n && (own[i].option = format_option_row(i, writes, &format)); i++)
+		own[i].value = NULL;
+	return i;
+}
+
 void
 format_option_usage(struct buf *b, bool writes)
 {

@@ -196,6 +196,9 @@ void format_names(struct buf *b, const char *between, const char *last);
 const struct format_option *format_option_row(unsigned index, bool writes,
                                               const struct format **format);
 
+/* Fill own, which has room for n, with these options, without values. Returns their number. */
+unsigned format_choices(struct format_choice *own, unsigned n, bool writes);
+
 /* Append these options in the form of a usage text: "[--NAME ARG] [--FLAG]". */
 void format_option_usage(struct buf *b, bool writes);
 
