@@ -20,15 +20,6 @@ aprml_version(void)
 	return APR_VERSION;
 }
 
-int
-api_fail(const struct err *from, struct aprml_error *e)
-{
-	e->code = from->code <= ERR_MEMORY ? (int)from->code : 0;
-	snprintf(e->text, sizeof e->text, "%s%s%s", from->object, *from->object ? ": " : "",
-	         from->fact);
-	return -1;
-}
-
 struct aprml *
 aprml_open(const char *path, struct aprml_error *e)
 {
@@ -109,47 +100,6 @@ int
 aprml_integer(const struct aprml *m, const char *key, uint64_t *value)
 {
 	return model_u64(m->source->plan, key, value);
-}
-
-int
-api_refill(struct aprml *m)
-{
-	if (m->n > 0 || !m->in_body)
-		return 0;
-	if (source_read(m->source, &m->p, &m->n, &m->err) < 0)
-		return -1;
-	m->in_body = m->n > 0;
-	return 0;
-}
-
-/* Skip the rest of the body. */
-static int
-drain(struct aprml *m)
-{
-	do {
-		m->n = 0;
-		if (api_refill(m) < 0)
-			return -1;
-	} while (m->in_body);
-	return 0;
-}
-
-int
-api_item(struct aprml *m, struct item *item)
-{
-	int more;
-
-	if (m->waits) {
-		*item = m->item;
-		m->waits = false;
-		return 1;
-	}
-	if (m->err.code != ERR_NONE || m->ended || drain(m) < 0)
-		return m->err.code == ERR_NONE ? 0 : -1;
-	more = source_next(m->source, item, &m->err);
-	m->in_body = more > 0;
-	m->ended = more == 0;
-	return more;
 }
 
 int
