@@ -355,7 +355,7 @@ stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_
 		return err_set(e, ERR_USAGE, path, "a key is written to a file");
 	r = out_open(o, &options, e);
 	if (r == 0 && !o->path)
-		r = err_set(e, ERR_USAGE, path, "is no regular file");
+		r = err_set(e, ERR_USAGE, path, "is not a regular file");
 	if (r == 0)
 		r = out_put(o, text, n);
 	if (r == 0)

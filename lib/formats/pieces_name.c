@@ -32,7 +32,7 @@ refuse_file(const struct pieces *s, const char *name, struct err *e)
 	where.path = path;
 	r = out_refuse(&where, e);
 	if (r == 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		r = err_set(e, ERR_USAGE, path, "is no regular file");
+		r = err_set(e, ERR_USAGE, path, "is not a regular file");
 	free(path);
 	return r;
 }

@@ -224,7 +224,7 @@ bind_expand(struct bind *b, struct matrix *m, bool turn)
 	r = m->rows;
 	m->rows = m->columns;
 	m->columns = r;
-	/* The matrix before it was transposed is not needed any more. */
+	/* The matrix before it was transposed is no longer needed. */
 	free(b->net->made[b->net->made_count - 2]);
 	b->net->made[b->net->made_count - 2] = row;
 	b->net->made_count--;

@@ -161,7 +161,7 @@ values() {
 	[ "$(apr-unpack --payload RobustScaler good/apr1_scaler | apr-header -l | cut -d' ' -f1 | tr '\n' ' ')" = \
 		'median iqr with_centering with_scaling ' ]
 	try apr-unpack --payload KMeans good/apr1_scaler
-	said 5 'ModelTypeMismatch: its payload is no KMeans'
+	said 5 'ModelTypeMismatch: its payload does not have the layout KMeans'
 	try apr-unpack --payload Unheard good/apr1_scaler
 	said 5 'ModelTypeMismatch: no payload is called Unheard'
 }
@@ -340,7 +340,7 @@ bytes_read() {
 @test "apr1: what no longer fits its layout becomes records, and says so" {
 	apr-unpack --except '^tol$' good/apr1_logistic 2>/dev/null >"$made"
 	try apr-pack -t apr1 -o "$made.1" "$made"
-	[ "$status" -eq 0 ] && grep -qF 'are no LogisticRegression any more, and become records: there is no tensor tol' "$err"
+	[ "$status" -eq 0 ] && grep -qF 'no longer have the layout LogisticRegression, and become records: there is no tensor tol' "$err"
 	same_content "$made" "$made.1"
 	apr-unpack --except '_samples$' good/apr1_class_tree 2>/dev/null | try apr-pack -t apr1 -f -o "$made.1"
 	grep -qF 'there is no tensor node_samples' "$err"

@@ -84,7 +84,7 @@ odd() {
 	try apr-unpack apr1_major_2 && said 4 'UnsupportedVersion: '
 	try apr-unpack apr1_encrypted && said 1 'DecryptionFailed: '
 	try apr-unpack --expect-type KMeans good && said 5 'ModelTypeMismatch: its model type is LINEAR_REGRESSION, not KMeans'
-	try apr-unpack --payload Ridge good && said 5 'ModelTypeMismatch: its payload is no Ridge'
+	try apr-unpack --payload Ridge good && said 5 'ModelTypeMismatch: its payload does not have the layout Ridge'
 	try apr-unpack --expect-type linear-regression --payload LinearRegression good
 	quiet
 	cmp "$out" <(apr-unpack good)

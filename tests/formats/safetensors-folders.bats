@@ -127,7 +127,7 @@ setup() {
 		apr-unpack: left behind: more.txt, which is larger than 64 MiB
 		apr-unpack: left behind: onnx, which is a folder
 		apr-unpack: left behind: passwd.txt, which is a link
-		apr-unpack: left behind: pipe.txt, which is no regular file
+		apr-unpack: left behind: pipe.txt, which is not a regular file
 		apr-unpack: left behind: pytorch_model.bin, which holds weights
 	END
 	diff want "$err"

@@ -97,7 +97,7 @@ static const struct row rows[] = {
 	  .manifest = WITH_ROWS("{\"file\":\"" ONE "\",\"crc32\":\"123\"}," ROW(TWO, "2")) },
 	{ .name = "apr2_shards_crc_too_large", .status = 4, .says = "not 8 hexadecimal digits",
 	  .manifest = WITH_ROWS("{\"file\":\"" ONE "\",\"crc32\":4294967296}," ROW(TWO, "2")) },
-	{ .name = "apr2_shards_size_negative", .status = 4, .says = "a size that is no number",
+	{ .name = "apr2_shards_size_negative", .status = 4, .says = "a size that is not a number",
 	  .manifest = WITH_ROWS("{\"file\":\"" ONE "\",\"size\":-1}," ROW(TWO, "2")) },
 	{ .name = "apr2_shards_index_differs", .status = 4, .says = "gives it another index",
 	  .manifest = WITH_ROWS("{\"file\":\"" ONE "\",\"index\":1}," ROW(TWO, "2")) },

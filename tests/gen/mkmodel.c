@@ -325,7 +325,7 @@ put_values(struct gen *g, const struct tensor *t, char *rest)
 			put_float(g, t, bits);
 		}
 		if (*end)
-			gen_die("is no number", text);
+			gen_die("is not a number", text);
 	}
 }
 

@@ -100,7 +100,7 @@ static const struct row rows[] = {
 	  .parts = { TEXT_PART(INDEX, "{\"a\":1}") } },
 	{ .name = "index_map_list", .status = 4, .says = "has no weight_map (E001)",
 	  .parts = { TEXT_PART(INDEX, "{\"weight_map\":[]}") } },
-	{ .name = "index_metadata_list", .status = 4, .says = "whose metadata is no object",
+	{ .name = "index_metadata_list", .status = 4, .says = "whose metadata is not an object",
 	  .parts = { TEXT_PART(INDEX, "{\"metadata\":[],\"weight_map\":{}}") } },
 	{ .name = "index_empty", .status = 4, .says = "names no file",
 	  .parts = { TEXT_PART(INDEX, "{\"weight_map\":{}}") } },

@@ -590,8 +590,8 @@ test_sink(void)
 	pack(&m, blobs, PIPE_OF, true, &out, &e);
 	test_ok(!e.code && says(&out, "{\"__metadata__\":{\"s\":\"x\"},\"odd\""),
 	        "--plain leaves out what is ours (%s)", e.fact);
-	test_ok(strstr(noted, "because they are no strings: 1") &&
-	        strstr(noted, "because they are no text: 1") &&
+	test_ok(strstr(noted, "because they are not strings: 1") &&
+	        strstr(noted, "because they are not text: 1") &&
 	        strstr(noted, "side files left out: 1") &&
 	        strstr(noted, "signatures left out: 1"), "and says so");
 	test_ok(strstr(noted, "a multiple of their values' size: 1") != NULL,

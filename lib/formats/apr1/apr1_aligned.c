@@ -64,7 +64,7 @@ take_aligned(struct apr1_source *s, struct apr1_in *x, struct aligned *a)
 		                 a->hint);
 	if (a->offset % APR1_ALIGN)
 		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: a tensor at byte %" PRIu64 ", which "
-		                 "is no multiple of %u", a->offset, APR1_ALIGN);
+		                 "is not a multiple of %u", a->offset, APR1_ALIGN);
 	return 0;
 }
 
@@ -208,7 +208,7 @@ add_aligned(struct apr1_source *s, struct index *x, size_t i, const struct apr1_
 		snprintf(key, sizeof key, "%.*s", (int)num_min(a->head.name_bytes, sizeof key - 1),
 		         a->head.name);
 		if (!text_utf8(key, strlen(key), false))
-			return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: a name that is no text");
+			return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: a name that is not text");
 		if (!x->hints)
 			x->hints = json_object();
 		if (json_object_set_new(x->hints, key, json_integer(a->hint)) < 0)

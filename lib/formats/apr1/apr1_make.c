@@ -71,7 +71,7 @@ make_foreign(struct apr1_sink *s, struct err *e)
 	}
 	spool_free(&s->made);
 	if (l && s->sink.note) {
-		snprintf(text, sizeof text, "its tensors are no %s any more, and become records: %s",
+		snprintf(text, sizeof text, "its tensors no longer have the layout %s, and become records: %s",
 		         l->name, why);
 		s->sink.note(text);
 	}

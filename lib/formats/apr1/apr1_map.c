@@ -99,7 +99,7 @@ span(const uint8_t *p, size_t n, size_t *objects)
 static int
 bad(const char *what, size_t at, struct err *e)
 {
-	return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is no MessagePack "
+	return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is not MessagePack "
 	               "that can be read, in the value at byte %zu of it", at);
 }
 
@@ -182,7 +182,7 @@ apr1_map_read(struct apr1_map *m, const uint8_t *p, size_t n, bool named, const 
 	/* A map, or with named an array. An empty map is always accepted. */
 	if (!h.map && !(named && (*p >> 4 == 9 || *p == 0xdc || *p == 0xdd)) &&
 	    *p != 0x80 && *p != 0xde && *p != 0xdf)
-		return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is no map");
+		return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is not a map");
 	if (!h.map && h.items > FIELDS)
 		return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is an array of %"
 		               PRIu64 " values, of which %zu have a name", h.items, FIELDS);
@@ -196,7 +196,7 @@ apr1_map_read(struct apr1_map *m, const uint8_t *p, size_t n, bool named, const 
 			x.key = text_of(p + at, n - at, &x.key_bytes);
 			if (!x.key || !x.key_bytes || !text_utf8(x.key, x.key_bytes, false))
 				return err_set(e, ERR_FORMAT, what, "InvalidFormat: a key of its "
-				               "metadata is no text, at byte %zu of it", at);
+				               "metadata is not text, at byte %zu of it", at);
 			at += bytes;
 		} else {
 			x.key = fields[i];
@@ -222,7 +222,7 @@ apr1_list_read(struct apr1_map *m, const struct apr1_entry *x, const char *what,
 
 	*m = (struct apr1_map){ 0 };
 	if (h.map || (*x->raw >> 4 != 9 && *x->raw != 0xdc && *x->raw != 0xdd))
-		return err_set(e, ERR_FORMAT, what, "InvalidFormat: metadata key %.*s is no list",
+		return err_set(e, ERR_FORMAT, what, "InvalidFormat: metadata key %.*s is not a list",
 		               (int)(x->key_bytes < 100 ? x->key_bytes : 100), x->key);
 	for (i = 0; i < h.items; i++) {
 		struct apr1_entry item = { .key = "", .raw = x->raw + at };

@@ -75,7 +75,7 @@ named_layout(struct apr1_source *s, const char *name, enum err_code code)
 		return apr1_fail(s, code, "ModelTypeMismatch: no payload is called %.60s", name);
 	r = try_layout(s, l);
 	if (r == 0)
-		return apr1_fail(s, code, "ModelTypeMismatch: its payload is no %.60s", name);
+		return apr1_fail(s, code, "ModelTypeMismatch: its payload does not have the layout %.60s", name);
 	return r < 0 ? -1 : 0;
 }
 
@@ -207,7 +207,7 @@ read_text(struct apr1_source *s)
 	if (base64_add(&s->decoder, s->text.p, n, &s->piece) < 0 ||
 	    (n == s->text.n && base64_end(&s->decoder) < 0))
 		return apr1_fail(s, ERR_CORRUPT, "InvalidFormat: a member of its metadata, which is "
-		                 "one of ours, is no base64");
+		                 "one of ours, is not base64");
 	s->text.p += n;
 	s->text.n -= n;
 	return buf_ok(&s->piece) ? 0 : err_memory(s->reader.err);

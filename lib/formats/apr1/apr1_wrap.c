@@ -202,7 +202,7 @@ wrap_tree(struct wrapper *w, const char *name, bool classes)
 	t.n = t.features.n;
 	if (t.n > APR1_NODES || t.thresholds.n != t.n || t.leaves.n != t.n ||
 	    t.samples.n != t.n || t.left.n != t.n || t.right.n != t.n || !is_tree(w, &t)) {
-		misfit(w, "the tensors %s%s_ are no tree, node after node", w->prefix, name);
+		misfit(w, "the tensors %s%s_ are not a tree, node after node", w->prefix, name);
 		return;
 	}
 	for (i = 0; i < t.n && !w->bad; i++)
@@ -353,7 +353,7 @@ wrap_list(struct wrapper *w, const char *name, const char *type, unsigned width)
 	if (!v.tensor)
 		return;
 	if (tensor_ndim(v.tensor) != 1) {
-		misfit(w, "%s%s is no list", w->prefix, name);
+		misfit(w, "%s%s is not a list", w->prefix, name);
 		return;
 	}
 	put_u64(w, v.n);
@@ -388,7 +388,7 @@ wrap_many(struct wrapper *w, const struct apr1_field *f)
 		return;
 	n = v.n == 1 ? word_at(&v, 0) : APR1_ITEMS + 1;
 	if (n > APR1_ITEMS)
-		misfit(w, "%s%s_count is no number up to %u", w->prefix, f->name, APR1_ITEMS);
+		misfit(w, "%s%s_count is not a number up to %u", w->prefix, f->name, APR1_ITEMS);
 	else
 		put_u64(w, n);
 	for (i = 0; i < n && !w->bad; i++) {

@@ -77,7 +77,7 @@ read_row(struct apr2_manifest *m, size_t i, const json_t *o, const char *label,
 		               "name of a file beside it", i + 1, row->file);
 	row->bytes = MODEL_NONE;
 	if (size && json_value_u64(size, &row->bytes) < 0)
-		return err_set(e, ERR_CORRUPT, label, "gives %s a size that is no number",
+		return err_set(e, ERR_CORRUPT, label, "gives %s a size that is not a number",
 		               row->file);
 	if (index && (json_value_u64(index, &n) < 0 || n != i))
 		return err_set(e, ERR_CORRUPT, label, "lists %s as shard %zu, but gives it "
@@ -149,7 +149,7 @@ apr2_manifest_read(struct apr2_manifest *m, json_t *json, const char *label, str
 
 	m->json = json;
 	if (!apr2_is_manifest(json))
-		return err_set(e, ERR_FORMAT, label, "is no manifest of APR2 files: it has no "
+		return err_set(e, ERR_FORMAT, label, "is not a manifest of APR2 files: it has no "
 		               "shards");
 	if (n == 0)
 		return err_set(e, ERR_CORRUPT, label, "is a manifest that names no file");

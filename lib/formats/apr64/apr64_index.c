@@ -115,7 +115,7 @@ make_tensor(struct apr64_source *s, struct described *d)
 		err_set(e, ERR_FORMAT, d->name, "has the dtype code %u, which is not known",
 		        d->code);
 	} else if (how < 0) {
-		err_set(e, ERR_CORRUPT, d->name, "%" PRIu64 " bytes are no tensor of dtype code %u "
+		err_set(e, ERR_CORRUPT, d->name, "%" PRIu64 " bytes are not a tensor of dtype code %u "
 		        "and this shape", d->bytes, d->code);
 	} else if (how == 1) {
 		return as_bytes(s, d);

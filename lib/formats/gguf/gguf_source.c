@@ -41,7 +41,7 @@ take_split(struct gguf *g, const char *key, const struct incoming *v)
 	if (*to != MODEL_NONE)
 		return reader_fail(&g->reader, ERR_CORRUPT, "metadata key %s occurs twice", key);
 	if (v->type.depth || value_u64(v->type, v->b.p, v->b.n, to) < 0 || *to == MODEL_NONE)
-		return reader_fail(&g->reader, ERR_CORRUPT, "%s is no number of shards or "
+		return reader_fail(&g->reader, ERR_CORRUPT, "%s is not a number of shards or "
 		                   "tensors", key);
 	return 0;
 }

@@ -120,7 +120,7 @@ parse_index(struct folder *f, struct reader *r, struct err *e)
 		err_set(e, ERR_FORMAT, r->name,
 		        "is JSON, but no index of safetensors files: it has no weight_map");
 	else if (metadata && !json_is_object(metadata))
-		err_set(e, ERR_CORRUPT, r->name, "is an index whose metadata is no object");
+		err_set(e, ERR_CORRUPT, r->name, "is an index whose metadata is not an object");
 	else
 		status = list_shards(f, r->name, e);
 	return status;
@@ -196,7 +196,7 @@ reason(const char *name, const struct stat *st)
 	if (S_ISLNK(st->st_mode))
 		return "is a link";
 	if (!S_ISREG(st->st_mode))
-		return "is no regular file";
+		return "is not a regular file";
 	if (*name == '.')
 		return "begins with a dot";
 	if (!dir_name_is_plain(name) || strncmp(name, "value:", 6) == 0)

@@ -120,7 +120,7 @@ say_plain(const struct safetensors_sink *s)
 		typed += !safetensors_is_string(&m->meta[i]);
 	for (i = 0; i < m->blob_count; i++)
 		files += strcmp(m->blobs[i].type, MODEL_VALUE) != 0;
-	sink_tell(&s->sink, "metadata keys left out, because they are no strings", typed);
+	sink_tell(&s->sink, "metadata keys left out, because they are not strings", typed);
 	sink_tell(&s->sink, "side files left out", files);
 	sink_tell(&s->sink, "signatures left out", m->signatures);
 }
@@ -230,7 +230,7 @@ end_kept(struct safetensors_sink *s, struct err *e)
 	if (safetensors_measure(s, s->kept, e) < 0)
 		return -1;
 	if (s->options.plain && plain && !s->kept->plain)
-		sink_tell(&s->sink, "metadata keys left out, because they are no text", 1);
+		sink_tell(&s->sink, "metadata keys left out, because they are not text", 1);
 	return 0;
 }
 
