@@ -51,9 +51,9 @@ put_keys(struct adapt *a, struct err *e)
 	const struct tokens_options tokens = { .rows = vocabulary(&a->t), .pre = a->o.pre,
 		.chat_template = a->o.chat_template };
 	const char *arch = a->s.arch->name;
-	struct general_sizes sizes;
+	struct arch_sizes sizes;
 
-	general_count(&a->plan, &sizes);
+	arch_count(NULL, &a->plan, &sizes);
 	if (adapt_put_text(&a->plan, "general.architecture", arch, strlen(arch), e) < 0 ||
 	    keys_put_first(&a->s, &a->plan, e) < 0 ||
 	    general_put(&a->s, a->o.folder, &sizes, &a->plan, e) < 0 ||

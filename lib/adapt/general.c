@@ -9,40 +9,6 @@
 #include "core/num.h"
 #include "wire/yaml.h"
 
-/* ---- sizes ---- */
-
-static void
-add_up(uint64_t *sum, uint64_t n)
-{
-	if (num_add(*sum, n, sum) < 0)
-		*sum = UINT64_MAX;
-}
-
-void
-general_count(const struct model *m, struct general_sizes *s)
-{
-	uint64_t stacks = 0;
-	size_t i;
-
-	*s = (struct general_sizes){ 0 };
-	for (i = 0; i < m->tensor_count; i++) {
-		const struct tensor *t = m->tensors[i];
-		const uint64_t *dims = tensor_dims(t);
-		unsigned axes = tensor_ndim(t);
-		bool stack = strstr(tensor_name(t), "_exps.") && axes >= 3;
-		uint64_t n = tensor_items(t), experts = 0;
-
-		if (stack)
-			experts = dims[axes - (strstr(tensor_name(t), ".bias") ? 2 : 3)];
-		add_up(&s->all, n);
-		add_up(experts ? &s->expert : &s->shared, experts ? n / experts : n);
-		add_up(&s->experts, experts);
-		stacks += experts != 0;
-	}
-	if (stacks)
-		s->experts /= stacks;
-}
-
 /* ---- single keys ---- */
 
 static int
@@ -194,20 +160,20 @@ take_config(const struct subject *s, struct general_card *c)
 }
 
 static int
-take_size(struct general_card *c, const struct general_sizes *sizes)
+take_size(struct general_card *c, const struct arch_sizes *sizes)
 {
-	char text[GENERAL_SIZE];
+	char text[ARCH_SIZE];
 
 	if (sizes->all == 0 || json_object_get(c->facts, "size_label"))
 		return 0;
-	general_size(text, sizes->all, sizes->shared, sizes->expert, sizes->experts);
-	return json_object_set_new(c->facts, "size_label", json_string(text)) < 0
+	return json_object_set_new(c->facts, "size_label",
+	                           json_string(arch_size_text(text, sizes))) < 0
 		? err_memory(c->e) : 0;
 }
 
 /* The card, config.json, the folder's name, the tensors: what comes first counts. */
 static int
-take_facts(const struct subject *s, const char *folder, const struct general_sizes *sizes,
+take_facts(const struct subject *s, const char *folder, const struct arch_sizes *sizes,
            struct general_card *c)
 {
 	size_t n;
@@ -272,7 +238,7 @@ put_facts(const struct subject *s, const json_t *facts, struct model *out, struc
 }
 
 int
-general_put(const struct subject *s, const char *folder, const struct general_sizes *sizes,
+general_put(const struct subject *s, const char *folder, const struct arch_sizes *sizes,
             struct model *out, struct err *e)
 {
 	struct general_card c = { .facts = json_object(), .note = s->note, .e = e,

@@ -7,15 +7,7 @@
 #define ADAPT_GENERAL_H
 
 #include "adapt/subject.h"
-
-/* Numbers of parameters of the tensors as they are written, for general.size_label. */
-struct general_sizes {
-	uint64_t all, shared, expert; /* of all tensors, outside experts, of one expert */
-	uint64_t experts;             /* 0: none */
-};
-
-/* Count the tensors of a model with names of GGUF. */
-void general_count(const struct model *m, struct general_sizes *sizes);
+#include "arch/size.h"
 
 /* Append general.type, sampling defaults, name, authorship, size label, licence, base models,
  * data sets, tags and languages. folder: the name of the model's folder or file, or NULL.
@@ -26,7 +18,7 @@ void general_count(const struct model *m, struct general_sizes *sizes);
  * that is not JSON only noted. Numbers in the front matter are text: "version: 2.1" is "2.1".
  * 0 or -1. */
 int general_put(const struct subject *s, const char *folder,
-                const struct general_sizes *sizes, struct model *out, struct err *e);
+                const struct arch_sizes *sizes, struct model *out, struct err *e);
 
 /* Make generation_config.json and README.md from the keys, if the model has any for them and
  * does not have the file. general_put finds the same keys in these files. The keys general.url,

@@ -272,11 +272,11 @@ put_tags(struct making *m)
 static bool
 is_own_size(const struct making *m, const json_t *label)
 {
-	struct general_sizes s;
-	char text[GENERAL_SIZE];
+	struct arch_sizes s;
+	char text[ARCH_SIZE];
 
-	general_count(m->s->plan, &s);
-	general_size(text, s.all, s.shared, s.expert, s.experts);
+	arch_count(NULL, m->s->plan, &s);
+	arch_size_text(text, &s);
 	return s.all > 0 && json_is_string(label) && strcmp(json_string_value(label), text) == 0;
 }
 

@@ -447,34 +447,3 @@ general_title(const char *name, struct buf *to)
 		put_word(name, n, to);
 	}
 }
-
-/* A number of parameters with at least two digits: "0.50K", "1.2B", "124M". */
-static void
-put_count(char *to, size_t size, const char *before, uint64_t n)
-{
-	static const struct { double above, scale; char unit; } units[] = {
-		{ 1e12, 1e-12, 'T' }, { 1e9, 1e-9, 'B' }, { 1e6, 1e-6, 'M' }, { -1, 1e-3, 'K' } };
-	size_t i = 0;
-	double v, whole;
-
-	while ((double)n <= units[i].above)
-		i++;
-	v = (double)n * units[i].scale;
-	whole = rint(v);
-	snprintf(to, size, "%s%.*f%c", before, whole >= 10 ? 0 : whole >= 1 ? 1 : 2, v,
-	         units[i].unit);
-}
-
-void
-general_size(char to[GENERAL_SIZE], uint64_t all, uint64_t shared, uint64_t expert,
-             uint64_t experts)
-{
-	char before[32] = "";
-
-	if (experts) {
-		snprintf(before, sizeof before, "%llux", (unsigned long long)experts);
-		if (num_add(shared, expert, &all) < 0)
-			all = UINT64_MAX;
-	}
-	put_count(to, GENERAL_SIZE, before, all);
-}

@@ -33,10 +33,4 @@ void general_name_free(struct general_name *n);
  * capital, unless they are numbers or versions. */
 void general_title(const char *name, struct buf *to);
 
-/* The size of a model as text: of all parameters ("1.2B"), or, with experts, of the
- * parameters that they share and one expert ("8x7.2B"). */
-#define GENERAL_SIZE 64
-void general_size(char to[GENERAL_SIZE], uint64_t all, uint64_t shared, uint64_t expert,
-                  uint64_t experts);
-
 #endif

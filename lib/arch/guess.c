@@ -1,6 +1,5 @@
 #include "arch/guess.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,21 +301,18 @@ arch_unsaid(const char *where, struct err *e)
 	return err_hint(e, "--arch NAME states it");
 }
 
-#define SAID 128
-
-/* What a plan says, as terminated text; NULL if it does not say it. */
-static const char *
-said_text(const struct model *m, char text[SAID])
+bool
+arch_said_text(const struct model *m, char text[ARCH_NAME])
 {
 	size_t n;
 	const char *s = arch_said(m, &n);
 
 	if (!s)
-		return NULL;
-	n = n < SAID ? n : SAID - 1;
+		return false;
+	n = n < ARCH_NAME ? n : ARCH_NAME - 1;
 	memcpy(text, s, n);
 	text[n] = '\0';
-	return text;
+	return true;
 }
 
 const struct arch *
@@ -324,10 +320,10 @@ arch_find(const char *name, const struct model *m, const char *where, struct err
 {
 	const struct arch *a = NULL;
 	enum arch_form form;
-	char text[SAID];
+	char text[ARCH_NAME];
 
-	if (!name)
-		name = said_text(m, text);
+	if (!name && arch_said_text(m, text))
+		name = text;
 	if (name && (a = arch_known(name)))
 		return arch_refine(a, m);
 	if (name)
@@ -341,9 +337,9 @@ int
 arch_check(const char *name, const struct model *m, const char *where, struct err *e)
 {
 	const struct arch *asked = arch_known(name), *a;
-	char text[SAID];
+	char text[ARCH_NAME];
 
-	if (!said_text(m, text))
+	if (!arch_said_text(m, text))
 		return 0;
 	a = arch_known(text);
 	if (a && asked ? strcmp(a->name, asked->name) == 0 : strcmp(text, name) == 0)

@@ -4,6 +4,8 @@
 #ifndef ARCH_GUESS_H
 #define ARCH_GUESS_H
 
+#include <stdbool.h>
+
 #include "arch/arch.h"
 #include "core/err.h"
 #include "model/model.h"
@@ -25,6 +27,10 @@ enum arch_form arch_form_of(const struct arch *a, const struct model *m);
  * key model_type, hf_model_type or architecture of an .apr file; *n bytes of text, valid as
  * long as the model. NULL if it does not say it. */
 const char *arch_said(const struct model *m, size_t *n);
+
+/* The same, terminated and cut to fit; false if it does not say it. */
+#define ARCH_NAME 128
+bool arch_said_text(const struct model *m, char text[ARCH_NAME]);
 
 /* The row for a name of GGUF or a model_type; NULL if there is none. */
 const struct arch *arch_known(const char *name);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "arch/guess.h"
+#include "arch/size.h"
 #include "core/text.h"
 #include "report/table.h"
 
@@ -50,14 +52,48 @@ side_files(const struct model *m)
 	return list;
 }
 
+/* The architecture by its name in GGUF, whatever form states it; as the model states it if it
+ * is not known; as the names of its tensors show it; or null. */
+static json_t *
+architecture(const struct model *m, const struct arch **found)
+{
+	char text[ARCH_NAME];
+	const char *said;
+	enum arch_form form;
+	size_t n;
+
+	*found = NULL;
+	said = arch_said(m, &n);
+	if (!said)
+		*found = arch_guess(m, &form);
+	else if (arch_said_text(m, text))
+		*found = arch_known(text);
+	if (*found)
+		return json_string((*found)->name);
+	return said ? json_stringn(said, n) : json_null();
+}
+
+/* The size as the model states it, or from its tensors. */
+static json_t *
+size_label(struct model *m, const struct arch *a)
+{
+	const char *said = model_text(m, "general.size_label");
+	struct arch_sizes sizes;
+	char text[ARCH_SIZE];
+
+	if (said && *said)
+		return json_string(said);
+	arch_count(a, m, &sizes);
+	return sizes.all ? json_string(arch_size_text(text, &sizes)) : json_null();
+}
+
 int
 facts_add(json_t *o, struct model *m, bool verified, struct err *e)
 {
-	size_t n = 0;
-	const char *architecture = model_architecture(m, &n);
-	int r = json_object_set_new(o, "architecture", architecture
-	                            ? json_stringn(architecture, n) : json_null());
+	const struct arch *a;
+	int r = json_object_set_new(o, "architecture", architecture(m, &a));
 
+	r |= json_object_set_new(o, "size_label", size_label(m, a));
 	r |= json_object_set_new(o, "parameters", json_from_u64(model_parameters(m)));
 	r |= json_object_set_new(o, "tensors", json_from_u64(m->tensor_count));
 	r |= json_object_set_new(o, "tensor_bytes", json_from_u64(model_tensor_bytes(m)));

@@ -7,7 +7,7 @@
 #include "model/model.h"
 
 /* Adds to the object o the facts that do not depend on the container: architecture,
- * parameters, tensors, tensor_bytes, types, signatures, provenance, licence, files.
+ * size_label, parameters, tensors, tensor_bytes, types, signatures, provenance, licence, files.
  * verified: whether its signature was verified. Returns 0, or -1 with E008. */
 int facts_add(json_t *o, struct model *m, bool verified, struct err *e);
 

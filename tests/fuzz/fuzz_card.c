@@ -36,7 +36,7 @@ subject_of(struct subject *s, struct model *plan, const struct subject_files *fi
 static bool
 put(const struct subject_files *files, struct model *out, struct err *e)
 {
-	const struct general_sizes sizes = { 0 };
+	const struct arch_sizes sizes = { 0 };
 	struct weights_blob blobs[4];
 	struct model plan;
 	struct subject s;

@@ -96,7 +96,7 @@ no_controls() {
 	local f
 	mothers
 	tail -n +2 <(apr-header mother.gguf) | sed -n '/^architecture/,$p' >want
-	[ "$(wc -l <want)" -eq 44 ]
+	[ "$(wc -l <want)" -eq 45 ]
 	for f in mother.apr mother.aprs; do
 		diff <(apr-header $f | sed -n '/^architecture/,$p') want
 	done
@@ -218,4 +218,47 @@ no_controls() {
 	END
 	APR_LOG_LEVEL=error try apr-quant q4_0 esc.gguf
 	said 5 'n\x1b[2J\xe2\x80\xae.weight: values not finite: 64'
+}
+
+# The architecture and size of a model, in one line.
+kind() {
+	apr-header "$@" 2>/dev/null | awk '$1 == "architecture" || $1 == "size_label" { printf "%s ", $2 }'
+}
+
+@test "a folder has the architecture and size of its GGUF file" {
+	need_data
+	local folder got want n=0
+	for folder in "$APR_TEST_DATA"/convert/*/; do
+		[ -e "$folder/hf" ] || continue
+		got=$(kind "$folder/hf")
+		want=$(kind "$folder/expected.gguf")
+		# The name in its model card says "mini".
+		[[ $folder != */phi3/ ]] || want=${want/mini/231K}
+		[ "$got" = "$want" ] || fail "$folder: $got, not $want"
+		n=$((n + 1))
+	done
+	[ $n -gt 30 ]
+	[ "$(kind "$APR_TEST_DATA/models/gpt2-layout")" = 'gpt2 812K ' ]
+	[ "$(kind "$APR_TEST_DATA/models/shakespeare")" = 'llama 2.3M ' ]
+	[ "$(kind "$APR_TEST_DATA/models/stories260K")" = 'llama 260K ' ]
+}
+
+@test "the architecture of an .apr file, and of a file that does not state it" {
+	{
+		echo 'key general.architecture string qwen2_moe'
+		echo 'tensor token_embd.weight F32 4 noise'
+	} | mkmodel >a.gguf
+	[ "$(kind a.gguf)" = 'qwen2moe 0.00K ' ]
+	sed 's/ string .*/ string own/' <<<'key general.architecture string x' | mkmodel >b.gguf
+	[ "$(kind b.gguf)" = 'own unknown ' ]
+	apr-header -l "$model" | awk '{ print "tensor", $1, $2, $3, "noise" }' | mkmodel >bare.gguf
+	[ "$(kind bare.gguf)" = 'llama 2.3M ' ]
+	apr-pack -t apr2-64 -o m.64 "$model" 2>/dev/null
+	[ "$(kind m.64)" = "$(kind "$model")" ]
+	apr-pack -t apr2 -o m.apr bare.gguf 2>/dev/null
+	[ "$(kind m.apr)" = 'llama 2.3M ' ]
+	# A signature does not cover the container's own description, but it covers names.
+	apr-keygen -W -o key 2>/dev/null
+	apr-sign key bare.gguf >signed 2>/dev/null
+	[ "$(kind signed)" = 'llama 2.3M ' ]
 }

@@ -46,13 +46,13 @@ compare(const struct model *expected, const struct model *out, const char **diff
 static void
 each(struct convert *c)
 {
-	struct general_sizes sizes;
+	struct arch_sizes sizes;
 	struct model out;
 	struct err e = ERR_INIT;
 	const char *differs = "";
 	size_t n = 0;
 
-	general_count(&c->expected.plan, &sizes);
+	arch_count(NULL, &c->expected.plan, &sizes);
 	if (model_init(&out, &e) == 0 && general_put(&c->subject, "hf", &sizes, &out, &e) == 0)
 		n = compare(&c->expected.plan, &out, &differs);
 	test_ok(!differs && n > 2, "%s: %zu keys as the reference writes them %s %s", c->name, n,
@@ -89,14 +89,14 @@ back(struct convert *c)
 	struct subject gguf = { .plan = &c->expected.plan, .w = c->expected.weights,
 		.form = ARCH_GGUF }, folder;
 	struct subject_files files = { 0 };
-	struct general_sizes sizes;
+	struct arch_sizes sizes;
 	struct model plan, out;
 	struct err e = ERR_INIT;
 	const char *differs = "no files";
 	size_t i;
 	int r = general_files(&gguf, &files, &e);
 
-	general_count(&c->expected.plan, &sizes);
+	arch_count(NULL, &c->expected.plan, &sizes);
 	folder_of(&folder, &plan, &files);
 	if (r == 0 && model_init(&out, &e) == 0) {
 		if (general_put(&folder, "out", &sizes, &out, &e) == 0)
@@ -166,9 +166,11 @@ static void
 size(const json_t *v)
 {
 	const json_t *args = json_object_get(v, "args");
-	char text[GENERAL_SIZE];
+	const struct arch_sizes sizes = { number(args, 0), number(args, 1), number(args, 2),
+		number(args, 3) };
+	char text[ARCH_SIZE];
 
-	general_size(text, number(args, 0), number(args, 1), number(args, 2), number(args, 3));
+	arch_size_text(text, &sizes);
 	test_ok(is_text(text, json_object_get(v, "label")), "size %s", text);
 }
 
@@ -211,7 +213,7 @@ static int
 put(const char *readme, const char *config, const char *generation, struct model *out,
     struct err *e)
 {
-	const struct general_sizes sizes = { .all = 1000, .shared = 1000 };
+	const struct arch_sizes sizes = { .all = 1000, .shared = 1000 };
 	struct subject_files files = { 0 };
 	struct subject s;
 	struct model plan;
