@@ -41,7 +41,8 @@ enum {
 	ARCH_HALVES = 1 << 1,       /* rope pairs value i with i + rot/2; else 2i with 2i + 1 */
 	ARCH_POSITIONS = 1 << 2,    /* learned positions instead of rope */
 	ARCH_GELU = 1 << 3,         /* GELU, tanh form; else SiLU */
-	ARCH_GATED = 1 << 4,        /* down(act(gate x) * up x), else down(act(up x)) */
+	ARCH_GATED = 1 << 4,        /* down(act(gate x) * up x), else down(act(up x)), where act
+	                             * without ARCH_GELU is the square of ReLU */
 	ARCH_GATE_IN_UP = 1 << 5,   /* gate and up are rows of one tensor, the gate first */
 	ARCH_QK_NORM = 1 << 6,      /* queries and keys have a norm, over each head */
 	ARCH_POST_NORMS = 1 << 7,   /* attention and feed-forward end with a norm */
@@ -61,12 +62,21 @@ enum {
 	ARCH_LOCAL_ROPE = 1 << 20,  /* blocks with a window have a rope of their own: unscaled,
 	                             * base 10000 without a key */
 
+	ARCH_MULTIPLIERS = 1 << 21, /* embeddings and residuals are multiplied, logits divided */
+	ARCH_ONE_NORM = 1 << 22,    /* blocks without a norm of the feed-forward: its input is that
+	                             * of attention. Only with ARCH_LAYER_NORM */
 	ARCH_NO_GGUF = 1 << 23,     /* llama.cpp has no such architecture */
 
 	/* in model folders only */
 	ARCH_PLUS_ONE = 1 << 24,    /* norms store weight - 1 */
 	ARCH_CONV1D = 1 << 25,      /* matrices of blocks are transposed: inputs × outputs */
-	ARCH_MIXED_QKV = 1 << 26    /* QKV: query, key and value rows of one head after another */
+	ARCH_MIXED_QKV = 1 << 26,   /* QKV: query, key and value rows of one head after another */
+	ARCH_PAIRS = 1 << 27,       /* rope pairs value 2i with 2i + 1, as in GGUF */
+
+	ARCH_POST_ONLY = 1 << 28,   /* with ARCH_POST_NORMS: these are the only norms of a block,
+	                             * and those of queries and keys are over all heads */
+	ARCH_LOGIT_SCALE = 1 << 29, /* logits are multiplied */
+	ARCH_SKIP_ROPE = 1 << 30    /* every 4th block has no rotary positions */
 };
 
 /* The forms in which programs store an architecture: GGUF files as llama.cpp reads them, model

@@ -45,7 +45,7 @@ hyper_read(struct hyper *h, const struct weights *w, struct err *e)
 	size_t n;
 
 	*h = (struct hyper){
-		.expert_scale = 1,
+		.expert_scale = 1, .embed_scale = 1, .residual_scale = 1, .logit_scale = 1,
 		.rope = { .base = 10000, .factor = 1, .length = 1, .extrapolation = 1,
 		          .fast = 32, .slow = 1 },
 	};
@@ -134,7 +134,8 @@ prove_floats(const struct hyper *h, const struct weights *w, struct err *e)
 {
 	if (!positive(h->score_scale) || !isfinite(h->eps) || h->eps < 0 ||
 	    !isfinite(h->attn_cap) || h->attn_cap < 0 || !isfinite(h->logit_cap) ||
-	    h->logit_cap < 0 || !positive(h->expert_scale))
+	    h->logit_cap < 0 || !positive(h->expert_scale) || !positive(h->embed_scale) ||
+	    !positive(h->residual_scale) || !positive(h->logit_scale))
 		return err_set(e, ERR_CORRUPT, w->name,
 		               "a scale, cap or epsilon is negative or not a number");
 	return 0;
@@ -149,7 +150,14 @@ hyper_finish(struct hyper *h, const struct weights *w, uint64_t period, struct e
 	h->rotary = !(a->flags & ARCH_POSITIONS);
 	h->layer_norm = (a->flags & ARCH_LAYER_NORM) != 0;
 	h->window_ignored = (a->flags & ARCH_NO_WINDOW) != 0;
-	h->embed_scale = a->flags & ARCH_EMBED_SCALE ? sqrtf((float)h->width) : 1;
+	if (a->flags & ARCH_EMBED_SCALE)
+		h->embed_scale = sqrtf((float)h->width);
+	h->post_only = (a->flags & ARCH_POST_ONLY) != 0;
+	h->skip_rope = a->flags & ARCH_SKIP_ROPE ? 4 : 0;
+	if (h->post_only) { /* only blocks without a window scale positions */
+		h->rope_window.factor = h->rope_window.length = 1;
+		h->rope_window.yarn = false;
+	}
 	if (h->score_scale == 0 && h->head_k && h->heads)
 		h->score_scale = (float)(1 / sqrt((double)(
 			(a->flags & ARCH_WIDE_HEADS) && h->layers == a->wide

@@ -16,7 +16,7 @@
 
 /* GELU in the tanh form, in the exact form, and in the tanh form as GGML computes it for GGUF
  * files: from a table for x rounded to half precision. */
-enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF };
+enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF, ACT_RELU_SQUARED };
 
 struct hyper {
 	const struct arch *arch;
@@ -25,7 +25,8 @@ struct hyper {
 	bool halves;             /* rope pairs values as ARCH_HALVES says */
 	bool rotary;             /* positions are rotary, else learned */
 	bool layer_norm;         /* norms are layer norms, else RMS norms */
-	float embed_scale;       /* embeddings are multiplied by it */
+	float embed_scale, residual_scale, logit_scale; /* factors of embeddings, of what is added
+	                          * to the residual, and of logits */
 	uint64_t layers;         /* at most the number of tensors */
 	uint64_t width;          /* hidden size, "embedding length" */
 	uint64_t heads, kv_heads; /* kv_heads divides heads */
@@ -36,6 +37,8 @@ struct hyper {
 	float eps;               /* of norms */
 	enum act act;
 	bool parallel, sum_to_one;
+	bool post_only;          /* norms stand behind sublayers only */
+	uint64_t skip_rope;      /* every skip_rope-th block has no rotary positions; 0: all have */
 	float expert_scale;      /* factor of the experts' weights */
 	float attn_cap, logit_cap; /* soft caps; 0: none */
 	float score_scale;       /* factor of queries times keys */

@@ -64,7 +64,7 @@ get_float(struct config *c, const json_t *o, const char *name, double *v)
 static bool
 get_single(struct config *c, const char *name, float *v)
 {
-	double d;
+	double d = 0;
 
 	if (!get_float(c, c->o, name, &d))
 		return false;
@@ -87,14 +87,15 @@ read_act(struct config *c)
 	static const struct { const char *name; enum act act; } acts[] = {
 		{ "silu", ACT_SILU }, { "swish", ACT_SILU }, { "gelu", ACT_GELU_ERF },
 		{ "gelu_new", ACT_GELU_TANH }, { "gelu_pytorch_tanh", ACT_GELU_TANH },
-		{ "gelu_fast", ACT_GELU_TANH },
+		{ "gelu_fast", ACT_GELU_TANH }, { "relu2", ACT_RELU_SQUARED },
 	};
 	static const char *const members[] = { "hidden_activation", "hidden_act",
 		"activation_function" };
 	const char *name;
 	size_t i;
 
-	c->h->act = c->h->arch->flags & ARCH_GELU ? ACT_GELU_TANH : ACT_SILU;
+	c->h->act = c->h->arch->flags & ARCH_GELU ? ACT_GELU_TANH :
+	            c->h->arch->flags & ARCH_GATED ? ACT_SILU : ACT_RELU_SQUARED;
 	for (i = 0; i < 3; i++)
 		if (json_member_text(c->o, members[i], &name) == 0)
 			break;
@@ -306,6 +307,39 @@ read_experts(struct config *c)
 		h->sum_to_one = is_set(c, "norm_topk_prob");
 }
 
+/* Factors of embeddings, residuals, scores and logits. */
+static void
+read_multipliers(struct config *c)
+{
+	struct hyper *h = c->h;
+
+	if (h->arch->flags & ARCH_LOGIT_SCALE)
+		get_single(c, "logit_scale", &h->logit_scale);
+	if (!(h->arch->flags & ARCH_MULTIPLIERS))
+		return;
+	get_single(c, "embedding_multiplier", &h->embed_scale);
+	get_single(c, "residual_multiplier", &h->residual_scale);
+	get_single(c, "attention_multiplier", &h->score_scale);
+	get_single(c, "logits_scaling", &h->logit_scale);
+	h->logit_scale = 1 / h->logit_scale;
+}
+
+/* Blocks without rotary positions must be every 4th, which is what GGUF can say. */
+static void
+read_no_rope(struct config *c)
+{
+	const json_t *list = json_object_get(c->o, "no_rope_layers");
+	uint64_t step = 4;
+	size_t i;
+
+	get_u64(c, "no_rope_layer_interval", NULL, &step);
+	for (i = 0; i < json_array_size(list); i++)
+		if ((json_integer_value(json_array_get(list, i)) == 0) != ((i + 1) % 4 == 0))
+			step = 0;
+	if (step != 4)
+		fail(c, ERR_FORMAT, "is not every 4th block, as it must be", "no_rope_layers");
+}
+
 static int
 read_all(struct config *c, uint64_t *period)
 {
@@ -317,7 +351,8 @@ read_all(struct config *c, uint64_t *period)
 	get_u64(c, "intermediate_size", "n_inner", &h->ff);
 	get_u64(c, "vocab_size", NULL, &h->vocabulary);
 	h->eps = -1;
-	if (!get_single(c, "rms_norm_eps", &h->eps) &&
+	if (!get_single(c, "rms_norm_eps", &h->eps) && !get_single(c, "norm_eps", &h->eps) &&
+	    !get_single(c, "norm_epsilon", &h->eps) &&
 	    !get_single(c, "layer_norm_epsilon", &h->eps) &&
 	    !get_single(c, "layer_norm_eps", &h->eps))
 		fail(c, ERR_CORRUPT, "is missing", "the epsilon of norms");
@@ -327,6 +362,9 @@ read_all(struct config *c, uint64_t *period)
 	h->packed = is_set(c, "quantization_config");
 	read_act(c);
 	read_attention(c);
+	read_multipliers(c);
+	if (h->arch->flags & ARCH_SKIP_ROPE)
+		read_no_rope(c);
 	read_experts(c);
 	if (!c->failed && !(h->arch->flags & ARCH_POSITIONS))
 		read_scaling(c);
@@ -350,6 +388,7 @@ hyper_config(struct hyper *h, const struct weights *w, const json_t *o, struct e
 	h->arch = arch_by_folder(type);
 	if (hyper_runs(w, type, h->arch, e) < 0)
 		return -1;
+	h->halves = h->halves && !(h->arch->flags & ARCH_PAIRS);
 	return read_all(&c, &period) < 0 ? -1 : hyper_finish(h, w, period, e);
 }
 

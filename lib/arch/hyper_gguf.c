@@ -304,6 +304,31 @@ read_windows(struct keys *k)
 	return period;
 }
 
+/* Factors of embeddings, residuals and logits. */
+static void
+read_multipliers(struct keys *k)
+{
+	struct hyper *h = k->h;
+
+	get_single(k, "embedding_scale", &h->embed_scale);
+	get_single(k, "residual_scale", &h->residual_scale);
+	get_single(k, "logit_scale", &h->logit_scale);
+	if (h->arch->flags & ARCH_MULTIPLIERS)
+		h->logit_scale = 1 / h->logit_scale;
+}
+
+/* Whether the architecture has this key, although others do not. */
+static bool
+has_key(const struct keys *k, const char *name)
+{
+	uint32_t flags = k->h->arch->flags;
+
+	if (strcmp(name, "logit_scale") == 0)
+		return flags & (ARCH_MULTIPLIERS | ARCH_LOGIT_SCALE);
+	return (flags & ARCH_MULTIPLIERS) && (strcmp(name, "embedding_scale") == 0 ||
+	                                      strcmp(name, "residual_scale") == 0);
+}
+
 /* Refuse all other keys that would make another model. */
 static void
 refuse_variants(struct keys *k)
@@ -312,8 +337,9 @@ refuse_variants(struct keys *k)
 	size_t i;
 
 	for (i = 0; !k->failed && (row = neutral_row(i)); i++)
-		refuse(k, row);
-	if (!(k->h->arch->flags & ARCH_PARALLEL))
+		if (!has_key(k, row->key))
+			refuse(k, row);
+	if (!(k->h->arch->flags & (ARCH_PARALLEL | ARCH_ONE_NORM)))
 		refuse(k, &(struct neutral){ "use_parallel_residual", NEUTRAL_TRUTH, 0, 0,
 		                             "parallel residuals" });
 	get_single(k, "attention.scale", &k->h->score_scale);
@@ -355,7 +381,8 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 		return err_set(e, ERR_CORRUPT, w->name, "key %s is missing", k.key);
 	read_experts(&k);
 	read_caps(&k);
-	h->act = h->arch->flags & ARCH_GELU ? ACT_GELU_HALF : ACT_SILU;
+	h->act = h->arch->flags & ARCH_GELU ? ACT_GELU_HALF :
+	         h->arch->flags & ARCH_GATED ? ACT_SILU : ACT_RELU_SQUARED;
 	if (h->arch->flags & ARCH_PARALLEL && !get_bool(&k, "use_parallel_residual",
 	                                                &h->parallel))
 		h->parallel = true;
@@ -364,6 +391,8 @@ hyper_gguf(struct hyper *h, const struct weights *w, struct err *e)
 		h->rope.rot = n;
 	get_float(&k, "rope.freq_base", &h->rope.base);
 	read_scaling(&k);
+	if (h->arch->flags & (ARCH_MULTIPLIERS | ARCH_LOGIT_SCALE))
+		read_multipliers(&k);
 	period = read_windows(&k);
 	refuse_variants(&k);
 	return k.failed ? -1 : hyper_finish(h, w, period, e);

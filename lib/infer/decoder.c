@@ -7,12 +7,15 @@
 
 /* ---- a layer ---- */
 
-/* The input of linear layers: x normed. They compute an RMS norm themselves. */
+/* The input of linear layers: x normed, if there is a norm. They compute an RMS norm
+ * themselves. */
 static struct input
 normed(const struct pass *p, const struct norm *w, struct values x, size_t n)
 {
 	size_t width = p->net->hyper.width;
 
+	if (!w->weight)
+		return (struct input){ x, NULL, n, width };
 	if (!w->layer && !w->bias)
 		return (struct input){ x, w, n, width };
 	p->ops->norm(p->device, w, x, n, width, p->h);
@@ -26,7 +29,19 @@ norm(const struct pass *p, const struct norm *w, struct values x, size_t n, size
 		p->ops->norm(p->device, w, x, n, width, x);
 }
 
-/* y = attention of layer i, of x. */
+/* The norm of queries or keys: over each head, or over all. */
+static void
+norm_heads(const struct pass *p, const struct norm *w, struct values x, size_t heads)
+{
+	const struct hyper *h = &p->net->hyper;
+
+	if (h->post_only)
+		norm(p, w, x, p->n, heads * h->head_k);
+	else
+		norm(p, w, x, p->n * heads, h->head_k);
+}
+
+/* y = attention of layer i, of x. If the norm is a layer norm, p->h is its input. */
 static void
 self_attention(struct pass *p, struct cache *cache, size_t i)
 {
@@ -42,11 +57,11 @@ self_attention(struct pass *p, struct cache *cache, size_t i)
 	/* queries, keys and values */
 	ops->linear(p->device, &in, (struct product[]){
 		{ &b->q, p->q }, { &b->k, p->k }, { &b->v, p->v } }, 3);
-	norm(p, &b->q_norm, p->q, p->n * h->heads, h->head_k);
-	norm(p, &b->k_norm, p->k, p->n * h->kv_heads, h->head_k);
+	norm_heads(p, &b->q_norm, p->q, h->heads);
+	norm_heads(p, &b->k_norm, p->k, h->kv_heads);
 
 	/* rotary positions */
-	if (h->rotary) {
+	if (h->rotary && (!h->skip_rope || (i + 1) % h->skip_rope != 0)) {
 		ops->rope(p->device, r, p->q, p->n, h->heads, h->head_k);
 		ops->rope(p->device, r, p->k, p->n, h->kv_heads, h->head_k);
 	}
@@ -87,20 +102,22 @@ run_layer(struct pass *p, struct cache *cache, size_t i)
 	const struct hyper *h = &p->net->hyper;
 	const struct block *b = &p->net->blocks[i];
 	size_t all = p->n * h->width;
+	bool same = !b->ffn_norm.weight && !h->post_only; /* the input of attention */
+	bool parallel = h->parallel || same;
 	struct input in = { p->h, NULL, p->n, h->width };
 
 	self_attention(p, cache, i);
 
 	/* residual; a parallel feed-forward does not see it */
-	if (!h->parallel)
+	if (!parallel)
 		ops->add(p->device, p->x, p->y, all);
 
 	/* feed-forward norm */
-	if (b->experts || h->parallel)
+	if (!same && (b->experts || h->parallel))
 		ops->norm(p->device, &b->ffn_norm, p->x, p->n, h->width, p->h);
-	else
+	else if (!same)
 		in = normed(p, &b->ffn_norm, p->x, p->n);
-	if (h->parallel)
+	if (parallel)
 		ops->add(p->device, p->x, p->y, all);
 
 	/* feed-forward, or experts */
@@ -176,9 +193,11 @@ void
 pass_read(struct pass *p, size_t i, float *logits)
 {
 	size_t n = p->net->hyper.vocabulary, k;
-	float cap = p->net->hyper.logit_cap;
+	float cap = p->net->hyper.logit_cap, scale = p->net->hyper.logit_scale;
 
 	p->ops->copy_out(p->device, logits, values_at(p->logits, i * n), n);
+	for (k = 0; scale != 1 && k < n; k++)
+		logits[k] *= scale;
 	for (k = 0; cap > 0 && k < n; k++)
 		logits[k] = cap * tanhf(logits[k] / cap);
 }

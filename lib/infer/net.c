@@ -74,8 +74,8 @@ net_attention(struct bind *b, struct block *blk, size_t i)
 		return -1;
 	}
 	if ((h->arch->flags & ARCH_QK_NORM) &&
-	    (bind_norm(b, &blk->q_norm, ROLE_Q_NORM, i, h->head_k) < 0 ||
-	     bind_norm(b, &blk->k_norm, ROLE_K_NORM, i, h->head_k) < 0))
+	    (bind_norm(b, &blk->q_norm, ROLE_Q_NORM, i, h->post_only ? nq : h->head_k) < 0 ||
+	     bind_norm(b, &blk->k_norm, ROLE_K_NORM, i, h->post_only ? nk : h->head_k) < 0))
 		return -1;
 	return bind_need(b, &blk->o, ROLE_O, i, h->width, h->heads * h->head_v);
 }
@@ -241,14 +241,54 @@ net_experts(struct bind *b, struct block *blk, size_t i)
 
 /* ---- blocks, and the rest of the model ---- */
 
+/* Multiply what a layer gives by the factor of residuals. */
+static int
+net_residual(struct bind *b, struct linear *l)
+{
+	float *scale, *bias;
+	size_t i;
+
+	if (b->h->residual_scale == 1 || l->w.rows == 0)
+		return 0;
+	scale = bind_make(b, 1, sizeof *scale);
+	bias = bind_make(b, l->w.rows, sizeof *bias);
+	if (!scale || !bias)
+		return -1;
+	*scale = b->h->residual_scale * (l->scale ? *l->scale : 1);
+	for (i = 0; l->bias && i < l->w.rows; i++)
+		bias[i] = l->bias[i] * b->h->residual_scale;
+	l->scale = scale;
+	if (l->bias)
+		l->bias = bias;
+	return 0;
+}
+
+/* The norms in front of sublayers. A block that may lack that of the feed-forward uses one for
+ * both. */
+static int
+net_norms(struct bind *b, struct block *blk, size_t i)
+{
+	const struct hyper *h = b->h;
+	char name[BIND_NAME];
+
+	if (h->post_only)
+		return 0;
+	if (bind_norm(b, &blk->attn_norm, ROLE_ATTN_NORM, i, h->width) < 0)
+		return -1;
+	if ((h->arch->flags & ARCH_ONE_NORM) &&
+	    bind_find(b, ROLE_FFN_NORM, i, 0, ".weight", name) == SIZE_MAX)
+		return 0;
+	return bind_norm(b, &blk->ffn_norm, ROLE_FFN_NORM, i, h->width);
+}
+
 static int
 net_block(struct bind *b, struct block *blk, size_t i)
 {
 	static const enum role dense[3] = { ROLE_GATE, ROLE_UP, ROLE_DOWN };
 	const struct hyper *h = b->h;
 
-	if (bind_norm(b, &blk->attn_norm, ROLE_ATTN_NORM, i, h->width) < 0 ||
-	    net_attention(b, blk, i) < 0 || bind_norm(b, &blk->ffn_norm, ROLE_FFN_NORM, i, h->width) < 0)
+	if (net_norms(b, blk, i) < 0 || net_attention(b, blk, i) < 0 ||
+	    net_residual(b, &blk->o) < 0)
 		return -1;
 	if ((h->arch->flags & ARCH_POST_NORMS) &&
 	    (bind_norm(b, &blk->attn_post, ROLE_ATTN_POST, i, h->width) < 0 ||
@@ -256,7 +296,7 @@ net_block(struct bind *b, struct block *blk, size_t i)
 		return -1;
 	if (h->experts)
 		return net_experts(b, blk, i);
-	if (net_dense(b, &blk->ffn, i, dense, h->ff) < 0)
+	if (net_dense(b, &blk->ffn, i, dense, h->ff) < 0 || net_residual(b, &blk->ffn.down) < 0)
 		return -1;
 	b->net->ff = larger(b->net->ff, blk->ffn.up.w.rows);
 	return 0;

@@ -20,7 +20,7 @@ struct feed_forward {
 /* A layer of the stack. The parts that an architecture does not have are absent. */
 struct block {
 	struct norm attn_norm, attn_post, ffn_norm, ffn_post; /* of width */
-	struct norm q_norm, k_norm;     /* of head_k */
+	struct norm q_norm, k_norm;     /* of head_k, or of all heads */
 	struct linear q, k, v, o;       /* width -> heads × head_k, kv_heads × head_k,
 	                                 * kv_heads × head_v; heads × head_v -> width */
 	struct feed_forward ffn;        /* absent if there are experts */

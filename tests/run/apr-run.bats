@@ -67,6 +67,22 @@ agrees() {
 	[ $count -eq 12 ]
 }
 
+@test "logits of the cases of model folders are those of llama.cpp, in both forms" {
+	need_data
+	count=0
+	for of in "$root"/tests/data/cases/*.json; do
+		case=$APR_TEST_DATA/convert/$(basename "$of" .json)
+		logits=${of%.json}.logits.f32
+		APR_LOG_LEVEL=error apr-quant f32 "$case/expected.gguf" >gguf
+		agrees gguf "$of" "$logits" 1e-3
+		# GGUF has halves of the weights of some, and a table for GELU.
+		APR_LOG_LEVEL=error apr-quant f32 "$case/hf" >folder
+		agrees folder "$of" "$logits" 5e-3
+		count=$((count + 1))
+	done
+	[ $count -eq 8 ]
+}
+
 @test "logits of real models are those of PyTorch" {
 	need_data
 	export APR_LOG_LEVEL=error

@@ -238,6 +238,8 @@ cpu_act(enum act act, float x)
 			cpu_act(ACT_GELU_TANH, half_f16_f32(half_f32_f16(x)))));
 	case ACT_GELU_ERF:
 		return 0.5f * x * (1 + erff(x * 0.70710678118654752440f));
+	case ACT_RELU_SQUARED:
+		return x > 0 ? x * x : 0;
 	}
 	return x;
 }
