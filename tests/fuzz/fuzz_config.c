@@ -251,14 +251,15 @@ adapted(struct source *from, enum arch_form form, unsigned way, struct err *e)
 static void
 adapt(struct folder *f, unsigned way)
 {
+	bool small = model_tensor_bytes(&f->plan) <= BYTES;
 	struct err e = ERR_INIT;
 	struct source *first, *second = NULL;
 
 	first = adapted(&f->base, ARCH_GGUF, way, &e);
-	if (first && way & 256)
-		second = adapted(first, ARCH_GGUF, way, &e);
-	if (first && (!(way & 256) || second) && (way & 0x600) == 0 &&
-	    model_tensor_bytes(&f->plan) <= BYTES && model_tensor_bytes(first->plan) <= 8 * BYTES)
+	if (first && small && way & 256)
+		second = adapted(first, way & 512 ? ARCH_FOLDER : ARCH_GGUF, way, &e);
+	if (first && small && e.code == ERR_NONE && (way & 0xc00) == 0 &&
+	    model_tensor_bytes(first->plan) <= 8 * BYTES)
 		read_whole(second ? second : first);
 	source_close(second);
 	source_close(first);

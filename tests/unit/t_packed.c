@@ -620,6 +620,66 @@ mxfp4(void)
 	hand_close(&h);
 }
 
+/* Where the configuration is found, and what it may say twice. */
+static void
+configs(void)
+{
+	static const struct {
+		const char *config;
+		size_t weights;
+		const char *what;
+	} list[] = {
+		{ "{\"quantization_config\":{\"quant_method\":\"fp8\"}}", 1, "fp8" },
+		{ "{\"text_config\":{\"quantization_config\":{\"quant_method\":\"fp8\"}}}", 1,
+		  "of the text model" },
+		{ "{\"compression_config\":{\"quant_method\":\"fbgemm_fp8\"}}", 1,
+		  "under its old name" },
+		{ "{\"quantization_config\":{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\"}}", 1,
+		  "modelopt" },
+		{ "{\"quantization_config\":{\"quant_method\":\"compressed-tensors\",\"format\":"
+		  "\"float-quantized\",\"config_groups\":{"
+		  "\"a\":{\"weights\":{\"num_bits\":8,\"type\":\"float\",\"strategy\":\"tensor\"}},"
+		  "\"b\":{\"weights\":{\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"}},"
+		  "\"c\":{\"weights\":null}}}}", 1, "two groups of one kind, one of activations" },
+		{ "{\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":128}}", 0,
+		  "gptq, though no tensor is packed so" },
+		{ "{\"quantization_config\":null}", 0, "null" },
+		{ "{\"quantization_config\":{}}", 0, "empty" },
+		{ "{}", 0, "none" },
+	};
+	struct hand h;
+	size_t i;
+
+	for (i = 0; i < sizeof list / sizeof *list; i++) {
+		hand_open(&h, list[i].config);
+		hand_tensor(&h, "a.weight", "F8_E4M3", DIMS(2, 4));
+		hand_tensor(&h, "a.weight_scale", "F32", DIMS(1));
+		test_ok(hand_find(&h) == 0 && h.list.count == list[i].weights,
+		        "configuration: %s: %zu weights%s", list[i].what, list[i].weights, h.e.fact);
+		hand_close(&h);
+	}
+}
+
+/* modelopt writes a file of its own. */
+static void
+file_beside(void)
+{
+	static const char text[] = "{\"producer\":{\"name\":\"modelopt\"},"
+		"\"quantization\":{\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":\"FP8\"}}";
+	struct weights_blob blob = { (const uint8_t *)text, sizeof text - 1 };
+	struct hand h;
+
+	hand_open(&h, "{}");
+	hand_tensor(&h, "a.weight", "F8_E4M3", DIMS(2, 4));
+	hand_tensor(&h, "a.weight_scale", "F32", DIMS(1));
+	hand_tensor(&h, "a.k_scale", "F32", DIMS(1));
+	h.s.w.blobs = &blob;
+	test_ok(model_add_blob(&h.plan, "hf_quant_config.json", "file", blob.n, &h.e) == 0 &&
+	        hand_find(&h) == 0 && h.list.count == 1 && h.list.consumed[2],
+	        "configuration: hf_quant_config.json: 1 weight");
+	hand_close(&h);
+}
+
 int
 main(void)
 {
@@ -647,5 +707,7 @@ main(void)
 	other_types();
 	ternary();
 	mxfp4();
+	configs();
+	file_beside();
 	return test_done();
 }
