@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapt/keys.h"
 #include "adapt/tokens.h"
 #include "arch/apr_keys.h"
 #include "core/le.h"
@@ -18,9 +19,8 @@ struct shared {
 	struct model *out;
 	struct err *e;
 	const char *arch;      /* the name before the keys of GGUF, or NULL */
+	struct model made;     /* the keys of GGUF that a folder would get */
 	json_t *images;        /* preprocessor_config.json, or NULL */
-	struct model tokens;   /* the tokenizer as keys of GGUF, if the model has them not */
-	const struct weights *vocabulary; /* where the keys of the tokenizer are, or NULL */
 };
 
 /* ---- single keys ---- */
@@ -72,13 +72,26 @@ put_real(struct shared *h, const char *name, double v, bool single)
 	return put_text(h, name, text, strlen(text));
 }
 
+/* The value of a key of GGUF, which the model has or would get. */
+static const uint8_t *
+find_value(const struct shared *h, const char *key, struct value_type *t, size_t *n)
+{
+	const struct meta *k = model_find(h->s->plan, key) ? NULL : model_find(&h->made, key);
+
+	if (!k)
+		return weights_value(&h->s->w, key, t, n);
+	*t = k->type;
+	*n = k->wire_bytes;
+	return k->wire;
+}
+
 /* Put the value of a key of GGUF: a number, text, or a list of numbers. */
 static int
 put_value(struct shared *h, const char *name, const char *key)
 {
 	struct value_type t;
 	size_t n;
-	const uint8_t *p = weights_value(&h->s->w, key, &t, &n);
+	const uint8_t *p = find_value(h, key, &t, &n);
 	uint64_t bits;
 	uint32_t word;
 	double real;
@@ -145,40 +158,28 @@ put_parameters(struct shared *h)
 
 /* ---- the tokenizer ---- */
 
-/* The tokenizer of a model folder as keys of GGUF. A tokenizer that cannot be read that way
- * stays in its files, with a note. */
+/* Make the keys of GGUF that a model folder would get. What cannot be read that way stays in
+ * its files, with a note. */
 static void
-read_tokens(struct shared *h)
+make_keys(struct shared *h)
 {
 	struct tokens_options o = { 0 };
 	struct err fault = ERR_INIT;
 	char text[1100];
 
-	if (model_find(h->s->plan, "tokenizer.ggml.tokens")) {
-		h->vocabulary = &h->s->w;
+	if (!h->s->config)
 		return;
-	}
+	if (!h->arch && h->s->arch && !(h->s->arch->flags & ARCH_NO_GGUF) &&
+	    keys_put(h->s, 0, &h->made, &fault) == 0)
+		h->arch = h->s->arch->name;
+	fault = (struct err)ERR_INIT;
 	json_member_u64(h->s->config, "vocab_size", &o.rows);
-	if (!h->s->config || tokens_put_keys(h->s, &o, &h->tokens, &fault) == 0)
+	if (model_find(h->s->plan, "tokenizer.ggml.tokens") ||
+	    tokens_put_keys(h->s, &o, &h->made, &fault) == 0)
 		return;
 	snprintf(text, sizeof text, "vocab is left out: %s: %s", fault.object, fault.fact);
 	if (h->s->note)
 		h->s->note(text);
-}
-
-static const uint8_t *
-token_value(const struct shared *h, const char *key, struct value_type *t, size_t *n)
-{
-	const struct meta *k;
-
-	if (h->vocabulary)
-		return weights_value(h->vocabulary, key, t, n);
-	k = model_find(&h->tokens, key);
-	if (!k)
-		return NULL;
-	*t = k->type;
-	*n = k->wire_bytes;
-	return k->wire;
 }
 
 /* The list of all tokens as JSON; NULL if there is none, or it is too long. *count: its
@@ -188,7 +189,7 @@ token_list(const struct shared *h, uint64_t *count)
 {
 	struct value_type t;
 	size_t n, at = 12;
-	const uint8_t *p = token_value(h, "tokenizer.ggml.tokens", &t, &n);
+	const uint8_t *p = find_value(h, "tokenizer.ggml.tokens", &t, &n);
 	json_t *list = NULL;
 	uint64_t i, bytes;
 
@@ -221,7 +222,7 @@ add_special(const struct shared *h, json_t *o, const json_t *list, const char *n
 	struct value_type t;
 	uint64_t id;
 	size_t n;
-	const uint8_t *p = token_value(h, key, &t, &n);
+	const uint8_t *p = find_value(h, key, &t, &n);
 	json_t *token = p && value_u64(t, p, n, &id) == 0
 	                ? json_array_get(list, (size_t)id) : NULL;
 
@@ -240,7 +241,7 @@ put_tokenizer(struct shared *h, const json_t *list)
 		{ "pad_token", "tokenizer.ggml.padding_token_id" } };
 	struct value_type t;
 	size_t n, bytes, i;
-	const uint8_t *p = token_value(h, "tokenizer.ggml.model", &t, &n);
+	const uint8_t *p = find_value(h, "tokenizer.ggml.model", &t, &n);
 	const char *type = p ? value_string(t, p, n, &bytes) : NULL;
 	json_t *o;
 	int r;
@@ -268,7 +269,6 @@ put_vocabulary(struct shared *h)
 	json_t *list;
 	int r;
 
-	read_tokens(h);
 	list = token_list(h, &count);
 	r = put_tokenizer(h, list);
 	if (r == 0 && count && !model_find(h->out, "n_vocab"))
@@ -390,9 +390,11 @@ adapt_apr_keys(const struct subject *s, struct model *out, struct err *e)
 		.arch = model_text(s->w.plan, "general.architecture") };
 	int r;
 
-	if (adapt_apr_check(s, e) < 0 || model_init(&h.tokens, e) < 0)
+	if (adapt_apr_check(s, e) < 0 || model_init(&h.made, e) < 0)
 		return -1;
 	h.images = subject_json(s, "preprocessor_config.json", e);
+	if (e->code == ERR_NONE)
+		make_keys(&h);
 	r = e->code == ERR_NONE ? put_names(&h) : -1;
 	if (r == 0)
 		r = put_parameters(&h);
@@ -405,7 +407,7 @@ adapt_apr_keys(const struct subject *s, struct model *out, struct err *e)
 	if (r == 0)
 		r = put_sound(&h);
 	json_decref(h.images);
-	model_free(&h.tokens);
+	model_free(&h.made);
 	return r;
 }
 
