@@ -470,8 +470,20 @@ no_arch(const struct adapt *a, struct err *e)
 }
 
 static int
+make_plan(struct adapt *a, struct err *e)
+{
+	if (a->o.form == ARCH_GGUF)
+		return adapt_to_gguf(a, e);
+	if (a->s.form == ARCH_FOLDER)
+		return adapt_folder_to_apr(a, e);
+	return adapt_to_folder(a, e);
+}
+
+static int
 open_adapt(struct adapt *a, struct err *e)
 {
+	size_t i;
+
 	if (subject_read(&a->s, a->inner, a->o.arch, &a->next, &a->more, e) < 0)
 		return -1;
 	a->changes = a->s.form != a->o.form;
@@ -484,9 +496,13 @@ open_adapt(struct adapt *a, struct err *e)
 	if (a->o.places && adapt_take(a, UINT64_MAX, e) < 0)
 		return -1;
 	a->plan.licence = a->inner->plan->licence;
+	a->plan.signatures = a->inner->plan->signatures;
+	for (i = 0; i < a->inner->plan->prov_count; i++)
+		if (model_add_prov(&a->plan, a->inner->plan->provs[i], e) < 0)
+			return -1;
 	a->v.in = (struct move_reader){ .read = store_read, .ctx = &a->store };
 	a->v.jobs = a->o.jobs;
-	if ((a->o.form == ARCH_GGUF ? adapt_to_gguf(a, e) : adapt_to_folder(a, e)) < 0)
+	if (make_plan(a, e) < 0)
 		return -1;
 	return model_check(&a->plan, a->inner->name, e);
 }

@@ -180,7 +180,10 @@ to_folder(struct adapt *a, const json_t *origin, struct err *e)
 	if (tensors_to_folder(&a->t, &a->s, origin, &o, e) < 0)
 		return -1;
 	a->store.t = &a->t;
-	if (put_metadata(a, origin, e) < 0 || make_files(a, origin, e) < 0)
+	if (put_metadata(a, origin, e) < 0 ||
+	    (a->o.form == ARCH_APR && (adapt_apr_keys(&a->s, &a->plan, e) < 0 ||
+	                               adapt_rename_to_apr(a, e) < 0)) ||
+	    adapt_long_values(a, e) < 0 || make_files(a, origin, e) < 0)
 		return -1;
 	store_uses(&a->store, &a->t);
 	return adapt_add_tensors(a, e) < 0 ? -1 : adapt_keep_files(a, e);

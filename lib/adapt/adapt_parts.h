@@ -45,6 +45,11 @@ struct adapt {
 int adapt_to_gguf(struct adapt *a, struct err *e);
 int adapt_to_folder(struct adapt *a, struct err *e);
 
+/* A model folder with the names and metadata of .apr files; and only the names, for targets
+ * that have those of folders. 0 or -1. */
+int adapt_folder_to_apr(struct adapt *a, struct err *e);
+int adapt_rename_to_apr(struct adapt *a, struct err *e);
+
 /* Append a blob; own as in struct adapt_blob, taken also on failure. 0 or -1. */
 int adapt_add_blob(struct adapt *a, const char *name, const char *type, const uint8_t *p,
                    size_t n, uint8_t *own, struct err *e);

@@ -31,13 +31,13 @@
 #define FILTER (SANDBOX_OUTPUT | SANDBOX_THREADS)
 
 static const struct sandbox_row rows[] = {
-	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-unpack", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_OUTPUT },
 	{ "apr-meta", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_OUTPUT },
 	{ "apr-header", SANDBOX_BESIDE | SANDBOX_SPOOL },
 	{ "apr-tok", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE },
 	{ "apr-run", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS },
 	{ "apr-pack", FILTER | SANDBOX_SPOOL },
+	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-quant", FILTER | SANDBOX_SPOOL },
 	{ "apr-encrypt", FILTER | SANDBOX_SPOOL },
 	{ "apr-decrypt", FILTER | SANDBOX_SPOOL },

@@ -1,0 +1,323 @@
+# apr-adapt: model folders and the GGUF files that llama.cpp's converter makes of them
+load ../helper
+
+# Whole files are compared. Where the reference's bytes depend on its libraries, the content
+# is compared with what is known to differ left out:
+#   llama3, llama-w4a16   rope_freqs.weight: single precision (t_adapt_tensors compares it)
+#   mamba                 ssm_a, for the same reason
+#   cohere                the order of tokenizer.chat_templates
+#   phi2                  the order of keys
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	data=$APR_TEST_DATA/convert
+}
+
+# The folder of a case: in the checkout, or in the reference data.
+case_folder() {
+	folder=$root/tests/data/convert/$1
+	[ -d "$folder" ] || folder=$data/$1
+	[ -d "$folder/hf" ] || skip "no reference data in $data"
+}
+
+# Keys and digests of tensors, sorted, without the names that match $1.
+content() {
+	apr-header "$2" | sed -n '/^metadata/,$p' | sed 's/  */ /g' | grep -Ev "$1" | sort
+	apr-sum "$2" | grep '  tensor  ' | grep -Ev "$1" | sort -k 3
+}
+
+# A folder becomes the reference's file.
+becomes() {
+	case_folder "$1"
+	apr-adapt --no-record gguf "$folder/hf" | apr-pack -t gguf -o got.gguf
+	if [ -z "${2:-}" ]; then
+		cmp got.gguf "$folder/expected.gguf"
+	else
+		diff <(content "$2" got.gguf) <(content "$2" "$folder/expected.gguf")
+	fi
+	# From a pipe the order may differ, and there is no name of a folder.
+	apr-unpack "$folder/hf" | apr-adapt gguf |
+		diff <(apr-sum | grep '  tensor  ' | sort) \
+			<(apr-sum got.gguf | grep '  tensor  ' | sort)
+}
+
+# A folder comes back from GGUF: tensors byte for byte, and the configuration. $2: the type
+# that holds all values.
+returns() {
+	case_folder "$1"
+	apr-adapt --type "$2" gguf "$folder/hf" | apr-pack -t gguf -o there.gguf
+	apr-adapt hf there.gguf | apr-pack -t safetensors -o back/
+	diff <(apr-sum back | grep '  tensor  ' | sort) \
+		<(apr-sum "$folder/hf" | grep '  tensor  ' | sort)
+	# And GGUF from there, apart from the name of the folder.
+	apr-adapt --type "$2" gguf back/ | apr-pack -t gguf -o again.gguf
+	diff <(apr-sum again.gguf | grep '  tensor  ') <(apr-sum there.gguf | grep '  tensor  ')
+}
+
+@test "bert becomes the GGUF file of the reference" {
+	becomes bert
+}
+
+@test "bert-vocabtxt becomes the GGUF file of the reference" {
+	becomes bert-vocabtxt
+}
+
+@test "cohere becomes the GGUF file of the reference" {
+	becomes cohere 'chat_templates'
+}
+
+@test "deepseek2 becomes the GGUF file of the reference" {
+	becomes deepseek2
+}
+
+@test "deepseek3 becomes the GGUF file of the reference" {
+	becomes deepseek3
+}
+
+@test "falcon becomes the GGUF file of the reference" {
+	becomes falcon
+}
+
+@test "gemma2 becomes the GGUF file of the reference" {
+	becomes gemma2
+}
+
+@test "gemma3 becomes the GGUF file of the reference" {
+	becomes gemma3
+}
+
+@test "gpt2 becomes the GGUF file of the reference" {
+	becomes gpt2
+}
+
+@test "gptneox becomes the GGUF file of the reference" {
+	becomes gptneox
+}
+
+@test "gptoss becomes the GGUF file of the reference" {
+	becomes gptoss
+}
+
+@test "granite becomes the GGUF file of the reference" {
+	becomes granite
+}
+
+@test "llama-w4a16 becomes the GGUF file of the reference" {
+	becomes llama-w4a16 'rope_freqs'
+}
+
+@test "llama2 becomes the GGUF file of the reference" {
+	becomes llama2
+}
+
+@test "llama2-hf becomes the GGUF file of the reference" {
+	becomes llama2-hf
+}
+
+@test "llama2-old becomes the GGUF file of the reference" {
+	becomes llama2-old
+}
+
+@test "llama3 becomes the GGUF file of the reference" {
+	becomes llama3 'rope_freqs'
+}
+
+@test "mamba becomes the GGUF file of the reference" {
+	becomes mamba 'ssm_a'
+}
+
+@test "mistral becomes the GGUF file of the reference" {
+	becomes mistral
+}
+
+@test "mixtral becomes the GGUF file of the reference" {
+	becomes mixtral
+}
+
+@test "nemotron becomes the GGUF file of the reference" {
+	becomes nemotron
+}
+
+@test "olmo2 becomes the GGUF file of the reference" {
+	becomes olmo2
+}
+
+@test "phi2 becomes the GGUF file of the reference" {
+	becomes phi2 '^$'
+}
+
+@test "phi3 becomes the GGUF file of the reference" {
+	becomes phi3
+}
+
+@test "qwen2 becomes the GGUF file of the reference" {
+	becomes qwen2
+}
+
+@test "qwen2moe becomes the GGUF file of the reference" {
+	becomes qwen2moe
+}
+
+@test "qwen3 becomes the GGUF file of the reference" {
+	becomes qwen3
+}
+
+@test "qwen3-fp8 becomes the GGUF file of the reference" {
+	becomes qwen3-fp8
+}
+
+@test "qwen3moe becomes the GGUF file of the reference" {
+	becomes qwen3moe
+}
+
+@test "roberta becomes the GGUF file of the reference" {
+	becomes roberta
+}
+
+@test "smollm3 becomes the GGUF file of the reference" {
+	becomes smollm3
+}
+
+@test "stablelm becomes the GGUF file of the reference" {
+	becomes stablelm
+}
+
+@test "starcoder2 becomes the GGUF file of the reference" {
+	becomes starcoder2
+}
+
+@test "t5 becomes the GGUF file of the reference" {
+	becomes t5
+}
+
+@test "xlmroberta becomes the GGUF file of the reference" {
+	becomes xlmroberta
+}
+
+@test "bert comes back from GGUF" {
+	returns bert f32
+}
+
+@test "bert-vocabtxt comes back from GGUF" {
+	returns bert-vocabtxt f32
+}
+
+@test "cohere comes back from GGUF" {
+	returns cohere f16
+}
+
+@test "deepseek2 comes back from GGUF" {
+	returns deepseek2 bf16
+}
+
+@test "deepseek3 comes back from GGUF" {
+	returns deepseek3 bf16
+}
+
+@test "falcon comes back from GGUF" {
+	returns falcon bf16
+}
+
+@test "gemma2 comes back from GGUF" {
+	returns gemma2 bf16
+}
+
+@test "gemma3 comes back from GGUF" {
+	returns gemma3 bf16
+}
+
+@test "gpt2 comes back from GGUF" {
+	returns gpt2 f32
+}
+
+@test "gptneox comes back from GGUF" {
+	returns gptneox f16
+}
+
+@test "granite comes back from GGUF" {
+	returns granite bf16
+}
+
+@test "llama2 comes back from GGUF" {
+	returns llama2 f16
+}
+
+@test "llama2-hf comes back from GGUF" {
+	returns llama2-hf f32
+}
+
+@test "llama2-old comes back from GGUF" {
+	returns llama2-old f16
+}
+
+@test "llama3 comes back from GGUF" {
+	returns llama3 bf16
+}
+
+@test "mamba comes back from GGUF" {
+	returns mamba f32
+}
+
+@test "mistral comes back from GGUF" {
+	returns mistral bf16
+}
+
+@test "mixtral comes back from GGUF" {
+	returns mixtral bf16
+}
+
+@test "nemotron comes back from GGUF" {
+	returns nemotron bf16
+}
+
+@test "olmo2 comes back from GGUF" {
+	returns olmo2 f32
+}
+
+@test "phi2 comes back from GGUF" {
+	returns phi2 f16
+}
+
+@test "phi3 comes back from GGUF" {
+	returns phi3 bf16
+}
+
+@test "qwen2 comes back from GGUF" {
+	returns qwen2 bf16
+}
+
+@test "qwen2moe comes back from GGUF" {
+	returns qwen2moe bf16
+}
+
+@test "qwen3 comes back from GGUF" {
+	returns qwen3 bf16
+}
+
+@test "qwen3moe comes back from GGUF" {
+	returns qwen3moe bf16
+}
+
+@test "roberta comes back from GGUF" {
+	returns roberta f32
+}
+
+@test "smollm3 comes back from GGUF" {
+	returns smollm3 bf16
+}
+
+@test "stablelm comes back from GGUF" {
+	returns stablelm f16
+}
+
+@test "starcoder2 comes back from GGUF" {
+	returns starcoder2 f32
+}
+
+@test "t5 comes back from GGUF" {
+	returns t5 f32
+}
+
+@test "xlmroberta comes back from GGUF" {
+	returns xlmroberta f16
+}
