@@ -5,34 +5,10 @@
 #include <string.h>
 
 #include "adapt/origin_read.h"
-#include "adapt/tensors_parts.h"
+#include "adapt/tensors_back.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
-
-/* A source and its rule. */
-struct back {
-	const struct arch_rule *rule;
-	size_t source, index; /* of the rule */
-	uint64_t block;
-	bool bias;
-};
-
-struct backward {
-	struct tensors *p;
-	const struct subject *s;
-	const struct tensors_options *o;
-	const json_t *origin;
-	struct err *e;
-	struct back *list;
-	size_t count, cap;
-};
-
-static const struct tensor *
-source_of(const struct backward *f, const struct back *b)
-{
-	return f->s->plan->tensors[b->source];
-}
 
 /* ---- rules ---- */
 
@@ -147,8 +123,8 @@ by_role(const void *a, const void *b)
 	return (int)x->bias - (int)y->bias;
 }
 
-static const struct back *
-find(const struct backward *f, enum role role, uint64_t block, bool bias)
+const struct back *
+tensors_find_back(const struct backward *f, enum role role, uint64_t block, bool bias)
 {
 	const struct arch_rule r = { .role = role };
 	const struct back key = { .rule = &r, .block = block, .bias = bias };
@@ -174,11 +150,11 @@ type_of(const struct backward *f, const char *name, const char *template,
 
 /* ---- targets ---- */
 
-static struct tensors_row *
-new_target(struct backward *f, const struct back *b, uint64_t expert, unsigned ndim,
+struct tensors_row *
+tensors_new_target(struct backward *f, const struct back *b, uint64_t expert, unsigned ndim,
            const uint64_t *dims)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	char name[MATCH_NAME], template[MATCH_NAME];
 	const char *old;
 	struct tensors_row *row;
@@ -215,12 +191,12 @@ new_target(struct backward *f, const struct back *b, uint64_t expert, unsigned n
 static int
 add_stack(struct backward *f, const struct back *b)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	uint64_t each = tensor_items(t) / tensor_dims(t)[0], i;
 	struct tensors_row *row;
 
 	for (i = 0; i < tensor_dims(t)[0]; i++) {
-		row = new_target(f, b, i, tensor_ndim(t) - 1, tensor_dims(t) + 1);
+		row = tensors_new_target(f, b, i, tensor_ndim(t) - 1, tensor_dims(t) + 1);
 		if (!row || tensors_add_piece(row, move_run(b->source, i * each, each), f->e) < 0)
 			return -1;
 	}
@@ -230,7 +206,7 @@ add_stack(struct backward *f, const struct back *b)
 static int
 mismatch(struct backward *f, const struct back *b, const char *what)
 {
-	return err_set(f->e, ERR_INVALID, tensor_name(source_of(f, b)),
+	return err_set(f->e, ERR_INVALID, tensor_name(back_tensor(f, b)),
 	               "ArchitectureMismatch: %s", what);
 }
 
@@ -243,7 +219,7 @@ heads_of(const struct backward *f, const struct back *b)
 static int
 add_pairs(struct backward *f, const struct back *b)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	uint64_t heads = heads_of(f, b), rows = tensor_dims(t)[0], row, half;
 	struct tensors_row *to;
 
@@ -251,7 +227,7 @@ add_pairs(struct backward *f, const struct back *b)
 		return mismatch(f, b, "its rows do not divide by the number of heads");
 	row = tensor_items(t) / rows;
 	half = rows / heads / 2;
-	to = new_target(f, b, 0, tensor_ndim(t), tensor_dims(t));
+	to = tensors_new_target(f, b, 0, tensor_ndim(t), tensor_dims(t));
 	return to ? tensors_add_piece(to, (struct move_piece){ .source = b->source, .n = 4,
 		.count = { heads, 2, half, row }, .stride = { 2 * half * row, row, 2 * row, 1 } },
 		f->e) : -1;
@@ -260,7 +236,7 @@ add_pairs(struct backward *f, const struct back *b)
 static int
 add_turned(struct backward *f, const struct back *b)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	unsigned n = tensor_ndim(t);
 	uint64_t dims[TENSOR_DIMS], rows = tensor_dims(t)[n - 2], columns = tensor_dims(t)[n - 1];
 	struct tensors_row *to;
@@ -268,7 +244,7 @@ add_turned(struct backward *f, const struct back *b)
 	memcpy(dims, tensor_dims(t), n * sizeof *dims);
 	dims[n - 2] = columns;
 	dims[n - 1] = rows;
-	to = new_target(f, b, 0, n, dims);
+	to = tensors_new_target(f, b, 0, n, dims);
 	return to ? tensors_add_piece(to, (struct move_piece){ .source = b->source, .n = 3,
 		.count = { tensor_items(t) / (rows * columns), columns, rows },
 		.stride = { rows * columns, 1, columns } }, f->e) : -1;
@@ -287,7 +263,7 @@ add_part(struct backward *f, struct tensors_row *to, size_t source, uint64_t bas
 static int
 add_qkv(struct backward *f, const struct back *b)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	uint64_t groups = heads_of(f, b), h = sizes_get(&f->p->sizes, 'H'), head, all;
 	struct tensors_row *to;
 
@@ -295,7 +271,7 @@ add_qkv(struct backward *f, const struct back *b)
 		return mismatch(f, b, "its rows do not divide by the number of heads");
 	all = tensor_items(t);
 	head = all / (h + 2 * groups);
-	to = new_target(f, b, 0, tensor_ndim(t), tensor_dims(t));
+	to = tensors_new_target(f, b, 0, tensor_ndim(t), tensor_dims(t));
 	if (!to)
 		return -1;
 	to->move.repeat = groups;
@@ -309,20 +285,20 @@ add_qkv(struct backward *f, const struct back *b)
 static int
 add_latent(struct backward *f, const struct back *k)
 {
-	const struct back *v = find(f, ROLE_V_B, k->block, false);
-	const uint64_t *kd = tensor_dims(source_of(f, k)), *vd;
+	const struct back *v = tensors_find_back(f, ROLE_V_B, k->block, false);
+	const uint64_t *kd = tensor_dims(back_tensor(f, k)), *vd;
 	struct tensors_row *to;
 	uint64_t dims[2];
 
 	if (!v)
 		return mismatch(f, k, "the tensor attn_v_b of its block is missing");
-	vd = tensor_dims(source_of(f, v));
+	vd = tensor_dims(back_tensor(f, v));
 	if (vd[0] != kd[0] || vd[2] != kd[1] ||
-	    tensor_type(source_of(f, v)) != tensor_type(source_of(f, k)))
+	    tensor_type(back_tensor(f, v)) != tensor_type(back_tensor(f, k)))
 		return mismatch(f, k, "attn_v_b of its block has another shape or type");
 	dims[0] = kd[0] * (kd[2] + vd[1]);
 	dims[1] = kd[1];
-	to = new_target(f, k, 0, 2, dims);
+	to = tensors_new_target(f, k, 0, 2, dims);
 	if (!to)
 		return -1;
 	to->move.repeat = kd[0];
@@ -339,20 +315,20 @@ add_latent(struct backward *f, const struct back *k)
 static int
 add_woven(struct backward *f, const struct back *b)
 {
-	const struct back *up = find(f, ROLE_UP_EXPS, b->block, b->bias), *one[2] = { b, up };
-	const struct tensor *t = source_of(f, b);
+	const struct back *up = tensors_find_back(f, ROLE_UP_EXPS, b->block, b->bias), *one[2] = { b, up };
+	const struct tensor *t = back_tensor(f, b);
 	unsigned n = tensor_ndim(t), i;
 	uint64_t dims[TENSOR_DIMS], rows = n > 2 ? tensor_dims(t)[n - 2] : tensor_dims(t)[n - 1];
 	uint64_t columns = n > 2 ? tensor_dims(t)[n - 1] : 1;
 	struct tensors_row *to;
 
-	if (!up || tensor_items(source_of(f, up)) != tensor_items(t) ||
-	    tensor_type(source_of(f, up)) != tensor_type(t))
+	if (!up || tensor_items(back_tensor(f, up)) != tensor_items(t) ||
+	    tensor_type(back_tensor(f, up)) != tensor_type(t))
 		return mismatch(f, b, "gate and up of its block have other shapes or types");
 	dims[0] = tensor_dims(t)[0];
 	dims[n - 2] = n > 2 ? columns : dims[0];
 	dims[n - 1] = rows * 2;
-	to = new_target(f, b, 0, n, dims);
+	to = tensors_new_target(f, b, 0, n, dims);
 	if (!to)
 		return -1;
 	to->move.weave = true;
@@ -370,12 +346,12 @@ add_woven(struct backward *f, const struct back *b)
 static int
 add_skipped(struct backward *f, const struct back *b)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	uint64_t dims[2] = { tensor_dims(t)[0] + sizes_get(&f->p->sizes, 'O'),
 		tensor_dims(t)[1] };
 	uint64_t n = sizes_get(&f->p->sizes, 'O') * dims[1];
 	const char *text = json_string_value(json_object_get(f->origin, "rows"));
-	struct tensors_row *to = new_target(f, b, 0, 2, dims);
+	struct tensors_row *to = tensors_new_target(f, b, 0, 2, dims);
 	uint8_t *bytes = NULL;
 	size_t got = 0, source;
 
@@ -396,7 +372,7 @@ add_skipped(struct backward *f, const struct back *b)
 static int
 add_plain(struct backward *f, const struct back *b)
 {
-	const struct tensor *t = source_of(f, b);
+	const struct tensor *t = back_tensor(f, b);
 	uint64_t dims[TENSOR_DIMS] = { 0 };
 	unsigned n = tensor_ndim(t);
 	struct tensors_row *row;
@@ -407,7 +383,7 @@ add_plain(struct backward *f, const struct back *b)
 		dims[1] = 1;
 		n = 3;
 	}
-	row = new_target(f, b, 0, n, dims);
+	row = tensors_new_target(f, b, 0, n, dims);
 	if (!row)
 		return -1;
 	if (b->rule->change == CHANGE_PLUS_ONE && !b->bias)
@@ -420,7 +396,7 @@ add_plain(struct backward *f, const struct back *b)
 static int
 add_target(struct backward *f, const struct back *b)
 {
-	if (tensor_items(source_of(f, b)) == 0)
+	if (tensor_items(back_tensor(f, b)) == 0)
 		return mismatch(f, b, "it has no values");
 	if (shape_stacks(rule_shape(b->rule)))
 		return add_stack(f, b);
@@ -450,100 +426,6 @@ add_target(struct backward *f, const struct back *b)
 	return add_plain(f, b);
 }
 
-/* ---- what only the record has ---- */
-
-/* A head that was there, and equal to the embeddings. */
-static int
-add_tied(struct backward *f)
-{
-	const struct back *embed = find(f, ROLE_EMBED, 0, false);
-	struct tensors_row *row;
-	struct back head;
-	size_t i;
-
-	if (!json_is_true(json_object_get(f->origin, "tied")) || !embed ||
-	    find(f, ROLE_OUT, 0, false))
-		return 0;
-	head = *embed;
-	for (i = 0; (head.rule = arch_rule(f->s->arch, i)); i++)
-		if (head.rule->role == ROLE_OUT)
-			break;
-	if (!head.rule)
-		return 0;
-	row = new_target(f, &head, 0, tensor_ndim(source_of(f, embed)),
-	                 tensor_dims(source_of(f, embed)));
-	return row ? tensors_add_piece(row, move_run(embed->source, 0,
-	                               tensor_items(source_of(f, embed))), f->e) : -1;
-}
-
-static int
-damaged(struct backward *f)
-{
-	return err_set(f->e, ERR_CORRUPT, f->s->w.name, "its key apr.origin is damaged");
-}
-
-/* A buffer: [name, type, dimensions, bytes]. */
-static int
-add_dropped(struct backward *f, const json_t *v)
-{
-	const char *name = json_string_value(json_array_get(v, 0));
-	const char *type = json_string_value(json_array_get(v, 1));
-	const char *text = json_string_value(json_array_get(v, 3));
-	const json_t *list = json_array_get(v, 2);
-	const struct dtype *t = type ? dtype_by_name(type) : NULL;
-	uint64_t dims[TENSOR_DIMS];
-	struct tensors_row *row;
-	uint8_t *bytes;
-	size_t n, i, source;
-
-	if (!name || !t || !dtype_sized(t) || t->items != 1 || !text ||
-	    json_array_size(list) > TENSOR_DIMS)
-		return damaged(f);
-	for (i = 0; i < json_array_size(list); i++)
-		if (json_value_u64(json_array_get(list, i), &dims[i]) < 0)
-			return damaged(f);
-	row = tensors_add(f->p, tensor_new(name, strlen(name), t,
-	                  (unsigned)json_array_size(list), dims, TENSOR_OWN_SIZE, f->s->w.name,
-	                  f->e), f->e);
-	if (!row || !(bytes = origin_bytes(text, &n, f->e)))
-		return -1;
-	row->from = t;
-	if (tensors_add_memory(f->p, bytes, n, &source, f->e) < 0)
-		return -1;
-	return n == tensor_bytes(row->t)
-	       ? tensors_add_piece(row, move_run(source, 0, tensor_items(row->t)), f->e)
-	       : damaged(f);
-}
-
-/* Tensors whose values the change back would miss: they are in the record as a whole. */
-static int
-restore_values(struct backward *f)
-{
-	const json_t *values = json_object_get(f->origin, "values");
-	size_t i, source, n;
-	uint8_t *bytes;
-
-	for (i = 0; i < f->p->count; i++) {
-		struct tensors_row *row = &f->p->rows[i];
-		const char *text = json_string_value(json_object_get(values, tensor_name(row->t)));
-
-		if (!text || row->math == MATH_NONE)
-			continue;
-		if (!(bytes = origin_bytes(text, &n, f->e)))
-			return -1;
-		if (n != tensor_bytes(row->t)) {
-			free(bytes);
-			return damaged(f);
-		}
-		if (tensors_add_memory(f->p, bytes, n, &source, f->e) < 0)
-			return -1;
-		row->math = MATH_NONE;
-		row->from = tensor_type(row->t);
-		row->move.pieces[0] = move_run(source, 0, tensor_items(row->t));
-	}
-	return 0;
-}
-
 /* ---- the whole ---- */
 
 static int
@@ -556,7 +438,7 @@ prove_rule(struct backward *f, const struct arch_rule *r)
 	if (!strchr(rule_name(r), '#'))
 		blocks = 1;
 	for (i = 0; i < blocks; i++)
-		if (!find(f, r->role, i, false) && !find(f, r->role, i, true)) {
+		if (!tensors_find_back(f, r->role, i, false) && !tensors_find_back(f, r->role, i, true)) {
 			match_name(r, ARCH_GGUF, false, i, 0, name);
 			return err_set(f->e, ERR_INVALID, name,
 			               "MissingTensor: the model has no such tensor");
@@ -612,11 +494,8 @@ run(struct backward *f)
 	for (i = 0; i < f->count; i++)
 		if (add_target(f, &f->list[i]) < 0)
 			return -1;
-	if (add_tied(f) < 0 || restore_values(f) < 0)
+	if (tensors_restore(f) < 0)
 		return -1;
-	for (i = 0; i < json_array_size(json_object_get(f->origin, "dropped")); i++)
-		if (add_dropped(f, json_array_get(json_object_get(f->origin, "dropped"), i)) < 0)
-			return -1;
 	qsort(f->p->rows, f->p->count, sizeof *f->p->rows, by_name);
 	for (i = 1; i < f->p->count; i++)
 		if (by_name(&f->p->rows[i - 1], &f->p->rows[i]) == 0)
