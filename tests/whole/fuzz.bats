@@ -77,6 +77,10 @@ replayed() {
 	replayed manifest
 }
 
+@test "fuzz corpus: rules, maps and schemas for names" {
+	replayed rename
+}
+
 @test "fuzz corpus: numbers of every type" {
 	replayed numbers
 }
