@@ -304,15 +304,21 @@ read_windows(struct keys *k)
 	return period;
 }
 
-/* Factors of embeddings, residuals and logits. */
+/* Factors of embeddings, residuals and logits. llama.cpp saves 0 for those that it does not
+ * know. */
 static void
 read_multipliers(struct keys *k)
 {
 	struct hyper *h = k->h;
+	float *factors[] = { &h->embed_scale, &h->residual_scale, &h->logit_scale };
+	size_t i;
 
 	get_single(k, "embedding_scale", &h->embed_scale);
 	get_single(k, "residual_scale", &h->residual_scale);
 	get_single(k, "logit_scale", &h->logit_scale);
+	for (i = 0; i < 3; i++)
+		if (*factors[i] == 0)
+			*factors[i] = 1;
 	if (h->arch->flags & ARCH_MULTIPLIERS)
 		h->logit_scale = 1 / h->logit_scale;
 }

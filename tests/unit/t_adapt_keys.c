@@ -235,6 +235,12 @@ each_config(struct convert *c)
 	json_decref(made.config);
 }
 
+static void
+configs(const char *data)
+{
+	convert_each(data, each_config);
+}
+
 /* ---- variants and errors, without reference data ---- */
 
 /* The keys of a config.json as text: "key value; key value". */
@@ -563,7 +569,7 @@ main(void)
 	if (data) {
 		convert_each(data, each_put);
 		convert_each(data, each_first);
-		convert_each(data, each_config);
+		configs(data);
 		convert_each(data, each_absurd);
 		convert_each(data, each_absurd_key);
 	} else {
