@@ -474,6 +474,8 @@ make_plan(struct adapt *a, struct err *e)
 {
 	if (a->o.form == ARCH_GGUF)
 		return adapt_to_gguf(a, e);
+	if (a->s.apr)
+		return adapt_apr_to_folder(a, e);
 	if (a->s.form == ARCH_FOLDER)
 		return adapt_folder_to_apr(a, e);
 	return adapt_to_folder(a, e);
@@ -486,7 +488,7 @@ open_adapt(struct adapt *a, struct err *e)
 
 	if (subject_read(&a->s, a->inner, a->o.arch, &a->next, &a->more, e) < 0)
 		return -1;
-	a->changes = a->s.form != a->o.form;
+	a->changes = (a->s.apr ? ARCH_APR : a->s.form) != a->o.form;
 	if (!a->changes)
 		return pass(a, e);
 	if (!a->s.arch)

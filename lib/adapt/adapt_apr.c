@@ -11,6 +11,8 @@ renamed(const struct tensor *t, const struct adapt *a, struct err *e)
 {
 	char name[MATCH_NAME];
 
+	if (a->o.form == ARCH_FOLDER)
+		return tensor_copy(t);
 	match_apr(tensor_name(t), name);
 	return tensor_new(name, strlen(name), tensor_type(t), tensor_ndim(t), tensor_dims(t),
 	                  tensor_bytes(t), a->s.w.name, e);
@@ -62,6 +64,40 @@ adapt_folder_to_apr(struct adapt *a, struct err *e)
 {
 	if (copy_keys(a, e) < 0 || adapt_apr_keys(&a->s, &a->plan, e) < 0 ||
 	    adapt_long_values(a, e) < 0 || adapt_keep_files(a, e) < 0)
+		return -1;
+	return take_tensors(a, e);
+}
+
+/* Add config.json and other files that the keys of an .apr file stand for. */
+static int
+make_files(struct adapt *a, struct err *e)
+{
+	struct subject_files files = { 0 };
+	size_t n, i;
+	int r = 0;
+
+	if (!weights_file(&a->s.w, "config.json", &n))
+		r = subject_add_json(&files, "config.json", json_incref(a->s.config), e);
+	if (r == 0)
+		r = adapt_apr_files(&a->s, &files, e);
+	for (i = 0; r == 0 && i < files.count; i++) {
+		struct buf *b = &files.file[i].bytes;
+
+		r = adapt_add_blob(a, files.file[i].name, "file", b->p, b->n, b->p, e);
+		*b = (struct buf){ 0 };
+	}
+	subject_free_files(&files);
+	return r;
+}
+
+int
+adapt_apr_to_folder(struct adapt *a, struct err *e)
+{
+	if (!a->s.config)
+		return err_set(e, ERR_FORMAT, a->s.w.name, "does not have the hyper-parameters of a "
+		               "config.json");
+	if (copy_keys(a, e) < 0 || adapt_apr_drop(&a->s, &a->plan, e) < 0 ||
+	    adapt_long_values(a, e) < 0 || make_files(a, e) < 0 || adapt_keep_files(a, e) < 0)
 		return -1;
 	return take_tensors(a, e);
 }

@@ -48,6 +48,7 @@ int adapt_to_folder(struct adapt *a, struct err *e);
 /* A model folder with the names and metadata of .apr files; and only the names, for targets
  * that have those of folders. 0 or -1. */
 int adapt_folder_to_apr(struct adapt *a, struct err *e);
+int adapt_apr_to_folder(struct adapt *a, struct err *e);
 int adapt_rename_to_apr(struct adapt *a, struct err *e);
 
 /* Append a blob; own as in struct adapt_blob, taken also on failure. 0 or -1. */

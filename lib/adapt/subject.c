@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/apr_keys.h"
+#include "arch/guess.h"
+#include "arch/match.h"
 #include "core/mem.h"
-#include "core/text.h"
 
 /* ---- what comes before the tensors ---- */
 
@@ -65,28 +67,6 @@ subject_json(const struct subject *s, const char *name, struct err *e)
 
 /* ---- form and architecture ---- */
 
-/* No row has that name: hint at the nearest one. */
-static int
-unknown(const struct subject *s, const char *type, struct err *e)
-{
-	const struct arch *a, *near = NULL;
-	size_t i, least = strlen(type) / 3 + 2;
-
-	for (i = 0; (a = arch_row(i)); i++) {
-		size_t folder = text_distance(type, a->folder), gguf = text_distance(type, a->name);
-		size_t cost = folder < gguf ? folder : gguf;
-
-		if (cost < least) {
-			least = cost;
-			near = a;
-		}
-	}
-	err_set(e, ERR_FORMAT, s->w.name, "architecture %s is not known", type);
-	return near ? err_hint(e, "the nearest known one is %s; --arch %s adapts the model as "
-	                       "such", near->folder, near->folder)
-	            : err_hint(e, "--arch NAME adapts the model as another one");
-}
-
 bool
 subject_flatten(json_t *config)
 {
@@ -113,23 +93,107 @@ static int
 find_arch(struct subject *s, const char *name, struct err *e)
 {
 	const char *type = name;
+	enum arch_form names;
 
 	if (!type && s->form != ARCH_FOLDER)
 		type = model_text(s->w.plan, "general.architecture");
 	if (!type && s->config)
 		json_member_text(s->config, "model_type", &type);
-	if (!type)
+	if (!type) {
+		s->arch = arch_guess(s->plan, &names);
 		return 0;
+	}
 	s->arch = s->form == ARCH_FOLDER ? arch_by_folder(type) : arch_by_name(type);
 	if (!s->arch)
 		s->arch = s->form == ARCH_FOLDER ? arch_by_name(type) : arch_by_folder(type);
-	return s->arch ? 0 : unknown(s, type, e);
+	return s->arch ? 0 : arch_unknown(s->w.name, type, e);
+}
+
+/* ---- .apr files ---- */
+
+/* The members of an .apr file that stand for config.json, if they say what the model is. */
+static int
+make_config(struct subject *s, struct err *e)
+{
+	s->config = apr_config(&s->w, e);
+	if (!s->config)
+		return -1;
+	if (!json_object_get(s->config, "model_type") ||
+	    !json_object_get(s->config, "hidden_size")) {
+		json_decref(s->config);
+		s->config = NULL;
+	}
+	return 0;
+}
+
+/* Existing software writes files whose rows of queries and keys have the order of GGUF, under
+ * names of folders. */
+static int
+check_rows(const struct subject *s, struct err *e)
+{
+	json_t *type = apr_key_value(&s->w, "rope_type");
+	bool pairs = json_is_integer(type) && json_integer_value(type) == 0;
+	const struct arch_rule *r;
+	size_t i;
+
+	json_decref(type);
+	for (i = 0; pairs && (r = arch_rule(s->arch, i)); i++)
+		if (r->change == CHANGE_PAIRS_Q)
+			return err_set(e, ERR_FORMAT, s->w.name, "the rows of its queries and keys have "
+			               "the order of GGUF (rope_type is 0), which is not supported");
+	return 0;
+}
+
+/* Give the tensors the names of folders, in a plan of the subject's own. */
+static int
+rename_tensors(struct subject *s, struct err *e)
+{
+	char name[MATCH_NAME];
+	struct match m;
+	size_t i;
+
+	if (model_copy(&s->own, s->plan, e) < 0)
+		return -1;
+	for (i = 0; i < s->own.tensor_count; i++) {
+		struct tensor *t = s->own.tensors[i];
+
+		if (!match_find(s->arch, ARCH_APR, tensor_name(t), 0, &m))
+			continue;
+		match_name(m.rule, ARCH_FOLDER, m.bias, m.block, m.expert, name);
+		if (!(s->own.tensors[i] = tensor_rename(t, name, e))) {
+			s->own.tensors[i] = t;
+			return -1;
+		}
+		tensor_free(t);
+	}
+	s->plan = s->w.plan = &s->own;
+	s->apr = true;
+	return 0;
+}
+
+/* Read a model without keys of GGUF whose names or metadata may be those of .apr files. */
+static int
+find_names(struct subject *s, bool config, struct err *e)
+{
+	enum arch_form names;
+
+	if (s->form == ARCH_GGUF || !s->arch)
+		return 0;
+	names = arch_form_of(s->arch, s->plan);
+	if (names == ARCH_GGUF || (!config && check_rows(s, e) < 0))
+		return names == ARCH_GGUF ? 0 : -1;
+	if (names == ARCH_APR && rename_tensors(s, e) < 0)
+		return -1;
+	s->form = ARCH_FOLDER;
+	return 0;
 }
 
 int
 subject_read(struct subject *s, struct source *source, const char *name, struct item *next,
              bool *more, struct err *e)
 {
+	bool config;
+
 	*s = (struct subject){ .plan = source->plan, .note = source->note,
 		.w = { .name = source->name, .plan = source->plan } };
 	if (read_blobs(s, source, next, more, e) < 0)
@@ -137,11 +201,14 @@ subject_read(struct subject *s, struct source *source, const char *name, struct 
 	s->config = subject_json(s, "config.json", e);
 	if (e->code != ERR_NONE)
 		return -1;
+	config = s->config != NULL;
 	if (subject_flatten(s->config) && s->note)
 		s->note("the text part of config.json is used");
 	s->form = model_find(s->plan, "general.architecture") ? ARCH_GGUF :
 	          s->config ? ARCH_FOLDER : ARCH_APR;
-	return find_arch(s, name, e);
+	if (s->form == ARCH_APR && make_config(s, e) < 0)
+		return -1;
+	return find_arch(s, name, e) < 0 ? -1 : find_names(s, config, e);
 }
 
 void
@@ -153,6 +220,7 @@ subject_close(struct subject *s)
 		free((void *)(uintptr_t)s->w.blobs[i].p);
 	free(s->w.blobs);
 	json_decref(s->config);
+	model_free(&s->own);
 	*s = (struct subject){ 0 };
 }
 

@@ -20,9 +20,14 @@
 struct subject {
 	const struct model *plan;  /* the source's, which must outlive the subject */
 	struct weights w;          /* its plan, name, side files and long values; no tensors */
-	enum arch_form form;
+	enum arch_form form;       /* of names and values */
+	struct model own;          /* if the names are those of .apr files: the plan with names of
+	                            * a folder, to which plan and w.plan then point; form is
+	                            * ARCH_FOLDER, and */
+	bool apr;                  /* true */
 	const struct arch *arch;   /* NULL: not known */
-	json_t *config;            /* of config.json, an object; NULL: there is none */
+	json_t *config;            /* of config.json, or of the keys of an .apr file that say the
+	                            * same; an object; NULL: there is none */
 	void (*note)(const char *); /* receives notes for the user; may be NULL */
 };
 

@@ -5,7 +5,7 @@
 
 #include "arch/match.h"
 #include "core/mem.h"
-#include "core/near.h"
+#include "core/text.h"
 
 /* ---- kinds of names ---- */
 
@@ -272,25 +272,25 @@ arch_known(const char *name)
 	return a ? a : arch_by_folder(name);
 }
 
-/* All names, first of GGUF, then of folders. */
-static const char *
-word(unsigned index)
-{
-	const struct arch *a = arch_row(index / 2);
-
-	if (!a)
-		return NULL;
-	if (index % 2 == 0)
-		return arch_by_name(a->name) == a ? a->name : "";
-	return strcmp(a->folder, a->name) != 0 ? a->folder : "";
-}
-
 int
 arch_unknown(const char *where, const char *name, struct err *e)
 {
+	const struct arch *a, *near = NULL;
+	size_t i, least = strlen(name) / 3 + 2;
+
+	for (i = 0; (a = arch_row(i)); i++) {
+		size_t folder = text_distance(name, a->folder), gguf = text_distance(name, a->name);
+		size_t cost = folder < gguf ? folder : gguf;
+
+		if (cost < least) {
+			least = cost;
+			near = a;
+		}
+	}
 	err_set(e, ERR_FORMAT, where, "architecture %.120s is not known", name);
-	near_words(e, name, word);
-	return -1;
+	return near ? err_hint(e, "the nearest known one is %s; --arch %s takes the model as "
+	                       "such", near->folder, near->folder)
+	            : err_hint(e, "--arch NAME takes the model as another one");
 }
 
 int

@@ -37,7 +37,7 @@ const struct arch *arch_known(const char *name);
 
 /* The row of a model: by name if the user gave one, else as the plan says, else as its names
  * show it (arch_guess); refined. NULL with E001 if the name has no row (the hint has the
- * nearest ones), or if nothing shows it. */
+ * nearest one), or if nothing shows it. */
 const struct arch *arch_find(const char *name, const struct model *m, const char *where,
                              struct err *e);
 
@@ -45,7 +45,7 @@ const struct arch *arch_find(const char *name, const struct model *m, const char
  * or -1. */
 int arch_check(const char *name, const struct model *m, const char *where, struct err *e);
 
-/* E001: there is no row for this name; the hint is the nearest ones. -1. */
+/* E001: there is no row for this name; the hint is the nearest one. -1. */
 int arch_unknown(const char *where, const char *name, struct err *e);
 
 /* E001: a model does not state its architecture, and its names do not show it. -1. */

@@ -226,7 +226,7 @@ named() {
 	said 3 'lama: cannot be opened'
 	try apr-rename --schema gguf --arch lama "$model"
 	said 4 'architecture lama is not known (E001)'
-	grep -q '^hint: did you mean llama' "$err"
+	grep -q '^hint: the nearest known one is llama; --arch llama takes the model as such' "$err"
 	named a b >none.gguf
 	try apr-rename --schema apr none.gguf
 	said 4 'the names of its tensors do not show it'

@@ -152,7 +152,7 @@ test_odd(void)
 	test_ok(arch_form_of(arch_by_name("llama"), &m) == ARCH_FOLDER, "names of no form");
 	model_free(&m);
 	arch_unknown("f", "lama", &e);
-	test_ok(strstr(e.hint, "llama") != NULL, "lama: %s", e.hint);
+	test_ok(strstr(e.hint, "nearest known one is llama") != NULL, "lama: %s", e.hint);
 }
 
 int
