@@ -16,7 +16,8 @@
 #include "folders.h"
 #include "kernels/kernel.h"
 
-#define VALUES ((uint64_t)1 << 15) /* of a weight that is computed */
+#define VALUES ((uint64_t)1 << 13) /* of a weight that is computed */
+#define ROWS 12                    /* of it that are computed alone */
 #define BYTES ((uint64_t)1 << 19)  /* of all tensors of a model that is read whole */
 
 /* ---- a source ---- */
@@ -159,7 +160,7 @@ compute(const struct packed *p, uint64_t seed)
 		fuzz_refused(&e, false);
 		done = 0;
 	}
-	for (r = 0; r < done; r++) {
+	for (r = 0; r < done; r += done / ROWS + 1) {
 		must_say(packed_rows(p, &in, r, 1, one, &e) == 0, &e);
 		must(memcmp(all + r * n, one, n * sizeof *one) == 0);
 	}

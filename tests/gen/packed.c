@@ -282,7 +282,7 @@ put_int8(struct file *f, const char *base, struct weight *w)
 
 	w->groups = 1;
 	for (i = 0; i < w->rows * w->columns; i++) {
-		b[i] = (uint8_t)roll(256);
+		b[i] = (uint8_t)(roll(32) - 16);
 		w->value[i] = (float)(int8_t)b[i] * ((float)(w->scale[i / w->columns] / 4) / 1024.0f);
 	}
 	for (i = 0; i < w->rows; i++)
