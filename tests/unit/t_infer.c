@@ -187,7 +187,7 @@ normal(double x)
 static void
 activations(void)
 {
-	double silu = 0, erf_form = 0, tanh_form = 0, half_form = 0, x;
+	double silu = 0, erf_form = 0, tanh_form = 0, half_form = 0, squared = 0, x;
 
 	for (x = -12; x <= 12; x += 0.37) {
 		float f = (float)x;
@@ -199,10 +199,13 @@ activations(void)
 		                                 d * (1 + t) / 2));
 		half_form = fmax(half_form, fabs((double)cpu_act(ACT_GELU_HALF, f) -
 		                                 d * (1 + t) / 2) / fmax(1, fabs(d)));
+		squared = fmax(squared, fabs((double)cpu_act(ACT_RELU_SQUARED, f) -
+		                             (d > 0 ? d * d : 0)));
 	}
 	test_ok(silu < 2e-6, "SiLU: %g", silu);
 	test_ok(erf_form < 2e-6, "GELU: %g", erf_form);
 	test_ok(tanh_form < 2e-6, "GELU, tanh form: %g", tanh_form);
+	test_ok(squared < 1e-5, "the square of ReLU: %g", squared);
 	test_ok(half_form < 2e-3 && half_form > 1e-6, "GELU from halves: %g", half_form);
 }
 
