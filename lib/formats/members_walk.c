@@ -376,7 +376,12 @@ name_inside(struct walk *s)
 	/* members.c compares the names of the outermost object. */
 	if (!s->names || s->depth == s->outermost)
 		return walk_name(s, NULL);
-	return walk_name(s, &hash) < 0 ? -1 : walk_names_add(s, hash);
+	if (walk_name(s, &hash) < 0)
+		return -1;
+	if (walk_names_add(s->names, hash) == 0)
+		return 0;
+	s->broken = true;
+	return err_memory(s->e);
 }
 
 /* Read the members or items after the opening bracket. */
@@ -398,7 +403,7 @@ parts(struct walk *s, char end)
 		r = walk_more(s, end);
 	}
 	if (r == 0 && end == '}' && s->names)
-		walk_names_close(s, count, open);
+		walk_names_close(s->names, count, open, walk_tell(s));
 	s->depth--;
 	return r;
 }

@@ -1,21 +1,11 @@
-/* members_walk: reads JSON in a spool by its grammar, a piece at a time. Shared by members.c
- * and members_twice.c.
+/* members_walk: reads JSON in a spool by its grammar, a piece at a time, and collects the names
+ * of inner members on the way (members_names.h). Shared by members.c and members_twice.c.
  */
 #ifndef FORMATS_MEMBERS_WALK_H
 #define FORMATS_MEMBERS_WALK_H
 
 #include "formats/members.h"
-
-/* The hashes of the names in the open objects, the innermost object last (members_twice.c). */
-struct walk_names {
-	uint64_t *list;      /* hashes in the part that this pass keeps */
-	size_t count, cap;
-	uint64_t open, most; /* number of names in the open objects, and its maximum */
-	uint64_t part, parts; /* this pass keeps part of parts */
-	uint64_t factor;     /* of the hash */
-	bool full;           /* list was full: not all names were compared */
-	uint64_t twice;      /* end of an object with two names of the same hash; 0: none */
-};
+#include "formats/members_names.h"
 
 struct walk {
 	struct spool *text;
@@ -64,26 +54,9 @@ int walk_string(struct walk *s, uint64_t *hash);
 /* After a member or item: 1 if another follows, 0 at the end of its object or list, or -1. */
 int walk_more(struct walk *s, char end);
 
-/* ---- names (members_twice.c) ---- */
-
-#define WALK_HASH UINT64_C(0xcbf29ce484222325)   /* hash of zero bytes */
-#define WALK_FACTOR UINT64_C(0x100000001b3)      /* of the first pass */
-
-/* Add a byte of a name to its hash. */
-static inline uint64_t
-walk_hash(uint64_t hash, uint8_t c, uint64_t factor)
-{
-	return (hash ^ c) * factor;
-}
-
-/* Add a name to the innermost object. 0, or -1 if out of memory. */
-int walk_names_add(struct walk *s, uint64_t hash);
-
-/* End an object. count names were kept and open names were seen before it began. */
-void walk_names_close(struct walk *s, size_t count, uint64_t open);
-
-/* Prove that no object in the text from byte at to its end has two members of the same name.
- * The text is known to be JSON. s->names: from the first pass. 0, or -1 with s->e filled. */
+/* Prove that no object in the text from byte at to its end has two members of the same name
+ * (members_twice.c). The text is known to be JSON. s->names: from the first pass. 0, or -1 with
+ * s->e filled. */
 int walk_names_check(struct walk *s, uint64_t at);
 
 #endif
