@@ -13,21 +13,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "core/dir_name.h"
 #include "core/err.h"
 #include "core/reader.h"
-
-/* Whether a name can only mean a file in a folder: 1 to 255 bytes of UTF-8 without "/" or
- * control characters that do not begin with a dot. */
-bool dir_name_is_plain(const char *name);
-
-/* Whether a name means a file one folder below: FOLDER/FILE, both plain. The functions that
- * open and stat a file also take such names; a link in place of the folder is not followed. */
-bool dir_name_is_below(const char *name);
-
-bool dir_name_ends(const char *name, const char *with);
-
-/* PATH/NAME in a new string, or NULL (no memory). */
-char *dir_label(const char *path, const char *name);
 
 /* Opens the folder that contains path and returns its descriptor, or -1 with e filled.
  * *folder is the folder's path in a new string ("" if path has none); *name points to the
@@ -52,19 +40,5 @@ struct dir_names {
 };
 int dir_list(int fd, const char *path, struct dir_names *list, struct err *e);
 void dir_names_free(struct dir_names *list);
-
-/* The name of one of several files: PREFIX-00002-of-00003ENDING. */
-struct dir_number {
-	uint64_t number, of; /* from 1 */
-	size_t prefix;       /* bytes of PREFIX */
-};
-bool dir_numbered(const char *name, const char *ending, struct dir_number *n);
-
-/* Whether the name stands for several files: it is an index or one of the files. */
-bool dir_is_several(const char *name);
-
-/* Builds the name of such a file in a new string; NULL: no memory. */
-char *dir_number_name(const char *prefix, size_t prefix_bytes, uint64_t number,
-                      uint64_t of, const char *ending);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "core/broker.h"
 #include "core/crc32.h"
-#include "core/dir.h"
+#include "core/dir_name.h"
 #include "core/pipe.h"
 
 /* Standard output, for the signal handler that undoes outputs; or -1. Files without a

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/broker.h"
-#include "core/dir.h"
+#include "core/dir_name.h"
 #include "core/mem.h"
 #include "core/place.h"
 #include "core/place_parts.h"
