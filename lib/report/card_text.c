@@ -119,7 +119,7 @@ put_line(struct buf *to, const char *name, struct buf *value)
 	while (shown.n > 0 && shown.p[shown.n - 1] == '\n')
 		shown.n--;
 	for (i = 0; i < shown.n; i++) {
-		buf_u8(to, shown.p[i]);
+		buf_u8(to, shown.p[i] == '\t' ? ' ' : shown.p[i]);
 		if (shown.p[i] == '\n')
 			buf_printf(to, "%*s", COLUMN, "");
 	}

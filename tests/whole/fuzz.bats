@@ -57,6 +57,10 @@ replayed() {
 	replayed tokenizer
 }
 
+@test "fuzz corpus: model cards" {
+	replayed card
+}
+
 @test "fuzz corpus: metadata values" {
 	replayed value
 }
