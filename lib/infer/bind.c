@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/match.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
@@ -71,11 +72,13 @@ bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
 	return name;
 }
 
-/* Names in a folder may lack their first part, the name of the model. */
+/* Names in a folder may lack their first part, the name of the model, or be those of .apr
+ * files. */
 size_t
 bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
           const char *ending, char name[BIND_NAME])
 {
+	char apr[MATCH_NAME];
 	const char *within;
 	size_t i;
 
@@ -85,6 +88,8 @@ bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
 	within = strchr(name, '.');
 	if (i == SIZE_MAX && b->h->folder && within && role != ROLE_OUT)
 		i = find_name(b, within + 1);
+	if (i == SIZE_MAX && b->h->folder)
+		i = find_name(b, match_apr(name, apr));
 	if (i != SIZE_MAX)
 		b->used[i] = true;
 	return i;

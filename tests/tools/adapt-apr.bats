@@ -59,3 +59,13 @@ names() {
 	said 4 'mel_filters is not a list of rows of the same length (E002)'
 	[ ! -e made ]
 }
+
+@test "apr-run runs the form apr as it runs the folder and the GGUF file" {
+	local from want
+	for from in "$APR_TEST_DATA/models/gpt2-layout" "$APR_TEST_DATA/models/stories260K" "$model"; do
+		apr-adapt apr "$from" 2>/dev/null | apr-pack -t apr2 -f -o m.apr
+		want=$(apr-run -p Once -n 16 "$from" 2>/dev/null)
+		[ -n "$want" ]
+		[ "$(apr-run -p Once -n 16 m.apr 2>/dev/null)" = "$want" ] || fail "$from"
+	done
+}
