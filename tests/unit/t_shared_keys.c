@@ -176,6 +176,52 @@ test_files(void)
 	drop(&m);
 }
 
+/* A list of tokens in a key of GGUF: n of them, each of 8 bytes. */
+static void
+add_tokens(struct model *m, unsigned n, struct err *e)
+{
+	struct buf b = { 0 };
+	char token[16];
+	unsigned i;
+
+	buf_u32(&b, VALUE_STRING);
+	buf_u64(&b, n);
+	for (i = 0; i < n; i++) {
+		snprintf(token, sizeof token, "%08u", i);
+		buf_u64(&b, 8);
+		buf_put(&b, token, 8);
+	}
+	model_add_meta(m, "tokenizer.ggml.tokens", 21, (struct value_type){ 1, VALUE_STRING }, b.p,
+	               b.n, e);
+	buf_free(&b);
+}
+
+/* Beyond 1 MB a list stays where it is, and only its length is a member. */
+static void
+test_long(void)
+{
+	static const struct { unsigned n; bool listed; } cases[] = { { 3, true },
+		{ 50000, true }, { 100000, false }, { 200000, false } };
+	struct made m;
+	struct model out;
+	char count[16];
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		make(&m, NONE, NONE);
+		add_tokens(&m.plan, cases[i].n, &m.e);
+		model_init(&out, &m.e);
+		snprintf(count, sizeof count, "%u", cases[i].n);
+		test_ok(adapt_apr_keys(&m.s, &out, &m.e) == 0 &&
+		        strcmp(text_of(&out, "vocab_size"), count) == 0 &&
+		        (model_find(&out, "vocab") != NULL) == cases[i].listed,
+		        "a vocabulary of %s tokens is %s", count,
+		        cases[i].listed ? "a member" : "left out");
+		model_free(&out);
+		drop(&m);
+	}
+}
+
 /* One spelling only: existing software drops all metadata of a file with two. */
 static void
 test_spelling(void)
@@ -200,6 +246,7 @@ main(void)
 	test_lengths();
 	test_files();
 	test_spelling();
+	test_long();
 	if (data)
 		convert_each(data, each);
 	else
