@@ -14,6 +14,7 @@ kernels core model
 codecs core
 crypto core model
 formats core model wire stream codecs
+imports core model wire stream codecs formats
 load core model formats tokenizer
 arch core model
 adapt core model wire arch kernels quant tokenizer
@@ -25,13 +26,13 @@ generate core model infer tokenizer
 api core model stream kernels codecs formats stats
 report core model wire arch kernels crypto quant stats infer tokenizer generate
 cli core model arch stream kernels crypto quant infer tokenizer generate report
-bin core model wire arch adapt stream kernels codecs crypto formats load quant stats infer tokenizer generate report cli
+bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate report cli
 '
 libraries='
 jansson lib/core/json.h
 pcre2 lib/core/pattern.c
 libdeflate lib/core/crc32.c
-zlib lib/core/crc32.c
+zlib lib/core/crc32.c lib/wire/zip.c
 lz4frame lib/codecs/lz4.c
 lz4 lib/codecs/lz4_block.c
 msgpack lib/formats/apr1/apr1_pack.c
