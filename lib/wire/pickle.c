@@ -1,0 +1,144 @@
+/* The machine: it reads opcodes and their arguments, and runs them. */
+#include "wire/pickle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "wire/pickle_machine.h"
+
+int
+pickle_bad(struct pickle *k, size_t at, const char *what)
+{
+	struct buf b = { 0 };
+
+	if (k->err->code == ERR_NONE && k->call_count > 0) {
+		pickle_show(k, k->calls[0], &b);
+		err_set(k->err, ERR_CORRUPT, k->where, "is a damaged pickle: %s at byte %zu; "
+		        "before that it calls %.300s", what, at, buf_string(&b) ? (char *)b.p : "");
+		buf_free(&b);
+		return -1;
+	}
+	return err_set(k->err, ERR_CORRUPT, k->where, "is a damaged pickle: %s at byte %zu", what,
+	               at);
+}
+
+/* ---- arguments ---- */
+
+static int
+read_line(struct pickle *k, const uint8_t **p, size_t *n)
+{
+	const uint8_t *end;
+
+	*p = k->p + k->at;
+	end = memchr(*p, '\n', k->n - k->at);
+	if (!end)
+		return pickle_bad(k, k->at, "a line that does not end");
+	*n = (size_t)(end - *p);
+	k->at += *n + 1;
+	return 0;
+}
+
+/* A number of 1, 2, 4 or 8 bytes. */
+static int
+read_number(struct pickle *k, unsigned bytes, uint64_t *v)
+{
+	uint8_t b[8] = { 0 };
+
+	if (k->n - k->at < bytes)
+		return pickle_bad(k, k->at, "the end of the pickle inside an opcode");
+	memcpy(b, k->p + k->at, bytes);
+	k->at += bytes;
+	*v = le64(b);
+	return 0;
+}
+
+static int
+read_arg(struct pickle *k, enum pickle_form form, struct pickle_arg *a)
+{
+	static const uint8_t width[] = { [ONE] = 1, [TWO] = 2, [FOUR] = 4, [EIGHT] = 8,
+		[BYTES1] = 1, [BYTES4] = 4, [BYTES8] = 8, [LINE] = 0, [LINES] = 0 };
+
+	*a = (struct pickle_arg){ 0 };
+	if (form == LINE || form == LINES) {
+		if (read_line(k, &a->p, &a->n) < 0)
+			return -1;
+		return form == LINES ? read_line(k, &a->q, &a->m) : 0;
+	}
+	if (width[form] && read_number(k, width[form], &a->v) < 0)
+		return -1;
+	if (form < BYTES1)
+		return 0;
+	if (a->v > k->n - k->at)
+		return pickle_bad(k, k->at, "bytes that reach past the end of the pickle");
+	a->p = k->p + k->at;
+	a->n = (size_t)a->v;
+	k->at += a->n;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* Names that execute and are not called: something outside the pickle might call them. */
+static int
+record_names(struct pickle *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->node_count; i++)
+		if (k->nodes[i].kind == PICKLE_GLOBAL && k->nodes[i].what == PICKLE_EXECUTES &&
+		    !k->nodes[i].called && pickle_record(k, (pickle_ref)i) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+finish(struct pickle *k)
+{
+	if (k->mark_count)
+		return pickle_bad(k, k->at, "an end above a mark");
+	if (k->depth == 0)
+		return pickle_bad(k, k->at, "an opcode that finds too little on the stack");
+	k->root = k->stack[k->depth - 1];
+	k->end = k->at;
+	return record_names(k);
+}
+
+int
+pickle_read(struct pickle *k, const uint8_t *p, size_t n, struct err *e)
+{
+	const struct pickle_op *op;
+	struct pickle_arg a;
+
+	k->p = p;
+	k->n = n;
+	k->err = e;
+	k->root = PICKLE_NOTHING;
+	while (k->at < n) {
+		uint8_t c = p[k->at++];
+
+		if (c == '.')
+			return finish(k);
+		op = &pickle_ops[c];
+		if (op->form == NOT_AN_OPCODE)
+			return pickle_bad(k, k->at - 1, "an opcode that does not exist");
+		if (read_arg(k, op->form, &a) < 0 || op->run(k, &a, op->with) < 0)
+			return -1;
+	}
+	return pickle_bad(k, n, "no end");
+}
+
+void
+pickle_free(struct pickle *k)
+{
+	free(k->nodes);
+	free(k->cells);
+	free(k->stack);
+	free(k->memo);
+	free(k->marks);
+	buf_free(&k->text);
+	k->nodes = NULL;
+	k->cells = NULL;
+	k->stack = k->memo = k->marks = NULL;
+	k->node_count = k->cell_count = 0;
+}
