@@ -12,7 +12,7 @@
 
 /* The formats, in the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_apr1, &format_safetensors, &format_stream };
+	&format_apr2, &format_apr1, &format_safetensors, &format_pytorch, &format_stream };
 #define FORMATS (sizeof formats / sizeof *formats)
 
 const struct format *
@@ -186,8 +186,6 @@ static const struct {
 	{ "APR1\1\0", 6, "a model of whisper.apr (magic APR1)" },
 	{ "APR1", 4, "an APR1 file with a JSON layout" },
 	{ "APBUNDLE", 8, "an APBUNDLE archive of models" },
-	{ "PK\3\4", 4, "a zip archive (perhaps PyTorch or Keras)" },
-	{ "\x80\2", 2, "a Python pickle" },
 	{ "\x93NUMPY", 6, "a NumPy array" },
 	{ "\x89HDF", 4, "an HDF5 file" },
 	{ "ggml", 4, "a GGML file from before GGUF" },

@@ -69,7 +69,8 @@ struct format_options {
 	struct vault *vault; /* keys for a signature or encryption of the file's own bytes
 	                      * (struct format, keys); NULL: none */
 	enum format_use use; /* reading */
-	bool closed;     /* reading: do not decrypt; the model then has no tensors */
+	bool closed;     /* reading: for a report. Do not decrypt: the model then has no
+	                  * tensors. Describe what is otherwise refused, if that is safe */
 
 	/* Not owned; outlives every source or sink made with these options. */
 	const struct format_choice *own;
@@ -173,7 +174,7 @@ struct format {
 };
 
 extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
-	format_safetensors, format_stream;
+	format_safetensors, format_pytorch, format_stream;
 
 /* ---- the list ---- */
 

@@ -198,8 +198,6 @@ damage() {
 		APR1\1\0|a model of whisper.apr (magic APR1)
 		APR1{}|an APR1 file with a JSON layout
 		APBUNDLE|an APBUNDLE archive of models
-		PK\3\4|a zip archive (perhaps PyTorch or Keras)
-		\x80\2|a Python pickle
 		\x93NUMPY|a NumPy array
 		\x89HDF\r\n|an HDF5 file
 		ggml|a GGML file from before GGUF

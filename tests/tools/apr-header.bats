@@ -189,7 +189,7 @@ no_controls() {
 	try apr-header later
 	said 4 '(E003)'
 	printf 'PK\3\4................' | try apr-header
-	said 4 'is a zip archive'
+	said 4 'is a zip archive that has no end record'
 	printf 'APRN............................' | try apr-header
 	said 4 'UnsupportedVersion: is APRN version 46.46'
 }

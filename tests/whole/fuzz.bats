@@ -163,3 +163,15 @@ starved() {
 @test "fuzz corpus: sealed models, stanzas, identities" {
 	replayed seal
 }
+
+@test "fuzz corpus: zip" {
+	replayed zip
+}
+
+@test "fuzz corpus: pickle" {
+	replayed pickle
+}
+
+@test "fuzz corpus: PyTorch" {
+	replayed torch
+}

@@ -1,0 +1,228 @@
+#include "imports/torch/torch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+const struct format_option torch_options[] = {
+	[TORCH_KEY] = { "key", "PATH", "the part of a checkpoint to read, as model.state_dict", false,
+	                NULL },
+	[TORCH_PREFIX] = { "prefix", "TEXT", "remove TEXT from the beginning of tensors' names", false,
+	                   NULL },
+	[TORCH_ALL] = { "all", NULL, "read all tensors, those of the optimizer too", false, NULL },
+	[TORCH_OPAQUE] = { "opaque", NULL, "accept calls in a pickle that no tensor depends on",
+	                   false, NULL },
+	{ NULL, NULL, NULL, false, NULL }
+};
+
+const char *
+torch_chosen(const struct torch *t, unsigned option)
+{
+	return format_chosen(&t->options, &torch_options[option]);
+}
+
+/* ---- the source ---- */
+
+static int
+finish(const struct torch *t)
+{
+	if (map_whole(&t->map))
+		return 0;
+	return err_set(t->err, ERR_CORRUPT, t->source.name, "was truncated while it was read");
+}
+
+static int
+next(struct source *source, struct item *item, struct err *e)
+{
+	struct torch *t = (struct torch *)source;
+
+	(void)e; /* the source holds it */
+	if (!container_next(&t->sent, &t->plan, source->wanted, item))
+		return finish(t);
+	return torch_values_begin(t, t->plan.tensors[item->index], &t->views[item->index]) < 0 ? -1
+	                                                                                      : 1;
+}
+
+static int
+read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+{
+	struct torch *t = (struct torch *)source;
+
+	(void)e;
+	if (t->last_bytes)
+		map_release(&t->map, t->last, t->last_bytes);
+	t->last_bytes = 0;
+	if (torch_values_read(t, p, n) < 0)
+		return -1;
+	t->last = *p;
+	t->last_bytes = *n;
+	return 0;
+}
+
+/* True if the values lie in the file unchanged. */
+static bool
+is_plain(const struct torch *t, size_t i)
+{
+	const struct torch_view *v = &t->views[i];
+
+	return v->plain && !v->deflated && tensor_type(t->plan.tensors[i])->head == 0 &&
+	       !(t->big_endian && v->element > 1);
+}
+
+static bool
+lies(struct source *source, uint64_t *offset)
+{
+	struct torch *t = (struct torch *)source;
+
+	if (t->map.fd < 0 || !is_plain(t, (size_t)(t->view - t->views)))
+		return false;
+	*offset = t->base + t->view->at;
+	t->left = 0;
+	return true;
+}
+
+static void
+close_source(struct source *source)
+{
+	struct torch *t = (struct torch *)source;
+
+	torch_values_free(t);
+	free(t->views);
+	free(t->storages);
+	pickle_free(&t->pickle);
+	buf_free(&t->pickled);
+	zip_free(&t->zip);
+	if (t->map.fd >= 0)
+		map_close(&t->map);
+	spool_free(&t->spooled);
+	model_free(&t->plan);
+	reader_close(&t->reader);
+	free(t);
+}
+
+static int
+read_all(struct torch *t)
+{
+	static const char *const form[] = { "zip", "legacy", "pickle" };
+	json_t *source;
+
+	if (model_init(&t->plan, t->err) < 0 || torch_read_file(t) < 0)
+		return -1;
+	source = json_pack("{s:s,s:s}", "format", format_pytorch.name, "form", form[t->form]);
+	if (!source)
+		return err_memory(t->err);
+	json_decref(t->plan.source);
+	t->plan.source = source;
+	if (torch_add_tensors(t) < 0)
+		return -1;
+	return model_check(&t->plan, t->source.name, t->err);
+}
+
+static struct source *
+torch_open(struct reader *r, const struct format_options *options, void (*note)(const char *),
+           struct err *e)
+{
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source, .lies = lies };
+	struct torch *t = mem_array(1, sizeof *t);
+
+	if (!t) {
+		reader_close(r);
+		err_memory(e);
+		return NULL;
+	}
+	t->source = (struct source){ .plan = &t->plan, .ops = &ops, .name = r->name, .note = note };
+	t->reader = *r;
+	t->options = *options;
+	t->err = e;
+	t->map.fd = -1;
+	if (read_all(t) == 0)
+		return &t->source;
+	close_source(&t->source);
+	return NULL;
+}
+
+/* ---- the format ---- */
+
+/* The calls that apr-unpack refuses, as text. */
+static json_t *
+calls(const struct torch *t)
+{
+	json_t *list = json_array();
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; list && i < t->pickle.call_count && i < PICKLE_CALLS; i++) {
+		buf_clear(&b);
+		pickle_show(&t->pickle, t->pickle.calls[i], &b);
+		if (!buf_string(&b) || json_array_append_new(list, json_string((char *)b.p)) < 0) {
+			json_decref(list);
+			list = NULL;
+		}
+	}
+	buf_free(&b);
+	return list;
+}
+
+static json_t *
+describe(struct source *source, struct err *e)
+{
+	const struct torch *t = (struct torch *)source;
+	json_t *o = json_pack("{s:s,s:O}", "format", format_pytorch.name, "form",
+	                      json_object_get(t->plan.source, "form"));
+	int r = o ? 0 : -1;
+
+	if (r == 0 && t->form == TORCH_ZIP)
+		r = json_object_set_new(o, "members", json_integer((json_int_t)t->zip.count));
+	if (r == 0 && t->big_endian)
+		r = json_object_set_new(o, "byteorder", json_string("big"));
+	if (r == 0 && t->pickle.call_count)
+		r = json_object_set_new(o, "would_call", calls(t));
+	if (r == 0)
+		r = json_object_set_new(o, "checksum", json_false());
+	if (r == 0)
+		return o;
+	json_decref(o);
+	err_memory(e);
+	return NULL;
+}
+
+static uint64_t
+tensor_offset(const struct source *source, size_t i)
+{
+	const struct torch *t = (const struct torch *)source;
+
+	return is_plain(t, i) ? t->base + t->views[i].at : FORMAT_SCATTERED;
+}
+
+/* Pickles of other programs are accepted here so that the message can say what they call. */
+static bool
+probe(const uint8_t *head, size_t n)
+{
+	return (n >= 4 && memcmp(head, "PK\3\4", 4) == 0) ||
+	       (n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5);
+}
+
+/* A compressed storage is spooled. */
+static bool
+spools(const uint8_t *head, size_t n)
+{
+	(void)n;
+	return *head == 'P';
+}
+
+static const struct format_reads reads = {
+	.open = torch_open,
+	.describe = describe,
+	.tensor_offset = tensor_offset,
+	.spools = spools,
+};
+
+const struct format format_pytorch = {
+	.name = "pytorch",
+	.title = "PyTorch",
+	.probe = probe,
+	.reads = &reads,
+	.options = torch_options,
+};

@@ -1,0 +1,177 @@
+/* torch: files that PyTorch's torch.save writes.
+ *
+ * Zip form (since 1.6), every member below one folder, or none:
+ *
+ *     data.pkl        a pickle: the object that was saved
+ *     data/KEY        bytes of a storage, for each KEY that the pickle refers to
+ *     byteorder       "little" or "big"; little if it is missing
+ *     version, .format_version, .storage_alignment, .data/serialization_id
+ *     code/, constants.pkl, …   of TorchScript: left out
+ *
+ * Legacy form, everything little-endian:
+ *
+ *     1. a pickle: 0x1950a86a20f9469cfc6c
+ *     2. a pickle: 1001
+ *     3. a pickle: a dictionary, with "little_endian"
+ *     4. a pickle: the object
+ *     5. a pickle: a list of keys
+ *     6. for each key: i64 number of elements, the elements
+ *
+ * A pickle alone, without storages, is read to report what it would call.
+ *
+ * In both forms a tensor is a call of torch._utils._rebuild_tensor or a relative: a storage,
+ * an offset in it, a shape and strides, all in elements. The storage is a persistent id:
+ * ("storage", TYPE, KEY, DEVICE, ELEMENTS), in the legacy form with one more member, None or
+ * (VIEW KEY, OFFSET, ELEMENTS).
+ *
+ * The pickle is read as data (wire/pickle.h); its calls are never made. Which names have a
+ * meaning is the table in torch_names.c.
+ *
+ * Names of tensors are the keys on the way to them, joined by "."; members of lists are
+ * numbers. From an object of a class, such as torch.nn.Module, the way leads through its
+ * attributes; _parameters, _buffers and _modules are left out of the name.
+ *
+ * Source: PyTorch's documentation (Serialization semantics), torch/serialization.py and
+ * torch/_utils.py of releases 0.4 to 2.5 for the forms.
+ */
+#ifndef IMPORTS_TORCH_TORCH_H
+#define IMPORTS_TORCH_TORCH_H
+
+#include "core/map.h"
+#include "core/spool.h"
+#include "formats/container.h"
+#include "formats/format.h"
+#include "wire/pickle.h"
+#include "wire/zip.h"
+
+/* ---- names (torch_names.c) ---- */
+
+enum torch_meaning {
+	TORCH_STORAGE = PICKLE_MEANING, /* class of a storage with a type */
+	TORCH_UNTYPED,         /* class of a storage of bytes */
+	TORCH_DTYPE,
+	TORCH_REBUILD,         /* (storage, offset, shape, strides, …) */
+	TORCH_REBUILD_TYPED,   /* the same, with the type as the seventh argument */
+	TORCH_REBUILD_QUANTIZED,
+	TORCH_PARAMETER,       /* (tensor, …) */
+	TORCH_SUBCLASS,        /* (function, class, arguments, state) */
+	TORCH_NO_TENSOR,       /* builds a tensor that is not read here: sparse, meta, … */
+	TORCH_TENSOR_CLASS,    /* torch.Tensor, Parameter */
+	TORCH_SCHEME,          /* of quantization */
+	TORCH_ORDERED_DICT,
+	TORCH_OBJECT           /* a class whose objects hold tensors as attributes */
+};
+
+extern const struct pickle_name torch_names[];
+extern const size_t torch_name_count;
+
+/* A type of elements, by PyTorch's two names. */
+struct torch_type {
+	const char *storage; /* "FloatStorage"; NULL: only untyped storages hold it */
+	const char *dtype;   /* "float32" */
+	const char *type;    /* "F32", or NULL: a tensor of this type is refused */
+	uint8_t bytes;       /* of an element */
+};
+const struct torch_type *torch_type_of(const struct pickle *k, pickle_ref global);
+
+/* ---- the file ---- */
+
+/* The bytes of a storage. */
+struct torch_storage {
+	pickle_ref key;      /* TEXT; legacy only */
+	uint64_t at, bytes;  /* in the file, or in the member once it is inflated */
+	const struct zip_entry *deflated; /* NULL: the bytes lie in the file */
+	uint8_t element;     /* bytes of an element; legacy only */
+};
+
+/* The place of a tensor's values in a storage. */
+struct torch_view {
+	const struct zip_entry *deflated;
+	uint64_t at;         /* of the first value, as above, in bytes */
+	int64_t strides[TENSOR_DIMS]; /* in elements */
+	uint8_t element;
+	bool plain;          /* the values lie there in one piece, in order */
+	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
+};
+
+enum torch_form { TORCH_ZIP, TORCH_LEGACY, TORCH_PICKLE };
+
+struct torch_box;            /* torch_gather.c */
+
+struct torch {
+	struct source source;
+	struct model plan;
+	struct format_options options;
+	struct reader reader;
+	struct err *err;
+
+	/* The whole file, in memory that costs nothing until it is read. */
+	const uint8_t *p;
+	uint64_t n, base;    /* base: offset of p[0] in the file */
+	struct map map;      /* of p, or of the view of spooled; a map of nothing: memory */
+	struct spool spooled; /* of a pipe */
+
+	enum torch_form form;
+	struct zip zip;
+	const char *folder;  /* of the members: not terminated */
+	size_t folder_bytes;
+	struct buf pickled;  /* data.pkl, if it is deflated */
+	struct pickle pickle;
+	bool big_endian;
+	struct torch_storage *storages; /* legacy: by key */
+	size_t storage_count, storage_cap;
+
+	uint64_t stripped;   /* names without the prefix now */
+	uint64_t unread;     /* tensors left out of a report */
+	struct torch_view *views; /* of the plan's tensors */
+	size_t view_count, view_cap;
+
+	/* What is being sent. */
+	struct container_sent sent;
+	const struct torch_view *view;
+	uint64_t left;       /* values */
+	uint64_t plain_at;   /* offset in the storage of the next one, if they are not gathered */
+	bool head_waits;
+	unsigned swap;       /* bytes of a number whose bytes change their order; 0: none do */
+	const uint8_t *from; /* the storage's bytes: p, or the inflated member */
+	struct torch_box *box;
+	const struct zip_entry *inflated; /* the member that bytes holds */
+	struct spool bytes;
+	const uint8_t *bytes_view;
+	uint64_t inflated_bytes; /* so far */
+	const uint8_t *last; /* the piece of the body that was read last */
+	size_t last_bytes;
+};
+
+/* Read the form and the pickle; then torch_add_tensors fills the plan. 0 or -1. */
+int torch_read_file(struct torch *t);
+int torch_add_tensors(struct torch *t);
+
+/* Find the storage for these elements of a type: 0, or -1. name: the tensor, for messages. */
+int torch_find_storage(struct torch *t, pickle_ref persistent, const char *name,
+                       const struct torch_type **type, struct torch_storage *s);
+
+/* True if a node is a call that builds a tensor, or a parameter around one. */
+bool torch_is_tensor(const struct torch *t, pickle_ref r);
+
+/* Make the descriptor and view of such a node. NULL with the error filled. */
+struct tensor *torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
+                            struct torch_view *v);
+
+/* Start to read the values of a tensor, and read some: *n bytes, at most the values that are
+ * left. 0 or -1. */
+int torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_view *v);
+int torch_values_read(struct torch *t, const uint8_t **p, size_t *n);
+void torch_values_free(struct torch *t);
+
+/* Note a text of at most 300 bytes to the user. */
+void torch_note(const struct torch *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+extern const struct format_option torch_options[];
+enum { TORCH_KEY, TORCH_PREFIX, TORCH_ALL, TORCH_OPAQUE };
+
+/* The value of an option, or NULL. */
+const char *torch_chosen(const struct torch *t, unsigned option);
+
+#endif

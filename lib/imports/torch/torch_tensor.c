@@ -1,0 +1,265 @@
+/* Tensors: from the arguments of the calls that build them to a descriptor and a view. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/num.h"
+#include "imports/torch/torch.h"
+
+#define WRAPPED 8 /* parameters around parameters */
+#define ARGS 8
+
+/* The arguments of a call that builds a tensor. */
+struct call {
+	int what;
+	pickle_ref args[ARGS];
+	size_t count;
+};
+
+static int
+unreadable(const struct torch *t, const char *name, const char *what)
+{
+	return err_set(t->err, ERR_FORMAT, name, "%s", what);
+}
+
+bool
+torch_is_tensor(const struct torch *t, pickle_ref r)
+{
+	int what = pickle_what(&t->pickle, r);
+
+	return pickle_node(&t->pickle, r)->kind == PICKLE_CALL && what >= TORCH_REBUILD &&
+	       what <= TORCH_NO_TENSOR;
+}
+
+/* Attributes that are set later may change the values: Tensor.__setstate__ does so. */
+static int
+check_unchanged(const struct torch *t, pickle_ref r, const char *name)
+{
+	const struct pickle_node *x = pickle_node(&t->pickle, r);
+
+	if (x->state == PICKLE_NOTHING && x->count == 0)
+		return 0;
+	return unreadable(t, name, "is changed by its pickle after it was built");
+}
+
+/* The arguments of _rebuild_from_type_v2: the function that builds the tensor, its class, the
+ * function's arguments, the state. Only PyTorch's own classes are known to hold nothing else. */
+static int
+open_subclass(const struct torch *t, struct call *c, const char *name)
+{
+	const struct pickle *k = &t->pickle;
+
+	if (c->count != 4 || pickle_what(k, c->args[0]) < TORCH_REBUILD ||
+	    pickle_what(k, c->args[0]) > TORCH_REBUILD_QUANTIZED ||
+	    pickle_what(k, c->args[1]) != TORCH_TENSOR_CLASS)
+		return unreadable(t, name, "belongs to a class of tensors that is not known");
+	c->what = pickle_what(k, c->args[0]);
+	c->count = pickle_items(k, c->args[2], c->args, ARGS);
+	return 0;
+}
+
+/* Go through the parameters and classes around a tensor to the call that builds it. */
+static int
+open_call(const struct torch *t, pickle_ref r, struct call *c, const char *name)
+{
+	const struct pickle *k = &t->pickle;
+	unsigned i;
+
+	for (i = 0; i < WRAPPED; i++) {
+		if (r == PICKLE_NOTHING || !torch_is_tensor(t, r))
+			return unreadable(t, name, "is a parameter around something that is not a tensor");
+		if (check_unchanged(t, r, name) < 0)
+			return -1;
+		c->what = pickle_what(k, r);
+		c->count = pickle_items(k, pickle_node(k, r)->args, c->args, ARGS);
+		if (c->what == TORCH_SUBCLASS)
+			return open_subclass(t, c, name);
+		if (c->what != TORCH_PARAMETER)
+			return 0;
+		r = c->args[0];
+	}
+	return unreadable(t, name, "is a parameter around too many others");
+}
+
+/* The numbers of a tuple: 0, or -1. */
+static int
+read_numbers(const struct torch *t, pickle_ref r, const char *name, uint64_t *v, size_t *n)
+{
+	const struct pickle *k = &t->pickle;
+	pickle_ref items[TENSOR_DIMS];
+	size_t i;
+
+	if (r == PICKLE_NOTHING || (pickle_node(k, r)->kind != PICKLE_TUPLE &&
+	                            pickle_what(k, r) != PICKLE_OPAQUE))
+		return err_set(t->err, ERR_CORRUPT, name, "has no shape");
+	/* torch.Size((2, 3)) */
+	if (pickle_node(k, r)->kind == PICKLE_CALL &&
+	    pickle_items(k, pickle_node(k, r)->args, items, 1) == 1)
+		r = items[0];
+	*n = pickle_items(k, r, items, TENSOR_DIMS);
+	if (*n > TENSOR_DIMS)
+		return err_set(t->err, ERR_FORMAT, name, "has %zu dimensions, at most %u are read", *n,
+		               TENSOR_DIMS);
+	for (i = 0; i < *n; i++) {
+		if (pickle_node(k, items[i])->kind != PICKLE_INT || pickle_node(k, items[i])->u.i < 0)
+			return err_set(t->err, ERR_CORRUPT, name, "has a shape or stride that is "
+			               "negative or not a number");
+		v[i] = (uint64_t)pickle_node(k, items[i])->u.i;
+	}
+	return 0;
+}
+
+/* A tensor may be marked as conjugated or negated, with its values stored unchanged. */
+static int
+check_marks(const struct torch *t, pickle_ref marks, const char *name)
+{
+	const struct pickle *k = &t->pickle;
+	const struct pickle_cell *c, *value;
+
+	if (marks == PICKLE_NOTHING || pickle_node(k, marks)->kind == PICKLE_NONE)
+		return 0;
+	if (pickle_node(k, marks)->kind != PICKLE_DICT)
+		return unreadable(t, name, "has marks that are not known");
+	for (c = pickle_first(k, marks); c; c = pickle_next(k, value)) {
+		value = pickle_next(k, c);
+		if (pickle_node(k, value->node)->kind != PICKLE_BOOL ||
+		    pickle_node(k, value->node)->u.i)
+			return unreadable(t, name, "is marked as conjugated, negated or in another "
+			                  "way: its values are not those that the file has");
+	}
+	return 0;
+}
+
+/* ---- types ---- */
+
+/* The type of a quantized tensor, and its head: see apr-stream(5), Q8_TENSOR. */
+static const struct dtype *
+quantized_type(const struct torch *t, const struct call *c, const struct torch_type *type,
+               const char *name, uint8_t *head)
+{
+	const struct pickle *k = &t->pickle;
+	pickle_ref q[3];
+	float scale;
+	uint32_t bits;
+
+	if (pickle_items(k, c->args[4], q, 3) != 3 || pickle_what(k, q[0]) != TORCH_SCHEME ||
+	    !pickle_is(k, pickle_node(k, q[0])->u.global.name, "per_tensor_affine") ||
+	    strcmp(type->dtype, "qint8") != 0 || pickle_node(k, q[1])->kind != PICKLE_FLOAT ||
+	    pickle_node(k, q[2])->kind != PICKLE_INT) {
+		err_set(t->err, ERR_FORMAT, name, "is quantized as %s in a way that no type here "
+		        "holds", type->dtype);
+		err_hint(t->err, "PyTorch's dequantize() makes it a plain tensor");
+		return NULL;
+	}
+	scale = (float)pickle_node(k, q[1])->u.d;
+	if (!isfinite(scale) || pickle_node(k, q[2])->u.i < -128 ||
+	    pickle_node(k, q[2])->u.i > 127) {
+		err_set(t->err, ERR_CORRUPT, name, "has a scale or zero point that cannot be");
+		return NULL;
+	}
+	memcpy(&bits, &scale, sizeof bits);
+	le32_put(head, bits);
+	le32_put(head + 4, (uint32_t)(int32_t)pickle_node(k, q[2])->u.i);
+	return dtype_by_name("Q8_TENSOR");
+}
+
+static const struct dtype *
+type_of(const struct torch *t, const struct call *c, const struct torch_type *type,
+        const char *name, struct torch_view *v)
+{
+	if (!type) {
+		unreadable(t, name, "has a type that is not known");
+		return NULL;
+	}
+	v->element = type->bytes;
+	if (c->what == TORCH_REBUILD_QUANTIZED)
+		return quantized_type(t, c, type, name, v->head);
+	if (!type->type)
+		err_set(t->err, ERR_FORMAT, name, "has the type %s, which is not read", type->dtype);
+	return type->type ? dtype_by_name(type->type) : NULL;
+}
+
+/* ---- views ---- */
+
+/* Prove that the values lie inside their storage. */
+static int
+prove_view(const struct torch *t, const char *name, const uint64_t *dims, size_t n,
+           uint64_t offset, const struct torch_storage *s, struct torch_view *v)
+{
+	uint64_t last = offset, step, bytes, expected = 1;
+	bool empty = false;
+	size_t i;
+	int r = 0;
+
+	v->plain = true;
+	for (i = n; i-- > 0;) {
+		if (dims[i] == 0) {
+			empty = true;
+			continue;
+		}
+		if (dims[i] > 1 && (uint64_t)v->strides[i] != expected)
+			v->plain = false;
+		r |= num_mul(dims[i] - 1, (uint64_t)v->strides[i], &step);
+		r |= r < 0 ? r : num_add(last, step, &last);
+		r |= r < 0 ? r : num_mul(expected, dims[i], &expected);
+	}
+	v->at = s->at;
+	if (empty) {
+		v->plain = true;
+		return 0;
+	}
+	if (r < 0 || num_add(last, 1, &last) < 0 || num_mul(last, v->element, &bytes) < 0 ||
+	    bytes > s->bytes)
+		return err_set(t->err, ERR_CORRUPT, name, "reaches past the end of its storage of %"
+		               PRIu64 " bytes", s->bytes);
+	v->at += offset * v->element;
+	return 0;
+}
+
+struct tensor *
+torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
+             struct torch_view *v)
+{
+	const struct pickle *k = &t->pickle;
+	uint64_t dims[TENSOR_DIMS], strides[TENSOR_DIMS];
+	const struct torch_type *type;
+	const struct dtype *dtype;
+	struct torch_storage s;
+	struct call c;
+	size_t n, m, i;
+
+	*v = (struct torch_view){ 0 };
+	if (open_call(t, r, &c, name) < 0)
+		return NULL;
+	if (c.what == TORCH_NO_TENSOR) {
+		unreadable(t, name, "is a sparse, nested or virtual tensor, which is not read");
+		return NULL;
+	}
+	if (c.count < 4 || (c.what == TORCH_REBUILD_QUANTIZED && c.count < 5) ||
+	    pickle_node(k, c.args[1])->kind != PICKLE_INT || pickle_node(k, c.args[1])->u.i < 0) {
+		err_set(t->err, ERR_CORRUPT, name, "is built from too few or wrong arguments");
+		return NULL;
+	}
+	if (torch_find_storage(t, c.args[0], name, &type, &s) < 0 ||
+	    read_numbers(t, c.args[2], name, dims, &n) < 0 ||
+	    read_numbers(t, c.args[3], name, strides, &m) < 0)
+		return NULL;
+	if (n != m) {
+		err_set(t->err, ERR_CORRUPT, name, "has %zu dimensions and %zu strides", n, m);
+		return NULL;
+	}
+	if (c.what == TORCH_REBUILD_TYPED)
+		type = torch_type_of(k, c.args[6]);
+	if (check_marks(t, c.what == TORCH_REBUILD ? c.args[6]
+	                   : c.what == TORCH_REBUILD_TYPED ? c.args[7] : PICKLE_NOTHING, name) < 0 ||
+	    !(dtype = type_of(t, &c, type, name, v)))
+		return NULL;
+	for (i = 0; i < n; i++)
+		v->strides[i] = (int64_t)strides[i];
+	if (prove_view(t, name, dims, n, (uint64_t)pickle_node(k, c.args[1])->u.i, &s, v) < 0)
+		return NULL;
+	v->deflated = s.deflated;
+	return tensor_new(name, name_bytes, dtype, (unsigned)n, dims, TENSOR_OWN_SIZE,
+	                  t->source.name, t->err);
+}

@@ -1,0 +1,613 @@
+/* torch_faults: files of PyTorch with one fault each, and hostile pickles: what is known to get
+ * past scanners of pickles is among them. They come from the published lists of bypasses of
+ * picklescan, modelscan and fickling, and of torch.load with weights_only.
+ */
+#include "torch.h"
+
+/* ---- functions that execute ---- */
+
+/* Each is called in one of the ways that a pickle has. */
+static const struct { const char *module, *name; } functions[] = {
+	{ "os", "system" }, { "posix", "system" }, { "nt", "system" }, { "os", "popen" },
+	{ "os", "execve" }, { "posix", "_exit" }, { "subprocess", "Popen" },
+	{ "subprocess", "check_output" }, { "builtins", "eval" }, { "builtins", "exec" },
+	{ "__builtin__", "eval" }, { "__builtin__", "apply" }, { "builtins", "getattr" },
+	{ "builtins", "__import__" }, { "builtins", "compile" }, { "builtins", "open" },
+	{ "builtins", "breakpoint" }, { "builtins", "map" }, { "builtins", "globals" },
+	{ "commands", "getoutput" }, { "runpy", "_run_code" }, { "runpy", "run_path" },
+	{ "importlib", "import_module" }, { "importlib.util", "module_from_spec" },
+	{ "imp", "load_source" }, { "pkgutil", "resolve_name" }, { "pickle", "loads" },
+	{ "_pickle", "loads" }, { "cPickle", "load" }, { "dill", "loads" }, { "marshal", "loads" },
+	{ "joblib", "load" }, { "torch", "load" }, { "torch.serialization", "load" },
+	{ "torch.storage", "_load_from_bytes" }, { "torch.hub", "load" }, { "torch.jit", "load" },
+	{ "torch.utils.collect_env", "run" }, { "torch.utils.bottleneck.__main__", "run_cprofile" },
+	{ "torch.utils._config_module", "ConfigModule.load_config" },
+	{ "torch.utils.data.datapipes.utils.decoder", "basichandlers" },
+	{ "torch.fx.experimental.symbolic_shapes", "ShapeEnv.evaluate_guards_expression" },
+	{ "torch._dynamo.guards", "GuardBuilder.get" },
+	{ "torch.jit.unsupported_tensor_ops", "execWrapper" },
+	{ "torch._inductor.codecache", "compile_file" },
+	{ "torch.distributed.rpc.internal", "_run_function" },
+	{ "numpy", "load" }, { "numpy.f2py.crackfortran", "getlincoef" },
+	{ "numpy.testing._private.utils", "runstring" }, { "numpy.lib.npyio", "load" },
+	{ "ctypes", "CDLL" }, { "webbrowser", "open" }, { "socket", "create_connection" },
+	{ "pty", "spawn" }, { "pip", "main" }, { "ensurepip", "_run_pip" },
+	{ "timeit", "timeit" }, { "cProfile", "runctx" }, { "profile", "Profile.run" },
+	{ "trace", "Trace.run" }, { "pdb", "run" }, { "bdb", "Bdb.run" },
+	{ "code", "InteractiveInterpreter.runcode" }, { "doctest", "debug_script" },
+	{ "idlelib.pyshell", "ModifiedInterpreter.runcommand" }, { "idlelib.run", "Executive.runcode" },
+	{ "lib2to3.pgen2.pgen", "ParserGenerator.make_label" }, { "distutils.file_util", "write_file" },
+	{ "operator", "methodcaller" }, { "_operator", "attrgetter" }, { "functools", "partial" },
+	{ "types", "FunctionType" }, { "asyncio.unix_events", "_UnixSubprocessTransport._start" },
+	{ "multiprocessing.util", "spawnv_passfds" }, { "urllib.request", "urlopen" },
+	{ "requests.api", "get" }, { "aiohttp.client", "ClientSession" },
+	{ "smtplib", "SMTP" }, { "shutil", "rmtree" }, { "tempfile", "mktemp" },
+	{ "sys", "settrace" }, { "uuid", "_get_command_stdout" }, { "pydoc", "pipepager" },
+	{ "logging.config", "listen" }, { "copyreg", "add_extension" }, { "atexit", "register" },
+	{ "sqlite3", "connect" }, { "zipimport", "zipimporter" }, { "venv", "create" },
+	{ "unknown_module", "harmless" }, { "torch", "Tensor.backward" },
+	{ "collections", "OrderedDict.__init__" }, { "torch._utils", "os.system" },
+};
+
+static void
+put_string(struct gen *g, const char *s)
+{
+	put_u8(g, 0x8c);
+	put_u8(g, (uint8_t)strlen(s));
+	put_text(g, s);
+}
+
+static void
+put_call(struct gen *g, size_t way, const char *module, const char *name)
+{
+	switch (way % 5) {
+	case 0: /* GLOBAL, REDUCE */
+	case 1: /* GLOBAL, NEWOBJ */
+		put_u8(g, 'c');
+		put_text(g, module);
+		put_text(g, "\n");
+		put_text(g, name);
+		put_text(g, "\n");
+		put_string(g, "id");
+		put_text(g, way % 5 ? "\205\201" : "\205R");
+		break;
+	case 2: /* STACK_GLOBAL, REDUCE */
+		put_string(g, module);
+		put_string(g, name);
+		put_u8(g, 0x93);
+		put_string(g, "id");
+		put_text(g, "\205R");
+		break;
+	case 3: /* INST */
+		put_u8(g, '(');
+		put_string(g, "id");
+		put_u8(g, 'i');
+		put_text(g, module);
+		put_text(g, "\n");
+		put_text(g, name);
+		put_text(g, "\n");
+		break;
+	default: /* OBJ */
+		put_u8(g, '(');
+		put_string(g, module);
+		put_string(g, name);
+		put_u8(g, 0x93);
+		put_string(g, "id");
+		put_u8(g, 'o');
+	}
+}
+
+static void
+write_functions(struct folder *f)
+{
+	char name[200], says[300];
+	size_t i;
+
+	for (i = 0; i < sizeof functions / sizeof *functions; i++) {
+		static const char before[] = PROTO "}(" KEY("a") TENSOR KEY("b");
+		const char *module = functions[i].module;
+		struct gen p = { 0 }, g = { 0 };
+
+		put(&p, before, sizeof before - 1);
+		put_call(&p, i, module, functions[i].name);
+		put_text(&p, "u.");
+		put_torch(&g, p.p, p.n);
+		snprintf(name, sizeof name, "torch_calls_%s_%s", module, functions[i].name);
+		snprintf(says, sizeof says, "is refused: its pickle calls %s.%s('id') (E001)", module,
+		         functions[i].name);
+		folder_file(f, name, &g);
+		folder_fault(f, name, 4, says, NULL);
+		gen_free(&p);
+		gen_free(&g);
+	}
+}
+
+/* ---- pickles ---- */
+
+struct row {
+	const char *name;
+	int status;
+	const char *says;
+	const char *p;
+	size_t n;
+};
+#define ROW(NAME, SAYS, BYTES) { NAME, 4, SAYS, BYTES, sizeof(BYTES) - 1 }
+
+#define SYSTEM "cos\nsystem\nX" LENGTH("\002") "id\205R"
+#define FLOATS(N) STORAGE("FloatStorage", "0", N)
+#define OF_TYPE(TYPE) TENSOR_OF(STORAGE(TYPE, "0", "\001"), "K\000", "K\001\205", "K\001\205")
+#define PARAMETER(X) "ctorch._utils\n_rebuild_parameter\n" X "\211" DICT "\207R"
+#define TWICE(X) PARAMETER(PARAMETER(X))
+#define V3(DTYPE) \
+	"ctorch._utils\n_rebuild_tensor_v3\n((X" LENGTH("\007") "storagectorch.storage\n" \
+	"UntypedStorage\n" KEY("0") "X" LENGTH("\003") "cpuK\030tQK\000" SHAPE_2_3 STRIDES_3_1 "\211" \
+	DICT "ctorch\n" DTYPE "\ntR"
+#define QUANTIZED(TYPE, SCHEME) \
+	"ctorch._utils\n_rebuild_qtensor\n(" STORAGE(TYPE, "0", "\006") "K\000" SHAPE_2_3 \
+	STRIDES_3_1 SCHEME "\211" DICT "tR"
+#define PER_TENSOR "ctorch\nper_tensor_affine\nG\077\340\000\000\000\000\000\000K\003\207"
+
+static const struct row pickles[] = {
+	/* Other ways to a call. */
+	ROW("torch_hidden_nested_call", "calls builtins.getattr(os, ...", /* see below */ ""),
+	ROW("torch_pickle_calls_result", "calls os.system('id')", BESIDE(SYSTEM ")R")),
+	ROW("torch_pickle_call_dropped", "calls os.system('id')", PROTO SYSTEM "0}" KEY("a") TENSOR "s."),
+	ROW("torch_pickle_call_before_damage", "calls os.system('id')", PROTO SYSTEM "0\377."),
+	ROW("torch_pickle_call_without_end", "calls os.system('id')", PROTO SYSTEM),
+	ROW("torch_pickle_call_in_key", "calls os.system('id')", PROTO "}" SYSTEM TENSOR "s."),
+	ROW("torch_pickle_call_in_state", "calls os.system('id')",
+	    PROTO DICT "}" KEY("x") SYSTEM "sb" KEY("a") TENSOR "s."),
+	ROW("torch_pickle_names_only", "names os.system", BESIDE("cos\nsystem\n")),
+	ROW("torch_pickle_names_for_defaultdict", "names os.system",
+	    BESIDE("ccollections\ndefaultdict\ncos\nsystem\n\205R")),
+	ROW("torch_pickle_name_of_hooks", "names builtins.eval",
+	    ALONE("ctorch._utils\n_rebuild_tensor_v2\n(" FLOATS("\006") "K\000" SHAPE_2_3 STRIDES_3_1
+	          "\211cbuiltins\neval\ntR")),
+	ROW("torch_pickle_build_of_class", "calls torch.Tensor(",
+	    BESIDE("ctorch\nTensor\n}X" LENGTH("\003") "addK\001sb")),
+	ROW("torch_pickle_extension_1", "has an extension code", BESIDE("\202\001")),
+	ROW("torch_pickle_extension_2", "has an extension code", BESIDE("\203\001\001")),
+	ROW("torch_pickle_extension_4", "has an extension code", BESIDE("\204\001\000\000\000")),
+	ROW("torch_pickle_computed_name", "computes the name of a function",
+	    BESIDE("X" LENGTH("\002") "oscbuiltins\nstr\nX" LENGTH("\006") "system\205R\223)R")),
+	ROW("torch_pickle_name_of_numbers", "computes the name of a function",
+	    BESIDE("K\001K\002\223)R")),
+	ROW("torch_pickle_escaped_name", "calls os.system('id')",
+	    BESIDE("V\\u006fs\nVsyste\\u006d\n\223X" LENGTH("\002") "id\205R")),
+	ROW("torch_pickle_string_escape", "calls os.system('id')",
+	    BESIDE("S'\\x6fs'\nS'\\163ystem'\n\223X" LENGTH("\002") "id\205R")),
+	ROW("torch_pickle_memo_name", "calls os.system('id')",
+	    BESIDE("X" LENGTH("\002") "osq\001X" LENGTH("\006") "systemq\00200h\001h\002\223X" LENGTH("\002")
+	           "id\205R")),
+	ROW("torch_pickle_buffers", "needs buffers from outside", BESIDE("\227")),
+	ROW("torch_pickle_read_only_buffer", "needs buffers from outside", BESIDE("K\001\230")),
+	ROW("torch_pickle_named_arguments", "with named arguments",
+	    BESIDE("ccollections\nOrderedDict\n)}" KEY("x") "K\001s\222")),
+
+	/* Damage. */
+	ROW("torch_pickle_empty", "no end at byte 0", ""),
+	ROW("torch_pickle_no_end", "no end at byte", PROTO "}"),
+	ROW("torch_pickle_only_end", "too little on the stack", PROTO "."),
+	ROW("torch_pickle_end_above_mark", "an end above a mark", PROTO "}(."),
+	ROW("torch_pickle_trailing", "has 1 bytes behind the end of its pickle", ALONE(TENSOR) "x"),
+	ROW("torch_pickle_second_pickle", "bytes behind the end of its pickle",
+	    ALONE(TENSOR) PROTO SYSTEM "."),
+	ROW("torch_pickle_unknown_opcode", "an opcode that does not exist", PROTO "\377."),
+	ROW("torch_pickle_protocol_6", "protocol 6, which is not known (E003)", "\200\006}."),
+	ROW("torch_pickle_frame", "a frame that is longer than the pickle",
+	    "\200\004\225\377\000\000\000\000\000\000\000}."),
+	ROW("torch_pickle_cut_opcode", "inside an opcode", PROTO "J\001"),
+	ROW("torch_pickle_cut_line", "a line that does not end", PROTO "cos"),
+	ROW("torch_pickle_underflow", "too little on the stack", PROTO "\206."),
+	ROW("torch_pickle_underflow_below_mark", "too little on the stack", PROTO "K\001(\205."),
+	ROW("torch_pickle_no_mark", "finds no mark", PROTO "t."),
+	ROW("torch_pickle_dup_of_nothing", "too little on the stack", PROTO "2."),
+	ROW("torch_pickle_memo_unset", "a reference to nothing", PROTO "h\007."),
+	ROW("torch_pickle_memo_huge", "a memo of too many objects", PROTO "}r\377\377\377\377."),
+	ROW("torch_pickle_memo_not_a_number", "a memo without a number", PROTO "}px\n."),
+	ROW("torch_pickle_memo_of_nothing", "too little on the stack", PROTO "q\001}."),
+	ROW("torch_pickle_text_past_end", "bytes that reach past the end", PROTO "X\377\000\000\000a."),
+	ROW("torch_pickle_text_4_gib", "bytes that reach past the end", PROTO "X\377\377\377\377a."),
+	ROW("torch_pickle_text_2_63", "bytes that reach past the end",
+	    PROTO "\215\000\000\000\000\000\000\000\200a."),
+	ROW("torch_pickle_text_not_utf8", "a string that is not UTF-8", PROTO "X" LENGTH("\001") "\377."),
+	ROW("torch_pickle_string_unquoted", "a string without its quotes", PROTO "Sabc\n."),
+	ROW("torch_pickle_string_wrong_escape", "a wrong escape", PROTO "S'\\q'\n."),
+	ROW("torch_pickle_unicode_wrong_escape", "a wrong escape", PROTO "V\\u12\n."),
+	ROW("torch_pickle_unicode_surrogate", "a wrong escape", PROTO "V\\ud800\n."),
+	ROW("torch_pickle_integer", "an integer that is not one", PROTO "I1x\n."),
+	ROW("torch_pickle_long_text", "an integer that is not one", PROTO "LL\n."),
+	ROW("torch_pickle_float", "a number that is not one", PROTO "F1.5x\n."),
+	ROW("torch_pickle_odd_items", "cannot have them", PROTO "}(K\001u."),
+	ROW("torch_pickle_odd_dict", "a key without a value", PROTO "(K\001d."),
+	ROW("torch_pickle_append_to_dict", "cannot have them", PROTO "}K\001a."),
+	ROW("torch_pickle_append_to_number", "cannot have them", PROTO "K\001K\001a."),
+	ROW("torch_pickle_set_in_list", "cannot have them", PROTO "]K\001K\002s."),
+	ROW("torch_pickle_add_to_list", "cannot have them", PROTO "](K\001\220."),
+	ROW("torch_pickle_arguments", "without a tuple", PROTO "ccollections\nOrderedDict\n]R."),
+	ROW("torch_pickle_object_without_class", "an object without a class", PROTO "(o."),
+	ROW("torch_pickle_build_of_list", "no attributes", PROTO "]}b."),
+	ROW("torch_pickle_build_twice", "its attributes twice", PROTO DICT "}b}b."),
+
+	/* Tensors. */
+	ROW("torch_no_tensors", "holds no tensors", PROTO "}."),
+	ROW("torch_number", "holds no tensors", PROTO "K\001."),
+	ROW("torch_two_names", "tensor a occurs twice", PROTO "}(" KEY("a") TENSOR KEY("a") TENSOR "u."),
+	ROW("torch_two_states", "has the key model twice",
+	    PROTO "}(X" LENGTH("\005") "model}X" LENGTH("\005") "model}u."),
+	ROW("torch_storage_missing", "lies in a storage that the file lacks",
+	    ALONE(TENSOR_OF(STORAGE("FloatStorage", "7", "\006"), "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_path", "lies in a storage that the file lacks",
+	    ALONE(TENSOR_OF("(X" LENGTH("\007") "storagectorch\nFloatStorage\nX" LENGTH("\013")
+	                    "../data.pklX" LENGTH("\003") "cpuK\006tQ", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_too_large", "fewer than the pickle says",
+	    ALONE(TENSOR_OF(FLOATS("\007"), "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_overflow", "fewer than the pickle says",
+	    ALONE(TENSOR_OF("(X" LENGTH("\007") "storagectorch\nFloatStorage\n" KEY("0") "X"
+	                    LENGTH("\003") "cpu\212\010\377\377\377\377\377\377\377\177tQ", "K\000",
+	                    SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_negative", "a storage that is not described",
+	    ALONE(TENSOR_OF("(X" LENGTH("\007") "storagectorch\nFloatStorage\n" KEY("0") "X"
+	                    LENGTH("\003") "cpuJ\377\377\377\377tQ", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_other_word", "a storage that is not described",
+	    ALONE(TENSOR_OF("(X" LENGTH("\006") "modulectorch\nFloatStorage\n" KEY("0") "X"
+	                    LENGTH("\003") "cpuK\006tQ", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_is_text", "a storage that is not described",
+	    ALONE(TENSOR_OF("Pabc\n", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_is_number", "does not lie in a storage",
+	    ALONE(TENSOR_OF("K\001", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_class", "a storage of unknown type",
+	    ALONE(TENSOR_OF("(X" LENGTH("\007") "storagectorch\nSize\n" KEY("0") "X"
+	                    LENGTH("\003") "cpuK\006tQ", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_storage_opaque", "calls my.storage(",
+	    ALONE(TENSOR_OF("cmy\nstorage\n)R", "K\000", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_offset", "reaches past the end of its storage",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\001", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_offset_huge", "reaches past the end of its storage",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "\212\010\377\377\377\377\377\377\377\177", SHAPE_2_3,
+	                    STRIDES_3_1))),
+	ROW("torch_offset_negative", "too few or wrong arguments",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "J\377\377\377\377", SHAPE_2_3, STRIDES_3_1))),
+	ROW("torch_stride_negative", "negative or not a number",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", SHAPE_2_3, "J\375\377\377\377K\001\206"))),
+	ROW("torch_stride_past_end", "reaches past the end of its storage",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", SHAPE_2_3, "K\003K\002\206"))),
+	ROW("torch_stride_overflows", "reaches past the end of its storage",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", SHAPE_2_3,
+	                    "\212\010\377\377\377\377\377\377\377\177K\001\206"))),
+	ROW("torch_strides_missing", "2 dimensions and 1 strides",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", SHAPE_2_3, "K\001\205"))),
+	ROW("torch_shape_negative", "negative or not a number",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", "J\377\377\377\377K\003\206", STRIDES_3_1))),
+	ROW("torch_shape_text", "negative or not a number",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", KEY("2") "K\003\206", STRIDES_3_1))),
+	ROW("torch_shape_list", "has no shape",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", "]", STRIDES_3_1))),
+	ROW("torch_shape_of_9", "9 dimensions, at most 8",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", "(K\001K\001K\001K\001K\001K\001K\001K\001K\001t",
+	                    STRIDES_3_1))),
+	ROW("torch_shape_overflows", "reaches past the end of its storage",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000",
+	                    "\212\010\377\377\377\377\377\377\377\177K\003\206", "K\000K\000\206"))),
+	ROW("torch_expanded_bomb", "has tensors of 4294967296 bytes in a file of",
+	    ALONE(TENSOR_OF(FLOATS("\006"), "K\000", "J\000\000\000\100\205", "K\000\205"))),
+	ROW("torch_arguments_missing", "too few or wrong arguments",
+	    ALONE("ctorch._utils\n_rebuild_tensor_v2\n" FLOATS("\006") "K\000\206R")),
+	ROW("torch_arguments_none", "too few or wrong arguments",
+	    ALONE("ctorch._utils\n_rebuild_tensor_v2\n)R")),
+	ROW("torch_changed_later", "is changed by its pickle after it was built", ALONE(TENSOR "}b")),
+	ROW("torch_members_later", "is changed by its pickle after it was built",
+	    ALONE(TENSOR "K\001a")),
+	ROW("torch_parameter_of_nothing", "a parameter around something that is not a tensor",
+	    ALONE(PARAMETER("N"))),
+	ROW("torch_parameter_of_8", "a parameter around too many others",
+	    ALONE(TWICE(TWICE(TWICE(TWICE(TENSOR)))))),
+	ROW("torch_conjugated", "is marked as conjugated",
+	    ALONE("ctorch._utils\n_rebuild_tensor_v2\n(" FLOATS("\006") "K\000" SHAPE_2_3 STRIDES_3_1
+	          "\211" DICT "}X" LENGTH("\004") "conj\210stR")),
+	ROW("torch_sparse", "is a sparse, nested or virtual tensor",
+	    ALONE("ctorch._utils\n_rebuild_sparse_tensor\nK\000)\206R")),
+	ROW("torch_meta", "is a sparse, nested or virtual tensor",
+	    ALONE("ctorch._utils\n_rebuild_meta_tensor_no_storage\n)R")),
+	ROW("torch_subclass", "a class of tensors that is not known",
+	    ALONE("ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\n"
+	          "cmy.tensors\nMine\n(" FLOATS("\006") "K\000" SHAPE_2_3 STRIDES_3_1 "t}tR")),
+	ROW("torch_complex_128", "the type complex128, which is not read",
+	    ALONE(OF_TYPE("ComplexDoubleStorage"))),
+	ROW("torch_quantized_without_scale", "the type qint8, which is not read",
+	    ALONE(OF_TYPE("QInt8Storage"))),
+	ROW("torch_quantized_unsigned", "is quantized as quint8",
+	    ALONE(QUANTIZED("QUInt8Storage", PER_TENSOR))),
+	ROW("torch_quantized_per_channel", "is quantized as qint8",
+	    ALONE(QUANTIZED("QInt8Storage", "(ctorch\nper_channel_affine\nNNK\000t"))),
+	ROW("torch_quantized_scale_nan", "a scale or zero point that cannot be",
+	    ALONE(QUANTIZED("QInt8Storage",
+	                    "ctorch\nper_tensor_affine\nG\177\370\000\000\000\000\000\000K\003\207"))),
+	ROW("torch_untyped", "has a type that is not known", ALONE(V3("Size"))),
+	ROW("torch_untyped_float8", "the type float8_e4m3fnuz, which is not read",
+	    ALONE(V3("float8_e4m3fnuz"))),
+	ROW("torch_untyped_too_wide", "reaches past the end of its storage", ALONE(V3("float64"))),
+};
+
+static void
+write_pickles(struct folder *f)
+{
+	static const char nested[] = BESIDE("cbuiltins\ngetattr\ncos\n__dict__\nX" LENGTH("\006")
+	                                    "system\206RX" LENGTH("\002") "id\205R");
+	size_t i;
+
+	for (i = 0; i < sizeof pickles / sizeof *pickles; i++) {
+		const struct row *r = &pickles[i];
+		struct gen g = { 0 };
+
+		if (i == 0)
+			put_torch(&g, nested, sizeof nested - 1);
+		else
+			put_torch(&g, r->p, r->n);
+		folder_file(f, r->name, &g);
+		folder_fault(f, r->name, r->status, i ? r->says
+		             : "calls builtins.getattr(os.__dict__, 'system')", NULL);
+		gen_free(&g);
+	}
+}
+
+/* ---- bombs ---- */
+
+static void
+write_bomb(struct folder *f, const char *name, const char *says, struct gen *p)
+{
+	struct gen g = { 0 };
+
+	put_torch(&g, p->p, p->n);
+	folder_file(f, name, &g);
+	folder_fault(f, name, 4, says, NULL);
+	gen_free(p);
+	gen_free(&g);
+}
+
+static void
+write_bombs(struct folder *f)
+{
+	static const char twice[] = "}q\001(K\001h\000K\002h\000uq\000";
+	struct gen p = { 0 };
+	unsigned i;
+
+	/* Dictionaries in each other, each holding the one before twice. */
+	put_text(&p, PROTO "}q");
+	put_u8(&p, 0);
+	for (i = 0; i < 40; i++)
+		put(&p, twice, sizeof twice - 1);
+	put_text(&p, ".");
+	write_bomb(f, "torch_bomb_doubled", "objects on the way to its tensors", &p);
+
+	for (i = 0; i < 100000; i++)
+		put_text(&p, "]");
+	for (i = 1; i < 100000; i++)
+		put_text(&p, "a");
+	put_text(&p, ".");
+	write_bomb(f, "torch_bomb_deep", "nests more than 64 objects", &p);
+
+	/* A list that holds itself. */
+	put_text(&p, PROTO "]q\001h\001a.");
+	write_bomb(f, "torch_bomb_itself", "nests more than 64 objects", &p);
+
+	for (i = 0; i < 3000000; i++)
+		put_text(&p, "N");
+	write_bomb(f, "torch_bomb_objects", "a pickle of more than 44 MiB of objects", &p);
+
+	put_text(&p, PROTO "]");
+	for (i = 0; i < 600000; i++)
+		put_text(&p, "(");
+	for (i = 0; i < 12000000; i++)
+		put_text(&p, "(");
+	write_bomb(f, "torch_bomb_marks", "a pickle of more than 44 MiB of objects", &p);
+}
+
+/* ---- archives ---- */
+
+#define SET16(MARK, V) { EDIT_SET, MARK, V, 2, NULL, 0 }
+
+static const struct {
+	const char *name;
+	const char *says;
+	struct edit edits[3];
+} archives[] = {
+	{ "torch_zip_cut", "has no end record: it is not whole", { CUT("end") } },
+	{ "torch_zip_trailing", "has no end record", { TAIL("x") } },
+	{ "torch_zip_two_ends", "could end at more than one place",
+	  { SET16("end.comment", 22), TAIL("PK\005\006\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0") } },
+	{ "torch_zip_disk", "one file of a zip archive in several", { SET8("end.disk", 1) } },
+	{ "torch_zip_disk_of_member", "lies in another file", { SET8("c1.disk", 1) } },
+	{ "torch_zip_count_less", "has more in its directory than its members",
+	  { SET8("end.count", 2), SET8("end.here", 2) } },
+	{ "torch_zip_count_more", "too small for its members",
+	  { SET8("end.count", 4), SET8("end.here", 4) } },
+	{ "torch_zip_counts_differ", "contradicts itself about the number", { SET8("end.here", 2) } },
+	{ "torch_zip_count_65535", "too small for its members",
+	  { SET16("end.count", 65535), SET16("end.here", 65535) } },
+	{ "torch_zip_directory_shifted", "does not end at its end record", { ADD32("end.at", 1) } },
+	{ "torch_zip_directory_short", "does not end at its end record", { ADD32("end.bytes", -1) } },
+	{ "torch_zip_central_magic", "has a damaged directory", { SET8("c1.head", 0) } },
+	{ "torch_zip_local_magic", "has no header where the directory says", { SET8("l1.head", 0) } },
+	{ "torch_zip_offset_past_end", "has no header where the directory says",
+	  { SET32("c1.at", 0x7fffffff) } },
+	{ "torch_zip_offset_64", "lacks its sizes in 64 bits", { SET32("c1.at", 0xffffffff) } },
+	{ "torch_zip_local_name", "another name in its own header", { TEXT("l0.name", "archive/data.pkk") } },
+	{ "torch_zip_central_name", "another name in its own header",
+	  { TEXT("c0.name", "archive/data.pkk") } },
+	{ "torch_zip_local_method", "another method or other flags", { SET8("l0.method", 8) } },
+	{ "torch_zip_local_flags", "another method or other flags", { SET8("l0.flags", 8) } },
+	{ "torch_zip_local_size", "another size in its own header", { ADD32("l0.bytes", 1) } },
+	{ "torch_zip_local_stored", "another size in its own header", { ADD32("l0.stored", -1) } },
+	{ "torch_zip_local_crc", "another CRC-32 in its own header", { ADD32("l0.crc", 1) } },
+	{ "torch_zip_crc", "has a wrong CRC-32 (E004)", { ADD32("l0.crc", 1), ADD32("c0.crc", 1) } },
+	{ "torch_zip_pickle_changed", "has a wrong CRC-32 (E004)", { SET8("l0.data", 0x81) } },
+	{ "torch_zip_encrypted", "is encrypted (E001)", { SET8("l0.flags", 1), SET8("c0.flags", 1) } },
+	{ "torch_zip_strongly_encrypted", "is encrypted (E001)",
+	  { SET8("l1.flags", 0x40), SET8("c1.flags", 0x40) } },
+	{ "torch_zip_masked", "is encrypted (E001)",
+	  { SET16("l1.flags", 0x2000), SET16("c1.flags", 0x2000) } },
+	{ "torch_zip_method_12", "a method that is not read", { SET8("c1.method", 12) } },
+	{ "torch_zip_patch", "a method that is not read", { SET8("c1.flags", 0x20) } },
+	{ "torch_zip_deflate_wrong", "not deflated data", { SET8("c0.method", 8), SET8("l0.method", 8) } },
+	{ "torch_zip_deflate_ratio", "larger than deflate can make it",
+	  { SET8("c1.method", 8), SET32("c1.bytes", 100000) } },
+	{ "torch_zip_two_sizes", "is stored with two sizes", { SET8("c1.bytes", 1) } },
+	{ "torch_zip_member_past_directory", "does not lie before the directory",
+	  { SET32("c1.bytes", 1000), SET32("c1.stored", 1000) } },
+	{ "torch_zip_overlap", "overlaps another one",
+	  { SET32("c1.bytes", 40), SET32("c1.stored", 40) } },
+	{ "torch_zip_name_not_utf8", "whose name is not text", { SET8("c2.name", 0xff) } },
+	{ "torch_zip_name_nul", "whose name is not text", { SET8("c2.name", 0) } },
+};
+
+static void
+write_archives(struct folder *f)
+{
+	static const char good[] = ALONE(TENSOR);
+	size_t i, k;
+
+	for (i = 0; i < sizeof archives / sizeof *archives; i++) {
+		struct gen g = { 0 };
+
+		put_torch(&g, good, sizeof good - 1);
+		for (k = 0; k < 3; k++)
+			edit(&g, &archives[i].edits[k]);
+		if (strcmp(archives[i].name, "torch_zip_overlap") == 0) {
+			static const struct edit same[] = { SET32("l1.bytes", 40), SET32("l1.stored", 40) };
+
+			edit(&g, &same[0]);
+			edit(&g, &same[1]);
+		}
+		folder_file(f, archives[i].name, &g);
+		folder_fault(f, archives[i].name, 4, archives[i].says, NULL);
+		gen_free(&g);
+	}
+}
+
+/* ---- members ---- */
+
+static void
+write_members(struct folder *f, const char *name, const char *says, const struct member *list,
+              size_t n)
+{
+	struct gen g = { 0 };
+
+	put_zip(&g, list, n);
+	folder_file(f, name, &g);
+	folder_fault(f, name, 4, says, NULL);
+	gen_free(&g);
+}
+
+static void
+write_folders(struct folder *f)
+{
+	static const char good[] = ALONE(TENSOR), evil[] = PROTO SYSTEM ".";
+	const struct member pickle = { "a/data.pkl", good, sizeof good - 1, 0 };
+	const struct member storage = { "a/data/0", "123456781234567812345678", 24, 0 };
+	const struct member twice[] = { pickle, storage, { "a/data.pkl", evil, sizeof evil - 1, 0 } };
+	const struct member other[] = { pickle, storage, { "b/data.pkl", evil, sizeof evil - 1, 0 } };
+	const struct member top[] = { pickle, storage, { "data.pkl", evil, sizeof evil - 1, 0 } };
+	const struct member none[] = { storage, { "a/x.pkl", good, sizeof good - 1, 0 } };
+	const struct member order[] = { pickle, storage, { "a/byteorder", "middle", 6, 0 } };
+	const struct member elsewhere[] = { pickle, { "b/data/0", "123456781234567812345678", 24, 0 } };
+
+	write_members(f, "torch_member_twice", "a/data.pkl is there twice", twice, 3);
+	write_members(f, "torch_two_folders", "with 2 members data.pkl", other, 3);
+	write_members(f, "torch_folder_and_none", "with 2 members data.pkl", top, 3);
+	write_members(f, "torch_no_pickle", "without the data.pkl of PyTorch", none, 2);
+	write_members(f, "torch_byteorder", "neither little nor big", order, 3);
+	write_members(f, "torch_storage_elsewhere", "a storage that the file lacks", elsewhere, 2);
+	write_members(f, "torch_zip_empty_directory", "without the data.pkl of PyTorch", &storage, 1);
+}
+
+/* ---- the legacy form ---- */
+
+#define MAGIC "\200\002\212\nl\374\234F\371 j\250P\031."
+#define SYSTEM_SIZES \
+	"\200\002}X" LENGTH("\015") "little_endian\210s."
+#define VALUES "\006\0\0\0\0\0\0\0" "\0\0\200\077\0\0\0\100\0\0\100\100\0\0\200\100\0\0\240\100\0\0\300\100"
+#define STORAGE_OLD(TYPE, VIEW) "(X" LENGTH("\007") "storagectorch\n" TYPE "\n" KEY("0") "X" \
+	LENGTH("\003") "cpuK\006" VIEW "tQ"
+#define OLD(STORAGE_ID) TENSOR_OF(STORAGE_ID, "K\000", SHAPE_2_3, STRIDES_3_1)
+#define LEGACY(OBJECT, KEYS, DATA) \
+	MAGIC "\200\002M\351\003." SYSTEM_SIZES OBJECT "\200\002" KEYS "." DATA
+#define GOOD ALONE(OLD(STORAGE_OLD("FloatStorage", "N")))
+
+static const struct row legacy[] = {
+	ROW("torch_old_version", "a version that is not known (E003)", MAGIC "\200\002M\352\003."),
+	ROW("torch_old_cut", "no end at byte 0", MAGIC "\200\002M\351\003."),
+	ROW("torch_old_sizes", "without its system's sizes", MAGIC "\200\002M\351\003.]."),
+	ROW("torch_old_calls", "calls os.system('id')", LEGACY(PROTO SYSTEM ".", "]" KEY("0") "a", VALUES)),
+	ROW("torch_old_calls_in_sizes", "calls os.system('id')",
+	    MAGIC "\200\002M\351\003." PROTO SYSTEM "."),
+	ROW("torch_old_calls_in_keys", "calls os.system('id')", LEGACY(GOOD, SYSTEM, VALUES)),
+	ROW("torch_old_keys", "without a list of its storages", LEGACY(GOOD, "}", VALUES)),
+	ROW("torch_old_key_unknown", "a storage of unknown type", LEGACY(GOOD, "]" KEY("1") "a", VALUES)),
+	ROW("torch_old_key_twice", "lists a storage twice",
+	    LEGACY(GOOD, "](" KEY("0") KEY("0") "e", VALUES)),
+	ROW("torch_old_storage_missing", "a storage that the file lacks", LEGACY(GOOD, "]", "")),
+	ROW("torch_old_storage_cut", "that ends inside its storages",
+	    LEGACY(GOOD, "]" KEY("0") "a", "\006\0\0\0\0\0\0\0" "1234")),
+	ROW("torch_old_storage_huge", "that ends inside its storages",
+	    LEGACY(GOOD, "]" KEY("0") "a", "\0\0\0\0\0\0\0\100" "1234")),
+	ROW("torch_old_storage_size_cut", "that ends inside its storages",
+	    LEGACY(GOOD, "]" KEY("0") "a", "\006\0\0")),
+	ROW("torch_old_trailing", "has 1 bytes behind its last storage",
+	    LEGACY(GOOD, "]" KEY("0") "a", VALUES "x")),
+	ROW("torch_old_two_types", "gives one storage two types",
+	    LEGACY(PROTO "}(" KEY("a") OLD(STORAGE_OLD("FloatStorage", "N")) KEY("b")
+	           OLD(STORAGE_OLD("HalfStorage", "N")) "u.", "]" KEY("0") "a", VALUES)),
+	ROW("torch_old_view_past_end", "fewer than the pickle says",
+	    LEGACY(ALONE(OLD(STORAGE_OLD("FloatStorage", KEY("v") "K\001K\006\207"))),
+	           "]" KEY("0") "a", VALUES)),
+	ROW("torch_old_view_negative", "a part of a storage that is not described",
+	    LEGACY(ALONE(OLD(STORAGE_OLD("FloatStorage", KEY("v") "J\377\377\377\377K\006\207"))),
+	           "]" KEY("0") "a", VALUES)),
+
+	/* Pickles alone. */
+	ROW("pickle_of_nothing", "is a Python pickle without tensors of PyTorch", PROTO "}."),
+	ROW("pickle_calls", "calls os.system('id')", PROTO SYSTEM "."),
+	ROW("pickle_of_a_class", "calls sklearn.tree.DecisionTree()",
+	    "\200\004\214\014sklearn.tree\214\014DecisionTree\223)\201."),
+	ROW("pickle_with_references", "refers to objects outside", PROTO "Pabc\n."),
+};
+
+static void
+write_legacy(struct folder *f)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof legacy / sizeof *legacy; i++) {
+		struct gen g = { 0 };
+
+		put(&g, legacy[i].p, legacy[i].n);
+		folder_file(f, legacy[i].name, &g);
+		folder_fault(f, legacy[i].name, legacy[i].status, legacy[i].says, NULL);
+		gen_free(&g);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char good[] = ALONE(TENSOR), good_old[] =
+		LEGACY(GOOD, "]" KEY("0") "a", VALUES);
+	struct gen g = { 0 }, old = { 0 };
+	struct folder f;
+
+	folder_open(&f, argc, argv);
+	put_torch(&g, good, sizeof good - 1);
+	folder_file(&f, "good", &g);
+	put(&old, good_old, sizeof good_old - 1);
+	folder_file(&f, "good_old", &old);
+	write_functions(&f);
+	write_pickles(&f);
+	write_bombs(&f);
+	write_archives(&f);
+	write_folders(&f);
+	write_legacy(&f);
+	gen_free(&g);
+	gen_free(&old);
+	return folder_close(&f);
+}
