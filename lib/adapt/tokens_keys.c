@@ -190,6 +190,9 @@ read_roles(struct tokens_keys *k)
 	k->bos = or_default(k, k->bos, "[CLS]", ids[0]);
 	k->eos = or_default(k, eos, "[SEP]", ids[1]);
 	k->unk = or_default(k, k->role[ROLE_TOKEN_UNK], "[UNK]", ids[2]);
+	/* WordPiece finds its tokens by their spelling. */
+	if (k->model == TOKENS_BERT && k->unk != TOKEN_NONE)
+		k->v.token[k->unk].flags |= TOKEN_ADDED;
 }
 
 static int

@@ -1,16 +1,111 @@
 /* A vocabulary in any of its forms, by its first bytes: a GGUF file, tokenizer.json,
  * SentencePiece's. It is refused with an error that a terminal can show, or any text can be
  * encoded, each id is that of a token and can be decoded, the same text always has the same
- * ids, and decoding token by token gives the same text as decoding at once.
+ * ids, and decoding token by token gives the same text as decoding at once. The files of a
+ * folder that are made from keys open again (lib/adapt), and a tokenizer.json becomes keys.
  *
  * Besides the fuzzer's own changes, the mutator writes whole tokenizer.json files with
  * patterns of all syntax that PCRE2 has (patterns.h).
  */
+#include "adapt/tokens.h"
 #include "mutate.h"
 #include "patterns.h"
 #include "tokenizer/tokenizer.h"
 
 #define TEXT 300 /* bytes of the input that are encoded */
+
+/* ---- files of a folder ---- */
+
+static const struct buf *
+made_file(const struct subject_files *files, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < files->count; i++)
+		if (strcmp(files->file[i].name, name) == 0)
+			return &files->file[i].bytes;
+	return NULL;
+}
+
+/* Files that are made from keys open, unless the tokenizer's kind is one that is only carried,
+ * or a token is not found as the steps change it. */
+static void
+make_files(const struct subject *keys)
+{
+	struct subject_files files = { 0 };
+	struct err e = ERR_INIT;
+	const struct buf *json, *config;
+	struct tokenizer *t;
+
+	if (tokens_files(keys, NULL, &files, &e) < 0) {
+		fuzz_refused(&e, false);
+	} else if ((json = made_file(&files, "tokenizer.json")) != NULL) {
+		config = made_file(&files, "tokenizer_config.json");
+		must(config != NULL);
+		t = tokenizer_open_json(json->p, json->n, config->p, config->n, "made", NULL, &e);
+		must_say(t || e.code == ERR_FORMAT || e.code == ERR_MEMORY, &e);
+		tokenizer_free(t);
+	}
+	subject_free_files(&files);
+}
+
+/* The keys of a GGUF file, whether or not they make a tokenizer. */
+static void
+files_of_keys(const struct material *m)
+{
+	struct model plan;
+	struct subject s = { .plan = m->plan, .form = ARCH_GGUF, .w = { .name = "in" } };
+	struct err e = ERR_INIT;
+	size_t i;
+
+	if (model_copy(&plan, m->plan, &e) < 0)
+		return;
+	s.w.plan = &plan;
+	s.w.blobs = calloc(plan.blob_count + 1, sizeof *s.w.blobs);
+	for (i = 0; s.w.blobs && i < plan.blob_count; i++) {
+		s.w.blobs[i].p = m->blob[i].p;
+		s.w.blobs[i].n = m->blob[i].n;
+	}
+	if (s.w.blobs)
+		make_files(&s);
+	free(s.w.blobs);
+	model_free(&plan);
+}
+
+/* A tokenizer.json alone, or a SentencePiece model, as a folder. */
+static void
+keys_of_file(const char *name, const uint8_t *data, size_t size)
+{
+	const struct tokens_options o = { .pre = size % 3 ? NULL : "gpt-2" };
+	struct weights_blob blob = { data, size };
+	struct model plan, keys;
+	struct subject s = { .plan = &plan, .form = ARCH_FOLDER, .note = fuzz_note,
+		.w = { .name = "folder", .plan = &plan, .blobs = &blob } };
+	struct err e = ERR_INIT;
+
+	if (model_init(&plan, &e) < 0 || model_init(&keys, &e) < 0)
+		abort();
+	must(model_add_blob(&plan, name, "", size, &e) == 0);
+	if (tokens_put_keys(&s, &o, &keys, &e) < 0) {
+		fuzz_refused(&e, false);
+	} else {
+		json_t *origin = tokens_origin(&s, &e);
+		struct subject back = { .plan = &keys, .form = ARCH_GGUF,
+			.w = { .name = "keys", .plan = &keys } };
+		struct subject_files files = { 0 };
+
+		make_files(&back);
+		e = (struct err)ERR_INIT;
+		if (tokens_files(&back, origin, &files, &e) < 0)
+			fuzz_refused(&e, false);
+		subject_free_files(&files);
+		json_decref(origin);
+	}
+	model_free(&plan);
+	model_free(&keys);
+}
+
+/* ---- opening ---- */
 
 static struct tokenizer *
 open_gguf(const uint8_t *data, size_t size, const struct tokenizer_options *o,
@@ -28,6 +123,8 @@ open_gguf(const uint8_t *data, size_t size, const struct tokenizer_options *o,
 		return NULL;
 	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0)
 		t = tokenizer_open(&m, "in", o, e);
+	if (m.blob)
+		files_of_keys(&m);
 	material_free(&m);
 	source_close(s);
 	return t;
@@ -111,6 +208,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = ERR_INIT;
 	size_t n = size < TEXT ? size : TEXT;
 
+	if (size < 4 || memcmp(data, "GGUF", 4) != 0)
+		keys_of_file(size > 0 && data[0] == '{' ? "tokenizer.json" : "tokenizer.model", data,
+		             size);
 	if (size >= 4 && memcmp(data, "GGUF", 4) == 0)
 		t = open_gguf(data, size, &o, &e);
 	else if (size > 0 && data[0] == '{')
