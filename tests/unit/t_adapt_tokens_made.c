@@ -205,6 +205,23 @@ old_folders(void)
 	close_folder(&f);
 }
 
+/* Added tokens of a SentencePiece model beyond the vocabulary are left out. */
+static void
+beyond(void)
+{
+	static const char model[] = "\n\x0c\n\x03<x>\x15\0\0\0\0\x18\x03\n\x0a\n\x01" "a\x15\0\0\0\0\x18\x01"
+		"\x12\x02\x18\x02";
+	static const struct file files[] = { { "tokenizer.model", model, sizeof model - 1 },
+		{ "added_tokens.json", "{\"<y>\":2,\"<z>\":9}", 0 }, { NULL, NULL, 0 } };
+	struct folder f;
+
+	put_folder(&f, files, "{\"vocab_size\":3}", NULL);
+	test_ok(f.r == 0 && is_item(&f, "tokenizer.ggml.tokens", 1, "a") &&
+	        is_item(&f, "tokenizer.ggml.tokens", 2, "<y>"), "an id beyond the vocabulary: %s",
+	        f.e.fact);
+	close_folder(&f);
+}
+
 static void
 template(const char *config, const char *jinja, const char *place, const char *wants)
 {
@@ -375,6 +392,7 @@ main(void)
 	faults();
 	more_rows();
 	old_folders();
+	beyond();
 	templates();
 	names();
 	key_faults();
