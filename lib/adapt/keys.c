@@ -95,6 +95,9 @@ read_rope(struct put *p)
 		if (!json_object_get(p->rope, m->name) &&
 		    (v = expr_value(&p->scope, m->members, p->e)))
 			json_object_set_new(p->rope, m->name, v);
+	v = json_object_get(p->rope, "rope_type");
+	if (v && !json_is_null(v) && !json_is_string(v))
+		return err_set(p->e, ERR_CORRUPT, FILE_NAME, "rope_type is not a string");
 	return p->e->code == ERR_NONE ? 0 : -1;
 }
 
@@ -393,6 +396,18 @@ note(const struct subject *s, const char *name, const char *what)
 	s->note(text);
 }
 
+/* Whether a list says that other blocks than every 4th have no rotary positions. */
+static bool
+skips_others(const json_t *list)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++)
+		if ((json_integer_value(json_array_get(list, i)) == 0) != ((i + 1) % 4 == 0))
+			return true;
+	return false;
+}
+
 /* Report what the keys cannot say. */
 static void
 tell_lost(struct put *p)
@@ -409,6 +424,8 @@ tell_lost(struct put *p)
 			note(p->s, expr_name(one, name), "has no key in GGUF");
 		text += n + strspn(text + n, "; ");
 	}
+	if (skips_others(json_object_get(p->s->config, "no_rope_layers")))
+		note(p->s, "no_rope_layers", "has no key in GGUF, whose readers skip every 4th block");
 	if (type && !keys_listed("default linear yarn longrope su mrope", type) &&
 	    strcasecmp(type, "llama3") != 0)
 		note(p->s, type, "is a type of rope scaling without keys in GGUF");

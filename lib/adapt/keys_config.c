@@ -57,12 +57,14 @@ static json_t *
 array_json(unsigned leaf, const uint8_t *p, size_t n)
 {
 	size_t size = value_leaf_bytes(leaf), i;
-	uint64_t count = n < 12 ? 0 : le64(p + 4), length;
-	json_t *list = json_array(), *v;
+	uint64_t count, length;
+	json_t *list, *v;
 
-	if (count > ITEMS)
-		count = 0;
-	for (i = 0, p += 12, n -= n < 12 ? n : 12; i < count; i++, p += length, n -= length) {
+	if (n < 12 || le64(p + 4) > ITEMS)
+		return NULL;
+	count = le64(p + 4);
+	list = json_array();
+	for (i = 0, p += 12, n -= 12; i < count; i++, p += length, n -= length) {
 		length = size;
 		if (size == 0 && (leaf != VALUE_STRING || n < 8 || le64(p) > n - 8))
 			break;
@@ -86,7 +88,7 @@ key_json(const struct make *m, const char *key)
 	size_t n;
 	const uint8_t *p = weights_value(&m->s->w, key, &t, &n);
 
-	if (!p || t.depth > 1)
+	if (!p || t.depth > 1 || n < value_leaf_bytes(t.leaf))
 		return NULL;
 	return t.depth ? array_json(t.leaf, p, n) : leaf_json(t.leaf, p, n);
 }

@@ -422,6 +422,7 @@ errors(void)
 		  "\"num_attention_heads\":[4,4,4]}", "num_attention_heads is not a list of a number" },
 		{ "{" LLAMA ",\"rms_norm_eps\":1e300}", "rms_norm_eps has an invalid value" },
 		{ "{" LLAMA ",\"rope_theta\":\"10000\"}", "rope_theta has an invalid value" },
+		{ "{" LLAMA ",\"rope_scaling\":{\"rope_type\":1}}", "rope_type is not a string" },
 		{ "{" LLAMA ",\"rope_scaling\":[]}", "rope_scaling is not an object" },
 		{ "{" LLAMA ",\"rope_parameters\":\"yarn\"}", "rope_parameters is not an object" },
 		{ "{" LLAMA ",\"rope_scaling\":{\"type\":\"yarn\"}}", "factor is missing" },
