@@ -1,15 +1,18 @@
 /* apr-meta: shows and changes the metadata of a model */
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/meta/edited.h"
 #include "cli/meta/edits.h"
+#include "cli/meta/inplace.h"
 #include "cli/meta/listing.h"
 #include "cli/tool.h"
 #include "core/near.h"
 #include "core/sandbox.h"
+#include "formats/format.h"
 
 struct options {
 	bool json, markdown, in_place;
@@ -23,6 +26,7 @@ struct meta_tool {
 	char **words;     /* the operands of the command, without FILE */
 	size_t count;
 	const char *path; /* FILE, or NULL */
+	const char *command;
 };
 
 /* ---- commands ---- */
@@ -223,6 +227,87 @@ filter(struct meta_tool *t, const struct command *c, struct err *e)
 	return input_close(&in, e);
 }
 
+/* ---- in place ---- */
+
+/* Whether this format, and this model, can be changed in place. */
+static int
+check_place(const struct meta_tool *t, const struct format *f, const struct source *s,
+            struct err *e)
+{
+	if (source_check_open(s, e) < 0)
+		return -1;
+	if (!f->amend) {
+		err_set(e, ERR_FORMAT, s->name, "is %s, which cannot be changed in place", f->title);
+		return err_hint(e, "apr-unpack FILE | apr-meta ... | apr-pack writes a new file");
+	}
+	if (s->plan->signatures && !t->o.output.force) {
+		err_set(e, ERR_INVALID, s->name, "is signed, and a change ends the signature");
+		return err_hint(e, "-f changes it, and leaves a record of the signature");
+	}
+	return 0;
+}
+
+static int
+write_header(struct meta_tool *t, const struct format *f, struct source *s, int to,
+             struct err *e)
+{
+	struct edited d;
+	struct out out;
+	int r = edited_open(&d, s, &t->edits, e);
+
+	edits_describe(&t->edits, t->command);
+	if (r == 0 && d.changed && (r = out_fd(&out, to, "header", e)) == 0) {
+		r = f->amend(s, &d.source, t->edits.operation, &out, e);
+		r = r == 0 ? out_flush(&out) : -1;
+		out_abandon(&out);
+		if (r == 0 && s->plan->signatures)
+			tool_note("the signature is dropped, and a record of its claims kept");
+	}
+	edited_close(&d);
+	return r;
+}
+
+/* In the child: the new header of the model in `file`. */
+static int
+make_header(void *ctx, int file, int to, struct err *e)
+{
+	struct meta_tool *t = ctx;
+	struct format_options how = { .use = FORMAT_PLACES };
+	const struct format *f;
+	struct source *s = NULL;
+	struct stat a, b;
+	int held = -1;
+
+	sandbox_read(t->path);
+	sandbox_spool();
+	sandbox_prepare();
+	if (t->o.from && read_copied(t, e) < 0)
+		return -1;
+	sandbox_enter();
+	if (!t->edits.file_name || edits_import(&t->edits, e) == 0)
+		s = format_open_path(t->path, &how, tool_note, &f, &held, e);
+	if (s && (fstat(file, &a) < 0 || fstat(held, &b) < 0 || a.st_dev != b.st_dev ||
+	          a.st_ino != b.st_ino))
+		err_set(e, ERR_FORMAT, s->name, "is a model of several files, which cannot be "
+		        "changed in place");
+	else if (s && check_place(t, f, s, e) == 0)
+		write_header(t, f, s, to, e);
+	source_close(s);
+	if (held >= 0)
+		close(held);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+static int
+change_in_place(struct meta_tool *t, const struct command *c, struct err *e)
+{
+	if (t->o.output.path || t->o.trusted || t->o.output.progress)
+		return tool_misused(e, "--in-place cannot be combined with -o, --progress or --trusted-key");
+	if (!t->path || strcmp(t->path, "-") == 0)
+		return tool_misused(e, "--in-place needs FILE");
+	return c->edit(t, e) < 0 ? -1 : inplace_change(t->path, make_header, t, e);
+}
+
 static int
 run(struct meta_tool *t, char **operands, struct err *e)
 {
@@ -230,7 +315,11 @@ run(struct meta_tool *t, char **operands, struct err *e)
 
 	if (!c || split_operands(t, c, operands + 1, e) < 0)
 		return -1;
-	return c->changes ? filter(t, c, e) : show(t, c, e);
+	t->command = c->name;
+	if (t->o.in_place && !c->changes)
+		return tool_misused(e, "--in-place: %s changes nothing", c->name);
+	return t->o.in_place ? change_in_place(t, c, e)
+	       : c->changes ? filter(t, c, e) : show(t, c, e);
 }
 
 int
@@ -238,6 +327,8 @@ main(int argc, char **argv)
 {
 	static struct meta_tool t;
 	static const struct opt opts[] = {
+		FLAG(0, "in-place", &t.o.in_place,
+		     "change FILE itself, without copying its tensors"),
 		FLAG(0, "json", &t.o.json, "list, get: print one object per line"),
 		TEXT(0, "from", "FILE", &t.o.from, "copy: the model that has the keys"),
 		OPT_OUTPUT_STREAM(&t.o.output),
@@ -248,7 +339,7 @@ main(int argc, char **argv)
 		"apr-meta",
 		"list | get KEY | set KEY[:TYPE]=VALUE ... | delete KEY ... |\n"
 		"rename OLD NEW | copy --from FILE [KEY ...] | import FILE.json\n"
-		"[--json] [--trusted-key KEY] [-f] [-o FILE] [FILE]",
+		"[--in-place] [--json] [--trusted-key KEY] [-f] [-o FILE] [FILE]",
 		"Show and change the metadata of a model.", opts, TOOL_FILES
 	};
 	struct err e = ERR_INIT;

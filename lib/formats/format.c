@@ -1,6 +1,7 @@
 #include "formats/format.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -297,6 +298,15 @@ format_open(struct reader *r, const struct format_options *options,
 		err_set(e, ERR_FORMAT, r->name, "is not a model file of a known format");
 	reader_close(r);
 	return NULL;
+}
+
+int
+format_no_room(const struct source *s, uint64_t bytes, struct err *e)
+{
+	err_set(e, ERR_INVALID, s->name, "the new metadata needs %" PRIu64 " byte%s more than "
+	        "there is room for", bytes, bytes == 1 ? "" : "s");
+	return err_hint(e, "without --in-place it becomes a stream, and apr-pack --reserve leaves "
+	                "room for the next time");
 }
 
 bool

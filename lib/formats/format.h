@@ -171,7 +171,20 @@ struct format {
 	const struct format_option *options; /* options of this format, up to a row without a
 	                                      * name; NULL: none */
 	bool keys; /* the format uses options->vault */
+
+	/* Write the bytes of the file up to its tensor data, exactly as many as it has, as they are with
+	 * the metadata of edited: a source behind s with other keys and values, and the same side
+	 * files and tensors. If s is signed, the signatures end, and a record of the operation takes
+	 * their place. s was read from a single file that can seek. o can seek and is empty. 0, or -1
+	 * with ERR_INVALID if the room does not suffice (format_no_room).
+	 * The member is NULL if the format cannot do this. */
+	int (*amend)(struct source *s, struct source *edited, const char *operation, struct out *o,
+	             struct err *e);
 };
+
+/* For amend: report that the metadata needs this many bytes more than there is room for. Returns
+ * -1. */
+int format_no_room(const struct source *s, uint64_t bytes, struct err *e);
 
 extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
 	format_safetensors, format_pytorch, format_stream;

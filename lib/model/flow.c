@@ -214,6 +214,19 @@ remember(struct run *r, const struct item *item)
 	return ok ? 0 : err_set(r->e, ERR_CORRUPT, "sign frame", "has no root or key");
 }
 
+int
+flow_record(struct buf *b, const char *operation, bool verified, const char *head,
+            size_t head_bytes, struct err *e)
+{
+	const struct item sign = { .kind = ITEM_SIGN, .head = head, .head_bytes = head_bytes };
+	const struct flow f = { .operation = operation };
+	struct source s = { .verified = verified };
+	const struct run none = { .source = &s, .f = &f, .e = e };
+	struct run r = none;
+
+	return remember(&r, &sign) < 0 ? -1 : prov_head(&r, b);
+}
+
 static void
 renumber(struct run *r, struct item *item)
 {

@@ -179,6 +179,12 @@ struct flow {
 	const bool *(*wanted)(void *ctx);
 };
 
+/* Append the head of the record that stands for a signature which ends: JSON text with the
+ * operation, and root and key of the signature with this head. verified: as in struct source.
+ * 0, or -1 with ERR_CORRUPT if the head lacks them. */
+int flow_record(struct buf *b, const char *operation, bool verified, const char *head,
+                size_t head_bytes, struct err *e);
+
 /* Refuse a sealed model (E005), for a caller that needs its tensors. 0 or -1. */
 int source_check_open(const struct source *s, struct err *e);
 

@@ -550,8 +550,6 @@ static const struct fault {
 	  FILE_(SET32("flags", FLAGS | 0x400)) },
 	{ "apr2_odd_flag_compressed", 0, "is marked as compressed, but no tensor is", NULL,
 	  FILE_(SET32("flags", FLAGS | 0x001)) },
-	{ "apr2_odd_reserved", 0, "the reserved field of its index is not 0", NULL,
-	  INDEX(SET32("reserved", 1)) },
 	{ "apr2_odd_trailing_byte", 0, "1 bytes after its footer are ignored", NULL,
 	  FOOTER(TAIL("\0")) },
 	{ "apr2_odd_trailing_file", 0, "bytes after its footer are ignored", NULL,

@@ -85,4 +85,5 @@ const struct format format_apr2 = {
 	.probe = probe,
 	.reads = &reads,
 	.writes = &writes,
+	.amend = apr2_amend,
 };

@@ -5,7 +5,7 @@
  *        offset and size of the metadata, offset and size of the index, offset
  *        of the data
  *     2. metadata: one JSON object, and spaces if room is left for a longer one
- *     3. index: u32 count, u32 reserved, then an entry for each tensor, in byte
+ *     3. index: u32 count, u32 reserved (any number: apr2_amend), then an entry for each tensor, in byte
  *        order of names: u16 length of name, name, u8 dtype, u8 axes, u64 dims[]
  *        (outermost first), u64 offset in the data, u64 stored size, u64
  *        size if compressed or sealed, u32 flags
@@ -161,6 +161,11 @@ uint64_t apr2_tensor_offset(const struct source *s, size_t i);
 const struct codec *apr2_tensor_stored(const struct source *s, size_t i, uint64_t *bytes);
 struct sink *apr2_create(struct out *o, const struct format_options *options,
                          struct err *e);
+
+/* As amend of format.h, for a file without signatures: these, and records, lie after the data.
+ * The reserved field of the index gets the number that keeps the CRC of the file. */
+int apr2_amend(struct source *s, struct source *edited, const char *operation, struct out *o,
+               struct err *e);
 
 /* ---- shards ---- */
 

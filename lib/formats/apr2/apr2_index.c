@@ -169,8 +169,6 @@ read_entries(struct apr2_source *s)
 	if (!p)
 		return -1;
 	count = le32(p);
-	if (le32(p + 4) != 0 && apr2_warn(s, "the reserved field of its index is not 0") < 0)
-		return -1;
 	if (count > s->index_left / (APR2_ENTRY + 1))
 		return reader_fail(r, ERR_CORRUPT, "an index of %" PRIu32 " tensors does not fit "
 		                   "into its %" PRIu64 " bytes", count, s->index_left);

@@ -67,4 +67,5 @@ const struct format format_gguf = {
 	.probe = probe,
 	.reads = &reads,
 	.writes = &writes,
+	.amend = gguf_amend,
 };

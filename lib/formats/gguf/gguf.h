@@ -25,7 +25,8 @@
  *     apr.json.KEY     string        a value of type json
  *     apr.key.KEY      any           a key of the model that shards use themselves
  *     apr.order        array of u64  in shards: the order of the whole index
- *     apr.reserve      array of u8   zeros: room for longer metadata
+ *     apr.reserve      array of u8   zeros: room for longer metadata; or one u8, which is 0,
+ *                                    where there is room for no more
  */
 #ifndef FORMATS_GGUF_H
 #define FORMATS_GGUF_H
@@ -73,6 +74,14 @@ json_t *gguf_describe(struct source *s, struct err *e);
 uint64_t gguf_tensor_offset(const struct source *s, size_t i);
 struct sink *gguf_create(struct out *o, const struct format_options *options,
                          struct err *e);
+
+/* As amend of format.h. Keys stay in their order, and so do those of the apr tools among them;
+ * the index of tensors is copied. apr.reserve, the last key, takes up the room. */
+int gguf_amend(struct source *s, struct source *edited, const char *operation, struct out *o,
+               struct err *e);
+
+/* Refuse a key that a GGUF file of ours cannot have. 0, or -1 with ERR_INVALID. */
+int gguf_check_key(const struct meta *k, struct err *e);
 
 /* ---- shards ---- */
 

@@ -221,7 +221,8 @@ carried_json(struct gguf *g, const char *name, struct incoming *v)
 	return model_add_meta_blob(&g->plan, name, strlen(name), json, place.bytes, e);
 }
 
-/* Take apr.reserve. All its bytes must be zero, so that nothing can hide in it. */
+/* Take apr.reserve. All its bytes must be zero, so that nothing can hide in it. A single byte
+ * fills room that is too small for an array. */
 static int
 carried_reserve(struct gguf *g, const struct incoming *v)
 {
@@ -232,6 +233,11 @@ carried_reserve(struct gguf *g, const struct incoming *v)
 	size_t i;
 	int r = 0;
 
+	if (g->has_reserve || (!is_bytes(v) && (v->type.depth || v->type.leaf != VALUE_U8)))
+		return bad_carrier(g);
+	g->has_reserve = true;
+	if (!v->type.depth)
+		return v->b.p[0] ? bad_carrier(g) : 0;
 	g->reserve = bytes - GGUF_ARRAY_HEAD;
 	for (; r == 0 && !any && at < bytes; at += piece.n) {
 		uint64_t n = num_min(bytes - at, VALUE_INLINE_BYTES);
@@ -307,7 +313,7 @@ gguf_take_carrier(struct gguf *g, const char *key, struct incoming *v)
 	else if ((name = after(key, GGUF_JSON)))
 		r = carried_json(g, name, v);
 	else if (strcmp(key, GGUF_RESERVE) == 0)
-		r = is_bytes(v) && !g->reserve ? carried_reserve(g, v) : bad_carrier(g);
+		r = carried_reserve(g, v);
 	else if (strcmp(key, GGUF_ORDER) == 0)
 		r = carried_order(g, v);
 	else if ((name = after(key, GGUF_KEPT)))

@@ -84,9 +84,8 @@ is_shard_number(const struct meta *k)
 	       value_u64(k->type, k->wire, k->wire_bytes, &n) == 0 && n > 1;
 }
 
-/* Refuse a key that a reader would take for a key of the apr tools. */
-static int
-check_key(const struct meta *k, struct err *e)
+int
+gguf_check_key(const struct meta *k, struct err *e)
 {
 	static const char *const ours[] = { GGUF_BLOB, GGUF_TYPE, GGUF_LICENCE, GGUF_PROV,
 		GGUF_SIGN, GGUF_DTYPE, GGUF_SHAPE, GGUF_SCALE, GGUF_ZERO, GGUF_JSON,
@@ -120,7 +119,7 @@ check_keys(const struct gguf_sink *s, struct err *e)
 	size_t i;
 
 	for (i = 0; i < m->meta_count; i++)
-		if (check_key(&m->meta[i], e) < 0)
+		if (gguf_check_key(&m->meta[i], e) < 0)
 			return -1;
 	for (i = 0; i < m->blob_count && !s->options.plain; i++)
 		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0 &&

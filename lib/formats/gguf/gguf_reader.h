@@ -39,6 +39,14 @@ struct retype {
 	bool is_complete, used; /* is_complete: it has the second key */
 };
 
+/* A key of the file that is not a key of the model: a carrier, or the alignment. */
+struct gguf_span {
+	uint64_t at, n;        /* its bytes in the file */
+	size_t key;            /* the number of the model's keys before it */
+	bool ends;             /* it is not copied when the metadata changes: apr.reserve, and */
+	bool sign;             /* apr.sign.N, unless the signature stays */
+};
+
 struct gguf {
 	struct source source;
 	struct reader reader;
@@ -60,6 +68,10 @@ struct gguf {
 	size_t retype_count, retype_cap;
 	struct buf *provs, *signs; /* in number order */
 	size_t prov_count, prov_cap, sign_count, sign_cap;
+	struct gguf_span *spans; /* for gguf_amend */
+	size_t span_count, span_cap;
+	uint64_t index_at;
+	bool has_reserve;
 	uint64_t *offsets;     /* of plan.tensors, in the data */
 	const struct retype **scaled; /* of plan.tensors: keys with the scale, or NULL */
 

@@ -70,6 +70,27 @@ read_key(struct gguf *g, struct buf *name)
 	return r < 0 ? -1 : 0;
 }
 
+/* Read a key, and remember its place if it is not a key of the model. */
+static int
+read_placed_key(struct gguf *g, struct buf *name)
+{
+	uint64_t at = reader_tell(&g->reader);
+	size_t before = g->plan.meta_count;
+	struct gguf_span *x;
+
+	if (read_key(g, name) < 0)
+		return -1;
+	if (g->plan.meta_count > before)
+		return 0;
+	if (mem_grow(&g->spans, &g->span_cap, g->span_count + 1, sizeof *g->spans) < 0)
+		return err_memory(g->reader.err);
+	x = &g->spans[g->span_count++];
+	*x = (struct gguf_span){ at, reader_tell(&g->reader) - at, before, false, false };
+	x->sign = strncmp((char *)name->p, GGUF_SIGN, strlen(GGUF_SIGN)) == 0;
+	x->ends = strcmp((char *)name->p, GGUF_RESERVE) == 0;
+	return 0;
+}
+
 static int
 read_version(struct gguf *g)
 {
@@ -134,7 +155,8 @@ read_header(struct gguf *g)
 		return reader_fail(r, ERR_CORRUPT, "%" PRIu64
 		                   " metadata keys cannot lie in the bytes left", keys);
 	for (i = 0; status == 0 && i < keys; i++)
-		status = read_key(g, &name);
+		status = read_placed_key(g, &name);
+	g->index_at = reader_tell(r);
 	if (status == 0)
 		status = model_source_set(&g->plan, "alignment",
 		                          json_from_u64(g->alignment), r->err);
@@ -329,6 +351,7 @@ close_source(struct source *source)
 	free(g->provs);
 	free(g->signs);
 	free(g->places);
+	free(g->spans);
 	free(g->offsets);
 	free(g->scaled);
 	json_decref(g->order);

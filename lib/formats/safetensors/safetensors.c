@@ -184,4 +184,5 @@ const struct format format_safetensors = {
 	.probe = probe,
 	.reads = &reads,
 	.writes = &writes,
+	.amend = safetensors_amend,
 };

@@ -164,4 +164,9 @@ struct sink *safetensors_create_shard(struct out *o, const struct format_options
 int safetensors_settle(struct sink *s, struct err *e);
 void safetensors_rename(struct sink *s, const char *path);
 
+/* As amend of format.h. The header is written again, in the style that it has, and filled up with
+ * spaces. */
+int safetensors_amend(struct source *s, struct source *edited, const char *operation,
+                      struct out *o, struct err *e);
+
 #endif

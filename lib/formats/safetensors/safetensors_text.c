@@ -541,13 +541,15 @@ safetensors_finish_header(struct safetensors_sink *s, struct err *e)
 	for (i = 0; i < s->gap_count; i++)
 		if (num_add(bytes, s->gaps[i].length, &bytes) < 0)
 			return err_memory(e);
-	spaces = padding(s, bytes);
+	if (s->fixed && bytes > s->fixed)
+		return format_no_room(s->amended, bytes - s->fixed, e);
+	spaces = s->fixed ? s->fixed - bytes : padding(s, bytes);
 	if (num_add(bytes, spaces, &bytes) < 0 || bytes > SAFETENSORS_HEADER_MAX)
 		return safetensors_too_long(s, bytes, e);
 	if (num_add(model_tensor_bytes(s->plan), 8 + bytes, &all) < 0)
 		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
 	le64_put(length, bytes);
-	if (out_reserve(&s->out, all) < 0 || out_put(&s->out, length, sizeof length) < 0 ||
+	if ((!s->fixed && out_reserve(&s->out, all) < 0) || out_put(&s->out, length, sizeof length) < 0 ||
 	    write_text(s, e) < 0 || out_fill(&s->out, ' ', spaces) < 0)
 		return -1;
 	buf_free(&s->text);

@@ -44,6 +44,8 @@ struct safetensors_sink {
 	bool first;          /* the next member is the first of its object */
 	size_t members;      /* number of members in the object so far */
 	bool header_done;
+	uint64_t fixed;      /* bytes of the header, which spaces fill up; 0: not fixed */
+	const struct source *amended; /* fixed: the file that has this header */
 
 	/* The current item. */
 	struct container_body body;
