@@ -385,3 +385,43 @@ typed() {
 	try apr-meta set "$model"
 	said 2 'is not KEY=VALUE'
 }
+
+# ---- card ----
+
+@test "card passes the exam of a report" {
+	exam_cut=100
+	exam report apr-meta card
+}
+
+@test "card: text, Markdown and JSON, with fields of both lists and compliance" {
+	cat >card.json <<-'END'
+		{ "author": "A. Uthor", "intended_users": {"type": "array:string", "value": ["you", "me"]},
+		  "compliance": {"gdpr_training_consent": true, "export_control": "none"},
+		  "general.license": "MIT" }
+	END
+	apr-meta import card.json "$model" >m.aprs
+	try apr-meta card --json m.aprs
+	quiet
+	objects <"$out"
+	grep -q '"author":"A. Uthor"' "$out"
+	grep -q '"gdpr_training_consent":true' "$out"
+	grep -q '"intended_users":\["you","me"\]' "$out"
+	apr-meta card m.aprs | grep -Eq '^license +MIT$'
+	apr-meta card --markdown m.aprs | grep -q '^# Shakespeare 2.3M$'
+	# The same from other containers and from a pipe.
+	apr-pack -o m.apr <m.aprs
+	for format in text markdown json; do
+		option=--$format
+		[ $format != text ] || option=
+		# shellcheck disable=SC2086
+		diff <(apr-meta card $option m.apr) <(apr-meta card $option <m.aprs)
+	done
+	try apr-meta card --markdown --json m.aprs
+	said 2
+	try apr-meta list --markdown m.aprs
+	said 2 '--markdown needs the command card'
+	try apr-meta set a=b --json m.aprs
+	said 2 '--json needs list, get or card'
+	try apr-meta get a --from m.aprs m.aprs
+	said 2 '--from needs the command copy'
+}
