@@ -44,11 +44,14 @@ floats(__m256i c, int i)
 	return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(i % 2 ? _mm_srli_si128(half, 8) : half));
 }
 
+/* Unrolled, here and in put_line: the speed of the short loop depends on its place in the
+ * program, and is two thirds of this at best. */
 static inline void
 put_scaled(__m256i c, float d, float *y)
 {
 	int i;
 
+#pragma GCC unroll 4
 	for (i = 0; i < SUB / WIDE; i++)
 		_mm256_storeu_ps(y + WIDE * i, _mm256_mul_ps(floats(c, i), _mm256_set1_ps(d)));
 }
@@ -58,6 +61,7 @@ put_line(__m256i c, float d, float m, float *y)
 {
 	int i;
 
+#pragma GCC unroll 4
 	for (i = 0; i < SUB / WIDE; i++)
 		_mm256_storeu_ps(y + WIDE * i, _mm256_add_ps(_mm256_mul_ps(floats(c, i),
 		                 _mm256_set1_ps(d)), _mm256_set1_ps(m)));
