@@ -177,8 +177,13 @@ struct group {
 static int
 read_strategy(const json_t *weights, struct group *g, struct err *e)
 {
-	bool group = strcmp(g->strategy, "group") == 0;
-	bool block = strcmp(g->strategy, "block") == 0;
+	bool group, block;
+
+	if (!*g->strategy) /* null: as the library derives it */
+		g->strategy = json_integer_value(json_object_get(weights, "group_size")) > 0 ?
+		              "group" : "channel";
+	group = strcmp(g->strategy, "group") == 0;
+	block = strcmp(g->strategy, "block") == 0;
 
 	if (!group && !block && strcmp(g->strategy, "channel") != 0 &&
 	    strcmp(g->strategy, "tensor") != 0)
@@ -201,7 +206,7 @@ read_group(const json_t *o, const json_t *weights, struct group *g, struct err *
 	*g = (struct group){ 0 };
 	g->format = word(o, "format", "", e);
 	g->type = word(weights, "type", "int", e);
-	g->strategy = word(weights, "strategy", NULL, e);
+	g->strategy = word(weights, "strategy", "", e);
 	if (!g->format || !g->type || !g->strategy ||
 	    number(weights, "num_bits", 1, 64, &bits, e) < 0 ||
 	    read_strategy(weights, g, e) < 0)

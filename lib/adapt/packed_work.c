@@ -76,9 +76,23 @@ packed_get_scales(const struct packed *p, const struct packed_reader *in, uint64
 	return 0;
 }
 
+/* Whether a list of groups has a meaning. compressed-tensors marks one without by -1; old
+ * versions of AutoGPTQ left it all zero. */
+static bool
+means_groups(const struct packed *p, const uint32_t *group, size_t n)
+{
+	size_t i;
+
+	if (n > 0 && p->kind == packed_words && group[0] == UINT32_MAX)
+		return false;
+	for (i = 0; i < n && group[i] == 0; i++)
+		;
+	return i < n || p->groups == 1;
+}
+
 int
-packed_get_groups(const struct packed *p, const struct packed_reader *in, struct packed_work *w,
-           struct err *e)
+packed_get_groups(const struct packed *p, const struct packed_reader *in,
+                  struct packed_work *w, struct err *e)
 {
 	size_t i, n = (size_t)tensor_row(p->tensor);
 	bool counts = !p->from[PACKED_INDEX];
@@ -89,8 +103,7 @@ packed_get_groups(const struct packed *p, const struct packed_reader *in, struct
 	if (!counts) {
 		if (packed_get_words(p, in, PACKED_INDEX, 0, w->group, n, e) < 0)
 			return -1;
-		/* compressed-tensors: -1 has no meaning */
-		counts = p->kind == packed_words && n > 0 && w->group[0] == UINT32_MAX;
+		counts = !means_groups(p, w->group, n);
 	}
 	for (i = 0; i < n; i++) {
 		if (counts)

@@ -252,13 +252,14 @@ adapted(struct source *from, enum arch_form form, unsigned way, struct err *e)
 static void
 adapt(struct folder *f, unsigned way)
 {
+	static const enum arch_form forms[] = { ARCH_GGUF, ARCH_FOLDER, ARCH_APR, ARCH_FOLDER };
 	bool small = model_tensor_bytes(&f->plan) <= BYTES;
 	struct err e = ERR_INIT;
 	struct source *first, *second = NULL;
 
-	first = adapted(&f->base, ARCH_GGUF, way, &e);
+	first = adapted(&f->base, way & 0x3000 || !small ? ARCH_GGUF : ARCH_APR, way, &e);
 	if (first && small && way & 256)
-		second = adapted(first, way & 512 ? ARCH_FOLDER : ARCH_GGUF, way, &e);
+		second = adapted(first, forms[way >> 14 & 3], way, &e);
 	if (first && small && e.code == ERR_NONE && (way & 0xc00) == 0 &&
 	    model_tensor_bytes(first->plan) <= 8 * BYTES)
 		read_whole(second ? second : first);

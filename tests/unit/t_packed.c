@@ -297,6 +297,31 @@ put_index(const struct made *m, uint8_t *p)
 		le32_put(p + 4 * i, (uint32_t)m->group[i]);
 }
 
+/* A list of groups that is all zero stands for no list. */
+static void
+zero_index(void)
+{
+	float *v;
+	struct hand h;
+	uint8_t *s;
+	size_t i, wrong = 0;
+
+	hand_open(&h, "{\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4,"
+	          "\"group_size\":8}}");
+	hand_tensor(&h, "q.qweight", "I32", DIMS(3, 8));
+	hand_tensor(&h, "q.qzeros", "I32", DIMS(3, 1));
+	s = hand_tensor(&h, "q.scales", "F16", DIMS(3, 8));
+	hand_tensor(&h, "q.g_idx", "I32", DIMS(24));
+	for (i = 0; i < 24; i++)
+		le16_put(s + 2 * i, half_f32_f16((float)(i / 8 + 1)));
+	v = hand_find(&h) == 0 && h.list.count == 1 ? hand_values(&h, 0) : NULL;
+	for (i = 0; v && i < 8 * 24; i++)
+		wrong += v[i] != -(float)(i % 24 / 8 + 1);
+	test_ok(v && wrong == 0, "gptq, g_idx of zeros: values (%zu differ)", wrong);
+	free(v);
+	hand_close(&h);
+}
+
 /* A folder of AutoGPTQ: codes of a column of the weight follow each other in words that lie
  * `rows` apart; zero points follow each other along the rows. */
 static void
@@ -639,7 +664,7 @@ configs(void)
 		{ "{\"quantization_config\":{\"quant_method\":\"compressed-tensors\",\"format\":"
 		  "\"float-quantized\",\"config_groups\":{"
 		  "\"a\":{\"weights\":{\"num_bits\":8,\"type\":\"float\",\"strategy\":\"tensor\"}},"
-		  "\"b\":{\"weights\":{\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"}},"
+		  "\"b\":{\"weights\":{\"num_bits\":8,\"type\":\"float\",\"strategy\":null}},"
 		  "\"c\":{\"weights\":null}}}}", 1, "two groups of one kind, one of activations" },
 		{ "{\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":128}}", 0,
 		  "gptq, though no tensor is packed so" },
@@ -699,6 +724,7 @@ main(void)
 		words(sizes[i], 48, true, true);
 	}
 	gptq(4, 48, false, false, true);
+	zero_index();
 	words(4, 0, true, false);
 	words(8, 0, false, false);
 	awq(32);
