@@ -153,10 +153,32 @@ drop_body(struct adapt *a, struct err *e)
 	return 0;
 }
 
+/* From a pipe, the configuration alone says that the head equals the embeddings: compare the
+ * checksums of both once they have passed. */
+static int
+check_tied(struct adapt *a, struct err *e)
+{
+	size_t i = a->next.index;
+
+	if (!a->t.tied_claim || a->next.kind != ITEM_TENSOR || !a->inner->crc ||
+	    (i != a->t.tied && i != a->t.embed))
+		return 0;
+	a->tied_seen++;
+	a->tied_crc ^= *a->inner->crc;
+	if (a->tied_seen < 2 || a->tied_crc == 0)
+		return 0;
+	err_set(e, ERR_INVALID, tensor_name(a->s.plan->tensors[a->t.tied]),
+	        "differs from the embeddings, though config.json says tie_word_embeddings");
+	return err_hint(e, "a FILE operand is compared before it is left out");
+}
+
 static int
 advance(struct adapt *a, struct err *e)
 {
-	int r = source_next(a->inner, &a->next, e);
+	int r = check_tied(a, e);
+
+	if (r == 0)
+		r = source_next(a->inner, &a->next, e);
 
 	a->more = r == 1;
 	return r < 0 ? -1 : 0;

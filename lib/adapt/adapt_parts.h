@@ -37,6 +37,8 @@ struct adapt {
 	uint64_t sent, seen; /* bytes of the body; tensors of inner that came */
 	struct buf licence; /* of inner, read early */
 	bool has_licence;
+	unsigned tied_seen;   /* of head and embeddings, if tied_claim; */
+	uint32_t tied_crc;    /* and the difference of their checksums */
 	uint8_t *window;
 	size_t window_cap, window_fill;
 };

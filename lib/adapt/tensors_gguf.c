@@ -428,11 +428,11 @@ drop_tied(struct forward *f)
 	    tensor_bytes(f->s->plan->tensors[head->source]) !=
 	    tensor_bytes(f->s->plan->tensors[embed->source]))
 		return 0;
-	f->p->tied_claim = !f->o->equal;
 	same = f->o->equal ? f->o->equal(f->o->ctx, head->source, embed->source, f->e)
 	                   : !json_is_false(tied);
 	if (same <= 0)
 		return same;
+	f->p->tied_claim = !f->o->equal;
 	f->p->tied = head->source;
 	f->p->embed = embed->source;
 	f->p->dropped++;
