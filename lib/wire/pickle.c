@@ -114,6 +114,8 @@ pickle_read(struct pickle *k, const uint8_t *p, size_t n, struct err *e)
 	k->n = n;
 	k->err = e;
 	k->root = PICKLE_NOTHING;
+	if (pickle_grow(k, &k->stack, &k->stack_cap, 1, sizeof *k->stack) < 0)
+		return -1;
 	while (k->at < n) {
 		uint8_t c = p[k->at++];
 

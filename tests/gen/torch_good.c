@@ -1,0 +1,171 @@
+/* torch_good: sound files of PyTorch, and one that only --opaque accepts. */
+#include <zlib.h>
+
+#include "torch.h"
+
+#define FLOATS STORAGE("FloatStorage", "0", "\006")
+#define VIEW(OFFSET, SHAPE, STRIDES) TENSOR_OF(FLOATS, OFFSET, SHAPE, STRIDES)
+#define NAMED(N, NAME) "X" LENGTH(N) NAME
+#define VIEWS \
+	"(" NAMED("\005", "plain") VIEW("K\000", "K\002K\003\206", "K\003K\001\206") \
+	NAMED("\006", "turned") VIEW("K\000", "K\003K\002\206", "K\001K\003\206") \
+	NAMED("\006", "column") VIEW("K\001", "K\002\205", "K\003\205") \
+	NAMED("\007", "every_2") VIEW("K\000", "K\003\205", "K\002\205") \
+	NAMED("\010", "expanded") VIEW("K\003", "K\002K\003\206", "K\000K\000\206") \
+	NAMED("\007", "overlap") VIEW("K\000", "K\003K\002\206", "K\001K\001\206") \
+	NAMED("\004", "tied") VIEW("K\000", "K\002K\003\206", "K\003K\001\206") \
+	NAMED("\003", "box") VIEW("K\000", "K\002K\001K\003\207", "K\003K\143K\001\207") "u"
+
+static const char views[] = PROTO DICT VIEWS ".";
+static const char views_4[] = "\200\004\214\013collections\224\214\013OrderedDict\224\223\224)R\224" VIEWS ".";
+static const char checkpoint[] = PROTO "}(" NAMED("\005", "epoch") "K\003" NAMED("\005", "model") "}"
+	NAMED("\012", "state_dict") DICT NAMED("\010", "module.w") TENSOR "ss"
+	NAMED("\011", "optimizer") "}" NAMED("\005", "state") "}K\000}" NAMED("\003", "avg") TENSOR "sssu.";
+static const char calls[] = BESIDE("cos\nsystem\n" NAMED("\002", "id") "\205R");
+static const char depends[] = ALONE(TENSOR_OF("cos\nsystem\n" NAMED("\002", "id") "\205R", "K\000",
+	SHAPE_2_3, STRIDES_3_1));
+static const char quantized[] = PROTO "}" KEY("q") "ctorch._utils\n_rebuild_qtensor\n("
+	STORAGE("QInt8Storage", "0", "\004") "K\000K\002K\002\206K\002K\001\206"
+	"ctorch\nper_tensor_affine\nG\077\340\000\000\000\000\000\000K\003\207\211" DICT "tRs.";
+static const char bytes[] = PROTO "}" KEY("w")
+	TENSOR_OF(STORAGE("ByteStorage", "0", "\030"), "K\000", "K\030\205", "K\001\205") "s.";
+
+static const float values[] = { 1, 2, 3, 4, 5, 6 };
+
+static void
+swap_values(uint8_t *to)
+{
+	const uint8_t *from = (const uint8_t *)values;
+	size_t i;
+
+	for (i = 0; i < sizeof values; i++)
+		to[i] = from[i / 4 * 4 + 3 - i % 4];
+}
+
+static void
+write_file(const struct folder *f, const char *name, const struct member *list, size_t n)
+{
+	struct gen g = { 0 };
+
+	put_zip(&g, list, n);
+	folder_file((struct folder *)(uintptr_t)f, name, &g);
+	gen_free(&g);
+}
+
+static void
+write_with(struct folder *f, const char *name, const char *pickle, size_t n, const void *storage,
+           size_t bytes_n)
+{
+	const struct member list[] = { { "a/data.pkl", pickle, n, 0 },
+		{ "a/data/0", storage, bytes_n, 0 }, { "a/version", "3\n", 2, 0 } };
+
+	write_file(f, name, list, 3);
+}
+
+/* Deflate a member, and write its header with the sizes of both. */
+static void
+write_deflated(struct folder *f)
+{
+	static uint8_t pickle[4096], storage[256];
+	struct member list[] = { { "a/data.pkl", pickle, 0, 0 }, { "a/data/0", storage, 0, 0 } };
+	const void *from[] = { views, values };
+	const size_t sizes[] = { sizeof views - 1, sizeof values };
+	uint8_t *to[] = { pickle, storage };
+	struct gen g = { 0 };
+	char name[32];
+	size_t i, k;
+
+	for (i = 0; i < 2; i++) {
+		z_stream s = { .next_in = (z_const Bytef *)(uintptr_t)from[i],
+			.avail_in = (uInt)sizes[i], .next_out = to[i], .avail_out = i ? 256 : 4096 };
+
+		if (deflateInit2(&s, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+		    deflate(&s, Z_FINISH) != Z_STREAM_END)
+			gen_die("cannot be deflated", "member");
+		list[i].n = s.total_out;
+		deflateEnd(&s);
+	}
+	put_zip(&g, list, 2);
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < 2; k++) {
+			const struct edit e[] = { { EDIT_SET, name, 8, 2, NULL, 0 },
+				{ EDIT_SET, name, sizes[i], 4, NULL, 0 },
+				{ EDIT_SET, name, crc_of(from[i], sizes[i]), 4, NULL, 0 } };
+			static const char *const words[] = { "method", "bytes", "crc" };
+			size_t w;
+
+			for (w = 0; w < 3; w++) {
+				snprintf(name, sizeof name, "%c%zu.%s", k ? 'c' : 'l', i, words[w]);
+				edit(&g, &e[w]);
+			}
+		}
+	folder_file(f, "views_deflated", &g);
+	gen_free(&g);
+}
+
+#define MAGIC "\200\002\212\nl\374\234F\371 j\250P\031."
+#define COUNT "\212\005\000\272\035\322\005" /* 25000000000 */
+
+/* The legacy form up to the bytes of its storage: the test adds a hole of 100 GB. */
+static void
+write_sparse(struct folder *f)
+{
+	static const char head[] = MAGIC "\200\002M\351\003.\200\002}." PROTO "}" KEY("a")
+		TENSOR_OF("(X" LENGTH("\007") "storagectorch\nFloatStorage\n" KEY("0") "X" LENGTH("\003")
+		          "cpu" COUNT "NtQ", "K\000", COUNT "\205", "K\001\205")
+		"s.\200\002]" KEY("0") "a.";
+	struct gen g = { 0 };
+
+	put(&g, head, sizeof head - 1);
+	put_u64(&g, UINT64_C(25000000000));
+	folder_file(f, "sparse_head", &g);
+	gen_free(&g);
+}
+
+/* The sizes follow the member, and its own header has none. */
+static void
+write_late(struct folder *f)
+{
+	static const struct edit none[] = { SET32("l0.crc", 0), SET32("l0.stored", 0),
+		SET32("l0.bytes", 0), SET32("l1.crc", 0), SET32("l1.stored", 0), SET32("l1.bytes", 0) };
+	const struct member list[] = { { "a/data.pkl", views, sizeof views - 1, 8 },
+		{ "a/data/0", values, sizeof values, 8 } };
+	struct gen g = { 0 };
+	size_t i;
+
+	put_zip(&g, list, 2);
+	for (i = 0; i < sizeof none / sizeof *none; i++)
+		edit(&g, &none[i]);
+	folder_file(f, "views_late_sizes", &g);
+	gen_free(&g);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const int8_t codes[] = { 1, 2, 3, 127 };
+	static const char like_a_pickle[24] = "cos\nsystem\n(S'id'\ntR.";
+	uint8_t swapped[sizeof values];
+	const struct member bare[] = { { "data.pkl", views, sizeof views - 1, 0 },
+		{ "data/0", values, sizeof values, 0 } };
+	const struct member big[] = { { "a/data.pkl", views, sizeof views - 1, 0 },
+		{ "a/data/0", swapped, sizeof swapped, 0 }, { "a/byteorder", "big", 3, 0 } };
+	struct folder f;
+
+	folder_open(&f, argc, argv);
+	swap_values(swapped);
+	write_with(&f, "views", views, sizeof views - 1, values, sizeof values);
+	write_with(&f, "views_protocol_4", views_4, sizeof views_4 - 1, values, sizeof values);
+	write_with(&f, "checkpoint", checkpoint, sizeof checkpoint - 1, values, sizeof values);
+	write_with(&f, "calls", calls, sizeof calls - 1, values, sizeof values);
+	write_with(&f, "depends", depends, sizeof depends - 1, values, sizeof values);
+	write_with(&f, "quantized", quantized, sizeof quantized - 1, codes, sizeof codes);
+	write_with(&f, "weights_like_a_pickle", bytes, sizeof bytes - 1, like_a_pickle,
+	           sizeof like_a_pickle);
+	write_file(&f, "views_without_folder", bare, 2);
+	write_file(&f, "views_big_endian", big, 3);
+	write_deflated(&f);
+	write_sparse(&f);
+	write_late(&f);
+	return folder_close(&f);
+}
