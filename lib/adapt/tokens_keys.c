@@ -306,7 +306,8 @@ is_same_text(const struct tokens_keys *k, uint64_t id, const char *s)
 	return r;
 }
 
-/* The list holds if each token in it is one of the keys, once. */
+/* The list holds if each token in it is one of the keys, once, or has an id that the keys
+ * have no token for. */
 static int
 take_added(struct tokens_keys *k, const json_t *list)
 {
@@ -324,7 +325,7 @@ take_added(struct tokens_keys *k, const json_t *list)
 		const char *text = json_string_value(json_object_get(o, "content"));
 
 		if (!json_is_integer(v) || json_value_u64(v, &id) < 0 || id >= k->v.count || !text ||
-		    added[id] || !is_same_text(k, id, text)) {
+		    added[id] || !(tokens_is_padding(k, id) || is_same_text(k, id, text))) {
 			free(added);
 			return 0;
 		}

@@ -139,20 +139,20 @@ put_vocab(struct tokens_keys *k, struct buf *b)
 static int
 put_scored(struct tokens_keys *k, struct buf *b)
 {
+	struct buf text = { 0 };
 	size_t i;
 
 	buf_text(b, "[");
-	for (i = 0; i < k->v.count; i++) {
-		const struct token *t = &k->v.token[i];
-
+	for (i = 0; i < k->v.count && tokens_spell(k, i, &text); i++) {
 		buf_text(b, i == 0 ? "\n      [" : ",\n      [");
-		json_quote(b, (const char *)vocab_text(&k->v, (uint32_t)i), t->text_bytes);
+		json_quote(b, (char *)text.p, text.n);
 		buf_text(b, ", ");
-		json_put_real(b, (double)t->score);
+		json_put_real(b, (double)k->v.token[i].score);
 		buf_text(b, "]");
 	}
 	buf_text(b, "\n    ]");
-	return buf_ok(b) ? 0 : err_memory(k->e);
+	buf_free(&text);
+	return buf_ok(b) && i == k->v.count ? 0 : err_memory(k->e);
 }
 
 /* ---- components ---- */
@@ -459,6 +459,8 @@ put_model(struct tokens_keys *k, struct buf *b)
 		         "    \"max_input_chars_per_word\": 4294967295,\n    \"vocab\": ");
 		return put_vocab(k, b);
 	case TOKENS_T5:
+		if (put_own_model(k, b, "Unigram"))
+			return put_scored(k, b);
 		buf_text(b, "    \"type\": \"Unigram\",\n    \"unk_id\": ");
 		if (k->unk == TOKEN_NONE)
 			buf_text(b, "null");
@@ -476,8 +478,11 @@ tokens_write_json(struct tokens_keys *k, struct buf *b)
 {
 	if (check_spelling(k) < 0)
 		return -1;
-	buf_text(b, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n"
-	         "  \"added_tokens\": ");
+	buf_text(b, "{\n  \"version\": \"1.0\"");
+	if (put_part(k, b, "truncation", json_null()) < 0 ||
+	    put_part(k, b, "padding", json_null()) < 0)
+		return -1;
+	buf_text(b, ",\n  \"added_tokens\": ");
 	if (put_added(k, b) < 0 || put_part(k, b, "normalizer", normalizer(k)) < 0 ||
 	    put_part(k, b, "pre_tokenizer", pre_tokenizer(k)) < 0 ||
 	    put_part(k, b, "post_processor", post_processor(k)) < 0 ||
