@@ -62,7 +62,7 @@ need_u64(struct keys *k, const char *name, uint64_t *v)
 }
 
 /* A number that llama.cpp keeps for each block: the key has one value, or an array with a value
- * for each block, all of which must be the same. */
+ * for each block; these must all be equal. */
 static bool
 get_each(struct keys *k, const char *name, uint64_t *v)
 {

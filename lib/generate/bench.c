@@ -10,8 +10,8 @@
 #include "generate/chance.h"
 #include "generate/generate.h"
 
-/* Bytes that a thread reads at a time, and passes, of which the fastest counts. MOST: bytes
- * of a pass, at most. */
+/* Bytes that a thread reads at a time, and the number of passes; the fastest one counts. MOST:
+ * maximum bytes of a pass. */
 enum { PIECE = 1 << 20, PASSES = 4 };
 #define MOST (UINT64_C(2) << 30)
 

@@ -36,7 +36,7 @@ struct infer_options {
 };
 #define INFER_CONTEXT 4096
 
-/* Make a model ready. Every hyper-parameter is proved against the tensors, of which only small
+/* Make a model ready. Every hyper-parameter is proved against the tensors; only small
  * vectors are read. w stays the caller's and must outlive the model; its blobs are not used
  * after this. note: receives remarks for the user, or NULL. NULL with e filled: ERR_FORMAT for
  * what is not supported, ERR_CORRUPT for contradictions, ERR_INVALID for an option that the

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The endings of English words, in lower case and in any case; letters, numbers and other
- * characters, each with a blank in front; white space, of which the last character is left to
+ * characters, each with a blank in front; white space, whose last character is left to
  * the word after it. Patterns differ in how many digits go together, and in what may stand
  * before letters or after other characters. */
 #define ENDS "'s|'t|'re|'ve|'m|'ll|'d"

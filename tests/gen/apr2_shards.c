@@ -73,7 +73,7 @@ static const struct row rows[] = {
 	  .manifest = "{\"a\":1}" },
 	{ .name = "apr2_shards_no_shards", .status = 4, .says = "names no file",
 	  .manifest = OF("2.0.0", "0", "", "{}") },
-	{ .name = "apr2_shards_version_3", .status = 4, .says = "APR version 3.0.0, of which only 2.x",
+	{ .name = "apr2_shards_version_3", .status = 4, .says = "APR version 3.0.0, but only 2.x",
 	  .manifest = OF("3.0.0", "2", ROWS, MAP) },
 	{ .name = "apr2_shards_without_version", .status = 4, .says = "without apr_version",
 	  .manifest = "{\"shards\":[1]}" },

@@ -228,8 +228,8 @@ skip_chunks(struct apr1_source *s, struct apr1_in *x, struct apr1_chunk **chunks
 	size_t cap = 0;
 
 	if (!s->own)
-		return apr1_fail(s, ERR_FORMAT, "InvalidFormat: it has an index of chunks, of which "
-		                 "nobody says what is in it");
+		return apr1_fail(s, ERR_FORMAT, "InvalidFormat: it has an index of chunks, whose "
+		                 "content is not defined");
 	for (i = 0; i < n; i++) {
 		if (x->bad || apr1_take_chunk(s, x, &c) < 0)
 			return apr1_cut(s);

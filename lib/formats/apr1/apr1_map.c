@@ -185,7 +185,7 @@ apr1_map_read(struct apr1_map *m, const uint8_t *p, size_t n, bool named, const 
 		return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is not a map");
 	if (!h.map && h.items > FIELDS)
 		return err_set(e, ERR_FORMAT, what, "InvalidFormat: its metadata is an array of %"
-		               PRIu64 " values, of which %zu have a name", h.items, FIELDS);
+		               PRIu64 " values, but only %zu have a name", h.items, FIELDS);
 	at = h.bytes;
 	for (i = 0; i < h.items / (h.map ? 2 : 1); i++) {
 		struct apr1_entry x = { 0 };

@@ -77,7 +77,7 @@ read_header(struct apr2_source *s)
 	h->data_at = le32(p + 28);
 	if (h->major != APR2_MAJOR)
 		return err_set(r->err, ERR_VERSION, r->name, "is APR version %" PRIu16 ".%"
-		               PRIu16 ", of which only 2.x is read here", h->major, h->minor);
+		               PRIu16 ", but only 2.x is read here", h->major, h->minor);
 	return check_flags(s) < 0 ? -1 : check_sections(s);
 }
 

@@ -31,8 +31,8 @@ read_facts(const json_t *o, size_t rows, const char *label, struct err *e)
 	    json_member_text(o, "version", &version) < 0)
 		return err_set(e, ERR_CORRUPT, label, "is a manifest without apr_version");
 	if (strncmp(version, "2.", 2) != 0)
-		return err_set(e, ERR_VERSION, label, "is a manifest of APR version %.40s, of "
-		               "which only 2.x is read here", version);
+		return err_set(e, ERR_VERSION, label, "is a manifest of APR version %.40s, but "
+		               "only 2.x is read here", version);
 	if (sharded && !json_is_true(sharded))
 		return err_set(e, ERR_CORRUPT, label, "says that the model is not sharded");
 	if (json_member_u64(o, "shard_count", &count) < 0 || count != rows)

@@ -131,7 +131,7 @@ check_header(struct apr64_source *s, uint32_t crc)
 		               "0x%08" PRIx32 ", stored is 0x%08" PRIx32, crc, h->crc);
 	}
 	if (h->major != APR64_MAJOR)
-		return err_set(r->err, ERR_VERSION, r->name, "is APR version %u.%u, of which only "
+		return err_set(r->err, ERR_VERSION, r->name, "is APR version %u.%u, but only "
 		               "2.x is read here", h->major, h->minor);
 	return check_flags(s) < 0 ? -1 : check_parts(s);
 }
