@@ -33,21 +33,32 @@ wrong(struct err *e, const char *name, const char *what)
 	return err_set(e, ERR_USAGE, name, "%s", what);
 }
 
+/* Append the text up to the next number, and move behind that. The letter of the number, or 0
+ * at the end. */
+static char
+next_number(const char **p, struct buf *b)
+{
+	size_t step;
+	char c;
+
+	for (; **p; ++*p) {
+		if ((c = placeholder(*p, &step))) {
+			*p += step;
+			return c;
+		}
+		buf_put(b, *p, 1);
+	}
+	return 0;
+}
+
 /* Append the key of an old name to b, and list its numbers. */
 static int
 parse_from(const char *name, struct numbers *found, struct buf *b, struct err *e)
 {
-	const char *p;
-	size_t step;
+	const char *p = name;
 	char c;
 
-	for (p = name; *p; p += step) {
-		c = placeholder(p, &step);
-		if (!c) {
-			step = 1;
-			buf_put(b, p, 1);
-			continue;
-		}
+	while ((c = next_number(&p, b))) {
 		if (found->n == SCHEMA_NUMBERS)
 			return wrong(e, name, "has too many numbers for a template");
 		if (found->n && (c == '#') != (found->letter[0] == '#'))
@@ -77,18 +88,11 @@ index_of(const struct numbers *found, char c, unsigned nth)
 static int
 parse_to(const char *name, const struct numbers *found, struct buf *b, struct err *e)
 {
+	const char *p = name;
 	unsigned i, nth = 0;
-	const char *p;
-	size_t step;
 	char c;
 
-	for (p = name; *p; p += step) {
-		c = placeholder(p, &step);
-		if (!c) {
-			step = 1;
-			buf_put(b, p, 1);
-			continue;
-		}
+	while ((c = next_number(&p, b))) {
 		i = index_of(found, c, nth);
 		nth += c == '#';
 		if (i == found->n)
