@@ -53,7 +53,7 @@ static void
 apply(struct rename *r, struct model *m)
 {
 	struct err e = ERR_INIT;
-	struct renames n, again;
+	struct renames n, again = { 0 };
 	size_t unknown;
 
 	if (rename_find(r, m, "fuzz", &n, &e) < 0) {
@@ -64,8 +64,6 @@ apply(struct rename *r, struct model *m)
 		unknown = n.unknown;
 		if (r->count == 0 && rename_find(r, m, "fuzz", &again, &e) == 0)
 			must(unknown > 0 || again.unknown == 0);
-		else
-			again = (struct renames){ 0 };
 		renames_free(&again);
 	}
 	renames_free(&n);
