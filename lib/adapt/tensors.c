@@ -129,6 +129,65 @@ tensors_prove_shape(const struct sizes *sizes, const struct arch_rule *rule, boo
 	return -1;
 }
 
+/* ---- what is too much or missing ---- */
+
+int
+tensors_unknown(const struct subject *s, const char *name, struct err *e)
+{
+	err_set(e, ERR_INVALID, name, "UnknownTensor: %s models have no such tensor",
+	        s->arch->folder);
+	return err_hint(e, "--relaxed passes it under its name; --arch chooses another "
+	                "architecture");
+}
+
+int
+tensors_pass(struct tensors *p, const struct tensor *t, size_t source, size_t position,
+             struct err *e)
+{
+	struct tensor *copy = tensor_copy(t);
+	struct tensors_row *row = copy ? tensors_add(p, copy, e) : NULL;
+
+	if (!row)
+		return copy ? -1 : err_memory(e);
+	row->from = tensor_type(t);
+	row->last = position;
+	row->about = source;
+	return tensors_add_piece(row, move_run(source, 0, tensor_items(t)), e);
+}
+
+uint64_t
+tensors_blocks(const struct sizes *sizes, const struct arch_rule *rule)
+{
+	return sizes_get(sizes, strncmp(rule_name(rule), "decoder.", 8) == 0 ? 'A' : 'B');
+}
+
+int
+tensors_prove_whole(const struct arch *arch, const struct sizes *sizes, uint64_t blocks,
+                    enum arch_form form,
+                    bool (*has)(const void *ctx, enum role role, uint64_t block),
+                    const void *ctx, struct err *e)
+{
+	const struct arch_rule *r;
+	bool seen[ROLES] = { false };
+	char name[MATCH_NAME];
+	uint64_t n, k;
+	size_t i;
+
+	for (i = 0; (r = arch_rule(arch, i)); i++) {
+		if (r->role == ROLES || seen[r->role])
+			continue;
+		seen[r->role] = true;
+		n = !strchr(rule_name(r), '#') ? 1 : tensors_blocks(sizes, r);
+		for (k = 0; !(r->flags & RULE_OPTIONAL) && k < (n ? n : blocks); k++)
+			if (!has(ctx, r->role, k)) {
+				match_name(r, form, (r->flags & RULE_AS_BIAS) != 0, k, 0, name);
+				return err_set(e, ERR_INVALID, name,
+				               "MissingTensor: the model has no such tensor");
+			}
+	}
+	return 0;
+}
+
 /* ---- what the keys say about the tensors ---- */
 
 /* Numbers of llama.cpp's llama_ftype. */

@@ -48,33 +48,6 @@ is_rope(const char *name)
 }
 
 static int
-unknown(struct backward *f, const char *name)
-{
-	err_set(f->e, ERR_INVALID, name, "UnknownTensor: %s models have no such tensor",
-	        f->s->arch->folder);
-	return err_hint(f->e, "--relaxed passes it under its name; --arch chooses another "
-	                "architecture");
-}
-
-/* A tensor without a rule: passed, or an error. */
-static int
-without_rule(struct backward *f, size_t source)
-{
-	const struct tensor *t = f->s->plan->tensors[source];
-	struct tensors_row *row;
-
-	if (!f->o->relaxed)
-		return unknown(f, tensor_name(t));
-	row = tensors_add(f->p, tensor_copy(t), f->e);
-	if (!row)
-		return err_memory(f->e);
-	row->from = tensor_type(t);
-	row->last = source;
-	row->about = source;
-	return tensors_add_piece(row, move_run(source, 0, tensor_items(t)), f->e);
-}
-
-static int
 refuse_blocks(struct backward *f, const struct tensor *t)
 {
 	err_set(f->e, ERR_FORMAT, tensor_name(t), "has type %s, which model folders do not have",
@@ -97,7 +70,8 @@ match_source(struct backward *f, size_t source)
 	if (tensor_type(t)->items > 1 || !dtype_sized(tensor_type(t)))
 		return refuse_blocks(f, t);
 	if (!match_find(f->s->arch, ARCH_GGUF, tensor_name(t), 0, &m))
-		return without_rule(f, source);
+		return f->o->relaxed ? tensors_pass(f->p, t, source, source, f->e)
+		                     : tensors_unknown(f->s, tensor_name(t), f->e);
 	for (i = 0; (r = arch_rule(f->s->arch, i)); i++)
 		if (fits(f, r, m.rule->role, m.bias, t))
 			break;
@@ -428,39 +402,11 @@ add_target(struct backward *f, const struct back *b)
 
 /* ---- the whole ---- */
 
-static int
-prove_rule(struct backward *f, const struct arch_rule *r)
+static bool
+has_role(const void *ctx, enum role role, uint64_t block)
 {
-	uint64_t blocks = sizes_get(&f->p->sizes, strncmp(rule_name(r), "decoder.", 8) == 0
-	                                                  ? 'A' : 'B'), i;
-	char name[MATCH_NAME];
-
-	if (!strchr(rule_name(r), '#'))
-		blocks = 1;
-	for (i = 0; i < blocks; i++)
-		if (!tensors_find_back(f, r->role, i, false) && !tensors_find_back(f, r->role, i, true)) {
-			match_name(r, ARCH_GGUF, false, i, 0, name);
-			return err_set(f->e, ERR_INVALID, name,
-			               "MissingTensor: the model has no such tensor");
-		}
-	return 0;
-}
-
-static int
-prove_whole(struct backward *f)
-{
-	const struct arch_rule *r;
-	bool seen[ROLES] = { false };
-	size_t i;
-
-	for (i = 0; (r = arch_rule(f->s->arch, i)); i++) {
-		if (r->role == ROLES || seen[r->role])
-			continue;
-		seen[r->role] = true;
-		if (!(r->flags & RULE_OPTIONAL) && prove_rule(f, r) < 0)
-			return -1;
-	}
-	return 0;
+	return tensors_find_back(ctx, role, block, false) ||
+	       tensors_find_back(ctx, role, block, true);
 }
 
 static int
@@ -489,7 +435,7 @@ run(struct backward *f)
 		if (match_source(f, i) < 0)
 			return -1;
 	qsort(f->list, f->count, sizeof *f->list, by_role);
-	if (prove_whole(f) < 0)
+	if (tensors_prove_whole(f->s->arch, &f->p->sizes, 0, ARCH_GGUF, has_role, f, f->e) < 0)
 		return -1;
 	for (i = 0; i < f->count; i++)
 		if (add_target(f, &f->list[i]) < 0)

@@ -37,22 +37,6 @@ fail(struct forward *f, const char *name, const char *what)
 	return err_set(f->e, ERR_INVALID, name, "%s", what);
 }
 
-static int
-unknown(struct forward *f, const char *name)
-{
-	err_set(f->e, ERR_INVALID, name, "UnknownTensor: %s models have no such tensor",
-	        f->s->arch->folder);
-	return err_hint(f->e, "--relaxed passes it under its name; --arch chooses another "
-	                "architecture");
-}
-
-/* The number of blocks that the configuration states, for a rule. */
-static uint64_t
-stated_blocks(const struct forward *f, const struct arch_rule *r)
-{
-	return sizes_get(&f->p->sizes, strncmp(rule_name(r), "decoder.", 8) == 0 ? 'A' : 'B');
-}
-
 /* Add a use for each rule that a source matches. Returns how many, or -1. */
 static int
 add_uses(struct forward *f, size_t source, size_t position)
@@ -63,7 +47,7 @@ add_uses(struct forward *f, size_t source, size_t position)
 	int n = 0;
 
 	for (; match_find(f->s->arch, ARCH_FOLDER, name, from, &m); from = m.index + 1, n++) {
-		uint64_t blocks = stated_blocks(f, m.rule);
+		uint64_t blocks = tensors_blocks(&f->p->sizes, m.rule);
 
 		if (m.rule->flags & RULE_UNUSED || (blocks && m.block >= blocks)) {
 			f->p->dropped += n == 0;
@@ -95,21 +79,13 @@ static int
 without_rule(struct forward *f, size_t source)
 {
 	const struct tensor *t = tensors_source(f->p, f->s, source);
-	struct tensors_row *row;
 
 	if (arch_is_apart(tensor_name(t), ARCH_FOLDER) || is_later(f, tensor_name(t))) {
 		f->p->dropped++;
 		return 0;
 	}
-	if (!f->o->relaxed)
-		return unknown(f, tensor_name(t));
-	row = tensors_add(f->p, tensor_copy(t), f->e);
-	if (!row)
-		return err_memory(f->e);
-	row->from = tensor_type(t);
-	row->last = f->position[source];
-	row->about = source;
-	return tensors_add_piece(row, move_run(source, 0, tensor_items(t)), f->e);
+	return f->o->relaxed ? tensors_pass(f->p, t, source, f->position[source], f->e)
+	                     : tensors_unknown(f->s, tensor_name(t), f->e);
 }
 
 /* ---- the order of the sources ---- */
@@ -206,7 +182,7 @@ match_sources(struct forward *f, const struct named *list)
 		if (r < 0)
 			return -1;
 		if (r == 0)
-			return unknown(f, tensor_name(w->tensor));
+			return tensors_unknown(f->s, tensor_name(w->tensor), f->e);
 	}
 	return 0;
 }
@@ -443,8 +419,9 @@ drop_tied(struct forward *f)
 /* ---- what is missing ---- */
 
 static bool
-has_role(const struct forward *f, enum role role, uint64_t block)
+has_role(const void *ctx, enum role role, uint64_t block)
 {
+	const struct forward *f = ctx;
 	size_t low = 0, high = f->count;
 
 	while (low < high) {
@@ -459,41 +436,6 @@ has_role(const struct forward *f, enum role role, uint64_t block)
 			high = mid;
 	}
 	return false;
-}
-
-static int
-prove_rule(struct forward *f, const struct arch_rule *r)
-{
-	uint64_t blocks = stated_blocks(f, r), i;
-	char name[MATCH_NAME];
-
-	if (!strchr(rule_name(r), '#'))
-		blocks = 1;
-	else if (blocks == 0)
-		blocks = f->blocks;
-	for (i = 0; i < blocks; i++)
-		if (!has_role(f, r->role, i)) {
-			match_name(r, ARCH_FOLDER, (r->flags & RULE_AS_BIAS) != 0, i, 0, name);
-			return fail(f, name, "MissingTensor: the model has no such tensor");
-		}
-	return 0;
-}
-
-static int
-prove_whole(struct forward *f)
-{
-	const struct arch_rule *r;
-	bool seen[ROLES] = { false };
-	size_t i;
-
-	for (i = 0; (r = arch_rule(f->s->arch, i)); i++) {
-		if (r->role == ROLES || seen[r->role])
-			continue;
-		seen[r->role] = true;
-		if (!(r->flags & RULE_OPTIONAL) && prove_rule(f, r) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* ---- the whole ---- */
@@ -537,7 +479,8 @@ run(struct forward *f, struct named *list)
 	if (order_sources(f, list) < 0)
 		return -1;
 	f->p->type = f->o->type ? f->o->type : auto_type(f->s, list);
-	if (match_sources(f, list) < 0 || drop_tied(f) < 0 || add_targets(f) < 0 || prove_whole(f) < 0 ||
+	if (match_sources(f, list) < 0 || drop_tied(f) < 0 || add_targets(f) < 0 || tensors_prove_whole(f->s->arch, &f->p->sizes, f->blocks, ARCH_FOLDER, has_role, f,
+	                        f->e) < 0 ||
 	    tensors_add_rope(f->p, f->s, f->e) < 0 || prove_types(f) < 0)
 		return -1;
 	qsort(f->p->rows, f->p->count, sizeof *f->p->rows, by_place);

@@ -20,6 +20,24 @@ int tensors_prove_shape(const struct sizes *sizes, const struct arch_rule *rule,
                         const char *name, unsigned ndim, const uint64_t *dims,
                         const char *where, struct err *e);
 
+/* ERR_INVALID: a tensor without a rule. -1. */
+int tensors_unknown(const struct subject *s, const char *name, struct err *e);
+
+/* Append a source as a target, unchanged, at this position of the order. 0 or -1. */
+int tensors_pass(struct tensors *p, const struct tensor *t, size_t source, size_t position,
+                 struct err *e);
+
+/* The number of blocks that a rule's tensors have by the hyper-parameters; 0: not known. */
+uint64_t tensors_blocks(const struct sizes *sizes, const struct arch_rule *rule);
+
+/* Prove that the model has each tensor that its rules require; has says whether it has one of
+ * that role. blocks: their number if the hyper-parameters do not state it. form: of the names
+ * in messages. 0 or -1 with ERR_INVALID. */
+int tensors_prove_whole(const struct arch *arch, const struct sizes *sizes, uint64_t blocks,
+                        enum arch_form form,
+                        bool (*has)(const void *ctx, enum role role, uint64_t block),
+                        const void *ctx, struct err *e);
+
 /* A change of a tensor from its form in folders to that in GGUF. */
 struct view {
 	enum arch_change change;
