@@ -57,6 +57,10 @@ replayed() {
 	replayed tokenizer
 }
 
+@test "fuzz corpus: edits of metadata" {
+	replayed meta
+}
+
 @test "fuzz corpus: model cards" {
 	replayed card
 }
