@@ -144,6 +144,24 @@ list_of(enum card_kind kind, const json_t *v, struct err *e)
 	return NULL;
 }
 
+/* The texts of an array, such as several licences, as one text with commas; NULL if there is
+ * none, or no memory. */
+static json_t *
+text_of(const json_t *list, struct err *e)
+{
+	struct buf b = { 0 };
+	json_t *v = NULL;
+	size_t i;
+
+	for (i = 0; i < json_array_size(list) && i < ENTRIES; i++)
+		if (json_is_string(json_array_get(list, i)))
+			buf_printf(&b, "%s%s", b.n ? "," : "", json_string_value(json_array_get(list, i)));
+	if (b.n > 0 && !(v = json_stringn((char *)b.p, b.n)))
+		err_memory(e);
+	buf_free(&b);
+	return v;
+}
+
 /* Sets a field that has no value yet, if v has the form of the field. v: may be NULL. */
 static int
 offer(struct reading *r, const struct card_field *f, const json_t *v)
@@ -154,6 +172,8 @@ offer(struct reading *r, const struct card_field *f, const json_t *v)
 		return 0;
 	if (f->kind == CARD_LIST || f->kind == CARD_ENTRIES)
 		to = list_of(f->kind, v, r->e);
+	else if (f->kind == CARD_SCALAR && json_is_array(v))
+		to = text_of(v, r->e);
 	else if (f->kind == CARD_SCALAR ? is_scalar(v) : json_object_size(v) > 0)
 		to = json_incref((json_t *)(uintptr_t)v);
 	if (to && json_object_set_new(r->card, f->name, to) < 0)

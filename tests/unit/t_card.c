@@ -107,6 +107,8 @@ fields(void)
 	   "\"base_models\":[{\"name\":\"Big\",\"repo_url\":\"https://example.org/big\"}],"
 	   "\"out_of_scope\":[\"advice on health\"],"
 	   "\"compliance\":{\"gdpr_training_consent\":true,\"export_control\":\"EAR99\"}}");
+	is("several licences", none, "---\nlicense: [mit, [x], apache-2.0]\n---\n",
+	   "{\"license\":\"mit,apache-2.0\"}");
 	is("wrong types", none, "---\nlicense: {a: b}\ntags: {c: d}\nmetrics: 3\nlanguage: [[x], y]\n---\n",
 	   "{\"languages\":[\"y\"],\"license_terms\":{\"a\":\"b\"}}");
 }
