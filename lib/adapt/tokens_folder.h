@@ -41,6 +41,9 @@ enum tokens_kind {
 	TOKENS_PIECES      /* a SentencePiece model */
 };
 
+#define TOKENS_SCORE_ADDED -1000.0f    /* of added tokens in vocabularies with scores */
+#define TOKENS_SCORE_PADDING -10000.0f /* of ids without a token */
+
 struct tokens_token {
 	size_t text;    /* offset in the pool */
 	uint32_t bytes;
@@ -109,8 +112,8 @@ int tokens_put_text(struct tokens_folder *f, const char *key, const char *text, 
 int tokens_put_bool(struct tokens_folder *f, const char *key, bool v);
 int tokens_put_u32(struct tokens_folder *f, const char *key, uint32_t v);
 
-/* The name of the folder's pre-tokenizer, or NULL with e
- * filled (ERR_FORMAT). It lives as long as f and its options. */
+/* The name of the folder's pre-tokenizer, or NULL with e filled (ERR_FORMAT). It lives as
+ * long as f and its options. */
 const char *tokens_pre(struct tokens_folder *f);
 
 #endif

@@ -9,8 +9,6 @@
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab.h"
 
-#define TOKENS_SCORE_ADDED -1000.0f    /* of added tokens in vocabularies with scores */
-#define TOKENS_SCORE_PADDING -10000.0f /* of ids without a token */
 
 enum tokens_role { ROLE_TOKEN_BOS, ROLE_TOKEN_EOS, ROLE_TOKEN_UNK, ROLE_TOKEN_SEP,
                    ROLE_TOKEN_PAD, ROLE_TOKEN_CLS, ROLE_TOKEN_MASK, ROLE_TOKENS };

@@ -8,8 +8,6 @@
 #include "tokenizer/sp_model.h"
 #include "tokenizer/vocab.h"
 
-#define SCORE_ADDED -1000.0f
-
 /* ---- the kind of a folder ---- */
 
 /* SentencePiece models by their names, and the flags that a name asks for. */
@@ -124,7 +122,7 @@ add_file(struct tokens_folder *f)
 		if (r == 0)
 			r = tokens_id(v, "added_tokens.json", &id, f->e);
 		if (r == 0 && fits(f, id))
-			r = tokens_set(f, (size_t)id, text, strlen(text), TOKEN_USER, SCORE_ADDED);
+			r = tokens_set(f, (size_t)id, text, strlen(text), TOKEN_USER, TOKENS_SCORE_ADDED);
 	}
 	json_decref(added);
 	return r;
@@ -144,9 +142,9 @@ add_object(struct tokens_folder *f, uint64_t id, const json_t *o, const char *wh
 		return 0;
 	if (f->flags & TOKENS_ALL_ADDED)
 		return tokens_set(f, (size_t)id, text, n, control ? TOKEN_CONTROL : TOKEN_USER,
-		                  SCORE_ADDED);
+		                  TOKENS_SCORE_ADDED);
 	return tokens_set_added(f, (size_t)id, text, n, control || tokens_look_special(text, n),
-	                        SCORE_ADDED);
+	                        TOKENS_SCORE_ADDED);
 }
 
 static int

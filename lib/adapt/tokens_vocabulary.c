@@ -8,9 +8,6 @@
 #include "tokenizer/bytes.h"
 #include "tokenizer/vocab.h"
 
-#define SCORE_ADDED -1000.0f
-#define SCORE_PADDING -10000.0f
-
 /* ---- the list of tokens ---- */
 
 /* The size of the vocabulary that config.json or the embeddings ask for. */
@@ -54,7 +51,7 @@ tokens_open(struct tokens_folder *f, size_t have, bool drops, const char *what)
 		return err_memory(f->e);
 	f->count = (size_t)size;
 	for (i = 0; i < f->count; i++)
-		f->token[i].score = SCORE_PADDING;
+		f->token[i].score = TOKENS_SCORE_PADDING;
 	return 0;
 }
 
@@ -353,7 +350,7 @@ set_fallback(struct tokens_folder *f, size_t id, const struct entry *x, size_t b
 	               : x->added && id >= base   ? TOKEN_USER
 	               : is_byte(x->text, x->bytes) ? TOKEN_BYTE : TOKEN_NORMAL;
 
-	return tokens_set(f, id, x->text, x->bytes, kind, SCORE_ADDED);
+	return tokens_set(f, id, x->text, x->bytes, kind, TOKENS_SCORE_ADDED);
 }
 
 static int
