@@ -156,7 +156,7 @@ text_of(const json_t *list, struct err *e)
 	for (i = 0; i < json_array_size(list) && i < ENTRIES; i++)
 		if (json_is_string(json_array_get(list, i)))
 			buf_printf(&b, "%s%s", b.n ? "," : "", json_string_value(json_array_get(list, i)));
-	if (b.n > 0 && !(v = json_stringn((char *)b.p, b.n)))
+	if (b.failed || (b.n > 0 && !(v = json_stringn((char *)b.p, b.n))))
 		err_memory(e);
 	buf_free(&b);
 	return v;
