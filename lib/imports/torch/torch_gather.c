@@ -135,10 +135,15 @@ put_value(uint8_t *to, const uint8_t *from, unsigned element, unsigned swapped)
 {
 	unsigned i;
 
-	if (!swapped) {
+	/* With a constant size, memcpy is one instruction. */
+	if (!swapped && element == 4)
+		memcpy(to, from, 4);
+	else if (!swapped && element == 2)
+		memcpy(to, from, 2);
+	else if (!swapped)
 		memcpy(to, from, element);
+	if (!swapped)
 		return;
-	}
 	for (i = 0; i < element; i++)
 		to[i] = from[i / swapped * swapped + swapped - 1 - i % swapped];
 }
