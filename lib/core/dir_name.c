@@ -37,7 +37,7 @@ dir_name_is_below(const char *name)
 	char folder[256];
 
 	return strlen(name) <= 255 && dir_name_folder(name, folder) && dir_name_is_plain(folder) &&
-	       dir_name_is_plain(strchr(name, '/') + 1);
+	       strcmp(strchr(name, '/') + 1, "config.json") == 0;
 }
 
 bool

@@ -10,8 +10,9 @@
  * control characters that do not begin with a dot. */
 bool dir_name_is_plain(const char *name);
 
-/* Whether a name means a file one folder below: FOLDER/FILE, both plain. The functions that
- * open and stat a file also take such names; a link in place of the folder is not followed. */
+/* Whether a name means FOLDER/config.json, one folder below with a plain name: no other file
+ * there is ever read or written. The functions that open and stat a file also take such names;
+ * a link in place of the folder is not followed. */
 bool dir_name_is_below(const char *name);
 
 /* Copies FOLDER of FOLDER/FILE; false if there is no "/" or it does not fit. */
