@@ -170,10 +170,11 @@ step(struct run *r)
 		lanes_blocks_shani(r->h, p, n);
 	else
 		lanes_blocks_avx512(r->h, p, n);
-	for (i = 0; i < r->lanes; i++) {
-		r->lane[i].at += n * LANES_BLOCK;
-		r->lane[i].blocks -= n;
-	}
+	for (i = 0; i < r->lanes; i++)
+		if (r->lane[i].m) {
+			r->lane[i].at += n * LANES_BLOCK;
+			r->lane[i].blocks -= n;
+		}
 	return 1;
 }
 
