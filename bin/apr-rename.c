@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapt/rename.h"
+#include "adapt/names/rename.h"
 #include "arch/guess.h"
 #include "cli/filter.h"
 #include "cli/input.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "adapt/adapt_parts.h"
-#include "adapt/shared_keys.h"
+#include "adapt/keys/shared_keys.h"
 #include "arch/match.h"
 
 static struct tensor *

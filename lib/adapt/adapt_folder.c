@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "adapt/adapt_parts.h"
-#include "adapt/general.h"
-#include "adapt/keys.h"
-#include "adapt/origin_read.h"
-#include "adapt/shared_keys.h"
-#include "adapt/tokens.h"
+#include "adapt/keys/general.h"
+#include "adapt/keys/keys.h"
+#include "adapt/tensors/origin_read.h"
+#include "adapt/keys/shared_keys.h"
+#include "adapt/tokens/tokens.h"
 #include "core/le.h"
 #include "core/mem.h"
 

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "adapt/adapt_parts.h"
-#include "adapt/general.h"
-#include "adapt/keys.h"
-#include "adapt/origin.h"
-#include "adapt/tokens.h"
+#include "adapt/keys/general.h"
+#include "adapt/keys/keys.h"
+#include "adapt/tensors/origin.h"
+#include "adapt/tokens/tokens.h"
 
 int
 adapt_put_text(struct model *m, const char *key, const char *text, size_t n, struct err *e)

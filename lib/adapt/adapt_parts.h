@@ -3,10 +3,10 @@
 #define ADAPT_ADAPT_PARTS_H
 
 #include "adapt/adapt.h"
-#include "adapt/store.h"
+#include "adapt/tensors/store.h"
 #include "adapt/subject.h"
-#include "adapt/tensors.h"
-#include "adapt/values.h"
+#include "adapt/tensors/tensors.h"
+#include "adapt/tensors/values.h"
 
 /* The bytes of a blob of the new plan. */
 struct adapt_blob {

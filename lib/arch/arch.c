@@ -130,7 +130,7 @@ GROUP(deepseek) = {
 	END
 };
 
-/* Experts of gpt-oss in MXFP4 are unpacked to gate_proj and up_proj (adapt/packed.h). */
+/* Experts of gpt-oss in MXFP4 are unpacked to gate_proj and up_proj (adapt/packed/packed.h). */
 #define OSS "model.layers.#.mlp.experts."
 GROUP(gpt_oss) = {
 	RULE(ROLE_ATTN_POST),

@@ -11,7 +11,7 @@
  */
 #include "mutate.h"
 
-#include "adapt/general.h"
+#include "adapt/keys/general.h"
 #include "report/card.h"
 #include "wire/yaml.h"
 

@@ -11,7 +11,7 @@
 #include "mutate.h"
 
 #include "adapt/adapt.h"
-#include "adapt/packed.h"
+#include "adapt/packed/packed.h"
 #include "core/mem.h"
 #include "folders.h"
 #include "kernels/kernel.h"

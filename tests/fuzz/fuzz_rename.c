@@ -7,7 +7,7 @@
  */
 #include "mutate.h"
 
-#include "adapt/rename.h"
+#include "adapt/names/rename.h"
 
 static void
 add_names(struct model *m, const char *p, size_t n)

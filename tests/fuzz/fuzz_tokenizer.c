@@ -7,7 +7,7 @@
  * Besides the fuzzer's own changes, the mutator writes whole tokenizer.json files with
  * patterns of all syntax that PCRE2 has (patterns.h).
  */
-#include "adapt/tokens.h"
+#include "adapt/tokens/tokens.h"
 #include "mutate.h"
 #include "patterns.h"
 #include "tokenizer/tokenizer.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "adapt/packed.h"
+#include "adapt/packed/packed.h"
 #include "test.h"
 
 #define HAND_TENSORS 32

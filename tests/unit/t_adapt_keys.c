@@ -1,7 +1,7 @@
 /* Hyper-parameters as keys of GGUF and as config.json. */
 #include <math.h>
 
-#include "adapt/keys.h"
+#include "adapt/keys/keys.h"
 #include "convert.h"
 #include "core/le.h"
 

@@ -2,7 +2,7 @@
  * types and digests of what llama.cpp's converter writes. */
 #include <math.h>
 
-#include "adapt/values.h"
+#include "adapt/tensors/values.h"
 #include "convert.h"
 #include "core/le.h"
 #include "crypto/digest.h"

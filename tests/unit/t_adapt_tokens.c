@@ -1,5 +1,5 @@
 /* Tokenizers of model folders as keys of GGUF: those of the reference. */
-#include "adapt/tokens.h"
+#include "adapt/tokens/tokens.h"
 #include "convert.h"
 
 static bool

@@ -1,7 +1,7 @@
 /* Tokenizers from keys of GGUF as files of a folder: the files give texts the same ids as the
  * keys, and the keys again.
  */
-#include "adapt/tokens.h"
+#include "adapt/tokens/tokens.h"
 #include "convert.h"
 #include "core/mem.h"
 #include "tokenizer/tokenizer.h"

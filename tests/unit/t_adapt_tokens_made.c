@@ -1,7 +1,7 @@
 /* Tokenizers of folders and keys made here: every pre-tokenizer by its structure, old folders,
  * chat templates in several places, and files that contradict themselves.
  */
-#include "adapt/tokens.h"
+#include "adapt/tokens/tokens.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* general: what a model folder says of its model, as keys; the names of models; the way back. */
-#include "adapt/general.h"
+#include "adapt/keys/general.h"
 
-#include "adapt/general_name.h"
+#include "adapt/keys/general_name.h"
 #include "convert.h"
 
 /* ---- the reference's cases ---- */

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "adapt/rename.h"
+#include "adapt/names/rename.h"
 #include "test.h"
 
 static struct err e;

@@ -1,5 +1,5 @@
 /* Metadata of .apr files beside that of GGUF and model folders. */
-#include "adapt/shared_keys.h"
+#include "adapt/keys/shared_keys.h"
 #include "arch/apr_keys.h"
 #include "convert.h"
 #include "core/mem.h"
