@@ -149,6 +149,9 @@ size_t pickle_items(const struct pickle *k, pickle_ref r, pickle_ref *items, siz
 /* The meaning of the function of a CALL, or of a GLOBAL; PICKLE_UNKNOWN for other nodes. */
 int pickle_what(const struct pickle *k, pickle_ref r);
 
+/* The text of a GLOBAL's name; PICKLE_NOTHING for other nodes, a call of it too. */
+pickle_ref pickle_name_of(const struct pickle *k, pickle_ref r);
+
 /* Append a node as Python would write it, as far as a message needs it: posix.system('id'). */
 void pickle_show(const struct pickle *k, pickle_ref r, struct buf *b);
 

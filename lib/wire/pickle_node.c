@@ -162,6 +162,13 @@ pickle_what(const struct pickle *k, pickle_ref r)
 	                                                                : PICKLE_UNKNOWN;
 }
 
+pickle_ref
+pickle_name_of(const struct pickle *k, pickle_ref r)
+{
+	return r != PICKLE_NOTHING && k->nodes[r].kind == PICKLE_GLOBAL ? k->nodes[r].u.global.name
+	                                                                : PICKLE_NOTHING;
+}
+
 /* ---- names ---- */
 
 /* Python 2 calls some modules by other names, and Python 3 follows them. */

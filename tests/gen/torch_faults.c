@@ -365,6 +365,30 @@ write_bomb(struct folder *f, const char *name, const char *says, struct gen *p)
 	gen_free(&g);
 }
 
+#define PUT(P, S) put(P, S, sizeof(S) - 1)
+
+/* A call of a class or constant, with more members than the pickle has nodes, stands where its
+ * name is due. */
+static void
+write_called_names(struct folder *f)
+{
+	struct gen p = { 0 };
+
+	PUT(&p, PROTO "}" KEY("a") "ctorch._utils\n_rebuild_tensor_v2\n((X" LENGTH("\007") "storage"
+	    "ctorch\nFloatStorage\n)R(K\001");
+	put_fill(&p, '2', 1000000);
+	PUT(&p, "e" KEY("0") "X" LENGTH("\003") "cpuK\006tQK\000" SHAPE_2_3 STRIDES_3_1 "\211" DICT
+	    "tRs.");
+	write_bomb(f, "torch_bomb_called_type", "lies in a storage of unknown type", &p);
+
+	PUT(&p, PROTO "}" KEY("a") "ctorch._utils\n_rebuild_qtensor\n("
+	    STORAGE("QInt8Storage", "0", "\006") "K\000" SHAPE_2_3 STRIDES_3_1
+	    "ctorch\nper_tensor_affine\n)R(K\001");
+	put_fill(&p, '2', 1000000);
+	PUT(&p, "eG\077\340\000\000\000\000\000\000K\003\207\211" DICT "tRs.");
+	write_bomb(f, "torch_bomb_called_scheme", "is quantized as qint8", &p);
+}
+
 static void
 write_bombs(struct folder *f)
 {
@@ -604,6 +628,7 @@ main(int argc, char **argv)
 	write_functions(&f);
 	write_pickles(&f);
 	write_bombs(&f);
+	write_called_names(&f);
 	write_archives(&f);
 	write_folders(&f);
 	write_legacy(&f);

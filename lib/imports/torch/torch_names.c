@@ -194,6 +194,7 @@ const struct torch_type *
 torch_type_of(const struct pickle *k, pickle_ref global)
 {
 	int what = pickle_what(k, global);
+	pickle_ref said = pickle_name_of(k, global);
 	size_t i;
 
 	if (what != TORCH_STORAGE && what != TORCH_DTYPE)
@@ -201,7 +202,7 @@ torch_type_of(const struct pickle *k, pickle_ref global)
 	for (i = 0; i < sizeof types / sizeof *types; i++) {
 		const char *name = what == TORCH_DTYPE ? types[i].dtype : types[i].storage;
 
-		if (name && pickle_is(k, pickle_node(k, global)->u.global.name, name))
+		if (name && pickle_is(k, said, name))
 			return &types[i];
 	}
 	return NULL;

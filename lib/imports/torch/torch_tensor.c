@@ -144,7 +144,7 @@ quantized_type(const struct torch *t, const struct call *c, const struct torch_t
 	uint32_t bits;
 
 	if (pickle_items(k, c->args[4], q, 3) != 3 || pickle_what(k, q[0]) != TORCH_SCHEME ||
-	    !pickle_is(k, pickle_node(k, q[0])->u.global.name, "per_tensor_affine") ||
+	    !pickle_is(k, pickle_name_of(k, q[0]), "per_tensor_affine") ||
 	    strcmp(type->dtype, "qint8") != 0 || pickle_node(k, q[1])->kind != PICKLE_FLOAT ||
 	    pickle_node(k, q[2])->kind != PICKLE_INT) {
 		err_set(t->err, ERR_FORMAT, name, "is quantized as %s in a way that no type here "
