@@ -389,6 +389,22 @@ write_called_names(struct folder *f)
 	write_bomb(f, "torch_bomb_called_scheme", "is quantized as qint8", &p);
 }
 
+/* A key of 8 MB, which each of 400000 members of a dictionary has. */
+static void
+write_long_key(struct folder *f)
+{
+	struct gen p = { 0 };
+	unsigned i;
+
+	PUT(&p, PROTO "}X\000\000\200\000");
+	put_fill(&p, 'k', 1u << 23);
+	PUT(&p, "q\001K\001q\002s");
+	for (i = 1; i < 400000; i++)
+		put_text(&p, "h\1h\2s");
+	put_text(&p, ".");
+	write_bomb(f, "torch_bomb_long_key", "holds no tensors", &p);
+}
+
 static void
 write_bombs(struct folder *f)
 {
@@ -629,6 +645,7 @@ main(int argc, char **argv)
 	write_pickles(&f);
 	write_bombs(&f);
 	write_called_names(&f);
+	write_long_key(&f);
 	write_archives(&f);
 	write_folders(&f);
 	write_legacy(&f);

@@ -11,6 +11,7 @@
 
 #define DEPTH 64             /* containers in containers */
 #define VISITS (1u << 21)    /* values looked at */
+#define KEY 256              /* bytes of a key that names a part of a checkpoint */
 #define COPIES 64            /* bytes of all tensors, in sizes of the file */
 #define MORE (UINT64_C(1) << 30) /* and bytes more */
 
@@ -100,7 +101,8 @@ enter(struct walk *w, pickle_ref r)
 	return 0;
 }
 
-/* Append a key to the name: false if it is neither text nor a number. */
+/* Append a key to the name: false if it is neither text nor a number, or too long. All members
+ * may have one long key, so each KiB of it counts as a visit. */
 static bool
 add_name(struct walk *w, pickle_ref key, size_t index)
 {
@@ -116,6 +118,9 @@ add_name(struct walk *w, pickle_ref key, size_t index)
 		buf_printf(&w->name, "%" PRId64, pickle_node(k, key)->u.i);
 	} else if (pickle_node(k, key)->kind == PICKLE_TEXT) {
 		p = pickle_bytes(k, key, &n);
+		if (n > TENSOR_NAME)
+			return false;
+		w->visits += n / 1024;
 		buf_put(&w->name, p, n);
 	} else {
 		return false;
@@ -194,6 +199,8 @@ is_training(const struct walk *w, pickle_ref key)
 	if (key == PICKLE_NOTHING || pickle_node(&w->t->pickle, key)->kind != PICKLE_TEXT)
 		return false;
 	p = pickle_bytes(&w->t->pickle, key, &n);
+	if (n > KEY)
+		return false;
 	return memmem(p, n, "optim", 5) || memmem(p, n, "scheduler", 9) ||
 	       memmem(p, n, "scaler", 6) || memmem(p, n, "rng", 3);
 }
@@ -409,7 +416,7 @@ tell(struct torch *t, const struct walk *w, const struct buf *path)
 		torch_note(t, "left out: tensors outside the model, which --all keeps: %" PRIu64,
 		           all - w->tensors);
 	if (w->unnamed)
-		torch_note(t, "left out: tensors whose key is not text: %" PRIu64, w->unnamed);
+		torch_note(t, "left out: tensors whose key is not text, or too long: %" PRIu64, w->unnamed);
 	if (w->values)
 		torch_note(t, "left out: values that are not tensors: %" PRIu64, w->values);
 	if (t->unread)
