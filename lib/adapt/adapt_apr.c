@@ -51,7 +51,7 @@ copy_keys(struct adapt *a, struct err *e)
 		const struct meta *k = &a->s.plan->meta[i];
 		struct value_type type;
 		size_t n;
-		const uint8_t *p = weights_value(&a->s.w, k->key, &type, &n);
+		const uint8_t *p = weights_meta(&a->s.w, k, &type, &n);
 
 		if (p && model_add_meta(&a->plan, k->key, strlen(k->key), type, p, n, e) < 0)
 			return -1;

@@ -422,10 +422,17 @@ const char *
 model_text(struct model *m, const char *key)
 {
 	const struct meta *k = model_find(m, key);
+
+	return k ? meta_text(k) : NULL;
+}
+
+const char *
+meta_text(const struct meta *k)
+{
 	size_t n;
 
 	/* A terminator follows the wire bytes in memory (mem_text). */
-	return k && k->wire ? value_string(k->type, k->wire, k->wire_bytes, &n) : NULL;
+	return k->wire ? value_string(k->type, k->wire, k->wire_bytes, &n) : NULL;
 }
 
 int

@@ -105,6 +105,7 @@ const struct meta *model_find(const struct model *m, const char *key);
 int model_u64(const struct model *m, const char *key, uint64_t *v);
 /* The terminated text of a string key, or NULL. Valid as long as the model. */
 const char *model_text(struct model *m, const char *key);
+const char *meta_text(const struct meta *k);
 
 /* Read and set members of source. model_source_is compares the member "format". */
 int model_source_u64(const struct model *m, const char *name, uint64_t *v);

@@ -3,21 +3,26 @@
 #include <string.h>
 
 const uint8_t *
+weights_meta(const struct weights *w, const struct meta *k, struct value_type *type, size_t *n)
+{
+	const struct weights_blob *b;
+
+	*type = k->type;
+	*n = k->wire_bytes;
+	if (k->wire)
+		return k->wire;
+	b = &w->blobs[k->blob];
+	*n = b->n;
+	return b->p;
+}
+
+const uint8_t *
 weights_value(const struct weights *w, const char *key, struct value_type *type,
               size_t *n)
 {
-	const struct meta *m = model_find(w->plan, key);
-	const struct weights_blob *b;
+	const struct meta *k = model_find(w->plan, key);
 
-	if (!m)
-		return NULL;
-	*type = m->type;
-	*n = m->wire_bytes;
-	if (m->wire)
-		return m->wire;
-	b = &w->blobs[m->blob];
-	*n = b->n;
-	return b->p;
+	return k ? weights_meta(w, k, type, n) : NULL;
 }
 
 const uint8_t *

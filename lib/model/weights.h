@@ -28,6 +28,10 @@ struct weights {
 const uint8_t *weights_value(const struct weights *w, const char *key,
                              struct value_type *type, size_t *n);
 
+/* The same for a key of the plan: for walks over all keys. */
+const uint8_t *weights_meta(const struct weights *w, const struct meta *k,
+                            struct value_type *type, size_t *n);
+
 /* The bytes of the side file with this name ("tokenizer.json"), or NULL. */
 const uint8_t *weights_file(const struct weights *w, const char *name, size_t *n);
 

@@ -106,3 +106,27 @@ json_sorted() {
 	apr-adapt -j 4 --type q8_0 gguf "$cases/qwen3moe/hf" >four
 	cmp one four
 }
+
+# safetensors_keys FILE N: the tensors of FILE with N keys.
+safetensors_keys() {
+	local head bytes i
+	bytes=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
+	head=$(head -c $((8 + bytes)) "$1" | tail -c +9 |
+		jq -c --argjson n "$2" '.__metadata__ = ([range($n) | {"k\(.)": "v"}] | add)')
+	for ((i = 0; i < 64; i += 8)); do
+		printf "\\x$(printf %02x $((${#head} >> i & 255)))"
+	done
+	printf %s "$head"
+	tail -c +$((9 + bytes)) "$1"
+}
+
+@test "the work for keys is not a square of their number" {
+	local form
+	copy gpt2
+	safetensors_keys "$cases/gpt2/hf/model.safetensors" 250000 >folder/model.safetensors
+	for form in gguf apr; do
+		try_pipe "apr-unpack folder | apr-adapt $form >adapted"
+		quiet
+	done
+	[ "$(apr-meta list adapted | grep -c '^  k[0-9]')" -eq 250000 ]
+}

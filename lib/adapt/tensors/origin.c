@@ -377,7 +377,7 @@ add_metadata(struct recorder *r)
 	size_t i;
 
 	for (i = 0; o && i < m->meta_count; i++) {
-		const char *text = model_text(m, m->meta[i].key);
+		const char *text = meta_text(&m->meta[i]);
 
 		if (text)
 			json_object_set_new(o, m->meta[i].key, json_string(text));

@@ -48,18 +48,19 @@ put_roles(const struct tokens_keys *k, json_t *o, bool record)
 
 /* ---- chat templates ---- */
 
-/* The text of a key, as a value: a new reference, or NULL, also if it is not UTF-8. */
+/* The text of a key, as a value: a new reference, or NULL, also if it is not UTF-8, or if there is
+ * no key. */
 static json_t *
-key_json(const struct tokens_keys *k, const char *key)
+key_json(const struct tokens_keys *k, const struct meta *key)
 {
 	struct value_type type;
 	size_t n;
-	const uint8_t *p = weights_value(&k->s->w, key, &type, &n);
+	const uint8_t *p = key ? weights_meta(&k->s->w, key, &type, &n) : NULL;
 	const char *s = p ? value_string(type, p, n, &n) : NULL;
 	json_t *v = s ? json_stringn(s, n) : NULL;
 
 	if (s && !v)
-		err_set(k->e, ERR_CORRUPT, key, "is not UTF-8 text");
+		err_set(k->e, ERR_CORRUPT, key->key, "is not UTF-8 text");
 	return v;
 }
 
@@ -69,8 +70,8 @@ key_json(const struct tokens_keys *k, const char *key)
 static json_t *
 templates(const struct tokens_keys *k)
 {
-	json_t *text = key_json(k, "tokenizer.chat_template"), *list = NULL;
 	const struct model *plan = k->s->w.plan;
+	json_t *text = key_json(k, model_find(plan, "tokenizer.chat_template")), *list = NULL;
 	size_t i;
 
 	for (i = 0; i < plan->meta_count; i++) {
@@ -79,7 +80,7 @@ templates(const struct tokens_keys *k)
 
 		if (strncmp(key, NAMED, strlen(NAMED)) != 0)
 			continue;
-		named = key_json(k, key);
+		named = key_json(k, &plan->meta[i]);
 		if (!named)
 			continue;
 		if (!list)
