@@ -3,7 +3,9 @@
  */
 #include "adapt/tokens/tokens.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/mem.h"
 #include "test.h"
@@ -386,10 +388,62 @@ key_faults(void)
 	wrong_keys("tokenizer.ggml.precompiled_charsmap", merges, 0, "is of type string");
 }
 
+/* ---- long lists ---- */
+
+/* A list of n items by their numbers. */
+static char *
+list_of(const char *before, const char *item, const char *after, unsigned n)
+{
+	struct buf b = { 0 };
+	unsigned i;
+
+	buf_text(&b, before);
+	for (i = 0; i < n; i++) {
+		buf_text(&b, i ? "," : "");
+		buf_printf(&b, item, i, i);
+	}
+	buf_text(&b, after);
+	return (char *)(uintptr_t)buf_string(&b);
+}
+
+/* Work is not the product of tokens and special tokens, nor a square of templates. */
+static void
+long_lists(void)
+{
+	char *vocab = list_of("{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],"
+	                      "\"vocab\":{", "\"t%06u\":%u", "}}}", 200000);
+	char *config = list_of("{\"additional_special_tokens\":[", "\"s%06u\"", ",\"t000007\"]}",
+	                       200000);
+	char *named = list_of("{\"chat_template\":[", "{\"name\":\"n%u\",\"template\":\"x\"}", "]}",
+	                      1025);
+	const struct file files[] = { { "tokenizer.json", vocab, 0 },
+		{ "tokenizer_config.json", config, 0 }, { NULL, NULL, 0 } };
+	const struct file lists[] = { { "tokenizer.json", SMALL, 0 },
+		{ "tokenizer_config.json", named, 0 }, { NULL, NULL, 0 } };
+	struct folder f;
+	clock_t from = clock();
+	const struct meta *kinds;
+
+	put_folder(&f, files, "{}", NULL);
+	kinds = model_find(&f.keys, "tokenizer.ggml.token_type");
+	test_ok(f.r == 0 && kinds && kinds->wire[12 + 4 * 6] == 1 && kinds->wire[12 + 4 * 7] == 3,
+	        "200000 special tokens: only token 7 is one: %s", f.e.fact);
+	test_ok((clock() - from) / CLOCKS_PER_SEC < 20, "and it takes less than 20 s");
+	close_folder(&f);
+	put_folder(&f, lists, "{}", NULL);
+	test_ok(f.r < 0 && strstr(f.e.fact, "has 1025 chat templates, at most 1024"),
+	        "1025 chat templates: %s", f.e.fact);
+	close_folder(&f);
+	free(vocab);
+	free(config);
+	free(named);
+}
+
 int
 main(void)
 {
 	faults();
+	long_lists();
 	more_rows();
 	old_folders();
 	beyond();

@@ -272,7 +272,7 @@ read_files(struct tokens_folder *f)
 		if (f->e->code != ERR_NONE)
 			return -1;
 	}
-	return tokens_find_kind(f);
+	return tokens_name(f) < 0 ? -1 : tokens_find_kind(f);
 }
 
 static int
@@ -300,6 +300,7 @@ tokens_put_keys(const struct subject *s, const struct tokens_options *o, struct 
 	json_decref(f.file);
 	json_decref(f.config);
 	json_decref(f.map);
+	json_decref(f.named);
 	free(f.token);
 	buf_free(&f.pool);
 	buf_free(&f.character_map);
@@ -352,5 +353,6 @@ tokens_origin(const struct subject *s, struct err *e)
 	json_decref(f.file);
 	json_decref(f.config);
 	json_decref(f.map);
+	json_decref(f.named);
 	return o;
 }

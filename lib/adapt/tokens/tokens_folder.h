@@ -59,6 +59,7 @@ struct tokens_folder {
 	json_t *file;   /* tokenizer.json, or NULL */
 	json_t *config; /* tokenizer_config.json, or NULL */
 	json_t *map;    /* special_tokens_map.json, or NULL */
+	json_t *named;  /* an object: its members are the texts that these two give a role */
 	unsigned flags; /* of its architecture */
 	enum tokens_kind kind;
 	char pre[64];   /* the name of its pre-tokenizer, if a table gives it */
@@ -96,6 +97,9 @@ bool tokens_look_special(const char *text, size_t n);
 /* The id that a text of added_tokens.json or added_tokens_decoder has: a number, or its
  * digits. ERR_CORRUPT: it is neither. */
 int tokens_id(const json_t *v, const char *what, uint64_t *id, struct err *e);
+
+/* Fill named. 0 or -1. */
+int tokens_name(struct tokens_folder *f);
 
 /* Whether tokenizer_config.json or special_tokens_map.json gives a role to a text. */
 bool tokens_named(const struct tokens_folder *f, const char *text);

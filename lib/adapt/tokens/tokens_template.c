@@ -15,6 +15,8 @@ static const char *const places[] = { "tokenizer_config.json", "chat_template.ji
 	                              "chat_template.json" };
 #define PLACES 3
 
+#define TEMPLATES 1024 /* maximum number in a list: real ones have up to five */
+
 /* ---- reading ---- */
 
 static json_t *
@@ -229,6 +231,9 @@ put_chosen(struct tokens_folder *f, const json_t *v, const char *place)
 	if (!json_is_string(v) && !json_is_array(v))
 		return err_set(f->e, ERR_CORRUPT, place,
 		               "chat_template is neither a text nor a list");
+	if (json_array_size(v) > TEMPLATES)
+		return err_set(f->e, ERR_CORRUPT, place, "has %zu chat templates, at most %d are read",
+		               json_array_size(v), TEMPLATES);
 	for (i = 0; i < json_array_size(v) && r == 0; i++)
 		r = put_named(f, json_array_get(v, i), &names, &count);
 	if (r == 0)

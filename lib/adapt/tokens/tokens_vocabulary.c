@@ -124,29 +124,37 @@ tokens_id(const json_t *v, const char *what, uint64_t *id, struct err *e)
 
 /* ---- names of roles ---- */
 
-static bool
-is_text(const json_t *v, const char *text)
+/* Append the text of a role, which may be an object. */
+static int
+add_text(json_t *named, const json_t *v)
 {
 	if (json_is_object(v))
 		v = json_object_get(v, "content");
-	return json_is_string(v) && strcmp(json_string_value(v), text) == 0;
+	return json_is_string(v) ? json_object_set_new(named, json_string_value(v), json_true()) : 0;
 }
 
-static bool
-is_named_in(const json_t *o, const char *text)
+static int
+add_named(json_t *named, const json_t *o)
 {
 	static const char *const roles[] = { "bos_token", "eos_token", "unk_token", "sep_token",
 		                             "pad_token", "cls_token", "mask_token" };
 	const json_t *more = json_object_get(o, "additional_special_tokens");
 	size_t i;
+	int r = 0;
 
 	for (i = 0; i < sizeof roles / sizeof *roles; i++)
-		if (is_text(json_object_get(o, roles[i]), text))
-			return true;
+		r |= add_text(named, json_object_get(o, roles[i]));
 	for (i = 0; i < json_array_size(more); i++)
-		if (is_text(json_array_get(more, i), text))
-			return true;
-	return false;
+		r |= add_text(named, json_array_get(more, i));
+	return r;
+}
+
+int
+tokens_name(struct tokens_folder *f)
+{
+	f->named = json_object();
+	return f->named && add_named(f->named, f->config) == 0 && add_named(f->named, f->map) == 0
+	           ? 0 : err_memory(f->e);
 }
 
 /* Roles that the classes of the transformers library give without a file that says so. */
@@ -172,8 +180,7 @@ is_named_by_class(const struct tokens_folder *f, const char *text)
 bool
 tokens_named(const struct tokens_folder *f, const char *text)
 {
-	return is_named_in(f->config, text) || is_named_in(f->map, text) ||
-	       is_named_by_class(f, text);
+	return json_object_get(f->named, text) || is_named_by_class(f, text);
 }
 
 /* ---- tokenizer.json, vocab.json, vocab.txt ---- */
