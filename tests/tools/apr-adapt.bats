@@ -107,16 +107,22 @@ json_sorted() {
 	cmp one four
 }
 
+# safetensors_head TEXT: a header.
+safetensors_head() {
+	local i
+	for ((i = 0; i < 64; i += 8)); do
+		printf "\\x$(printf %02x $((${#1} >> i & 255)))"
+	done
+	printf %s "$1"
+}
+
 # safetensors_keys FILE N: the tensors of FILE with N keys.
 safetensors_keys() {
-	local head bytes i
+	local head bytes
 	bytes=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
 	head=$(head -c $((8 + bytes)) "$1" | tail -c +9 |
 		jq -c --argjson n "$2" '.__metadata__ = ([range($n) | {"k\(.)": "v"}] | add)')
-	for ((i = 0; i < 64; i += 8)); do
-		printf "\\x$(printf %02x $((${#head} >> i & 255)))"
-	done
-	printf %s "$head"
+	safetensors_head "$head"
 	tail -c +$((9 + bytes)) "$1"
 }
 
@@ -129,4 +135,22 @@ safetensors_keys() {
 		quiet
 	done
 	[ "$(apr-meta list adapted | grep -c '^  k[0-9]')" -eq 250000 ]
+}
+
+@test "a head that is FP8 is not compared with the embeddings" {
+	local f8='"dtype":"F8_E4M3","shape":[8,4],"data_offsets"'
+	local f32='"dtype":"F32","shape":[1],"data_offsets"'
+	mkdir folder
+	echo '{"model_type":"mamba","hidden_size":4,"vocab_size":8,"num_hidden_layers":1,
+	"quantization_config":{"quant_method":"fp8"}}' >folder/config.json
+	{
+		safetensors_head '{"backbone.embeddings.weight":{'"$f8"':[0,32]},
+		"backbone.embeddings.weight_scale_inv":{'"$f32"':[32,36]},
+		"lm_head.weight":{'"$f8"':[36,68]},"lm_head.weight_scale_inv":{'"$f32"':[68,72]}}'
+		head -c 72 /dev/zero
+	} >folder/model.safetensors
+	try apr-adapt gguf folder
+	said 5 'MissingTensor'
+	try_pipe 'apr-unpack folder | apr-adapt gguf'
+	said 5 'MissingTensor'
 }

@@ -392,7 +392,7 @@ find_role(const struct forward *f, enum role role)
 }
 
 /* Leave out the head if it equals the embeddings. Where they cannot be compared, the
- * configuration decides. */
+ * configuration decides. A packed head stays. */
 static int
 drop_tied(struct forward *f)
 {
@@ -401,6 +401,7 @@ drop_tied(struct forward *f)
 	int same;
 
 	if (!head || !embed || !(head->match.rule->flags & RULE_IF_TIED) ||
+	    head->source >= f->p->sources || embed->source >= f->p->sources ||
 	    tensor_bytes(f->s->plan->tensors[head->source]) !=
 	    tensor_bytes(f->s->plan->tensors[embed->source]))
 		return 0;
