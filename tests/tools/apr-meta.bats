@@ -64,8 +64,9 @@ typed() {
 	END
 	# A string has no line break of its own, except on a terminal.
 	apr-meta get a.text typed.gguf | cmp - <(printf word)
-	on_terminal apr-meta get a.text typed.gguf 2>/dev/null | tr '\r' '\n' | tail -n 1 >shown
-	grep -q 'word$' shown
+	# Progress may be cleared before or after the value.
+	{ on_terminal apr-meta get a.text typed.gguf; printf end; } | tr '\r' '\n' >shown
+	grep -q 'word$' shown || fail "$(cat -A shown)"
 	apr-meta get a.u8 typed.gguf | cmp - <(echo 200)
 }
 
