@@ -121,8 +121,12 @@ CHECK_UNITS = $(call chosen,$(UNITS)) \
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(BATS))),replays \
 	$(if $(findstring -fsanitize,$(mode_$(MODE))),,fuzz-replay))
 
+# Tests of texts and of the installation do not depend on the mode.
+CHECK_BATS = $(filter-out $(if $(findstring -fsanitize,$(mode_$(MODE))), \
+	$(patsubst %,tests/whole/%.bats,docs install style)),$(BATS))
+
 check: all gen $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
-	@$(TEST) $(UNITS) $(BATS)
+	@$(TEST) $(UNITS) $(CHECK_BATS)
 
 # Without the longest tests, and without those that need the replays.
 SLOW = $(wildcard tests/formats/faults-*.bats $(patsubst %,tests/%.bats,formats/compression \

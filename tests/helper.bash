@@ -30,6 +30,9 @@ err=$BATS_TEST_TMPDIR/try.err
 export HOME=$BATS_RUN_TMPDIR/home LC_ALL=C
 unset XDG_CONFIG_HOME APR_CONFIG APR_CACHE APR_COLOR APR_CPU APR_LOG_LEVEL APR_RAM_LIMIT
 export ASAN_OPTIONS=exitcode=99
+# The search for leaks takes a third of the time of a short process. tests/tools/ runs each
+# tool with its options, and unit tests each part of the library; they search.
+[[ $BATS_TEST_FILENAME == */tools/* ]] || ASAN_OPTIONS+=:detect_leaks=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=98
 
 fail() {
