@@ -306,6 +306,7 @@ row_holds() {
 }
 
 @test "apr-rename(1) has the names of the form apr as lib/arch/match.c has them" {
+	cd "$BATS_TEST_TMPDIR"
 	sed -n '/} words\[\] = {/,/^};/p' "$root/lib/arch/match.c" |
 		sed -n 's/^\t{ "\(.*\)", "\(.*\)" },$/\1 \2/p' >code.txt
 	sed -n '/^\.Sh NAMES/,/^\.El/p' "$root/man/apr-rename.1" | sed 's/ No nothing$/ Li /' |
