@@ -87,13 +87,13 @@ int
 adapt_keep_files(struct adapt *a, struct err *e)
 {
 	const struct model *m = a->s.plan;
-	size_t i, k;
+	size_t i, k, made = a->plan.blob_count; /* those of the subject differ from each other */
 
 	for (i = 0; i < m->blob_count; i++) {
 		const struct blob *b = &m->blobs[i];
 		bool there = is_made(b->name) && a->o.form == ARCH_GGUF;
 
-		for (k = 0; k < a->plan.blob_count; k++)
+		for (k = 0; k < made; k++)
 			there = there || strcmp(a->plan.blobs[k].name, b->name) == 0;
 		if (there || strcmp(b->type, MODEL_VALUE) == 0)
 			continue;

@@ -154,3 +154,11 @@ safetensors_keys() {
 	try_pipe 'apr-unpack folder | apr-adapt gguf'
 	said 5 'MissingTensor'
 }
+
+@test "the work for side files is not a square of their number" {
+	copy gpt2
+	seq -f 'folder/f%06g.txt' 60000 | xargs touch
+	apr-unpack folder >stream
+	(ulimit -t 5 && apr-adapt gguf stream >adapted)
+	grep -aq f060000.txt adapted
+}

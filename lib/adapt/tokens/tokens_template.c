@@ -20,10 +20,8 @@ static const char *const places[] = { "tokenizer_config.json", "chat_template.ji
 /* ---- reading ---- */
 
 static json_t *
-text_of(struct tokens_folder *f, const char *name)
+text_of(struct tokens_folder *f, const uint8_t *p, size_t n, const char *name)
 {
-	size_t n;
-	const uint8_t *p = weights_file(&f->s->w, name, &n);
 	json_t *v;
 
 	if (!p)
@@ -68,7 +66,8 @@ with_more(struct tokens_folder *f, json_t *text)
 			list = json_array();
 			append(list, "default", 7, json_incref(text));
 		}
-		append(list, name + head, n - head - tail, text_of(f, name));
+		append(list, name + head, n - head - tail,
+		       text_of(f, f->s->w.blobs[i].p, f->s->w.blobs[i].n, name));
 	}
 	if (!list)
 		return text;
@@ -79,14 +78,17 @@ with_more(struct tokens_folder *f, json_t *text)
 static json_t *
 read_place(struct tokens_folder *f, unsigned place)
 {
+	const uint8_t *p;
 	json_t *o, *v;
+	size_t n;
 
 	switch (place) {
 	case 0:
 		v = json_object_get(f->config, "chat_template");
 		return json_is_null(v) ? NULL : json_incref(v);
 	case 1:
-		return with_more(f, text_of(f, places[place]));
+		p = weights_file(&f->s->w, places[place], &n);
+		return with_more(f, text_of(f, p, n, places[place]));
 	default:
 		o = subject_json(f->s, places[place], f->e);
 		v = json_object_get(o, "chat_template");
