@@ -299,7 +299,8 @@ guess_array(const char *text, size_t n, struct value_type *t)
 	if (!json_items_begin(&w, '[', text, n))
 		return -1;
 	while ((more = json_items_next(&w, &name, &part)) > 0) {
-		if (value_guess(part.p, part.n, &item) < 0 || item.depth ||
+		/* An array in an array has no type that is guessed. */
+		if (*part.p == '[' || value_guess(part.p, part.n, &item) < 0 ||
 		    item.leaf == VALUE_JSON)
 			return -1;
 		/* Arrays of integers are usually signed. */

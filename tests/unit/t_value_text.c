@@ -169,6 +169,19 @@ test_deep(struct buf *b)
 	test_ok(json_items_next(&w, &name, &item) < 0, "a million brackets take no stack");
 }
 
+/* Arrays in arrays are not followed: neither the stack nor the square of the text is needed. */
+static void
+test_nested(void)
+{
+	enum { LEVELS = 1 << 20 };
+	static char text[2 * LEVELS];
+	struct value_type t;
+
+	memset(text, '[', LEVELS);
+	memset(text + LEVELS, ']', LEVELS);
+	test_ok(value_guess(text, sizeof text, &t) < 0, "a million arrays in each other");
+}
+
 int
 main(void)
 {
@@ -176,6 +189,7 @@ main(void)
 
 	test_texts(&b, &shown);
 	test_guesses();
+	test_nested();
 	test_items(&b);
 	test_patch();
 	test_deep(&b);
