@@ -405,6 +405,30 @@ write_long_key(struct folder *f)
 	write_bomb(f, "torch_bomb_long_key", "holds no tensors", &p);
 }
 
+/* A dictionary that holds another one under 1000 keys, which holds a tensor under 1000 keys. */
+static void
+write_many_names(struct folder *f)
+{
+	struct gen p = { 0 };
+	char key[16];
+	unsigned i;
+
+	PUT(&p, PROTO "}(" KEY("t") TENSOR "q\001" KEY("d") "}q\002(");
+	for (i = 0; i < 1000; i++) {
+		snprintf(key, sizeof key, "I%u\n", i);
+		put_text(&p, key);
+		put_text(&p, "h\1");
+	}
+	PUT(&p, "u" KEY("e") "}(");
+	for (i = 0; i < 1000; i++) {
+		snprintf(key, sizeof key, "I%u\n", i);
+		put_text(&p, key);
+		put_text(&p, "h\2");
+	}
+	PUT(&p, "uu.");
+	write_bomb(f, "torch_bomb_names", "has more names of tensors than its pickle has objects", &p);
+}
+
 static void
 write_bombs(struct folder *f)
 {
@@ -646,6 +670,7 @@ main(int argc, char **argv)
 	write_bombs(&f);
 	write_called_names(&f);
 	write_long_key(&f);
+	write_many_names(&f);
 	write_archives(&f);
 	write_folders(&f);
 	write_legacy(&f);

@@ -152,6 +152,10 @@ add_tensor(struct walk *w, pickle_ref r)
 
 	if (!name)
 		return err_memory(t->err);
+	/* A tensor takes more than ten nodes, so it may have ten names. */
+	if (t->view_count >= t->pickle.node_count)
+		return err_set(t->err, ERR_CORRUPT, t->source.name, "has more names of tensors than "
+		               "its pickle has objects: %zu", t->pickle.node_count);
 	if (n == 0)
 		name = "tensor", n = 6;
 	if (skip && skip < n && memcmp(name, prefix, skip) == 0) {
