@@ -257,11 +257,11 @@ static int
 read_local(const struct zip *z, struct zip_entry *x, const struct head *h, uint64_t limit,
            struct err *e)
 {
-	const uint8_t *p = z->p + x->head;
+	bool there = x->head <= limit && limit - x->head >= LOCAL_BYTES, late;
+	const uint8_t *p = there ? z->p + x->head : NULL;
 	struct head l;
-	bool late;
 
-	if (x->head > limit || limit - x->head < LOCAL_BYTES || le32(p) != LOCAL)
+	if (!there || le32(p) != LOCAL)
 		return bad_entry(z, x, ERR_CORRUPT, e, "has no header where the directory says");
 	l = (struct head){ .flags = le16(p + 6), .method = le16(p + 8), .crc = le32(p + 14),
 		.stored = le32(p + 18), .bytes = le32(p + 22), .name_bytes = le16(p + 26),

@@ -549,6 +549,25 @@ write_archives(struct folder *f)
 	}
 }
 
+/* A member whose offset is in the extra field of 64 bits, and far behind the file. */
+static void
+write_offset_64(struct folder *f)
+{
+	static const char good[] = ALONE(TENSOR);
+	static const uint8_t extra[12] = { 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 128 };
+	static const struct edit edits[] = { SET32("c1.at", 0xffffffff), ADD32("end.bytes", 12) };
+	struct gen g = { 0 };
+
+	put_torch(&g, good, sizeof good - 1);
+	edit(&g, &edits[0]);
+	edit(&g, &edits[1]);
+	g.p[mark_at(&g, "c1.disk") - 4] = sizeof extra; /* bytes of the extra field */
+	memcpy(gen_open(&g, mark_at(&g, "c2.head"), sizeof extra), extra, sizeof extra);
+	folder_file(f, "torch_zip_offset_2_63", &g);
+	folder_fault(f, "torch_zip_offset_2_63", 4, "has no header where the directory says", NULL);
+	gen_free(&g);
+}
+
 /* ---- members ---- */
 
 static void
@@ -672,6 +691,7 @@ main(int argc, char **argv)
 	write_long_key(&f);
 	write_many_names(&f);
 	write_archives(&f);
+	write_offset_64(&f);
 	write_folders(&f);
 	write_legacy(&f);
 	gen_free(&g);
