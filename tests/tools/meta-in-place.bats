@@ -355,3 +355,9 @@ not_changed() {
 		(cd $g && rows not_changed)
 	done
 }
+
+@test "a caller that ignores the end of children does not lose a change" {
+	apr-unpack "$model" | apr-pack -t gguf --reserve 4k -o a.gguf
+	(trap '' CHLD && apr-meta set general.name=kept --in-place a.gguf)
+	[ "$(apr-meta get general.name a.gguf)" = kept ]
+}

@@ -1,6 +1,7 @@
 #include "cli/meta/inplace.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +16,13 @@
 static int
 wait_for(pid_t child, const char *path, struct err *e)
 {
+	pid_t ended;
 	int status = 0;
 
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
 		;
+	if (ended < 0)
+		return err_errno(e, path, "the end of its reader is not known");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (!WIFEXITED(status))
@@ -32,8 +36,10 @@ static int
 run_child(struct rewrite *w, int (*make)(void *ctx, int file, int to, struct err *e),
           void *ctx, int to, struct err *e)
 {
-	pid_t child = fork();
+	pid_t child;
 
+	signal(SIGCHLD, SIG_DFL); /* if the caller ignored it, the child's status would be lost */
+	child = fork();
 	if (child < 0)
 		return err_errno(e, w->name, "its reader cannot be started");
 	if (child == 0) {
