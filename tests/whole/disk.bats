@@ -260,8 +260,10 @@ shard_writers=(
 	local i bytes point command first pid signal signals=(TERM KILL INT HUP)
 	bytes=$(wc -c <"$shared/m.aprs")
 	apr-sum "$shared/m.aprs" >want
-	mkfifo fifo
 	for ((i = 0; i < 36; i++)); do
+		# A helper that has just been forked may still hold the last one open.
+		rm -f fifo
+		mkfifo fifo
 		IFS='|' read -r command first <<<"${shard_writers[i % 3]}"
 		point=$((bytes * i / 30))
 		bash -c "exec env --default-signal=INT $command" <fifo >"$out" 2>"$err" 3>&- &
