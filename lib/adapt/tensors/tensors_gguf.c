@@ -323,21 +323,24 @@ same_target(const struct use *a, const struct use *b)
 }
 
 /* The converter writes all stacks of a block after the last of their tensors. */
-static void
+static int
 join_stacks(struct forward *f)
 {
 	size_t *of = mem_array((size_t)f->blocks + 1, sizeof *of), i;
 
-	for (i = 0; of && i < f->count; i++) {
+	if (!of)
+		return err_memory(f->e);
+	for (i = 0; i < f->count; i++) {
 		const struct use *u = &f->uses[i];
 
 		if (strchr(rule_name(u->match.rule), '*') && u->position > of[u->match.block])
 			of[u->match.block] = u->position;
 	}
-	for (i = 0; of && i < f->count; i++)
+	for (i = 0; i < f->count; i++)
 		if (strchr(rule_name(f->uses[i].match.rule), '*'))
 			f->uses[i].position = of[f->uses[i].match.block];
 	free(of);
+	return 0;
 }
 
 static int
@@ -362,7 +365,8 @@ add_targets(struct forward *f)
 	if (f->blocks > f->count + 1)
 		return err_set(f->e, ERR_INVALID, f->s->w.name, "MissingTensor: its tensors name "
 		               "block %" PRIu64 ", but they are only %zu", f->blocks - 1, f->count);
-	join_stacks(f);
+	if (join_stacks(f) < 0)
+		return -1;
 	if (f->count > 0)
 		qsort(f->uses, f->count, sizeof *f->uses, by_target);
 	for (i = 0; i < f->count; i += n) {
