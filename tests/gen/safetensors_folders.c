@@ -184,7 +184,7 @@ static const struct row rows[] = {
 
 	/* Folders. */
 	{ .name = "folder_without_model", .status = 1,
-	  .says = "holds no safetensors file and no shards, and is a directory (E007)", .missing = "*",
+	  .says = "holds no safetensors or PyTorch file and no shards, and is a directory (E007)", .missing = "*",
 	  .parts = { TEXT_PART("config.json", "{}") } },
 	{ .name = "folder_of_two_models", .status = 4,
 	  .says = "holds 2 safetensors files, and no index that makes them one model (E001)",

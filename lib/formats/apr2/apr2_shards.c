@@ -11,7 +11,7 @@
 #include "core/opened.h"
 #include "formats/apr2/apr2.h"
 #include "formats/apr2/apr2_manifest.h"
-#include "formats/joined.h"
+#include "formats/folder.h"
 
 #define ENDING ".apr"
 
@@ -165,7 +165,7 @@ find_by_shard(struct shards *s, const char *path)
 	               s->name);
 }
 
-/* path is a folder with one manifest. 0 if the folder also holds safetensors files: which
+/* path is a folder with one manifest. 0 if the folder also holds other weights: which
  * model the user means is then unclear. */
 static int
 find_in_folder(struct shards *s, const char *path)
@@ -176,7 +176,7 @@ find_in_folder(struct shards *s, const char *path)
 	int r = dir_list(s->fd, path, &list, s->joined.err);
 
 	for (i = 0; r == 0 && i < list.n; i++) {
-		foreign |= dir_name_ends(list.p[i], ".safetensors");
+		foreign |= folder_is_weights(list.p[i]);
 		gguf |= dir_name_ends(list.p[i], ".gguf");
 		if (!dir_name_ends(list.p[i], APR2_MANIFEST_END) || found++)
 			continue;

@@ -8,8 +8,8 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/opened.h"
+#include "formats/folder.h"
 #include "formats/gguf/gguf.h"
-#include "formats/joined.h"
 
 #define ENDING ".gguf"
 
@@ -99,7 +99,7 @@ same_set(const char *a, const struct dir_number *na, const char *b)
 }
 
 /* Find the shards in a folder whose GGUF files are all shards of one model. 0 if the folder
- * also holds safetensors or APR2 files: which model the user means is then unclear. */
+ * also holds weights of another kind: which model the user means is then unclear. */
 static int
 find_in_folder(struct shards *s, const char *path)
 {
@@ -111,7 +111,7 @@ find_in_folder(struct shards *s, const char *path)
 	int r = dir_list(s->fd, path, &list, s->joined.err);
 
 	for (i = 0; r == 0 && i < list.n; i++) {
-		foreign |= dir_name_ends(list.p[i], ".safetensors") ||
+		foreign |= folder_is_weights(list.p[i]) ||
 		           dir_name_ends(list.p[i], ".apr.json");
 		if (!dir_name_ends(list.p[i], ENDING))
 			continue;

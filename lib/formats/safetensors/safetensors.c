@@ -162,8 +162,8 @@ spools(const uint8_t *head, size_t n)
 
 static const struct format_reads reads = {
 	.open = safetensors_open,
-	.open_path = folder_source,
-	.folder_of = folder_around,
+	.open_path = safetensors_folder_open,
+	.folder_of = safetensors_folder_of,
 	.describe = safetensors_describe,
 	.tensor_offset = safetensors_tensor_offset,
 	.spools = spools,

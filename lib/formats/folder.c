@@ -1,4 +1,4 @@
-#include "formats/safetensors/safetensors_folder.h"
+#include "formats/folder_choice.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,9 +12,6 @@
 #include "core/mem.h"
 #include "core/opened.h"
 #include "core/text.h"
-
-#define INDEX_END ".index.json"
-#define SHARD_END ".safetensors"
 
 static int
 add_file(struct folder_file **list, size_t *count, size_t *cap, const char *name,
@@ -47,16 +44,16 @@ by_name(const void *a, const void *b)
 static int
 check_numbers(const struct folder *f, const char *label, struct err *e)
 {
-	const char *first = f->shards[0].name;
+	const char *first = f->shards[0].name, *ending = f->kind->ending;
 	struct dir_number same, n;
 	size_t i;
 
-	if (!dir_numbered(first, SHARD_END, &same))
+	if (!dir_numbered(first, ending, &same))
 		return 0;
 	for (i = 0; i < f->shard_count; i++) {
 		const char *name = f->shards[i].name;
 
-		if (!dir_numbered(name, SHARD_END, &n) || n.prefix != same.prefix ||
+		if (!dir_numbered(name, ending, &n) || n.prefix != same.prefix ||
 		    n.of != same.of || memcmp(name, first, same.prefix) != 0)
 			return err_set(e, ERR_CORRUPT, label, "names %s, which does not belong "
 			               "to %s", name, first);
@@ -107,9 +104,9 @@ parse_index(struct folder *f, struct reader *r, struct err *e)
 	json_t *metadata;
 	int status = -1;
 
-	if (reader_left(r) > SAFETENSORS_HEADER_MAX)
+	if (reader_left(r) > FOLDER_INDEX_MAX)
 		reader_fail(r, ERR_CORRUPT, "an index of %" PRIu64 " bytes, at most %u are read",
-		            reader_left(r), SAFETENSORS_HEADER_MAX);
+		            reader_left(r), FOLDER_INDEX_MAX);
 	else if (reader_append(r, &b, reader_left(r)) == 0)
 		f->index = json_parse(b.p, b.n, ERR_CORRUPT, r->name, e);
 	buf_free(&b);
@@ -118,7 +115,7 @@ parse_index(struct folder *f, struct reader *r, struct err *e)
 	metadata = json_object_get(f->index, "metadata");
 	if (!json_is_object(json_object_get(f->index, "weight_map")))
 		err_set(e, ERR_FORMAT, r->name,
-		        "is JSON, but no index of safetensors files: it has no weight_map");
+		        "is JSON, but no index of shards: it has no weight_map");
 	else if (metadata && !json_is_object(metadata))
 		err_set(e, ERR_CORRUPT, r->name, "is an index whose metadata is not an object");
 	else
@@ -151,7 +148,7 @@ read_index(struct folder *f, const char *name, struct err *e)
 static bool
 named_like_weights(const char *name)
 {
-	static const char *const ending[] = { SHARD_END, ".bin", ".pt", ".pth", ".ckpt",
+	static const char *const ending[] = { ".safetensors", ".bin", ".pt", ".pth", ".ckpt",
 		".pkl", ".pickle", ".gguf", ".ggml", ".onnx", ".onnx_data", ".h5", ".hdf5",
 		".keras", ".tflite", ".pb", ".msgpack", ".npy", ".npz", ".apr", ".aprs",
 		".mlmodel", ".nemo", ".ot", ".tar", ".zip", ".gz" };
@@ -187,9 +184,25 @@ begins_like_weights(const struct folder *f, const char *name, struct err *e)
 	return head ? found : -1;
 }
 
+/* True if the name is that of an index of weights of another kind. */
+static bool
+is_other_index(const struct folder_kind *kind, const char *name)
+{
+	const struct folder_kind *other;
+	char end[64];
+	size_t i;
+
+	for (i = 0; (other = folder_kind_row(i)); i++) {
+		snprintf(end, sizeof end, "%s" FOLDER_INDEX_END, other->ending);
+		if (other != kind && dir_name_ends(name, end))
+			return true;
+	}
+	return false;
+}
+
 /* The reason why a file is left out, or NULL. */
 static const char *
-reason(const char *name, const struct stat *st)
+reason(const struct folder_kind *kind, const char *name, const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode))
 		return "is a folder";
@@ -203,6 +216,8 @@ reason(const char *name, const struct stat *st)
 		return "has a name that cannot travel";
 	if (named_like_weights(name))
 		return "holds weights";
+	if (is_other_index(kind, name))
+		return "is the index of other weights";
 	if ((uint64_t)st->st_size > FOLDER_FILE_MAX)
 		return "is larger than 64 MiB";
 	return NULL;
@@ -256,7 +271,7 @@ take_pooling(struct folder *f, const char *folder, struct err *e)
 
 	snprintf(name, sizeof name, "%.255s/" FOLDER_CONFIG, folder);
 	if (!dir_name_ends(folder, "_Pooling") || !dir_name_is_below(name) ||
-	    dir_look(f->fd, name, &st) < 0 || reason("file", &st))
+	    dir_look(f->fd, name, &st) < 0 || reason(f->kind, "file", &st))
 		return 0;
 	return add_file(&f->files, &f->file_count, &f->file_cap, name, (uint64_t)st.st_size,
 	                e) < 0 ? -1 : 1;
@@ -275,7 +290,7 @@ take_file(struct folder *f, const char *name, void (*note)(const char *), struct
 		left_behind(name, "cannot be looked at", note);
 		return 0;
 	}
-	why = reason(name, &st);
+	why = reason(f->kind, name, &st);
 	if (!why) {
 		weights = begins_like_weights(f, name, e);
 		if (weights < 0)
@@ -292,67 +307,18 @@ take_file(struct folder *f, const char *name, void (*note)(const char *), struct
 
 /* ---- the folder ---- */
 
-static bool
-has(const struct dir_names *list, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < list->n; i++)
-		if (strcmp(list->p[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* The only file with this ending, or NULL; *found is the number of such files. */
-static const char *
-only(const struct dir_names *list, const char *ending, size_t *found)
-{
-	const char *name = NULL;
-	size_t i;
-
-	*found = 0;
-	for (i = 0; i < list->n; i++)
-		if (dir_name_ends(list->p[i], ending)) {
-			name = list->p[i];
-			++*found;
-		}
-	return *found == 1 ? name : NULL;
-}
-
-/* Choose the weights from the names in a folder, as transformers does: a single file before an
- * index, the usual names before others. If both are NULL, *files is the number of files. */
-static void
-choose(const struct dir_names *list, const char **single, const char **index, size_t *files)
-{
-	size_t indexes;
-
-	*single = has(list, FOLDER_SINGLE) ? FOLDER_SINGLE : NULL;
-	*index = NULL;
-	*files = 1;
-	if (*single)
-		return;
-	*index = has(list, FOLDER_INDEX) ? FOLDER_INDEX
-	                                 : only(list, SHARD_END INDEX_END, &indexes);
-	if (!*index)
-		*single = only(list, SHARD_END, files);
-}
-
 static int
-take_weights(struct folder *f, const struct dir_names *list, struct err *e)
+take_weights(struct folder *f, const struct folder_choice *c, struct err *e)
 {
-	const char *single, *index;
-	size_t files;
-
-	choose(list, &single, &index, &files);
-	if (index)
-		return read_index(f, index, e);
-	if (single)
-		return add_file(&f->shards, &f->shard_count, &f->shard_cap, single, 0, e);
-	if (files == 0)
-		return err_set(e, ERR_IO, f->path, "holds no safetensors file and no shards, and is a "
-		               "directory");
-	err_set(e, ERR_FORMAT, f->path, "holds %zu safetensors files, and no index that makes "
-	        "them one model", files);
+	if (c->index)
+		return read_index(f, c->index, e);
+	if (c->single)
+		return add_file(&f->shards, &f->shard_count, &f->shard_cap, c->single, 0, e);
+	if (!c->kind)
+		return err_set(e, ERR_IO, f->path, "holds no safetensors or PyTorch file and no "
+		               "shards, and is a directory");
+	err_set(e, ERR_FORMAT, f->path, "holds %zu %s files, and no index that makes "
+	        "them one model", c->files, c->kind->title);
 	return err_hint(e, "a file of it can be read by its own name");
 }
 
@@ -360,15 +326,20 @@ static int
 find_in_folder(struct folder *f, void (*note)(const char *), struct err *e)
 {
 	struct dir_names list = { 0 };
+	struct folder_choice c = { .kind = NULL };
 	size_t i;
 	int r = dir_list(f->fd, f->path, &list, e);
+	bool other;
 
 	if (r == 0)
-		r = take_weights(f, &list, e);
-	for (i = 0; r == 0 && i < list.n; i++)
+		c = folder_choose(&list);
+	other = c.kind && c.kind != f->kind;
+	if (r == 0 && !other)
+		r = take_weights(f, &c, e);
+	for (i = 0; r == 0 && !other && i < list.n; i++)
 		r = take_file(f, list.p[i], note, e);
 	dir_names_free(&list);
-	return r < 0 ? -1 : 1;
+	return r < 0 ? -1 : !other;
 }
 
 /* True if the file begins like JSON and cannot be binary. */
@@ -384,7 +355,21 @@ begins_like_index(const char *path)
 	return like;
 }
 
-/* Open the folder of the index at path, and read the index. */
+/* The kind of the files that an index names: that of the first one's ending. */
+static const struct folder_kind *
+kind_of_index(const struct folder *f)
+{
+	const struct folder_kind *kind;
+	size_t i;
+
+	for (i = 0; (kind = folder_kind_row(i)); i++)
+		if (dir_name_ends(f->shards[0].name, kind->ending))
+			return kind;
+	return folder_kind_row(0);
+}
+
+/* Open the folder of the index at path, and read the index. 0 if its files are of another
+ * kind. */
 static int
 find_by_index(struct folder *f, const char *path, struct err *e)
 {
@@ -394,7 +379,9 @@ find_by_index(struct folder *f, const char *path, struct err *e)
 	f->fd = dir_of(path, &f->path, &name, e);
 	if (f->fd < 0)
 		return -1;
-	return read_index(f, name, e) < 0 ? -1 : 1;
+	if (read_index(f, name, e) < 0)
+		return -1;
+	return kind_of_index(f) == f->kind;
 }
 
 /* 1 if path is a shard and an index beside it names it, 0 if not, or -1. */
@@ -409,13 +396,13 @@ find_by_shard(struct folder *f, const char *path, void (*note)(const char *),
 	size_t i;
 	int r = 0;
 
-	if (!dir_numbered(name, SHARD_END, &n) || n.of < 2)
+	if (!dir_numbered(name, f->kind->ending, &n) || n.of < 2)
 		return 0;
 	f->fd = dir_of(path, &f->path, &name, e);
 	if (f->fd < 0)
 		return -1;
 	buf_put(&index, name, n.prefix);
-	buf_text(&index, SHARD_END INDEX_END);
+	buf_printf(&index, "%s" FOLDER_INDEX_END, f->kind->ending);
 	if (!buf_string(&index))
 		r = err_memory(e);
 	else if (dir_look(f->fd, (char *)index.p, &st) == 0)
@@ -429,18 +416,16 @@ find_by_shard(struct folder *f, const char *path, void (*note)(const char *),
 		r = err_set(e, ERR_CORRUPT, path, "is not named by the index %s beside it",
 		            (char *)index.p);
 	buf_free(&index);
-	if (r == 0)
-		folder_free(f);
 	return r;
 }
 
 int
-folder_find(struct folder *f, const char *path, void (*note)(const char *),
-            struct err *e)
+folder_find(struct folder *f, const struct folder_kind *kind, const char *path,
+            void (*note)(const char *), struct err *e)
 {
 	struct stat st;
 
-	*f = (struct folder){ .fd = -1 };
+	*f = (struct folder){ .kind = kind, .fd = -1 };
 	if (stat(path, &st) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode) && !begins_like_index(path))
@@ -456,48 +441,6 @@ folder_find(struct folder *f, const char *path, void (*note)(const char *),
 	if (f->fd < 0)
 		return err_errno(e, path, "cannot be opened");
 	return find_in_folder(f, note, e);
-}
-
-/* True if the file with this name holds the weights of the folder, or some of them. */
-static bool
-is_weights(const struct dir_names *list, const char *name)
-{
-	const char *single, *index;
-	struct dir_number n;
-	size_t files, stem;
-
-	choose(list, &single, &index, &files);
-	if (!index)
-		return single && strcmp(name, single) == 0;
-	stem = strlen(index) - strlen(SHARD_END INDEX_END);
-	return strcmp(name, index) == 0 || (dir_numbered(name, SHARD_END, &n) &&
-	                                    n.prefix == stem && memcmp(name, index, stem) == 0);
-}
-
-char *
-folder_around(const char *path)
-{
-	struct dir_names list = { 0 };
-	struct err e = ERR_INIT;
-	char *folder = NULL;
-	const char *name;
-	struct stat st;
-	bool found = false;
-	int fd;
-
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return NULL;
-	fd = dir_of(path, &folder, &name, &e);
-	if (fd >= 0 && dir_list(fd, folder, &list, &e) == 0)
-		found = (has(&list, "config.json") || has(&list, "tokenizer.json")) &&
-			is_weights(&list, name);
-	if (fd >= 0)
-		close(fd);
-	dir_names_free(&list);
-	if (found && *folder)
-		return folder;
-	free(folder);
-	return found ? mem_text(".", 1) : NULL;
 }
 
 static void

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/dir.h"
-#include "formats/safetensors/safetensors_folder.h"
+#include "formats/folder.h"
 
 #define CONFIG_BYTES ((uint64_t)1 << 20) /* maximum size; real files have a few hundred bytes */
 #define MEMBERS 64
