@@ -21,7 +21,6 @@
 #include "core/sandbox.h"
 #include "stream/stream.h"
 
-#define WEIGHTS ".safetensors" /* the ending of files of a folder that hold tensors */
 #define LENT 512              /* maximum number of these that are lent */
 
 /* The arguments of input_trust. */
@@ -209,9 +208,9 @@ add_lent(struct input *in, size_t *cap, const char *path)
 static int
 is_weights(const struct dirent *d)
 {
-	size_t n = strlen(d->d_name), k = strlen(WEIGHTS);
-
-	return n > k && d->d_name[0] != '.' && strcmp(d->d_name + n - k, WEIGHTS) == 0;
+	/* The endings of files of a folder that hold tensors. */
+	return d->d_name[0] != '.' && (dir_name_ends(d->d_name, ".safetensors") ||
+	                               dir_name_ends(d->d_name, ".bin"));
 }
 
 static void

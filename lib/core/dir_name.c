@@ -52,7 +52,7 @@ bool
 dir_is_several(const char *name)
 {
 	static const char *const indexes[] = { ".index.json", ".apr.json" };
-	static const char *const shards[] = { ".gguf", ".apr", ".safetensors" };
+	static const char *const shards[] = { ".gguf", ".apr", ".safetensors", ".bin" };
 	struct dir_number number;
 	size_t i;
 

@@ -40,7 +40,7 @@ struct folder_kind {
 	                      * NULL: every file with the ending holds weights */
 };
 
-extern const struct folder_kind folder_safetensors;
+extern const struct folder_kind folder_safetensors, folder_pytorch;
 
 struct folder_file {
 	char *name;

@@ -9,7 +9,7 @@
 #include "formats/folder_choice.h"
 
 /* The kinds: the first that a folder has is read. */
-static const struct folder_kind *const kinds[] = { &folder_safetensors };
+static const struct folder_kind *const kinds[] = { &folder_safetensors, &folder_pytorch };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 const struct folder_kind *

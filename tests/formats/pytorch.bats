@@ -132,3 +132,167 @@ made() {
 	quiet
 	grep -Eq '^a +F32 +25000000000 +[0-9]+ 100000000000$' "$out"
 }
+
+# ---- folders ----
+
+# Model folder $2 with the tensors of tests/data/convert/$1, in $3 files of PyTorch, 0 for one
+# without an index. $4: turned.
+convert() {
+	local from=$root/tests/data/convert/$1/hf
+	mkdir -p "$2"
+	cp "$from"/* "$2"
+	rm "$2/model.safetensors"
+	"$APR_GEN/torch_from" "$from/model.safetensors" "$2" "$3" ${4:+"$4"}
+}
+
+@test "pytorch folders: every sound one has the same tensors" {
+	local name n=0
+	vectors torch_folders folders
+	cd folders
+	apr-unpack torch_one_file | apr-sum | grep 'content  tensors' >want
+	while read -r name; do
+		n=$((n + 1))
+		try apr-unpack "$name"
+		[ "$status" -eq 0 ] || fail "$name"
+		apr-sum <"$out" | grep 'content  tensors' | cmp - want || fail "$name"
+		apr-sum "$name" | grep 'content  tensors' | cmp - want || fail "$name by places"
+	done <SOUND
+	[ $n -ge 9 ]
+	# A shard is opened twice, and its notes come once.
+	[ "$(apr-unpack torch_shard_with_a_value 2>&1 >/dev/null | grep -c 'values that are not tensors')" = 1 ]
+	apr-header -l --json torch_shards | jq -r '[.name, .file] | @tsv' |
+		diff - <(printf '%s\t%s\n' a pytorch_model-00001-of-00002.bin \
+			b pytorch_model-00001-of-00002.bin c pytorch_model-00002-of-00002.bin)
+}
+
+@test "pytorch folders: every fault is named and leaves no output" {
+	local name code says n=0
+	vectors torch_folders folders
+	cd folders
+	limit_memory 65536
+	set +T
+	while IFS=$'\t' read -r name code says; do
+		n=$((n + 1))
+		try apr-unpack -o made "$name"
+		said "$code" "$says" || fail "$name"
+		try apr-pack -t safetensors -o made/ "$name"
+		said "$code" "$says" || fail "apr-pack $name"
+		[ ! -e made ]
+		# A report lists calls, and accepts a file without tensors.
+		[ "${name%calls_*}" = torch_ ] && continue
+		try apr-header "$name"
+		[ "$status" -eq "$code" ] || fail "apr-header $name"
+	done <MANIFEST
+	[ $n -ge 40 ]
+	[ -z "$(find . -name '.made*')" ]
+	apr-header torch_calls_in_the_last_shard | grep -Eqx "would_call +os\.system\('x'\)"
+	apr-unpack --opaque torch_calls_in_the_last_shard 2>/dev/null | apr-sum | grep 'content  tensors' |
+		cmp - <(apr-unpack torch_shards | apr-sum | grep 'content  tensors')
+}
+
+@test "pytorch folders: they become the GGUF files of the reference" {
+	local name shards turned
+	while read -r name shards turned; do
+		rm -rf hf
+		convert "$name" hf "$shards" "$turned"
+		apr-adapt --no-record gguf hf | apr-pack -f -t gguf -o got.gguf
+		cmp got.gguf "$root/tests/data/convert/$name/expected.gguf" || fail "$name $shards"
+		apr-unpack hf | apr-adapt gguf | apr-sum | grep '  tensor  ' | sort |
+			cmp - <(apr-sum got.gguf | grep '  tensor  ' | sort) || fail "$name from a pipe"
+	done <<-'END'
+		llama2 0
+		llama2 2 turned
+		gpt2 3
+		gpt2 0 turned
+		qwen3moe 4
+	END
+}
+
+@test "pytorch folders: apr-run gives the logits of the safetensors folder" {
+	local from=$root/tests/data/convert/llama2/hf
+	apr-run --logits --tokens 1,2,3 "$from" >want
+	[ -s want ]
+	convert llama2 one 0
+	convert llama2 shards 3 turned
+	apr-run --logits --tokens 1,2,3 one | cmp - want
+	apr-run --logits --tokens 1,2,3 shards | cmp - want
+	try apr-run --logits --tokens 1,2,3 one/pytorch_model.bin
+	cmp "$out" want
+	grep -q 'is read with the files of its folder' "$err"
+}
+
+@test "pytorch folders: they come back as a safetensors folder with the same side files" {
+	local from=$root/tests/data/convert/gpt2/hf
+	convert gpt2 m 2
+	apr-unpack m | apr-pack -t safetensors -o made/
+	diff -r m made | grep -v '^Only in m: pytorch_model' >got || true
+	echo 'Only in made: model.safetensors' | diff - got
+	apr-sum made | grep '  tensor  ' | sort |
+		cmp - <(apr-sum "$from" | grep '  tensor  ' | sort)
+}
+
+@test "pytorch folders: safetensors beside them win, and a note says so" {
+	local from=$root/tests/data/convert/gpt2/hf
+	convert gpt2 m 2
+	cp "$from/model.safetensors" m
+	try apr-unpack m
+	[ "$status" -eq 0 ]
+	cmp "$out" <(apr-unpack "$from")
+	cat >want <<-'END'
+		apr-unpack: left behind: pytorch_model-00001-of-00002.bin, which holds weights
+		apr-unpack: left behind: pytorch_model-00002-of-00002.bin, which holds weights
+		apr-unpack: left behind: pytorch_model.bin.index.json, which is the index of other weights
+	END
+	cmp "$err" want
+	# The index is still a model by its own name.
+	apr-unpack m/pytorch_model.bin.index.json | apr-sum | grep '  tensor  ' | sort |
+		cmp - <(apr-sum "$from" | grep '  tensor  ' | sort)
+	# A GGUF file beside PyTorch's is left behind.
+	rm m/model.safetensors
+	cp "$root/tests/data/convert/gpt2/expected.gguf" m/gpt2.gguf
+	try apr-unpack m
+	[ "$status" -eq 0 ]
+	grep -qx 'apr-unpack: left behind: gpt2.gguf, which holds weights' "$err"
+}
+
+@test "pytorch folders: options choose in every shard" {
+	convert llama2 m 21
+	apr-unpack --prefix model. m >short.aprs
+	apr-header -l --json short.aprs | jq -r .name >names
+	grep -qx embed_tokens.weight names
+	grep -qx lm_head.weight names
+	! grep -q '^model\.' names
+	[ "$(wc -l <names)" = 21 ]
+	try apr-unpack --prefix nothing. m
+	said 5 'm: has no tensor whose name begins with nothing.'
+	try apr-unpack --key nothing m
+	said 5 'has no key nothing'
+}
+
+@test "pytorch folders: a total_size that is wrong is noted; --strict refuses it" {
+	convert llama2 m 2
+	sed -i 's/"total_size": [0-9]*/"total_size": 17/' m/pytorch_model.bin.index.json
+	try apr-unpack m
+	[ "$status" -eq 0 ]
+	grep -q 'its total_size is not the [0-9]* bytes that the tensors have' "$err"
+	try apr-unpack --strict m
+	said 4 'its total_size is not the'
+}
+
+# What a tool reads at its place is not sent: only views that are not in one piece are.
+@test "pytorch: the places of tensors are lent, in a file and in a folder" {
+	local whole lent
+	convert llama2 m 2
+	convert llama2 turned 0 turned
+	for file in m/pytorch_model-00002-of-00002.bin turned/pytorch_model.bin; do
+		whole=$(apr-unpack "${file%/*}" | wc -c)
+		lent=$(apr-unpack --places 8,9 "${file%/*}" 8<m/pytorch_model-00001-of-00002.bin 9<"$file" | wc -c)
+		echo "$file: $whole, lent: $lent"
+		[ "$lent" -lt "$whole" ]
+	done
+	apr-sum m >want
+	apr-unpack m | apr-sum | cmp - want
+	grep '  tensor  ' want | sort >tensors
+	apr-sum turned | grep '  tensor  ' | sort | cmp - tensors
+	apr-stats --json turned | cmp - <(apr-unpack turned | apr-stats --json)
+}

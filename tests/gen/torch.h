@@ -52,12 +52,16 @@ put_u16(struct gen *g, unsigned v)
 	put_number(g, v, 2);
 }
 
-/* Marks: the letter l (local) or c (central), the number of the member, and a word. */
+/* Marks of the first members: the letter l (local) or c (central), the number of the member,
+ * and a word. */
 static inline void
 mark_of(struct gen *g, char letter, size_t i, const char *word)
 {
-	char *name = malloc(32);
+	char *name;
 
+	if (i >= 4)
+		return;
+	name = malloc(32);
 	if (!name)
 		gen_die("out of memory", word);
 	snprintf(name, 32, "%c%zu.%s", letter, i, word);
@@ -84,7 +88,7 @@ put_head(struct gen *g, char letter, size_t i, const struct member *m)
 static inline void
 put_zip(struct gen *g, const struct member *list, size_t n)
 {
-	size_t at[16], from, i;
+	size_t at[512], from, i;
 
 	for (i = 0; i < n; i++) {
 		at[i] = g->n;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "imports/torch/torch_folder.h"
 
 const struct format_option torch_options[] = {
 	[TORCH_KEY] = { "key", "PATH", "the part of a checkpoint to read, as model.state_dict", false,
@@ -82,6 +83,12 @@ lies(struct source *source, uint64_t *offset)
 	return true;
 }
 
+static int
+opened(struct source *source)
+{
+	return ((struct torch *)source)->map.fd;
+}
+
 static void
 close_source(struct source *source)
 {
@@ -120,11 +127,11 @@ read_all(struct torch *t)
 }
 
 static struct source *
-torch_open(struct reader *r, const struct format_options *options, void (*note)(const char *),
-           struct err *e)
+open_file(struct reader *r, const struct format_options *options, bool part,
+          void (*note)(const char *), struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies };
+		.close = close_source, .lies = lies, .opened = opened };
 	struct torch *t = mem_array(1, sizeof *t);
 
 	if (!t) {
@@ -135,6 +142,7 @@ torch_open(struct reader *r, const struct format_options *options, void (*note)(
 	t->source = (struct source){ .plan = &t->plan, .ops = &ops, .name = r->name, .note = note };
 	t->reader = *r;
 	t->options = *options;
+	t->part = part;
 	t->err = e;
 	t->map.fd = -1;
 	if (read_all(t) == 0)
@@ -143,11 +151,24 @@ torch_open(struct reader *r, const struct format_options *options, void (*note)(
 	return NULL;
 }
 
+static struct source *
+torch_open(struct reader *r, const struct format_options *options, void (*note)(const char *),
+           struct err *e)
+{
+	return open_file(r, options, false, note, e);
+}
+
+struct source *
+torch_open_part(struct reader *r, const struct format_options *options,
+                void (*note)(const char *), struct err *e)
+{
+	return open_file(r, options, true, note, e);
+}
+
 /* ---- the format ---- */
 
-/* The calls that apr-unpack refuses, as text. */
-static json_t *
-calls(const struct torch *t)
+json_t *
+torch_calls(const struct torch *t)
 {
 	json_t *list = json_array();
 	struct buf b = { 0 };
@@ -178,7 +199,7 @@ describe(struct source *source, struct err *e)
 	if (r == 0 && t->big_endian)
 		r = json_object_set_new(o, "byteorder", json_string("big"));
 	if (r == 0 && t->pickle.call_count)
-		r = json_object_set_new(o, "would_call", calls(t));
+		r = json_object_set_new(o, "would_call", torch_calls(t));
 	if (r == 0)
 		r = json_object_set_new(o, "checksum", json_false());
 	if (r == 0)
@@ -214,6 +235,8 @@ spools(const uint8_t *head, size_t n)
 
 static const struct format_reads reads = {
 	.open = torch_open,
+	.open_path = torch_folder_open,
+	.folder_of = torch_folder_of,
 	.describe = describe,
 	.tensor_offset = tensor_offset,
 	.spools = spools,

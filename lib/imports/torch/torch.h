@@ -121,6 +121,7 @@ struct torch {
 	struct torch_storage *storages; /* legacy: by key */
 	size_t storage_count, storage_cap;
 
+	bool part;           /* one of several files: others may have the names with the prefix */
 	uint64_t stripped;   /* names without the prefix now */
 	uint64_t unread;     /* tensors left out of a report */
 	struct torch_view *views; /* of the plan's tensors */
@@ -163,6 +164,16 @@ struct tensor *torch_tensor(struct torch *t, pickle_ref r, const char *name, siz
 int torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_view *v);
 int torch_values_read(struct torch *t, const uint8_t **p, size_t *n);
 void torch_values_free(struct torch *t);
+
+/* Open one file of several. If no name in it begins with the prefix, that is not an error. */
+struct source *torch_open_part(struct reader *r, const struct format_options *options,
+                               void (*note)(const char *), struct err *e);
+
+/* Report that no tensor has the prefix. Returns -1. */
+int torch_no_prefix(const char *name, const char *prefix, struct err *e);
+
+/* The calls that apr-unpack refuses, as a list of texts: a new reference, or NULL. */
+json_t *torch_calls(const struct torch *t);
 
 /* Note a text of at most 300 bytes to the user. */
 void torch_note(const struct torch *t, const char *fmt, ...)

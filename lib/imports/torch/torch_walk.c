@@ -428,14 +428,19 @@ tell(struct torch *t, const struct walk *w, const struct buf *path)
 	return 0;
 }
 
+int
+torch_no_prefix(const char *name, const char *prefix, struct err *e)
+{
+	return err_set(e, ERR_INVALID, name, "has no tensor whose name begins with %s", prefix);
+}
+
 static int
 check_found(const struct torch *t)
 {
 	const char *prefix = torch_chosen(t, TORCH_PREFIX);
 
-	if (prefix && *prefix && !t->stripped)
-		return err_set(t->err, ERR_INVALID, t->source.name,
-		               "has no tensor whose name begins with %s", prefix);
+	if (prefix && *prefix && !t->stripped && !t->part)
+		return torch_no_prefix(t->source.name, prefix, t->err);
 	if (t->plan.tensor_count > 0 || t->options.closed)
 		return check_total(t);
 	if (t->form == TORCH_PICKLE)
