@@ -69,6 +69,10 @@ int zip_check(const struct zip *z, const struct zip_entry *x, uint64_t most, str
 int zip_get(const struct zip *z, const struct zip_entry *x, uint64_t most, struct buf *b,
             struct err *e);
 
+/* Check the CRC-32 that the caller has computed over a member's content: 0, or -1
+ * (ERR_CHECKSUM). */
+int zip_prove(const struct zip *z, const struct zip_entry *x, uint32_t crc, struct err *e);
+
 /* The content of a deflated member in pieces. zip_inflate sets *p and *n to the next piece, valid
  * until the next call; *n is 0 at the end, which proves size and CRC-32. 0 or -1. */
 struct zip_inflate;

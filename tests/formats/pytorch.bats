@@ -75,6 +75,29 @@ made() {
 	cmp <(apr-get --text plain big.aprs) <(apr-get --text plain little.aprs)
 }
 
+@test "pytorch: --strict checks the CRC-32 of storages that are not compressed" {
+	made
+	local f want='archive/data/0 has a wrong CRC-32'
+	apr-unpack views | apr-sum >sums
+	apr-unpack views_wrong_crc | apr-sum | cmp - sums
+	mkdir folder
+	cp views_wrong_crc folder/pytorch_model.bin
+	for f in views_wrong_crc folder; do
+		try apr-unpack --strict -o strict.aprs "$f"
+		said 4 "$want"
+		[ ! -e strict.aprs ]
+	done
+	try_pipe 'cat views_wrong_crc | apr-unpack --strict >strict.aprs'
+	said 4 "$want"
+	# Correct ones are accepted, and so are the real files.
+	for f in views views_deflated views_late_sizes views_big_endian \
+		"$APR_TEST_DATA"/import/pytorch/{crepe-tiny.pth,silero_vad.jit,mtcnn/onet.pt}; do
+		[ -e "$f" ] || continue
+		apr-unpack --strict "$f" | apr-sum >got
+		apr-unpack "$f" | apr-sum | cmp - got || fail "$f"
+	done
+}
+
 @test "pytorch: a checkpoint gives its model; options give other parts" {
 	made
 	try apr-unpack checkpoint

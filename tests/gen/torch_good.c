@@ -122,6 +122,20 @@ write_sparse(struct folder *f)
 	gen_free(&g);
 }
 
+/* The CRC-32 of the storage is wrong. */
+static void
+write_wrong_crc(struct folder *f)
+{
+	static const struct edit wrong[] = { SET32("l1.crc", 1), SET32("c1.crc", 1) };
+	struct gen g = { 0 };
+
+	put_torch(&g, views, sizeof views - 1);
+	edit(&g, &wrong[0]);
+	edit(&g, &wrong[1]);
+	folder_file(f, "views_wrong_crc", &g);
+	gen_free(&g);
+}
+
 /* The sizes follow the member, and its own header has none. */
 static void
 write_late(struct folder *f)
@@ -167,5 +181,6 @@ main(int argc, char **argv)
 	write_deflated(&f);
 	write_sparse(&f);
 	write_late(&f);
+	write_wrong_crc(&f);
 	return folder_close(&f);
 }

@@ -81,12 +81,13 @@ struct torch_storage {
 	pickle_ref key;      /* TEXT; legacy only */
 	uint64_t at, bytes;  /* in the file, or in the member once it is inflated */
 	const struct zip_entry *deflated; /* NULL: the bytes lie in the file */
+	const struct zip_entry *stored; /* the member that they are; NULL: another form */
 	uint8_t element;     /* bytes of an element; legacy only */
 };
 
 /* The place of a tensor's values in a storage. */
 struct torch_view {
-	const struct zip_entry *deflated;
+	const struct zip_entry *deflated, *stored; /* as above */
 	uint64_t at;         /* of the first value, as above, in bytes */
 	int64_t strides[TENSOR_DIMS]; /* in elements */
 	uint8_t element;
@@ -136,6 +137,7 @@ struct torch {
 	unsigned swap;       /* bytes of a number whose bytes change their order; 0: none do */
 	const uint8_t *from; /* the storage's bytes: p, or the inflated member */
 	struct torch_box *box;
+	bool *proved;        /* for each member: its CRC-32 has been checked; NULL: none has */
 	const struct zip_entry *inflated; /* the member that bytes holds */
 	struct spool bytes;
 	const uint8_t *bytes_view;

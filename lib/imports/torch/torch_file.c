@@ -392,7 +392,7 @@ find_in_zip(struct torch *t, pickle_ref key, const char *name, struct torch_stor
 	if (!x)
 		return err_set(t->err, ERR_CORRUPT, name, "lies in a storage that the file lacks");
 	*s = (struct torch_storage){ .at = x->deflated ? 0 : x->offset, .bytes = x->bytes,
-		.deflated = x->deflated ? x : NULL };
+		.deflated = x->deflated ? x : NULL, .stored = x->deflated ? NULL : x };
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/crc32.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/range.h"
@@ -22,6 +23,7 @@
 #endif
 #define RUN (1u << 16)   /* bytes of the storage read at once */
 #define PIECE (1u << 18) /* bytes of a piece that is not gathered */
+#define PROVED (4u << 20) /* bytes of a member whose CRC-32 is added at once */
 
 struct torch_box {
 	uint64_t done;           /* values */
@@ -70,6 +72,28 @@ inflate(struct torch *t, const struct zip_entry *x)
 		return -1;
 	t->inflated = x;
 	return 0;
+}
+
+/* Check the CRC-32 of a stored member, once. */
+static int
+prove(struct torch *t, const struct zip_entry *x)
+{
+	size_t member = (size_t)(x - t->zip.entries), n;
+	const uint8_t *p = t->p + x->offset;
+	uint32_t crc = 0;
+	uint64_t at;
+
+	if (!t->proved && !(t->proved = mem_array(t->zip.count, sizeof *t->proved)))
+		return err_memory(t->err);
+	if (t->proved[member])
+		return 0;
+	for (at = 0; at < x->bytes; at += n) {
+		n = (size_t)num_min(PROVED, x->bytes - at);
+		crc = crc32_add(crc, p + at, n);
+		map_release(&t->map, p + at, n);
+	}
+	t->proved[member] = true;
+	return zip_prove(&t->zip, x, crc, t->err);
 }
 
 /* Read n bytes of the storage from offset at. */
@@ -213,7 +237,8 @@ torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_
 		t->swap /= 2; /* two numbers */
 	if (t->left == 0)
 		return 0;
-	if (v->deflated && inflate(t, v->deflated) < 0)
+	if ((v->deflated && inflate(t, v->deflated) < 0) ||
+	    (v->stored && t->options.strict && prove(t, v->stored) < 0))
 		return -1;
 	t->from = v->deflated ? t->bytes_view : t->p;
 	t->plain_at = v->at;
@@ -263,5 +288,6 @@ void
 torch_values_free(struct torch *t)
 {
 	free(t->box);
+	free(t->proved);
 	spool_free(&t->bytes);
 }

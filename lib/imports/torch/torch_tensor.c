@@ -260,6 +260,7 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 	if (prove_view(t, name, dims, n, (uint64_t)pickle_node(k, c.args[1])->u.i, &s, v) < 0)
 		return NULL;
 	v->deflated = s.deflated;
+	v->stored = s.stored;
 	return tensor_new(name, name_bytes, dtype, (unsigned)n, dims, TENSOR_OWN_SIZE,
 	                  t->source.name, t->err);
 }
