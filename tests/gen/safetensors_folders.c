@@ -6,11 +6,8 @@
  * that is to be read. SOUND: a line for each sound folder: its name, and the folder
  * that comes back (itself, except for links).
  */
+#include "folders.h"
 #include "safetensors.h"
-
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define ONE "model-00001-of-00002.safetensors"
 #define TWO "model-00002-of-00002.safetensors"
@@ -195,32 +192,16 @@ static const struct row rows[] = {
 	               "\"apr.blob.config.json\":\"AAAA\"}," A "," B "}", 12, NULL } } },
 };
 
-static struct folder all;
-static FILE *sound;
-
-static void
-make_path(char path[4096], const char *folder, const char *name)
-{
-	if (snprintf(path, 4096, "%s/%s/%s", all.path, folder, name) >= 4096)
-		gen_die("too long", name);
-}
-
 static void
 write_part(const char *folder, const struct part *p)
 {
 	struct gen g = { 0 };
-	char path[4096];
-	FILE *f;
 
-	make_path(path, folder, p->name);
 	if (p->header)
 		put_padded(&g, p->header, p->data);
 	else if (p->text)
 		put_text(&g, p->text);
-	f = fopen(path, "wb");
-	if (!f || fwrite(g.p ? g.p : (uint8_t *)"", 1, g.n, f) != g.n || fclose(f) != 0)
-		gen_die("cannot be written", path);
-	gen_free(&g);
+	make_file(folder, p->name, &g);
 }
 
 static int
@@ -242,36 +223,23 @@ is_replaced(const struct row *r, const char *name)
 static void
 write_row(const struct row *r)
 {
-	char path[4096];
 	size_t i;
 
-	make_path(path, r->name, "");
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		gen_die("cannot be made", path);
+	make_folder(r->name, "");
 	for (i = 0; i < sizeof usual / sizeof *usual; i++)
 		if (!is_replaced(r, usual[i].name))
 			write_part(r->name, &usual[i]);
 	for (i = 0; i < PARTS; i++)
 		if (r->parts[i].name)
 			write_part(r->name, &r->parts[i]);
-	if (r->link[0]) {
-		make_path(path, r->name, r->link[0]);
-		if (symlink(r->link[1], path) < 0 && errno != EEXIST)
-			gen_die("no link can be made", path);
-	}
-	if (r->folder) {
-		make_path(path, r->name, r->folder);
-		if (mkdir(path, 0777) < 0 && errno != EEXIST)
-			gen_die("cannot be made", path);
-	}
-	if (r->pipe) {
-		make_path(path, r->name, r->pipe);
-		if (mkfifo(path, 0666) < 0 && errno != EEXIST)
-			gen_die("cannot be made", path);
-	}
+	if (r->link[0])
+		make_link(r->name, r->link[0], r->link[1]);
+	if (r->folder)
+		make_folder(r->name, r->folder);
+	if (r->pipe)
+		make_pipe(r->name, r->pipe);
 	if (r->status)
-		fprintf(all.manifest, "%s%s%s\t%d\t%s\n", r->name, r->read ? "/" : "",
-		        r->read ? r->read : "", r->status, r->says);
+		folders_fault(r->name, r->read, r->status, r->says);
 	else if (!r->says)
 		fprintf(sound, "%s\t%s\n", r->name, r->name);
 }
@@ -282,24 +250,19 @@ write_cache(void)
 {
 	static const char *const folders[] = { "cache", "cache/blobs", "cache/snapshots",
 		"cache/snapshots/0123abcd" };
-	char path[4096], target[64];
+	char target[64];
 	struct part blob;
 	size_t i;
 
-	for (i = 0; i < sizeof folders / sizeof *folders; i++) {
-		make_path(path, folders[i], "");
-		if (mkdir(path, 0777) < 0 && errno != EEXIST)
-			gen_die("cannot be made", path);
-	}
+	for (i = 0; i < sizeof folders / sizeof *folders; i++)
+		make_folder(folders[i], "");
 	for (i = 0; i < sizeof usual / sizeof *usual; i++) {
 		blob = usual[i];
 		snprintf(target, sizeof target, "%zu%zu%zu%zu", i, i, i, i);
 		blob.name = target;
 		write_part("cache/blobs", &blob);
-		make_path(path, folders[3], usual[i].name);
 		snprintf(target, sizeof target, "../../blobs/%zu%zu%zu%zu", i, i, i, i);
-		if (symlink(target, path) < 0 && errno != EEXIST)
-			gen_die("no link can be made", path);
+		make_link(folders[3], usual[i].name, target);
 	}
 	fprintf(sound, "%s\t%s\n", folders[3], "folder_shards");
 }
@@ -307,18 +270,11 @@ write_cache(void)
 int
 main(int argc, char **argv)
 {
-	char name[4096];
 	size_t i;
 
-	folder_open(&all, argc, argv);
-	snprintf(name, sizeof name, "%s/SOUND", all.path);
-	sound = fopen(name, "w");
-	if (!sound)
-		gen_die("cannot be written", name);
+	folders_open(argc, argv);
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
 		write_row(&rows[i]);
 	write_cache();
-	if (ferror(sound) || fclose(sound) != 0)
-		gen_die("cannot be written", name);
-	return folder_close(&all);
+	return folders_close();
 }

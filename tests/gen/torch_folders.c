@@ -1,10 +1,7 @@
 /* torch_folders: models of PyTorch in several files: sound folders (SOUND lists them), and others
  * with one fault each (MANIFEST).
  */
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "folders.h"
 #include "torch.h"
 
 #define ONE "pytorch_model-00001-of-00002.bin"
@@ -169,67 +166,49 @@ static const struct row rows[] = {
 	  .parts = { TEXT_PART("model.bin", "OpenVINO") } },
 };
 
-static struct folder all;
-static FILE *sound;
-
-static void
-make_path(char path[4096], const char *folder, const char *name)
-{
-	if (snprintf(path, 4096, "%s/%s/%s", all.path, folder, name) >= 4096)
-		gen_die("too long", name);
-}
-
 static void
 write_part(const char *folder, const struct part *p)
 {
 	struct gen g = { 0 };
-	char name[300];
 
 	if (p->bytes)
 		put_torch(&g, p->p, p->bytes);
 	else
 		put_text(&g, p->p);
-	snprintf(name, sizeof name, "%s/%s", folder, p->name);
-	folder_file(&all, name, &g);
-	gen_free(&g);
+	make_file(folder, p->name, &g);
 }
 
+/* True if a usual part is missing, or the row has its own. */
 static int
 is_replaced(const struct row *r, const char *name)
 {
-	size_t i;
+	int replaced = r->missing && (*r->missing == '*' || strcmp(r->missing, name) == 0);
+	const struct part *p = r->parts;
 
-	if (r->missing && (*r->missing == '*' || strcmp(r->missing, name) == 0))
-		return 1;
-	for (i = 0; i < sizeof r->parts / sizeof *r->parts; i++)
-		if (r->parts[i].name && strcmp(r->parts[i].name, name) == 0)
-			return 1;
-	return 0;
+	for (; p < r->parts + sizeof r->parts / sizeof *p && p->name; p++)
+		replaced |= strcmp(p->name, name) == 0;
+	return replaced;
 }
 
 static void
 write_row(const struct row *r)
 {
-	char path[4096];
-	size_t i;
+	const struct part *p;
 
-	make_path(path, r->name, "");
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		gen_die("cannot be made", path);
-	for (i = 0; i < sizeof usual / sizeof *usual; i++)
-		if (!is_replaced(r, usual[i].name))
-			write_part(r->name, &usual[i]);
-	for (i = 0; i < sizeof r->parts / sizeof *r->parts; i++)
-		if (r->parts[i].name)
-			write_part(r->name, &r->parts[i]);
-	make_path(path, r->name, r->link[0] ? r->link[0] : r->folder ? r->folder : r->pipe ? r->pipe : "");
-	if ((r->link[0] && symlink(r->link[1], path) < 0 && errno != EEXIST) ||
-	    (r->folder && mkdir(path, 0777) < 0 && errno != EEXIST) ||
-	    (r->pipe && mkfifo(path, 0666) < 0 && errno != EEXIST))
-		gen_die("cannot be made", path);
+	make_folder(r->name, "");
+	for (p = usual; p < usual + sizeof usual / sizeof *usual; p++)
+		if (!is_replaced(r, p->name))
+			write_part(r->name, p);
+	for (p = r->parts; p < r->parts + sizeof r->parts / sizeof *p && p->name; p++)
+		write_part(r->name, p);
+	if (r->link[0])
+		make_link(r->name, r->link[0], r->link[1]);
+	if (r->folder)
+		make_folder(r->name, r->folder);
+	if (r->pipe)
+		make_pipe(r->name, r->pipe);
 	if (r->says)
-		fprintf(all.manifest, "%s%s%s\t%d\t%s\n", r->name, r->read ? "/" : "",
-		        r->read ? r->read : "", r->status, r->says);
+		folders_fault(r->name, r->read, r->status, r->says);
 	else
 		fprintf(sound, "%s%s%s\n", r->name, r->read ? "/" : "", r->read ? r->read : "");
 }
@@ -237,17 +216,10 @@ write_row(const struct row *r)
 int
 main(int argc, char **argv)
 {
-	char name[4096];
 	size_t i;
 
-	folder_open(&all, argc, argv);
-	make_path(name, ".", "SOUND");
-	sound = fopen(name, "w");
-	if (!sound)
-		gen_die("cannot be written", name);
+	folders_open(argc, argv);
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
 		write_row(&rows[i]);
-	if (fclose(sound) != 0)
-		gen_die("cannot be written", name);
-	return folder_close(&all);
+	return folders_close();
 }
