@@ -29,6 +29,14 @@ struct folder {
 	int r;
 };
 
+static unsigned notes;
+
+static void
+note(const char *text)
+{
+	notes += *text != '\0';
+}
+
 /* Read files up to one without a name, and config.json's text. */
 static void
 put_folder(struct folder *f, const struct file *files, const char *config,
@@ -42,7 +50,7 @@ put_folder(struct folder *f, const struct file *files, const char *config,
 		n++;
 	model_init(&f->plan, &f->e);
 	model_init(&f->keys, &f->e);
-	f->s = (struct subject){ .plan = &f->plan, .form = ARCH_FOLDER,
+	f->s = (struct subject){ .plan = &f->plan, .form = ARCH_FOLDER, .note = note,
 		.w = { .name = "folder", .plan = &f->plan } };
 	f->s.w.blobs = mem_array(n, sizeof *f->s.w.blobs);
 	for (i = 0; i < n; i++) {
@@ -214,13 +222,16 @@ beyond(void)
 	static const char model[] = "\n\x0c\n\x03<x>\x15\0\0\0\0\x18\x03\n\x0a\n\x01" "a\x15\0\0\0\0\x18\x01"
 		"\x12\x02\x18\x02";
 	static const struct file files[] = { { "tokenizer.model", model, sizeof model - 1 },
-		{ "added_tokens.json", "{\"<y>\":2,\"<z>\":9}", 0 }, { NULL, NULL, 0 } };
+		{ "added_tokens.json", "{\"<y>\":2,\"<z>\":9,\"<u>\":10}", 0 },
+		{ NULL, NULL, 0 } };
 	struct folder f;
 
+	notes = 0;
 	put_folder(&f, files, "{\"vocab_size\":3}", NULL);
 	test_ok(f.r == 0 && is_item(&f, "tokenizer.ggml.tokens", 1, "a") &&
 	        is_item(&f, "tokenizer.ggml.tokens", 2, "<y>"), "an id beyond the vocabulary: %s",
 	        f.e.fact);
+	test_ok(notes == 1, "two ids beyond it are one note: %u", notes);
 	close_folder(&f);
 }
 

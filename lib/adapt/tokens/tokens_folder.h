@@ -66,6 +66,7 @@ struct tokens_folder {
 
 	struct tokens_token *token;
 	size_t count, cap;
+	bool beyond;    /* a note says that added tokens are beyond these */
 	struct buf pool;
 
 	/* Of Unigram. */

@@ -99,14 +99,15 @@ tokens_find_kind(struct tokens_folder *f)
 
 /* ---- tokens that other files add ---- */
 
-/* Whether an id is in the vocabulary; if not, a note says so. */
+/* Whether an id is in the vocabulary; if not, one note for all of them says so. */
 static bool
-fits(const struct tokens_folder *f, uint64_t id)
+fits(struct tokens_folder *f, uint64_t id)
 {
 	if (id < f->count)
 		return true;
-	if (f->s->note)
-		f->s->note("an added token is beyond the vocabulary and is left out");
+	if (f->s->note && !f->beyond)
+		f->s->note("added tokens beyond the vocabulary are left out");
+	f->beyond = true;
 	return false;
 }
 
