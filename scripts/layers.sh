@@ -22,11 +22,12 @@ infer core model arch kernels
 quant core model kernels
 stats core model kernels
 tokenizer core model wire
+check core model wire arch kernels stats crypto tokenizer
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-report core model wire arch kernels crypto quant stats infer tokenizer generate
-cli core model arch stream kernels crypto quant infer tokenizer generate report
-bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate report cli
+report core model wire arch kernels crypto quant stats infer tokenizer generate check
+cli core model arch stream kernels crypto quant infer tokenizer generate check report
+bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check report cli
 '
 libraries='
 jansson lib/core/json.h
