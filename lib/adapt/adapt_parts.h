@@ -4,9 +4,9 @@
 
 #include "adapt/adapt.h"
 #include "adapt/tensors/store.h"
-#include "adapt/subject.h"
 #include "adapt/tensors/tensors.h"
 #include "adapt/tensors/values.h"
+#include "arch/subject.h"
 
 /* The bytes of a blob of the new plan. */
 struct adapt_blob {

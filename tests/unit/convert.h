@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adapt/subject.h"
+#include "arch/subject.h"
 #include "formats/format.h"
 #include "load/load.h"
 #include "test.h"

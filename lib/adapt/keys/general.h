@@ -6,8 +6,8 @@
 #ifndef ADAPT_GENERAL_H
 #define ADAPT_GENERAL_H
 
-#include "adapt/subject.h"
 #include "arch/size.h"
+#include "arch/subject.h"
 
 /* Append general.type, sampling defaults, name, authorship, size label, licence, base models,
  * data sets, tags and languages. folder: the name of the model's folder or file, or NULL.

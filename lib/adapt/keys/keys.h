@@ -7,7 +7,7 @@
 #ifndef ADAPT_KEYS_H
 #define ADAPT_KEYS_H
 
-#include "adapt/subject.h"
+#include "arch/subject.h"
 
 /* Append the keys that stand directly behind general.architecture: the attention factor of
  * models with two lists of rope factors. 0 or -1. */

@@ -4,8 +4,8 @@
 #ifndef ADAPT_KEYS_LIST_H
 #define ADAPT_KEYS_LIST_H
 
-#include "adapt/subject.h"
 #include "arch/expr.h"
+#include "arch/subject.h"
 
 #define KEYS_VALUE 256 /* bytes of an expression with its NUL */
 

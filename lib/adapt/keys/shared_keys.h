@@ -17,7 +17,7 @@
 #ifndef ADAPT_SHARED_KEYS_H
 #define ADAPT_SHARED_KEYS_H
 
-#include "adapt/subject.h"
+#include "arch/subject.h"
 
 #define SHARED_LONG ((size_t)1 << 20)
 

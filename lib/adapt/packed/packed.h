@@ -21,7 +21,7 @@
 #ifndef ADAPT_PACKED_H
 #define ADAPT_PACKED_H
 
-#include "adapt/subject.h"
+#include "arch/subject.h"
 
 /* The place of a weight in the order of llama.cpp's converter. */
 enum packed_place {

@@ -2,8 +2,8 @@
 #ifndef ADAPT_ORIGIN_READ_H
 #define ADAPT_ORIGIN_READ_H
 
-#include "adapt/subject.h"
 #include "arch/match.h"
+#include "arch/subject.h"
 
 /* The record of a model, as a new reference. NULL with e empty if it has none, NULL with e
  * filled (ERR_CORRUPT) if it is damaged. */

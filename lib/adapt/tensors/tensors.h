@@ -6,10 +6,10 @@
 #ifndef ADAPT_TENSORS_H
 #define ADAPT_TENSORS_H
 
-#include "adapt/tensors/move.h"
 #include "adapt/packed/packed.h"
-#include "adapt/subject.h"
+#include "adapt/tensors/move.h"
 #include "arch/shape.h"
+#include "arch/subject.h"
 
 /* What happens to each value. F16 is rounded to F16 after it. */
 enum tensors_math { MATH_NONE, MATH_PLUS_ONE, MATH_MINUS_ONE, MATH_NEG_EXP, MATH_LOG_NEG };

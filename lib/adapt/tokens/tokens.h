@@ -7,7 +7,7 @@
 #ifndef ADAPT_TOKENS_H
 #define ADAPT_TOKENS_H
 
-#include "adapt/subject.h"
+#include "arch/subject.h"
 
 struct tokens_options {
 	uint64_t rows;             /* of the embeddings; 0: not known */

@@ -1,4 +1,4 @@
-#include "adapt/subject.h"
+#include "arch/subject.h"
 
 #include <stdlib.h>
 #include <string.h>

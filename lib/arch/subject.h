@@ -1,8 +1,8 @@
-/* subject: the model that is adapted, before its tensors: the plan, the side files and long
+/* subject: the model that is adapted or judged, before its tensors: the plan, the side files and long
  * values in memory, its architecture, and its config.json.
  */
-#ifndef ADAPT_SUBJECT_H
-#define ADAPT_SUBJECT_H
+#ifndef ARCH_SUBJECT_H
+#define ARCH_SUBJECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
