@@ -17,7 +17,7 @@
 
 struct options {
 	bool tensors, json;
-	const char *trusted;
+	const char *trusted, *from;
 	struct format_options format;
 };
 
@@ -181,7 +181,7 @@ open_file(const char *path, struct options *o, struct err *e)
 	int held = -1;
 
 	sandbox_read(path);
-	if (format_may_spool(path))
+	if (o->format.from || format_may_spool(path))
 		sandbox_spool();
 	sandbox_enter();
 	o->format.closed = true;
@@ -227,18 +227,21 @@ main(int argc, char **argv)
 		     "list the name, type, shape, offset and bytes of each tensor"),
 		FLAG('t', "tensors", &o.tensors, NULL),
 		FLAG(0, "json", &o.json, "print one object; with --list, one per line"),
+		TEXT(0, "from", "NAME", &o.from, "read FILE as this format, whatever it looks like"),
 		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
 		OPT_TRUSTED(&o.trusted),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-header", "[-l] [--json] [--strict] [--trusted-key KEY] [FILE ...]",
+		"apr-header", "[-l] [--json] [--from NAME] [--strict] [--trusted-key KEY] [FILE ...]",
 		"Show what a model file contains, from its header alone.", opts, TOOL_FILES
 	};
 	struct err e = ERR_INIT;
 	char **files = tool_begin(&tool, argc, argv);
 	const char *path = tool_input(each_file(files, !o.json), &e);
 
+	if (format_choose(o.from, &o.format.from, &e) < 0)
+		return tool_end(&e);
 	if (path && o.trusted)
 		open_trusted(path, &o, &e);
 	else if (path)

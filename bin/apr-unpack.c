@@ -23,7 +23,7 @@ struct options {
 	struct format_choice own[OWN]; /* options of single formats */
 	struct vault_options vault;
 	struct output_options output;
-	const char *places;
+	const char *places, *from;
 };
 
 /* Refuses options that apply only to another format. */
@@ -104,7 +104,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		return -1;
 	sandbox_read(path);
 	sandbox_write(o->output.path, o->output.force);
-	if (format_may_spool(path))
+	if (o->format.from || format_may_spool(path))
 		sandbox_spool();
 	sandbox_prepare();
 	if (vault_to_read(&vault, &o->vault, e) < 0) {
@@ -155,7 +155,7 @@ add_own(struct opt *to, struct format_choice *own)
 static const char *
 make_usage(struct buf *b)
 {
-	buf_text(b, "[--only REGEX] [--except REGEX] [--strict] [--max-memory BYTES]\n");
+	buf_text(b, "[--only REGEX] [--except REGEX] [--from NAME] [--strict] [--max-memory BYTES]\n");
 	format_option_usage(b, false);
 	buf_text(b, " [--trusted-key KEY.pub] [-i FILE ... |\n"
 	         "--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
@@ -171,6 +171,7 @@ main(int argc, char **argv)
 	struct opt opts[ROWS] = { OPT_END }, *to = opts;
 	static const struct opt first[] = {
 		OPT_SELECT(&o.select),
+		TEXT(0, "from", "NAME", &o.from, "read FILE as this format, whatever it looks like"),
 		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
 		BYTES(0, "max-memory", "BYTES", &o.format.memory, 1 << 10,
 		     UINT64_C(1) << 40,
@@ -195,7 +196,7 @@ main(int argc, char **argv)
 	to = opt_add(to, last);
 	*to = (struct opt)OPT_END;
 	operands = tool_begin(&tool, argc, argv);
-	if (take_lent(o.places, &e) == 0 &&
+	if (take_lent(o.places, &e) == 0 && format_choose(o.from, &o.format.from, &e) == 0 &&
 	    select_open(&s, &o.select, tool.name, &f, &e) == 0)
 		unpack(operands[0], &o, &f, &e);
 	select_close(&s);

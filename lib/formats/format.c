@@ -33,6 +33,24 @@ format_by_name(const char *name)
 	return NULL;
 }
 
+int
+format_choose(const char *name, const struct format **from, struct err *e)
+{
+	struct buf names = { 0 };
+	size_t i;
+
+	*from = name ? format_by_name(name) : NULL;
+	if (!name || *from)
+		return 0;
+	err_set(e, ERR_USAGE, NULL, "--from: %.80s is not a format that is read here", name);
+	for (i = 0; i < FORMATS; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", formats[i]->name);
+	if (buf_string(&names))
+		err_hint(e, "formats: %s", (const char *)names.p);
+	buf_free(&names);
+	return -1;
+}
+
 const char *
 format_suffix(const char *path)
 {
@@ -247,7 +265,7 @@ format_open_path(const char *path, const struct format_options *options,
 
 	*held = -1;
 	for (i = 0; strcmp(path, "-") != 0 && i < FORMATS; i++) {
-		if (formats[i]->reads->open_path)
+		if (formats[i]->reads->open_path && (!options->from || options->from == formats[i]))
 			s = formats[i]->reads->open_path(path, options, note, which, e);
 		if (s)
 			*held = opened_folder(path);
@@ -285,7 +303,7 @@ format_open(struct reader *r, const struct format_options *options,
 		return NULL;
 	}
 	for (i = 0; i < FORMATS; i++)
-		if (formats[i]->probe(head, n)) {
+		if (options->from ? options->from == formats[i] : formats[i]->probe(head, n)) {
 			*which = formats[i];
 			return formats[i]->reads->open(r, options, note, e);
 		}

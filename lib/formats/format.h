@@ -48,8 +48,12 @@ enum format_use {
 	FORMAT_PLACES, /* it maps tensors at their offsets, and reads only the others */
 };
 
+struct format;
+
 /* Options of more than one format, and the user's choices among the options of one format. */
 struct format_options {
+	const struct format *from; /* reading: the user's choice of format, whatever the content
+	                  * looks like; NULL: the content decides */
 	unsigned align;  /* of tensor data: a power of two, which a format may refuse
 	                  * (ERR_USAGE); 0: that of the source, else the format's default */
 	bool plain;      /* drop the parts that only keys of the apr tools can carry */
@@ -81,8 +85,6 @@ struct format_options {
 const char *format_chosen(const struct format_options *o, const struct format_option *row);
 
 /* ---- a format ---- */
-
-struct format;
 
 struct format_reads {
 	/* Take ownership of a reader at the file's first byte; read and prove the plan.
@@ -200,6 +202,10 @@ const struct format *format_row(unsigned index);
  * is written for a suffix; NULL for NULL. */
 const char *format_suffix(const char *path);
 const struct format *format_by_suffix(const char *suffix);
+
+/* Find the format that the user chose to read: 0, also for NULL, which leaves *from NULL; or -1
+ * with ERR_USAGE, with all names in the hint. */
+int format_choose(const char *name, const struct format **from, struct err *e);
 
 /* Append the names of the formats that can be written, in alphabetical order: last separates
  * the last name, between all others. */

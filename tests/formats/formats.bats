@@ -211,3 +211,19 @@ damage() {
 	try apr-unpack m.onnx
 	said 4 'is not a model file of a known format'
 }
+
+@test "--from reads a file as the format that the user names" {
+	cp "$model" m
+	pipe 'apr-unpack --from gguf m | cmp - <(apr-unpack m)'
+	try apr-unpack --from safetensors m
+	said 4
+	try apr-header --from gguf m
+	[ "$status" -eq 0 ]
+	try apr-header --from apr1 m
+	said 4
+	for tool in apr-unpack apr-header; do
+		try $tool --from pdf m
+		said 2 "--from: pdf is not a format that is read here"
+		grep -q '^hint: formats: gguf, .*pytorch' "$err"
+	done
+}
