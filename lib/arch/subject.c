@@ -10,32 +10,44 @@
 
 /* ---- what comes before the tensors ---- */
 
-static int
-read_blob(struct subject *s, struct source *source, const struct item *item, size_t *left,
-          struct err *e)
+int
+subject_begin(struct subject *s, const struct source *source, struct err *e)
 {
-	struct weights_blob *b = &s->w.blobs[item->index];
-	struct buf bytes = { 0 };
-	const uint8_t *p;
-	size_t n;
-	int r;
+	*s = (struct subject){ .plan = source->plan, .note = source->note,
+		.w = { .name = source->name, .plan = source->plan } };
+	s->w.blobs = mem_array(s->plan->blob_count, sizeof *s->w.blobs);
+	return s->w.blobs ? 0 : err_memory(e);
+}
 
-	while ((r = source_read(source, &p, &n, e)) == 0 && n > 0) {
-		if (n > *left) {
-			buf_free(&bytes);
-			return err_set(e, ERR_MEMORY, s->w.name, "has too many bytes of side files");
-		}
-		*left -= n;
-		buf_put(&bytes, p, n);
-	}
-	if (r == 0 && !buf_string(&bytes)) /* never NULL, even if it is empty */
-		r = err_memory(e);
-	if (r < 0) {
-		buf_free(&bytes);
-		return r;
-	}
-	b->p = bytes.p;
-	b->n = bytes.n;
+int
+subject_take(struct subject *s, size_t index, const uint8_t *p, size_t n, struct err *e)
+{
+	struct weights_blob *b = &s->w.blobs[index];
+	const char *text;
+
+	if (n == 0)
+		s->taking = (struct buf){ 0 };
+	if (n > SUBJECT_BYTES - s->taken)
+		return err_set(e, ERR_MEMORY, s->w.name, "has too many bytes of side files");
+	s->taken += n;
+	if (n > 0)
+		buf_put(&s->taking, p, n);
+	text = buf_string(&s->taking); /* never NULL, even if it is empty */
+	b->p = s->taking.p;
+	b->n = s->taking.n;
+	return text ? 0 : err_memory(e);
+}
+
+static int
+read_blob(struct subject *s, struct source *source, const struct item *item, struct err *e)
+{
+	const uint8_t *p = NULL;
+	size_t n = 0;
+
+	do {
+		if (subject_take(s, item->index, p, n, e) < 0 || source_read(source, &p, &n, e) < 0)
+			return -1;
+	} while (n > 0);
 	return 0;
 }
 
@@ -43,14 +55,10 @@ static int
 read_blobs(struct subject *s, struct source *source, struct item *next, bool *more,
            struct err *e)
 {
-	size_t left = SUBJECT_BYTES;
 	int r;
 
-	s->w.blobs = mem_array(s->plan->blob_count, sizeof *s->w.blobs);
-	if (!s->w.blobs)
-		return err_memory(e);
 	while ((r = source_next(source, next, e)) == 1 && next->kind == ITEM_BLOB)
-		if (read_blob(s, source, next, &left, e) < 0)
+		if (read_blob(s, source, next, e) < 0)
 			return -1;
 	*more = r == 1;
 	return r < 0 ? -1 : 0;
@@ -189,15 +197,10 @@ find_names(struct subject *s, bool config, struct err *e)
 }
 
 int
-subject_read(struct subject *s, struct source *source, const char *name, struct item *next,
-             bool *more, struct err *e)
+subject_find(struct subject *s, const char *name, struct err *e)
 {
 	bool config;
 
-	*s = (struct subject){ .plan = source->plan, .note = source->note,
-		.w = { .name = source->name, .plan = source->plan } };
-	if (read_blobs(s, source, next, more, e) < 0)
-		return -1;
 	s->config = subject_json(s, "config.json", e);
 	if (e->code != ERR_NONE)
 		return -1;
@@ -209,6 +212,14 @@ subject_read(struct subject *s, struct source *source, const char *name, struct 
 	if (s->form == ARCH_APR && make_config(s, e) < 0)
 		return -1;
 	return find_arch(s, name, e) < 0 ? -1 : find_names(s, config, e);
+}
+
+int
+subject_read(struct subject *s, struct source *source, const char *name, struct item *next,
+             bool *more, struct err *e)
+{
+	return subject_begin(s, source, e) < 0 || read_blobs(s, source, next, more, e) < 0
+	           ? -1 : subject_find(s, name, e);
 }
 
 void

@@ -29,7 +29,17 @@ struct subject {
 	json_t *config;            /* of config.json, or of the keys of an .apr file that say the
 	                            * same; an object; NULL: there is none */
 	void (*note)(const char *); /* receives notes for the user; may be NULL */
+	struct buf taking;         /* the blob whose bytes arrive, */
+	size_t taken;              /* and the bytes of all */
 };
+
+/* The three steps of subject_read, for a caller that passes the bytes on: begin, then the
+ * bytes of each blob in their order (index: in the plan; n 0: it begins), then find form and
+ * architecture. After a failure only subject_close is allowed, except after subject_find: the
+ * blobs can be used. 0 or -1. */
+int subject_begin(struct subject *s, const struct source *source, struct err *e);
+int subject_take(struct subject *s, size_t index, const uint8_t *p, size_t n, struct err *e);
+int subject_find(struct subject *s, const char *name, struct err *e);
 
 /* Read the blobs of a source at its first item, and find form and architecture. next: the
  * item after the blobs; more is false if there is none. name: the architecture if the user

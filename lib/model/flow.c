@@ -322,15 +322,37 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 	return 0;
 }
 
+/* True if the source can say where in its file the tensor lies, and the flow takes it from
+ * there. */
+static bool
+lies(const struct run *r, const struct item *in, struct range *at)
+{
+	struct source *s = r->source;
+
+	if (in->kind != ITEM_TENSOR || in->place || !r->f->takes || r->sink || s->plan->sealed ||
+	    !s->ops->lies || !s->ops->opened)
+		return false;
+	at->fd = s->ops->opened(s);
+	return at->fd >= 0 && s->ops->lies(s, &at->at);
+}
+
 /* Process a body from its place in a file, or piece by piece. */
 static int
 whole_body(struct run *r, const struct item *in, bool forward, bool same)
 {
 	const struct flow *f = r->f;
+	struct item there = *in;
+	struct range at;
 	int taken = 0;
 
-	if (in->place && f->placed && !same)
+	if (lies(r, in, &at)) {
+		there.place = &at;
+		if (f->placed(f->ctx, &there, NULL, r->e) < 0 || body(r, in, false, true) < 0)
+			return -1;
+		taken = 1;
+	} else if (in->place && f->placed && !same) {
 		taken = f->placed(f->ctx, in, forward ? r->sink : NULL, r->e);
+	}
 	if (taken <= 0)
 		return taken < 0 ? -1 : body(r, in, forward, same);
 	r->moved += in->bytes;

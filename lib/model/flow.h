@@ -17,6 +17,7 @@
 #include "core/out.h"
 #include "core/range.h"
 #include "model/model.h"
+#include "model/oddity.h"
 
 enum item_kind {
 	ITEM_BLOB,    /* body: its bytes */
@@ -67,6 +68,8 @@ struct source {
 	/* Receives notes for the user, on which no script depends. May be NULL. */
 	void (*note)(const char *text);
 	bool sealed_too;    /* set by a caller that can handle a sealed model */
+	const struct oddities *oddities; /* what is unusual in the file (model/oddity.h),
+	                     * complete at the end of the source; NULL: it does not look */
 	bool verified;      /* set by a caller that has checked the only signature: the
 	                     * record then states the parent as a fact, not as a claim */
 };
@@ -159,6 +162,9 @@ struct flow {
 	 * 1 if the hook has read the item from there and data must not get it, 0 if data
 	 * gets it. */
 	int (*placed)(void *ctx, const struct item *in, struct sink *sink, struct err *e);
+	/* If there is no sink, placed also gets tensors that the source itself reads from a
+	 * file (lies of struct source_ops), and must return 1 for them. */
+	bool takes;
 	/* The item's body has ended and is proved; called before the sink's put_end. */
 	int (*item_end)(void *ctx, const struct item *in, struct sink *sink,
 	                struct err *e);
