@@ -31,21 +31,13 @@ keep_finite(double *v, size_t n, uint64_t at, struct stats *s)
 }
 
 void
-stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
-         uint64_t at, struct stats *s, struct histogram *h)
+stats_of_values(double *v, size_t n, uint64_t at, struct stats *s, struct histogram *h)
 {
 	struct numbers_found f;
-	double v[STATS_CHUNK];
-	size_t first;
 
-	*s = (struct stats)STATS_INIT;
 	s->count = n;
 	if (n == 0)
 		return;
-	s->below = codes_below(t, x, n, &first);
-	if (s->below)
-		s->first_below = at + first;
-	values_double(t, head, x, v, n);
 	numbers->find(v, n, &f);
 	if (!f.finite) {
 		n = keep_finite(v, n, at, s);
@@ -61,6 +53,29 @@ stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
 	s->deviations = numbers->deviations(v, n, f.sum / (double)n);
 	if (h)
 		histogram_fill(h, v, n, s->min, s->max);
+}
+
+void
+stats_of_codes(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at,
+               struct stats *s)
+{
+	size_t first;
+
+	*s = (struct stats)STATS_INIT;
+	s->below = n ? codes_below(t, x, n, &first) : 0;
+	if (s->below)
+		s->first_below = at + first;
+}
+
+void
+stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
+         uint64_t at, struct stats *s, struct histogram *h)
+{
+	double v[STATS_CHUNK];
+
+	stats_of_codes(t, x, n, at, s);
+	values_double(t, head, x, v, n);
+	stats_of_values(v, n, at, s, h);
 }
 
 uint64_t

@@ -39,6 +39,13 @@ struct histogram;
 void stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
               uint64_t at, struct stats *s, struct histogram *h);
 
+/* The two halves of this: what the codes say, and what the values say. The latter closes the
+ * gaps of values that are not finite, in v. */
+void stats_of_codes(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at,
+                    struct stats *s);
+void stats_of_values(double *v, size_t n, uint64_t at, struct stats *s,
+                     struct histogram *h);
+
 /* Add the statistics of values that follow. */
 void stats_join(struct stats *s, const struct stats *behind);
 

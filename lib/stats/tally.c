@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/thread.h"
+#include "stats/values.h"
 
 /* The result of one thread for one chunk. */
 struct tally_part {
@@ -25,6 +26,13 @@ tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e)
 int
 tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err *e)
 {
+	return tally_begin_rows(y, t, values, values, e);
+}
+
+int
+tally_begin_rows(struct tally *y, const struct dtype *t, uint64_t values, uint64_t row,
+                 struct err *e)
+{
 	y->type = t;
 	y->left = values;
 	y->head_bytes = 0;
@@ -32,6 +40,8 @@ tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err 
 	y->histogram = (struct histogram){ 0 };
 	y->held_bytes = 0;
 	y->chunk = (size_t)STATS_CHUNK / t->items * t->bytes;
+	if (y->look && look_begin(y->look, t, values, row, e) < 0)
+		return -1;
 	return mem_grow(&y->held, &y->held_cap, TALLY_CHUNKS * y->chunk, 1) < 0
 	           ? err_memory(e) : 0;
 }
@@ -42,14 +52,19 @@ look_at(struct tally *y, size_t i)
 	size_t from = i * y->chunk;
 	size_t bytes = (size_t)num_min(y->held_bytes - from, y->chunk);
 	size_t n = bytes / y->type->bytes * y->type->items;
+	uint64_t at = y->stats.count + i * STATS_CHUNK;
 	struct tally_part *part = &y->parts[i];
+	double v[STATS_CHUNK];
 
 	/* The last block of the tensor may have fewer values. */
 	n = (size_t)num_min(n, y->left - i * STATS_CHUNK);
 	part->histogram.bins = 0;
-	stats_of(y->type, y->head, y->held + from, n,
-	         y->stats.count + i * STATS_CHUNK, &part->stats,
-	         y->bins ? &part->histogram : NULL);
+	stats_of_codes(y->type, y->held + from, n, at, &part->stats);
+	if (y->look)
+		look_chunk(y->look, i, at, y->head, y->held + from, n, v);
+	else
+		values_double(y->type, y->head, y->held + from, v, n);
+	stats_of_values(v, n, at, &part->stats, y->bins ? &part->histogram : NULL);
 }
 
 /* Chunks that are read with one call: a call for each would take longer than the copy. */
@@ -73,6 +88,7 @@ static void
 look_at_held(struct tally *y)
 {
 	size_t i, chunks = (y->held_bytes + y->chunk - 1) / y->chunk;
+	uint64_t at = y->stats.count;
 
 	thread_for(y->jobs, (chunks + TALLY_TASK - 1) / TALLY_TASK, look, y);
 	for (i = 0; i < chunks; i++) {
@@ -80,6 +96,8 @@ look_at_held(struct tally *y)
 		if (y->bins)
 			histogram_join(&y->histogram, &y->parts[i].histogram);
 	}
+	if (y->look)
+		look_join(y->look, y->jobs, at, (size_t)(y->stats.count - at));
 	y->left -= num_min(y->left, (uint64_t)chunks * STATS_CHUNK);
 	y->held_bytes = 0;
 }
@@ -104,6 +122,8 @@ void
 tally_end(struct tally *y)
 {
 	look_at_held(y);
+	if (y->look)
+		look_end(y->look);
 }
 
 int

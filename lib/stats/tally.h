@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "core/range.h"
 #include "stats/histogram.h"
+#include "stats/look.h"
 #include "stats/stats.h"
 
 #define TALLY_CHUNKS 256 /* chunks computed together */
@@ -15,6 +16,7 @@
 struct tally {
 	unsigned jobs;
 	bool bins;            /* whether a histogram is wanted */
+	struct look *look;    /* filled as well (stats/look.h); NULL: not wanted. The caller's */
 	struct stats stats;   /* of the last tensor begun */
 	struct histogram histogram;
 
@@ -35,8 +37,11 @@ struct tally {
 int tally_open(struct tally *y, unsigned jobs, bool bins, struct err *e);
 
 /* Begin a tensor of a type that can be decoded, with that many values; add its bytes;
- * end it, after which stats and histogram are complete. begin: 0, or -1 with E008. */
+ * end it, after which stats, histogram and look are complete. row: values of a row, for the
+ * look (look_row), else unused. begin: 0, or -1 with E008. */
 int tally_begin(struct tally *y, const struct dtype *t, uint64_t values, struct err *e);
+int tally_begin_rows(struct tally *y, const struct dtype *t, uint64_t values, uint64_t row,
+                     struct err *e);
 void tally_add(struct tally *y, const uint8_t *p, size_t n);
 void tally_end(struct tally *y);
 

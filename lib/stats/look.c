@@ -1,0 +1,395 @@
+#include "stats/look.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/half.h"
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/thread.h"
+#include "kernels/kernel.h"
+#include "kernels/numbers.h"
+#include "stats/tally.h"
+#include "stats/values.h"
+
+#define STRIPE 512 /* columns added by one thread at a time, at least */
+#define BUCKETS_BITS 5 /* of the fraction of a size */
+#define BUCKETS ((size_t)256 << BUCKETS_BITS)
+
+/* What one thread finds in one chunk. */
+struct part {
+	struct blocks blocks;
+	uint64_t saturated, digest[2];
+	size_t segments; /* parts of rows */
+};
+
+struct look_work {
+	const struct dtype *type;
+	uint64_t row;      /* values of a row */
+	bool columns;
+	struct part part[TALLY_CHUNKS];
+	float *values;     /* those of the chunks, if there are columns */
+	double *squares;   /* sums of the segments of each chunk */
+	size_t squares_cap, segments; /* segments that a chunk may have */
+	float *some;       /* sums of magnitudes of the columns: since the last join, */
+	double *all;       /* and of all before */
+	size_t some_cap, all_cap, values_cap;
+
+	uint64_t filled;   /* values of the open row so far */
+	double open;       /* sum of their squares */
+
+	/* of the lines that are summed up */
+	uint64_t bucket[BUCKETS];
+	double logs, log_squares;
+
+	/* of look_join, for threads */
+	uint64_t at;
+	size_t n, stripe;
+};
+
+int
+look_open(struct look *l, struct err *e)
+{
+	*l = (struct look){ 0 };
+	l->work = mem_array(1, sizeof *l->work);
+	return l->work ? 0 : err_memory(e);
+}
+
+void
+look_close(struct look *l)
+{
+	struct look_work *w = l->work;
+
+	if (!w)
+		return;
+	free(w->values);
+	free(w->squares);
+	free(w->some);
+	free(w->all);
+	free(w);
+	l->work = NULL;
+}
+
+uint64_t
+look_row(const struct tensor *t)
+{
+	const uint64_t *dim = tensor_dims(t);
+	unsigned n = tensor_ndim(t);
+
+	if (n > 2 && dim[n - 1] < 16 && dim[0] > 0)
+		return tensor_items(t) / dim[0];
+	return tensor_row(t);
+}
+
+int
+look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
+           struct err *e)
+{
+	struct look_work *w = l->work;
+
+	*l = (struct look){ .work = w, .blocks = BLOCKS_INIT };
+	w->type = t;
+	w->row = row ? row : 1;
+	w->columns = values > 0 && row > 0 && row <= LOOK_COLUMNS;
+	w->filled = 0;
+	w->open = 0;
+	w->segments = (size_t)(STATS_CHUNK / num_min(w->row, STATS_CHUNK)) + 2;
+	if (mem_grow(&w->squares, &w->squares_cap, TALLY_CHUNKS * w->segments,
+	             sizeof *w->squares) < 0 ||
+	    (w->columns &&
+	     (mem_grow(&w->values, &w->values_cap, (size_t)TALLY_CHUNKS * STATS_CHUNK,
+	               sizeof *w->values) < 0 ||
+	      mem_grow(&w->some, &w->some_cap, (size_t)row, sizeof *w->some) < 0 ||
+	      mem_grow(&w->all, &w->all_cap, (size_t)row, sizeof *w->all) < 0)))
+		return err_memory(e);
+	if (w->columns)
+		memset(w->all, 0, (size_t)row * sizeof *w->all);
+	return 0;
+}
+
+/* ---- one chunk ---- */
+
+/* Multiplies and mixes words of 64 bits in four lanes. */
+static void
+digest_of(const uint8_t *x, size_t n, uint64_t to[2])
+{
+	uint64_t lane[4] = { 0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0,
+		0x082efa98ec4e6c89 };
+	size_t i = 0, j;
+
+	for (; i + 32 <= n; i += 32)
+		for (j = 0; j < 4; j++) {
+			lane[j] = (lane[j] ^ le64(x + i + 8 * j)) * 0x9e3779b97f4a7c15;
+			lane[j] ^= lane[j] >> 32;
+		}
+	for (; i < n; i++) {
+		lane[i % 4] = (lane[i % 4] ^ x[i]) * 0x9e3779b97f4a7c15;
+		lane[i % 4] ^= lane[i % 4] >> 32;
+	}
+	to[0] = (lane[0] * 31 + lane[1]) ^ n;
+	to[1] = lane[2] * 31 + lane[3];
+}
+
+static uint64_t
+saturated_of(const struct dtype *t, const uint8_t *x, size_t n)
+{
+	uint64_t found = 0;
+	size_t i;
+
+	for (i = 0; strcmp(t->name, "F16") == 0 && i < n; i++)
+		found += (le16(x + 2 * i) & 0x7fff) == 0x7bff;
+	return found;
+}
+
+/* The values in both precisions; only types of more than 24 bits are rounded. */
+static void
+decode(const struct look_work *w, const uint8_t *head, const uint8_t *x, size_t n, float *f,
+       double *v)
+{
+	size_t i;
+
+	if (kernel_decodes(w->type)) {
+		kernel_decode(w->type, head, x, f, n);
+		numbers->widen(f, v, n);
+		return;
+	}
+	values_double(w->type, head, x, v, n);
+	for (i = 0; i < n; i++)
+		f[i] = (float)v[i];
+}
+
+static size_t
+segments_of(const struct look_work *w, uint64_t at, const double *v, size_t n, double *to)
+{
+	size_t i, part, count = 0;
+
+	for (i = 0; i < n; i += part) {
+		part = (size_t)num_min(n - i, w->row - (at + i) % w->row);
+		to[count++] = numbers->deviations(v + i, part, 0);
+	}
+	return count;
+}
+
+void
+look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uint8_t *x,
+           size_t n, double v[STATS_CHUNK])
+{
+	struct look_work *w = l->work;
+	struct part *p = &w->part[i];
+	float own[STATS_CHUNK];
+	size_t bytes = dtype_span(w->type, n);
+
+	blocks_of(w->type, x, bytes, at / w->type->items, &p->blocks);
+	p->saturated = saturated_of(w->type, x, n);
+	digest_of(x, bytes, p->digest);
+	decode(w, head, x, n, w->columns ? w->values + i * STATS_CHUNK : own, v);
+	p->segments = segments_of(w, at, v, n, w->squares + i * w->segments);
+}
+
+/* ---- lines ---- */
+
+/* The bits of a positive float: their order is that of the numbers, and their difference is
+ * near that of the logarithms. */
+static uint32_t
+bits_of(double size)
+{
+	float f = (float)size;
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+/* A line of a size: adds it to the lines. */
+static void
+line_add(struct look_work *w, struct look_lines *to, double size)
+{
+	uint32_t u = bits_of(size);
+	uint64_t at = to->count++;
+	double log = u * 0x1p-23;
+
+	if (size == 0 && to->dead++ == 0)
+		to->first_dead = at;
+	if (size == 0 || !isfinite(size))
+		return;
+	if (to->max == 0 || size < to->min) {
+		to->min = size;
+		to->at_min = at;
+	}
+	if (size > to->max) {
+		to->max = size;
+		to->at_max = at;
+	}
+	w->bucket[u >> (23 - BUCKETS_BITS)]++;
+	w->logs += log;
+	w->log_squares += log * log;
+}
+
+static double
+bucket_middle(size_t i)
+{
+	uint32_t u = (uint32_t)i << (23 - BUCKETS_BITS) | (uint32_t)1 << (22 - BUCKETS_BITS);
+	float f;
+
+	memcpy(&f, &u, sizeof f);
+	return f;
+}
+
+/* Median, spread, and far lines; empties the buckets. */
+static void
+lines_end(struct look_work *w, struct look_lines *to)
+{
+	size_t low, high, i;
+	uint64_t below = 0, n = 0;
+	double mean;
+
+	if (to->max == 0)
+		return;
+	low = bits_of(to->min) >> (23 - BUCKETS_BITS);
+	high = bits_of(to->max) >> (23 - BUCKETS_BITS);
+	for (i = low; i <= high; i++)
+		n += w->bucket[i];
+	for (i = low; below + w->bucket[i] <= n / 2; i++)
+		below += w->bucket[i];
+	to->median = bucket_middle(i);
+	if (to->median < to->min || low == high)
+		to->median = to->min;
+	for (i = low; i <= high; i++) {
+		to->low += bucket_middle(i) * LOOK_FAR < to->median ? w->bucket[i] : 0;
+		to->high += bucket_middle(i) > to->median * LOOK_FAR ? w->bucket[i] : 0;
+		w->bucket[i] = 0;
+	}
+	mean = w->logs / (double)n;
+	to->spread = sqrt(fmax(w->log_squares / (double)n - mean * mean, 0));
+}
+
+static void
+row_end(struct look *l)
+{
+	struct look_work *w = l->work;
+	struct look_profile *p = &l->profile;
+	double size = sqrt(w->open / (double)w->row);
+
+	if (p->rows < LOOK_ENTRIES)
+		p->row[p->rows++] = half_f32_bf16((float)size);
+	line_add(w, &l->rows, size);
+	w->open = 0;
+	w->filled = 0;
+}
+
+/* ---- all chunks ---- */
+
+typedef float eight __attribute__((vector_size(32)));
+typedef float eight_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t bits __attribute__((vector_size(32)));
+
+/* to[i] += |x[i]| */
+static void
+magnitudes_add(float *to, const float *x, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		eight v = *(const eight_anywhere *)(x + i);
+
+		*(eight_anywhere *)(to + i) += (eight)((bits)v & INT32_MAX);
+	}
+	for (; i < n; i++)
+		to[i] += fabsf(x[i]);
+}
+
+/* Adds the columns of one stripe, row by row. */
+static void
+stripe_add(void *ctx, size_t task)
+{
+	struct look_work *w = ctx;
+	size_t from = task * w->stripe, i, part, c;
+	size_t end = (size_t)num_min(w->row, from + w->stripe);
+	size_t column = (size_t)(w->at % w->row);
+
+	memset(w->some + from, 0, (end - from) * sizeof *w->some);
+	for (i = 0; i < w->n; i += part, column = 0) {
+		size_t low = from > column ? from : column, high;
+
+		part = (size_t)num_min(w->n - i, w->row - column);
+		high = end < column + part ? end : column + part;
+		if (low < high)
+			magnitudes_add(w->some + low, w->values + i + (low - column), high - low);
+	}
+	for (c = from; c < end; c++)
+		w->all[c] += (double)w->some[c];
+}
+
+static void
+rows_add(struct look *l, const struct part *p, const double *squares, uint64_t n)
+{
+	struct look_work *w = l->work;
+	uint64_t part;
+	size_t i;
+
+	for (i = 0; i < p->segments; i++, n -= part) {
+		part = num_min(n, w->row - w->filled);
+		w->open += squares[i];
+		w->filled += part;
+		if (w->filled == w->row)
+			row_end(l);
+	}
+}
+
+void
+look_join(struct look *l, unsigned jobs, uint64_t at, size_t n)
+{
+	struct look_work *w = l->work;
+	size_t i, chunks = (n + STATS_CHUNK - 1) / STATS_CHUNK;
+
+	for (i = 0; i < chunks; i++) {
+		const struct part *p = &w->part[i];
+
+		blocks_join(&l->blocks, &p->blocks);
+		l->saturated += p->saturated;
+		l->digest[0] = (l->digest[0] ^ p->digest[0]) * 0x9e3779b97f4a7c15 + at;
+		l->digest[1] = (l->digest[1] ^ p->digest[1]) * 0xd1342543de82ef95 + at;
+		rows_add(l, p, w->squares + i * w->segments,
+		         num_min(STATS_CHUNK, n - i * STATS_CHUNK));
+	}
+	if (!w->columns || n == 0)
+		return;
+	w->at = at;
+	w->n = n;
+	w->stripe = (size_t)(w->row / (jobs ? jobs : 1) + 16) & ~(size_t)15;
+	if (w->stripe < STRIPE)
+		w->stripe = STRIPE;
+	thread_for(jobs, ((size_t)w->row + w->stripe - 1) / w->stripe, stripe_add, w);
+}
+
+static void
+columns_end(struct look *l)
+{
+	struct look_work *w = l->work;
+	double size, rows = (double)l->rows.count;
+	size_t i;
+
+	w->logs = w->log_squares = 0;
+	for (i = 0; i < w->row; i++) {
+		size = w->all[i] / rows;
+		if (i < LOOK_ENTRIES)
+			l->profile.column[l->profile.columns++] = half_f32_bf16((float)size);
+		line_add(w, &l->columns, size);
+	}
+	lines_end(w, &l->columns);
+}
+
+void
+look_end(struct look *l)
+{
+	struct look_work *w = l->work;
+
+	if (w->filled)
+		row_end(l);
+	lines_end(w, &l->rows);
+	if (w->columns && l->rows.count)
+		columns_end(l);
+	w->logs = w->log_squares = 0;
+}
