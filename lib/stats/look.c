@@ -14,7 +14,8 @@
 #include "stats/tally.h"
 #include "stats/values.h"
 
-#define STRIPE 512 /* columns added by one thread at a time, at least */
+#define STRIPE 1024 /* columns added by one thread at a time */
+#define COPIES ((size_t)24 << 20)
 #define BUCKETS_BITS 5 /* of the fraction of a size */
 #define BUCKETS ((size_t)256 << BUCKETS_BITS)
 
@@ -22,31 +23,31 @@
 struct part {
 	struct blocks blocks;
 	uint64_t saturated, digest[2];
-	size_t segments; /* parts of rows */
 };
 
 struct look_work {
 	const struct dtype *type;
-	uint64_t row;      /* values of a row */
-	bool columns;
+	uint64_t row;      /* values of a row; 0: not looked at */
+	bool half;         /* the type is F16 */
 	struct part part[TALLY_CHUNKS];
-	float *values;     /* those of the chunks, if there are columns */
-	double *squares;   /* sums of the segments of each chunk */
-	size_t squares_cap, segments; /* segments that a chunk may have */
-	float *some;       /* sums of magnitudes of the columns: since the last join, */
-	double *all;       /* and of all before */
-	size_t some_cap, all_cap, values_cap;
 
-	uint64_t filled;   /* values of the open row so far */
-	double open;       /* sum of their squares */
+	/* of the chunks since the last join */
+	float *values;
+	float *columns;    /* sums of the magnitudes of columns */
+	double *rows;      /* those of each row, of one stripe after another */
+	uint64_t at;       /* the first value, */
+	size_t n, lines;   /* the number of values, and the rows that they belong to */
+	size_t values_cap, columns_cap, rows_cap;
+
+	double *all;       /* sums of the magnitudes of columns before */
+	size_t all_cap;
+	double open;       /* sum of the magnitudes of the row that is not complete, */
+	uint64_t filled;   /* and the number of these */
 
 	/* of the lines that are summed up */
 	uint64_t bucket[BUCKETS];
 	double logs, log_squares;
-
-	/* of look_join, for threads */
-	uint64_t at;
-	size_t n, stripe;
+	uint16_t row_profile[LOOK_ENTRIES], column_profile[LOOK_ENTRIES];
 };
 
 int
@@ -65,8 +66,8 @@ look_close(struct look *l)
 	if (!w)
 		return;
 	free(w->values);
-	free(w->squares);
-	free(w->some);
+	free(w->columns);
+	free(w->rows);
 	free(w->all);
 	free(w);
 	l->work = NULL;
@@ -83,6 +84,52 @@ look_row(const struct tensor *t)
 	return tensor_row(t);
 }
 
+struct look *
+look_copy(const struct look *l, size_t entries, struct err *e)
+{
+	size_t rows = l->rows.entries < entries ? l->rows.entries : entries;
+	size_t columns = l->columns.entries < entries ? l->columns.entries : entries;
+	struct look *to = malloc(sizeof *to + (rows + columns) * sizeof(uint16_t));
+	uint16_t *profile = (uint16_t *)(to + 1);
+
+	if (!to) {
+		err_memory(e);
+		return NULL;
+	}
+	*to = *l;
+	to->work = NULL;
+	to->rows.entries = rows;
+	to->columns.entries = columns;
+	to->rows.profile = profile;
+	to->columns.profile = profile + rows;
+	if (rows)
+		memcpy(profile, l->rows.profile, rows * sizeof *profile);
+	if (columns)
+		memcpy(profile + rows, l->columns.profile, columns * sizeof *profile);
+	return to;
+}
+
+size_t
+look_entries(size_t tensors)
+{
+	size_t n = COPIES / (2 * sizeof(uint16_t)) / (tensors ? tensors : 1);
+
+	return n < LOOK_ENTRIES ? n : LOOK_ENTRIES;
+}
+
+static size_t
+stripes_of(const struct look_work *w)
+{
+	return (size_t)(w->row + STRIPE - 1) / STRIPE;
+}
+
+/* Rows that the values of all chunks can belong to, at most. */
+static size_t
+lines_of(const struct look_work *w)
+{
+	return (size_t)(TALLY_CHUNKS * STATS_CHUNK / w->row) + 2;
+}
+
 int
 look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
            struct err *e)
@@ -91,21 +138,19 @@ look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
 
 	*l = (struct look){ .work = w, .blocks = BLOCKS_INIT };
 	w->type = t;
-	w->row = row ? row : 1;
-	w->columns = values > 0 && row > 0 && row <= LOOK_COLUMNS;
+	w->half = strcmp(t->name, "F16") == 0;
+	w->row = values > 0 && row <= LOOK_ROW ? row : 0;
 	w->filled = 0;
 	w->open = 0;
-	w->segments = (size_t)(STATS_CHUNK / num_min(w->row, STATS_CHUNK)) + 2;
-	if (mem_grow(&w->squares, &w->squares_cap, TALLY_CHUNKS * w->segments,
-	             sizeof *w->squares) < 0 ||
-	    (w->columns &&
-	     (mem_grow(&w->values, &w->values_cap, (size_t)TALLY_CHUNKS * STATS_CHUNK,
-	               sizeof *w->values) < 0 ||
-	      mem_grow(&w->some, &w->some_cap, (size_t)row, sizeof *w->some) < 0 ||
-	      mem_grow(&w->all, &w->all_cap, (size_t)row, sizeof *w->all) < 0)))
+	if (w->row == 0)
+		return 0;
+	if (mem_grow(&w->rows, &w->rows_cap, lines_of(w) * stripes_of(w), sizeof *w->rows) < 0 ||
+	    mem_grow(&w->values, &w->values_cap, (size_t)TALLY_CHUNKS * STATS_CHUNK,
+	             sizeof *w->values) < 0 ||
+	    mem_grow(&w->columns, &w->columns_cap, (size_t)row, sizeof *w->columns) < 0 ||
+	    mem_grow(&w->all, &w->all_cap, (size_t)row, sizeof *w->all) < 0)
 		return err_memory(e);
-	if (w->columns)
-		memset(w->all, 0, (size_t)row * sizeof *w->all);
+	memset(w->all, 0, (size_t)row * sizeof *w->all);
 	return 0;
 }
 
@@ -133,12 +178,12 @@ digest_of(const uint8_t *x, size_t n, uint64_t to[2])
 }
 
 static uint64_t
-saturated_of(const struct dtype *t, const uint8_t *x, size_t n)
+saturated_of(const uint8_t *x, size_t n)
 {
 	uint64_t found = 0;
 	size_t i;
 
-	for (i = 0; strcmp(t->name, "F16") == 0 && i < n; i++)
+	for (i = 0; i < n; i++)
 		found += (le16(x + 2 * i) & 0x7fff) == 0x7bff;
 	return found;
 }
@@ -160,18 +205,6 @@ decode(const struct look_work *w, const uint8_t *head, const uint8_t *x, size_t 
 		f[i] = (float)v[i];
 }
 
-static size_t
-segments_of(const struct look_work *w, uint64_t at, const double *v, size_t n, double *to)
-{
-	size_t i, part, count = 0;
-
-	for (i = 0; i < n; i += part) {
-		part = (size_t)num_min(n - i, w->row - (at + i) % w->row);
-		to[count++] = numbers->deviations(v + i, part, 0);
-	}
-	return count;
-}
-
 void
 look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uint8_t *x,
            size_t n, double v[STATS_CHUNK])
@@ -182,10 +215,9 @@ look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uin
 	size_t bytes = dtype_span(w->type, n);
 
 	blocks_of(w->type, x, bytes, at / w->type->items, &p->blocks);
-	p->saturated = saturated_of(w->type, x, n);
+	p->saturated = w->half ? saturated_of(x, n) : 0;
 	digest_of(x, bytes, p->digest);
-	decode(w, head, x, n, w->columns ? w->values + i * STATS_CHUNK : own, v);
-	p->segments = segments_of(w, at, v, n, w->squares + i * w->segments);
+	decode(w, head, x, n, w->row ? w->values + i * STATS_CHUNK : own, v);
 }
 
 /* ---- lines ---- */
@@ -239,12 +271,14 @@ bucket_middle(size_t i)
 
 /* Median, spread, and far lines; empties the buckets. */
 static void
-lines_end(struct look_work *w, struct look_lines *to)
+lines_end(struct look_work *w, struct look_lines *to, const uint16_t *profile)
 {
 	size_t low, high, i;
 	uint64_t below = 0, n = 0;
 	double mean;
 
+	to->profile = profile;
+	to->entries = (size_t)num_min(to->count, LOOK_ENTRIES);
 	if (to->max == 0)
 		return;
 	low = bits_of(to->min) >> (23 - BUCKETS_BITS);
@@ -263,20 +297,7 @@ lines_end(struct look_work *w, struct look_lines *to)
 	}
 	mean = w->logs / (double)n;
 	to->spread = sqrt(fmax(w->log_squares / (double)n - mean * mean, 0));
-}
-
-static void
-row_end(struct look *l)
-{
-	struct look_work *w = l->work;
-	struct look_profile *p = &l->profile;
-	double size = sqrt(w->open / (double)w->row);
-
-	if (p->rows < LOOK_ENTRIES)
-		p->row[p->rows++] = half_f32_bf16((float)size);
-	line_add(w, &l->rows, size);
-	w->open = 0;
-	w->filled = 0;
+	w->logs = w->log_squares = 0;
 }
 
 /* ---- all chunks ---- */
@@ -285,19 +306,27 @@ typedef float eight __attribute__((vector_size(32)));
 typedef float eight_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t bits __attribute__((vector_size(32)));
 
-/* to[i] += |x[i]| */
-static void
+/* to[i] += |x[i]|. Returns the sum of the |x[i]|. */
+static double
 magnitudes_add(float *to, const float *x, size_t n)
 {
+	eight sum = { 0 };
+	double all = 0;
 	size_t i;
 
 	for (i = 0; i + 8 <= n; i += 8) {
-		eight v = *(const eight_anywhere *)(x + i);
+		eight v = (eight)((bits)*(const eight_anywhere *)(x + i) & INT32_MAX);
 
-		*(eight_anywhere *)(to + i) += (eight)((bits)v & INT32_MAX);
+		*(eight_anywhere *)(to + i) += v;
+		sum += v;
 	}
-	for (; i < n; i++)
+	for (; i < n; i++) {
 		to[i] += fabsf(x[i]);
+		all += (double)fabsf(x[i]);
+	}
+	for (i = 0; i < 8; i++)
+		all += (double)sum[i];
+	return all;
 }
 
 /* Adds the columns of one stripe, row by row. */
@@ -305,36 +334,45 @@ static void
 stripe_add(void *ctx, size_t task)
 {
 	struct look_work *w = ctx;
-	size_t from = task * w->stripe, i, part, c;
-	size_t end = (size_t)num_min(w->row, from + w->stripe);
+	size_t from = task * STRIPE, i, part, c, low, high;
+	size_t end = (size_t)num_min(w->row, from + STRIPE);
 	size_t column = (size_t)(w->at % w->row);
+	double *row = w->rows + task * w->lines;
 
-	memset(w->some + from, 0, (end - from) * sizeof *w->some);
+	memset(w->columns + from, 0, (end - from) * sizeof *w->columns);
 	for (i = 0; i < w->n; i += part, column = 0) {
-		size_t low = from > column ? from : column, high;
-
 		part = (size_t)num_min(w->n - i, w->row - column);
+		low = from > column ? from : column;
 		high = end < column + part ? end : column + part;
-		if (low < high)
-			magnitudes_add(w->some + low, w->values + i + (low - column), high - low);
+		*row++ = low < high ? magnitudes_add(w->columns + low,
+		                          w->values + i + (low - column), high - low) : 0;
 	}
 	for (c = from; c < end; c++)
-		w->all[c] += (double)w->some[c];
+		w->all[c] += (double)w->columns[c];
 }
 
+/* Adds the rows, stripe by stripe. */
 static void
-rows_add(struct look *l, const struct part *p, const double *squares, uint64_t n)
+rows_add(struct look *l)
 {
 	struct look_work *w = l->work;
+	size_t i, stripe, line = 0;
 	uint64_t part;
-	size_t i;
+	double size;
 
-	for (i = 0; i < p->segments; i++, n -= part) {
-		part = num_min(n, w->row - w->filled);
-		w->open += squares[i];
+	for (i = 0; i < w->n; i += (size_t)part, line++) {
+		part = num_min(w->n - i, w->row - w->filled);
+		for (stripe = 0; stripe < stripes_of(w); stripe++)
+			w->open += w->rows[stripe * w->lines + line];
 		w->filled += part;
-		if (w->filled == w->row)
-			row_end(l);
+		if (w->filled < w->row)
+			continue;
+		size = w->open / (double)w->row;
+		if (l->rows.count < LOOK_ENTRIES)
+			w->row_profile[l->rows.count] = half_f32_bf16((float)size);
+		line_add(w, &l->rows, size);
+		w->open = 0;
+		w->filled = 0;
 	}
 }
 
@@ -349,19 +387,16 @@ look_join(struct look *l, unsigned jobs, uint64_t at, size_t n)
 
 		blocks_join(&l->blocks, &p->blocks);
 		l->saturated += p->saturated;
-		l->digest[0] = (l->digest[0] ^ p->digest[0]) * 0x9e3779b97f4a7c15 + at;
-		l->digest[1] = (l->digest[1] ^ p->digest[1]) * 0xd1342543de82ef95 + at;
-		rows_add(l, p, w->squares + i * w->segments,
-		         num_min(STATS_CHUNK, n - i * STATS_CHUNK));
+		l->digest[0] = (l->digest[0] ^ p->digest[0]) * 0x9e3779b97f4a7c15 + 1;
+		l->digest[1] = (l->digest[1] ^ p->digest[1]) * 0xd1342543de82ef95 + 1;
 	}
-	if (!w->columns || n == 0)
+	if (w->row == 0 || n == 0)
 		return;
 	w->at = at;
 	w->n = n;
-	w->stripe = (size_t)(w->row / (jobs ? jobs : 1) + 16) & ~(size_t)15;
-	if (w->stripe < STRIPE)
-		w->stripe = STRIPE;
-	thread_for(jobs, ((size_t)w->row + w->stripe - 1) / w->stripe, stripe_add, w);
+	w->lines = (size_t)((at % w->row + n + w->row - 1) / w->row);
+	thread_for(jobs, stripes_of(w), stripe_add, w);
+	rows_add(l);
 }
 
 static void
@@ -371,25 +406,20 @@ columns_end(struct look *l)
 	double size, rows = (double)l->rows.count;
 	size_t i;
 
-	w->logs = w->log_squares = 0;
 	for (i = 0; i < w->row; i++) {
 		size = w->all[i] / rows;
 		if (i < LOOK_ENTRIES)
-			l->profile.column[l->profile.columns++] = half_f32_bf16((float)size);
+			w->column_profile[i] = half_f32_bf16((float)size);
 		line_add(w, &l->columns, size);
 	}
-	lines_end(w, &l->columns);
+	lines_end(w, &l->columns, w->column_profile);
 }
 
 void
 look_end(struct look *l)
 {
-	struct look_work *w = l->work;
-
-	if (w->filled)
-		row_end(l);
-	lines_end(w, &l->rows);
-	if (w->columns && l->rows.count)
-		columns_end(l);
-	w->logs = w->log_squares = 0;
+	if (l->rows.count == 0)
+		return;
+	lines_end(l->work, &l->rows, l->work->row_profile);
+	columns_end(l);
 }

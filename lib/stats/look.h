@@ -7,7 +7,6 @@
 #ifndef STATS_LOOK_H
 #define STATS_LOOK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,13 +16,13 @@
 #include "stats/stats.h"
 
 #define LOOK_ENTRIES 4096          /* of a profile */
-#define LOOK_COLUMNS ((size_t)1 << 18) /* longer rows have no columns here */
-#define LOOK_FAR 8                 /* a row is high or low this many times above or below the
+#define LOOK_ROW ((uint64_t)1 << 18) /* longer rows are not looked at */
+#define LOOK_FAR 8                 /* a line is high or low this many times above or below the
                                     * median */
 
-/* Rows or columns of a matrix. The size of a row is its RMS, that of a column the mean of its
- * magnitudes. Dead: all values are 0; the members from min on are about the others, and 0
- * if there are none. */
+/* Rows or columns of a matrix. The size of a line is the mean of the magnitudes of its values.
+ * Dead: all values are 0; the members from min on are about the others, and 0 if there are
+ * none. */
 struct look_lines {
 	uint64_t count;          /* 0: not looked at */
 	uint64_t dead, first_dead;
@@ -32,30 +31,32 @@ struct look_lines {
 	double median;           /* within 1/32 of it */
 	uint64_t high, low;      /* lines far from the median (LOOK_FAR) */
 	double spread;           /* standard deviation of the binary logarithms of the sizes */
-};
 
-/* The sizes of the first lines as BF16: which lines are strong, and which are weak. 0: dead;
- * infinite or NaN: not finite. Partners, such as queries and keys of a block, have similar
- * profiles. */
-struct look_profile {
-	size_t rows, columns;    /* numbers of entries, at most LOOK_ENTRIES */
-	uint16_t row[LOOK_ENTRIES], column[LOOK_ENTRIES];
+	/* The profile: sizes of the first lines as BF16. 0: dead; infinite or NaN: not finite.
+	 * Partners, such as queries and keys of a block, have similar profiles. */
+	size_t entries;          /* at most LOOK_ENTRIES */
+	const uint16_t *profile;
 };
 
 struct look {
 	/* The result, of the last tensor. */
 	struct look_lines rows, columns;
-	struct look_profile profile;
 	struct blocks blocks;    /* see stats/blocks.h */
 	uint64_t saturated;      /* F16: magnitudes of 65504, the largest half */
 	uint64_t digest[2];      /* equal bytes have equal digests; not safe against an attacker */
 
-	struct look_work *work;
+	struct look_work *work;  /* NULL in a copy */
 };
 
 /* 0, or -1 with E008; look_close in both cases. */
 int look_open(struct look *l, struct err *e);
 void look_close(struct look *l);
+
+/* A copy of the result, with profiles of at most that many entries, to be freed by free().
+ * NULL with E008. look_entries: a number of entries with which the copies of all tensors of a
+ * model take at most 24 MiB. */
+struct look *look_copy(const struct look *l, size_t entries, struct err *e);
+size_t look_entries(size_t tensors);
 
 /* The length of a row of the matrix that a tensor is: its last dimension. Kernels of
  * convolutions, whose last dimension is below 16, are a matrix with a row for each output. */
