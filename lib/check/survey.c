@@ -202,6 +202,37 @@ survey_run(struct survey *s, struct source *source, struct err *e)
 	return find_subject(s, e);
 }
 
+/* Reads the blob that the source is at. */
+static int
+take_blob(struct survey *s, struct source *source, size_t index, struct err *e)
+{
+	const uint8_t *p;
+	size_t n;
+	int r;
+
+	if (subject_take(&s->subject, index, NULL, 0, e) < 0)
+		return -1;
+	while ((r = source_read(source, &p, &n, e)) == 0 && n > 0)
+		if (subject_take(&s->subject, index, p, n, e) < 0)
+			return -1;
+	return r;
+}
+
+int
+survey_head(struct survey *s, struct source *source, struct err *e)
+{
+	struct item item;
+	int r = 0;
+
+	if (survey_begin(s, source, e) < 0)
+		return -1;
+	while (!source->plan->sealed && (r = source_next(source, &item, e)) == 1 &&
+	       item.kind == ITEM_BLOB)
+		if (take_blob(s, source, item.index, e) < 0)
+			return -1;
+	return r < 0 ? -1 : find_subject(s, e);
+}
+
 void
 survey_free(struct survey *s)
 {

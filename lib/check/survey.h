@@ -81,6 +81,10 @@ void survey_hooks(struct survey *s, struct flow *f);
  * was read before it can still be judged. -1 only if memory ran out. */
 int survey_run(struct survey *s, struct source *source, struct err *e);
 
+/* begin, and only what comes before the tensors: side files, long values, architecture. No value
+ * of a tensor is read, and complete stays false. An error of the source is the result. 0 or -1. */
+int survey_head(struct survey *s, struct source *source, struct err *e);
+
 void survey_free(struct survey *s);
 
 /* The value of a key of GGUF or a member of config.json as a number: 0, or -1 if it does not

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "check/card_fields.h"
 #include "core/text.h"
-#include "report/card_fields.h"
+#include "report/lines.h"
 
 #define COLUMN 20 /* columns of a name, at least; long ones move only their own line */
 #define SHOWN 2000 /* maximum bytes of JSON shown of a value without a form of its own */
@@ -310,4 +311,10 @@ card_markdown(struct buf *to, const json_t *card)
 		group = f->group;
 		put_field(to, f, v, f->group == CARD_EVALUATION || f->group >= CARD_COMPLIANCE);
 	}
+}
+
+void
+card_json(struct buf *to, const json_t *card, const char *model)
+{
+	lines_json_of(to, json_copy((json_t *)(uintptr_t)card), model);
 }

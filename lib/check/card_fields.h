@@ -1,6 +1,6 @@
-/* card_fields: the fields of a model card (report/card.h), in their order, as rows of data. */
-#ifndef REPORT_CARD_FIELDS_H
-#define REPORT_CARD_FIELDS_H
+/* card_fields: the fields of a model card (check/card.h), in their order, as rows of data. */
+#ifndef CHECK_CARD_FIELDS_H
+#define CHECK_CARD_FIELDS_H
 
 enum card_kind {
 	CARD_SCALAR,  /* text, a number or a truth value */

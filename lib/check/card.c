@@ -1,11 +1,10 @@
-#include "report/card.h"
+#include "check/card.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "check/card_fields.h"
 #include "core/text.h"
-#include "report/card_fields.h"
-#include "report/lines.h"
 #include "wire/yaml.h"
 
 #define ENTRIES 1000           /* base models or data sets */
@@ -379,10 +378,4 @@ card_read(const struct weights *w, struct err *e)
 	json_decref(r.own);
 	json_decref(r.front);
 	return r.card;
-}
-
-void
-card_json(struct buf *to, const json_t *card, const char *model)
-{
-	lines_json_of(to, json_copy((json_t *)(uintptr_t)card), model);
 }
