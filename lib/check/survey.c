@@ -84,7 +84,9 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	if (in->kind != ITEM_TENSOR || !values_known(type_of(s, in)))
 		return 0;
 	s->reading = true;
-	return tally_begin(&s->tally, type_of(s, in), tensor_items(s->tensors[in->index].t), e);
+	s->tally.look = in->index < SURVEY_LOOKS ? &s->look : NULL;
+	return tally_begin_rows(&s->tally, type_of(s, in), tensor_items(s->tensors[in->index].t),
+	                   look_row(s->tensors[in->index].t), e);
 }
 
 static int
@@ -114,16 +116,23 @@ static int
 item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 {
 	struct survey *s = ctx;
+	struct survey_tensor *t;
 
 	(void)sink;
-	(void)e;
 	s->taking = NULL;
 	if (!s->reading)
 		return 0;
-	tally_end(&s->tally);
-	s->tensors[in->index].stats = s->tally.stats;
-	s->tensors[in->index].read = true;
 	s->reading = false;
+	tally_end(&s->tally);
+	t = &s->tensors[in->index];
+	t->stats = s->tally.stats;
+	t->read = true;
+	if (!s->tally.look)
+		return 0;
+	if (!(t->look = mem_array(1, sizeof *t->look)))
+		return err_memory(e);
+	*t->look = s->look;
+	t->look->work = NULL;
 	return 0;
 }
 
@@ -154,7 +163,7 @@ survey_begin(struct survey *s, struct source *source, struct err *e)
 		s->tensors[i].t = source->plan->tensors[i];
 		s->tensors[i].name = tensor_name(s->tensors[i].t);
 	}
-	return subject_begin(&s->subject, source, e) < 0 ||
+	return subject_begin(&s->subject, source, e) < 0 || look_open(&s->look, e) < 0 ||
 	               tally_open(&s->tally, s->jobs ? s->jobs : 1, false, e) < 0 ? -1 : 0;
 }
 
@@ -236,7 +245,12 @@ survey_head(struct survey *s, struct source *source, struct err *e)
 void
 survey_free(struct survey *s)
 {
+	size_t i;
+
 	tally_free(&s->tally);
+	look_close(&s->look);
+	for (i = 0; s->tensors && i < s->count; i++)
+		free(s->tensors[i].look);
 	free(s->tensors);
 	if (s->source && s->subject.plan)
 		subject_close(&s->subject);

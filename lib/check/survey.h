@@ -23,9 +23,11 @@
 #include "core/json.h"
 #include "model/flow.h"
 #include "model/oddity.h"
+#include "stats/look.h"
 #include "stats/tally.h"
 
-struct look; /* stats/look.h */
+/* The first tensors, of which looks are kept: each takes 17 KB. */
+#define SURVEY_LOOKS 1024
 
 struct survey_tensor {
 	const struct tensor *t;   /* as the file has it: name, type, shape */
@@ -36,7 +38,8 @@ struct survey_tensor {
 	bool read;                /* its values were read: its type has a decoder, and the
 	                           * reading reached its end */
 	struct stats stats;       /* if read */
-	struct look *look;        /* further statistics, if read; NULL: there are none */
+	struct look *look;        /* further statistics (stats/look.h), if read and among the
+	                           * first SURVEY_LOOKS tensors; else NULL */
 };
 
 enum survey_signed {
@@ -67,7 +70,8 @@ struct survey {
 	bool complete;            /* the source has ended, and everything in it was proved */
 	struct err fault;         /* else what stopped the reading */
 
-	struct tally tally;       /* of the tensor that is being read */
+	struct tally tally;       /* of the tensor that is being read, */
+	struct look look;         /* as well */
 	struct weights_blob *taking; /* the side file or value that is being read, or NULL */
 	bool reading;             /* the current tensor has a decoder */
 };
