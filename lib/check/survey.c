@@ -84,7 +84,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	if (in->kind != ITEM_TENSOR || !values_known(type_of(s, in)))
 		return 0;
 	s->reading = true;
-	s->tally.look = in->index < SURVEY_LOOKS ? &s->look : NULL;
+	s->tally.look = &s->look;
 	return tally_begin_rows(&s->tally, type_of(s, in), tensor_items(s->tensors[in->index].t),
 	                   look_row(s->tensors[in->index].t), e);
 }
@@ -127,13 +127,8 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	t = &s->tensors[in->index];
 	t->stats = s->tally.stats;
 	t->read = true;
-	if (!s->tally.look)
-		return 0;
-	if (!(t->look = mem_array(1, sizeof *t->look)))
-		return err_memory(e);
-	*t->look = s->look;
-	t->look->work = NULL;
-	return 0;
+	t->look = look_copy(&s->look, look_entries(s->count), e);
+	return t->look ? 0 : -1;
 }
 
 static int

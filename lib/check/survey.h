@@ -26,9 +26,6 @@
 #include "stats/look.h"
 #include "stats/tally.h"
 
-/* The first tensors, of which looks are kept: each takes 17 KB. */
-#define SURVEY_LOOKS 1024
-
 struct survey_tensor {
 	const struct tensor *t;   /* as the file has it: name, type, shape */
 	const char *name;         /* in the form of the subject, for match_find: differs from
@@ -38,8 +35,7 @@ struct survey_tensor {
 	bool read;                /* its values were read: its type has a decoder, and the
 	                           * reading reached its end */
 	struct stats stats;       /* if read */
-	struct look *look;        /* further statistics (stats/look.h), if read and among the
-	                           * first SURVEY_LOOKS tensors; else NULL */
+	struct look *look;        /* further statistics, if read (stats/look.h); else NULL */
 };
 
 enum survey_signed {
