@@ -46,6 +46,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-verify", FILTER },
 	{ "apr-sum", SANDBOX_THREADS },
 	{ "apr-stats", SANDBOX_THREADS },
+	{ "apr-explain", SANDBOX_THREADS },
 	{ "apr-seal", SANDBOX_OUTPUT },
 	{ "apr-rename", SANDBOX_OUTPUT },
 	{ "apr-open", SANDBOX_OUTPUT },
