@@ -87,15 +87,33 @@ open_symbols(struct tokenizer *t, const uint8_t *p, size_t n)
 }
 
 static int
+emit_symbols(struct encoding *x, const uint8_t *p, size_t n)
+{
+	const struct word *w = &x->t->word;
+	size_t i;
+
+	for (i = 0; i < n; i += w->length[i])
+		if ((w->id[i] != TOKEN_NONE ? emit(x, w->id[i])
+		                            : emit_bytes(x, p + i, w->length[i])) < 0)
+			return -1;
+	return 0;
+}
+
+static int
 encode_word(struct encoding *x, const uint8_t *p, size_t n)
 {
 	struct tokenizer *t = x->t;
 	uint32_t id;
-	size_t i;
 
 	if (t->kind == KIND_WORDPIECE)
 		return wordpiece_encode(&t->vocab, p, n, t->word_limit, t->unknown,
 		                        &t->phantom, x->to, x->e);
+	if (t->kind == KIND_UNIGRAM) {
+		x->unknown = x->unknown && t->joins_words;
+		if (unigram_cut(&t->unigram, &t->word, p, n, x->e) < 0)
+			return -1;
+		return emit_symbols(x, p, n);
+	}
 	if (t->whole_words) {
 		id = whole_word(t, p, n);
 		if (id != TOKEN_NONE)
@@ -106,12 +124,7 @@ encode_word(struct encoding *x, const uint8_t *p, size_t n)
 	open_symbols(t, p, n);
 	if (word_merge(&t->word, &t->merges, p, n, x->e) < 0)
 		return -1;
-	for (i = 0; i < n; i += t->word.length[i])
-		if ((t->word.id[i] != TOKEN_NONE
-		         ? emit(x, t->word.id[i])
-		         : emit_bytes(x, p + i, t->word.length[i])) < 0)
-			return -1;
-	return 0;
+	return emit_symbols(x, p, n);
 }
 
 static int

@@ -1,5 +1,6 @@
 #include "tokenizer/json.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,35 @@ read_vocab(struct file *f, json_t *vocab, struct entries *all)
 		if (entry->kind)
 			return err_set(f->e, ERR_CORRUPT, f->what, "two tokens have one id");
 		entry->kind = TOKEN_NORMAL;
+	}
+	return 0;
+}
+
+/* Unigram's: a list of texts with scores, by id. */
+static int
+read_list(struct file *f, json_t *vocab, const json_t *model, struct entries *all)
+{
+	const json_t *unknown = json_object_get(model, "unk_id");
+	struct entry *entry;
+	json_t *item, *id;
+	size_t i;
+	int r;
+
+	json_array_foreach(vocab, i, item) {
+		const json_t *text = json_array_get(item, 0);
+
+		if (!json_is_string(text) || !json_is_number(json_array_get(item, 1)))
+			return err_set(f->e, ERR_CORRUPT, f->what, "token %zu is not a text and a score",
+			               i);
+		id = json_integer((json_int_t)i);
+		r = id ? set_entry(f, all, id, json_string_value(text), json_string_length(text),
+		                   &entry)
+		       : err_memory(f->e);
+		json_decref(id);
+		if (r < 0)
+			return -1;
+		entry->kind = json_is_integer(unknown) && json_integer_value(unknown) == (json_int_t)i
+		                      ? TOKEN_UNKNOWN : TOKEN_NORMAL;
 	}
 	return 0;
 }
@@ -297,6 +327,33 @@ finish_words(struct file *f, const json_t *model)
 	return 0;
 }
 
+/* Every token of the list counts for the lowest score, as in the tokenizers library. */
+static int
+finish_list(struct file *f, const json_t *model)
+{
+	const json_t *vocab = json_object_get(model, "vocab");
+	const json_t *unknown = json_object_get(model, "unk_id");
+	double *score = mem_array(f->t->vocab.count, sizeof *score), lowest = DBL_MAX;
+	uint64_t id = TOKEN_NONE;
+	size_t i;
+
+	if (!score)
+		return err_memory(f->e);
+	for (i = 0; i < json_array_size(vocab); i++) {
+		score[i] = json_number_value(json_array_get(json_array_get(vocab, i), 1));
+		if (score[i] < lowest)
+			lowest = score[i];
+	}
+	if (unknown && !json_is_null(unknown) &&
+	    (json_value_u64(unknown, &id) < 0 || id >= json_array_size(vocab))) {
+		free(score);
+		return err_set(f->e, ERR_CORRUPT, f->what, "unk_id is not a token");
+	}
+	f->t->unknown = f->t->role[TOKENIZER_UNK] = (uint32_t)id;
+	return tokenizer_use_unigram(f->t, 1 << TOKEN_NORMAL | 1 << TOKEN_USER, score,
+	                             lowest - UNIGRAM_UNKNOWN, f->what, f->e);
+}
+
 /* ---- roles ---- */
 
 /* "bos_token" of tokenizer_config.json: a text, or an object with a content. */
@@ -342,30 +399,39 @@ open_kind(struct file *f, const json_t *root, const json_t *config)
 	const json_t *pre = json_object_get(root, "pre_tokenizer");
 	const json_t *added = json_object_get(root, "added_tokens");
 	int fallback = file_bool(f, model, "byte_fallback", false);
+	bool list = f->t->kind == KIND_UNIGRAM;
 	struct entries all = { 0 };
 	int r = -1;
 
 	if (fallback < 0)
 		return -1;
-	if (!json_is_object(vocab) || json_object_size(vocab) == 0)
+	if (list ? !json_is_array(vocab) || json_array_size(vocab) == 0
+	         : !json_is_object(vocab) || json_object_size(vocab) == 0)
 		return err_set(f->e, ERR_CORRUPT, f->what, "has no vocabulary");
 	f->t->of_bytes = f->t->kind == KIND_RANKS && file_is_byte_level(pre);
-	all.tokens = json_object_size(vocab) + json_array_size(added);
+	f->byte_fallback = list && fallback;
+	all.tokens = json_object_size(vocab) + json_array_size(added) +
+	             (list ? json_array_size(vocab) : 0);
 	if (file_normalizer(f, json_object_get(root, "normalizer")) == 0 &&
 	    file_pre_tokenizer(f, pre) == 0 &&
 	    file_decoder(f, json_object_get(root, "decoder")) == 0 &&
-	    read_vocab(f, vocab, &all) == 0 && read_added(f, added, &all) == 0 &&
+	    (list ? read_list(f, vocab, model, &all) : read_vocab(f, vocab, &all)) == 0 &&
+	    read_added(f, added, &all) == 0 &&
 	    add_entries(f, &all) == 0 && unknown_token(f, model) == 0 &&
 	    file_post_processor(f, json_object_get(root, "post_processor")) == 0)
-		r = f->t->kind == KIND_RANKS ? finish_ranks(f, model) : finish_words(f, model);
+		r = list                      ? finish_list(f, model)
+		    : f->t->kind == KIND_RANKS ? finish_ranks(f, model)
+		                               : finish_words(f, model);
 	free(all.p);
 	if (r < 0)
 		return -1;
 	/* Text that cannot cross a blank need not be merged together. */
-	if (f->t->kind == KIND_RANKS && !f->t->of_bytes && f->t->split.n == 0 &&
-	    !f->t->whole_words && tokenizer_blanks_begin(f->t) &&
-	    !split_add(&f->t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, f->e))
-		return -1;
+	if (f->t->kind != KIND_WORDPIECE && !f->t->of_bytes && f->t->split.n == 0 &&
+	    !f->t->whole_words && tokenizer_blanks_begin(f->t)) {
+		f->t->joins_words = true;
+		if (!split_add(&f->t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, f->e))
+			return -1;
+	}
 	find_roles(f, config);
 	if (tokenizer_finish(f->t, f->what, f->e) < 0)
 		return -1;
@@ -397,6 +463,8 @@ tokenizer_open_json(const void *text, size_t n, const void *config, size_t confi
 		f.t = tokenizer_new(KIND_RANKS, e);
 	else if (e->code == ERR_NONE && strcmp(type, "WordPiece") == 0)
 		f.t = tokenizer_new(KIND_WORDPIECE, e);
+	else if (e->code == ERR_NONE && strcmp(type, "Unigram") == 0)
+		f.t = tokenizer_new(KIND_UNIGRAM, e);
 	else if (e->code == ERR_NONE)
 		file_refuse(&f, "model", type);
 	if (f.t && open_kind(&f, root, more) < 0) {

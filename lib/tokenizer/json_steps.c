@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "core/base64.h"
 #include "tokenizer/json.h"
 #include "tokenizer/pre.h"
 
@@ -129,6 +130,27 @@ add_strip(struct file *f, const json_t *o)
 	return 0;
 }
 
+static int
+add_map(struct file *f, const json_t *o)
+{
+	const char *text = file_text(f, o, "precompiled_charsmap", NULL);
+	struct base64_reader reader = { 0 };
+	struct buf b = { 0 };
+	int r;
+
+	if (!text)
+		return f->e->code != ERR_NONE ? -1
+		       : err_set(f->e, ERR_CORRUPT, f->what, "Precompiled without a map");
+	if (base64_add(&reader, text, strlen(text), &b) < 0 || base64_end(&reader) < 0)
+		r = err_set(f->e, ERR_CORRUPT, f->what, "precompiled_charsmap is not base64");
+	else if (!buf_ok(&b))
+		r = err_memory(f->e);
+	else
+		r = normal_add_map(&f->t->normal, b.p, b.n, "precompiled_charsmap", f->e);
+	buf_free(&b);
+	return r;
+}
+
 int
 file_normalizer(struct file *f, const json_t *o)
 {
@@ -136,7 +158,8 @@ file_normalizer(struct file *f, const json_t *o)
 		{ "NFC", add_nfc }, { "NFD", add_nfd }, { "NFKC", add_nfkc },
 		{ "NFKD", add_nfkd }, { "Lowercase", add_lower }, { "StripAccents", add_marks },
 		{ "BertNormalizer", add_bert }, { "Replace", add_replace },
-		{ "Prepend", add_prepend }, { "Strip", add_strip }, { NULL, NULL }
+		{ "Prepend", add_prepend }, { "Strip", add_strip },
+		{ "Precompiled", add_map }, { NULL, NULL }
 	};
 
 	return run_component(f, o, "normalizer", "normalizers", known, 0);

@@ -124,7 +124,7 @@ read_tokens(struct keys *k)
 		               (unsigned long long)more, (unsigned long long)count);
 	if (has_scores < 0)
 		return -1;
-	if (!has_scores && k->t->kind == KIND_SCORES)
+	if (!has_scores && (k->t->kind == KIND_SCORES || k->t->kind == KIND_UNIGRAM))
 		return err_set(k->e, ERR_CORRUPT, k->what, "has no " KEY "scores");
 	for (i = 0; i < count; i++) {
 		uint32_t kind = has_kinds ? reader_u32(&kinds) : TOKEN_NORMAL, bits;
@@ -290,6 +290,50 @@ open_wordpiece(struct keys *k)
 	return affix_add(&t->behind, t->role[TOKENIZER_SEP], KEY "seperator_token_id", k->e);
 }
 
+/* The bytes of the character map; NULL if there is none, or with e filled. */
+static const uint8_t *
+map_key(struct keys *k, size_t *n)
+{
+	const struct meta *meta = model_find(k->m->plan, KEY "precompiled_charsmap");
+	bool is_signed = meta && meta->type.leaf == VALUE_I8;
+	struct reader r;
+	uint64_t count = 0;
+
+	*n = 0;
+	if (list_key(k, KEY "precompiled_charsmap", is_signed ? VALUE_I8 : VALUE_U8, &r,
+	             &count) <= 0)
+		return NULL;
+	*n = (size_t)count;
+	if (count != reader_left(&r))
+		err_set(k->e, ERR_CORRUPT, KEY "precompiled_charsmap", "is cut off");
+	return r.window + r.at;
+}
+
+static int
+open_unigram(struct keys *k)
+{
+	const unsigned kinds = 1 << TOKEN_NORMAL | 1 << TOKEN_USER | 1 << TOKEN_UNUSED;
+	struct tokenizer *t = k->t;
+	bool prefix = false, merge = false;
+	const uint8_t *map;
+	size_t n;
+
+	map = map_key(k, &n);
+	if (k->e->code != ERR_NONE || bool_key(k, KEY "add_space_prefix", &prefix) < 0 ||
+	    bool_key(k, KEY "remove_extra_whitespaces", &merge) < 0)
+		return -1;
+	/* llama.cpp puts a space in front of each word if it joins them. */
+	if (normal_add_map(&t->normal, map, n, KEY "precompiled_charsmap", k->e) < 0 ||
+	    normal_add_spaces(&t->normal, prefix || merge, merge, k->e) < 0 ||
+	    (tokenizer_blanks_begin(t) &&
+	     !split_add(&t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, k->e)) ||
+	    tokenizer_use_scores(t, kinds, KEY "tokens", k->e) < 0)
+		return -1;
+	t->blank_first = prefix || merge;
+	t->blanks = true;
+	return add_affixes(k, false, true);
+}
+
 /* Models need this, but no key states it: some tokens take the white space beside them. */
 static void
 strip_spaces(const struct keys *k)
@@ -328,6 +372,9 @@ strip_spaces(const struct keys *k)
 static int
 open_kind(struct keys *k)
 {
+	/* In the order of enum tokenizer_kind. */
+	static int (*const open_as[])(struct keys *) = { open_scores, open_ranks, open_wordpiece,
+		                                         open_unigram };
 	struct tokenizer *t = k->t;
 
 	if (read_tokens(k) < 0)
@@ -336,6 +383,11 @@ open_kind(struct keys *k)
 		default_role(t, TOKENIZER_BOS, 1);
 		default_role(t, TOKENIZER_EOS, 2);
 		default_role(t, TOKENIZER_UNK, 0);
+	}
+	if (t->kind == KIND_UNIGRAM) {
+		default_role(t, TOKENIZER_EOS, 1);
+		default_role(t, TOKENIZER_UNK, 2);
+		default_role(t, TOKENIZER_PAD, 0);
 	}
 	if (t->kind == KIND_WORDPIECE) {
 		default_role(t, TOKENIZER_BOS, 101);
@@ -357,8 +409,7 @@ open_kind(struct keys *k)
 	/* BPE has no unknown token: a key that names one is for generation. */
 	if (t->kind != KIND_RANKS)
 		t->unknown = t->role[TOKENIZER_UNK];
-	if ((t->kind == KIND_SCORES ? open_scores(k)
-	     : t->kind == KIND_RANKS ? open_ranks(k) : open_wordpiece(k)) < 0)
+	if (open_as[t->kind](k) < 0)
 		return -1;
 	tokenizer_find_roles(t);
 	strip_spaces(k);
@@ -380,6 +431,8 @@ tokenizer_open_keys(const struct material *m, const char *what,
 		k.t = tokenizer_new(KIND_RANKS, e);
 	else if (strcmp(model, "bert") == 0)
 		k.t = tokenizer_new(KIND_WORDPIECE, e);
+	else if (strcmp(model, "t5") == 0)
+		k.t = tokenizer_new(KIND_UNIGRAM, e);
 	else if (strcmp(model, "none") == 0 || strcmp(model, "no_vocab") == 0)
 		err_set(e, ERR_FORMAT, what, "has no vocabulary");
 	else

@@ -8,7 +8,7 @@
 #define PREFIX "tokenizer."
 
 static const char *const files[] = { "tokenizer.json", "tokenizer_config.json",
-	                             "tokenizer.model" };
+	                             "tokenizer.model", "spiece.model" };
 
 int
 material_open(struct material *m, const struct model *plan, struct err *e)

@@ -8,6 +8,8 @@
 #include "tokenizer/split.h"
 #include "tokenizer/unicode.h"
 
+#define BLANK "\xe2\x96\x81" /* U+2581 */
+
 static int
 check_size(const struct normal *s, const char *from, const char *to, struct err *e)
 {
@@ -56,6 +58,26 @@ normal_add(struct normal *s, enum normal_kind kind, const char *from, const char
 	return step;
 }
 
+int
+normal_add_map(struct normal *s, const void *p, size_t n, const char *what, struct err *e)
+{
+	struct normal_step *step = normal_add(s, NORMAL_MAP, NULL, NULL, e);
+
+	return step && (n == 0 || charsmap_open(&step->map, p, n, what, e) == 0) ? 0 : -1;
+}
+
+int
+normal_add_spaces(struct normal *s, bool prefix, bool merge, struct err *e)
+{
+	struct normal_step *step = normal_add(s, NORMAL_SPACES, NULL, NULL, e);
+
+	if (!step)
+		return -1;
+	step->left = prefix;
+	step->right = merge;
+	return 0;
+}
+
 void
 normal_free(struct normal *s)
 {
@@ -64,6 +86,7 @@ normal_free(struct normal *s)
 	for (i = 0; i < s->n; i++) {
 		if (s->step[i].kind == NORMAL_REPLACE_PATTERN)
 			pattern_close(&s->step[i].pattern);
+		charsmap_free(&s->step[i].map);
 		free(s->step[i].from);
 		free(s->step[i].to);
 	}
@@ -231,6 +254,25 @@ strip(const struct normal_step *s, const uint8_t *text, size_t n, struct buf *to
 	buf_put(to, text + i, end - i);
 }
 
+static void
+spaces(const struct normal_step *s, const uint8_t *text, size_t n, struct buf *to)
+{
+	bool first = true; /* no word so far */
+	size_t i, end;
+
+	for (i = 0; i < n; i = end) {
+		for (; i < n && text[i] == ' '; i++)
+			if (!s->right)
+				buf_text(to, BLANK);
+		for (end = i; end < n && text[end] != ' '; end++)
+			;
+		if (end > i && (s->right ? s->left || !first : s->left && first))
+			buf_text(to, BLANK);
+		first = first && end == i;
+		buf_put(to, text + i, end - i);
+	}
+}
+
 static int
 run_step(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
          struct work *work, struct err *e)
@@ -251,6 +293,12 @@ run_step(struct normal_step *s, const uint8_t *text, size_t n, struct buf *to,
 		break;
 	case NORMAL_STRIP:
 		strip(s, text, n, to);
+		break;
+	case NORMAL_MAP:
+		r = charsmap_run(&s->map, text, n, to, work, e);
+		break;
+	case NORMAL_SPACES:
+		spaces(s, text, n, to); /* at most three times as long */
 		break;
 	default:
 		/* No character becomes more than a few dozen bytes. */

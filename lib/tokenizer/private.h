@@ -9,9 +9,10 @@
 #include "tokenizer/special.h"
 #include "tokenizer/split.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/unigram.h"
 #include "tokenizer/vocab.h"
 
-enum tokenizer_kind { KIND_SCORES, KIND_RANKS, KIND_WORDPIECE };
+enum tokenizer_kind { KIND_SCORES, KIND_RANKS, KIND_WORDPIECE, KIND_UNIGRAM };
 
 /* The tokens put before the ids of a text, or after them. */
 #define AFFIX_IDS 16
@@ -27,6 +28,7 @@ struct tokenizer {
 	struct normal normal;     /* changes the text first */
 	struct split split;
 	struct merges merges;
+	struct unigram unigram;
 	uint32_t role[TOKENIZER_ROLES];
 	struct affix before, behind;
 	char *pre;                /* name of the pre-tokenizer, or NULL */
@@ -37,7 +39,8 @@ struct tokenizer {
 	uint32_t byte[256];       /* the token of a byte, or TOKEN_NONE */
 	uint32_t unknown;         /* stands for text without a token, or TOKEN_NONE */
 	bool whole_words;         /* a word that is a token is not split */
-	bool joins_unknown;       /* unknown characters in a row are one unknown token */
+	bool joins_unknown;       /* unknown characters in a row are one unknown token, */
+	bool joins_words;         /* also those of two words */
 	size_t word_limit;        /* WordPiece: a word of more characters is unknown */
 
 	/* Decoding. */
@@ -71,6 +74,17 @@ int tokenizer_use_bytes(struct tokenizer *t, struct err *e);
 int tokenizer_add_merge(struct tokenizer *t, const void *left, size_t left_bytes,
                         const void *right, size_t right_bytes, uint32_t rank,
                         const char *what, struct err *e);
+
+/* Before tokenizer_finish: prepare the choice of tokens by Unigram. score: by id, owned from now on;
+ * kinds: of the tokens that a text can become (1 << TOKEN_NORMAL); unknown: the score of a character
+ * that is not a token. */
+int tokenizer_use_unigram(struct tokenizer *t, unsigned kinds, double *score, double unknown,
+                          const char *what, struct err *e);
+
+/* The same by the scores of the vocabulary in single precision, as GGUF and SentencePiece have
+ * them. */
+int tokenizer_use_scores(struct tokenizer *t, unsigned kinds, const char *what,
+                         struct err *e);
 
 /* Give roles to tokens by their names. */
 void tokenizer_find_roles(struct tokenizer *t);

@@ -1,18 +1,18 @@
 #include "tokenizer/private.h"
 #include "tokenizer/sp_model.h"
 
-/* m->extra, which turns several blanks into one, is ignored: the GGUF form of the same model
- * has no key for it, and a text would not come back unchanged. */
+/* m->extra, which turns several blanks into one, is ignored for BPE: the GGUF form of the same
+ * model has no key for it, and a text would not come back unchanged. */
 
 static int
 refuse(const struct sp_model *m, const char *what, struct err *e)
 {
 	static const char *const types[] = { "of no type", "Unigram", "BPE", "WORD", "CHAR" };
 
-	if (m->type != SP_BPE)
+	if (m->type != SP_BPE && m->type != SP_UNIGRAM)
 		return err_set(e, ERR_FORMAT, what, "a SentencePiece model %s is not supported",
 		               types[m->type < 5 ? m->type : 0]);
-	if (m->map)
+	if (m->map && m->type == SP_BPE)
 		return err_set(e, ERR_FORMAT, what,
 		               "a normalizer with a table (precompiled_charsmap) is not supported");
 	if (m->suffix || !m->escapes)
@@ -53,10 +53,34 @@ set_role(struct tokenizer *t, enum tokenizer_role role, uint64_t id, const char 
 }
 
 static int
+open_bpe(struct tokenizer *t, const struct sp_model *m, const char *what, struct err *e)
+{
+	struct step *s = split_add(&t->split, STEP_METASPACE, NULL, ERR_CORRUPT, e);
+
+	if (!s)
+		return -1;
+	s->first = m->prefix ? FIRST_ALWAYS : FIRST_NEVER;
+	s->twice = true;
+	return t->role[TOKENIZER_BOS] == TOKEN_NONE
+	           ? 0 : affix_add(&t->before, t->role[TOKENIZER_BOS], what, e);
+}
+
+/* T5, whose texts end with EOS; other models with such a file have a tokenizer.json too. */
+static int
+open_unigram(struct tokenizer *t, const struct sp_model *m, const char *what, struct err *e)
+{
+	t->kind = KIND_UNIGRAM;
+	if (normal_add_map(&t->normal, m->map, m->map_bytes, what, e) < 0 ||
+	    normal_add_spaces(&t->normal, m->prefix, m->extra, e) < 0 ||
+	    tokenizer_use_scores(t, 1 << TOKEN_NORMAL | 1 << TOKEN_USER, what, e) < 0)
+		return -1;
+	return t->role[TOKENIZER_EOS] == TOKEN_NONE
+	           ? 0 : affix_add(&t->behind, t->role[TOKENIZER_EOS], what, e);
+}
+
+static int
 open_model(struct tokenizer *t, const struct sp_model *m, const char *what, struct err *e)
 {
-	struct step *s;
-
 	if (refuse(m, what, e) < 0 || add_pieces(t, m, what, e) < 0)
 		return -1;
 	if (set_role(t, TOKENIZER_UNK, m->unk, what, e) < 0 ||
@@ -64,20 +88,14 @@ open_model(struct tokenizer *t, const struct sp_model *m, const char *what, stru
 	    set_role(t, TOKENIZER_EOS, m->eos, what, e) < 0 ||
 	    set_role(t, TOKENIZER_PAD, m->pad, what, e) < 0)
 		return -1;
-	s = split_add(&t->split, STEP_METASPACE, NULL, ERR_CORRUPT, e);
-	if (!s)
-		return -1;
-	s->first = m->prefix ? FIRST_ALWAYS : FIRST_NEVER;
-	s->twice = true;
-	if (tokenizer_blanks_begin(t) &&
-	    !split_add(&t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, e))
-		return -1;
 	t->blank_first = m->prefix;
 	t->blanks = true;
 	t->joins_unknown = true;
 	t->unknown = t->role[TOKENIZER_UNK];
-	if (t->role[TOKENIZER_BOS] != TOKEN_NONE &&
-	    affix_add(&t->before, t->role[TOKENIZER_BOS], what, e) < 0)
+	if ((m->type == SP_BPE ? open_bpe : open_unigram)(t, m, what, e) < 0)
+		return -1;
+	if (tokenizer_blanks_begin(t) &&
+	    !split_add(&t->split, STEP_CUT_WORDS, NULL, ERR_CORRUPT, e))
 		return -1;
 	tokenizer_find_roles(t);
 	return tokenizer_finish(t, what, e);

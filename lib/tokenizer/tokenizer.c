@@ -1,3 +1,4 @@
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ tokenizer_free(struct tokenizer *t)
 	normal_free(&t->normal);
 	split_free(&t->split);
 	merges_free(&t->merges);
+	unigram_free(&t->unigram);
 	word_free(&t->word);
 	pieces_free(&t->pieces);
 	buf_free(&t->text);
@@ -263,6 +265,36 @@ tokenizer_add_merge(struct tokenizer *t, const void *left, size_t left_bytes,
 	return 0;
 }
 
+int
+tokenizer_use_unigram(struct tokenizer *t, unsigned kinds, double *score, double unknown,
+                      const char *what, struct err *e)
+{
+	t->joins_unknown = true;
+	return unigram_open(&t->unigram, &t->vocab, kinds, score, unknown, what, e);
+}
+
+int
+tokenizer_use_scores(struct tokenizer *t, unsigned kinds, const char *what, struct err *e)
+{
+	double *score = mem_array(t->vocab.count, sizeof *score);
+	float lowest = FLT_MAX;
+	size_t i;
+
+	if (!score)
+		return err_memory(e);
+	for (i = 0; i < t->vocab.count; i++) {
+		const struct token *k = &t->vocab.token[i];
+
+		if (k->kind == TOKEN_NORMAL && k->score < lowest)
+			lowest = k->score;
+		/* A token that the user added costs nothing. */
+		score[i] = k->kind == TOKEN_USER ? 0 : (double)k->score;
+	}
+	lowest -= UNIGRAM_UNKNOWN;
+	t->joins_words = true;
+	return tokenizer_use_unigram(t, kinds, score, (double)lowest, what, e);
+}
+
 bool
 tokenizer_blanks_begin(const struct tokenizer *t)
 {
@@ -343,6 +375,10 @@ tokenizer_finish(struct tokenizer *t, const char *what, struct err *e)
 		t->byte[c] = named(t, name);
 		if (t->byte[c] == TOKEN_NONE && t->kind == KIND_SCORES)
 			t->byte[c] = vocab_find(&t->vocab, &byte, 1);
+		/* Unigram falls back to bytes only if the vocabulary asks for it. */
+		if (t->kind == KIND_UNIGRAM && t->byte[c] != TOKEN_NONE &&
+		    t->vocab.token[t->byte[c]].kind != TOKEN_BYTE)
+			t->byte[c] = TOKEN_NONE;
 	}
 	for (i = 0; i < t->vocab.count && t->blanks && r == 0; i++) {
 		buf_clear(&b);
@@ -358,8 +394,9 @@ tokenizer_open(const struct material *m, const char *what,
                const struct tokenizer_options *options, struct err *e)
 {
 	static const struct tokenizer_options none = { 0 };
+	static const char *const pieces[] = { "tokenizer.model", "spiece.model" };
 	const uint8_t *p, *config;
-	size_t n, config_bytes;
+	size_t n, config_bytes, i;
 
 	options = options ? options : &none;
 	if (model_find(m->plan, "tokenizer.ggml.model"))
@@ -369,9 +406,11 @@ tokenizer_open(const struct material *m, const char *what,
 	if (p)
 		return tokenizer_open_json(p, n, config, config_bytes, "tokenizer.json", options,
 		                           e);
-	p = material_file(m, "tokenizer.model", &n);
-	if (p)
-		return tokenizer_open_sentencepiece(p, n, "tokenizer.model", e);
+	for (i = 0; i < 2; i++) {
+		p = material_file(m, pieces[i], &n);
+		if (p)
+			return tokenizer_open_sentencepiece(p, n, pieces[i], e);
+	}
 	err_set(e, ERR_FORMAT, what, "has no vocabulary");
 	return NULL;
 }
@@ -425,7 +464,7 @@ tokenizer_find(const struct tokenizer *t, const char *text, size_t n)
 const char *
 tokenizer_kind(const struct tokenizer *t)
 {
-	static const char *const names[] = { "SentencePiece", "BPE", "WordPiece" };
+	static const char *const names[] = { "SentencePiece", "BPE", "WordPiece", "Unigram" };
 
 	return names[t->kind];
 }

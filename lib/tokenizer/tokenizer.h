@@ -1,7 +1,8 @@
 /* tokenizer: text to token ids and back, as the model was trained with.
  *
- * There are three kinds: by the scores of SentencePiece ("llama" in GGUF), by ranked merges of bytes
- * or characters (BPE: "gpt2"), and by the longest piece of a word (WordPiece: "bert"). Ids equal
+ * There are four kinds: by the scores of SentencePiece ("llama" in GGUF), by ranked merges of bytes
+ * or characters (BPE: "gpt2"), by the longest piece of a word (WordPiece: "bert"), and by the greatest
+ * probability (Unigram: "t5"). Ids equal
  * those of llama.cpp for the keys of GGUF, and those of the tokenizers library for tokenizer.json,
  * except for the rows of DEVIATIONS.md.
  *
@@ -115,7 +116,7 @@ const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *n);
 /* The id of the token that is spelt so, or TOKEN_NONE. */
 uint32_t tokenizer_find(const struct tokenizer *t, const char *text, size_t n);
 
-/* "SentencePiece", "BPE" or "WordPiece"; the name of the pre-tokenizer, or NULL. */
+/* "SentencePiece", "BPE", "WordPiece" or "Unigram"; the name of the pre-tokenizer, or NULL. */
 const char *tokenizer_kind(const struct tokenizer *t);
 const char *tokenizer_pre(const struct tokenizer *t);
 

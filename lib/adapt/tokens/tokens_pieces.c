@@ -341,10 +341,13 @@ read_spaces(struct tokens_folder *f)
 	const json_t *pre = json_object_get(f->file, "pre_tokenizer");
 	const json_t *o = component(pre, "pretokenizers", "Metaspace");
 	const char *scheme = json_string_value(json_object_get(o, "prepend_scheme"));
+	const char *cut = json_string_value(json_object_get(
+		json_object_get(component(pre, "pretokenizers", "Split"), "pattern"), "String"));
 
 	f->prefix = scheme ? strcmp(scheme, "never") != 0
 	                   : o && !json_is_false(json_object_get(o, "add_prefix_space"));
 	f->extra = component(pre, "pretokenizers", "WhitespaceSplit") ||
+	           (cut && strcmp(cut, " ") == 0) ||
 	           component(json_object_get(f->file, "normalizer"), "normalizers", "Replace");
 	return 0;
 }

@@ -192,10 +192,32 @@ space_mark(const char *from, const char *to)
 	                 "content", to);
 }
 
+/* What SentencePiece does to a text before Unigram. A prefix goes in front of spaces too, which
+ * Metaspace leaves out. */
+static json_t *
+map_and_spaces(const struct tokens_keys *k)
+{
+	json_t *list = json_array();
+	struct buf b = { 0 };
+
+	if (k->map) {
+		base64_put(&b, k->map, k->map_bytes);
+		if (buf_string(&b))
+			json_array_append_new(list, json_pack("{s:s,s:s}", "type", "Precompiled",
+				"precompiled_charsmap", (char *)b.p));
+		buf_free(&b);
+	}
+	if (k->extra && !k->prefix)
+		json_array_append_new(list, json_pack("{s:s,s:{s:s},s:s}", "type", "Replace",
+			"pattern", "Regex", " {2,}", "content", " "));
+	if (!k->extra && k->prefix)
+		json_array_append_new(list, json_pack("{s:s,s:s}", "type", "Prepend", "prepend", " "));
+	return json_pack("{s:s,s:o}", "type", "Sequence", "normalizers", list);
+}
+
 static json_t *
 normalizer(const struct tokens_keys *k)
 {
-	struct buf b = { 0 };
 	json_t *o = NULL;
 
 	switch (k->model) {
@@ -211,13 +233,7 @@ normalizer(const struct tokens_keys *k)
 		                 k->accents < 0 ? json_null() : json_boolean(k->accents), "lowercase",
 		                 (int)k->lower);
 	case TOKENS_T5:
-		if (!k->map)
-			return json_null();
-		base64_put(&b, k->map, k->map_bytes);
-		if (buf_string(&b))
-			o = json_pack("{s:s,s:s}", "type", "Precompiled", "precompiled_charsmap",
-			              (char *)b.p);
-		buf_free(&b);
+		return map_and_spaces(k);
 	}
 	return o;
 }
@@ -225,9 +241,9 @@ normalizer(const struct tokens_keys *k)
 static json_t *
 metaspace(const struct tokens_keys *k)
 {
-	return json_pack("{s:s,s:s,s:b,s:s}", "type", "Metaspace", "replacement", TOKENS_BLANK,
+	return json_pack("{s:s,s:s,s:b,s:s,s:b}", "type", "Metaspace", "replacement", TOKENS_BLANK,
 	                 "add_prefix_space", (int)k->prefix, "prepend_scheme",
-	                 k->prefix ? "always" : "never");
+	                 k->prefix ? "always" : "never", "split", (int)k->extra);
 }
 
 static json_t *
@@ -239,9 +255,11 @@ pre_tokenizer(const struct tokens_keys *k)
 	case TOKENS_BERT:
 		return json_pack("{s:s}", "type", "BertPreTokenizer");
 	case TOKENS_T5:
-		return !k->extra ? metaspace(k)
-		       : json_pack("{s:s,s:[{s:s},o]}", "type", "Sequence", "pretokenizers", "type",
-		                   "WhitespaceSplit", metaspace(k));
+		return !k->extra || !k->prefix
+		           ? metaspace(k)
+		           : json_pack("{s:s,s:[{s:s,s:{s:s},s:s,s:b},o]}", "type", "Sequence",
+		                       "pretokenizers", "type", "Split", "pattern", "String", " ",
+		                       "behavior", "Removed", "invert", 0, metaspace(k));
 	default:
 		return json_null();
 	}
