@@ -52,6 +52,20 @@ head_metadata(struct reader *r, uint64_t n, struct spool *to)
 	return 0;
 }
 
+int
+head_skip_padding(struct reader *r, uint64_t n, struct oddities *o, const char *object)
+{
+	const uint64_t at = reader_tell(r);
+	const uint8_t *p;
+
+	if (n == 0 || n > 65536)
+		return reader_skip(r, n);
+	if (!(p = reader_take(r, (size_t)n)))
+		return -1;
+	oddities_padding(o, object, at, p, (size_t)n);
+	return 0;
+}
+
 bool
 head_last(struct reader *r, uint8_t *to, size_t n)
 {

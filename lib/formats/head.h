@@ -8,6 +8,7 @@
 #include "core/reader.h"
 #include "core/spool.h"
 #include "model/flow.h"
+#include "model/oddity.h"
 
 /* Warn about the file that r reads; with strict, the warning is an error. 0 or -1. */
 int head_warn(struct source *s, struct reader *r, bool strict, const char *fmt, ...)
@@ -19,6 +20,10 @@ int head_follows(struct reader *r, const char *what, uint64_t end, uint64_t at);
 
 /* Append the next n bytes, which are the metadata, to a spool. 0 or -1. */
 int head_metadata(struct reader *r, uint64_t n, struct spool *to);
+
+/* Skip n bytes of padding; those of up to 64 KiB that are not zero are recorded, with the name
+ * of what follows. 0 or -1. */
+int head_skip_padding(struct reader *r, uint64_t n, struct oddities *o, const char *object);
 
 /* Copy the last n bytes of the file without changing the position. False if the file
  * cannot seek or is shorter. */

@@ -82,6 +82,10 @@ warn_header(struct apr1_source *s)
 {
 	struct apr1_header *h = &s->header;
 
+	if (h->flags & ~APR1_FLAGS)
+		oddities_add(&s->odd, ODD_FLAGS, "flags", 21, h->flags & ~APR1_FLAGS);
+	if (h->reserved)
+		oddities_add(&s->odd, ODD_RESERVED, "header", 0, 1);
 	if (h->flags & ~APR1_FLAGS && apr1_warn(s, "flag 0x80 has no meaning") < 0)
 		return -1;
 	if (!(h->flags & APR1_ENCRYPTED) && h->mode > 100 &&

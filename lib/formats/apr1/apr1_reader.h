@@ -39,6 +39,7 @@ struct apr1_source {
 	struct source source;
 	struct reader reader;
 	struct model plan;
+	struct oddities odd; /* what is unusual in the file */
 	struct format_options options;
 	struct apr1_header header;
 

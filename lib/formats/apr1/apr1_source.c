@@ -375,6 +375,7 @@ close_source(struct source *source)
 	buf_free(&s->piece);
 	buf_free(&s->frame);
 	model_free(&s->plan);
+	oddities_free(&s->odd);
 	reader_close(&s->reader);
 	free(s);
 }
@@ -412,7 +413,7 @@ apr1_open(struct reader *r, const struct format_options *options,
 		return NULL;
 	}
 	s->source = (struct source){ .plan = &s->plan, .ops = &ops, .name = r->name,
-		.note = note };
+		.note = note, .oddities = &s->odd };
 	s->reader = *r;
 	s->options = *options;
 	done = read_all(s);

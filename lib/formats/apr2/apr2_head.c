@@ -21,6 +21,8 @@ check_flags(struct apr2_source *s)
 		                "NAME.apr.json");
 	}
 	if (flags & ~APR2_FLAGS)
+		oddities_add(&s->odd, ODD_FLAGS, "flags", 8, flags & ~APR2_FLAGS);
+	if (flags & ~APR2_FLAGS)
 		return apr2_warn(s, "the flags 0x%" PRIx32 " have no known meaning",
 		            flags & ~APR2_FLAGS);
 	return 0;

@@ -227,6 +227,8 @@ fill_plan(struct apr2_source *s, const size_t *order, const struct extent *place
 
 		s->entry_of[i] = order[places[i].index];
 		t->tensor = NULL;
+		if (t->stored > 0)
+			oddities_place(&s->odd, tensor_name(tensor), s->header.data_at + t->offset, 32);
 		if (model_add_tensor(&s->plan, tensor, s->reader.err) < 0)
 			return -1;
 	}

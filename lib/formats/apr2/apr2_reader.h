@@ -24,6 +24,7 @@ struct apr2_source {
 	struct source source;
 	struct reader reader;
 	struct model plan;
+	struct oddities odd; /* what is unusual in the file */
 	const struct model *whole; /* the plan of all shards, which signatures cover */
 	bool is_shard;             /* the file may be one of several */
 	struct format_options options;

@@ -84,7 +84,7 @@ frames_item(struct apr2_source *s, struct item *item)
 		return reader_fail(r, ERR_CORRUPT, "a blob, licence or key that the metadata "
 		                   "announces is not there");
 	s->part = PART_DATA;
-	return reader_skip(r, room);
+	return head_skip_padding(r, room, &s->odd, "tensor data");
 }
 
 /* Prepare the decoder for the next tensor, at the first byte of its frame. */
@@ -130,7 +130,8 @@ data_item(struct apr2_source *s, struct item *item)
 	item_sizes(&s->plan, ITEM_TENSOR, s->tensor, &none, &item->bytes);
 	s->left = t->stored;
 	s->body = BODY_TENSOR;
-	if (reader_skip(r, s->header.data_at + t->offset - reader_tell(r)) < 0 ||
+	if (head_skip_padding(r, s->header.data_at + t->offset - reader_tell(r), &s->odd,
+	                      tensor_name(s->plan.tensors[item->index])) < 0 ||
 	    (t->codec && begin_packed(s, t, item->bytes) < 0))
 		return -1;
 	s->tensor++;
@@ -158,12 +159,12 @@ find_tail(struct apr2_source *s)
 		size_t at = (size_t)(up[i] - here);
 
 		if (at + APR2_FOOTER <= n && apr2_is_footer(p + at))
-			return reader_skip(r, at);
+			return head_skip_padding(r, at, &s->odd, "footer");
 	}
 	if (up[2] - here + APR2_FOOTER > n)
 		return reader_fail(r, ERR_CORRUPT,
 		                   "the file ends before its footer: it was cut short");
-	return reader_skip(r, up[2] - here);
+	return head_skip_padding(r, up[2] - here, &s->odd, "footer");
 }
 
 /* Warn about bytes after the footer. */
@@ -181,6 +182,8 @@ check_rest(struct apr2_source *s)
 	}
 	if (r->failed)
 		return -1;
+	if (rest)
+		oddities_add(&s->odd, ODD_TRAILING, "end", reader_tell(r) - rest, rest);
 	return rest ? apr2_warn(s, "%" PRIu64 " bytes after its footer are ignored", rest) : 0;
 }
 
@@ -361,6 +364,7 @@ close_source(struct source *source)
 	buf_free(&s->head);
 	buf_free(&s->piece);
 	model_free(&s->plan);
+	oddities_free(&s->odd);
 	reader_close(&s->reader);
 	free(s);
 }
@@ -380,7 +384,7 @@ open_file(struct reader *r, const struct format_options *options,
 		return NULL;
 	}
 	s->source = (struct source){ .plan = &s->plan, .ops = &ops, .name = r->name,
-		.note = note };
+		.note = note, .oddities = &s->odd };
 	s->reader = *r;
 	s->options = *options;
 	s->whole = &s->plan;

@@ -84,6 +84,8 @@ check_flags(struct apr64_source *s)
 	    apr64_warn(s, "is marked as one of several shards: the others are not read") < 0)
 		return -1;
 	if (flags & ~APR64_FLAGS)
+		oddities_add(&s->odd, ODD_FLAGS, "flags", 6, flags & ~APR64_FLAGS);
+	if (flags & ~APR64_FLAGS)
 		return apr64_warn(s, "the flags 0x%x have no known meaning",
 		                  (unsigned)(flags & ~APR64_FLAGS));
 	return 0;

@@ -214,8 +214,11 @@ check_order(struct apr64_source *s)
 	for (i = 1; i < s->entry_count; i++)
 		if (strcmp(tensor_name(s->entries[i - 1].tensor),
 		           tensor_name(s->entries[i].tensor)) > 0)
-			return apr64_warn(s, "its index is not sorted by name");
-	return 0;
+			break;
+	if (i >= s->entry_count)
+		return 0;
+	oddities_add(&s->odd, ODD_ORDER, tensor_name(s->entries[i].tensor), s->header.index_at, i);
+	return apr64_warn(s, "its index is not sorted by name");
 }
 
 static int

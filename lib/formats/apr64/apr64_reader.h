@@ -36,6 +36,7 @@ struct apr64_source {
 	struct source source;
 	struct reader reader;
 	struct model plan;
+	struct oddities odd; /* what is unusual in the file */
 	struct format_options options;
 	struct apr64_header header;
 	bool plain;            /* the metadata has no plan */

@@ -125,9 +125,11 @@ check_end(struct apr64_source *s)
 	uint32_t crc;
 	size_t n, skip;
 
-	if (reader_skip(r, s->header.data_at + s->data_bytes - reader_tell(r)) < 0 ||
+	if (head_skip_padding(r, s->header.data_at + s->data_bytes - reader_tell(r), &s->odd,
+	                      "end") < 0 ||
 	    !(p = reader_peek(r, APR64_ALIGN + LONG_FOOTER + 1, &n)) ||
-	    find_footer(s, p, n, &skip, &end) < 0 || reader_skip(r, skip) < 0)
+	    find_footer(s, p, n, &skip, &end) < 0 ||
+	    head_skip_padding(r, skip, &s->odd, "footer") < 0)
 		return -1;
 	crc = r->crc;
 	if (end == END_CRC && (p = reader_take(r, APR64_FOOTER)))
@@ -152,9 +154,8 @@ begin_tensor(struct apr64_source *s, const struct item *item)
 
 	s->from = FROM_FILE;
 	s->left = item->bytes;
-	if (reader_skip(r, s->header.data_at + s->offsets[i] - reader_tell(r)) < 0)
-		return -1;
-	return 1;
+	return head_skip_padding(r, s->header.data_at + s->offsets[i] - reader_tell(r), &s->odd,
+	                         tensor_name(s->plan.tensors[i])) < 0 ? -1 : 1;
 }
 
 static int
@@ -236,6 +237,7 @@ close_source(struct source *source)
 	buf_free(&s->frame);
 	buf_free(&s->piece);
 	model_free(&s->plan);
+	oddities_free(&s->odd);
 	reader_close(&s->reader);
 	free(s);
 }
@@ -254,7 +256,7 @@ apr64_open(struct reader *r, const struct format_options *options,
 		return NULL;
 	}
 	s->source = (struct source){ .plan = &s->plan, .ops = &ops, .name = r->name,
-		.note = note };
+		.note = note, .oddities = &s->odd };
 	s->reader = *r;
 	s->options = *options;
 	if (apr64_read_head(s) < 0 || apr64_read_metadata(s) < 0 || apr64_read_index(s) < 0 ||

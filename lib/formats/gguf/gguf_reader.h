@@ -51,6 +51,7 @@ struct gguf {
 	struct source source;
 	struct reader reader;
 	struct model plan;
+	struct oddities odd; /* what is unusual in the file */
 	struct format_options options;
 
 	uint32_t version;

@@ -8,8 +8,10 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/text.h"
+#include "formats/head.h"
 
 #define LEAST_KEY 13    /* minimum bytes of a key with its value */
+#define PADDING 65536   /* more than the padding in front of a tensor */
 #define LEAST_TENSOR 25
 
 static int
@@ -184,19 +186,32 @@ begin_place(struct gguf *g, const struct place *p)
 	return p->spooled ? 0 : reader_seek(&g->reader, p->at);
 }
 
+/* The end of what lies before tensor i. */
+static uint64_t
+end_before(const struct gguf *g, size_t i)
+{
+	return i == 0 ? g->header_bytes
+	              : g->data_at + g->offsets[i - 1] + tensor_bytes(g->plan.tensors[i - 1]);
+}
+
 /* Move to a tensor's first byte, past padding, never backwards. */
 static int
 begin_tensor(struct gguf *g, size_t i)
 {
-	uint64_t at = g->data_at + g->offsets[i];
+	uint64_t at = g->data_at + g->offsets[i], end = end_before(g, i);
+	const char *name = tensor_name(g->plan.tensors[i]);
 
 	g->left = tensor_bytes(g->plan.tensors[i]);
 	g->from = NULL;
 	g->head = g->scaled[i] ? g->scaled[i]->head : NULL;
 	g->body = (struct place){ 0 };
-	if (g->reader.seekable)
+	if (tensor_bytes(g->plan.tensors[i]) > 0)
+		oddities_place(&g->odd, name, at, 8);
+	if (g->reader.seekable && end < at && at - end < PADDING && reader_seek(&g->reader, end) < 0)
+		return -1;
+	if (g->reader.seekable && reader_tell(&g->reader) != end)
 		return reader_seek(&g->reader, at);
-	return reader_skip(&g->reader, at - reader_tell(&g->reader));
+	return head_skip_padding(&g->reader, at - reader_tell(&g->reader), &g->odd, name);
 }
 
 static int
@@ -358,6 +373,7 @@ close_source(struct source *source)
 	buf_free(&g->memory);
 	spool_free(&g->spool);
 	model_free(&g->plan);
+	oddities_free(&g->odd);
 	reader_close(&g->reader);
 	free(g);
 }
@@ -376,7 +392,7 @@ open_file(struct reader *r, const struct format_options *options,
 		return NULL;
 	}
 	g->source = (struct source){ .plan = &g->plan, .ops = &ops, .name = r->name,
-		.note = note };
+		.note = note, .oddities = &g->odd };
 	g->options = *options;
 	g->reader = *r;
 	g->is_shard = is_shard;

@@ -13,6 +13,7 @@ struct safetensors {
 	struct source source;
 	struct reader reader;
 	struct model plan;
+	struct oddities odd; /* what is unusual in the file */
 	struct safetensors_header header;
 	struct safetensors_key **sorted; /* header.keys by name */
 

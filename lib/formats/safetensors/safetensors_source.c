@@ -326,6 +326,7 @@ close_source(struct source *source)
 	buf_free(&s->piece);
 	safetensors_header_free(&s->header);
 	model_free(&s->plan);
+	oddities_free(&s->odd);
 	reader_close(&s->reader);
 	free(s);
 }
@@ -343,7 +344,7 @@ safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err 
 		return NULL;
 	}
 	s->source = (struct source){ .plan = &s->plan, .ops = &ops, .name = r->name,
-		.note = note };
+		.note = note, .oddities = &s->odd };
 	s->reader = *r;
 	if (read_all(s) < 0) {
 		close_source(&s->source);

@@ -1,0 +1,39 @@
+#include "check/judge.h"
+
+#include "check/container.h"
+
+/* The families. late: only for a model that was read to its end. */
+static const struct {
+	int (*judge)(const struct survey *, struct findings *, struct err *);
+	const struct rule *extra; /* its rules beyond the points, up to one without an id */
+	bool late;
+} families[] = {
+	{ container_judge, NULL, false },
+	{ shapes_judge, shapes_rules, true },
+	{ tokens_judge, tokens_rules, true },
+};
+#define FAMILIES (sizeof families / sizeof *families)
+
+int
+judge_all(const struct survey *s, struct findings *f, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < FAMILIES; i++)
+		if ((s->complete || !families[i].late) && families[i].judge(s, f, e) < 0)
+			return -1;
+	return findings_ok(f) ? 0 : err_memory(e);
+}
+
+const struct rule *
+judge_extra(size_t n)
+{
+	const struct rule *r;
+	size_t i;
+
+	for (i = 0; i < FAMILIES; i++)
+		for (r = families[i].extra; r && r->id; r++)
+			if (n-- == 0)
+				return r;
+	return NULL;
+}
