@@ -139,6 +139,39 @@ findings_of(const struct findings *f, const struct rule *r)
 	return 0;
 }
 
+static size_t
+kept_of(const struct findings *f, const struct rule *r)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->count; i++)
+		n += f->of[i].rule == r;
+	return n;
+}
+
+void
+findings_only(struct findings *f, bool (*wants)(const struct rule *, void *), void *ctx)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->rules; i++)
+		if (wants(f->more[i].rule, ctx))
+			f->more[n++] = f->more[i];
+	f->rules = n;
+	for (i = n = 0; i < f->count; i++)
+		if (wants(f->of[i].rule, ctx))
+			f->of[n++] = f->of[i];
+		else
+			finding_free(&f->of[i]);
+	f->count = n;
+	memset(f->levels, 0, sizeof f->levels);
+	for (i = 0; i < f->count; i++)
+		f->levels[f->of[i].level]++;
+	for (i = 0; i < f->rules; i++)
+		f->levels[f->more[i].rule->level] += f->more[i].count - kept_of(f, f->more[i].rule);
+	f->last_kept = false;
+}
+
 /* An insertion by level would be quadratic; counting the levels keeps the order. */
 void
 findings_sort(struct findings *f)

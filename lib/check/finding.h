@@ -70,6 +70,10 @@ void findings_offset(struct findings *f, uint64_t offset);
 /* The number of findings of a rule, kept or not. */
 size_t findings_of(const struct findings *f, const struct rule *r);
 
+/* Keeps only the findings whose rule the function accepts. Those that were only counted have the
+ * level of their rule. */
+void findings_only(struct findings *f, bool (*wants)(const struct rule *, void *), void *ctx);
+
 /* Sorts by level (errors first); findings of one level keep the order in which they came. */
 void findings_sort(struct findings *f);
 

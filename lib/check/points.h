@@ -45,6 +45,12 @@ char point_category(unsigned n);
 const char *point_category_name(char category);
 const char *point_view_name(enum point_view view);
 
+/* Set set[n] for each point of a list: numbers ("26"), ranges ("1-25"), identifiers
+ * ("CHECK-026") and short names ("nan"), separated by commas. The names checksum, nan, zero and
+ * shapes stand for what the options --checksum, --nan-check (26 and 27), --zero-check and
+ * --shapes of the specification check. 0, or -1 with ERR_USAGE. */
+int points_pick(const char *list, bool set[POINTS + 1], struct err *e);
+
 /* Why the point is not judged for this model, or NULL if it is. */
 const char *point_lacks(unsigned n, const struct survey *s);
 

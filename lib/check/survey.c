@@ -48,7 +48,7 @@ find_subject(struct survey *s, struct err *e)
 	s->has_subject = true;
 	if (s->source->plan->sealed)
 		return 0;
-	if (subject_find(&s->subject, NULL, why) < 0 && why->code == ERR_MEMORY) {
+	if (subject_find(&s->subject, s->arch, why) < 0 && why->code == ERR_MEMORY) {
 		*e = *why;
 		return -1;
 	}
@@ -138,7 +138,9 @@ finish(void *ctx, struct sink *sink, struct err *e)
 
 	(void)sink;
 	s->complete = true;
-	return find_subject(s, e);
+	if (find_subject(s, e) < 0)
+		return -1;
+	return s->at_end ? s->at_end(s->end_ctx, e) : 0;
 }
 
 int

@@ -51,6 +51,10 @@ struct survey {
 	uint64_t file_bytes;      /* UINT64_MAX: from a pipe, or more than one file */
 	const json_t *facts;      /* of the container, as apr-header prints them; or NULL */
 	unsigned jobs;            /* threads */
+	const char *arch;         /* the architecture if the user named it, or NULL */
+	int (*at_end)(void *ctx, struct err *e); /* called when all is read, before a sink gets
+	                           * the end; -1 withholds it. NULL: nothing is called */
+	void *end_ctx;
 
 	struct source *source;    /* its plan, and the name for messages */
 	struct subject subject;   /* side files, keys, form, arch (NULL: unknown), config. Valid
