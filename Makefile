@@ -110,20 +110,19 @@ gen: $(GENS) ## build the generators of test files
 
 BATS = $(wildcard tests/*/*.bats)
 TEST = APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
-	APR_FUZZ=$(abspath $(B)/tests/fuzz) tests/run.sh
+	APR_FUZZ=$(abspath $(B)/tests/fuzz) $(if $(sanitized),TAGS='!repeats') tests/run.sh
 
 # The units that ONLY='WORD…' selects; t_sandbox is part of sandbox.bats.
 chosen = $(if $(ONLY),$(foreach f,$1,$(if $(strip $(foreach w,$(ONLY),$(findstring $w,$f))),$f)),$1)
 CHECK_UNITS = $(call chosen,$(UNITS)) \
 	$(if $(findstring sandbox.bats,$(call chosen,$(BATS))),$(B)/tests/unit/t_sandbox)
-# The corpus of the fuzzers also runs in the tree of replays, once: a mode with sanitizers
-# has its own replays.
-CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(BATS))),replays \
-	$(if $(findstring -fsanitize,$(mode_$(MODE))),,fuzz-replay))
-
-# Tests of texts and of the installation do not depend on the mode.
-CHECK_BATS = $(filter-out $(if $(findstring -fsanitize,$(mode_$(MODE))), \
-	$(patsubst %,tests/whole/%.bats,docs install style)),$(BATS))
+# A mode with sanitizers leaves out what does not depend on the mode (texts, the installation),
+# the corpus of the fuzzers, which "make check" replays under sanitizers in any mode, and tests
+# that repeat the code of others with another input or output ("# bats test_tags=repeats").
+sanitized = $(findstring -fsanitize,$(mode_$(MODE)))
+CHECK_BATS = $(filter-out $(if $(sanitized), \
+	$(patsubst %,tests/whole/%.bats,docs fuzz install style)),$(BATS))
+CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(CHECK_BATS))),replays fuzz-replay)
 
 check: all gen $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
 	@$(TEST) $(UNITS) $(CHECK_BATS)

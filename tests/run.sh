@@ -4,7 +4,7 @@
 # the output of the tests that failed (at most 200 lines). The last line is
 # "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.
 # ONLY=WORD… runs the files whose names contain one of the words; a word with a slash is
-# searched in the whole path (ONLY=formats/).
+# searched in the whole path (ONLY=formats/). TAGS=LIST selects tests by bats' tags.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 logs=$(mktemp -d) || exit 1
@@ -28,7 +28,7 @@ wanted() {
 # used: if a test ends at once, its sleep may remain, and bats waits for that.)
 run_one() {
   local name=${1##*/} began=$SECONDS command=("$1") pid nap
-  [[ $1 != *.bats ]] || command=(bats --formatter tap "$1")
+  [[ $1 != *.bats ]] || command=(bats --formatter tap ${TAGS:+--filter-tags "$TAGS"} "$1")
   timeout 1800 "${command[@]}" >"$logs/$name.tap" 2>&1 </dev/null &
   pid=$!
   while kill -0 $pid 2>/dev/null; do

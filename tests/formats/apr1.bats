@@ -125,6 +125,7 @@ values() {
 	done
 }
 
+# bats test_tags=repeats
 @test "apr1: the golden file and the files of the reference data" {
 	need_data
 	local d=$APR_TEST_DATA/upstream-apr

@@ -27,6 +27,7 @@ there_and_back() {
 	done
 }
 
+# bats test_tags=repeats
 @test "-z: every reference GGUF file comes back" {
 	local f n=0
 	need_data
@@ -87,6 +88,7 @@ there_and_back() {
 	said 1
 }
 
+# bats test_tags=repeats
 @test "-z: one byte changed, none passes" {
 	local size n
 	apr-pack -z zstd -o z.apr "$model"
@@ -101,6 +103,7 @@ there_and_back() {
 	done
 }
 
+# bats test_tags=repeats
 @test "-z: cut short, none passes" {
 	local size n
 	apr-pack -z zstd -o z.apr "$model"
@@ -255,6 +258,7 @@ within() {
 	echo "# $1 $(($(cat "$1") / 1024)) MiB" >&3
 }
 
+# bats test_tags=repeats
 @test "-z: 500 MB in less than 64 MiB of memory" {
 	local method
 	no_limits

@@ -60,6 +60,7 @@ into_nothing() {
 	try apr-unpack -o "$made" "$1" && said "$2" "$3" && [ ! -e "$made" ]
 }
 
+# bats test_tags=repeats
 @test "apr1 faults: none leaves an output" {
 	rows into_nothing
 }
@@ -94,6 +95,7 @@ odd() {
 	try apr-unpack --payload KMeans good_records && said 5 'ModelTypeMismatch: its payload is known'
 }
 
+# bats test_tags=repeats
 @test "apr1 faults: cut at every byte" {
 	local n size f
 	set +T
@@ -108,6 +110,7 @@ odd() {
 }
 
 # One bit in each byte: the checksum or a rule notices.
+# bats test_tags=repeats
 @test "apr1 faults: no changed byte passes" {
 	local n size byte bytes
 	set +T

@@ -45,6 +45,7 @@ into_nothing() {
 		said "$2" '(E002)' && [ ! -s "$made" ]
 }
 
+# bats test_tags=repeats
 @test "apr2 faults: none leaves an output, named or not" {
 	rows into_nothing
 }
@@ -56,6 +57,7 @@ by_child() {
 		grep -q '^apr-unpack: ' "$err" && [ ! -e "$made" ]
 }
 
+# bats test_tags=repeats
 @test "apr2 faults: a filter's FILE fails with the words and status of its reader" {
 	rows by_child
 }
@@ -91,6 +93,7 @@ odd() {
 }
 
 # The footer comes last: nothing shorter is a file.
+# bats test_tags=repeats
 @test "apr2 faults: cut at every byte" {
 	local n size
 	set +T
@@ -107,6 +110,7 @@ odd() {
 }
 
 # One bit in each byte: whatever it hits, a checksum or a rule notices.
+# bats test_tags=repeats
 @test "apr2 faults: no changed byte passes" {
 	local n size byte bytes
 	set +T

@@ -48,6 +48,7 @@ into_nothing() {
 		said "$2" '(E002)' && [ ! -s "$made" ]
 }
 
+# bats test_tags=repeats
 @test "apr64 faults: none leaves an output, named or not" {
 	rows into_nothing
 }
@@ -67,6 +68,7 @@ odd() {
 }
 
 # The checksum comes last: nothing shorter is a file.
+# bats test_tags=repeats
 @test "apr64 faults: cut at every byte" {
 	local n size
 	set +T
@@ -83,6 +85,7 @@ odd() {
 }
 
 # One bit in each byte: whatever it hits, a checksum or a rule notices.
+# bats test_tags=repeats
 @test "apr64 faults: no changed byte passes" {
 	local n size byte bytes
 	set +T

@@ -43,6 +43,7 @@ into_nothing() {
 		said "$2" '(E002)' && [ ! -s "$BATS_TEST_TMPDIR/made" ]
 }
 
+# bats test_tags=repeats
 @test "gguf faults: none leaves an output, named or not" {
 	rows into_nothing
 }
@@ -52,12 +53,14 @@ by_child() {
 		grep -q '^apr-unpack: ' "$err" && [ ! -e "$BATS_TEST_TMPDIR/made" ]
 }
 
+# bats test_tags=repeats
 @test "gguf faults: a filter's FILE fails with the words and status of its reader" {
 	rows by_child
 }
 
 # A truncated file is refused, except at one length: the end of the last tensor. Some writers
 # omit the padding after it, so it is optional.
+# bats test_tags=repeats
 @test "gguf faults: cut at every byte" {
 	local n size whole
 	set +T

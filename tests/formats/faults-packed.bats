@@ -44,6 +44,7 @@ by_child() {
 		grep -q '^apr-unpack: ' "$err" && [ ! -e "$made" ]
 }
 
+# bats test_tags=repeats
 @test "packed faults: a filter's FILE fails with the words and status of its reader" {
 	rows by_child
 }
@@ -61,6 +62,7 @@ odd() {
 	rows odd
 }
 
+# bats test_tags=repeats
 @test "packed faults: cut at every byte" {
 	local n size
 	set +T
@@ -74,6 +76,7 @@ odd() {
 	done
 }
 
+# bats test_tags=repeats
 @test "packed faults: no changed byte passes" {
 	local n size byte bytes
 	set +T

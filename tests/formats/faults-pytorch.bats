@@ -41,6 +41,7 @@ into_nothing() {
 		[ ! -e "$BATS_TEST_TMPDIR/made" ]
 }
 
+# bats test_tags=repeats
 @test "pytorch faults: none leaves an output" {
 	rows into_nothing
 }
@@ -59,6 +60,7 @@ reported() {
 	grep -q "^would_call  *.*os.system('id')" "$out"
 }
 
+# bats test_tags=repeats
 @test "pytorch faults: cut at every byte" {
 	local n f
 	set +T

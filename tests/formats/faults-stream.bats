@@ -39,6 +39,7 @@ into_gguf() {
 		[ ! -s "$made" ]
 }
 
+# bats test_tags=repeats
 @test "stream faults: each stops before it becomes a GGUF file" {
 	rows into_gguf
 }
@@ -49,6 +50,7 @@ into_apr2() {
 	try_pipe "cat '$1' | apr-pack >'$made'" && said "$2" && [ ! -s "$made" ]
 }
 
+# bats test_tags=repeats
 @test "stream faults: each stops before it becomes an APR2 file" {
 	rows into_apr2
 }
@@ -59,11 +61,13 @@ by_child() {
 		grep -q '^apr-unpack: ' "$err" && [ ! -e "$made" ]
 }
 
+# bats test_tags=repeats
 @test "stream faults: a filter's FILE fails with the words and status of its reader" {
 	rows by_child
 }
 
 # Nothing shorter than a stream is one: it ends in DONE.
+# bats test_tags=repeats
 @test "stream faults: cut at every byte" {
 	local n size
 	set +T

@@ -26,6 +26,7 @@ file_to_pipe() {
 	pipe "apr-unpack '$1' | apr-pack -t gguf | cmp - '$2'"
 }
 
+# bats test_tags=repeats
 @test "gguf vectors: file -> pipe" {
 	rows file_to_pipe
 }
@@ -36,6 +37,7 @@ pipe_to_file() {
 	pipe "cat '$1' | apr-unpack - | apr-pack -t gguf -o '$made'" && cmp "$made" "$2"
 }
 
+# bats test_tags=repeats
 @test "gguf vectors: pipe -> file" {
 	rows pipe_to_file
 }
@@ -77,6 +79,7 @@ through_apr2_pipes() {
 	pipe "cat '$1' | apr-unpack | apr-pack | apr-unpack | apr-pack -t gguf | cmp - '$2'"
 }
 
+# bats test_tags=repeats
 @test "gguf vectors: by way of APR2, in pipes" {
 	rows through_apr2_pipes
 }
@@ -118,6 +121,7 @@ by_apr2() {
 	by_apr2 "$model"
 }
 
+# bats test_tags=repeats
 @test "every GGUF file of the reference data: GGUF" {
 	need_data
 	local f n=0
@@ -128,6 +132,7 @@ by_apr2() {
 	[ $n -gt 30 ]
 }
 
+# bats test_tags=repeats
 @test "every GGUF file of the reference data: by way of APR2" {
 	need_data
 	local f

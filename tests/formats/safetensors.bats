@@ -201,6 +201,7 @@ endless() {
 	exam_signal apr-pack -t safetensors
 }
 
+# bats test_tags=repeats
 @test "every safetensors file of the reference data comes back byte for byte" {
 	local f n=0
 	need_data
@@ -221,6 +222,7 @@ endless() {
 	[ $n -ge 7 ] || fail "only $n files"
 }
 
+# bats test_tags=repeats
 @test "every GGUF of the reference data comes back from it byte for byte" {
 	local f n=0
 	need_data

@@ -363,6 +363,7 @@ all_or_none() {
 	[ $n -ge 7 ]
 }
 
+# bats test_tags=repeats
 @test "a process that is killed leaves no shard" {
 	local signal pid got
 	apr-unpack "$model" >in
@@ -452,6 +453,7 @@ all_or_none() {
 	done
 }
 
+# bats test_tags=repeats
 @test "models of the reference data are what they were, cut and read again" {
 	local f n=0
 	need_data

@@ -56,6 +56,7 @@ agrees() {
 	done
 }
 
+# bats test_tags=repeats
 @test "logits of all twelve architectures are those of llama.cpp" {
 	need_data
 	count=0
@@ -230,6 +231,7 @@ bytes_read() {
 	done
 }
 
+# bats test_tags=repeats
 @test "repacked architectures have the logits of llama.cpp" {
 	for name in gemma2 gptneox qwen2moe; do
 		of=$root/tests/data/arch/$name

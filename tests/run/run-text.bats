@@ -285,6 +285,7 @@ near() {
 		fail "perplexity of $1:" "$(cat "$out")"
 }
 
+# bats test_tags=repeats
 @test "perplexities of real files are those of llama.cpp" {
 	need_data
 	of=$APR_TEST_DATA/models/stories260K
@@ -297,6 +298,7 @@ near() {
 	[ $count -eq 9 ]
 }
 
+# bats test_tags=repeats
 @test "perplexities of types made here are those of llama.cpp" {
 	need_data
 	of=$APR_TEST_DATA/models/shakespeare

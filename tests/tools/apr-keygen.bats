@@ -142,6 +142,7 @@ decoded() {
 	[ ! -e key.pub ]
 }
 
+# bats test_tags=repeats
 @test "a pair of ours under a passphrase signs here and in minisign" {
 	need_gibibyte
 	printf 'correct horse\n' >pass
@@ -158,6 +159,7 @@ decoded() {
 	minisign -V -p key.pub -m file
 }
 
+# bats test_tags=repeats
 @test "a pair of ours without passphrase signs in minisign" {
 	need_minisign
 	apr-keygen -W -o key

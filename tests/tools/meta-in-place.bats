@@ -94,6 +94,7 @@ little() {
 	done
 }
 
+# bats test_tags=repeats
 @test "each length of a value leaves a GGUF file that is whole" {
 	local n
 	little gguf
@@ -144,6 +145,7 @@ killed_at_each() {
 	[ "$(find . -name '.*.apr-meta*' | wc -l)" -eq 0 ]
 }
 
+# bats test_tags=repeats
 @test "killed at each system call, a file is the old one or the new one" {
 	local t left=0
 	for t in gguf apr2 safetensors; do

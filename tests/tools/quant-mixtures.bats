@@ -37,10 +37,12 @@ agree() {
 	agree ''
 }
 
+# bats test_tags=repeats
 @test "every --pure type has llama-quantize's bytes" {
 	agree pure --pure
 }
 
+# bats test_tags=repeats
 @test "every mixture weighed by importance has llama-quantize's bytes" {
 	agree imatrix --imatrix "$root/tests/data/imatrix.gguf"
 }

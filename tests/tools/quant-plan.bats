@@ -96,6 +96,7 @@ types() {
 	apr-quant 2>&1 | sed -n 's/.* TYPE is missing: //p'
 }
 
+# bats test_tags=repeats
 @test "every mixture and type: the plan of a real model is what the run does" {
 	local type ran_well=0 refused=0
 	for type in $(types); do

@@ -155,6 +155,7 @@ begin() {
 	cmp <(apr-unpack seen.zstd | digests) <(apr-unpack "$shared/everything.gguf" | digests)
 }
 
+# bats test_tags=repeats
 @test "a stream of everything, and what GGUF's vectors hold" {
 	local name way
 	mapfile -t way < <(every_pair)
@@ -183,6 +184,7 @@ begin() {
 	done
 }
 
+# bats test_tags=repeats
 @test "in pipes alone" {
 	local way
 	# Neither a signature nor a size that only the file knows goes through a pipe.

@@ -133,6 +133,7 @@ packed() {
 	reseal source_changed <mother | apr-decrypt -i me.key | apr-verify -q key.pub 2>/dev/null
 }
 
+# bats test_tags=repeats
 @test "cut anywhere, it fails and leaves no file" {
 	local n size
 	size=$(wc -c <mother)
@@ -145,6 +146,7 @@ packed() {
 	done
 }
 
+# bats test_tags=repeats
 @test "a byte changed anywhere, without a checksum's knowing: nothing else comes out" {
 	local n
 	set +T

@@ -54,14 +54,17 @@ through() {
 	[ $rows -eq "$(wc -l <list)" ]
 }
 
+# bats test_tags=repeats
 @test "every change is found and named through GGUF" {
 	through gguf
 }
 
+# bats test_tags=repeats
 @test "every change is found and named through APR2" {
 	through apr2
 }
 
+# bats test_tags=repeats
 @test "every change is found and named through APR2 with a header of 64 bytes" {
 	through apr2-64
 }
@@ -80,6 +83,7 @@ through() {
 	apr-header mother.aprs | grep -Eqx "metadata +$(grep -c ^value: list) keys"
 }
 
+# bats test_tags=repeats
 @test "300 flipped bits in an .apr: never a silent pass" {
 	local n
 	export APR_LOG_LEVEL=error
@@ -102,6 +106,7 @@ through() {
 	done
 }
 
+# bats test_tags=repeats
 @test "100 flipped bits in a stream: never a silent pass" {
 	local n
 	for ((n = 0; n < 100; n++)); do
@@ -118,6 +123,7 @@ through() {
 
 # GGUF has no checksum, and padding that is no content: a flip there may pass,
 # but only if the content is what was signed, to the bit.
+# bats test_tags=repeats
 @test "200 flipped bits in a GGUF file: what verifies is what was signed" {
 	local n passed=0
 	export APR_LOG_LEVEL=error
