@@ -13,7 +13,8 @@
 
 /* The formats, in the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_apr1, &format_safetensors, &format_pytorch, &format_stream };
+	&format_apr2, &format_apr1, &format_safetensors, &format_pytorch, &format_ggml,
+	&format_stream };
 #define FORMATS (sizeof formats / sizeof *formats)
 
 const struct format *
@@ -207,10 +208,8 @@ static const struct {
 	{ "APBUNDLE", 8, "an APBUNDLE archive of models" },
 	{ "\x93NUMPY", 6, "a NumPy array" },
 	{ "\x89HDF", 4, "an HDF5 file" },
-	{ "ggml", 4, "a GGML file from before GGUF" },
-	{ "lmgg", 4, "a GGML file from before GGUF" },
-	{ "tjgg", 4, "a GGML file from before GGUF" },
-	{ "fmgg", 4, "a GGML file from before GGUF" },
+	{ "ggml", 4, "a big-endian GGML file from before GGUF" },
+	{ "algg", 4, "a LoRA adapter of GGML from before GGUF" },
 	{ "FUGG", 4, "a big-endian GGUF file" },
 	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd" },
 	{ "\x1f\x8b", 2, "compressed by gzip" },

@@ -179,3 +179,7 @@ starved() {
 @test "fuzz corpus: PyTorch" {
 	replayed torch
 }
+
+@test "fuzz corpus: GGML" {
+	replayed ggml
+}

@@ -1,0 +1,175 @@
+/* The vocabulary, as GGUF's keys have it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "imports/ggml/ggml.h"
+
+/* GGUF's types of tokens. */
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, BYTE = 6 };
+
+struct words {
+	struct buf tokens, scores, types;
+};
+
+/* Append a letter as UTF-8; below U+0800. */
+static void
+put_letter(struct buf *b, unsigned letter)
+{
+	if (letter >= 0x80) {
+		buf_u8(b, (uint8_t)(0xc0 | letter >> 6));
+		letter = 0x80 | (letter & 0x3f);
+	}
+	buf_u8(b, (uint8_t)letter);
+}
+
+static bool
+is_printed(unsigned byte)
+{
+	return (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+}
+
+/* The letter that GPT-2's vocabulary writes for a byte. */
+static unsigned
+letter_of(unsigned byte)
+{
+	unsigned i, next = 256;
+
+	if (is_printed(byte))
+		return byte;
+	for (i = 0; i < byte; i++)
+		next += !is_printed(i);
+	return next;
+}
+
+/* A token of a byte-level BPE. */
+static void
+put_bytes(struct words *w, const uint8_t *p, size_t n)
+{
+	struct buf text = { 0 };
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		put_letter(&text, letter_of(p[i]));
+	import_string(&w->tokens, text.p, text.n);
+	w->tokens.failed |= text.failed;
+	buf_free(&text);
+}
+
+/* A token of LLaMA. The file has the bytes of a text: the special tokens are empty or a
+ * question mark, a byte is itself, and a space stands for SentencePiece's mark. */
+static void
+put_piece(struct words *w, uint32_t id, const uint8_t *p, size_t n)
+{
+	static const char *const special[] = { "<unk>", "<s>", "</s>" };
+	struct buf text = { 0 };
+	uint32_t type = NORMAL;
+	size_t i;
+
+	if (id < 3) {
+		buf_text(&text, special[id]);
+		type = id == 0 ? UNKNOWN : CONTROL;
+	} else if (n == 0) {
+		type = CONTROL;
+	} else if (id < 259 && n == 1) {
+		buf_printf(&text, "<0x%02X>", *p);
+		type = BYTE;
+	}
+	for (i = 0; type == NORMAL && i < n; i++)
+		if (p[i] == ' ')
+			buf_text(&text, "\xe2\x96\x81");
+		else
+			buf_u8(&text, p[i]);
+	import_string(&w->tokens, text.p, text.n);
+	w->tokens.failed |= text.failed;
+	buf_u32(&w->types, type);
+	buf_free(&text);
+}
+
+static int
+read_words(struct ggml *g, struct words *w, uint32_t count)
+{
+	const unsigned flags = g->layout->flags;
+	struct reader *r = &g->at;
+	const uint8_t *p;
+	uint32_t i, n;
+
+	for (i = 0; i < count && !r->failed; i++) {
+		n = reader_u32(r);
+		if (n > READER_WINDOW || n > reader_left(r))
+			return reader_fail(r, ERR_CORRUPT, "a token of %" PRIu32 " bytes", n);
+		p = reader_take(r, n);
+		if (!p)
+			return -1;
+		if (flags & GGML_LLAMA)
+			put_piece(w, i, p, n);
+		else if (flags & GGML_BYTES)
+			put_bytes(w, p, n);
+		else
+			import_string(&w->tokens, p, n);
+		if (flags & GGML_SCORED)
+			buf_u32(&w->scores, reader_u32(r));
+		if (w->tokens.n > IMPORT_KEYS)
+			return reader_fail(r, ERR_CORRUPT, "a vocabulary of more than %u bytes",
+			                   IMPORT_KEYS);
+	}
+	return r->failed ? -1 : 0;
+}
+
+/* LLaMA's tokenizer is known, and so are the special tokens of it. */
+static int
+add_llama(struct ggml *g, const struct words *w)
+{
+	struct import *im = &g->import;
+
+	if (import_value(im, "tokenizer.ggml.token_type",
+	                 (struct value_type){ 1, VALUE_I32 }, &w->types) < 0 ||
+	    import_u32(im, "tokenizer.ggml.bos_token_id", 1) < 0 ||
+	    import_u32(im, "tokenizer.ggml.eos_token_id", 2) < 0 ||
+	    import_u32(im, "tokenizer.ggml.unknown_token_id", 0) < 0)
+		return -1;
+	if (!(g->layout->flags & GGML_SCORED))
+		import_note(im, "the vocabulary has no scores, so texts cannot be cut into tokens");
+	return 0;
+}
+
+static int
+add_keys(struct ggml *g, const struct words *w)
+{
+	const unsigned flags = g->layout->flags;
+	const char *model = flags & GGML_LLAMA ? "llama" : flags & GGML_BYTES ? "gpt2" : NULL;
+	struct import *im = &g->import;
+
+	if (model && import_text(im, "tokenizer.ggml.model", model, strlen(model)) < 0)
+		return -1;
+	if (import_value(im, "tokenizer.ggml.tokens", (struct value_type){ 1, VALUE_STRING },
+	                 &w->tokens) < 0)
+		return -1;
+	if (flags & GGML_SCORED &&
+	    import_value(im, "tokenizer.ggml.scores", (struct value_type){ 1, VALUE_F32 },
+	                 &w->scores) < 0)
+		return -1;
+	return flags & GGML_LLAMA ? add_llama(g, w) : 0;
+}
+
+int
+ggml_vocabulary(struct ggml *g)
+{
+	uint32_t count = g->layout->flags & GGML_COUNTED ? reader_u32(&g->at) : g->tokens;
+	struct words w = { 0 };
+	int r = -1;
+
+	if (g->at.failed)
+		return -1;
+	if (count > reader_left(&g->at) / 4)
+		return reader_fail(&g->at, ERR_CORRUPT, "a vocabulary of %" PRIu32 " tokens, for "
+		                   "which the file is too short", count);
+	import_array(&w.tokens, VALUE_STRING, count);
+	import_array(&w.scores, VALUE_F32, count);
+	import_array(&w.types, VALUE_I32, count);
+	if (read_words(g, &w, count) == 0)
+		r = add_keys(g, &w);
+	buf_free(&w.tokens);
+	buf_free(&w.scores);
+	buf_free(&w.types);
+	return r;
+}

@@ -1,0 +1,401 @@
+#include "imports/import.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+
+#define PIECE (1u << 18)    /* bytes sent at once */
+
+/* ---- messages ---- */
+
+void
+import_note(const struct import *im, const char *fmt, ...)
+{
+	char text[320];
+	va_list ap;
+
+	if (!im->source.note)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	im->source.note(text);
+}
+
+int
+import_fail(const struct import *im, enum err_code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(im->err, code, im->source.name, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+const char *
+import_chosen(const struct import *im, const struct format_option *row)
+{
+	return format_chosen(&im->options, row);
+}
+
+/* ---- keys ---- */
+
+int
+import_value(struct import *im, const char *key, struct value_type type,
+             const struct buf *wire)
+{
+	struct buf *b;
+
+	if (!buf_ok(wire))
+		return err_memory(im->err);
+	if (value_is_inline(type, wire->p, wire->n))
+		return model_add_meta(&im->plan, key, strlen(key), type, wire->p, wire->n, im->err);
+	if (num_add(im->value_bytes, wire->n, &im->value_bytes) < 0 ||
+	    im->value_bytes > IMPORT_KEYS)
+		return import_fail(im, ERR_CORRUPT, "has keys of more than %u bytes", IMPORT_KEYS);
+	if (mem_grow(&im->values, &im->value_cap, im->value_count + 1, sizeof *im->values) < 0)
+		return err_memory(im->err);
+	b = &im->values[im->value_count++];
+	buf_put(b, wire->p, wire->n);
+	if (!buf_ok(b))
+		return err_memory(im->err);
+	return model_add_meta_blob(&im->plan, key, strlen(key), type, wire->n, im->err);
+}
+
+/* Append a key with a value of a fixed size or a text, whose wire form is made here. */
+static int
+add_leaf(struct import *im, const char *key, enum value_kind leaf, struct buf *wire)
+{
+	int r = import_value(im, key, (struct value_type){ 0, (uint8_t)leaf }, wire);
+
+	buf_free(wire);
+	return r;
+}
+
+int
+import_u32(struct import *im, const char *key, uint32_t v)
+{
+	struct buf wire = { 0 };
+
+	buf_u32(&wire, v);
+	return add_leaf(im, key, VALUE_U32, &wire);
+}
+
+int
+import_f32(struct import *im, const char *key, float v)
+{
+	struct buf wire = { 0 };
+	uint32_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	buf_u32(&wire, bits);
+	return add_leaf(im, key, VALUE_F32, &wire);
+}
+
+int
+import_bool(struct import *im, const char *key, bool v)
+{
+	struct buf wire = { 0 };
+
+	buf_u8(&wire, v);
+	return add_leaf(im, key, VALUE_BOOL, &wire);
+}
+
+int
+import_text(struct import *im, const char *key, const void *p, size_t n)
+{
+	struct buf wire = { 0 };
+
+	import_string(&wire, p, n);
+	return add_leaf(im, key, VALUE_STRING, &wire);
+}
+
+void
+import_array(struct buf *wire, enum value_kind item, uint64_t count)
+{
+	buf_u32(wire, item);
+	buf_u64(wire, count);
+}
+
+void
+import_string(struct buf *wire, const void *p, size_t n)
+{
+	buf_u64(wire, n);
+	buf_put(wire, p, n);
+}
+
+int
+import_source(struct import *im, const char *name, json_t *v)
+{
+	return model_source_set(&im->plan, name, v, im->err);
+}
+
+/* ---- tensors ---- */
+
+int
+import_tensor(struct import *im, const char *name, size_t name_bytes,
+              const struct dtype *type, unsigned ndim, const uint64_t *dims,
+              const struct import_place *x)
+{
+	struct tensor *t;
+
+	if (im->place_count == IMPORT_TENSORS)
+		return import_fail(im, ERR_CORRUPT, "has more than %u tensors", IMPORT_TENSORS);
+	t = tensor_new(name, name_bytes, type, ndim, dims, TENSOR_OWN_SIZE, im->source.name,
+	               im->err);
+	if (!t)
+		return -1;
+	if (mem_grow(&im->places, &im->place_cap, im->place_count + 1, sizeof *im->places) < 0) {
+		tensor_free(t);
+		return err_memory(im->err);
+	}
+	im->places[im->place_count++] = *x;
+	return model_add_tensor(&im->plan, t, im->err);
+}
+
+/* True if the values lie in the file unchanged. */
+static bool
+lies_in_file(const struct import *im, size_t i)
+{
+	const struct import_place *x = &im->places[i];
+
+	return im->base != READER_UNKNOWN && !x->make && x->p >= im->p &&
+	       (uint64_t)(x->p - im->p) <= im->n && tensor_type(im->plan.tensors[i])->head == 0;
+}
+
+uint64_t
+import_tensor_offset(const struct source *s, size_t i)
+{
+	const struct import *im = (const struct import *)s;
+
+	return lies_in_file(im, i) ? im->base + (uint64_t)(im->places[i].p - im->p)
+	                           : FORMAT_SCATTERED;
+}
+
+/* ---- the source ---- */
+
+static int
+next(struct source *s, struct item *item, struct err *e)
+{
+	struct import *im = (struct import *)s;
+	struct import_place *x;
+
+	(void)e; /* the source holds it */
+	im->place = NULL;
+	if (!container_next(&im->sent, &im->plan, s->wanted, item))
+		return map_whole(&im->map) ? 0 : import_fail(im, ERR_CORRUPT,
+		                                             "was truncated while it was read");
+	im->done = 0;
+	im->left = item->bytes;
+	im->head_left = 0;
+	if (item->kind == ITEM_BLOB) {
+		im->body = im->values[item->index].p;
+		return 1;
+	}
+	x = &im->places[item->index];
+	if (item->bytes > 0 && im->kind->begin && im->kind->begin(im, x) < 0)
+		return -1;
+	im->place = x;
+	im->body = x->p;
+	im->head_left = tensor_type(im->plan.tensors[item->index])->head;
+	im->left -= im->head_left;
+	im->released = x->p;
+	return 1;
+}
+
+/* Make the next piece of values. */
+static int
+make_piece(struct import *im, size_t *n)
+{
+	const struct import_place *x = im->place;
+	uint64_t units = num_min(PIECE / x->out, im->left / x->out);
+
+	buf_clear(&im->piece);
+	if (!buf_room(&im->piece, (size_t)(units * x->out)))
+		return err_memory(im->err);
+	x->make(x, im->done, units, im->piece.p);
+	im->done += units;
+	*n = (size_t)(units * x->out);
+	im->left -= *n;
+	return 0;
+}
+
+/* Return the pages of the values that were sent. */
+static void
+release(struct import *im)
+{
+	const struct import_place *x = im->place;
+	const uint8_t *now = x->make ? x->p + im->done * x->in : im->body;
+
+	if (im->map.fd >= 0 && now > im->released)
+		map_release(&im->map, im->released, (size_t)(now - im->released));
+	im->released = now;
+}
+
+static int
+read_body(struct source *s, const uint8_t **p, size_t *n, struct err *e)
+{
+	struct import *im = (struct import *)s;
+
+	(void)e;
+	*n = 0;
+	if (im->head_left) {
+		*p = im->place->head;
+		*n = (size_t)im->head_left;
+		im->head_left = 0;
+		return 0;
+	}
+	if (im->place && im->left > 0)
+		release(im);
+	if (im->left == 0)
+		return 0;
+	if (im->place && im->place->make) {
+		*p = im->piece.p;
+		if (make_piece(im, n) < 0)
+			return -1;
+		*p = im->piece.p;
+		return 0;
+	}
+	*p = im->body;
+	*n = (size_t)num_min(im->left, PIECE);
+	im->body += *n;
+	im->left -= *n;
+	return 0;
+}
+
+static bool
+lies(struct source *s, uint64_t *offset)
+{
+	struct import *im = (struct import *)s;
+	size_t i = im->place ? (size_t)(im->place - im->places) : 0;
+
+	if (!im->place || im->map.fd < 0 || !lies_in_file(im, i))
+		return false;
+	*offset = import_tensor_offset(s, i);
+	im->left = 0;
+	return true;
+}
+
+static int
+opened(struct source *s)
+{
+	return ((struct import *)s)->map.fd;
+}
+
+static void
+close_source(struct source *s)
+{
+	struct import *im = (struct import *)s;
+	size_t i;
+
+	if (im->kind->close)
+		im->kind->close(im);
+	for (i = 0; i < im->value_count; i++)
+		buf_free(&im->values[i]);
+	free(im->values);
+	free(im->places);
+	buf_free(&im->piece);
+	if (im->map.fd >= 0)
+		map_close(&im->map);
+	spool_free(&im->spooled);
+	model_free(&im->plan);
+	reader_close(&im->reader);
+	free(im);
+}
+
+/* ---- opening ---- */
+
+static int
+spool_all(struct import *im)
+{
+	struct reader *r = &im->reader;
+	const uint8_t *p;
+	size_t n;
+
+	while (!reader_at_end(r)) {
+		p = reader_some(r, READER_WINDOW, &n);
+		if (!p || spool_put(&im->spooled, p, n, im->err) < 0)
+			return -1;
+	}
+	if (r->failed || spool_view(&im->spooled, &im->p, im->err) < 0)
+		return -1;
+	im->n = im->spooled.bytes;
+	im->base = READER_UNKNOWN;
+	return 0;
+}
+
+static int
+take_bytes(struct import *im)
+{
+	struct reader *r = &im->reader;
+
+	if (r->fd < 0) {
+		im->p = r->window;
+		im->n = r->fill;
+		return 0;
+	}
+	if (!r->seekable)
+		return spool_all(im);
+	im->base = reader_tell(r);
+	if (map_file(&im->map, r->fd, r->name, im->err) < 0)
+		return -1;
+	if (im->base > im->map.n)
+		return import_fail(im, ERR_CORRUPT, "is empty");
+	im->p = im->map.p + im->base;
+	im->n = im->map.n - im->base;
+	return 0;
+}
+
+static int
+read_all(struct import *im)
+{
+	if (model_init(&im->plan, im->err) < 0 || take_bytes(im) < 0 ||
+	    import_source(im, "format", json_string(im->kind->format->name)) < 0 ||
+	    im->kind->read(im) < 0)
+		return -1;
+	return model_check(&im->plan, im->source.name, im->err);
+}
+
+struct source *
+import_open(const struct import_kind *kind, struct reader *r,
+            const struct format_options *options, void (*note)(const char *), struct err *e)
+{
+	static const struct source_ops ops = { .next = next, .read = read_body,
+		.close = close_source, .lies = lies, .opened = opened };
+	struct import *im = mem_array(1, kind->bytes);
+
+	if (!im) {
+		reader_close(r);
+		err_memory(e);
+		return NULL;
+	}
+	im->source = (struct source){ .plan = &im->plan, .ops = &ops, .name = r->name,
+		.note = note };
+	im->reader = *r;
+	im->options = *options;
+	im->kind = kind;
+	im->err = e;
+	im->map.fd = -1;
+	if (read_all(im) == 0)
+		return &im->source;
+	close_source(&im->source);
+	return NULL;
+}
+
+json_t *
+import_describe(struct source *s, struct err *e)
+{
+	const struct import *im = (const struct import *)s;
+	json_t *o = json_copy(im->plan.source);
+
+	if (o && json_object_set_new(o, "checksum", json_false()) == 0)
+		return o;
+	json_decref(o);
+	err_memory(e);
+	return NULL;
+}
