@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "cli/tool.h"
 #include "cli/vault.h"
 #include "core/buf.h"
+#include "core/opened.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
 
@@ -88,6 +90,18 @@ place_of(int opened)
 	return -1;
 }
 
+/* Opens the files that options of single formats name; the sandbox keeps them. */
+static void
+open_own(const struct options *o)
+{
+	unsigned i;
+
+	for (i = 0; i < OWN && o->own[i].option; i++)
+		if (o->own[i].value && o->own[i].option->arg &&
+		    strcmp(o->own[i].option->arg, FORMAT_FILE) == 0)
+			opened_add(o->own[i].value, false);
+}
+
 static int
 unpack(const char *path, const struct options *o, const struct flow *f, struct err *e)
 {
@@ -103,6 +117,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	if (!path)
 		return -1;
 	sandbox_read(path);
+	open_own(o);
 	sandbox_write(o->output.path, o->output.force);
 	if (o->format.from || format_may_spool(path))
 		sandbox_spool();

@@ -23,10 +23,13 @@
 
 /* ---- options ---- */
 
+#define FORMAT_FILE "FILE"
+
 /* An option of only one format. apr-pack or apr-unpack offers it as --NAME. */
 struct format_option {
 	const char *name; /* without "--" */
-	const char *arg;  /* the name of its value in the help; NULL: a flag */
+	const char *arg;  /* the name of its value in the help; NULL: a flag. FORMAT_FILE: a file,
+	                   * which the format opens with opened_file (core/opened.h) */
 	const char *help;
 	bool writes;      /* the option belongs to apr-pack, else to apr-unpack */
 	const char *mismatch; /* reading: the beginning of the message if the file has another
@@ -189,7 +192,7 @@ struct format {
 int format_no_room(const struct source *s, uint64_t bytes, struct err *e);
 
 extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
-	format_safetensors, format_pytorch, format_ggml, format_stream;
+	format_safetensors, format_pytorch, format_ggml, format_llama2c, format_stream;
 
 /* ---- the list ---- */
 

@@ -200,7 +200,7 @@ damage() {
 		APBUNDLE|an APBUNDLE archive of models
 		\x93NUMPY|a NumPy array
 		\x89HDF\r\n|an HDF5 file
-		ggml|a GGML file from before GGUF
+		ggml|a big-endian GGML file from before GGUF
 		FUGG|a big-endian GGUF file
 		\x28\xb5\x2f\xfd|compressed by zstd
 		\x1f\x8b|compressed by gzip

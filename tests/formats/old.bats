@@ -19,21 +19,45 @@ digests() {
 	diff all "$root/tests/golden/ggml.txt"
 }
 
-@test "GGML: rwkv.cpp's quantized tensors are near those that they come from" {
-	need_data
-	local data=$APR_TEST_DATA/import/ggml
-	cd "$BATS_TEST_TMPDIR" || return
-	apr-unpack "$data/tiny-rwkv-4v0-660K-FP32.bin" >a.aprs
-	apr-unpack "$data/tiny-rwkv-4v0-660K-Q5_1.bin" >b.aprs
-	paste <(apr-get --text blocks.1.att.key.weight a.aprs | tr -s ' ' '\n') \
-		<(apr-get --text blocks.1.att.key.weight b.aprs | tr -s ' ' '\n') |
-		awk '{ d = $1 - $2; e += d * d; s += $1 * $1; n++ } END { exit !(n == 16384 && e < 0.002 * s) }'
-}
-
 @test "GGML: a file is packed as GGUF" {
 	need_data
 	cd "$BATS_TEST_TMPDIR" || return
 	pipe "apr-unpack '$APR_TEST_DATA/import/ggml/for-tests-silero-v6.2.0-ggml.bin' |
 		apr-pack -t gguf -o m.gguf"
 	cmp <(digests m.gguf) <(digests "$APR_TEST_DATA/import/ggml/for-tests-silero-v6.2.0-ggml.bin")
+}
+
+@test "llama2.c: the file has the tensors of its GGUF twin, and the quantized one is near" {
+	need_data
+	local data=$APR_TEST_DATA/models/stories260K
+	cd "$BATS_TEST_TMPDIR" || return
+	digests "$data/stories260K-f32.gguf" | grep -v '  output.weight ' >want
+	cmp want <(digests "$data/stories260K.bin")
+	cmp want <(digests - <"$data/stories260K.bin")
+	apr-unpack "$data/stories260K.bin" >a.aprs
+	apr-unpack "$data/stories260K_q80.bin" >b.aprs 2>/dev/null
+	paste <(apr-get --text blk.4.ffn_down.weight a.aprs | tr -s ' ' '\n') \
+		<(apr-get --text blk.4.ffn_down.weight b.aprs | tr -s ' ' '\n') |
+		awk '{ d = $1 - $2; e += d * d; s += $1 * $1; n++ } END { exit !(n == 11008 && e < 0.0002 * s) }'
+}
+
+@test "llama2.c: with its tokenizer a model speaks as llama2.c does" {
+	need_data
+	local data=$APR_TEST_DATA/models/stories260K
+	cd "$BATS_TEST_TMPDIR" || return
+	pipe "apr-unpack --tokenizer '$data/tok512.bin' '$data/stories260K.bin' | apr-pack -t gguf -o m.gguf"
+	apr-run -p '' -n 40 --temp 0 m.gguf >got
+	cmp -n 110 got "$data/stories260K.expected_t0_n200.txt"
+	cmp <(apr-meta get tokenizer.ggml.tokens m.gguf) \
+		<(apr-meta get tokenizer.ggml.tokens "$data/stories260K-f32.gguf")
+	try apr-unpack --tokenizer missing.bin "$data/stories260K.bin"
+	said 3 'missing.bin: cannot be opened'
+	head -c 6000 "$data/tok512.bin" >short.bin
+	try apr-unpack --tokenizer short.bin "$data/stories260K.bin"
+	said 4 'short.bin: byte'
+	{ cat "$data/tok512.bin"; echo; } >long.bin
+	try apr-unpack --tokenizer long.bin "$data/stories260K.bin"
+	said 4 'more tokens than the 512 of the model'
+	try apr-unpack --tokenizer "$data/tok512.bin" "$data/stories260K-f32.gguf"
+	said 5 '--tokenizer needs a file of format llama2c'
 }

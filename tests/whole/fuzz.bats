@@ -183,3 +183,7 @@ starved() {
 @test "fuzz corpus: GGML" {
 	replayed ggml
 }
+
+@test "fuzz corpus: llama2.c" {
+	replayed llama2c
+}

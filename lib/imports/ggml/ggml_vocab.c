@@ -3,13 +3,7 @@
 #include <string.h>
 
 #include "imports/ggml/ggml.h"
-
-/* GGUF's types of tokens. */
-enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, BYTE = 6 };
-
-struct words {
-	struct buf tokens, scores, types;
-};
+#include "imports/words.h"
 
 /* Append a letter as UTF-8; below U+0800. */
 static void
@@ -55,36 +49,6 @@ put_bytes(struct words *w, const uint8_t *p, size_t n)
 	buf_free(&text);
 }
 
-/* A token of LLaMA. The file has the bytes of a text: the special tokens are empty or a
- * question mark, a byte is itself, and a space stands for SentencePiece's mark. */
-static void
-put_piece(struct words *w, uint32_t id, const uint8_t *p, size_t n)
-{
-	static const char *const special[] = { "<unk>", "<s>", "</s>" };
-	struct buf text = { 0 };
-	uint32_t type = NORMAL;
-	size_t i;
-
-	if (id < 3) {
-		buf_text(&text, special[id]);
-		type = id == 0 ? UNKNOWN : CONTROL;
-	} else if (n == 0) {
-		type = CONTROL;
-	} else if (id < 259 && n == 1) {
-		buf_printf(&text, "<0x%02X>", *p);
-		type = BYTE;
-	}
-	for (i = 0; type == NORMAL && i < n; i++)
-		if (p[i] == ' ')
-			buf_text(&text, "\xe2\x96\x81");
-		else
-			buf_u8(&text, p[i]);
-	import_string(&w->tokens, text.p, text.n);
-	w->tokens.failed |= text.failed;
-	buf_u32(&w->types, type);
-	buf_free(&text);
-}
-
 static int
 read_words(struct ggml *g, struct words *w, uint32_t count)
 {
@@ -101,7 +65,7 @@ read_words(struct ggml *g, struct words *w, uint32_t count)
 		if (!p)
 			return -1;
 		if (flags & GGML_LLAMA)
-			put_piece(w, i, p, n);
+			words_piece(w, i, p, n);
 		else if (flags & GGML_BYTES)
 			put_bytes(w, p, n);
 		else
@@ -115,40 +79,23 @@ read_words(struct ggml *g, struct words *w, uint32_t count)
 	return r->failed ? -1 : 0;
 }
 
-/* LLaMA's tokenizer is known, and so are the special tokens of it. */
-static int
-add_llama(struct ggml *g, const struct words *w)
-{
-	struct import *im = &g->import;
-
-	if (import_value(im, "tokenizer.ggml.token_type",
-	                 (struct value_type){ 1, VALUE_I32 }, &w->types) < 0 ||
-	    import_u32(im, "tokenizer.ggml.bos_token_id", 1) < 0 ||
-	    import_u32(im, "tokenizer.ggml.eos_token_id", 2) < 0 ||
-	    import_u32(im, "tokenizer.ggml.unknown_token_id", 0) < 0)
-		return -1;
-	if (!(g->layout->flags & GGML_SCORED))
-		import_note(im, "the vocabulary has no scores, so texts cannot be cut into tokens");
-	return 0;
-}
-
 static int
 add_keys(struct ggml *g, const struct words *w)
 {
 	const unsigned flags = g->layout->flags;
-	const char *model = flags & GGML_LLAMA ? "llama" : flags & GGML_BYTES ? "gpt2" : NULL;
 	struct import *im = &g->import;
 
-	if (model && import_text(im, "tokenizer.ggml.model", model, strlen(model)) < 0)
+	if (flags & GGML_LLAMA)
+		return words_llama(im, w, flags & GGML_SCORED);
+	if (flags & GGML_BYTES && import_text(im, "tokenizer.ggml.model", "gpt2", 4) < 0)
 		return -1;
 	if (import_value(im, "tokenizer.ggml.tokens", (struct value_type){ 1, VALUE_STRING },
 	                 &w->tokens) < 0)
 		return -1;
-	if (flags & GGML_SCORED &&
-	    import_value(im, "tokenizer.ggml.scores", (struct value_type){ 1, VALUE_F32 },
-	                 &w->scores) < 0)
-		return -1;
-	return flags & GGML_LLAMA ? add_llama(g, w) : 0;
+	return flags & GGML_SCORED
+	           ? import_value(im, "tokenizer.ggml.scores", (struct value_type){ 1, VALUE_F32 },
+	                          &w->scores)
+	           : 0;
 }
 
 int
@@ -163,13 +110,9 @@ ggml_vocabulary(struct ggml *g)
 	if (count > reader_left(&g->at) / 4)
 		return reader_fail(&g->at, ERR_CORRUPT, "a vocabulary of %" PRIu32 " tokens, for "
 		                   "which the file is too short", count);
-	import_array(&w.tokens, VALUE_STRING, count);
-	import_array(&w.scores, VALUE_F32, count);
-	import_array(&w.types, VALUE_I32, count);
+	words_begin(&w, count);
 	if (read_words(g, &w, count) == 0)
 		r = add_keys(g, &w);
-	buf_free(&w.tokens);
-	buf_free(&w.scores);
-	buf_free(&w.types);
+	words_free(&w);
 	return r;
 }
