@@ -177,9 +177,9 @@ parse_journal(const uint8_t *p, uint64_t n, struct change *c)
 	return crc32_same(crc32_add(0, p, (size_t)n - 4), le32(p + n - 4));
 }
 
-/* Whether each sector of the range is old or new. *olds, *news: the numbers of sectors that
- * are only the one or only the other. */
-static bool
+/* 1 if each sector of the range is old or new, else 0; -1 if the file cannot be read. *olds, *news:
+ * the numbers of sectors that are only the one or only the other. */
+static int
 is_mixture(int fd, const struct change *c, uint64_t *olds, uint64_t *news)
 {
 	uint8_t now[SECTOR];
@@ -192,27 +192,40 @@ is_mixture(int fd, const struct change *c, uint64_t *olds, uint64_t *news)
 		n = SECTOR - (c->at + done) % SECTOR;
 		n = n < c->n - done ? n : c->n - done;
 		if (read_at(fd, now, (size_t)n, c->at + done) < 0)
-			return false;
+			return -1;
 		old = memcmp(now, c->old + done, (size_t)n) == 0;
 		new = memcmp(now, c->new + done, (size_t)n) == 0;
 		if (!old && !new)
-			return false;
+			return 0;
 		*olds += old && !new;
 		*news += new && !old;
 	}
-	return true;
+	return 1;
+}
+
+/* Of what cannot be read, the journal has the only copy. */
+static int
+keep_journal(const struct rewrite *w, struct err *e)
+{
+	err_errno(e, w->name, "cannot be read to complete a change that was interrupted");
+	return err_hint(e, "%.200s beside it holds the old and the new bytes, and stays", w->journal);
 }
 
 static int
 complete(struct rewrite *w, const struct change *c, struct err *e)
 {
 	struct stat st;
-	uint64_t olds, news;
+	uint64_t olds = 0, news = 0;
+	int mixed = 0;
 
 	if (fstat(w->fd, &st) < 0)
-		return err_errno(e, w->name, "cannot be read");
+		return keep_journal(w, e);
+	if ((uint64_t)st.st_size == c->size)
+		mixed = is_mixture(w->fd, c, &olds, &news);
+	if (mixed < 0)
+		return keep_journal(w, e);
 	/* Another file, or one that is as before or after the change: nothing to do. */
-	if ((uint64_t)st.st_size == c->size && is_mixture(w->fd, c, &olds, &news) && olds && news) {
+	if (mixed && olds && news) {
 		if (write_at(w->fd, c->new, c->n, c->at) < c->n || fdatasync(w->fd) < 0)
 			return err_errno(e, w->name, "a change that was interrupted cannot be completed");
 		w->completed = true;
@@ -238,7 +251,9 @@ recover(struct rewrite *w, struct err *e)
 	}
 	p = st.st_size > 0 ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
 	                   : MAP_FAILED;
-	if (p != MAP_FAILED && parse_journal(p, (uint64_t)st.st_size, &c))
+	if (p == MAP_FAILED && st.st_size > 0)
+		r = err_errno(e, w->journal, "cannot be read");
+	else if (p != MAP_FAILED && parse_journal(p, (uint64_t)st.st_size, &c))
 		r = complete(w, &c, e);
 	else
 		drop_journal(w);

@@ -31,7 +31,8 @@ struct rewrite {
 };
 
 /* Opens the regular file at path, through links, and locks it. Completes an interrupted
- * rewriting. 0, or -1 with ERR_IO. Call rewrite_close in either case. */
+ * rewriting; if the file or the journal cannot be read for that, both stay, and that is an
+ * error. 0, or -1 with ERR_IO. Call rewrite_close in either case. */
 int rewrite_open(struct rewrite *w, const char *path, struct err *e);
 
 /* Makes the first n bytes those of the file `from`, which has n bytes; the file must have at
