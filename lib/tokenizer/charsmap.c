@@ -65,6 +65,16 @@ charsmap_open(struct charsmap *m, const void *p, size_t n, const char *what, str
 	return prove_values(m, what, e);
 }
 
+int
+charsmap_check(const void *p, size_t n, const char *what, struct err *e)
+{
+	struct charsmap m;
+	int r = charsmap_open(&m, p, n, what, e);
+
+	charsmap_free(&m);
+	return r;
+}
+
 void
 charsmap_free(struct charsmap *m)
 {

@@ -32,6 +32,9 @@ struct charsmap {
  * ERR_CORRUPT. */
 int charsmap_open(struct charsmap *m, const void *p, size_t n, const char *what,
                   struct err *e);
+/* The same proofs alone. 0 or -1. */
+int charsmap_check(const void *p, size_t n, const char *what, struct err *e);
+
 void charsmap_free(struct charsmap *m);
 
 /* Append n bytes of text as the map changes them: at each place the longest rule applies; else the

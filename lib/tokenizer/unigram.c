@@ -53,7 +53,7 @@ choose(struct building *b, unsigned kinds, const char *what, struct err *e)
 		    (t->flags & TOKEN_ADDED && t->text_bytes > UNIGRAM_LONGEST))
 			continue;
 		if (t->text_bytes > UNIGRAM_LONGEST)
-			return err_set(e, ERR_CORRUPT, what, "token %zu has %u bytes; Unigram cuts a "
+			return err_set(e, ERR_FORMAT, what, "token %zu has %u bytes; Unigram cuts a "
 			               "text into tokens of at most %d", i, t->text_bytes, UNIGRAM_LONGEST);
 		if (t->text_bytes > b->u->longest)
 			b->u->longest = t->text_bytes;

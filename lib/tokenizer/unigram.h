@@ -32,7 +32,7 @@ struct unigram {
 
 /* Index the tokens of v whose kind has its bit set in kinds (1 << TOKEN_NORMAL). score: for each id,
  * allocated, and owned from now on, also if this fails; unknown: of a character that is not a token.
- * -1: ERR_MEMORY; ERR_CORRUPT: a token is longer than UNIGRAM_LONGEST. Added tokens may be longer, and
+ * -1: ERR_MEMORY; ERR_FORMAT: a token is longer than UNIGRAM_LONGEST. Added tokens may be longer, and
  * are left out. */
 int unigram_open(struct unigram *u, const struct vocab *v, unsigned kinds, double *score,
                  double unknown, const char *what, struct err *e);

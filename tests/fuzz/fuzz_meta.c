@@ -1,10 +1,14 @@
 /* fuzz_meta: edits of metadata: a JSON file that is imported, or after a first byte of 's' lines
- * KEY[:TYPE]=VALUE. Applied to a model with a key of each type, they are refused with a message,
+ * KEY[:TYPE]=VALUE, KEY (to delete) and >OLD NEW (to rename). Applied to a model with a key of each type, they are refused with a message,
  * or give a plan that holds; each of its values, printed and read again, is the same.
+ *
+ * The mutator writes whole edits: keys, items, types, values and arrays that nest, in each form of
+ * a file.
  */
-#include "fuzz.h"
+#include "mutate.h"
 
 #include "cli/meta/edited.h"
+#include "dice.h"
 #include "model/value_text.h"
 
 /* A model whose only blob holds the array "long". */
@@ -71,7 +75,21 @@ make_small(struct small *s)
 	s->source = (struct source){ .plan = &s->plan, .ops = &ops, .name = "small" };
 }
 
-/* Lines of a command line. Files are not read. */
+/* One line of a command line. Files are not read. */
+static int
+add_line(struct edits *x, char *line, struct err *e)
+{
+	char *to;
+
+	if (strstr(line, "=@"))
+		return 0;
+	if (*line == '>' && (to = strchr(line, ' ')) != NULL) {
+		*to = '\0';
+		return edits_rename(x, line + 1, to + 1, e);
+	}
+	return strchr(line, '=') ? edits_set(x, line, e) : edits_delete(x, line, e);
+}
+
 static int
 set_lines(struct edits *x, const uint8_t *p, size_t n, struct err *e)
 {
@@ -79,7 +97,7 @@ set_lines(struct edits *x, const uint8_t *p, size_t n, struct err *e)
 		const uint8_t *end = memchr(p, '\n', n);
 		size_t part = end ? (size_t)(end - p) : n;
 		char *line = strndup((const char *)p, part);
-		int r = strstr(line, "=@") ? 0 : strchr(line, '=') ? edits_set(x, line, e) : edits_delete(x, line, e);
+		int r = add_line(x, line, e);
 
 		free(line);
 		if (r < 0)
@@ -157,4 +175,230 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	model_free(&s.plan);
 	buf_free(&s.blob);
 	return 0;
+}
+
+/* ---- whole edits ---- */
+
+static const char *const leaves[] = { "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32",
+	"f64", "bool", "string", "json" };
+
+static void
+put_key(struct dice *d, struct buf *b)
+{
+	static const char *const keys[] = { "u8", "i64", "f32", "s", "b", "j", "a", "n", "long",
+		"tokenizer.ggml.tokens", "tokenizer.ggml.scores", "tokenizer.ggml.token_type",
+		"general.name", "general.tags", "general.alignment", "general.parameter_count", "new",
+		"new.two", "\xc3\xa9", "a.b:c", "" };
+
+	buf_text(b, ONE_OF(d, keys));
+}
+
+static void
+put_type(struct dice *d, struct buf *b)
+{
+	unsigned depth = roll(d, 3) ? roll(d, 2) : roll(d, 12);
+
+	while (depth-- > 0)
+		buf_text(b, "array:");
+	buf_text(b, roll(d, 20) ? ONE_OF(d, leaves) : "u33");
+}
+
+static void
+put_number(struct dice *d, struct buf *b)
+{
+	static const char *const edges[] = { "0", "-1", "1", "127", "128", "-129", "255", "256",
+		"65535", "65536", "4294967295", "4294967296", "9007199254740993", "9223372036854775807",
+		"18446744073709551615", "18446744073709551616", "-9223372036854775808", "0.1", "1e-300",
+		"3.5e38", "1e999", "\"inf\"", "\"-inf\"", "\"nan\"", "nan", "-0", "1.0", "007",
+		"\"18446744073709551615\"" };
+
+	if (roll(d, 2))
+		buf_text(b, ONE_OF(d, edges));
+	else
+		buf_printf(b, "%u", roll(d, 300));
+}
+
+static void
+put_string(struct dice *d, struct buf *b)
+{
+	static const char *const parts[] = { "a", "text", "\\n", "\\u00e9", "\\ud83d\\ude00", "\\ud800",
+		"\xe2\x96\x81", "\\\"", "\\\\", "@", "=", "[1]", "\\u0000", " ", "null" };
+	unsigned n = roll(d, 4);
+
+	buf_u8(b, '"');
+	while (n-- > 0)
+		buf_text(b, ONE_OF(d, parts));
+	buf_u8(b, '"');
+}
+
+/* A value in JSON; an array has items of one kind, mostly. */
+static void
+put_json(struct dice *d, unsigned depth, unsigned kind, struct buf *b)
+{
+	unsigned n, inner;
+
+	switch (roll(d, 12) ? kind : roll(d, 5)) {
+	case 0:
+		put_number(d, b);
+		break;
+	case 1:
+		put_string(d, b);
+		break;
+	case 2:
+		buf_text(b, roll(d, 2) ? "true" : "false");
+		break;
+	case 3:
+		n = depth > 0 ? roll(d, roll(d, 8) ? 4 : 120) : 0;
+		inner = roll(d, 4);
+		buf_u8(b, '[');
+		while (n-- > 0) {
+			put_json(d, depth - 1, inner, b);
+			buf_text(b, n > 0 ? "," : "");
+		}
+		buf_u8(b, ']');
+		break;
+	default:
+		buf_text(b, roll(d, 2) ? "{\"x\":[1]}" : "null");
+	}
+}
+
+static void
+put_value(struct dice *d, struct buf *b)
+{
+	put_json(d, roll(d, 4), roll(d, 4), b);
+}
+
+/* A line of the command line. */
+static void
+put_line(struct dice *d, struct buf *b)
+{
+	unsigned way = roll(d, 8);
+
+	if (way == 0)
+		buf_u8(b, '>');
+	put_key(d, b);
+	if (way == 0) {
+		buf_u8(b, ' ');
+		put_key(d, b);
+	} else if (way > 1) {
+		if (way == 2)
+			buf_printf(b, "[%u]", roll(d, 3) ? roll(d, 3) : 99 + roll(d, 2));
+		if (roll(d, 3) == 0) {
+			buf_u8(b, ':');
+			put_type(d, b);
+		}
+		buf_u8(b, '=');
+		put_value(d, b);
+	}
+}
+
+static void
+put_quoted_key(struct dice *d, struct buf *b)
+{
+	buf_u8(b, '"');
+	put_key(d, b);
+	if (roll(d, 12) == 0)
+		buf_printf(b, "[%u]", roll(d, 3));
+	buf_u8(b, '"');
+}
+
+/* "key":K,"type":T,"value":V, or the last two of them. */
+static void
+put_members(struct dice *d, bool key, struct buf *b)
+{
+	if (key) {
+		buf_text(b, "\"key\":");
+		put_quoted_key(d, b);
+		buf_u8(b, ',');
+	}
+	if (roll(d, 8)) {
+		buf_text(b, "\"type\":\"");
+		put_type(d, b);
+		buf_text(b, "\",");
+	}
+	buf_text(b, "\"value\":");
+	put_value(d, b);
+}
+
+/* An edit in one of the forms of a file: a member, a row, an object, an object on a line. */
+static void
+put_edit(struct dice *d, unsigned form, struct buf *b)
+{
+	if (form == 0) {
+		put_quoted_key(d, b);
+		buf_u8(b, ':');
+		if (roll(d, 2)) {
+			put_value(d, b);
+			return;
+		}
+	} else if (form == 1 && roll(d, 2)) {
+		buf_u8(b, '[');
+		put_quoted_key(d, b);
+		buf_text(b, ",\"");
+		put_type(d, b);
+		buf_text(b, "\",");
+		put_value(d, b);
+		buf_u8(b, ']');
+		return;
+	}
+	buf_u8(b, '{');
+	put_members(d, form != 0, b);
+	buf_u8(b, '}');
+}
+
+static void
+put_edits(struct dice *d, struct buf *b)
+{
+	static const char *const open[] = { "{", "[", "" }, *const close[] = { "}", "]", "" };
+	unsigned form = roll(d, 4), n = 1 + roll(d, 6);
+
+	if (form == 3) {
+		buf_u8(b, 's');
+		for (; n > 0; n--) {
+			put_line(d, b);
+			buf_u8(b, '\n');
+		}
+		return;
+	}
+	buf_text(b, open[form]);
+	for (; n > 0; n--) {
+		put_edit(d, form, b);
+		buf_text(b, form == 2 ? "\n" : n > 1 ? "," : "");
+	}
+	buf_text(b, close[form]);
+}
+
+/* The text with an edit put in, in its own form, after a comma or a line's end. */
+static bool
+put_in(struct dice *d, const uint8_t *data, size_t size, struct buf *b)
+{
+	char end = size > 0 && (*data == '{' || *data == '[') && !memchr(data, '\n', size) ? ',' : '\n';
+	size_t i = roll(d, (unsigned)size + 1);
+
+	while (i < size && data[i] != (uint8_t)end)
+		i++;
+	if (i == size)
+		return false;
+	buf_put(b, data, i + 1);
+	if (*data == 's')
+		put_line(d, b);
+	else
+		put_edit(d, *data == '[' ? 1 : end == ',' ? 0 : 2, b);
+	buf_u8(b, (uint8_t)end);
+	buf_put(b, data + i + 1, size - i - 1);
+	return true;
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct dice d = { .state = seed };
+	unsigned way = roll(&d, 6);
+	struct buf b = { 0 };
+
+	if (way < 2 || (way < 5 && !put_in(&d, data, size, &b)))
+		return LLVMFuzzerMutate(data, size, max);
+	if (b.n == 0)
+		put_edits(&d, &b);
+	return mutate_done(&b, data, size, max);
 }

@@ -5,9 +5,11 @@
  * folder that are made from keys open again (lib/adapt), and a tokenizer.json becomes keys.
  *
  * Besides the fuzzer's own changes, the mutator writes whole tokenizer.json files with
- * patterns of all syntax that PCRE2 has (patterns.h).
+ * patterns of all syntax that PCRE2 has (patterns.h), and vocabularies of Unigram with character
+ * maps.
  */
 #include "adapt/tokens/tokens.h"
+#include "core/base64.h"
 #include "mutate.h"
 #include "patterns.h"
 #include "tokenizer/tokenizer.h"
@@ -166,7 +168,8 @@ encode(struct tokenizer *t, const uint8_t *text, size_t n, unsigned flags)
 		fuzz_printable(e.object);
 		goto end;
 	}
-	must(tokenizer_lost(t) <= n + 8 || tokenizer_kind(t)[0] == 'B');
+	/* A character map makes a text longer. */
+	must(tokenizer_lost(t) <= n + 8 || strchr("BU", tokenizer_kind(t)[0]));
 	if (crc32_add(0, text, n) % 4 == 0) /* encoding takes most of a run's time */
 		encode_again(t, text, n, flags, &first);
 	must(tokenizer_decode(t, first.id, first.n, flags, &whole, &e) == 0);
@@ -234,15 +237,92 @@ static const char model[] = "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\
 	"\"ab\":2,\" \":3,\"x\":4,\"1\":5,\"aa\":6,\"\xe2\x96\x81\":7,\"\xc4\xa0\":8},"
 	"\"merges\":[\"a b\",\"a a\"]}";
 
+/* A map with a few rules for texts of these letters, some of them wrong. */
+static void
+put_map(struct dice *d, struct buf *b)
+{
+	static const char letters[] = "abxAB1 \xc3\xa9\xe2\x96\x81";
+	enum { UNITS = 1024, TEXTS = 32 };
+	uint8_t map[4 + 4 * UNITS + TEXTS];
+	unsigned rules = roll(d, 12), node = 0, i;
+
+	le32_put(map, 4 * UNITS);
+	for (i = 0; i < UNITS; i++)
+		le32_put(map + 4 + 4 * i, 0);
+	for (i = 0; i < TEXTS; i++)
+		map[4 + 4 * UNITS + i] = roll(d, 4) && i < TEXTS - 1 ? (uint8_t)ONE_OF(d, letters) : 0;
+	le32_put(map + 4, 256 << 10);
+	for (i = 0; i < rules; i++) {
+		uint8_t c = (uint8_t)letters[roll(d, sizeof letters - 1)];
+		unsigned at = (node ? 256 * (1 + roll(d, 3)) : 256) ^ c, to = 256 * (1 + roll(d, 3));
+		bool ends = roll(d, 3);
+
+		le32_put(map + 4 + 4 * at, c | (ends ? 0x100u : 0) | (at ^ to) << 10);
+		if (ends)
+			le32_put(map + 4 + 4 * to, 0x80000000u | roll(d, roll(d, 30) ? TEXTS : 99));
+		node = roll(d, 2) ? at : 0;
+	}
+	if (roll(d, 10) == 0)
+		map[roll(d, sizeof map)] = (uint8_t)roll(d, 256);
+	buf_text(b, "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"");
+	base64_put(b, map, sizeof map - (roll(d, 20) ? 0 : roll(d, 40)));
+	buf_text(b, "\"}");
+}
+
+static void
+put_score(struct dice *d, struct buf *b)
+{
+	static const char *const odd[] = { "0", "-0.0", "1e308", "-1e308", "5", "-1e-320", "\"0\"" };
+
+	if (roll(d, 20))
+		buf_printf(b, "-%u.%u", roll(d, 12), roll(d, 4) * 25);
+	else
+		buf_text(b, ONE_OF(d, odd));
+}
+
+static void
+put_unigram(struct dice *d, struct buf *b)
+{
+	static const char *const pieces[] = { "<unk>", "\xe2\x96\x81", "a", "b", "ab", "aa", "ba", "abab",
+		"\xe2\x96\x81" "a", "\xe2\x96\x81" "ab", " ", "1", "12", "x", "\xc3\xa9", "<0x41>", "<0xC3>",
+		"<0xA9>", "aaaa", "a\xe2\x96\x81" "b", "\xe2\x96\x81\xe2\x96\x81", "\\n", "" };
+	unsigned first = 1, i;
+
+	buf_printf(b, "\"model\":{\"type\":\"Unigram\",\"byte_fallback\":%s,\"vocab\":[",
+	           roll(d, 3) ? "false" : "true");
+	for (i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		if (roll(d, 3) == 0)
+			continue;
+		buf_printf(b, "%s[\"%s\",", first ? "" : ",", pieces[i]);
+		put_score(d, b);
+		buf_u8(b, ']');
+		first = 0;
+	}
+	buf_text(b, "]");
+	if (roll(d, 5))
+		buf_printf(b, ",\"unk_id\":%u", roll(d, 30) ? 0 : roll(d, 40));
+	buf_text(b, "}");
+}
+
 /* The last text is what is encoded (TEXT). */
 static void
 put_file(struct dice *d, struct buf *b)
 {
+	bool unigram = roll(d, 3) == 0;
+
 	buf_text(b, "{\"normalizer\":");
-	put_steps(d, "normalizers", roll(d, 2) ? 0 : 3, put_normalizer, b);
+	if (unigram && roll(d, 3))
+		put_map(d, b);
+	else
+		put_steps(d, "normalizers", roll(d, 2) ? 0 : 3, put_normalizer, b);
 	buf_text(b, ",\"pre_tokenizer\":");
 	put_steps(d, "pretokenizers", 3, put_cut, b);
-	buf_printf(b, ",%s,\"text\":", model);
+	buf_u8(b, ',');
+	if (unigram)
+		put_unigram(d, b);
+	else
+		buf_text(b, model);
+	buf_text(b, ",\"text\":");
 	put_text(d, b);
 	buf_text(b, "}");
 }

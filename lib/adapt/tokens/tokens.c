@@ -5,6 +5,7 @@
 
 #include "adapt/tokens/tokens_folder.h"
 #include "core/mem.h"
+#include "tokenizer/charsmap.h"
 #include "tokenizer/vocab.h"
 
 /* ---- keys ---- */
@@ -110,6 +111,8 @@ put_character_map(struct tokens_folder *f)
 
 	if (f->character_map.n == 0)
 		return 0;
+	if (charsmap_check(f->character_map.p, f->character_map.n, "precompiled_charsmap", f->e) < 0)
+		return -1;
 	begin_list(&wire, VALUE_U8, f->character_map.n);
 	buf_put(&wire, f->character_map.p, f->character_map.n);
 	return put(f, TOKENS_KEY "precompiled_charsmap", (struct value_type){ 1, VALUE_U8 },

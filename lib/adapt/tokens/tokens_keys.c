@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/reader.h"
 #include "core/text.h"
+#include "tokenizer/charsmap.h"
 
 #define LONGEST 1048576 /* bytes of a token */
 
@@ -235,7 +236,8 @@ read_map(struct tokens_keys *k)
 		return err_set(k->e, ERR_CORRUPT, TOKENS_KEY "precompiled_charsmap", "is cut off");
 	k->map = r.window + r.at;
 	k->map_bytes = (size_t)n;
-	return 0;
+	return n > 0 ? charsmap_check(k->map, k->map_bytes, TOKENS_KEY "precompiled_charsmap", k->e)
+	             : 0;
 }
 
 static int
