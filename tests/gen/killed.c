@@ -60,14 +60,16 @@ static void
 kill_all(void)
 {
 	int status;
+	pid_t pid;
 	size_t i;
 
 	for (i = 0; i < PROCESSES && list[i].pid; i++)
 		kill(list[i].pid, SIGKILL);
-	/* A child that has not run yet ends with this process. */
-	for (i = 0; i < PROCESSES && list[i].pid; i++)
-		while (waitpid(list[i].pid, &status, __WALL) > 0 && WIFSTOPPED(status))
-			;
+	/* A child that has not run yet, and is not in the list, would end after this process, and
+	 * hold the lock of the file until then. */
+	while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR)
+		if (pid > 0 && WIFSTOPPED(status))
+			kill(pid, SIGKILL);
 	exit(0);
 }
 
