@@ -13,11 +13,30 @@
 #include "core/text.h"
 
 static const char *named;
+static struct {
+	const char *begin, *between, *end;
+} around = { "", "", "" };
 
 const char *
 each_name(void)
 {
 	return named;
+}
+
+void
+each_around(const char *begin, const char *between, const char *end)
+{
+	around.begin = begin;
+	around.between = between;
+	around.end = end;
+}
+
+/* Prints text before the next process does. */
+static int
+print_around(const char *text, struct err *e)
+{
+	return fputs(text, stdout) >= 0 && fflush(stdout) == 0
+	           ? 0 : err_errno(e, "<stdout>", "cannot be written");
 }
 
 _Noreturn static void
@@ -72,7 +91,8 @@ each_file(char **files, bool headed)
 	if (!files[0] || !files[1])
 		return files[0];
 	for (i = 0; files[i]; i++) {
-		if (headed && print_heading(files[i], i == 0, &e) < 0)
+		if (print_around(i == 0 ? around.begin : around.between, &e) < 0 ||
+		    (headed && print_heading(files[i], i == 0, &e) < 0))
 			leave(&e, worst);
 		child = fork();
 		if (child < 0) {
@@ -87,5 +107,6 @@ each_file(char **files, bool headed)
 		status = await(child, files[i]);
 		worst = status > worst ? status : worst;
 	}
+	print_around(around.end, &e);
 	leave(&e, worst);
 }

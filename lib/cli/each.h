@@ -12,6 +12,10 @@
  * highest exit status. headed: prints "==> FILE <==" before the output of each. */
 const char *each_file(char **files, bool headed);
 
+/* Before each_file: what the first process prints before the output of the first FILE, between
+ * two, and after the last, if there are several. */
+void each_around(const char *begin, const char *between, const char *end);
+
 /* The FILE of this process if there are several, else NULL. The output must then name
  * it. */
 const char *each_name(void);
