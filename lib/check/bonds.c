@@ -146,43 +146,6 @@ vector_of(const struct bonding *g, const struct survey_tensor *t, enum side side
 	return l->entries;
 }
 
-/* The correlation of n pairs, without those that are not finite; 0 if fewer than 8 are left.
- * *used: their number. */
-static double
-correlation(const float *a, const float *b, size_t n, size_t *used)
-{
-	double x = 0, y = 0, xx = 0, yy = 0, xy = 0, count = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		double u = (double)a[i], v = (double)b[i];
-
-		if (!isfinite(u) || !isfinite(v))
-			continue;
-		count++;
-		x += u;
-		y += v;
-		xx += u * u;
-		yy += v * v;
-		xy += u * v;
-	}
-	*used = (size_t)count;
-	if (count < 8)
-		return 0;
-	xx -= x * x / count;
-	yy -= y * y / count;
-	xy -= x * y / count;
-	return xx > 1e-9 && yy > 1e-9 ? xy / sqrt(xx * yy) : 0;
-}
-
-/* Fisher's transform, in standard errors of n pairs. */
-static double
-sureness(double r, size_t n)
-{
-	r = r > 0.999 ? 0.999 : r < -0.999 ? -0.999 : r;
-	return n > 3 ? atanh(r) * sqrt((double)n - 3) : 0;
-}
-
 static float *
 vector_at(float *all, size_t block)
 {
@@ -195,7 +158,7 @@ fit(const struct bonding *g, size_t i, size_t j)
 {
 	size_t used;
 
-	return correlation(vector_at(g->a, i), vector_at(g->b, j), g->n, &used);
+	return values_correlation(vector_at(g->a, i), vector_at(g->b, j), g->n, &used);
 }
 
 static const struct survey_tensor *
@@ -271,7 +234,7 @@ others(const struct bonding *g, size_t block, int *sign)
 	qsort(r, n, sizeof *r, by_value);
 	*sign = r[n / 2] < 0 ? -1 : 1;
 	weak = *sign > 0 ? r[0] : -r[n - 1];
-	return weak >= CLEAR && sureness(weak, g->n) >= SURE ? weak : 0;
+	return weak >= CLEAR && values_sureness(weak, g->n) >= SURE ? weak : 0;
 }
 
 /* First and last blocks of good models lack some bonds. */
@@ -296,8 +259,8 @@ find_swap(const struct bonding *g, size_t block)
 		there = fit(g, block, i);
 		back = fit(g, i, block);
 		if (there < CLEAR || back < CLEAR || there + back <= most ||
-		    sureness(there, g->n) - sureness(g->own[block], g->n) < SURE ||
-		    sureness(back, g->n) - sureness(g->own[i], g->n) < SURE)
+		    values_sureness(there, g->n) - values_sureness(g->own[block], g->n) < SURE ||
+		    values_sureness(back, g->n) - values_sureness(g->own[i], g->n) < SURE)
 			continue;
 		most = there + back;
 		best = i;
@@ -328,7 +291,7 @@ judge_block(struct bonding *g, size_t bond, size_t block, struct err *e)
 
 	if (weak > 0 && !may_lack(g, bond, block) &&
 	    sign * g->own[block] < LOST * weak &&
-	    sureness(weak, g->n) - sureness(sign * g->own[block], g->n) >= SURE)
+	    values_sureness(weak, g->n) - values_sureness(sign * g->own[block], g->n) >= SURE)
 		return lose(g, bond, block, sign * weak, SIZE_MAX, e);
 	if (fabs(g->own[block]) >= CLEAR)
 		return 0;
@@ -464,80 +427,12 @@ judge_order(struct bonding *g, struct findings *f)
 	own = middle(g);
 	fill(g, &bonds[0], !g->halves);
 	other = middle(g);
-	if (other < 2 * CLEAR || sureness(other, g->n) - sureness(own, g->n) < SURE)
+	if (other < 2 * CLEAR || values_sureness(other, g->n) - values_sureness(own, g->n) < SURE)
 		return;
 	findings_add(f, &values_rules[VALUES_ORDER], NULL,
 	             "rotary pairs of queries and keys correlate at %.2f in the order of %s, but at "
 	             "%.2f in that of %s, which this form has", other,
 	             g->halves ? "pairs" : "halves", own, g->halves ? "halves" : "pairs");
-}
-
-/* ---- embeddings and head ---- */
-
-/* The spread of lines of n independent values of a normal distribution, in octaves: the mean
- * magnitude has a relative deviation of 0.7555 over the root of n. */
-static double
-chance(uint64_t n)
-{
-	return 0.7555 * 1.4427 / sqrt((double)(n ? n : 1));
-}
-
-/* Tokens are not equally frequent, so their rows differ. */
-static void
-judge_rows(const struct survey_tensor *t, struct findings *f)
-{
-	const struct look_lines *r = &t->look->rows, *c = &t->look->columns;
-
-	if (tensor_ndim(t->t) != 2 || r->count < 64 || c->count < 16)
-		return;
-	if (r->spread < 1.6 * chance(c->count) && c->spread > 4 * chance(r->count) &&
-	    c->spread > 1.2 * r->spread)
-		findings_add(f, &values_rules[VALUES_TOKENS], tensor_name(t->t),
-		             "rows differ as by chance (by %.3f octaves), columns do not (%.3f): the "
-		             "matrix looks transposed", r->spread, c->spread);
-}
-
-static size_t
-logs_of(const struct look_lines *l, float *to)
-{
-	size_t i;
-
-	for (i = 0; i < l->entries; i++)
-		to[i] = (float)log2((double)half_bf16_f32(l->profile[i]));
-	return l->entries;
-}
-
-static bool
-has_tokens(const struct survey_tensor *t)
-{
-	return t->look->rows.spread > 3 * chance(t->look->columns.count);
-}
-
-static void
-judge_tokens(const struct survey *s, struct findings *f)
-{
-	const struct survey_tensor *embed = NULL, *out = NULL;
-	float a[LOOK_ENTRIES], b[LOOK_ENTRIES];
-	size_t i, n, used;
-	double r;
-
-	for (i = 0; i < s->count; i++) {
-		const struct survey_tensor *t = &s->tensors[i];
-
-		if (!t->look || !(values_is(t, ROLE_EMBED) || values_is(t, ROLE_OUT)))
-			continue;
-		judge_rows(t, f);
-		*(values_is(t, ROLE_EMBED) ? &embed : &out) = t;
-	}
-	if (!embed || !out || embed->look->rows.count != out->look->rows.count)
-		return;
-	n = logs_of(&embed->look->rows, a);
-	logs_of(&out->look->rows, b);
-	r = correlation(a, b, n, &used);
-	if (used >= 256 && fabs(sureness(r, used)) < 4 && has_tokens(embed) && has_tokens(out))
-		findings_add(f, &values_rules[VALUES_TOKENS], tensor_name(out->t),
-		             "rows of tokens differ much, and do not fit those of %s (correlation %.2f)",
-		             tensor_name(embed->t), r);
 }
 
 /* ---- all ---- */
@@ -598,7 +493,7 @@ values_bonds(const struct survey *s, struct findings *f, struct err *e)
 
 	if (!s->has_subject || !s->subject.arch)
 		return 0;
-	judge_tokens(s, f);
+	values_tokens(s, f);
 	blocks = count_blocks(s);
 	if (blocks < 2 || blocks > BLOCKS_MAX)
 		return 0;

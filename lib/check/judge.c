@@ -1,6 +1,7 @@
 #include "check/judge.h"
 
 #include "check/container.h"
+#include "check/values.h"
 
 /* The families. late: only for a model that was read to its end. */
 static const struct {
@@ -11,6 +12,7 @@ static const struct {
 	{ container_judge, NULL, false },
 	{ shapes_judge, shapes_rules, true },
 	{ tokens_judge, tokens_rules, true },
+	{ values_judge, values_rules, true },
 };
 #define FAMILIES (sizeof families / sizeof *families)
 

@@ -15,7 +15,7 @@
 #define OFF_CENTER 1.0  /* a mean above this many standard deviations */
 #define SMALL 64        /* tensors of fewer values are not compared */
 
-const struct rule values_rules[VALUES_RULES] = {
+const struct rule values_rules[VALUES_RULES + 1] = {
 	[VALUES_DEAD] = { "VALUES-DEAD", FINDING_WARN,
 	                  "each row and each column of a matrix has values other than 0",
 	                  "a dead row is a neuron without effect; a pruned model has many, a broken "
@@ -58,12 +58,6 @@ const struct rule values_rules[VALUES_RULES] = {
 	                       "statistics are those of the reference",
 	                       "the tensor is not that of the reference; apr-stats prints both" },
 };
-
-const struct rule *
-values_rule(size_t i)
-{
-	return i < VALUES_RULES ? &values_rules[i] : NULL;
-}
 
 double
 values_rms(const struct stats *s)

@@ -25,7 +25,7 @@ int values_judge(const struct survey *s, struct findings *f, struct err *e);
 int values_compare(const struct survey *s, const struct survey *reference, struct findings *f,
                    struct err *e);
 
-/* The rules with ids of their own; NULL past the last. */
-const struct rule *values_rule(size_t i);
+/* The rules with ids of their own, up to one without an id. */
+extern const struct rule values_rules[];
 
 #endif

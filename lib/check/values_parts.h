@@ -10,7 +10,6 @@ enum values_rule {
 	VALUES_SPREAD, VALUES_SPARSE, VALUES_SIBLING, VALUES_BOND, VALUES_ORDER, VALUES_TOKENS,
 	VALUES_REFERENCE, VALUES_RULES
 };
-extern const struct rule values_rules[VALUES_RULES];
 
 static inline bool
 values_is(const struct survey_tensor *t, enum role role)
@@ -20,6 +19,16 @@ values_is(const struct survey_tensor *t, enum role role)
 
 /* The root of the mean square of the finite values. */
 double values_rms(const struct stats *s);
+
+/* The correlation of n pairs of numbers, without those that are not finite; 0 if fewer than 8
+ * are left. *used: their number. */
+double values_correlation(const float *a, const float *b, size_t n, size_t *used);
+
+/* Fisher's transform of a correlation, in standard errors of n pairs. */
+double values_sureness(double r, size_t n);
+
+/* profiles.c: embeddings and head. */
+void values_tokens(const struct survey *s, struct findings *f);
 
 /* siblings.c, bonds.c. 0, or -1 if memory ran out. */
 int values_siblings(const struct survey *s, struct findings *f, struct err *e);

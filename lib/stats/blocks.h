@@ -33,7 +33,7 @@ struct blocks {
 };
 #define BLOCKS_INIT { .first = UINT64_MAX }
 
-/* Blocks in bytes at x, the first of which is block `at` of the tensor. */
+/* Blocks in bytes at x, from block `at` of the tensor on. */
 void blocks_of(const struct dtype *t, const uint8_t *x, size_t bytes, uint64_t at,
                struct blocks *b);
 
