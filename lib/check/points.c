@@ -316,7 +316,7 @@ static const struct point table[POINTS] = {
 	/* C: tools */
 	TEST(051, "header-speed", "tools/apr-header.bats",
 	     "apr-header answers for 100 GB in 100 ms")
-	LATER(052, "lint-defaults", "apr-lint", "a missing licence is a warning by default")
+	TEST(052, "lint-defaults", "tools/apr-lint.bats", "a missing licence is a warning by default")
 	LATER(053, "drama", "apr-debug", "apr-debug --drama needs no terminal")
 	LATER(054, "graph", "apr-tui", "a graph with a cycle is shown or refused")
 	LATER(055, "tui-numbers", "apr-tui", "numbers of the screen are those of the command line")
@@ -366,7 +366,7 @@ static const struct point table[POINTS] = {
 	LATER(091, "remote", "apr-pull", "without a network, an import fails well")
 	LATER(092, "cached", "apr-pull", "a second import is fast")
 	LATER(093, "source-digest", "apr-pull", "the digest of a source is verified")
-	LATER(094, "licence-kind", "apr-lint", "a licence that is not commercial is a warning")
+	TEST(094, "licence-kind", "tools/apr-lint.bats", "a licence that is not commercial is a warning")
 	TEST(095, "detects-arch", "tools/apr-header.bats", "the architecture is detected")
 	TEST(096, "output", "tools/apr-pack.bats", "-o names the output")
 	TEST(097, "overwrite", "tools/apr-pack.bats", "an existing file is replaced only with -f")

@@ -165,7 +165,7 @@ token(const char *text, size_t n, size_t *at, size_t begin, struct template_sign
 		return NULL;
 	}
 	if (what)
-		report(sign, text, from, to, what);
+		report(sign, text, from + (c == '"' || c == '\''), to, what);
 	return what;
 }
 

@@ -16,7 +16,7 @@ ids() {
 	exam report apr-lint --fail-on never
 }
 
-@test "FALSIFY-APR-052 a missing licence is a warning, and the exit status says so" {
+@test "CHECK-052 a missing licence is a warning, and the exit status says so" {
 	apr-meta delete general.license "$model" | apr-pack -t gguf -o m.gguf
 	try apr-lint m.gguf
 	said 1 'm.gguf: 3 findings at the level warning or above'
@@ -31,7 +31,7 @@ ids() {
 	said 1 '1 finding at the level info or above'
 }
 
-@test "FALSIFY-APR-094 a licence that is not commercial is a warning" {
+@test "CHECK-094 a licence that is not commercial is a warning" {
 	apr-meta set general.license=cc-by-nc-4.0 "$model" | apr-pack -t gguf -o m.gguf
 	try apr-lint --json --only 'SEC-*' m.gguf
 	said 1
