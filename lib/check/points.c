@@ -310,7 +310,7 @@ static const struct point table[POINTS] = {
 	RULE(048, ERROR, "mel-shape", METADATA, NULL, mels,
 	     "mel filters have as many bands as the model expects",
 	     "audio features have the wrong size; the bank is of another model")
-	TEST(049, "text-context", "run/apr-run.bats",
+	TEST(049, "text-context", "run/run-text.bats",
 	     "a text longer than the context is refused or cut")
 	LATER(050, "distance", "apr-diff", "the distance to a reference is below 1")
 	/* C: tools */
@@ -327,11 +327,11 @@ static const struct point table[POINTS] = {
 	LATER(060, "onnx-export", "apr-pack -t onnx", "an exported model passes the ONNX checker")
 	TEST(061, "gguf-export", "whole/convert.bats",
 	     "an exported GGUF file is that of the reference converter")
-	TEST(062, "int8-size", "tools/apr-quant.bats", "int8 has a quarter of the bytes")
+	TEST(062, "int8-size", "tools/check-points.bats", "int8 has a quarter of the bytes")
 	LATER(063, "prune-half", "apr-prune", "pruning by half leaves half of the values")
 	LATER(064, "trace-json", "apr-trace", "a trace is JSON, and bad audio an error")
-	LATER(065, "explain-error", "apr-explain", "an unknown code is named as unknown")
-	LATER(066, "explain-near", "apr-explain", "an unknown tensor gives near names")
+	TEST(065, "explain-error", "tools/apr-explain.bats", "an unknown code is named as unknown")
+	TEST(066, "explain-near", "tools/apr-explain.bats", "an unknown tensor gives near names")
 	TEST(067, "analyze-source", "tools/check-points.bats",
 	     "apr-check --stats-only refuses a corrupt source")
 	TEST(068, "inline", "tools/check-points.bats",
@@ -345,7 +345,7 @@ static const struct point table[POINTS] = {
 	LATER(074, "trace-payload", "apr-trace", "a corrupt tensor shows in a trace")
 	LATER(075, "trace-diff", "apr-trace", "equal models have equal traces")
 	/* D: conversion */
-	TEST(076, "renamed", "formats/formats.bats", "a text with the suffix of a model is refused")
+	TEST(076, "renamed", "tools/check-points.bats", "a text with the suffix of a model is refused")
 	TEST(077, "pickle", "formats/faults-pytorch.bats", "a hostile pickle is refused")
 	TEST(078, "unknown-arch", "tools/apr-adapt.bats", "an unknown architecture is refused by name")
 	LATER(079, "onnx-round-trip", "apr-pack -t onnx", "values survive the way through ONNX")
@@ -358,7 +358,7 @@ static const struct point table[POINTS] = {
 	RULE(085, ERROR, "special-tokens", METADATA, NULL, special,
 	     "ids of special tokens are in the vocabulary",
 	     "generation does not stop, or begins with a wrong token")
-	TEST(086, "licence-copied", "whole/convert.bats", "model card and licence are copied")
+	TEST(086, "licence-copied", "formats/safetensors-folders.bats", "model card and licence are copied")
 	TEST(087, "name-prefix", "tools/apr-rename.bats", "names of .apr files lose the part model.")
 	TEST(088, "permutation", "whole/convert.bats", "rows are permuted and matrices turned where needed")
 	TEST(089, "rescaling", "whole/convert.bats", "weights are changed where the form needs it")
@@ -367,11 +367,11 @@ static const struct point table[POINTS] = {
 	LATER(092, "cached", "apr-pull", "a second import is fast")
 	LATER(093, "source-digest", "apr-pull", "the digest of a source is verified")
 	TEST(094, "licence-kind", "tools/apr-lint.bats", "a licence that is not commercial is a warning")
-	TEST(095, "detects-arch", "tools/apr-header.bats", "the architecture is detected")
-	TEST(096, "output", "tools/apr-pack.bats", "-o names the output")
-	TEST(097, "overwrite", "tools/apr-pack.bats", "an existing file is replaced only with -f")
+	TEST(095, "detects-arch", "tools/apr-rename.bats", "the architecture is detected")
+	TEST(096, "output", "tools/check-points.bats", "-o names the output")
+	TEST(097, "overwrite", "tools/check-points.bats", "an existing file is replaced only with -f")
 	TEST(098, "disk-full", "tools/apr-pack.bats", "a full disk leaves no file")
-	TEST(099, "memory-limit", "whole/memory.bats", "APR_RAM_LIMIT holds")
+	TEST(099, "memory-limit", "whole/limit.bats", "APR_RAM_LIMIT holds")
 	LATER(100, "golden-trace", "apr-trace", "a golden trace is reproduced")
 };
 

@@ -46,6 +46,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-sign", FILTER },
 	{ "apr-verify", FILTER },
 	{ "apr-sum", SANDBOX_THREADS },
+	{ "apr-check", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS },
 	{ "apr-stats", SANDBOX_THREADS },
 	{ "apr-explain", SANDBOX_THREADS },
 	{ "apr-seal", SANDBOX_OUTPUT },

@@ -89,7 +89,7 @@ by_child() {
 	apr-pack -t gguf <"$out" | cmp - good
 }
 
-@test "gguf: big-endian, and formats that are not read, are refused by name" {
+@test "gguf: big-endian, and formats that are not read, are refused by name (CHECK-010)" {
 	try apr-unpack gguf_big_endian
 	said 4 'big-endian GGUF file, which is not read (E001)'
 	printf 'PK\3\4 and so on' >"$BATS_TEST_TMPDIR/zip"

@@ -28,7 +28,7 @@ from_pipe() {
 	[ "$(cut -f1 MANIFEST | sort -u | wc -l)" -eq "$(wc -l <MANIFEST)" ]
 }
 
-@test "pytorch faults: each is named, from a file" {
+@test "pytorch faults: each is named, from a file (CHECK-077)" {
 	rows from_file
 }
 

@@ -70,7 +70,7 @@ through_apr2() {
 		pipe "apr-unpack '$made.apr' | apr-pack -t gguf -o '$made'" && cmp "$made" "$2"
 }
 
-@test "gguf vectors: by way of APR2" {
+@test "gguf vectors: by way of APR2 (CHECK-081)" {
 	rows through_apr2
 }
 

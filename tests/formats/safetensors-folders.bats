@@ -5,7 +5,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-@test "every fault is named and leaves no output" {
+@test "every fault is named and leaves no output (CHECK-090)" {
 	local name code says n=0
 	vectors safetensors_folders folders
 	cd folders
@@ -26,7 +26,7 @@ setup() {
 	[ -z "$(find . -name '.made*')" ]
 }
 
-@test "every folder comes back as it was, through apr2 and as a stream" {
+@test "every folder comes back as it was, through apr2 and as a stream (CHECK-086)" {
 	local name back n=0
 	vectors safetensors_folders folders
 	cd folders

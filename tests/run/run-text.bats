@@ -245,7 +245,7 @@ terminal_model() {
 	recorded | cmp -n "$(wc -c <text)" - text
 }
 
-@test "the context ends a text" {
+@test "the context ends a text (CHECK-049)" {
 	try apr-run -p ROMEO: -n 100 -c 20 "$model"
 	[ "$status" -eq 0 ]
 	grep -q 'context of 20 tokens is full' "$err"

@@ -40,7 +40,7 @@ copy() {
 	grep -qx 'provenance        1 (claims)' "$out"
 }
 
-@test "an unknown architecture is named, with the nearest one" {
+@test "an unknown architecture is named, with the nearest one (CHECK-078)" {
 	copy gpt2
 	sed -i 's/"gpt2"/"gpt3"/' folder/config.json
 	try apr-adapt gguf folder
@@ -52,7 +52,7 @@ copy() {
 	said 4 'architecture nothing is not known (E001)'
 }
 
-@test "a tensor that is unknown, missing, or of another shape" {
+@test "a tensor that is unknown, missing, or of another shape (CHECK-080)" {
 	apr-unpack "$cases/gpt2/hf" | apr-rename '^h\.1\.ln_2\.bias$=h.1.other.bias' >renamed
 	try apr-adapt gguf renamed
 	said 5 'h.1.other.bias: UnknownTensor'

@@ -155,7 +155,7 @@ encrypt_exam() {
 	said 3 'missing'
 }
 
-@test "recipients: any of them opens it, nobody else" {
+@test "recipients: any of them opens it, nobody else (CHECK-024)" {
 	local i
 	age_keys
 	apr-encrypt -r "$me" -r "$(cat a.to)" -R more.to "$model" >sealed.aprs

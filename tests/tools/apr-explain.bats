@@ -40,7 +40,7 @@ setup() {
 	grep -q 'does not state its architecture' "$out"
 }
 
-@test "V-12: --tensor: role, shape, statistics; near names if there is none" {
+@test "V-12: --tensor: role, shape, statistics; near names if there is none (CHECK-066)" {
 	try apr-explain --tensor blk.1.ffn_down.weight "$model"
 	quiet
 	grep -qx 'role          down projection of block 1' "$out"
@@ -55,7 +55,7 @@ setup() {
 	grep -q '^verdict .*1 values are NaN and 1 infinite (NanDetected)' "$out"
 }
 
-@test "V-12: each code is explained, and an unknown one is said to be unknown" {
+@test "V-12: each code is explained, and an unknown one is said to be unknown (CHECK-065)" {
 	for code in E001 E002 E003 E004 E005 E006 E007 E008 e004 exit-5; do
 		try apr-explain $code
 		quiet

@@ -56,7 +56,7 @@ no_controls() {
 	done
 }
 
-@test "--json of each format: valid, and as it always was" {
+@test "--json of each format: valid, and as it always was (CHECK-073)" {
 	local f
 	mothers
 	for f in mother.gguf mother.apr mother.64 mother.aprs; do
@@ -153,7 +153,7 @@ no_controls() {
 	grep -Eqx 'files +README.md text/markdown 8, TWIN.md text/markdown 8, tokenizer.json application/json 2' header
 }
 
-@test "pt 51: a file of 100 GB is answered at once, in little memory" {
+@test "pt 51: a file of 100 GB is answered at once, in little memory (CHECK-051)" {
 	mkmodel 2>why <<-END >big.gguf || skip "no sparse file of 100 GB here: $(cat why)"
 		key general.architecture string llama
 		tensor big.weight F16 1000000x50000 hole

@@ -250,7 +250,7 @@ reserved() {
 	cmp folder/model.safetensors stdout
 }
 
-@test "a full disk is seen before the work" {
+@test "a full disk is seen before the work (CHECK-098)" {
 	mkplan "" '["t","I8",["9007199254740992"]]' >huge.aprs
 	for format in gguf apr2; do
 		try apr-pack -t $format -o made <huge.aprs

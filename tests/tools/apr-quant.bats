@@ -38,7 +38,7 @@ rows_of_172() {
 	exam filter apr-quant q4_0
 }
 
-@test "f32, f16, q8_0 and q4_0 are llama-quantize's, tensor by tensor" {
+@test "f32, f16, q8_0 and q4_0 are llama-quantize's, tensor by tensor (CHECK-083)" {
 	local name
 	for name in f32 f16 q8_0 q4_0 q8_0.pure q4_0.pure; do
 		apr-quant ${name/.pure/ --pure} "$model" >made
@@ -48,7 +48,7 @@ rows_of_172() {
 	done
 }
 
-@test "bf16 of what was bf16 is what it was" {
+@test "bf16 of what was bf16 is what it was (CHECK-082)" {
 	apr-unpack "$model" >model.aprs
 	pipe "apr-quant f32 model.aprs | apr-quant bf16" >back
 	cmp <(digests_of model.aprs) <(digests_of back)

@@ -203,7 +203,7 @@ named() {
 	said 5 'MissingTensor: there is no tensor decoder.layers.'
 }
 
-@test "LLaMA: three forms, each from each" {
+@test "LLaMA: three forms, each from each (CHECK-087)" {
 	apr-rename --strict --schema apr "$model" 2>/dev/null >apr.stream
 	names apr.stream | head -n 3 | diff - <(printf '%s\n' token_embedding \
 		layers.0.input_layernorm.weight layers.0.attn.q_proj.weight)
@@ -221,7 +221,7 @@ named() {
 	apr-rename --strict --schema apr bare.gguf 2>/dev/null | names | diff - <(names apr.stream)
 }
 
-@test "an architecture that is not known, not stated, or another one" {
+@test "an architecture that is not known, not stated, or another one (CHECK-095)" {
 	try apr-rename --schema lama "$model"
 	said 3 'lama: cannot be opened'
 	try apr-rename --schema gguf --arch lama "$model"

@@ -78,7 +78,7 @@ returns() {
 	becomes falcon
 }
 
-@test "gemma2 becomes the GGUF file of the reference" {
+@test "gemma2 becomes the GGUF file of the reference (CHECK-089)" {
 	becomes gemma2
 }
 
@@ -106,7 +106,7 @@ returns() {
 	becomes llama-w4a16 'rope_freqs'
 }
 
-@test "llama2 becomes the GGUF file of the reference" {
+@test "llama2 becomes the GGUF file of the reference (CHECK-061)" {
 	becomes llama2
 }
 
@@ -118,7 +118,7 @@ returns() {
 	becomes llama2-old
 }
 
-@test "llama3 becomes the GGUF file of the reference" {
+@test "llama3 becomes the GGUF file of the reference (CHECK-088)" {
 	becomes llama3 'rope_freqs'
 }
 

@@ -89,7 +89,7 @@ sweep() {
 	feeds 64M "$1"
 }
 
-@test "at any limit a tool does its work or says that memory ran out" {
+@test "at any limit a tool does its work or says that memory ran out (CHECK-099)" {
 	[ -z "${WHY:-}" ] || skip "$WHY"
 	made
 	sweep 'apr-header small.gguf'
