@@ -221,9 +221,9 @@ streams(const struct adapt *a, const struct tensors_row *row)
 	       (block > 0 && block <= MOVE_VALUES && block % tensor_type(row->t)->items == 0);
 }
 
-/* Begin a row whose sources are stored. */
+/* Begin a row whose sources are stored; *gaps: whether adapt_zeros finds zeros of it. */
 static int
-begin_stored(struct adapt *a, const struct tensors_row *row, struct err *e)
+begin_stored(struct adapt *a, const struct tensors_row *row, bool *gaps, struct err *e)
 {
 	const struct store_at *at;
 
@@ -234,15 +234,21 @@ begin_stored(struct adapt *a, const struct tensors_row *row, struct err *e)
 		if (at->where == STORE_FILE) {
 			a->place = at->range;
 			a->mode = SEND_SHARED;
+			*gaps = at->gaps;
 			return 0;
 		}
 	}
-	return values_begin(&a->v, row, e);
+	if (values_begin(&a->v, row, e) < 0)
+		return -1;
+	*gaps = a->v.keeps_zeros && store_has_gaps(&a->store, row);
+	if (*gaps)
+		values_expect_gaps(&a->v);
+	return 0;
 }
 
 /* Begin a row whose only source is what inner has now. */
 static int
-begin_passing(struct adapt *a, const struct tensors_row *row, struct err *e)
+begin_passing(struct adapt *a, const struct tensors_row *row, bool *gaps, struct err *e)
 {
 	struct store_at *at = &a->store.at[a->next.index];
 
@@ -250,8 +256,10 @@ begin_passing(struct adapt *a, const struct tensors_row *row, struct err *e)
 	if (a->next.place) {
 		at->where = STORE_FILE;
 		at->range = *a->next.place;
-		return advance(a, e) < 0 ? -1 : begin_stored(a, row, e);
+		at->gaps = a->next.gaps;
+		return advance(a, e) < 0 ? -1 : begin_stored(a, row, gaps, e);
 	}
+	*gaps = a->next.gaps;
 	if (move_is_plain(&row->move) && values_same(row)) {
 		a->mode = SEND_INNER;
 		a->source.crc = a->inner->crc;
@@ -260,8 +268,14 @@ begin_passing(struct adapt *a, const struct tensors_row *row, struct err *e)
 	at->where = STORE_WINDOW;
 	at->at = 0;
 	a->window_fill = 0;
+	a->zeros = 0;
 	a->mode = SEND_WINDOWS;
-	return values_begin(&a->v, row, e);
+	if (values_begin(&a->v, row, e) < 0)
+		return -1;
+	*gaps = *gaps && a->v.keeps_zeros;
+	if (*gaps)
+		values_expect_gaps(&a->v);
+	return 0;
 }
 
 static int
@@ -275,10 +289,10 @@ next_row(struct adapt *a, struct item *item, struct err *e)
 	while (r == 0 && !row->made && a->more && a->next.kind == ITEM_TENSOR &&
 	       row->last >= a->seen && !a->o.places) {
 		if (row->last == a->seen && streams(a, row))
-			return begin_passing(a, row, e);
+			return begin_passing(a, row, &item->gaps, e);
 		r = adapt_take(a, a->seen + 1, e);
 	}
-	return r < 0 ? -1 : begin_stored(a, row, e);
+	return r < 0 ? -1 : begin_stored(a, row, &item->gaps, e);
 }
 
 static int
@@ -342,42 +356,6 @@ adapt_next(struct source *s, struct item *item, struct err *e)
 	return next_inner(a, item, e);
 }
 
-/* Fill a window from inner, and compute its values. */
-static int
-read_window(struct adapt *a, const uint8_t **p, size_t *n, struct err *e)
-{
-	const struct tensors_row *row = a->v.row;
-	struct store_at *at = &a->store.at[row->move.pieces[0].source];
-	size_t size = dtype_span(row->from, (size_t)num_min(a->v.window, a->v.all - a->v.done));
-	const uint8_t *bytes;
-	size_t got, rest;
-
-	*n = 0;
-	at->at = dtype_span(row->from, (size_t)a->v.done);
-	if (mem_grow(&a->window, &a->window_cap, size + READER_BODY, 1) < 0)
-		return err_memory(e);
-	while (a->window_fill < size || size == 0) {
-		if (source_read(a->inner, &bytes, &got, e) < 0)
-			return -1;
-		if (got == 0 || size == 0)
-			break;
-		if (mem_grow(&a->window, &a->window_cap, a->window_fill + got, 1) < 0)
-			return err_memory(e);
-		memcpy(a->window + a->window_fill, bytes, got);
-		a->window_fill += got;
-	}
-	if (size == 0)
-		return 0;
-	a->store.window = a->window;
-	a->store.window_bytes = a->window_fill;
-	if (values_next(&a->v, p, n, e) < 0)
-		return -1;
-	rest = a->window_fill - size;
-	memmove(a->window, a->window + size, rest);
-	a->window_fill = rest;
-	return 0;
-}
-
 static int
 read_shared(struct adapt *a, struct out *o, const uint8_t **p, size_t *n, struct err *e)
 {
@@ -412,7 +390,7 @@ read_bytes(struct adapt *a, const uint8_t *bytes, size_t all, const uint8_t **p,
 static int
 read_row(struct adapt *a, const uint8_t **p, size_t *n, struct err *e)
 {
-	int r = a->mode == SEND_WINDOWS ? read_window(a, p, n, e) : values_next(&a->v, p, n, e);
+	int r = a->mode == SEND_WINDOWS ? adapt_window(a, p, n, e) : values_next(&a->v, p, n, e);
 
 	if (r == 0 && *n == 0)
 		store_done(&a->store, a->v.row);
@@ -439,6 +417,31 @@ adapt_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
 	case SEND_STORED:
 	case SEND_WINDOWS:
 		return read_row(a, p, n, e);
+	}
+	return 0;
+}
+
+static int
+adapt_zeros(struct source *s, uint64_t *n, struct err *e)
+{
+	struct adapt *a = (struct adapt *)s;
+
+	switch (a->mode) {
+	case SEND_INNER:
+		return source_zeros(a->inner, n, e);
+	case SEND_SHARED:
+		*n = range_gap(&a->place, a->sent, tensor_bytes(a->plan.tensors[a->row - 1]) - a->sent);
+		a->sent += *n;
+		break;
+	case SEND_STORED:
+		*n = values_zeros(&a->v);
+		break;
+	case SEND_WINDOWS:
+		return adapt_window_zeros(a, n, e);
+	case SEND_NOTHING:
+	case SEND_BLOB:
+	case SEND_LICENCE:
+		break;
 	}
 	return 0;
 }
@@ -521,10 +524,12 @@ open_adapt(struct adapt *a, struct err *e)
 		return -1;
 	a->plan.licence = a->inner->plan->licence;
 	a->plan.signatures = a->inner->plan->signatures;
+	a->plan.holes = a->inner->plan->holes;
 	for (i = 0; i < a->inner->plan->prov_count; i++)
 		if (model_add_prov(&a->plan, a->inner->plan->provs[i], e) < 0)
 			return -1;
-	a->v.in = (struct move_reader){ .read = store_read, .ctx = &a->store };
+	a->v.in = (struct move_reader){ .read = store_read, .zeros = store_zeros,
+		.ctx = &a->store };
 	a->v.jobs = a->o.jobs;
 	if (make_plan(a, e) < 0)
 		return -1;
@@ -535,7 +540,7 @@ struct source *
 adapt_source(struct source *inner, const struct adapt_options *o, struct err *e)
 {
 	static const struct source_ops ops = { .next = adapt_next, .read = adapt_read,
-		.close = adapt_close, .share = adapt_share };
+		.close = adapt_close, .share = adapt_share, .zeros = adapt_zeros };
 	struct adapt *a = mem_array(1, sizeof *a);
 
 	if (!a) {

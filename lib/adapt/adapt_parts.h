@@ -41,6 +41,7 @@ struct adapt {
 	uint32_t tied_crc;    /* and the difference of their checksums */
 	uint8_t *window;
 	size_t window_cap, window_fill;
+	uint64_t zeros; /* of inner that come after the window */
 };
 
 /* Make the plan of the form: keys, side files, tensors. 0 or -1. */
@@ -70,6 +71,12 @@ int adapt_put_text(struct model *m, const char *key, const char *text, size_t n,
 /* Take items of inner into the store up to the first that comes after its tensors, or until
  * `tensors` of them have come. 0 or -1. */
 int adapt_take(struct adapt *a, uint64_t tensors, struct err *e);
+
+/* The next window of a row whose only source is what inner has now: filled from inner, and
+ * computed; *n is 0 at its end. adapt_window_zeros: the row's zeros that come next, which inner
+ * leaves out. 0 or -1. */
+int adapt_window(struct adapt *a, const uint8_t **p, size_t *n, struct err *e);
+int adapt_window_zeros(struct adapt *a, uint64_t *n, struct err *e);
 
 /* Append the subject's side files that no form makes anew. 0 or -1. */
 int adapt_keep_files(struct adapt *a, struct err *e);

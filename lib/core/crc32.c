@@ -18,6 +18,25 @@ crc32_join(uint32_t a, uint32_t b, uint64_t b_bytes)
 }
 
 uint32_t
+crc32_zeros(uint32_t crc, uint64_t n)
+{
+	static const uint8_t zero[1];
+	uint32_t run = crc32_add(0, zero, sizeof zero);
+	uint64_t bytes = 1;
+
+	/* run is the CRC of a power of two of zeros. */
+	for (; n > 0; n >>= 1) {
+		if (n & 1)
+			crc = crc32_join(crc, run, bytes);
+		if (n > 1) {
+			run = crc32_join(run, run, bytes);
+			bytes *= 2;
+		}
+	}
+	return crc;
+}
+
+uint32_t
 crc32_patch(uint32_t have, uint32_t want, uint64_t after)
 {
 	static const uint8_t zero[4];

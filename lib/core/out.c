@@ -299,10 +299,20 @@ out_flush(struct out *o)
 	return 0;
 }
 
+/* Gives a file that ends in a hole its length. */
+static int
+close_hole(struct out *o)
+{
+	if (o->has_hole && ftruncate(o->fd, (off_t)o->start) < 0)
+		return fail(o, "cannot be written");
+	o->has_hole = false;
+	return 0;
+}
+
 int
 out_settle(struct out *o)
 {
-	if (out_flush(o) < 0)
+	if (out_flush(o) < 0 || close_hole(o) < 0)
 		return -1;
 	if (o->path && o->seekable && o->sync && fsync(o->fd) < 0)
 		return fail(o, "cannot be synced");
@@ -389,6 +399,22 @@ out_zeros(struct out *o, uint64_t n)
 	return out_fill(o, 0, n);
 }
 
+int
+out_hole(struct out *o, uint64_t n)
+{
+	if (!o->seekable || out_tell(o) < OUT_HELD)
+		return out_zeros(o, n);
+	if (out_flush(o) < 0)
+		return -1;
+	if (n > INT64_MAX || lseek(o->fd, (off_t)n, SEEK_CUR) < 0)
+		return fail(o, "cannot be so long");
+	if (o->crc_on)
+		o->crc = crc32_zeros(o->crc, n);
+	o->start += n;
+	o->has_hole = true;
+	return 0;
+}
+
 uint64_t
 out_tell(const struct out *o)
 {
@@ -428,7 +454,7 @@ out_finish(struct out *o)
 {
 	int fd;
 
-	if (out_flush(o) < 0)
+	if (out_flush(o) < 0 || close_hole(o) < 0)
 		return -1;
 	if (o->holds) {
 		size_t n = o->start < OUT_HELD ? (size_t)o->start : OUT_HELD;

@@ -33,6 +33,7 @@ struct out {
 	struct err *err;    /* not owned */
 	int fd;
 	bool force, sync, seekable, holds, failed, done;
+	bool has_hole;       /* the file may end in a hole, and must get its length */
 	bool staged, nameless, owns; /* owns: closes fd although there is no path */
 	const char *stage_name; /* its name in the stage; NULL: the last part of path */
 	uint8_t held[OUT_HELD];
@@ -73,6 +74,8 @@ int out_reserve(struct out *o, uint64_t bytes);
 
 int out_put(struct out *o, const void *p, size_t n);
 int out_zeros(struct out *o, uint64_t n);
+/* Puts n zeros. A regular file gets a hole, which takes no space on the disk. */
+int out_hole(struct out *o, uint64_t n);
 int out_fill(struct out *o, uint8_t byte, uint64_t n);
 
 /* If o is a pipe, puts up to max bytes without copying them: from an offset of a file, or

@@ -43,6 +43,56 @@ range_fail(const char *name, struct err *e)
 	return err_set(e, ERR_CORRUPT, name, "has become shorter: more bytes were expected");
 }
 
+/* Sets *data to the first stored byte at or after the offset at, or to the end of the file,
+ * which may have become shorter. */
+static int
+find_data(int fd, uint64_t at, uint64_t *data)
+{
+	off_t to;
+
+	if (at > INT64_MAX)
+		return -1;
+	to = lseek(fd, (off_t)at, SEEK_DATA);
+	if (to < 0 && errno == ENXIO)
+		to = lseek(fd, 0, SEEK_END);
+	if (to < 0)
+		return -1;
+	*data = (uint64_t)to;
+	return 0;
+}
+
+uint64_t
+range_gap(const struct range *r, uint64_t from, uint64_t n)
+{
+	uint64_t at, data, zeros;
+
+	if (num_add(r->at, from, &at) < 0 || find_data(r->fd, at, &data) < 0 || data <= at)
+		return 0;
+	zeros = num_min(n, data - at);
+	return zeros < RANGE_GAP ? 0 : zeros;
+}
+
+bool
+range_has_gap(const struct range *r, uint64_t from, uint64_t n)
+{
+	uint64_t at, end, data;
+
+	if (num_add(r->at, from, &at) < 0 || num_add(at, n, &end) < 0 || end > INT64_MAX)
+		return false;
+	while (at < end && end - at >= RANGE_GAP) {
+		off_t hole = lseek(r->fd, (off_t)at, SEEK_HOLE);
+
+		if (hole < 0 || (uint64_t)hole >= end)
+			return false;
+		if (find_data(r->fd, (uint64_t)hole, &data) < 0 || data <= (uint64_t)hole)
+			return false;
+		if (num_min(data, end) - (uint64_t)hole >= RANGE_GAP)
+			return true;
+		at = data;
+	}
+	return false;
+}
+
 struct wide {
 	const struct range *range;
 	uint64_t from;

@@ -14,6 +14,7 @@
 #include "core/num.h"
 #include "core/opened.h"
 #include "core/pipe.h"
+#include "core/range.h"
 
 int
 reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
@@ -362,6 +363,60 @@ reader_skip(struct reader *r, uint64_t n)
 		n -= got;
 	}
 	return 0;
+}
+
+/* Moves the descriptor back to where the window ends. */
+static void
+move_back(struct reader *r)
+{
+	if (lseek(r->fd, (off_t)(r->start + r->fill), SEEK_SET) < 0) {
+		r->failed = true;
+		err_errno(r->err, r->name, "cannot seek");
+	}
+}
+
+bool
+reader_has_gap(struct reader *r, uint64_t n)
+{
+	struct range here = { r->fd, reader_tell(r) };
+	bool has;
+
+	if (r->failed || !r->seekable || r->fd < 0 || n < RANGE_GAP)
+		return false;
+	has = range_has_gap(&here, 0, n);
+	move_back(r);
+	return has;
+}
+
+uint64_t
+reader_gap(struct reader *r, uint64_t n)
+{
+	struct range here = { r->fd, reader_tell(r) };
+	uint64_t zeros;
+
+	if (r->failed || !r->seekable || r->fd < 0 || r->crc_on || n < RANGE_GAP)
+		return 0;
+	zeros = num_min(range_gap(&here, 0, n), reader_left(r));
+	move_back(r);
+	return zeros > 0 && reader_seek(r, here.at + zeros) == 0 ? zeros : 0;
+}
+
+uint64_t
+reader_holes(struct reader *r)
+{
+	struct stat st;
+	off_t hole;
+	uint64_t stored;
+
+	if (r->failed || !r->seekable || r->fd < 0 || fstat(r->fd, &st) < 0)
+		return 0;
+	hole = lseek(r->fd, 0, SEEK_HOLE);
+	move_back(r);
+	stored = 512 * (uint64_t)st.st_blocks;
+	if (hole < 0 || hole >= st.st_size || stored >= (uint64_t)st.st_size)
+		return 0;
+	stored = (uint64_t)st.st_size - stored;
+	return stored < RANGE_GAP ? 0 : stored;
 }
 
 bool

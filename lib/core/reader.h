@@ -92,6 +92,14 @@ int reader_rest(struct reader *r, struct buf *b, size_t most);
 /* Skips n bytes. It seeks if the input can and the CRC is off, else it reads them. */
 int reader_skip(struct reader *r, uint64_t n);
 
+/* Zeros that a sparse file does not store (core/range.h): reader_has_gap, whether there are
+ * some in the next n bytes; reader_gap consumes those that come next, at most n, and returns
+ * their number, or 0. reader_holes: the bytes of the whole file that are not stored,
+ * estimated. All are 0 for pipes and memory. */
+bool reader_has_gap(struct reader *r, uint64_t n);
+uint64_t reader_gap(struct reader *r, uint64_t n);
+uint64_t reader_holes(struct reader *r);
+
 /* Goes to an absolute offset; only for seekable inputs. */
 int reader_seek(struct reader *r, uint64_t offset);
 

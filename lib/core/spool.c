@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/broker.h"
+#include "core/num.h"
 
 const char *
 spool_folder(void)
@@ -77,6 +78,32 @@ spool_put(struct spool *s, const void *p, size_t n, struct err *e)
 	buf_put(&s->memory, p, n);
 	s->bytes += n;
 	return buf_ok(&s->memory) ? 0 : err_memory(e);
+}
+
+int
+spool_skip(struct spool *s, uint64_t n, struct err *e)
+{
+	static const uint8_t zeros[4096];
+	uint64_t end;
+	size_t part;
+
+	if (!s->secret && n > SPOOL_MEMORY) {
+		if (spill(s, e) < 0)
+			return -1;
+		if (num_add(s->spilled, n, &end) < 0 || end > INT64_MAX)
+			return err_set(e, ERR_IO, "spool file", "would be too long");
+		if (ftruncate(s->fd, (off_t)end) < 0)
+			return err_errno(e, "spool file", "cannot be written");
+		s->spilled = end;
+		s->bytes += n;
+		return 0;
+	}
+	for (; n > 0; n -= part) {
+		part = (size_t)num_min(n, sizeof zeros);
+		if (spool_put(s, zeros, part, e) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int

@@ -32,6 +32,8 @@ struct spool {
 /* spool_put appends n bytes; spool_get reads n bytes, which must exist, from offset at.
  * An all-zero spool is empty. Both return 0, or -1 with e filled. */
 int spool_put(struct spool *s, const void *p, size_t n, struct err *e);
+/* spool_skip appends n zeros, which take no space in the file. */
+int spool_skip(struct spool *s, uint64_t n, struct err *e);
 int spool_get(struct spool *s, uint64_t at, void *p, size_t n, struct err *e);
 
 /* Sets *p to all bytes in one piece, read only, until spool_free. Nothing may be put after

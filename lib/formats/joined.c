@@ -94,6 +94,8 @@ read_part(struct joined *j, size_t i)
 	if (r == 0)
 		r = i == 0 ? model_copy(&j->plan, part->plan, j->err)
 		           : add_tensors(j, part->plan);
+	if (r == 0 && i > 0)
+		j->plan.holes += part->plan->holes;
 	if (r == 0)
 		r = add_places(j, part);
 	if (i > 0)
@@ -309,6 +311,14 @@ share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	return j->ops->beside_read(j, p, n) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
 }
 
+static int
+zeros(struct source *source, uint64_t *n, struct err *e)
+{
+	struct joined *j = (struct joined *)source;
+
+	return j->from ? source_zeros(j->from, n, e) : 0;
+}
+
 static bool
 lies(struct source *source, uint64_t *offset)
 {
@@ -356,7 +366,7 @@ joined_new(size_t bytes, const struct joined_ops *ops, const char *path,
 {
 	static const struct source_ops verbs = { .next = next, .read = read_body,
 		.close = close_source, .share = share_body, .lies = lies,
-		.opened = opened };
+		.opened = opened, .zeros = zeros };
 	struct joined *j = mem_array(1, bytes);
 
 	if (!j || !(j->path = mem_text(path, strlen(path)))) {

@@ -217,6 +217,7 @@ plan_piece(struct pieces *s, size_t i, struct err *e)
 
 	if (model_init(&p->plan, e) < 0)
 		return -1;
+	p->plan.holes = s->plan->holes; /* the estimate is for all files together */
 	source = s->ops->source(s, i);
 	if (!source)
 		return err_memory(e);
@@ -256,7 +257,7 @@ begin_piece(struct pieces *s, struct piece *p, struct err *e)
 	if (open_out(s, p->label, &o, e) < 0)
 		return -1;
 	p->file = o.file;
-	if (p == s->pieces && out_reserve(&o, s->bytes) < 0) {
+	if (p == s->pieces && out_reserve(&o, model_space(s->plan, s->bytes)) < 0) {
 		out_abandon(&o);
 		return -1;
 	}
@@ -465,6 +466,15 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 }
 
 static int
+zeros(struct sink *sink, uint64_t n, struct err *e)
+{
+	struct pieces *s = (struct pieces *)sink;
+
+	return s->now == TO_FILE ? sink_write_zeros(sink, n, e)
+	                         : sink_zeros(s->piece->sink, n, e);
+}
+
+static int
 put_end(struct sink *sink, struct err *e)
 {
 	struct pieces *s = (struct pieces *)sink;
@@ -548,7 +558,8 @@ pieces_create(const struct out_options *where, bool makes_folder,
               struct err *e)
 {
 	static const struct sink_ops verbs = { .begin = begin, .put = put,
-		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
+		.zeros = zeros };
 	struct pieces *s = mem_array(1, sizeof *s);
 
 	if (s) {

@@ -44,6 +44,13 @@ source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n, stru
 	return source_read(s, p, n, e) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
 }
 
+int
+source_zeros(struct source *s, uint64_t *n, struct err *e)
+{
+	*n = 0;
+	return s->ops->zeros ? s->ops->zeros(s, n, e) : 0;
+}
+
 void
 source_close(struct source *s)
 {
@@ -67,6 +74,26 @@ int
 sink_write(struct sink *s, const uint8_t *p, size_t n, struct err *e)
 {
 	return s->ops->write(s, p, n, e);
+}
+
+int
+sink_write_zeros(struct sink *s, uint64_t n, struct err *e)
+{
+	static const uint8_t zeros[1u << 16];
+	size_t part;
+
+	for (; n > 0; n -= part) {
+		part = (size_t)num_min(n, sizeof zeros);
+		if (sink_write(s, zeros, part, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+sink_zeros(struct sink *s, uint64_t n, struct err *e)
+{
+	return s->ops->zeros ? s->ops->zeros(s, n, e) : sink_write_zeros(s, n, e);
 }
 
 int
@@ -286,6 +313,51 @@ pass_on(struct run *r, struct out *direct, const uint8_t **p, size_t *n)
 	return 0;
 }
 
+/* Count bytes that have passed. */
+static void
+count(struct run *r, uint64_t n)
+{
+	r->moved += n;
+	if (r->f->progress)
+		r->f->progress(r->f->progress_ctx, r->moved);
+}
+
+/* Whether zeros that the source has not stored go to the sink as such, or nowhere. A hook
+ * needs all bytes of a body. */
+static bool
+passes_gaps(const struct run *r, const struct item *in, const struct item *out, bool forward)
+{
+	const struct flow *f = r->f;
+
+	return in->gaps && in->bytes == out->bytes && r->source->ops->zeros && !f->proves &&
+	       (!forward || r->sink->ops->zeros) && (out->same || (!f->data && !f->placed));
+}
+
+/* Read a body with gaps to its end and forward it unchanged. */
+static int
+gaps_body(struct run *r, bool forward)
+{
+	const uint8_t *p;
+	uint64_t zeros;
+	size_t n;
+
+	for (;;) {
+		if (source_zeros(r->source, &zeros, r->e) < 0 ||
+		    (forward && zeros > 0 && sink_zeros(r->sink, zeros, r->e) < 0))
+			return -1;
+		count(r, zeros);
+		if (zeros > 0)
+			continue;
+		if (source_read(r->source, &p, &n, r->e) < 0)
+			return -1;
+		if (n == 0)
+			return 0;
+		if (forward && sink_write(r->sink, p, n, r->e) < 0)
+			return -1;
+		count(r, n);
+	}
+}
+
 /* Read the body of an item to its end and forward it. same: data is not called. */
 static int
 body(struct run *r, const struct item *in, bool forward, bool same)
@@ -312,9 +384,7 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 		if (shown && f->data(f->ctx, in, p, n, forward && !passes ? r->sink : NULL,
 		                     r->e) < 0)
 			return -1;
-		r->moved += n;
-		if (f->progress)
-			f->progress(f->progress_ctx, r->moved);
+		count(r, n);
 	}
 	if (key && !value_check_end(&value))
 		return err_set(r->e, ERR_CORRUPT, r->source->plan->blobs[in->index].name,
@@ -355,9 +425,7 @@ whole_body(struct run *r, const struct item *in, bool forward, bool same)
 	}
 	if (taken <= 0)
 		return taken < 0 ? -1 : body(r, in, forward, same);
-	r->moved += in->bytes;
-	if (f->progress)
-		f->progress(f->progress_ctx, r->moved);
+	count(r, in->bytes);
 	return 0;
 }
 
@@ -401,9 +469,10 @@ one_item(struct run *r, const struct item *in)
 		renumber(r, &out);
 	if (forward && (dropped = only_place(r, in, &out)) != 0)
 		return dropped < 0 ? -1 : 0;
+	out.gaps = passes_gaps(r, in, &out, forward);
 	if (forward && sink_put(r->sink, &out, r->e) < 0)
 		return -1;
-	if (whole_body(r, in, forward, out.same) < 0)
+	if ((out.gaps ? gaps_body(r, forward) : whole_body(r, in, forward, out.same)) < 0)
 		return -1;
 	if (f->item_end && f->item_end(f->ctx, in, forward ? r->sink : NULL, r->e) < 0)
 		return -1;
@@ -443,6 +512,8 @@ plan_out(struct run *r, struct model *out)
 			status = model_add_prov(out, head.n, r->e);
 		buf_free(&head);
 	}
+	if (r->f->data)
+		out->holes = 0;
 	if (status == 0 && r->f->plan)
 		status = r->f->plan(r->f->ctx, out, r->e);
 	return status;

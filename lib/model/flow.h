@@ -39,6 +39,8 @@ struct item {
 	const struct range *place; /* of a tensor: a range of a file that holds the same
 	                     * bytes and that several threads may read; NULL: none. Valid
 	                     * until the source's next call */
+	bool gaps;          /* of a tensor: long runs of its zeros are not stored, and zeros of
+	                     * the source finds them; a sink may then get them by sink_zeros */
 	bool same;          /* set by a flow's item hook: the body passes unchanged and is
 	                     * not given to the data hook */
 };
@@ -88,6 +90,10 @@ struct source_ops {
 	 * this faster than its caller. */
 	int (*share)(struct source *s, struct out *o, const uint8_t **p, size_t *n,
 	             struct err *e);
+	/* Called before each read of an item with gaps: sets *n to the number of zeros that come
+	 * next and that read then leaves out, or to 0. A caller may also only read: it then gets
+	 * every byte. NULL: no item has gaps. */
+	int (*zeros)(struct source *s, uint64_t *n, struct err *e);
 };
 
 /* The side that is pushed. begin takes the plan, which must outlive the sink, and refuses
@@ -120,6 +126,8 @@ struct sink_ops {
 	 * that number at this offset. */
 	int (*place)(struct sink *s, const struct item *item, uint64_t offset,
 	             unsigned file, struct err *e);
+	/* Like a write of n zeros to an item with gaps, in less time. NULL: they are written. */
+	int (*zeros)(struct sink *s, uint64_t n, struct err *e);
 };
 
 int source_next(struct source *s, struct item *item, struct err *e);
@@ -130,11 +138,16 @@ int source_share(struct source *s, struct out *o, const uint8_t **p, size_t *n,
 /* Read everything that is left; only this proves that a model from a pipe is whole. 0 or
  * -1. */
 int source_finish(struct source *s, struct err *e);
+/* Zeros that come next and that source_read will leave out; *n is 0 if there are none. */
+int source_zeros(struct source *s, uint64_t *n, struct err *e);
 void source_close(struct source *s);
 
 int sink_begin(struct sink *s, const struct model *plan, struct err *e);
 int sink_put(struct sink *s, const struct item *item, struct err *e);
 int sink_write(struct sink *s, const uint8_t *p, size_t n, struct err *e);
+int sink_zeros(struct sink *s, uint64_t n, struct err *e);
+/* Write n zeros by sink_write: for a sink that cannot leave them out. */
+int sink_write_zeros(struct sink *s, uint64_t n, struct err *e);
 int sink_put_end(struct sink *s, struct err *e);
 int sink_end(struct sink *s, struct err *e);
 void sink_close(struct sink *s);

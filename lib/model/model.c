@@ -189,7 +189,7 @@ int
 model_copy(struct model *to, const struct model *from, struct err *e)
 {
 	*to = (struct model){ .licence = from->licence, .signatures = from->signatures,
-		.sealed = from->sealed };
+		.sealed = from->sealed, .holes = from->holes };
 	to->source = json_deep_copy(from->source);
 	to->extra = json_deep_copy(from->extra);
 	if (!to->source || !to->extra || copy_lists(to, from, e) < 0) {
@@ -548,6 +548,12 @@ saturate(uint64_t *sum, uint64_t v)
 {
 	if (num_add(*sum, v, sum) < 0)
 		*sum = UINT64_MAX;
+}
+
+uint64_t
+model_space(const struct model *m, uint64_t bytes)
+{
+	return m->sealed ? bytes : bytes - num_min(bytes, m->holes);
 }
 
 uint64_t

@@ -55,6 +55,10 @@ struct model {
 	 * files, tensors, prov and sign frames are sealed (model/flow.h: item_sizes), and
 	 * their content cannot be used. */
 	uint64_t sealed;
+	/* Bytes of tensors that the source does not store, because its files are sparse, and that
+	 * the output needs no space for either: an estimate for the check of free space. It is
+	 * part of a stream and never of a file. */
+	uint64_t holes;
 	json_t *extra;     /* an object: members of the plan that these tools do not know */
 };
 
@@ -134,6 +138,8 @@ size_t *model_tensors_by_name(const struct model *m, struct err *e);
 
 /* Bytes of all tensors; number of values in all tensors (parameters). */
 uint64_t model_tensor_bytes(const struct model *m);
+/* The space that a file of this many bytes needs on the disk: bytes less holes. */
+uint64_t model_space(const struct model *m, uint64_t bytes);
 uint64_t model_parameters(const struct model *m);
 
 /* Bits of all tensors divided by the number of their values, as llama.cpp counts them; 0 if

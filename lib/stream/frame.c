@@ -107,6 +107,23 @@ read_some(struct reader *r, struct frame *f, struct out *o, const uint8_t **p, s
 	return 0;
 }
 
+const uint8_t *
+frame_take(struct reader *r, struct frame *f, size_t n)
+{
+	const uint8_t *p;
+
+	if (n > f->left) {
+		reader_fail(r, ERR_CORRUPT, "%s: its body is too short", f->kind);
+		return NULL;
+	}
+	p = reader_take(r, n);
+	if (p) {
+		f->left -= n;
+		f->crc = crc32_add(f->crc, p, n);
+	}
+	return p;
+}
+
 int
 frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n)
 {

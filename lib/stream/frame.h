@@ -44,6 +44,10 @@ int frame_begin(struct reader *r, struct frame *f);
 int frame_head_is(struct reader *r, const struct frame *f, const struct buf *expected);
 int frame_head_json(struct reader *r, const struct frame *f);
 
+/* The next n bytes of the body, at most READER_WINDOW, valid until the next call. NULL if it
+ * has fewer. */
+const uint8_t *frame_take(struct reader *r, struct frame *f, size_t n);
+
 /* Reads some bytes of the body. *n is 0 after its end, once the CRC is verified. */
 int frame_read(struct reader *r, struct frame *f, const uint8_t **p, size_t *n);
 

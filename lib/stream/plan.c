@@ -6,7 +6,7 @@
 
 /* The members of the plan in the order in which they are written. */
 static const char *const members[] = { "version", "source", "metadata", "blobs",
-	"licence", "tensors", "provenance", "signatures", "sealed" };
+	"licence", "tensors", "provenance", "signatures", "sealed", "holes" };
 
 static json_t *
 meta_row(const struct model *m, const struct meta *k)
@@ -103,6 +103,8 @@ plan_to_json(const struct model *m, bool tensors, struct err *e)
 		r = json_object_set_new(plan, "signatures", json_from_u64(m->signatures));
 	if (r == 0 && m->sealed)
 		r = json_object_set_new(plan, "sealed", json_from_u64(m->sealed));
+	if (r == 0 && tensors && m->holes)
+		r = json_object_set_new(plan, "holes", json_from_u64(m->holes));
 	json_object_foreach(m->extra, name, v)
 		if (r == 0 && !json_object_get(plan, name))
 			r = json_object_set(plan, name, v);
@@ -325,6 +327,9 @@ parse_plan(struct model *m, const json_t *plan, bool tensors, const char *where,
 	    (json_member_u64(plan, "sealed", &m->sealed) < 0 || m->sealed == 0 ||
 	     m->sealed > MODEL_SKEY))
 		return bad(where, e, "size of what seals it");
+	if (tensors && json_object_get(plan, "holes") &&
+	    json_member_u64(plan, "holes", &m->holes) < 0)
+		return bad(where, e, "number of bytes in holes");
 	if (keep_unknown(m, plan, where, e) < 0)
 		return -1;
 	return model_check(m, where, e);

@@ -11,7 +11,9 @@
  *                 ["b","GGML_77",[64],{"bytes":40}]],
  *      "provenance":[190],               bytes of each prov head; absent if none
  *      "signatures":1,
- *      "sealed":412}                     bytes of the SKEY head; absent if not sealed
+ *      "sealed":412,                     bytes of the SKEY head; absent if not sealed
+ *      "holes":1048576}                  bytes of tensors that are in holes of sparse files;
+ *                                        absent if there are none, and in APR2
  */
 #ifndef STREAM_PLAN_H
 #define STREAM_PLAN_H

@@ -14,6 +14,8 @@ struct stream_sink {
 	const struct model *plan;
 	struct buf head;
 	uint32_t crc;
+	bool gaps;      /* the item goes into GAPS frames, */
+	uint64_t zeros; /* whose next one begins with these */
 };
 
 static int
@@ -26,7 +28,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	s->plan = plan;
 	if (!json)
 		return -1;
-	if (out_reserve(&s->out, model_tensor_bytes(plan)) < 0) {
+	if (out_reserve(&s->out, model_space(plan, model_tensor_bytes(plan))) < 0) {
 		json_decref(json);
 		return -1;
 	}
@@ -89,7 +91,38 @@ put(struct sink *sink, const struct item *item, struct err *e)
 		head_bytes = s->head.n;
 	}
 	s->crc = 0;
+	s->gaps = item->gaps;
+	s->zeros = 0;
+	if (s->gaps)
+		return 0;
 	return frame_put(&s->out, kind, head, head_bytes, item->bytes);
+}
+
+/* Write a frame of the zeros so far and the bytes after them. */
+static int
+put_gaps(struct stream_sink *s, const uint8_t *p, size_t n)
+{
+	uint8_t zeros[STREAM_GAPS_BYTES];
+	uint32_t crc = 0;
+
+	le64_put(zeros, s->zeros);
+	s->zeros = 0;
+	if (frame_put(&s->out, STREAM_GAPS, s->head.p, s->head.n, sizeof zeros + n) < 0 ||
+	    frame_write(&s->out, &crc, zeros, sizeof zeros) < 0 ||
+	    frame_write(&s->out, &crc, p, n) < 0)
+		return -1;
+	return frame_end(&s->out, crc);
+}
+
+static int
+write_zeros(struct sink *sink, uint64_t n, struct err *e)
+{
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	if (!s->gaps)
+		return sink_write_zeros(sink, n, e);
+	s->zeros += n;
+	return 0;
 }
 
 static int
@@ -98,13 +131,17 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 	struct stream_sink *s = (struct stream_sink *)sink;
 
 	(void)e; /* the output fills its own err */
+	if (s->gaps)
+		return put_gaps(s, p, n);
 	return frame_write(&s->out, &s->crc, p, n);
 }
 
 static struct out *
 direct(struct sink *sink)
 {
-	return &((struct stream_sink *)sink)->out;
+	struct stream_sink *s = (struct stream_sink *)sink;
+
+	return s->gaps ? NULL : &s->out;
 }
 
 /* A CRC that was computed earlier is better: it also covers the path through this
@@ -143,6 +180,8 @@ put_end(struct sink *sink, struct err *e)
 	struct stream_sink *s = (struct stream_sink *)sink;
 
 	(void)e;
+	if (s->gaps)
+		return s->zeros > 0 ? put_gaps(s, NULL, 0) : 0;
 	return frame_end(&s->out, s->crc);
 }
 
@@ -176,7 +215,7 @@ stream_sink(struct out *o, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
 		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
-		.direct = direct, .passed = passed, .place = place };
+		.direct = direct, .passed = passed, .place = place, .zeros = write_zeros };
 	struct stream_sink *s = mem_array(1, sizeof *s);
 
 	if (!s) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/crc32.h"
 #include "core/le.h"
 #include "core/mem.h"
 #include "stream/frame.h"
@@ -19,6 +20,12 @@ static const struct {
 };
 #define RANKS (sizeof ranks / sizeof *ranks)
 
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define MOST_ZEROS UINT64_MAX
+#else
+#define MOST_ZEROS 1000u /* zeros take a fuzzer's time */
+#endif
+
 struct stream_source {
 	struct source source;
 	struct reader reader;
@@ -30,8 +37,11 @@ struct stream_source {
 	struct range place;  /* of the current tensor */
 	bool is_placed;
 	struct buf piece;    /* bytes of that tensor */
+	bool has_gaps;       /* the current tensor comes in GAPS frames: */
+	uint64_t zeros;      /* those of the frame not yet read, */
+	uint32_t crc;        /* and the CRC of the tensor so far */
 	size_t rank;         /* of the last frame */
-	uint64_t left;       /* bytes of the placed body not yet read */
+	uint64_t left;       /* bytes of that tensor not yet read */
 	uint64_t seen[RANKS];
 };
 
@@ -111,7 +121,40 @@ placed_item(struct stream_source *s, struct item *item, int told, const struct t
 	s->source.crc = NULL;
 	s->left = item->bytes = tensor_bytes(t);
 	item->place = &s->place;
+	item->gaps = range_has_gap(&s->place, 0, s->left);
 	return 0;
+}
+
+/* Reads the number of zeros with which a GAPS frame begins. Zeros and bytes must be part of
+ * the tensor, and not nothing. */
+static int
+begin_gap(struct stream_source *s)
+{
+	const uint8_t *p = frame_take(&s->reader, &s->frame, STREAM_GAPS_BYTES);
+
+	if (!p)
+		return -1;
+	s->zeros = le64(p);
+	if (s->zeros > MOST_ZEROS || s->zeros > s->left || s->frame.left > s->left - s->zeros ||
+	    s->zeros + s->frame.left == 0)
+		return reader_fail(&s->reader, ERR_CORRUPT, "%s: %" PRIu64 " zeros and %" PRIu64
+		                   " bytes, but %" PRIu64 " bytes of the tensor are left",
+		                   s->frame.kind, s->zeros, s->frame.left, s->left);
+	return 0;
+}
+
+static int
+gaps_item(struct stream_source *s, struct item *item, int told, const struct tensor *t)
+{
+	if (told < 0)
+		return err_memory(s->reader.err);
+	if (same_head(s, tensor_name(t)) < 0)
+		return -1;
+	s->left = item->bytes = tensor_bytes(t);
+	s->has_gaps = item->gaps = true;
+	s->crc = 0;
+	s->source.crc = &s->crc;
+	return begin_gap(s);
 }
 
 static int
@@ -122,6 +165,8 @@ tensor_item(struct stream_source *s, struct item *item)
 	buf_clear(&s->head);
 	if (strcmp(s->frame.kind, STREAM_PLACE) == 0)
 		return placed_item(s, item, plan_tensor_head(t, &s->head), t);
+	if (strcmp(s->frame.kind, STREAM_GAPS) == 0)
+		return gaps_item(s, item, plan_tensor_head(t, &s->head), t);
 	return planned_item(s, item, plan_tensor_head(t, &s->head), tensor_name(t));
 }
 
@@ -277,7 +322,8 @@ is_kind(const struct stream_source *s, size_t rank)
 {
 	return strcmp(s->frame.kind, ranks[rank].kind) == 0 ||
 	       (ranks[rank].item == ITEM_TENSOR && s->lent_count > 0 &&
-	        strcmp(s->frame.kind, STREAM_PLACE) == 0);
+	        strcmp(s->frame.kind, STREAM_PLACE) == 0) ||
+	       (ranks[rank].item == ITEM_TENSOR && strcmp(s->frame.kind, STREAM_GAPS) == 0);
 }
 
 static int
@@ -299,7 +345,7 @@ next(struct source *source, struct item *item, struct err *e)
 	if (strcmp(f->kind, "DONE") == 0)
 		return finish(s);
 	item->bytes = f->body_bytes;
-	s->is_placed = false;
+	s->is_placed = s->has_gaps = false;
 	s->source.crc = &f->crc;
 	sealed = strcmp(f->kind, "SEAL") == 0;
 	if (sealed && !s->plan.sealed)
@@ -344,12 +390,79 @@ read_piece(struct stream_source *s, struct out *o, const uint8_t **p, size_t *n)
 	return o && *n > 0 && sent == 0 ? out_put(o, *p, *n) : 0;
 }
 
+/* The tensor goes on in the next GAPS frame once this one is proved. */
+static int
+next_gap(struct stream_source *s)
+{
+	struct frame *f = &s->frame;
+	int same;
+
+	while (s->zeros == 0 && f->left == 0 && !f->ended) {
+		if (frame_skip(&s->reader, f) < 0)
+			return -1;
+		if (s->left == 0)
+			return 0;
+		if (frame_begin(&s->reader, f) < 0)
+			return -1;
+		same = strcmp(f->kind, STREAM_GAPS) == 0 ? frame_head_is(&s->reader, f, &s->head) : 0;
+		if (same == 0)
+			return reader_fail(&s->reader, ERR_CORRUPT, "%s: %" PRIu64
+			                   " bytes of the last tensor are missing", f->kind, s->left);
+		if (same < 0 || begin_gap(s) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+read_gaps(struct stream_source *s, const uint8_t **p, size_t *n)
+{
+	static const uint8_t zeros[READER_BODY];
+
+	if (next_gap(s) < 0)
+		return -1;
+	*p = zeros;
+	if (s->zeros > 0) {
+		*n = (size_t)num_min(s->zeros, sizeof zeros);
+		s->zeros -= *n;
+	} else if (s->left > 0 && frame_read(&s->reader, &s->frame, p, n) < 0) {
+		return -1;
+	}
+	s->left -= *n;
+	s->crc = crc32_add(s->crc, *p, *n);
+	return 0;
+}
+
+/* The zeros that come next in a GAPS frame, or in a hole of a file. */
+static int
+skip_zeros(struct source *source, uint64_t *n, struct err *e)
+{
+	struct stream_source *s = (struct stream_source *)source;
+
+	(void)e;
+	if (s->has_gaps) {
+		if (next_gap(s) < 0)
+			return -1;
+		*n = s->zeros;
+		s->zeros = 0;
+		s->crc = crc32_zeros(s->crc, *n);
+	} else if (s->is_placed) {
+		*n = range_gap(&s->place, tensor_bytes(s->plan.tensors[s->seen[s->rank] - 1]) - s->left,
+		               s->left);
+	}
+	s->left -= *n;
+	return 0;
+}
+
 static int
 read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 {
 	struct stream_source *s = (struct stream_source *)source;
 
 	(void)e;
+	*n = 0;
+	if (s->has_gaps)
+		return read_gaps(s, p, n);
 	return s->is_placed ? read_piece(s, NULL, p, n)
 	                    : frame_read(&s->reader, &s->frame, p, n);
 }
@@ -361,6 +474,9 @@ share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	struct stream_source *s = (struct stream_source *)source;
 
 	(void)e;
+	*n = 0;
+	if (s->has_gaps)
+		return read_gaps(s, p, n) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
 	return s->is_placed ? read_piece(s, o, p, n)
 	                    : frame_share(&s->reader, &s->frame, o, p, n);
 }
@@ -415,7 +531,7 @@ struct source *
 stream_source(struct reader *r, struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .share = share_body };
+		.close = close_source, .share = share_body, .zeros = skip_zeros };
 	struct stream_source *s = mem_array(1, sizeof *s);
 
 	if (!s) {

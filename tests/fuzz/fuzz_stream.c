@@ -118,6 +118,27 @@ put_blobs(struct buf *b, const struct model *m, const uint8_t *data, size_t size
 	buf_free(&body);
 }
 
+/* A tensor in GAPS frames: zeros in place of some of its bytes. */
+static void
+put_gaps(struct buf *b, const struct buf *head, const struct buf *whole, const uint8_t *data,
+         size_t size)
+{
+	struct buf body = { 0 };
+	size_t at = 0, k = 0;
+
+	while (at < whole->n) {
+		size_t zeros = (size_t)num_min(data[k++ % size], whole->n - at);
+		size_t n = (size_t)num_min(data[k++ % size] % 64u + 1, whole->n - at - zeros);
+
+		buf_clear(&body);
+		buf_u64(&body, zeros);
+		buf_put(&body, whole->p + at + zeros, n);
+		mutate_put_frame(b, "GAPS", head->p, head->n, body.p, body.n);
+		at += zeros + n;
+	}
+	buf_free(&body);
+}
+
 static void
 put_tensors(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
 {
@@ -131,7 +152,10 @@ put_tensors(struct buf *b, const struct model *m, const uint8_t *data, size_t si
 		buf_clear(&body);
 		fill(&body, data, size, tensor_bytes(m->tensors[i]));
 		must(plan_tensor_head(m->tensors[i], &head) == 0);
-		mutate_put_frame(b, "TENS", head.p, head.n, body.p, body.n);
+		if (body.n > 0 && data[i % size] % 4 == 0)
+			put_gaps(b, &head, &body, data, size);
+		else
+			mutate_put_frame(b, "TENS", head.p, head.n, body.p, body.n);
 	}
 	buf_free(&head);
 	buf_free(&body);

@@ -352,6 +352,26 @@ static const struct fault {
 	{ "stream_frames_licence_unannounced", 4, "lice: one more than the plan", NULL,
 	  { HEAD(PLAN, "\"licence\":4,", "") } },
 
+	/* Tensors whose zeros are left out: a has 24 bytes. */
+	{ "stream_gaps_without_number", 4, "GAPS: its body is too short", NULL,
+	  { KIND("a", "GAPS"), BODY("a", "1234567") } },
+	{ "stream_gaps_of_nothing", 4, "0 zeros and 0 bytes, but 24", NULL,
+	  { KIND("a", "GAPS"), BODY("a", "\0\0\0\0\0\0\0\0") } },
+	{ "stream_gaps_too_many_zeros", 4, "25 zeros and 0 bytes, but 24", NULL,
+	  { KIND("a", "GAPS"), BODY("a", "\x19\0\0\0\0\0\0\0") } },
+	{ "stream_gaps_zeros_wrap", 4, "18446744073709551615 zeros and 1 bytes, but 24", NULL,
+	  { KIND("a", "GAPS"), BODY("a", "\xff\xff\xff\xff\xff\xff\xff\xff" "1") } },
+	{ "stream_gaps_too_many_bytes", 4, "23 zeros and 2 bytes, but 24", NULL,
+	  { KIND("a", "GAPS"), BODY("a", "\x17\0\0\0\0\0\0\0" "12") } },
+	{ "stream_gaps_incomplete", 4, "TENS: 3 bytes of the last tensor are missing", NULL,
+	  { KIND("a", "GAPS"), BODY("a", "\x14\0\0\0\0\0\0\0" "1") } },
+	{ "stream_gaps_of_another", 4, DIFFERS ", which has a here", NULL,
+	  { KIND("a", "GAPS"), HEAD("a", "F32", "I32") } },
+	{ "stream_gaps_out_of_order", 4, "GAPS: the plan announces", NULL,
+	  { KIND("a", "GAPS"), SWAP("lice") } },
+	{ "stream_gaps_after_the_last", 4, "GAPS: one more than the plan", NULL,
+	  { BEFORE("prov", "GAPS", "{}") } },
+
 	/* The end. */
 	{ "stream_done_missing", 4, "ends before DONE", NULL, { DROP("DONE") } },
 	{ "stream_done_without_tensors", 4, "ends before DONE", NULL, { CUT_AT("a") } },

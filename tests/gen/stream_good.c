@@ -188,6 +188,47 @@ every_dtype(struct frames *s)
 	put_frame(s, "DONE", "DONE", text);
 }
 
+#define GAPS_PLAN "{\"version\":1,\"source\":{},\"metadata\":[],\"blobs\":[]," \
+	"\"tensors\":[[\"a\",\"F32\",[2,3]],[\"b\",\"U8\",[9]]],\"signatures\":0}"
+#define GAPS_A "{\"name\":\"a\",\"dtype\":\"F32\",\"shape\":[2,3]}"
+#define GAPS_B "{\"name\":\"b\",\"dtype\":\"U8\",\"shape\":[9]}"
+
+/* A frame of zeros and the bytes after them. */
+static void
+gap(struct frames *s, const char *head, uint64_t zeros, const char *bytes)
+{
+	struct gen *body = put_frame(s, "", "GAPS", head);
+
+	put_u64(body, zeros);
+	put_text(body, bytes);
+}
+
+/* Tensors whose zeros are left out: at both ends, in the middle, and all of them. */
+static void
+gaps(struct frames *s)
+{
+	put_frame(s, PLAN, "APRS", GAPS_PLAN);
+	gap(s, GAPS_A, 0, "0123");
+	gap(s, GAPS_A, 9, "4");
+	gap(s, GAPS_A, 3, "56");
+	gap(s, GAPS_A, 5, "");
+	gap(s, GAPS_B, 9, "");
+	put_frame(s, "DONE", "DONE", "{\"tensors\":2}");
+}
+
+/* The same with every byte. */
+static void
+no_gaps(struct frames *s)
+{
+	static const uint8_t a[24] = { '0', '1', '2', '3', [13] = '4', [17] = '5', '6' };
+	static const uint8_t b[9];
+
+	put_frame(s, PLAN, "APRS", GAPS_PLAN);
+	put(put_frame(s, "a", "TENS", GAPS_A), a, sizeof a);
+	put(put_frame(s, "b", "TENS", GAPS_B), b, sizeof b);
+	put_frame(s, "DONE", "DONE", "{\"tensors\":2}");
+}
+
 static const struct good {
 	const char *name, *twin;
 	void (*build)(struct frames *);
@@ -201,6 +242,8 @@ static const struct good {
 	{ "stream_shapes", NULL, shapes },
 	{ "stream_dtype_255", NULL, dtype_255 },
 	{ "stream_every_dtype", NULL, every_dtype },
+	{ "stream_gaps", NULL, gaps },
+	{ "stream_no_gaps", NULL, no_gaps },
 };
 
 int

@@ -371,3 +371,56 @@ move_gather(const struct move *m, const struct dtype *t, struct move_reader *in,
 	}
 	return 0;
 }
+
+/* ---- zeros ---- */
+
+static uint64_t
+ask_zeros(const struct part *a, uint64_t from, uint64_t n)
+{
+	size_t all = bytes_of(a->t, n + (a->t->items - n % a->t->items) % a->t->items);
+	uint64_t got = a->in->zeros(a->in->ctx, a->p->source, bytes_of(a->t, a->base + from), all);
+
+	return got == all ? n : got / a->t->bytes * a->t->items;
+}
+
+/* The known zeros with which the rest of a piece begins. */
+static uint64_t
+part_zeros(struct part a, uint64_t window)
+{
+	uint64_t low, high;
+
+	if (a.p->n == 1 && a.p->stride[0] == 1)
+		return ask_zeros(&a, a.first, a.count);
+	span_of(&a, &low, &high);
+	if (ask_zeros(&a, low, high - low + 1) == high - low + 1)
+		return a.count;
+	a.count = num_min(a.count, window);
+	span_of(&a, &low, &high);
+	return ask_zeros(&a, low, high - low + 1) == high - low + 1 ? a.count : 0;
+}
+
+uint64_t
+move_zeros(const struct move *m, const struct dtype *t, struct move_reader *in, uint64_t first,
+           uint64_t window)
+{
+	uint64_t all = move_values(m), rep, at, zeros = 0, got;
+	size_t i;
+
+	if (m->weave || !in->zeros || all == 0)
+		return 0;
+	for (rep = first / all, at = first % all; rep < m->repeat; rep++)
+		for (i = 0; i < m->n; i++) {
+			const struct move_piece *p = &m->pieces[i];
+			uint64_t one = move_piece_values(p);
+			struct part a = { p, t, in, p->base + rep * p->step, at, one - num_min(at, one) };
+
+			at -= num_min(at, one);
+			if (a.count == 0)
+				continue;
+			got = part_zeros(a, window);
+			zeros += got;
+			if (got < a.count)
+				return zeros;
+		}
+	return zeros;
+}

@@ -60,6 +60,9 @@ bool move_keeps_blocks(const struct move *m, const struct dtype *t);
 struct move_reader {
 	int (*read)(void *ctx, size_t source, uint64_t from, uint8_t *dst, size_t n,
 	            struct err *e);
+	/* The zeros, at most n bytes, with which a source goes on at byte `from` because they
+	 * are not stored; 0: none are known. NULL: never known. */
+	uint64_t (*zeros)(void *ctx, size_t source, uint64_t from, uint64_t n);
 	void *ctx;
 	uint8_t *scratch; /* private: free it at the end */
 	size_t scratch_cap;
@@ -69,5 +72,11 @@ struct move_reader {
  * of the type's block; n is at most MOVE_VALUES. 0 or -1. */
 int move_gather(const struct move *m, const struct dtype *t, struct move_reader *in,
                 uint64_t first, uint64_t n, uint8_t *dst, struct err *e);
+
+/* The number of values of type t, from value `first` of the target on, whose bytes are known
+ * to be zeros. Values of a piece that lie in another order in their source are asked for at
+ * once: all that are left of the piece, or else the next `window`. */
+uint64_t move_zeros(const struct move *m, const struct dtype *t, struct move_reader *in,
+                    uint64_t first, uint64_t window);
 
 #endif

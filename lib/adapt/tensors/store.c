@@ -94,8 +94,10 @@ store_take(struct store *s, const struct item *item, struct err *e)
 	struct store_at *at = &s->at[item->index];
 	bool keeps = !s->counted || at->users > 0;
 	const uint8_t *p;
+	uint64_t zeros = 0;
 	size_t n;
 
+	at->gaps = item->gaps;
 	if (item->place) {
 		at->where = STORE_FILE;
 		at->range = *item->place;
@@ -107,6 +109,10 @@ store_take(struct store *s, const struct item *item, struct err *e)
 		s->held++;
 	}
 	do {
+		if (item->gaps && source_zeros(s->from, &zeros, e) < 0)
+			return -1;
+		if (keeps && zeros > 0 && spool_skip(&s->spool, zeros, e) < 0)
+			return -1;
 		if (source_read(s->from, &p, &n, e) < 0 ||
 		    (keeps && n > 0 && spool_put(&s->spool, p, n, e) < 0))
 			return -1;
@@ -140,6 +146,35 @@ read_tensor(void *ctx, size_t source, uint64_t from, uint8_t *dst, size_t n, str
 	}
 	return err_set(e, ERR_CORRUPT, tensor_name(s->from->plan->tensors[source]),
 	               "the source does not contain it");
+}
+
+uint64_t
+store_zeros(void *ctx, size_t source, uint64_t from, uint64_t n)
+{
+	const struct store *s = ctx;
+	const struct store_at *at;
+	struct range file;
+
+	if (source >= s->t->sources || !s->at[source].gaps)
+		return 0;
+	at = &s->at[source];
+	if (at->where == STORE_FILE)
+		return range_gap(&at->range, from, n);
+	if (at->where != STORE_SPOOL || !s->spool.has_file || at->at + from >= s->spool.spilled)
+		return 0;
+	file = (struct range){ s->spool.fd, at->at };
+	return range_gap(&file, from, num_min(n, s->spool.spilled - at->at - from));
+}
+
+bool
+store_has_gaps(const struct store *s, const struct tensors_row *row)
+{
+	size_t i;
+
+	for (i = 0; i < row->move.n; i++)
+		if (row->move.pieces[i].source < s->t->sources && s->at[row->move.pieces[i].source].gaps)
+			return true;
+	return false;
 }
 
 static int

@@ -16,6 +16,7 @@ struct store {
 		struct range range;
 		uint64_t at;     /* in the spool, or of the window's first byte */
 		uint32_t users;  /* targets that still need it */
+		bool gaps;       /* long runs of its zeros are not stored */
 	} *at;
 	struct spool spool;
 	bool counted;        /* store_uses was called */
@@ -47,6 +48,12 @@ void store_done(struct store *s, const struct tensors_row *row);
  * weights. */
 int store_read(void *ctx, size_t source, uint64_t from, uint8_t *dst, size_t n,
                struct err *e);
+
+/* As zeros of struct move_reader. */
+uint64_t store_zeros(void *ctx, size_t source, uint64_t from, uint64_t n);
+
+/* Whether the source of a piece of this row has gaps. */
+bool store_has_gaps(const struct store *s, const struct tensors_row *row);
 
 /* As equal of struct tensors_options. */
 int store_equal(void *ctx, size_t a, size_t b, struct err *e);

@@ -11,6 +11,7 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 
+#define GAP_VALUES (1u << 16) /* of a window between gaps */
 #define CHUNK 4096 /* values that a thread computes at a time: whole blocks of every type */
 
 bool
@@ -25,17 +26,17 @@ bytes_of(const struct dtype *t, uint64_t values)
 	return dtype_span(t, (size_t)values);
 }
 
-/* The number of values that a window holds: whole matrices' columns where a matrix is turned,
+/* The number of values that a window holds, at most `most`, but a unit at least: whole matrices' columns where a matrix is turned,
  * else whole blocks, and whole rows of a block of the move if these are small. */
 static uint64_t
-window_of(const struct tensors_row *row)
+window_of(const struct tensors_row *row, uint64_t most)
 {
 	const struct move *m = &row->move;
 	uint64_t unit = tensor_type(row->t)->items, block;
 	const struct move_piece *p;
 
 	if (row->made)
-		return MOVE_VALUES;
+		return most;
 	p = &m->pieces[0];
 	block = move_block(m);
 	if (m->weave)
@@ -45,27 +46,7 @@ window_of(const struct tensors_row *row)
 	else if (p->stride[p->n - 1] != 1 && p->count[p->n - 1] <= MOVE_VALUES &&
 	         p->count[p->n - 1] % unit == 0)
 		unit = p->count[p->n - 1];
-	return MOVE_VALUES / unit * unit;
-}
-
-int
-values_begin(struct values *v, const struct tensors_row *row, struct err *e)
-{
-	size_t n;
-
-	v->row = row;
-	v->done = 0;
-	v->all = tensor_items(row->t);
-	v->window = window_of(row);
-	n = (size_t)num_min(v->window, v->all);
-	if (!dtype_sized(row->from) || !dtype_sized(tensor_type(row->t)))
-		return err_set(e, ERR_FORMAT, tensor_name(row->t), "type %s cannot be moved",
-		               row->from->name);
-	if (mem_grow(&v->raw, &v->raw_cap, bytes_of(row->from, n), 1) < 0 ||
-	    mem_grow(&v->out, &v->out_cap, bytes_of(tensor_type(row->t), n), 1) < 0 ||
-	    (!values_same(row) && mem_grow(&v->x, &v->x_cap, n, sizeof *v->x) < 0))
-		return err_memory(e);
-	return 0;
+	return most < unit ? unit : most / unit * unit;
 }
 
 /* ---- one chunk ---- */
@@ -129,6 +110,92 @@ values_convert(struct values *v, const uint8_t *raw, uint64_t n, uint8_t *out, s
 		               "to %s", v->row->from->name, to->name);
 	thread_for(n > CHUNK ? v->jobs : 1, (size_t)((n + CHUNK - 1) / CHUNK), chunk, &w);
 	return 0;
+}
+
+/* ---- windows ---- */
+
+/* Zeros stay zeros if bytes only move, or if the conversion of a block says so. */
+static int
+find_zeros(struct values *v, struct err *e)
+{
+	const struct tensors_row *row = v->row;
+	const struct dtype *to = tensor_type(row->t);
+	uint64_t n = num_min(v->window, to->items > row->from->items ? to->items : row->from->items);
+	size_t i, bytes = bytes_of(to, n);
+
+	if (row->made || row->math != MATH_NONE || v->all == 0 || row->from->head || row->from->whole)
+		return 0;
+	if (!values_same(row)) {
+		memset(v->raw, 0, bytes_of(row->from, n));
+		if (values_convert(v, v->raw, n, v->out, e) < 0)
+			return -1;
+		for (i = 0; i < bytes; i++)
+			if (v->out[i])
+				return 0;
+	}
+	v->keeps_zeros = true;
+	return 0;
+}
+
+int
+values_begin(struct values *v, const struct tensors_row *row, struct err *e)
+{
+	size_t n;
+
+	v->keeps_zeros = false;
+	v->row = row;
+	v->done = 0;
+	v->all = tensor_items(row->t);
+	v->window = window_of(row, MOVE_VALUES);
+	n = (size_t)num_min(v->window, v->all);
+	if (!dtype_sized(row->from) || !dtype_sized(tensor_type(row->t)))
+		return err_set(e, ERR_FORMAT, tensor_name(row->t), "type %s cannot be moved",
+		               row->from->name);
+	if (mem_grow(&v->raw, &v->raw_cap, bytes_of(row->from, n), 1) < 0 ||
+	    mem_grow(&v->out, &v->out_cap, bytes_of(tensor_type(row->t), n), 1) < 0 ||
+	    (!values_same(row) && mem_grow(&v->x, &v->x_cap, n, sizeof *v->x) < 0))
+		return err_memory(e);
+	return find_zeros(v, e);
+}
+
+static uint64_t
+skip(struct values *v, uint64_t values)
+{
+	if (values < v->all - v->done)
+		values -= values % v->window;
+	v->done += values;
+	return bytes_of(tensor_type(v->row->t), values);
+}
+
+void
+values_expect_gaps(struct values *v)
+{
+	const struct move *m = &v->row->move;
+	const struct move_piece *p = &m->pieces[0];
+
+	if (v->keeps_zeros && p->stride[p->n - 1] == 1)
+		v->window = window_of(v->row, GAP_VALUES);
+}
+
+uint64_t
+values_zeros(struct values *v)
+{
+	if (!v->keeps_zeros || v->done == v->all)
+		return 0;
+	return skip(v, move_zeros(&v->row->move, v->row->from, &v->in, v->done, v->window));
+}
+
+uint64_t
+values_skip(struct values *v, uint64_t *n)
+{
+	const struct dtype *from = v->row->from;
+	uint64_t before = v->done, bytes;
+
+	if (!v->keeps_zeros)
+		return 0;
+	bytes = skip(v, num_min(*n / from->bytes * from->items, v->all - v->done));
+	*n -= bytes_of(from, v->done - before);
+	return bytes;
 }
 
 int

@@ -309,6 +309,24 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 }
 
 static int
+write_zeros(struct sink *sink, uint64_t n, struct err *e)
+{
+	struct apr2_sink *s = (struct apr2_sink *)sink;
+	int r;
+
+	if (s->packer || s->skip || s->kind != ITEM_TENSOR)
+		return sink_write_zeros(sink, n, e);
+	if (n > s->left)
+		return out_of_order(s, "an item is longer", e);
+	s->left -= n;
+	s->crc = crc32_zeros(s->crc, n);
+	s->to->crc_on = false;
+	r = out_hole(s->to, n);
+	s->to->crc_on = true;
+	return r;
+}
+
+static int
 end_value(struct apr2_sink *s, struct err *e)
 {
 	int is = members_is_value(&s->value, 0, s->value.bytes, &apr2_rules, e);
@@ -367,7 +385,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	if (apr2_file_bytes(s, &bytes, e) < 0)
 		return -1;
 	apr2_fill_header(s);
-	if (out_reserve(s->to, bytes) < 0 ||
+	if (out_reserve(s->to, model_space(plan, bytes)) < 0 ||
 	    out_put(s->to, s->header, sizeof s->header) < 0)
 		return -1;
 	cut_crc(s);
@@ -439,7 +457,8 @@ create(struct out *o, const struct format_options *options, const struct model *
        struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
-		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
+		.zeros = write_zeros };
 	struct apr2_sink *s = container_new(sizeof *s, &ops, o, e);
 
 	if (!s)

@@ -295,7 +295,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 		s->whole = plan;
 	if (gguf_lay_out(s, e) < 0)
 		return -1;
-	if (out_reserve(&s->out, s->data_bytes) < 0 || gguf_scales_begin(s, e) < 0)
+	if (out_reserve(&s->out, model_space(plan, s->data_bytes)) < 0 || gguf_scales_begin(s, e) < 0)
 		return -1;
 	say_loadable(s);
 	say_foreign(s);
@@ -410,6 +410,14 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 }
 
 static int
+zeros(struct sink *sink, uint64_t n, struct err *e)
+{
+	struct gguf_sink *s = (struct gguf_sink *)sink;
+
+	return s->now == PLAIN ? out_hole(s->to, n) : sink_write_zeros(sink, n, e);
+}
+
+static int
 put_end(struct sink *sink, struct err *e)
 {
 	struct gguf_sink *s = (struct gguf_sink *)sink;
@@ -482,7 +490,8 @@ gguf_create_shard(struct out *o, const struct format_options *options,
                   json_t *order, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
-		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
+		.zeros = zeros };
 	struct gguf_sink *s = container_new(sizeof *s, &ops, o, e);
 
 	if (!s)

@@ -265,7 +265,10 @@ next(struct source *source, struct item *item, struct err *e)
 	case ITEM_LICENCE:
 		return begin_place(g, &g->licence) < 0 ? -1 : 1;
 	case ITEM_TENSOR:
-		return begin_tensor(g, item->index) < 0 ? -1 : 1;
+		if (begin_tensor(g, item->index) < 0)
+			return -1;
+		item->gaps = !g->head && reader_has_gap(&g->reader, g->left);
+		return 1;
 	case ITEM_PROV:
 		begin_frame(g, item, &g->provs[item->index], g->provs[item->index].n);
 		break;
@@ -333,6 +336,18 @@ lies(struct source *source, uint64_t *offset)
 }
 
 static int
+zeros(struct source *source, uint64_t *n, struct err *e)
+{
+	struct gguf *g = (struct gguf *)source;
+
+	(void)e; /* the reader holds it */
+	if (!g->head && !g->from && !g->body.spooled)
+		*n = reader_gap(&g->reader, g->left);
+	g->left -= *n;
+	return g->reader.failed ? -1 : 0;
+}
+
+static int
 read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 {
 	return read_some(source, NULL, p, n, e);
@@ -383,7 +398,8 @@ open_file(struct reader *r, const struct format_options *options,
           void (*note)(const char *), bool is_shard, struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies, .opened = opened, .share = share_body };
+		.close = close_source, .lies = lies, .opened = opened, .share = share_body,
+		.zeros = zeros };
 	struct gguf *g = mem_array(1, sizeof *g);
 
 	if (!g) {
@@ -401,6 +417,7 @@ open_file(struct reader *r, const struct format_options *options,
 		close_source(&g->source);
 		return NULL;
 	}
+	g->plan.holes = reader_holes(&g->reader);
 	return &g->source;
 }
 

@@ -223,6 +223,14 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 }
 
 static int
+zeros(struct sink *sink, uint64_t n, struct err *e)
+{
+	struct safetensors_sink *s = (struct safetensors_sink *)sink;
+
+	return s->body.to == CONTAINER_OUT ? out_hole(&s->out, n) : sink_write_zeros(sink, n, e);
+}
+
+static int
 end_kept(struct safetensors_sink *s, struct err *e)
 {
 	bool plain = s->kept->plain;
@@ -284,7 +292,8 @@ safetensors_create_shard(struct out *o, const struct format_options *options,
                          const struct model *whole, struct err *e)
 {
 	static const struct sink_ops ops = { .begin = begin, .put = put,
-		.write = write_body, .put_end = put_end, .end = end, .close = close_sink };
+		.write = write_body, .put_end = put_end, .end = end, .close = close_sink,
+		.zeros = zeros };
 	struct safetensors_sink *s = container_new(sizeof *s, &ops, o, e);
 
 	if (!s)

@@ -205,6 +205,7 @@ next(struct source *source, struct item *item, struct err *e)
 	case ITEM_TENSOR:
 		s->from = FROM_FILE;
 		s->left = item->bytes;
+		item->gaps = reader_has_gap(&s->reader, s->left);
 		break;
 	case ITEM_PROV:
 		begin_frame(s, item, &s->provs[i], s->provs[i].n);
@@ -274,6 +275,18 @@ read_some(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 }
 
 static int
+zeros(struct source *source, uint64_t *n, struct err *e)
+{
+	struct safetensors *s = (struct safetensors *)source;
+
+	(void)e; /* the reader holds it */
+	if (s->from == FROM_FILE)
+		*n = reader_gap(&s->reader, s->left);
+	s->left -= *n;
+	return s->reader.failed ? -1 : 0;
+}
+
+static int
 read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 {
 	return read_some(source, NULL, p, n, e);
@@ -335,7 +348,8 @@ struct source *
 safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies, .opened = opened, .share = share_body };
+		.close = close_source, .lies = lies, .opened = opened, .share = share_body,
+		.zeros = zeros };
 	struct safetensors *s = mem_array(1, sizeof *s);
 
 	if (!s) {
@@ -350,6 +364,7 @@ safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err 
 		close_source(&s->source);
 		return NULL;
 	}
+	s->plan.holes = reader_holes(&s->reader);
 	return &s->source;
 }
 

@@ -549,7 +549,8 @@ safetensors_finish_header(struct safetensors_sink *s, struct err *e)
 	if (num_add(model_tensor_bytes(s->plan), 8 + bytes, &all) < 0)
 		return err_set(e, ERR_INVALID, s->out.name, "its size does not fit in 64 bits");
 	le64_put(length, bytes);
-	if ((!s->fixed && out_reserve(&s->out, all) < 0) || out_put(&s->out, length, sizeof length) < 0 ||
+	if ((!s->fixed && out_reserve(&s->out, model_space(s->plan, all)) < 0) ||
+	    out_put(&s->out, length, sizeof length) < 0 ||
 	    write_text(s, e) < 0 || out_fill(&s->out, ' ', spaces) < 0)
 		return -1;
 	buf_free(&s->text);
