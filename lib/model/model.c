@@ -551,12 +551,6 @@ saturate(uint64_t *sum, uint64_t v)
 }
 
 uint64_t
-model_space(const struct model *m, uint64_t bytes)
-{
-	return m->sealed ? bytes : bytes - num_min(bytes, m->holes);
-}
-
-uint64_t
 model_tensor_bytes(const struct model *m)
 {
 	uint64_t sum = 0;

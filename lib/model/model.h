@@ -139,7 +139,12 @@ size_t *model_tensors_by_name(const struct model *m, struct err *e);
 /* Bytes of all tensors; number of values in all tensors (parameters). */
 uint64_t model_tensor_bytes(const struct model *m);
 /* The space that a file of this many bytes needs on the disk: bytes less holes. */
-uint64_t model_space(const struct model *m, uint64_t bytes);
+static inline uint64_t
+model_space(const struct model *m, uint64_t bytes)
+{
+	return m->sealed ? bytes : m->holes < bytes ? bytes - m->holes : 0;
+}
+
 uint64_t model_parameters(const struct model *m);
 
 /* Bits of all tensors divided by the number of their values, as llama.cpp counts them; 0 if
