@@ -66,6 +66,15 @@ compute(const struct level *l, const char *dtype, float x[ROWS][ITEMS],
 
 /* True if the level's sums of the rows are those of plain C. */
 static bool
+magnitudes_agree(const struct level *l, const float *x, size_t n)
+{
+	float want[ITEMS] = { 1, 2, 3 }, got[ITEMS] = { 1, 2, 3 };
+
+	return level_ref.numbers->magnitudes(x, want, n) == l->numbers->magnitudes(x, got, n) &&
+	       memcmp(want, got, sizeof want) == 0;
+}
+
+static bool
 sums_agree(const struct level *l, float x[ROWS][ITEMS])
 {
 	const struct level *ref = &level_ref;
@@ -87,7 +96,8 @@ sums_agree(const struct level *l, float x[ROWS][ITEMS])
 			       (!a.finite || (a.min == b.min && a.max == b.max && a.sum == b.sum &&
 			       a.squares == b.squares &&
 			       ref->numbers->deviations(v, (size_t)n, a.sum) ==
-			       l->numbers->deviations(v, (size_t)n, a.sum)));
+			       l->numbers->deviations(v, (size_t)n, a.sum) &&
+			       magnitudes_agree(l, x[i], (size_t)n)));
 		}
 	}
 	return same;

@@ -31,6 +31,10 @@ struct numbers {
 
 	/* The sum of (v - from)². */
 	double (*deviations)(const double *v, size_t n, double from);
+
+	/* to[i] += |x[i]|. Returns the sum of the |x[i]|: in single precision in 32 lanes,
+	 * value i in lane i % 32, which are then added in their order, in double precision. */
+	double (*magnitudes)(const float *x, float *to, size_t n);
 };
 
 extern const struct numbers ref_numbers;

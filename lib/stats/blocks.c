@@ -12,45 +12,48 @@ enum word { ANY, TRITS, PAIRS, TRUTH };
 
 /* A type: where scale and minimum are in a block, and the codes whose bytes are zero if the
  * scale is 0 (code_bytes 0: any may stand there). */
-static const struct row {
+struct blocks_row {
 	const char *type;
 	enum scale form;
 	uint8_t scale, least; /* offsets; NONE: the block has none */
-	bool positive;
+	bool positive;        /* the scale is, */
+	bool magnitude;       /* and the minimum: of K types. Those of Q4_1 and Q5_1 are values */
 	uint8_t code;
 	uint8_t code_bytes;
 	uint8_t zero;         /* two codes of 0, as a byte */
 	enum word word;
-} rows[] = {
-	{ "Q4_0", HALF, 0, NONE, false, 2, 16, 0x88, ANY },
-	{ "Q4_1", HALF, 0, 2, true, 4, 16, 0, ANY },
-	{ "Q5_0", HALF, 0, NONE, false, 0, 0, 0, ANY },
-	{ "Q5_1", HALF, 0, 2, true, 4, 20, 0, ANY },
-	{ "Q8_0", HALF, 0, NONE, true, 2, 32, 0, ANY },
-	{ "Q8_1", HALF, 0, NONE, true, 4, 32, 0, ANY },
-	{ "Q2_K", HALF, 80, 82, true, 16, 64, 0, ANY },
-	{ "Q3_K", HALF, 108, NONE, false, 0, 0, 0, ANY },
-	{ "Q4_K", HALF, 0, 2, true, 16, 128, 0, ANY },
-	{ "Q5_K", HALF, 0, 2, true, 16, 160, 0, ANY },
-	{ "Q6_K", HALF, 208, NONE, false, 0, 0, 0, ANY },
-	{ "Q8_K", FLOAT, 0, NONE, false, 0, 0, 0, ANY },
-	{ "IQ1_S", HALF, 0, NONE, true, 0, 0, 0, ANY },
-	{ "IQ1_M", QUARTERS, 48, NONE, true, 0, 0, 0, ANY },
-	{ "IQ2_XXS", HALF, 0, NONE, true, 0, 0, 0, ANY },
-	{ "IQ2_XS", HALF, 0, NONE, true, 0, 0, 0, ANY },
-	{ "IQ2_S", HALF, 0, NONE, true, 0, 0, 0, ANY },
-	{ "IQ3_XXS", HALF, 0, NONE, true, 0, 0, 0, ANY },
-	{ "IQ3_S", HALF, 0, NONE, true, 0, 0, 0, ANY },
-	{ "IQ4_NL", HALF, 0, NONE, false, 0, 0, 0, ANY },
-	{ "IQ4_XS", HALF, 0, NONE, false, 0, 0, 0, ANY },
-	{ "MXFP4", POWER, 0, NONE, false, 0, 0, 0, ANY },
-	{ "TQ1_0", HALF, 52, NONE, true, 0, 52, 0, TRITS },
-	{ "TQ2_0", HALF, 64, NONE, true, 0, 64, 0, PAIRS },
-	{ "BOOL", HALF, NONE, NONE, false, 0, 1, 0, TRUTH },
 };
 
-static const struct row *
-row_of(const struct dtype *t)
+static const struct blocks_row rows[] = {
+	{ "Q4_0", HALF, 0, NONE, false, false, 2, 16, 0x88, ANY },
+	{ "Q4_1", HALF, 0, 2, true, false, 4, 16, 0, ANY },
+	{ "Q5_0", HALF, 0, NONE, false, false, 0, 0, 0, ANY },
+	{ "Q5_1", HALF, 0, 2, true, false, 4, 20, 0, ANY },
+	{ "Q8_0", HALF, 0, NONE, true, false, 2, 32, 0, ANY },
+	{ "Q8_1", HALF, 0, NONE, true, false, 4, 32, 0, ANY },
+	{ "Q2_K", HALF, 80, 82, true, true, 16, 64, 0, ANY },
+	{ "Q3_K", HALF, 108, NONE, false, false, 0, 0, 0, ANY },
+	{ "Q4_K", HALF, 0, 2, true, true, 16, 128, 0, ANY },
+	{ "Q5_K", HALF, 0, 2, true, true, 16, 160, 0, ANY },
+	{ "Q6_K", HALF, 208, NONE, false, false, 0, 0, 0, ANY },
+	{ "Q8_K", FLOAT, 0, NONE, false, false, 0, 0, 0, ANY },
+	{ "IQ1_S", HALF, 0, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ1_M", QUARTERS, 48, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ2_XXS", HALF, 0, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ2_XS", HALF, 0, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ2_S", HALF, 0, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ3_XXS", HALF, 0, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ3_S", HALF, 0, NONE, true, false, 0, 0, 0, ANY },
+	{ "IQ4_NL", HALF, 0, NONE, false, false, 0, 0, 0, ANY },
+	{ "IQ4_XS", HALF, 0, NONE, false, false, 0, 0, 0, ANY },
+	{ "MXFP4", POWER, 0, NONE, false, false, 0, 0, 0, ANY },
+	{ "TQ1_0", HALF, 52, NONE, true, false, 0, 52, 0, TRITS },
+	{ "TQ2_0", HALF, 64, NONE, true, false, 0, 64, 0, PAIRS },
+	{ "BOOL", HALF, NONE, NONE, false, false, 0, 1, 0, TRUTH },
+};
+
+const struct blocks_row *
+blocks_row(const struct dtype *t)
 {
 	size_t i;
 
@@ -121,7 +124,7 @@ is_word(enum word word, uint8_t byte)
 }
 
 static uint64_t
-other_words(const struct row *r, const uint8_t *x)
+other_words(const struct blocks_row *r, const uint8_t *x)
 {
 	uint64_t found = 0;
 	size_t i;
@@ -140,7 +143,7 @@ judge_half(uint16_t h, bool positive, struct blocks *b)
 }
 
 static void
-judge(const struct row *r, const uint8_t *x, struct blocks *b)
+judge(const struct blocks_row *r, const uint8_t *x, struct blocks *b)
 {
 	uint16_t h;
 
@@ -149,9 +152,8 @@ judge(const struct row *r, const uint8_t *x, struct blocks *b)
 		return;
 	h = half_of(r->form, x + r->scale);
 	judge_half(h, r->positive, b);
-	/* The minima of Q4_1 and Q5_1 are values, those of K types are magnitudes. */
 	if (r->least != NONE)
-		judge_half(le16(x + r->least), strchr(r->type, 'K') != NULL, b);
+		judge_half(le16(x + r->least), r->magnitude, b);
 	if ((h & 0x7fff) == 0 && r->word == ANY && r->code_bytes)
 		b->zero += !is_only(x + r->code, r->code_bytes, r->zero);
 }
@@ -163,11 +165,9 @@ all_of(const struct blocks *b)
 }
 
 void
-blocks_of(const struct dtype *t, const uint8_t *x, size_t bytes, uint64_t at,
-          struct blocks *b)
+blocks_of(const struct blocks_row *r, const struct dtype *t, const uint8_t *x, size_t bytes,
+          uint64_t at, struct blocks *b)
 {
-	const struct row *r = row_of(t);
-
 	*b = (struct blocks)BLOCKS_INIT;
 	if (!r)
 		return;

@@ -33,9 +33,12 @@ struct blocks {
 };
 #define BLOCKS_INIT { .first = UINT64_MAX }
 
-/* Blocks in bytes at x, from block `at` of the tensor on. */
-void blocks_of(const struct dtype *t, const uint8_t *x, size_t bytes, uint64_t at,
-               struct blocks *b);
+/* The row of a type; NULL: nothing is known of its blocks. */
+const struct blocks_row *blocks_row(const struct dtype *t);
+
+/* Blocks in bytes at x, from block `at` of the tensor on. r: the row of the type. */
+void blocks_of(const struct blocks_row *r, const struct dtype *t, const uint8_t *x, size_t bytes,
+               uint64_t at, struct blocks *b);
 
 /* Add what follows. */
 void blocks_join(struct blocks *b, const struct blocks *behind);

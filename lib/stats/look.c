@@ -16,6 +16,11 @@
 
 #define STRIPE 1024 /* columns added by one thread at a time */
 #define COPIES ((size_t)24 << 20)
+
+/* Odd factors of digests. */
+#define DIGEST_BYTES 0x100000001b3
+#define DIGEST_FIRST 0x9e3779b97f4a7c15
+#define DIGEST_SECOND 0xd1342543de82ef95
 #define BUCKETS_BITS 5 /* of the fraction of a size */
 #define BUCKETS ((size_t)256 << BUCKETS_BITS)
 
@@ -29,6 +34,7 @@ struct look_work {
 	const struct dtype *type;
 	uint64_t row;      /* values of a row; 0: not looked at */
 	bool half;         /* the type is F16 */
+	const struct blocks_row *blocks;
 	struct part part[TALLY_CHUNKS];
 
 	/* of the chunks since the last join */
@@ -138,6 +144,7 @@ look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
 
 	*l = (struct look){ .work = w, .blocks = BLOCKS_INIT };
 	w->type = t;
+	w->blocks = blocks_row(t);
 	w->half = strcmp(t->name, "F16") == 0;
 	w->row = values > 0 && row <= LOOK_ROW ? row : 0;
 	w->filled = 0;
@@ -156,25 +163,30 @@ look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
 
 /* ---- one chunk ---- */
 
-/* Multiplies and mixes words of 64 bits in four lanes. */
+typedef uint64_t words __attribute__((vector_size(32)));
+
+/* Sums of words of 64 bits, and sums of these sums, which depend on the order, in eight
+ * lanes. */
 static void
 digest_of(const uint8_t *x, size_t n, uint64_t to[2])
 {
-	uint64_t lane[4] = { 0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0,
-		0x082efa98ec4e6c89 };
-	size_t i = 0, j;
+	words sum[2] = { 0 }, sums[2] = { 0 }, w;
+	uint64_t rest = n;
+	size_t i, j;
 
-	for (; i + 32 <= n; i += 32)
-		for (j = 0; j < 4; j++) {
-			lane[j] = (lane[j] ^ le64(x + i + 8 * j)) * 0x9e3779b97f4a7c15;
-			lane[j] ^= lane[j] >> 32;
+	for (i = 0; i + 64 <= n; i += 64)
+		for (j = 0; j < 2; j++) {
+			memcpy(&w, x + i + 32 * j, sizeof w);
+			sum[j] += w;
+			sums[j] += sum[j];
 		}
-	for (; i < n; i++) {
-		lane[i % 4] = (lane[i % 4] ^ x[i]) * 0x9e3779b97f4a7c15;
-		lane[i % 4] ^= lane[i % 4] >> 32;
+	for (; i < n; i++)
+		rest = rest * DIGEST_BYTES + x[i];
+	to[0] = to[1] = rest;
+	for (j = 0; j < 8; j++) {
+		to[0] = (to[0] ^ sum[j / 4][j % 4]) * DIGEST_FIRST + 1;
+		to[1] = (to[1] ^ sums[j / 4][j % 4]) * DIGEST_SECOND + 1;
 	}
-	to[0] = (lane[0] * 31 + lane[1]) ^ n;
-	to[1] = lane[2] * 31 + lane[3];
 }
 
 static uint64_t
@@ -214,7 +226,7 @@ look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uin
 	float own[STATS_CHUNK];
 	size_t bytes = dtype_span(w->type, n);
 
-	blocks_of(w->type, x, bytes, at / w->type->items, &p->blocks);
+	blocks_of(w->blocks, w->type, x, bytes, at / w->type->items, &p->blocks);
 	p->saturated = w->half ? saturated_of(x, n) : 0;
 	digest_of(x, bytes, p->digest);
 	decode(w, head, x, n, w->row ? w->values + i * STATS_CHUNK : own, v);
@@ -302,33 +314,6 @@ lines_end(struct look_work *w, struct look_lines *to, const uint16_t *profile)
 
 /* ---- all chunks ---- */
 
-typedef float eight __attribute__((vector_size(32)));
-typedef float eight_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int32_t bits __attribute__((vector_size(32)));
-
-/* to[i] += |x[i]|. Returns the sum of the |x[i]|. */
-static double
-magnitudes_add(float *to, const float *x, size_t n)
-{
-	eight sum = { 0 };
-	double all = 0;
-	size_t i;
-
-	for (i = 0; i + 8 <= n; i += 8) {
-		eight v = (eight)((bits)*(const eight_anywhere *)(x + i) & INT32_MAX);
-
-		*(eight_anywhere *)(to + i) += v;
-		sum += v;
-	}
-	for (; i < n; i++) {
-		to[i] += fabsf(x[i]);
-		all += (double)fabsf(x[i]);
-	}
-	for (i = 0; i < 8; i++)
-		all += (double)sum[i];
-	return all;
-}
-
 /* Adds the columns of one stripe, row by row. */
 static void
 stripe_add(void *ctx, size_t task)
@@ -344,8 +329,8 @@ stripe_add(void *ctx, size_t task)
 		part = (size_t)num_min(w->n - i, w->row - column);
 		low = from > column ? from : column;
 		high = end < column + part ? end : column + part;
-		*row++ = low < high ? magnitudes_add(w->columns + low,
-		                          w->values + i + (low - column), high - low) : 0;
+		*row++ = low < high ? numbers->magnitudes(w->values + i + (low - column),
+		                                w->columns + low, high - low) : 0;
 	}
 	for (c = from; c < end; c++)
 		w->all[c] += (double)w->columns[c];
@@ -387,8 +372,8 @@ look_join(struct look *l, unsigned jobs, uint64_t at, size_t n)
 
 		blocks_join(&l->blocks, &p->blocks);
 		l->saturated += p->saturated;
-		l->digest[0] = (l->digest[0] ^ p->digest[0]) * 0x9e3779b97f4a7c15 + 1;
-		l->digest[1] = (l->digest[1] ^ p->digest[1]) * 0xd1342543de82ef95 + 1;
+		l->digest[0] = (l->digest[0] ^ p->digest[0]) * DIGEST_FIRST + 1;
+		l->digest[1] = (l->digest[1] ^ p->digest[1]) * DIGEST_SECOND + 1;
 	}
 	if (w->row == 0 || n == 0)
 		return;

@@ -212,7 +212,7 @@ test_blocks(void)
 				x[cases[i].set[j].at] = cases[i].set[j].byte;
 		want.count = 1;
 		want.first = want.first ? UINT64_MAX : 6;
-		blocks_of(t, x, t->bytes, 6, &got);
+		blocks_of(blocks_row(t), t, x, t->bytes, 6, &got);
 		test_ok(memcmp(&got, &want, sizeof got) == 0, "block of %s %s", t->name,
 		        cases[i].what);
 	}
@@ -241,8 +241,10 @@ test_encoded(void)
 		k = t->quantized ? kernel_for(t) : NULL;
 		if (!k || !k->encode || t->head)
 			continue;
+		if (!blocks_row(t))
+			continue;
 		k->encode(v, x, N);
-		blocks_of(t, x, dtype_span(t, N), 0, &got);
+		blocks_of(blocks_row(t), t, x, dtype_span(t, N), 0, &got);
 		types += got.count > 0;
 		if (got.first != UINT64_MAX)
 			test_ok(0, "%s: block %d", t->name, (int)got.first);

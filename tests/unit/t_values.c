@@ -470,6 +470,7 @@ static const struct {
 	{ "convert/llama2-hf/expected.gguf", "CHECK-027", "random values beyond halves overflow" },
 	{ "convert/llama2-hf/expected.gguf", "CHECK-041", "and some are cut at 65504" },
 	{ "convert/llama2-hf/expected.gguf", "VALUES-SPREAD", "they are far too large" },
+	{ "convert/llama2-hf/expected.gguf", "VALUES-DEAD", "others are below all halves" },
 	{ "convert/llama2-hf/expected.gguf", "VALUES-SIBLING", "only one of two blocks has them" },
 };
 

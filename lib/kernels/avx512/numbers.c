@@ -118,4 +118,29 @@ deviations(const double *v, size_t n, double from)
 	return lanes_sum(sum);
 }
 
-const struct numbers numbers_avx512 = { widen, most, find, deviations };
+static double
+magnitudes(const float *x, float *to, size_t n)
+{
+	__m512 sum[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() }, v;
+	float lane[2 * FLOATS];
+	double all = 0;
+	size_t i, j;
+
+	for (i = 0; i < n; i += 2 * FLOATS)
+		for (j = 0; j < 2; j++) {
+			size_t at = i + j * FLOATS, left = at < n ? n - at : 0;
+			__mmask16 m = (__mmask16)(left >= FLOATS ? 0xffff : (1u << left) - 1);
+
+			v = _mm512_abs_ps(_mm512_maskz_loadu_ps(m, x + at));
+			_mm512_mask_storeu_ps(to + at, m,
+				_mm512_add_ps(_mm512_maskz_loadu_ps(m, to + at), v));
+			sum[j] = _mm512_add_ps(sum[j], v);
+		}
+	_mm512_storeu_ps(lane, sum[0]);
+	_mm512_storeu_ps(lane + FLOATS, sum[1]);
+	for (j = 0; j < 2 * FLOATS; j++)
+		all += (double)lane[j];
+	return all;
+}
+
+const struct numbers numbers_avx512 = { widen, most, find, deviations, magnitudes };

@@ -1,6 +1,7 @@
 #include "kernels/numbers.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "kernels/ref/types.h"
@@ -144,4 +145,33 @@ deviations(const double *v, size_t n, double from)
 	return lanes_sum(a);
 }
 
-const struct numbers KERNEL(numbers) = { widen, most, find, deviations };
+enum { RUNS = 4 }; /* vectors of LANES floats whose sums do not wait for each other */
+typedef float f32x8 __attribute__((vector_size(4 * LANES)));
+typedef float f32x8_anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+static double
+magnitudes(const float *x, float *to, size_t n)
+{
+	f32x8 sum[RUNS] = { 0 }, v;
+	float lane[RUNS * LANES];
+	double all = 0;
+	size_t i, j;
+
+	for (i = 0; i + RUNS * LANES <= n; i += RUNS * LANES)
+		for (j = 0; j < RUNS; j++) {
+			v = *(const f32x8_anywhere *)(x + i + LANES * j);
+			v = (f32x8)((i32x8)v & INT32_MAX);
+			*(f32x8_anywhere *)(to + i + LANES * j) += v;
+			sum[j] += v;
+		}
+	memcpy(lane, sum, sizeof lane);
+	for (j = 0; i < n; i++, j++) {
+		to[i] += fabsf(x[i]);
+		lane[j] += fabsf(x[i]);
+	}
+	for (j = 0; j < RUNS * LANES; j++)
+		all += (double)lane[j];
+	return all;
+}
+
+const struct numbers KERNEL(numbers) = { widen, most, find, deviations, magnitudes };
