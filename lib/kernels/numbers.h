@@ -33,7 +33,8 @@ struct numbers {
 	double (*deviations)(const double *v, size_t n, double from);
 
 	/* to[i] += |x[i]|. Returns the sum of the |x[i]|: in single precision in 32 lanes,
-	 * value i in lane i % 32, which are then added in their order, in double precision. */
+	 * value i in lane i % 32; in double precision, lanes j, j + 8, j + 16 and j + 24 are added
+	 * in this order, and then the eight as above. */
 	double (*magnitudes)(const float *x, float *to, size_t n);
 };
 

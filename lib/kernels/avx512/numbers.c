@@ -118,29 +118,55 @@ deviations(const double *v, size_t n, double from)
 	return lanes_sum(sum);
 }
 
+/* The first count of sixteen values. Returns their magnitudes. */
+static inline __m512
+add_some(const float *x, float *to, size_t count)
+{
+	__mmask16 m = (__mmask16)(count >= FLOATS ? 0xffff : (1u << count) - 1);
+	__m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(m, x));
+
+	_mm512_mask_storeu_ps(to, m, _mm512_add_ps(_mm512_maskz_loadu_ps(m, to), v));
+	return v;
+}
+
+static inline __m512
+add_all(const float *x, float *to)
+{
+	__m512 v = _mm512_abs_ps(_mm512_loadu_ps(x));
+
+	_mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), v));
+	return v;
+}
+
+/* The lower and the upper eight as doubles. */
+static inline __m512d
+lower(__m512 v)
+{
+	return _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+}
+
+static inline __m512d
+upper(__m512 v)
+{
+	return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+}
+
 static double
 magnitudes(const float *x, float *to, size_t n)
 {
-	__m512 sum[2] = { _mm512_setzero_ps(), _mm512_setzero_ps() }, v;
-	float lane[2 * FLOATS];
-	double all = 0;
-	size_t i, j;
+	__m512 a = _mm512_setzero_ps(), b = _mm512_setzero_ps();
+	size_t i;
 
-	for (i = 0; i < n; i += 2 * FLOATS)
-		for (j = 0; j < 2; j++) {
-			size_t at = i + j * FLOATS, left = at < n ? n - at : 0;
-			__mmask16 m = (__mmask16)(left >= FLOATS ? 0xffff : (1u << left) - 1);
-
-			v = _mm512_abs_ps(_mm512_maskz_loadu_ps(m, x + at));
-			_mm512_mask_storeu_ps(to + at, m,
-				_mm512_add_ps(_mm512_maskz_loadu_ps(m, to + at), v));
-			sum[j] = _mm512_add_ps(sum[j], v);
-		}
-	_mm512_storeu_ps(lane, sum[0]);
-	_mm512_storeu_ps(lane + FLOATS, sum[1]);
-	for (j = 0; j < 2 * FLOATS; j++)
-		all += (double)lane[j];
-	return all;
+	for (i = 0; i + 2 * FLOATS <= n; i += 2 * FLOATS) {
+		a = _mm512_add_ps(a, add_all(x + i, to + i));
+		b = _mm512_add_ps(b, add_all(x + i + FLOATS, to + i + FLOATS));
+	}
+	if (i < n)
+		a = _mm512_add_ps(a, add_some(x + i, to + i, n - i));
+	if (i + FLOATS < n)
+		b = _mm512_add_ps(b, add_some(x + i + FLOATS, to + i + FLOATS, n - i - FLOATS));
+	return lanes_sum(_mm512_add_pd(_mm512_add_pd(_mm512_add_pd(lower(a), upper(a)), lower(b)),
+	                               upper(b)));
 }
 
 const struct numbers numbers_avx512 = { widen, most, find, deviations, magnitudes };

@@ -154,7 +154,7 @@ magnitudes(const float *x, float *to, size_t n)
 {
 	f32x8 sum[RUNS] = { 0 }, v;
 	float lane[RUNS * LANES];
-	double all = 0;
+	double eight[LANES] = { 0 };
 	size_t i, j;
 
 	for (i = 0; i + RUNS * LANES <= n; i += RUNS * LANES)
@@ -170,8 +170,8 @@ magnitudes(const float *x, float *to, size_t n)
 		lane[j] += fabsf(x[i]);
 	}
 	for (j = 0; j < RUNS * LANES; j++)
-		all += (double)lane[j];
-	return all;
+		eight[j % LANES] += (double)lane[j];
+	return lanes_sum(eight);
 }
 
 const struct numbers KERNEL(numbers) = { widen, most, find, deviations, magnitudes };
