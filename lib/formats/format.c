@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "core/opened.h"
+#include "formats/other.h"
 #include "stream/stream.h"
 
 /* The formats, in the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_apr1, &format_safetensors, &format_pytorch, &format_ggml,
+	&format_apr2, &format_apr1, &format_safetensors, &format_numpy, &format_pytorch, &format_ggml,
 	&format_stream, &format_llama2c };
 #define FORMATS (sizeof formats / sizeof *formats)
 
@@ -197,38 +198,6 @@ const struct format format_stream = {
 
 /* ---- detecting the format ---- */
 
-/* Other kinds of files, known by their first bytes and named when they are refused. */
-static const struct {
-	const char *magic;
-	size_t n;
-	const char *title;
-} others[] = {
-	{ "APR1\1\0", 6, "a model of whisper.apr (magic APR1)" },
-	{ "APR1", 4, "an APR1 file with a JSON layout" },
-	{ "APBUNDLE", 8, "an APBUNDLE archive of models" },
-	{ "\x93NUMPY", 6, "a NumPy array" },
-	{ "\x89HDF", 4, "an HDF5 file" },
-	{ "ggml", 4, "a big-endian GGML file from before GGUF" },
-	{ "algg", 4, "a LoRA adapter of GGML from before GGUF" },
-	{ "FUGG", 4, "a big-endian GGUF file" },
-	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd" },
-	{ "\x1f\x8b", 2, "compressed by gzip" },
-	{ "age-encryption.org/", 19, "encrypted by age" },
-};
-
-static const char *
-other_title(const uint8_t *head, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof others / sizeof *others; i++)
-		if (n >= others[i].n && memcmp(head, others[i].magic, others[i].n) == 0)
-			return others[i].title;
-	if (n >= 12 && memcmp(head + 4, "TFL3", 4) == 0)
-		return "a TFLite file";
-	return NULL;
-}
-
 bool
 format_may_spool(const char *path)
 {
@@ -295,7 +264,7 @@ format_open(struct reader *r, const struct format_options *options,
 {
 	size_t i, n;
 	const uint8_t *head = reader_peek(r, FORMAT_PROBE, &n);
-	const char *title;
+	const struct format_other *other;
 
 	if (r->failed) {
 		reader_close(r);
@@ -306,13 +275,15 @@ format_open(struct reader *r, const struct format_options *options,
 			*which = formats[i];
 			return formats[i]->reads->open(r, options, note, e);
 		}
-	title = other_title(head, n);
+	other = format_other(head, n);
 	if (n == 0)
 		err_set(e, ERR_CORRUPT, r->name, "is empty");
-	else if (title)
-		err_set(e, ERR_FORMAT, r->name, "is %s, which is not read here", title);
+	else if (other)
+		err_set(e, ERR_FORMAT, r->name, "is %s, which is not read here", other->title);
 	else
 		err_set(e, ERR_FORMAT, r->name, "is not a model file of a known format");
+	if (other && other->hint)
+		err_hint(e, "%s", other->hint);
 	reader_close(r);
 	return NULL;
 }

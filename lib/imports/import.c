@@ -9,6 +9,7 @@
 #include "core/num.h"
 
 #define PIECE (1u << 18)    /* bytes sent at once */
+#define TURNED (1u << 22)   /* the same, if the values of a piece are scattered over the tensor */
 
 /* ---- messages ---- */
 
@@ -213,7 +214,7 @@ static int
 make_piece(struct import *im, size_t *n)
 {
 	const struct import_place *x = im->place;
-	uint64_t units = num_min(PIECE / x->out, im->left / x->out);
+	uint64_t units = num_min((x->in ? PIECE : TURNED) / x->out, im->left / x->out);
 
 	buf_clear(&im->piece);
 	if (!buf_room(&im->piece, (size_t)(units * x->out)))
@@ -231,6 +232,9 @@ release(struct import *im)
 {
 	const struct import_place *x = im->place;
 	const uint8_t *now = x->make ? x->p + im->done * x->in : im->body;
+
+	if (x->make && !x->in && im->done)
+		map_release(&im->map, x->p, (size_t)tensor_bytes(im->plan.tensors[x - im->places]));
 
 	if (im->map.fd >= 0 && now > im->released)
 		map_release(&im->map, im->released, (size_t)(now - im->released));

@@ -33,7 +33,7 @@ struct import_place {
 	const uint8_t *p;       /* the stored bytes; unused if the tensor has no values */
 	import_make *make;      /* NULL: the bytes at p are the values */
 	uint32_t in, out;       /* bytes of a unit, stored and made, if make is set. in is 0 if units
-	                         * do not lie one behind another */
+	                         * have another order; there are as many bytes as in the tensor */
 	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
 	uint64_t more[4];       /* of the importer */
 	const void *data;       /* of the importer */

@@ -198,7 +198,6 @@ damage() {
 		APR1\1\0|a model of whisper.apr (magic APR1)
 		APR1{}|an APR1 file with a JSON layout
 		APBUNDLE|an APBUNDLE archive of models
-		\x93NUMPY|a NumPy array
 		\x89HDF\r\n|an HDF5 file
 		ggml|a big-endian GGML file from before GGUF
 		FUGG|a big-endian GGUF file
@@ -206,6 +205,13 @@ damage() {
 		\x1f\x8b|compressed by gzip
 		age-encryption.org/v1|encrypted by age
 		\x1c\0\0\0TFL3|a TFLite file
+		ftrt|a TensorRT engine
+		\x12\1\0\0\0\0\0\0|a parameter file of MXNet
+		\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\x08|a parameter file of PaddlePaddle
+		tree\nversion=v3\n|a model of LightGBM
+		CBM1|a model of CatBoost
+		binf|a model of XGBoost
+		ccopy_reg\n_reconstructor\n|a pickled object of Python
 	END
 	printf '\x08\x07\x12\x07pytorch\x1a\x05' >m.onnx
 	try apr-unpack m.onnx

@@ -1,4 +1,4 @@
-# Files of GGML's programs from before GGUF: real ones, and where they lead.
+# Files of GGML's programs from before GGUF, of llama2.c and of NumPy: real ones, and where they lead.
 load ../helper
 
 # digests FILE: SHA-256 of each tensor, by name.
@@ -60,4 +60,16 @@ digests() {
 	said 4 'more tokens than the 512 of the model'
 	try apr-unpack --tokenizer "$data/tok512.bin" "$data/stories260K-f32.gguf"
 	said 5 '--tokenizer needs a file of format llama2c'
+}
+
+@test "NumPy: real files have the arrays that Python finds in them" {
+	need_data
+	local f
+	cd "$BATS_TEST_TMPDIR" || return
+	for f in mel_filters.npz mtcnn_weights.npy torchcrepe_activation-tiny.npy; do
+		digests "$APR_TEST_DATA/import/numpy/$f" >got
+		cmp got <(digests - < <(cat "$APR_TEST_DATA/import/numpy/$f")) || fail "$f from a pipe"
+		echo "$f $(wc -l <got) $(sort got | sha256sum | cut -c1-32)"
+	done >all
+	diff all "$root/tests/golden/numpy.txt"
 }

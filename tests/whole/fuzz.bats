@@ -187,3 +187,7 @@ starved() {
 @test "fuzz corpus: llama2.c" {
 	replayed llama2c
 }
+
+@test "fuzz corpus: NumPy" {
+	replayed numpy
+}

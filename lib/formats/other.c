@@ -1,0 +1,53 @@
+#include "formats/other.h"
+
+#include <string.h>
+
+#define MAGIC(TEXT) 0, sizeof(TEXT) - 1, TEXT
+#define ONNX "its framework can export the model as ONNX or as arrays of NumPy"
+#define TREES "models of trees and estimators are not read; their framework can export them as ONNX"
+#define ENGINE "an engine runs only on the GPU and version that built it, and its layout is not " \
+	"published: use the model that it was built from"
+#define PICKLED "a pickle runs code when Python loads it; " ONNX
+
+static const struct format_other others[] = {
+	{ MAGIC("APR1\1\0"), "a model of whisper.apr (magic APR1)", NULL },
+	{ MAGIC("APR1"), "an APR1 file with a JSON layout", NULL },
+	{ MAGIC("APBUNDLE"), "an APBUNDLE archive of models", NULL },
+	{ MAGIC("\x89HDF"), "an HDF5 file", NULL },
+	{ 4, 4, "TFL3", "a TFLite file", NULL },
+	{ MAGIC("ggml"), "a big-endian GGML file from before GGUF", NULL },
+	{ MAGIC("algg"), "a LoRA adapter of GGML from before GGUF", NULL },
+	{ MAGIC("FUGG"), "a big-endian GGUF file", NULL },
+	{ MAGIC("ftrt"), "a TensorRT engine", ENGINE },
+	{ MAGIC("ptrt"), "a TensorRT engine", ENGINE },
+	{ MAGIC("\x12\1\0\0\0\0\0\0"), "a parameter file of MXNet", ONNX },
+	{ MAGIC("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\x08"), "a parameter file of PaddlePaddle",
+	  ONNX },
+	{ MAGIC("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\x08"), "a parameter file of PaddlePaddle",
+	  ONNX },
+	{ MAGIC("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\6\0\0\0\x08"), "a parameter file of PaddlePaddle",
+	  ONNX },
+	{ MAGIC("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x08\0\0\0\x08"), "a parameter file of PaddlePaddle",
+	  ONNX },
+	{ MAGIC("tree\nversion="), "a model of LightGBM", TREES },
+	{ MAGIC("CBM1"), "a model of CatBoost", TREES },
+	{ MAGIC("binf"), "a model of XGBoost", TREES },
+	{ MAGIC("bs64\t"), "a model of XGBoost", TREES },
+	{ MAGIC("{L\0\0\0\0\0\0\0\7learner"), "a model of XGBoost", TREES },
+	{ MAGIC("ccopy_reg\n"), "a pickled object of Python", PICKLED },
+	{ MAGIC("ccopyreg\n"), "a pickled object of Python", PICKLED },
+	{ MAGIC("\x28\xb5\x2f\xfd"), "compressed by zstd", NULL },
+	{ MAGIC("\x1f\x8b"), "compressed by gzip", NULL },
+	{ MAGIC("age-encryption.org/"), "encrypted by age", NULL },
+};
+
+const struct format_other *
+format_other(const uint8_t *head, size_t n)
+{
+	const struct format_other *x;
+
+	for (x = others; x < others + sizeof others / sizeof *others; x++)
+		if (n >= x->at + x->n && memcmp(head + x->at, x->magic, x->n) == 0)
+			return x;
+	return NULL;
+}
