@@ -108,6 +108,32 @@ still_holds(const struct adapt *a, json_t *config)
 	return same;
 }
 
+/* A folder that has blocks of MXFP4 says so, and no other folder says that it is packed. */
+static int
+put_packing(const struct adapt *a, json_t *config, struct err *e)
+{
+	static const char *const plain[] = { "model.layers.*.self_attn", "model.layers.*.mlp.router",
+		"model.embed_tokens", "lm_head" };
+	json_t *list;
+	size_t i;
+
+	if (!a->t.has_blocks) {
+		json_object_del(config, "quantization_config");
+		return 0;
+	}
+	if (json_object_get(config, "quantization_config"))
+		return 0;
+	list = json_array();
+	for (i = 0; i < sizeof plain / sizeof *plain; i++)
+		if (json_array_append_new(list, json_string(plain[i])) < 0)
+			err_memory(e);
+	if (json_object_set_new(config, "quantization_config",
+	                        json_pack("{s:s,s:o}", "quant_method", "mxfp4",
+	                                  "modules_to_not_convert", list)) < 0)
+		return err_memory(e);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
 static json_t *
 make_config(struct adapt *a, const json_t *origin, struct err *e)
 {
@@ -138,9 +164,13 @@ make_files(struct adapt *a, const json_t *origin, struct err *e)
 {
 	struct subject_files files = { 0 };
 	json_t *config = make_config(a, origin, e);
-	int r = config ? subject_add_json(&files, "config.json", config, e) : -1;
+	int r = config && put_packing(a, config, e) == 0 ? 0 : -1;
 	size_t i;
 
+	if (r == 0)
+		r = subject_add_json(&files, "config.json", config, e);
+	else
+		json_decref(config);
 	if (r == 0 && (general_files(&a->s, &files, e) < 0 || tokens_files(&a->s, json_object_get(origin, "tokenizer"), &files, e) < 0 ||
 	               keys_files(&a->s, &files, e) < 0 || adapt_apr_files(&a->s, &files, e) < 0))
 		r = -1;
@@ -175,7 +205,8 @@ put_metadata(struct adapt *a, const json_t *origin, struct err *e)
 static int
 to_folder(struct adapt *a, const json_t *origin, struct err *e)
 {
-	const struct tensors_options o = { .relaxed = a->o.relaxed, .anywhere = a->o.places };
+	const struct tensors_options o = { .relaxed = a->o.relaxed, .anywhere = a->o.places,
+		.blocks = a->o.form == ARCH_FOLDER };
 
 	if (tensors_to_folder(&a->t, &a->s, origin, &o, e) < 0)
 		return -1;

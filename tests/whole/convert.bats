@@ -321,3 +321,36 @@ returns() {
 @test "xlmroberta comes back from GGUF" {
 	returns xlmroberta f16
 }
+
+@test "gptoss comes back with its blocks and scales" {
+	returns gptoss auto
+	cmp back/config.json "$folder/hf/config.json"
+	# From a pipe, and from a GGUF file without a record of its folder.
+	apr-unpack there.gguf | apr-adapt hf | apr-sum | grep '  tensor  ' | sort |
+		diff - <(apr-sum "$folder/hf" | grep '  tensor  ' | sort)
+	apr-adapt --no-record gguf "$folder/hf" | apr-pack -t gguf -o bare.gguf
+	apr-adapt hf bare.gguf | apr-pack -t safetensors -o bare/
+	[ "$(jq -r .quantization_config.quant_method bare/config.json)" = mxfp4 ]
+	apr-adapt --no-record gguf bare/ | apr-sum | grep '  tensor  ' |
+		diff - <(apr-sum bare.gguf | grep '  tensor  ')
+	# Decoded, it is a folder without packing.
+	apr-quant bf16 there.gguf | apr-adapt hf | apr-pack -t safetensors -o plain/
+	[ "$(jq .quantization_config plain/config.json)" = null ]
+	apr-header -l plain | grep -q 'experts.gate_up_proj  *BF16 '
+	# Another form has no such tensors.
+	try apr-adapt apr there.gguf
+	said 4 'has type MXFP4, which model folders do not have'
+}
+
+@test "folders that were packed come back as folders that are not" {
+	local name
+	for name in qwen3-fp8 llama-w4a16; do
+		case_folder $name
+		jq -e .quantization_config "$folder/hf/config.json" >/dev/null
+		apr-adapt gguf "$folder/hf" | apr-pack -f -t gguf -o there.gguf
+		apr-adapt hf there.gguf | apr-pack -f -t safetensors -o "$name/"
+		[ "$(jq .quantization_config $name/config.json)" = null ]
+		diff <(apr-adapt gguf $name/ | apr-sum | grep '  tensor  ') \
+			<(apr-sum there.gguf | grep '  tensor  ')
+	done
+}

@@ -86,6 +86,9 @@ void packed_free(struct packed_list *list);
 int packed_rows(const struct packed *p, const struct packed_reader *in, uint64_t first,
                 uint64_t rows, float *dst, struct err *e);
 
+/* The values of n blocks of MXFP4, 16 bytes each, from their order in GGML to that in folders. */
+void packed_pairs(const uint8_t *blocks, size_t n, uint8_t *dst);
+
 /* The same rows as blocks of a weight whose type is MXFP4. */
 int packed_blocks(const struct packed *p, const struct packed_reader *in, uint64_t first,
                   uint64_t rows, uint8_t *dst, struct err *e);

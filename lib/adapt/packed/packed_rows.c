@@ -156,6 +156,21 @@ block_repack(uint8_t scale, const uint8_t *pairs, uint8_t *dst)
 	}
 }
 
+/* The way back, without the scale. */
+void
+packed_pairs(const uint8_t *blocks, size_t n, uint8_t *dst)
+{
+	int i;
+
+	for (; n > 0; n--, blocks += 16, dst += 16)
+		for (i = 0; i < 8; i++) {
+			uint8_t a = blocks[2 * i], b = blocks[2 * i + 1];
+
+			dst[i] = (uint8_t)((a & 15) | b << 4);
+			dst[i + 8] = (uint8_t)(a >> 4 | (b & 0xf0));
+		}
+}
+
 static int
 blocks_some(const struct packed *p, const struct packed_reader *in, uint64_t first,
             size_t rows, uint8_t *dst, struct err *e)

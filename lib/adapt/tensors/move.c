@@ -298,7 +298,8 @@ gather_part(const struct part *a, uint8_t *dst, struct err *e)
 	if (a->p->n == 1 && a->p->stride[0] == 1)
 		return read_values(a, a->first, a->count, dst, e);
 	span_of(a, &low, &high);
-	if (high - low < 2 * a->count + 64 || high - low < 4096) {
+	/* Values of one run that lie close together, as the scales of blocks do, count as near. */
+	if (high - low < (a->p->n == 1 ? 32 : 2) * a->count + 64 || high - low < 4096) {
 		uint64_t n = high - low + 1;
 
 		n += (a->t->items - n % a->t->items) % a->t->items;

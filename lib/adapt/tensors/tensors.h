@@ -11,8 +11,10 @@
 #include "arch/shape.h"
 #include "arch/subject.h"
 
-/* What happens to each value. F16 is rounded to F16 after it. */
-enum tensors_math { MATH_NONE, MATH_PLUS_ONE, MATH_MINUS_ONE, MATH_NEG_EXP, MATH_LOG_NEG };
+/* What happens to each value. F16 is rounded to F16 after it. MATH_PAIRS is for bytes: 16 of
+ * them are the values of a block of MXFP4, and get the order of folders (packed/packed.h). */
+enum tensors_math { MATH_NONE, MATH_PLUS_ONE, MATH_MINUS_ONE, MATH_NEG_EXP, MATH_LOG_NEG,
+	MATH_PAIRS };
 
 struct tensors_row {
 	struct tensor *t;         /* the target */
@@ -41,12 +43,14 @@ struct tensors {
 	} *memory;                /* sources after the packed weights */
 	size_t memory_count, memory_cap;
 	uint64_t dropped;         /* tensors of the source that the target does not have */
+	bool has_blocks;          /* of a folder: it has blocks of MXFP4 */
 	size_t sources;           /* of the plan */
 };
 
 struct tensors_options {
 	const struct dtype *type; /* of matrices; NULL: as the source (auto) */
 	bool relaxed;             /* tensors without a rule pass */
+	bool blocks;              /* a folder may have blocks of MXFP4 */
 	bool anywhere;            /* sources can be read in any order; then: */
 	/* 1 if two tensors of the plan have the same bytes, 0 if not, -1 on an error. */
 	int (*equal)(void *ctx, size_t a, size_t b, struct err *e);

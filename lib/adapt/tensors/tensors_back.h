@@ -38,6 +38,15 @@ struct tensors_row *tensors_new_target(struct backward *f, const struct back *b,
                                        uint64_t expert, unsigned ndim,
                                        const uint64_t *dims);
 
+/* Experts in MXFP4, as folders of gpt-oss have them: blocks and scales. tensors_is_mxfp4: whether
+ * a tensor is in MXFP4 and its rule allows that. tensors_add_mxfp4: append them; up goes with
+ * its gate. 0 or -1. */
+bool tensors_is_mxfp4(const struct backward *f, const struct back *b);
+int tensors_add_mxfp4(struct backward *f, const struct back *b);
+
+/* ERR_INVALID (ArchitectureMismatch) for the tensor of b. -1. */
+int tensors_mismatch(struct backward *f, const struct back *b, const char *what);
+
 /* Append the tensors that only the record has: a tied head, buffers, exact values. 0 or -1. */
 int tensors_restore(struct backward *f);
 

@@ -47,6 +47,12 @@ is_rope(const char *name)
 	       strcmp(name, "rope_factors_short.weight") == 0;
 }
 
+static bool
+is_blocks(const struct tensor *t)
+{
+	return tensor_type(t)->items > 1 || !dtype_sized(tensor_type(t));
+}
+
 static int
 refuse_blocks(struct backward *f, const struct tensor *t)
 {
@@ -61,16 +67,17 @@ match_source(struct backward *f, size_t source)
 	const struct tensor *t = f->s->plan->tensors[source];
 	const struct arch_rule *r;
 	struct match m;
+	struct back back;
 	size_t i;
 
 	if (is_rope(tensor_name(t))) {
 		f->p->dropped++;
 		return 0;
 	}
-	if (tensor_type(t)->items > 1 || !dtype_sized(tensor_type(t)))
+	if (is_blocks(t) && strcmp(tensor_type(t)->name, "MXFP4") != 0)
 		return refuse_blocks(f, t);
 	if (!match_find(f->s->arch, ARCH_GGUF, tensor_name(t), 0, &m))
-		return f->o->relaxed ? tensors_pass(f->p, t, source, source, f->e)
+		return is_blocks(t) ? refuse_blocks(f, t) : f->o->relaxed ? tensors_pass(f->p, t, source, source, f->e)
 		                     : tensors_unknown(f->s, tensor_name(t), f->e);
 	for (i = 0; (r = arch_rule(f->s->arch, i)); i++)
 		if (fits(f, r, m.rule->role, m.bias, t))
@@ -79,9 +86,12 @@ match_source(struct backward *f, size_t source)
 		return err_set(f->e, ERR_INVALID, tensor_name(t), "ArchitectureMismatch: %s models "
 		               "have no such tensor of %u dimensions", f->s->arch->folder,
 		               tensor_ndim(t));
+	back = (struct back){ r, source, i, m.block, m.bias };
+	if (is_blocks(t) && !tensors_is_mxfp4(f, &back))
+		return refuse_blocks(f, t);
 	if (mem_grow(&f->list, &f->cap, f->count + 1, sizeof *f->list) < 0)
 		return err_memory(f->e);
-	f->list[f->count++] = (struct back){ r, source, i, m.block, m.bias };
+	f->list[f->count++] = back;
 	return 0;
 }
 
@@ -177,8 +187,8 @@ add_stack(struct backward *f, const struct back *b)
 	return 0;
 }
 
-static int
-mismatch(struct backward *f, const struct back *b, const char *what)
+int
+tensors_mismatch(struct backward *f, const struct back *b, const char *what)
 {
 	return err_set(f->e, ERR_INVALID, tensor_name(back_tensor(f, b)),
 	               "ArchitectureMismatch: %s", what);
@@ -198,7 +208,7 @@ add_pairs(struct backward *f, const struct back *b)
 	struct tensors_row *to;
 
 	if (heads == 0 || rows % (heads * 2))
-		return mismatch(f, b, "its rows do not divide by the number of heads");
+		return tensors_mismatch(f, b, "its rows do not divide by the number of heads");
 	row = tensor_items(t) / rows;
 	half = rows / heads / 2;
 	to = tensors_new_target(f, b, 0, tensor_ndim(t), tensor_dims(t));
@@ -242,7 +252,7 @@ add_qkv(struct backward *f, const struct back *b)
 	struct tensors_row *to;
 
 	if (groups == 0 || h % groups || tensor_dims(t)[0] % (h + 2 * groups))
-		return mismatch(f, b, "its rows do not divide by the number of heads");
+		return tensors_mismatch(f, b, "its rows do not divide by the number of heads");
 	all = tensor_items(t);
 	head = all / (h + 2 * groups);
 	to = tensors_new_target(f, b, 0, tensor_ndim(t), tensor_dims(t));
@@ -265,11 +275,11 @@ add_latent(struct backward *f, const struct back *k)
 	uint64_t dims[2];
 
 	if (!v)
-		return mismatch(f, k, "the tensor attn_v_b of its block is missing");
+		return tensors_mismatch(f, k, "the tensor attn_v_b of its block is missing");
 	vd = tensor_dims(back_tensor(f, v));
 	if (vd[0] != kd[0] || vd[2] != kd[1] ||
 	    tensor_type(back_tensor(f, v)) != tensor_type(back_tensor(f, k)))
-		return mismatch(f, k, "attn_v_b of its block has another shape or type");
+		return tensors_mismatch(f, k, "attn_v_b of its block has another shape or type");
 	dims[0] = kd[0] * (kd[2] + vd[1]);
 	dims[1] = kd[1];
 	to = tensors_new_target(f, k, 0, 2, dims);
@@ -296,9 +306,10 @@ add_woven(struct backward *f, const struct back *b)
 	uint64_t columns = n > 2 ? tensor_dims(t)[n - 1] : 1;
 	struct tensors_row *to;
 
-	if (!up || tensor_items(back_tensor(f, up)) != tensor_items(t) ||
+	if (!up || tensor_ndim(back_tensor(f, up)) != n ||
+	    memcmp(tensor_dims(back_tensor(f, up)), tensor_dims(t), n * sizeof *dims) != 0 ||
 	    tensor_type(back_tensor(f, up)) != tensor_type(t))
-		return mismatch(f, b, "gate and up of its block have other shapes or types");
+		return tensors_mismatch(f, b, "gate and up of its block have other shapes or types");
 	dims[0] = tensor_dims(t)[0];
 	dims[n - 2] = n > 2 ? columns : dims[0];
 	dims[n - 1] = rows * 2;
@@ -371,7 +382,9 @@ static int
 add_target(struct backward *f, const struct back *b)
 {
 	if (tensor_items(back_tensor(f, b)) == 0)
-		return mismatch(f, b, "it has no values");
+		return tensors_mismatch(f, b, "it has no values");
+	if (is_blocks(back_tensor(f, b)))
+		return tensors_add_mxfp4(f, b);
 	if (shape_stacks(rule_shape(b->rule)))
 		return add_stack(f, b);
 	switch (b->rule->change) {

@@ -32,7 +32,7 @@ static uint64_t
 window_of(const struct tensors_row *row, uint64_t most)
 {
 	const struct move *m = &row->move;
-	uint64_t unit = tensor_type(row->t)->items, block;
+	uint64_t unit = row->math == MATH_PAIRS ? 16 : tensor_type(row->t)->items, block;
 	const struct move_piece *p;
 
 	if (row->made)
@@ -71,6 +71,7 @@ compute(enum tensors_math math, float x)
 	case MATH_LOG_NEG:
 		return (float)log(-(double)x);
 	case MATH_NONE:
+	case MATH_PAIRS:
 		break;
 	}
 	return x;
@@ -103,6 +104,10 @@ values_convert(struct values *v, const uint8_t *raw, uint64_t n, uint8_t *out, s
 
 	if (values_same(v->row)) {
 		memcpy(out, raw, bytes_of(to, n));
+		return 0;
+	}
+	if (v->row->math == MATH_PAIRS) {
+		packed_pairs(raw, (size_t)n / 16, out);
 		return 0;
 	}
 	if (!kernel_for(to) || !kernel_for(to)->encode || !kernel_decodes(v->row->from))
