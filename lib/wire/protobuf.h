@@ -15,6 +15,10 @@
  * from the field's number, and opens a nested message with protobuf_open. The caller also
  * limits the depth of nesting.
  *
+ * A caller that knows the fields of a message describes them in a table (struct
+ * protobuf_message): it then gets only these, each in its own form, and those that are not
+ * repeated once at most.
+ *
  * Nothing is copied or allocated. A length that exceeds the rest of the message is an
  * error, so the work is proportional to the bytes of the message.
  * Source: the encoding chapter of the protocol buffers documentation.
@@ -39,6 +43,11 @@ enum protobuf_form {
 struct protobuf {
 	struct reader reader;
 	const uint8_t *base;
+	uint64_t at;      /* offset of base in the file */
+	uint64_t *budget; /* fields that may still be read, in this message and others; NULL:
+	                   * any number */
+	uint64_t seen;    /* rows of the table whose field was read */
+	uint64_t unknown; /* fields that are not in the table, so far */
 };
 
 struct protobuf_field {
@@ -56,5 +65,50 @@ void protobuf_open(struct protobuf *m, const uint8_t *p, size_t n, const char *n
 /* Read the next field. 1, 0 at the end of the message, or -1 with e filled (ERR_CORRUPT);
  * after an error, every call returns -1. */
 int protobuf_next(struct protobuf *m, struct protobuf_field *f);
+
+/* Begin to read the message that a field of outer holds. Errors have the offset in the whole
+ * file, and both share one budget. */
+void protobuf_within(struct protobuf *m, const struct protobuf *outer,
+                     const struct protobuf_field *f);
+
+/* The offset in the file of a field's bytes. */
+uint64_t protobuf_at(const struct protobuf *m, const struct protobuf_field *f);
+
+/* ---- messages whose fields are known ---- */
+
+struct protobuf_row {
+	uint32_t number;
+	enum protobuf_form form;
+	enum { PROTOBUF_ONCE, PROTOBUF_REPEATED,
+	       PROTOBUF_PACKED /* repeated numbers: also many in one field of form 2 */
+	} times;
+	const char *name;
+};
+
+#define PROTOBUF_ROWS 64 /* maximum number of rows */
+
+struct protobuf_message {
+	const char *name;
+	const struct protobuf_row *rows;
+	size_t count;
+};
+
+/* Read the next field that the table has. Others are counted and passed over. As
+ * protobuf_next; ERR_CORRUPT too if a field has another form, or occurs twice. */
+int protobuf_known(struct protobuf *m, const struct protobuf_message *of,
+                   struct protobuf_field *f);
+
+/* The numbers of a repeated field, packed or not, in the order of the message. The message is
+ * n bytes at p, at this offset of the file. */
+struct protobuf_numbers {
+	struct protobuf m;
+	uint32_t number;
+	enum protobuf_form form; /* of one number */
+	const uint8_t *p, *end;  /* of the packed field */
+};
+void protobuf_numbers_open(struct protobuf_numbers *x, const uint8_t *p, size_t n, uint64_t at,
+                           uint32_t number, enum protobuf_form form, const char *name,
+                           struct err *e);
+int protobuf_number(struct protobuf_numbers *x, uint64_t *v);
 
 #endif
