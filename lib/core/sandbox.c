@@ -78,17 +78,18 @@ sandbox_tool(const char *name)
 
 /* ---- what is declared ---- */
 
-/* A list of files may have any name, but it is JSON: check its first byte. */
+/* Files that refer to others may have any name. Their first bytes: JSON, a list of files; and
+ * the key of a message's first field, a number, as in ONNX. */
 static bool
-is_list(const char *path)
+may_refer(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char c = 0;
-	bool list = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
+	bool may = fd >= 0 && read(fd, &c, 1) == 1 && (c == '{' || c == '\b');
 
 	if (fd >= 0)
 		close(fd);
-	return list;
+	return may;
 }
 
 void
@@ -103,7 +104,7 @@ sandbox_read(const char *path)
 	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	if (needs & SANDBOX_BESIDE && stat(path, &st) == 0)
 		several = S_ISDIR(st.st_mode) ||
-		          (S_ISREG(st.st_mode) && (dir_is_several(name) || is_list(path)));
+		          (S_ISREG(st.st_mode) && (dir_is_several(name) || may_refer(path)));
 	opened_add(path, several);
 }
 

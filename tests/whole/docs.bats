@@ -233,7 +233,7 @@ what_vectors_are() {
 	cut -f1,4 apr64_good/MANIFEST
 	for g in gguf_faults safetensors_faults stream_faults apr2_faults apr2_packed \
 		apr1_faults apr64_faults safetensors_folders gguf_shards apr2_shards packed \
-		torch_faults torch_folders; do
+		torch_faults torch_folders onnx_faults; do
 		vectors $g $g
 		awk -F'\t' '$2 == 4 || $2 == 3 { sub("/.*", "", $1); print $1 "\tfault" }' $g/MANIFEST
 	done

@@ -191,3 +191,7 @@ starved() {
 @test "fuzz corpus: NumPy" {
 	replayed numpy
 }
+
+@test "fuzz corpus: ONNX" {
+	replayed onnx
+}
