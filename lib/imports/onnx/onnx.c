@@ -145,8 +145,10 @@ read_all(struct onnx *x)
 	    onnx_find_uses(x) < 0 || onnx_read_graph(x) < 0 || onnx_name_tensors(x) < 0 ||
 	    onnx_cut(x) < 0 || onnx_add_tensors(x) < 0)
 		return -1;
+	if (model_check(&x->plan, x->source.name, x->err) < 0)
+		return -1;
 	tell(x);
-	return model_check(&x->plan, x->source.name, x->err);
+	return 0;
 }
 
 /* ---- the source ---- */
