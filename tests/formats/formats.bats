@@ -204,7 +204,6 @@ damage() {
 		\x28\xb5\x2f\xfd|compressed by zstd
 		\x1f\x8b|compressed by gzip
 		age-encryption.org/v1|encrypted by age
-		\x1c\0\0\0TFL3|a TFLite file
 		ftrt|a TensorRT engine
 		\x12\1\0\0\0\0\0\0|a parameter file of MXNet
 		\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\x08|a parameter file of PaddlePaddle

@@ -195,3 +195,7 @@ starved() {
 @test "fuzz corpus: ONNX" {
 	replayed onnx
 }
+
+@test "fuzz corpus: TensorFlow Lite" {
+	replayed tflite
+}

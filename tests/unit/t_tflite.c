@@ -1,0 +1,248 @@
+/* Files of TensorFlow Lite, and files with one fault each. */
+#include "imports.h"
+
+#include "../gen/tflite.h"
+#include "core/crc32.h"
+#include "imports/tflite/tflite.h"
+
+static const struct format_options usual;
+
+/* The text of a key, or NULL. */
+static const char *
+text_of(const struct brought *b, const char *key, size_t *n)
+{
+	const struct model *m = b->source->plan;
+	size_t i;
+
+	for (i = 0; i < m->meta_count; i++)
+		if (strcmp(m->meta[i].key, key) == 0 && m->meta[i].wire_bytes >= 8) {
+			const size_t head = m->meta[i].type.leaf == VALUE_JSON ? 0
+			                  : m->meta[i].type.depth ? 20 : 8;
+
+			*n = m->meta[i].wire_bytes - head;
+			return (const char *)m->meta[i].wire + head;
+		}
+	return NULL;
+}
+
+static bool
+has_text(const struct brought *b, const char *key, const char *want)
+{
+	size_t n = 0;
+	const char *text = text_of(b, key, &n);
+
+	if (text && n == strlen(want) && memcmp(text, want, n) == 0)
+		return true;
+	printf("# %s: %.*s\n", key, text ? (int)n : 4, text ? text : "none");
+	return false;
+}
+
+static bool
+has_bytes(const struct brought *b, const char *name, const char *type, const char *shape,
+          const char *bytes, size_t n)
+{
+	struct gen want = { 0 };
+	bool r;
+
+	put(&want, bytes, n);
+	r = holds(b, name, type, shape, &want);
+	gen_free(&want);
+	return r;
+}
+
+static void
+tensors_and_keys(bool pipe)
+{
+	struct gen g = { 0 };
+	struct brought b;
+
+	made_tflite(&g);
+	if (!test_ok(bring(&b, &format_tflite, g.p, g.n, &usual, pipe) == 0 &&
+	             b.source->plan->tensor_count == 5, "%s: %s", pipe ? "pipe" : "file", b.err.fact)) {
+		let_go(&b);
+		gen_free(&g);
+		return;
+	}
+	test_ok(has_bytes(&b, "w", "I8", "2x3", "\1\2\3\4\5\6", 6), "a matrix of INT8");
+	test_ok(has_bytes(&b, "b", "I32", "2", "\1\0\0\0\376\377\377\377", 8), "a vector of INT32");
+	test_ok(has_bytes(&b, "nibbles", "I8", "3", "\xff\xf8\7", 3),
+	        "INT4, the first value in the low bits, becomes I8");
+	test_ok(has_bytes(&b, "w#4", "F32", "scalar", "\0\0\x80\x3f", 4),
+	        "a name that is used again gets the number of its tensor");
+	test_ok(has_bytes(&b, "body/k", "F16", "2", "\0\x3c\0\xc0", 4),
+	        "a tensor of the second subgraph, with bytes behind the tables");
+	test_ok(has_text(&b, "tflite.tensors", "{\"w\":{\"scale\":0.5,\"zero_point\":0,\"layout\":"
+	                 "\"OI\"},\"b\":{\"scale\":[0.25,0.100000001],\"zero_point\":[0,-3],"
+	                 "\"axis\":0},\"nibbles\":{\"type\":\"INT4\"}}"),
+	        "scales, zero points, axis, layout and type are in one key");
+	test_ok(has_text(&b, "tflite.graph.inputs", "x: INT8 [1, 3], scale 0.5, zero point 0"),
+	        "an input");
+	test_ok(has_text(&b, "tflite.graph.outputs", "y: FLOAT32 [1, 2]"), "an output");
+	test_ok(has_text(&b, "tflite.metadata.note", "hello"), "metadata that is text");
+	test_ok(strcmp(noted, "left out: 1 part of metadata that is not text\n"
+	                      "left out: 1 tensor of texts\nleft out: 1 operator\n") == 0,
+	        "what is left out is counted");
+	let_go(&b);
+	gen_free(&g);
+}
+
+static const struct fault faults[] = {
+	{ "another identifier", 4, "identifier", TEXT("id", "TFLX"), { 0 } },
+	{ "version 2", 4, "version 2 of the schema", SET32("version", 2), { 0 } },
+	{ "a root beyond the end", 4, "leads beyond the end", SET8("id", 'T'), ADD32("graphs_at", 1 << 20) },
+	{ "an offset of 0", 4, "leads beyond the end", SET32("graphs_at", 0), { 0 } },
+	{ "an offset of 2^32 - 1", 4, "leads beyond the end", SET32("graphs_at", 0xffffffff), { 0 } },
+	{ "subgraphs beyond the end", 4, "a vector ends beyond the end", SET32("graphs", 1 << 20), { 0 } },
+	{ "2^32 - 1 subgraphs", 4, "a vector ends beyond the end", SET32("graphs", 0xffffffff), { 0 } },
+	{ "2^30 tensors", 4, "a vector ends beyond the end", SET32("tensors", 1 << 30), { 0 } },
+	{ "buffers beyond the end", 4, "a vector ends beyond the end", SET32("buffers", 1 << 24), { 0 } },
+	{ "one buffer", 4, "refers to buffer", SET32("buffers", 1), { 0 } },
+	{ "a vtable before the beginning", 4, "a vtable lies before", SET32("tensor", 0x7fffffff), { 0 } },
+	{ "a vtable beyond the end", 4, "a vtable lies b", SET32("tensor", 0x80000000), { 0 } },
+	{ "a vtable of 2 bytes", 4, "sizes that are too small", SET8("vtable", 2), { 0 } },
+	{ "a vtable of an odd size", 4, "sizes that are too small", SET8("vtable", 13), { 0 } },
+	{ "a vtable that ends beyond the end", 4, "a vtable ends beyond", { EDIT_SET, "vtable", 0xfffe, 2, NULL, 0 }, { 0 } },
+	{ "a field outside its table", 4, "a field lies outside", { EDIT_SET, "vtable", 4, 1, NULL, 0 }, TEXT("vtable", "\x0e\0\x06\0") },
+	{ "a buffer that does not exist", 4, "refers to buffer 9 of 9", SET32("buffer", 9), { 0 } },
+	{ "a buffer of another size", 4, "6 bytes in its buffer for 2 values", SET32("buffer", 1), { 0 } },
+	{ "a type that is not known", 4, "type 99, which is not known", SET8("type", 99), { 0 } },
+	{ "complex values", 4, "type COMPLEX64", SET8("type", 8), { 0 } },
+	{ "a resource", 4, "type RESOURCE", SET8("type", 13), { 0 } },
+	{ "a smaller type", 4, "8 bytes in its buffer for 2 values of type INT16", SET8("type", 7), { 0 } },
+	{ "a negative dimension", 4, "too large or negative", SET32("dim", 0xffffffff), { 0 } },
+	{ "a larger dimension", 4, "for 3 values", SET32("dim", 3), { 0 } },
+	{ "a dimension of 0", 4, "for 0 values", SET32("dim", 0), { 0 } },
+	{ "nine dimensions", 4, "has 9 dimensions", SET32("rank", 9), { 0 } },
+	{ "2^30 dimensions", 4, "a vector ends beyond the end", SET32("rank", 1 << 30), { 0 } },
+	{ "a name without an end", 4, "does not end with a zero", SET8("name_end", 'x'), { 0 } },
+	{ "a name beyond the end", 4, "beyond the end", SET32("name_at", 1 << 20), { 0 } },
+	{ "a quantization beyond the end", 4, "leads beyond the end", SET32("quantization_at", 1 << 20), { 0 } },
+	{ "2^30 scales", 4, "a vector ends beyond the end", SET32("scales", 1 << 30), { 0 } },
+	{ "bytes beyond the end", 4, "a vector ends beyond the end", SET32("bytes", 1 << 20), { 0 } },
+	{ "a buffer behind the end", 4, "a buffer that ends beyond its end", SET64("outside", 1 << 20), { 0 } },
+	{ "a buffer at 2^64 - 1", 4, "a buffer that ends beyond its end", SET64("outside", UINT64_MAX), { 0 } },
+	{ "a buffer of 2^64 - 1 bytes", 4, "a buffer that ends beyond its end", SET64("outside_bytes", UINT64_MAX), { 0 } },
+	{ "a buffer behind the tables that is too short", 4, "3 bytes in its buffer", SET64("outside_bytes", 3), { 0 } },
+	{ "an input that does not exist", 4, "inputs or outputs that do not exist", SET32("input", 7), { 0 } },
+	{ "metadata in a buffer that does not exist", 4, "refers to buffer 9", SET32("metadata_buffer", 9), { 0 } },
+};
+
+/* 5,000 tensors that are one table, whose name has 100,000 bytes: the budget ends it. */
+static void
+shared_tables(void)
+{
+	const struct fb_field model_fields[] = { { 4, 3 }, ABSENT, OFFSET, ABSENT, OFFSET };
+	const struct fb_field graph_fields[] = { OFFSET };
+	const struct fb_field tensor_fields[] = { ABSENT, { 1, 9 }, { 4, 1 }, OFFSET };
+	const struct fb_field empty[] = { ABSENT }, inside[] = { OFFSET };
+	struct gen g = { 0 };
+	struct brought b;
+	size_t model, list, table, buffers, i, by;
+
+	put_u32(&g, 0);
+	put_text(&g, "TFL3");
+	model = fb_table(&g, model_fields, 5);
+	g.p[0] = (uint8_t)model;
+	buffers = fb_vector(&g, model, 4, 2);
+	fb_member(&g, buffers, 0, empty, 0);
+	table = fb_member(&g, buffers, 1, inside, 1);
+	fb_point(&g, fb_slot(&g, table, 0));
+	put_u32(&g, 1);
+	put_u8(&g, 7);
+	list = fb_vector(&g, model, 2, 1);
+	table = fb_member(&g, list, 0, graph_fields, 1);
+	list = fb_vector(&g, table, 0, 5000);
+	table = fb_member(&g, list, 0, tensor_fields, 4);
+	for (i = 1; i < 5000; i++) {
+		by = table - (list + 4 * i);
+		g.p[list + 4 * i] = (uint8_t)by;
+		g.p[list + 4 * i + 1] = (uint8_t)(by >> 8);
+	}
+	put_align(&g, 4);
+	fb_point(&g, fb_slot(&g, table, 3));
+	put_u32(&g, 100000);
+	put_fill(&g, 'n', 100000);
+	put_u8(&g, 0);
+	bring(&b, &format_tflite, g.p, g.n, &usual, false);
+	test_ok(b.err.code == ERR_CORRUPT && strstr(b.err.fact, "refers to the same bytes too often"),
+	        "5,000 tensors with one name of 100,000 bytes: %s", b.err.fact);
+	let_go(&b);
+	gen_free(&g);
+}
+
+static void
+bring_file(struct brought *b, const char *path)
+{
+	struct gen g = { 0 };
+	FILE *f = fopen(path, "rb");
+	int c;
+
+	while (f && (c = getc(f)) != EOF)
+		put_u8(&g, (uint8_t)c);
+	if (f)
+		fclose(f);
+	bring(b, &format_tflite, g.p, g.n, &usual, false);
+	gen_free(&g);
+}
+
+/* Real files, read by a program in Python that shares no code with this one: the number of
+ * tensors, and a CRC-32 of "NAME TYPE SHAPE\n" and the bytes of each. */
+static void
+real_files(void)
+{
+	static const struct { const char *path; size_t tensors; uint32_t crc; } files[] = {
+		{ "hello_world/hello_world_float.tflite", 6, 0xc2668a58 },
+		{ "hello_world/hello_world_int8.tflite", 6, 0xa45871ca },
+		{ "kwt1/non_stream.tflite", 196, 0x9f65305a },
+		{ "micro_speech/audio_preprocessor_float.tflite", 14, 0xd5176be9 },
+		{ "micro_speech/audio_preprocessor_int8.tflite", 18, 0x51930bc6 },
+		{ "micro_speech/micro_speech_quantized.tflite", 5, 0xfdcc4ec9 },
+		{ "mlperf_tiny/ad01_fp32.tflite", 20, 0xa6776b5e },
+		{ "mlperf_tiny/ad01_int8.tflite", 20, 0xe2a2172e },
+		{ "mlperf_tiny/kws_ref_model.tflite", 21, 0xa987150d },
+		{ "mlperf_tiny/kws_ref_model_float32.tflite", 21, 0x82a18c9a },
+		{ "mlperf_tiny/pretrainedResnet.tflite", 21, 0x4d460714 },
+		{ "mlperf_tiny/pretrainedResnet_quant.tflite", 21, 0x215c76fd },
+		{ "mlperf_tiny/str_ww_ref_model.tflite", 19, 0x27ade98b },
+		{ "mlperf_tiny/vww_96_float.tflite", 57, 0x5bf51806 },
+		{ "mlperf_tiny/vww_96_int8.tflite", 57, 0x4dcf2ddd },
+		{ "person_detect/person_detect.tflite", 57, 0x5737cb5a },
+	};
+	char path[4096], line[1024], shape[TENSOR_SHAPE_TEXT];
+	const struct tensor *t;
+	struct brought b;
+	uint32_t crc;
+	size_t i, k;
+
+	for (i = 0; i < sizeof files / sizeof *files; i++) {
+		if (!test_data()) {
+			test_skip(files[i].path, "without the reference data");
+			continue;
+		}
+		snprintf(path, sizeof path, "%s/import/tflite/%s", test_data(), files[i].path);
+		bring_file(&b, path);
+		crc = 0;
+		for (k = 0; b.source && k < b.source->plan->tensor_count; k++) {
+			t = b.source->plan->tensors[k];
+			snprintf(line, sizeof line, "%s %s %s\n", tensor_name(t), tensor_type(t)->name,
+			         tensor_shape_text(t, shape));
+			crc = crc32_add(crc, line, strlen(line));
+			crc = crc32_add(crc, b.bodies[k].p, b.bodies[k].n);
+		}
+		test_ok(k == files[i].tensors && crc == files[i].crc,
+		        "%s has the tensors that Python finds in it", files[i].path);
+		let_go(&b);
+	}
+}
+
+int
+main(void)
+{
+	real_files();
+	tensors_and_keys(false);
+	tensors_and_keys(true);
+	try_faults(&format_tflite, &usual, made_tflite, faults, sizeof faults / sizeof *faults);
+	try_cuts("the file", &format_tflite, &usual, made_tflite, false);
+	shared_tables();
+	return test_done();
+}
