@@ -87,7 +87,7 @@ check_place(const struct meta_command *t, const struct format *f, const struct s
 		return -1;
 	if (!f->amend) {
 		err_set(e, ERR_FORMAT, s->name, "is %s, which cannot be changed in place", f->title);
-		return err_hint(e, "apr-unpack FILE | apr-meta ... | apr-pack writes a new file");
+		return err_hint(e, INPLACE_ELSE);
 	}
 	if (s->plan->signatures && !t->o.output.force) {
 		err_set(e, ERR_INVALID, s->name, "is signed, and a change ends the signature");
@@ -136,10 +136,11 @@ make_header(void *ctx, int file, int to, struct err *e)
 	if (!t->edits.file_name || edits_import(&t->edits, e) == 0)
 		s = format_open_path(t->path, &how, tool_note, &f, &held, e);
 	if (s && (fstat(file, &a) < 0 || fstat(held, &b) < 0 || a.st_dev != b.st_dev ||
-	          a.st_ino != b.st_ino))
+	          a.st_ino != b.st_ino)) {
 		err_set(e, ERR_FORMAT, s->name, "is a model of several files, which cannot be "
 		        "changed in place");
-	else if (s && check_place(t, f, s, e) == 0)
+		err_hint(e, INPLACE_ELSE);
+	} else if (s && check_place(t, f, s, e) == 0)
 		write_header(t, f, s, to, e);
 	source_close(s);
 	if (held >= 0)

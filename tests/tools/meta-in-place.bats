@@ -300,14 +300,18 @@ stop_with_journal() {
 	apr-unpack m.gguf | apr-pack -t apr1 -o m1.apr 2>/dev/null
 	apr-unpack m.gguf | apr-pack --shard-size 2M -o shard.gguf
 	apr-unpack m.gguf | apr-pack -t safetensors -o folder/ 2>/dev/null
-	for file in m.aprs m1.apr shard-00001-of-*.gguf; do
+	apr-unpack m.gguf | apr-pack -t apr2-64 -o m64.apr 2>/dev/null
+	for file in m.aprs m1.apr m64.apr shard-00001-of-*.gguf; do
 		cp "$file" before
 		try apr-meta set general.name=x --in-place "$file"
-		said 4
+		said 4 'cannot be changed in place (E001) hint: apr-unpack FILE | apr-meta'
 		cmp "$file" before
 	done
 	try apr-meta set general.name=x --in-place folder
-	[ "$status" -ne 0 ]
+	said 4 'is a folder, which cannot be changed in place (E001) hint: its file model.safetensors can'
+	mkdir empty
+	try apr-meta set general.name=x --in-place empty
+	said 4 'is a folder'
 	try apr-meta set general.name=x --in-place none
 	said 3
 	try apr-meta set general.name=x --in-place

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,6 +50,19 @@ run_child(struct rewrite *w, int (*make)(void *ctx, int file, int to, struct err
 	return wait_for(child, w->name, e);
 }
 
+/* A folder's metadata is in its model.safetensors, if it has a single file of tensors. */
+static int
+refuse_folder(const char *path, struct err *e)
+{
+	char file[4096];
+	int n = snprintf(file, sizeof file, "%s/model.safetensors", path);
+
+	err_set(e, ERR_FORMAT, path, "is a folder, which cannot be changed in place");
+	if (n > 0 && (size_t)n < sizeof file && access(file, F_OK) == 0)
+		return err_hint(e, "its file model.safetensors can, if it has room");
+	return err_hint(e, INPLACE_ELSE);
+}
+
 int
 inplace_change(const char *path, int (*make)(void *ctx, int file, int to, struct err *e),
                void *ctx, struct err *e)
@@ -57,6 +71,8 @@ inplace_change(const char *path, int (*make)(void *ctx, int file, int to, struct
 	struct stat st;
 	int to = -1, r = -1;
 
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return refuse_folder(path, e);
 	if (rewrite_open(&w, path, e) == 0) {
 		if (w.completed)
 			tool_notef("%.200s: an earlier change, which was interrupted, is completed", path);

@@ -9,6 +9,9 @@
 
 #include "core/err.h"
 
+/* The hint for a model that cannot be changed in place. */
+#define INPLACE_ELSE "apr-unpack FILE | apr-meta ... | apr-pack writes a new file"
+
 /* Runs make in a child, which writes the new header to the descriptor to, or nothing if it does
  * not change; file is the model file. Then changes the file at path. The child prints its own
  * message. 0, or -1 with e filled. */
