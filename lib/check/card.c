@@ -1,9 +1,11 @@
 #include "check/card.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check/card_fields.h"
+#include "core/mem.h"
 #include "core/text.h"
 #include "wire/yaml.h"
 
@@ -185,23 +187,29 @@ offer(struct reading *r, const struct card_field *f, const json_t *v)
 /* A key's value as JSON, or NULL: no such key, or nothing that a card holds. Text that begins
  * with a brace is taken for JSON too. */
 static json_t *
-key_value(struct reading *r, const char *key)
+meta_value(struct reading *r, const struct meta *k)
 {
 	struct value_type type;
 	size_t n, len;
-	const uint8_t *p = weights_value(r->w, key, &type, &n);
+	const uint8_t *p = k ? weights_meta(r->w, k, &type, &n) : NULL;
 	const char *text;
 
 	if (!p || n > VALUE)
 		return NULL;
 	if (type.depth == 0 && type.leaf == VALUE_JSON)
-		return json_parse_any(p, n, ERR_CORRUPT, key, r->e);
+		return json_parse_any(p, n, ERR_CORRUPT, k->key, r->e);
 	text = value_string(type, p, n, &len);
 	if (!text)
 		return value_is_inline(type, p, n) ? value_to_json(type, p, n) : NULL;
 	if (len > 0 && *text == '{')
-		return json_parse_any(text, len, ERR_CORRUPT, key, r->e);
+		return json_parse_any(text, len, ERR_CORRUPT, k->key, r->e);
 	return text_utf8(text, len, false) ? json_stringn(text, len) : NULL;
+}
+
+static json_t *
+key_value(struct reading *r, const char *key)
+{
+	return meta_value(r, model_find(r->w->plan, key));
 }
 
 static int
@@ -214,34 +222,74 @@ offer_key(struct reading *r, const struct card_field *f, const char *key)
 	return result;
 }
 
-/* general.base_model.0.name and so on. */
+static const char *const entry_fields[] = { "name", "author", "version", "organization",
+	"description", "url", "doi", "uuid", "repo_url" };
+#define ENTRY_FIELDS (sizeof entry_fields / sizeof *entry_fields)
+
+/* Finds the keys general.base_model.0.name and so on of count entries, in one walk over all keys:
+ * field k of entry i is found[i * ENTRY_FIELDS + k], or NULL. */
+static void
+find_entries(const struct model *m, const char *prefix, uint64_t count,
+             const struct meta **found)
+{
+	size_t i, k, n = strlen(prefix);
+
+	for (i = 0; i < m->meta_count; i++) {
+		const char *digits, *end;
+		uint64_t entry;
+
+		if (strncmp(m->meta[i].key, prefix, n) != 0)
+			continue;
+		digits = end = m->meta[i].key + n;
+		/* A number has one spelling. */
+		if (text_digits(&end, &entry) < 0 || entry >= count || *end != '.' ||
+		    (*digits == '0' && end > digits + 1))
+			continue;
+		for (k = 0; k < ENTRY_FIELDS && strcmp(end + 1, entry_fields[k]) != 0; k++)
+			;
+		if (k < ENTRY_FIELDS && !found[entry * ENTRY_FIELDS + k])
+			found[entry * ENTRY_FIELDS + k] = &m->meta[i];
+	}
+}
+
+static json_t *
+entry_of_keys(struct reading *r, const struct meta *const *found)
+{
+	json_t *entry = json_object();
+	size_t k;
+
+	for (k = 0; entry && k < ENTRY_FIELDS; k++) {
+		json_t *v = meta_value(r, found[k]);
+
+		if (v && json_object_set_new(entry, entry_fields[k], v) < 0) {
+			json_decref(entry);
+			return NULL;
+		}
+	}
+	return entry;
+}
+
 static int
 offer_entries(struct reading *r, const struct card_field *f)
 {
-	static const char *const fields[] = { "name", "author", "version", "organization",
-		"description", "url", "doi", "uuid", "repo_url" };
-	json_t *list = json_array(), *entry;
+	json_t *list = json_array();
+	const struct meta **found;
 	uint64_t count = 0, i;
 	char key[96];
-	size_t k;
 	int result = list ? 0 : -1;
 
 	snprintf(key, sizeof key, "general.%s.count", f->general);
 	model_u64(r->w->plan, key, &count);
-	for (i = 0; result == 0 && i < count && i < ENTRIES; i++) {
-		entry = json_object();
-		for (k = 0; entry && result == 0 && k < sizeof fields / sizeof *fields; k++) {
-			json_t *v;
-
-			snprintf(key, sizeof key, "general.%s.%u.%s", f->general, (unsigned)i, fields[k]);
-			v = key_value(r, key);
-			if (v)
-				result = json_object_set_new(entry, fields[k], v);
-		}
-		result |= json_array_append_new(list, entry);
-	}
-	if (result < 0)
+	count = count < ENTRIES ? count : ENTRIES;
+	found = mem_array(count * ENTRY_FIELDS, sizeof *found);
+	snprintf(key, sizeof key, "general.%s.", f->general);
+	if (found && count > 0)
+		find_entries(r->w->plan, key, count, found);
+	for (i = 0; result == 0 && found && i < count; i++)
+		result = json_array_append_new(list, entry_of_keys(r, found + i * ENTRY_FIELDS));
+	if (result < 0 || !found)
 		err_memory(r->e);
+	free(found);
 	result = r->e->code != ERR_NONE ? -1 : offer(r, f, list);
 	json_decref(list);
 	return result;

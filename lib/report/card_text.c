@@ -43,10 +43,13 @@ static void
 put_json(struct buf *to, const json_t *v)
 {
 	struct buf b = { 0 };
+	size_t n;
 
 	json_write(v, &b);
-	buf_put(to, b.p, b.n < SHOWN ? b.n : SHOWN);
-	if (b.n >= SHOWN)
+	for (n = b.n < SHOWN ? b.n : SHOWN; n < b.n && n > 0 && (b.p[n] & 0xc0) == 0x80; n--)
+		; /* back to the first byte of a character */
+	buf_put(to, b.p, n);
+	if (n < b.n)
 		buf_text(to, " ...");
 	to->failed |= b.failed;
 	buf_free(&b);

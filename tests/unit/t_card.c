@@ -2,7 +2,11 @@
 #include "report/card.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "core/le.h"
+#include "core/mem.h"
+#include "core/text.h"
 #include "test.h"
 
 struct keys {
@@ -197,11 +201,81 @@ prints(void)
 	        "{\"license\":\"mit\",\"model\":\"m.apr\"}\n");
 }
 
+/* 1000 entries behind 100,000 other keys: each key is looked at once. */
+static void
+many_keys(void)
+{
+	enum { OTHERS = 100000, ENTRIES = 1000 };
+	struct model m = { 0 };
+	struct weights w = { .name = "in", .plan = &m };
+	struct meta *meta = mem_array(OTHERS + ENTRIES + 1, sizeof *meta);
+	struct err e = ERR_INIT;
+	uint8_t count[4], text[9] = { 1, 0, 0, 0, 0, 0, 0, 0, 'x' };
+	char *names = mem_array(OTHERS + ENTRIES + 1, 48);
+	clock_t begun;
+	json_t *card;
+	size_t i;
+
+	if (!meta || !names)
+		abort();
+	le32_put(count, UINT32_MAX);
+	for (i = 0; i <= OTHERS + ENTRIES; i++) {
+		const char *form = i < OTHERS ? "general.base_model.0.names%zu" : "general.base_model.%zu.name";
+
+		snprintf(names + 48 * i, 48, form, i < OTHERS ? i : i - OTHERS);
+		meta[i] = (struct meta){ .key = names + 48 * i, .type = { 0, VALUE_STRING },
+			.wire = text, .wire_bytes = sizeof text, .blob = SIZE_MAX };
+	}
+	meta[0] = (struct meta){ .key = (char[]){ "general.base_model.count" },
+		.type = { 0, VALUE_U32 }, .wire = count, .wire_bytes = 4, .blob = SIZE_MAX };
+	m.meta = meta;
+	m.meta_count = OTHERS + ENTRIES + 1;
+	begun = clock();
+	card = card_read(&w, &e);
+	test_ok(json_array_size(json_object_get(card, "base_models")) == ENTRIES &&
+	        strcmp(json_string_value(json_object_get(json_array_get(
+	                   json_object_get(card, "base_models"), 999), "name")), "x") == 0 &&
+	        clock() - begun < CLOCKS_PER_SEC, "1000 base models behind many keys, in %.3f s",
+	        (double)(clock() - begun) / CLOCKS_PER_SEC);
+	json_decref(card);
+	free(meta);
+	free(names);
+}
+
+/* JSON that is shown in part ends with a whole character, wherever it is cut. */
+static void
+cuts(void)
+{
+	char text[2200];
+	size_t shift, i;
+
+	for (shift = 0; shift < 3; shift++) {
+		struct keys keys[] = { { "model_card", VALUE_JSON, text }, { NULL, 0, NULL } };
+		size_t n = (size_t)snprintf(text, sizeof text, "{\"own\":{\"x\":\"%.*s", (int)shift, "ab");
+		struct err e = ERR_INIT;
+		struct buf b = { 0 };
+		json_t *card;
+
+		for (i = 0; i < 690; i++)
+			n += (size_t)snprintf(text + n, sizeof text - n, "\xe2\x82\xac");
+		snprintf(text + n, sizeof text - n, "\"}}");
+		card = card_of(keys, NULL, &e);
+		if (card)
+			card_text(&b, card);
+		test_ok(b.n > 1990 && text_utf8(b.p, b.n, false) && memmem(b.p, b.n, "\xac ...", 5),
+		        "long JSON is cut between characters, %zu", shift);
+		buf_free(&b);
+		json_decref(card);
+	}
+}
+
 int
 main(void)
 {
 	fields();
 	refused();
 	prints();
+	many_keys();
+	cuts();
 	return test_done();
 }
