@@ -54,8 +54,23 @@ made() {
 		expanded 2x3 4 4 4 4 4 4
 		overlap 3x2 1 2 2 3 3 4
 		tied 2x3 1 2 3 4 5 6
+		size 2x3 1 2 3 4 5 6
 		box 2x1x3 1 2 3 4 5 6
 	END
+}
+
+@test "pytorch: columns of a matrix do not cost a read for each value" {
+	made
+	local calls
+	apr-unpack slices >s.aprs
+	apr-get --text col s.aprs | tr -s ' \n' '\n' >col
+	seq 1 4 262141 | cmp - col
+	apr-get --text pair s.aprs | tr -s ' \n' '\n' >pair
+	seq 1 262143 | awk '$1 % 4 == 1 || $1 % 4 == 2' | cmp - pair
+	"$APR_GEN/killed" count apr-unpack slices 2>/dev/null >counted ||
+		[ $? -ne 77 ] || skip "ptrace is not possible here"
+	calls=$(grep -ao 'calls [0-9]* read' counted | tr -dc 0-9)
+	[ "$calls" -lt 1000 ] || fail "$calls system calls"
 }
 
 @test "pytorch: every form has the same tensors" {

@@ -14,6 +14,7 @@
 	NAMED("\010", "expanded") VIEW("K\003", "K\002K\003\206", "K\000K\000\206") \
 	NAMED("\007", "overlap") VIEW("K\000", "K\003K\002\206", "K\001K\001\206") \
 	NAMED("\004", "tied") VIEW("K\000", "K\002K\003\206", "K\003K\001\206") \
+	NAMED("\004", "size") VIEW("K\000", "ctorch\nSize\n" "K\002K\003\206\205R", "K\003K\001\206") \
 	NAMED("\003", "box") VIEW("K\000", "K\002K\001K\003\207", "K\003K\143K\001\207") "u"
 
 static const char views[] = PROTO DICT VIEWS ".";
@@ -29,6 +30,15 @@ static const char quantized[] = PROTO "}" KEY("q") "ctorch._utils\n_rebuild_qten
 	"ctorch\nper_tensor_affine\nG\077\340\000\000\000\000\000\000K\003\207\211" DICT "tRs.";
 static const char bytes[] = PROTO "}" KEY("w")
 	TENSOR_OF(STORAGE("ByteStorage", "0", "\030"), "K\000", "K\030\205", "K\001\205") "s.";
+
+#define MATRIX "(X" LENGTH("\007") "storagectorch\nFloatStorage\nX" LENGTH("\001") "0X" \
+	LENGTH("\003") "cpuJ\000\000\004\000tQ"
+static const char slices[] = PROTO "}(" NAMED("\003", "col")
+	TENSOR_OF(MATRIX, "K\001",
+	          "J\000\000\001\000K\001\206", "K\004K\001\206")
+	NAMED("\004", "pair")
+	TENSOR_OF(MATRIX, "K\001",
+	          "J\000\000\001\000K\002\206", "K\004K\001\206") "u.";
 
 static const float values[] = { 1, 2, 3, 4, 5, 6 };
 
@@ -101,6 +111,18 @@ write_deflated(struct folder *f)
 		}
 	folder_file(f, "views_deflated", &g);
 	gen_free(&g);
+}
+
+/* Columns of a matrix of 65536 x 4, whose values are 0, 1, 2, …: w[:, 1:2] and w[:, 1:3]. */
+static void
+write_slices(struct folder *f)
+{
+	static float matrix[65536 * 4];
+	size_t i;
+
+	for (i = 0; i < sizeof matrix / sizeof *matrix; i++)
+		matrix[i] = (float)i;
+	write_with(f, "slices", slices, sizeof slices - 1, matrix, sizeof matrix);
 }
 
 #define MAGIC "\200\002\212\nl\374\234F\371 j\250P\031."
@@ -179,6 +201,7 @@ main(int argc, char **argv)
 	write_file(&f, "views_without_folder", bare, 2);
 	write_file(&f, "views_big_endian", big, 3);
 	write_deflated(&f);
+	write_slices(&f);
 	write_sparse(&f);
 	write_late(&f);
 	write_wrong_crc(&f);

@@ -58,6 +58,7 @@ enum torch_meaning {
 	TORCH_NO_TENSOR,       /* builds a tensor that is not read here: sparse, meta, … */
 	TORCH_TENSOR_CLASS,    /* torch.Tensor, Parameter */
 	TORCH_SCHEME,          /* of quantization */
+	TORCH_SIZE,            /* (shape) */
 	TORCH_ORDERED_DICT,
 	TORCH_OBJECT           /* a class whose objects hold tensors as attributes */
 };

@@ -3,7 +3,7 @@
  * A tensor that does not lie in one piece is gathered box by box. A box is as many rows of the
  * innermost dimensions as fit into BOX bytes. Inside a box the storage is read along its own
  * smallest stride, so that a transposed matrix costs one read for each run of a storage's row and
- * not one for each value.
+ * not one for each value. Short runs that lie close together are read together.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 #define BOX 64u
 #endif
 #define RUN (1u << 16)   /* bytes of the storage read at once */
+#define CLOSE 4096       /* runs at most this many bytes apart are read together: a page is read anyway */
 #define PIECE (1u << 18) /* bytes of a piece that is not gathered */
 #define PROVED (4u << 20) /* bytes of a member whose CRC-32 is added at once */
 
@@ -29,6 +30,10 @@ struct torch_box {
 	uint64_t done;           /* values */
 	unsigned ndim;
 	uint64_t dims[TENSOR_DIMS];
+	bool close;              /* runs are read together: */
+	uint64_t window_at;      /* the bytes of the storage that are in window */
+	size_t window_bytes;
+	uint8_t window[RUN];
 	uint8_t run[RUN];
 	uint8_t values[BOX];
 };
@@ -96,23 +101,41 @@ prove(struct torch *t, const struct zip_entry *x)
 	return zip_prove(&t->zip, x, crc, t->err);
 }
 
-/* Read n bytes of the storage from offset at. */
 static int
-fetch(const struct torch *t, uint64_t at, uint8_t *p, size_t n)
+read_file(const struct torch *t, uint64_t at, uint8_t *p, size_t n)
 {
 	const struct range range = { .fd = t->map.fd, .at = t->base };
+
+	errno = 0;
+	return range_read(&range, at, p, n) < 0 ? range_fail(t->source.name, t->err) : 0;
+}
+
+/* Read n bytes of the storage from offset at, at most RUN. */
+static int
+fetch(struct torch *t, uint64_t at, uint8_t *p, size_t n)
+{
+	struct torch_box *b = t->box;
 
 	if (t->view->deflated || t->map.fd < 0) {
 		memcpy(p, t->from + at, n);
 		return 0;
 	}
-	errno = 0;
-	return range_read(&range, at, p, n) < 0 ? range_fail(t->source.name, t->err) : 0;
+	if (!b->close)
+		return read_file(t, at, p, n);
+	if (at < b->window_at || at + n > b->window_at + b->window_bytes) {
+		b->window_at = at;
+		b->window_bytes = (size_t)num_min(RUN, t->n - at);
+		if (read_file(t, at, b->window, b->window_bytes) < 0)
+			return -1;
+	}
+	memcpy(p, b->window + (at - b->window_at), n);
+	return 0;
 }
 
 /* ---- boxes ---- */
 
-/* The axes of the next box: at most `most` values, in whole rows of the inner dimensions.
+/* The axes of the next box, except those of one value: at most `most` values, in whole rows of the
+ * inner dimensions.
  * *offset is its first value in the storage. Returns the number of values. */
 static uint64_t
 next_box(const struct torch *t, uint64_t most, struct axis *axes, unsigned *count,
@@ -128,16 +151,19 @@ next_box(const struct torch *t, uint64_t most, struct axis *axes, unsigned *coun
 	*offset = 0;
 	for (i = k, outer = inner; i < b->ndim; i++) {
 		outer /= b->dims[i];
-		axes[(*count)++] = (struct axis){ b->dims[i], (uint64_t)t->view->strides[i], outer };
+		if (b->dims[i] > 1)
+			axes[(*count)++] = (struct axis){ b->dims[i], (uint64_t)t->view->strides[i],
+				outer };
 	}
 	outer = b->done / inner;
 	for (i = k; i-- > 0; outer /= b->dims[i]) {
 		index = outer % b->dims[i];
 		*offset += index * (uint64_t)t->view->strides[i];
 		if (i + 1 == k) {
-			axes[*count] = (struct axis){ num_min(most / inner, b->dims[i] - index),
-				(uint64_t)t->view->strides[i], inner };
-			most = axes[(*count)++].n;
+			most = num_min(most / inner, b->dims[i] - index);
+			if (most > 1)
+				axes[(*count)++] = (struct axis){ most, (uint64_t)t->view->strides[i],
+					inner };
 		}
 	}
 	return k > 0 ? inner * most : inner;
@@ -198,12 +224,14 @@ gather(struct torch *t)
 {
 	struct axis axes[TENSOR_DIMS + 1];
 	uint64_t at, to = 0, n, index[TENSOR_DIMS + 1] = { 0 };
+	struct torch_box *b = t->box;
 	unsigned count, i;
 
 	n = next_box(t, BOX / t->view->element, axes, &count, &at);
 	if (count == 0)
 		axes[count++] = (struct axis){ 1, 0, 1 };
 	qsort(axes, count, sizeof *axes, by_stride);
+	b->close = count > 1 && axes[count - 2].stride <= CLOSE / t->view->element;
 	at = t->view->at + at * t->view->element;
 	for (;;) {
 		if (read_run(t, &axes[count - 1], at, to) < 0)
@@ -247,6 +275,7 @@ torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_
 	if (!t->box && !(t->box = mem_array(1, sizeof *t->box)))
 		return err_memory(t->err);
 	t->box->done = 0;
+	t->box->window_bytes = 0;
 	t->box->ndim = tensor_ndim(of);
 	for (i = 0; i < t->box->ndim; i++)
 		t->box->dims[i] = tensor_dims(of)[i];

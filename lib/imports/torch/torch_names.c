@@ -62,7 +62,7 @@ const struct pickle_name torch_names[] = {
 	OPAQUE("torch.jit._pickle", "restore_type_tag"),
 
 	/* Values that hold data and do nothing else. */
-	OPAQUE("torch", "Size"),
+	{ "torch", "Size", TORCH_SIZE },
 	OPAQUE("torch", "device"),
 	OPAQUE("torch.serialization", "_get_layout"),
 	OPAQUE("torch", "strided"), OPAQUE("torch", "contiguous_format"),

@@ -90,13 +90,12 @@ read_numbers(const struct torch *t, pickle_ref r, const char *name, uint64_t *v,
 	pickle_ref items[TENSOR_DIMS];
 	size_t i;
 
-	if (r == PICKLE_NOTHING || (pickle_node(k, r)->kind != PICKLE_TUPLE &&
-	                            pickle_what(k, r) != PICKLE_OPAQUE))
-		return err_set(t->err, ERR_CORRUPT, name, "has no shape");
 	/* torch.Size((2, 3)) */
-	if (pickle_node(k, r)->kind == PICKLE_CALL &&
-	    pickle_items(k, pickle_node(k, r)->args, items, 1) == 1)
+	if (r != PICKLE_NOTHING && pickle_node(k, r)->kind == PICKLE_CALL &&
+	    pickle_what(k, r) == TORCH_SIZE && pickle_items(k, pickle_node(k, r)->args, items, 1) == 1)
 		r = items[0];
+	if (r == PICKLE_NOTHING || pickle_node(k, r)->kind != PICKLE_TUPLE)
+		return err_set(t->err, ERR_CORRUPT, name, "has no shape");
 	*n = pickle_items(k, r, items, TENSOR_DIMS);
 	if (*n > TENSOR_DIMS)
 		return err_set(t->err, ERR_FORMAT, name, "has %zu dimensions, at most %u are read", *n,
