@@ -19,11 +19,14 @@
 #include "core/half.h"
 #include "core/mem.h"
 
-#define BLOCKS_MANY 8    /* in models of more, the first and the last block may differ */
+#define BLOCKS_FEW 4     /* in models of more, first and last blocks may lack bonds that are */
+#define BLOCKS_MANY 8    /* not firm; in models of more than this, any bond */
 #define BLOCKS_MAX 256   /* more blocks are not compared */
 #define CLEAR 0.3        /* correlation of a bond that exists */
-#define SURE 5.0         /* standard errors */
-#define LOST 0.4         /* a bond is lost below this part of the weakest of the others */
+#define SURE 4.0         /* standard errors */
+#define LOST 0.4         /* a bond is lost below this part of the weakest of the others, */
+#define WEAKER 0.7       /* or this part if it is firm, and strong in the others */
+#define STRONG 0.6
 
 enum side { ROWS, COLUMNS };
 /* What happens to a profile before it is compared. HEADS: lines of query heads that share a
@@ -218,16 +221,24 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* First and last blocks of good models lack some bonds. */
+static bool
+may_lack(const struct bonding *g, size_t bond, size_t block)
+{
+	return (block == 0 || block == g->blocks - 1) &&
+	       g->blocks > (bonds[bond].firm ? BLOCKS_MANY : BLOCKS_FEW);
+}
+
 /* The correlation of the weakest of the other blocks. It is positive after *sign; 0: the bond
  * does not exist. */
 static double
-others(const struct bonding *g, size_t block, int *sign)
+others(const struct bonding *g, size_t bond, size_t block, int *sign)
 {
 	double r[BLOCKS_MAX], weak;
 	size_t i, n = 0;
 
 	for (i = 0; i < g->blocks; i++)
-		if (i != block && g->has[i])
+		if (i != block && g->has[i] && !may_lack(g, bond, i))
 			r[n++] = g->own[i];
 	if (n < 2)
 		return 0;
@@ -237,14 +248,6 @@ others(const struct bonding *g, size_t block, int *sign)
 	return weak >= CLEAR && values_sureness(weak, g->n) >= SURE ? weak : 0;
 }
 
-/* First and last blocks of good models lack some bonds. */
-static bool
-may_lack(const struct bonding *g, size_t bond, size_t block)
-{
-	return (block == 0 || block == g->blocks - 1) &&
-	       (!bonds[bond].firm || g->blocks > BLOCKS_MANY);
-}
-
 /* The block whose partner the first tensor of a block fits clearly better, and the other way
  * round; or SIZE_MAX. */
 static size_t
@@ -252,15 +255,19 @@ find_swap(const struct bonding *g, size_t block)
 {
 	size_t i, best = SIZE_MAX;
 	double most = 0, there, back;
+	int sign;
 
 	for (i = 0; i < g->blocks; i++) {
 		if (i == block || !g->has[i])
 			continue;
 		there = fit(g, block, i);
 		back = fit(g, i, block);
+		sign = there < 0 ? -1 : 1;
+		there *= sign;
+		back *= sign;
 		if (there < CLEAR || back < CLEAR || there + back <= most ||
-		    values_sureness(there, g->n) - values_sureness(g->own[block], g->n) < SURE ||
-		    values_sureness(back, g->n) - values_sureness(g->own[i], g->n) < SURE)
+		    values_sureness(there, g->n) - values_sureness(sign * g->own[block], g->n) < SURE ||
+		    values_sureness(back, g->n) - values_sureness(sign * g->own[i], g->n) < SURE)
 			continue;
 		most = there + back;
 		best = i;
@@ -282,16 +289,24 @@ lose(struct bonding *g, size_t bond, size_t block, double usual, size_t fits, st
 	return 0;
 }
 
+/* True if a correlation is far below that of the weakest of the others. */
+static bool
+is_lost(const struct bonding *g, size_t bond, double own, double weak)
+{
+	double apart = values_sureness(weak, g->n) - values_sureness(own, g->n);
+
+	return (own < LOST * weak && apart >= SURE) ||
+	       (bonds[bond].firm && weak >= STRONG && own < WEAKER * weak && apart >= 2 * SURE);
+}
+
 static int
 judge_block(struct bonding *g, size_t bond, size_t block, struct err *e)
 {
 	int sign = 1;
-	double weak = others(g, block, &sign);
+	double weak = others(g, bond, block, &sign);
 	size_t fits;
 
-	if (weak > 0 && !may_lack(g, bond, block) &&
-	    sign * g->own[block] < LOST * weak &&
-	    values_sureness(weak, g->n) - values_sureness(sign * g->own[block], g->n) >= SURE)
+	if (weak > 0 && !may_lack(g, bond, block) && is_lost(g, bond, sign * g->own[block], weak))
 		return lose(g, bond, block, sign * weak, SIZE_MAX, e);
 	if (fabs(g->own[block]) >= CLEAR)
 		return 0;

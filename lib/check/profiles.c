@@ -74,7 +74,7 @@ logs_of(const struct look_lines *l, float *to)
 static bool
 has_tokens(const struct survey_tensor *t)
 {
-	return t->look->rows.spread > 3 * chance(t->look->columns.count);
+	return t->look->rows.spread > 1.5 * chance(t->look->columns.count);
 }
 
 void
@@ -98,7 +98,8 @@ values_tokens(const struct survey *s, struct findings *f)
 	n = logs_of(&embed->look->rows, a);
 	logs_of(&out->look->rows, b);
 	r = values_correlation(a, b, n, &used);
-	if (used >= 256 && fabs(values_sureness(r, used)) < 4 && has_tokens(embed) && has_tokens(out))
+	if (used >= 256 && fabs(values_sureness(r, used)) < 4 &&
+	    (has_tokens(embed) || has_tokens(out)))
 		findings_add(f, &values_rules[VALUES_TOKENS], tensor_name(out->t),
 		             "rows of tokens differ much, and do not fit those of %s (correlation %.2f)",
 		             tensor_name(embed->t), r);
