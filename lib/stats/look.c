@@ -15,6 +15,7 @@
 #include "stats/values.h"
 
 #define STRIPE 1024 /* columns added by one thread at a time */
+#define LARGEST_HALF 65504
 #define COPIES ((size_t)24 << 20)
 
 /* Odd factors of digests. */
@@ -227,9 +228,17 @@ look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uin
 	size_t bytes = dtype_span(w->type, n);
 
 	blocks_of(w->blocks, w->type, x, bytes, at / w->type->items, &p->blocks);
-	p->saturated = w->half ? saturated_of(x, n) : 0;
 	digest_of(x, bytes, p->digest);
 	decode(w, head, x, n, w->row ? w->values + i * STATS_CHUNK : own, v);
+}
+
+/* Most chunks have no such value, and their extremes prove it. */
+void
+look_extremes(struct look *l, size_t i, const uint8_t *x, size_t n, const struct stats *s)
+{
+	bool any = l->work->half && (s->max >= LARGEST_HALF || s->min <= -LARGEST_HALF);
+
+	l->work->part[i].saturated = any ? saturated_of(x, n) : 0;
 }
 
 /* ---- lines ---- */

@@ -65,6 +65,8 @@ look_at(struct tally *y, size_t i)
 	else
 		values_double(y->type, y->head, y->held + from, v, n);
 	stats_of_values(v, n, at, &part->stats, y->bins ? &part->histogram : NULL);
+	if (y->look)
+		look_extremes(y->look, i, y->held + from, n, &part->stats);
 }
 
 /* Chunks that are read with one call: a call for each would take longer than the copy. */
