@@ -63,9 +63,10 @@ size_t look_entries(size_t tensors);
 uint64_t look_row(const struct tensor *t);
 
 /* For a tally. begin: row is the length of a row. chunk: chunk i of the tally has n values, the
- * bytes x, and begins with value at; v gets the values. Different chunks may be looked at
- * at the same time. extremes: the statistics of the same chunk are known. join: all n values of the chunks since the last join are done, beginning with
- * value at. end: all chunks are joined. */
+ * bytes x, and begins with value at; v gets the values. extremes: the statistics of the same
+ * chunk are known. Different chunks may be looked at at the same time. join: all n values of
+ * the chunks since the last join are done, beginning with value at. end: all chunks are
+ * joined. */
 int look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
                struct err *e);
 void look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uint8_t *x,
