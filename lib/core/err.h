@@ -35,6 +35,8 @@ struct err {
 	enum err_code code;
 	int missing;       /* ERR_IO: the file does not exist */
 	int status;        /* ERR_CHILD: the exit status to pass on */
+	int has_at;        /* the error is at a place in the file: */
+	uint64_t at;       /* byte offset */
 	char object[384];  /* file or tensor, printable, with an offset if known */
 	char fact[640];
 	char hint[256];

@@ -23,6 +23,10 @@ reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
 	va_list ap;
 
 	r->failed = true;
+	if (r->err->code == ERR_NONE) {
+		r->err->has_at = 1;
+		r->err->at = reader_tell(r);
+	}
 	snprintf(object, sizeof object, "%s: byte %" PRIu64, r->name, reader_tell(r));
 	va_start(ap, fmt);
 	err_vset(r->err, code, object, fmt, ap);

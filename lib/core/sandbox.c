@@ -35,6 +35,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-meta", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_OUTPUT },
 	{ "apr-header", SANDBOX_BESIDE | SANDBOX_SPOOL },
 	{ "apr-lint", SANDBOX_BESIDE | SANDBOX_SPOOL },
+	{ "apr-debug", SANDBOX_BESIDE | SANDBOX_SPOOL },
 	{ "apr-tok", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE },
 	{ "apr-run", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS },
 	{ "apr-pack", FILTER | SANDBOX_SPOOL },

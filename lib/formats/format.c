@@ -10,6 +10,7 @@
 
 #include "core/opened.h"
 #include "formats/other.h"
+#include "stream/frame.h"
 #include "stream/stream.h"
 
 /* The formats, in the order in which they are probed. */
@@ -184,9 +185,18 @@ stream_describe(struct source *s, struct err *e)
 	return o;
 }
 
+static void
+stream_outline(struct reader *r, struct outline *o)
+{
+	frames_outline(r, o, r->end);
+	if (!o->stopped && reader_left(r) > 0)
+		outline_stop(o, r, "no frame begins here");
+}
+
 static const struct format_reads stream_reads = {
 	.open = stream_open,
 	.describe = stream_describe,
+	.outline = stream_outline,
 };
 
 const struct format format_stream = {
@@ -256,6 +266,17 @@ format_folder_of(const char *path)
 		if (formats[i]->reads->folder_of)
 			folder = formats[i]->reads->folder_of(path);
 	return folder;
+}
+
+const struct format *
+format_probe(const uint8_t *head, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < FORMATS; i++)
+		if (formats[i]->probe(head, n))
+			return formats[i];
+	return NULL;
 }
 
 struct source *

@@ -15,6 +15,7 @@
 #include "core/out.h"
 #include "core/reader.h"
 #include "model/flow.h"
+#include "model/outline.h"
 #include "model/vault.h"
 
 #define FORMAT_RESERVE (16u << 20)
@@ -126,6 +127,11 @@ struct format_reads {
 
 	/* The file that holds tensor i. The member is NULL if there is only one file. */
 	const char *(*tensor_file)(const struct source *s, size_t i);
+
+	/* Follow the structure of a file that may be broken, from its first byte, as far as it
+	 * goes. r can seek; its error is the outline's. The member is NULL if only sound files
+	 * can be described. */
+	void (*outline)(struct reader *r, struct outline *o);
 
 	/* True if reading a file that begins with these n bytes may need a spool
 	 * (core/spool.h). The member is NULL if no file needs one. */
@@ -242,6 +248,9 @@ struct source *format_open_path(const char *path, const struct format_options *o
 /* The model folder that the file at path belongs to, in a new string, or NULL: for a
  * caller that needs the files beside the weights. Reads no file. */
 char *format_folder_of(const char *path);
+
+/* The format that recognizes a file that begins with these n bytes, or NULL. */
+const struct format *format_probe(const uint8_t *head, size_t n);
 
 /* Detect the format from the content, and open it. If the format is known but cannot be read,
  * the error names it (E001). */

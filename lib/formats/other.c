@@ -7,6 +7,7 @@
 #define TREES "models of trees and estimators are not read; their framework can export them as ONNX"
 #define ENGINE "an engine runs only on the GPU and version that built it, and its layout is not " \
 	"published: use the model that it was built from"
+#define PAGE "the server sent a page, such as an error or a login, and not the file"
 #define PICKLED "a pickle runs code when Python loads it; " ONNX
 
 static const struct format_other others[] = {
@@ -38,6 +39,19 @@ static const struct format_other others[] = {
 	{ MAGIC("\x28\xb5\x2f\xfd"), "compressed by zstd", NULL },
 	{ MAGIC("\x1f\x8b"), "compressed by gzip", NULL },
 	{ MAGIC("age-encryption.org/"), "encrypted by age", NULL },
+	{ MAGIC("version https://git-lfs"), "a Git LFS pointer",
+	  "the file that it stands for was not downloaded: git lfs pull does that" },
+	{ MAGIC("<!DOCTYPE"), "a web page", PAGE },
+	{ MAGIC("<!doctype"), "a web page", PAGE },
+	{ MAGIC("<html"), "a web page", PAGE },
+	{ MAGIC("<?xml"), "an XML file", NULL },
+	{ MAGIC("\x7f" "ELF"), "a program (ELF)", NULL },
+	{ MAGIC("%PDF"), "a PDF file", NULL },
+	{ MAGIC("7z\xbc\xaf\x27\x1c"), "compressed by 7-Zip", NULL },
+	{ MAGIC("\xfd" "7zXZ"), "compressed by xz", NULL },
+	{ MAGIC("BZh"), "compressed by bzip2", NULL },
+	{ MAGIC("RIFF"), "a RIFF file, such as sound", NULL },
+	{ MAGIC("\x89PNG"), "a PNG image", NULL },
 };
 
 const struct format_other *

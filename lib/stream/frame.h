@@ -63,6 +63,11 @@ int frame_body(struct reader *r, struct frame *f, struct buf *b);
 
 void frame_free(struct frame *f);
 
+/* Adds the frames from the reader's place up to end to an outline, as far as they follow each
+ * other. */
+struct outline;
+void frames_outline(struct reader *r, struct outline *o, uint64_t end);
+
 /* Write a frame: frame_put writes fields 1 to 5, frame_write field 6, frame_end field
  * 7. */
 int frame_put(struct out *o, const char kind[5], const void *head, size_t head_bytes,

@@ -195,6 +195,7 @@ static const struct format_reads reads = {
 	.open = apr1_open,
 	.describe = apr1_describe,
 	.tensor_offset = apr1_tensor_offset,
+	.outline = apr1_outline,
 	.tensor_stored = apr1_tensor_stored,
 	.spools = spools,
 };

@@ -186,6 +186,7 @@ struct apr1_layout; /* apr1_layout.h */
 
 struct source *apr1_open(struct reader *r, const struct format_options *options,
                          void (*note)(const char *), struct err *e);
+void apr1_outline(struct reader *r, struct outline *o);
 json_t *apr1_describe(struct source *s, struct err *e);
 uint64_t apr1_tensor_offset(const struct source *s, size_t i);
 const struct codec *apr1_tensor_stored(const struct source *s, size_t i, uint64_t *bytes);

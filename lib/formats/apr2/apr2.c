@@ -65,6 +65,7 @@ static const struct format_reads reads = {
 	.open_path = apr2_open_path,
 	.describe = apr2_describe,
 	.tensor_offset = apr2_tensor_offset,
+	.outline = apr2_outline,
 	.tensor_stored = apr2_tensor_stored,
 	.spools = spools,
 };

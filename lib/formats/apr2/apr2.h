@@ -156,6 +156,7 @@ void apr2_meta_free(struct apr2_meta *meta);
 /* The two halves of format_apr2. */
 struct source *apr2_open(struct reader *r, const struct format_options *options,
                          void (*note)(const char *), struct err *e);
+void apr2_outline(struct reader *r, struct outline *o);
 json_t *apr2_describe(struct source *s, struct err *e);
 uint64_t apr2_tensor_offset(const struct source *s, size_t i);
 const struct codec *apr2_tensor_stored(const struct source *s, size_t i, uint64_t *bytes);

@@ -204,6 +204,7 @@ static const struct format_reads reads = {
 	.open = apr64_open,
 	.describe = apr64_describe,
 	.tensor_offset = apr64_tensor_offset,
+	.outline = apr64_outline,
 	.spools = spools,
 };
 

@@ -112,6 +112,7 @@ extern const struct members_rules apr64_rules;
 
 struct source *apr64_open(struct reader *r, const struct format_options *options,
                           void (*note)(const char *), struct err *e);
+void apr64_outline(struct reader *r, struct outline *o);
 json_t *apr64_describe(struct source *s, struct err *e);
 uint64_t apr64_tensor_offset(const struct source *s, size_t i);
 struct sink *apr64_create(struct out *o, const struct format_options *options,

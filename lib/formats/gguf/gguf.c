@@ -51,6 +51,7 @@ static const struct format_reads reads = {
 	.open_path = gguf_open_path,
 	.describe = gguf_describe,
 	.tensor_offset = gguf_tensor_offset,
+	.outline = gguf_outline,
 };
 
 static const struct format_writes writes = {

@@ -72,6 +72,7 @@ struct source *gguf_open(struct reader *r, const struct format_options *options,
 json_t *gguf_describe(struct source *s, struct err *e);
 /* FORMAT_SCATTERED for a tensor whose scale is a key. */
 uint64_t gguf_tensor_offset(const struct source *s, size_t i);
+void gguf_outline(struct reader *r, struct outline *o);
 struct sink *gguf_create(struct out *o, const struct format_options *options,
                          struct err *e);
 

@@ -166,6 +166,7 @@ static const struct format_reads reads = {
 	.folder_of = safetensors_folder_of,
 	.describe = safetensors_describe,
 	.tensor_offset = safetensors_tensor_offset,
+	.outline = safetensors_outline,
 	.spools = spools,
 };
 

@@ -152,6 +152,7 @@ struct source *safetensors_open_shard(struct reader *r, void (*note)(const char 
  * model. */
 int safetensors_prove_signs(const struct source *s, const struct model *m,
                             struct err *e);
+void safetensors_outline(struct reader *r, struct outline *o);
 json_t *safetensors_describe(struct source *s, struct err *e);
 uint64_t safetensors_tensor_offset(const struct source *s, size_t i);
 struct sink *safetensors_create(struct out *o, const struct format_options *options,

@@ -239,6 +239,7 @@ static const struct format_reads reads = {
 	.folder_of = torch_folder_of,
 	.describe = describe,
 	.tensor_offset = tensor_offset,
+	.outline = torch_outline,
 	.spools = spools,
 };
 

@@ -172,6 +172,8 @@ void torch_values_free(struct torch *t);
 struct source *torch_open_part(struct reader *r, const struct format_options *options,
                                void (*note)(const char *), struct err *e);
 
+void torch_outline(struct reader *r, struct outline *o);
+
 /* Report that no tensor has the prefix. Returns -1. */
 int torch_no_prefix(const char *name, const char *prefix, struct err *e);
 
