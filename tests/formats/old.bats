@@ -1,4 +1,4 @@
-# Files of GGML's programs from before GGUF, of llama2.c and of NumPy: real ones, and where they lead.
+# Files of GGML's programs from before GGUF, of llama2.c, NumPy and Core ML: real ones, and where they lead.
 load ../helper
 
 # digests FILE: SHA-256 of each tensor, by name.
@@ -72,4 +72,17 @@ digests() {
 		echo "$f $(wc -l <got) $(sort got | sha256sum | cut -c1-32)"
 	done >all
 	diff all "$root/tests/golden/numpy.txt"
+}
+
+@test "Core ML: real files have the tensors that Python finds in them" {
+	need_data
+	local f
+	cd "$BATS_TEST_TMPDIR" || return
+	for f in MNIST_swiftbrain TinyDrawingEmbedding MarsHabitatPricer; do
+		digests "$APR_TEST_DATA/import/coreml/$f.mlmodel" >got
+		echo "$f.mlmodel $(wc -l <got) $(sort got | sha256sum | cut -c1-32)"
+	done >all
+	diff all "$root/tests/golden/coreml.txt"
+	try apr-unpack "$APR_TEST_DATA"/import/coreml/*.mlpackage/Data/*/model.mlmodel
+	said 4 'of type mlProgram, which is not read'
 }

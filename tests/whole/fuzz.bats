@@ -199,3 +199,7 @@ starved() {
 @test "fuzz corpus: TensorFlow Lite" {
 	replayed tflite
 }
+
+@test "fuzz corpus: Core ML" {
+	replayed coreml
+}
