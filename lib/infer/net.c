@@ -218,6 +218,10 @@ net_experts(struct bind *b, struct block *blk, size_t i)
 
 	if (bind_need(b, &blk->router, ROLE_ROUTER, i, h->experts, h->width) < 0)
 		return -1;
+	/* GGUF has routers in F32. Those of folders are widened: they multiply in the same way. */
+	if (h->folder && blk->router.w.type->items == 1 &&
+	    strcmp(blk->router.w.type->name, "F32") != 0 && bind_expand(b, &blk->router.w, false) < 0)
+		return -1;
 	blk->experts = bind_make(b, h->experts, sizeof *blk->experts);
 	if (!blk->experts)
 		return -1;

@@ -66,7 +66,8 @@ bytes_of(struct recorder *r, size_t source, uint64_t first, uint64_t n)
 static json_t *
 f32_of(struct recorder *r, size_t source, const struct dtype *type, uint64_t n)
 {
-	uint8_t *p = mem_array((size_t)n, type->bytes), *out = mem_array((size_t)n, 4);
+	size_t bytes = dtype_span(type, (size_t)n);
+	uint8_t *p = mem_array(bytes, 1), *out = mem_array((size_t)n, 4);
 	float *x = mem_array((size_t)n, sizeof *x);
 	struct buf text = { 0 };
 	json_t *v = NULL;
@@ -74,7 +75,7 @@ f32_of(struct recorder *r, size_t source, const struct dtype *type, uint64_t n)
 
 	if (!p || !out || !x) {
 		err_memory(r->e);
-	} else if (store_read(&r->a->store, source, 0, p, (size_t)n * type->bytes, r->e) == 0) {
+	} else if (store_read(&r->a->store, source, 0, p, bytes, r->e) == 0) {
 		kernel_decode(type, NULL, p, x, (size_t)n);
 		for (i = 0; i < n; i++) {
 			uint32_t bits;
