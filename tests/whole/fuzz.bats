@@ -89,6 +89,10 @@ replayed() {
 	replayed rename
 }
 
+@test "fuzz corpus: chat templates, policies, reports of findings" {
+	replayed lint
+}
+
 @test "fuzz corpus: numbers of every type" {
 	replayed numbers
 }
