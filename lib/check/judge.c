@@ -1,6 +1,7 @@
 #include "check/judge.h"
 
 #include "check/container.h"
+#include "check/lint.h"
 #include "check/values.h"
 
 /* The families. late: only for a model that was read to its end. */
@@ -8,11 +9,13 @@ static const struct {
 	int (*judge)(const struct survey *, struct findings *, struct err *);
 	const struct rule *extra; /* its rules beyond the points, up to one without an id */
 	bool late;
+	const struct lint_rule *(*more)(size_t index); /* rules in a table of lint.h */
 } families[] = {
-	{ container_judge, NULL, false },
-	{ shapes_judge, shapes_rules, true },
-	{ tokens_judge, tokens_rules, true },
-	{ values_judge, values_rules, true },
+	{ container_judge, NULL, false, NULL },
+	{ shapes_judge, shapes_rules, true, NULL },
+	{ tokens_judge, tokens_rules, true, NULL },
+	{ values_judge, values_rules, true, NULL },
+	{ security_judge, NULL, true, security_rule },
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -30,12 +33,17 @@ judge_all(const struct survey *s, struct findings *f, struct err *e)
 const struct rule *
 judge_extra(size_t n)
 {
+	const struct lint_rule *more;
 	const struct rule *r;
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < FAMILIES; i++)
+	for (i = 0; i < FAMILIES; i++) {
 		for (r = families[i].extra; r && r->id; r++)
 			if (n-- == 0)
 				return r;
+		for (k = 0; families[i].more && (more = families[i].more(k)); k++)
+			if (n-- == 0)
+				return &more->rule;
+	}
 	return NULL;
 }

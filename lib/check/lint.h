@@ -41,7 +41,8 @@ struct lint_rule {
 const struct lint_rule *lint_rule(size_t index);
 const struct lint_rule *security_rule(size_t index);
 
-/* All rules about security, for a tool that has no table of its own. 0, or -1 with e. */
+/* All rules about security, as a family of judge.h, except about bytes that belong to nothing:
+ * two of the 100 points are about them. 0, or -1 with e. */
 int security_judge(const struct survey *s, struct findings *f, struct err *e);
 
 /* Whether a licence, as models name it, forbids commercial use. */

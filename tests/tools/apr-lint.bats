@@ -169,3 +169,12 @@ ids() {
 	try apr-lint --policy nowhere.json "$model"
 	said 3 nowhere.json
 }
+
+@test "apr-check has the rules about security too" {
+	apr-meta set 'tokenizer.chat_template={{ x.__class__ }}' "$model" | apr-pack -t gguf -o m.gguf
+	try apr-check --json m.gguf
+	grep -q '"SEC-TEMPLATE"' "$out"
+	try apr-lint --json --only 'SEC-*' m.gguf
+	said 1 '1 finding'
+	[ "$(ids)" = 'SEC-TEMPLATE ' ]
+}
