@@ -6,6 +6,7 @@
 
 #include "arch/guess.h"
 #include "arch/match.h"
+#include "arch/normal/normal.h"
 #include "arch/words.h"
 #include "model/block.h"
 
@@ -132,6 +133,39 @@ put_faults(struct buf *b, const struct stats *s)
 		buf_printf(b, "constant: all values are %.6g", s->min);
 }
 
+/* Compares the figures with the ranges of the architecture. */
+static void
+put_ranges(struct buf *b, const struct known *k, const struct stats *s)
+{
+	static const char *const names[NORMALS] = { [NORMAL_MEAN] = "mean",
+		[NORMAL_STD] = "standard deviation", [NORMAL_MIN] = "minimum",
+		[NORMAL_MAX] = "maximum" };
+	const double figure[NORMALS] = { [NORMAL_MEAN] = stats_mean(s),
+		[NORMAL_STD] = stats_std(s), [NORMAL_MIN] = s->min, [NORMAL_MAX] = s->max };
+	const struct normal *n;
+	size_t compared = 0, before = b->n;
+	int i;
+
+	for (i = 0; i < NORMALS; i++) {
+		n = names[i] ? normal_find(k->arch, k->s->form, &k->match, (enum normal_of)i) : NULL;
+		if (!n)
+			continue;
+		compared++;
+		if ((n->least || n->most) && (figure[i] < n->least || figure[i] > n->most))
+			buf_printf(b, "%swrong: %s%s %.4g is not between %.4g and %.4g",
+			           b->n > before ? "; " : "", i == NORMAL_MEAN &&
+			           normal_is_norm(k->match.rule) ? "LayerNormMean: " : "", names[i],
+			           figure[i], n->least, n->most);
+		else if (figure[i] < n->low || figure[i] > n->high)
+			buf_printf(b, "%sunusual: %s %.4g is not between %.4g and %.4g",
+			           b->n > before ? "; " : "", names[i], figure[i], n->low, n->high);
+	}
+	if (b->n == before && compared)
+		buf_text(b, "healthy: the figures are usual for this role");
+	else if (b->n == before)
+		buf_text(b, "no fault found; no range is known for this role");
+}
+
 static json_t *
 numbers(const struct known *k, const struct stats *s)
 {
@@ -189,6 +223,8 @@ explain_tensor(struct subject *s, size_t index, const struct stats *st, struct e
 	explain_set(o, "statistics", &b);
 	if (st)
 		put_faults(&b, st);
+	if (st && b.n == 0 && k.known && stats_finite(st))
+		put_ranges(&b, &k, st);
 	if (b.n > 0)
 		explain_set(o, "verdict", &b);
 	if (json_object_set_new(o, "numbers", numbers(&k, st)) == 0)

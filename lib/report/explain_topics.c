@@ -9,6 +9,7 @@
 
 #include "arch/words.h"
 #include "model/block.h"
+#include "report/explain_rules.h"
 
 #define LINES 5
 
@@ -253,7 +254,9 @@ bool
 explain_entry(size_t index, struct explain_entry *to)
 {
 	const struct dtype *t;
-	size_t archs = 0;
+	const struct rule *r;
+	const char *tool;
+	size_t archs = 0, types = 0;
 
 	if (index < TOPICS) {
 		*to = (struct explain_entry){ topics[index].word, topics[index].kind,
@@ -266,10 +269,17 @@ explain_entry(size_t index, struct explain_entry *to)
 	while (arch_row(archs))
 		archs++;
 	t = dtype_row((unsigned)(index - archs));
-	if (t)
+	if (t) {
 		*to = (struct explain_entry){ t->name, "tensor type", t->quantized ?
 			"a quantized type" : "a plain type" };
-	return t != NULL;
+		return true;
+	}
+	while (dtype_row((unsigned)types))
+		types++;
+	r = explain_rule(index - archs - types, &tool);
+	if (r)
+		*to = (struct explain_entry){ r->id, tool, r->claim };
+	return r != NULL;
 }
 
 static json_t *
@@ -317,7 +327,7 @@ explain_word(const char *word, struct err *e)
 		o = explain_arch(a);
 	else if ((t = dtype_by_name(word)) && dtype_sized(t) && !t->named)
 		o = explain_type(t);
-	else
+	else if (!(o = explain_rule_word(word)))
 		return NULL;
 	if (!json_object_get(o, "title"))
 		err_memory(e);

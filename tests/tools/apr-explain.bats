@@ -85,6 +85,25 @@ setup() {
 	said 2 '--list takes neither'
 }
 
+@test "V-12, V-16: the verdict of a layer norm with a mean of 11, and of the real one" {
+	apr-explain --tensor output_norm.weight "$model" | grep -q '^verdict       healthy'
+	printf '%s\n' 'key general.architecture string gpt2' \
+		'tensor output_norm.weight F32 4 values 11 11.2 10.9 11' | mkmodel >ln.gguf
+	try apr-explain --tensor output_norm.weight ln.gguf
+	quiet
+	grep -q '^verdict       wrong: LayerNormMean: mean 11' "$out"
+}
+
+@test "rules of apr-check and apr-lint are explained by their ids" {
+	try apr-explain APR-028
+	quiet
+	grep -q '^CHECK-028: a rule of apr-check' "$out"
+	apr-explain --list | awk '/apr-(check|lint)/ { print $1 }' >ids
+	[ "$(wc -l <ids)" -gt 120 ]
+	try apr-explain "$(tail -n 1 ids)"
+	quiet
+}
+
 @test "each identifier of a message is explained" {
 	local name names
 	names=$(cat "$root"/lib/*/*.c "$root"/lib/*/*/*.c "$root"/bin/*.c |
