@@ -172,6 +172,10 @@ values() {
 	(cd / && pipe "apr-unpack '$BATS_FILE_TMPDIR/external' | cmp - '$BATS_TEST_TMPDIR/e.aprs'")
 	[ "$(apr-stats --json external | jq -s length)" -gt 3 ]
 	[ "$(apr-header --json external | jq .external_files)" = 2 ]
+	unset APR_LOG_LEVEL
+	try apr-unpack external
+	[ "$status" -eq 0 ]
+	grep -q 'not verified: checksums (SHA-1) of files with external data: 1' "$err"
 }
 
 @test "onnx: the content decides, and --from insists" {

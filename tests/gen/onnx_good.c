@@ -88,7 +88,7 @@ static const char names[] = ONNX_MODEL(
 static const char external[] = ONNX_MODEL(
 	"5:{" ONNX_W ONNX_VALUES "} "
 	"5:{1:3 2:1 8:\"a\" " AT("data.bin", "13:{1:\"offset\" 2:\"4\"} 13:{1:\"length\" 2:\"12\"} ") "} "
-	"5:{1:4 2:3 8:\"b\" " AT("./other.bin", "") "} "
+	"5:{1:4 2:3 8:\"b\" " AT("./other.bin", "13:{1:\"checksum\" 2:\"12dada1fff4d4787ade3333147202c3b443e376f\"} ") "} "
 	"5:{1:5 2:22 8:\"c\" " AT("data.bin", "13:{1:\"offset\" 2:\"16\"} ") "} ");
 
 /* data.bin: 4 bytes, three floats, five values of 4 bits. */
