@@ -180,10 +180,14 @@ values() {
 
 @test "onnx: the content decides, and --from insists" {
 	local f
-	for f in coreml graphdef savedmodel numbers backwards; do
+	for f in graphdef numbers backwards; do
 		try apr-unpack $f
 		said 4 'is not a model file of a known format'
 	done
+	try apr-unpack savedmodel
+	said 4
+	[ "$(apr-header --json coreml | jq -r .format)" = coreml ]
+	[ "$(apr-header --json good | jq -r .format)" = onnx ]
 	pipe "apr-unpack --from onnx backwards | apr-get w | cmp - <(apr-unpack good | apr-get w)"
 	try apr-unpack --from onnx "$model"
 	said 4
