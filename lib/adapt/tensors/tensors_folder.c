@@ -76,9 +76,12 @@ match_source(struct backward *f, size_t source)
 	}
 	if (is_blocks(t) && strcmp(tensor_type(t)->name, "MXFP4") != 0)
 		return refuse_blocks(f, t);
-	if (!match_find(f->s->arch, ARCH_GGUF, tensor_name(t), 0, &m))
-		return is_blocks(t) ? refuse_blocks(f, t) : f->o->relaxed ? tensors_pass(f->p, t, source, source, f->e)
+	if (!match_find(f->s->arch, ARCH_GGUF, tensor_name(t), 0, &m)) {
+		if (is_blocks(t))
+			return refuse_blocks(f, t);
+		return f->o->relaxed ? tensors_pass(f->p, t, source, source, f->e)
 		                     : tensors_unknown(f->s, tensor_name(t), f->e);
+	}
 	for (i = 0; (r = arch_rule(f->s->arch, i)); i++)
 		if (fits(f, r, m.rule->role, m.bias, t))
 			break;

@@ -26,8 +26,9 @@ bytes_of(const struct dtype *t, uint64_t values)
 	return dtype_span(t, (size_t)values);
 }
 
-/* The number of values that a window holds, at most `most`, but a unit at least: whole matrices' columns where a matrix is turned,
- * else whole blocks, and whole rows of a block of the move if these are small. */
+/* The number of values that a window holds: at most `most`, and at least one unit. A unit is
+ * whole columns if a matrix is turned, else whole blocks, and whole rows of a block of the move
+ * if these are small. */
 static uint64_t
 window_of(const struct tensors_row *row, uint64_t most)
 {
