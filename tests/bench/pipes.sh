@@ -3,7 +3,7 @@
 # openssl speed. The model has LLaMA's shape, 1.1 billion parameters in F16 (2.2 GB).
 #
 # PAIRS: runs of each, in turn (5). JOBS: threads of each (all CPUs). BENCH_DIR: the folder
-# of the model and its copies, 5 GB; use a tmpfs, so that no disk is measured. A line shows
+# of the model and its copies, 7 GB; use a tmpfs, so that no disk is measured. A line shows
 # medians, and the lowest and highest ratio of a pair: under other load, only ratios are
 # reliable. The last number of a name is the maximum wanted, as a ratio or an amount.
 set -euo pipefail
@@ -55,6 +55,10 @@ beyond() {
 copy() { rm -f copy.gguf && cp model.gguf copy.gguf; }
 repack() { rm -f copy.gguf && apr-unpack model.gguf | apr-pack -t gguf --no-sync -o copy.gguf; }
 repack_apr2() { rm -f copy.apr && apr-unpack model.gguf | apr-pack --no-sync -o copy.apr; }
+adapt() { rm -f copy.gguf && apr-adapt gguf hf/ | apr-pack -t gguf --no-sync -o copy.gguf; }
+adapt_pipe() {
+  rm -f copy.gguf && apr-unpack hf/ | apr-adapt gguf | apr-pack -t gguf --no-sync -o copy.gguf
+}
 read_it() { cat model.gguf; }
 headers() { for _ in 1 2 3 4 5 6 7 8 9 10; do apr-header model.gguf; done; }
 through() { apr-unpack model.gguf | apr-sum -j "$jobs"; }
@@ -92,6 +96,8 @@ row() {
 w_copy() { wall copy; }
 w_repack() { wall repack; }
 w_repack_apr2() { wall repack_apr2; }
+w_adapt() { wall adapt; }
+w_adapt_pipe() { wall adapt_pipe; }
 w_read() { wall read_it; }
 w_sum() { wall apr-sum -j "$jobs" model.gguf; }
 w_through() { wall through; }
@@ -108,6 +114,10 @@ row 'unpack | pack -t gguf, cp, 2.5' s w_repack w_copy
 rm -f copy.gguf
 row 'unpack | pack, cp' s w_repack_apr2 w_copy
 rm -f copy.gguf copy.apr
+apr-adapt hf model.gguf | apr-pack -t safetensors --no-sync -o hf/
+row 'adapt folder | pack, cp, 1.5' s w_adapt w_copy
+row 'unpack folder | adapt | pack, cp, 1.5' s w_adapt_pipe w_copy
+rm -rf copy.gguf hf
 row 'a filter that changes nothing, 0.4' s/GB c_pass 0.4
 row 'apr-sign beyond hashing, 0.4' s/GB c_sign 0.4
 row 'apr-header ten times, 0.1' s w_headers 0.1
