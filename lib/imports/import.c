@@ -155,7 +155,8 @@ import_tensor(struct import *im, const char *name, size_t name_bytes,
 		tensor_free(t);
 		return err_memory(im->err);
 	}
-	im->places[im->place_count++] = *x;
+	im->places[im->place_count] = *x;
+	im->places[im->place_count++].map = &im->map;
 	return model_add_tensor(&im->plan, t, im->err);
 }
 

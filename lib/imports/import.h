@@ -37,6 +37,7 @@ struct import_place {
 	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
 	uint64_t more[4];       /* of the importer */
 	const void *data;       /* of the importer */
+	const struct map *map;  /* of the file; import_tensor sets it */
 };
 
 struct import {

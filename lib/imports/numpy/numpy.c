@@ -6,6 +6,7 @@
 #include "core/num.h"
 
 #define HEAD (NPY_HEADER + 16u) /* bytes of a member up to its values */
+#define RELEASED 128 /* columns */
 
 /* ---- values ---- */
 
@@ -30,31 +31,42 @@ make_swapped(const struct import_place *x, uint64_t first, uint64_t count, uint8
 		put_value(to, p, element, swap);
 }
 
-/* Values in Fortran's order, rows first. data: the tensor. */
+/* The offset of the first value of column j, which counts the dimensions behind the first one. */
+static uint64_t
+column_at(const struct tensor *t, uint64_t j, uint64_t element)
+{
+	const uint64_t *dims = tensor_dims(t);
+	uint64_t stride = element, size = 1, at = 0;
+	unsigned i, ndim = tensor_ndim(t);
+
+	for (i = 1; i < ndim; i++)
+		size *= dims[i];
+	for (i = 1; i < ndim; i++) {
+		stride *= dims[i - 1];
+		size /= dims[i];
+		at += j / size % dims[i] * stride;
+	}
+	return at;
+}
+
+/* Values in Fortran's order, rows first. data: the tensor. A column is in one piece in the file,
+ * so the values are copied column by column. The system maps pages around each one that is read,
+ * so pages are returned after some columns. */
 static void
 make_turned(const struct import_place *x, uint64_t first, uint64_t count, uint8_t *to)
 {
 	const unsigned element = (unsigned)x->more[MORE_ELEMENT], swap = (unsigned)x->more[MORE_SWAP];
 	const struct tensor *t = x->data;
-	const uint64_t *dims = tensor_dims(t);
-	uint64_t index[TENSOR_DIMS], stride[TENSOR_DIMS], rest = first, at = 0, step = element;
-	unsigned i, ndim = tensor_ndim(t);
+	const uint64_t columns = tensor_items(t) / tensor_dims(t)[0], n = num_min(count, columns);
+	const uint8_t *p;
+	uint64_t i, k;
 
-	for (i = 0; i < ndim; step *= dims[i++])
-		stride[i] = step;
-	for (i = ndim; i-- > 0; rest /= dims[i]) {
-		index[i] = rest % dims[i];
-		at += index[i] * stride[i];
-	}
-	for (; count > 0; count--, to += element) {
-		put_value(to, x->p + at, element, swap);
-		for (i = ndim; i-- > 0;) {
-			at += stride[i];
-			if (++index[i] < dims[i])
-				break;
-			at -= dims[i] * stride[i];
-			index[i] = 0;
-		}
+	for (k = 0; k < n; k++) {
+		p = x->p + column_at(t, (first + k) % columns, element) + (first + k) / columns * element;
+		for (i = k; i < count; i += columns, p += element)
+			put_value(to + i * element, p, element, swap);
+		if (k % RELEASED == RELEASED - 1)
+			map_release(x->map, x->p, (size_t)tensor_bytes(t));
 	}
 }
 
