@@ -177,7 +177,8 @@ lint_unaligned(const struct lint *l, const struct rule *r)
 /* Adds a finding for each oddity of a kind that the reader of the container has recorded, and
  * counts those beyond. */
 static void
-add_oddities(const struct lint *l, const struct rule *r, enum oddity_kind kind, const char *fact)
+add_oddities(const struct lint *l, const struct rule *r, enum oddity_kind kind, const char *one,
+             const char *many)
 {
 	const struct oddities *o = l->s->source->oddities;
 	size_t i, kept = 0;
@@ -186,7 +187,8 @@ add_oddities(const struct lint *l, const struct rule *r, enum oddity_kind kind, 
 		if (o->of[i].kind != kind)
 			continue;
 		kept++;
-		findings_add(l->to, r, o->of[i].object, "%" PRIu64 " %s", o->of[i].bytes, fact);
+		findings_add(l->to, r, o->of[i].object, "%" PRIu64 " %s", o->of[i].bytes,
+		             o->of[i].bytes == 1 ? one : many);
 		findings_offset(l->to, o->of[i].offset);
 	}
 	if (o && o->found[kind] > kept)
@@ -198,7 +200,8 @@ lint_padding(const struct lint *l, const struct rule *r)
 {
 	if (!l->s->source->oddities)
 		return "the reader of this container does not look at padding";
-	add_oddities(l, r, ODD_PADDING, "bytes of padding are not zero");
+	add_oddities(l, r, ODD_PADDING, "byte of padding is not zero",
+	             "bytes of padding are not zero");
 	return NULL;
 }
 
@@ -207,8 +210,10 @@ security_hidden(const struct lint *l, const struct rule *r)
 {
 	if (!l->s->source->oddities)
 		return "the reader of this container refuses such bytes, or does not look";
-	add_oddities(l, r, ODD_GAP, "bytes belong to no part of the model");
-	add_oddities(l, r, ODD_TRAILING, "bytes stand after the end of the model");
+	add_oddities(l, r, ODD_GAP, "byte belongs to no part of the model",
+	             "bytes belong to no part of the model");
+	add_oddities(l, r, ODD_TRAILING, "byte stands after the end of the model",
+	             "bytes stand after the end of the model");
 	return NULL;
 }
 

@@ -91,8 +91,8 @@ judge_tail(const struct lint *l, const struct rule *r, uint8_t *tail)
 		list = le32(tail + i + 12);
 		if (list > from + i)
 			continue;
-		findings_add(l->to, r, NULL, "the end of the file is that of a zip archive with %u "
-		             "members", le16(tail + i + 10));
+		findings_add(l->to, r, NULL, "the end of the file is that of a zip archive of %u "
+		             "member%s", le16(tail + i + 10), le16(tail + i + 10) == 1 ? "" : "s");
 		findings_offset(l->to, from + i);
 		return;
 	}

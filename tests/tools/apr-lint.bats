@@ -178,3 +178,19 @@ ids() {
 	said 1 '1 finding'
 	[ "$(ids)" = 'SEC-TEMPLATE ' ]
 }
+
+@test "padding that is not zero, and the end of an archive inside the last tensor" {
+	local at
+	at=$(apr-header --json "$model" | sed 's/.*"header_bytes":\([0-9]*\).*/\1/')
+	cp "$model" m.gguf
+	printf X | dd of=m.gguf bs=1 seek=$((at + 1)) conv=notrunc status=none
+	try apr-lint --only 'LINT-PAD*,SEC-*' m.gguf
+	said 1
+	grep -q '^warning: .*1 byte of padding is not zero \[LINT-PADDING\]$' "$out"
+	cp "$model" m.gguf
+	printf 'PK\5\6\0\0\0\0\1\0\1\0\57\0\0\0\0\0\0\0\0\0' |
+		dd of=m.gguf bs=1 seek=$(($(wc -c <"$model") - 22)) conv=notrunc status=none
+	try apr-lint --only 'LINT-PAD*,SEC-*' m.gguf
+	said 1
+	grep -q '^error: the end of the file is that of a zip archive of 1 member \[SEC-POLYGLOT\]$' "$out"
+}
