@@ -13,10 +13,14 @@
 #include "formats/format.h"
 #include "report/facts.h"
 #include "report/lines.h"
+#include "report/memory.h"
 #include "report/table.h"
 
+#define CONTEXT_NONE UINT64_MAX
+
 struct options {
-	bool tensors, json;
+	bool tensors, json, types;
+	uint64_t context;    /* CONTEXT_NONE, or 0: that of the model */
 	const char *trusted, *from;
 	struct format_options format;
 };
@@ -140,13 +144,36 @@ list_tensors(const struct opened *x, bool json, struct err *e)
 	return r;
 }
 
+/* --quantization: only the facts about types. */
 static int
-show(const struct opened *x, bool json, struct err *e)
+show_types(const struct opened *x, bool json, struct err *e)
+{
+	json_t *o = json_object();
+	struct buf b = { 0 };
+	int r = memory_types(o, x->source->plan, e);
+
+	if (r == 0 && !json)
+		facts_put(&b, o);
+	if (r == 0 && json)
+		lines_json(&b, json_incref(o));
+	if (r == 0)
+		r = tool_print(&b, e);
+	json_decref(o);
+	buf_free(&b);
+	return r;
+}
+
+static int
+show(const struct opened *x, bool json, uint64_t context, struct err *e)
 {
 	json_t *all = all_facts(x, e), *metadata = NULL;
 	struct buf b = { 0 };
 	int r;
 
+	if (all && context != CONTEXT_NONE && memory_add(all, x->source, context, e) < 0) {
+		json_decref(all);
+		return -1;
+	}
 	if (!all || (json && !(metadata = facts_metadata(x->source->plan, e)))) {
 		json_decref(all);
 		return -1;
@@ -167,7 +194,8 @@ show(const struct opened *x, bool json, struct err *e)
 static int
 print(const struct opened *x, const struct options *o, struct err *e)
 {
-	return o->tensors ? list_tensors(x, o->json, e) : show(x, o->json, e);
+	return o->tensors ? list_tensors(x, o->json, e)
+	       : o->types ? show_types(x, o->json, e) : show(x, o->json, o->context, e);
 }
 
 /* ---- where it is read from ---- */
@@ -210,6 +238,8 @@ open_trusted(const char *path, const struct options *o, struct err *e)
 	struct input in;
 
 	input_trust(path, o->trusted);
+	if (o->context != CONTEXT_NONE)
+		return tool_misused(e, "--context reads side files: use apr-verify first");
 	if (input_open(&in, path, e) == 0 && source_finish(in.source, e) == 0) {
 		x.source = in.source;
 		x.path = in.source->name;
@@ -221,11 +251,14 @@ open_trusted(const char *path, const struct options *o, struct err *e)
 int
 main(int argc, char **argv)
 {
-	static struct options o;
+	static struct options o = { .context = CONTEXT_NONE };
 	static const struct opt opts[] = {
 		FLAG('l', "list", &o.tensors,
 		     "list the name, type, shape, offset and bytes of each tensor"),
 		FLAG('t', "tensors", &o.tensors, NULL),
+		FLAG(0, "quantization", &o.types, "print only what the types of the tensors are"),
+		NUMBER(0, "context", "N", &o.context, 0, UINT32_MAX,
+		       "print the memory for N positions (0: the model's)"),
 		FLAG(0, "json", &o.json, "print one object; with --list, one per line"),
 		TEXT(0, "from", "NAME", &o.from, "read FILE as this format, whatever it looks like"),
 		FLAG(0, "strict", &o.format.strict, "reject what is otherwise accepted with a note"),
@@ -233,13 +266,17 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-header", "[-l] [--json] [--from NAME] [--strict] [--trusted-key KEY] [FILE ...]",
+		"apr-header", "[-l | --quantization | --context N] [--json] [--from NAME] [--strict]\n"
+		"[--trusted-key KEY] [FILE ...]",
 		"Show what a model file contains, from its header alone.", opts, TOOL_FILES
 	};
 	struct err e = ERR_INIT;
 	char **files = tool_begin(&tool, argc, argv);
 	const char *path = tool_input(each_file(files, !o.json), &e);
 
+	if (o.tensors + o.types + (o.context != CONTEXT_NONE) > 1)
+		path = NULL, tool_misused(&e, "only one of --list, --quantization and --context "
+		                          "can be given");
 	if (format_choose(o.from, &o.format.from, &e) < 0)
 		return tool_end(&e);
 	if (path && o.trusted)

@@ -119,6 +119,14 @@ struct cache_shape {
 	enum cache_type type;
 };
 
+/* The size of a cache of this shape on the CPU. 0, or -1 if it overflows. */
+struct cache_size {
+	uint64_t positions;  /* rounded up to whole columns */
+	uint64_t layer;      /* bytes of a layer, */
+	uint64_t bytes;      /* and of all */
+};
+int cache_size(const struct cache_shape *s, struct cache_size *to);
+
 /* out[n × heads × head_v] = softmax(scale × q kᵀ) v for each of the heads of
  * q[n × heads × head_k]. Each key head serves heads / cache heads query heads in a row.
  * A query that sees no key is not allowed. */

@@ -262,3 +262,27 @@ kind() {
 	apr-sign key bare.gguf >signed 2>/dev/null
 	[ "$(kind signed)" = 'llama 2.3M ' ]
 }
+
+@test "Q-14: --quantization: type, block, bits per weight, original types" {
+	apr-unpack "$model" | apr-quant q4_0 2>/dev/null | apr-pack -t gguf -f -o q.gguf
+	try apr-header --quantization --json q.gguf
+	quiet
+	grep -q '^{"type":"Q4_0","block_values":32,"block_bytes":18,"bits_per_weight":4.7' "$out"
+	grep -qF '"original":["BF16"]' "$out"
+	try apr-header --quantization "$model"
+	quiet
+	grep -qx 'original          unknown' "$out"
+	try apr-header --quantization -l "$model"
+	said 2 'only one of'
+}
+
+@test "--context: the cache is as large as apr-run allocates it" {
+	# 3 layers, 4 key and value heads of 32, 100 positions in columns of 32
+	try apr-header --context 100 "$model"
+	quiet
+	grep -q "^cache_bytes  *$((3 * 4 * 128 * 64 * 2)) " "$out"
+	grep -q "^cache_bytes_f32  *$((3 * 4 * 128 * 64 * 4)) " "$out"
+	grep -q "^cache_bytes_q8_0  *$((3 * 4 * 128 * (64 + 4))) " "$out"
+	try apr-header --context 0 --json "$model"
+	grep -qF '"context":256,' "$out"
+}

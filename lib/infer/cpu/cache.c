@@ -27,20 +27,13 @@ blocks_of(size_t width)
 static int
 allocate(struct cache *c, struct err *e)
 {
-	const struct cache_shape *s = &c->shape;
-	uint64_t n, bytes = (s->head_k + s->head_v) * size_of(c);
+	struct cache_size size;
 
-	if (num_add(s->positions, LANES - 1, &n) < 0)
+	if (cache_size(&c->shape, &size) < 0)
 		return err_memory(e);
-	c->positions = (size_t)n / LANES * LANES;
-	if (s->type == CACHE_Q8_0)
-		bytes += 2 * (blocks_of(s->head_k) + blocks_of(s->head_v));
-	if (num_mul(s->heads, c->positions, &n) < 0 || num_mul(n, bytes, &n) < 0)
-		return err_memory(e);
-	c->room = (size_t)n;
-	if (num_mul(s->layers, n, &n) < 0)
-		return err_memory(e);
-	return map_zeros(&c->memory, n, e);
+	c->positions = (size_t)size.positions;
+	c->room = (size_t)size.layer;
+	return map_zeros(&c->memory, size.bytes, e);
 }
 
 struct cache *
