@@ -114,6 +114,15 @@ buf_u64(struct buf *b, uint64_t v)
 	buf_put(b, p, sizeof p);
 }
 
+void
+buf_integer(struct buf *b, size_t bytes, uint64_t v)
+{
+	uint8_t p[8];
+
+	le64_put(p, v);
+	buf_put(b, p, bytes);
+}
+
 const char *
 buf_string(struct buf *b)
 {

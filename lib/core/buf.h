@@ -25,6 +25,7 @@ void buf_u8(struct buf *b, uint8_t v);
 void buf_u16(struct buf *b, uint16_t v); /* little-endian, like those below */
 void buf_u32(struct buf *b, uint32_t v);
 void buf_u64(struct buf *b, uint64_t v);
+void buf_integer(struct buf *b, size_t bytes, uint64_t v); /* of 1, 2, 4 or 8 bytes */
 
 /* Returns room for n more bytes, or NULL on failure. The caller fills it and adds to
  * b->n. */

@@ -308,19 +308,7 @@ leaf_from_json(unsigned leaf, const json_t *j, struct buf *b)
 	}
 	if (integer_from_json(j, range[leaf].lo, range[leaf].hi, &v) < 0)
 		return -1;
-	switch (leaves[leaf].bytes) {
-	case 1:
-		buf_u8(b, (uint8_t)v);
-		break;
-	case 2:
-		buf_u16(b, (uint16_t)v);
-		break;
-	case 4:
-		buf_u32(b, (uint32_t)v);
-		break;
-	default:
-		buf_u64(b, (uint64_t)v);
-	}
+	buf_integer(b, leaves[leaf].bytes, (uint64_t)v);
 	return 0;
 }
 

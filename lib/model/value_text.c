@@ -51,24 +51,6 @@ number_text(char to[NUMBER], const char *text, size_t n, bool quoted)
 	return true;
 }
 
-static void
-put_integer(struct buf *b, size_t bytes, uint64_t v)
-{
-	switch (bytes) {
-	case 1:
-		buf_u8(b, (uint8_t)v);
-		break;
-	case 2:
-		buf_u16(b, (uint16_t)v);
-		break;
-	case 4:
-		buf_u32(b, (uint32_t)v);
-		break;
-	default:
-		buf_u64(b, v);
-	}
-}
-
 static bool
 is_signed(unsigned leaf)
 {
@@ -88,7 +70,7 @@ parse_integer(struct parse *p, unsigned leaf, const char *text)
 		return -1;
 	if (text_u64(text + minus, 0, most, &v) < 0)
 		return -1;
-	put_integer(p->wire, bits / 8, minus ? 0 - v : v);
+	buf_integer(p->wire, bits / 8, minus ? 0 - v : v);
 	return 0;
 }
 

@@ -7,31 +7,10 @@
 #include <string.h>
 
 #include "file.h"
-#include "formats/format.h"
 #include "test.h"
+#include "vocabulary.h"
 
 #define MARK "\n__ggml_vocab_test__\n"
-
-static struct tokenizer *
-open_model(const char *path, struct err *e)
-{
-	const struct format_options options = { 0 };
-	struct tokenizer *t = NULL;
-	const struct format *which;
-	struct material m;
-	struct reader r;
-	struct source *s = NULL;
-
-	if (reader_open(&r, path, e) == 0)
-		s = format_open(&r, &options, NULL, &which, e);
-	if (!s)
-		return NULL;
-	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0)
-		t = tokenizer_open(&m, path, NULL, e);
-	material_free(&m);
-	source_close(s);
-	return t;
-}
 
 static int
 same(const struct tokens *list, const char *line)
@@ -81,7 +60,7 @@ test_pairs(const char *data)
 		char *texts, *lines;
 
 		snprintf(path, sizeof path, "%s/vocab/ggml-vocab-%s.gguf", data, names[i]);
-		t = open_model(path, &e);
+		t = tokenizer_of_file(path, &e);
 		texts = (char *)file_read(&n, "%s.inp", path);
 		lines = (char *)file_read(&n, "%s.out", path);
 		if (test_ok(t && texts && lines, "%s and its texts are there %s", names[i],
@@ -101,7 +80,7 @@ static void
 test_own(void)
 {
 	struct err e = ERR_INIT;
-	struct tokenizer *t = open_model("tests/data/shakespeare-BF16.gguf", &e);
+	struct tokenizer *t = tokenizer_of_file("tests/data/shakespeare-BF16.gguf", &e);
 	struct buf b = { 0 };
 	uint32_t end;
 	size_t n;

@@ -8,11 +8,11 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "file.h"
-#include "formats/format.h"
 #include "test.h"
 #include "tokenizer/charsmap.h"
 #include "tokenizer/normal.h"
 #include "tokenizer/tokenizer.h"
+#include "vocabulary.h"
 
 #define B "\xe2\x96\x81" /* U+2581 */
 
@@ -312,27 +312,6 @@ spaces(void)
 
 /* ---- the reference data ---- */
 
-static struct tokenizer *
-open_gguf(const char *path, struct err *e)
-{
-	const struct format_options options = { 0 };
-	struct tokenizer *t = NULL;
-	const struct format *which;
-	struct source *s = NULL;
-	struct material m;
-	struct reader r;
-
-	if (reader_open(&r, path, e) == 0)
-		s = format_open(&r, &options, NULL, &which, e);
-	if (!s)
-		return NULL;
-	if (material_open(&m, s->plan, e) == 0 && material_read(&m, s, e) == 0)
-		t = tokenizer_open(&m, path, NULL, e);
-	material_free(&m);
-	source_close(s);
-	return t;
-}
-
 static const struct { const char *text, *ids[2]; } peer[] = {
 	{ "Hello  world", { "148 77 12 167 102", "142 80 15 342" } },
 	{ " a ", { "31", "32" } },
@@ -362,7 +341,7 @@ reference(const char *data)
 		struct tokenizer *t;
 
 		snprintf(path, sizeof path, "%s/convert/%s/expected.gguf", data, names[c]);
-		t = open_gguf(path, &e);
+		t = tokenizer_of_file(path, &e);
 		if (!test_ok(t != NULL, "%s: %s", names[c], e.fact))
 			continue;
 		for (i = 0; i < sizeof peer / sizeof *peer; i++)
