@@ -109,6 +109,10 @@ replayed() {
 	replayed config
 }
 
+@test "fuzz corpus: maps of files that may be broken" {
+	replayed outline
+}
+
 @test "fuzz corpus: folders" {
 	replayed folder
 }
