@@ -120,7 +120,8 @@ same_lines(const struct look_lines *a, const struct look_lines *b)
 	       a->min == b->min && a->max == b->max && a->at_min == b->at_min &&
 	       a->at_max == b->at_max && a->median == b->median && a->high == b->high &&
 	       a->low == b->low && a->spread == b->spread && a->entries == b->entries &&
-	       memcmp(a->profile, b->profile, a->entries * sizeof *a->profile) == 0;
+	       (a->entries == 0 ||
+	        memcmp(a->profile, b->profile, a->entries * sizeof *a->profile) == 0);
 }
 
 /* The result of any cut is that of one piece. */
