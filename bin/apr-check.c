@@ -15,27 +15,63 @@
 #include "kernels/level.h"
 #include "report/check_text.h"
 
-/* ---- a file ---- */
+/* ---- files ---- */
 
-/* The file as the survey needs it. Its reader may refuse it: r->refused. */
+/* Declares a file for the sandbox. */
+static void
+declare(const char *path)
+{
+	sandbox_read(path);
+	if (path && format_may_spool(path))
+		sandbox_spool();
+}
+
 static struct source *
-open_source(struct check_run *r, const struct format **format, struct err *e)
+open_source(const char *path, const struct format **format, uint64_t *bytes, struct err *e)
 {
 	struct format_options how = { .closed = false };
 	struct source *s;
 	struct stat st;
 	int held = -1;
 
-	sandbox_read(r->path);
-	if (format_may_spool(r->path))
-		sandbox_spool();
-	sandbox_enter();
-	s = format_open_path(r->path, &how, NULL, format, &held, e);
-	r->survey.file_bytes = s && held >= 0 && fstat(held, &st) == 0 && S_ISREG(st.st_mode)
-	                           ? (uint64_t)st.st_size : UINT64_MAX;
+	s = format_open_path(path, &how, NULL, format, &held, e);
+	*bytes = s && held >= 0 && fstat(held, &st) == 0 && S_ISREG(st.st_mode)
+	             ? (uint64_t)st.st_size : UINT64_MAX;
 	if (held >= 0)
 		close(held);
 	return s;
+}
+
+/* --stats-from: the statistics of a model that is known to be good. Inside the sandbox. */
+static int
+read_reference(struct check_run *r, struct err *e)
+{
+	struct survey *s = &r->reference;
+	const struct format *format;
+	struct source *source;
+
+	if (!r->o->reference)
+		return 0;
+	source = open_source(r->o->reference, &format, &s->file_bytes, e);
+	if (!source)
+		return -1;
+	s->path = r->o->reference;
+	s->format = format->name;
+	s->jobs = (unsigned)r->o->jobs;
+	if (survey_run(s, source, e) < 0)
+		return -1;
+	if (!s->complete)
+		*e = s->fault;
+	return s->complete ? 0 : -1;
+}
+
+static void
+close_reference(struct check_run *r)
+{
+	struct source *s = r->reference.source;
+
+	survey_free(&r->reference);
+	source_close(s);
 }
 
 static int
@@ -63,7 +99,8 @@ finish(struct check_run *r, struct err *e)
 
 	if (e->code != ERR_NONE) {
 		why = *e;
-		why.missing = e->missing && strcmp(e->object, r->path) == 0; /* else a shard */
+		/* The file itself, or one of its shards. */
+		why.missing = e->code == ERR_IO && strcmp(e->object, r->path) == 0;
 		if (!container_refused(&why, &r->findings))
 			return -1;
 		r->refused = &why;
@@ -80,8 +117,15 @@ static void
 check_file(struct check_run *r, struct err *e)
 {
 	const struct format *format = NULL;
-	struct source *s = open_source(r, &format, e);
-	json_t *facts = s ? format->reads->describe(s, e) : NULL;
+	struct source *s = NULL;
+	json_t *facts = NULL;
+
+	declare(r->path);
+	sandbox_enter();
+	if (read_reference(r, e) < 0)
+		return;
+	s = open_source(r->path, &format, &r->survey.file_bytes, e);
+	facts = s ? format->reads->describe(s, e) : NULL;
 
 	if (!s || !facts || survey_source(r, s, facts, format->name, e) == 0)
 		finish(r, e);
@@ -102,7 +146,9 @@ check_trusted(struct check_run *r, struct err *e)
 	struct input in;
 
 	input_trust(r->path, r->o->trusted);
-	if (input_open(&in, r->path, e) == 0)
+	if (input_open(&in, r->path, e) == 0 && read_reference(r, e) < 0)
+		goto end;
+	if (e->code == ERR_NONE)
 		survey_source(r, in.source, NULL, format_stream.name, e);
 	if (e->code != ERR_NONE || r->refused) {
 		r->survey.complete = false;
@@ -114,6 +160,7 @@ check_trusted(struct check_run *r, struct err *e)
 	} else {
 		finish(r, e);
 	}
+end:
 	survey_free(&r->survey);
 	input_close(&in, e);
 }
@@ -151,7 +198,8 @@ check_pass(struct check_run *r, const char *path, struct err *e)
 	r->survey.jobs = (unsigned)r->o->jobs;
 	r->survey.at_end = pass_end;
 	r->survey.end_ctx = r;
-	if (input_open(&in, path, e) == 0 && survey_begin(&r->survey, in.source, e) == 0) {
+	if (input_open(&in, path, e) == 0 && read_reference(r, e) == 0 &&
+	    survey_begin(&r->survey, in.source, e) == 0) {
 		where.input = in.held;
 		where.from = in.path;
 		survey_hooks(&r->survey, &f);
@@ -193,12 +241,14 @@ check(struct check_run *r, const char *operand, struct err *e)
 {
 	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0 || !(r->path = tool_input(operand, e)))
 		return;
+	declare(r->o->reference);
 	if (r->o->pass)
 		check_pass(r, operand, e);
 	else if (r->o->trusted)
 		check_trusted(r, e);
 	else
 		check_file(r, e);
+	close_reference(r);
 	findings_free(&r->findings);
 }
 
@@ -213,6 +263,8 @@ main(int argc, char **argv)
 		NUMBER(0, "min-score", "N", &o.min_score, 1, 100,
 		       "exit with status 5 if the score is below N"),
 		TEXT(0, "arch", "NAME", &o.arch, "the architecture, instead of what the model says"),
+		TEXT(0, "stats-from", "MODEL", &o.reference,
+		     "take what is normal from MODEL, which is known to be good"),
 		FLAG(0, "all", &o.all, "show points that do not apply too, with the reason"),
 		FLAG(0, "stats-only", &o.tensors, "print PASS or FAIL for each tensor"),
 		FLAG(0, "json", &o.json, "print one object per line"),
@@ -229,7 +281,7 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-check", "[--only LIST] [--except LIST] [--category A|B|C|D]\n"
-		"[--min-score N] [--arch NAME]\n"
+		"[--min-score N] [--arch NAME] [--stats-from MODEL]\n"
 		"[--all | --stats-only | --list | --pass [--relaxed]]\n"
 		"[--json | --sarif | --junit] [--trusted-key KEY] [-j N] [FILE]",
 		"Judge a model by 100 points.", opts, 1

@@ -1,7 +1,10 @@
 #include "check/judge.h"
 
+#include <string.h>
+
 #include "check/container.h"
 #include "check/lint.h"
+#include "check/points.h"
 #include "check/values.h"
 
 /* The families. late: only for a model that was read to its end. */
@@ -28,6 +31,24 @@ judge_all(const struct survey *s, struct findings *f, struct err *e)
 		if ((s->complete || !families[i].late) && families[i].judge(s, f, e) < 0)
 			return -1;
 	return findings_ok(f) ? 0 : err_memory(e);
+}
+
+/* Points 28, 29, 30 and 35, and the deviations of roles, compare with ranges. */
+static bool
+is_no_range(const struct rule *r, void *ctx)
+{
+	const unsigned n = point_number(r);
+
+	(void)ctx;
+	return n ? n != 28 && n != 29 && n != 30 && n != 35 : strcmp(r->id, "VALUES-SPREAD") != 0;
+}
+
+int
+judge_reference(const struct survey *s, const struct survey *reference, struct findings *f,
+                struct err *e)
+{
+	findings_only(f, is_no_range, NULL);
+	return s->complete ? values_compare(s, reference, f, e) : 0;
 }
 
 const struct rule *

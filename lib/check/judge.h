@@ -8,6 +8,11 @@
  * around it. 0, or -1 if memory ran out. */
 int judge_all(const struct survey *s, struct findings *f, struct err *e);
 
+/* What the statistics of a model that is known to be good say instead of the ranges of the
+ * architecture: drops the findings of these ranges, and compares. After judge_all. */
+int judge_reference(const struct survey *s, const struct survey *reference, struct findings *f,
+                    struct err *e);
+
 /* The families of this room. */
 int shapes_judge(const struct survey *s, struct findings *f, struct err *e);
 int tokens_judge(const struct survey *s, struct findings *f, struct err *e);

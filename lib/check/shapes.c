@@ -83,25 +83,42 @@ asked(const struct survey *s, const struct match *m, uint64_t dims[TENSOR_DIMS])
 	}
 }
 
+/* Whether dimensions are those asked for; 0 is any. */
+static bool
+same(unsigned n, const uint64_t *asked, const uint64_t *is)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		if (asked[i] && asked[i] != is[i])
+			return false;
+	return true;
+}
+
+/* GGUF drops dimensions of 1. */
+static unsigned
+squeeze(unsigned n, const uint64_t *from, uint64_t to[TENSOR_DIMS])
+{
+	unsigned i, k = 0;
+
+	for (i = 0; i < n; i++)
+		if (from[i] != 1)
+			to[k++] = from[i];
+	return k;
+}
+
 static bool
 fits(const struct tensor *t, unsigned n, const uint64_t *dims)
 {
-	const uint64_t *is = tensor_dims(t);
-	unsigned i = 0, k = 0;
+	uint64_t asked_for[TENSOR_DIMS], is[TENSOR_DIMS];
+	unsigned k;
 
 	if (n == UINT32_MAX)
 		return true;
-	/* GGUF drops dimensions of 1. */
-	while (i < n || k < tensor_ndim(t))
-		if (i < n && dims[i] == 1)
-			i++;
-		else if (k < tensor_ndim(t) && is[k] == 1 && !(i < n && dims[i] == 0))
-			k++;
-		else if (i == n || k == tensor_ndim(t) || (dims[i] && dims[i] != is[k]))
-			return false;
-		else
-			i++, k++;
-	return true;
+	if (n == tensor_ndim(t))
+		return same(n, dims, tensor_dims(t));
+	k = squeeze(n, dims, asked_for);
+	return k == squeeze(tensor_ndim(t), tensor_dims(t), is) && same(k, asked_for, is);
 }
 
 static void

@@ -169,6 +169,17 @@ vectors_of() {
 	grep -q '"point":23,.*"verdict":"fail"' "$out"
 }
 
+# An architecture with learned positions.
+gpt2() {
+	cat <<-END
+		key general.architecture string gpt2
+		key gpt2.context_length u32 16
+		key gpt2.embedding_length u32 32
+		tensor token_embd.weight F32 8x32 noise
+		tensor position_embd.weight F32 $1x32 noise
+	END
+}
+
 @test "CHECK-026 CHECK-027 CHECK-041: values that are not finite, halves that overflow" {
 	fails 26:fail 5 '/blk.1.attn_q/s/noise/values 0.1 -0.1 0x7fc00000 0.2/'
 	fails 27:fail 5 '/blk.1.attn_q/s/noise/values 0.1 -0.1 0x7f800000 0.2/'
@@ -179,6 +190,9 @@ vectors_of() {
 @test "CHECK-028 CHECK-029 CHECK-030 CHECK-031 CHECK-034 CHECK-035: means and deviations" {
 	fails 28:fail 5 '/output_norm/s/values .*/values 11/'
 	fails 28:fail 5 '/blk.1.attn_norm/s/values .*/values 11 10.9 11.1/'
+	gpt2 16 | sed '$a tensor blk.0.attn_norm.weight F32 32 values 1 0.9 1.1
+		$a tensor blk.0.attn_norm.bias F32 32 values 5 5.1 4.9' | mkmodel >bad.gguf
+	broken 29:warn bad.gguf 0
 	fails 30:warn 0 '/token_embd/s/noise/values 1 -1 1.5 -1.5 0.5 -0.4 0.9 -1/'
 	fails 31:warn 0 '/blk.0.attn_o/s/noise/values 0/'
 	fails 34:warn 0 '/blk.1.ffn_down/s/F32/Q8_0/' # noise has bytes of every value
@@ -191,17 +205,6 @@ vectors_of() {
 	fails 32:fail 5 '/blk.1.ffn_gate/s/64x32/32x64/'
 	fails 33:fail 5 '/vocab_size/s/8/9/'
 	fails 33:fail 5 '/vocab_size/d; /^tensor (token_embd|output).weight/s/8x32/7x32/'
-}
-
-# An architecture with learned positions.
-gpt2() {
-	cat <<-END
-		key general.architecture string gpt2
-		key gpt2.context_length u32 16
-		key gpt2.embedding_length u32 32
-		tensor token_embd.weight F32 8x32 noise
-		tensor position_embd.weight F32 $1x32 noise
-	END
 }
 
 @test "CHECK-038: positions that are cut" {
@@ -345,4 +348,37 @@ mels() {
 	done
 	try apr-check nobody.gguf
 	[ "$status" -eq 3 ]
+}
+
+# alarms FILE: sets is to the rules of level warning and error that find something in a real model.
+alarms() {
+	try apr-check "$1"
+	is=$(sed -nE 's/^(error|warning): .*\[([A-Z0-9-]+)\]$/\2/p' "$out" | sort -u | xargs)
+}
+
+@test "real models: no alarm, except those with a reason" {
+	need_data
+	local f is n=0
+
+	cd "$APR_TEST_DATA"
+	while IFS= read -r f; do
+		alarms "$f"
+		n=$((n + 1))
+		case $f in
+		*/llama2-hf/*) # its feed-forward holds random bytes: infinities, and dead rows
+			[[ $is == *CHECK-027* ]] || fail "$f: no infinite value is found" || return
+			;;
+		*/for-tests-ggml-tiny.bin) # token 95 of its cut vocabulary has the text of token 94
+			[ "$is" = CHECK-084 ] || fail "$f: $is" || return
+			;;
+		*) [ -z "$is" ] || fail "$f: $is" "$(cat "$out")" || return ;;
+		esac
+	done < <(
+		find ./models ./vocab ./convert ./import/pytorch ./import/ggml ./upstream-apr -type f \
+			\( -name '*.gguf' -o -name '*.safetensors' -o -name '*.pt' -o -name '*.apr' \
+			-o -name 'for-tests-*.bin' \) ! -name '*-aco.apr' ! -path '*/fault*' ! -path '*/bad*'
+		find ./convert -name config.json -path '*/hf/config.json' -exec dirname {} \;
+	)
+	echo "# $n models" >&3
+	[ "$n" -ge 100 ]
 }

@@ -113,6 +113,9 @@ check_judge(struct check_run *r, struct buf *b, struct err *e)
 {
 	if (r->survey.source && judge_all(&r->survey, &r->findings, e) < 0)
 		return -1;
+	if (r->survey.source && r->reference.source &&
+	    judge_reference(&r->survey, &r->reference, &r->findings, e) < 0)
+		return -1;
 	findings_only(&r->findings, is_chosen, r);
 	findings_sort(&r->findings);
 	score_of(&r->score, &r->survey, &r->findings, r->chosen);

@@ -6,7 +6,7 @@
 #include "core/buf.h"
 
 struct check_options {
-	const char *only, *except, *category, *trusted, *arch;
+	const char *only, *except, *category, *trusted, *arch, *reference;
 	bool json, sarif, junit, list, pass, relaxed, tensors, all, progress;
 	uint64_t min_score, jobs;
 };
@@ -17,6 +17,7 @@ struct check_run {
 	const char *path;
 	bool chosen[POINTS + 1];
 	struct survey survey;
+	struct survey reference; /* of --stats-from, if its source is not NULL */
 	struct findings findings;
 	struct score score;
 	const struct err *refused; /* the reader's error, or NULL */
