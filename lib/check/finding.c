@@ -75,7 +75,7 @@ add(struct findings *f, const struct rule *r, enum finding_level level, const ch
 		return;
 	}
 	f->levels[level]++;
-	if (more->count++ >= FINDINGS_KEPT)
+	if (more->levels[level]++ >= FINDINGS_KEPT)
 		return;
 	keep(f, r, level, object, fmt, ap);
 	f->last_kept = !f->failed;
@@ -129,23 +129,24 @@ findings_offset(struct findings *f, uint64_t offset)
 }
 
 size_t
-findings_of(const struct findings *f, const struct rule *r)
+findings_at(const struct findings *f, const struct rule *r, enum finding_level level)
 {
 	size_t i;
 
 	for (i = 0; i < f->rules; i++)
 		if (f->more[i].rule == r)
-			return f->more[i].count;
+			return f->more[i].levels[level];
 	return 0;
 }
 
-static size_t
-kept_of(const struct findings *f, const struct rule *r)
+size_t
+findings_of(const struct findings *f, const struct rule *r)
 {
-	size_t i, n = 0;
+	size_t n = 0;
+	int level;
 
-	for (i = 0; i < f->count; i++)
-		n += f->of[i].rule == r;
+	for (level = 0; level < FINDING_LEVELS; level++)
+		n += findings_at(f, r, (enum finding_level)level);
 	return n;
 }
 
@@ -153,6 +154,7 @@ void
 findings_only(struct findings *f, bool (*wants)(const struct rule *, void *), void *ctx)
 {
 	size_t i, n = 0;
+	int level;
 
 	for (i = 0; i < f->rules; i++)
 		if (wants(f->more[i].rule, ctx))
@@ -165,10 +167,9 @@ findings_only(struct findings *f, bool (*wants)(const struct rule *, void *), vo
 			finding_free(&f->of[i]);
 	f->count = n;
 	memset(f->levels, 0, sizeof f->levels);
-	for (i = 0; i < f->count; i++)
-		f->levels[f->of[i].level]++;
 	for (i = 0; i < f->rules; i++)
-		f->levels[f->more[i].rule->level] += f->more[i].count - kept_of(f, f->more[i].rule);
+		for (level = 0; level < FINDING_LEVELS; level++)
+			f->levels[level] += f->more[i].levels[level];
 	f->last_kept = false;
 }
 

@@ -41,7 +41,7 @@ struct findings {
 	size_t count, cap;
 	struct finding_more {
 		const struct rule *rule;
-		size_t count;  /* findings of the rule, kept or not */
+		size_t levels[FINDING_LEVELS]; /* its findings of each level, kept or not */
 	} *more;
 	size_t rules, rules_cap;
 	size_t levels[FINDING_LEVELS]; /* findings of each level, kept or not */
@@ -49,8 +49,8 @@ struct findings {
 	bool failed;
 };
 
-/* A list keeps this many findings of a rule and only counts those beyond, so that a hostile
- * model of a million bad tensors does not cost memory. */
+/* A list keeps this many findings of a rule at each level and only counts those beyond: a hostile
+ * model of a million bad tensors does not cost memory, and many warnings do not hide an error. */
 #define FINDINGS_KEPT 64
 
 /* Adds a finding at the level of its rule, or at another one. object may be NULL. Neither is
@@ -67,11 +67,11 @@ void findings_fix(struct findings *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void findings_offset(struct findings *f, uint64_t offset);
 
-/* The number of findings of a rule, kept or not. */
+/* The number of findings of a rule at a level, kept or not; and at all levels. */
+size_t findings_at(const struct findings *f, const struct rule *r, enum finding_level level);
 size_t findings_of(const struct findings *f, const struct rule *r);
 
-/* Keeps only the findings whose rule the function accepts. Those that were only counted have the
- * level of their rule. */
+/* Keeps only the findings whose rule the function accepts. */
 void findings_only(struct findings *f, bool (*wants)(const struct rule *, void *), void *ctx);
 
 /* Sorts by level (errors first); findings of one level keep the order in which they came. */

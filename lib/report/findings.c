@@ -122,22 +122,6 @@ lefts_of(struct lefts *l, const struct findings *f)
 	return l->of ? 0 : -1;
 }
 
-/* Findings of the rule of x that are not kept in the list. They are counted at the lowest level
- * that the rule has in the list. */
-static size_t
-beyond(const struct lefts *l, const struct findings *f, const struct finding *x)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < l->n; i++)
-		if (l->of[i].rule == x->rule) {
-			kept += l->of[i].kept;
-			if (l->of[i].level < x->level)
-				return 0;
-		}
-	return findings_of(f, x->rule) - kept;
-}
-
 static void
 put_finding(struct buf *b, const struct finding *x, size_t more)
 {
@@ -181,7 +165,7 @@ put_text(struct buf *b, const struct findings *f, const struct findings_report *
 		if (++l->shown < most)
 			put_finding(b, x, 0);
 		else if (l->shown == most)
-			put_finding(b, x, l->kept - most + beyond(&left, f, x));
+			put_finding(b, x, findings_at(f, x->rule, x->level) - most);
 	}
 	put_count(b, f->levels[FINDING_ERROR], "error", ", ");
 	put_count(b, f->levels[FINDING_WARN], "warning", ", ");
@@ -219,9 +203,9 @@ put_json(struct buf *b, const struct findings *f, const struct findings_report *
 	}
 	for (i = 0; i < f->count; i++) {
 		struct left *l = left_of(&left, &f->of[i]);
-		bool last = ++l->shown == l->kept;
+		size_t more = findings_at(f, f->of[i].rule, f->of[i].level) - l->kept;
 
-		put_json_finding(b, &f->of[i], last ? beyond(&left, f, &f->of[i]) : 0, model);
+		put_json_finding(b, &f->of[i], ++l->shown == l->kept ? more : 0, model);
 	}
 	free(left.of);
 	o = json_pack("{s:o,s:o,s:o,s:o}", "errors", json_from_u64(f->levels[FINDING_ERROR]),

@@ -252,14 +252,14 @@ static json_t *
 folded(const struct findings *f)
 {
 	json_t *o = json_object();
-	size_t i, j, kept;
+	size_t i, j, left;
 
 	for (i = 0; i < f->rules; i++) {
-		for (kept = 0, j = 0; j < f->count; j++)
-			kept += f->of[j].rule == f->more[i].rule;
-		if (f->more[i].count > kept)
-			json_object_set_new(o, f->more[i].rule->id,
-			                    json_from_u64(f->more[i].count - kept));
+		left = findings_of(f, f->more[i].rule);
+		for (j = 0; j < f->count; j++)
+			left -= f->of[j].rule == f->more[i].rule;
+		if (left > 0)
+			json_object_set_new(o, f->more[i].rule->id, json_from_u64(left));
 	}
 	return o;
 }

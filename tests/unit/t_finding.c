@@ -52,10 +52,39 @@ sorted(void)
 	test_ok(f.count == 0 && findings_of(&f, &nan_rule) == 0, "an empty list has no findings");
 }
 
+static bool
+is_nan(const struct rule *r, void *ctx)
+{
+	(void)ctx;
+	return r == &nan_rule;
+}
+
+/* A hostile model has many findings of a low level in front of one of a high level. */
+static void
+hidden(void)
+{
+	struct findings f = { 0 };
+	size_t i;
+
+	for (i = 0; i < FINDINGS_KEPT + 10; i++)
+		findings_add_at(&f, &nan_rule, FINDING_INFO, "a", "advice");
+	findings_add(&f, &nan_rule, "b", "error");
+	findings_add_at(&f, &name_rule, FINDING_ERROR, "c", "other");
+	findings_only(&f, is_nan, NULL);
+	test_ok(f.levels[FINDING_ERROR] == 1 && f.levels[FINDING_INFO] == FINDINGS_KEPT + 10 &&
+	        findings_of(&f, &nan_rule) == FINDINGS_KEPT + 11,
+	        "findings that are only counted keep their level");
+	findings_sort(&f);
+	test_ok(f.count == FINDINGS_KEPT + 1 && !strcmp(f.of[0].fact, "error"),
+	        "many findings of a low level do not hide an error of the same rule");
+	findings_free(&f);
+}
+
 int
 main(void)
 {
 	kept();
 	sorted();
+	hidden();
 	return test_done();
 }
