@@ -271,6 +271,8 @@ mels() {
 	good | sed '/output_norm/s/1 0.9 1.1/0x7fc00000 0.9/' | mkmodel >bad.gguf
 	pipe 'apr-unpack good.gguf | apr-check --pass | apr-pack -t gguf -o same.gguf'
 	cmp good.gguf same.gguf
+	pipe 'apr-check --pass good.gguf | apr-pack -t gguf -f -o same.gguf'
+	cmp good.gguf same.gguf
 	try_pipe 'apr-unpack bad.gguf | apr-check --pass | apr-pack -o m.apr'
 	[ "$status" -ne 0 ]
 	[ ! -e m.apr ]
