@@ -68,6 +68,8 @@ add_to_list(struct coreml *s, struct numbers *n, unsigned which, const struct pr
 		n->list[which][n->count[which]++] = f->value;
 		return 0;
 	}
+	if (f->form != PROTOBUF_BYTES)
+		return import_fail(&s->import, ERR_CORRUPT, "has a layer whose shape is not a list");
 	reader_memory(&r, f->p, (size_t)f->value, s->import.source.name, s->import.err);
 	while (!reader_at_end(&r)) {
 		for (v = shift = 0; shift < 63; shift += 7) {
