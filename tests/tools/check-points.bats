@@ -370,6 +370,12 @@ alarms() {
 		*/llama2-hf/*) # its feed-forward holds random bytes: infinities, and dead rows
 			[[ $is == *CHECK-027* ]] || fail "$f: no infinite value is found" || return
 			;;
+		*/cohere/*) # its licence, cc-by-nc-4.0, is not commercial
+			[ -z "$is" ] || [ "$is" = SEC-LICENSE ] || fail "$f: $is" || return
+			;;
+		*/deepseek[23]/hf | */phi3/hf) # config.json names Python files of the model
+			[ "$is" = SEC-CODE ] || fail "$f: $is" || return
+			;;
 		*/for-tests-ggml-tiny.bin) # token 95 of its cut vocabulary has the text of token 94
 			[ "$is" = CHECK-084 ] || fail "$f: $is" || return
 			;;
