@@ -73,6 +73,14 @@ name_of(const struct survey_tensor *t)
 	return tensor_name(t->t);
 }
 
+/* A number that no architecture knows, such as the -inf with which a graph masks, is not a
+ * weight. */
+static bool
+is_number(const struct survey_tensor *t)
+{
+	return !t->known && t->stats.count == 1;
+}
+
 static void
 judge_finite(const struct survey_tensor *t, struct findings *f)
 {
@@ -82,10 +90,13 @@ judge_finite(const struct survey_tensor *t, struct findings *f)
 		findings_add(f, point_rule(26), name_of(t), "%" PRIu64 " of %" PRIu64
 		             " values are NaN%s", s->nan, s->count,
 		             s->first_is_nan ? "" : ", behind infinite ones");
-	if (s->inf)
+	if (s->inf && is_number(t))
+		findings_add_at(f, point_rule(27), FINDING_INFO, name_of(t),
+		                "a single number is infinite, which is common for constants");
+	else if (s->inf)
 		findings_add(f, point_rule(27), name_of(t), "%" PRIu64 " of %" PRIu64
 		             " values are infinite", s->inf, s->count);
-	if (s->nan + s->inf)
+	if (s->nan || (s->inf && !is_number(t)))
 		findings_fix(f, "apr-stats --fail-nonfinite");
 }
 
@@ -132,13 +143,26 @@ judge_codes(const struct survey_tensor *t, struct findings *f)
 		             b->words, tensor_type(t->t)->name, b->first);
 }
 
-/* Biases, types of tokens and counters may be zero in good models. */
+/* Up to two lines: graphs keep initial states and biases of recurrent layers so, one line for
+ * each direction. */
+static bool
+is_narrow(const struct tensor *t)
+{
+	uint64_t longest = 1;
+	unsigned i;
+
+	for (i = 0; i < tensor_ndim(t); i++)
+		longest = longest < tensor_dims(t)[i] ? tensor_dims(t)[i] : longest;
+	return tensor_items(t) / longest <= 2;
+}
+
+/* Biases, initial states, types of tokens and counters may be zero in good models. */
 static bool
 may_be_zero(const struct survey_tensor *t)
 {
 	const char *name = name_of(t), *dot = strrchr(name, '.');
 
-	return tensor_ndim(t->t) < 2 || (t->known && t->match.bias) ||
+	return tensor_ndim(t->t) < 2 || (!t->known && is_narrow(t->t)) || (t->known && t->match.bias) ||
 	       (t->known && t->match.rule->role == ROLE_TOKEN_TYPES) || strstr(name, "token_type") ||
 	       (dot && (strstr(dot, "bias") || strcmp(dot, ".b") == 0));
 }
