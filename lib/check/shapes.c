@@ -11,7 +11,7 @@
 enum { SHAPES_MISSING, SHAPES_UNKNOWN, SHAPES_BIAS, SHAPES_ARCH };
 
 const struct rule shapes_rules[] = {
-	[SHAPES_MISSING] = { "MODEL-MISSING", FINDING_ERROR, "every block has its tensors",
+	[SHAPES_MISSING] = { "MODEL-MISSING", FINDING_ERROR, "every block has its tensors, and the model the others",
 	                     "the conversion stopped early or dropped tensors; convert again" },
 	[SHAPES_UNKNOWN] = { "MODEL-UNKNOWN", FINDING_INFO,
 	                     "the architecture has a use for every tensor",
@@ -273,6 +273,78 @@ judge_counts(const struct survey *s, const struct counts *c, size_t i, uint64_t 
 		             " blocks lack its bias", c->weights - c->biases, c->weights);
 }
 
+/* Whether a rule asks for a tensor that has a name in the form of the subject. */
+static bool
+is_needed(const struct survey *s, const struct arch_rule *r)
+{
+	char name[MATCH_NAME];
+
+	match_template(r, s->subject.form, (r->flags & RULE_AS_BIAS) != 0, name);
+	return r->role != ROLES && !(r->flags & (RULE_OPTIONAL | RULE_UNUSED)) && *name;
+}
+
+/* Whether all architectures of this name need the role, and by their first rule for it. */
+static bool
+all_need(const struct survey *s, enum role role)
+{
+	const struct arch *own = s->subject.arch, *a;
+	const struct arch_rule *r;
+	size_t i, k;
+
+	for (i = 0; (a = arch_row(i)); i++) {
+		if (a != own && (!a->name || !own->name || strcmp(a->name, own->name) != 0))
+			continue;
+		for (k = 0; (r = arch_rule(a, k)) && r->role != role; k++)
+			;
+		if (!r || !is_needed(s, r))
+			return false;
+	}
+	return true;
+}
+
+/* Marks the roles of all tensors; folders may have one name for two roles. */
+static void
+find_roles(const struct survey *s, bool seen[ROLES + 1])
+{
+	struct match m;
+	size_t i, from;
+
+	for (i = 0; i < s->count; i++)
+		for (from = 0; s->tensors[i].known && match_find(s->subject.arch, s->subject.form,
+		                                                 s->tensors[i].name, from, &m);
+		     from = m.index + 1)
+			seen[m.rule->role] = true;
+}
+
+/* Roles without any tensor. An adapter has few of them, and packed weights have other names. A
+ * model that lacks most of them is a part of one. */
+static void
+judge_roles(const struct survey *s, struct findings *f)
+{
+	const char *type = model_text(s->source->plan, "general.type");
+	const struct arch_rule *r, *lost[ROLES];
+	bool seen[ROLES + 1] = { false };
+	size_t i, n = 0, have = 0;
+	char name[MATCH_NAME];
+
+	if ((type && strcmp(type, "model") != 0) ||
+	    json_object_get(s->subject.config, "quantization_config"))
+		return;
+	find_roles(s, seen);
+	for (i = 0; i < ROLES; i++)
+		have += seen[i];
+	for (i = 0; (r = arch_rule(s->subject.arch, i)); i++)
+		if (!seen[r->role] && all_need(s, r->role)) {
+			seen[r->role] = true;
+			lost[n++] = r;
+		}
+	for (i = 0; i < n; i++) {
+		match_template(lost[i], s->subject.form, (lost[i]->flags & RULE_AS_BIAS) != 0, name);
+		findings_add_at(f, &shapes_rules[SHAPES_MISSING], n > have ? FINDING_WARN : FINDING_ERROR,
+		                name, "the model has no such tensor");
+	}
+}
+
 static int
 judge_missing(const struct survey *s, struct findings *f, struct err *e)
 {
@@ -293,9 +365,11 @@ judge_missing(const struct survey *s, struct findings *f, struct err *e)
 		if (!t->known && !arch_is_apart(t->name, s->subject.form))
 			findings_add(f, &shapes_rules[SHAPES_UNKNOWN], tensor_name(t->t),
 			             "%s has no tensor of this name", a->name ? a->name : a->folder);
-		if (t->known && t->match.expert == 0 && t->match.bias)
+		if (!t->known || t->match.expert != 0 || (blocks && t->match.block >= blocks))
+			continue;
+		if (t->match.bias)
 			c[t->match.index].biases++;
-		else if (t->known && t->match.expert == 0)
+		else
 			c[t->match.index].weights++;
 	}
 	for (i = 0; i < n; i++)
@@ -322,5 +396,8 @@ shapes_judge(const struct survey *s, struct findings *f, struct err *e)
 			judge_shape(s, &s->tensors[i], f);
 	judge_vocabulary(s, f);
 	judge_positions(s, f);
-	return s->count ? judge_missing(s, f, e) : 0;
+	if (s->count == 0)
+		return 0;
+	judge_roles(s, f);
+	return judge_missing(s, f, e);
 }

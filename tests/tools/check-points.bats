@@ -362,6 +362,23 @@ mels() {
 	fails '31:warn' 0 "${zero/2x8/3x8}"
 }
 
+@test "a tensor that all blocks lack, or that has the number of another block, is missing" {
+	local edit
+
+	for edit in '/token_embd/d' '/output_norm/d' '/attn_v/d' 's/blk.1.ffn_up/blk.7.ffn_up/'; do
+		good | sed -E "$edit" | mkmodel >bad.gguf
+		try apr-check bad.gguf
+		[ "$status" -eq 5 ] || fail "$edit: exit status $status" || return
+		grep -q '^error: .*\[MODEL-MISSING\]$' "$out"
+	done
+	good | sed '/ blk/d' | mkmodel >part.gguf
+	apr-check part.gguf >list
+	grep -q '^warning: .*\[MODEL-MISSING\]$' list
+	{ echo 'key general.type string adapter'; good | grep -v attn_v; } | mkmodel >adapter.gguf
+	apr-check adapter.gguf >list
+	! grep MODEL-MISSING list
+}
+
 # alarms FILE: sets is to the rules of level warning and error that find something in a real model.
 alarms() {
 	try apr-check "$1"
