@@ -75,7 +75,7 @@ add(struct findings *f, const struct rule *r, enum finding_level level, const ch
 		return;
 	}
 	f->levels[level]++;
-	if (more->levels[level]++ >= FINDINGS_KEPT)
+	if (more->levels[level]++ >= (f->most ? f->most : FINDINGS_KEPT))
 		return;
 	keep(f, r, level, object, fmt, ap);
 	f->last_kept = !f->failed;

@@ -45,6 +45,7 @@ struct findings {
 	} *more;
 	size_t rules, rules_cap;
 	size_t levels[FINDING_LEVELS]; /* findings of each level, kept or not */
+	size_t most;       /* are kept of a rule at each level; 0: FINDINGS_KEPT */
 	bool last_kept;    /* the last finding is in the list: findings_fix may change it */
 	bool failed;
 };

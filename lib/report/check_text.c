@@ -1,7 +1,9 @@
 #include "report/check_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/mem.h"
 #include "core/text.h"
 #include "report/lines.h"
 
@@ -121,31 +123,66 @@ check_put_list(struct buf *b, bool json)
 		put_row(b, n, json);
 }
 
-static const struct finding *
-worst_of(const struct findings *f, const char *name)
+/* By object; the worst of one object first. */
+static int
+by_object(const void *a, const void *b)
 {
-	const struct finding *x = NULL;
-	size_t i;
+	const struct finding *x = *(const struct finding *const *)a;
+	const struct finding *y = *(const struct finding *const *)b;
+	int order = strcmp(x->object, y->object);
 
-	for (i = 0; i < f->count; i++)
-		if (f->of[i].level >= FINDING_WARN && f->of[i].object &&
-		    strcmp(f->of[i].object, name) == 0 && (!x || f->of[i].level > x->level))
-			x = &f->of[i];
-	return x;
+	if (!order)
+		order = (x->level < y->level) - (x->level > y->level);
+	return order ? order : (x > y) - (x < y);
 }
 
-size_t
+/* The findings that make a tensor fail, sorted. *n is their number. NULL without memory. */
+static const struct finding **
+find_alarms(const struct findings *f, size_t *n)
+{
+	const struct finding **to = mem_array(f->count + 1, sizeof *to);
+	size_t i;
+
+	for (i = *n = 0; to && i < f->count; i++)
+		if (f->of[i].level >= FINDING_WARN && f->of[i].object)
+			to[(*n)++] = &f->of[i];
+	if (to)
+		qsort(to, *n, sizeof *to, by_object);
+	return to;
+}
+
+static const struct finding *
+worst_of(const struct finding *const *alarms, size_t n, const char *name)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(alarms[mid]->object, name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n && strcmp(alarms[low]->object, name) == 0 ? alarms[low] : NULL;
+}
+
+void
 check_put_tensors(struct buf *b, const struct survey *s, const struct findings *f)
 {
 	char quoted[1024], fact[2048];
-	size_t i, failed = 0;
+	const struct finding **alarms;
+	size_t i, n;
 
+	if (!(alarms = find_alarms(f, &n))) {
+		b->failed = true;
+		return;
+	}
 	for (i = 0; i < s->count; i++) {
 		const struct survey_tensor *t = &s->tensors[i];
-		const struct finding *x = worst_of(f, tensor_name(t->t));
+		const struct finding *x = worst_of(alarms, n, tensor_name(t->t));
 
 		text_quote(quoted, sizeof quoted, tensor_name(t->t), strlen(tensor_name(t->t)));
-		failed += x != NULL;
 		if (x)
 			buf_printf(b, "FAIL %s: %s; expected: %s [%s]\n", quoted,
 			           text_quote(fact, sizeof fact, x->fact, strlen(x->fact)),
@@ -156,5 +193,5 @@ check_put_tensors(struct buf *b, const struct survey *s, const struct findings *
 		else
 			buf_printf(b, "PASS %s: %s\n", quoted, t->read ? "no values" : "not decoded");
 	}
-	return failed;
+	free(alarms);
 }

@@ -24,8 +24,8 @@ json_t *check_properties(const struct score *c);
 /* The list of the points: number, name, category, held, where, claim. */
 void check_put_list(struct buf *b, bool json);
 
-/* "PASS NAME: mean ..., std ..." or "FAIL NAME: FACT [ID]", a line for each tensor. The number of
- * those that fail. A finding at level WARN or above fails a tensor. */
-size_t check_put_tensors(struct buf *b, const struct survey *s, const struct findings *f);
+/* "PASS NAME: mean ..., std ..." or "FAIL NAME: FACT [ID]", a line for each tensor. A finding at
+ * level WARN or above fails a tensor; f must have kept all. */
+void check_put_tensors(struct buf *b, const struct survey *s, const struct findings *f);
 
 #endif

@@ -264,6 +264,9 @@ mels() {
 	try apr-check --stats-only bad.gguf
 	[ "$status" -eq 5 ]
 	grep '^FAIL blk.1.attn_v.weight: .*\[CHECK-032\]$' "$out"
+	for i in {1..100}; do echo "tensor t$i F32 2 values 0x7fc00000"; done | mkmodel >bad.gguf
+	try apr-check --stats-only bad.gguf
+	[ "$(grep -c '^FAIL t.*\[CHECK-026\]$' "$out")" -eq 100 ]
 }
 
 @test "CHECK-068 CHECK-069: a bad tensor in a pipe makes no file; --relaxed only reports" {

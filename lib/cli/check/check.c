@@ -111,6 +111,8 @@ put_report(struct buf *b, const struct check_run *r, struct err *e)
 int
 check_judge(struct check_run *r, struct buf *b, struct err *e)
 {
+	/* A tensor whose finding is only counted would pass. */
+	r->findings.most = r->o->tensors ? r->survey.count + FINDINGS_KEPT : 0;
 	if (r->survey.source && judge_all(&r->survey, &r->findings, e) < 0)
 		return -1;
 	if (r->survey.source && r->reference.source &&
