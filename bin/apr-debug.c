@@ -186,11 +186,11 @@ put_plain(struct buf *b, struct examine *f)
 		debug_hex(b, f->head, f->head_bytes < SHOWN_HEAD ? f->head_bytes : SHOWN_HEAD, 0,
 		          UINT64_MAX);
 	debug_faults(b, &f->outline, f->bytes);
-	if (f->outline.stopped && f->verdict.code != ERR_NONE)
-		buf_printf(b, "the structure breaks at byte %" PRIu64 ": %s\n", f->outline.stop,
-		           f->outline.err.fact);
-	if (at != UINT64_MAX)
+	if (at != UINT64_MAX) {
+		buf_printf(b, "the structure breaks at byte %" PRIu64 ": %s\n", at,
+		           f->verdict.has_at ? f->verdict.fact : f->outline.err.fact);
 		put_around(b, f, at);
+	}
 	if (f->verdict.code == ERR_NONE)
 		buf_text(b, "the structure holds; apr-unpack verifies checksums, apr-check the "
 		            "values\n");
