@@ -154,6 +154,8 @@ vectors_of() {
 	apr-unpack scalar.apr >scalar
 	try apr-check --json scalar
 	[ "$status" -eq 0 ]
+	grep -q '"point":19,.*"verdict":"pass"' "$out"
+	[ "$(apr-header -l --json scalar | jq -c .shape)" = '[]' ]
 }
 
 @test "CHECK-023: a signature with one byte changed, and a key that did not sign" {
@@ -166,6 +168,11 @@ vectors_of() {
 	try apr-check --json --trusted-key other.pub signed.apr
 	[ "$status" -eq 1 ]
 	[ "$(grep -c '"verdict":"fail"' "$out")" -eq 1 ]
+	grep -q '"point":23,.*"verdict":"fail"' "$out"
+	pipe 'tamper mother | apr-sign key 2>/dev/null | tamper sign_signature >changed.aprs'
+	try apr-check --json --trusted-key key.pub changed.aprs
+	[ "$status" -eq 1 ]
+	grep -qF '(E006)' "$err"
 	grep -q '"point":23,.*"verdict":"fail"' "$out"
 }
 
