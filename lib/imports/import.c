@@ -156,7 +156,7 @@ import_tensor(struct import *im, const char *name, size_t name_bytes,
 		return err_memory(im->err);
 	}
 	im->places[im->place_count] = *x;
-	im->places[im->place_count++].map = &im->map;
+	im->places[im->place_count++].map = &im->whole.map;
 	return model_add_tensor(&im->plan, t, im->err);
 }
 
@@ -190,7 +190,7 @@ next(struct source *s, struct item *item, struct err *e)
 	(void)e; /* the source holds it */
 	im->place = NULL;
 	if (!container_next(&im->sent, &im->plan, s->wanted, item))
-		return map_whole(&im->map) ? 0 : import_fail(im, ERR_CORRUPT,
+		return whole_is_whole(&im->whole) ? 0 : import_fail(im, ERR_CORRUPT,
 		                                             "was truncated while it was read");
 	im->done = 0;
 	im->left = item->bytes;
@@ -235,10 +235,10 @@ release(struct import *im)
 	const uint8_t *now = x->make ? x->p + im->done * x->in : im->body;
 
 	if (x->make && !x->in && im->done)
-		map_release(&im->map, x->p, (size_t)tensor_bytes(im->plan.tensors[x - im->places]));
+		map_release(&im->whole.map, x->p, (size_t)tensor_bytes(im->plan.tensors[x - im->places]));
 
-	if (im->map.fd >= 0 && now > im->released)
-		map_release(&im->map, im->released, (size_t)(now - im->released));
+	if (now > im->released)
+		whole_release(&im->whole, im->released, (uint64_t)(now - im->released));
 	im->released = now;
 }
 
@@ -279,7 +279,7 @@ lies(struct source *s, uint64_t *offset)
 	struct import *im = (struct import *)s;
 	size_t i = im->place ? (size_t)(im->place - im->places) : 0;
 
-	if (!im->place || im->map.fd < 0 || !lies_in_file(im, i))
+	if (!im->place || whole_fd(&im->whole) < 0 || !lies_in_file(im, i))
 		return false;
 	*offset = import_tensor_offset(s, i);
 	im->left = 0;
@@ -289,7 +289,7 @@ lies(struct source *s, uint64_t *offset)
 static int
 opened(struct source *s)
 {
-	return ((struct import *)s)->map.fd;
+	return whole_fd(&((struct import *)s)->whole);
 }
 
 static void
@@ -305,9 +305,7 @@ close_source(struct source *s)
 	free(im->values);
 	free(im->places);
 	buf_free(&im->piece);
-	if (im->map.fd >= 0)
-		map_close(&im->map);
-	spool_free(&im->spooled);
+	whole_free(&im->whole);
 	model_free(&im->plan);
 	reader_close(&im->reader);
 	free(im);
@@ -316,43 +314,13 @@ close_source(struct source *s)
 /* ---- opening ---- */
 
 static int
-spool_all(struct import *im)
-{
-	struct reader *r = &im->reader;
-	const uint8_t *p;
-	size_t n;
-
-	while (!reader_at_end(r)) {
-		p = reader_some(r, READER_WINDOW, &n);
-		if (!p || spool_put(&im->spooled, p, n, im->err) < 0)
-			return -1;
-	}
-	if (r->failed || spool_view(&im->spooled, &im->p, im->err) < 0)
-		return -1;
-	im->n = im->spooled.bytes;
-	im->base = READER_UNKNOWN;
-	return 0;
-}
-
-static int
 take_bytes(struct import *im)
 {
-	struct reader *r = &im->reader;
-
-	if (r->fd < 0) {
-		im->p = r->window;
-		im->n = r->fill;
-		return 0;
-	}
-	if (!r->seekable)
-		return spool_all(im);
-	im->base = reader_tell(r);
-	if (map_file(&im->map, r->fd, r->name, im->err) < 0)
+	if (whole_take(&im->whole, &im->reader, im->err) < 0)
 		return -1;
-	if (im->base > im->map.n)
-		return import_fail(im, ERR_CORRUPT, "is empty");
-	im->p = im->map.p + im->base;
-	im->n = im->map.n - im->base;
+	im->p = im->whole.p;
+	im->n = im->whole.n;
+	im->base = im->whole.base;
 	return 0;
 }
 
@@ -385,7 +353,7 @@ import_open(const struct import_kind *kind, struct reader *r,
 	im->options = *options;
 	im->kind = kind;
 	im->err = e;
-	im->map.fd = -1;
+	im->whole = (struct whole)WHOLE_INIT;
 	if (read_all(im) == 0)
 		return &im->source;
 	close_source(&im->source);

@@ -8,10 +8,9 @@
 #ifndef IMPORTS_IMPORT_H
 #define IMPORTS_IMPORT_H
 
-#include "core/map.h"
-#include "core/spool.h"
 #include "formats/container.h"
 #include "formats/format.h"
+#include "imports/whole.h"
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define IMPORT_TENSORS (1u << 18) /* maximum number of tensors */
@@ -57,8 +56,7 @@ struct import {
 	uint64_t value_bytes;
 
 	/* The rest belongs to import.c. */
-	struct map map;         /* of the file, or of the spool's view */
-	struct spool spooled;
+	struct whole whole;
 	struct container_sent sent;
 	const struct import_place *place;
 	uint64_t head_left, done, units, left;

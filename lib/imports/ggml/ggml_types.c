@@ -216,7 +216,7 @@ fits_today(const struct import *im, const struct old_block *b, const uint8_t *p,
 			if (!is_half(p + at + 4 * k))
 				return false;
 		if (p + at - released >= SCANNED) {
-			map_release(&im->map, released, SCANNED);
+			map_release(&im->whole.map, released, SCANNED);
 			released += SCANNED;
 		}
 	}

@@ -48,50 +48,18 @@ onnx_show(struct onnx_text t, char to[304])
 void
 onnx_release(const struct onnx *x, const uint8_t *p, uint64_t n)
 {
-	map_release(&x->map, p, (size_t)n);
-}
-
-/* ---- the whole file ---- */
-
-static int
-spool_all(struct onnx *x)
-{
-	struct reader *r = &x->reader;
-	const uint8_t *p;
-	size_t n;
-
-	while (!reader_at_end(r)) {
-		p = reader_some(r, READER_WINDOW, &n);
-		if (!p || spool_put(&x->spooled, p, n, x->err) < 0)
-			return -1;
-	}
-	if (r->failed || spool_view(&x->spooled, &x->p, x->err) < 0)
-		return -1;
-	x->n = x->spooled.bytes;
-	x->map = (struct map){ .p = x->spooled.view, .n = (size_t)x->spooled.viewed, .fd = -1 };
-	return 0;
+	whole_release(&x->whole, p, n);
 }
 
 /* Set p and n to the bytes of the file. */
 static int
 take_bytes(struct onnx *x)
 {
-	struct reader *r = &x->reader;
-
-	if (r->fd < 0) {
-		x->p = r->window;
-		x->n = r->fill;
-		return 0;
-	}
-	if (!r->seekable)
-		return spool_all(x);
-	x->base = reader_tell(r);
-	if (map_file(&x->map, r->fd, r->name, x->err) < 0)
+	if (whole_take(&x->whole, &x->reader, x->err) < 0)
 		return -1;
-	if (x->base > x->map.n)
-		return err_set(x->err, ERR_CORRUPT, r->name, "is empty");
-	x->p = x->map.p + x->base;
-	x->n = x->map.n - x->base;
+	x->p = x->whole.p;
+	x->n = x->whole.n;
+	x->base = x->whole.base == READER_UNKNOWN ? 0 : x->whole.base;
 	return 0;
 }
 
@@ -169,7 +137,7 @@ read_all(struct onnx *x)
 static int
 finish(const struct onnx *x)
 {
-	if (map_whole(&x->map))
+	if (whole_is_whole(&x->whole))
 		return 0;
 	return err_set(x->err, ERR_CORRUPT, x->source.name, "was truncated while it was read");
 }
@@ -242,9 +210,7 @@ close_source(struct source *source)
 		reader_close(&x->beside);
 	if (x->folder >= 0)
 		close(x->folder);
-	if (x->map.fd >= 0)
-		map_close(&x->map);
-	spool_free(&x->spooled);
+	whole_free(&x->whole);
 	model_free(&x->plan);
 	reader_close(&x->reader);
 	free(x);
@@ -268,7 +234,7 @@ onnx_open(struct reader *r, const struct format_options *options, void (*note)(c
 	x->options = *options;
 	x->err = e;
 	x->budget = ONNX_FIELDS;
-	x->map.fd = -1;
+	x->whole = (struct whole)WHOLE_INIT;
 	x->folder = -1;
 	x->beside_file = SIZE_MAX;
 	if (read_all(x) == 0)

@@ -39,10 +39,9 @@
 #ifndef IMPORTS_ONNX_ONNX_H
 #define IMPORTS_ONNX_ONNX_H
 
-#include "core/map.h"
-#include "core/spool.h"
 #include "formats/container.h"
 #include "formats/format.h"
+#include "imports/whole.h"
 #include "wire/protobuf.h"
 
 #define ONNX_GRAPH "onnx.graph"      /* name and type of the side file */
@@ -172,8 +171,7 @@ struct onnx {
 	/* The whole file. */
 	const uint8_t *p;
 	uint64_t n, base;     /* base: offset of p[0] in the file */
-	struct map map;       /* of p, or of the view of spooled; a map of nothing: memory */
-	struct spool spooled; /* of a pipe */
+	struct whole whole;
 	uint64_t budget;      /* fields */
 
 	/* The model. */
