@@ -100,6 +100,11 @@ bytes_of() {
 	cp --sparse=never few.gguf all.gguf
 	apr-unpack few.gguf | frames | grep -q '^GAPS'
 	! apr-unpack all.gguf | frames | grep -q '^GAPS' || fail 'holes in a copy without'
+	apr-unpack few.gguf | apr-meta set x.y=1 >few.set
+	frames <few.set | grep -q '^GAPS' || fail 'apr-meta fills holes'
+	apr-meta set x.y=1 all.gguf | apr-pack -t gguf -f -o all
+	apr-pack -t gguf -f -o few <few.set
+	cmp few all
 	for format in gguf apr2 safetensors apr1 apr2-64; do
 		pipe "apr-unpack few.gguf | apr-pack -t $format --no-sync -f -o few"
 		apr-pack -t $format --no-sync -f -o placed few.gguf

@@ -425,6 +425,14 @@ share(struct source *source, struct out *o, const uint8_t **p, size_t *n, struct
 	return read_body(source, p, n, e) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
 }
 
+static int
+zeros(struct source *source, uint64_t *n, struct err *e)
+{
+	struct edited *d = (struct edited *)source;
+
+	return d->body ? 0 : source_zeros(d->from, n, e);
+}
+
 static bool
 lies(struct source *source, uint64_t *offset)
 {
@@ -443,7 +451,7 @@ int
 edited_open(struct edited *d, struct source *from, const struct edits *edits, struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies, .share = share };
+		.close = close_source, .lies = lies, .share = share, .zeros = zeros };
 	size_t i;
 
 	*d = (struct edited){ .from = from };
