@@ -199,6 +199,12 @@ by_apr64() {
 	cd stream
 	for f in stream_*; do
 		[ "$f" != stream_unknown_frames ] || continue # told, and left out
+		# Zeros that a stream leaves out are bytes in the file.
+		if [ "$f" = stream_gaps ]; then
+			apr-pack -t apr2-64 -f -o "$made" "$f"
+			cmp <(apr-sum "$made" | grep ' tensor ') <(apr-sum "$f" | grep ' tensor ')
+			continue
+		fi
 		by_apr64 "$f" || fail "$f" || return
 		n=$((n + 1))
 	done
