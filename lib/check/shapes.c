@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/hyper.h"
 #include "check/judge.h"
 #include "check/points.h"
 #include "core/mem.h"
 
-enum { SHAPES_MISSING, SHAPES_UNKNOWN, SHAPES_BIAS, SHAPES_ARCH };
+enum { SHAPES_MISSING, SHAPES_UNKNOWN, SHAPES_BIAS, SHAPES_ARCH, SHAPES_SIZES };
 
 const struct rule shapes_rules[] = {
 	[SHAPES_MISSING] = { "MODEL-MISSING", FINDING_ERROR, "every block has its tensors, and the model the others",
@@ -20,6 +21,8 @@ const struct rule shapes_rules[] = {
 	                  "a bias was not loaded; convert the source again" },
 	[SHAPES_ARCH] = { "MODEL-ARCHITECTURE", FINDING_INFO, "the architecture is known",
 	                  "points about roles of tensors are not judged" },
+	[SHAPES_SIZES] = { "MODEL-SIZES", FINDING_ERROR, "the hyper-parameters are possible",
+	                   "programs refuse the model; compare its keys with the source" },
 	{ NULL, FINDING_INFO, NULL, NULL },
 };
 
@@ -317,8 +320,8 @@ find_roles(const struct survey *s, bool seen[ROLES + 1])
 }
 
 /* Roles without any tensor. An adapter has few of them, and packed weights have other names. A
- * model that lacks most of them is a part of one. */
-static void
+ * model that lacks most of them is a part of one. Returns false for an adapter or a part. */
+static bool
 judge_roles(const struct survey *s, struct findings *f)
 {
 	const char *type = model_text(s->source->plan, "general.type");
@@ -327,9 +330,10 @@ judge_roles(const struct survey *s, struct findings *f)
 	size_t i, n = 0, have = 0;
 	char name[MATCH_NAME];
 
-	if ((type && strcmp(type, "model") != 0) ||
-	    json_object_get(s->subject.config, "quantization_config"))
-		return;
+	if (type && strcmp(type, "model") != 0)
+		return false;
+	if (json_object_get(s->subject.config, "quantization_config"))
+		return true;
 	find_roles(s, seen);
 	for (i = 0; i < ROLES; i++)
 		have += seen[i];
@@ -343,6 +347,7 @@ judge_roles(const struct survey *s, struct findings *f)
 		findings_add_at(f, &shapes_rules[SHAPES_MISSING], n > have ? FINDING_WARN : FINDING_ERROR,
 		                name, "the model has no such tensor");
 	}
+	return n <= have;
 }
 
 static int
@@ -378,6 +383,22 @@ judge_missing(const struct survey *s, struct findings *f, struct err *e)
 	return 0;
 }
 
+/* ---- numbers of blocks, heads and the like ---- */
+
+/* These tools read the hyper-parameters of the architectures that they run. */
+static void
+judge_sizes(const struct survey *s, struct findings *f)
+{
+	struct err why = ERR_INIT;
+	struct hyper h = { .layers = 0 };
+
+	if (s->subject.arch->missing)
+		return;
+	if (hyper_read(&h, &s->subject.w, &why) < 0 && why.code == ERR_CORRUPT)
+		findings_add(f, &shapes_rules[SHAPES_SIZES], NULL, "%s", why.fact);
+	hyper_free(&h);
+}
+
 int
 shapes_judge(const struct survey *s, struct findings *f, struct err *e)
 {
@@ -398,6 +419,7 @@ shapes_judge(const struct survey *s, struct findings *f, struct err *e)
 	judge_positions(s, f);
 	if (s->count == 0)
 		return 0;
-	judge_roles(s, f);
+	if (judge_roles(s, f))
+		judge_sizes(s, f);
 	return judge_missing(s, f, e);
 }

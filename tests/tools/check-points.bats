@@ -251,6 +251,8 @@ mels() {
 		grep -q "\[$1\]" "$out" || fail "$2: no $1" "$(cat "$out")"
 	}
 	finds MODEL-MISSING '/blk.1.attn_v/d'
+	finds MODEL-SIZES '/head_count u32/s/u32 4/u32 0/'
+	finds MODEL-SIZES '/block_count/s/u32 2/u32 0/'
 	[ "$status" -eq 5 ]
 	finds MODEL-BIAS '/blk.0.attn_q/a tensor blk.0.attn_q.bias F32 32 noise'
 	finds MODEL-UNKNOWN '$a tensor other F32 4 noise'
