@@ -153,6 +153,55 @@ made() {
 	apr-unpack weights_like_a_pickle | apr-get w | head -c 12 | grep -q 'cos'
 }
 
+# The form, and NAME: VALUES of each tensor, of models of torch.export.
+exported() {
+	try apr-unpack "$1"
+	[ "$status" -eq 0 ] || fail "$1: $(cat "$err")" || return
+	apr-header -l --json <"$out" | jq -r .name | while read -r name; do
+		echo "$name:" $(apr-get --text "$name" <"$out")
+	done | tr '\n' '|'
+}
+
+@test "pytorch export: all forms are read, with their names, types and strides" {
+	local want='w: 1 2 3 4 5 6|' f
+	vectors torch_export models
+	cd models
+	[ "$(exported export_new)" = "${want}turned: 1 4 2 5 3 6|tail: 5 6|one: 3|pickled: 1 2 3 4 5 6|c: 7|" ]
+	grep -q 'left out: objects of custom classes: 1' "$err"
+	for f in export_plain export_big_endian export_old export_first export_middle; do
+		[ "$(exported $f)" = "$want" ] || fail "$f"
+		apr-unpack < <(cat $f) | cmp - <(apr-unpack <$f) || fail "$f from a pipe"
+	done
+	[ "$(exported export_two_models)" = "a.$want""b.$want" ]
+	[ "$(apr-header --json export_two_models | jq -c '[.form, .files]')" = \
+		'["export",[["models/a.json","torch",59],["models/b.json","torch",59]]]' ]
+	# Values are lent where they lie, those of an archive inside too.
+	apr-sum export_new | cmp - <(apr-unpack export_new | apr-sum)
+	apr-unpack --strict export_new | cmp - <(apr-unpack export_new)
+	[ "$(apr-unpack --prefix pick export_new 2>/dev/null | apr-header -l | grep -c '^led ')" = 1 ]
+	try apr-unpack --key w export_new
+	said 5 'has no key w: it is a model of torch.export'
+	# The graph comes with the tensors.
+	apr-unpack export_old | apr-pack -t gguf | apr-unpack | apr-header --json |
+		jq -e '.files[0][0] == "serialized_exported_program.json"'
+}
+
+@test "pytorch export: every fault is named, from a file and from a pipe" {
+	vectors torch_export models
+	cd models
+	limit_memory 131072
+	while IFS=$'\t' read -r name code says _; do
+		try apr-unpack -o made "$name"
+		said "$code" "$says" || fail "$name"
+		try apr-unpack < <(cat "$name")
+		said "$code" "$says" || fail "$name from a pipe"
+		[ ! -e made ]
+	done <MANIFEST
+	[ "$(wc -l <MANIFEST)" -ge 48 ]
+	# A call in an archive inside is reported.
+	apr-header export_inner_hostile | grep -Eqx "would_call +os\.system\('id'\)"
+}
+
 @test "pytorch: nothing is opened or started while a hostile pickle is read" {
 	command -v strace >/dev/null || skip "no strace"
 	made

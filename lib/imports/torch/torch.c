@@ -37,12 +37,17 @@ static int
 next(struct source *source, struct item *item, struct err *e)
 {
 	struct torch *t = (struct torch *)source;
+	const struct torch_view *v;
 
 	(void)e; /* the source holds it */
 	if (!container_next(&t->sent, &t->plan, source->wanted, item))
 		return finish(t);
-	return torch_values_begin(t, t->plan.tensors[item->index], &t->views[item->index]) < 0 ? -1
-	                                                                                      : 1;
+	if (item->kind == ITEM_BLOB)
+		return torch_side_begin(t, item->index) < 0 ? -1 : 1;
+	t->now = item->index;
+	v = &t->views[t->now];
+	t->holder = v->in ? v->in : t;
+	return torch_values_begin(t->holder, t->plan.tensors[t->now], v) < 0 ? -1 : 1;
 }
 
 static int
@@ -54,7 +59,10 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 	if (t->last_bytes)
 		map_release(&t->map, t->last, t->last_bytes);
 	t->last_bytes = 0;
-	if (torch_values_read(t, p, n) < 0)
+	*n = 0;
+	if (t->side)
+		return torch_side_read(t, p, n);
+	if (t->holder && torch_values_read(t->holder, p, n) < 0)
 		return -1;
 	t->last = *p;
 	t->last_bytes = *n;
@@ -66,9 +74,19 @@ static bool
 is_plain(const struct torch *t, size_t i)
 {
 	const struct torch_view *v = &t->views[i];
+	const bool big_endian = v->in ? v->in->big_endian : t->big_endian;
 
 	return v->plain && !v->deflated && tensor_type(t->plan.tensors[i])->head == 0 &&
-	       !(t->big_endian && v->element > 1);
+	       !(big_endian && v->element > 1);
+}
+
+/* The offset of the first value in the file. */
+static uint64_t
+offset_of(const struct torch *t, size_t i)
+{
+	const struct torch_view *v = &t->views[i];
+
+	return (v->in ? v->in->base : t->base) + v->at;
 }
 
 static bool
@@ -76,10 +94,10 @@ lies(struct source *source, uint64_t *offset)
 {
 	struct torch *t = (struct torch *)source;
 
-	if (t->map.fd < 0 || !is_plain(t, (size_t)(t->view - t->views)))
+	if (t->map.fd < 0 || !is_plain(t, t->now))
 		return false;
-	*offset = t->base + t->view->at;
-	t->left = 0;
+	*offset = offset_of(t, t->now);
+	t->holder->left = 0;
 	return true;
 }
 
@@ -90,20 +108,36 @@ opened(struct source *source)
 }
 
 static void
-close_source(struct source *source)
+free_file(struct torch *t)
 {
-	struct torch *t = (struct torch *)source;
-
 	torch_values_free(t);
 	free(t->views);
 	free(t->storages);
+	free(t->label);
 	pickle_free(&t->pickle);
 	buf_free(&t->pickled);
 	zip_free(&t->zip);
-	if (t->map.fd >= 0)
-		map_close(&t->map);
 	spool_free(&t->spooled);
 	model_free(&t->plan);
+}
+
+static void
+close_source(struct source *source)
+{
+	struct torch *t = (struct torch *)source;
+	size_t i;
+
+	for (i = 0; i < t->inner_count; i++) {
+		free_file(t->inner[i]);
+		free(t->inner[i]);
+	}
+	free(t->inner);
+	json_decref(t->inner_calls);
+	torch_side_end(t);
+	free(t->sides);
+	free_file(t);
+	if (t->map.fd >= 0)
+		map_close(&t->map);
 	reader_close(&t->reader);
 	free(t);
 }
@@ -111,7 +145,8 @@ close_source(struct source *source)
 static int
 read_all(struct torch *t)
 {
-	static const char *const form[] = { "zip", "legacy", "pickle" };
+	static const char *const form[] = { [TORCH_ZIP] = "zip", [TORCH_EXPORT] = "export",
+		[TORCH_LEGACY] = "legacy", [TORCH_PICKLE] = "pickle" };
 	json_t *source;
 
 	if (model_init(&t->plan, t->err) < 0 || torch_read_file(t) < 0)
@@ -121,7 +156,7 @@ read_all(struct torch *t)
 		return err_memory(t->err);
 	json_decref(t->plan.source);
 	t->plan.source = source;
-	if (torch_add_tensors(t) < 0)
+	if ((t->form == TORCH_EXPORT ? torch_add_exported(t) : torch_add_tensors(t)) < 0)
 		return -1;
 	return model_check(&t->plan, t->source.name, t->err);
 }
@@ -183,6 +218,10 @@ torch_calls(const struct torch *t)
 		}
 	}
 	buf_free(&b);
+	if (list && t->inner_calls && json_array_extend(list, t->inner_calls) < 0) {
+		json_decref(list);
+		list = NULL;
+	}
 	return list;
 }
 
@@ -194,11 +233,11 @@ describe(struct source *source, struct err *e)
 	                      json_object_get(t->plan.source, "form"));
 	int r = o ? 0 : -1;
 
-	if (r == 0 && t->form == TORCH_ZIP)
+	if (r == 0 && (t->form == TORCH_ZIP || t->form == TORCH_EXPORT))
 		r = json_object_set_new(o, "members", json_integer((json_int_t)t->zip.count));
 	if (r == 0 && t->big_endian)
 		r = json_object_set_new(o, "byteorder", json_string("big"));
-	if (r == 0 && t->pickle.call_count)
+	if (r == 0 && (t->pickle.call_count || json_array_size(t->inner_calls) > 0))
 		r = json_object_set_new(o, "would_call", torch_calls(t));
 	if (r == 0)
 		r = json_object_set_new(o, "checksum", json_false());
@@ -214,7 +253,7 @@ tensor_offset(const struct source *source, size_t i)
 {
 	const struct torch *t = (const struct torch *)source;
 
-	return is_plain(t, i) ? t->base + t->views[i].at : FORMAT_SCATTERED;
+	return is_plain(t, i) ? offset_of(t, i) : FORMAT_SCATTERED;
 }
 
 /* Pickles of other programs are accepted here so that the message can say what they call. */

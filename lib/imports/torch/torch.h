@@ -8,6 +8,24 @@
  *     version, .format_version, .storage_alignment, .data/serialization_id
  *     code/, constants.pkl, …   of TorchScript: left out
  *
+ * Models of torch.export (.pt2) are zip archives too, below one folder, or none:
+ *
+ *     archive_format                          "pt2"
+ *     models/M.json                           the graph of model M: a side file
+ *     data/weights/M_weights_config.json      {"config": {NAME: {"path_name": MEMBER,
+ *     data/constants/M_constants_config.json    "is_param": …, "use_pickle": …,
+ *                                               "tensor_meta": {"dtype": 7, "sizes":
+ *                                               [{"as_int": 2}], "strides": …,
+ *                                               "storage_offset": …, "layout": 7, …}}}}
+ *     data/weights/MEMBER, data/constants/…   a storage; with use_pickle an archive of
+ *                                             torch.save; without tensor_meta a custom object
+ *     data/weights/M.pt, data/constants/M.pt  releases 2.7 and 2.8, in place of list and
+ *                                             storages: archives of torch.save
+ *     data/sample_inputs/M.pt                 a pickle that is never read
+ *
+ * Releases 2.1 to 2.6 write serialized_exported_program.json, and archives of torch.save:
+ * serialized_state_dict.pt (or .json) and serialized_constants.pt.
+ *
  * Legacy form, everything little-endian:
  *
  *     1. a pickle: 0x1950a86a20f9469cfc6c
@@ -32,7 +50,8 @@
  * attributes; _parameters, _buffers and _modules are left out of the name.
  *
  * Source: PyTorch's documentation (Serialization semantics), torch/serialization.py and
- * torch/_utils.py of releases 0.4 to 2.5 for the forms.
+ * torch/_utils.py of releases 0.4 to 2.5 for the forms; the PT2 Archive Spec, torch/_export/serde
+ * and torch/export/pt2_archive for torch.export.
  */
 #ifndef IMPORTS_TORCH_TORCH_H
 #define IMPORTS_TORCH_TORCH_H
@@ -72,8 +91,10 @@ struct torch_type {
 	const char *dtype;   /* "float32" */
 	const char *type;    /* "F32", or NULL: a tensor of this type is refused */
 	uint8_t bytes;       /* of an element */
+	uint8_t number;      /* ScalarType of torch.export; 0: it has none */
 };
 const struct torch_type *torch_type_of(const struct pickle *k, pickle_ref global);
+const struct torch_type *torch_type_of_number(int64_t number);
 
 /* ---- the file ---- */
 
@@ -89,6 +110,7 @@ struct torch_storage {
 /* The place of a tensor's values in a storage. */
 struct torch_view {
 	const struct zip_entry *deflated, *stored; /* as above */
+	struct torch *in;    /* the archive inside that has the value; NULL: the file itself */
 	uint64_t at;         /* of the first value, as above, in bytes */
 	int64_t strides[TENSOR_DIMS]; /* in elements */
 	uint8_t element;
@@ -96,7 +118,7 @@ struct torch_view {
 	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
 };
 
-enum torch_form { TORCH_ZIP, TORCH_LEGACY, TORCH_PICKLE };
+enum torch_form { TORCH_ZIP, TORCH_EXPORT, TORCH_LEGACY, TORCH_PICKLE };
 
 struct torch_box;            /* torch_gather.c */
 
@@ -123,6 +145,20 @@ struct torch {
 	struct torch_storage *storages; /* legacy: by key */
 	size_t storage_count, storage_cap;
 
+	/* Archives of torch.save that are members of this one; owned. */
+	struct torch **inner;
+	size_t inner_count, inner_cap;
+	json_t *inner_calls; /* what their pickles would call; NULL: none was read */
+	uint64_t entries;    /* members of all of them */
+	bool inside;         /* this is one: map belongs to the file around it */
+	char *label;         /* its name for messages; owned */
+	uint64_t objects;    /* custom objects of torch.export, left out */
+
+	/* Members that travel as side files. */
+	const struct zip_entry **sides;
+	size_t side_count, side_cap;
+	uint64_t side_bytes;
+
 	bool part;           /* one of several files: others may have the names with the prefix */
 	uint64_t stripped;   /* names without the prefix now */
 	uint64_t unread;     /* tensors left out of a report */
@@ -131,6 +167,14 @@ struct torch {
 
 	/* What is being sent. */
 	struct container_sent sent;
+	size_t now;          /* the tensor */
+	struct torch *holder; /* the archive that has its values; NULL: none is being sent */
+	const struct zip_entry *side; /* the side file; NULL: none is being sent */
+	struct zip_inflate *side_inflate;
+	uint64_t side_done;
+	uint32_t side_crc;
+
+	/* The values of a tensor of this archive that are being read. */
 	const struct torch_view *view;
 	uint64_t left;       /* values */
 	uint64_t plain_at;   /* offset in the storage of the next one, if they are not gathered */
@@ -161,6 +205,47 @@ bool torch_is_tensor(const struct torch *t, pickle_ref r);
 /* Make the descriptor and view of such a node. NULL with the error filled. */
 struct tensor *torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
                             struct torch_view *v);
+
+/* Prove that a view with these strides lies in its storage, and describe it. 0 or -1. */
+int torch_place_view(const struct torch *t, const char *name, const struct torch_type *type,
+                     const uint64_t *dims, const uint64_t *strides, size_t n, uint64_t offset,
+                     const struct torch_storage *s, struct torch_view *v);
+
+/* The name without the prefix that the user chose; *n is its length before and after. */
+const char *torch_short_name(struct torch *t, const char *name, size_t *n);
+
+/* After a tensor that was refused by its form: true if this is a report, which shows the others;
+ * the error is then removed. */
+bool torch_pass_over(struct torch *t);
+
+/* Append a tensor, which the plan owns from here on, and its view. 0 or -1. */
+int torch_take(struct torch *t, struct tensor *x, const struct torch_view *v);
+
+/* Check the plan as a whole: the prefix occurs, tensors exist, views are not endless. */
+int torch_check_found(const struct torch *t);
+
+/* The member below the archive's folder, or NULL. */
+const struct zip_entry *torch_member(const struct torch *t, const char *name);
+
+/* ---- torch.export (torch_export.c) ---- */
+
+/* 1 if the zip archive is one of torch.export, 0 if not, or -1. */
+int torch_is_exported(struct torch *t);
+int torch_add_exported(struct torch *t);
+
+/* Add the tensors of an archive of torch.save that is a member of this file. name: it holds one
+ * tensor, which has this name here; NULL: all have their names. 0 or -1. */
+int torch_add_inner(struct torch *t, const struct zip_entry *x, const char *name);
+
+/* ---- side files (torch_side.c) ---- */
+
+#define TORCH_SIDE "torch" /* the type of their blobs */
+
+/* Append a member to the side files, and send one as source_next and source_read do. */
+int torch_add_side(struct torch *t, const struct zip_entry *x);
+int torch_side_begin(struct torch *t, size_t i);
+int torch_side_read(struct torch *t, const uint8_t **p, size_t *n);
+void torch_side_end(struct torch *t);
 
 /* Start to read the values of a tensor, and read some: *n bytes, at most the values that are
  * left. 0 or -1. */

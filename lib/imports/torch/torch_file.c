@@ -144,6 +144,12 @@ find_member(const struct torch *t, const char *name, size_t n)
 	return zip_find(&t->zip, path, t->folder_bytes + n);
 }
 
+const struct zip_entry *
+torch_member(const struct torch *t, const char *name)
+{
+	return find_member(t, name, strlen(name));
+}
+
 static int
 read_byteorder(struct torch *t)
 {
@@ -200,10 +206,19 @@ read_zip(struct torch *t)
 {
 	const struct zip_entry *x;
 	const uint8_t *p;
+	int r;
 
-	if (zip_open(&t->zip, t->p, t->n, t->source.name, t->err) < 0 || find_folder(t) < 0 ||
-	    read_byteorder(t) < 0)
+	if (zip_open(&t->zip, t->p, t->n, t->source.name, t->err) < 0)
 		return -1;
+	r = t->inside ? 0 : torch_is_exported(t);
+	if (r > 0)
+		t->form = TORCH_EXPORT;
+	else if (r == 0)
+		r = find_folder(t);
+	if (r < 0 || read_byteorder(t) < 0)
+		return -1;
+	if (t->form == TORCH_EXPORT)
+		return 0;
 	x = find_member(t, PICKLE, strlen(PICKLE));
 	p = main_pickle(t, x);
 	if (!p || read_pickle(t, &t->pickle, p, x->bytes) < 0)
@@ -466,7 +481,7 @@ torch_find_storage(struct torch *t, pickle_ref persistent, const char *name,
 int
 torch_read_file(struct torch *t)
 {
-	if (take_bytes(t) < 0)
+	if (!t->inside && take_bytes(t) < 0)
 		return -1;
 	if (t->n >= 4 && memcmp(t->p, "PK\3\4", 4) == 0)
 		t->form = TORCH_ZIP;

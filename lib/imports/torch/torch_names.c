@@ -162,32 +162,32 @@ const struct pickle_name torch_names[] = {
 const size_t torch_name_count = sizeof torch_names / sizeof *torch_names;
 
 static const struct torch_type types[] = {
-	{ "FloatStorage", "float32", "F32", 4 },
-	{ "DoubleStorage", "float64", "F64", 8 },
-	{ "HalfStorage", "float16", "F16", 2 },
-	{ "BFloat16Storage", "bfloat16", "BF16", 2 },
-	{ "LongStorage", "int64", "I64", 8 },
-	{ "IntStorage", "int32", "I32", 4 },
-	{ "ShortStorage", "int16", "I16", 2 },
-	{ "CharStorage", "int8", "I8", 1 },
-	{ "ByteStorage", "uint8", "U8", 1 },
-	{ "BoolStorage", "bool", "BOOL", 1 },
-	{ NULL, "uint16", "U16", 2 },
-	{ NULL, "uint32", "U32", 4 },
-	{ NULL, "uint64", "U64", 8 },
-	{ NULL, "float8_e4m3fn", "F8_E4M3", 1 },
-	{ NULL, "float8_e5m2", "F8_E5M2", 1 },
-	{ NULL, "float8_e8m0fnu", "F8_E8M0", 1 },
-	{ NULL, "float8_e4m3fnuz", NULL, 1 },
-	{ NULL, "float8_e5m2fnuz", NULL, 1 },
-	{ NULL, "complex32", NULL, 4 },
-	{ "ComplexFloatStorage", "complex64", "C64", 8 },
-	{ "ComplexDoubleStorage", "complex128", NULL, 16 },
-	{ "QInt8Storage", "qint8", NULL, 1 },
-	{ "QUInt8Storage", "quint8", NULL, 1 },
-	{ "QInt32Storage", "qint32", NULL, 4 },
-	{ "QUInt4x2Storage", "quint4x2", NULL, 1 },
-	{ "QUInt2x4Storage", "quint2x4", NULL, 1 },
+	{ "FloatStorage", "float32", "F32", 4, 7 },
+	{ "DoubleStorage", "float64", "F64", 8, 8 },
+	{ "HalfStorage", "float16", "F16", 2, 6 },
+	{ "BFloat16Storage", "bfloat16", "BF16", 2, 13 },
+	{ "LongStorage", "int64", "I64", 8, 5 },
+	{ "IntStorage", "int32", "I32", 4, 4 },
+	{ "ShortStorage", "int16", "I16", 2, 3 },
+	{ "CharStorage", "int8", "I8", 1, 2 },
+	{ "ByteStorage", "uint8", "U8", 1, 1 },
+	{ "BoolStorage", "bool", "BOOL", 1, 12 },
+	{ NULL, "uint16", "U16", 2, 28 },
+	{ NULL, "uint32", "U32", 4, 0 },
+	{ NULL, "uint64", "U64", 8, 0 },
+	{ NULL, "float8_e4m3fn", "F8_E4M3", 1, 29 },
+	{ NULL, "float8_e5m2", "F8_E5M2", 1, 30 },
+	{ NULL, "float8_e8m0fnu", "F8_E8M0", 1, 0 },
+	{ NULL, "float8_e4m3fnuz", NULL, 1, 31 },
+	{ NULL, "float8_e5m2fnuz", NULL, 1, 32 },
+	{ NULL, "complex32", NULL, 4, 9 },
+	{ "ComplexFloatStorage", "complex64", "C64", 8, 10 },
+	{ "ComplexDoubleStorage", "complex128", NULL, 16, 11 },
+	{ "QInt8Storage", "qint8", NULL, 1, 0 },
+	{ "QUInt8Storage", "quint8", NULL, 1, 0 },
+	{ "QInt32Storage", "qint32", NULL, 4, 0 },
+	{ "QUInt4x2Storage", "quint4x2", NULL, 1, 0 },
+	{ "QUInt2x4Storage", "quint2x4", NULL, 1, 0 },
 };
 
 const struct torch_type *
@@ -205,5 +205,16 @@ torch_type_of(const struct pickle *k, pickle_ref global)
 		if (name && pickle_is(k, said, name))
 			return &types[i];
 	}
+	return NULL;
+}
+
+const struct torch_type *
+torch_type_of_number(int64_t number)
+{
+	size_t i;
+
+	for (i = 0; number != 0 && i < sizeof types / sizeof *types; i++)
+		if (types[i].number == number)
+			return &types[i];
 	return NULL;
 }

@@ -183,8 +183,9 @@ type_of(const struct torch *t, const struct call *c, const struct torch_type *ty
 
 /* Prove that the values lie inside their storage. */
 static int
-prove_view(const struct torch *t, const char *name, const uint64_t *dims, size_t n,
-           uint64_t offset, const struct torch_storage *s, struct torch_view *v)
+prove_view(const struct torch *t, const char *name, const uint64_t *dims,
+           const uint64_t *strides, size_t n, uint64_t offset, const struct torch_storage *s,
+           struct torch_view *v)
 {
 	uint64_t last = offset, step, bytes, expected = 1;
 	bool empty = false;
@@ -192,7 +193,10 @@ prove_view(const struct torch *t, const char *name, const uint64_t *dims, size_t
 	int r = 0;
 
 	v->plain = true;
+	v->deflated = s->deflated;
+	v->stored = s->stored;
 	for (i = n; i-- > 0;) {
+		v->strides[i] = (int64_t)strides[i];
 		if (dims[i] == 0) {
 			empty = true;
 			continue;
@@ -216,6 +220,15 @@ prove_view(const struct torch *t, const char *name, const uint64_t *dims, size_t
 	return 0;
 }
 
+int
+torch_place_view(const struct torch *t, const char *name, const struct torch_type *type,
+                 const uint64_t *dims, const uint64_t *strides, size_t n, uint64_t offset,
+                 const struct torch_storage *s, struct torch_view *v)
+{
+	*v = (struct torch_view){ .element = type->bytes };
+	return prove_view(t, name, dims, strides, n, offset, s, v);
+}
+
 struct tensor *
 torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
              struct torch_view *v)
@@ -226,7 +239,7 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 	const struct dtype *dtype;
 	struct torch_storage s;
 	struct call c;
-	size_t n, m, i;
+	size_t n, m;
 
 	*v = (struct torch_view){ 0 };
 	if (open_call(t, r, &c, name) < 0)
@@ -254,12 +267,9 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 	                   : c.what == TORCH_REBUILD_TYPED ? c.args[7] : PICKLE_NOTHING, name) < 0 ||
 	    !(dtype = type_of(t, &c, type, name, v)))
 		return NULL;
-	for (i = 0; i < n; i++)
-		v->strides[i] = (int64_t)strides[i];
-	if (prove_view(t, name, dims, n, (uint64_t)pickle_node(k, c.args[1])->u.i, &s, v) < 0)
+	if (prove_view(t, name, dims, strides, n, (uint64_t)pickle_node(k, c.args[1])->u.i, &s,
+	               v) < 0)
 		return NULL;
-	v->deflated = s.deflated;
-	v->stored = s.stored;
 	return tensor_new(name, name_bytes, dtype, (unsigned)n, dims, TENSOR_OWN_SIZE,
 	                  t->source.name, t->err);
 }

@@ -141,12 +141,46 @@ is_transparent(const struct walk *w, const struct level *l, pickle_ref key)
 
 /* ---- tensors ---- */
 
+const char *
+torch_short_name(struct torch *t, const char *name, size_t *n)
+{
+	const char *prefix = torch_chosen(t, TORCH_PREFIX);
+	const size_t skip = prefix ? strlen(prefix) : 0;
+
+	if (t->inside || skip == 0 || skip >= *n || memcmp(name, prefix, skip) != 0)
+		return name;
+	t->stripped++;
+	*n -= skip;
+	return name + skip;
+}
+
+bool
+torch_pass_over(struct torch *t)
+{
+	if (!t->options.closed || t->err->code != ERR_FORMAT)
+		return false;
+	*t->err = (struct err)ERR_INIT;
+	t->unread++;
+	return true;
+}
+
+int
+torch_take(struct torch *t, struct tensor *x, const struct torch_view *v)
+{
+	if (mem_grow(&t->views, &t->view_cap, t->view_count + 1, sizeof *t->views) < 0) {
+		tensor_free(x);
+		return err_memory(t->err);
+	}
+	t->views[t->view_count++] = *v;
+	return model_add_tensor(&t->plan, x, t->err);
+}
+
 static int
 add_tensor(struct walk *w, pickle_ref r)
 {
 	struct torch *t = w->t;
-	const char *prefix = torch_chosen(t, TORCH_PREFIX), *name = buf_string(&w->name);
-	size_t skip = prefix ? strlen(prefix) : 0, n = w->name.n;
+	const char *name = buf_string(&w->name);
+	size_t n = w->name.n;
 	struct torch_view v;
 	struct tensor *x;
 
@@ -158,25 +192,11 @@ add_tensor(struct walk *w, pickle_ref r)
 		               "its pickle has objects: %zu", t->pickle.node_count);
 	if (n == 0)
 		name = "tensor", n = 6;
-	if (skip && skip < n && memcmp(name, prefix, skip) == 0) {
-		name += skip;
-		n -= skip;
-		t->stripped++;
-	}
+	name = torch_short_name(t, name, &n);
 	x = torch_tensor(t, r, name, n, &v);
-	if (!x && t->options.closed && t->err->code == ERR_FORMAT) {
-		*t->err = (struct err)ERR_INIT; /* a report shows the others */
-		t->unread++;
+	if (!x && torch_pass_over(t))
 		return 0;
-	}
-	if (!x)
-		return -1;
-	if (mem_grow(&t->views, &t->view_cap, t->view_count + 1, sizeof *t->views) < 0) {
-		tensor_free(x);
-		return err_memory(t->err);
-	}
-	t->views[t->view_count++] = v;
-	return model_add_tensor(&t->plan, x, t->err);
+	return x ? torch_take(t, x, &v) : -1;
 }
 
 static int
@@ -434,14 +454,14 @@ torch_no_prefix(const char *name, const char *prefix, struct err *e)
 	return err_set(e, ERR_INVALID, name, "has no tensor whose name begins with %s", prefix);
 }
 
-static int
-check_found(const struct torch *t)
+int
+torch_check_found(const struct torch *t)
 {
 	const char *prefix = torch_chosen(t, TORCH_PREFIX);
 
 	if (prefix && *prefix && !t->stripped && !t->part)
 		return torch_no_prefix(t->source.name, prefix, t->err);
-	if (t->plan.tensor_count > 0 || t->options.closed)
+	if (t->plan.tensor_count > 0 || t->options.closed || t->inside)
 		return check_total(t);
 	if (t->form == TORCH_PICKLE)
 		return err_set(t->err, ERR_FORMAT, t->source.name,
@@ -453,7 +473,7 @@ int
 torch_add_tensors(struct torch *t)
 {
 	const char *key = torch_chosen(t, TORCH_KEY);
-	bool all = torch_chosen(t, TORCH_ALL);
+	bool all = t->inside || torch_chosen(t, TORCH_ALL);
 	struct walk w = { .t = t, .top_filter = !all };
 	struct buf path = { 0 };
 	pickle_ref from = t->pickle.root;
@@ -466,7 +486,7 @@ torch_add_tensors(struct torch *t)
 	if (from != PICKLE_NOTHING && buf_ok(&path))
 		r = walk_from(&w, from);
 	if (r == 0)
-		r = check_found(t);
+		r = torch_check_found(t);
 	if (r == 0)
 		r = buf_string(&path) ? tell(t, &w, &path) : err_memory(t->err);
 	buf_free(&w.name);

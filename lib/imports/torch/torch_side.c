@@ -1,0 +1,92 @@
+/* Members of the archive that travel beside the tensors: graphs and code, never read here. */
+#include <string.h>
+
+#include "core/crc32.h"
+#include "core/mem.h"
+#include "core/num.h"
+#include "imports/torch/torch.h"
+
+#define SIDES 4096               /* maximum number of these members */
+#define SIDE_MAX (64u << 20)     /* maximum bytes of all */
+#define SIDE_PIECE (1u << 17)
+
+/* True if no part of the name is empty, "." or "..", and none has a backslash. */
+static bool
+stays_below(const char *p, size_t n)
+{
+	const char *end = p + n, *slash;
+
+	if (memchr(p, '\\', n))
+		return false;
+	for (;; p = slash + 1) {
+		slash = memchr(p, '/', (size_t)(end - p));
+		n = (size_t)((slash ? slash : end) - p);
+		if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && memcmp(p, "..", 2) == 0))
+			return false;
+		if (!slash)
+			return true;
+	}
+}
+
+int
+torch_add_side(struct torch *t, const struct zip_entry *x)
+{
+	char name[ZIP_NAME + 1];
+	const size_t n = x->name_bytes - t->folder_bytes;
+
+	if (!stays_below(x->name + t->folder_bytes, n))
+		return err_set(t->err, ERR_CORRUPT, t->source.name, "has a member whose name leaves its "
+		               "folder: %.*s", (int)num_min(x->name_bytes, 200), x->name);
+	t->side_bytes += x->bytes; /* a member has less than 2^32 times ZIP_ENTRIES bytes */
+	if (t->side_count == SIDES || x->bytes > SIDE_MAX || t->side_bytes > SIDE_MAX)
+		return err_set(t->err, ERR_CORRUPT, t->source.name, "has more than %u members of code "
+		               "or graphs, or more than %u MiB of them", SIDES, SIDE_MAX >> 20);
+	if (mem_grow(&t->sides, &t->side_cap, t->side_count + 1, sizeof *t->sides) < 0)
+		return err_memory(t->err);
+	t->sides[t->side_count++] = x;
+	memcpy(name, x->name + t->folder_bytes, n);
+	name[n] = 0;
+	return model_add_blob(&t->plan, name, TORCH_SIDE, x->bytes, t->err);
+}
+
+int
+torch_side_begin(struct torch *t, size_t i)
+{
+	t->side = t->sides[i];
+	t->side_done = 0;
+	t->side_crc = 0;
+	if (!t->side->deflated)
+		return 0;
+	t->side_inflate = zip_inflate_open(&t->zip, t->side, t->err);
+	return t->side_inflate ? 0 : -1;
+}
+
+/* A stored member; its CRC-32 is proved behind its last byte. */
+static int
+read_stored(struct torch *t, const uint8_t **p, size_t *n)
+{
+	*p = t->p + t->side->offset + t->side_done;
+	*n = (size_t)num_min(SIDE_PIECE, t->side->bytes - t->side_done);
+	t->side_crc = crc32_add(t->side_crc, *p, *n);
+	t->side_done += *n;
+	return *n > 0 ? 0 : zip_prove(&t->zip, t->side, t->side_crc, t->err);
+}
+
+int
+torch_side_read(struct torch *t, const uint8_t **p, size_t *n)
+{
+	const int r = t->side_inflate ? zip_inflate(t->side_inflate, p, n, t->err)
+	                              : read_stored(t, p, n);
+
+	if (r < 0 || *n == 0)
+		torch_side_end(t);
+	return r;
+}
+
+void
+torch_side_end(struct torch *t)
+{
+	zip_inflate_close(t->side_inflate);
+	t->side_inflate = NULL;
+	t->side = NULL;
+}
