@@ -25,7 +25,7 @@ listed() {
 	done <<-'END'
 		12a2ad6e441b5585a4156288c2c9f45747c8cc39f5d9eaa6aa91908be67d7c9d resnet20-12fca82f.th
 		00c3ccc8b76829be848fe8db1c1190c67ff675ced8dd94080524c58f96f83e2a crepe-tiny.pth
-		460b8d5261e5f357b6ae4ef1eaf679c1ae4967314250ac92bbda73eeebef135c silero_vad.jit
+		e558670cb63d1f4832d3cc80b10c7d2318c8e043d66f1f281728cfe83f7ad351 silero_vad.jit
 		84861ef3eb8f38a782e2c937e01168651c2bded8ad58ac4cda1ec632584b3e71 mtcnn/onet.pt
 		e48a53e95c1d82bd61e553c6d70e4f49d67cc9a912a9a73b39787db0b13e01c2 mtcnn/pnet.pt
 		47d9691cda29e1b2b5e6f87e8dfdd755f0ca4a9b49b47d4725b89afc72016559 mtcnn/rnet.pt
@@ -151,6 +151,24 @@ made() {
 @test "pytorch: weights that look like a pickle give no alarm" {
 	made
 	apr-unpack weights_like_a_pickle | apr-get w | head -c 12 | grep -q 'cos'
+}
+
+@test "pytorch: TorchScript's constants and code come along; pickles beside them do not" {
+	made
+	local f
+	for f in code/__torch__/m.py extra/empty extra/info.txt; do echo $f; done >names
+	try apr-unpack script
+	[ "$status" -eq 0 ]
+	grep -q 'left out: other members of the archive: 1' "$err"
+	apr-header --json <"$out" | jq -r '.files[] | select(.[1] == "torch")[0]' | cmp - names
+	[ "$(apr-get --text CONSTANTS.c0 <"$out" | tr -s ' \n' ' ')" = '5 6 ' ]
+	apr-unpack script | apr-pack -t gguf 2>/dev/null >m.gguf
+	grep -qa 'c = CONSTANTS.c0' m.gguf
+	grep -qa hello m.gguf
+	! grep -qa "S'id'" m.gguf
+	apr-unpack script 2>/dev/null | cmp - <(apr-unpack < <(cat script) 2>/dev/null)
+	# Another part of the object has no constants.
+	[ "$(apr-unpack --key plain script 2>/dev/null | apr-header -l | wc -l)" = 1 ]
 }
 
 # The form, and NAME: VALUES of each tensor, of models of torch.export.

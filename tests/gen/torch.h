@@ -88,7 +88,8 @@ put_head(struct gen *g, char letter, size_t i, const struct member *m)
 static inline void
 put_zip(struct gen *g, const struct member *list, size_t n)
 {
-	size_t at[512], from, i;
+	static size_t at[8192];
+	size_t from, i;
 
 	for (i = 0; i < n; i++) {
 		at[i] = g->n;

@@ -610,6 +610,71 @@ write_folders(struct folder *f)
 	write_members(f, "torch_zip_empty_directory", "without the data.pkl of PyTorch", &storage, 1);
 }
 
+/* ---- TorchScript ---- */
+
+static void
+write_scripts(struct folder *f)
+{
+	static const char good[] = ALONE(TENSOR), evil[] = PROTO SYSTEM ".";
+	static const char outside[] = PROTO TENSOR_OF(STORAGE("FloatStorage", "7", "\006"), "K\000",
+		SHAPE_2_3, STRIDES_3_1) "\205.";
+	static const struct { const char *name, *says, *member, *p; size_t n; } rows[] = {
+		{ "torch_code_climbs", "whose name leaves its folder", "a/code/../x.py", "x", 1 },
+		{ "torch_code_climbs_at_end", "whose name leaves its folder", "a/code/..", "x", 1 },
+		{ "torch_code_here", "whose name leaves its folder", "a/code/./x.py", "x", 1 },
+		{ "torch_code_empty_part", "whose name leaves its folder", "a/code//x.py", "x", 1 },
+		{ "torch_code_backslash", "whose name leaves its folder", "a/code/..\\x.py", "x", 1 },
+		{ "torch_extra_climbs", "whose name leaves its folder", "a/extra/../../x", "x", 1 },
+		{ "torch_constants_call", "is refused: its pickle calls os.system('id') (E001)",
+		  "a/constants.pkl", evil, sizeof evil - 1 },
+		{ "torch_constants_outside", "a storage that the file lacks", "a/constants.pkl", outside,
+		  sizeof outside - 1 },
+		{ "torch_constants_trailing", "bytes behind the end of its pickle", "a/constants.pkl",
+		  PROTO "].]", 5 },
+		{ "torch_constants_empty", "no end at byte 0", "a/constants.pkl", "", 0 },
+	};
+	struct member list[] = { { "a/data.pkl", good, sizeof good - 1, 0 },
+		{ "a/data/0", "123456781234567812345678", 24, 0 }, { NULL, NULL, 0, 0 } };
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		list[2] = (struct member){ rows[i].member, rows[i].p, rows[i].n, 0 };
+		write_members(f, rows[i].name, rows[i].says, list, 3);
+	}
+}
+
+/* Too many members of code, and one that would inflate to more than 64 MiB. */
+static void
+write_much_code(struct folder *f)
+{
+	static const char good[] = ALONE(TENSOR);
+	static const struct edit edits[] = { { EDIT_SET, "c0.method", 8, 2, NULL, 0 },
+		{ EDIT_SET, "l0.method", 8, 2, NULL, 0 }, SET32("c0.bytes", (64 << 20) + 1),
+		SET32("l0.bytes", (64 << 20) + 1) };
+	static struct member many[4100];
+	static char names[4100][24], zeros[70000];
+	struct gen g = { 0 };
+	size_t i;
+
+	for (i = 0; i < 4098; i++) {
+		snprintf(names[i], sizeof names[i], "a/code/%zu.py", i);
+		many[i] = (struct member){ names[i], "", 0, 0 };
+	}
+	many[0] = (struct member){ "a/data.pkl", good, sizeof good - 1, 0 };
+	many[4098] = (struct member){ "a/data/0", "123456781234567812345678", 24, 0 };
+	write_members(f, "torch_code_many", "has more than 4096 members of code", many, 4099);
+
+	many[1] = many[0];
+	many[2] = many[4098];
+	many[0] = (struct member){ "a/code/x.py", zeros, sizeof zeros, 0 };
+	put_zip(&g, many, 3);
+	for (i = 0; i < sizeof edits / sizeof *edits; i++)
+		edit(&g, &edits[i]);
+	folder_file(f, "torch_code_large", &g);
+	folder_fault(f, "torch_code_large", 4, "or more than 64 MiB of them", NULL);
+	gen_free(&g);
+}
+
 /* ---- the legacy form ---- */
 
 #define MAGIC "\200\002\212\nl\374\234F\371 j\250P\031."
@@ -699,6 +764,8 @@ main(int argc, char **argv)
 	write_archives(&f);
 	write_offset_64(&f);
 	write_folders(&f);
+	write_scripts(&f);
+	write_much_code(&f);
 	write_legacy(&f);
 	gen_free(&g);
 	gen_free(&old);

@@ -42,6 +42,10 @@ static const char slices[] = PROTO "}(" NAMED("\003", "col")
 
 static const float values[] = { 1, 2, 3, 4, 5, 6 };
 
+/* A tuple whose first member is a tensor of 2 values. */
+static const char constants[] = PROTO
+	TENSOR_OF(STORAGE("FloatStorage", "0", "\002"), "K\000", "K\002\205", "K\001\205") "K\001\206.";
+
 static void
 swap_values(uint8_t *to)
 {
@@ -158,6 +162,23 @@ write_wrong_crc(struct folder *f)
 	gen_free(&g);
 }
 
+/* What torch.jit.save adds. */
+static void
+write_script(struct folder *f)
+{
+	static const char code[] = "class M(Module):\n  c = CONSTANTS.c0\n";
+	static const char evil[] = "cos\nsystem\n(S'id'\ntR.";
+	const struct member list[] = { { "a/data.pkl", views, sizeof views - 1, 0 },
+		{ "a/data/0", values, sizeof values, 0 },
+		{ "a/constants.pkl", constants, sizeof constants - 1, 0 },
+		{ "a/constants/0", values + 4, 8, 0 },
+		{ "a/code/__torch__/m.py", code, sizeof code - 1, 0 },
+		{ "a/code/__torch__/m.py.debug_pkl", evil, sizeof evil - 1, 0 },
+		{ "a/extra/empty", "", 0, 0 }, { "a/extra/info.txt", "hello", 5, 0 } };
+
+	write_file(f, "script", list, 8);
+}
+
 /* The sizes follow the member, and its own header has none. */
 static void
 write_late(struct folder *f)
@@ -204,6 +225,7 @@ main(int argc, char **argv)
 	write_slices(&f);
 	write_sparse(&f);
 	write_late(&f);
+	write_script(&f);
 	write_wrong_crc(&f);
 	return folder_close(&f);
 }

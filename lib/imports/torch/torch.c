@@ -116,7 +116,8 @@ free_file(struct torch *t)
 	free(t->label);
 	pickle_free(&t->pickle);
 	buf_free(&t->pickled);
-	zip_free(&t->zip);
+	if (!t->borrows)
+		zip_free(&t->zip);
 	spool_free(&t->spooled);
 	model_free(&t->plan);
 }
@@ -157,6 +158,8 @@ read_all(struct torch *t)
 	json_decref(t->plan.source);
 	t->plan.source = source;
 	if ((t->form == TORCH_EXPORT ? torch_add_exported(t) : torch_add_tensors(t)) < 0)
+		return -1;
+	if (t->form == TORCH_ZIP && (torch_add_constants(t) < 0 || torch_add_code(t) < 0))
 		return -1;
 	return model_check(&t->plan, t->source.name, t->err);
 }

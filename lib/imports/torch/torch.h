@@ -6,7 +6,9 @@
  *     data/KEY        bytes of a storage, for each KEY that the pickle refers to
  *     byteorder       "little" or "big"; little if it is missing
  *     version, .format_version, .storage_alignment, .data/serialization_id
- *     code/, constants.pkl, …   of TorchScript: left out
+ *     constants.pkl   of TorchScript: a tuple, whose storages are constants/KEY
+ *     code/, extra/   of TorchScript: side files, except the pickles *.debug_pkl, which are left
+ *                     out
  *
  * Models of torch.export (.pt2) are zip archives too, below one folder, or none:
  *
@@ -150,7 +152,9 @@ struct torch {
 	size_t inner_count, inner_cap;
 	json_t *inner_calls; /* what their pickles would call; NULL: none was read */
 	uint64_t entries;    /* members of all of them */
-	bool inside;         /* this is one: map belongs to the file around it */
+	bool inside;         /* this is one: map belongs to the file around it, */
+	bool borrows;        /* and so does zip */
+	const char *storage_folder; /* "data/" */
 	char *label;         /* its name for messages; owned */
 	uint64_t objects;    /* custom objects of torch.export, left out */
 
@@ -193,6 +197,7 @@ struct torch {
 
 /* Read the form and the pickle; then torch_add_tensors fills the plan. 0 or -1. */
 int torch_read_file(struct torch *t);
+int torch_read_member(struct torch *t, const struct zip_entry *x); /* a member's pickle */
 int torch_add_tensors(struct torch *t);
 
 /* Find the storage for these elements of a type: 0, or -1. name: the tensor, for messages. */
@@ -237,12 +242,19 @@ int torch_add_exported(struct torch *t);
  * tensor, which has this name here; NULL: all have their names. 0 or -1. */
 int torch_add_inner(struct torch *t, const struct zip_entry *x, const char *name);
 
+/* Add the tensors of TorchScript's constants.pkl, if there is one, with the names by which its code
+ * calls them: CONSTANTS.c0, CONSTANTS.c1, … 0 or -1. */
+#define TORCH_CONSTANTS "constants.pkl"
+int torch_add_constants(struct torch *t);
+
 /* ---- side files (torch_side.c) ---- */
 
 #define TORCH_SIDE "torch" /* the type of their blobs */
 
 /* Append a member to the side files, and send one as source_next and source_read do. */
 int torch_add_side(struct torch *t, const struct zip_entry *x);
+/* Append TorchScript's code and extra files, and count members that are not known. */
+int torch_add_code(struct torch *t);
 int torch_side_begin(struct torch *t, size_t i);
 int torch_side_read(struct torch *t, const uint8_t **p, size_t *n);
 void torch_side_end(struct torch *t);

@@ -169,31 +169,9 @@ read_byteorder(struct torch *t)
 	return r;
 }
 
-/* Note the members that are neither storages nor about the file. */
-static void
-note_members(const struct torch *t)
-{
-	static const char *const known[] = { PICKLE, "data/", "byteorder", "version",
-		".format_version", ".storage_alignment", ".data/" };
-	size_t i, k, other = 0;
-
-	for (i = 0; i < t->zip.count; i++) {
-		const struct zip_entry *x = &t->zip.entries[i];
-		size_t in = x->name_bytes < t->folder_bytes ? 0 : t->folder_bytes;
-
-		for (k = 0; k < sizeof known / sizeof *known; k++)
-			if (x->name_bytes - in >= strlen(known[k]) &&
-			    memcmp(x->name + in, known[k], strlen(known[k])) == 0)
-				break;
-		other += k == sizeof known / sizeof *known && x->name[x->name_bytes - 1] != '/';
-	}
-	if (other)
-		torch_note(t, "left out: other members of the archive, such as code: %zu", other);
-}
-
-/* The bytes of data.pkl: in the file, unless they must be inflated. NULL with the error filled. */
+/* The bytes of a pickle: in the file, unless they must be inflated. NULL with the error filled. */
 static const uint8_t *
-main_pickle(struct torch *t, const struct zip_entry *x)
+pickle_of(struct torch *t, const struct zip_entry *x)
 {
 	if (x->deflated)
 		return zip_get(&t->zip, x, DEFLATED_MAX, &t->pickled, t->err) < 0
@@ -201,11 +179,22 @@ main_pickle(struct torch *t, const struct zip_entry *x)
 	return zip_check(&t->zip, x, PICKLE_MAX, t->err) < 0 ? NULL : t->p + x->offset;
 }
 
+int
+torch_read_member(struct torch *t, const struct zip_entry *x)
+{
+	const uint8_t *p = pickle_of(t, x);
+
+	if (!p || read_pickle(t, &t->pickle, p, x->bytes) < 0)
+		return -1;
+	if (t->pickle.end == x->bytes)
+		return 0;
+	return err_set(t->err, ERR_CORRUPT, t->source.name, "has %" PRIu64 " bytes behind the end of "
+	               "its pickle", x->bytes - t->pickle.end);
+}
+
 static int
 read_zip(struct torch *t)
 {
-	const struct zip_entry *x;
-	const uint8_t *p;
 	int r;
 
 	if (zip_open(&t->zip, t->p, t->n, t->source.name, t->err) < 0)
@@ -219,15 +208,8 @@ read_zip(struct torch *t)
 		return -1;
 	if (t->form == TORCH_EXPORT)
 		return 0;
-	x = find_member(t, PICKLE, strlen(PICKLE));
-	p = main_pickle(t, x);
-	if (!p || read_pickle(t, &t->pickle, p, x->bytes) < 0)
-		return -1;
-	if (t->pickle.end != x->bytes)
-		return err_set(t->err, ERR_CORRUPT, t->source.name, "has %" PRIu64 " bytes behind the "
-		               "end of its pickle", x->bytes - t->pickle.end);
-	note_members(t);
-	return 0;
+	t->storage_folder = "data/";
+	return torch_read_member(t, find_member(t, PICKLE, strlen(PICKLE)));
 }
 
 /* ---- the legacy form ---- */
@@ -395,14 +377,16 @@ read_legacy(struct torch *t)
 static int
 find_in_zip(struct torch *t, pickle_ref key, const char *name, struct torch_storage *s)
 {
-	char path[ZIP_NAME] = "data/";
+	char path[ZIP_NAME];
+	const size_t before = strlen(t->storage_folder);
 	const struct zip_entry *x = NULL;
 	size_t n;
 	const uint8_t *p = pickle_bytes(&t->pickle, key, &n);
 
-	if (n > 0 && n < sizeof path - 5 && !memchr(p, '/', n)) {
-		memcpy(path + 5, p, n);
-		x = find_member(t, path, n + 5);
+	memcpy(path, t->storage_folder, before);
+	if (n > 0 && n < sizeof path - before && !memchr(p, '/', n)) {
+		memcpy(path + before, p, n);
+		x = find_member(t, path, n + before);
 	}
 	if (!x)
 		return err_set(t->err, ERR_CORRUPT, name, "lies in a storage that the file lacks");

@@ -49,6 +49,50 @@ torch_add_side(struct torch *t, const struct zip_entry *x)
 	return model_add_blob(&t->plan, name, TORCH_SIDE, x->bytes, t->err);
 }
 
+/* True if member x lies below this folder of the archive, or has this name. */
+static bool
+lies_in(const struct torch *t, const struct zip_entry *x, const char *name)
+{
+	const size_t at = x->name_bytes < t->folder_bytes ? 0 : t->folder_bytes, n = strlen(name);
+
+	return x->name_bytes - at >= n && memcmp(x->name + at, name, n) == 0;
+}
+
+static bool
+lies_in_any(const struct torch *t, const struct zip_entry *x, const char *const *names)
+{
+	for (; *names; names++)
+		if (lies_in(t, x, *names))
+			return true;
+	return false;
+}
+
+int
+torch_add_code(struct torch *t)
+{
+	static const char *const code[] = { "code/", "extra/", NULL };
+	static const char *const known[] = { "data.pkl", "data/", "byteorder", "version",
+		".format_version", ".storage_alignment", ".data/", TORCH_CONSTANTS, "constants/", NULL };
+	static const char pickle[] = ".debug_pkl";
+	const size_t end = sizeof pickle - 1;
+	size_t i, other = 0;
+
+	for (i = 0; i < t->zip.count; i++) {
+		const struct zip_entry *x = &t->zip.entries[i];
+
+		if (x->name[x->name_bytes - 1] == '/' || lies_in_any(t, x, known))
+			continue;
+		if (!lies_in_any(t, x, code) ||
+		    (x->name_bytes >= end && memcmp(x->name + x->name_bytes - end, pickle, end) == 0))
+			other++;
+		else if (torch_add_side(t, x) < 0)
+			return -1;
+	}
+	if (other)
+		torch_note(t, "left out: other members of the archive: %zu", other);
+	return 0;
+}
+
 int
 torch_side_begin(struct torch *t, size_t i)
 {
