@@ -147,6 +147,46 @@ made() {
 	[ "$(apr-unpack quantized | apr-get --text q)" = "$(printf '%s\n' '-1 -0.5' '0 62')" ]
 }
 
+@test "pytorch: quantized and complex types are numbers, and a key says what they mean" {
+	made
+	local name shape text
+	apr-unpack meanings >q.aprs
+	apr-meta get pytorch.tensors q.aprs | jq -c . >got
+	cat >want <<-'END'
+		{"axis":{"type":"qint8","scale":[0.5,0.10000000000000001],"zero_point":[3,-1],"axis":0},"lists":{"type":"quint8","scale":[0.5,1],"zero_point":[0,7],"axis":1},"quint8":{"type":"quint8","scale":0.5,"zero_point":3},"qint32":{"type":"qint32","scale":0.5,"zero_point":0},"complex128":{"type":"complex128"},"backward":{"type":"complex128"},"conj":{"type":"complex128"},"both":{"type":"complex128"}}
+	END
+	diff <(jq -cS . got) <(jq -cS . want)
+	while read -r name shape text; do
+		[ "$(apr-header -l --json q.aprs | jq -r --arg n "$name" 'select(.name == $n) |
+			.dtype + (.shape | map(tostring) | join("x"))')" = "$shape" ] || fail "$name: shape"
+		[ "$(apr-get --text "$name" q.aprs | tr -s ' \n' ' ')" = "$text " ] || fail "$name"
+	done <<-'END'
+		axis I82x2 1 2 3 127
+		lists U82x2 1 2 3 127
+		quint8 U84 1 2 3 127
+		qint32 I321 2130903553
+		complex128 F642x2 1 2 3 4
+		backward F642 3 4
+		conj F642x2 1 -2 3 -4
+		both F642x2 -1 2 -3 4
+		neg F642x2 -1 -3 -2 -4
+	END
+	[ "$(apr-get c64 q.aprs | od -An -tf4 | tr -s ' ')" = ' 1 -2 3 -4' ]
+	# The names in the key are those of the plan, in folders too.
+	mkdir folder
+	cp meanings folder/pytorch_model.bin
+	diff <(apr-unpack folder | apr-meta get pytorch.tensors) <(apr-meta get pytorch.tensors q.aprs)
+	[ "$(apr-unpack --prefix a meanings | apr-meta get pytorch.tensors | jq -r '.xis.axis')" = 0 ]
+	apr-unpack meanings | apr-pack -t gguf 2>/dev/null | apr-unpack | apr-meta get pytorch.tensors |
+		diff - <(apr-meta get pytorch.tensors q.aprs)
+	# More scales than fit into the plan travel beside it; a folder refuses them.
+	[ "$(apr-unpack many_scales | apr-meta get pytorch.tensors |
+		jq -c '.many | [(.scale | length), (.scale | unique), .axis]')" = '[20000,[0.5],0]' ]
+	cp many_scales folder/pytorch_model.bin
+	try apr-unpack folder
+	said 4 'with scales of more than 65536 bytes'
+}
+
 # What looks like a pickle in a storage is weights: only what refers to a member decides.
 @test "pytorch: weights that look like a pickle give no alarm" {
 	made

@@ -145,6 +145,17 @@ struct row {
 #define QUANTIZED(TYPE, SCHEME) \
 	"ctorch._utils\n_rebuild_qtensor\n(" STORAGE(TYPE, "0", "\006") "K\000" SHAPE_2_3 \
 	STRIDES_3_1 SCHEME "\211" DICT "tR"
+#define TENSOR_QUANTIZED(STORAGE_ID, SHAPE, STRIDES, SCHEME) \
+	"ctorch._utils\n_rebuild_qtensor\n(" STORAGE_ID "K\000" SHAPE STRIDES SCHEME "\211" DICT "tR"
+#define PER_AXIS(SCALES, ZEROS, AXIS) "(ctorch\nper_channel_affine\n" SCALES ZEROS AXIS "t"
+#define HALVES "](G\077\340\000\000\000\000\000\000G\077\340\000\000\000\000\000\000e"
+#define ZEROS "](K\000K\000e"
+#define OF_TWO(TYPE) TENSOR_OF(STORAGE(TYPE, "0", "\002"), "K\000", "K\002\205", "K\001\205")
+#define MARKED(TYPE, SHAPE, STRIDES, MARKS) \
+	"ctorch._utils\n_rebuild_tensor_v2\n(" STORAGE(TYPE, "0", "\006") "K\000" SHAPE STRIDES "\211" \
+	DICT MARKS "tR"
+#define CONJ "}X" LENGTH("\004") "conj\210s"
+#define NEG "}X" LENGTH("\003") "neg\210s"
 #define PER_TENSOR "ctorch\nper_tensor_affine\nG\077\340\000\000\000\000\000\000K\003\207"
 
 static const struct row pickles[] = {
@@ -308,9 +319,16 @@ static const struct row pickles[] = {
 	    ALONE(PARAMETER("N"))),
 	ROW("torch_parameter_of_8", "a parameter around too many others",
 	    ALONE(TWICE(TWICE(TWICE(TWICE(TENSOR)))))),
-	ROW("torch_conjugated", "is marked as conjugated",
-	    ALONE("ctorch._utils\n_rebuild_tensor_v2\n(" FLOATS("\006") "K\000" SHAPE_2_3 STRIDES_3_1
-	          "\211" DICT "}X" LENGTH("\004") "conj\210stR")),
+	ROW("torch_conjugated", "is marked as negated or conjugated, which its type cannot be",
+	    ALONE(MARKED("FloatStorage", SHAPE_2_3, STRIDES_3_1, CONJ))),
+	ROW("torch_negated_integers", "is marked as negated or conjugated, which its type cannot be",
+	    ALONE(MARKED("IntStorage", SHAPE_2_3, STRIDES_3_1, NEG))),
+	ROW("torch_mark_unknown", "has marks that are not known",
+	    ALONE(MARKED("FloatStorage", SHAPE_2_3, STRIDES_3_1, "}" KEY("x") "\210s"))),
+	ROW("torch_mark_number", "has marks that are not known",
+	    ALONE(MARKED("FloatStorage", SHAPE_2_3, STRIDES_3_1, "}X" LENGTH("\003") "negK\001s"))),
+	ROW("torch_marks_list", "has marks that are not known",
+	    ALONE(MARKED("FloatStorage", SHAPE_2_3, STRIDES_3_1, "]"))),
 	ROW("torch_sparse", "is a sparse, nested or virtual tensor",
 	    ALONE("ctorch._utils\n_rebuild_sparse_tensor\nK\000)\206R")),
 	ROW("torch_meta", "is a sparse, nested or virtual tensor",
@@ -318,14 +336,55 @@ static const struct row pickles[] = {
 	ROW("torch_subclass", "a class of tensors that is not known",
 	    ALONE("ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\n"
 	          "cmy.tensors\nMine\n(" FLOATS("\006") "K\000" SHAPE_2_3 STRIDES_3_1 "t}tR")),
-	ROW("torch_complex_128", "the type complex128, which is not read",
-	    ALONE(OF_TYPE("ComplexDoubleStorage"))),
+	ROW("torch_complex_128_of_8", "the type complex128, which is not read",
+	    ALONE(TENSOR_OF(STORAGE("ComplexDoubleStorage", "0", "\001"), "K\000",
+	                    "(K\001K\001K\001K\001K\001K\001K\001K\001t",
+	                    "(K\001K\001K\001K\001K\001K\001K\001K\001t"))),
+	ROW("torch_complex_128_past_end", "reaches past the end of its storage",
+	    ALONE(TENSOR_OF(STORAGE("ComplexDoubleStorage", "0", "\001"), "K\000", "K\002\205",
+	                    "K\001\205"))),
 	ROW("torch_quantized_without_scale", "the type qint8, which is not read",
 	    ALONE(OF_TYPE("QInt8Storage"))),
-	ROW("torch_quantized_unsigned", "is quantized as quint8",
-	    ALONE(QUANTIZED("QUInt8Storage", PER_TENSOR))),
-	ROW("torch_quantized_per_channel", "is quantized as qint8",
-	    ALONE(QUANTIZED("QInt8Storage", "(ctorch\nper_channel_affine\nNNK\000t"))),
+	ROW("torch_quantized_symmetric", "is quantized as quint8 in a way",
+	    ALONE(QUANTIZED("QUInt8Storage",
+	                    "ctorch\nper_tensor_symmetric\nG\077\340\000\000\000\000\000\000K\003\207"))),
+	ROW("torch_quantized_4_bits", "is quantized as quint4x2 in a way",
+	    ALONE(QUANTIZED("QUInt4x2Storage", PER_TENSOR))),
+	ROW("torch_quantized_floats", "is quantized as float32 in a way",
+	    ALONE(QUANTIZED("FloatStorage", PER_TENSOR))),
+	ROW("torch_quantized_complex", "is quantized as complex128 in a way",
+	    ALONE(TENSOR_QUANTIZED(STORAGE("ComplexDoubleStorage", "0", "\001"), ")", ")", PER_TENSOR))),
+	ROW("torch_quantized_scale_text", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QUInt8Storage", "ctorch\nper_tensor_affine\n" KEY("1") "K\003\207"))),
+	ROW("torch_quantized_scale_infinite", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QUInt8Storage",
+	                    "ctorch\nper_tensor_affine\nG\177\360\000\000\000\000\000\000K\003\207"))),
+	ROW("torch_quantized_per_channel", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS("N", "N", "K\000")))),
+	ROW("torch_quantized_axis_2", "along an axis that it lacks",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(HALVES, ZEROS, "K\002")))),
+	ROW("torch_quantized_axis_negative", "along an axis that it lacks",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(HALVES, ZEROS, "J\377\377\377\377")))),
+	ROW("torch_quantized_axis_text", "along an axis that it lacks",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(HALVES, ZEROS, KEY("0"))))),
+	ROW("torch_quantized_few_scales", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(HALVES, ZEROS, "K\001")))),
+	ROW("torch_quantized_few_zeros", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(HALVES, "](K\000e", "K\000")))),
+	ROW("torch_quantized_scales_shape", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(TENSOR, ZEROS, "K\000")))),
+	ROW("torch_quantized_scales_of_bytes", "scales or zero points that cannot be",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(OF_TWO("ByteStorage"), ZEROS, "K\000")))),
+	ROW("torch_quantized_scales_past_end", "reaches past the end of its storage",
+	    ALONE(QUANTIZED("QInt8Storage",
+	                    PER_AXIS(TENSOR_OF(STORAGE("FloatStorage", "0", "\006"), "K\005", "K\002\205",
+	                                       "K\001\205"), ZEROS, "K\000")))),
+	ROW("torch_quantized_scales_quantized", "is quantized as qint8 in a way",
+	    ALONE(QUANTIZED("QInt8Storage",
+	                    PER_AXIS(TENSOR_QUANTIZED(STORAGE("QInt8Storage", "0", "\002"), "K\002\205",
+	                                              "K\001\205", PER_TENSOR), ZEROS, "K\000")))),
+	ROW("torch_quantized_scales_call", "calls os.system('id')",
+	    ALONE(QUANTIZED("QInt8Storage", PER_AXIS(SYSTEM, ZEROS, "K\000")))),
 	ROW("torch_quantized_scale_nan", "a scale or zero point that cannot be",
 	    ALONE(QUANTIZED("QInt8Storage",
 	                    "ctorch\nper_tensor_affine\nG\177\370\000\000\000\000\000\000K\003\207"))),

@@ -31,6 +31,40 @@ static const char quantized[] = PROTO "}" KEY("q") "ctorch._utils\n_rebuild_qten
 static const char bytes[] = PROTO "}" KEY("w")
 	TENSOR_OF(STORAGE("ByteStorage", "0", "\030"), "K\000", "K\030\205", "K\001\205") "s.";
 
+/* Types that are kept as numbers, with a key that says what they mean. */
+#define QUANTIZED(TYPE, N, SHAPE, STRIDES, SCHEME) \
+	"ctorch._utils\n_rebuild_qtensor\n(" STORAGE(TYPE, "0", N) "K\000" SHAPE STRIDES SCHEME "\211" \
+	DICT "tR"
+#define HALF "G\077\340\000\000\000\000\000\000"
+#define MARKED(TYPE, KEY, N, SHAPE, STRIDES, MARKS) \
+	"ctorch._utils\n_rebuild_tensor_v2\n(" STORAGE(TYPE, KEY, N) "K\000" SHAPE STRIDES "\211" DICT \
+	MARKS "tR"
+#define CONJ "}X" LENGTH("\004") "conj\210s"
+#define NEG "}X" LENGTH("\003") "neg\210s"
+#define BOTH "}(X" LENGTH("\004") "conj\210X" LENGTH("\003") "neg\210u"
+static const char meanings[] = PROTO "}(" NAMED("\004", "axis")
+	QUANTIZED("QInt8Storage", "\004", "K\002K\002\206", "K\002K\001\206",
+	          "(ctorch\nper_channel_affine\n"
+	          TENSOR_OF(STORAGE("DoubleStorage", "1", "\002"), "K\000", "K\002\205", "K\001\205")
+	          TENSOR_OF(STORAGE("LongStorage", "2", "\002"), "K\000", "K\002\205", "K\001\205")
+	          "K\000t")
+	NAMED("\005", "lists")
+	QUANTIZED("QUInt8Storage", "\004", "K\002K\002\206", "K\002K\001\206",
+	          "(ctorch\nper_channel_affine\n](" HALF "K\001e](K\000K\007eK\001t")
+	NAMED("\006", "quint8") QUANTIZED("QUInt8Storage", "\004", "K\004\205", "K\001\205",
+	                                "ctorch\nper_tensor_affine\n" HALF "K\003\207")
+	NAMED("\006", "qint32") QUANTIZED("QInt32Storage", "\001", "K\001\205", "K\001\205",
+	                                "ctorch\nper_tensor_affine\n" HALF "K\000\207")
+	NAMED("\012", "complex128") TENSOR_OF(STORAGE("ComplexDoubleStorage", "3", "\002"), "K\000",
+	                                     "K\002\205", "K\001\205")
+	NAMED("\010", "backward") TENSOR_OF(STORAGE("ComplexDoubleStorage", "3", "\002"), "K\001",
+	                                    ")", ")")
+	NAMED("\004", "conj") MARKED("ComplexDoubleStorage", "3", "\002", "K\002\205", "K\001\205", CONJ)
+	NAMED("\004", "both") MARKED("ComplexDoubleStorage", "3", "\002", "K\002\205", "K\001\205", BOTH)
+	NAMED("\003", "neg") MARKED("DoubleStorage", "3", "\004", "K\002K\002\206", "K\001K\002\206", NEG)
+	NAMED("\003", "c64") MARKED("ComplexFloatStorage", "4", "\002", "K\002\205", "K\001\205", CONJ)
+	"u.";
+
 #define MATRIX "(X" LENGTH("\007") "storagectorch\nFloatStorage\nX" LENGTH("\001") "0X" \
 	LENGTH("\003") "cpuJ\000\000\004\000tQ"
 static const char slices[] = PROTO "}(" NAMED("\003", "col")
@@ -162,6 +196,31 @@ write_wrong_crc(struct folder *f)
 	gen_free(&g);
 }
 
+#define TWENTY_THOUSAND "J\040\116\000\000"
+static const char many_scales[] = PROTO "}" NAMED("\004", "many")
+	QUANTIZED("QInt8Storage", "\004", TWENTY_THOUSAND "\205", "K\000\205",
+	          "(ctorch\nper_channel_affine\n"
+	          TENSOR_OF(STORAGE("DoubleStorage", "1", "\002"), "K\000", TWENTY_THOUSAND "\205", "K\000\205")
+	          TENSOR_OF(STORAGE("LongStorage", "2", "\002"), "K\000", TWENTY_THOUSAND "\205", "K\000\205")
+	          "K\000t") "s.";
+
+static void
+write_meanings(struct folder *f)
+{
+	static const uint8_t codes[] = { 1, 2, 3, 127 };
+	static const double scales[] = { 0.5, 0.1 }, numbers[] = { 1, 2, 3, 4 };
+	static const int64_t zeros[] = { 3, -1 };
+	static const float floats[] = { 1, 2, 3, 4 };
+	struct member list[] = { { "a/data.pkl", meanings, sizeof meanings - 1, 0 },
+		{ "a/data/0", codes, sizeof codes, 0 }, { "a/data/1", scales, sizeof scales, 0 },
+		{ "a/data/2", zeros, sizeof zeros, 0 }, { "a/data/3", numbers, sizeof numbers, 0 },
+		{ "a/data/4", floats, sizeof floats, 0 } };
+
+	write_file(f, "meanings", list, 6);
+	list[0] = (struct member){ list[0].name, many_scales, sizeof many_scales - 1, 0 };
+	write_file(f, "many_scales", list, 6);
+}
+
 /* What torch.jit.save adds. */
 static void
 write_script(struct folder *f)
@@ -226,6 +285,7 @@ main(int argc, char **argv)
 	write_sparse(&f);
 	write_late(&f);
 	write_script(&f);
+	write_meanings(&f);
 	write_wrong_crc(&f);
 	return folder_close(&f);
 }

@@ -60,7 +60,7 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 		map_release(&t->map, t->last, t->last_bytes);
 	t->last_bytes = 0;
 	*n = 0;
-	if (t->side)
+	if (t->side || t->sends_joined)
 		return torch_side_read(t, p, n);
 	if (t->holder && torch_values_read(t->holder, p, n) < 0)
 		return -1;
@@ -114,6 +114,8 @@ free_file(struct torch *t)
 	free(t->views);
 	free(t->storages);
 	free(t->label);
+	buf_free(&t->relations);
+	buf_free(&t->joined);
 	pickle_free(&t->pickle);
 	buf_free(&t->pickled);
 	if (!t->borrows)
@@ -160,6 +162,8 @@ read_all(struct torch *t)
 	if ((t->form == TORCH_EXPORT ? torch_add_exported(t) : torch_add_tensors(t)) < 0)
 		return -1;
 	if (t->form == TORCH_ZIP && (torch_add_constants(t) < 0 || torch_add_code(t) < 0))
+		return -1;
+	if (torch_add_relations(t) < 0 || torch_add_sides(t) < 0)
 		return -1;
 	return model_check(&t->plan, t->source.name, t->err);
 }

@@ -94,6 +94,8 @@ struct torch_type {
 	const char *type;    /* "F32", or NULL: a tensor of this type is refused */
 	uint8_t bytes;       /* of an element */
 	uint8_t number;      /* ScalarType of torch.export; 0: it has none */
+	const char *as;      /* quantized and complex types: type of the numbers; NULL: refused */
+	uint8_t parts;       /* numbers of a value of a complex type without a type here: 2 */
 };
 const struct torch_type *torch_type_of(const struct pickle *k, pickle_ref global);
 const struct torch_type *torch_type_of_number(int64_t number);
@@ -115,7 +117,11 @@ struct torch_view {
 	struct torch *in;    /* the archive inside that has the value; NULL: the file itself */
 	uint64_t at;         /* of the first value, as above, in bytes */
 	int64_t strides[TENSOR_DIMS]; /* in elements */
-	uint8_t element;
+	uint8_t element;     /* bytes of a value */
+	uint8_t number;      /* bytes of a number; a complex value may have two */
+	bool complex;        /* numbers alternate between real and imaginary parts */
+	bool negated[2];     /* real, imaginary parts: their sign changes */
+	size_t relation, relation_bytes; /* in relations of the archive; 0 bytes: none */
 	bool plain;          /* the values lie there in one piece, in order */
 	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
 };
@@ -156,6 +162,10 @@ struct torch {
 	bool borrows;        /* and so does zip */
 	const char *storage_folder; /* "data/" */
 	char *label;         /* its name for messages; owned */
+	bool scaling;        /* the tensor that is read is a scale of another one */
+	struct buf relations; /* of its tensors, each a JSON object */
+	struct buf joined;   /* value of the key pytorch.tensors */
+	bool joined_is_blob;
 	uint64_t objects;    /* custom objects of torch.export, left out */
 
 	/* Members that travel as side files. */
@@ -173,6 +183,7 @@ struct torch {
 	struct container_sent sent;
 	size_t now;          /* the tensor */
 	struct torch *holder; /* the archive that has its values; NULL: none is being sent */
+	bool sends_joined;   /* the key's value: side_done bytes so far */
 	const struct zip_entry *side; /* the side file; NULL: none is being sent */
 	struct zip_inflate *side_inflate;
 	uint64_t side_done;
@@ -216,6 +227,12 @@ int torch_place_view(const struct torch *t, const char *name, const struct torch
                      const uint64_t *dims, const uint64_t *strides, size_t n, uint64_t offset,
                      const struct torch_storage *s, struct torch_view *v);
 
+/* The type of a tensor that is not quantized, with the view changed if a value becomes two numbers:
+ * dims then has one more dimension. NULL with the error filled. */
+const struct dtype *torch_plain_type(struct torch *t, const struct torch_type *type,
+                                     const char *name, uint64_t *dims, size_t *n,
+                                     struct torch_view *v);
+
 /* The name without the prefix that the user chose; *n is its length before and after. */
 const char *torch_short_name(struct torch *t, const char *name, size_t *n);
 
@@ -247,13 +264,31 @@ int torch_add_inner(struct torch *t, const struct zip_entry *x, const char *name
 #define TORCH_CONSTANTS "constants.pkl"
 int torch_add_constants(struct torch *t);
 
+/* ---- what values mean (torch_relations.c) ---- */
+
+#define TORCH_TENSORS_KEY "pytorch.tensors"
+
+/* Note the type of a tensor that has another one in the plan. */
+void torch_relate_type(struct torch *t, const struct torch_type *type, struct torch_view *v);
+
+/* The same with scale and zero point: (scheme, scale, zero point), or (scheme, scales, zero
+ * points, axis) for n dimensions dims. 0 or -1. */
+int torch_relate(struct torch *t, const struct torch_type *type, const pickle_ref *q, size_t count,
+                 const uint64_t *dims, size_t n, const char *name, struct torch_view *v);
+
+/* Append the key to the plan, unless no tensor needs it. For one of several files, only make its
+ * value. 0 or -1. */
+int torch_add_relations(struct torch *t);
+
 /* ---- side files (torch_side.c) ---- */
 
 #define TORCH_SIDE "torch" /* the type of their blobs */
 
-/* Append a member to the side files, and send one as source_next and source_read do. */
+/* List a member as a side file; append those that are listed to the plan, behind all values.
+ * torch_side_begin and torch_side_read send blob i of the plan. 0 or -1. */
 int torch_add_side(struct torch *t, const struct zip_entry *x);
-/* Append TorchScript's code and extra files, and count members that are not known. */
+int torch_add_sides(struct torch *t);
+/* List TorchScript's code and extra files, and count members that are not known. */
 int torch_add_code(struct torch *t);
 int torch_side_begin(struct torch *t, size_t i);
 int torch_side_read(struct torch *t, const uint8_t **p, size_t *n);

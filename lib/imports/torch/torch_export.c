@@ -124,6 +124,7 @@ add_raw(struct torch *t, const char *name, const json_t *meta, const struct zip_
 		.deflated = x->deflated ? x : NULL, .stored = x->deflated ? NULL : x };
 	uint64_t dims[TENSOR_DIMS], strides[TENSOR_DIMS], offset;
 	const struct torch_type *type;
+	const struct dtype *dtype;
 	struct torch_view v = { 0 };
 	struct tensor *made;
 	size_t n, m;
@@ -137,14 +138,16 @@ add_raw(struct torch *t, const char *name, const json_t *meta, const struct zip_
 		return err_set(t->err, ERR_FORMAT, name, "is sparse, or has another layout that is not "
 		               "read");
 	type = torch_type_of_number(json_integer_value(number));
-	if (!type || !type->type)
-		return err_set(t->err, ERR_FORMAT, name, "has the type %s, which is not read",
-		               type ? type->dtype : "of an unknown number");
-	if (torch_place_view(t, name, type, dims, strides, n, offset, &s, &v) < 0)
+	if (!type)
+		return err_set(t->err, ERR_FORMAT, name, "has a type that is not known");
+	if (torch_place_view(t, name, type, dims, strides, n, offset, &s, &v) < 0 ||
+	    !(dtype = torch_plain_type(t, type, name, dims, &n, &v)))
 		return -1;
+	if (type->parts == 2 || strcmp(dtype->name, "C64") == 0)
+		v.number = type->bytes / 2;
 	m = strlen(name);
 	name = torch_short_name(t, name, &m);
-	made = tensor_new(name, m, dtype_by_name(type->type), (unsigned)n, dims, TENSOR_OWN_SIZE,
+	made = tensor_new(name, m, dtype, (unsigned)n, dims, TENSOR_OWN_SIZE,
 	                  t->source.name, t->err);
 	return made ? torch_take(t, made, &v) : -1;
 }

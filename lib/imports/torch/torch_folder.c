@@ -9,6 +9,7 @@
 struct shards {
 	struct folder_source in;
 	uint64_t stripped, unread; /* tensors, as in struct torch */
+	struct buf relations; /* of all files, without the last brace */
 	json_t *calls;             /* of all files, for a report; NULL: none so far */
 };
 
@@ -59,7 +60,11 @@ judge(struct joined *j, size_t i, struct source *part)
 	(void)i;
 	s->stripped += t->stripped;
 	s->unread += t->unread;
-	if (t->pickle.call_count == 0)
+	if (t->joined.n) {
+		buf_text(&s->relations, s->relations.n ? "," : "{");
+		buf_put(&s->relations, t->joined.p + 1, t->joined.n - 2);
+	}
+	if (t->pickle.call_count == 0 && json_array_size(t->inner_calls) == 0)
 		return 0;
 	calls = torch_calls(t);
 	if (!s->calls)
@@ -105,6 +110,26 @@ prove_index(const struct shards *s, const char *prefix)
 	return r;
 }
 
+/* The key of all files. */
+static int
+add_relations(struct shards *s)
+{
+	static const struct value_type json = { 0, VALUE_JSON };
+	struct joined *j = &s->in.joined;
+	struct buf *b = &s->relations;
+
+	if (b->n == 0)
+		return buf_ok(b) ? 0 : err_memory(j->err);
+	buf_text(b, "}");
+	if (!buf_ok(b))
+		return err_memory(j->err);
+	if (b->n > VALUE_INLINE_BYTES)
+		return err_set(j->err, ERR_FORMAT, j->path, "has quantized tensors with scales of more "
+		               "than %u bytes, which only a single file can have", VALUE_INLINE_BYTES);
+	return model_add_meta(&j->plan, TORCH_TENSORS_KEY, strlen(TORCH_TENSORS_KEY), json, b->p, b->n,
+	                      j->err);
+}
+
 static int
 read_all(struct shards *s)
 {
@@ -115,7 +140,7 @@ read_all(struct shards *s)
 		return -1;
 	if (prefix && *prefix && s->stripped == 0)
 		return torch_no_prefix(j->path, prefix, j->err);
-	if (folder_config(&s->in.folder, &j->plan, j->err) < 0 ||
+	if (add_relations(s) < 0 || folder_config(&s->in.folder, &j->plan, j->err) < 0 ||
 	    folder_source_add_files(&s->in) < 0)
 		return -1;
 	return prove_index(s, prefix);
@@ -129,6 +154,7 @@ close_shards(struct joined *j)
 	struct shards *s = (struct shards *)j;
 
 	json_decref(s->calls);
+	buf_free(&s->relations);
 	folder_source_close(&s->in);
 }
 

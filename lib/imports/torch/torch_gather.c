@@ -218,6 +218,22 @@ read_run(struct torch *t, const struct axis *x, uint64_t at, uint64_t to)
 	return 0;
 }
 
+/* Change the signs of n values that are marked as conjugated or negated. */
+static void
+negate(const struct torch *t, uint64_t n)
+{
+	const struct torch_view *v = t->view;
+	const unsigned each = v->element / v->number;
+	const uint64_t first = t->box->done * each;
+	uint64_t i;
+
+	if (!v->negated[0] && !v->negated[1])
+		return;
+	for (i = 0; i < n * each; i++)
+		if (v->negated[v->complex ? (first + i) % 2 : 0])
+			t->box->values[(i + 1) * v->number - 1] ^= 0x80;
+}
+
 /* Gather the next box. Returns its values, or 0 with the error filled. */
 static uint64_t
 gather(struct torch *t)
@@ -260,9 +276,7 @@ torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_
 	t->view = v;
 	t->left = tensor_items(of);
 	t->head_waits = tensor_type(of)->head > 0;
-	t->swap = !t->big_endian || v->element == 1 ? 0 : v->element;
-	if (t->swap && strcmp(tensor_type(of)->name, "C64") == 0)
-		t->swap /= 2; /* two numbers */
+	t->swap = !t->big_endian || v->number == 1 ? 0 : v->number;
 	if (t->left == 0)
 		return 0;
 	if ((v->deflated && inflate(t, v->deflated) < 0) ||
@@ -305,6 +319,7 @@ torch_values_read(struct torch *t, const uint8_t **p, size_t *n)
 		values = gather(t);
 		if (values == 0)
 			return -1;
+		negate(t, values);
 		*p = t->box->values;
 		t->box->done += values;
 	}

@@ -31,7 +31,6 @@ stays_below(const char *p, size_t n)
 int
 torch_add_side(struct torch *t, const struct zip_entry *x)
 {
-	char name[ZIP_NAME + 1];
 	const size_t n = x->name_bytes - t->folder_bytes;
 
 	if (!stays_below(x->name + t->folder_bytes, n))
@@ -44,9 +43,23 @@ torch_add_side(struct torch *t, const struct zip_entry *x)
 	if (mem_grow(&t->sides, &t->side_cap, t->side_count + 1, sizeof *t->sides) < 0)
 		return err_memory(t->err);
 	t->sides[t->side_count++] = x;
-	memcpy(name, x->name + t->folder_bytes, n);
-	name[n] = 0;
-	return model_add_blob(&t->plan, name, TORCH_SIDE, x->bytes, t->err);
+	return 0;
+}
+
+int
+torch_add_sides(struct torch *t)
+{
+	char name[ZIP_NAME + 1];
+	size_t i, n;
+
+	for (i = 0; i < t->side_count; i++) {
+		n = t->sides[i]->name_bytes - t->folder_bytes;
+		memcpy(name, t->sides[i]->name + t->folder_bytes, n);
+		name[n] = 0;
+		if (model_add_blob(&t->plan, name, TORCH_SIDE, t->sides[i]->bytes, t->err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* True if member x lies below this folder of the archive, or has this name. */
@@ -82,7 +95,7 @@ torch_add_code(struct torch *t)
 
 		if (x->name[x->name_bytes - 1] == '/' || lies_in_any(t, x, known))
 			continue;
-		if (!lies_in_any(t, x, code) ||
+		if (t->part || !lies_in_any(t, x, code) ||
 		    (x->name_bytes >= end && memcmp(x->name + x->name_bytes - end, pickle, end) == 0))
 			other++;
 		else if (torch_add_side(t, x) < 0)
@@ -96,8 +109,11 @@ torch_add_code(struct torch *t)
 int
 torch_side_begin(struct torch *t, size_t i)
 {
-	t->side = t->sides[i];
 	t->side_done = 0;
+	t->sends_joined = t->joined_is_blob && i == 0;
+	if (t->sends_joined)
+		return 0;
+	t->side = t->sides[i - t->joined_is_blob];
 	t->side_crc = 0;
 	if (!t->side->deflated)
 		return 0;
@@ -119,9 +135,17 @@ read_stored(struct torch *t, const uint8_t **p, size_t *n)
 int
 torch_side_read(struct torch *t, const uint8_t **p, size_t *n)
 {
-	const int r = t->side_inflate ? zip_inflate(t->side_inflate, p, n, t->err)
-	                              : read_stored(t, p, n);
+	int r = 0;
 
+	if (t->sends_joined) {
+		*p = t->joined.p + t->side_done;
+		*n = (size_t)num_min(SIDE_PIECE, t->joined.n - t->side_done);
+		t->side_done += *n;
+		t->sends_joined = *n > 0;
+		return 0;
+	}
+	r = t->side_inflate ? zip_inflate(t->side_inflate, p, n, t->err)
+	                    : read_stored(t, p, n);
 	if (r < 0 || *n == 0)
 		torch_side_end(t);
 	return r;

@@ -111,10 +111,11 @@ read_numbers(const struct torch *t, pickle_ref r, const char *name, uint64_t *v,
 
 /* A tensor may be marked as conjugated or negated, with its values stored unchanged. */
 static int
-check_marks(const struct torch *t, pickle_ref marks, const char *name)
+read_marks(const struct torch *t, pickle_ref marks, const char *name, struct torch_view *v)
 {
 	const struct pickle *k = &t->pickle;
 	const struct pickle_cell *c, *value;
+	bool known, set;
 
 	if (marks == PICKLE_NOTHING || pickle_node(k, marks)->kind == PICKLE_NONE)
 		return 0;
@@ -122,61 +123,99 @@ check_marks(const struct torch *t, pickle_ref marks, const char *name)
 		return unreadable(t, name, "has marks that are not known");
 	for (c = pickle_first(k, marks); c; c = pickle_next(k, value)) {
 		value = pickle_next(k, c);
-		if (pickle_node(k, value->node)->kind != PICKLE_BOOL ||
-		    pickle_node(k, value->node)->u.i)
-			return unreadable(t, name, "is marked as conjugated, negated or in another "
-			                  "way: its values are not those that the file has");
+		set = pickle_node(k, value->node)->kind != PICKLE_BOOL || pickle_node(k, value->node)->u.i;
+		known = pickle_node(k, value->node)->kind == PICKLE_BOOL;
+		if (set && known && pickle_is(k, c->node, "conj")) {
+			v->negated[1] ^= true;
+		} else if (set && known && pickle_is(k, c->node, "neg")) {
+			v->negated[0] ^= true;
+			v->negated[1] ^= true;
+		} else if (set) {
+			return unreadable(t, name, "has marks that are not known");
+		}
 	}
 	return 0;
 }
 
+/* Values that change their sign are not those of the file. */
+static int
+check_signs(const struct torch *t, const struct torch_type *type, const struct dtype *dtype,
+            const char *name, struct torch_view *v)
+{
+	static const char *const signs[] = { "F64", "F32", "F16", "BF16", "C64" };
+	size_t i;
+
+	v->complex = type->parts == 2 || strcmp(dtype->name, "C64") == 0;
+	v->number = v->complex ? type->bytes / 2 : type->bytes;
+	if (!v->negated[0] && !v->negated[1])
+		return 0;
+	v->plain = false;
+	for (i = 0; i < sizeof signs / sizeof *signs; i++)
+		if (strcmp(dtype->name, signs[i]) == 0 && (v->complex || v->negated[0]))
+			return 0;
+	return unreadable(t, name, "is marked as negated or conjugated, which its type cannot be");
+}
+
 /* ---- types ---- */
 
-/* The type of a quantized tensor, and its head: see apr-stream(5), Q8_TENSOR. */
+/* The type of a quantized tensor. With one scale, qint8 is Q8_TENSOR, whose head this fills: see
+ * apr-stream(5). Other tensors have numbers, and a relation. */
 static const struct dtype *
-quantized_type(const struct torch *t, const struct call *c, const struct torch_type *type,
-               const char *name, uint8_t *head)
+quantized_type(struct torch *t, const struct call *c, const struct torch_type *type,
+               const uint64_t *dims, size_t n, const char *name, struct torch_view *v)
 {
 	const struct pickle *k = &t->pickle;
-	pickle_ref q[3];
+	pickle_ref q[4];
+	const size_t count = pickle_items(k, c->args[4], q, 4);
+	const bool one = count == 3 && pickle_what(k, q[0]) == TORCH_SCHEME &&
+	                 pickle_is(k, pickle_name_of(k, q[0]), "per_tensor_affine");
+	const bool many = count == 4 && pickle_what(k, q[0]) == TORCH_SCHEME &&
+	                  (pickle_is(k, pickle_name_of(k, q[0]), "per_channel_affine") ||
+	                   pickle_is(k, pickle_name_of(k, q[0]), "per_channel_affine_float_qparams"));
 	float scale;
 	uint32_t bits;
 
-	if (pickle_items(k, c->args[4], q, 3) != 3 || pickle_what(k, q[0]) != TORCH_SCHEME ||
-	    !pickle_is(k, pickle_name_of(k, q[0]), "per_tensor_affine") ||
-	    strcmp(type->dtype, "qint8") != 0 || pickle_node(k, q[1])->kind != PICKLE_FLOAT ||
-	    pickle_node(k, q[2])->kind != PICKLE_INT) {
+	if (t->scaling || !type->as || type->parts || !(one || many)) {
 		err_set(t->err, ERR_FORMAT, name, "is quantized as %s in a way that no type here "
 		        "holds", type->dtype);
 		err_hint(t->err, "PyTorch's dequantize() makes it a plain tensor");
 		return NULL;
 	}
-	scale = (float)pickle_node(k, q[1])->u.d;
-	if (!isfinite(scale) || pickle_node(k, q[2])->u.i < -128 ||
-	    pickle_node(k, q[2])->u.i > 127) {
+	if (!one || strcmp(type->as, "I8") != 0)
+		return torch_relate(t, type, q, count, dims, n, name, v) < 0 ? NULL
+		                                                            : dtype_by_name(type->as);
+	scale = pickle_node(k, q[1])->kind == PICKLE_FLOAT ? (float)pickle_node(k, q[1])->u.d : NAN;
+	if (!isfinite(scale) || pickle_node(k, q[2])->kind != PICKLE_INT ||
+	    pickle_node(k, q[2])->u.i < -128 || pickle_node(k, q[2])->u.i > 127) {
 		err_set(t->err, ERR_CORRUPT, name, "has a scale or zero point that cannot be");
 		return NULL;
 	}
 	memcpy(&bits, &scale, sizeof bits);
-	le32_put(head, bits);
-	le32_put(head + 4, (uint32_t)(int32_t)pickle_node(k, q[2])->u.i);
+	le32_put(v->head, bits);
+	le32_put(v->head + 4, (uint32_t)(int32_t)pickle_node(k, q[2])->u.i);
 	return dtype_by_name("Q8_TENSOR");
 }
 
-static const struct dtype *
-type_of(const struct torch *t, const struct call *c, const struct torch_type *type,
-        const char *name, struct torch_view *v)
+const struct dtype *
+torch_plain_type(struct torch *t, const struct torch_type *type, const char *name, uint64_t *dims,
+                 size_t *n, struct torch_view *v)
 {
-	if (!type) {
-		unreadable(t, name, "has a type that is not known");
+	size_t i;
+
+	if (type->type)
+		return dtype_by_name(type->type);
+	if (type->parts != 2 || *n == TENSOR_DIMS) {
+		err_set(t->err, ERR_FORMAT, name, "has the type %s, which is not read", type->dtype);
 		return NULL;
 	}
-	v->element = type->bytes;
-	if (c->what == TORCH_REBUILD_QUANTIZED)
-		return quantized_type(t, c, type, name, v->head);
-	if (!type->type)
-		err_set(t->err, ERR_FORMAT, name, "has the type %s, which is not read", type->dtype);
-	return type->type ? dtype_by_name(type->type) : NULL;
+	/* Two numbers along a dimension of their own. Strides of empty tensors may wrap. */
+	for (i = 0; i < *n; i++)
+		v->strides[i] = (int64_t)((uint64_t)v->strides[i] * 2);
+	v->strides[*n] = 1;
+	dims[(*n)++] = 2;
+	v->element /= 2;
+	torch_relate_type(t, type, v);
+	return dtype_by_name(type->as);
 }
 
 /* ---- views ---- */
@@ -225,7 +264,7 @@ torch_place_view(const struct torch *t, const char *name, const struct torch_typ
                  const uint64_t *dims, const uint64_t *strides, size_t n, uint64_t offset,
                  const struct torch_storage *s, struct torch_view *v)
 {
-	*v = (struct torch_view){ .element = type->bytes };
+	*v = (struct torch_view){ .element = type->bytes, .number = type->bytes };
 	return prove_view(t, name, dims, strides, n, offset, s, v);
 }
 
@@ -263,12 +302,20 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 	}
 	if (c.what == TORCH_REBUILD_TYPED)
 		type = torch_type_of(k, c.args[6]);
-	if (check_marks(t, c.what == TORCH_REBUILD ? c.args[6]
-	                   : c.what == TORCH_REBUILD_TYPED ? c.args[7] : PICKLE_NOTHING, name) < 0 ||
-	    !(dtype = type_of(t, &c, type, name, v)))
+	if (!type) {
+		unreadable(t, name, "has a type that is not known");
 		return NULL;
-	if (prove_view(t, name, dims, strides, n, (uint64_t)pickle_node(k, c.args[1])->u.i, &s,
-	               v) < 0)
+	}
+	if (torch_place_view(t, name, type, dims, strides, n,
+	                     (uint64_t)pickle_node(k, c.args[1])->u.i, &s, v) < 0)
+		return NULL;
+	dtype = c.what == TORCH_REBUILD_QUANTIZED
+	            ? quantized_type(t, &c, type, dims, n, name, v)
+	            : torch_plain_type(t, type, name, dims, &n, v);
+	if (!dtype ||
+	    read_marks(t, c.what == TORCH_REBUILD ? c.args[6]
+	                  : c.what == TORCH_REBUILD_TYPED ? c.args[7] : PICKLE_NOTHING, name, v) < 0 ||
+	    check_signs(t, type, dtype, name, v) < 0)
 		return NULL;
 	return tensor_new(name, name_bytes, dtype, (unsigned)n, dims, TENSOR_OWN_SIZE,
 	                  t->source.name, t->err);
