@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "core/dir.h"
-#include "formats/format.h"
 
 /* Open a file that is a tokenizer and not a model: JSON, or SentencePiece's. If it is neither,
  * returns NULL, leaves e empty, and r is at its beginning. */
@@ -24,7 +23,7 @@ open_file(struct reader *r, const struct tokenizer_options *o, struct err *e)
 	json = head[0] == '{';
 	if (reader_rest(r, &b, SIZE_MAX) == 0)
 		t = json ? tokenizer_open_json(b.p, b.n, NULL, 0, r->name, o, e)
-		         : tokenizer_open_sentencepiece(b.p, b.n, r->name, e);
+		         : tokenizer_open_sentencepiece(b.p, b.n, r->name, o, e);
 	buf_free(&b);
 	return t;
 }
@@ -61,7 +60,15 @@ open_model(struct source *s, bool whole, const struct tokenizer_options *o, stru
 struct tokenizer *
 load_tokenizer(const char *path, const struct tokenizer_options *o, struct err *e)
 {
-	struct format_options options = { 0 };
+	const struct format_options options = { 0 };
+
+	return load_tokenizer_from(path, &options, o, e);
+}
+
+struct tokenizer *
+load_tokenizer_from(const char *path, const struct format_options *options,
+                    const struct tokenizer_options *o, struct err *e)
+{
 	const struct format *format;
 	struct tokenizer *t;
 	struct source *s;
@@ -73,15 +80,15 @@ load_tokenizer(const char *path, const struct tokenizer_options *o, struct err *
 	                               !dir_is_several(path))) {
 		if (reader_open(&r, path, e) < 0)
 			return NULL;
-		t = open_file(&r, o, e);
+		t = options->from ? NULL : open_file(&r, o, e);
 		if (t || e->code != ERR_NONE) {
 			reader_close(&r);
 			return t;
 		}
-		return open_model(format_open(&r, &options, NULL, &format, e),
+		return open_model(format_open(&r, options, NULL, &format, e),
 		                  strcmp(path, "-") == 0, o, e);
 	}
-	s = format_open_path(path, &options, NULL, &format, &held, e);
+	s = format_open_path(path, options, NULL, &format, &held, e);
 	t = open_model(s, false, o, e);
 	if (held >= 0)
 		close(held);

@@ -2,6 +2,7 @@
 #ifndef LOAD_TOKENIZER_H
 #define LOAD_TOKENIZER_H
 
+#include "formats/format.h"
 #include "model/flow.h"
 #include "tokenizer/tokenizer.h"
 
@@ -10,6 +11,10 @@
  * filled. */
 struct tokenizer *load_tokenizer(const char *path, const struct tokenizer_options *o,
                                  struct err *e);
+
+/* The same, reading a model with these options. If options->from is set, the path is a model. */
+struct tokenizer *load_tokenizer_from(const char *path, const struct format_options *options,
+                                      const struct tokenizer_options *o, struct err *e);
 
 /* Load from a source at its first item. The source is read to its end and still belongs to
  * the caller. On failure, returns NULL with e filled. */

@@ -49,6 +49,7 @@ struct entry {
 	size_t bytes;
 	uint8_t kind, flags;
 	bool is;
+	float score; /* of a list */
 };
 
 struct entries {
@@ -123,6 +124,7 @@ read_list(struct file *f, json_t *vocab, const json_t *model, struct entries *al
 		json_decref(id);
 		if (r < 0)
 			return -1;
+		entry->score = (float)json_number_value(json_array_get(item, 1));
 		entry->kind = json_is_integer(unknown) && json_integer_value(unknown) == (json_int_t)i
 		                      ? TOKEN_UNKNOWN : TOKEN_NORMAL;
 	}
@@ -226,18 +228,33 @@ add_entries(struct file *f, const struct entries *all)
 		if (f->byte_fallback && is_byte_token(x))
 			kind = TOKEN_BYTE;
 		buf_clear(&b);
-		if (f->t->kind != KIND_WORDPIECE || kind != TOKEN_NORMAL)
+		if (f->t->kind != KIND_WORDPIECE || kind != TOKEN_NORMAL || f->options->list)
 			buf_put(&b, x->text, x->bytes);
 		else if (x->bytes > 2 && memcmp(x->text, "##", 2) == 0)
 			buf_put(&b, x->text + 2, x->bytes - 2);
 		else
 			buf_printf(&b, BLANK "%s", x->text);
-		r = buf_ok(&b) ? vocab_add(v, b.p, b.n, kind, 0, f->e) : err_memory(f->e);
+		r = buf_ok(&b) ? vocab_add(v, b.p, b.n, kind, x->score, f->e) : err_memory(f->e);
 		if (r == 0)
 			v->token[i].flags |= x->flags;
 	}
 	buf_free(&b);
-	return r < 0 ? -1 : vocab_index(v, f->what, f->e);
+	return r < 0 ? -1 : f->options->list ? 0 : vocab_index(v, f->what, f->e);
+}
+
+/* Read the tokens of a list or an object and those that were added. */
+static int
+read_entries(struct file *f, const json_t *root, struct entries *all)
+{
+	const json_t *model = json_object_get(root, "model");
+	const json_t *added = json_object_get(root, "added_tokens");
+	json_t *vocab = json_object_get(model, "vocab");
+	bool list = json_is_array(vocab);
+
+	all->tokens = json_object_size(vocab) + json_array_size(vocab) + json_array_size(added);
+	f->t->scored = list;
+	return (list ? read_list(f, vocab, model, all) : read_vocab(f, vocab, all)) < 0
+	           ? -1 : read_added(f, added, all) < 0 ? -1 : add_entries(f, all);
 }
 
 /* ---- models ---- */
@@ -397,9 +414,8 @@ open_kind(struct file *f, const json_t *root, const json_t *config)
 	const json_t *model = json_object_get(root, "model");
 	json_t *vocab = json_object_get(model, "vocab");
 	const json_t *pre = json_object_get(root, "pre_tokenizer");
-	const json_t *added = json_object_get(root, "added_tokens");
 	int fallback = file_bool(f, model, "byte_fallback", false);
-	bool list = f->t->kind == KIND_UNIGRAM;
+	bool list = f->options->list ? json_is_array(vocab) : f->t->kind == KIND_UNIGRAM;
 	struct entries all = { 0 };
 	int r = -1;
 
@@ -409,22 +425,20 @@ open_kind(struct file *f, const json_t *root, const json_t *config)
 	         : !json_is_object(vocab) || json_object_size(vocab) == 0)
 		return err_set(f->e, ERR_CORRUPT, f->what, "has no vocabulary");
 	f->t->of_bytes = f->t->kind == KIND_RANKS && file_is_byte_level(pre);
-	f->byte_fallback = list && fallback;
-	all.tokens = json_object_size(vocab) + json_array_size(added) +
-	             (list ? json_array_size(vocab) : 0);
-	if (file_normalizer(f, json_object_get(root, "normalizer")) == 0 &&
+	f->byte_fallback = (list || f->options->list) && fallback;
+	if (f->options->list)
+		r = read_entries(f, root, &all);
+	else if (file_normalizer(f, json_object_get(root, "normalizer")) == 0 &&
 	    file_pre_tokenizer(f, pre) == 0 &&
 	    file_decoder(f, json_object_get(root, "decoder")) == 0 &&
-	    (list ? read_list(f, vocab, model, &all) : read_vocab(f, vocab, &all)) == 0 &&
-	    read_added(f, added, &all) == 0 &&
-	    add_entries(f, &all) == 0 && unknown_token(f, model) == 0 &&
+	    read_entries(f, root, &all) == 0 && unknown_token(f, model) == 0 &&
 	    file_post_processor(f, json_object_get(root, "post_processor")) == 0)
 		r = list                      ? finish_list(f, model)
 		    : f->t->kind == KIND_RANKS ? finish_ranks(f, model)
 		                               : finish_words(f, model);
 	free(all.p);
-	if (r < 0)
-		return -1;
+	if (r < 0 || f->options->list)
+		return r;
 	/* Text that cannot cross a blank need not be merged together. */
 	if (f->t->kind != KIND_WORDPIECE && !f->t->of_bytes && f->t->split.n == 0 &&
 	    !f->t->whole_words && tokenizer_blanks_begin(f->t)) {
@@ -448,9 +462,13 @@ tokenizer_open_json(const void *text, size_t n, const void *config, size_t confi
 	static const struct tokenizer_options none = { 0 };
 	struct file f = { .what = what, .options = options ? options : &none, .e = e };
 	json_t *root = json_parse(text, n, ERR_CORRUPT, what, e), *more = NULL;
-	const json_t *model = json_object_get(root, "model");
-	const char *type = json_string_value(json_object_get(model, "type"));
+	const json_t *model;
+	const char *type;
 
+	if (f.options->list && json_is_integer(json_object_iter_value(json_object_iter(root))))
+		root = json_pack("{s:{s:s,s:o}}", "model", "type", "BPE", "vocab", root);
+	model = json_object_get(root, "model");
+	type = json_string_value(json_object_get(model, "type"));
 	if (root && config)
 		more = json_parse_wide(config, config_bytes, ERR_CORRUPT, "tokenizer_config.json",
 		                       e);
@@ -465,6 +483,8 @@ tokenizer_open_json(const void *text, size_t n, const void *config, size_t confi
 		f.t = tokenizer_new(KIND_WORDPIECE, e);
 	else if (e->code == ERR_NONE && strcmp(type, "Unigram") == 0)
 		f.t = tokenizer_new(KIND_UNIGRAM, e);
+	else if (e->code == ERR_NONE && f.options->list)
+		f.t = tokenizer_new(KIND_RANKS, e);
 	else if (e->code == ERR_NONE)
 		file_refuse(&f, "model", type);
 	if (f.t && open_kind(&f, root, more) < 0) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/json.h"
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/reader.h"
@@ -17,6 +18,7 @@ struct keys {
 	const struct material *m;
 	const char *what;
 	const struct tokenizer_options *options;
+	const char *tokens; /* the key that lists the tokens */
 	struct tokenizer *t;
 	struct err *e;
 };
@@ -110,8 +112,8 @@ read_tokens(struct keys *k)
 	int has_kinds, has_scores;
 	const uint8_t *p;
 
-	if (list_key(k, KEY "tokens", VALUE_STRING, &texts, &count) <= 0)
-		return err_set(k->e, ERR_CORRUPT, k->what, "has no " KEY "tokens");
+	if (list_key(k, k->tokens, VALUE_STRING, &texts, &count) <= 0)
+		return err_set(k->e, ERR_CORRUPT, k->what, "has no %s", k->tokens);
 	if (count == 0)
 		return err_set(k->e, ERR_CORRUPT, k->what, "has an empty vocabulary");
 	has_kinds = list_key(k, KEY "token_type", VALUE_I32, &kinds, &more);
@@ -124,6 +126,7 @@ read_tokens(struct keys *k)
 		               (unsigned long long)more, (unsigned long long)count);
 	if (has_scores < 0)
 		return -1;
+	k->t->scored = has_scores;
 	if (!has_scores && (k->t->kind == KIND_SCORES || k->t->kind == KIND_UNIGRAM))
 		return err_set(k->e, ERR_CORRUPT, k->what, "has no " KEY "scores");
 	for (i = 0; i < count; i++) {
@@ -142,7 +145,7 @@ read_tokens(struct keys *k)
 		}
 		length = reader_u64(&texts);
 		if (length > READER_WINDOW)
-			return err_set(k->e, ERR_CORRUPT, KEY "tokens", "token %llu has %llu bytes",
+			return err_set(k->e, ERR_CORRUPT, k->tokens, "token %llu has %llu bytes",
 			               (unsigned long long)i, (unsigned long long)length);
 		p = reader_take(&texts, (size_t)length);
 		if (texts.failed || (has_kinds && kinds.failed) || (has_scores && scores.failed) ||
@@ -152,7 +155,7 @@ read_tokens(struct keys *k)
 		if (kind == TOKEN_CONTROL || kind == TOKEN_USER || kind == TOKEN_UNKNOWN)
 			k->t->vocab.token[i].flags |= TOKEN_ADDED;
 	}
-	return vocab_index(&k->t->vocab, KEY "tokens", k->e);
+	return k->options->list ? 0 : vocab_index(&k->t->vocab, KEY "tokens", k->e);
 }
 
 static int
@@ -420,7 +423,8 @@ struct tokenizer *
 tokenizer_open_keys(const struct material *m, const char *what,
                     const struct tokenizer_options *options, struct err *e)
 {
-	struct keys k = { .m = m, .what = what, .options = options, .e = e };
+	struct keys k = { .m = m, .what = what, .options = options, .tokens = KEY "tokens",
+		.e = e };
 	char *model = text_key(&k, KEY "model");
 
 	if (!model)
@@ -439,6 +443,54 @@ tokenizer_open_keys(const struct material *m, const char *what,
 		err_set(e, ERR_FORMAT, what, "tokenizer %s is not supported", model);
 	free(model);
 	if (k.t && open_kind(&k) == 0)
+		return k.t;
+	tokenizer_free(k.t);
+	return NULL;
+}
+
+/* ---- only the tokens ---- */
+
+/* A list of texts as JSON. */
+static int
+read_json(struct keys *k)
+{
+	const uint8_t *wire;
+	json_t *list, *text;
+	size_t i, n;
+	int r = 0;
+
+	wire = material_value(k->m, k->tokens, (struct value_type){ 0, VALUE_JSON }, &n, k->e);
+	list = wire ? json_parse_any(wire, n, ERR_CORRUPT, k->tokens, k->e) : NULL;
+	if (k->e->code == ERR_NONE && !json_is_array(list))
+		r = err_set(k->e, ERR_CORRUPT, k->tokens, "is not a list");
+	json_array_foreach(list, i, text) {
+		if (r == 0 && !json_is_string(text))
+			r = err_set(k->e, ERR_CORRUPT, k->tokens, "item %zu is not a text", i);
+		if (r == 0)
+			r = vocab_add(&k->t->vocab, json_string_value(text), json_string_length(text),
+			              TOKEN_NORMAL, 0, k->e);
+	}
+	json_decref(list);
+	return k->e->code == ERR_NONE ? 0 : -1;
+}
+
+struct tokenizer *
+tokenizer_list_keys(const struct material *m, const char *what,
+                    const struct tokenizer_options *options, struct err *e)
+{
+	static const char *const names[] = { KEY "tokens", "vocab", "tokenizer.vocabulary" };
+	struct keys k = { .m = m, .what = what, .options = options, .e = e };
+	const struct meta *meta = NULL;
+	size_t i;
+
+	for (i = 0; !meta && i < sizeof names / sizeof *names; i++) {
+		k.tokens = names[i];
+		meta = model_find(m->plan, names[i]);
+	}
+	if (!meta)
+		return NULL;
+	k.t = tokenizer_new(KIND_RANKS, e);
+	if (k.t && (meta->type.leaf == VALUE_JSON ? read_json : read_tokens)(&k) == 0)
 		return k.t;
 	tokenizer_free(k.t);
 	return NULL;

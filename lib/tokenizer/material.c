@@ -8,7 +8,8 @@
 #define PREFIX "tokenizer."
 
 static const char *const files[] = { "tokenizer.json", "tokenizer_config.json",
-	                             "tokenizer.model", "spiece.model" };
+	                             "tokenizer.model", "spiece.model", "vocab.json",
+	                             "vocab.txt" };
 
 int
 material_open(struct material *m, const struct model *plan, struct err *e)
@@ -37,7 +38,8 @@ material_wants(const struct material *m, size_t blob)
 
 	if (strcmp(b->type, MODEL_VALUE) == 0)
 		return strncmp(b->name, MODEL_VALUE_NAME PREFIX,
-		               strlen(MODEL_VALUE_NAME PREFIX)) == 0;
+		               strlen(MODEL_VALUE_NAME PREFIX)) == 0 ||
+		       strcmp(b->name, MODEL_VALUE_NAME "vocab") == 0;
 	for (i = 0; i < sizeof files / sizeof *files; i++)
 		if (strcmp(b->name, files[i]) == 0)
 			return true;

@@ -24,6 +24,7 @@ struct affix {
 struct tokenizer {
 	enum tokenizer_kind kind;
 	struct vocab vocab;
+	bool scored;              /* its tokens have scores */
 	struct special special;
 	struct normal normal;     /* changes the text first */
 	struct split split;
@@ -56,6 +57,12 @@ struct tokenizer {
 
 /* From the keys of GGUF. */
 struct tokenizer *tokenizer_open_keys(const struct material *m, const char *what,
+                                      const struct tokenizer_options *options,
+                                      struct err *e);
+
+/* Only the tokens (options->list), from the keys of GGUF or from another key that lists them. NULL
+ * with e empty if there is no such key. */
+struct tokenizer *tokenizer_list_keys(const struct material *m, const char *what,
                                       const struct tokenizer_options *options,
                                       struct err *e);
 

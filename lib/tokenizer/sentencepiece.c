@@ -22,7 +22,8 @@ refuse(const struct sp_model *m, const char *what, struct err *e)
 }
 
 static int
-add_pieces(struct tokenizer *t, const struct sp_model *m, const char *what, struct err *e)
+add_pieces(struct tokenizer *t, const struct sp_model *m, const char *what, bool list,
+           struct err *e)
 {
 	size_t i;
 
@@ -35,7 +36,8 @@ add_pieces(struct tokenizer *t, const struct sp_model *m, const char *what, stru
 		if (p->kind == TOKEN_CONTROL || p->kind == TOKEN_USER || p->kind == TOKEN_UNKNOWN)
 			t->vocab.token[i].flags |= TOKEN_ADDED;
 	}
-	return vocab_index(&t->vocab, what, e);
+	t->scored = true;
+	return list ? 0 : vocab_index(&t->vocab, what, e);
 }
 
 static int
@@ -81,7 +83,7 @@ open_unigram(struct tokenizer *t, const struct sp_model *m, const char *what, st
 static int
 open_model(struct tokenizer *t, const struct sp_model *m, const char *what, struct err *e)
 {
-	if (refuse(m, what, e) < 0 || add_pieces(t, m, what, e) < 0)
+	if (refuse(m, what, e) < 0 || add_pieces(t, m, what, false, e) < 0)
 		return -1;
 	if (set_role(t, TOKENIZER_UNK, m->unk, what, e) < 0 ||
 	    set_role(t, TOKENIZER_BOS, m->bos, what, e) < 0 ||
@@ -102,12 +104,15 @@ open_model(struct tokenizer *t, const struct sp_model *m, const char *what, stru
 }
 
 struct tokenizer *
-tokenizer_open_sentencepiece(const void *p, size_t n, const char *what, struct err *e)
+tokenizer_open_sentencepiece(const void *p, size_t n, const char *what,
+                             const struct tokenizer_options *options, struct err *e)
 {
 	struct tokenizer *t = tokenizer_new(KIND_SCORES, e);
+	bool list = options && options->list;
 	struct sp_model m = { 0 };
 
-	if (t && (sp_model_read(&m, p, n, what, e) < 0 || open_model(t, &m, what, e) < 0)) {
+	if (t && (sp_model_read(&m, p, n, what, e) < 0 ||
+	          (list ? add_pieces(t, &m, what, true, e) : open_model(t, &m, what, e)) < 0)) {
 		tokenizer_free(t);
 		t = NULL;
 	}

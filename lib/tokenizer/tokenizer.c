@@ -389,6 +389,43 @@ tokenizer_finish(struct tokenizer *t, const char *what, struct err *e)
 	return r < 0 ? -1 : special_open(&t->special, &t->vocab, what, e);
 }
 
+/* The n bytes of a vocab.txt: a token per line, in the order of ids. */
+static struct tokenizer *
+list_lines(const uint8_t *p, size_t n, struct err *e)
+{
+	struct tokenizer *t = tokenizer_new(KIND_WORDPIECE, e);
+	const uint8_t *end;
+	size_t length;
+
+	for (; t && n > 0; p += length, n -= length) {
+		end = memchr(p, '\n', n);
+		length = end ? (size_t)(end - p) + 1 : n;
+		if (vocab_add(&t->vocab, p, length - (end != NULL), TOKEN_NORMAL, 0, e) < 0) {
+			tokenizer_free(t);
+			return NULL;
+		}
+	}
+	return t;
+}
+
+/* The files of tokenizers that only their programs put together. */
+static struct tokenizer *
+list_files(const struct material *m, const char *what, const struct tokenizer_options *options,
+           struct err *e)
+{
+	const uint8_t *p;
+	size_t n;
+
+	p = material_file(m, "vocab.json", &n);
+	if (p)
+		return tokenizer_open_json(p, n, NULL, 0, "vocab.json", options, e);
+	p = material_file(m, "vocab.txt", &n);
+	if (p)
+		return list_lines(p, n, e);
+	err_set(e, ERR_FORMAT, what, "has no vocabulary");
+	return NULL;
+}
+
 struct tokenizer *
 tokenizer_open(const struct material *m, const char *what,
                const struct tokenizer_options *options, struct err *e)
@@ -397,9 +434,13 @@ tokenizer_open(const struct material *m, const char *what,
 	static const char *const pieces[] = { "tokenizer.model", "spiece.model" };
 	const uint8_t *p, *config;
 	size_t n, config_bytes, i;
+	struct tokenizer *t;
 
 	options = options ? options : &none;
-	if (model_find(m->plan, "tokenizer.ggml.model"))
+	t = options->list ? tokenizer_list_keys(m, what, options, e) : NULL;
+	if (t || e->code != ERR_NONE)
+		return t;
+	if (!options->list && model_find(m->plan, "tokenizer.ggml.model"))
 		return tokenizer_open_keys(m, what, options, e);
 	config = material_file(m, "tokenizer_config.json", &config_bytes);
 	p = material_file(m, "tokenizer.json", &n);
@@ -409,8 +450,10 @@ tokenizer_open(const struct material *m, const char *what,
 	for (i = 0; i < 2; i++) {
 		p = material_file(m, pieces[i], &n);
 		if (p)
-			return tokenizer_open_sentencepiece(p, n, pieces[i], e);
+			return tokenizer_open_sentencepiece(p, n, pieces[i], options, e);
 	}
+	if (options->list)
+		return list_files(m, what, options, e);
 	err_set(e, ERR_FORMAT, what, "has no vocabulary");
 	return NULL;
 }
@@ -446,6 +489,18 @@ bool
 tokenizer_adds_bos(const struct tokenizer *t)
 {
 	return t->before.n > 0 && t->before.id[0] == t->role[TOKENIZER_BOS];
+}
+
+void
+tokenizer_row(const struct tokenizer *t, uint32_t id, struct token_row *row)
+{
+	static const char *const types[] = { "unused", "normal", "unknown", "control", "user",
+		"unused", "byte" };
+	const struct token *k = &t->vocab.token[id];
+
+	*row = (struct token_row){ .type = types[k->kind <= TOKEN_BYTE ? k->kind : 0],
+		.scored = t->scored, .score = k->score };
+	row->text = tokenizer_text(t, id, &row->n);
 }
 
 const char *

@@ -31,6 +31,10 @@ struct tokenizer_options {
 	bool any;
 	/* Receives remarks for the user; or NULL. */
 	void (*note)(const char *text);
+	/* Open only the tokens, also of a kind that is not supported, and also from a key that is
+	 * only a list of texts ("vocab" of .apr files), a vocab.json or a vocab.txt. Such a
+	 * tokenizer is for tokenizer_count and tokenizer_row; it does not encode or decode. */
+	bool list;
 };
 
 /* From the material of a model: the keys of GGUF (tokenizer.ggml.*), else a tokenizer.json,
@@ -54,6 +58,7 @@ struct tokenizer *tokenizer_open_json(const void *text, size_t n, const void *co
 
 /* From the n bytes of a SentencePiece model (sentencepiece_model.proto). */
 struct tokenizer *tokenizer_open_sentencepiece(const void *p, size_t n, const char *what,
+                                               const struct tokenizer_options *options,
                                                struct err *e);
 
 void tokenizer_free(struct tokenizer *t);
@@ -109,6 +114,18 @@ bool tokenizer_is_control(const struct tokenizer *t, uint32_t id);
 
 /* Whether encoding puts BOS in front. */
 bool tokenizer_adds_bos(const struct tokenizer *t);
+
+/* A token as the model states it. */
+struct token_row {
+	const char *text;  /* n bytes, not terminated */
+	size_t n;
+	const char *type;  /* "normal", "unknown", "control", "user", "unused" or "byte" */
+	bool scored;       /* the model states scores */
+	float score;
+};
+
+/* Fill the row of a token. */
+void tokenizer_row(const struct tokenizer *t, uint32_t id, struct token_row *row);
 
 /* The text of a token as the vocabulary spells it: n bytes, not terminated. */
 const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *n);

@@ -219,7 +219,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (size > 0 && data[0] == '{')
 		t = tokenizer_open_json(data, size, NULL, 0, "in", &o, &e);
 	else
-		t = tokenizer_open_sentencepiece(data, size, "in", &e);
+		t = tokenizer_open_sentencepiece(data, size, "in", NULL, &e);
 	must_say((t != NULL) == (e.code == ERR_NONE), &e);
 	if (!t) {
 		fuzz_refused(&e, false);

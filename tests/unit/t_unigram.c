@@ -358,7 +358,7 @@ pieces(const char *data)
 	uint8_t *p = file_read(&n, "%s/convert/t5/hf/spiece.model", data);
 	struct err e = ERR_INIT;
 	struct tokens list = { 0 };
-	struct tokenizer *t = p ? tokenizer_open_sentencepiece(p, n, "t5", &e) : NULL;
+	struct tokenizer *t = p ? tokenizer_open_sentencepiece(p, n, "t5", NULL, &e) : NULL;
 
 	if (test_ok(t != NULL, "spiece.model %s", e.fact)) {
 		for (i = 0; i < sizeof peer / sizeof *peer; i++)
