@@ -215,11 +215,17 @@ subject_find(struct subject *s, const char *name, struct err *e)
 }
 
 int
+subject_read_blobs(struct subject *s, struct source *source, struct item *next, bool *more,
+                   struct err *e)
+{
+	return subject_begin(s, source, e) < 0 ? -1 : read_blobs(s, source, next, more, e);
+}
+
+int
 subject_read(struct subject *s, struct source *source, const char *name, struct item *next,
              bool *more, struct err *e)
 {
-	return subject_begin(s, source, e) < 0 || read_blobs(s, source, next, more, e) < 0
-	           ? -1 : subject_find(s, name, e);
+	return subject_read_blobs(s, source, next, more, e) < 0 ? -1 : subject_find(s, name, e);
 }
 
 void

@@ -50,6 +50,10 @@ int subject_read(struct subject *s, struct source *source, const char *name,
                  struct item *next, bool *more, struct err *e);
 void subject_close(struct subject *s);
 
+/* Only read the blobs, without form and architecture, for a report of a model of any kind. */
+int subject_read_blobs(struct subject *s, struct source *source, struct item *next, bool *more,
+                       struct err *e);
+
 /* Move the members of the text part of a config.json, which models with other kinds of input
  * have (text_config, and other names), to the top, where they replace others; architectures
  * stays. subject_read does this. Whether there was such a part. */

@@ -1,10 +1,14 @@
 #include "report/facts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arch/guess.h"
+#include "arch/match.h"
 #include "arch/size.h"
+#include "arch/words.h"
 #include "core/text.h"
+#include "model/value_text.h"
 #include "report/table.h"
 
 #define FACT 18         /* columns of the name of a fact */
@@ -73,6 +77,56 @@ architecture(const struct model *m, const struct arch **found)
 	return said ? json_stringn(said, n) : json_null();
 }
 
+/* What kind of model it is: "NEURAL_CUSTOM (Whisper)", or only one of both; null if neither the
+ * container (kind) nor the architecture says it. */
+static json_t *
+type_of(const char *kind, const struct arch *a, const struct model *m)
+{
+	const char *family = a ? arch_words(arch_refine(a, m))->family : NULL;
+
+	if (kind && family)
+		return json_sprintf("%s (%s)", kind, family);
+	return kind || family ? json_string(kind ? kind : family) : json_null();
+}
+
+/* The rows of the token embeddings; 0 if there are none. */
+static uint64_t
+embeddings(const struct arch *a, const struct model *m)
+{
+	enum arch_form form = arch_form_of(a, m);
+	struct match x;
+	size_t i;
+
+	for (i = 0; i < m->tensor_count; i++) {
+		const struct tensor *t = m->tensors[i];
+
+		if (tensor_ndim(t) == 2 && match_find(a, form, tensor_name(t), 0, &x) && !x.bias &&
+		    (x.rule->role == ROLE_EMBED || (x.rule->role == ROLES && rule_name(x.rule) &&
+		                                    strstr(rule_name(x.rule), "embed_tokens"))))
+			return tensor_dims(t)[0];
+	}
+	return 0;
+}
+
+/* The number of tokens, as a key, the embeddings or the list of tokens shows it; 0: not known. */
+static uint64_t
+vocabulary(const struct arch *a, struct model *m)
+{
+	const struct meta *tokens = model_find(m, "tokenizer.ggml.tokens"), *k;
+	const char *arch = model_text(m, "general.architecture");
+	char key[ARCH_NAME + sizeof ".vocab_size"] = "vocab_size";
+	uint64_t n;
+
+	if (arch && strlen(arch) < ARCH_NAME)
+		snprintf(key, sizeof key, "%s.vocab_size", arch);
+	k = model_find(m, key);
+	if (k && k->wire && value_u64(k->type, k->wire, k->wire_bytes, &n) == 0)
+		return n;
+	n = a ? embeddings(a, m) : 0;
+	return n || !tokens || !tokens->wire
+	           ? n : value_count(tokens->type, tokens->wire, tokens->wire_bytes);
+}
+
 /* The size as the model states it, or from its tensors. */
 static json_t *
 size_label(struct model *m, const struct arch *a)
@@ -91,9 +145,15 @@ int
 facts_add(json_t *o, struct model *m, bool verified, struct err *e)
 {
 	const struct arch *a;
-	int r = json_object_set_new(o, "architecture", architecture(m, &a));
+	const char *kind = json_string_value(json_object_get(o, "model_type"));
+	json_t *name = architecture(m, &a);
+	int r = json_object_set_new(o, "type", type_of(kind, a, m));
+	uint64_t tokens = vocabulary(a, m);
 
+	r |= json_object_set_new(o, "architecture", name);
 	r |= json_object_set_new(o, "size_label", size_label(m, a));
+	if (tokens)
+		r |= json_object_set_new(o, "vocab_size", json_from_u64(tokens));
 	r |= json_object_set_new(o, "parameters", json_from_u64(model_parameters(m)));
 	r |= json_object_set_new(o, "tensors", json_from_u64(m->tensor_count));
 	r |= json_object_set_new(o, "tensor_bytes", json_from_u64(model_tensor_bytes(m)));
@@ -179,8 +239,9 @@ facts_put(struct buf *b, json_t *o)
 	json_object_foreach(o, name, v) {
 		char size[32];
 
-		if (strcmp(name, "signatures_verified") == 0)
-			continue; /* part of the line "signatures" */
+		if (strcmp(name, "signatures_verified") == 0 ||
+		    strcmp(name, "checksum_verified") == 0)
+			continue; /* part of the line before */
 		buf_printf(b, "%-*s", FACT, name);
 		put_value(b, v);
 		if (strstr(name, "bytes") && json_is_integer(v))
@@ -189,6 +250,9 @@ facts_put(struct buf *b, json_t *o)
 		if (strcmp(name, "signatures") == 0 && json_integer_value(v) > 0)
 			buf_text(b, json_is_true(json_object_get(o, "signatures_verified"))
 			                ? " (verified)" : " (not verified)");
+		if (strcmp(name, "checksum") == 0 && (json_is_string(v) || json_is_true(v)))
+			buf_text(b, json_is_true(json_object_get(o, "checksum_verified"))
+			                ? " (valid)" : " (not verified)");
 		if (strcmp(name, "provenance") == 0 && json_integer_value(v) > 0)
 			buf_text(b, " (claims)");
 		buf_text(b, "\n");
@@ -228,15 +292,10 @@ put_meta_value(struct buf *b, const struct model *m, const struct meta *k)
 	json_decref(v);
 }
 
-/* The widths of the columns of keys and types. */
-struct columns {
-	int key, type;
-};
-
-static struct columns
-columns_of(const struct model *m)
+struct facts_columns
+facts_columns(const struct model *m)
 {
-	struct columns c = { KEY, TYPE };
+	struct facts_columns c = { KEY, TYPE };
 	char type[VALUE_TYPE_TEXT];
 	struct buf b = { 0 };
 	size_t i;
@@ -251,22 +310,33 @@ columns_of(const struct model *m)
 }
 
 void
-facts_put_metadata(struct buf *b, const struct model *m)
+facts_put_heading(struct buf *b, const struct model *m)
 {
-	struct columns c = columns_of(m);
-	char type[VALUE_TYPE_TEXT];
-	struct buf key = { 0 };
-	size_t i;
-
 	buf_printf(b, "%-*s%zu key%s\n", FACT, "metadata", m->meta_count,
 	           m->meta_count == 1 ? "" : "s");
-	for (i = 0; i < m->meta_count; i++) {
-		const struct meta *k = &m->meta[i];
+}
 
-		buf_printf(b, "  %s %-*s ", table_name(&key, c.key, k->key), c.type,
-		           value_type_text(k->type, type));
-		put_meta_value(b, m, k);
+void
+facts_put_key(struct buf *b, const struct meta *k, const struct facts_columns *c)
+{
+	char type[VALUE_TYPE_TEXT];
+	struct buf key = { 0 };
+
+	buf_printf(b, "  %s %-*s ", table_name(&key, c->key, k->key), c->type,
+	           value_type_text(k->type, type));
+	buf_free(&key);
+}
+
+void
+facts_put_metadata(struct buf *b, const struct model *m)
+{
+	struct facts_columns c = facts_columns(m);
+	size_t i;
+
+	facts_put_heading(b, m);
+	for (i = 0; i < m->meta_count; i++) {
+		facts_put_key(b, &m->meta[i], &c);
+		put_meta_value(b, m, &m->meta[i]);
 		buf_text(b, "\n");
 	}
-	buf_free(&key);
 }

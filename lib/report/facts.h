@@ -6,8 +6,9 @@
 #include "core/json.h"
 #include "model/model.h"
 
-/* Adds to the object o the facts that do not depend on the container: architecture,
- * size_label, parameters, tensors, tensor_bytes, types, signatures, provenance, licence, files.
+/* Adds to the object o the facts that do not depend on the container: type (the family of the
+ * architecture, behind model_type if o has it), architecture, size_label, vocab_size (if the model
+ * has one), parameters, tensors, tensor_bytes, types, signatures, provenance, licence, files.
  * verified: whether its signature was verified. Returns 0, or -1 with E008. */
 int facts_add(json_t *o, struct model *m, bool verified, struct err *e);
 
@@ -20,5 +21,14 @@ json_t *facts_metadata(const struct model *m, struct err *e);
  * escaped. */
 void facts_put(struct buf *b, json_t *o);
 void facts_put_metadata(struct buf *b, const struct model *m);
+
+/* The parts of facts_put_metadata: the widths of the columns of keys and types; the heading; the
+ * beginning of a line, before the value. */
+struct facts_columns {
+	int key, type;
+};
+struct facts_columns facts_columns(const struct model *m);
+void facts_put_heading(struct buf *b, const struct model *m);
+void facts_put_key(struct buf *b, const struct meta *k, const struct facts_columns *c);
 
 #endif

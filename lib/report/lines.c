@@ -45,3 +45,16 @@ lines_file_name(const char *path)
 
 	return v ? v : json_string(text_quote(text, sizeof text, path, strlen(path)));
 }
+
+void
+lines_put_model(struct buf *to, const char *model)
+{
+	json_t *name;
+
+	if (!model)
+		return;
+	name = lines_file_name(model);
+	buf_text(to, ",\"model\":");
+	to->failed |= !name || json_show(name, to) < 0;
+	json_decref(name);
+}

@@ -17,6 +17,9 @@ void lines_json(struct buf *to, json_t *o);
 /* As lines_json, with a last member "model", unless model is NULL. */
 void lines_json_of(struct buf *to, json_t *o, const char *model);
 
+/* Appends the member "model" with its comma, unless model is NULL. */
+void lines_put_model(struct buf *to, const char *model);
+
 /* Returns the name of a file as JSON, escaped if it is not text. A new reference. */
 json_t *lines_file_name(const char *path);
 

@@ -134,8 +134,8 @@ values() {
 	cat "$d/mnist_784x2.apr" | apr-unpack - | apr-pack -t apr1 | cmp - "$d/mnist_784x2.apr"
 	apr-header "$d/mnist_784x2.apr" >"$out"
 	grep -Eqx 'model_type +LOGISTIC_REGRESSION' "$out"
-	grep -Eqx 'checksum +0xf38814fe' "$out"
-	grep -Eqx 'checksum_verified +yes' "$out"
+	grep -Eqx 'type +LOGISTIC_REGRESSION' "$out"
+	grep -Eqx 'checksum +0xf38814fe \(valid\)' "$out"
 	grep -Eqx ' +created_at +string +1764278947' "$out"
 	grep -Eqx ' +aprender_version +string +0.11.0' "$out"
 	[ "$(apr-header -l "$d/mnist_784x2.apr" | awk '{ printf "%s %s %s %s;", $1, $2, $3, $4 }')" = \

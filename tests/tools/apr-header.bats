@@ -128,13 +128,26 @@ no_controls() {
 	apr-header model.apr >header
 	local crc
 	crc=$(tail -c 16 model.apr | od -An -tx4 -N4 --endian=little | tr -d ' ')
-	grep -Eqx "checksum +0x$crc" header
-	grep -Eqx 'checksum_verified +no' header
+	grep -Eqx "checksum +0x$crc \(not verified\)" header
 	apr-header --json model.apr | grep -qF "\"checksum\":\"0x$crc\",\"checksum_verified\":false"
 	apr-header "$model" | grep -Eqx 'checksum +no'
+	try apr-header --checksum --header model.apr
+	quiet
+	grep -Eqx "checksum +0x$crc \(valid\)" "$out"
+	! grep -q architecture "$out"
+	apr-header --checksum --full --json model.apr | grep -qF '"checksum_verified":true'
+	apr-unpack model.apr | apr-header --checksum | grep -Eqx 'checksum +yes \(valid\)'
+	try apr-header --checksum "$model"
+	said 1 'has no checksum'
 	# The data is not looked at: damage there is not seen.
 	printf 'X' | dd of=model.apr bs=1 seek=2000000 conv=notrunc 2>/dev/null
 	apr-header model.apr | diff - header
+	try apr-header --checksum model.apr
+	said 4 '(E004)'
+	try apr-header --checksum --full model.apr
+	said 4 '(E004)'
+	try apr-header --checksum -l model.apr
+	said 2 'goes with'
 	try apr-unpack model.apr
 	said 4 '(E004)'
 }
@@ -285,4 +298,125 @@ kind() {
 	grep -q "^cache_bytes_q8_0  *$((3 * 4 * 128 * (64 + 4))) " "$out"
 	try apr-header --context 0 --json "$model"
 	grep -qF '"context":256,' "$out"
+}
+
+@test "V-03: --full: facts, whole values of all keys, and tensors" {
+	mothers
+	# A value in a blob, and one of more items than are shown otherwise.
+	apr-header --full mother.apr >full
+	diff <(sed '/^metadata/,$d' full) <(apr-header mother.apr | sed '/^metadata/,$d')
+	diff <(sed -n '/^a.weight/,$p' full) <(apr-header -l mother.apr)
+	grep -Eqx '  a.nested +array:array:u8 +\[\[.*\]\]' full
+	[ "$(sed -n 's/^  a.long *array:u32 *//p' full)" = "$(apr-meta get a.long mother.apr)" ]
+	apr-header --full --json mother.apr >full.json
+	objects <full.json
+	[ "$(wc -l <full.json)" -eq 1 ]
+	[ "$(jq -c '.tensor_list[]' full.json)" = "$(apr-header -l --json mother.apr | jq -c .)" ]
+	[ "$(jq '.metadata | length' full.json)" -eq 34 ]
+	[ "$(jq -c '.metadata[] | select(.[0] == "a.long")[2]' full.json)" = \
+		"$(apr-meta get a.long mother.apr)" ]
+	for f in mother.gguf mother.64 mother.aprs; do
+		[ "$(apr-header --full --json $f | jq -c .metadata)" = "$(jq -c .metadata full.json)" ] ||
+			fail "$f"
+	done
+}
+
+@test "V-03: --vocab: id, type, score and text, of keys, files and folders" {
+	mkmodel >spm.gguf <<-'END'
+		key general.architecture string rwkv6
+		key tokenizer.ggml.model string rwkv
+		key tokenizer.ggml.tokens array:string <unk> a\x1b[2J b\xff \xe2\x96\x81
+		key tokenizer.ggml.token_type array:i32 2 1 6 3
+		key tokenizer.ggml.scores array:f32 0 -1.5 0.1 -inf
+		tensor token_embd.weight F32 8x64 noise
+	END
+	try apr-header --vocab spm.gguf
+	quiet
+	printf '%s\t%s\t%s\t%s\n' 0 unknown 0 '<unk>' 1 normal -1.5 'a\x1b[2J' \
+		2 byte 0.100000001 'b\xff' 3 control -inf '▁' | diff - "$out"
+	apr-header --vocab --json spm.gguf | diff - <(printf '%s\n' \
+		'{"id":0,"type":"unknown","score":0,"text":"<unk>"}' \
+		'{"id":1,"type":"normal","score":-1.5,"text":"a\u001B[2J"}' \
+		'{"id":2,"type":"byte","score":0.100000001,"bytes":"62ff"}' \
+		'{"id":3,"type":"control","score":null,"text":"▁"}')
+	apr-header --vocab --json spm.gguf spm.gguf | tail -n 1 | grep -q ',"model":"spm.gguf"}$'
+	apr-unpack spm.gguf | apr-header --vocab | diff - "$out"
+	# A list of texts in the metadata of an .apr file.
+	mkmodel <<<'key vocab array:string one two' >list.gguf
+	[ "$(apr-header --vocab list.gguf | cut -f 4 | tr '\n' ' ')" = 'one two ' ]
+	mkmodel <<<'key tokenizer.ggml.tokens array:string one two' >list.gguf
+	apr-header list.gguf | grep -Eqx 'vocab_size +2'
+	apr-header "$model" | grep -Eqx 'vocab_size +1024'
+	{ echo 'key general.architecture string x' && echo 'key x.vocab_size u32 7'; } | mkmodel >list.gguf
+	apr-header list.gguf | grep -Eqx 'vocab_size +7'
+	# Files beside the weights, and alone.
+	mkdir folder
+	echo '{"model":{"type":"Unigram","vocab":[["<unk>",0],["x",-2.25]],"unk_id":0},' \
+		'"added_tokens":[{"id":2,"content":"<s>","special":true}]}' >tokenizer.json
+	printf '%s\n' '0	unknown	0	<unk>' '1	normal	-2.25	x' '2	control	0	<s>' >want
+	apr-header --vocab tokenizer.json | diff - want
+	mkmodel <<<'tensor a.weight F32 4 noise' >a.gguf
+	apr-pack -t safetensors -o folder/model.safetensors a.gguf 2>/dev/null
+	echo '{"model_type":"unknown"}' >folder/config.json
+	printf 'one\n##two\n' >folder/vocab.txt
+	[ "$(apr-header --vocab folder | cut -f 4 | tr '\n' ' ')" = 'one ##two ' ]
+	echo '{"b":1,"a":0}' >folder/vocab.json
+	[ "$(apr-header --vocab folder | cut -f 4 | tr '\n' ' ')" = 'a b ' ]
+	cp tokenizer.json folder
+	apr-header --vocab folder | diff - want
+	try apr-header --vocab a.gguf
+	said 4 'has no vocabulary (E001)'
+}
+
+@test "V-03: --filters: the mel bank of a tensor, a key, or a file" {
+	mkmodel >mel.gguf <<-'END'
+		tensor first.weight F32 8x64 noise
+		tensor audio.mel_filterbank F32 3x6 values 0 1 2 0 0 0 0 0 0 0 0 0 0 0 0.5 0.25 0 nan
+	END
+	try apr-header --filters mel.gguf
+	quiet
+	diff - "$out" <<-END
+		# tensor audio.mel_filterbank: 3 bands of 6 bins
+		   0     1     2            2 | +@   |
+		   1     -     -            0 |      |
+		   2     2     5          0.5 |  @+  |
+	END
+	apr-header --filters --json mel.gguf | tail -n 1 | grep -qxF \
+		'{"band":2,"first":2,"last":5,"values":[0.0,0.0,0.5,0.25,0.0,null]}'
+	apr-unpack mel.gguf | apr-header --filters | diff - "$out"
+	# A key, whose rows are the bins here.
+	mkmodel >key.gguf <<-END
+		key mel_filterbank array:f32 1 2 3 4 5 6
+		key mel_filterbank_shape array:u32 3 2
+		tensor a.weight F32 4 noise
+	END
+	[ "$(apr-header --filters --json key.gguf | jq -c .values | tr '\n' ' ')" = \
+		'[1,3,5] [2,4,6] ' ] || fail "$(apr-header --filters --json key.gguf)"
+	mkmodel <<-END >bad.gguf
+		key mel_filterbank array:f32 1 2 3
+		key mel_filterbank_shape array:u32 3 2
+	END
+	try apr-header --filters bad.gguf
+	said 4 'does not have the values of its shape (E002)'
+	mkdir folder
+	mkmodel <<<'tensor a.weight F32 4 noise' >a.gguf
+	apr-pack -t safetensors -o folder/model.safetensors a.gguf 2>/dev/null
+	echo '{"model_type":"unknown"}' >folder/config.json
+	echo '{"mel_filters":[[0,1],[2,3],[4,5]]}' >folder/preprocessor_config.json
+	[ "$(apr-header --filters --json folder | jq -c .values | tr '\n' ' ')" = '[0,2,4] [1,3,5] ' ]
+	try apr-header --filters a.gguf
+	said 1 'has no mel filters'
+}
+
+@test "V-02: type and vocabulary of a model of speech" {
+	need_data
+	try apr-header "$APR_TEST_DATA/import/ggml/for-tests-ggml-tiny.bin"
+	quiet
+	grep -Eqx 'type +Whisper' "$out"
+	grep -Eqx 'vocab_size +51865' "$out"
+	apr-header --filters "$APR_TEST_DATA/import/ggml/for-tests-ggml-tiny.bin" |
+		grep -qx '# tensor audio.mel_filterbank: 80 bands of 201 bins'
+	apr-unpack "$APR_TEST_DATA/import/ggml/for-tests-ggml-tiny.bin" |
+		apr-pack -t apr1 --model-type NEURAL_CUSTOM -o whisper.apr 2>/dev/null
+	apr-header whisper.apr | grep -Eqx 'type +NEURAL_CUSTOM \(Whisper\)'
 }
