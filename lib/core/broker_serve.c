@@ -40,7 +40,7 @@ static int
 open_beside(const char *name)
 {
 	if (broker.input_folder < 0 ||
-	    (!dir_name_is_plain(name) && !dir_name_is_below(name) &&
+	    (!dir_name_is_plain(name) && !dir_name_is_below(name) && !dir_name_in_package(name) &&
 	     strcmp(name, broker.input_name) != 0)) {
 		errno = EACCES;
 		return -1;

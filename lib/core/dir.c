@@ -85,23 +85,25 @@ dir_look(int fd, const char *name, struct stat *st)
 	return r;
 }
 
-/* Opens the file with openat. In a folder below, that folder is opened first. */
+/* Opens the file with openat. In folders below, these are opened first, one after the other. */
 static int
 open_at(int dir, const char *name)
 {
 	/* Do not block on a named pipe. */
 	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	char *link = cache_link(dir, name), folder[256];
-	int below, fd;
+	int in = dir, below, fd;
 
-	if (link || !dir_name_folder(name, folder)) {
-		fd = openat(dir, link ? link : name, flags);
-	} else {
-		below = openat(dir, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		fd = below < 0 ? -1 : openat(below, strchr(name, '/') + 1, flags);
-		if (below >= 0)
-			close(below);
+	while (!link && in >= 0 && dir_name_folder(name, folder)) {
+		below = openat(in, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (in != dir)
+			close(in);
+		in = below;
+		name = strchr(name, '/') + 1;
 	}
+	fd = in < 0 ? -1 : openat(in, link ? link : name, flags);
+	if (in >= 0 && in != dir)
+		close(in);
 	free(link);
 	return fd;
 }

@@ -1,7 +1,7 @@
 /* dir: files in the same folder, and safe ways from one to another.
  *
- * A file can only refer to a regular file in its own folder, or one folder below, and links
- * are not followed.
+ * A file can only refer to a regular file in its own folder, or in folders below whose names
+ * dir_name.h allows, and links are not followed.
  * The one exception is the cache of Hugging Face: a folder below "snapshots" whose links
  * lead to files in "../../blobs".
  */

@@ -8,6 +8,7 @@
 #include "core/buf.h"
 #include "core/text.h"
 
+#define PARTS 6 /* of a name in a package */
 #define NUMBERS "-00000-of-00000"
 
 bool
@@ -38,6 +39,23 @@ dir_name_is_below(const char *name)
 
 	return strlen(name) <= 255 && dir_name_folder(name, folder) && dir_name_is_plain(folder) &&
 	       strcmp(strchr(name, '/') + 1, "config.json") == 0;
+}
+
+bool
+dir_name_in_package(const char *name)
+{
+	char part[256];
+	unsigned parts;
+
+	if (strlen(name) > 255 ||
+	    (strncmp(name, "Data/", 5) != 0 && strncmp(name, "weights/", 8) != 0))
+		return false;
+	for (parts = 1; dir_name_folder(name, part); parts++) {
+		if (parts == PARTS || !dir_name_is_plain(part))
+			return false;
+		name = strchr(name, '/') + 1;
+	}
+	return dir_name_is_plain(name);
 }
 
 bool

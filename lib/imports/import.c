@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
 
@@ -156,7 +157,9 @@ import_tensor(struct import *im, const char *name, size_t name_bytes,
 		return err_memory(im->err);
 	}
 	im->places[im->place_count] = *x;
-	im->places[im->place_count++].map = &im->whole.map;
+	if (!x->map)
+		im->places[im->place_count].map = &im->whole.map;
+	im->place_count++;
 	return model_add_tensor(&im->plan, t, im->err);
 }
 
@@ -166,7 +169,7 @@ lies_in_file(const struct import *im, size_t i)
 {
 	const struct import_place *x = &im->places[i];
 
-	return im->base != READER_UNKNOWN && !x->make && x->p >= im->p &&
+	return im->base != READER_UNKNOWN && !x->make && x->map == &im->whole.map && x->p >= im->p &&
 	       (uint64_t)(x->p - im->p) <= im->n && tensor_type(im->plan.tensors[i])->head == 0;
 }
 
@@ -177,6 +180,61 @@ import_tensor_offset(const struct source *s, size_t i)
 
 	return lies_in_file(im, i) ? im->base + (uint64_t)(im->places[i].p - im->p)
 	                           : FORMAT_SCATTERED;
+}
+
+/* ---- files beside the file ---- */
+
+struct import_beside {
+	struct import_beside *next;
+	struct map map;
+};
+
+const struct map *
+import_beside(struct import *im, int folder, const char *name, const char *label)
+{
+	struct import_beside *b = mem_array(1, sizeof *b);
+	struct reader r;
+	int status;
+
+	if (!b) {
+		err_memory(im->err);
+		return NULL;
+	}
+	status = dir_open(folder, name, label, &r, im->err);
+	if (status == 0) {
+		status = map_file(&b->map, r.fd, label, im->err);
+		reader_close(&r);
+	}
+	if (status < 0) {
+		free(b);
+		return NULL;
+	}
+	b->next = im->beside;
+	im->beside = b;
+	return &b->map;
+}
+
+static bool
+all_whole(const struct import *im)
+{
+	const struct import_beside *b;
+
+	for (b = im->beside; b; b = b->next)
+		if (!map_whole(&b->map))
+			return false;
+	return whole_is_whole(&im->whole);
+}
+
+static void
+close_beside(struct import *im)
+{
+	struct import_beside *next;
+
+	for (; im->beside; im->beside = next) {
+		next = im->beside->next;
+		map_close(&im->beside->map);
+		free(im->beside);
+	}
 }
 
 /* ---- the source ---- */
@@ -190,8 +248,8 @@ next(struct source *s, struct item *item, struct err *e)
 	(void)e; /* the source holds it */
 	im->place = NULL;
 	if (!container_next(&im->sent, &im->plan, s->wanted, item))
-		return whole_is_whole(&im->whole) ? 0 : import_fail(im, ERR_CORRUPT,
-		                                             "was truncated while it was read");
+		return all_whole(im) ? 0 : import_fail(im, ERR_CORRUPT, "was truncated while it was "
+		                                       "read");
 	im->done = 0;
 	im->left = item->bytes;
 	im->head_left = 0;
@@ -234,11 +292,13 @@ release(struct import *im)
 	const struct import_place *x = im->place;
 	const uint8_t *now = x->make ? x->p + im->done * x->in : im->body;
 
-	if (x->make && !x->in && im->done)
-		map_release(&im->whole.map, x->p, (size_t)tensor_bytes(im->plan.tensors[x - im->places]));
+	if (x->make && !x->in && im->done && x->p >= x->map->p)
+		map_release(x->map, x->p, (size_t)num_min(
+			tensor_bytes(im->plan.tensors[x - im->places]),
+			x->map->n - num_min(x->map->n, (uint64_t)(x->p - x->map->p))));
 
-	if (now > im->released)
-		whole_release(&im->whole, im->released, (uint64_t)(now - im->released));
+	if (x->map->fd >= 0 && now > im->released)
+		map_release(x->map, im->released, (size_t)(now - im->released));
 	im->released = now;
 }
 
@@ -304,6 +364,7 @@ close_source(struct source *s)
 		buf_free(&im->values[i]);
 	free(im->values);
 	free(im->places);
+	close_beside(im);
 	buf_free(&im->piece);
 	whole_free(&im->whole);
 	model_free(&im->plan);
@@ -338,6 +399,14 @@ struct source *
 import_open(const struct import_kind *kind, struct reader *r,
             const struct format_options *options, void (*note)(const char *), struct err *e)
 {
+	return import_open_with(kind, r, options, note, NULL, e);
+}
+
+struct source *
+import_open_with(const struct import_kind *kind, struct reader *r,
+                 const struct format_options *options, void (*note)(const char *),
+                 const void *given, struct err *e)
+{
 	static const struct source_ops ops = { .next = next, .read = read_body,
 		.close = close_source, .lies = lies, .opened = opened };
 	struct import *im = mem_array(1, kind->bytes);
@@ -352,6 +421,7 @@ import_open(const struct import_kind *kind, struct reader *r,
 	im->reader = *r;
 	im->options = *options;
 	im->kind = kind;
+	im->given = given;
 	im->err = e;
 	im->whole = (struct whole)WHOLE_INIT;
 	if (read_all(im) == 0)

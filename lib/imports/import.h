@@ -36,7 +36,8 @@ struct import_place {
 	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
 	uint64_t more[4];       /* of the importer */
 	const void *data;       /* of the importer */
-	const struct map *map;  /* of the file; import_tensor sets it */
+	const struct map *map;  /* of the file beside that holds p; NULL: import_tensor sets that
+	                         * of the file itself */
 };
 
 struct import {
@@ -55,7 +56,10 @@ struct import {
 	size_t value_count, value_cap;
 	uint64_t value_bytes;
 
+	const void *given;      /* what the caller of import_open_with gave */
+
 	/* The rest belongs to import.c. */
+	struct import_beside *beside;
 	struct whole whole;
 	struct container_sent sent;
 	const struct import_place *place;
@@ -82,6 +86,16 @@ struct source *import_open(const struct import_kind *kind, struct reader *r,
                            struct err *e);
 json_t *import_describe(struct source *s, struct err *e);
 uint64_t import_tensor_offset(const struct source *s, size_t i);
+
+/* import_open with a pointer for the importer's own use while it fills the plan. */
+struct source *import_open_with(const struct import_kind *kind, struct reader *r,
+                                const struct format_options *options, void (*note)(const char *),
+                                const void *given, struct err *e);
+
+/* Map another file: name in the folder (core/dir.h). label: for messages. The source owns the map,
+ * and reports a file that was truncated. NULL: an error. */
+const struct map *import_beside(struct import *im, int folder, const char *name,
+                                const char *label);
 
 /* Add a tensor and its place. The stored bytes of x lie in im->p or in memory that outlives the
  * source. A place without `make` needs as many bytes as the tensor has at x->p. */
