@@ -39,25 +39,15 @@ let_go(struct brought *b)
 	*b = (struct brought){ 0 };
 }
 
-/* Open the bytes and read them to their end. 0, or -1 with b->err filled. */
+/* Read an opened source to its end. 0, or -1 with b->err filled. */
 static int
-bring(struct brought *b, const struct format *f, const uint8_t *p, size_t n,
-      const struct format_options *o, bool pipe)
+bring_all(struct brought *b)
 {
 	struct item item;
 	const uint8_t *body;
 	size_t bytes;
-	struct reader r;
 	int more = -1;
 
-	*b = (struct brought){ .err = ERR_INIT };
-	noted[0] = 0;
-	reader_memory(&r, p, n, "in", &b->err);
-	if (pipe) {
-		r.seekable = false;
-		r.end = READER_UNKNOWN;
-	}
-	b->source = f->reads->open(&r, o, note, &b->err);
 	if (!b->source)
 		return -1;
 	b->bodies = calloc(b->source->plan->tensor_count + 1, sizeof *b->bodies);
@@ -69,6 +59,24 @@ bring(struct brought *b, const struct format *f, const uint8_t *p, size_t n,
 				buf_put(&b->bodies[item.index], body, bytes);
 		} while (bytes > 0);
 	return more;
+}
+
+/* Open the bytes and read them to their end. 0, or -1 with b->err filled. */
+static int
+bring(struct brought *b, const struct format *f, const uint8_t *p, size_t n,
+      const struct format_options *o, bool pipe)
+{
+	struct reader r;
+
+	*b = (struct brought){ .err = ERR_INIT };
+	noted[0] = 0;
+	reader_memory(&r, p, n, "in", &b->err);
+	if (pipe) {
+		r.seekable = false;
+		r.end = READER_UNKNOWN;
+	}
+	b->source = f->reads->open(&r, o, note, &b->err);
+	return bring_all(b);
 }
 
 /* The number of a tensor, or SIZE_MAX. */

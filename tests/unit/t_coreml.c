@@ -227,7 +227,7 @@ static void
 other_types_are_named(void)
 {
 	static const struct { uint32_t number; const char *says; } list[] = {
-		{ 502, "of type mlProgram, which is not read" },
+		{ 555, "of type customModel, which is not read" },
 		{ 402, "of type treeEnsembleClassifier, which is not read" },
 		{ 999, "of type 999, which is not known" },
 	};

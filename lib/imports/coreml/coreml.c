@@ -10,7 +10,7 @@
 #define USER_KEY 256  /* bytes of the name of a key that users define */
 
 /* What a model is, by the number of its message. */
-enum what { PIPELINE, PIPELINE_IN, NETWORK, LINEAR, EMPTY, REFUSED };
+enum what { PIPELINE, PIPELINE_IN, NETWORK, LINEAR, PROGRAM, EMPTY, REFUSED };
 static const struct {
 	uint32_t number;
 	enum what what;
@@ -23,7 +23,7 @@ static const struct {
 	{ 400, LINEAR, "glmClassifier" }, { 401, REFUSED, "supportVectorClassifier" },
 	{ 402, REFUSED, "treeEnsembleClassifier" }, { 403, NETWORK, "neuralNetworkClassifier" },
 	{ 404, REFUSED, "kNearestNeighborsClassifier" }, { 500, NETWORK, "neuralNetwork" },
-	{ 501, REFUSED, "itemSimilarityRecommender" }, { 502, REFUSED, "mlProgram" },
+	{ 501, REFUSED, "itemSimilarityRecommender" }, { 502, PROGRAM, "mlProgram" },
 	{ 555, REFUSED, "customModel" }, { 556, REFUSED, "linkedModel" },
 	{ 600, EMPTY, "oneHotEncoder" }, { 601, EMPTY, "imputer" },
 	{ 602, EMPTY, "featureVectorizer" }, { 603, EMPTY, "dictVectorizer" },
@@ -251,11 +251,8 @@ read_pipeline_in(struct coreml *s, const struct protobuf_field *outer, const cha
 static int
 refuse(struct coreml *s, const char *name)
 {
-	import_fail(&s->import, ERR_FORMAT, "holds a Core ML model of type %s, which is not read", name);
-	if (strcmp(name, "mlProgram") == 0)
-		return err_hint(s->import.err, "weights of programs lie in a package; coremltools can also "
-		                "save the model that it came from");
-	return -1;
+	return import_fail(&s->import, ERR_FORMAT, "holds a Core ML model of type %s, which is not read",
+	                   name);
 }
 
 static int
@@ -279,6 +276,8 @@ read_type(struct coreml *s, const struct protobuf_field *f, const char *prefix, 
 		return read_network(s, f, prefix);
 	case LINEAR:
 		return read_linear(s, f, prefix);
+	case PROGRAM:
+		return coreml_program(s, f);
 	case EMPTY:
 		return 0;
 	default:
@@ -324,11 +323,21 @@ static int
 read_file(struct import *im)
 {
 	struct coreml *s = (struct coreml *)im;
+	struct coreml_package *given = (struct coreml_package *)(uintptr_t)im->given;
 
+	s->package.folder = -1;
+	if (given) { /* the model is not the file that the user named: offsets in it mean nothing */
+		s->package = *given;
+		*given = (struct coreml_package){ .folder = -1, .model = { .fd = -1 } };
+		im->base = READER_UNKNOWN;
+	}
 	if (read_model(s, im->p, im->n, "", 0) < 0)
 		return -1;
 	if (s->decoded)
 		import_note(im, "quantized tensors, decoded to F32: %" PRIu64, s->decoded);
+	if (s->arguments)
+		import_note(im, "left out: constants that are arguments of operations: %" PRIu64,
+		            s->arguments);
 	if (s->left_out)
 		import_note(im, "left out: layers of kinds that are not read: %" PRIu64, s->left_out);
 	return 0;
@@ -344,6 +353,9 @@ close_all(struct import *im)
 		next = s->codes->next;
 		free(s->codes);
 	}
+	coreml_values_free(s);
+	coreml_blobs_free(s);
+	coreml_package_free(&s->package);
 }
 
 static const struct import_kind kind = {
@@ -358,22 +370,72 @@ coreml_open(struct reader *r, const struct format_options *options, void (*note)
 	return import_open(&kind, r, options, note, e);
 }
 
-/* A version below 32, then a description that begins with an input or output:
- * 08 VERSION 12 LENGTH 0a or 52. */
+static struct source *
+coreml_open_path(const char *path, const struct format_options *options,
+                 void (*note)(const char *), const struct format **which, struct err *e)
+{
+	struct source *s = NULL;
+	struct coreml_package p;
+	struct reader model;
+
+	if (coreml_package_open(&p, path, e) > 0) {
+		model = p.model;
+		p.model.fd = -1;
+		s = import_open_with(&kind, &model, options, note, &p, e);
+		*which = &format_coreml;
+	}
+	coreml_package_free(&p);
+	return s;
+}
+
+/* Skip the varint at *at; a length of at most 4 bytes. Its value, or 0. */
+static uint32_t
+skip_length(const uint8_t *head, size_t n, size_t *at)
+{
+	uint32_t v = 0;
+	unsigned shift;
+
+	for (shift = 0; shift < 28 && *at < n; shift += 7) {
+		v |= (uint32_t)(head[*at] & 0x7f) << shift;
+		if (head[(*at)++] < 0x80)
+			return v;
+	}
+	return 0;
+}
+
+/* A version below 32, then a description. It begins with an input or output, which begins with a
+ * name, and a text or a type follows; or with a function. A SavedModel of TensorFlow begins alike,
+ * but its first message begins with another field, or another one follows the text. */
 static bool
 probe(const uint8_t *head, size_t n)
 {
-	size_t at = 3;
+	uint32_t whole, name;
+	size_t at = 3, end;
+	uint8_t first;
 
-	if (n < 8 || head[0] != 0x08 || head[1] == 0 || head[1] >= 32 || head[2] != 0x12)
+	if (n < 8 || head[0] != 0x08 || head[1] == 0 || head[1] >= 32 || head[2] != 0x12 ||
+	    skip_length(head, n, &at) == 0 || at + 3 > n)
 		return false;
-	while (at < 8 && head[at] >= 0x80)
-		at++;
-	return at < 7 && at + 2 < n && (head[at + 1] == 0x0a || head[at + 1] == 0x52);
+	first = head[at++];
+	if (first == 0xa2 && head[at] == 0x01)
+		return true;
+	whole = skip_length(head, n, &at);
+	end = at + whole;
+	if ((first != 0x0a && first != 0x52) || whole < 3 || at >= n || head[at++] != 0x0a)
+		return false;
+	name = skip_length(head, n, &at);
+	if (name == 0 || name > end - at)
+		return false;
+	end = at + name == end ? 0 : at + name; /* of the name, if a field follows */
+	for (; name > 0 && at < n; name--, at++)
+		if (head[at] < 0x20)
+			return false;
+	return !end || end >= n || head[end] == 0x12 || head[end] == 0x1a;
 }
 
 static const struct format_reads reads = {
 	.open = coreml_open,
+	.open_path = coreml_open_path,
 	.describe = import_describe,
 	.tensor_offset = import_tensor_offset,
 };

@@ -31,12 +31,59 @@ struct coreml_code {
 	bool is_signed;
 };
 
+/* ---- packages (coreml_package.c) ----
+ *
+ *     NAME.mlpackage/Manifest.json      rootModelIdentifier, itemInfoEntries: ID: path below Data
+ *     NAME.mlpackage/Data/com.apple.CoreML/model.mlmodel
+ *     NAME.mlpackage/Data/com.apple.CoreML/weights/weight.bin
+ *
+ * Paths are made of plain names; links are not followed.
+ */
+struct coreml_package {
+	int folder;          /* of the package, or of a model alone; -1: not open */
+	char *path;          /* of the folder, for messages */
+	char *inside;        /* the model's folder in the package, with a slash; NULL: none */
+	char *label;         /* of the model, for messages */
+	struct reader model;
+};
+
+struct coreml_value;
+
+/* A weight file of a program. */
+struct coreml_file {
+	char *path;          /* in the folder */
+	const uint8_t *p;
+	uint64_t n;
+	const struct map *map;
+};
+
+#define COREML_FILES 16 /* maximum number of weight files */
+
 struct coreml {
 	struct import import;
 	struct coreml_code *codes;
 	uint64_t decoded;   /* tensors */
 	uint64_t left_out;  /* layers that may have weights */
+
+	/* Of programs: */
+	uint64_t arguments;          /* constants that are not weights */
+	struct coreml_value *values;
+	struct coreml_file files[COREML_FILES];
+	size_t file_count;
+	struct coreml_package package;
 };
+
+/* Add the tensors of a program (coreml_program.h). 0 or -1. */
+int coreml_program(struct coreml *s, const struct protobuf_field *program);
+
+/* Release what programs own. */
+void coreml_values_free(struct coreml *s);
+void coreml_blobs_free(struct coreml *s);
+
+/* Open the model of the package at path. 1; 0: path is not a package; or -1. The caller frees p
+ * in each case. */
+int coreml_package_open(struct coreml_package *p, const char *path, struct err *e);
+void coreml_package_free(struct coreml_package *p);
 
 /* Add the tensors of a layer. name: of the layer, with a prefix. 0 or -1. */
 int coreml_layer(struct coreml *s, const struct buf *name, uint32_t number,
