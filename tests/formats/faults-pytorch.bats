@@ -24,7 +24,7 @@ from_pipe() {
 		pipe "apr-unpack $f | apr-get --npy a >$BATS_TEST_TMPDIR/$f.npy"
 	done
 	cmp "$BATS_TEST_TMPDIR/good.npy" "$BATS_TEST_TMPDIR/good_old.npy"
-	[ "$(wc -l <MANIFEST)" -gt 250 ]
+	[ "$(wc -l <MANIFEST)" -gt 360 ]
 	[ "$(cut -f1 MANIFEST | sort -u | wc -l)" -eq "$(wc -l <MANIFEST)" ]
 }
 
