@@ -86,7 +86,8 @@ check_place(const struct meta_command *t, const struct format *f, const struct s
 	if (source_check_open(s, e) < 0)
 		return -1;
 	if (!f->amend) {
-		err_set(e, ERR_FORMAT, s->name, "is %s, which cannot be changed in place", f->title);
+		err_set(e, ERR_FORMAT, s->name, "has the format \"%s\", which cannot be changed in place",
+		        f->title);
 		return err_hint(e, INPLACE_ELSE);
 	}
 	if (s->plan->signatures && !t->o.output.force) {

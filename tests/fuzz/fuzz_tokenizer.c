@@ -12,6 +12,7 @@
 #include "core/base64.h"
 #include "mutate.h"
 #include "patterns.h"
+#include "report/vocab_text.h"
 #include "tokenizer/tokenizer.h"
 
 #define TEXT 300 /* bytes of the input that are encoded */
@@ -203,6 +204,36 @@ look(const struct tokenizer *t)
 	}
 }
 
+static struct tokenizer *
+open_any(const uint8_t *data, size_t size, const struct tokenizer_options *o, struct err *e)
+{
+	if (size >= 4 && memcmp(data, "GGUF", 4) == 0)
+		return open_gguf(data, size, o, e);
+	if (size > 0 && data[0] == '{')
+		return tokenizer_open_json(data, size, NULL, 0, "in", o, e);
+	return tokenizer_open_sentencepiece(data, size, "in", o, e);
+}
+
+/* Print the tokens, also those of kinds that are not supported. */
+static void
+list(const uint8_t *data, size_t size)
+{
+	const struct tokenizer_options only = { .list = true };
+	struct buf b = { 0 };
+	struct err e = ERR_INIT;
+	struct tokenizer *t = open_any(data, size, &only, &e);
+	uint32_t i;
+
+	must_say((t != NULL) == (e.code == ERR_NONE), &e);
+	for (i = 0; t && i < tokenizer_count(t); i++) {
+		buf_clear(&b);
+		vocab_put(&b, t, i, i & 1, NULL);
+		must(!b.n || b.p[b.n - 1] == '\n');
+	}
+	buf_free(&b);
+	tokenizer_free(t);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -211,15 +242,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = ERR_INIT;
 	size_t n = size < TEXT ? size : TEXT;
 
+	list(data, size);
 	if (size < 4 || memcmp(data, "GGUF", 4) != 0)
 		keys_of_file(size > 0 && data[0] == '{' ? "tokenizer.json" : "tokenizer.model", data,
 		             size);
-	if (size >= 4 && memcmp(data, "GGUF", 4) == 0)
-		t = open_gguf(data, size, &o, &e);
-	else if (size > 0 && data[0] == '{')
-		t = tokenizer_open_json(data, size, NULL, 0, "in", &o, &e);
-	else
-		t = tokenizer_open_sentencepiece(data, size, "in", NULL, &e);
+	t = open_any(data, size, &o, &e);
 	must_say((t != NULL) == (e.code == ERR_NONE), &e);
 	if (!t) {
 		fuzz_refused(&e, false);

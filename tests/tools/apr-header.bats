@@ -139,6 +139,13 @@ no_controls() {
 	apr-unpack model.apr | apr-header --checksum | grep -Eqx 'checksum +yes \(valid\)'
 	try apr-header --checksum "$model"
 	said 1 'has no checksum'
+	mkdir shards
+	apr-pack --shard-size 2M -o shards/m.apr "$model"
+	apr-header --header shards | grep -Eqx 'checksum +yes \(not verified\)'
+	apr-header --header --checksum shards | grep -Eqx 'checksum +yes \(valid\)'
+	printf 'X' | dd of=shards/m-00002-of-00003.apr bs=1 seek=60000 conv=notrunc 2>/dev/null
+	try apr-header --checksum shards
+	said 4 '(E004)'
 	# The data is not looked at: damage there is not seen.
 	printf 'X' | dd of=model.apr bs=1 seek=2000000 conv=notrunc 2>/dev/null
 	apr-header model.apr | diff - header

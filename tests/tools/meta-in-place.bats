@@ -307,6 +307,8 @@ stop_with_journal() {
 		said 4 'cannot be changed in place (E001) hint: apr-unpack FILE | apr-meta'
 		cmp "$file" before
 	done
+	try apr-meta set general.name=x --in-place m.aprs
+	said 4 'm.aprs: has the format "apr stream", which cannot be changed in place (E001)'
 	try apr-meta set general.name=x --in-place folder
 	said 4 'is a folder, which cannot be changed in place (E001) hint: its file model.safetensors can'
 	mkdir empty

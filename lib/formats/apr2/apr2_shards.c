@@ -328,6 +328,17 @@ count_codecs(const struct joined *j)
 	return o;
 }
 
+/* True if the manifest has the CRC of each file: reading the model then proves all of them. */
+static bool
+has_crcs(const struct shards *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->manifest.count && s->manifest.rows[i].has_crc; i++)
+		;
+	return i > 0 && i == s->manifest.count;
+}
+
 /* The description of the first file, without the parts that are not true of all files. */
 static json_t *
 describe(struct source *source, struct err *e)
@@ -345,6 +356,8 @@ describe(struct source *source, struct err *e)
 		json_object_del(o, own[i]);
 	r = json_object_set_new(o, "manifest", json_string(s->name));
 	r |= json_object_set_new(o, "shards", joined_list(&s->joined));
+	r |= json_object_set_new(o, "checksum", json_boolean(has_crcs(s)));
+	r |= json_object_set_new(o, "checksum_verified", json_false());
 	codecs = count_codecs(&s->joined);
 	if (json_object_size(codecs) > 0)
 		r |= json_object_set(o, "compression", codecs);
