@@ -187,6 +187,25 @@ made() {
 	said 4 'with scales of more than 65536 bytes'
 }
 
+@test "pytorch: arrays of NumPy in the pickle are tensors" {
+	made
+	local name text
+	try apr-unpack arrays
+	[ "$status" -eq 0 ] || fail "$(cat "$err")"
+	grep -q 'left out: values that are not tensors: ' "$err"
+	[ "$(apr-header -l <"$out" | cut -d' ' -f1 | tr '\n' ' ')" = 'w big turned letters none ' ]
+	while read -r name text; do
+		[ "$(apr-get --text "$name" <"$out" | tr -s ' \n' ' ')" = "$text " ] || fail "$name"
+	done <<-'END'
+		w 1 2 3 4 5 6
+		big 258 -2
+		turned 1 3 5 2 4 6
+		letters 1 255 128 127
+	END
+	apr-unpack < <(cat arrays) 2>/dev/null | cmp - "$out"
+	apr-sum arrays 2>/dev/null | cmp - <(apr-sum <"$out")
+}
+
 # What looks like a pickle in a storage is weights: only what refers to a member decides.
 @test "pytorch: weights that look like a pickle give no alarm" {
 	made

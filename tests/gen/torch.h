@@ -24,6 +24,17 @@
 /* A dictionary with a tensor made by these opcodes. */
 #define ALONE(X) PROTO "}" KEY("a") X "s."
 
+/* Arrays of NumPy. */
+#define ARRAY_IN(MODULE, SHAPE, TYPE, FORTRAN, BYTES) \
+	"c" MODULE ".multiarray\n_reconstruct\ncnumpy\nndarray\nK\000\205C\001b\207R(K\001" SHAPE TYPE \
+	FORTRAN BYTES "tb"
+#define ARRAY(SHAPE, TYPE, FORTRAN, BYTES) \
+	ARRAY_IN("numpy.core", SHAPE, TYPE, FORTRAN, BYTES)
+#define DTYPE(CODE, ORDER) \
+	"cnumpy\ndtype\n\214\002" CODE "\211\210\207R(K\003\214\001" ORDER \
+	"NNNJ\377\377\377\377J\377\377\377\377K\000tb"
+#define LETTERS(N, TEXT) "c_codecs\nencode\nX" LENGTH(N) TEXT "\214\006latin1\206R"
+
 /* ---- zip ---- */
 
 struct member {

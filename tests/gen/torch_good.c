@@ -196,6 +196,17 @@ write_wrong_crc(struct folder *f)
 	gen_free(&g);
 }
 
+static const char arrays[] = PROTO "}(" NAMED("\001", "w") TENSOR
+	NAMED("\003", "big") ARRAY("K\002\205", DTYPE("i2", ">"), "\211", "C\004\001\002\377\376")
+	NAMED("\006", "turned") ARRAY_IN("numpy._core", "K\002K\003\206", DTYPE("u1", "|"), "\210",
+	                               "C\006\001\002\003\004\005\006")
+	NAMED("\007", "letters") ARRAY("K\004\205", DTYPE("u1", "|"), "\211",
+	                                LETTERS("\006", "\001\303\277\302\200\177"))
+	NAMED("\004", "none") ARRAY("K\000\205", DTYPE("f4", "<"), "\211", "C\000")
+	NAMED("\007", "objects") ARRAY("K\001\205", DTYPE("O8", "|"), "\211", "]Na")
+	NAMED("\006", "scalar") "cnumpy._core.multiarray\nscalar\n" DTYPE("i2", "<") "C\002\001\000\206R"
+	"u.";
+
 #define TWENTY_THOUSAND "J\040\116\000\000"
 static const char many_scales[] = PROTO "}" NAMED("\004", "many")
 	QUANTIZED("QInt8Storage", "\004", TWENTY_THOUSAND "\205", "K\000\205",
@@ -286,6 +297,7 @@ main(int argc, char **argv)
 	write_late(&f);
 	write_script(&f);
 	write_meanings(&f);
+	write_with(&f, "arrays", arrays, sizeof arrays - 1, values, sizeof values);
 	write_wrong_crc(&f);
 	return folder_close(&f);
 }

@@ -238,19 +238,12 @@ static int
 encode(struct numpy *s, struct import_place *x)
 {
 	uint8_t piece[4096];
-	const uint8_t *p;
-	size_t i, n, k = 0;
+	size_t n, k, at = 0;
+	const uint8_t *p = pickle_bytes(&s->pickle, (pickle_ref)x->more[MORE_WHICH], &n);
 
-	p = pickle_bytes(&s->pickle, (pickle_ref)x->more[MORE_WHICH], &n);
-	for (i = 0; i < n; i++) {
-		piece[k++] = p[i] < 0x80 ? p[i] : (uint8_t)((p[i] & 3) << 6 | (p[i + 1] & 0x3f));
-		i += p[i] >= 0x80;
-		if (k == sizeof piece || i + 1 >= n) {
-			if (spool_put(&s->bytes, piece, k, s->import.err) < 0)
-				return -1;
-			k = 0;
-		}
-	}
+	while ((k = npy_letters(p, n, &at, piece, sizeof piece)) > 0)
+		if (spool_put(&s->bytes, piece, k, s->import.err) < 0)
+			return -1;
 	return spool_view(&s->bytes, &x->p, s->import.err);
 }
 

@@ -15,8 +15,7 @@
 #define IMPORTS_NUMPY_NUMPY_H
 
 #include "imports/import.h"
-#include "wire/npy.h"
-#include "wire/pickle.h"
+#include "wire/npy_pickle.h"
 #include "wire/zip.h"
 
 /* Where the values of a tensor come from, if not from the file: place.more[MORE_FROM]. */

@@ -1,10 +1,6 @@
 /* Arrays inside a pickle. Nothing in it is called: the calls that NumPy writes for an array have a
- * meaning, and each other one is refused by its name.
- *
- *     _reconstruct(ndarray, (0,), b'b') with the state (1, SHAPE, DTYPE, FORTRAN, BYTES)
- *     dtype(CODE, …) with the state (3, ORDER, …)
- *     scalar(DTYPE, BYTES)                    passed over, as numbers and texts are
- *     _codecs.encode(TEXT, 'latin1')          bytes of Python 2
+ * meaning (wire/npy_pickle.h), and each other one is refused by its name. Scalars are passed over, as
+ * numbers and texts are.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,122 +57,30 @@ strange(const struct walk *w, const char *what)
 	               "is an array whose pickle %s", what);
 }
 
-/* dtype('f4', False, True), (3, '<', …) */
-static int
-read_type(const struct walk *w, pickle_ref r, struct npy *a)
-{
-	const struct pickle *k = &w->s->pickle;
-	pickle_ref args[1], state[2];
-	char code[4] = { '|' };
-	const uint8_t *p;
-	size_t n;
-
-	if (!is_call(w, r, DTYPE) || pickle_items(k, node(w, r)->args, args, 1) < 1 ||
-	    node(w, args[0])->kind != PICKLE_TEXT)
-		return strange(w, "has no type");
-	p = pickle_bytes(k, args[0], &n);
-	if (n == 2)
-		memcpy(code + 1, p, 2);
-	if (n >= 1 && *p == 'O') {
-		a->name = NULL;
-		return 0;
-	}
-	if (node(w, r)->state != PICKLE_NOTHING &&
-	    pickle_items(k, node(w, r)->state, state, 2) >= 2 &&
-	    node(w, state[1])->kind == PICKLE_TEXT) {
-		p = pickle_bytes(k, state[1], &n);
-		if (n == 1)
-			code[0] = (char)*p;
-	}
-	if (npy_describe(a, code, 3) || (code[0] == '|' && (code[0] = '<', npy_describe(a, code, 3))))
-		return 0;
-	return err_set(w->s->import.err, ERR_FORMAT, w->name[0] ? w->name
-	               : w->s->import.source.name, "is an array of a type that no type of tensors "
-	               "here holds");
-}
-
-static int
-read_shape(const struct walk *w, pickle_ref r, struct npy *a)
-{
-	pickle_ref items[NPY_DIMS];
-	size_t i, n = 0;
-
-	if (node(w, r)->kind == PICKLE_TUPLE)
-		n = pickle_items(&w->s->pickle, r, items, NPY_DIMS);
-	else
-		return strange(w, "has no shape");
-	if (n > TENSOR_DIMS)
-		return err_set(w->s->import.err, ERR_FORMAT, w->name, "has %zu dimensions, at most %u "
-		               "are read", n, TENSOR_DIMS);
-	for (i = 0; i < n; i++) {
-		if (node(w, items[i])->kind != PICKLE_INT || node(w, items[i])->u.i < 0)
-			return strange(w, "has a shape that is not of numbers");
-		a->dims[i] = (uint64_t)node(w, items[i])->u.i;
-	}
-	a->ndim = (unsigned)n;
-	return 0;
-}
-
-/* The number of bytes that a text of letters below U+0100 stands for; -1 if there are others. */
-static int
-latin(const uint8_t *p, size_t n, uint64_t *bytes)
-{
-	size_t i;
-
-	for (i = *bytes = 0; i < n; i++, (*bytes)++)
-		if (p[i] >= 0x80 && (p[i++] > 0xc3 || i == n))
-			return -1;
-	return 0;
-}
-
-/* The bytes of an array: bytes, or a text that is encoded. */
-static int
-read_bytes(const struct walk *w, pickle_ref r, struct import_place *x, uint64_t *n)
-{
-	const struct pickle *k = &w->s->pickle;
-	pickle_ref args[2];
-	const uint8_t *p;
-	size_t bytes;
-
-	x->more[MORE_FROM] = FROM_BYTES;
-	if (is_call(w, r, ENCODE) && pickle_items(k, node(w, r)->args, args, 2) == 2 &&
-	    node(w, args[0])->kind == PICKLE_TEXT && pickle_is(k, args[1], "latin1")) {
-		x->more[MORE_FROM] = FROM_TEXT;
-		x->more[MORE_WHICH] = args[0];
-		p = pickle_bytes(k, args[0], &bytes);
-		return latin(p, bytes, n) < 0 ? strange(w, "has a text that is not bytes") : 0;
-	}
-	if (node(w, r)->kind != PICKLE_BYTES)
-		return strange(w, "has no bytes");
-	x->p = pickle_bytes(k, r, &bytes);
-	*n = bytes;
-	return 0;
-}
-
 /* An array of objects has a list in place of bytes. */
 static int
 walk_array(struct walk *w, pickle_ref r, size_t name_bytes)
 {
+	static const struct npy_calls calls = { RECONSTRUCT, DTYPE, ENCODE };
 	const struct pickle *k = &w->s->pickle;
-	pickle_ref state[5], one[1];
 	struct import_place x = { .p = NULL };
-	struct npy a = { .name = NULL };
-	uint64_t n = 0;
+	struct npy_pickle a;
+	pickle_ref one[1];
 
-	if (node(w, r)->state == PICKLE_NOTHING ||
-	    pickle_items(k, node(w, r)->state, state, 5) != 5)
-		return strange(w, "has no values");
-	if (read_shape(w, state[1], &a) < 0 || read_type(w, state[2], &a) < 0)
+	if (npy_unpickle(&a, k, r, &calls, w->name[0] ? w->name : w->s->import.source.name,
+	                 w->s->import.err) < 0)
 		return -1;
-	if (!a.name) {
-		if (a.ndim == 0 && pickle_items(k, state[4], one, 1) == 1)
+	if (!a.npy.name) {
+		if (a.npy.ndim == 0 && pickle_items(k, a.values, one, 1) == 1)
 			return walk(w, one[0], name_bytes);
-		return walk(w, state[4], name_bytes);
+		return walk(w, a.values, name_bytes);
 	}
-	a.fortran = node(w, state[3])->kind == PICKLE_BOOL && node(w, state[3])->u.i;
-	if (read_bytes(w, state[4], &x, &n) < 0)
-		return -1;
-	return numpy_add(w->s, name_bytes ? w->name : "array", name_bytes ? name_bytes : 5, &a, &x, n);
+	x.more[MORE_FROM] = a.letters ? FROM_TEXT : FROM_BYTES;
+	if (a.letters && pickle_items(k, node(w, a.values)->args, one, 1) > 0)
+		x.more[MORE_WHICH] = one[0];
+	x.p = a.letters ? NULL : a.p;
+	return numpy_add(w->s, name_bytes ? w->name : "array", name_bytes ? name_bytes : 5, &a.npy, &x,
+	                 a.bytes);
 }
 
 /* Walk through a member that has this name. */

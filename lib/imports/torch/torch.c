@@ -76,7 +76,7 @@ is_plain(const struct torch *t, size_t i)
 	const struct torch_view *v = &t->views[i];
 	const bool big_endian = v->in ? v->in->big_endian : t->big_endian;
 
-	return v->plain && !v->deflated && tensor_type(t->plan.tensors[i])->head == 0 &&
+	return v->plain && !v->deflated && !v->bytes && tensor_type(t->plan.tensors[i])->head == 0 &&
 	       !(big_endian && v->element > 1);
 }
 

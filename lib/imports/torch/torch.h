@@ -47,6 +47,9 @@
  * The pickle is read as data (wire/pickle.h); its calls are never made. Which names have a
  * meaning is the table in torch_names.c.
  *
+ * Arrays of NumPy in the pickle are tensors too, if their type is one of tensors; their bytes lie in
+ * the pickle.
+ *
  * Names of tensors are the keys on the way to them, joined by "."; members of lists are
  * numbers. From an object of a class, such as torch.nn.Module, the way leads through its
  * attributes; _parameters, _buffers and _modules are left out of the name.
@@ -62,6 +65,7 @@
 #include "core/spool.h"
 #include "formats/container.h"
 #include "formats/format.h"
+#include "wire/npy_pickle.h"
 #include "wire/pickle.h"
 #include "wire/zip.h"
 
@@ -81,6 +85,9 @@ enum torch_meaning {
 	TORCH_SCHEME,          /* of quantization */
 	TORCH_SIZE,            /* (shape) */
 	TORCH_ORDERED_DICT,
+	TORCH_ARRAY,           /* of NumPy: wire/npy_pickle.h; so are its type and bytes */
+	TORCH_ARRAY_TYPE,
+	TORCH_ENCODE,
 	TORCH_OBJECT           /* a class whose objects hold tensors as attributes */
 };
 
@@ -114,6 +121,9 @@ struct torch_storage {
 /* The place of a tensor's values in a storage. */
 struct torch_view {
 	const struct zip_entry *deflated, *stored; /* as above */
+	const uint8_t *bytes; /* of an array: its bytes or letters in the pickle; else NULL */
+	size_t letters;      /* bytes of a text whose letters are the bytes; 0: there are none */
+	unsigned swap;       /* of an array: bytes of a number in the other order, or 0 */
 	struct torch *in;    /* the archive inside that has the value; NULL: the file itself */
 	uint64_t at;         /* of the first value, as above, in bytes */
 	int64_t strides[TENSOR_DIMS]; /* in elements */
@@ -175,6 +185,7 @@ struct torch {
 
 	bool part;           /* one of several files: others may have the names with the prefix */
 	uint64_t stripped;   /* names without the prefix now */
+	uint64_t arrays;     /* of NumPy; the pickle stays for their bytes */
 	uint64_t unread;     /* tensors left out of a report */
 	struct torch_view *views; /* of the plan's tensors */
 	size_t view_count, view_cap;
@@ -215,8 +226,14 @@ int torch_add_tensors(struct torch *t);
 int torch_find_storage(struct torch *t, pickle_ref persistent, const char *name,
                        const struct torch_type **type, struct torch_storage *s);
 
-/* True if a node is a call that builds a tensor, or a parameter around one. */
+/* True if a node is a call that builds a tensor, or a parameter around one; or an array of a type
+ * that tensors have. */
 bool torch_is_tensor(const struct torch *t, pickle_ref r);
+bool torch_is_array(const struct torch *t, pickle_ref r, size_t *n); /* *n: bytes looked at */
+
+/* The same as torch_tensor for an array of NumPy. */
+struct tensor *torch_array(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
+                           struct torch_view *v);
 
 /* Make the descriptor and view of such a node. NULL with the error filled. */
 struct tensor *torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,

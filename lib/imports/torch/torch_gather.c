@@ -79,6 +79,22 @@ inflate(struct torch *t, const struct zip_entry *x)
 	return 0;
 }
 
+/* Make the bytes of an array whose pickle has letters in their place. */
+static int
+decode(struct torch *t, const struct torch_view *v)
+{
+	uint8_t piece[4096];
+	size_t at = 0, n;
+
+	spool_free(&t->bytes);
+	t->bytes = (struct spool){ 0 };
+	t->inflated = NULL;
+	while ((n = npy_letters(v->bytes, v->letters, &at, piece, sizeof piece)) > 0)
+		if (spool_put(&t->bytes, piece, n, t->err) < 0)
+			return -1;
+	return spool_view(&t->bytes, &t->bytes_view, t->err);
+}
+
 /* Check the CRC-32 of a stored member, once. */
 static int
 prove(struct torch *t, const struct zip_entry *x)
@@ -116,7 +132,7 @@ fetch(struct torch *t, uint64_t at, uint8_t *p, size_t n)
 {
 	struct torch_box *b = t->box;
 
-	if (t->view->deflated || t->map.fd < 0) {
+	if (t->view->deflated || t->view->bytes || t->map.fd < 0) {
 		memcpy(p, t->from + at, n);
 		return 0;
 	}
@@ -276,13 +292,13 @@ torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_
 	t->view = v;
 	t->left = tensor_items(of);
 	t->head_waits = tensor_type(of)->head > 0;
-	t->swap = !t->big_endian || v->number == 1 ? 0 : v->number;
+	t->swap = v->bytes ? v->swap : !t->big_endian || v->number == 1 ? 0 : v->number;
 	if (t->left == 0)
 		return 0;
-	if ((v->deflated && inflate(t, v->deflated) < 0) ||
+	if ((v->letters && decode(t, v) < 0) || (v->deflated && inflate(t, v->deflated) < 0) ||
 	    (v->stored && t->options.strict && prove(t, v->stored) < 0))
 		return -1;
-	t->from = v->deflated ? t->bytes_view : t->p;
+	t->from = v->deflated || v->letters ? t->bytes_view : v->bytes ? v->bytes : t->p;
 	t->plain_at = v->at;
 	if (v->plain && !t->swap)
 		return 0;

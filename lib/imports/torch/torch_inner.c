@@ -21,8 +21,10 @@ release_pickle(struct torch *t, struct torch *in)
 		r = json_array_size(t->inner_calls) < PICKLE_CALLS
 		        ? json_array_extend(t->inner_calls, calls) : 0;
 	json_decref(calls);
-	pickle_free(&in->pickle);
-	in->pickle = (struct pickle){ 0 };
+	if (in->arrays == 0) {
+		pickle_free(&in->pickle);
+		in->pickle = (struct pickle){ 0 };
+	}
 	return r < 0 ? err_memory(t->err) : 0;
 }
 

@@ -51,7 +51,8 @@ is_container(const struct torch *t, pickle_ref r)
 	const struct pickle_node *x = pickle_node(&t->pickle, r);
 
 	return x->kind == PICKLE_DICT || x->kind == PICKLE_LIST || x->kind == PICKLE_TUPLE ||
-	       (x->kind == PICKLE_CALL && !torch_is_tensor(t, r));
+	       (x->kind == PICKLE_CALL && !torch_is_tensor(t, r) &&
+	        pickle_what(&t->pickle, r) != TORCH_ARRAY);
 }
 
 static void
@@ -193,7 +194,7 @@ add_tensor(struct walk *w, pickle_ref r)
 	if (n == 0)
 		name = "tensor", n = 6;
 	name = torch_short_name(t, name, &n);
-	x = torch_tensor(t, r, name, n, &v);
+	x = torch_is_tensor(t, r) ? torch_tensor(t, r, name, n, &v) : torch_array(t, r, name, n, &v);
 	if (!x && torch_pass_over(t))
 		return 0;
 	return x ? torch_take(t, x, &v) : -1;
@@ -202,7 +203,10 @@ add_tensor(struct walk *w, pickle_ref r)
 static int
 visit(struct walk *w, pickle_ref r, bool named)
 {
-	if (torch_is_tensor(w->t, r)) {
+	size_t n = 0;
+
+	if (torch_is_tensor(w->t, r) || torch_is_array(w->t, r, &n)) {
+		w->visits += n / 1024; /* a shared one is looked at each time */
 		w->tensors++;
 		w->unnamed += !named;
 		return w->counts || !named ? 0 : add_tensor(w, r);
