@@ -211,3 +211,7 @@ starved() {
 @test "fuzz corpus: Core ML" {
 	replayed coreml
 }
+
+@test "fuzz corpus: Flax" {
+	replayed flax
+}
