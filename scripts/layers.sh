@@ -33,7 +33,7 @@ libraries='
 jansson lib/core/json.h
 pcre2 lib/core/pattern.c
 libdeflate lib/core/crc32.c
-zlib lib/core/crc32.c lib/wire/zip.c
+zlib lib/core/crc32.c lib/wire/zip.c lib/wire/hdf5_filter.c
 lz4frame lib/codecs/lz4.c
 lz4 lib/codecs/lz4_block.c
 msgpack lib/formats/apr1/apr1_pack.c
