@@ -38,7 +38,7 @@ check_own(const struct source *source, const struct format *format,
 
 	for (i = 0; i < OWN && o->own[i].option; i++)
 		if (o->own[i].value && format_option_row(i, false, &of) &&
-		    of->options != format->options)
+		    of->options != format->options && o->own[i].option != format->shared)
 			return err_set(e, ERR_INVALID, source->name, "%s--%s needs a file of format %s",
 			               o->own[i].option->mismatch ? o->own[i].option->mismatch : "",
 			               o->own[i].option->name, of->name);

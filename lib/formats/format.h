@@ -181,6 +181,8 @@ struct format {
 	const struct format_writes *writes; /* NULL: the format is only read */
 	const struct format_option *options; /* options of this format, up to a row without a
 	                                      * name; NULL: none */
+	const struct format_option *shared; /* an option of another format that this one has too;
+	                                     * NULL: none */
 	bool keys; /* the format uses options->vault */
 
 	/* Write the bytes of the file up to its tensor data, exactly as many as it has, as they are with
@@ -199,7 +201,7 @@ int format_no_room(const struct source *s, uint64_t bytes, struct err *e);
 
 extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
 	format_safetensors, format_numpy, format_pytorch, format_ggml, format_llama2c,
-	format_onnx, format_tflite, format_coreml, format_flax, format_stream;
+	format_onnx, format_tflite, format_coreml, format_flax, format_keras, format_stream;
 
 /* ---- the list ---- */
 

@@ -14,7 +14,6 @@ static const struct format_other others[] = {
 	{ MAGIC("APR1\1\0"), "a model of whisper.apr (magic APR1)", NULL },
 	{ MAGIC("APR1"), "an APR1 file with a JSON layout", NULL },
 	{ MAGIC("APBUNDLE"), "an APBUNDLE archive of models", NULL },
-	{ MAGIC("\x89HDF"), "an HDF5 file", NULL },
 	{ MAGIC("ggml"), "a big-endian GGML file from before GGUF", NULL },
 	{ MAGIC("algg"), "a LoRA adapter of GGML from before GGUF", NULL },
 	{ MAGIC("FUGG"), "a big-endian GGUF file", NULL },

@@ -198,7 +198,6 @@ damage() {
 		APR1\1\0|a model of whisper.apr (magic APR1)
 		APR1{}|an APR1 file with a JSON layout
 		APBUNDLE|an APBUNDLE archive of models
-		\x89HDF\r\n|an HDF5 file
 		ggml|a big-endian GGML file from before GGUF
 		FUGG|a big-endian GGUF file
 		\x28\xb5\x2f\xfd|compressed by zstd

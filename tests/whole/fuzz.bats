@@ -204,6 +204,10 @@ starved() {
 	replayed onnx
 }
 
+@test "fuzz corpus: Keras" {
+	replayed keras
+}
+
 @test "fuzz corpus: TensorFlow Lite" {
 	replayed tflite
 }
