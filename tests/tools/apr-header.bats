@@ -373,6 +373,11 @@ kind() {
 	apr-header --vocab folder | diff - want
 	try apr-header --vocab a.gguf
 	said 4 'has no vocabulary (E001)'
+	# The same list as JSON.
+	[ "$(apr-unpack a.gguf | apr-meta set 'vocab:json=["a","b\n"]' | apr-header --vocab |
+		cut -f 4 | tr '\n' ' ')" = 'a b\x0a ' ]
+	try_pipe "apr-unpack a.gguf | apr-meta set 'vocab:json={\"a\":1}' | apr-header --vocab"
+	said 4 'vocab: is not a list (E002)'
 }
 
 @test "V-03: --filters: the mel bank of a tensor, a key, or a file" {
