@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../gen/gen.h"
+#include "core/crc32.h"
 #include "formats/format.h"
 
 static char noted[2048]; /* the notes of the last run */
@@ -171,6 +172,63 @@ try_cuts(const char *name, const struct format *f, const struct format_options *
 	test_ok(wrong == 0 && (ends ? whole < 16 : whole == 0),
 	        "%s cut at each of %zu bytes: %zu wrong, %zu whole", name, g.n, wrong, whole);
 	gen_free(&g);
+}
+
+/* ---- real files ---- */
+
+__attribute__((unused)) static void
+bring_file(struct brought *b, const struct format *f, const char *path)
+{
+	static const struct format_options none;
+	struct gen g = { 0 };
+	FILE *file = fopen(path, "rb");
+	uint8_t piece[4096];
+	size_t n;
+
+	while (file && (n = fread(piece, 1, sizeof piece, file)) > 0)
+		put(&g, piece, n);
+	if (file)
+		fclose(file);
+	bring(b, f, g.p, g.n, &none, false);
+	gen_free(&g);
+}
+
+/* A file that was read by a program in Python that shares no code with this one: the number of
+ * tensors, and a CRC-32 of "NAME TYPE SHAPE\n" and the bytes of each. */
+struct real {
+	const char *path; /* in a folder of the reference data */
+	size_t tensors;
+	uint32_t crc;
+};
+
+__attribute__((unused)) static void
+try_real(const struct format *f, const char *folder, const struct real *list, size_t n)
+{
+	char path[4096], line[1024], shape[TENSOR_SHAPE_TEXT];
+	const struct tensor *t;
+	struct brought b;
+	uint32_t crc;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		if (!test_data()) {
+			test_skip(list[i].path, "without the reference data");
+			continue;
+		}
+		snprintf(path, sizeof path, "%s/import/%s/%s", test_data(), folder, list[i].path);
+		bring_file(&b, f, path);
+		crc = 0;
+		for (k = 0; b.source && k < b.source->plan->tensor_count; k++) {
+			t = b.source->plan->tensors[k];
+			snprintf(line, sizeof line, "%s %s %s\n", tensor_name(t), tensor_type(t)->name,
+			         tensor_shape_text(t, shape));
+			crc = crc32_add(crc, line, strlen(line));
+			crc = crc32_add(crc, b.bodies[k].p, b.bodies[k].n);
+		}
+		test_ok(k == list[i].tensors && crc == list[i].crc,
+		        "%s has the tensors that Python finds in it", list[i].path);
+		let_go(&b);
+	}
 }
 
 #endif

@@ -2,7 +2,6 @@
 #include "imports.h"
 
 #include "../gen/keras.h"
-#include "core/crc32.h"
 #include "imports/keras/keras.h"
 #include "imports/torch/torch.h"
 
@@ -433,58 +432,17 @@ bombs(void)
 	bomb_refused(&h, at, "two datasets in the same bytes", "lie in the same bytes");
 }
 
-/* Real files, read by a program in Python that shares no code with this one: the number of
- * tensors, and a CRC-32 of "NAME TYPE SHAPE\n" and the bytes of each. */
-static void
-bring_file(struct brought *b, const struct format *f, const char *path)
-{
-	struct gen g = { 0 };
-	FILE *file = fopen(path, "rb");
-	uint8_t piece[4096];
-	size_t n;
-
-	while (file && (n = fread(piece, 1, sizeof piece, file)) > 0)
-		put(&g, piece, n);
-	if (file)
-		fclose(file);
-	bring(b, f, g.p, g.n, &usual, false);
-	gen_free(&g);
-}
-
 static void
 real_files(void)
 {
-	static const struct { const char *path; size_t tensors; uint32_t crc; } files[] = {
+	static const struct real files[] = {
 		{ "ad01.h5", 56, 0x05a912f8 },
 		{ "mnist_ann_baseline.keras", 6, 0x86f91201 },
 		{ "pretrainedResnet.h5", 48, 0xabb5dcd8 },
 		{ "str_ww_ref_model.h5", 26, 0xfa51df8c },
 	};
-	char path[4096], line[1024], shape[TENSOR_SHAPE_TEXT];
-	const struct tensor *t;
-	struct brought b;
-	uint32_t crc;
-	size_t i, k;
 
-	for (i = 0; i < sizeof files / sizeof *files; i++) {
-		if (!test_data()) {
-			test_skip(files[i].path, "without the reference data");
-			continue;
-		}
-		snprintf(path, sizeof path, "%s/import/keras/%s", test_data(), files[i].path);
-		bring_file(&b, &format_keras, path);
-		crc = 0;
-		for (k = 0; b.source && k < b.source->plan->tensor_count; k++) {
-			t = b.source->plan->tensors[k];
-			snprintf(line, sizeof line, "%s %s %s\n", tensor_name(t), tensor_type(t)->name,
-			         tensor_shape_text(t, shape));
-			crc = crc32_add(crc, line, strlen(line));
-			crc = crc32_add(crc, b.bodies[k].p, b.bodies[k].n);
-		}
-		test_ok(k == files[i].tensors && crc == files[i].crc,
-		        "%s has the tensors that Python finds in it", files[i].path);
-		let_go(&b);
-	}
+	try_real(&format_keras, "keras", files, sizeof files / sizeof *files);
 }
 
 /* The values of a matrix of F32, or of a convolution with the outputs last, turned so that the

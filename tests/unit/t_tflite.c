@@ -2,7 +2,6 @@
 #include "imports.h"
 
 #include "../gen/tflite.h"
-#include "core/crc32.h"
 #include "imports/tflite/tflite.h"
 
 static const struct format_options usual;
@@ -171,26 +170,9 @@ shared_tables(void)
 }
 
 static void
-bring_file(struct brought *b, const char *path)
-{
-	struct gen g = { 0 };
-	FILE *f = fopen(path, "rb");
-	int c;
-
-	while (f && (c = getc(f)) != EOF)
-		put_u8(&g, (uint8_t)c);
-	if (f)
-		fclose(f);
-	bring(b, &format_tflite, g.p, g.n, &usual, false);
-	gen_free(&g);
-}
-
-/* Real files, read by a program in Python that shares no code with this one: the number of
- * tensors, and a CRC-32 of "NAME TYPE SHAPE\n" and the bytes of each. */
-static void
 real_files(void)
 {
-	static const struct { const char *path; size_t tensors; uint32_t crc; } files[] = {
+	static const struct real files[] = {
 		{ "hello_world/hello_world_float.tflite", 6, 0xc2668a58 },
 		{ "hello_world/hello_world_int8.tflite", 6, 0xa45871ca },
 		{ "kwt1/non_stream.tflite", 196, 0x9f65305a },
@@ -208,31 +190,8 @@ real_files(void)
 		{ "mlperf_tiny/vww_96_int8.tflite", 57, 0x4dcf2ddd },
 		{ "person_detect/person_detect.tflite", 57, 0x5737cb5a },
 	};
-	char path[4096], line[1024], shape[TENSOR_SHAPE_TEXT];
-	const struct tensor *t;
-	struct brought b;
-	uint32_t crc;
-	size_t i, k;
 
-	for (i = 0; i < sizeof files / sizeof *files; i++) {
-		if (!test_data()) {
-			test_skip(files[i].path, "without the reference data");
-			continue;
-		}
-		snprintf(path, sizeof path, "%s/import/tflite/%s", test_data(), files[i].path);
-		bring_file(&b, path);
-		crc = 0;
-		for (k = 0; b.source && k < b.source->plan->tensor_count; k++) {
-			t = b.source->plan->tensors[k];
-			snprintf(line, sizeof line, "%s %s %s\n", tensor_name(t), tensor_type(t)->name,
-			         tensor_shape_text(t, shape));
-			crc = crc32_add(crc, line, strlen(line));
-			crc = crc32_add(crc, b.bodies[k].p, b.bodies[k].n);
-		}
-		test_ok(k == files[i].tensors && crc == files[i].crc,
-		        "%s has the tensors that Python finds in it", files[i].path);
-		let_go(&b);
-	}
+	try_real(&format_tflite, "tflite", files, sizeof files / sizeof *files);
 }
 
 int
