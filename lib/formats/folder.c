@@ -12,6 +12,7 @@
 #include "core/mem.h"
 #include "core/opened.h"
 #include "core/text.h"
+#include "formats/other.h"
 
 static int
 add_file(struct folder_file **list, size_t *count, size_t *cap, const char *name,
@@ -97,6 +98,20 @@ list_shards(struct folder *f, const char *label, struct err *e)
 	return check_numbers(f, label, e);
 }
 
+/* Refuse JSON that is not an index; a model of another program is named. */
+static void
+no_index(json_t *o, const char *name, struct err *e)
+{
+	const struct format_other *other = format_other_json(o);
+
+	if (!other) {
+		err_set(e, ERR_FORMAT, name, "is JSON, but no index of shards: it has no weight_map");
+		return;
+	}
+	err_set(e, ERR_FORMAT, name, "is %s, which is not read here", other->title);
+	err_hint(e, "%s", other->hint);
+}
+
 static int
 parse_index(struct folder *f, struct reader *r, struct err *e)
 {
@@ -114,8 +129,7 @@ parse_index(struct folder *f, struct reader *r, struct err *e)
 		return -1;
 	metadata = json_object_get(f->index, "metadata");
 	if (!json_is_object(json_object_get(f->index, "weight_map")))
-		err_set(e, ERR_FORMAT, r->name,
-		        "is JSON, but no index of shards: it has no weight_map");
+		no_index(f->index, r->name, e);
 	else if (metadata && !json_is_object(metadata))
 		err_set(e, ERR_CORRUPT, r->name, "is an index whose metadata is not an object");
 	else

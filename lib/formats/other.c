@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/le.h"
+
 #define MAGIC(TEXT) 0, sizeof(TEXT) - 1, TEXT
 #define ONNX "its framework can export the model as ONNX or as arrays of NumPy"
 #define TREES "models of trees and estimators are not read; their framework can export them as ONNX"
@@ -33,6 +35,13 @@ static const struct format_other others[] = {
 	{ MAGIC("binf"), "a model of XGBoost", TREES },
 	{ MAGIC("bs64\t"), "a model of XGBoost", TREES },
 	{ MAGIC("{L\0\0\0\0\0\0\0\7learner"), "a model of XGBoost", TREES },
+	{ MAGIC("{\"learner\""), "a model of XGBoost (JSON)", TREES },
+	{ MAGIC("{\"name\":\"tree\""), "a model of LightGBM (JSON)", TREES },
+	{ MAGIC("ZF0x"), "a compressed file of joblib", PICKLED },
+	{ MAGIC("\x78\x01"), "compressed by zlib, as joblib does", PICKLED },
+	{ MAGIC("\x78\x5e"), "compressed by zlib, as joblib does", PICKLED },
+	{ MAGIC("\x78\x9c"), "compressed by zlib, as joblib does", PICKLED },
+	{ MAGIC("\x78\xda"), "compressed by zlib, as joblib does", PICKLED },
 	{ MAGIC("ccopy_reg\n"), "a pickled object of Python", PICKLED },
 	{ MAGIC("ccopyreg\n"), "a pickled object of Python", PICKLED },
 	{ MAGIC("\x28\xb5\x2f\xfd"), "compressed by zstd", NULL },
@@ -53,13 +62,64 @@ static const struct format_other others[] = {
 	{ MAGIC("\x89PNG"), "a PNG image", NULL },
 };
 
+/* The old binary form of XGBoost: f32 base score, u32 features, i32 classes, two i32 that are 0 or
+ * 1, u32 version.minor (0 in older files), zeros. */
+static bool
+is_xgboost(const uint8_t *head, size_t n)
+{
+	size_t i;
+
+	if (n < 64 || le32(head + 4) == 0 || le32(head + 4) > 1u << 24 || le32(head + 8) > 65536 ||
+	    le32(head + 12) > 1 || le32(head + 16) > 1 || le32(head + 20) > 9 || le32(head + 24) > 99)
+		return false;
+	for (i = 28; i < 64 && head[i] == 0; i++)
+		;
+	return i == 64;
+}
+
+/* A program of PaddlePaddle, a protocol buffer: field 1 is a block, whose number is 0 and whose
+ * parent is -1. */
+static bool
+is_paddle(const uint8_t *head, size_t n)
+{
+	static const uint8_t block[] = { 0x08, 0, 0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 1 };
+	size_t at = 1;
+
+	while (at < n && at < 5 && head[at] >= 0x80)
+		at++;
+	at++;
+	return n > at + sizeof block && head[0] == 0x0a && memcmp(head + at, block, sizeof block) == 0;
+}
+
+const struct format_other *
+format_other_json(json_t *o)
+{
+	static const struct {
+		const char *members[2];
+		struct format_other other;
+	} rows[] = {
+		{ { "learner", "version" }, { 0, 0, NULL, "a model of XGBoost (JSON)", TREES } },
+		{ { "tree_info", "name" }, { 0, 0, NULL, "a model of LightGBM (JSON)", TREES } },
+		{ { "oblivious_trees", "model_info" }, { 0, 0, NULL, "a model of CatBoost (JSON)", TREES } },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (json_object_get(o, rows[i].members[0]) && json_object_get(o, rows[i].members[1]))
+			return &rows[i].other;
+	return NULL;
+}
+
 const struct format_other *
 format_other(const uint8_t *head, size_t n)
 {
+	static const struct format_other xgboost = { 0, 0, NULL, "a model of XGBoost (old binary form)",
+		TREES }, paddle = { 0, 0, NULL, "a program of PaddlePaddle (.pdmodel)", ONNX };
 	const struct format_other *x;
 
 	for (x = others; x < others + sizeof others / sizeof *others; x++)
 		if (n >= x->at + x->n && memcmp(head + x->at, x->magic, x->n) == 0)
 			return x;
-	return NULL;
+	return is_xgboost(head, n) ? &xgboost : is_paddle(head, n) ? &paddle : NULL;
 }

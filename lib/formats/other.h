@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/json.h"
+
 struct format_other {
 	size_t at, n;      /* the magic: offset and length */
 	const char *magic;
@@ -16,5 +18,8 @@ struct format_other {
 
 /* The kind that begins with these n bytes, or NULL. */
 const struct format_other *format_other(const uint8_t *head, size_t n);
+
+/* The kind of a JSON object with these members, or NULL. */
+const struct format_other *format_other_json(json_t *o);
 
 #endif

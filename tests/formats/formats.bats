@@ -210,7 +210,22 @@ damage() {
 		CBM1|a model of CatBoost
 		binf|a model of XGBoost
 		ccopy_reg\n_reconstructor\n|a pickled object of Python
+		\x78\x9c|compressed by zlib, as joblib does
+		ZF0x|a compressed file of joblib
+		\0\0\0\x3f\x21\0\0\0\6\0\0\0|a model of XGBoost (old binary form)
+		\x0a\x90\3\x08\0\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\1|a program of PaddlePaddle (.pdmodel)
 	END
+	while IFS='|' read -r magic name; do
+		echo "$magic" >other.json
+		try apr-unpack other.json
+		said 4 "$name, which is not read here (E001)"
+	done <<-'END'
+		{"learner":{},"version":[1,7,6]}|a model of XGBoost (JSON)
+		{ "name": "tree", "version": "v3", "tree_info": [] }|a model of LightGBM (JSON)
+		{"model_info":{},"oblivious_trees":[]}|a model of CatBoost (JSON)
+	END
+	try apr-unpack - < <(echo '{"learner":{"x":1},"version":[1,7,6]}')
+	said 4 'a model of XGBoost (JSON), which is not read here (E001)'
 	printf '\x08\x07\x12\x07pytorch\x1a\x05' >m.onnx
 	try apr-unpack m.onnx
 	said 4 'is not a model file of a known format'
