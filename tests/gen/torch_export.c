@@ -33,13 +33,16 @@ static const char evil[] = PROTO "cos\nsystem\nX" LENGTH("\002") "id\205R.";
 static const char state[] = PROTO DICT KEY("w") TENSOR "s.";
 static const char empty_state[] = PROTO DICT ".";
 static const char single[] = PROTO TENSOR ".";
+static const char array[] = PROTO ARRAY("K\002\205", DTYPE("u1", "|"), "\211", "C\00212") ".";
+#define AS(NAME) PICKLED(NAME, "weight_1", META("1", INT("2"), INT("1"), "0"))
+static const char five[] = LIST(AS("a") "," AS("b") "," AS("c") "," AS("d") "," AS("e"));
 static const char pair[] = PROTO TENSOR TENSOR "\206.";
 
 /* ---- members ---- */
 
 enum { FORMAT, MODEL, WEIGHTS, WEIGHT_0, WEIGHT_1, CONSTANTS, TENSOR_0, OBJECT, INPUTS, ALL };
 
-static struct gen one, two, full, empty, hostile;
+static struct gen one, two, full, empty, hostile, arrays;
 
 static void
 fill_new(struct member *m)
@@ -247,6 +250,10 @@ write_faults(struct folder *f)
 	m[WEIGHT_1] = (struct member){ m[WEIGHT_1].name, two.p, two.n, 0 };
 	write_fault(f, "export_inner_two", "lies in an archive of 2 tensors", m, ALL);
 	fill_new(m);
+	m[WEIGHTS] = (struct member){ m[WEIGHTS].name, five, sizeof five - 1, 0 };
+	m[WEIGHT_1] = (struct member){ m[WEIGHT_1].name, arrays.p, arrays.n, 0 };
+	write_fault(f, "export_inner_arrays", "has arrays of NumPy in more than 4 archives", m, ALL);
+	fill_new(m);
 	put_zip(&inner, m, ALL);
 	m[WEIGHT_1] = (struct member){ m[WEIGHT_1].name, inner.p, inner.n, 0 };
 	write_fault(f, "export_inner_export", "without the data.pkl of PyTorch", m, ALL);
@@ -262,6 +269,7 @@ main(int argc, char **argv)
 	put_torch(&two, pair, sizeof pair - 1);
 	put_torch(&full, state, sizeof state - 1);
 	put_torch(&empty, empty_state, sizeof empty_state - 1);
+	put_torch(&arrays, array, sizeof array - 1);
 	put_torch(&hostile, evil, sizeof evil - 1);
 	folder_open(&f, argc, argv);
 	write_sound(&f);

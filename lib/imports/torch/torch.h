@@ -168,6 +168,7 @@ struct torch {
 	size_t inner_count, inner_cap;
 	json_t *inner_calls; /* what their pickles would call; NULL: none was read */
 	uint64_t entries;    /* members of all of them */
+	unsigned kept;       /* their pickles that stay */
 	bool inside;         /* this is one: map belongs to the file around it, */
 	bool borrows;        /* and so does zip */
 	const char *storage_folder; /* "data/" */

@@ -10,7 +10,10 @@
 #include "core/text.h"
 #include "imports/torch/torch.h"
 
-/* Keep the texts of its calls and release its pickle, which is not needed to send values. */
+#define KEPT 4 /* pickles of other objects that stay, because their arrays lie in them */
+
+/* Keep the texts of its calls and release its pickle, which only arrays of NumPy still
+ * need. */
 static int
 release_pickle(struct torch *t, struct torch *in)
 {
@@ -24,6 +27,9 @@ release_pickle(struct torch *t, struct torch *in)
 	if (in->arrays == 0) {
 		pickle_free(&in->pickle);
 		in->pickle = (struct pickle){ 0 };
+	} else if (++t->kept > KEPT) {
+		return err_set(t->err, ERR_FORMAT, t->source.name, "has arrays of NumPy in more than %u "
+		               "archives", KEPT);
 	}
 	return r < 0 ? err_memory(t->err) : 0;
 }
