@@ -265,10 +265,8 @@ read_tensor(struct coreml *s, const char *name, const struct protobuf *outer,
 	     v->type->kind == COREML_FLOAT) || !values.p)
 		return err_set(s->import.err, ERR_CORRUPT, name, "has values of another type than its "
 		               "own");
-	if (values.number == INTS || values.number == LONGS || values.number == BOOLS) {
-		protobuf_within(&m, outer, from);
+	if (values.number == INTS || values.number == LONGS || values.number == BOOLS)
 		return expand(s, name, &values, v);
-	}
 	if (take_packed(&m, &values, &packed) < 0)
 		return -1;
 	v->p = packed.p;
