@@ -308,8 +308,8 @@ prove_weights(struct keras *x)
 	for (left = e->bytes; left > 0; left -= n, p += n) {
 		n = num_min(left, STEP);
 		crc = crc32_add(crc, p, (size_t)n);
-		if (x->import.map.fd >= 0)
-			map_release(&x->import.map, p, (size_t)n);
+		if (x->import.whole.map.fd >= 0)
+			map_release(&x->import.whole.map, p, (size_t)n);
 	}
 	x->weights = NULL;
 	return zip_prove(&x->zip, e, crc, x->import.err);
