@@ -121,6 +121,8 @@ static const struct {
 const char *
 role_name(enum role role, enum arch_form form)
 {
+	if (role == ROLES)
+		return NULL;
 	return form == ARCH_GGUF ? names[role].gguf :
 	       form == ARCH_FOLDER ? names[role].folder : NULL;
 }
@@ -128,7 +130,7 @@ role_name(enum role role, enum arch_form form)
 const char *
 role_shape(enum role role)
 {
-	return names[role].shape;
+	return role == ROLES ? NULL : names[role].shape;
 }
 
 const char *

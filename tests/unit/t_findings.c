@@ -445,7 +445,7 @@ as_sarif(const struct findings *f, const struct model *plan)
 static void
 as_junit(const struct findings *f)
 {
-	json_t *extra = json_pack("{s:i,s:s}", "score", 97, "word", HOSTILE + 13);
+	json_t *extra = json_pack("{s:i,s:s}", "score", 97, "word", &HOSTILE[13]);
 	struct buf b = report(f, &(struct findings_report){ .file = HOSTILE, .properties = extra },
 	                      FINDINGS_JUNIT);
 
