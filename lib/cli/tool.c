@@ -103,7 +103,7 @@ tool_print(struct buf *b, struct err *e)
 {
 	int r = buf_ok(b) ? 0 : err_memory(e);
 
-	if (r == 0)
+	if (r == 0 && b->n > 0)
 		fwrite(b->p, 1, b->n, stdout);
 	buf_clear(b);
 	return r;

@@ -355,15 +355,16 @@ returns() {
 	done
 }
 
-# Routers of experts are F32 in GGUF, and not in folders.
+# Routers of experts are F32 in GGUF, and not in folders. Mixtral's experts, one tensor each in a
+# folder and stacked in GGUF, differ more at other levels than AVX-512.
 @test "a folder with experts has the logits of its GGUF file" {
-	local name vocabulary ids=1,5,9,20,33,47,60,71,88,90,101,150
+	local name vocabulary limit ids=1,5,9,20,33,47,60,71,88,90,101,150
 	PATH=$PATH:$APR_GEN
-	for name in qwen3moe:395 mixtral:420 qwen2moe:392; do
-		vocabulary=${name#*:} name=${name%:*}
+	for name in qwen3moe:395:1e-5 mixtral:420:1e-3 qwen2moe:392:1e-5; do
+		IFS=: read -r name vocabulary limit <<<"$name"
 		case_folder "$name"
 		apr-run --cache f32 --logits --tokens $ids "$folder/hf" >of_folder
 		apr-run --cache f32 --logits --tokens $ids "$folder/expected.gguf" >of_gguf
-		nearlogits of_folder of_gguf "$vocabulary" 1e-5 || fail "$name"
+		nearlogits of_folder of_gguf "$vocabulary" "$limit" || fail "$name"
 	done
 }
