@@ -181,7 +181,7 @@ arch_key(const struct survey *s, const char *name, uint64_t *v)
 	return survey_key(s, key, v);
 }
 
-/* Items of an array; 0 if there is no such key. */
+/* Items of an array; 0 if the model lacks the key. */
 static uint64_t
 array_items(const struct survey *s, const char *key)
 {

@@ -20,8 +20,8 @@ const struct rule tokens_rules[] = {
 
 #define ARRAY_HEAD 12 /* u32 type of the items, u64 count */
 
-/* The items of an array of the model: their number, and where the first is. 0 if there is no
- * such key. */
+/* The items of an array of the model: their number, and where the first is. 0 if the model
+ * lacks the key. */
 static uint64_t
 array(const struct survey *s, const char *key, const uint8_t **items, size_t *bytes)
 {

@@ -175,7 +175,7 @@ struct flow {
 	 * 1 if the hook has read the item from there and data must not get it, 0 if data
 	 * gets it. */
 	int (*placed)(void *ctx, const struct item *in, struct sink *sink, struct err *e);
-	/* If there is no sink, placed also gets tensors that the source itself reads from a
+	/* Without a sink, placed also gets tensors that the source itself reads from a
 	 * file (lies of struct source_ops), and must return 1 for them. */
 	bool takes;
 	/* The item's body has ended and is proved; called before the sink's put_end. */

@@ -83,7 +83,7 @@ static const struct topic topics[] = {
 
 	{ "exit-0", STATUS, "success, or yes", "The tool has done its work.", { NULL }, { NULL } },
 	{ "exit-1", STATUS, "a general error, or no as an answer",
-	  "The message says which: E005, E006, E007 or E008, or a question whose answer is no.",
+	  "The message says which: E005, E006, E007 or E008, or that the answer is \"no\".",
 	  { NULL }, { "apr-explain with the code of the message" } },
 	{ "exit-2", STATUS, "wrong usage", "An option or operand is wrong; nothing was read.",
 	  { NULL }, { "run the tool with --help" } },

@@ -61,7 +61,7 @@ struct tokenizer *tokenizer_open_keys(const struct material *m, const char *what
                                       struct err *e);
 
 /* Only the tokens (options->list), from the keys of GGUF or from another key that lists them. NULL
- * with e empty if there is no such key. */
+ * with e empty if the model lacks the key. */
 struct tokenizer *tokenizer_list_keys(const struct material *m, const char *what,
                                       const struct tokenizer_options *options,
                                       struct err *e);

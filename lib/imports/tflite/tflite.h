@@ -68,7 +68,7 @@ int tflite_relate(struct tflite *x, const struct tflite_tensor *t, const struct 
                   const struct tflite_type *type);
 int tflite_add_relations(struct tflite *x);
 
-/* The bytes of a buffer: *n is 0 if it has none. 0, or -1 if there is no such buffer. */
+/* The bytes of a buffer: *n is 0 if it has none. 0, or -1 if the buffer does not exist. */
 int tflite_buffer(struct tflite *x, uint64_t number, const uint8_t **p, uint64_t *n);
 
 /* The first fault that was found in the structure: -1 with the error filled, or 0. */
