@@ -235,6 +235,13 @@ faults_are_named(void)
 		put_fill(&g, 'n', 200);
 	}
 	refused(&g, "too long");
+	/* The dot before the second name is one byte more than the path may have. */
+	put(&g, "\x81\xda\x0f\xa0", 4);
+	put_fill(&g, 'n', 4000);
+	put(&g, "\x81\xd9\x60", 3);
+	put_fill(&g, 'm', 96);
+	put(&g, "\x81\xa1" "a", 3);
+	refused(&g, "too long");
 }
 
 static void

@@ -101,7 +101,9 @@ static int read_map(struct flax *s, uint64_t keys, unsigned depth);
 static int
 push(struct flax *s, const struct msgpack_token *key)
 {
-	if (key->n == 0 || memchr(key->p, 0, (size_t)key->n) || key->n > PATH - s->path.n)
+	const size_t left = s->path.n < PATH ? PATH - s->path.n : 0; /* also for a dot */
+
+	if (key->n == 0 || memchr(key->p, 0, (size_t)key->n) || key->n >= left)
 		return fail(s, "a name is empty, has a NUL, or is too long");
 	if (s->path.n)
 		buf_u8(&s->path, '.');
