@@ -75,6 +75,16 @@ magnitudes_agree(const struct level *l, const float *x, size_t n)
 }
 
 static bool
+checksums_agree(const struct level *l, const void *x, size_t n)
+{
+	uint64_t want[2][8], got[2][8];
+
+	level_ref.numbers->checksum(x, n, want[0], want[1]);
+	l->numbers->checksum(x, n, got[0], got[1]);
+	return memcmp(want, got, sizeof want) == 0;
+}
+
+static bool
 sums_agree(const struct level *l, float x[ROWS][ITEMS])
 {
 	const struct level *ref = &level_ref;
@@ -83,7 +93,8 @@ sums_agree(const struct level *l, float x[ROWS][ITEMS])
 	bool same = true;
 	int i, n;
 
-	for (i = 0; i < ROWS; i++) {
+	for (i = 0; same && i < ROWS; i++) {
+		same = checksums_agree(l, x[i], sizeof x[i]) && checksums_agree(l, x[i], 64);
 		for (n = ITEMS; same && n > ITEMS - 9; n--) {
 			ref->numbers->widen(x[i], want, (size_t)n);
 			l->numbers->widen(x[i], v, (size_t)n);

@@ -36,6 +36,11 @@ struct numbers {
 	 * value i in lane i % 32; in double precision, lanes j, j + 8, j + 16 and j + 24 are added
 	 * in this order, and then the eight as above. */
 	double (*magnitudes)(const float *x, float *to, size_t n);
+
+	/* Two sums for each of eight lanes, modulo 2^64, of n bytes, a multiple of 64. Word i of
+	 * 64 bits, in the byte order of the CPU, is in lane i % 8. first: of the words; second:
+	 * of the values that first has after each word, which depend on the order. */
+	void (*checksum)(const uint8_t *x, size_t n, uint64_t first[8], uint64_t second[8]);
 };
 
 extern const struct numbers ref_numbers;

@@ -15,6 +15,8 @@
 #include "stats/values.h"
 
 #define STRIPE 1024 /* columns added by one thread at a time */
+#define TASK ((size_t)TALLY_TASK * STATS_CHUNK) /* values of a task of the tally */
+#define RUN 512 /* values that are decoded at once: they stay in the first cache */
 #define LARGEST_HALF 65504
 #define COPIES ((size_t)24 << 20)
 
@@ -39,12 +41,15 @@ struct look_work {
 	struct part part[TALLY_CHUNKS];
 
 	/* of the chunks since the last join */
-	float *values;
-	float *columns;    /* sums of the magnitudes of columns */
-	double *rows;      /* those of each row, of one stripe after another */
+	double *rows;      /* sums of the magnitudes of a part of a row in one chunk; those of
+	                    * chunk i begin with i * parts */
+	size_t parts;
+	float *columns;    /* sums of the magnitudes of columns: width for each task */
+	size_t width;      /* the row, or the values of a task if these are fewer */
+	float *sums;       /* those of all tasks together */
 	uint64_t at;       /* the first value, */
-	size_t n, lines;   /* the number of values, and the rows that they belong to */
-	size_t values_cap, columns_cap, rows_cap;
+	size_t n;          /* and the number of values */
+	size_t rows_cap, columns_cap, sums_cap;
 
 	double *all;       /* sums of the magnitudes of columns before */
 	size_t all_cap;
@@ -72,9 +77,9 @@ look_close(struct look *l)
 
 	if (!w)
 		return;
-	free(w->values);
-	free(w->columns);
 	free(w->rows);
+	free(w->columns);
+	free(w->sums);
 	free(w->all);
 	free(w);
 	l->work = NULL;
@@ -130,13 +135,6 @@ stripes_of(const struct look_work *w)
 	return (size_t)(w->row + STRIPE - 1) / STRIPE;
 }
 
-/* Rows that the values of all chunks can belong to, at most. */
-static size_t
-lines_of(const struct look_work *w)
-{
-	return (size_t)(TALLY_CHUNKS * STATS_CHUNK / w->row) + 2;
-}
-
 int
 look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
            struct err *e)
@@ -152,10 +150,12 @@ look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
 	w->open = 0;
 	if (w->row == 0)
 		return 0;
-	if (mem_grow(&w->rows, &w->rows_cap, lines_of(w) * stripes_of(w), sizeof *w->rows) < 0 ||
-	    mem_grow(&w->values, &w->values_cap, (size_t)TALLY_CHUNKS * STATS_CHUNK,
-	             sizeof *w->values) < 0 ||
-	    mem_grow(&w->columns, &w->columns_cap, (size_t)row, sizeof *w->columns) < 0 ||
+	w->parts = (size_t)(STATS_CHUNK / row) + 1 + STATS_CHUNK / RUN;
+	w->width = (size_t)num_min(row, TASK);
+	if (mem_grow(&w->rows, &w->rows_cap, TALLY_CHUNKS * w->parts, sizeof *w->rows) < 0 ||
+	    mem_grow(&w->columns, &w->columns_cap, TALLY_CHUNKS / TALLY_TASK * w->width,
+	             sizeof *w->columns) < 0 ||
+	    mem_grow(&w->sums, &w->sums_cap, (size_t)row, sizeof *w->sums) < 0 ||
 	    mem_grow(&w->all, &w->all_cap, (size_t)row, sizeof *w->all) < 0)
 		return err_memory(e);
 	memset(w->all, 0, (size_t)row * sizeof *w->all);
@@ -164,29 +164,20 @@ look_begin(struct look *l, const struct dtype *t, uint64_t values, uint64_t row,
 
 /* ---- one chunk ---- */
 
-typedef uint64_t words __attribute__((vector_size(32)));
-
-/* Sums of words of 64 bits, and sums of these sums, which depend on the order, in eight
- * lanes. */
+/* Of the checksums of whole blocks of 64 bytes, and of the bytes behind them. */
 static void
 digest_of(const uint8_t *x, size_t n, uint64_t to[2])
 {
-	words sum[2] = { 0 }, sums[2] = { 0 }, w;
-	uint64_t rest = n;
-	size_t i, j;
+	uint64_t first[8], second[8], rest = n;
+	size_t i = n / 64 * 64, j;
 
-	for (i = 0; i + 64 <= n; i += 64)
-		for (j = 0; j < 2; j++) {
-			memcpy(&w, x + i + 32 * j, sizeof w);
-			sum[j] += w;
-			sums[j] += sum[j];
-		}
+	numbers->checksum(x, i, first, second);
 	for (; i < n; i++)
 		rest = rest * DIGEST_BYTES + x[i];
 	to[0] = to[1] = rest;
 	for (j = 0; j < 8; j++) {
-		to[0] = (to[0] ^ sum[j / 4][j % 4]) * DIGEST_FIRST + 1;
-		to[1] = (to[1] ^ sums[j / 4][j % 4]) * DIGEST_SECOND + 1;
+		to[0] = (to[0] ^ first[j]) * DIGEST_FIRST + 1;
+		to[1] = (to[1] ^ second[j]) * DIGEST_SECOND + 1;
 	}
 }
 
@@ -201,7 +192,7 @@ saturated_of(const uint8_t *x, size_t n)
 	return found;
 }
 
-/* The values in both precisions; only types of more than 24 bits are rounded. */
+/* Values of a run in both precisions; only types of more than 24 bits are rounded. */
 static void
 decode(const struct look_work *w, const uint8_t *head, const uint8_t *x, size_t n, float *f,
        double *v)
@@ -218,18 +209,42 @@ decode(const struct look_work *w, const uint8_t *head, const uint8_t *x, size_t 
 		f[i] = (float)v[i];
 }
 
+/* Adds the magnitudes of a run to the columns of its task, and writes those of each part of a
+ * row. begin: the place of the run in its task. Returns the end of the parts. */
+static double *
+run_add(struct look_work *w, float *columns, size_t begin, uint64_t column, const float *f,
+        size_t n, double *row)
+{
+	size_t k, part;
+
+	for (k = 0; k < n; k += part, column = 0) {
+		part = (size_t)num_min(n - k, w->row - column);
+		*row++ = numbers->magnitudes(f + k, columns + (w->row <= TASK ? column : begin + k),
+		                             part);
+	}
+	return row;
+}
+
 void
 look_chunk(struct look *l, size_t i, uint64_t at, const uint8_t *head, const uint8_t *x,
            size_t n, double v[STATS_CHUNK])
 {
 	struct look_work *w = l->work;
 	struct part *p = &w->part[i];
-	float own[STATS_CHUNK];
-	size_t bytes = dtype_span(w->type, n);
+	size_t bytes = dtype_span(w->type, n), begin = i % TALLY_TASK * STATS_CHUNK, k, part;
+	float *columns = w->row ? w->columns + i / TALLY_TASK * w->width : NULL, f[RUN];
+	double *row = w->row ? w->rows + i * w->parts : NULL;
 
 	blocks_of(w->blocks, w->type, x, bytes, at / w->type->items, &p->blocks);
 	digest_of(x, bytes, p->digest);
-	decode(w, head, x, n, w->row ? w->values + i * STATS_CHUNK : own, v);
+	if (w->row && begin == 0)
+		memset(columns, 0, w->width * sizeof *columns);
+	for (k = 0; k < n; k += part) {
+		part = (size_t)num_min(n - k, RUN);
+		decode(w, head, x + dtype_span(w->type, k), part, f, v + k);
+		if (w->row)
+			row = run_add(w, columns, begin + k, (at + k) % w->row, f, part, row);
+	}
 }
 
 /* Most chunks have no such value, and their extremes prove it. */
@@ -323,41 +338,54 @@ lines_end(struct look_work *w, struct look_lines *to, const uint16_t *profile)
 
 /* ---- all chunks ---- */
 
-/* Adds the columns of one stripe, row by row. */
+/* Adds the part of the columns of task i that lies in a stripe. Those of a long row are a window
+ * that begins with the first value of the task. */
 static void
-stripe_add(void *ctx, size_t task)
+window_add(struct look_work *w, size_t i, size_t from, size_t end)
 {
-	struct look_work *w = ctx;
-	size_t from = task * STRIPE, i, part, c, low, high;
-	size_t end = (size_t)num_min(w->row, from + STRIPE);
-	size_t column = (size_t)(w->at % w->row);
-	double *row = w->rows + task * w->lines;
+	const float *columns = w->columns + i * w->width;
+	uint64_t first = w->row <= TASK ? 0 : (w->at + i * TASK) % w->row;
+	uint64_t left = w->row <= TASK ? w->width : num_min(w->n - i * TASK, TASK), part;
 
-	memset(w->columns + from, 0, (end - from) * sizeof *w->columns);
-	for (i = 0; i < w->n; i += part, column = 0) {
-		part = (size_t)num_min(w->n - i, w->row - column);
-		low = from > column ? from : column;
-		high = end < column + part ? end : column + part;
-		*row++ = low < high ? numbers->magnitudes(w->values + i + (low - column),
-		                                w->columns + low, high - low) : 0;
+	for (; left > 0; left -= part, columns += part, first = 0) {
+		uint64_t low = first > from ? first : from, high;
+
+		part = num_min(left, w->row - first);
+		high = num_min(end, first + part);
+		if (low < high)
+			numbers->magnitudes(columns + (low - first), w->sums + low, (size_t)(high - low));
 	}
-	for (c = from; c < end; c++)
-		w->all[c] += (double)w->columns[c];
 }
 
-/* Adds the rows, stripe by stripe. */
+/* Adds the columns of one stripe, task by task. */
+static void
+stripe_add(void *ctx, size_t stripe)
+{
+	struct look_work *w = ctx;
+	size_t from = stripe * STRIPE, end = (size_t)num_min(w->row, from + STRIPE), i;
+
+	memset(w->sums + from, 0, (end - from) * sizeof *w->sums);
+	for (i = 0; i * TASK < w->n; i++)
+		window_add(w, i, from, end);
+	for (i = from; i < end; i++)
+		w->all[i] += (double)w->sums[i];
+}
+
+/* Adds the rows, chunk by chunk. */
 static void
 rows_add(struct look *l)
 {
 	struct look_work *w = l->work;
-	size_t i, stripe, line = 0;
+	const double *sum = w->rows;
+	size_t i;
 	uint64_t part;
 	double size;
 
-	for (i = 0; i < w->n; i += (size_t)part, line++) {
-		part = num_min(w->n - i, w->row - w->filled);
-		for (stripe = 0; stripe < stripes_of(w); stripe++)
-			w->open += w->rows[stripe * w->lines + line];
+	for (i = 0; i < w->n; i += (size_t)part) {
+		if (i % STATS_CHUNK == 0)
+			sum = w->rows + i / STATS_CHUNK * w->parts;
+		part = num_min(num_min(w->n - i, RUN - i % RUN), w->row - w->filled);
+		w->open += *sum++;
 		w->filled += part;
 		if (w->filled < w->row)
 			continue;
@@ -388,7 +416,6 @@ look_join(struct look *l, unsigned jobs, uint64_t at, size_t n)
 		return;
 	w->at = at;
 	w->n = n;
-	w->lines = (size_t)((at % w->row + n + w->row - 1) / w->row);
 	thread_for(jobs, stripes_of(w), stripe_add, w);
 	rows_add(l);
 }

@@ -159,6 +159,31 @@ test_same(const char *type, uint64_t row, size_t n)
 	free(one);
 }
 
+/* Sizes of lines against a loop over the values: small whole numbers, whose sums are exact in
+ * any order. */
+static void
+test_sums(uint64_t row, size_t rows)
+{
+	size_t n = (size_t)row * rows, i, wrong = 0;
+	uint8_t *x = malloc(n);
+	uint32_t *lines = calloc((size_t)row + rows, sizeof *lines), *columns = lines + rows;
+
+	for (i = 0; i < n; i++) {
+		x[i] = (uint8_t)((i * 2654435761u >> 13) % 15 - 7);
+		lines[i / row] += (uint32_t)abs((int8_t)x[i]);
+		columns[i % row] += (uint32_t)abs((int8_t)x[i]);
+	}
+	run("I8", x, n, n, row, 0, 2);
+	for (i = 0; i < look.rows.entries; i++)
+		wrong += look.rows.profile[i] != half_f32_bf16((float)(lines[i] / (double)row));
+	for (i = 0; i < look.columns.entries; i++)
+		wrong += look.columns.profile[i] != half_f32_bf16((float)(columns[i] / (double)rows));
+	test_ok(wrong == 0 && look.rows.count == rows && look.columns.count == row,
+	        "%d rows of %d: all sizes", (int)rows, (int)row);
+	free(x);
+	free(lines);
+}
+
 /* ---- blocks ---- */
 
 /* A block of a type with some bytes set, and what is found. */
@@ -303,6 +328,13 @@ main(void)
 	test_same("I8", 300000, 600000);
 	test_same("Q4_K", 1024, 700 * 1024);
 	test_same("F64", 100, 1000);
+	test_sums(1, 600000);
+	test_sums(3, 200001);
+	test_sums(600, 1000);
+	test_sums(2049, 300);
+	test_sums(32768, 33);
+	test_sums(32769, 33);
+	test_sums(262144, 5);
 	test_blocks();
 	test_encoded();
 	test_halves();

@@ -169,4 +169,20 @@ magnitudes(const float *x, float *to, size_t n)
 	                               upper(b)));
 }
 
-const struct numbers numbers_avx512 = { widen, most, find, deviations, magnitudes };
+static void
+checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANES])
+{
+	__m512i sum = _mm512_setzero_si512(), sums = sum;
+	size_t i;
+
+	for (i = 0; i < n; i += sizeof sum) {
+		sum = _mm512_add_epi64(sum, _mm512_loadu_si512(x + i));
+		sums = _mm512_add_epi64(sums, sum);
+	}
+	_mm512_storeu_si512(first, sum);
+	_mm512_storeu_si512(second, sums);
+}
+
+const struct numbers numbers_avx512 = {
+	widen, most, find, deviations, magnitudes, checksum
+};

@@ -174,4 +174,24 @@ magnitudes(const float *x, float *to, size_t n)
 	return lanes_sum(eight);
 }
 
-const struct numbers KERNEL(numbers) = { widen, most, find, deviations, magnitudes };
+typedef uint64_t u64x4 __attribute__((vector_size(8 * HALF)));
+
+static void
+checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANES])
+{
+	u64x4 sum[2] = { 0 }, sums[2] = { 0 }, word;
+	size_t i, j;
+
+	for (i = 0; i < n; i += 2 * sizeof word)
+		for (j = 0; j < 2; j++) {
+			memcpy(&word, x + i + sizeof word * j, sizeof word);
+			sum[j] += word;
+			sums[j] += sum[j];
+		}
+	memcpy(first, sum, sizeof sum);
+	memcpy(second, sums, sizeof sums);
+}
+
+const struct numbers KERNEL(numbers) = {
+	widen, most, find, deviations, magnitudes, checksum
+};
