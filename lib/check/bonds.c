@@ -78,6 +78,10 @@ struct bonding {
 	size_t blocks, n;           /* blocks; entries of the vectors */
 	const struct survey_tensor **of; /* blocks × ROLES; NULL: none */
 	float *a, *b;               /* blocks × LOOK_ENTRIES: vectors of the partners */
+	struct sums {
+		bool finite;        /* all entries are; else the others mean nothing */
+		double sum, squares;
+	} *sums;                    /* blocks × 2: of the vectors */
 	double own[BLOCKS_MAX];
 	bool has[BLOCKS_MAX];
 	struct lost *lost;
@@ -155,13 +159,40 @@ vector_at(float *all, size_t block)
 	return all + block * LOOK_ENTRIES;
 }
 
+/* Computes the sums once for each vector: in find_swap, each vector meets all others. */
+static void
+add_up(struct bonding *g)
+{
+	size_t i, j;
+
+	for (i = 0; i < 2 * g->blocks; i++) {
+		const float *x = vector_at(i % 2 ? g->b : g->a, i / 2);
+		struct sums *s = &g->sums[i];
+
+		*s = (struct sums){ .finite = g->has[i / 2] };
+		for (j = 0; s->finite && j < g->n; j++) {
+			s->finite = isfinite(x[j]);
+			s->sum += (double)x[j];
+			s->squares += (double)x[j] * (double)x[j];
+		}
+	}
+}
+
 /* How the first partner of block i fits the second of block j. */
 static double
 fit(const struct bonding *g, size_t i, size_t j)
 {
+	const struct sums *s = &g->sums[2 * i], *t = &g->sums[2 * j + 1];
+	const float *a = vector_at(g->a, i), *b = vector_at(g->b, j);
+	double n = (double)g->n, x, y;
 	size_t used;
 
-	return values_correlation(vector_at(g->a, i), vector_at(g->b, j), g->n, &used);
+	if (!s->finite || !t->finite)
+		return values_correlation(a, b, g->n, &used);
+	x = s->squares - s->sum * s->sum / n;
+	y = t->squares - t->sum * t->sum / n;
+	return x > 1e-9 && y > 1e-9
+	           ? (values_product(a, b, g->n) - s->sum * t->sum / n) / sqrt(x * y) : 0;
 }
 
 static const struct survey_tensor *
@@ -199,16 +230,16 @@ fill(struct bonding *g, const struct bond *d, bool halves)
 static void
 center(struct bonding *g, float *all, size_t count)
 {
+	double sum[LOOK_ENTRIES] = { 0 };
 	size_t i, j;
 
-	for (j = 0; j < g->n; j++) {
-		double sum = 0;
-
-		for (i = 0; i < g->blocks; i++)
-			sum += g->has[i] ? (double)vector_at(all, i)[j] : 0;
-		for (i = 0; i < g->blocks && isfinite(sum); i++)
-			vector_at(all, i)[j] -= (float)(sum / (double)count);
-	}
+	for (i = 0; i < g->blocks; i++)
+		for (j = 0; g->has[i] && j < g->n; j++)
+			sum[j] += (double)vector_at(all, i)[j];
+	for (i = 0; i < g->blocks; i++)
+		for (j = 0; j < g->n; j++)
+			if (isfinite(sum[j]))
+				vector_at(all, i)[j] -= (float)(sum[j] / (double)count);
 }
 
 /* ---- what is lost ---- */
@@ -261,11 +292,12 @@ find_swap(const struct bonding *g, size_t block)
 		if (i == block || !g->has[i])
 			continue;
 		there = fit(g, block, i);
-		back = fit(g, i, block);
+		if (fabs(there) < CLEAR)
+			continue;
 		sign = there < 0 ? -1 : 1;
 		there *= sign;
-		back *= sign;
-		if (there < CLEAR || back < CLEAR || there + back <= most ||
+		back = sign * fit(g, i, block);
+		if (back < CLEAR || there + back <= most ||
 		    values_sureness(there, g->n) - values_sureness(sign * g->own[block], g->n) < SURE ||
 		    values_sureness(back, g->n) - values_sureness(sign * g->own[i], g->n) < SURE)
 			continue;
@@ -319,6 +351,7 @@ judge_blocks(struct bonding *g, size_t bond, struct err *e)
 {
 	size_t i;
 
+	add_up(g);
 	for (i = 0; i < g->blocks; i++)
 		g->own[i] = g->has[i] ? fit(g, i, i) : 0;
 	for (i = 0; i < g->blocks; i++)
@@ -419,11 +452,12 @@ report_all(const struct bonding *g, struct findings *f, struct err *e)
 /* ---- the order of rotary pairs, in all blocks ---- */
 
 static double
-middle(const struct bonding *g)
+middle(struct bonding *g)
 {
 	double r[BLOCKS_MAX];
 	size_t i, n = 0;
 
+	add_up(g);
 	for (i = 0; i < g->blocks; i++)
 		if (g->has[i])
 			r[n++] = fit(g, i, i);
@@ -488,7 +522,8 @@ open_bonds(struct bonding *g, const struct survey *s, size_t blocks, struct err 
 	g->of = mem_array(blocks * ROLES, sizeof *g->of);
 	g->a = mem_array(blocks, LOOK_ENTRIES * sizeof *g->a);
 	g->b = mem_array(blocks, LOOK_ENTRIES * sizeof *g->b);
-	if (!g->of || !g->a || !g->b)
+	g->sums = mem_array(blocks, 2 * sizeof *g->sums);
+	if (!g->of || !g->a || !g->b || !g->sums)
 		return err_memory(e);
 	for (i = 0; i < s->count; i++) {
 		const struct survey_tensor *t = &s->tensors[i];
@@ -522,6 +557,7 @@ values_bonds(const struct survey *s, struct findings *f, struct err *e)
 	free(g.of);
 	free(g.a);
 	free(g.b);
+	free(g.sums);
 	free(g.lost);
 	return status;
 }

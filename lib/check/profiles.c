@@ -32,6 +32,21 @@ values_correlation(const float *a, const float *b, size_t n, size_t *used)
 }
 
 double
+values_product(const float *a, const float *b, size_t n)
+{
+	double lane[8] = { 0 };
+	size_t i, j;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		for (j = 0; j < 8; j++)
+			lane[j] += (double)a[i + j] * (double)b[i + j];
+	for (; i < n; i++)
+		lane[i % 8] += (double)a[i] * (double)b[i];
+	return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+	       ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+double
 values_sureness(double r, size_t n)
 {
 	r = r > 0.999 ? 0.999 : r < -0.999 ? -0.999 : r;

@@ -24,6 +24,9 @@ double values_rms(const struct stats *s);
  * are left. *used: their number. */
 double values_correlation(const float *a, const float *b, size_t n, size_t *used);
 
+/* The sum of the products of n pairs of finite numbers, in eight lanes. */
+double values_product(const float *a, const float *b, size_t n);
+
 /* Fisher's transform of a correlation, in standard errors of n pairs. */
 double values_sureness(double r, size_t n);
 
