@@ -52,6 +52,12 @@ beyond() {
   awk -v a="$all" -v b="$hash" 'BEGIN { print a - b }'
 }
 
+# CPU seconds of a command.
+both() {
+  local TIMEFORMAT='%U %S'
+  { time "$@" >/dev/null 2>log || { cat log >&3; exit 1; }; } 2>&1 | awk '{ print $1 + $2 }'
+}
+
 copy() { rm -f copy.gguf && cp model.gguf copy.gguf; }
 repack() { rm -f copy.gguf && apr-unpack model.gguf | apr-pack -t gguf --no-sync -o copy.gguf; }
 repack_apr2() { rm -f copy.apr && apr-unpack model.gguf | apr-pack --no-sync -o copy.apr; }
@@ -103,6 +109,11 @@ w_sum() { wall apr-sum -j "$jobs" model.gguf; }
 w_through() { wall through; }
 w_verify() { wall apr-verify -q -j "$jobs" key.pub signed.gguf; }
 w_stats() { wall apr-stats -j "$jobs" model.gguf; }
+# The same, and user and system time, of one thread.
+w_one_stats() { wall apr-stats -j 1 model.gguf; }
+w_one_check() { wall apr-check -j 1 model.gguf; }
+c_one_stats() { both apr-stats -j 1 model.gguf; }
+c_one_check() { both apr-check -j 1 model.gguf; }
 w_headers() { wall headers; }
 c_pass() { cpu model.gguf apr-quant f16; }
 c_sign() { beyond model.gguf apr-sign -j "$jobs" key; }
@@ -124,6 +135,8 @@ row 'apr-header ten times, 0.1' s w_headers 0.1
 row 'apr-sum, openssl speed, 1.25' s w_sum sha256
 row 'unpack | apr-sum, openssl speed' s w_through sha256
 row 'apr-stats, cat, 2' s w_stats w_read
+row 'apr-check -j 1, apr-stats, 1.3' s w_one_check w_one_stats
+row 'the same, CPU time, 1.3' s c_one_check c_one_stats
 apr-sign key model.gguf | apr-pack -t gguf --no-sync -o signed.gguf
 rm model.gguf
 row 'apr-verify beyond hashing, 0.4' s/GB c_verify 0.4

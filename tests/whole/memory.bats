@@ -49,6 +49,15 @@ within() {
 	mv model.apr one.apr
 }
 
+@test "2.2 GB judged, one thread and 64" {
+	local jobs
+	for jobs in 1 64; do
+		peak check apr-check -j $jobs model.gguf >judged.$jobs
+		within check
+	done
+	cmp judged.1 judged.64
+}
+
 @test "2.2 GB sealed and opened" {
 	echo AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX >me.key
 	pipe 'peak unpack apr-unpack model.gguf | peak encrypt apr-encrypt -r \
