@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "cli/run/backend.h"
 #include "cli/run/measure.h"
-#include "cli/run/prompt.h"
+#include "cli/prompt.h"
 #include "cli/run/run_options.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"

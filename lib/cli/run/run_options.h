@@ -2,7 +2,7 @@
 #ifndef CLI_RUN_OPTIONS_H
 #define CLI_RUN_OPTIONS_H
 
-#include "cli/run/prompt.h"
+#include "cli/prompt.h"
 #include "cli/run/running.h"
 #include "cli/run/sampling.h"
 #include "cli/tool.h"

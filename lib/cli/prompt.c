@@ -1,4 +1,4 @@
-#include "cli/run/prompt.h"
+#include "cli/prompt.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* prompt: the text that a model continues, and its tokens. */
-#ifndef CLI_RUN_PROMPT_H
-#define CLI_RUN_PROMPT_H
+#ifndef CLI_PROMPT_H
+#define CLI_PROMPT_H
 
 #include "core/buf.h"
 #include "core/err.h"
