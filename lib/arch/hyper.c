@@ -8,7 +8,6 @@
 #include "core/buf.h"
 #include "core/mem.h"
 
-#define HEAD 1024 /* the most values of a head */
 
 int
 hyper_unknown(const struct weights *w, const char *name, struct err *e)
@@ -91,9 +90,9 @@ prove_counts(const struct hyper *h, const struct weights *w, struct err *e)
 	if (h->kv_heads == 0 || h->heads % h->kv_heads != 0)
 		return err_set(e, ERR_CORRUPT, w->name, "%" PRIu64 " heads do not share %"
 		               PRIu64 " keys and values evenly", h->heads, h->kv_heads);
-	if (h->head_k == 0 || h->head_k > HEAD)
+	if (h->head_k == 0 || h->head_k > HYPER_HEAD)
 		return refuse(w, e, "the width of a head is invalid", h->head_k);
-	if (h->head_v == 0 || h->head_v > HEAD)
+	if (h->head_v == 0 || h->head_v > HYPER_HEAD)
 		return refuse(w, e, "the width of a head is invalid", h->head_v);
 	if (h->experts > w->plan->tensor_count * 1024 || h->experts > UINT16_MAX ||
 	    h->experts_used > h->experts || (h->experts && !h->experts_used))

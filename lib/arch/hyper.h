@@ -18,6 +18,8 @@
  * files: from a table for x rounded to half precision. */
 enum act { ACT_SILU, ACT_GELU_TANH, ACT_GELU_ERF, ACT_GELU_HALF, ACT_RELU_SQUARED };
 
+#define HYPER_HEAD 1024 /* the most values of a head */
+
 struct hyper {
 	const struct arch *arch;
 	bool packed;             /* config.json says that the weights are quantized */

@@ -41,6 +41,24 @@ norm_heads(const struct pass *p, const struct norm *w, struct values x, size_t h
 		norm(p, w, x, p->n * heads, h->head_k);
 }
 
+/* Rotary positions of the queries and keys of layer i. Where GGUF pairs neighbours but this model
+ * pairs halves, pairs become neighbours: each sum over a head then has the order that it has with
+ * the GGUF file of the same model. Values of I16 (kernels/dot.h) would make differences of 1e-7
+ * into differences of 1e-4. */
+static void
+turn_heads(const struct pass *p, size_t i)
+{
+	const struct hyper *h = &p->net->hyper;
+	struct rotation r = h->windowed[i] ? p->local : p->full;
+
+	if (!h->rotary)
+		return;
+	if (h->skip_rope && (i + 1) % h->skip_rope == 0) /* values change places only */
+		r.cosines = r.sines = (struct values){ NULL, 0 };
+	p->ops->rope(p->device, &r, p->q, p->n, h->heads, h->head_k);
+	p->ops->rope(p->device, &r, p->k, p->n, h->kv_heads, h->head_k);
+}
+
 /* y = attention of layer i, of x. If the norm is a layer norm, p->h is its input. */
 static void
 self_attention(struct pass *p, struct cache *cache, size_t i)
@@ -48,7 +66,6 @@ self_attention(struct pass *p, struct cache *cache, size_t i)
 	const struct ops *ops = p->ops;
 	const struct hyper *h = &p->net->hyper;
 	const struct block *b = &p->net->blocks[i];
-	const struct rotation *r = h->windowed[i] ? &p->local : &p->full;
 	struct input in;
 
 	/* attention norm */
@@ -59,12 +76,7 @@ self_attention(struct pass *p, struct cache *cache, size_t i)
 		{ &b->q, p->q }, { &b->k, p->k }, { &b->v, p->v } }, 3);
 	norm_heads(p, &b->q_norm, p->q, h->heads);
 	norm_heads(p, &b->k_norm, p->k, h->kv_heads);
-
-	/* rotary positions */
-	if (h->rotary && (!h->skip_rope || (i + 1) % h->skip_rope != 0)) {
-		ops->rope(p->device, r, p->q, p->n, h->heads, h->head_k);
-		ops->rope(p->device, r, p->k, p->n, h->kv_heads, h->head_k);
-	}
+	turn_heads(p, i);
 
 	/* scores, softmax, weighted sum of values */
 	ops->keep(p->device, cache, i, p->position, p->k, p->v, p->n);
@@ -221,6 +233,7 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, struct values bas
 	const struct hyper *h = &net->hyper;
 	uint64_t ff = net->ff, width = batch * h->width;
 	struct values next = base;
+	bool neighbours = !(h->arch->flags & ARCH_HALVES); /* in GGUF */
 
 	ff = net->ff_expert > ff ? net->ff_expert : ff;
 	ff = net->ff_shared > ff ? net->ff_shared : ff;
@@ -233,10 +246,10 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, struct values bas
 	p->a = take(&next, batch * h->heads * h->head_v);
 	p->gate = take(&next, batch * ff);
 	p->up = take(&next, batch * ff);
-	p->full = (struct rotation){ .rot = h->rope.rot, .halves = h->halves };
+	p->full = (struct rotation){ h->rope.rot, h->halves, .join = neighbours };
 	p->full.cosines = take(&next, batch * (h->rope.rot / 2));
 	p->full.sines = take(&next, batch * (h->rope.rot / 2));
-	p->local = (struct rotation){ .rot = h->rope_window.rot, .halves = h->halves };
+	p->local = (struct rotation){ h->rope_window.rot, h->halves, .join = neighbours };
 	p->local.cosines = take(&next, batch * (h->rope_window.rot / 2));
 	p->local.sines = take(&next, batch * (h->rope_window.rot / 2));
 	p->router = take(&next, batch * h->experts);

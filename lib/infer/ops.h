@@ -100,10 +100,12 @@ struct product {
 	struct values y;
 };
 
-/* Rotary positions (arch/rope.h) of n rows: cosines and sines [n × rot/2]. */
+/* Rotary positions (arch/rope.h) of n rows: cosines and sines [n × rot/2]. Without memory they
+ * turn nothing, and values only change places. */
 struct rotation {
-	size_t rot;    /* values of a head that are turned */
+	size_t rot;    /* values of a head that are turned, at most HYPER_HEAD */
 	bool halves;   /* pairs are (i, i + rot/2), else (2i, 2i + 1) */
+	bool join;     /* pairs of halves become neighbours */
 	struct values cosines, sines;
 };
 
@@ -202,7 +204,7 @@ struct ops {
 	void (*act)(struct device *d, enum act act, struct values gate, struct values up,
 	            size_t n);
 
-	/* Turn each head of x[n × heads × width]. */
+	/* Turn each head of x[n × heads × width], in place. */
 	void (*rope)(struct device *d, const struct rotation *r, struct values x, size_t n,
 	             size_t heads, size_t width);
 

@@ -80,29 +80,38 @@ longrope(int i, double position)
 	return plain(i, position) / (1 + i * 0.5);
 }
 
-/* Turn pairs as complex numbers, and compare. */
+/* Turn pairs as complex numbers, and compare. Pairs that are joined, and not turned, come from
+ * the same places. */
 static void
 compare(const struct rope *r, angle_fn angle, double length, bool halves, const char *what)
 {
 	float head[ROT + 3], cosines[ROT / 2], sines[ROT / 2], before[ROT + 3];
+	float joined[ROT + 3], moved[ROT + 3];
 	double worst = 0;
 	int position, i;
 
 	for (position = 0; position < 500; position += 7) {
 		for (i = 0; i < ROT + 3; i++)
 			before[i] = head[i] = (float)draw();
+		memcpy(joined, head, sizeof head);
+		memcpy(moved, head, sizeof head);
 		rope_angles(r, position, cosines, sines);
-		cpu_rope(head, ROT, halves, cosines, sines);
+		cpu_rope(head, &(struct rotation){ ROT, halves, .join = false }, cosines, sines);
+		cpu_rope(joined, &(struct rotation){ ROT, halves, .join = true }, cosines, sines);
+		cpu_rope(moved, &(struct rotation){ ROT, halves, .join = true }, NULL, NULL);
 		for (i = 0; i < ROT / 2; i++) {
 			int a = halves ? i : 2 * i, b = halves ? i + ROT / 2 : 2 * i + 1;
 			double complex z = ((double)before[a] + I * (double)before[b]) *
 			                   cexp(I * angle(i, position)) * length;
 
+			worst += joined[2 * i] != head[a] || joined[2 * i + 1] != head[b];
+			worst += moved[2 * i] != before[a] || moved[2 * i + 1] != before[b];
 			worst = fmax(worst, fabs(creal(z) - (double)head[a]));
 			worst = fmax(worst, fabs(cimag(z) - (double)head[b]));
 		}
 		for (i = ROT; i < ROT + 3; i++)
-			worst += before[i] != head[i];
+			worst += before[i] != head[i] || before[i] != joined[i] ||
+			         before[i] != moved[i];
 	}
 	test_ok(worst < 1e-4, "%s: %g", what, worst);
 }

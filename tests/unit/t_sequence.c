@@ -90,8 +90,10 @@ static void
 far_rope(struct device *d, const struct rotation *r, struct values x, size_t n, size_t heads,
          size_t width)
 {
-	const struct rotation near = { r->rot, r->halves, here(r->cosines), here(r->sines) };
+	struct rotation near = *r;
 
+	near.cosines = here(r->cosines);
+	near.sines = here(r->sines);
 	ops_cpu.rope(d, &near, here(x), n, heads, width);
 }
 

@@ -291,19 +291,42 @@ last_token(size_t task, size_t n)
 	return n - task * TOKENS < TOKENS ? n : (task + 1) * TOKENS;
 }
 
-void
-cpu_rope(float *head, size_t rot, bool halves, const float *cosines, const float *sines)
+static void
+turn_pairs(float *head, const struct rotation *r, const float *cosines, const float *sines)
 {
-	size_t i;
+	size_t i, half = r->rot / 2;
 
-	for (i = 0; i < rot / 2; i++) {
-		float *x = halves ? &head[i] : &head[2 * i];
-		float *y = halves ? &head[i + rot / 2] : &head[2 * i + 1];
+	for (i = 0; i < half; i++) {
+		float *x = r->halves ? &head[i] : &head[2 * i];
+		float *y = r->halves ? &head[i + half] : &head[2 * i + 1];
 		float a = *x, b = *y;
 
 		*x = a * cosines[i] - b * sines[i];
 		*y = a * sines[i] + b * cosines[i];
 	}
+}
+
+/* The halves of the first rot values become pairs of neighbours. */
+static void
+join_halves(float *head, size_t rot)
+{
+	float old[HYPER_HEAD];
+	size_t i;
+
+	memcpy(old, head, rot * sizeof *old);
+	for (i = 0; i < rot / 2; i++) {
+		head[2 * i] = old[i];
+		head[2 * i + 1] = old[i + rot / 2];
+	}
+}
+
+void
+cpu_rope(float *head, const struct rotation *r, const float *cosines, const float *sines)
+{
+	if (cosines)
+		turn_pairs(head, r, cosines, sines);
+	if (r->halves && r->join)
+		join_halves(head, r->rot);
 }
 
 struct rope_task {
@@ -316,13 +339,16 @@ static void
 rope_tokens(void *ctx, size_t task)
 {
 	const struct rope_task *t = ctx;
-	size_t half = t->r->rot / 2, i, k;
+	const struct rotation *r = t->r;
+	size_t at, i, k;
 
-	for (i = task * TOKENS; i < last_token(task, t->n); i++)
+	for (i = task * TOKENS; i < last_token(task, t->n); i++) {
+		at = i * (r->rot / 2);
 		for (k = 0; k < t->heads; k++)
-			cpu_rope(t->x + (i * t->heads + k) * t->width, t->r->rot, t->r->halves,
-			         cpu_floats(t->r->cosines) + i * half,
-			         cpu_floats(t->r->sines) + i * half);
+			cpu_rope(t->x + (i * t->heads + k) * t->width, r,
+			         r->cosines.memory ? cpu_floats(r->cosines) + at : NULL,
+			         r->sines.memory ? cpu_floats(r->sines) + at : NULL);
+	}
 }
 
 static void

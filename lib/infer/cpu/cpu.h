@@ -38,7 +38,7 @@ cpu_floats(struct values v)
 void cpu_norm_rms(const float *x, const struct norm *w, size_t width, float *y);
 void cpu_norm_layer(const float *x, const struct norm *w, size_t width, float *y);
 float cpu_act(enum act act, float x);
-void cpu_rope(float *head, size_t rot, bool halves, const float *cosines, const float *sines);
+void cpu_rope(float *head, const struct rotation *r, const float *cosines, const float *sines);
 
 /* cpu/linear.c. Bytes of a row of activations for products with w. */
 size_t cpu_input_bytes(const struct matrix *w);
