@@ -409,6 +409,12 @@ arch_by_folder(const char *model_type)
 	return NULL;
 }
 
+bool
+arch_scales_wide(const struct arch *a, uint64_t blocks)
+{
+	return (a->flags & ARCH_WIDE_HEADS) && blocks == a->wide;
+}
+
 const struct arch_rule *
 arch_rule(const struct arch *a, size_t n)
 {

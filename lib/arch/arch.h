@@ -7,6 +7,7 @@
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -163,6 +164,9 @@ const struct arch *arch_row(size_t index);
 /* The name of a role's tensor without ".weight": "#" stands for the block's number, "*" for the
  * expert's. NULL if the form has no such tensor. */
 const char *arch_tensor(const struct arch *a, enum arch_form form, enum role role);
+
+/* Whether a model with that many blocks scales scores as ARCH_WIDE_HEADS says. */
+bool arch_scales_wide(const struct arch *a, uint64_t blocks);
 
 /* Whether a tensor has no effect on logits: in model folders, buffers that are not weights; in
  * GGUF, the head of a classifier. */

@@ -158,9 +158,8 @@ hyper_finish(struct hyper *h, const struct weights *w, uint64_t period, struct e
 		h->rope_window.yarn = false;
 	}
 	if (h->score_scale == 0 && h->head_k && h->heads)
-		h->score_scale = (float)(1 / sqrt((double)(
-			(a->flags & ARCH_WIDE_HEADS) && h->layers == a->wide
-				? h->width / h->heads : h->head_k)));
+		h->score_scale = (float)(1 / sqrt((double)(arch_scales_wide(a, h->layers)
+			? h->width / h->heads : h->head_k)));
 	if (prove_counts(h, w, e) < 0 || prove_rope(h, &h->rope, w, e) < 0 ||
 	    prove_rope(h, &h->rope_window, w, e) < 0 || prove_floats(h, w, e) < 0)
 		return -1;

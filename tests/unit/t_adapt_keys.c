@@ -243,17 +243,28 @@ configs(const char *data)
 
 /* ---- variants and errors, without reference data ---- */
 
+static char noted[512]; /* the notes of keys_text, a line each */
+
+static void
+take_note(const char *text)
+{
+	size_t n = strlen(noted);
+
+	snprintf(noted + n, sizeof noted - n, "%s\n", text);
+}
+
 /* The keys of a config.json as text: "key value; key value". */
 static const char *
 keys_text(const char *text, bool first, struct buf *b, struct err *e)
 {
 	struct model plan, made;
 	struct subject s = { .plan = &plan, .w = { .name = "test", .plan = &plan },
-		.form = ARCH_FOLDER };
+		.form = ARCH_FOLDER, .note = take_note };
 	const char *type = "";
 	size_t i;
 	int r = -1;
 
+	noted[0] = '\0';
 	if (model_init(&plan, e) < 0 || model_init(&made, e) < 0)
 		return "";
 	s.config = json_parse(text, strlen(text), ERR_CORRUPT, "config.json", e);
@@ -390,6 +401,48 @@ factors(void)
 
 		test_ok(strcmp(text, cases[i].text) == 0 && e.code == ERR_NONE, "Phi-3: %s: %s %s",
 		        cases[i].name, text, e.fact);
+	}
+	buf_free(&b);
+}
+
+#define GEMMA(type, rest) "{\"model_type\":\"" type "\",\"hidden_size\":4608," \
+	"\"intermediate_size\":64,\"num_attention_heads\":32,\"num_key_value_heads\":16," \
+	"\"head_dim\":128,\"sliding_window\":64,\"vocab_size\":9," \
+	"\"max_position_embeddings\":64,\"rms_norm_eps\":1e-6," rest "}"
+#define SCALAR(own, derived) "config.json: query_pre_attn_scalar " own " has no key in GGUF, " \
+	"whose readers use " derived ": the GGUF file answers differently from the folder\n"
+
+/* What is lost is noted, and nothing else is. */
+static void
+losses(void)
+{
+	static const struct { const char *name, *config, *note; } cases[] = {
+		{ "a scale that readers derive", GEMMA("gemma2", "\"num_hidden_layers\":26,"
+		  "\"query_pre_attn_scalar\":128"), "" },
+		{ "another scale", GEMMA("gemma2", "\"num_hidden_layers\":26,"
+		  "\"query_pre_attn_scalar\":144"), SCALAR("144", "128") },
+		{ "the scale of 27 billion parameters", GEMMA("gemma2", "\"num_hidden_layers\":46,"
+		  "\"query_pre_attn_scalar\":144"), "" },
+		{ "another scale there", GEMMA("gemma2", "\"num_hidden_layers\":46,"
+		  "\"query_pre_attn_scalar\":128"), SCALAR("128", "144") },
+		{ "Gemma 3", GEMMA("gemma3_text", "\"num_hidden_layers\":62,"
+		  "\"query_pre_attn_scalar\":224.5"), SCALAR("224.5", "144") },
+		{ "a scale that is not stated", GEMMA("gemma3_text", "\"num_hidden_layers\":4"), "" },
+		{ "a scale of another architecture", "{" LLAMA ",\"query_pre_attn_scalar\":9}", "" },
+		{ "blocks without positions", "{\"model_type\":\"smollm3\",\"hidden_size\":64,"
+		  "\"num_hidden_layers\":4,\"num_attention_heads\":4,\"vocab_size\":9,"
+		  "\"no_rope_layers\":[1,0,1,1]}", "config.json: no_rope_layers has no key in GGUF, "
+		  "whose readers skip every 4th block\n" },
+	};
+	struct buf b = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct err e = ERR_INIT;
+
+		keys_text(cases[i].config, false, &b, &e);
+		test_ok(e.code == ERR_NONE && strcmp(noted, cases[i].note) == 0, "%s: %s %s",
+		        cases[i].name, noted, e.fact);
 	}
 	buf_free(&b);
 }
@@ -566,6 +619,7 @@ main(void)
 
 	variants();
 	factors();
+	losses();
 	errors();
 	if (data) {
 		convert_each(data, each_put);

@@ -387,7 +387,7 @@ put_row(struct put *p, const struct arch_key *row)
 static void
 note(const struct subject *s, const char *name, const char *what)
 {
-	char text[256], quoted[128];
+	char text[384], quoted[128];
 
 	if (!s->note)
 		return;
@@ -408,6 +408,39 @@ skips_others(const json_t *list)
 	return false;
 }
 
+/* The number of an expression of members; 0 without one. */
+static double
+number_of(const struct put *p, const char *expression)
+{
+	struct err ignored = ERR_INIT;
+	json_t *v = expr_value(&p->scope, expression, &ignored);
+	double d = json_number_value(v);
+
+	json_decref(v);
+	return d;
+}
+
+/* Gemma divides scores by the root of a number that readers of GGUF derive. */
+static void
+tell_scale(const struct put *p)
+{
+	const struct arch *a = p->s->arch;
+	double own = number_of(p, "query_pre_attn_scalar"), blocks, derived;
+	char text[160];
+	bool wide;
+
+	if (!(a->flags & ARCH_WIDE_HEADS) || own == 0)
+		return;
+	blocks = number_of(p, "num_hidden_layers");
+	wide = blocks > 0 && blocks <= UINT32_MAX && arch_scales_wide(a, (uint64_t)blocks);
+	derived = number_of(p, wide ? "hidden_size / num_attention_heads" : "head_dim");
+	if (own == derived)
+		return;
+	snprintf(text, sizeof text, "%.9g has no key in GGUF, whose readers use %.9g: the GGUF "
+	         "file answers differently from the folder", own, derived);
+	note(p->s, "query_pre_attn_scalar", text);
+}
+
 /* Report what the keys cannot say. */
 static void
 tell_lost(struct put *p)
@@ -426,6 +459,7 @@ tell_lost(struct put *p)
 	}
 	if (skips_others(json_object_get(p->s->config, "no_rope_layers")))
 		note(p->s, "no_rope_layers", "has no key in GGUF, whose readers skip every 4th block");
+	tell_scale(p);
 	if (type && !keys_listed("default linear yarn longrope su mrope", type) &&
 	    strcasecmp(type, "llama3") != 0)
 		note(p->s, type, "is a type of rope scaling without keys in GGUF");

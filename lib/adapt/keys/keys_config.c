@@ -374,7 +374,7 @@ add_no_rope(struct make *m)
 static int
 add_scalar(struct make *m)
 {
-	bool wide = m->arch->wide && blocks(m) == m->arch->wide;
+	bool wide = arch_scales_wide(m->arch, blocks(m));
 	json_t *v;
 
 	if (!(m->arch->flags & ARCH_WIDE_HEADS))
