@@ -228,8 +228,8 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
-		"[-c N]\n[--cache f16|f32|q8_0] [--repack] [-t N | -j N] [--any-tokenizer]\n"
-		"[--trusted-key KEY] [FILE]\n"
+		"[-c N]\n[--cache f16|f32|q8_0] [--gelu table|tanh|erf] [--repack] [-t N | -j N]\n"
+		"[--any-tokenizer] [--trusted-key KEY] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [--progress] [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",

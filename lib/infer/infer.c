@@ -66,6 +66,14 @@ allocate(struct infer *m, struct err *e)
 	return pass_open(&m->pass, &m->net, m->ops, m->device, m->batch, rows, e);
 }
 
+/* Compute GELU as asked for. */
+static void
+choose_gelu(struct infer *m, const struct infer_options *o, void (*note)(const char *))
+{
+	if (!gelu_use(o->gelu, &m->net.hyper.act) && note)
+		note("this model does not have GELU, so another way to compute it changes nothing");
+}
+
 static void
 tell(const struct infer *m, void (*note)(const char *))
 {
@@ -92,6 +100,7 @@ infer_open(const struct weights *w, const struct infer_options *options,
 	if (net_open(&m->net, w, m->ops, options->context, e) == 0 &&
 	    choose_context(m, options, e) == 0 && open_device(m, options, e) == 0 &&
 	    allocate(m, e) == 0) {
+		choose_gelu(m, options, note);
 		tell(m, note);
 		return m;
 	}

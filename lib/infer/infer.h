@@ -18,6 +18,7 @@
 
 #include "core/err.h"
 #include "infer/cache_type.h"
+#include "infer/gelu.h"
 #include "model/weights.h"
 
 struct infer;
@@ -27,6 +28,8 @@ struct infer_options {
 	uint64_t context;       /* positions of each sequence; 0: the model's, at most `most` */
 	uint64_t most;          /* 0: INFER_CONTEXT */
 	enum cache_type cache;  /* how sequences keep keys and values */
+	enum gelu gelu;         /* for models with GELU; for others a note says that it changes
+	                         * nothing */
 	unsigned threads;       /* 0: 1 */
 	const struct ops *ops;  /* the table that computes (infer/ops.h); NULL: ops_cpu */
 	/* Lay the matrices out anew for the vector unit, in memory of large pages. Opening then

@@ -52,6 +52,35 @@ returns() {
 	# And GGUF from there, apart from the name of the folder.
 	apr-adapt --type "$2" gguf back/ | apr-pack -t gguf -o again.gguf
 	diff <(apr-sum again.gguf | grep '  tensor  ') <(apr-sum there.gguf | grep '  tensor  ')
+	runs_alike "$1"
+}
+
+# logits OPTION… MODEL: what apr-run computes of a text, whatever its vocabulary is.
+logits() {
+	try apr-run --logits --tokens 1,5,9,20,33,47,60,71,88,90,101,150 "$@"
+}
+
+# apr-run computes the same logits of the folder as of there.gguf, bit for bit, or refuses both
+# for the same reason. Each form has its own GELU by default.
+runs_alike() {
+	local model option=() refused=()
+	case $1 in
+	bert* | *roberta | deepseek? | falcon | gptoss | mamba | t5)
+		refused=(4 'is not supported: it needs ') ;;
+	llama2-hf) refused=(5 'is NaN: weights are not finite') ;; # in two tensors
+	gemma?) return 0 ;; # has a test of its own
+	gpt2 | gptneox | phi2 | starcoder2) option=(--gelu table) ;;
+	esac
+	for model in "$folder/hf" there.gguf; do
+		logits "${option[@]}" "$model"
+		if [ ${#refused[@]} -gt 0 ]; then
+			said "${refused[@]}"
+		else
+			[ "$status" -eq 0 ] || fail "$(cat "$err")"
+			[ ! -e logits ] || cmp logits "$out"
+			mv "$out" logits
+		fi
+	done
 }
 
 @test "bert becomes the GGUF file of the reference" {
@@ -355,11 +384,6 @@ returns() {
 	done
 }
 
-# logits OPTION… MODEL: what apr-run computes of a text, whatever its vocabulary is.
-logits() {
-	try apr-run --logits --tokens 1,5,9,20,33,47,60,71,88,90,101,150 "$@"
-}
-
 # Routers of experts are F32 in GGUF, and not in folders; rows of queries and keys have another
 # order; two of these have factors of positions, or blocks without positions.
 @test "a folder has the logits of its GGUF file at every level, with every type of cache" {
@@ -377,4 +401,56 @@ logits() {
 			done
 		done
 	done
+}
+
+@test "gemma: a scale of scores that GGUF cannot hold is noted, and changes logits" {
+	local name
+	for name in gemma2 gemma3; do
+		case_folder $name
+		rm -rf own
+		cp -r "$folder/hf" own
+		chmod -R u+w own
+		jq '.query_pre_attn_scalar = .head_dim' "$folder/hf/config.json" >own/config.json
+		try apr-adapt gguf own/
+		quiet
+		mv "$out" own.aprs
+		logits --gelu table own/
+		mv "$out" of_folder
+		logits own.aprs
+		cmp of_folder "$out"
+		try apr-adapt gguf "$folder/hf"
+		grep -qxF 'apr-adapt: config.json: query_pre_attn_scalar 256 has no key in GGUF, whose readers use 32: the GGUF file answers differently from the folder' "$err"
+		logits --gelu table "$folder/hf"
+		if cmp -s of_folder "$out"; then fail "$name: another scale has other logits"; fi
+	done
+}
+
+@test "--gelu: folders compute it as PyTorch does, GGUF files as GGML does, and both as asked" {
+	local name type vocabulary gelu
+	PATH=$PATH:$APR_GEN
+	for name in gptneox:f16:388 starcoder2:f32:381; do
+		IFS=: read -r name type vocabulary <<<"$name"
+		case_folder "$name"
+		apr-adapt --type "$type" gguf "$folder/hf" | apr-pack -f -t gguf -o there.gguf
+		for gelu in table tanh erf; do
+			logits --gelu $gelu there.gguf
+			mv "$out" gguf.$gelu
+			logits --gelu $gelu "$folder/hf"
+			[ -s "$out" ] && cmp "$out" gguf.$gelu
+		done
+		logits there.gguf
+		cmp "$out" gguf.table
+		logits "$folder/hf"
+		case $name in # as hidden_act says
+		gptneox) cmp "$out" gguf.erf ;;
+		*) cmp "$out" gguf.tanh ;;
+		esac
+		nearlogits "$out" gguf.table "$vocabulary" 2e-3
+		if nearlogits "$out" gguf.table "$vocabulary" 1e-6; then fail "$name"; fi
+	done
+	case_folder qwen3
+	logits --gelu erf "$folder/hf"
+	grep -qxF 'apr-run: this model does not have GELU, so another way to compute it changes nothing' "$err"
+	try apr-run --gelu tan -p x "$folder/hf"
+	said 2 '--gelu is table, tanh or erf, not tan'
 }
