@@ -6,11 +6,11 @@
 
 #include "check/container.h"
 #include "cli/check/check.h"
-#include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
+#include "crypto/authentic.h"
 #include "formats/format.h"
 #include "kernels/level.h"
 #include "report/check_text.h"
@@ -65,151 +65,58 @@ read_reference(struct check_run *r, struct err *e)
 	return s->complete ? 0 : -1;
 }
 
+/* Reads FILE to its end, and proves that one of the keys signed it. It is read again from the same
+ * name to be judged. An error of the reading is found again then. */
 static void
-close_reference(struct check_run *r)
+verify(struct check_run *r, const struct trusted *keys)
 {
-	struct source *s = r->reference.source;
+	const struct format *format;
+	struct source *s;
+	uint64_t bytes;
 
-	survey_free(&r->reference);
+	s = open_source(r->path, &format, &bytes, &r->verdict);
+	if (s && source_check_open(s, &r->verdict) == 0)
+		authentic_content(s, keys, &r->verdict);
 	source_close(s);
 }
 
-static int
-survey_source(struct check_run *r, struct source *s, json_t *facts, const char *format,
-              struct err *e)
+static void
+report(struct check_run *r, struct err *e)
 {
-	r->survey.path = r->path;
-	r->survey.format = format;
-	r->survey.facts = facts;
-	r->survey.arch = r->o->arch;
-	r->survey.jobs = (unsigned)r->o->jobs;
-	if (survey_run(&r->survey, s, e) < 0)
-		return -1;
-	if (!r->survey.complete)
-		r->refused = &r->survey.fault;
-	return 0;
-}
+	struct err why = *e;
 
-/* Prints the report. A refusal is a point that fails, and the error stays the answer. */
-static int
-finish(struct check_run *r, struct err *e)
-{
-	struct err why = ERR_INIT, trouble = ERR_INIT;
-	struct buf b = { 0 };
-
-	if (e->code != ERR_NONE) {
-		why = *e;
-		/* The file itself, or one of its shards. */
-		why.missing = e->code == ERR_IO && strcmp(e->object, r->path) == 0;
-		if (!container_refused(&why, &r->findings))
-			return -1;
-		r->refused = &why;
-	} else if (r->refused) {
-		*e = *r->refused;
+	if (e->code == ERR_NONE) {
+		check_finish(r, r->survey.complete ? NULL : &r->survey.fault, e);
+		return;
 	}
-	if (check_judge(r, &b, &trouble) < 0 || tool_print(&b, &trouble) < 0)
-		*e = trouble;
-	buf_free(&b);
-	return e->code == ERR_NONE ? check_answer(r, e) : -1;
+	/* The file itself, or one of its shards. */
+	why.missing = e->code == ERR_IO && strcmp(e->object, r->path) == 0;
+	if (container_refused(&why, &r->findings))
+		check_finish(r, &why, e);
 }
 
 static void
-check_file(struct check_run *r, struct err *e)
+check_file(struct check_run *r, const struct trusted *keys, struct err *e)
 {
 	const struct format *format = NULL;
 	struct source *s = NULL;
 	json_t *facts = NULL;
 
-	declare(r->path);
-	sandbox_enter();
-	if (read_reference(r, e) < 0)
-		return;
+	if (keys)
+		verify(r, keys);
 	s = open_source(r->path, &format, &r->survey.file_bytes, e);
 	facts = s ? format->reads->describe(s, e) : NULL;
-
-	if (!s || !facts || survey_source(r, s, facts, format->name, e) == 0)
-		finish(r, e);
+	if (facts) {
+		s->verified = keys && r->verdict.code == ERR_NONE;
+		check_subject(r, format->name, facts);
+	}
+	if (!s || !facts || survey_run(&r->survey, s, e) == 0)
+		report(r, e);
 	survey_free(&r->survey);
 	json_decref(facts);
 	source_close(s);
 	if (strcmp(r->path, "-") == 0 && e->code == ERR_NONE)
 		tool_drain();
-}
-
-/* --trusted-key: apr-verify reads the file and passes on only what is signed. It prints why it
- * refuses a model. */
-static void
-check_trusted(struct check_run *r, struct err *e)
-{
-	struct err why = { .code = ERR_SIGNATURE, .fact = "the signature does not hold" };
-	struct buf b = { 0 };
-	struct input in;
-
-	input_trust(r->path, r->o->trusted);
-	if (input_open(&in, r->path, e) == 0 && read_reference(r, e) < 0)
-		goto end;
-	if (e->code == ERR_NONE)
-		survey_source(r, in.source, NULL, format_stream.name, e);
-	if (e->code != ERR_NONE || r->refused) {
-		r->survey.complete = false;
-		container_refused(&why, &r->findings);
-		r->refused = &why;
-		if (check_judge(r, &b, e) == 0)
-			tool_print(&b, e);
-		buf_free(&b);
-	} else {
-		finish(r, e);
-	}
-end:
-	survey_free(&r->survey);
-	input_close(&in, e);
-}
-
-/* ---- a pipe ---- */
-
-/* The stream has ended. Its end is withheld if the model fails. */
-static int
-pass_end(void *ctx, struct err *e)
-{
-	struct check_run *r = ctx;
-	struct buf b = { 0 };
-	int status = check_judge(r, &b, e);
-
-	if (status == 0)
-		tool_notes(&b);
-	buf_free(&b);
-	return status < 0 ? -1 : r->o->relaxed ? 0 : check_answer(r, e);
-}
-
-static void
-check_pass(struct check_run *r, const char *path, struct err *e)
-{
-	struct out_options where = { .path = NULL };
-	struct flow f = { 0 };
-	struct sink *sink = NULL;
-	struct input in;
-
-	if (r->o->trusted)
-		input_trust(path, r->o->trusted);
-	r->survey.path = r->path;
-	r->survey.format = format_stream.name;
-	r->survey.file_bytes = UINT64_MAX;
-	r->survey.arch = r->o->arch;
-	r->survey.jobs = (unsigned)r->o->jobs;
-	r->survey.at_end = pass_end;
-	r->survey.end_ctx = r;
-	if (input_open(&in, path, e) == 0 && read_reference(r, e) == 0 &&
-	    survey_begin(&r->survey, in.source, e) == 0) {
-		where.input = in.held;
-		where.from = in.path;
-		survey_hooks(&r->survey, &f);
-		sink = filter_sink(&where, e);
-		if (sink)
-			filter_flow(in.source, sink, r->o->progress, &f, e);
-	}
-	sink_close(sink);
-	survey_free(&r->survey);
-	input_close(&in, e);
 }
 
 /* ---- the command line ---- */
@@ -236,20 +143,53 @@ list(const struct check_options *o, struct err *e)
 	buf_free(&b);
 }
 
+/* What another process reads is started before the sandbox. */
+static void
+prepare(struct check_run *r)
+{
+	declare(r->o->reference);
+	if (r->o->policy)
+		sandbox_read(r->o->policy);
+	if (r->o->trusted)
+		input_trust(r->path, r->o->trusted);
+	if (r->o->pass || r->o->trusted)
+		input_prepare(r->path);
+	if (!r->o->pass && (!r->o->trusted || r->o->policy))
+		declare(r->path);
+	sandbox_enter();
+}
+
 static void
 check(struct check_run *r, const char *operand, struct err *e)
 {
-	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0 || !(r->path = tool_input(operand, e)))
+	const struct trusted *keys;
+
+	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0 ||
+	    !(r->path = tool_input(operand, e)) || check_keys(r, e) < 0)
 		return;
-	declare(r->o->reference);
+	prepare(r);
+	if (check_policy(r, &keys, e) < 0 || read_reference(r, e) < 0)
+		return;
+	if (keys && r->o->trusted)
+		verify(r, keys);
 	if (r->o->pass)
-		check_pass(r, operand, e);
+		check_pass(r, e);
 	else if (r->o->trusted)
 		check_trusted(r, e);
 	else
-		check_file(r, e);
-	close_reference(r);
+		check_file(r, keys, e);
+}
+
+static void
+run_free(struct check_run *r)
+{
+	struct source *s = r->reference.source;
+
+	survey_free(&r->reference);
+	source_close(s);
 	findings_free(&r->findings);
+	policy_free(&r->policy);
+	trusted_free(&r->keys);
 }
 
 int
@@ -263,6 +203,7 @@ main(int argc, char **argv)
 		NUMBER(0, "min-score", "N", &o.min_score, 1, 100,
 		       "exit with status 5 if the score is below N"),
 		TEXT(0, "arch", "NAME", &o.arch, "the architecture, instead of what the model says"),
+		TEXT(0, "policy", "FILE", &o.policy, "judge by the rules of a team in a JSON file as well"),
 		TEXT(0, "stats-from", "MODEL", &o.reference,
 		     "take what is normal from MODEL, which is known to be good"),
 		FLAG(0, "all", &o.all, "show points that do not apply too, with the reason"),
@@ -281,7 +222,7 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-check", "[--only LIST] [--except LIST] [--category A|B|C|D]\n"
-		"[--min-score N] [--arch NAME] [--stats-from MODEL]\n"
+		"[--min-score N] [--policy FILE] [--arch NAME] [--stats-from MODEL]\n"
 		"[--all | --stats-only | --list | --pass [--relaxed]]\n"
 		"[--json | --sarif | --junit] [--trusted-key KEY] [-j N] [FILE]",
 		"Judge a model by 100 points.", opts, 1
@@ -296,5 +237,6 @@ main(int argc, char **argv)
 		list(&o, &e);
 	else if (prove_options(&o, &e) == 0 && check_choose(&r, &e) == 0)
 		check(&r, operands[0], &e);
+	run_free(&r);
 	return tool_end(&e);
 }

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check/card.h"
 #include "cli/each.h"
 #include "cli/lint/asked.h"
 #include "cli/tool.h"
@@ -68,14 +67,6 @@ verify(struct run *r, const char *path, const struct trusted *keys, struct err *
 	return io.code == ERR_NONE ? 0 : -1;
 }
 
-/* The keys that a policy trusts; NULL if it does not need any. */
-static const struct trusted *
-policy_keys(const struct run *r)
-{
-	return r->policy.signers.n > 0         ? &r->policy.signers
-	       : r->policy.require_signature ? &r->keys : NULL;
-}
-
 static int
 find_places(struct run *r, struct err *e)
 {
@@ -100,7 +91,6 @@ static int
 look(struct run *r, const char *path, struct err *e)
 {
 	struct survey *s = &r->survey;
-	struct err front = ERR_INIT;
 	struct stat st;
 
 	if (open_source(r, path, e) < 0)
@@ -114,12 +104,8 @@ look(struct run *r, const char *path, struct err *e)
 	s->facts = r->facts;
 	if (!r->facts || find_places(r, e) < 0 || survey_head(s, r->source, e) < 0)
 		return -1;
-	/* Front matter that cannot be read leaves out the rest of the card. */
-	r->card = card_read(&s->subject.w, &front);
-	if (!r->card && front.code == ERR_MEMORY)
-		return err_memory(e);
-	if (!r->card)
-		r->card = json_object();
+	if (survey_card(s, &r->card, e) < 0)
+		return -1;
 	r->lint = (struct lint){ .s = s, .to = &r->findings, .card = r->card,
 		.places = r->places, .fd = st.st_mode ? r->held : -1,
 		.edits = r->format->amend && st.st_mode && strcmp(path, "-") != 0 };
@@ -138,7 +124,7 @@ judge(struct run *r, const char *path, struct err *e)
 		return -1;
 	if (r->o->trusted && verify(r, path, &r->keys, e) < 0)
 		return -1;
-	keys = policy_keys(r);
+	keys = policy_keys(&r->policy, &r->keys);
 	if (keys == &r->keys && r->folder.code != ERR_NONE && !r->o->trusted)
 		verdict = r->folder;
 	else if (keys)

@@ -10,6 +10,7 @@
 #include "check/lint_parts.h"
 #include "core/mem.h"
 #include "core/near.h"
+#include "core/reader.h"
 #include "core/text.h"
 
 /* ---- the file ---- */
@@ -166,12 +167,29 @@ policy_parse(struct policy *p, const void *text, size_t n, const char *name, str
 	return p->o ? read_members(p, name, e) : -1;
 }
 
+int
+policy_read(struct policy *p, const char *path, struct err *e)
+{
+	struct buf b = { 0 };
+
+	if (reader_file(path, POLICY_BYTES, &b, e) == 0)
+		policy_parse(p, b.p, b.n, path, e);
+	buf_free(&b);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
 void
 policy_free(struct policy *p)
 {
 	json_decref(p->o);
 	trusted_free(&p->signers);
 	*p = (struct policy){ 0 };
+}
+
+const struct trusted *
+policy_keys(const struct policy *p, const struct trusted *others)
+{
+	return p->signers.n > 0 ? &p->signers : p->require_signature ? others : NULL;
 }
 
 /* ---- rules ---- */
@@ -209,6 +227,17 @@ policy_lacks(const struct policy *p, const struct rule *r)
 		if (&members[i].rule == r)
 			return p->o && has(p, i) ? NULL : "the policy does not say anything about it";
 	return NULL;
+}
+
+bool
+policy_is_rule(const struct rule *r)
+{
+	size_t i;
+
+	for (i = 0; i < MEMBERS; i++)
+		if (&members[i].rule == r)
+			return true;
+	return false;
 }
 
 /* ---- judging ---- */
@@ -360,4 +389,23 @@ policy_judge(const struct policy *p, const struct lint *l, const struct rule *r,
 		judge_template_use(l);
 		break;
 	}
+}
+
+int
+policy_judge_all(const struct policy *p, const struct survey *s, struct findings *f,
+                 const struct err *verdict, struct err *e)
+{
+	struct lint l = { .s = s, .to = f, .fd = -1 };
+	const struct rule *r;
+	json_t *card;
+	size_t i;
+
+	if (survey_card(s, &card, e) < 0)
+		return -1;
+	l.card = card;
+	for (i = 0; (r = policy_rule(i)); i++)
+		if (!policy_lacks(p, r))
+			policy_judge(p, &l, r, verdict);
+	json_decref(card);
+	return findings_ok(f) ? 0 : err_memory(e);
 }

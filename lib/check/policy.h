@@ -38,15 +38,25 @@ struct policy {
 /* Reads n bytes of a policy; name: the file, for messages. Any error in it is ERR_CORRUPT. 0, or
  * -1; policy_free is due in any case. */
 int policy_parse(struct policy *p, const void *text, size_t n, const char *name, struct err *e);
+int policy_read(struct policy *p, const char *path, struct err *e); /* of a file */
 void policy_free(struct policy *p);
+
+/* One of these keys must have signed the model: those of the policy, or the others if it only
+ * asks for a signature. NULL: no signature is required. */
+const struct trusted *policy_keys(const struct policy *p, const struct trusted *others);
 
 /* The rules by index, NULL past the last, and whether a policy has this one: NULL, or why not. */
 const struct rule *policy_rule(size_t index);
 const char *policy_lacks(const struct policy *p, const struct rule *r);
+bool policy_is_rule(const struct rule *r);
 
 /* Adds findings of a rule that policy_lacks does not exclude. verdict: why no signature holds, or
  * an error that is ERR_NONE if one does. */
 void policy_judge(const struct policy *p, const struct lint *l, const struct rule *r,
                   const struct err *verdict);
+
+/* Adds findings of all rules of the policy. 0, or -1 if memory ran out. */
+int policy_judge_all(const struct policy *p, const struct survey *s, struct findings *f,
+                     const struct err *verdict, struct err *e);
 
 #endif

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/card.h"
 #include "check/lint_parts.h"
 #include "check/template.h"
 #include "core/text.h"
@@ -267,14 +266,14 @@ security_claims(const struct lint *l, const struct rule *r)
 int
 security_judge(const struct survey *s, struct findings *f, struct err *e)
 {
-	json_t *card = card_read(&s->subject.w, e);
-	const struct lint l = { .s = s, .to = f, .card = card, .fd = -1 };
+	struct lint l = { .s = s, .to = f, .fd = -1 };
 	const struct lint_rule *row;
+	json_t *card;
 	size_t i;
 
-	if (!card && e->code == ERR_MEMORY)
+	if (survey_card(s, &card, e) < 0)
 		return -1;
-	*e = (struct err)ERR_INIT;
+	l.card = card;
 	for (i = 0; (row = security_rule(i)); i++)
 		if (row->judge != security_hidden)
 			row->judge(&l, &row->rule);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/card.h"
 #include "core/mem.h"
 #include "stats/values.h"
 
@@ -265,4 +266,15 @@ survey_key(const struct survey *s, const char *key, uint64_t *v)
 		return 0;
 	j = s->subject.config ? json_object_get(s->subject.config, key) : NULL;
 	return j && json_is_integer(j) ? json_value_u64(j, v) : -1;
+}
+
+int
+survey_card(const struct survey *s, json_t **card, struct err *e)
+{
+	struct err front = ERR_INIT;
+
+	*card = card_read(&s->subject.w, &front);
+	if (!*card && front.code != ERR_MEMORY)
+		*card = json_object();
+	return *card ? 0 : err_memory(e);
 }

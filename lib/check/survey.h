@@ -91,6 +91,10 @@ int survey_head(struct survey *s, struct source *source, struct err *e);
 
 void survey_free(struct survey *s);
 
+/* The card of the model (check/card.h), a new reference; without members if its front matter cannot
+ * be read. 0, or -1 if memory ran out. */
+int survey_card(const struct survey *s, json_t **card, struct err *e);
+
 /* The value of a key of GGUF or a member of config.json as a number: 0, or -1 if it does not
  * exist or is not a number that is whole. */
 int survey_key(const struct survey *s, const char *key, uint64_t *v);

@@ -431,3 +431,17 @@ reader_at_end(struct reader *r)
 	reader_peek(r, 1, &n);
 	return n == 0;
 }
+
+int
+reader_file(const char *path, size_t most, struct buf *b, struct err *e)
+{
+	struct reader in;
+
+	if (reader_open(&in, path, e) < 0)
+		return -1;
+	reader_rest(&in, b, most);
+	reader_close(&in);
+	if (e->code == ERR_NONE && b->n > most)
+		err_set(e, ERR_CORRUPT, path, "is too long");
+	return e->code == ERR_NONE ? 0 : -1;
+}

@@ -86,6 +86,9 @@ uint64_t reader_u64(struct reader *r);
 /* Appends n bytes to b. Memory grows only as bytes arrive. */
 int reader_append(struct reader *r, struct buf *b, uint64_t n);
 
+/* Appends the content of a small file to b. ERR_CORRUPT if it has more than `most` bytes. 0 or -1. */
+int reader_file(const char *path, size_t most, struct buf *b, struct err *e);
+
 /* Appends all bytes that are left, but stops once b holds more than `most`: check b->n. */
 int reader_rest(struct reader *r, struct buf *b, size_t most);
 

@@ -176,6 +176,68 @@ vectors_of() {
 	grep -q '"point":23,.*"verdict":"fail"' "$out"
 }
 
+@test "--policy: the rules of a team, as apr-lint has them, signatures too" {
+	local id
+	apr-keygen -W -o key
+	apr-keygen -W -o other
+	good | mkmodel | apr-unpack | apr-sign key | apr-pack -o m.apr
+	id=$(sed -n 2p key.pub)
+	echo '{"licenses":["mit"],"types":["F32","F16"],"signers":["'"$id"'"]}' >good.json
+	echo '{"licenses":["gpl*"],"types":["F32"],"formats":["gguf"],"max_parameters":1,"require_signature":true}' >bad.json
+	echo '{"licenses":["gpl*"]}' >licence.json
+	try apr-check --policy good.json m.apr
+	quiet
+	grep -q 'signature *pass' "$out" # the key of the policy holds
+	try apr-check --json --policy bad.json m.apr
+	said 5 'm.apr: 6 findings of level error'
+	sed -nE 's/.*"id":"(POLICY-[A-Z]*)".*/\1/p' "$out" >is
+	apr-lint --json --only 'POLICY-*' --policy bad.json m.apr |
+		sed -nE 's/.*"id":"(POLICY-[A-Z]*)".*/\1/p' >want
+	diff <(sort -u want) <(sort -u is)
+	# A key that did not sign; and that of the command line, which does.
+	echo '{"signers":["'"$(sed -n 2p other.pub)"'"]}' >other.json
+	try apr-check --policy other.json m.apr
+	[ "$status" -eq 5 ]
+	grep -q '^error: .*\[POLICY-SIGNATURE\]$' "$out"
+	try apr-check --trusted-key key.pub --policy other.json m.apr
+	[ "$status" -eq 5 ]
+	echo '{"require_signature":true}' >any.json
+	try apr-check --trusted-key key.pub --policy any.json m.apr
+	[ "$status" -eq 0 ]
+	pipe 'apr-check --pass --trusted-key key.pub --policy any.json m.apr | apr-pack -o same.apr'
+	cmp m.apr same.apr
+	try_pipe 'apr-check --pass --policy licence.json m.apr | apr-pack -o bad.apr'
+	[ ! -e bad.apr ]
+	grep -q 'POLICY-LICENSE' "$err"
+	try apr-check --policy good.json <m.apr
+	said 2 'a signature is verified only in a FILE'
+	try apr-check --pass --policy good.json m.apr
+	said 2 'a signature is verified only in a FILE'
+	echo '{"licences":[]}' >bad.json
+	try apr-check --policy bad.json m.apr
+	said 4 'bad.json: licences is not a member of a policy'
+	[ ! -s "$out" ]
+	try apr-check --policy none.json m.apr
+	said 3 none.json
+}
+
+@test "--trusted-key: a key or a model that does not exist, a damaged model" {
+	apr-keygen -W -o key
+	good | mkmodel | apr-unpack | apr-sign key | apr-pack -o m.apr
+	try apr-check --trusted-key none.pub m.apr
+	said 3 none.pub
+	[ ! -s "$out" ]
+	echo text >text.pub
+	try apr-check --trusted-key text.pub m.apr
+	said 4 text.pub
+	try apr-check --trusted-key key.pub none.apr
+	said 3 none.apr
+	head -c 3000 m.apr >cut.apr
+	try apr-check --json --trusted-key key.pub cut.apr
+	[ "$status" -eq 4 ]
+	! grep -q '"verdict":"fail"' "$out"
+}
+
 # An architecture with learned positions.
 gpt2() {
 	cat <<-END

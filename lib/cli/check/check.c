@@ -40,14 +40,58 @@ check_choose(struct check_run *r, struct err *e)
 	return 0;
 }
 
-/* Rules beyond the points count unless points were chosen. */
+/* Rules beyond the points count unless points were chosen; those of a policy do always. */
 static bool
 is_chosen(const struct rule *rule, void *ctx)
 {
 	const struct check_run *r = ctx;
 	const unsigned n = point_number(rule);
 
+	if (policy_is_rule(rule))
+		return true;
 	return n ? r->chosen[n] : !r->o->only && !r->o->category;
+}
+
+/* ---- the policy ---- */
+
+int
+check_keys(struct check_run *r, struct err *e)
+{
+	if (r->o->trusted)
+		return trusted_files(&r->keys, &r->o->trusted, 1, e);
+	if (r->o->policy)
+		trusted_load(&r->keys, &r->folder);
+	return 0;
+}
+
+int
+check_policy(struct check_run *r, const struct trusted **keys, struct err *e)
+{
+	*keys = NULL;
+	if (!r->o->policy)
+		return 0;
+	if (policy_read(&r->policy, r->o->policy, e) < 0)
+		return -1;
+	*keys = policy_keys(&r->policy, &r->keys);
+	/* apr-verify, which reads the model, proves a signature by the key of --trusted-key. */
+	if (*keys == &r->keys && r->o->trusted)
+		*keys = NULL;
+	if (*keys == &r->keys && r->folder.code != ERR_NONE)
+		*e = r->folder;
+	else if (*keys && (r->o->pass || strcmp(r->path, "-") == 0))
+		err_set(e, ERR_USAGE, r->o->policy, "a signature is verified only in a FILE, and without "
+		        "--pass; apr-verify verifies a stream");
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+void
+check_subject(struct check_run *r, const char *format, const json_t *facts)
+{
+	r->survey.path = r->path;
+	r->survey.format = format;
+	r->survey.facts = facts;
+	r->survey.arch = r->o->arch;
+	r->survey.jobs = (unsigned)r->o->jobs;
 }
 
 /* ---- reports ---- */
@@ -70,6 +114,8 @@ rules_of(const struct check_run *r, size_t *count)
 
 	while (judge_extra(extra))
 		extra++;
+	for (i = 0; policy_rule(i); i++)
+		extra++;
 	if (!(to = calloc(POINTS + extra, sizeof *to)))
 		return NULL;
 	for (n = 1, *count = 0; n <= POINTS; n++)
@@ -78,6 +124,8 @@ rules_of(const struct check_run *r, size_t *count)
 	for (i = 0; (x = judge_extra(i)); i++)
 		if (is_chosen(x, (void *)(uintptr_t)r))
 			to[(*count)++] = (struct findings_rule){ x, NULL };
+	for (i = 0; r->policy.o && (x = policy_rule(i)); i++)
+		to[(*count)++] = (struct findings_rule){ x, policy_lacks(&r->policy, x) };
 	return to;
 }
 
@@ -118,6 +166,9 @@ check_judge(struct check_run *r, struct buf *b, struct err *e)
 	if (r->survey.source && r->reference.source &&
 	    judge_reference(&r->survey, &r->reference, &r->findings, e) < 0)
 		return -1;
+	if (r->survey.complete && r->policy.o &&
+	    policy_judge_all(&r->policy, &r->survey, &r->findings, &r->verdict, e) < 0)
+		return -1;
 	findings_only(&r->findings, is_chosen, r);
 	findings_sort(&r->findings);
 	score_of(&r->score, &r->survey, &r->findings, r->chosen);
@@ -140,4 +191,21 @@ check_answer(const struct check_run *r, struct err *e)
 		return err_set(e, ERR_INVALID, r->path, "its score is %u, below %u",
 		               r->score.percent, (unsigned)r->o->min_score);
 	return 0;
+}
+
+void
+check_finish(struct check_run *r, const struct err *why, struct err *e)
+{
+	struct err trouble = ERR_INIT;
+	struct buf b = { 0 };
+
+	if (why)
+		r->refused = why;
+	if (check_judge(r, &b, &trouble) < 0 || tool_print(&b, &trouble) < 0)
+		*e = trouble;
+	else if (e->code == ERR_NONE && r->refused)
+		*e = *r->refused;
+	buf_free(&b);
+	if (e->code == ERR_NONE)
+		check_answer(r, e);
 }

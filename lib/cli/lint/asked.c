@@ -22,31 +22,16 @@ asked_check(struct asked *o, struct choice *c, struct err *e)
 	return choice_only(c, o->only, ERR_USAGE, "--only", e);
 }
 
-static int
-read_file(const char *path, size_t most, struct buf *b, struct err *e)
-{
-	struct reader in;
-
-	if (reader_open(&in, path, e) < 0)
-		return -1;
-	reader_rest(&in, b, most);
-	reader_close(&in);
-	if (e->code == ERR_NONE && b->n > most)
-		err_set(e, ERR_CORRUPT, path, "is too long");
-	return e->code == ERR_NONE ? 0 : -1;
-}
-
 int
 asked_read(const struct asked *o, struct choice *c, struct policy *p, struct err *e)
 {
 	struct buf b = { 0 };
 
-	if (o->config && read_file(o->config, CHOICE_CONFIG, &b, e) == 0)
+	if (o->config && reader_file(o->config, CHOICE_CONFIG, &b, e) == 0)
 		choice_config(c, b.p, b.n, o->config, e);
-	buf_clear(&b);
-	if (e->code == ERR_NONE && o->policy && read_file(o->policy, POLICY_BYTES, &b, e) == 0)
-		policy_parse(p, b.p, b.n, o->policy, e);
 	buf_free(&b);
+	if (e->code == ERR_NONE && o->policy)
+		policy_read(p, o->policy, e);
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
