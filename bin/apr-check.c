@@ -60,7 +60,8 @@ read_reference(struct check_run *r, struct err *e)
 	s->jobs = (unsigned)r->o->jobs;
 	if (survey_run(s, source, e) < 0)
 		return -1;
-	if (!s->complete)
+	/* Most sources keep the struct err with which they were opened. */
+	if (!s->complete && e->code == ERR_NONE)
 		*e = s->fault;
 	return s->complete ? 0 : -1;
 }

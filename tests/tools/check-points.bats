@@ -424,6 +424,13 @@ mels() {
 	done
 	try apr-check nobody.gguf
 	[ "$status" -eq 3 ]
+	# A reference that breaks behind its head is not used.
+	good | mkmodel | apr-unpack | apr-pack -o whole.apr
+	cp whole.apr changed.apr
+	printf '\x55\xaa' | dd of=changed.apr bs=1 seek=20000 conv=notrunc status=none
+	try apr-check --stats-from changed.apr whole.apr
+	said 4 'its data is damaged'
+	[ ! -s "$out" ]
 }
 
 @test "CHECK-027 CHECK-031: constants of a graph, and states of two directions, are not weights" {
