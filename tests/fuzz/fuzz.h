@@ -115,11 +115,11 @@ fuzz_note(const char *text)
 enum fuzz_input { FROM_FILE, FROM_PIPE, FROM_PIECES };
 
 /* A pipe that brings the input in pieces: in packet mode each write is one read.
- * There is room for 256 of them. */
+ * There is room for 256 of them; fewer are faster. */
 static int
 fuzz_pieces(const uint8_t *data, size_t size)
 {
-	size_t i, n, piece = size / 100 + 1;
+	size_t i, n, piece = size / 30 + 1;
 	int ends[2];
 
 	must(pipe2(ends, O_CLOEXEC | O_DIRECT) == 0);

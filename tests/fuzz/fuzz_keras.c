@@ -30,10 +30,14 @@ begins(const uint8_t *p, size_t left)
 
 	if (left < 16)
 		return false;
+	if (p[0] == 1)
+		return p[1] == 0 && p[3] == 0 && p[4] == 1 && p[5] == 0;
+	if (!strchr("TSHGO", p[0]))
+		return false;
 	for (i = 0; i < sizeof signatures / sizeof *signatures; i++)
 		if (memcmp(p, signatures[i], 4) == 0)
 			return true;
-	return p[0] == 1 && p[1] == 0 && p[3] == 0 && p[4] == 1 && p[5] == 0;
+	return false;
 }
 
 static void
