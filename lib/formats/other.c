@@ -14,7 +14,7 @@
 
 static const struct format_other others[] = {
 	{ MAGIC("APR1\1\0"), "a model of whisper.apr (magic APR1)", NULL },
-	{ MAGIC("APR1"), "an APR1 file with a JSON layout", NULL },
+	{ MAGIC("APR1"), "an APR1 file of an unknown layout", NULL },
 	{ MAGIC("APBUNDLE"), "an APBUNDLE archive of models", NULL },
 	{ MAGIC("ggml"), "a big-endian GGML file from before GGUF", NULL },
 	{ MAGIC("algg"), "a LoRA adapter of GGML from before GGUF", NULL },

@@ -196,7 +196,7 @@ damage() {
 		said 4 "$name, which is not read here (E001)"
 	done <<-'END'
 		APR1\1\0|a model of whisper.apr (magic APR1)
-		APR1{}|an APR1 file with a JSON layout
+		APR1{}|an APR1 file of an unknown layout
 		APBUNDLE|an APBUNDLE archive of models
 		ggml|a big-endian GGML file from before GGUF
 		FUGG|a big-endian GGUF file

@@ -240,7 +240,7 @@ static const struct fault {
 } faults[] = {
 	/* Magic and version. */
 	{ "apr2_magic_only", 4, "ends here", NULL, FOOTER(CUT("major")) },
-	{ "apr2_magic_apr1", 4, "an APR1 file with a JSON layout", NULL,
+	{ "apr2_magic_apr1", 4, "an APR1 file of an unknown layout", NULL,
 	  FILE_(TEXT("magic", "APR1")) },
 	{ "apr2_magic_aprn", 4, "UnsupportedVersion: is APRN version 2.0", NULL, FILE_(TEXT("magic", "APRN")) },
 	{ "apr2_magic_apr0", 4, "its header is damaged", NULL,

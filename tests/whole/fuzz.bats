@@ -219,3 +219,7 @@ starved() {
 @test "fuzz corpus: Flax" {
 	replayed flax
 }
+
+@test "fuzz corpus: APR1 with a JSON layout" {
+	replayed aprjson
+}
