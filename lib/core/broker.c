@@ -18,6 +18,12 @@ broker_may_spool(void)
 }
 
 void
+broker_may_open_below(void)
+{
+	broker.input_below = true;
+}
+
+void
 broker_may_open(int folder, const char *name)
 {
 	broker.input_folder = folder;

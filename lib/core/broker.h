@@ -34,6 +34,9 @@ struct broker_ask {
 void broker_may_spool(void);
 void broker_may_open(int folder, const char *name);
 
+/* After it: also in folders below, by names that dir_name_is_inside allows. */
+void broker_may_open_below(void);
+
 /* Starts the helper if a declaration needs it. If that fails, each request fails. A second
  * call does nothing. */
 void broker_start(void);

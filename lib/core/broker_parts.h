@@ -18,6 +18,7 @@ extern struct broker_state {
 	bool may_spool;
 	int input_folder;     /* -1: none */
 	char input_name[257]; /* may be opened under any name */
+	bool input_below;     /* files in folders below may be opened */
 
 	volatile sig_atomic_t end; /* this process's end of the socket, or -1 */
 	volatile sig_atomic_t child;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "core/mem.h"
 #include "core/opened.h"
 
-#define CACHE "../../blobs"   /* target of the links in a cache's snapshot */
+#define CLIMB 6 /* maximum number of ".." in the links of a cache */
 
 int
 dir_of(const char *path, char **folder, const char **name, struct err *e)
@@ -37,29 +38,52 @@ same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Returns the target of the link `name` in a new string if fd is a folder of a cache's
- * snapshot and the link leads to ../../blobs/SOMETHING; else NULL. */
+/* Writes `up` times "../" and a name. Returns to. */
+static char *
+climb(char to[512], unsigned up, const char *name)
+{
+	size_t at;
+
+	for (at = 0; up > 0; up--, at += 3)
+		memcpy(to + at, "../", 3);
+	snprintf(to + at, 512 - at, "%s", name);
+	return to;
+}
+
+/* True if fd lies up - 1 folders below the snapshots of a cache, which has blobs. */
+static bool
+is_in_cache(int fd, unsigned up)
+{
+	struct stat above, snapshots, blobs;
+	char path[512];
+
+	return fstatat(fd, climb(path, up - 1, "."), &above, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(fd, climb(path, up, "snapshots"), &snapshots, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(fd, climb(path, up, "blobs"), &blobs, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       same_file(&above, &snapshots) && S_ISDIR(blobs.st_mode);
+}
+
+/* Returns the target of the link `name`, as seen from fd, in a new string if fd is a folder of a
+ * cache's snapshot, or below one, and the link leads to blobs/SOMETHING of the cache; else NULL. */
 static char *
 cache_link(int fd, const char *name)
 {
-	struct stat up, snapshots, blobs;
-	char link[512], *text = link;
+	char link[512], target[512], *text = link;
 	ssize_t n = readlinkat(fd, name, link, sizeof link - 1);
+	unsigned up = 0, below = 0;
 
 	if (n < 0)
 		return NULL;
 	link[n] = '\0';
-	if (strchr(name, '/') && strncmp(link, "../", 3) == 0)
-		text += 3; /* seen from the folder above */
-	if (strncmp(text, CACHE "/", strlen(CACHE "/")) != 0 ||
-	    !dir_name_is_plain(text + strlen(CACHE "/")))
+	for (; strncmp(text, "../", 3) == 0; text += 3)
+		up++;
+	for (; *name; name++)
+		below += *name == '/';
+	if (strncmp(text, "blobs/", 6) != 0 || !dir_name_is_plain(text + 6) || up > CLIMB ||
+	    up < below + 2 || !is_in_cache(fd, up - below))
 		return NULL;
-	if (fstatat(fd, "..", &up, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    fstatat(fd, "../../snapshots", &snapshots, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    fstatat(fd, CACHE, &blobs, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !same_file(&up, &snapshots) || !S_ISDIR(blobs.st_mode))
-		return NULL;
-	return mem_text(text, strlen(text));
+	climb(target, up - below, text);
+	return mem_text(target, strlen(target));
 }
 
 int

@@ -2,8 +2,8 @@
  *
  * A file can only refer to a regular file in its own folder, or in folders below whose names
  * dir_name.h allows, and links are not followed.
- * The one exception is the cache of Hugging Face: a folder below "snapshots" whose links
- * lead to files in "../../blobs".
+ * The one exception is the cache of Hugging Face: "snapshots" has folders whose links lead to
+ * files in "blobs" beside it ("../../blobs/HASH", with one more "../" for each folder below).
  */
 #ifndef CORE_DIR_H
 #define CORE_DIR_H

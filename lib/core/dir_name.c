@@ -8,7 +8,7 @@
 #include "core/buf.h"
 #include "core/text.h"
 
-#define PARTS 6 /* of a name in a package */
+#define PARTS 6 /* of a name that leads to folders below */
 #define NUMBERS "-00000-of-00000"
 
 bool
@@ -42,13 +42,12 @@ dir_name_is_below(const char *name)
 }
 
 bool
-dir_name_in_package(const char *name)
+dir_name_is_inside(const char *name)
 {
 	char part[256];
 	unsigned parts;
 
-	if (strlen(name) > 255 ||
-	    (strncmp(name, "Data/", 5) != 0 && strncmp(name, "weights/", 8) != 0))
+	if (strlen(name) > 255)
 		return false;
 	for (parts = 1; dir_name_folder(name, part); parts++) {
 		if (parts == PARTS || !dir_name_is_plain(part))
@@ -56,6 +55,13 @@ dir_name_in_package(const char *name)
 		name = strchr(name, '/') + 1;
 	}
 	return dir_name_is_plain(name);
+}
+
+bool
+dir_name_in_package(const char *name)
+{
+	return (strncmp(name, "Data/", 5) == 0 || strncmp(name, "weights/", 8) == 0) &&
+	       dir_name_is_inside(name);
 }
 
 bool

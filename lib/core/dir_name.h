@@ -15,9 +15,12 @@ bool dir_name_is_plain(const char *name);
  * a link in place of the folder is not followed. */
 bool dir_name_is_below(const char *name);
 
+/* Whether a name can only mean a file in a folder or below it: at most 6 plain names, 255 bytes
+ * in all. dir_open also takes such names; folders that are links are not followed. */
+bool dir_name_is_inside(const char *name);
+
 /* Whether a name means a file of a package of Core ML: Data/.../FILE, or weights/FILE beside its
- * model; at most 6 plain names and 255 bytes. dir_open also takes such names; links are not
- * followed. */
+ * model. */
 bool dir_name_in_package(const char *name);
 
 /* Copies FOLDER of FOLDER/FILE; false if there is no "/" or it does not fit. */

@@ -80,17 +80,22 @@ sandbox_tool(const char *name)
 /* ---- what is declared ---- */
 
 /* Files that refer to others may have any name. Their first bytes: JSON, a list of files; and
- * the key of a message's first field, a number, as in ONNX. */
-static bool
-may_refer(const char *path)
+ * MESSAGE, the key of a message's first field, a number, as in ONNX, whose files may lie in folders
+ * below. */
+#define MESSAGE '\b'
+
+/* The first byte of a file, or 0. */
+static char
+first_of(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char c = 0;
-	bool may = fd >= 0 && read(fd, &c, 1) == 1 && (c == '{' || c == '\b');
 
+	if (fd >= 0 && read(fd, &c, 1) != 1)
+		c = 0;
 	if (fd >= 0)
 		close(fd);
-	return may;
+	return c;
 }
 
 void
@@ -99,14 +104,19 @@ sandbox_read(const char *path)
 	const char *name;
 	struct stat st;
 	bool several = false;
+	char first = 0;
 
 	if (!path || !*path || strcmp(path, "-") == 0 || entered)
 		return;
 	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	if (needs & SANDBOX_BESIDE && stat(path, &st) == 0)
-		several = S_ISDIR(st.st_mode) ||
-		          (S_ISREG(st.st_mode) && (dir_is_several(name) || may_refer(path)));
+	if (needs & SANDBOX_BESIDE && stat(path, &st) == 0) {
+		first = S_ISREG(st.st_mode) ? first_of(path) : 0;
+		several = S_ISDIR(st.st_mode) || first == '{' || first == MESSAGE ||
+		          (S_ISREG(st.st_mode) && dir_is_several(name));
+	}
 	opened_add(path, several);
+	if (first == MESSAGE)
+		broker_may_open_below();
 }
 
 void

@@ -172,10 +172,45 @@ values() {
 	(cd / && pipe "apr-unpack '$BATS_FILE_TMPDIR/external' | cmp - '$BATS_TEST_TMPDIR/e.aprs'")
 	[ "$(apr-stats --json external | jq -s length)" -gt 3 ]
 	[ "$(apr-header --json external | jq .external_files)" = 2 ]
-	unset APR_LOG_LEVEL
-	try apr-unpack external
-	[ "$status" -eq 0 ]
-	grep -q 'not verified: checksums (SHA-1) of files with external data: 1' "$err"
+	# The checksum that the model states of a file is compared when its values were sent.
+	cd "$BATS_TEST_TMPDIR" || return
+	cp "$BATS_FILE_TMPDIR"/{external,data.bin} .
+	printf '\1\2\3\5' >other.bin
+	try apr-unpack -o made external
+	said 4 'other.bin: its SHA-1 is dc86d3c50534a61fcf7830dd7253dc1f44e3b529, but the model states 12dada1fff4d4787ade3333147202c3b443e376f (E004)'
+	pipe 'apr-unpack --only w external | apr-get w >/dev/null'
+}
+
+@test "onnx: external data in folders below, and in a cache of Hugging Face" {
+	local from=$PWD snapshot=cache/snapshots/1/onnx f
+	cd "$BATS_TEST_TMPDIR" || return
+	tensors() { apr-unpack "$1" | apr-sum | grep ' tensor '; }
+	tensors "$from/external" >want
+	mkdir w else
+	sed 's,data\.bin,w/da.bin,g' "$from/external" >m
+	cp "$from/other.bin" .
+	cp "$from/data.bin" w/da.bin
+	tensors m | cmp - want
+	(cd / && tensors "$OLDPWD/m") | cmp - want
+	(cd w && tensors ../m) | cmp - want
+	mv w else && ln -s else/w w
+	try apr-unpack m
+	said 3 'w/da.bin: cannot be opened'
+	rm w && mkdir w && ln -s ../else/w/da.bin w
+	try apr-unpack m
+	said 4 'w/da.bin: is a link, which is not followed'
+	mkdir -p cache/blobs "$snapshot"
+	for f in external data.bin other.bin; do
+		cp "$from/$f" cache/blobs/$f.hash
+		ln -s ../../../blobs/$f.hash "$snapshot/$f"
+	done
+	tensors "$snapshot/external" | cmp - want
+	ln -sf ../../../../else/w/da.bin "$snapshot/data.bin"
+	try apr-unpack "$snapshot/external"
+	said 4 'is a link, which is not followed'
+	ln -sf ../../../blobs/../../else/w/da.bin "$snapshot/data.bin"
+	try apr-unpack "$snapshot/external"
+	said 4 'is a link, which is not followed'
 }
 
 @test "onnx: the content decides, and --from insists" {

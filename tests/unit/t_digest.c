@@ -8,6 +8,7 @@
 #include "crypto/digest.h"
 #include "crypto/lanes.h"
 #include "test.h"
+#include "wire/sha1.h"
 
 /* Bytes that differ from chunk to chunk. */
 static uint8_t *
@@ -468,6 +469,36 @@ body_cut_file(void)
 	free(p);
 }
 
+/* SHA-1 as a checksum, without libcrypto, in pieces of several lengths. */
+static void
+sums_equal_digests(void)
+{
+	uint8_t bytes[300], want[SHA1_BYTES];
+	struct sha1 reference;
+	struct sha1_sum s;
+	struct err e = ERR_INIT;
+	char text[41], hex[41];
+	size_t n, i, piece, wrong = 0;
+
+	for (i = 0; i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)(i * 7);
+	for (n = 0; n < sizeof bytes; n++) {
+		sha1_start(&reference);
+		sha1_add(&reference, bytes, n);
+		sha1_finish(&reference, want, &e);
+		for (i = 0; i < SHA1_BYTES; i++)
+			snprintf(hex + 2 * i, 3, "%02x", want[i]);
+		sha1_sum_begin(&s);
+		for (i = 0; i < n; i += piece) {
+			piece = n - i < 1 + n % 67 ? n - i : 1 + n % 67;
+			sha1_sum_add(&s, bytes + i, piece);
+		}
+		sha1_sum_end(&s, text);
+		wrong += strcmp(text, hex) != 0;
+	}
+	test_ok(wrong == 0, "SHA-1 as a checksum equals that of libcrypto: %zu differ", wrong);
+}
+
 int
 main(void)
 {
@@ -481,5 +512,6 @@ main(void)
 	body_bounds();
 	content_vectors();
 	content_twice();
+	sums_equal_digests();
 	return test_done();
 }

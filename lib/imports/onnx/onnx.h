@@ -5,7 +5,7 @@
  *       TensorProto      dims, data_type, name, and the values in one of three ways:
  *                        raw_data           little-endian, in the order of rows
  *                        a typed field      float_data, int32_data, … : repeated numbers
- *                        external_data      a part of a file in the folder of the model
+ *                        external_data      a part of a file in the folder of the model or below
  *
  * Tensors are the initializers of the graph and the values of its nodes Constant; also those
  * of graphs inside nodes (If, Loop, Scan), and of functions. A sparse tensor becomes two:
@@ -156,8 +156,9 @@ struct onnx_tensor {
 };
 
 struct onnx_file {
-	char *name;           /* in the model's folder */
+	char *name;           /* in the model's folder, or FOLDER/... below it */
 	uint64_t bytes;
+	bool used;            /* values of it were sent */
 	char sum[41];         /* SHA-1 in hexadecimal, or "" */
 };
 
@@ -285,6 +286,9 @@ int onnx_external_view(struct onnx *x, const struct onnx_external *e, uint64_t b
                        const char *name, struct onnx_view *v);
 /* Open a file with external data as x->beside, unless it is open. */
 int onnx_open_beside(struct onnx *x, size_t file);
+/* Compare the checksums that the model states of the files that were used. 0, or -1 with
+ * ERR_CHECKSUM. */
+int onnx_check_sums(struct onnx *x);
 
 /* Make the head of the side file, after all names are known. */
 int onnx_cut(struct onnx *x);

@@ -1,4 +1,4 @@
-/* External data: values in files in the folder of the model. */
+/* External data: values in files in the folder of the model or below it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,11 @@
 #include "core/num.h"
 #include "core/text.h"
 #include "imports/onnx/onnx.h"
+#include "wire/sha1.h"
 
 #define SUM 40 /* hexadecimal digits of SHA-1 */
+#define PIECE (1u << 20)
+#define MEMORY "*/_ORT_MEM_ADDR_/*" /* location of values in the memory of onnxruntime */
 
 /* Take a number in decimal digits; missing text is 0. */
 static int
@@ -75,7 +78,7 @@ onnx_open_beside(struct onnx *x, size_t file)
 	return err_set(x->err, ERR_CORRUPT, x->beside_label, "changed while the model was read");
 }
 
-/* A file beside the model: by a plain name, which may begin with "./". */
+/* A file beside the model or in a folder below, whose name may begin with "./". */
 static char *
 plain_name(const struct onnx *x, struct onnx_text t, const char *name)
 {
@@ -88,7 +91,7 @@ plain_name(const struct onnx *x, struct onnx_text t, const char *name)
 		return NULL;
 	}
 	s = t.n <= 255 && !memchr(t.p, '\0', t.n) ? mem_text(t.p, t.n) : NULL;
-	if (s && dir_name_is_plain(s))
+	if (s && dir_name_is_inside(s) && strcmp(s, MEMORY) != 0)
 		return s;
 	free(s);
 	err_set(x->err, ERR_CORRUPT, name, "has external data in \"%s\", which is not a file "
@@ -180,4 +183,43 @@ onnx_external_view(struct onnx *x, const struct onnx_external *e, uint64_t bytes
 	v->at = offset;
 	v->bytes = bytes;
 	return take_sum(x, e->checksum, f, name);
+}
+
+/* ---- checksums ---- */
+
+static int
+check_sum(struct onnx *x, size_t file)
+{
+	const struct onnx_file *f = &x->files[file];
+	struct sha1_sum sum;
+	char text[SUM + 1];
+	const uint8_t *p;
+	uint64_t left;
+	size_t n;
+
+	if (onnx_open_beside(x, file) < 0 || reader_seek(&x->beside, 0) < 0)
+		return -1;
+	sha1_sum_begin(&sum);
+	for (left = f->bytes; left > 0; left -= n) {
+		p = reader_some(&x->beside, num_min(left, PIECE), &n);
+		if (!p)
+			return -1;
+		sha1_sum_add(&sum, p, n);
+	}
+	sha1_sum_end(&sum, text);
+	if (strncasecmp(text, f->sum, SUM) == 0)
+		return 0;
+	return err_set(x->err, ERR_CHECKSUM, x->beside_label, "its SHA-1 is %s, but the model states "
+	               "%s", text, f->sum);
+}
+
+int
+onnx_check_sums(struct onnx *x)
+{
+	size_t i;
+
+	for (i = 0; i < x->file_count; i++)
+		if (x->files[i].used && *x->files[i].sum && check_sum(x, i) < 0)
+			return -1;
+	return 0;
 }

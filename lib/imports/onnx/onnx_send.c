@@ -155,8 +155,11 @@ onnx_send_tensor(struct onnx *x, size_t index)
 	x->done = 0;
 	if (x->left == 0)
 		return 0;
-	if (v->in == ONNX_EXTERNAL && onnx_open_beside(x, v->file) < 0)
-		return -1;
+	if (v->in == ONNX_EXTERNAL) {
+		x->files[v->file].used = true;
+		if (onnx_open_beside(x, v->file) < 0)
+			return -1;
+	}
 	if (r && reader_seek(r, v->at + (v->in == ONNX_RAW ? x->base : 0)) < 0)
 		return -1;
 	if (v->in != ONNX_NUMBERS && !v->type->decode)
