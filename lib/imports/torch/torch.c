@@ -28,7 +28,7 @@ torch_chosen(const struct torch *t, unsigned option)
 static int
 finish(const struct torch *t)
 {
-	if (map_whole(&t->map))
+	if (whole_is_whole(t->file))
 		return 0;
 	return err_set(t->err, ERR_CORRUPT, t->source.name, "was truncated while it was read");
 }
@@ -57,7 +57,7 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 
 	(void)e;
 	if (t->last_bytes)
-		map_release(&t->map, t->last, t->last_bytes);
+		whole_release(t->file, t->last, t->last_bytes);
 	t->last_bytes = 0;
 	*n = 0;
 	if (t->side || t->sends_joined)
@@ -94,7 +94,7 @@ lies(struct source *source, uint64_t *offset)
 {
 	struct torch *t = (struct torch *)source;
 
-	if (t->map.fd < 0 || !is_plain(t, t->now))
+	if (whole_fd(t->file) < 0 || !is_plain(t, t->now))
 		return false;
 	*offset = offset_of(t, t->now);
 	t->holder->left = 0;
@@ -104,7 +104,7 @@ lies(struct source *source, uint64_t *offset)
 static int
 opened(struct source *source)
 {
-	return ((struct torch *)source)->map.fd;
+	return whole_fd(((struct torch *)source)->file);
 }
 
 static void
@@ -113,6 +113,8 @@ free_file(struct torch *t)
 	torch_values_free(t);
 	free(t->views);
 	free(t->storages);
+	free(t->named);
+	tar_free(&t->tar);
 	free(t->label);
 	buf_free(&t->relations);
 	buf_free(&t->joined);
@@ -120,7 +122,6 @@ free_file(struct torch *t)
 	buf_free(&t->pickled);
 	if (!t->borrows)
 		zip_free(&t->zip);
-	spool_free(&t->spooled);
 	model_free(&t->plan);
 }
 
@@ -139,8 +140,7 @@ close_source(struct source *source)
 	torch_side_end(t);
 	free(t->sides);
 	free_file(t);
-	if (t->map.fd >= 0)
-		map_close(&t->map);
+	whole_free(&t->whole);
 	reader_close(&t->reader);
 	free(t);
 }
@@ -149,7 +149,7 @@ static int
 read_all(struct torch *t)
 {
 	static const char *const form[] = { [TORCH_ZIP] = "zip", [TORCH_EXPORT] = "export",
-		[TORCH_LEGACY] = "legacy", [TORCH_PICKLE] = "pickle" };
+		[TORCH_LEGACY] = "legacy", [TORCH_TAR] = "tar", [TORCH_PICKLE] = "pickle" };
 	json_t *source;
 
 	if (model_init(&t->plan, t->err) < 0 || torch_read_file(t) < 0)
@@ -186,7 +186,8 @@ open_file(struct reader *r, const struct format_options *options, bool part,
 	t->options = *options;
 	t->part = part;
 	t->err = e;
-	t->map.fd = -1;
+	t->whole = (struct whole)WHOLE_INIT;
+	t->file = &t->whole;
 	if (read_all(t) == 0)
 		return &t->source;
 	close_source(&t->source);
@@ -242,6 +243,8 @@ describe(struct source *source, struct err *e)
 
 	if (r == 0 && (t->form == TORCH_ZIP || t->form == TORCH_EXPORT))
 		r = json_object_set_new(o, "members", json_integer((json_int_t)t->zip.count));
+	if (r == 0 && t->form == TORCH_TAR)
+		r = json_object_set_new(o, "members", json_integer((json_int_t)t->tar.count));
 	if (r == 0 && t->big_endian)
 		r = json_object_set_new(o, "byteorder", json_string("big"));
 	if (r == 0 && (t->pickle.call_count || json_array_size(t->inner_calls) > 0))
@@ -263,20 +266,42 @@ tensor_offset(const struct source *source, size_t i)
 	return is_plain(t, i) ? offset_of(t, i) : FORMAT_SCATTERED;
 }
 
+/* True if a tar archive begins with a member of the tar form, or with the fields of one, as Python
+ * writes them. */
+static bool
+probe_tar(const uint8_t *head, size_t n)
+{
+	static const char *const first[] = { "sys_info", "pickle", "tensors", "storages",
+		"./sys_info", "././@PaxHeader" };
+	size_t i, k;
+
+	for (i = 0; i < sizeof first / sizeof *first; i++) {
+		k = strlen(first[i]);
+		if (n < FORMAT_PROBE || memcmp(head, first[i], k) != 0)
+			continue;
+		while (k < FORMAT_PROBE && head[k] == 0)
+			k++;
+		if (k == FORMAT_PROBE)
+			return true;
+	}
+	return false;
+}
+
 /* Pickles of other programs are accepted here so that the message can say what they call. */
 static bool
 probe(const uint8_t *head, size_t n)
 {
-	return (n >= 4 && memcmp(head, "PK\3\4", 4) == 0) ||
+	return probe_tar(head, n) || (n >= 4 && memcmp(head, "PK\3\4", 4) == 0) ||
 	       (n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5);
 }
 
-/* A compressed storage is spooled. */
+/* A compressed storage is spooled, and so are the indices of a sparse tensor. */
 static bool
 spools(const uint8_t *head, size_t n)
 {
+	(void)head;
 	(void)n;
-	return *head == 'P';
+	return true;
 }
 
 static const struct format_reads reads = {

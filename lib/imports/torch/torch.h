@@ -37,9 +37,20 @@
  *     5. a pickle: a list of keys
  *     6. for each key: i64 number of elements, the elements
  *
- * A pickle alone, without storages, is read to report what it would call.
+ * Tar form, before the legacy one, little-endian, with four members:
  *
- * In both forms a tensor is a call of torch._utils._rebuild_tensor or a relative: a storage,
+ *     sys_info   a pickle: a dictionary, with "protocol_version" 1000 and "little_endian"
+ *     pickle     a pickle: the object; tensors are persistent ids, each a KEY in decimal digits
+ *     storages   a pickle: their number; for each a pickle (KEY, LOCATION, TYPE), i64 number of
+ *                elements, the elements; then a pickle: a list of (KEY, ROOT, OFFSET, ELEMENTS),
+ *                storages that are a part of the storage ROOT
+ *     tensors    a pickle: their number; for each a pickle (KEY, KEY of the storage, TYPE), i32
+ *                dimensions, 4 bytes, i64 for each size, each stride, and the offset
+ *
+ * A pickle alone has no storages: of it, the arrays of NumPy are read, and what it would call is
+ * reported.
+ *
+ * In the zip and legacy forms a tensor is a call of torch._utils._rebuild_tensor or a relative: a storage,
  * an offset in it, a shape and strides, all in elements. The storage is a persistent id:
  * ("storage", TYPE, KEY, DEVICE, ELEMENTS), in the legacy form with one more member, None or
  * (VIEW KEY, OFFSET, ELEMENTS).
@@ -61,12 +72,13 @@
 #ifndef IMPORTS_TORCH_TORCH_H
 #define IMPORTS_TORCH_TORCH_H
 
-#include "core/map.h"
 #include "core/spool.h"
 #include "formats/container.h"
 #include "formats/format.h"
+#include "imports/whole.h"
 #include "wire/npy_pickle.h"
 #include "wire/pickle.h"
+#include "wire/tar.h"
 #include "wire/zip.h"
 
 /* ---- names (torch_names.c) ---- */
@@ -80,8 +92,9 @@ enum torch_meaning {
 	TORCH_REBUILD_QUANTIZED,
 	TORCH_PARAMETER,       /* (tensor, …) */
 	TORCH_SUBCLASS,        /* (function, class, arguments, state) */
+	TORCH_NAMED,           /* no name has it: a tensor of the tar form, by its key */
 	TORCH_NO_TENSOR,       /* builds a tensor that is not read here: sparse, meta, … */
-	TORCH_TENSOR_CLASS,    /* torch.Tensor, Parameter */
+	TORCH_TENSOR_CLASS,    /* torch.Tensor, Parameter; before 0.4 called with a tensor */
 	TORCH_SCHEME,          /* of quantization */
 	TORCH_SIZE,            /* (shape) */
 	TORCH_ORDERED_DICT,
@@ -106,6 +119,8 @@ struct torch_type {
 };
 const struct torch_type *torch_type_of(const struct pickle *k, pickle_ref global);
 const struct torch_type *torch_type_of_number(int64_t number);
+/* By the first n letters of a storage's name: "Float". */
+const struct torch_type *torch_type_of_storage(const char *letters, size_t n);
 
 /* ---- the file ---- */
 
@@ -136,7 +151,15 @@ struct torch_view {
 	uint8_t head[DTYPE_HEAD]; /* precedes the values, if the type has a head */
 };
 
-enum torch_form { TORCH_ZIP, TORCH_EXPORT, TORCH_LEGACY, TORCH_PICKLE };
+/* A storage or a tensor of the tar form. */
+struct torch_named {
+	int64_t key;
+	const struct torch_type *type;
+	uint64_t at, bytes;  /* of the storage, in the file */
+	uint64_t numbers;    /* of a tensor: offset of its dimensions in the file; 0: a storage */
+};
+
+enum torch_form { TORCH_ZIP, TORCH_EXPORT, TORCH_LEGACY, TORCH_TAR, TORCH_PICKLE };
 
 struct torch_box;            /* torch_gather.c */
 
@@ -150,8 +173,8 @@ struct torch {
 	/* The whole file, in memory that costs nothing until it is read. */
 	const uint8_t *p;
 	uint64_t n, base;    /* base: offset of p[0] in the file */
-	struct map map;      /* of p, or of the view of spooled; a map of nothing: memory */
-	struct spool spooled; /* of a pipe */
+	struct whole whole;
+	const struct whole *file; /* this one, or that of the file around it */
 
 	enum torch_form form;
 	struct zip zip;
@@ -162,6 +185,9 @@ struct torch {
 	bool big_endian;
 	struct torch_storage *storages; /* legacy: by key */
 	size_t storage_count, storage_cap;
+	struct tar tar;
+	struct torch_named *named; /* tar: by key */
+	size_t named_count, named_cap;
 
 	/* Archives of torch.save that are members of this one; owned. */
 	struct torch **inner;
@@ -169,7 +195,7 @@ struct torch {
 	json_t *inner_calls; /* what their pickles would call; NULL: none was read */
 	uint64_t entries;    /* members of all of them */
 	unsigned kept;       /* their pickles that stay */
-	bool inside;         /* this is one: map belongs to the file around it, */
+	bool inside;         /* this is one: the bytes belong to the file around it, */
 	bool borrows;        /* and so does zip */
 	const char *storage_folder; /* "data/" */
 	char *label;         /* its name for messages; owned */
@@ -223,6 +249,14 @@ int torch_read_file(struct torch *t);
 int torch_read_member(struct torch *t, const struct zip_entry *x); /* a member's pickle */
 int torch_add_tensors(struct torch *t);
 
+/* The tar form: read all but the object itself, which is in *object. torch_is_named is true for the
+ * persistent id of a tensor, and torch_named makes its descriptor and view, as torch_tensor
+ * does. */
+int torch_read_tar(struct torch *t, const struct tar_entry **object);
+bool torch_is_named(const struct torch *t, pickle_ref r);
+struct tensor *torch_named(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
+                           struct torch_view *v);
+
 /* Find the storage for these elements of a type: 0, or -1. name: the tensor, for messages. */
 int torch_find_storage(struct torch *t, pickle_ref persistent, const char *name,
                        const struct torch_type **type, struct torch_storage *s);
@@ -244,6 +278,17 @@ struct tensor *torch_tensor(struct torch *t, pickle_ref r, const char *name, siz
 int torch_place_view(const struct torch *t, const char *name, const struct torch_type *type,
                      const uint64_t *dims, const uint64_t *strides, size_t n, uint64_t offset,
                      const struct torch_storage *s, struct torch_view *v);
+
+/* The place of a tensor in its storage, in elements. */
+struct torch_place {
+	uint64_t dims[TENSOR_DIMS], strides[TENSOR_DIMS], offset;
+	size_t n;            /* dimensions */
+};
+
+/* Make the descriptor and view of a tensor that is not quantized. NULL with the error filled. */
+struct tensor *torch_strided(struct torch *t, const char *name, size_t name_bytes,
+                             const struct torch_type *type, struct torch_place *place,
+                             const struct torch_storage *s, struct torch_view *v);
 
 /* The type of a tensor that is not quantized, with the view changed if a value becomes two numbers:
  * dims then has one more dimension. NULL with the error filled. */

@@ -122,16 +122,17 @@ add_raw(struct torch *t, const char *name, const json_t *meta, const struct zip_
 	const json_t *number = json_object_get(meta, "dtype");
 	const struct torch_storage s = { .at = x->deflated ? 0 : x->offset, .bytes = x->bytes,
 		.deflated = x->deflated ? x : NULL, .stored = x->deflated ? NULL : x };
-	uint64_t dims[TENSOR_DIMS], strides[TENSOR_DIMS], offset;
+	struct torch_place place;
 	const struct torch_type *type;
-	const struct dtype *dtype;
 	struct torch_view v = { 0 };
 	struct tensor *made;
-	size_t n, m;
+	const char *as;
+	size_t m;
 
-	if (!json_is_integer(number) || read_numbers(json_object_get(meta, "sizes"), dims, &n) < 0 ||
-	    read_numbers(json_object_get(meta, "strides"), strides, &m) < 0 || n != m ||
-	    read_number(json_object_get(meta, "storage_offset"), &offset) < 0)
+	if (!json_is_integer(number) ||
+	    read_numbers(json_object_get(meta, "sizes"), place.dims, &place.n) < 0 ||
+	    read_numbers(json_object_get(meta, "strides"), place.strides, &m) < 0 || place.n != m ||
+	    read_number(json_object_get(meta, "storage_offset"), &place.offset) < 0)
 		return err_set(t->err, ERR_CORRUPT, name, "has no shape, strides, offset or type that "
 		               "can be used: at most %u dimensions", TENSOR_DIMS);
 	if (json_integer_value(json_object_get(meta, "layout")) != STRIDED)
@@ -140,15 +141,9 @@ add_raw(struct torch *t, const char *name, const json_t *meta, const struct zip_
 	type = torch_type_of_number(json_integer_value(number));
 	if (!type)
 		return err_set(t->err, ERR_FORMAT, name, "has a type that is not known");
-	if (torch_place_view(t, name, type, dims, strides, n, offset, &s, &v) < 0 ||
-	    !(dtype = torch_plain_type(t, type, name, dims, &n, &v)))
-		return -1;
-	if (type->parts == 2 || strcmp(dtype->name, "C64") == 0)
-		v.number = type->bytes / 2;
 	m = strlen(name);
-	name = torch_short_name(t, name, &m);
-	made = tensor_new(name, m, dtype, (unsigned)n, dims, TENSOR_OWN_SIZE,
-	                  t->source.name, t->err);
+	as = torch_short_name(t, name, &m);
+	made = torch_strided(t, as, m, type, &place, &s, &v);
 	return made ? torch_take(t, made, &v) : -1;
 }
 

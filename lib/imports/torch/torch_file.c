@@ -32,48 +32,15 @@ torch_note(const struct torch *t, const char *fmt, ...)
 	t->source.note(text);
 }
 
-/* ---- the whole file ---- */
-
-static int
-spool_all(struct torch *t)
-{
-	struct reader *r = &t->reader;
-	const uint8_t *p;
-	size_t n;
-
-	while (!reader_at_end(r)) {
-		p = reader_some(r, READER_WINDOW, &n);
-		if (!p || spool_put(&t->spooled, p, n, t->err) < 0)
-			return -1;
-	}
-	if (r->failed || spool_view(&t->spooled, &t->p, t->err) < 0)
-		return -1;
-	t->n = t->spooled.bytes;
-	t->map = (struct map){ .p = t->spooled.view, .n = (size_t)t->spooled.viewed, .fd = -1 };
-	return 0;
-}
-
-/* Set p and n to the bytes of the file. A pipe is spooled; a file is mapped. */
+/* Set p and n to the bytes of the file. */
 static int
 take_bytes(struct torch *t)
 {
-	struct reader *r = &t->reader;
-
-	t->map.fd = -1;
-	if (r->fd < 0) {
-		t->p = r->window;
-		t->n = r->fill;
-		return 0;
-	}
-	if (!r->seekable)
-		return spool_all(t);
-	t->base = reader_tell(r);
-	if (map_file(&t->map, r->fd, r->name, t->err) < 0)
+	if (whole_take(&t->whole, &t->reader, t->err) < 0)
 		return -1;
-	if (t->base > t->map.n)
-		return err_set(t->err, ERR_CORRUPT, r->name, "is empty");
-	t->p = t->map.p + t->base;
-	t->n = t->map.n - t->base;
+	t->p = t->whole.p;
+	t->n = t->whole.n;
+	t->base = t->whole.base == READER_UNKNOWN ? 0 : t->whole.base;
 	return 0;
 }
 
@@ -99,6 +66,16 @@ read_plain_pickle(struct torch *t, struct pickle *k, uint64_t *at)
 		return -1;
 	*at += k->end;
 	return 0;
+}
+
+/* Check that the pickle fills its member of this many bytes. */
+static int
+check_end(const struct torch *t, uint64_t bytes)
+{
+	if (t->pickle.end == bytes)
+		return 0;
+	return err_set(t->err, ERR_CORRUPT, t->source.name, "has %" PRIu64 " bytes behind the end of "
+	               "its pickle", bytes - t->pickle.end);
 }
 
 /* ---- the zip form ---- */
@@ -184,12 +161,7 @@ torch_read_member(struct torch *t, const struct zip_entry *x)
 {
 	const uint8_t *p = pickle_of(t, x);
 
-	if (!p || read_pickle(t, &t->pickle, p, x->bytes) < 0)
-		return -1;
-	if (t->pickle.end == x->bytes)
-		return 0;
-	return err_set(t->err, ERR_CORRUPT, t->source.name, "has %" PRIu64 " bytes behind the end of "
-	               "its pickle", x->bytes - t->pickle.end);
+	return !p || read_pickle(t, &t->pickle, p, x->bytes) < 0 ? -1 : check_end(t, x->bytes);
 }
 
 static int
@@ -372,6 +344,19 @@ read_legacy(struct torch *t)
 	return r;
 }
 
+/* ---- the tar form ---- */
+
+static int
+read_tar(struct torch *t)
+{
+	const struct tar_entry *x;
+
+	if (torch_read_tar(t, &x) < 0 ||
+	    read_pickle(t, &t->pickle, t->p + x->offset, x->bytes) < 0)
+		return -1;
+	return check_end(t, x->bytes);
+}
+
 /* ---- storages ---- */
 
 static int
@@ -471,6 +456,8 @@ torch_read_file(struct torch *t)
 		t->form = TORCH_ZIP;
 	else if (t->n >= sizeof magic - 1 && memcmp(t->p, magic, sizeof magic - 1) == 0)
 		t->form = TORCH_LEGACY;
+	else if (!t->inside && tar_begins(t->p, t->n))
+		t->form = TORCH_TAR;
 	else
 		t->form = TORCH_PICKLE;
 	switch (t->form) {
@@ -478,6 +465,8 @@ torch_read_file(struct torch *t)
 		return read_zip(t);
 	case TORCH_LEGACY:
 		return read_legacy(t);
+	case TORCH_TAR:
+		return read_tar(t);
 	default:
 		return read_pickle(t, &t->pickle, t->p, t->n);
 	}

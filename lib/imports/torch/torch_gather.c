@@ -111,7 +111,7 @@ prove(struct torch *t, const struct zip_entry *x)
 	for (at = 0; at < x->bytes; at += n) {
 		n = (size_t)num_min(PROVED, x->bytes - at);
 		crc = crc32_add(crc, p + at, n);
-		map_release(&t->map, p + at, n);
+		whole_release(t->file, p + at, n);
 	}
 	t->proved[member] = true;
 	return zip_prove(&t->zip, x, crc, t->err);
@@ -120,7 +120,7 @@ prove(struct torch *t, const struct zip_entry *x)
 static int
 read_file(const struct torch *t, uint64_t at, uint8_t *p, size_t n)
 {
-	const struct range range = { .fd = t->map.fd, .at = t->base };
+	const struct range range = { .fd = whole_fd(t->file), .at = t->base };
 
 	errno = 0;
 	return range_read(&range, at, p, n) < 0 ? range_fail(t->source.name, t->err) : 0;
@@ -132,7 +132,7 @@ fetch(struct torch *t, uint64_t at, uint8_t *p, size_t n)
 {
 	struct torch_box *b = t->box;
 
-	if (t->view->deflated || t->view->bytes || t->map.fd < 0) {
+	if (t->view->deflated || t->view->bytes || whole_fd(t->file) < 0) {
 		memcpy(p, t->from + at, n);
 		return 0;
 	}

@@ -94,7 +94,7 @@ new_inner(struct torch *t, const struct zip_entry *x)
 	in->options = t->options;
 	in->inside = in->part = true;
 	in->err = t->err;
-	in->map = t->map;
+	in->file = t->file;
 	in->base = t->base;
 	in->p = t->p;
 	in->n = t->n;

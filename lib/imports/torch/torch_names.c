@@ -223,3 +223,15 @@ torch_type_of_number(int64_t number)
 			return &types[i];
 	return NULL;
 }
+
+const struct torch_type *
+torch_type_of_storage(const char *letters, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof types / sizeof *types; i++)
+		if (types[i].storage && strncmp(types[i].storage, letters, n) == 0 &&
+		    strcmp(types[i].storage + n, "Storage") == 0)
+			return &types[i];
+	return NULL;
+}

@@ -1,4 +1,4 @@
-/* The parts of a PyTorch file that may be broken: the members of a zip archive. */
+/* The parts of a PyTorch file that may be broken: the members of an archive. */
 #include <string.h>
 
 #include "core/text.h"
@@ -22,14 +22,17 @@ void
 torch_outline(struct reader *r, struct outline *o)
 {
 	size_t n;
-	const uint8_t *p = reader_peek(r, 4, &n);
+	const uint8_t *p = reader_peek(r, TAR_BLOCK, &n);
 	const char *wrong;
 
-	if (!p || n < 4 || memcmp(p, "PK", 2) != 0) {
+	if (p && n >= 4 && memcmp(p, "PK", 2) == 0) {
+		wrong = zip_walk(r, add, o);
+	} else if (p && tar_begins(p, n)) {
+		wrong = tar_walk(r, add, o);
+	} else {
 		outline_add(o, 0, r->end, "pickles and storages of the form before zip");
 		return;
 	}
-	wrong = zip_walk(r, add, o);
 	if (wrong)
 		outline_stop(o, r, "%s", wrong);
 }

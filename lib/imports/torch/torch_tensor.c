@@ -23,22 +23,51 @@ unreadable(const struct torch *t, const char *name, const char *what)
 	return err_set(t->err, ERR_FORMAT, name, "%s", what);
 }
 
-bool
-torch_is_tensor(const struct torch *t, pickle_ref r)
+/* True for a node that is a tensor by itself. */
+static bool
+is_direct(const struct torch *t, pickle_ref r)
 {
 	int what = pickle_what(&t->pickle, r);
 
+	if (pickle_node(&t->pickle, r)->kind == PICKLE_PERSISTENT)
+		return torch_is_named(t, r);
 	return pickle_node(&t->pickle, r)->kind == PICKLE_CALL && what >= TORCH_REBUILD &&
 	       what <= TORCH_NO_TENSOR;
 }
 
-/* Attributes that are set later may change the values: Tensor.__setstate__ does so. */
+/* True for a call of a class with a tensor, which makes a parameter of releases before 0.4. */
+static bool
+is_variable(const struct torch *t, pickle_ref r)
+{
+	const struct pickle_node *x = pickle_node(&t->pickle, r);
+	pickle_ref first;
+
+	return x->kind == PICKLE_CALL && pickle_what(&t->pickle, r) == TORCH_TENSOR_CLASS &&
+	       pickle_items(&t->pickle, x->args, &first, 1) > 0 && is_direct(t, first);
+}
+
+bool
+torch_is_tensor(const struct torch *t, pickle_ref r)
+{
+	return is_direct(t, r) || is_variable(t, r);
+}
+
+/* Attributes that are set later may change the values: Tensor.__setstate__ does so. Those of a
+ * parameter before 0.4 are three: two flags and its hooks. */
 static int
 check_unchanged(const struct torch *t, pickle_ref r, const char *name)
 {
 	const struct pickle_node *x = pickle_node(&t->pickle, r);
+	pickle_ref flags[3];
 
+	if (x->kind == PICKLE_PERSISTENT)
+		return 0;
 	if (x->state == PICKLE_NOTHING && x->count == 0)
+		return 0;
+	if (x->count == 0 && pickle_what(&t->pickle, r) == TORCH_TENSOR_CLASS &&
+	    pickle_items(&t->pickle, x->state, flags, 3) == 3 &&
+	    pickle_node(&t->pickle, flags[0])->kind == PICKLE_BOOL &&
+	    pickle_node(&t->pickle, flags[1])->kind == PICKLE_BOOL)
 		return 0;
 	return unreadable(t, name, "is changed by its pickle after it was built");
 }
@@ -71,11 +100,15 @@ open_call(const struct torch *t, pickle_ref r, struct call *c, const char *name)
 			return unreadable(t, name, "is a parameter around something that is not a tensor");
 		if (check_unchanged(t, r, name) < 0)
 			return -1;
+		if (pickle_node(k, r)->kind == PICKLE_PERSISTENT) {
+			*c = (struct call){ .what = TORCH_NAMED, .args = { r }, .count = 1 };
+			return 0;
+		}
 		c->what = pickle_what(k, r);
 		c->count = pickle_items(k, pickle_node(k, r)->args, c->args, ARGS);
 		if (c->what == TORCH_SUBCLASS)
 			return open_subclass(t, c, name);
-		if (c->what != TORCH_PARAMETER)
+		if (c->what != TORCH_PARAMETER && c->what != TORCH_TENSOR_CLASS)
 			return 0;
 		r = c->args[0];
 	}
@@ -269,6 +302,22 @@ torch_place_view(const struct torch *t, const char *name, const struct torch_typ
 }
 
 struct tensor *
+torch_strided(struct torch *t, const char *name, size_t name_bytes,
+              const struct torch_type *type, struct torch_place *p,
+              const struct torch_storage *s, struct torch_view *v)
+{
+	const struct dtype *dtype;
+
+	if (torch_place_view(t, name, type, p->dims, p->strides, p->n, p->offset, s, v) < 0 ||
+	    !(dtype = torch_plain_type(t, type, name, p->dims, &p->n, v)))
+		return NULL;
+	v->complex = type->parts == 2 || strcmp(dtype->name, "C64") == 0;
+	v->number = v->complex ? type->bytes / 2 : type->bytes;
+	return tensor_new(name, name_bytes, dtype, (unsigned)p->n, p->dims, TENSOR_OWN_SIZE,
+	                  t->source.name, t->err);
+}
+
+struct tensor *
 torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
              struct torch_view *v)
 {
@@ -283,6 +332,8 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 	*v = (struct torch_view){ 0 };
 	if (open_call(t, r, &c, name) < 0)
 		return NULL;
+	if (c.what == TORCH_NAMED)
+		return torch_named(t, c.args[0], name, name_bytes, v);
 	if (c.what == TORCH_NO_TENSOR) {
 		unreadable(t, name, "is a sparse, nested or virtual tensor, which is not read");
 		return NULL;
