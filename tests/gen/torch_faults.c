@@ -374,9 +374,9 @@ static const struct row pickles[] = {
 	    ALONE(MARKED("FloatStorage", SHAPE_2_3, STRIDES_3_1, "}X" LENGTH("\003") "negK\001s"))),
 	ROW("torch_marks_list", "has marks that are not known",
 	    ALONE(MARKED("FloatStorage", SHAPE_2_3, STRIDES_3_1, "]"))),
-	ROW("torch_sparse", "is a sparse, nested or virtual tensor",
+	ROW("torch_sparse", "is a sparse tensor, which is read only as a dense one",
 	    ALONE("ctorch._utils\n_rebuild_sparse_tensor\nK\000)\206R")),
-	ROW("torch_meta", "is a sparse, nested or virtual tensor",
+	ROW("torch_meta", "is a nested or virtual tensor",
 	    ALONE("ctorch._utils\n_rebuild_meta_tensor_no_storage\n)R")),
 	ROW("torch_subclass", "a class of tensors that is not known",
 	    ALONE("ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\n"

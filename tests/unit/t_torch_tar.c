@@ -119,7 +119,7 @@ static const struct {
 
 	{ { "another version", 4, "version that is not known", TEXT("protocol", "M\351"), { 0 } }, 0, false },
 	{ { "big-endian", 4, "big-endian tar file", SET8("little", 0x89), { 0 } }, 0, false },
-	{ { "sizes that are no dictionary", 4, "without its system's sizes", TEXT("system", "\200\002]."), { 0 } }, 0, false },
+	{ { "sizes that are not a dictionary", 4, "without its system's sizes", TEXT("system", "\200\002]."), { 0 } }, 0, false },
 	{ { "sizes that call", 4, "calls os.system()", TEXT("system", "\200\002cos\nsystem\n)R."), { 0 } }, 0, false },
 	{ { "a number of tensors that is negative", 4, "whose number", TEXT("count", "J\377\377\377\377."), { 0 } }, 0, false },
 	{ { "a number of tensors that is huge", 4, "whose number", TEXT("count", "J\377\377\377\177."), { 0 } }, 0, false },
@@ -147,7 +147,7 @@ static const struct {
 	{ { "a storage of 2^63 values", 4, "ends inside its storages", SET64("elements", UINT64_C(1) << 63), { 0 } }, 0, false },
 	{ { "a storage of 2^40 values", 4, "ends inside its storages", SET64("elements", UINT64_C(1) << 40), { 0 } }, 0, false },
 	{ { "two storages of one key", 4, "a storage or tensor twice", TEXT("storage", "\200\002K\002"), { 0 } }, 0, false },
-	{ { "parts that are no list", 4, "without a list of the parts", TEXT("views", "\200\002}."), { 0 } }, 0, false },
+	{ { "parts that are not a list", 4, "without a list of the parts", TEXT("views", "\200\002}."), { 0 } }, 0, false },
 	{ { "parts that call", 4, "calls os.system()", TEXT("views", "cos\nsystem\n)R."), { 0 } }, 0, false },
 	{ { "a part of nothing", 4, "that the storage lacks", TEXT("views", "\200\002]((K\003K\011"), { 0 } }, 0, false },
 	{ { "a part past the end", 4, "that the storage lacks", TEXT("views", "\200\002]((K\003K\001K\003"), { 0 } }, 0, false },

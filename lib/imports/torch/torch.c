@@ -14,6 +14,7 @@ const struct format_option torch_options[] = {
 	[TORCH_ALL] = { "all", NULL, "read all tensors, those of the optimizer too", false, NULL },
 	[TORCH_OPAQUE] = { "opaque", NULL, "accept calls in a pickle that no tensor depends on",
 	                   false, NULL },
+	[TORCH_DENSE] = { "dense", NULL, "make sparse tensors dense", false, NULL },
 	{ NULL, NULL, NULL, false, NULL }
 };
 
@@ -111,6 +112,7 @@ static void
 free_file(struct torch *t)
 {
 	torch_values_free(t);
+	torch_sparse_free(t);
 	free(t->views);
 	free(t->storages);
 	free(t->named);

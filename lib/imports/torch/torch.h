@@ -58,6 +58,14 @@
  * The pickle is read as data (wire/pickle.h); its calls are never made. Which names have a
  * meaning is the table in torch_names.c.
  *
+ * A sparse tensor is a call of torch._utils._rebuild_sparse_tensor: its layout, and a tuple of
+ * tensors. For sparse_coo these are indices [S, N], values [N, D …], the size, and whether each index
+ * comes once, in order; D are the dense dimensions. For sparse_csr and sparse_csc they are compressed
+ * indices [B …, G + 1], plain indices [B …, N], values [B …, N, D …] and the size; rows of
+ * sparse_csr, and columns of sparse_csc, are the G groups, of each of the B batches. For
+ * sparse_bsr and sparse_bsc, groups and plain indices count blocks: values are
+ * [B …, N, height, width, D …].
+ *
  * Arrays of NumPy in the pickle are tensors too, if their type is one of tensors; their bytes lie in
  * the pickle.
  *
@@ -75,6 +83,7 @@
 #include "core/spool.h"
 #include "formats/container.h"
 #include "formats/format.h"
+#include "imports/dense.h"
 #include "imports/whole.h"
 #include "wire/npy_pickle.h"
 #include "wire/pickle.h"
@@ -92,11 +101,13 @@ enum torch_meaning {
 	TORCH_REBUILD_QUANTIZED,
 	TORCH_PARAMETER,       /* (tensor, …) */
 	TORCH_SUBCLASS,        /* (function, class, arguments, state) */
+	TORCH_SPARSE,          /* (layout, (tensors …)) */
 	TORCH_NAMED,           /* no name has it: a tensor of the tar form, by its key */
-	TORCH_NO_TENSOR,       /* builds a tensor that is not read here: sparse, meta, … */
+	TORCH_NO_TENSOR,       /* builds a tensor that is not read here: nested, meta, … */
 	TORCH_TENSOR_CLASS,    /* torch.Tensor, Parameter; before 0.4 called with a tensor */
 	TORCH_SCHEME,          /* of quantization */
 	TORCH_SIZE,            /* (shape) */
+	TORCH_LAYOUT,          /* ("torch.sparse_coo") */
 	TORCH_ORDERED_DICT,
 	TORCH_ARRAY,           /* of NumPy: wire/npy_pickle.h; so are its type and bytes */
 	TORCH_ARRAY_TYPE,
@@ -139,6 +150,7 @@ struct torch_view {
 	const uint8_t *bytes; /* of an array: its bytes or letters in the pickle; else NULL */
 	size_t letters;      /* bytes of a text whose letters are the bytes; 0: there are none */
 	unsigned swap;       /* of an array: bytes of a number in the other order, or 0 */
+	struct torch_sparse *sparse; /* makes the values, from other tensors; NULL: they lie there */
 	struct torch *in;    /* the archive inside that has the value; NULL: the file itself */
 	uint64_t at;         /* of the first value, as above, in bytes */
 	int64_t strides[TENSOR_DIMS]; /* in elements */
@@ -199,7 +211,9 @@ struct torch {
 	bool borrows;        /* and so does zip */
 	const char *storage_folder; /* "data/" */
 	char *label;         /* its name for messages; owned */
-	bool scaling;        /* the tensor that is read is a scale of another one */
+	bool scaling;        /* the tensor that is read is a part of another one */
+	struct torch_sparse *sparse; /* all of this archive; owned */
+	struct torch_sparse *sparse_now; /* the one that is being read, or was the last one */
 	struct buf relations; /* of its tensors, each a JSON object */
 	struct buf joined;   /* value of the key pytorch.tensors */
 	bool joined_is_blob;
@@ -327,6 +341,21 @@ int torch_add_inner(struct torch *t, const struct zip_entry *x, const char *name
 #define TORCH_CONSTANTS "constants.pkl"
 int torch_add_constants(struct torch *t);
 
+/* ---- sparse tensors (torch_sparse.c) ---- */
+
+/* The same as torch_tensor for the layout and the tuple of tensors. */
+struct tensor *torch_sparse(struct torch *t, pickle_ref layout, pickle_ref data, const char *name,
+                            size_t name_bytes, struct torch_view *v);
+
+/* Start to make the values of a sparse tensor; write some, at most those that are left. 0 or
+ * -1. */
+int torch_sparse_begin(struct torch_sparse *s);
+void torch_sparse_read(struct torch_sparse *s, uint64_t count, const uint8_t **p);
+void torch_sparse_free(struct torch *t);
+
+/* The numbers of a tuple or of a torch.Size: 0, or -1. */
+int torch_read_numbers(const struct torch *t, pickle_ref r, const char *name, uint64_t *v, size_t *n);
+
 /* ---- what values mean (torch_relations.c) ---- */
 
 #define TORCH_TENSORS_KEY "pytorch.tensors"
@@ -359,6 +388,7 @@ void torch_side_end(struct torch *t);
 
 /* Start to read the values of a tensor, and read some: *n bytes, at most the values that are
  * left. 0 or -1. */
+#define TORCH_PIECE (1u << 18) /* bytes of a piece that is not gathered */
 int torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_view *v);
 int torch_values_read(struct torch *t, const uint8_t **p, size_t *n);
 void torch_values_free(struct torch *t);
@@ -380,7 +410,7 @@ void torch_note(const struct torch *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 extern const struct format_option torch_options[];
-enum { TORCH_KEY, TORCH_PREFIX, TORCH_ALL, TORCH_OPAQUE };
+enum { TORCH_KEY, TORCH_PREFIX, TORCH_ALL, TORCH_OPAQUE, TORCH_DENSE };
 
 /* The value of an option, or NULL. */
 const char *torch_chosen(const struct torch *t, unsigned option);

@@ -23,7 +23,6 @@
 #endif
 #define RUN (1u << 16)   /* bytes of the storage read at once */
 #define CLOSE 4096       /* runs at most this many bytes apart are read together: a page is read anyway */
-#define PIECE (1u << 18) /* bytes of a piece that is not gathered */
 #define PROVED (4u << 20) /* bytes of a member whose CRC-32 is added at once */
 
 struct torch_box {
@@ -291,6 +290,10 @@ torch_values_begin(struct torch *t, const struct tensor *of, const struct torch_
 
 	t->view = v;
 	t->left = tensor_items(of);
+	if (v->sparse) {
+		t->head_waits = false;
+		return t->left ? torch_sparse_begin(v->sparse) : 0;
+	}
 	t->head_waits = tensor_type(of)->head > 0;
 	t->swap = v->bytes ? v->swap : !t->big_endian || v->number == 1 ? 0 : v->number;
 	if (t->left == 0)
@@ -327,8 +330,11 @@ torch_values_read(struct torch *t, const uint8_t **p, size_t *n)
 	}
 	if (t->left == 0)
 		return 0;
-	if (v->plain && !t->swap) {
-		values = num_min(t->left, PIECE / v->element);
+	if (v->sparse) {
+		values = num_min(t->left, TORCH_PIECE / v->element);
+		torch_sparse_read(v->sparse, values, p);
+	} else if (v->plain && !t->swap) {
+		values = num_min(t->left, TORCH_PIECE / v->element);
 		*p = t->from + t->plain_at;
 		t->plain_at += values * v->element;
 	} else {

@@ -80,8 +80,8 @@ open_subclass(const struct torch *t, struct call *c, const char *name)
 	const struct pickle *k = &t->pickle;
 
 	if (c->count != 4 || pickle_what(k, c->args[0]) < TORCH_REBUILD ||
-	    pickle_what(k, c->args[0]) > TORCH_REBUILD_QUANTIZED ||
-	    pickle_what(k, c->args[1]) != TORCH_TENSOR_CLASS)
+	    (pickle_what(k, c->args[0]) > TORCH_REBUILD_QUANTIZED &&
+	     pickle_what(k, c->args[0]) != TORCH_SPARSE) || pickle_what(k, c->args[1]) != TORCH_TENSOR_CLASS)
 		return unreadable(t, name, "belongs to a class of tensors that is not known");
 	c->what = pickle_what(k, c->args[0]);
 	c->count = pickle_items(k, c->args[2], c->args, ARGS);
@@ -115,9 +115,8 @@ open_call(const struct torch *t, pickle_ref r, struct call *c, const char *name)
 	return unreadable(t, name, "is a parameter around too many others");
 }
 
-/* The numbers of a tuple: 0, or -1. */
-static int
-read_numbers(const struct torch *t, pickle_ref r, const char *name, uint64_t *v, size_t *n)
+int
+torch_read_numbers(const struct torch *t, pickle_ref r, const char *name, uint64_t *v, size_t *n)
 {
 	const struct pickle *k = &t->pickle;
 	pickle_ref items[TENSOR_DIMS];
@@ -334,8 +333,10 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 		return NULL;
 	if (c.what == TORCH_NAMED)
 		return torch_named(t, c.args[0], name, name_bytes, v);
+	if (c.what == TORCH_SPARSE)
+		return torch_sparse(t, c.args[0], c.args[1], name, name_bytes, v);
 	if (c.what == TORCH_NO_TENSOR) {
-		unreadable(t, name, "is a sparse, nested or virtual tensor, which is not read");
+		unreadable(t, name, "is a nested or virtual tensor, which is not read");
 		return NULL;
 	}
 	if (c.count < 4 || (c.what == TORCH_REBUILD_QUANTIZED && c.count < 5) ||
@@ -344,8 +345,8 @@ torch_tensor(struct torch *t, pickle_ref r, const char *name, size_t name_bytes,
 		return NULL;
 	}
 	if (torch_find_storage(t, c.args[0], name, &type, &s) < 0 ||
-	    read_numbers(t, c.args[2], name, dims, &n) < 0 ||
-	    read_numbers(t, c.args[3], name, strides, &m) < 0)
+	    torch_read_numbers(t, c.args[2], name, dims, &n) < 0 ||
+	    torch_read_numbers(t, c.args[3], name, strides, &m) < 0)
 		return NULL;
 	if (n != m) {
 		err_set(t->err, ERR_CORRUPT, name, "has %zu dimensions and %zu strides", n, m);

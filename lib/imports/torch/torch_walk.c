@@ -12,7 +12,7 @@
 #define DEPTH 64             /* containers in containers */
 #define VISITS (1u << 21)    /* values looked at */
 #define KEY 256              /* bytes of a key that names a part of a checkpoint */
-#define COPIES 64            /* bytes of all tensors, in sizes of the file */
+#define COPIES DENSE_COPIES  /* bytes of all tensors, in sizes of the file */
 #define MORE (UINT64_C(1) << 30) /* and bytes more */
 
 /* A chain that is being walked. */
@@ -416,9 +416,9 @@ count_all(struct torch *t, uint64_t *tensors)
 static int
 check_total(const struct torch *t)
 {
-	uint64_t bytes = model_tensor_bytes(&t->plan);
+	const uint64_t bytes = model_tensor_bytes(&t->plan), more = t->sparse ? DENSE_MORE : MORE;
 
-	if (bytes <= MORE || (bytes - MORE) / COPIES <= t->n)
+	if (bytes <= more || (bytes - more) / COPIES <= t->n)
 		return 0;
 	return err_set(t->err, ERR_CORRUPT, t->source.name, "has tensors of %" PRIu64
 	               " bytes in a file of %" PRIu64, bytes, t->n);
