@@ -2,14 +2,19 @@
 #ifndef KERNELS_COMPARE_H
 #define KERNELS_COMPARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/common/products.h"
 #include "kernels/level.h"
 
-/* What the level gives other bytes for: the name of a type, or "sums"; NULL: nothing.
- * Leaves plain C in use. */
+/* What the level gives other bytes for: the name of a type, "sums", or "points of grids";
+ * NULL: nothing. Leaves plain C in use. */
 const char *level_differs(const struct level *l);
+
+/* True if the level's searches for points of grids find those of plain C, on small made-up
+ * grids: the true ones take time to make. */
+bool grids_agree(const struct level *l);
 
 /* What the products make out of bounds: the name of a type or of a form of activations,
  * "decoded types", or "keys" for attention; NULL: nothing. Leaves plain C in use. */

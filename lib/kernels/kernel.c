@@ -108,7 +108,7 @@ kernel_encodes(const struct dtype *t)
 {
 	const struct kernel *k = kernel_for(t);
 
-	return t->head ? whole_for(t) != NULL : k && k->encode;
+	return t->head ? whole_for(t) != NULL : k && (k->encode || k->encode_weighted);
 }
 
 void

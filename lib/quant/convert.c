@@ -249,6 +249,9 @@ convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes, struc
 		return err_set(e, ERR_INVALID, c->object,
 		               "%llu values are not whole rows of %zu in whole blocks",
 		               (unsigned long long)n, c->columns);
+	if (c->target && !c->target->encode && !c->importance && n)
+		return err_set(e, ERR_INVALID, c->object, "%s is only encoded by importance",
+		               c->to->name);
 	if (num_mul(n / c->to->items + (n % c->to->items != 0), c->to->bytes, y_bytes))
 		return err_set(e, ERR_CORRUPT, c->object, "more bytes than 64 bits count");
 	return 0;

@@ -70,7 +70,8 @@ size_t convert_chunk(const struct convert *c);
 
 /* The bytes that x_bytes of the source become. Returns 0, or -1 with
  * ERR_CORRUPT if x_bytes is not whole blocks of the source, ERR_INVALID if the
- * values are not whole blocks of the target, or not whole rows where those are needed. */
+ * values are not whole blocks of the target, or not whole rows where those are needed, or if
+ * the target is only encoded by importance and there is none. */
 int convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes,
                  struct err *e);
 

@@ -112,6 +112,13 @@ check_again(struct recipe *r, const struct recipe_options *o, const struct tenso
 	err_hint(&r->objection, "--allow-requantize does it all the same");
 }
 
+/* True if the type's encoder does without importance. */
+static bool
+encodes_plainly(const struct dtype *t)
+{
+	return t->head || kernel_for(t)->encode;
+}
+
 /* What a change of type needs beyond a plan. */
 static void
 check_change(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
@@ -126,10 +133,13 @@ check_change(struct recipe *r, const struct recipe_options *o, const struct tens
 	if (!kernel_encodes(c->type)) {
 		err_set(&r->missing, ERR_USAGE, tensor_name(t),
 		        "there is no encoder for %s here", c->type->name);
-	} else if (c->needs_importance && !r->rows[r->count - 1].importance) {
+	} else if ((c->needs_importance || !encodes_plainly(c->type)) &&
+	           !r->rows[r->count - 1].importance) {
 		err_set(&r->missing, ERR_USAGE, tensor_name(t),
 		        "%s without importance weights is noise", c->type->name);
-		err_hint(&r->missing, "--imatrix FILE gives them");
+		err_hint(&r->missing, o->imatrix ? "the importance matrix has none for this tensor; "
+		         "--tensor-type gives it another type" :
+		         "--imatrix FILE gives them; llama-imatrix makes FILE from a text");
 	}
 	check_again(r, o, t, c->type);
 }

@@ -77,7 +77,7 @@ setup() {
 	! grep -q "$told" "$err"
 }
 
-@test "--explain names the rule, --list the mixtures; a mixture without encoder exits 2" {
+@test "--explain names the rule, --list the mixtures; one without the importance it needs exits 2" {
 	run -0 apr-quant q4_0 --explain output.weight "$model"
 	[[ $output == *"Q6_K"*"output matrix"* ]]
 	run -2 apr-quant q4_0 --explain nothing "$model"

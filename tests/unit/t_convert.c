@@ -197,9 +197,11 @@ types(void)
 	        e.code == ERR_FORMAT && strstr(e.fact, "NVFP4"),
 	        "a source without a kernel is refused by name");
 	e.code = ERR_NONE;
-	test_ok(convert_open(&c, "tensor", type("F32"), type("IQ2_S"), 1, false, &e) == -1 &&
-	        e.code == ERR_FORMAT && strstr(e.fact, "IQ2_S"),
+	test_ok(convert_open(&c, "tensor", type("F32"), type("Q8_1"), 1, false, &e) == -1 &&
+	        e.code == ERR_FORMAT && strstr(e.fact, "Q8_1"),
 	        "so is a target that is only decoded");
+	test_ok(size_fault("F32", "IQ2_XS", 1024) == ERR_INVALID,
+	        "one that is only encoded by importance needs it");
 	e.code = ERR_NONE;
 	test_ok(convert_open(&c, "tensor", type("F32"), type("I32"), 1, false, &e) == -1 &&
 	        e.code == ERR_FORMAT, "a target without a kernel is refused");

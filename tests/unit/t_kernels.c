@@ -48,13 +48,13 @@ static const struct type {
 	{ "TQ1_0", "de", { 52, -1 }, 0x42055508 },
 	{ "TQ2_0", "de", { 64, -1 }, 0x3743c62e },
 	{ "MXFP4", "de", { -1, -1 }, 0x0c7737ee },
-	{ "IQ1_S", "d", { 0, -1 }, 0 },
-	{ "IQ1_M", "d", { -1, -1 }, 0 },
-	{ "IQ2_XXS", "d", { 0, -1 }, 0 },
-	{ "IQ2_XS", "d", { 0, -1 }, 0 },
-	{ "IQ2_S", "d", { 0, -1 }, 0 },
-	{ "IQ3_XXS", "d", { 0, -1 }, 0 },
-	{ "IQ3_S", "d", { 0, -1 }, 0 },
+	{ "IQ1_S", "dw", { 0, -1 }, 0xfd065c4c },
+	{ "IQ1_M", "dew", { -1, -1 }, 0xd4160891 },
+	{ "IQ2_XXS", "dw", { 0, -1 }, 0xbd76097e },
+	{ "IQ2_XS", "dw", { 0, -1 }, 0x4d939b51 },
+	{ "IQ2_S", "dew", { 0, -1 }, 0x4a1051d4 },
+	{ "IQ3_XXS", "dew", { 0, -1 }, 0x434d3719 },
+	{ "IQ3_S", "dew", { 0, -1 }, 0xbb78d1d4 },
 	{ "F8_E4M3", "de", { -1, -1 }, 0x13ef95ca },
 	{ "F8_E5M2", "de", { -1, -1 }, 0x1ffae346 },
 	{ "F32", "de", { -1, -1 }, 0x4f444fc8 },
@@ -134,10 +134,10 @@ golden_encode(const char *type, const float *x, const float *importance)
 }
 
 static void
-golden_decode(const char *type)
+golden_decode(const char *type, bool plain)
 {
 	size_t bytes, each = bytes_of(type, ITEMS), i;
-	uint8_t *in = file_read(&bytes, ROWS "/%s.bin", type), *out;
+	uint8_t *in = file_read(&bytes, ROWS "/%s%s.bin", type, plain ? "" : ".weighted"), *out;
 	bool ok = in && bytes == COUNT(inputs) * each;
 
 	for (i = 0; ok && i < COUNT(inputs); i++) {
@@ -171,7 +171,7 @@ golden_rows(void)
 			golden_encode(types[k].name, x, NULL);
 		if (strchr(types[k].can, 'w'))
 			golden_encode(types[k].name, x, importance);
-		golden_decode(types[k].name);
+		golden_decode(types[k].name, strchr(types[k].can, 'e') != NULL);
 	}
 	free(x);
 	free(importance);
@@ -293,7 +293,7 @@ importance_helps(void)
 	double by, plain;
 
 	for (k = 0; x && importance && k < COUNT(types); k++) {
-		if (!strchr(types[k].can, 'w'))
+		if (!strchr(types[k].can, 'w') || !strchr(types[k].can, 'e'))
 			continue;
 		by = weighted_error(types[k].name, x, importance, true, ITEMS);
 		plain = weighted_error(types[k].name, x, importance, false, ITEMS);
@@ -543,15 +543,35 @@ static const float odd[] = {
 	-FLT_TRUE_MIN, 0.0f, -0.0f, 65504.0f, 1e12f, -3e19f, 1e-15f, 1.0f,
 };
 
-/* Encode 256 values, by importance where the type can. */
-static void
+/* Encode 256 values in each way that the type can: plainly, by importance. Returns the
+ * number of bytes. */
+static size_t
 encode_both(const struct kernel *k, const float *x, const float *importance, uint8_t *y)
 {
-	size_t bytes = bytes_of(k->dtype, 256);
+	size_t each = bytes_of(k->dtype, 256), bytes = 0;
 
-	k->encode(x, y, 256);
-	if (k->encode_weighted)
+	if (k->encode) {
+		k->encode(x, y, 256);
+		bytes += each;
+	}
+	if (k->encode_weighted) {
 		k->encode_weighted(x, importance, y + bytes, 256);
+		bytes += each;
+	}
+	return bytes;
+}
+
+static bool
+encodes(const struct kernel *k)
+{
+	return k->encode || k->encode_weighted;
+}
+
+/* Points of a grid take plain C, and an emulator, so long that fewer inputs have to do. */
+static bool
+is_slow(const struct kernel *k)
+{
+	return strncmp(k->dtype, "IQ", 2) == 0 && k->dtype[2] < '4';
 }
 
 static void
@@ -567,18 +587,17 @@ odd_inputs(void)
 		importance[j] = j % 7 ? (float)j : 0;
 	for (t = 0; t < COUNT(types); t++) {
 		k = kernel_of(types[t].name);
-		if (!k->encode)
+		if (!encodes(k))
 			continue;
-		bytes = bytes_of(k->dtype, 256) * (k->encode_weighted ? 2 : 1);
 		same = short_of = true;
 
 		/* Runs of one odd value, of two in turn, and of all. */
-		for (i = 0; i < COUNT(odd) * COUNT(odd); i++) {
+		for (i = 0; i < COUNT(odd) * COUNT(odd); i += is_slow(k) ? 15 : 1) {
 			for (j = 0; j < 256; j++)
 				x[j] = odd[(j & 1 ? i : j > 128 ? j : i / COUNT(odd)) % COUNT(odd)];
 			memset(y[0], 0x55, sizeof y[0]);
 			memset(y[1], 0xaa, sizeof y[1]);
-			encode_both(k, x, importance, y[0]);
+			bytes = encode_both(k, x, importance, y[0]);
 			k->decode(y[0], z, 256);
 			encode_both(k, x, importance, y[1]);
 			same &= !memcmp(y[0], y[1], bytes);
@@ -614,22 +633,20 @@ any_bits(void)
 	float importance[256], x[256];
 	uint8_t y[2 * 256 * 4];
 	const struct kernel *k;
-	size_t bytes, i, t;
+	size_t i, t;
 	uint32_t crc;
 
 	for (t = 0; t < COUNT(types); t++) {
 		k = kernel_of(types[t].name);
-		if (!k->encode)
+		if (!encodes(k))
 			continue;
-		bytes = bytes_of(k->dtype, 256) * (k->encode_weighted ? 2 : 1);
 		chance_begin();
-		for (crc = 0, i = 0; i < 900; i++) {
+		for (crc = 0, i = 0; i < 900; i += is_slow(k) ? 25 : 1) {
 			values_fill(x, 256, (unsigned)i);
 			values_fill(importance, 256, 1);
 			for (size_t j = 0; j < 256; j++)
 				importance[j] = fabsf(importance[j]);
-			encode_both(k, x, importance, y);
-			crc = crc32_add(crc, y, bytes);
+			crc = crc32_add(crc, y, encode_both(k, x, importance, y));
 		}
 		test_ok(crc == types[t].crc, "%s: any bits encode as ever (%08x)", k->dtype,
 		        (unsigned)crc);
@@ -642,24 +659,23 @@ zeros(void)
 	float importance[256], x[256], z[256];
 	uint8_t y[2 * 256 * 4], none[2 * 256 * 4] = { 0 };
 	const struct kernel *k;
-	size_t bytes, i, sign, t;
+	size_t i, last, sign, t;
 	bool ok;
 
 	for (i = 0; i < 256; i++)
 		importance[i] = 1;
 	for (t = 0; t < COUNT(types); t++) {
 		k = kernel_of(types[t].name);
-		if (!k->encode)
+		if (!encodes(k))
 			continue;
-		bytes = bytes_of(k->dtype, 256);
 		for (ok = true, sign = 0; sign < 2; sign++) {
 			for (i = 0; i < 256; i++)
 				x[i] = sign ? -0.0f : 0.0f;
-			encode_both(k, x, importance, y);
+			last = encode_both(k, x, importance, y) - bytes_of(k->dtype, 256);
 			k->decode(y, z, 256);
 			for (i = 0; i < 256; i++)
 				ok &= z[i] == 0;
-			k->decode(k->encode_weighted ? y + bytes : y, z, 256);
+			k->decode(y + last, z, 256);
 			for (i = 0; i < 256; i++)
 				ok &= z[i] == 0;
 		}
@@ -685,24 +701,23 @@ nan_stays_alone(void)
 	float importance[256], x[256], z[4][256];
 	uint8_t y[2][2 * 256 * 4];
 	const struct kernel *k;
-	size_t bytes, i, t;
+	size_t i, last, t;
 	bool ok;
 
 	for (i = 0; i < 256; i++)
 		importance[i] = (float)(i % 5 + 1);
 	for (t = 0; t < COUNT(types); t++) {
 		k = kernel_of(types[t].name);
-		if (!k->encode)
+		if (!encodes(k))
 			continue;
-		bytes = k->encode_weighted ? bytes_of(k->dtype, 256) : 0;
 		for (i = 0; i < 256; i++)
 			x[i] = (float)((i * 29) % 61) - 30;
 		x[17] = 0;
-		encode_both(k, x, importance, y[0]);
+		last = encode_both(k, x, importance, y[0]) - bytes_of(k->dtype, 256);
 		x[17] = NAN;
 		encode_both(k, x, importance, y[1]);
 		for (i = 0; i < 4; i++)
-			k->decode(y[i % 2] + i / 2 * bytes, z[i], 256);
+			k->decode(y[i % 2] + i / 2 * last, z[i], 256);
 		for (ok = true, i = 0; i < 256; i++)
 			ok &= i == 17 || (z[0][i] == z[1][i] && z[2][i] == z[3][i]);
 		test_ok(ok, "%s: a NaN does not change other values", types[t].name);
@@ -719,13 +734,14 @@ rows_of_any_length(void)
 	float importance[2 * MOST], x[2 * MOST];
 	uint8_t once[2 * MOST * 4], twice[2 * MOST * 4];
 	const struct kernel *k;
-	size_t bytes, i, items, n, t;
+	size_t bytes, i, items, most, n, t;
 	bool ok, plain;
 
 	for (t = 0; t < COUNT(types); t++) {
 		k = kernel_of(types[t].name);
 		items = dtype_by_name(types[t].name)->items;
-		for (ok = plain = true, n = items; k->encode && n <= 11 * items; n += items) {
+		most = !encodes(k) ? 0 : is_slow(k) ? 3 : 11;
+		for (ok = plain = true, n = items; n <= most * items; n += items) {
 			bytes = bytes_of(k->dtype, n);
 			for (i = 0; i < n; i++) {
 				x[i] = x[i + n] = (float)(int)(chance() % 41) - 20;
@@ -733,10 +749,12 @@ rows_of_any_length(void)
 			}
 			memset(once, 0, sizeof once);
 			memset(twice, 0, sizeof twice);
-			k->encode(x, once, n);
-			k->encode(x, twice, 2 * n);
-			plain &= !memcmp(once, twice, bytes) && !memcmp(once, twice + bytes, bytes) &&
-			         !twice[2 * bytes];
+			if (k->encode) {
+				k->encode(x, once, n);
+				k->encode(x, twice, 2 * n);
+				plain &= !memcmp(once, twice, bytes) &&
+				         !memcmp(once, twice + bytes, bytes) && !twice[2 * bytes];
+			}
 			if (!k->encode_weighted)
 				continue;
 			k->encode_weighted(x, importance, once, n);
@@ -744,8 +762,9 @@ rows_of_any_length(void)
 			ok &= !memcmp(once, twice, bytes) && !memcmp(once, twice + bytes, bytes) &&
 			      !twice[2 * bytes];
 		}
-		if (k->encode)
-			test_ok(ok && plain, "%s: rows of 1 to 11 blocks, and twice those", k->dtype);
+		if (most)
+			test_ok(ok && plain, "%s: rows of 1 to %zu blocks, and twice those", k->dtype,
+			        most);
 	}
 }
 
@@ -829,6 +848,27 @@ f8_specials(void)
 	kernel_of("F8_E5M2")->decode(y, z, 8);
 	test_ok(z[0] == 57344 && isinf(z[2]) && z[4] == -INFINITY && isnan(z[5]),
 	        "F8_E5M2: and back");
+}
+
+/* As in GGML, points and signs of a sub-block after one of zeros stand in the place of that,
+ * high bits and scale in their own (DEVIATIONS.md). */
+static void
+iq3_s_zeros(void)
+{
+	enum { LOW = 2, HIGH = 66, SIGNS = 74, SCALES = 106 };
+	const struct kernel *k = kernel_of("IQ3_S");
+	uint8_t first[110], second[110];
+	float x[2][256] = { { 0 }, { 0 } };
+	int i;
+
+	for (i = 0; i < 32; i++)
+		x[0][i] = x[1][32 + i] = (float)((i * 29) % 61) - 30;
+	k->encode(x[0], first, 256);
+	k->encode(x[1], second, 256);
+	test_ok(!memcmp(first + LOW, second + LOW, 64) && first[LOW] &&
+	        !memcmp(first + SIGNS, second + SIGNS, 32) &&
+	        first[HIGH] == second[HIGH + 1] && first[SCALES] << 4 == second[SCALES],
+	        "IQ3_S: after zeros, points and signs stand where GGML writes them");
 }
 
 /* Scale × code, and the sum beside it that is not read. */
@@ -956,6 +996,7 @@ all_at(const struct level *level, bool brief)
 	f8_codes("F8_E5M2", 2, 15, 0x7b);
 	f8_specials();
 	q8_1_values();
+	iq3_s_zeros();
 	plain_types();
 	f32_keeps_bits();
 	halves("F16", half_f16_f32, half_f32_f16);

@@ -178,4 +178,37 @@ level_of(whole code)
 	              _mm256_permutevar8x32_ps(low, (__m256i)code));
 }
 
+static inline whole
+points_at(const uint16_t *p)
+{
+	return (whole)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+static inline wide
+pick_4(const wide *t, whole code)
+{
+	return _mm256_permutevar_ps(*t, (__m256i)code);
+}
+
+static inline wide
+pick_8(const wide *t, whole code)
+{
+	return _mm256_permutevar8x32_ps(*t, (__m256i)code);
+}
+
+static inline unsigned
+mask_bits(mask m)
+{
+	return (unsigned)_mm256_movemask_ps((__m256)m);
+}
+
+static inline float
+least_of(wide v)
+{
+	__m128 half = _mm_min_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+
+	half = _mm_min_ps(half, _mm_movehl_ps(half, half));
+	return _mm_cvtss_f32(_mm_min_ss(half, _mm_movehdup_ps(half)));
+}
+
 #endif

@@ -201,4 +201,34 @@ level_of(whole code)
 	return _mm512_permutexvar_ps((__m512i)code, levels16);
 }
 
+static inline whole
+points_at(const uint16_t *p)
+{
+	return (whole)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
+static inline wide
+pick_4(const wide *t, whole code)
+{
+	return _mm512_permutevar_ps(*t, (__m512i)code);
+}
+
+static inline wide
+pick_8(const wide *t, whole code)
+{
+	return _mm512_permutexvar_ps((__m512i)code, *t);
+}
+
+static inline unsigned
+mask_bits(mask m)
+{
+	return m;
+}
+
+static inline float
+least_of(wide v)
+{
+	return _mm512_reduce_min_ps(v);
+}
+
 #endif

@@ -126,6 +126,54 @@ struct line_fit {
 	float error[LANES];
 };
 
+/* ---- points of a grid (kernels/common/near.h): x ≈ scale × level ---- */
+
+#define GROUPS 8 /* of a sub-block, at most: those values are a point of the grid */
+
+struct grid;
+
+/* Sub-blocks whose signs stand elsewhere, and the roots of their weights: the error e of a
+ * value, where a point is chosen, costs root × e². Levels are 1, 3, 5 and so on. */
+struct grid_lanes {
+	struct lanes l;
+	_Alignas(64) float root[DEPTH][LANES];
+};
+
+/* Candidates from -count to count: candidate i gives most the level top + step × i, where top
+ * is the last level. */
+struct grid_range {
+	float step;
+	int count;
+};
+
+struct grid_fit {
+	float most[LANES];             /* set before; 0: a silent lane, whose results are undefined */
+	float scale[LANES];            /* set before: that of a lane where no candidate is better
+	                                * than none */
+	uint16_t point[GROUPS][LANES]; /* packed; 0 in such a lane */
+	uint8_t off[GROUPS][LANES];    /* 1: the values round to another point at that scale; the
+	                                * caller sets what it is in such a lane */
+};
+
+/* ---- thirds: x ≈ scale × (level ± 1/8), levels -1, 0, 1 ---- */
+
+/* Lanes whose values are sorted: products of weight and value, and weights. shift of a value
+ * is the sign of its 1/8: that of the lane, or of its half of the lane. */
+struct thirds_lanes {
+	_Alignas(64) float x[DEPTH][LANES];
+	float w[DEPTH][LANES];
+	uint8_t second[DEPTH][LANES]; /* 1: the value is of the second half */
+	int depth;
+};
+
+struct thirds_fit {
+	float scale[LANES]; /* may be negative */
+	int first[LANES];   /* values before it have level -1 */
+	int last[LANES];    /* from it on, level 1 */
+	int shift[LANES];   /* bit 1, bit 0: 1/8 is subtracted in the first, the second half;
+	                     * -1: no split has a scale */
+};
+
 /* ---- what a level of the CPU does in its own way ---- */
 
 struct search {
@@ -171,6 +219,30 @@ struct search {
 	/* The scales of Q3_K's search, which goes code by code, and codes plus 4, 0
 	 * for a silent lane. Lanes are 16 deep. */
 	void (*descent)(const struct lanes *l, float *scale, uint8_t *code);
+
+	/* As search_steps, of lanes whose values may be negative; the scales alone. A code below
+	 * 0 counts as GGML's, which is 256 more once it is stored. */
+	void (*steps)(const struct lanes *l, int most, float *scale);
+
+	/* The candidate whose points lower the error most, with its best scale. */
+	void (*grid)(const struct grid_lanes *l, const struct grid *g,
+	             const struct grid_range *r, struct grid_fit *f);
+
+	/* Points of the groups that again names, at the lane's scale, where it is above 0; then
+	 * the best scale for all points of such a lane. */
+	void (*grid_again)(const struct grid_lanes *l, const struct grid *g,
+	                   uint8_t (*again)[LANES], struct grid_fit *f);
+
+	/* The split of sorted values into three levels, with its best scale. */
+	void (*thirds)(const struct thirds_lanes *l, struct thirds_fit *f);
+
+	/* The same with a sign of 1/8 for each half of a lane. */
+	void (*thirds_halves)(const struct thirds_lanes *l, struct thirds_fit *f);
+
+	/* In place of each packed point that is not of the grid, the nearest one that is, by
+	 * weighted error. Levels are -1, 0, 1, plus 1/8 or, where down is 1, minus 1/8. */
+	void (*thirds_points)(const struct lanes *l, const struct grid *g, const float *scale,
+	                      uint8_t (*down)[LANES], uint16_t (*point)[LANES]);
 };
 
 extern const struct search search_ref;

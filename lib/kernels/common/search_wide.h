@@ -19,13 +19,20 @@
  *     turn(r)              transpose WIDE vectors
  *     level_code(v)        the code of the level (kernels/common/iq4.h) nearest to v
  *     level_of(code)       that level
+ *     points_at(p)         WIDE numbers of 16 bits at p
+ *     pick_4(t, code)      number code & 3 of a table t, which fills a vector again and again
+ *     pick_8(t, code)      number code & 7 of a table, which fills two vectors of four
+ *     mask_bits(m)         a bit for each lane, the first lowest
+ *     least_of(a)          the least of the lanes, if none is NaN
  *
  * Every result has the bits of ref/search.c, from the same operands in the same order;
  * the reasons are there.
  */
+#include "kernels/common/grid_wide.h"
 #include "kernels/common/lanes_wide.h"
 #include "kernels/common/line_wide.h"
 #include "kernels/common/scale_wide.h"
+#include "kernels/common/thirds_wide.h"
 
 /* ---- levels ---- */
 
@@ -171,5 +178,7 @@ descent(const struct lanes *l, float *scale, uint8_t *code)
 
 #define SEARCH_WIDE { \
 	load, weigh_root, weigh_magnitude, weigh_square, weigh_by, weigh_power, weight, \
-	search_scale, search_line, scale_codes, line_codes, levels, level_codes, descent \
+	search_scale, search_line, scale_codes, line_codes, levels, level_codes, descent, \
+	steps_search, grid_search, grid_search_again, thirds_search, thirds_search_halves, \
+	thirds_search_points \
 }

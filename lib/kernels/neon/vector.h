@@ -153,4 +153,47 @@ level_of(whole code)
 	return vcvtq_f32_s32(vshrq_n_s32(vshlq_n_s32(level, 24), 24));
 }
 
+static inline whole
+points_at(const uint16_t *p)
+{
+	return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p)));
+}
+
+/* Numbers of the bytes of number code of a table. */
+static inline uint8x16_t
+bytes_of(whole code)
+{
+	return vreinterpretq_u8_s32(vmlaq_n_s32(vdupq_n_s32(0x03020100), code, 0x04040404));
+}
+
+static inline wide
+pick_4(const wide *t, whole code)
+{
+	uint8x16_t at = bytes_of(vandq_s32(code, vdupq_n_s32(3)));
+
+	return vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(*t), at));
+}
+
+static inline wide
+pick_8(const wide *t, whole code)
+{
+	uint8x16x2_t both = {{ vreinterpretq_u8_f32(t[0]), vreinterpretq_u8_f32(t[1]) }};
+
+	return vreinterpretq_f32_u8(vqtbl2q_u8(both, bytes_of(vandq_s32(code, vdupq_n_s32(7)))));
+}
+
+static inline unsigned
+mask_bits(mask m)
+{
+	const uint32x4_t bit = { 1, 2, 4, 8 };
+
+	return vaddvq_u32(vandq_u32(m, bit));
+}
+
+static inline float
+least_of(wide v)
+{
+	return vminvq_f32(v);
+}
+
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/common/iq4.h"
+#include "kernels/ref/grid.h"
 
 /* ---- lanes ---- */
 
@@ -522,5 +523,7 @@ descent(const struct lanes *l, float *scale, uint8_t *code)
 
 const struct search search_ref = {
 	load, weigh_root, weigh_magnitude, weigh_square, weigh_by, weigh_power, weight,
-	search_scale, search_line, scale_codes, line_codes, levels, level_codes, descent
+	search_scale, search_line, scale_codes, line_codes, levels, level_codes, descent,
+	steps_search, grid_search, grid_search_again, thirds_search, thirds_search_halves,
+	thirds_search_points
 };

@@ -1,4 +1,4 @@
-/* IQ2_XXS, IQ2_XS and IQ2_S: 256 values in 66, 74 or 82 bytes, read only;
+/* IQ2_XXS, IQ2_XS and IQ2_S: 256 values in 66, 74 or 82 bytes;
  * value = d × (1/2 + scale) / 4 × ±level, levels 8, 25, 43.
  *
  *	 0    2                              66
@@ -20,17 +20,24 @@
  * points, from bit 0 up, and a scale of four bits for all 32 values. IQ2_XS: a
  * u16 is an index of nine bits and the signs. Scales of XS and S, two a byte,
  * serve 16 values each.
- * Source of layout and formula: GGML's reference decoder.
+ * grid_block.h has the search for points and scales. IQ2_XXS and IQ2_XS are only encoded by
+ * importance; the error of a value of IQ2_S counts x² plus half the mean square of the block
+ * without.
+ * Source of layout and formula: GGML's reference quantizer.
  */
 #include "kernels/ref/types.h"
 
 #include "core/half.h"
 #include "core/le.h"
 #include "kernels/common/iq_grid.h"
+#include "kernels/ref/grid_block.h"
 
 enum {
 	ITEMS = 256,
+	XXS_SUB = 32, /* values that share a scale */
 	XXS_BYTES = 66,
+	SUB = 16, /* of XS and S */
+	SUBS = ITEMS / SUB,
 	XS_POINTS = 2,
 	XS_SCALES = 66,
 	XS_BYTES = 74,
@@ -108,6 +115,144 @@ s_block_decode(const uint8_t *x, float *y)
 	}
 }
 
+/* ---- encoding ---- */
+
+static const struct grid_type xxs = {
+	.grid = NEAR_IQ2_XXS, .range = { 0.1f, 6 }, .depth = XXS_SUB, .silent = SILENT, .power = 1,
+	.even = true, .steps = true, .again = GRID_ALL
+};
+static const struct grid_type xs = {
+	.grid = NEAR_IQ2_XS, .range = { 0.1f, 9 }, .depth = SUB, .silent = SILENT, .power = 1,
+	.even = true, .again = GRID_OFF
+};
+static const struct grid_type s = {
+	.grid = NEAR_IQ2_S, .range = { 0.1f, 9 }, .depth = SUB, .silent = 1e-8f, .power = 2,
+	.again = GRID_OFF
+};
+
+/* Sub-blocks from lane at on are a block. */
+static void
+xxs_put(const struct grid_blocks *b, int at, uint8_t *y)
+{
+	uint8_t code[ITEMS / XXS_SUB];
+	float d;
+	bool some = grid_scales(b->fit.scale + at, ITEMS / XXS_SUB, &d, code);
+	uint32_t rest;
+	int j, k;
+
+	memset(y, 0, XXS_BYTES);
+	if (!some)
+		return;
+	half_put(y, d);
+	for (j = 0, y += 2; j < ITEMS / XXS_SUB; j++, y += 8) {
+		for (rest = (uint32_t)code[j] << 28, k = 0; k < 4; k++) {
+			y[k] = (uint8_t)grid_index(b, k, at + j);
+			rest |= (b->minus[k][at + j] & 127u) << 7 * k;
+		}
+		le32_put(y + 4, rest);
+	}
+}
+
+static void
+scales_put(const uint8_t *code, uint8_t *y)
+{
+	int j;
+
+	for (j = 0; j < SUBS; j += 2)
+		y[j / 2] = (uint8_t)(code[j] | code[j + 1] << 4);
+}
+
+static void
+xs_put(const struct grid_blocks *b, uint8_t *y)
+{
+	uint8_t code[SUBS];
+	float d;
+	bool some = grid_scales(b->fit.scale, SUBS, &d, code);
+	unsigned point;
+	int i;
+
+	memset(y, 0, XS_BYTES);
+	if (!some)
+		return;
+	half_put(y, d);
+	for (i = 0; i < ITEMS / 8; i++) {
+		point = grid_index(b, i % 2, i / 2) | (b->minus[i % 2][i / 2] & 127u) << 9;
+		le16_put(y + XS_POINTS + 2 * i, (uint16_t)point);
+	}
+	scales_put(code, y + XS_SCALES);
+}
+
+static void
+s_put(const struct grid_blocks *b, uint8_t *y)
+{
+	uint8_t code[SUBS];
+	float d;
+	bool some = grid_scales(b->fit.scale, SUBS, &d, code);
+	unsigned index;
+	int i;
+
+	memset(y, 0, S_BYTES);
+	for (i = 0; i < ITEMS / 8; i++) {
+		index = grid_index(b, i % 2, i / 2);
+		y[S_LOW + i] = (uint8_t)index;
+		y[S_SIGNS + i] = b->minus[i % 2][i / 2];
+		y[S_HIGH + i / 4] |= (uint8_t)(index >> 8 << 2 * (i % 4));
+	}
+	if (!some)
+		return;
+	half_put(y, d * 0.9875f);
+	scales_put(code, y + S_SCALES);
+}
+
+static void
+iq2_xxs_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
+{
+	enum { SUBS_XXS = ITEMS / XXS_SUB, TOGETHER = LANES / SUBS_XXS };
+	size_t blocks = n / ITEMS, i;
+	struct grid_blocks b;
+	int count, k;
+
+	for (i = 0; i < blocks; i += TOGETHER) {
+		count = blocks - i < TOGETHER ? (int)(blocks - i) : TOGETHER;
+		grid_fit(&b, &xxs, x + i * ITEMS, importance + i * ITEMS, SUBS_XXS * count, 0);
+		for (k = 0; k < count; k++)
+			xxs_put(&b, SUBS_XXS * k, y + (i + (size_t)k) * XXS_BYTES);
+	}
+}
+
+static void
+iq2_xs_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
+{
+	struct grid_blocks b;
+
+	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, importance += ITEMS, y += XS_BYTES) {
+		grid_fit(&b, &xs, x, importance, SUBS, 0);
+		xs_put(&b, y);
+	}
+}
+
+static void
+iq2_s_encode(const float *x, uint8_t *y, size_t n)
+{
+	struct grid_blocks b;
+
+	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, y += S_BYTES) {
+		grid_fit(&b, &s, x, NULL, SUBS, 0.25f);
+		s_put(&b, y);
+	}
+}
+
+static void
+iq2_s_encode_weighted(const float *x, const float *importance, uint8_t *y, size_t n)
+{
+	struct grid_blocks b;
+
+	for (; n >= ITEMS; n -= ITEMS, x += ITEMS, importance += ITEMS, y += S_BYTES) {
+		grid_fit(&b, &s, x, importance, SUBS, 0);
+		s_put(&b, y);
+	}
+}
+
 static void
 iq2_xxs_decode(const uint8_t *x, float *y, size_t n)
 {
@@ -130,11 +275,12 @@ iq2_s_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(iq2_xxs) = {
-	"IQ2_XXS", NULL, NULL, iq2_xxs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ2_XXS", NULL, iq2_xxs_encode_weighted, iq2_xxs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq2_xs) = {
-	"IQ2_XS", NULL, NULL, iq2_xs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ2_XS", NULL, iq2_xs_encode_weighted, iq2_xs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq2_s) = {
-	"IQ2_S", NULL, NULL, iq2_s_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ2_S", iq2_s_encode, iq2_s_encode_weighted, iq2_s_decode,
+	 KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -17,7 +17,11 @@ _Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must not be wider than fl
 	X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(q8_0) X(q8_1) \
 	X(q2_k) X(q3_k) X(q4_k) X(q5_k) X(q6_k) X(q8_k) \
 	X(iq4_nl) X(iq4_xs) X(tq1_0) X(tq2_0) X(mxfp4) \
-	X(iq1_s) X(iq1_m) X(iq2_xxs) X(iq2_xs) X(iq2_s) X(iq3_xxs) X(iq3_s) X(apr_q4)
+	GRID_KERNELS(X) X(apr_q4)
+
+/* Those whose encoders make tables at first use (kernels/common/near.h), in 2 to 40 ms. */
+#define GRID_KERNELS(X) \
+	X(iq1_s) X(iq1_m) X(iq2_xxs) X(iq2_xs) X(iq2_s) X(iq3_xxs) X(iq3_s)
 
 /* The name of what a file type_*.c defines. level.mk of a level that compiles it again
  * makes it plain_LEVEL_TYPE. */
