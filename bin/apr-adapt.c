@@ -6,7 +6,7 @@
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
-#include "core/mem.h"
+#include "core/dir_name.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
@@ -60,21 +60,6 @@ parse_type(struct options *o, struct err *e)
 	return err_hint(e, "auto, f32, f16, bf16 or q8_0; apr-quant gives others");
 }
 
-/* The last part of a path, as a new string; NULL if it says nothing. */
-static char *
-last_part(const char *path)
-{
-	size_t n = path ? strlen(path) : 0, from;
-
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	for (from = n; from > 0 && path[from - 1] != '/'; from--)
-		;
-	if (n == from || (path[from] == '.' && n - from <= 2))
-		return NULL;
-	return mem_text(path + from, n - from);
-}
-
 /* ---- the run ---- */
 
 /* The operation of the record that stands for a signature. */
@@ -126,7 +111,7 @@ run(struct options *o, char **operands, struct err *e)
 	sandbox_prepare();
 	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0)
 		return -1;
-	name = path && strcmp(path, "-") != 0 ? last_part(path) : NULL;
+	name = path && strcmp(path, "-") != 0 ? dir_last(path) : NULL;
 	o->adapt.folder = name;
 	if (input_open(&in, path, e) == 0)
 		adapt(o, &in, e);

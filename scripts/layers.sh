@@ -23,11 +23,12 @@ quant core model kernels
 stats core model kernels
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
+diff core model arch adapt kernels stats crypto
 generate core model infer tokenizer
 api core model stream kernels codecs formats stats
-report core model wire arch kernels crypto quant stats infer tokenizer generate check
-cli core model arch stream kernels crypto quant infer tokenizer generate check report
-bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check report cli
+report core model wire arch kernels crypto quant stats infer tokenizer generate check diff
+cli core model arch stream kernels crypto quant infer tokenizer generate check diff report
+bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff report cli
 '
 libraries='
 jansson lib/core/json.h

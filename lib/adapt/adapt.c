@@ -292,7 +292,10 @@ next_row(struct adapt *a, struct item *item, struct err *e)
 			return begin_passing(a, row, &item->gaps, e);
 		r = adapt_take(a, a->seen + 1, e);
 	}
-	return r < 0 ? -1 : begin_stored(a, row, &item->gaps, e);
+	if (r < 0 || begin_stored(a, row, &item->gaps, e) < 0)
+		return -1;
+	item->place = a->mode == SEND_SHARED ? &a->place : NULL;
+	return 0;
 }
 
 static int

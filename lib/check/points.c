@@ -312,7 +312,7 @@ static const struct point table[POINTS] = {
 	     "audio features have the wrong size; the bank is of another model")
 	TEST(049, "text-context", "run/run-text.bats",
 	     "a text longer than the context is refused or cut")
-	LATER(050, "distance", "apr-diff", "the distance to a reference is below 1")
+	TEST(050, "distance", "tools/apr-diff.bats", "the distance to a reference is below 1")
 	/* C: tools */
 	TEST(051, "header-speed", "tools/apr-header.bats",
 	     "apr-header answers for 100 GB in 100 ms")
@@ -320,8 +320,8 @@ static const struct point table[POINTS] = {
 	LATER(053, "drama", "apr-debug", "apr-debug --drama needs no terminal")
 	LATER(054, "graph", "apr-tui", "a graph with a cycle is shown or refused")
 	LATER(055, "tui-numbers", "apr-tui", "numbers of the screen are those of the command line")
-	LATER(056, "diff-same", "apr-diff", "a model equals itself")
-	LATER(057, "diff-other", "apr-diff", "a changed model differs")
+	TEST(056, "diff-same", "tools/apr-diff.bats", "a model equals itself")
+	TEST(057, "diff-other", "tools/apr-diff.bats", "a changed model differs")
 	LATER(058, "merge-average", "apr-merge", "an average of weights is computed")
 	LATER(059, "merge-ties", "apr-merge", "TIES masks as published")
 	LATER(060, "onnx-export", "apr-pack -t onnx", "an exported model passes the ONNX checker")

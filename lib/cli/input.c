@@ -75,10 +75,16 @@ reader_path(char *path, size_t size, const char *name, struct err *e)
 	return 0;
 }
 
-/* Inputs whose children have been started but not yet waited for: a model twice, and an
- * importance matrix. */
-static struct input prepared[3];
+/* Inputs whose children have been started but not yet waited for: two models twice. */
+static struct input prepared[4];
 static size_t prepared_count;
+
+/* The input whose reader could not be started, if input_prepare was called for it. Inside the
+ * sandbox, the reason would be another one. */
+static struct {
+	const char *path;
+	struct err why;
+} unprepared;
 
 static const char *
 reader_name(const struct input *in)
@@ -281,10 +287,13 @@ input_prepare(const char *path)
 
 	if (!path || (strcmp(path, "-") == 0 && !is_trusted(path)) || prepared_count == sizeof prepared / sizeof *prepared)
 		return;
-	if (start(in, path, &e) == 0)
+	if (start(in, path, &e) == 0) {
 		prepared_count++;
-	else /* input_open will report it */
-		let_go(in);
+		return;
+	}
+	let_go(in);
+	unprepared.path = path;
+	unprepared.why = e;
 }
 
 /* Takes the child that was prepared for this path. False if there is none. */
@@ -307,8 +316,14 @@ open_child(struct input *in, const char *path, struct reader *r, struct err *e)
 {
 	int fd;
 
-	if (!take_prepared(in, path) && start(in, path, e) < 0)
-		return -1;
+	if (!take_prepared(in, path)) {
+		if (unprepared.path == path) {
+			*e = unprepared.why;
+			return -1;
+		}
+		if (start(in, path, e) < 0)
+			return -1;
+	}
 	sandbox_enter();
 	fd = in->from;
 	in->from = -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "core/mem.h"
 #include "core/text.h"
 
 #define PARTS 6 /* of a name that leads to folders below */
@@ -103,6 +104,20 @@ dir_label(const char *path, const char *name)
 		return (char *)b.p;
 	buf_free(&b);
 	return NULL;
+}
+
+char *
+dir_last(const char *path)
+{
+	size_t n = path ? strlen(path) : 0, from;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	for (from = n; from > 0 && path[from - 1] != '/'; from--)
+		;
+	if (n == from || (path[from] == '.' && n - from <= 2))
+		return NULL;
+	return mem_text(path + from, n - from);
 }
 
 bool

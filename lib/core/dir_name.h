@@ -31,6 +31,10 @@ bool dir_name_ends(const char *name, const char *with);
 /* PATH/NAME in a new string, or NULL (no memory). */
 char *dir_label(const char *path, const char *name);
 
+/* The last part of a path, as a new string; NULL if it says nothing, as "/" and "..", or if
+ * memory ran out. */
+char *dir_last(const char *path);
+
 /* The name of one of several files: PREFIX-00002-of-00003ENDING. */
 struct dir_number {
 	uint64_t number, of; /* from 1 */

@@ -91,6 +91,20 @@ magnitudes_agree(const struct level *l, const float *x, size_t n)
 	       memcmp(want, got, sizeof want) == 0;
 }
 
+/* The same for the sums of two rows, if all are finite. */
+static bool
+pairs_agree(const struct level *l, const double *a, const double *b, size_t n)
+{
+	struct numbers_pair want, got;
+
+	level_ref.numbers->pair(a, b, n, 0.01, &want);
+	l->numbers->pair(a, b, n, 0.01, &got);
+	return want.finite == got.finite &&
+	       (!want.finite || (want.aa == got.aa && want.bb == got.bb && want.ab == got.ab &&
+	        want.dd == got.dd && want.d == got.d && want.most == got.most &&
+	        want.equal == got.equal && want.within == got.within));
+}
+
 static bool
 checksums_agree(const struct level *l, const void *x, size_t n)
 {
@@ -105,7 +119,7 @@ static bool
 sums_agree(const struct level *l, float x[ROWS][ITEMS])
 {
 	const struct level *ref = &level_ref;
-	double v[ITEMS], want[ITEMS];
+	double v[ITEMS], want[ITEMS], other[ITEMS];
 	struct numbers_found a, b;
 	bool same = true;
 	int i, n;
@@ -115,10 +129,12 @@ sums_agree(const struct level *l, float x[ROWS][ITEMS])
 		for (n = ITEMS; same && n > ITEMS - 9; n--) {
 			ref->numbers->widen(x[i], want, (size_t)n);
 			l->numbers->widen(x[i], v, (size_t)n);
+			ref->numbers->widen(x[(i + 1) % ROWS], other, (size_t)n);
 			ref->numbers->find(v, (size_t)n, &a);
 			l->numbers->find(v, (size_t)n, &b);
 			same = !memcmp(v, want, (size_t)n * sizeof v[0]) &&
 			       a.finite == b.finite && a.zeros == b.zeros &&
+			       pairs_agree(l, v, other, (size_t)n) &&
 			       ref->numbers->most(x[i], (size_t)n) ==
 			       l->numbers->most(x[i], (size_t)n) &&
 			       (!a.finite || (a.min == b.min && a.max == b.max && a.sum == b.sum &&

@@ -19,6 +19,15 @@ struct numbers_found {
 	uint64_t zeros; /* of either sign */
 };
 
+/* Of two runs a and b of n > 0 doubles, and of d = b - a. */
+struct numbers_pair {
+	bool finite; /* the sums of a² and b² are, so all values are too; else the members below
+	              * mean nothing */
+	double aa, bb, ab, dd; /* sums of products */
+	double d, most;        /* sum and maximum of |d| */
+	uint64_t equal, within; /* values with d = 0; with |d| of at most the tolerance */
+};
+
 struct numbers {
 	/* Convert to double precision. */
 	void (*widen)(const float *x, double *y, size_t n);
@@ -41,6 +50,9 @@ struct numbers {
 	 * 64 bits, in the byte order of the CPU, is in lane i % 8. first: of the words; second:
 	 * of the values that first has after each word, which depend on the order. */
 	void (*checksum)(const uint8_t *x, size_t n, uint64_t first[8], uint64_t second[8]);
+
+	void (*pair)(const double *a, const double *b, size_t n, double tolerance,
+	             struct numbers_pair *p);
 };
 
 extern const struct numbers ref_numbers;

@@ -183,6 +183,46 @@ checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANE
 	_mm512_storeu_si512(second, sums);
 }
 
+struct pairs {
+	__m512d aa, bb, ab, dd, d, most;
+	uint64_t equal, within;
+};
+
+static inline void
+pairs_add(struct pairs *p, const double *x, const double *y, __m512d tolerance, __mmask8 m)
+{
+	__m512d a = _mm512_maskz_loadu_pd(m, x), b = _mm512_maskz_loadu_pd(m, y);
+	__m512d d = _mm512_sub_pd(b, a), size = _mm512_abs_pd(d);
+
+	p->aa = _mm512_add_pd(p->aa, _mm512_mul_pd(a, a));
+	p->bb = _mm512_add_pd(p->bb, _mm512_mul_pd(b, b));
+	p->ab = _mm512_add_pd(p->ab, _mm512_mul_pd(a, b));
+	p->dd = _mm512_add_pd(p->dd, _mm512_mul_pd(d, d));
+	p->d = _mm512_add_pd(p->d, size);
+	p->most = _mm512_max_pd(size, p->most);
+	p->equal += (unsigned)__builtin_popcount(
+		_mm512_mask_cmp_pd_mask(m, size, _mm512_setzero_pd(), _CMP_EQ_OQ));
+	p->within += (unsigned)__builtin_popcount(
+		_mm512_mask_cmp_pd_mask(m, size, tolerance, _CMP_LE_OQ));
+}
+
+static void
+pair(const double *a, const double *b, size_t n, double tolerance, struct numbers_pair *f)
+{
+	const __m512d zero = _mm512_setzero_pd(), limit = _mm512_set1_pd(tolerance);
+	struct pairs p = { zero, zero, zero, zero, zero, zero, 0, 0 };
+	size_t i;
+
+	for (i = 0; i + LANES <= n; i += LANES)
+		pairs_add(&p, a + i, b + i, limit, 0xff);
+	if (i < n)
+		pairs_add(&p, a + i, b + i, limit, some(n - i));
+	*f = (struct numbers_pair){ .aa = lanes_sum(p.aa), .bb = lanes_sum(p.bb),
+		.ab = lanes_sum(p.ab), .dd = lanes_sum(p.dd), .d = lanes_sum(p.d),
+		.most = _mm512_reduce_max_pd(p.most), .equal = p.equal, .within = p.within };
+	f->finite = f->aa <= DBL_MAX && f->bb <= DBL_MAX;
+}
+
 const struct numbers numbers_avx512 = {
-	widen, most, find, deviations, magnitudes, checksum
+	widen, most, find, deviations, magnitudes, checksum, pair
 };

@@ -145,6 +145,77 @@ deviations(const double *v, size_t n, double from)
 	return lanes_sum(a);
 }
 
+struct pairs {
+	four aa, bb, ab, dd, d, most;
+	whole equal, within; /* counted down from 0 */
+};
+
+static inline void
+pairs_add(struct pairs *p, const double *x, const double *y, double tolerance)
+{
+	const four a = *(const four_anywhere *)x, b = *(const four_anywhere *)y;
+	const four d = b - a, size = (four)((whole)d & INT64_MAX);
+	whole more = size > p->most;
+
+	p->aa += a * a;
+	p->bb += b * b;
+	p->ab += a * b;
+	p->dd += d * d;
+	p->d += size;
+	p->most = (four)(((whole)size & more) | ((whole)p->most & ~more));
+	p->equal += size == 0;
+	p->within += size <= tolerance;
+}
+
+/* The lanes of both halves. */
+static double
+halves_sum(const four *low, const four *high)
+{
+	double a[LANES];
+
+	memcpy(a, low, sizeof *low);
+	memcpy(a + HALF, high, sizeof *high);
+	return lanes_sum(a);
+}
+
+static void
+pair(const double *a, const double *b, size_t n, double tolerance, struct numbers_pair *f)
+{
+	double x[LANES] = { 0 }, y[LANES] = { 0 };
+	struct pairs p[2];
+	size_t i, j, rest;
+
+	memset(p, 0, sizeof p);
+	for (i = 0; i + LANES <= n; i += LANES) {
+		pairs_add(p, a + i, b + i, tolerance);
+		pairs_add(p + 1, a + i + HALF, b + i + HALF, tolerance);
+	}
+	rest = n - i;
+	if (rest > 0) {
+		/* Zeros fill the lanes, which changes no sum; they are not counted. */
+		memcpy(x, a + i, rest * sizeof *a);
+		memcpy(y, b + i, rest * sizeof *b);
+		pairs_add(p, x, y, tolerance);
+		pairs_add(p + 1, x + HALF, y + HALF, tolerance);
+	}
+	*f = (struct numbers_pair){ .aa = halves_sum(&p[0].aa, &p[1].aa),
+		.bb = halves_sum(&p[0].bb, &p[1].bb), .ab = halves_sum(&p[0].ab, &p[1].ab),
+		.dd = halves_sum(&p[0].dd, &p[1].dd), .d = halves_sum(&p[0].d, &p[1].d) };
+	for (j = 0; j < LANES; j++) {
+		const struct pairs *half = p + j / HALF;
+		size_t at = j % HALF;
+
+		f->most = half->most[at] > f->most ? half->most[at] : f->most;
+		f->equal -= (uint64_t)half->equal[at];
+		f->within -= (uint64_t)half->within[at];
+	}
+	if (rest > 0) {
+		f->equal -= LANES - rest;
+		f->within -= LANES - rest;
+	}
+	f->finite = f->aa <= DBL_MAX && f->bb <= DBL_MAX;
+}
+
 enum { RUNS = 4 }; /* vectors of LANES floats whose sums do not wait for each other */
 typedef float f32x8 __attribute__((vector_size(4 * LANES)));
 typedef float f32x8_anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -193,5 +264,5 @@ checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANE
 }
 
 const struct numbers KERNEL(numbers) = {
-	widen, most, find, deviations, magnitudes, checksum
+	widen, most, find, deviations, magnitudes, checksum, pair
 };

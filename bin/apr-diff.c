@@ -1,0 +1,281 @@
+/* apr-diff: what differs between two models */
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapt/adapt.h"
+#include "cli/diff/asked.h"
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/tool.h"
+#include "core/dir_name.h"
+#include "core/sandbox.h"
+#include "diff/form.h"
+#include "diff/mapping.h"
+#include "kernels/level.h"
+#include "report/diff_text.h"
+
+struct options {
+	struct diff_asked asked;
+	const char *mapping, *arch;
+	bool quiet, json, all, progress;
+};
+
+/* Two models, A and B. */
+struct run {
+	const struct options *o;
+	const char *path[2];
+	struct input in[2];
+	bool open[2];
+	struct source *source[2];  /* of in, or adapted */
+	struct source *adapted;    /* the adapted one, or NULL */
+	struct diff_mapping names;
+	struct diff diff;
+};
+
+/* ---- opening ---- */
+
+/* Start the readers, which is not possible later. The third and fourth one are for an adaptation
+ * that fails when the model has been read in part. */
+static void
+prepare(struct run *r)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		input_prepare(r->path[i]);
+		if (!r->o->mapping && input_reopens(r->path[i]))
+			input_prepare(r->path[i]);
+	}
+	sandbox_read(r->o->mapping);
+	sandbox_spool();
+	sandbox_prepare();
+}
+
+static int
+open_both(struct run *r, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		r->open[i] = true;
+		if (input_open(&r->in[i], r->path[i], e) < 0)
+			return -1;
+		r->source[i] = r->in[i].source;
+		r->source[i]->note = tool_note;
+	}
+	return 0;
+}
+
+static int
+read_again(struct run *r, size_t i, struct err *e)
+{
+	struct input again;
+	int status = input_reopen(&again, &r->in[i], e);
+
+	input_abandon(&r->in[i], e);
+	r->in[i] = again;
+	r->source[i] = r->in[i].source;
+	return status;
+}
+
+/* Give one of the models the form of the other. If that is not possible, both are compared as
+ * they are. */
+static int
+adapt(struct run *r, struct err *e)
+{
+	struct adapt_options how = { .arch = r->o->arch, .relaxed = true,
+		.jobs = r->o->asked.diff.jobs };
+	struct err why = ERR_INIT;
+	struct diff_form to;
+	char *name;
+	size_t i;
+
+	if (r->o->mapping || !diff_forms(r->source[0]->plan, r->source[1]->plan, r->o->arch, &to))
+		return 0;
+	i = to.side;
+	how.form = to.form;
+	how.places = r->in[i].lent_count > 0;
+	how.no_record = !model_find(r->source[1 - i]->plan, "apr.origin");
+	how.folder = name = dir_last(r->path[i]);
+	r->adapted = adapt_source(r->source[i], &how, &why);
+	free(name);
+	if (r->adapted) {
+		r->source[i] = r->adapted;
+		return 0;
+	}
+	if ((why.code != ERR_INVALID && why.code != ERR_FORMAT) || !input_reopens(r->path[i])) {
+		*e = why;
+		return -1;
+	}
+	tool_notef("%s: names are compared unchanged, because the form of the other model is not "
+	           "possible: %s: %s", r->path[i], why.object, why.fact);
+	return read_again(r, i, e);
+}
+
+/* ---- comparing ---- */
+
+/* The model that is not held: the adapted one, or one that would have to be spooled. */
+static size_t
+flowing(const struct run *r)
+{
+	if (r->adapted)
+		return r->source[0] == r->adapted ? 0 : 1;
+	return r->in[0].lent_count == 0 && r->in[1].lent_count > 0 ? 0 : 1;
+}
+
+static int
+flow(struct run *r, size_t i, struct err *e)
+{
+	struct flow f = { 0 };
+
+	if (diff_hooks(&r->diff, i, &f, e) < 0)
+		return -1;
+	return filter_flow(r->source[i], NULL, r->o->progress, &f, e);
+}
+
+static int
+read_mapping(struct run *r, struct err *e)
+{
+	const char *path = r->o->mapping;
+	struct buf b = { 0 };
+	int status;
+
+	if (!path)
+		return 0;
+	status = diff_asked_file(&b, path, SCHEMA_BYTES, e);
+	if (status == 0)
+		status = diff_mapping_read(&r->names, b.p, b.n, path, r->source[0]->plan,
+		                           r->source[1]->plan, e);
+	buf_free(&b);
+	return status;
+}
+
+static int
+compare(struct run *r, struct err *e)
+{
+	size_t last = flowing(r);
+	struct diff_options o = r->o->asked.diff;
+
+	if (read_mapping(r, e) < 0)
+		return -1;
+	o.names[0] = r->names.names[0];
+	o.names[1] = r->names.names[1];
+	return diff_open(&r->diff, &o, r->source[0], r->source[1], last, e) < 0 ||
+	       flow(r, 1 - last, e) < 0 || flow(r, last, e) < 0 ? -1 : diff_finish(&r->diff, e);
+}
+
+static int
+print(const struct run *r, struct err *e)
+{
+	const struct diff *d = &r->diff;
+	struct buf b = { 0 };
+	size_t i;
+	int status = 0;
+
+	if (r->o->json)
+		diff_json_summary(&b, d);
+	else
+		diff_put_summary(&b, d);
+	for (i = 0; status == 0 && i < d->fact_count; i++) {
+		if (r->o->json)
+			diff_json_fact(&b, d, i);
+		else
+			diff_put_fact(&b, d, i);
+		status = tool_print(&b, e);
+	}
+	for (i = 0; status == 0 && i < d->tensor_count; i++) {
+		if (r->o->json)
+			diff_json_tensor(&b, d, i, r->o->all);
+		else
+			diff_put_tensor(&b, d, i, r->o->all);
+		status = tool_print(&b, e);
+	}
+	if (status == 0)
+		status = tool_print(&b, e);
+	buf_free(&b);
+	return status;
+}
+
+static void
+run(struct run *r, struct err *e)
+{
+	bool done;
+	size_t i;
+
+	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0)
+		return;
+	prepare(r);
+	done = open_both(r, e) == 0 && adapt(r, e) == 0 && compare(r, e) == 0 &&
+	       (r->o->quiet || print(r, e) == 0);
+	if (done && r->diff.different)
+		diff_asked_answer(&r->diff, r->path, r->o->quiet, e);
+	diff_close(&r->diff);
+	source_close(r->adapted);
+	for (i = 0; i < 2; i++)
+		if (r->open[i])
+			input_close(&r->in[i], e);
+	diff_mapping_free(&r->names);
+}
+
+static int
+take_operands(struct run *r, char **operands, struct err *e)
+{
+	if (!operands[0])
+		return tool_misused(e, "a model is missing");
+	r->path[0] = operands[0];
+	if (!(r->path[1] = tool_input(operands[1], e)))
+		return -1;
+	if (r->o->mapping && strcmp(r->o->mapping, "-") == 0)
+		return tool_misused(e, "the mapping cannot be standard input");
+	if (r->o->quiet && (r->o->json || r->o->all))
+		return tool_misused(e, "-q prints nothing");
+	return diff_asked_pipes(r->path, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		FLAG('q', "quiet", &o.quiet, "print nothing: the exit status is the answer"),
+		FLAG(0, "all", &o.all, "list tensors that are the same too"),
+		FLAG(0, "json", &o.json, "print one object per line"),
+		FLAG(0, "metadata", &o.asked.diff.metadata,
+		     "compare only metadata and files, and read no tensor"),
+		FLAG(0, "tensors", &o.asked.diff.tensors, "compare only tensors"),
+		LIST(0, "only", "REGEX", &o.asked.only, "compare only tensors whose name matches"),
+		LIST(0, "except", "REGEX", &o.asked.except,
+		     "do not compare tensors whose name matches"),
+		TEXT(0, "tensor-mapping", "FILE", &o.mapping,
+		     "read names of A's tensors in B from a JSON object"),
+		TEXT(0, "arch", "NAME", &o.arch, "the architecture, if the models do not say it"),
+		TEXT(0, "tolerance", "X", &o.asked.tolerance,
+		     "values match if they differ by at most X (default: 1e-6)"),
+		TEXT(0, "max-drift", "X", &o.asked.drift,
+		     "fail only if the relative RMSE of a tensor is above X"),
+		TEXT(0, "max-delta", "X", &o.asked.delta, "fail only if a value differs by more than X"),
+		TEXT(0, "max-l2", "X", &o.asked.l2,
+		     "fail only if the L2 distance of a tensor is above X"),
+		TEXT(0, "min-cosine", "X", &o.asked.cosine,
+		     "fail only if the cosine of a tensor is below X"),
+		OPT_JOBS(&o.asked.jobs),
+		OPT_PROGRESS(&o.progress),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-diff",
+		"[-q | --json] [--all] [--metadata | --tensors] [--only REGEX]\n"
+		"[--except REGEX] [--tensor-mapping FILE] [--arch NAME]\n"
+		"[--tolerance X] [--max-drift X] [--max-delta X] [--max-l2 X]\n"
+		"[--min-cosine X] [-j N] A [B]",
+		"Compare two models of any formats.", opts, 2
+	};
+	struct run r = { .o = &o };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (take_operands(&r, operands, &e) == 0 && diff_asked_read(&o.asked, &e) == 0)
+		run(&r, &e);
+	diff_asked_free(&o.asked);
+	return tool_end(&e);
+}

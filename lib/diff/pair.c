@@ -1,0 +1,238 @@
+#include "diff/pair.h"
+
+#include <math.h>
+
+#include "core/num.h"
+#include "kernels/numbers.h"
+
+/* ---- a piece ---- */
+
+/* Exchange values that are not finite, with their partners, for pairs of zeros, and count them.
+ * Returns the number of these pairs. */
+static size_t
+drop_odd(double *a, double *b, size_t n, struct pair *p)
+{
+	size_t i, dropped = 0;
+
+	for (i = 0; i < n; i++) {
+		if (isfinite(a[i]) && isfinite(b[i]))
+			continue;
+		if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i]))) {
+			p->equal++;
+			p->within++;
+		} else {
+			p->odd++;
+		}
+		a[i] = b[i] = 0;
+		dropped++;
+	}
+	return dropped;
+}
+
+/* The index of the first |d| that is this large. */
+static size_t
+find_most(const double *a, const double *b, size_t n, double most)
+{
+	size_t i = 0;
+
+	while (i + 1 < n && fabs(b[i] - a[i]) != most)
+		i++;
+	return i;
+}
+
+/* Values of one row. Adds to *all those that were dropped. Returns their sum of d². */
+static double
+add_run(struct pair *p, double *a, double *b, size_t n, uint64_t at, double tolerance,
+        size_t *all)
+{
+	struct numbers_pair f;
+	size_t dropped = 0;
+
+	numbers->pair(a, b, n, tolerance, &f);
+	if (!f.finite) {
+		dropped = drop_odd(a, b, n, p);
+		numbers->pair(a, b, n, tolerance, &f);
+	}
+	*all += dropped;
+	p->count += n;
+	p->equal += f.equal - dropped;
+	p->within += f.within - dropped;
+	p->aa += f.aa;
+	p->bb += f.bb;
+	p->ab += f.ab;
+	p->dd += f.dd;
+	p->d += f.d;
+	if (f.most > p->most) {
+		p->most = f.most;
+		p->most_at = at + find_most(a, b, n, f.most);
+	}
+	return f.dd;
+}
+
+/* A row that is complete. */
+static void
+offer(struct pair_rows *r, uint64_t row, double sum)
+{
+	if (sum > r->worst || (sum == r->worst && row < r->worst_row)) {
+		r->worst = sum;
+		r->worst_row = row;
+	}
+}
+
+static void
+fill(struct histogram *h, const double *v, size_t n)
+{
+	struct numbers_found f;
+
+	numbers->find(v, n, &f);
+	if (f.min <= f.max)
+		histogram_fill(h, v, n, f.min, f.max);
+}
+
+void
+pair_of(struct pair *p, double *a, double *b, size_t n, uint64_t at, uint64_t row,
+        double tolerance, bool histograms)
+{
+	uint64_t number = at / row;
+	size_t i, part, dropped = 0;
+
+	*p = (struct pair){ .rows = { .first = number, .last = number, .worst = -1 } };
+	for (i = 0; i < n; i += part, number++) {
+		double sum;
+
+		part = (size_t)num_min(n - i, row - (at + i) % row);
+		sum = add_run(p, a + i, b + i, part, at + i, tolerance, &dropped);
+		if (i > 0 && number > p->rows.first + 1)
+			offer(&p->rows, number - 1, p->rows.last_sum);
+		if (i == 0)
+			p->rows.first_sum = sum;
+		p->rows.last = number;
+		p->rows.last_sum = sum;
+	}
+	/* A piece with values that are not finite is not part of the histograms. */
+	if (histograms && dropped == 0) {
+		fill(&p->a, a, n);
+		fill(&p->b, b, n);
+	}
+}
+
+/* ---- joining ---- */
+
+static void
+rows_join(struct pair_rows *r, const struct pair_rows *b)
+{
+	bool one = r->first == r->last, other = b->first == b->last;
+
+	if (b->worst >= 0)
+		offer(r, b->worst_row, b->worst);
+	if (r->last == b->first) {
+		double sum = r->last_sum + b->first_sum;
+
+		if (one)
+			r->first_sum = sum;
+		else if (!other)
+			offer(r, r->last, sum);
+		r->last_sum = other ? sum : b->last_sum;
+	} else {
+		if (!one)
+			offer(r, r->last, r->last_sum);
+		if (!other)
+			offer(r, b->first, b->first_sum);
+		r->last_sum = b->last_sum;
+	}
+	r->last = b->last;
+}
+
+void
+pair_join(struct pair *p, const struct pair *behind)
+{
+	if (p->count == 0) {
+		*p = *behind;
+		return;
+	}
+	if (behind->count == 0)
+		return;
+	if (behind->most > p->most) {
+		p->most = behind->most;
+		p->most_at = behind->most_at;
+	}
+	p->count += behind->count;
+	p->equal += behind->equal;
+	p->within += behind->within;
+	p->odd += behind->odd;
+	p->aa += behind->aa;
+	p->bb += behind->bb;
+	p->ab += behind->ab;
+	p->dd += behind->dd;
+	p->d += behind->d;
+	rows_join(&p->rows, &behind->rows);
+	histogram_join(&p->a, &behind->a);
+	histogram_join(&p->b, &behind->b);
+}
+
+/* ---- figures ---- */
+
+double
+pair_divergence(const struct histogram *a, const struct histogram *b)
+{
+	struct histogram grid = *a, p, q;
+	double n = 0, m = 0, sum = 0;
+	unsigned i;
+
+	if (a->bins == 0 || b->bins == 0)
+		return 0;
+	histogram_join(&grid, b);
+	for (i = 0; i < HISTOGRAM_BINS; i++)
+		grid.count[i] = 0;
+	p = q = grid;
+	histogram_join(&p, a);
+	histogram_join(&q, b);
+	for (i = 0; i < p.bins; i++) {
+		n += (double)p.count[i] + 0.5;
+		m += (double)q.count[i] + 0.5;
+	}
+	for (i = 0; i < p.bins; i++) {
+		double x = ((double)p.count[i] + 0.5) / n, y = ((double)q.count[i] + 0.5) / m;
+
+		sum += x * log(x / y);
+	}
+	return sum > 0 ? sum : 0;
+}
+
+/* Where squares leave double precision, figures are infinite or NaN. */
+static double
+ratio(double part, double whole)
+{
+	return part == 0 ? 0 : whole > 0 ? part / whole : (double)INFINITY;
+}
+
+static double
+cosine(double aa, double bb, double ab)
+{
+	double c;
+
+	if (aa == 0 || bb == 0)
+		return aa == bb;
+	c = ab / (sqrt(aa) * sqrt(bb));
+	return c > 1 ? 1 : c < -1 ? -1 : c;
+}
+
+void
+pair_drift(const struct pair *p, bool swapped, struct drift *to)
+{
+	struct pair_rows rows = p->rows;
+	uint64_t finite = p->count - p->odd;
+	double aa = swapped ? p->bb : p->aa;
+
+	*to = (struct drift){ .count = p->count, .equal = p->equal, .within = p->within,
+		.odd = p->odd, .most = p->most, .most_at = p->most_at, .l2 = sqrt(p->dd),
+		.rmse = ratio(sqrt(p->dd), sqrt(aa)), .cosine = cosine(p->aa, p->bb, p->ab),
+		.mean = finite ? p->d / (double)finite : 0 };
+	to->kl = swapped ? pair_divergence(&p->b, &p->a) : pair_divergence(&p->a, &p->b);
+	if (p->count == 0)
+		return;
+	offer(&rows, rows.first, rows.first_sum);
+	offer(&rows, rows.last, rows.last_sum);
+	to->worst_row = rows.worst_row;
+	to->worst = sqrt(rows.worst);
+}
