@@ -1,9 +1,6 @@
 /* perplexity: how well a model predicts a text.
  *
- * It is computed as in llama.cpp, so that numbers can be compared: the tokens are cut into parts
- * as long as the context; a shorter part at the end is left out. The first token of each part is
- * replaced by BOS if the vocabulary adds it. Each part is evaluated by itself, and the
- * probabilities of the tokens in its second half count: of tokens context / 2 + 1 and on.
+ * It is computed as in llama.cpp, over the parts of generate/parts.h:
  *
  * 	perplexity = exp(mean of -ln(probability))
  * 	error      = perplexity × sqrt((mean of squares - square of mean) / (count - 1))
