@@ -25,10 +25,11 @@ tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto
 generate core model infer tokenizer
+quality core model infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
-report core model wire arch kernels crypto quant stats infer tokenizer generate check diff
-cli core model arch stream kernels crypto quant infer tokenizer generate check diff report
-bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff report cli
+report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
+cli core model arch stream kernels crypto quant infer tokenizer generate check diff quality report
+bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff quality report cli
 '
 libraries='
 jansson lib/core/json.h

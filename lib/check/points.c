@@ -340,7 +340,7 @@ static const struct point table[POINTS] = {
 	     "apr-check --pass --relaxed passes the same model")
 	LATER(070, "cache", "apr-pull", "APR_CACHE names the cache")
 	LATER(071, "config", "apr config, the front command", "output_format of the configuration is used")
-	LATER(072, "canary", "apr-canary", "a regression of weights is found")
+	TEST(072, "canary", "tools/apr-canary.bats", "a regression of weights is found")
 	TEST(073, "json", "tools/apr-header.bats", "apr-header --json is JSON")
 	LATER(074, "trace-payload", "apr-trace", "a corrupt tensor shows in a trace")
 	LATER(075, "trace-diff", "apr-trace", "equal models have equal traces")

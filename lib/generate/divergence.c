@@ -6,6 +6,7 @@
 
 #include "core/mem.h"
 #include "generate/parts.h"
+#include "generate/softmax.h"
 
 #define ROOM (4u << 20) /* logits of the base in memory: 16 MiB */
 
@@ -15,33 +16,12 @@ const float divergence_shares[DIVERGENCE_QUANTILES] = {
 
 /* ---- one position ---- */
 
-struct softmax {
-	double least; /* subtract it from a logit for the logarithm of its probability */
-	size_t top;
-};
-
-static struct softmax
-softmax_of(const float *logits, size_t n)
-{
-	struct softmax s = { .top = 0 };
-	double sum = 0;
-	size_t i;
-
-	for (i = 1; i < n; i++)
-		if (logits[i] > logits[s.top])
-			s.top = i;
-	for (i = 0; i < n; i++)
-		sum += (double)expf(logits[i] - logits[s.top]);
-	s.least = (double)logits[s.top] + log(sum);
-	return s;
-}
-
 int
 divergence_add(struct divergence *d, const float *base, const float *logits, size_t n,
                uint32_t next, struct err *e)
 {
 	const struct softmax p = softmax_of(base, n), q = softmax_of(logits, n);
-	double kl = 0, nll[2] = { q.least - (double)logits[next], p.least - (double)base[next] };
+	double kl = 0, nll[2] = { q.base - (double)logits[next], p.base - (double)base[next] };
 	double dp = exp(-nll[0]) - exp(-nll[1]);
 	size_t i;
 
@@ -49,10 +29,10 @@ divergence_add(struct divergence *d, const float *base, const float *logits, siz
 	    mem_grow(&d->dp, &d->dp_cap, d->count + 1, sizeof *d->dp) < 0)
 		return err_memory(e);
 	for (i = 0; i < n; i++) {
-		const double a = (double)base[i] - p.least;
+		const double a = (double)base[i] - p.base;
 
 		if (a > -40) /* less is nothing, even of millions of tokens */
-			kl += (double)expf((float)a) * (a - ((double)logits[i] - q.least));
+			kl += exp(a) * (a - ((double)logits[i] - q.base));
 	}
 	d->kl[d->count] = (float)kl;
 	d->dp[d->count] = (float)dp;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "generate/softmax.h"
 
 struct candidate {
 	uint32_t id;
@@ -167,10 +168,5 @@ sampler_next(struct sampler *s, const float *logits, const uint32_t *tokens, siz
 double
 sampler_logprob(const float *logits, size_t n, uint32_t token)
 {
-	double most = logits[best(logits, n)], sum = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		sum += exp((double)logits[i] - most);
-	return (double)logits[token] - most - log(sum);
+	return (double)logits[token] - softmax_of(logits, n).base;
 }

@@ -1,8 +1,8 @@
-# Letters of options: one meaning each, except llama.cpp's in apr-run and apr-tok.
+# Letters of options: one meaning each, except llama.cpp's in some tools.
 load ../helper
 
 # Tools that keep llama.cpp's letters.
-llama='apr-run apr-tok'
+llama='apr-canary apr-run apr-tok'
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
@@ -56,7 +56,7 @@ documented() {
 @test "apr(7) lists the letters of all tools" {
 	local tool letter name
 	documented >documented.txt
-	# apr-run's and apr-tok's stand in the second list, or mean what they mean elsewhere.
+	# Those of these tools stand in the second list, or mean what they mean elsewhere.
 	letters | while read -r tool letter name; do
 		if is_llama "$tool" && grep -qx "2 $tool $letter $name" documented.txt; then
 			echo "2 $tool $letter $name"

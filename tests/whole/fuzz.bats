@@ -85,6 +85,10 @@ replayed() {
 	replayed manifest
 }
 
+@test "fuzz corpus: canaries, files of prompts" {
+	replayed canary
+}
+
 @test "fuzz corpus: rules, maps and schemas for names" {
 	replayed rename
 }
