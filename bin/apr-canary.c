@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/canary/canary_options.h"
+#include "cli/canary/verdict.h"
 #include "cli/prompt.h"
 #include "cli/tool.h"
 #include "core/mem.h"
@@ -15,7 +16,6 @@
 #include "kernels/dot.h"
 #include "kernels/level.h"
 #include "load/load.h"
-#include "report/canary_text.h"
 
 struct run {
 	struct canary_options *o;
@@ -34,7 +34,7 @@ struct run {
 /* ---- the model ---- */
 
 /* Loads the model and digests its content: a file is digested first and mapped then; a pipe is
- * digested as it is read into memory. */
+ * digested while it is read into memory. */
 static int
 load_digested(struct run *r, struct err *e)
 {
@@ -178,42 +178,6 @@ create(struct run *r, struct err *e)
 
 /* ---- check ---- */
 
-/* Whether the tokenizer gives other ids for the text of a prompt. */
-static bool
-tokens_differ(const struct run *r, const struct canary_prompt *p, struct err *e)
-{
-	struct tokens ids = { 0 };
-	struct buf text = { .p = (uint8_t *)p->text, .n = p->text ? strlen(p->text) : 0 };
-	bool differ = false;
-
-	if (p->text && r->tokenizer && prompt_encode(r->tokenizer, &text, &ids, e) == 0)
-		differ = ids.n != p->prompt || memcmp(ids.id, p->ids.id, ids.n * sizeof *ids.id) != 0;
-	tokens_free(&ids);
-	return differ;
-}
-
-static int
-check_prompts(struct run *r, struct canary_total *total, struct err *e)
-{
-	const struct canary *c = &r->canary;
-	struct canary_result result;
-	size_t i;
-	int done = 0;
-
-	for (i = 0; done == 0 && i < c->n; i++) {
-		done = canary_check(c, &c->prompts[i], r->sequence, r->tokenizer, &result, e);
-		result.other_tokens = done == 0 && tokens_differ(r, &c->prompts[i], e);
-		done = e->code == ERR_NONE ? 0 : -1;
-		if (done == 0) {
-			canary_add_result(total, &result, &r->o->limits);
-			canary_put_result(&r->report, c, i + 1, &result, &r->o->limits, r->tokenizer,
-			                  r->o->json);
-		}
-		canary_result_free(&result);
-	}
-	return done;
-}
-
 static int
 check(struct run *r, struct err *e)
 {
@@ -221,23 +185,16 @@ check(struct run *r, struct err *e)
 	struct canary_conditions now = { .root = r->root, .level = level_now()->name,
 		.made_by = "apr-canary " APR_VERSION };
 	struct canary_total total = { .prompts = 0 };
-	size_t i, longest = 0;
 
 	if (canary_parse(&r->canary, r->file.p, r->file.n, r->o->canary, e) < 0 ||
-	    load_digested(r, e) < 0 || open_tokenizer(r, e) < 0)
+	    load_digested(r, e) < 0 || open_tokenizer(r, e) < 0 ||
+	    open_model(r, canary_longest(c), e) < 0)
 		return -1;
-	for (i = 0; i < c->n; i++)
-		longest = c->prompts[i].ids.n > longest ? c->prompts[i].ids.n : longest;
-	if (open_model(r, longest, e) < 0)
-		return -1;
-	if (infer_vocabulary(r->infer) != c->vocabulary)
-		return err_set(e, ERR_INVALID, r->path, "has a vocabulary of %zu tokens, and the "
-		               "canary is of one of %zu", infer_vocabulary(r->infer),
-		               (size_t)c->vocabulary);
 	now.architecture = infer_architecture(r->infer);
 	if (!r->o->json)
 		canary_put_conditions(&r->report, c, &now);
-	if (check_prompts(r, &total, e) < 0 || load_check(&r->load, e) < 0)
+	if (canary_verdict(c, r->sequence, r->tokenizer, &r->o->limits, r->o->json, &r->report,
+	                   &total, e) < 0 || load_check(&r->load, e) < 0)
 		return -1;
 	canary_put_total(&r->report, c, &total, &now, r->o->json);
 	if (tool_print(&r->report, e) < 0)
@@ -277,22 +234,7 @@ main(int argc, char **argv)
 {
 	static struct canary_options o;
 	static const struct opt opts[] = {
-		TEXT('f', "file", "PROMPTS", &o.file, "create: the prompts of this file"),
-		LIST('p', "prompt", "TEXT", &o.prompts, "create: this prompt; may be repeated"),
-		NUMBER('n', "count", "N", &o.count, 1, 4096,
-		       "create: continue each prompt by at most N tokens (default: 32)"),
-		NUMBER(0, "top", "N", &o.top, 1, CANARY_TOP_MOST,
-		       "create: record the N most probable tokens (default: 5)"),
-		TEXT('o', "output", "FILE", &o.output, "create: write to FILE"),
-		FLAG(0, "force", &o.force, "create: replace an existing FILE"),
-		TEXT(0, "canary", "CANARY", &o.canary, "check: what create has written"),
-		TEXT(0, "min-top1", "X", &o.min_top1, "check: the share of positions that must have "
-		     "the recorded most probable token (default: 0.75)"),
-		TEXT(0, "max-kl", "X", &o.max_kl,
-		     "check: the greatest mean divergence (default: 0.1)"),
-		FLAG(0, "json", &o.json, "check: print one object per line"),
-		FLAG(0, "any-tokenizer", &o.any,
-		     "use the default pattern if the model's is unknown"),
+		OPT_CANARY(&o),
 		OPT_JOBS(&o.jobs),
 		OPT_END
 	};

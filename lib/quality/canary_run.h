@@ -16,8 +16,8 @@ int canary_make(const struct canary *c, struct canary_prompt *p, struct sequence
 struct canary_result {
 	size_t positions;
 	size_t same_top;      /* positions whose most probable token is the recorded one */
-	size_t shared;        /* recorded top tokens that are among as many of the model's, */
-	size_t tops;          /* of so many */
+	size_t shared;        /* recorded top tokens that are among the model's, */
+	size_t tops;          /* of this number */
 	double kl;            /* sum over positions; see canary_check */
 	double kl_most;       /* the greatest, */
 	size_t kl_at;         /* and its position */
@@ -27,7 +27,7 @@ struct canary_result {
 	char *made;           /* its text */
 	bool ended;
 	size_t same_ids;      /* tokens of it that are as recorded at their places, */
-	size_t most_ids;      /* of so many: the longer of the two continuations */
+	size_t most_ids;      /* of this number: tokens of the longer one of the two */
 	size_t parts_at;      /* the first token that differs; most_ids: none does */
 	size_t edits, letters; /* characters to insert, delete or change to get the recorded
 	                       * text from it; characters of the recorded text. Of longer texts

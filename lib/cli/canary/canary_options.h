@@ -22,6 +22,25 @@ struct canary_options {
 #define CANARY_MIN_TOP1 0.75
 #define CANARY_MAX_KL 0.1
 
+/* The rows of the options, without -j. */
+#define OPT_CANARY(o) \
+	TEXT('f', "file", "PROMPTS", &(o)->file, "create: the prompts of this file"), \
+	LIST('p', "prompt", "TEXT", &(o)->prompts, "create: this prompt; may be repeated"), \
+	NUMBER('n', "count", "N", &(o)->count, 1, 4096, \
+	       "create: continue each prompt by at most N tokens (default: 32)"), \
+	NUMBER(0, "top", "N", &(o)->top, 1, CANARY_TOP_MOST, \
+	       "create: record the N most probable tokens (default: 5)"), \
+	TEXT('o', "output", "FILE", &(o)->output, "create: write to FILE"), \
+	FLAG(0, "force", &(o)->force, "create: replace an existing FILE"), \
+	TEXT(0, "canary", "CANARY", &(o)->canary, "check: what create has written"), \
+	TEXT(0, "min-top1", "X", &(o)->min_top1, "check: the share of positions that must have " \
+	     "the recorded most probable token (default: 0.75)"), \
+	TEXT(0, "max-kl", "X", &(o)->max_kl, \
+	     "check: the greatest mean divergence (default: 0.1)"), \
+	FLAG(0, "json", &(o)->json, "check: print one object per line"), \
+	FLAG(0, "any-tokenizer", &(o)->any, \
+	     "use the default pattern if the model's is unknown")
+
 /* Take the operands apart, refuse options of the other command, and set defaults. 0, or -1 with
  * e filled (ERR_USAGE). */
 int canary_options_check(struct canary_options *o, char **operands, struct err *e);
