@@ -4,6 +4,8 @@
 #ifndef GEN_TFLITE_H
 #define GEN_TFLITE_H
 
+#include <stdbool.h>
+
 #include "gen.h"
 
 /* A field of a table: its width in bytes, 0 if the table lacks it, and its value. */
@@ -291,6 +293,112 @@ made_tflite(struct gen *g)
 	g->p[n] = (uint8_t)g->n;
 	g->p[n + 1] = (uint8_t)(g->n >> 8);
 	put(g, fb_bytes(6, &n), 4);
+}
+
+/* ---- a file with one sparse tensor, w ---- */
+
+struct fb_level {
+	bool sparse;
+	uint32_t size;         /* dense */
+	unsigned width;        /* of the numbers of a sparse level: 4, 2 or 1 bytes */
+	unsigned segments, indices;
+	uint64_t segment[8], index[8];
+};
+
+struct fb_sparse {
+	unsigned ndim, levels, blocks;
+	uint64_t dims[4], order[8], map[4];
+	struct fb_level level[8];
+	uint8_t type;
+	const char *values;
+	size_t n;
+};
+
+/* A vector in a table of its own; the field of its type is in front of `field`. */
+static inline void
+put_index(struct gen *g, size_t table, unsigned field, unsigned width, const uint64_t *v, unsigned n)
+{
+	const struct fb_field fields[] = { OFFSET };
+	size_t inner, at = fb_slot(g, table, field);
+
+	put_align(g, 4);
+	inner = fb_table(g, fields, 1);
+	g->p[at] = (uint8_t)(inner - at);
+	g->p[at + 1] = (uint8_t)((inner - at) >> 8);
+	fb_numbers(g, inner, 0, width, v, n);
+}
+
+static inline void
+put_level(struct gen *g, size_t list, unsigned i, const struct fb_level *l)
+{
+	const uint8_t kind = l->width == 4 ? 1 : l->width == 2 ? 2 : 3;
+	const struct fb_field dense[] = { { 1, 0 }, { 4, l->size } };
+	const struct fb_field sparse[] = { { 1, 1 }, ABSENT, { 1, kind }, OFFSET, { 1, kind }, OFFSET };
+	const size_t table = l->sparse ? fb_member(g, list, i, sparse, 6) : fb_member(g, list, i, dense, 2);
+
+	fb_mark(g, l->sparse ? "sparse_form" : "dense_form", fb_slot(g, table, 0));
+	if (!l->sparse) {
+		fb_mark(g, "size", fb_slot(g, table, 1));
+		return;
+	}
+	fb_mark(g, "kind", fb_slot(g, table, 2));
+	put_index(g, table, 3, l->width, l->segment, l->segments);
+	fb_mark(g, "segments", g->n - l->width * l->segments);
+	put_index(g, table, 5, l->width, l->index, l->indices);
+	fb_mark(g, "indices", g->n - l->width * l->indices);
+}
+
+static inline void
+put_sparsity(struct gen *g, size_t tensor, const struct fb_sparse *x)
+{
+	const struct fb_field fields[] = { OFFSET, { x->blocks ? 4 : 0, 0 }, OFFSET };
+	size_t table, list, at = fb_slot(g, tensor, 6);
+	unsigned i;
+
+	put_align(g, 8);
+	table = fb_table(g, fields, 3);
+	g->p[at] = (uint8_t)(table - at);
+	fb_numbers(g, table, 0, 4, x->order, x->levels);
+	fb_mark(g, "order", g->n - 4 * x->levels);
+	if (x->blocks)
+		fb_numbers(g, table, 1, 4, x->map, x->blocks);
+	fb_mark(g, "map", g->n - 4 * x->blocks);
+	list = fb_vector(g, table, 2, x->levels);
+	fb_mark(g, "levels", list - 4);
+	for (i = 0; i < x->levels; i++)
+		put_level(g, list, i, &x->level[i]);
+}
+
+static inline void
+put_tflite_sparse(struct gen *g, const struct fb_sparse *x)
+{
+	const struct fb_field model_fields[] = { { 4, 3 }, ABSENT, OFFSET, ABSENT, OFFSET };
+	const struct fb_field graph_fields[] = { OFFSET };
+	const struct fb_field tensor_fields[] = { OFFSET, { 1, x->type }, { 4, 1 }, OFFSET, ABSENT, ABSENT,
+		OFFSET };
+	const struct fb_field inside[] = { OFFSET };
+	size_t model, list, table;
+
+	put_u32(g, 0);
+	put_text(g, "TFL3");
+	model = fb_table(g, model_fields, 5);
+	g->p[0] = (uint8_t)model;
+	list = fb_vector(g, model, 2, 1);
+	table = fb_member(g, list, 0, graph_fields, 1);
+	list = fb_vector(g, table, 0, 1);
+	table = fb_member(g, list, 0, tensor_fields, 7);
+	fb_numbers(g, table, 0, 4, x->dims, x->ndim);
+	fb_mark(g, "shape", g->n - 4 * x->ndim);
+	fb_text(g, table, 3, "w");
+	put_sparsity(g, table, x);
+	list = fb_vector(g, model, 4, 2);
+	fb_member(g, list, 0, inside, 0);
+	table = fb_member(g, list, 1, inside, 1);
+	put_align(g, 4);
+	fb_point(g, fb_slot(g, table, 0));
+	fb_mark(g, "bytes", g->n);
+	put_u32(g, (uint32_t)x->n);
+	put(g, x->values, x->n);
 }
 
 #endif

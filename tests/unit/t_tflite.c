@@ -3,8 +3,10 @@
 
 #include "../gen/tflite.h"
 #include "imports/tflite/tflite.h"
+#include "imports/torch/torch.h"
 
-static const struct format_options usual;
+static const struct format_choice chosen[] = { { &torch_options[TORCH_DENSE], "" } };
+static const struct format_options usual, dense = { .own = chosen, .own_count = 1 };
 
 /* The text of a key, or NULL. */
 static const char *
@@ -169,6 +171,109 @@ shared_tables(void)
 	gen_free(&g);
 }
 
+/* ---- sparse tensors ---- */
+
+#define ALL(N) { .size = N }
+#define SOME(WIDTH, S, I, ...) { true, 0, WIDTH, S, I, __VA_ARGS__ }
+
+static const struct fb_sparse blocks = { 2, 4, 2, { 4, 4 }, { 0, 1, 2, 3 }, { 0, 1 },
+	{ ALL(2), SOME(4, 3, 2, { 0, 1, 2 }, { 1, 0 }), ALL(2), ALL(2) }, 9, "\1\2\3\4\5\6\7\10", 8 };
+
+static const struct {
+	const char *what, *type, *shape, *want;
+	size_t n;
+	struct fb_sparse file;
+} sparse[] = {
+	{ "rows", "I8", "2x3", "\0\1\0\2\0\3", 6, { 2, 2, 0, { 2, 3 }, { 0, 1 }, { 0 },
+	  { ALL(2), SOME(4, 3, 3, { 0, 1, 3 }, { 1, 0, 2 }) }, 9, "\1\2\3", 3 } },
+	{ "columns", "I8", "2x3", "\0\1\0\2\0\3", 6, { 2, 2, 0, { 2, 3 }, { 1, 0 }, { 0 },
+	  { ALL(3), SOME(2, 4, 3, { 0, 1, 2, 3 }, { 1, 0, 1 }) }, 9, "\2\1\3", 3 } },
+	{ "blocks", "I8", "4x4", "\0\0\1\2\0\0\3\4\5\6\0\0\7\10\0\0", 16, { 2, 4, 2, { 4, 4 }, { 0, 1, 2, 3 },
+	  { 0, 1 }, { ALL(2), SOME(1, 3, 2, { 0, 1, 2 }, { 1, 0 }), ALL(2), ALL(2) }, 9, "\1\2\3\4\5\6\7\10", 8 } },
+	{ "blocks by columns", "I8", "4x4", "\0\0\1\2\0\0\3\4\5\6\0\0\7\10\0\0", 16, { 2, 4, 2, { 4, 4 },
+	  { 0, 1, 3, 2 }, { 0, 1 }, { ALL(2), SOME(1, 3, 2, { 0, 1, 2 }, { 1, 0 }), ALL(2), ALL(2) }, 9,
+	  "\1\3\2\4\5\7\6\10", 8 } },
+	{ "blocks of one dimension", "I8", "2x4", "\1\2\0\0\0\0\3\4", 8, { 2, 3, 1, { 2, 4 }, { 0, 1, 2 }, { 1 },
+	  { ALL(2), SOME(2, 3, 2, { 0, 1, 2 }, { 0, 1 }), ALL(2) }, 9, "\1\2\3\4", 4 } },
+	{ "two sparse levels", "I8", "2x2x2", "\0\0\0\0\10\11\0\0", 8, { 3, 3, 0, { 2, 2, 2 }, { 0, 1, 2 }, { 0 },
+	  { SOME(1, 2, 1, { 0, 1 }, { 1 }), SOME(4, 2, 1, { 0, 1 }, { 0 }), ALL(2) }, 9, "\10\11", 2 } },
+	{ "empty segments", "U8", "4x2", "\0\0\0\7\0\0\0\0", 8, { 2, 2, 0, { 4, 2 }, { 0, 1 }, { 0 },
+	  { ALL(4), SOME(4, 5, 1, { 0, 0, 1, 1, 1 }, { 1 }) }, 3, "\7", 1 } },
+	{ "no values", "F32", "2", "\0\0\0\0\0\0\0\0", 8, { 1, 1, 0, { 2 }, { 0 }, { 0 },
+	  { SOME(1, 2, 0, { 0, 0 }, { 0 }) }, 0, "\0\0\0\0", 4 } },
+	{ "four bits", "I8", "2x3", "\0\1\0\376\0\3", 6, { 2, 2, 0, { 2, 3 }, { 0, 1 }, { 0 },
+	  { ALL(2), SOME(4, 3, 3, { 0, 1, 3 }, { 1, 0, 2 }) }, 17, "\xe1\3", 2 } },
+	{ "four bytes", "F32", "3", "\0\0\0\0\0\0\200\077\0\0\0\100", 12, { 1, 1, 0, { 3 }, { 0 }, { 0 },
+	  { SOME(2, 2, 2, { 0, 2 }, { 1, 2 }) }, 0, "\0\0\200\077\0\0\0\100", 8 } },
+};
+
+static void
+sparse_tensors(void)
+{
+	const struct format_options report = { .closed = true };
+	struct brought b;
+	struct gen g;
+	size_t i;
+
+	for (i = 0; i < sizeof sparse / sizeof *sparse; i++) {
+		g = (struct gen){ 0 };
+		put_tflite_sparse(&g, &sparse[i].file);
+		if (i == 7) /* a buffer without bytes is a tensor without values: it is left out */
+			test_ok(bring(&b, &format_tflite, g.p, g.n, &dense, false) < 0 &&
+			        strstr(b.err.fact, "4 bytes in its buffer for 0 values"), "%s: %s",
+			        sparse[i].what, b.err.fact);
+		else
+			test_ok(bring(&b, &format_tflite, g.p, g.n, &dense, i % 2) == 0 &&
+			        has_bytes(&b, "w", sparse[i].type, sparse[i].shape, sparse[i].want, sparse[i].n),
+			        "sparse: %s: %s", sparse[i].what, b.err.fact);
+		let_go(&b);
+		if (i == 0) {
+			bring(&b, &format_tflite, g.p, g.n, &usual, false);
+			test_ok(err_exit(&b.err) == 4 && strstr(b.err.fact, "is a sparse tensor") &&
+			        strstr(b.err.hint, "--dense"), "without --dense: %s", b.err.fact);
+			let_go(&b);
+			test_ok(bring(&b, &format_tflite, g.p, g.n, &report, false) == 0 &&
+			        strstr(noted, "tensors that apr-unpack refuses: 1"), "a report leaves it out");
+			let_go(&b);
+		}
+		gen_free(&g);
+	}
+}
+
+static void
+make_blocks(struct gen *g)
+{
+	put_tflite_sparse(g, &blocks);
+}
+
+/* Of several levels, an edit changes the first one. */
+static const struct fault sparse_faults[] = {
+	{ "sparse: an order with a dimension twice", 4, "traversal does not fit", SET32("order", 1), { 0 } },
+	{ "sparse: an order with a block in front", 4, "traversal does not fit", SET32("order", 2), { 0 } },
+	{ "sparse: an order past the end", 4, "traversal does not fit", SET32("order", 4), { 0 } },
+	{ "sparse: a negative order", 4, "traversal does not fit", SET32("order", 0xffffffff), { 0 } },
+	{ "sparse: a block of a dimension that it lacks", 4, "blocks do not fit", SET32("map", 2), { 0 } },
+	{ "sparse: two blocks of a dimension", 4, "blocks do not fit", SET32("map", 1), { 0 } },
+	{ "sparse: one level less", 4, "levels do not fit", SET32("levels", 3), { 0 } },
+	{ "sparse: a dense level of another size", 4, "levels do not fit", SET32("size", 3), { 0 } },
+	{ "sparse: a dense level of 2^32 - 1", 4, "levels do not fit", SET32("size", 0xffffffff), { 0 } },
+	{ "sparse: a level of unknown form", 4, "unknown form", SET8("dense_form", 2), { 0 } },
+	{ "sparse: a level without segments", 4, "without segments", SET8("dense_form", 1), { 0 } },
+	{ "sparse: numbers of unknown width", 4, "without segments", SET8("kind", 4), { 0 } },
+	{ "sparse: narrower segments", 4, "segments do not fit", SET8("kind", 3), { 0 } },
+	{ "sparse: segments that begin late", 4, "segments do not fit", SET32("segments", 1), { 0 } },
+	{ "sparse: segments that end late", 4, "segments do not fit", TEXT("segments", "\0\0\0\0\1\0\0\0\3"), { 0 } },
+	{ "sparse: segments that dip", 4, "segments are not in order", TEXT("segments", "\0\0\0\0\3\0\0\0"), { 0 } },
+	{ "sparse: a negative segment", 4, "segments are not in order", TEXT("segments", "\0\0\0\0\377\377\377\377"), { 0 } },
+	{ "sparse: an index past the end", 4, "out of range", SET32("indices", 2), { 0 } },
+	{ "sparse: a negative index", 4, "out of range", SET32("indices", 0xffffffff), { 0 } },
+	{ "sparse: two indices that are equal", 4, "not different", TEXT("segments", "\0\0\0\0\2\0\0\0"), SET32("indices", 0) },
+	{ "sparse: another shape", 4, "levels do not fit", SET32("shape", 8), { 0 } },
+	{ "sparse: a shape that blocks do not divide", 4, "blocks do not fit", SET32("shape", 5), { 0 } },
+	{ "sparse: fewer bytes", 4, "7 bytes in its buffer for 8 values", SET32("bytes", 7), { 0 } },
+	{ "sparse: a bomb", 4, "levels do not fit", SET32("shape", 0x7ffffffe), { 0 } },
+};
+
 static void
 real_files(void)
 {
@@ -202,6 +307,10 @@ main(void)
 	tensors_and_keys(true);
 	try_faults(&format_tflite, &usual, made_tflite, faults, sizeof faults / sizeof *faults);
 	try_cuts("the file", &format_tflite, &usual, made_tflite, false);
+	sparse_tensors();
+	try_faults(&format_tflite, &dense, make_blocks, sparse_faults,
+	           sizeof sparse_faults / sizeof *sparse_faults);
+	try_cuts("a sparse file", &format_tflite, &dense, make_blocks, false);
 	shared_tables();
 	return test_done();
 }

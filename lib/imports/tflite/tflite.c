@@ -7,6 +7,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "imports/torch/torch.h"
 
 #define VERSION 3
 
@@ -223,7 +224,7 @@ put_name(struct buf *b, const struct tflite_tensor *t)
 
 static int
 read_shape(struct tflite *x, const struct tflite_tensor *t, const char *name,
-           uint64_t dims[TENSOR_DIMS], unsigned *ndim, uint64_t *values)
+           struct tflite_shape *shape)
 {
 	const struct flat_vector v = flat_list(&x->flat, &t->table, TENSOR_SHAPE, 4);
 	unsigned i;
@@ -233,34 +234,42 @@ read_shape(struct tflite *x, const struct tflite_tensor *t, const char *name,
 	if (v.count > TENSOR_DIMS)
 		return err_set(x->import.err, ERR_CORRUPT, name, "has %" PRIu64 " dimensions; at most "
 		               "%d are possible", v.count, TENSOR_DIMS);
-	*ndim = (unsigned)v.count;
-	*values = 1;
-	for (i = 0; i < *ndim; i++) {
-		dims[i] = le32(v.p + 4 * i);
-		if (dims[i] > INT32_MAX || num_mul(*values, dims[i], values) < 0)
+	shape->ndim = (unsigned)v.count;
+	shape->values = 1;
+	for (i = 0; i < shape->ndim; i++) {
+		shape->dims[i] = le32(v.p + 4 * i);
+		if (shape->dims[i] > INT32_MAX ||
+		    num_mul(shape->values, shape->dims[i], &shape->values) < 0)
 			return err_set(x->import.err, ERR_CORRUPT, name, "has a shape that is too large "
 			               "or negative");
 	}
 	return 0;
 }
 
-/* Refuse a tensor that cannot be read, or whose bytes are not as many as its shape needs. */
+/* Refuse a tensor whose bytes are not as many as its shape needs. */
 static int
-check_tensor(struct tflite *x, const struct tflite_tensor *t, const char *name,
-             const struct tflite_type *type, uint64_t values)
+check_bytes(struct tflite *x, const struct tflite_tensor *t, const char *name,
+            const struct tflite_type *type, uint64_t values)
 {
 	uint64_t bits;
 
-	if (!type->type)
-		return err_set(x->import.err, ERR_FORMAT, name, "has values of type %s, which are not "
-		               "read", type->name);
-	if (flat_has(&x->flat, &t->table, TENSOR_SPARSITY))
-		return err_set(x->import.err, ERR_FORMAT, name, "is sparse, which is not read");
 	if (num_mul(values, type->bits, &bits) < 0 || num_add(bits, 7, &bits) < 0 ||
 	    bits / 8 != t->bytes)
 		return err_set(x->import.err, ERR_CORRUPT, name, "has %" PRIu64 " bytes in its buffer "
 		               "for %" PRIu64 " values of type %s", t->bytes, values, type->name);
 	return 0;
+}
+
+/* A report shows the others. */
+static int
+refuse_sparse(struct tflite *x, const char *name)
+{
+	if (x->import.options.closed) {
+		x->unread++;
+		return 0;
+	}
+	err_set(x->import.err, ERR_FORMAT, name, "is a sparse tensor, which is read only as a dense one");
+	return err_hint(x->import.err, DENSE_HINT);
 }
 
 static int
@@ -269,9 +278,9 @@ add_tensor(struct tflite *x, const struct tflite_tensor *t, const struct buf *na
 	const uint64_t number = flat_number(&x->flat, &t->table, TENSOR_TYPE, 1, 0);
 	const struct tflite_type *type = tflite_type_of(number);
 	struct import_place place = { .p = t->p };
-	uint64_t dims[TENSOR_DIMS], values = 0;
 	const char *text = (const char *)name->p;
-	unsigned ndim = 0;
+	struct tflite_shape shape = { 0 };
+	bool sparse;
 
 	if (!type)
 		return err_set(x->import.err, ERR_FORMAT, text, "has values of type %" PRIu64
@@ -280,8 +289,14 @@ add_tensor(struct tflite *x, const struct tflite_tensor *t, const struct buf *na
 		x->texts++;
 		return 0;
 	}
-	if (read_shape(x, t, text, dims, &ndim, &values) < 0 ||
-	    check_tensor(x, t, text, type, values) < 0)
+	if (!type->type)
+		return err_set(x->import.err, ERR_FORMAT, text, "has values of type %s, which are not "
+		               "read", type->name);
+	sparse = flat_has(&x->flat, &t->table, TENSOR_SPARSITY);
+	if (sparse && !import_chosen(&x->import, &torch_options[TORCH_DENSE]))
+		return refuse_sparse(x, text);
+	if (read_shape(x, t, text, &shape) < 0 ||
+	    (!sparse && check_bytes(x, t, text, type, shape.values) < 0))
 		return -1;
 	if (type->bits < 8) {
 		place.make = widen;
@@ -289,8 +304,10 @@ add_tensor(struct tflite *x, const struct tflite_tensor *t, const struct buf *na
 		place.more[0] = type->bits;
 		place.more[1] = type->sign;
 	}
-	if (import_tensor(&x->import, text, name->n, dtype_by_name(type->type), ndim, dims,
-	                  &place) < 0)
+	if (sparse && tflite_sparse(x, t, text, &shape, type->bits, &place) < 0)
+		return -1;
+	if (import_tensor(&x->import, text, name->n, dtype_by_name(type->type), shape.ndim,
+	                  shape.dims, &place) < 0)
 		return -1;
 	return tflite_relate(x, t, name, type);
 }
@@ -354,6 +371,8 @@ read_file(struct import *im)
 	if (x->texts)
 		import_note(im, "left out: %" PRIu64 " tensor%s of texts", x->texts,
 		            x->texts == 1 ? "" : "s");
+	if (x->unread)
+		import_note(im, "left out: tensors that apr-unpack refuses: %" PRIu64, x->unread);
 	if (x->operators)
 		import_note(im, "left out: %" PRIu64 " operator%s", x->operators,
 		            x->operators == 1 ? "" : "s");
@@ -366,6 +385,7 @@ close_file(struct import *im)
 	struct tflite *x = (struct tflite *)im;
 
 	free(x->tensors);
+	tflite_sparse_free(x);
 	buf_free(&x->relations);
 }
 
@@ -374,7 +394,8 @@ open_file(struct reader *r, const struct format_options *options, void (*note)(c
           struct err *e)
 {
 	static const struct import_kind kind = { .format = &format_tflite,
-		.bytes = sizeof(struct tflite), .read = read_file, .close = close_file };
+		.bytes = sizeof(struct tflite), .read = read_file, .begin = tflite_begin,
+		.close = close_file };
 
 	return import_open(&kind, r, options, note, e);
 }
@@ -385,10 +406,20 @@ probe(const uint8_t *head, size_t n)
 	return n >= 8 && memcmp(head + 4, "TFL", 3) == 0 && head[7] >= '1' && head[7] <= '9';
 }
 
+/* The indices of a sparse tensor may be spooled. */
+static bool
+spools(const uint8_t *head, size_t n)
+{
+	(void)head;
+	(void)n;
+	return true;
+}
+
 static const struct format_reads reads = {
 	.open = open_file,
 	.describe = import_describe,
 	.tensor_offset = import_tensor_offset,
+	.spools = spools,
 };
 
 const struct format format_tflite = {
@@ -396,4 +427,5 @@ const struct format format_tflite = {
 	.title = "TensorFlow Lite",
 	.probe = probe,
 	.reads = &reads,
+	.shared = &torch_options[TORCH_DENSE],
 };

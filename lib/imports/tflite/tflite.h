@@ -16,12 +16,22 @@
  * whose weights they are: O outputs, I inputs, H height, W width, D depth. Types of less than a
  * byte become I8 or U8.
  *
+ * A sparse tensor has levels: one for each dimension, in any order, then one for each dimension of
+ * blocks. A dense level has all indices; a sparse one lists them, with a segment of the list for each
+ * node of the level above. The values are those of the nodes of the last level. They are made dense
+ * with --dense.
+ *
+ *     SparsityParameters  traversal order, block map, a DimensionMetadata for each level
+ *     DimensionMetadata   form (0 dense, 1 sparse), size of a dense level, segments, indices: each a
+ *                         table with a vector of numbers of 4, 2 or 1 bytes
+ *
  * Source: the documents of LiteRT, and schema.fbs of TensorFlow 2.19 for the numbers of fields,
  * types and operators.
  */
 #ifndef IMPORTS_TFLITE_TFLITE_H
 #define IMPORTS_TFLITE_TFLITE_H
 
+#include "imports/dense.h"
 #include "imports/import.h"
 #include "wire/flatbuffers.h"
 
@@ -59,6 +69,9 @@ struct tflite {
 	size_t count, cap;
 	uint64_t operators, texts; /* that are left out */
 	struct buf relations;      /* the value of TFLITE_TENSORS_KEY */
+	struct tflite_sparse *sparse, *sparse_now; /* all sparse tensors; the one that is being read */
+	uint64_t dense_bytes;      /* of them */
+	uint64_t unread;           /* of them, left out of a report */
 };
 
 /* Add the keys of the file; and what the quantization of a tensor with this name means. 0 or
@@ -67,6 +80,21 @@ int tflite_add_keys(struct tflite *x);
 int tflite_relate(struct tflite *x, const struct tflite_tensor *t, const struct buf *name,
                   const struct tflite_type *type);
 int tflite_add_relations(struct tflite *x);
+
+/* The shape of a tensor. */
+struct tflite_shape {
+	uint64_t dims[TENSOR_DIMS], values;
+	unsigned ndim;
+};
+
+/* Read the levels of a sparse tensor whose values have this many bits. place has the stored values
+ * before, and the dense ones after. tflite_begin begins to make them, tflite_make_dense goes
+ * on. */
+int tflite_sparse(struct tflite *x, const struct tflite_tensor *t, const char *name,
+                  const struct tflite_shape *shape, unsigned bits, struct import_place *place);
+int tflite_begin(struct import *im, struct import_place *place);
+void tflite_make_dense(const struct import_place *x, uint64_t first, uint64_t count, uint8_t *to);
+void tflite_sparse_free(struct tflite *x);
 
 /* The bytes of a buffer: *n is 0 if it has none. 0, or -1 if the buffer does not exist. */
 int tflite_buffer(struct tflite *x, uint64_t number, const uint8_t **p, uint64_t *n);
