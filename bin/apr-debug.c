@@ -1,5 +1,6 @@
 /* apr-debug: the bytes of a model file, sound or broken */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/tool.h"
@@ -7,7 +8,6 @@
 #include "core/num.h"
 #include "core/sandbox.h"
 #include "core/text.h"
-#include "formats/other.h"
 #include "load/examine.h"
 #include "report/debug.h"
 #include "report/facts.h"
@@ -46,12 +46,15 @@ no_tensor(const struct examine *f, const char *name, struct err *e)
 {
 	size_t i, cost, far = strlen(name) / 3 + 2;
 	struct near near = { .n = 0 };
+	const char *holder = examine_holder(f, name);
 
 	for (i = 0; i < f->outline.tensors; i++) {
 		cost = text_distance(name, f->outline.tensor[i].name);
 		if (cost < far)
 			near_consider(&near, f->outline.tensor[i].name, cost);
 	}
+	if (holder)
+		return err_set(e, ERR_NO, f->path, "does not hold %s, which lies in %s", name, holder);
 	err_set(e, ERR_NO, f->path, "has no tensor %s whose place is known", name);
 	if (f->outline.stopped)
 		err_hint(e, "the structure of the file breaks at byte %" PRIu64, f->outline.stop);
@@ -134,7 +137,6 @@ strings(struct examine *f, const struct options *o, struct buf *b, struct err *e
 	const uint8_t *p;
 	uint64_t at;
 	size_t n = EXAMINE_BYTES;
-
 	for (at = 0; s.left > 0 && (p = examine_bytes(f, at, &n)); at += n, n = EXAMINE_BYTES) {
 		debug_strings_add(&s, b, p, n, at);
 		if (tool_print(b, e) < 0)
@@ -147,6 +149,20 @@ strings(struct examine *f, const struct options *o, struct buf *b, struct err *e
 }
 
 /* ---- plain, and --drama ---- */
+
+/* A map, or the first bytes with the reason why a map is missing. */
+static void
+put_map(struct buf *b, struct examine *f)
+{
+	examine_parts(f);
+	if (f->outline.parts)
+		debug_map(b, &f->outline, f->bytes);
+	else
+		debug_hex(b, f->head, num_min(f->head_bytes, SHOWN_HEAD), 0, UINT64_MAX);
+	if (f->format && !f->outline.parts)
+		buf_printf(b, "no map: %s\n", f->source ? "no tensor lies in this file in one piece"
+		                                       : "a file of this kind has one only if it is sound");
+}
 
 static json_t *
 facts(struct examine *f)
@@ -163,11 +179,8 @@ facts(struct examine *f)
 static const char *
 kind(const struct examine *f)
 {
-	const struct format_other *other = format_other(f->head, f->head_bytes);
-	const char *title = f->format ? f->format->title : other ? other->title : NULL;
+	const char *title = examine_kind(f) ? examine_kind(f) : debug_kind(f->head, f->head_bytes);
 
-	if (!title)
-		title = debug_kind(f->head, f->head_bytes);
 	return title ? title : "not known";
 }
 
@@ -176,15 +189,18 @@ put_plain(struct buf *b, struct examine *f)
 {
 	uint64_t at = examine_broken(f);
 	char text[600], size[32];
+	size_t n;
+	struct outline_file *files = examine_files(f, &n);
 
-	buf_printf(b, "file    %s\nbytes   %" PRIu64 " (%s)\nkind    %s\n",
-	           text_quote(text, sizeof text, f->name, strlen(f->name)), f->bytes,
-	           text_size(size, sizeof size, f->bytes), kind(f));
-	if (f->outline.parts)
-		debug_map(b, &f->outline, f->bytes);
+	text_quote(text, sizeof text, f->name, strlen(f->name));
+	if (f->several)
+		buf_printf(b, "folder  %s\nkind    %s\n", text, kind(f));
 	else
-		debug_hex(b, f->head, f->head_bytes < SHOWN_HEAD ? f->head_bytes : SHOWN_HEAD, 0,
-		          UINT64_MAX);
+		buf_printf(b, "file    %s\nbytes   %" PRIu64 " (%s)\nkind    %s\n", text, f->bytes,
+		           text_size(size, sizeof size, f->bytes), kind(f));
+	put_map(b, f);
+	debug_files(b, files, n);
+	free(files);
 	debug_faults(b, &f->outline, f->bytes);
 	if (at != UINT64_MAX) {
 		buf_printf(b, "the structure breaks at byte %" PRIu64 ": %s\n", at,
@@ -200,11 +216,16 @@ static void
 put_json(struct buf *b, struct examine *f)
 {
 	uint64_t at = examine_broken(f);
+	size_t n;
+	struct outline_file *files = examine_files(f, &n);
 	json_t *o = json_pack("{s:o,s:o,s:s,s:o,s:o}", "file", lines_file_name(f->name), "bytes",
 	                      json_from_u64(f->bytes), "kind", kind(f), "parts",
 	                      debug_map_json(&f->outline, f->bytes), "tensors",
 	                      json_from_u64(f->outline.tensors + f->outline.tensors_more));
 
+	if (o && files)
+		json_object_set_new(o, "files", debug_files_json(files, n));
+	free(files);
 	if (o && f->verdict.code != ERR_NONE)
 		json_object_set_new(o, "error", json_pack("{s:i,s:s,s:s,s:o}", "code",
 		                                          (int)f->verdict.code, "object",
@@ -267,6 +288,7 @@ main(int argc, char **argv)
 	sandbox_spool();
 	sandbox_enter();
 	if (path && examine_open(&f, path, &e) == 0 &&
+	    examine_needs(&f, o.strings || o.drama || (o.hex && *o.hex == '@'), &e) == 0 &&
 	    (o.hex ? hex(&f, &o, &b, &e) : o.strings ? strings(&f, &o, &b, &e)
 	                                             : show(&f, &o, &b, &e)) == 0)
 		tool_print(&b, &e);

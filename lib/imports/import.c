@@ -8,6 +8,9 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "core/text.h"
+#include "wire/tar.h"
+#include "wire/zip_walk.h"
 
 #define PIECE (1u << 18)    /* bytes sent at once */
 #define TURNED (1u << 22)   /* the same, if the values of a piece are scattered over the tensor */
@@ -180,6 +183,36 @@ import_tensor_offset(const struct source *s, size_t i)
 
 	return lies_in_file(im, i) ? im->base + (uint64_t)(im->places[i].p - im->p)
 	                           : FORMAT_SCATTERED;
+}
+
+/* ---- outlines ---- */
+
+static void
+add_member(void *ctx, uint64_t offset, uint64_t bytes, const char *what, const uint8_t *name,
+           size_t n)
+{
+	char text[300];
+
+	if (!name)
+		outline_add(ctx, offset, bytes, "%s", what);
+	else
+		outline_add(ctx, offset, bytes, "%s %s", what,
+		            text_quote(text, sizeof text, (const char *)name, n));
+}
+
+void
+import_outline(struct reader *r, struct outline *o)
+{
+	size_t n;
+	const uint8_t *p = reader_peek(r, TAR_BLOCK, &n);
+	const char *wrong = NULL;
+
+	if (p && n >= 4 && memcmp(p, "PK", 2) == 0)
+		wrong = zip_walk(r, add_member, o);
+	else if (p && tar_begins(p, n))
+		wrong = tar_walk(r, add_member, o);
+	if (wrong)
+		outline_stop(o, r, "%s", wrong);
 }
 
 /* ---- files beside the file ---- */

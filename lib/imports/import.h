@@ -87,6 +87,9 @@ struct source *import_open(const struct import_kind *kind, struct reader *r,
 json_t *import_describe(struct source *s, struct err *e);
 uint64_t import_tensor_offset(const struct source *s, size_t i);
 
+/* The outline of a zip or tar archive: its members. Of another file: nothing. */
+void import_outline(struct reader *r, struct outline *o);
+
 /* import_open with a pointer for the importer's own use while it fills the plan. */
 struct source *import_open_with(const struct import_kind *kind, struct reader *r,
                                 const struct format_options *options, void (*note)(const char *),

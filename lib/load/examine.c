@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/mem.h"
 #include "core/num.h"
+#include "formats/other.h"
 
 static int
 keep_pipe(struct examine *x, struct err *e)
@@ -24,6 +26,23 @@ keep_pipe(struct examine *x, struct err *e)
 	return 0;
 }
 
+/* A path that is not a file may be a folder. e: why it is not a file. */
+static int
+open_folder(struct examine *x, struct err *e)
+{
+	struct format_options options = { .closed = true };
+	struct err own = ERR_INIT;
+
+	x->name = x->path;
+	x->source = format_open_path(x->path, &options, NULL, &x->as, &x->held, &own);
+	x->several = x->source != NULL;
+	if (!x->source && own.code != ERR_IO)
+		*e = own;
+	else if (x->source)
+		*e = (struct err)ERR_INIT;
+	return x->source ? 0 : -1;
+}
+
 int
 examine_open(struct examine *x, const char *path, struct err *e)
 {
@@ -31,7 +50,7 @@ examine_open(struct examine *x, const char *path, struct err *e)
 
 	*x = (struct examine){ .path = path, .held = -1, .r = { .fd = -1 } };
 	if (reader_open(&x->r, path, e) < 0)
-		return -1;
+		return open_folder(x, e);
 	x->name = x->r.name;
 	if (!x->r.seekable && keep_pipe(x, e) < 0)
 		return -1;
@@ -69,6 +88,8 @@ examine_look(struct examine *x)
 	struct format_options options = { .closed = true };
 	struct reader again;
 
+	if (x->several)
+		return;
 	if (x->format && x->format->reads->outline)
 		x->format->reads->outline(&x->r, &x->outline);
 	if (x->r.fd >= 0 && strcmp(x->path, "-") != 0) {
@@ -91,7 +112,8 @@ examine_tensors(struct examine *x)
 	uint64_t at;
 	size_t i;
 
-	if (!s || x->outline.tensors > 0 || !x->as->reads->tensor_offset)
+	if (!s || x->outline.tensors > 0 || !x->as->reads->tensor_offset ||
+	    x->as->reads->tensor_file)
 		return;
 	for (i = 0; i < s->plan->tensor_count; i++) {
 		const struct tensor *t = s->plan->tensors[i];
@@ -104,13 +126,93 @@ examine_tensors(struct examine *x)
 	}
 }
 
+void
+examine_parts(struct examine *x)
+{
+	struct outline *o = &x->outline;
+	size_t i;
+
+	if (o->parts > 0)
+		return;
+	examine_tensors(x);
+	for (i = 0; i < o->tensors; i++)
+		outline_add(o, o->tensor[i].offset, o->tensor[i].bytes, "tensor %s, %s",
+		            o->tensor[i].name, o->tensor[i].type ? o->tensor[i].type->name
+		                                                 : "of an unknown type");
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct outline_file *f = a, *g = b;
+
+	return strcmp(f->name, g->name);
+}
+
+struct outline_file *
+examine_files(const struct examine *x, size_t *count)
+{
+	const struct source *s = x->source;
+	struct outline_file *list;
+	size_t i, n = 0;
+
+	*count = 0;
+	if (!s || !x->as->reads->tensor_file || s->plan->tensor_count == 0)
+		return NULL;
+	list = mem_array(s->plan->tensor_count, sizeof *list);
+	for (i = 0; list && i < s->plan->tensor_count; i++)
+		list[i] = (struct outline_file){ x->as->reads->tensor_file(s, i), 1,
+			tensor_bytes(s->plan->tensors[i]) };
+	if (!list)
+		return NULL;
+	qsort(list, i, sizeof *list, by_name);
+	for (i = 1; i < s->plan->tensor_count; i++)
+		if (strcmp(list[i].name, list[n].name) == 0) {
+			list[n].tensors++;
+			list[n].bytes += list[i].bytes;
+		} else {
+			list[++n] = list[i];
+		}
+	*count = n + 1;
+	return list;
+}
+
+const char *
+examine_holder(const struct examine *x, const char *tensor)
+{
+	const struct source *s = x->source;
+	size_t i;
+
+	for (i = 0; s && x->as->reads->tensor_file && i < s->plan->tensor_count; i++)
+		if (strcmp(tensor_name(s->plan->tensors[i]), tensor) == 0)
+			return x->as->reads->tensor_file(s, i);
+	return NULL;
+}
+
+int
+examine_needs(const struct examine *x, bool bytes, struct err *e)
+{
+	return bytes && x->several ? err_set(e, ERR_USAGE, x->path, "is a folder: give one of its files")
+	                           : 0;
+}
+
+const char *
+examine_kind(const struct examine *x)
+{
+	const struct format_other *other = format_other(x->head, x->head_bytes);
+
+	if (x->several)
+		return x->as->title;
+	return x->format ? x->format->title : other ? other->title : NULL;
+}
+
 /* The position of the descriptor may be that of another reader: it is not used. */
 const uint8_t *
 examine_bytes(struct examine *x, uint64_t at, size_t *n)
 {
 	ssize_t got;
 
-	if (at >= x->bytes || at > INT64_MAX)
+	if (x->several || at >= x->bytes || at > INT64_MAX)
 		return NULL;
 	*n = (size_t)num_min(num_min(*n, EXAMINE_BYTES), x->bytes - at);
 	if (x->r.fd < 0)

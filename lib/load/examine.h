@@ -26,6 +26,7 @@ struct examine {
 	struct source *source;    /* if the model can be opened, */
 	const struct format *as;  /* in this format; */
 	struct err verdict;       /* else the reason */
+	bool several;             /* a folder of a model, which has no bytes of its own */
 
 	/* Private. */
 	struct reader r;
@@ -35,7 +36,7 @@ struct examine {
 	int held;
 };
 
-/* Opens a file ("-": standard input). 0, or -1 with e filled: ERR_IO, ERR_MEMORY.
+/* Opens a file ("-": standard input), or a folder that holds a model. 0, or -1 with e filled.
  * examine_close is due in any case. */
 int examine_open(struct examine *x, const char *path, struct err *e);
 void examine_close(struct examine *x);
@@ -43,8 +44,23 @@ void examine_close(struct examine *x);
 /* Follows the structure, then opens the model as every tool does. */
 void examine_look(struct examine *x);
 
-/* Adds the tensors of an opened model to the outline, if its structure did not name them. */
+/* Adds the tensors of an opened model to the outline, if its structure did not name them; and those
+ * tensors as its parts, if it has no parts. */
 void examine_tensors(struct examine *x);
+void examine_parts(struct examine *x);
+
+/* The files of an opened model in several files, in the order of their names, to be freed by
+ * free(). NULL: it is one file, or memory ran out. */
+struct outline_file *examine_files(const struct examine *x, size_t *count);
+
+/* The name of the file that holds a tensor of such a model; NULL: it has no such tensor. */
+const char *examine_holder(const struct examine *x, const char *tensor);
+
+/* 0, or -1 with ERR_USAGE if bytes of a file are wanted, and this is a folder. */
+int examine_needs(const struct examine *x, bool bytes, struct err *e);
+
+/* What the first bytes of a file are, as a title; NULL: not known. */
+const char *examine_kind(const struct examine *x);
 
 /* At most *n bytes from an offset; *n becomes their number. NULL if there are none, or they
  * cannot be read. Valid until the next call. */

@@ -32,6 +32,13 @@ struct outline_tensor {
 	bool plain;               /* these are the tensor's bytes: not compressed */
 };
 
+/* One of several files of a model. */
+struct outline_file {
+	const char *name;
+	size_t tensors;
+	uint64_t bytes;           /* of these */
+};
+
 struct outline {
 	struct outline_part *part;
 	size_t parts, part_cap, parts_more;

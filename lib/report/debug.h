@@ -17,6 +17,10 @@
 void debug_map(struct buf *b, const struct outline *o, uint64_t file_bytes);
 json_t *debug_map_json(const struct outline *o, uint64_t file_bytes);
 
+/* Appends the files of a model in several files; nothing if n is 0. */
+void debug_files(struct buf *b, const struct outline_file *list, size_t n);
+json_t *debug_files_json(const struct outline_file *list, size_t n);
+
 /* Sentences about tensors that cannot be right, at most DEBUG_FAULTS. */
 #define DEBUG_FAULTS 8
 void debug_faults(struct buf *b, const struct outline *o, uint64_t file_bytes);

@@ -115,6 +115,35 @@ debug_map_json(const struct outline *o, uint64_t file_bytes)
 	return list;
 }
 
+void
+debug_files(struct buf *b, const struct outline_file *list, size_t n)
+{
+	char text[600];
+	size_t i;
+
+	if (n > 0)
+		buf_printf(b, "%14s %14s  %s\n", "tensors", "their bytes", "file");
+	for (i = 0; i < n; i++)
+		buf_printf(b, "%14zu %14" PRIu64 "  %s\n", list[i].tensors, list[i].bytes,
+		           text_quote(text, sizeof text, list[i].name, strlen(list[i].name)));
+}
+
+json_t *
+debug_files_json(const struct outline_file *list, size_t n)
+{
+	json_t *all = json_array();
+	char text[600];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(all, json_pack("{s:s,s:o,s:o}", "file",
+		                                     text_quote(text, sizeof text, list[i].name,
+		                                                strlen(list[i].name)), "tensors",
+		                                     json_from_u64(list[i].tensors), "bytes",
+		                                     json_from_u64(list[i].bytes)));
+	return all;
+}
+
 /* ---- tensors ---- */
 
 static int

@@ -26,6 +26,62 @@ setup() {
 	done
 }
 
+@test "a folder, and shards: the files with their tensors" {
+	apr-unpack "$model" | apr-pack -t gguf --shard-size 2M -o m.gguf
+	set -- m-*.gguf
+	try apr-debug "$1"
+	quiet
+	grep -q '^             0              4  magic' "$out"
+	[ "$(awk '/their bytes/ { on = 1; next } on && $3 ~ /gguf$/ { n += $1 } END { print n }' "$out")" -eq \
+		"$(apr-header -l "$model" | wc -l)" ]
+	try apr-debug --hex output.weight "$1"
+	said 1 "does not hold output.weight, which lies in"
+	mkdir hf
+	apr-unpack "$model" | apr-pack -t safetensors -o hf/model.safetensors
+	echo '{"model_type": "llama"}' >hf/config.json
+	try apr-debug hf
+	quiet
+	grep -q '^folder  hf$' "$out"
+	grep -qE '^ +[0-9]+ +[0-9]+  model.safetensors$' "$out"
+	apr-debug --json hf | grep -q '"files":\[{"file":"model.safetensors","tensors":'
+	for how in '--hex @0' --strings --drama; do
+		try apr-debug $how hf
+		said 2 'is a folder: give one of its files'
+	done
+	mkdir none
+	try apr-debug none
+	[ "$status" -ne 0 ]
+	[ ! -s "$out" ]
+}
+
+@test "files of other programs are mapped by their tensors, or as archives" {
+	printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }" >a.npy
+	head -c 16 /dev/zero >>a.npy
+	try apr-debug a.npy
+	quiet
+	grep -qx ' *128 *16  tensor array, F32' "$out"
+	try apr-debug --hex array a.npy
+	quiet
+	head -c 140 a.npy >cut.npy
+	try apr-debug cut.npy
+	[ "$status" -eq 4 ]
+	grep -q '^no map: a file of this kind has one only if it is sound$' "$out"
+	need_data
+	while IFS=: read -r file part; do
+		try apr-debug "$APR_TEST_DATA/import/$file"
+		quiet
+		grep -q -- "$part" "$out" || fail "$file:" "$(head "$out")"
+	done <<-'END'
+		ggml/tiny-rwkv-4v0-660K-FP16.bin:tensor emb.weight, F16
+		keras/ad01.h5:tensor .*, F32
+		keras/mnist_ann_baseline.keras:member model.weights.h5
+		numpy/mel_filters.npz:member mel_80.npy
+		tflite/hello_world/hello_world_float.tflite:tensor .*MatMul, F32
+		onnx/magika_standard_v3_3/model.onnx:tensor slice_axes__119, I32
+		coreml/MarsHabitatPricer.mlmodel:tensor .*weights.0, F64
+	END
+}
+
 @test "broken files: where the structure breaks, with the bytes around it" {
 	head -c 20000 "$model" >keys.gguf
 	try apr-debug keys.gguf

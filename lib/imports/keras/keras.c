@@ -427,6 +427,7 @@ static const struct format_reads reads = {
 	.open = open_file,
 	.describe = import_describe,
 	.tensor_offset = tensor_offset,
+	.outline = import_outline,
 	.spools = spools,
 };
 

@@ -331,6 +331,7 @@ static const struct format_reads reads = {
 	.open = numpy_open,
 	.describe = import_describe,
 	.tensor_offset = tensor_offset,
+	.outline = import_outline,
 	.spools = spools,
 };
 
