@@ -61,6 +61,14 @@ replayed() {
 	replayed meta
 }
 
+@test "fuzz corpus: structure of chat templates" {
+	replayed jinja
+}
+
+@test "fuzz corpus: policies and lists of points" {
+	replayed policy
+}
+
 @test "fuzz corpus: model cards" {
 	replayed card
 }
