@@ -134,6 +134,44 @@ import_string(struct buf *wire, const void *p, size_t n)
 	buf_put(wire, p, n);
 }
 
+/* ---- side files ---- */
+
+int
+import_side(struct import *im, const char *name, const char *type,
+            const struct import_part *parts, size_t count)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	if (mem_grow(&im->parts, &im->part_cap, im->part_count + count, sizeof *im->parts) < 0 ||
+	    mem_grow(&im->sides, &im->side_cap, im->side_count + 1, sizeof *im->sides) < 0)
+		return err_memory(im->err);
+	im->sides[im->side_count++] = im->part_count;
+	for (i = 0; i < count; i++) {
+		im->parts[im->part_count++] = parts[i];
+		bytes += parts[i].n; /* all lie in memory */
+	}
+	return model_add_blob(&im->plan, name, type, bytes, im->err);
+}
+
+/* The next bytes of a side file; those before are not read again. */
+static void
+side_piece(struct import *im, const uint8_t **p, size_t *n)
+{
+	const struct import_part *x = im->part;
+
+	if (x->map && x->map->fd >= 0 && im->done > 0)
+		map_release(x->map, x->p, (size_t)im->done);
+	while (im->done == x->n) {
+		x = ++im->part;
+		im->done = 0;
+	}
+	*p = x->p + im->done;
+	*n = (size_t)num_min(x->n - im->done, PIECE);
+	im->done += *n;
+	im->left -= *n;
+}
+
 int
 import_source(struct import *im, const char *name, json_t *v)
 {
@@ -280,12 +318,17 @@ next(struct source *s, struct item *item, struct err *e)
 
 	(void)e; /* the source holds it */
 	im->place = NULL;
+	im->part = NULL;
 	if (!container_next(&im->sent, &im->plan, s->wanted, item))
 		return all_whole(im) ? 0 : import_fail(im, ERR_CORRUPT, "was truncated while it was "
 		                                       "read");
 	im->done = 0;
 	im->left = item->bytes;
 	im->head_left = 0;
+	if (item->kind == ITEM_BLOB && item->index >= im->value_count) {
+		im->part = im->parts + im->sides[item->index - im->value_count];
+		return 1;
+	}
 	if (item->kind == ITEM_BLOB) {
 		im->body = im->values[item->index].p;
 		return 1;
@@ -352,6 +395,10 @@ read_body(struct source *s, const uint8_t **p, size_t *n, struct err *e)
 		release(im);
 	if (im->left == 0)
 		return 0;
+	if (im->part) {
+		side_piece(im, p, n);
+		return 0;
+	}
 	if (im->place && im->place->make) {
 		*p = im->piece.p;
 		if (make_piece(im, n) < 0)
@@ -396,6 +443,8 @@ close_source(struct source *s)
 	for (i = 0; i < im->value_count; i++)
 		buf_free(&im->values[i]);
 	free(im->values);
+	free(im->parts);
+	free(im->sides);
 	free(im->places);
 	close_beside(im);
 	buf_free(&im->piece);

@@ -40,6 +40,13 @@ struct import_place {
 	                         * of the file itself */
 };
 
+/* A part of a side file. */
+struct import_part {
+	const uint8_t *p;
+	uint64_t n;
+	const struct map *map; /* of the file that holds p; NULL: memory of the importer */
+};
+
 struct import {
 	struct source source;
 	struct model plan;
@@ -56,6 +63,11 @@ struct import {
 	size_t value_count, value_cap;
 	uint64_t value_bytes;
 
+	struct import_part *parts; /* of all side files, which follow the values */
+	size_t part_count, part_cap;
+	size_t *sides;          /* number of the first part of each */
+	size_t side_count, side_cap;
+
 	const void *given;      /* what the caller of import_open_with gave */
 
 	/* The rest belongs to import.c. */
@@ -64,6 +76,7 @@ struct import {
 	struct container_sent sent;
 	const struct import_place *place;
 	uint64_t head_left, done, units, left;
+	const struct import_part *part; /* of the side file that is being sent; NULL: none */
 	const uint8_t *body, *released;
 	struct buf piece;
 };
@@ -117,6 +130,10 @@ int import_value(struct import *im, const char *key, struct value_type type,
 /* The wire form of an array, which the caller fills: its head, and a string of it. */
 void import_array(struct buf *wire, enum value_kind item, uint64_t count);
 void import_string(struct buf *wire, const void *p, size_t n);
+
+/* Append a side file, after the last key: parts one after another, whose bytes outlive the source. */
+int import_side(struct import *im, const char *name, const char *type,
+                const struct import_part *parts, size_t count);
 
 /* Set a member of the plan's source. Takes the reference of v. */
 int import_source(struct import *im, const char *name, json_t *v);
