@@ -41,7 +41,7 @@ open_beside(const char *name)
 {
 	if (broker.input_folder < 0 ||
 	    (!dir_name_is_plain(name) && !dir_name_is_below(name) && !dir_name_in_package(name) &&
-	     !(broker.input_below && dir_name_is_inside(name)) &&
+	     !dir_name_in_saved_model(name) && !(broker.input_below && dir_name_is_inside(name)) &&
 	     strcmp(name, broker.input_name) != 0)) {
 		errno = EACCES;
 		return -1;

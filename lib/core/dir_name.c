@@ -66,6 +66,13 @@ dir_name_in_package(const char *name)
 }
 
 bool
+dir_name_in_saved_model(const char *name)
+{
+	return (strncmp(name, "variables/", 10) == 0 || strncmp(name, "assets/", 7) == 0) &&
+	       dir_name_is_inside(name);
+}
+
+bool
 dir_name_ends(const char *name, const char *with)
 {
 	size_t n = strlen(name), m = strlen(with);
@@ -76,11 +83,13 @@ dir_name_ends(const char *name, const char *with)
 bool
 dir_is_several(const char *name)
 {
-	static const char *const indexes[] = { ".index.json", ".apr.json" };
+	static const char *const indexes[] = { ".index.json", ".apr.json", ".index" };
 	static const char *const shards[] = { ".gguf", ".apr", ".safetensors", ".bin" };
 	struct dir_number number;
 	size_t i;
 
+	if (strcmp(name, "checkpoint") == 0) /* of TensorFlow: it names an index */
+		return true;
 	for (i = 0; i < sizeof indexes / sizeof *indexes; i++)
 		if (dir_name_ends(name, indexes[i]))
 			return true;

@@ -23,6 +23,9 @@ bool dir_name_is_inside(const char *name);
  * model. */
 bool dir_name_in_package(const char *name);
 
+/* Whether a name means a file of a SavedModel of TensorFlow: variables/FILE or assets/.../FILE. */
+bool dir_name_in_saved_model(const char *name);
+
 /* Copies FOLDER of FOLDER/FILE; false if there is no "/" or it does not fit. */
 bool dir_name_folder(const char *name, char folder[256]);
 

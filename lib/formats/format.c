@@ -15,9 +15,9 @@
 
 /* The formats, in the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_apr1, &format_aprjson, &format_coreml, &format_safetensors, &format_numpy,
-	&format_keras, &format_pytorch, &format_ggml, &format_tflite, &format_onnx, &format_stream,
-	&format_flax, &format_llama2c };
+	&format_apr2, &format_apr1, &format_aprjson, &format_coreml, &format_tensorflow,
+	&format_safetensors, &format_numpy, &format_keras, &format_pytorch, &format_ggml,
+	&format_tflite, &format_onnx, &format_stream, &format_flax, &format_llama2c };
 #define FORMATS (sizeof formats / sizeof *formats)
 
 const struct format *

@@ -202,7 +202,7 @@ int format_no_room(const struct source *s, uint64_t bytes, struct err *e);
 extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
 	format_safetensors, format_numpy, format_pytorch, format_ggml, format_llama2c,
 	format_onnx, format_tflite, format_coreml, format_flax, format_keras, format_aprjson,
-	format_stream;
+	format_tensorflow, format_stream;
 
 /* ---- the list ---- */
 

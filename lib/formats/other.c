@@ -10,6 +10,7 @@
 #define ENGINE "an engine runs only on the GPU and version that built it, and its layout is not " \
 	"published: use the model that it was built from"
 #define PAGE "the server sent a page, such as an error or a login, and not the file"
+#define BINARY "TensorFlow can save it in its binary form (.pb)"
 #define PICKLED "a pickle runs code when Python loads it; " ONNX
 
 static const struct format_other others[] = {
@@ -44,6 +45,8 @@ static const struct format_other others[] = {
 	{ MAGIC("\x78\xda"), "compressed by zlib, as joblib does", PICKLED },
 	{ MAGIC("ccopy_reg\n"), "a pickled object of Python", PICKLED },
 	{ MAGIC("ccopyreg\n"), "a pickled object of Python", PICKLED },
+	{ MAGIC("node {"), "a graph of TensorFlow as text (.pbtxt)", BINARY },
+	{ MAGIC("saved_model_schema_version"), "a SavedModel of TensorFlow as text (.pbtxt)", BINARY },
 	{ MAGIC("\x28\xb5\x2f\xfd"), "compressed by zstd", NULL },
 	{ MAGIC("\x1f\x8b"), "compressed by gzip", NULL },
 	{ MAGIC("age-encryption.org/"), "encrypted by age", NULL },

@@ -220,6 +220,10 @@ starved() {
 	replayed keras
 }
 
+@test "fuzz corpus: TensorFlow" {
+	replayed tensorflow
+}
+
 @test "fuzz corpus: TensorFlow Lite" {
 	replayed tflite
 }
