@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
+#include "core/reader.h"
 #include "core/sandbox.h"
 #include "diff/form.h"
 #include "diff/mapping.h"
@@ -142,7 +143,7 @@ read_mapping(struct run *r, struct err *e)
 
 	if (!path)
 		return 0;
-	status = diff_asked_file(&b, path, SCHEMA_BYTES, e);
+	status = reader_file(path, SCHEMA_BYTES, &b, e);
 	if (status == 0)
 		status = diff_mapping_read(&r->names, b.p, b.n, path, r->source[0]->plan,
 		                           r->source[1]->plan, e);

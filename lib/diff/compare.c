@@ -76,7 +76,7 @@ span(const struct compare *c, const struct compare_half *h, size_t values)
 	return c->mode == COMPARE_VALUES ? dtype_span(h->type, values) : values;
 }
 
-/* Bytes of a tile's values. */
+/* The bytes of a tile's values. */
 static const uint8_t *
 read_tile(struct compare *c, const struct compare_half *h, uint64_t tile, size_t n,
           uint8_t *room)
@@ -84,8 +84,8 @@ read_tile(struct compare *c, const struct compare_half *h, uint64_t tile, size_t
 	uint64_t from = (c->mode == COMPARE_VALUES ? h->type->head : 0) + tile * h->tile;
 	const uint8_t *p;
 
-	if (h == &c->come && h->extent.where == EXTENT_MEMORY)
-		return h->extent.p + (tile - c->from / COMPARE_TILE) * h->tile;
+	if (h == &c->come && c->pieces)
+		return c->arrived + (tile - c->from / COMPARE_TILE) * h->tile;
 	p = extent_read(&h->extent, from, room, span(c, h, n));
 	if (!p) {
 		atomic_store(&c->held_fault, h == &c->held);
@@ -321,7 +321,7 @@ take_head(struct compare *c)
 static int
 arrived(struct compare *c, const char *held, struct err *e)
 {
-	c->come.extent = (struct extent){ .where = EXTENT_MEMORY, .p = c->arrived };
+	c->pieces = true;
 	c->batch = (size_t)num_min(BATCH, c->values - c->from);
 	do_batch(c);
 	c->arrived_bytes = 0;
@@ -373,6 +373,7 @@ compare_extent(struct compare *c, const struct extent *b, const char *held, cons
 		take_head(c);
 	}
 	c->come.extent = *b;
+	c->pieces = false;
 	while (c->from < c->values && !c->hopeless && atomic_load(&c->fault) == 0) {
 		c->batch = (size_t)num_min(BATCH, c->values - c->from);
 		do_batch(c);

@@ -21,7 +21,7 @@
 
 #define COMPARE_TILE 16384 /* values that a thread reads and compares at a time */
 #define COMPARE_TILES 64   /* of a batch */
-#define COMPARE_SAMPLE 256 /* the most tiles of a tensor that are part of histograms */
+#define COMPARE_SAMPLE 64  /* the most tiles of a tensor that are part of histograms */
 
 struct compare_slot; /* the buffers of one thread */
 struct compare_part; /* the result of one tile */
@@ -51,7 +51,8 @@ struct compare {
 	bool looks;               /* only compares bytes; or: */
 	bool alone;               /* computes the figures of the held tensor and itself */
 	size_t head_bytes;        /* of the one that arrives, so far */
-	uint8_t *arrived;         /* its bytes of this batch */
+	bool pieces;              /* it comes in pieces, and */
+	uint8_t *arrived;         /* these are its bytes of this batch */
 	size_t arrived_bytes, arrived_cap;
 	struct compare_slot *slots;
 	size_t slot_count;

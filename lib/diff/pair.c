@@ -166,8 +166,10 @@ pair_join(struct pair *p, const struct pair *behind)
 	p->dd += behind->dd;
 	p->d += behind->d;
 	rows_join(&p->rows, &behind->rows);
-	histogram_join(&p->a, &behind->a);
-	histogram_join(&p->b, &behind->b);
+	if (behind->a.bins > 0) {
+		histogram_join(&p->a, &behind->a);
+		histogram_join(&p->b, &behind->b);
+	}
 }
 
 /* ---- figures ---- */

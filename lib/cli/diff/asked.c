@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "core/mem.h"
-#include "core/reader.h"
 #include "core/thread.h"
 
 /* ---- options ---- */
@@ -96,20 +95,6 @@ diff_asked_pipes(const char *const path[2], struct err *e)
 	    S_ISDIR(a.st_mode) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
 		return 0;
 	return err_set(e, ERR_USAGE, path[1], "both models are the same pipe");
-}
-
-int
-diff_asked_file(struct buf *to, const char *path, size_t most, struct err *e)
-{
-	struct reader in;
-
-	if (reader_open(&in, path, e) < 0)
-		return -1;
-	reader_rest(&in, to, most);
-	reader_close(&in);
-	if (to->n > most)
-		err_set(e, ERR_CORRUPT, path, "is too long for a list of names");
-	return e->code == ERR_NONE ? 0 : -1;
 }
 
 /* ---- the answer ---- */

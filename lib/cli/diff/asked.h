@@ -3,7 +3,6 @@
 #define CLI_DIFF_ASKED_H
 
 #include "cli/tool.h"
-#include "core/buf.h"
 #include "diff/diff.h"
 
 struct diff_asked {
@@ -20,9 +19,6 @@ void diff_asked_free(struct diff_asked *a);
 
 /* Refuse one pipe as both models: each would get a part of it. */
 int diff_asked_pipes(const char *const path[2], struct err *e);
-
-/* Read the bytes of a mapping, inside the sandbox. 0 or -1. */
-int diff_asked_file(struct buf *to, const char *path, size_t most, struct err *e);
 
 /* The models differ: ERR_NO with the reason; only the exit status if quiet. Returns -1. */
 int diff_asked_answer(const struct diff *d, const char *const path[2], bool quiet,
