@@ -112,7 +112,7 @@ run(struct options *o, char **operands, struct err *e)
 	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0)
 		return -1;
 	name = path && strcmp(path, "-") != 0 ? dir_last(path) : NULL;
-	o->adapt.folder = name;
+	o->adapt.file = name;
 	if (input_open(&in, path, e) == 0)
 		adapt(o, &in, e);
 	free(name);

@@ -97,7 +97,7 @@ adapt(struct run *r, struct err *e)
 	how.form = to.form;
 	how.places = r->in[i].lent_count > 0;
 	how.no_record = !model_find(r->source[1 - i]->plan, "apr.origin");
-	how.folder = name = dir_last(r->path[i]);
+	how.file = name = dir_last(r->path[i]);
 	r->adapted = adapt_source(r->source[i], &how, &why);
 	free(name);
 	if (r->adapted) {

@@ -26,8 +26,8 @@ struct adapt_options {
 	                           * is then that of the form, else that of the source */
 	const char *pre;          /* name of the pre-tokenizer; NULL: derived */
 	const char *chat_template; /* file whose chat template holds if they differ, or NULL */
-	const char *folder;       /* name of the model's folder or file, for general.name; or
-	                           * NULL */
+	const char *file;         /* name of the model's file, for general.name where the plan has no
+	                           * name of a folder; or NULL */
 	unsigned jobs;            /* threads */
 };
 

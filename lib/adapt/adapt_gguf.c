@@ -50,13 +50,13 @@ put_keys(struct adapt *a, struct err *e)
 {
 	const struct tokens_options tokens = { .rows = vocabulary(&a->t), .pre = a->o.pre,
 		.chat_template = a->o.chat_template };
-	const char *arch = a->s.arch->name;
+	const char *arch = a->s.arch->name, *folder = a->inner->plan->folder;
 	struct arch_sizes sizes;
 
 	arch_count(NULL, &a->plan, &sizes);
 	if (adapt_put_text(&a->plan, "general.architecture", arch, strlen(arch), e) < 0 ||
 	    keys_put_first(&a->s, &a->plan, e) < 0 ||
-	    general_put(&a->s, a->o.folder, &sizes, &a->plan, e) < 0 ||
+	    general_put(&a->s, folder ? folder : a->o.file, &sizes, &a->plan, e) < 0 ||
 	    keys_put(&a->s, tensors_file_type(&a->t), &a->plan, e) < 0 ||
 	    put_u32(&a->plan, "general.quantization_version", 2, e) < 0)
 		return -1;

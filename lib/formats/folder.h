@@ -74,8 +74,8 @@ char *folder_around(const struct folder_kind *kind, const char *path);
 /* True if a file with this name is sure to belong to the weights of a folder. */
 bool folder_is_weights(const char *name);
 
-/* Copy the scalar members of config.json into source of m (MODEL_CONFIG), if the file exists
- * and has a model_type. 0 or -1. */
+/* Copy the scalar members of config.json into source of m (MODEL_CONFIG), and set the name of the
+ * folder, if the file exists and has a model_type. 0 or -1. */
 int folder_config(const struct folder *f, struct model *m, struct err *e);
 
 /* ---- a folder as one source (folder_source.c) ---- */

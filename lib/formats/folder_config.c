@@ -70,5 +70,8 @@ folder_config(const struct folder *f, struct model *m, struct err *e)
 	o = scalars(config);
 	json_decref(config);
 	free(label);
-	return o ? model_source_set(m, MODEL_CONFIG, o, e) : 0;
+	if (!o)
+		return 0;
+	model_set_folder(m, f->path);
+	return model_source_set(m, MODEL_CONFIG, o, e);
 }

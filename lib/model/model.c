@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/dir_name.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/text.h"
@@ -42,6 +43,7 @@ model_free(struct model *m)
 	free(m->provs);
 	json_decref(m->source);
 	json_decref(m->extra);
+	free(m->folder);
 	*m = (struct model){ .licence = MODEL_NONE };
 }
 
@@ -192,6 +194,7 @@ model_copy(struct model *to, const struct model *from, struct err *e)
 		.sealed = from->sealed, .holes = from->holes };
 	to->source = json_deep_copy(from->source);
 	to->extra = json_deep_copy(from->extra);
+	model_set_folder(to, from->folder);
 	if (!to->source || !to->extra || copy_lists(to, from, e) < 0) {
 		model_free(to);
 		return err_memory(e);
@@ -463,6 +466,19 @@ model_source_set(struct model *m, const char *name, json_t *value, struct err *e
 	if (!value || json_object_set_new(m->source, name, value) < 0)
 		return err_memory(e);
 	return 0;
+}
+
+void
+model_set_folder(struct model *m, const char *path)
+{
+	char *name = path ? dir_last(path) : NULL;
+
+	if (name && !text_utf8(name, strlen(name), false)) {
+		free(name);
+		name = NULL;
+	}
+	free(m->folder);
+	m->folder = name;
 }
 
 const json_t *

@@ -59,6 +59,9 @@ struct model {
 	 * the output needs no space for either: an estimate for the check of free space. It is
 	 * part of a stream and never of a file. */
 	uint64_t holes;
+	/* The name of the folder that the model was read from, or NULL: a name for a model that
+	 * states none. It is part of a stream and never of a file. */
+	char *folder;
 	json_t *extra;     /* an object: members of the plan that these tools do not know */
 };
 
@@ -116,6 +119,10 @@ int model_source_u64(const struct model *m, const char *name, uint64_t *v);
 const char *model_source_text(const struct model *m, const char *name);
 bool model_source_is(const struct model *m, const char *format);
 int model_source_set(struct model *m, const char *name, json_t *value, struct err *e);
+
+/* Set the folder to the last part of a path; NULL, or a path that ends without a name, as "." and
+ * ".." do, or in one that is not UTF-8: to none. */
+void model_set_folder(struct model *m, const char *path);
 
 /* The member of source that describes a model without a key for its architecture: an object
  * of scalars from the first container, such as "model_type". NULL if the model has such a

@@ -6,7 +6,8 @@
 
 /* The members of the plan in the order in which they are written. */
 static const char *const members[] = { "version", "source", "metadata", "blobs",
-	"licence", "tensors", "provenance", "signatures", "sealed", "holes" };
+	"licence", "tensors", "provenance", "signatures", "sealed", "holes",
+	"folder" };
 
 static json_t *
 meta_row(const struct model *m, const struct meta *k)
@@ -105,6 +106,8 @@ plan_to_json(const struct model *m, bool tensors, struct err *e)
 		r = json_object_set_new(plan, "sealed", json_from_u64(m->sealed));
 	if (r == 0 && tensors && m->holes)
 		r = json_object_set_new(plan, "holes", json_from_u64(m->holes));
+	if (r == 0 && tensors && m->folder)
+		r = json_object_set_new(plan, "folder", json_string(m->folder));
 	json_object_foreach(m->extra, name, v)
 		if (r == 0 && !json_object_get(plan, name))
 			r = json_object_set(plan, name, v);
@@ -297,6 +300,20 @@ keep_unknown(struct model *m, const json_t *plan, const char *where, struct err 
 	return 0;
 }
 
+/* The name of a folder is one part of a path. */
+static int
+parse_folder(struct model *m, const json_t *v, const char *where, struct err *e)
+{
+	const char *name = json_string_value(v);
+
+	if (!v)
+		return 0;
+	if (!name || json_string_length(v) > PLAN_FOLDER)
+		return bad(where, e, "name of a folder");
+	model_set_folder(m, name);
+	return m->folder && strcmp(m->folder, name) == 0 ? 0 : bad(where, e, "name of a folder");
+}
+
 static int
 parse_plan(struct model *m, const json_t *plan, bool tensors, const char *where,
            struct err *e)
@@ -330,6 +347,8 @@ parse_plan(struct model *m, const json_t *plan, bool tensors, const char *where,
 	if (tensors && json_object_get(plan, "holes") &&
 	    json_member_u64(plan, "holes", &m->holes) < 0)
 		return bad(where, e, "number of bytes in holes");
+	if (tensors && parse_folder(m, json_object_get(plan, "folder"), where, e) < 0)
+		return -1;
 	if (keep_unknown(m, plan, where, e) < 0)
 		return -1;
 	return model_check(m, where, e);

@@ -12,8 +12,9 @@
  *      "provenance":[190],               bytes of each prov head; absent if none
  *      "signatures":1,
  *      "sealed":412,                     bytes of the SKEY head; absent if not sealed
- *      "holes":1048576}                  bytes of tensors that are in holes of sparse files;
+ *      "holes":1048576,                  bytes of tensors that are in holes of sparse files;
  *                                        absent if there are none, and in APR2
+ *      "folder":"Qwen3-0.6B"}            the name of the model's folder; absent in APR2
  */
 #ifndef STREAM_PLAN_H
 #define STREAM_PLAN_H
@@ -22,6 +23,7 @@
 #include "model/flow.h"
 
 #define PLAN_VERSION 1
+#define PLAN_FOLDER 255 /* maximum bytes of "folder" */
 #define PLAN_DEPTH 64 /* maximum nesting in "source" and in unknown members; a
                        * container may put the plan inside other JSON */
 

@@ -400,9 +400,9 @@ convert() {
 
 @test "pytorch folders: safetensors beside them win, and a note says so" {
 	local from=$root/tests/data/convert/gpt2/hf
-	convert gpt2 m 2
-	cp "$from/model.safetensors" m
-	try apr-unpack m
+	convert gpt2 hf 2 # a stream carries the name
+	cp "$from/model.safetensors" hf
+	try apr-unpack hf
 	[ "$status" -eq 0 ]
 	cmp "$out" <(apr-unpack "$from")
 	cat >want <<-'END'
@@ -412,12 +412,12 @@ convert() {
 	END
 	cmp "$err" want
 	# The index is still a model by its own name.
-	apr-unpack m/pytorch_model.bin.index.json | apr-sum | grep '  tensor  ' | sort |
+	apr-unpack hf/pytorch_model.bin.index.json | apr-sum | grep '  tensor  ' | sort |
 		cmp - <(apr-sum "$from" | grep '  tensor  ' | sort)
 	# A GGUF file beside PyTorch's is left behind.
-	rm m/model.safetensors
-	cp "$root/tests/data/convert/gpt2/expected.gguf" m/gpt2.gguf
-	try apr-unpack m
+	rm hf/model.safetensors
+	cp "$root/tests/data/convert/gpt2/expected.gguf" hf/gpt2.gguf
+	try apr-unpack hf
 	[ "$status" -eq 0 ]
 	grep -qx 'apr-unpack: left behind: gpt2.gguf, which holds weights' "$err"
 }

@@ -321,7 +321,8 @@ with_config() {
 	apr-header hf | grep -Eqx 'architecture +llama'
 	apr-pack -o made.apr hf
 	grep -aqF '"model_type":"llama","architecture":{"name":"llama","hidden_size":256,"eps":1.0000000000000001e-5,"tied":false,"act":"si\"lu"},"source_format":"safetensors"' made.apr
-	apr-unpack hf | cmp - <(apr-unpack made.apr)
+	apr-unpack hf | "$APR_GEN/frames" | sed 's/,"folder":"hf"//' |
+		cmp - <(apr-unpack made.apr | "$APR_GEN/frames")
 	apr-pack -t apr2-64 hf 2>/dev/null | grep -aqF '"model_type":"llama"'
 	# It is not content.
 	apr-sum hf >want

@@ -20,6 +20,9 @@
 #define DEEP8 "[[[[[[[["
 #define DEEP64 DEEP8 DEEP8 DEEP8 DEEP8 DEEP8 DEEP8 DEEP8 DEEP8
 #define DEEP512 DEEP64 DEEP64 DEEP64 DEEP64 DEEP64 DEEP64 DEEP64 DEEP64
+#define NAME16 "Qwen3-0.6B-Base-"
+#define NAME128 NAME16 NAME16 NAME16 NAME16 NAME16 NAME16 NAME16 NAME16
+
 #define DEEP2048 DEEP512 DEEP512 DEEP512 DEEP512
 
 static const struct fault {
@@ -150,6 +153,16 @@ static const struct fault {
 	  { HEAD(PLAN, "\"licence\":4", "\"licence\":-4") } },
 	{ "stream_plan_licence_max", 4, "bad licence", NULL,
 	  { HEAD(PLAN, "\"licence\":4", "\"licence\":\"18446744073709551615\"") } },
+	{ "stream_plan_folder_number", 4, "bad name of a folder", NULL,
+	  { HEAD(PLAN, "\"licence\":4", "\"licence\":4,\"folder\":7") } },
+	{ "stream_plan_folder_empty", 4, "bad name of a folder", NULL,
+	  { HEAD(PLAN, "\"licence\":4", "\"licence\":4,\"folder\":\"\"") } },
+	{ "stream_plan_folder_dots", 4, "bad name of a folder", NULL,
+	  { HEAD(PLAN, "\"licence\":4", "\"licence\":4,\"folder\":\"..\"") } },
+	{ "stream_plan_folder_path", 4, "bad name of a folder", NULL,
+	  { HEAD(PLAN, "\"licence\":4", "\"licence\":4,\"folder\":\"a/b\"") } },
+	{ "stream_plan_folder_256", 4, "bad name of a folder", NULL,
+	  { HEAD(PLAN, "\"licence\":4", "\"licence\":4,\"folder\":\"" NAME128 NAME128 "\"") } },
 	{ "stream_plan_provenance_65537", 4, "bad provenance row", NULL,
 	  { HEAD(PLAN, "[13]", "[65537]") } },
 	{ "stream_plan_provenance_text", 4, "bad provenance list", NULL,

@@ -50,6 +50,17 @@ unknown_member(struct frames *s)
 	change_frames(s, &c);
 }
 
+/* The name of a folder. */
+static void
+named_folder(struct frames *s)
+{
+	static const struct change c =
+		HEAD(PLAN, "\"signatures\":1}", "\"signatures\":1,\"folder\":\"Qwen3-0.6B\"}");
+
+	mother(s);
+	change_frames(s, &c);
+}
+
 /* The same in another spelling: blanks, escapes, order of members, a number as
  * text, defaults said aloud. */
 static void
@@ -236,6 +247,7 @@ static const struct good {
 	{ "stream_of_everything", NULL, plain_mother },
 	{ "stream_unknown_frames", NULL, unknown_frames },
 	{ "stream_unknown_member", NULL, unknown_member },
+	{ "stream_named_folder", NULL, named_folder },
 	{ "stream_other_spelling", "stream_of_everything", other_spelling },
 	{ "stream_nothing", NULL, nothing },
 	{ "stream_every_value_type", NULL, every_value_type },

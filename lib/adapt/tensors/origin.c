@@ -1,5 +1,6 @@
 #include "adapt/tensors/origin.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -417,21 +418,17 @@ add_tokenizer(struct recorder *r)
 	return status;
 }
 
+/* Note a number of tensors. Those that only a pipe keeps out of the record are worth a hint. */
 static void
-note(const struct recorder *r)
+note(const struct recorder *r, const char *what, uint64_t n)
 {
 	char text[400];
 
-	if (r->lost && r->a->source.note) {
-		snprintf(text, sizeof text, "tensors that GGUF does not have, and that the way back to "
-		         "a folder will not restore: %llu", (unsigned long long)r->lost);
-		r->a->source.note(text);
-	}
-	if (r->inexact && r->a->source.note && r->a->o.places) {
-		snprintf(text, sizeof text, "tensors whose values the way back to a folder may round: "
-		         "%llu", (unsigned long long)r->inexact);
-		r->a->source.note(text);
-	}
+	if (n == 0 || !r->a->source.note)
+		return;
+	snprintf(text, sizeof text, "tensors %s: %" PRIu64 "%s", what, n, r->a->o.places ? ""
+	         : "; without a pipe, apr-adapt gguf FOLDER can record them");
+	r->a->source.note(text);
 }
 
 int
@@ -446,8 +443,11 @@ origin_write(struct adapt *a, struct buf *b, struct err *e)
 	    (a->t.tied == SIZE_MAX || set(&r, r.o, "tied", json_true()) == 0) &&
 	    add_buffers(&r) == 0 && add_rows(&r) == 0 && add_values(&r) == 0)
 		status = json_write(r.o, b) < 0 ? err_memory(e) : 0;
-	if (status == 0)
-		note(&r);
+	if (status == 0) {
+		note(&r, "that GGUF does not have, and that the way back to a folder will not restore",
+		     r.lost);
+		note(&r, "whose values the way back to a folder may round", r.inexact);
+	}
 	json_decref(r.o);
 	return status;
 }

@@ -26,6 +26,7 @@ plan(void *ctx, struct model *out, struct err *e)
 	/* Signatures do not cover what a later version may have added to the plan, nor the
 	 * description of the first container. */
 	json_object_clear(out->extra);
+	model_set_folder(out, NULL);
 	if (origin_prune(out, &v->dropped, e) < 0)
 		return -1;
 	out->signatures = 1; /* only the valid one is sent */
