@@ -366,8 +366,11 @@ static void
 release(struct import *im)
 {
 	const struct import_place *x = im->place;
-	const uint8_t *now = x->make ? x->p + im->done * x->in : im->body;
+	const uint8_t *now;
 
+	if (!x->p) /* made of values that lie elsewhere */
+		return;
+	now = x->make ? x->p + im->done * x->in : im->body;
 	if (x->make && !x->in && im->done && x->p >= x->map->p)
 		map_release(x->map, x->p, (size_t)num_min(
 			tensor_bytes(im->plan.tensors[x - im->places]),

@@ -89,17 +89,22 @@ put_attribute(struct gen *operands, const char *key, uint32_t type, const char *
 	put_entry(operands, 5, key, &value);
 }
 
-/* An operation with these operands and one output. */
+/* An operation with these operands, and an output for each word of names. */
 static inline void
-put_op(struct gen *block, const char *type, const char *name, struct gen *operands)
+put_op(struct gen *block, const char *type, const char *names, struct gen *operands)
 {
 	struct gen op = { 0 }, output = { 0 };
+	size_t n;
 
 	put_bytes(&op, 1, type, strlen(type));
-	put_bytes(&output, 1, name, strlen(name));
 	put(&op, operands->p, operands->n);
 	gen_free(operands);
-	put_message(&op, 3, &output);
+	do {
+		n = strcspn(names, " ");
+		put_bytes(&output, 1, names, n);
+		put_message(&op, 3, &output);
+		names += n + (names[n] == ' ');
+	} while (*names);
 	put_message(block, 3, &op);
 }
 

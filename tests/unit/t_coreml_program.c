@@ -188,6 +188,89 @@ sparse_values(void)
 	let_go(&b);
 }
 
+/* ---- sparse values that stay sparse: the examples of coremltools ---- */
+
+#define MASK "\xc3\x68\x21" /* 4 x 6 bits, nine of them set */
+#define NINE "\x36\1"        /* nine indices of one bit */
+
+/* Operands of constexpr_lut_to_sparse. */
+static void
+put_sparse_table(struct gen *x, uint32_t type, const char *shape, const void *lut, size_t n)
+{
+	put_input(x, "indices_mask", "mask");
+	put_attribute(x, "indices_nonzero_data", MIL_U1, "9", NINE, 2);
+	put_attribute(x, "lut", type, shape, lut, n);
+}
+
+/* The operation that makes both outputs of another one dense. */
+static void
+put_to_dense(struct gen *block, const char *mask, const char *values, const char *name)
+{
+	struct gen x = { 0 };
+
+	put_input(&x, "mask", mask);
+	put_input(&x, "nonzero_data", values);
+	put_op(block, "constexpr_sparse_to_dense", name, &x);
+}
+
+static void
+sparse_tables(void)
+{
+	static const float lut[] = { 2, 3 }, vectors[] = { 2, 4, 3, 5 };
+	static const float want[] = { 2, 3, 0, 0, 0, 0, 3, 2, 0, 0, 0, 3, 0, 3, 2, 0, 2, 0, 0, 0, 0, 3, 0,
+		0 };
+	static const float expanded[] = { 2, 3, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 3, 2, 0, 0, 0, 3, 5, 4, 0, 0,
+		0, 5, 0, 3, 2, 0, 2, 0, 0, 5, 4, 0, 4, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 5, 0, 0 };
+	struct gen block = { 0 }, x = { 0 };
+	struct brought b;
+
+	put_constant(&block, "mask", MIL_U1, "4x6", MASK, 3);
+	put_sparse_table(&x, MIL_F32, "1x1x2x1", lut, sizeof lut);
+	put_op(&block, "constexpr_lut_to_sparse", "m1 v1", &x);
+	put_to_dense(&block, "m1", "v1", "plain");
+	put_to_dense(&block, "mask", "v1", "same");
+	put_sparse_table(&x, MIL_F32, "1x1x2x2", vectors, sizeof vectors);
+	put_attribute(&x, "vector_axis", MIL_I32, "", "\0", 1);
+	put_op(&block, "constexpr_lut_to_sparse", "m2 v2", &x);
+	put_to_dense(&block, "m2", "v2", "vectors");
+	bring_block(&b, &block);
+	is(&b, "plain", "F32", "4x6", want, sizeof want);
+	is(&b, "same", "F32", "4x6", want, sizeof want);
+	is(&b, "vectors", "F32", "8x6", expanded, sizeof expanded);
+	test_ok(b.source && b.source->plan->tensor_count == 3, "masks and lists are not tensors");
+	let_go(&b);
+}
+
+static void
+sparse_blocks(void)
+{
+	static const float scale[] = { 0.5f, 2, 4, 8 }, half[] = { 0.5f };
+	static const float want[] = { 4.5f, 18, 0, 0, 1, 4, 8, 0, 0, 0, 12, 24, 3.5f, 14, 0, 0 };
+	static const float chain[] = { 0.5f, -1, 0, 0, 0, 0, -1, 0.5f, 0, 0, 0, -1, 0, -1, 0.5f, 0, 0.5f, 0,
+		0, 0, 0, -1, 0, 0 };
+	struct gen block = { 0 }, x = { 0 };
+	struct brought b;
+
+	put_attribute(&x, "data_mask", MIL_U1, "4x4", "\x73\x3c", 2);
+	put_attribute(&x, "nonzero_data", MIL_U8, "9", "\12\13\3\4\5\6\7\10\11", 9);
+	put_attribute(&x, "scale", MIL_F32, "1x4", scale, sizeof scale);
+	put_attribute(&x, "offset", MIL_U8, "1x4", "\1\2\3\4", 4);
+	put_op(&block, "constexpr_sparse_blockwise_shift_scale", "m1 v1", &x);
+	put_to_dense(&block, "m1", "v1", "columns");
+	put_constant(&block, "mask", MIL_U1, "4x6", MASK, 3);
+	put_sparse_table(&x, MIL_I8, "1x1x2x1", "\1\xfe", 2);
+	put_op(&block, "constexpr_lut_to_sparse", "m2 v2", &x);
+	put_input(&x, "data_mask", "m2");
+	put_input(&x, "nonzero_data", "v2");
+	put_attribute(&x, "scale", MIL_F32, "1x1", half, sizeof half);
+	put_op(&block, "constexpr_sparse_blockwise_shift_scale", "m3 v3", &x);
+	put_to_dense(&block, "m3", "v3", "chain");
+	bring_block(&b, &block);
+	is(&b, "columns", "F32", "4x4", want, sizeof want);
+	is(&b, "chain", "F32", "4x6", chain, sizeof chain);
+	let_go(&b);
+}
+
 /* Values of values: a table of bytes with a scale behind it, in a block inside an operation. */
 static void
 made_of_made_values(void)
@@ -286,8 +369,26 @@ static const struct {
 	{ "const", "shape of too many values",
 	  { { "val", "4294967296x4294967296x4294967296", MIL_F32, 24 } } },
 	{ "const", "needs 4294967296 values", { { "val", "4294967296", MIL_I32, 24 } } },
-	{ "constexpr_lut_to_sparse", "made by constexpr_lut_to_sparse, which is not read",
+	{ "constexpr_of_tomorrow", "made by constexpr_of_tomorrow, which is not read",
 	  { { "lut", "6", MIL_F32, 24 } } },
+	{ "constexpr_lut_to_sparse", "without indices_mask", { { "lut", "6", MIL_F32, 24 } } },
+	{ "constexpr_lut_to_sparse", "another number of values",
+	  { { "indices_mask", "8", MIL_U1, 1 }, { "indices_nonzero_data", "2", MIL_U1, 1 },
+	    { "lut", "1x2x1", MIL_F32, 8 } } },
+	{ "constexpr_lut_to_sparse", "another size than its bits",
+	  { { "indices_mask", "8", MIL_U1, 1 }, { "indices_nonzero_data", "3", MIL_U8, 3 },
+	    { "lut", "1x2x1", MIL_F32, 8 } } },
+	{ "constexpr_lut_to_sparse", "shape does not fit its indices",
+	  { { "indices_mask", "8", MIL_U1, 1 }, { "indices_nonzero_data", "3", MIL_U1, 1 },
+	    { "lut", "2", MIL_F32, 8 } } },
+	{ "constexpr_lut_to_sparse", "no operation makes it dense",
+	  { { "indices_mask", "8", MIL_U1, 1 }, { "indices_nonzero_data", "3", MIL_U1, 1 },
+	    { "lut", "1x2x1", MIL_F32, 8 } } },
+	{ "constexpr_sparse_blockwise_shift_scale", "without scale",
+	  { { "data_mask", "8", MIL_U1, 1 }, { "nonzero_data", "3", MIL_U8, 3 } } },
+	{ "constexpr_sparse_blockwise_shift_scale", "another type than one bit",
+	  { { "data_mask", "3", MIL_U8, 3 }, { "nonzero_data", "3", MIL_U8, 3 },
+	    { "scale", "1", MIL_F32, 4 } } },
 	{ "constexpr_cast", "without source_val", { { "val", "6", MIL_F32, 24 } } },
 	{ "constexpr_cast", "floats of 8 bits", { { "source_val", "6", MIL_F8, 6 } } },
 	{ "constexpr_affine_dequantize", "an axis that is not one",
@@ -360,6 +461,21 @@ faults_are_named(void)
 		put_op(&block, wrong[i].type, "w", &x);
 		refused(&block, wrong[i].says);
 	}
+	for (i = 0; i < 2; i++) {
+		put_constant(&block, "mask", MIL_U1, "4x6", MASK, 3);
+		put_constant(&block, "other", MIL_U1, "4x6", "\xc3\x68\x12", 3);
+		put_sparse_table(&x, MIL_F32, "1x1x2x1", six, 8);
+		put_op(&block, "constexpr_lut_to_sparse", "m v", &x);
+		if (i == 0) {
+			put_to_dense(&block, "other", "v", "w");
+		} else {
+			put_input(&x, "source_val", "v");
+			put_op(&block, "constexpr_cast", "w", &x);
+		}
+		refused(&block, i == 0 ? "the mask of others" : "as if they were dense");
+	}
+	put_op(&block, "constexpr_cast", "v w", &x);
+	refused(&block, "too many outputs");
 	put_input(&x, "source_val", "missing");
 	put_op(&block, "constexpr_cast", "w", &x);
 	refused(&block, "not a constant");
@@ -565,6 +681,8 @@ main(void)
 	lists_of_values();
 	tables_of_values();
 	sparse_values();
+	sparse_tables();
+	sparse_blocks();
 	made_of_made_values();
 	faults_are_named();
 	try_cuts("program", &format_coreml, &usual, mother, false);

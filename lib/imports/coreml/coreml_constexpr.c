@@ -2,8 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/half.h"
-#include "core/le.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "imports/coreml/coreml_program.h"
@@ -21,9 +19,9 @@ coreml_too_deep(const struct coreml *s, const char *name)
 	               "more than %d times", COREML_MADE);
 }
 
-/* An operand that must exist. */
+/* An operand that must exist, and may be sparse. */
 static int
-need(const struct coreml *s, const char *name, const struct coreml_operands *x, const char *which,
+need_any(const struct coreml *s, const char *name, const struct coreml_operands *x, const char *which,
      const struct coreml_value **v)
 {
 	if (x->find(x, which, v) < 0)
@@ -34,6 +32,28 @@ need(const struct coreml *s, const char *name, const struct coreml_operands *x, 
 		return err_set(s->import.err, ERR_FORMAT, name, "is made of floats of 8 bits, which are "
 		               "not read");
 	return 0;
+}
+
+/* An operand that must exist. */
+static int
+need(const struct coreml *s, const char *name, const struct coreml_operands *x, const char *which,
+     const struct coreml_value **v)
+{
+	return need_any(s, name, x, which, v) < 0 ? -1 : !(*v)->dense ? 0 :
+	       wrong(s, name, "is made of sparse values as if they were dense");
+}
+
+/* Take the depth from the operands. */
+static int
+set_depth(const struct coreml *s, const char *name, struct coreml_value *v)
+{
+	const struct coreml_value *of[3] = { v->data, v->scale, v->offset };
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		if (of[i] && of[i]->depth >= v->depth)
+			v->depth = of[i]->depth + 1;
+	return v->depth > COREML_MADE ? coreml_too_deep(s, name) : 0;
 }
 
 static void
@@ -64,8 +84,11 @@ in_grid(const struct coreml_value *v, const uint64_t *grid, uint64_t i)
 static float
 scaled_at(const struct coreml_value *v, uint64_t i)
 {
-	float f = v->data->at(v->data, i);
+	float f;
 
+	if (v->hole && v->hole(v, i))
+		return 0;
+	f = v->data->at(v->data, i);
 	if (v->offset)
 		f -= v->offset->at(v->offset, in_grid(v, v->offsets, i));
 	return f * v->scale->at(v->scale, in_grid(v, v->scales, i));
@@ -138,12 +161,12 @@ affine(struct coreml *s, const char *name, const struct coreml_operands *x, stru
 	return take_axis(s, name, v, v->offset, a, v->offsets);
 }
 
+/* Scales and offsets of blocks of v->data. */
 static int
-blockwise(struct coreml *s, const char *name, const struct coreml_operands *x,
-          struct coreml_value *v)
+take_blocks(struct coreml *s, const char *name, const struct coreml_operands *x,
+            struct coreml_value *v)
 {
-	if (need(s, name, x, "data", &v->data) < 0 || need(s, name, x, "scale", &v->scale) < 0 ||
-	    x->find(x, "offset", &v->offset) < 0 ||
+	if (need(s, name, x, "scale", &v->scale) < 0 || x->find(x, "offset", &v->offset) < 0 ||
 	    (v->offset && need(s, name, x, "offset", &v->offset) < 0))
 		return -1;
 	take_shape(v, v->data);
@@ -154,29 +177,49 @@ blockwise(struct coreml *s, const char *name, const struct coreml_operands *x,
 	return v->offset ? take_grid(s, name, v, v->offset, v->offsets) : 0;
 }
 
+static int
+blockwise(struct coreml *s, const char *name, const struct coreml_operands *x,
+          struct coreml_value *v)
+{
+	return need(s, name, x, "data", &v->data) < 0 ? -1 : take_blocks(s, name, x, v);
+}
+
 /* ---- tables ---- */
 
-static float
-looked_up(const struct coreml_value *v, uint64_t i)
+/* The place of value i's index; *table: the number of its table; *inside: its place in a vector. */
+static uint64_t
+index_of(const struct coreml_value *v, uint64_t i, uint64_t *table, uint64_t *inside)
 {
-	uint64_t index = 0, table = 0, stride = 1, tables = 1, inside = 0, place, size;
+	uint64_t index = 0, stride = 1, tables = 1, place, size;
 	unsigned m;
 
+	*table = *inside = 0;
 	for (m = v->ndim; m-- > 0;) {
 		place = i % v->dims[m];
 		i /= v->dims[m];
 		size = v->dims[m];
 		if (m == v->axis) {
-			inside = place % v->vector;
+			*inside = place % v->vector;
 			place /= v->vector;
 			size /= v->vector;
 		}
 		index += place * stride;
 		stride *= size;
-		table += place / (size / v->scales[m]) * tables;
+		*table += place / (size / v->scales[m]) * tables;
 		tables *= v->scales[m];
 	}
-	index = (uint64_t)coreml_integer(v->data, index);
+	return index;
+}
+
+static float
+looked_up(const struct coreml_value *v, uint64_t i)
+{
+	uint64_t table, inside, index = index_of(v, i, &table, &inside);
+
+	if (v->data->hole && v->data->hole(v->data, index))
+		return 0;
+	index = v->data->at == coreml_stored ? (uint64_t)coreml_integer(v->data, index)
+	                                     : (uint64_t)v->data->at(v->data, index);
 	return v->scale->at(v->scale, (table * v->palettes + index) * v->vector + inside);
 }
 
@@ -283,6 +326,16 @@ take_tables(struct coreml *s, const char *name, const struct coreml_operands *x,
 	return 0;
 }
 
+/* True if the indices are whole numbers of as many bits as the table needs. */
+static int
+check_table(const struct coreml *s, const char *name, const struct coreml_value *v)
+{
+	if (v->data->type->kind != COREML_UNSIGNED || v->data->type->bits > 8 ||
+	    v->palettes != (uint64_t)1 << v->data->type->bits)
+		return wrong(s, name, "has a table of another size than its bits");
+	return 0;
+}
+
 static int
 table(struct coreml *s, const char *name, const struct coreml_operands *x, struct coreml_value *v)
 {
@@ -295,10 +348,9 @@ table(struct coreml *s, const char *name, const struct coreml_operands *x, struc
 	v->type = v->scale->type;
 	if ((shape ? take_list(s, name, shape, v) : take_tables(s, name, x, v)) < 0)
 		return -1;
-	if (v->data->at != coreml_stored || v->data->type->kind != COREML_UNSIGNED ||
-	    v->data->type->bits > 8 || v->palettes != (uint64_t)1 << v->data->type->bits)
-		return wrong(s, name, "has a table of another size than its bits");
-	return 0;
+	if (v->data->at != coreml_stored)
+		return wrong(s, name, "has indices that are made of other values");
+	return check_table(s, name, v);
 }
 
 /* ---- sparse ---- */
@@ -344,22 +396,147 @@ count_bits(struct coreml *s, const char *name, struct coreml_value *v)
 	return 0;
 }
 
+/* Values of a list, v->scale, where the mask v->data has a bit. */
 static int
-sparse(struct coreml *s, const char *name, const struct coreml_operands *x, struct coreml_value *v)
+take_mask(struct coreml *s, const char *name, struct coreml_value *v)
 {
-	const struct coreml_value *shape;
-
-	if (need(s, name, x, "mask", &v->data) < 0 || need(s, name, x, "nonzero_data", &v->scale) < 0 ||
-	    x->find(x, "shape", &shape) < 0)
-		return -1;
-	if (shape && !(v->data = as_bits(s, name, v->data, shape, 1)))
-		return -1;
 	if (v->data->at != coreml_stored || v->data->type->bits != 1)
 		return wrong(s, name, "has a mask of another type than one bit");
 	take_shape(v, v->data);
 	v->at = sparse_at;
 	v->type = v->scale->type;
+	v->mask = v->data->p;
 	return count_bits(s, name, v);
+}
+
+/* What an operation with two outputs makes dense: a mask must be the other output, or the same bits.
+ * NULL: another one. */
+static const struct coreml_value *
+joined(const struct coreml *s, const char *name, const struct coreml_value *mask,
+       const struct coreml_value *list)
+{
+	if (list->mask == (mask->dense ? mask->mask : mask->p))
+		return list->dense;
+	wrong(s, name, "has sparse values with the mask of others");
+	return NULL;
+}
+
+/* A copy of v that is dense, without what v owns. */
+static void
+become(struct coreml_value *v, const struct coreml_value *dense)
+{
+	struct coreml_value *next = v->next;
+
+	*v = *dense;
+	v->next = next;
+}
+
+static int
+sparse(struct coreml *s, const char *name, const struct coreml_operands *x, struct coreml_value *v)
+{
+	const struct coreml_value *shape, *dense;
+
+	if (need_any(s, name, x, "mask", &v->data) < 0 ||
+	    need_any(s, name, x, "nonzero_data", &v->scale) < 0 || x->find(x, "shape", &shape) < 0)
+		return -1;
+	if (v->scale->dense) {
+		dense = joined(s, name, v->data, v->scale);
+		if (dense)
+			become(v, dense);
+		return dense ? 0 : -1;
+	}
+	if (shape && !(v->data = as_bits(s, name, v->data, shape, 1)))
+		return -1;
+	return take_mask(s, name, v);
+}
+
+/* ---- sparse values that stay sparse ---- */
+
+static bool
+mask_hole(const struct coreml_value *v, uint64_t i)
+{
+	return !(v->mask[i / 8] >> i % 8 & 1);
+}
+
+static bool
+scaled_hole(const struct coreml_value *v, uint64_t i)
+{
+	return v->data->hole(v->data, i);
+}
+
+static bool
+table_hole(const struct coreml_value *v, uint64_t i)
+{
+	uint64_t table, inside;
+
+	return v->data->hole(v->data, index_of(v, i, &table, &inside));
+}
+
+/* The values that an operation with two outputs changes, as if they were dense: a new value of the
+ * source, or NULL. */
+static const struct coreml_value *
+spread(struct coreml *s, const char *name, const struct coreml_operands *x, const char *mask,
+       const char *list)
+{
+	const struct coreml_value *bits, *values;
+	struct coreml_value *v;
+
+	if (need_any(s, name, x, mask, &bits) < 0 || need_any(s, name, x, list, &values) < 0)
+		return NULL;
+	if (values->dense)
+		return joined(s, name, bits, values);
+	v = coreml_value_new(s);
+	if (!v)
+		return NULL;
+	*v = (struct coreml_value){ .next = v->next, .data = bits, .scale = values, .hole = mask_hole,
+		.p = bits->p, .map = bits->map };
+	return take_mask(s, name, v) < 0 || set_depth(s, name, v) < 0 ? NULL : v;
+}
+
+/* Make both outputs of an operation: dense has all operands. */
+static int
+give_both(const struct coreml *s, const char *name, struct coreml_value *dense,
+          struct coreml_value *v)
+{
+	if (set_depth(s, name, dense) < 0)
+		return -1;
+	dense->p = dense->data->p;
+	dense->map = dense->data->map;
+	v->dense = dense;
+	v->type = dense->type;
+	v->mask = dense->mask = dense->data->mask;
+	v->depth = dense->depth;
+	return 0;
+}
+
+static int
+sparse_table(struct coreml *s, const char *name, const struct coreml_operands *x,
+             struct coreml_value *v)
+{
+	struct coreml_value *dense = coreml_value_new(s);
+
+	if (!dense || !(dense->data = spread(s, name, x, "indices_mask", "indices_nonzero_data")) ||
+	    need(s, name, x, "lut", &dense->scale) < 0)
+		return -1;
+	dense->at = looked_up;
+	dense->hole = table_hole;
+	dense->type = dense->scale->type;
+	if (take_tables(s, name, x, dense) < 0 || check_table(s, name, dense) < 0)
+		return -1;
+	return give_both(s, name, dense, v);
+}
+
+static int
+sparse_blockwise(struct coreml *s, const char *name, const struct coreml_operands *x,
+                 struct coreml_value *v)
+{
+	struct coreml_value *dense = coreml_value_new(s);
+
+	if (!dense || !(dense->data = spread(s, name, x, "data_mask", "nonzero_data")) ||
+	    take_blocks(s, name, x, dense) < 0)
+		return -1;
+	dense->hole = scaled_hole;
+	return give_both(s, name, dense, v);
 }
 
 /* ---- casts ---- */
@@ -385,12 +562,15 @@ cast(struct coreml *s, const char *name, const struct coreml_operands *x, struct
 
 static const struct {
 	const char *type;
+	unsigned outputs;
 	int (*make)(struct coreml *s, const char *name, const struct coreml_operands *x,
 	            struct coreml_value *v);
 } rows[] = {
-	{ "constexpr_affine_dequantize", affine }, { "constexpr_blockwise_shift_scale", blockwise },
-	{ "constexpr_lut_to_dense", table }, { "constexpr_sparse_to_dense", sparse },
-	{ "constexpr_cast", cast },
+	{ "constexpr_affine_dequantize", 1, affine },
+	{ "constexpr_blockwise_shift_scale", 1, blockwise },
+	{ "constexpr_lut_to_dense", 1, table }, { "constexpr_sparse_to_dense", 1, sparse },
+	{ "constexpr_cast", 1, cast }, { "constexpr_lut_to_sparse", 2, sparse_table },
+	{ "constexpr_sparse_blockwise_shift_scale", 2, sparse_blockwise },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -404,68 +584,17 @@ row_of(const char *type)
 	return i;
 }
 
-bool
-coreml_constexpr_known(const char *type)
+unsigned
+coreml_constexpr_outputs(const char *type)
 {
-	return row_of(type) < ROWS;
+	const size_t row = row_of(type);
+
+	return row < ROWS ? rows[row].outputs : 0;
 }
 
 int
 coreml_constexpr(struct coreml *s, const char *type, const char *name,
                  const struct coreml_operands *operands, struct coreml_value *v)
 {
-	const struct coreml_value *of[3];
-	size_t i;
-
-	if (rows[row_of(type)].make(s, name, operands, v) < 0)
-		return -1;
-	of[0] = v->data;
-	of[1] = v->scale;
-	of[2] = v->offset;
-	for (i = 0; i < 3; i++)
-		if (of[i] && of[i]->depth >= v->depth)
-			v->depth = of[i]->depth + 1;
-	return v->depth > COREML_MADE ? coreml_too_deep(s, name) : 0;
-}
-
-static void
-make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_t *to)
-{
-	const struct coreml_value *v = x->data;
-	uint64_t i;
-	uint32_t bits;
-	float f;
-
-	for (i = first; i < first + count; i++, to += x->out) {
-		f = v->at(v, i);
-		memcpy(&bits, &f, sizeof bits);
-		if (x->out == 4)
-			le32_put(to, bits);
-		else
-			le16_put(to, v->type->number == 10 ? half_f32_f16(f) : half_f32_bf16(f));
-	}
-}
-
-int
-coreml_value_add(struct coreml *s, const char *name, const struct coreml_value *v)
-{
-	struct import_place x = { .p = v->p, .map = v->map };
-	const char *dtype = v->type->dtype;
-
-	if (v->ndim > TENSOR_DIMS)
-		return err_set(s->import.err, ERR_FORMAT, name, "has more than %d dimensions", TENSOR_DIMS);
-	if (v->at != coreml_stored || !dtype) {
-		if (v->type->number != 10 && v->type->number != 13)
-			dtype = "F32";
-		x.make = make_values;
-		x.out = strcmp(dtype, "F32") == 0 ? 4 : 2;
-		x.data = v;
-		if (v->data) {
-			x.p = v->data->p;
-			x.map = v->data->map;
-		}
-		s->decoded++;
-	}
-	return import_tensor(&s->import, name, strlen(name), dtype_by_name(dtype), v->ndim, v->dims,
-	                     &x);
+	return rows[row_of(type)].make(s, name, operands, v) < 0 ? -1 : set_depth(s, name, v);
 }

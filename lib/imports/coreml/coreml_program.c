@@ -99,7 +99,7 @@ find_entry(const struct program *p, const struct protobuf_field *in, uint32_t nu
 
 static int collect_block(struct program *p, const struct protobuf_field *block, unsigned depth);
 
-/* The name of an operation's only output. */
+/* The name of an output of an operation. */
 static int
 read_output(const struct program *p, const struct protobuf_field *output, struct op *x)
 {
@@ -107,8 +107,7 @@ read_output(const struct program *p, const struct protobuf_field *output, struct
 	struct protobuf m;
 	int r;
 
-	if (x->name)
-		return fail(p, "has a constant with two outputs");
+	x->name = NULL;
 	open_field(p, &m, output);
 	while ((r = protobuf_next(&m, &f)) > 0)
 		if (f.number == 1 && f.form == PROTOBUF_BYTES && f.value > 0 && f.value < 65536) {
@@ -120,12 +119,18 @@ read_output(const struct program *p, const struct protobuf_field *output, struct
 	return r;
 }
 
+/* The number of its outputs; 0: the operation is not known. */
+static unsigned
+outputs_of(const struct op *x)
+{
+	return strcmp(x->type, "const") == 0 ? 1 : coreml_constexpr_outputs(x->type);
+}
+
+/* Add an output of an operation. */
 static int
 add_op(struct program *p, const struct op *x)
 {
-	if (!x->name)
-		return fail(p, "has a constant without a name");
-	if (strcmp(x->type, "const") != 0 && !coreml_constexpr_known(x->type)) {
+	if (outputs_of(x) == 0) {
 		import_fail(&p->s->import, ERR_FORMAT, "has weights made by %s, which is not read", x->type);
 		return err_hint(p->s->import.err, "coremltools can decompress them: "
 		                "coremltools.optimize.coreml.decompress_weights");
@@ -145,6 +150,7 @@ collect_op(struct program *p, const struct protobuf_field *from, unsigned depth)
 	struct protobuf_field f;
 	struct protobuf m;
 	bool constant = false;
+	unsigned outputs = 0;
 	int r;
 
 	open_field(p, &m, from);
@@ -163,9 +169,13 @@ collect_op(struct program *p, const struct protobuf_field *from, unsigned depth)
 		return r;
 	open_field(p, &m, from);
 	while ((r = protobuf_next(&m, &f)) > 0)
-		if (f.number == 3 && f.form == PROTOBUF_BYTES && read_output(p, &f, &x) < 0)
-			return -1;
-	return r < 0 ? -1 : add_op(p, &x);
+		if (f.number == 3 && f.form == PROTOBUF_BYTES) {
+			if (read_output(p, &f, &x) < 0 || add_op(p, &x) < 0)
+				return -1;
+			if (++outputs > outputs_of(&x))
+				return fail(p, "has a constant with too many outputs");
+		}
+	return r < 0 ? -1 : outputs > 0 ? 0 : fail(p, "has a constant without a name");
 }
 
 static int
@@ -392,6 +402,16 @@ add_tensor(struct program *p, struct op *x)
 	return r;
 }
 
+/* True if an operation uses this output, or the other one of the same operation. */
+static bool
+is_used(const struct program *p, size_t i)
+{
+	const uint8_t *op = p->ops[i].message.p;
+
+	return p->ops[i].used || (i > 0 && p->ops[i - 1].message.p == op && p->ops[i - 1].used) ||
+	       (i + 1 < p->count && p->ops[i + 1].message.p == op && p->ops[i + 1].used);
+}
+
 /* First the values that are made, which say what is an operand. */
 static int
 add_tensors(struct program *p)
@@ -402,7 +422,7 @@ add_tensors(struct program *p)
 		if (strcmp(p->ops[i].type, "const") != 0 && make_value(p, &p->ops[i], 0) < 0)
 			return -1;
 	for (i = 0; i < p->count; i++)
-		if (!p->ops[i].used && add_tensor(p, &p->ops[i]) < 0)
+		if (!is_used(p, i) && add_tensor(p, &p->ops[i]) < 0)
 			return -1;
 	return 0;
 }

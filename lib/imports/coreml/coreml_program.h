@@ -32,6 +32,10 @@
  *                            vectors, which lie along vector_axis
  *     sparse_to_dense        nonzero_data where mask has a bit, else 0
  *     cast                   source_val as F32
+ *     lut_to_sparse, sparse_blockwise_shift_scale
+ *                            as lut_to_dense and blockwise_shift_scale, of the values where a mask
+ *                            has a bit; two outputs, the mask and these values, from which
+ *                            sparse_to_dense makes a tensor
  *
  * Values of less than 8 bits are packed, the first one in the lowest bits.
  *
@@ -80,6 +84,13 @@ struct coreml_value {
 	unsigned axis;                  /* of vectors */
 	uint64_t palettes, vector;      /* values of a table, and numbers of a value */
 	uint64_t *counts;               /* set bits of the mask before each COREML_STEP bits; owned */
+
+	/* Sparse: */
+	const struct coreml_value *dense; /* an output of an operation with two: what sparse_to_dense
+	                                 * makes of both; it has no values of its own */
+	bool (*hole)(const struct coreml_value *v, uint64_t i); /* of what is dense: true if value i
+	                                 * is 0 because the mask has no bit for it; or NULL */
+	const uint8_t *mask;            /* of these two: the bits of the mask */
 };
 
 #define COREML_STEP 512u
@@ -117,8 +128,8 @@ struct coreml_operands {
 /* Report that a value exceeds it. -1. */
 int coreml_too_deep(const struct coreml *s, const char *name);
 
-/* True if an operation of this type makes a value that is known here. */
-bool coreml_constexpr_known(const char *type);
+/* The number of values that an operation of this type makes; 0: it is not known here. */
+unsigned coreml_constexpr_outputs(const char *type);
 
 /* Make the value of such an operation from its operands; name: of the tensor. 0 or -1. */
 int coreml_constexpr(struct coreml *s, const char *type, const char *name,

@@ -319,3 +319,49 @@ coreml_value_read(struct coreml *s, const char *name, const struct protobuf_fiel
 	v->in_file = blob.p != NULL;
 	return blob.p ? coreml_blob(s, name, &blob, v) : read_immediate(s, name, &m, &immediate, v);
 }
+
+/* ---- tensors ---- */
+
+static void
+make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_t *to)
+{
+	const struct coreml_value *v = x->data;
+	uint64_t i;
+	uint32_t bits;
+	float f;
+
+	for (i = first; i < first + count; i++, to += x->out) {
+		f = v->at(v, i);
+		memcpy(&bits, &f, sizeof bits);
+		if (x->out == 4)
+			le32_put(to, bits);
+		else
+			le16_put(to, v->type->number == 10 ? half_f32_f16(f) : half_f32_bf16(f));
+	}
+}
+
+int
+coreml_value_add(struct coreml *s, const char *name, const struct coreml_value *v)
+{
+	struct import_place x = { .p = v->p, .map = v->map };
+	const char *dtype = v->type->dtype;
+
+	if (v->dense)
+		return err_set(s->import.err, ERR_FORMAT, name, "is sparse, and no operation makes it dense");
+	if (v->ndim > TENSOR_DIMS)
+		return err_set(s->import.err, ERR_FORMAT, name, "has more than %d dimensions", TENSOR_DIMS);
+	if (v->at != coreml_stored || !dtype) {
+		if (v->type->number != 10 && v->type->number != 13)
+			dtype = "F32";
+		x.make = make_values;
+		x.out = strcmp(dtype, "F32") == 0 ? 4 : 2;
+		x.data = v;
+		if (v->data) {
+			x.p = v->data->p;
+			x.map = v->data->map;
+		}
+		s->decoded++;
+	}
+	return import_tensor(&s->import, name, strlen(name), dtype_by_name(dtype), v->ndim, v->dims,
+	                     &x);
+}
