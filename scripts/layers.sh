@@ -15,7 +15,7 @@ codecs core
 crypto core model
 formats core model wire stream codecs
 imports core model wire stream codecs formats
-load core model formats tokenizer
+load core model formats quant tokenizer
 arch core model
 adapt core model wire arch kernels quant tokenizer
 infer core model arch kernels
@@ -24,7 +24,7 @@ stats core model kernels
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto
-generate core model infer tokenizer
+generate core model arch quant infer tokenizer
 quality core model infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality

@@ -10,13 +10,12 @@
 #include "core/broker.h"
 #include "core/mem.h"
 
-#define MOST 4
 
 static struct {
 	char *path;
 	int fd, error;    /* fd is -1: error is the errno of open */
 	int folder;       /* its folder, or -1 */
-} opened[MOST];
+} opened[OPENED];
 static size_t count;
 
 /* The folder that contains path. */
@@ -38,7 +37,7 @@ opened_add(const char *path, bool folder)
 	struct stat st;
 	size_t i = count;
 
-	if (count == MOST)
+	if (count == OPENED)
 		return;
 	if (!(opened[i].path = mem_text(path, strlen(path))))
 		return;

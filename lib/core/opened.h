@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#define OPENED 64 /* inputs at most; one more is not found inside the sandbox */
+
 /* Opens path now; an error is reported when the file is used. With folder, path's folder
  * (or path itself, if it is one) is opened too, so that the helper (core/broker.h) can open
  * other files in it. */

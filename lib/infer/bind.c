@@ -55,14 +55,10 @@ find_name(const struct bind *b, const char *name)
 }
 
 const char *
-bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
-          const char *ending, char name[BIND_NAME])
+bind_text(const char *p, size_t block, size_t expert, const char *ending, char name[BIND_NAME])
 {
-	const char *p = arch_tensor(b->h->arch, b->h->folder ? ARCH_FOLDER : ARCH_GGUF, role);
 	size_t n = 0;
 
-	if (!p)
-		return NULL;
 	for (; *p && n < BIND_NAME - 24; p++)
 		if (*p == '#' || *p == '*')
 			n += (size_t)snprintf(name + n, BIND_NAME - n, "%zu", *p == '#' ? block : expert);
@@ -70,6 +66,15 @@ bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
 			name[n++] = *p;
 	snprintf(name + n, BIND_NAME - n, "%s", ending);
 	return name;
+}
+
+const char *
+bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
+          const char *ending, char name[BIND_NAME])
+{
+	const char *p = arch_tensor(b->h->arch, b->h->folder ? ARCH_FOLDER : ARCH_GGUF, role);
+
+	return p ? bind_text(p, block, expert, ending, name) : NULL;
 }
 
 /* Names in a folder may lack their first part, the name of the model, or be those of .apr
@@ -315,6 +320,7 @@ bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uin
 		rows = tensor_dims(bind_tensor(b, i))[turned];
 	if (bind_matrix(b, i, rows, columns, turned, &to->w) < 0)
 		return -1;
+	to->id = (struct linear_id){ role, (uint32_t)block, 0 };
 	to->bias = bind_vector(b, role, block, ".bias", rows, 0);
 	to->scale = bind_scale(b, role, block, 1);
 	if (to->scale && to->bias && is_feed_forward(role) && scale_bias(b, to) < 0)

@@ -24,6 +24,10 @@ void *bind_make(struct bind *b, size_t n, size_t size);
 
 #define BIND_NAME 128 /* size of a name */
 
+/* A name of a table of names (arch_tensor) with its numbers and an ending. Returns name. */
+const char *bind_text(const char *pattern, size_t block, size_t expert, const char *ending,
+                      char name[BIND_NAME]);
+
 /* The name of the tensor of a role, block and expert; NULL if the form has none. */
 const char *bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
                       const char *ending, char name[BIND_NAME]);

@@ -2,8 +2,44 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/mem.h"
+
+/* ---- linear layers ---- */
+
+void
+pass_watch(const struct pass *p, const struct input *in, const struct linear_id *ids,
+           size_t count)
+{
+	struct watched w = { .x = p->watched, .n = in->n, .columns = in->columns };
+	struct values x = in->x;
+	size_t i;
+
+	if (!p->watcher)
+		return;
+	/* With a norm on the way, p->h is free: it is for the norms of other inputs. */
+	if (in->norm)
+		p->ops->norm(p->device, in->norm, in->x, in->n, in->columns, x = p->h);
+	p->ops->copy_out(p->device, p->watched, x, in->n * in->columns);
+	for (i = 0; i < count; i++)
+		if (i == 0 || memcmp(&ids[i], &ids[i - 1], sizeof *ids) != 0)
+			w.layer[w.count++] = ids[i];
+	p->watcher(p->watch_ctx, &w);
+}
+
+void
+pass_linear(const struct pass *p, const struct input *in, const struct product *to,
+            size_t count)
+{
+	struct linear_id ids[WATCHED];
+	size_t i;
+
+	for (i = 0; p->watcher && i < count; i++)
+		ids[i] = to[i].layer->id;
+	pass_watch(p, in, ids, count);
+	p->ops->linear(p->device, in, to, count);
+}
 
 /* ---- a layer ---- */
 
@@ -72,7 +108,7 @@ self_attention(struct pass *p, struct cache *cache, size_t i)
 	in = normed(p, &b->attn_norm, p->x, p->n);
 
 	/* queries, keys and values */
-	ops->linear(p->device, &in, (struct product[]){
+	pass_linear(p, &in, (struct product[]){
 		{ &b->q, p->q }, { &b->k, p->k }, { &b->v, p->v } }, 3);
 	norm_heads(p, &b->q_norm, p->q, h->heads);
 	norm_heads(p, &b->k_norm, p->k, h->kv_heads);
@@ -88,7 +124,7 @@ self_attention(struct pass *p, struct cache *cache, size_t i)
 
 	/* output projection */
 	in = (struct input){ p->a, NULL, p->n, h->heads * h->head_v };
-	ops->linear(p->device, &in, &(struct product){ &b->o, p->y }, 1);
+	pass_linear(p, &in, &(struct product){ &b->o, p->y }, 1);
 	norm(p, &b->attn_post, p->y, p->n, h->width);
 }
 
@@ -100,10 +136,10 @@ pass_feed_forward(struct pass *p, const struct feed_forward *f, const struct inp
 	size_t ff = f->up.w.rows, gated = f->gate.w.rows > 0;
 	struct values gate = gated ? p->gate : (struct values){ NULL, 0 };
 
-	ops->linear(p->device, in, (struct product[]){ { &f->up, p->up }, { &f->gate, gate } },
+	pass_linear(p, in, (struct product[]){ { &f->up, p->up }, { &f->gate, gate } },
 	            1 + gated);
 	ops->act(p->device, p->net->hyper.act, gate, p->up, in->n * ff);
-	ops->linear(p->device, &(struct input){ p->up, NULL, in->n, ff },
+	pass_linear(p, &(struct input){ p->up, NULL, in->n, ff },
 	            &(struct product){ &f->down, y }, 1);
 }
 
@@ -198,7 +234,7 @@ pass_logits(struct pass *p, size_t first, size_t n)
 	size_t width = p->net->hyper.width;
 	struct input in = normed(p, &p->net->out_norm, values_at(p->x, first * width), n);
 
-	p->ops->linear(p->device, &in, &(struct product){ &p->net->out, p->logits }, 1);
+	pass_linear(p, &in, &(struct product){ &p->net->out, p->logits }, 1);
 }
 
 void
@@ -318,5 +354,6 @@ pass_free(struct pass *p)
 	free(p->weight);
 	free(p->row);
 	free(p->row_weight);
+	free(p->watched);
 	*p = (struct pass){ 0 };
 }

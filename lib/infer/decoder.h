@@ -40,6 +40,9 @@ struct pass {
 	float *row_weight;       /* batch: and its weight for each */
 
 	size_t logit_rows;       /* rows of logits at a time */
+	infer_watcher *watcher;  /* or NULL, and what it gets */
+	void *watch_ctx;
+	float *watched;          /* batch × the most columns; a copy of an input */
 	uint64_t bytes;          /* of all memory */
 };
 
@@ -60,6 +63,12 @@ void pass_run(struct pass *p, struct cache *cache, const uint32_t *tokens, size_
  * logit_rows; then read row i of them, which has a value for each token of the vocabulary. */
 void pass_logits(struct pass *p, size_t first, size_t n);
 void pass_read(struct pass *p, size_t i, float *logits);
+
+/* Tell the watcher the input of layers. pass_linear does so before their products. */
+void pass_watch(const struct pass *p, const struct input *in, const struct linear_id *ids,
+                size_t count);
+void pass_linear(const struct pass *p, const struct input *in, const struct product *to,
+                 size_t count);
 
 /* y[n × width] = down(act(gate x) × up x), or down(act(up x)). y may lie where x does. */
 void pass_feed_forward(struct pass *p, const struct feed_forward *f,

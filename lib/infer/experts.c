@@ -80,6 +80,7 @@ add_shared(struct pass *p, const struct block *b)
 	const struct input in = { p->h, NULL, p->n, width };
 
 	pass_feed_forward(p, &b->shared, &in, p->out);
+	pass_watch(p, &in, &(struct linear_id){ ROLE_SHARED_ROUTER, b->shared.up.id.block, 0 }, 1);
 	p->ops->dots(p->device, p->h, b->shared_router, p->n, width, p->router);
 	p->ops->copy_out(p->device, p->row_weight, p->router, p->n);
 	for (t = 0; t < p->n; t++) {
@@ -99,7 +100,7 @@ pass_experts(struct pass *p, const struct block *b)
 	uint32_t x;
 
 	/* router: the experts of each token */
-	ops->linear(p->device, &all, &(struct product){ &b->router, p->router }, 1);
+	pass_linear(p, &all, &(struct product){ &b->router, p->router }, 1);
 	ops->copy_out(p->device, p->probability, p->router, p->n * h->experts);
 	for (t = 0; t < p->n; t++) {
 		softmax(p->probability + t * h->experts, h->experts);

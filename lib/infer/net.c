@@ -13,7 +13,7 @@ static struct linear
 part(const struct linear *of, size_t first, size_t rows)
 {
 	return (struct linear){ matrix_rows(&of->w, first, rows),
-	                        of->bias ? of->bias + first : NULL, of->scale };
+	                        of->bias ? of->bias + first : NULL, of->scale, of->id };
 }
 
 /* ---- attention ---- */
@@ -207,6 +207,14 @@ net_single(struct bind *b, struct feed_forward *f, size_t block, size_t x)
 	return 0;
 }
 
+static void
+number_expert(struct feed_forward *f, size_t block, size_t x)
+{
+	f->gate.id = (struct linear_id){ ROLE_GATE_EXPS, (uint32_t)block, (uint32_t)x };
+	f->up.id = (struct linear_id){ ROLE_UP_EXPS, (uint32_t)block, (uint32_t)x };
+	f->down.id = (struct linear_id){ ROLE_DOWN_EXPS, (uint32_t)block, (uint32_t)x };
+}
+
 static int
 net_experts(struct bind *b, struct block *blk, size_t i)
 {
@@ -230,6 +238,8 @@ net_experts(struct bind *b, struct block *blk, size_t i)
 	for (x = 0; h->folder && x < h->experts; x++)
 		if (net_single(b, &blk->experts[x], i, x) < 0)
 			return -1;
+	for (x = 0; x < h->experts; x++)
+		number_expert(&blk->experts[x], i, x);
 	b->net->ff_expert = larger(b->net->ff_expert, blk->experts[0].up.w.rows);
 	if (!(h->arch->flags & ARCH_SHARED))
 		return 0;
@@ -331,7 +341,7 @@ net_ends(struct bind *b)
 		return -1;
 	r = bind_linear(b, &b->net->out, ROLE_OUT, 0, h->vocabulary, h->width);
 	if (r == 0)
-		b->net->out = (struct linear){ .w = embed.w };
+		b->net->out = (struct linear){ .w = embed.w, .id = embed.id };
 	return r < 0 ? -1 : 0;
 }
 

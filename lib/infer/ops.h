@@ -31,6 +31,7 @@
 #include "arch/hyper.h"
 #include "core/err.h"
 #include "infer/cache_type.h"
+#include "infer/watch.h"
 #include "model/dtype.h"
 #include "model/weights.h"
 
@@ -59,6 +60,7 @@ struct linear {
 	struct matrix w;
 	const float *bias;  /* w.rows, or NULL */
 	const float *scale; /* s, of the whole matrix; NULL: 1 */
+	struct linear_id id;
 };
 
 /* RMS norm:   y = x / sqrt(mean(x²) + eps) × weight + bias

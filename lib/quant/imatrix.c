@@ -7,6 +7,7 @@
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "core/num.h"
 #include "core/text.h"
 #include "model/value.h"
 
@@ -14,6 +15,7 @@
 #define ENTRIES 1000000
 #define SUMS ".in_sum2"
 #define COUNTS ".counts"
+#define ARRAY_HEAD 12 /* bytes before the items of an array (model/value.h) */
 
 bool
 imatrix_is_dat(const uint8_t *head, size_t n)
@@ -64,6 +66,16 @@ imatrix_sort(struct imatrix *m)
 {
 	if (m->n)
 		qsort(m->entries, m->n, sizeof *m->entries, by_name);
+}
+
+int
+imatrix_add_dataset(struct imatrix *m, const char *name, size_t n, struct err *e)
+{
+	if (mem_grow(&m->datasets, &m->dataset_cap, m->dataset_count + 1, sizeof *m->datasets) < 0 ||
+	    !(m->datasets[m->dataset_count] = mem_text(name, n)))
+		return err_memory(e);
+	m->dataset_count++;
+	return 0;
 }
 
 /* Encoders need numbers that are finite and not negative. */
@@ -117,15 +129,16 @@ read_entry(struct imatrix *m, struct reader *r, struct buf *b, struct err *e)
 	if (reader_append(r, b, 4 * (uint64_t)n) < 0)
 		return -1;
 	x->values = mem_array(n, sizeof *x->values);
-	if (!x->values)
+	x->counts = mem_array(1, sizeof *x->counts);
+	if (!x->values || !x->counts)
 		return err_memory(e);
 	x->n = n;
+	x->count_n = 1;
+	*x->counts = (float)calls;
 	for (i = 0; i < n; i++) {
 		uint32_t w = le32(b->p + 4 * i);
 
 		memcpy(&x->values[i], &w, sizeof w);
-		if (calls > 0)
-			x->values[i] /= (float)calls;
 	}
 	return 0;
 }
@@ -148,10 +161,9 @@ read_dataset(struct imatrix *m, struct reader *r, struct buf *b, struct err *e)
 		return -1;
 	if (!reader_at_end(r))
 		return reader_fail(r, ERR_CORRUPT, "bytes after the end of the matrix");
-	if (!text_utf8(b->p, b->n, false))
+	if (b->n == 0 || !text_utf8(b->p, b->n, false))
 		return 0; /* nothing depends on it */
-	m->dataset = mem_text((char *)b->p, b->n);
-	return m->dataset ? 0 : err_memory(e);
+	return imatrix_add_dataset(m, (char *)b->p, b->n, e);
 }
 
 int
@@ -161,6 +173,7 @@ imatrix_read_dat(struct imatrix *m, struct reader *r, struct err *e)
 	struct buf b = { 0 };
 	int status = r->failed ? -1 : 0;
 
+	m->by_chunk = true;
 	if (status == 0 && (entries == 0 || entries > ENTRIES))
 		status = reader_fail(r, ERR_CORRUPT, "%" PRIu32 " entries", entries);
 	for (i = 0; status == 0 && i < entries; i++)
@@ -258,29 +271,11 @@ end_tensor(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return 0;
 }
 
-/* Turn sums into means; a matrix that was never used weighs all columns alike. */
-static int
-divide(struct imatrix_entry *x, struct err *e)
-{
-	size_t i, j, columns;
-
-	if (!x->values || !x->counts || x->n % x->count_n != 0)
-		return err_set(e, ERR_CORRUPT, x->name, "its sums and counts do not fit together");
-	columns = x->n / x->count_n;
-	for (j = 0; j < x->count_n; j++)
-		for (i = 0; i < columns; i++) {
-			float *v = &x->values[j * columns + i];
-
-			*v = x->counts[j] > 0 ? *v / x->counts[j] : 1;
-		}
-	return 0;
-}
-
 /* Join sums and counts of one name, which came as two entries. */
 static int
 join_halves(struct imatrix *m, struct err *e)
 {
-	size_t i, n = 0;
+	size_t i, k, n = 0;
 
 	imatrix_sort(m);
 	for (i = 0; i < m->n; i++) {
@@ -306,30 +301,38 @@ join_halves(struct imatrix *m, struct err *e)
 		*x = (struct imatrix_entry){ 0 };
 	}
 	m->n = n; /* the rest is empty */
-	for (i = 0; i < n; i++)
-		if (divide(&m->entries[i], e) < 0)
-			return -1;
+	for (i = 0; i < n; i++) {
+		const struct imatrix_entry *x = &m->entries[i];
+
+		if (!x->values || !x->counts || x->n % x->count_n != 0)
+			return err_set(e, ERR_CORRUPT, x->name, "its sums and counts do not fit together");
+		for (k = 0; k < x->count_n; k++)
+			if (!isfinite(x->counts[k]) || x->counts[k] < 0)
+				return err_set(e, ERR_CORRUPT, x->name, "its count %zu is not a number of tokens",
+				               k);
+	}
 	return 0;
 }
 
 static int
 take_keys(struct imatrix *m, struct model *plan, const char *where, struct err *e)
 {
-	static const size_t array_head = 12;
 	const struct meta *k = model_find(plan, "imatrix.datasets");
 	const char *type = model_text(plan, "general.type");
+	size_t at, n;
 
 	if (!type || strcmp(type, "imatrix") != 0)
 		return err_set(e, ERR_FORMAT, where, "is a model, but no importance matrix");
 	if (model_u64(plan, "imatrix.chunk_count", &m->chunks) < 0)
 		m->chunks = 0;
-	if (k && k->wire && k->type.depth == 1 && k->type.leaf == VALUE_STRING &&
-	    k->wire_bytes > array_head + 8) {
-		/* The first of them: what llama-quantize records. */
-		m->dataset = mem_text((char *)k->wire + array_head + 8,
-		                      (size_t)le64(k->wire + array_head));
-		if (!m->dataset)
-			return err_memory(e);
+	if (model_u64(plan, "imatrix.chunk_size", &m->chunk_tokens) < 0)
+		m->chunk_tokens = 0;
+	if (!k || !k->wire || k->type.depth != 1 || k->type.leaf != VALUE_STRING)
+		return 0;
+	for (at = ARRAY_HEAD; at < k->wire_bytes; at += 8 + n) {
+		n = (size_t)le64(k->wire + at);
+		if (imatrix_add_dataset(m, (char *)k->wire + at + 8, n, e) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -345,6 +348,110 @@ imatrix_read_model(struct imatrix *m, struct source *s, struct err *e)
 	    join_halves(m, e) < 0)
 		return -1;
 	return finish(m, s->name, e);
+}
+
+/* ---- sums ---- */
+
+struct imatrix_entry *
+imatrix_add(struct imatrix *m, const char *name, size_t columns, size_t matrices, struct err *e)
+{
+	struct imatrix_entry *x = new_entry(m, name, strlen(name), e);
+	uint64_t n;
+
+	if (!x)
+		return NULL;
+	if (num_mul(columns, matrices, &n) < 0 || n > SIZE_MAX ||
+	    !(x->values = mem_array((size_t)n, sizeof *x->values)) ||
+	    !(x->counts = mem_array(matrices, sizeof *x->counts))) {
+		err_memory(e);
+		return NULL;
+	}
+	x->n = (size_t)n;
+	x->count_n = matrices;
+	return x;
+}
+
+int
+imatrix_means(struct imatrix *m, struct err *e)
+{
+	size_t i, k;
+
+	for (i = 0; i < m->n; i++) {
+		struct imatrix_entry *x = &m->entries[i];
+		const size_t columns = x->n / x->count_n;
+
+		for (k = 0; k < x->n; k++) {
+			const float count = x->counts[k / columns];
+
+			x->values[k] = count > 0 ? x->values[k] / count : m->by_chunk ? x->values[k] : 1;
+			if (!isfinite(x->values[k]))
+				return err_set(e, ERR_CORRUPT, x->name,
+				               "its importance of column %zu is not a weight", k);
+		}
+	}
+	return 0;
+}
+
+/* One count for all matrices becomes one for each. */
+static int
+spread(struct imatrix_entry *x, size_t matrices, struct err *e)
+{
+	float *counts = mem_array(matrices, sizeof *counts);
+	size_t k;
+
+	if (!counts)
+		return err_memory(e);
+	for (k = 0; k < matrices; k++)
+		counts[k] = x->counts[0];
+	free(x->counts);
+	x->counts = counts;
+	x->count_n = matrices;
+	return 0;
+}
+
+/* times: tokens of what a count counts. */
+static int
+add_entry(struct imatrix_entry *x, const struct imatrix_entry *from, uint64_t times,
+          const char *name, struct err *e)
+{
+	size_t k;
+
+	if (x->n != from->n || (x->count_n != from->count_n && x->count_n != 1 && from->count_n != 1))
+		return err_set(e, ERR_INVALID, name, "its entry %.100s has another size than that of the "
+		               "files before", x->name);
+	if (x->count_n < from->count_n && spread(x, from->count_n, e) < 0)
+		return -1;
+	for (k = 0; k < x->n; k++)
+		if (!isfinite(x->values[k] += from->values[k] * (float)times))
+			return err_set(e, ERR_INVALID, name, "the sums of %.100s are too large", x->name);
+	for (k = 0; k < x->count_n; k++)
+		x->counts[k] += from->counts[from->count_n == 1 ? 0 : k] * (float)times;
+	return 0;
+}
+
+int
+imatrix_merge(struct imatrix *m, const struct imatrix *from, uint64_t chunk_tokens,
+              const char *name, struct err *e)
+{
+	const uint64_t times = from->by_chunk ? chunk_tokens : 1;
+	const size_t before = m->n;
+	size_t i;
+
+	for (i = 0; i < from->n; i++) {
+		const struct imatrix_entry *y = &from->entries[i];
+		const struct imatrix known = { .entries = m->entries, .n = before };
+		struct imatrix_entry *x = imatrix_find(&known, y->name);
+
+		if (!x)
+			x = imatrix_add(m, y->name, y->n / y->count_n, y->count_n, e);
+		if (!x || add_entry(x, y, times, name, e) < 0)
+			return -1;
+	}
+	imatrix_sort(m);
+	for (i = 0; i < from->dataset_count; i++)
+		if (imatrix_add_dataset(m, from->datasets[i], strlen(from->datasets[i]), e) < 0)
+			return -1;
+	return 0;
 }
 
 /* ---- use ---- */
@@ -380,7 +487,7 @@ imatrix_include(struct imatrix *m, const char *const *texts, size_t n)
 }
 
 struct imatrix_entry *
-imatrix_find(struct imatrix *m, const char *name)
+imatrix_find(const struct imatrix *m, const char *name)
 {
 	struct imatrix_entry key;
 
@@ -394,6 +501,8 @@ imatrix_free(struct imatrix *m)
 	while (m->n > 0)
 		drop(m, m->n - 1);
 	free(m->entries);
-	free(m->dataset);
+	while (m->dataset_count > 0)
+		free(m->datasets[--m->dataset_count]);
+	free(m->datasets);
 	*m = (struct imatrix){ 0 };
 }

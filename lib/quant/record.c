@@ -113,7 +113,8 @@ put_imatrix(const struct recipe_options *o, struct model *m, struct err *e)
 	/* The file's name only: its folder says nothing about the model. */
 	if (put_string(m, "quantize.imatrix.file", slash ? slash + 1 : o->imatrix_path,
 	               e) < 0 ||
-	    (x->dataset && put_string(m, "quantize.imatrix.dataset", x->dataset, e) < 0) ||
+	    (x->dataset_count > 0 &&
+	     put_string(m, "quantize.imatrix.dataset", x->datasets[0], e) < 0) ||
 	    put_u32(m, "quantize.imatrix.entries_count", (uint32_t)x->n, e) < 0)
 		return -1;
 	return x->chunks

@@ -10,7 +10,7 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct imatrix m = { 0 };
+	struct imatrix m = { 0 }, sum = { 0 };
 	struct err e = ERR_INIT;
 	struct reader r;
 	size_t i, k, bytes = 0;
@@ -31,9 +31,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			bytes += 12 + strlen(x->name) + 4 * x->n;
 		}
 		must(bytes <= size);
+		if (imatrix_merge(&sum, &m, 512, "input", &e) == 0 &&
+		    imatrix_merge(&sum, &m, 512, "input", &e) == 0) {
+			must(sum.n == m.n);
+			for (i = 0; i < sum.n; i++)
+				must(sum.entries[i].n == m.entries[i].n);
+		}
+		e = (struct err)ERR_INIT;
+		if (imatrix_means(&m, &e) == 0)
+			for (i = 0; i < m.n; i++)
+				for (k = 0; k < m.entries[i].n; k++)
+					must(isfinite(m.entries[i].values[k]));
 		imatrix_exclude(&m, "a");
 	}
 	reader_close(&r);
 	imatrix_free(&m);
+	imatrix_free(&sum);
 	return 0;
 }

@@ -192,7 +192,7 @@ parse_imatrix(struct quant_options *o, struct err *e)
 			                    "--imatrix");
 		return 0;
 	}
-	if (read_imatrix(o, e) < 0)
+	if (read_imatrix(o, e) < 0 || imatrix_means(&o->imatrix, e) < 0)
 		return -1;
 	n = o->imatrix.n;
 	for (i = 0; i < o->exclude.n; i++)

@@ -1,0 +1,225 @@
+#include "generate/importance.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/thread.h"
+#include "infer/watch.h"
+
+#define COLUMNS 64 /* that one thread adds at a time */
+
+/* The sums of one role of one block. */
+struct sums {
+	struct linear_id id;   /* of its first matrix */
+	double *values;        /* matrices × columns; NULL: not used so far */
+	uint64_t *counts;      /* matrices */
+	size_t columns, matrices;
+};
+
+struct gathering {
+	const struct infer *model;
+	const struct importance_options *o;
+	struct sums *all;      /* blocks × ROLES; roles without blocks are in block 0 */
+	size_t n;
+	double *squares;       /* of one input */
+	size_t room;
+	const struct watched *w;
+	struct err *e;
+};
+
+/* ---- sums ---- */
+
+static bool
+is_of_experts(enum role role)
+{
+	return role == ROLE_GATE_EXPS || role == ROLE_UP_EXPS || role == ROLE_DOWN_EXPS;
+}
+
+static bool
+is_wanted(const struct gathering *g, enum role role)
+{
+	return role == ROLE_OUT ? g->o->output : role != ROLE_EMBED;
+}
+
+static struct sums *
+sums_of(struct gathering *g, const struct linear_id *id, size_t columns)
+{
+	struct sums *s = &g->all[id->block * ROLES + id->role];
+
+	if (s->values)
+		return s;
+	s->id = *id;
+	s->columns = columns;
+	s->matrices = is_of_experts(id->role) ? infer_experts(g->model) : 1;
+	s->values = mem_array(s->matrices, columns * sizeof *s->values);
+	s->counts = mem_array(s->matrices, sizeof *s->counts);
+	if (s->values && s->counts)
+		return s;
+	err_memory(g->e);
+	return NULL;
+}
+
+/* The sums of squares of some columns. */
+static void
+square(void *ctx, size_t i)
+{
+	const struct gathering *g = ctx;
+	const struct watched *w = g->w;
+	const size_t first = i * COLUMNS, n = num_min(COLUMNS, w->columns - first);
+	double *to = g->squares + first;
+	size_t r, c;
+
+	memset(to, 0, n * sizeof *to);
+	for (r = 0; r < w->n; r++) {
+		const float *x = w->x + r * w->columns + first;
+
+		for (c = 0; c < n; c++)
+			to[c] += (double)x[c] * (double)x[c];
+	}
+}
+
+static void
+add_input(void *ctx, const struct watched *w)
+{
+	struct gathering *g = ctx;
+	size_t i, c;
+
+	if (g->e->code != ERR_NONE || !is_wanted(g, w->layer[0].role))
+		return;
+	if (mem_grow(&g->squares, &g->room, w->columns, sizeof *g->squares) < 0) {
+		err_memory(g->e);
+		return;
+	}
+	g->w = w;
+	thread_for(g->o->threads, (w->columns + COLUMNS - 1) / COLUMNS, square, g);
+	for (i = 0; i < w->count; i++) {
+		struct sums *s = sums_of(g, &w->layer[i], w->columns);
+		const size_t matrix = s && s->matrices > 1 ? w->layer[i].expert : 0;
+
+		for (c = 0; s && c < w->columns; c++)
+			s->values[matrix * w->columns + c] += g->squares[c];
+		if (s)
+			s->counts[matrix] += w->n;
+	}
+}
+
+/* ---- the result ---- */
+
+static int
+put_sums(const struct gathering *g, const struct sums *s, struct imatrix *m)
+{
+	char name[WATCH_NAME];
+	struct imatrix_entry *x = imatrix_add(m, infer_weight_name(g->model, &s->id, name),
+	                                      s->columns, s->matrices, g->e);
+	size_t k;
+
+	if (!x)
+		return -1;
+	for (k = 0; k < x->n; k++) {
+		x->values[k] = (float)s->values[k];
+		if (!isfinite(x->values[k]))
+			return err_set(g->e, ERR_INVALID, name, "its input %zu is not finite, or too large",
+			               k % s->columns);
+	}
+	for (k = 0; k < x->count_n; k++)
+		x->counts[k] = (float)s->counts[k];
+	return 0;
+}
+
+static int
+put_all(const struct gathering *g, struct imatrix *m)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->all[i].values && put_sums(g, &g->all[i], m) < 0)
+			return -1;
+	imatrix_sort(m);
+	return 0;
+}
+
+/* ---- the text ---- */
+
+static int
+ignore(void *ctx, size_t position, const float *logits, struct err *e)
+{
+	(void)ctx;
+	(void)position;
+	(void)logits;
+	(void)e;
+	return 0;
+}
+
+uint64_t
+importance_parts(const struct infer *model, uint64_t tokens, const struct importance_options *o)
+{
+	const uint64_t all = tokens / infer_context(model);
+	const uint64_t left = all > o->first ? all - o->first : 0;
+
+	return o->count ? num_min(o->count, left) : left;
+}
+
+static int
+read_parts(const struct gathering *g, struct sequence *sequence, uint32_t bos,
+           const struct tokens *text, uint64_t parts, void (*part)(void *ctx, uint64_t done),
+           void *ctx)
+{
+	const size_t context = infer_context(g->model);
+	uint32_t *tokens = mem_array(context, sizeof *tokens);
+	uint64_t i;
+	int r = tokens ? 0 : err_memory(g->e);
+
+	for (i = 0; r == 0 && i < parts; i++) {
+		memcpy(tokens, text->id + (g->o->first + i) * context, context * sizeof *tokens);
+		if (bos != TOKEN_NONE)
+			tokens[0] = bos;
+		r = sequence_eval(sequence, 0, tokens, context,
+		                  g->o->output ? SEQUENCE_ALL : SEQUENCE_NONE, ignore, NULL, g->e);
+		if (g->e->code != ERR_NONE)
+			r = -1;
+		if (r == 0 && part)
+			part(ctx, i + 1);
+	}
+	free(tokens);
+	return r;
+}
+
+int
+importance_of(struct infer *model, struct sequence *sequence, const struct tokenizer *tokenizer,
+              const struct tokens *text, const struct importance_options *o, struct imatrix *m,
+              void (*part)(void *ctx, uint64_t done), void *ctx, struct err *e)
+{
+	const uint32_t bos = tokenizer_adds_bos(tokenizer) ? tokenizer_role(tokenizer, TOKENIZER_BOS)
+	                                                   : TOKEN_NONE;
+	struct gathering g = { .model = model, .o = o, .n = infer_blocks(model) * ROLES, .e = e };
+	const uint64_t parts = importance_parts(model, text->n, o);
+	size_t i;
+	int r = -1;
+
+	if (parts == 0) {
+		err_set(e, ERR_INVALID, NULL, "the text has %zu tokens, fewer than %s context of %zu",
+		        text->n, o->first ? "the parts left out and one" : "one", infer_context(model));
+		return err_hint(e, "give a longer text, or a smaller context with -c");
+	}
+	g.all = mem_array(g.n, sizeof *g.all);
+	if (!g.all)
+		err_memory(e);
+	else if (infer_watch(model, add_input, &g, e) == 0)
+		r = read_parts(&g, sequence, bos, text, parts, part, ctx);
+	infer_watch(model, NULL, NULL, e);
+	if (r == 0)
+		r = put_all(&g, m);
+	for (i = 0; g.all && i < g.n; i++) {
+		free(g.all[i].values);
+		free(g.all[i].counts);
+	}
+	free(g.all);
+	free(g.squares);
+	m->chunks = parts;
+	m->chunk_tokens = infer_context(model);
+	return r;
+}

@@ -1,0 +1,52 @@
+#include "infer/watch.h"
+
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "infer/bind.h"
+#include "infer/private.h"
+
+int
+infer_watch(struct infer *m, infer_watcher *watcher, void *ctx, struct err *e)
+{
+	struct pass *p = &m->pass;
+	size_t columns = m->net.hyper.width, i;
+
+	p->watcher = NULL;
+	free(p->watched);
+	p->watched = NULL;
+	if (!watcher)
+		return 0;
+	for (i = 0; i < m->net.matrix_count; i++)
+		if (m->net.matrices[i]->columns > columns)
+			columns = m->net.matrices[i]->columns;
+	p->watched = mem_array(m->batch * columns, sizeof *p->watched);
+	if (!p->watched)
+		return err_memory(e);
+	p->watcher = watcher;
+	p->watch_ctx = ctx;
+	return 0;
+}
+
+const char *
+infer_weight_name(const struct infer *m, const struct linear_id *layer, char name[WATCH_NAME])
+{
+	const struct arch *a = m->net.hyper.arch;
+	const char *pattern = arch_tensor(a, ARCH_GGUF, layer->role);
+
+	if (!pattern)
+		pattern = arch_tensor(a, ARCH_FOLDER, layer->role);
+	return bind_text(pattern, layer->block, layer->expert, ".weight", name);
+}
+
+size_t
+infer_experts(const struct infer *m)
+{
+	return m->net.hyper.experts;
+}
+
+size_t
+infer_blocks(const struct infer *m)
+{
+	return m->net.hyper.layers;
+}
