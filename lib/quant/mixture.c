@@ -240,17 +240,20 @@ struct place {
 	uint64_t rank;    /* among the matrices of its role that are not kept */
 };
 
-/* Tensors outside of blocks come first; then by block, then by name. */
+/* Tensors outside of blocks come first; then by block, then by name. Experts of a block have the
+ * same name. */
 static int
 by_block(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
+	int order;
 
 	if (x->in_block != y->in_block)
 		return x->in_block ? 1 : -1;
 	if (x->block != y->block)
 		return x->block < y->block ? -1 : 1;
-	return strcmp(x->name, y->name);
+	order = strcmp(x->name, y->name);
+	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 static void
@@ -382,6 +385,15 @@ place_facts(const struct choosing *c, const struct place *p)
 	                      c->model->blocks);
 }
 
+/* True for what has three dimensions in GGUF: the matrices of experts, above all. */
+static bool
+is_stacked(const struct choosing *c, const struct place *p, const struct tensor *t)
+{
+	if (c->model->names && c->model->names[p->index].stacked)
+		return true;
+	return tensor_ndim(t) > 2 && tensor_dims(t)[tensor_ndim(t) - 3] > 1;
+}
+
 static const struct dtype *
 apply_rules(const struct choosing *c, const struct place *p, const struct tensor *t,
             const char **why)
@@ -395,7 +407,7 @@ apply_rules(const struct choosing *c, const struct place *p, const struct tensor
 		*why = "output matrix";
 		return output_type(c, type, tensor_row(t));
 	}
-	if (tensor_ndim(t) > 2 && tensor_dims(t)[tensor_ndim(t) - 3] > 1)
+	if (is_stacked(c, p, t))
 		facts |= STACKED;
 	rule = find_rule(mixture, p->role, facts);
 	*why = rule->why;
@@ -411,8 +423,8 @@ apply_rules(const struct choosing *c, const struct place *p, const struct tensor
 
 /* The type that an override gives, or NULL. */
 static const struct dtype *
-own_type(const struct choosing *c, const struct place *p, bool block_type,
-         const char **why, int *fault, struct err *e)
+own_type(const struct choosing *c, const struct place *p, const struct tensor *t,
+         bool block_type, const char **why, int *fault, struct err *e)
 {
 	struct overrides *o = c->options->overrides;
 	const struct override_rule *rule;
@@ -430,7 +442,7 @@ own_type(const struct choosing *c, const struct place *p, bool block_type,
 		return o->output;
 	}
 	/* As in llama-quantize, F32, F16 and BF16 have no exceptions. */
-	rule = block_type ? override_find(o, p->name, fault, e) : NULL;
+	rule = block_type ? override_find(o, tensor_name(t), fault, e) : NULL;
 	if (rule)
 		*why = rule->text;
 	return rule ? rule->type : NULL;
@@ -447,7 +459,7 @@ choose(const struct choosing *c, struct place *p, const struct tensor *t,
 	const char *rule = pure ? "pure" : "mixture";
 	int fault = 0;
 
-	own = own_type(c, p, block_type, &rule, &fault, e);
+	own = own_type(c, p, t, block_type, &rule, &fault, e);
 	if (own) {
 		type = own;
 	} else if (!pure && block_type) {
@@ -468,7 +480,7 @@ why_kept(const struct choosing *c, const struct place *p, const struct tensor *t
 	struct overrides *o = c->options->overrides;
 
 	if (!o || !o->leave_output || p->role != OUTPUT)
-		return mixture_kept(t);
+		return mixture_kept(t, p->name);
 	o->left++;
 	return "--leave-output-tensor";
 }
@@ -489,6 +501,8 @@ mixture_choose(const struct mixture *m, const struct mixture_options *options,
 		return err_memory(e);
 	for (i = 0; i < n; i++) {
 		places[i] = (struct place){ .index = i, .name = tensor_name(tensors[i]) };
+		if (model->names)
+			places[i].name = model->names[i].gguf;
 		places[i].role = role_of(places[i].name);
 		find_block(&places[i]);
 		c.values += places[i].role == VALUES;

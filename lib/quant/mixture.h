@@ -43,6 +43,14 @@ struct mixture mixture_plain(const struct dtype *type);
 /* By index, for lists: NULL past the last. */
 const struct mixture *mixture_row(unsigned index);
 
+/* A tensor of a model with other names than GGUF's. */
+struct mixture_name {
+	char *gguf;         /* what GGUF calls it, or its own name */
+	bool stacked;       /* GGUF has it in three dimensions */
+	bool of_expert;     /* since it stacks the matrices of all experts */
+	uint64_t expert;    /* its number */
+};
+
 /* The facts of a model that rules use. */
 struct mixture_model {
 	const char *architecture; /* general.architecture, "" if unknown */
@@ -50,6 +58,7 @@ struct mixture_model {
 	uint64_t heads, heads_kv; /* ARCHITECTURE.attention.head_count(_kv) */
 	uint64_t experts;         /* ARCHITECTURE.expert_count, 0 if none */
 	bool importance;          /* an importance matrix is at hand */
+	const struct mixture_name *names; /* one for each tensor; NULL: all are GGUF's */
 };
 
 struct mixture_choice {
@@ -67,9 +76,10 @@ struct mixture_options {
 	struct overrides *overrides; /* overrides, or NULL; counts those that decide */
 };
 
-/* Why every mixture keeps a tensor unchanged, in constant words, or NULL. Kept are tensors
- * that are not weights, have one dimension, or are small and sensitive (mixture_kept.c). */
-const char *mixture_kept(const struct tensor *t);
+/* Why every mixture keeps a tensor of that name in GGUF unchanged, in constant words, or NULL.
+ * Kept are tensors that are not weights, have one dimension, or are small and sensitive
+ * (mixture_kept.c). */
+const char *mixture_kept(const struct tensor *t, const char *name);
 
 /* The type nearest to the wanted one whose blocks fill rows of that many values. */
 const struct dtype *mixture_fallback(const struct dtype *wanted, uint64_t row);

@@ -83,9 +83,8 @@ real_dimensions(const struct tensor *t)
 }
 
 const char *
-mixture_kept(const struct tensor *t)
+mixture_kept(const struct tensor *t, const char *name)
 {
-	const char *name = tensor_name(t);
 	size_t i;
 
 	if (!holds_weights(tensor_type(t)))

@@ -41,8 +41,8 @@ number_of(const struct model *m, const char *architecture, const char *key)
 }
 
 static void
-facts_of(const struct model *m, struct mixture_model *facts, char *architecture,
-         size_t size)
+facts_of(const struct model *m, const struct mixture_model *known,
+         struct mixture_model *facts, char *architecture, size_t size)
 {
 	const struct meta *k = model_find(m, "general.architecture");
 	const char *text = NULL;
@@ -59,6 +59,9 @@ facts_of(const struct model *m, struct mixture_model *facts, char *architecture,
 	facts->experts = number_of(m, architecture, "expert_count");
 	if (!facts->heads_kv)
 		facts->heads_kv = facts->heads;
+	if (known && facts->blocks == 0)
+		*facts = *known;
+	facts->names = known ? known->names : NULL;
 }
 
 /* The caller's own fallback in place of llama-quantize's. */
@@ -144,33 +147,58 @@ check_change(struct recipe *r, const struct recipe_options *o, const struct tens
 	check_again(r, o, t, c->type);
 }
 
-/* The importance of a tensor's columns. An entry that does not fit is an error, except
- * for the embedding, whose columns are looked up and not multiplied. */
+/* The entry of tensor number i: by its own name, or by that in GGUF. */
+static struct imatrix_entry *
+entry_of(const struct recipe_options *o, const struct tensor *t, size_t i)
+{
+	struct imatrix_entry *x = imatrix_find(o->imatrix, tensor_name(t));
+
+	return x || !o->model ? x : imatrix_find(o->imatrix, o->model->names[i].gguf);
+}
+
+/* The place in an entry of n columns where those of a tensor begin: 0, or that of its expert in
+ * an entry for all. -1: the entry does not fit. */
+static int
+place_in(const struct imatrix_entry *x, const struct mixture_name *name, uint64_t n,
+         uint64_t *at)
+{
+	*at = 0;
+	if (n == x->n)
+		return 0;
+	if (!name || !name->of_expert || n == 0 || x->n % n || name->expert >= x->n / n)
+		return -1;
+	*at = name->expert * n; /* below x->n */
+	return 0;
+}
+
+/* The importance of the columns of tensor number r->count - 1. An entry that does not fit is an
+ * error, except for the embedding, whose columns are looked up and not multiplied. */
 static void
 weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
       struct recipe_row *row)
 {
+	const struct mixture_name *name = o->model ? &o->model->names[r->count - 1] : NULL;
 	const struct kernel *k = kernel_for(row->to);
+	uint64_t matrices = 1, n = 0, at;
 	struct imatrix_entry *x;
-	uint64_t matrices = 1, n = 0;
 	unsigned i;
 
 	if (!k || !k->encode_weighted || tensor_row(t) % row->from->items)
 		return;
 	r->weighable++;
-	x = o->imatrix ? imatrix_find(o->imatrix, tensor_name(t)) : NULL;
+	x = o->imatrix ? entry_of(o, t, r->count - 1) : NULL;
 	if (!x)
 		return;
 	for (i = 0; i + 2 < tensor_ndim(t); i++)
 		matrices *= tensor_dims(t)[i]; /* proved by the descriptor */
-	if (num_mul(matrices, tensor_row(t), &n) < 0 || n != x->n) {
-		if (strcmp(tensor_name(t), "token_embd.weight") != 0)
+	if (num_mul(matrices, tensor_row(t), &n) < 0 || place_in(x, name, n, &at) < 0) {
+		if (strcmp(name ? name->gguf : tensor_name(t), "token_embd.weight") != 0)
 			err_set(&r->objection, ERR_INVALID, tensor_name(t), "has %" PRIu64
 			        " columns, its importance %zu", n, x->n);
 		return;
 	}
 	x->used = true;
-	row->importance = x->values;
+	row->importance = x->values + at;
 	r->weighed++;
 }
 
@@ -238,7 +266,7 @@ check_imatrix(const struct model *m, const struct recipe_options *o, struct err 
 	if (!x || m->tensor_count == 0)
 		return 0;
 	for (i = 0; i < m->tensor_count; i++)
-		if (imatrix_find(x, tensor_name(m->tensors[i])))
+		if (entry_of(o, m->tensors[i], i))
 			return 0;
 	err_set(e, ERR_USAGE, o->imatrix_path, "none of its %zu entries has the name of a tensor "
 	        "of the model", x->n);
@@ -281,7 +309,7 @@ recipe_make(struct recipe *r, const struct model *m, const struct recipe_options
 		free(choices);
 		return err_memory(e);
 	}
-	facts_of(m, &facts, architecture, sizeof architecture);
+	facts_of(m, o->model, &facts, architecture, sizeof architecture);
 	facts.importance = o->imatrix != NULL;
 	status = mixture_choose(o->mixture, &o->how, &facts, m->tensors, m->tensor_count,
 	                        choices, e);

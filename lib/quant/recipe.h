@@ -25,6 +25,8 @@ enum recipe_fallback {
 struct recipe_options {
 	const struct mixture *mixture;
 	struct mixture_options how; /* pure, overrides */
+	const struct mixture_model *model; /* of a model with other names than GGUF's: its names,
+	                                    * and facts for those that have no key; or NULL */
 	bool allow_requantize;   /* else quantized tensors may only become F32, F16 or BF16 */
 	enum recipe_fallback fallback;
 	const struct dtype *fallback_type; /* RECIPE_TYPE */

@@ -53,6 +53,22 @@ setup() {
 	said 2 '--leave-output-tensor: decides nothing'
 }
 
+# Rows of queries and keys have another order in a folder, so other tensors are compared.
+@test "a folder gets the types of its GGUF file, and its importance" {
+	PATH=$PATH:$APR_GEN
+	local type=iq2_xs imatrix=$root/tests/data/imatrix.gguf
+	apr-quant $type --imatrix "$imatrix" "$model" 2>err | digests >gguf
+	grep -q '21 of 23 tensors' err
+	apr-adapt hf "$model" 2>/dev/null >folder.aprs
+	apr-quant $type --imatrix "$imatrix" folder.aprs 2>err | digests >folder
+	grep -q '21 of 23 tensors' err
+	! grep -q 'chooses types by' err
+	cut -d' ' -f2 gguf | sort >want
+	cut -d' ' -f2 folder | sort | cmp - want
+	grep -v 'attn_[qk]' gguf | cut -d' ' -f3 | sort >want
+	grep -v 'self_attn.[qk]_' folder | cut -d' ' -f3 | sort | cmp - want
+}
+
 @test "names that no rule of a mixture knows: told, and only where it matters" {
 	PATH=$PATH:$APR_GEN
 	local type told='chooses types by GGUF.s tensor names, and no tensor here has one'

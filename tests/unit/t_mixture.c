@@ -117,7 +117,7 @@ committed(void)
 		if (sscanf(line, "model %63s %63s %llu %llu %llu %llu", s.name, s.architecture,
 		           &blocks, &heads, &kv, &experts) != 6)
 			test_ok(0, "a model line");
-		s.model = (struct mixture_model){ s.architecture, blocks, heads, kv, experts, false };
+		s.model = (struct mixture_model){ s.architecture, blocks, heads, kv, experts, false, NULL };
 	}
 	fclose(f);
 	clear(&s);
@@ -141,7 +141,7 @@ load(struct subject *s, json_t *o)
 	         json_string_value(json_object_get(o, "architecture")));
 	s->model = (struct mixture_model){ s->architecture, number(o, "blocks"),
 		number(o, "head_count"), number(o, "head_count_kv"), number(o, "expert_count"),
-		false };
+		false, NULL };
 	json_array_foreach(json_object_get(o, "tensors"), i, row) {
 		json_t *shape = json_array_get(row, 1);
 		uint64_t dims[8];

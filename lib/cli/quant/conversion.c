@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/filter.h"
+#include "cli/quant/roles.h"
 #include "quant/record.h"
 #include "report/recipe_text.h"
 
@@ -139,12 +140,29 @@ finish(void *ctx, struct sink *sink, struct err *e)
 
 /* ---- a conversion ---- */
 
+/* The recipe, by the roles of tensors whose names are not those of GGUF. */
+static int
+make_recipe(struct conversion *c, struct err *e)
+{
+	struct recipe_options how = c->options->recipe;
+	struct roles roles;
+	bool found;
+	int r = roles_find(&roles, &c->plan, &found, e);
+
+	if (found)
+		how.model = &roles.model;
+	if (r == 0)
+		r = recipe_make(&c->recipe, &c->plan, &how, e);
+	roles_free(&roles);
+	return r;
+}
+
 int
 conversion_begin(struct conversion *c, const struct source *source, struct err *e)
 {
 	c->name = source->name;
 	if (quant_options_shape(c->options, source->plan, &c->plan, &c->row, e) < 0 ||
-	    recipe_make(&c->recipe, &c->plan, &c->options->recipe, e) < 0)
+	    make_recipe(c, e) < 0)
 		return -1;
 	c->table = recipe_table(&c->recipe, &c->plan);
 	return 0;
