@@ -473,6 +473,7 @@ adapt_close(struct source *s)
 		free(a->blobs[i].own);
 	free(a->blobs);
 	free(a->window);
+	json_decref(a->tokenizer);
 	buf_free(&a->licence);
 	values_free(&a->v);
 	store_free(&a->store);

@@ -49,7 +49,8 @@ static int
 put_keys(struct adapt *a, struct err *e)
 {
 	const struct tokens_options tokens = { .rows = vocabulary(&a->t), .pre = a->o.pre,
-		.chat_template = a->o.chat_template };
+		.chat_template = a->o.chat_template,
+		.origin = a->o.no_record ? NULL : &a->tokenizer };
 	const char *arch = a->s.arch->name, *folder = a->inner->plan->folder;
 	struct arch_sizes sizes;
 

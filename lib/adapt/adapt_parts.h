@@ -24,6 +24,7 @@ struct adapt {
 	struct store store;
 	struct values v;
 	struct model plan;
+	json_t *tokenizer;        /* for the record: what keys lose of the tokenizer; or NULL */
 	struct adapt_blob *blobs; /* of plan */
 	size_t blob_count, blob_cap;
 	bool changes;

@@ -79,7 +79,8 @@ files_of_keys(const struct material *m)
 static void
 keys_of_file(const char *name, const uint8_t *data, size_t size)
 {
-	const struct tokens_options o = { .pre = size % 3 ? NULL : "gpt-2" };
+	json_t *origin = NULL;
+	const struct tokens_options o = { .pre = size % 3 ? NULL : "gpt-2", .origin = &origin };
 	struct weights_blob blob = { data, size };
 	struct model plan, keys;
 	struct subject s = { .plan = &plan, .form = ARCH_FOLDER, .note = fuzz_note,
@@ -92,7 +93,6 @@ keys_of_file(const char *name, const uint8_t *data, size_t size)
 	if (tokens_put_keys(&s, &o, &keys, &e) < 0) {
 		fuzz_refused(&e, false);
 	} else {
-		json_t *origin = tokens_origin(&s, &e);
 		struct subject back = { .plan = &keys, .form = ARCH_GGUF,
 			.w = { .name = "keys", .plan = &keys } };
 		struct subject_files files = { 0 };

@@ -291,6 +291,19 @@ try_model(const char *name, struct load *l)
 	close_made(&m);
 }
 
+static json_t *
+record_of(const struct subject *folder, struct err *e)
+{
+	json_t *origin = NULL;
+	const struct tokens_options o = { .pre = "default", .origin = &origin };
+	struct model keys;
+
+	if (model_init(&keys, e) == 0)
+		tokens_put_keys(folder, &o, &keys, e);
+	model_free(&keys);
+	return origin;
+}
+
 /* Folder, GGUF, folder: the record makes the ids of any text those of the first folder. */
 static void
 come_back(struct convert *c)
@@ -301,7 +314,7 @@ come_back(struct convert *c)
 	size_t n, config;
 	const uint8_t *json = weights_file(w, "tokenizer.json", &n);
 	const uint8_t *more = weights_file(w, "tokenizer_config.json", &config);
-	json_t *origin = tokens_origin(&c->subject, &e);
+	json_t *origin = record_of(&c->subject, &e);
 	struct tokenizer *a = NULL;
 
 	m.gguf = (struct subject){ .plan = &c->expected.plan, .w = c->expected.weights,

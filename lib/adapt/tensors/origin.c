@@ -405,16 +405,13 @@ add_config(struct recorder *r)
 static int
 add_tokenizer(struct recorder *r)
 {
-	json_t *o = tokens_origin(&r->a->s, r->e);
+	json_t *o = r->a->tokenizer;
 	struct buf b = { 0 };
 	int status = 0;
 
-	if (!o)
-		return r->e->code == ERR_NONE ? 0 : -1;
-	if (json_write(o, &b) == 0 && b.n <= TOKENIZER)
+	if (o && json_write(o, &b) == 0 && b.n <= TOKENIZER)
 		status = set(r, r->o, "tokenizer", json_incref(o));
 	buf_free(&b);
-	json_decref(o);
 	return status;
 }
 

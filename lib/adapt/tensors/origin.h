@@ -3,7 +3,7 @@
  *
  * An object with these members, each only where it is needed:
  *     config    the config.json; members that keys say otherwise are theirs
- *     tokenizer what keys lose of the tokenizer (tokens_origin in tokens.h)
+ *     tokenizer what keys lose of the tokenizer (adapt/tokens/tokens.h)
  *     dtype     the type of most tensors, such as "BF16"
  *     types     {NAME: type} of the others; "#" in NAME stands for every block
  *     names     {NAME: name}: what a tensor was called

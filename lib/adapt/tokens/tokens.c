@@ -291,25 +291,6 @@ read_folder(struct tokens_folder *f)
 	}
 }
 
-int
-tokens_put_keys(const struct subject *s, const struct tokens_options *o, struct model *out,
-           struct err *e)
-{
-	struct tokens_folder f = { .s = s, .o = o, .out = out, .e = e, .flags = flags_of(s) };
-	int r = read_folder(&f);
-
-	if (r == 0 && f.kind != TOKENS_NONE)
-		r = put_all(&f);
-	json_decref(f.file);
-	json_decref(f.config);
-	json_decref(f.map);
-	json_decref(f.named);
-	free(f.token);
-	buf_free(&f.pool);
-	buf_free(&f.character_map);
-	return r;
-}
-
 /* ---- the record ---- */
 
 /* Merges are in the keys of byte-level vocabularies, and follow from the pieces of a
@@ -338,24 +319,42 @@ config_without_tokens(const struct tokens_folder *f)
 	return config;
 }
 
-json_t *
-tokens_origin(const struct subject *s, struct err *e)
+static json_t *
+make_record(struct tokens_folder *f)
 {
-	struct tokens_folder f = { .s = s, .e = e, .flags = flags_of(s) };
-	json_t *o = NULL;
+	json_t *o;
 
-	if (read_files(&f) == 0 && (f.file || f.config || f.map)) {
-		o = json_object();
-		if (f.file)
-			json_object_set_new(o, "file", file_without_tokens(&f));
-		if (f.config)
-			json_object_set_new(o, "config", config_without_tokens(&f));
-		if (f.map)
-			json_object_set(o, "map", f.map);
-	}
+	if (!f->file && !f->config && !f->map)
+		return NULL;
+	o = json_object();
+	if (f->file)
+		json_object_set_new(o, "file", file_without_tokens(f));
+	if (f->config)
+		json_object_set_new(o, "config", config_without_tokens(f));
+	if (f->map)
+		json_object_set(o, "map", f->map);
+	return o;
+}
+
+/* ---- the whole ---- */
+
+int
+tokens_put_keys(const struct subject *s, const struct tokens_options *o, struct model *out,
+           struct err *e)
+{
+	struct tokens_folder f = { .s = s, .o = o, .out = out, .e = e, .flags = flags_of(s) };
+	int r = read_folder(&f);
+
+	if (r == 0 && f.kind != TOKENS_NONE)
+		r = put_all(&f);
+	if (o->origin)
+		*o->origin = r == 0 ? make_record(&f) : NULL;
 	json_decref(f.file);
 	json_decref(f.config);
 	json_decref(f.map);
 	json_decref(f.named);
-	return o;
+	free(f.token);
+	buf_free(&f.pool);
+	buf_free(&f.character_map);
+	return r;
 }

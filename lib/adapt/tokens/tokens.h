@@ -14,6 +14,12 @@ struct tokens_options {
 	const char *pre;           /* the pre-tokenizer's name, or NULL: from tokenizer.json */
 	const char *chat_template; /* the file whose chat template holds if several differ
 	                            * ("chat_template.jinja"), or NULL */
+	/* Receives what the keys lose of the folder's tokenizer, for a record
+	 * (adapt/tensors/origin.h): an object with tokenizer.json ("file") without its vocabulary,
+	 * and merges only if the keys have none, tokenizer_config.json ("config") without added
+	 * tokens and templates, special_tokens_map.json ("map"). New reference; NULL if nothing is
+	 * lost, and on failure. NULL: not wanted. */
+	json_t **origin;
 };
 
 /* Append the tokenizer of a model folder as keys of GGUF: from tokenizer.model, spiece.model,
@@ -27,15 +33,9 @@ struct tokens_options {
 int tokens_put_keys(const struct subject *s, const struct tokens_options *o, struct model *out,
                struct err *e);
 
-/* What the keys lose of a folder's tokenizer, for a record (adapt/tensors/origin.h): an object with
- * tokenizer.json ("file") without its vocabulary, and merges only if the keys have none,
- * tokenizer_config.json ("config") without added tokens and templates, special_tokens_map.json
- * ("map"). New reference; NULL if there is nothing to say, or with e filled. */
-json_t *tokens_origin(const struct subject *s, struct err *e);
-
 /* Make tokenizer.json, tokenizer_config.json, special_tokens_map.json and chat_template.jinja
  * from the keys, and for vocabularies with scores tokenizer.model or spiece.model. A model
- * without a tokenizer gets none. origin: that object, for what the keys do not say; or NULL.
+ * without a tokenizer gets none. origin: that of the options above, for what the keys do not say; or NULL.
  * It is not trusted: parts that contradict the keys, or have other types, are not used. 0 or
  * -1. */
 int tokens_files(const struct subject *s, const json_t *origin, struct subject_files *out,

@@ -32,7 +32,7 @@ struct tokens_keys {
 	const uint8_t *map;           /* the precompiled character map, or NULL */
 	size_t map_bytes;
 
-	/* The record of tokens_origin: its parts that can be used, or NULL. */
+	/* The record of tokens_options: its parts that can be used, or NULL. */
 	const json_t *file, *config, *names;
 	const json_t **added;         /* for each id its object in added_tokens, or NULL; NULL if
 	                               * there is no list */
