@@ -61,6 +61,10 @@ both() {
 copy() { rm -f copy.gguf && cp model.gguf copy.gguf; }
 repack() { rm -f copy.gguf && apr-unpack model.gguf | apr-pack -t gguf --no-sync -o copy.gguf; }
 repack_apr2() { rm -f copy.apr && apr-unpack model.gguf | apr-pack --no-sync -o copy.apr; }
+copy_pt() { rm -f copy.pt && cp pytorch_model.bin copy.pt; }
+repack_pt() {
+  rm -f copy.pt && apr-unpack pytorch_model.bin | apr-pack -t safetensors --no-sync -o copy.pt
+}
 adapt() { rm -f copy.gguf && apr-adapt gguf hf/ | apr-pack -t gguf --no-sync -o copy.gguf; }
 adapt_pipe() {
   rm -f copy.gguf && apr-unpack hf/ | apr-adapt gguf | apr-pack -t gguf --no-sync -o copy.gguf
@@ -101,6 +105,8 @@ row() {
 
 w_copy() { wall copy; }
 w_repack() { wall repack; }
+w_copy_pt() { wall copy_pt; }
+w_repack_pt() { wall repack_pt; }
 w_repack_apr2() { wall repack_apr2; }
 w_adapt() { wall adapt; }
 w_adapt_pipe() { wall adapt_pipe; }
@@ -126,6 +132,9 @@ rm -f copy.gguf
 row 'unpack | pack, cp' s w_repack_apr2 w_copy
 rm -f copy.gguf copy.apr
 apr-adapt hf model.gguf | apr-pack -t safetensors --no-sync -o hf/
+"$gen/torch_from" hf/model.safetensors . 0
+row 'unpack .pt | pack, cp, 2' s w_repack_pt w_copy_pt
+rm -f copy.pt pytorch_model.bin
 row 'adapt folder | pack, cp, 1.5' s w_adapt w_copy
 row 'unpack folder | adapt | pack, cp, 1.5' s w_adapt_pipe w_copy
 rm -rf copy.gguf hf

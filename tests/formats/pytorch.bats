@@ -59,6 +59,25 @@ made() {
 	END
 }
 
+@test "pytorch: sparse tensors are made dense if the user says so" {
+	made
+	local name text
+	while read -r name text; do
+		[ "$(apr-unpack --dense $name | apr-get --text w | tr -s ' \n' ' ')" = "$text " ] || fail $name
+		apr-unpack --dense < <(cat $name) | cmp - <(apr-unpack --dense $name) || fail "$name, pipe"
+		try apr-unpack -o dense.aprs $name
+		said 4 'w: is a sparse tensor, which is read only as a dense one'
+		grep -q '^hint: --dense makes it dense$' "$err"
+		[ ! -e dense.aprs ]
+	done <<-'END'
+		sparse_coo 2 0 0 0 0 4
+		sparse_csr 0 1 0 2 0 0
+		sparse_bsc 0 0 0 4 5 6 1 2 3 0 0 0
+	END
+	try apr-unpack --dense "$model"
+	said 5 '--dense needs a file of format pytorch'
+}
+
 @test "pytorch: columns of a matrix do not cost a read for each value" {
 	made
 	local calls
@@ -283,8 +302,8 @@ exported() {
 	local f
 	command -v strace >/dev/null || skip "no strace"
 	made
-	for f in calls depends script meanings; do
-		strace -f -o trace apr-unpack --opaque $f >/dev/null 2>&1 || true
+	for f in calls depends script meanings tar sparse_coo; do
+		strace -f -o trace apr-unpack --opaque --dense $f >/dev/null 2>&1 || true
 		grep -q "\"$f\"" trace || skip "strace does not work here"
 		sed "1,/\"$f\"/d" trace >after
 		! grep -E 'execve\(|socket\(|connect\(|fork\(|open[a-z0-9]*\(.*(O_WRONLY|O_RDWR|O_CREAT)' after

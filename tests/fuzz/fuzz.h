@@ -396,6 +396,10 @@ fuzz_starve(struct fuzz_run *run, const uint8_t *data, size_t size)
 	fuzz_unmap(p, size);
 }
 
+/* Options of the format that a target chooses. */
+static const struct format_choice *fuzz_own;
+static size_t fuzz_own_count;
+
 /* All checks for one input of a container. */
 __attribute__((unused)) static int
 fuzz_container(const struct format *format, const uint8_t *data, size_t size)
@@ -413,6 +417,8 @@ fuzz_container(const struct format *format, const uint8_t *data, size_t size)
 		second = memfd_create("second", MFD_CLOEXEC);
 	}
 	run.fd = first;
+	run.options.own = fuzz_own;
+	run.options.own_count = fuzz_own_count;
 	if (fuzz_starved) {
 		if (run.from == FROM_PIPE)
 			run.options.codec = &codec_lz4;
@@ -437,6 +443,8 @@ fuzz_container(const struct format *format, const uint8_t *data, size_t size)
 		run.no_seek = true;
 		break;
 	}
+	run.options.own = fuzz_own;
+	run.options.own_count = fuzz_own_count;
 	fuzz_run(&run, data, size);
 	if (run.err.code == ERR_NONE)
 		fuzz_again(&run, second);

@@ -5,6 +5,7 @@
  * where another one leads, or changes one of the numbers to a small or a critical one.
  */
 #include "imports/tflite/tflite.h"
+#include "imports/torch/torch.h"
 #include "mutate.h"
 
 #define PLACES 256
@@ -18,6 +19,10 @@ struct places {
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct format_choice chosen[] = { { &torch_options[TORCH_DENSE], "" } };
+
+	fuzz_own = chosen;
+	fuzz_own_count = 1;
 	return fuzz_container(&format_tflite, data, size);
 }
 
@@ -57,10 +62,44 @@ vector(struct places *p, const struct flat_table *t, unsigned field, unsigned by
 	return v;
 }
 
+/* A level of a sparse tensor: form, size, and two unions of vectors. */
+static void
+level(struct places *p, const struct flat_table *t)
+{
+	struct flat_table inner;
+	unsigned field;
+
+	put_value(p, slot(p, t, 0));
+	put_value(p, slot(p, t, 1));
+	for (field = 2; field <= 4; field += 2) {
+		put_value(p, slot(p, t, field));
+		put_offset(p, slot(p, t, field + 1));
+		inner = flat_inner(&p->f, t, field + 1);
+		vector(p, &inner, 0, 4);
+	}
+}
+
+static void
+sparsity(struct places *p, const struct flat_table *t)
+{
+	struct flat_vector list;
+	struct flat_table x;
+	uint64_t i;
+
+	vector(p, t, 0, 4);
+	vector(p, t, 1, 4);
+	list = vector(p, t, 2, 4);
+	for (i = 0; i < list.count && i < 8; i++) {
+		x = flat_member(&p->f, &list, i);
+		level(p, &x);
+	}
+}
+
 static void
 tensor(struct places *p, const struct flat_table *t)
 {
 	struct flat_table q = flat_inner(&p->f, t, TENSOR_QUANTIZATION);
+	const struct flat_table s = flat_inner(&p->f, t, TENSOR_SPARSITY);
 
 	put_value(p, slot(p, t, TENSOR_TYPE));
 	put_value(p, slot(p, t, TENSOR_BUFFER));
@@ -71,6 +110,8 @@ tensor(struct places *p, const struct flat_table *t)
 	vector(p, &q, QUANT_ZERO_POINT, 8);
 	put_value(p, slot(p, &q, QUANT_AXIS));
 	put_value(p, slot(p, &q, QUANT_DETAILS));
+	put_offset(p, slot(p, t, TENSOR_SPARSITY));
+	sparsity(p, &s);
 }
 
 static void

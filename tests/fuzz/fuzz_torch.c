@@ -1,16 +1,22 @@
 /* fuzz_torch: the properties of tests/fuzz/fuzz.h, for files of PyTorch.
  *
  * The mutator changes what lies in an archive and describes it again: its members with sizes and
- * CRC-32, or the opcodes of its pickle.
+ * CRC-32 or sums, or the opcodes of its pickle. Sparse tensors are made dense.
  */
+#include "imports/torch/torch.h"
 #include "mutate.h"
 
 #include "mutate_pickle.h"
+#include "mutate_tar.h"
 #include "mutate_zip.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct format_choice chosen[] = { { &torch_options[TORCH_DENSE], "" } };
+
+	fuzz_own = chosen;
+	fuzz_own_count = 1;
 	return fuzz_container(&format_pytorch, data, size);
 }
 
@@ -34,6 +40,10 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 
 	if (seed % 8 == 0)
 		return LLVMFuzzerMutate(data, size, max);
+	if (tar_begins(data, size)) {
+		mutate_tar(&b, data, size, seed / 8);
+		return mutate_done(&b, data, size, max);
+	}
 	if (zip_open(&z, data, size, "in", &e) == 0 && z.count > 0) {
 		mutate_zip(&b, &z, seed / 8, change_member);
 	} else {

@@ -29,6 +29,12 @@ static const struct { const char *p; size_t n; } mutate_objects[] = {
 	STRING_PIECE("p5\n"), STRING_PIECE("g5\n"), STRING_PIECE("ctorch\nper_tensor_affine\n"),
 	STRING_PIECE("c__torch__.a\nB\n)\201}b"), STRING_PIECE("."), STRING_PIECE("\202\1"),
 	STRING_PIECE("\225\1\0\0\0\0\0\0\0"), STRING_PIECE("cx\ny\n)R"),
+	STRING_PIECE("ctorch._utils\n_rebuild_sparse_tensor\n"),
+	STRING_PIECE("ctorch.serialization\n_get_layout\nX\20\0\0\0torch.sparse_coo\205R"),
+	STRING_PIECE("ctorch.serialization\n_get_layout\nX\20\0\0\0torch.sparse_csr\205R"),
+	STRING_PIECE("ctorch.serialization\n_get_layout\nX\20\0\0\0torch.sparse_bsc\205R"),
+	STRING_PIECE("ctorch\nLongStorage\n"), STRING_PIECE("ctorch\nIntStorage\n"),
+	STRING_PIECE("ctorch.nn.parameter\nParameter\n"), STRING_PIECE("X\2\0\0\00010Q"),
 	/* a tensor of 2 x 3 floats in storage 0 */
 	STRING_PIECE("ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"
 	             "X\1\0\0\0000X\3\0\0\0cpuK\6tQK\0K\2K\3\206K\3K\1\206\211NtR"),

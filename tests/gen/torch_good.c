@@ -1,7 +1,8 @@
 /* torch_good: sound files of PyTorch, and one that only --opaque accepts. */
 #include <zlib.h>
 
-#include "torch.h"
+#include "torch_sparse.h"
+#include "torch_tar.h"
 
 #define FLOATS STORAGE("FloatStorage", "0", "\006")
 #define VIEW(OFFSET, SHAPE, STRIDES) TENSOR_OF(FLOATS, OFFSET, SHAPE, STRIDES)
@@ -267,6 +268,39 @@ write_late(struct folder *f)
 	gen_free(&g);
 }
 
+/* The tar form, and sparse tensors of three layouts. */
+static void
+write_others(struct folder *f)
+{
+	static const struct tar_form plain;
+	static const int64_t pairs[] = { 1, 0, 1, 2, 0, 2 }, rows[] = { 0, 1, 2 }, columns[] = { 1, 0 };
+	static const struct { const char *name; struct sparse_file file; } sparse[] = {
+		{ "sparse_coo", { .layout = "torch.sparse_coo", .part = { { .type = NULL },
+		  { "LongStorage", 2, { 2, 3 }, pairs, sizeof pairs, NULL },
+		  { "FloatStorage", 1, { 3 }, values, 12, NULL } }, .ndim = 2, .dims = { 2, 3 },
+		  .coalesced = '\211' } },
+		{ "sparse_csr", { .layout = "torch.sparse_csr", .part = {
+		  { "LongStorage", 1, { 3 }, rows, sizeof rows, NULL },
+		  { "LongStorage", 1, { 2 }, columns, sizeof columns, NULL },
+		  { "FloatStorage", 1, { 2 }, values, 8, NULL } }, .ndim = 2, .dims = { 2, 3 } } },
+		{ "sparse_bsc", { .layout = "torch.sparse_bsc", .part = {
+		  { "LongStorage", 1, { 3 }, rows, sizeof rows, NULL },
+		  { "LongStorage", 1, { 2 }, columns, sizeof columns, NULL },
+		  { "FloatStorage", 3, { 2, 1, 3 }, values, 24, NULL } }, .ndim = 2, .dims = { 2, 6 } } },
+	};
+	struct gen g = { 0 };
+	size_t i;
+
+	made_tar(&g, &plain, TAR_PICKLE, sizeof TAR_PICKLE - 1);
+	folder_file(f, "tar", &g);
+	for (i = 0; i < sizeof sparse / sizeof *sparse; i++) {
+		gen_free(&g);
+		put_sparse(&g, &sparse[i].file);
+		folder_file(f, sparse[i].name, &g);
+	}
+	gen_free(&g);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -299,5 +333,6 @@ main(int argc, char **argv)
 	write_meanings(&f);
 	write_with(&f, "arrays", arrays, sizeof arrays - 1, values, sizeof values);
 	write_wrong_crc(&f);
+	write_others(&f);
 	return folder_close(&f);
 }

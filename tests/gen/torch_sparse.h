@@ -2,6 +2,8 @@
 #ifndef GEN_TORCH_SPARSE_H
 #define GEN_TORCH_SPARSE_H
 
+#include <stdbool.h>
+
 #include "torch.h"
 
 /* A tensor that a sparse one consists of; its storage has n bytes at p. */

@@ -3,6 +3,8 @@
 #ifndef GEN_TORCH_TAR_H
 #define GEN_TORCH_TAR_H
 
+#include <stdbool.h>
+
 #include "torch.h"
 
 #define TAR_HEADERS 5
