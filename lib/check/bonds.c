@@ -33,6 +33,15 @@ enum side { ROWS, COLUMNS };
  * key head are added. PAIRS: both lines of a rotary pair are added, too. */
 enum fold { PLAIN, HEADS, PAIRS_Q, PAIRS_K };
 
+#define ATTENTION(q, k, v, o) \
+	{ "rows of queries and keys", true, q, ROWS, HEADS, k, ROWS, PLAIN }, \
+	{ "rows of values and columns of the attention output", true, o, COLUMNS, HEADS, v, ROWS, \
+	  PLAIN },
+#define GATED(gate, up, down) \
+	{ "rows of up and columns of down", true, up, ROWS, PLAIN, down, COLUMNS, PLAIN }, \
+	{ "rows of gate and of up", false, gate, ROWS, PLAIN, up, ROWS, PLAIN }, \
+	{ "rows of gate and columns of down", false, gate, ROWS, PLAIN, down, COLUMNS, PLAIN },
+
 static const struct bond {
 	const char *what;
 	bool firm;        /* of a product of both: what one gains, the other can lose */
@@ -46,10 +55,7 @@ static const struct bond {
 	{ "rotary pairs of queries and keys", true, ROLE_Q, ROWS, PAIRS_Q, ROLE_K, ROWS, PAIRS_K },
 	{ "rows of values and columns of the attention output", true, ROLE_O, COLUMNS, HEADS,
 	  ROLE_V, ROWS, PLAIN },
-	{ "rows of up and columns of down", true, ROLE_UP, ROWS, PLAIN, ROLE_DOWN, COLUMNS, PLAIN },
-	{ "rows of gate and of up", false, ROLE_GATE, ROWS, PLAIN, ROLE_UP, ROWS, PLAIN },
-	{ "rows of gate and columns of down", false, ROLE_GATE, ROWS, PLAIN, ROLE_DOWN, COLUMNS,
-	  PLAIN },
+	GATED(ROLE_GATE, ROLE_UP, ROLE_DOWN)
 	{ "columns of gate and the norm", false, ROLE_GATE, COLUMNS, PLAIN, ROLE_FFN_NORM, COLUMNS,
 	  PLAIN },
 	{ "columns of up and the norm", false, ROLE_UP, COLUMNS, PLAIN, ROLE_FFN_NORM, COLUMNS,
@@ -62,6 +68,16 @@ static const struct bond {
 	  PLAIN },
 	{ "rows of the attention output and of down", false, ROLE_O, ROWS, PLAIN, ROLE_DOWN, ROWS,
 	  PLAIN },
+	/* An encoder beside a decoder, which has no rotary pairs. */
+	ATTENTION(ROLE_ENC_Q, ROLE_ENC_K, ROLE_ENC_V, ROLE_ENC_O)
+	ATTENTION(ROLE_DEC_Q, ROLE_DEC_K, ROLE_DEC_V, ROLE_DEC_O)
+	ATTENTION(ROLE_CROSS_Q, ROLE_CROSS_K, ROLE_CROSS_V, ROLE_CROSS_O)
+	GATED(ROLE_ENC_GATE, ROLE_ENC_UP, ROLE_ENC_DOWN)
+	GATED(ROLE_DEC_GATE, ROLE_DEC_UP, ROLE_DEC_DOWN)
+	/* The shared expert; and the first one of the others. Columns of down are those of all
+	 * experts, if they are one tensor. */
+	GATED(ROLE_SHARED_GATE, ROLE_SHARED_UP, ROLE_SHARED_DOWN)
+	GATED(ROLE_GATE_EXPS, ROLE_UP_EXPS, ROLE_DOWN_EXPS)
 };
 
 #define BONDS (sizeof bonds / sizeof *bonds)
@@ -490,7 +506,8 @@ static bool
 has_profile(const struct survey_tensor *t)
 {
 	return t->known && t->read && t->look && !t->match.bias && t->match.rule->role < ROLES &&
-	       t->stats.nan + t->stats.inf == 0 && t->look->rows.entries > 0;
+	       t->match.expert == 0 && t->stats.nan + t->stats.inf == 0 &&
+	       t->look->rows.entries > 0;
 }
 
 static size_t

@@ -366,6 +366,75 @@ test_faults(void)
 	}
 }
 
+/* The same tensors under the roles of an encoder, a decoder, or experts. */
+static void
+test_roles(void)
+{
+	enum { ALL = 7 };
+	static const enum role plain[ALL] = { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_GATE, ROLE_UP,
+		ROLE_DOWN };
+	static const struct {
+		enum role roles[ALL]; /* ROLES: the tensor has none */
+		const char *turned, *named; /* which of both partners is named */
+	} sets[] = {
+		{ { ROLE_ENC_Q, ROLE_ENC_K, ROLE_ENC_V, ROLE_ENC_O, ROLES, ROLES, ROLES },
+		  "attn_output", "attn_v" },
+		{ { ROLE_DEC_Q, ROLE_DEC_K, ROLE_DEC_V, ROLE_DEC_O, ROLES, ROLES, ROLES },
+		  "attn_output", "attn_v" },
+		{ { ROLE_CROSS_Q, ROLE_CROSS_K, ROLE_CROSS_V, ROLE_CROSS_O, ROLES, ROLES, ROLES },
+		  "attn_output", "attn_v" },
+		{ { ROLES, ROLES, ROLES, ROLES, ROLE_ENC_GATE, ROLE_ENC_UP, ROLE_ENC_DOWN },
+		  "ffn_down", "ffn_down" },
+		{ { ROLES, ROLES, ROLES, ROLES, ROLE_DEC_GATE, ROLE_DEC_UP, ROLE_DEC_DOWN },
+		  "ffn_gate", "ffn_gate" },
+		{ { ROLES, ROLES, ROLES, ROLES, ROLE_SHARED_GATE, ROLE_SHARED_UP, ROLE_SHARED_DOWN },
+		  "ffn_up", "ffn_up" },
+		{ { ROLES, ROLES, ROLES, ROLES, ROLE_GATE_EXPS, ROLE_UP_EXPS, ROLE_DOWN_EXPS },
+		  "ffn_gate", "ffn_gate" },
+	};
+	static struct arch_rule rules[BLOCKS * ALL + 64];
+	static float v[LARGEST];
+	struct err e = ERR_INIT;
+	const struct arch_rule **kept = calloc(model.count, sizeof *kept);
+	size_t set, i, j, at, good;
+	char name[64];
+
+	if (!kept || model.count > sizeof rules / sizeof *rules)
+		abort();
+	for (i = 0; i < model.count; i++)
+		kept[i] = model.tensors[i].match.rule;
+	for (set = 0; set < sizeof sets / sizeof *sets; set++) {
+		struct findings f = { 0 };
+
+		for (i = 0; i < model.count; i++) {
+			rules[i] = *kept[i];
+			for (j = 0; j < ALL; j++)
+				if (kept[i]->role == plain[j])
+					rules[i].role = sets[set].roles[j];
+			model.tensors[i].match.rule = &rules[i];
+		}
+		values_judge(&model, &f, &e);
+		good = alarms(&f);
+		findings_free(&f);
+		f = (struct findings){ 0 };
+		snprintf(name, sizeof name, "blk.1.%s.weight", sets[set].turned);
+		at = find(name);
+		memcpy(v, values[at], (size_t)tensor_items(tensors[at]) * sizeof *v);
+		turn(v, (size_t)tensor_items(tensors[at]), tensors[at]);
+		measure(&model.tensors[at], v);
+		values_judge(&model, &f, &e);
+		snprintf(name, sizeof name, "blk.1.%s.weight", sets[set].named);
+		if (!test_ok(good == 0 && has(&f, "VALUES-BOND", name), "other roles, set %zu: %s turned",
+		             set, sets[set].turned))
+			print(&f);
+		measure(&model.tensors[at], values[at]);
+		findings_free(&f);
+	}
+	for (i = 0; i < model.count; i++)
+		model.tensors[i].match.rule = kept[i];
+	free(kept);
+}
+
 /* Two tensors change places; or all queries have the other rotary order. */
 static void
 test_pairs(void)
@@ -420,6 +489,7 @@ test_model(void)
 		print(&f);
 	findings_free(&f);
 	test_faults();
+	test_roles();
 	test_pairs();
 }
 

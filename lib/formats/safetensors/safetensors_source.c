@@ -344,6 +344,23 @@ close_source(struct source *source)
 	free(s);
 }
 
+/* Programs that map the file read a value in one piece only at a multiple of its size. */
+static void
+note_places(struct safetensors *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->plan.tensor_count; i++) {
+		const struct tensor *t = s->plan.tensors[i];
+		const struct dtype *type = tensor_type(t);
+		bool plain = type->items == 1 && type->head == 0 && !(type->bytes & (type->bytes - 1));
+
+		if (tensor_bytes(t) > 0)
+			oddities_place(&s->odd, tensor_name(t), s->data_at + s->offsets[i],
+			               plain ? type->bytes : 0);
+	}
+}
+
 struct source *
 safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err *e)
 {
@@ -365,6 +382,7 @@ safetensors_open_shard(struct reader *r, void (*note)(const char *), struct err 
 		return NULL;
 	}
 	s->plan.holes = reader_holes(&s->reader);
+	note_places(s);
 	return &s->source;
 }
 
