@@ -462,15 +462,17 @@ folders_are_models(void)
 	path_in(path, "assets");
 	mkdir(path, 0777);
 	make_mother(&m, 100, true);
+	write_in("saved_model.pb", "", 0);
+	refused("an empty model", "", 4, "is not a SavedModel");
 	write_saved("words.txt", "VarHandleOp");
 	refused("a model without its variables", "", 3, "cannot be opened");
 	write_variables(&m);
 	refused("a model without its asset", "", 3, "cannot be opened");
 	write_in("assets/words.txt", "some words", 10);
-	write_in("fingerprint.pb", "123", 3);
+	write_in("fingerprint.pb", "", 0);
 	test_ok(bring_in(&b, "", &usual) == 0, "a SavedModel: %s", b.err.fact);
 	is_mother(&b);
-	test_ok(has_side(&b, "assets/words.txt", 10) && has_side(&b, "fingerprint.pb", 3) &&
+	test_ok(has_side(&b, "assets/words.txt", 10) && has_side(&b, "fingerprint.pb", 0) &&
 	        b.source && b.source->plan->blob_count == 3, "files beside it");
 	let_go(&b);
 	test_ok(bring_in(&b, "saved_model.pb", &usual) == 0, "by its file: %s", b.err.fact);

@@ -31,10 +31,12 @@ open_in(struct tf_place *p, const char *name, enum tf_form form, struct err *e)
 	if (dir_open(p->folder, name, p->label, &p->file, e) < 0)
 		return -1;
 	head = reader_peek(&p->file, FORMAT_PROBE, &n);
-	if (!head)
+	if (p->file.failed)
 		return -1;
-	if (tf_probe(head, n) == form)
+	if (n > 0 && tf_probe(head, n) == form)
 		return 1;
+	if (form == TF_SAVED)
+		return err_set(e, ERR_FORMAT, p->label, "is not a SavedModel of TensorFlow");
 	reader_close(&p->file);
 	p->file = (struct reader){ .fd = -1 };
 	return 0;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/dir.h"
@@ -168,7 +169,14 @@ add_file(struct tensorflow *x, const char *name, bool may_miss)
 {
 	struct import_part part = { .p = NULL };
 	const struct map *map;
+	struct stat st;
+	int fd = dir_open_fd(x->folder, name);
+	bool empty = fd >= 0 && fstat(fd, &st) == 0 && st.st_size == 0;
 
+	if (fd >= 0)
+		close(fd);
+	if (empty) /* cannot be mapped */
+		return import_side(&x->import, name, "tensorflow-file", NULL, 0);
 	if (tf_map(x, name, may_miss, &map) < 0)
 		return -1;
 	if (!map)
