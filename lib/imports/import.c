@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/dir.h"
+#include "core/json.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/text.h"
@@ -132,6 +133,34 @@ import_string(struct buf *wire, const void *p, size_t n)
 {
 	buf_u64(wire, n);
 	buf_put(wire, p, n);
+}
+
+int
+import_relate(struct import *im, struct buf *value, const char *name, size_t name_bytes,
+              struct buf *members)
+{
+	if (members->n) {
+		buf_text(value, value->n ? "," : "{");
+		json_quote(value, name, name_bytes);
+		buf_text(value, ":{");
+		buf_put(value, members->p, members->n);
+		buf_text(value, "}");
+	}
+	value->failed |= members->failed;
+	buf_free(members);
+	if (!buf_ok(value))
+		return err_memory(im->err);
+	return value->n <= IMPORT_KEYS ? 0 : import_fail(im, ERR_CORRUPT, "has scales and names of more "
+	                                                 "than %u bytes", IMPORT_KEYS);
+}
+
+int
+import_related(struct import *im, const char *key, struct buf *value)
+{
+	if (value->n == 0)
+		return 0;
+	buf_text(value, "}");
+	return import_value(im, key, (struct value_type){ 0, VALUE_JSON }, value);
 }
 
 /* ---- side files ---- */

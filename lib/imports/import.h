@@ -131,6 +131,13 @@ int import_value(struct import *im, const char *key, struct value_type type,
 void import_array(struct buf *wire, enum value_kind item, uint64_t count);
 void import_string(struct buf *wire, const void *p, size_t n);
 
+/* What types and names of tensors do not tell is a JSON key, {"NAME":{MEMBERS},…}. import_relate adds
+ * a tensor to its value; members, "MEMBER":VALUE,…, are freed, and none add nothing. import_related
+ * adds the key, unless it has no tensors. */
+int import_relate(struct import *im, struct buf *value, const char *name, size_t name_bytes,
+                  struct buf *members);
+int import_related(struct import *im, const char *key, struct buf *value);
+
 /* Append a side file, after the last key: parts one after another, whose bytes outlive the source. */
 int import_side(struct import *im, const char *name, const char *type,
                 const struct import_part *parts, size_t count);

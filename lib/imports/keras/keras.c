@@ -98,17 +98,11 @@ put_chunked(struct keras *x, const struct hdf5_type *type, const struct hdf5_spa
 static int
 relate(struct keras *x, const char *name, const char *layout)
 {
-	struct buf *to = &x->relations;
+	struct buf one = { 0 };
 
-	if (!layout)
-		return 0;
-	buf_text(to, to->n ? "," : "{");
-	json_quote(to, name, strlen(name));
-	buf_printf(to, ":{\"layout\":\"%s\"}", layout);
-	if (!buf_ok(to))
-		return err_memory(x->import.err);
-	return to->n <= IMPORT_KEYS ? 0 : import_fail(&x->import, ERR_CORRUPT, "has names of more than "
-	                                              "%u bytes", IMPORT_KEYS);
+	if (layout)
+		buf_printf(&one, "\"layout\":\"%s\"", layout);
+	return import_relate(&x->import, &x->relations, name, strlen(name), &one);
 }
 
 static int
@@ -182,11 +176,7 @@ keras_add(struct keras *x)
 
 	for (i = 0; r == 0 && i < x->count; i++)
 		r = add_one(x, &x->tensors[i]);
-	if (r < 0 || x->relations.n == 0)
-		return r;
-	buf_text(&x->relations, "}");
-	return import_value(&x->import, KERAS_TENSORS_KEY, (struct value_type){ 0, VALUE_JSON },
-	                    &x->relations);
+	return r < 0 ? -1 : import_related(&x->import, KERAS_TENSORS_KEY, &x->relations);
 }
 
 /* ---- the archive ---- */

@@ -210,11 +210,14 @@ const char *tf_show(struct tf_text t, char to[208]);
 bool tf_is(struct tf_text t, const char *text);
 struct tf_text tf_text_of(const struct protobuf_field *f);
 
+/* The text in a field of a message; p is NULL if the message lacks it. 0 or -1. */
+int tf_text_in(const struct protobuf *outer, const struct protobuf_field *f, uint32_t number,
+               struct tf_text *t);
+
 /* Adds a tensor to the value of TF_TENSORS_KEY: its path in the checkpoint, or NULL; its layout, or
- * NULL. 0 or -1. tf_related adds the key. */
+ * NULL. 0 or -1. */
 int tf_relate(struct tensorflow *x, const char *name, const char *path, const char *layout,
               const struct tf_type *type);
-int tf_related(struct tensorflow *x);
 
 /* Sets how values of less than a byte are made. */
 void tf_narrow(const struct tf_type *t, struct import_place *place);

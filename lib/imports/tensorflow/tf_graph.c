@@ -152,21 +152,6 @@ use_node(struct walk *w, const struct protobuf *outer, const struct protobuf_fie
 
 /* ---- functions ---- */
 
-/* The name of a function: OpDef. */
-static int
-read_signature(const struct protobuf *outer, const struct protobuf_field *f, struct tf_text *name)
-{
-	struct protobuf_field g;
-	struct protobuf m;
-	int r;
-
-	protobuf_within(&m, outer, f);
-	while ((r = protobuf_next(&m, &g)) > 0)
-		if (g.number == 1 && g.form == PROTOBUF_BYTES)
-			*name = tf_text_of(&g);
-	return r;
-}
-
 /* FunctionDef: its signature may follow its nodes. */
 static int
 read_function(struct walk *w, const struct protobuf *outer, const struct protobuf_field *f)
@@ -178,7 +163,8 @@ read_function(struct walk *w, const struct protobuf *outer, const struct protobu
 	w->function = (struct tf_text){ NULL, 0 };
 	protobuf_within(&m, outer, f);
 	while ((r = protobuf_next(&m, &g)) > 0)
-		if (g.number == 1 && g.form == PROTOBUF_BYTES && read_signature(&m, &g, &w->function) < 0)
+		if (g.number == 1 && g.form == PROTOBUF_BYTES &&
+		    tf_text_in(&m, &g, 1, &w->function) < 0) /* OpDef: name */
 			return -1;
 	protobuf_within(&m, outer, f);
 	while (r == 0 && (r = protobuf_next(&m, &g)) > 0) {

@@ -79,23 +79,6 @@ read_info(struct tensorflow *x, const struct protobuf *outer, const struct proto
 	return r;
 }
 
-/* The text in a field of a message. */
-static int
-read_text(const struct protobuf *outer, const struct protobuf_field *f, uint32_t number,
-          struct tf_text *t)
-{
-	struct protobuf_field g;
-	struct protobuf m;
-	int r;
-
-	*t = (struct tf_text){ NULL, 0 };
-	protobuf_within(&m, outer, f);
-	while ((r = protobuf_next(&m, &g)) > 0)
-		if (g.number == number && g.form == PROTOBUF_BYTES)
-			*t = tf_text_of(&g);
-	return r;
-}
-
 /* Remembers an asset, once. */
 static void
 put_asset(struct tensorflow *x, struct tf_text t)
@@ -129,9 +112,9 @@ read_meta(struct tensorflow *x, const struct protobuf *outer, const struct proto
 			r = read_info(x, &m, &g);
 		if (g.number == 2)
 			r = tf_graph(x, g.p, g.value, protobuf_at(&m, &g), constants);
-		if (g.number == 5 && (r = read_text(&m, &g, 1, &t)) == 0 && t.p)
+		if (g.number == 5 && (r = tf_text_in(&m, &g, 1, &t)) == 0 && t.p)
 			put_text(&x->signatures, &x->signature_count, t);
-		if (g.number == 6 && (r = read_text(&m, &g, 2, &t)) == 0 && t.p)
+		if (g.number == 6 && (r = tf_text_in(&m, &g, 2, &t)) == 0 && t.p)
 			put_asset(x, t);
 		if (r < 0)
 			return -1;

@@ -106,6 +106,22 @@ tf_is(struct tf_text t, const char *text)
 	return t.n == strlen(text) && memcmp(t.p, text, t.n) == 0;
 }
 
+int
+tf_text_in(const struct protobuf *outer, const struct protobuf_field *f, uint32_t number,
+           struct tf_text *t)
+{
+	struct protobuf_field g;
+	struct protobuf m;
+	int r;
+
+	*t = (struct tf_text){ NULL, 0 };
+	protobuf_within(&m, outer, f);
+	while ((r = protobuf_next(&m, &g)) > 0)
+		if (g.number == number && g.form == PROTOBUF_BYTES)
+			*t = tf_text_of(&g);
+	return r;
+}
+
 const char *
 tf_show(struct tf_text t, char to[208])
 {
@@ -125,7 +141,7 @@ int
 tf_relate(struct tensorflow *x, const char *name, const char *path, const char *layout,
           const struct tf_type *type)
 {
-	struct buf *to = &x->relations, one = { 0 };
+	struct buf one = { 0 };
 
 	if (path)
 		put_member(&one, "path", path);
@@ -133,29 +149,7 @@ tf_relate(struct tensorflow *x, const char *name, const char *path, const char *
 		put_member(&one, "layout", layout);
 	if (tf_type_is_told(type))
 		put_member(&one, "type", type->name);
-	if (one.n) {
-		buf_text(to, to->n ? "," : "{");
-		json_quote(to, name, strlen(name));
-		buf_text(to, ":{");
-		buf_put(to, one.p, one.n);
-		buf_text(to, "}");
-	}
-	if (!buf_ok(&one) || !buf_ok(to))
-		err_memory(x->import.err);
-	else if (to->n > IMPORT_KEYS)
-		import_fail(&x->import, ERR_CORRUPT, "has names of more than %u bytes", IMPORT_KEYS);
-	buf_free(&one);
-	return x->import.err->code == ERR_NONE ? 0 : -1;
-}
-
-int
-tf_related(struct tensorflow *x)
-{
-	if (x->relations.n == 0)
-		return 0;
-	buf_text(&x->relations, "}");
-	return import_value(&x->import, TF_TENSORS_KEY, (struct value_type){ 0, VALUE_JSON },
-	                    &x->relations);
+	return import_relate(&x->import, &x->relations, name, strlen(name), &one);
 }
 
 /* ---- messages ---- */

@@ -366,7 +366,7 @@ read_file(struct import *im)
 	struct tflite *x = (struct tflite *)im;
 
 	if (read_model(x) < 0 || tflite_add_keys(x) < 0 || add_tensors(x) < 0 ||
-	    tflite_add_relations(x) < 0)
+	    import_related(im, TFLITE_TENSORS_KEY, &x->relations) < 0)
 		return -1;
 	if (x->texts)
 		import_note(im, "left out: %" PRIu64 " tensor%s of texts", x->texts,

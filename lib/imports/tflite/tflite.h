@@ -79,7 +79,6 @@ struct tflite {
 int tflite_add_keys(struct tflite *x);
 int tflite_relate(struct tflite *x, const struct tflite_tensor *t, const struct buf *name,
                   const struct tflite_type *type);
-int tflite_add_relations(struct tflite *x);
 
 /* The shape of a tensor. */
 struct tflite_shape {

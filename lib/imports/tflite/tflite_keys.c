@@ -97,7 +97,7 @@ int
 tflite_relate(struct tflite *x, const struct tflite_tensor *t, const struct buf *name,
               const struct tflite_type *type)
 {
-	struct buf *to = &x->relations, one = { 0 };
+	struct buf one = { 0 };
 
 	put_quantization(x, &t->table, &one);
 	if (t->layout) {
@@ -108,29 +108,7 @@ tflite_relate(struct tflite *x, const struct tflite_tensor *t, const struct buf 
 		put_member(&one, "type");
 		buf_printf(&one, "\"%s\"", type->name);
 	}
-	if (one.n) {
-		buf_text(to, to->n ? "," : "{");
-		json_quote(to, (const char *)name->p, name->n);
-		buf_text(to, ":{");
-		buf_put(to, one.p, one.n);
-		buf_text(to, "}");
-	}
-	if (!buf_ok(&one) || !buf_ok(to))
-		err_memory(x->import.err);
-	else if (to->n > IMPORT_KEYS)
-		import_fail(&x->import, ERR_CORRUPT, "has scales of more than %u bytes", IMPORT_KEYS);
-	buf_free(&one);
-	return x->import.err->code == ERR_NONE ? 0 : -1;
-}
-
-int
-tflite_add_relations(struct tflite *x)
-{
-	if (x->relations.n == 0)
-		return 0;
-	buf_text(&x->relations, "}");
-	return import_value(&x->import, TFLITE_TENSORS_KEY, (struct value_type){ 0, VALUE_JSON },
-	                    &x->relations);
+	return import_relate(&x->import, &x->relations, (const char *)name->p, name->n, &one);
 }
 
 /* ---- inputs and outputs ---- */
