@@ -108,7 +108,7 @@ put_values(struct gen *g, unsigned type, unsigned i)
 struct ggml_form {
 	const char *magic;
 	uint32_t version;    /* 0: none */
-	unsigned generation;
+	unsigned generation; /* 0: not aligned */
 	unsigned type;       /* of matrices */
 	bool exact;
 };
@@ -151,7 +151,7 @@ put_ggml_vector(struct gen *g, const struct ggml_form *f, const char *name, uint
 	uint32_t i;
 
 	put_ggml_head(g, name, 0, 1, n, 0);
-	if (memcmp(f->magic, "tjgg", 4) == 0)
+	if (memcmp(f->magic, "tjgg", 4) == 0 && f->generation)
 		put_align(g, 32);
 	for (i = 0; i < n; i++)
 		put_u32(g, bits_of((float)i));
@@ -278,19 +278,27 @@ made_silero(struct gen *g)
 
 /* A program that --arch names: its numbers, whether the vocabulary has a count and scores. */
 static inline void
-made_ggml(struct gen *g, const uint32_t *header, size_t n, bool counted, bool scored)
+made_of(struct gen *g, const struct ggml_form *f, const uint32_t *header, size_t n, bool counted,
+        bool scored)
 {
-	const struct ggml_form f = { "lmgg", 0, 1, 2, true };
 	size_t i;
 
-	put_text(g, "lmgg");
+	put_text(g, f->magic);
 	for (i = 0; i < n; i++)
 		put_u32(g, header[i]);
 	if (counted)
 		put_u32(g, 2);
 	put_word(g, "a", scored);
 	put_word(g, " b", scored);
-	put_ggml_vector(g, &f, "ln_f.weight", 8);
+	put_ggml_vector(g, f, "ln_f.weight", 8);
+}
+
+static inline void
+made_ggml(struct gen *g, const uint32_t *header, size_t n, bool counted, bool scored)
+{
+	static const struct ggml_form f = { "lmgg", 0, 1, 2, true };
+
+	made_of(g, &f, header, n, counted, scored);
 }
 
 #endif

@@ -193,6 +193,33 @@ the_user_names_the_program(void)
 	}
 }
 
+/* Falcon has the magic of LLaMA, and one key of heads more. */
+static void
+falcon_has_its_own_header(void)
+{
+	static const struct ggml_form forms[] = { { "tjgg", 1, 0, 2, true }, { "tjgg", 3, 3, 2, true } };
+	uint32_t header[] = { 1, 2, 8, 4, 9, 3, 7, 1 };
+	struct format_options o = with_arch("falcon");
+	struct brought b;
+	struct gen g;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		g = (struct gen){ 0 };
+		header[0] = forms[i].version;
+		made_of(&g, &forms[i], header, 8, false, true);
+		test_ok(bring(&b, &format_ggml, g.p, g.n, &o, false) == 0 &&
+		        has_u32(&b, "falcon.attention.head_count_kv", 9) &&
+		        has_u32(&b, "falcon.block_count", 3) && number_of(&b, "ln_f.weight") == 0,
+		        "falcon, version %u: %s", (unsigned)forms[i].version, b.err.fact);
+		let_go(&b);
+		test_ok(bring(&b, &format_ggml, g.p, g.n, &usual, false) < 0 && err_exit(&b.err) == 4,
+		        "it is not taken for LLaMA: %s", b.err.fact);
+		let_go(&b);
+		gen_free(&g);
+	}
+}
+
 /* ---- faults ---- */
 
 static void
@@ -320,6 +347,7 @@ main(void)
 	llama_has_keys_of_gguf();
 	others_have_their_own();
 	the_user_names_the_program();
+	falcon_has_its_own_header();
 	faults_are_named();
 	cut_files_are_refused();
 	return test_done();

@@ -7,6 +7,9 @@
 #define LLAMA_FIELDS { { "vocab_size", GGML_VOCAB }, { "embedding_length", GGML_EMBD }, \
 	{ NULL, GGML_DROP }, { "attention.head_count", GGML_HEADS }, { "block_count", GGML_LAYERS }, \
 	{ "rope.dimension_count", GGML_KEY }, { NULL, GGML_TYPE }, { NULL, GGML_END } }
+#define FALCON_FIELDS { { NULL, GGML_VOCAB }, { "embedding_length", GGML_KEY }, \
+	{ "attention.head_count", GGML_KEY }, { "attention.head_count_kv", GGML_KEY }, \
+	{ "block_count", GGML_KEY }, { NULL, GGML_DROP }, { NULL, GGML_TYPE }, { NULL, GGML_END } }
 #define GPT2_FIELDS { { NULL, GGML_VOCAB }, { "context_length", GGML_KEY }, \
 	{ "embedding_length", GGML_KEY }, { "attention.head_count", GGML_KEY }, \
 	{ "block_count", GGML_KEY }, { NULL, GGML_FTYPE }, { NULL, GGML_END } }
@@ -20,6 +23,10 @@ const struct ggml_layout ggml_layouts[] = {
 	  LLAMA_FIELDS },
 	{ "llama", "LLaMA (GGJT)", "tjgg", 3, 3, 3, GGML_LLAMA | GGML_SCORED | GGML_ALIGNED,
 	  LLAMA_FIELDS },
+	/* The converter of ggllm.cpp does not align; its quantizer, which writes version 3, does. */
+	{ "falcon", "Falcon (GGJT)", "tjgg", 1, 1, 1, GGML_SCORED | GGML_BYTES, FALCON_FIELDS },
+	{ "falcon", "Falcon (GGJT)", "tjgg", 3, 3, 3, GGML_SCORED | GGML_BYTES | GGML_ALIGNED,
+	  FALCON_FIELDS },
 	{ "rwkv", "rwkv.cpp", "fmgg", 100, 100, 1, GGML_WORDLESS | GGML_RWKV,
 	  { { "vocab_size", GGML_KEY }, { "embedding_length", GGML_KEY },
 	    { "block_count", GGML_KEY }, { NULL, GGML_TYPE }, { NULL, GGML_END } } },
@@ -126,7 +133,8 @@ ggml_layout_of(struct import *im, const char *arch)
 
 	if (arch && !is_known(arch)) {
 		err_set(im->err, ERR_USAGE, NULL, "--arch: headers of %s are not known", arch);
-		err_hint(im->err, "llama, whisper, rwkv, gpt2, starcoder, gptj, gptneox, mpt, replit");
+		err_hint(im->err, "llama, falcon, whisper, rwkv, gpt2, starcoder, gptj, gptneox, mpt, "
+		         "replit");
 		return NULL;
 	}
 	if (!arch && memcmp(im->p, "lmgg", 4) == 0)
