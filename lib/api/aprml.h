@@ -82,7 +82,7 @@ int aprml_find(const struct aprml *m, const char *name, size_t *i);
  * If the file holds the tensor's bytes unchanged, only the bytes needed are read. For
  * compressed tensors and streams, each call opens the model again and reads up to the values.
  * Does not check the checksum of the tensor; aprml_next does. Returns 0. Returns -1 and fills
- * *e if there is no such tensor or value, the type cannot be decoded, the model comes through
+ * *e if the tensor or value does not exist, the type cannot be decoded, the model comes through
  * a pipe, or reading fails. */
 int aprml_floats(struct aprml *m, size_t i, uint64_t from, size_t n, float *y,
                  struct aprml_error *e);
@@ -92,7 +92,7 @@ size_t aprml_key_count(const struct aprml *m);
 const char *aprml_key(const struct aprml *m, size_t i);
 
 /* aprml_text returns the value of a string key; aprml_integer stores an integer of any type
- * that is not negative. They return NULL and -1 if there is no such key, its value is of
+ * that is not negative. They return NULL and -1 if the key does not exist, its value is of
  * another kind, or the text is longer than 64 KiB. */
 const char *aprml_text(struct aprml *m, const char *key);
 int aprml_integer(const struct aprml *m, const char *key, uint64_t *value);
@@ -124,7 +124,7 @@ struct aprml_value {
 /* Fill v with the value of a key. Long values (arrays of more than 1024 items, values of more
  * than 64 KiB) and side files are read and kept by the first call that needs one of them, up
  * to APRML_KEEP bytes in total. This call must come before the first aprml_next. Returns 0.
- * Returns -1 and fills *e if there is no such key or its value was not kept. */
+ * Returns -1 and fills *e if the key does not exist or its value was not kept. */
 #define APRML_KEEP (256u << 20)
 int aprml_value(struct aprml *m, const char *key, struct aprml_value *v,
                 struct aprml_error *e);

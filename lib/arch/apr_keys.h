@@ -24,7 +24,7 @@ struct apr_key {
 /* By index; NULL past the last. */
 const struct apr_key *apr_key_row(size_t index);
 
-/* The value of a key of the plan as JSON, a new reference; NULL if there is no such key, or
+/* The value of a key of the plan as JSON, a new reference; NULL if such a key does not exist, or
  * if its value is a list of typed items or not JSON. */
 json_t *apr_key_value(const struct weights *w, const char *name);
 

@@ -11,7 +11,7 @@
 #include "model/model.h"
 
 /* The first row whose names cover all tensors of a plan and whose required tensors are all
- * there, in block 0 at least; NULL if there is none. *form: of the names. Rows with the same
+ * there, in block 0 at least, or NULL. *form: of the names. Rows with the same
  * names cannot be told apart: the result is then the first one ("llama" for Mistral). */
 const struct arch *arch_guess(const struct model *m, enum arch_form *form);
 
@@ -32,7 +32,7 @@ const char *arch_said(const struct model *m, size_t *n);
 #define ARCH_NAME 128
 bool arch_said_text(const struct model *m, char text[ARCH_NAME]);
 
-/* The row for a name of GGUF or a model_type; NULL if there is none. */
+/* The row for a name of GGUF or a model_type, or NULL. */
 const struct arch *arch_known(const char *name);
 
 /* The row of a model: by name if the user gave one, else as the plan says, else as its names

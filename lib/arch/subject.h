@@ -27,7 +27,7 @@ struct subject {
 	bool apr;                  /* true */
 	const struct arch *arch;   /* NULL: not known */
 	json_t *config;            /* of config.json, or of the keys of an .apr file that say the
-	                            * same; an object; NULL: there is none */
+	                            * same; an object; NULL: none */
 	void (*note)(const char *); /* receives notes for the user; may be NULL */
 	struct buf taking;         /* the blob whose bytes arrive, */
 	size_t taken;              /* and the bytes of all */

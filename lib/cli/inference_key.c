@@ -8,7 +8,7 @@
 #include "crypto/seal/message.h"
 
 /* Appends to b the text of a string key, or of a key of type json that holds a string.
- * Returns 0, 1 if there is no such key, or -1. */
+ * Returns 0, 1 if such a key does not exist, or -1. */
 static int
 find_text(const struct model *m, const char *name, struct buf *b, struct err *e)
 {

@@ -31,7 +31,7 @@ struct codec {
 	int low, high, usual; /* levels: lowest, highest, default; all 0: none */
 	uint64_t ratio;       /* maximum of decompressed bytes per stored byte */
 
-	/* Private. A context is NULL if there is no memory. encode compresses the next n
+	/* Private. A context is NULL if memory runs out. encode compresses the next n
 	 * bytes (up to CODEC_PIECE) of those that begin announced and appends the result to
 	 * out, with `last` also the end of the frame. decode advances *in by the bytes it
 	 * used and sets *out_n to the bytes it made; it returns 1 at the end of the frame.

@@ -21,7 +21,7 @@
 struct pair_rows {
 	uint64_t first, last;
 	double first_sum, last_sum;
-	double worst;        /* negative: there is none */
+	double worst;        /* negative: none */
 	uint64_t worst_row;
 };
 

@@ -13,7 +13,7 @@ const struct folder_kind *folder_kind_row(size_t i);
 /* The weights of a folder. If both names are NULL, files is the number of files that may be
  * the model. */
 struct folder_choice {
-	const struct folder_kind *kind; /* NULL: there are none */
+	const struct folder_kind *kind; /* NULL: none */
 	const char *single, *index;     /* one of list, or of the kind */
 	size_t files;
 };

@@ -39,7 +39,7 @@ struct joined_ops {
 
 	/* Side files beside the model's files; they follow the blobs of the first file.
 	 * beside moves to the next one: 1, 0 at the end, or -1. beside_read returns some
-	 * bytes of it. NULL: there are none. */
+	 * bytes of it. NULL: none. */
 	int (*beside)(struct joined *j, struct item *item);
 	int (*beside_read)(struct joined *j, const uint8_t **p, size_t *n);
 

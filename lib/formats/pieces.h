@@ -74,7 +74,7 @@ struct pieces {
 
 	struct piece *pieces;
 	size_t piece_count, piece_cap;
-	char *index_name; /* NULL: there is none */
+	char *index_name; /* NULL: none */
 	struct beside *besides;
 	size_t beside_count, beside_cap;
 	size_t *blobs;    /* for each blob of the plan, its number in the first file, or

@@ -50,7 +50,7 @@ next(const uint8_t *p, size_t n, bool *good)
 }
 
 /* The place in the n bytes of a stop text, or of the beginning of one that may go on behind
- * them; n if there is none. */
+ * them, or n. */
 static size_t
 stop_in(const struct text *t, const uint8_t *p, size_t n, bool *whole)
 {

@@ -32,7 +32,7 @@ const char *bind_text(const char *pattern, size_t block, size_t expert, const ch
 const char *bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
                       const char *ending, char name[BIND_NAME]);
 
-/* The index of that tensor, which becomes used; SIZE_MAX if there is none. */
+/* The index of that tensor, which becomes used, or SIZE_MAX. */
 size_t bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
                  const char *ending, char name[BIND_NAME]);
 const struct tensor *bind_tensor(const struct bind *b, size_t i);
@@ -40,7 +40,7 @@ const struct tensor *bind_tensor(const struct bind *b, size_t i);
 /* ERR_CORRUPT: the tensor of that name is missing. -1. */
 int bind_missing(const struct bind *b, const char *name);
 
-/* The n values of a tensor, plus add each; NULL if there is no such tensor, or with e filled. */
+/* The n values of a tensor, plus add each; NULL if the tensor does not exist, or with e filled. */
 const float *bind_vector(struct bind *b, enum role role, size_t block,
                          const char *ending, uint64_t n, float add);
 

@@ -49,7 +49,7 @@ struct pass {
 /* Bytes of buffers for each token of a batch. */
 uint64_t pass_bytes(const struct net *net);
 
-/* 0, or -1 if there is no memory; pass_free is due in any case. */
+/* 0, or -1 if memory runs out; pass_free is due in any case. */
 int pass_open(struct pass *p, const struct net *net, const struct ops *ops,
                  struct device *device, size_t batch, size_t logit_rows, struct err *e);
 void pass_free(struct pass *p);

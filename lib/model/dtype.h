@@ -41,7 +41,7 @@ struct dtype {
 #define DTYPE_NAMED_BYTES 4096
 #define DTYPE_NAMED_NAME 24
 
-/* Find a row; NULL if there is none. dtype_by_name ignores case and accepts "GGML_n" for
+/* Find a row, or NULL. dtype_by_name ignores case and accepts "GGML_n" for
  * 0 <= n < 256. A GGML number without a row of its own gives a row of unknown size, whose
  * tensors pass through unchanged. */
 const struct dtype *dtype_by_name(const char *name);

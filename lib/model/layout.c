@@ -19,7 +19,7 @@ by_offset(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The first extent from i on, except skip, that does not begin at *end; n if there is none.
+/* The first extent from i on, except skip, that does not begin at *end, or n.
  * *end is the rounded end of the extent before it and is updated on the way. */
 static size_t
 first_apart(const struct extent *extents, size_t i, size_t n, size_t skip,

@@ -33,7 +33,7 @@ int value_guess(const char *text, size_t n, struct value_type *t);
 uint64_t value_count(struct value_type t, const uint8_t *wire, size_t n);
 
 /* Finds item `index` of an array: its bytes are [*at, *at + *span) of the wire bytes, and *item
- * is its type. -1 if there is no such item. */
+ * is its type. -1 if such an item does not exist. */
 int value_item(struct value_type t, const uint8_t *wire, size_t n, uint64_t index,
                size_t *at, size_t *span, struct value_type *item);
 

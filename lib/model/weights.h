@@ -24,7 +24,7 @@ struct weights {
 };
 
 /* The wire bytes of a key's value (model/value.h), from the plan or a blob; *type is the
- * type, *n the number of bytes. NULL if there is no such key or its value was not kept. */
+ * type, *n the number of bytes. NULL if the key does not exist or its value was not kept. */
 const uint8_t *weights_value(const struct weights *w, const char *key,
                              struct value_type *type, size_t *n);
 

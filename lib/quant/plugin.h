@@ -6,7 +6,7 @@
 #include "model/dtype.h"
 
 /* Load the library at path; its type has a row and a kernel from now on, until the process
- * ends. ERR_IO if there is no such file, ERR_FORMAT if it is not a plugin, or if the type
+ * ends. ERR_IO if such a file does not exist, ERR_FORMAT if it is not a plugin, or if the type
  * exists already. Returns the type or NULL. */
 const struct dtype *plugin_load(const char *path, struct err *e);
 

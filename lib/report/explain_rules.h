@@ -10,7 +10,7 @@
 /* All rules by index, and the tool that applies each; NULL past the last. */
 const struct rule *explain_rule(size_t index, const char **tool);
 
-/* The explanation of the rule with this id, a new reference; NULL if there is none. APR-028
+/* The explanation of the rule with this id, a new reference, or NULL. APR-028
  * is CHECK-028. */
 json_t *explain_rule_word(const char *word);
 

@@ -184,7 +184,7 @@ is_bank(const struct tensor *t)
 	       values_known(tensor_type(t));
 }
 
-/* The number of the first tensor that is a filter bank; tensor_count if there is none. */
+/* The number of the first tensor that is a filter bank, or tensor_count. */
 static size_t
 find_bank(const struct model *m)
 {

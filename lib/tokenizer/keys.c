@@ -25,7 +25,7 @@ struct keys {
 
 /* ---- single keys ---- */
 
-/* The text of a key, copied; NULL if there is no such key, or with e filled. */
+/* The text of a key, copied; NULL if such a key does not exist, or with e filled. */
 static char *
 text_key(const struct keys *k, const char *key)
 {
@@ -45,7 +45,7 @@ text_key(const struct keys *k, const char *key)
 	return copy;
 }
 
-/* 1 and *yes; 0 if there is no such key; -1. */
+/* 1 and *yes; 0 if such a key does not exist; -1. */
 static int
 bool_key(const struct keys *k, const char *key, bool *yes)
 {

@@ -36,7 +36,7 @@ int material_add(struct material *m, size_t blob, const uint8_t *p, size_t n,
 int material_read(struct material *m, struct source *s, struct err *e);
 
 /* The wire bytes (model/value.h) of a key, which must have the given type, from the plan or a
- * blob. NULL if there is no such key, or with e filled if it has another type. */
+ * blob. NULL if such a key does not exist, or with e filled if it has another type. */
 const uint8_t *material_value(const struct material *m, const char *key,
                               struct value_type type, size_t *n, struct err *e);
 

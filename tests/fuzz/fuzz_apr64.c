@@ -50,7 +50,7 @@ pack(const uint8_t *data, size_t size, unsigned way)
 		return;
 	}
 	fuzz_run(&run, data, size);
-	/* --plain drops keys that have a type: that is no loss to be found. */
+	/* --plain drops keys that have a type: that is not a loss to be found. */
 	if (run.err.code == ERR_NONE && !run.options.plain)
 		fuzz_again(&run, second);
 }

@@ -46,7 +46,7 @@ pack(const uint8_t *data, size_t size, unsigned way)
 		break;
 	}
 	fuzz_run(&run, data, size);
-	/* --plain drops keys that are no strings: that is no loss to be found. */
+	/* --plain drops keys that are not strings: that is not a loss to be found. */
 	if (run.err.code == ERR_NONE && !run.options.plain)
 		fuzz_again(&run, second);
 }

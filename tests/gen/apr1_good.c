@@ -429,7 +429,7 @@ opaque(void)
 	usual(&m, 0xff, "apr1_nothing", "opaque", "payload U8 0");
 	put_scaler(&m.payload);
 	usual(&m, 0xff, "apr1_scaler", "opaque", "payload U8 36");
-	/* Truth is 0 or 1: this is no linear model. */
+	/* Truth is 0 or 1: this is not a linear model. */
 	put_u8(&m.payload, 1);
 	put_floats(&m.payload, 4, 1);
 	put_f32(&m.payload, 0.5f);

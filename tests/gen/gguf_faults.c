@@ -700,7 +700,7 @@ static const struct fault {
 	struct edit edits[3];
 	void (*build)(struct gen *);
 } faults[] = {
-	/* Magic and version. CVE-2024-39720: four bytes are no header. */
+	/* Magic and version. CVE-2024-39720: four bytes are not a header. */
 	{ "gguf_magic_only", 4, ENDS, NULL, { CUT("version") }, NULL },
 	{ "gguf_magic_wrong", 4, "not a model file of a known format", NULL,
 	  { TEXT("magic", "GGUX") }, NULL },

@@ -61,7 +61,7 @@ put_float(float f)
 struct small {
 	const char *name;
 	int fraction, bias;
-	int first_special; /* the first code that is no number */
+	int first_special; /* the first code that is not a number */
 };
 
 static const struct small smalls[] = {

@@ -83,7 +83,7 @@ add_row(json_t *list, const char *text)
 	json_t *row = json_loads(text, 0, NULL);
 
 	if (!row || json_array_append_new(list, row) < 0)
-		gen_die("is no JSON", text);
+		gen_die("is not JSON", text);
 }
 
 static json_t *
@@ -433,7 +433,7 @@ sign_field(struct tamper *t, const char *name)
 	snprintf(key, sizeof key, "\"%s\":\"", name);
 	at = strstr(frame_at(t, "sign", 0)->head, key);
 	if (!at)
-		gen_die("is no field of a signature", name);
+		gen_die("is not a field of a signature", name);
 	return at + strlen(key);
 }
 
@@ -927,7 +927,7 @@ read_key(const char *path, uint8_t key[42])
 
 	if (!f || !fgets(line[0], 256, f) || !fgets(line[1], 256, f) ||
 	    EVP_DecodeBlock(bytes, (uint8_t *)line[1], 56) != 42)
-		gen_die("is no public key", path);
+		gen_die("is not a public key", path);
 	memcpy(key, bytes, 42);
 	fclose(f);
 }

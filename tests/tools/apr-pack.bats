@@ -195,7 +195,7 @@ reserved() {
 	run ! grep -q reserve <<<"$(apr-header --json "plain.$1")"
 }
 
-@test "--reserve leaves room that is no content" {
+@test "--reserve leaves room that is not content" {
 	apr-keygen -W -o key
 	apr-sign key <"$vectors/stream_of_everything" 2>/dev/null >signed.aprs
 	apr-pack -o signed.apr signed.aprs

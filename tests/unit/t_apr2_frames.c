@@ -79,7 +79,7 @@ test_frames(void)
 		  LICE }, { PROV }, ERR_CORRUPT, "a body of 4 bytes" },
 		{ "another blob", { { "blob", "{\"name\":\"c\",\"type\":\"file\"}", 3, false },
 		  LICE }, { PROV }, ERR_CORRUPT, "contradicts" },
-		{ "a blob whose head is no JSON", { { "blob", "{", 3, false }, LICE }, { PROV },
+		{ "a blob whose head is not JSON", { { "blob", "{", 3, false }, LICE }, { PROV },
 		  ERR_CORRUPT, "not valid JSON" },
 		{ "a licence of 3 bytes", { BLOB, { "lice", "{}", 3, false } }, { PROV },
 		  ERR_CORRUPT, "a body of 3 bytes" },

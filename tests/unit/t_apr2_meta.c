@@ -113,7 +113,7 @@ test_long_json(void)
 	make_stream(&m, (char *)json.p, &stream);
 	convert(open_memory(&stream, false, &no_options, &e), true, &no_options, &apr2, &e);
 	test_ok(e.code == ERR_CORRUPT && strstr(e.fact, "not one JSON value"),
-	        "a long value that is no JSON: %s", e.fact);
+	        "a long value that is not JSON: %s", e.fact);
 	model_free(&m);
 	buf_free(&json);
 	buf_free(&stream);
@@ -132,7 +132,7 @@ test_json_faults(void)
 		{ "bytes after it", "{}x", "something after its end" },
 		{ "bad UTF-8", "{\"a\":\"\xff\"}", "a string that is not UTF-8" },
 		{ "an empty name", "{\"\":1}", "key is not UTF-8" },
-		{ "apr_stream is no object", "{\"apr_stream\":1}", "has no list" },
+		{ "apr_stream is not an object", "{\"apr_stream\":1}", "has no list" },
 		{ "apr_stream without lists", "{\"apr_stream\":{\"version\":1}}", "has no list" },
 		{ "a member that is not there", "{\"apr_stream\":{\"version\":1,\"source\":{},"
 		  "\"metadata\":[[\"k\",\"json\"]],\"blobs\":[],\"signatures\":0}}",

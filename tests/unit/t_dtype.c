@@ -149,7 +149,7 @@ apr2_codes(void)
 	        apr2_type(11) == dtype_by_name("Q4_0"),
 	        "APR2 codes 10 and 11 are read as Q8_0 and Q4_0");
 	test_ok(!apr2_type(64 + 0) && !apr2_type(64 + 12) && !apr2_type(64 + 28),
-	        "64 + GGML number is no second code of a type that has its own");
+	        "64 + GGML number is not a second code of a type that has its own");
 	test_ok(apr2_type(64 + 57) == dtype_by_ggml(57) && dtype_by_ggml(57),
 	        "a GGML type without a row has an APR2 code");
 	test_ok(apr2_type_code(dtype_by_ggml(63)) == 127 &&
@@ -256,7 +256,7 @@ named(void)
 			ok = 0;
 		}
 	test_ok(ok && !dtype_named("q8_x", 32, 18) && !dtype_named("Q8_0", 32, 18) &&
-	        !dtype_named("MY", 3, 1), "what is no such name makes no row");
+	        !dtype_named("MY", 3, 1), "another name makes no row");
 	for (i = 0; i < 2 * DTYPE_NAMED; i++) {
 		snprintf(name, sizeof name, "T%u[1,1]", i);
 		n += dtype_by_name(name) != NULL;

@@ -258,7 +258,7 @@ files(void)
 	f = (struct err)ERR_INIT;
 	test_ok(key_secret_write(k, "/dev/null", NULL, 0, KEY_COST_FULL, true, &f) < 0 &&
 	        f.code == ERR_USAGE && mode_of("/dev/null") != 0600,
-	        "a device is no place for a key");
+	        "a device is not a place for a key");
 	f = (struct err)ERR_INIT;
 	test_ok(key_public_write(&p, "-", true, &f) < 0 && f.code == ERR_USAGE,
 	        "nor is standard output");

@@ -27,7 +27,7 @@ names(void)
 	unsigned count = 0;
 
 	test_ok(level_begin("sse9", note, &e) < 0 && e.code == ERR_USAGE &&
-	        strstr(e.fact, "sse9"), "a name that is no level is refused");
+	        strstr(e.fact, "sse9"), "a name that is not a level is refused");
 	test_ok(strstr(e.hint, "this CPU has ref") != NULL, "and those that are named: %s", e.hint);
 	e = (struct err)ERR_INIT;
 	test_ok(level_begin("ref", note, &e) == 0 && level_now() == &level_ref &&

@@ -68,6 +68,6 @@ main(void)
 	        "too many");
 	e = (struct err)ERR_INIT;
 	test_ok(pipe(pipes) == 0 && map_file(&m, pipes[0], "a pipe", &e) < 0 && e.code == ERR_IO,
-	        "a pipe is no file");
+	        "a pipe is not a file");
 	return test_done();
 }

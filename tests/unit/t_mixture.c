@@ -227,7 +227,7 @@ others(void)
 	s.model.architecture = "llama";
 	add(&s, "blk.0.attn_q.weight", 2, wide, "F16");
 	mixture_choose(mixture_by_name("iq2_xxs"), &plain, &s.model, s.tensors, s.n, c, &e);
-	test_ok(c[0].needs_importance, "iq2_xxs is no use without importance");
+	test_ok(c[0].needs_importance, "iq2_xxs is of no use without importance");
 	clear(&s);
 }
 
@@ -275,11 +275,11 @@ own(void)
 	o.leave_output = true;
 	test_ok(!strcmp(chosen(&s, &how, 0, &rule), "F16"), "%s", rule);
 	e = (struct err)ERR_INIT;
-	test_ok(override_add(&o, "x=q9", &e) < 0 && e.code == ERR_USAGE, "x=q9 is no rule");
+	test_ok(override_add(&o, "x=q9", &e) < 0 && e.code == ERR_USAGE, "x=q9 is not a rule");
 	e = (struct err)ERR_INIT;
-	test_ok(override_add(&o, "q8_0", &e) < 0 && e.code == ERR_USAGE, "q8_0 is no rule");
+	test_ok(override_add(&o, "q8_0", &e) < 0 && e.code == ERR_USAGE, "q8_0 is not a rule");
 	e = (struct err)ERR_INIT;
-	test_ok(override_add(&o, "(=q8_0", &e) < 0 && e.code == ERR_USAGE, "( is no pattern");
+	test_ok(override_add(&o, "(=q8_0", &e) < 0 && e.code == ERR_USAGE, "( is not a pattern");
 	override_free(&o);
 	clear(&s);
 }

@@ -457,7 +457,7 @@ test_everything(void)
 	test_ok(says(&file, "[\\\"general.architecture\\\",\\\"string\\\"],"
 	             "[\\\"n\\\",\\\"u64\\\",\\\"18446744073709551615\\\"],"
 	             "[\\\"template\\\",\\\"string\\\"]"), "and not said twice");
-	test_ok(says(&file, "\"apr.blob.value:bytes\":\"gTg"), "what is no text is base64");
+	test_ok(says(&file, "\"apr.blob.value:bytes\":\"gTg"), "what is not text is base64");
 	test_ok(says(&file, "\"apr.blobs\":\"[[\\\"README.md\\\",\\\"file\\\"],"
 	             "[\\\"b\\\",\\\"file\\\"]]\""), "side files are listed");
 	test_ok(says(&file, "\"apr.prov.0\":\"eyJvcGVyYXRpb24i"), "prov is there, last as it came");

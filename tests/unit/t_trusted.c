@@ -97,7 +97,7 @@ main(void)
 	setenv("XDG_CONFIG_HOME", in("/xdg"), 1);
 	write_text(files[5]);
 	test_ok(strcmp(found(&e), "!") == 0 && e.code == ERR_FORMAT && strstr(e.object, "d.pub"),
-	        "a file that is no key: %s: %s", e.object, e.fact);
+	        "a file that is not a key: %s: %s", e.object, e.fact);
 	setenv("XDG_CONFIG_HOME", in("/xdg/apr/trusted/c.pub"), 1);
 	test_ok(strcmp(found(&e), "!") == 0 && e.code == ERR_IO, "a file for a folder: %s",
 	        e.fact);

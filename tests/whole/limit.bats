@@ -106,7 +106,7 @@ sweep() {
 	sweep 'apr-get output_norm.weight -o made <small.aprs'
 }
 
-@test "a limit that is no number of bytes is wrong usage, in every tool" {
+@test "a limit that is not a number of bytes is wrong usage, in every tool" {
 	for tool in "$root"/bin/*.c; do
 		tool=$(basename -s .c "$tool")
 		for n in 0 x 64X 1.5G -1 ' ' 18446744073709551616; do

@@ -121,7 +121,7 @@ through() {
 	done
 }
 
-# GGUF has no checksum, and padding that is no content: a flip there may pass,
+# GGUF has no checksum, and padding that is not content: a flip there may pass,
 # but only if the content is what was signed, to the bit.
 # bats test_tags=repeats
 @test "200 flipped bits in a GGUF file: what verifies is what was signed" {

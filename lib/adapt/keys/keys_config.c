@@ -80,7 +80,7 @@ array_json(unsigned leaf, const uint8_t *p, size_t n)
 	return NULL;
 }
 
-/* The value of a key by its whole name, as a new reference; NULL if there is none. */
+/* The value of a key by its whole name, as a new reference, or NULL. */
 static json_t *
 key_json(const struct make *m, const char *key)
 {

@@ -14,7 +14,7 @@
 
 /* ---- single keys ---- */
 
-/* 1 with the value; 0: there is no such key; -1: it has another type. */
+/* 1 with the value; 0: the key does not exist; -1: it has another type. */
 static int
 key_value(const struct tokens_keys *k, const char *key, struct value_type wants,
           const uint8_t **p, size_t *n)

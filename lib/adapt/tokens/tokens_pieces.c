@@ -5,6 +5,7 @@
 #include "adapt/tokens/tokens_folder.h"
 #include "core/base64.h"
 #include "core/text.h"
+#include "tokenizer/json.h"
 #include "tokenizer/sp_model.h"
 #include "tokenizer/vocab.h"
 
@@ -35,23 +36,6 @@ find_model(const struct tokens_folder *f)
 	return NULL;
 }
 
-static bool
-is_byte_level(const json_t *o)
-{
-	const json_t *list = json_object_get(o, "pretokenizers");
-	const char *type = json_string_value(json_object_get(o, "type"));
-	size_t i;
-
-	for (i = 0; i < json_array_size(list); i++) {
-		const char *part =
-			json_string_value(json_object_get(json_array_get(list, i), "type"));
-
-		if (part && strcmp(part, "ByteLevel") == 0)
-			return true;
-	}
-	return type && strcmp(type, "ByteLevel") == 0;
-}
-
 /* The kind of a tokenizer.json. Files from before 2020 do not state the type of the model. */
 static int
 kind_of_file(struct tokens_folder *f)
@@ -76,7 +60,7 @@ kind_of_file(struct tokens_folder *f)
 		return err_set(f->e, ERR_FORMAT, "tokenizer.json", "model %.60s is not supported",
 		               type ? type : "of no type");
 	if (f->kind == TOKENS_BYTES && json_is_true(json_object_get(model, "byte_fallback")) &&
-	    !is_byte_level(json_object_get(f->file, "pre_tokenizer")))
+	    !file_is_byte_level(json_object_get(f->file, "pre_tokenizer")))
 		f->kind = TOKENS_FALLBACK;
 	return 0;
 }

@@ -16,7 +16,7 @@ int listing_all(struct source *s, bool json, bool whole, struct err *e);
 
 /* Prints the value of KEY or KEY[INDEX]: a string as its bytes, and nothing else unless
  * standard output is a terminal; another value as JSON, on a line. json: prints an object,
- * as listing_all does. ERR_NO if there is no such key. */
+ * as listing_all does. ERR_NO if such a key does not exist. */
 int listing_one(struct source *s, const char *key, bool json, bool whole,
                 struct err *e);
 

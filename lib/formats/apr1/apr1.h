@@ -103,7 +103,7 @@ struct apr1_header {
 };
 
 /* The name of a model type ("LINEAR_REGRESSION"), or NULL if no type has the number. The
- * number of a name, in any case, with or without underscores; -1 if there is none. */
+ * number of a name, in any case, with or without underscores, or -1. */
 const char *apr1_type_name(uint16_t type);
 int apr1_type_number(const char *name);
 /* Refuse an unknown name: ERR_USAGE, with the known names as the hint. Returns -1. */

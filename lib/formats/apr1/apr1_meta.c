@@ -304,7 +304,7 @@ apr1_read_metadata(struct apr1_source *s)
 
 /* ---- members that carry other parts of the model ---- */
 
-/* Find the base64 text of this many bytes; *x NULL if there is no such member. */
+/* Find the base64 text of this many bytes; *x NULL if such a member does not exist. */
 static int
 base64_of(struct apr1_source *s, const char *prefix, const char *name, uint64_t bytes,
           struct apr1_text *t, const struct apr1_entry **x)

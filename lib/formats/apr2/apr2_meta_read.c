@@ -60,7 +60,7 @@ complete_rows(struct reading *d)
 	return 0;
 }
 
-/* The index of the derived member with this name; APR2_DERIVED if there is none. */
+/* The index of the derived member with this name, or APR2_DERIVED. */
 static size_t
 derived_at(const char *name)
 {

@@ -48,7 +48,7 @@ int safetensors_sort_keys(struct safetensors *s);
 struct safetensors_key *safetensors_find(struct safetensors *s, const char *prefix,
                                          const char *name);
 
-/* The value of such a key as JSON, or NULL; *absent is true if there is no such key. */
+/* The value of such a key as JSON, or NULL; *absent is true if such a key does not exist. */
 json_t *safetensors_json_of(struct safetensors *s, const char *prefix, const char *name,
                             bool *absent);
 

@@ -148,7 +148,7 @@ struct torch_storage {
 struct torch_view {
 	const struct zip_entry *deflated, *stored; /* as above */
 	const uint8_t *bytes; /* of an array: its bytes or letters in the pickle; else NULL */
-	size_t letters;      /* bytes of a text whose letters are the bytes; 0: there are none */
+	size_t letters;      /* bytes of a text whose letters are the bytes; 0: none */
 	unsigned swap;       /* of an array: bytes of a number in the other order, or 0 */
 	struct torch_sparse *sparse; /* makes the values, from other tensors; NULL: they lie there */
 	struct torch *in;    /* the archive inside that has the value; NULL: the file itself */

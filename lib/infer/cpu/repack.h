@@ -10,7 +10,7 @@
 /* Move the matrices that lie in the weights into one mapping, *to: packed if their type can be
  * packed, else copied. The memory of the weights is given back on the way (model/weights.h),
  * except that of tables, so afterwards only tables and small vectors may be read there. 0, or
- * -1 if there is no memory; then nothing has changed. */
+ * -1 if memory runs out; then nothing has changed. */
 int repack(const struct device_options *o, struct map *to, struct err *e);
 
 #endif
