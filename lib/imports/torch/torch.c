@@ -34,42 +34,6 @@ finish(const struct torch *t)
 	return err_set(t->err, ERR_CORRUPT, t->source.name, "was truncated while it was read");
 }
 
-static int
-next(struct source *source, struct item *item, struct err *e)
-{
-	struct torch *t = (struct torch *)source;
-	const struct torch_view *v;
-
-	(void)e; /* the source holds it */
-	if (!container_next(&t->sent, &t->plan, source->wanted, item))
-		return finish(t);
-	if (item->kind == ITEM_BLOB)
-		return torch_side_begin(t, item->index) < 0 ? -1 : 1;
-	t->now = item->index;
-	v = &t->views[t->now];
-	t->holder = v->in ? v->in : t;
-	return torch_values_begin(t->holder, t->plan.tensors[t->now], v) < 0 ? -1 : 1;
-}
-
-static int
-read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
-{
-	struct torch *t = (struct torch *)source;
-
-	(void)e;
-	if (t->last_bytes)
-		whole_release(t->file, t->last, t->last_bytes);
-	t->last_bytes = 0;
-	*n = 0;
-	if (t->side || t->sends_joined)
-		return torch_side_read(t, p, n);
-	if (t->holder && torch_values_read(t->holder, p, n) < 0)
-		return -1;
-	t->last = *p;
-	t->last_bytes = *n;
-	return 0;
-}
-
 /* True if the values lie in the file unchanged. */
 static bool
 is_plain(const struct torch *t, size_t i)
@@ -90,6 +54,80 @@ offset_of(const struct torch *t, size_t i)
 	return (v->in ? v->in->base : t->base) + v->at;
 }
 
+/* Values that lie in the file unchanged come from the reader, which can pass on pages. */
+static int
+begin_tensor(struct torch *t)
+{
+	const struct torch_view *v = &t->views[t->now];
+	const struct tensor *x = t->plan.tensors[t->now];
+
+	t->holder = v->in ? v->in : t;
+	if (torch_values_begin(t->holder, x, v) < 0)
+		return -1;
+	if (whole_fd(t->file) < 0 || !is_plain(t, t->now) || t->holder->left == 0)
+		return 0;
+	if (reader_seek(&t->reader, offset_of(t, t->now)) < 0)
+		return -1;
+	t->unsent = tensor_bytes(x);
+	t->holder->left = 0;
+	return 0;
+}
+
+static int
+next(struct source *source, struct item *item, struct err *e)
+{
+	struct torch *t = (struct torch *)source;
+
+	(void)e; /* the source holds it */
+	t->unsent = 0;
+	if (!container_next(&t->sent, &t->plan, source->wanted, item))
+		return finish(t);
+	if (item->kind == ITEM_BLOB)
+		return torch_side_begin(t, item->index) < 0 ? -1 : 1;
+	t->now = item->index;
+	return begin_tensor(t) < 0 ? -1 : 1;
+}
+
+/* A piece of what is being sent, which also goes to o unless that is NULL. */
+static int
+send_some(struct torch *t, struct out *o, const uint8_t **p, size_t *n)
+{
+	if (t->last_bytes)
+		whole_release(t->file, t->last, t->last_bytes);
+	t->last_bytes = 0;
+	*n = 0;
+	if (t->unsent > 0) {
+		*p = o ? reader_share(&t->reader, o, t->unsent, n)
+		       : reader_some(&t->reader, t->unsent, n);
+		t->unsent -= *p ? *n : 0;
+		return *p ? 0 : -1;
+	}
+	if (t->side || t->sends_joined) {
+		if (torch_side_read(t, p, n) < 0)
+			return -1;
+	} else if (t->holder) {
+		if (torch_values_read(t->holder, p, n) < 0)
+			return -1;
+		t->last = *p;
+		t->last_bytes = *n;
+	}
+	return o && *n > 0 ? out_put(o, *p, *n) : 0;
+}
+
+static int
+read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
+{
+	(void)e;
+	return send_some((struct torch *)source, NULL, p, n);
+}
+
+static int
+share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n, struct err *e)
+{
+	(void)e;
+	return send_some((struct torch *)source, o, p, n);
+}
+
 static bool
 lies(struct source *source, uint64_t *offset)
 {
@@ -98,7 +136,7 @@ lies(struct source *source, uint64_t *offset)
 	if (whole_fd(t->file) < 0 || !is_plain(t, t->now))
 		return false;
 	*offset = offset_of(t, t->now);
-	t->holder->left = 0;
+	t->unsent = t->holder->left = 0;
 	return true;
 }
 
@@ -175,7 +213,7 @@ open_file(struct reader *r, const struct format_options *options, bool part,
           void (*note)(const char *), struct err *e)
 {
 	static const struct source_ops ops = { .next = next, .read = read_body,
-		.close = close_source, .lies = lies, .opened = opened };
+		.close = close_source, .lies = lies, .opened = opened, .share = share_body };
 	struct torch *t = mem_array(1, sizeof *t);
 
 	if (!t) {

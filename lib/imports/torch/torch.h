@@ -235,6 +235,7 @@ struct torch {
 	struct container_sent sent;
 	size_t now;          /* the tensor */
 	struct torch *holder; /* the archive that has its values; NULL: none is being sent */
+	uint64_t unsent;     /* bytes that the reader sends, unchanged */
 	bool sends_joined;   /* the key's value: side_done bytes so far */
 	const struct zip_entry *side; /* the side file; NULL: none is being sent */
 	struct zip_inflate *side_inflate;
