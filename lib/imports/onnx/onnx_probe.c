@@ -142,12 +142,13 @@ is_field(struct head *h, uint64_t key, bool *sure)
 bool
 onnx_probe(const uint8_t *head, size_t n)
 {
-	struct head h = { head, head + n, false };
+	struct head h;
 	bool sure = false;
 	uint64_t key, version;
 
 	if (n == 0 || *head != (MODEL_IR_VERSION << 3 | PROTOBUF_VARINT))
 		return false;
+	h = (struct head){ head, head + n, false };
 	varint(&h);
 	version = varint(&h);
 	if (version == 0 || version > VERSIONS)
