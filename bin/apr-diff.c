@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "adapt/adapt.h"
+#include "arch/guess.h"
 #include "cli/diff/asked.h"
 #include "cli/filter.h"
 #include "cli/input.h"
@@ -230,6 +231,8 @@ take_operands(struct run *r, char **operands, struct err *e)
 		return tool_misused(e, "the mapping cannot be standard input");
 	if (r->o->quiet && (r->o->json || r->o->all))
 		return tool_misused(e, "-q prints nothing");
+	if (r->o->arch && !arch_known(r->o->arch))
+		return arch_unknown("--arch", r->o->arch, e);
 	return diff_asked_pipes(r->path, e);
 }
 

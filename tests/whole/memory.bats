@@ -91,6 +91,13 @@ within() {
 	cmp model.apr one.apr
 }
 
+@test "apr-diff of 2.2 GB: the same model from a pipe, and one of another type" {
+	pipe 'apr-unpack model.gguf | peak same apr-diff -j 64 - model.gguf'
+	peak other apr-diff -j 64 --only 'blk.1[0-3]?\.' model.gguf one.apr >differs || true
+	grep -q '^Similarity' differs
+	within same other
+}
+
 @test "a row of 256 MiB is no more" {
 	# Two rows, since GGUF stores a single row as a vector, which is not quantized.
 	mkmodel <<-'END' >wide.gguf
