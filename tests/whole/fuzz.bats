@@ -101,6 +101,10 @@ replayed() {
 	replayed rename
 }
 
+@test "fuzz corpus: two models and a mapping of names" {
+	replayed diff
+}
+
 @test "fuzz corpus: chat templates, policies, reports of findings" {
 	replayed lint
 }
