@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/canary/canary_options.h"
-#include "cli/canary/verdict.h"
+#include "cli/canary_verdict.h"
 #include "cli/prompt.h"
 #include "cli/tool.h"
 #include "core/mem.h"
@@ -193,7 +193,8 @@ check(struct run *r, struct err *e)
 	now.architecture = infer_architecture(r->infer);
 	if (!r->o->json)
 		canary_put_conditions(&r->report, c, &now);
-	if (canary_verdict(c, r->sequence, r->tokenizer, &r->o->limits, r->o->json, &r->report,
+	if (canary_verdict(c, r->sequence, r->tokenizer, &r->o->limits, true,
+	                   r->o->json ? NULL : &r->report, r->o->json ? &r->report : NULL,
 	                   &total, e) < 0 || load_check(&r->load, e) < 0)
 		return -1;
 	canary_put_total(&r->report, c, &total, &now, r->o->json);

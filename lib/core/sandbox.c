@@ -42,6 +42,8 @@ static const struct sandbox_row rows[] = {
 	  SANDBOX_OUTPUT },
 	{ "apr-imatrix", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS |
 	  SANDBOX_OUTPUT },
+	{ "apr-gate", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS |
+	  SANDBOX_OUTPUT },
 	{ "apr-pack", FILTER | SANDBOX_SPOOL },
 	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-quant", FILTER | SANDBOX_SPOOL },

@@ -347,3 +347,13 @@ diff_similarity(const struct diff *d)
 	share = d->values > 0 ? (double)d->equal / (double)d->values * 100 : 0;
 	return share < 99.99 ? share : 99.99;
 }
+
+const char *
+diff_first_over(const struct diff *d)
+{
+	const struct diff_tensor *t = d->tensors;
+
+	while (t + 1 < d->tensors + d->tensor_count && !(t->what & DIFF_OVER))
+		t++;
+	return t->a == DIFF_NONE ? diff_name_of(d, 1, t->b) : diff_name_of(d, 0, t->a);
+}

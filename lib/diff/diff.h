@@ -132,6 +132,9 @@ double diff_similarity(const struct diff *d);
 /* The name by which a tensor is compared: its own, or a new one of the options. */
 const char *diff_name_of(const struct diff *d, size_t side, size_t tensor);
 
+/* The name of the first tensor that exceeds a limit; one does. */
+const char *diff_first_over(const struct diff *d);
+
 /* Whether a limit was given. */
 bool diff_is_limited(const struct diff_limits *l);
 

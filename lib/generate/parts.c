@@ -14,7 +14,7 @@ parts_begin(struct parts *p, size_t context, const struct tokenizer *tokenizer,
 		return 0;
 	err_set(e, ERR_INVALID, NULL, "the text has %zu tokens, fewer than twice the context "
 	        "of %zu", text->n, context);
-	return err_hint(e, "give a longer text, or a smaller context with -c");
+	return err_hint(e, "give a longer text, or a smaller context");
 }
 
 const uint32_t *

@@ -52,6 +52,11 @@ void canary_result_free(struct canary_result *r);
 struct canary_limits {
 	double min_top1, max_kl;
 };
+/* Defaults: a model in four bits passes, one with a damaged tensor does not; apr-canary(1) has
+ * measurements. */
+#define CANARY_MIN_TOP1 0.75
+#define CANARY_MAX_KL 0.1
+
 double canary_top1(const struct canary_result *r);
 double canary_kl(const struct canary_result *r);
 enum { CANARY_LOW_TOP1 = 1, CANARY_HIGH_KL = 2, CANARY_OTHER_TOKENS = 4 };

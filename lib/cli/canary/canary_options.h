@@ -17,11 +17,6 @@ struct canary_options {
 	uint64_t count, top, jobs;
 };
 
-/* Defaults: a model in four bits passes, one with a damaged tensor does not; apr-canary(1) has
- * measurements. */
-#define CANARY_MIN_TOP1 0.75
-#define CANARY_MAX_KL 0.1
-
 /* The rows of the options, without -j. */
 #define OPT_CANARY(o) \
 	TEXT('f', "file", "PROMPTS", &(o)->file, "create: the prompts of this file"), \

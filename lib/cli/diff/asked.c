@@ -99,17 +99,6 @@ diff_asked_pipes(const char *const path[2], struct err *e)
 
 /* ---- the answer ---- */
 
-static const char *
-first_over(const struct diff *d)
-{
-	size_t i = 0;
-
-	while (i + 1 < d->tensor_count && !(d->tensors[i].what & DIFF_OVER))
-		i++;
-	return d->tensors[i].a == DIFF_NONE ? diff_name_of(d, 1, d->tensors[i].b)
-	                                    : diff_name_of(d, 0, d->tensors[i].a);
-}
-
 int
 diff_asked_answer(const struct diff *d, const char *const path[2], bool quiet, struct err *e)
 {
@@ -119,6 +108,6 @@ diff_asked_answer(const struct diff *d, const char *const path[2], bool quiet, s
 	}
 	if (diff_is_limited(&d->o.limits))
 		return err_set(e, ERR_NO, path[1], "%zu of %zu tensors exceed the limits, the first is "
-		               "%s", d->counts.over, d->tensor_count, first_over(d));
+		               "%s", d->counts.over, d->tensor_count, diff_first_over(d));
 	return err_set(e, ERR_NO, path[1], "differs from %s", path[0]);
 }

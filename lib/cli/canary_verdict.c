@@ -1,4 +1,4 @@
-#include "cli/canary/verdict.h"
+#include "cli/canary_verdict.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ tokens_differ(struct tokenizer *t, const struct canary_prompt *p, struct err *e)
 
 int
 canary_verdict(const struct canary *c, struct sequence *s, struct tokenizer *t,
-               const struct canary_limits *l, bool json, struct buf *b,
+               const struct canary_limits *l, bool all, struct buf *text, struct buf *json,
                struct canary_total *total, struct err *e)
 {
 	const struct infer *m = sequence_model(s);
@@ -46,7 +46,10 @@ canary_verdict(const struct canary *c, struct sequence *s, struct tokenizer *t,
 			result.other_tokens = tokens_differ(t, &c->prompts[i], e);
 		if (e->code == ERR_NONE) {
 			canary_add_result(total, &result, l);
-			canary_put_result(b, c, i + 1, &result, l, t, json);
+			if (text && (all || canary_breaches(&result, l)))
+				canary_put_result(text, c, i + 1, &result, l, t, false);
+			if (json)
+				canary_put_result(json, c, i + 1, &result, l, t, true);
 		}
 		canary_result_free(&result);
 	}

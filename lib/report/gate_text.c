@@ -1,0 +1,98 @@
+#include "report/gate_text.h"
+
+#include <inttypes.h>
+
+#include "core/json.h"
+#include "report/diff_text.h"
+#include "report/lines.h"
+
+size_t
+gate_put_diff(struct buf *text, struct buf *json, const struct diff *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->tensor_count; i++) {
+		if (d->tensors[i].what & DIFF_OVER)
+			diff_put_tensor(text, d, i, false);
+		diff_json_tensor(json, d, i, false);
+	}
+	buf_printf(text, "%zu of %zu tensors exceed%s the limits\n", d->counts.over, d->tensor_count,
+	           d->counts.over == 1 ? "s" : "");
+	diff_json_summary(json, d);
+	return d->counts.over;
+}
+
+static json_t *
+estimate(const struct estimate *x)
+{
+	return json_pack("[f, f]", x->value, x->error);
+}
+
+static json_t *
+spread(const double *of)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < DIVERGENCE_QUANTILES; i++)
+		json_array_append_new(list, json_real(of[i]));
+	return list;
+}
+
+static void
+put_json(struct buf *b, const struct divergence_figures *f, bool failed)
+{
+	json_t *o = json_object(), *shares = json_array();
+	size_t i;
+
+	for (i = 0; i < DIVERGENCE_QUANTILES; i++)
+		json_array_append_new(shares, json_real((double)divergence_shares[i]));
+	json_object_set_new(o, "kind", json_string("text"));
+	json_object_set_new(o, "positions", json_integer((json_int_t)f->count));
+	json_object_set_new(o, "perplexity", estimate(&f->perplexity));
+	json_object_set_new(o, "base_perplexity", estimate(&f->base));
+	json_object_set_new(o, "ratio", estimate(&f->ratio));
+	json_object_set_new(o, "ln_ratio", estimate(&f->ln_ratio));
+	json_object_set_new(o, "difference", estimate(&f->difference));
+	json_object_set_new(o, "correlation", json_real(f->correlation));
+	json_object_set_new(o, "top1", estimate(&f->same_top));
+	json_object_set_new(o, "kl", estimate(&f->kl));
+	json_object_set_new(o, "dp", estimate(&f->dp));
+	json_object_set_new(o, "dp_rms", estimate(&f->dp_rms));
+	json_object_set_new(o, "shares", shares);
+	json_object_set_new(o, "kl_at_share", spread(f->kl_quantile));
+	json_object_set_new(o, "dp_at_share", spread(f->dp_quantile));
+	json_object_set_new(o, "verdict", json_string(failed ? "fail" : "pass"));
+	lines_json(b, o);
+}
+
+size_t
+gate_put_text(struct buf *text, struct buf *json, const struct divergence_figures *f,
+              const struct canary_limits *limits, double max_ppl)
+{
+	size_t broken = 0;
+
+	buf_printf(text, "text: perplexity %.4f +/- %.4f, of the reference %.4f, ratio %.4f +/- %.4f\n",
+	           f->perplexity.value, f->perplexity.error, f->base.value, f->ratio.value,
+	           f->ratio.error);
+	buf_printf(text, "text: KL %.6f +/- %.6f, 99 %% %.6f, at most %.6f; top-1 %.2f %%; "
+	           "RMS of probabilities %.3f %%; %" PRIu64 " positions\n", f->kl.value, f->kl.error,
+	           f->kl_quantile[DIVERGENCE_99], f->kl_quantile[DIVERGENCE_MAX],
+	           100 * f->same_top.value, 100 * f->dp_rms.value, f->count);
+	if (!(f->ratio.value <= max_ppl)) {
+		buf_printf(text, "text: FAIL: the ratio of perplexities %.4f is above %.4f\n",
+		           f->ratio.value, max_ppl);
+		broken++;
+	}
+	if (!(f->kl.value <= limits->max_kl)) {
+		buf_printf(text, "text: FAIL: KL %.6f is above %.6f\n", f->kl.value, limits->max_kl);
+		broken++;
+	}
+	if (!(f->same_top.value >= limits->min_top1)) {
+		buf_printf(text, "text: FAIL: top-1 %.1f %% is below %.1f %%\n",
+		           100 * f->same_top.value, 100 * limits->min_top1);
+		broken++;
+	}
+	put_json(json, f, broken > 0);
+	return broken;
+}
