@@ -159,7 +159,7 @@ adapt(struct gate *g, struct err *e)
 	how.form = to.form;
 	how.no_record = !model_find(g->in[1].source->plan, "apr.origin");
 	how.places = g->in[0].lent_count > 0;
-	how.folder = name = dir_last(g->o->against);
+	how.file = name = dir_last(g->o->against);
 	g->adapted = adapt_source(g->reference, &how, e);
 	free(name);
 	g->reference = g->adapted;
