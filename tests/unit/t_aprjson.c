@@ -108,6 +108,8 @@ faults_are_named(void)
 		{ "two tensors of three", "{}", INDEX, 3, 12, "an index of 2 tensors, but its head says 3" },
 		{ "not JSON", "{a}", INDEX, 2, 12, "JSON" },
 		{ "a name twice", "{\"a\":1,\"a\":2}", INDEX, 2, 12, "duplicate" },
+		{ "an integer of 80 bits in an object", "{\"a\":{\"b\":1208925819614629174706176}}", INDEX, 2, 12,
+		  "too big integer" },
 		{ "metadata is a list", "[]", INDEX, 2, 12, "" },
 		{ "index is an object", "{}", "{}", 0, 0, "not a list" },
 		{ "index is not JSON", "{}", "[", 0, 0, "JSON" },

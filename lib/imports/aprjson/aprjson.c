@@ -38,12 +38,16 @@ add_key(struct import *im, const struct json_part *name, const struct json_part 
 	const struct value_type t = type_of(text->p, text->n);
 	json_t *key = json_parse_any(name->p, name->n, ERR_CORRUPT, im->source.name, im->err);
 	struct buf wire = { 0 };
-	int r = -1;
+	struct err e = ERR_INIT;
+	int r;
 
 	if (!key)
 		return -1;
-	if (value_parse(t, text->p, text->n, true, json_string_value(key), &wire, im->err) == 0)
+	if (value_parse(t, text->p, text->n, true, json_string_value(key), &wire, &e) == 0)
 		r = import_value(im, json_string_value(key), t, &wire);
+	else /* such as an integer beyond 64 bits in a list */
+		r = err_set(im->err, e.code == ERR_USAGE ? ERR_CORRUPT : e.code, json_string_value(key), "%s",
+		            e.fact);
 	buf_free(&wire);
 	json_decref(key);
 	return r;
