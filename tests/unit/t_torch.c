@@ -1,5 +1,6 @@
-/* t_torch: 10000 mutated pickles of PyTorch, sound and hostile ones, in a process that may open no
- * file, start no process and make no socket: the system kills it at the first one.
+/* t_torch: 10000 mutated pickles of PyTorch, sound and hostile ones, and 2000 mutated files each of
+ * the tar form and with a sparse tensor, in a process that may open no file, start no process and
+ * make no socket: the system kills it at the first one.
  */
 #include "imports.h"
 
@@ -15,9 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../gen/torch.h"
+#include "../gen/torch_sparse.h"
+#include "../gen/torch_tar.h"
+#include "imports/torch/torch.h"
 
 #define MUTATED 10000
+#define OTHERS 2000 /* of each kind */
 
 #define SYSTEM "cos\nsystem\nX" LENGTH("\002") "id\205R"
 #define QUANTIZED \
@@ -108,11 +112,12 @@ struct tally {
 static void
 judge(const struct gen *file, struct tally *t)
 {
-	static const struct format_options usual;
+	static const struct format_choice chosen[] = { { &torch_options[TORCH_DENSE], "" } };
+	static const struct format_options dense = { .own = chosen, .own_count = 1 };
 	struct brought b;
 	json_t *facts;
 
-	if (bring(&b, &format_pytorch, file->p, file->n, &usual, false) == 0) {
+	if (bring(&b, &format_pytorch, file->p, file->n, &dense, false) == 0) {
 		facts = format_pytorch.reads->describe(b.source, &b.err);
 		t->read++;
 		t->wrong += !facts || json_object_get(facts, "would_call") ||
@@ -147,6 +152,71 @@ mutate_all(struct tally *t)
 	}
 }
 
+/* ---- other files ---- */
+
+/* Change bytes of the members of an archive, or its pickle; the sums are right again mostly. */
+static void
+mutate_tar(struct tally *t)
+{
+	static const struct tar_form plain;
+	struct gen pickle = { 0 }, file = { 0 };
+	size_t k;
+
+	put(&pickle, TAR_PICKLE, sizeof TAR_PICKLE - 1);
+	for (k = chance(2); k > 0; k--)
+		change(&pickle);
+	made_tar(&file, &plain, pickle.p, pickle.n);
+	for (k = chance(3); k > 0; k--)
+		file.p[chance(file.n)] = (uint8_t)chance(256);
+	if (chance(8))
+		tar_resum(&file);
+	judge(&file, t);
+	gen_free(&pickle);
+	gen_free(&file);
+}
+
+/* Change the pickle, or an index. */
+static void
+mutate_sparse(struct tally *t)
+{
+	static const float values[] = { 1, 2, 3 };
+	int64_t rows[] = { 0, 1, 3 }, columns[] = { 1, 0, 2 };
+	const struct sparse_part list = { "LongStorage", 2, { 1, 3 }, columns, sizeof columns, NULL },
+		groups = { "LongStorage", 1, { 3 }, rows, sizeof rows, NULL },
+		plain = { "LongStorage", 1, { 3 }, columns, sizeof columns, NULL },
+		floats = { "FloatStorage", 1, { 3 }, values, sizeof values, NULL };
+	const struct sparse_file coo = { "torch.sparse_coo", { { .type = NULL }, list, floats }, 1, { 3 },
+		'\211', false }, csr = { "torch.sparse_csr", { groups, plain, floats }, 2, { 2, 3 }, 0, false };
+	const struct member rest[] = { { "a/data/0", rows, sizeof rows, 0 },
+		{ "a/data/1", columns, sizeof columns, 0 }, { "a/data/2", values, sizeof values, 0 } };
+	struct member members[4];
+	struct gen pickle = { 0 }, file = { 0 };
+	int64_t *index = chance(2) ? rows : columns;
+
+	if (chance(3) == 0)
+		index[chance(3)] = (int64_t)chance(9) - 3;
+	put_sparse_pickle(&pickle, chance(2) ? &coo : &csr);
+	if (chance(2))
+		change(&pickle);
+	members[0] = (struct member){ "a/data.pkl", pickle.p, pickle.n, 0 };
+	memcpy(members + 1, rest, sizeof rest);
+	put_zip(&file, members, 4);
+	judge(&file, t);
+	gen_free(&pickle);
+	gen_free(&file);
+}
+
+static void
+mutate_others(struct tally *tar, struct tally *sparse)
+{
+	size_t i;
+
+	for (i = 0; i < OTHERS; i++) {
+		mutate_tar(tar);
+		mutate_sparse(sparse);
+	}
+}
+
 /* ---- the process ---- */
 
 #define FORBID(CALL) \
@@ -177,9 +247,9 @@ forbid(void)
 int
 main(void)
 {
-	struct tally *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+	struct tally *t = mmap(NULL, 3 * sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 	                       0);
-	int status = 0;
+	int status = 0, i;
 	pid_t child;
 
 	if (t == MAP_FAILED)
@@ -190,6 +260,7 @@ main(void)
 		if (forbid() < 0)
 			_exit(77);
 		mutate_all(t);
+		mutate_others(t + 1, t + 2);
 		/* The filter is there: this ends the process. */
 		_exit(open("/dev/null", O_RDONLY) < 0 ? 2 : 3);
 	}
@@ -198,6 +269,7 @@ main(void)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
 		fprintf(stderr, "no seccomp here: the pickles are read without it\n");
 		mutate_all(t);
+		mutate_others(t + 1, t + 2);
 	} else {
 		test_ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS,
 		        "only the last open ends the process: status %d after %u", status, t->done);
@@ -207,5 +279,9 @@ main(void)
 	test_ok(t->read > 50 && t->called > 1000 && t->damaged > 1000,
 	        "mutations reach all ends: %u read, %u call, %u damaged", t->read, t->called,
 	        t->damaged);
+	for (i = 1; i < 3; i++)
+		test_ok(t[i].done == OTHERS && t[i].wrong == 0 && t[i].read > 50 && t[i].damaged > 50,
+		        "%s: %u files, %u read, %u damaged, %u wrong", i == 1 ? "tar" : "sparse", t[i].done,
+		        t[i].read, t[i].damaged, t[i].wrong);
 	return test_done();
 }
