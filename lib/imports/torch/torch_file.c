@@ -54,7 +54,45 @@ read_pickle(struct torch *t, struct pickle *k, const uint8_t *p, uint64_t n)
 	k->tolerant = t->options.closed || torch_chosen(t, TORCH_OPAQUE);
 	k->persistent = t->form != TORCH_PICKLE;
 	k->where = t->source.name;
-	return pickle_read(k, p, (size_t)num_min(n, PICKLE_MAX), t->err);
+	/* A pickle alone holds the bytes of its arrays, which are not read here. */
+	return pickle_read(k, p, (size_t)num_min(n, t->form == TORCH_PICKLE ? UINT32_MAX : PICKLE_MAX),
+	                   t->err);
+}
+
+/* Add what would help to the refusal of a pickle of another program: the first call shows which. */
+static void
+hint_program(const struct torch *t)
+{
+	static const struct { const char *module, *hint; } rows[] = {
+		{ "sklearn", "it is an estimator of scikit-learn; skl2onnx writes it as ONNX" },
+		{ "joblib", "it is a file of joblib, such as an estimator of scikit-learn; skl2onnx writes "
+		            "that as ONNX" },
+		{ "xgboost", "it is a model of XGBoost; save_model and onnxmltools write it in other forms" },
+		{ "lightgbm", "it is a model of LightGBM; onnxmltools writes it as ONNX" },
+		{ "catboost", "it is a model of CatBoost, which can write it as ONNX" },
+		{ "keras", "it is a model of Keras; model.save writes .keras, which is read" },
+		{ "tensorflow", "it is a model of TensorFlow; model.save writes .keras, which is read" },
+		{ "paddle", "it has objects of PaddlePaddle; paddle.save of state_dict() writes arrays, which "
+		            "are read" },
+		{ "mxnet", "it has objects of MXNet, which can export its models as ONNX" },
+	};
+	const struct pickle *k = &t->pickle;
+	pickle_ref r = k->call_count ? k->calls[0] : PICKLE_NOTHING;
+	const uint8_t *p;
+	size_t i, n, m;
+
+	if (r != PICKLE_NOTHING && pickle_node(k, r)->kind == PICKLE_CALL)
+		r = pickle_node(k, r)->function;
+	if (r == PICKLE_NOTHING || pickle_node(k, r)->kind != PICKLE_GLOBAL)
+		return;
+	p = pickle_bytes(k, pickle_node(k, r)->u.global.module, &n);
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		m = strlen(rows[i].module);
+		if (n >= m && memcmp(p, rows[i].module, m) == 0 && (n == m || p[m] == '.')) {
+			err_hint(t->err, "%s", rows[i].hint);
+			return;
+		}
+	}
 }
 
 /* The pickle at *at, which is data without calls; *at moves behind it. */
@@ -468,6 +506,9 @@ torch_read_file(struct torch *t)
 	case TORCH_TAR:
 		return read_tar(t);
 	default:
-		return read_pickle(t, &t->pickle, t->p, t->n);
+		if (read_pickle(t, &t->pickle, t->p, t->n) == 0)
+			return 0;
+		hint_program(t);
+		return -1;
 	}
 }

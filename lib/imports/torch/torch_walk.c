@@ -473,6 +473,22 @@ torch_check_found(const struct torch *t)
 	return err_set(t->err, ERR_FORMAT, t->source.name, "holds no tensors");
 }
 
+/* PaddlePaddle can split large arrays, with this list of their parts. */
+static int
+check_split(const struct torch *t)
+{
+	static const char parts[] = "UnpackBigParamInfor@@";
+	size_t found = 0;
+
+	if (t->form == TORCH_PICKLE)
+		member(t, t->pickle.root, parts, strlen(parts), &found);
+	if (found == 0)
+		return 0;
+	err_set(t->err, ERR_FORMAT, t->source.name, "is a file of PaddlePaddle with arrays in parts, "
+	        "which are not read");
+	return err_hint(t->err, "paddle.save with protocol=4 writes them whole");
+}
+
 int
 torch_add_tensors(struct torch *t)
 {
@@ -483,6 +499,8 @@ torch_add_tensors(struct torch *t)
 	pickle_ref from = t->pickle.root;
 	int r = -1;
 
+	if (check_split(t) < 0)
+		return -1;
 	if (key)
 		from = follow_key(t, key);
 	else if (!all)
