@@ -88,7 +88,8 @@ test_options(void)
 	format_option_usage(&b, false);
 	test_ok(buf_string(&b) &&
 	        strcmp((char *)b.p, "[--expect-type NAME] [--payload NAME] [--key PATH] "
-	              "[--prefix TEXT] [--all] [--opaque] [--arch NAME] [--tokenizer FILE]") == 0, "in usage: %s",
+	              "[--prefix TEXT] [--all] [--opaque] [--dense] [--arch NAME] "
+	              "[--tokenizer FILE]") == 0, "in usage: %s",
 	        b.p ? (char *)b.p : "");
 	buf_free(&b);
 }

@@ -163,7 +163,8 @@ read_form(struct tensorflow *x, enum tf_form form)
 	static int (*const reads[])(struct tensorflow *x) = { [TF_INDEX] = read_index,
 		[TF_LIST] = read_list, [TF_SAVED] = read_saved, [TF_FROZEN] = read_frozen };
 
-	if (reads[form](x) < 0 || tf_saved_keys(x) < 0 || import_related(&x->import, TF_TENSORS_KEY, &x->relations) < 0 ||
+	if (reads[form](x) < 0 || tf_saved_keys(x) < 0 ||
+	    import_related(&x->import, TF_TENSORS_KEY, &x->relations) < 0 ||
 	    set_numbers(x, names[form]) < 0)
 		return -1;
 	if ((form == TF_SAVED && tf_saved_files(x) < 0) || (form == TF_FROZEN && tf_cut(x) < 0))
