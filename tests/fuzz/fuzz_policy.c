@@ -77,7 +77,8 @@ model(void)
 	s.file_bytes = b.n;
 	s.jobs = 1;
 	s.source = format_gguf.reads->open(&r, &how, fuzz_note, &e);
-	must_say(s.source && survey_run(&s, s.source, &e) == 0 && s.complete, &e);
+	must_say(s.source && survey_run(&s, s.source, &e) == 0, &e);
+	must_say(s.complete, e.code ? &e : &s.fault);
 	return &s;
 }
 

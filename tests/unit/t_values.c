@@ -411,6 +411,8 @@ test_roles(void)
 			for (j = 0; j < ALL; j++)
 				if (kept[i]->role == plain[j])
 					rules[i].role = sets[set].roles[j];
+			/* A rule without a role has a name. */
+			rules[i].name = rules[i].role == ROLES ? "other" : rules[i].name;
 			model.tensors[i].match.rule = &rules[i];
 		}
 		values_judge(&model, &f, &e);
