@@ -20,7 +20,7 @@
 #include "core/spool.h"
 
 /* The hint to the refusal of a sparse tensor without the option, which several formats share. */
-#define DENSE_HINT "--dense makes it dense"
+#define DENSE_HINT "apr-unpack --dense makes it dense"
 
 /* Values of all tensors that --dense makes, in bytes: this, and DENSE_COPIES for each of the file. */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION

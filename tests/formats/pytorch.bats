@@ -67,7 +67,7 @@ made() {
 		apr-unpack --dense < <(cat $name) | cmp - <(apr-unpack --dense $name) || fail "$name, pipe"
 		try apr-unpack -o dense.aprs $name
 		said 4 'w: is a sparse tensor, which is read only as a dense one'
-		grep -q '^hint: --dense makes it dense$' "$err"
+		grep -q '^hint: apr-unpack --dense makes it dense$' "$err"
 		[ ! -e dense.aprs ]
 	done <<-'END'
 		sparse_coo 2 0 0 0 0 4
