@@ -86,6 +86,7 @@ folder_open(struct folder *f, const uint8_t *data, size_t size, struct err *e)
 	*f = (struct folder){ .base = { .ops = &folder_ops, .name = "in", .note = fuzz_note } };
 	f->base.plan = &f->plan;
 	must(model_init(&f->plan, e) == 0);
+	model_set_folder(&f->plan, "folder");
 	if (input_read(&f->in, data, size, &f->plan, e) < 0)
 		return -1;
 	for (i = 0; i < f->in.count; i++)
@@ -237,8 +238,7 @@ adapted(struct source *from, enum arch_form form, unsigned way, struct err *e)
 {
 	static const char *const names[] = { "F32", "F16", "BF16", "Q8_0" };
 	const struct adapt_options o = { .form = form, .relaxed = way & 1, .no_record = way & 2,
-		.type = way & 4 ? dtype_by_name(names[way >> 4 & 3]) : NULL, .jobs = 1,
-		.folder = "folder" };
+		.type = way & 4 ? dtype_by_name(names[way >> 4 & 3]) : NULL, .jobs = 1 };
 	struct source *s = adapt_source(from, &o, e);
 
 	must_say((s != NULL) == (e->code == ERR_NONE), e);
