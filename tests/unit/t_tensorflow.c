@@ -279,6 +279,70 @@ version_1_is_read(void)
 	remove_in("v1.data-00000-of-00001");
 }
 
+static void
+refused(const char *about, const char *name, int status, const char *says)
+{
+	struct brought b;
+
+	bring_in(&b, name, &usual);
+	test_ok(b.err.code != ERR_NONE && err_exit(&b.err) == status && strstr(b.err.fact, says),
+	        "%s: %s: %s", about, b.err.object, b.err.fact);
+	let_go(&b);
+}
+
+/* A variable of rows × 8 bytes, each of which is a slice. */
+static void
+write_grid(size_t rows)
+{
+	const uint64_t one[] = { 1, 1 }, dims[] = { rows, 8 };
+	struct mother m = { .index = { 0 } };
+	struct gen key = { 0 }, value = { 0 }, slice = { 0 };
+	size_t i;
+
+	table_begin(&m.table, &m.index, 100, false);
+	put_header(&value, 1);
+	table_add(&m.table, "", 0, &value);
+	for (i = 0; i < rows * 8; i++) {
+		const uint8_t byte = (uint8_t)i;
+
+		put_slice_key(&key, "w", (const uint64_t[]){ i / 8, 1, i % 8, 1 });
+		put_entry(&value, 4, 2, one, 0, m.data[0].n, &byte, 1, false);
+		put(&m.data[0], &byte, 1);
+		table_add(&m.table, key.p, key.n, &value);
+		gen_free(&key);
+	}
+	put_int(&value, 1, 4);
+	put_shape(&value, 2, 2, dims);
+	for (i = 0; i < rows * 8; i++) {
+		put_extent(&slice, i / 8, 1);
+		put_extent(&slice, i % 8, 1);
+		put_message(&value, 7, &slice);
+	}
+	table_add(&m.table, "w", 1, &value);
+	table_end(&m.table);
+	write_in("grid.index", m.index.p, m.index.n);
+	write_in("grid.data-00000-of-00001", m.data[0].p, m.data[0].n);
+	mother_free(&m);
+}
+
+static void
+grids_are_small(void)
+{
+	struct brought b;
+	uint8_t bytes[64], i;
+
+	for (i = 0; i < sizeof bytes; i++)
+		bytes[i] = i;
+	write_grid(8);
+	test_ok(bring_in(&b, "grid.index", &usual) == 0, "a grid: %s", b.err.fact);
+	is(&b, "w", "U8", "8x8", bytes, sizeof bytes);
+	let_go(&b);
+	write_grid(9);
+	refused("a large grid", "grid.index", 4, "into 72 slices; at most 64 are read");
+	remove_in("grid.index");
+	remove_in("grid.data-00000-of-00001");
+}
+
 /* ---- faults ---- */
 
 /* Faults of the table and its entries, with right checksums. */
@@ -314,17 +378,6 @@ static const struct fault faults[] = {
 	{ "a slice elsewhere", 4, "slice whose values are missing", SET8("slice", 1), { 0 } },
 	{ "a slice beyond its shape", 4, "beyond its shape", SET8("slice", 4), { 0 } },
 };
-
-static void
-refused(const char *about, const char *name, int status, const char *says)
-{
-	struct brought b;
-
-	bring_in(&b, name, &usual);
-	test_ok(b.err.code != ERR_NONE && err_exit(&b.err) == status && strstr(b.err.fact, says),
-	        "%s: %s: %s", about, b.err.object, b.err.fact);
-	let_go(&b);
-}
 
 static void
 faults_are_named(void)
@@ -538,6 +591,7 @@ main(void)
 	checkpoints_are_read();
 	version_1_is_read();
 	faults_are_named();
+	grids_are_small();
 	checksums_are_proved();
 	cuts_are_found();
 	folders_are_models();

@@ -48,6 +48,7 @@
 #define TF_SHARDS 1024         /* maximum number of files with values */
 #define TF_NAME 4096           /* maximum bytes of a name */
 #define TF_ASSETS 256
+#define TF_GRID 64             /* slices of a variable that is divided in several dimensions */
 #define TF_ALIASES (1u << 19)  /* nodes that pass a value on; layouts behind others stay unknown */
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define TF_TENSORS (1u << 17)  /* constants, or entries of a checkpoint */

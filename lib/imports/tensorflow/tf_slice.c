@@ -221,6 +221,22 @@ prove_apart(struct tensorflow *x, const struct tf_entry *t)
 	return 0;
 }
 
+/* A variable is nearly always divided in one dimension, and then the slice of a place is near that
+ * of the place before. In a grid it can be any, so there may be only a few. */
+static bool
+is_large_grid(const struct tf_slices *l)
+{
+	unsigned d, divided = 0;
+	size_t i;
+
+	for (d = 0; d < l->ndim; d++) {
+		for (i = 0; i < l->count && l->list[i].length[d] == l->dims[d]; i++)
+			;
+		divided += i < l->count;
+	}
+	return divided > 1 && l->count > TF_GRID;
+}
+
 int
 tf_slices_prove(struct tensorflow *x, struct tf_entry *t)
 {
@@ -236,6 +252,9 @@ tf_slices_prove(struct tensorflow *x, struct tf_entry *t)
 	buf_free(&key);
 	if (r < 0)
 		return -1;
+	if (is_large_grid(l))
+		return err_set(x->import.err, ERR_CORRUPT, t->key, "is divided in more than one dimension, "
+		               "into %zu slices; at most %d are read", l->count, TF_GRID);
 	if (items != t->items)
 		return wrong(x, t, "has slices that do not fill its shape");
 	qsort_r(l->list, l->count, sizeof *l->list, by_start, l);
