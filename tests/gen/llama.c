@@ -3,7 +3,7 @@
  *
  *     llama LAYERS WIDTH FEED_FORWARD VOCABULARY [KEY_VALUE_HEADS [TYPE]]
  *
- * TYPE is one that apr-quant cannot write: IQ1_S … IQ3_S. Its blocks are random
+ * TYPE is IQ1_S … IQ3_S, which an encoder would take long for. Its blocks are random
  * bytes except for the scale, so all points of its grid are used. Heads have 64 columns; by
  * default there are as many key and value heads as query heads. llama 22 2048 5632 32000 4 has TinyLlama's dimensions: 1.1 B
  * parameters, 2.2 GB. It can be run, on token ids: it says that it has no
