@@ -199,6 +199,7 @@ by_apr64() {
 	cd stream
 	for f in stream_*; do
 		[ "$f" != stream_unknown_frames ] || continue # told, and left out
+		[ "$f" != stream_named_folder ] || continue # a file has a name of its own
 		# Zeros that a stream leaves out are bytes in the file.
 		if [ "$f" = stream_gaps ]; then
 			apr-pack -t apr2-64 -f -o "$made" "$f"

@@ -358,7 +358,7 @@ static const struct relative {
 	  "APR\0\2\0\0\0\0\x28\xb5\x2f\xfd" },
 	{ "other_family", "is no APR of version 2, but another file of that family", 40,
 	  "APR\0\7\7\7\7" },
-	{ "other_apr1_json", "metadata of 16 bytes", 20, "APR1\x10\0\0\0{\"a\":1}" },
+	{ "other_apr1_json", "bytes in a file of", 20, "APR1\x10\0\0\0{\"a\":1}" },
 	{ "other_apr1_whisper", "a model of whisper.apr", 48, "APR1\1\0\0\1\0\7\0\1" },
 	{ "other_apbundle", "an APBUNDLE archive of models", 40, "APBUNDLE\1\0\0\0" },
 };
