@@ -51,6 +51,34 @@ divergence_add(struct divergence *d, const float *base, const float *logits, siz
 	return 0;
 }
 
+int
+divergence_join(struct divergence *to, const struct divergence *from, struct err *e)
+{
+	const size_t n = (size_t)(to->count + from->count), bytes = (size_t)from->count * sizeof *to->kl;
+	size_t i;
+
+	if (from->count == 0)
+		return 0;
+	if (mem_grow(&to->kl, &to->kl_cap, n, sizeof *to->kl) < 0 ||
+	    mem_grow(&to->dp, &to->dp_cap, n, sizeof *to->dp) < 0)
+		return err_memory(e);
+	memcpy(to->kl + to->count, from->kl, bytes);
+	memcpy(to->dp + to->count, from->dp, bytes);
+	to->count = n;
+	to->same_top += from->same_top;
+	for (i = 0; i < 2; i++) {
+		to->nll[i] += from->nll[i];
+		to->nll_squares[i] += from->nll_squares[i];
+	}
+	to->nll_product += from->nll_product;
+	to->kl_sum += from->kl_sum;
+	to->kl_squares += from->kl_squares;
+	to->dp_sum += from->dp_sum;
+	to->dp_squares += from->dp_squares;
+	to->dp_fourths += from->dp_fourths;
+	return 0;
+}
+
 void
 divergence_free(struct divergence *d)
 {

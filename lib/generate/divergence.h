@@ -62,6 +62,9 @@ struct divergence_figures {
 int divergence_add(struct divergence *d, const float *base, const float *logits, size_t n,
                    uint32_t next, struct err *e);
 
+/* Add the positions of one to another. 0 or -1 (memory). */
+int divergence_join(struct divergence *to, const struct divergence *from, struct err *e);
+
 /* The figures of what has been added; all 0 if that is nothing. */
 void divergence_figures(struct divergence *d, struct divergence_figures *f);
 void divergence_free(struct divergence *d);

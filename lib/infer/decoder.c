@@ -177,6 +177,10 @@ run_layer(struct pass *p, struct cache *cache, size_t i)
 
 	/* residual */
 	ops->add(p->device, p->x, p->y, all);
+	if (!p->block_watcher)
+		return;
+	ops->copy_out(p->device, p->watched, p->x, all);
+	p->block_watcher(p->block_ctx, i, p->watched, p->n, h->width);
 }
 
 /* ---- the whole stack ---- */

@@ -42,6 +42,8 @@ struct pass {
 	size_t logit_rows;       /* rows of logits at a time */
 	infer_watcher *watcher;  /* or NULL, and what it gets */
 	void *watch_ctx;
+	infer_block_watcher *block_watcher; /* or NULL */
+	void *block_ctx;
 	float *watched;          /* batch × the most columns; a copy of an input */
 	uint64_t bytes;          /* of all memory */
 };

@@ -48,6 +48,12 @@ sequence_model(const struct sequence *s)
 	return s->model;
 }
 
+struct infer *
+sequence_infer(struct sequence *s)
+{
+	return s->model;
+}
+
 uint64_t
 sequence_bytes(const struct sequence *s)
 {

@@ -27,6 +27,7 @@ struct sequence *sequence_open(struct infer *m, struct err *e);
 void sequence_close(struct sequence *s); /* NULL is harmless */
 
 const struct infer *sequence_model(const struct sequence *s);
+struct infer *sequence_infer(struct sequence *s); /* the same, to be watched */
 
 /* Bytes of the cache when all of the context is filled. */
 uint64_t sequence_bytes(const struct sequence *s);

@@ -1,30 +1,44 @@
 #include "infer/watch.h"
 
-#include <stdlib.h>
-
 #include "core/mem.h"
 #include "infer/bind.h"
 #include "infer/private.h"
 
-int
-infer_watch(struct infer *m, infer_watcher *watcher, void *ctx, struct err *e)
+/* Room for a copy of any input. */
+static int
+make_room(struct infer *m, struct err *e)
 {
 	struct pass *p = &m->pass;
 	size_t columns = m->net.hyper.width, i;
 
-	p->watcher = NULL;
-	free(p->watched);
-	p->watched = NULL;
-	if (!watcher)
+	if (p->watched)
 		return 0;
 	for (i = 0; i < m->net.matrix_count; i++)
 		if (m->net.matrices[i]->columns > columns)
 			columns = m->net.matrices[i]->columns;
 	p->watched = mem_array(m->batch * columns, sizeof *p->watched);
-	if (!p->watched)
-		return err_memory(e);
-	p->watcher = watcher;
-	p->watch_ctx = ctx;
+	return p->watched ? 0 : err_memory(e);
+}
+
+int
+infer_watch(struct infer *m, infer_watcher *watcher, void *ctx, struct err *e)
+{
+	m->pass.watcher = NULL;
+	if (watcher && make_room(m, e) < 0)
+		return -1;
+	m->pass.watcher = watcher;
+	m->pass.watch_ctx = ctx;
+	return 0;
+}
+
+int
+infer_watch_blocks(struct infer *m, infer_block_watcher *watcher, void *ctx, struct err *e)
+{
+	m->pass.block_watcher = NULL;
+	if (watcher && make_room(m, e) < 0)
+		return -1;
+	m->pass.block_watcher = watcher;
+	m->pass.block_ctx = ctx;
 	return 0;
 }
 
@@ -43,6 +57,12 @@ size_t
 infer_experts(const struct infer *m)
 {
 	return m->net.hyper.experts;
+}
+
+size_t
+infer_width(const struct infer *m)
+{
+	return m->net.hyper.width;
 }
 
 size_t

@@ -37,14 +37,23 @@ typedef void infer_watcher(void *ctx, const struct watched *w);
  * (ERR_MEMORY). */
 int infer_watch(struct infer *m, infer_watcher *watcher, void *ctx, struct err *e);
 
+/* The output of block number `block`: x[n × width], the residual stream of n tokens. */
+typedef void infer_block_watcher(void *ctx, size_t block, const float *x, size_t n,
+                                 size_t width);
+
+/* The same for the output of each block. Each of the two watchers has a context of its own. */
+int infer_watch_blocks(struct infer *m, infer_block_watcher *watcher, void *ctx,
+                       struct err *e);
+
 /* The name of the weights as GGUF has it, or as model folders have it if GGUF has none: a tensor
  * of GGUF holds all experts. Returns name. */
 #define WATCH_NAME 128
 const char *infer_weight_name(const struct infer *m, const struct linear_id *layer,
                               char name[WATCH_NAME]);
 
-/* The experts of a block; 0: none. The blocks. */
+/* The experts of a block; 0: none. The blocks, and the values of a token between them. */
 size_t infer_experts(const struct infer *m);
 size_t infer_blocks(const struct infer *m);
+size_t infer_width(const struct infer *m);
 
 #endif
