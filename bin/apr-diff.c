@@ -5,6 +5,7 @@
 #include "adapt/adapt.h"
 #include "arch/guess.h"
 #include "cli/diff/asked.h"
+#include "cli/diff/outputs_asked.h"
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
@@ -13,11 +14,13 @@
 #include "core/sandbox.h"
 #include "diff/form.h"
 #include "diff/mapping.h"
+#include "kernels/dot.h"
 #include "kernels/level.h"
-#include "report/diff_text.h"
+#include "load/load.h"
 
 struct options {
 	struct diff_asked asked;
+	struct outputs_asked outputs;
 	const char *mapping, *arch;
 	bool quiet, json, all, progress;
 };
@@ -166,38 +169,6 @@ compare(struct run *r, struct err *e)
 	       flow(r, 1 - last, e) < 0 || flow(r, last, e) < 0 ? -1 : diff_finish(&r->diff, e);
 }
 
-static int
-print(const struct run *r, struct err *e)
-{
-	const struct diff *d = &r->diff;
-	struct buf b = { 0 };
-	size_t i;
-	int status = 0;
-
-	if (r->o->json)
-		diff_json_summary(&b, d);
-	else
-		diff_put_summary(&b, d);
-	for (i = 0; status == 0 && i < d->fact_count; i++) {
-		if (r->o->json)
-			diff_json_fact(&b, d, i);
-		else
-			diff_put_fact(&b, d, i);
-		status = tool_print(&b, e);
-	}
-	for (i = 0; status == 0 && i < d->tensor_count; i++) {
-		if (r->o->json)
-			diff_json_tensor(&b, d, i, r->o->all);
-		else
-			diff_put_tensor(&b, d, i, r->o->all);
-		status = tool_print(&b, e);
-	}
-	if (status == 0)
-		status = tool_print(&b, e);
-	buf_free(&b);
-	return status;
-}
-
 static void
 run(struct run *r, struct err *e)
 {
@@ -208,7 +179,8 @@ run(struct run *r, struct err *e)
 		return;
 	prepare(r);
 	done = open_both(r, e) == 0 && adapt(r, e) == 0 && compare(r, e) == 0 &&
-	       (r->o->quiet || print(r, e) == 0);
+	       (r->o->quiet ||
+	        diff_asked_print(&r->diff, r->o->json, r->o->all, e) == 0);
 	if (done && r->diff.different)
 		diff_asked_answer(&r->diff, r->path, r->o->quiet, e);
 	diff_close(&r->diff);
@@ -217,6 +189,33 @@ run(struct run *r, struct err *e)
 		if (r->open[i])
 			input_close(&r->in[i], e);
 	diff_mapping_free(&r->names);
+}
+
+/* --run. */
+static void
+run_outputs(struct run *r, struct err *e)
+{
+	struct outputs_asked o = r->o->outputs;
+	struct load a = { .maps = NULL }, b = { .maps = NULL };
+
+	o.jobs = r->o->asked.jobs;
+	o.json = r->o->json;
+	o.quiet = r->o->quiet;
+	if (outputs_asked_read(&o, r->path, e) == 0 &&
+	    level_begin(getenv("APR_CPU"), tool_note, e) == 0) {
+		dot_begin(tool_note);
+		sandbox_read(r->path[0]);
+		sandbox_read(r->path[1]);
+		sandbox_spool();
+		sandbox_enter();
+		if (load_open(&a, r->path[0], tool_note, e) == 0 &&
+		    load_open(&b, r->path[1], tool_note, e) == 0 &&
+		    outputs_asked_run(&o, &a.weights, &b.weights, e) == 0 && load_check(&a, e) == 0)
+			load_check(&b, e);
+	}
+	load_close(&a);
+	load_close(&b);
+	outputs_asked_free(&o);
 }
 
 static int
@@ -244,24 +243,11 @@ main(int argc, char **argv)
 		FLAG('q', "quiet", &o.quiet, "print nothing: the exit status is the answer"),
 		FLAG(0, "all", &o.all, "list tensors that are the same too"),
 		FLAG(0, "json", &o.json, "print one object per line"),
-		FLAG(0, "metadata", &o.asked.diff.metadata,
-		     "compare only metadata and files, and read no tensor"),
-		FLAG(0, "tensors", &o.asked.diff.tensors, "compare only tensors"),
-		LIST(0, "only", "REGEX", &o.asked.only, "compare only tensors whose name matches"),
-		LIST(0, "except", "REGEX", &o.asked.except,
-		     "do not compare tensors whose name matches"),
+		OPT_DIFF(&o.asked),
+		OPT_OUTPUTS(&o.outputs),
 		TEXT(0, "tensor-mapping", "FILE", &o.mapping,
 		     "read names of A's tensors in B from a JSON object"),
 		TEXT(0, "arch", "NAME", &o.arch, "the architecture, if the models do not say it"),
-		TEXT(0, "tolerance", "X", &o.asked.tolerance,
-		     "values match if they differ by at most X (default: 1e-6)"),
-		TEXT(0, "max-drift", "X", &o.asked.drift,
-		     "fail only if the relative RMSE of a tensor is above X"),
-		TEXT(0, "max-delta", "X", &o.asked.delta, "fail only if a value differs by more than X"),
-		TEXT(0, "max-l2", "X", &o.asked.l2,
-		     "fail only if the L2 distance of a tensor is above X"),
-		TEXT(0, "min-cosine", "X", &o.asked.cosine,
-		     "fail only if the cosine of a tensor is below X"),
 		OPT_JOBS(&o.asked.jobs),
 		OPT_PROGRESS(&o.progress),
 		OPT_END
@@ -271,15 +257,22 @@ main(int argc, char **argv)
 		"[-q | --json] [--all] [--metadata | --tensors] [--only REGEX]\n"
 		"[--except REGEX] [--tensor-mapping FILE] [--arch NAME]\n"
 		"[--tolerance X] [--max-drift X] [--max-delta X] [--max-l2 X]\n"
-		"[--min-cosine X] [-j N] A [B]",
+		"[--min-cosine X] [-j N] A [B]\n"
+		"apr-diff --run FILE [--layers] [--count N] [--max-kl X] [--min-top1 X]\n"
+		"[-q | --json] [-j N] A [B]",
 		"Compare two models of any formats.", opts, 2
 	};
 	struct run r = { .o = &o };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
-	if (take_operands(&r, operands, &e) == 0 && diff_asked_read(&o.asked, &e) == 0)
-		run(&r, &e);
+	if (take_operands(&r, operands, &e) == 0 && outputs_asked_check(&o.outputs, &o.asked, &e) == 0 &&
+	    diff_asked_read(&o.asked, &e) == 0) {
+		if (o.outputs.file)
+			run_outputs(&r, &e);
+		else
+			run(&r, &e);
+	}
 	diff_asked_free(&o.asked);
 	return tool_end(&e);
 }

@@ -8,6 +8,7 @@
 
 #include "core/mem.h"
 #include "core/thread.h"
+#include "report/diff_text.h"
 
 /* ---- options ---- */
 
@@ -98,6 +99,37 @@ diff_asked_pipes(const char *const path[2], struct err *e)
 }
 
 /* ---- the answer ---- */
+
+int
+diff_asked_print(const struct diff *d, bool json, bool all, struct err *e)
+{
+	struct buf b = { 0 };
+	size_t i;
+	int status = 0;
+
+	if (json)
+		diff_json_summary(&b, d);
+	else
+		diff_put_summary(&b, d);
+	for (i = 0; status == 0 && i < d->fact_count; i++) {
+		if (json)
+			diff_json_fact(&b, d, i);
+		else
+			diff_put_fact(&b, d, i);
+		status = tool_print(&b, e);
+	}
+	for (i = 0; status == 0 && i < d->tensor_count; i++) {
+		if (json)
+			diff_json_tensor(&b, d, i, all);
+		else
+			diff_put_tensor(&b, d, i, all);
+		status = tool_print(&b, e);
+	}
+	if (status == 0)
+		status = tool_print(&b, e);
+	buf_free(&b);
+	return status;
+}
 
 int
 diff_asked_answer(const struct diff *d, const char *const path[2], bool quiet, struct err *e)
