@@ -25,7 +25,7 @@ tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto
 generate core model arch quant infer tokenizer
-quality core model infer tokenizer generate crypto
+quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model arch stream kernels crypto quant infer tokenizer generate check diff quality report
