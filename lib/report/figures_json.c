@@ -18,13 +18,14 @@ spread(const double *of)
 }
 
 json_t *
-figures_json(const struct divergence_figures *f)
+figures_json(const char *kind, const struct divergence_figures *f)
 {
 	json_t *o = json_object(), *shares = json_array();
 	size_t i;
 
 	for (i = 0; i < DIVERGENCE_QUANTILES; i++)
 		json_array_append_new(shares, json_real((double)divergence_shares[i]));
+	json_object_set_new(o, "kind", json_string(kind));
 	json_object_set_new(o, "positions", json_integer((json_int_t)f->count));
 	json_object_set_new(o, "perplexity", estimate(&f->perplexity));
 	json_object_set_new(o, "base_perplexity", estimate(&f->base));

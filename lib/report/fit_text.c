@@ -63,10 +63,9 @@ fit_put_summary(struct buf *b, const struct fit *f, const struct divergence_figu
 void
 fit_put_json(struct buf *b, const struct fit *f, const struct divergence_figures *d)
 {
-	json_t *o = figures_json(d);
+	json_t *o = figures_json("model", d);
 	size_t i, k;
 
-	json_object_set_new(o, "kind", json_string("model"));
 	json_object_set_new(o, "bytes", json_from_u64(fit_bytes(f)));
 	json_object_set_new(o, "harm", json_real(fit_sum(f)));
 	lines_json(b, o);

@@ -25,9 +25,8 @@ gate_put_diff(struct buf *text, struct buf *json, const struct diff *d)
 static void
 put_json(struct buf *b, const struct divergence_figures *f, bool failed)
 {
-	json_t *o = figures_json(f);
+	json_t *o = figures_json("text", f);
 
-	json_object_set_new(o, "kind", json_string("text"));
 	json_object_set_new(o, "verdict", json_string(failed ? "fail" : "pass"));
 	lines_json(b, o);
 }

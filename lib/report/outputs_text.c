@@ -68,9 +68,8 @@ outputs_put(struct buf *b, const struct prompt_line *prompt, const struct output
 void
 outputs_put_json(struct buf *b, const struct prompt_line *prompt, const struct output *o)
 {
-	json_t *v = figures_json(&o->f);
+	json_t *v = figures_json("prompt", &o->f);
 
-	json_object_set_new(v, "kind", json_string("prompt"));
 	json_object_set_new(v, "prompt", prompt->text ? json_string(prompt->text) : json_null());
 	json_object_set_new(v, "tokens", json_integer((json_int_t)o->tokens));
 	json_object_set_new(v, "same_tokens", json_integer((json_int_t)o->said));
@@ -95,9 +94,8 @@ outputs_put_total(struct buf *b, const struct divergence_figures *f)
 void
 outputs_put_total_json(struct buf *b, const struct divergence_figures *f, bool differs)
 {
-	json_t *v = figures_json(f);
+	json_t *v = figures_json("outputs", f);
 
-	json_object_set_new(v, "kind", json_string("outputs"));
 	json_object_set_new(v, "different", json_boolean(differs));
 	lines_json(b, v);
 }

@@ -18,7 +18,7 @@ divergence() {
 	rm -f report
 	apr-unpack "$1" | apr-gate --no-gate --against "$model" --text "$2" \
 		--context 128 --report report >/dev/null 2>&1
-	sed -n 's/.*"kl":\[\([0-9.e-]*\).*"kind":"text".*/\1/p' report
+	sed -n '/"kind":"text"/s/.*"kl":\[\([0-9.e-]*\).*/\1/p' report
 }
 
 @test "apr-fit passes the exam" {

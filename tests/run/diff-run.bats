@@ -61,7 +61,7 @@ damaged() {
 		kl += k; same += x == y
 	} END { printf "%.5f %.4f\n", kl / NR, same / NR }' >want
 	apr-diff --run prompts --count 1 --json m.gguf q.gguf >got || true
-	sed -n 's/.*"top1":\[\([0-9.]*\).*"kl":\[\([0-9.e-]*\).*"kind":"outputs".*/\2 \1/p' got |
+	sed -n '/"kind":"outputs"/s/.*"top1":\[\([0-9.]*\).*"kl":\[\([0-9.e-]*\).*/\2 \1/p' got |
 		awk '{ printf "%.5f %.4f\n", $1, $2 }' | diff - want
 }
 
