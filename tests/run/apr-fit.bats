@@ -37,6 +37,7 @@ divergence() {
 	apr-unpack "$model" | apr-fit --target-size 1400000 "${few[@]}" -j 3 2>/dev/null | cmp - rules
 }
 
+# bats test_tags=repeats
 @test "at the size of q4_k_m, the divergence on another text is lower than that of q4_k_m" {
 	texts=$APR_TEST_DATA
 	[ -d "$texts/text" ] || skip 'no reference data: APR_TEST_DATA'

@@ -36,6 +36,7 @@ difference() {
 	awk -v d="$most" 'BEGIN { exit !(d < 1e-6) }'
 }
 
+# bats test_tags=repeats
 @test "columns weigh what llama.cpp's imatrix tool finds, from a file and from its folder" {
 	shakespeare=$APR_TEST_DATA/models/shakespeare
 	[ -d "$shakespeare" ] || skip 'no reference data: APR_TEST_DATA'

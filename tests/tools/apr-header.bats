@@ -183,10 +183,14 @@ no_controls() {
 	grep -Eqx 'tensor_bytes +100000000000 \(93.1 GiB\)' "$out"
 	try_pipe 'apr-header -l - <big.gguf'
 	quiet
-	# In a pipe, it does not wait for data after the header.
-	try bash -c 'cat big.gguf | apr-header -l'
+	# In a pipe, it prints what stands before the data, and reads the rest for the writer's sake,
+	# which takes a minute for 100 GB.
+	mkmodel <<-END >smaller.gguf
+		tensor big.weight F16 1000000x500 hole
+	END
+	try bash -c 'cat smaller.gguf | apr-header -l'
 	quiet
-	grep -q '^big.weight .* 1000000x50000 .* 100000000000$' "$out"
+	grep -q '^big.weight .* 1000000x500 .* 1000000000$' "$out"
 }
 
 @test "a header that promises more than the file has is refused at once" {
