@@ -205,6 +205,8 @@ read_all(struct torch *t)
 		return -1;
 	if (torch_add_relations(t) < 0 || torch_add_sides(t) < 0)
 		return -1;
+	/* Each member of an archive was looked at, which maps pages around it. */
+	whole_release(t->file, t->file->map.p, t->file->map.n);
 	return model_check(&t->plan, t->source.name, t->err);
 }
 
