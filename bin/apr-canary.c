@@ -25,7 +25,7 @@ struct run {
 	struct canary canary;
 	struct load load;
 	char root[DIGEST_TEXT];      /* of the model's content */
-	struct tokenizer *tokenizer; /* NULL: there is no vocabulary, and ids are enough */
+	struct tokenizer *tokenizer; /* NULL: the prompts are token ids */
 	struct infer *infer;
 	struct sequence *sequence;
 	struct buf report;

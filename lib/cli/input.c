@@ -75,7 +75,7 @@ reader_path(char *path, size_t size, const char *name, struct err *e)
 	return 0;
 }
 
-/* Inputs whose children have been started but not yet waited for: two models twice. */
+/* Inputs whose children wait to be used: two models twice. */
 static struct input prepared[4];
 static size_t prepared_count;
 

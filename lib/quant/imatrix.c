@@ -15,6 +15,7 @@
 #define ENTRIES 1000000
 #define SUMS ".in_sum2"
 #define COUNTS ".counts"
+#define COUNT_MOST 0x1p50f /* of tokens: far more than a text has, and an integer */
 #define ARRAY_HEAD 12 /* bytes before the items of an array (model/value.h) */
 
 bool
@@ -307,7 +308,7 @@ join_halves(struct imatrix *m, struct err *e)
 		if (!x->values || !x->counts || x->n % x->count_n != 0)
 			return err_set(e, ERR_CORRUPT, x->name, "its sums and counts do not fit together");
 		for (k = 0; k < x->count_n; k++)
-			if (!isfinite(x->counts[k]) || x->counts[k] < 0)
+			if (!(x->counts[k] >= 0 && x->counts[k] <= COUNT_MOST))
 				return err_set(e, ERR_CORRUPT, x->name, "its count %zu is not a number of tokens",
 				               k);
 	}
@@ -325,7 +326,8 @@ take_keys(struct imatrix *m, struct model *plan, const char *where, struct err *
 		return err_set(e, ERR_FORMAT, where, "is a model, but no importance matrix");
 	if (model_u64(plan, "imatrix.chunk_count", &m->chunks) < 0)
 		m->chunks = 0;
-	if (model_u64(plan, "imatrix.chunk_size", &m->chunk_tokens) < 0)
+	if (model_u64(plan, "imatrix.chunk_size", &m->chunk_tokens) < 0 ||
+	    m->chunk_tokens > UINT32_MAX)
 		m->chunk_tokens = 0;
 	if (!k || !k->wire || k->type.depth != 1 || k->type.leaf != VALUE_STRING)
 		return 0;
@@ -425,7 +427,8 @@ add_entry(struct imatrix_entry *x, const struct imatrix_entry *from, uint64_t ti
 		if (!isfinite(x->values[k] += from->values[k] * (float)times))
 			return err_set(e, ERR_INVALID, name, "the sums of %.100s are too large", x->name);
 	for (k = 0; k < x->count_n; k++)
-		x->counts[k] += from->counts[from->count_n == 1 ? 0 : k] * (float)times;
+		if ((x->counts[k] += from->counts[from->count_n == 1 ? 0 : k] * (float)times) > COUNT_MOST)
+			return err_set(e, ERR_INVALID, name, "the counts of %.100s are too large", x->name);
 	return 0;
 }
 

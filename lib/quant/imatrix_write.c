@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/num.h"
+
 #include "quant/imatrix.h"
 
 static void
@@ -35,7 +37,7 @@ parts_of(const struct imatrix *m, uint64_t chunk_tokens)
 	for (i = 0; i < m->n; i++)
 		if (largest(&m->entries[i]) > most)
 			most = largest(&m->entries[i]);
-	return (uint64_t)most / chunk_tokens;
+	return num_min((uint64_t)most / chunk_tokens, INT32_MAX);
 }
 
 /* ---- the older format ---- */
@@ -45,7 +47,8 @@ put_entry(const struct imatrix_entry *x, uint64_t chunk_tokens, struct buf *b, s
           struct err *e)
 {
 	const size_t columns = x->n / x->count_n, name = strlen(x->name);
-	const uint64_t calls = ((uint64_t)largest(x) + chunk_tokens - 1) / chunk_tokens;
+	const uint64_t calls = num_min(((uint64_t)largest(x) + chunk_tokens - 1) / chunk_tokens,
+	                               INT32_MAX);
 	size_t k;
 
 	buf_clear(b);

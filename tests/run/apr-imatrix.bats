@@ -131,3 +131,18 @@ difference() {
 	said 5 'has another size'
 	[ ! -e out ]
 }
+
+@test "counts that no text has are refused" {
+	PATH=$PATH:$APR_GEN
+	for count in 1e38 -1 nan; do
+		mkmodel >odd.gguf <<-END
+			key general.type string imatrix
+			key imatrix.chunk_size u32 1
+			tensor a.in_sum2 F32 4 values 1 2 3 4
+			tensor a.counts F32 1 values $count
+		END
+		try apr-imatrix --merge odd.gguf -t dat -o out
+		said 4 'its count 0 is not a number of tokens'
+	done
+	[ ! -e out ]
+}
