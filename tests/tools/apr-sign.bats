@@ -120,7 +120,9 @@ need_minisign() {
 	ed25519ph key.pub "$sig" <message
 	# Of another message, or another signature, it does not.
 	run ! ed25519ph key.pub "$sig" < <(cat message; echo)
-	run ! ed25519ph key.pub "${sig:0:126}00" <message
+	# The first digit changes: a fixed one could be the signature's own.
+	[ "${sig:0:1}" = 0 ] && sig=1${sig:1} || sig=0${sig:1}
+	run ! ed25519ph key.pub "$sig" <message
 }
 
 @test "a statement is short plain text" {
