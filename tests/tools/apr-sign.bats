@@ -204,7 +204,7 @@ need_minisign() {
 	head -c 100 key >short
 	try apr-sign short "$model"
 	said 4 'short'
-	{ head -n 1 key; sed -n 2p key | base64 -d | { head -c 100; head -c 1 >/dev/null; printf '\125'; cat; } | base64 -w 0; echo; } >damaged
+	{ head -n 1 key; sed -n 2p key | base64 -d | { head -c 100; head -c 1 | tr '\000-\377' '\001-\377\000'; cat; } | base64 -w 0; echo; } >damaged
 	try apr-sign damaged "$model"
 	said 4 'damaged'
 	: >empty

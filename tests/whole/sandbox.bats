@@ -180,8 +180,9 @@ waits_inside() {
 	mkfifo later
 	apr-pack -o later "$model" 3>&- &
 	pid=$!
-	sleep 0.3
-	helper=$(pgrep -x apr-broker -P $pid)
+	until helper=$(pgrep -x apr-broker -P $pid); do
+		sleep 0.02
+	done
 	kill $pid
 	wait $pid || true
 	for ((i = 0; i < 100; i++)); do
