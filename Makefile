@@ -40,6 +40,7 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototype
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) $(OPT) -ffp-contract=off \
 	-ffile-prefix-map=$(CURDIR)=. $(mode_$(MODE)) $(PACKAGE_CFLAGS) $(CFLAGS)
 PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+NET_LIBS := $(shell $(PKG_CONFIG) --libs libssl 2>/dev/null)
 LIBS := -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) -lpthread -lm
 
 # $(call run,CC)COMMAND: prints one short line per file instead of the command; V=1 prints
@@ -108,9 +109,15 @@ $(B)/tests/gen/%: $(B)/tests/gen/%.o
 
 gen: $(GENS) ## build the generators of test files
 
+# The server that tests of the network talk to shares nothing with lib/ either.
+NET = $(B)/tests/net/server
+$(NET): $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/net/*.c)))
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(NET_LIBS)
+net: $(NET) ## build the server for tests of the network
+
 BATS = $(wildcard tests/*/*.bats)
 TEST = APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) \
-	APR_FUZZ=$(abspath $(B)/tests/fuzz) $(if $(sanitized),TAGS='!repeats') tests/run.sh
+	APR_FUZZ=$(abspath $(B)/tests/fuzz) APR_NET=$(abspath $(B)/tests/net) $(if $(sanitized),TAGS='!repeats') tests/run.sh
 
 # The units that ONLY='WORD…' selects; t_sandbox is part of sandbox.bats.
 chosen = $(if $(ONLY),$(foreach f,$1,$(if $(strip $(foreach w,$(ONLY),$(findstring $w,$f))),$f)),$1)
@@ -124,14 +131,14 @@ CHECK_BATS = $(filter-out $(if $(sanitized), \
 	$(patsubst %,tests/whole/%.bats,docs fuzz install style)),$(BATS))
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(CHECK_BATS))),replays fuzz-replay)
 
-check: all gen $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
+check: all gen net $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
 	@$(TEST) $(UNITS) $(CHECK_BATS)
 
 # Without the longest tests, and without those that need the replays.
 SLOW = $(wildcard tests/formats/faults-*.bats $(patsubst %,tests/%.bats,formats/compression \
 	formats/safetensors run/run-text run/tokenizers whole/fuzz whole/limit whole/memory \
 	whole/neon whole/reseal whole/tamper))
-quick: all units gen ## run the unit tests and most others, in about three minutes
+quick: all units gen net ## run the unit tests and most others, in about three minutes
 	@$(TEST) $(UNITS) $(filter-out $(SLOW),$(BATS))
 
 unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_out'
@@ -228,10 +235,10 @@ layers: ## check that includes point one way
 lint: lint-gcc lint-clang lint-text ## compile with gcc and clang, warnings as errors; read scripts and man pages
 
 lint-gcc:
-	@$(MAKE) --no-print-directory MODE=lint CC=gcc CFLAGS=-Werror all units gen replays benches
+	@$(MAKE) --no-print-directory MODE=lint CC=gcc CFLAGS=-Werror all units gen net replays benches
 
 lint-clang:
-	@$(MAKE) --no-print-directory MODE=clang CFLAGS=-Werror all units gen replays benches
+	@$(MAKE) --no-print-directory MODE=clang CFLAGS=-Werror all units gen net replays benches
 
 lint-text:
 	shellcheck .ci/run scripts/*.sh tests/*.sh tests/bench/*.sh completions/*.bash tests/fuzz/*.sh
@@ -250,7 +257,7 @@ clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%)
 
 .PHONY: bare bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
-.PHONY: all units unit gen check quick clean deps demo layers lint lint-gcc lint-clang lint-text help
+.PHONY: all units unit gen net check quick clean deps demo layers lint lint-gcc lint-clang lint-text help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

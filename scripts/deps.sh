@@ -8,7 +8,7 @@ packages=(
   libjansson-dev libsodium-dev libssl-dev libdeflate-dev zlib1g-dev libpcre2-dev
   liblz4-dev libzstd-dev libutf8proc-dev libmsgpack-dev libyaml-dev
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-  bats procps zsh lz4 zstd mandoc bsdextrautils bsdutils minisign age shellcheck clang libclang-rt-14-dev
+  bats curl procps zsh lz4 zstd mandoc bsdextrautils bsdutils minisign age shellcheck clang libclang-rt-14-dev
 )
 
 has_all() {
