@@ -11,7 +11,7 @@
 #   server_stalled N        waits until N answers have stalled in all
 #
 # The server is a child of the test's shell, which the kernel kills when that shell ends.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 APR_NET=${APR_NET:-$root/build/release/tests/net}
 hub=$BATS_TEST_TMPDIR/hub
 
