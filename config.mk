@@ -17,6 +17,6 @@ PKG_CONFIG = pkg-config
 OPT = -O2 -g
 CFLAGS =
 LDFLAGS =
-PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1
+PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1 libcurl
 # The libraries that programs with libaprml.a need; it contains jansson.
 APRML_PACKAGES = libdeflate zlib liblz4 libzstd msgpack

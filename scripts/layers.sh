@@ -9,6 +9,8 @@ rooms='
 core
 model core
 wire core
+net core
+hub core net crypto
 stream core model
 kernels core model
 codecs core
@@ -28,8 +30,8 @@ generate core model arch quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
-cli core model arch stream kernels crypto quant infer tokenizer generate check diff quality report
-bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff quality report cli
+cli core model arch stream kernels crypto quant infer tokenizer generate check diff quality report net hub
+bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff quality report cli net hub
 '
 libraries='
 jansson lib/core/json.h
@@ -45,6 +47,7 @@ sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c
 openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/kdf.c
 utf8proc lib/tokenizer/unicode.c
 yaml lib/wire/yaml.c
+curl lib/net/http.c
 '
 
 grep -H '^#[[:space:]]*include' lib/*/*.[ch] lib/*/*/*.[ch] bin/*.c |

@@ -88,6 +88,10 @@ err_exit(const struct err *e)
 		return 2;
 	case ERR_INVALID:
 		return 5;
+	case ERR_NETWORK:
+		return 6;
+	case ERR_ACCESS:
+		return 7;
 	case ERR_IO:
 		return e->missing ? 3 : 1;
 	case ERR_CHILD:

@@ -28,6 +28,8 @@ enum err_code {
 	ERR_USAGE,         /* wrong command line: exit 2, no E-number */
 	ERR_NO,            /* the answer is "no": exit 1, no E-number */
 	ERR_INVALID,       /* a requested check failed: exit 5, no E-number */
+	ERR_NETWORK,       /* the network or a server failed: exit 6, no E-number */
+	ERR_ACCESS,        /* a server or a licence refuses access: exit 7, no E-number */
 	ERR_CHILD          /* a child has printed the message; exit with its status */
 };
 
@@ -63,7 +65,7 @@ int err_memory(struct err *e);
 int err_hint(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The exit status for the error: 1, 2, 3, 4 or 5. */
+/* The exit status for the error: 1 to 7. */
 int err_exit(const struct err *e);
 
 #endif
