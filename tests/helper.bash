@@ -69,7 +69,7 @@ said() {
 	mapfile -t lines <"$err"
 	text=${lines[*]}
 	[ "$status" -eq "$1" ] || fail "exit status $status, not $1:" "$text" || return
-	[[ ${lines[0]-} == apr-*:\ * ]] || fail "no message:" "$text" || return
+	[[ ${lines[0]-} == apr-*:\ * || ${lines[0]-} == apr:\ * ]] || fail "no message:" "$text" || return
 	[[ ${#lines[@]} -eq 1 || ${#lines[@]} -eq 2 && ${lines[1]} == hint:\ * ]] ||
 		fail "more than one message:" "${lines[@]}" || return
 	[[ $text != *[[:cntrl:]]* ]] ||

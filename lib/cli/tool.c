@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/say.h"
 #include "core/broker.h"
 #include "core/mem.h"
 #include "core/sandbox.h"
@@ -33,26 +34,11 @@ tool_name(void)
 /* ---- messages ---- */
 
 static void
-say(const struct err *e)
+say(struct err *e)
 {
-	char file[384];
-
-	fprintf(stderr, "%s: ", tool_name());
-	if (subject && e->code != ERR_USAGE) {
-		text_quote(file, sizeof file, subject, strlen(subject));
-		if (strncmp(file, e->object, strlen(file)) != 0)
-			fprintf(stderr, "%s: ", file);
-	}
-	if (*e->object)
-		fprintf(stderr, "%s: ", e->object);
-	fputs(e->fact, stderr);
-	if (e->code <= ERR_MEMORY)
-		fprintf(stderr, " (E%03d)", e->code);
-	fputc('\n', stderr);
-	if (*e->hint)
-		fprintf(stderr, "hint: %s\n", e->hint);
-	else if (e->code == ERR_MEMORY && limited)
-		fprintf(stderr, "hint: " LIMIT " is %.40s\n", getenv(LIMIT));
+	if (e->code == ERR_MEMORY && limited && !*e->hint)
+		err_hint(e, LIMIT " is %.40s", getenv(LIMIT));
+	say_error(tool_name(), e->code == ERR_USAGE ? NULL : subject, e);
 }
 
 int
@@ -68,22 +54,10 @@ tool_end(struct err *e)
 	return err_exit(e);
 }
 
-static bool
-quiet(void)
-{
-	const char *level = getenv("APR_LOG_LEVEL");
-
-	return level && strcmp(level, "error") == 0;
-}
-
 void
 tool_note(const char *text)
 {
-	char line[1024];
-
-	if (!quiet())
-		fprintf(stderr, "%s: %s\n", tool_name(),
-		        text_sentence(line, sizeof line, text));
+	say_note(tool_name(), text);
 }
 
 void

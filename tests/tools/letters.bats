@@ -9,7 +9,7 @@ setup() {
 }
 
 tools() {
-	basename -s .c "$root"/bin/*.c
+	basename -s .c "$root"/bin/apr-*.c
 }
 
 is_llama() {
