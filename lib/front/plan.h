@@ -13,7 +13,7 @@
 #include "core/err.h"
 #include "front/line.h"
 
-/* One process: its arguments, the first of which is the name of the tool. */
+/* One process: its arguments, beginning with the name of the tool. */
 struct front_stage {
 	const char **argv;   /* ended by NULL; the strings belong to the command line or the plan */
 	size_t argc, cap;
