@@ -18,6 +18,8 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/pipe.h"
+#include "core/program.h"
+#include "core/remote.h"
 #include "core/sandbox.h"
 #include "stream/stream.h"
 
@@ -57,24 +59,6 @@ input_is_signed_apr1(const char *path)
 	return yes;
 }
 
-/* Sets path to the reader in the folder of the running program; PATH is not searched. */
-static int
-reader_path(char *path, size_t size, const char *name, struct err *e)
-{
-	ssize_t n = readlink("/proc/self/exe", path, size - 16);
-	char *slash;
-
-	if (n < 0)
-		return err_errno(e, "/proc/self/exe", "cannot be read");
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	strcpy(slash ? slash + 1 : path, name);
-	if (access(path, X_OK) < 0)
-		return err_errno(e, path, "is needed by %s to read model files, but cannot be run",
-		                 tool_name());
-	return 0;
-}
-
 /* Inputs whose children wait to be used: two models twice. */
 static struct input prepared[4];
 static size_t prepared_count;
@@ -96,6 +80,7 @@ reader_name(const struct input *in)
 _Noreturn static void
 be_child(const struct input *in, const char *program, int go, int to)
 {
+	const char *path = remote_source(in->path);
 	struct buf lent = { 0 };
 	char byte;
 	size_t i;
@@ -119,12 +104,12 @@ be_child(const struct input *in, const char *program, int go, int to)
 			_exit(0);
 	mem_unlimit();
 	if (in->trusts)
-		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", in->path,
+		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", path,
 		      (char *)NULL);
 	else if (in->lent_count > 0 && buf_string(&lent))
-		execl(program, "apr-unpack", "--places", buf_string(&lent), "--", in->path, (char *)NULL);
+		execl(program, "apr-unpack", "--places", buf_string(&lent), "--", path, (char *)NULL);
 	else
-		execl(program, "apr-unpack", "--", in->path, (char *)NULL);
+		execl(program, "apr-unpack", "--", path, (char *)NULL);
 	_exit(127);
 }
 
@@ -134,7 +119,7 @@ start_child(struct input *in, struct err *e)
 	char program[4096];
 	int data[2], go[2];
 
-	if (reader_path(program, sizeof program, reader_name(in), e) < 0)
+	if (program_beside(program, sizeof program, reader_name(in), "to read model files", e) < 0)
 		return -1;
 	if (pipe2(data, O_CLOEXEC) < 0)
 		return err_errno(e, in->path, "a pipe cannot be created");
@@ -163,15 +148,15 @@ start_child(struct input *in, struct err *e)
 }
 
 /* Opens a descriptor that identifies the input: the file, or the folder of all its
- * files. */
+ * files. No output can be a remote model. */
 static int
 hold(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char folder[4096] = ".";
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	int fd = open(remote_is(path) ? "/dev/null" : path, O_PATH | O_CLOEXEC);
 
-	if (fd < 0 || !dir_is_several(slash ? slash + 1 : path))
+	if (fd < 0 || remote_is(path) || !dir_is_several(slash ? slash + 1 : path))
 		return fd;
 	close(fd);
 	if (slash)
@@ -377,8 +362,10 @@ input_reopens(const char *path)
 {
 	struct stat st;
 
-	return path && strcmp(path, "-") != 0 && stat(path, &st) == 0 &&
-	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+	if (!path || strcmp(path, "-") == 0)
+		return false;
+	return remote_is(path) ||
+	       (stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)));
 }
 
 int

@@ -14,6 +14,7 @@
 #include "cli/say.h"
 #include "core/broker.h"
 #include "core/mem.h"
+#include "core/remote.h"
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "core/version.h"
@@ -46,6 +47,7 @@ tool_end(struct err *e)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && e->code == ERR_NONE)
 		err_errno(e, "<stdout>", "cannot be written");
+	remote_end();
 	broker_end();
 	if (e->code == ERR_CHILD && subject)
 		tool_notef("%s: its reader has failed", subject);
@@ -512,6 +514,19 @@ room_for_operands(int argc)
 	return operands;
 }
 
+static const char *
+name_of(const char *operand)
+{
+	const char *name = remote_name(operand);
+	struct err e = ERR_INIT;
+
+	if (!name) {
+		err_memory(&e);
+		leave(&e);
+	}
+	return name;
+}
+
 char **
 tool_begin(const struct tool *t, int argc, char **argv)
 {
@@ -547,6 +562,8 @@ tool_begin(const struct tool *t, int argc, char **argv)
 		operands[n++] = argv[i];
 	}
 	operands[n] = NULL;
+	for (n = 0; operands[n]; n++)
+		operands[n] = (char *)(uintptr_t)name_of(operands[n]);
 	take_limit();
 	return operands;
 }

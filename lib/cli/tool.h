@@ -97,7 +97,8 @@ struct output_options {
 
 /* The first call of main. Parses argv and returns the operands (NULL after the
  * last; the array is never freed). -h, --help, --version and wrong usage end the
- * process here. */
+ * process here. For a URL, the name is returned, and for file:///PATH the path
+ * (remote_name of core/remote.h); remote_source gives what the user wrote. */
 char **tool_begin(const struct tool *t, int argc, char **argv);
 
 /* The last call of main. Prints the error in e, if any, flushes standard output, and

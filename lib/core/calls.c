@@ -20,7 +20,8 @@
 
 #ifdef ARCHITECTURE
 
-#define RULES 400
+#define RULES 440
+#define HELPERS 8 /* sockets to helpers */
 #define FIRST_NEW 424 /* Linux 5.1: numbers from here on are the same on all machines */
 #define X32 0x40000000u
 #define DENY(e) (SECCOMP_RET_ERRNO | (e))
@@ -196,10 +197,10 @@ add_call(struct filter *f, const struct rule *r, const struct rule *end, unsigne
 }
 
 static void
-build(struct filter *f, unsigned which, int socket)
+build(struct filter *f, unsigned which, int broker, const int *helpers, size_t count)
 {
 	const struct rule own = { SYS_tgkill, 0, ALL, (uint32_t)getpid(), ALWAYS };
-	const struct rule from = { SYS_recvmsg, 0, ALL, (uint32_t)socket, ALWAYS };
+	struct rule from[1 + HELPERS], to[HELPERS];
 	size_t i, end, n = sizeof some / sizeof *some;
 
 	add_machine(f);
@@ -211,8 +212,17 @@ build(struct filter *f, unsigned which, int socket)
 	}
 	/* Signals to the process itself: from a handler that ends it, and from abort. */
 	add_call(f, &own, &own + 1, which);
-	if (socket >= 0)
-		add_call(f, &from, &from + 1, which);
+	if (broker >= 0)
+		from[0] = (struct rule){ SYS_recvmsg, 0, ALL, (uint32_t)broker, ALWAYS };
+	end = broker >= 0;
+	for (i = 0; i < count && i < HELPERS; i++) {
+		from[end++] = (struct rule){ SYS_recvmsg, 0, ALL, (uint32_t)helpers[i], ALWAYS };
+		to[i] = (struct rule){ SYS_sendmsg, 0, ALL, (uint32_t)helpers[i], ALWAYS };
+	}
+	if (end > 0)
+		add_call(f, from, from + end, which);
+	if (i > 0)
+		add_call(f, to, to + i, which);
 	for (i = 0; i < sizeof opens / sizeof *opens; i++) {
 		add(f, BPF_JMP | BPF_JEQ | BPF_K, opens[i], 0, 1);
 		answer(f, DENY(EACCES));
@@ -231,12 +241,12 @@ calls_known(void)
 }
 
 void
-calls_limit(unsigned which, int socket)
+calls_limit(unsigned which, int broker, const int *helpers, size_t count)
 {
 	struct filter f = { .n = 0 };
 	struct sock_fprog program = { .filter = f.rule };
 
-	build(&f, which, socket);
+	build(&f, which, broker, helpers, count);
 	program.len = f.n;
 	/* If the filter is full, install none: half a filter would be wrong. */
 	if (f.n < RULES)
@@ -253,10 +263,12 @@ calls_known(void)
 }
 
 void
-calls_limit(unsigned which, int socket)
+calls_limit(unsigned which, int broker, const int *helpers, size_t count)
 {
 	(void)which;
-	(void)socket;
+	(void)broker;
+	(void)helpers;
+	(void)count;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define CORE_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
 	CALLS_THREADS = 1, /* start threads */
@@ -19,8 +20,8 @@ enum {
 /* Whether this build and machine have a system call filter. */
 bool calls_known(void);
 
-/* Installs the filter for the rest of the process's life. socket: the one that may receive
- * descriptors, or -1. */
-void calls_limit(unsigned which, int socket);
+/* Installs the filter for the rest of the process's life. broker: the socket that may receive
+ * descriptors, or -1. helpers: up to 8 sockets that may also send (core/remote.h). */
+void calls_limit(unsigned which, int broker, const int *helpers, size_t count);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/broker.h"
 #include "core/mem.h"
 #include "core/opened.h"
+#include "core/remote.h"
 
 #define CLIMB 6 /* maximum number of ".." in the links of a cache */
 
@@ -92,6 +93,8 @@ dir_look(int fd, const char *name, struct stat *st)
 	char *link, folder[256];
 	int r;
 
+	if (remote_holds(fd))
+		return remote_look(fd, name, st);
 	if (dir_name_folder(name, folder)) {
 		if (fstatat(fd, folder, st, AT_SYMLINK_NOFOLLOW) < 0)
 			return -1;
@@ -139,6 +142,8 @@ dir_open_fd(int folder, const char *name)
 	struct stat st;
 	int fd;
 
+	if (remote_holds(folder))
+		return remote_open(folder, name);
 	if (broker_runs() && strlen(name) < sizeof q.name) {
 		strcpy(q.name, name);
 		return broker_ask(&q, NULL);
@@ -164,6 +169,8 @@ dir_open(int folder, const char *name, const char *label, struct reader *r,
 		return err_set(e, ERR_CORRUPT, label, "is a link, which is not followed");
 	if (fd < 0 && errno == ENODEV)
 		return err_set(e, ERR_CORRUPT, label, "is not a regular file");
+	if (fd < 0 && remote_holds(folder) && errno != ENOENT)
+		return remote_fail(label, e);
 	if (fd < 0)
 		return err_errno(e, label, "cannot be opened");
 	if (reader_fd(r, fd, label, e) < 0) {
@@ -191,8 +198,21 @@ add_name(struct dir_names *list, const char *name, struct err *e)
 	return list->p[list->n++] ? 0 : err_memory(e);
 }
 
-int
-dir_list(int folder, const char *path, struct dir_names *list, struct err *e)
+/* Appends a name that is not in the list yet: that of a folder with several files. */
+static int
+add_remote(void *ctx, const char *name)
+{
+	struct dir_names *list = ctx;
+	struct err e = ERR_INIT;
+	size_t i;
+
+	for (i = list->n; i > 0 && strcmp(list->p[i - 1], name) != 0; i--)
+		;
+	return i > 0 ? 0 : add_name(list, name, &e);
+}
+
+static int
+list_local(int folder, const char *path, struct dir_names *list, struct err *e)
 {
 	int fd = fcntl(folder, F_DUPFD_CLOEXEC, 3);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -211,6 +231,18 @@ dir_list(int folder, const char *path, struct dir_names *list, struct err *e)
 	if (r == 0 && errno)
 		r = err_errno(e, path, "cannot be read");
 	closedir(d);
+	return r;
+}
+
+int
+dir_list(int folder, const char *path, struct dir_names *list, struct err *e)
+{
+	int r;
+
+	if (remote_holds(folder))
+		r = remote_list(folder, add_remote, list) < 0 ? remote_fail(path, e) : 0;
+	else
+		r = list_local(folder, path, list, e);
 	if (r == 0 && list->n)
 		qsort(list->p, list->n, sizeof *list->p, by_name);
 	return r;

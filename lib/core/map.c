@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/remote.h"
+
 #define HUGE (64u << 20) /* bytes */
 
 /* The mapped files, for the signal handler. A slot is in use if n is not 0; n is set last
@@ -96,9 +98,9 @@ map_file(struct map *m, int fd, const char *name, struct err *e)
 		return err_set(e, ERR_IO, name, "cannot be mapped: it is not a file");
 	if (st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX)
 		return err_set(e, ERR_CORRUPT, name, "is empty");
-	m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	m->fd = remote_holds(fd) ? remote_whole(fd) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (m->fd < 0)
-		return err_errno(e, name, "cannot be mapped");
+		return remote_fail(name, e);
 	watch();
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, m->fd, 0);
 	if (p == MAP_FAILED) {

@@ -9,7 +9,7 @@
 
 #include "core/broker.h"
 #include "core/mem.h"
-
+#include "core/remote.h"
 
 static struct {
 	char *path;
@@ -37,7 +37,9 @@ opened_add(const char *path, bool folder)
 	struct stat st;
 	size_t i = count;
 
-	if (count == OPENED)
+	if (remote_is(path))
+		remote_start(path);
+	if (count == OPENED || remote_is(path))
 		return;
 	if (!(opened[i].path = mem_text(path, strlen(path))))
 		return;
@@ -70,6 +72,8 @@ opened_file(const char *path, int flags)
 	size_t i = find(path);
 	int fd;
 
+	if (remote_is(path))
+		return remote_file(path);
 	if (i == count)
 		return open(path, flags | O_CLOEXEC | O_NOCTTY);
 	if (opened[i].fd < 0) {
@@ -88,9 +92,17 @@ opened_folder(const char *path)
 	size_t i = find(path);
 	struct stat st;
 
+	if (remote_is(path))
+		return remote_folder(path);
 	if (i < count && opened[i].folder >= 0)
 		return fcntl(opened[i].folder, F_DUPFD_CLOEXEC, 3);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return open_folder_of(path);
+}
+
+int
+opened_stat(const char *path, struct stat *st)
+{
+	return remote_is(path) ? remote_stat(path, st) : stat(path, st);
 }

@@ -2,12 +2,13 @@
  * inside it, where no file can be opened.
  *
  * An input is found again by its path. For a model in several files that is the path of
- * their folder.
+ * their folder. A path can also be the source of a remote model (core/remote.h).
  */
 #ifndef CORE_OPENED_H
 #define CORE_OPENED_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #define OPENED 64 /* inputs at most; one more is not found inside the sandbox */
 
@@ -22,5 +23,8 @@ int opened_file(const char *path, int flags);
 
 /* The same for a folder: path itself, or the one that contains path. */
 int opened_folder(const char *path);
+
+/* stat(2) of path. Of a remote model, only the type and the size of a file are set. */
+int opened_stat(const char *path, struct stat *st);
 
 #endif

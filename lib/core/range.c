@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/num.h"
+#include "core/remote.h"
 #include "core/thread.h"
 
 #define WIDE (1u << 18) /* bytes that a thread reads at once */
@@ -12,6 +13,7 @@
 int
 range_read(const struct range *r, uint64_t from, void *p, size_t n)
 {
+	bool remote = remote_holds(r->fd);
 	uint8_t *to = p;
 	uint64_t at;
 
@@ -20,7 +22,8 @@ range_read(const struct range *r, uint64_t from, void *p, size_t n)
 		return -1;
 	}
 	while (n > 0) {
-		ssize_t got = pread(r->fd, to, n, (off_t)at);
+		ssize_t got = remote ? remote_read(r->fd, at, to, n, n)
+		                     : pread(r->fd, to, n, (off_t)at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -39,7 +42,7 @@ int
 range_fail(const char *name, struct err *e)
 {
 	if (errno)
-		return err_errno(e, name, "cannot be read");
+		return remote_fail(name, e);
 	return err_set(e, ERR_CORRUPT, name, "has become shorter: more bytes were expected");
 }
 
@@ -66,7 +69,7 @@ range_gap(const struct range *r, uint64_t from, uint64_t n)
 {
 	uint64_t at, data, zeros;
 
-	if (num_add(r->at, from, &at) < 0 || find_data(r->fd, at, &data) < 0 || data <= at)
+	if (remote_holds(r->fd) || num_add(r->at, from, &at) < 0 || find_data(r->fd, at, &data) < 0 || data <= at)
 		return 0;
 	zeros = num_min(n, data - at);
 	return zeros < RANGE_GAP ? 0 : zeros;
@@ -77,7 +80,8 @@ range_has_gap(const struct range *r, uint64_t from, uint64_t n)
 {
 	uint64_t at, end, data;
 
-	if (num_add(r->at, from, &at) < 0 || num_add(at, n, &end) < 0 || end > INT64_MAX)
+	if (remote_holds(r->fd) || num_add(r->at, from, &at) < 0 || num_add(at, n, &end) < 0 ||
+	    end > INT64_MAX)
 		return false;
 	while (at < end && end - at >= RANGE_GAP) {
 		off_t hole = lseek(r->fd, (off_t)at, SEEK_HOLE);

@@ -15,6 +15,7 @@
 #include "core/opened.h"
 #include "core/pipe.h"
 #include "core/range.h"
+#include "core/remote.h"
 
 int
 reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
@@ -51,6 +52,7 @@ reader_fd(struct reader *r, int fd, const char *name, struct err *err)
 		r->start = (uint64_t)at;
 		r->end = at > st.st_size ? (uint64_t)at : (uint64_t)st.st_size;
 	}
+	r->remote = r->copies = remote_holds(fd);
 	pipe_widen(fd);
 	r->window = malloc(READER_WINDOW);
 	if (!r->window)
@@ -67,6 +69,8 @@ reader_open(struct reader *r, const char *path, struct err *err)
 	if (strcmp(path, "-") == 0)
 		return reader_fd(r, STDIN_FILENO, "<stdin>", err);
 	fd = opened_file(path, O_RDONLY);
+	if (fd < 0 && remote_is(path))
+		return remote_fail(path, err);
 	if (fd < 0)
 		return err_errno(err, path, "cannot be opened");
 	if (reader_fd(r, fd, path, err) < 0) {
@@ -114,10 +118,25 @@ reader_left(const struct reader *r)
 	return at < r->end ? r->end - at : 0; /* the file may have grown */
 }
 
+/* Reads once, behind the window. more: the bytes that the caller will read, if that is known. */
+static ssize_t
+read_once(struct reader *r, size_t n, uint64_t more)
+{
+	uint8_t *to = r->window + r->fill;
+	ssize_t got;
+
+	if (r->remote)
+		return remote_read(r->fd, r->start + r->fill, to, n, more);
+	do
+		got = read(r->fd, to, n);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
 /* Moves the unread bytes to the front and reads once more behind them, to have `want`
  * bytes. At the end of the input there may be fewer. */
 static int
-refill(struct reader *r, size_t want)
+refill(struct reader *r, size_t want, uint64_t more)
 {
 	ssize_t got;
 
@@ -127,11 +146,11 @@ refill(struct reader *r, size_t want)
 	r->start += r->at;
 	r->fill -= r->at;
 	r->at = 0;
-	do
-		got = read(r->fd, r->window + r->fill, num_min(want, READER_WINDOW - r->fill));
-	while (got < 0 && errno == EINTR);
+	got = read_once(r, num_min(want, READER_WINDOW - r->fill), more);
 	if (got < 0) {
 		r->failed = true;
+		if (r->remote)
+			return remote_fail(r->name, r->err);
 		return err_errno(r->err, r->name, "cannot be read");
 	}
 	if (got == 0) {
@@ -161,7 +180,7 @@ have(struct reader *r, size_t n)
 	while (r->fill - r->at < n) {
 		size_t missing = n - (r->fill - r->at);
 
-		if (refill(r, missing > READER_STEP ? missing : READER_STEP) < 0)
+		if (refill(r, missing > READER_STEP ? missing : READER_STEP, 0) < 0)
 			break;
 	}
 }
@@ -195,7 +214,7 @@ const uint8_t *
 reader_some(struct reader *r, uint64_t max, size_t *n)
 {
 	if (r->fill == r->at)
-		refill(r, READER_BODY);
+		refill(r, READER_BODY, num_min(max, reader_left(r)));
 	*n = 0;
 	if (r->failed)
 		return NULL;
@@ -239,7 +258,7 @@ reader_share(struct reader *r, struct out *o, uint64_t max, size_t *n)
 		*n = (size_t)sent;
 		/* Read exactly these bytes: the bytes after them will be sent on as
 		 * well. */
-		while (r->fill - r->at < *n && refill(r, *n - (r->fill - r->at)) == 0)
+		while (r->fill - r->at < *n && refill(r, *n - (r->fill - r->at), 0) == 0)
 			;
 		return reader_take(r, *n);
 	}
@@ -385,7 +404,7 @@ reader_has_gap(struct reader *r, uint64_t n)
 	struct range here = { r->fd, reader_tell(r) };
 	bool has;
 
-	if (r->failed || !r->seekable || r->fd < 0 || n < RANGE_GAP)
+	if (r->failed || !r->seekable || r->fd < 0 || r->remote || n < RANGE_GAP)
 		return false;
 	has = range_has_gap(&here, 0, n);
 	move_back(r);
@@ -398,7 +417,7 @@ reader_gap(struct reader *r, uint64_t n)
 	struct range here = { r->fd, reader_tell(r) };
 	uint64_t zeros;
 
-	if (r->failed || !r->seekable || r->fd < 0 || r->crc_on || n < RANGE_GAP)
+	if (r->failed || !r->seekable || r->fd < 0 || r->remote || r->crc_on || n < RANGE_GAP)
 		return 0;
 	zeros = num_min(range_gap(&here, 0, n), reader_left(r));
 	move_back(r);
@@ -412,7 +431,7 @@ reader_holes(struct reader *r)
 	off_t hole;
 	uint64_t stored;
 
-	if (r->failed || !r->seekable || r->fd < 0 || fstat(r->fd, &st) < 0)
+	if (r->failed || !r->seekable || r->fd < 0 || r->remote || fstat(r->fd, &st) < 0)
 		return 0;
 	hole = lseek(r->fd, 0, SEEK_HOLE);
 	move_back(r);

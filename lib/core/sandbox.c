@@ -17,6 +17,7 @@
 #include "core/dir.h"
 #include "core/opened.h"
 #include "core/place.h"
+#include "core/remote.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define APR_NO_SANDBOX
@@ -116,6 +117,10 @@ sandbox_read(const char *path)
 
 	if (!path || !*path || strcmp(path, "-") == 0 || entered)
 		return;
+	if (remote_is(path)) {
+		opened_add(path, false);
+		return;
+	}
 	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	if (needs & SANDBOX_BESIDE && stat(path, &st) == 0) {
 		first = S_ISREG(st.st_mode) ? first_of(path) : 0;
@@ -219,6 +224,8 @@ close_all_inherited(void)
 static void
 restrict_process(void)
 {
+	int helpers[REMOTES];
+	size_t count = remote_sockets(helpers);
 	unsigned which = (needs & SANDBOX_THREADS ? CALLS_THREADS : 0) |
 	                 (needs & SANDBOX_CODE ? CALLS_CODE : 0) |
 	                 (needs & SANDBOX_BESIDE ? CALLS_FOLDER : 0);
@@ -227,7 +234,7 @@ restrict_process(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return;
 	forbid();
-	calls_limit(which, broker_socket());
+	calls_limit(which, broker_socket(), helpers, count);
 }
 
 const char *

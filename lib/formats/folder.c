@@ -440,7 +440,7 @@ folder_find(struct folder *f, const struct folder_kind *kind, const char *path,
 	struct stat st;
 
 	*f = (struct folder){ .kind = kind, .fd = -1 };
-	if (stat(path, &st) < 0)
+	if (opened_stat(path, &st) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode) && !begins_like_index(path))
 		return find_by_shard(f, path, note, e);

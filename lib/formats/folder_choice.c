@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "core/opened.h"
 #include "formats/folder_choice.h"
 
 /* The kinds: the first that a folder has is read. */
@@ -127,7 +128,7 @@ folder_around(const struct folder_kind *kind, const char *path)
 	bool found = false;
 	int fd;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (opened_stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	fd = dir_of(path, &folder, &name, &e);
 	if (fd >= 0 && dir_list(fd, folder, &list, &e) == 0)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/dir.h"
+#include "core/opened.h"
 
 /* Open a file that is a tokenizer and not a model: JSON, or SentencePiece's. If it is neither,
  * returns NULL, leaves e empty, and r is at its beginning. */
@@ -76,7 +77,7 @@ load_tokenizer_from(const char *path, const struct format_options *options,
 	struct reader r;
 	int held = -1;
 
-	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	if (strcmp(path, "-") == 0 || (opened_stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 	                               !dir_is_several(path))) {
 		if (reader_open(&r, path, e) < 0)
 			return NULL;

@@ -200,7 +200,7 @@ find(struct shards *s, const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
+	if (opened_stat(path, &st) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))
 		return looks_like_manifest(path) ? find_by_manifest(s, path)

@@ -140,7 +140,7 @@ find(struct shards *s, const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
+	if (opened_stat(path, &st) < 0)
 		return 0;
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) ? find_by_name(s, path) : 0;

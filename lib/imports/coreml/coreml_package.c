@@ -91,7 +91,7 @@ coreml_package_open(struct coreml_package *p, const char *path, struct err *e)
 	int manifest, r;
 
 	*p = (struct coreml_package){ .folder = -1, .model = { .fd = -1 } };
-	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (opened_stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 0;
 	p->folder = opened_folder(path);
 	manifest = p->folder < 0 ? -1 : dir_open_fd(p->folder, MANIFEST);

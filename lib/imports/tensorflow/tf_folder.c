@@ -70,7 +70,7 @@ tf_place_open(struct tf_place *p, const char *path, struct err *e)
 	int r = 0;
 
 	*p = (struct tf_place){ .folder = -1, .file = { .fd = -1 } };
-	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (opened_stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 0;
 	p->folder = opened_folder(path);
 	if (p->folder < 0 || has_others(p))

@@ -1,0 +1,14 @@
+/* program: the other programs of the suite.
+ */
+#ifndef CORE_PROGRAM_H
+#define CORE_PROGRAM_H
+
+#include <stddef.h>
+
+#include "core/err.h"
+
+/* Sets path to the program of this name in the folder of the running one; PATH is not searched.
+ * why: what it is needed for, as in "to read model files". 0, or -1 if it cannot be run. */
+int program_beside(char *path, size_t size, const char *name, const char *why, struct err *e);
+
+#endif

@@ -1,0 +1,393 @@
+#include "core/remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/remote_parts.h"
+
+/* Files and folders with a handle. A descriptor belongs to the one with the same inode. */
+struct handle {
+	struct remote *of;
+	uint32_t file;
+	int fd; /* the first descriptor; others are its duplicates */
+	dev_t device;
+	ino_t inode;
+	uint64_t bytes;
+};
+
+static struct handle *handles;
+static size_t handle_cap;
+static atomic_size_t handle_count;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct err why; /* of the last failure */
+
+/* Begins a use: forgets the last failure. */
+static void
+enter(void)
+{
+	pthread_mutex_lock(&mutex);
+	why = (struct err)ERR_INIT;
+}
+
+/* Ends it and returns r; after a failure errno is set. */
+static int
+leave(int r)
+{
+	int number = why.missing ? ENOENT : why.code != ERR_NONE ? EIO : errno;
+
+	pthread_mutex_unlock(&mutex);
+	if (r < 0)
+		errno = number;
+	return r;
+}
+
+int
+remote_fail(const char *name, struct err *e)
+{
+	int number = errno;
+
+	pthread_mutex_lock(&mutex);
+	if (why.code != ERR_NONE && e->code == ERR_NONE)
+		*e = why;
+	pthread_mutex_unlock(&mutex);
+	errno = number;
+	return e->code != ERR_NONE ? -1 : err_errno(e, name, "cannot be read");
+}
+
+/* ---- handles ---- */
+
+static struct handle *
+handle_of(int fd)
+{
+	size_t i, n = atomic_load(&handle_count);
+	struct stat st;
+
+	if (n == 0 || fstat(fd, &st) < 0)
+		return NULL;
+	for (i = 0; i < n; i++)
+		if (handles[i].inode == st.st_ino && handles[i].device == st.st_dev)
+			return &handles[i];
+	return NULL;
+}
+
+bool
+remote_holds(int fd)
+{
+	bool holds;
+
+	if (atomic_load(&handle_count) == 0)
+		return false;
+	pthread_mutex_lock(&mutex);
+	holds = handle_of(fd) != NULL;
+	pthread_mutex_unlock(&mutex);
+	return holds;
+}
+
+/* Adds a handle for the descriptor and returns a duplicate of it. */
+static int
+add_handle(struct remote *r, uint32_t file, int fd)
+{
+	size_t n = atomic_load(&handle_count);
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || mem_grow(&handles, &handle_cap, n + 1, sizeof *handles) < 0) {
+		close(fd);
+		errno = ENOMEM;
+		return -1;
+	}
+	handles[n] = (struct handle){ .of = r, .file = file, .fd = fd, .device = st.st_dev,
+		.inode = st.st_ino, .bytes = (uint64_t)st.st_size };
+	atomic_store(&handle_count, n + 1);
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+static int
+open_number(struct remote *r, uint32_t file)
+{
+	const struct remote_ask q = { .what = REMOTE_OPEN, .file = file };
+	size_t i, n = atomic_load(&handle_count);
+	struct remote_answer a;
+	int fd;
+
+	for (i = 0; i < n; i++)
+		if (handles[i].of == r && handles[i].file == file)
+			return fcntl(handles[i].fd, F_DUPFD_CLOEXEC, 3);
+	if (remote_ask(r, &q, &a, &fd, &why) < 0)
+		return -1;
+	if (fd < 0) {
+		errno = EMFILE; /* the table of descriptors is full */
+		return -1;
+	}
+	return a.own ? fd : add_handle(r, file, fd);
+}
+
+/* ---- paths ---- */
+
+int
+remote_file(const char *path)
+{
+	struct remote *r;
+	int fd = -1;
+
+	enter();
+	r = remote_begun(path, &why);
+	if (r && r->file != REMOTE_FOLDER)
+		fd = open_number(r, r->file);
+	else if (r)
+		err_set(&why, ERR_IO, path, "is a directory");
+	return leave(fd);
+}
+
+int
+remote_folder(const char *path)
+{
+	struct remote *r;
+	int fd = -1;
+
+	enter();
+	r = remote_begun(path, &why);
+	if (r)
+		fd = open_number(r, REMOTE_FOLDER);
+	return leave(fd);
+}
+
+/* The number and size of a name in the folder. */
+static int
+find_name(struct remote *r, const char *name, uint32_t *file, uint64_t *bytes)
+{
+	struct remote_ask q = { .what = REMOTE_FIND };
+	struct remote_answer a;
+	int fd;
+
+	if (strlen(name) >= REMOTE_NAMES || !*name) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(q.text, name);
+	if (remote_ask(r, &q, &a, &fd, &why) < 0)
+		return -1;
+	if (fd >= 0)
+		close(fd);
+	*file = a.file;
+	*bytes = a.n;
+	return 0;
+}
+
+static void
+set_stat(struct stat *st, mode_t mode, uint64_t bytes)
+{
+	memset(st, 0, sizeof *st);
+	st->st_mode = mode | 0444;
+	st->st_size = (off_t)bytes;
+}
+
+int
+remote_stat(const char *path, struct stat *st)
+{
+	struct remote *r;
+	int fd = -1, status = -1;
+
+	enter();
+	r = remote_begun(path, &why);
+	if (r && r->file == REMOTE_FOLDER) {
+		set_stat(st, S_IFDIR, 0);
+		status = 0;
+	} else if (r && (fd = open_number(r, r->file)) >= 0) {
+		status = fstat(fd, st);
+		close(fd);
+	}
+	return leave(status);
+}
+
+/* The remote whose folder has this handle. */
+static struct remote *
+of_folder(int folder)
+{
+	struct handle *h = handle_of(folder);
+
+	if (h && h->file == REMOTE_FOLDER)
+		return h->of;
+	errno = ENOTDIR;
+	return NULL;
+}
+
+int
+remote_open(int folder, const char *name)
+{
+	struct remote *r;
+	uint64_t bytes;
+	uint32_t file;
+	int fd = -1;
+
+	enter();
+	r = of_folder(folder);
+	if (r && find_name(r, name, &file, &bytes) == 0)
+		fd = open_number(r, file);
+	return leave(fd);
+}
+
+static int
+name_of(struct remote *r, uint32_t file, struct remote_answer *a)
+{
+	const struct remote_ask q = { .what = REMOTE_NAME, .file = file };
+	int fd;
+
+	if (remote_ask(r, &q, a, &fd, &why) < 0)
+		return -1;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* Whether a listed file lies in a folder of this name. */
+static bool
+is_folder(struct remote *r, const char *name)
+{
+	struct remote_answer a;
+	size_t n = strlen(name);
+	uint32_t i;
+
+	for (i = 0; i < r->count && name_of(r, i, &a) == 0; i++)
+		if (strncmp(a.text.name, name, n) == 0 && a.text.name[n] == '/')
+			return true;
+	return false;
+}
+
+int
+remote_look(int folder, const char *name, struct stat *st)
+{
+	struct remote *r;
+	uint64_t bytes;
+	uint32_t file;
+	int status = -1;
+
+	enter();
+	r = of_folder(folder);
+	if (r && find_name(r, name, &file, &bytes) == 0) {
+		set_stat(st, S_IFREG, bytes);
+		status = 0;
+	} else if (r && why.missing && is_folder(r, name)) {
+		set_stat(st, S_IFDIR, 0);
+		status = 0;
+	}
+	return leave(status);
+}
+
+int
+remote_list(int folder, int (*add)(void *ctx, const char *name), void *ctx)
+{
+	struct remote *r;
+	struct remote_answer a;
+	uint32_t i;
+	int status;
+
+	enter();
+	r = of_folder(folder);
+	status = r ? 0 : -1;
+	for (i = 0; status == 0 && i < r->count; i++) {
+		status = name_of(r, i, &a);
+		a.text.name[strcspn(a.text.name, "/")] = '\0';
+		if (status == 0 && *a.text.name)
+			status = add(ctx, a.text.name);
+	}
+	return leave(status);
+}
+
+/* ---- bytes ---- */
+
+ssize_t
+remote_read(int fd, uint64_t at, void *p, size_t n, uint64_t more)
+{
+	struct remote_ask q = { .what = REMOTE_READ, .at = at };
+	struct remote_answer a;
+	struct handle *h;
+	int got = -1, other = -1;
+
+	enter();
+	h = handle_of(fd);
+	if (!h || h->file == REMOTE_FOLDER) {
+		errno = EBADF;
+		return leave(-1);
+	}
+	if (at >= h->bytes || n == 0)
+		return leave(0);
+	q.file = h->file;
+	q.n = num_min(num_min(n, h->bytes - at), 1 << 30);
+	q.more = num_min(more > q.n ? more : q.n, h->bytes - at);
+	if (remote_ask(h->of, &q, &a, &other, &why) == 0) {
+		memcpy(p, h->of->window + a.at, (size_t)a.n);
+		got = (int)a.n;
+	}
+	if (other >= 0)
+		close(other);
+	return leave(got);
+}
+
+int
+remote_whole(int fd)
+{
+	struct remote_ask q = { .what = REMOTE_WHOLE };
+	struct remote_answer a;
+	struct handle *h;
+	struct stat st;
+	int whole = -1;
+
+	enter();
+	h = handle_of(fd);
+	q.file = h ? h->file : 0;
+	errno = EBADF;
+	if (!h || h->file == REMOTE_FOLDER || remote_ask(h->of, &q, &a, &whole, &why) < 0)
+		return leave(-1);
+	if (whole < 0 || fstat(whole, &st) < 0 || (uint64_t)st.st_size != h->bytes) {
+		err_set(&why, ERR_CORRUPT, h->of->name, "has changed while it was read");
+		if (whole >= 0)
+			close(whole);
+		whole = -1;
+	}
+	return leave(whole);
+}
+
+/* ---- the tools' ---- */
+
+int
+remote_want(const char *path, const char *file, uint64_t at, uint64_t n, struct err *e)
+{
+	struct remote_ask q = { .what = REMOTE_WANT, .at = at, .n = n };
+	struct remote_answer a;
+	struct remote *r;
+	uint64_t bytes;
+	int other = -1, status = -1;
+
+	enter();
+	r = remote_begun(path, &why);
+	if (r)
+		q.file = r->file;
+	if (r && (!file || find_name(r, file, &q.file, &bytes) == 0))
+		status = remote_ask(r, &q, &a, &other, &why);
+	if (other >= 0)
+		close(other);
+	return leave(status) < 0 ? remote_fail(path, e) : 0;
+}
+
+int
+remote_prove(const char *path, struct err *e)
+{
+	const struct remote_ask q = { .what = REMOTE_PROVE };
+	struct remote_answer a;
+	struct remote *r;
+	int other = -1, status = -1;
+
+	enter();
+	r = remote_begun(path, &why);
+	if (r)
+		status = remote_ask(r, &q, &a, &other, &why);
+	if (other >= 0)
+		close(other);
+	return leave(status) < 0 ? remote_fail(path, e) : 0;
+}
