@@ -76,6 +76,17 @@ bin/%: $(B)/bin/%
 	@cp -f $< $@
 endif
 
+# Names by which other texts know words of the front.
+LINKS = apr-qa apr-convert
+all: $(LINKS:%=$(B)/bin/%)
+$(LINKS:%=$(B)/bin/%): $(B)/bin/apr
+	@ln -sf apr $@
+ifeq ($(MODE),release)
+all: $(LINKS:%=bin/%)
+$(LINKS:%=bin/%): bin/apr
+	@ln -sf apr $@
+endif
+
 $(B)/lib/libapr.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call run,AR)$(AR) qcD $@ $(LIB_OBJ)
@@ -254,7 +265,7 @@ help: ## list the targets and modes
 include install.mk
 
 clean: ## remove what was built
-	rm -rf build $(TOOL_SRC:%.c=%)
+	rm -rf build $(TOOL_SRC:%.c=%) $(LINKS:%=bin/%)
 
 .PHONY: bare bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
 .PHONY: all units unit gen net check quick clean deps demo layers lint lint-gcc lint-clang lint-text help

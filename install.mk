@@ -40,7 +40,8 @@ Cflags: -I$${includedir}
 endef
 
 # All installed files, for uninstall.
-INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) \
+INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) $(LINKS:%=$(bindir)/%) \
+	$(LINKS:%=$(mandir)/man1/%.1) \
 	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
 	$(libdir)/libaprml.a $(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h \
@@ -52,6 +53,10 @@ install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PR
 	for n in 1 3 5 7; do \
 		$(INSTALL) -d "$(DESTDIR)$(mandir)/man$$n" && \
 		$(INSTALL) -m 644 man/*.$$n "$(DESTDIR)$(mandir)/man$$n" || exit; \
+	done
+	for l in $(LINKS); do \
+		ln -sf apr "$(DESTDIR)$(bindir)/$$l" && \
+		ln -sf apr.1 "$(DESTDIR)$(mandir)/man1/$$l.1" || exit; \
 	done
 	$(INSTALL) -m 644 completions/_apr-tools '$(DESTDIR)$(ZSH_FOLDER)'
 	$(INSTALL) -m 644 completions/apr-tools.bash \

@@ -34,7 +34,8 @@ tell_licence(const char *file)
 {
 	char text[200], name[300], line[600];
 
-	front_licence(file, text, sizeof text);
+	if (front_licence(file, text, sizeof text) < 0)
+		return;
 	text_quote(name, sizeof name, file, strlen(file));
 	snprintf(line, sizeof line, *text ? "%s: its licence is %s" : "%s: states no licence", name,
 	         text);

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +25,8 @@ now(void)
 void
 progress_begin(struct progress *p, bool asked, uint64_t total)
 {
-	bool terminal = isatty(STDERR_FILENO) == 1;
+	const char *draw = getenv("APR_PROGRESS");
+	bool terminal = isatty(STDERR_FILENO) == 1 || (draw && strcmp(draw, "draw") == 0);
 
 	*p = (struct progress){ .on = terminal || asked, .terminal = terminal,
 		.total = total };

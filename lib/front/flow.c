@@ -288,6 +288,18 @@ put_adapt(struct flow *f)
 	end(f);
 }
 
+/* Names that the architecture does not have are refused. */
+static void
+put_rename(struct flow *f)
+{
+	begin(f, STEP_RENAME, "apr-rename");
+	front_plan_add(f->p, slot(f, SLOT_FORCE) ? NULL : "--strict");
+	add_option(f, "--arch", slot(f, SLOT_ARCH));
+	front_plan_add(f->p, "--schema");
+	front_plan_add(f->p, "apr");
+	end(f);
+}
+
 /* A stage with a word in front, such as the kind of factors. */
 static void
 put_kind(struct flow *f, enum front_step step, const char *tool, const char *kind)
@@ -350,6 +362,7 @@ put_all(struct flow *f)
 			                       ? respell(types, slot(f, SLOT_DECODE), true) : "f32");
 			break;
 		case STEP_ADAPT: put_adapt(f); break;
+		case STEP_RENAME: put_rename(f); break;
 		case STEP_PRUNE: put_kind(f, step, "apr-prune", NULL); break;
 		case STEP_LOWRANK: put_kind(f, step, "apr-lowrank", slot(f, SLOT_LOWRANK)); break;
 		case STEP_DISTILL: put_kind(f, step, "apr-distill", NULL); break;
@@ -377,7 +390,7 @@ choose_steps(const struct flow *f)
 {
 	return f->l->wanted | bit(STEP_SOURCE, true) | bit(STEP_TRUST, slot(f, SLOT_TRUST)) |
 	       bit(STEP_DECODE, slot(f, SLOT_DECODE)) | bit(STEP_ADAPT, f->form) |
-	       bit(STEP_QUANT, f->type) |
+	       bit(STEP_RENAME, f->form && strcmp(f->form, "apr") == 0) | bit(STEP_QUANT, f->type) |
 	       bit(STEP_GATE, slot(f, SLOT_GATE) || slot(f, SLOT_CANARY)) |
 	       bit(STEP_CHECK, is_word(f, FRONT_IS_CONVERT | FRONT_IS_IMPORT) &&
 	                           !slot(f, SLOT_NO_CHECK)) |

@@ -35,17 +35,17 @@ take(const char *line, char *text, size_t size)
 	text_quote(text, size, line, n);
 }
 
-const char *
+int
 front_licence(const char *file, char *text, size_t size)
 {
 	char path[PATH_MAX], line[512];
+	int fd[2], status = -1;
 	FILE *in = NULL;
-	int fd[2];
 	pid_t pid;
 
 	*text = '\0';
 	if (!front_find("apr-meta", path) || pipe2(fd, O_CLOEXEC) < 0)
-		return text;
+		return -1;
 	pid = fork();
 	if (pid == 0)
 		ask(path, file, fd[1]);
@@ -58,6 +58,6 @@ front_licence(const char *file, char *text, size_t size)
 	else
 		close(fd[0]);
 	if (pid > 0)
-		waitpid(pid, NULL, 0);
-	return text;
+		waitpid(pid, &status, 0);
+	return status == 0 ? 0 : -1;
 }

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Asks apr-meta for the licence of a model file or folder. Returns text, "" if the model does
- * not state one or cannot be read. */
-const char *front_licence(const char *file, char *text, size_t size);
+/* Asks apr-meta for the licence of a model file or folder: text, or "" if the model states none.
+ * Returns 0, or -1 if the model cannot be read, which its own reader reports. */
+int front_licence(const char *file, char *text, size_t size);
 
 #endif

@@ -18,8 +18,10 @@ enum front_step {
 	STEP_SOURCE,  /* apr-pull, apr-unpack or apr-merge */
 	STEP_TRUST,   /* apr-verify */
 	STEP_DECODE,  /* apr-quant, to floats */
-	STEP_ADAPT, STEP_PRUNE, STEP_LOWRANK, STEP_DISTILL, STEP_QUANT, STEP_GATE, STEP_CHECK,
-	STEP_SPARSE, STEP_SIGN, STEP_PACK, FRONT_STEPS
+	STEP_ADAPT,
+	STEP_RENAME,  /* of an import: each tensor has a canonical name */
+	STEP_PRUNE, STEP_LOWRANK, STEP_DISTILL, STEP_QUANT, STEP_GATE, STEP_CHECK, STEP_SPARSE,
+	STEP_SIGN, STEP_PACK, FRONT_STEPS
 };
 
 /* What a plan asks of a command line; each is the value of the option, "" for one that has

@@ -241,7 +241,7 @@ static bool
 is_plain(const char *s)
 {
 	return *s && s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	                         "_@%+:,./-")] == '\0';
+	                         "_@%+:,./=-")] == '\0' && *s != '=';
 }
 
 static void

@@ -111,6 +111,14 @@ become(const struct front_stage *s, const char *path, int in, int out, int err, 
 	_exit(126);
 }
 
+/* Lets tools draw their progress, if this program can show it. */
+static void
+ask_for_progress(bool terminal)
+{
+	if (terminal)
+		setenv("APR_PROGRESS", "draw", 0);
+}
+
 static void
 close_if_open(int fd)
 {
@@ -245,12 +253,16 @@ first_failure(const struct run *r)
 
 /* The name that the specification of the import has for the failure of a stage, or NULL. */
 static const char *
-failure_name(const struct front_stage *s, int status)
+failure_name(const struct front_stage *s, struct buf *message, int status)
 {
+	const char *text = buf_string(message);
+
 	if (s->step == STEP_SOURCE && strcmp(s->argv[0], "apr-pull") == 0)
 		return "DownloadFailed";
 	if (s->step == STEP_CHECK && status == 5)
 		return "ValidationFailed";
+	if (text && strncmp(text, "apr-unpack: ", 12) == 0 && strstr(text, " (E001)\n"))
+		return "UnsupportedFormat";
 	return NULL;
 }
 
@@ -260,6 +272,7 @@ static void
 report(struct run *r, size_t failed)
 {
 	const struct front_stage *s = &r->p->stages[failed];
+	int status = failed < r->started ? exit_of(r->status[failed]) : 0;
 	size_t i;
 
 	r->relay.terminal = false;
@@ -272,7 +285,7 @@ report(struct run *r, size_t failed)
 	if (failed == r->started)
 		return;
 	relay_release(&r->relay, failed,
-	              r->p->import ? failure_name(s, exit_of(r->status[failed])) : NULL);
+	              r->p->import ? failure_name(s, &r->stages[failed].held, status) : NULL);
 	if (WIFSIGNALED(r->status[failed]) && !caught && !cut_off(r->status[failed]))
 		fprintf(stderr, "apr: %s: was ended by signal %d\n", s->argv[0],
 		        WTERMSIG(r->status[failed]));
@@ -296,6 +309,7 @@ front_run(const struct front_plan *p, struct err *e)
 	int in = -1, sent = 0, result = 0;
 
 	r.relay = (struct relay){ .stages = r.stages, .terminal = isatty(STDERR_FILENO) == 1 };
+	ask_for_progress(r.relay.terminal);
 	catch_signals(&mask);
 	for (i = 0; i < p->n && result == 0; i++)
 		result = start(&r, i, &in, &mask, e);

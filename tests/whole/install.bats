@@ -31,6 +31,9 @@ left() {
 		cmp "$dest/opt/apr/share/bash-completion/completions/$tool" \
 			"$root/completions/apr-tools.bash"
 	done
+	cmp "$dest/opt/apr/bin/apr-qa" "$APR_BIN/apr"
+	cmp "$dest/opt/apr/bin/apr-convert" "$APR_BIN/apr"
+	cmp "$dest/opt/apr/share/man/man1/apr-qa.1" "$root/man/apr.1"
 	cmp "$dest/opt/apr/share/man/man5/apr-stream.5" "$root/man/apr-stream.5"
 	cmp "$dest/opt/apr/share/man/man7/apr.7" "$root/man/apr.7"
 	cmp "$dest/opt/apr/share/zsh/site-functions/_apr-tools" "$root/completions/_apr-tools"
