@@ -31,7 +31,7 @@ quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 front core
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
-cli core model arch stream kernels crypto quant infer tokenizer generate check diff quality report net hub
+cli core model wire arch stream kernels crypto quant infer tokenizer generate check diff quality report net hub
 bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff quality report cli net hub front
 '
 libraries='

@@ -29,6 +29,9 @@ err=$BATS_TEST_TMPDIR/try.err
 # like an exit status of a tool.
 export HOME=$BATS_RUN_TMPDIR/home LC_ALL=C
 unset XDG_CONFIG_HOME APR_CONFIG APR_CACHE APR_COLOR APR_CPU APR_LOG_LEVEL APR_RAM_LIMIT
+unset APR_OUTPUT_FORMAT APR_PROGRESS APR_JOBS APR_SHOW_VOCAB APR_MAX_TOKENS_DISPLAY APR_DRAMA_MODE
+unset APR_HEX_LIMIT APR_STRICT APR_REQUIRE_SIGNATURE APR_MIN_SCORE APR_FAIL_ON APR_TRUSTED
+unset APR_CONFIG_WARNED APR_PROGRESS_DRAW NO_COLOR
 export ASAN_OPTIONS=exitcode=99
 # The search for leaks takes a third of the time of a short process. tests/tools/ runs each
 # tool with its options, and unit tests each part of the library; they search.

@@ -103,7 +103,9 @@ be_child(const struct input *in, const char *program, int go, int to)
 		if (errno != EINTR)
 			_exit(0);
 	mem_unlimit();
-	if (in->trusts)
+	if (in->trusts && !*trusted.key)
+		execl(program, "apr-verify", "--", path, (char *)NULL);
+	else if (in->trusts)
 		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", path,
 		      (char *)NULL);
 	else if (in->lent_count > 0 && buf_string(&lent))
@@ -255,7 +257,7 @@ start(struct input *in, const char *path, struct err *e)
 	bool trusts = is_trusted(path), piped = strcmp(path, "-") == 0;
 
 	*in = (struct input){ .path = path, .go = -1, .from = -1, .trusts = trusts,
-		.bytes_signed = trusts && input_is_signed_apr1(path),
+		.bytes_signed = trusts && *trusted.key && input_is_signed_apr1(path),
 		.held = piped ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : hold(path) };
 	if (in->held < 0)
 		return err_errno(e, path, "cannot be opened");

@@ -44,7 +44,8 @@ bool input_reopens(const char *path);
 int input_reopen(struct input *again, const struct input *first, struct err *e);
 
 /* Requires that the model at path (NULL or "-": standard input) is signed by the public
- * key in the file `key`; NULL: no requirement. The reader is then the apr-verify beside
+ * key in the file `key`; "": by a key in the folder of trusted keys, as the setting
+ * require_signature demands; NULL: no requirement. The reader is then the apr-verify beside
  * the program, so that other tools do not link the verifier: a FILE is verified before
  * its first byte arrives, standard input before its end. For an APR version 1 file with a
  * signature over its bytes, the reader is apr-unpack --trusted-key. */

@@ -25,10 +25,12 @@ now(void)
 void
 progress_begin(struct progress *p, bool asked, uint64_t total)
 {
-	const char *draw = getenv("APR_PROGRESS");
-	bool terminal = isatty(STDERR_FILENO) == 1 || (draw && strcmp(draw, "draw") == 0);
+	const char *when = getenv("APR_PROGRESS"), *draw = getenv("APR_PROGRESS_DRAW");
+	const bool always = when && strcmp(when, "always") == 0;
+	const bool never = when && strcmp(when, "never") == 0;
+	bool terminal = isatty(STDERR_FILENO) == 1 || (draw && *draw);
 
-	*p = (struct progress){ .on = terminal || asked, .terminal = terminal,
+	*p = (struct progress){ .on = asked || always || (terminal && !never), .terminal = terminal,
 		.total = total };
 	if (p->on)
 		p->began = p->shown = now();

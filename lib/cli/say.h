@@ -1,4 +1,5 @@
-/* say: messages on standard error, as all programs here print them. */
+/* say: messages on standard error, as all programs here print them: in colour if APR_COLOR says
+ * so, or by default on a terminal that has colours. */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 

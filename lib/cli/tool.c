@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/say.h"
-#include "core/broker.h"
+#include "cli/config.h"
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/sandbox.h"
@@ -23,90 +22,11 @@
 #define LIMIT "APR_RAM_LIMIT"
 
 static const struct tool *self;
-static bool limited;        /* by LIMIT */
-static const char *subject; /* of tool_subject, or NULL */
 
 const char *
 tool_name(void)
 {
 	return self ? self->name : "apr";
-}
-
-/* ---- messages ---- */
-
-static void
-say(struct err *e)
-{
-	if (e->code == ERR_MEMORY && limited && !*e->hint)
-		err_hint(e, LIMIT " is %.40s", getenv(LIMIT));
-	say_error(tool_name(), e->code == ERR_USAGE ? NULL : subject, e);
-}
-
-int
-tool_end(struct err *e)
-{
-	if ((fflush(stdout) != 0 || ferror(stdout)) && e->code == ERR_NONE)
-		err_errno(e, "<stdout>", "cannot be written");
-	remote_end();
-	broker_end();
-	if (e->code == ERR_CHILD && subject)
-		tool_notef("%s: its reader has failed", subject);
-	else if (e->code != ERR_NONE && e->code != ERR_CHILD)
-		say(e);
-	return err_exit(e);
-}
-
-void
-tool_note(const char *text)
-{
-	say_note(tool_name(), text);
-}
-
-void
-tool_notef(const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	tool_note(text);
-}
-
-int
-tool_print(struct buf *b, struct err *e)
-{
-	int r = buf_ok(b) ? 0 : err_memory(e);
-
-	if (r == 0 && b->n > 0)
-		fwrite(b->p, 1, b->n, stdout);
-	buf_clear(b);
-	return r;
-}
-
-void
-tool_notes(struct buf *b)
-{
-	char *line, *end;
-
-	for (line = (char *)buf_string(b); line && *line; line = end + 1) {
-		end = strchr(line, '\n');
-		*end = '\0';
-		tool_note(line);
-	}
-	buf_clear(b);
-}
-
-int
-tool_misused(struct err *e, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	err_vset(e, ERR_USAGE, NULL, fmt, ap);
-	va_end(ap);
-	return err_hint(e, "%s --help", tool_name());
 }
 
 const char *
@@ -387,6 +307,110 @@ set_option(const struct opt *o, const char *value, bool *seen)
 	}
 }
 
+/* ---- settings ---- */
+
+static const struct opt *
+option_named(const char *name, size_t n)
+{
+	const struct opt *o;
+
+	for (o = self->opts; o->name; o++)
+		if (n > 0 && strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+			break;
+	return o->name ? o : NULL;
+}
+
+/* Whether one of the options in a list of words was given. */
+static bool
+is_given(const char *list, const bool *seen)
+{
+	const struct opt *o;
+	size_t n;
+
+	for (; list && *list; list += n + (list[n] == ' ')) {
+		n = strcspn(list, " ");
+		o = option_named(list, n);
+		if (o && seen[first_spelling(o) - self->opts])
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_word(const char *list, const char *word)
+{
+	const char *at = word && *word ? strstr(list, word) : NULL;
+	size_t n = at ? strlen(word) : 0;
+
+	return at && (at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
+}
+
+static bool
+concerns(const struct config_use *u)
+{
+	return (!u->tool || strcmp(u->tool, self->name) == 0) &&
+	       option_named(u->option, strlen(u->option));
+}
+
+/* Sets an option. A text may be empty, which it may not be on the command line. */
+static void
+set_by(const struct opt *o, const char *value, bool *seen)
+{
+	if (o->kind == OPT_TEXT && !*value)
+		*(const char **)o->to = value;
+	else
+		set_option(o, value, seen);
+}
+
+/* Sets the options that settings stand for, after those of the command line. */
+static void
+take_settings(const char *operand, bool *seen)
+{
+	const struct config_use *u;
+	const struct config_key *k;
+	const char *value;
+	size_t i;
+
+	config_warn_once();
+	for (i = 0; (u = config_use(i)); i++) {
+		if (!concerns(u) || is_given(u->option, seen) || is_given(u->unless, seen) ||
+		    (u->with && !is_given(u->with, seen)) ||
+		    (u->operands && !has_word(u->operands, operand)))
+			continue;
+		k = config_key(config_find(u->key));
+		value = config_text(k->variable);
+		if (value && (!u->on || strcmp(value, u->on) == 0))
+			set_by(option_named(u->option, strlen(u->option)), u->on ? "" : value, seen);
+	}
+}
+
+/* --no-NAME, where a setting stands for the option NAME: it counts as given. False if there is
+ * no such option. */
+static bool
+undo_setting(const char *name, bool *seen)
+{
+	const struct config_use *u;
+	const struct config_key *k;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; strncmp(name, "no-", 3) == 0 && (u = config_use(i)); i++) {
+		if (!concerns(u) || strcmp(u->option, name + 3) != 0)
+			continue;
+		if (is_given(u->option, seen))
+			misused("--%s is given twice", u->option);
+		k = config_key(config_find(u->key));
+		if (k->type == CONFIG_WHEN)
+			(void)setenv(k->variable, "never", 1);
+		seen[first_spelling(option_named(u->option, strlen(u->option))) - self->opts] = true;
+		found = true;
+		break;
+	}
+	return found;
+}
+
+/* ---- words ---- */
+
 /* Parses argv[i], which begins with "--". Returns the number of words used. */
 static int
 long_option(char **argv, int i, bool *seen)
@@ -408,10 +432,10 @@ long_option(char **argv, int i, bool *seen)
 		printf("sandbox: %s\n", sandbox_text((char[SANDBOX_TEXT]){ 0 }));
 		leave(&e);
 	}
-	for (o = self->opts; o->name; o++)
-		if (n > 0 && strlen(o->name) == n && strncmp(o->name, name, n) == 0)
-			break;
-	if (!o->name)
+	o = option_named(name, n);
+	if (!o && undo_setting(name, seen))
+		return 1;
+	if (!o)
 		unknown(name);
 	if (!o->help)
 		note_old(o, false);
@@ -491,13 +515,6 @@ take_limit(void)
 		err_errno(&e, LIMIT, "cannot be set");
 	if (e.code != ERR_NONE)
 		leave(&e);
-	limited = true;
-}
-
-void
-tool_subject(const char *file)
-{
-	subject = file;
 }
 
 /* Allocates room for every word of argv and two NULLs. */
@@ -533,9 +550,11 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	static char **operands;
 	bool seen[64] = { false };
 	size_t n = 0;
+	struct err settings = ERR_INIT;
 	int i = 1;
 
 	self = t;
+	(void)config_take(&settings);
 	operands = room_for_operands(argc);
 	sandbox_tool(t->name);
 	occupy_standard_descriptors();
@@ -562,6 +581,9 @@ tool_begin(const struct tool *t, int argc, char **argv)
 		operands[n++] = argv[i];
 	}
 	operands[n] = NULL;
+	if (settings.code != ERR_NONE)
+		leave(&settings);
+	take_settings(operands[0], seen);
 	for (n = 0; operands[n]; n++)
 		operands[n] = (char *)(uintptr_t)name_of(operands[n]);
 	take_limit();

@@ -24,9 +24,12 @@ join(const char *a, const char *b)
 static int
 find_folder(struct trusted *t, struct err *e)
 {
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME"),
+		*named = getenv("APR_TRUSTED");
 
-	if (config && config[0] == '/')
+	if (named && *named)
+		t->folder = join(named, "");
+	else if (config && config[0] == '/')
 		t->folder = join(config, "/apr/trusted");
 	else if (home && *home)
 		t->folder = join(home, "/.config/apr/trusted");

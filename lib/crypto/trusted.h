@@ -1,6 +1,7 @@
 /* trusted: the public keys in the user's folder of trusted keys, which apr-verify uses by
- * default: $XDG_CONFIG_HOME/apr/trusted/NAME.pub, or ~/.config/apr/trusted/NAME.pub if that
- * variable is empty or relative.
+ * default: $APR_TRUSTED/NAME.pub, which the setting trust.folder sets; without it
+ * $XDG_CONFIG_HOME/apr/trusted/NAME.pub, or ~/.config/apr/trusted/NAME.pub if that variable
+ * is empty or relative.
  */
 #ifndef CRYPTO_TRUSTED_H
 #define CRYPTO_TRUSTED_H

@@ -116,7 +116,7 @@ static void
 ask_for_progress(bool terminal)
 {
 	if (terminal)
-		setenv("APR_PROGRESS", "draw", 0);
+		setenv("APR_PROGRESS_DRAW", "1", 0);
 }
 
 static void

@@ -15,7 +15,6 @@
 #define KEY 24          /* minimum columns of a metadata key */
 #define TYPE 6          /* minimum columns of its type */
 #define TYPE_MOST 24
-#define SHOWN_ITEMS 6   /* maximum items shown of an array */
 #define SHOWN_TEXT 96   /* maximum bytes shown of a string */
 
 /* Counts the tensors by type: {"F32":7,"BF16":23}, in the order of first appearance. */
@@ -261,11 +260,20 @@ facts_put(struct buf *b, json_t *o)
 
 /* ---- metadata as text ---- */
 
+/* The tokens of a tokenizer, and what belongs to each of them. */
+static bool
+is_vocab(const struct meta *k)
+{
+	return strncmp(k->key, "tokenizer.", 10) == 0 || strcmp(k->key, "vocab") == 0;
+}
+
 /* Appends the value of a key: an array as its length and first items, a value in a blob
  * as its size. */
 static void
-put_meta_value(struct buf *b, const struct model *m, const struct meta *k)
+put_meta_value(struct buf *b, const struct model *m, const struct meta *k,
+               const struct facts_view *view)
 {
+	const size_t most = view && view->items ? view->items : FACTS_ITEMS;
 	char size[32];
 	const json_t *item;
 	json_t *v;
@@ -279,7 +287,7 @@ put_meta_value(struct buf *b, const struct model *m, const struct meta *k)
 	if (json_is_array(v)) {
 		buf_printf(b, "%zu:", json_array_size(v));
 		json_array_foreach(v, i, item) {
-			if (i == SHOWN_ITEMS) {
+			if (i == (view && view->no_vocab && is_vocab(k) ? 0 : most)) {
 				buf_text(b, " ...");
 				break;
 			}
@@ -328,7 +336,7 @@ facts_put_key(struct buf *b, const struct meta *k, const struct facts_columns *c
 }
 
 void
-facts_put_metadata(struct buf *b, const struct model *m)
+facts_put_metadata(struct buf *b, const struct model *m, const struct facts_view *view)
 {
 	struct facts_columns c = facts_columns(m);
 	size_t i;
@@ -336,7 +344,7 @@ facts_put_metadata(struct buf *b, const struct model *m)
 	facts_put_heading(b, m);
 	for (i = 0; i < m->meta_count; i++) {
 		facts_put_key(b, &m->meta[i], &c);
-		put_meta_value(b, m, &m->meta[i]);
+		put_meta_value(b, m, &m->meta[i], view);
 		buf_text(b, "\n");
 	}
 }

@@ -2,6 +2,9 @@
 #ifndef REPORT_FACTS_H
 #define REPORT_FACTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "core/buf.h"
 #include "core/json.h"
 #include "model/model.h"
@@ -20,7 +23,14 @@ json_t *facts_metadata(const struct model *m, struct err *e);
  * wide as their content. Long values are shortened, and everything from the file is
  * escaped. */
 void facts_put(struct buf *b, json_t *o);
-void facts_put_metadata(struct buf *b, const struct model *m);
+
+/* What is shown of arrays; NULL: FACTS_ITEMS items. */
+#define FACTS_ITEMS 6
+struct facts_view {
+	size_t items;  /* maximum number of items; 0: FACTS_ITEMS */
+	bool no_vocab; /* only the number of tokens, not the first ones */
+};
+void facts_put_metadata(struct buf *b, const struct model *m, const struct facts_view *view);
 
 /* The parts of facts_put_metadata: the widths of the columns of keys and types; the heading; the
  * beginning of a line, before the value. */

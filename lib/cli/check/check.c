@@ -57,8 +57,10 @@ is_chosen(const struct rule *rule, void *ctx)
 int
 check_keys(struct check_run *r, struct err *e)
 {
-	if (r->o->trusted)
+	if (r->o->trusted && *r->o->trusted)
 		return trusted_files(&r->keys, &r->o->trusted, 1, e);
+	if (r->o->trusted)
+		return trusted_load(&r->keys, e);
 	if (r->o->policy)
 		trusted_load(&r->keys, &r->folder);
 	return 0;

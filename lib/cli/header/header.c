@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "arch/subject.h"
+#include "cli/config.h"
 #include "cli/each.h"
 #include "cli/tool.h"
+#include "core/text.h"
 #include "report/facts.h"
 #include "report/filters.h"
 #include "report/full.h"
@@ -77,9 +79,24 @@ header_container(struct header *x, struct err *e)
 	return print_facts(x->container, x->json, e);
 }
 
+/* What the settings say of arrays. */
+static struct facts_view
+view_of_settings(void)
+{
+	const char *vocab = config_text("APR_SHOW_VOCAB");
+	const char *items = config_text("APR_MAX_TOKENS_DISPLAY");
+	struct facts_view view = { .no_vocab = vocab && strcmp(vocab, "false") == 0 };
+	uint64_t n;
+
+	if (items && text_u64(items, 1, SIZE_MAX, &n) == 0)
+		view.items = (size_t)n;
+	return view;
+}
+
 int
 header_facts(struct header *x, struct err *e)
 {
+	const struct facts_view view = view_of_settings();
 	struct buf b = { 0 };
 	json_t *metadata;
 	int r;
@@ -93,7 +110,7 @@ header_facts(struct header *x, struct err *e)
 	}
 	r = print_facts(x->container, x->json, e);
 	if (r == 0 && !x->json) {
-		facts_put_metadata(&b, x->source->plan);
+		facts_put_metadata(&b, x->source->plan, &view);
 		r = tool_print(&b, e);
 	}
 	buf_free(&b);

@@ -84,7 +84,7 @@ print_table(const struct model *m, struct err *e)
 	struct buf b = { 0 };
 	int r;
 
-	facts_put_metadata(&b, m);
+	facts_put_metadata(&b, m, NULL);
 	r = tool_print(&b, e);
 	buf_free(&b);
 	return r;
