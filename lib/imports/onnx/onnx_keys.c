@@ -35,10 +35,12 @@ add_text(struct onnx *x, const char *key, size_t n, struct onnx_text t)
 {
 	static const struct value_type string = { 0, VALUE_STRING };
 	struct buf b = { 0 };
+	char shown[160];
 	int r = 0;
 
 	if (t.n + 8 > VALUE_INLINE_BYTES || !text_utf8(t.p, t.n, false)) {
-		onnx_note(x, "left in the graph: a text that is long or not UTF-8: %.*s", (int)n, key);
+		onnx_note(x, "left in the graph: a text that is long or not UTF-8: %s",
+		          text_quote(shown, sizeof shown, key, n));
 		return 0;
 	}
 	buf_u64(&b, t.n);
