@@ -158,6 +158,7 @@ struct fuzz_run {
 	bool no_seek;                /* the output is a pipe */
 	const char *operation;
 	int fd;                      /* where the sink writes */
+	bool packed;                 /* the input comes from a sink: other targets describe such */
 	bool opened;
 	struct components content;   /* once it has flowed */
 	struct err err;
@@ -298,7 +299,8 @@ fuzz_run(struct fuzz_run *run, const uint8_t *data, size_t size)
 	run->opened = source != NULL;
 	must((source != NULL) == (run->err.code == ERR_NONE));
 	if (source) {
-		fuzz_describe(run, source, size);
+		if (!run->packed)
+			fuzz_describe(run, source, size);
 		if (run->err.code == ERR_NONE && fuzz_endless(run, source))
 			err_set(&run->err, ERR_FORMAT, "in", "is too much here");
 		if (run->err.code == ERR_NONE)
@@ -367,7 +369,7 @@ static void
 fuzz_again(const struct fuzz_run *run, int fd)
 {
 	struct fuzz_run again = { .format = run->to, .to = run->to, .fd = fd,
-		.options = run->options };
+		.options = run->options, .packed = run->format != run->to };
 	size_t first_size, second_size;
 	const uint8_t *first = fuzz_map(run->fd, &first_size), *second;
 

@@ -49,10 +49,10 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
 	const uint32_t heads = 1u << seed / 6 % 3;
 	const uint32_t s[7] = { heads * 2 * (1 + seed / 18 % 3), 4 * (1 + seed / 54 % 3),
-		1 + seed / 162 % 3, heads, 1 + (seed / 486 % 2) * (heads - 1), 1 + seed / 972 % 6,
-		1 + seed / 5832 % 3 };
+		1 + seed / 162 % 2, heads, 1 + (seed / 324 % 2) * (heads - 1), 1 + seed / 648 % 6,
+		1 + seed / 3888 % 3 };
 	const unsigned version = seed / 2 % 3;
-	const bool shared = seed / 17496 % 2;
+	const bool shared = seed / 11664 % 2;
 	struct buf b = { 0 };
 	size_t n;
 

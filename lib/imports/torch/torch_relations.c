@@ -6,7 +6,11 @@
 #include "core/le.h"
 #include "imports/torch/torch.h"
 
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define RELATIONS (16u << 20) /* bytes of all */
+#else
+#define RELATIONS (1u << 14)
+#endif
 
 /* ---- numbers ---- */
 
