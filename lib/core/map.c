@@ -10,6 +10,7 @@
 #include "core/remote.h"
 
 #define HUGE (64u << 20) /* bytes */
+#define AROUND ((size_t)2 << 20) /* bytes that one fault maps at most: those of a page table */
 
 /* The mapped files, for the signal handler. A slot is in use if n is not 0; n is set last
  * and cleared first. */
@@ -146,6 +147,30 @@ map_release(const struct map *m, const uint8_t *p, size_t n)
 
 	if (p >= m->p && n <= m->n && (size_t)(p - m->p) <= m->n - n && first < end)
 		madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+void
+map_look(struct map *m, const uint8_t *p)
+{
+	size_t at, from, to;
+
+	if (m->n == 0 || p < m->p || (size_t)(p - m->p) >= m->n)
+		return;
+	at = (size_t)(p - m->p);
+	from = m->to && m->from < at ? m->from : at;
+	to = m->to > at ? m->to : at + 1;
+	if (m->to && at + AROUND >= m->from && at <= m->to + AROUND && to - from < MAP_WALKED) {
+		m->from = from;
+		m->to = to;
+		return;
+	}
+	if (m->to) {
+		from = m->from - (m->from < AROUND ? m->from : AROUND);
+		to = m->to + (m->n - m->to < AROUND ? m->n - m->to : AROUND);
+		map_release(m, m->p + from, to - from);
+	}
+	m->from = at;
+	m->to = at + 1;
 }
 
 bool

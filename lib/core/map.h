@@ -19,6 +19,7 @@ struct map {
 	uint8_t *p;
 	size_t n;
 	int fd; /* of a mapped file, owned; below 3: none */
+	size_t from, to; /* what map_look has seen since it returned pages */
 };
 
 /* Maps all bytes of the regular file fd for reading. name is for messages. Returns 0 or
@@ -32,6 +33,13 @@ int map_zeros(struct map *m, uint64_t n, struct err *e);
 /* Returns the whole pages within the n bytes from p to the system, as they will not be read
  * again. In a map of zeros their contents are lost. */
 void map_release(const struct map *m, const uint8_t *p, size_t n);
+
+/* Tells that p is about to be read, one place of a walk through the whole map. The kernel maps what
+ * is cached around it as well, so a walk in small steps would make all of a file resident.
+ * Therefore the pages around the places before are returned when the walk jumps, or has come
+ * MAP_WALKED bytes far. */
+#define MAP_WALKED ((size_t)16 << 20)
+void map_look(struct map *m, const uint8_t *p);
 
 /* Whether the file still had all of its bytes at every read so far. */
 bool map_whole(const struct map *m);

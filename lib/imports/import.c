@@ -13,8 +13,13 @@
 #include "wire/tar.h"
 #include "wire/zip_walk.h"
 
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define PIECE (1u << 18)    /* bytes sent at once */
 #define TURNED (1u << 22)   /* the same, if the values of a piece are scattered over the tensor */
+#else
+#define PIECE (1u << 11)
+#define TURNED (1u << 12)
+#endif
 
 /* ---- messages ---- */
 
@@ -226,6 +231,8 @@ import_tensor(struct import *im, const char *name, size_t name_bytes,
 		tensor_free(t);
 		return err_memory(im->err);
 	}
+	if (x->p)
+		map_look(&im->whole.map, x->p);
 	im->places[im->place_count] = *x;
 	if (!x->map)
 		im->places[im->place_count].map = &im->whole.map;
@@ -339,6 +346,26 @@ close_beside(struct import *im)
 
 /* ---- the source ---- */
 
+/* Return the pages of the values that were sent. */
+static void
+release(struct import *im)
+{
+	const struct import_place *x = im->place;
+	const uint8_t *now;
+
+	if (!x->p) /* made of values that lie elsewhere */
+		return;
+	now = x->make ? x->p + im->done * x->in : im->body;
+	if (x->make && !x->in && im->done && x->p >= x->map->p)
+		map_release(x->map, x->p, (size_t)num_min(
+			tensor_bytes(im->plan.tensors[x - im->places]),
+			x->map->n - num_min(x->map->n, (uint64_t)(x->p - x->map->p))));
+
+	if (x->map->fd >= 0 && now > im->released)
+		map_release(x->map, im->released, (size_t)(now - im->released));
+	im->released = now;
+}
+
 static int
 next(struct source *s, struct item *item, struct err *e)
 {
@@ -346,6 +373,8 @@ next(struct source *s, struct item *item, struct err *e)
 	struct import_place *x;
 
 	(void)e; /* the source holds it */
+	if (im->place)
+		release(im);
 	im->place = NULL;
 	im->part = NULL;
 	if (!container_next(&im->sent, &im->plan, s->wanted, item))
@@ -388,26 +417,6 @@ make_piece(struct import *im, size_t *n)
 	*n = (size_t)(units * x->out);
 	im->left -= *n;
 	return 0;
-}
-
-/* Return the pages of the values that were sent. */
-static void
-release(struct import *im)
-{
-	const struct import_place *x = im->place;
-	const uint8_t *now;
-
-	if (!x->p) /* made of values that lie elsewhere */
-		return;
-	now = x->make ? x->p + im->done * x->in : im->body;
-	if (x->make && !x->in && im->done && x->p >= x->map->p)
-		map_release(x->map, x->p, (size_t)num_min(
-			tensor_bytes(im->plan.tensors[x - im->places]),
-			x->map->n - num_min(x->map->n, (uint64_t)(x->p - x->map->p))));
-
-	if (x->map->fd >= 0 && now > im->released)
-		map_release(x->map, im->released, (size_t)(now - im->released));
-	im->released = now;
 }
 
 static int

@@ -2,6 +2,8 @@
 
 #include "core/le.h"
 
+#define LARGE 65536 /* bytes of a field; behind such ones a walk reads another part of the map */
+
 static uint64_t
 varint(struct reader *r)
 {
@@ -40,6 +42,7 @@ protobuf_within(struct protobuf *m, const struct protobuf *outer, const struct p
 {
 	protobuf_open(m, f->p, (size_t)f->value, outer->reader.name, outer->reader.err);
 	m->budget = outer->budget;
+	m->map = outer->map;
 	set_offset(m, protobuf_at(outer, f));
 }
 
@@ -79,6 +82,8 @@ protobuf_next(struct protobuf *m, struct protobuf_field *f)
 	case PROTOBUF_BYTES:
 		f->value = varint(r);
 		f->p = m->base + (reader_tell(r) - m->at);
+		if (m->map && f->value > LARGE)
+			map_look(m->map, f->p);
 		if (!r->failed)
 			reader_skip(r, f->value);
 		break;

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/map.h"
 #include "core/reader.h"
 
 #define PROTOBUF_NUMBER_MAX 536870911u /* field numbers are 1 to 2^29 - 1 */
@@ -46,6 +47,8 @@ struct protobuf {
 	uint64_t at;      /* offset of base in the file */
 	uint64_t *budget; /* fields that may still be read, in this message and others; NULL:
 	                   * any number */
+	struct map *map;  /* the map that base lies in, to return pages that were looked at; NULL:
+	                   * they stay. As the budget, it is set after protobuf_open. */
 	uint64_t seen;    /* rows of the table whose field was read */
 	uint64_t unknown; /* fields that are not in the table, so far */
 };

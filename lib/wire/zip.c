@@ -240,6 +240,8 @@ check_descriptor(const struct zip *z, const struct zip_entry *x, uint64_t limit,
 	uint64_t at = x->offset + x->stored;
 	const uint8_t *p = z->p + at;
 
+	if (z->map && limit - at >= 16)
+		map_look(z->map, p);
 	if (limit - at < 16 || le32(p) != DESCRIPTOR)
 		return 0;
 	if (le32(p + 4) == x->crc && le32(p + 8) == (uint32_t)x->stored &&
@@ -261,6 +263,8 @@ read_local(const struct zip *z, struct zip_entry *x, const struct head *h, uint6
 	const uint8_t *p = there ? z->p + x->head : NULL;
 	struct head l;
 
+	if (there && z->map)
+		map_look(z->map, p);
 	if (!there || le32(p) != LOCAL)
 		return bad_entry(z, x, ERR_CORRUPT, e, "has no header where the directory says");
 	l = (struct head){ .flags = le16(p + 6), .method = le16(p + 8), .crc = le32(p + 14),
@@ -330,14 +334,15 @@ prove_entries(struct zip *z, struct err *e)
 }
 
 int
-zip_open(struct zip *z, const uint8_t *p, uint64_t n, const char *where, struct err *e)
+zip_open(struct zip *z, const uint8_t *p, uint64_t n, struct map *map, const char *where,
+         struct err *e)
 {
 	struct directory d;
 	const uint8_t *at;
 	struct head h;
 	size_t i;
 
-	*z = (struct zip){ .p = p, .n = n, .where = where };
+	*z = (struct zip){ .p = p, .n = n, .map = map, .where = where };
 	if (read_end(z, &d, e) < 0)
 		return -1;
 	z->entries = mem_array((size_t)d.count, sizeof *z->entries);

@@ -28,6 +28,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/map.h"
 
 #define ZIP_ENTRIES (1u << 18)      /* maximum number of members */
 #define ZIP_DIRECTORY (32u << 20)   /* maximum bytes of the directory */
@@ -48,16 +49,19 @@ struct zip_entry {
 struct zip {
 	const uint8_t *p;    /* the archive; not owned */
 	uint64_t n;
+	struct map *map;     /* the map of p, whose pages are returned; may be NULL; not owned */
 	const char *where;   /* its name, for messages; not owned */
 	struct zip_entry *entries; /* by name, in byte order */
 	size_t count;
 	bool is_64;          /* the end is a zip64 end */
 };
 
-/* Read and prove the directory of the n bytes at p, which outlive z. 0, or -1 with e filled:
+/* Read and prove the directory of the n bytes at p, which outlive z. map, of the file that p is
+ * in, may be NULL: all members are looked at, and the pages around them returned. 0, or -1 with e filled:
  * ERR_CORRUPT, or ERR_FORMAT for what is well-formed but not read (encryption, other methods,
  * several files). The caller frees z in either case. */
-int zip_open(struct zip *z, const uint8_t *p, uint64_t n, const char *where, struct err *e);
+int zip_open(struct zip *z, const uint8_t *p, uint64_t n, struct map *map, const char *where,
+             struct err *e);
 void zip_free(struct zip *z);
 
 /* The member with this name, or NULL. */

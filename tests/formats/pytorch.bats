@@ -319,6 +319,20 @@ exported() {
 	grep -Eq '^a +F32 +25000000000 +[0-9]+ 100000000000$' "$out"
 }
 
+@test "pytorch: a sparse zip of 100 GB, whose numbers need 64 bits, lists its tensors" {
+	local zeros
+	"$APR_GEN/torch_huge" big 2 50000000000
+	try timeout 60 apr-header -l big
+	quiet
+	grep -Eq '^w0 +F32 +12207031x1024 +[0-9]+ +49999998976$' "$out"
+	grep -Eq '^w1 +F32 +12207031x1024 +49999999[0-9]+ +49999998976$' "$out"
+	# One whose numbers need 32 bits, with the values.
+	"$APR_GEN/torch_huge" small 3 40960
+	zeros=$(head -c 40960 /dev/zero | sha256sum | cut -d' ' -f1)
+	apr-unpack --strict small | apr-sum --sha256 >sums
+	[ "$(grep -c "^$zeros  w[012]  F32 10x1024$" sums)" -eq 3 ]
+}
+
 # ---- folders ----
 
 # Model folder $2 with the tensors of tests/data/convert/$1, in $3 files of PyTorch, 0 for one

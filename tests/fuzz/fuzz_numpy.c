@@ -73,7 +73,7 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 		return LLVMFuzzerMutate(data, size, max);
 	if (seed % 8 == 1) {
 		put_array(&b, seed / 8);
-	} else if (zip_open(&z, data, size, "in", &e) == 0 && z.count > 0) {
+	} else if (zip_open(&z, data, size, NULL, "in", &e) == 0 && z.count > 0) {
 		mutate_zip(&b, &z, seed / 8, change_member);
 	} else {
 		buf_put(&b, data, size);

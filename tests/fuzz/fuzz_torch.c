@@ -44,7 +44,7 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 		mutate_tar(&b, data, size, seed / 8);
 		return mutate_done(&b, data, size, max);
 	}
-	if (zip_open(&z, data, size, "in", &e) == 0 && z.count > 0) {
+	if (zip_open(&z, data, size, NULL, "in", &e) == 0 && z.count > 0) {
 		mutate_zip(&b, &z, seed / 8, change_member);
 	} else {
 		buf_put(&b, data, size);

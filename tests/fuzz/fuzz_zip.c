@@ -46,7 +46,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct zip z;
 	size_t i, k;
 
-	if (zip_open(&z, data, size, "in", &e) < 0) {
+	if (zip_open(&z, data, size, NULL, "in", &e) < 0) {
 		must(e.code != ERR_NONE);
 		fuzz_refused(&e, false);
 		zip_free(&z);

@@ -110,6 +110,16 @@ within() {
 	within verify
 }
 
+# The walk looks at each member, and the kernel maps at least 64 KiB around it.
+@test "2 GB in 4000 members of a zip file" {
+	torch_huge model.pt 4000 524288
+	pipe 'peak header apr-header -l model.pt | grep -c F32 >count'
+	[ "$(cat count)" -eq 4000 ]
+	pipe 'peak unpack apr-unpack model.pt >/dev/null'
+	within header unpack
+	rm model.pt
+}
+
 # A tree of the JSON would take up to 60 times the size of its text.
 @test "200 MB of APR2 metadata, of four kinds" {
 	local kind

@@ -267,7 +267,7 @@ open_archive(struct keras *x)
 	const struct zip_entry *e;
 	const uint8_t *p;
 
-	if (zip_open(&x->zip, im->p, im->n, im->source.name, im->err) < 0)
+	if (zip_open(&x->zip, im->p, im->n, &im->whole.map, im->source.name, im->err) < 0)
 		return -1;
 	e = zip_find(&x->zip, weights, sizeof weights - 1);
 	if (!e) {

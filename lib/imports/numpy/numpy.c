@@ -191,7 +191,7 @@ read_npz(struct numpy *s)
 	uint64_t other = 0;
 	size_t i;
 
-	if (zip_open(&s->zip, im->p, im->n, im->source.name, im->err) < 0)
+	if (zip_open(&s->zip, im->p, im->n, &im->whole.map, im->source.name, im->err) < 0)
 		return -1;
 	for (i = 0; i < s->zip.count; i++) {
 		const struct zip_entry *e = &s->zip.entries[i];

@@ -184,8 +184,10 @@ close_source(struct source *source)
 	size_t i;
 
 	onnx_send_free(x);
-	for (i = 0; i < x->tensor_count; i++)
+	for (i = 0; i < x->tensor_count; i++) {
 		free(x->tensors[i].as);
+		free(x->tensors[i].kept);
+	}
 	for (i = 0; i < x->file_count; i++)
 		free(x->files[i].name);
 	free(x->tensors);

@@ -145,7 +145,8 @@ struct onnx_use {
 };
 
 struct onnx_tensor {
-	struct onnx_text name;
+	struct onnx_text name; /* in kept: in the file, each comparison would map the pages around it */
+	char *kept;
 	const char *part;     /* of a sparse tensor: ".values" or ".indices"; or "" */
 	struct onnx_view view;
 	unsigned ndim;

@@ -26,6 +26,11 @@ keep(struct onnx *x, struct onnx_tensor *t)
 	t->graph = x->graph_number;
 	if (!t->part)
 		t->part = "";
+	t->kept = malloc(t->name.n);
+	if (!t->kept)
+		return err_memory(x->err);
+	memcpy(t->kept, t->name.p, t->name.n);
+	t->name.p = t->kept;
 	x->tensors[x->tensor_count++] = *t;
 	return 0;
 }

@@ -203,6 +203,7 @@ onnx_read_model(struct onnx *x)
 
 	protobuf_open(&x->model, x->p, (size_t)x->n, x->source.name, x->err);
 	x->model.budget = &x->budget;
+	x->model.map = &x->whole.map;
 	m = x->model;
 	while ((r = protobuf_known(&m, &onnx_model, &f)) > 0)
 		if (read_field(x, &f, &opsets) < 0) {

@@ -157,7 +157,8 @@ tf_relate(struct tensorflow *x, const char *name, const char *path, const char *
 void
 tf_message(struct tensorflow *x, struct protobuf *m, const uint8_t *p, uint64_t n, uint64_t offset)
 {
-	struct protobuf whole = { .budget = &x->budget, .at = offset, .base = p };
+	struct protobuf whole = { .budget = &x->budget, .at = offset, .base = p,
+		.map = &x->import.whole.map };
 	const struct protobuf_field all = { .p = p, .value = n };
 
 	whole.reader.name = x->import.source.name;

@@ -186,7 +186,7 @@ struct torch {
 	const uint8_t *p;
 	uint64_t n, base;    /* base: offset of p[0] in the file */
 	struct whole whole;
-	const struct whole *file; /* this one, or that of the file around it */
+	struct whole *file; /* this one, or that of the file around it */
 
 	enum torch_form form;
 	struct zip zip;

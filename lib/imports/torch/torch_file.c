@@ -207,7 +207,7 @@ read_zip(struct torch *t)
 {
 	int r;
 
-	if (zip_open(&t->zip, t->p, t->n, t->source.name, t->err) < 0)
+	if (zip_open(&t->zip, t->p, t->n, &t->file->map, t->source.name, t->err) < 0)
 		return -1;
 	r = t->inside ? 0 : torch_is_exported(t);
 	if (r > 0)
@@ -345,6 +345,7 @@ place_storages(struct torch *t, const struct pickle *k, uint64_t *at)
 			                       : "that lists a storage of unknown type");
 		if (t->n - *at < 8)
 			return bad_legacy(t, "that ends inside its storages");
+		map_look(&t->file->map, t->p + *at);
 		n = le64(t->p + *at);
 		if (t->big_endian)
 			n = __builtin_bswap64(n);

@@ -52,6 +52,7 @@ find_parts(struct torch *t, const struct tar_entry **found)
 static int
 read_record(struct torch *t, struct pickle *k, struct part *m, size_t most)
 {
+	map_look(&t->file->map, t->p + m->at);
 	*k = (struct pickle){ .names = torch_names, .name_count = torch_name_count,
 		.where = t->source.name };
 	if (pickle_read(k, t->p + m->at, (size_t)num_min(m->end - m->at, most), t->err) < 0)
