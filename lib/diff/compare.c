@@ -1,12 +1,14 @@
 #include "diff/compare.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/thread.h"
+#include "kernels/kernel.h"
 #include "stats/values.h"
 
 #define TILE_BYTES (COMPARE_TILE * 8) /* of the widest types with a decoder */
@@ -102,25 +104,48 @@ in_histograms(const struct compare *c, uint64_t tile)
 	return tile % c->stride == 0;
 }
 
+/* Types whose values are floats, both, are not decoded to double precision. */
+static void
+decode_floats(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y, size_t n,
+              const struct pair_place *at)
+{
+	float a[PAIR_VALUES], b[PAIR_VALUES];
+
+	kernel_decode(c->held.type, c->held.head, x, a, n);
+	if (x != y)
+		kernel_decode(c->come.type, c->come.head, y, b, n);
+	pair_of_floats(p, a, x == y ? a : b, n, at);
+}
+
+static void
+decode_doubles(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y, size_t n,
+               const struct pair_place *at)
+{
+	double a[PAIR_VALUES], b[PAIR_VALUES];
+
+	values_double(c->held.type, c->held.head, x, a, n);
+	values_double(c->come.type, c->come.head, y, b, n);
+	pair_of(p, a, b, n, at);
+}
+
 /* The figures of a tile. y is x if both are the same. */
 static void
 decode(struct compare *c, struct compare_part *part, const uint8_t *x, const uint8_t *y,
        uint64_t tile, size_t n)
 {
-	double a[PAIR_VALUES], b[PAIR_VALUES];
+	struct pair_place at = { .row = c->row, .tolerance = c->tolerance, .known = c->pair.most,
+		.histograms = in_histograms(c, tile) };
 	struct pair piece;
 	size_t i, k;
 
 	part->pair = (struct pair){ 0 };
 	for (i = 0; i < n; i += k) {
 		k = (size_t)num_min(n - i, PAIR_VALUES);
-		values_double(c->held.type, c->held.head, x + dtype_span(c->held.type, i), a, k);
-		if (x != y)
-			values_double(c->come.type, c->come.head, y + dtype_span(c->come.type, i), b,
-			              k);
-		pair_of(&piece, a, x == y ? a : b, k, tile * COMPARE_TILE + i, c->row,
-		        c->tolerance, in_histograms(c, tile));
+		at.index = tile * COMPARE_TILE + i;
+		(c->floats ? decode_floats : decode_doubles)(
+			c, &piece, x + dtype_span(c->held.type, i), y + dtype_span(c->come.type, i), k, &at);
 		pair_join(&part->pair, &piece);
+		at.known = fmax(at.known, piece.most);
 	}
 }
 
@@ -272,6 +297,8 @@ compare_begin(struct compare *c, const struct tensor *a, const struct extent *he
 	c->held.extent = *held;
 	c->mode = decodes(c->held.type) && decodes(c->come.type) ? COMPARE_VALUES : COMPARE_BYTES;
 	c->values = c->mode == COMPARE_VALUES ? tensor_items(a) : tensor_bytes(b);
+	c->floats = c->mode == COMPARE_VALUES && kernel_decodes(c->held.type) &&
+	            kernel_decodes(c->come.type);
 	c->row = tensor_row(a) ? tensor_row(a) : 1;
 	tiles = c->values / COMPARE_TILE + 1;
 	c->stride = (tiles + COMPARE_SAMPLE - 1) / COMPARE_SAMPLE;

@@ -40,6 +40,7 @@ struct compare {
 	enum { COMPARE_VALUES, COMPARE_BYTES, COMPARE_DIGEST } mode;
 	uint64_t values;          /* bytes, unless values can be decoded */
 	uint64_t row, stride;     /* values of a row; each stride-th tile is in histograms */
+	bool floats;              /* single precision holds the values of both types */
 	bool alike;               /* equal bytes have equal values */
 	bool same;                /* all bytes so far are the same */
 	bool hopeless;            /* types without decoders: nothing more will be found out */

@@ -29,44 +29,71 @@ drop_odd(double *a, double *b, size_t n, struct pair *p)
 	return dropped;
 }
 
-/* The index of the first |d| that is this large. */
-static size_t
-find_most(const double *a, const double *b, size_t n, double most)
-{
-	size_t i = 0;
+/* Values of one piece: doubles, or the same ones as floats. */
+struct values {
+	double *a, *b;
+	const float *x, *y; /* NULL: doubles */
+};
 
-	while (i + 1 < n && fabs(b[i] - a[i]) != most)
+static double
+distance(const struct values *v, size_t i)
+{
+	return v->x ? fabs((double)v->y[i] - (double)v->x[i]) : fabs(v->b[i] - v->a[i]);
+}
+
+/* The index of the first |d| that is this large, from i on. */
+static size_t
+find_most(const struct values *v, size_t i, size_t end, double most)
+{
+	while (i + 1 < end && distance(v, i) != most)
 		i++;
 	return i;
 }
 
-/* Values of one row. Adds to *all those that were dropped. Returns their sum of d². */
-static double
-add_run(struct pair *p, double *a, double *b, size_t n, uint64_t at, double tolerance,
-        size_t *all)
+/* The sums of n values from index i on. Returns the number of values that were dropped, or -1 if
+ * floats are not finite. */
+static int64_t
+sum_up(struct pair *p, const struct values *v, size_t i, size_t n, double tolerance,
+       struct numbers_pair *f)
+{
+	size_t dropped;
+
+	if (v->x) {
+		numbers->pair_floats(v->x + i, v->y + i, n, tolerance, f);
+		return f->finite ? 0 : -1;
+	}
+	numbers->pair(v->a + i, v->b + i, n, tolerance, f);
+	if (f->finite)
+		return 0;
+	dropped = drop_odd(v->a + i, v->b + i, n, p);
+	numbers->pair(v->a + i, v->b + i, n, tolerance, f);
+	return (int64_t)dropped;
+}
+
+/* Values of one row, from index i of the piece on. Returns as sum_up does; *dd: their sum of d². */
+static int64_t
+add_run(struct pair *p, const struct values *v, size_t i, size_t n, const struct pair_place *at,
+        double *dd)
 {
 	struct numbers_pair f;
-	size_t dropped = 0;
+	int64_t dropped = sum_up(p, v, i, n, at->tolerance, &f);
 
-	numbers->pair(a, b, n, tolerance, &f);
-	if (!f.finite) {
-		dropped = drop_odd(a, b, n, p);
-		numbers->pair(a, b, n, tolerance, &f);
-	}
-	*all += dropped;
+	if (dropped < 0)
+		return -1;
 	p->count += n;
-	p->equal += f.equal - dropped;
-	p->within += f.within - dropped;
+	p->equal += f.equal - (uint64_t)dropped;
+	p->within += f.within - (uint64_t)dropped;
 	p->aa += f.aa;
 	p->bb += f.bb;
 	p->ab += f.ab;
 	p->dd += f.dd;
 	p->d += f.d;
-	if (f.most > p->most) {
+	*dd = f.dd;
+	if (f.most > p->most && f.most > at->known) {
 		p->most = f.most;
-		p->most_at = at + find_most(a, b, n, f.most);
+		p->most_at = at->index + find_most(v, i, i + n, f.most);
 	}
-	return f.dd;
+	return dropped;
 }
 
 /* A row that is complete. */
@@ -89,19 +116,22 @@ fill(struct histogram *h, const double *v, size_t n)
 		histogram_fill(h, v, n, f.min, f.max);
 }
 
-void
-pair_of(struct pair *p, double *a, double *b, size_t n, uint64_t at, uint64_t row,
-        double tolerance, bool histograms)
+/* Returns the number of values that were dropped, or -1 as above. */
+static int64_t
+add_rows(struct pair *p, const struct values *v, size_t n, const struct pair_place *at)
 {
-	uint64_t number = at / row;
-	size_t i, part, dropped = 0;
+	uint64_t number = at->index / at->row;
+	int64_t dropped, all = 0;
+	size_t i, part;
+	double sum;
 
 	*p = (struct pair){ .rows = { .first = number, .last = number, .worst = -1 } };
 	for (i = 0; i < n; i += part, number++) {
-		double sum;
-
-		part = (size_t)num_min(n - i, row - (at + i) % row);
-		sum = add_run(p, a + i, b + i, part, at + i, tolerance, &dropped);
+		part = (size_t)num_min(n - i, at->row - (at->index + i) % at->row);
+		dropped = add_run(p, v, i, part, at, &sum);
+		if (dropped < 0)
+			return -1;
+		all += dropped;
 		if (i > 0 && number > p->rows.first + 1)
 			offer(&p->rows, number - 1, p->rows.last_sum);
 		if (i == 0)
@@ -109,10 +139,35 @@ pair_of(struct pair *p, double *a, double *b, size_t n, uint64_t at, uint64_t ro
 		p->rows.last = number;
 		p->rows.last_sum = sum;
 	}
+	return all;
+}
+
+void
+pair_of(struct pair *p, double *a, double *b, size_t n, const struct pair_place *at)
+{
+	const struct values v = { .a = a, .b = b };
+
 	/* A piece with values that are not finite is not part of the histograms. */
-	if (histograms && dropped == 0) {
+	if (add_rows(p, &v, n, at) == 0 && at->histograms) {
 		fill(&p->a, a, n);
 		fill(&p->b, b, n);
+	}
+}
+
+void
+pair_of_floats(struct pair *p, const float *x, const float *y, size_t n,
+               const struct pair_place *at)
+{
+	const struct values v = { .x = x, .y = y };
+	double a[PAIR_VALUES], b[PAIR_VALUES];
+
+	if (add_rows(p, &v, n, at) < 0) {
+		numbers->widen(x, a, n);
+		numbers->widen(y, b, n);
+		pair_of(p, a, b, n, at);
+	} else if (at->histograms) {
+		histogram_fill_floats(&p->a, x, n);
+		histogram_fill_floats(&p->b, y, n);
 	}
 }
 

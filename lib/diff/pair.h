@@ -37,10 +37,18 @@ struct pair {
 	struct histogram a, b; /* empty unless wanted */
 };
 
-/* Fill p from n > 0 values from index at on, of tensors whose rows have
- * `row` values. May change the values. */
-void pair_of(struct pair *p, double *a, double *b, size_t n, uint64_t at, uint64_t row,
-             double tolerance, bool histograms);
+/* Where a piece is, and what is wanted of it. */
+struct pair_place {
+	uint64_t index, row; /* of the first value in its tensor; the values of a row */
+	double tolerance;
+	double known;        /* a |d| of an earlier piece, or 0: smaller ones are not looked for */
+	bool histograms;
+};
+
+/* Fill p from n > 0 values, at most PAIR_VALUES. pair_of may change the values. */
+void pair_of(struct pair *p, double *a, double *b, size_t n, const struct pair_place *at);
+void pair_of_floats(struct pair *p, const float *x, const float *y, size_t n,
+                    const struct pair_place *at);
 
 /* Add what follows. */
 void pair_join(struct pair *p, const struct pair *behind);

@@ -8,7 +8,7 @@
 #include "kernels/numbers.h"
 #include "kernels/ref/types.h"
 
-enum { ITEMS = 256, ROWS = 3, BYTES = 4 * ITEMS };
+enum { ITEMS = 256, ROWS = 3, BYTES = 4 * ITEMS, BINS = 128 };
 
 /* The types that a level may compute in its own way. */
 #define KERNEL_ROW(type) &ref_##type,
@@ -91,18 +91,42 @@ magnitudes_agree(const struct level *l, const float *x, size_t n)
 	       memcmp(want, got, sizeof want) == 0;
 }
 
-/* The same for the sums of two rows, if all are finite. */
 static bool
-pairs_agree(const struct level *l, const double *a, const double *b, size_t n)
+same_pair(const struct numbers_pair *a, const struct numbers_pair *b)
 {
-	struct numbers_pair want, got;
+	return a->finite == b->finite &&
+	       (!a->finite || (a->aa == b->aa && a->bb == b->bb && a->ab == b->ab &&
+	        a->dd == b->dd && a->d == b->d && a->most == b->most && a->equal == b->equal &&
+	        a->within == b->within));
+}
 
+/* The same for the sums of two rows, as doubles and as floats. */
+static bool
+pairs_agree(const struct level *l, const float *x, const float *y, size_t n)
+{
+	struct numbers_pair want, got, floats;
+	double a[ITEMS], b[ITEMS];
+
+	level_ref.numbers->widen(x, a, n);
+	level_ref.numbers->widen(y, b, n);
 	level_ref.numbers->pair(a, b, n, 0.01, &want);
 	l->numbers->pair(a, b, n, 0.01, &got);
-	return want.finite == got.finite &&
-	       (!want.finite || (want.aa == got.aa && want.bb == got.bb && want.ab == got.ab &&
-	        want.dd == got.dd && want.d == got.d && want.most == got.most &&
-	        want.equal == got.equal && want.within == got.within));
+	l->numbers->pair_floats(x, y, n, 0.01, &floats);
+	return same_pair(&want, &got) && same_pair(&want, &floats);
+}
+
+/* The same for bins of values below 1. */
+static bool
+bins_agree(const struct level *l, const float *x, size_t n)
+{
+	uint64_t want[BINS] = { 0 }, got[BINS] = { 0 };
+	float low, high, a, b;
+
+	level_ref.numbers->range(x, n, &low, &high);
+	l->numbers->range(x, n, &a, &b);
+	level_ref.numbers->count(x, n, 64, -64, BINS, want);
+	l->numbers->count(x, n, 64, -64, BINS, got);
+	return low == a && high == b && memcmp(want, got, sizeof want) == 0;
 }
 
 static bool
@@ -119,7 +143,7 @@ static bool
 sums_agree(const struct level *l, float x[ROWS][ITEMS])
 {
 	const struct level *ref = &level_ref;
-	double v[ITEMS], want[ITEMS], other[ITEMS];
+	double v[ITEMS], want[ITEMS];
 	struct numbers_found a, b;
 	bool same = true;
 	int i, n;
@@ -129,12 +153,12 @@ sums_agree(const struct level *l, float x[ROWS][ITEMS])
 		for (n = ITEMS; same && n > ITEMS - 9; n--) {
 			ref->numbers->widen(x[i], want, (size_t)n);
 			l->numbers->widen(x[i], v, (size_t)n);
-			ref->numbers->widen(x[(i + 1) % ROWS], other, (size_t)n);
 			ref->numbers->find(v, (size_t)n, &a);
 			l->numbers->find(v, (size_t)n, &b);
 			same = !memcmp(v, want, (size_t)n * sizeof v[0]) &&
 			       a.finite == b.finite && a.zeros == b.zeros &&
-			       pairs_agree(l, v, other, (size_t)n) &&
+			       pairs_agree(l, x[i], x[(i + 1) % ROWS], (size_t)n) &&
+			       (i == 1 || bins_agree(l, x[i], (size_t)n)) &&
 			       ref->numbers->most(x[i], (size_t)n) ==
 			       l->numbers->most(x[i], (size_t)n) &&
 			       (!a.finite || (a.min == b.min && a.max == b.max && a.sum == b.sum &&

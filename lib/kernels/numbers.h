@@ -53,6 +53,19 @@ struct numbers {
 
 	void (*pair)(const double *a, const double *b, size_t n, double tolerance,
 	             struct numbers_pair *p);
+
+	/* The same figures of floats, which are converted to double precision first. */
+	void (*pair_floats)(const float *a, const float *b, size_t n, double tolerance,
+	                    struct numbers_pair *p);
+
+	/* The smallest and the largest of n > 0 finite floats; of equal numbers, such as zeros of
+	 * either sign, any. */
+	void (*range)(const float *x, size_t n, float *min, float *max);
+
+	/* Add the number of the x[i] with floor(x[i] / width) = low + k to to[k], for each k below
+	 * bins, at most 255. by = 1 / width is a power of two and a normal float. The quotients,
+	 * which are less than 2^30, are at least low and less than low + 255. */
+	void (*count)(const float *x, size_t n, float by, int32_t low, unsigned bins, uint64_t *to);
 };
 
 extern const struct numbers ref_numbers;

@@ -1,10 +1,14 @@
 #include "stats/histogram.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "kernels/numbers.h"
+
 #define PRECISION 52 /* fraction bits of a double */
 #define LEAST (-1074) /* exponent of the smallest double */
+#define FEW_BINS (1 << 29) /* as numbers.h wants them for floats */
 
 /* The number of v's bin among all of that width. Bins are never narrower than a unit of the
  * last place of the largest value, so the quotient is exact in 64 bits. */
@@ -37,12 +41,12 @@ exponent_above(double v)
 	return n;
 }
 
-void
-histogram_fill(struct histogram *h, const double *v, size_t n, double min, double max)
+/* The bins for values from min to max. */
+static void
+choose_bins(struct histogram *h, double min, double max)
 {
-	double most = fmax(fabs(min), fabs(max)), half = max / 2 - min / 2, by;
+	double most = fmax(fabs(min), fabs(max)), half = max / 2 - min / 2;
 	int e = exponent_above(most) - 1 - PRECISION;
-	size_t i;
 
 	/* Half the range is less than 2^n, and with bins of 2^(n - 6) it takes more than 32
 	 * bins: the width is at least that. */
@@ -56,13 +60,38 @@ histogram_fill(struct histogram *h, const double *v, size_t n, double min, doubl
 		e++;
 	*h = (struct histogram){ .exponent = e, .low = bin_of(min, e) };
 	h->bins = (unsigned)(bin_of(max, e) - h->low) + 1;
-	by = ldexp(1, -e);
+}
+
+void
+histogram_fill(struct histogram *h, const double *v, size_t n, double min, double max)
+{
+	double by;
+	size_t i;
+
+	choose_bins(h, min, max);
+	by = ldexp(1, -h->exponent);
 	if (isnormal(by))
 		for (i = 0; i < n; i++)
 			h->count[bin_by(v[i], by) - h->low]++;
 	else
 		for (i = 0; i < n; i++)
-			h->count[bin_of(v[i], e) - h->low]++;
+			h->count[bin_of(v[i], h->exponent) - h->low]++;
+}
+
+void
+histogram_fill_floats(struct histogram *h, const float *v, size_t n)
+{
+	float min, max;
+	size_t i;
+
+	numbers->range(v, n, &min, &max);
+	choose_bins(h, (double)min, (double)max);
+	if (h->exponent > -FLT_MAX_EXP && h->exponent < -FLT_MIN_EXP && h->low > -FEW_BINS &&
+	    h->low < FEW_BINS)
+		numbers->count(v, n, ldexpf(1, -h->exponent), (int32_t)h->low, h->bins, h->count);
+	else
+		for (i = 0; i < n; i++)
+			h->count[bin_of((double)v[i], h->exponent) - h->low]++;
 }
 
 /* The number of bin k where bins are 2^by times as wide. */

@@ -26,6 +26,9 @@ struct histogram {
 void histogram_fill(struct histogram *h, const double *v, size_t n, double min,
                     double max);
 
+/* The same of n > 0 finite floats. */
+void histogram_fill_floats(struct histogram *h, const float *v, size_t n);
+
 /* Add the counts of another. */
 void histogram_join(struct histogram *h, const struct histogram *more);
 

@@ -120,6 +120,13 @@ w_one_stats() { wall apr-stats -j 1 model.gguf; }
 w_one_check() { wall apr-check -j 1 model.gguf; }
 c_one_stats() { both apr-stats -j 1 model.gguf; }
 c_one_check() { both apr-check -j 1 model.gguf; }
+# Tensors that all differ: each value is decoded.
+diff_all() { apr-diff -q -j "$jobs" model.gguf other.gguf || [ $? = 1 ]; }
+read_both() { cat model.gguf other.gguf; }
+w_diff() { wall diff_all; }
+w_read_both() { wall read_both; }
+c_diff() { both diff_all; }
+c_read_both() { both read_both; }
 w_headers() { wall headers; }
 c_pass() { cpu model.gguf apr-quant f16; }
 c_sign() { beyond model.gguf apr-sign -j "$jobs" key; }
@@ -146,6 +153,10 @@ row 'unpack | apr-sum, openssl speed' s w_through sha256
 row 'apr-stats, cat, 2' s w_stats w_read
 row 'apr-check -j 1, apr-stats, 1.3' s w_one_check w_one_stats
 row 'the same, CPU time, 1.3' s c_one_check c_one_stats
+apr-unpack model.gguf | apr-quant q8_0 | apr-pack -t gguf --no-sync -o other.gguf
+row 'apr-diff F16 Q8_0, cat both, 1.5' s w_diff w_read_both
+row 'the same, CPU time' s c_diff c_read_both
+rm other.gguf
 apr-sign key model.gguf | apr-pack -t gguf --no-sync -o signed.gguf
 rm model.gguf
 row 'apr-verify beyond hashing, 0.4' s/GB c_verify 0.4

@@ -93,21 +93,38 @@ same_drift(const struct drift *x, const struct drift *y)
 	       near(x->worst, y->worst);
 }
 
-/* Pieces of at most `most` values, joined. */
 static void
-fast_drift(const double *a, const double *b, size_t n, size_t row, size_t most,
-           struct drift *to)
+piece_of(struct pair *p, const double *a, const double *b, size_t n, bool floats,
+         const struct pair_place *at)
 {
 	double x[PAIR_VALUES], y[PAIR_VALUES];
+	float u[PAIR_VALUES], v[PAIR_VALUES];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		u[i] = (float)(x[i] = a[i]);
+		v[i] = (float)(y[i] = b[i]);
+	}
+	if (floats)
+		pair_of_floats(p, u, v, n, at);
+	else
+		pair_of(p, x, y, n, at);
+}
+
+/* Pieces of at most `most` values, joined. */
+static void
+fast_drift(const double *a, const double *b, size_t n, size_t row, size_t most, bool floats,
+           struct drift *to)
+{
 	struct pair all = { 0 }, piece;
 	size_t i, k;
 
 	for (i = 0; i < n; i += k) {
 		k = 1 + chance() % most;
 		k = k < n - i ? k : n - i;
-		memcpy(x, a + i, k * sizeof *x);
-		memcpy(y, b + i, k * sizeof *y);
-		pair_of(&piece, x, y, k, i, row, 0.25, true);
+		piece_of(&piece, a + i, b + i, k, floats,
+		         &(struct pair_place){ .index = i, .row = row, .tolerance = 0.25,
+		                               .known = all.most, .histograms = true });
 		pair_join(&all, &piece);
 	}
 	pair_drift(&all, false, to);
@@ -125,25 +142,30 @@ figures(void)
 
 	if (!a || !b)
 		exit(1);
-	for (round = 0; round < 3; round++) {
+	for (round = 0; round < 6; round++) {
+		bool floats = round >= 3;
+
 		for (i = 0; i < N; i++) {
-			a[i] = round == 1 && i % 3 == 0 ? 0 : weight();
+			a[i] = round % 3 == 1 && i % 3 == 0 ? 0 : weight();
 			b[i] = i % 5 == 0 ? a[i] : weight();
 			/* Beyond the first row, values that are not finite, or whose squares are not. */
-			if (round == 2 && i > 4000 && chance() % 97 == 0)
+			if (round % 3 == 2 && i > 4000 && chance() % 97 == 0)
 				a[i] = odd[chance() % 3];
-			if (round == 2 && i > 4000 && chance() % 97 == 0)
+			if (round % 3 == 2 && i > 4000 && chance() % 97 == 0)
 				b[i] = i % 2 ? a[i] : odd[chance() % 3];
+			a[i] = floats ? (float)a[i] : a[i];
+			b[i] = floats ? (float)b[i] : b[i];
 		}
 		for (k = 0; k < sizeof rows / sizeof *rows; k++) {
 			bool same = true;
 
 			slow_drift(a, b, N, rows[k], 0.25, &want);
 			for (i = 1; i <= PAIR_VALUES; i = i * 5 + 1) {
-				fast_drift(a, b, N, rows[k], i, &got);
+				fast_drift(a, b, N, rows[k], i, floats, &got);
 				same &= same_drift(&want, &got);
 			}
-			test_ok(same, "figures of round %zu, rows of %zu, in pieces", round, rows[k]);
+			test_ok(same, "figures of round %zu, rows of %zu, in pieces of %s", round, rows[k],
+			        floats ? "floats" : "doubles");
 		}
 	}
 	free(a);

@@ -6,6 +6,7 @@
 
 #include "core/le.h"
 #include "kernels/kernel.h"
+#include "kernels/level.h"
 #include "stats/tally.h"
 #include "stats/values.h"
 #include "test.h"
@@ -416,6 +417,36 @@ test_histogram_cut(void)
 	        ROUNDS);
 }
 
+/* Floats have the histogram of the same doubles, whichever code counts them. */
+static void
+test_histogram_floats(void)
+{
+	enum { MOST = 5000, ROUNDS = 300 };
+	static double v[MOST];
+	static float x[MOST];
+	struct histogram want, got;
+	unsigned round, level, wrong;
+	struct err e = ERR_INIT;
+	size_t i, n;
+
+	for (level = 0; level_row(level); level++) {
+		if (level_begin(level_row(level)->name, NULL, &e) < 0)
+			continue;
+		for (round = wrong = 0; round < ROUNDS; round++) {
+			n = 1 + (size_t)(chance() % (round % 10 ? 100 : MOST));
+			draw(v, n);
+			for (i = 0; i < n; i++)
+				v[i] = x[i] = (float)v[i] * (round % 7 ? 1 : 0x1p-140f);
+			fill(&want, v, n);
+			histogram_fill_floats(&got, x, n);
+			wrong += memcmp(&want, &got, sizeof want) != 0;
+		}
+		test_ok(wrong == 0, "%s: the histogram of floats: %u of %u are others",
+		        level_row(level)->name, wrong, ROUNDS);
+	}
+	level_begin(NULL, NULL, &e);
+}
+
 static void
 test_histogram_ends(void)
 {
@@ -470,6 +501,7 @@ main(void)
 	test_exact(-7);
 	test_counts();
 	test_histogram_cut();
+	test_histogram_floats();
 	test_histogram_ends();
 	return test_done();
 }

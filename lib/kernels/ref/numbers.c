@@ -55,6 +55,7 @@ lanes_sum(const double *a)
 enum { HALF = LANES / 2 };
 typedef double four __attribute__((vector_size(8 * HALF)));
 typedef double four_anywhere __attribute__((vector_size(8 * HALF), aligned(8), may_alias));
+typedef float four_floats_anywhere __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
 typedef int64_t whole __attribute__((vector_size(8 * HALF)));
 
 struct part {
@@ -151,10 +152,9 @@ struct pairs {
 };
 
 static inline void
-pairs_add(struct pairs *p, const double *x, const double *y, double tolerance)
+pairs_add(struct pairs *p, const four *x, const four *y, double tolerance)
 {
-	const four a = *(const four_anywhere *)x, b = *(const four_anywhere *)y;
-	const four d = b - a, size = (four)((whole)d & INT64_MAX);
+	const four a = *x, b = *y, d = b - a, size = (four)((whole)d & INT64_MAX);
 	whole more = size > p->most;
 
 	p->aa += a * a;
@@ -165,6 +165,28 @@ pairs_add(struct pairs *p, const double *x, const double *y, double tolerance)
 	p->most = (four)(((whole)size & more) | ((whole)p->most & ~more));
 	p->equal += size == 0;
 	p->within += size <= tolerance;
+}
+
+static inline void
+pairs_add_doubles(struct pairs p[2], const double *a, const double *b, double tolerance)
+{
+	const four x[2] = { *(const four_anywhere *)a, *(const four_anywhere *)(a + HALF) };
+	const four y[2] = { *(const four_anywhere *)b, *(const four_anywhere *)(b + HALF) };
+
+	pairs_add(p, x, y, tolerance);
+	pairs_add(p + 1, x + 1, y + 1, tolerance);
+}
+
+#define WIDENED(x) __builtin_convertvector(*(const four_floats_anywhere *)(x), four)
+
+static inline void
+pairs_add_floats(struct pairs p[2], const float *a, const float *b, double tolerance)
+{
+	const four x[2] = { WIDENED(a), WIDENED(a + HALF) };
+	const four y[2] = { WIDENED(b), WIDENED(b + HALF) };
+
+	pairs_add(p, x, y, tolerance);
+	pairs_add(p + 1, x + 1, y + 1, tolerance);
 }
 
 /* The lanes of both halves. */
@@ -178,26 +200,12 @@ halves_sum(const four *low, const four *high)
 	return lanes_sum(a);
 }
 
+/* zeros: the last values of the sums are this many pairs of zeros, which are not counted. */
 static void
-pair(const double *a, const double *b, size_t n, double tolerance, struct numbers_pair *f)
+pairs_end(const struct pairs p[2], size_t zeros, struct numbers_pair *f)
 {
-	double x[LANES] = { 0 }, y[LANES] = { 0 };
-	struct pairs p[2];
-	size_t i, j, rest;
+	size_t j;
 
-	memset(p, 0, sizeof p);
-	for (i = 0; i + LANES <= n; i += LANES) {
-		pairs_add(p, a + i, b + i, tolerance);
-		pairs_add(p + 1, a + i + HALF, b + i + HALF, tolerance);
-	}
-	rest = n - i;
-	if (rest > 0) {
-		/* Zeros fill the lanes, which changes no sum; they are not counted. */
-		memcpy(x, a + i, rest * sizeof *a);
-		memcpy(y, b + i, rest * sizeof *b);
-		pairs_add(p, x, y, tolerance);
-		pairs_add(p + 1, x + HALF, y + HALF, tolerance);
-	}
 	*f = (struct numbers_pair){ .aa = halves_sum(&p[0].aa, &p[1].aa),
 		.bb = halves_sum(&p[0].bb, &p[1].bb), .ab = halves_sum(&p[0].ab, &p[1].ab),
 		.dd = halves_sum(&p[0].dd, &p[1].dd), .d = halves_sum(&p[0].d, &p[1].d) };
@@ -209,11 +217,123 @@ pair(const double *a, const double *b, size_t n, double tolerance, struct number
 		f->equal -= (uint64_t)half->equal[at];
 		f->within -= (uint64_t)half->within[at];
 	}
-	if (rest > 0) {
-		f->equal -= LANES - rest;
-		f->within -= LANES - rest;
-	}
+	f->equal -= zeros;
+	f->within -= zeros;
 	f->finite = f->aa <= DBL_MAX && f->bb <= DBL_MAX;
+}
+
+static void
+pair(const double *a, const double *b, size_t n, double tolerance, struct numbers_pair *f)
+{
+	double x[LANES] = { 0 }, y[LANES] = { 0 };
+	struct pairs p[2];
+	size_t i, rest = n % LANES;
+
+	memset(p, 0, sizeof p);
+	for (i = 0; i + LANES <= n; i += LANES)
+		pairs_add_doubles(p, a + i, b + i, tolerance);
+	if (rest > 0) {
+		memcpy(x, a + i, rest * sizeof *a);
+		memcpy(y, b + i, rest * sizeof *b);
+		pairs_add_doubles(p, x, y, tolerance);
+	}
+	pairs_end(p, rest > 0 ? LANES - rest : 0, f);
+}
+
+static void
+pair_floats(const float *a, const float *b, size_t n, double tolerance, struct numbers_pair *f)
+{
+	float x[LANES] = { 0 }, y[LANES] = { 0 };
+	struct pairs p[2];
+	size_t i, rest = n % LANES;
+
+	memset(p, 0, sizeof p);
+	for (i = 0; i + LANES <= n; i += LANES)
+		pairs_add_floats(p, a + i, b + i, tolerance);
+	if (rest > 0) {
+		memcpy(x, a + i, rest * sizeof *a);
+		memcpy(y, b + i, rest * sizeof *b);
+		pairs_add_floats(p, x, y, tolerance);
+	}
+	pairs_end(p, rest > 0 ? LANES - rest : 0, f);
+}
+
+static void
+range(const float *x, size_t n, float *min, float *max)
+{
+	float low[LANES], high[LANES];
+	size_t i, j;
+
+	for (j = 0; j < LANES; j++)
+		low[j] = high[j] = x[0];
+	for (i = 0; i + LANES <= n; i += LANES)
+		for (j = 0; j < LANES; j++) {
+			low[j] = x[i + j] < low[j] ? x[i + j] : low[j];
+			high[j] = x[i + j] > high[j] ? x[i + j] : high[j];
+		}
+	for (j = 0; i < n; i++, j++) {
+		low[j] = x[i] < low[j] ? x[i] : low[j];
+		high[j] = x[i] > high[j] ? x[i] : high[j];
+	}
+	for (j = 1; j < LANES; j++) {
+		low[0] = low[j] < low[0] ? low[j] : low[0];
+		high[0] = high[j] > high[0] ? high[j] : high[0];
+	}
+	*min = low[0];
+	*max = high[0];
+}
+
+/* A product that became 0 was too small. */
+static void
+bins_of(const float *x, size_t n, float by, int32_t low, uint8_t *bin)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		float q = x[i] * by;
+		int32_t k = (int32_t)q;
+
+		bin[i] = (uint8_t)(k - ((q < (float)k) | ((q == 0) & (x[i] < 0))) - low);
+	}
+}
+
+enum { BINS = 2048, WIDTH = 32 }; /* values at once; of a vector */
+typedef uint8_t u8x32 __attribute__((vector_size(WIDTH)));
+
+/* The number of bytes of at most BINS that are k: at most 64 for each byte of the sum. */
+static uint64_t
+count_of(const u8x32 *bin, size_t vectors, unsigned k)
+{
+	u8x32 sum = { 0 }, like = { 0 };
+	uint64_t n = 0;
+	size_t i;
+
+	like += (uint8_t)k;
+	for (i = 0; i < vectors; i++)
+		sum -= (u8x32)(bin[i] == like);
+	for (i = 0; i < WIDTH; i++)
+		n += sum[i];
+	return n;
+}
+
+static void
+count(const float *x, size_t n, float by, int32_t low, unsigned bins, uint64_t *to)
+{
+	union {
+		u8x32 v[BINS / WIDTH];
+		uint8_t b[BINS];
+	} bin;
+	size_t part, vectors;
+	unsigned k;
+
+	for (; n > 0; n -= part, x += part) {
+		part = n < BINS ? n : BINS;
+		vectors = (part + WIDTH - 1) / WIDTH;
+		bins_of(x, part, by, low, bin.b);
+		memset(bin.b + part, 0xff, vectors * WIDTH - part);
+		for (k = 0; k < bins; k++)
+			to[k] += count_of(bin.v, vectors, k);
+	}
 }
 
 enum { RUNS = 4 }; /* vectors of LANES floats whose sums do not wait for each other */
@@ -264,5 +384,5 @@ checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANE
 }
 
 const struct numbers KERNEL(numbers) = {
-	widen, most, find, deviations, magnitudes, checksum, pair
+	widen, most, find, deviations, magnitudes, checksum, pair, pair_floats, range, count
 };
