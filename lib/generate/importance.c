@@ -9,6 +9,7 @@
 #include "core/num.h"
 #include "core/thread.h"
 #include "infer/watch.h"
+#include "kernels/numbers.h"
 
 #define COLUMNS 64 /* that one thread adds at a time */
 
@@ -71,15 +72,11 @@ square(void *ctx, size_t i)
 	const struct watched *w = g->w;
 	const size_t first = i * COLUMNS, n = num_min(COLUMNS, w->columns - first);
 	double *to = g->squares + first;
-	size_t r, c;
+	size_t r;
 
 	memset(to, 0, n * sizeof *to);
-	for (r = 0; r < w->n; r++) {
-		const float *x = w->x + r * w->columns + first;
-
-		for (c = 0; c < n; c++)
-			to[c] += (double)x[c] * (double)x[c];
-	}
+	for (r = 0; r < w->n; r++)
+		numbers->squares(w->x + r * w->columns + first, to, n);
 }
 
 static void

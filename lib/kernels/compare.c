@@ -115,6 +115,16 @@ pairs_agree(const struct level *l, const float *x, const float *y, size_t n)
 	return same_pair(&want, &got) && same_pair(&want, &floats);
 }
 
+static bool
+squares_agree(const struct level *l, const float *x, size_t n)
+{
+	double want[ITEMS] = { 0.1, 1, 2 }, got[ITEMS] = { 0.1, 1, 2 };
+
+	level_ref.numbers->squares(x, want, n);
+	l->numbers->squares(x, got, n);
+	return memcmp(want, got, sizeof want) == 0;
+}
+
 /* The same for bins of values below 1. */
 static bool
 bins_agree(const struct level *l, const float *x, size_t n)
@@ -158,7 +168,8 @@ sums_agree(const struct level *l, float x[ROWS][ITEMS])
 			same = !memcmp(v, want, (size_t)n * sizeof v[0]) &&
 			       a.finite == b.finite && a.zeros == b.zeros &&
 			       pairs_agree(l, x[i], x[(i + 1) % ROWS], (size_t)n) &&
-			       (i == 1 || bins_agree(l, x[i], (size_t)n)) &&
+			       (i == 1 || (bins_agree(l, x[i], (size_t)n) &&
+			        squares_agree(l, x[i], (size_t)n))) &&
 			       ref->numbers->most(x[i], (size_t)n) ==
 			       l->numbers->most(x[i], (size_t)n) &&
 			       (!a.finite || (a.min == b.min && a.max == b.max && a.sum == b.sum &&

@@ -46,6 +46,9 @@ struct numbers {
 	 * in this order, and then the eight as above. */
 	double (*magnitudes)(const float *x, float *to, size_t n);
 
+	/* to[i] += x[i]², in double precision. */
+	void (*squares)(const float *x, double *to, size_t n);
+
 	/* Two sums for each of eight lanes, modulo 2^64, of n bytes, a multiple of 64. Word i of
 	 * 64 bits, in the byte order of the CPU, is in lane i % 8. first: of the words; second:
 	 * of the values that first has after each word, which depend on the order. */

@@ -149,26 +149,64 @@ weigh(const struct work *w, struct run *r)
 	}
 }
 
+/* Add the values low to high - 1 of the run for the tokens from `from` to `to`. */
+static void
+add_some(const struct work *w, const struct run *r, const struct attend_rows *values,
+         const struct cache_piece *piece, size_t from, size_t to, size_t low, size_t high)
+{
+	size_t head_v = w->s->shape->head_v, count = 0, t, i;
+	const float *weight[QUERIES];
+	float *out[QUERIES];
+
+	if (low >= high)
+		return;
+	for (t = from; t < to; t++)
+		for (i = 0; i < w->heads; i++, count++) {
+			out[count] = w->out + (t * w->token_step + i) * head_v + piece->from;
+			weight[count] = r->score[(t - r->from) * w->heads + i];
+		}
+	r->unit->add(out, weight, count, values, low, high, piece->width);
+}
+
+/* The values from *low to *high - 1 of the run are those that all its tokens see. */
+static void
+all_see(const struct work *w, const struct run *r, size_t *low, size_t *high)
+{
+	size_t t, first, end;
+
+	*low = 0;
+	*high = r->n;
+	for (t = r->from; t < r->to; t++) {
+		seen(w, r, t, &first, &end);
+		*low = first > *low ? first : *low;
+		*high = end < *high ? end : *high;
+	}
+	if (*low > *high)
+		*low = *high = 0;
+}
+
+/* Values that all tokens see are read once for all of them. Each token adds its values in the
+ * order of their positions. */
 static void
 add_values(const struct work *w, struct run *r)
 {
 	const struct attention *a = w->s->a;
-	size_t head_v = w->s->shape->head_v, t, i, low, high;
+	size_t head_v = w->s->shape->head_v, t, low, high, first, end;
 	struct cache_piece piece = { a->layer, w->kv, r->first, r->n, 0, 0 };
-	float *out[QUERIES];
-	const float *weight[QUERIES];
 	struct attend_rows values;
 
+	all_see(w, r, &low, &high);
 	for (; piece.from < head_v; piece.from += piece.width) {
 		piece.width = head_v - piece.from < WIDE ? head_v - piece.from : WIDE;
 		cache_values(a->cache, &piece, r->many, r->room, &values);
 		for (t = r->from; t < r->to; t++) {
-			seen(w, r, t, &low, &high);
-			for (i = 0; i < w->heads; i++) {
-				out[i] = w->out + (t * w->token_step + i) * head_v + piece.from;
-				weight[i] = r->score[(t - r->from) * w->heads + i];
-			}
-			r->unit->add(out, weight, w->heads, &values, low, high, piece.width);
+			seen(w, r, t, &first, &end);
+			add_some(w, r, &values, &piece, t, t + 1, first, low < end ? low : end);
+		}
+		add_some(w, r, &values, &piece, r->from, r->to, low, high);
+		for (t = r->from; t < r->to; t++) {
+			seen(w, r, t, &first, &end);
+			add_some(w, r, &values, &piece, t, t + 1, high > first ? high : first, end);
 		}
 	}
 }

@@ -170,6 +170,23 @@ magnitudes(const float *x, float *to, size_t n)
 	                               upper(b)));
 }
 
+/* The square of a float is exact in double precision. */
+static void
+squares(const float *x, double *to, size_t n)
+{
+	__m512d v;
+	__mmask8 m;
+	size_t i;
+
+	for (i = 0; i + LANES <= n; i += LANES) {
+		v = _mm512_cvtps_pd(_mm256_loadu_ps(x + i));
+		_mm512_storeu_pd(to + i, _mm512_fmadd_pd(v, v, _mm512_loadu_pd(to + i)));
+	}
+	m = some(n - i);
+	v = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, x + i));
+	_mm512_mask_storeu_pd(to + i, m, _mm512_fmadd_pd(v, v, _mm512_maskz_loadu_pd(m, to + i)));
+}
+
 static void
 checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANES])
 {
@@ -363,5 +380,5 @@ count(const float *x, size_t n, float by, int32_t low, unsigned bins, uint64_t *
 }
 
 const struct numbers numbers_avx512 = {
-	widen, most, find, deviations, magnitudes, checksum, pair, pair_floats, range, count
+	widen, most, find, deviations, magnitudes, squares, checksum, pair, pair_floats, range, count
 };

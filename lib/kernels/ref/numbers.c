@@ -365,6 +365,15 @@ magnitudes(const float *x, float *to, size_t n)
 	return lanes_sum(eight);
 }
 
+static void
+squares(const float *x, double *to, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] += (double)x[i] * (double)x[i];
+}
+
 typedef uint64_t u64x4 __attribute__((vector_size(8 * HALF)));
 
 static void
@@ -384,5 +393,5 @@ checksum(const uint8_t *x, size_t n, uint64_t first[LANES], uint64_t second[LANE
 }
 
 const struct numbers KERNEL(numbers) = {
-	widen, most, find, deviations, magnitudes, checksum, pair, pair_floats, range, count
+	widen, most, find, deviations, magnitudes, squares, checksum, pair, pair_floats, range, count
 };
