@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/num.h"
 #include "generate/parts.h"
 #include "generate/softmax.h"
 
@@ -201,26 +202,54 @@ compare(void *ctx, size_t position, const float *logits, struct err *e)
 	                      p->vocabulary, p->tokens[position + 1], e);
 }
 
-int
-divergence_pair(struct divergence *d, struct sequence *base, struct sequence *model,
-                const uint32_t *tokens, size_t n, size_t first, struct err *e)
+static int
+same_vocabulary(const struct infer *model, const char *base, size_t n, struct err *e)
 {
-	const struct infer *m = sequence_model(model), *b = sequence_model(base);
+	if (n == infer_vocabulary(model))
+		return 0;
+	return err_set(e, ERR_INVALID, infer_name(model), "has a vocabulary of %zu tokens, %s one of "
+	               "%zu", infer_vocabulary(model), base, n);
+}
+
+/* Where the logits of the base come from: the sequence if there is one, which may be kept, or
+ * those that were kept, from *at on. */
+struct from {
+	struct sequence *base;
+	struct divergence_kept *kept; /* or NULL */
+	uint64_t *at;
+};
+
+/* The logits of count positions of the base from p->first on. */
+static int
+base_logits(const struct from *f, struct pair *p, size_t count, struct err *e)
+{
+	const size_t bytes = count * p->vocabulary * sizeof *p->base;
+
+	if (!f->base) {
+		*f->at += bytes;
+		return spool_get(&f->kept->logits, *f->at - bytes, p->base, bytes, e);
+	}
+	if (sequence_eval(f->base, p->first, p->tokens + p->first, count, SEQUENCE_ALL, keep, p, e) < 0)
+		return -1;
+	return f->kept ? spool_put(&f->kept->logits, p->base, bytes, e) : 0;
+}
+
+static int
+add_positions(struct divergence *d, const struct from *f, struct sequence *model,
+              const uint32_t *tokens, size_t n, size_t first, struct err *e)
+{
+	const struct infer *m = sequence_model(model);
 	struct pair p = { .d = d, .tokens = tokens, .vocabulary = infer_vocabulary(m),
 		.first = first };
 	size_t step = ROOM / p.vocabulary + 1, count = infer_batch(m);
 	int done = 0;
 
-	if (infer_vocabulary(b) != p.vocabulary)
-		return err_set(e, ERR_INVALID, infer_name(m), "has a vocabulary of %zu tokens, %s "
-		               "one of %zu", p.vocabulary, infer_name(b), infer_vocabulary(b));
 	step = step < count ? step : count;
 	if (!(p.base = mem_array(step * p.vocabulary, sizeof *p.base)))
 		return err_memory(e);
 	for (; done == 0 && p.first + 1 < n; p.first += step) {
 		count = n - 1 - p.first < step ? n - 1 - p.first : step;
-		done = sequence_eval(base, p.first, tokens + p.first, count, SEQUENCE_ALL, keep,
-		                     &p, e);
+		done = base_logits(f, &p, count, e);
 		if (done == 0)
 			done = sequence_eval(model, p.first, tokens + p.first, count,
 			                     SEQUENCE_ALL, compare, &p, e);
@@ -230,23 +259,85 @@ divergence_pair(struct divergence *d, struct sequence *base, struct sequence *mo
 }
 
 int
+divergence_pair(struct divergence *d, struct sequence *base, struct sequence *model,
+                const uint32_t *tokens, size_t n, size_t first, struct err *e)
+{
+	const struct infer *b = sequence_model(base);
+
+	if (same_vocabulary(sequence_model(model), infer_name(b), infer_vocabulary(b), e) < 0)
+		return -1;
+	return add_positions(d, &(struct from){ .base = base }, model, tokens, n, first, e);
+}
+
+static int
+add_part(struct divergence *d, const struct from *f, struct sequence *model,
+         const struct parts *parts, uint64_t i, struct err *e)
+{
+	if ((f->base && parts_head(parts, i, f->base, e) < 0) || parts_head(parts, i, model, e) < 0)
+		return -1;
+	return add_positions(d, f, model, parts_tokens(parts, i), parts->context, parts->first, e);
+}
+
+int
 divergence_text(struct divergence *d, struct sequence *base, struct sequence *model,
                 const struct tokenizer *tokenizer, const struct tokens *text,
                 void (*part)(void *ctx, uint64_t done, uint64_t all), void *ctx,
                 struct err *e)
 {
+	const struct infer *m = sequence_model(model), *b = sequence_model(base);
 	struct parts parts;
 	uint64_t i;
 
-	if (parts_begin(&parts, infer_context(sequence_model(model)), tokenizer, text, e) < 0)
+	if (parts_begin(&parts, infer_context(m), tokenizer, text, e) < 0 ||
+	    same_vocabulary(m, infer_name(b), infer_vocabulary(b), e) < 0)
 		return -1;
 	for (i = 0; i < parts.count; i++) {
-		if (parts_head(&parts, i, base, e) < 0 || parts_head(&parts, i, model, e) < 0 ||
-		    divergence_pair(d, base, model, parts_tokens(&parts, i), parts.context,
-		                    parts.first, e) < 0)
+		if (add_part(d, &(struct from){ .base = base }, model, &parts, i, e) < 0)
 			return -1;
 		if (part)
 			part(ctx, i + 1, parts.count);
 	}
 	return 0;
+}
+
+/* ---- several models ---- */
+
+/* True if the logits of all positions that count take at most kept->most bytes. */
+static bool
+fits(const struct divergence_kept *kept, const struct parts *parts)
+{
+	uint64_t bytes;
+
+	return num_mul(parts->count, parts->context - 1 - parts->first, &bytes) == 0 &&
+	       num_mul(bytes, kept->vocabulary * sizeof(float), &bytes) == 0 && bytes <= kept->most;
+}
+
+int
+divergence_again(struct divergence *d, struct divergence_kept *kept, struct sequence *base,
+                 struct sequence *model, const struct tokenizer *tokenizer,
+                 const struct tokens *text, struct err *e)
+{
+	const struct infer *m = sequence_model(model);
+	struct parts parts;
+	uint64_t at = 0, i;
+	struct from f = { .base = kept->whole ? NULL : base, .at = &at };
+
+	if (f.base)
+		kept->vocabulary = infer_vocabulary(sequence_model(base));
+	if (parts_begin(&parts, infer_context(m), tokenizer, text, e) < 0 ||
+	    same_vocabulary(m, "the base", kept->vocabulary, e) < 0)
+		return -1;
+	f.kept = fits(kept, &parts) ? kept : NULL;
+	for (i = 0; i < parts.count; i++)
+		if (add_part(d, &f, model, &parts, i, e) < 0)
+			return -1;
+	kept->whole = f.kept != NULL;
+	return 0;
+}
+
+void
+divergence_kept_free(struct divergence_kept *kept)
+{
+	spool_free(&kept->logits);
+	*kept = (struct divergence_kept){ .most = kept->most };
 }

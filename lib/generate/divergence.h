@@ -19,10 +19,12 @@
 #ifndef GENERATE_DIVERGENCE_H
 #define GENERATE_DIVERGENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/spool.h"
 #include "infer/sequence.h"
 #include "tokenizer/tokenizer.h"
 
@@ -81,5 +83,21 @@ int divergence_text(struct divergence *d, struct sequence *base, struct sequence
                     const struct tokenizer *tokenizer, const struct tokens *text,
                     void (*part)(void *ctx, uint64_t done, uint64_t all), void *ctx,
                     struct err *e);
+
+/* The logits of a base on a text, for the comparison with several models: in memory or an
+ * unlinked file (core/spool.h). All zero except most is empty. */
+struct divergence_kept {
+	uint64_t most;       /* bytes: a text with more logits is not kept */
+	bool whole;          /* all logits of the text are here */
+	size_t vocabulary;
+	struct spool logits; /* of the positions that count, in their order */
+};
+
+/* The same figures as those of divergence_text. The first call evaluates the base and keeps its
+ * logits; base may be NULL once they are whole. Each call has the same text and context. */
+int divergence_again(struct divergence *d, struct divergence_kept *kept, struct sequence *base,
+                     struct sequence *model, const struct tokenizer *tokenizer,
+                     const struct tokens *text, struct err *e);
+void divergence_kept_free(struct divergence_kept *kept);
 
 #endif

@@ -7,8 +7,11 @@
 
 #include "core/mem.h"
 #include "core/num.h"
+#include "generate/computes.h"
 #include "kernels/kernel.h"
 #include "quant/recode.h"
+
+#define KEPT (4ull << 30) /* bytes of the base's logits, at most */
 
 /* ---- encoding ---- */
 
@@ -131,44 +134,25 @@ variant_reset(struct variant *v, const struct weights *w, size_t index, struct e
 	return 0;
 }
 
-struct computes {
-	struct infer *infer;
-	struct sequence *sequence;
-};
-
+/* The base is evaluated once if its logits can be kept. */
 static int
-open_computes(struct computes *c, const struct fit *f, const struct weights *w, struct err *e)
+evaluate(struct fit *f, const struct weights *w, struct divergence_figures *to, struct err *e)
 {
 	const struct infer_options how = { .context = f->o->context, .most = 512,
 		.threads = f->o->jobs };
-
-	c->infer = infer_open(w, &how, NULL, e);
-	return c->infer && (c->sequence = sequence_open(c->infer, e)) ? 0 : -1;
-}
-
-static void
-close_computes(struct computes *c)
-{
-	sequence_close(c->sequence);
-	infer_close(c->infer);
-}
-
-static int
-evaluate(const struct fit *f, const struct weights *w, struct divergence_figures *to,
-         struct err *e)
-{
 	struct computes base = { .infer = NULL }, model = { .infer = NULL };
 	struct divergence d = { 0 };
 	int r = -1;
 
-	if (open_computes(&base, f, f->weights, e) == 0 && open_computes(&model, f, w, e) == 0)
-		r = divergence_text(&d, base.sequence, model.sequence, f->tokenizer, f->text, NULL, NULL,
-		                    e);
+	if ((f->base.whole || computes_open(&base, f->weights, &how, NULL, e) == 0) &&
+	    computes_open(&model, w, &how, NULL, e) == 0)
+		r = divergence_again(&d, &f->base, base.sequence, model.sequence, f->tokenizer, f->text,
+		                     e);
 	if (r == 0)
 		divergence_figures(&d, to);
 	divergence_free(&d);
-	close_computes(&base);
-	close_computes(&model);
+	computes_close(&base);
+	computes_close(&model);
 	return r;
 }
 
@@ -339,7 +323,7 @@ fit_open(struct fit *f, const struct weights *w, const struct tokenizer *tokeniz
 	int r;
 
 	*f = (struct fit){ .weights = w, .o = o, .tokenizer = tokenizer, .text = text,
-		.step = step, .step_ctx = ctx };
+		.base = { .most = KEPT }, .step = step, .step_ctx = ctx };
 	r = variant_open(&v, w, e);
 	if (r == 0)
 		r = list_tensors(f, kept, e);
@@ -353,6 +337,7 @@ void
 fit_close(struct fit *f)
 {
 	free(f->tensors);
+	divergence_kept_free(&f->base);
 	*f = (struct fit){ .weights = NULL };
 }
 

@@ -52,6 +52,7 @@ struct fit {
 	const struct fit_options *o;
 	const struct tokenizer *tokenizer;
 	const struct tokens *text;
+	struct divergence_kept base; /* the unchanged model */
 	struct fit_tensor *tensors;
 	size_t count;
 	uint64_t kept;           /* bytes of all other tensors */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "generate/computes.h"
 #include "generate/divergence.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
@@ -144,8 +145,7 @@ static const struct golden {
 
 struct opened {
 	struct load load;
-	struct infer *infer;
-	struct sequence *sequence;
+	struct computes c;
 };
 
 static int
@@ -156,23 +156,48 @@ open_model(struct opened *o, const char *data, const char *name, struct err *e)
 
 	snprintf(path, sizeof path, "%s/models/%s.gguf", data, name);
 	return load_open(&o->load, path, NULL, e) == 0 &&
-	       (o->infer = infer_open(&o->load.weights, &options, NULL, e)) &&
-	       (o->sequence = sequence_open(o->infer, e)) ? 0 : -1;
+	       computes_open(&o->c, &o->load.weights, &options, NULL, e) == 0 ? 0 : -1;
 }
 
 static void
 close_model(struct opened *o)
 {
-	sequence_close(o->sequence);
-	infer_close(o->infer);
+	computes_close(&o->c);
 	load_close(&o->load);
+}
+
+/* Logits that were kept give the same figures, and so does a text with too many to keep. */
+static void
+kept_tested(const struct divergence *want, struct opened *base, struct opened *model,
+            const struct tokenizer *t, const struct tokens *text)
+{
+	static const uint64_t most[] = { 14 * 63 * 512 * sizeof(float), 14 * 63 * 512 * sizeof(float) - 1 };
+	struct err e = ERR_INIT;
+	size_t i, k;
+
+	for (i = 0; i < 2; i++) {
+		struct divergence_kept kept = { .most = most[i] };
+
+		for (k = 0; k < 3; k++) {
+			struct divergence d = { 0 };
+			struct sequence *from = kept.whole ? NULL : base->c.sequence;
+			int done = divergence_again(&d, &kept, from, model->c.sequence, t, text, &e);
+
+			test_ok(done == 0 && d.count == want->count && d.kl_sum == want->kl_sum &&
+			        d.nll[1] == want->nll[1] && d.dp_fourths == want->dp_fourths &&
+			        kept.whole == (i == 0), "%s, call %zu: the same figures",
+			        i ? "not kept" : "kept", k);
+			divergence_free(&d);
+		}
+		divergence_kept_free(&kept);
+	}
 }
 
 static int
 run(const char *data, const struct golden *g, struct divergence *d, struct err *e)
 {
 	const struct tokenizer_options how = { .any = false };
-	struct opened base = { .infer = NULL }, model = { .infer = NULL };
+	struct opened base = { .c = { NULL, NULL } }, model = { .c = { NULL, NULL } };
 	struct tokenizer *t = NULL;
 	struct tokens tokens = { 0 };
 	uint8_t *text;
@@ -185,7 +210,9 @@ run(const char *data, const struct golden *g, struct divergence *d, struct err *
 	    (t = tokenizer_of(&model.load.weights, &how, e)) &&
 	    tokenizer_encode(t, text, n - (text[n - 1] == '\n'), TOKENIZER_SPECIAL, &tokens, e) == 0) {
 		tokens.n = tokens.n > g->parts * 128 ? g->parts * 128 : tokens.n;
-		done = divergence_text(d, base.sequence, model.sequence, t, &tokens, NULL, NULL, e);
+		done = divergence_text(d, base.c.sequence, model.c.sequence, t, &tokens, NULL, NULL, e);
+		if (done == 0 && g == goldens)
+			kept_tested(d, &base, &model, t, &tokens);
 	}
 	tokens_free(&tokens);
 	tokenizer_free(t);

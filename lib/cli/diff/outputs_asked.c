@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "generate/computes.h"
 #include "infer/watch.h"
 #include "quality/outputs.h"
 #include "report/outputs_text.h"
@@ -102,8 +103,7 @@ struct outputs_of {
 	struct tokenizer *tokenizer; /* of A; NULL: prompts must be token ids */
 	struct tokens *ids;          /* of each prompt */
 	size_t longest;
-	struct infer *infer[2];
-	struct sequence *sequence[2];
+	struct computes model[2];
 	struct divergence all;
 	struct layer_drift *drift;
 	struct buf text;
@@ -149,10 +149,9 @@ open_models(struct outputs_of *p, struct err *e)
 	size_t i;
 
 	for (i = 0; i < 2; i++)
-		if (!(p->infer[i] = infer_open(p->weights[i], &how, tool_note, e)) ||
-		    !(p->sequence[i] = sequence_open(p->infer[i], e)))
+		if (computes_open(&p->model[i], p->weights[i], &how, tool_note, e) < 0)
 			return -1;
-	p->drift = p->o->layers ? mem_array(infer_blocks(p->infer[0]), sizeof *p->drift) : NULL;
+	p->drift = p->o->layers ? mem_array(infer_blocks(p->model[0].infer), sizeof *p->drift) : NULL;
 	return p->drift || !p->o->layers ? 0 : err_memory(e);
 }
 
@@ -161,10 +160,8 @@ close_models(struct outputs_of *p)
 {
 	size_t i;
 
-	for (i = 0; i < 2; i++) {
-		sequence_close(p->sequence[i]);
-		infer_close(p->infer[i]);
-	}
+	for (i = 0; i < 2; i++)
+		computes_close(&p->model[i]);
 	for (i = 0; p->ids && i < p->o->prompts.n; i++)
 		tokens_free(&p->ids[i]);
 	free(p->ids);
@@ -188,9 +185,9 @@ compare_prompts(struct outputs_of *p, struct err *e)
 	for (i = 0; i < o->prompts.n; i++) {
 		const struct tokens *ids = &p->ids[i];
 
-		if (outputs_compare(p->sequence[0], p->sequence[1], ids->id, ids->n, o->count, &p->all,
+		if (outputs_compare(p->model[0].sequence, p->model[1].sequence, ids->id, ids->n, o->count, &p->all,
 		                    &one, e) < 0 ||
-		    (o->layers && outputs_layers(p->sequence[0], p->sequence[1], ids->id, ids->n, p->drift,
+		    (o->layers && outputs_layers(p->model[0].sequence, p->model[1].sequence, ids->id, ids->n, p->drift,
 		                                 e) < 0))
 			return -1;
 		if (o->json)
@@ -218,9 +215,9 @@ conclude(struct outputs_of *p, struct err *e)
 	else
 		outputs_put_total(&p->text, &f);
 	if (o->layers && o->json)
-		outputs_put_layers_json(&p->text, p->drift, infer_blocks(p->infer[0]));
+		outputs_put_layers_json(&p->text, p->drift, infer_blocks(p->model[0].infer));
 	else if (o->layers)
-		outputs_put_layers(&p->text, p->drift, infer_blocks(p->infer[0]));
+		outputs_put_layers(&p->text, p->drift, infer_blocks(p->model[0].infer));
 	if (!o->quiet && tool_print(&p->text, e) < 0)
 		return -1;
 	if (differs && o->quiet)

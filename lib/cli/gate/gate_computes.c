@@ -2,40 +2,25 @@
 
 #include "cli/canary_verdict.h"
 #include "cli/prompt.h"
+#include "generate/computes.h"
 #include "kernels/level.h"
 
-/* A model that computes. */
-struct computes {
-	struct tokenizer *tokenizer;
-	struct infer *infer;
-	struct sequence *sequence;
-};
-
-static int
-open_computes(struct computes *c, const struct weights *w, unsigned jobs, size_t context,
-              struct err *e)
-{
-	const struct infer_options options = { .context = context, .most = 512, .threads = jobs };
-
-	c->infer = infer_open(w, &options, tool_note, e);
-	return c->infer && (c->sequence = sequence_open(c->infer, e)) ? 0 : -1;
-}
-
-static int
-open_tokenizer(struct computes *c, const struct weights *w, struct err *e)
+static struct tokenizer *
+open_tokenizer(const struct weights *w, struct err *e)
 {
 	const struct tokenizer_options how = { .note = tool_note };
 
-	c->tokenizer = tokenizer_of(w, &how, e);
-	return c->tokenizer ? 0 : -1;
+	return tokenizer_of(w, &how, e);
 }
 
-static void
-close_computes(struct computes *c)
+static int
+open_model(struct computes *c, const struct weights *w, const struct gate_options *o,
+           size_t context, struct err *e)
 {
-	sequence_close(c->sequence);
-	infer_close(c->infer);
-	tokenizer_free(c->tokenizer);
+	const struct infer_options how = { .context = context, .most = 512,
+		.threads = (unsigned)o->jobs };
+
+	return computes_open(c, w, &how, tool_note, e);
 }
 
 int
@@ -44,25 +29,27 @@ gate_canary(const struct gate_options *o, const struct buf *bytes, const struct 
 {
 	struct canary_conditions now = { .level = level_now()->name };
 	struct computes c = { .infer = NULL };
+	struct tokenizer *tokenizer = NULL;
 	struct canary canary;
 	int done = canary_parse(&canary, bytes->p, bytes->n, o->canary, e);
 
 	/* Without a vocabulary, only ids are compared. */
-	if (done == 0 && open_tokenizer(&c, w, e) < 0 && e->code == ERR_FORMAT)
+	if (done == 0 && !(tokenizer = open_tokenizer(w, e)) && e->code == ERR_FORMAT)
 		*e = (struct err)ERR_INIT;
 	if (done == 0 && e->code != ERR_NONE)
 		done = -1;
 	if (done == 0)
-		done = open_computes(&c, w, (unsigned)o->jobs, canary_longest(&canary) + 1, e);
+		done = open_model(&c, w, o, canary_longest(&canary) + 1, e);
 	if (done == 0)
-		done = canary_verdict(&canary, c.sequence, c.tokenizer, &o->canaries, false, text,
+		done = canary_verdict(&canary, c.sequence, tokenizer, &o->canaries, false, text,
 		                      json, total, e);
 	if (done == 0) {
 		now.architecture = infer_architecture(c.infer);
 		canary_put_total(text, &canary, total, &now, false);
 		canary_put_total(json, &canary, total, &now, true);
 	}
-	close_computes(&c);
+	computes_close(&c);
+	tokenizer_free(tokenizer);
 	canary_free(&canary);
 	return done;
 }
@@ -72,21 +59,22 @@ gate_measure(const struct gate_options *o, const struct buf *text, const struct 
              const struct weights *w, struct divergence_figures *f, struct err *e)
 {
 	struct computes of = { .infer = NULL }, model = { .infer = NULL };
+	struct tokenizer *tokenizer = open_tokenizer(w, e);
 	struct divergence d = { 0 };
 	struct tokens tokens = { 0 };
 	int done = -1;
 
-	if (open_tokenizer(&model, w, e) == 0 &&
-	    open_computes(&model, w, (unsigned)o->jobs, o->context, e) == 0 &&
-	    open_computes(&of, base, (unsigned)o->jobs, infer_context(model.infer), e) == 0 &&
-	    prompt_encode(model.tokenizer, text, &tokens, e) == 0)
-		done = divergence_text(&d, of.sequence, model.sequence, model.tokenizer, &tokens,
-		                       NULL, NULL, e);
+	if (tokenizer && open_model(&model, w, o, o->context, e) == 0 &&
+	    open_model(&of, base, o, infer_context(model.infer), e) == 0 &&
+	    prompt_encode(tokenizer, text, &tokens, e) == 0)
+		done = divergence_text(&d, of.sequence, model.sequence, tokenizer, &tokens, NULL, NULL,
+		                       e);
 	if (done == 0)
 		divergence_figures(&d, f);
 	divergence_free(&d);
 	tokens_free(&tokens);
-	close_computes(&of);
-	close_computes(&model);
+	computes_close(&of);
+	computes_close(&model);
+	tokenizer_free(tokenizer);
 	return done;
 }
