@@ -61,7 +61,7 @@ void config_near(const char *name, struct err *e);
  * between them. */
 struct config_use {
 	const char *key;      /* TABLE.NAME */
-	const char *tool;     /* NULL: every tool that has the option */
+	const char *tool;     /* NULL: every tool that has the option; "!NAME": all but one */
 	const char *option;   /* long name */
 	const char *on;       /* the value that sets it; NULL: each, as the option's value */
 	const char *unless, *with, *operands;

@@ -53,7 +53,7 @@ static const struct config_use uses[] = {
 	{ "validate.require_signature", "apr-run", "trusted-key", "true", NULL, NULL, NULL },
 	{ "validate.min_score", "apr-check", "min-score", NULL, "list stats-only", NULL, NULL },
 	{ "lint.fail_on", "apr-lint", "fail-on", NULL, "config rules", NULL, NULL },
-	{ "defaults.jobs", NULL, "jobs", NULL, NULL, NULL, NULL },
+	{ "defaults.jobs", "!apr-batch", "jobs", NULL, NULL, NULL, NULL },
 	{ "defaults.progress", NULL, "progress", "", NULL, NULL, NULL },
 	JSON("apr-header", NULL, NULL, NULL),
 	JSON("apr-check", "sarif junit pass", NULL, NULL),

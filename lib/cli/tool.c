@@ -348,7 +348,9 @@ has_word(const char *list, const char *word)
 static bool
 concerns(const struct config_use *u)
 {
-	return (!u->tool || strcmp(u->tool, self->name) == 0) &&
+	const bool not = u->tool && u->tool[0] == '!';
+
+	return (!u->tool || (strcmp(u->tool + not, self->name) == 0) != not) &&
 	       option_named(u->option, strlen(u->option));
 }
 
