@@ -12,7 +12,9 @@
 #include "cli/vault.h"
 #include "core/buf.h"
 #include "core/opened.h"
+#include "core/remote.h"
 #include "core/sandbox.h"
+#include "formats/announce.h"
 #include "formats/format.h"
 
 #define LENT 512 /* maximum number of files */
@@ -26,6 +28,7 @@ struct options {
 	struct vault_options vault;
 	struct output_options output;
 	const char *places, *from;
+	uint64_t remote; /* descriptor, or 0 */
 };
 
 /* Refuses options that apply only to another format. */
@@ -102,6 +105,51 @@ open_own(const struct options *o)
 			opened_add(o->own[i].value, false);
 }
 
+/* A remote model while it flows: the caller's flow, and two hooks around its own. */
+static struct {
+	const struct flow *flow;
+	const struct format *format;
+	const struct source *source;
+	const char *path;
+} remote;
+
+/* The bytes of the tensors that are wanted are fetched ahead. If that fails, so will reading. */
+static const bool *
+announce(void *ctx)
+{
+	const bool *wanted = remote.flow->wanted ? remote.flow->wanted(ctx) : NULL;
+	struct err ignored = ERR_INIT;
+
+	format_announce(remote.format, remote.source, remote.path, wanted, &ignored);
+	return wanted;
+}
+
+/* The stream does not end before the digests hold. */
+static int
+prove(void *ctx, struct sink *sink, struct err *e)
+{
+	if (remote.flow->finish && remote.flow->finish(ctx, sink, e) < 0)
+		return -1;
+	return remote_prove(remote.path, e);
+}
+
+static int
+run_flow(struct source *source, const struct format *format, struct sink *sink,
+         const char *path, const struct options *o, const struct flow *f, struct err *e)
+{
+	struct flow own = *f;
+
+	if (remote_is(path)) {
+		remote.flow = f;
+		remote.format = format;
+		remote.source = source;
+		remote.path = path;
+		own.wanted = announce;
+		own.finish = prove;
+	}
+	return filter_flow(source, sink, o->output.progress, &own, e);
+}
+
 static int
 unpack(const char *path, const struct options *o, const struct flow *f, struct err *e)
 {
@@ -116,6 +164,8 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	path = tool_input(path, e);
 	if (!path)
 		return -1;
+	if (o->remote)
+		remote_adopt(path, (int)o->remote);
 	sandbox_read(path);
 	open_own(o);
 	sandbox_write(o->output.path, o->output.force);
@@ -145,7 +195,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		if (sink)
 			sink->place_of = lent_count > 0 ? place_of : NULL;
 		if (sink)
-			status = filter_flow(source, sink, o->output.progress, f, e);
+			status = run_flow(source, format, sink, path, o, f, e);
 	}
 	sink_close(sink);
 	source_close(source);
@@ -174,7 +224,7 @@ make_usage(struct buf *b)
 	format_option_usage(b, false);
 	buf_text(b, " [--trusted-key KEY.pub] [-i FILE ... |\n"
 	         "--passphrase-file FILE | --passphrase-fd N | --passphrase-env NAME]\n"
-	         "[--places FD] [-f] [-o FILE] [FILE]");
+	         "[--places FD] [--remote FD] [-f] [-o FILE] [FILE]");
 	return buf_string(b) ? (char *)b->p : "";
 }
 
@@ -197,6 +247,8 @@ main(int argc, char **argv)
 		OPT_VAULT_READ(&o.vault),
 		TEXT(0, "places", "FD", &o.places,
 		     "send the offsets of tensors in FILE to a tool that has it open as FD"),
+		NUMBER(0, "remote", "FD", &o.remote, 3, INT_MAX,
+		       "read FILE, a URL, through the helper at the socket FD"),
 		OPT_OUTPUT_STREAM(&o.output),
 		OPT_END
 	};

@@ -5,6 +5,7 @@
 
 #include "check/lint_parts.h"
 #include "core/le.h"
+#include "core/remote.h"
 
 #define HEAD 1024              /* bytes in which readers look for the magic of a document */
 #define TAIL (22 + 65535 + 20) /* an archive ends with its list, and a comment behind it */
@@ -13,10 +14,12 @@
 static size_t
 read_at(int fd, uint64_t offset, uint8_t *p, size_t n)
 {
+	bool remote = remote_holds(fd);
 	size_t have = 0;
 
 	while (have < n) {
-		ssize_t got = pread(fd, p + have, n - have, (off_t)(offset + have));
+		ssize_t got = remote ? remote_read(fd, offset + have, p + have, n - have, 0)
+		                     : pread(fd, p + have, n - have, (off_t)(offset + have));
 
 		if (got < 0 && errno == EINTR)
 			continue;

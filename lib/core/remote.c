@@ -127,6 +127,19 @@ open_number(struct remote *r, uint32_t file)
 	return a.own ? fd : add_handle(r, file, fd);
 }
 
+void
+remote_end(void)
+{
+	size_t i, n = atomic_load(&handle_count);
+
+	pthread_mutex_lock(&mutex);
+	atomic_store(&handle_count, 0);
+	for (i = 0; i < n; i++)
+		close(handles[i].fd);
+	remote_hang_up();
+	pthread_mutex_unlock(&mutex);
+}
+
 /* ---- paths ---- */
 
 int
@@ -232,16 +245,21 @@ remote_open(int folder, const char *name)
 	return leave(fd);
 }
 
+/* The next name: 1, or 0 behind the last one, or -1. */
 static int
 name_of(struct remote *r, uint32_t file, struct remote_answer *a)
 {
 	const struct remote_ask q = { .what = REMOTE_NAME, .file = file };
-	int fd;
+	int fd, status = file < REMOTE_FILES ? remote_ask(r, &q, a, &fd, &why) : 0;
 
-	if (remote_ask(r, &q, a, &fd, &why) < 0)
-		return -1;
-	if (fd >= 0)
-		close(fd);
+	if (status == 0 && file < REMOTE_FILES) {
+		if (fd >= 0)
+			close(fd);
+		return 1;
+	}
+	if (!why.missing)
+		return status;
+	why = (struct err)ERR_INIT;
 	return 0;
 }
 
@@ -253,7 +271,7 @@ is_folder(struct remote *r, const char *name)
 	size_t n = strlen(name);
 	uint32_t i;
 
-	for (i = 0; i < r->count && name_of(r, i, &a) == 0; i++)
+	for (i = 0; name_of(r, i, &a) > 0; i++)
 		if (strncmp(a.text.name, name, n) == 0 && a.text.name[n] == '/')
 			return true;
 	return false;
@@ -272,9 +290,11 @@ remote_look(int folder, const char *name, struct stat *st)
 	if (r && find_name(r, name, &file, &bytes) == 0) {
 		set_stat(st, S_IFREG, bytes);
 		status = 0;
-	} else if (r && why.missing && is_folder(r, name)) {
+	} else if (r && why.missing) {
+		why = (struct err)ERR_INIT;
+		status = is_folder(r, name) ? 0 : -1;
 		set_stat(st, S_IFDIR, 0);
-		status = 0;
+		errno = ENOENT;
 	}
 	return leave(status);
 }
@@ -285,16 +305,14 @@ remote_list(int folder, int (*add)(void *ctx, const char *name), void *ctx)
 	struct remote *r;
 	struct remote_answer a;
 	uint32_t i;
-	int status;
+	int status = -1;
 
 	enter();
 	r = of_folder(folder);
-	status = r ? 0 : -1;
-	for (i = 0; status == 0 && i < r->count; i++) {
-		status = name_of(r, i, &a);
+	for (i = 0; r && (status = name_of(r, i, &a)) > 0; i++) {
 		a.text.name[strcspn(a.text.name, "/")] = '\0';
-		if (status == 0 && *a.text.name)
-			status = add(ctx, a.text.name);
+		if (*a.text.name && (status = add(ctx, a.text.name)) < 0)
+			break;
 	}
 	return leave(status);
 }

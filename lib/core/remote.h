@@ -42,7 +42,7 @@ const char *remote_source(const char *name);
 void remote_start(const char *path);
 void remote_adopt(const char *path, int socket);
 
-/* Ends the helpers and waits for those that this process has started. */
+/* Ends the helpers and waits for those that this process has started. Handles end too. */
 void remote_end(void);
 
 /* The sockets to the helpers, for the sandbox. Returns their number. */
@@ -82,7 +82,7 @@ int remote_fail(const char *name, struct err *e);
 /* ---- for the tools ---- */
 
 /* Announces that these bytes of the model's file (NULL), or of one in its folder, will be read,
- * after those announced before. Nothing else of the file is then fetched ahead. */
+ * after those announced before; n 0: that was all. Nothing else is then fetched ahead. */
 int remote_want(const char *path, const char *file, uint64_t at, uint64_t n, struct err *e);
 
 /* After the model at path has been read: compares the digests of its files with those that

@@ -13,7 +13,6 @@ struct remote {
 	pid_t child;           /* 0: not a child of this process */
 	bool begun;
 	uint32_t file;         /* the model: a number, or REMOTE_FOLDER */
-	uint32_t count;        /* files that can be listed */
 	const uint8_t *window; /* mapped */
 	size_t window_bytes;
 	struct err why;        /* it could not be started, or does not answer any more */
@@ -27,5 +26,8 @@ struct remote *remote_begun(const char *path, struct err *e);
  * with it, or -1. 0, or -1 with e filled. */
 int remote_ask(struct remote *r, const struct remote_ask *q, struct remote_answer *a, int *fd,
                struct err *e);
+
+/* Ends the helpers and waits for those that this process has started. */
+void remote_hang_up(void);
 
 #endif

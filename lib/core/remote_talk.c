@@ -237,13 +237,15 @@ remote_adopt(const char *path, int socket)
 }
 
 void
-remote_end(void)
+remote_hang_up(void)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		if (remotes[i].socket >= 0)
 			close(remotes[i].socket);
+		if (remotes[i].window)
+			munmap((void *)(uintptr_t)remotes[i].window, remotes[i].window_bytes);
 		if (remotes[i].child)
 			while (waitpid(remotes[i].child, NULL, 0) < 0 && errno == EINTR)
 				;
@@ -358,7 +360,6 @@ begin(struct remote *r, struct err *e)
 	r->window = p;
 	r->window_bytes = (size_t)a.n;
 	r->file = a.file;
-	r->count = (uint32_t)a.at;
 	r->begun = true;
 	return 0;
 }

@@ -17,7 +17,7 @@ answers_read(const struct remote_ask *q, const struct remote_answer *a, uint64_t
 static bool
 answers_begin(const struct remote_answer *a)
 {
-	return a->n >= 1 && a->n <= SIZE_MAX && a->at <= REMOTE_FILES &&
+	return a->n >= 1 && a->n <= SIZE_MAX / 2 &&
 	       (a->file == REMOTE_FOLDER || a->file < REMOTE_FILES);
 }
 

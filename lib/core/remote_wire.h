@@ -16,14 +16,15 @@
 
 enum remote_what {
 	REMOTE_BEGIN, /* text: the source. Answer: the window and its n bytes; file: the model, a
-	               * number or REMOTE_FOLDER; at: the number of files that can be listed */
-	REMOTE_NAME,  /* file: a number. Answer: text, its name in the folder; n, its size */
+	               * number or REMOTE_FOLDER */
+	REMOTE_NAME,  /* file: a number, from 0 on. Answer: text, its name in the folder; n, its
+	               * size. Behind the last one: missing */
 	REMOTE_FIND,  /* text: a name in the folder. Answer: file, n */
 	REMOTE_OPEN,  /* file: a number or REMOTE_FOLDER. Answer: a descriptor; own */
 	REMOTE_READ,  /* file, at, n: these bytes or fewer; more: the bytes from `at` on that will
 	               * be read, n if that is not known. Answer: at, in the window; n, at least 1 */
-	REMOTE_WANT,  /* file, at, n: these bytes will be read after those of the last WANT, and
-	               * of this file nothing but what was wanted */
+	REMOTE_WANT,  /* file, at, n: these bytes will be read after those of the last WANT; n 0:
+	               * that was all */
 	REMOTE_WHOLE, /* file. Answer: the descriptor of a file that holds all bytes */
 	REMOTE_PROVE  /* the model has been read: compare its digests, as far as they are known */
 };

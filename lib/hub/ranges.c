@@ -9,7 +9,7 @@
 
 #define PROMPT (64u << 10) /* bytes that are worth an answer */
 #define JUMPS 64           /* out of order; then the road is left */
-#define REST (1u << 20)    /* bytes that are fetched for `seen` at the end */
+#define REST (64u << 10)    /* bytes that are fetched for `seen` at the end */
 
 struct ranges *
 ranges_open(uint8_t *window, const struct ranges_ops *ops, void *ctx, struct err *e)
@@ -67,6 +67,22 @@ ranges_add(struct ranges *r, uint64_t bytes)
 	return number;
 }
 
+void
+ranges_give(struct ranges *r, uint32_t file, const void *p, size_t n)
+{
+	struct piece *to = &r->pieces[0];
+
+	pthread_mutex_lock(&r->mutex);
+	if (to->state == PIECE_FREE && n <= RANGES_FIRST) {
+		*to = (struct piece){ .state = PIECE_READY, .file = file, .n = n, .filled = n };
+		memcpy(ranges_bytes(r, to), p, n);
+		r->files[file].next = n;
+		r->files[file].step = RANGES_FIRST;
+		pthread_cond_broadcast(&r->changed);
+	}
+	pthread_mutex_unlock(&r->mutex);
+}
+
 /* ---- the road ---- */
 
 /* Whether the last stretch can be made longer by this one. */
@@ -106,10 +122,12 @@ ranges_want(struct ranges *r, uint32_t file, uint64_t at, uint64_t n, struct err
 	int status;
 
 	pthread_mutex_lock(&r->mutex);
-	if (file >= r->file_count || num_add(at, n, &s.end) < 0 || s.end > r->files[file].bytes)
+	if (n == 0)
+		status = 0;
+	else if (file >= r->file_count || num_add(at, n, &s.end) < 0 || s.end > r->files[file].bytes)
 		status = err_set(e, ERR_CORRUPT, NULL, "a range lies outside its file");
 	else
-		status = n ? add_stretch(r, &s, e) : 0;
+		status = add_stretch(r, &s, e);
 	r->open |= n == 0;
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->mutex);

@@ -61,6 +61,9 @@ void ranges_close(struct ranges *r);
 /* Adds a file with this many bytes and returns its number, which counts from 0; or -1. */
 int64_t ranges_add(struct ranges *r, uint64_t bytes);
 
+/* Bytes at the beginning of a file, which were not fetched by this module. At most RANGES_FIRST. */
+void ranges_give(struct ranges *r, uint32_t file, const void *p, size_t n);
+
 /* Bytes of this file that the reader will read after those announced before. n 0: that was all,
  * and fetching may begin. */
 int ranges_want(struct ranges *r, uint32_t file, uint64_t at, uint64_t n, struct err *e);
