@@ -51,6 +51,7 @@ web_open(const struct web_options *o, struct err *e)
 		err_memory(e);
 		return NULL;
 	}
+	pthread_mutex_init(&w->mutex, NULL);
 	w->o = *o;
 	w->o.connect = o->connect ? o->connect : 10;
 	w->o.stall = o->stall ? o->stall : 30;
@@ -71,7 +72,27 @@ web_open(const struct web_options *o, struct err *e)
 void
 web_close(struct web *w)
 {
+	size_t i;
+
+	if (!w)
+		return;
+	for (i = 0; i < w->idle_count; i++)
+		curl_easy_cleanup(w->idle[i]);
+	pthread_mutex_destroy(&w->mutex);
 	free(w);
+}
+
+/* A connection that another thread has left open, or a new one. */
+static void *
+take_idle(struct web *w)
+{
+	void *curl = NULL;
+
+	pthread_mutex_lock(&w->mutex);
+	if (w->idle_count)
+		curl = w->idle[--w->idle_count];
+	pthread_mutex_unlock(&w->mutex);
+	return curl ? curl : curl_easy_init();
 }
 
 struct http *
@@ -81,7 +102,7 @@ http_open(struct web *w, struct err *e)
 
 	if (h) {
 		h->web = w;
-		h->curl = curl_easy_init();
+		h->curl = take_idle(w);
 	}
 	if (!h || !h->curl) {
 		free(h);
@@ -94,7 +115,17 @@ http_open(struct web *w, struct err *e)
 void
 http_close(struct http *h)
 {
-	if (h)
+	struct web *w = h ? h->web : NULL;
+
+	if (!h)
+		return;
+	pthread_mutex_lock(&w->mutex);
+	if (w->idle_count < WEB_IDLE) {
+		w->idle[w->idle_count++] = h->curl;
+		h->curl = NULL;
+	}
+	pthread_mutex_unlock(&w->mutex);
+	if (h->curl)
 		curl_easy_cleanup(h->curl);
 	free(h);
 }

@@ -46,7 +46,8 @@ struct web;
 struct web *web_open(const struct web_options *o, struct err *e);
 void web_close(struct web *w);
 
-/* A connection for one thread at a time; it is kept open between requests. */
+/* A connection for one thread at a time; it is kept open between requests, also after http_close
+ * for the next http_open. */
 struct http;
 struct http *http_open(struct web *w, struct err *e);
 void http_close(struct http *h);

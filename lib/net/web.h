@@ -2,9 +2,16 @@
 #ifndef NET_WEB_H
 #define NET_WEB_H
 
+#include <pthread.h>
+
 #include "net/http.h"
 
+#define WEB_IDLE 64
+
 struct web {
+	pthread_mutex_t mutex; /* of what follows */
+	void *idle[WEB_IDLE];  /* connections that no thread uses */
+	size_t idle_count;
 	struct web_options o; /* with its defaults */
 	const char *ca_file, *ca_folder, *netrc; /* of the environment, or NULL */
 };
