@@ -1,0 +1,260 @@
+/* apr-pull: a model of a hub or a web address -> the cache, a file, a stream */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/pull/deliver.h"
+#include "cli/pull/told.h"
+#include "cli/tool.h"
+#include "core/version.h"
+
+struct options {
+	struct opt_list include, exclude, maps;
+	struct output_options output;
+	const char *sha256, *token_file, *policy;
+	uint64_t jobs, retries, stall;
+	double wait;
+	bool no_cache, json, dry_run, offline, path, accept, insecure;
+};
+
+/* ---- the work ---- */
+
+static int
+open_web(const struct options *o, struct web **web, struct err *e)
+{
+	const struct web_options options = { .agent = "apr/" APR_VERSION, .maps = o->maps.items,
+		.map_count = o->maps.n, .insecure_http = o->insecure, .stall = (unsigned)o->stall,
+		.tries = (unsigned)o->retries, .wait = o->wait > 0 ? (unsigned)(o->wait * 1000) + 1 : 1, .note = tool_note };
+
+	*web = web_open(&options, e);
+	return *web ? 0 : -1;
+}
+
+/* Without the cache, the folder that the files go to. */
+static int
+open_folder(struct pull_options *how, const struct options *o, struct target *t,
+            const struct hub_source *s, struct err *e)
+{
+	bool several = s->kind == HUB_HF && (!*s->path || s->folder) && !*s->tag;
+
+	if (!how->no_cache)
+		return 0;
+	if (several && !t->is_folder) {
+		t->is_folder = true;
+		snprintf(t->folder, sizeof t->folder, "%s", o->output.path);
+	}
+	if (t->is_folder && cache_folders(t->folder) < 0)
+		return err_errno(e, t->folder, "the folder cannot be created");
+	how->folder = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	how->name = t->is_folder ? NULL : t->name;
+	return how->folder < 0 ? err_errno(e, t->folder, "the folder cannot be opened") : 0;
+}
+
+/* Prints the plan, or what has come. */
+static int
+report(const struct pull *p, const struct options *o, bool plan, struct err *e)
+{
+	struct buf b = { 0 };
+	int r;
+
+	if (o->json)
+		told_json(&b, p, plan);
+	else if (plan)
+		told_list(&b, p);
+	else
+		buf_printf(&b, "%s\n", p->root);
+	r = tool_print(&b, e);
+	buf_free(&b);
+	return r;
+}
+
+static int
+pull(struct pull *p, const struct options *o, struct target *t, struct err *e)
+{
+	struct ticker ticker = { .runs = false };
+	int r;
+
+	told_before(p);
+	if (o->policy && !o->accept && told_policy(p, o->policy, e) < 0)
+		return -1;
+	if (o->dry_run)
+		return report(p, o, true, e);
+	ticker_begin(&ticker, p, o->output.progress);
+	r = pull_run(p, e);
+	ticker_end(&ticker);
+	if (r == 0 && o->output.path && !o->no_cache)
+		r = deliver(p, t, o->output.path, o->output.force, e);
+	return r;
+}
+
+/* Fetches; prints what the options ask for. root, unless NULL, gets the path of the model. */
+static int
+work(const struct options *o, const struct hub_source *s, char *root, struct err *e)
+{
+	struct pull_options how = { .include = o->include.items, .include_count = o->include.n,
+		.exclude = o->exclude.items, .exclude_count = o->exclude.n, .sha256 = o->sha256,
+		.token_file = o->token_file, .jobs = (unsigned)o->jobs, .no_cache = o->no_cache,
+		.offline = o->offline || hf_is_offline(), .folder = -1, .replace = o->output.force, .plan_only = o->dry_run,
+		.note = tool_note };
+	struct target t = { .is_folder = false };
+	struct web *web = NULL;
+	struct pull p = { .repo = { .fd = -1 } };
+	int r = open_web(o, &web, e);
+
+	if (r == 0 && o->output.path)
+		r = target_of(&t, o->output.path, e);
+	if (r == 0 && !o->dry_run)
+		r = open_folder(&how, o, &t, s, e);
+	if (r == 0)
+		r = pull_open(&p, s, &how, web, e);
+	if (r == 0)
+		r = pull(&p, o, &t, e);
+	if (r == 0 && root)
+		snprintf(root, CACHE_PATH, "%s", p.root);
+	else if (r == 0 && !o->dry_run && (o->json || !o->output.path))
+		r = report(&p, o, false, e);
+	pull_close(&p);
+	web_close(web);
+	if (how.folder >= 0)
+		close(how.folder);
+	return r;
+}
+
+/* ---- into a pipe ---- */
+
+/* The child fetches and sends the path of the model. */
+static void
+be_child(const struct options *o, const struct hub_source *s, int to)
+{
+	static char root[CACHE_PATH];
+	struct err e = ERR_INIT;
+
+	if (work(o, s, root, &e) == 0 && write(to, root, strlen(root) + 1) < 0)
+		err_errno(&e, NULL, "the path cannot be passed on");
+	_exit(tool_end(&e));
+}
+
+/* Becomes the apr-unpack beside this program, which reads the model. */
+static int
+unpack(const char *root, struct err *e)
+{
+	char program[4096];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 16);
+	char *slash;
+
+	program[n > 0 ? n : 0] = '\0';
+	slash = strrchr(program, '/');
+	if (!slash)
+		return err_set(e, ERR_IO, NULL, "the folder of the tools is not known");
+	snprintf(slash + 1, 16, "apr-unpack");
+	execl(program, "apr-unpack", "--", root, (char *)NULL);
+	return err_errno(e, program, "cannot be started");
+}
+
+static int
+stream(const struct options *o, const struct hub_source *s, struct err *e)
+{
+	static char root[CACHE_PATH];
+	int data[2], status;
+	size_t got = 0;
+	ssize_t n;
+	pid_t child;
+
+	if (pipe2(data, O_CLOEXEC) < 0)
+		return err_errno(e, NULL, "a pipe cannot be created");
+	child = fork();
+	if (child == 0)
+		be_child(o, s, data[1]);
+	close(data[1]);
+	while (got < sizeof root && (n = read(data[0], root + got, sizeof root - got)) > 0)
+		got += (size_t)n;
+	close(data[0]);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return err_errno(e, NULL, "the process that fetches cannot be started");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		*e = (struct err){ .code = ERR_CHILD, .status = WIFEXITED(status) ? WEXITSTATUS(status) : 1 };
+		return -1;
+	}
+	if (got == 0 || root[got - 1] != '\0')
+		return err_set(e, ERR_IO, NULL, "the process that fetches has sent no path");
+	return unpack(root, e);
+}
+
+/* ---- the command line ---- */
+
+static int
+check(const struct options *o, const char *text, struct err *e)
+{
+	if (!text)
+		return tool_misused(e, "no SOURCE, as hf://ORG/REPO");
+	if (o->sha256 && (strlen(o->sha256) != 64 || strspn(o->sha256, "0123456789abcdef") != 64))
+		return tool_misused(e, "--sha256: not 64 lower-case hexadecimal digits");
+	if (o->no_cache && (!o->output.path || strcmp(o->output.path, "-") == 0) && !o->dry_run)
+		return tool_misused(e, "--no-cache needs -o");
+	if (o->no_cache && o->path)
+		return tool_misused(e, "--no-cache and --path cannot be combined");
+	return 0;
+}
+
+static int
+start(const struct options *o, const char *text, struct err *e)
+{
+	static struct hub_source s;
+	char endpoint[URL_TEXT];
+	bool streams = !o->output.path && !o->json && !o->path && !o->dry_run &&
+	               !isatty(STDOUT_FILENO);
+
+	if (hf_endpoint(endpoint, e) < 0 || hub_source_parse(&s, text, endpoint, e) < 0)
+		return -1;
+	if (s.kind == HUB_FILE && streams)
+		return unpack(s.path, e);
+	return streams ? stream(o, &s, e) : work(o, &s, NULL, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o = { .wait = 1 };
+	static const struct opt opts[] = {
+		OPT_OUTPUT(&o.output),
+		LIST(0, "include", "GLOB", &o.include, "fetch only files whose paths match"),
+		LIST(0, "exclude", "GLOB", &o.exclude, "do not fetch files whose paths match"),
+		TEXT(0, "sha256", "HEX", &o.sha256, "require this digest of the file"),
+		FLAG(0, "no-cache", &o.no_cache, "with -o: neither use nor fill the cache"),
+		FLAG(0, "offline", &o.offline, "make no request: use only the cache"),
+		FLAG('n', "dry-run", &o.dry_run, "show what would be fetched"),
+		FLAG(0, "path", &o.path, "print the path of the model in the cache"),
+		FLAG(0, "json", &o.json, "print one object: files, digests, places"),
+		NUMBER('j', "jobs", "N", &o.jobs, 1, 64, "connections at a time (default: 4)"),
+		TEXT(0, "token-file", "FILE", &o.token_file, "read the hub's token from FILE"),
+		LIST(0, "resolve-map", "OLD=NEW", &o.maps, "send requests for host OLD to NEW"),
+		TEXT(0, "policy", "FILE", &o.policy, "refuse licences that the policy does not allow"),
+		FLAG(0, "accept-license", &o.accept, "fetch what the policy refuses for its licence"),
+		NUMBER(0, "retries", "N", &o.retries, 1, 100,
+		       "tries of a request without progress (default: 5)"),
+		DECIMAL(0, "retry-wait", "SECONDS", &o.wait, 0, 60,
+		        "wait before the second try; it doubles (default: 1)"),
+		NUMBER(0, "stall", "SECONDS", &o.stall, 1, 3600,
+		       "give a connection up that is silent for so long (default: 30)"),
+		FLAG(0, "insecure-http", &o.insecure, "allow http without encryption, to any host"),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-pull", "[--include GLOB ...] [--exclude GLOB ...] [--sha256 HEX] [--no-cache]\n"
+		"[--offline] [-n] [--path | --json] [-j N] [--token-file FILE]\n"
+		"[--resolve-map OLD=NEW ...] [--policy FILE] [--accept-license]\n"
+		"[--retries N] [--retry-wait SECONDS] [--stall SECONDS] [--insecure-http]\n"
+		"[--progress] [-f] [-o FILE] SOURCE",
+		"Fetch a model from a hub or a web address, verified.", opts, 1
+	};
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	if (check(&o, operands[0], &e) == 0)
+		start(&o, operands[0], &e);
+	return tool_end(&e);
+}
