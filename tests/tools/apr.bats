@@ -59,6 +59,7 @@ link_data() {
 }
 
 # The first failure of a pipe, which a later stage did not cause.
+# shellcheck disable=SC2016
 first_status='
 for s in "${PIPESTATUS[@]}"; do
 	[ $s = 0 ] || [ $s = 141 ] || exit $s
@@ -91,7 +92,7 @@ same_as_shown() {
 	pipe=$("$@" --show) || fail "--show fails: $*" || return
 	(cd b && exec bash -c "$pipe$first_status") >out.b 2>err.b </dev/null || shown=$?
 	[ "$shown" = "$want" ] || fail "the pipe ends with $shown: $pipe" "$(cat err.b)" || return
-	cmp out.a out.b && diff -r a b || fail "not the same as: $pipe"
+	{ cmp out.a out.b && diff -r a b; } || fail "not the same as: $pipe"
 }
 
 # line KIND LINE: holds a row of the table.
