@@ -1,5 +1,6 @@
 /* apr: one word for each task, and a pipe of tools behind it */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/say.h"
@@ -54,6 +55,8 @@ carry_out(struct front_plan *p, const struct front_word *w, struct err *e)
 	}
 	if (front_ready(p, w, e) < 0)
 		return -1;
+	if (p->progress)
+		setenv("APR_PROGRESS", "always", 1);
 	if (p->note)
 		say_note(SELF, p->note);
 	if (p->source)

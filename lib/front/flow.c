@@ -195,6 +195,7 @@ refuse_alone(const struct flow *f, struct err *e)
 		enum front_step step;
 		const char *needs;
 	} rows[] = {
+		{ STEP_FETCH, "needs an address, such as hf://ORG/NAME" },
 		{ STEP_LOWRANK, "needs --lowrank" }, { STEP_SPARSE, "needs --sparse" },
 		{ STEP_DISTILL, "needs --distill" }, { STEP_GATE, "needs --quality-check or --canary" },
 		{ STEP_QUANT, "needs a type: --quantize" }
@@ -254,19 +255,22 @@ source_has_options(const struct flow *f)
 }
 
 static void
+put_fetch(struct flow *f)
+{
+	begin(f, STEP_FETCH, "apr-pull");
+	end(f);
+}
+
+static void
 put_source(struct flow *f)
 {
 	const char *from = slot(f, SLOT_FROM);
 
-	if (is_remote(f->source)) {
-		begin(f, STEP_SOURCE, "apr-pull");
-	} else if (source_has_options(f)) {
-		begin(f, STEP_SOURCE, "apr-unpack");
-		add_option(f, "--from", from ? respell(formats_read, from, true) : NULL);
-		add_option(f, "--arch", reads_ggml(f) ? slot(f, SLOT_ARCH) : NULL);
-	} else {
+	if (!source_has_options(f))
 		return;
-	}
+	begin(f, STEP_SOURCE, "apr-unpack");
+	add_option(f, "--from", from ? respell(formats_read, from, true) : NULL);
+	add_option(f, "--arch", reads_ggml(f) ? slot(f, SLOT_ARCH) : NULL);
 	end(f);
 }
 
@@ -351,10 +355,11 @@ put_all(struct flow *f)
 {
 	enum front_step step;
 
-	for (step = STEP_SOURCE; step < FRONT_STEPS; step++) {
+	for (step = STEP_FETCH; step < FRONT_STEPS; step++) {
 		if (!(f->steps & 1u << step))
 			continue;
 		switch (step) {
+		case STEP_FETCH: put_fetch(f); break;
 		case STEP_SOURCE: put_source(f); break;
 		case STEP_TRUST: put_kind(f, step, "apr-verify", slot(f, SLOT_TRUST)); break;
 		case STEP_DECODE:
@@ -388,7 +393,7 @@ bit(enum front_step step, bool on)
 static unsigned
 choose_steps(const struct flow *f)
 {
-	return f->l->wanted | bit(STEP_SOURCE, true) | bit(STEP_TRUST, slot(f, SLOT_TRUST)) |
+	return f->l->wanted | bit(STEP_FETCH, is_remote(f->source)) | bit(STEP_SOURCE, true) | bit(STEP_TRUST, slot(f, SLOT_TRUST)) |
 	       bit(STEP_DECODE, slot(f, SLOT_DECODE)) | bit(STEP_ADAPT, f->form) |
 	       bit(STEP_RENAME, f->form && strcmp(f->form, "apr") == 0) | bit(STEP_QUANT, f->type) |
 	       bit(STEP_GATE, slot(f, SLOT_GATE) || slot(f, SLOT_CANARY)) |
@@ -401,6 +406,8 @@ choose_steps(const struct flow *f)
 static void
 analyze(struct flow *f)
 {
+	if (is_remote(f->source))
+		put_fetch(f);
 	put_source(f);
 	begin(f, STEP_CHECK, "apr-check");
 	front_plan_add(f->p, "--stats-only");

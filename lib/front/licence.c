@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@ ask(const char *path, const char *file, int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	/* The text is read here, whatever the user's settings are. */
+	setenv("APR_OUTPUT_FORMAT", "text", 1);
 	if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0 &&
 	    dup2(out, STDOUT_FILENO) >= 0)
 		execl(path, "apr-meta", "card", "--", file, (char *)NULL);

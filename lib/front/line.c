@@ -88,6 +88,20 @@ unknown(const struct front_word *w, const char *name, struct err *e)
 
 /* ---- reading ---- */
 
+static bool
+may_repeat(const char *name)
+{
+	static const char *const names[] = {
+		"tensor-type", "include", "exclude", "resolve-map", NULL
+	};
+	size_t i;
+
+	for (i = 0; names[i]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static int
 take(struct front_line *l, const struct front_option *o, const char *value, struct err *e)
 {
@@ -98,7 +112,7 @@ take(struct front_line *l, const struct front_option *o, const char *value, stru
 	if (value && !*value)
 		return misused(l->word, e, "--%s needs a value", name);
 	for (i = 0; i < l->given_count; i++)
-		if (l->given[i].option == o && strcmp(name, "tensor-type") != 0)
+		if (l->given[i].option == o && !may_repeat(name))
 			return misused(l->word, e, "--%s is given twice", name);
 	if (l->given_count == FRONT_GIVEN)
 		return misused(l->word, e, "%s", "too many options");

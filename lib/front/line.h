@@ -15,7 +15,8 @@
 
 /* The stages of a pipe, in the only order in which they run. */
 enum front_step {
-	STEP_SOURCE,  /* apr-pull, apr-unpack or apr-merge */
+	STEP_FETCH,   /* apr-pull */
+	STEP_SOURCE,  /* apr-unpack, or the only tool */
 	STEP_TRUST,   /* apr-verify */
 	STEP_DECODE,  /* apr-quant, to floats */
 	STEP_ADAPT,

@@ -100,9 +100,9 @@ is_option(const char *arg, const char *option)
 	return name_length(arg) == strlen(option) && strncmp(arg, option, strlen(option)) == 0;
 }
 
-/* Returns the tool of a word for these arguments. */
-static const char *
-tool_for(const struct front_word *w, char **args)
+/* Returns the row of the tool that one of the arguments asks for, or NULL. */
+static const struct front_turn *
+turn_for(const struct front_word *w, char **args)
 {
 	const struct front_turn *t;
 	size_t i;
@@ -110,8 +110,8 @@ tool_for(const struct front_word *w, char **args)
 	for (t = w->turns; t && t->option; t++)
 		for (i = 0; args[i]; i++)
 			if (is_option(args[i], t->option))
-				return t->tool;
-	return w->tool;
+				return t;
+	return NULL;
 }
 
 /* Whether a file with this name is a container, which only apr-pack writes. */
@@ -191,13 +191,13 @@ container_of(const struct front_word *w, char **args)
 static int
 plan_tool(struct front_plan *p, const struct front_word *w, char **args, struct err *e)
 {
-	const char *tool = tool_for(w, args), *file = container_of(w, args);
+	const struct front_turn *turn = turn_for(w, args);
+	const char *file = container_of(w, args);
 	bool force = false;
 	size_t i, used = 1;
 
-	front_plan_stage(p, STEP_SOURCE, tool);
-	if (w->adds && tool == w->tool)
-		front_plan_add(p, w->adds);
+	front_plan_stage(p, STEP_SOURCE, turn ? turn->tool : w->tool);
+	front_plan_add(p, turn ? NULL : w->adds);
 	for (i = 0; args[i]; i += used) {
 		if (file && output_at(args, i, &used) == file)
 			continue;

@@ -25,10 +25,9 @@ relay_draw(struct relay *r)
 		return;
 	relay_clear(r);
 	for (i = 0; i < r->n; i++) {
-		if (r->stages[i].fd < 0 && !*r->stages[i].progress)
+		if (!*r->stages[i].progress)
 			continue;
-		fprintf(stderr, "%.78s\n",
-		        *r->stages[i].progress ? r->stages[i].progress : r->stages[i].tool);
+		fprintf(stderr, "%.78s\n", r->stages[i].progress);
 		r->drawn++;
 	}
 }

@@ -16,7 +16,6 @@
 #define RELAY_LINE 4096 /* longer lines are passed on in pieces */
 
 struct relay_stage {
-	const char *tool;
 	int fd;             /* its messages, or -1 after their end */
 	char line[RELAY_LINE];
 	size_t n;           /* characters of a line that has not ended */

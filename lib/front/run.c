@@ -148,7 +148,6 @@ start(struct run *r, size_t i, int *in, const sigset_t *mask, struct err *e)
 	close_if_open(data[1]);
 	close(text[1]);
 	*in = data[0];
-	r->stages[i].tool = s->argv[0];
 	r->stages[i].fd = text[0];
 	r->started++;
 	return 0;
@@ -257,7 +256,7 @@ failure_name(const struct front_stage *s, struct buf *message, int status)
 {
 	const char *text = buf_string(message);
 
-	if (s->step == STEP_SOURCE && strcmp(s->argv[0], "apr-pull") == 0)
+	if (s->step == STEP_FETCH)
 		return "DownloadFailed";
 	if (s->step == STEP_CHECK && status == 5)
 		return "ValidationFailed";

@@ -17,6 +17,10 @@ static const struct front_rename tensors_renames[] = {
 static const struct front_rename trace_renames[] = {
 	{ "--payload", "--trace-payload" }, { NULL, NULL }
 };
+static const struct front_turn download_turns[] = {
+	{ "-o", "apr-pull" }, { "--output", "apr-pull" }, { "--path", "apr-pull" },
+	{ "--json", "apr-pull" }, { "-n", "apr-pull" }, { "--dry-run", "apr-pull" }, { NULL, NULL }
+};
 static const struct front_turn tensors_turns[] = {
 	{ "--hist", "apr-stats" }, { "--stats", "apr-stats" }, { NULL, NULL }
 };
@@ -89,7 +93,9 @@ static const struct front_word words[] = {
 	{ TOOL("run", "", RUN, "apr-run", "what a model says next") },
 	{ TOOL("tok", "tokenize", RUN, "apr-tok", "text to tokens, and back") },
 
-	{ TOOL("download", "pull", FETCH, "apr-pull", "a model from a hub, URL or registry") },
+	{ TOOL("download", "", FETCH, "apr-pull", "a model of a hub or the web, into the cache"),
+	  .adds = "--path", .turns = download_turns },
+	{ TOOL("pull", "", FETCH, "apr-pull", "the same, into a file or a pipe") },
 	{ TOOL("push", "publish upload", FETCH, "apr-push", "a model to a hub or registry") },
 	{ TOOL("cache", "", FETCH, "apr-cache", "list and clear what was fetched") },
 

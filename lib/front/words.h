@@ -21,7 +21,7 @@ struct front_rename {
 	const char *was, *now;
 };
 
-/* An option that belongs to another tool than the word's usual one. */
+/* An option that asks for another tool than the word's usual one, or excludes what it adds. */
 struct front_turn {
 	const char *option, *tool;
 };
@@ -40,7 +40,7 @@ struct front_word {
 	const char *purpose;   /* what it does, to follow the word in a list */
 	unsigned plan;         /* one of the bits above, or 0 */
 	const char *usage;     /* with a plan: its operands */
-	const char *adds;      /* the first argument of the tool, or NULL */
+	const char *adds;      /* the first argument of its usual tool, or NULL */
 	const struct front_rename *renames; /* ended by a row without was, or NULL */
 	const struct front_turn *turns;     /* ended by a row without option, or NULL */
 	bool packs;            /* the tool writes a stream: -o with the suffix of a container

@@ -26,7 +26,9 @@ static const struct {
 	{ "adapt gguf m --output=s.gguf", "apr-adapt gguf m | apr-pack -o s.gguf" },
 	{ "rename a=b m -os/ -f", "apr-rename a=b m | apr-pack -f -o s/" },
 	{ "sign -o", "apr-sign -o" },
-	{ "download hf://a/b", "apr-pull hf://a/b" },
+	{ "download hf://a/b", "apr-pull --path hf://a/b" },
+	{ "download hf://a/b --output m", "apr-pull hf://a/b --output m" },
+	{ "pull hf://a/b", "apr-pull hf://a/b" },
 	/* convert */
 	{ "convert m.apr -o o.apr", "apr-check --pass m.apr | apr-pack -o o.apr" },
 	{ "convert m.apr -o o.apr --no-check", "apr-pack -o o.apr m.apr" },
@@ -87,6 +89,11 @@ static const struct {
 	{ "import hf://a/b --quantize int8 --no-cache -o o.apr",
 	  "apr-pull --no-cache hf://a/b | apr-adapt apr | apr-rename --strict --schema apr | "
 	  "apr-quant int8 | apr-check --pass | apr-pack -o o.apr" },
+	{ "import hf://a/b --only x --include a --include b -o o.gguf",
+	  "apr-pull --include a --include b hf://a/b | apr-unpack --only x | apr-adapt gguf | "
+	  "apr-check --pass | apr-pack -o o.gguf" },
+	{ "convert hf://a/b --analyze-source", "apr-pull hf://a/b | apr-check --stats-only" },
+	{ "convert m --no-cache", "!--no-cache needs an address, such as hf://ORG/NAME" },
 	{ "convert hf://a/b -o o.apr",
 	  "apr-pull hf://a/b | apr-adapt apr | apr-rename --strict --schema apr | apr-check --pass | "
 	  "apr-pack -o o.apr" },
