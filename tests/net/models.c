@@ -40,7 +40,7 @@ place_free(struct place *p)
 	free(p->folder);
 }
 
-static bool
+bool
 is_lfs(const char *path)
 {
 	static const char *const suffixes[] = { ".safetensors", ".gguf", ".bin", ".pt", ".apr" };

@@ -154,22 +154,26 @@ static bool
 content_serve(struct conn *c, const struct request *r, struct answer *a)
 {
 	char *name = strdup(r->path + 4), *kind = strstr(name, "/manifests/");
-	bool manifest = kind != NULL, mine;
+	bool read = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
+	bool mine = true;
 
 	if (kind == NULL)
 		kind = strstr(name, "/blobs/");
-	mine = kind != NULL && (strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0);
-	if (mine) {
-		*kind++ = '\0';
-		if (!c->cdn && token_demand(c, name, r, a))
-			;
-		else if (!has(name, ""))
-			refuse(a, 404, "NAME_UNKNOWN", "repository name not known to registry");
-		else if (manifest)
-			manifest_serve(name, kind + strlen("manifests/"), a);
-		else
-			blob_serve(c, name, kind + strlen("blobs/"), a);
+	if (kind == NULL) {
+		free(name);
+		return false;
 	}
+	*kind++ = '\0';
+	if (!c->cdn && token_demand(c, name, r, a))
+		;
+	else if (!read || strncmp(kind, "blobs/uploads/", 14) == 0)
+		mine = registry_upload_serve(c, name, kind, r, a);
+	else if (!has(name, ""))
+		refuse(a, 404, "NAME_UNKNOWN", "repository name not known to registry");
+	else if (strncmp(kind, "manifests/", 10) == 0)
+		manifest_serve(name, kind + strlen("manifests/"), a);
+	else
+		blob_serve(c, name, kind + strlen("blobs/"), a);
 	free(name);
 	return mine;
 }

@@ -122,7 +122,7 @@ request_serve(struct conn *c, const struct request *r)
 
 	fault_find(r, &f);
 	if (f.status == 0 && f.location == NULL && !f.loop && f.body == NULL &&
-			!models_serve(c, r, &a) && !registry_serve(c, r, &a) &&
+			!upload_serve(c, r, &a) && !models_serve(c, r, &a) && !registry_serve(c, r, &a) &&
 			!(strncmp(r->path, "/files/", 7) == 0 && answer_file(&a, r->path + 1)))
 		answer_text(&a, 404, "Not Found");
 	if (a.fd >= 0 && a.etag[0] == '\0' && strncmp(r->path, "/files/", 7) == 0)
@@ -235,19 +235,22 @@ static void
 options_read(int argc, char **argv)
 {
 	static const struct option options[] = { { "page", required_argument, NULL, 'p' },
+		{ "chunk", required_argument, NULL, 'k' },
 		{ "cdn-host", required_argument, NULL, 'c' }, { 0 } };
 	int o;
 
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == 'p')
 			server.page = strtoul(optarg, NULL, 10);
+		else if (o == 'k')
+			server.chunk = strtoul(optarg, NULL, 10);
 		else if (o == 'c')
 			server.cdn_host = optarg;
 		else
 			exit(2);
 	}
 	if (optind + 1 != argc || server.page == 0) {
-		fprintf(stderr, "usage: server [--page N] [--cdn-host NAME] ROOT\n");
+		fprintf(stderr, "usage: server [--page N] [--chunk N] [--cdn-host NAME] ROOT\n");
 		exit(2);
 	}
 	server.root = argv[optind];

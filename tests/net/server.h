@@ -23,7 +23,8 @@
  *
  * At each HTTP port, /_idle waits until no other request is being answered and prints
  * "REQUESTS BYTES PATH" of each path (bytes of bodies); /_stalled/N waits until N answers have
- * stalled in all. --page N is the number of entries in a page of a listing; --cdn-host NAME
+ * stalled in all. --page N is the number of entries in a page of a listing; --chunk N the size of
+ * the parts that LFS objects are uploaded in (default: in one piece); --cdn-host NAME
  * the host that redirects to the CDN name (default 127.0.0.1).
  */
 
@@ -120,6 +121,11 @@ void answer_send(struct conn *c, const struct request *r, struct answer *a, cons
 
 /* Handlers. Each returns false if the path is not its own. */
 bool models_serve(struct conn *c, const struct request *r, struct answer *a);
+bool upload_serve(struct conn *c, const struct request *r, struct answer *a);
+bool registry_upload_serve(struct conn *c, const char *name, const char *kind, const struct request *r,
+		struct answer *a);
+/* Whether a file is stored by its digest: by its suffix. */
+bool is_lfs(const char *path);
 bool registry_serve(struct conn *c, const struct request *r, struct answer *a);
 
 /* Lowercase hex of digests. "file": a path below the root; results are remembered until the
@@ -148,7 +154,7 @@ void count_stall(void);
 extern struct server {
 	const char *root;
 	const char *cdn_host;
-	size_t page;
+	size_t page, chunk;
 	int port[4];            /* hub, CDN, and both with TLS */
 } server;
 
