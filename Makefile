@@ -112,6 +112,14 @@ $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/lib/libapr.a
 	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# apr-completions prints the files of completions/: one string per line.
+COMPLETIONS = $(addprefix $(B)/completions/,apr-tools.bash.inc _apr-tools.inc apr-tools.fish.inc)
+$(COMPLETIONS): $(B)/completions/%.inc: completions/%
+	@mkdir -p $(@D)
+	@sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$@
+$(B)/bin/apr-completions.o: $(COMPLETIONS)
+$(B)/bin/apr-completions.o: level_FLAGS = -I$(B)
+
 units: $(UNITS) ## build all unit tests
 
 # Generators share nothing with lib/: a mistake there must not be repeated in them.

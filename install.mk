@@ -5,6 +5,7 @@ TOOL_NAMES = $(TOOL_SRC:bin/%.c=%)
 PAGES = $(sort $(wildcard man/*.[1357]))
 BASH_FOLDER = $(datadir)/bash-completion/completions
 ZSH_FOLDER = $(datadir)/zsh/site-functions
+FISH_FOLDER = $(datadir)/fish/vendor_completions.d
 
 # libaprml.a is one object in which only the names of the header are global, so that it does
 # not clash with names of a program. It contains a copy of jansson, since it limits jansson's
@@ -44,11 +45,13 @@ INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) $(LINKS:%=$(bindir)/%) \
 	$(LINKS:%=$(mandir)/man1/%.1) \
 	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
+	$(TOOL_NAMES:%=$(FISH_FOLDER)/%.fish) \
 	$(libdir)/libaprml.a $(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h \
 	$(includedir)/aprml/apr_plugin.h
 
 install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
-	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BASH_FOLDER)' '$(DESTDIR)$(ZSH_FOLDER)'
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BASH_FOLDER)' '$(DESTDIR)$(ZSH_FOLDER)' \
+		'$(DESTDIR)$(FISH_FOLDER)'
 	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(bindir)'
 	for n in 1 3 5 7; do \
 		$(INSTALL) -d "$(DESTDIR)$(mandir)/man$$n" && \
@@ -61,8 +64,11 @@ install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PR
 	$(INSTALL) -m 644 completions/_apr-tools '$(DESTDIR)$(ZSH_FOLDER)'
 	$(INSTALL) -m 644 completions/apr-tools.bash \
 		'$(DESTDIR)$(BASH_FOLDER)/$(firstword $(TOOL_NAMES))'
+	$(INSTALL) -m 644 completions/apr-tools.fish \
+		'$(DESTDIR)$(FISH_FOLDER)/$(firstword $(TOOL_NAMES)).fish'
 	for t in $(wordlist 2,99,$(TOOL_NAMES)); do \
-		ln -sf $(firstword $(TOOL_NAMES)) "$(DESTDIR)$(BASH_FOLDER)/$$t" || exit; \
+		ln -sf $(firstword $(TOOL_NAMES)) "$(DESTDIR)$(BASH_FOLDER)/$$t" && \
+		ln -sf $(firstword $(TOOL_NAMES)).fish "$(DESTDIR)$(FISH_FOLDER)/$$t.fish" || exit; \
 	done
 	$(INSTALL) -d '$(DESTDIR)$(includedir)/aprml'
 	$(INSTALL) -m 644 lib/quant/apr_plugin.h '$(DESTDIR)$(includedir)/aprml/apr_plugin.h'

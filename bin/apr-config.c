@@ -42,6 +42,12 @@ key_json(const struct config *c, size_t i)
 	o = json_pack("{s:s,s:s?,s:s,s:s?,s:s,s:s}", "key", name, "value", x->value, "from",
 	              sources[x->from], "default", k->standard, "variable", k->variable, "about",
 	              k->help);
+	if (o && k->type == CONFIG_WORD)
+		json_object_set_new(o, "values", json_string(k->words));
+	else if (o && k->type == CONFIG_WHEN)
+		json_object_set_new(o, "values", json_string("auto|always|never"));
+	else if (o && k->type == CONFIG_SWITCH)
+		json_object_set_new(o, "values", json_string("true|false"));
 	if (o && x->line)
 		json_object_set_new(o, "line", json_integer(x->line));
 	return o;

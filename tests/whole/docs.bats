@@ -170,9 +170,11 @@ from_readme() {
 @test "the completions are for the tools that have a page, and for no others" {
 	local pages
 	pages=$(from_names | cut -f1)
-	diff <(sed -n 's/^#compdef //p' "$root/completions/_apr-tools" | tr ' ' '\n') <(echo "$pages")
+	diff <(sed -n 's/^#compdef apr //p' "$root/completions/_apr-tools" | tr ' ' '\n') <(echo "$pages")
 	diff <(sed -n '/^complete /,$p' "$root/completions/apr-tools.bash" | grep -o 'apr-[a-z]*') \
 		<(echo "$pages")
+	diff <(sed -n '/^for tool in apr /,/^$/p' "$root/completions/apr-tools.fish" |
+		sed '/^\tcomplete/,$d' | grep -o 'apr-[a-z]*') <(echo "$pages")
 }
 
 @test "README names each package that make deps installs" {

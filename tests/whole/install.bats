@@ -37,6 +37,7 @@ left() {
 	cmp "$dest/opt/apr/share/man/man5/apr-stream.5" "$root/man/apr-stream.5"
 	cmp "$dest/opt/apr/share/man/man7/apr.7" "$root/man/apr.7"
 	cmp "$dest/opt/apr/share/zsh/site-functions/_apr-tools" "$root/completions/_apr-tools"
+	cmp "$dest/opt/apr/share/fish/vendor_completions.d/apr-sum.fish" "$root/completions/apr-tools.fish"
 	# Installed files contain neither the build folder nor DESTDIR.
 	! find "$dest" -name '*.pc' -exec grep -q "$dest" {} + || fail "DESTDIR is in aprml.pc"
 	[ -z "$(find "$dest" -type f ! -perm -444)" ]
@@ -495,8 +496,9 @@ offered() {
 			fpath=($1 $fpath)
 			_call_program() { shift; "$@" }
 			_arguments() { print -rl -- "$@" }
+			_describe() { }
 			autoload -Uz _apr-tools
-			words=($2 "") CURRENT=2
+			words=($2 -) CURRENT=2
 			_apr-tools
 		' - "$root/completions" "$tool" >specs
 		sed -n 's/^\(--[a-z0-9-]*\).*/\1/p' specs | sort |
