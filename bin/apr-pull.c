@@ -10,6 +10,7 @@
 #include "cli/pull/deliver.h"
 #include "cli/pull/told.h"
 #include "cli/tool.h"
+#include "core/remote.h"
 #include "core/version.h"
 
 struct options {
@@ -255,6 +256,6 @@ main(int argc, char **argv)
 	char **operands = tool_begin(&tool, argc, argv);
 
 	if (check(&o, operands[0], &e) == 0)
-		start(&o, operands[0], &e);
+		start(&o, remote_source(operands[0]), &e);
 	return tool_end(&e);
 }

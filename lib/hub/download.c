@@ -44,6 +44,15 @@ check_space(const struct download *d, uint64_t missing, struct err *e)
 	               text_size(needs, sizeof needs, missing), text_size(has, sizeof has, left));
 }
 
+static int
+check_too(const struct download *d, struct err *e)
+{
+	if (!d->sha256_too || strcmp(d->sha256, d->sha256_too) == 0)
+		return 0;
+	return err_set(e, ERR_CHECKSUM, d->label, "has the SHA-256 %s, not %s", d->sha256,
+	               d->sha256_too);
+}
+
 /* Compares the digest of what has arrived. */
 static int
 check_digest(struct download *d, struct content_hash *h, struct err *e)
@@ -54,7 +63,7 @@ check_digest(struct download *d, struct content_hash *h, struct err *e)
 	if (content_hash_finish(h, d->sha256, git, e) < 0)
 		return -1;
 	if (d->kind == DOWNLOAD_UNKNOWN || strcmp(is_git ? git : d->sha256, d->digest) == 0)
-		return 0;
+		return check_too(d, e);
 	d->failure = HTTP_CHANGED;
 	return err_set(e, ERR_CHECKSUM, d->label, "arrived with the %s %s, not %s",
 	               is_git ? "git SHA-1" : "SHA-256", is_git ? git : d->sha256, d->digest);

@@ -50,6 +50,7 @@ struct download {
 	uint64_t size;            /* or HTTP_UNKNOWN */
 	enum download_kind kind;
 	char digest[65];          /* of that kind */
+	const char *sha256_too;   /* another digest that must hold, or NULL */
 	char etag[256];           /* strong one, or "" */
 	bool ranges;              /* the server is known to serve ranges; else the first request
 	                           * finds out */

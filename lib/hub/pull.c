@@ -13,8 +13,10 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/text.h"
+#include "crypto/digest.h"
 #include "hub/pull_parts.h"
 
+#define BLOCK ((size_t)1 << 20)
 #define SMALL (UINT64_C(16) << 20) /* files that come several at once, with a connection each */
 
 /* A row for each kind of source that is fetched. */
@@ -289,6 +291,31 @@ get_all_small(struct pull *p, unsigned jobs, struct err *e)
 	return c.e.code == ERR_NONE ? 0 : -1;
 }
 
+/* Compares a file that was in the cache with --sha256. */
+static int
+check_cached(const struct pull *p, const struct pull_file *f, struct err *e)
+{
+	struct sha256 h;
+	struct digest d;
+	char text[DIGEST_TEXT];
+	uint8_t *block = malloc(BLOCK);
+	int fd = open(f->at, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -1 : 0;
+	ssize_t n = 0;
+
+	sha256_start(&h);
+	while (block && r == 0 && (n = read(fd, block, BLOCK)) > 0)
+		sha256_add(&h, block, (size_t)n);
+	r = !block ? err_memory(e) : r < 0 || n < 0 ? err_errno(e, f->at, "cannot be read") : 0;
+	if (sha256_finish(&h, &d, e) < 0)
+		r = -1;
+	if (r == 0 && strcmp(digest_text(text, &d), p->o->sha256) != 0)
+		r = err_set(e, ERR_CHECKSUM, f->path, "has the SHA-256 %s, not %s", text, p->o->sha256);
+	if (fd >= 0)
+		close(fd);
+	free(block);
+	return r;
+}
+
 int
 pull_run(struct pull *p, struct err *e)
 {
@@ -305,6 +332,9 @@ pull_run(struct pull *p, struct err *e)
 			return -1;
 		f->done = true;
 	}
+	if (p->o->sha256 && p->files[0].cached && p->files[0].kind != DOWNLOAD_SHA256 &&
+	    check_cached(p, &p->files[0], e) < 0)
+		return -1;
 	if (p->source->kind == HUB_HF && !p->o->no_cache && !p->o->offline)
 		return cache_ref_write(&p->repo, *p->source->revision ? p->source->revision : "main",
 		                       p->info.commit, e);
@@ -327,6 +357,10 @@ pull_open(struct pull *p, const struct hub_source *source, const struct pull_opt
 	if (o->sha256 && p->n != 1)
 		return err_set(e, ERR_USAGE, source->label, "has %zu files, but --sha256 is the digest "
 		               "of one", p->n);
+	if (o->sha256 && p->files[0].kind == DOWNLOAD_SHA256 &&
+	    strcmp(p->files[0].digest, o->sha256) != 0)
+		return err_set(e, ERR_CHECKSUM, p->files[0].path, "has the SHA-256 %s, not %s",
+		               p->files[0].digest, o->sha256);
 	for (i = 0; i < p->n; i++)
 		if (p->files[i].size != HTTP_UNKNOWN && num_add(p->bytes, p->files[i].size, &p->bytes) < 0)
 			return err_set(e, ERR_CORRUPT, source->label, "has sizes that are not possible");

@@ -78,9 +78,11 @@ choose_tag(struct pull *p, struct err *e)
 		return 0;
 	if (!length)
 		return not_there(p, "has no GGUF file", e);
-	return err_set(e, models ? ERR_USAGE : ERR_IO, p->source->label,
-	               "%s GGUF file has %s in its name, of: %s",
-	               models ? "more than one" : "no", tag, names);
+	err_set(e, models ? ERR_USAGE : ERR_IO, p->source->label,
+	        "%s GGUF file has %s in its name, of: %s", models ? "more than one" : "no", tag,
+	        names);
+	e->missing = !models;
+	return -1;
 }
 
 /* ---- without requests ---- */
@@ -402,6 +404,7 @@ new_download(struct pull *p, const struct pull_file *f, unsigned jobs)
 		.authorization = *p->hf.authorization ? p->hf.authorization : NULL };
 
 	memcpy(d.digest, f->digest, sizeof d.digest);
+	d.sha256_too = p->o->sha256;
 	return d;
 }
 

@@ -225,7 +225,8 @@ has_come(void *ctx)
 {
 	struct again *a = ctx;
 
-	return read_record(a->p, a->key, &a->known) && *a->known.etag && a->known.size == a->f->size &&
+	return read_record(a->p, a->key, &a->known) && *a->known.etag &&
+	       (!*a->f->digest || strcmp(a->f->digest, a->known.sha256) == 0) && a->known.size == a->f->size &&
 	       strcmp(a->known.etag, a->p->etag) == 0;
 }
 

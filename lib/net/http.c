@@ -408,15 +408,14 @@ reason(CURLcode code, bool connected)
 		return "the host of the proxy is not known";
 	case CURLE_COULDNT_CONNECT:
 		return "no connection";
-	case CURLE_PARTIAL_FILE:
-		return "the connection ended before the last byte";
 	case CURLE_OPERATION_TIMEDOUT:
 		return connected ? "the server has stopped sending" : "the server does not answer";
+	/* Which of these comes depends on the moment. */
+	case CURLE_PARTIAL_FILE:
 	case CURLE_GOT_NOTHING:
-		return "the connection ended without an answer";
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
-		return "the connection broke";
+		return "the connection broke off";
 	case CURLE_PEER_FAILED_VERIFICATION:
 		return "the certificate of the server is not trusted";
 	case CURLE_SSL_CONNECT_ERROR:

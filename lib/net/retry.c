@@ -194,7 +194,7 @@ try(struct http *h, struct body *b, struct err *e)
 	if (!is_short(b))
 		return 0;
 	err_set(e, ERR_NETWORK, url_label(&a->final).text,
-	        "the connection ended before the last byte");
+	        "the connection broke off");
 	return 1;
 }
 

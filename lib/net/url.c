@@ -131,7 +131,7 @@ parse(struct url *u, const char *text)
 			return "has characters that must be percent-encoded";
 	u->https = strncasecmp(text, "https://", 8) == 0;
 	if (!u->https && strncasecmp(text, "http://", 7) != 0)
-		return "is not an address that begins with https:// or http://";
+		return "does not begin with https:// or http://";
 	text += u->https ? 8 : 7;
 	host = strcspn(text, "/?#");
 	wrong = take_host(u, text, host);
