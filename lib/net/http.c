@@ -21,6 +21,9 @@ struct exchange {
 	bool enough;     /* the rest of the body is not needed */
 	bool endless;    /* body or head were longer than allowed */
 	bool refused;    /* a callback has failed */
+	bool stalled;    /* nothing has arrived or left for too long */
+	unsigned stall;  /* seconds */
+	double last;     /* when a byte arrived or left */
 };
 
 /* ---- settings ---- */
@@ -144,6 +147,7 @@ on_header(char *p, size_t size, size_t n, void *to)
 	struct exchange *x = to;
 	size_t length = size * n;
 
+	x->last = http_clock();
 	x->head_bytes += length;
 	x->endless = x->head_bytes > HTTP_HEADERS;
 	if (x->endless)
@@ -213,6 +217,7 @@ on_data(char *p, size_t size, size_t n, void *to)
 	struct exchange *x = to;
 	size_t length = size * n, some = length;
 
+	x->last = http_clock();
 	if (x->q->stop && atomic_load(x->q->stop))
 		return 0;
 	if (!is_good(x->a))
@@ -230,6 +235,7 @@ on_data(char *p, size_t size, size_t n, void *to)
 		return 0;
 	}
 	x->got += some;
+	x->last = http_clock(); /* the disk may have been slow */
 	return some == length ? length : 0;
 }
 
@@ -250,6 +256,7 @@ on_send(char *p, size_t size, size_t n, void *from)
 	if (r < 0 || (r == 0 && left))
 		return CURL_READFUNC_ABORT;
 	x->sent += (uint64_t)r;
+	x->last = http_clock();
 	return (size_t)r;
 }
 
@@ -268,10 +275,11 @@ on_seek(void *from, curl_off_t offset, int origin)
 static int
 on_progress(void *from, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-	const struct exchange *x = from;
+	struct exchange *x = from;
 
 	(void)a, (void)b, (void)c, (void)d;
-	return x->q->stop && atomic_load(x->q->stop);
+	x->stalled = http_clock() - x->last > x->stall;
+	return x->stalled || (x->q->stop && atomic_load(x->q->stop));
 }
 
 /* ---- a request ---- */
@@ -350,8 +358,6 @@ set_network(CURL *c, const struct web *w, const struct http_request *q, bool fir
 	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 512L << 10);
 	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)w->o.connect);
-	curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)w->o.stall);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, w->o.agent);
 	curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	if (w->ca_file)
@@ -440,6 +446,8 @@ failed(struct exchange *x, CURLcode code)
 		a->failure = a->failure ? a->failure : HTTP_FINAL;
 		return -1;
 	}
+	if (x->stalled)
+		code = CURLE_OPERATION_TIMEDOUT;
 	a->failure = is_temporary(code) ? HTTP_TEMPORARY : HTTP_FINAL;
 	if (x->q->stop && atomic_load(x->q->stop))
 		return err_set(x->e, ERR_NETWORK, name.text, "is no longer needed");
@@ -460,7 +468,7 @@ int
 http_perform(struct http *h, const struct http_request *q, const struct url *u, bool first,
              bool trusted, struct http_answer *a, struct err *e)
 {
-	struct exchange x = { .q = q, .a = a, .e = e };
+	struct exchange x = { .q = q, .a = a, .e = e, .stall = h->web->o.stall, .last = http_clock() };
 	struct curl_slist *lines = NULL;
 	CURL *c = h->curl;
 	CURLcode code;
