@@ -110,6 +110,8 @@ values() {
 		sp.indices I64 0 1 1 0
 		inner F32 3
 	END
+	apr-unpack --dense places >"$BATS_TEST_TMPDIR/dense"
+	[ "$(apr-get sp "$BATS_TEST_TMPDIR/dense" | od -An -tf4 -v | tr -s ' \n' ' ')" = ' 0 1 0 2 0 0 ' ]
 	apr-unpack places | apr-header --json | jq -c '.metadata' >"$BATS_TEST_TMPDIR/keys"
 	grep -qF 'x: FLOAT [batch, 3, ?]' "$BATS_TEST_TMPDIR/keys"
 	! grep -qF 'in: FLOAT' "$BATS_TEST_TMPDIR/keys"

@@ -7,11 +7,17 @@
 #include "mutate.h"
 
 #include "dice.h"
+#include "imports/torch/torch.h"
 #include "wire/protobuf.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct format_choice chosen[] = { { &torch_options[TORCH_DENSE], "" } };
+
+	/* Every other length: sparse tensors become dense. */
+	fuzz_own = chosen;
+	fuzz_own_count = size % 2;
 	return fuzz_container(&format_onnx, data, size);
 }
 
@@ -123,6 +129,31 @@ put_tensor(struct buf *b, struct dice *d, unsigned number)
 	put_message(b, number, &in);
 }
 
+/* A sparse tensor whose indices mostly ascend and fit. */
+static void
+put_sparse(struct buf *b, struct dice *d, unsigned number)
+{
+	struct buf in = { 0 }, values = { 0 }, indices = { 0 }, list = { 0 };
+	unsigned i, n = roll(d, 5), rank = 1 + roll(d, 2), coordinates = roll(d, 2) ? rank : 1, at = 0;
+
+	put_number(&values, 1, n);
+	put_number(&values, 2, 2 + !roll(d, 4) * roll(d, 20));
+	put_name(&values, d, 8);
+	put_typed(&values, d, 5, n);
+	put_message(&in, 1, &values);
+	put_number(&indices, 1, n);
+	if (coordinates > 1)
+		put_number(&indices, 1, coordinates);
+	put_number(&indices, 2, 7);
+	for (i = 0; i < n * coordinates; i++, at += 1 + roll(d, 2))
+		put_varint(&list, roll(d, 20) ? coordinates > 1 ? i / 2 : at : odd_number(d));
+	put_message(&indices, 7, &list);
+	put_message(&in, 2, &indices);
+	for (i = 0; i < rank; i++)
+		put_number(&in, 3, roll(d, 9) ? 10 : odd_number(d));
+	put_message(b, number, &in);
+}
+
 static void
 put_node(struct buf *b, struct dice *d, const uint8_t *data, size_t size)
 {
@@ -180,7 +211,11 @@ put_change(struct buf *b, struct dice *d, const struct protobuf_field *f, const 
 	struct protobuf_field g = *f;
 	size_t n;
 
-	switch (roll(d, 10)) {
+	switch (roll(d, 11)) {
+	case 10:
+		put_sparse(b, d, roll(d, 4) ? 15 : 22);
+		put_field(b, f);
+		return;
 	case 0:
 		return;
 	case 1:

@@ -1,4 +1,5 @@
 #include "imports/onnx/onnx.h"
+#include "imports/torch/torch.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -184,6 +185,7 @@ close_source(struct source *source)
 	size_t i;
 
 	onnx_send_free(x);
+	onnx_sparse_free(x);
 	for (i = 0; i < x->tensor_count; i++) {
 		free(x->tensors[i].as);
 		free(x->tensors[i].kept);
@@ -276,4 +278,5 @@ const struct format format_onnx = {
 	.title = "ONNX",
 	.probe = onnx_probe,
 	.reads = &reads,
+	.shared = &torch_options[TORCH_DENSE],
 };

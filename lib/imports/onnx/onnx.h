@@ -114,12 +114,14 @@ struct onnx_view {
 	const struct onnx_type *type;
 	enum { ONNX_RAW,      /* bytes of the model's file */
 	       ONNX_NUMBERS,  /* numbers of a field of a message there */
-	       ONNX_EXTERNAL  /* bytes of another file */
+	       ONNX_EXTERNAL, /* bytes of another file */
+	       ONNX_DENSE     /* made of a sparse tensor */
 	} in;
 	uint64_t at, bytes;   /* of the codes, or of the message */
 	uint8_t field;        /* ONNX_NUMBERS */
 	bool single;          /* a 4-bit value in each number, not two */
 	uint32_t file;        /* ONNX_EXTERNAL */
+	struct onnx_sparse *sparse; /* ONNX_DENSE; owned by struct onnx */
 };
 
 /* A role of a node's input: rows in onnx_use.c. */
@@ -186,6 +188,10 @@ struct onnx {
 	size_t tensor_count, tensor_cap;
 	size_t *by_name;      /* numbers of tensors, sorted */
 	uint64_t name_bytes;
+
+	/* Sparse tensors that are made dense. */
+	struct onnx_sparse *sparse, *sparse_now; /* all; the one that is being sent */
+	uint64_t dense_bytes; /* of all */
 
 	/* Files with external data. */
 	struct onnx_file *files;
@@ -290,6 +296,16 @@ int onnx_open_beside(struct onnx *x, size_t file);
 /* Compare the checksums that the model states of the files that were used. 0, or -1 with
  * ERR_CHECKSUM. */
 int onnx_check_sums(struct onnx *x);
+
+/* Make a dense tensor of a sparse one (onnx_sparse.c), whose values and indices fit each other:
+ * *values becomes that tensor. ndim is at most TENSOR_DIMS. 0 or -1. */
+int onnx_make_dense(struct onnx *x, struct onnx_tensor *values, const struct onnx_tensor *indices,
+                    unsigned ndim, const uint64_t *dims);
+/* Begin to send it: 0 or -1. Then write its next bytes, of `left`: the result is their number, a
+ * whole number of values. */
+int onnx_dense_begin(struct onnx *x, struct onnx_sparse *s);
+size_t onnx_dense_read(struct onnx_sparse *s, uint64_t left, uint8_t *to, size_t room);
+void onnx_sparse_free(struct onnx *x);
 
 /* Make the head of the side file, after all names are known. */
 int onnx_cut(struct onnx *x);

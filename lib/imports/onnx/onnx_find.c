@@ -7,6 +7,7 @@
 #include "core/num.h"
 #include "core/text.h"
 #include "imports/onnx/onnx.h"
+#include "imports/torch/torch.h"
 
 /* Check the name and keep the tensor. */
 static int
@@ -75,7 +76,7 @@ take_sparse(struct onnx *x, const struct protobuf *outer, const struct protobuf_
 	struct protobuf_numbers dims;
 	struct protobuf m;
 	struct protobuf_field g;
-	uint64_t v, rank = 0;
+	uint64_t v, rank = 0, shape[TENSOR_DIMS];
 	bool has_values = false, has_indices = false;
 	int r, kind = 1;
 
@@ -96,7 +97,8 @@ take_sparse(struct onnx *x, const struct protobuf *outer, const struct protobuf_
 	                      PROTOBUF_VARINT, x->source.name, x->err);
 	dims.m.budget = &x->budget;
 	while ((r = protobuf_number(&dims, &v)) > 0)
-		rank++;
+		if (rank++ < TENSOR_DIMS)
+			shape[rank - 1] = v;
 	if (r < 0)
 		return -1;
 	if (!has_values || !has_indices)
@@ -106,6 +108,13 @@ take_sparse(struct onnx *x, const struct protobuf *outer, const struct protobuf_
 		values.name = name;
 	if (check_sparse(x, &values, &indices, rank) < 0)
 		return -1;
+	if (format_chosen(&x->options, &torch_options[TORCH_DENSE])) {
+		if (rank == 0 || rank > TENSOR_DIMS)
+			return err_set(x->err, ERR_CORRUPT, x->source.name, "has a sparse tensor of %" PRIu64
+			               " dimensions", rank);
+		return onnx_make_dense(x, &values, &indices, (unsigned)rank, shape) < 0 ? -1
+		       : keep(x, &values);
+	}
 	indices.name = values.name;
 	return keep(x, &values) < 0 ? -1 : keep(x, &indices);
 }

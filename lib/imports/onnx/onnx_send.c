@@ -155,6 +155,10 @@ onnx_send_tensor(struct onnx *x, size_t index)
 	x->done = 0;
 	if (x->left == 0)
 		return 0;
+	if (!x->box && v->in == ONNX_DENSE && !(x->box = mem_array(1, sizeof *x->box)))
+		return err_memory(x->err);
+	if (v->in == ONNX_DENSE)
+		return onnx_dense_begin(x, v->sparse);
 	if (v->in == ONNX_EXTERNAL) {
 		x->files[v->file].used = true;
 		if (onnx_open_beside(x, v->file) < 0)
@@ -285,12 +289,16 @@ onnx_send_some(struct onnx *x, struct out *o, const uint8_t **p, size_t *n)
 		return 0;
 	if (!x->view)
 		blob_piece(x, p, n);
+	else if (x->view->in == ONNX_DENSE)
+		*n = onnx_dense_read(x->view->sparse, x->left, x->box->values, sizeof x->box->values);
 	else if (x->view->in != ONNX_NUMBERS && !x->view->type->decode)
 		r = plain_piece(x, o, p, n, &put);
 	else
 		r = tensor_piece(x, p, n);
 	if (r < 0)
 		return -1;
+	if (x->view && x->view->in == ONNX_DENSE)
+		*p = x->box->values;
 	x->left -= *n;
 	return o && !put ? out_put(o, *p, *n) : 0;
 }
