@@ -61,7 +61,7 @@ format_announce(const struct format *f, const struct source *s, const char *path
 	for (i = 0; i < s->plan->tensor_count; i++) {
 		uint64_t bytes = tensor_bytes(s->plan->tensors[i]), at = reads->tensor_offset(s, i);
 
-		if ((wanted && !wanted[i]) || at == FORMAT_SCATTERED || bytes == 0)
+		if ((wanted && reads->skips && !wanted[i]) || at == FORMAT_SCATTERED || bytes == 0)
 			continue;
 		if (reads->tensor_stored)
 			reads->tensor_stored(s, i, &bytes);

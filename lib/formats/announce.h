@@ -7,8 +7,9 @@
 #include "formats/format.h"
 
 /* Announces the tensors of a source that was opened from this path; wanted: those that will be
- * read, or NULL for all. Tensors that do not lie in one piece in a file are fetched when they are
- * read. Does nothing for a local path. 0 or -1. */
+ * read, or NULL for all. If the format reads the others too, all are announced. Tensors that do
+ * not lie in one piece in a file are fetched when they are read. Does nothing for a local path.
+ * 0 or -1. */
 int format_announce(const struct format *f, const struct source *s, const char *path,
                     const bool *wanted, struct err *e);
 

@@ -133,6 +133,9 @@ struct format_reads {
 	 * can be described. */
 	void (*outline)(struct reader *r, struct outline *o);
 
+	/* Tensors that are not wanted are not read from a remote file (core/remote.h). */
+	bool skips;
+
 	/* True if reading a file that begins with these n bytes may need a spool
 	 * (core/spool.h). The member is NULL if no file needs one. */
 	bool (*spools)(const uint8_t *head, size_t n);

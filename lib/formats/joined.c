@@ -172,6 +172,7 @@ next_of_head(struct joined *j)
 {
 	int r = j->waits ? 1 : 0;
 
+	j->head->wanted = j->source.wanted;
 	if (!j->waits && !j->ended)
 		r = source_next(j->head, &j->waiting, j->err);
 	j->waits = r > 0;
@@ -185,7 +186,6 @@ send_waiting(struct joined *j, struct item *item)
 	*item = j->waiting;
 	j->waits = false;
 	j->blobs += item->kind == ITEM_BLOB;
-	j->tensors += item->kind == ITEM_TENSOR;
 	j->from = j->head;
 	return 1;
 }
@@ -237,6 +237,8 @@ send_other(struct joined *j, struct item *item)
 			if (!j->now || check_again(j, j->now->plan) < 0)
 				return -1;
 		}
+		if (j->source.wanted)
+			j->now->wanted = j->source.wanted + j->parts[j->part].first;
 		r = source_next(j->now, item, j->err);
 		item->index += j->parts[j->part].first;
 		j->from = j->now;
@@ -271,8 +273,7 @@ next(struct source *source, struct item *item, struct err *e)
 	case HEAD_DATA:
 		if ((r = next_of_head(j)) < 0)
 			return -1;
-		if (r > 0 && (j->waiting.kind == ITEM_LICENCE ||
-		              j->tensors < j->parts[0].count))
+		if (r > 0 && (j->waiting.kind == ITEM_LICENCE || j->waiting.kind == ITEM_TENSOR))
 			return send_waiting(j, item);
 		j->phase = OTHERS;
 		j->part = 1;

@@ -63,7 +63,7 @@ struct joined {
 	enum { HEAD_BLOBS, BESIDE, HEAD_DATA, OTHERS, LATE } phase;
 	struct item waiting; /* next item of the head, if waits */
 	bool waits, ended;   /* ended: the head has sent everything */
-	size_t blobs, tensors; /* of the head */
+	size_t blobs;          /* of the head */
 	size_t part;
 	struct source *from; /* the source of the body; NULL: a file beside */
 };

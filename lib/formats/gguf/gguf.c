@@ -47,6 +47,7 @@ gguf_stored_bytes(const struct tensor *t)
 }
 
 static const struct format_reads reads = {
+	.skips = true,
 	.open = gguf_open,
 	.open_path = gguf_open_path,
 	.describe = gguf_describe,

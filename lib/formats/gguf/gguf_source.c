@@ -207,6 +207,9 @@ begin_tensor(struct gguf *g, size_t i)
 	g->body = (struct place){ 0 };
 	if (tensor_bytes(g->plan.tensors[i]) > 0)
 		oddities_place(&g->odd, name, at, 8);
+	/* Padding before a tensor may be all that would be fetched there. */
+	if (g->reader.remote && g->source.wanted)
+		return reader_seek(&g->reader, at);
 	if (g->reader.seekable && end < at && at - end < PADDING && reader_seek(&g->reader, end) < 0)
 		return -1;
 	if (g->reader.seekable && reader_tell(&g->reader) != end)
@@ -257,7 +260,7 @@ next(struct source *source, struct item *item, struct err *e)
 	(void)e;
 	g->left = 0;
 	g->head = NULL;
-	if (!container_next(&g->sent, &g->plan, NULL, item))
+	if (!container_next(&g->sent, &g->plan, g->reader.remote ? source->wanted : NULL, item))
 		return finish(g);
 	switch (item->kind) {
 	case ITEM_BLOB:

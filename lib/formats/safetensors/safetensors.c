@@ -161,6 +161,7 @@ spools(const uint8_t *head, size_t n)
 }
 
 static const struct format_reads reads = {
+	.skips = true,
 	.open = safetensors_open,
 	.open_path = safetensors_folder_open,
 	.folder_of = safetensors_folder_of,

@@ -210,6 +210,7 @@ describe(struct source *source, struct err *e)
 }
 
 static const struct format_reads reads = {
+	.skips = true,
 	.describe = describe,
 	.tensor_offset = joined_tensor_offset,
 	.tensor_file = joined_tensor_file,

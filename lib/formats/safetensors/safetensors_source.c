@@ -189,10 +189,11 @@ static int
 next(struct source *source, struct item *item, struct err *e)
 {
 	struct safetensors *s = (struct safetensors *)source;
+	const bool *wanted = s->reader.remote ? source->wanted : NULL;
 	size_t i;
 
 	(void)e; /* the reader holds it */
-	if (!container_next(&s->sent, &s->plan, NULL, item))
+	if (!container_next(&s->sent, &s->plan, wanted, item))
 		return finish(s);
 	i = item->index;
 	switch (item->kind) {
@@ -205,6 +206,8 @@ next(struct source *source, struct item *item, struct err *e)
 	case ITEM_TENSOR:
 		s->from = FROM_FILE;
 		s->left = item->bytes;
+		if (wanted && reader_seek(&s->reader, s->data_at + s->offsets[i]) < 0)
+			return -1;
 		item->gaps = reader_has_gap(&s->reader, s->left);
 		break;
 	case ITEM_PROV:
