@@ -5,6 +5,7 @@
 
 #include "cli/say.h"
 #include "core/buf.h"
+#include "core/descriptors.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "front/find.h"
@@ -172,6 +173,7 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	int result;
 
+	descriptors_occupy();
 	if (argc > 0 && word_of_program(argv[0])) {
 		argv[0] = word_of_program(argv[0]);
 		result = do_command(argv, &e);

@@ -1,7 +1,6 @@
 #include "cli/tool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/config.h"
+#include "core/descriptors.h"
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/sandbox.h"
@@ -482,23 +482,6 @@ short_options(char **argv, int i, bool *seen)
 	return 1;
 }
 
-/* Opens descriptors 0 to 2 if they are closed. Otherwise the next file opened would get
- * the number, and messages would be written into a model. */
-static void
-occupy_standard_descriptors(void)
-{
-	int fd, got;
-
-	for (fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
-			continue;
-		/* The wrong direction on purpose: any use must fail. */
-		got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-		if (got != fd && got >= 0)
-			close(got);
-	}
-}
-
 /* Applies the user's memory limit; after the command line is parsed, so that --help works
  * under any limit. */
 static void
@@ -559,7 +542,7 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	(void)config_take(&settings);
 	operands = room_for_operands(argc);
 	sandbox_tool(t->name);
-	occupy_standard_descriptors();
+	descriptors_occupy();
 	/* Exceeding the file size limit then fails as a write error, with a message. */
 	signal(SIGXFSZ, SIG_IGN);
 	while (i < argc) {

@@ -62,7 +62,7 @@ misused(const struct front_word *w, struct err *e, const char *fact, const char 
 static int
 unknown(const struct front_word *w, const char *name, struct err *e)
 {
-	size_t n = strcspn(name, "="), cost, far = n / 3 + 2;
+	size_t n = strcspn(name, "="), cost, far;
 	const struct front_option *o;
 	static char names[FRONT_GIVEN][32];
 	struct near near = { .n = 0 };
@@ -70,6 +70,7 @@ unknown(const struct front_word *w, const char *name, struct err *e)
 	char asked[80];
 
 	text_quote(asked, sizeof asked, name, n);
+	far = strlen(asked) / 3 + 2;
 	err_set(e, ERR_USAGE, NULL, "apr %s has no option --%s", w->name, asked);
 	for (o = front_options(); o->words && i < FRONT_GIVEN; o++) {
 		if (!(o->words & w->plan))
@@ -102,6 +103,20 @@ may_repeat(const char *name)
 	return false;
 }
 
+/* Whether a word is the name of a type of floats, the value of --dequantize, which may be
+ * missing. */
+static bool
+is_float_type(const char *word)
+{
+	static const char *const types[] = { "f32", "f16", "bf16", "fp32", "fp16", NULL };
+	size_t i;
+
+	for (i = 0; word && types[i]; i++)
+		if (strcmp(word, types[i]) == 0)
+			return true;
+	return false;
+}
+
 static int
 take(struct front_line *l, const struct front_option *o, const char *value, struct err *e)
 {
@@ -111,6 +126,8 @@ take(struct front_line *l, const struct front_option *o, const char *value, stru
 	first_name(o, name, sizeof name);
 	if (value && !*value)
 		return misused(l->word, e, "--%s needs a value", name);
+	if (o->slot == SLOT_DECODE && value && !is_float_type(value))
+		return misused(l->word, e, "--dequantize decodes to f32, f16 or bf16%s", "");
 	for (i = 0; i < l->given_count; i++)
 		if (l->given[i].option == o && !may_repeat(name))
 			return misused(l->word, e, "--%s is given twice", name);
@@ -122,19 +139,6 @@ take(struct front_line *l, const struct front_option *o, const char *value, stru
 	if (o->slot)
 		l->slot[o->slot] = value ? value : "";
 	return 0;
-}
-
-/* Whether a word after --dequantize is its value: the name of a type of floats. */
-static bool
-is_float_type(const char *word)
-{
-	static const char *const types[] = { "f32", "f16", "bf16", "fp32", "fp16", NULL };
-	size_t i;
-
-	for (i = 0; word && types[i]; i++)
-		if (strcmp(word, types[i]) == 0)
-			return true;
-	return false;
 }
 
 /* Takes the option o at args[i], whose value may stand in the same word. Returns the number of

@@ -265,6 +265,15 @@ fails() {
 	apr convert m.gguf -f "${all[@]}"
 }
 
+@test "closed descriptors are not taken for those of a pipe" {
+	local words=(apr convert "$llama2/expected.gguf" --quantize q8_0 -o)
+	(exec 0<&- && "${words[@]}" in.apr)
+	(exec 1>&- && "${words[@]}" out.apr)
+	(exec 0<&- 1>&- 2>&- && "${words[@]}" all.apr)
+	cmp in.apr out.apr
+	cmp in.apr all.apr
+}
+
 @test "the import names the failure of a download, and prints the licence first" {
 	printf '#!/bin/sh\necho "apr-pull: nosuch://a: is not an address (E007)" >&2\nexit 1\n' >apr-pull
 	chmod +x apr-pull

@@ -127,6 +127,7 @@ static const struct {
 	{ "convert m --output=", "!--output needs a value" },
 	{ "convert m -o a -o b", "!--output is given twice" },
 	{ "convert m --no-check=1", "!--no-check takes no value" },
+	{ "convert m --dequantize=q4_0", "!--dequantize decodes to f32, f16 or bf16" },
 	{ "convert m -Z", "!unknown option -Z" },
 	{ "convert m --quantise-types q4", "!apr convert has no option --quantise-types" },
 };
