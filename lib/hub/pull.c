@@ -24,9 +24,12 @@ static const struct kind {
 	enum hub_kind kind;
 	int (*open)(struct pull *p, struct err *e);
 	int (*get)(struct pull *p, struct pull_file *f, unsigned jobs, struct err *e);
+	int (*finish)(struct pull *p, struct err *e); /* or NULL */
 } kinds[] = {
-	{ HUB_HF, pull_open_hf, pull_get_hf },
-	{ HUB_HTTP, pull_open_http, pull_get_http },
+	{ HUB_HF, pull_open_hf, pull_get_hf, NULL },
+	{ HUB_HTTP, pull_open_http, pull_get_http, NULL },
+	{ HUB_OLLAMA, pull_open_oci, pull_get_oci, pull_finish_oci },
+	{ HUB_OCI, pull_open_oci, pull_get_oci, pull_finish_oci },
 };
 
 static const struct kind *
@@ -335,6 +338,8 @@ pull_run(struct pull *p, struct err *e)
 	if (p->o->sha256 && p->files[0].cached && p->files[0].kind != DOWNLOAD_SHA256 &&
 	    check_cached(p, &p->files[0], e) < 0)
 		return -1;
+	if (kind_of(p)->finish && kind_of(p)->finish(p, e) < 0)
+		return -1;
 	if (p->source->kind == HUB_HF && !p->o->no_cache && !p->o->offline)
 		return cache_ref_write(&p->repo, *p->source->revision ? p->source->revision : "main",
 		                       p->info.commit, e);
@@ -379,6 +384,7 @@ pull_close(struct pull *p)
 	free(p->files);
 	p->files = NULL;
 	p->n = 0;
+	pull_close_oci(p);
 	cache_repo_close(&p->repo);
 	http_close(p->hf.http);
 	p->hf.http = NULL;

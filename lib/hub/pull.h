@@ -48,6 +48,8 @@ struct pull_file {
 	uint64_t fetched;         /* bytes over the network */
 };
 
+struct pull_artifact;
+
 struct pull {
 	const struct pull_options *o;
 	const struct hub_source *source;
@@ -59,6 +61,7 @@ struct pull {
 	bool several;             /* a folder of files; else one file */
 	struct pull_file *files;
 	size_t n, cap;
+	struct pull_artifact *artifact; /* of a registry */
 	uint64_t bytes;           /* of all files whose size is known */
 	_Atomic uint64_t progress; /* bytes here so far */
 	size_t left_out;          /* files that were left out without being asked */

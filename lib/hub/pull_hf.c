@@ -428,8 +428,8 @@ get_to_cache(struct pull *p, struct pull_file *f, unsigned jobs, const char *url
 }
 
 /* Opens the folder of a path below p->o->folder. *name: the last part. */
-static int
-open_target(struct pull *p, const char *path, const char **name, struct err *e)
+int
+pull_open_target(struct pull *p, const char *path, const char **name, struct err *e)
 {
 	char folder[HUB_PATH] = ".";
 	const char *slash = strrchr(path, '/');
@@ -453,7 +453,7 @@ get_to_folder(struct pull *p, struct pull_file *f, unsigned jobs, const char *ur
 
 	d.url = url;
 	d.replace = p->o->replace;
-	d.folder = open_target(p, path, &d.name, e);
+	d.folder = pull_open_target(p, path, &d.name, e);
 	if (d.folder < 0)
 		return -1;
 	d.progress = &p->progress;

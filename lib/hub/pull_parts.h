@@ -18,6 +18,17 @@ int pull_get_hf(struct pull *p, struct pull_file *f, unsigned jobs, struct err *
 int pull_open_http(struct pull *p, struct err *e);
 int pull_get_http(struct pull *p, struct pull_file *f, unsigned jobs, struct err *e);
 
+int pull_open_oci(struct pull *p, struct err *e);
+int pull_get_oci(struct pull *p, struct pull_file *f, unsigned jobs, struct err *e);
+
+/* After the last file. */
+int pull_finish_oci(struct pull *p, struct err *e);
+void pull_close_oci(struct pull *p);
+
+/* Opens the folder of a path below o->folder, which is made, and sets *name to the last part of
+ * path. -1 with e filled. */
+int pull_open_target(struct pull *p, const char *path, const char **name, struct err *e);
+
 /* Sets f->at to FOLDER/NAME. */
 int pull_set_place(struct pull_file *f, const char *folder, const char *name, struct err *e);
 

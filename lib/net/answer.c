@@ -20,7 +20,7 @@ answer_reset(struct http_answer *a)
 	a->retry_after = HTTP_NO_WAIT;
 	a->etag[0] = a->linked_etag[0] = a->last_modified[0] = a->repo_commit[0] = '\0';
 	a->error_code[0] = a->error_message[0] = a->digest[0] = a->authenticate[0] = '\0';
-	a->content_type[0] = a->upload[0] = a->location[0] = a->next[0] = a->body[0] = '\0';
+	a->content_type[0] = a->upload[0] = a->range[0] = a->location[0] = a->next[0] = a->body[0] = '\0';
 	a->body_bytes = 0;
 }
 
@@ -133,6 +133,7 @@ static const struct {
 	TEXT_FIELD("x-error-message", error_message),
 	TEXT_FIELD("docker-content-digest", digest),
 	TEXT_FIELD("docker-upload-uuid", upload),
+	TEXT_FIELD("range", range),
 	TEXT_FIELD("www-authenticate", authenticate),
 	TEXT_FIELD("content-type", content_type),
 	TEXT_FIELD("location", location),

@@ -52,6 +52,7 @@ struct http_answer {
 	char authenticate[1024];  /* WWW-Authenticate */
 	char content_type[128];
 	char upload[128];         /* Docker-Upload-UUID */
+	char range[64];           /* Range: what of an upload has arrived */
 	char location[URL_TEXT];  /* Location, unchanged */
 	char next[URL_TEXT];      /* Link: <...>; rel="next" */
 	struct url final;         /* the address that answered, after redirects */

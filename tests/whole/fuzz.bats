@@ -243,3 +243,7 @@ starved() {
 @test "fuzz corpus: APR1 with a JSON layout" {
 	replayed aprjson
 }
+
+@test "fuzz corpus: what registries send" {
+	replayed oci
+}
