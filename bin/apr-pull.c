@@ -1,13 +1,14 @@
 /* apr-pull: a model of a hub or a web address -> the cache, a file, a stream */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/pull/deliver.h"
+#include "cli/pull/stream.h"
 #include "cli/pull/told.h"
 #include "cli/tool.h"
 #include "core/remote.h"
@@ -16,20 +17,28 @@
 struct options {
 	struct opt_list include, exclude, maps;
 	struct output_options output;
+	struct select_options select;
 	const char *sha256, *token_file, *policy;
-	uint64_t jobs, retries, stall;
+	uint64_t jobs, retries, stall, serve;
 	double wait;
 	bool no_cache, json, dry_run, offline, path, accept, insecure;
 };
 
 /* ---- the work ---- */
 
+static struct web_options
+web_of(const struct options *o)
+{
+	return (struct web_options){ .agent = "apr/" APR_VERSION, .maps = o->maps.items,
+		.map_count = o->maps.n, .insecure_http = o->insecure, .stall = (unsigned)o->stall,
+		.tries = (unsigned)o->retries, .wait = o->wait > 0 ? (unsigned)(o->wait * 1000) + 1 : 1,
+		.note = tool_note };
+}
+
 static int
 open_web(const struct options *o, struct web **web, struct err *e)
 {
-	const struct web_options options = { .agent = "apr/" APR_VERSION, .maps = o->maps.items,
-		.map_count = o->maps.n, .insecure_http = o->insecure, .stall = (unsigned)o->stall,
-		.tries = (unsigned)o->retries, .wait = o->wait > 0 ? (unsigned)(o->wait * 1000) + 1 : 1, .note = tool_note };
+	const struct web_options options = web_of(o);
 
 	*web = web_open(&options, e);
 	return *web ? 0 : -1;
@@ -139,23 +148,6 @@ be_child(const struct options *o, const struct hub_source *s, int to)
 	_exit(tool_end(&e));
 }
 
-/* Becomes the apr-unpack beside this program, which reads the model. */
-static int
-unpack(const char *root, struct err *e)
-{
-	char program[4096];
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 16);
-	char *slash;
-
-	program[n > 0 ? n : 0] = '\0';
-	slash = strrchr(program, '/');
-	if (!slash)
-		return err_set(e, ERR_IO, NULL, "the folder of the tools is not known");
-	snprintf(slash + 1, 16, "apr-unpack");
-	execl(program, "apr-unpack", "--", root, (char *)NULL);
-	return err_errno(e, program, "cannot be started");
-}
-
 static int
 stream(const struct options *o, const struct hub_source *s, struct err *e)
 {
@@ -182,10 +174,43 @@ stream(const struct options *o, const struct hub_source *s, struct err *e)
 	}
 	if (got == 0 || root[got - 1] != '\0')
 		return err_set(e, ERR_IO, NULL, "the process that fetches has sent no path");
-	return unpack(root, e);
+	return stream_unpack(root, &o->select, e);
+}
+
+/* ---- in place ---- */
+
+static struct serve_options
+serving(const struct options *o)
+{
+	return (struct serve_options){ .web = web_of(o), .token_file = o->token_file,
+		.sha256 = o->sha256, .no_cache = o->no_cache, .offline = o->offline, .note = tool_note };
+}
+
+/* Tensors flow while they arrive. */
+static int
+flow(const struct options *o, const struct hub_source *s, const char *text, struct err *e)
+{
+	const struct stream_pull p = { .source = text, .hub = s, .select = o->select,
+		.policy = o->accept ? NULL : o->policy, .progress = o->output.progress,
+		.serve = serving(o) };
+
+	return stream_pull(&p, e);
 }
 
 /* ---- the command line ---- */
+
+static bool
+selects(const struct options *o)
+{
+	return o->select.only.n + o->select.except.n > 0;
+}
+
+/* Without the cache and -o, or a part of the tensors. */
+static bool
+in_place(const struct options *o)
+{
+	return selects(o) || (o->no_cache && (!o->output.path || strcmp(o->output.path, "-") == 0));
+}
 
 static int
 check(const struct options *o, const char *text, struct err *e)
@@ -194,8 +219,12 @@ check(const struct options *o, const char *text, struct err *e)
 		return tool_misused(e, "no SOURCE, as hf://ORG/REPO");
 	if (o->sha256 && (strlen(o->sha256) != 64 || strspn(o->sha256, "0123456789abcdef") != 64))
 		return tool_misused(e, "--sha256: not 64 lower-case hexadecimal digits");
-	if (o->no_cache && (!o->output.path || strcmp(o->output.path, "-") == 0) && !o->dry_run)
-		return tool_misused(e, "--no-cache needs -o");
+	if (in_place(o) && isatty(STDOUT_FILENO) && !o->dry_run)
+		return tool_misused(e, "--no-cache, --only and --except need -o or a pipe");
+	if (selects(o) && (o->output.path || o->json || o->path || o->dry_run))
+		return tool_misused(e, "--only and --except need a pipe");
+	if (in_place(o) && o->include.n + o->exclude.n > 0)
+		return tool_misused(e, "--include and --exclude choose files for the cache or -o");
 	if (o->no_cache && o->path)
 		return tool_misused(e, "--no-cache and --path cannot be combined");
 	return 0;
@@ -211,8 +240,10 @@ start(const struct options *o, const char *text, struct err *e)
 
 	if (hf_endpoint(endpoint, e) < 0 || hub_source_parse(&s, text, endpoint, e) < 0)
 		return -1;
+	if (streams && in_place(o) && s.kind != HUB_FILE)
+		return flow(o, &s, text, e);
 	if (s.kind == HUB_FILE && streams)
-		return unpack(s.path, e);
+		return stream_unpack(s.path, &o->select, e);
 	return streams ? stream(o, &s, e) : work(o, &s, NULL, e);
 }
 
@@ -222,10 +253,11 @@ main(int argc, char **argv)
 	static struct options o = { .wait = 1 };
 	static const struct opt opts[] = {
 		OPT_OUTPUT(&o.output),
+		OPT_SELECT(&o.select),
 		LIST(0, "include", "GLOB", &o.include, "fetch only files whose paths match"),
 		LIST(0, "exclude", "GLOB", &o.exclude, "do not fetch files whose paths match"),
 		TEXT(0, "sha256", "HEX", &o.sha256, "require this digest of the file"),
-		FLAG(0, "no-cache", &o.no_cache, "with -o: neither use nor fill the cache"),
+		FLAG(0, "no-cache", &o.no_cache, "neither use nor fill the cache"),
 		FLAG(0, "offline", &o.offline, "make no request: use only the cache"),
 		FLAG('n', "dry-run", &o.dry_run, "show what would be fetched"),
 		FLAG(0, "path", &o.path, "print the path of the model in the cache"),
@@ -242,20 +274,27 @@ main(int argc, char **argv)
 		NUMBER(0, "stall", "SECONDS", &o.stall, 1, 3600,
 		       "give a connection up that is silent for so long (default: 30)"),
 		FLAG(0, "insecure-http", &o.insecure, "allow http without encryption, to any host"),
+		NUMBER(0, "serve", "FD", &o.serve, 3, INT_MAX,
+		       "read a model in place for the tool at the socket FD"),
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-pull", "[--include GLOB ...] [--exclude GLOB ...] [--sha256 HEX] [--no-cache]\n"
-		"[--offline] [-n] [--path | --json] [-j N] [--token-file FILE]\n"
+		"apr-pull", "[--only REGEX] [--except REGEX] [--include GLOB ...] [--exclude GLOB ...]\n"
+		"[--sha256 HEX] [--no-cache] [--offline] [-n] [--path | --json] [-j N] [--token-file FILE]\n"
 		"[--resolve-map OLD=NEW ...] [--policy FILE] [--accept-license]\n"
 		"[--retries N] [--retry-wait SECONDS] [--stall SECONDS] [--insecure-http]\n"
-		"[--progress] [-f] [-o FILE] SOURCE",
+		"[--serve FD] [--progress] [-f] [-o FILE] SOURCE",
 		"Fetch a model from a hub or a web address, verified.", opts, 1
 	};
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
-	if (check(&o, operands[0], &e) == 0)
-		start(&o, remote_source(operands[0]), &e);
+	struct serve_options serve = serving(&o);
+	const char *text = operands[0] ? remote_source(operands[0]) : NULL;
+
+	if (o.serve)
+		stream_serve((int)o.serve, &serve, &e);
+	else if (check(&o, text, &e) == 0)
+		start(&o, text, &e);
 	return tool_end(&e);
 }

@@ -411,7 +411,7 @@ refused() {
 
 @test "wrong usage" {
 	for line in '' 'x://y' 'hf://a' 'hf://datasets/a/b' 'hf://a/b@' 'hf://a/b/../c' 'hf://a--b/c' \
-		'--sha256 12 hf://a/b' '--no-cache hf://a/b' 'https://u:p@h/' 'https://h h/' 'https://h:0/' \
+		'--sha256 12 hf://a/b' '--only x -o y hf://a/b' 'https://u:p@h/' 'https://h h/' 'https://h:0/' \
 		'http://example.org/m' '--resolve-map x hf://a/b' 'oci://x' 's3://a/b' 'hf://a/b:Q4/x'; do
 		# shellcheck disable=SC2086
 		refused 2 '' $line || fail "$line" || return

@@ -1,0 +1,582 @@
+#include "hub/serve_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/dir_name.h"
+#include "core/mem.h"
+#include "core/num.h"
+
+#define HERE RANGES_WORKERS /* the number of this thread's connection */
+
+static struct http *
+connection(struct serve *s, unsigned worker, struct err *e)
+{
+	if (!s->http[worker])
+		s->http[worker] = http_open(s->web, e);
+	return s->http[worker];
+}
+
+/* Appends a file; takes url. */
+static struct served *
+add(struct serve *s, const char *name, const char *label, char *url, uint64_t size, struct err *e)
+{
+	struct served *f = mem_array(1, sizeof *f);
+	int grown = -1;
+
+	/* Other threads look files up. */
+	pthread_mutex_lock(&s->mutex);
+	if (f && (grown = mem_grow(&s->files, &s->cap, s->count + 1, sizeof *s->files)) == 0)
+		s->files[s->count] = f;
+	pthread_mutex_unlock(&s->mutex);
+	if (grown < 0) {
+		free(f);
+		free(url);
+		err_memory(e);
+		return NULL;
+	}
+	*f = (struct served){ .url = url, .size = size, .own = -1, .number = -1,
+		.name = mem_text(name, strlen(name)), .label = mem_text(label, strlen(label)) };
+	pthread_mutex_lock(&s->mutex);
+	s->count++;
+	pthread_mutex_unlock(&s->mutex);
+	if (f->name && f->label)
+		return f;
+	err_memory(e);
+	return NULL;
+}
+
+/* ---- fetching ---- */
+
+struct request {
+	struct serve *s;
+	struct served *f;
+	const struct ranges_sink *sink;
+	uint64_t from;
+};
+
+static int
+changed(const struct served *f, struct err *e)
+{
+	return err_set(e, ERR_NETWORK, f->label, "has changed on the server while it was read");
+}
+
+static int
+no_parts(const char *label, struct err *e)
+{
+	err_set(e, ERR_NETWORK, label, "the server only sends whole files, not parts of them");
+	return err_hint(e, "apr-pull -o FILE fetches it whole");
+}
+
+/* The first answer says which version of the file is read. */
+static int
+take_head(void *ctx, const struct http_answer *a, struct err *e)
+{
+	struct request *q = ctx;
+	struct served *f = q->f;
+	bool strong = answer_etag_is_strong(a->etag), same;
+
+	if (!a->ranged && (q->from > 0 || a->length != f->size))
+		return no_parts(f->label, e);
+	if (a->ranged && a->range_total != HTTP_UNKNOWN && a->range_total != f->size)
+		return changed(f, e);
+	pthread_mutex_lock(&q->s->mutex);
+	if (!*f->etag && strong)
+		strcpy(f->etag, a->etag);
+	same = !strong || strcmp(f->etag, a->etag) == 0;
+	if (!f->direct && strcmp(a->final.text, f->url) != 0)
+		f->direct = mem_text(a->final.text, strlen(a->final.text));
+	pthread_mutex_unlock(&q->s->mutex);
+	return same ? 0 : changed(f, e);
+}
+
+static int
+take_data(void *ctx, const void *p, size_t n, struct err *e)
+{
+	struct request *q = ctx;
+
+	return q->sink->data(q->sink->ctx, p, n, e);
+}
+
+static int
+take_again(void *ctx, struct err *e)
+{
+	struct request *q = ctx;
+
+	return q->sink->again ? q->sink->again(q->sink->ctx, e) : 0;
+}
+
+/* Requests the bytes, at the address where redirects led before, or at the file's own. */
+static int
+request(struct serve *s, struct request *ctx, struct http *h, const char *direct, uint64_t to,
+        struct http_answer *a, struct err *e)
+{
+	struct served *f = ctx->f;
+	char etag[sizeof f->etag];
+	struct http_request q = { .url = direct ? direct : f->url,
+		.authorization = f->hub && !direct && *s->hf.authorization ? s->hf.authorization : NULL,
+		.from = ctx->from, .to = to, .stop = ctx->sink->stop, .head = take_head,
+		.data = take_data, .again = take_again, .ctx = ctx };
+
+	pthread_mutex_lock(&s->mutex);
+	strcpy(etag, f->etag);
+	pthread_mutex_unlock(&s->mutex);
+	q.if_range = *etag ? etag : NULL;
+	return http_get(h, &q, a, e);
+}
+
+/* A signed address that has expired, or a host that does not have the file any more. */
+static bool
+is_gone(const struct http_answer *a)
+{
+	return a->status == 400 || a->status == 401 || a->status == 403 || a->status == 404 ||
+	       a->status == 410;
+}
+
+static char *
+direct_of(struct serve *s, struct served *f)
+{
+	char *direct;
+
+	pthread_mutex_lock(&s->mutex);
+	direct = f->direct ? mem_text(f->direct, strlen(f->direct)) : NULL;
+	pthread_mutex_unlock(&s->mutex);
+	return direct;
+}
+
+static void
+forget_direct(struct serve *s, struct served *f)
+{
+	pthread_mutex_lock(&s->mutex);
+	free(f->direct);
+	f->direct = NULL;
+	pthread_mutex_unlock(&s->mutex);
+}
+
+int
+serve_fetch_file(struct serve *s, struct served *f, unsigned worker, uint64_t from, uint64_t to,
+                 const struct ranges_sink *sink, struct err *e)
+{
+	struct request ctx = { .s = s, .f = f, .sink = sink, .from = from };
+	struct http *h = connection(s, worker, e);
+	struct http_answer *a = malloc(sizeof *a);
+	char *direct = direct_of(s, f);
+	struct err why = ERR_INIT;
+	int r = -1;
+
+	if (!a)
+		err_memory(e);
+	if (a && h) {
+		r = request(s, &ctx, h, direct, to, a, &why);
+		if (r < 0 && direct && is_gone(a) && a->got == 0) {
+			why = (struct err)ERR_INIT;
+			forget_direct(s, f);
+			r = request(s, &ctx, h, NULL, to, a, &why);
+		}
+		if (r < 0 && a->failure == HTTP_NO_RANGES)
+			no_parts(f->label, e);
+		else if (r < 0 && a->failure == HTTP_CHANGED)
+			changed(f, e);
+		else if (r < 0 && e->code == ERR_NONE)
+			*e = why;
+	}
+	free(direct);
+	free(a);
+	return r;
+}
+
+struct served *
+serve_numbered(struct serve *s, uint32_t number)
+{
+	struct served *f = NULL;
+	size_t i;
+
+	pthread_mutex_lock(&s->mutex);
+	for (i = 0; i < s->count && !f; i++)
+		if (s->files[i]->number == (int64_t)number)
+			f = s->files[i];
+	pthread_mutex_unlock(&s->mutex);
+	return f;
+}
+
+int
+serve_fetch(void *serve, unsigned worker, uint32_t file, uint64_t from, uint64_t to,
+            const struct ranges_sink *sink, struct err *e)
+{
+	struct serve *s = serve;
+	struct served *f = serve_numbered(s, file);
+
+	return f ? serve_fetch_file(s, f, worker, from, to, sink, e)
+	         : err_set(e, ERR_CORRUPT, NULL, "is not a file of the source");
+}
+
+/* ---- web addresses ---- */
+
+struct beginning {
+	uint8_t *p;
+	size_t n;
+	bool parts;      /* the server sends parts */
+	uint64_t size;
+};
+
+static int
+begin_head(void *ctx, const struct http_answer *a, struct err *e)
+{
+	struct beginning *b = ctx;
+
+	b->parts = a->ranged;
+	b->size = a->ranged ? a->range_total : a->length;
+	if (!b->parts && b->size > RANGES_FIRST)
+		return no_parts(url_label(&a->final).text, e);
+	return 0;
+}
+
+static int
+begin_data(void *ctx, const void *p, size_t n, struct err *e)
+{
+	struct beginning *b = ctx;
+
+	if (n > RANGES_FIRST - b->n)
+		return err_set(e, ERR_NETWORK, NULL, "the server sends too many bytes");
+	memcpy(b->p + b->n, p, n);
+	b->n += n;
+	return 0;
+}
+
+static int
+begin_again(void *ctx, struct err *e)
+{
+	(void)e;
+	((struct beginning *)ctx)->n = 0;
+	return 0;
+}
+
+/* The size of the file, with its first bytes if that takes one request. */
+static int
+look_at(struct serve *s, struct beginning *b, struct http_answer *a, struct err *e)
+{
+	struct http *h = connection(s, HERE, e);
+	struct http_request q = { .url = s->source.url.text, .to = RANGES_FIRST, .head = begin_head,
+		.data = begin_data, .again = begin_again, .ctx = b };
+	struct err why = ERR_INIT;
+
+	if (!h)
+		return -1;
+	if (http_once(h, &q, a, &why) == 0 && (a->status == 200 || a->status == 206) &&
+	    b->size != HTTP_UNKNOWN && b->n == num_min(b->size, RANGES_FIRST))
+		return 0;
+	b->n = 0;
+	if (why.code != ERR_NONE && a->failure != HTTP_TEMPORARY) {
+		*e = why;
+		return -1;
+	}
+	/* With new tries. */
+	if (http_facts(h, s->source.url.text, NULL, a, e) < 0)
+		return -1;
+	b->size = a->length;
+	return b->size == HTTP_UNKNOWN
+	           ? err_set(e, ERR_NETWORK, s->source.label, "the server does not say how long it is")
+	           : 0;
+}
+
+/* The name of the file in its folder: the last part of the path, decoded if that is a plain
+ * name. */
+static char *
+name_of_url(const char *label)
+{
+	const char *slash = strrchr(label, '/');
+	struct buf b = { 0 };
+	char *name = NULL;
+
+	slash = slash ? slash + 1 : label;
+	if (url_decode(&b, slash, strlen(slash)) == 0 && buf_string(&b) &&
+	    dir_name_is_plain((char *)b.p))
+		name = mem_text((char *)b.p, b.n);
+	buf_free(&b);
+	return name ? name : mem_text("model", 5);
+}
+
+static int
+open_http(struct serve *s, struct err *e)
+{
+	struct http_answer *a = malloc(sizeof *a);
+	struct beginning b = { .p = malloc(RANGES_FIRST) };
+	char *name = name_of_url(s->source.label), *url = mem_text(s->source.url.text,
+	                                                          strlen(s->source.url.text));
+	struct served *f = NULL;
+
+	if (!a || !b.p || !name || !url)
+		err_memory(e);
+	else if (look_at(s, &b, a, e) == 0)
+		f = add(s, name, s->source.label, url, b.size, e);
+	else
+		free(url);
+	if (f && answer_etag_is_strong(a->etag))
+		strcpy(f->etag, a->etag);
+	if (f && s->o->sha256) {
+		f->kind = DOWNLOAD_SHA256;
+		snprintf(f->digest, sizeof f->digest, "%s", s->o->sha256);
+	}
+	s->first = b.p;
+	s->first_bytes = f ? b.n : 0;
+	s->listed = true;
+	free(a);
+	free(name);
+	return f ? 0 : -1;
+}
+
+/* A file beside that of the address, which no list names. */
+static struct served *
+find_beside(struct serve *s, const char *name, struct err *e)
+{
+	struct http_answer *a = malloc(sizeof *a);
+	struct url *u = malloc(sizeof *u);
+	struct http *h = connection(s, HERE, e);
+	struct buf encoded = { 0 }, label = { 0 };
+	struct served *f = NULL;
+
+	url_encode(&encoded, name, "");
+	buf_put(&label, s->source.label, (size_t)(strrchr(s->source.label, '/') + 1 - s->source.label));
+	buf_text(&label, name);
+	if (!a || !u || !buf_string(&encoded) || !buf_string(&label)) {
+		err_memory(e);
+	} else if (h && url_join(u, &s->source.url, (char *)encoded.p, e) == 0 &&
+	           http_facts(h, u->text, NULL, a, e) == 0) {
+		if (a->length == HTTP_UNKNOWN)
+			err_set(e, ERR_NETWORK, (char *)label.p, "the server does not say how long it is");
+		else
+			f = add(s, name, (char *)label.p, mem_text(u->text, strlen(u->text)), a->length, e);
+	}
+	buf_free(&encoded);
+	buf_free(&label);
+	free(a);
+	free(u);
+	return f;
+}
+
+/* ---- the hub ---- */
+
+/* Opens a file in the snapshot of a commit. */
+static int
+open_cached(const struct serve *s, const struct cache_repo *c, const char *path)
+{
+	struct buf b = { 0 };
+	int fd = -1;
+
+	buf_printf(&b, "%s/snapshots/%s/%s", c->path, s->commit, path);
+	if (buf_string(&b) && cache_has(c, s->commit, path, NULL))
+		fd = open((char *)b.p, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	buf_free(&b);
+	return fd;
+}
+
+/* The folder of the source in its repository, as "" or "FOLDER/". */
+static size_t
+folder_bytes(const struct serve *s)
+{
+	const char *path = s->source.path, *slash = strrchr(path, '/');
+	size_t n = strlen(path);
+
+	if (s->folder)
+		return n && path[n - 1] != '/' ? n + 1 : n;
+	return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* Adds a file of the hub, from the cache if it is there. */
+static struct served *
+add_hub(struct serve *s, const struct cache_repo *c, const struct hf_file *x, const char *path,
+        struct err *e)
+{
+	struct buf url = { 0 }, label = { 0 };
+	struct served *f = NULL;
+
+	hf_url(&url, &s->hf, &s->source, s->commit, path);
+	buf_printf(&label, "hf://%s/%s/%s", s->source.org, s->source.repo, path);
+	if (!buf_string(&url) || !buf_string(&label))
+		err_memory(e);
+	else
+		f = add(s, path + folder_bytes(s), (char *)label.p,
+		        mem_text((char *)url.p, url.n), x->size, e);
+	buf_free(&url);
+	buf_free(&label);
+	if (!f)
+		return NULL;
+	f->hub = true;
+	f->kind = x->kind;
+	memcpy(f->digest, x->digest, sizeof f->digest);
+	if (c->fd >= 0 && !s->o->no_cache && cache_has_blob(c, x->digest, x->size))
+		f->own = open_cached(s, c, path);
+	return f;
+}
+
+static int
+open_repo(const struct serve *s, struct cache_repo *c, struct err *e)
+{
+	return cache_repo_open(c, &s->roots, s->source.org, s->source.repo, false, e);
+}
+
+static const char *
+revision(const struct serve *s)
+{
+	return s->o->revision ? s->o->revision : *s->source.revision ? s->source.revision : "main";
+}
+
+/* A single file: its facts take one request. */
+static int
+open_hub_file(struct serve *s, struct err *e)
+{
+	struct hf_file x = { .path = NULL };
+	struct cache_repo c;
+	int r = -1;
+
+	if (hf_facts(&s->hf, &s->source, revision(s), s->source.path, s->commit, &x, e) < 0 ||
+	    open_repo(s, &c, e) < 0)
+		return -1;
+	r = add_hub(s, &c, &x, s->source.path, e) ? 0 : -1;
+	cache_repo_close(&c);
+	return r;
+}
+
+static int
+open_hub_folder(struct serve *s, struct err *e)
+{
+	struct hf_info info;
+
+	s->folder = true;
+	if (hf_info(&s->hf, &s->source, revision(s), &info, e) < 0)
+		return -1;
+	memcpy(s->commit, info.commit, sizeof s->commit);
+	return serve_list(s, e);
+}
+
+/* Without a request: the snapshot of the cache. */
+static int
+open_hub_cached(struct serve *s, struct err *e)
+{
+	struct cache_repo c;
+	struct served *f = NULL;
+	struct hf_file x = { .size = 0 };
+	int fd = -1;
+
+	if (open_repo(s, &c, e) < 0)
+		return -1;
+	if (c.fd >= 0 && cache_ref(&c, revision(s), s->commit))
+		fd = open_cached(s, &c, s->source.path);
+	if (fd >= 0 && (f = add_hub(s, &c, &x, s->source.path, e))) {
+		f->own = fd;
+		f->size = (uint64_t)lseek(fd, 0, SEEK_END);
+		lseek(fd, 0, SEEK_SET);
+		s->listed = true;
+	} else if (fd < 0 && e->code == ERR_NONE) {
+		err_set(e, ERR_IO, s->source.label, "is not in the cache, and no request is made: "
+		        "offline");
+		e->missing = 1;
+	}
+	cache_repo_close(&c);
+	return f ? 0 : -1;
+}
+
+static int
+open_hub(struct serve *s, struct err *e)
+{
+	bool file = *s->source.path && !s->source.folder;
+
+	if (hf_open(&s->hf, s->o->token_file, e) < 0)
+		return -1;
+	s->hf.http = connection(s, HERE, e);
+	if (!s->hf.http)
+		return -1;
+	if (s->o->offline || hf_is_offline())
+		return open_hub_cached(s, e);
+	return file ? open_hub_file(s, e) : open_hub_folder(s, e);
+}
+
+int
+serve_list(struct serve *s, struct err *e)
+{
+	struct hf_listing l = { 0 };
+	struct cache_repo c;
+	size_t i, n = folder_bytes(s);
+	int r;
+
+	if (s->listed)
+		return 0;
+	if (open_repo(s, &c, e) < 0)
+		return -1;
+	r = hf_list(&s->hf, &s->source, s->commit, &l, e);
+	for (i = 0; r == 0 && i < l.n; i++) {
+		const struct hf_file *x = &l.files[i];
+
+		if (strncmp(x->path, s->source.path, n > 0 ? n - 1 : 0) != 0 ||
+		    (n > 0 && x->path[n - 1] != '/') || strcmp(x->path, s->source.path) == 0)
+			continue;
+		r = add_hub(s, &c, x, x->path, e) ? 0 : -1;
+	}
+	s->listed = r == 0;
+	hf_listing_free(&l);
+	cache_repo_close(&c);
+	if (r == 0 && s->count == 0) {
+		err_set(e, ERR_IO, s->source.label, "has no files");
+		e->missing = 1;
+		r = -1;
+	}
+	return r;
+}
+
+/* ---- any ---- */
+
+int
+serve_open(struct serve *s, const char *text, struct err *e)
+{
+	char endpoint[URL_TEXT];
+
+	if (hf_endpoint(endpoint, e) < 0 || hub_source_parse(&s->source, text, endpoint, e) < 0 ||
+	    cache_roots(&s->roots, e) < 0)
+		return -1;
+	switch (s->source.kind) {
+	case HUB_HF:
+		return open_hub(s, e);
+	case HUB_HTTP:
+		return open_http(s, e);
+	default:
+		err_set(e, ERR_USAGE, s->source.label, "cannot be read in place");
+		return err_hint(e, "apr-pull -o FILE fetches it");
+	}
+}
+
+static struct served *
+find(struct serve *s, const char *name, uint32_t *number)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		if (strcmp(s->files[i]->name, name) == 0) {
+			*number = (uint32_t)i;
+			return s->files[i];
+		}
+	return NULL;
+}
+
+struct served *
+serve_find(struct serve *s, const char *name, uint32_t *number, struct err *e)
+{
+	struct served *f = find(s, name, number);
+
+	if (f || serve_list(s, e) < 0)
+		return f;
+	f = find(s, name, number);
+	if (!f && s->source.kind == HUB_HTTP && dir_name_is_plain(name) &&
+	    !strchr(s->source.url.text, '?')) {
+		f = find_beside(s, name, e);
+		*number = (uint32_t)s->count - 1;
+	}
+	if (!f && e->code == ERR_NONE) {
+		err_set(e, ERR_IO, name, "does not exist");
+		e->missing = 1;
+	}
+	return f;
+}

@@ -1,0 +1,70 @@
+/* serve_files: the files of a source, for hub/serve.h.
+ */
+#ifndef HUB_SERVE_FILES_H
+#define HUB_SERVE_FILES_H
+
+#include <pthread.h>
+
+#include "hub/fetch.h"
+#include "hub/hf.h"
+#include "hub/ranges.h"
+#include "hub/serve.h"
+#include "hub/source.h"
+
+struct served {
+	char *name;              /* in the folder of the source */
+	char *label;             /* for messages */
+	char *url;               /* NULL: only in the cache */
+	bool hub;                /* the hub's token goes with requests */
+	uint64_t size;
+	enum download_kind kind; /* UNKNOWN: no digest is known */
+	char digest[65];
+	int own;                 /* an open file with all bytes, or -1 */
+	int64_t number;          /* in ranges; -1: not read yet */
+	struct content_hash hash;
+
+	/* With the mutex. */
+	char etag[256];          /* strong one, or "" */
+	char *direct;            /* where the redirects lead, or NULL */
+};
+
+struct serve {
+	const struct serve_options *o;
+	struct web *web;
+	struct http *http[RANGES_WORKERS + 1]; /* of the workers, and of this thread; or NULL */
+	struct ranges *ranges;
+	pthread_mutex_t mutex;
+
+	struct hub_source source;
+	struct hf hf;
+	struct cache_roots roots;
+	char commit[CACHE_COMMIT];
+	bool listed;             /* files has all of them */
+	struct served **files;   /* the first one is the model, unless it is a folder */
+	size_t count, cap;
+	bool folder;             /* the model is a folder */
+	uint8_t *first;          /* bytes at the beginning of the first file that came with its */
+	size_t first_bytes;      /* size; not yet in ranges */
+};
+
+/* Finds out what the source is. Afterwards folder or files[0] is set. 0 or -1. */
+int serve_open(struct serve *s, const char *text, struct err *e);
+
+/* Fills files, as far as the source can be listed. 0 or -1. */
+int serve_list(struct serve *s, struct err *e);
+
+/* The file of this name, or NULL: e is then filled, with missing if it does not exist. */
+struct served *serve_find(struct serve *s, const char *name, uint32_t *number, struct err *e);
+
+/* The file with this number in ranges, or NULL. Any thread may call it. */
+struct served *serve_numbered(struct serve *s, uint32_t number);
+
+/* Fetches bytes of a file: the function of struct ranges_ops. */
+int serve_fetch(void *serve, unsigned worker, uint32_t file, uint64_t from, uint64_t to,
+                const struct ranges_sink *sink, struct err *e);
+
+/* The same with the connection of the thread that serves. */
+int serve_fetch_file(struct serve *s, struct served *f, unsigned worker, uint64_t from,
+                     uint64_t to, const struct ranges_sink *sink, struct err *e);
+
+#endif
