@@ -280,7 +280,8 @@ read_document(struct toml_in *in)
 		if (in->t->n + in->t->table_count == TOML_KEYS)
 			return toml_fail(in, in->p, "more than %d keys and tables", TOML_KEYS);
 		if (in->p == in->end || strchr("#\r\n", *in->p))
-			r = *in->p ? toml_end_line(in) : toml_fail(in, in->p, "a control character");
+			r = in->p == in->end || *in->p
+			        ? toml_end_line(in) : toml_fail(in, in->p, "a control character");
 		else
 			r = *in->p == '[' ? read_header(in) : read_entry(in, line);
 	}

@@ -62,6 +62,7 @@ static const struct good goods[] = {
 	{ "\xef\xbb\xbf# after a byte order mark\na=1", "a=1" },
 	{ "a = 1\r\nb = 2\r\n", "a=1 b=2" },
 	{ "a=1#c", "a=1" },
+	{ "a=1\n \t", "a=1" },
 	/* keys */
 	{ "bare_key = 1\nbare-key = 2\n1234 = 3\nKEY=4\nkey=5", "bare_key=1 bare-key=2 1234=3 KEY=4 key=5" },
 	{ "\"127.0.0.1\" = 1\n'quoted \"x\"' = 2\n\"\" = 3", "\"127.0.0.1\"=1 \"quoted \\\"x\\\"\"=2 \"\"=3" },
@@ -110,13 +111,17 @@ good(const struct good *x)
 	struct buf b = { 0 };
 	struct toml t;
 	char text[200];
-	int r = toml_parse(&t, "in", x->text, strlen(x->text), &e);
+	/* Exactly as many bytes as there are, so that sanitizers find reading beyond them. */
+	const size_t n = strlen(x->text);
+	char *exact = malloc(n ? n : 1);
+	int r = exact ? toml_parse(&t, "in", memcpy(exact, x->text, n), n, &e) : -1;
 
 	show(&b, &t);
 	test_ok(r == 0 && buf_string(&b) && strcmp((char *)b.p, x->shown) == 0, "good: %s%s%s",
 	        text_quote(text, sizeof text, x->text, strlen(x->text)), *e.fact ? ": " : "", e.fact);
 	buf_free(&b);
 	toml_free(&t);
+	free(exact);
 }
 
 struct bad {

@@ -65,6 +65,10 @@ replayed() {
 	replayed jinja
 }
 
+@test "fuzz corpus: TOML" {
+	replayed toml
+}
+
 @test "fuzz corpus: policies and lists of points" {
 	replayed policy
 }
