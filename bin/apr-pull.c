@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/pull/confine.h"
 #include "cli/pull/deliver.h"
 #include "cli/pull/stream.h"
 #include "cli/pull/told.h"
@@ -44,21 +45,21 @@ open_web(const struct options *o, struct web **web, struct err *e)
 	return *web ? 0 : -1;
 }
 
-/* Without the cache, the folder that the files go to. */
+/* Creates the folder that -o names; without the cache, files are fetched into it. */
 static int
 open_folder(struct pull_options *how, const struct options *o, struct target *t,
             const struct hub_source *s, struct err *e)
 {
 	bool several = s->kind == HUB_HF && (!*s->path || s->folder) && !*s->tag;
 
-	if (!how->no_cache)
-		return 0;
 	if (several && !t->is_folder) {
 		t->is_folder = true;
 		snprintf(t->folder, sizeof t->folder, "%s", o->output.path);
 	}
 	if (t->is_folder && cache_folders(t->folder) < 0)
 		return err_errno(e, t->folder, "the folder cannot be created");
+	if (!how->no_cache)
+		return 0;
 	how->folder = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	how->name = t->is_folder ? NULL : t->name;
 	return how->folder < 0 ? err_errno(e, t->folder, "the folder cannot be opened") : 0;
@@ -101,6 +102,17 @@ pull(struct pull *p, const struct options *o, struct target *t, struct err *e)
 	return r;
 }
 
+/* The folder of -o must exist before the process confines itself. */
+static int
+confine_to(const struct options *o, const struct target *t, bool offline, struct err *e)
+{
+	const struct confine c = { .target = o->output.path ? t->folder : NULL, .policy = o->policy,
+		.token_file = o->token_file, .reads_cache = !o->no_cache,
+		.fills_cache = !o->no_cache && !offline && !o->dry_run };
+
+	return confine(&c, e);
+}
+
 /* Fetches; prints what the options ask for. root, unless NULL, gets the path of the model. */
 static int
 work(const struct options *o, const struct hub_source *s, char *root, struct err *e)
@@ -117,8 +129,10 @@ work(const struct options *o, const struct hub_source *s, char *root, struct err
 
 	if (r == 0 && o->output.path)
 		r = target_of(&t, o->output.path, e);
-	if (r == 0 && !o->dry_run)
+	if (r == 0 && o->output.path && !o->dry_run)
 		r = open_folder(&how, o, &t, s, e);
+	if (r == 0)
+		r = confine_to(o, &t, how.offline, e);
 	if (r == 0)
 		r = pull_open(&p, s, &how, web, e);
 	if (r == 0)

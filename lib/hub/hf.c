@@ -52,9 +52,8 @@ hf_endpoint(char endpoint[URL_TEXT], struct err *e)
 	return 0;
 }
 
-/* The file of the token by the environment. */
-static bool
-token_path(char *path, size_t size)
+bool
+hf_token_path(char *path, size_t size)
 {
 	const char *home = set("HF_HOME"), *xdg = set("XDG_CACHE_HOME");
 	int n = -1;
@@ -121,7 +120,7 @@ hf_open(struct hf *h, const char *token_file, struct err *e)
 		return 0;
 	if (token)
 		return take_token(h, token, strlen(token), "HF_TOKEN", e);
-	return token_path(path, sizeof path) ? read_token(h, path, false, e) : 0;
+	return hf_token_path(path, sizeof path) ? read_token(h, path, false, e) : 0;
 }
 
 void

@@ -39,6 +39,8 @@ struct hf {
 /* The endpoint by the environment; ERR_USAGE. */
 int hf_endpoint(char endpoint[URL_TEXT], struct err *e);
 bool hf_is_offline(void);
+/* The file of the token by the environment; false if none is named. */
+bool hf_token_path(char *path, size_t size);
 
 /* Reads endpoint and token. token_file: instead of the environment's, or NULL. */
 int hf_open(struct hf *h, const char *token_file, struct err *e);

@@ -417,5 +417,5 @@ refused() {
 		refused 2 '' $line || fail "$line" || return
 		! grep -q 'u:p' "$err"
 	done
-	[ -z "$(ls cache apr 2>/dev/null)" ]
+	nothing_named
 }
