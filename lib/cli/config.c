@@ -218,12 +218,22 @@ read_file(struct config *c, int fd, struct err *e)
 	return 0;
 }
 
+/* Whether a file that could not be opened is missing, or lies in a folder that this user may not
+ * enter, as the home of another user: then it is not this user's. */
+static bool
+is_absent(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
+}
+
 static int
 load_file(struct config *c, struct err *e)
 {
 	int fd = c->path ? open(c->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1, r;
 
-	if (!c->path || (fd < 0 && !c->named && (errno == ENOENT || errno == ENOTDIR)))
+	if (!c->path || (fd < 0 && !c->named && is_absent(c->path)))
 		return 0;
 	if (fd < 0)
 		return err_errno(e, c->path, "cannot be opened");

@@ -199,7 +199,7 @@ take_head(void *ctx, const struct http_answer *a, struct err *e)
 	}
 	if (*d->etag && *a->etag && strcmp(d->etag, a->etag) != 0) {
 		d->failure = HTTP_CHANGED;
-		return err_set(e, ERR_NETWORK, d->label, "has changed on the server meanwhile");
+		return err_set(e, ERR_NETWORK, d->label, "has changed meanwhile");
 	}
 	pthread_mutex_lock(&r->mutex);
 	r->ranges = r->ranges || a->ranged;
