@@ -25,7 +25,7 @@ quant core model kernels
 stats core model kernels
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
-diff core model arch adapt kernels stats crypto
+diff core model arch adapt kernels stats crypto tokenizer
 generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats

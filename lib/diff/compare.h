@@ -19,8 +19,13 @@
 #include "diff/pair.h"
 #include "model/tensor.h"
 
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define COMPARE_TILE 16384 /* values that a thread reads and compares at a time */
 #define COMPARE_TILES 64   /* of a batch */
+#else
+#define COMPARE_TILE 256   /* a fuzzer's tensors are small: so they have several of both */
+#define COMPARE_TILES 4
+#endif
 #define COMPARE_SAMPLE 64  /* the most tiles of a tensor that are part of histograms */
 
 struct compare_slot; /* the buffers of one thread */

@@ -67,12 +67,16 @@ one_file(struct diff *d, size_t i, size_t k, struct err *e)
 {
 	const struct side *a = &d->side[0], *b = &d->side[1];
 	unsigned what = i == DIFF_NONE ? DIFF_ADDED : k == DIFF_NONE ? DIFF_REMOVED : DIFF_CHANGED;
+	struct diff_fact *f;
 
 	if (what == DIFF_CHANGED && a->plan->blobs[i].bytes == b->plan->blobs[k].bytes &&
 	    digest_equal(&a->blobs[i].digest, &b->blobs[k].digest))
 		return 0;
 	d->counts.files++;
-	return add(d, DIFF_FILE, i, k, what, e) ? 0 : -1;
+	f = add(d, DIFF_FILE, i, k, what, e);
+	if (f && what == DIFF_CHANGED && side_keeps_file(a, i))
+		f->list = diff_vocabularies(d, i, k);
+	return f ? 0 : -1;
 }
 
 static int

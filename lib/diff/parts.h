@@ -33,4 +33,8 @@ int diff_facts(struct diff *d, struct err *e);
 struct diff_list *diff_lists(const struct diff *d, const struct meta *a, const struct meta *b,
                              struct err *e);
 
+/* The same for the vocabularies of file i of A and file k of B. NULL if one of them cannot be
+ * read: then only the files differ. */
+struct diff_list *diff_vocabularies(const struct diff *d, size_t i, size_t k);
+
 #endif

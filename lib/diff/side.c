@@ -25,6 +25,14 @@ side_close(struct side *s)
 	*s = (struct side){ 0 };
 }
 
+bool
+side_keeps_file(const struct side *s, size_t i)
+{
+	const struct blob *b = &s->plan->blobs[i];
+
+	return strcmp(b->name, SIDE_VOCABULARY) == 0 && b->bytes <= SIDE_VOCABULARY_BYTES;
+}
+
 /* ---- hooks ---- */
 
 static bool
@@ -38,6 +46,13 @@ is_value(const struct side *s, const struct item *in)
 {
 	return in->kind == ITEM_BLOB &&
 	       strcmp(s->plan->blobs[in->index].type, MODEL_VALUE) == 0;
+}
+
+/* Values, and files whose content is compared. */
+static bool
+is_kept(const struct side *s, const struct item *in)
+{
+	return is_value(s, in) || (in->kind == ITEM_BLOB && side_keeps_file(s, in->index));
 }
 
 static bool
@@ -54,7 +69,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	(void)out;
 	if (is_hashed(in))
 		sha256_start(&s->hash);
-	if (is_value(s, in))
+	if (is_kept(s, in))
 		s->blobs[in->index].at = s->spool.bytes;
 	if (!is_used(s, in))
 		return 0;
@@ -74,7 +89,7 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 	(void)sink;
 	if (is_hashed(in))
 		sha256_add(&s->hash, p, n);
-	if (is_value(s, in) || (is_used(s, in) && s->keeps))
+	if (is_kept(s, in) || (is_used(s, in) && s->keeps))
 		return spool_put(&s->spool, p, n, e);
 	return is_used(s, in) ? s->bytes(s->ctx, p, n, e) : 0;
 }

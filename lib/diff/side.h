@@ -1,6 +1,6 @@
 /* side: one of two models that are compared: what comes before its tensors, and where these
- * are. Files and long values go by as digests; the bytes of values, and of tensors without a
- * place in a file, stay in a spool.
+ * are. Files and long values go by as digests; the bytes of values, of a vocabulary, and of tensors
+ * without a place in a file, stay in a spool.
  */
 #ifndef DIFF_SIDE_H
 #define DIFF_SIDE_H
@@ -8,6 +8,9 @@
 #include "crypto/digest.h"
 #include "diff/extent.h"
 #include "model/flow.h"
+
+#define SIDE_VOCABULARY "tokenizer.json"
+#define SIDE_VOCABULARY_BYTES (32u << 20) /* a longer one is compared only as a file */
 
 struct side {
 	struct source *source;
@@ -17,7 +20,7 @@ struct side {
 
 	struct extent *tensors;    /* of the plan, if kept */
 	struct side_blob {
-		uint64_t at;       /* in the spool, for a value */
+		uint64_t at;       /* in the spool, for a value or a file that is kept */
 		struct digest digest;
 	} *blobs;
 	struct digest licence;
@@ -36,6 +39,9 @@ struct side {
 /* 0 or -1; side_close in any case. The source must outlive the side. */
 int side_open(struct side *s, struct source *source, struct err *e);
 void side_close(struct side *s);
+
+/* Whether blob i of the plan is such a vocabulary, whose bytes are kept. */
+bool side_keeps_file(const struct side *s, size_t i);
 
 /* The hooks of a flow over the source. After it, the side is complete. */
 void side_hooks(struct side *s, struct flow *f);

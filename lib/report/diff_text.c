@@ -33,12 +33,15 @@ diff_is_marked(const struct diff *d, const struct diff_tensor *t)
 const struct diff_fact *
 diff_vocabulary(const struct diff *d)
 {
+	const char *name;
 	size_t i;
 
-	for (i = 0; i < d->fact_count; i++)
+	for (i = 0; i < d->fact_count; i++) {
+		name = diff_fact_name(d, &d->facts[i]);
 		if (d->facts[i].list && d->facts[i].list->known &&
-		    strcmp(diff_fact_name(d, &d->facts[i]), "tokenizer.ggml.tokens") == 0)
+		    (d->facts[i].where == DIFF_FILE || strcmp(name, "tokenizer.ggml.tokens") == 0))
 			return &d->facts[i];
+	}
 	return NULL;
 }
 
@@ -275,6 +278,18 @@ put_texts(struct buf *b, const char *sign, const struct diff_text *t, uint64_t c
 	buf_text(b, n < count ? ", ...\n" : "\n");
 }
 
+/* A list may be NULL, or not known. */
+static void
+put_list(struct buf *b, const struct diff_list *list, const char *same)
+{
+	if (!list || !list->known)
+		return;
+	put_texts(b, "removed", list->first[0], list->removed);
+	put_texts(b, "added", list->first[1], list->added);
+	if (list->added == 0 && list->removed == 0)
+		buf_printf(b, "    %s\n", same);
+}
+
 static void
 put_key(struct buf *b, const struct diff *d, const struct diff_fact *f)
 {
@@ -291,12 +306,7 @@ put_key(struct buf *b, const struct diff *d, const struct diff_fact *f)
 	if (f->b != DIFF_NONE)
 		put_value(b, y, &y->meta[f->b]);
 	buf_text(b, "\n");
-	if (f->list && f->list->known) {
-		put_texts(b, "removed", f->list->first[0], f->list->removed);
-		put_texts(b, "added", f->list->first[1], f->list->added);
-		if (f->list->added == 0 && f->list->removed == 0)
-			buf_text(b, "    the same texts in another order\n");
-	}
+	put_list(b, f->list, "the same texts in another order");
 }
 
 static void
@@ -329,4 +339,5 @@ diff_put_fact(struct buf *b, const struct diff *d, size_t i)
 	buf_text(b, f->a != DIFF_NONE && f->b != DIFF_NONE ? " -> " : "");
 	put_size(b, d, f, 1);
 	buf_text(b, "\n");
+	put_list(b, f->list, "the same tokens");
 }

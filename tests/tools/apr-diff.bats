@@ -132,6 +132,34 @@ differs() {
 	grep -qx 'file README.md: REMOVED 6 bytes' "$out"
 }
 
+@test "the vocabularies of two folders are compared by their tokens" {
+	local head='{"model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2' tail='},"merges":[]}}'
+
+	mkdir one two
+	echo '{"model_type":"x"}' | tee one/config.json >two/config.json
+	mkmodel <<<'tensor x.weight F32 2x2 ramp' | apr-unpack | apr-pack -t safetensors -o one/model.safetensors
+	cp one/model.safetensors two
+	echo "$head$tail" >one/tokenizer.json
+	echo "$head,\"d\":3,\"e\":4$tail" | sed 's/"b":1/"B":1/' >two/tokenizer.json
+	try apr-diff one two
+	[ "$status" -eq 1 ]
+	grep -qx 'Vocab Changes: Added 3 tokens, Removed 1 tokens' "$out"
+	grep -qx '    removed 1: "b"' "$out"
+	grep -qx '    added 3: "B", "d", "e"' "$out"
+	try apr-diff --json one two
+	grep -q '"tokens_added":3,"tokens_removed":1' "$out"
+	# Other bytes, the same tokens.
+	echo "$head$tail " >two/tokenizer.json
+	try apr-diff one two
+	[ "$status" -eq 1 ] && grep -qx '    the same tokens' "$out"
+	# What is not a vocabulary is compared as a file.
+	echo '{"model":{"vocab":[' >two/tokenizer.json
+	try apr-diff one two
+	[ "$status" -eq 1 ]
+	! grep -q 'Vocab Changes' "$out"
+	grep -q '^file tokenizer.json: CHANGED' "$out"
+}
+
 @test "CHECK-050 the distance to a reference is below 1; a random tensor fails" {
 	mkmodel >a.gguf <<<'tensor x.weight F32 64x64 noise'
 	apr-quant --pure q8_0 a.gguf >b.aprs 2>/dev/null
