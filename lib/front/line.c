@@ -7,27 +7,13 @@
 
 /* ---- spellings ---- */
 
-/* Whether one of the spellings, which are separated by spaces, has these n characters. */
-static bool
-spelled(const char *names, const char *name, size_t n)
-{
-	size_t step;
-
-	for (; *names; names += step + (names[step] == ' ')) {
-		step = strcspn(names, " ");
-		if (step == n && strncmp(names, name, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 static const struct front_option *
 find_long(const struct front_word *w, const char *name, size_t n)
 {
 	const struct front_option *o;
 
 	for (o = front_options(); o->words; o++)
-		if (o->words & w->plan && spelled(o->names, name, n))
+		if (o->words & w->plan && front_spelled(o->names, name, n))
 			return o;
 	return NULL;
 }

@@ -113,15 +113,14 @@ front_words(void)
 	return words;
 }
 
-/* Whether a list with spaces between its words has this one. */
-static bool
-listed(const char *list, const char *word)
+bool
+front_spelled(const char *names, const char *name, size_t n)
 {
-	size_t n = strlen(word), step;
+	size_t step;
 
-	for (; *list; list += step + (list[step] == ' ')) {
-		step = strcspn(list, " ");
-		if (step == n && strncmp(list, word, n) == 0)
+	for (; *names; names += step + (names[step] == ' ')) {
+		step = strcspn(names, " ");
+		if (step == n && strncmp(names, name, n) == 0)
 			return true;
 	}
 	return false;
@@ -135,7 +134,7 @@ front_word_find(const char *name)
 	if (!*name || strchr(name, ' '))
 		return NULL;
 	for (w = words; w->name; w++)
-		if (strcmp(w->name, name) == 0 || listed(w->also, name))
+		if (strcmp(w->name, name) == 0 || front_spelled(w->also, name, strlen(name)))
 			return w;
 	return NULL;
 }

@@ -53,7 +53,10 @@ const struct front_word *front_words(void);
 /* The word with this name or spelling, or NULL. */
 const struct front_word *front_word_find(const char *name);
 
-/* The spellings of all words, for near_words (core/near.h). */
+/* Whether one of the names, which are separated by spaces, has these n characters. */
+bool front_spelled(const char *names, const char *name, size_t n);
+
+/* The names of all words, for near_words (core/near.h). */
 const char *front_word_spelling(unsigned index);
 
 /* The title of a group: "convert models". */
