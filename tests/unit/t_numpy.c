@@ -107,6 +107,25 @@ archives_and_objects(void)
 	gen_free(&want);
 }
 
+/* A message names a member alone, whose name ends in the directory without a NUL. */
+static void
+a_member_is_named(void)
+{
+	struct gen one = { 0 }, g = { 0 };
+	struct brought b;
+
+	put_npy(&one, NPY("<u2", "False", "(3,)"), "\1\2\3\4", 4);
+	const struct member list[] = { { "w.npy", (char *)one.p, one.n, 0 } };
+
+	put_zip(&g, list, 1);
+	bring(&b, &format_numpy, g.p, g.n, &usual, false);
+	test_ok(strcmp(b.err.fact, "has an array w of 4 bytes, but its shape needs 6") == 0,
+	        "a member is named: %s", b.err.fact);
+	let_go(&b);
+	gen_free(&g);
+	gen_free(&one);
+}
+
 /* ---- faults ---- */
 
 static void
@@ -191,6 +210,7 @@ main(void)
 {
 	types_and_orders();
 	archives_and_objects();
+	a_member_is_named();
 	faults_are_named();
 	try_cuts("npy", &format_numpy, &usual, mother, false);
 	try_cuts("objects", &format_numpy, &usual, mother_objects, false);

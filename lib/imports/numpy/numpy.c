@@ -102,8 +102,9 @@ numpy_add(struct numpy *s, const char *name, size_t name_bytes, const struct npy
 		if (num_mul(need, a->dims[i], &need) < 0)
 			need = UINT64_MAX;
 	if (need != bytes)
-		return import_fail(im, ERR_CORRUPT, "has an array %.100s of %" PRIu64 " bytes, but its "
-		                   "shape needs %" PRIu64, name, bytes, need);
+		return import_fail(im, ERR_CORRUPT, "has an array %.*s of %" PRIu64 " bytes, but its "
+		                   "shape needs %" PRIu64, (int)num_min(name_bytes, 100), name, bytes,
+		                   need);
 	numpy_place(s, a, x);
 	if (import_tensor(im, name, name_bytes, dtype_by_name(a->name), a->ndim, a->dims, x) < 0)
 		return -1;
