@@ -68,13 +68,31 @@ check_numbers(const struct folder *f, const char *label, struct err *e)
 	return 0;
 }
 
+/* Keras divides the weights of a model like this. The map names one file for a group, or a list of
+ * them; the group may go on in the next file. So it does not say where a tensor lies. */
+static int
+refuse_keras(const struct folder *f, const char *label, struct err *e)
+{
+	static const char ending[] = ".weights.h5";
+	json_t *map = json_object_get(f->index, "weight_map");
+	json_t *v = json_object_iter_value(json_object_iter(map));
+	const char *name = json_string_value(json_is_array(v) ? json_array_get(v, 0) : v);
+
+	if (!name || strlen(name) < sizeof ending ||
+	    strcmp(name + strlen(name) - (sizeof ending - 1), ending) != 0)
+		return 0;
+	err_set(e, ERR_FORMAT, label, "is the list of weights of Keras in several files, which is not "
+	        "read");
+	return err_hint(e, "Model.save_weights without max_shard_size writes one file, which is read");
+}
+
 /* List the files that the index names, each once. */
 static int
 list_shards(struct folder *f, const char *label, struct err *e)
 {
 	json_t *map = json_object_get(f->index, "weight_map"), *seen = json_object(), *v;
 	const char *tensor, *name;
-	int r = seen ? 0 : err_memory(e);
+	int r = seen ? refuse_keras(f, label, e) : err_memory(e);
 
 	json_object_foreach(map, tensor, v) {
 		name = json_string_value(v);

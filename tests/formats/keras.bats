@@ -23,3 +23,15 @@ load ../helper
 	jq -e '.format == "keras" and .form == "archive" and .tensors == 6' "$out"
 	[ "$(apr-unpack --all "$file" | apr-header --json - | jq .tensors)" = 20 ]
 }
+
+@test "Keras: weights in several files are refused by name" {
+	local file
+	cd "$BATS_TEST_TMPDIR" || return
+	echo '{"metadata":{},"weight_map":{"/layers/a/vars":"m_00000.weights.h5"}}' >one.weights.json
+	echo '{"metadata":{},"weight_map":{"/layers/a/vars":["m_00000.weights.h5"]}}' >list.weights.json
+	for file in one list; do
+		try apr-unpack $file.weights.json
+		said 4 'is the list of weights of Keras in several files, which is not read'
+		grep -q '^hint: Model.save_weights' "$err"
+	done
+}
