@@ -16,7 +16,7 @@ settings() {
 # All keys, with values that are not the defaults.
 all_keys() {
 	settings '[defaults]' 'output_format = "json"' 'color = "always"' 'log_level = "error"' \
-		'progress = "always"' 'jobs = 1' 'ram_limit = "1G"' \
+		'progress = "always"' 'jobs = 1' 'ram_limit = "1000T"' \
 		'[inspect]' 'show_vocab = false' 'max_tokens_display = 2' \
 		'[debug]' 'drama_mode = true' 'hex_limit = 16' \
 		'[validate]' 'strict = false' 'require_signature = true' 'min_score = 1' \
@@ -89,9 +89,12 @@ all_keys() {
 	try apr-stats "$m"
 	said 2 'config.toml:1: defaults.jobs is 1025, not an integer from 1 to 1024'
 	settings 'defaults.ram_limit = 1'
-	try apr-header "$m"
-	[ "$status" -eq 1 ]
-	grep -q 'APR_RAM_LIMIT is 1' "$err"
+	# An address sanitizer reserves more than any limit before main.
+	if ! grep -q __asan_init "$APR_BIN/apr-unpack"; then
+		try apr-header "$m"
+		[ "$status" -eq 1 ]
+		grep -q 'APR_RAM_LIMIT is 1' "$err"
+	fi
 
 	settings 'inspect.show_vocab = false'
 	apr-header "$m" | grep -q 'tokens  *array:string 1024: \.\.\.$'
