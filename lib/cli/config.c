@@ -14,6 +14,7 @@
 #include "core/mem.h"
 #include "core/text.h"
 
+#define WARNINGS 8 /* unknown keys that are named */
 #define WARNED "APR_CONFIG_WARNED" /* set for the processes that this one starts */
 
 /* ---- values ---- */
@@ -358,17 +359,19 @@ config_warn(const struct config *c)
 {
 	const struct toml_entry *x;
 	struct err e;
-	size_t i;
+	size_t i, n = 0;
 
 	for (i = 0; i < c->toml.n; i++) {
 		x = &c->toml.entries[i];
-		if (config_find(x->path) < CONFIG_KEYS)
+		if (config_find(x->path) < CONFIG_KEYS || n++ >= WARNINGS)
 			continue;
 		e = (struct err)ERR_INIT;
 		config_near(x->path, &e);
 		tool_notef("%.300s:%u: unknown key %.255s%s%s", c->path, x->line, x->path,
 		           *e.hint ? "; " : "", e.hint);
 	}
+	if (n > WARNINGS)
+		tool_notef("%.300s: %zu more unknown keys", c->path, n - WARNINGS);
 }
 
 /* ---- for tool_begin ---- */

@@ -278,6 +278,10 @@ refused() {
 	[ "$(grep -c 'unknown key' said)" -eq 3 ]
 	try env APR_LOG_LEVEL=error apr-header "$model"
 	quiet
+	seq -f 'x%g = 1' 100 >"$file"
+	apr-header "$model" 2>said >/dev/null
+	[ "$(wc -l <said)" -eq 9 ]
+	grep -q '92 more unknown keys' said
 }
 
 @test "apr-config set keeps comments and order, and the file is never half written" {
