@@ -186,6 +186,60 @@ put_operand(struct buf *block, struct buf *op, const char *key, unsigned kind,
 	put_entry(op, 2, key, &binding);
 }
 
+/* An input that is an output, or a constant, of this name. */
+static void
+put_input(struct buf *op, const char *key, const char *of)
+{
+	struct buf name = { 0 }, binding = { 0 };
+
+	put_name(&name, 1, of);
+	put_message(&binding, 1, &name);
+	put_entry(op, 2, key, &binding);
+}
+
+/* An operation with two outputs, a mask and values, and the one that makes them dense. */
+static void
+put_sparse_program(struct buf *b, unsigned seed)
+{
+	static const char *const ops[2][5] = {
+		{ "constexpr_lut_to_sparse", "indices_mask", "indices_nonzero_data", "lut", "vector_axis" },
+		{ "constexpr_sparse_blockwise_shift_scale", "data_mask", "nonzero_data", "scale", "offset" },
+	};
+	static const char *const outputs[] = { "m", "v", "u" };
+	const unsigned which = seed % 2, bits = seed / 2 % 8, kind = seed / 16 % KINDS;
+	const struct shape shape = { { 1, 8 }, 2 }, list = { { bits + !(seed / 256 % 8) }, 1 };
+	const struct shape table = { { 1, 1, 1u << kinds[kind].bits % 8, 1 }, 4 }, one = { { 1, 1 }, 2 };
+	struct buf block = { 0 }, op = { 0 }, dense = { 0 }, name = { 0 }, function = { 0 },
+		program = { 0 };
+	unsigned i;
+
+	put_operand(&block, &op, ops[which][1], 7, &shape, NULL, false);
+	/* The operation ends in the byte of the mask. */
+	op.p[op.n - 1] = (uint8_t)((1u << bits) - 1);
+	put_operand(&block, &op, ops[which][2], kind, &list, NULL, false);
+	put_operand(&block, &op, ops[which][3], seed / 2048 % 3, which ? &one : &table, NULL, false);
+	if (seed / 8192 % 2)
+		put_operand(&block, &op, ops[which][4], which ? kind : 3, &one, NULL, false);
+	put_name(&op, 1, ops[which][0]);
+	for (i = 0; i < 2; i++) {
+		put_name(&name, 1, outputs[i]);
+		put_message(&op, 3, &name);
+	}
+	put_message(&block, 3, &op);
+	put_input(&dense, "mask", outputs[seed / 16384 % 9 == 0]);
+	put_input(&dense, "nonzero_data", outputs[1 + (seed / 16384 % 9 == 1)]);
+	put_name(&dense, 1, "constexpr_sparse_to_dense");
+	put_name(&name, 1, "w");
+	put_message(&dense, 3, &name);
+	put_message(&block, 3, &dense);
+	put_name(&function, 2, "o");
+	put_entry(&function, 3, "o", &block);
+	put_entry(&program, 2, "main", &function);
+	put_number(b, 1, 4);
+	buf_put(b, "\x12\5\n\3\n\1x", 7);
+	put_message(b, 502, &program);
+}
+
 static void
 put_program(struct buf *b, unsigned seed)
 {
@@ -239,7 +293,9 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 
 	if (seed % 2)
 		return LLVMFuzzerMutate(data, size, max);
-	if (seed / 2 % 2)
+	if (seed / 2 % 2 && seed / 4 % 8 == 0)
+		put_sparse_program(&b, seed / 32);
+	else if (seed / 2 % 2)
 		put_program(&b, seed / 8);
 	else
 		put_network(&b, seed / 8);
