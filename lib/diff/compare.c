@@ -104,10 +104,10 @@ in_histograms(const struct compare *c, uint64_t tile)
 	return tile % c->stride == 0;
 }
 
-/* Types whose values are floats, both, are not decoded to double precision. */
+/* Values of types that single precision holds are not written in double precision. */
 static void
-decode_floats(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y, size_t n,
-              const struct pair_place *at)
+decode_floats(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y,
+              size_t n, const struct pair_place *at)
 {
 	float a[PAIR_VALUES], b[PAIR_VALUES];
 
@@ -118,8 +118,8 @@ decode_floats(const struct compare *c, struct pair *p, const uint8_t *x, const u
 }
 
 static void
-decode_doubles(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y, size_t n,
-               const struct pair_place *at)
+decode_doubles(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y,
+               size_t n, const struct pair_place *at)
 {
 	double a[PAIR_VALUES], b[PAIR_VALUES];
 

@@ -177,6 +177,7 @@ static int
 compare_prompts(struct outputs_of *p, struct err *e)
 {
 	const struct outputs_asked *o = p->o;
+	struct sequence *a = p->model[0].sequence, *b = p->model[1].sequence;
 	struct output one;
 	size_t i;
 
@@ -185,10 +186,8 @@ compare_prompts(struct outputs_of *p, struct err *e)
 	for (i = 0; i < o->prompts.n; i++) {
 		const struct tokens *ids = &p->ids[i];
 
-		if (outputs_compare(p->model[0].sequence, p->model[1].sequence, ids->id, ids->n, o->count, &p->all,
-		                    &one, e) < 0 ||
-		    (o->layers && outputs_layers(p->model[0].sequence, p->model[1].sequence, ids->id, ids->n, p->drift,
-		                                 e) < 0))
+		if (outputs_compare(a, b, ids->id, ids->n, o->count, &p->all, &one, e) < 0 ||
+		    (o->layers && outputs_layers(a, b, ids->id, ids->n, p->drift, e) < 0))
 			return -1;
 		if (o->json)
 			outputs_put_json(&p->text, &o->prompts.item[i], &one);
