@@ -306,7 +306,7 @@ test_folder(void)
 	dir_names_free(&list);
 	test_ok(dir_look(fd, "e.gguf", &st) == 0 && st.st_size == BYTES && S_ISREG(st.st_mode) &&
 	        dir_look(fd, "b", &st) == 0 && S_ISDIR(st.st_mode) &&
-	        dir_look(fd, "x", &st) < 0 && errno == ENOENT, "files and folders are told apart");
+	        dir_look(fd, "x", &st) < 0 && errno == ENOENT, "files and folders differ");
 	test_ok(dir_open(fd, "b/c.json", "hf://o/r/b/c.json", &r, &e) == 0 &&
 	        reader_u8(&r) == content[0], "a file in a folder is read");
 	reader_close(&r);
@@ -357,6 +357,39 @@ test_lies(void)
 		reader_close(&r);
 		end();
 	}
+}
+
+/* Whatever the packets hold: an answer that is accepted lies in the window, and has texts with
+ * an end. */
+static void
+test_any_answer(void)
+{
+	static const uint64_t odd[] = { 0, 1, WINDOW - 1, WINDOW, WINDOW + 1, INT64_MAX,
+		UINT64_MAX - 1, UINT64_MAX };
+	static struct remote_ask q;
+	static struct remote_answer a;
+	uint32_t x = 1, taken = 0, wrong = 0;
+	unsigned i;
+	size_t k;
+
+	for (i = 0; i < 40000; i++) {
+		for (k = 0; k < sizeof a / 4; k += i % 3 ? 7 : 1)
+			memcpy((uint8_t *)&a + 4 * k, &(uint32_t){ x = x * 1664525 + 1013904223 }, 4);
+		q.what = x >> 8 & 7;
+		q.n = odd[x >> 11 & 7];
+		a.n = odd[x >> 14 & 7];
+		a.at = odd[x >> 17 & 7];
+		a.code = x >> 20 & 3 ? ERR_NONE : x >> 22 & 63;
+		if (remote_check(&q, &a, x >> 28 & 1 ? sizeof a : REMOTE_ANSWER, WINDOW) < 0)
+			continue;
+		taken++;
+		if (a.code == ERR_NONE && q.what == REMOTE_READ)
+			wrong += a.n < 1 || a.n > q.n || a.at > WINDOW || a.n > WINDOW - a.at;
+		wrong += a.code == ERR_CHILD || !memchr(a.text.name, 0, sizeof a.text.name);
+		wrong += a.code != ERR_NONE && !memchr(a.text.why.hint, 0, sizeof a.text.why.hint);
+	}
+	test_ok(taken > 1000 && wrong == 0, "40000 answers, %u of them accepted, %u wrongly", taken,
+	        wrong);
 }
 
 static void
@@ -436,6 +469,7 @@ main(void)
 	test_reader();
 	test_folder();
 	test_lies();
+	test_any_answer();
 	test_whole_lie();
 	test_sandbox();
 	return test_done();
