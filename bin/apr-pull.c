@@ -1,10 +1,8 @@
 /* apr-pull: a model of a hub or a web address -> the cache, a file, a stream */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/pull/confine.h"
@@ -150,14 +148,20 @@ work(const struct options *o, const struct hub_source *s, char *root, struct err
 
 /* ---- into a pipe ---- */
 
-/* The child fetches and sends the path of the model. */
+struct job {
+	const struct options *o;
+	const struct hub_source *s;
+};
+
+/* In the child, which fetches: sends the path of the model. */
 static void
-be_child(const struct options *o, const struct hub_source *s, int to)
+be_child(const void *ctx, int to)
 {
+	const struct job *j = ctx;
 	static char root[CACHE_PATH];
 	struct err e = ERR_INIT;
 
-	if (work(o, s, root, &e) == 0 && write(to, root, strlen(root) + 1) < 0)
+	if (work(j->o, j->s, root, &e) == 0 && write(to, root, strlen(root) + 1) < 0)
 		err_errno(&e, NULL, "the path cannot be passed on");
 	_exit(tool_end(&e));
 }
@@ -165,29 +169,11 @@ be_child(const struct options *o, const struct hub_source *s, int to)
 static int
 stream(const struct options *o, const struct hub_source *s, struct err *e)
 {
+	const struct job j = { o, s };
 	static char root[CACHE_PATH];
-	int data[2], status;
-	size_t got = 0;
-	ssize_t n;
-	pid_t child;
 
-	if (pipe2(data, O_CLOEXEC) < 0)
-		return err_errno(e, NULL, "a pipe cannot be created");
-	child = fork();
-	if (child == 0)
-		be_child(o, s, data[1]);
-	close(data[1]);
-	while (got < sizeof root && (n = read(data[0], root + got, sizeof root - got)) > 0)
-		got += (size_t)n;
-	close(data[0]);
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return err_errno(e, NULL, "the process that fetches cannot be started");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		*e = (struct err){ .code = ERR_CHILD, .status = WIFEXITED(status) ? WEXITSTATUS(status) : 1 };
+	if (stream_path(be_child, &j, root, sizeof root, e) < 0)
 		return -1;
-	}
-	if (got == 0 || root[got - 1] != '\0')
-		return err_set(e, ERR_IO, NULL, "the process that fetches has sent no path");
 	return stream_unpack(root, &o->select, e);
 }
 

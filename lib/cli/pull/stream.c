@@ -53,6 +53,37 @@ command(const struct select_options *select, bool progress, char ***end)
 }
 
 int
+stream_path(void (*child)(const void *ctx, int to), const void *ctx, char *path, size_t size,
+            struct err *e)
+{
+	int data[2], status;
+	size_t got = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(data, O_CLOEXEC) < 0)
+		return err_errno(e, NULL, "a pipe cannot be created");
+	pid = fork();
+	if (pid == 0) {
+		child(ctx, data[1]);
+		_exit(127);
+	}
+	close(data[1]);
+	while (got < size && (n = read(data[0], path + got, size - got)) > 0)
+		got += (size_t)n;
+	close(data[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return err_errno(e, NULL, "the process that fetches cannot be started");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		*e = (struct err){ .code = ERR_CHILD, .status = WIFEXITED(status) ? WEXITSTATUS(status) : 1 };
+		return -1;
+	}
+	if (got == 0 || path[got - 1] != '\0')
+		return err_set(e, ERR_IO, NULL, "the process that fetches has sent no path");
+	return 0;
+}
+
+int
 stream_unpack(const char *path, const struct select_options *select, struct err *e)
 {
 	static char last[] = "--";

@@ -22,6 +22,11 @@ struct stream_pull {
  * -1 with e filled: ERR_CHILD if apr-unpack has printed the message. */
 int stream_pull(const struct stream_pull *p, struct err *e);
 
+/* Runs child in a process of its own, which writes a path with its NUL to the descriptor and
+ * exits. Sets path. -1 with e filled: ERR_CHILD if the child has printed the message. */
+int stream_path(void (*child)(const void *ctx, int to), const void *ctx, char *path, size_t size,
+                struct err *e);
+
 /* Becomes the apr-unpack that streams a local model. Only returns, -1, if that fails. */
 int stream_unpack(const char *path, const struct select_options *select, struct err *e);
 
