@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "adapt/adapt.h"
+#include "arch/form.h"
 #include "arch/guess.h"
 #include "cli/diff/asked.h"
 #include "cli/diff/outputs_asked.h"
@@ -12,7 +13,6 @@
 #include "core/dir_name.h"
 #include "core/reader.h"
 #include "core/sandbox.h"
-#include "diff/form.h"
 #include "diff/mapping.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
@@ -91,11 +91,11 @@ adapt(struct run *r, struct err *e)
 	struct adapt_options how = { .arch = r->o->arch, .relaxed = true,
 		.jobs = r->o->asked.diff.jobs };
 	struct err why = ERR_INIT;
-	struct diff_form to;
+	struct form_change to;
 	char *name;
 	size_t i;
 
-	if (r->o->mapping || !diff_forms(r->source[0]->plan, r->source[1]->plan, r->o->arch, &to))
+	if (r->o->mapping || !form_between(r->source[0]->plan, r->source[1]->plan, r->o->arch, &to))
 		return 0;
 	i = to.side;
 	how.form = to.form;

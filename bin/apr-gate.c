@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "adapt/adapt.h"
+#include "arch/form.h"
 #include "cli/filter.h"
 #include "cli/gate/gate_computes.h"
 #include "cli/prompt.h"
 #include "core/dir_name.h"
 #include "core/sandbox.h"
-#include "diff/form.h"
 #include "formats/format.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
@@ -146,11 +146,11 @@ static int
 adapt(struct gate *g, struct err *e)
 {
 	struct adapt_options how = { .relaxed = true, .jobs = (unsigned)g->o->jobs };
-	struct diff_form to;
+	struct form_change to;
 	char *name;
 
 	g->reference = g->in[0].source;
-	if (!diff_forms(g->reference->plan, g->in[1].source->plan, NULL, &to))
+	if (!form_between(g->reference->plan, g->in[1].source->plan, NULL, &to))
 		return 0;
 	if (to.side != 0) {
 		err_set(e, ERR_INVALID, g->o->against, "has the names of another form than the model");

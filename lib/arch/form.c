@@ -1,10 +1,10 @@
-#include "diff/form.h"
+#include "arch/form.h"
 
 #include <string.h>
 
 #include "arch/guess.h"
 
-static bool
+bool
 form_of(const struct model *m, const char *arch, const struct arch **row, enum arch_form *form)
 {
 	struct err ignored = ERR_INIT;
@@ -30,8 +30,8 @@ has_file(const struct model *m, const char *name)
 }
 
 bool
-diff_forms(const struct model *a, const struct model *b, const char *arch,
-           struct diff_form *to)
+form_between(const struct model *a, const struct model *b, const char *arch,
+             struct form_change *to)
 {
 	const struct model *m[2] = { a, b };
 	const struct arch *row[2];
@@ -42,15 +42,15 @@ diff_forms(const struct model *a, const struct model *b, const char *arch,
 	    form[0] == form[1])
 		return false;
 	if (form[0] != ARCH_GGUF && form[1] != ARCH_GGUF) {
-		*to = (struct diff_form){ form[1] == ARCH_APR, ARCH_FOLDER };
+		*to = (struct form_change){ form[1] == ARCH_APR, ARCH_FOLDER };
 		return true;
 	}
 	gguf = form[1] == ARCH_GGUF;
 	other = 1 - gguf;
 	/* Only a model with its hyper-parameters can become GGUF. */
 	if (form[other] == ARCH_APR || has_file(m[other], "config.json"))
-		*to = (struct diff_form){ other, ARCH_GGUF };
+		*to = (struct form_change){ other, ARCH_GGUF };
 	else
-		*to = (struct diff_form){ gguf, form[other] };
+		*to = (struct form_change){ gguf, form[other] };
 	return true;
 }
