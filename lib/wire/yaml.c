@@ -23,6 +23,7 @@ struct loader {
 	size_t line, weight;
 	struct anchor *anchors;
 	size_t count, cap;
+	struct yaml_lines *lines; /* or NULL */
 	struct err *e;
 };
 
@@ -134,10 +135,26 @@ read_sequence(struct loader *l, unsigned depth, unsigned *height)
 	return NULL;
 }
 
+/* Remembers the line of a key that was just added. */
+static int
+keep_line(struct loader *l, json_t *object, const char *key, size_t line)
+{
+	struct yaml_lines *to = l->lines;
+
+	if (!to)
+		return 0;
+	if (to->n == to->cap && mem_grow(&to->of, &to->cap, to->n + 1, sizeof *to->of) < 0)
+		return err_memory(l->e);
+	to->of[to->n++] = (struct yaml_line){ object,
+		json_object_iter_key(json_object_iter_at(object, key)), l->line + line };
+	return 0;
+}
+
 /* Adds the pair that begins with the current event. */
 static int
 read_pair(struct loader *l, json_t *object, unsigned depth, unsigned *h)
 {
+	size_t line = l->event.start_mark.line;
 	json_t *key, *v = NULL;
 	int r = -1;
 
@@ -156,7 +173,7 @@ read_pair(struct loader *l, json_t *object, unsigned depth, unsigned *h)
 	v = read_node(l, depth + 1, h);
 	if (v)
 		r = json_object_set_new(object, json_string_value(key), v) < 0
-			? err_memory(l->e) : 0;
+			? err_memory(l->e) : keep_line(l, object, json_string_value(key), line);
 end:
 	json_decref(key);
 	return r;
@@ -295,7 +312,32 @@ load(struct loader *l, const struct buf *text)
 json_t *
 yaml_parse(const char *text, size_t n, const char *what, size_t line, struct err *e)
 {
-	struct loader l = { .what = what, .line = line, .e = e };
+	return yaml_parse_lines(text, n, what, line, NULL, e);
+}
+
+void
+yaml_lines_free(struct yaml_lines *lines)
+{
+	free(lines->of);
+	*lines = (struct yaml_lines){ 0 };
+}
+
+size_t
+yaml_line_of(const struct yaml_lines *lines, const json_t *object, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < lines->n; i++)
+		if (lines->of[i].object == object && strcmp(lines->of[i].key, key) == 0)
+			return lines->of[i].line;
+	return 0;
+}
+
+json_t *
+yaml_parse_lines(const char *text, size_t n, const char *what, size_t line,
+                 struct yaml_lines *lines, struct err *e)
+{
+	struct loader l = { .what = what, .line = line, .lines = lines, .e = e };
 	struct buf plain = { 0 };
 	json_t *v = NULL;
 	size_t i;

@@ -28,6 +28,23 @@
  * text's first line. */
 json_t *yaml_parse(const char *text, size_t n, const char *what, size_t line, struct err *e);
 
+/* The lines of the keys of mappings, for messages about a text that was parsed. Pointers are valid
+ * as long as its value. All zero at the beginning. */
+struct yaml_lines {
+	struct yaml_line {
+		const json_t *object;
+		const char *key;
+		size_t line;
+	} *of;
+	size_t n, cap;
+};
+json_t *yaml_parse_lines(const char *text, size_t n, const char *what, size_t line,
+                         struct yaml_lines *lines, struct err *e);
+void yaml_lines_free(struct yaml_lines *lines);
+
+/* The line of a key, or 0. */
+size_t yaml_line_of(const struct yaml_lines *lines, const json_t *object, const char *key);
+
 /* Appends an object as a block mapping that yaml_parse reads back as the same value. Values
  * are text, null, and arrays and objects of these; numbers and truth values become text. Text
  * is quoted if any YAML reader might take it for something else. Nothing is appended for an
