@@ -208,6 +208,9 @@ exam_options() {
 	grep -qF -e "did you mean $flag?" "$err"
 	if takes_files "$1" && [ "$exam_role" = report ]; then
 		exam_no_files "$@"
+	elif takes_models "$1"; then
+		try "$@" no-such-a no-such-b </dev/null
+		said 3 'no-such-a: cannot be opened'
 	elif takes_files "$1"; then
 		try "$@" a b c d e f g h </dev/null
 		said 2 'several FILEs need -q'
@@ -223,6 +226,11 @@ exam_options() {
 
 takes_files() {
 	"$1" --help | sed '/^$/,$d' | grep -qF '[FILE ...]'
+}
+
+# Several models together, which make one result.
+takes_models() {
+	"$1" --help | sed '/^$/,$d' | grep -qF ' [MODEL ...]'
 }
 
 # Each bad FILE of several gets its own message.

@@ -322,8 +322,8 @@ static const struct point table[POINTS] = {
 	LATER(055, "tui-numbers", "apr-tui", "numbers of the screen are those of the command line")
 	TEST(056, "diff-same", "tools/apr-diff.bats", "a model equals itself")
 	TEST(057, "diff-other", "tools/apr-diff.bats", "a changed model differs")
-	LATER(058, "merge-average", "apr-merge", "an average of weights is computed")
-	LATER(059, "merge-ties", "apr-merge", "TIES masks as published")
+	TEST(058, "merge-average", "tools/apr-merge.bats", "an average of weights is computed")
+	TEST(059, "merge-ties", "tools/apr-merge.bats", "TIES masks as published")
 	LATER(060, "onnx-export", "apr-pack -t onnx", "an exported model passes the ONNX checker")
 	TEST(061, "gguf-export", "whole/convert.bats",
 	     "an exported GGUF file is that of the reference converter")

@@ -59,8 +59,8 @@ input_is_signed_apr1(const char *path)
 	return yes;
 }
 
-/* Inputs whose children wait to be used: two models twice. */
-static struct input prepared[4];
+/* Inputs whose children wait to be used: two models twice, or all that are merged. */
+static struct input prepared[64];
 static size_t prepared_count;
 
 /* The input whose reader could not be started, if input_prepare was called for it. Inside the

@@ -1,0 +1,258 @@
+#include "merge/merged.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/num.h"
+#include "core/range.h"
+#include "merge/blend.h"
+
+#define PIECE ((size_t)256 << 10) /* bytes of a copied tensor at a time */
+#define RAW ((size_t)BLEND_TILE)  /* values that are decoded at a time */
+
+struct merged {
+	struct source source;     /* first */
+	struct merge_plan *p;
+	struct blend blend;
+	const struct merge_row *row; /* being sent */
+	struct range place;       /* of a copied tensor */
+	double values[5 * MERGE_MODELS];
+	struct raw {
+		atomic_flag used;
+		uint8_t *p;       /* RAW values of 8 bytes */
+	} *raw;                   /* one for each thread */
+	size_t raw_count;
+	uint8_t *piece;
+
+	size_t blob, next_row, input, record; /* to be sent next */
+	bool licence_sent;
+	enum { SEND_NOTHING, SEND_BYTES, SEND_COPY, SEND_BLEND } mode;
+	const uint8_t *bytes;     /* SEND_BYTES */
+	uint64_t sent, left;
+};
+
+/* ---- values of the inputs ---- */
+
+static struct raw *
+take_raw(struct merged *m)
+{
+	size_t i;
+
+	for (i = 0;; i = (i + 1) % m->raw_count)
+		if (!atomic_flag_test_and_set(&m->raw[i].used))
+			return &m->raw[i];
+}
+
+/* read of struct blend_task. */
+static int
+read_values(void *ctx, size_t model, uint64_t from, float *to, size_t n)
+{
+	struct merged *m = ctx;
+	const struct merge_vector *v = &m->row->vectors[model];
+	struct raw *raw = take_raw(m);
+	size_t i, part;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i += part) {
+		part = (size_t)num_min(n - i, RAW);
+		r = merge_input_values(&m->p->inputs[v->input], v->tensor, from + i, to + i, part,
+		                       raw->p);
+	}
+	atomic_flag_clear(&raw->used);
+	return r;
+}
+
+static const char *
+file_of(void *ctx, size_t model)
+{
+	struct merged *m = ctx;
+
+	return m->p->inputs[m->row->vectors[model].input].name;
+}
+
+/* ---- items ---- */
+
+static int
+send_bytes(struct merged *m, const uint8_t *p, size_t n)
+{
+	m->mode = SEND_BYTES;
+	m->bytes = p;
+	m->left = n;
+	m->sent = 0;
+	return 1;
+}
+
+static int
+next_blob(struct merged *m, struct item *item)
+{
+	const struct merge_input *in = &m->p->inputs[m->p->reference];
+	const struct blob *b = &m->p->out.blobs[m->blob];
+	const struct weights_blob *w = &in->subject.w.blobs[m->blob];
+	size_t i;
+
+	*item = (struct item){ .kind = ITEM_BLOB, .index = m->blob++, .bytes = b->bytes };
+	for (i = 0; i < m->p->files.count; i++)
+		if (strcmp(m->p->files.file[i].name, b->name) == 0)
+			return send_bytes(m, m->p->files.file[i].bytes.p, m->p->files.file[i].bytes.n);
+	return send_bytes(m, w->p, w->n);
+}
+
+static int
+next_tensor(struct merged *m, struct item *item, struct err *e)
+{
+	const struct store_at *at;
+	struct blend_task task;
+	size_t i = m->next_row++;
+
+	m->row = &m->p->rows[i];
+	*item = (struct item){ .kind = ITEM_TENSOR, .index = i,
+		.bytes = tensor_bytes(m->row->t) };
+	if (m->row->copied) {
+		m->mode = SEND_COPY;
+		m->sent = 0;
+		m->left = item->bytes;
+		at = &m->p->inputs[m->row->vectors[0].input].store.at[m->row->vectors[0].tensor];
+		if (at->where == STORE_FILE) {
+			m->place = at->range;
+			item->place = &m->place;
+		}
+		return 1;
+	}
+	if (merge_row_task(m->p, m->row, m->values, &task, e) < 0)
+		return -1;
+	task.read = read_values;
+	task.file = file_of;
+	task.ctx = m;
+	m->mode = SEND_BLEND;
+	return blend_begin(&m->blend, &task, e) < 0 ? -1 : 1;
+}
+
+static int
+next_record(struct merged *m, struct item *item)
+{
+	const struct buf *head;
+
+	while (m->input < m->p->recipe->model_count &&
+	       m->record == m->p->inputs[m->input].record_count) {
+		m->input++;
+		m->record = 0;
+	}
+	if (m->input == m->p->recipe->model_count)
+		return 0;
+	head = &m->p->inputs[m->input].records[m->record++];
+	*item = (struct item){ .kind = ITEM_PROV, .head = (const char *)head->p,
+		.head_bytes = head->n };
+	return 1;
+}
+
+static int
+merged_next(struct source *s, struct item *item, struct err *e)
+{
+	struct merged *m = (struct merged *)s;
+	const struct merge_input *in = &m->p->inputs[m->p->reference];
+
+	m->mode = SEND_NOTHING;
+	if (m->blob < m->p->out.blob_count)
+		return next_blob(m, item);
+	if (in->has_licence && !m->licence_sent) {
+		m->licence_sent = true;
+		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = in->licence.n };
+		return send_bytes(m, in->licence.p, in->licence.n);
+	}
+	if (m->next_row < m->p->count)
+		return next_tensor(m, item, e);
+	return next_record(m, item);
+}
+
+static int
+read_copy(struct merged *m, const uint8_t **p, size_t *n, struct err *e)
+{
+	const struct merge_vector *v = &m->row->vectors[0];
+	struct merge_input *in = &m->p->inputs[v->input];
+
+	*n = (size_t)num_min(m->left, PIECE);
+	*p = m->piece;
+	if (merge_input_bytes(in, v->tensor, m->sent, m->piece, *n) < 0)
+		return range_fail(in->name, e);
+	m->sent += *n;
+	m->left -= *n;
+	return 0;
+}
+
+static int
+merged_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
+{
+	struct merged *m = (struct merged *)s;
+
+	*n = 0;
+	switch (m->mode) {
+	case SEND_NOTHING:
+		break;
+	case SEND_BYTES:
+		*n = (size_t)num_min(m->left, PIECE);
+		*p = m->bytes + m->sent;
+		m->sent += *n;
+		m->left -= *n;
+		break;
+	case SEND_COPY:
+		return read_copy(m, p, n, e);
+	case SEND_BLEND:
+		return blend_next(&m->blend, p, n, e);
+	}
+	return 0;
+}
+
+static void
+merged_close(struct source *s)
+{
+	struct merged *m = (struct merged *)s;
+	size_t i;
+
+	for (i = 0; m->raw && i < m->raw_count; i++)
+		free(m->raw[i].p);
+	free(m->raw);
+	free(m->piece);
+	blend_close(&m->blend);
+	free(m);
+}
+
+static int
+get_memory(struct merged *m, unsigned jobs)
+{
+	size_t i;
+
+	m->raw_count = jobs ? jobs : 1;
+	m->raw = mem_array(m->raw_count, sizeof *m->raw);
+	m->piece = mem_array(PIECE, 1);
+	for (i = 0; m->raw && i < m->raw_count; i++) {
+		atomic_flag_clear(&m->raw[i].used);
+		if (!(m->raw[i].p = mem_array(RAW, 8)))
+			return -1;
+	}
+	return m->raw && m->piece ? 0 : -1;
+}
+
+struct source *
+merged_source(struct merge_plan *p, unsigned jobs, struct err *e)
+{
+	static const struct source_ops ops = { .next = merged_next, .read = merged_read,
+		.close = merged_close };
+	struct merged *m = mem_array(1, sizeof *m);
+
+	if (!m) {
+		err_memory(e);
+		return NULL;
+	}
+	m->p = p;
+	m->source = (struct source){ .plan = &p->out, .ops = &ops,
+		.name = p->inputs[p->reference].name };
+	if (get_memory(m, jobs) < 0) {
+		err_memory(e);
+		merged_close(&m->source);
+		return NULL;
+	}
+	blend_open(&m->blend, jobs, e);
+	return &m->source;
+}
