@@ -196,6 +196,9 @@ take_page(struct hub_source *s, const char *endpoint, const char **wrong)
 	for (i = 0; i < sizeof pages / sizeof *pages; i++)
 		if (strlen(pages[i]) == n && strncmp(pages[i], path, n) == 0)
 			return false;
+	*wrong = refuse_type(path);
+	if (*wrong)
+		return true;
 	if (path[n] != '/')
 		return false;
 	rest = path + n + 1;

@@ -72,7 +72,7 @@ server_log() {
 served() {
 	server_ask /_idle | awk -v pattern="${1:-.}" '
 		$3 ~ pattern { requests += $1; bytes += $2 }
-		END { print requests + 0, bytes + 0 }'
+		END { printf "%.0f %.0f\n", requests, bytes }'
 }
 
 server_stalled() {

@@ -101,6 +101,10 @@ replayed() {
 	replayed canary
 }
 
+@test "fuzz corpus: answers of a hub, addresses, sources" {
+	replayed hub
+}
+
 @test "fuzz corpus: rules, maps and schemas for names" {
 	replayed rename
 }
