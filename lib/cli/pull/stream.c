@@ -10,11 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/pull/confine.h"
 #include "cli/pull/told.h"
 #include "core/broker.h"
 #include "core/mem.h"
+#include "core/netbox.h"
 #include "core/program.h"
 #include "core/remote.h"
+#include "core/spool.h"
 
 #define READER "apr-unpack"
 
@@ -155,8 +158,11 @@ leave_output(void)
 int
 stream_serve(int socket, const struct serve_options *o, struct err *e)
 {
-	int r = serve_run(socket, o, e);
+	const struct confine c = { .token_file = o->token_file, .reads_cache = !o->no_cache };
+	int r;
 
+	netbox_may_write(spool_folder());
+	r = confine(&c, e) < 0 ? -1 : serve_run(socket, o, e);
 	close(socket);
 	return r;
 }
