@@ -36,8 +36,10 @@ name_of(const char *folder, struct err *e)
 			at = folder + strlen(kinds[i].folder);
 			buf_text(&b, kinds[i].name);
 		}
-	if (!at || !*at)
+	if (!at || !*at) {
+		buf_free(&b);
 		return NULL;
+	}
 	while ((mark = strstr(at, "--")) != NULL) {
 		buf_put(&b, at, (size_t)(mark - at));
 		buf_text(&b, "/");
