@@ -39,9 +39,8 @@ oci_url(struct buf *b, const struct oci *o, const char *kind, const char *refere
 
 /* ---- credentials ---- */
 
-/* The file of logins by the environment. */
-static bool
-logins_path(char *path, size_t size)
+bool
+oci_logins_path(char *path, size_t size)
 {
 	const char *file = getenv("REGISTRY_AUTH_FILE"), *folder = getenv("DOCKER_CONFIG");
 	const char *home = getenv("HOME");
@@ -63,7 +62,7 @@ read_login(struct oci *o)
 	char path[4096];
 
 	o->basic[0] = '\0';
-	if (logins_path(path, sizeof path) && stock_small(AT_FDCWD, path, LOGINS, &text) == 0)
+	if (oci_logins_path(path, sizeof path) && stock_small(AT_FDCWD, path, LOGINS, &text) == 0)
 		oci_login_parse(text.p, text.n, o->registry, o->basic, sizeof o->basic);
 	if (text.p)
 		explicit_bzero(text.p, text.n);

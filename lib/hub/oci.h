@@ -47,6 +47,9 @@ int oci_open(struct oci *o, struct web *web, const struct hub_source *s, bool pu
              struct err *e);
 void oci_close(struct oci *o);
 
+/* The file of logins by the environment; it need not exist. False if there cannot be one. */
+bool oci_logins_path(char *path, size_t size);
+
 /* Makes an exchange as http_get does, with the authorization of o; one that is refused for lack
  * of a token is made again with one. */
 int oci_get(struct oci *o, struct http_request *q, struct http_answer *a, struct err *e);

@@ -7,6 +7,7 @@
 #include "core/netbox.h"
 #include "hub/cache.h"
 #include "hub/hf.h"
+#include "hub/oci.h"
 
 /* Loads the modules by which this system finds hosts, which may be files anywhere. */
 static void
@@ -44,6 +45,8 @@ confine(const struct confine *c, struct err *e)
 	netbox_may_write(c->target);
 	netbox_may_read(c->policy);
 	netbox_may_read(c->token_file);
+	if (oci_logins_path(path, sizeof path))
+		netbox_may_read(path);
 	if (hf_token_path(path, sizeof path))
 		netbox_may_read(path);
 	for (i = 0; i < sizeof names / sizeof *names; i++)
