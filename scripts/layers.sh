@@ -32,8 +32,8 @@ quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 front core
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
-cli core model wire arch stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub
-bin core model wire arch adapt stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front
+cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub
+bin core model wire arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front
 '
 libraries='
 jansson lib/core/json.h
