@@ -6,17 +6,13 @@
 #include "arch/subject.h"
 #include "cli/filter.h"
 #include "cli/input.h"
-#include "cli/lora/adapters.h"
 #include "cli/lora/merging.h"
 #include "cli/tool.h"
-#include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
-#include "formats/format.h"
 #include "kernels/level.h"
-#include "load/load.h"
+#include "load/adapters.h"
 #include "lora/convert.h"
-#include "lora/lora.h"
 
 struct options {
 	const char *arch, *trusted, *base;
@@ -25,68 +21,10 @@ struct options {
 	struct output_options output;
 };
 
-/* The adapters, in memory. */
-struct adapters {
-	struct adapter_name *names;
-	struct load *loads;
-	struct lora *loras;
-	size_t n;
-};
-
-/* ---- adapters ---- */
-
-/* A file of an adapter's folder stands for the folder, which has its adapter_config.json. */
 static int
 declare(struct adapters *a, char **words, size_t n, struct err *e)
 {
-	size_t i;
-
-	a->names = adapters_take((const char *const *)words, n, e);
-	a->loads = mem_array(n, sizeof *a->loads);
-	a->loras = mem_array(n, sizeof *a->loras);
-	if (!a->loads || !a->loras)
-		err_memory(e);
-	if (!a->names || !a->loads || !a->loras)
-		return -1;
-	a->n = n;
-	for (i = 0; i < n; i++) {
-		char *folder = format_folder_of(a->names[i].path);
-
-		if (folder) {
-			free(a->names[i].path);
-			a->names[i].path = folder;
-		}
-		sandbox_read(a->names[i].path);
-		if (format_may_spool(a->names[i].path))
-			sandbox_spool();
-	}
-	return 0;
-}
-
-static int
-read_adapters(struct adapters *a, struct err *e)
-{
-	size_t i;
-
-	for (i = 0; i < a->n; i++)
-		if (load_open(&a->loads[i], a->names[i].path, tool_note, e) < 0 ||
-		    lora_read(&a->loras[i], &a->loads[i].weights, a->names[i].scale, e) < 0)
-			return -1;
-	return 0;
-}
-
-static void
-free_adapters(struct adapters *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->n; i++) {
-		lora_free(&a->loras[i]);
-		load_close(&a->loads[i]);
-	}
-	adapters_free(a->names, a->n);
-	free(a->loads);
-	free(a->loras);
+	return adapters_declare(a, lora_names((const char *const *)words, n, e), n, e);
 }
 
 /* ---- apply ---- */
@@ -99,15 +37,12 @@ flow(struct merging *m, const struct adapters *a, const struct input *in,
 		.input = in->held, .from = in->path };
 	struct flow f;
 	struct sink *sink;
-	size_t i;
 
 	if (merging_begin(m, in->source, &f, e) < 0 || !(sink = filter_sink(&where, e)))
 		return -1;
 	filter_flow(in->source, sink, to->progress, &f, e);
 	sink_close(sink);
-	for (i = 0; e->code == ERR_NONE && i < a->n; i++)
-		load_check(&a->loads[i], e);
-	return e->code == ERR_NONE ? 0 : -1;
+	return e->code == ERR_NONE ? adapters_check(a, e) : -1;
 }
 
 static void
@@ -121,7 +56,7 @@ apply(const struct options *o, const char *base, char **words, size_t n, struct 
 	input_trust(base, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
 	if (declare(&a, words, n, e) == 0) {
-		if (input_open(&in, base, e) == 0 && read_adapters(&a, e) == 0) {
+		if (input_open(&in, base, e) == 0 && adapters_open(&a, tool_note, e) == 0) {
 			m.loras = a.loras;
 			m.count = a.n;
 			flow(&m, &a, &in, &o->output, e);
@@ -129,7 +64,7 @@ apply(const struct options *o, const char *base, char **words, size_t n, struct 
 		input_close(&in, e);
 	}
 	merging_close(&m);
-	free_adapters(&a);
+	adapters_close(&a);
 }
 
 /* ---- convert ---- */
@@ -169,7 +104,7 @@ convert(const struct options *o, char **words, struct err *e)
 
 	sandbox_write(o->output.path, o->output.force);
 	if (declare(&a, words, 1, e) == 0) {
-		if (input_open(&in, o->base, e) == 0 && read_adapters(&a, e) == 0 &&
+		if (input_open(&in, o->base, e) == 0 && adapters_open(&a, tool_note, e) == 0 &&
 		    read_base(&s, &in, o->arch, &sizes, e) == 0 &&
 		    (sink = filter_sink(&where, e)) &&
 		    lora_convert(a.loras, a.loras->form == ARCH_GGUF ? ARCH_FOLDER : ARCH_GGUF,
@@ -180,7 +115,7 @@ convert(const struct options *o, char **words, struct err *e)
 	}
 	sink_close(sink);
 	subject_close(&s);
-	free_adapters(&a);
+	adapters_close(&a);
 }
 
 /* ---- the command line ---- */

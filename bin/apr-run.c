@@ -15,7 +15,9 @@
 #include "infer/sequence.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
+#include "load/adapters.h"
 #include "load/load.h"
+#include "lora/low.h"
 #include "tokenizer/tokenizer.h"
 #include "report/run_text.h"
 
@@ -24,6 +26,9 @@ struct run {
 	const struct run_options *o;
 	double began;             /* start time of the process, approximately */
 	struct load load;
+	struct adapters adapters; /* --lora, */
+	struct low_rank *low;     /* and what they add to the model */
+	size_t low_count;
 	struct infer *infer;
 	struct sequence *sequence;
 	struct tokenizer *tokenizer; /* NULL: not needed, or there is no vocabulary */
@@ -143,6 +148,7 @@ static int
 open_model(struct run *r, const char *path, struct err *e)
 {
 	const struct run_options *o = r->o;
+	struct infer_options infer = o->infer;
 	double began;
 
 	if (load(r, path, e) < 0 || open_tokenizer(r, e) < 0 ||
@@ -151,8 +157,14 @@ open_model(struct run *r, const char *path, struct err *e)
 	if (r->tokenizer && !o->prompt.ids &&
 	    prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
 		return -1;
+	if (o->loras.n && (adapters_open(&r->adapters, tool_note, e) < 0 ||
+	                   adapters_low(&r->adapters, &r->load.weights, &r->low, &r->low_count,
+	                                e) < 0))
+		return -1;
+	infer.low = r->low;
+	infer.low_count = r->low_count;
 	began = generate_clock();
-	r->infer = infer_open(&r->load.weights, &o->infer, tool_note, e);
+	r->infer = infer_open(&r->load.weights, &infer, tool_note, e);
 	if (!r->infer || !(r->sequence = sequence_open(r->infer, e)))
 		return -1;
 	if (o->infer.repack)
@@ -180,6 +192,9 @@ run_model(struct run *r, const char *path, struct err *e)
 	sandbox_read(path);
 	if (format_may_spool(path))
 		sandbox_spool();
+	if (o->loras.n && adapters_declare(&r->adapters, lora_names(o->loras.items, o->loras.n, e),
+	                                   o->loras.n, e) < 0)
+		return;
 	sandbox_enter();
 	if (open_model(r, path, e) < 0)
 		return;
@@ -187,7 +202,8 @@ run_model(struct run *r, const char *path, struct err *e)
 	if ((o->logits ? out_open(&r->out, &where, e)
 	               : out_fd(&r->out, STDOUT_FILENO, "<stdout>", e)) < 0)
 		return;
-	if (compute(r, e) < 0 || load_check(&r->load, e) < 0 || out_finish(&r->out) < 0)
+	if (compute(r, e) < 0 || load_check(&r->load, e) < 0 ||
+	    adapters_check(&r->adapters, e) < 0 || out_finish(&r->out) < 0)
 		out_abandon(&r->out);
 }
 
@@ -229,7 +245,7 @@ main(int argc, char **argv)
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
 		"[-c N]\n[--cache f16|f32|q8_0] [--gelu table|tanh|erf] [--repack] [-t N | -j N]\n"
-		"[--any-tokenizer] [--trusted-key KEY] [FILE]\n"
+		"[--lora FILE[=SCALE]] [--any-tokenizer] [--trusted-key KEY] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [--progress] [-c N] [--json] [FILE]\n"
 		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",
@@ -254,9 +270,12 @@ main(int argc, char **argv)
 	infer_close(r.infer);
 	tokenizer_free(r.tokenizer);
 	load_close(&r.load);
+	adapters_close(&r.adapters);
+	low_free(r.low, r.low_count);
 	tokens_free(&r.tokens);
 	buf_free(&r.prompt);
 	free(o.stops.items);
+	free(o.loras.items);
 	if (interrupted && e.code == ERR_NONE) {
 		signal(SIGINT, SIG_DFL);
 		raise(SIGINT);

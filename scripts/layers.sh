@@ -17,7 +17,7 @@ codecs core
 crypto core model
 formats core model wire stream codecs
 imports core model wire stream codecs formats
-load core model formats quant tokenizer
+load core model formats arch lora quant tokenizer
 arch core model
 adapt core model wire arch kernels quant tokenizer
 infer core model arch kernels

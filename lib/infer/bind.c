@@ -306,6 +306,56 @@ is_turned(const struct bind *b, enum role role)
 	       role != ROLE_POSITIONS && role != ROLE_OUT;
 }
 
+/* The matrices that an adapter adds to a layer, as layers of F32. */
+static struct low *
+make_low(struct bind *b, const uint8_t *left, const uint8_t *right, const struct linear *of,
+         size_t rank)
+{
+	const struct dtype *f32 = dtype_by_name("F32");
+	struct low *low = bind_make(b, 1, sizeof *low);
+
+	if (!low)
+		return NULL;
+	low->a = (struct linear){ .w = { f32, NULL, right, rank, of->w.columns, false },
+		.id = of->id };
+	low->b = (struct linear){ .w = { f32, NULL, left, of->w.rows, rank, false },
+		.id = of->id };
+	return low;
+}
+
+/* What adapters add to tensor i, which is the matrix of a layer. Tables of tokens are no layers. */
+static int
+bind_low(struct bind *b, struct linear *to, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < b->low_count && b->low[k].tensor != i; k++)
+		;
+	if (k == b->low_count || to->id.role == ROLE_EMBED || to->id.role == ROLE_POSITIONS)
+		return 0;
+	if (b->low[k].rows != to->w.rows || b->low[k].columns != to->w.columns)
+		return err_set(b->e, ERR_INVALID, tensor_name(bind_tensor(b, i)),
+		               "the adapter has another shape");
+	b->low_used[k] = true;
+	to->low = make_low(b, (const uint8_t *)b->low[k].left, (const uint8_t *)b->low[k].right,
+	                   to, b->low[k].rank);
+	return to->low ? 0 : -1;
+}
+
+int
+bind_part(struct bind *b, const struct linear *l, size_t first, size_t rows, struct linear *to)
+{
+	const struct low *low = l->low;
+
+	*to = (struct linear){ matrix_rows(&l->w, first, rows), l->bias ? l->bias + first : NULL,
+	                       l->scale, l->id, NULL };
+	if (!low)
+		return 0;
+	to->low = make_low(b, low->b.w.data + first * matrix_row_bytes(&low->b.w),
+	                   low->a.w.data, to, low->b.w.columns);
+	return to->low ? 0 : -1;
+}
+
 int
 bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uint64_t rows,
             uint64_t columns)
@@ -323,6 +373,8 @@ bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uin
 	to->id = (struct linear_id){ role, (uint32_t)block, 0 };
 	to->bias = bind_vector(b, role, block, ".bias", rows, 0);
 	to->scale = bind_scale(b, role, block, 1);
+	if (bind_low(b, to, i) < 0)
+		return -1;
 	if (to->scale && to->bias && is_feed_forward(role) && scale_bias(b, to) < 0)
 		return -1;
 	return b->e->code == ERR_NONE ? 1 : -1;

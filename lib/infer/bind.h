@@ -16,6 +16,9 @@ struct bind {
 	const struct weights *w;
 	size_t *by_name;  /* indexes of tensors, sorted by name */
 	bool *used;       /* tensors that have been found */
+	const struct low_rank *low; /* what adapters add, */
+	size_t low_count;
+	bool *low_used;   /* and whether a layer has it */
 	struct err *e;
 };
 
@@ -60,6 +63,10 @@ int bind_expand(struct bind *b, struct matrix *m, bool turn);
 
 /* Whether the table can multiply with a matrix of tensor t: 0, or -1 with e filled. */
 int bind_usable(struct bind *b, const struct matrix *m, const struct tensor *t);
+
+/* l with only these rows, and what adapters add to them. 0 or -1. */
+int bind_part(struct bind *b, const struct linear *l, size_t first, size_t rows,
+              struct linear *to);
 
 /* A linear layer: 1; 0 if it is absent; -1. rows 0: any number. */
 int bind_linear(struct bind *b, struct linear *to, enum role role, size_t block,

@@ -28,17 +28,34 @@ pass_watch(const struct pass *p, const struct input *in, const struct linear_id 
 	p->watcher(p->watch_ctx, &w);
 }
 
+/* y += b(a(x)) of an adapter. */
+static void
+add_low(const struct pass *p, const struct input *in, const struct product *to)
+{
+	const struct low *low = to->layer->low;
+	size_t rank = low->a.w.rows, rows = low->b.w.rows;
+	struct values delta = to->layer == &p->net->out ? p->logit_delta : p->delta;
+
+	p->ops->linear(p->device, in, &(struct product){ &low->a, p->low }, 1);
+	p->ops->linear(p->device, &(struct input){ p->low, NULL, in->n, rank },
+	               &(struct product){ &low->b, delta }, 1);
+	p->ops->add(p->device, to->y, delta, in->n * rows);
+}
+
 void
 pass_linear(const struct pass *p, const struct input *in, const struct product *to,
             size_t count)
 {
-	struct linear_id ids[WATCHED];
+	struct linear_id ids[WATCHED] = { { 0 } };
 	size_t i;
 
 	for (i = 0; p->watcher && i < count; i++)
 		ids[i] = to[i].layer->id;
 	pass_watch(p, in, ids, count);
 	p->ops->linear(p->device, in, to, count);
+	for (i = 0; i < count; i++)
+		if (to[i].layer->low)
+			add_low(p, in, &to[i]);
 }
 
 /* ---- a layer ---- */
@@ -293,6 +310,8 @@ lay_out(struct pass *p, const struct net *net, uint64_t batch, struct values bas
 	p->local.cosines = take(&next, batch * (h->rope_window.rot / 2));
 	p->local.sines = take(&next, batch * (h->rope_window.rot / 2));
 	p->router = take(&next, batch * h->experts);
+	p->low = take(&next, batch * net->low_rank);
+	p->delta = take(&next, batch * net->low_rows);
 	p->rows = take(&next, h->experts ? width : 0);
 	p->out = take(&next, h->experts ? width : 0);
 	return next.first - base.first;
@@ -332,18 +351,20 @@ pass_open(struct pass *p, const struct net *net, const struct ops *ops,
              struct device *device, size_t batch, size_t logit_rows, struct err *e)
 {
 	uint64_t n, logits = logit_rows * net->hyper.vocabulary;
+	uint64_t deltas = net->out.low ? logits : 0;
 
 	*p = (struct pass){ .net = net, .ops = ops, .device = device,
 		.logit_rows = logit_rows };
 	if (allocate_host(p, batch, e) < 0)
 		return -1;
 	n = lay_out(p, net, batch, p->memory);
-	p->memory = ops->alloc(device, n + logits, e);
+	p->memory = ops->alloc(device, n + logits + deltas, e);
 	if (!p->memory.memory)
 		return -1;
 	lay_out(p, net, batch, p->memory);
 	p->logits = values_at(p->memory, n);
-	p->bytes += (n + logits) * sizeof(float);
+	p->logit_delta = values_at(p->logits, logits);
+	p->bytes += (n + logits + deltas) * sizeof(float);
 	return 0;
 }
 

@@ -27,6 +27,8 @@ struct pass {
 	struct values gate, up;  /* batch × the largest ff */
 	struct rotation full, local; /* of layers without and with a window */
 	struct values router;    /* batch × experts */
+	struct values low, delta; /* batch × the largest rank of an adapter; and × its rows */
+	struct values logit_delta; /* as logits, if there is an adapter for them */
 	struct values rows, out; /* batch × width: the tokens of one expert, and its results */
 	struct values logits;    /* one row of the vocabulary for each of logit_rows tokens */
 	struct values memory;    /* all of these */

@@ -97,7 +97,8 @@ infer_open(const struct weights *w, const struct infer_options *options,
 	m->weights = w;
 	m->ops = options->ops ? options->ops : &ops_cpu;
 	m->cache = options->cache;
-	if (net_open(&m->net, w, m->ops, options->context, e) == 0 &&
+	if (net_open(&m->net, w, m->ops, options->context, options->low,
+	             options->low_count, e) == 0 &&
 	    choose_context(m, options, e) == 0 && open_device(m, options, e) == 0 &&
 	    allocate(m, e) == 0) {
 		choose_gelu(m, options, note);
@@ -174,7 +175,9 @@ infer_buffers(const struct infer *m)
 static uint64_t
 linear_bytes(const struct linear *l)
 {
-	return l->w.rows ? l->w.rows * matrix_row_bytes(&l->w) : 0;
+	uint64_t low = l->low ? linear_bytes(&l->low->a) + linear_bytes(&l->low->b) : 0;
+
+	return low + (l->w.rows ? l->w.rows * matrix_row_bytes(&l->w) : 0);
 }
 
 static uint64_t

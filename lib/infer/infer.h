@@ -19,6 +19,7 @@
 #include "core/err.h"
 #include "infer/cache_type.h"
 #include "infer/gelu.h"
+#include "model/low_rank.h"
 #include "model/weights.h"
 
 struct infer;
@@ -30,6 +31,8 @@ struct infer_options {
 	enum cache_type cache;  /* how sequences keep keys and values */
 	enum gelu gelu;         /* for models with GELU; for others a note says that it changes
 	                         * nothing */
+	const struct low_rank *low; /* what adapters add, low_count matrices, which must outlive */
+	size_t low_count;       /* the model */
 	unsigned threads;       /* 0: 1 */
 	const struct ops *ops;  /* the table that computes (infer/ops.h); NULL: ops_cpu */
 	/* Lay the matrices out anew for the vector unit, in memory of large pages. Opening then

@@ -9,13 +9,6 @@
 #include "infer/bind.h"
 #include "kernels/kernel.h"
 
-static struct linear
-part(const struct linear *of, size_t first, size_t rows)
-{
-	return (struct linear){ matrix_rows(&of->w, first, rows),
-	                        of->bias ? of->bias + first : NULL, of->scale, of->id };
-}
-
 /* ---- attention ---- */
 
 /* The rows of a fused QKV come head by head: query, key, value. Put all queries first, then all
@@ -47,6 +40,14 @@ unmix(struct bind *b, struct linear *qkv)
 }
 
 static int
+refuse_adapter(const struct bind *b, const char *what)
+{
+	err_set(b->e, ERR_INVALID, b->w->name, "an adapter of %s cannot be added while a model "
+	        "computes", what);
+	return err_hint(b->e, "apr-lora apply makes a model of both");
+}
+
+static int
 net_attention(struct bind *b, struct block *blk, size_t i)
 {
 	const struct hyper *h = b->h;
@@ -61,13 +62,16 @@ net_attention(struct bind *b, struct block *blk, size_t i)
 		if (nq != nk || nq != nv)
 			return err_set(b->e, ERR_FORMAT, b->w->name,
 			               "queries that share keys are not supported");
+		if (qkv.low)
+			return refuse_adapter(b, "queries, keys and values of one head after another");
 		if (unmix(b, &qkv) < 0)
 			return -1;
 	}
 	if (r > 0) {
-		blk->q = part(&qkv, 0, nq);
-		blk->k = part(&qkv, nq, nk);
-		blk->v = part(&qkv, nq + nk, nv);
+		if (bind_part(b, &qkv, 0, nq, &blk->q) < 0 ||
+		    bind_part(b, &qkv, nq, nk, &blk->k) < 0 ||
+		    bind_part(b, &qkv, nq + nk, nv, &blk->v) < 0)
+			return -1;
 	} else if (bind_need(b, &blk->q, ROLE_Q, i, nq, h->width) < 0 ||
 	           bind_need(b, &blk->k, ROLE_K, i, nk, h->width) < 0 ||
 	           bind_need(b, &blk->v, ROLE_V, i, nv, h->width) < 0) {
@@ -104,8 +108,9 @@ net_dense(struct bind *b, struct feed_forward *f, size_t i, const enum role role
 			return err_set(b->e, ERR_CORRUPT, b->w->name, "a fused gate and up has an "
 			               "odd number of rows");
 		ff = both.w.rows / 2;
-		f->gate = part(&both, 0, ff);
-		f->up = part(&both, ff, ff);
+		if (bind_part(b, &both, 0, ff, &f->gate) < 0 ||
+		    bind_part(b, &both, ff, ff, &f->up) < 0)
+			return -1;
 	} else {
 		if (bind_need(b, &f->up, role[1], i, ff, h->width) < 0)
 			return -1;
@@ -268,6 +273,8 @@ net_residual(struct bind *b, struct linear *l)
 	bias = bind_make(b, l->w.rows, sizeof *bias);
 	if (!scale || !bias)
 		return -1;
+	if (l->low)
+		l->low->b.scale = &b->h->residual_scale;
 	*scale = b->h->residual_scale * (l->scale ? *l->scale : 1);
 	for (i = 0; l->bias && i < l->w.rows; i++)
 		bias[i] = l->bias[i] * b->h->residual_scale;
@@ -378,12 +385,30 @@ net_rope(struct bind *b, uint64_t context)
 	return 0;
 }
 
+/* The largest matrices of adapters need buffers; those of logits have their own. */
+static void
+count_low(struct net *net, const struct linear *l)
+{
+	net->low_rank = larger(net->low_rank, l->low->a.w.rows);
+	if (l != &net->out)
+		net->low_rows = larger(net->low_rows, l->w.rows);
+}
+
 static size_t
 list_one(struct net *net, size_t n, struct linear *l)
 {
 	if (net->matrices && l->w.rows)
 		net->matrices[n] = &l->w;
-	return n + (l->w.rows > 0);
+	n += l->w.rows > 0;
+	if (l->low) {
+		count_low(net, l);
+		if (net->matrices) {
+			net->matrices[n] = &l->low->a.w;
+			net->matrices[n + 1] = &l->low->b.w;
+		}
+		n += 2;
+	}
+	return n;
 }
 
 static size_t
@@ -432,11 +457,24 @@ prove_used(const struct bind *b)
 	return 0;
 }
 
+/* Each matrix that adapters add must have found its layer. */
+static int
+prove_low(const struct bind *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->low_count; i++)
+		if (!b->low_used[i])
+			return refuse_adapter(b, tensor_name(bind_tensor(b, b->low[i].tensor)));
+	return 0;
+}
+
 int
 net_open(struct net *net, const struct weights *w, const struct ops *ops, uint64_t context,
-         struct err *e)
+         const struct low_rank *low, size_t low_count, struct err *e)
 {
-	struct bind b = { .net = net, .ops = ops, .w = w, .e = e };
+	struct bind b = { .net = net, .ops = ops, .w = w, .e = e, .low = low,
+		.low_count = low_count };
 	size_t i;
 	int r = -1;
 
@@ -446,7 +484,8 @@ net_open(struct net *net, const struct weights *w, const struct ops *ops, uint64
 	b.h = &net->hyper;
 	b.by_name = model_tensors_by_name(w->plan, e);
 	b.used = mem_array(w->plan->tensor_count, sizeof *b.used);
-	if (!b.by_name || !b.used) {
+	b.low_used = mem_array(low_count, sizeof *b.low_used);
+	if (!b.by_name || !b.used || !b.low_used) {
 		err_memory(e);
 		goto end;
 	}
@@ -462,13 +501,14 @@ net_open(struct net *net, const struct weights *w, const struct ops *ops, uint64
 	net->matrices = bind_make(&b, net->matrix_count, sizeof *net->matrices);
 	if (net->matrices)
 		list_all(net);
-	r = net->matrices ? prove_used(&b) : -1;
+	r = net->matrices && prove_used(&b) == 0 ? prove_low(&b) : -1;
 end:
 	if (r < 0 && b.h->packed)
 		err_hint(e, "config.json says that the weights are quantized; apr-adapt gguf "
 		         "decodes them");
 	free(b.by_name);
 	free(b.used);
+	free(b.low_used);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include "arch/hyper.h"
 #include "core/err.h"
 #include "infer/ops.h"
+#include "model/low_rank.h"
 #include "model/weights.h"
 
 struct feed_forward {
@@ -38,6 +39,7 @@ struct net {
 	struct norm out_norm;
 	struct linear out;       /* width -> vocabulary */
 	size_t ff, ff_expert, ff_shared; /* the largest of each; 0: none */
+	size_t low_rank, low_rows; /* the largest of the layers with adapters, except out; 0: none */
 	struct matrix **matrices; /* the matrices of all linear layers */
 	size_t matrix_count;
 
@@ -47,11 +49,12 @@ struct net {
 	uint64_t made_bytes;
 };
 
-/* Find the weights. ops: the table that will compute with them. context: positions that will be
+/* Find the weights. low: low_count matrices that adapters add, which outlive the net; ERR_INVALID
+ * if one of them is for a tensor that is not a whole layer. ops: the table that will compute with them. context: positions that will be
  * used, for models whose rotary positions depend on it; 0: those of the model. 0, or -1 with e
  * filled; net_free is due in any case. */
 int net_open(struct net *net, const struct weights *w, const struct ops *ops,
-             uint64_t context, struct err *e);
+             uint64_t context, const struct low_rank *low, size_t low_count, struct err *e);
 void net_free(struct net *net);
 
 #endif

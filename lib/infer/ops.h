@@ -61,6 +61,12 @@ struct linear {
 	const float *bias;  /* w.rows, or NULL */
 	const float *scale; /* s, of the whole matrix; NULL: 1 */
 	struct linear_id id;
+	struct low *low;    /* what adapters add to y, for the family; NULL: nothing */
+};
+
+/* b(a(x)), where a is of rank × columns and b of rows × rank. */
+struct low {
+	struct linear a, b;
 };
 
 /* RMS norm:   y = x / sqrt(mean(x²) + eps) × weight + bias

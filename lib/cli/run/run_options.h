@@ -11,7 +11,7 @@ struct run_options {
 	const char *trusted;
 	const char *perplexity;
 	struct prompt_from prompt;
-	struct opt_list stops;
+	struct opt_list stops, loras;
 	struct sampler_options sampler;
 	struct running running;
 	struct infer_options infer; /* set by run_options_check */
@@ -26,6 +26,7 @@ struct run_options {
 	       "generate at most N tokens (default: 128)"), \
 	LIST(0, "stop", "TEXT", &(o)->stops, "end before TEXT; may be repeated"), \
 	OPT_SAMPLING(&(o)->sampler), \
+	LIST(0, "lora", "FILE[=SCALE]", &(o)->loras, "compute with this adapter; may be repeated"), \
 	FLAG(0, "logits", &(o)->logits, "generate nothing: write the logits after each token " \
 	     "of the prompt, in single precision"), \
 	TEXT(0, "perplexity", "FILE", &(o)->perplexity, \

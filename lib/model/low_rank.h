@@ -1,0 +1,17 @@
+/* low_rank: a matrix of low rank that is added to a matrix of a model while the model computes: what
+ * adapters make of it (lora/low.h), without changing its bytes.
+ */
+#ifndef MODEL_LOW_RANK_H
+#define MODEL_LOW_RANK_H
+
+#include <stddef.h>
+
+/* W + left × right, where W has a row for each output and a column for each input of its layer,
+ * also if its tensor is stored transposed. */
+struct low_rank {
+	size_t tensor;        /* of the model's plan */
+	size_t rows, columns, rank;
+	float *left, *right;  /* rows × rank, with the scale; rank × columns */
+};
+
+#endif
