@@ -9,7 +9,7 @@
 
 #include "core/broker_parts.h"
 
-struct broker_state broker = { .input_folder = -1, .end = -1 };
+struct broker_state broker = { .end = -1 };
 
 void
 broker_may_spool(void)
@@ -26,8 +26,13 @@ broker_may_open_below(void)
 void
 broker_may_open(int folder, const char *name)
 {
-	broker.input_folder = folder;
-	snprintf(broker.input_name, sizeof broker.input_name, "%s", name);
+	struct broker_folder *f = &broker.folders[broker.folder_count];
+
+	if (broker.folder_count == BROKER_FOLDERS)
+		return;
+	f->fd = folder;
+	snprintf(f->name, sizeof f->name, "%s", name);
+	broker.folder_count++;
 }
 
 bool

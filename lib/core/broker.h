@@ -19,18 +19,21 @@ enum broker_request {
 	BROKER_SPECIAL, BROKER_CREATE, BROKER_NAME, BROKER_VACANT, BROKER_STAGE,
 	BROKER_NAME_STAGED, BROKER_BECOME, BROKER_MOVE, BROKER_DROP, /* as place_... */
 	BROKER_SPOOL, /* create a spool file */
-	BROKER_OPEN   /* open name, beside the input */
+	BROKER_OPEN   /* open name, in the folder of an input */
 };
 
 struct broker_ask {
 	enum broker_request what;
 	uint32_t place; /* number of a declared place */
 	uint32_t flag;  /* sync, or permissions */
-	uint64_t file;  /* number of a file in it */
+	uint64_t file;  /* number of a file in it; or the number of a folder on */
+	uint64_t device; /* this device (BROKER_OPEN) */
 	char name[257]; /* at most 255 bytes and a NUL; else ENAMETOOLONG */
 };
 
-/* Before broker_start: allow BROKER_SPOOL, and BROKER_OPEN in this folder. */
+/* Before broker_start: allow BROKER_SPOOL, and BROKER_OPEN in this folder. The last of more than
+ * BROKER_FOLDERS is not served. */
+#define BROKER_FOLDERS 16
 void broker_may_spool(void);
 void broker_may_open(int folder, const char *name);
 

@@ -16,8 +16,11 @@ struct broker_answer {
 extern struct broker_state {
 	/* What was declared. */
 	bool may_spool;
-	int input_folder;     /* -1: none */
-	char input_name[257]; /* may be opened under any name */
+	struct broker_folder {
+		int fd;
+		char name[257]; /* may be opened under any name */
+	} folders[BROKER_FOLDERS];
+	size_t folder_count;
 	bool input_below;     /* files in folders below may be opened */
 
 	volatile sig_atomic_t end; /* this process's end of the socket, or -1 */

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,17 +37,30 @@ answer(const struct broker_answer *a, int fd)
 	return sendmsg(broker.end, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-static int
-open_beside(const char *name)
+/* Whether a name may be opened in any folder of an input. */
+static bool
+may_open(const char *name)
 {
-	if (broker.input_folder < 0 ||
-	    (!dir_name_is_plain(name) && !dir_name_is_below(name) && !dir_name_in_package(name) &&
-	     !dir_name_in_saved_model(name) && !(broker.input_below && dir_name_is_inside(name)) &&
-	     strcmp(name, broker.input_name) != 0)) {
-		errno = EACCES;
-		return -1;
+	return dir_name_is_plain(name) || dir_name_is_below(name) || dir_name_in_package(name) ||
+	       dir_name_in_saved_model(name) || (broker.input_below && dir_name_is_inside(name));
+}
+
+/* One folder may have been declared for several names. */
+static int
+open_beside(const struct broker_ask *q)
+{
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < broker.folder_count; i++) {
+		const struct broker_folder *f = &broker.folders[i];
+
+		if (fstat(f->fd, &st) == 0 && st.st_ino == q->file && st.st_dev == q->device &&
+		    (may_open(q->name) || strcmp(q->name, f->name) == 0))
+			return dir_open_fd(f->fd, q->name);
 	}
-	return dir_open_fd(broker.input_folder, name);
+	errno = EACCES;
+	return -1;
 }
 
 static int
@@ -113,7 +127,7 @@ serve_one(struct broker_ask *q)
 	bool passed = q->what == BROKER_SPOOL || q->what == BROKER_OPEN;
 	struct broker_answer a = { 0 };
 	int fd = q->what == BROKER_SPOOL ? spool()
-	         : q->what == BROKER_OPEN ? open_beside(q->name)
+	         : q->what == BROKER_OPEN ? open_beside(q)
 	         : do_place(q, &passed), r;
 
 	if (fd < 0)
@@ -125,23 +139,28 @@ serve_one(struct broker_ask *q)
 	return r;
 }
 
-/* Closes the descriptors of the caller, so that others see the end of its pipes. */
+/* Closes the descriptors of the caller, so that others see the end of its pipes: the socket becomes
+ * 0, the folders follow. */
 static void
-keep_two(int socket)
+keep_own(int socket)
 {
+	const int first_free = 1 + (int)broker.folder_count;
 	int fd;
+	size_t i;
 
-	/* Both are above 2, because tools keep descriptors 0 to 2 open. */
+	/* Below first_free, a copy could take the place of a folder that is still needed. */
+	for (i = 0; i < broker.folder_count; i++)
+		broker.folders[i].fd = fcntl(broker.folders[i].fd, F_DUPFD, first_free);
+	/* The socket is above 2, because tools keep descriptors 0 to 2 open. */
 	dup2(socket, 0);
-	if (broker.input_folder >= 0)
-		dup2(broker.input_folder, 1);
-	else
+	for (i = 0; i < broker.folder_count; i++)
+		broker.folders[i].fd = dup2(broker.folders[i].fd, 1 + (int)i);
+	if (broker.folder_count == 0)
 		close(1);
-	if (syscall(SYS_close_range, 2u, ~0u, 0u) < 0)
-		for (fd = 2; fd < 65536; fd++)
+	if (syscall(SYS_close_range, (unsigned)first_free, ~0u, 0u) < 0)
+		for (fd = first_free; fd < 65536; fd++)
 			close(fd);
 	broker.end = 0;
-	broker.input_folder = broker.input_folder < 0 ? -1 : 1;
 }
 
 _Noreturn static void
@@ -155,7 +174,7 @@ serve(int socket)
 	broker.serves = true;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	keep_two(socket);
+	keep_own(socket);
 	prctl(PR_SET_NAME, "apr-broker");
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -178,7 +197,7 @@ broker_start(void)
 	int ends[2];
 	pid_t pid;
 
-	if (broker.child || broker.refused || (!broker.may_spool && broker.input_folder < 0 && !place_needs_help()))
+	if (broker.child || broker.refused || (!broker.may_spool && broker.folder_count == 0 && !place_needs_help()))
 		return;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		broker.refused = errno;

@@ -144,8 +144,10 @@ dir_open_fd(int folder, const char *name)
 
 	if (remote_holds(folder))
 		return remote_open(folder, name);
-	if (broker_runs() && strlen(name) < sizeof q.name) {
+	if (broker_runs() && strlen(name) < sizeof q.name && fstat(folder, &st) == 0) {
 		strcpy(q.name, name);
+		q.file = st.st_ino;
+		q.device = st.st_dev;
 		return broker_ask(&q, NULL);
 	}
 	fd = open_at(folder, name);
