@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/lora/merging.h"
 #include "cli/tool.h"
+#include "core/mem.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
@@ -16,15 +17,16 @@
 
 struct options {
 	const char *arch, *trusted, *base;
+	struct opt_list adapters;
 	bool requantize;
 	uint64_t jobs;
 	struct output_options output;
 };
 
 static int
-declare(struct adapters *a, char **words, size_t n, struct err *e)
+declare(struct adapters *a, const struct opt_list *words, struct err *e)
 {
-	return adapters_declare(a, lora_names((const char *const *)words, n, e), n, e);
+	return adapters_declare(a, lora_names(words->items, words->n, e), words->n, e);
 }
 
 /* ---- apply ---- */
@@ -46,7 +48,7 @@ flow(struct merging *m, const struct adapters *a, const struct input *in,
 }
 
 static void
-apply(const struct options *o, const char *base, char **words, size_t n, struct err *e)
+apply(const struct options *o, const char *base, struct err *e)
 {
 	struct adapters a = { .n = 0 };
 	struct merging m = { .arch = o->arch, .apply = { .jobs = o->jobs ? (unsigned)o->jobs : thread_count(),
@@ -55,7 +57,7 @@ apply(const struct options *o, const char *base, char **words, size_t n, struct 
 
 	input_trust(base, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
-	if (declare(&a, words, n, e) == 0) {
+	if (declare(&a, &o->adapters, e) == 0) {
 		if (input_open(&in, base, e) == 0 && adapters_open(&a, tool_note, e) == 0) {
 			m.loras = a.loras;
 			m.count = a.n;
@@ -91,7 +93,7 @@ read_base(struct subject *s, struct input *in, const char *arch, struct sizes *s
 }
 
 static void
-convert(const struct options *o, char **words, struct err *e)
+convert(const struct options *o, struct err *e)
 {
 	const struct out_options where = { .path = o->output.path, .force = o->output.force,
 		.input = -1 };
@@ -103,14 +105,14 @@ convert(const struct options *o, char **words, struct err *e)
 	size_t scaled = 0;
 
 	sandbox_write(o->output.path, o->output.force);
-	if (declare(&a, words, 1, e) == 0) {
+	if (declare(&a, &o->adapters, e) == 0) {
 		if (input_open(&in, o->base, e) == 0 && adapters_open(&a, tool_note, e) == 0 &&
 		    read_base(&s, &in, o->arch, &sizes, e) == 0 &&
 		    (sink = filter_sink(&where, e)) &&
 		    lora_convert(a.loras, a.loras->form == ARCH_GGUF ? ARCH_FOLDER : ARCH_GGUF,
 		                 s.arch, &sizes, sink, &scaled, e) == 0 && scaled)
-			tool_notef("%zu of %zu parts have a scale of their own, which B takes",
-			           scaled, a.loras->part_count);
+			tool_notef("B takes the scale of its module in %zu of %zu cases", scaled,
+			           a.loras->part_count);
 		input_abandon(&in, e);
 	}
 	sink_close(sink);
@@ -120,27 +122,44 @@ convert(const struct options *o, char **words, struct err *e)
 
 /* ---- the command line ---- */
 
+/* Takes adapters that are operands into the list of --adapter. */
+static int
+take_adapters(struct options *o, char **operands, struct err *e)
+{
+	if (*operands && o->adapters.n)
+		return tool_misused(e, "one operand too many: %.80s (with --adapter, adapters are "
+		                    "no operands)", *operands);
+	for (; *operands; operands++) {
+		if (mem_grow(&o->adapters.items, &o->adapters.cap, o->adapters.n + 1,
+		             sizeof *o->adapters.items) < 0)
+			return err_memory(e);
+		o->adapters.items[o->adapters.n++] = *operands;
+	}
+	return 0;
+}
+
 static void
-run(const struct options *o, char **operands, struct err *e)
+run(struct options *o, char **operands, struct err *e)
 {
 	const char *word = operands[0];
-	size_t n = 0;
+	bool converts = word && strcmp(word, "convert") == 0;
 
-	while (operands[n])
-		n++;
 	if (!word)
 		tool_misused(e, "a command is missing: apply or convert");
-	else if (strcmp(word, "convert") == 0 && n == 2 && o->base)
-		convert(o, operands + 1, e);
-	else if (strcmp(word, "convert") == 0)
-		tool_misused(e, o->base ? "convert takes one adapter" : "convert needs --base");
-	else if (strcmp(word, "apply") != 0)
+	else if (!converts && strcmp(word, "apply") != 0)
 		tool_misused(e, "not a command: %.80s", word);
-	else if (n < 3 || o->base)
-		tool_misused(e, o->base ? "--base is for convert" : n == 1 ? "a base is missing"
-		             : "an adapter is missing");
+	else if (!converts && o->base)
+		tool_misused(e, "--base is for convert");
+	else if (converts && !o->base)
+		tool_misused(e, "convert needs --base");
+	else if (take_adapters(o, operands + (converts || !operands[1] ? 1 : 2), e) < 0)
+		return;
+	else if (o->adapters.n == 0 || (converts && o->adapters.n > 1))
+		tool_misused(e, converts ? "convert takes one adapter" : "an adapter is missing");
+	else if (converts)
+		convert(o, e);
 	else if (tool_input(operands[1], e))
-		apply(o, tool_input(operands[1], e), operands + 2, n - 2, e);
+		apply(o, tool_input(operands[1], e), e);
 }
 
 int
@@ -149,6 +168,8 @@ main(int argc, char **argv)
 	static struct options o;
 	static const struct opt opts[] = {
 		TEXT(0, "base", "MODEL", &o.base, "convert: the model that the adapter is for"),
+		LIST(0, "adapter", "FILE[=SCALE]", &o.adapters,
+		     "an adapter, as an operand behind BASE is"),
 		FLAG(0, "requantize", &o.requantize, "change quantized tensors too"),
 		TEXT(0, "arch", "NAME", &o.arch, "the architecture, if the base does not say it"),
 		OPT_JOBS(&o.jobs),
@@ -159,7 +180,7 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-lora",
 		"apply [--requantize] [--arch NAME] [--trusted-key KEY] [-j N] [-f]\n"
-		"[-o FILE] BASE ADAPTER[=SCALE] ...\n"
+		"[-o FILE] BASE ADAPTER[=SCALE] ... | --adapter FILE[=SCALE] ... [BASE]\n"
 		"apr-lora convert --base MODEL [--arch NAME] [-f] [-o FILE] ADAPTER",
 		"Apply adapters of low rank to a model, or convert them.", opts, TOOL_FILES
 	};
@@ -168,5 +189,6 @@ main(int argc, char **argv)
 
 	if (level_begin(getenv("APR_CPU"), tool_note, &e) == 0)
 		run(&o, operands, &e);
+	free(o.adapters.items);
 	return tool_end(&e);
 }
