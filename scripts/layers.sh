@@ -27,6 +27,7 @@ merge core model wire arch adapt kernels stats tokenizer
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto tokenizer
+lora core model arch kernels
 generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
