@@ -17,7 +17,7 @@ struct lora_hit {
 	const struct lora_whole *whole; /* and then this */
 	size_t tensor;     /* of the model */
 	bool turned;       /* the model stores the weight as inputs × outputs */
-	uint64_t heads;    /* 0, or the rows of so many heads are in another order: */
+	uint64_t heads;    /* 0, or the number of heads whose rows have another order: */
 	bool to_pairs;     /* the model's are interleaved halves of the adapter's, else the reverse */
 	size_t next;       /* of the same tensor, applied after this one; SIZE_MAX: none */
 };

@@ -81,6 +81,18 @@ enter() {
 	export HOME=$PWD/home TMPDIR=$PWD/home
 	cp "$model" m.gguf
 	chmod u+w m.gguf
+	[ "$1" != apr-lora.1 ] || enter_adapter
+}
+
+# An adapter of the model, as a folder of PEFT.
+enter_adapter() {
+	mkdir adapter
+	"$APR_GEN/mkmodel" <<-END >adapter.gguf
+		tensor base_model.model.blk.0.attn_q.lora_A.weight F32 1x256 values 0.5
+		tensor base_model.model.blk.0.attn_q.lora_B.weight F32 256x1 values 0.25
+	END
+	apr-unpack adapter.gguf | apr-pack --plain -t safetensors -o adapter/adapter_model.safetensors 2>made
+	echo '{"peft_type":"LORA","r":1,"lora_alpha":2}' >adapter/adapter_config.json
 }
 
 @test "the examples of each manual page run" {
