@@ -147,25 +147,27 @@ stretch_of(const struct ranges *r, uint32_t file, uint64_t at)
 }
 
 /* The reader is at a byte of the road that no piece holds: go on there, unless the next piece
- * will have it. */
-static void
+ * will have it. False after too many jumps: the road is left, and no piece will come. */
+static bool
 jump(struct ranges *r, size_t to, uint64_t at)
 {
 	size_t i;
 
+	pthread_cond_broadcast(&r->changed);
 	if (to == r->to && at >= r->road_at && at - r->road_at < RANGES_PIECE) {
 		for (i = 0; i < RANGES_PIECES; i++)
 			r->pieces[i].used = true;
-		return;
+		return true;
 	}
 	for (i = 0; i < RANGES_PIECES; i++)
 		if (r->pieces[i].state != PIECE_FREE && r->pieces[i].order > 0)
 			ranges_drop(r, &r->pieces[i]);
 	r->to = to;
 	r->road_at = at;
-	if (++r->jumps > JUMPS)
-		r->to = r->road_count = 0;
-	pthread_cond_broadcast(&r->changed);
+	if (++r->jumps <= JUMPS)
+		return true;
+	r->to = r->road_count = 0;
+	return false;
 }
 
 /* ---- on demand ---- */
@@ -226,9 +228,8 @@ look(struct ranges *r, uint32_t file, uint64_t at, uint64_t n, uint64_t more, st
 
 	if (!p) {
 		r->awaited = NULL;
-		if (r->open && (i = stretch_of(r, file, at)) < r->road_count)
-			jump(r, i, at);
-		else
+		i = r->open ? stretch_of(r, file, at) : r->road_count;
+		if (i == r->road_count || !jump(r, i, at))
 			demand(r, file, at, more);
 		return 0;
 	}

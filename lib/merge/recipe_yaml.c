@@ -411,15 +411,23 @@ static const struct key recipe_keys[] = {
 	{ NULL, NULL, NULL }
 };
 
+/* Whether a recipe has a key with a value: "models:" alone has none. */
+static bool
+has(const json_t *v, const char *key)
+{
+	const json_t *member = json_object_get(v, key);
+
+	return member && !json_is_null(member);
+}
+
 static int
 read_recipe(struct yaml_recipe *y, const json_t *v)
 {
 	if (!json_is_object(v))
 		return err_set(y->e, ERR_CORRUPT, y->what, "is not a mapping of keys of a recipe");
-	if (!json_object_get(v, "merge_method"))
+	if (!has(v, "merge_method"))
 		return err_set(y->e, ERR_CORRUPT, y->what, "merge_method is missing");
-	if (!json_object_get(v, "models") == !json_object_get(v, "slices") &&
-	    !json_object_get(v, "modules"))
+	if (has(v, "models") == has(v, "slices") && !has(v, "modules"))
 		return err_set(y->e, ERR_CORRUPT, y->what, "has not exactly one of models and slices");
 	if (read_keys(y, v, recipe_keys, y->r) < 0)
 		return -1;

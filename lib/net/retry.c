@@ -76,7 +76,7 @@ pause_before(const struct web *w, unsigned tried, const struct http_request *q,
              const struct http_answer *a, const char *why)
 {
 	uint64_t wait = (uint64_t)w->o.wait << (tried < 4 ? tried - 1 : 3);
-	char text[512];
+	char text[640];
 
 	wait += jitter(wait);
 	if (is_busy(a->status) && a->retry_after != HTTP_NO_WAIT) {
@@ -86,7 +86,7 @@ pause_before(const struct web *w, unsigned tried, const struct http_request *q,
 		if (a->retry_after == 0)
 			wait = 0;
 	}
-	snprintf(text, sizeof text, "%s: %s; try %u of %u in %.1f s", url_label(&a->final).text,
+	snprintf(text, sizeof text, "%s: %.200s; try %u of %u in %.1f s", url_label(&a->final).text,
 	         why, tried + 1, w->o.tries, (double)wait / 1000);
 	if (w->o.note && !(q->stop && atomic_load(q->stop)))
 		w->o.note(text);

@@ -75,7 +75,7 @@ refused() {
 	[ "$(served)" = "$before" ]
 }
 
-@test "a cache of another program is used without a request" {
+@test "CHECK-092 a cache of another program is used without a request" {
 	commit=0123456789abcdef0123456789abcdef01234567
 	mkdir -p $repo_cache/{blobs,refs,snapshots/$commit/sub}
 	printf '%s\n' $commit >$repo_cache/refs/main
@@ -221,7 +221,7 @@ refused() {
 	quiet
 }
 
-@test "failures that stay: one message, and the next run goes on" {
+@test "CHECK-091 failures that stay: one message, and the next run goes on" {
 	faults 'GET /cdn/* cut=17800000'
 	refused 6 'model.safetensors: the connection broke off, after 2 tries' --retries 2 -j 1 $file
 	[ -e "$repo_cache/blobs/$sha256.apr.incomplete" ]
@@ -242,7 +242,7 @@ refused() {
 	refused 6 'no connection, after 2 tries' --retries 2 hf://org/m
 }
 
-@test "a wrong digest: fetched anew, then refused" {
+@test "CHECK-093 a wrong digest: fetched anew, then refused" {
 	faults 'GET /cdn/* flip=5 times=1'
 	APR_LOG_LEVEL= pull --path $file
 	[ "$status" -eq 0 ]
@@ -360,7 +360,7 @@ refused() {
 
 # ---- web addresses ----
 
-@test "web addresses: cached by ETag and digest" {
+@test "CHECK-070 web addresses: cached by ETag and digest" {
 	mkdir -p hub/files/a
 	cp weights hub/files/a/f.bin
 	url=$HUB/files/a/f.bin

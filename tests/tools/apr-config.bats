@@ -53,7 +53,7 @@ all_keys() {
 	diff -r without with
 }
 
-@test "each key changes what it says" {
+@test "CHECK-071 each key changes what it says" {
 	local m=$model
 	settings 'defaults.output_format = "json"'
 	[[ $(apr-header "$m") == '{'* && $(apr-debug "$m") == '{'* && $(apr-explain "$m") == '{'* ]]

@@ -69,6 +69,14 @@ replayed() {
 	replayed toml
 }
 
+@test "fuzz corpus: adapters of low rank" {
+	replayed lora
+}
+
+@test "fuzz corpus: recipes of merges" {
+	replayed recipe
+}
+
 @test "fuzz corpus: policies and lists of points" {
 	replayed policy
 }
