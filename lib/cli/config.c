@@ -62,16 +62,20 @@ put_wanted(struct buf *b, const struct config_key *k)
 	}
 }
 
-/* name: of the key, or its variable. */
+/* A variable is not an object of the message: take_limit in tool.c says the same of its own. */
 static int
-refuse(const struct config_key *k, const char *name, const char *what, struct err *e)
+refuse(const struct config_key *k, const char *object, const char *what, struct err *e)
 {
+	const bool variable = strcmp(object, k->variable) == 0;
 	struct buf wanted = { 0 };
 	int r;
 
 	put_wanted(&wanted, k);
-	r = buf_string(&wanted) ? err_set(e, ERR_USAGE, name, "is %.80s, not %s", what,
-	                                  (char *)wanted.p) : err_memory(e);
+	if (!buf_string(&wanted))
+		r = err_memory(e);
+	else
+		r = err_set(e, ERR_USAGE, variable ? NULL : object, "%s%sis %.80s, not %s",
+		            variable ? object : "", variable ? " " : "", what, (char *)wanted.p);
 	buf_free(&wanted);
 	return r;
 }

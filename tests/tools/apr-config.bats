@@ -183,7 +183,7 @@ all_keys() {
 	try apr-header --no-list "$model"
 	said 2 'unknown option --no-list'
 	try env APR_OUTPUT_FORMAT=xml apr-header "$model"
-	said 2 'APR_OUTPUT_FORMAT: is xml, not text or json'
+	said 2 'APR_OUTPUT_FORMAT is xml, not text or json'
 	# Where the file is.
 	mkdir -p xdg/apr
 	echo 'defaults.jobs = 7' >xdg/apr/config.toml
