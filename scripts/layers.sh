@@ -9,6 +9,7 @@ rooms='
 core
 model core
 wire core
+linear core
 net core
 hub core net crypto
 stream core model
@@ -27,14 +28,14 @@ merge core model wire arch adapt kernels stats tokenizer
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto tokenizer
-lora core model arch kernels
+lora core model arch kernels linear
 generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 front core
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub
-bin core model wire arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front
+bin core model wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front
 '
 libraries='
 jansson lib/core/json.h

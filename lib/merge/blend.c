@@ -7,11 +7,11 @@
 
 #include "core/mem.h"
 #include "core/num.h"
+#include "core/philox.h"
 #include "core/range.h"
 #include "core/thread.h"
 #include "kernels/kernel.h"
 #include "merge/blend_parts.h"
-#include "merge/philox.h"
 
 #define HELD ((size_t)4 << 20)   /* values that are held, unless one tile has more */
 #define SLOTS ((size_t)4 << 20)  /* bins of all slots, unless one slot has more */

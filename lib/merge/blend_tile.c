@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/half.h"
+#include "core/philox.h"
 #include "merge/blend_parts.h"
-#include "merge/philox.h"
 
 #define RUN 1024 /* random numbers at a time; a multiple of 4 */
 

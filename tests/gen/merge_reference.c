@@ -70,7 +70,7 @@ load(const char *path)
 	return p;
 }
 
-/* ---- random numbers, as documented in lib/merge/philox.h ---- */
+/* ---- random numbers, as documented in lib/core/philox.h ---- */
 
 static uint64_t
 hash(uint64_t h, uint8_t byte)

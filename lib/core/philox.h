@@ -4,8 +4,8 @@
  * Philox4x32-10 of Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3
  * (2011). Number i is word i mod 4 of the block with counter i / 4.
  */
-#ifndef MERGE_PHILOX_H
-#define MERGE_PHILOX_H
+#ifndef CORE_PHILOX_H
+#define CORE_PHILOX_H
 
 #include <stddef.h>
 #include <stdint.h>

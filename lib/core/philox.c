@@ -1,4 +1,4 @@
-#include "merge/philox.h"
+#include "core/philox.h"
 
 #include <string.h>
 
