@@ -1,4 +1,4 @@
-/* apr-lora: adapters of low rank: applied to a model, converted */
+/* apr-lora: adapters of low rank: applied to a model, extracted from two, converted */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +6,7 @@
 #include "arch/subject.h"
 #include "cli/filter.h"
 #include "cli/input.h"
+#include "cli/lora/extracting.h"
 #include "cli/lora/merging.h"
 #include "cli/tool.h"
 #include "core/mem.h"
@@ -19,6 +20,7 @@ struct options {
 	const char *arch, *trusted, *base;
 	struct opt_list adapters;
 	bool requantize;
+	struct extracting extract;
 	uint64_t jobs;
 	struct output_options output;
 };
@@ -120,6 +122,45 @@ convert(const struct options *o, struct err *e)
 	adapters_close(&a);
 }
 
+/* ---- extract ---- */
+
+static int
+read_model(struct merge_input *to, struct input *in, const struct merge_input *like,
+           const struct options *o, struct err *e)
+{
+	in->source->note = tool_note;
+	return merge_input_read(to, in->source, like, o->arch, in->lent_count > 0, o->extract.jobs, e);
+}
+
+static void
+extract(struct options *o, const char *tuned, struct err *e)
+{
+	const struct out_options where = { .path = o->output.path, .force = o->output.force,
+		.input = -1 };
+	struct extracting *x = &o->extract;
+	struct input a, b;
+	struct sink *sink = NULL;
+	bool both;
+
+	x->jobs = o->jobs ? (unsigned)o->jobs : thread_count();
+	sandbox_write(o->output.path, o->output.force);
+	sandbox_spool();
+	input_prepare(o->base);
+	input_prepare(tuned);
+	sandbox_prepare();
+	both = input_open(&a, o->base, e) == 0;
+	if (both && input_open(&b, tuned, e) == 0 &&
+	    read_model(&x->base, &a, NULL, o, e) == 0 &&
+	    read_model(&x->tuned, &b, &x->base, o, e) == 0 && (sink = filter_sink(&where, e)))
+		extracting_run(x, sink, e);
+	sink_close(sink);
+	merge_input_close(&x->base);
+	merge_input_close(&x->tuned);
+	input_close(&a, e);
+	if (both)
+		input_close(&b, e);
+}
+
 /* ---- the command line ---- */
 
 /* Takes adapters that are operands into the list of --adapter. */
@@ -139,27 +180,65 @@ take_adapters(struct options *o, char **operands, struct err *e)
 }
 
 static void
+run_apply(struct options *o, char **operands, struct err *e)
+{
+	if (o->base)
+		tool_misused(e, "--base is for convert and extract");
+	else if (take_adapters(o, operands + (operands[0] != NULL), e) < 0)
+		return;
+	else if (o->adapters.n == 0)
+		tool_misused(e, "an adapter is missing");
+	else if (tool_input(operands[0], e))
+		apply(o, tool_input(operands[0], e), e);
+}
+
+static void
+run_convert(struct options *o, char **operands, struct err *e)
+{
+	if (!o->base)
+		tool_misused(e, "convert needs --base");
+	else if (take_adapters(o, operands, e) < 0)
+		return;
+	else if (o->adapters.n != 1)
+		tool_misused(e, "convert takes one adapter");
+	else
+		convert(o, e);
+}
+
+static void
+run_extract(struct options *o, char **operands, struct err *e)
+{
+	if (!o->base)
+		tool_misused(e, "extract needs --base");
+	else if (o->adapters.n || (operands[0] && operands[1]))
+		tool_misused(e, "extract takes one model beside the base");
+	else if (!o->extract.rank && o->extract.energy <= 0)
+		tool_misused(e, "extract needs --rank, --energy, or both");
+	else if (o->arch && !arch_known(o->arch))
+		arch_unknown("--arch", o->arch, e);
+	else if (tool_input(operands[0], e))
+		extract(o, tool_input(operands[0], e), e);
+}
+
+static void
 run(struct options *o, char **operands, struct err *e)
 {
+	const struct extracting *x = &o->extract;
 	const char *word = operands[0];
-	bool converts = word && strcmp(word, "convert") == 0;
+	bool extracts = word && strcmp(word, "extract") == 0;
 
 	if (!word)
-		tool_misused(e, "a command is missing: apply or convert");
-	else if (!converts && strcmp(word, "apply") != 0)
+		tool_misused(e, "a command is missing: apply, extract or convert");
+	else if (!extracts && (x->rank || x->energy > 0 || x->all || x->verbose))
+		tool_misused(e, "--rank, --energy, --all and --verbose are for extract");
+	else if (extracts)
+		run_extract(o, operands + 1, e);
+	else if (strcmp(word, "convert") == 0)
+		run_convert(o, operands + 1, e);
+	else if (strcmp(word, "apply") == 0)
+		run_apply(o, operands + 1, e);
+	else
 		tool_misused(e, "not a command: %.80s", word);
-	else if (!converts && o->base)
-		tool_misused(e, "--base is for convert");
-	else if (converts && !o->base)
-		tool_misused(e, "convert needs --base");
-	else if (take_adapters(o, operands + (converts || !operands[1] ? 1 : 2), e) < 0)
-		return;
-	else if (o->adapters.n == 0 || (converts && o->adapters.n > 1))
-		tool_misused(e, converts ? "convert takes one adapter" : "an adapter is missing");
-	else if (converts)
-		convert(o, e);
-	else if (tool_input(operands[1], e))
-		apply(o, tool_input(operands[1], e), e);
 }
 
 int
@@ -167,9 +246,14 @@ main(int argc, char **argv)
 {
 	static struct options o;
 	static const struct opt opts[] = {
-		TEXT(0, "base", "MODEL", &o.base, "convert: the model that the adapter is for"),
+		TEXT(0, "base", "MODEL", &o.base, "convert, extract: the model that the adapter is for"),
 		LIST(0, "adapter", "FILE[=SCALE]", &o.adapters,
 		     "an adapter, as an operand behind BASE is"),
+		NUMBER(0, "rank", "R", &o.extract.rank, 1, 65536, "extract: the rank of each part, or its limit"),
+		DECIMAL(0, "energy", "X", &o.extract.energy, 0, 1,
+		        "extract: the rank that holds this share of the squares"),
+		FLAG(0, "all", &o.extract.all, "extract: also embeddings, and tensors that are not matrices"),
+		FLAG(0, "verbose", &o.extract.verbose, "extract: print rank and error of each tensor"),
 		FLAG(0, "requantize", &o.requantize, "change quantized tensors too"),
 		TEXT(0, "arch", "NAME", &o.arch, "the architecture, if the base does not say it"),
 		OPT_JOBS(&o.jobs),
@@ -181,8 +265,10 @@ main(int argc, char **argv)
 		"apr-lora",
 		"apply [--requantize] [--arch NAME] [--trusted-key KEY] [-j N] [-f]\n"
 		"[-o FILE] BASE ADAPTER[=SCALE] ... | --adapter FILE[=SCALE] ... [BASE]\n"
+		"apr-lora extract --base MODEL [--rank R] [--energy X] [--all] [--verbose]\n"
+		"[--arch NAME] [-j N] [-f] [-o FILE] [TUNED]\n"
 		"apr-lora convert --base MODEL [--arch NAME] [-f] [-o FILE] ADAPTER",
-		"Apply adapters of low rank to a model, or convert them.", opts, TOOL_FILES
+		"Apply adapters of low rank to a model, extract or convert them.", opts, TOOL_FILES
 	};
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);

@@ -319,6 +319,8 @@ range(struct work *w, bool first, struct err *e)
 	begin(w);
 	if (multiply(w, first, e) < 0)
 		return -1;
+	if (w->s->total == 0)
+		return 0;
 	for (i = 0; i < w->o->powers; i++) {
 		if (adjoint(w, e) < 0)
 			return -1;
@@ -337,8 +339,13 @@ random_block(struct work *w, size_t width, size_t most, bool *done, struct err *
 	struct svd *s = w->s;
 	bool first = w->width == 0;
 
-	if (work_widen(w, width, e) < 0 || range(w, first, e) < 0 ||
-	    svd_rotate(w->c, s->columns, width, w->turned, w->o->jobs, e) < 0)
+	if (work_widen(w, width, e) < 0 || range(w, first, e) < 0)
+		return -1;
+	if (s->total == 0) { /* nothing but zeros */
+		*done = true;
+		return results(w, e);
+	}
+	if (svd_rotate(w->c, s->columns, width, w->turned, w->o->jobs, e) < 0)
 		return -1;
 	sort(w, width, s->columns);
 	*done = choose(w, width - MORE, most) || width - MORE >= most;

@@ -1,18 +1,14 @@
 #include "lora/convert.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arch/match.h"
-#include "core/json.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
 #include "lora/delta.h"
-
-#define PREFIX "base_model.model."
+#include "lora/written.h"
 
 /* A part in the other form. */
 struct turned {
@@ -27,10 +23,7 @@ struct convert {
 	const struct arch *arch;
 	const struct sizes *sizes;
 	struct turned *parts;
-	double alpha;           /* of all parts */
-	uint64_t rank;          /* of most, in PEFT's words "r": of the first */
-	struct model plan;
-	struct buf config;      /* adapter_config.json */
+	struct lora_written written;
 	struct err *e;
 };
 
@@ -77,13 +70,11 @@ turn_all(struct convert *c, size_t *scaled)
 	c->parts = mem_array(l->part_count, sizeof *c->parts);
 	if (!c->parts)
 		return err_memory(c->e);
-	if (l->part_count) {
-		c->rank = l->parts[0].rank;
-		c->alpha = (double)l->parts[0].scale * (double)c->rank;
-	}
+	if (l->part_count)
+		c->written.alpha = (double)l->parts[0].scale * (double)l->parts[0].rank;
 	for (i = 0; i < l->part_count; i++) {
 		const struct lora_part *p = &l->parts[i];
-		float common = (float)(c->alpha / (double)p->rank);
+		float common = (float)(c->written.alpha / (double)p->rank);
 
 		if (turn_part(c, p, &c->parts[i]) < 0)
 			return -1;
@@ -96,47 +87,10 @@ turn_all(struct convert *c, size_t *scaled)
 
 /* ---- the plan ---- */
 
-static int
-add_tensor(struct convert *c, const char *before, const char *name, size_t n, const char *ending,
-           unsigned ndim, const uint64_t *dims)
-{
-	struct buf b = { 0 };
-	struct tensor *t = NULL;
-
-	buf_text(&b, before);
-	buf_put(&b, name, n);
-	buf_text(&b, ending);
-	if (!buf_ok(&b))
-		err_memory(c->e);
-	else
-		t = tensor_new((char *)b.p, b.n, dtype_by_name("F32"), ndim, dims,
-		               TENSOR_OWN_SIZE, c->l->w->name, c->e);
-	buf_free(&b);
-	return t ? model_add_tensor(&c->plan, t, c->e) : -1;
-}
-
 static bool
 is_table(const struct turned *t)
 {
 	return t->hit.part->embedding;
-}
-
-static int
-plan_part(struct convert *c, const struct turned *t)
-{
-	const struct lora_part *p = t->hit.part;
-	const uint64_t a[2] = { p->rank, p->inputs }, a_turned[2] = { p->inputs, p->rank };
-	const uint64_t b[2] = { p->outputs, p->rank };
-	size_t n = strlen(t->name), module = n - strlen(".weight");
-
-	if (c->to == ARCH_GGUF)
-		return add_tensor(c, "", t->name, n, ".lora_a", 2, is_table(t) ? a_turned : a) < 0
-			? -1 : add_tensor(c, "", t->name, n, ".lora_b", 2, b);
-	if (is_table(t))
-		return add_tensor(c, PREFIX, t->name, module, ".lora_embedding_A", 2, a) < 0 ? -1
-		       : add_tensor(c, PREFIX, t->name, module, ".lora_embedding_B", 2, b);
-	return add_tensor(c, PREFIX, t->name, module, ".lora_A.weight", 2, a) < 0 ? -1
-	       : add_tensor(c, PREFIX, t->name, module, ".lora_B.weight", 2, b);
 }
 
 /* A norm keeps its values; anything else that replaces a tensor has no place in GGUF. */
@@ -154,101 +108,29 @@ plan_whole(struct convert *c, const struct lora_whole *whole)
 		return refuse(c, whole->name, "replaces a tensor of the model, which the other form "
 		              "cannot state; apr-lora apply does it");
 	match_name(m.rule, c->to, m.bias, m.block, m.expert, name);
-	return add_tensor(c, c->to == ARCH_GGUF ? "" : PREFIX, name, strlen(name), "",
-	                  tensor_ndim(t), tensor_dims(t));
-}
-
-static int
-add_text(struct convert *c, const char *key, const char *text)
-{
-	static const struct value_type string = { 0, VALUE_STRING };
-	struct buf b = { 0 };
-	int r;
-
-	buf_u64(&b, strlen(text));
-	buf_text(&b, text);
-	r = buf_ok(&b) ? model_set_meta(&c->plan, key, string, b.p, b.n, c->e) : err_memory(c->e);
-	buf_free(&b);
-	return r;
-}
-
-static int
-plan_keys(struct convert *c)
-{
-	static const struct value_type f32 = { 0, VALUE_F32 };
-	struct buf b = { 0 };
-	float alpha = (float)c->alpha;
-	uint32_t bits;
-	int r;
-
-	memcpy(&bits, &alpha, sizeof bits);
-	buf_u32(&b, bits);
-	r = buf_ok(&b) ? 0 : err_memory(c->e);
-	if (r == 0 && add_text(c, "general.architecture", c->arch->name) == 0 &&
-	    add_text(c, "general.type", "adapter") == 0 && add_text(c, "adapter.type", "lora") == 0)
-		r = model_set_meta(&c->plan, "adapter.lora.alpha", f32, b.p, b.n, c->e);
-	else
-		r = -1;
-	buf_free(&b);
-	return r;
-}
-
-/* Members that PEFT needs. Modules have their whole names, so no other one gets a part. */
-static int
-plan_config(struct convert *c)
-{
-	json_t *o = json_object(), *modules = json_array(), *ranks = json_object();
-	char module[MATCH_NAME];
-	size_t i;
-	int r;
-
-	for (i = 0; i < c->l->part_count; i++) {
-		const struct lora_part *p = &c->l->parts[i];
-
-		snprintf(module, sizeof module, "%.*s",
-		         (int)(strlen(c->parts[i].name) - strlen(".weight")), c->parts[i].name);
-		json_array_append_new(modules, json_string(module));
-		if (p->rank != c->rank)
-			json_object_set_new(ranks, module, json_integer((json_int_t)p->rank));
-	}
-	json_object_set_new(o, "peft_type", json_string("LORA"));
-	json_object_set_new(o, "base_model_name_or_path", json_null());
-	json_object_set_new(o, "bias", json_string("none"));
-	json_object_set_new(o, "fan_in_fan_out", json_boolean(c->arch->flags & ARCH_CONV1D));
-	json_object_set_new(o, "inference_mode", json_true());
-	json_object_set_new(o, "lora_alpha", json_real(c->alpha));
-	json_object_set_new(o, "lora_dropout", json_real(0));
-	json_object_set_new(o, "r", json_integer((json_int_t)c->rank));
-	json_object_set_new(o, "rank_pattern", ranks);
-	json_object_set_new(o, "target_modules", modules);
-	json_object_set_new(o, "task_type", json_string("CAUSAL_LM"));
-	r = json_pretty(o, &c->config);
-	json_decref(o);
-	buf_text(&c->config, "\n");
-	if (r < 0 || !buf_ok(&c->config))
-		return err_memory(c->e);
-	if (model_source_set(&c->plan, "format", json_string("safetensors"), c->e) < 0 ||
-	    model_source_set(&c->plan, "file", json_string("adapter_model.safetensors"),
-	                     c->e) < 0)
-		return -1;
-	return model_add_blob(&c->plan, "adapter_config.json", "file", c->config.n, c->e);
+	return lora_written_whole(&c->written, name, tensor_ndim(t), tensor_dims(t), c->e);
 }
 
 static int
 make_plan(struct convert *c)
 {
+	struct lora_shape *shapes = mem_array(c->l->part_count, sizeof *shapes);
 	size_t i;
+	int r;
 
-	if (model_init(&c->plan, c->e) < 0 ||
-	    (c->to == ARCH_GGUF ? plan_keys(c) : plan_config(c)) < 0)
-		return -1;
-	for (i = 0; i < c->l->part_count; i++)
-		if (plan_part(c, &c->parts[i]) < 0)
-			return -1;
-	for (i = 0; i < c->l->whole_count; i++)
-		if (plan_whole(c, &c->l->wholes[i]) < 0)
-			return -1;
-	return model_check(&c->plan, c->l->w->name, c->e);
+	if (!shapes)
+		return err_memory(c->e);
+	for (i = 0; i < c->l->part_count; i++) {
+		const struct lora_part *p = &c->l->parts[i];
+
+		shapes[i] = (struct lora_shape){ c->parts[i].name, p->rank, p->inputs, p->outputs,
+			is_table(&c->parts[i]) };
+	}
+	r = lora_written_begin(&c->written, shapes, c->l->part_count, c->e);
+	free(shapes);
+	for (i = 0; r == 0 && i < c->l->whole_count; i++)
+		r = plan_whole(c, &c->l->wholes[i]);
+	return r;
 }
 
 /* ---- the values ---- */
@@ -263,7 +145,7 @@ send(struct convert *c, struct sink *sink, const struct item *item, const void *
 static int
 send_values(struct convert *c, struct sink *sink, size_t *index, const float *v)
 {
-	const struct tensor *t = c->plan.tensors[*index];
+	const struct tensor *t = c->written.plan.tensors[*index];
 	const struct item item = { .kind = ITEM_TENSOR, .index = *index, .bytes = tensor_bytes(t) };
 	uint8_t *bytes = mem_array((size_t)item.bytes, 1);
 	int r;
@@ -324,11 +206,9 @@ send_whole(struct convert *c, struct sink *sink, size_t *index, const struct lor
 static int
 send_all(struct convert *c, struct sink *sink)
 {
-	const struct item config = { .kind = ITEM_BLOB, .bytes = c->config.n };
 	size_t i, index = 0;
 
-	if (sink_begin(sink, &c->plan, c->e) < 0 ||
-	    (c->config.n && send(c, sink, &config, c->config.p, c->config.n) < 0))
+	if (lora_written_head(&c->written, sink, c->e) < 0)
 		return -1;
 	for (i = 0; i < c->l->part_count; i++)
 		if (send_part(c, sink, &index, &c->parts[i]) < 0)
@@ -343,14 +223,15 @@ int
 lora_convert(const struct lora *l, enum arch_form to, const struct arch *arch,
              const struct sizes *sizes, struct sink *sink, size_t *scaled, struct err *e)
 {
-	struct convert c = { .l = l, .to = to, .arch = arch, .sizes = sizes, .e = e };
+	struct convert c = { .l = l, .to = to, .arch = arch, .sizes = sizes, .e = e,
+		.written = { .form = to, .arch = arch->name, .turned = arch->flags & ARCH_CONV1D,
+			.from = l->w->name } };
 	int r = -1;
 
 	*scaled = 0;
 	if (turn_all(&c, scaled) == 0 && make_plan(&c) == 0)
 		r = send_all(&c, sink);
 	free(c.parts);
-	model_free(&c.plan);
-	buf_free(&c.config);
+	lora_written_free(&c.written);
 	return r;
 }

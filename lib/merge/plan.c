@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/guess.h"
 #include "core/le.h"
 #include "core/mem.h"
 #include "kernels/kernel.h"
+#include "merge/agree.h"
 #include "merge/layer.h"
 
 static struct merge_input *
@@ -42,21 +42,6 @@ merge_plan_free(struct merge_plan *p)
 /* ---- models that disagree ---- */
 
 static int
-check_architecture(const struct merge_input *a, const struct merge_input *b, struct err *e)
-{
-	const struct arch *x = a->subject.arch, *y = b->subject.arch;
-	char p[ARCH_NAME], q[ARCH_NAME];
-
-	if (x && y && strcmp(x->name, y->name) == 0)
-		return 0;
-	if (!arch_said_text(merge_input_plan(a), p) || !arch_said_text(merge_input_plan(b), q) ||
-	    strcmp(p, q) == 0)
-		return 0;
-	return err_set(e, ERR_INVALID, b->name, "its architecture is %s, and that of %s is %s", q,
-	               a->name, p);
-}
-
-static int
 check_models(const struct merge_plan *p, struct err *e)
 {
 	const struct merge_input *a = reference(p);
@@ -67,44 +52,11 @@ check_models(const struct merge_plan *p, struct err *e)
 
 		if (b == a)
 			continue;
-		if (check_architecture(a, b, e) < 0)
+		if (merge_check_architecture(a, b, e) < 0)
 			return -1;
 		if (!p->o.any_tokens && merge_input_same_tokens(a, b, e) < 0)
 			return err_hint(e, "--any-tokens merges the rows of tokens by their numbers");
 	}
-	return 0;
-}
-
-static int
-missing(const struct merge_input *in, const char *name, const struct merge_input *other,
-        struct err *e)
-{
-	return err_set(e, ERR_INVALID, in->name, "lacks the tensor %s of %s", name, other->name);
-}
-
-static int
-check_shape(const struct merge_input *a, const struct tensor *x, const struct merge_input *b,
-            const struct tensor *y, struct err *e)
-{
-	char p[TENSOR_SHAPE_TEXT], q[TENSOR_SHAPE_TEXT];
-	unsigned n = tensor_ndim(x);
-
-	if (tensor_ndim(y) == n && memcmp(tensor_dims(x), tensor_dims(y), n * sizeof(uint64_t)) == 0)
-		return 0;
-	return err_set(e, ERR_INVALID, b->name, "its tensor %s is %s, and that of %s is %s",
-	               tensor_name(y), tensor_shape_text(y, q), a->name, tensor_shape_text(x, p));
-}
-
-/* Every tensor of b is one of a. */
-static int
-check_others(const struct merge_input *a, const struct merge_input *b, struct err *e)
-{
-	const struct model *m = merge_input_plan(b);
-	size_t i;
-
-	for (i = 0; i < m->tensor_count; i++)
-		if (merge_input_find(a, tensor_name(m->tensors[i])) == SIZE_MAX)
-			return missing(a, tensor_name(m->tensors[i]), b, e);
 	return 0;
 }
 
@@ -160,9 +112,9 @@ find_vector(const struct merge_plan *p, const struct merge_part *lead, size_t te
 	to->input = part->model;
 	to->tensor = merge_input_find(b, name ? name : tensor_name(t));
 	if (to->tensor == SIZE_MAX)
-		r = missing(b, name ? name : tensor_name(t), a, e);
+		r = merge_missing(b, name ? name : tensor_name(t), a, e);
 	free(name);
-	return r < 0 ? -1 : check_shape(a, t, b, merge_input_plan(b)->tensors[to->tensor], e);
+	return r < 0 ? -1 : merge_check_shape(a, t, b, merge_input_plan(b)->tensors[to->tensor], e);
 }
 
 /* The type of the result; NULL if the tensor passes unchanged. */
@@ -285,7 +237,7 @@ plan_models(struct merge_plan *p, struct err *e)
 	size_t i;
 
 	for (i = 0; i < s->n; i++)
-		if (check_others(in, &p->inputs[s->parts[i].model], e) < 0)
+		if (merge_check_others(in, &p->inputs[s->parts[i].model], e) < 0)
 			return -1;
 	for (i = 0; i < merge_input_plan(in)->tensor_count; i++)
 		if (add_row(p, s, i, MERGE_APART, 0, position_of(in->layer[i], in->layers), e) < 0)

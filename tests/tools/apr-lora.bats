@@ -134,3 +134,77 @@ simple() {
 		nearlogits apart.f32 merged.f32 420 0.02
 	done
 }
+
+@test "extract: the adapter that was added comes back, in the form of the base" {
+	local at=$root/tests/data/convert/llama2 m
+	for m in layers.0.self_attn.q_proj:64:64:2 layers.1.mlp.down_proj:128:64:4; do
+		IFS=: read -r m in out rank <<<"$m"
+		echo "tensor base_model.model.model.$m.lora_A.weight F32 ${rank}x$in noise"
+		echo "tensor base_model.model.model.$m.lora_B.weight F32 ${out}x$rank noise"
+	done | peft ad '"lora_alpha":3'
+	apr-quant f32 "$at/hf" >base 2>log
+	apr-lora apply base ad >tuned 2>log
+	try_pipe "apr-lora extract --base base --rank 4 --verbose tuned | apr-pack -t safetensors -o back/"
+	grep -q '^apr-lora: model.layers.1.mlp.down_proj.weight: rank 4, error .*e-0[67]$' "$err"
+	grep -q '^apr-lora: 2 weights, error .*e-0[67] of the difference$' "$err"
+	apr-diff -q --max-delta 2e-7 <(apr-lora apply base back/) tuned
+	# Of less rank: the error of the result is the one that is stated.
+	try apr-lora extract --base base --rank 2 -o some tuned
+	stated=$(sed -n 's/.*error \(.*\) of the difference/\1/p' "$err")
+	apr-pack -t safetensors -o less/ some
+	mine=$(apr-diff --json <(apr-lora apply base less/) tuned | sed -n '1s/.*"l2":\([^,]*\),.*/\1/p')
+	whole=$(apr-diff --json base tuned | sed -n '1s/.*"l2":\([^,]*\),.*/\1/p')
+	awk -v a="$mine" -v b="$whole" -v c="$stated" 'BEGIN { exit !(b > 0 && a / b > c * 0.99 && a / b < c * 1.01) }'
+	for m in 1 7; do
+		apr-lora extract -j $m --base base --rank 2 tuned | cmp - some
+	done
+	# Of a share of the squares; a base in GGUF, a tuned model in a folder's form.
+	apr-adapt gguf base | apr-pack -t gguf -o base.gguf
+	try_pipe "apr-lora extract --base base.gguf --energy 0.9999999 --rank 8 tuned | apr-pack -t gguf -o ad.gguf"
+	apr-diff -q --max-delta 2e-4 <(apr-lora apply base ad.gguf) tuned
+	apr-header --json ad.gguf | grep -qF '"adapter.type"'
+}
+
+@test "extract: embeddings and whole tensors with --all; what cannot be is named" {
+	mkmodel <<-END >a.gguf
+		key general.architecture string llama
+		tensor token_embd.weight F32 8x4 values 3 1
+		tensor output_norm.weight F32 4 values 1
+		tensor blk.0.ffn_up.weight F32 4x4 values 0
+	END
+	mkmodel <<-END >b.gguf
+		key general.architecture string llama
+		tensor token_embd.weight F32 8x4 values 3 1 3 2
+		tensor output_norm.weight F32 4 values 1 2
+		tensor blk.0.ffn_up.weight F32 4x4 values 1 2 2 4
+	END
+	try_pipe "apr-lora extract --base a.gguf --rank 3 b.gguf | apr-pack -t gguf -o ad.gguf"
+	grep -q '2 tensors that differ are not weights of layers and are left out (--all takes them)' "$err"
+	apr-header -l ad.gguf | awk '{ print $1, $3 }' | diff - <(printf '%s\n' 'blk.0.ffn_up.weight.lora_a 1x4' 'blk.0.ffn_up.weight.lora_b 4x1')
+	try_pipe "apr-lora extract --all --base a.gguf --rank 3 b.gguf | apr-pack -t gguf -o all.gguf"
+	grep -q 'apr-lora: 2 weights, error 0 of the difference' "$err"
+	apr-diff --tensors -q --max-delta 1e-6 <(apr-lora apply a.gguf all.gguf) b.gguf
+	try apr-lora extract --base a.gguf --rank 1 a.gguf -o none
+	said 1 'a.gguf: no weight differs from the base'
+	mkmodel <<<'tensor blk.0.ffn_up.weight F32 5x4 values 0' >c.gguf
+	try apr-lora extract --base a.gguf --rank 1 c.gguf -o none
+	said 5 'c.gguf: lacks the tensor token_embd.weight of a.gguf'
+	mkmodel <<<'tensor blk.0.ffn_up.weight F32 4x4 values 0' >d.gguf
+	try apr-lora extract --base d.gguf --rank 1 c.gguf -o none
+	said 5 'c.gguf: its tensor blk.0.ffn_up.weight is 5x4, and that of d.gguf is 4x4'
+	mkmodel <<<'tensor blk.0.ffn_up.weight F32 4x4 values 0 0x7fc00000' >nan.gguf
+	try apr-lora extract --base d.gguf --rank 1 nan.gguf -o none
+	said 5 'blk.0.ffn_up.weight: value 1 of row 0 is not finite'
+	[ ! -e none ]
+	while IFS=: read -r args message; do
+		# shellcheck disable=SC2086
+		try apr-lora $args
+		said 2 "$message"
+	done <<-END
+		extract --rank 1 a.gguf:extract needs --base
+		extract --base a.gguf b.gguf:extract needs --rank, --energy, or both
+		extract --base a.gguf --rank 1 b.gguf c.gguf:extract takes one model beside the base
+		extract --base a.gguf --energy 2 b.gguf:--energy
+		apply --rank 2 a.gguf ad.gguf:--rank, --energy, --all and --verbose are for extract
+	END
+}
