@@ -68,6 +68,7 @@ read_one(struct run *r, size_t i, size_t like, struct err *e)
 
 	m->label = strcmp(path, "-") == 0 ? NULL : dir_last(path);
 	r->inputs[i].label = m->label;
+	r->inputs[i].operation = "apr-merge";
 	if (m->in.source->plan->signatures)
 		tool_notef("%s: the content changes: its signature, which was not verified, is dropped, "
 		           "and a record of it kept", m->in.source->name);

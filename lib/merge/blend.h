@@ -1,7 +1,7 @@
 /* blend: merges one tensor after another by a method, in constant memory.
  *
  * A tensor is read in tiles of BLEND_TILE values (or of whole rows, for methods that look at
- * rows), as often as the method needs: twice to find borders of magnitudes (merge/border.h),
+ * rows), as often as the method needs: twice to find borders of magnitudes (stats/border.h),
  * once for sums over the tensor, once for the result. Tiles are computed by threads; sums of
  * tiles are added in their order. So the result depends on nothing but the values, the method
  * and the seed. The first error of a reader ends the work.
@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "merge/border.h"
 #include "merge/method.h"
 #include "model/dtype.h"
+#include "stats/border.h"
 
 #define BLEND_TILE 16384
 #define BLEND_ROW ((uint64_t)1 << 20) /* values of a row, for methods that look at rows */

@@ -15,8 +15,6 @@
 #include "stats/values.h"
 #include "tokenizer/tokenizer.h"
 
-#define OPERATION "apr-merge"
-
 static struct source *
 source_of(const struct merge_input *in)
 {
@@ -98,7 +96,7 @@ keep_record(struct merge_input *in, const struct item *item, struct err *e)
 	int r = 0;
 
 	if (item->kind == ITEM_SIGN)
-		r = flow_record(&head, OPERATION, in->source->verified, item->head, item->head_bytes, e);
+		r = flow_record(&head, in->operation, in->source->verified, item->head, item->head_bytes, e);
 	else
 		buf_put(&head, item->head, item->head_bytes);
 	if (r == 0 && (!buf_ok(&head) || mem_grow(&in->records, &in->record_cap,

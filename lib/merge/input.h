@@ -1,4 +1,4 @@
-/* input: a model that is merged: side files and long values in memory, tensors at their places in
+/* input: a model that is merged or pruned: side files and long values in memory, tensors at their places in
  * files, or in a spool if they have none.
  */
 #ifndef MERGE_INPUT_H
@@ -19,6 +19,7 @@
 struct merge_input {
 	const char *name;         /* file, for messages */
 	const char *label;        /* its last part, for the record; may be NULL */
+	const char *operation;    /* for records of its signatures; set by the caller */
 	struct source *source;    /* the caller's, read to its end */
 	struct source *adapted;   /* the same in another form, or NULL */
 	struct subject subject;

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/input.h"
+#include "cli/imatrix_file.h"
 #include "core/mem.h"
 #include "core/near.h"
-#include "core/sandbox.h"
 #include "kernels/kernel.h"
 #include "quant/plugin.h"
 
@@ -151,36 +150,6 @@ parse_overrides(struct quant_options *o, struct err *e)
 	                  &o->overrides.embedding, e);
 }
 
-/* Reads an importance matrix in either format; the newer format is a model and is read as
- * one. */
-static int
-read_imatrix(struct quant_options *o, struct err *e)
-{
-	struct reader r;
-	struct input in;
-	const uint8_t *head;
-	bool dat = false;
-	size_t n;
-	int status;
-
-	if (strcmp(o->imatrix_path, "-") == 0)
-		return tool_misused(e, "--imatrix: standard input is the model");
-	if (reader_open(&r, o->imatrix_path, e) < 0)
-		return -1;
-	sandbox_enter();
-	head = reader_peek(&r, 8, &n);
-	dat = head && imatrix_is_dat(head, n);
-	if (dat || r.failed) {
-		status = dat ? imatrix_read_dat(&o->imatrix, &r, e) : -1;
-		reader_close(&r);
-		return status;
-	}
-	reader_close(&r);
-	if (input_open(&in, o->imatrix_path, e) == 0)
-		imatrix_read_model(&o->imatrix, in.source, e);
-	return input_close(&in, e);
-}
-
 static int
 parse_imatrix(struct quant_options *o, struct err *e)
 {
@@ -192,7 +161,7 @@ parse_imatrix(struct quant_options *o, struct err *e)
 			                    "--imatrix");
 		return 0;
 	}
-	if (read_imatrix(o, e) < 0 || imatrix_means(&o->imatrix, e) < 0)
+	if (imatrix_file_read(&o->imatrix, o->imatrix_path, e) < 0 || imatrix_means(&o->imatrix, e) < 0)
 		return -1;
 	n = o->imatrix.n;
 	for (i = 0; i < o->exclude.n; i++)

@@ -1,4 +1,4 @@
-#include "merge/border.h"
+#include "stats/border.h"
 
 #define NONE 0xffffffffu /* beyond all magnitudes */
 

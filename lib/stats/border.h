@@ -5,8 +5,8 @@
  * share the upper ones with the border (fine). Among equal values, those with the lower index
  * come first. NaN is larger than any number.
  */
-#ifndef MERGE_BORDER_H
-#define MERGE_BORDER_H
+#ifndef STATS_BORDER_H
+#define STATS_BORDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
