@@ -25,6 +25,7 @@ infer core model arch kernels
 quant core model kernels
 stats core model kernels
 merge core model wire arch adapt kernels stats tokenizer
+prune core model wire arch adapt kernels stats quant tokenizer merge
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto tokenizer
@@ -34,8 +35,8 @@ quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 front core
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
-cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub
-bin core model wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front
+cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune
+bin core model wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune
 '
 libraries='
 jansson lib/core/json.h

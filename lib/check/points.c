@@ -328,7 +328,7 @@ static const struct point table[POINTS] = {
 	TEST(061, "gguf-export", "whole/convert.bats",
 	     "an exported GGUF file is that of the reference converter")
 	TEST(062, "int8-size", "tools/check-points.bats", "int8 has a quarter of the bytes")
-	LATER(063, "prune-half", "apr-prune", "pruning by half leaves half of the values")
+	TEST(063, "prune-half", "tools/apr-prune.bats", "pruning by half leaves half of the values")
 	LATER(064, "trace-json", "apr-trace", "a trace is JSON, and bad audio an error")
 	TEST(065, "explain-error", "tools/apr-explain.bats", "an unknown code is named as unknown")
 	TEST(066, "explain-near", "tools/apr-explain.bats", "an unknown tensor gives near names")

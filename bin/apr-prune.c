@@ -1,0 +1,150 @@
+/* apr-prune: stream -> stream, values, heads, neurons, layers or tokens that matter least go */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/guess.h"
+#include "cli/filter.h"
+#include "cli/input.h"
+#include "cli/prune/prune_asked.h"
+#include "cli/tool.h"
+#include "core/dir_name.h"
+#include "core/sandbox.h"
+#include "core/thread.h"
+#include "kernels/level.h"
+#include "prune/pruned.h"
+
+struct options {
+	struct prune_asked asked;
+	const char *arch, *trusted;
+	uint64_t jobs;
+	struct output_options output;
+};
+
+static unsigned
+jobs(const struct options *o)
+{
+	return o->jobs ? (unsigned)o->jobs : thread_count();
+}
+
+/* ---- notes ---- */
+
+static void
+note_plan(const struct prune_plan *p)
+{
+	if (p->unmeasured)
+		tool_notef("%zu of %zu tensors go by magnitude: the importance matrix has no entry for "
+		           "them", p->unmeasured, p->pruned);
+	if (p->quantized)
+		tool_notef("%zu tensors are quantized: they are decoded, and encoded again in their type",
+		           p->quantized);
+}
+
+static void
+note_result(const struct prune_plan *p)
+{
+	tool_notef("%zu of %zu tensors are pruned: %llu of their %llu values are zero (%.2f %%)",
+	           p->pruned, p->out.tensor_count, (unsigned long long)p->zeros,
+	           (unsigned long long)p->values, 100 * (double)p->zeros / (double)p->values);
+	if (p->lost)
+		tool_notef("%llu of these zeros become other values, as blocks of their types hold no "
+		           "exact zero; q8_0, q6_k, q5_0, q4_0 and q3_k keep zeros",
+		           (unsigned long long)p->lost);
+}
+
+/* ---- the flow ---- */
+
+static int
+send(struct prune_plan *p, const struct options *o, const struct input *in, struct err *e)
+{
+	const struct out_options where = { .path = o->output.path, .force = o->output.force,
+		.input = in->held, .from = in->path };
+	const struct flow f = { 0 };
+	struct sink *sink = filter_sink(&where, e);
+	struct source *source = sink ? pruned_source(p, jobs(o), e) : NULL;
+
+	note_plan(p);
+	if (source && filter_flow(source, sink, o->output.progress, &f, e) == 0)
+		note_result(p);
+	source_close(source);
+	sink_close(sink);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+static int
+prune(const struct options *o, const struct prune_how *how, struct input *in, struct err *e)
+{
+	struct merge_input model = { .operation = "apr-prune" };
+	struct prune_plan plan = { .rows = NULL };
+	char *label = in->path && strcmp(in->path, "-") != 0 ? dir_last(in->path) : NULL;
+
+	model.label = label;
+	in->source->note = tool_note;
+	if (in->source->plan->signatures)
+		tool_note("the content changes: its signature, which was not verified, is dropped, and "
+		          "a record of its claims kept");
+	if (merge_input_read(&model, in->source, NULL, o->arch, in->lent_count > 0, jobs(o), e) == 0 &&
+	    prune_plan_make(&plan, how, &model, e) == 0)
+		send(&plan, o, in, e);
+	prune_plan_free(&plan);
+	merge_input_close(&model);
+	free(label);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* Everything after the command line. */
+static void
+run(struct options *o, const char *path, struct err *e)
+{
+	struct prune_how how;
+	struct input in;
+
+	if (prune_asked_how(&o->asked, &how, e) < 0 || !(path = tool_input(path, e)))
+		return;
+	if (o->arch && !arch_known(o->arch)) {
+		arch_unknown("--arch", o->arch, e);
+		return;
+	}
+	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0)
+		return;
+	input_trust(path, o->trusted);
+	sandbox_write(o->output.path, o->output.force);
+	sandbox_spool();
+	sandbox_prepare();
+	if (o->asked.imatrix_path) {
+		input_prepare(path);
+		input_prepare(o->asked.imatrix_path);
+		if (prune_asked_imatrix(&o->asked, e) < 0)
+			return;
+	}
+	if (input_open(&in, path, e) == 0)
+		prune(o, &how, &in, e);
+	input_close(&in, e);
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o = { .asked = PRUNE_ASKED };
+	static const struct opt opts[] = {
+		OPT_PRUNE(&o.asked),
+		TEXT(0, "arch", "NAME", &o.arch, "the architecture, if the model does not say it"),
+		OPT_JOBS(&o.jobs),
+		OPT_TRUSTED(&o.trusted),
+		OPT_OUTPUT_STREAM(&o.output),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-prune",
+		"[--scope row|tensor|layer|global] [--by magnitude|wanda]\n"
+		"[--imatrix FILE] [--target REGEX] [--arch NAME] [-j N]\n"
+		"[--trusted-key KEY] [-f] [-o FILE]\n"
+		"--sparsity S | --threshold T | --nm N:M [FILE]",
+		"Set the values of a stream to zero that matter least.", opts, 1
+	};
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+
+	run(&o, operands[0], &e);
+	prune_asked_free(&o.asked);
+	return tool_end(&e);
+}

@@ -1,0 +1,48 @@
+/* The recipe of a pruned model as JSON. */
+#include <stdio.h>
+#include <string.h>
+
+#include "prune/plan.h"
+
+static void
+put_rule(json_t *o, const struct prune_how *how)
+{
+	static const char *const scopes[] = { "row", "tensor", "layer", "global" };
+	char text[32];
+
+	switch (how->rule) {
+	case PRUNE_SHARE:
+		json_object_set_new(o, "sparsity", json_real(how->share));
+		json_object_set_new(o, "scope", json_string(scopes[how->scope]));
+		break;
+	case PRUNE_BELOW:
+		json_object_set_new(o, "threshold", json_real((double)how->below));
+		break;
+	case PRUNE_GROUPS:
+		snprintf(text, sizeof text, "%u:%u", how->keep, how->of);
+		json_object_set_new(o, "nm", json_string(text));
+		break;
+	}
+}
+
+int
+prune_record(const struct prune_how *how, struct buf *to, struct err *e)
+{
+	const char *slash = how->imatrix_path ? strrchr(how->imatrix_path, '/') : NULL;
+	json_t *o = json_object(), *list = json_array();
+	size_t i;
+	int r;
+
+	json_object_set_new(o, "by", json_string(how->activations ? "wanda" : "magnitude"));
+	put_rule(o, how);
+	if (how->imatrix_path)
+		json_object_set_new(o, "imatrix", json_string(slash ? slash + 1 : how->imatrix_path));
+	for (i = 0; i < how->target_count; i++)
+		json_array_append_new(list, json_string(how->targets[i].text));
+	if (how->target_count)
+		json_object_set(o, "target", list);
+	json_decref(list);
+	r = o ? json_write(o, to) : -1;
+	json_decref(o);
+	return r < 0 ? err_memory(e) : 0;
+}

@@ -1,0 +1,186 @@
+# apr-prune: what matters least goes
+load ../helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	PATH=$PATH:$APR_GEN
+	data=$root/tests/data
+}
+
+# Two layers of two matrices, in tiles of many rows; the second tensor has many equal magnitudes.
+layers() {
+	mkmodel >m.gguf <<-END
+		tensor blk.0.a.weight F32 301x256 noise
+		tensor blk.0.b.weight F32 77x256 values 1 -2 3 2 -1 0 0 4 2 -3 1
+		tensor blk.1.a.weight F32 50x256 noise
+		tensor blk.1.b.weight F32 64x256 values 0.5 -0.25 0.125 0.5 0 -0.5
+		tensor other.weight F32 8x256 noise
+	END
+	for t in 0.a 0.b 1.a 1.b; do
+		apr-get blk.$t.weight m.gguf >$t.raw
+	done
+}
+
+# An importance matrix of the same columns for all four: 1, 2, 3 and a few that are 0.
+measure() {
+	{
+		echo key general.type string imatrix
+		for t in 0.a 0.b 1.a 1.b; do
+			echo tensor blk.$t.weight.in_sum2 F32 256 values 2 4 6 0 1 3 9 0.5 7 5 11
+			echo tensor blk.$t.weight.counts F32 1 values 2
+		done
+	} | mkmodel >imatrix.gguf
+	echo tensor w F32 256 values 1 2 3 0 0.5 1.5 4.5 0.25 3.5 2.5 5.5 | mkmodel >means.gguf
+	apr-get w means.gguf >means.raw
+}
+
+# agrees 'OPTIONS OF apr-prune' RULE [MEANS]: the result is that of the second program.
+agrees() {
+	local files='0.a 0.b 1.a 1.b' got=
+	# shellcheck disable=SC2086
+	apr-prune $1 -f -o out m.gguf 2>said
+	for t in $files; do
+		apr-get blk.$t.weight out
+	done >got
+	# shellcheck disable=SC2086
+	prune_reference "$2" 256 "${3:--}" ${files// /.raw }.raw >want
+	cmp got want || fail "$1"
+	cmp <(apr-get other.weight out) <(apr-get other.weight m.gguf)
+}
+
+# zeros FILE TENSOR: the number of its zeros.
+zeros() {
+	apr-stats --json "$1" | sed -n "s/.*\"name\":\"$2\".*\"zeros\":\([0-9]*\).*/\1/p"
+}
+
+@test "apr-prune passes the exam" {
+	exam filter apr-prune --sparsity 0.5
+}
+
+@test "each rule equals another program that is written from the papers" {
+	layers
+	measure
+	for s in 0 0.001 0.29 0.5 0.75 0.999 1; do
+		agrees "--sparsity $s" tensor=$s
+	done
+	for s in 0.1 0.5; do
+		agrees "--sparsity $s --scope row" row=$s
+		agrees "--sparsity $s --scope global" all=$s
+		agrees "--sparsity $s --imatrix imatrix.gguf" row=$s means.raw
+		agrees "--sparsity $s --imatrix imatrix.gguf --scope tensor" tensor=$s means.raw
+		agrees "--sparsity $s --imatrix imatrix.gguf --by magnitude" tensor=$s
+	done
+	agrees '--sparsity 0.6 --imatrix imatrix.gguf --scope global' all=0.6 means.raw
+	agrees '--threshold 0' below=0
+	agrees '--threshold 0.03' below=0.03
+	agrees '--threshold 2' below=2
+	for nm in 2:4 1:4 4:8 3:4 1:32; do
+		agrees "--nm $nm" $nm
+	done
+	agrees '--nm 2:4 --imatrix imatrix.gguf' 2:4 means.raw
+}
+
+@test "a layer has a border of its own" {
+	layers
+	apr-prune --sparsity 0.37 --scope layer m.gguf >out 2>said
+	for t in 0.a 0.b 1.a 1.b; do
+		apr-get blk.$t.weight out
+	done >got
+	{
+		prune_reference all=0.37 256 - 0.a.raw 0.b.raw
+		prune_reference all=0.37 256 - 1.a.raw 1.b.raw
+	} >want
+	cmp got want
+}
+
+@test "CHECK-063 half of the values are zero, exactly, and the model runs" {
+	apr-prune --sparsity 0.5 "$model" 2>said | apr-pack -t gguf -o half.gguf
+	grep -qx 'apr-prune: 21 of 30 tensors are pruned: 884736 of their 1769472 values are zero (50.00 %)' said
+	[ "$(zeros half.gguf blk.1.ffn_up.weight)" = $((512 * 256 / 2)) ]
+	[ "$(zeros half.gguf blk.2.attn_k.weight)" = $((128 * 256 / 2)) ]
+	apr-stats --json half.gguf | grep -c '"zeros":0,' | grep -qx 9
+	apr-header half.gguf | grep -q 'apr.prune.recipe .*{"by":"magnitude","sparsity":0.5,"scope":"tensor"}'
+	apr-run -p ROMEO: -n 5 half.gguf >said
+	[ -s said ]
+}
+
+@test "the result does not depend on threads, on the source, or on the form" {
+	want=$(apr-prune -j 1 --sparsity 0.4 --imatrix "$data/imatrix.gguf" "$model" | apr-sum | grep tensor)
+	[ "$(apr-prune -j 7 --sparsity 0.4 --imatrix "$data/imatrix.dat" "$model" | apr-sum | grep tensor)" = "$want" ]
+	[ "$(apr-unpack "$model" | apr-prune --sparsity 0.4 --imatrix "$data/imatrix.gguf" |
+		apr-sum | grep tensor)" = "$want" ]
+	apr-adapt hf "$model" | apr-pack -t safetensors -o folder 2>said
+	[ "$(apr-prune --sparsity 0.4 --imatrix "$data/imatrix.gguf" folder | apr-adapt gguf |
+		apr-sum | grep tensor)" = "$want" ]
+	cmp <(apr-prune -j 1 --sparsity 0.3 --scope global "$model") \
+		<(apr-unpack "$model" | apr-prune -j 5 --sparsity 0.3 --scope global)
+}
+
+@test "quantized tensors keep their zeros, or it is reported" {
+	for type in q8_0 q4_0 q5_0 q6_k q3_k; do
+		apr-quant --pure $type "$model" 2>/dev/null | apr-prune --sparsity 0.5 >q 2>said
+		! grep 'become other values' said || fail $type
+		grep -q '21 tensors are quantized' said
+		[ "$(zeros q blk.1.ffn_up.weight)" -ge $((512 * 256 / 2)) ] || fail $type
+	done
+	apr-quant --pure q4_k "$model" 2>/dev/null | apr-prune --sparsity 0.5 >q 2>said
+	grep -q 'of these zeros become other values' said
+	try apr-prune --sparsity 0.5 -o out <(apr-quant --pure q8_tensor "$model" 2>/dev/null)
+	said 4 'Q8_TENSOR cannot be decoded and encoded again'
+	[ ! -e out ]
+}
+
+@test "--target chooses matrices, also outside of layers" {
+	apr-prune --sparsity 0.25 --target 'ffn_(up|down)' --target '^token_embd' "$model" >out 2>said
+	grep -q '7 of 30 tensors' said
+	[ "$(zeros out token_embd.weight)" = $((1024 * 256 / 4)) ]
+	[ "$(zeros out blk.0.attn_q.weight)" = 0 ]
+	try apr-prune --sparsity 0.5 --target 'nothing' -o gone "$model"
+	said 2 '--target nothing: no matrix has such a name'
+	[ ! -e gone ]
+}
+
+# refused STATUS MESSAGE OPTION...
+refused() {
+	local status=$1 message=$2
+	shift 2
+	try apr-prune "$@" -o gone m.gguf
+	said "$status" "$message"
+	[ ! -e gone ] || fail "$*"
+}
+
+@test "wrong use and wrong files are refused, and nothing is left" {
+	layers
+	for s in 1.5 -0.1 nan x '' 1e999; do
+		refused 2 '--sparsity' --sparsity "$s"
+	done
+	refused 2 'one of --sparsity, --threshold and --nm is needed'
+	refused 2 'one of --sparsity, --threshold and --nm is needed' --sparsity 0.1 --nm 2:4
+	for nm in 4:2 2:2 0:4 2:64 2 2:4x a:b; do
+		refused 2 '--nm needs N:M' --nm $nm
+	done
+	refused 5 'its rows of 256 values are not whole groups of 3' --nm 1:3
+	refused 2 '--scope is row, tensor, layer or global' --sparsity 0.5 --scope all
+	refused 2 '--scope is for --sparsity' --nm 2:4 --scope row
+	refused 2 '--by is magnitude or wanda' --sparsity 0.5 --by luck
+	refused 2 '--by wanda needs --imatrix' --sparsity 0.5 --by wanda
+	refused 2 '--threshold goes by magnitude' --threshold 1 --by wanda --imatrix "$data/imatrix.gguf"
+	refused 2 'it belongs to another model' --sparsity 0.5 --imatrix "$data/imatrix.gguf"
+	refused 4 'no importance matrix' --sparsity 0.5 --imatrix "$model"
+	refused 3 'missing' --sparsity 0.5 --imatrix missing
+	printf 'key general.type string imatrix\n%s\n%s\n' \
+		'tensor blk.0.a.weight.in_sum2 F32 128 values 1' \
+		'tensor blk.0.a.weight.counts F32 1 values 1' | mkmodel >short.gguf
+	refused 5 'has 256 columns, and its entry in the importance matrix 128' --sparsity 0.5 --imatrix short.gguf
+	echo 'tensor a.weight I32 4x4 ramp' | mkmodel >m.gguf
+	refused 5 'no tensor is one that is pruned' --sparsity 0.5
+	refused 4 'I32 cannot be decoded' --sparsity 0.5 --target a
+	printf 'tensor %s F32 4 values 1\n' a.weight | mkmodel >m.gguf
+	refused 5 'no tensor is one that is pruned' --sparsity 0.5
+}
+
+@test "NaN and infinities stay" {
+	echo 'tensor a.weight F32 2x4 values 1 0x7fc00000 3 4 0x7f800000 -1 2 0x7fc00000' | mkmodel >m.gguf
+	apr-prune --sparsity 0.5 m.gguf >out 2>said
+	[ "$(apr-get --text a.weight out | xargs)" = '0 nan 0 4 inf 0 0 nan' ]
+}
