@@ -104,6 +104,16 @@ in_histograms(const struct compare *c, uint64_t tile)
 	return tile % c->stride == 0;
 }
 
+/* kernel_decode without the search for the kernel. */
+static void
+decode_half(const struct compare_half *h, const uint8_t *x, float *y, size_t n)
+{
+	if (h->kernel)
+		h->kernel->decode(x, y, n);
+	else
+		kernel_decode(h->type, h->head, x, y, n);
+}
+
 /* Values of types that single precision holds are not written in double precision. */
 static void
 decode_floats(const struct compare *c, struct pair *p, const uint8_t *x, const uint8_t *y,
@@ -111,9 +121,9 @@ decode_floats(const struct compare *c, struct pair *p, const uint8_t *x, const u
 {
 	float a[PAIR_VALUES], b[PAIR_VALUES];
 
-	kernel_decode(c->held.type, c->held.head, x, a, n);
+	decode_half(&c->held, x, a, n);
 	if (x != y)
-		kernel_decode(c->come.type, c->come.head, y, b, n);
+		decode_half(&c->come, y, b, n);
 	pair_of_floats(p, a, x == y ? a : b, n, at);
 }
 
@@ -299,6 +309,8 @@ compare_begin(struct compare *c, const struct tensor *a, const struct extent *he
 	c->values = c->mode == COMPARE_VALUES ? tensor_items(a) : tensor_bytes(b);
 	c->floats = c->mode == COMPARE_VALUES && kernel_decodes(c->held.type) &&
 	            kernel_decodes(c->come.type);
+	c->held.kernel = c->floats && !c->held.type->head ? kernel_for(c->held.type) : NULL;
+	c->come.kernel = c->floats && !c->come.type->head ? kernel_for(c->come.type) : NULL;
 	c->row = tensor_row(a) ? tensor_row(a) : 1;
 	tiles = c->values / COMPARE_TILE + 1;
 	c->stride = (tiles + COMPARE_SAMPLE - 1) / COMPARE_SAMPLE;

@@ -28,6 +28,7 @@
 #endif
 #define COMPARE_SAMPLE 64  /* the most tiles of a tensor that are part of histograms */
 
+struct kernel;
 struct compare_slot; /* the buffers of one thread */
 struct compare_part; /* the result of one tile */
 
@@ -38,6 +39,7 @@ struct compare {
 	/* The two tensors: the held one, and the one that arrives. */
 	struct compare_half {
 		const struct dtype *type;
+		const struct kernel *kernel; /* NULL: the type has a head, or none */
 		struct extent extent;
 		uint8_t head[DTYPE_HEAD];
 		size_t tile;      /* bytes of a tile */

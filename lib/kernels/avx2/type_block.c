@@ -126,7 +126,24 @@ q4_0_encode(const float *x, uint8_t *y, size_t n)
 	}
 }
 
-const struct kernel avx2_q8_0 = { .dtype = "Q8_0", .encode = q8_0_encode };
+static void
+q8_0_decode(const uint8_t *x, float *y, size_t n)
+{
+	__m256 d;
+	int i;
+
+	for (; n >= ITEMS; n -= ITEMS, x += Q8_BYTES, y += ITEMS) {
+		d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(le16(x))));
+		for (i = 0; i < PARTS; i++)
+			_mm256_storeu_ps(y + WIDE * i, _mm256_mul_ps(_mm256_cvtepi32_ps(
+				_mm256_cvtepi8_epi32(_mm_loadl_epi64(
+					(const __m128i *)(x + 2 + WIDE * i)))), d));
+	}
+}
+
+const struct kernel avx2_q8_0 = {
+	.dtype = "Q8_0", .encode = q8_0_encode, .decode = q8_0_decode
+};
 const struct kernel avx2_q4_0 = {
 	.dtype = "Q4_0", .encode = q4_0_encode, .decode = nibbles_avx2_q4_0
 };
