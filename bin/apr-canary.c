@@ -5,6 +5,7 @@
 
 #include "cli/canary/canary_options.h"
 #include "cli/canary_verdict.h"
+#include "cli/input.h"
 #include "cli/prompt.h"
 #include "cli/tool.h"
 #include "core/mem.h"
@@ -33,25 +34,29 @@ struct run {
 
 /* ---- the model ---- */
 
-/* Loads the model and digests its content: a file is digested first and mapped then; a pipe is
- * digested while it is read into memory. */
+/* Loads the model and digests its content: a file is digested first and mapped then; a pipe, and
+ * a model that must be signed, is digested while it is read into memory. */
 static int
 load_digested(struct run *r, struct err *e)
 {
 	const struct format_options options = { .closed = false };
-	const bool again = strcmp(r->path, "-") != 0;
+	const bool trusts = r->o->trusted != NULL, again = !trusts && strcmp(r->path, "-") != 0;
 	const struct format *format;
 	struct witnessed w = { .ended = false };
+	struct input in;
 	struct source *s;
 	int held = -1, done = -1;
 
-	s = format_open_path(r->path, &options, again ? NULL : tool_note, &format, &held, e);
+	s = !trusts ? format_open_path(r->path, &options, again ? NULL : tool_note, &format, &held, e)
+	    : input_open(&in, r->path, e) == 0 ? in.source : NULL;
 	if (s && source_check_open(s, e) == 0 &&
 	    witnessed_begin(&w, s, (unsigned)r->o->jobs, e) == 0)
 		done = again ? source_finish(&w.source, e) : load_source(&r->load, &w.source, e);
 	if (done == 0)
 		digest_text(r->root, &w.witness.content.root);
 	witnessed_free(&w);
+	if (trusts)
+		return input_close(&in, e);
 	source_close(s);
 	if (held >= 0)
 		close(held);
@@ -217,6 +222,9 @@ run(struct run *r, struct err *e)
 		if (folder)
 			tool_notef("%s is read with the files of its folder", r->path);
 		r->path = folder ? folder : r->path;
+		input_trust(r->path, r->o->trusted);
+		if (r->o->trusted)
+			input_prepare(r->path);
 		sandbox_read(r->path);
 		sandbox_write(r->o->output, r->o->force);
 		if (format_may_spool(r->path))
@@ -240,10 +248,10 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-canary", "create -f PROMPTS | -p TEXT [-n N] [--top N] [--any-tokenizer] [-j N]\n"
-		"[--force] [-o FILE] [MODEL]\n"
+		"apr-canary", "create -f PROMPTS | -p TEXT [-n N] [--top N] [--any-tokenizer]\n"
+		"[--trusted-key KEY] [-j N] [--force] [-o FILE] [MODEL]\n"
 		"apr-canary check --canary CANARY [--min-top1 X] [--max-kl X] [--json]\n"
-		"[--any-tokenizer] [-j N] [MODEL]",
+		"[--any-tokenizer] [--trusted-key KEY] [-j N] [MODEL]",
 		"Record what a model says, and hold other forms of it against that.", opts, 2
 	};
 	struct run r = { .o = &o };

@@ -21,7 +21,7 @@
 struct options {
 	struct diff_asked asked;
 	struct outputs_asked outputs;
-	const char *mapping, *arch;
+	const char *mapping, *arch, *trusted;
 	bool quiet, json, all, progress;
 };
 
@@ -46,6 +46,8 @@ prepare(struct run *r)
 {
 	size_t i;
 
+	for (i = 0; i < 2; i++)
+		input_trust(r->path[i], r->o->trusted);
 	for (i = 0; i < 2; i++) {
 		input_prepare(r->path[i]);
 		if (!r->o->mapping && input_reopens(r->path[i]))
@@ -191,6 +193,36 @@ run(struct run *r, struct err *e)
 	diff_mapping_free(&r->names);
 }
 
+/* Loads a model; one that must be signed from its verifier, into memory: a mapped file could be
+ * changed after it was verified. */
+static int
+load(struct run *r, size_t i, struct load *l, struct err *e)
+{
+	struct input in;
+
+	if (!r->o->trusted)
+		return load_open(l, r->path[i], tool_note, e);
+	if (input_open(&in, r->path[i], e) == 0)
+		load_source(l, in.source, e);
+	return input_close(&in, e);
+}
+
+static void
+prepare_outputs(struct run *r)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (r->o->trusted)
+			input_trust(r->path[i], r->o->trusted);
+		sandbox_read(r->path[i]);
+	}
+	for (i = 0; r->o->trusted && i < 2; i++)
+		input_prepare(r->path[i]);
+	sandbox_spool();
+	sandbox_enter();
+}
+
 /* --run. */
 static void
 run_outputs(struct run *r, struct err *e)
@@ -204,12 +236,8 @@ run_outputs(struct run *r, struct err *e)
 	if (outputs_asked_read(&o, r->path, e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, e) == 0) {
 		dot_begin(tool_note);
-		sandbox_read(r->path[0]);
-		sandbox_read(r->path[1]);
-		sandbox_spool();
-		sandbox_enter();
-		if (load_open(&a, r->path[0], tool_note, e) == 0 &&
-		    load_open(&b, r->path[1], tool_note, e) == 0 &&
+		prepare_outputs(r);
+		if (load(r, 0, &a, e) == 0 && load(r, 1, &b, e) == 0 &&
 		    outputs_asked_run(&o, &a.weights, &b.weights, e) == 0 && load_check(&a, e) == 0)
 			load_check(&b, e);
 	}
@@ -248,6 +276,7 @@ main(int argc, char **argv)
 		TEXT(0, "tensor-mapping", "FILE", &o.mapping,
 		     "read names of A's tensors in B from a JSON object"),
 		TEXT(0, "arch", "NAME", &o.arch, "the architecture, if the models do not say it"),
+		OPT_TRUSTED(&o.trusted),
 		OPT_JOBS(&o.asked.jobs),
 		OPT_PROGRESS(&o.progress),
 		OPT_END
@@ -257,9 +286,9 @@ main(int argc, char **argv)
 		"[-q | --json] [--all] [--metadata | --tensors] [--only REGEX]\n"
 		"[--except REGEX] [--tensor-mapping FILE] [--arch NAME]\n"
 		"[--tolerance X] [--max-drift X] [--max-delta X] [--max-l2 X]\n"
-		"[--min-cosine X] [-j N] A [B]\n"
+		"[--min-cosine X] [--trusted-key KEY] [-j N] A [B]\n"
 		"apr-diff --run FILE [--layers] [--count N] [--max-kl X] [--min-top1 X]\n"
-		"[-q | --json] [-j N] A [B]",
+		"[-q | --json] [--trusted-key KEY] [-j N] A [B]",
 		"Compare two models of any formats.", opts, 2
 	};
 	struct run r = { .o = &o };

@@ -141,22 +141,21 @@ finish(void *ctx, struct sink *sink, struct err *e)
 
 /* ---- opening ---- */
 
-/* Gives the reference the form of the model. */
+/* Gives the reference the form of the model, which passes unchanged. */
 static int
 adapt(struct gate *g, struct err *e)
 {
 	struct adapt_options how = { .relaxed = true, .jobs = (unsigned)g->o->jobs };
+	const struct arch *row;
 	struct form_change to;
 	char *name;
 
 	g->reference = g->in[0].source;
 	if (!form_between(g->reference->plan, g->in[1].source->plan, NULL, &to))
 		return 0;
-	if (to.side != 0) {
-		err_set(e, ERR_INVALID, g->o->against, "has the names of another form than the model");
-		return err_hint(e, "apr-adapt gives one the form of the other");
-	}
 	how.form = to.form;
+	if (to.side != 0)
+		form_of(g->in[1].source->plan, NULL, &row, &how.form);
 	how.no_record = !model_find(g->in[1].source->plan, "apr.origin");
 	how.places = g->in[0].lent_count > 0;
 	how.file = name = dir_last(g->o->against);

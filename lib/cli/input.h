@@ -48,7 +48,8 @@ int input_reopen(struct input *again, const struct input *first, struct err *e);
  * require_signature demands; NULL: no requirement. The reader is then the apr-verify beside
  * the program, so that other tools do not link the verifier: a FILE is verified before
  * its first byte arrives, standard input before its end. For an APR version 1 file with a
- * signature over its bytes, the reader is apr-unpack --trusted-key. */
+ * signature over its bytes, the reader is apr-unpack --trusted-key. At most two calls, with the
+ * same key. */
 void input_trust(const char *path, const char *key);
 #define OPT_TRUSTED(to) \
 	TEXT(0, "trusted-key", "KEY", to, \

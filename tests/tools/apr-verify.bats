@@ -413,7 +413,7 @@ ends_in_done() {
 }
 
 @test "tools that open a model take --trusted-key: nothing comes of what is not signed" {
-	local tool
+	local tool good
 	apr-pack -o good.apr signed.aprs
 	tamper tensor_bit_f16 <mother.aprs | apr-pack -o bad.apr -
 	set -- "apr-stats --json" "apr-get -l" "apr-quant q8_0" "apr-pack -t apr2" \
@@ -432,6 +432,26 @@ ends_in_done() {
 		said 1 'no signature is by a trusted key'
 		[ ! -s "$out" ] || fail "$tool: something came out"
 	done
+	# Two models must both be signed, and what a model says is held against a verified one only.
+	apr-canary create -p ROMEO: -n 3 -o canary.json good.apr
+	set -- "apr-diff" "apr-diff --run builtin --count 2" "apr-canary check --canary canary.json"
+	for tool; do
+		good=good.apr
+		[[ $tool == *canary* ]] && good=
+		try $tool --trusted-key key.pub $good good.apr
+		[ "$status" -eq 0 ] || fail "$tool: $status"
+		[ -s "$out" ]
+		for f in bad.apr "$model"; do
+			try $tool --trusted-key key.pub $good $f
+			[ "$status" -eq 1 ] || fail "$tool $f: $status"
+			[ ! -s "$out" ] || fail "$tool $f: something came out"
+		done
+	done
+	try apr-diff --trusted-key key.pub "$model" good.apr
+	said 1 'not signed'
+	try apr-canary create -p ROMEO: --trusted-key other.pub -o none.json good.apr
+	said 1 'no signature is by a trusted key'
+	[ ! -e none.json ]
 	# The same from a pipe: of a file nothing is left.
 	try_pipe 'cat signed.aprs | apr-quant q8_0 --trusted-key key.pub -o made -'
 	[ "$status" -eq 0 ] && [ -s made ]

@@ -2,6 +2,7 @@
 #ifndef CLI_CANARY_CANARY_OPTIONS_H
 #define CLI_CANARY_CANARY_OPTIONS_H
 
+#include "cli/input.h"
 #include "cli/tool.h"
 #include "quality/canary_run.h"
 #include "quality/prompts.h"
@@ -11,7 +12,7 @@ struct canary_options {
 	const char *model;        /* the operand, or NULL */
 	const char *file;         /* of prompts */
 	struct opt_list prompts;
-	const char *output, *canary;
+	const char *output, *canary, *trusted;
 	const char *min_top1, *max_kl; /* as given, or NULL; the values are in limits */
 	struct canary_limits limits;
 	uint64_t count, top, jobs;
@@ -34,7 +35,8 @@ struct canary_options {
 	     "check: the greatest mean divergence (default: 0.1)"), \
 	FLAG(0, "json", &(o)->json, "check: print one object per line"), \
 	FLAG(0, "any-tokenizer", &(o)->any, \
-	     "use the default pattern if the model's is unknown")
+	     "use the default pattern if the model's is unknown"), \
+	OPT_TRUSTED(&(o)->trusted)
 
 /* Take the operands apart, refuse options of the other command, and set defaults. 0, or -1 with
  * e filled (ERR_USAGE). */
