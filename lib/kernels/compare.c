@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/kernel.h"
+#include "kernels/mixing.h"
 #include "kernels/numbers.h"
 #include "kernels/ref/types.h"
 
@@ -182,6 +183,42 @@ sums_agree(const struct level *l, float x[ROWS][ITEMS])
 	return same;
 }
 
+/* The results of sums and elections of the three rows, and what is kept and counted. */
+static void
+mix(const struct mixing *f, float x[ROWS][ITEMS], size_t n, struct made *to)
+{
+	static const double scale[ROWS] = { 1, 1.25, -0.5 }, weight[ROWS] = { 0.3, 0.6, -0.2 };
+	const float *rows[ROWS] = { x[0], x[2], x[0] + 1 };
+	struct mixing_of m = { rows, ROWS, scale, weight, 0.7, true, x[2], 1.5 };
+	uint32_t *bins = (uint32_t *)(void *)to->code[0];
+
+	memset(to, 0, sizeof *to);
+	f->sum(&m, 1, to->value[0], n - 2);
+	f->elect(&m, 1, to->value[1], n - 2);
+	memcpy(to->value[2], x[1], n * sizeof x[1][0]);
+	f->keep(to->value[2], n, 0x3f800000);
+	f->coarse(x[1], n, 26, bins);
+	f->fine(x[0], n, 6, 0x3c000000 >> 6, bins + 64);
+	bins[200] = (uint32_t)f->equals(x[2], n, 0);
+	memcpy(to->weighted[0], x[0], n * sizeof x[0][0]);
+	f->subtract((float *)(void *)to->weighted[0], x[2], n);
+}
+
+static bool
+mixing_agrees(const struct level *l, float x[ROWS][ITEMS])
+{
+	static struct made want, have;
+	size_t n;
+
+	for (n = ITEMS; l->mixing && n > ITEMS - 9; n--) {
+		mix(&ref_mixing, x, n, &want);
+		mix(l->mixing, x, n, &have);
+		if (memcmp(&want, &have, sizeof want) != 0)
+			return false;
+	}
+	return true;
+}
+
 const char *
 level_differs(const struct level *l)
 {
@@ -201,5 +238,7 @@ level_differs(const struct level *l)
 		return tested[i - 1]->dtype;
 	if (!grids_agree(l))
 		return "points of grids";
+	if (!mixing_agrees(l, x))
+		return "sums of vectors";
 	return sums_agree(l, x) ? NULL : "sums";
 }

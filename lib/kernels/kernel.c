@@ -4,12 +4,14 @@
 
 #include "kernels/common/search.h"
 #include "kernels/level.h"
+#include "kernels/mixing.h"
 #include "kernels/numbers.h"
 #include "kernels/ref/types.h"
 #include "kernels/whole.h"
 
 const struct search *search = &search_ref;
 const struct numbers *numbers = &ref_numbers;
+const struct mixing *mixing = &ref_mixing;
 
 static const struct kernel *const kernels[] = {
 #define KERNEL_ROW(type) &ref_##type,
@@ -60,6 +62,7 @@ kernels_use(const struct level *l)
 
 	search = l->search;
 	numbers = l->numbers;
+	mixing = l->mixing ? l->mixing : &ref_mixing;
 	completed_count = 0;
 	for (; better && *better; better++) {
 		k = completed_of((*better)->dtype);

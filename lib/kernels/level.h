@@ -8,6 +8,7 @@
  *	search for scales (search)    C    8 lanes      16 lanes      4 lanes
  *	sums of values (numbers)      C    C, compiled  8 doubles     C
  *	                                   for AVX2
+ *	sums of vectors (mixing)      C    the same     as avx2       C
  *	encode and decode (kernels)   all  F16 BF16 F8, as avx2       F16 BF16
  *	                              types  Q8_0 Q4_0                Q8_0 Q4_0
  *	                                   and others;
@@ -45,6 +46,7 @@ struct level {
 	unsigned needs;                          /* bits of kernels/cpu.h */
 	const struct search *search;             /* kernels/common/search.h */
 	const struct numbers *numbers;           /* kernels/numbers.h */
+	const struct mixing *mixing;             /* kernels/mixing.h; NULL: that of plain C */
 	const struct kernel *const *kernels;     /* take the place of plain C, later ones of
 	                                          * earlier; NULL at the end, or for none */
 	const struct products *const *products;  /* kernels/common/products.h: variants, the

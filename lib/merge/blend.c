@@ -96,7 +96,7 @@ room(void *p, size_t *cap, size_t n, size_t size)
 static int
 get_tiles(struct blend *b)
 {
-	uint64_t (*equals)[2] = b->held_cap > 0 ? b->held[0].equals : NULL;
+	uint64_t (*equals)[3] = b->held_cap > 0 ? b->held[0].equals : NULL;
 	size_t i, n = b->tiles, values = n * b->tile;
 
 	if (b->held_cap > 0)
@@ -374,6 +374,7 @@ order_equals(struct blend *b)
 
 			equals[0] = b->keep[i].top_equals;
 			equals[1] = b->keep[i].low_equals;
+			equals[2] = low;
 			b->keep[i].top_equals += top;
 			b->keep[i].low_equals += low;
 		}

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/mixing.h"
 #include "merge/angle.h"
 #include "merge/blend_parts.h"
 
-#define RUN 256 /* values that are mixed at a time */
 #define STRAIGHT 0.9995 /* mergekit: the cosine from which slerp takes a straight line */
 
 /* ---- coefficients ---- */
@@ -155,72 +155,51 @@ factor(const struct blend *b)
 	return b->t.method->weigh == WEIGH_GIVEN && b->t.base ? b->t.value[PARAM_LAMBDA] : 1;
 }
 
-static void
-put(const struct blend *b, size_t tile, size_t at, const double *sum, size_t n)
-{
-	const float *base = b->t.base ? blend_vector(b, tile, b->t.n) + at : NULL;
-	float *y = b->y + tile * b->tile + at;
-	double f = factor(b);
-	size_t i;
+/* The vectors of a tile, with room for their addresses and scales. */
+struct mix {
+	struct mixing_of of;
+	const float *x[ANGLE_MODELS];
+	double scale[ANGLE_MODELS], weight[ANGLE_MODELS];
+};
 
-	if (base)
-		for (i = 0; i < n; i++)
-			y[i] = (float)(base[i] + f * sum[i]);
-	else
-		for (i = 0; i < n; i++)
-			y[i] = (float)(f * sum[i]);
+static void
+mix_begin(struct mix *m, const struct blend *b, size_t tile, const double *weight)
+{
+	bool varied = b->t.method->keep == KEEP_VARIED, all = b->t.method->keep == KEEP_ALL;
+	size_t k;
+
+	for (k = 0; k < b->t.n; k++) {
+		m->x[k] = blend_vector(b, tile, k);
+		m->scale[k] = all || varied ? 1 : b->keep[k].scale;
+		m->weight[k] = weight[k];
+	}
+	m->of = (struct mixing_of){ .x = m->x, .vectors = b->t.n, .scale = m->scale,
+		.weight = m->weight, .divisor = divisor(b), .factor = factor(b),
+		.divide = varied || b->t.value[PARAM_NORMALIZE] != 0,
+		.base = b->t.base ? blend_vector(b, tile, b->t.n) : NULL };
 }
 
 /* The sum of the vectors by these coefficients. */
 static void
 mix_sum(struct blend *b, size_t tile, size_t at, size_t n, const double *weight)
 {
-	double sum[RUN] = { 0 }, by = divisor(b);
-	size_t i, k;
+	struct mix m;
+	size_t k;
 
-	for (k = 0; k < b->t.n; k++) {
-		const float *x = blend_vector(b, tile, k) + at;
-		double w = b->t.method->keep == KEEP_ALL ? weight[k] : weight[k] * b->keep[k].scale;
-
-		for (i = 0; i < n; i++)
-			sum[i] += w * x[i];
-	}
-	for (i = 0; by != 1 && i < n; i++)
-		sum[i] /= by;
-	put(b, tile, at, sum, n);
+	mix_begin(&m, b, tile, weight);
+	for (k = 0; k < b->t.n; k++)
+		m.weight[k] *= m.scale[k];
+	mixing->sum(&m.of, at, b->y + tile * b->tile + at, n);
 }
 
 /* Only values with the sign of the sum of all are added. */
 static void
-mix_elected(struct blend *b, size_t tile, size_t at, size_t n)
+mix_elected(struct blend *b, size_t tile)
 {
-	bool varied = b->t.method->keep == KEEP_VARIED;
-	bool divide = varied || b->t.value[PARAM_NORMALIZE] != 0;
-	double vote[RUN] = { 0 }, sum[RUN] = { 0 }, share[RUN] = { 0 };
-	size_t i, k;
+	struct mix m;
 
-	for (k = 0; k < b->t.n; k++) {
-		const float *x = blend_vector(b, tile, k) + at;
-		double scale = varied ? 1 : b->keep[k].scale;
-
-		for (i = 0; i < n; i++)
-			vote[i] += scale * x[i];
-	}
-	for (k = 0; k < b->t.n; k++) {
-		const float *x = blend_vector(b, tile, k) + at;
-		double scale = varied ? 1 : b->keep[k].scale, w = b->weight[k];
-
-		for (i = 0; i < n; i++) {
-			double takes = x[i] * vote[i] > 0 ? w : 0;
-
-			sum[i] += takes * (scale * x[i]);
-			share[i] += takes;
-		}
-	}
-	/* The difference is 0, or NaN if a value is not finite. */
-	for (i = 0; i < n; i++)
-		sum[i] = (divide && share[i] != 0 ? sum[i] / share[i] : sum[i]) + (vote[i] - vote[i]);
-	put(b, tile, at, sum, n);
+	mix_begin(&m, b, tile, b->weight);
+	mixing->elect(&m.of, 0, b->y + tile * b->tile, b->held[tile].n);
 }
 
 /* ---- as mergekit ---- */
@@ -314,15 +293,12 @@ weigh_row(const struct blend *b, size_t tile, size_t at, size_t n, double *weigh
 static void
 mix_rows(struct blend *b, size_t tile)
 {
-	size_t n = b->held[tile].n, row = (size_t)b->t.row, at, k, part;
+	size_t n = b->held[tile].n, row = (size_t)b->t.row, at;
 	double weight[ANGLE_MODELS];
 
 	for (at = 0; at < n; at += row) {
 		weigh_row(b, tile, at, row, weight);
-		for (k = 0; k < row; k += part) {
-			part = row - k < RUN ? row - k : RUN;
-			mix_sum(b, tile, at + k, part, weight);
-		}
+		mix_sum(b, tile, at, row, weight);
 	}
 }
 
@@ -331,14 +307,15 @@ mix_columns(struct blend *b, size_t tile)
 {
 	const struct blend_tile *h = &b->held[tile];
 	const float *x = blend_vector(b, tile, 0), *y = blend_vector(b, tile, 1);
+	const float *base = b->t.base ? blend_vector(b, tile, 2) : NULL;
 	size_t columns = (size_t)(b->t.values / b->t.rows), at = (size_t)(h->from % columns), i;
-	double sum;
+	double sum, f = factor(b);
 
 	for (i = 0; i < h->n; i++) {
 		const double *w = b->columns + 3 * columns + 2 * at;
 
 		sum = w[0] * x[i] + w[1] * y[i];
-		put(b, tile, i, &sum, 1);
+		b->y[tile * b->tile + i] = (float)(base ? base[i] + f * sum : f * sum);
 		at = at + 1 < columns ? at + 1 : 0;
 	}
 }
@@ -346,7 +323,7 @@ mix_columns(struct blend *b, size_t tile)
 void
 blend_mix(struct blend *b, size_t tile)
 {
-	size_t n = b->held[tile].n, at, part;
+	size_t n = b->held[tile].n, at;
 
 	if (blend_by_rows(&b->t)) {
 		mix_rows(b, tile);
@@ -361,11 +338,8 @@ blend_mix(struct blend *b, size_t tile)
 			b->y[tile * b->tile + at] = compat_value(b, tile, at);
 		return;
 	}
-	for (at = 0; at < n; at += part) {
-		part = n - at < RUN ? n - at : RUN;
-		if (b->t.method->elect)
-			mix_elected(b, tile, at, part);
-		else
-			mix_sum(b, tile, at, part, b->weight);
-	}
+	if (b->t.method->elect)
+		mix_elected(b, tile);
+	else
+		mix_sum(b, tile, 0, n, b->weight);
 }

@@ -7,7 +7,8 @@
 struct blend_tile {
 	uint64_t from;            /* its first value in the tensor */
 	size_t n;                 /* its values */
-	uint64_t (*equals)[2];    /* of each keep: values equal to the top and the low border */
+	uint64_t (*equals)[3];    /* of each keep: values equal to the top and the low border before
+	                           * the tile, and to the low one in it */
 };
 
 struct blend_slot {
@@ -38,7 +39,7 @@ float blend_round(const struct dtype *work, float v);
  * KEEP_VARIED and a histogram, y gets the variances. */
 void blend_load(struct blend *b, size_t tile);
 
-/* Drop the values outside the borders; equals: of each keep, those before the tile. */
+/* Drop the values outside the borders. */
 void blend_drop(struct blend *b, size_t tile);
 
 /* The sums of a tile, in b->sums. blend_sums_size: how many. blend_add: add those of a tile to the

@@ -5,6 +5,7 @@
 
 #include "core/half.h"
 #include "core/philox.h"
+#include "kernels/mixing.h"
 #include "merge/blend_parts.h"
 
 #define RUN 1024 /* random numbers at a time; a multiple of 4 */
@@ -75,8 +76,7 @@ subtract(const struct blend *b, float *x, const float *base, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		x[i] -= base[i];
+	mixing->subtract(x, base, n);
 	for (i = 0; b->t.compat && !is_f32(b->t.work) && i < n; i++)
 		x[i] = blend_round(b->t.work, x[i]);
 }
@@ -316,30 +316,45 @@ blend_load(struct blend *b, size_t tile)
 		vary(b, tile);
 }
 
+/* One keep of a tile; equals: the numbers of equal values before the next one. */
+static void
+drop_one_by_one(struct blend *b, size_t tile, size_t model, uint64_t top, uint64_t low)
+{
+	const struct blend_keep *keep = &b->keep[model];
+	bool varied = b->t.method->keep == KEEP_VARIED;
+	const float *by = varied ? b->y + tile * b->tile : blend_vector(b, tile, model);
+	float *x = blend_vector(b, tile, model);
+	size_t k, m;
+
+	for (k = 0; k < b->held[tile].n; k++) {
+		uint32_t bits = border_bits(by[k]);
+		bool over = border_above(&keep->top, bits, &top);
+
+		if (border_above(&keep->low, bits, &low) && !over)
+			continue;
+		x[k] = 0;
+		for (m = 1; varied && m < b->t.n; m++)
+			blend_vector(b, tile, m)[k] = 0;
+	}
+}
+
 void
 blend_drop(struct blend *b, size_t tile)
 {
 	const struct blend_tile *h = &b->held[tile];
-	bool varied = b->t.method->keep == KEEP_VARIED;
-	size_t i, k, m;
+	uint32_t from;
+	size_t i;
 
 	for (i = 0; i < b->keep_count; i++) {
 		const struct blend_keep *keep = &b->keep[i];
-		const float *by = varied ? b->y + tile * b->tile : blend_vector(b, tile, i);
-		float *x = blend_vector(b, tile, i);
 		uint64_t top = h->equals[i][0], low = h->equals[i][1];
 
 		if (!keep->bounded)
 			continue;
-		for (k = 0; k < h->n; k++) {
-			uint32_t bits = border_bits(by[k]);
-			bool over = border_above(&keep->top, bits, &top);
-
-			if (border_above(&keep->low, bits, &low) && !over)
-				continue;
-			x[k] = 0;
-			for (m = 1; varied && m < b->t.n; m++)
-				blend_vector(b, tile, m)[k] = 0;
-		}
+		if (b->t.method->keep == KEEP_LARGEST &&
+		    border_plain(&keep->low, low, h->equals[i][2], &from))
+			mixing->keep(blend_vector(b, tile, i), h->n, from);
+		else
+			drop_one_by_one(b, tile, i, top, low);
 	}
 }

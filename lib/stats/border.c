@@ -1,5 +1,7 @@
 #include "stats/border.h"
 
+#include "kernels/mixing.h"
+
 #define NONE 0xffffffffu /* beyond all magnitudes */
 
 void
@@ -12,23 +14,13 @@ border_begin(struct border *b, uint64_t rank, uint64_t n)
 void
 border_count(uint32_t *coarse, const float *x, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		coarse[border_bits(x[i]) >> BORDER_SHIFT]++;
+	mixing->coarse(x, n, BORDER_SHIFT, coarse);
 }
 
 void
 border_count_fine(const struct border *b, uint32_t *fine, const float *x, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		uint32_t bits = border_bits(x[i]);
-
-		if (bits >> BORDER_SHIFT == b->bin)
-			fine[bits & (BORDER_FINE - 1)]++;
-	}
+	mixing->fine(x, n, BORDER_SHIFT, b->bin, fine);
 }
 
 /* The highest bin with which the sum from above reaches the rank. */
@@ -68,10 +60,5 @@ border_fine(struct border *b, const uint64_t *bins)
 uint64_t
 border_equals(const struct border *b, const float *x, size_t n)
 {
-	uint64_t count = 0;
-	size_t i;
-
-	for (i = 0; b->take > 0 && i < n; i++)
-		count += border_bits(x[i]) == b->equal;
-	return count;
+	return b->take > 0 ? mixing->equals(x, n, b->equal) : 0;
 }

@@ -60,4 +60,16 @@ border_above(const struct border *b, uint32_t bits, uint64_t *equals)
 	return bits == b->equal && b->take > 0 && (*equals)++ < b->take;
 }
 
+/* Whether a piece of a tensor needs only a comparison: all of its values that are equal to the border
+ * are above it, or none. before: equal values before the piece; here: in it. *from: the bits from
+ * which on values are above. */
+static inline bool
+border_plain(const struct border *b, uint64_t before, uint64_t here, uint32_t *from)
+{
+	bool none = b->take <= before, all = here <= b->take - before;
+
+	*from = none ? b->from : b->equal;
+	return none || all;
+}
+
 #endif

@@ -24,5 +24,6 @@ static const struct products *const variants[] = { &products_avx2, NULL };
 
 const struct level level_avx2 = {
 	.name = "avx2", .needs = CPU_AVX2, .search = &search_avx2,
-	.numbers = &plain_avx2_numbers, .kernels = kernels_avx2, .products = variants
+	.numbers = &plain_avx2_numbers, .mixing = &plain_avx2_mixing, .kernels = kernels_avx2,
+	 .products = variants
 };

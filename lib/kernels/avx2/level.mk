@@ -6,7 +6,7 @@ $(B)/lib/kernels/avx2/%.o: level_FLAGS = -mavx2 -mfma -mf16c
 $(B)/lib/kernels/avx2/attend.o: level_FLAGS += -ffp-contract=fast
 
 # Kernels in plain C are compiled once more for this level, so that their loops use AVX2.
-PLAIN_SRC = $(sort $(wildcard lib/kernels/ref/type_*.c)) lib/kernels/ref/numbers.c
+PLAIN_SRC = $(sort $(wildcard lib/kernels/ref/type_*.c)) lib/kernels/ref/numbers.c lib/kernels/ref/mixing.c
 PLAIN_OBJ += $(PLAIN_SRC:lib/kernels/ref/%.c=$(B)/lib/kernels/avx2/plain_%.o)
 $(B)/lib/kernels/avx2/plain_%.o: OPT := $(OPT:-O2=-O3)
 $(B)/lib/kernels/avx2/plain_%.o: lib/kernels/ref/%.c

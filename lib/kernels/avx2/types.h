@@ -9,6 +9,7 @@
 KERNELS(PLAIN_DECLARE)
 #undef PLAIN_DECLARE
 extern const struct numbers plain_avx2_numbers; /* kernels/numbers.h */
+extern const struct mixing plain_avx2_mixing;   /* kernels/mixing.h */
 
 /* Kernels on vectors; plain C takes the place of members that are NULL. */
 extern const struct kernel avx2_f16, avx2_bf16, avx2_f8_e4m3, avx2_f8_e5m2;

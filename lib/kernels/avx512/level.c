@@ -1,6 +1,7 @@
 /* The level for x86-64 with AVX-512 F, BW, DQ and VL. Its products need VNNI as well; where
  * that is missing, those of AVX2 are used. Kernels and quantizers are those of AVX2. */
 #include "kernels/avx2/avx2.h"
+#include "kernels/avx2/types.h"
 #include "kernels/avx512/avx512.h"
 #include "kernels/cpu.h"
 
@@ -18,5 +19,6 @@ static const struct products *const variants[] = { &with_vnni, &products_avx2, N
 
 const struct level level_avx512 = {
 	.name = "avx512", .needs = CPU_AVX512, .search = &search_avx512,
-	.numbers = &numbers_avx512, .kernels = kernels_avx2, .products = variants
+	.numbers = &numbers_avx512, .mixing = &plain_avx2_mixing, .kernels = kernels_avx2,
+	 .products = variants
 };
