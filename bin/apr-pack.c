@@ -155,6 +155,16 @@ may_be_sealed(const struct format *format, const struct options *o, const char *
 	return 0;
 }
 
+static void
+note_dense(const struct format *format, const struct model *m)
+{
+	size_t n = model_sparse_count(m);
+
+	if (n && !format->writes->sparse)
+		tool_notef("%zu of %zu tensors are made dense: %s has no sparse form", n,
+		           m->tensor_count, format->title);
+}
+
 static int
 pack(const char *path, const struct options *o, struct err *e)
 {
@@ -185,6 +195,7 @@ pack(const char *path, const struct options *o, struct err *e)
 			sink = create_sink(format, &where, &how, e);
 		if (sink) {
 			note_suffix(o, format);
+			note_dense(format, in.source->plan);
 			filter_flow(in.source, sink, o->output.progress, &f, e);
 		}
 	}

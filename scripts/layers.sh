@@ -8,13 +8,13 @@ cd "$(dirname "$0")/.." || exit 1
 rooms='
 core
 model core
-wire core
+wire core model
 linear core
 net core
 hub core net crypto
-stream core model
+stream core model wire
 kernels core model
-codecs core
+codecs core model wire
 crypto core model
 formats core model wire stream codecs
 imports core model wire stream codecs formats

@@ -15,7 +15,7 @@
 #include "core/err.h"
 
 #define CODEC_PIECE (1u << 17)       /* bytes that are encoded or decoded at once */
-#define CODEC_HEAD 18                /* first bytes that describe a frame */
+#define CODEC_HEAD 24                /* first bytes that describe a frame */
 #define CODEC_MEMORY (32u << 20)     /* default maximum of a frame's window */
 
 /* The contents of a frame's head. */
@@ -50,6 +50,10 @@ struct codec {
 };
 
 extern const struct codec codec_lz4, codec_zstd;
+
+/* A tensor without its zeros (wire/sparse.h): these rows only decode. kind: enum sparse_kind, not
+ * SPARSE_NONE. */
+const struct codec *codec_sparse(unsigned kind);
 
 /* The codecs lz4 and zstd by number; NULL after the last. */
 const struct codec *codec_row(unsigned index);

@@ -64,6 +64,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-explain", SANDBOX_THREADS },
 	{ "apr-seal", SANDBOX_OUTPUT },
 	{ "apr-rename", SANDBOX_OUTPUT },
+	{ "apr-sparse", SANDBOX_OUTPUT },
 	{ "apr-open", SANDBOX_OUTPUT },
 	{ "apr-keygen", SANDBOX_OUTPUT },
 };

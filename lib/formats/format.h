@@ -164,6 +164,7 @@ struct format_writes {
 	int (*check)(const struct format_options *options, struct err *e);
 
 	bool compresses; /* create takes options->codec */
+	bool sparse;     /* create keeps sparse forms; other formats store dense tensors */
 	bool reserves;   /* create takes options->reserve */
 	bool raw;        /* create takes options->raw */
 	bool sealed;     /* create takes sealed models (crypto/seal) */

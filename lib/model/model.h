@@ -154,6 +154,9 @@ model_space(const struct model *m, uint64_t bytes)
 
 uint64_t model_parameters(const struct model *m);
 
+/* The number of tensors that have a sparse form; 0 for a sealed model. */
+size_t model_sparse_count(const struct model *m);
+
 /* Bits of all tensors divided by the number of their values, as llama.cpp counts them; 0 if
  * there are no values. Every tool that prints bits per weight uses this. */
 double model_bits_per_weight(const struct model *m);

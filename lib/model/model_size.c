@@ -34,6 +34,16 @@ model_parameters(const struct model *m)
 	return sum;
 }
 
+size_t
+model_sparse_count(const struct model *m)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < m->tensor_count && !m->sealed; i++)
+		n += tensor_form(m->tensors[i]).kind != SPARSE_NONE;
+	return n;
+}
+
 double
 model_bits_per_weight(const struct model *m)
 {

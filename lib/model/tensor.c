@@ -15,6 +15,7 @@ struct tensor {
 	unsigned ndim;
 	uint64_t dims[TENSOR_DIMS];
 	uint64_t items, bytes;
+	struct sparse_form form;
 };
 
 /* The version 1 specification's name for blocks that contradict their shape. */
@@ -134,6 +135,7 @@ tensor_retype(const struct tensor *t, const struct dtype *type, struct err *e)
 		tensor_free(c);
 		return NULL;
 	}
+	tensor_set_form(c, c->form);
 	return c;
 }
 
@@ -229,4 +231,16 @@ tensor_shape_text(const struct tensor *t, char dst[TENSOR_SHAPE_TEXT])
 		n += (size_t)snprintf(dst + n, TENSOR_SHAPE_TEXT - n, "%s%" PRIu64, i ? "x" : "",
 		                      t->dims[i]);
 	return dst;
+}
+
+struct sparse_form
+tensor_form(const struct tensor *t)
+{
+	return t->form;
+}
+
+void
+tensor_set_form(struct tensor *t, struct sparse_form f)
+{
+	t->form = t->items && sparse_form_fits(t->type) ? f : (struct sparse_form){ SPARSE_NONE, 0 };
 }

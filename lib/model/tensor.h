@@ -16,6 +16,7 @@
 
 #include "core/err.h"
 #include "model/dtype.h"
+#include "model/sparse.h"
 
 #define TENSOR_DIMS 8
 #define TENSOR_NAME 65535 /* bytes of a name: APR2 stores its length in 16 bits */
@@ -46,6 +47,12 @@ struct tensor *tensor_retype(const struct tensor *t, const struct dtype *type,
 /* The same tensor with another name, which has 1 to TENSOR_NAME bytes of UTF-8. NULL with
  * ERR_INVALID if it does not, or with E008. */
 struct tensor *tensor_rename(const struct tensor *t, const char *name, struct err *e);
+
+/* The form in which the tensor is to be stored if the format has it; SPARSE_NONE unless set.
+ * Tensors without values, and those of types that cannot have a form, stay dense. A copy has the
+ * form too; tensor_same ignores it. */
+struct sparse_form tensor_form(const struct tensor *t);
+void tensor_set_form(struct tensor *t, struct sparse_form f);
 
 const char *tensor_name(const struct tensor *t); /* UTF-8, no NUL inside */
 const struct dtype *tensor_type(const struct tensor *t);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stream/stream.h"
+
 /* The members of the plan in the order in which they are written. */
 static const char *const members[] = { "version", "source", "metadata", "blobs",
 	"licence", "tensors", "provenance", "signatures", "sealed", "holes",
@@ -42,13 +44,20 @@ tensor_row_json(const struct tensor *t)
 	json_t *row = json_pack("[s,s,o]", tensor_name(t), tensor_type(t)->name,
 	                        dims_list(t));
 
-	if (row && !dtype_sized(tensor_type(t)) &&
-	    json_array_append_new(row, json_pack("{s:o}", "bytes",
-	                                         json_from_u64(tensor_bytes(t)))) < 0) {
-		json_decref(row);
-		return NULL;
-	}
-	return row;
+	char form[SPARSE_FORM_TEXT];
+	json_t *more = NULL;
+
+	if (row && !dtype_sized(tensor_type(t)))
+		more = json_pack("{s:o}", "bytes", json_from_u64(tensor_bytes(t)));
+	else if (row && tensor_form(t).kind != SPARSE_NONE)
+		more = json_pack("{s:s,s:s}", "kind", STREAM_SPARSE, "form",
+		                 sparse_form_text(tensor_form(t), form));
+	else
+		return row;
+	if (row && json_array_append_new(row, more) == 0)
+		return row;
+	json_decref(row);
+	return NULL;
 }
 
 /* Appends a row to a list and takes over the reference to row. A NULL list or row means
@@ -180,23 +189,43 @@ parse_blob(struct model *m, const json_t *row, const char *where, struct err *e)
 	return model_add_blob(m, json_string_value(name), json_string_value(type), bytes, e);
 }
 
+/* The fourth member of a tensor's row: its size, or the form without zeros that it comes in. */
+static int
+parse_more(const json_t *more, const char *name, uint64_t *bytes, struct sparse_form *form,
+           const char *where, struct err *e)
+{
+	struct err own = ERR_INIT;
+	const char *kind, *text;
+
+	if (json_object_get(more, "bytes") && json_member_u64(more, "bytes", bytes) < 0)
+		return bad(where, e, "tensor size");
+	if (json_member_text(more, "kind", &kind) < 0 || strcmp(kind, "TENS") == 0)
+		return 0;
+	if (strcmp(kind, STREAM_SPARSE) != 0)
+		return err_set(e, ERR_FORMAT, name,
+		               "lies in a %.8s frame, which this tool does not know", kind);
+	if (json_member_text(more, "form", &text) < 0 ||
+	    sparse_form_parse(text, form, &own) < 0)
+		return err_set(e, ERR_FORMAT, name, "has a sparse form that this tool does not know");
+	return 0;
+}
+
 static int
 parse_tensor(struct model *m, const json_t *row, const char *where, struct err *e)
 {
 	json_t *name = json_array_get(row, 0), *type = json_array_get(row, 1);
 	json_t *dims = json_array_get(row, 2), *more = json_array_get(row, 3);
 	uint64_t d[TENSOR_DIMS], bytes = TENSOR_OWN_SIZE;
+	struct sparse_form form = { SPARSE_NONE, 0 };
 	const struct dtype *dtype;
-	const char *kind;
 	struct tensor *t;
 	size_t i;
 
 	if (!json_is_string(name) || !json_is_string(type) || !json_is_array(dims) ||
 	    json_array_size(row) > 4 || (json_array_size(row) == 4 && !json_is_object(more)))
 		return bad(where, e, "tensor row");
-	if (json_member_text(more, "kind", &kind) == 0 && strcmp(kind, "TENS") != 0)
-		return err_set(e, ERR_FORMAT, json_string_value(name),
-		               "lies in a %.8s frame, which this tool does not know", kind);
+	if (parse_more(more, json_string_value(name), &bytes, &form, where, e) < 0)
+		return -1;
 	dtype = dtype_by_name(json_string_value(type));
 	if (!dtype)
 		return err_set(e, ERR_FORMAT, json_string_value(name), "has the unknown dtype %.40s: "
@@ -208,11 +237,10 @@ parse_tensor(struct model *m, const json_t *row, const char *where, struct err *
 	for (i = 0; i < json_array_size(dims); i++)
 		if (json_value_u64(json_array_get(dims, i), &d[i]) < 0)
 			return bad(where, e, "shape");
-	if (more && json_object_get(more, "bytes") &&
-	    json_member_u64(more, "bytes", &bytes) < 0)
-		return bad(where, e, "tensor size");
 	t = tensor_new(json_string_value(name), json_string_length(name), dtype,
 	               (unsigned)i, d, bytes, where, e);
+	if (t)
+		tensor_set_form(t, form);
 	return t ? model_add_tensor(m, t, e) : -1;
 }
 

@@ -8,7 +8,8 @@
  *      "blobs":[["value:…","value",123],["README.md","file",45]],
  *      "licence":72,                     bytes; absent if there is none
  *      "tensors":[["a.weight","F32",[8,4]],
- *                 ["b","GGML_77",[64],{"bytes":40}]],
+ *                 ["b","GGML_77",[64],{"bytes":40}],
+ *                 ["c","F16",[64,64],{"kind":"SPAR","form":"bitmap"}]],
  *      "provenance":[190],               bytes of each prov head; absent if none
  *      "signatures":1,
  *      "sealed":412,                     bytes of the SKEY head; absent if not sealed

@@ -7,6 +7,9 @@
 #include "stream/frame.h"
 #include "stream/plan.h"
 #include "stream/stream.h"
+#include "wire/sparse.h"
+
+#define SPARSE_PIECE (1u << 18) /* bytes of a SPAR frame, or a group more */
 
 struct stream_sink {
 	struct sink sink;
@@ -16,6 +19,9 @@ struct stream_sink {
 	uint32_t crc;
 	bool gaps;      /* the item goes into GAPS frames, */
 	uint64_t zeros; /* whose next one begins with these */
+	bool sparse;    /* the item goes into SPAR frames: */
+	struct sparse_encoder *encoder;
+	struct buf stored; /* bytes of the next one */
 };
 
 static int
@@ -43,6 +49,40 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	/* Flush, so that the next stage can size its output while this one is still
 	 * reading. */
 	return out_flush(&s->out);
+}
+
+static int
+begin_sparse(struct stream_sink *s, const struct tensor *t, struct err *e)
+{
+	const struct sparse_layout l = sparse_layout_of(t);
+
+	s->gaps = false;
+	if (!s->encoder && !(s->encoder = sparse_encoder_new(e)))
+		return -1;
+	buf_clear(&s->stored);
+	sparse_encoder_begin(s->encoder, &l, &s->stored);
+	return buf_ok(&s->stored) ? 0 : err_memory(e);
+}
+
+/* Write a frame of the stored bytes so far. */
+static int
+put_stored(struct stream_sink *s)
+{
+	uint32_t crc = 0;
+
+	if (frame_put(&s->out, STREAM_SPARSE, s->head.p, s->head.n, s->stored.n) < 0 ||
+	    frame_write(&s->out, &crc, s->stored.p, s->stored.n) < 0)
+		return -1;
+	buf_clear(&s->stored);
+	return frame_end(&s->out, crc);
+}
+
+static int
+write_sparse(struct stream_sink *s, const uint8_t *p, size_t n, struct err *e)
+{
+	if (sparse_encoder_put(s->encoder, p, n, &s->stored, e) < 0)
+		return -1;
+	return s->stored.n < SPARSE_PIECE ? 0 : put_stored(s);
 }
 
 static int
@@ -91,6 +131,10 @@ put(struct sink *sink, const struct item *item, struct err *e)
 		head_bytes = s->head.n;
 	}
 	s->crc = 0;
+	s->sparse = item->kind == ITEM_TENSOR && !s->plan->sealed &&
+	            tensor_form(s->plan->tensors[item->index]).kind != SPARSE_NONE;
+	if (s->sparse)
+		return begin_sparse(s, s->plan->tensors[item->index], e);
 	s->gaps = item->gaps;
 	s->zeros = 0;
 	if (s->gaps)
@@ -130,7 +174,8 @@ write_body(struct sink *sink, const uint8_t *p, size_t n, struct err *e)
 {
 	struct stream_sink *s = (struct stream_sink *)sink;
 
-	(void)e; /* the output fills its own err */
+	if (s->sparse)
+		return write_sparse(s, p, n, e);
 	if (s->gaps)
 		return put_gaps(s, p, n);
 	return frame_write(&s->out, &s->crc, p, n);
@@ -141,7 +186,7 @@ direct(struct sink *sink)
 {
 	struct stream_sink *s = (struct stream_sink *)sink;
 
-	return s->gaps ? NULL : &s->out;
+	return s->gaps || s->sparse ? NULL : &s->out;
 }
 
 /* A CRC that was computed earlier is better: it also covers the path through this
@@ -180,6 +225,8 @@ put_end(struct sink *sink, struct err *e)
 	struct stream_sink *s = (struct stream_sink *)sink;
 
 	(void)e;
+	if (s->sparse)
+		return s->stored.n > 0 ? put_stored(s) : 0;
 	if (s->gaps)
 		return s->zeros > 0 ? put_gaps(s, NULL, 0) : 0;
 	return frame_end(&s->out, s->crc);
@@ -206,6 +253,8 @@ close_sink(struct sink *sink)
 	struct stream_sink *s = (struct stream_sink *)sink;
 
 	out_abandon(&s->out);
+	sparse_encoder_free(s->encoder);
+	buf_free(&s->stored);
 	buf_free(&s->head);
 	free(s);
 }

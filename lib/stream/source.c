@@ -5,8 +5,8 @@
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/mem.h"
-#include "stream/frame.h"
 #include "stream/plan.h"
+#include "stream/source_parts.h"
 #include "stream/stream.h"
 
 /* The kinds in order. A frame must not follow one of a higher rank. */
@@ -19,31 +19,7 @@ static const struct {
 	{ "prov", ITEM_PROV }, { "sign", ITEM_SIGN },
 };
 #define RANKS (sizeof ranks / sizeof *ranks)
-
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define MOST_ZEROS UINT64_MAX
-#else
-#define MOST_ZEROS 1000u /* zeros take a fuzzer's time */
-#endif
-
-struct stream_source {
-	struct source source;
-	struct reader reader;
-	struct model plan;
-	struct frame frame;
-	struct buf head;     /* the head that the plan asks for */
-	const int *lent;     /* files in which tensors may be placed */
-	size_t lent_count;
-	struct range place;  /* of the current tensor */
-	bool is_placed;
-	struct buf piece;    /* bytes of that tensor */
-	bool has_gaps;       /* the current tensor comes in GAPS frames: */
-	uint64_t zeros;      /* those of the frame not yet read, */
-	uint32_t crc;        /* and the CRC of the tensor so far */
-	size_t rank;         /* of the last frame */
-	uint64_t left;       /* bytes of that tensor not yet read */
-	uint64_t seen[RANKS];
-};
+_Static_assert(RANKS == STREAM_RANKS, "a rank for each kind");
 
 static int
 next_index(struct stream_source *s, size_t rank, uint64_t announced, size_t *index)
@@ -55,10 +31,8 @@ next_index(struct stream_source *s, size_t rank, uint64_t announced, size_t *ind
 	return 0;
 }
 
-/* The head of the frame must be what the plan states here: the same text, as our writer
- * produces it, or the same JSON value in another spelling. */
-static int
-same_head(struct stream_source *s, const char *name)
+int
+stream_same_head(struct stream_source *s, const char *name)
 {
 	int same = frame_head_is(&s->reader, &s->frame, &s->head);
 
@@ -86,7 +60,7 @@ planned_item(struct stream_source *s, struct item *item, int told, const char *n
 
 	if (told < 0)
 		return err_memory(s->reader.err);
-	if (same_head(s, name) < 0)
+	if (stream_same_head(s, name) < 0)
 		return -1;
 	item_sizes(&s->plan, item->kind, item->index, &head, &body);
 	return item->bytes == body ? 0 : wrong_size(s, body);
@@ -101,7 +75,7 @@ placed_item(struct stream_source *s, struct item *item, int told, const struct t
 
 	if (told < 0)
 		return err_memory(s->reader.err);
-	if (same_head(s, tensor_name(t)) < 0)
+	if (stream_same_head(s, tensor_name(t)) < 0)
 		return -1;
 	if (item->bytes != 8 && item->bytes != STREAM_PLACE_BYTES)
 		return wrong_size(s, 8);
@@ -125,38 +99,6 @@ placed_item(struct stream_source *s, struct item *item, int told, const struct t
 	return 0;
 }
 
-/* Reads the number of zeros with which a GAPS frame begins. Zeros and bytes must be part of
- * the tensor, and not nothing. */
-static int
-begin_gap(struct stream_source *s)
-{
-	const uint8_t *p = frame_take(&s->reader, &s->frame, STREAM_GAPS_BYTES);
-
-	if (!p)
-		return -1;
-	s->zeros = le64(p);
-	if (s->zeros > MOST_ZEROS || s->zeros > s->left || s->frame.left > s->left - s->zeros ||
-	    s->zeros + s->frame.left == 0)
-		return reader_fail(&s->reader, ERR_CORRUPT, "%s: %" PRIu64 " zeros and %" PRIu64
-		                   " bytes, but %" PRIu64 " bytes of the tensor are left",
-		                   s->frame.kind, s->zeros, s->frame.left, s->left);
-	return 0;
-}
-
-static int
-gaps_item(struct stream_source *s, struct item *item, int told, const struct tensor *t)
-{
-	if (told < 0)
-		return err_memory(s->reader.err);
-	if (same_head(s, tensor_name(t)) < 0)
-		return -1;
-	s->left = item->bytes = tensor_bytes(t);
-	s->has_gaps = item->gaps = true;
-	s->crc = 0;
-	s->source.crc = &s->crc;
-	return begin_gap(s);
-}
-
 static int
 tensor_item(struct stream_source *s, struct item *item)
 {
@@ -166,7 +108,9 @@ tensor_item(struct stream_source *s, struct item *item)
 	if (strcmp(s->frame.kind, STREAM_PLACE) == 0)
 		return placed_item(s, item, plan_tensor_head(t, &s->head), t);
 	if (strcmp(s->frame.kind, STREAM_GAPS) == 0)
-		return gaps_item(s, item, plan_tensor_head(t, &s->head), t);
+		return stream_gaps_item(s, item, plan_tensor_head(t, &s->head), t);
+	if (strcmp(s->frame.kind, STREAM_SPARSE) == 0)
+		return stream_sparse_item(s, item, plan_tensor_head(t, &s->head), t);
 	return planned_item(s, item, plan_tensor_head(t, &s->head), tensor_name(t));
 }
 
@@ -323,7 +267,8 @@ is_kind(const struct stream_source *s, size_t rank)
 	return strcmp(s->frame.kind, ranks[rank].kind) == 0 ||
 	       (ranks[rank].item == ITEM_TENSOR && s->lent_count > 0 &&
 	        strcmp(s->frame.kind, STREAM_PLACE) == 0) ||
-	       (ranks[rank].item == ITEM_TENSOR && strcmp(s->frame.kind, STREAM_GAPS) == 0);
+	       (ranks[rank].item == ITEM_TENSOR && (strcmp(s->frame.kind, STREAM_GAPS) == 0 ||
+	                                            strcmp(s->frame.kind, STREAM_SPARSE) == 0));
 }
 
 static int
@@ -345,7 +290,7 @@ next(struct source *source, struct item *item, struct err *e)
 	if (strcmp(f->kind, "DONE") == 0)
 		return finish(s);
 	item->bytes = f->body_bytes;
-	s->is_placed = s->has_gaps = false;
+	s->is_placed = s->has_gaps = s->is_sparse = false;
 	s->source.crc = &f->crc;
 	sealed = strcmp(f->kind, "SEAL") == 0;
 	if (sealed && !s->plan.sealed)
@@ -390,49 +335,6 @@ read_piece(struct stream_source *s, struct out *o, const uint8_t **p, size_t *n)
 	return o && *n > 0 && sent == 0 ? out_put(o, *p, *n) : 0;
 }
 
-/* The tensor goes on in the next GAPS frame once this one is proved. */
-static int
-next_gap(struct stream_source *s)
-{
-	struct frame *f = &s->frame;
-	int same;
-
-	while (s->zeros == 0 && f->left == 0 && !f->ended) {
-		if (frame_skip(&s->reader, f) < 0)
-			return -1;
-		if (s->left == 0)
-			return 0;
-		if (frame_begin(&s->reader, f) < 0)
-			return -1;
-		same = strcmp(f->kind, STREAM_GAPS) == 0 ? frame_head_is(&s->reader, f, &s->head) : 0;
-		if (same == 0)
-			return reader_fail(&s->reader, ERR_CORRUPT, "%s: %" PRIu64
-			                   " bytes of the last tensor are missing", f->kind, s->left);
-		if (same < 0 || begin_gap(s) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int
-read_gaps(struct stream_source *s, const uint8_t **p, size_t *n)
-{
-	static const uint8_t zeros[READER_BODY];
-
-	if (next_gap(s) < 0)
-		return -1;
-	*p = zeros;
-	if (s->zeros > 0) {
-		*n = (size_t)num_min(s->zeros, sizeof zeros);
-		s->zeros -= *n;
-	} else if (s->left > 0 && frame_read(&s->reader, &s->frame, p, n) < 0) {
-		return -1;
-	}
-	s->left -= *n;
-	s->crc = crc32_add(s->crc, *p, *n);
-	return 0;
-}
-
 /* The zeros that come next in a GAPS frame, or in a hole of a file. */
 static int
 skip_zeros(struct source *source, uint64_t *n, struct err *e)
@@ -441,11 +343,8 @@ skip_zeros(struct source *source, uint64_t *n, struct err *e)
 
 	(void)e;
 	if (s->has_gaps) {
-		if (next_gap(s) < 0)
+		if (stream_skip_gap(s, n) < 0)
 			return -1;
-		*n = s->zeros;
-		s->zeros = 0;
-		s->crc = crc32_zeros(s->crc, *n);
 	} else if (s->is_placed) {
 		*n = range_gap(&s->place, tensor_bytes(s->plan.tensors[s->seen[s->rank] - 1]) - s->left,
 		               s->left);
@@ -461,8 +360,10 @@ read_body(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 
 	(void)e;
 	*n = 0;
+	if (s->is_sparse)
+		return stream_read_sparse(s, p, n);
 	if (s->has_gaps)
-		return read_gaps(s, p, n);
+		return stream_read_gaps(s, p, n);
 	return s->is_placed ? read_piece(s, NULL, p, n)
 	                    : frame_read(&s->reader, &s->frame, p, n);
 }
@@ -476,7 +377,9 @@ share_body(struct source *source, struct out *o, const uint8_t **p, size_t *n,
 	(void)e;
 	*n = 0;
 	if (s->has_gaps)
-		return read_gaps(s, p, n) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
+		return stream_read_gaps(s, p, n) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
+	if (s->is_sparse)
+		return stream_read_sparse(s, p, n) < 0 || (*n > 0 && out_put(o, *p, *n) < 0) ? -1 : 0;
 	return s->is_placed ? read_piece(s, o, p, n)
 	                    : frame_share(&s->reader, &s->frame, o, p, n);
 }
@@ -489,6 +392,7 @@ close_source(struct source *source)
 	reader_close(&s->reader);
 	model_free(&s->plan);
 	frame_free(&s->frame);
+	sparse_decoder_free(s->decoder);
 	buf_free(&s->head);
 	buf_free(&s->piece);
 	free(s);

@@ -1,7 +1,7 @@
 /* stream: the format of pipes, as a source and as a sink. man/apr-stream.5 is the
  * specification; stream/frame.h has the layout of a frame, stream/plan.h the first head.
  *
- * Order: APRS, SKEY?, blob*, lice?, (TENS | GAPS+)*, prov*, sign*, DONE, end of file.
+ * Order: APRS, SKEY?, blob*, lice?, (TENS | GAPS+ | SPAR+)*, prov*, sign*, DONE, end of file.
  */
 #ifndef STREAM_STREAM_H
 #define STREAM_STREAM_H
@@ -28,6 +28,11 @@ void stream_lend(struct source *s, const int *fds, size_t n);
  * has the same head; its body is a u64, a number of zeros, and the bytes that follow them. */
 #define STREAM_GAPS "GAPS"
 #define STREAM_GAPS_BYTES 8
+
+/* A tensor with a sparse form is a sequence of SPAR frames in place of a TENS frame: each has the
+ * same head; their bodies, none empty, are together the bytes of wire/sparse.h, cut anywhere. The
+ * plan says the form. A tensor with a form may also come in any other way. */
+#define STREAM_SPARSE "SPAR"
 
 /* A sink that writes a stream to o and takes o over: its end finishes o, its close abandons
  * o if there was no end. NULL with e filled (no memory). */

@@ -1,6 +1,8 @@
 /* fuzz_stream: the properties of tests/fuzz/fuzz.h, for streams. */
 #include "mutate.h"
 
+#include "wire/sparse.h"
+
 #define LENT 4096 /* bytes of the file in which tensors may be placed */
 
 /* Read the same stream as a tool does that has lent its input file to the sender. */
@@ -139,6 +141,28 @@ put_gaps(struct buf *b, const struct buf *head, const struct buf *whole, const u
 	buf_free(&body);
 }
 
+/* A tensor in SPAR frames: its stored bytes, cut in two. */
+static void
+put_sparse(struct buf *b, const struct tensor *t, const struct buf *head, const struct buf *whole,
+           const uint8_t *data, size_t size)
+{
+	const struct sparse_layout l = sparse_layout_of(t);
+	struct err e = ERR_INIT;
+	struct sparse_encoder *x = sparse_encoder_new(&e);
+	struct buf body = { 0 };
+	size_t cut;
+
+	must(x);
+	sparse_encoder_begin(x, &l, &body);
+	must(sparse_encoder_put(x, whole->p, whole->n, &body, &e) == 0);
+	cut = 1 + data[size / 2] % (body.n - 1);
+	mutate_put_frame(b, STREAM_SPARSE, head->p, head->n, body.p, cut);
+	if (data[0] % 8)
+		mutate_put_frame(b, STREAM_SPARSE, head->p, head->n, body.p + cut, body.n - cut);
+	sparse_encoder_free(x);
+	buf_free(&body);
+}
+
 static void
 put_tensors(struct buf *b, const struct model *m, const uint8_t *data, size_t size)
 {
@@ -152,7 +176,9 @@ put_tensors(struct buf *b, const struct model *m, const uint8_t *data, size_t si
 		buf_clear(&body);
 		fill(&body, data, size, tensor_bytes(m->tensors[i]));
 		must(plan_tensor_head(m->tensors[i], &head) == 0);
-		if (body.n > 0 && data[i % size] % 4 == 0)
+		if (tensor_form(m->tensors[i]).kind != SPARSE_NONE && data[i % size] % 4)
+			put_sparse(b, m->tensors[i], &head, &body, data, size);
+		else if (body.n > 0 && data[i % size] % 4 == 0)
 			put_gaps(b, &head, &body, data, size);
 		else
 			mutate_put_frame(b, "TENS", head.p, head.n, body.p, body.n);

@@ -42,7 +42,7 @@ static const struct fault {
 	  { KIND("lice", "LICE") } },
 	{ "stream_kind_seal", 4, "SEAL: the plan says that nothing is sealed", NULL,
 	  { BEFORE("a", "SEAL", "{}") } },
-	{ "stream_kind_spar", 4, "SPAR: a frame that this tool does not know", NULL,
+	{ "stream_kind_spar", 4, "SPAR: the plan says that this is dense", NULL,
 	  { BEFORE("a", "SPAR", "{}") } },
 	{ "stream_kind_skey", 4, "SKEY: one more than the plan announces", NULL,
 	  { BEFORE("ids", "SKEY", "{}") } },

@@ -39,6 +39,18 @@ apr2_codec_flag(const struct codec *c)
 	return 1u << i;
 }
 
+uint32_t
+apr2_sparse_flags(struct sparse_form f)
+{
+	return APR2_SPARSE | (uint32_t)f.kind << 8 | (uint32_t)f.block << 16;
+}
+
+struct sparse_form
+apr2_sparse(uint32_t flags)
+{
+	return (struct sparse_form){ (uint8_t)(flags >> 8), (uint16_t)(flags >> 16) };
+}
+
 bool
 apr2_is_footer(const uint8_t *p)
 {
@@ -74,6 +86,7 @@ static const struct format_writes writes = {
 	.create = apr2_create,
 	.create_shards = apr2_create_shards,
 	.compresses = true,
+	.sparse = true,
 	.reserves = true,
 	.sealed = true,
 };

@@ -54,6 +54,9 @@
 
 #define APR2_CODECS 0x3u /* in an entry's flags: the codec */
 #define APR2_SEALED 0x4u /* in an entry's flags: sealed */
+/* In an entry's flags: sparse (wire/sparse.h). Then bits 8 to 15 are the kind of the form, and
+ * bits 16 to 31 the values of its blocks. */
+#define APR2_SPARSE 0x8u
 
 /* The sums frame: a CRC-32 of each tensor's plain bytes, u32, in index order. */
 #define APR2_SUMS "sums"
@@ -73,6 +76,8 @@ struct apr2_header {
  * NULL. */
 uint32_t apr2_codec_flag(const struct codec *c);
 const struct codec *apr2_codec(uint32_t flags);
+uint32_t apr2_sparse_flags(struct sparse_form f);
+struct sparse_form apr2_sparse(uint32_t flags);
 
 /* The name of one flag bit, or NULL. */
 const char *apr2_flag(uint32_t bit);

@@ -42,6 +42,20 @@ check_order(struct apr2_source *s)
 	               : "the index is not sorted: it stands after a later name");
 }
 
+/* Check the form of a sparse entry. */
+static int
+check_sparse(struct apr2_entry *t, uint32_t flags, const char *name, struct err *e)
+{
+	t->form = apr2_sparse(flags);
+	if (flags & (APR2_CODECS | APR2_SEALED))
+		return err_set(e, ERR_FORMAT, name,
+		               "is stored sparse and in yet another way, which is not read here");
+	if (!t->form.kind || !sparse_form_valid(t->form) || flags != apr2_sparse_flags(t->form))
+		return err_set(e, ERR_FORMAT, name, "is stored sparse in the unknown form 0x%" PRIx32,
+		               flags);
+	return 0;
+}
+
 /* Check the fields that state how the entry is stored. The sizes are proved later, against
  * type and shape. */
 static int
@@ -50,8 +64,6 @@ check_stored(struct apr2_source *s, struct apr2_entry *t, uint64_t raw, uint32_t
 	const char *name = (char *)s->name.p;
 	struct err *e = s->reader.err;
 
-	if (flags & 8)
-		return err_set(e, ERR_FORMAT, name, "is stored sparse, which is not read here");
 	t->sealed = flags & APR2_SEALED;
 	if (t->sealed && flags != APR2_SEALED)
 		return err_set(e, ERR_FORMAT, name,
@@ -62,10 +74,12 @@ check_stored(struct apr2_source *s, struct apr2_entry *t, uint64_t raw, uint32_t
 		               : "is not sealed, but the metadata says that all is");
 	if (t->sealed)
 		return 0;
-	if (flags & ~(uint32_t)APR2_CODECS)
+	if (flags & APR2_SPARSE && check_sparse(t, flags, name, e) < 0)
+		return -1;
+	if (!t->form.kind && flags & ~(uint32_t)APR2_CODECS)
 		return err_set(e, ERR_FORMAT, name, "is stored with the unknown flags 0x%" PRIx32,
 		               flags);
-	t->codec = apr2_codec(flags);
+	t->codec = t->form.kind ? codec_sparse(t->form.kind) : apr2_codec(flags);
 	if (flags && !t->codec)
 		return err_set(e, ERR_CORRUPT, name, "is stored both with lz4 and with zstd");
 	if (!t->codec && raw)
@@ -98,6 +112,7 @@ keep_entry(struct apr2_source *s, const struct dtype *type, unsigned ndim,
 	t = &s->entries[s->entry_count];
 	t->offset = le64(p);
 	t->stored = le64(p + 8);
+	t->form = (struct sparse_form){ SPARSE_NONE, 0 };
 	raw = le64(p + 16);
 	if (check_stored(s, t, raw, le32(p + 24)) < 0)
 		return -1;
@@ -106,7 +121,11 @@ keep_entry(struct apr2_source *s, const struct dtype *type, unsigned ndim,
 	                       s->reader.name, e);
 	if (!t->tensor)
 		return -1;
+	tensor_set_form(t->tensor, t->form);
 	s->entry_count++;
+	if (t->form.kind && !tensor_form(t->tensor).kind)
+		return err_set(e, ERR_CORRUPT, tensor_name(t->tensor), "is stored sparse, which a "
+		               "tensor of %s cannot be", type->name);
 	if (tensor_bytes(t->tensor) != size)
 		return err_set(e, ERR_CORRUPT, tensor_name(t->tensor), "%s of this shape takes %"
 		               PRIu64 " bytes, not %" PRIu64, type->name,
@@ -276,7 +295,7 @@ check_flag(struct apr2_source *s)
 	size_t i;
 
 	for (i = 0; i < s->entry_count; i++)
-		any |= s->entries[i].codec != NULL;
+		any |= s->entries[i].codec && !s->entries[i].form.kind;
 	if (any == ((s->header.flags & APR2_COMPRESSED) != 0))
 		return 0;
 	return apr2_warn(s, any ? "is not marked as compressed, but a tensor is"

@@ -238,7 +238,7 @@ apr2_lay_out(struct apr2_sink *s, struct err *e)
 		               " bytes exceeds the 256 MiB that readers take", s->meta.bytes);
 	if (s->plan->sealed && s->options.codec)
 		return err_set(e, ERR_USAGE, s->out.name, "what is sealed does not get shorter");
-	if (!s->options.codec && place_tensors(s, e) < 0)
+	if (!apr2_packs(s) && place_tensors(s, e) < 0)
 		return -1;
 	if (apr2_fill_index(s, e) < 0)
 		return -1;

@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "formats/late.h"
+#include "wire/sparse.h"
 
 /* The first bytes of a tensor, which are held and compressed as a trial. Their result decides
  * whether the tensor is compressed. */
@@ -16,10 +17,12 @@
 #define PAYS 64
 
 struct apr2_packer {
-	struct encoder *encoder;
+	struct encoder *encoder; /* NULL: nothing is compressed */
 	uint32_t flag;        /* of an entry that the codec has compressed */
 	struct late_file file; /* if the output cannot seek */
-	enum { PLAIN, TRYING, PACKED } state; /* of the tensor */
+	enum { PLAIN, TRYING, PACKED, SPARSE } state; /* of the tensor */
+	struct sparse_encoder *sparse;
+	struct sparse_form form; /* SPARSE: of the tensor */
 	struct buf raw;       /* TRYING: the bytes so far */
 	struct buf packed;    /* the compressed bytes */
 };
@@ -38,6 +41,12 @@ open_file(struct apr2_sink *s, struct err *e)
 	return 0;
 }
 
+bool
+apr2_packs(const struct apr2_sink *s)
+{
+	return s->options.codec || model_sparse_count(s->plan) > 0;
+}
+
 int
 apr2_pack_open(struct apr2_sink *s, struct err *e)
 {
@@ -48,26 +57,46 @@ apr2_pack_open(struct apr2_sink *s, struct err *e)
 	if (!x)
 		return err_memory(e);
 	x->file.fd = -1;
-	x->flag = apr2_codec_flag(o->codec);
-	x->encoder = encoder_new(o->codec, o->level, e);
-	if (!x->encoder)
+	if (o->codec) {
+		x->flag = apr2_codec_flag(o->codec);
+		x->encoder = encoder_new(o->codec, o->level, e);
+	}
+	if (o->codec && !x->encoder)
+		return -1;
+	if (model_sparse_count(s->plan) > 0 && !(x->sparse = sparse_encoder_new(e)))
 		return -1;
 	return s->out.seekable ? 0 : open_file(s, e);
 }
 
+static int
+begin_sparse(struct apr2_packer *x, const struct tensor *t, struct err *e)
+{
+	const struct sparse_layout l = sparse_layout_of(t);
+
+	x->state = SPARSE;
+	x->form = l.form;
+	sparse_encoder_begin(x->sparse, &l, &x->packed);
+	return buf_ok(&x->packed) ? 0 : err_memory(e);
+}
+
 int
-apr2_pack_begin(struct apr2_sink *s, struct apr2_place *at, uint64_t bytes, struct err *e)
+apr2_pack_begin(struct apr2_sink *s, size_t i, uint64_t bytes, struct err *e)
 {
 	struct apr2_packer *x = s->packer;
+	struct apr2_place *at = &s->places[i];
 
 	if (num_align(s->data_bytes, s->alignment, &at->offset) < 0)
 		return apr2_too_large(s, e);
 	x->state = PLAIN;
 	if (bytes == 0)
 		return 0;
+	buf_clear(&x->packed);
+	if (tensor_form(s->plan->tensors[i]).kind != SPARSE_NONE)
+		return begin_sparse(x, s->plan->tensors[i], e);
+	if (!x->encoder)
+		return 0;
 	x->state = TRYING;
 	buf_clear(&x->raw);
-	buf_clear(&x->packed);
 	return encoder_begin(x->encoder, bytes, &x->packed, e);
 }
 
@@ -115,6 +144,8 @@ apr2_pack_write(struct apr2_sink *s, const uint8_t *p, size_t n, struct err *e)
 	}
 	if (x->state == PLAIN)
 		return out_put(s->to, p, n);
+	if (x->state == SPARSE)
+		return sparse_encoder_put(x->sparse, p, n, &x->packed, e) < 0 ? -1 : put_packed(s);
 	while (x->state == PACKED && n > 0) {
 		size_t part = n < CODEC_PIECE ? n : CODEC_PIECE;
 
@@ -133,7 +164,7 @@ apr2_pack_end(struct apr2_sink *s, struct apr2_place *at)
 
 	if (x->state == TRYING && decide(s) < 0)
 		return -1;
-	at->flags = x->state == PACKED ? x->flag : 0;
+	at->flags = x->state == PACKED ? x->flag : x->state == SPARSE ? apr2_sparse_flags(x->form) : 0;
 	at->stored = out_tell(s->to) - s->data_at - at->offset;
 	s->data_bytes = at->offset + at->stored;
 	return 0;
@@ -148,7 +179,7 @@ tell_if_none(struct apr2_sink *s)
 
 	for (i = 0; i < n && s->places[i].flags == 0; i++)
 		;
-	if (i < n || n == 0 || !s->sink.note || s->is_shard)
+	if (!s->options.codec || i < n || n == 0 || !s->sink.note || s->is_shard)
 		return;
 	snprintf(text, sizeof text, "no tensor gets shorter by %s: all are stored as they are",
 	         s->options.codec->name);
@@ -183,7 +214,9 @@ apr2_pack_close(struct apr2_sink *s)
 	if (!x)
 		return;
 	late_file_close(&x->file);
-	encoder_free(x->encoder);
+	if (x->encoder)
+		encoder_free(x->encoder);
+	sparse_encoder_free(x->sparse);
 	buf_free(&x->raw);
 	buf_free(&x->packed);
 	free(x);

@@ -15,6 +15,7 @@ struct apr2_entry {
 	uint64_t stored;           /* bytes there */
 	const struct codec *codec; /* that compressed them; NULL: not compressed */
 	bool sealed;
+	struct sparse_form form;   /* codec is then its decoder */
 	uint32_t crc;              /* of the plain bytes sent so far */
 };
 

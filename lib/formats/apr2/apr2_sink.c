@@ -203,7 +203,7 @@ put_tensor(struct apr2_sink *s, const struct item *item, struct err *e)
 	if (i == 0 && finish_frames(s, e) < 0)
 		return -1;
 	s->tensor++;
-	if (s->packer && apr2_pack_begin(s, &s->places[i], item->bytes, e) < 0)
+	if (s->packer && apr2_pack_begin(s, i, item->bytes, e) < 0)
 		return -1;
 	return out_zeros(s->to, s->data_at + s->places[i].offset - out_tell(s->to));
 }
@@ -380,7 +380,7 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	s->plan = plan;
 	if (!s->whole)
 		s->whole = plan;
-	if (apr2_lay_out(s, e) < 0 || (s->options.codec && apr2_pack_open(s, e) < 0))
+	if (apr2_lay_out(s, e) < 0 || (apr2_packs(s) && apr2_pack_open(s, e) < 0))
 		return -1;
 	if (apr2_file_bytes(s, &bytes, e) < 0)
 		return -1;

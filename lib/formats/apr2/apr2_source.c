@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "stream/plan.h"
+#include "wire/sparse.h"
 
 #define TEXT_PIECE 65536 /* bytes of a long value sent at once */
 
@@ -87,6 +88,20 @@ frames_item(struct apr2_source *s, struct item *item)
 	return head_skip_padding(r, room, &s->odd, "tensor data");
 }
 
+/* The head of a sparse tensor must be that of the tensor. */
+static int
+check_form(const struct apr2_source *s, const uint8_t *head, size_t n, struct err *e)
+{
+	const struct tensor *t = s->plan.tensors[s->tensor];
+	const struct sparse_layout expected = sparse_layout_of(t);
+	struct sparse_layout l;
+
+	if (n >= SPARSE_HEAD && sparse_head_get(head, &l) && sparse_layout_same(&l, &expected))
+		return 0;
+	return err_set(e, ERR_CORRUPT, tensor_name(t),
+	               "its sparse form is that of another tensor or another form");
+}
+
 /* Prepare the decoder for the next tensor, at the first byte of its frame. */
 static int
 begin_packed(struct apr2_source *s, const struct apr2_entry *t, uint64_t bytes)
@@ -100,6 +115,8 @@ begin_packed(struct apr2_source *s, const struct apr2_entry *t, uint64_t bytes)
 	if (n < want)
 		return reader_fail(r, ERR_CORRUPT, "ends here: %" PRIu64
 		                   " more bytes were expected", t->stored - n);
+	if (t->form.kind && check_form(s, head, n, r->err) < 0)
+		return -1;
 	if (s->decodes != t->codec) {
 		decoder_free(s->decoder);
 		s->decodes = t->codec;

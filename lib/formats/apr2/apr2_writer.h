@@ -63,17 +63,18 @@ int apr2_file_bytes(const struct apr2_sink *s, uint64_t *bytes, struct err *e);
 
 int apr2_too_large(const struct apr2_sink *s, struct err *e);
 
-/* Compression. A tensor is stored compressed if that makes its first MiB, or the whole tensor
+/* Compression and sparse forms. A tensor with a form is stored in it and not compressed. Another
+ * tensor is stored compressed if that makes its first MiB, or the whole tensor
  * if it is shorter, smaller by at least one part in 64; other tensors are stored unchanged.
  * The bytes do not depend on the kind of output.
  *
- * Call apr2_pack_open before the first byte is written; for each tensor apr2_pack_begin (at is
- * its place), apr2_pack_write, and apr2_pack_end, after which its size is known;
+ * apr2_packs: whether that is needed. Call apr2_pack_open before the first byte is written; for each tensor apr2_pack_begin (at is
+ * the place of tensor i), apr2_pack_write, and apr2_pack_end, after which its size is known;
  * apr2_pack_index after all tensors; apr2_pack_finish after all bytes. 0, or -1 with e
  * filled. */
+bool apr2_packs(const struct apr2_sink *s);
 int apr2_pack_open(struct apr2_sink *s, struct err *e);
-int apr2_pack_begin(struct apr2_sink *s, struct apr2_place *at, uint64_t bytes,
-                    struct err *e);
+int apr2_pack_begin(struct apr2_sink *s, size_t i, uint64_t bytes, struct err *e);
 int apr2_pack_write(struct apr2_sink *s, const uint8_t *p, size_t n, struct err *e);
 int apr2_pack_end(struct apr2_sink *s, struct apr2_place *at);
 int apr2_pack_index(struct apr2_sink *s, struct err *e);

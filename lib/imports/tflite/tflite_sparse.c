@@ -11,7 +11,7 @@
 
 enum { TRAVERSAL, BLOCK_MAP, METADATA };
 enum { DIM_FORMAT, DIM_SIZE, DIM_SEGMENTS, DIM_INDICES = 4 };
-enum { DENSE, SPARSE_CSR };
+enum { DENSE, COMPRESSED };
 
 /* A level of the traversal. */
 struct level {
@@ -214,7 +214,7 @@ read_level(struct tflite_sparse *s, struct level *l, const struct flat_table *t,
 	if (format == DENSE)
 		return flat_number(f, t, DIM_SIZE, 4, 0) != l->size || num_mul(*nodes, l->size, nodes) < 0
 		           ? wrong(s, "whose levels do not fit its shape") : 0;
-	if (format != SPARSE_CSR || l->block)
+	if (format != COMPRESSED || l->block)
 		return wrong(s, "with a level of unknown form");
 	l->sparse = true;
 	if (read_numbers(s, t, DIM_SEGMENTS, &l->segments) < 0 ||
