@@ -13,9 +13,9 @@ struct tensor {
 	char *name;
 	const struct dtype *type;
 	unsigned ndim;
+	struct sparse_form form;
 	uint64_t dims[TENSOR_DIMS];
 	uint64_t items, bytes;
-	struct sparse_form form;
 };
 
 /* The version 1 specification's name for blocks that contradict their shape. */
