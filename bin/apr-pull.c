@@ -111,15 +111,21 @@ confine_to(const struct options *o, const struct target *t, bool offline, struct
 	return confine(&c, e);
 }
 
-/* Fetches; prints what the options ask for. root, unless NULL, gets the path of the model. */
-static int
-work(const struct options *o, const struct hub_source *s, char *root, struct err *e)
+static struct pull_options
+fetching(const struct options *o)
 {
-	struct pull_options how = { .include = o->include.items, .include_count = o->include.n,
+	return (struct pull_options){ .include = o->include.items, .include_count = o->include.n,
 		.exclude = o->exclude.items, .exclude_count = o->exclude.n, .sha256 = o->sha256,
 		.token_file = o->token_file, .jobs = (unsigned)o->jobs, .no_cache = o->no_cache,
-		.offline = o->offline || hf_is_offline(), .folder = -1, .replace = o->output.force, .plan_only = o->dry_run,
-		.note = tool_note };
+		.offline = o->offline || hf_is_offline(), .folder = -1, .replace = o->output.force,
+		.plan_only = o->dry_run, .note = tool_note };
+}
+
+/* Fetches; prints what the options ask for. */
+static int
+work(const struct options *o, const struct hub_source *s, struct err *e)
+{
+	struct pull_options how = fetching(o);
 	struct target t = { .is_folder = false };
 	struct web *web = NULL;
 	struct pull p = { .repo = { .fd = -1 } };
@@ -135,9 +141,7 @@ work(const struct options *o, const struct hub_source *s, char *root, struct err
 		r = pull_open(&p, s, &how, web, e);
 	if (r == 0)
 		r = pull(&p, o, &t, e);
-	if (r == 0 && root)
-		snprintf(root, CACHE_PATH, "%s", p.root);
-	else if (r == 0 && !o->dry_run && (o->json || !o->output.path))
+	if (r == 0 && !o->dry_run && (o->json || !o->output.path))
 		r = report(&p, o, false, e);
 	pull_close(&p);
 	web_close(web);
@@ -148,56 +152,12 @@ work(const struct options *o, const struct hub_source *s, char *root, struct err
 
 /* ---- into a pipe ---- */
 
-struct job {
-	const struct options *o;
-	const struct hub_source *s;
-};
-
-/* In the child, which fetches: sends the path of the model. */
-static void
-be_child(const void *ctx, int to)
-{
-	const struct job *j = ctx;
-	static char root[CACHE_PATH];
-	struct err e = ERR_INIT;
-
-	if (work(j->o, j->s, root, &e) == 0 && write(to, root, strlen(root) + 1) < 0)
-		err_errno(&e, NULL, "the path cannot be passed on");
-	_exit(tool_end(&e));
-}
-
-static int
-stream(const struct options *o, const struct hub_source *s, struct err *e)
-{
-	const struct job j = { o, s };
-	static char root[CACHE_PATH];
-
-	if (stream_path(be_child, &j, root, sizeof root, e) < 0)
-		return -1;
-	return stream_unpack(root, &o->select, e);
-}
-
-/* ---- in place ---- */
-
 static struct serve_options
 serving(const struct options *o)
 {
 	return (struct serve_options){ .web = web_of(o), .token_file = o->token_file,
 		.sha256 = o->sha256, .no_cache = o->no_cache, .offline = o->offline, .note = tool_note };
 }
-
-/* Tensors flow while they arrive. */
-static int
-flow(const struct options *o, const struct hub_source *s, const char *text, struct err *e)
-{
-	const struct stream_pull p = { .source = text, .hub = s, .select = o->select,
-		.policy = o->accept ? NULL : o->policy, .progress = o->output.progress,
-		.serve = serving(o) };
-
-	return stream_pull(&p, e);
-}
-
-/* ---- the command line ---- */
 
 static bool
 selects(const struct options *o)
@@ -211,6 +171,21 @@ in_place(const struct options *o)
 {
 	return selects(o) || (o->no_cache && (!o->output.path || strcmp(o->output.path, "-") == 0));
 }
+
+/* Tensors flow while they arrive. */
+static int
+flow(const struct options *o, const struct hub_source *s, const char *text, struct err *e)
+{
+	const struct pull_options how = fetching(o);
+	const struct stream_pull p = { .source = text, .hub = s, .select = o->select,
+		.policy = o->accept ? NULL : o->policy, .progress = o->output.progress,
+		.serve = serving(o), .pull = in_place(o) ? NULL : &how };
+
+	stream_pull(&p, e);
+	stream_exit(e);
+}
+
+/* ---- the command line ---- */
 
 static int
 check(const struct options *o, const char *text, struct err *e)
@@ -240,11 +215,9 @@ start(const struct options *o, const char *text, struct err *e)
 
 	if (hf_endpoint(endpoint, e) < 0 || hub_source_parse(&s, text, endpoint, e) < 0)
 		return -1;
-	if (streams && in_place(o) && s.kind != HUB_FILE)
-		return flow(o, &s, text, e);
-	if (s.kind == HUB_FILE && streams)
-		return stream_unpack(s.path, &o->select, e);
-	return streams ? stream(o, &s, e) : work(o, &s, NULL, e);
+	if (!streams)
+		return work(o, &s, e);
+	return s.kind == HUB_FILE ? stream_unpack(s.path, &o->select, e) : flow(o, &s, text, e);
 }
 
 int

@@ -87,7 +87,8 @@ name_it(struct download *d, const char *part, struct err *e)
 
 /* ---- a file whose length is known ---- */
 
-/* One attempt. Returns 1 if it is worth another one from the beginning. */
+/* One attempt. Returns 1 if what has come is void, and it is worth another one from the
+ * beginning, unless a reader has seen it. */
 static int
 attempt(struct download *d, struct partial *p, struct web *web, struct err *e)
 {
@@ -106,30 +107,30 @@ attempt(struct download *d, struct partial *p, struct web *web, struct err *e)
 		return 0;
 	if (d->failure != HTTP_CHANGED && !(resumed && e->code == ERR_CHECKSUM))
 		return -1;
+	if (watch_is_read(d->watch))
+		return 1;
 	if (d->progress)
 		atomic_fetch_sub(d->progress, partial_bytes(p));
+	watch_void(d->watch);
 	return partial_clear(p) < 0 ? -1 : 1;
 }
 
+/* Attempts until the digest holds. Returns 1 if it never does. */
 static int
-run_sized(struct download *d, const char *part, struct web *web, struct err *e)
+fetch_sized(struct download *d, struct partial *p, struct web *web, struct err *e)
 {
-	const char *digest = d->kind == DOWNLOAD_UNKNOWN ? "" : d->digest;
 	unsigned tries = d->tries ? d->tries : 2, i;
 	char text[1100];
-	struct partial p;
 	int r = 1;
 
-	if (partial_open(&p, d->folder, part, d->size, digest, d->etag, e) < 0)
+	if (check_space(d, d->size - partial_bytes(p), e) < 0)
 		return -1;
-	if (check_space(d, d->size - partial_bytes(&p), e) < 0) {
-		partial_close(&p);
-		return -1;
-	}
 	for (i = 0; r == 1 && i < tries; i++) {
 		struct err why = ERR_INIT;
 
-		r = attempt(d, &p, web, &why);
+		r = attempt(d, p, web, &why);
+		if (r == 1 && watch_is_read(d->watch))
+			tries = 1;
 		if (r == 1 && i + 1 < tries && d->kind != DOWNLOAD_UNKNOWN) {
 			snprintf(text, sizeof text, "%s: %s; fetching it anew", why.object, why.fact);
 			if (d->note)
@@ -139,13 +140,27 @@ run_sized(struct download *d, const char *part, struct web *web, struct err *e)
 			break;
 		}
 	}
-	if (r == 0)
-		r = partial_finish(&p, true) < 0 ? err_errno(e, d->label, "cannot be written") : 0;
-	if (r == 0)
-		r = name_it(d, part, e);
+	return r;
+}
+
+static int
+run_sized(struct download *d, const char *part, struct web *web, struct err *e)
+{
+	const char *digest = d->kind == DOWNLOAD_UNKNOWN ? "" : d->digest;
+	struct partial p;
+	int r;
+
+	if (partial_open(&p, d->folder, part, d->size, digest, d->etag, e) < 0)
+		return -1;
+	watch_attach(d->watch, &p);
+	r = d->head ? fetch_head(d, &p, web, e) : fetch_sized(d, &p, web, e);
+	if (r == 0 && !d->head)
+		r = partial_finish(&p, true) < 0 ? err_errno(e, d->label, "cannot be written")
+		                                 : name_it(d, part, e);
 	else if (r == 1)
 		unlinkat(d->folder, part, 0);
 	d->bytes = d->size;
+	watch_detach(d->watch);
 	partial_close(&p);
 	return r == 0 ? 0 : -1;
 }

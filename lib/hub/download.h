@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "hub/watch.h"
 #include "net/http.h"
 
 #define DOWNLOAD_ENDING ".apr.incomplete"
@@ -59,6 +60,9 @@ struct download {
 	unsigned tries;           /* times that a file with a wrong digest is fetched; 0: 2 */
 	_Atomic uint64_t *progress; /* bytes so far are added, and taken back; may be NULL */
 	void (*note)(const char *text); /* may be NULL */
+	struct watch *watch;      /* of a reader that does not wait for the end, or NULL */
+	uint64_t head;            /* not 0: fetch about this number of bytes at the beginning. They stay
+	                           * in the incomplete file, where the next download finds them */
 
 	/* results */
 	char sha256[65];

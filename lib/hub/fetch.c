@@ -171,6 +171,7 @@ take_bytes(void *ctx, const void *p, size_t n, struct err *e)
 	if (partial_put(r->p, w->i, p, n) < 0)
 		return err_errno(e, r->d->label, "cannot be written");
 	count(r->d, n);
+	watch_arrived(r->d->watch, r->p, w->i);
 	end = partial_from(r->p, w->i) + atomic_load(&r->p->have[w->i]);
 	awaited = atomic_load(&r->awaited);
 	if (awaited && end >= awaited && awaited > partial_from(r->p, w->i)) {
@@ -225,10 +226,11 @@ fetch_piece(struct run *r, struct http *h, size_t i, struct http_answer *a, stru
 {
 	struct work w = { r, i };
 	struct download *d = r->d;
-	uint64_t from = partial_from(r->p, i);
+	uint64_t from = partial_from(r->p, i), length = partial_length(r->p, i);
 	char direct[URL_TEXT];
 	struct http_request q = { .headers = d->headers, .header_count = d->header_count,
-		.from = from + atomic_load(&r->p->have[i]), .to = from + partial_length(r->p, i),
+		.from = from + atomic_load(&r->p->have[i]),
+		.to = from + (d->head ? num_min(d->head, length) : length),
 		.if_range = *d->etag ? d->etag : NULL, .stop = &r->stop, .head = take_head,
 		.data = take_bytes, .ctx = &w };
 	struct err why = ERR_INIT;
@@ -357,6 +359,7 @@ take_whole(void *ctx, const void *bytes, size_t n, struct err *e)
 		if (partial_put(p, w->i, from, some) < 0)
 			return err_errno(e, w->r->d->label, "cannot be written");
 		count(w->r->d, some);
+		watch_arrived(w->r->d->watch, p, w->i);
 		from += some;
 		n -= some;
 		w->i += p->have[w->i] == partial_length(p, w->i);
@@ -372,6 +375,7 @@ begin_whole(void *ctx, struct err *e)
 
 	count(r->d, 0 - partial_bytes(r->p));
 	w->i = 0;
+	watch_void(r->d->watch);
 	content_hash_abandon(r->hash);
 	content_hash_start(r->hash, r->d->kind, r->p->size);
 	return partial_clear(r->p) < 0 ? err_errno(e, r->d->label, "cannot be written") : 0;
@@ -401,15 +405,16 @@ fetch_whole(struct run *r, struct err *e)
 	return n;
 }
 
-int
-fetch_pieces(struct download *d, struct partial *p, struct web *web,
-             struct content_hash *h, struct err *e)
+static struct run *
+new_run(struct download *d, struct partial *p, struct web *web, struct content_hash *h,
+        struct err *e)
 {
 	struct run *r = calloc(1, sizeof *r);
-	int n;
 
-	if (!r)
-		return err_memory(e);
+	if (!r) {
+		err_memory(e);
+		return NULL;
+	}
 	r->d = d;
 	r->p = p;
 	r->web = web;
@@ -418,15 +423,55 @@ fetch_pieces(struct download *d, struct partial *p, struct web *web,
 	pthread_mutex_init(&r->mutex, NULL);
 	pthread_cond_init(&r->changed, NULL);
 	d->failure = HTTP_FINE;
+	return r;
+}
+
+static void
+free_run(struct run *r)
+{
+	pthread_cond_destroy(&r->changed);
+	pthread_mutex_destroy(&r->mutex);
+	free(r);
+}
+
+int
+fetch_pieces(struct download *d, struct partial *p, struct web *web,
+             struct content_hash *h, struct err *e)
+{
+	struct run *r = new_run(d, p, web, h, e);
+	int n;
+
+	if (!r)
+		return -1;
 	count(d, partial_bytes(p));
 	n = run(r, e);
 	if (n < 0 && r->whole) {
 		*e = (struct err)ERR_INIT;
 		n = fetch_whole(r, e);
 	}
-	pthread_cond_destroy(&r->changed);
-	pthread_mutex_destroy(&r->mutex);
-	free(r);
+	free_run(r);
+	return n;
+}
+
+int
+fetch_head(struct download *d, struct partial *p, struct web *web, struct err *e)
+{
+	struct run *r = p->count ? new_run(d, p, web, NULL, e) : NULL;
+	struct http_answer *a = malloc(sizeof *a);
+	struct http *h = http_open(web, e);
+	int n = -1;
+
+	if (a)
+		answer_reset(a);
+	if (!a)
+		err_memory(e);
+	else if (r && h)
+		n = atomic_load(&p->have[0]) >= num_min(d->head, partial_length(p, 0))
+		        ? 0 : fetch_piece(r, h, 0, a, e);
+	if (r)
+		free_run(r);
+	http_close(h);
+	free(a);
 	return n;
 }
 

@@ -22,6 +22,9 @@ void content_hash_abandon(struct content_hash *h);
 int fetch_pieces(struct download *d, struct partial *p, struct web *web,
                  struct content_hash *h, struct err *e);
 
+/* Fetches what p lacks of d->head bytes at the beginning, as far as they lie in its first piece. */
+int fetch_head(struct download *d, struct partial *p, struct web *web, struct err *e);
+
 /* Fetches a file of unknown length into fd. */
 int fetch_stream(struct download *d, int fd, struct web *web, struct content_hash *h,
                  struct err *e);

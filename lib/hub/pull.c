@@ -226,13 +226,44 @@ pull_fetch(struct pull *p, struct pull_file *f, struct download *d, const char *
 	if (has && has(ctx)) {
 		f->cached = true;
 	} else {
-		d->progress = &p->progress;
+		d->progress = f->head ? NULL : &p->progress;
 		d->note = p->o->note;
+		d->watch = f->watch;
+		d->head = f->head;
 		r = download_run(d, p->web, e);
 		f->fetched = d->fetched;
 	}
 	close(fd);
 	return r;
+}
+
+static int
+get_file(struct pull *p, struct pull_file *f, unsigned jobs, struct err *e)
+{
+	int r;
+
+	if (f->watch ? !watch_take(f->watch) : f->done)
+		return 0;
+	r = kind_of(p)->get(p, f, jobs, e);
+	f->done = r == 0;
+	watch_give(f->watch, r, f->at, e);
+	return r;
+}
+
+void
+pull_head(struct pull *p, struct pull_file *f, uint64_t bytes)
+{
+	struct err unused = ERR_INIT;
+	int r;
+
+	if (!watch_try(f->watch))
+		return;
+	f->head = bytes;
+	r = kind_of(p)->get(p, f, 1, &unused);
+	f->head = 0;
+	f->done = r == 0 && f->cached;
+	f->watch->headless = r < 0;
+	watch_give(f->watch, 0, f->done ? f->at : NULL, NULL);
 }
 
 /* Several files at once. */
@@ -259,12 +290,8 @@ get_small(void *of)
 	while ((i = atomic_fetch_add(&c->next, 1)) < p->n) {
 		struct err e = ERR_INIT;
 
-		if (!is_small(&p->files[i]) || p->files[i].done)
+		if (!is_small(&p->files[i]) || get_file(p, &p->files[i], 1, &e) == 0)
 			continue;
-		if (kind_of(p)->get(p, &p->files[i], 1, &e) == 0) {
-			p->files[i].done = true;
-			continue;
-		}
 		pthread_mutex_lock(&c->mutex);
 		if (c->e.code == ERR_NONE)
 			c->e = e;
@@ -326,15 +353,14 @@ pull_run(struct pull *p, struct err *e)
 	size_t i;
 
 	note_of_wait = p->o->note;
+	for (i = 0; i < p->n; i++)
+		if (p->files[i].cached && get_file(p, &p->files[i], jobs, e) < 0)
+			return -1;
 	if (get_all_small(p, jobs, e) < 0)
 		return -1;
-	for (i = 0; i < p->n; i++) {
-		struct pull_file *f = &p->files[i];
-
-		if (!f->done && kind_of(p)->get(p, f, jobs, e) < 0)
+	for (i = 0; i < p->n; i++)
+		if (get_file(p, &p->files[i], jobs, e) < 0)
 			return -1;
-		f->done = true;
-	}
 	if (p->o->sha256 && p->files[0].cached && p->files[0].kind != DOWNLOAD_SHA256 &&
 	    check_cached(p, &p->files[0], e) < 0)
 		return -1;

@@ -18,6 +18,7 @@
 #include "hub/cache.h"
 #include "hub/hf.h"
 #include "hub/source.h"
+#include "hub/watch.h"
 
 struct pull_options {
 	const char *const *include; /* patterns of fnmatch(3) for paths; "*" also matches "/" */
@@ -46,6 +47,8 @@ struct pull_file {
 	bool done;
 	char *at;                 /* after pull_run: the file here */
 	uint64_t fetched;         /* bytes over the network */
+	struct watch *watch;      /* of a reader that does not wait for pull_run, or NULL */
+	uint64_t head;            /* while pull_head runs: its bytes */
 };
 
 struct pull_artifact;
@@ -78,6 +81,10 @@ int pull_open(struct pull *p, const struct hub_source *source, const struct pull
 
 /* Fetches what is missing. */
 int pull_run(struct pull *p, struct err *e);
+
+/* While pull_run works in another thread: fetches about this number of bytes at the beginning of
+ * a file with a watch, if its turn has not come. If that fails, it comes in its turn. */
+void pull_head(struct pull *p, struct pull_file *f, uint64_t bytes);
 
 void pull_close(struct pull *p);
 

@@ -255,25 +255,28 @@ do_open(struct serve *s, const struct remote_ask *q, struct remote_answer *a, in
 	struct served *f = q->file == REMOTE_FOLDER ? NULL : file_of(s, q->file, e);
 	uint32_t number;
 
-	if (!f && q->file != REMOTE_FOLDER)
+	if ((!f && q->file != REMOTE_FOLDER) || (f && serve_flowing(s, f, false, e) < 0))
 		return -1;
 	if (f && f->own >= 0) {
 		a->own = 1;
 		*fd = open_again(f->own, O_RDONLY);
 		return *fd < 0 ? err_errno(e, f->label, "cannot be opened") : 0;
 	}
-	if (f && number_of(s, f, &number, e) < 0)
+	if (f && f->flowing < 0 && number_of(s, f, &number, e) < 0)
 		return -1;
 	*fd = f ? make_handle(f->size, e) : make_folder(e);
 	return *fd < 0 ? -1 : 0;
 }
 
 static int
-do_read(struct serve *s, const struct remote_ask *q, struct remote_answer *a, struct err *e)
+do_read(struct session *x, const struct remote_ask *q, struct remote_answer *a, struct err *e)
 {
+	struct serve *s = &x->serve;
 	struct served *f = file_of(s, q->file, e);
 	uint32_t number;
 
+	if (f && f->flowing >= 0)
+		return serve_flow_read(s, f, q->at, q->n, x->bytes, &a->at, &a->n, e);
 	if (!f || number_of(s, f, &number, e) < 0)
 		return -1;
 	return ranges_read(s->ranges, number, q->at, q->n, q->more > q->n ? q->more : q->n, &a->at,
@@ -290,7 +293,7 @@ do_want(struct serve *s, const struct remote_ask *q, struct err *e)
 		return ranges_want(s->ranges, 0, 0, 0, e);
 	if (!f)
 		return -1;
-	if (f->own >= 0)
+	if (f->own >= 0 || f->flowing >= 0)
 		return 0;
 	if (number_of(s, f, &number, e) < 0)
 		return -1;
@@ -302,7 +305,7 @@ do_whole(struct serve *s, const struct remote_ask *q, int *fd, struct err *e)
 {
 	struct served *f = file_of(s, q->file, e);
 
-	if (!f || (f->own < 0 && fetch_whole(s, f, e) < 0))
+	if (!f || serve_flowing(s, f, true, e) < 0 || (f->own < 0 && fetch_whole(s, f, e) < 0))
 		return -1;
 	*fd = open_again(f->own, O_RDONLY);
 	return *fd < 0 ? err_errno(e, f->label, "cannot be opened") : 0;
@@ -316,6 +319,8 @@ do_prove(struct serve *s, struct err *e)
 	size_t i, parts = 0;
 	char text[600];
 
+	if (s->flow && flow_end(s->flow, e) < 0)
+		return -1;
 	for (i = 0; i < s->count; i++) {
 		struct served *f = s->files[i];
 
@@ -363,7 +368,7 @@ answer(struct session *x, const struct remote_ask *q)
 		r = do_open(s, q, &a, &fd, &e);
 		break;
 	case REMOTE_READ:
-		r = do_read(s, q, &a, &e);
+		r = do_read(x, q, &a, &e);
 		break;
 	case REMOTE_WANT:
 		r = do_want(s, q, &e);
@@ -409,10 +414,10 @@ prepare(struct session *x, struct err *e)
 
 	pthread_mutex_init(&s->mutex, NULL);
 	x->window = memfd_create("apr-window", MFD_CLOEXEC);
-	if (x->window >= 0 && ftruncate(x->window, RANGES_WINDOW) == 0)
-		p = mmap(NULL, RANGES_WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, x->window, 0);
+	if (x->window >= 0 && ftruncate(x->window, SERVE_WINDOW) == 0)
+		p = mmap(NULL, SERVE_WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, x->window, 0);
 	if (p == MAP_FAILED)
-		return err_errno(e, NULL, "a window of %zu bytes cannot be made", RANGES_WINDOW);
+		return err_errno(e, NULL, "a window of %zu bytes cannot be made", SERVE_WINDOW);
 	x->bytes = p;
 	s->web = web_open(&s->o->web, e);
 	s->ranges = s->web ? ranges_open(x->bytes, &ops, s, e) : NULL;
@@ -426,10 +431,14 @@ begin(struct session *x, const struct remote_ask *q, struct err *e)
 
 	if (q->what != REMOTE_BEGIN)
 		return err_set(e, ERR_IO, NULL, "the first request must name the source");
-	if (prepare(x, e) < 0 || serve_open(&x->serve, x->serve.o->source ? x->serve.o->source : q->text, e) < 0)
+	if (prepare(x, e) < 0)
+		return -1;
+	if ((x->serve.o->pull
+	         ? serve_open_flow(&x->serve, e)
+	         : serve_open(&x->serve, x->serve.o->source ? x->serve.o->source : q->text, e)) < 0)
 		return -1;
 	a.file = x->serve.folder ? REMOTE_FOLDER : 0;
-	a.n = RANGES_WINDOW;
+	a.n = SERVE_WINDOW;
 	return send_answer(x->socket, &a, REMOTE_ANSWER, x->window);
 }
 

@@ -3,7 +3,7 @@
  * The process that serves has the network; the one that reads has a socket to it
  * (core/remote_wire.h). Files that the cache has are opened there; of others only the bytes
  * that are read are fetched (hub/ranges.h), and nothing is written to disk, unless the reader
- * has to map a file.
+ * has to map a file. If a pull is given, all of its files are fetched into the cache instead.
  */
 #ifndef HUB_SERVE_H
 #define HUB_SERVE_H
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "core/err.h"
+#include "hub/pull.h"
 #include "net/http.h"
 
 struct serve_options {
@@ -21,6 +22,8 @@ struct serve_options {
 	const char *sha256;      /* of the only file, in lower case; NULL: what the source says */
 	bool no_cache;           /* do not look into the cache */
 	bool offline;            /* make no request */
+	struct pull *pull;       /* open, for hub/flow.h: its files go into the cache and are read
+	                          * while they arrive; NULL: ranges are read in place */
 	void (*note)(const char *text);
 };
 

@@ -13,17 +13,17 @@
 
 #define HERE RANGES_WORKERS /* the number of this thread's connection */
 
-static struct http *
-connection(struct serve *s, unsigned worker, struct err *e)
+struct http *
+serve_connection(struct serve *s, unsigned worker, struct err *e)
 {
 	if (!s->http[worker])
 		s->http[worker] = http_open(s->web, e);
 	return s->http[worker];
 }
 
-/* Appends a file; takes url. */
-static struct served *
-add(struct serve *s, const char *name, const char *label, char *url, uint64_t size, struct err *e)
+struct served *
+serve_add(struct serve *s, const char *name, const char *label, char *url, uint64_t size,
+          struct err *e)
 {
 	struct served *f = mem_array(1, sizeof *f);
 	int grown = -1;
@@ -39,7 +39,7 @@ add(struct serve *s, const char *name, const char *label, char *url, uint64_t si
 		err_memory(e);
 		return NULL;
 	}
-	*f = (struct served){ .url = url, .size = size, .own = -1, .number = -1,
+	*f = (struct served){ .url = url, .size = size, .own = -1, .number = -1, .flowing = -1,
 		.name = mem_text(name, strlen(name)), .label = mem_text(label, strlen(label)) };
 	pthread_mutex_lock(&s->mutex);
 	s->count++;
@@ -162,7 +162,7 @@ serve_fetch_file(struct serve *s, struct served *f, unsigned worker, uint64_t fr
                  const struct ranges_sink *sink, struct err *e)
 {
 	struct request ctx = { .s = s, .f = f, .sink = sink, .from = from };
-	struct http *h = connection(s, worker, e);
+	struct http *h = serve_connection(s, worker, e);
 	struct http_answer *a = malloc(sizeof *a);
 	char *direct = direct_of(s, f);
 	struct err why = ERR_INIT;
@@ -259,7 +259,7 @@ begin_again(void *ctx, struct err *e)
 static int
 look_at(struct serve *s, struct beginning *b, struct http_answer *a, struct err *e)
 {
-	struct http *h = connection(s, HERE, e);
+	struct http *h = serve_connection(s, HERE, e);
 	struct http_request q = { .url = s->source.url.text, .to = RANGES_FIRST, .head = begin_head,
 		.data = begin_data, .again = begin_again, .ctx = b };
 	struct err why = ERR_INIT;
@@ -312,7 +312,7 @@ open_http(struct serve *s, struct err *e)
 	if (!a || !b.p || !name || !url)
 		err_memory(e);
 	else if (look_at(s, &b, a, e) == 0)
-		f = add(s, name, s->source.label, url, b.size, e);
+		f = serve_add(s, name, s->source.label, url, b.size, e);
 	else
 		free(url);
 	if (f && answer_etag_is_strong(a->etag))
@@ -335,7 +335,7 @@ find_beside(struct serve *s, const char *name, struct err *e)
 {
 	struct http_answer *a = malloc(sizeof *a);
 	struct url *u = malloc(sizeof *u);
-	struct http *h = connection(s, HERE, e);
+	struct http *h = serve_connection(s, HERE, e);
 	struct buf encoded = { 0 }, label = { 0 };
 	struct served *f = NULL;
 
@@ -349,7 +349,7 @@ find_beside(struct serve *s, const char *name, struct err *e)
 		if (a->length == HTTP_UNKNOWN)
 			err_set(e, ERR_NETWORK, (char *)label.p, "the server does not say how long it is");
 		else
-			f = add(s, name, (char *)label.p, mem_text(u->text, strlen(u->text)), a->length, e);
+			f = serve_add(s, name, (char *)label.p, mem_text(u->text, strlen(u->text)), a->length, e);
 	}
 	buf_free(&encoded);
 	buf_free(&label);
@@ -399,7 +399,7 @@ add_hub(struct serve *s, const struct cache_repo *c, const struct hf_file *x, co
 	if (!buf_string(&url) || !buf_string(&label))
 		err_memory(e);
 	else
-		f = add(s, path + folder_bytes(s), (char *)label.p,
+		f = serve_add(s, path + folder_bytes(s), (char *)label.p,
 		        mem_text((char *)url.p, url.n), x->size, e);
 	buf_free(&url);
 	buf_free(&label);
@@ -487,7 +487,7 @@ open_hub(struct serve *s, struct err *e)
 
 	if (hf_open(&s->hf, s->o->token_file, e) < 0)
 		return -1;
-	s->hf.http = connection(s, HERE, e);
+	s->hf.http = serve_connection(s, HERE, e);
 	if (!s->hf.http)
 		return -1;
 	if (s->o->offline || hf_is_offline())
@@ -566,10 +566,12 @@ serve_find(struct serve *s, const char *name, uint32_t *number, struct err *e)
 {
 	struct served *f = find(s, name, number);
 
-	if (f || serve_list(s, e) < 0)
+	if (!f)
+		f = serve_find_cached(s, name, number, e);
+	if (f || e->code != ERR_NONE || serve_list(s, e) < 0)
 		return f;
 	f = find(s, name, number);
-	if (!f && s->source.kind == HUB_HTTP && dir_name_is_plain(name) &&
+	if (!f && s->source.kind == HUB_HTTP && !s->flow && dir_name_is_plain(name) &&
 	    !strchr(s->source.url.text, '?')) {
 		f = find_beside(s, name, e);
 		*number = (uint32_t)s->count - 1;

@@ -37,7 +37,9 @@ no_part() {
 
 # refused STATUS TEXT ARG…: the pull ends with this message and no file under a final name.
 refused() {
-	pull "${@:3}"
+	local how=(--path) # not a stream
+	[ "$1" -ne 2 ] || how=()
+	pull "${how[@]}" "${@:3}"
 	said "$1" "$2" || return
 	nothing_named
 }
@@ -193,7 +195,7 @@ refused() {
 	[ "$(find E -type f)" = E/sub/dir/x.txt ]
 	pull --sha256 "$sha256" --path $file
 	quiet
-	pull --sha256 "${sha256//[0-9]/0}" hf://org/m/config.json
+	pull --sha256 "${sha256//[0-9]/0}" --path hf://org/m/config.json
 	said 4 'config.json: has the SHA-256'
 }
 
@@ -297,7 +299,7 @@ refused() {
 	mkdir -p hub/files/a
 	cp weights hub/files/a/f.bin
 	faults 'GET /files/* etag=other%2ethan%2ebefore'
-	refused 6 'has changed meanwhile' --path "$HUB/files/a/f.bin"
+	refused 6 'has changed meanwhile' "$HUB/files/a/f.bin"
 }
 
 @test "redirects that are refused" {

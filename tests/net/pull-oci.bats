@@ -63,7 +63,12 @@ modelpack() {
 	cmp m.gguf "$model"
 	[ "$(served '^/v2/library/m/blobs/.*' | cut -d' ' -f 2)" -eq "$(stat -c %s "$model")" ]
 	apr-cache list | grep -q " oci://$registry/library/m:latest"
+	# A stream, from the registry and from the cache.
+	apr-unpack "$model" >local.aprs
+	APR_CACHE=$PWD/other apr-pull "ollama://$registry/library/m" | cmp - local.aprs
+	cmp other/blobs/sha256/* "$model"
 	server_stop
+	apr-pull --offline "ollama://$registry/library/m" | cmp - local.aprs
 	apr-pull --offline -f -o m.gguf "ollama://$registry/library/m"
 	cmp m.gguf "$model"
 	try apr-pull --offline --path "ollama://$registry/library/other"

@@ -56,37 +56,6 @@ command(const struct select_options *select, bool progress, char ***end)
 }
 
 int
-stream_path(void (*child)(const void *ctx, int to), const void *ctx, char *path, size_t size,
-            struct err *e)
-{
-	int data[2], status;
-	size_t got = 0;
-	ssize_t n;
-	pid_t pid;
-
-	if (pipe2(data, O_CLOEXEC) < 0)
-		return err_errno(e, NULL, "a pipe cannot be created");
-	pid = fork();
-	if (pid == 0) {
-		child(ctx, data[1]);
-		_exit(127);
-	}
-	close(data[1]);
-	while (got < size && (n = read(data[0], path + got, size - got)) > 0)
-		got += (size_t)n;
-	close(data[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return err_errno(e, NULL, "the process that fetches cannot be started");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		*e = (struct err){ .code = ERR_CHILD, .status = WIFEXITED(status) ? WEXITSTATUS(status) : 1 };
-		return -1;
-	}
-	if (got == 0 || path[got - 1] != '\0')
-		return err_set(e, ERR_IO, NULL, "the process that fetches has sent no path");
-	return 0;
-}
-
-int
 stream_unpack(const char *path, const struct select_options *select, struct err *e)
 {
 	static char last[] = "--";
@@ -101,45 +70,85 @@ stream_unpack(const char *path, const struct select_options *select, struct err 
 	return err_errno(e, program, "cannot be started");
 }
 
-/* In the child. */
+/* Where the reader waits for the word to begin, and what it serves. */
+struct gate {
+	int go[2], socket[2];
+};
+
+static void
+close_gate(struct gate *g)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (g->go[i] >= 0)
+			close(g->go[i]);
+		if (g->socket[i] >= 0)
+			close(g->socket[i]);
+		g->go[i] = g->socket[i] = -1;
+	}
+}
+
+static int
+open_gate(struct gate *g, struct err *e)
+{
+	*g = (struct gate){ { -1, -1 }, { -1, -1 } };
+	if (pipe2(g->go, O_CLOEXEC) == 0 &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, g->socket) == 0)
+		return 0;
+	err_errno(e, NULL, "a socket cannot be created");
+	close_gate(g);
+	return -1;
+}
+
+/* In the child: becomes apr-unpack at the word, and ends without it. */
 _Noreturn static void
-be_reader(const struct stream_pull *p, const char *program, int socket)
+be_reader(const struct stream_pull *p, const char *program, struct gate *g)
 {
 	const char *name = remote_name(p->source);
 	static char number[16], remote[] = "--remote", last[] = "--";
-	char **to, **words = command(&p->select, p->progress, &to);
+	char **to, **words = command(&p->select, p->progress, &to), word;
 
 	broker_leave();
+	close(g->go[1]);
+	close(g->socket[0]);
 	if (!words || !name)
 		_exit(127);
-	snprintf(number, sizeof number, "%d", socket);
+	if (read(g->go[0], &word, 1) != 1)
+		_exit(0);
+	snprintf(number, sizeof number, "%d", g->socket[1]);
 	*to++ = remote;
 	*to++ = number;
 	*to++ = last;
 	*to = mem_text(name, strlen(name));
-	(void)fcntl(socket, F_SETFD, 0);
+	(void)fcntl(g->socket[1], F_SETFD, 0);
 	signal(SIGPIPE, SIG_DFL);
 	mem_unlimit();
 	execv(program, words);
 	_exit(127);
 }
 
-/* Tells the licence of a model of the hub, and refuses what the policy does not allow. */
+/* Finds out about the source, tells its licence, and refuses what the policy does not allow. */
 static int
-consider(const struct stream_pull *p, struct err *e)
+consider(const struct stream_pull *p, struct pull *x, const struct pull_options *how,
+         struct web *web, struct err *e)
+{
+	if (pull_open(x, p->hub, how, web, e) < 0)
+		return -1;
+	told_before(x);
+	return p->policy ? told_policy(x, p->policy, e) : 0;
+}
+
+/* Reads in place: of the hub, the licence is asked for first. */
+static int
+consider_only(const struct stream_pull *p, struct web *web, struct err *e)
 {
 	struct pull_options how = { .token_file = p->serve.token_file, .plan_only = true,
 		.folder = -1, .offline = p->serve.offline || hf_is_offline(), .note = p->serve.note };
 	struct pull x = { .repo = { .fd = -1 } };
-	struct web *web = web_open(&p->serve.web, e);
-	int r = web ? pull_open(&x, p->hub, &how, web, e) : -1;
+	int r = p->hub->kind == HUB_HF ? consider(p, &x, &how, web, e) : 0;
 
-	if (r == 0)
-		told_before(&x);
-	if (r == 0 && p->policy)
-		r = told_policy(&x, p->policy, e);
 	pull_close(&x);
-	web_close(web);
 	return r;
 }
 
@@ -167,31 +176,35 @@ stream_serve(int socket, const struct serve_options *o, struct err *e)
 	return r;
 }
 
-int
-stream_pull(const struct stream_pull *p, struct err *e)
+/* Confines this process, and gives the reader the word once there is something to read. */
+static int
+serve(const struct stream_pull *p, struct gate *g, struct err *e)
 {
+	static struct pull x;
 	struct serve_options o = p->serve;
-	char program[4096];
-	int ends[2], status = 0;
-	pid_t child;
+	const struct confine c = { .policy = p->policy, .token_file = o.token_file,
+		.reads_cache = !o.no_cache, .fills_cache = p->pull && !p->pull->offline };
+	struct web *web;
+	int r = -1;
 
+	x = (struct pull){ .repo = { .fd = -1 } };
+	netbox_may_write(spool_folder());
+	web = confine(&c, e) < 0 ? NULL : web_open(&o.web, e);
+	if (web)
+		r = p->pull ? consider(p, &x, p->pull, web, e) : consider_only(p, web, e);
+	if (r == 0 && write(g->go[1], "", 1) != 1)
+		r = err_errno(e, READER, "cannot be started");
 	o.source = p->source;
-	if (p->hub->kind == HUB_HF && consider(p, e) < 0)
-		return -1;
-	if (program_beside(program, sizeof program, READER, "to read model files", e) < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_errno(e, NULL, "a socket cannot be created");
-	child = fork();
-	if (child == 0)
-		be_reader(p, program, ends[1]);
-	close(ends[1]);
-	if (child < 0) {
-		close(ends[0]);
-		return err_errno(e, program, "cannot be started");
-	}
-	leave_output();
-	stream_serve(ends[0], &o, e);
+	o.pull = p->pull ? &x : NULL;
+	return r < 0 ? -1 : serve_run(g->socket[0], &o, e);
+}
+
+/* Waits for the reader, and ends as it has ended. */
+static int
+join(const struct stream_pull *p, pid_t child, struct err *e)
+{
+	int status = 0;
+
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) {
@@ -200,9 +213,40 @@ stream_pull(const struct stream_pull *p, struct err *e)
 		raise(SIGPIPE);
 	}
 	if (WIFSIGNALED(status))
-		return err_set(e, ERR_IO, p->source, "its reader was killed by signal %d",
+		return err_set(e, ERR_IO, remote_name(p->source), "its reader was killed by signal %d",
 		               WTERMSIG(status));
 	if (WEXITSTATUS(status) != 0)
 		*e = (struct err){ .code = ERR_CHILD, .status = WEXITSTATUS(status) };
 	return e->code == ERR_NONE ? 0 : -1;
+}
+
+int
+stream_pull(const struct stream_pull *p, struct err *e)
+{
+	char program[4096];
+	struct gate g;
+	pid_t child;
+
+	if (program_beside(program, sizeof program, READER, "to read model files", e) < 0 ||
+	    open_gate(&g, e) < 0)
+		return -1;
+	child = fork();
+	if (child == 0)
+		be_reader(p, program, &g);
+	if (child < 0) {
+		close_gate(&g);
+		return err_errno(e, program, "cannot be started");
+	}
+	leave_output();
+	close(g.socket[1]);
+	g.socket[1] = -1;
+	serve(p, &g, e);
+	close_gate(&g);
+	return join(p, child, e);
+}
+
+void
+stream_exit(struct err *e)
+{
+	_exit(tool_end(e));
 }

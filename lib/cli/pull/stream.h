@@ -16,16 +16,16 @@ struct stream_pull {
 	const char *policy;           /* refuse licences that it does not allow; or NULL */
 	bool progress;
 	struct serve_options serve;
+	const struct pull_options *pull; /* fill the cache with it meanwhile; NULL: read in place */
 };
 
 /* Notes the licence, then streams the source to standard output, which this process closes. 0, or
- * -1 with e filled: ERR_CHILD if apr-unpack has printed the message. */
+ * -1 with e filled: ERR_CHILD if apr-unpack has printed the message. The caller is to end by
+ * stream_exit, since threads may still fetch. */
 int stream_pull(const struct stream_pull *p, struct err *e);
 
-/* Runs child in a process of its own, which writes a path with its NUL to the descriptor and
- * exits. Sets path. -1 with e filled: ERR_CHILD if the child has printed the message. */
-int stream_path(void (*child)(const void *ctx, int to), const void *ctx, char *path, size_t size,
-                struct err *e);
+/* Prints the message of e and ends the process, with its threads. */
+_Noreturn void stream_exit(struct err *e);
 
 /* Becomes the apr-unpack that streams a local model. Only returns, -1, if that fails. */
 int stream_unpack(const char *path, const struct select_options *select, struct err *e);
