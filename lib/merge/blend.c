@@ -430,13 +430,96 @@ begin_pass(struct blend *b, int pass)
 		memset(b->bins, 0, b->keep_count * BORDER_COARSE * sizeof *b->bins);
 }
 
+/* ---- zeros that no file stores ---- */
+
+/* The number of values from b->from on that are 0 in all vectors: whole tiles, or up to the end, so
+ * that tiles are the same without zeros. */
+static uint64_t
+zeros_here(const struct blend *b)
+{
+	uint64_t n = b->t.values - b->from, some;
+	size_t i;
+
+	for (i = 0; n > 0 && i < b->vectors; i++) {
+		some = b->t.zeros(b->t.ctx, i, b->from, n);
+		n = some < b->t.values - b->from ? some / b->tile * b->tile : some;
+	}
+	return n;
+}
+
+/* What n zeros are in a pass. */
+static void
+pass_zeros(struct blend *b, uint64_t n)
+{
+	size_t i;
+
+	for (i = 0; i < b->keep_count; i++) {
+		struct blend_keep *k = &b->keep[i];
+		size_t bin = i * BORDER_COARSE;
+
+		if (b->pass == PASS_COARSE)
+			b->bins[bin] += n;
+		if (b->pass == PASS_FINE && k->top.open && k->top.bin == 0)
+			b->bins[bin] += n;
+		if (b->pass == PASS_FINE && k->low.open && k->low.bin == 0)
+			b->bins[bin + BORDER_FINE] += n;
+		k->top_equals += k->top.equal == 0 ? n : 0;
+		k->low_equals += k->low.equal == 0 ? n : 0;
+	}
+}
+
+/* Compute the result of zeros. */
+static bool
+zeros_stay(struct blend *b)
+{
+	static const uint8_t zeros[sizeof(double)];
+	size_t i;
+
+	if (!b->t.zeros || blend_by_rows(&b->t) || blend_by_columns(&b->t))
+		return false;
+	b->held[0].from = 0;
+	b->held[0].n = 1;
+	for (i = 0; i < b->vectors; i++)
+		*blend_vector(b, 0, i) = 0;
+	blend_mix(b, 0);
+	kernel_for(b->t.to)->encode(b->y, b->bytes, 1);
+	return memcmp(b->bytes, zeros, dtype_span(b->t.to, 1)) == 0;
+}
+
+bool
+blend_has_zeros(const struct blend *b)
+{
+	return b->skips;
+}
+
+uint64_t
+blend_zeros(struct blend *b)
+{
+	uint64_t n;
+
+	b->from += b->batch;
+	b->batch = 0;
+	if (!b->skips || b->from >= b->t.values)
+		return 0;
+	n = zeros_here(b);
+	pass_zeros(b, n);
+	b->from += n;
+	return n;
+}
+
 static int
 do_pass(struct blend *b, int pass, struct err *e)
 {
+	bool skips = b->t.zeros && !blend_by_columns(&b->t);
+
 	begin_pass(b, pass);
-	for (; b->from < b->t.values; b->from += b->batch)
-		if (do_batch(b, e) < 0)
+	for (; b->from < b->t.values; b->from += b->batch) {
+		b->batch = skips ? zeros_here(b) : 0;
+		if (b->batch > 0)
+			pass_zeros(b, b->batch);
+		else if (do_batch(b, e) < 0)
 			return -1;
+	}
 	if (pass == PASS_COARSE || pass == PASS_FINE)
 		end_counting(b);
 	return 0;
@@ -484,6 +567,7 @@ blend_begin(struct blend *b, const struct blend_task *t, struct err *e)
 		               "their mean has no direction");
 	begin_pass(b, PASS_RESULT);
 	b->batch = 0;
+	b->skips = zeros_stay(b);
 	return 0;
 }
 

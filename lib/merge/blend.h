@@ -42,6 +42,8 @@ struct blend_task {
 	/* Read n values from `from` on. Any thread may call it. 0, or -1 with errno as
 	 * core/range.h says. */
 	int (*read)(void *ctx, size_t model, uint64_t from, float *to, size_t n);
+	/* Of n values from `from` on, those at the beginning that are known to be 0; NULL: unknown. */
+	uint64_t (*zeros)(void *ctx, size_t model, uint64_t from, uint64_t n);
 	const char *(*file)(void *ctx, size_t model); /* the name of its file, for messages */
 	void *ctx;
 };
@@ -76,6 +78,7 @@ struct blend {
 	} *keep;
 	size_t keep_count, keep_cap;
 	uint64_t varied;          /* positions whose variance is not 0 */
+	bool skips;               /* where all vectors are known to be 0, so is the result */
 
 	/* Histograms: a slot for each thread that counts. */
 	struct blend_slot *slots;
@@ -100,6 +103,11 @@ void blend_close(struct blend *b);
 
 /* Begin a tensor: all passes before that of the result. 0 or -1. */
 int blend_begin(struct blend *b, const struct blend_task *t, struct err *e);
+
+/* Whether blend_zeros may find zeros. blend_zeros: the number of values that come next and are 0, which
+ * blend_next then leaves out. It need not be called. */
+bool blend_has_zeros(const struct blend *b);
+uint64_t blend_zeros(struct blend *b);
 
 /* The next bytes of the result, until the next call; *n is 0 at its end. 0 or -1. */
 int blend_next(struct blend *b, const uint8_t **p, size_t *n, struct err *e);

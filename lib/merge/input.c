@@ -1,6 +1,7 @@
 #include "merge/input.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,6 +262,37 @@ merge_input_values(struct merge_input *in, size_t tensor, uint64_t from, float *
 	else
 		values_float(t, in->heads[tensor], raw, to, n);
 	return 0;
+}
+
+/* Whether a block of zero bytes decodes to zeros. */
+static bool
+is_zero_block(const struct dtype *t)
+{
+	static const uint8_t zeros[1024];
+	float v[1024];
+	size_t i;
+
+	if (t->head > 0 || t->items > sizeof v / sizeof *v || t->bytes > sizeof zeros)
+		return false;
+	if (!kernel_decodes(t))
+		return merge_is_number(t); /* F64 */
+	kernel_decode(t, NULL, zeros, v, t->items);
+	for (i = 0; i < t->items; i++)
+		if (v[i] != 0 || signbit(v[i]))
+			return false;
+	return true;
+}
+
+uint64_t
+merge_input_zeros(const struct merge_input *in, size_t tensor, uint64_t from, uint64_t n)
+{
+	const struct dtype *t = tensor_type(merge_input_plan(in)->tensors[tensor]);
+	uint64_t at = from / t->items * t->bytes, bytes;
+
+	if (!in->store.at[tensor].gaps)
+		return 0;
+	bytes = store_zeros((void *)(uintptr_t)&in->store, tensor, at, dtype_span(t, n));
+	return bytes > 0 && is_zero_block(t) ? num_min(n, bytes / t->bytes * t->items) : 0;
 }
 
 /* ---- tokens ---- */

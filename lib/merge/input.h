@@ -65,7 +65,11 @@ bool merge_is_number(const struct dtype *t);
 int merge_input_values(struct merge_input *in, size_t tensor, uint64_t from, float *to, size_t n,
                        uint8_t *raw);
 
-/* The same for bytes. */
+/* Of the n values from `from` on, a multiple of the block, the number of those at the beginning that
+ * are 0 and that the file does not store, as far as that is known without reading. */
+uint64_t merge_input_zeros(const struct merge_input *in, size_t tensor, uint64_t from, uint64_t n);
+
+/* The same as merge_input_values for bytes. */
 int merge_input_bytes(struct merge_input *in, size_t tensor, uint64_t from, uint8_t *to, size_t n);
 
 /* Compare the tokens of two models. ERR_INVALID with the first that differs. 0 or -1. */

@@ -64,6 +64,28 @@ read_values(void *ctx, size_t model, uint64_t from, float *to, size_t n)
 	return r;
 }
 
+/* zeros of struct blend_task. */
+static uint64_t
+zeros_of(void *ctx, size_t model, uint64_t from, uint64_t n)
+{
+	struct merged *m = ctx;
+	const struct merge_vector *v = &m->row->vectors[model];
+
+	return merge_input_zeros(&m->p->inputs[v->input], v->tensor, from, n);
+}
+
+/* Whether all models of the row may have zeros that their files do not store. */
+static bool
+has_gaps(const struct merged *m)
+{
+	const struct merge_row *row = m->row;
+	size_t n = row->slice->n + (row->slice->has_base ? 1 : 0), i = 0;
+
+	while (i < n && m->p->inputs[row->vectors[i].input].store.at[row->vectors[i].tensor].gaps)
+		i++;
+	return i == n;
+}
+
 static const char *
 file_of(void *ctx, size_t model)
 {
@@ -123,10 +145,14 @@ next_tensor(struct merged *m, struct item *item, struct err *e)
 	if (merge_row_task(m->p, m->row, m->values, &task, e) < 0)
 		return -1;
 	task.read = read_values;
+	task.zeros = has_gaps(m) ? zeros_of : NULL;
 	task.file = file_of;
 	task.ctx = m;
 	m->mode = SEND_BLEND;
-	return blend_begin(&m->blend, &task, e) < 0 ? -1 : 1;
+	if (blend_begin(&m->blend, &task, e) < 0)
+		return -1;
+	item->gaps = blend_has_zeros(&m->blend);
+	return 1;
 }
 
 static int
@@ -204,6 +230,17 @@ merged_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
 	return 0;
 }
 
+static int
+merged_zeros(struct source *s, uint64_t *n, struct err *e)
+{
+	struct merged *m = (struct merged *)s;
+
+	(void)e;
+	*n = m->mode == SEND_BLEND
+		? dtype_span(tensor_type(m->row->t), blend_zeros(&m->blend)) : 0;
+	return 0;
+}
+
 static void
 merged_close(struct source *s)
 {
@@ -238,7 +275,7 @@ struct source *
 merged_source(struct merge_plan *p, unsigned jobs, struct err *e)
 {
 	static const struct source_ops ops = { .next = merged_next, .read = merged_read,
-		.close = merged_close };
+		.close = merged_close, .zeros = merged_zeros };
 	struct merged *m = mem_array(1, sizeof *m);
 
 	if (!m) {
