@@ -11,7 +11,6 @@
 #include "cli/input.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
-#include "core/reader.h"
 #include "core/sandbox.h"
 #include "diff/mapping.h"
 #include "kernels/dot.h"
@@ -110,7 +109,8 @@ adapt(struct run *r, struct err *e)
 		r->source[i] = r->adapted;
 		return 0;
 	}
-	if ((why.code != ERR_INVALID && why.code != ERR_FORMAT) || !input_reopens(r->path[i])) {
+	if ((why.code != ERR_INVALID && why.code != ERR_FORMAT && why.code != ERR_NO) ||
+	    !input_reopens(r->path[i])) {
 		*e = why;
 		return -1;
 	}
@@ -141,29 +141,13 @@ flow(struct run *r, size_t i, struct err *e)
 }
 
 static int
-read_mapping(struct run *r, struct err *e)
-{
-	const char *path = r->o->mapping;
-	struct buf b = { 0 };
-	int status;
-
-	if (!path)
-		return 0;
-	status = reader_file(path, SCHEMA_BYTES, &b, e);
-	if (status == 0)
-		status = diff_mapping_read(&r->names, b.p, b.n, path, r->source[0]->plan,
-		                           r->source[1]->plan, e);
-	buf_free(&b);
-	return status;
-}
-
-static int
 compare(struct run *r, struct err *e)
 {
 	size_t last = flowing(r);
 	struct diff_options o = r->o->asked.diff;
 
-	if (read_mapping(r, e) < 0)
+	if (r->o->mapping && diff_mapping_open(&r->names, r->o->mapping, r->source[0]->plan,
+	                                       r->source[1]->plan, e) < 0)
 		return -1;
 	o.names[0] = r->names.names[0];
 	o.names[1] = r->names.names[1];
@@ -258,8 +242,11 @@ take_operands(struct run *r, char **operands, struct err *e)
 		return tool_misused(e, "the mapping cannot be standard input");
 	if (r->o->quiet && (r->o->json || r->o->all))
 		return tool_misused(e, "-q prints nothing");
-	if (r->o->arch && !arch_known(r->o->arch))
-		return arch_unknown("--arch", r->o->arch, e);
+	if (r->o->arch && !arch_known(r->o->arch)) {
+		arch_unknown("--arch", r->o->arch, e);
+		e->code = ERR_USAGE; /* 1 says that the models differ */
+		return -1;
+	}
 	return diff_asked_pipes(r->path, e);
 }
 

@@ -166,7 +166,7 @@ open_subject(struct subject *s, struct source *source, struct item *item, bool *
 {
 	if (subject_read(s, source, NULL, item, more, e) == 0)
 		return 0;
-	if (e->code != ERR_FORMAT || s->arch)
+	if (e->code != ERR_NO || s->arch)
 		return -1;
 	*e = (struct err)ERR_INIT;
 	return 0;

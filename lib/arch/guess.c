@@ -1,5 +1,6 @@
 #include "arch/guess.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,11 +273,25 @@ arch_known(const char *name)
 	return a ? a : arch_by_folder(name);
 }
 
+#define KNOWN 384 /* bytes of all names, which must fit into a fact */
+
+/* The names that --arch takes, as folders state them. */
+static void
+known(char *to, size_t room)
+{
+	const struct arch *a;
+	size_t i, n = 0;
+
+	for (i = 0; (a = arch_row(i)) && n < room; i++)
+		n += (size_t)snprintf(to + n, room - n, "%s%s", i ? ", " : "", a->folder);
+}
+
 int
 arch_unknown(const char *where, const char *name, struct err *e)
 {
 	const struct arch *a, *near = NULL;
 	size_t i, least = strlen(name) / 3 + 2;
+	char names[KNOWN];
 
 	for (i = 0; (a = arch_row(i)); i++) {
 		size_t folder = text_distance(name, a->folder), gguf = text_distance(name, a->name);
@@ -287,7 +302,8 @@ arch_unknown(const char *where, const char *name, struct err *e)
 			near = a;
 		}
 	}
-	err_set(e, ERR_FORMAT, where, "architecture %.120s is not known", name);
+	known(names, sizeof names);
+	err_set(e, ERR_NO, where, "architecture %.120s is not known; --arch takes %s", name, names);
 	return near ? err_hint(e, "the nearest known one is %s; --arch %s takes the model as "
 	                       "such", near->folder, near->folder)
 	            : err_hint(e, "--arch NAME takes the model as another one");
@@ -296,8 +312,11 @@ arch_unknown(const char *where, const char *name, struct err *e)
 int
 arch_unsaid(const char *where, struct err *e)
 {
-	err_set(e, ERR_FORMAT, where,
-	        "does not say its architecture, and the names of its tensors do not show it");
+	char names[KNOWN];
+
+	known(names, sizeof names);
+	err_set(e, ERR_NO, where, "does not say its architecture, and the names of its tensors do not "
+	        "show it; --arch takes %s", names);
 	return err_hint(e, "--arch NAME states it");
 }
 

@@ -36,8 +36,8 @@ bool arch_said_text(const struct model *m, char text[ARCH_NAME]);
 const struct arch *arch_known(const char *name);
 
 /* The row of a model: by name if the user gave one, else as the plan says, else as its names
- * show it (arch_guess); refined. NULL with E001 if the name has no row (the hint has the
- * nearest one), or if nothing shows it. */
+ * show it (arch_guess); refined. NULL with ERR_NO if the name has no row, or if nothing shows
+ * it. */
 const struct arch *arch_find(const char *name, const struct model *m, const char *where,
                              struct err *e);
 
@@ -45,10 +45,11 @@ const struct arch *arch_find(const char *name, const struct model *m, const char
  * or -1. */
 int arch_check(const char *name, const struct model *m, const char *where, struct err *e);
 
-/* E001: there is no row for this name; the hint is the nearest one. -1. */
+/* ERR_NO with all names for --arch: this one has no row; the hint is the nearest one. -1. */
 int arch_unknown(const char *where, const char *name, struct err *e);
 
-/* E001: a model does not state its architecture, and its names do not show it. -1. */
+/* ERR_NO with all names for --arch: a model does not state its architecture, and its names do not
+ * show it. -1. */
 int arch_unsaid(const char *where, struct err *e);
 
 #endif

@@ -291,7 +291,7 @@ lint_config(const struct lint *l, const struct rule *r)
 	const struct err *why = &l->s->arch_fault;
 
 	/* A name that these tools do not know says nothing about the model. */
-	if (why->code == ERR_FORMAT)
+	if (why->code == ERR_FORMAT || why->code == ERR_NO)
 		findings_add_at(l->to, r, FINDING_INFO, NULL, "%s", why->fact);
 	else if (why->code != ERR_NONE)
 		findings_add(l->to, r, why->object[0] ? why->object : NULL, "%s", why->fact);

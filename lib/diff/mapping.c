@@ -1,6 +1,7 @@
 #include "diff/mapping.h"
 
 #include "core/json.h"
+#include "core/reader.h"
 
 /* A schema has an array of rows, and a map only names. */
 static int
@@ -37,6 +38,20 @@ diff_mapping_read(struct diff_mapping *m, const void *text, size_t n, const char
 	rename_free(&r);
 	if (status == 0 && i == 2)
 		return err_set(e, ERR_USAGE, where, "neither model has a tensor with a name of it");
+	return status;
+}
+
+int
+diff_mapping_open(struct diff_mapping *m, const char *path, const struct model *a,
+                  const struct model *b, struct err *e)
+{
+	struct buf text = { 0 };
+	int status = reader_file(path, SCHEMA_BYTES, &text, e);
+
+	*m = (struct diff_mapping){ 0 };
+	if (status == 0)
+		status = diff_mapping_read(m, text.p, text.n, path, a, b, e);
+	buf_free(&text);
 	return status;
 }
 

@@ -21,6 +21,11 @@ struct diff_mapping {
  * neither model has a name of it. 0 or -1. */
 int diff_mapping_read(struct diff_mapping *m, const void *text, size_t n, const char *where,
                       const struct model *a, const struct model *b, struct err *e);
+
+/* The same of a file. */
+int diff_mapping_open(struct diff_mapping *m, const char *path, const struct model *a,
+                      const struct model *b, struct err *e);
+
 void diff_mapping_free(struct diff_mapping *m);
 
 #endif

@@ -236,7 +236,7 @@ differs() {
 	try apr-diff --min-cosine 1.5 a.gguf b.gguf
 	said 2 'a number from 0 to 1'
 	try apr-diff --arch lama a.gguf b.gguf
-	said 4 'lama'
+	said 2 'lama'
 	try apr-diff --metadata --tensors a.gguf b.gguf
 	said 2
 	try apr-diff -q --json a.gguf b.gguf

@@ -225,11 +225,11 @@ named() {
 	try apr-rename --schema lama "$model"
 	said 3 'lama: cannot be opened'
 	try apr-rename --schema gguf --arch lama "$model"
-	said 4 'architecture lama is not known (E001)'
+	said 1 'architecture lama is not known'
 	grep -q '^hint: the nearest known one is llama; --arch llama takes the model as such' "$err"
 	named a b >none.gguf
 	try apr-rename --schema apr none.gguf
-	said 4 'the names of its tensors do not show it'
+	said 1 'the names of its tensors do not show it; --arch takes llama, mistral, '
 	grep -qx 'hint: --arch NAME states it' "$err"
 	try apr-rename --schema apr --arch llama none.gguf
 	said 5 'ArchitectureMismatch: none of its tensors has a name of architecture llama'

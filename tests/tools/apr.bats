@@ -247,7 +247,7 @@ fails() {
 	fails 4 'UnsupportedFormat: text.gguf' apr import text.gguf "${all[@]}"
 	fails 2 'apr-unpack: ' apr convert m.gguf --from nosuch "${all[@]}"
 	fails 3 'apr-verify: ' apr convert m.gguf --trusted-key none.pub "${all[@]}"
-	fails 4 'apr-adapt: nosuch.s: architecture nosuch is not known' apr import nosuch.s "${all[@]}"
+	fails 1 'apr-adapt: nosuch.s: architecture nosuch is not known' apr import nosuch.s "${all[@]}"
 	fails 5 'apr-rename: <stdin>: ArchitectureMismatch' \
 		apr convert "$llama2/hf/model.safetensors" --arch whisper "${all[@]}"
 	fails 2 'apr-quant: ' apr convert m.gguf --quantize nosuch -o out.apr
