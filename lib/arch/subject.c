@@ -16,6 +16,7 @@ subject_begin(struct subject *s, const struct source *source, struct err *e)
 	*s = (struct subject){ .plan = source->plan, .note = source->note,
 		.w = { .name = source->name, .plan = source->plan } };
 	s->w.blobs = mem_array(s->plan->blob_count, sizeof *s->w.blobs);
+	s->blob_room = s->plan->blob_count;
 	return s->w.blobs ? 0 : err_memory(e);
 }
 
@@ -233,7 +234,7 @@ subject_close(struct subject *s)
 {
 	size_t i;
 
-	for (i = 0; s->w.blobs && i < s->plan->blob_count; i++)
+	for (i = 0; s->w.blobs && i < s->blob_room; i++)
 		free((void *)(uintptr_t)s->w.blobs[i].p);
 	free(s->w.blobs);
 	json_decref(s->config);

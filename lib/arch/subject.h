@@ -18,7 +18,8 @@
 #define SUBJECT_BYTES ((size_t)1 << 30)
 
 struct subject {
-	const struct model *plan;  /* the source's, which must outlive the subject */
+	const struct model *plan;  /* the source's, which must outlive the subject's use;
+	                            * subject_close does not read it */
 	struct weights w;          /* its plan, name, side files and long values; no tensors */
 	enum arch_form form;       /* of names and values */
 	struct model own;          /* if the names are those of .apr files: the plan with names of
@@ -29,6 +30,7 @@ struct subject {
 	json_t *config;            /* of config.json, or of the keys of an .apr file that say the
 	                            * same; an object; NULL: none */
 	void (*note)(const char *); /* receives notes for the user; may be NULL */
+	size_t blob_room;          /* length of w.blobs */
 	struct buf taking;         /* the blob whose bytes arrive, */
 	size_t taken;              /* and the bytes of all */
 };

@@ -376,6 +376,8 @@ near(const char *a, const char *b)
 		most = fmax(most, isfinite(p[i] - q[i]) ? fabs(p[i] - q[i]) / unit : INFINITY);
 	}
 	printf("%zu of %zu differ, by at most %g\n", differ, n, most);
+	free(p);
+	free(q);
 	return most > 1;
 }
 
