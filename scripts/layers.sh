@@ -34,9 +34,10 @@ generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 front core
+predict core model wire
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune
-bin core model wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune
+bin core model wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
 '
 libraries='
 jansson lib/core/json.h

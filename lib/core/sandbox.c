@@ -60,6 +60,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-sum", SANDBOX_THREADS },
 	{ "apr-check", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS },
 	{ "apr-stats", SANDBOX_THREADS },
+	{ "apr-predict", SANDBOX_SPOOL | SANDBOX_THREADS },
 	{ "apr-diff", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS },
 	{ "apr-explain", SANDBOX_THREADS },
 	{ "apr-seal", SANDBOX_OUTPUT },

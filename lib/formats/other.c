@@ -6,7 +6,7 @@
 
 #define MAGIC(TEXT) 0, sizeof(TEXT) - 1, TEXT
 #define ONNX "its framework can export the model as ONNX or as arrays of NumPy"
-#define TREES "models of trees and estimators are not read; their framework can export them as ONNX"
+#define TREES "apr-predict predicts with models of trees and linear models; no other tool reads them"
 #define ENGINE "an engine runs only on the GPU and version that built it, and its layout is not " \
 	"published: use the model that it was built from"
 #define PAGE "the server sent a page, such as an error or a login, and not the file"

@@ -91,6 +91,7 @@ static const struct front_word words[] = {
 	{ TOOL("open", "", TRUST, "apr-open", "such a message") },
 
 	{ TOOL("run", "", RUN, "apr-run", "what a model says next") },
+	{ TOOL("predict", "", RUN, "apr-predict", "what a classical model says of rows") },
 	{ TOOL("tok", "tokenize", RUN, "apr-tok", "text to tokens, and back") },
 
 	{ TOOL("download", "", FETCH, "apr-pull", "a model of a hub or the web, into the cache"),

@@ -263,3 +263,11 @@ starved() {
 @test "fuzz corpus: what registries send" {
 	replayed oci
 }
+
+@test "fuzz corpus: classical models" {
+	replayed predict
+}
+
+@test "fuzz corpus: rows of a table" {
+	replayed rows
+}

@@ -1,0 +1,153 @@
+/* apr-predict: what a classical model says of the rows of a table */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/input.h"
+#include "cli/tool.h"
+#include "core/sandbox.h"
+#include "core/thread.h"
+#include "formats/format.h"
+#include "load/load.h"
+#include "predict/batch.h"
+#include "predict/tensors.h"
+
+struct options {
+	bool proba, raw, leaf, header, no_header, one_based;
+	const char *form;
+	uint64_t skip, trees, jobs;
+};
+
+static int
+put(void *ctx, const uint8_t *p, size_t n, struct err *e)
+{
+	(void)ctx;
+	if (fwrite(p, 1, n, stdout) != n || fflush(stdout) != 0)
+		return err_errno(e, "<stdout>", "writing failed");
+	return 0;
+}
+
+/* A model in a container: tensors by name. */
+static int
+read_tensors(struct predictor *m, const char *path, struct err *e)
+{
+	struct load l;
+	int r = load_open(&l, path, tool_note, e);
+
+	if (r == 0)
+		r = predict_tensors(m, &l.weights, e);
+	load_close(&l);
+	return r;
+}
+
+static int
+read_model(struct predictor *m, const char *path, struct err *e)
+{
+	const struct predict_reader *reader;
+	struct buf b = { 0 };
+	struct reader r;
+	const uint8_t *p;
+	size_t n = 0;
+	int status = -1;
+
+	if (reader_open(&r, path, e) < 0)
+		return -1;
+	p = reader_peek(&r, PREDICT_PROBE, &n);
+	reader = p ? predict_probe(p, n) : NULL;
+	if (p && !reader && strcmp(path, "-") == 0)
+		err_set(e, ERR_USAGE, NULL, "a model from standard input must be one of XGBoost, "
+		        "LightGBM, CatBoost or scikit-learn; others are read from a file");
+	else if (p && !reader && n > 0 && *p == '{')
+		err_set(e, ERR_FORMAT, path, "is JSON, but not a model of XGBoost, LightGBM or CatBoost");
+	else if (p && !reader)
+		status = 1;
+	else if (p && reader_rest(&r, &b, PREDICT_BYTES) == 0)
+		status = b.n > PREDICT_BYTES
+		         ? err_set(e, ERR_MEMORY, path, "is larger than 2 GiB")
+		         : predict_read(m, reader, b.p, b.n, path, e);
+	reader_close(&r);
+	buf_free(&b);
+	return status == 1 ? read_tensors(m, path, e) : status;
+}
+
+static int
+predict(struct predictor *m, const char *path, const struct options *o, struct err *e)
+{
+	struct batch b = { .m = m, .put = put, .jobs = (unsigned)o->jobs,
+		.header = o->header ? 1 : o->no_header ? 0 : -1,
+		.what = o->proba ? BATCH_PROBA : o->raw ? BATCH_RAW : o->leaf ? BATCH_LEAF
+		        : BATCH_PREDICTION,
+		.rows = { .m = m, .where = strcmp(path, "-") == 0 ? "<stdin>" : path,
+		          .form = o->form ? rows_form_by_name(o->form) : ROWS_UNKNOWN,
+		          .skip = (size_t)o->skip, .one_based = o->one_based } };
+	struct reader r;
+	int status;
+
+	if (o->trees)
+		forest_limit(&m->forest, (size_t)o->trees);
+	if (batch_allows(m, b.what, e) < 0 || reader_open(&r, path, e) < 0)
+		return -1;
+	status = batch_run(&b, &r, e);
+	reader_close(&r);
+	rows_free(&b.rows);
+	return status;
+}
+
+static int
+check(char **operands, const struct options *o, struct err *e)
+{
+	if (!operands[0])
+		return tool_misused(e, "a MODEL is expected");
+	if (o->proba + o->raw + o->leaf > 1)
+		return tool_misused(e, "only one of --proba, --raw and --leaf can be given");
+	if (o->header && o->no_header)
+		return tool_misused(e, "--header and --no-header cannot be combined");
+	if (o->form && rows_form_by_name(o->form) == ROWS_UNKNOWN)
+		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl or libsvm", o->form);
+	if (strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
+		return tool_misused(e, "the model and the rows cannot both be standard input");
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct options o;
+	static const struct opt opts[] = {
+		FLAG(0, "proba", &o.proba, "print the probability of each class"),
+		FLAG(0, "raw", &o.raw, "print scores as they are before the link function"),
+		FLAG(0, "leaf", &o.leaf, "print the number of the leaf of each tree"),
+		TEXT(0, "rows", "FORM", &o.form,
+		     "the form of the rows: csv, tsv, space, jsonl or libsvm (default: by the first row)"),
+		FLAG(0, "header", &o.header, "the first row has the names of the columns"),
+		FLAG(0, "no-header", &o.no_header, "the first row has values"),
+		NUMBER(0, "skip", "N", &o.skip, 0, 65536, "leave out the first N columns"),
+		FLAG(0, "one-based", &o.one_based, "libsvm: the first feature has the number 1"),
+		NUMBER(0, "trees", "N", &o.trees, 1, UINT32_MAX,
+		       "use only the first N trees of each output"),
+		OPT_JOBS(&o.jobs),
+		OPT_END
+	};
+	static const struct tool tool = {
+		"apr-predict", "[--proba | --raw | --leaf] [--trees N] [--rows FORM]\n"
+		"[--header | --no-header] [--skip N] [--one-based] [-j N] MODEL [FILE]",
+		"Print what a classical model predicts for each row of a table.", opts, 2
+	};
+	struct predictor m = { 0 };
+	struct err e = ERR_INIT;
+	char **operands = tool_begin(&tool, argc, argv);
+	const char *rows = check(operands, &o, &e) == 0 ? tool_input(operands[1], &e) : NULL;
+
+	if (!o.jobs)
+		o.jobs = thread_count();
+	if (rows) {
+		sandbox_read(operands[0]);
+		sandbox_read(rows);
+		if (format_may_spool(operands[0]))
+			sandbox_spool();
+	}
+	sandbox_enter();
+	if (rows && read_model(&m, operands[0], &e) == 0)
+		predict(&m, rows, &o, &e);
+	predictor_free(&m);
+	return tool_end(&e);
+}

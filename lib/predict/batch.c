@@ -1,0 +1,368 @@
+#include "predict/batch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buf.h"
+#include "core/json.h"
+#include "core/mem.h"
+#include "core/thread.h"
+#include "predict/decimal.h"
+
+#define CHUNK (1u << 20) /* bytes of rows that are read before they are computed */
+#define VALUES (1u << 22) /* features of all rows of a block, about */
+
+struct line {
+	const char *p;
+	size_t n;
+};
+
+/* Some rows that one thread computes. */
+struct block {
+	const struct line *lines;
+	size_t n;
+	uint64_t number; /* of the first line, from 1 */
+	struct buf out;
+	struct err e;
+};
+
+struct work {
+	struct batch *b;
+	struct buf text;      /* bytes that were read and not used */
+	struct line *lines;
+	size_t line_count, line_cap;
+	struct block *blocks;
+	size_t block_count, block_cap;
+	uint64_t number;      /* lines so far */
+	bool begun;
+};
+
+int
+batch_allows(const struct predictor *m, enum batch_what what, struct err *e)
+{
+	if (what == BATCH_LEAF && predict_trees(m) == 0)
+		return err_set(e, ERR_USAGE, NULL, "--leaf: the model has no trees");
+	if (what == BATCH_PROBA && m->task != PREDICT_BINARY && m->task != PREDICT_CLASSES)
+		return err_set(e, ERR_USAGE, NULL, "--proba: the model is not a classifier");
+	if (what == BATCH_PROBA && m->link == LINK_NONE)
+		return err_set(e, ERR_USAGE, NULL, "--proba: the model gives no probabilities");
+	return 0;
+}
+
+/* ---- predictions as text ---- */
+
+static void
+put_quoted(struct buf *o, const char *text)
+{
+	buf_text(o, "\"");
+	for (; *text; text++)
+		buf_printf(o, "%s%c", *text == '"' ? "\"" : "", *text);
+	buf_text(o, "\"");
+}
+
+/* A name as a field of a table or in JSON. */
+static void
+put_text(const struct batch *b, struct buf *o, const char *text)
+{
+	if (b->rows.form == ROWS_JSON)
+		json_quote(o, text, strlen(text));
+	else if (!strpbrk(text, ",\t \"\n\r"))
+		buf_text(o, text);
+	else
+		put_quoted(o, text);
+}
+
+static void
+put_label(const struct batch *b, struct buf *o, size_t k)
+{
+	const char *text = b->m->labels ? b->m->labels[k] : NULL;
+	const char *p = text;
+
+	if (!text) {
+		buf_printf(o, "%zu", k);
+		return;
+	}
+	decimal_read(&p, text + strlen(text));
+	if (b->rows.form == ROWS_JSON && (*p || p == text || strpbrk(text, "nN+")))
+		put_text(b, o, text);
+	else if (b->rows.form == ROWS_JSON)
+		buf_text(o, text);
+	else
+		put_text(b, o, text);
+}
+
+static const char *
+between(const struct batch *b)
+{
+	return b->rows.form == ROWS_TSV ? "\t" : b->rows.form == ROWS_CSV ? "," : " ";
+}
+
+static void
+put_number(const struct batch *b, struct buf *o, double v)
+{
+	if (b->rows.form == ROWS_JSON && !isfinite(v))
+		buf_text(o, "null");
+	else
+		decimal_write(o, v, b->m->single);
+}
+
+/* The number of columns of an answer. */
+static size_t
+columns(const struct batch *b)
+{
+	switch (b->what) {
+	case BATCH_RAW:
+		return b->m->outputs;
+	case BATCH_PROBA:
+		return predict_columns(b->m);
+	case BATCH_LEAF:
+		return predict_trees(b->m);
+	default:
+		return b->m->task == PREDICT_VALUE ? b->m->outputs : 1;
+	}
+}
+
+static const char *const words[] = { "prediction", "proba", "raw", "leaf" };
+
+static void
+put_header(const struct batch *b, struct buf *o)
+{
+	size_t k, n = columns(b);
+
+	for (k = 0; k < n; k++) {
+		buf_printf(o, "%s%s", k ? between(b) : "", words[b->what]);
+		if (b->what == BATCH_PROBA && b->m->labels)
+			buf_printf(o, "_%s", b->m->labels[k]);
+		else if (n > 1)
+			buf_printf(o, "_%zu", k);
+	}
+	buf_text(o, "\n");
+}
+
+static void
+put_values(const struct batch *b, struct buf *o, const double *scores, const uint32_t *leaves,
+           double *linked)
+{
+	size_t k, n = columns(b);
+	const double *v = b->what == BATCH_RAW ? scores : linked;
+
+	if (b->what == BATCH_PROBA || b->what == BATCH_PREDICTION)
+		predict_link(b->m, scores, linked);
+	for (k = 0; k < n; k++) {
+		buf_text(o, k ? between(b) : "");
+		if (b->what == BATCH_LEAF)
+			buf_printf(o, "%" PRIu32, leaves[k]);
+		else
+			put_number(b, o, v[k]);
+	}
+}
+
+/* The answer for one row. linked: room for predict_columns values. */
+static void
+put_row(const struct batch *b, struct buf *o, const double *scores, const uint32_t *leaves,
+        double *linked)
+{
+	bool json = b->rows.form == ROWS_JSON, list = columns(b) > 1;
+
+	if (json)
+		buf_printf(o, "{\"%s\":%s", words[b->what], list ? "[" : "");
+	if (b->what == BATCH_PREDICTION && b->m->task != PREDICT_VALUE)
+		put_label(b, o, predict_label(b->m, scores));
+	else
+		put_values(b, o, scores, leaves, linked);
+	buf_text(o, json ? list ? "]}\n" : "}\n" : "\n");
+}
+
+/* ---- blocks ---- */
+
+static size_t
+rows_of_block(const struct predictor *m)
+{
+	size_t n = VALUES / (m->features + m->outputs + predict_trees(m) / 2 + 1);
+
+	return n < 1 ? 1 : n > FOREST_BLOCK ? FOREST_BLOCK : n;
+}
+
+static void
+compute(void *ctx, size_t index)
+{
+	struct work *w = ctx;
+	const struct batch *b = w->b;
+	const struct predictor *m = b->m;
+	struct block *x = &w->blocks[index];
+	double *rows = mem_array(x->n * m->features, sizeof *rows);
+	double *scores = mem_array((x->n + 2) * m->outputs + 2, sizeof *scores);
+	uint32_t *leaves = b->what == BATCH_LEAF ? mem_array(x->n * predict_trees(m), sizeof *leaves)
+	                                         : NULL;
+	size_t i, n;
+	bool missing = false;
+
+	if (!rows || !scores || (b->what == BATCH_LEAF && !leaves)) {
+		err_memory(&x->e);
+		goto end;
+	}
+	for (n = 0; n < x->n; n++)
+		if (rows_read(&b->rows, x->lines[n].p, x->lines[n].n, x->number + n,
+		              rows + n * m->features, &missing, &x->e) < 0)
+			break;
+	predict_rows(m, rows, n, missing, leaves ? NULL : scores, leaves);
+	for (i = 0; i < n; i++)
+		put_row(b, &x->out, scores + i * m->outputs,
+		        leaves ? leaves + i * predict_trees(m) : NULL, scores + x->n * m->outputs);
+	if (!buf_ok(&x->out))
+		err_memory(&x->e);
+end:
+	free(rows);
+	free(scores);
+	free(leaves);
+}
+
+static int
+put_blocks(struct work *w, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < w->block_count; i++) {
+		struct block *x = &w->blocks[i];
+
+		if (x->out.n > 0 && w->b->put(w->b->ctx, x->out.p, x->out.n, e) < 0)
+			return -1;
+		if (x->e.code != ERR_NONE) {
+			*e = x->e;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Computes the lines so far. */
+static int
+flush(struct work *w, struct err *e)
+{
+	size_t i, each = rows_of_block(w->b->m);
+
+	w->block_count = 0;
+	if (mem_grow(&w->blocks, &w->block_cap, w->line_count / each + 1, sizeof *w->blocks) < 0)
+		return err_memory(e);
+	for (i = 0; i < w->line_count; i += each) {
+		struct block *x = &w->blocks[w->block_count++];
+
+		buf_clear(&x->out);
+		x->e = (struct err)ERR_INIT;
+		x->lines = w->lines + i;
+		x->n = w->line_count - i < each ? w->line_count - i : each;
+		x->number = w->number + i + 1;
+	}
+	thread_for(w->b->jobs, w->block_count, compute, w);
+	w->number += w->line_count;
+	w->line_count = 0;
+	return put_blocks(w, e);
+}
+
+/* ---- lines ---- */
+
+static int
+begin(struct work *w, struct line first, struct err *e)
+{
+	struct batch *b = w->b;
+	struct buf o = { 0 };
+	int r;
+
+	w->begun = true;
+	if (rows_begin(&b->rows, first.p, first.n, b->header, e) < 0)
+		return -1;
+	if (!b->rows.header)
+		return 0;
+	w->number++;
+	put_header(b, &o);
+	r = buf_ok(&o) ? b->put(b->ctx, o.p, o.n, e) : err_memory(e);
+	buf_free(&o);
+	return r;
+}
+
+static int
+take_line(struct work *w, struct line line, struct err *e)
+{
+	if (!w->begun) {
+		if (begin(w, line, e) < 0)
+			return -1;
+		if (w->b->rows.header)
+			return 0;
+	}
+	if (mem_grow(&w->lines, &w->line_cap, w->line_count + 1, sizeof *w->lines) < 0)
+		return err_memory(e);
+	w->lines[w->line_count++] = line;
+	return 0;
+}
+
+/* Computes all whole lines of the text, and keeps the rest. last: the text ends here. */
+static int
+take_text(struct work *w, bool last, struct err *e)
+{
+	const char *p = (const char *)w->text.p, *end = p + w->text.n, *stop;
+	size_t rest;
+
+	while (p < end) {
+		stop = memchr(p, '\n', (size_t)(end - p));
+		if (!stop && !last)
+			break;
+		stop = stop ? stop : end;
+		if (take_line(w, (struct line){ p, (size_t)(stop - p) }, e) < 0)
+			return -1;
+		p = stop < end ? stop + 1 : end;
+	}
+	if (flush(w, e) < 0)
+		return -1;
+	rest = (size_t)(end - p);
+	if (rest > BATCH_LINE)
+		return err_set(e, ERR_CORRUPT, w->b->rows.where, "row %" PRIu64 " has more than %u bytes",
+		               w->number + 1, BATCH_LINE);
+	if (rest)
+		memmove(w->text.p, p, rest);
+	w->text.n = rest;
+	return 0;
+}
+
+/* Reads until there is enough for all threads, or nothing more has arrived. 1, 0 at the end. */
+static int
+fill(struct work *w, struct reader *r)
+{
+	size_t from = w->text.n, n = 0;
+	const uint8_t *p;
+
+	do {
+		if (reader_at_end(r))
+			break;
+		p = reader_some(r, READER_STEP, &n);
+		if (!p)
+			break;
+		buf_put(&w->text, p, n);
+	} while (n == READER_STEP && w->text.n - from < CHUNK);
+	return !r->failed && !reader_at_end(r);
+}
+
+int
+batch_run(struct batch *b, struct reader *r, struct err *e)
+{
+	struct work w = { .b = b };
+	size_t i;
+	int more = 1, status = 0;
+
+	while (more && status == 0) {
+		more = fill(&w, r);
+		if (r->failed)
+			status = -1;
+		else if (!buf_ok(&w.text))
+			status = err_memory(e);
+		else
+			status = take_text(&w, !more, e);
+	}
+	for (i = 0; i < w.block_cap; i++)
+		buf_free(&w.blocks[i].out);
+	free(w.blocks);
+	free(w.lines);
+	buf_free(&w.text);
+	return status;
+}

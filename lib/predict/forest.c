@@ -1,0 +1,254 @@
+#include "predict/forest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "predict/walk.h"
+
+/* ---- a tree that is being read ---- */
+
+void
+tree_clear(struct tree *t)
+{
+	t->count = 0;
+	buf_clear(&t->values);
+	buf_clear(&t->sets);
+	t->group = 0;
+}
+
+void
+tree_free(struct tree *t)
+{
+	free(t->nodes);
+	buf_free(&t->values);
+	buf_free(&t->sets);
+	*t = (struct tree){ 0 };
+}
+
+struct tree_node *
+tree_add(struct tree *t)
+{
+	if (mem_grow(&t->nodes, &t->cap, t->count + 1, sizeof *t->nodes) < 0)
+		return NULL;
+	t->nodes[t->count] = (struct tree_node){ 0 };
+	return &t->nodes[t->count++];
+}
+
+int
+tree_leaf(struct tree *t, struct tree_node *x, double value, uint32_t id)
+{
+	x->left = x->right = 0;
+	x->id = id;
+	x->values = t->values.n / sizeof value;
+	buf_put(&t->values, &value, sizeof value);
+	return buf_ok(&t->values) ? 0 : -1;
+}
+
+double
+forest_below(float t)
+{
+	return (double)nextafterf(t, -HUGE_VALF);
+}
+
+/* ---- the forest ---- */
+
+int
+forest_begin(struct forest *f, size_t features, size_t groups, size_t width, struct err *e)
+{
+	*f = (struct forest){ .features = features, .groups = groups, .width = width, .scale = 1,
+		.most = f->most };
+	f->base = mem_array(groups, sizeof *f->base);
+	f->bias = mem_array(groups, sizeof *f->bias);
+	return f->base && f->bias ? 0 : err_memory(e);
+}
+
+void
+forest_free(struct forest *f)
+{
+	free(f->base);
+	free(f->bias);
+	free(f->trees);
+	free(f->nodes);
+	free(f->leaf);
+	free(f->values);
+	free(f->ids);
+	buf_free(&f->sets);
+	*f = (struct forest){ 0 };
+}
+
+void
+forest_limit(struct forest *f, size_t n)
+{
+	size_t each = f->width == 1 ? f->groups : 1;
+
+	if (n < f->tree_count / each)
+		f->tree_count = n * each;
+}
+
+/* The state of forest_add: nodes of the tree in breadth-first order. */
+struct layout {
+	struct forest *f;
+	const struct tree *t;
+	const char *where;
+	struct err *e;
+	uint32_t *order;  /* the reader's number of the i-th node */
+	uint32_t *depth;
+	bool *seen;
+	size_t count;
+	bool plain;
+};
+
+static int
+room(struct forest *f, size_t nodes, struct err *e)
+{
+	if (nodes > FOREST_NODES - f->node_count)
+		return err_set(e, ERR_MEMORY, NULL, "the model has more than %u nodes", FOREST_NODES);
+	if (f->most && f->node_count + nodes > f->most)
+		return err_set(e, ERR_CORRUPT, NULL, "the model has more nodes than its file has bytes");
+	if (mem_grow(&f->nodes, &f->node_cap, f->node_count + nodes, sizeof *f->nodes) < 0 ||
+	    mem_grow(&f->leaf, &f->leaf_cap, f->node_count + nodes, sizeof *f->leaf) < 0 ||
+	    mem_grow(&f->ids, &f->id_cap, f->leaf_count + nodes, sizeof *f->ids) < 0 ||
+	    mem_grow(&f->trees, &f->tree_cap, f->tree_count + 1, sizeof *f->trees) < 0)
+		return err_memory(e);
+	return 0;
+}
+
+/* Puts a child behind the nodes so far. */
+static int
+reach(struct layout *l, uint32_t parent, uint32_t child, uint32_t depth)
+{
+	if (child >= l->t->count)
+		return err_set(l->e, ERR_CORRUPT, l->where, "node %u has the child %u, of %zu nodes",
+		               parent, child, l->t->count);
+	if (l->seen[child])
+		return err_set(l->e, ERR_CORRUPT, l->where,
+		               "node %u has two parents, so the nodes are not a tree", child);
+	l->seen[child] = true;
+	l->order[l->count] = child;
+	l->depth[l->count++] = depth;
+	return 0;
+}
+
+static int
+put_leaf(struct layout *l, struct forest_node *to, size_t at, const struct tree_node *x)
+{
+	struct forest *f = l->f;
+	const double *v = (const double *)(const void *)l->t->values.p + x->values;
+
+	if (x->values + f->width > l->t->values.n / sizeof *v)
+		return err_set(l->e, ERR_CORRUPT, l->where, "a leaf has fewer values than %zu", f->width);
+	if (f->most && f->value_count + f->width > f->most)
+		return err_set(l->e, ERR_CORRUPT, l->where, "the leaves have more values than the file has "
+		               "bytes");
+	if (mem_grow(&f->values, &f->value_cap, f->value_count + f->width, sizeof *f->values) < 0)
+		return err_memory(l->e);
+	memcpy(f->values + f->value_count, v, f->width * sizeof *v);
+	f->value_count += f->width;
+	*to = (struct forest_node){ .t = HUGE_VAL, .left = (uint32_t)at };
+	f->leaf[at] = (uint32_t)f->leaf_count;
+	f->ids[f->leaf_count++] = x->id;
+	return 0;
+}
+
+/* Copies a set of categories; the place of its number of words. */
+static int
+put_set(struct layout *l, const struct tree_node *x, double *place)
+{
+	struct buf *to = &l->f->sets;
+
+	if (x->set + x->set_words > l->t->sets.n / 4 || x->set_words > UINT32_MAX)
+		return err_set(l->e, ERR_CORRUPT, l->where, "a set of categories is outside its list");
+	*place = (double)(to->n / 4);
+	buf_u32(to, (uint32_t)x->set_words);
+	buf_put(to, l->t->sets.p + x->set * 4, x->set_words * 4);
+	return buf_ok(to) ? 0 : err_memory(l->e);
+}
+
+/* Whether a missing value goes right. */
+static bool
+missing_right(const struct tree_node *x)
+{
+	return x->missing == FOREST_NONE && !x->category ? !(0 <= x->threshold) : !x->default_left;
+}
+
+static int
+put_split(struct layout *l, struct forest_node *to, uint32_t number, const struct tree_node *x)
+{
+	if (x->feature >= l->f->features)
+		return err_set(l->e, ERR_CORRUPT, l->where, "node %u asks for feature %u, of %zu", number,
+		               x->feature, l->f->features);
+	if (isnan(x->threshold) && !x->category)
+		return err_set(l->e, ERR_CORRUPT, l->where, "the threshold of node %u is NaN", number);
+	*to = (struct forest_node){ .t = x->threshold, .word = x->feature };
+	to->word |= missing_right(x) ? WALK_RIGHT : 0;
+	to->word |= x->missing == FOREST_ZEROS ? WALK_ZEROS : 0;
+	to->word |= x->category ? WALK_CATEGORY : 0;
+	l->f->refuses_nan |= x->missing == FOREST_REFUSE;
+	l->plain &= !(to->word & (WALK_ZEROS | WALK_CATEGORY));
+	return x->category ? put_set(l, x, &to->t) : 0;
+}
+
+/* Puts the i-th node in its place, and its children behind all nodes so far. */
+static int
+put(struct layout *l, size_t i)
+{
+	size_t first = l->f->node_count;
+	uint32_t number = l->order[i];
+	const struct tree_node *x = &l->t->nodes[number];
+	struct forest_node *to = &l->f->nodes[first + i];
+
+	if (x->left == 0 && x->right == 0)
+		return put_leaf(l, to, first + i, x);
+	if (put_split(l, to, number, x) < 0)
+		return -1;
+	to->left = (uint32_t)(first + l->count);
+	return reach(l, number, x->left, l->depth[i] + 1) < 0 ||
+	       reach(l, number, x->right, l->depth[i] + 1) < 0 ? -1 : 0;
+}
+
+static int
+lay(struct layout *l)
+{
+	struct forest *f = l->f;
+	size_t i;
+
+	l->seen[0] = true;
+	l->count = 1;
+	for (i = 0; i < l->count; i++)
+		if (put(l, i) < 0)
+			return -1;
+	f->trees[f->tree_count++] = (struct forest_tree){ .root = (uint32_t)f->node_count,
+		.depth = l->depth[l->count - 1], .group = l->t->group, .plain = l->plain };
+	f->node_count += l->count;
+	return 0;
+}
+
+int
+forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e)
+{
+	struct layout l = { .f = f, .t = t, .where = where, .e = e, .plain = true };
+	int r = -1;
+
+	if (!buf_ok(&t->values) || !buf_ok(&t->sets))
+		return err_memory(e);
+	if (t->count == 0)
+		return err_set(e, ERR_CORRUPT, where, "a tree has no nodes");
+	if (t->group >= f->groups)
+		return err_set(e, ERR_CORRUPT, where, "a tree belongs to output %u, of %zu", t->group,
+		               f->groups);
+	if (room(f, t->count, e) < 0)
+		return -1;
+	l.order = mem_array(t->count, sizeof *l.order);
+	l.depth = mem_array(t->count, sizeof *l.depth);
+	l.seen = mem_array(t->count, sizeof *l.seen);
+	if (!l.order || !l.depth || !l.seen)
+		err_memory(e);
+	else
+		r = lay(&l);
+	free(l.order);
+	free(l.depth);
+	free(l.seen);
+	return r;
+}

@@ -1,0 +1,131 @@
+/* forest: decision trees of any library in one form, and the walk from rows to leaves.
+ *
+ * A reader adds trees one by one: nodes in its own order, with links by number, node 0 the root.
+ * forest_add proves that they form a tree (each link inside the list, no node reached twice),
+ * and puts them in breadth-first order, the two children of a node side by side. A node of the
+ * walk has 16 bytes:
+ *
+ *     t      go right if x > t; a leaf has +inf, so that it leads to itself
+ *     word   number of the feature (24 bits), flags
+ *     left   number of the left child, the right one follows it
+ *
+ * All libraries are expressed by "left if x <= t": XGBoost's "left if x < t" in single precision
+ * is x <= t', the next smaller float; scikit-learn compares floats with a double and CatBoost asks
+ * for x > t. Rows whose library computes in single precision have been rounded to it, so
+ * comparisons of doubles have the same result.
+ *
+ * Sources of the rules: XGBoost's src/predictor and tree_model.h; LightGBM's include/LightGBM/
+ * tree.h; scikit-learn's sklearn/tree/_tree.pyx; CatBoost's documentation of the JSON model.
+ */
+#ifndef PREDICT_FOREST_H
+#define PREDICT_FOREST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/buf.h"
+#include "core/err.h"
+
+#define FOREST_FEATURES (1u << 24)
+#define FOREST_NODES (1u << 28)
+#define FOREST_GROUPS 65536u
+#define FOREST_ZERO 1e-35 /* LightGBM's kZeroThreshold, 1e-35f as a double */
+
+/* What a missing value (NaN) does at a split. */
+enum forest_missing {
+	FOREST_NONE,  /* it counts as 0 */
+	FOREST_NAN,   /* it goes left or right by default_left */
+	FOREST_ZEROS, /* as FOREST_NAN; zeros are missing as well */
+	FOREST_REFUSE /* the library does not accept it: the caller refuses rows that have one */
+};
+
+/* A node as a reader gives it. */
+struct tree_node {
+	double threshold;     /* left if x <= threshold */
+	uint32_t feature;
+	uint32_t left, right; /* numbers of nodes; left == right == 0: a leaf */
+	uint32_t id;          /* of a leaf, as the library counts them */
+	size_t values;        /* of a leaf: place of its values in struct tree */
+	bool default_left;
+	uint8_t missing;      /* enum forest_missing */
+	bool category;        /* left if the category is in the set; sets of struct tree */
+	size_t set, set_words;
+};
+
+struct tree {
+	struct tree_node *nodes;
+	size_t count, cap;
+	struct buf values; /* doubles */
+	struct buf sets;   /* u32: bit c of a set is category c */
+	uint32_t group;    /* output that its leaves add to; unused if a leaf has all outputs */
+};
+
+/* A node of the walk. */
+struct forest_node {
+	double t;
+	uint32_t word, left;
+};
+
+struct forest_tree {
+	uint32_t root, depth, group;
+	bool plain;        /* no node needs more than a comparison and the default for NaN */
+};
+
+struct forest {
+	size_t features;   /* rows have this many values */
+	size_t groups;     /* outputs */
+	size_t width;      /* values in a leaf: 1, or groups */
+	bool single;       /* sums are in single precision */
+	bool average;      /* the sum is divided by the trees of a group */
+	bool refuses_nan;  /* a node is FOREST_REFUSE */
+	double *base, *bias; /* groups values: before the first tree, and after the last: */
+	bool scaled;       /* result = scale * sum + bias */
+	double scale;
+
+	size_t most;       /* nodes, and values of leaves, at most; 0: any number. A reader of a
+	                    * file whose parts can be shared sets it to the bytes of the file */
+
+	struct forest_tree *trees;
+	size_t tree_count, tree_cap;
+	struct forest_node *nodes;
+	uint32_t *leaf;    /* for each node: number of the leaf */
+	size_t node_count, node_cap, leaf_cap;
+	double *values;    /* width for each leaf */
+	size_t value_count, value_cap;
+	uint32_t *ids;     /* of leaves */
+	size_t leaf_count, id_cap;
+	struct buf sets;   /* u32: words of the set, then the set */
+};
+
+/* Prepares a forest; base is zeros, scale 1, and most is kept. 0 or -1. */
+int forest_begin(struct forest *f, size_t features, size_t groups, size_t width, struct err *e);
+void forest_free(struct forest *f);
+
+/* Empties a tree for the next one, and keeps its memory. */
+void tree_clear(struct tree *t);
+void tree_free(struct tree *t);
+
+/* Appends a node or a leaf; NULL if memory runs out. */
+struct tree_node *tree_add(struct tree *t);
+/* Makes node x a leaf with one value. 0 or -1. */
+int tree_leaf(struct tree *t, struct tree_node *x, double value, uint32_t id);
+
+/* Adds a tree. where: for messages. 0, or -1 with e filled (E002 for what is not a tree). */
+int forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e);
+
+/* Leaves out the trees behind the first n of each output. */
+void forest_limit(struct forest *f, size_t n);
+
+/* The threshold t' for which "x <= t'" is "x < t" in single precision, except for -inf. */
+double forest_below(float t);
+
+#define FOREST_BLOCK 64 /* rows at once */
+
+/* Computes n rows, at most FOREST_BLOCK, of features values each, to sums of groups values each
+ * (NULL: none) and to the ids of leaves, one for each tree (NULL: none). missing: a value of the
+ * rows may be NaN. */
+void forest_rows(const struct forest *f, const double *rows, size_t n, bool missing,
+                 double *sums, uint32_t *leaves);
+
+#endif

@@ -1,0 +1,306 @@
+#include "predict/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "predict/readers.h"
+
+/* ---- the table of readers ---- */
+
+/* True if one of the texts of a JSON object's beginning is there. */
+static bool
+has(const uint8_t *p, size_t n, const char *text)
+{
+	return memmem(p, n, text, strlen(text)) != NULL;
+}
+
+static bool
+is_object(const uint8_t *p, size_t n)
+{
+	return n > 1 && p[0] == '{';
+}
+
+static bool
+is_xgboost(const uint8_t *p, size_t n)
+{
+	return is_object(p, n) && has(p, n, "learner") &&
+	       (has(p, n, "\"learner\"") || p[1] == 'L' || p[1] == 'i' || p[1] == 'U');
+}
+
+static bool
+is_lightgbm(const uint8_t *p, size_t n)
+{
+	return n > 8 && (memcmp(p, "tree\n", 5) == 0 || memcmp(p, "tree\r\n", 6) == 0);
+}
+
+static bool
+is_lightgbm_json(const uint8_t *p, size_t n)
+{
+	return is_object(p, n) && has(p, n, "\"num_tree_per_iteration\"");
+}
+
+static bool
+is_catboost(const uint8_t *p, size_t n)
+{
+	return is_object(p, n) && (has(p, n, "\"oblivious_trees\"") || has(p, n, "\"features_info\"") ||
+	                           has(p, n, "\"catboost_version_info\"") ||
+	                           has(p, n, "\"scale_and_bias\""));
+}
+
+static bool
+is_pickle(const uint8_t *p, size_t n)
+{
+	return (n > 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5) ||
+	       (n > 10 && (memcmp(p, "ccopy_reg\n", 10) == 0 || memcmp(p, "ccopyreg\n_", 10) == 0 ||
+	                   memcmp(p, "csklearn.", 9) == 0));
+}
+
+static const struct predict_reader readers[] = {
+	{ "XGBoost", is_xgboost, xgboost_read },
+	{ "XGBoost", xgboost_old_probe, xgboost_old_read },
+	{ "LightGBM", is_lightgbm, lightgbm_read },
+	{ "LightGBM", is_lightgbm_json, lightgbm_json_read },
+	{ "CatBoost", is_catboost, catboost_read },
+	{ "scikit-learn", is_pickle, sklearn_read },
+};
+
+const struct predict_reader *
+predict_probe(const uint8_t *p, size_t n)
+{
+	size_t i;
+
+	n = n < PREDICT_PROBE ? n : PREDICT_PROBE;
+	for (i = 0; i < sizeof readers / sizeof *readers; i++)
+		if (readers[i].probe(p, n))
+			return &readers[i];
+	return NULL;
+}
+
+int
+predict_read(struct predictor *m, const struct predict_reader *reader, const uint8_t *p, size_t n,
+             const char *where, struct err *e)
+{
+	m->forest.most = n;
+	return reader->read(m, p, n, where, e) < 0 ? -1 : predictor_finish(m, where, e);
+}
+
+/* ---- parts of a model ---- */
+
+static int
+add(char ***list, size_t *count, const char *text, size_t n, struct err *e)
+{
+	size_t cap = *count;
+
+	/* The list doubles when its length is a power of two. */
+	if ((*count & (*count - 1)) == 0 &&
+	    mem_grow(list, &cap, *count ? *count * 2 : 1, sizeof **list) < 0)
+		return err_memory(e);
+	(*list)[*count] = mem_text(text, n);
+	return (*list)[(*count)++] ? 0 : err_memory(e);
+}
+
+int
+predictor_add_name(struct predictor *m, const char *text, size_t n, struct err *e)
+{
+	return add(&m->names, &m->name_count, text, n, e);
+}
+
+int
+predictor_add_label(struct predictor *m, const char *text, size_t n, struct err *e)
+{
+	return add(&m->labels, &m->label_count, text, n, e);
+}
+
+static void
+free_names(char **list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; list && i < n; i++)
+		free(list[i]);
+	free(list);
+}
+
+void
+predictor_free(struct predictor *m)
+{
+	free_names(m->names, m->name_count);
+	free_names(m->labels, m->label_count);
+	forest_free(&m->forest);
+	free(m->linear.weights);
+	free(m->linear.bias);
+	*m = (struct predictor){ 0 };
+}
+
+int
+predictor_finish(struct predictor *m, const char *where, struct err *e)
+{
+	size_t i, classes = m->task == PREDICT_BINARY ? 2 : m->outputs;
+
+	if (m->outputs == 0 || m->outputs > PREDICT_OUTPUTS)
+		return err_set(e, ERR_CORRUPT, where, "the model has %zu outputs", m->outputs);
+	if (m->features > FOREST_FEATURES)
+		return err_set(e, ERR_CORRUPT, where, "the model has %zu features", m->features);
+	if (m->names && m->name_count != m->features)
+		return err_set(e, ERR_CORRUPT, where, "%zu names for %zu features", m->name_count,
+		               m->features);
+	if (m->task == PREDICT_BINARY && m->outputs != 1)
+		return err_set(e, ERR_CORRUPT, where, "a binary model has %zu outputs", m->outputs);
+	if (m->labels && m->label_count != classes)
+		return err_set(e, ERR_CORRUPT, where, "%zu labels for %zu classes", m->label_count,
+		               classes);
+	for (i = 0; m->form == PREDICT_TREES && i < m->outputs; i++)
+		if (!isfinite(m->forest.base[i]))
+			return err_set(e, ERR_CORRUPT, where, "the base score of output %zu is not finite", i);
+	m->refuses_nan |= m->form == PREDICT_TREES && m->forest.refuses_nan;
+	return 0;
+}
+
+size_t
+predict_trees(const struct predictor *m)
+{
+	return m->form == PREDICT_TREES ? m->forest.tree_count : 0;
+}
+
+/* ---- scores ---- */
+
+static void
+linear_row(const struct predictor *m, const double *row, double *scores)
+{
+	size_t i, k;
+
+	for (k = 0; k < m->outputs; k++) {
+		const double *w = m->linear.weights + k * m->features;
+		double bias = m->linear.bias[k], sum = m->linear.after ? 0 : bias;
+
+		for (i = 0; i < m->features; i++) {
+			if (m->linear.skips && isnan(row[i]))
+				continue;
+			sum = m->single ? (double)((float)sum + (float)row[i] * (float)w[i])
+			                : sum + row[i] * w[i];
+		}
+		if (m->linear.after)
+			sum = m->single ? (double)((float)sum + (float)bias) : sum + bias;
+		scores[k] = sum;
+	}
+}
+
+/* Squares of Euclidean distances. */
+static void
+center_row(const struct predictor *m, const double *row, double *scores)
+{
+	size_t i, k;
+
+	for (k = 0; k < m->outputs; k++) {
+		const double *c = m->linear.weights + k * m->features;
+		double sum = 0, d;
+
+		for (i = 0; i < m->features; i++) {
+			d = row[i] - c[i];
+			sum = m->single ? (double)((float)sum + (float)d * (float)d) : sum + d * d;
+		}
+		scores[k] = sum;
+	}
+}
+
+void
+predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, double *scores,
+             uint32_t *leaves)
+{
+	size_t i;
+
+	for (i = 0; m->rounds && i < n * m->features; i++)
+		rows[i] = (double)(float)rows[i];
+	if (m->form == PREDICT_TREES) {
+		forest_rows(&m->forest, rows, n, missing, scores, leaves);
+		return;
+	}
+	for (i = 0; scores && i < n; i++)
+		(m->form == PREDICT_LINEAR ? linear_row : center_row)(m, rows + i * m->features,
+		                                                      scores + i * m->outputs);
+}
+
+/* ---- links ---- */
+
+static double
+sigmoid(const struct predictor *m, double x)
+{
+	if (m->single)
+		return (double)(1.0f / (1.0f + expf(fminf((float)-x, 88.7f))));
+	return 1 / (1 + exp(-m->sharpness * x));
+}
+
+static void
+softmax(const struct predictor *m, const double *x, double *to)
+{
+	size_t k, n = m->outputs;
+	double most = x[0], sum = 0;
+
+	for (k = 1; k < n; k++)
+		most = x[k] > most ? x[k] : most;
+	for (k = 0; k < n; k++) {
+		to[k] = m->single ? (double)expf((float)(x[k] - most)) : exp(x[k] - most);
+		sum += to[k];
+	}
+	for (k = 0; k < n; k++)
+		to[k] = m->single ? (double)((float)to[k] / (float)sum) : to[k] / sum;
+}
+
+static double
+link_one(const struct predictor *m, double x)
+{
+	switch (m->link) {
+	case LINK_SIGMOID:
+		return sigmoid(m, x);
+	case LINK_EXP:
+		return m->single ? (double)expf((float)x) : exp(x);
+	case LINK_LOG1P_EXP:
+		return log1p(exp(x));
+	case LINK_SQUARE:
+		return x < 0 ? -x * x : x * x;
+	case LINK_HINGE:
+		return x > 0;
+	default:
+		return x;
+	}
+}
+
+size_t
+predict_columns(const struct predictor *m)
+{
+	return m->task == PREDICT_BINARY ? 2 : m->outputs;
+}
+
+void
+predict_link(const struct predictor *m, const double *scores, double *to)
+{
+	size_t k;
+
+	if (m->link == LINK_SOFTMAX) {
+		softmax(m, scores, to);
+	} else if (m->task == PREDICT_BINARY) {
+		to[1] = link_one(m, scores[0]);
+		to[0] = m->single ? (double)(1.0f - (float)to[1]) : 1 - to[1];
+	} else {
+		for (k = 0; k < m->outputs; k++)
+			to[k] = link_one(m, scores[k]);
+	}
+}
+
+size_t
+predict_label(const struct predictor *m, const double *scores)
+{
+	size_t k, best = 0;
+	double p;
+
+	if (m->task == PREDICT_BINARY) {
+		p = link_one(m, scores[0]);
+		return p > 0.5 || (m->ties_up && p == 0.5);
+	}
+	for (k = 1; k < m->outputs; k++)
+		if (m->task == PREDICT_CLUSTER ? scores[k] < scores[best] : scores[k] > scores[best])
+			best = k;
+	return best;
+}

@@ -1,0 +1,116 @@
+/* predict: a classical model of any library in one form, and what it says of rows.
+ *
+ * A model gives each row a number of scores, its outputs; they are what libraries call raw values
+ * or margins. A link turns scores into values or probabilities. What a model predicts depends on
+ * its task:
+ *
+ *     value      the scores after the link, one column each
+ *     binary     one score; the probability of the second class, and the label
+ *     classes    a score for each class; probabilities, and the label of the greatest
+ *     cluster    the distance to each center; the number of the nearest
+ */
+#ifndef PREDICT_PREDICT_H
+#define PREDICT_PREDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "predict/forest.h"
+
+#define PREDICT_BYTES ((size_t)1 << 31) /* of a model file, at most */
+#define PREDICT_OUTPUTS 65536
+
+enum predict_task { PREDICT_VALUE, PREDICT_BINARY, PREDICT_CLASSES, PREDICT_CLUSTER };
+
+enum predict_link {
+	LINK_NONE,
+	LINK_SIGMOID,   /* 1 / (1 + exp(-sharpness * x)) */
+	LINK_SOFTMAX,   /* exp(x) / sum of exp */
+	LINK_EXP,
+	LINK_LOG1P_EXP, /* ln(1 + exp(x)) */
+	LINK_SQUARE,    /* sign(x) * x^2 */
+	LINK_HINGE,     /* 1 if x > 0, else 0 */
+	LINK_SHARE      /* scores that are probabilities already */
+};
+
+enum predict_form { PREDICT_TREES, PREDICT_LINEAR, PREDICT_CENTERS };
+
+/* What an absent item of a sparse row is: libraries differ. */
+enum predict_absent { ABSENT_ZERO, ABSENT_MISSING };
+
+/* Scores that are sums of products: outputs x features, row by row. */
+struct predict_linear {
+	double *weights, *bias;
+	bool skips;  /* a missing value is left out of the sum */
+	bool after;  /* the bias is added last, not first */
+};
+
+struct predictor {
+	const char *kind;     /* for messages: "gradient boosting of XGBoost" */
+	enum predict_form form;
+	struct forest forest;
+	struct predict_linear linear; /* or centers, without a bias */
+
+	size_t features, outputs;
+	bool rounds;          /* rows are rounded to single precision */
+	bool single;          /* sums and links are in single precision */
+	enum predict_absent absent;
+	bool refuses_nan;     /* rows must not have missing values */
+	enum predict_task task;
+	enum predict_link link;
+	double sharpness;
+	bool ties_up;         /* binary: the second class also at a probability of one half */
+
+	char **names;         /* of the features; NULL: they have none */
+	size_t name_count;    /* 0, or features once the model is read */
+	char **labels;        /* of the classes; NULL: their numbers */
+	size_t label_count;
+};
+
+/* The table of readers: files of libraries, by their first bytes. */
+struct predict_reader {
+	const char *library;
+	bool (*probe)(const uint8_t *p, size_t n);
+	int (*read)(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+	            struct err *e);
+};
+
+/* Finds the reader for the n first bytes of a file; NULL: it belongs to none of the libraries. */
+const struct predict_reader *predict_probe(const uint8_t *p, size_t n);
+#define PREDICT_PROBE 4096
+
+/* Reads a model from the n bytes of its file. 0, or -1 with e filled. predictor_free in any
+ * case; m was all zero. */
+int predict_read(struct predictor *m, const struct predict_reader *reader, const uint8_t *p,
+                 size_t n, const char *where, struct err *e);
+void predictor_free(struct predictor *m);
+
+/* Proves what all readers promise: counts, labels, base. 0 or -1. */
+int predictor_finish(struct predictor *m, const char *where, struct err *e);
+
+/* For readers: appends a name to the features. 0 or -1. */
+int predictor_add_name(struct predictor *m, const char *text, size_t n, struct err *e);
+/* The same for the labels. */
+int predictor_add_label(struct predictor *m, const char *text, size_t n, struct err *e);
+
+/* Computes n rows, at most FOREST_BLOCK, of features doubles each. scores: outputs for each row,
+ * or NULL. leaves: one for each tree and row, or NULL. missing: a value may be NaN. */
+void predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, double *scores,
+                  uint32_t *leaves);
+
+/* The columns of predictions after the link, for task value as many as outputs; probabilities:
+ * 2 for a binary model, else outputs. */
+size_t predict_columns(const struct predictor *m);
+
+/* Turns the scores of one row into values or probabilities: predict_columns of them. */
+void predict_link(const struct predictor *m, const double *scores, double *to);
+
+/* The number of the label that the scores of one row stand for. */
+size_t predict_label(const struct predictor *m, const double *scores);
+
+/* The trees of the model, 0 for one without. */
+size_t predict_trees(const struct predictor *m);
+
+#endif

@@ -1,0 +1,40 @@
+/* readers: one function for each kind of file (predict.h, struct predict_reader). */
+#ifndef PREDICT_READERS_H
+#define PREDICT_READERS_H
+
+#include "predict/predict.h"
+
+/* XGBoost: JSON and UBJSON since 1.0; the binary form before. Source: the schema in its
+ * documentation, and src/learner.cc, src/gbm, include/xgboost/tree_model.h for the old form. */
+int xgboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+                 struct err *e);
+int xgboost_old_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+                     struct err *e);
+bool xgboost_old_probe(const uint8_t *p, size_t n);
+
+/* Sets task, link and the forest's base from an objective such as "binary:logistic". base: in
+ * the space of predictions, groups values. 0, or -1 for an objective without a row. */
+int xgboost_objective(struct predictor *m, const char *objective, const float *base,
+                      const char *where, struct err *e);
+
+/* LightGBM: text, and the JSON of dump_model. Source: src/boosting/gbdt_model_text.cpp and
+ * src/io/tree.cpp. */
+int lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+                  struct err *e);
+int lightgbm_json_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+                       struct err *e);
+
+/* The words of "objective=". average: the trees' outputs are averaged. */
+int lightgbm_objective(struct predictor *m, const char *words, const char *where, struct err *e);
+
+/* CatBoost: the JSON of save_model, trees of numbers (oblivious or not). Source: the
+ * documentation of its JSON model. */
+int catboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+                  struct err *e);
+
+/* scikit-learn: a pickle of an estimator of trees or a linear one. Nothing in it runs. Source:
+ * sklearn/tree/_tree.pyx and the attributes that the documentation lists. */
+int sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
+                 struct err *e);
+
+#endif

@@ -1,0 +1,353 @@
+#include "predict/tensors.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+
+struct parts {
+	struct predictor *m;
+	const struct weights *w;
+	struct err *e;
+};
+
+/* ---- tensors by name ---- */
+
+struct part {
+	const struct tensor *t; /* NULL: not there */
+	const uint8_t *p;
+	uint64_t n;
+};
+
+static int
+lacks(const struct parts *x, const char *name, const char *type)
+{
+	return err_set(x->e, ERR_CORRUPT, x->w->name, "the tensor %s of type %s is missing", name, type);
+}
+
+/* Finds PREFIX and NAME together. 0, or -1 with an error if it is not there or has another type. */
+static int
+find(const struct parts *x, const char *prefix, const char *name, const char *type,
+     struct part *to)
+{
+	char text[128];
+	size_t i;
+
+	snprintf(text, sizeof text, "%.60s%.60s", prefix, name);
+	*to = (struct part){ 0 };
+	for (i = 0; i < x->w->plan->tensor_count && !to->t; i++)
+		if (strcmp(tensor_name(x->w->plan->tensors[i]), text) == 0)
+			*to = (struct part){ x->w->plan->tensors[i], x->w->tensors[i],
+				tensor_items(x->w->plan->tensors[i]) };
+	if (!to->t || !to->p || strcmp(tensor_type(to->t)->name, type) != 0)
+		return lacks(x, text, type);
+	return 0;
+}
+
+static float
+single_at(const struct part *x, uint64_t i)
+{
+	union { uint32_t u; float f; } v = { .u = le32(x->p + i * 4) };
+
+	return v.f;
+}
+
+static int64_t
+whole_at(const struct part *x, uint64_t i)
+{
+	return (int64_t)le64(x->p + i * 8);
+}
+
+/* ---- linear models and centers ---- */
+
+static int
+set_weights(struct parts *x, const struct part *values, size_t outputs, size_t features)
+{
+	struct predictor *m = x->m;
+	uint64_t i;
+
+	if (outputs == 0 || features == 0 || features > FOREST_FEATURES || outputs > PREDICT_OUTPUTS)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "%zu features and %zu outputs", features,
+		               outputs);
+	m->features = features;
+	m->outputs = outputs;
+	m->rounds = m->single = true;
+	m->sharpness = 1;
+	m->linear.weights = mem_array((size_t)values->n, sizeof(double));
+	m->linear.bias = mem_array(outputs, sizeof(double));
+	if (!m->linear.weights || !m->linear.bias)
+		return err_memory(x->e);
+	for (i = 0; i < values->n; i++) {
+		m->linear.weights[i] = (double)single_at(values, i);
+		if (!isfinite(m->linear.weights[i]))
+			return err_set(x->e, ERR_CORRUPT, x->w->name, "weight %" PRIu64 " is not finite", i);
+	}
+	return 0;
+}
+
+static int
+read_linear(struct parts *x)
+{
+	struct part w, bias;
+
+	if (find(x, "", "coefficients", "F32", &w) < 0 || find(x, "", "intercept", "F32", &bias) < 0 ||
+	    bias.n != 1 || set_weights(x, &w, 1, (size_t)w.n) < 0)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the coefficients are not those of one output");
+	x->m->form = PREDICT_LINEAR;
+	x->m->kind = "linear model";
+	/* The sum begins with 0 and ends with the intercept. */
+	x->m->linear.bias[0] = (double)single_at(&bias, 0);
+	x->m->linear.after = true;
+	x->m->refuses_nan = true;
+	return 0;
+}
+
+static int
+read_logistic(struct parts *x)
+{
+	if (read_linear(x) < 0)
+		return -1;
+	x->m->task = PREDICT_BINARY;
+	x->m->link = LINK_SIGMOID;
+	x->m->ties_up = true;
+	x->m->kind = "logistic regression";
+	return 0;
+}
+
+static int
+read_centers(struct parts *x)
+{
+	struct part c;
+	const uint64_t *dims;
+
+	if (find(x, "", "centroids", "F32", &c) < 0)
+		return -1;
+	dims = tensor_dims(c.t);
+	if (tensor_ndim(c.t) != 2)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the centroids are not a matrix");
+	if (set_weights(x, &c, (size_t)dims[0], (size_t)dims[1]) < 0)
+		return -1;
+	x->m->form = PREDICT_CENTERS;
+	x->m->task = PREDICT_CLUSTER;
+	x->m->kind = "k-means";
+	x->m->refuses_nan = true;
+	return 0;
+}
+
+/* ---- trees ---- */
+
+struct columns {
+	struct part features, thresholds, leaves, left, right;
+	bool classes;
+};
+
+static int
+find_tree(struct parts *x, const char *prefix, bool classes, struct columns *c)
+{
+	c->classes = classes;
+	if (find(x, prefix, "node_features", "I64", &c->features) < 0 ||
+	    find(x, prefix, "node_thresholds", "F32", &c->thresholds) < 0 ||
+	    find(x, prefix, classes ? "node_classes" : "node_values", classes ? "U64" : "F32",
+	         &c->leaves) < 0 ||
+	    find(x, prefix, "node_left_child", "I64", &c->left) < 0 ||
+	    find(x, prefix, "node_right_child", "I64", &c->right) < 0)
+		return -1;
+	if (c->thresholds.n != c->features.n || c->leaves.n != c->features.n ||
+	    c->left.n != c->features.n || c->right.n != c->features.n)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the columns of a tree differ in length");
+	return 0;
+}
+
+/* The largest numbers of features and classes that a tree uses. */
+static int
+measure(struct parts *x, const struct columns *c)
+{
+	struct predictor *m = x->m;
+	uint64_t i, v;
+
+	for (i = 0; i < c->features.n; i++) {
+		bool leaf = whole_at(&c->features, i) < 0;
+
+		v = leaf ? c->classes ? le64(c->leaves.p + i * 8) : 0 : (uint64_t)whole_at(&c->features, i);
+		if (v >= (leaf ? PREDICT_OUTPUTS : FOREST_FEATURES))
+			return err_set(x->e, ERR_CORRUPT, x->w->name, "node %" PRIu64 " has the %s %" PRIu64, i,
+			               leaf ? "class" : "feature", v);
+		if (leaf)
+			m->outputs = v >= m->outputs ? v + 1 : m->outputs;
+		else
+			m->features = v >= m->features ? v + 1 : m->features;
+	}
+	return 0;
+}
+
+static int
+put_leaf(struct parts *x, struct tree *t, struct tree_node *node, const struct columns *c,
+         uint64_t i)
+{
+	double v = c->classes ? 0 : (double)single_at(&c->leaves, i);
+
+	if (!c->classes)
+		return tree_leaf(t, node, v, (uint32_t)i) < 0 ? err_memory(x->e) : 0;
+	node->id = (uint32_t)i;
+	node->values = t->values.n / sizeof v;
+	buf_zeros(&t->values, x->m->outputs * sizeof v);
+	if (!buf_ok(&t->values))
+		return err_memory(x->e);
+	((double *)(void *)t->values.p)[node->values + le64(c->leaves.p + i * 8)] = 1;
+	return 0;
+}
+
+static int
+put_tree(struct parts *x, const struct columns *c, const char *where)
+{
+	struct tree t = { 0 };
+	uint64_t i;
+	int r = 0;
+
+	for (i = 0; i < c->features.n && r == 0; i++) {
+		struct tree_node *node = tree_add(&t);
+		int64_t left = whole_at(&c->left, i), right = whole_at(&c->right, i);
+
+		if (!node)
+			r = err_memory(x->e);
+		else if (whole_at(&c->features, i) < 0)
+			r = put_leaf(x, &t, node, c, i);
+		else if (left <= 0 || right <= 0 || left > UINT32_MAX || right > UINT32_MAX)
+			r = err_set(x->e, ERR_CORRUPT, where, "node %" PRIu64 " lacks a child", i);
+		else
+			*node = (struct tree_node){ .feature = (uint32_t)whole_at(&c->features, i),
+				.left = (uint32_t)left, .right = (uint32_t)right, .missing = FOREST_REFUSE,
+				.threshold = (double)single_at(&c->thresholds, i) };
+	}
+	if (r == 0)
+		r = forest_add(&x->m->forest, &t, where, x->e);
+	tree_free(&t);
+	return r;
+}
+
+/* The number of trees, 0 with an error. A single tree has no prefix. */
+static uint64_t
+count_trees(struct parts *x, bool forest)
+{
+	struct part n;
+
+	if (!forest)
+		return 1;
+	if (find(x, "", "tree_count", "U64", &n) < 0)
+		return 0;
+	if (n.n == 1 && le64(n.p) > 0 && le64(n.p) <= x->w->plan->tensor_count)
+		return le64(n.p);
+	err_set(x->e, ERR_CORRUPT, x->w->name, "the number of trees is wrong");
+	return 0;
+}
+
+/* The features of a model may be more than its splits use. */
+static void
+use_counted_features(struct parts *x, const char *prefix)
+{
+	struct err ignored = ERR_INIT;
+	struct parts y = { x->m, x->w, &ignored };
+	struct part n;
+
+	if (find(&y, prefix, "n_features", "U64", &n) == 0 && n.n == 1 && le64(n.p) < FOREST_FEATURES &&
+	    le64(n.p) > x->m->features)
+		x->m->features = (size_t)le64(n.p);
+}
+
+static int
+read_trees(struct parts *x, bool forest, bool classes)
+{
+	struct predictor *m = x->m;
+	uint64_t i, n = count_trees(x, forest);
+	struct columns *all = mem_array((size_t)n, sizeof *all);
+	char prefix[64] = "", where[400];
+	int r = n > 0 && all ? 0 : all ? -1 : err_memory(x->e);
+
+	for (i = 0; i < n && r == 0; i++) {
+		if (forest)
+			snprintf(prefix, sizeof prefix, "tree_%" PRIu64 "_", i);
+		r = find_tree(x, prefix, classes, &all[i]) < 0 ? -1 : measure(x, &all[i]);
+		use_counted_features(x, prefix);
+	}
+	m->outputs = m->outputs ? m->outputs : 1;
+	m->outputs = classes && m->outputs < 2 ? 2 : m->outputs;
+	m->rounds = true;
+	m->single = !classes;
+	m->task = classes ? PREDICT_CLASSES : PREDICT_VALUE;
+	m->link = classes ? LINK_SHARE : LINK_NONE;
+	m->kind = forest ? "random forest" : "decision tree";
+	if (r == 0)
+		r = forest_begin(&m->forest, m->features, m->outputs, m->outputs, x->e);
+	m->forest.single = !classes;
+	m->forest.average = true;
+	for (i = 0; i < n && r == 0; i++) {
+		snprintf(where, sizeof where, "%.300s, tree %" PRIu64, x->w->name, i);
+		r = put_tree(x, &all[i], where);
+	}
+	free(all);
+	return r;
+}
+
+static int
+class_tree(struct parts *x)
+{
+	return read_trees(x, false, true);
+}
+
+static int
+value_tree(struct parts *x)
+{
+	return read_trees(x, false, false);
+}
+
+static int
+class_forest(struct parts *x)
+{
+	return read_trees(x, true, true);
+}
+
+static int
+value_forest(struct parts *x)
+{
+	return read_trees(x, true, false);
+}
+
+/* ---- the table of types ---- */
+
+static const struct {
+	const char *payload; /* a number may follow: an older version */
+	int (*read)(struct parts *x);
+} types[] = {
+	{ "LinearRegression", read_linear },
+	{ "Ridge", read_linear },
+	{ "Lasso", read_linear },
+	{ "ElasticNet", read_linear },
+	{ "LogisticRegression", read_logistic },
+	{ "KMeans", read_centers },
+	{ "DecisionTreeClassifier", class_tree },
+	{ "DecisionTreeRegressor", value_tree },
+	{ "RandomForestClassifier", class_forest },
+	{ "RandomForestRegressor", value_forest },
+};
+
+int
+predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
+{
+	struct parts x = { .m = m, .w = w, .e = e };
+	const char *payload = model_text(w->plan, "apr1.payload");
+	const char *type = model_text(w->plan, "apr1.model_type");
+	size_t i, n = payload ? strcspn(payload, ".") : 0;
+
+	for (i = 0; n && i < sizeof types / sizeof *types; i++)
+		if (strlen(types[i].payload) == n && memcmp(types[i].payload, payload, n) == 0)
+			return types[i].read(&x) < 0 ? -1 : predictor_finish(m, w->name, e);
+	if (payload || type)
+		return err_set(e, ERR_FORMAT, w->name, "models of the type %s (%s) do not predict here yet",
+		               type ? type : "unknown", payload ? payload : "unknown payload");
+	err_set(e, ERR_FORMAT, w->name, "is not a classical model");
+	return err_hint(e, "apr-run runs language models");
+}

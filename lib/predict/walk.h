@@ -1,0 +1,17 @@
+/* walk: from rows to the leaves of trees, several rows at a time, so that the loads of one row
+ * wait while those of another arrive.
+ */
+#ifndef PREDICT_WALK_H
+#define PREDICT_WALK_H
+
+#include "predict/forest.h"
+
+/* Flags of struct forest_node, in word. */
+#define WALK_FEATURE 0x00ffffffu
+#define WALK_RIGHT 0x01000000u    /* a missing value goes right */
+#define WALK_ZEROS 0x02000000u    /* a zero is a missing value */
+#define WALK_CATEGORY 0x04000000u /* t is the place of a set */
+
+#define WALK_ROWS 8
+
+#endif

@@ -1,0 +1,271 @@
+#include "predict/readers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+
+/* The binary form of releases 0.x and 1.x, little-endian:
+ *
+ *     "binf"       in some files
+ *     136 bytes    f32 base score, u32 features, i32 classes, i32, i32, u32 version (0: before
+ *                  1.0; the base score is then a margin), zeros
+ *     u64, text    objective
+ *     u64, text    booster
+ *     gbtree, dart:
+ *     160 bytes    i32 trees, i32, i32 features, i32, i64, i32 groups, i32 size of leaf vectors
+ *     trees        148 bytes: i32, i32 nodes, i32 deleted, i32, i32 features, i32 leaf vector;
+ *                  nodes of 20 bytes: i32 parent, i32 left, i32 right, u32 feature (top bit:
+ *                  missing goes left), f32 threshold or leaf; 16 bytes of statistics a node
+ *     i32 each     group of each tree
+ *     u64, f32     dart: weights
+ *     gblinear:
+ *     136 bytes    u32 features, i32 groups
+ *     u64, f32     (features + 1) x groups weights */
+#define HEAD 136
+#define TREES 160
+#define TREE 148
+#define NODE 20
+#define STATISTICS 16
+#define LINEAR 136
+
+struct old {
+	struct predictor *m;
+	const uint8_t *p;
+	size_t left;
+	bool failed;
+	const char *where;
+	struct err *e;
+};
+
+/* The next n bytes, or NULL with an error. */
+static const uint8_t *
+take(struct old *x, uint64_t n)
+{
+	const uint8_t *p = x->p;
+
+	if (x->failed)
+		return NULL;
+	if (n > x->left) {
+		err_set(x->e, ERR_CORRUPT, x->where, "the file ends early");
+		x->failed = true;
+		return NULL;
+	}
+	x->p += n;
+	x->left -= (size_t)n;
+	return p;
+}
+
+static float
+single_at(const uint8_t *p)
+{
+	union { uint32_t u; float f; } v = { .u = le32(p) };
+
+	return v.f;
+}
+
+static const char *
+take_text(struct old *x, char text[64])
+{
+	const uint8_t *n = take(x, 8), *p = n ? take(x, le64(n)) : NULL;
+
+	if (p)
+		snprintf(text, 64, "%.*s", le64(n) < 63 ? (int)le64(n) : 63, (const char *)p);
+	return p ? text : NULL;
+}
+
+static bool
+known(const char *text, uint64_t n)
+{
+	return (n > 4 && n < 64) && (memcmp(text, "binary:", 4) == 0 || memcmp(text, "multi:", 4) == 0 ||
+	       memcmp(text, "reg:", 4) == 0 || memcmp(text, "rank:", 4) == 0 ||
+	       memcmp(text, "count:", 4) == 0 || memcmp(text, "survival:", 4) == 0);
+}
+
+bool
+xgboost_old_probe(const uint8_t *p, size_t n)
+{
+	size_t skip = n >= 4 && memcmp(p, "binf", 4) == 0 ? 4 : 0;
+
+	return n > HEAD + 16 + skip && known((const char *)p + skip + HEAD + 8, le64(p + skip + HEAD));
+}
+
+/* ---- trees ---- */
+
+static int
+put_node(struct old *x, struct tree *t, const uint8_t *p, uint32_t i)
+{
+	uint32_t index = le32(p + 12);
+	struct tree_node *node = tree_add(t);
+
+	if (!node)
+		return err_memory(x->e);
+	if (le32(p + 4) == UINT32_MAX)
+		return tree_leaf(t, node, (double)single_at(p + 16), i) < 0 ? err_memory(x->e) : 0;
+	if (isnan(single_at(p + 16)))
+		return err_set(x->e, ERR_CORRUPT, x->where, "the threshold of node %u is NaN", i);
+	*node = (struct tree_node){ .left = le32(p + 4), .right = le32(p + 8),
+		.feature = index & 0x7fffffffu, .default_left = index >> 31, .missing = FOREST_NAN,
+		.threshold = forest_below(single_at(p + 16)) };
+	return 0;
+}
+
+static int
+read_tree(struct old *x, struct tree *t)
+{
+	const uint8_t *p = take(x, TREE);
+	uint32_t i, n = p ? le32(p + 4) : 0;
+
+	if (p && le32(p + 20) > 1)
+		return err_set(x->e, ERR_FORMAT, x->where,
+		               "trees whose leaves have several values are not read");
+	if (p && (n == 0 || n > FOREST_NODES))
+		return err_set(x->e, ERR_CORRUPT, x->where, "a tree has %u nodes", n);
+	p = p ? take(x, (uint64_t)n * (NODE + STATISTICS)) : NULL;
+	for (i = 0; p && i < n; i++)
+		if (put_node(x, t, p + (size_t)i * NODE, i) < 0)
+			return -1;
+	return p ? 0 : -1;
+}
+
+/* Gives each tree its group, and multiplies leaves of DART. */
+static int
+put_trees(struct old *x, struct tree *trees, uint32_t n, const uint8_t *drop)
+{
+	const uint8_t *info = take(x, (uint64_t)n * 4);
+	const uint8_t *count = drop ? take(x, 8) : NULL;
+	char where[400];
+	uint32_t i;
+	size_t k;
+
+	if (count && le64(count) != n)
+		return err_set(x->e, ERR_CORRUPT, x->where, "the weights of %u trees are missing", n);
+	drop = count ? take(x, (uint64_t)n * 4) : NULL;
+	for (i = 0; !x->failed && i < n; i++) {
+		double *v = (double *)(void *)trees[i].values.p;
+
+		snprintf(where, sizeof where, "%.300s, tree %u", x->where, i);
+		for (k = 0; drop && k < trees[i].values.n / sizeof *v; k++)
+			v[k] = (double)((float)v[k] * single_at(drop + (size_t)i * 4));
+		trees[i].group = le32(info + (size_t)i * 4);
+		if (forest_add(&x->m->forest, &trees[i], where, x->e) < 0)
+			return -1;
+		tree_free(&trees[i]);
+	}
+	return x->failed ? -1 : 0;
+}
+
+static int
+read_trees(struct old *x, bool dart)
+{
+	const uint8_t *p = take(x, TREES);
+	uint32_t i, n = p ? le32(p) : 0;
+	struct tree *trees;
+	int r = 0;
+
+	if (!p)
+		return -1;
+	if (n > x->left / (TREE + NODE))
+		return err_set(x->e, ERR_CORRUPT, x->where, "the file is too short for %u trees", n);
+	trees = mem_array(n, sizeof *trees);
+	if (!trees)
+		return err_memory(x->e);
+	for (i = 0; r == 0 && i < n; i++)
+		r = read_tree(x, &trees[i]);
+	if (r == 0)
+		r = put_trees(x, trees, n, dart ? x->p : NULL);
+	for (i = 0; i < n; i++)
+		tree_free(&trees[i]);
+	free(trees);
+	return r;
+}
+
+/* ---- gblinear ---- */
+
+static int
+read_linear(struct old *x)
+{
+	struct predictor *m = x->m;
+	const uint8_t *p = take(x, LINEAR), *count = take(x, 8), *w;
+	size_t i, k, n = m->features, groups = m->outputs;
+
+	if (!p || !count)
+		return -1;
+	if (le32(p) != n || le64(count) != (n + 1) * groups)
+		return err_set(x->e, ERR_CORRUPT, x->where, "gblinear has %u features, not %zu", le32(p),
+		               n);
+	w = take(x, le64(count) * 4);
+	if (!w)
+		return -1;
+	m->form = PREDICT_LINEAR;
+	m->kind = "linear boosting of XGBoost";
+	m->linear.skips = true;
+	m->linear.weights = mem_array(n * groups, sizeof(double));
+	m->linear.bias = mem_array(groups, sizeof(double));
+	if (!m->linear.weights || !m->linear.bias)
+		return err_memory(x->e);
+	for (k = 0; k < groups; k++) {
+		for (i = 0; i < n; i++)
+			m->linear.weights[k * n + i] = (double)single_at(w + (i * groups + k) * 4);
+		m->linear.bias[k] = (double)(single_at(w + (n * groups + k) * 4) +
+		                             (float)m->forest.base[k]);
+	}
+	return 0;
+}
+
+/* ---- the file ---- */
+
+/* Sets the objective. A base score of before 1.0 is a margin already. */
+static int
+set_objective(struct old *x, const char *objective, float base, bool transformed)
+{
+	struct predictor *m = x->m;
+	float *all = mem_array(m->outputs, sizeof *all);
+	size_t k;
+	int r;
+
+	if (!all)
+		return err_memory(x->e);
+	for (k = 0; k < m->outputs; k++)
+		all[k] = transformed ? 0.5f : base;
+	r = xgboost_objective(m, objective, all, x->where, x->e);
+	for (k = 0; r == 0 && transformed && k < m->outputs; k++)
+		m->forest.base[k] = (double)base;
+	free(all);
+	return r;
+}
+
+int
+xgboost_old_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
+{
+	struct old x = { .m = m, .p = p, .left = n, .where = where, .e = e };
+	char objective[64], booster[64];
+	const uint8_t *head;
+
+	if (n >= 4 && memcmp(p, "binf", 4) == 0)
+		take(&x, 4);
+	head = take(&x, HEAD);
+	if (!head || !take_text(&x, objective) || !take_text(&x, booster))
+		return -1;
+	if (le32(head + 4) > FOREST_FEATURES || le32(head + 8) > PREDICT_OUTPUTS)
+		return err_set(e, ERR_CORRUPT, where, "a model of %u features and %u classes",
+		               le32(head + 4), le32(head + 8));
+	m->kind = "gradient boosting of XGBoost";
+	m->features = le32(head + 4);
+	m->outputs = le32(head + 8) > 1 ? le32(head + 8) : 1;
+	m->rounds = m->single = true;
+	m->absent = ABSENT_MISSING;
+	if (forest_begin(&m->forest, m->features, m->outputs, 1, e) < 0)
+		return -1;
+	m->forest.single = true;
+	if (set_objective(&x, objective, single_at(head), le32(head + 20) == 0) < 0)
+		return -1;
+	if (strcmp(booster, "gblinear") == 0)
+		return read_linear(&x);
+	if (strcmp(booster, "gbtree") != 0 && strcmp(booster, "dart") != 0)
+		return err_set(e, ERR_FORMAT, where, "the booster %s is not known here", booster);
+	return read_trees(&x, strcmp(booster, "dart") == 0);
+}

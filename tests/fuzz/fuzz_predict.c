@@ -1,0 +1,122 @@
+/* fuzz_predict: what is asked of the readers of classical models.
+ *
+ *     1. A file is read, or refused with a message that a terminal can show.
+ *     2. A model that was read predicts for any row: missing values, infinities, large categories.
+ *     3. A row alone and the same row in a block have the same leaves and, bit for bit, the same
+ *        scores; the label is one of the classes.
+ *     4. Probabilities are not negative.
+ *
+ * The mutator changes numbers in text, where a library has them.
+ */
+#include "mutate.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "dice.h"
+#include "predict/predict.h"
+
+#define ROWS 9
+#define ROOM 4096 /* features, outputs and trees of a model that is tried */
+
+static void
+fill(double *rows, size_t n, struct dice *d)
+{
+	static const double values[] = { 0, 1, -1, 0.5, 1e-36, 2e-35, 1e300, -1e300, 33, 4294967296.0 };
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		rows[i] = roll(d, 4) == 0 ? (double)NAN : roll(d, 5) == 0 ? HUGE_VAL : ONE_OF(d, values);
+}
+
+/* Equal, or both NaN. */
+static bool
+same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static void
+check_rows(const struct predictor *m, struct dice *d)
+{
+	size_t all = ROWS * m->features, outputs = m->outputs, trees = predict_trees(m), i, k;
+	double *rows = calloc(all + 1, sizeof *rows), *again = calloc(all + 1, sizeof *rows);
+	double *scores = calloc((ROWS + 3) * (outputs + 1), sizeof *scores), *to = scores + ROWS * outputs;
+	uint32_t *leaves = calloc((ROWS + 1) * (trees + 1), sizeof *leaves);
+
+	must(rows && again && scores && leaves);
+	fill(rows, all, d);
+	memcpy(again, rows, all * sizeof *rows);
+	predict_rows(m, rows, ROWS, true, scores, trees ? leaves : NULL);
+	for (i = 0; i < ROWS; i++) {
+		uint32_t *own = leaves + ROWS * trees;
+
+		predict_rows(m, again + i * m->features, 1, true, to, trees ? own : NULL);
+		for (k = 0; k < outputs; k++)
+			must(same(to[k], scores[i * outputs + k]));
+		must(!trees || memcmp(own, leaves + i * trees, trees * sizeof *own) == 0);
+		if (m->task != PREDICT_VALUE)
+			must(predict_label(m, scores + i * outputs) < (m->task == PREDICT_BINARY ? 2 : outputs));
+		predict_link(m, scores + i * outputs, to);
+		for (k = 0; m->link == LINK_SOFTMAX && k < predict_columns(m); k++)
+			must(!(to[k] < 0));
+	}
+	free(rows);
+	free(again);
+	free(scores);
+	free(leaves);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct predict_reader *reader = predict_probe(data, size);
+	struct predictor m = { 0 };
+	struct err e = ERR_INIT;
+	struct dice d = { .state = 1 };
+
+	if (!reader)
+		return 0;
+	if (predict_read(&m, reader, data, size, "in", &e) < 0) {
+		must(e.code != ERR_NONE);
+		fuzz_refused(&e, false);
+	} else if (m.features < ROOM && m.outputs < ROOM && predict_trees(&m) < ROOM) {
+		check_rows(&m, &d);
+	}
+	predictor_free(&m);
+	return 0;
+}
+
+/* Writes another number over one in a text. */
+static void
+change_number(struct buf *b, struct dice *d)
+{
+	static const char *const numbers[] = { "0", "1", "-1", "2", "3", "1e9", "NaN", "0.5", "1e400",
+		"4294967296", "-2", "\"1\"", "[]", "null" };
+	size_t from = b->n ? roll(d, (unsigned)b->n) : 0, to;
+	const char *text = ONE_OF(d, numbers);
+	struct buf tail = { 0 };
+
+	while (from < b->n && !isdigit(b->p[from]))
+		from++;
+	for (to = from; to < b->n && (isdigit(b->p[to]) || b->p[to] == '.'); to++)
+		;
+	buf_put(&tail, b->p + to, b->n - to);
+	b->n = from;
+	buf_text(b, text);
+	buf_put(b, tail.p, tail.n);
+	buf_free(&tail);
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct dice d = { .state = seed };
+	struct buf b = { 0 };
+
+	if (roll(&d, 3) == 0)
+		return LLVMFuzzerMutate(data, size, max);
+	buf_put(&b, data, size);
+	change_number(&b, &d);
+	return mutate_done(&b, data, size, max);
+}

@@ -1,0 +1,198 @@
+# apr-predict: what classical models say of rows. tests/unit/t_predict.c has the rules of each library.
+load ../helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	cat >m.json <<-'END'
+		{"features_info":{"float_features":[{"flat_feature_index":0,"feature_id":"a"},
+		{"flat_feature_index":1,"feature_id":"b"}]},
+		"model_info":{"class_params":{"class_names":["no","yes"]}},
+		"oblivious_trees":[{"splits":[{"float_feature_index":0,"border":1.5}],"leaf_values":[-1,2]}]}
+	END
+	cat >v.txt <<-'END'
+		tree
+		version=v4
+		num_class=1
+		num_tree_per_iteration=1
+		max_feature_idx=1
+		objective=regression
+		feature_names=a b
+
+		Tree=0
+		num_leaves=2
+		num_cat=0
+		split_feature=1
+		threshold=0.5
+		decision_type=10
+		left_child=-1
+		right_child=-2
+		leaf_value=10 20.25
+
+		end of trees
+	END
+}
+
+@test "apr-predict passes the exam" {
+	exam maker apr-predict m.json
+}
+
+@test "apr-predict: each form of rows gives its own form of output" {
+	local expected=$'10\n20.25\n10'
+	local -A rows=([csv]=$'1,0\n0,1\n3,' [tsv]=$'1\t0\n0\t1\n3\t' [space]=$'1 0\n0 1\n3 nan'
+		[libsvm]=$'7 0:1\n1:1\n5 0:3 1:0 # x')
+	for form in "${!rows[@]}"; do
+		try apr-predict v.txt <<<"${rows[$form]}"
+		quiet
+		[ "$(cat "$out")" = "$expected" ] || fail "$form" "$(cat "$out")"
+		try apr-predict --rows "$form" -j 1 v.txt - <<<"${rows[$form]}"
+		[ "$(cat "$out")" = "$expected" ] || fail "$form" "$(cat "$out")"
+	done
+	try apr-predict v.txt <<<$'[1,0]\n{"b":1,"x":[{}]}\n{"b":null,"a":2}'
+	quiet
+	diff "$out" - <<<$'{"prediction":10}\n{"prediction":20.25}\n{"prediction":10}'
+	try apr-predict m.json <<<$'"b","a"\n5,2\n"6",1'
+	diff "$out" - <<<$'prediction\nyes\nno'
+	try apr-predict --proba m.json <<<$'b\ta\textra\n5\t2\tred'
+	diff "$out" - <<<$'proba_no\tproba_yes\n0.11920292202211769\t0.8807970779778823'
+	try apr-predict --skip 1 --leaf m.json <<<$'red,2,2\r\nblue,1,1\r'
+	diff "$out" - <<<$'1\n0'
+}
+
+@test "apr-predict: rows that are wrong are named, and those before them predicted" {
+	local n row fact
+	while IFS='|' read -r n row fact; do
+		try apr-predict v.txt <<<"$(printf "$row")"
+		said 4 "$fact"
+		[ "$(wc -l <"$out")" -eq "$n" ] || fail "$row" "$(cat "$out")"
+	done <<-'END'
+		1|1,2\n3|row 2 has 1 columns, and the model takes 2
+		0|1,2,3|row 1 has 3 columns, and the model takes 2
+		2|1,2\n1,2\n1,red|row 3, column 2: "red" is not a number
+		1|1,2\n"1,2|row 2: a quote does not end
+		1|a,b\n1,0x10|row 2, column 2: "0x10" is not a number
+		0|a,c\n1,2|the header has no column b
+		0|a,b,b\n1,2,3|the header has the column b twice
+		0|x,y,z\n1,2,3|the header has 3 columns, and the model takes 2 features
+		1|0 0:1\n0 2:1|row 2 has feature 2, and the model takes 2, from 0
+		1|0 0:1\n0 0:1 1|row 2, column 3: "1" is not a number
+		1|[1,2]\n[1]|row 2, byte 3: 1 values, and the model takes 2
+		1|[1,2]\n[1,2|row 2, byte 4: ',' is missing
+		0|{"c":1}|row 1, byte 7: no member has the name of a feature
+	END
+	try apr-predict --one-based v.txt <<<'0 0:1'
+	said 4 'row 1 has feature 0, and the model takes 2, from 1'
+}
+
+@test "apr-predict: options that do not fit are refused" {
+	try apr-predict --proba v.txt <<<1,2
+	said 2 'the model is not a classifier'
+	try apr-predict --proba --raw v.txt <<<1,2
+	said 2 'only one of --proba, --raw and --leaf'
+	try apr-predict --header --no-header v.txt <<<1,2
+	said 2 '--header and --no-header cannot be combined'
+	try apr-predict --rows xml v.txt <<<1,2
+	said 2 'xml is not a form of rows'
+	try apr-predict --rows libsvm --header v.txt <<<1,2
+	said 2 'rows of the form libsvm have no header'
+	try apr-predict <<<1,2
+	said 2 'a MODEL is expected'
+	try apr-predict - <<<1,2
+	said 2 'the model and the rows cannot both be standard input'
+	try apr-predict no-such v.txt
+	said 3 'no-such: cannot be opened'
+	try apr-predict "$model" <<<1,2
+	said 4 'is not a classical model'
+	echo '{}' >empty.json
+	try apr-predict empty.json <<<1,2
+	said 4 'empty.json: is JSON, but not a model of'
+	try apr-unpack m.json
+	said 4 'a model of CatBoost'
+	grep -q 'apr-predict' "$err"
+}
+
+@test "apr-predict: order and output do not depend on threads, pipes or sizes" {
+	seq 1 20000 | awk '{ print $1 % 3 "," ($1 % 7) / 7 }' >rows.csv
+	apr-predict -j 1 v.txt rows.csv >one
+	[ "$(wc -l <one)" -eq 20000 ]
+	apr-predict -j 3 v.txt <rows.csv | cmp - one
+	(head -c 1000 rows.csv; tail -c +1001 rows.csv) | apr-predict v.txt | cmp - one
+	cat rows.csv | apr-predict v.txt - | cmp - one
+	apr-predict - rows.csv <v.txt | cmp - one
+	apr-predict v.txt /dev/null | cmp - /dev/null
+}
+
+# What apr1_good writes: a split of feature 2 at 2.5, on its left one of feature 7 at 7.5; weights
+# from 1 or 0.25 on in steps of 1/8; six coordinates of two centers in such steps from 1 on.
+@test "apr-predict: linear models, trees and centers of APR version 1" {
+	local file options row expected
+	"$APR_GEN/apr1_good" . >/dev/null
+	while IFS='|' read -r file options row expected; do
+		# shellcheck disable=SC2086 # options is a list
+		try apr-predict $options "$file" <<<"$row"
+		quiet
+		[ "$(cat "$out")" = "$expected" ] || fail "$file" "$(cat "$out")"
+	done <<-'END'
+		apr1_class_tree||0,0,2.5,0,0,0,0,7.5,0|0
+		apr1_class_tree_1||0,0,2.5,0,0,0,0,7.6|1
+		apr1_class_tree|--proba|0,0,2.6,0,0,0,0,7.5,0|0,0,1
+		apr1_class_tree|--leaf|0,0,2.6,0,0,0,0,7.5,0|4
+		apr1_value_tree||0,0,2.5,0,0,0,0,7.6|0.5
+		apr1_class_forest|--leaf|0,0,2.5,0,0,0,0,7.6,0|3,3
+		apr1_class_forest_2||0,0,9,0,0,0,0,7.6|2
+		apr1_value_forest||0,0,9,0,0,0,0,0|1
+		apr1_linear||1,2,3|7.5
+		apr1_logistic||1,2,3,4|1
+		apr1_logistic|--raw|1,2,3,4|5.0625
+		apr1_kmeans||1,2,3|1
+		apr1_kmeans|--raw|1,1,2|0.578125,0.53125
+	END
+	try apr-predict apr1_class_tree <<<'0,0,2.5,0,0,0,0,,0'
+	said 4 'row 1: the value of feature 7 is missing, which the model does not accept'
+	try apr-predict apr1_markov_1 <<<1
+	said 4 'models of the type NGRAM_LM (MarkovModel.1) do not predict here yet'
+	try apr-predict apr1_kmeans_new <<<1
+	said 4 'the tensor centroids of type F32 is missing'
+}
+
+# Real models with the predictions of their libraries (data/README.md): scores to the last bit,
+# probabilities to the last but a few, since the exponential function differs between C libraries.
+# bats test_tags=repeats
+@test "apr-predict: predictions are those that the libraries recorded" {
+	local data=${APR_TEST_DATA:-$root/../shared/data}/import/classic/leaves
+	local file options rows recorded column
+	[ -d "$data" ] || skip "no $data"
+	while IFS='|' read -r file options rows recorded column; do
+		# shellcheck disable=SC2086 # options is a list
+		try apr-predict $options "$data/$file" "$data/$rows"
+		quiet
+		paste -d ' ' <(tr ',\t' '  ' <"$out" | cut -d ' ' -f "${column:-1-}") \
+			<(tr ',\t' '  ' <"$data/$recorded") | awk '
+			NF == 0 || NF % 2 { exit bad = 1 }
+			{ for (i = 1; i <= NF / 2; i++) {
+				d = $i - $(i + NF / 2); v = $i < 0 ? -$i : $i
+				if (d < 0) d = -d
+				if (d > 2e-7 * (v > 1 ? v : 1)) bad = 1
+			} }
+			END { exit bad || NR < 30 }' || fail "$file $options"
+	done <<-'END'
+		xgagaricus.model|--proba|agaricus_test.libsvm|xgagaricus_true_predictions.txt|2
+		xg_dart_agaricus.model|--raw --trees 10|agaricus_test.libsvm|xg_dart_agaricus_true_predictions.txt|
+		xgblin_agaricus.model|--proba|agaricus_test.libsvm|xgblin_agaricus_true_predictions.txt|2
+		xgblin_agaricus.model|--raw|agaricus_test.libsvm|xgblin_agaricus_true_raw_predictions.txt|
+		xgdermatology.model|--raw|dermatology_test.libsvm|xgdermatology_true_predictions.txt|
+		lg_breast_cancer.txt|--leaf|lg_breast_cancer_data.txt|lg_breast_cancer_data_pred_leaves.txt|
+		lg_dart_breast_cancer.model|--proba|breast_cancer_test.tsv|lg_dart_breast_cancer_true_predictions.txt|2
+		lg_kddcup99.model|--raw|kddcup99_test.tsv|lg_kddcup99_true_predictions.txt|
+		lg_rf_iris.model|--proba|iris_test.libsvm|lg_rf_iris_true_predictions.txt|2
+		lgmulticlass.model|--proba --skip 1|multiclass_test.tsv|lgmulticlass_true_predictions.txt|
+		lgmulticlass.model|--raw --skip 1|multiclass_test.tsv|lgmulticlass_true_raw_predictions.txt|
+		genlin_fmtp_gamma_AvgClaimAmount.model||genlin_fmtp_gamma_AvgClaimAmount_features.tsv|genlin_fmtp_gamma_AvgClaimAmount_true_predictions.txt|
+		genlin_fmtp_poisson_Frequency.model||genlin_fmtp_poisson_Frequency_features.tsv|genlin_fmtp_poisson_Frequency_true_predictions.txt|
+		genlin_fmtp_tweedie_PurePremium.model||genlin_fmtp_tweedie_PurePremium_features.tsv|genlin_fmtp_tweedie_PurePremium_true_predictions.txt|
+		sk_iris.model|--raw|iris_test.libsvm|sk_iris_true_predictions.txt|
+		sk_gradient_boosting_classifier.model|--raw|sk_gradient_boosting_classifier_test.libsvm|sk_gradient_boosting_classifier_true_predictions.txt|
+	END
+	# The dump of a model gives the scores of the model.
+	apr-predict --raw "$data/lg_dart_breast_cancer.json" "$data/breast_cancer_test.tsv" |
+		cmp - <(apr-predict --raw "$data/lg_dart_breast_cancer.model" "$data/breast_cancer_test.tsv")
+}
