@@ -5,6 +5,7 @@
 #include "cli/cache/cache_text.h"
 #include "cli/cache/cache_work.h"
 #include "cli/tool.h"
+#include "core/netbox.h"
 #include "hub/cache.h"
 
 #define NAMES 64
@@ -65,6 +66,18 @@ choose(struct stock *s, char **names, struct err *e)
 	return 0;
 }
 
+/* The caches are read, and changed only to be cleared. */
+static void
+enter(const struct cache_roots *roots, bool changes)
+{
+	void (*declare)(const char *path) = changes ? netbox_may_write : netbox_may_read;
+
+	declare(roots->hub);
+	declare(roots->apr);
+	netbox_offline();
+	netbox_enter();
+}
+
 static int
 run(struct stock *s, const struct options *o, enum command command, struct err *e)
 {
@@ -82,6 +95,17 @@ run(struct stock *s, const struct options *o, enum command command, struct err *
 	done = tool_print(&report, e);
 	buf_free(&report);
 	return done;
+}
+
+static int
+work(struct stock *s, const struct options *o, const struct cache_roots *roots,
+     enum command command, int64_t age, char **names, struct err *e)
+{
+	if (stock_open(s, roots->hub, roots->apr, e) < 0 || choose(s, names, e) < 0)
+		return -1;
+	if (o->older)
+		stock_choose_older(s, (int64_t)time(NULL) - age);
+	return run(s, o, command, e);
 }
 
 int
@@ -112,11 +136,9 @@ main(int argc, char **argv)
 
 	if (find_command(operands[0], &command, &e) == 0 &&
 	    check_options(&o, command, operands + 1, &age, &e) == 0 &&
-	    cache_roots(&roots, &e) == 0 && stock_open(&s, roots.hub, roots.apr, &e) == 0 &&
-	    choose(&s, operands + 1, &e) == 0) {
-		if (o.older)
-			stock_choose_older(&s, (int64_t)time(NULL) - age);
-		run(&s, &o, command, &e);
+	    cache_roots(&roots, &e) == 0) {
+		enter(&roots, command == CLEAR && !o.dry);
+		work(&s, &o, &roots, command, age, operands + 1, &e);
 	}
 	stock_free(&s);
 	return tool_end(&e);

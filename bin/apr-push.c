@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/pull/confine.h"
 #include "cli/tool.h"
+#include "core/netbox.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "hub/hf.h"
@@ -105,6 +107,19 @@ check_destination(const struct options *o, const struct hub_source *to, struct e
 	return 0;
 }
 
+/* The files are read, and nothing else; nothing is written. */
+static int
+enter(const struct options *o, char **files, size_t n, struct err *e)
+{
+	const struct confine c = { .token_file = o->token_file };
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		netbox_may_read(files[i]);
+	netbox_may_read(o->signature);
+	return confine(&c, e);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -138,6 +153,7 @@ main(int argc, char **argv)
 		p.message = o.message;
 		p.token_file = o.token_file;
 		p.signature = o.signature;
+		enter(&o, operands, n, &e);
 		for (i = 0; i < n && e.code == ERR_NONE; i++)
 			push_add(&p, operands[i], &e);
 		if (e.code == ERR_NONE && push_hash(&p, &e) == 0 && (o.dry_run || send(&p, &o, &e) == 0))

@@ -23,45 +23,7 @@
 #endif
 #endif
 
-#define PATHS 32
-
-static struct {
-	int fd;
-	bool write, folder;
-} paths[PATHS];
-static size_t path_count;
-static bool entered;
-
-static void
-declare(const char *path, bool writes)
-{
-	struct stat st;
-	int fd;
-
-	if (!path || !*path || path_count == PATHS || entered)
-		return;
-	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	paths[path_count].fd = fd;
-	paths[path_count].write = writes;
-	paths[path_count++].folder = S_ISDIR(st.st_mode);
-}
-
-void
-netbox_may_read(const char *path)
-{
-	declare(path, false);
-}
-
-void
-netbox_may_write(const char *path)
-{
-	declare(path, true);
-}
+static bool entered, offline;
 
 #ifndef APR_NO_SANDBOX
 
@@ -84,14 +46,45 @@ struct __attribute__((packed)) beneath {
 #define WRITE_FILE (1u << 1 | 1u << 14)
 #define WRITE_FOLDER (WRITE_FILE | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 8 | 1u << 12 | 1u << 13)
 
-static void
-allow(int rules, int fd, bool writes, bool folder, uint64_t known)
+/* The rules so far, or -1: the kernel has no Landlock. known: the rights it has. */
+static int
+rules_of(uint64_t *known)
 {
-	uint64_t rights = READ_FILE | (folder ? READ_FOLDER : 0) |
-	                  (writes ? folder ? WRITE_FOLDER : WRITE_FILE : 0);
-	const struct beneath b = { .allowed = rights & known, .fd = fd };
+	static struct rules all;
+	static int fd = -2;
+	long version;
+	unsigned rights;
 
-	syscall(SYS_landlock_add_rule, rules, RULE_BENEATH, &b, 0);
+	if (fd == -2) {
+		version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
+		rights = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
+		all = (struct rules){ .files = (UINT64_C(1) << rights) - 1, .scoped = version >= 6 ? 3 : 0 };
+		fd = version < 1 ? -1 : (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
+	}
+	*known = all.files;
+	return fd;
+}
+
+static void
+declare(const char *path, bool writes)
+{
+	uint64_t known, rights;
+	struct beneath b;
+	struct stat st;
+	int rules = rules_of(&known), fd;
+
+	fd = path && *path && !entered && rules >= 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0) {
+		bool folder = S_ISDIR(st.st_mode);
+
+		rights = READ_FILE | (folder ? READ_FOLDER : 0) |
+		         (writes ? folder ? WRITE_FOLDER : WRITE_FILE : 0);
+		b = (struct beneath){ .allowed = rights & known, .fd = fd };
+		syscall(SYS_landlock_add_rule, rules, RULE_BENEATH, &b, 0);
+	}
+	close(fd);
 }
 
 static void
@@ -99,25 +92,17 @@ limit_files(void)
 {
 	static const char *const system[] = { "/etc", "/usr", "/lib", "/lib64", "/run", "/proc",
 		"/var/lib/nss_db", "/var/lib/sss" };
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
-	unsigned rights = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
-	struct rules all = { .files = (UINT64_C(1) << rights) - 1, .scoped = version >= 6 ? 3 : 0 };
+	uint64_t known;
+	int rules = rules_of(&known);
 	size_t i;
-	int fd;
 
-	for (i = 0; i < sizeof system / sizeof *system; i++)
-		netbox_may_read(system[i]);
-	netbox_may_write("/dev");
-	fd = version < 1 ? -1 : (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
-	for (i = 0; i < path_count; i++) {
-		if (fd >= 0)
-			allow(fd, paths[i].fd, paths[i].write, paths[i].folder, all.files);
-		close(paths[i].fd);
-	}
-	if (fd < 0)
+	if (rules < 0)
 		return;
-	syscall(SYS_landlock_restrict_self, fd, 0);
-	close(fd);
+	for (i = 0; i < sizeof system / sizeof *system; i++)
+		declare(system[i], false);
+	declare("/dev", true);
+	syscall(SYS_landlock_restrict_self, rules, 0);
+	close(rules);
 }
 
 /* ---- seccomp ---- */
@@ -183,7 +168,7 @@ deny(struct filter *f, uint32_t number, uint32_t error)
 	add(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error, 0, 0);
 }
 
-/* clone only for a thread; socket only of four families; no ioctl that types. */
+/* clone only for a thread; no ioctl that types; socket only of four families, or not at all. */
 static void
 add_arguments(struct filter *f)
 {
@@ -200,6 +185,10 @@ add_arguments(struct filter *f)
 	add(f, BPF_JMP | BPF_JEQ | BPF_K, TYPE_INPUT, 1, 0);
 	add(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	add(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
+	if (offline) {
+		deny(f, SYS_socket, EPERM);
+		return;
+	}
 	add(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7);
 	add(f, BPF_LD | BPF_W | BPF_ABS, AT(args[0]), 0, 0);
 	for (i = 0; i < 4; i++)
@@ -255,15 +244,36 @@ restrict_process(void)
 #else
 
 static void
+declare(const char *path, bool writes)
+{
+	(void)path;
+	(void)writes;
+}
+
+static void
 restrict_process(void)
 {
-	size_t i;
-
-	for (i = 0; i < path_count; i++)
-		close(paths[i].fd);
 }
 
 #endif
+
+void
+netbox_may_read(const char *path)
+{
+	declare(path, false);
+}
+
+void
+netbox_may_write(const char *path)
+{
+	declare(path, true);
+}
+
+void
+netbox_offline(void)
+{
+	offline = true;
+}
 
 void
 netbox_enter(void)

@@ -22,6 +22,9 @@
 void netbox_may_read(const char *path);
 void netbox_may_write(const char *path);
 
+/* The process needs no sockets either. */
+void netbox_offline(void);
+
 /* Enters. A second call does nothing. */
 void netbox_enter(void);
 

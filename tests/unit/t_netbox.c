@@ -108,30 +108,33 @@ static const struct {
 	int (*try)(void);
 	int can;   /* inside */
 	int files; /* needs Landlock */
+	int offline; /* of a tool that needs no sockets */
 } probes[] = {
-	{ "a new file in the cache", p_write, 1, 1 },
-	{ "moving a file between its folders", p_rename, 1, 1 },
-	{ "a link in the cache", p_link, 1, 1 },
-	{ "a file that was declared for reading", p_read, 1, 1 },
-	{ "the system's files", p_hosts, 1, 1 },
-	{ "a thread", p_thread, 1, 0 },
-	{ "a connection", p_connect, 1, 0 },
-	{ "writing what was declared for reading", p_write_read, 0, 1 },
-	{ "another file", p_other, 0, 1 },
-	{ "a new file elsewhere", p_other_write, 0, 1 },
-	{ "removing a file elsewhere", p_other_remove, 0, 1 },
-	{ "a program", p_exec, 0, 0 },
-	{ "a process", p_fork, 0, 0 },
-	{ "a signal to its parent", p_kill, 0, 0 },
-	{ "being traced", p_ptrace, 0, 0 },
-	{ "changing a mode", p_chmod, 0, 0 },
-	{ "raw packets", p_packet, 0, 0 },
-	{ "listening", p_listen, 0, 0 },
-	{ "loading code into the kernel", p_bpf, 0, 0 },
+	{ "a new file in the cache", p_write, 1, 1, 0 },
+	{ "moving a file between its folders", p_rename, 1, 1, 0 },
+	{ "a link in the cache", p_link, 1, 1, 0 },
+	{ "a file that was declared for reading", p_read, 1, 1, 0 },
+	{ "the system's files", p_hosts, 1, 1, 0 },
+	{ "a thread", p_thread, 1, 0, 0 },
+	{ "a connection", p_connect, 1, 0, 0 },
+	{ "writing what was declared for reading", p_write_read, 0, 1, 0 },
+	{ "another file", p_other, 0, 1, 0 },
+	{ "a new file elsewhere", p_other_write, 0, 1, 0 },
+	{ "removing a file elsewhere", p_other_remove, 0, 1, 0 },
+	{ "a program", p_exec, 0, 0, 0 },
+	{ "a process", p_fork, 0, 0, 0 },
+	{ "a signal to its parent", p_kill, 0, 0, 0 },
+	{ "being traced", p_ptrace, 0, 0, 0 },
+	{ "changing a mode", p_chmod, 0, 0, 0 },
+	{ "raw packets", p_packet, 0, 0, 0 },
+	{ "listening", p_listen, 0, 0, 0 },
+	{ "loading code into the kernel", p_bpf, 0, 0, 0 },
+	{ "a connection of a tool that needs none", p_connect, 0, 0, 1 },
+	{ "a file in the cache of a tool that needs no network", p_write, 1, 1, 1 },
 };
 
 static int
-inside(int (*try)(void))
+inside(int (*try)(void), int offline)
 {
 	int status;
 	pid_t child = fork();
@@ -140,6 +143,8 @@ inside(int (*try)(void))
 		netbox_may_write(at("cache"));
 		netbox_may_read(at("data"));
 		netbox_may_read(at("nothing"));
+		if (offline)
+			netbox_offline();
 		netbox_enter();
 		_exit(try() ? 1 : 0);
 	}
@@ -184,7 +189,7 @@ main(void)
 	make(at("else/c"));
 	for (i = 0; i < sizeof probes / sizeof *probes; i++)
 		if (landlock || !probes[i].files)
-			test_ok(inside(probes[i].try) == probes[i].can, "%s: %s", probes[i].what,
+			test_ok(inside(probes[i].try, probes[i].offline) == probes[i].can, "%s: %s", probes[i].what,
 			        probes[i].can ? "yes" : "no");
 	for (i = 0; i < 4; i++)
 		rmdir(at(folders[i]));

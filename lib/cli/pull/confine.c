@@ -39,8 +39,9 @@ confine(const struct confine *c, struct err *e)
 	char path[CACHE_PATH];
 	size_t i;
 
-	if (cache_roots(&roots, e) < 0 || declare_cache(c, roots.hub, e) < 0 ||
-	    declare_cache(c, roots.apr, e) < 0)
+	if ((c->fills_cache || c->reads_cache) &&
+	    (cache_roots(&roots, e) < 0 || declare_cache(c, roots.hub, e) < 0 ||
+	     declare_cache(c, roots.apr, e) < 0))
 		return -1;
 	netbox_may_write(c->target);
 	netbox_may_read(c->policy);

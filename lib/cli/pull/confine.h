@@ -1,4 +1,4 @@
-/* confine: what apr-pull may still do once it talks to servers (core/netbox.h). */
+/* confine: what apr-pull and apr-push may still do once they talk to servers (core/netbox.h). */
 #ifndef CLI_PULL_CONFINE_H
 #define CLI_PULL_CONFINE_H
 
@@ -6,7 +6,7 @@
 
 #include "core/err.h"
 
-/* The files that a pull uses. */
+/* The files that a tool uses, besides those that it has declared. */
 struct confine {
 	const char *target;     /* folder of -o, which exists, or NULL */
 	const char *policy, *token_file; /* or NULL */
