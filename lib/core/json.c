@@ -199,11 +199,12 @@ static bool
 is_wide(const char *s, size_t n)
 {
 	static const char most[] = "9223372036854775807";
-	size_t digits = sizeof most - 1;
+	size_t digits = sizeof most - 1, i;
 
-	if (n < digits || strspn(s, "0123456789") < n)
-		return false;
-	return n > digits || memcmp(s, most, digits) > 0;
+	for (i = 0; i < n; i++)
+		if (s[i] < '0' || s[i] > '9')
+			return false;
+	return n >= digits && (n > digits || memcmp(s, most, digits) > 0);
 }
 
 /* The end of a string; p is behind its first quote. */
