@@ -11,6 +11,8 @@
 
 #define WORKERS 64
 #define BLOCK (256u << 10) /* hashed at once */
+#define HELD_LEAST (UINT64_C(256) << 10) /* bytes in the buffers of a connection */
+#define HELD_MOST (UINT64_C(4) << 20)    /* from here on the system chooses */
 
 struct run {
 	struct download *d;
@@ -221,6 +223,16 @@ may_have_expired(const struct http_answer *a)
 	       a->status == 410;
 }
 
+/* The bytes that a connection may hold: lost with a process that is killed, they are to be little
+ * of a file. */
+static uint64_t
+held_of(const struct partial *p)
+{
+	uint64_t n = p->size / 800;
+
+	return n >= HELD_MOST ? 0 : n < HELD_LEAST ? HELD_LEAST : n;
+}
+
 static int
 fetch_piece(struct run *r, struct http *h, size_t i, struct http_answer *a, struct err *e)
 {
@@ -232,7 +244,7 @@ fetch_piece(struct run *r, struct http *h, size_t i, struct http_answer *a, stru
 		.from = from + atomic_load(&r->p->have[i]),
 		.to = from + (d->head ? num_min(d->head, length) : length),
 		.if_range = *d->etag ? d->etag : NULL, .stop = &r->stop, .head = take_head,
-		.data = take_bytes, .ctx = &w };
+		.held = held_of(r->p), .data = take_bytes, .ctx = &w };
 	struct err why = ERR_INIT;
 	int n;
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/mem.h"
@@ -335,6 +336,18 @@ set_method(CURL *c, const struct http_request *q, struct exchange *x)
 	}
 }
 
+/* Before a connection is made. Without the option the system chooses. */
+static int
+on_socket(void *from, curl_socket_t fd, curlsocktype purpose)
+{
+	const struct exchange *x = from;
+	const int half = (int)(x->q->held / 2); /* the kernel doubles it */
+
+	if (purpose == CURLSOCKTYPE_IPCXN)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &half, sizeof half);
+	return CURL_SOCKOPT_OK;
+}
+
 static void
 set_range(CURL *c, const struct http_request *q)
 {
@@ -381,6 +394,10 @@ set_callbacks(CURL *c, struct exchange *x)
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(c, CURLOPT_XFERINFODATA, x);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+	if (!x->q->held)
+		return;
+	curl_easy_setopt(c, CURLOPT_SOCKOPTFUNCTION, on_socket);
+	curl_easy_setopt(c, CURLOPT_SOCKOPTDATA, x);
 }
 
 /* ---- what came of it ---- */

@@ -61,6 +61,8 @@ struct http_request {
 	                            * origin only, and never over plain http beyond the loopback */
 	uint64_t from, to;         /* bytes [from, to) of the body; to 0: to the end */
 	const char *if_range;      /* a strong ETag with its quotes, or NULL */
+	uint64_t held;             /* bytes that the kernel may hold for this process, if that needs
+	                            * a new connection; 0: what the system chooses */
 	uint64_t limit;            /* bytes of the body at most; 0: to - from, or HTTP_SMALL */
 	const void *body;          /* sent with the request: body_bytes at body, */
 	int body_file;             /* or, if body is NULL and body_bytes is not 0, in this file */
