@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/pull/confine.h"
+#include "cli/confine.h"
 #include "cli/pull/deliver.h"
 #include "cli/pull/stream.h"
 #include "cli/pull/told.h"

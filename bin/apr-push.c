@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pull/confine.h"
+#include "cli/confine.h"
 #include "cli/tool.h"
 #include "core/netbox.h"
 #include "core/text.h"

@@ -47,9 +47,10 @@ sent() {
 
 @test "tensors flow while the server stands still, and the rest comes later" {
 	big
-	faults 'GET /cdn/* stall=1000000 skip=1 times=1'
-	# In the second of three pieces.
-	apr-pull -j 1 --stall 600 hf://org/m/m.gguf | head -c 17000000 | cmp -n 17000000 - local.aprs
+	faults 'GET /cdn/* stall=12000000 skip=1 times=1'
+	# In the second of three pieces. Much of what has come is left, so that the end of the pipe is
+	# seen.
+	apr-pull -j 1 --stall 600 hf://org/m/m.gguf | head -c 15000000 | cmp -n 15000000 - local.aprs
 	[ ! -e "$blob" ]
 	[ -e "$blob.apr.incomplete" ]
 	faults
@@ -136,5 +137,5 @@ sent() {
 	rm -r cache
 	# The first one flows though the second one stands still behind its header.
 	faults 'GET /cdn/*00002-of* stall=300000 skip=1'
-	apr-pull --stall 600 hf://org/s | head -c 20000000 | cmp -n 20000000 - "$out"
+	apr-pull --stall 600 hf://org/s | head -c 15000000 | cmp -n 15000000 - "$out"
 }

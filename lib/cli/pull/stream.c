@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/pull/confine.h"
+#include "cli/confine.h"
 #include "cli/pull/told.h"
 #include "core/broker.h"
 #include "core/mem.h"

@@ -1,4 +1,4 @@
-#include "cli/pull/confine.h"
+#include "cli/confine.h"
 
 #include <netdb.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* confine: what apr-pull and apr-push may still do once they talk to servers (core/netbox.h). */
-#ifndef CLI_PULL_CONFINE_H
-#define CLI_PULL_CONFINE_H
+#ifndef CLI_CONFINE_H
+#define CLI_CONFINE_H
 
 #include <stdbool.h>
 
