@@ -28,6 +28,19 @@ front_plan_stage(struct front_plan *p, enum front_step step, const char *tool)
 	front_plan_add(p, tool);
 }
 
+/* Memory for a string of the plan; NULL without any. */
+static char *
+make(struct front_plan *p, size_t n)
+{
+	char *made = p->made_count < sizeof p->made / sizeof *p->made ? malloc(n) : NULL;
+
+	if (made)
+		p->made[p->made_count++] = made;
+	else
+		p->stages[p->n - 1].argc = SIZE_MAX;
+	return made;
+}
+
 void
 front_plan_operand(struct front_plan *p, const char *file)
 {
@@ -38,15 +51,29 @@ front_plan_operand(struct front_plan *p, const char *file)
 		front_plan_add(p, file);
 		return;
 	}
-	made = malloc(n + 3);
-	if (!made || p->made_count == sizeof p->made / sizeof *p->made) {
-		free(made);
-		p->stages[p->n - 1].argc = SIZE_MAX;
+	made = make(p, n + 3);
+	if (!made)
 		return;
-	}
 	memcpy(made, "./", 2);
 	memcpy(made + 2, file, n + 1);
-	p->made[p->made_count++] = made;
+	front_plan_add(p, made);
+}
+
+/* A pattern of names as a regular expression that matches the same names whole. */
+static void
+add_regex(struct front_plan *p, const char *glob)
+{
+	char *made = make(p, 2 * strlen(glob) + 3), *to = made;
+
+	if (!made)
+		return;
+	*to++ = '^';
+	for (; *glob; glob++) {
+		if (*glob == '*' || strchr(".\\+^$|()[]{}", *glob))
+			*to++ = *glob == '*' ? '.' : '\\';
+		*to++ = *glob == '?' ? '.' : *glob;
+	}
+	memcpy(to, "$", 2);
 	front_plan_add(p, made);
 }
 
@@ -58,7 +85,10 @@ front_plan_pass(struct front_plan *p, const struct front_line *l, enum front_ste
 	for (i = 0; i < l->given_count; i++)
 		if (l->given[i].option->passes & 1u << step) {
 			front_plan_add(p, l->given[i].option->as);
-			front_plan_add(p, l->given[i].value);
+			if (l->given[i].option->slot == SLOT_TARGET)
+				add_regex(p, l->given[i].value);
+			else
+				front_plan_add(p, l->given[i].value);
 		}
 }
 

@@ -75,6 +75,10 @@ static const struct {
 	{ "convert m.apr --canary c.json --force",
 	  "apr-gate --canary c.json --no-gate m.apr | apr-check --pass --relaxed | apr-pack" },
 	{ "convert m.apr --rank 8", "!--rank needs --lowrank" },
+	{ "convert m.apr --target *.fc1", "!--target needs --lowrank" },
+	{ "convert m.apr --lowrank svd --rank 8 --target *.fc?[0].weight",
+	  "apr-lowrank svd --rank 8 --target '^.*\\.fc.\\[0\\]\\.weight$' m.apr | "
+	  "apr-check --pass | apr-pack" },
 	{ "convert m.apr --embedding-type q8_0", "!--embedding-type needs a type: --quantize" },
 	{ "convert - --quality-check", "!--quality-check needs a file, which it reads once more" },
 	{ "convert m.apr --opset 17 --cache --preserve-layout --keep-quantization",
