@@ -205,10 +205,10 @@ main(int argc, char **argv)
 		"[--normalize X] [--rescale X] [--select-topk X]\n"
 		"[--nuslerp-flatten X] [--nuslerp-row-wise X] [--filter-wise X]\n"
 		"[--normalize-weights X] [--max-iter X] [--tol X] [--type TYPE]\n"
-		"[--seed N] [--compat] [--any-tokens] [--arch NAME] [-j N] [-f]\n"
-		"[-o FILE] [-w X] [MODEL ...]\n"
+		"[--seed N] [--compat] [--tokens base] [--any-tokens] [--arch NAME]\n"
+		"[-j N] [-f] [-o FILE] [-w X] [MODEL ...]\n"
 		"apr-merge [--model NAME=FILE] [--type TYPE] [--seed N] [--compat]\n"
-		"[--any-tokens] [--arch NAME] [-j N] [-f] [-o FILE] --recipe FILE\n"
+		"[--tokens base] [--any-tokens] [--arch NAME] [-j N] [-f] [-o FILE] --recipe FILE\n"
 		"apr-merge --list",
 		"Make one model from several.", opts, TOOL_FILES
 	};

@@ -26,17 +26,33 @@ merge_missing(const struct merge_input *in, const char *name, const struct merge
 	return err_set(e, ERR_INVALID, in->name, "lacks the tensor %s of %s", name, other->name);
 }
 
-int
-merge_check_shape(const struct merge_input *a, const struct tensor *x,
-                  const struct merge_input *b, const struct tensor *y, struct err *e)
+/* Compare the dimensions from number `first` on. */
+static int
+check_dims(const struct merge_input *a, const struct tensor *x, const struct merge_input *b,
+           const struct tensor *y, unsigned first, struct err *e)
 {
 	char p[TENSOR_SHAPE_TEXT], q[TENSOR_SHAPE_TEXT];
 	unsigned n = tensor_ndim(x);
 
-	if (tensor_ndim(y) == n && memcmp(tensor_dims(x), tensor_dims(y), n * sizeof(uint64_t)) == 0)
+	if (tensor_ndim(y) == n && n >= first &&
+	    memcmp(tensor_dims(x) + first, tensor_dims(y) + first, (n - first) * sizeof(uint64_t)) == 0)
 		return 0;
 	return err_set(e, ERR_INVALID, b->name, "its tensor %s is %s, and that of %s is %s",
 	               tensor_name(y), tensor_shape_text(y, q), a->name, tensor_shape_text(x, p));
+}
+
+int
+merge_check_shape(const struct merge_input *a, const struct tensor *x,
+                  const struct merge_input *b, const struct tensor *y, struct err *e)
+{
+	return check_dims(a, x, b, y, 0, e);
+}
+
+int
+merge_check_rows(const struct merge_input *a, const struct tensor *x,
+                 const struct merge_input *b, const struct tensor *y, struct err *e)
+{
+	return check_dims(a, x, b, y, 1, e);
 }
 
 int

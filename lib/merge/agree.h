@@ -14,6 +14,10 @@ int merge_check_architecture(const struct merge_input *a, const struct merge_inp
 int merge_check_shape(const struct merge_input *a, const struct tensor *x,
                       const struct merge_input *b, const struct tensor *y, struct err *e);
 
+/* The same, apart from the number of rows. */
+int merge_check_rows(const struct merge_input *a, const struct tensor *x,
+                     const struct merge_input *b, const struct tensor *y, struct err *e);
+
 /* Every tensor of b is one of a. */
 int merge_check_others(const struct merge_input *a, const struct merge_input *b, struct err *e);
 

@@ -220,6 +220,14 @@ merge_input_folder_name(const struct merge_input *in, size_t tensor, char to[MER
 		? match_name(m.rule, ARCH_FOLDER, m.bias, m.block, m.expert, to) : NULL;
 }
 
+enum role
+merge_input_role(const struct merge_input *in, size_t tensor)
+{
+	struct match m;
+
+	return match(in, tensor, &m) ? m.rule->role : ROLES;
+}
+
 bool
 merge_input_is_before(const struct merge_input *in, size_t tensor)
 {

@@ -53,6 +53,9 @@ size_t merge_input_find(const struct merge_input *in, const char *name);
 const char *merge_input_folder_name(const struct merge_input *in, size_t tensor,
                                     char to[MERGE_NAME]);
 
+/* The role of a tensor, or ROLES if it is not known. */
+enum role merge_input_role(const struct merge_input *in, size_t tensor);
+
 /* Whether a tensor outside of layers comes before them. */
 bool merge_input_is_before(const struct merge_input *in, size_t tensor);
 

@@ -45,6 +45,26 @@ take_raw(struct merged *m)
 			return &m->raw[i];
 }
 
+/* Where the row of a token lies: *at is an index of the result, and becomes one of the vector; *n is cut
+ * to what is left of the row. The reference is the leader of the row. */
+static const struct merge_vector *
+token_row(const struct merged *m, size_t model, uint64_t *at, size_t *n)
+{
+	const struct merge_row *row = m->row;
+	const struct merge_vector *v = &row->vectors[model];
+	const struct merge_vector *own = &row->vectors[row->slice->has_base ? row->slice->n : 0];
+	uint64_t length = tensor_items(row->t) / tensor_dims(row->t)[0], token = *at / length;
+	uint32_t place = vocabulary_row(&m->p->words, v->input, m->p->reference, token);
+
+	if (place >= tensor_dims(merge_input_plan(&m->p->inputs[v->input])->tensors[v->tensor])[0]) {
+		v = own;
+		place = (uint32_t)token;
+	}
+	*n = (size_t)num_min(*n, length - *at % length);
+	*at = place * length + *at % length;
+	return v;
+}
+
 /* read of struct blend_task. */
 static int
 read_values(void *ctx, size_t model, uint64_t from, float *to, size_t n)
@@ -53,12 +73,15 @@ read_values(void *ctx, size_t model, uint64_t from, float *to, size_t n)
 	const struct merge_vector *v = &m->row->vectors[model];
 	struct raw *raw = take_raw(m);
 	size_t i, part;
+	uint64_t at;
 	int r = 0;
 
 	for (i = 0; r == 0 && i < n; i += part) {
 		part = (size_t)num_min(n - i, RAW);
-		r = merge_input_values(&m->p->inputs[v->input], v->tensor, from + i, to + i, part,
-		                       raw->p);
+		at = from + i;
+		if (m->row->table)
+			v = token_row(m, model, &at, &part);
+		r = merge_input_values(&m->p->inputs[v->input], v->tensor, at, to + i, part, raw->p);
 	}
 	atomic_flag_clear(&raw->used);
 	return r;
@@ -83,7 +106,7 @@ has_gaps(const struct merged *m)
 
 	while (i < n && m->p->inputs[row->vectors[i].input].store.at[row->vectors[i].tensor].gaps)
 		i++;
-	return i == n;
+	return i == n && !row->table;
 }
 
 static const char *

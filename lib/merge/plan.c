@@ -36,15 +36,17 @@ merge_plan_free(struct merge_plan *p)
 	free(p->layers);
 	model_free(&p->out);
 	subject_free_files(&p->files);
+	vocabulary_free(&p->words);
 	*p = (struct merge_plan){ 0 };
 }
 
 /* ---- models that disagree ---- */
 
 static int
-check_models(const struct merge_plan *p, struct err *e)
+check_models(struct merge_plan *p, struct err *e)
 {
 	const struct merge_input *a = reference(p);
+	bool by_text = p->o.by_text || p->recipe->by_text;
 	size_t i;
 
 	for (i = 0; i < p->recipe->model_count; i++) {
@@ -54,10 +56,12 @@ check_models(const struct merge_plan *p, struct err *e)
 			continue;
 		if (merge_check_architecture(a, b, e) < 0)
 			return -1;
-		if (!p->o.any_tokens && merge_input_same_tokens(a, b, e) < 0)
-			return err_hint(e, "--any-tokens merges the rows of tokens by their numbers");
+		if (!p->o.any_tokens && !by_text && merge_input_same_tokens(a, b, e) < 0)
+			return err_hint(e, "--tokens base merges the rows of tokens by their texts, "
+			                "--any-tokens by their numbers");
 	}
-	return 0;
+	return !by_text ? 0
+		: vocabulary_make(&p->words, p->inputs, p->recipe->model_count, p->reference, e);
 }
 
 static size_t
@@ -99,7 +103,8 @@ leader(const struct merge_slice *s)
 /* The tensor of a part that corresponds to one of the leader, this far in its layers. */
 static int
 find_vector(const struct merge_plan *p, const struct merge_part *lead, size_t tensor,
-            const struct merge_part *part, uint64_t ahead, struct merge_vector *to, struct err *e)
+            const struct merge_part *part, uint64_t ahead, bool table, struct merge_vector *to,
+            struct err *e)
 {
 	const struct merge_input *a = &p->inputs[lead->model], *b = &p->inputs[part->model];
 	const struct tensor *t = merge_input_plan(a)->tensors[tensor];
@@ -114,7 +119,10 @@ find_vector(const struct merge_plan *p, const struct merge_part *lead, size_t te
 	if (to->tensor == SIZE_MAX)
 		r = merge_missing(b, name ? name : tensor_name(t), a, e);
 	free(name);
-	return r < 0 ? -1 : merge_check_shape(a, t, b, merge_input_plan(b)->tensors[to->tensor], e);
+	if (r < 0)
+		return -1;
+	return (table ? merge_check_rows : merge_check_shape)
+		(a, t, b, merge_input_plan(b)->tensors[to->tensor], e);
 }
 
 /* The type of the result; NULL if the tensor passes unchanged. */
@@ -209,8 +217,13 @@ add_row(struct merge_plan *p, const struct merge_slice *s, size_t tensor, uint64
 	row->vectors = mem_array(n, sizeof *row->vectors);
 	if (!row->vectors)
 		return err_memory(e);
+	row->table = p->words.tokens > 0 && vocabulary_is_table(&p->inputs[lead->model], tensor);
+	if (row->table && lead->model != p->reference)
+		return err_set(e, ERR_INVALID, p->inputs[lead->model].name, "its tokens differ, and "
+		               "the result would take its rows of tokens");
 	for (i = 0; i < n; i++)
-		if (find_vector(p, lead, tensor, part_of(s, i), ahead, &row->vectors[i], e) < 0)
+		if (find_vector(p, lead, tensor, part_of(s, i), ahead, row->table, &row->vectors[i],
+		                e) < 0)
 			return -1;
 	if (make_tensor(p, row, lead, tensor, layer, e) < 0)
 		return -1;

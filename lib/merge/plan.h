@@ -18,17 +18,20 @@
 #include "merge/blend.h"
 #include "merge/input.h"
 #include "merge/recipe.h"
+#include "merge/vocabulary.h"
 
 struct merge_options {
 	const struct dtype *type; /* of the result: F32, F16 or BF16; NULL: as above. GGUF: tensors
 	                           * of one dimension keep their type */
 	bool compat;              /* as mergekit computes */
-	bool any_tokens;          /* tokens may differ */
+	bool any_tokens;          /* tokens may differ: rows of tables go by their numbers; */
+	bool by_text;             /* by the texts of the tokens of the reference */
 	uint64_t seed;
 };
 
 struct merge_row {
 	struct tensor *t;         /* of the result */
+	bool table;               /* rows of models are found by tokens */
 	bool copied;              /* the bytes of the first vector pass unchanged */
 	const struct merge_slice *slice;
 	double position;          /* in the layers, 0 to 1 */
@@ -42,6 +45,7 @@ struct merge_plan {
 	struct merge_options o;
 	struct merge_input *inputs; /* by the number of the model in the recipe */
 	size_t reference;
+	struct vocabulary words;
 	struct merge_row *rows;
 	size_t count, cap;
 	struct model out;

@@ -10,7 +10,7 @@
  *     base_model
  *     parameters             at three levels; the innermost that has a value for a tensor counts
  *     dtype, out_dtype       float32, float16 or bfloat16; out_dtype counts
- *     tokenizer_source       base
+ *     tokenizer_source       base: models whose tokens differ are merged by the texts of tokens
  *     name                   ignored
  * All other keys are refused by name with their line. A value of a parameter is a number (or
  * true, false), a list of numbers, which is interpolated over the layers (a gradient), or a list
@@ -72,6 +72,7 @@ struct merge_recipe {
 	struct merge_slice *slices;
 	size_t slice_count, slice_cap;
 	struct merge_settings all;
+	bool by_text;             /* tokenizer_source */
 	const struct dtype *type, *work; /* of the result, of mergekit's arithmetic; or NULL */
 };
 

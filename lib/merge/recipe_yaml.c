@@ -387,8 +387,10 @@ read_out_dtype(struct yaml_recipe *y, const json_t *object, const json_t *v, voi
 static int
 read_tokenizer(struct yaml_recipe *y, const json_t *object, const json_t *v, void *to)
 {
-	(void)to;
-	if (json_is_string(v) && strcmp(json_string_value(v), "base") == 0)
+	struct merge_recipe *r = to;
+
+	r->by_text = json_is_string(v) && strcmp(json_string_value(v), "base") == 0;
+	if (r->by_text)
 		return 0;
 	err_set(y->e, ERR_FORMAT, y->what, "line %zu: tokenizer_source: only base is supported",
 	        yaml_line_of(&y->lines, object, "tokenizer_source"));

@@ -123,6 +123,8 @@ merge_record(const struct merge_plan *p, struct buf *to, struct err *e)
 	else
 		json_object_set_new(o, "models", parts_json(p, s));
 	put_settings(o, &r->all);
+	if (p->words.tokens)
+		json_object_set_new(o, "tokenizer_source", json_string("base"));
 	if (r->method->keep == KEEP_RANDOM || r->method->keep == KEEP_RANKED)
 		json_object_set_new(o, "seed", json_integer((json_int_t)p->o.seed));
 	if (p->o.compat)

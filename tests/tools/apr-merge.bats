@@ -345,3 +345,37 @@ refuses() {
 	said 2 'is the input file itself'
 	cmp a.gguf b
 }
+
+# words TOKENS ROWS: a model of these tokens, with a row of ROWS and twice that for each.
+words() {
+	mkmodel <<-END
+		key general.architecture string llama
+		key tokenizer.ggml.model string gpt2
+		key tokenizer.ggml.tokens array:string $1
+		tensor token_embd.weight F32 $(wc -w <<<"$1")x2 values $2
+		tensor v F32 2 values 1
+	END
+}
+
+@test "rows of tokens are found by the texts of the base's tokens" {
+	words 'a b c d' '1 2 3 4 5 6 7 8' >base.gguf
+	words 'c x a' '50 60 90 91 10 20' >other.gguf
+	try apr-merge --method linear -w 1 base.gguf -w 2 other.gguf --any-tokens
+	said 5 'other.gguf: its tensor token_embd.weight is 3x2, and that of base.gguf is 4x2'
+	apr-merge --tokens base --method linear -w 1 base.gguf -w 2 other.gguf >m
+	# b and d, which the other lacks, are thrice those of the base.
+	[ "$(apr-get --text token_embd.weight m | tr -s '\n ' ' ' | sed 's/ $//')" = '21 42 9 12 105 126 21 24' ]
+	apr-header --full m | grep -qF 'tokenizer_source'
+	recipe 'merge_method: task_arithmetic' 'base_model: base.gguf' 'models: [{model: other.gguf}]' \
+		'tokenizer_source: base' 'parameters: {weight: 0.5}'
+	apr-merge r.yml >m
+	[ "$(apr-get --text token_embd.weight m | tr -s '\n ' ' ' | sed 's/ $//')" = '5.5 11 3 4 27.5 33 7 8' ]
+	words 'a b' '1 2 3 4' | sed 's/gpt2/bert/' >bert.gguf
+	try apr-merge --tokens base base.gguf bert.gguf
+	said 5 'bert.gguf: its tokens'
+	mkmodel <<<'tensor v F32 2 values 1' >none.gguf
+	try apr-merge --tokens some base.gguf other.gguf
+	said 2 'only base is known'
+	try apr-merge --tokens base --any-tokens base.gguf other.gguf
+	said 2 'exclude each other'
+}

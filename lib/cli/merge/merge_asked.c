@@ -45,7 +45,8 @@ merge_asked_options(struct merge_asked *a, struct opt *to)
 		TEXT(0, "type", "TYPE", &a->type, "type of the result: f32, f16 or bf16"),
 		NUMBER(0, "seed", "N", &a->seed, 0, UINT64_MAX, "seed of random choices (default: 0)"),
 		FLAG(0, "compat", &a->compat, "compute as mergekit does"),
-		FLAG(0, "any-tokens", &a->any_tokens, "merge models whose tokens differ"),
+		TEXT(0, "tokens", "base", &a->tokens, "merge rows of tokens by the texts of the base's tokens"),
+		FLAG(0, "any-tokens", &a->any_tokens, "merge rows of tokens by their numbers"),
 		OPT_END
 	};
 	unsigned i;
@@ -353,7 +354,11 @@ read_type(const struct merge_asked *a, const struct merge_recipe *r, struct merg
 	size_t i;
 
 	*o = (struct merge_options){ .type = r->type, .compat = a->compat,
-		.any_tokens = a->any_tokens, .seed = a->seed };
+		.any_tokens = a->any_tokens, .by_text = a->tokens != NULL, .seed = a->seed };
+	if (a->tokens && strcmp(a->tokens, "base") != 0)
+		return tool_misused(e, "--tokens %.80s: only base is known", a->tokens);
+	if (a->tokens && a->any_tokens)
+		return tool_misused(e, "--tokens and --any-tokens exclude each other");
 	if (!a->type)
 		return 0;
 	for (i = 0; i < sizeof types / sizeof *types; i++)

@@ -8,6 +8,7 @@
 
 struct merge_asked {
 	const char *method, *base, *recipe, *metric, *type;
+	const char *tokens;
 	bool lower, compat, any_tokens;
 	uint64_t seed;
 	struct opt_list weights, models;   /* -w, --model */
@@ -19,7 +20,7 @@ struct merge_asked {
 
 /* The rows of a table of options: with those that follow from the table of parameters, at most
  * MERGE_OPTIONS. Returns the place after them. */
-#define MERGE_OPTIONS (12 + MERGE_PARAMS)
+#define MERGE_OPTIONS (13 + MERGE_PARAMS)
 struct opt *merge_asked_options(struct merge_asked *a, struct opt *to);
 
 /* Make the recipe from the options and the operands, or read the file that they name. Before the
