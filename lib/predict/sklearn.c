@@ -15,6 +15,8 @@ static const struct pickle_name names[] = {
 	{ "builtins", "object", PICKLE_OPAQUE },
 	{ "numpy.core.multiarray", "_reconstruct", SKLEARN_ARRAY },
 	{ "numpy._core.multiarray", "_reconstruct", SKLEARN_ARRAY },
+	{ "numpy.core.numeric", "_frombuffer", SKLEARN_BUFFER },
+	{ "numpy._core.numeric", "_frombuffer", SKLEARN_BUFFER },
 	{ "numpy.core.multiarray", "scalar", SKLEARN_SCALAR },
 	{ "numpy._core.multiarray", "scalar", SKLEARN_SCALAR },
 	{ "numpy", "ndarray", PICKLE_OPAQUE },

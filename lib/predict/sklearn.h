@@ -1,9 +1,10 @@
 /* sklearn: estimators of scikit-learn inside a pickle; nothing in it is called (wire/pickle.h).
  *
  * Arrays are those of NumPy: _reconstruct(ndarray, (0,), b'b') with the state
- * (1, SHAPE, DTYPE, FORTRAN, BYTES). The nodes of a tree are structures of 56 bytes, or 64 since
- * 1.3: i64 left child, i64 right child, i64 feature, f64 threshold, f64, i64, f64, and in the
- * longer form u8 whether a missing value goes left.
+ * (1, SHAPE, DTYPE, FORTRAN, BYTES), or in protocol 5 _frombuffer(BYTES, DTYPE, SHAPE, 'C').
+ * The nodes of a tree are structures of 56 bytes, or 64 since 1.3: i64 left child, i64 right
+ * child, i64 feature, f64 threshold, f64, i64, f64, and in the longer form u8 whether a missing
+ * value goes left.
  */
 #ifndef PREDICT_SKLEARN_H
 #define PREDICT_SKLEARN_H
@@ -12,7 +13,7 @@
 #include "wire/pickle.h"
 
 enum { SKLEARN_CLASS = PICKLE_MEANING, SKLEARN_MAKE, SKLEARN_ARRAY, SKLEARN_TYPE, SKLEARN_SCALAR,
-	SKLEARN_ENCODE };
+	SKLEARN_ENCODE, SKLEARN_BUFFER };
 
 struct sklearn {
 	struct pickle k;

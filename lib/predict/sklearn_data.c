@@ -194,6 +194,26 @@ read_shape(const struct sklearn *s, pickle_ref r, struct sklearn_array *a)
 	return 0;
 }
 
+/* The parts of an array, in the order of the state of _reconstruct. False if it is not an array. */
+static bool
+find_parts(const struct sklearn *s, pickle_ref r, pickle_ref state[5], bool *fortran)
+{
+	pickle_ref args[4];
+
+	if (is_call(s, r, SKLEARN_BUFFER) && pickle_items(&s->k, node(s, r)->args, args, 4) == 4) {
+		state[1] = args[2];
+		state[2] = args[1];
+		state[4] = args[0];
+		*fortran = pickle_is(&s->k, args[3], "F");
+		return true;
+	}
+	if (!is_call(s, r, SKLEARN_ARRAY) || node(s, r)->state == PICKLE_NOTHING ||
+	    pickle_items(&s->k, node(s, r)->state, state, 5) != 5)
+		return false;
+	*fortran = node(s, state[3])->kind == PICKLE_BOOL && node(s, state[3])->u.i;
+	return true;
+}
+
 int
 sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a)
 {
@@ -201,8 +221,7 @@ sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a)
 	bool fortran;
 
 	*a = (struct sklearn_array){ .list = PICKLE_NOTHING };
-	if (!is_call(s, r, SKLEARN_ARRAY) || node(s, r)->state == PICKLE_NOTHING ||
-	    pickle_items(&s->k, node(s, r)->state, state, 5) != 5)
+	if (!find_parts(s, r, state, &fortran))
 		return sklearn_wrong(s, "an attribute that should be an array is not one");
 	if (read_shape(s, state[1], a) < 0 || read_type(s, state[2], a->code) < 0)
 		return -1;
@@ -216,7 +235,6 @@ sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a)
 	if (element(a->code) == 0 || a->raw.n / element(a->code) != a->n ||
 	    a->raw.n % element(a->code))
 		return sklearn_wrong(s, "an array has another number of bytes than its shape");
-	fortran = node(s, state[3])->kind == PICKLE_BOOL && node(s, state[3])->u.i;
 	return is_number(a->code) ? decode(s, a, fortran) : 0;
 }
 
