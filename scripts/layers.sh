@@ -26,6 +26,7 @@ quant core model kernels
 stats core model kernels
 merge core model wire arch adapt kernels stats tokenizer
 prune core model wire arch adapt kernels stats quant tokenizer merge
+lowrank core model wire arch adapt kernels stats quant tokenizer merge linear
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto tokenizer
@@ -37,7 +38,7 @@ front core
 predict core model wire
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune
-bin core model wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
+bin core model lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
 '
 libraries='
 jansson lib/core/json.h

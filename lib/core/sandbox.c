@@ -51,6 +51,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-quant", FILTER | SANDBOX_SPOOL },
 	{ "apr-merge", FILTER | SANDBOX_SPOOL },
+	{ "apr-lowrank", FILTER | SANDBOX_SPOOL },
 	{ "apr-prune", FILTER | SANDBOX_SPOOL },
 	{ "apr-encrypt", FILTER | SANDBOX_SPOOL },
 	{ "apr-decrypt", FILTER | SANDBOX_SPOOL },

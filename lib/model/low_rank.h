@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+/* The key of a model whose matrices are stored as products of two smaller ones (lowrank/lowrank.h):
+ * JSON text that says how. */
+#define LOWRANK_KEY "apr.lowrank"
+
 /* W + left × right, where W has a row for each output and a column for each input of its layer,
  * also if its tensor is stored transposed. */
 struct low_rank {
