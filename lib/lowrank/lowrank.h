@@ -76,7 +76,7 @@ int lowrank_split(struct lowrank *l, const struct lowrank_how *how, struct err *
  * ERR_CORRUPT if one is missing or does not fit. 0 or -1; lowrank_free in any case. */
 int lowrank_join(struct lowrank *l, struct err *e);
 
-/* The result, computed as it is read. l stays the caller's and must outlive it. NULL with e filled. */
+/* The result, computed while a caller reads it. l stays the caller's and must outlive it. NULL with e filled. */
 struct source *lowrank_source(struct lowrank *l, unsigned jobs, struct err *e);
 void lowrank_free(struct lowrank *l);
 

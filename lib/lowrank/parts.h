@@ -7,7 +7,7 @@
 /* Make the plan that of the input, without tensors. */
 int lowrank_begin(struct lowrank *l, struct err *e);
 
-/* Append a tensor of the input as it is; one of the given shape whose values come next into the
+/* Append an unchanged tensor of the input; one of the given shape whose values come next into the
  * spool, with the name of t and a suffix; the product of two tensors of the input, with the name
  * of the first without its suffix. 0 or -1. */
 int lowrank_add_copy(struct lowrank *l, size_t tensor, struct err *e);

@@ -14,7 +14,7 @@ perplexity() {
 
 printf '%-14s %-9s %s\n' asked bytes perplexity
 printf '%-14s %-9s %s\n' - - "$(perplexity "$model")"
-for asked in '--rank 16' '--rank 32' '--rank 64' '--energy 0.8' '--energy 0.9' '--energy 0.99'; do
+for asked in '--rank 16' '--rank 32' '--rank 64' '--energy 0.8' '--energy 0.9'; do
   for with in '' "--imatrix $imatrix"; do
     # shellcheck disable=SC2086
     "$bin/apr-lowrank" svd $asked $with "$model" 2>"$work/notes" |
