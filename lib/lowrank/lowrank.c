@@ -151,7 +151,7 @@ join(struct lowrank *l, size_t left, struct err *e)
 
 	if (right == SIZE_MAX)
 		return err_set(e, ERR_CORRUPT, tensor_name(a), "its other factor, %s, is missing",
-		               LOWRANK_RIGHT + 1);
+		               &LOWRANK_RIGHT[1]);
 	b = m->tensors[right];
 	if (tensor_ndim(a) != 2 || tensor_ndim(b) != 2 || tensor_dims(a)[1] != tensor_dims(b)[0] ||
 	    tensor_items(a) == 0 || tensor_items(b) == 0 || !merge_is_number(tensor_type(a)) ||
