@@ -5,6 +5,7 @@
 #include "arch/guess.h"
 #include "cli/filter.h"
 #include "cli/input.h"
+#include "cli/prune/drop.h"
 #include "cli/prune/prune_asked.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
@@ -31,7 +32,10 @@ jobs(const struct options *o)
 static void
 note_plan(const struct prune_plan *p)
 {
-	if (p->unmeasured)
+	if (p->unmeasured && p->how.rule == PRUNE_SHAPE)
+		tool_notef("scores of %zu tensors are those of weights: the importance matrix has no "
+		           "entry for them", p->unmeasured);
+	else if (p->unmeasured)
 		tool_notef("%zu of %zu tensors go by magnitude: the importance matrix has no entry for "
 		           "them", p->unmeasured, p->pruned);
 	if (p->quantized)
@@ -40,8 +44,21 @@ note_plan(const struct prune_plan *p)
 }
 
 static void
+note_shape(const struct prune_plan *p)
+{
+	uint64_t before = model_parameters(merge_input_plan(p->in)), after = model_parameters(&p->out);
+
+	tool_notef("%llu of %llu parameters stay (%.2f %%)", (unsigned long long)after,
+	           (unsigned long long)before, 100 * (double)after / (double)before);
+}
+
+static void
 note_result(const struct prune_plan *p)
 {
+	if (p->how.rule == PRUNE_SHAPE) {
+		note_shape(p);
+		return;
+	}
 	tool_notef("%zu of %zu tensors are pruned: %llu of their %llu values are zero (%.2f %%)",
 	           p->pruned, p->out.tensor_count, (unsigned long long)p->zeros,
 	           (unsigned long long)p->values, 100 * (double)p->zeros / (double)p->values);
@@ -71,7 +88,7 @@ send(struct prune_plan *p, const struct options *o, const struct input *in, stru
 }
 
 static int
-prune(const struct options *o, const struct prune_how *how, struct input *in, struct err *e)
+prune(struct options *o, const struct prune_how *how, struct input *in, struct err *e)
 {
 	struct merge_input model = { .operation = "apr-prune" };
 	struct prune_plan plan = { .rows = NULL };
@@ -83,6 +100,7 @@ prune(const struct options *o, const struct prune_how *how, struct input *in, st
 		tool_note("the content changes: its signature, which was not verified, is dropped, and "
 		          "a record of its claims kept");
 	if (merge_input_read(&model, in->source, NULL, o->arch, in->lent_count > 0, jobs(o), e) == 0 &&
+	    (o->asked.drop == 0 || drop_choose(&o->asked, &model, jobs(o), e) == 0) &&
 	    prune_plan_make(&plan, how, &model, e) == 0)
 		send(&plan, o, in, e);
 	prune_plan_free(&plan);
@@ -98,7 +116,7 @@ run(struct options *o, const char *path, struct err *e)
 	struct prune_how how;
 	struct input in;
 
-	if (prune_asked_how(&o->asked, &how, e) < 0 || !(path = tool_input(path, e)))
+	if (prune_asked_how(&o->asked, path, &how, e) < 0 || !(path = tool_input(path, e)))
 		return;
 	if (o->arch && !arch_known(o->arch)) {
 		arch_unknown("--arch", o->arch, e);
@@ -138,8 +156,10 @@ main(int argc, char **argv)
 		"[--scope row|tensor|layer|global] [--by magnitude|wanda]\n"
 		"[--imatrix FILE] [--target REGEX] [--arch NAME] [-j N]\n"
 		"[--trusted-key KEY] [-f] [-o FILE]\n"
-		"--sparsity S | --threshold T | --nm N:M [FILE]",
-		"Set the values of a stream to zero that matter least.", opts, 1
+		"--sparsity S | --threshold T | --nm N:M [FILE]\n"
+		"apr-prune [--heads N] [--neurons N] [--layers LIST | --drop N [--text FILE]]\n"
+		"[--imatrix FILE] [--arch NAME] [-j N] [--trusted-key KEY] [-f] [-o FILE] [FILE]",
+		"Take away from a model what matters least.", opts, 1
 	};
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);

@@ -160,6 +160,18 @@ pass_feed_forward(struct pass *p, const struct feed_forward *f, const struct inp
 	            &(struct product){ &f->down, y }, 1);
 }
 
+/* Tell the watcher of blocks the residual stream. */
+static void
+watch_block(const struct pass *p, size_t i)
+{
+	size_t width = p->net->hyper.width;
+
+	if (!p->block_watcher)
+		return;
+	p->ops->copy_out(p->device, p->watched, p->x, p->n * width);
+	p->block_watcher(p->block_ctx, i, p->watched, p->n, width);
+}
+
 static void
 run_layer(struct pass *p, struct cache *cache, size_t i)
 {
@@ -194,10 +206,7 @@ run_layer(struct pass *p, struct cache *cache, size_t i)
 
 	/* residual */
 	ops->add(p->device, p->x, p->y, all);
-	if (!p->block_watcher)
-		return;
-	ops->copy_out(p->device, p->watched, p->x, all);
-	p->block_watcher(p->block_ctx, i, p->watched, p->n, h->width);
+	watch_block(p, i);
 }
 
 /* ---- the whole stack ---- */
@@ -241,6 +250,7 @@ pass_run(struct pass *p, struct cache *cache, const uint32_t *tokens, size_t n,
 	p->n = n;
 	p->position = position;
 	embed(p, tokens);
+	watch_block(p, WATCH_EMBEDDINGS);
 	if (h->rotary)
 		rotate(p, &h->rope, &p->full);
 	if (h->rotary && h->window)

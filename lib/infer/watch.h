@@ -37,7 +37,9 @@ typedef void infer_watcher(void *ctx, const struct watched *w);
  * (ERR_MEMORY). */
 int infer_watch(struct infer *m, infer_watcher *watcher, void *ctx, struct err *e);
 
-/* The output of block number `block`: x[n × width], the residual stream of n tokens. */
+/* The output of block number `block`: x[n × width], the residual stream of n tokens. The input of
+ * block 0 comes first, as WATCH_EMBEDDINGS. */
+#define WATCH_EMBEDDINGS SIZE_MAX
 typedef void infer_block_watcher(void *ctx, size_t block, const float *x, size_t n,
                                  size_t width);
 

@@ -19,6 +19,10 @@ prune_plan_free(struct prune_plan *p)
 
 	for (i = 0; p->rows && i < p->out.tensor_count; i++)
 		free(p->rows[i].norms);
+	for (i = 0; i < p->list_count; i++)
+		free(p->lists[i].at);
+	free(p->lists);
+	subject_free_files(&p->files);
 	free(p->rows);
 	free(p->groups);
 	free(p->of_layer);
@@ -131,12 +135,10 @@ matrices(const struct tensor *t)
 	return n;
 }
 
-/* The means of the columns of a tensor: a whole entry, or of one expert in an entry for all. */
-static int
-find_means(struct prune_plan *p, size_t tensor, const char *gguf, const struct match *m,
-           const float **means, struct err *e)
+int
+prune_means(const struct prune_plan *p, const struct tensor *t, const char *gguf,
+            uint64_t expert, const float **means, struct err *e)
 {
-	const struct tensor *t = p->out.tensors[tensor];
 	const struct imatrix_entry *x = imatrix_find(p->how.imatrix, tensor_name(t));
 	uint64_t n = matrices(t) * tensor_row(t);
 
@@ -148,8 +150,8 @@ find_means(struct prune_plan *p, size_t tensor, const char *gguf, const struct m
 	*means = x->values;
 	if (x->n == n)
 		return 0;
-	if (m->rule && x->n % n == 0 && strchr(rule_name(m->rule), '*') && m->expert < x->n / n) {
-		*means = x->values + m->expert * n;
+	if (expert != PRUNE_WHOLE && x->n % n == 0 && expert < x->n / n) {
+		*means = x->values + expert * n;
 		return 0;
 	}
 	return err_set(e, ERR_INVALID, tensor_name(t), "has %" PRIu64 " columns, and its entry in "
@@ -167,7 +169,8 @@ weigh(struct prune_plan *p, size_t tensor, const char *gguf, const struct match 
 
 	if (!p->how.imatrix)
 		return 0;
-	if (find_means(p, tensor, gguf, m, &means, e) < 0)
+	if (prune_means(p, t, gguf, m->rule && strchr(rule_name(m->rule), '*') ? m->expert
+	                : PRUNE_WHOLE, &means, e) < 0)
 		return -1;
 	if (!means) {
 		p->unmeasured++;
@@ -308,6 +311,28 @@ put_records(struct prune_plan *p, struct err *e)
 	return 0;
 }
 
+static int
+plan_values(struct prune_plan *p, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < p->out.tensor_count; i++)
+		if (plan_tensor(p, i, e) < 0)
+			return -1;
+	for (i = 0; i < p->group_count; i++)
+		p->groups[i].gone = choose_count(p->how.share, p->groups[i].values);
+	return check_plan(p, e);
+}
+
+/* Heads and neurons first: they are chosen by the names of the input. */
+static int
+plan_shape(struct prune_plan *p, struct err *e)
+{
+	if ((p->how.heads || p->how.neurons) && prune_shape(p, e) < 0)
+		return -1;
+	return p->how.layers && p->how.layers->n ? prune_depth(p, e) : 0;
+}
+
 int
 prune_plan_make(struct prune_plan *p, const struct prune_how *how, struct merge_input *in,
                 struct err *e)
@@ -325,11 +350,8 @@ prune_plan_make(struct prune_plan *p, const struct prune_how *how, struct merge_
 	if (!p->rows || !p->of_layer)
 		return err_memory(e);
 	for (i = 0; i < p->out.tensor_count; i++)
-		if (plan_tensor(p, i, e) < 0)
-			return -1;
-	for (i = 0; i < p->group_count; i++)
-		p->groups[i].gone = choose_count(how->share, p->groups[i].values);
-	if (check_plan(p, e) < 0 || put_records(p, e) < 0)
+		p->rows[i].from = i;
+	if ((how->rule == PRUNE_SHAPE ? plan_shape(p, e) : plan_values(p, e)) < 0)
 		return -1;
-	return put_recipe(p, e);
+	return put_records(p, e) < 0 ? -1 : put_recipe(p, e);
 }

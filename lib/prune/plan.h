@@ -17,16 +17,20 @@
 #include "core/pattern.h"
 #include "merge/input.h"
 #include "quant/imatrix.h"
+#include "quant/prune.h"
 #include "stats/border.h"
 
 #define PRUNE_ROW ((uint64_t)1 << 22)    /* the maximum number of values of a row */
-#define PRUNE_LAYERS ((uint64_t)1 << 20) /* and of layers, for SCOPE_LAYER */
+#define PRUNE_LAYERS ((uint64_t)1 << 20) /* and of layers, for SCOPE_LAYER and PRUNE_SHAPE */
+#define PRUNE_WHOLE UINT64_MAX           /* a tensor that is not of one expert */
 
 /* The values among which a share becomes zero. */
 enum prune_scope { SCOPE_ROW, SCOPE_TENSOR, SCOPE_LAYER, SCOPE_GLOBAL };
 
 struct prune_how {
-	enum { PRUNE_SHARE, PRUNE_BELOW, PRUNE_GROUPS } rule;
+	enum { PRUNE_SHARE, PRUNE_BELOW, PRUNE_GROUPS, PRUNE_SHAPE } rule;
+	uint64_t heads, neurons;  /* PRUNE_SHAPE: of each layer these numbers go, */
+	const struct prune *layers; /* and these layers */
 	double share;             /* PRUNE_SHARE: 0 to 1 */
 	float below;              /* PRUNE_BELOW: magnitudes under this one become zero */
 	unsigned keep, of;        /* PRUNE_GROUPS: of each `of` values of a row `keep` stay */
@@ -38,8 +42,15 @@ struct prune_how {
 	size_t target_count;
 };
 
+struct prune_list {
+	uint64_t *at;             /* ascending */
+	size_t n, cap;
+};
+
 struct prune_row {
-	bool pruned;              /* else its bytes pass unchanged */
+	size_t from;              /* the tensor of the input; its own index, unless layers go */
+	const struct prune_list *kept_rows, *kept_columns; /* those that stay; NULL: all */
+	bool pruned;              /* else its bytes pass unchanged, as far as they stay */
 	float *norms;             /* of the columns of each matrix, one after another; NULL: 1 */
 	const float *importance;  /* the same as means, for encoding; NULL: none */
 	uint64_t matrix_rows;     /* rows of a matrix */
@@ -58,7 +69,10 @@ struct prune_group {
 struct prune_plan {
 	struct prune_how how;
 	struct merge_input *in;
-	struct prune_row *rows;   /* one for each tensor */
+	struct prune_row *rows;   /* one for each tensor of the result */
+	struct prune_list *lists; /* that rows point to */
+	size_t list_count;
+	struct subject_files files; /* side files and long values that change */
 	struct prune_group *groups;
 	size_t group_count, group_cap;
 	size_t *of_layer;         /* SCOPE_LAYER: for each layer the number of its group + 1 */
@@ -76,6 +90,18 @@ struct prune_plan {
 int prune_plan_make(struct prune_plan *p, const struct prune_how *how, struct merge_input *in,
                     struct err *e);
 void prune_plan_free(struct prune_plan *p);
+
+/* The means of the columns of a tensor, which GGUF calls this, or NULL if the matrix has none.
+ * ERR_INVALID if their number is another one. 0 or -1. */
+int prune_means(const struct prune_plan *p, const struct tensor *t, const char *gguf,
+                uint64_t expert, const float **means, struct err *e);
+
+/* prune/shape.c: heads, neurons and layers that go: the rows and the keys of the result. 0, or -1:
+ * ERR_INVALID if they do not divide or are not there, ERR_FORMAT for a model without them. */
+int prune_shape(struct prune_plan *p, struct err *e);
+
+/* prune/depth.c: the layers that go. 0 or -1. */
+int prune_depth(struct prune_plan *p, struct err *e);
 
 /* Append the recipe as a JSON object. 0 or -1. */
 int prune_record(const struct prune_how *how, struct buf *to, struct err *e);

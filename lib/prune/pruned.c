@@ -7,6 +7,7 @@
 #include "core/num.h"
 #include "core/range.h"
 #include "prune/mask.h"
+#include "prune/take.h"
 
 #define PIECE ((size_t)256 << 10) /* bytes of a copied tensor at a time */
 
@@ -15,12 +16,13 @@ struct pruned {
 	struct prune_plan *p;
 	unsigned jobs;
 	struct mask mask;
-	size_t tensor;            /* being sent */
+	struct take take;
+	size_t from;              /* the tensor of the input that is being sent */
 	uint8_t *piece;
 
 	size_t blob, next_tensor, record; /* to be sent next */
 	bool licence_sent;
-	enum { SEND_NOTHING, SEND_BYTES, SEND_COPY, SEND_MASK } mode;
+	enum { SEND_NOTHING, SEND_BYTES, SEND_COPY, SEND_MASK, SEND_TAKE } mode;
 	const uint8_t *bytes;     /* SEND_BYTES */
 	uint64_t sent, left;
 };
@@ -39,25 +41,33 @@ static int
 next_blob(struct pruned *s, struct item *item)
 {
 	const struct weights_blob *w = &s->p->in->subject.w.blobs[s->blob];
+	const struct blob *b = &s->p->out.blobs[s->blob];
+	size_t i;
 
-	*item = (struct item){ .kind = ITEM_BLOB, .index = s->blob,
-		.bytes = s->p->out.blobs[s->blob].bytes };
-	s->blob++;
+	*item = (struct item){ .kind = ITEM_BLOB, .index = s->blob++, .bytes = b->bytes };
+	for (i = 0; i < s->p->files.count; i++)
+		if (strcmp(s->p->files.file[i].name, b->name) == 0)
+			return send_bytes(s, s->p->files.file[i].bytes.p, s->p->files.file[i].bytes.n);
 	return send_bytes(s, w->p, w->n);
 }
 
 static int
 next_tensor(struct pruned *s, struct item *item, struct err *e)
 {
-	const struct store_at *at = &s->p->in->store.at[s->next_tensor];
-	const struct prune_row *row = &s->p->rows[s->next_tensor];
+	size_t i = s->next_tensor++;
+	const struct prune_row *row = &s->p->rows[i];
+	const struct store_at *at = &s->p->in->store.at[row->from];
 
-	s->tensor = s->next_tensor++;
-	*item = (struct item){ .kind = ITEM_TENSOR, .index = s->tensor,
-		.bytes = tensor_bytes(s->p->out.tensors[s->tensor]) };
+	s->from = row->from;
+	*item = (struct item){ .kind = ITEM_TENSOR, .index = i,
+		.bytes = tensor_bytes(s->p->out.tensors[i]) };
 	if (row->pruned) {
 		s->mode = SEND_MASK;
-		return mask_begin(&s->mask, s->p, s->tensor, s->jobs, e) < 0 ? -1 : 1;
+		return mask_begin(&s->mask, s->p, i, s->jobs, e) < 0 ? -1 : 1;
+	}
+	if (row->kept_rows || row->kept_columns) {
+		s->mode = SEND_TAKE;
+		return take_begin(&s->take, s->p, i, s->jobs, e) < 0 ? -1 : 1;
 	}
 	s->mode = SEND_COPY;
 	s->sent = 0;
@@ -99,12 +109,14 @@ pruned_read(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 	*n = 0;
 	if (s->mode == SEND_MASK)
 		return mask_next(&s->mask, p, n, e);
+	if (s->mode == SEND_TAKE)
+		return take_next(&s->take, p, n, e);
 	if (s->mode == SEND_NOTHING)
 		return 0;
 	*n = (size_t)num_min(s->left, PIECE);
 	*p = s->mode == SEND_BYTES ? s->bytes + s->sent : s->piece;
 	if (s->mode == SEND_COPY &&
-	    merge_input_bytes(s->p->in, s->tensor, s->sent, s->piece, *n) < 0)
+	    merge_input_bytes(s->p->in, s->from, s->sent, s->piece, *n) < 0)
 		return range_fail(s->p->in->name, e);
 	s->sent += *n;
 	s->left -= *n;
@@ -117,6 +129,7 @@ pruned_close(struct source *source)
 	struct pruned *s = (struct pruned *)source;
 
 	mask_close(&s->mask);
+	take_close(&s->take);
 	free(s->piece);
 	free(s);
 }

@@ -5,6 +5,23 @@
 #include "prune/plan.h"
 
 static void
+put_shape(json_t *o, const struct prune_how *how)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	if (how->heads)
+		json_object_set_new(o, "heads", json_integer((json_int_t)how->heads));
+	if (how->neurons)
+		json_object_set_new(o, "neurons", json_integer((json_int_t)how->neurons));
+	for (i = 0; how->layers && i < how->layers->n; i++)
+		json_array_append_new(list, json_integer((json_int_t)how->layers->blocks[i]));
+	if (json_array_size(list) > 0)
+		json_object_set(o, "layers", list);
+	json_decref(list);
+}
+
+static void
 put_rule(json_t *o, const struct prune_how *how)
 {
 	static const char *const scopes[] = { "row", "tensor", "layer", "global" };
@@ -22,6 +39,9 @@ put_rule(json_t *o, const struct prune_how *how)
 		snprintf(text, sizeof text, "%u:%u", how->keep, how->of);
 		json_object_set_new(o, "nm", json_string(text));
 		break;
+	case PRUNE_SHAPE:
+		put_shape(o, how);
+		break;
 	}
 }
 
@@ -33,7 +53,8 @@ prune_record(const struct prune_how *how, struct buf *to, struct err *e)
 	size_t i;
 	int r;
 
-	json_object_set_new(o, "by", json_string(how->activations ? "wanda" : "magnitude"));
+	if (how->rule != PRUNE_SHAPE)
+		json_object_set_new(o, "by", json_string(how->activations ? "wanda" : "magnitude"));
 	put_rule(o, how);
 	if (how->imatrix_path)
 		json_object_set_new(o, "imatrix", json_string(slash ? slash + 1 : how->imatrix_path));

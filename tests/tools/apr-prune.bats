@@ -179,6 +179,125 @@ refused() {
 	refused 5 'no tensor is one that is pruned' --sparsity 0.5
 }
 
+# number N: prints N in 4 bytes, the lowest first.
+number() {
+	local hex
+	hex=$(printf %08x "$1")
+	printf "\\x${hex:6:2}\\x${hex:4:2}\\x${hex:2:2}\\x${hex:0:2}"
+}
+
+# entry NAME COLUMNS EACH: an entry whose means are EACH times 0, then EACH times 1, and so on.
+entry() {
+	local i run
+	number ${#1}
+	printf %s "$1"
+	number 1
+	number "$2"
+	for ((i = 0; i < $2; i += $3)); do
+		run='\0\0\0\0'
+		((i / $3 % 2)) && run='\0\0\x80\x3f'
+		# shellcheck disable=SC2046,SC2059
+		printf "$run%.0s" $(seq "$3")
+	done
+}
+
+# perplexity FILE: of some text, to two decimals.
+perplexity() {
+	apr-run --perplexity text -c 128 "$1" 2>said | sed -n 's/^perplexity \([0-9]*\.[0-9][0-9]\).*/\1/p'
+}
+
+# Means of half of the heads and of half of the neurons are 0: setting the columns that read them to
+# zero, and taking them away, are the same model.
+# bats test_tags=repeats
+@test "a model without heads and neurons computes what one with their outputs at zero does" {
+	{
+		number 6
+		for i in 0 1 2; do
+			entry blk.$i.attn_output.weight 256 64
+			entry blk.$i.ffn_down.weight 512 128
+		done
+	} >half.dat
+	head -c 6000 "$root/LICENSE" >text
+	apr-prune --sparsity 0.5 --imatrix half.dat --target 'attn_output|ffn_down' -o zero "$model" 2>said
+	apr-prune --heads 4 --neurons 256 --imatrix half.dat "$model" 2>said | apr-pack -t gguf -o less.gguf
+	grep -qx 'apr-prune: 1410816 of 2295552 parameters stay (61.46 %)' said
+	apr-header less.gguf | grep -q 'llama.attention.head_count_kv .* 2$'
+	apr-header less.gguf | grep -q 'llama.attention.head_count .* 4$'
+	apr-header less.gguf | grep -q 'llama.attention.key_length .* 32$'
+	apr-header less.gguf | grep -q 'llama.feed_forward_length .* 256$'
+	apr-get -l less.gguf | grep -q 'blk.2.attn_output.weight *BF16 *256x128'
+	# Products of fewer values are rounded otherwise.
+	awk -v a="$(perplexity less.gguf)" -v b="$(perplexity zero)" \
+		'BEGIN { exit !(a > 1 && a / b < 1.001 && b / a < 1.001) }'
+	# Blocks of 32 stay whole; those of 256 would not.
+	apr-quant q8_0 "$model" 2>said | apr-prune --heads 2 --neurons 33 -o gone 2>said || status=$?
+	[ "$status" = 5 ]
+	apr-quant q8_0 "$model" 2>said | apr-prune --heads 2 --neurons 32 -o q8 2>said
+	[ "$(apr-get -l q8 | grep -c Q8_0)" = 22 ]
+}
+
+@test "layers go, and the lists, counts and patterns of the others follow" {
+	{
+		printf 'key general.architecture string llama\nkey llama.block_count u32 4\n'
+		printf 'key llama.leading_dense_block_count u32 2\nkey llama.attention.head_count_kv array:u32 5 6 7 8\n'
+		printf 'tensor blk.%s.attn_q.weight F32 1x2 values %s\n' 0 0 1 1 2 2 3 3
+		echo tensor output.weight F32 1x2 values 9
+	} | mkmodel >m.gguf
+	apr-prune --layers 1,2 m.gguf 2>said | apr-pack -t gguf -o two.gguf
+	grep -qx 'apr-prune: 6 of 10 parameters stay (60.00 %)' said
+	apr-header two.gguf >header
+	grep -q 'llama.block_count .* 2$' header
+	grep -q 'llama.leading_dense_block_count .* 1$' header
+	grep -q 'llama.attention.head_count_kv .*5, 8' header || grep -q 'head_count_kv .*5 8' header ||
+		fail "$(cat header)"
+	[ "$(apr-get --text blk.1.attn_q.weight two.gguf | xargs)" = '3 3' ]
+	refused 5 'has 4 layers: there is no layer 4' --layers 4
+	refused 5 'none would be left' --layers 0,1,2,3
+	refused 2 'is not a list of blocks' --layers 1-2
+	apr-adapt hf "$model" | apr-pack -t safetensors -o folder/ 2>said
+	apr-prune --layers 0 folder | apr-pack -t safetensors -o two/ 2>said
+	grep -q '"num_hidden_layers": 2' two/config.json
+	apr-prune --layers 0 "$model" >want
+	diff <(apr-adapt gguf two | apr-sum | grep tensor) <(apr-sum want | grep tensor)
+}
+
+# bats test_tags=repeats
+@test "other architectures: fused queries, windows, experts" {
+	cp "$data/arch/gptneox.gguf" m.gguf
+	apr-prune --heads 1 --neurons 8 m.gguf 2>said | apr-pack -t gguf -o n.gguf
+	apr-run -p x -n 2 n.gguf >said
+	[ -s said ]
+	cp "$data/arch/gemma2.gguf" m.gguf
+	apr-prune --neurons 8 m.gguf 2>said | apr-pack -t gguf -o g.gguf
+	apr-run -p x -n 2 g.gguf >said
+	[ -s said ]
+	refused 5 'another window by the pattern of the architecture' --layers 0
+	cp "$data/arch/qwen2moe.gguf" m.gguf
+	refused 4 'cannot be taken' --neurons 8
+}
+
+@test "--drop takes the layer whose input and output are most alike" {
+	head -c 3000 "$root/LICENSE" >text
+	apr-prune --drop 1 --text text "$model" >one 2>said
+	grep -q 'layer 0: cosine 0\.' said
+	best=$(sed -n 's/.*layer \([0-9]\): cosine \(.*\)/\2 \1/p' said | sort -r | head -n 1)
+	apr-header one | grep -q "apr.prune.recipe .*\"layers\":\[${best#* }\]"
+	cmp <(apr-unpack "$model" | apr-prune -j 1 --drop 1 --text text) one
+	cp "$model" m.gguf
+	: >empty
+	refused 5 'empty: is empty' --drop 1 --text empty
+	refused 5 'has 3 layers: 3 cannot go' --drop 3 --text text
+	refused 3 'missing' --drop 1 --text missing
+	refused 2 '--text is for --drop' --sparsity 0.5 --text text
+	refused 2 '--layers and --drop exclude each other' --layers 1 --drop 1
+	refused 2 'is needed, or --heads' --heads 2 --sparsity 0.5
+	refused 5 'in groups of 2: 3 is not a number of whole groups' --heads 3
+	refused 5 'has 8 heads: 8 cannot go' --heads 8
+	refused 5 'layer 0 has 512 neurons: 512 cannot go' --neurons 512
+	echo 'tensor a.weight F32 4x4 noise' | mkmodel >m.gguf
+	refused 4 'its architecture is not known' --heads 2
+}
+
 @test "NaN and infinities stay" {
 	echo 'tensor a.weight F32 2x4 values 1 0x7fc00000 3 4 0x7f800000 -1 2 0x7fc00000' | mkmodel >m.gguf
 	apr-prune --sparsity 0.5 m.gguf >out 2>said

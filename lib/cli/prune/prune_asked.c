@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/imatrix_file.h"
+#include "cli/prompt.h"
 #include "core/mem.h"
 #include "core/text.h"
 #include "prune/choose.h"
@@ -24,13 +25,32 @@ parse_groups(const char *text, struct prune_how *how, struct err *e)
 	return 0;
 }
 
+/* What goes as a whole. */
 static int
-parse_rule(const struct prune_asked *a, struct prune_how *how, struct err *e)
+parse_shape(struct prune_asked *a, struct prune_how *how, struct err *e)
+{
+	how->rule = PRUNE_SHAPE;
+	how->heads = a->heads;
+	how->neurons = a->neurons;
+	how->layers = &a->layers;
+	if (a->targets.n)
+		return tool_misused(e, "--target is for --sparsity, --threshold and --nm");
+	if (a->layer_list && a->drop)
+		return tool_misused(e, "--layers and --drop exclude each other");
+	return a->layer_list ? prune_parse(&a->layers, a->layer_list, e) : 0;
+}
+
+static int
+parse_rule(struct prune_asked *a, struct prune_how *how, struct err *e)
 {
 	bool share = a->sparsity >= 0, below = a->threshold >= 0;
+	bool shape = a->heads || a->neurons || a->layer_list || a->drop;
 
-	if (share + below + (a->groups != NULL) != 1)
-		return tool_misused(e, "one of --sparsity, --threshold and --nm is needed");
+	if (share + below + (a->groups != NULL) + shape != 1)
+		return tool_misused(e, "one of --sparsity, --threshold and --nm is needed, or --heads, "
+		                    "--neurons, --layers and --drop");
+	if (shape)
+		return parse_shape(a, how, e);
 	if (a->groups)
 		return parse_groups(a->groups, how, e);
 	how->rule = share ? PRUNE_SHARE : PRUNE_BELOW;
@@ -42,8 +62,13 @@ parse_rule(const struct prune_asked *a, struct prune_how *how, struct err *e)
 static int
 parse_by(const struct prune_asked *a, struct prune_how *how, struct err *e)
 {
-	how->activations = a->imatrix_path && !a->by && how->rule != PRUNE_BELOW;
-	if (!a->by || strcmp(a->by, "magnitude") == 0)
+	how->activations = a->imatrix_path && !a->by && how->rule != PRUNE_BELOW &&
+		how->rule != PRUNE_SHAPE;
+	if (!a->by)
+		return 0;
+	if (how->rule == PRUNE_SHAPE)
+		return tool_misused(e, "--by is for --sparsity and --nm");
+	if (strcmp(a->by, "magnitude") == 0)
 		return 0;
 	if (strcmp(a->by, "wanda") != 0)
 		return tool_misused(e, "--by is magnitude or wanda, not %.40s", a->by);
@@ -89,9 +114,17 @@ parse_targets(struct prune_asked *a, struct prune_how *how, struct err *e)
 }
 
 int
-prune_asked_how(struct prune_asked *a, struct prune_how *how, struct err *e)
+prune_asked_how(struct prune_asked *a, const char *operand, struct prune_how *how,
+                struct err *e)
 {
+	const struct prompt_from from = { .file = a->text_path };
+	struct tokens none = { 0 };
+
 	*how = (struct prune_how){ .imatrix_path = a->imatrix_path };
+	if (a->text_path && !a->drop)
+		return tool_misused(e, "--text is for --drop");
+	if (a->text_path && prompt_take(&from, operand ? operand : "-", &a->text, &none, e) < 0)
+		return -1;
 	if (a->imatrix_path)
 		how->imatrix = &a->imatrix;
 	if (parse_rule(a, how, e) < 0 || parse_by(a, how, e) < 0 || parse_scope(a, how, e) < 0)
@@ -119,4 +152,6 @@ prune_asked_free(struct prune_asked *a)
 	free(a->patterns);
 	free(a->targets.items);
 	imatrix_free(&a->imatrix);
+	prune_free(&a->layers);
+	buf_free(&a->text);
 }
