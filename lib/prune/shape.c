@@ -6,8 +6,7 @@
  * The score of a group or a neuron is the sum over its columns j of the output or down matrix of
  * m[j] · |column j|²: m is the mean square of what the column is multiplied with, so this is its
  * part in the mean square of the output; without an importance matrix, m is the product of the
- * |row|² of the matrices that make it.
- */
+ * |row|² of the matrices that make it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 
 #define NONE SIZE_MAX
 #define RAW 8 /* the most bytes of a value */
+#define LISTS 10 /* of a layer, at most */
 
 struct shape {
 	struct prune_plan *p;
@@ -38,7 +38,7 @@ tensor_at(const struct shape *s, size_t i)
 	return merge_input_plan(s->p->in)->tensors[i];
 }
 
-/* ---- what there is ---- */
+/* ---- the tensors ---- */
 
 static int
 check_form(const struct shape *s, struct err *e)
@@ -288,8 +288,8 @@ score_heads(const struct shape *s, size_t o, size_t v, uint64_t v_row, double *c
 {
 	const struct hyper *h = &s->h;
 	uint64_t n = tensor_dims(tensor_at(s, v))[0], i;
-	double *rows;
 	bool found;
+	double *rows;
 	int r;
 
 	if (add_squares(s, o, NULL, columns, e) < 0 || weigh(s, o, columns, &found, e) < 0)
@@ -559,8 +559,6 @@ put_shapes(struct prune_plan *p, struct err *e)
 	}
 	return 0;
 }
-
-#define LISTS 10 /* of a layer, at most */
 
 static int
 take_layers(struct shape *s, struct err *e)
