@@ -33,6 +33,7 @@ convert(struct thinning *t, const struct options *o, const struct input *in, str
 	if (filter_flow(source, sink, o->output.progress, &f, e) == 0 && !t->counted)
 		thinning_note_counted(t, &notes);
 	tool_notes(&notes);
+	buf_free(&notes);
 	sink_close(sink);
 	return e->code == ERR_NONE ? 0 : -1;
 }
@@ -42,6 +43,7 @@ static int
 count(struct thinning *t, const struct options *o, struct source *source, struct err *e)
 {
 	struct buf text = { 0 };
+	int r = 0;
 
 	if (thinning_count(t, source, o->output.progress, e) < 0)
 		return -1;
@@ -49,10 +51,12 @@ count(struct thinning *t, const struct options *o, struct source *source, struct
 	if (!o->dry_run)
 		thinning_note_counted(t, &text);
 	tool_notes(&text);
-	if (!o->dry_run)
-		return 0;
-	thinning_put(t, o->json, &text);
-	return tool_print(&text, e);
+	if (o->dry_run) {
+		thinning_put(t, o->json, &text);
+		r = tool_print(&text, e);
+	}
+	buf_free(&text);
+	return r;
 }
 
 static int
