@@ -73,6 +73,10 @@ replayed() {
 	replayed lora
 }
 
+@test "fuzz corpus: tensors without their zeros" {
+	replayed sparse
+}
+
 @test "fuzz corpus: recipes of merges" {
 	replayed recipe
 }
