@@ -8,6 +8,7 @@
 #include "check/judge.h"
 #include "check/points.h"
 #include "core/mem.h"
+#include "model/low_rank.h"
 
 enum { SHAPES_MISSING, SHAPES_UNKNOWN, SHAPES_BIAS, SHAPES_ARCH, SHAPES_SIZES };
 
@@ -254,6 +255,28 @@ judge_mels(const struct survey *s, struct findings *f)
 
 /* ---- tensors that are missing ---- */
 
+static bool
+is_factor(const struct survey *s, const char *name, const char *suffix)
+{
+	const size_t n = strlen(name), m = strlen(suffix);
+
+	return n > m && strcmp(name + n - m, suffix) == 0 && model_find(s->source->plan, LOWRANK_KEY);
+}
+
+/* Finds the rule of a tensor, from a rule on. A left factor stands for its matrix. */
+static bool
+find_rule(const struct survey *s, const struct survey_tensor *t, size_t from, struct match *m)
+{
+	char name[MATCH_NAME];
+
+	if (t->known)
+		return match_find(s->subject.arch, s->subject.form, t->name, from, m);
+	if (!is_factor(s, t->name, LOWRANK_LEFT) || strlen(t->name) >= sizeof name)
+		return false;
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(t->name) - strlen(LOWRANK_LEFT)), t->name);
+	return match_find(s->subject.arch, s->subject.form, name, from, m);
+}
+
 struct counts {
 	uint64_t weights, biases;
 };
@@ -313,9 +336,7 @@ find_roles(const struct survey *s, bool seen[ROLES + 1])
 	size_t i, from;
 
 	for (i = 0; i < s->count; i++)
-		for (from = 0; s->tensors[i].known && match_find(s->subject.arch, s->subject.form,
-		                                                 s->tensors[i].name, from, &m);
-		     from = m.index + 1)
+		for (from = 0; find_rule(s, &s->tensors[i], from, &m); from = m.index + 1)
 			seen[m.rule->role] = true;
 }
 
@@ -366,16 +387,22 @@ judge_missing(const struct survey *s, struct findings *f, struct err *e)
 		survey_key(s, "n_layer", &blocks);
 	for (i = 0; i < s->count; i++) {
 		const struct survey_tensor *t = &s->tensors[i];
+		struct match m;
 
-		if (!t->known && !arch_is_apart(t->name, s->subject.form))
-			findings_add(f, &shapes_rules[SHAPES_UNKNOWN], tensor_name(t->t),
-			             "%s has no tensor of this name", a->name ? a->name : a->folder);
-		if (!t->known || t->match.expert != 0 || (blocks && t->match.block >= blocks))
+		if (is_factor(s, t->name, LOWRANK_RIGHT))
 			continue;
-		if (t->match.bias)
-			c[t->match.index].biases++;
+		if (!find_rule(s, t, 0, &m)) {
+			if (!arch_is_apart(t->name, s->subject.form))
+				findings_add(f, &shapes_rules[SHAPES_UNKNOWN], tensor_name(t->t),
+				             "%s has no tensor of this name", a->name ? a->name : a->folder);
+			continue;
+		}
+		if (m.expert != 0 || (blocks && m.block >= blocks))
+			continue;
+		if (m.bias)
+			c[m.index].biases++;
 		else
-			c[t->match.index].weights++;
+			c[m.index].weights++;
 	}
 	for (i = 0; i < n; i++)
 		judge_counts(s, &c[i], i, blocks, f);

@@ -26,9 +26,6 @@
 #include "model/model.h"
 #include "quant/imatrix.h"
 
-#define LOWRANK_LEFT ".svd_u"
-#define LOWRANK_RIGHT ".svd_v"
-
 /* What became of a matrix. */
 struct lowrank_met {
 	const struct tensor *t;

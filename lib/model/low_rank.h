@@ -10,6 +10,10 @@
  * JSON text that says how. */
 #define LOWRANK_KEY "apr.lowrank"
 
+/* Names of the two: that of the matrix, with these behind it. */
+#define LOWRANK_LEFT ".svd_u"
+#define LOWRANK_RIGHT ".svd_v"
+
 /* W + left × right, where W has a row for each output and a column for each input of its layer,
  * also if its tensor is stored transposed. */
 struct low_rank {

@@ -42,6 +42,19 @@ values() {
 	done
 }
 
+@test "factors stand for their matrices in apr-check" {
+	local model=$root/tests/data/shakespeare-BF16.gguf
+	apr-lowrank svd --rank 8 --target 'blk.1.attn_q' "$model" 2>/dev/null | apr-pack -t gguf -o low.gguf
+	try apr-check low.gguf
+	[ "$status" -eq 0 ]
+	grep -q '^0 errors, 0 warnings, 0 info' "$out"
+	# Without the key, they are names that the architecture does not know.
+	apr-meta delete apr.lowrank low.gguf | apr-pack -t gguf -o lost.gguf
+	try apr-check lost.gguf
+	[ "$status" -eq 5 ]
+	grep -q 'blk.#.attn_q.weight: 1 of 3 blocks lack it' "$out"
+}
+
 @test "an importance matrix weighs columns" {
 	local with=() x
 	for x in plain weighed; do
