@@ -43,8 +43,8 @@ struct lora_extract {
 	double energy;
 	unsigned jobs;
 
-	/* Read n values of a tensor from `from` on, whole rows unless it is no matrix: its
-	 * difference, or with `tuned` the value in the tuned model. 0 or -1. */
+	/* Read n values of a tensor, starting at value `from`: its difference, or with `tuned` the
+	 * value in the tuned model. A matrix is read in whole rows. 0 or -1. */
 	int (*read)(void *ctx, size_t pair, bool tuned, uint64_t from, size_t n, float *to,
 	            struct err *e);
 	void (*met)(void *ctx, const struct lora_met *m); /* after each tensor that differs */

@@ -34,8 +34,8 @@ kept_layers(const struct prune_plan *p, uint64_t **kept, size_t *n, struct err *
 		return err_set(e, ERR_INVALID, p->in->name, "has more than %" PRIu64 " layers",
 		               PRUNE_LAYERS);
 	if (gone->blocks[gone->n - 1] >= layers)
-		return err_set(e, ERR_INVALID, p->in->name, "has %" PRIu64 " layers: there is no layer %"
-		               PRIu64, layers, gone->blocks[gone->n - 1]);
+		return err_set(e, ERR_INVALID, p->in->name, "has %" PRIu64 " layers, numbered from 0: "
+		               "%" PRIu64 " is not one of them", layers, gone->blocks[gone->n - 1]);
 	if (gone->n == layers)
 		return err_set(e, ERR_INVALID, p->in->name, "has %" PRIu64 " layers: none would be left",
 		               layers);

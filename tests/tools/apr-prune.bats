@@ -251,7 +251,7 @@ perplexity() {
 	grep -q 'llama.attention.head_count_kv .*5, 8' header || grep -q 'head_count_kv .*5 8' header ||
 		fail "$(cat header)"
 	[ "$(apr-get --text blk.1.attn_q.weight two.gguf | xargs)" = '3 3' ]
-	refused 5 'has 4 layers: there is no layer 4' --layers 4
+	refused 5 'has 4 layers, numbered from 0: 4 is not one of them' --layers 4
 	refused 5 'none would be left' --layers 0,1,2,3
 	refused 2 'is not a list of blocks' --layers 1-2
 	apr-adapt hf "$model" | apr-pack -t safetensors -o folder/ 2>said
