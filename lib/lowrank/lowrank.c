@@ -84,7 +84,9 @@ lowrank_add_product(struct lowrank *l, size_t left, size_t right, struct err *e)
 	const uint64_t dims[] = { tensor_dims(a)[0], tensor_dims(b)[1] };
 	const struct dtype *type = tensor_type(a);
 
-	if (type->items != 1 || type->head)
+	if (!kernel_decodes(type))
+		type = dtype_by_name("F32"); /* F64 */
+	else if (type->items != 1 || type->head)
 		type = dtype_by_name("F16");
 	return add(l, tensor_new(tensor_name(a), strlen(tensor_name(a)) - strlen(LOWRANK_LEFT), type, 2,
 	                         dims, TENSOR_OWN_SIZE, l->in->name, e),

@@ -368,6 +368,8 @@ lowrank_split(struct lowrank *l, const struct lowrank_how *how, struct err *e)
 		r = check(s);
 	if (r == 0)
 		r = lowrank_record(l, how, e);
+	if (r == 0)
+		r = model_check(&l->out, l->in->name, e);
 	free(s->raw);
 	free(s);
 	return r;

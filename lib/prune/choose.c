@@ -1,8 +1,11 @@
 #include "prune/choose.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/mem.h"
+#include "prune/plan.h"
 #include "stats/border.h"
 
 #define DIGIT 256 /* values of 8 bits */
@@ -96,4 +99,56 @@ choose_groups(const float *rank, float *x, size_t n, unsigned keep, unsigned of)
 			if (gone[i])
 				x[at + i] = 0;
 	}
+}
+
+/* ---- heads, neurons ---- */
+
+struct scored {
+	double score;
+	uint64_t index;
+};
+
+static int
+by_score(const void *a, const void *b)
+{
+	const struct scored *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static int
+by_index(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int
+choose_kept(const double *columns, uint64_t n, uint64_t each, uint64_t gone, struct prune_list *to,
+            struct err *e)
+{
+	struct scored *all = mem_array((size_t)n, sizeof *all);
+	uint64_t i, k;
+
+	to->at = mem_array((size_t)(n - gone), sizeof *to->at);
+	if (!all || !to->at) {
+		free(all);
+		return err_memory(e);
+	}
+	for (i = 0; i < n; i++) {
+		all[i].index = i;
+		for (k = 0; k < each; k++)
+			all[i].score += columns[i * each + k];
+		if (!(all[i].score >= 0))
+			all[i].score = 0; /* NaN */
+	}
+	qsort(all, (size_t)n, sizeof *all, by_score);
+	for (i = gone; i < n; i++)
+		to->at[to->n++] = all[i].index;
+	qsort(to->at, to->n, sizeof *to->at, by_index);
+	free(all);
+	return 0;
 }

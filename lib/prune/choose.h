@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/err.h"
+
+struct prune_list;
+
 #define CHOOSE_OF 32 /* the maximum M of N:M */
 
 /* share · n, rounded to the nearest integer, and halves up. share is 0 to 1. */
@@ -27,5 +31,10 @@ void choose_row(const float *rank, float *x, size_t n, size_t k);
 /* The same in each run of `of` values, which divides n and is at most CHOOSE_OF: `keep` of
  * them stay. */
 void choose_groups(const float *rank, float *x, size_t n, unsigned keep, unsigned of);
+
+/* The n - gone of n heads or neurons with the highest scores, ascending; of equal ones, the last
+ * stay. A score is the sum of `each` columns. 0, or -1 with e filled; to is the caller's to free. */
+int choose_kept(const double *columns, uint64_t n, uint64_t each, uint64_t gone,
+                struct prune_list *to, struct err *e);
 
 #endif

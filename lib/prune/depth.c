@@ -130,7 +130,8 @@ check_patterns(const struct prune_plan *p, const uint64_t *kept, size_t n, struc
 		return 0; /* the program that runs it judges it */
 	}
 	w.plan = (struct model *)(uintptr_t)&p->out;
-	if (hyper_read(&after, &w, &unknown) < 0 || after.layers != n)
+	if (before.layers != p->in->layers || hyper_read(&after, &w, &unknown) < 0 ||
+	    after.layers != n)
 		r = err_set(e, ERR_INVALID, p->in->name, "its keys do not fit %zu layers", n);
 	for (i = 0; r == 0 && i < n; i++) {
 		bool ropes = before.skip_rope &&

@@ -19,7 +19,7 @@ prune_plan_free(struct prune_plan *p)
 
 	for (i = 0; p->rows && i < p->out.tensor_count; i++)
 		free(p->rows[i].norms);
-	for (i = 0; i < p->list_count; i++)
+	for (i = 0; p->lists && i < p->list_count; i++)
 		free(p->lists[i].at);
 	free(p->lists);
 	subject_free_files(&p->files);
@@ -353,5 +353,7 @@ prune_plan_make(struct prune_plan *p, const struct prune_how *how, struct merge_
 		p->rows[i].from = i;
 	if ((how->rule == PRUNE_SHAPE ? plan_shape(p, e) : plan_values(p, e)) < 0)
 		return -1;
-	return put_records(p, e) < 0 ? -1 : put_recipe(p, e);
+	if (put_records(p, e) < 0 || put_recipe(p, e) < 0)
+		return -1;
+	return model_check(&p->out, in->name, e);
 }

@@ -18,6 +18,7 @@
 #include "core/mem.h"
 #include "core/range.h"
 #include "kernels/kernel.h"
+#include "prune/choose.h"
 #include "prune/plan.h"
 
 #define NONE SIZE_MAX
@@ -75,7 +76,17 @@ find_tensors(struct shape *s, struct err *e)
 	return 0;
 }
 
-/* The weight of a role, a matrix of this shape. NONE with e filled. */
+/* Whether a tensor, if there is one, is a list of n values. */
+static bool
+is_list(const struct shape *s, size_t i, uint64_t n)
+{
+	const struct tensor *t = i == NONE ? NULL : tensor_at(s, i);
+
+	return !t || (tensor_ndim(t) == 1 && tensor_dims(t)[0] == n && tensor_type(t)->items == 1 &&
+	              tensor_type(t)->head == 0);
+}
+
+/* The weight of a role, a matrix of this shape, and its bias if it has one. NONE with e filled. */
 static size_t
 need(const struct shape *s, size_t layer, enum role role, uint64_t rows, uint64_t columns,
      struct err *e)
@@ -92,6 +103,8 @@ need(const struct shape *s, size_t layer, enum role role, uint64_t rows, uint64_
 		        tensor_shape_text(t, text), rows, columns);
 	else if (!kernel_decodes(tensor_type(t)) || tensor_type(t)->head > 0)
 		err_set(e, ERR_FORMAT, tensor_name(t), "%s cannot be decoded", tensor_type(t)->name);
+	else if (!is_list(s, s->bias[layer][role], rows))
+		err_set(e, ERR_INVALID, tensor_name(t), "its bias has not %" PRIu64 " values", rows);
 	else
 		return i;
 	return NONE;
@@ -143,58 +156,6 @@ weigh(const struct shape *s, size_t tensor, double *columns, bool *found, struct
 	for (i = 0; means && i < tensor_row(t); i++)
 		columns[i] *= (double)means[i];
 	s->p->unmeasured += s->p->how.imatrix && !means;
-	return 0;
-}
-
-struct scored {
-	double score;
-	uint64_t index;
-};
-
-static int
-by_score(const void *a, const void *b)
-{
-	const struct scored *x = a, *y = b;
-
-	if (x->score != y->score)
-		return x->score < y->score ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-static int
-by_index(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* The n - gone indexes with the highest scores, ascending; of equal ones, the last stay. scores:
- * sums over runs of `each` columns. */
-static int
-choose(const double *columns, uint64_t n, uint64_t each, uint64_t gone, struct prune_list *to,
-       struct err *e)
-{
-	struct scored *all = mem_array((size_t)n, sizeof *all);
-	uint64_t i, k;
-
-	to->at = mem_array((size_t)(n - gone), sizeof *to->at);
-	if (!all || !to->at) {
-		free(all);
-		return err_memory(e);
-	}
-	for (i = 0; i < n; i++) {
-		all[i].index = i;
-		for (k = 0; k < each; k++)
-			all[i].score += columns[i * each + k];
-		if (!(all[i].score >= 0))
-			all[i].score = 0; /* NaN */
-	}
-	qsort(all, (size_t)n, sizeof *all, by_score);
-	for (i = gone; i < n; i++)
-		to->at[to->n++] = all[i].index;
-	qsort(to->at, to->n, sizeof *to->at, by_index);
-	free(all);
 	return 0;
 }
 
@@ -356,10 +317,14 @@ take_heads(struct shape *s, size_t layer, struct err *e)
 		values = need(s, layer, ROLE_V, v, h->width, e);
 	if (values == NONE)
 		r = -1;
+	if (r == 0 && (!is_list(s, s->weight[layer][ROLE_Q_NORM], h->head_k) ||
+	               !is_list(s, s->weight[layer][ROLE_K_NORM], h->head_k)))
+		r = err_set(e, ERR_FORMAT, s->p->in->name, "layer %zu has norms of more than one head: "
+		            "its heads cannot be taken", layer);
 	if (r == 0)
 		r = score_heads(s, o, values, fused ? q + k : 0, columns, e);
 	if (r == 0)
-		r = choose(columns, h->kv_heads, s->group * h->head_v, s->p->how.heads / s->group, kept, e);
+		r = choose_kept(columns, h->kv_heads, s->group * h->head_v, s->p->how.heads / s->group, kept, e);
 	free(columns);
 	if (r < 0 || (fused ? keep_fused(s, layer, kept, e) : keep_parts(s, layer, kept, e)) < 0 ||
 	    !(all = spread(s, kept, s->group * h->head_v, 0, e)))
@@ -367,6 +332,9 @@ take_heads(struct shape *s, size_t layer, struct err *e)
 	keep(s, o, NULL, all);
 	if (s->weight[layer][ROLE_SINKS] == NONE)
 		return 0;
+	if (!is_list(s, s->weight[layer][ROLE_SINKS], h->heads))
+		return err_set(e, ERR_INVALID, s->p->in->name, "layer %zu has not a sink for each head",
+		               layer);
 	if (!(all = spread(s, kept, s->group, 0, e)))
 		return -1;
 	keep(s, s->weight[layer][ROLE_SINKS], all, NULL);
@@ -445,7 +413,7 @@ take_neurons(struct shape *s, size_t layer, struct err *e)
 	columns = mem_array((size_t)f.n, sizeof *columns);
 	r = columns ? score_neurons(s, &f, columns, e) : err_memory(e);
 	if (r == 0)
-		r = choose(columns, f.n, 1, s->p->how.neurons, kept, e);
+		r = choose_kept(columns, f.n, 1, s->p->how.neurons, kept, e);
 	free(columns);
 	if (r < 0 || !(up = spread(s, kept, 1, 0, e)))
 		return -1;

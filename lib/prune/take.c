@@ -46,8 +46,9 @@ take_begin(struct take *t, const struct prune_plan *p, size_t tensor, unsigned j
 	t->kept_bytes = dtype_span(t->type, (size_t)tensor_row(to));
 	t->whole = keeps_blocks(t->kept_columns, t->type);
 	t->batch = t->row_bytes < BATCH ? BATCH / (t->row_bytes ? t->row_bytes : 1) : 1;
-	if (mem_grow(&t->raw, &t->raw_cap, t->batch, t->row_bytes) < 0 ||
-	    mem_grow(&t->bytes, &t->bytes_cap, t->batch, t->kept_bytes) < 0 ||
+	/* In bytes, as rows of the next tensor are longer or shorter. */
+	if (mem_grow(&t->raw, &t->raw_cap, t->batch * t->row_bytes, 1) < 0 ||
+	    mem_grow(&t->bytes, &t->bytes_cap, t->batch * t->kept_bytes, 1) < 0 ||
 	    (!t->whole && (mem_grow(&t->x, &t->x_cap, t->columns, sizeof *t->x) < 0 ||
 	                   mem_grow(&t->kept, &t->kept_cap, t->columns, sizeof *t->kept) < 0)))
 		return err_memory(e);
