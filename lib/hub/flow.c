@@ -101,10 +101,18 @@ flow_whole(struct flow *f, size_t i, struct err *e)
 int
 flow_end(struct flow *f, struct err *e)
 {
+	size_t i;
+
 	if (!f->ended)
 		pthread_join(f->thread, NULL);
 	f->ended = true;
-	if (f->e.code != ERR_NONE)
+	if (f->e.code != ERR_NONE) {
 		*e = f->e;
-	return f->e.code == ERR_NONE ? 0 : -1;
+		return -1;
+	}
+	/* The digest is that of bytes which came after those that the reader has. */
+	for (i = 0; i < f->pull->n; i++)
+		if (watch_check(&f->watches[i], e) < 0)
+			return -1;
+	return 0;
 }

@@ -239,18 +239,31 @@ watch_await(struct watch *w, uint64_t at, uint64_t n, bool patient, uint64_t *go
 }
 
 int
+watch_check(struct watch *w, struct err *e)
+{
+	bool voided;
+
+	pthread_mutex_lock(&w->mutex);
+	voided = w->voided;
+	pthread_mutex_unlock(&w->mutex);
+	return voided ? changed(w, e) : 0;
+}
+
+int
 watch_whole(struct watch *w, struct err *e)
 {
 	int fd;
 
 	pthread_mutex_lock(&w->mutex);
-	while (!w->done && w->e.code == ERR_NONE)
+	while (!w->voided && !w->done && w->e.code == ERR_NONE)
 		pthread_cond_wait(&w->changed, &w->mutex);
-	if (w->e.code != ERR_NONE)
+	if (w->voided)
+		changed(w, e);
+	else if (w->e.code != ERR_NONE)
 		*e = w->e;
 	else if (w->fd < 0)
 		err_set(e, ERR_IO, w->label, "cannot be read from the cache");
-	fd = w->e.code == ERR_NONE ? w->fd : -1;
+	fd = !w->voided && w->e.code == ERR_NONE ? w->fd : -1;
 	pthread_mutex_unlock(&w->mutex);
 	return fd;
 }
@@ -260,24 +273,21 @@ watch_read(struct watch *w, uint64_t at, void *to, uint64_t n, struct err *e)
 {
 	uint8_t *into = to;
 	ssize_t got = 0;
-	bool voided;
 	int fd;
 
 	pthread_mutex_lock(&w->mutex);
 	fd = w->fd;
 	pthread_mutex_unlock(&w->mutex);
-	while (n > 0 && ((got = pread(fd, into, (size_t)n, (off_t)at)) > 0 || errno == EINTR)) {
+	while (n > 0 && ((got = pread(fd, into, (size_t)n, (off_t)at)) > 0 ||
+	                 (got < 0 && errno == EINTR))) {
 		if (got < 0)
 			continue;
 		into += got;
 		at += (uint64_t)got;
 		n -= (uint64_t)got;
 	}
-	pthread_mutex_lock(&w->mutex);
-	voided = w->voided;
-	pthread_mutex_unlock(&w->mutex);
-	if (voided)
-		return changed(w, e);
+	if (watch_check(w, e) < 0)
+		return -1;
 	if (n > 0 && got == 0)
 		errno = EIO;
 	return n > 0 ? err_errno(e, w->label, "cannot be read from the cache") : 0;

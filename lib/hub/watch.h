@@ -76,6 +76,9 @@ void watch_fail(struct watch *w, const struct err *e);
 int watch_await(struct watch *w, uint64_t at, uint64_t n, bool patient, uint64_t *got,
                 struct err *e);
 
+/* Fails if bytes that were read have turned out to be void. 0, or -1 with e filled. */
+int watch_check(struct watch *w, struct err *e);
+
 /* Waits until the file is complete. Its descriptor, which stays the watch's; or -1. */
 int watch_whole(struct watch *w, struct err *e);
 
