@@ -181,7 +181,7 @@ read_values(void *ctx, size_t pair, bool tuned, uint64_t from, size_t n, float *
 static double
 error_of(double lost, double total)
 {
-	return total > 0 ? sqrt(lost / total) : 0;
+	return total == 0 ? 0 : sqrt(lost / total); /* NaN stays NaN */
 }
 
 static void
@@ -233,12 +233,12 @@ extracting_run(struct extracting *x, struct sink *sink, struct err *e)
 		how.pairs = j.pairs;
 		r = lora_extract(&how, sink, e);
 	}
-	if (r == 0)
-		tool_notef("%zu weights, error %.3g of the difference", j.parts,
-		           error_of(j.lost, j.total));
 	if (r == 0 && j.left)
 		tool_notef("%zu tensors that differ are not weights of layers and are left out (--all "
 		           "takes them)", j.left);
+	if (r == 0)
+		tool_notef("%zu weights, error %.3g of the difference", j.parts,
+		           error_of(j.lost, j.total));
 	free(j.pairs);
 	free(j.tuned);
 	free(j.raw);
