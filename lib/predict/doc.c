@@ -280,7 +280,7 @@ binary_open(struct doc *d, struct doc_level *x)
 	if (look(d) == '$') {
 		d->p++;
 		x->type = d->p < d->end ? (char)*d->p++ : 0;
-		if (!width_of(x->type) && (!x->type || !strchr("STFZ[{", x->type)))
+		if (!width_of(x->type) && (!x->type || !strchr("S[{", x->type)))
 			doc_fail(d, "the items of an array have an unknown type");
 		else if (look(d) != '#')
 			doc_fail(d, "an array with a type has no count");

@@ -105,7 +105,8 @@ room(struct forest *f, size_t nodes, struct err *e)
 {
 	if (nodes > FOREST_NODES - f->node_count)
 		return err_set(e, ERR_MEMORY, NULL, "the model has more than %u nodes", FOREST_NODES);
-	if (f->most && f->node_count + nodes > f->most)
+	f->given += nodes;
+	if (f->most && f->given > f->most)
 		return err_set(e, ERR_CORRUPT, NULL, "the model has more nodes than its file has bytes");
 	if (mem_grow(&f->nodes, &f->node_cap, f->node_count + nodes, sizeof *f->nodes) < 0 ||
 	    mem_grow(&f->leaf, &f->leaf_cap, f->node_count + nodes, sizeof *f->leaf) < 0 ||

@@ -83,6 +83,7 @@ struct forest {
 	bool scaled;       /* result = scale * sum + bias */
 	double scale;
 
+	size_t given;      /* nodes of all trees, reachable or not */
 	size_t most;       /* nodes, and values of leaves, at most; 0: any number. A reader of a
 	                    * file whose parts can be shared sets it to the bytes of the file */
 

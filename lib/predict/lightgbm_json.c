@@ -30,6 +30,7 @@ read_set(struct json *j, size_t node)
 	double c;
 
 	x->set = j->tree.sets.n / 4;
+	x->set_words = 0; /* the member may come twice */
 	while (p < end && !j->d->failed) {
 		from = p;
 		c = decimal_read(&p, end);

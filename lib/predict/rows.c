@@ -206,7 +206,7 @@ find_name(const struct rows *r, const char *text, size_t n)
 	while (low < high) {
 		at = low + (high - low) / 2;
 		c = strncmp(r->names[at].text, text, n);
-		c = c == 0 && r->names[at].text[n] ? 1 : c;
+		c = c == 0 && strlen(r->names[at].text) != n ? 1 : c; /* a field may hold a NUL */
 		if (c == 0)
 			return r->names[at].feature;
 		if (c < 0)
@@ -373,17 +373,20 @@ read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, d
 	bool absent = r->m->absent == ABSENT_MISSING;
 	struct field x;
 	size_t i, column = 0;
+	int got;
 
 	for (i = 0; i < r->m->features; i++)
 		row[i] = absent ? (double)NAN : 0;
 	*missing |= absent;
-	while (next_field(&f, &x) == 1 && (x.n == 0 || *x.p != '#')) {
+	while ((got = next_field(&f, &x)) == 1 && (x.n == 0 || *x.p != '#')) {
 		if (x.n == 0 || (++column == 1 && !memchr(x.p, ':', x.n)) ||
 		    (x.n > 4 && memcmp(x.p, "qid:", 4) == 0))
 			continue; /* the label, or the number of a query */
 		if (read_pair(r, x, number, column, row, missing, e) < 0)
 			return -1;
 	}
+	if (got < 0)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": a quote does not end", number);
 	return 0;
 }
 
