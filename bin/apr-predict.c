@@ -82,8 +82,8 @@ predict(struct predictor *m, const char *path, const struct options *o, struct e
 	struct reader r;
 	int status;
 
-	if (o->trees)
-		forest_limit(&m->forest, (size_t)o->trees);
+	if (o->trees && forest_limit(&m->forest, (size_t)o->trees, e) < 0)
+		return -1;
 	if (batch_allows(m, b.what, e) < 0 || reader_open(&r, path, e) < 0)
 		return -1;
 	status = batch_run(&b, &r, e);

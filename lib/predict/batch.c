@@ -31,6 +31,7 @@ struct block {
 struct work {
 	struct batch *b;
 	struct buf text;      /* bytes that were read and not used */
+	size_t searched;      /* of them, those without an end of a line */
 	struct line *lines;
 	size_t line_count, line_cap;
 	struct block *blocks;
@@ -74,20 +75,44 @@ put_text(const struct batch *b, struct buf *o, const char *text)
 		put_quoted(o, text);
 }
 
+static const char *
+digits(const char *p)
+{
+	return p + strspn(p, "0123456789");
+}
+
+/* Whether a text is a number as JSON writes numbers: 007, .5 and 1. are not. */
+static bool
+is_json_number(const char *p)
+{
+	const char *from = p += *p == '-';
+
+	p = *p == '0' ? p + 1 : digits(p);
+	if (p == from)
+		return false;
+	if (*p == '.') {
+		from = p + 1;
+		p = digits(from);
+		if (p == from)
+			return false;
+	}
+	if (*p == 'e' || *p == 'E') {
+		from = p + 1 + (p[1] == '-' || p[1] == '+');
+		p = digits(from);
+		if (p == from)
+			return false;
+	}
+	return !*p;
+}
+
 static void
 put_label(const struct batch *b, struct buf *o, size_t k)
 {
 	const char *text = b->m->labels ? b->m->labels[k] : NULL;
-	const char *p = text;
 
-	if (!text) {
+	if (!text)
 		buf_printf(o, "%zu", k);
-		return;
-	}
-	decimal_read(&p, text + strlen(text));
-	if (b->rows.form == ROWS_JSON && (*p || p == text || strpbrk(text, "nN+")))
-		put_text(b, o, text);
-	else if (b->rows.form == ROWS_JSON)
+	else if (b->rows.form == ROWS_JSON && is_json_number(text))
 		buf_text(o, text);
 	else
 		put_text(b, o, text);
@@ -130,15 +155,20 @@ static void
 put_header(const struct batch *b, struct buf *o)
 {
 	size_t k, n = columns(b);
+	struct buf name = { 0 };
 
 	for (k = 0; k < n; k++) {
-		buf_printf(o, "%s%s", k ? between(b) : "", words[b->what]);
+		buf_clear(&name);
+		buf_text(&name, words[b->what]);
 		if (b->what == BATCH_PROBA && b->m->labels)
-			buf_printf(o, "_%s", b->m->labels[k]);
+			buf_printf(&name, "_%s", b->m->labels[k]);
 		else if (n > 1)
-			buf_printf(o, "_%zu", k);
+			buf_printf(&name, "_%zu", k);
+		buf_text(o, k ? between(b) : "");
+		put_text(b, o, buf_string(&name));
 	}
 	buf_text(o, "\n");
+	buf_free(&name);
 }
 
 static void
@@ -305,13 +335,14 @@ take_text(struct work *w, bool last, struct err *e)
 	size_t rest;
 
 	while (p < end) {
-		stop = memchr(p, '\n', (size_t)(end - p));
+		stop = memchr(p + w->searched, '\n', (size_t)(end - p) - w->searched);
 		if (!stop && !last)
 			break;
 		stop = stop ? stop : end;
 		if (take_line(w, (struct line){ p, (size_t)(stop - p) }, e) < 0)
 			return -1;
 		p = stop < end ? stop + 1 : end;
+		w->searched = 0;
 	}
 	if (flush(w, e) < 0)
 		return -1;
@@ -319,9 +350,9 @@ take_text(struct work *w, bool last, struct err *e)
 	if (rest > BATCH_LINE)
 		return err_set(e, ERR_CORRUPT, w->b->rows.where, "row %" PRIu64 " has more than %u bytes",
 		               w->number + 1, BATCH_LINE);
-	if (rest)
+	if (rest < w->text.n)
 		memmove(w->text.p, p, rest);
-	w->text.n = rest;
+	w->text.n = w->searched = rest;
 	return 0;
 }
 

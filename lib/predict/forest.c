@@ -78,13 +78,28 @@ forest_free(struct forest *f)
 	*f = (struct forest){ 0 };
 }
 
-void
-forest_limit(struct forest *f, size_t n)
+int
+forest_limit(struct forest *f, size_t n, struct err *e)
 {
-	size_t each = f->width == 1 ? f->groups : 1;
+	size_t i, count = 0, *used = mem_array(f->groups, sizeof *used);
 
-	if (n < f->tree_count / each)
-		f->tree_count = n * each;
+	if (!used)
+		return err_memory(e);
+	for (i = 0; i < f->tree_count; i++)
+		if (used[f->width == 1 ? f->trees[i].group : 0]++ < n)
+			f->trees[count++] = f->trees[i];
+	f->tree_count = count;
+	free(used);
+	return 0;
+}
+
+int
+forest_sets(size_t used, size_t n, const char *where, struct err *e)
+{
+	if (used <= FOREST_SETS && n <= FOREST_SETS - used)
+		return 0;
+	return err_set(e, ERR_MEMORY, where, "the sets of categories have more than %u words",
+	               FOREST_SETS);
 }
 
 /* The state of forest_add: nodes of the tree in breadth-first order. */
@@ -161,6 +176,8 @@ put_set(struct layout *l, const struct tree_node *x, double *place)
 
 	if (x->set + x->set_words > l->t->sets.n / 4 || x->set_words > UINT32_MAX)
 		return err_set(l->e, ERR_CORRUPT, l->where, "a set of categories is outside its list");
+	if (forest_sets(to->n / 4, x->set_words + 1, l->where, l->e) < 0)
+		return -1;
 	*place = (double)(to->n / 4);
 	buf_u32(to, (uint32_t)x->set_words);
 	buf_put(to, l->t->sets.p + x->set * 4, x->set_words * 4);

@@ -30,6 +30,8 @@
 #define FOREST_FEATURES (1u << 24)
 #define FOREST_NODES (1u << 28)
 #define FOREST_GROUPS 65536u
+#define FOREST_SETS (1u << 26)   /* words of the sets of categories of all trees */
+#define FOREST_VALUES (1u << 27) /* values of leaves that have one for each output */
 #define FOREST_ZERO 1e-35 /* LightGBM's kZeroThreshold, 1e-35f as a double */
 
 /* What a missing value (NaN) does at a split. */
@@ -112,11 +114,15 @@ struct tree_node *tree_add(struct tree *t);
 /* Makes node x a leaf with one value. 0 or -1. */
 int tree_leaf(struct tree *t, struct tree_node *x, double value, uint32_t id);
 
+/* Refuses more than FOREST_SETS words of sets: used and n more. 0, or -1 with ERR_MEMORY. */
+int forest_sets(size_t used, size_t n, const char *where, struct err *e);
+
 /* Adds a tree. where: for messages. 0, or -1 with e filled (E002 for what is not a tree). */
 int forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e);
 
-/* Leaves out the trees behind the first n of each output. */
-void forest_limit(struct forest *f, size_t n);
+/* Leaves out the trees behind the first n of each output, whose trees can stand in any order. 0
+ * or -1. */
+int forest_limit(struct forest *f, size_t n, struct err *e);
 
 /* The threshold t' for which "x <= t'" is "x < t" in single precision, except for -inf. */
 double forest_below(float t);

@@ -44,13 +44,14 @@ lightgbm_objective(struct predictor *m, const char *words, const char *where, st
 	size_t i, n = strcspn(words, " ");
 	const char *at = strstr(words, "sigmoid:");
 
-	m->sharpness = at ? strtod(at + 8, NULL) : 1;
+	at = at ? at + strlen("sigmoid:") : NULL;
+	m->sharpness = at ? decimal_read(&at, words + strlen(words)) : 1;
 	for (i = 0; *words && i < sizeof objectives / sizeof *objectives; i++)
 		if (strlen(objectives[i].name) == n && memcmp(objectives[i].name, words, n) == 0)
 			break;
 	if (i == sizeof objectives / sizeof *objectives)
 		return err_set(e, ERR_FORMAT, where, "the objective %s is not known here", words);
-	if (!(m->sharpness > 0))
+	if (!(m->sharpness > 0) || !isfinite(m->sharpness) || (at && *at && *at != ' '))
 		return err_set(e, ERR_CORRUPT, where, "the objective has a sigmoid of %g", m->sharpness);
 	m->task = *words ? objectives[i].task : PREDICT_VALUE;
 	m->link = *words ? objectives[i].link : LINK_NONE;

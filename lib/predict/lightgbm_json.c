@@ -38,9 +38,15 @@ read_set(struct json *j, size_t node)
 			doc_fail(j->d, "a threshold is not a list of categories");
 			return;
 		}
-		while ((size_t)c / 32 >= x->set_words) {
-			buf_u32(&j->tree.sets, 0);
-			x->set_words++;
+		if ((size_t)c / 32 >= x->set_words) {
+			size_t more = (size_t)c / 32 + 1 - x->set_words;
+
+			if (forest_sets(j->tree.sets.n / 4, more, j->where, j->e) < 0) {
+				j->d->failed = true;
+				return;
+			}
+			buf_zeros(&j->tree.sets, more * 4);
+			x->set_words += more;
 		}
 		if (!buf_ok(&j->tree.sets))
 			return;

@@ -12,11 +12,6 @@ int xgboost_old_read(struct predictor *m, const uint8_t *p, size_t n, const char
                      struct err *e);
 bool xgboost_old_probe(const uint8_t *p, size_t n);
 
-/* Sets task, link and the forest's base from an objective such as "binary:logistic". base: in
- * the space of predictions, groups values. 0, or -1 for an objective without a row. */
-int xgboost_objective(struct predictor *m, const char *objective, const float *base,
-                      const char *where, struct err *e);
-
 /* LightGBM: text, and the JSON of dump_model. Source: src/boosting/gbdt_model_text.cpp and
  * src/io/tree.cpp. */
 int lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,

@@ -201,6 +201,22 @@ put_leaf(struct parts *x, struct tree *t, struct tree_node *node, const struct c
 	return 0;
 }
 
+/* Refuses classes and leaves whose product would not fit into memory: a leaf of a few bytes becomes
+ * a value for each class. */
+static int
+bound(struct parts *x, const struct columns *all, uint64_t n)
+{
+	uint64_t i, k, leaves = 0;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < all[i].features.n; k++)
+			leaves += whole_at(&all[i].features, k) < 0;
+	if (leaves <= FOREST_VALUES / x->m->outputs)
+		return 0;
+	return err_set(x->e, ERR_MEMORY, x->w->name, "%" PRIu64 " leaves with %zu classes are more than "
+	               "%u values", leaves, x->m->outputs, FOREST_VALUES);
+}
+
 static int
 put_tree(struct parts *x, const struct columns *c, const char *where)
 {
@@ -280,6 +296,8 @@ read_trees(struct parts *x, bool forest, bool classes)
 	m->task = classes ? PREDICT_CLASSES : PREDICT_VALUE;
 	m->link = classes ? LINK_SHARE : LINK_NONE;
 	m->kind = forest ? "random forest" : "decision tree";
+	if (r == 0)
+		r = bound(x, all, n);
 	if (r == 0)
 		r = forest_begin(&m->forest, m->features, m->outputs, m->outputs, x->e);
 	m->forest.single = !classes;

@@ -1,4 +1,4 @@
-#include "predict/readers.h"
+#include "predict/xgboost.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "predict/decimal.h"
 #include "predict/doc.h"
 
 /* ---- objectives ---- */
@@ -72,6 +73,53 @@ xgboost_objective(struct predictor *m, const char *objective, const float *base,
 	return 0;
 }
 
+/* ---- trees and weights, in both forms ---- */
+
+int
+xgboost_begin(struct predictor *m, size_t features, size_t outputs, struct err *e)
+{
+	m->kind = "gradient boosting of XGBoost";
+	m->features = features;
+	m->outputs = outputs;
+	m->rounds = m->single = true;
+	m->absent = ABSENT_MISSING;
+	if (forest_begin(&m->forest, features, outputs, 1, e) < 0)
+		return -1;
+	m->forest.single = true;
+	return 0;
+}
+
+void
+xgboost_drop(struct tree *t, float weight)
+{
+	double *v = (double *)(void *)t->values.p;
+	size_t i;
+
+	for (i = 0; i < t->values.n / sizeof *v; i++)
+		v[i] = (double)((float)v[i] * weight);
+}
+
+int
+xgboost_linear(struct predictor *m, float (*at)(const void *weights, size_t i),
+               const void *weights, struct err *e)
+{
+	size_t i, k, n = m->features, groups = m->outputs;
+
+	m->form = PREDICT_LINEAR;
+	m->kind = "linear boosting of XGBoost";
+	m->linear.skips = true;
+	m->linear.weights = mem_array(n * groups, sizeof(double));
+	m->linear.bias = mem_array(groups, sizeof(double));
+	if (!m->linear.weights || !m->linear.bias)
+		return err_memory(e);
+	for (k = 0; k < groups; k++) {
+		for (i = 0; i < n; i++)
+			m->linear.weights[k * n + i] = (double)at(weights, i * groups + k);
+		m->linear.bias[k] = (double)(at(weights, n * groups + k) + (float)m->forest.base[k]);
+	}
+	return 0;
+}
+
 /* ---- the document ---- */
 
 /* Arrays of a tree, as doubles. */
@@ -99,6 +147,7 @@ struct xgboost {
 	struct buf weights;   /* doubles, of gblinear */
 	struct tree *trees;
 	size_t count, cap;
+	size_t sets;          /* words of the sets of all trees */
 };
 
 static double
@@ -141,6 +190,9 @@ set_of(struct xgboost *x, struct tree *t, size_t k, struct tree_node *node)
 	}
 	node->set = t->sets.n / 4;
 	node->set_words = (size_t)most / 32 + 1;
+	if (forest_sets(x->sets, node->set_words, x->where, x->e) < 0)
+		return -1;
+	x->sets += node->set_words;
 	buf_zeros(&t->sets, node->set_words * 4);
 	if (!buf_ok(&t->sets))
 		return err_memory(x->e);
@@ -322,8 +374,7 @@ read_booster(struct xgboost *x)
 static void
 read_base(struct xgboost *x)
 {
-	const char *p;
-	char *end;
+	const char *p, *end, *from;
 	double v;
 
 	buf_clear(&x->base);
@@ -333,9 +384,11 @@ read_base(struct xgboost *x)
 		return;
 	}
 	p = doc_text(x->d);
-	for (p += *p == '['; *p && *p != ']'; p = end + (*end == ',')) {
-		v = strtod(p, &end);
-		if (end == p) {
+	end = p + strlen(p);
+	for (p += *p == '['; p < end && *p != ']'; p += p < end && *p == ',') {
+		from = p;
+		v = decimal_read(&p, end);
+		if (p == from || !isfinite(v) || (p < end && *p != ',' && *p != ']')) {
 			doc_fail(x->d, "the base score is not a number");
 			return;
 		}
@@ -420,7 +473,7 @@ static int
 put_trees(struct xgboost *x)
 {
 	struct forest *f = &x->m->forest;
-	size_t i, k;
+	size_t i;
 	char where[400];
 
 	if (length(&x->info) != x->count)
@@ -430,15 +483,14 @@ put_trees(struct xgboost *x)
 		return err_set(x->e, ERR_CORRUPT, x->where, "weight_drop has %zu items for %zu trees",
 		               length(&x->drop), x->count);
 	for (i = 0; i < x->count; i++) {
-		double *v = (double *)(void *)x->trees[i].values.p;
 		double group = at(&x->info, i);
 
 		snprintf(where, sizeof where, "%.300s, tree %zu", x->where, i);
 		if (!whole(group, (double)f->groups))
 			return err_set(x->e, ERR_CORRUPT, where, "its output is %g, of %zu", group, f->groups);
 		x->trees[i].group = (uint32_t)group;
-		for (k = 0; length(&x->drop) && k < x->trees[i].values.n / sizeof *v; k++)
-			v[k] = (double)((float)v[k] * (float)at(&x->drop, i));
+		if (length(&x->drop))
+			xgboost_drop(&x->trees[i], (float)at(&x->drop, i));
 		if (forest_add(f, &x->trees[i], where, x->e) < 0)
 			return -1;
 		tree_free(&x->trees[i]);
@@ -446,30 +498,21 @@ put_trees(struct xgboost *x)
 	return 0;
 }
 
-/* Weights of gblinear: features x groups, then a bias for each group. */
+static float
+weight(const void *weights, size_t i)
+{
+	return (float)at(weights, i);
+}
+
 static int
 put_linear(struct xgboost *x)
 {
-	struct predictor *m = x->m;
-	size_t i, k, n = m->features, groups = m->outputs;
+	size_t all = (x->m->features + 1) * x->m->outputs;
 
-	if (length(&x->weights) != (n + 1) * groups)
+	if (length(&x->weights) != all)
 		return err_set(x->e, ERR_CORRUPT, x->where, "gblinear has %zu weights, not %zu",
-		               length(&x->weights), (n + 1) * groups);
-	m->form = PREDICT_LINEAR;
-	m->kind = "linear boosting of XGBoost";
-	m->linear.skips = true;
-	m->linear.weights = mem_array(n * groups, sizeof(double));
-	m->linear.bias = mem_array(groups, sizeof(double));
-	if (!m->linear.weights || !m->linear.bias)
-		return err_memory(x->e);
-	for (k = 0; k < groups; k++) {
-		for (i = 0; i < n; i++)
-			m->linear.weights[k * n + i] = (double)(float)at(&x->weights, i * groups + k);
-		m->linear.bias[k] = (double)((float)at(&x->weights, n * groups + k) +
-		                             (float)m->forest.base[k]);
-	}
-	return 0;
+		               length(&x->weights), all);
+	return xgboost_linear(x->m, weight, &x->weights, x->e);
 }
 
 static int
@@ -495,14 +538,8 @@ assemble(struct xgboost *x)
 	bool linear = strcmp(x->booster, "gblinear") == 0;
 	double groups = x->classes > 1 ? x->classes : x->targets > 1 ? x->targets : 1;
 
-	m->kind = "gradient boosting of XGBoost";
-	m->features = (size_t)x->features;
-	m->outputs = (size_t)groups;
-	m->rounds = m->single = true;
-	m->absent = ABSENT_MISSING;
-	if (forest_begin(&m->forest, m->features, m->outputs, 1, x->e) < 0)
+	if (xgboost_begin(m, (size_t)x->features, (size_t)groups, x->e) < 0)
 		return -1;
-	m->forest.single = true;
 	return put_base(x) < 0 ? -1 : linear ? put_linear(x) : put_trees(x);
 }
 

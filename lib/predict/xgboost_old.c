@@ -1,4 +1,4 @@
-#include "predict/readers.h"
+#include "predict/xgboost.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,17 +139,14 @@ put_trees(struct old *x, struct tree *trees, uint32_t n, const uint8_t *drop)
 	const uint8_t *count = drop ? take(x, 8) : NULL;
 	char where[400];
 	uint32_t i;
-	size_t k;
 
 	if (count && le64(count) != n)
 		return err_set(x->e, ERR_CORRUPT, x->where, "the weights of %u trees are missing", n);
 	drop = count ? take(x, (uint64_t)n * 4) : NULL;
 	for (i = 0; !x->failed && i < n; i++) {
-		double *v = (double *)(void *)trees[i].values.p;
-
 		snprintf(where, sizeof where, "%.300s, tree %u", x->where, i);
-		for (k = 0; drop && k < trees[i].values.n / sizeof *v; k++)
-			v[k] = (double)((float)v[k] * single_at(drop + (size_t)i * 4));
+		if (drop)
+			xgboost_drop(&trees[i], single_at(drop + (size_t)i * 4));
 		trees[i].group = le32(info + (size_t)i * 4);
 		if (forest_add(&x->m->forest, &trees[i], where, x->e) < 0)
 			return -1;
@@ -185,35 +182,25 @@ read_trees(struct old *x, bool dart)
 
 /* ---- gblinear ---- */
 
+static float
+weight(const void *weights, size_t i)
+{
+	return single_at((const uint8_t *)weights + i * 4);
+}
+
 static int
 read_linear(struct old *x)
 {
 	struct predictor *m = x->m;
 	const uint8_t *p = take(x, LINEAR), *count = take(x, 8), *w;
-	size_t i, k, n = m->features, groups = m->outputs;
 
 	if (!p || !count)
 		return -1;
-	if (le32(p) != n || le64(count) != (n + 1) * groups)
+	if (le32(p) != m->features || le64(count) != (m->features + 1) * m->outputs)
 		return err_set(x->e, ERR_CORRUPT, x->where, "gblinear has %u features, not %zu", le32(p),
-		               n);
+		               m->features);
 	w = take(x, le64(count) * 4);
-	if (!w)
-		return -1;
-	m->form = PREDICT_LINEAR;
-	m->kind = "linear boosting of XGBoost";
-	m->linear.skips = true;
-	m->linear.weights = mem_array(n * groups, sizeof(double));
-	m->linear.bias = mem_array(groups, sizeof(double));
-	if (!m->linear.weights || !m->linear.bias)
-		return err_memory(x->e);
-	for (k = 0; k < groups; k++) {
-		for (i = 0; i < n; i++)
-			m->linear.weights[k * n + i] = (double)single_at(w + (i * groups + k) * 4);
-		m->linear.bias[k] = (double)(single_at(w + (n * groups + k) * 4) +
-		                             (float)m->forest.base[k]);
-	}
-	return 0;
+	return w ? xgboost_linear(m, weight, w, x->e) : -1;
 }
 
 /* ---- the file ---- */
@@ -253,14 +240,8 @@ xgboost_old_read(struct predictor *m, const uint8_t *p, size_t n, const char *wh
 	if (le32(head + 4) > FOREST_FEATURES || le32(head + 8) > PREDICT_OUTPUTS)
 		return err_set(e, ERR_CORRUPT, where, "a model of %u features and %u classes",
 		               le32(head + 4), le32(head + 8));
-	m->kind = "gradient boosting of XGBoost";
-	m->features = le32(head + 4);
-	m->outputs = le32(head + 8) > 1 ? le32(head + 8) : 1;
-	m->rounds = m->single = true;
-	m->absent = ABSENT_MISSING;
-	if (forest_begin(&m->forest, m->features, m->outputs, 1, e) < 0)
+	if (xgboost_begin(m, le32(head + 4), le32(head + 8) > 1 ? le32(head + 8) : 1, e) < 0)
 		return -1;
-	m->forest.single = true;
 	if (set_objective(&x, objective, single_at(head), le32(head + 20) == 0) < 0)
 		return -1;
 	if (strcmp(booster, "gblinear") == 0)
