@@ -126,9 +126,10 @@ do_help(char **args, struct err *e)
 		front_help_options_table(&b, w);
 	} else {
 		char tool[64], path[PATH_MAX];
+		const char *name = strncmp(args[0], "apr-", 4) == 0 ? args[0] + 4 : args[0];
 
-		w = front_word_find(args[0]);
-		snprintf(tool, sizeof tool, "apr-%s", args[0]);
+		w = front_word_find(name);
+		snprintf(tool, sizeof tool, "apr-%s", name);
 		if (!w && !front_find(tool, path))
 			return front_help_unknown(args[0], e);
 		return front_help_page(w, tool, e);
@@ -148,12 +149,14 @@ do_command(char **args, struct err *e)
 		front_help_words(&b);
 		return print(&b, e);
 	}
-	if (strcmp(args[0], "--version") == 0) {
+	if (strcmp(args[0], "--version") == 0 || strcmp(args[0], "version") == 0) {
 		buf_printf(&b, "apr (apr tools) %s\n", APR_VERSION);
 		return print(&b, e);
 	}
 	if (strcmp(args[0], "help") == 0)
 		return do_help(args + 1, e);
+	if (args[0][0] == '-')
+		return front_help_option(args[0], e);
 	w = front_word_find(args[0]);
 	return w ? do_word(w, args + 1, e) : do_other(args[0], args + 1, e);
 }

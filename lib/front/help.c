@@ -112,7 +112,7 @@ front_help_options_table(struct buf *b, const struct front_word *w)
 	const struct front_option *o;
 
 	for (o = front_options(); o->words; o++)
-		if (o->words & w->plan)
+		if (o->words & w->plan && !(o->why && *o->why == '!'))
 			put_spellings(b, "--", o->names, o->arg ? o->arg : "", o->help ? o->help : "");
 }
 
@@ -182,5 +182,22 @@ front_help_unknown(const char *name, struct err *e)
 	err_set(e, ERR_USAGE, NULL, "%.80s is not a word of apr", name);
 	err_hint(e, "apr lists the words");
 	near_words(e, name, front_word_spelling);
+	return -1;
+}
+
+static const char *
+own_option(unsigned index)
+{
+	static const char *const options[] = { "--help", "--version", NULL };
+
+	return options[index];
+}
+
+int
+front_help_option(const char *name, struct err *e)
+{
+	err_set(e, ERR_USAGE, NULL, "apr has no option %.80s", name);
+	err_hint(e, "apr --help, apr --version, or apr WORD with its options");
+	near_words(e, name, own_option);
 	return -1;
 }

@@ -27,4 +27,7 @@ int front_help_page(const struct front_word *w, const char *name, struct err *e)
  * Returns -1. */
 int front_help_unknown(const char *name, struct err *e);
 
+/* The same for an option in the place of a word. */
+int front_help_option(const char *name, struct err *e);
+
 #endif

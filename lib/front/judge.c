@@ -28,7 +28,8 @@ static int
 compare(struct front_plan *p, const struct front_line *l, const char *a, const char *b,
         struct err *e)
 {
-	if (passes(l, STEP_CHECK, "--min-score") || passes(l, STEP_CHECK, "--category"))
+	if (passes(l, STEP_CHECK, "--min-score") || passes(l, STEP_CHECK, "--category") ||
+	    l->slot[SLOT_NAN] || l->slot[SLOT_ZERO] || l->slot[SLOT_SHAPES])
 		return misused(l, e, "two models are compared: points are for one");
 	front_plan_stage(p, STEP_GATE, "apr-diff");
 	front_plan_pass(p, l, STEP_GATE);
@@ -46,6 +47,22 @@ compare(struct front_plan *p, const struct front_line *l, const char *a, const c
 	return front_plan_end(p, e);
 }
 
+/* The points of --nan-check, --zero-check and --shapes. */
+static int
+add_points(struct front_plan *p, const struct front_line *l, struct err *e)
+{
+	static const char *const points[] = { NULL, "nan", "zero", "nan,zero", "shapes", "nan,shapes",
+		"zero,shapes", "nan,zero,shapes" };
+	const char *only = points[(l->slot[SLOT_NAN] ? 1 : 0) + (l->slot[SLOT_ZERO] ? 2 : 0) +
+	                          (l->slot[SLOT_SHAPES] ? 4 : 0)];
+
+	if (only && passes(l, STEP_CHECK, "--only"))
+		return misused(l, e, "--only names the points already");
+	front_plan_add(p, only ? "--only" : NULL);
+	front_plan_add(p, only);
+	return 0;
+}
+
 static int
 judge(struct front_plan *p, const struct front_line *l, const char *file, struct err *e)
 {
@@ -55,6 +72,8 @@ judge(struct front_plan *p, const struct front_line *l, const char *file, struct
 	} else {
 		front_plan_stage(p, STEP_CHECK, "apr-check");
 		front_plan_pass(p, l, STEP_CHECK);
+		if (add_points(p, l, e) < 0)
+			return -1;
 	}
 	front_plan_operand(p, file);
 	return front_plan_end(p, e);

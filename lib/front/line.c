@@ -46,6 +46,13 @@ misused(const struct front_word *w, struct err *e, const char *fact, const char 
 }
 
 static int
+refused(const struct front_word *w, const char *name, const char *why, struct err *e)
+{
+	err_set(e, ERR_USAGE, NULL, "--%s %s", name, why);
+	return err_hint(e, "apr %s --help", w->name);
+}
+
+static int
 unknown(const struct front_word *w, const char *name, struct err *e)
 {
 	size_t n = strcspn(name, "="), cost, far;
@@ -110,6 +117,8 @@ take(struct front_line *l, const struct front_option *o, const char *value, stru
 	size_t i;
 
 	first_name(o, name, sizeof name);
+	if (o->why && *o->why == '!')
+		return refused(l->word, name, o->why + 1, e);
 	if (value && !*value)
 		return misused(l->word, e, "--%s needs a value", name);
 	if (o->slot == SLOT_DECODE && value && !is_float_type(value))

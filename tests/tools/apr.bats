@@ -1,5 +1,6 @@
 # apr: words, and the pipes behind them.
 load ../helper
+load ../net/server
 
 llama2=$root/tests/data/convert/llama2
 
@@ -48,6 +49,17 @@ make_whisper() {
 		tensor encoder.layer_norm.weight F32 6 values 0.9 1.0 1.1
 	E
 	apr convert whisper.gguf -o in/whisper.apr
+}
+
+# A hub that has the repository of the lines, and an empty cache.
+start_hub() {
+	local file
+	server_start
+	for file in "$llama2"/hf/*; do
+		repo openai/whisper-tiny "${file##*/}" <"$file"
+	done
+	unset HF_TOKEN HF_HUB_CACHE HF_HUB_OFFLINE
+	export HF_ENDPOINT=$HUB HF_HOME=$PWD/hf APR_CACHE=$PWD/cache
 }
 
 link_data() {
@@ -105,6 +117,7 @@ line() {
 		[ -e "$APR_TEST_DATA/import" ] || return 0
 		[[ $2 == *.bin* ]] || same_as_shown 0 "${words[@]}" || return
 		;;
+	hub) same_as_shown 0 "${words[@]}" || return ;;
 	needs*)
 		"${words[@]}" --show | grep -q "^ *${kind#needs }" || fail "--show of $2" || return
 		has "${kind#needs }" || {
@@ -126,6 +139,7 @@ line() {
 	make_inputs
 	make_whisper
 	link_data
+	start_hub
 	while IFS='|' read -r kind text _; do
 		[[ $kind != '#'* ]] || continue
 		kind=${kind% } text=${text# } text=${text% }
@@ -185,6 +199,14 @@ specified() {
 	said 2 'did you mean convert'
 	try apr tensor m.apr
 	said 2 'did you mean tensors'
+	try apr --verison
+	said 2 'apr: apr has no option --verison hint: did you mean --version?'
+	try apr convert m.apr --calibration data.csv
+	said 2 'apr-imatrix measures which columns matter on a text, and --imatrix FILE'
+	try apr validate m.apr --nan-check --only 3
+	said 2 '--only names the points already'
+	[ "$(apr qa verify m.apr --shapes --nan-check --show)" = 'apr-check --only nan,shapes m.apr' ]
+	diff <(apr version) <(apr --version)
 	try apr convert m.apr --compres lz4
 	said 2 'did you mean --compress?'
 	try apr $'a\nb\e[31m'

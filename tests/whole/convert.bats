@@ -388,6 +388,15 @@ runs_alike() {
 	said 4 'has type MXFP4, which model folders do not have'
 }
 
+@test "gptoss is imported in the form that the message names" {
+	case_folder gptoss
+	try apr-adapt apr "$folder/hf"
+	said 4 'apr-adapt: model.layers.0.mlp.experts.down_proj.weight: has type MXFP4, which model folders and files with their names do not have (E001)'
+	said 4 'hint: the form gguf keeps its blocks: apr import --form gguf, or apr-adapt gguf'
+	apr import --form gguf "$folder/hf" -o m.apr
+	apr-header -l m.apr | grep 'ffn_down_exps.weight *MXFP4 '
+}
+
 @test "folders that were packed come back as folders that are not" {
 	local name
 	for name in qwen3-fp8 llama-w4a16; do

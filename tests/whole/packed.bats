@@ -43,6 +43,22 @@ logits() {
 	done <folders/SOUND
 }
 
+@test "packed folders are imported as .apr files, which give the GGUF of the folder" {
+	local name from
+	while read -r name; do
+		apr import "folders/$name" -o "$name.apr" 2>/dev/null
+		apr-unpack "folders/$name" | apr-adapt apr | apr-pack -f -o pipe.apr
+		apr-adapt gguf "folders/$name" 2>/dev/null | apr-sum | grep '  tensor  ' | sort >want
+		[ "$(wc -l <want)" -eq 21 ]
+		for from in "$name.apr" pipe.apr; do
+			apr-adapt gguf "$from" 2>/dev/null | apr-sum | grep '  tensor  ' | sort | diff want - ||
+				fail "$name: $from" || return
+		done
+		apr-unpack "$name.apr" | apr-pack -t safetensors -o "$name-plain/"
+		jq -e '.model_type == "llama" and .quantization_config == null' "$name-plain/config.json"
+	done <folders/SOUND
+}
+
 # Weights of 4 bits come last, others keep their place.
 @test "packed folders: places of the weights in a GGUF file" {
 	order() {

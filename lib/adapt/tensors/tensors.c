@@ -188,6 +188,16 @@ tensors_prove_whole(const struct arch *arch, const struct sizes *sizes, uint64_t
 	return 0;
 }
 
+/* ---- types ---- */
+
+bool
+tensors_is_half(const struct tensor *t)
+{
+	const char *type = tensor_type(t)->name;
+
+	return tensor_ndim(t) >= 2 && (strcmp(type, "BF16") == 0 || strcmp(type, "F16") == 0);
+}
+
 /* ---- what the keys say about the tensors ---- */
 
 /* Numbers of llama.cpp's llama_ftype. */

@@ -83,6 +83,10 @@ int tensors_add_piece(struct tensors_row *row, struct move_piece piece, struct e
 const struct tensor *tensors_source(const struct tensors *p, const struct subject *s,
                                     size_t source);
 
+/* Whether this is a matrix of BF16 or F16: the first one's type is that of all matrices which
+ * come in another precision. */
+bool tensors_is_half(const struct tensor *t);
+
 /* general.file_type of GGUF. */
 uint32_t tensors_file_type(const struct tensors *p);
 

@@ -197,9 +197,8 @@ auto_type(const struct subject *s, const struct named *list)
 
 	for (i = 0; i < s->plan->tensor_count; i++) {
 		const struct tensor *t = s->plan->tensors[list[i].index];
-		const char *type = tensor_type(t)->name;
 
-		if (tensor_ndim(t) >= 2 && (strcmp(type, "BF16") == 0 || strcmp(type, "F16") == 0))
+		if (tensors_is_half(t))
 			return tensor_type(t);
 	}
 	return dtype_by_name("F16");
