@@ -194,6 +194,8 @@ prepare(struct gate *g, const char *path, struct err *e)
 	if (g->o->trusted)
 		input_trust(path, g->o->trusted);
 	if (g->o->against) {
+		if (input_spare(g->o->against, &g->o->output, e) < 0)
+			return -1;
 		input_prepare(g->o->against);
 		input_prepare(path);
 		if (g->o->text)

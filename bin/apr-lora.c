@@ -25,10 +25,19 @@ struct options {
 	struct output_options output;
 };
 
+/* Declare the adapters, which the output must not replace. */
 static int
-declare(struct adapters *a, const struct opt_list *words, struct err *e)
+declare(struct adapters *a, const struct options *o, struct err *e)
 {
-	return adapters_declare(a, lora_names(words->items, words->n, e), words->n, e);
+	const struct opt_list *words = &o->adapters;
+	size_t i;
+
+	if (adapters_declare(a, lora_names(words->items, words->n, e), words->n, e) < 0)
+		return -1;
+	for (i = 0; i < a->n; i++)
+		if (input_spare(a->names[i].path, &o->output, e) < 0)
+			return -1;
+	return 0;
 }
 
 /* ---- apply ---- */
@@ -59,7 +68,7 @@ apply(const struct options *o, const char *base, struct err *e)
 
 	input_trust(base, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
-	if (declare(&a, &o->adapters, e) == 0) {
+	if (declare(&a, o, e) == 0) {
 		if (input_open(&in, base, e) == 0 && adapters_open(&a, tool_note, e) == 0) {
 			m.loras = a.loras;
 			m.count = a.n;
@@ -107,7 +116,7 @@ convert(const struct options *o, struct err *e)
 	size_t scaled = 0;
 
 	sandbox_write(o->output.path, o->output.force);
-	if (declare(&a, &o->adapters, e) == 0) {
+	if (input_spare(o->base, &o->output, e) == 0 && declare(&a, o, e) == 0) {
 		if (input_open(&in, o->base, e) == 0 && adapters_open(&a, tool_note, e) == 0 &&
 		    read_base(&s, &in, o->arch, &sizes, e) == 0 &&
 		    (sink = filter_sink(&where, e)) &&
@@ -145,6 +154,8 @@ extract(struct options *o, const char *tuned, struct err *e)
 	x->jobs = o->jobs ? (unsigned)o->jobs : thread_count();
 	sandbox_write(o->output.path, o->output.force);
 	sandbox_spool();
+	if (input_spare(o->base, &o->output, e) < 0 || input_spare(tuned, &o->output, e) < 0)
+		return;
 	input_prepare(o->base);
 	input_prepare(tuned);
 	sandbox_prepare();

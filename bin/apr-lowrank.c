@@ -188,6 +188,8 @@ run(struct options *o, const char *path, struct err *e)
 	struct imatrix m = { 0 };
 	struct input in;
 
+	if (input_spare(o->imatrix, &o->output, e) < 0)
+		return;
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
 	sandbox_spool();

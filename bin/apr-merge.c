@@ -1,8 +1,6 @@
 /* apr-merge: models -> stream, one model from several */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "arch/guess.h"
 #include "cli/filter.h"
@@ -38,6 +36,20 @@ struct run {
 };
 
 /* ---- opening ---- */
+
+/* The output must not replace any of the inputs. */
+static int
+check_output(const struct run *r, struct err *e)
+{
+	const struct options *o = r->o;
+	size_t i;
+
+	for (i = 0; i < o->asked.path_count; i++)
+		if (input_spare(o->asked.paths[i], &o->output, e) < 0)
+			return -1;
+	return input_spare(o->asked.recipe, &o->output, e) < 0 ||
+	       input_spare(o->asked.metric, &o->output, e) < 0 ? -1 : 0;
+}
 
 static int
 open_all(struct run *r, struct err *e)
@@ -92,23 +104,6 @@ read_all(struct run *r, struct err *e)
 
 /* ---- merging ---- */
 
-/* The output must not replace any of the models. */
-static int
-check_output(const struct run *r, struct err *e)
-{
-	const char *path = r->o->output.path;
-	struct stat to, from;
-	size_t i;
-
-	if (path ? stat(path, &to) < 0 : fstat(STDOUT_FILENO, &to) < 0)
-		return 0;
-	for (i = 0; S_ISREG(to.st_mode) && i < r->recipe.model_count; i++)
-		if (fstat(r->models[i].in.held, &from) == 0 && from.st_dev == to.st_dev &&
-		    from.st_ino == to.st_ino)
-			return err_set(e, ERR_USAGE, path ? path : "<stdout>", "is the input file itself");
-	return 0;
-}
-
 static int
 send(struct run *r, struct merge_plan *plan, struct err *e)
 {
@@ -117,7 +112,7 @@ send(struct run *r, struct merge_plan *plan, struct err *e)
 	const struct out_options where = { .path = output->path, .force = output->force,
 		.input = in->held, .from = in->path };
 	const struct flow f = { 0 };
-	struct sink *sink = check_output(r, e) < 0 ? NULL : filter_sink(&where, e);
+	struct sink *sink = filter_sink(&where, e);
 	struct source *source = sink ? merged_source(plan, r->jobs, e) : NULL;
 
 	if (source)
@@ -178,7 +173,7 @@ run(struct options *o, char **operands, struct err *e)
 	sandbox_write(o->output.path, o->output.force);
 	sandbox_spool();
 	if (merge_asked_recipe(&o->asked, operands, &r.recipe, &r.how, e) == 0 &&
-	    level_begin(getenv("APR_CPU"), tool_note, e) == 0) {
+	    check_output(&r, e) == 0 && level_begin(getenv("APR_CPU"), tool_note, e) == 0) {
 		sandbox_prepare();
 		if (open_all(&r, e) == 0 && read_all(&r, e) == 0)
 			merge(&r, e);

@@ -49,7 +49,7 @@ filter(struct meta_command *t, struct err *e)
 	struct sink *sink = NULL;
 	struct input in;
 
-	if (t->edit(t, e) < 0)
+	if (t->edit(t, e) < 0 || input_spare(t->o.from, o, e) < 0)
 		return -1;
 	input_trust(t->path, t->o.trusted);
 	sandbox_write(o->path, o->force);

@@ -122,7 +122,8 @@ run(struct options *o, const char *path, struct err *e)
 		arch_unknown("--arch", o->arch, e);
 		return;
 	}
-	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0)
+	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0 ||
+	    input_spare(o->asked.imatrix_path, &o->output, e) < 0)
 		return;
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);

@@ -144,6 +144,8 @@ quant(struct conversion *c, struct options *o, char **operands, struct err *e)
 	const char *type = operands[0], *path = type ? operands[1] : NULL;
 	bool twice;
 
+	if (input_spare(o->quant.imatrix_path, &o->output, e) < 0)
+		return -1;
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
 	sandbox_spool();

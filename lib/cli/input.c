@@ -120,7 +120,7 @@ be_child(const struct input *in, const char *program, int go, int to)
 		execl(program, "apr-unpack", "--places", buf_string(&lent), "--", path, (char *)NULL);
 	else
 		execl(program, "apr-unpack", "--", path, (char *)NULL);
-	_exit(127);
+	_exit(PROGRAM_UNSTARTED);
 }
 
 static int
@@ -248,6 +248,19 @@ lend(struct input *in, const char *path)
 		free(list);
 	if (r < 0)
 		close_lent(in);
+}
+
+int
+input_spare(const char *path, const struct output_options *to, struct err *e)
+{
+	struct out_options where = { .path = to->path, .force = to->force, .from = path };
+	int r, own = path && strcmp(path, "-") != 0 ? hold(path) : -1;
+
+	where.input = path && own < 0 && strcmp(path, "-") == 0 ? STDIN_FILENO : own;
+	r = where.input >= 0 ? out_refuse(&where, e) : 0;
+	if (own >= 0)
+		close(own);
+	return r;
 }
 
 static void
@@ -420,6 +433,8 @@ input_close(struct input *in, struct err *e)
 	if (child) {
 		if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
 			*e = (struct err){ .code = ERR_CHILD, .status = WEXITSTATUS(status) };
+		if (WIFEXITED(status) && WEXITSTATUS(status) == PROGRAM_UNSTARTED)
+			program_unstarted(reader_name(in), e);
 		else if (WIFSIGNALED(status) && e->code == ERR_NONE)
 			err_set(e, ERR_IO, in->path, "its reader was killed by signal %d",
 			        WTERMSIG(status));
@@ -442,8 +457,10 @@ int
 input_abandon(struct input *in, struct err *e)
 {
 	bool child = in->child != 0;
+	int status = reap(in);
 
-	reap(in);
+	if (child && WIFEXITED(status) && WEXITSTATUS(status) == PROGRAM_UNSTARTED)
+		program_unstarted(reader_name(in), e);
 	if (!child && e->code == ERR_NONE)
 		tool_drain();
 	return e->code == ERR_NONE ? 0 : -1;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cli/tool.h"
 #include "core/err.h"
 #include "model/flow.h"
 
@@ -57,6 +58,11 @@ void input_trust(const char *path, const char *key);
 
 /* Whether path is an APR version 1 file with a signature over its bytes. */
 bool input_is_signed_apr1(const char *path);
+
+/* Refuses an output that would replace the file at path (NULL: none), or a file of the folder at path:
+ * an input beside the one that filter_sink knows. Before or after the others are opened. 0, or -1
+ * with ERR_USAGE. */
+int input_spare(const char *path, const struct output_options *to, struct err *e);
 
 /* Closes the input and waits for the child. Call it in every case. If the child has
  * failed, it has printed a message, and e becomes ERR_CHILD with its status, whatever it

@@ -70,10 +70,22 @@ out_fd(struct out *o, int fd, const char *name, struct err *err)
 	return 0;
 }
 
+/* A file that is standard output and the input at once. */
+static int
+refuse_standard_output(const struct out_options *options, struct err *err)
+{
+	struct stat to, in;
+
+	if (options->input >= 0 && fstat(STDOUT_FILENO, &to) == 0 && S_ISREG(to.st_mode) &&
+	    fstat(options->input, &in) == 0 && in.st_dev == to.st_dev && in.st_ino == to.st_ino)
+		return err_set(err, ERR_USAGE, "<stdout>", "is the input file itself");
+	return 0;
+}
+
 static int
 open_standard_output(struct out *o, const struct out_options *options, struct err *err)
 {
-	struct stat st, in;
+	struct stat st;
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	if (flags < 0)
@@ -86,9 +98,8 @@ open_standard_output(struct out *o, const struct out_options *options, struct er
 		return -1;
 	if (fstat(STDOUT_FILENO, &st) < 0)
 		return fail(o, "cannot be written");
-	if (S_ISREG(st.st_mode) && options->input >= 0 && fstat(options->input, &in) == 0 &&
-	    in.st_dev == st.st_dev && in.st_ino == st.st_ino)
-		return err_set(err, ERR_USAGE, "<stdout>", "is the input file itself");
+	if (refuse_standard_output(options, err) < 0)
+		return -1;
 	if (o->seekable && (st.st_size != 0 || flags & O_APPEND))
 		o->seekable = false;
 	if (o->seekable && !options->terminal_ok) {
@@ -189,6 +200,8 @@ out_refuse(const struct out_options *options, struct err *err)
 	struct out o = { .fd = -1, .err = err, .name = options->path,
 		.path = options->path, .force = options->force };
 
+	if (!options->path || strcmp(options->path, "-") == 0)
+		return refuse_standard_output(options, err);
 	return refuse_target(&o, options);
 }
 

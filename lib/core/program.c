@@ -20,3 +20,10 @@ program_beside(char *path, size_t size, const char *name, const char *why, struc
 		return err_errno(e, path, "is needed by %s %s, but cannot be run", self, why);
 	return 0;
 }
+
+int
+program_unstarted(const char *name, struct err *e)
+{
+	*e = (struct err)ERR_INIT;
+	return err_set(e, ERR_IO, name, "cannot be started: the file is damaged, or for another system");
+}

@@ -1,6 +1,7 @@
 #include "load/adapters.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "arch/guess.h"
 #include "arch/subject.h"
@@ -8,6 +9,21 @@
 #include "core/sandbox.h"
 #include "formats/format.h"
 #include "lora/low.h"
+
+/* The folder of PEFT that a file stands for, in a new string; NULL: the file stands for itself. */
+static char *
+folder_of(const char *path)
+{
+	static const char *const files[] = { "adapter_config.json", "adapter_model.safetensors",
+		"adapter_model.bin" };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t i;
+
+	for (i = 0; i < sizeof files / sizeof *files; i++)
+		if (strcmp(name, files[i]) == 0)
+			return slash ? mem_text(path, (size_t)(slash - path) + 1) : mem_text(".", 1);
+	return format_folder_of(path);
+}
 
 int
 adapters_declare(struct adapters *a, struct lora_name *names, size_t n, struct err *e)
@@ -22,7 +38,7 @@ adapters_declare(struct adapters *a, struct lora_name *names, size_t n, struct e
 	if (!a->loads || !a->loras)
 		return err_memory(e);
 	for (i = 0; i < n; i++) {
-		char *folder = format_folder_of(names[i].path);
+		char *folder = folder_of(names[i].path);
 
 		if (folder) {
 			free(names[i].path);

@@ -48,6 +48,10 @@ simple() {
 	grep -qx 'apr-lora: 1 of 2 tensors change' "$err"
 	[ "$(values out a.weight)" = '3 2 7 4 5 12 7 8' ]
 	[ "$(values out b.weight)" = '1 1 1 1 1 1 1 1' ]
+	# A file of the folder stands for it.
+	for i in ad/adapter_model.safetensors ad/adapter_config.json; do
+		apr-lora apply base.gguf "$i" | cmp - out
+	done
 	apr-unpack base.gguf | apr-lora apply --adapter ad=0.5 | apr-pack -o half.apr
 	[ "$(values half.apr a.weight)" = '2 2 5 4 5 9 7 8' ]
 	# Taken away again, and two in turn.
@@ -207,4 +211,25 @@ simple() {
 		extract --base a.gguf --energy 2 b.gguf:--energy
 		apply --rank 2 a.gguf ad.gguf:--rank, --energy, --all and --verbose are for extract
 	END
+}
+
+@test "no output replaces an input: models, adapters, files of an adapter" {
+	simple
+	ln base.gguf base
+	cp base.gguf b
+	for i in "extract --rank 1 --base base.gguf b -o b" \
+		"extract --rank 1 --base base.gguf b -o ./base" \
+		"convert --base base.gguf ad -o base"; do
+		try apr-lora $i -f
+		said 2 'is the input file itself'
+	done
+	for i in apply\ base.gguf "convert --base base.gguf"; do
+		try apr-lora $i ad -f -o ad/adapter_config.json
+		said 2 'lies in the input folder already'
+		try apr-lora $i ad/adapter_model.safetensors -f -o ad/adapter_config.json
+		said 2 'lies in the input folder already'
+	done
+	try bash -c 'apr-lora extract --rank 1 --base base.gguf - <b >>b'
+	said 2 '<stdout>: is the input file itself'
+	cmp base.gguf b
 }

@@ -74,6 +74,9 @@ values() {
 	try apr-lowrank svd --rank 2 --target up --imatrix "$root/tests/data/imatrix.gguf" other.gguf
 	[ "$status" -eq 5 ]
 	grep -q 'has none of the matrices' "$err"
+	cp "$root/tests/data/imatrix.gguf" i
+	try apr-lowrank svd --rank 2 --imatrix i -f -o i "$model"
+	said 2 'is the input file itself'
 }
 
 @test "wrong use and factors that do not fit are refused" {

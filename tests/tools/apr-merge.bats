@@ -344,6 +344,19 @@ refuses() {
 	try apr-merge -f -o b a.gguf b
 	said 2 'is the input file itself'
 	cmp a.gguf b
+	recipe 'merge_method: passthrough' 'models: [{model: a.gguf}]'
+	try apr-merge -f -o r.yml r.yml
+	said 2 'is the input file itself'
+}
+
+@test "a reader that cannot be started is reported" {
+	mkdir bin
+	cp "$(command -v apr-merge)" bin
+	touch a.gguf
+	printf '#!/nowhere/none\n' >bin/apr-unpack
+	chmod +x bin/apr-unpack
+	try bin/apr-merge a.gguf a.gguf
+	said 1 'apr-unpack: cannot be started'
 }
 
 # words TOKENS ROWS: a model of these tokens, with a row of ROWS and twice that for each.

@@ -31,7 +31,7 @@ add_list(char **to, const char *name, const struct opt_list *list)
 		n = strlen(name) + strlen(list->items[i]) + 4;
 		*to = malloc(n);
 		if (!*to)
-			_exit(127);
+			_exit(PROGRAM_UNSTARTED);
 		snprintf(*to++, n, "--%s=%s", name, list->items[i]);
 	}
 	return to;
@@ -113,7 +113,7 @@ be_reader(const struct stream_pull *p, const char *program, struct gate *g)
 	close(g->go[1]);
 	close(g->socket[0]);
 	if (!words || !name)
-		_exit(127);
+		_exit(PROGRAM_UNSTARTED);
 	if (read(g->go[0], &word, 1) != 1)
 		_exit(0);
 	snprintf(number, sizeof number, "%d", g->socket[1]);
@@ -125,7 +125,7 @@ be_reader(const struct stream_pull *p, const char *program, struct gate *g)
 	signal(SIGPIPE, SIG_DFL);
 	mem_unlimit();
 	execv(program, words);
-	_exit(127);
+	_exit(PROGRAM_UNSTARTED);
 }
 
 /* Finds out about the source, tells its licence, and refuses what the policy does not allow. */
@@ -217,6 +217,8 @@ join(const struct stream_pull *p, pid_t child, struct err *e)
 		               WTERMSIG(status));
 	if (WEXITSTATUS(status) != 0)
 		*e = (struct err){ .code = ERR_CHILD, .status = WEXITSTATUS(status) };
+	if (WEXITSTATUS(status) == PROGRAM_UNSTARTED)
+		program_unstarted(READER, e);
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
