@@ -8,16 +8,20 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 #include "lowrank/lowrank.h"
+#include "merge/carry.h"
 
-#define PIECE ((size_t)256 << 10) /* bytes of a copied tensor at a time */
+#define PIECE ((size_t)256 << 10) /* bytes of a factor at a time */
 #define ROWS 64                   /* of a product at a time, at most */
 
 struct lowrank_source {
 	struct source source;     /* first */
 	struct lowrank *l;
 	unsigned jobs;
+	struct carry carry;
 	size_t tensor;            /* being sent */
-	uint8_t *piece;
+	enum { SEND_CARRIED, SEND_STORED, SEND_PRODUCT } mode;
+	uint64_t sent, left_bytes;
+	uint8_t *piece;           /* SEND_STORED */
 
 	float *left, *right;      /* SEND_PRODUCT: the factors, */
 	size_t inner, columns, n; /* their sizes, and the rows at a time */
@@ -25,12 +29,6 @@ struct lowrank_source {
 	double *sums;
 	float *values;
 	uint8_t *bytes;
-
-	size_t blob, next_tensor, record; /* to be sent next */
-	bool licence_sent;
-	enum { SEND_NOTHING, SEND_BYTES, SEND_COPY, SEND_STORED, SEND_PRODUCT } mode;
-	const uint8_t *ready;     /* SEND_BYTES */
-	uint64_t sent, left_bytes;
 };
 
 static void
@@ -113,87 +111,63 @@ product_row(void *ctx, size_t i)
 }
 
 static int
-send_bytes(struct lowrank_source *s, const uint8_t *p, size_t n)
+begin_tensor(struct lowrank_source *s, struct item *item, struct err *e)
 {
-	s->mode = SEND_BYTES;
-	s->ready = p;
-	s->left_bytes = n;
-	s->sent = 0;
-	return 1;
-}
+	const struct lowrank_row *row = &s->l->rows[item->index];
 
-static int
-next_tensor(struct lowrank_source *s, struct item *item, struct err *e)
-{
-	const struct lowrank_row *row = &s->l->rows[s->next_tensor];
-	const struct store_at *at = &s->l->in->store.at[row->tensor];
-
-	s->tensor = s->next_tensor++;
-	*item = (struct item){ .kind = ITEM_TENSOR, .index = s->tensor,
-		.bytes = tensor_bytes(s->l->out.tensors[s->tensor]) };
+	s->tensor = item->index;
 	s->sent = 0;
 	s->left_bytes = item->bytes;
-	s->mode = row->from == LOWRANK_COPY ? SEND_COPY
-	        : row->from == LOWRANK_STORED ? SEND_STORED : SEND_PRODUCT;
-	if (s->mode == SEND_COPY && at->where == STORE_FILE)
-		item->place = &at->range;
 	drop_product(s);
-	return s->mode == SEND_PRODUCT && begin_product(s, row, e) < 0 ? -1 : 1;
+	if (row->from == LOWRANK_COPY) {
+		carry_copy(&s->carry, s->l->in, row->tensor, item);
+		return 0;
+	}
+	s->mode = row->from == LOWRANK_STORED ? SEND_STORED : SEND_PRODUCT;
+	return s->mode == SEND_PRODUCT ? begin_product(s, row, e) : 0;
 }
 
 static int
 lowrank_next(struct source *source, struct item *item, struct err *e)
 {
 	struct lowrank_source *s = (struct lowrank_source *)source;
-	const struct merge_input *in = s->l->in;
+	int r = carry_next(&s->carry, item);
 
-	s->mode = SEND_NOTHING;
-	if (s->blob < s->l->out.blob_count) {
-		const struct weights_blob *w = &in->subject.w.blobs[s->blob];
+	s->mode = SEND_CARRIED;
+	if (r > 0 && item->kind == ITEM_TENSOR && begin_tensor(s, item, e) < 0)
+		return -1;
+	return r;
+}
 
-		*item = (struct item){ .kind = ITEM_BLOB, .index = s->blob,
-			.bytes = s->l->out.blobs[s->blob].bytes };
-		s->blob++;
-		return send_bytes(s, w->p, w->n);
-	}
-	if (in->has_licence && !s->licence_sent) {
-		s->licence_sent = true;
-		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = in->licence.n };
-		return send_bytes(s, in->licence.p, in->licence.n);
-	}
-	if (s->next_tensor < s->l->out.tensor_count)
-		return next_tensor(s, item, e);
-	if (s->record == in->record_count)
-		return 0;
-	*item = (struct item){ .kind = ITEM_PROV, .index = s->record,
-		.head = (const char *)in->records[s->record].p,
-		.head_bytes = in->records[s->record].n };
-	s->record++;
-	return 1;
+static int
+read_stored(struct lowrank_source *s, const uint8_t **p, size_t *n, struct err *e)
+{
+	*n = (size_t)num_min(s->left_bytes, PIECE);
+	*p = s->piece;
+	return *n == 0 ? 0 : spool_get(&s->l->factors, s->l->rows[s->tensor].at + s->sent, s->piece,
+	                               *n, e);
+}
+
+static int
+read_product(struct lowrank_source *s, const uint8_t **p, size_t *n)
+{
+	size_t row = s->columns * s->type->bytes;
+
+	*n = (size_t)num_min(s->left_bytes, s->n * row);
+	*p = s->bytes;
+	thread_for(s->jobs, *n / row, product_row, s);
+	return 0;
 }
 
 static int
 lowrank_read(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 {
 	struct lowrank_source *s = (struct lowrank_source *)source;
-	const struct lowrank_row *row = &s->l->rows[s->tensor];
-	size_t most = PIECE;
 
-	*n = 0;
-	if (s->mode == SEND_NOTHING)
-		return 0;
-	if (s->mode == SEND_PRODUCT)
-		most = s->n * s->columns * s->type->bytes;
-	*n = (size_t)num_min(s->left_bytes, most);
-	*p = s->mode == SEND_BYTES ? s->ready + s->sent : s->mode == SEND_PRODUCT ? s->bytes : s->piece;
-	if (s->mode == SEND_COPY &&
-	    merge_input_bytes(s->l->in, row->tensor, s->sent, s->piece, *n) < 0)
-		return range_fail(s->l->in->name, e);
-	if (s->mode == SEND_STORED && *n > 0 &&
-	    spool_get(&s->l->factors, row->at + s->sent, s->piece, *n, e) < 0)
+	if (s->mode == SEND_CARRIED)
+		return carry_read(&s->carry, p, n, e);
+	if ((s->mode == SEND_STORED ? read_stored(s, p, n, e) : read_product(s, p, n)) < 0)
 		return -1;
-	if (s->mode == SEND_PRODUCT)
-		thread_for(s->jobs, *n / s->type->bytes / s->columns, product_row, s);
 	s->sent += *n;
 	s->left_bytes -= *n;
 	return 0;
@@ -205,6 +179,7 @@ lowrank_close(struct source *source)
 	struct lowrank_source *s = (struct lowrank_source *)source;
 
 	drop_product(s);
+	carry_close(&s->carry);
 	free(s->piece);
 	free(s);
 }
@@ -216,15 +191,20 @@ lowrank_source(struct lowrank *l, unsigned jobs, struct err *e)
 		.close = lowrank_close };
 	struct lowrank_source *s = mem_array(1, sizeof *s);
 
-	if (s)
-		s->piece = mem_array(PIECE, 1);
-	if (!s || !s->piece) {
-		free(s);
+	if (!s) {
 		err_memory(e);
 		return NULL;
 	}
 	s->l = l;
 	s->jobs = jobs;
 	s->source = (struct source){ .plan = &l->out, .ops = &ops, .name = l->in->name };
-	return &s->source;
+	s->carry = (struct carry){ .plan = &l->out, .inputs = l->in, .input_count = 1,
+		.files_of = l->in };
+	s->piece = mem_array(PIECE, 1);
+	if (!s->piece)
+		err_memory(e);
+	else if (carry_open(&s->carry, e) == 0)
+		return &s->source;
+	lowrank_close(&s->source);
+	return NULL;
 }

@@ -2,35 +2,27 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/mem.h"
 #include "core/num.h"
-#include "core/range.h"
 #include "merge/blend.h"
+#include "merge/carry.h"
 
-#define PIECE ((size_t)256 << 10) /* bytes of a copied tensor at a time */
 #define RAW ((size_t)BLEND_TILE)  /* values that are decoded at a time */
 
 struct merged {
 	struct source source;     /* first */
 	struct merge_plan *p;
+	struct carry carry;
 	struct blend blend;
-	const struct merge_row *row; /* being sent */
-	struct range place;       /* of a copied tensor */
+	const struct merge_row *row; /* being sent, */
+	bool blends;              /* which is computed */
 	double values[5 * MERGE_MODELS];
 	struct raw {
 		atomic_flag used;
 		uint8_t *p;       /* RAW values of 8 bytes */
 	} *raw;                   /* one for each thread */
 	size_t raw_count;
-	uint8_t *piece;
-
-	size_t blob, next_row, input, record; /* to be sent next */
-	bool licence_sent;
-	enum { SEND_NOTHING, SEND_BYTES, SEND_COPY, SEND_BLEND } mode;
-	const uint8_t *bytes;     /* SEND_BYTES */
-	uint64_t sent, left;
 };
 
 /* ---- values of the inputs ---- */
@@ -120,50 +112,16 @@ file_of(void *ctx, size_t model)
 /* ---- items ---- */
 
 static int
-send_bytes(struct merged *m, const uint8_t *p, size_t n)
+begin_tensor(struct merged *m, struct item *item, struct err *e)
 {
-	m->mode = SEND_BYTES;
-	m->bytes = p;
-	m->left = n;
-	m->sent = 0;
-	return 1;
-}
-
-static int
-next_blob(struct merged *m, struct item *item)
-{
-	const struct merge_input *in = &m->p->inputs[m->p->reference];
-	const struct blob *b = &m->p->out.blobs[m->blob];
-	const struct weights_blob *w = &in->subject.w.blobs[m->blob];
-	size_t i;
-
-	*item = (struct item){ .kind = ITEM_BLOB, .index = m->blob++, .bytes = b->bytes };
-	for (i = 0; i < m->p->files.count; i++)
-		if (strcmp(m->p->files.file[i].name, b->name) == 0)
-			return send_bytes(m, m->p->files.file[i].bytes.p, m->p->files.file[i].bytes.n);
-	return send_bytes(m, w->p, w->n);
-}
-
-static int
-next_tensor(struct merged *m, struct item *item, struct err *e)
-{
-	const struct store_at *at;
+	const struct merge_vector *v;
 	struct blend_task task;
-	size_t i = m->next_row++;
 
-	m->row = &m->p->rows[i];
-	*item = (struct item){ .kind = ITEM_TENSOR, .index = i,
-		.bytes = tensor_bytes(m->row->t) };
+	m->row = &m->p->rows[item->index];
+	v = &m->row->vectors[0];
 	if (m->row->copied) {
-		m->mode = SEND_COPY;
-		m->sent = 0;
-		m->left = item->bytes;
-		at = &m->p->inputs[m->row->vectors[0].input].store.at[m->row->vectors[0].tensor];
-		if (at->where == STORE_FILE) {
-			m->place = at->range;
-			item->place = &m->place;
-		}
-		return 1;
+		carry_copy(&m->carry, &m->p->inputs[v->input], v->tensor, item);
+		return 0;
 	}
 	if (merge_row_task(m->p, m->row, m->values, &task, e) < 0)
 		return -1;
@@ -171,63 +129,23 @@ next_tensor(struct merged *m, struct item *item, struct err *e)
 	task.zeros = has_gaps(m) ? zeros_of : NULL;
 	task.file = file_of;
 	task.ctx = m;
-	m->mode = SEND_BLEND;
+	m->blends = true;
 	if (blend_begin(&m->blend, &task, e) < 0)
 		return -1;
 	item->gaps = blend_has_zeros(&m->blend);
-	return 1;
-}
-
-static int
-next_record(struct merged *m, struct item *item)
-{
-	const struct buf *head;
-
-	while (m->input < m->p->recipe->model_count &&
-	       m->record == m->p->inputs[m->input].record_count) {
-		m->input++;
-		m->record = 0;
-	}
-	if (m->input == m->p->recipe->model_count)
-		return 0;
-	head = &m->p->inputs[m->input].records[m->record++];
-	*item = (struct item){ .kind = ITEM_PROV, .head = (const char *)head->p,
-		.head_bytes = head->n };
-	return 1;
+	return 0;
 }
 
 static int
 merged_next(struct source *s, struct item *item, struct err *e)
 {
 	struct merged *m = (struct merged *)s;
-	const struct merge_input *in = &m->p->inputs[m->p->reference];
+	int r = carry_next(&m->carry, item);
 
-	m->mode = SEND_NOTHING;
-	if (m->blob < m->p->out.blob_count)
-		return next_blob(m, item);
-	if (in->has_licence && !m->licence_sent) {
-		m->licence_sent = true;
-		*item = (struct item){ .kind = ITEM_LICENCE, .bytes = in->licence.n };
-		return send_bytes(m, in->licence.p, in->licence.n);
-	}
-	if (m->next_row < m->p->count)
-		return next_tensor(m, item, e);
-	return next_record(m, item);
-}
-
-static int
-read_copy(struct merged *m, const uint8_t **p, size_t *n, struct err *e)
-{
-	const struct merge_vector *v = &m->row->vectors[0];
-	struct merge_input *in = &m->p->inputs[v->input];
-
-	*n = (size_t)num_min(m->left, PIECE);
-	*p = m->piece;
-	if (merge_input_bytes(in, v->tensor, m->sent, m->piece, *n) < 0)
-		return range_fail(in->name, e);
-	m->sent += *n;
-	m->left -= *n;
-	return 0;
+	m->blends = false;
+	if (r > 0 && item->kind == ITEM_TENSOR && begin_tensor(m, item, e) < 0)
+		return -1;
+	return r;
 }
 
 static int
@@ -235,22 +153,7 @@ merged_read(struct source *s, const uint8_t **p, size_t *n, struct err *e)
 {
 	struct merged *m = (struct merged *)s;
 
-	*n = 0;
-	switch (m->mode) {
-	case SEND_NOTHING:
-		break;
-	case SEND_BYTES:
-		*n = (size_t)num_min(m->left, PIECE);
-		*p = m->bytes + m->sent;
-		m->sent += *n;
-		m->left -= *n;
-		break;
-	case SEND_COPY:
-		return read_copy(m, p, n, e);
-	case SEND_BLEND:
-		return blend_next(&m->blend, p, n, e);
-	}
-	return 0;
+	return m->blends ? blend_next(&m->blend, p, n, e) : carry_read(&m->carry, p, n, e);
 }
 
 static int
@@ -259,7 +162,7 @@ merged_zeros(struct source *s, uint64_t *n, struct err *e)
 	struct merged *m = (struct merged *)s;
 
 	(void)e;
-	*n = m->mode == SEND_BLEND
+	*n = m->blends
 		? dtype_span(tensor_type(m->row->t), blend_zeros(&m->blend)) : 0;
 	return 0;
 }
@@ -273,7 +176,7 @@ merged_close(struct source *s)
 	for (i = 0; m->raw && i < m->raw_count; i++)
 		free(m->raw[i].p);
 	free(m->raw);
-	free(m->piece);
+	carry_close(&m->carry);
 	blend_close(&m->blend);
 	free(m);
 }
@@ -285,13 +188,12 @@ get_memory(struct merged *m, unsigned jobs)
 
 	m->raw_count = jobs ? jobs : 1;
 	m->raw = mem_array(m->raw_count, sizeof *m->raw);
-	m->piece = mem_array(PIECE, 1);
 	for (i = 0; m->raw && i < m->raw_count; i++) {
 		atomic_flag_clear(&m->raw[i].used);
 		if (!(m->raw[i].p = mem_array(RAW, 8)))
 			return -1;
 	}
-	return m->raw && m->piece ? 0 : -1;
+	return m->raw ? 0 : -1;
 }
 
 struct source *
@@ -308,8 +210,12 @@ merged_source(struct merge_plan *p, unsigned jobs, struct err *e)
 	m->p = p;
 	m->source = (struct source){ .plan = &p->out, .ops = &ops,
 		.name = p->inputs[p->reference].name };
-	if (get_memory(m, jobs) < 0) {
+	m->carry = (struct carry){ .plan = &p->out, .inputs = p->inputs,
+		.input_count = p->recipe->model_count, .files_of = &p->inputs[p->reference],
+		.files = &p->files };
+	if (get_memory(m, jobs) < 0)
 		err_memory(e);
+	if (e->code != ERR_NONE || carry_open(&m->carry, e) < 0) {
 		merged_close(&m->source);
 		return NULL;
 	}
