@@ -1,4 +1,6 @@
 /* The result as a source. */
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,7 @@ struct lowrank_source {
 	double *sums;
 	float *values;
 	uint8_t *bytes;
+	atomic_size_t lost;       /* values that its type cannot hold */
 };
 
 static void
@@ -108,6 +111,10 @@ product_row(void *ctx, size_t i)
 	for (j = 0; j < s->columns; j++)
 		values[j] = (float)sums[j];
 	kernel_for(s->type)->encode(values, s->bytes + i * (size_t)row_bytes, s->columns);
+	kernel_decode(s->type, NULL, s->bytes + i * (size_t)row_bytes, values, s->columns);
+	for (j = k = 0; j < s->columns; j++)
+		k += !isfinite(values[j]);
+	atomic_fetch_add(&s->lost, k);
 }
 
 static int
@@ -149,14 +156,23 @@ read_stored(struct lowrank_source *s, const uint8_t **p, size_t *n, struct err *
 }
 
 static int
-read_product(struct lowrank_source *s, const uint8_t **p, size_t *n)
+read_product(struct lowrank_source *s, const uint8_t **p, size_t *n, struct err *e)
 {
-	size_t row = s->columns * s->type->bytes;
+	const struct tensor *t = s->l->out.tensors[s->tensor];
+	size_t row = s->columns * s->type->bytes, lost;
 
 	*n = (size_t)num_min(s->left_bytes, s->n * row);
 	*p = s->bytes;
+	atomic_store(&s->lost, 0);
 	thread_for(s->jobs, *n / row, product_row, s);
-	return 0;
+	lost = atomic_load(&s->lost);
+	if (lost == 0)
+		return 0;
+	err_set(e, ERR_INVALID, tensor_name(t), "%zu values of its rows %zu to %zu are not numbers that "
+	        "%s can hold: NaN, infinite or too large", lost, (size_t)(s->sent / row),
+	        (size_t)((s->sent + *n) / row) - 1, s->type->name);
+	return s->type->bytes == 2 ? err_hint(e, "apr-quant f32 before apr-lowrank gives factors and "
+	                                      "their products more range") : -1;
 }
 
 static int
@@ -166,7 +182,7 @@ lowrank_read(struct source *source, const uint8_t **p, size_t *n, struct err *e)
 
 	if (s->mode == SEND_CARRIED)
 		return carry_read(&s->carry, p, n, e);
-	if ((s->mode == SEND_STORED ? read_stored(s, p, n, e) : read_product(s, p, n)) < 0)
+	if ((s->mode == SEND_STORED ? read_stored(s, p, n, e) : read_product(s, p, n, e)) < 0)
 		return -1;
 	s->sent += *n;
 	s->left_bytes -= *n;

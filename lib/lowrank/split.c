@@ -28,11 +28,10 @@ struct split {
 	uint8_t bytes[PIECE * sizeof(float)];
 	uint8_t *raw;
 	size_t raw_cap;
-	size_t n;                 /* of a read */
 	uint64_t from;
 	float *to;
 	int fault;
-	size_t asked, unknown;    /* matrices; those without importance */
+	size_t asked, measured;   /* matrices; those that the importance matrix has */
 	uint64_t largest;         /* rank at which some matrix gets smaller */
 	struct err *e;
 };
@@ -135,10 +134,9 @@ weigh(struct split *s)
 	    match_template(m.rule, ARCH_GGUF, m.bias, name))
 		own = match_name(m.rule, ARCH_GGUF, m.bias, m.block, m.expert, name);
 	x = imatrix_find(s->how->imatrix, own);
-	if (!x) {
-		s->unknown++;
+	if (!x)
 		return 0;
-	}
+	s->measured++;
 	if (x->n != columns)
 		return err_set(s->e, ERR_INVALID, tensor_name(s->t), "has %zu columns, but the importance "
 		               "matrix %.100s has %zu: it is of another model", columns,
@@ -342,7 +340,7 @@ check(const struct split *s)
 		               ": %" PRIu64 " is the largest", s->how->rank, s->largest);
 	if (s->l->factored == 0)
 		return err_set(s->e, ERR_INVALID, name, "no matrix gets smaller and keeps this energy");
-	if (s->how->imatrix && s->unknown == s->l->factored)
+	if (s->how->imatrix && s->measured == 0)
 		return err_set(s->e, ERR_INVALID, name, "the importance matrix %.100s has none of the "
 		               "matrices: it is of another model", s->how->imatrix_name);
 	return 0;

@@ -346,9 +346,8 @@ encode(struct mask *m, size_t *n, struct err *e)
 	*n = (size_t)y_bytes;
 	if (!type_of(m)->quantized)
 		return 0;
-	if (stats.nonfinite + stats.overflow)
-		return err_set(e, ERR_INVALID, m->convert.object, "has values that %s cannot hold: NaN, "
-		               "infinite or too large", type_of(m)->name);
+	if (convert_held(&m->convert, &stats, e) < 0)
+		return -1;
 	thread_for(m->jobs, m->count, compare_tile, m);
 	for (i = 0; i < m->count; i++)
 		m->p->lost += m->lost[i];

@@ -20,6 +20,7 @@
 #include "kernels/kernel.h"
 #include "prune/choose.h"
 #include "prune/plan.h"
+#include "prune/take.h"
 
 #define NONE SIZE_MAX
 #define RAW 8 /* the most bytes of a value */
@@ -330,14 +331,6 @@ take_heads(struct shape *s, size_t layer, struct err *e)
 	    !(all = spread(s, kept, s->group * h->head_v, 0, e)))
 		return -1;
 	keep(s, o, NULL, all);
-	if (s->weight[layer][ROLE_SINKS] == NONE)
-		return 0;
-	if (!is_list(s, s->weight[layer][ROLE_SINKS], h->heads))
-		return err_set(e, ERR_INVALID, s->p->in->name, "layer %zu has not a sink for each head",
-		               layer);
-	if (!(all = spread(s, kept, s->group, 0, e)))
-		return -1;
-	keep(s, s->weight[layer][ROLE_SINKS], all, NULL);
 	return 0;
 }
 
@@ -491,6 +484,24 @@ put_keys(const struct shape *s, struct err *e)
 		: lower(p, "attention.head_count_kv", p->how.heads / s->group, e);
 }
 
+/* Whether the columns of a tensor that stay can be stored in its type. */
+static int
+check_blocks(const struct tensor *t, const struct prune_list *kept, uint64_t columns, struct err *e)
+{
+	const struct dtype *type = tensor_type(t);
+
+	if (!dtype_fills(type, columns)) {
+		err_set(e, ERR_INVALID, tensor_name(t), "rows of %" PRIu64 " values would not fill "
+		        "blocks of %u of %s", columns, type->items, type->name);
+		return err_hint(e, "prune before apr-quant, or choose another number");
+	}
+	if (take_keeps_blocks(kept, type) || (kernel_encodes(type) && kernel_for(type)->encode))
+		return 0;
+	err_set(e, ERR_INVALID, tensor_name(t), "its blocks of %u values do not stay whole, and %s "
+	        "cannot be encoded again", type->items, type->name);
+	return err_hint(e, "prune before apr-quant");
+}
+
 /* The tensors of the result have the shapes of what stays. */
 static int
 put_shapes(struct prune_plan *p, struct err *e)
@@ -511,12 +522,8 @@ put_shapes(struct prune_plan *p, struct err *e)
 			dims[n - 2] = row->kept_rows->n;
 		if (row->kept_columns)
 			dims[n - 1] = row->kept_columns->n;
-		if (!dtype_fills(tensor_type(t), dims[n - 1])) {
-			err_set(e, ERR_INVALID, tensor_name(t), "rows of %" PRIu64 " values would not fill "
-			        "blocks of %u of %s", dims[n - 1], tensor_type(t)->items,
-			        tensor_type(t)->name);
-			return err_hint(e, "prune before apr-quant, or choose another number");
-		}
+		if (check_blocks(t, row->kept_columns, dims[n - 1], e) < 0)
+			return -1;
 		made = tensor_new(tensor_name(t), strlen(tensor_name(t)), tensor_type(t), n, dims,
 		                  TENSOR_OWN_SIZE, p->in->name, e);
 		if (!made)

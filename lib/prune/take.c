@@ -10,9 +10,8 @@
 
 #define BATCH ((size_t)1 << 20) /* bytes, unless a row is longer */
 
-/* Whether the columns that stay are whole blocks of the type. */
-static bool
-keeps_blocks(const struct prune_list *kept, const struct dtype *t)
+bool
+take_keeps_blocks(const struct prune_list *kept, const struct dtype *t)
 {
 	size_t i, k;
 
@@ -44,7 +43,7 @@ take_begin(struct take *t, const struct prune_plan *p, size_t tensor, unsigned j
 	t->columns = (size_t)tensor_row(from);
 	t->row_bytes = dtype_span(t->type, t->columns);
 	t->kept_bytes = dtype_span(t->type, (size_t)tensor_row(to));
-	t->whole = keeps_blocks(t->kept_columns, t->type);
+	t->whole = take_keeps_blocks(t->kept_columns, t->type);
 	t->batch = t->row_bytes < BATCH ? BATCH / (t->row_bytes ? t->row_bytes : 1) : 1;
 	/* In bytes, as rows of the next tensor are longer or shorter. */
 	if (mem_grow(&t->raw, &t->raw_cap, t->batch * t->row_bytes, 1) < 0 ||
@@ -86,8 +85,10 @@ encode(struct take *t, const uint8_t *raw, uint8_t *to, struct err *e)
 	kernel_decode(t->type, NULL, raw, t->x, t->columns);
 	for (i = 0; i < n; i++)
 		t->kept[i] = t->x[t->kept_columns->at[i]];
-	return convert_run(&t->convert, (const uint8_t *)t->kept, n * sizeof *t->kept, to,
-	                   t->kept_bytes, &stats, e);
+	if (convert_run(&t->convert, (const uint8_t *)t->kept, n * sizeof *t->kept, to,
+	                t->kept_bytes, &stats, e) < 0)
+		return -1;
+	return convert_held(&t->convert, &stats, e);
 }
 
 /* Read rows of the result from `from` on, those that follow each other at once. */

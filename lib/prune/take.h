@@ -24,6 +24,9 @@ struct take {
 	struct convert convert;
 };
 
+/* Whether the columns that stay are whole blocks of the type. kept: NULL for all. */
+bool take_keeps_blocks(const struct prune_list *kept, const struct dtype *t);
+
 /* Begin a tensor of the result. 0 or -1; take_close in any case. */
 int take_begin(struct take *t, const struct prune_plan *p, size_t tensor, unsigned jobs,
                struct err *e);

@@ -286,6 +286,15 @@ convert_run(const struct convert *c, const uint8_t *x, uint64_t x_bytes, uint8_t
 	return 0;
 }
 
+int
+convert_held(const struct convert *c, const struct convert_stats *s, struct err *e)
+{
+	if (s->nonfinite + s->overflow == 0)
+		return 0;
+	return err_set(e, ERR_INVALID, c->object, "has values that %s cannot hold: NaN, infinite or "
+	               "too large", c->to->name);
+}
+
 /* A run in chunks, with the sums of each. */
 struct search {
 	const struct convert *c;

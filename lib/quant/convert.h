@@ -82,6 +82,9 @@ int convert_size(const struct convert *c, uint64_t x_bytes, uint64_t *y_bytes,
 int convert_run(const struct convert *c, const uint8_t *x, uint64_t x_bytes,
                 uint8_t *y, uint64_t y_bytes, struct convert_stats *s, struct err *e);
 
+/* ERR_INVALID if a run had values that the target cannot hold: NaN, infinite or too large. 0 or -1. */
+int convert_held(const struct convert *c, const struct convert_stats *s, struct err *e);
+
 /* The largest finite magnitude in a run of the source, or most if that is larger. */
 float convert_most(const struct convert *c, const uint8_t *x, uint64_t x_bytes,
                    float most);

@@ -1,0 +1,257 @@
+/* prune: parts of tensors that stay, and files whose shapes, types, keys and names contradict. */
+#include "model_made.h"
+#include "prune/pruned.h"
+#include "prune/take.h"
+#include "test.h"
+
+static struct made m;
+static struct prune_plan plan;
+static uint8_t out[4 << 20];
+
+static float
+value(size_t i)
+{
+	uint32_t bits = le32(out + 4 * i);
+	float f;
+
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+
+static void
+end(void)
+{
+	prune_plan_free(&plan);
+	made_close(&m);
+}
+
+/* Whether an error with this fact came. */
+static bool
+says(const struct err *e, const char *fact)
+{
+	if (e->code != ERR_NONE && strstr(e->fact, fact))
+		return true;
+	printf("# %d %s\n", (int)e->code, e->fact);
+	return false;
+}
+
+/* ---- rows and columns that stay ---- */
+
+#define LONG 17000u
+
+static uint64_t few[] = { 3, 5 }, ends[] = { 0, 1, 699 }, most[LONG - 1];
+
+/* A batch of short rows of which little stays, and one of long rows of which most does. */
+static void
+test_rows(void)
+{
+	struct prune_list columns = { few, 2, 2 }, others = { most, LONG - 1, LONG - 1 },
+		rows = { ends, 3, 3 };
+	const uint64_t shapes[][2] = { { 700, 2 }, { 40, LONG - 1 }, { 3, 3 } };
+	struct prune_row of[] = { { .from = 0, .kept_columns = &columns },
+		{ .from = 1, .kept_columns = &others }, { .from = 2, .kept_rows = &rows } };
+	struct err e = ERR_INIT;
+	struct source *s;
+	size_t i, b = 1400, c = b + 40 * (LONG - 1);
+	long n;
+
+	for (i = 0; i < LONG - 1; i++)
+		most[i] = i + 1;
+	made_open(&m);
+	made_floats(&m, "a", 700, 8, 0);
+	made_floats(&m, "b", 40, LONG, 0);
+	made_floats(&m, "c", 700, 3, 5000);
+	if (made_read(&m) < 0 || model_copy(&plan.out, merge_input_plan(&m.input), &e) < 0)
+		exit(1);
+	plan.in = &m.input;
+	for (i = 0; i < 3; i++) {
+		struct tensor *t = tensor_new("abc" + i, 1, dtype_by_name("F32"), 2, shapes[i],
+		                              TENSOR_OWN_SIZE, "test", &e);
+
+		tensor_free(plan.out.tensors[i]);
+		plan.out.tensors[i] = t;
+	}
+	plan.rows = of;
+	s = pruned_source(&plan, 2, &e);
+	n = s ? made_drain(s, out, sizeof out, &e) : -1;
+	test_ok(n == 4 * (long)(c + 9) && value(0) == 3 && value(1399) == 699 * 8 + 5 &&
+	        value(b) == 1 && value(b + LONG - 1) == LONG + 1 && value(c - 1) == 40 * LONG - 1 &&
+	        value(c) == 5000 && value(c + 8) == 7099,
+	        "rows and columns of tensors with rows of other lengths");
+	source_close(s);
+	plan.rows = NULL;
+	end();
+}
+
+/* ---- heads and neurons ---- */
+
+#define WIDTH 8u
+
+static const char *odd;           /* a tensor that differs: */
+static const char *odd_type;
+static uint64_t odd_rows, odd_columns;
+
+static void
+weight(const char *name, const char *type, uint64_t rows, uint64_t columns)
+{
+	if (odd && strcmp(odd, name) == 0)
+		made_tensor(&m, name, odd_type, odd_rows, odd_columns);
+	else
+		made_tensor(&m, name, type, rows, columns);
+}
+
+/* A model of one layer: 4 heads of 2 values that share 2 keys, and as many neurons. */
+static void
+decoder(uint32_t neurons)
+{
+	static const char *const keys[] = { "block_count", "embedding_length", "feed_forward_length",
+		"attention.head_count", "attention.head_count_kv", "context_length" };
+	const uint32_t values[] = { 1, WIDTH, neurons, 4, 2, 64 };
+	char key[80];
+	size_t i;
+
+	made_open(&m);
+	made_text(&m, "general.architecture", "llama");
+	for (i = 0; i < sizeof values / sizeof *values; i++) {
+		snprintf(key, sizeof key, "llama.%s", keys[i]);
+		made_number(&m, key, values[i]);
+	}
+	made_wire(&m, "llama.attention.layer_norm_rms_epsilon", (struct value_type){ 0, VALUE_F32 },
+	          "\0\0\x80\x3f", 4);
+	weight("token_embd.weight", "F32", 16, WIDTH);
+	weight("blk.0.attn_q.weight", "F32", 8, WIDTH);
+	weight("blk.0.attn_q.bias", "F32", 0, 8);
+	weight("blk.0.attn_k.weight", "F32", 4, WIDTH);
+	weight("blk.0.attn_v.weight", "F32", 4, WIDTH);
+	weight("blk.0.attn_output.weight", "F32", WIDTH, 8);
+	weight("blk.0.ffn_up.weight", "F32", neurons, WIDTH);
+	weight("blk.0.ffn_gate.weight", "F32", neurons, WIDTH);
+	weight("blk.0.ffn_down.weight", "F32", WIDTH, neurons);
+}
+
+/* Plan the model with these heads and neurons gone. */
+static int
+shape(uint32_t all, uint64_t heads, uint64_t neurons, struct err *e)
+{
+	const struct prune_how how = { .rule = PRUNE_SHAPE, .heads = heads, .neurons = neurons };
+
+	*e = (struct err)ERR_INIT;
+	decoder(all);
+	if (made_read(&m) < 0) {
+		*e = m.e;
+		return -1;
+	}
+	return prune_plan_make(&plan, &how, &m.input, e);
+}
+
+static void
+is_odd(const char *name, const char *type, uint64_t rows, uint64_t columns)
+{
+	odd = name;
+	odd_type = type;
+	odd_rows = rows;
+	odd_columns = columns;
+}
+
+static void
+test_shapes(void)
+{
+	struct err e;
+
+	test_ok(shape(16, 2, 4, &e) == 0 && plan.pruned == 8, "heads and neurons go");
+	if (e.code != ERR_NONE)
+		printf("# %s\n", e.fact);
+	end();
+	is_odd("blk.0.attn_q.bias", "F32", 0, 6);
+	test_ok(shape(16, 2, 0, &e) < 0 && says(&e, "its bias has not 8 values"),
+	        "a bias of another length");
+	end();
+	is_odd("blk.0.attn_q.bias", "F32", 2, 4);
+	test_ok(shape(16, 2, 0, &e) < 0 && says(&e, "its bias has not 8 values"),
+	        "a bias that is a matrix");
+	end();
+	is_odd("blk.0.ffn_down.weight", "F32", 4, 16);
+	test_ok(shape(16, 0, 4, &e) < 0 && says(&e, "is 4x16, not 8x16"),
+	        "a matrix of another shape");
+	end();
+	is_odd(NULL, NULL, 0, 0);
+}
+
+/* ---- types ---- */
+
+#define UP 6
+#define DOWN 8
+
+/* Neurons of odd numbers matter, and so stay: no block of the down matrix stays whole. */
+static void
+matter(uint32_t neurons)
+{
+	uint32_t i;
+	size_t k;
+
+	decoder(neurons);
+	memset(m.memory.data[DOWN], 1, (size_t)tensor_bytes(m.memory.plan.tensors[DOWN]));
+	for (i = 1; i < neurons; i += 2)
+		for (k = UP; k < DOWN; k++)
+			le32_put(m.memory.data[k] + (size_t)i * WIDTH * 4, 0x3f800000);
+}
+
+static void
+test_types(void)
+{
+	const struct prune_how half = { .rule = PRUNE_SHAPE, .neurons = 512 },
+		part = { .rule = PRUNE_SHAPE, .neurons = 32 };
+	struct err e = ERR_INIT;
+	struct source *s;
+
+	is_odd("blk.0.ffn_down.weight", "IQ2_XXS", WIDTH, 1024);
+	matter(1024);
+	test_ok(made_read(&m) == 0 && prune_plan_make(&plan, &half, &m.input, &e) < 0 &&
+	        says(&e, "and IQ2_XXS cannot be encoded again"),
+	        "blocks that do not stay whole, of a type that is only encoded by importance");
+	end();
+	e = (struct err)ERR_INIT;
+	is_odd("blk.0.ffn_down.weight", "Q8_0", WIDTH, 64);
+	matter(64);
+	le16_put(m.memory.data[DOWN] + 34, 0x7c00); /* an infinite scale */
+	if (made_read(&m) < 0 || prune_plan_make(&plan, &part, &m.input, &e) < 0)
+		exit(1);
+	s = pruned_source(&plan, 1, &e);
+	test_ok(s && made_drain(s, out, sizeof out, &e) < 0 &&
+	        says(&e, "has values that Q8_0 cannot hold"),
+	        "values that are infinite are not encoded again");
+	source_close(s);
+	end();
+	is_odd(NULL, NULL, 0, 0);
+}
+
+/* ---- layers ---- */
+
+static void
+test_layers(void)
+{
+	static const char *const names[] = { "blk.0.attn_q.weight", "blk.1.attn_q.weight",
+		"blk.2.attn_q.weight" };
+	uint64_t gone[] = { 2 };
+	const struct prune layers = { .blocks = gone, .n = 1 };
+	const struct prune_how how = { .rule = PRUNE_SHAPE, .layers = &layers };
+	struct err e = ERR_INIT;
+	size_t i;
+
+	decoder(16);
+	for (i = 1; i < 3; i++)
+		made_tensor(&m, names[i], "F32", 8, WIDTH);
+	test_ok(made_read(&m) == 0 && prune_plan_make(&plan, &how, &m.input, &e) < 0 &&
+	        says(&e, "its keys do not fit 2 layers"), "fewer layers in the keys than in names");
+	end();
+}
+
+int
+main(void)
+{
+	test_rows();
+	test_shapes();
+	test_types();
+	test_layers();
+	return test_done();
+}
