@@ -53,6 +53,6 @@ sparse_form_parse(const char *text, struct sparse_form *f, struct err *e)
 	if (i == SPARSE_BLOCK)
 		return err_set(e, ERR_USAGE, NULL, "%.40s: the values of a block are a power of two "
 		               "from 2 to %d, as in block:4", text, SPARSE_BLOCK_MAX);
-	return err_set(e, ERR_USAGE, NULL, "not a sparse form: %.40s; there are csr, bitmap and "
-	               "block:N", text);
+	return err_set(e, ERR_USAGE, NULL, "not a sparse form: %.40s; there are dense, csr, bitmap "
+	               "and block:N", text);
 }

@@ -205,7 +205,7 @@ parse_more(const json_t *more, const char *name, uint64_t *bytes, struct sparse_
 		return err_set(e, ERR_FORMAT, name,
 		               "lies in a %.8s frame, which this tool does not know", kind);
 	if (json_member_text(more, "form", &text) < 0 ||
-	    sparse_form_parse(text, form, &own) < 0)
+	    sparse_form_parse(text, form, &own) < 0 || form->kind == SPARSE_NONE)
 		return err_set(e, ERR_FORMAT, name, "has a sparse form that this tool does not know");
 	return 0;
 }

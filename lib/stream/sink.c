@@ -4,12 +4,13 @@
 #include "core/crc32.h"
 #include "core/le.h"
 #include "core/mem.h"
+#include "core/num.h"
 #include "stream/frame.h"
 #include "stream/plan.h"
 #include "stream/stream.h"
 #include "wire/sparse.h"
 
-#define SPARSE_PIECE (1u << 18) /* bytes of a SPAR frame, or a group more */
+#define SPARSE_PIECE (1u << 18) /* dense bytes that are encoded at once; bytes of a SPAR frame */
 
 struct stream_sink {
 	struct sink sink;
@@ -21,7 +22,8 @@ struct stream_sink {
 	uint64_t zeros; /* whose next one begins with these */
 	bool sparse;    /* the item goes into SPAR frames: */
 	struct sparse_encoder *encoder;
-	struct buf stored; /* bytes of the next one */
+	uint64_t dense; /* bytes that it was given */
+	struct buf stored; /* bytes of the next frame */
 };
 
 static int
@@ -59,6 +61,7 @@ begin_sparse(struct stream_sink *s, const struct tensor *t, struct err *e)
 	s->gaps = false;
 	if (!s->encoder && !(s->encoder = sparse_encoder_new(e)))
 		return -1;
+	s->dense = 0;
 	buf_clear(&s->stored);
 	sparse_encoder_begin(s->encoder, &l, &s->stored);
 	return buf_ok(&s->stored) ? 0 : err_memory(e);
@@ -80,9 +83,18 @@ put_stored(struct stream_sink *s)
 static int
 write_sparse(struct stream_sink *s, const uint8_t *p, size_t n, struct err *e)
 {
-	if (sparse_encoder_put(s->encoder, p, n, &s->stored, e) < 0)
-		return -1;
-	return s->stored.n < SPARSE_PIECE ? 0 : put_stored(s);
+	size_t part;
+
+	for (; n > 0; p += part, n -= part) {
+		part = (size_t)num_min(n, SPARSE_PIECE - s->dense % SPARSE_PIECE);
+		s->dense += part;
+		if (sparse_encoder_put(s->encoder, p, part, &s->stored, e) < 0)
+			return -1;
+		/* Only here, so that frames do not depend on how the bytes come. */
+		if (s->dense % SPARSE_PIECE == 0 && s->stored.n >= SPARSE_PIECE && put_stored(s) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int

@@ -53,6 +53,14 @@ sparse_layout_same(const struct sparse_layout *a, const struct sparse_layout *b)
 	       a->row == b->row && a->bytes == b->bytes;
 }
 
+uint64_t
+sparse_groups(struct sparse_form f, uint64_t values, uint64_t row)
+{
+	uint64_t run = f.kind == SPARSE_CSR ? row : values;
+
+	return values == 0 ? 0 : values / run * (run / SPARSE_GROUP + (run % SPARSE_GROUP != 0));
+}
+
 /* Values of the group that begins at value `at`. */
 static size_t
 group_values(const struct sparse_layout *l, uint64_t at)

@@ -57,6 +57,9 @@ bool sparse_head_get(const uint8_t p[SPARSE_HEAD], struct sparse_layout *l);
 struct sparse_layout sparse_layout_of(const struct tensor *t);
 bool sparse_layout_same(const struct sparse_layout *a, const struct sparse_layout *b);
 
+/* The number of groups of a tensor of this many values, in rows of `row`. */
+uint64_t sparse_groups(struct sparse_form f, uint64_t values, uint64_t row);
+
 /* NULL with e filled (no memory). */
 struct sparse_encoder *sparse_encoder_new(struct err *e);
 /* Begins a tensor, even if the one before was not ended, and appends the head to out. */

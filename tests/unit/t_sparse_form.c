@@ -3,8 +3,13 @@
 #include "test.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/le.h"
+#include "stream/frame.h"
+#include "stream/plan.h"
+#include "stream/stream.h"
 #include "wire/sparse.h"
 
 /* Pseudo-random numbers, the same each time. */
@@ -286,9 +291,115 @@ names_are_forms(void)
 	}
 }
 
+/* ---- the stream ---- */
+
+#define SIDE 1024u
+#define FRAME_LIMIT ((size_t)3 << 18) /* bytes: two pieces and a group that does not get shorter */
+
+static uint8_t *stream;
+static size_t stream_bytes;
+
+/* Write a matrix of F16, half of it zeros, as a stream, in writes of `piece` bytes. */
+static void
+put_stream(const uint8_t *p, size_t n, size_t piece)
+{
+	const uint64_t dims[] = { SIDE, SIDE };
+	const struct item item = { .kind = ITEM_TENSOR, .bytes = n };
+	struct err e = ERR_INIT;
+	struct model m;
+	struct tensor *t = tensor_new("t", 1, dtype_by_name("F16"), 2, dims, TENSOR_OWN_SIZE, "t", &e);
+	int fd = memfd_create("stream", MFD_CLOEXEC);
+	struct sink *s;
+	struct out o;
+	size_t at;
+
+	if (!t || model_init(&m, &e) < 0 || model_add_tensor(&m, t, &e) < 0 || fd < 0 ||
+	    out_fd(&o, dup(fd), "out", &e) < 0 || !(s = stream_sink(&o, &e)))
+		exit(1);
+	tensor_set_form(m.tensors[0], (struct sparse_form){ SPARSE_BITMAP, 0 });
+	if (sink_begin(s, &m, &e) < 0 || sink_put(s, &item, &e) < 0)
+		exit(1);
+	for (at = 0; at < n; at += piece)
+		if (sink_write(s, p + at, n - at < piece ? n - at : piece, &e) < 0)
+			exit(1);
+	if (sink_put_end(s, &e) < 0 || sink_end(s, &e) < 0)
+		exit(1);
+	sink_close(s);
+	model_free(&m);
+	stream_bytes = (size_t)lseek(fd, 0, SEEK_END);
+	stream = malloc(stream_bytes + 1);
+	if (!stream || pread(fd, stream, stream_bytes, 0) != (ssize_t)stream_bytes)
+		exit(1);
+	close(fd);
+}
+
+/* The largest body of a frame; frames begin with a name, u32 and u64 sizes, and end in a CRC. */
+static size_t
+largest_frame(void)
+{
+	size_t at = 0, most = 0, body;
+
+	while (at + 16 <= stream_bytes) {
+		body = (size_t)le64(stream + at + 8);
+		most = body > most ? body : most;
+		at += FRAME_OVERHEAD + le32(stream + at + 4) + body;
+	}
+	return at == stream_bytes ? most : SIZE_MAX;
+}
+
+static void
+frames_do_not_depend_on_writes(void)
+{
+	size_t n = SIDE * SIDE * 2, i, whole_bytes;
+	uint8_t *p = calloc(n, 1), *whole;
+
+	if (!p)
+		exit(1);
+	for (i = 0; i < n; i += 4)
+		le16_put(p + i, (uint16_t)(1 + dice() % 60000));
+	put_stream(p, n, n);
+	whole = stream;
+	whole_bytes = stream_bytes;
+	test_ok(largest_frame() <= FRAME_LIMIT, "a frame has %zu bytes, whatever the size of a write",
+	        largest_frame());
+	put_stream(p, n, 70001);
+	test_ok(stream_bytes == whole_bytes && memcmp(stream, whole, whole_bytes) == 0,
+	        "frames do not depend on writes");
+	free(whole);
+	free(stream);
+	free(p);
+}
+
+static void
+plans_name_a_form(void)
+{
+	static const struct { const char *form; bool taken; } rows[] = { { "bitmap", true },
+		{ "dense", false }, { "coo", false } };
+	char text[240];
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct err e = ERR_INIT;
+		struct model m = { 0 };
+		json_t *o;
+		int r;
+
+		snprintf(text, sizeof text, "{\"version\":1,\"source\":{},\"metadata\":[],\"blobs\":[],\"tensors\":[[\"a\",\"F16\",[2,4],"
+		         "{\"kind\":\"SPAR\",\"form\":\"%s\"}]],\"signatures\":0}", rows[i].form);
+		o = json_parse(text, strlen(text), ERR_CORRUPT, "plan", &e);
+		r = plan_from_json(&m, o, true, "plan", &e);
+		test_ok((r == 0) == rows[i].taken && (r == 0 || strstr(e.fact, "sparse form")),
+		        "a plan with the form %s: %s", rows[i].form, e.fact);
+		json_decref(o);
+		model_free(&m);
+	}
+}
+
 int
 main(void)
 {
+	frames_do_not_depend_on_writes();
+	plans_name_a_form();
 	all_come_back();
 	sizes_are_those_of_the_page();
 	damage_is_found();

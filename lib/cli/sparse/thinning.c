@@ -54,16 +54,18 @@ gets(const struct thinning *t, size_t i)
 	return !t->counted || t->of[i].stored < tensor_bytes(of);
 }
 
-/* Begins to count what the form would give. */
+/* Begins a tensor, and to count what the form would give. */
 static int
 begin(struct thinning *t, size_t i, struct err *e)
 {
 	const struct tensor *of = t->plan->tensors[i];
 	struct sparse_layout l = sparse_layout_of(of);
 
+	buf_clear(&t->piece);
+	if (t->counted)
+		return 0;
 	l.form = t->form;
 	t->of[i].zeros = t->of[i].stored = 0;
-	buf_clear(&t->piece);
 	buf_clear(&t->packed);
 	if (can_have(t, of))
 		sparse_encoder_begin(t->encoder, &l, &t->packed);
@@ -81,7 +83,7 @@ count_zeros(const uint8_t *p, size_t n, size_t element)
 	return zeros;
 }
 
-/* Makes small values of the piece zero and counts. Its values are whole. */
+/* Makes small values of the piece zero, and counts unless that was done. Its values are whole. */
 static int
 work(struct thinning *t, size_t i, uint8_t *p, size_t n, struct err *e)
 {
@@ -89,7 +91,7 @@ work(struct thinning *t, size_t i, uint8_t *p, size_t n, struct err *e)
 
 	if (cuts(t, t->plan->tensors[i]))
 		cut_values(type, t->threshold, p, n / type->bytes);
-	if (!can_have(t, t->plan->tensors[i]))
+	if (t->counted || !can_have(t, t->plan->tensors[i]))
 		return 0;
 	t->of[i].zeros += count_zeros(p, n / type->bytes, type->bytes);
 	if (sparse_encoder_put(t->encoder, p, n, &t->packed, e) < 0)

@@ -8,13 +8,14 @@
 #include "report/lines.h"
 #include "report/table.h"
 
-/* Whether an earlier tensor has this type. */
+/* Whether an earlier tensor of this many dimensions or more has this type. */
 static bool
-seen(const struct model *m, size_t i)
+seen(const struct model *m, size_t i, unsigned dims)
 {
 	size_t k = 0;
 
-	while (k < i && tensor_type(m->tensors[k]) != tensor_type(m->tensors[i]))
+	while (k < i && (tensor_type(m->tensors[k]) != tensor_type(m->tensors[i]) ||
+	                 tensor_ndim(m->tensors[k]) < dims))
 		k++;
 	return k < i;
 }
@@ -29,23 +30,58 @@ of_type(const struct model *m, const struct dtype *type)
 	return n;
 }
 
-/* Bits that a form needs to find a stored value: each value has them (a mask), or each stored one
- * (indices). */
-static double
-bits(struct sparse_form f, double values, double share)
+/* What the form costs a matrix of this type, in bits for each of its values. */
+struct cost {
+	double group;             /* counts of groups: rows of csr may be short */
+	double unit;              /* the bit of a value or block, */
+	double index;             /* or the index of a value that is stored, */
+	double value;             /* and the value */
+};
+
+static struct cost
+cost_of(const struct model *m, struct sparse_form f, const struct dtype *type)
 {
+	struct cost c = { .value = 8.0 * type->bytes };
+	double groups = 0, values = 0;
+	size_t i;
+
+	for (i = 0; i < m->tensor_count; i++) {
+		const struct tensor *t = m->tensors[i];
+
+		if (tensor_type(t) != type || tensor_ndim(t) < 2 || tensor_items(t) == 0)
+			continue;
+		values += (double)tensor_items(t);
+		groups += (double)sparse_groups(f, tensor_items(t), tensor_row(t));
+	}
+	c.group = values > 0 ? 32 * groups / values : 0;
 	if (f.kind == SPARSE_CSR)
-		return share * (16 + values);
-	return 1.0 / (f.kind == SPARSE_BLOCK ? f.block : 1) + share * values;
+		c.index = 16;
+	else
+		c.unit = 1.0 / (f.kind == SPARSE_BLOCK ? f.block : 1);
+	return c;
 }
 
 /* The share of zeros above which the form is shorter. */
 static double
-pays_from(struct sparse_form f, double values)
+pays_from(const struct cost *c)
 {
-	if (f.kind == SPARSE_CSR)
-		return 1 - values / (16 + values);
-	return 1.0 / (f.kind == SPARSE_BLOCK ? f.block : 1) / values;
+	return 1 - (c->value - c->group - c->unit) / (c->index + c->value);
+}
+
+static void
+note_form(const struct thinning *t, const struct dtype *type, struct buf *to)
+{
+	const struct cost c = cost_of(t->plan, t->form, type);
+	char form[SPARSE_FORM_TEXT];
+
+	sparse_form_text(t->form, form);
+	if (pays_from(&c) >= 1)
+		lines_note(to, "%s of %s: never shorter, as its rows are too short", form, type->name);
+	else
+		lines_note(to, "%s of %s: shorter above %.1f %% zeros%s, at 50 %% %.2f times smaller at "
+		           "best", form, type->name, 100 * pays_from(&c),
+		           t->form.kind == SPARSE_BLOCK ? " in whole blocks" : "",
+		           c.value / (c.group + c.unit + (c.index + c.value) / 2));
 }
 
 /* A block type stays dense: what one bit a value and half of its values would leave, if the scales
@@ -65,24 +101,19 @@ void
 thinning_note_possible(const struct thinning *t, struct buf *to)
 {
 	const struct model *m = t->plan;
-	char form[SPARSE_FORM_TEXT];
 	size_t i;
 
-	sparse_form_text(t->form, form);
 	for (i = 0; i < m->tensor_count && t->form.kind != SPARSE_NONE; i++) {
 		const struct dtype *type = tensor_type(m->tensors[i]);
-		double values = 8.0 * type->bytes;
+		bool blocks = type->quantized && type->items > 1;
 
-		if (seen(m, i))
+		/* A vector may have the type of matrices that come later. */
+		if (seen(m, i, blocks ? 1 : 2) || (!blocks && tensor_ndim(m->tensors[i]) < 2))
 			continue;
-		if (type->quantized && type->items > 1)
+		if (blocks)
 			note_blocks(m, type, to);
-		else if (sparse_form_fits(type) && tensor_ndim(m->tensors[i]) > 1)
-			lines_note(to, "%s of %s: shorter above %.1f %% zeros%s, at 50 %% %.2f times "
-			           "smaller at best", form, type->name,
-			           100 * pays_from(t->form, values),
-			           t->form.kind == SPARSE_BLOCK ? " in whole blocks" : "",
-			           values / bits(t->form, values, 0.5));
+		else if (sparse_form_fits(type))
+			note_form(t, type, to);
 	}
 }
 

@@ -144,12 +144,12 @@ apr2_pack_write(struct apr2_sink *s, const uint8_t *p, size_t n, struct err *e)
 	}
 	if (x->state == PLAIN)
 		return out_put(s->to, p, n);
-	if (x->state == SPARSE)
-		return sparse_encoder_put(x->sparse, p, n, &x->packed, e) < 0 ? -1 : put_packed(s);
-	while (x->state == PACKED && n > 0) {
+	while (n > 0) {
 		size_t part = n < CODEC_PIECE ? n : CODEC_PIECE;
+		int r = x->state == SPARSE ? sparse_encoder_put(x->sparse, p, part, &x->packed, e)
+		                           : encoder_put(x->encoder, p, part, &x->packed, e);
 
-		if (encoder_put(x->encoder, p, part, &x->packed, e) < 0 || put_packed(s) < 0)
+		if (r < 0 || put_packed(s) < 0)
 			return -1;
 		p += part;
 		n -= part;

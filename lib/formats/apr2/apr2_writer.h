@@ -68,9 +68,9 @@ int apr2_too_large(const struct apr2_sink *s, struct err *e);
  * if it is shorter, smaller by at least one part in 64; other tensors are stored unchanged.
  * The bytes do not depend on the kind of output.
  *
- * apr2_packs: whether that is needed. Call apr2_pack_open before the first byte is written; for each tensor apr2_pack_begin (at is
- * the place of tensor i), apr2_pack_write, and apr2_pack_end, after which its size is known;
- * apr2_pack_index after all tensors; apr2_pack_finish after all bytes. 0, or -1 with e
+ * apr2_packs: whether that is needed. Call apr2_pack_open before the first byte is written; for
+ * each tensor i apr2_pack_begin, apr2_pack_write, and apr2_pack_end, which sets its flags and size
+ * in `at`; apr2_pack_index after all tensors; apr2_pack_finish after all bytes. 0, or -1 with e
  * filled. */
 bool apr2_packs(const struct apr2_sink *s);
 int apr2_pack_open(struct apr2_sink *s, struct err *e);
