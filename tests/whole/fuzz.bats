@@ -275,3 +275,7 @@ starved() {
 @test "fuzz corpus: rows of a table" {
 	replayed rows
 }
+
+@test "fuzz corpus: factors of low rank" {
+	replayed lowrank
+}
