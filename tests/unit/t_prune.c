@@ -65,7 +65,7 @@ test_rows(void)
 		exit(1);
 	plan.in = &m.input;
 	for (i = 0; i < 3; i++) {
-		struct tensor *t = tensor_new("abc" + i, 1, dtype_by_name("F32"), 2, shapes[i],
+		struct tensor *t = tensor_new(&"abc"[i], 1, dtype_by_name("F32"), 2, shapes[i],
 		                              TENSOR_OWN_SIZE, "test", &e);
 
 		tensor_free(plan.out.tensors[i]);
