@@ -247,6 +247,37 @@ pull_open_oci(struct pull *p, struct err *e)
 
 /* ---- the files ---- */
 
+void
+pull_oci_url(const struct pull *p, const struct pull_file *f, struct buf *b)
+{
+	char digest[OCI_DIGEST];
+
+	snprintf(digest, sizeof digest, "sha256:%.64s", f->digest);
+	oci_url(b, &p->artifact->oci, "blobs", digest);
+}
+
+int
+pull_oci_token(struct pull *p, const char *url, const char *refused, char *to, struct err *e)
+{
+	struct pull_artifact *a = p->artifact;
+	struct http_answer *answer = malloc(sizeof *answer);
+	struct http_request q = { .method = "HEAD", .url = url, .stop_redirect = true };
+	int done = 0;
+
+	if (!answer)
+		return err_memory(e);
+	answer_reset(answer);
+	pthread_mutex_lock(&a->mutex);
+	if (refused && strcmp(refused, a->oci.authorization) == 0) {
+		a->oci.authorization[0] = '\0';
+		done = oci_once(&a->oci, &q, answer, e);
+	}
+	snprintf(to, OCI_TOKEN, "%s", a->oci.authorization);
+	pthread_mutex_unlock(&a->mutex);
+	free(answer);
+	return done;
+}
+
 /* One file on its way. */
 struct fetching {
 	struct pull *p;
@@ -255,39 +286,6 @@ struct fetching {
 	struct buf url;
 	char folder[CACHE_PATH + 32];
 };
-
-static void
-copy_authorization(struct fetching *w)
-{
-	struct pull_artifact *a = w->p->artifact;
-
-	pthread_mutex_lock(&a->mutex);
-	snprintf(w->authorization, sizeof w->authorization, "%s", a->oci.authorization);
-	pthread_mutex_unlock(&a->mutex);
-}
-
-/* A token that is not valid any more: gets a new one, unless another thread has done so. */
-static int
-renew(struct fetching *w, struct err *e)
-{
-	struct pull_artifact *a = w->p->artifact;
-	struct http_answer *answer = malloc(sizeof *answer);
-	struct http_request q = { .method = "HEAD", .url = (const char *)w->url.p, .stop_redirect = true };
-	int done = 0;
-
-	if (!answer)
-		return err_memory(e);
-	answer_reset(answer);
-	pthread_mutex_lock(&a->mutex);
-	if (strcmp(w->authorization, a->oci.authorization) == 0) {
-		a->oci.authorization[0] = '\0';
-		done = oci_once(&a->oci, &q, answer, e);
-	}
-	pthread_mutex_unlock(&a->mutex);
-	copy_authorization(w);
-	free(answer);
-	return done;
-}
 
 static bool
 has_blob(void *ctx)
@@ -323,15 +321,18 @@ static int
 fetch_file(struct fetching *w, struct download *d, struct err *e)
 {
 	struct err why = ERR_INIT;
+	char next[OCI_TOKEN];
 
-	copy_authorization(w);
+	if (pull_oci_token(w->p, d->url, NULL, w->authorization, e) < 0)
+		return -1;
 	if (run(w, d, &why) == 0)
 		return 0;
-	if (d->status != 401 || renew(w, e) < 0) {
+	if (d->status != 401 || pull_oci_token(w->p, d->url, w->authorization, next, e) < 0) {
 		if (e->code == ERR_NONE)
 			*e = why;
 		return -1;
 	}
+	memcpy(w->authorization, next, sizeof next);
 	return run(w, d, e);
 }
 
@@ -359,11 +360,9 @@ get(struct fetching *w, unsigned jobs, struct err *e)
 {
 	struct download d = { .label = w->f->path, .size = w->f->size, .kind = DOWNLOAD_SHA256,
 		.jobs = jobs };
-	char digest[OCI_DIGEST];
 	int done;
 
-	snprintf(digest, sizeof digest, "sha256:%.64s", w->f->digest);
-	oci_url(&w->url, &w->p->artifact->oci, "blobs", digest);
+	pull_oci_url(w->p, w->f, &w->url);
 	d.url = buf_string(&w->url);
 	if (!d.url)
 		return err_memory(e);

@@ -21,6 +21,14 @@ int pull_get_http(struct pull *p, struct pull_file *f, unsigned jobs, struct err
 int pull_open_oci(struct pull *p, struct err *e);
 int pull_get_oci(struct pull *p, struct pull_file *f, unsigned jobs, struct err *e);
 
+/* Appends the address of a layer. */
+void pull_oci_url(const struct pull *p, const struct pull_file *f, struct buf *b);
+
+/* What a request for the address of a layer is authorized by, "" without: in `to`, OCI_TOKEN
+ * bytes. refused: NULL, or what the registry did not take: a new one is asked for, unless another
+ * thread has done so. 0 or -1. */
+int pull_oci_token(struct pull *p, const char *url, const char *refused, char *to, struct err *e);
+
 /* After the last file. */
 int pull_finish_oci(struct pull *p, struct err *e);
 void pull_close_oci(struct pull *p);

@@ -50,170 +50,6 @@ serve_add(struct serve *s, const char *name, const char *label, char *url, uint6
 	return NULL;
 }
 
-/* ---- fetching ---- */
-
-struct request {
-	struct serve *s;
-	struct served *f;
-	const struct ranges_sink *sink;
-	uint64_t from;
-};
-
-static int
-changed(const struct served *f, struct err *e)
-{
-	return err_set(e, ERR_NETWORK, f->label, "has changed on the server while it was read");
-}
-
-static int
-no_parts(const char *label, struct err *e)
-{
-	err_set(e, ERR_NETWORK, label, "the server only sends whole files, not parts of them");
-	return err_hint(e, "apr-pull -o FILE fetches it whole");
-}
-
-/* The first answer says which version of the file is read. */
-static int
-take_head(void *ctx, const struct http_answer *a, struct err *e)
-{
-	struct request *q = ctx;
-	struct served *f = q->f;
-	bool strong = answer_etag_is_strong(a->etag), same;
-
-	if (!a->ranged && (q->from > 0 || a->length != f->size))
-		return no_parts(f->label, e);
-	if (a->ranged && a->range_total != HTTP_UNKNOWN && a->range_total != f->size)
-		return changed(f, e);
-	pthread_mutex_lock(&q->s->mutex);
-	if (!*f->etag && strong)
-		strcpy(f->etag, a->etag);
-	same = !strong || strcmp(f->etag, a->etag) == 0;
-	if (!f->direct && strcmp(a->final.text, f->url) != 0)
-		f->direct = mem_text(a->final.text, strlen(a->final.text));
-	pthread_mutex_unlock(&q->s->mutex);
-	return same ? 0 : changed(f, e);
-}
-
-static int
-take_data(void *ctx, const void *p, size_t n, struct err *e)
-{
-	struct request *q = ctx;
-
-	return q->sink->data(q->sink->ctx, p, n, e);
-}
-
-static int
-take_again(void *ctx, struct err *e)
-{
-	struct request *q = ctx;
-
-	return q->sink->again ? q->sink->again(q->sink->ctx, e) : 0;
-}
-
-/* Requests the bytes, at the address where redirects led before, or at the file's own. */
-static int
-request(struct serve *s, struct request *ctx, struct http *h, const char *direct, uint64_t to,
-        struct http_answer *a, struct err *e)
-{
-	struct served *f = ctx->f;
-	char etag[sizeof f->etag];
-	struct http_request q = { .url = direct ? direct : f->url,
-		.authorization = f->hub && !direct && *s->hf.authorization ? s->hf.authorization : NULL,
-		.from = ctx->from, .to = to, .stop = ctx->sink->stop, .head = take_head,
-		.data = take_data, .again = take_again, .ctx = ctx };
-
-	pthread_mutex_lock(&s->mutex);
-	strcpy(etag, f->etag);
-	pthread_mutex_unlock(&s->mutex);
-	q.if_range = *etag ? etag : NULL;
-	return http_get(h, &q, a, e);
-}
-
-/* A signed address that has expired, or a host that does not have the file any more. */
-static bool
-is_gone(const struct http_answer *a)
-{
-	return a->status == 400 || a->status == 401 || a->status == 403 || a->status == 404 ||
-	       a->status == 410;
-}
-
-static char *
-direct_of(struct serve *s, struct served *f)
-{
-	char *direct;
-
-	pthread_mutex_lock(&s->mutex);
-	direct = f->direct ? mem_text(f->direct, strlen(f->direct)) : NULL;
-	pthread_mutex_unlock(&s->mutex);
-	return direct;
-}
-
-static void
-forget_direct(struct serve *s, struct served *f)
-{
-	pthread_mutex_lock(&s->mutex);
-	free(f->direct);
-	f->direct = NULL;
-	pthread_mutex_unlock(&s->mutex);
-}
-
-int
-serve_fetch_file(struct serve *s, struct served *f, unsigned worker, uint64_t from, uint64_t to,
-                 const struct ranges_sink *sink, struct err *e)
-{
-	struct request ctx = { .s = s, .f = f, .sink = sink, .from = from };
-	struct http *h = serve_connection(s, worker, e);
-	struct http_answer *a = malloc(sizeof *a);
-	char *direct = direct_of(s, f);
-	struct err why = ERR_INIT;
-	int r = -1;
-
-	if (!a)
-		err_memory(e);
-	if (a && h) {
-		r = request(s, &ctx, h, direct, to, a, &why);
-		if (r < 0 && direct && is_gone(a) && a->got == 0) {
-			why = (struct err)ERR_INIT;
-			forget_direct(s, f);
-			r = request(s, &ctx, h, NULL, to, a, &why);
-		}
-		if (r < 0 && a->failure == HTTP_NO_RANGES)
-			no_parts(f->label, e);
-		else if (r < 0 && a->failure == HTTP_CHANGED)
-			changed(f, e);
-		else if (r < 0 && e->code == ERR_NONE)
-			*e = why;
-	}
-	free(direct);
-	free(a);
-	return r;
-}
-
-struct served *
-serve_numbered(struct serve *s, uint32_t number)
-{
-	struct served *f = NULL;
-	size_t i;
-
-	pthread_mutex_lock(&s->mutex);
-	for (i = 0; i < s->count && !f; i++)
-		if (s->files[i]->number == (int64_t)number)
-			f = s->files[i];
-	pthread_mutex_unlock(&s->mutex);
-	return f;
-}
-
-int
-serve_fetch(void *serve, unsigned worker, uint32_t file, uint64_t from, uint64_t to,
-            const struct ranges_sink *sink, struct err *e)
-{
-	struct serve *s = serve;
-	struct served *f = serve_numbered(s, file);
-
-	return f ? serve_fetch_file(s, f, worker, from, to, sink, e)
-	         : err_set(e, ERR_CORRUPT, NULL, "is not a file of the source");
-}
-
 /* ---- web addresses ---- */
 
 struct beginning {
@@ -231,7 +67,7 @@ begin_head(void *ctx, const struct http_answer *a, struct err *e)
 	b->parts = a->ranged;
 	b->size = a->ranged ? a->range_total : a->length;
 	if (!b->parts && b->size > RANGES_FIRST)
-		return no_parts(url_label(&a->final).text, e);
+		return serve_no_parts(url_label(&a->final).text, e);
 	return 0;
 }
 
@@ -542,6 +378,9 @@ serve_open(struct serve *s, const char *text, struct err *e)
 		return open_hub(s, e);
 	case HUB_HTTP:
 		return open_http(s, e);
+	case HUB_OCI:
+	case HUB_OLLAMA:
+		return serve_open_oci(s, e);
 	default:
 		err_set(e, ERR_USAGE, s->source.label, "cannot be read in place");
 		return err_hint(e, "apr-pull -o FILE fetches it");

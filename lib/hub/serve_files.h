@@ -19,7 +19,8 @@ struct served {
 	char *name;              /* in the folder of the source */
 	char *label;             /* for messages */
 	char *url;               /* NULL: only in the cache */
-	bool hub;                /* the hub's token goes with requests */
+	bool hub;                /* the hub's token goes with requests, */
+	bool registry;           /* or that of the registry */
 	uint64_t size;
 	enum download_kind kind; /* UNKNOWN: no digest is known */
 	char digest[65];
@@ -44,6 +45,8 @@ struct serve {
 
 	struct hub_source source;
 	struct hf hf;
+	struct pull artifact;    /* of a registry: what it has; nothing is fetched by it */
+	struct pull_options how; /* of artifact */
 	struct cache_roots roots;
 	char commit[CACHE_COMMIT];
 	bool listed;             /* files has all of them */
@@ -56,6 +59,9 @@ struct serve {
 
 /* Finds out what the source is. Afterwards folder or files[0] is set. 0 or -1. */
 int serve_open(struct serve *s, const char *text, struct err *e);
+
+/* The same for an artifact of a registry, whose layers become files. */
+int serve_open_oci(struct serve *s, struct err *e);
 
 /* Fills files, as far as the source can be listed. 0 or -1. */
 int serve_list(struct serve *s, struct err *e);
@@ -73,6 +79,9 @@ int serve_fetch(void *serve, unsigned worker, uint32_t file, uint64_t from, uint
 /* The same with the connection of the thread that serves. */
 int serve_fetch_file(struct serve *s, struct served *f, unsigned worker, uint64_t from,
                      uint64_t to, const struct ranges_sink *sink, struct err *e);
+
+/* Fills e for a server that does not send parts of files. Always -1. */
+int serve_no_parts(const char *label, struct err *e);
 
 /* The connection of a worker; RANGES_WORKERS: of the thread that serves. */
 struct http *serve_connection(struct serve *s, unsigned worker, struct err *e);

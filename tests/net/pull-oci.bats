@@ -155,3 +155,77 @@ modelpack() {
 	try apr-pull --path "oci://$registry/bad:v1"
 	[ "$status" -ne 0 ] && [ ! -s "$out" ]
 }
+
+# big: a GGUF file of 9 MB as the model of org/big:v1.
+big() {
+	printf 'tensor %s I8 %s %s\n' a 300000 ramp b 4999999 ramp c 3000000 ramp d 700000 ramp |
+		"$APR_GEN/mkmodel" >big.gguf
+	manifest org/big v1 "$(layer org/big big.gguf application/vnd.cncf.model.weight.v1.raw big.gguf)"
+	blob=/v2/org/big/blobs/sha256:$(sha256sum <big.gguf | cut -c 1-64)
+}
+
+@test "registries are read in place: a header in three requests, tensors by ranges, whole by digest" {
+	local requests bytes
+	big
+	ollama
+	touch "$hub/v2/org/big/.token" "$hub/v2/org/big/.redirect"
+	try apr-header "oci://$registry/org/big:v1"
+	quiet
+	sed 1d "$out" | diff - <(apr-header big.gguf | sed 1d)
+	read -r requests bytes <<<"$(served "${blob//:/.}")"
+	# The redirect, and the beginning at the CDN.
+	[ "$requests" -eq 2 ] && [ "$bytes" -le 1048576 ] || fail "$requests requests, $bytes bytes"
+	[ ! -e apr ]
+	apr-unpack big.gguf >local.aprs
+	apr-unpack "oci://$registry/org/big:v1" | cmp - local.aprs
+	apr-unpack "$model" | cmp - <(apr-unpack "ollama://$registry/library/m")
+	read -r _ bytes <<<"$(served '^/v2/org/big/blobs')"
+	apr-unpack --only '^[ad]$' big.gguf | cmp - <(apr-unpack --only '^[ad]$' "oci://$registry/org/big:v1" 2>said)
+	grep -qx "apr-pull: oci://$registry/org/big:v1: only parts of it were read, so its digest is not verified" said
+	read -r _ requests <<<"$(served '^/v2/org/big/blobs')"
+	[ $((requests - bytes)) -le $((1000000 + 1048576)) ] || fail "$((requests - bytes)) bytes"
+	# The CDN never sees the token.
+	server_log | awk '/^(hub|cdn)/ { cdn = /^cdn/ } cdn && tolower($1) == "authorization:"' >seen
+	[ ! -s seen ]
+	# What the cache has is read there.
+	apr-pull --path "oci://$registry/org/big:v1" >path
+	faults "GET $blob status=500"
+	apr-unpack "oci://$registry/org/big:v1" | cmp - local.aprs
+	server_stop
+	export HF_HUB_OFFLINE=1
+	apr-unpack "oci://$registry/org/big:v1" | cmp - local.aprs
+	try apr-header "oci://$registry/org/other:v1"
+	said 3 'is not in the cache, and requests are switched off (offline)'
+	rm "$(<path)"
+	try apr-header "oci://$registry/org/big:v1"
+	said 3 "oci://$registry/org/big:v1: is not in the cache, and no request is made: offline"
+}
+
+@test "registries read in place: several files are a folder, tokens end, bytes are judged" {
+	local type=application/vnd.cncf.model
+	big
+	mkdir -p local
+	apr-pack -t safetensors --shard-size 6M -o local/model.safetensors big.gguf
+	echo '{"model_type":"odd"}' >local/config.json
+	manifest org/set v1 "$(for file in local/*; do
+		layer org/set "$file" $type.weight.v1.raw "${file#local/}"
+		echo ,
+	done | sed '$s/,$//')"
+	apr-unpack "oci://$registry/org/set:v1" >remote.aprs
+	mv local set:v1
+	apr-unpack set:v1 | cmp - remote.aprs
+	touch "$hub/v2/org/big/.token"
+	apr-unpack big.gguf >local.aprs
+	faults "GET $blob status=401 skip=1 times=2"
+	apr-unpack "oci://$registry/org/big:v1" | cmp - local.aprs
+	while read -r code rule text; do
+		faults "GET $blob ${rule//,/ }"
+		try apr-unpack -o made "oci://$registry/org/big:v1"
+		said "$code" "oci://$registry/org/big:v1: $text"
+		[ ! -e made ]
+	done <<-E
+		4 flip=5000000 its SHA-256 is
+		6 noranges the server only sends whole files, not parts of them
+		6 etag=other,skip=1 has changed on the server while it was read
+	E
+}
