@@ -199,8 +199,8 @@ cache_repo_close(struct cache_repo *c)
 
 /* ---- refs ---- */
 
-static bool
-is_commit(const char *s)
+bool
+cache_is_commit(const char *s)
 {
 	return strspn(s, "0123456789abcdef") == 40 && !s[40];
 }
@@ -212,7 +212,7 @@ cache_ref(const struct cache_repo *c, const char *revision, char commit[CACHE_CO
 	ssize_t n;
 	int fd;
 
-	if (is_commit(revision)) {
+	if (cache_is_commit(revision)) {
 		memcpy(commit, revision, CACHE_COMMIT);
 		return true;
 	}
@@ -230,7 +230,7 @@ cache_ref(const struct cache_repo *c, const char *revision, char commit[CACHE_CO
 		return false;
 	text[n] = '\0';
 	memcpy(commit, text, CACHE_COMMIT);
-	return is_commit(commit);
+	return cache_is_commit(commit);
 }
 
 /* A name beside path that no other process uses. */
@@ -247,7 +247,7 @@ cache_ref_write(const struct cache_repo *c, const char *revision, const char *co
 	char name[HUB_REVISION + 8], made[HUB_REVISION + 48], now[CACHE_COMMIT];
 	int fd, r;
 
-	if (is_commit(revision) || !hub_path_is_safe(revision) ||
+	if (cache_is_commit(revision) || !hub_path_is_safe(revision) ||
 	    (cache_ref(c, revision, now) && strcmp(now, commit) == 0))
 		return 0;
 	snprintf(name, sizeof name, "refs/%s", revision);
@@ -292,6 +292,36 @@ cache_has(const struct cache_repo *c, const char *commit, const char *path, char
 			memcpy(blob, last, strlen(last) + 1);
 	}
 	return true;
+}
+
+static bool
+lack_name(char *name, size_t size, const char *commit, const char *path)
+{
+	int n = snprintf(name, size, ".no_exist/%s/%s", commit, path);
+
+	return n > 0 && (size_t)n < size && cache_is_commit(commit) && hub_path_is_safe(path);
+}
+
+bool
+cache_lacks(const struct cache_repo *c, const char *commit, const char *path)
+{
+	char name[HUB_PATH + 64];
+	struct stat st;
+
+	return c->fd >= 0 && lack_name(name, sizeof name, commit, path) &&
+	       fstatat(c->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+void
+cache_lack(const struct cache_repo *c, const char *commit, const char *path)
+{
+	char name[HUB_PATH + 64];
+	int fd = -1;
+
+	if (c->fd >= 0 && lack_name(name, sizeof name, commit, path) && folders_above(c->fd, name) == 0)
+		fd = openat(c->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+	if (fd >= 0)
+		close(fd);
 }
 
 bool

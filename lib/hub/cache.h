@@ -56,6 +56,9 @@ void cache_repo_close(struct cache_repo *c);
 
 #define CACHE_COMMIT 41
 
+/* Whether text is 40 lower-case hexadecimal digits. */
+bool cache_is_commit(const char *text);
+
 /* The commit of a revision: the revision itself if it is 40 digits, else what refs/ has. False
  * if the cache does not know it. */
 bool cache_ref(const struct cache_repo *c, const char *revision, char commit[CACHE_COMMIT]);
@@ -66,6 +69,11 @@ int cache_ref_write(const struct cache_repo *c, const char *revision, const char
  * name of the blob it leads to; "" if the file is not a link. */
 bool cache_has(const struct cache_repo *c, const char *commit, const char *path,
                char blob[65]);
+
+/* Whether the cache knows that a commit has no file of this path. */
+bool cache_lacks(const struct cache_repo *c, const char *commit, const char *path);
+/* Keeps that. Failure only costs a request. */
+void cache_lack(const struct cache_repo *c, const char *commit, const char *path);
 
 /* Whether the cache has a blob of this size. */
 bool cache_has_blob(const struct cache_repo *c, const char *name, uint64_t size);

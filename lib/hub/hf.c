@@ -323,6 +323,7 @@ hf_facts(struct hf *h, const struct hub_source *s, const char *revision, const c
 	struct err why = ERR_INIT;
 	int r = -1;
 
+	commit[0] = '\0';
 	hf_url(&url, h, s, revision, path);
 	if (!a || !buf_string(&url)) {
 		err_memory(e);
@@ -338,6 +339,8 @@ hf_facts(struct hf *h, const struct hub_source *s, const char *revision, const c
 			r = explain(h, s, path, a, &why, e);
 		else
 			r = hf_parse_facts(a, path, commit, file, e);
+		if (r < 0 && strcmp(a->error_code, "EntryNotFound") == 0 && cache_is_commit(a->repo_commit))
+			memcpy(commit, a->repo_commit, CACHE_COMMIT);
 	}
 	buf_free(&url);
 	free(a);

@@ -78,7 +78,8 @@ int hf_info(struct hf *h, const struct hub_source *s, const char *revision,
 int hf_list(struct hf *h, const struct hub_source *s, const char *commit,
             struct hf_listing *l, struct err *e);
 
-/* Facts of one file. *file: path is not set. */
+/* Facts of one file. *file: path is not set. If the file does not exist (e->missing), commit is
+ * the one that lacks it, or "" if the hub does not say that. */
 int hf_facts(struct hf *h, const struct hub_source *s, const char *revision,
              const char *path, char commit[CACHE_COMMIT], struct hf_file *file,
              struct err *e);

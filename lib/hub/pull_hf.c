@@ -171,6 +171,22 @@ forget_files(struct pull *p)
 	p->n = 0;
 }
 
+/* Whether the cache knows that the path is neither a file nor a folder of the commit. */
+static bool
+is_absent(struct pull *p)
+{
+	const struct hub_source *s = p->source;
+	struct err unused = ERR_INIT;
+	char tree[80];
+	bool absent;
+
+	snprintf(tree, sizeof tree, "trees/%s.json", p->info.commit);
+	absent = *s->path && !s->folder && cache_lacks(&p->repo, p->info.commit, s->path) &&
+	         faccessat(p->repo.fd, tree, R_OK, 0) == 0 && read_tree(p, &unused) == 0 && p->n == 0;
+	forget_files(p);
+	return absent;
+}
+
 /* The choice from the cache alone. why: how the message of what is missing ends. */
 static int
 open_cached(struct pull *p, const char *why, struct err *e)
@@ -197,7 +213,8 @@ open_cached(struct pull *p, const char *why, struct err *e)
 	if (read_tree(p, e) < 0 || (p->n == 0 && walk(p, s->path, 0, e) < 0))
 		return -1;
 	if (p->n == 0)
-		return not_there(p, fact, e);
+		return not_there(p, cache_lacks(&p->repo, p->info.commit, s->path)
+		                 ? "does not exist in this revision" : fact, e);
 	qsort(p->files, p->n, sizeof *p->files, by_path);
 	if ((*s->tag ? choose_tag(p, e) : pull_choose(p, e)) < 0)
 		return -1;
@@ -287,6 +304,18 @@ open_folder(struct pull *p, struct err *e)
 	return *p->source->tag ? choose_tag(p, e) : pull_choose(p, e);
 }
 
+/* Keeps that the path is not a file of the commit, as the Python client does. */
+static void
+keep_absence(struct pull *p, const char *commit)
+{
+	struct err unused = ERR_INIT;
+
+	if (create_repo(p, &unused) < 0)
+		return;
+	cache_lack(&p->repo, commit, p->source->path);
+	cache_ref_write(&p->repo, revision_of(p), commit, &unused);
+}
+
 /* A path may be a file or a folder. */
 static int
 open_path(struct pull *p, struct err *e)
@@ -310,6 +339,8 @@ open_path(struct pull *p, struct err *e)
 			return 0;
 		forget_files(p);
 	}
+	if (why.missing && *commit && !p->o->no_cache && !p->o->plan_only)
+		keep_absence(p, commit);
 	*e = why;
 	return -1;
 }
@@ -323,13 +354,13 @@ open_online(struct pull *p, struct err *e)
 	                                                                   : open_folder(p, e);
 }
 
-/* Whether a commit by its digits has the file: no request is needed. */
+/* Whether a commit by its digits has the file, or is known not to: no request is needed. */
 static bool
 is_settled(struct pull *p)
 {
 	return *p->source->path && !p->source->folder && strlen(p->source->revision) == 40 &&
 	       cache_ref(&p->repo, p->source->revision, p->info.commit) &&
-	       cache_has(&p->repo, p->info.commit, p->source->path, NULL);
+	       (cache_has(&p->repo, p->info.commit, p->source->path, NULL) || is_absent(p));
 }
 
 static int

@@ -261,7 +261,15 @@ revision(const struct serve *s)
 	return s->o->revision ? s->o->revision : *s->source.revision ? s->source.revision : "main";
 }
 
-/* A single file: its facts take one request. */
+static int
+absent(const struct serve *s, struct err *e)
+{
+	err_set(e, ERR_IO, s->source.label, "does not exist in this revision");
+	e->missing = 1;
+	return -1;
+}
+
+/* A single file: its facts take one request, unless the cache knows that its commit lacks it. */
 static int
 open_hub_file(struct serve *s, struct err *e)
 {
@@ -269,10 +277,12 @@ open_hub_file(struct serve *s, struct err *e)
 	struct cache_repo c;
 	int r = -1;
 
-	if (hf_facts(&s->hf, &s->source, revision(s), s->source.path, s->commit, &x, e) < 0 ||
-	    open_repo(s, &c, e) < 0)
+	if (open_repo(s, &c, e) < 0)
 		return -1;
-	r = add_hub(s, &c, &x, s->source.path, e) ? 0 : -1;
+	if (!s->o->no_cache && cache_lacks(&c, revision(s), s->source.path))
+		absent(s, e);
+	else if (hf_facts(&s->hf, &s->source, revision(s), s->source.path, s->commit, &x, e) == 0)
+		r = add_hub(s, &c, &x, s->source.path, e) ? 0 : -1;
 	cache_repo_close(&c);
 	return r;
 }
@@ -307,6 +317,8 @@ open_hub_cached(struct serve *s, struct err *e)
 		f->size = (uint64_t)lseek(fd, 0, SEEK_END);
 		lseek(fd, 0, SEEK_SET);
 		s->listed = true;
+	} else if (fd < 0 && e->code == ERR_NONE && cache_lacks(&c, s->commit, s->source.path)) {
+		absent(s, e);
 	} else if (fd < 0 && e->code == ERR_NONE) {
 		err_set(e, ERR_IO, s->source.label, "is not in the cache, and no request is made: "
 		        "offline");

@@ -103,6 +103,50 @@ refused() {
 	[ "$(served)" = '0 0' ]
 }
 
+@test "what a commit lacks is kept as the hub's Python client keeps it, and not asked again" {
+	local commit n
+	repo org/m model.safetensors <weights
+	repo org/m sub/x.txt <<<x
+	for n in 1 2; do
+		try apr-pull --path hf://org/m/none.json
+		said 3 'org/m/none.json: does not exist in this revision'
+	done
+	commit=$(cat $repo_cache/refs/main)
+	[ "$(find $repo_cache/.no_exist -type f -printf '%P %s\n')" = "$commit/none.json 0" ]
+	[ -z "$(find $repo_cache/blobs $repo_cache/snapshots -type f)" ]
+	n=$(server_log | grep -c '^hub ')
+	try apr-pull --path "hf://org/m@$commit/none.json"
+	said 3 "hf://org/m@$commit/none.json: does not exist in this revision"
+	try apr-header "hf://org/m@$commit/none.json"
+	said 3 "hf://org/m@$commit/none.json: does not exist in this revision"
+	[ "$(server_log | grep -c '^hub ')" = "$n" ]
+	# Another program asked for a folder as a file.
+	mkdir -p "$repo_cache/.no_exist/$commit/deep"
+	touch "$repo_cache/.no_exist/$commit"/{sub,deep/other}
+	try apr-pull --path "hf://org/m@$commit/sub"
+	quiet
+	[ "$(cat "$(cat "$out")/x.txt")" = x ]
+	# Nothing is kept of what was asked without the cache.
+	rm -r cache
+	try apr-pull --no-cache -o none hf://org/m/none.json
+	said 3 'does not exist in this revision'
+	try apr-header hf://org/m/none.json
+	said 3 'does not exist in this revision'
+	[ ! -e cache ]
+	apr-pull --path hf://org/m >path
+	mkdir -p "$repo_cache/.no_exist/$commit/deep"
+	touch "$repo_cache/.no_exist/$commit"/{deep/other,model.safetensors}
+	server_stop
+	for n in apr-pull 'apr-header'; do
+		HF_HUB_OFFLINE=1 try "$n" hf://org/m/deep/other
+		said 3 'hf://org/m/deep/other: does not exist in this revision'
+		HF_HUB_OFFLINE=1 try "$n" hf://org/m/deep/new
+		said 3 'is not in the cache, and '
+	done
+	HF_HUB_OFFLINE=1 apr-pull -o there hf://org/m/model.safetensors
+	cmp there weights
+}
+
 @test "a hub that cannot be reached: the copy in the cache is used, with a note" {
 	pull --path hf://org/m
 	quiet
