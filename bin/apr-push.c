@@ -16,7 +16,7 @@ struct options {
 	const char *message, *token_file, *signature;
 	uint64_t retries;
 	double wait;
-	bool dry_run, json;
+	bool dry_run, json, create, private_repo;
 };
 
 /* One line for each file: size, digest and name there. */
@@ -102,18 +102,39 @@ check_destination(const struct options *o, const struct hub_source *to, struct e
 		               "names a digest, which follows from the files: name a tag");
 	if (registry && o->message)
 		return tool_misused(e, "--message is for the hub");
+	if (registry && o->create)
+		return tool_misused(e, "--create is for the hub: a registry creates what is pushed");
+	if (o->private_repo && !o->create)
+		return tool_misused(e, "--private needs --create");
 	if (!registry && o->signature)
 		return tool_misused(e, "--signature is for registries: to the hub, a signature is a FILE");
 	return 0;
 }
 
-/* The files are read, and nothing else; nothing is written. */
+/* The folder of records of uploads to the hub. */
+static void
+allow_uploads(void)
+{
+	struct cache_roots roots;
+	struct err unused = ERR_INIT;
+	char path[CACHE_PATH + 16];
+
+	if (cache_roots(&roots, &unused) < 0)
+		return;
+	snprintf(path, sizeof path, "%s/" PUSH_UPLOADS, roots.apr);
+	if (cache_folders(path) == 0)
+		netbox_may_write(path);
+}
+
+/* The files are read, and nothing else; nothing is written but records of uploads. */
 static int
-enter(const struct options *o, char **files, size_t n, struct err *e)
+enter(const struct options *o, const struct hub_source *to, char **files, size_t n, struct err *e)
 {
 	const struct confine c = { .token_file = o->token_file };
 	size_t i;
 
+	if (to->kind == HUB_HF && !o->dry_run)
+		allow_uploads();
 	for (i = 0; i < n; i++)
 		netbox_may_read(files[i]);
 	netbox_may_read(o->signature);
@@ -126,6 +147,8 @@ main(int argc, char **argv)
 	static struct options o = { .wait = 1 };
 	static const struct opt opts[] = {
 		TEXT(0, "message", "TEXT", &o.message, "the summary of the commit"),
+		FLAG(0, "create", &o.create, "to the hub: create the repository, unless it exists"),
+		FLAG(0, "private", &o.private_repo, "with --create: as a private one"),
 		TEXT(0, "signature", "FILE", &o.signature, "to a registry: a signature that refers to the model"),
 		FLAG('n', "dry-run", &o.dry_run, "print what would be sent; make no request"),
 		FLAG(0, "json", &o.json, "print one object per line"),
@@ -137,9 +160,9 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-push", "[-n] [--json] [--message TEXT] [--signature FILE]\n"
-		"[--token-file FILE] [--resolve-map OLD=NEW ...] [--retries N]\n"
-		"[--retry-wait SECONDS] FILE ... DESTINATION",
+		"apr-push", "[-n] [--json] [--message TEXT] [--create [--private]]\n"
+		"[--signature FILE] [--token-file FILE] [--resolve-map OLD=NEW ...]\n"
+		"[--retries N] [--retry-wait SECONDS] FILE ... DESTINATION",
 		"Publish files in a repository of a hub or a registry.", opts, PUSH_FILES
 	};
 	static struct hub_source to;
@@ -153,7 +176,9 @@ main(int argc, char **argv)
 		p.message = o.message;
 		p.token_file = o.token_file;
 		p.signature = o.signature;
-		enter(&o, operands, n, &e);
+		p.create = o.create;
+		p.private_repo = o.private_repo;
+		enter(&o, &to, operands, n, &e);
 		for (i = 0; i < n && e.code == ERR_NONE; i++)
 			push_add(&p, operands[i], &e);
 		if (e.code == ERR_NONE && push_hash(&p, &e) == 0 && (o.dry_run || send(&p, &o, &e) == 0))

@@ -2,6 +2,7 @@
  *
  * To the hub (https://huggingface.co, or HF_ENDPOINT):
  *
+ *     POST E/api/repos/create                        only if asked for
  *     POST E/api/models/ORG/REPO/preupload/REV       which files are LFS files
  *     POST E/ORG/REPO.git/info/lfs/objects/batch     where each of these goes, unless it is there
  *     PUT  of the whole object, or of its parts and a POST that joins them
@@ -17,8 +18,9 @@
  *
  * A signature becomes an artifact of its own whose "subject" is the model's manifest.
  *
- * What exists is not sent again, so a run that failed goes on where it ended, an object at a
- * time; to a registry within one run also a piece at a time. Nothing becomes visible before
+ * What exists is not sent again, so a run that failed goes on where it ended: an object at a
+ * time, and a part at a time if the hub asks for parts; to a registry within one run also a piece
+ * at a time. Nothing becomes visible before
  * everything has arrived. Digests are computed before the first request; a file that changes
  * later is refused by the receiver.
  *
@@ -38,6 +40,7 @@
 #include "net/http.h"
 
 #define PUSH_FILES 10000
+#define PUSH_UPLOADS "uploads" /* folder in the cache of these tools: hub/push_session.h */
 #define PUSH_PIECE (UINT64_C(64) << 20) /* of a blob for a registry */
 
 struct push_file {
@@ -55,6 +58,8 @@ struct push {
 	const char *message;     /* of the commit, or NULL */
 	const char *token_file;  /* or NULL */
 	const char *signature;   /* registry: a file, or NULL */
+	bool create;             /* hub: create the repository, unless it exists, */
+	bool private_repo;       /* as a private one */
 	void (*note)(const char *text);
 	struct push_file *files;
 	size_t n, cap;

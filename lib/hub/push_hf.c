@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "core/base64.h"
-#include "core/json.h"
-#include "core/text.h"
-#include "hub/hf.h"
-#include "hub/push.h"
+#include "hub/push_hub.h"
+#include "hub/push_session.h"
 
 #define ANSWER (16u << 20)    /* bytes of an answer at most */
 #define SAMPLE 512            /* bytes of a file that the hub sees first */
@@ -18,14 +16,17 @@
 #define LIMIT_HEADERS 16
 #define LFS "application/vnd.git-lfs+json"
 
-struct to_hub {
-	struct push *p;
-	struct hf hf;
-	struct http_answer *answer;
-	const char *revision;
-};
-
 /* ---- exchanges ---- */
+
+/* A repository that is not there, or not for this token. */
+static int
+hint_at_create(const struct to_hub *h, struct err *e)
+{
+	if (!e->missing || h->p->create)
+		return -1;
+	e->hint[0] = '\0';
+	return err_hint(e, "--create creates it");
+}
 
 /* POSTs a body to an address of the hub and parses the answer, if parsed is not NULL. */
 static int
@@ -46,7 +47,7 @@ post(struct to_hub *h, const char *address, const char *type, const struct buf *
 	answer_reset(h->answer);
 	done = http_bytes(h->hf.http, &q, &text, h->answer, &why);
 	if (done < 0 && h->answer->status >= 400 && h->answer->status < 500 && h->answer->status != 429)
-		hf_refused(&h->hf, h->p->to, NULL, h->answer, e);
+		hf_refused(&h->hf, h->p->to, NULL, h->answer, e), hint_at_create(h, e);
 	else if (done < 0)
 		*e = why;
 	if (done == 0 && parsed) {
@@ -150,10 +151,9 @@ ask_modes(struct to_hub *h, struct err *e)
 
 /* ---- objects ---- */
 
-/* Sends bytes of a file to a signed address. etag: of the answer, or NULL. */
-static int
-put_bytes(struct to_hub *h, const struct push_file *f, const char *address, uint64_t from, uint64_t n,
-          const char *const *headers, size_t count, char etag[256], struct err *e)
+int
+push_put_bytes(struct to_hub *h, const struct push_file *f, const char *address, uint64_t from,
+               uint64_t n, const char *const *headers, size_t count, char etag[256], struct err *e)
 {
 	struct http_request q = { .method = "PUT", .url = address, .headers = headers,
 		.header_count = count, .body_file = f->fd, .body_from = from, .body_bytes = n };
@@ -201,69 +201,9 @@ put_whole(struct to_hub *h, const struct push_file *f, const char *address, cons
 		done = headers[n++] ? 0 : err_memory(e);
 	}
 	if (done == 0)
-		done = put_bytes(h, f, address, 0, f->size, headers, n, NULL, e);
+		done = push_put_bytes(h, f, address, 0, f->size, headers, n, NULL, e);
 	for (i = 0; i < n; i++)
 		buf_free(&lines[i]);
-	return done;
-}
-
-/* Sends the parts; "parts" gets their numbers and ETags. */
-static int
-put_each_part(struct to_hub *h, const struct push_file *f, const json_t *header, uint64_t chunk,
-              json_t *parts, struct err *e)
-{
-	uint64_t at, number = 1;
-	char name[32], etag[256];
-	const char *address;
-
-	for (at = 0; at < f->size; at += chunk, number++) {
-		uint64_t n = f->size - at < chunk ? f->size - at : chunk;
-
-		/* The hub writes the numbers with zeros in front. */
-		snprintf(name, sizeof name, "%05" PRIu64, number);
-		if (json_member_text(header, name, &address) < 0) {
-			snprintf(name, sizeof name, "%" PRIu64, number);
-			if (json_member_text(header, name, &address) < 0)
-				return err_set(e, ERR_CORRUPT, f->name, "the hub names no address for part %" PRIu64,
-				               number);
-		}
-		if (put_bytes(h, f, address, at, n, NULL, 0, etag, e) < 0)
-			return -1;
-		json_array_append_new(parts, json_pack("{s:I,s:s}", "partNumber", (json_int_t)number, "etag",
-		                                       etag));
-	}
-	return 0;
-}
-
-static int
-put_parts(struct to_hub *h, const struct push_file *f, const char *address, const json_t *header,
-          const char *size, struct err *e)
-{
-	static const char *const headers[] = { "Content-Type: application/json" };
-	json_t *parts = json_array(), *o = json_pack("{s:s,s:o}", "oid", f->sha256, "parts", parts);
-	struct http_request q = { .method = "POST", .url = address, .headers = headers,
-		.header_count = 1 };
-	struct buf body = { 0 }, text = { 0 };
-	uint64_t chunk;
-	int done = -1;
-
-	if (text_u64(size, 1, INT64_MAX, &chunk) < 0 || f->size / chunk > 20000)
-		err_set(e, ERR_CORRUPT, f->name, "the hub asks for parts of a size that is not possible");
-	else if (!o)
-		err_memory(e);
-	else
-		done = put_each_part(h, f, header, chunk, parts, e);
-	if (done == 0 && json_write(o, &body) < 0)
-		done = err_memory(e);
-	q.body = body.p;
-	q.body_bytes = body.n;
-	if (done == 0) {
-		answer_reset(h->answer);
-		done = http_bytes(h->hf.http, &q, &text, h->answer, e);
-	}
-	json_decref(o);
-	buf_free(&body);
-	buf_free(&text);
 	return done;
 }
 
@@ -323,7 +263,7 @@ put_object(struct to_hub *h, const json_t *object, struct err *e)
 	if (json_member_text(upload, "href", &address) < 0)
 		return err_set(e, ERR_CORRUPT, f->name, "the hub names no address for the object");
 	done = json_member_text(header, "chunk_size", &size) == 0
-		? put_parts(h, f, address, header, size, e) : put_whole(h, f, address, header, e);
+		? push_put_parts(h, f, address, header, size, e) : put_whole(h, f, address, header, e);
 	if (done == 0 && json_member_text(check, "href", &address) == 0)
 		done = verify(h, f, address, e);
 	return done;
@@ -429,14 +369,62 @@ commit(struct to_hub *h, struct err *e)
 	return done;
 }
 
+/* ---- the repository ---- */
+
+int
+push_create(struct to_hub *h, struct err *e)
+{
+	const struct hub_source *to = h->p->to;
+	json_t *o = json_pack("{s:s,s:s,s:s,s:b}", "name", to->repo, "organization", to->org, "type",
+	                      "model", "private", h->p->private_repo);
+	struct buf address = { 0 }, body = { 0 };
+	struct err why = ERR_INIT;
+	int done = -1;
+
+	buf_printf(&address, "%s/api/repos/create", h->hf.endpoint);
+	if (!o || json_write(o, &body) < 0 || !buf_string(&address))
+		err_memory(e);
+	else
+		done = post(h, (const char *)address.p, "application/json", &body, NULL, &why);
+	if (done < 0 && h->answer->status == 409) {
+		done = 0;
+		if (h->p->private_repo && h->p->note)
+			h->p->note("the repository exists already: --private does not change it");
+	} else if (done < 0 && e->code == ERR_NONE) {
+		*e = why;
+	}
+	json_decref(o);
+	buf_free(&address);
+	buf_free(&body);
+	return done;
+}
+
 /* ---- all ---- */
+
+/* Where records of uploads are kept, if they can be. */
+static void
+find_uploads(struct to_hub *h)
+{
+	struct cache_roots roots;
+	struct err unused = ERR_INIT;
+	int n;
+
+	if (cache_roots(&roots, &unused) < 0)
+		return;
+	n = snprintf(h->uploads, sizeof h->uploads, "%s/" PUSH_UPLOADS, roots.apr);
+	if (n < 0 || (size_t)n >= sizeof h->uploads)
+		h->uploads[0] = '\0';
+	else
+		session_sweep(h->uploads);
+}
 
 static int
 send_all(struct to_hub *h, struct err *e)
 {
 	size_t next;
 
-	if (ask_modes(h, e) < 0)
+	find_uploads(h);
+	if ((h->p->create && push_create(h, e) < 0) || ask_modes(h, e) < 0)
 		return -1;
 	for (next = 0; next < h->p->n;)
 		if (put_batch(h, next, &next, e) < 0)

@@ -43,6 +43,10 @@ start() {
 	said 2 'names a digest'
 	try apr-push --message x x oci://h/m:1
 	said 2 '--message is for the hub'
+	try apr-push --create x oci://h/m:1
+	said 2 '--create is for the hub: a registry creates what is pushed'
+	try apr-push --private x hf://o/m
+	said 2 '--private needs --create'
 	try apr-push --signature x x hf://o/m
 	said 2 '--signature is for registries'
 	try apr-push no-such-file hf://o/m
@@ -101,6 +105,95 @@ start() {
 	echo '[' >"$hub/evil"
 	try apr-push m hf://org/m
 	said 4
+}
+
+@test "apr-push to the hub: parts of an earlier run are not sent again" {
+	local record
+	start --chunk 30000
+	sha256=$(sha256sum <m/model.safetensors | cut -c 1-64)
+	faults "PUT /lfs/$sha256/3 status=500"
+	try apr-push --retries 1 m/model.safetensors hf://org/m
+	said 6 'the server answers 500'
+	record=$(find apr/uploads -type f)
+	[ "$(stat -c %a "$record")" = 600 ]
+	[ "$(wc -l <"$record")" -eq 3 ]
+	run ! grep -r hf_reader apr
+	# Another repository and another hub have their own.
+	faults
+	touch -d '8 days ago' apr/uploads/old.json
+	try apr-push m/model.safetensors hf://org/m
+	[ "$status" -eq 0 ]
+	grep -qx 'apr-push: model.safetensors: 2 of 4 parts were sent by an earlier run' "$err"
+	cmp m/model.safetensors "$hub/models/org/m/main/model.safetensors"
+	[ "$(served "^/lfs/$sha256/1")" = '1 0' ]
+	[ -z "$(find apr -type f)" ]
+	# Addresses that have expired, parts that are gone, and records that are damaged.
+	while read -r want rule; do
+		size=$((100000 + RANDOM % 20000))
+		head -c $size /dev/urandom >m/model.safetensors
+		sha256=$(sha256sum <m/model.safetensors | cut -c 1-64)
+		faults "PUT /lfs/$sha256/4 status=500 times=1"
+		try apr-push --retries 1 m/model.safetensors hf://org/m
+		said 6
+		faults
+		case $rule in
+		cut) truncate -s -1 apr/uploads/* ;;
+		zero) : >"$(find apr/uploads -type f)" ;;
+		other) sed -i s/"$sha256"/"${sha256//a/b}"/ apr/uploads/* ;;
+		*) faults "${rule//SHA/$sha256}" ;;
+		esac
+		try apr-push --json m/model.safetensors hf://org/m
+		[ "$status" -eq 0 ] || fail "$rule: $(cat "$err")"
+		grep -q "\"sent\":$((size - want))}" "$out" || fail "$rule: $(cat "$out")"
+		cmp m/model.safetensors "$hub/models/org/m/main/model.safetensors"
+		[ -z "$(find apr -type f)" ]
+	done <<-'E'
+		90000
+		60000 cut
+		0 zero
+		0 other
+		0 PUT /lfs/SHA/4 status=403 times=1
+		90000-size POST /lfs/SHA status=404 times=1
+	E
+}
+
+@test "apr-push to the hub: killed before parts are joined; without a place for the record" {
+	local job
+	start --chunk 30000
+	echo '{}' >"$hub/none"
+	faults 'POST /lfs/* body=none stall=0'
+	apr-push m/model.safetensors hf://org/m &
+	job=$!
+	server_stalled 1
+	kill -KILL $job
+	wait $job || true
+	faults
+	apr-push --json m/model.safetensors hf://org/m >said
+	[ -z "$(find apr -type f)" ]
+	grep -q '"sent":0}' said
+	cmp m/model.safetensors "$hub/models/org/m/main/model.safetensors"
+	head -c 90001 /dev/urandom >m/model.safetensors
+	APR_CACHE=/dev/null/none try apr-push m/model.safetensors hf://org/m
+	quiet
+	cmp m/model.safetensors "$hub/models/org/m/main/model.safetensors"
+}
+
+@test "apr-push to the hub: --create makes the repository" {
+	start
+	try apr-push m/config.json hf://org/new
+	said 3 'hint: --create creates it'
+	apr-push --create m/config.json hf://org/new
+	cmp m/config.json "$hub/models/org/new/main/config.json"
+	[ ! -e "$hub/models/org/new/.private" ]
+	apr-push --create --private m/config.json hf://org/own
+	[ -e "$hub/models/org/own/.private" ]
+	try apr-push --create --private m/README.md hf://org/new
+	[ "$status" -eq 0 ]
+	grep -qx 'apr-push: the repository exists already: --private does not change it' "$err"
+	[ ! -e "$hub/models/org/new/.private" ]
+	HF_TOKEN=hf_outsider try apr-push --create m/README.md hf://org/other
+	said 7 'org/other: is not open to this token'
+	[ ! -e "$hub/models/org/other" ]
 }
 
 @test "apr-push to a registry: a ModelPack artifact, a signature beside it, and back" {

@@ -1,7 +1,7 @@
 /*
  * The hub's interfaces for publishing. The token must be "hf_reader".
  *
- *   POST /api/repos/create                        {"name", "organization"}
+ *   POST /api/repos/create                        {"name", "organization", "private"}
  *   POST /api/models/ORG/REPO/preupload/REV       which files are LFS files: by their suffix
  *   POST /ORG/REPO.git/info/lfs/objects/batch     where to put them: nowhere if they are known
  *   PUT  CDN/lfs/OID?sig=secret                   a whole object
@@ -63,6 +63,12 @@ create_serve(const json_t *body, struct answer *a)
 		answer_error(a, 409, NULL, "You already created this model repo");
 	} else {
 		file_write(file.at, "", 0);
+		if (json_is_true(json_object_get(body, "private"))) {
+			file.n = 0;
+			text_print(&file, "models/%s/%s/.private", member(body, "organization"),
+					member(body, "name"));
+			file_write(file.at, "", 0);
+		}
 		json_answer(a, json_pack("{s:s}", "url", "created"));
 	}
 	text_free(&file);
