@@ -84,7 +84,8 @@ read_one(struct run *r, size_t i, size_t like, struct err *e)
 	if (m->in.source->plan->signatures)
 		tool_notef("%s: the content changes: its signature, which was not verified, is dropped, "
 		           "and a record of it kept", m->in.source->name);
-	return merge_input_read(&r->inputs[i], m->in.source, i == like ? NULL : &r->inputs[like],
+	return merge_input_read(&r->inputs[i], m->in.source,
+	                        i == like || !merge_recipe_uses(&r->recipe, i) ? NULL : &r->inputs[like],
 	                        r->o->arch, m->in.lent_count > 0, r->jobs, e);
 }
 
@@ -122,6 +123,16 @@ send(struct run *r, struct merge_plan *plan, struct err *e)
 	return e->code == ERR_NONE ? 0 : -1;
 }
 
+static void
+note_tokens(const struct vocabulary *v)
+{
+	if (v->replaced)
+		tool_notef("the result has %u tokens", v->tokens);
+	if (v->nowhere)
+		tool_notef("%u tokens are in none of the models: their rows are zero unless the recipe has a "
+		           "rule for them", v->nowhere);
+}
+
 static int
 merge(struct run *r, struct err *e)
 {
@@ -129,6 +140,7 @@ merge(struct run *r, struct err *e)
 	size_t i;
 
 	if (merge_plan_make(&plan, &r->recipe, &r->how, r->inputs, e) == 0) {
+		note_tokens(&plan.words);
 		for (i = 0; i < r->recipe.model_count; i++)
 			if (i != plan.reference)
 				merge_input_drop_files(&r->inputs[i]);
@@ -200,10 +212,10 @@ main(int argc, char **argv)
 		"[--normalize X] [--rescale X] [--select-topk X]\n"
 		"[--nuslerp-flatten X] [--nuslerp-row-wise X] [--filter-wise X]\n"
 		"[--normalize-weights X] [--max-iter X] [--tol X] [--type TYPE]\n"
-		"[--seed N] [--compat] [--tokens base] [--any-tokens] [--arch NAME]\n"
+		"[--seed N] [--compat] [--tokens base|union|FILE] [--any-tokens] [--arch NAME]\n"
 		"[-j N] [-f] [-o FILE] [-w X] [MODEL ...]\n"
 		"apr-merge [--model NAME=FILE] [--type TYPE] [--seed N] [--compat]\n"
-		"[--tokens base] [--any-tokens] [--arch NAME] [-j N] [-f] [-o FILE] --recipe FILE\n"
+		"[--tokens base|union|FILE] [--any-tokens] [--arch NAME] [-j N] [-f] [-o FILE] --recipe FILE\n"
 		"apr-merge --list",
 		"Make one model from several.", opts, TOOL_FILES
 	};

@@ -32,11 +32,25 @@ send_bytes(struct carry *c, const uint8_t *p, size_t n)
 	return 1;
 }
 
+/* The bytes of a blob of the model: the result can have others before it. */
+static const struct weights_blob *
+blob_of(const struct merge_input *in, const char *name)
+{
+	static const struct weights_blob none;
+	const struct model *m = in->subject.w.plan;
+	size_t i;
+
+	for (i = 0; i < m->blob_count; i++)
+		if (strcmp(m->blobs[i].name, name) == 0)
+			return &in->subject.w.blobs[i];
+	return &none;
+}
+
 static int
 next_blob(struct carry *c, struct item *item)
 {
-	const struct weights_blob *w = &c->files_of->subject.w.blobs[c->blob];
 	const struct blob *b = &c->plan->blobs[c->blob];
+	const struct weights_blob *w = blob_of(c->files_of, b->name);
 	size_t i;
 
 	*item = (struct item){ .kind = ITEM_BLOB, .index = c->blob++, .bytes = b->bytes };

@@ -155,11 +155,33 @@ change_member(json_t *config, const char *name, json_t *v, const struct merge_in
 	return json_object_set_new(config, name, list) < 0 ? err_memory(e) : 0;
 }
 
+/* The config.json of the result so far, which leaves files, or that of the model. */
+static json_t *
+take_config(const struct merge_input *in, struct subject_files *files, struct err *e)
+{
+	struct subject_file *f = files->file;
+	size_t n = files->count;
+	json_t *config;
+
+	while (n > 0 && strcmp(f->name, "config.json") != 0) {
+		f++;
+		n--;
+	}
+	if (n == 0)
+		return subject_json(&in->subject, "config.json", e);
+	config = json_parse_wide(f->bytes.p, f->bytes.n, ERR_CORRUPT, f->name, e);
+	free(f->name);
+	buf_free(&f->bytes);
+	memmove(f, f + 1, (n - 1) * sizeof *f);
+	files->count--;
+	return config;
+}
+
 static int
 change_config(const struct merge_input *in, const uint64_t *layers, size_t n,
               struct subject_files *files, struct err *e)
 {
-	json_t *config = subject_json(&in->subject, "config.json", e), *copy, *v;
+	json_t *config = take_config(in, files, e), *copy, *v;
 	const char *name;
 	int r = 0;
 

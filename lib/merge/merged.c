@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/mem.h"
 #include "core/num.h"
 #include "merge/blend.h"
 #include "merge/carry.h"
 
+#define PART ((size_t)1024)       /* values of a mean row at a time: a multiple of each block */
 #define RAW ((size_t)BLEND_TILE)  /* values that are decoded at a time */
 
 struct merged {
@@ -27,6 +29,13 @@ struct merged {
 
 /* ---- values of the inputs ---- */
 
+/* The number of vectors of a row, with the base. */
+static size_t
+vectors(const struct merge_row *row)
+{
+	return row->slice->n + (row->slice->has_base ? 1 : 0);
+}
+
 static struct raw *
 take_raw(struct merged *m)
 {
@@ -37,24 +46,99 @@ take_raw(struct merged *m)
 			return &m->raw[i];
 }
 
-/* Where the row of a token lies: *at is an index of the result, and becomes one of the vector; *n is cut
- * to what is left of the row. The reference is the leader of the row. */
+/* The row that a vector has for a token; false if it lacks the token. */
+static bool
+has_row(const struct merged *m, const struct merge_vector *v, uint64_t token, uint32_t *row)
+{
+	const struct tensor *t = merge_input_plan(&m->p->inputs[v->input])->tensors[v->tensor];
+
+	*row = vocabulary_row(&m->p->words, v->input, token);
+	return *row != VOCABULARY_LACKS && *row < tensor_dims(t)[0];
+}
+
+/* The vector whose rows others take: the base's; without a base and with the tokens of the reference,
+ * that of the reference, which leads the row. NULL: none. */
 static const struct merge_vector *
-token_row(const struct merged *m, size_t model, uint64_t *at, size_t *n)
+giver(const struct merged *m)
 {
 	const struct merge_row *row = m->row;
-	const struct merge_vector *v = &row->vectors[model];
-	const struct merge_vector *own = &row->vectors[row->slice->has_base ? row->slice->n : 0];
-	uint64_t length = tensor_items(row->t) / tensor_dims(row->t)[0], token = *at / length;
-	uint32_t place = vocabulary_row(&m->p->words, v->input, m->p->reference, token);
+	size_t base = row->slice->has_base ? row->slice->base.model : m->p->recipe->base, i;
 
-	if (place >= tensor_dims(merge_input_plan(&m->p->inputs[v->input])->tensors[v->tensor])[0]) {
-		v = own;
-		place = (uint32_t)token;
+	for (i = 0; i < vectors(row); i++)
+		if (row->vectors[i].input == base)
+			return &row->vectors[i];
+	return m->p->words.replaced ? NULL : &row->vectors[row->slice->has_base ? row->slice->n : 0];
+}
+
+/* The values of a row that begin at `at`. */
+static int
+read_row(struct merged *m, const struct merge_vector *v, uint32_t row, uint64_t at, float *to, size_t n,
+         uint8_t *raw)
+{
+	uint64_t length = tensor_items(m->row->t) / tensor_dims(m->row->t)[0];
+
+	return merge_input_values(&m->p->inputs[v->input], v->tensor, row * length + at, to, n, raw);
+}
+
+/* The mean of the rows of all models that have the token; zeros without one. */
+static int
+read_mean(struct merged *m, uint64_t token, uint64_t at, float *to, size_t n, uint8_t *raw)
+{
+	double sum[PART];
+	float values[PART];
+	size_t i, k, found, done, part;
+	uint32_t row;
+
+	for (done = 0; done < n; done += part) {
+		part = (size_t)num_min(n - done, PART);
+		memset(sum, 0, sizeof sum);
+		for (i = found = 0; i < vectors(m->row); i++) {
+			if (!has_row(m, &m->row->vectors[i], token, &row))
+				continue;
+			if (read_row(m, &m->row->vectors[i], row, at + done, values, part, raw) < 0)
+				return -1;
+			found++;
+			for (k = 0; k < part; k++)
+				sum[k] += (double)values[k];
+		}
+		for (k = 0; k < part; k++)
+			to[done + k] = found ? (float)(sum[k] / (double)found) : 0;
 	}
-	*n = (size_t)num_min(*n, length - *at % length);
-	*at = place * length + *at % length;
-	return v;
+	return 0;
+}
+
+/* Values of a row by the rule for its token. */
+static int
+read_ruled(struct merged *m, const struct vocabulary_rule *rule, uint64_t at, float *to, size_t n,
+           uint8_t *raw)
+{
+	size_t i = 0;
+
+	if (rule->asked->source == MERGE_TOKEN_ZERO) {
+		memset(to, 0, n * sizeof *to);
+		return 0;
+	}
+	while (m->row->vectors[i].input != rule->asked->model)
+		i++;
+	return read_row(m, &m->row->vectors[i], rule->row, at, to, n, raw);
+}
+
+/* Values of a token's row as a model has it in the merge (vocabulary.h). */
+static int
+read_token(struct merged *m, const struct merge_vector *v, uint64_t token, uint64_t at, float *to, size_t n,
+           uint8_t *raw)
+{
+	const struct vocabulary_rule *rule = vocabulary_rule(&m->p->words, token);
+	const struct merge_vector *base = giver(m);
+	uint32_t row;
+
+	if (!(rule && rule->asked->force) && has_row(m, v, token, &row))
+		return read_row(m, v, row, at, to, n, raw);
+	if (rule && rule->asked->source != MERGE_TOKEN_USUAL)
+		return read_ruled(m, rule, at, to, n, raw);
+	if (base && has_row(m, base, token, &row))
+		return read_row(m, base, row, at, to, n, raw);
+	return read_mean(m, token, at, to, n, raw);
 }
 
 /* read of struct blend_task. */
@@ -63,17 +147,21 @@ read_values(void *ctx, size_t model, uint64_t from, float *to, size_t n)
 {
 	struct merged *m = ctx;
 	const struct merge_vector *v = &m->row->vectors[model];
+	uint64_t length = m->row->table ? tensor_items(m->row->t) / tensor_dims(m->row->t)[0] : 0;
 	struct raw *raw = take_raw(m);
 	size_t i, part;
-	uint64_t at;
 	int r = 0;
 
 	for (i = 0; r == 0 && i < n; i += part) {
+		uint64_t at = from + i;
+
 		part = (size_t)num_min(n - i, RAW);
-		at = from + i;
-		if (m->row->table)
-			v = token_row(m, model, &at, &part);
-		r = merge_input_values(&m->p->inputs[v->input], v->tensor, at, to + i, part, raw->p);
+		if (m->row->table) {
+			part = (size_t)num_min(part, length - at % length);
+			r = read_token(m, v, at / length, at % length, to + i, part, raw->p);
+		} else {
+			r = merge_input_values(&m->p->inputs[v->input], v->tensor, at, to + i, part, raw->p);
+		}
 	}
 	atomic_flag_clear(&raw->used);
 	return r;
@@ -94,7 +182,7 @@ static bool
 has_gaps(const struct merged *m)
 {
 	const struct merge_row *row = m->row;
-	size_t n = row->slice->n + (row->slice->has_base ? 1 : 0), i = 0;
+	size_t n = vectors(row), i = 0;
 
 	while (i < n && m->p->inputs[row->vectors[i].input].store.at[row->vectors[i].tensor].gaps)
 		i++;

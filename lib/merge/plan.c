@@ -8,6 +8,7 @@
 #include "kernels/kernel.h"
 #include "merge/agree.h"
 #include "merge/layer.h"
+#include "merge/tokenizer_out.h"
 
 static struct merge_input *
 reference(const struct merge_plan *p)
@@ -46,22 +47,21 @@ static int
 check_models(struct merge_plan *p, struct err *e)
 {
 	const struct merge_input *a = reference(p);
-	bool by_text = p->o.by_text || p->recipe->by_text;
+	bool by_text = p->recipe->tokens != MERGE_TOKENS_SAME;
 	size_t i;
 
 	for (i = 0; i < p->recipe->model_count; i++) {
 		const struct merge_input *b = &p->inputs[i];
 
-		if (b == a)
+		if (b == a || !merge_recipe_uses(p->recipe, i))
 			continue;
 		if (merge_check_architecture(a, b, e) < 0)
 			return -1;
 		if (!p->o.any_tokens && !by_text && merge_input_same_tokens(a, b, e) < 0)
-			return err_hint(e, "--tokens base merges the rows of tokens by their texts, "
-			                "--any-tokens by their numbers");
+			return err_hint(e, "--tokens union or base merges the rows of tokens by their "
+			                "texts, --any-tokens by their numbers");
 	}
-	return !by_text ? 0
-		: vocabulary_make(&p->words, p->inputs, p->recipe->model_count, p->reference, e);
+	return !by_text ? 0 : vocabulary_make(&p->words, p->recipe, p->inputs, p->reference, e);
 }
 
 static size_t
@@ -125,6 +125,14 @@ find_vector(const struct merge_plan *p, const struct merge_part *lead, size_t te
 		(a, t, b, merge_input_plan(b)->tensors[to->tensor], e);
 }
 
+/* The type of values that are computed. */
+static const struct dtype *
+storable(const struct dtype *own)
+{
+	return own->quantized || own->head > 0 || !kernel_encodes(own) || own->items != 1
+		? dtype_by_name("F16") : own;
+}
+
 /* The type of the result; NULL if the tensor passes unchanged. */
 static const struct dtype *
 type_of(const struct merge_plan *p, const struct merge_input *in, const struct tensor *t,
@@ -138,10 +146,31 @@ type_of(const struct merge_plan *p, const struct merge_input *in, const struct t
 		to = NULL;
 	if (p->recipe->method->weigh == WEIGH_SCALE && scale == 1 && (!to || to == own))
 		return NULL;
-	if (to)
-		return to;
-	return own->quantized || own->head > 0 || !kernel_encodes(own) || own->items != 1
-		? dtype_by_name("F16") : own;
+	return to ? to : storable(own);
+}
+
+/* Put a tensor in the place of the row's. NULL: e is filled. */
+static int
+put_tensor(struct merge_row *row, struct tensor *t)
+{
+	if (!t)
+		return -1;
+	tensor_free(row->t);
+	row->t = t;
+	return 0;
+}
+
+/* A table gets a row for each token of the result. */
+static int
+resize(const struct merge_plan *p, struct merge_row *row, const struct dtype *type, struct err *e)
+{
+	const struct tensor *t = row->t;
+	uint64_t dims[TENSOR_DIMS];
+
+	memcpy(dims, tensor_dims(t), tensor_ndim(t) * sizeof *dims);
+	dims[0] = p->words.tokens;
+	return put_tensor(row, tensor_new(tensor_name(t), strlen(tensor_name(t)), type, tensor_ndim(t),
+	                                  dims, TENSOR_OWN_SIZE, p->inputs[p->reference].name, e));
 }
 
 static int
@@ -153,35 +182,32 @@ make_tensor(const struct merge_plan *p, struct merge_row *row, const struct merg
 	double values[5 * MERGE_MODELS], scale = 1;
 	struct blend_task task;
 	const struct dtype *type;
-	struct tensor *named;
 	char *name;
+	int r;
 
 	if (!(row->t = tensor_copy(t)))
 		return err_memory(e);
 	if (layer != MERGE_APART) {
 		if (!(name = merge_layer_name(tensor_name(t), layer, e)))
 			return -1;
-		named = tensor_rename(t, name, e);
+		r = put_tensor(row, tensor_rename(t, name, e));
 		free(name);
-		if (!named)
+		if (r < 0)
 			return -1;
-		tensor_free(row->t);
-		row->t = named;
 	}
 	if (merge_row_task(p, row, values, &task, e) < 0)
 		return -1;
 	if (p->recipe->method->weigh == WEIGH_SCALE)
 		scale = task.model[PARAM_SCALE][0];
 	type = type_of(p, in, t, scale);
+	if (!type && row->table && p->words.replaced)
+		type = storable(tensor_type(t));
 	row->copied = !type;
+	if (row->table && p->words.replaced)
+		return resize(p, row, type, e);
 	if (!type || type == tensor_type(row->t))
 		return 0;
-	named = tensor_retype(row->t, type, e);
-	if (!named)
-		return -1;
-	tensor_free(row->t);
-	row->t = named;
-	return 0;
+	return put_tensor(row, tensor_retype(row->t, type, e));
 }
 
 /* All vectors of a row can be computed, unless it is copied. */
@@ -197,6 +223,24 @@ check_types(const struct merge_plan *p, const struct merge_row *row, size_t n, s
 		if (!merge_is_number(tensor_type(t)))
 			return err_set(e, ERR_FORMAT, in->name, "its tensor %s has the type %s, which "
 			               "cannot be computed", tensor_name(t), tensor_type(t)->name);
+	}
+	return 0;
+}
+
+/* The models that rules of tokens name are among those of the row. */
+static int
+check_rules(const struct merge_plan *p, const struct merge_row *row, size_t n, struct err *e)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->words.rule_count; i++) {
+		const struct merge_token *asked = p->words.rules[i].asked;
+
+		for (k = 0; k < n && row->vectors[k].input != asked->model; k++)
+			;
+		if (asked->source == MERGE_TOKEN_MODEL && k == n)
+			return err_set(e, ERR_INVALID, p->inputs[asked->model].name, "line %zu of the recipe: "
+			               "the table of tokens is not made from this model", asked->line);
 	}
 	return 0;
 }
@@ -218,13 +262,15 @@ add_row(struct merge_plan *p, const struct merge_slice *s, size_t tensor, uint64
 	if (!row->vectors)
 		return err_memory(e);
 	row->table = p->words.tokens > 0 && vocabulary_is_table(&p->inputs[lead->model], tensor);
-	if (row->table && lead->model != p->reference)
+	if (row->table && !p->words.replaced && lead->model != p->reference)
 		return err_set(e, ERR_INVALID, p->inputs[lead->model].name, "its tokens differ, and "
 		               "the result would take its rows of tokens");
 	for (i = 0; i < n; i++)
 		if (find_vector(p, lead, tensor, part_of(s, i), ahead, row->table, &row->vectors[i],
 		                e) < 0)
 			return -1;
+	if (row->table && check_rules(p, row, n, e) < 0)
+		return -1;
 	if (make_tensor(p, row, lead, tensor, layer, e) < 0)
 		return -1;
 	if (row->copied) /* integers are those of the leader */
@@ -466,6 +512,8 @@ make_model(struct merge_plan *p, struct err *e)
 	if (model_copy(&p->out, merge_input_plan(in), e) < 0)
 		return -1;
 	p->out.holes = 0;
+	if (p->words.replaced && tokenizer_apply(&p->words, in, &p->out, &p->files, e) < 0)
+		return -1;
 	if (put_tensors(p, e) < 0 || put_records(p, e) < 0 || put_file_type(p, e) < 0)
 		return -1;
 	drop_quantization(p);

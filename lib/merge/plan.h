@@ -24,8 +24,7 @@ struct merge_options {
 	const struct dtype *type; /* of the result: F32, F16 or BF16; NULL: as above. GGUF: tensors
 	                           * of one dimension keep their type */
 	bool compat;              /* as mergekit computes */
-	bool any_tokens;          /* tokens may differ: rows of tables go by their numbers; */
-	bool by_text;             /* by the texts of the tokens of the reference */
+	bool any_tokens;          /* tokens may differ: rows of tables go by their numbers */
 	uint64_t seed;
 };
 

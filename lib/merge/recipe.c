@@ -55,6 +55,11 @@ merge_recipe_free(struct merge_recipe *r)
 	for (i = 0; i < r->slice_count; i++)
 		free_slice(&r->slices[i]);
 	free(r->slices);
+	for (i = 0; i < r->token_count; i++) {
+		free(r->token[i].text);
+		free(r->token[i].from);
+	}
+	free(r->token);
 	free_settings(&r->all);
 	*r = (struct merge_recipe){ .base = MERGE_NONE };
 }
@@ -79,6 +84,35 @@ merge_recipe_model(struct merge_recipe *r, const char *name, struct err *e)
 		return MERGE_NONE;
 	}
 	return r->model_count++;
+}
+
+bool
+merge_recipe_uses(const struct merge_recipe *r, size_t model)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->slice_count; i++) {
+		const struct merge_slice *s = &r->slices[i];
+
+		if (s->has_base && s->base.model == model)
+			return true;
+		for (k = 0; k < s->n; k++)
+			if (s->parts[k].model == model)
+				return true;
+	}
+	return false;
+}
+
+int
+merge_recipe_tokens(struct merge_recipe *r, const char *source, struct err *e)
+{
+	if (strcmp(source, "base") == 0 || strcmp(source, "union") == 0) {
+		r->tokens = *source == 'b' ? MERGE_TOKENS_BASE : MERGE_TOKENS_UNION;
+		return 0;
+	}
+	r->tokens = MERGE_TOKENS_OF;
+	r->tokens_model = merge_recipe_model(r, source, e);
+	return r->tokens_model == MERGE_NONE ? -1 : 0;
 }
 
 struct merge_slice *

@@ -10,7 +10,11 @@
  *     base_model
  *     parameters             at three levels; the innermost that has a value for a tensor counts
  *     dtype, out_dtype       float32, float16 or bfloat16; out_dtype counts
- *     tokenizer_source       base: models whose tokens differ are merged by the texts of tokens
+ *     tokenizer_source       base, union or a model: models whose tokens differ are merged by the
+ *                            texts of tokens (merge/vocabulary.h)
+ *     tokenizer: {source, tokens: {TEXT: {source, force}}}
+ *                            the same, with rules for the rows of single tokens; their source is a
+ *                            model, {kind: model_token, model, token or token_id} or {kind: zero}
  *     name                   ignored
  * All other keys are refused by name with their line. A value of a parameter is a number (or
  * true, false), a list of numbers, which is interpolated over the layers (a gradient), or a list
@@ -63,6 +67,22 @@ struct merge_slice {
 	struct merge_settings all;
 };
 
+/* Which tokens the result has, if those of the models may differ. */
+enum merge_tokens { MERGE_TOKENS_SAME, MERGE_TOKENS_BASE, MERGE_TOKENS_UNION, MERGE_TOKENS_OF };
+
+/* Where the rows of one token come from. */
+#define MERGE_TOKEN_RULES 1024 /* of a recipe */
+#define MERGE_TOKEN_BY_TEXT UINT64_MAX
+struct merge_token {
+	char *text;
+	enum { MERGE_TOKEN_USUAL, MERGE_TOKEN_ZERO, MERGE_TOKEN_MODEL } source;
+	size_t model;             /* MERGE_TOKEN_MODEL: of this model the row of */
+	char *from;               /* the token with this text (NULL: the same), or */
+	uint64_t id;              /* this id, unless it is MERGE_TOKEN_BY_TEXT */
+	bool force;               /* also of models that have the token */
+	size_t line;              /* in the file */
+};
+
 struct merge_recipe {
 	const struct merge_method *method;
 	char **models;            /* names, each once */
@@ -72,7 +92,10 @@ struct merge_recipe {
 	struct merge_slice *slices;
 	size_t slice_count, slice_cap;
 	struct merge_settings all;
-	bool by_text;             /* tokenizer_source */
+	enum merge_tokens tokens;
+	size_t tokens_model;      /* MERGE_TOKENS_OF: in models */
+	struct merge_token *token;
+	size_t token_count, token_cap;
 	const struct dtype *type, *work; /* of the result, of mergekit's arithmetic; or NULL */
 };
 
@@ -82,6 +105,12 @@ void merge_recipe_free(struct merge_recipe *r);
 
 /* The index of a model, which is added if it is new, or MERGE_NONE with e filled. */
 size_t merge_recipe_model(struct merge_recipe *r, const char *name, struct err *e);
+
+/* Whether tensors of a model are merged: a model may only give its tokens. */
+bool merge_recipe_uses(const struct merge_recipe *r, size_t model);
+
+/* Set the tokens of the result: base, union or the name of a model. 0 or -1. */
+int merge_recipe_tokens(struct merge_recipe *r, const char *source, struct err *e);
 
 /* Append a slice, and a part to it. NULL with E008. */
 struct merge_slice *merge_recipe_slice(struct merge_recipe *r, struct err *e);

@@ -6,36 +6,21 @@
 #include "core/mem.h"
 #include "core/near.h"
 #include "core/text.h"
-#include "merge/recipe.h"
-#include "wire/yaml.h"
+#include "merge/recipe_parts.h"
 
-struct yaml_recipe {
-	struct merge_recipe *r;
-	const char *what;
-	struct yaml_lines lines;
-	struct err *e;
-};
-
-/* A key of a mapping, and what reads its value: into the recipe, a slice or a part. */
-struct key {
-	const char *name;
-	int (*read)(struct yaml_recipe *y, const json_t *object, const json_t *v, void *to);
-	const char *refused; /* why the key is refused; NULL: it is read, or ignored */
-};
-
-static int
-wrong(struct yaml_recipe *y, const json_t *object, const char *key, const char *fact)
+int
+recipe_wrong(struct yaml_recipe *y, const json_t *object, const char *key, const char *fact)
 {
 	return err_set(y->e, ERR_CORRUPT, y->what, "line %zu: %.80s %s",
 	               yaml_line_of(&y->lines, object, key), key, fact);
 }
 
 static int
-unknown(struct yaml_recipe *y, const json_t *object, const struct key *keys, const char *name)
+unknown(struct yaml_recipe *y, const json_t *object, const struct recipe_key *keys, const char *name)
 {
 	struct near near = { 0 };
 
-	wrong(y, object, name, "is not a key of a recipe");
+	recipe_wrong(y, object, name, "is not a key of a recipe");
 	for (; keys->name; keys++) {
 		size_t cost = text_distance(name, keys->name);
 
@@ -46,12 +31,11 @@ unknown(struct yaml_recipe *y, const json_t *object, const struct key *keys, con
 	return -1;
 }
 
-/* Read the keys of a mapping in the order of the table. */
-static int
-read_keys(struct yaml_recipe *y, const json_t *object, const struct key *keys, void *to)
+int
+recipe_read_keys(struct yaml_recipe *y, const json_t *object, const struct recipe_key *keys, void *to)
 {
 	json_t *o = (json_t *)(uintptr_t)object, *v;
-	const struct key *k;
+	const struct recipe_key *k;
 	const char *name;
 
 	json_object_foreach(o, name, v) {
@@ -77,7 +61,7 @@ wrong_value(struct yaml_recipe *y, const json_t *object, enum merge_param p)
 {
 	const struct merge_param_row *row = merge_param_row(p);
 
-	wrong(y, object, row->name, row->truth ? "is not true or false" : "is not a number in its "
+	recipe_wrong(y, object, row->name, row->truth ? "is not true or false" : "is not a number in its "
 	      "limits, a list of these, or a list of filters with values");
 	return row->truth ? -1 : err_hint(y->e, "%s is from %g to %g", row->name, row->low, row->high);
 }
@@ -147,13 +131,13 @@ read_settings(struct yaml_recipe *y, const json_t *object, const json_t *v, void
 	json_t *member;
 
 	if (!json_is_object(v))
-		return wrong(y, object, "parameters", "is not a mapping");
+		return recipe_wrong(y, object, "parameters", "is not a mapping");
 	json_object_foreach((json_t *)(uintptr_t)v, name, member) {
 		enum merge_param p = merge_param_find(name);
 		double ignored;
 
 		if (p == MERGE_PARAMS)
-			return wrong(y, v, name, "is not a parameter of any method");
+			return recipe_wrong(y, v, name, "is not a parameter of any method");
 		if (p != PARAM_INT8_MASK && !merge_method_default(y->r->method, p, &ignored)) {
 			err_set(y->e, ERR_FORMAT, y->what, "line %zu: %s does not have the parameter %s",
 			        yaml_line_of(&y->lines, v, name), y->r->method->name, name);
@@ -191,14 +175,13 @@ read_all_settings(struct yaml_recipe *y, const json_t *object, const json_t *v, 
 
 /* ---- models ---- */
 
-/* The index of a model, or MERGE_NONE. */
-static size_t
-model_of(struct yaml_recipe *y, const json_t *object, const char *key, const json_t *v)
+size_t
+recipe_model_of(struct yaml_recipe *y, const json_t *object, const char *key, const json_t *v)
 {
 	const char *name = json_string_value(v);
 
 	if (!name || !*name) {
-		wrong(y, object, key, "is not the name of a model");
+		recipe_wrong(y, object, key, "is not the name of a model");
 		return MERGE_NONE;
 	}
 	if (strchr(name, '+')) {
@@ -214,7 +197,7 @@ read_model(struct yaml_recipe *y, const json_t *object, const json_t *v, void *t
 {
 	struct merge_part *part = to;
 
-	part->model = model_of(y, object, "model", v);
+	part->model = recipe_model_of(y, object, "model", v);
 	return part->model == MERGE_NONE ? -1 : 0;
 }
 
@@ -228,40 +211,40 @@ read_range(struct yaml_recipe *y, const json_t *object, const json_t *v, void *t
 	if (json_array_size(v) != 2 || !from || !end ||
 	    text_u64(from, 0, MERGE_LAYERS, &part->from) < 0 ||
 	    text_u64(end, 1, MERGE_LAYERS, &part->to) < 0 || part->from >= part->to)
-		return wrong(y, object, "layer_range", "is not [FROM, TO] with FROM below TO");
+		return recipe_wrong(y, object, "layer_range", "is not [FROM, TO] with FROM below TO");
 	return 0;
 }
 
 static int
 read_parts(struct yaml_recipe *y, const json_t *object, const char *key, const json_t *list,
-           const struct key *keys, struct merge_slice *s)
+           const struct recipe_key *keys, struct merge_slice *s)
 {
 	size_t i;
 
 	if (json_array_size(list) == 0)
-		return wrong(y, object, key, "is not a list of models");
+		return recipe_wrong(y, object, key, "is not a list of models");
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
 		struct merge_part *part;
 
 		if (!json_is_object(v) || !json_object_get(v, "model"))
-			return wrong(y, object, key, "has an item without a model");
+			return recipe_wrong(y, object, key, "has an item without a model");
 		part = merge_slice_part(s, MERGE_NONE, y->e);
-		if (!part || read_keys(y, v, keys, part) < 0)
+		if (!part || recipe_read_keys(y, v, keys, part) < 0)
 			return -1;
 		if (y->r->layered && part->to == 0)
-			return wrong(y, v, "model", "has no layer_range");
+			return recipe_wrong(y, v, "model", "has no layer_range");
 	}
 	return 0;
 }
 
-static const struct key part_keys[] = {
+static const struct recipe_key part_keys[] = {
 	{ "model", read_model, NULL },
 	{ "parameters", read_part_settings, NULL },
 	{ NULL, NULL, NULL }
 };
 
-static const struct key source_keys[] = {
+static const struct recipe_key source_keys[] = {
 	{ "model", read_model, NULL },
 	{ "layer_range", read_range, NULL },
 	{ "parameters", read_part_settings, NULL },
@@ -288,12 +271,12 @@ read_sources(struct yaml_recipe *y, const json_t *object, const json_t *v, void 
 static int
 read_slice_base(struct yaml_recipe *y, const json_t *object, const json_t *v, void *to)
 {
-	size_t base = model_of(y, object, "base_model", v);
+	size_t base = recipe_model_of(y, object, "base_model", v);
 
 	return base == MERGE_NONE ? -1 : merge_slice_base(y->r, to, base, y->what, y->e);
 }
 
-static const struct key slice_keys[] = {
+static const struct recipe_key slice_keys[] = {
 	{ "sources", read_sources, NULL },
 	{ "base_model", read_slice_base, NULL },
 	{ "parameters", read_slice_settings, NULL },
@@ -309,15 +292,15 @@ read_slices(struct yaml_recipe *y, const json_t *object, const json_t *v, void *
 
 	r->layered = true;
 	if (json_array_size(v) == 0)
-		return wrong(y, object, "slices", "is not a list of slices");
+		return recipe_wrong(y, object, "slices", "is not a list of slices");
 	for (i = 0; i < json_array_size(v); i++) {
 		const json_t *o = json_array_get(v, i);
 		struct merge_slice *s;
 
 		if (!json_is_object(o) || !json_object_get(o, "sources"))
-			return wrong(y, object, "slices", "has an item without sources");
+			return recipe_wrong(y, object, "slices", "has an item without sources");
 		s = merge_recipe_slice(r, y->e);
-		if (!s || read_keys(y, o, slice_keys, s) < 0)
+		if (!s || recipe_read_keys(y, o, slice_keys, s) < 0)
 			return -1;
 	}
 	return 0;
@@ -333,7 +316,7 @@ read_method(struct yaml_recipe *y, const json_t *object, const json_t *v, void *
 	char where[200];
 
 	if (!name)
-		return wrong(y, object, "merge_method", "is not the name of a method");
+		return recipe_wrong(y, object, "merge_method", "is not the name of a method");
 	snprintf(where, sizeof where, "%.120s: line %zu", y->what,
 	         yaml_line_of(&y->lines, object, "merge_method"));
 	r->method = merge_method_asked(strcmp(name, "linear") == 0 ? "weighted" : name, where, y->e);
@@ -347,7 +330,7 @@ read_base(struct yaml_recipe *y, const json_t *object, const json_t *v, void *to
 {
 	struct merge_recipe *r = to;
 
-	r->base = model_of(y, object, "base_model", v);
+	r->base = recipe_model_of(y, object, "base_model", v);
 	return r->base == MERGE_NONE ? -1 : 0;
 }
 
@@ -372,7 +355,7 @@ read_dtype(struct yaml_recipe *y, const json_t *object, const json_t *v, void *t
 	struct merge_recipe *r = to;
 
 	r->type = r->work = type_of(v);
-	return r->type ? 0 : wrong(y, object, "dtype", "is not float32, float16 or bfloat16");
+	return r->type ? 0 : recipe_wrong(y, object, "dtype", "is not float32, float16 or bfloat16");
 }
 
 static int
@@ -381,23 +364,25 @@ read_out_dtype(struct yaml_recipe *y, const json_t *object, const json_t *v, voi
 	struct merge_recipe *r = to;
 
 	r->type = type_of(v);
-	return r->type ? 0 : wrong(y, object, "out_dtype", "is not float32, float16 or bfloat16");
+	return r->type ? 0 : recipe_wrong(y, object, "out_dtype", "is not float32, float16 or bfloat16");
 }
 
 static int
-read_tokenizer(struct yaml_recipe *y, const json_t *object, const json_t *v, void *to)
+read_tokenizer_source(struct yaml_recipe *y, const json_t *object, const json_t *v, void *to)
 {
 	struct merge_recipe *r = to;
+	const char *name = json_string_value(v);
 
-	r->by_text = json_is_string(v) && strcmp(json_string_value(v), "base") == 0;
-	if (r->by_text)
-		return 0;
-	err_set(y->e, ERR_FORMAT, y->what, "line %zu: tokenizer_source: only base is supported",
-	        yaml_line_of(&y->lines, object, "tokenizer_source"));
-	return -1;
+	if (r->tokens != MERGE_TOKENS_SAME)
+		return recipe_wrong(y, object, "tokenizer_source", "is stated twice, also by tokenizer");
+	if (name && (strcmp(name, "base") == 0 || strcmp(name, "union") == 0))
+		return merge_recipe_tokens(r, name, y->e);
+	r->tokens = MERGE_TOKENS_OF;
+	r->tokens_model = recipe_model_of(y, object, "tokenizer_source", v);
+	return r->tokens_model == MERGE_NONE ? -1 : 0;
 }
 
-static const struct key recipe_keys[] = {
+static const struct recipe_key recipe_keys[] = {
 	{ "merge_method", read_method, NULL }, /* the first: others depend on it */
 	{ "models", read_models, NULL },
 	{ "slices", read_slices, NULL },
@@ -405,10 +390,10 @@ static const struct key recipe_keys[] = {
 	{ "parameters", read_all_settings, NULL },
 	{ "dtype", read_dtype, NULL },
 	{ "out_dtype", read_out_dtype, NULL },
-	{ "tokenizer_source", read_tokenizer, NULL },
+	{ "tokenizer", recipe_read_tokenizer, NULL }, /* after the models */
+	{ "tokenizer_source", read_tokenizer_source, NULL },
 	{ "name", NULL, NULL },
 	{ "modules", NULL, "models of several modules are not supported" },
-	{ "tokenizer", NULL, "is not supported" },
 	{ "chat_template", NULL, "is not supported; apr-meta sets it" },
 	{ NULL, NULL, NULL }
 };
@@ -431,7 +416,7 @@ read_recipe(struct yaml_recipe *y, const json_t *v)
 		return err_set(y->e, ERR_CORRUPT, y->what, "merge_method is missing");
 	if (has(v, "models") == has(v, "slices") && !has(v, "modules"))
 		return err_set(y->e, ERR_CORRUPT, y->what, "has not exactly one of models and slices");
-	if (read_keys(y, v, recipe_keys, y->r) < 0)
+	if (recipe_read_keys(y, v, recipe_keys, y->r) < 0)
 		return -1;
 	if (merge_recipe_finish(y->r, y->what, y->e) == 0)
 		return 0;

@@ -106,6 +106,54 @@ slices_json(const struct merge_plan *p)
 	return list;
 }
 
+/* Where the rows of a token come from. */
+static json_t *
+token_json(const struct merge_plan *p, const struct merge_token *t)
+{
+	json_t *o = json_object(), *source = json_object();
+
+	if (t->source == MERGE_TOKEN_ZERO)
+		json_object_set_new(source, "kind", json_string("zero"));
+	if (t->source == MERGE_TOKEN_MODEL) {
+		json_object_set_new(source, "kind", json_string("model_token"));
+		json_object_set_new(source, "model", name_json(p, t->model));
+		if (t->id == MERGE_TOKEN_BY_TEXT)
+			json_object_set_new(source, "token", json_string(t->from ? t->from : t->text));
+		else
+			json_object_set_new(source, "token_id", json_integer((json_int_t)t->id));
+	}
+	if (json_object_size(source) > 0)
+		json_object_set(o, "source", source);
+	json_decref(source);
+	if (t->force)
+		json_object_set_new(o, "force", json_true());
+	return o;
+}
+
+static void
+put_tokens(const struct merge_plan *p, json_t *to)
+{
+	const struct merge_recipe *r = p->recipe;
+	json_t *source, *all, *tokens;
+	size_t i;
+
+	if (!p->words.tokens)
+		return;
+	source = r->tokens == MERGE_TOKENS_OF ? name_json(p, r->tokens_model)
+		: json_string(r->tokens == MERGE_TOKENS_BASE ? "base" : "union");
+	if (r->token_count == 0) {
+		json_object_set_new(to, "tokenizer_source", source);
+		return;
+	}
+	all = json_object();
+	tokens = json_object();
+	for (i = 0; i < r->token_count; i++)
+		json_object_set_new(tokens, r->token[i].text, token_json(p, &r->token[i]));
+	json_object_set_new(all, "source", source);
+	json_object_set_new(all, "tokens", tokens);
+	json_object_set_new(to, "tokenizer", all);
+}
+
 int
 merge_record(const struct merge_plan *p, struct buf *to, struct err *e)
 {
@@ -123,8 +171,7 @@ merge_record(const struct merge_plan *p, struct buf *to, struct err *e)
 	else
 		json_object_set_new(o, "models", parts_json(p, s));
 	put_settings(o, &r->all);
-	if (p->words.tokens)
-		json_object_set_new(o, "tokenizer_source", json_string("base"));
+	put_tokens(p, o);
 	if (r->method->keep == KEEP_RANDOM || r->method->keep == KEEP_RANKED)
 		json_object_set_new(o, "seed", json_integer((json_int_t)p->o.seed));
 	if (p->o.compat)

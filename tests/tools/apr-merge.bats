@@ -277,8 +277,10 @@ refuses() {
 	refuses 4 'line 1: modell is not a key' 'modell: x' 'merge_method: linear' "$two"
 	refuses 4 'line 3: modules: ' 'merge_method: linear' "$two" 'modules: {a: {}}'
 	refuses 4 'line 2: chat_template: ' 'merge_method: linear' 'chat_template: auto' "$two"
-	refuses 4 'line 2: tokenizer: ' 'merge_method: linear' 'tokenizer: {source: union}' "$two"
-	refuses 4 'only base is supported' 'merge_method: linear' 'tokenizer_source: union' "$two"
+	refuses 4 'line 2: tokenizer is not a mapping' 'merge_method: linear' 'tokenizer: union' "$two"
+	refuses 4 'line 2: vocab is not a key' 'merge_method: linear' 'tokenizer: {vocab: union}' "$two"
+	refuses 4 'line 3: tokenizer_source is stated twice' 'merge_method: linear' \
+		'tokenizer: {source: union}' 'tokenizer_source: base' "$two"
 	refuses 4 'line 1: ramplus_tl is not a method' 'merge_method: ramplus_tl' "$two"
 	refuses 4 'does not have the parameter density' 'merge_method: linear' "$two" \
 		'parameters: {density: 1}'
@@ -359,12 +361,13 @@ refuses() {
 	said 1 'apr-unpack: cannot be started'
 }
 
-# words TOKENS ROWS: a model of these tokens, with a row of ROWS and twice that for each.
+# words TOKENS ROWS [KIND]: a model of these tokens, with a row of two values for each.
 words() {
 	mkmodel <<-END
 		key general.architecture string llama
-		key tokenizer.ggml.model string gpt2
+		key tokenizer.ggml.model string ${3:-gpt2}
 		key tokenizer.ggml.tokens array:string $1
+		key tokenizer.ggml.scores array:f32 0*$(wc -w <<<"$1")
 		tensor token_embd.weight F32 $(wc -w <<<"$1")x2 values $2
 		tensor v F32 2 values 1
 	END
@@ -388,7 +391,88 @@ words() {
 	said 5 'bert.gguf: its tokens'
 	mkmodel <<<'tensor v F32 2 values 1' >none.gguf
 	try apr-merge --tokens some base.gguf other.gguf
-	said 2 'only base is known'
+	said 3 'some: cannot be opened'
 	try apr-merge --tokens base --any-tokens base.gguf other.gguf
 	said 2 'exclude each other'
+}
+
+# The rows of a table on one line.
+rows() {
+	apr-get --text "$2" "$1" | tr -s '\n ' ' ' | sed 's/ $//'
+}
+
+@test "union: all tokens, with rows of the models that have them" {
+	words 'a b c d' '1 2 3 4 5 6 7 8' llama >one.gguf
+	words 'c x a' '50 60 90 91 10 20' llama >two.gguf
+	words 'y x' '7 7 10 11' llama >three.gguf
+	apr-merge --tokens union --method linear -w 1 one.gguf -w 2 two.gguf -w 4 three.gguf >m 2>notes
+	grep -qx 'apr-merge: the result has 6 tokens' notes
+	# a b c d, then x of two, then y of three. A model without a token: the mean of those with it.
+	[ "$(apr-meta get tokenizer.ggml.tokens m | tr -d '\n", []')" = abcdxy ]
+	# a: 1 + 2*10 + 4*5.5; b: 7*3; c: 5 + 2*50 + 4*27.5; x: 50 + 2*90 + 4*10; y: 7*7
+	[ "$(rows m token_embd.weight)" = '43 86 21 28 215 258 49 56 270 277 49 49' ]
+	# With a base: its row.
+	recipe 'merge_method: task_arithmetic' 'base_model: one.gguf' 'tokenizer_source: union' \
+		'models: [{model: two.gguf}, {model: three.gguf}]' 'parameters: {weight: 1}'
+	apr-merge r.yml >m
+	# x: base and models that lack it take the mean 50 51, so 50 + 40 + -40.
+	[ "$(rows m token_embd.weight)" = '10 20 3 4 50 60 7 8 50 51 7 7' ]
+	# Rules for single tokens.
+	recipe 'merge_method: linear' 'parameters: {normalize: false, weight: 1}' \
+		'models: [{model: one.gguf}, {model: two.gguf}]' 'tokenizer:' '  source: union' '  tokens:' \
+		'    x: {source: {kind: zero}}' '    b: {source: {kind: model_token, model: two.gguf, token: x}}' \
+		'    c: {source: one.gguf, force: true}' '    d: {source: {kind: model_token, model: one.gguf, token_id: 0}}'
+	apr-merge r.yml >m
+	[ "$(rows m token_embd.weight)" = '11 22 93 95 10 12 8 10 90 91' ]
+	apr-header --full m | grep -qF 'token_id'
+	# The tokens of one of them, or of a file that is not merged.
+	for i in three.gguf four.gguf; do
+		words 'y x' '0 0 0 0' llama >four.gguf
+		apr-merge --tokens "$i" --method linear -w 1 one.gguf -w 1 two.gguf >m 2>notes
+		[ "$(rows m token_embd.weight)" = '0 0 180 182' ]
+		grep -q '1 tokens are in none of the models' notes
+	done
+}
+
+@test "union: what cannot be united, and wrong rules, are named" {
+	words 'a b' '1 2 3 4' llama >one.gguf
+	words 'c a' '5 6 7 8' llama >two.gguf
+	words 'a a' '5 6 7 8' llama >twice.gguf
+	try apr-merge --tokens union twice.gguf one.gguf
+	said 4 'twice.gguf: token 1 has the text of token 0'
+	for i in 'z: {source: {kind: zero}}=line 5' 'a: {source: nobody.gguf}=line 5' \
+		'a: {source: {kind: model_token, model: one.gguf, token_id: 2}}=lacks the token' \
+		'a: {source: {kind: model_token, model: one.gguf}}=needs for model_token' \
+		'a: {source: {kind: other}}=is neither zero nor model_token' 'a: {force: 2}=is not true or false' \
+		'a: {sauce: x}=is not a key'; do
+		recipe 'merge_method: linear' 'models: [{model: one.gguf}, {model: two.gguf}]' 'tokenizer:' \
+			'  tokens:' "    ${i%%=*}"
+		try apr-merge r.yml
+		[ "$status" -ge 4 ]
+		grep -q -- "${i#*=}" "$err"
+	done
+	recipe 'merge_method: linear' 'models: [{model: one.gguf}]' 'tokenizer:' '  pad_to_multiple_of: 8'
+	try apr-merge r.yml
+	said 4 'line 4: pad_to_multiple_of: is not supported'
+}
+
+@test "union: the result runs, as a file and as a folder, and tokenizes" {
+	local model=$root/tests/data/shakespeare-BF16.gguf text='ROMEO:<|im_end|><|endoftext|>'
+	apr-adapt hf "$model" | apr-pack -t safetensors -o one/
+	cp -r one two
+	sed -i 's/<|endoftext|>/<|im_end|>/' two/*.json
+	apr-run "$model" -p ROMEO: -n 12 >said
+	for i in "$model" one; do
+		apr-merge --tokens union "$i" two >m
+		apr-header -l m | grep -qE '^(token_embd|model.embed_tokens).weight *BF16 *1025x256'
+		apr-run m -p ROMEO: -n 12 | cmp - said
+		grep -q ' 1024 1023 198$' <(apr-tok encode --special m <<<"$text")
+	done
+	apr-pack -t safetensors -o three/ m
+	grep -q '"vocab_size": 1025' three/config.json
+	apr-run three -p ROMEO: -n 12 | cmp - said
+	# The tokens of another model, which is not merged.
+	apr-merge --tokens two "$model" >m
+	cmp <(apr-tok encode --special two <<<"$text") <(apr-tok encode --special m <<<"$text")
+	apr-run m -p ROMEO: -n 12 | cmp - said
 }

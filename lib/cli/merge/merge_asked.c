@@ -45,7 +45,8 @@ merge_asked_options(struct merge_asked *a, struct opt *to)
 		TEXT(0, "type", "TYPE", &a->type, "type of the result: f32, f16 or bf16"),
 		NUMBER(0, "seed", "N", &a->seed, 0, UINT64_MAX, "seed of random choices (default: 0)"),
 		FLAG(0, "compat", &a->compat, "compute as mergekit does"),
-		TEXT(0, "tokens", "base", &a->tokens, "merge rows of tokens by the texts of the base's tokens"),
+		TEXT(0, "tokens", "base|union|FILE", &a->tokens,
+		     "merge rows of tokens by their texts: tokens of the base, of all, or of FILE"),
 		FLAG(0, "any-tokens", &a->any_tokens, "merge rows of tokens by their numbers"),
 		OPT_END
 	};
@@ -289,7 +290,8 @@ mapped(const struct merge_asked *a, const char *name)
 static char *
 path_of(const struct merge_asked *a, const char *name, struct err *e)
 {
-	const char *file = a->recipe ? mapped(a, name) : name;
+	bool given = a->tokens && strcmp(a->tokens, name) == 0; /* --tokens FILE */
+	const char *file = !a->recipe || given ? name : mapped(a, name);
 	const char *slash = a->recipe ? strrchr(a->recipe, '/') : NULL;
 	struct buf b = { 0 };
 
@@ -354,9 +356,7 @@ read_type(const struct merge_asked *a, const struct merge_recipe *r, struct merg
 	size_t i;
 
 	*o = (struct merge_options){ .type = r->type, .compat = a->compat,
-		.any_tokens = a->any_tokens, .by_text = a->tokens != NULL, .seed = a->seed };
-	if (a->tokens && strcmp(a->tokens, "base") != 0)
-		return tool_misused(e, "--tokens %.80s: only base is known", a->tokens);
+		.any_tokens = a->any_tokens, .seed = a->seed };
 	if (a->tokens && a->any_tokens)
 		return tool_misused(e, "--tokens and --any-tokens exclude each other");
 	if (!a->type)
@@ -392,6 +392,8 @@ merge_asked_recipe(struct merge_asked *a, char **operands, struct merge_recipe *
 	if ((a->recipe ? from_recipe(a, r, e) : from_options(a, operands_of(operands), r, e)) < 0)
 		return -1;
 	if (a->recipe && check_mapped(a, r, e) < 0)
+		return -1;
+	if (a->tokens && merge_recipe_tokens(r, a->tokens, e) < 0)
 		return -1;
 	return read_type(a, r, o, e) < 0 || find_paths(a, r, e) < 0 ? -1 : 0;
 }

@@ -1,0 +1,208 @@
+#include "merge/tokenizer_out.h"
+
+#include <string.h>
+
+#include "adapt/tokens/tokens.h"
+#include "core/le.h"
+#include "core/text.h"
+
+#define KEY "tokenizer.ggml."
+
+struct output {
+	const struct vocabulary *v;
+	const struct merge_input *in;
+	struct model *plan;
+	struct subject_files *files;
+	struct err *e;
+};
+
+/* ---- metadata ---- */
+
+/* Append a value: to the plan, or as a blob. */
+static int
+add_value(struct output *o, const struct meta *k)
+{
+	char name[sizeof MODEL_VALUE_NAME + 256];
+	struct buf bytes = { 0 };
+	size_t n = strlen(k->key);
+
+	if (value_is_inline(k->type, k->wire, k->wire_bytes))
+		return model_add_meta(o->plan, k->key, n, k->type, k->wire, k->wire_bytes, o->e);
+	if (n > 256)
+		return err_set(o->e, ERR_INVALID, o->in->name, "its key %.80s is too long", k->key);
+	strcpy(name, MODEL_VALUE_NAME);
+	strcat(name, k->key);
+	buf_put(&bytes, k->wire, k->wire_bytes);
+	return model_add_meta_blob(o->plan, k->key, n, k->type, k->wire_bytes, o->e) < 0 ? -1
+		: subject_add_file(o->files, name, &bytes, o->e);
+}
+
+static int
+add_tokenizer(struct output *o)
+{
+	const struct model *keys = &o->v->words.keys;
+	size_t i;
+
+	for (i = 0; i < keys->meta_count; i++)
+		if (add_value(o, &keys->meta[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* ARCHITECTURE.vocab_size of GGUF. */
+static int
+add_count(struct output *o, const struct meta *k)
+{
+	static const struct value_type u32 = { 0, VALUE_U32 };
+	uint8_t wire[4];
+
+	le32_put(wire, o->v->tokens);
+	return model_add_meta(o->plan, k->key, strlen(k->key), u32, wire, sizeof wire, o->e);
+}
+
+static int
+add_key(struct output *o, const struct meta *k)
+{
+	const struct model *m = merge_input_plan(o->in);
+	const char *end = strrchr(k->key, '.');
+
+	if (k->blob != SIZE_MAX)
+		return model_add_meta_blob(o->plan, k->key, strlen(k->key), k->type,
+		                           m->blobs[k->blob].bytes, o->e);
+	if (end && strcmp(end, ".vocab_size") == 0 && strncmp(k->key, "general.", 8) != 0)
+		return add_count(o, k);
+	return model_add_meta(o->plan, k->key, strlen(k->key), k->type, k->wire, k->wire_bytes, o->e);
+}
+
+/* All keys, with those of the tokenizer in the place of the first of them. */
+static int
+add_keys(struct output *o)
+{
+	const struct model *m = merge_input_plan(o->in);
+	bool gguf = o->in->subject.form == ARCH_GGUF, done = false;
+	size_t i;
+
+	for (i = 0; i < m->meta_count; i++) {
+		bool own = strncmp(m->meta[i].key, "tokenizer.", 10) == 0;
+
+		if (own && !done && gguf && add_tokenizer(o) < 0)
+			return -1;
+		done = done || own;
+		if (!own && add_key(o, &m->meta[i]) < 0)
+			return -1;
+	}
+	return done || !gguf ? 0 : add_tokenizer(o);
+}
+
+/* ---- side files ---- */
+
+static bool
+is_ours(const char *name)
+{
+	static const char *const names[] = { "tokenizer.json", "tokenizer_config.json",
+		"special_tokens_map.json", "added_tokens.json", "tokenizer.model", "spiece.model",
+		"sentencepiece.bpe.model", "vocab.json", "vocab.txt", "merges.txt",
+		"chat_template.jinja", "chat_template.json" };
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The files of the tokenizer, from its keys. */
+static int
+make_files(struct output *o)
+{
+	struct subject s = o->in->subject;
+
+	s.plan = s.w.plan = (struct model *)(uintptr_t)&o->v->words.keys;
+	s.w.blobs = NULL;
+	s.note = NULL;
+	return tokens_files(&s, o->v->words.origin, o->files, o->e);
+}
+
+/* An id that a member of config.json states, by the key of the tokenizer. */
+static void
+put_id(const struct output *o, json_t *config, const char *member, const char *key)
+{
+	uint64_t id;
+
+	if (!json_object_get(config, member))
+		return;
+	if (model_u64(&o->v->words.keys, key, &id) == 0 && id < o->v->tokens)
+		json_object_set_new(config, member, json_integer((json_int_t)id));
+	else
+		json_object_set_new(config, member, json_null());
+}
+
+static void
+put_numbers(const struct output *o, json_t *config)
+{
+	if (json_is_integer(json_object_get(config, "vocab_size")))
+		json_object_set_new(config, "vocab_size", json_integer((json_int_t)o->v->tokens));
+	if (!o->v->foreign)
+		return;
+	put_id(o, config, "bos_token_id", KEY "bos_token_id");
+	put_id(o, config, "eos_token_id", KEY "eos_token_id");
+	put_id(o, config, "pad_token_id", KEY "padding_token_id");
+}
+
+static int
+change_config(struct output *o, const char *name)
+{
+	json_t *config = subject_json(&o->in->subject, name, o->e), *part, *copy;
+
+	if (!config)
+		return o->e->code == ERR_NONE ? 0 : -1;
+	copy = json_deep_copy(config);
+	json_decref(config);
+	put_numbers(o, copy);
+	part = json_object_get(copy, "text_config");
+	if (json_is_object(part))
+		put_numbers(o, part);
+	return subject_add_json(o->files, name, copy, o->e);
+}
+
+/* The reference's files except those of its tokenizer, then the new ones. Sizes follow later. */
+static int
+add_files(struct output *o)
+{
+	const struct model *m = merge_input_plan(o->in);
+	bool folder = o->in->subject.form != ARCH_GGUF;
+	size_t i, k;
+
+	for (i = 0; i < m->blob_count; i++)
+		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0 && !(folder && is_ours(m->blobs[i].name)) &&
+		    model_add_blob(o->plan, m->blobs[i].name, m->blobs[i].type, m->blobs[i].bytes, o->e) < 0)
+			return -1;
+	for (i = 0; i < o->files->count; i++) {
+		for (k = 0; k < o->plan->blob_count; k++)
+			if (strcmp(o->plan->blobs[k].name, o->files->file[i].name) == 0)
+				break;
+		if (k == o->plan->blob_count &&
+		    model_add_blob(o->plan, o->files->file[i].name, "file", 0, o->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, struct model *plan,
+                struct subject_files *files, struct err *e)
+{
+	struct output o = { v, in, plan, files, e };
+
+	if (in->subject.apr)
+		return err_set(e, ERR_FORMAT, in->name, "has the names of an .apr file, whose tokenizer is not "
+		               "replaced: apr-adapt gives it others");
+	model_clear_meta(plan);
+	if (add_keys(&o) < 0)
+		return -1;
+	if (in->subject.form != ARCH_GGUF &&
+	    (make_files(&o) < 0 || change_config(&o, "config.json") < 0 ||
+	     change_config(&o, "generation_config.json") < 0))
+		return -1;
+	return add_files(&o);
+}
