@@ -100,10 +100,13 @@ $(B)/%.o: %.c
 # compiled as for a program.
 $(B)/lib/%.o: pic_FLAGS = -fPIC -fvisibility=hidden
 $(B)/lib/kernels/%.o: pic_FLAGS = -fPIE
+$(B)/lib/predict/cuts.o $(B)/lib/predict/ranks_rows.o: level_FLAGS = -O3 -fno-tree-slp-vectorize
 
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/lib/crypto/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
 $(B)/lib/crypto/%_avx512.o: level_FLAGS = -mavx2 -mavx512f -mavx512vl
+$(B)/lib/predict/%_avx2.o: level_FLAGS = -O3 -mavx2
+$(B)/lib/predict/%_avx512.o: level_FLAGS = -O3 -mavx2 -mavx512f -mavx512bw
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a

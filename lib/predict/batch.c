@@ -207,11 +207,15 @@ put_row(const struct batch *b, struct buf *o, const double *scores, const uint32
 
 /* ---- blocks ---- */
 
+/* Blocks have at most FOREST_BLOCK of n rows, and there is one for each thread. */
 static size_t
-rows_of_block(const struct predictor *m)
+rows_of_block(const struct batch *b, size_t n)
 {
-	size_t n = VALUES / (m->features + m->outputs + predict_trees(m) / 2 + 1);
+	const struct predictor *m = b->m;
+	size_t most = VALUES / (m->features + m->outputs + predict_trees(m) / 2 + 1);
 
+	n = n / (b->jobs ? b->jobs : 1) + 1;
+	n = n < most ? n : most;
 	return n < 1 ? 1 : n > FOREST_BLOCK ? FOREST_BLOCK : n;
 }
 
@@ -271,9 +275,10 @@ put_blocks(struct work *w, struct err *e)
 static int
 flush(struct work *w, struct err *e)
 {
-	size_t i, each = rows_of_block(w->b->m);
+	size_t i, each = rows_of_block(w->b, w->line_count);
 
 	w->block_count = 0;
+	predict_expect(w->b->m, w->number + w->line_count);
 	if (mem_grow(&w->blocks, &w->block_cap, w->line_count / each + 1, sizeof *w->blocks) < 0)
 		return err_memory(e);
 	for (i = 0; i < w->line_count; i += each) {

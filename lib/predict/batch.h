@@ -17,7 +17,7 @@ enum batch_what {
 };
 
 struct batch {
-	const struct predictor *m;
+	struct predictor *m;
 	struct rows rows;    /* m, where, form, skip, one_based are set by the caller */
 	enum batch_what what;
 	int header;          /* as in rows_begin */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "predict/ranks.h"
 #include "predict/walk.h"
 
 /* ---- a tree that is being read ---- */
@@ -75,6 +76,7 @@ forest_free(struct forest *f)
 	free(f->values);
 	free(f->ids);
 	buf_free(&f->sets);
+	ranks_free(f->ranks);
 	*f = (struct forest){ 0 };
 }
 
@@ -89,6 +91,8 @@ forest_limit(struct forest *f, size_t n, struct err *e)
 		if (used[f->width == 1 ? f->trees[i].group : 0]++ < n)
 			f->trees[count++] = f->trees[i];
 	f->tree_count = count;
+	ranks_free(f->ranks);
+	f->ranks = NULL;
 	free(used);
 	return 0;
 }

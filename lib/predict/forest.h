@@ -32,7 +32,7 @@
 #define FOREST_GROUPS 65536u
 #define FOREST_SETS (1u << 26)   /* words of the sets of categories of all trees */
 #define FOREST_VALUES (1u << 27) /* values of leaves that have one for each output */
-#define FOREST_ZERO 1e-35 /* LightGBM's kZeroThreshold, 1e-35f as a double */
+#define FOREST_ZERO_LIMIT ((double)1e-35f) /* LightGBM's kZeroThreshold */
 
 /* What a missing value (NaN) does at a split. */
 enum forest_missing {
@@ -99,6 +99,7 @@ struct forest {
 	uint32_t *ids;     /* of leaves */
 	size_t leaf_count, id_cap;
 	struct buf sets;   /* u32: words of the set, then the set */
+	struct forest_ranks *ranks; /* the same trees for many rows, or NULL */
 };
 
 /* Prepares a forest; base is zeros, scale 1, and most is kept. 0 or -1. */
@@ -127,7 +128,12 @@ int forest_limit(struct forest *f, size_t n, struct err *e);
 /* The threshold t' for which "x <= t'" is "x < t" in single precision, except for -inf. */
 double forest_below(float t);
 
-#define FOREST_BLOCK 64 /* rows at once */
+/* Makes the form for many rows, which the caller puts into f->ranks when no tree will be added any
+ * more; it costs about as much as some hundred rows. NULL if it would need more bytes than most, or if
+ * the forest has too many features or thresholds for it. */
+struct forest_ranks *forest_ranks(const struct forest *f, size_t most);
+
+#define FOREST_BLOCK 512 /* rows at once */
 
 /* Computes n rows, at most FOREST_BLOCK, of features values each, to sums of groups values each
  * (NULL: none) and to the ids of leaves, one for each tree (NULL: none). missing: a value of the

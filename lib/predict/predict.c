@@ -222,6 +222,18 @@ predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, do
 		                                                      scores + i * m->outputs);
 }
 
+void
+predict_expect(struct predictor *m, uint64_t rows)
+{
+	struct forest *f = &m->forest;
+
+	/* Making it costs about as much as twelve rows for each node of an average tree. */
+	if (m->expects || predict_trees(m) == 0 || rows < 12 * f->node_count / f->tree_count)
+		return;
+	m->expects = true;
+	f->ranks = forest_ranks(f, PREDICT_RANKS);
+}
+
 /* ---- links ---- */
 
 static double

@@ -21,6 +21,7 @@
 
 #define PREDICT_BYTES ((size_t)1 << 31) /* of a model file, at most */
 #define PREDICT_OUTPUTS 65536
+#define PREDICT_RANKS ((size_t)4 << 30) /* bytes of the form for many rows, at most, about */
 
 enum predict_task { PREDICT_VALUE, PREDICT_BINARY, PREDICT_CLASSES, PREDICT_CLUSTER };
 
@@ -54,6 +55,7 @@ struct predictor {
 	struct predict_linear linear; /* or centers, without a bias */
 
 	size_t features, outputs;
+	bool expects;         /* the form for many rows has been tried */
 	bool rounds;          /* rows are rounded to single precision */
 	bool single;          /* sums and links are in single precision */
 	enum predict_absent absent;
@@ -99,6 +101,10 @@ int predictor_add_label(struct predictor *m, const char *text, size_t n, struct 
  * or NULL. leaves: one for each tree and row, or NULL. missing: a value may be NaN. */
 void predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, double *scores,
                   uint32_t *leaves);
+
+/* Reports the number of rows that were asked for so far. From a number on that grows with the trees,
+ * the forest takes the form for many rows. Not while other threads compute. */
+void predict_expect(struct predictor *m, uint64_t rows);
 
 /* The columns of predictions after the link, for task value as many as outputs; probabilities:
  * 2 for a binary model, else outputs. */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "predict/ranks.h"
+
 /* ---- one step ---- */
 
 /* 0 if the category x is in the set at place t, else 1. */
@@ -22,7 +24,7 @@ static uint32_t
 step_any(const struct forest *f, const struct forest_node *n, const double *row)
 {
 	double x = row[n->word & WALK_FEATURE];
-	bool gone = isnan(x) || (n->word & WALK_ZEROS && fabs(x) <= (double)1e-35f);
+	bool gone = isnan(x) || (n->word & WALK_ZEROS && fabs(x) <= FOREST_ZERO_LIMIT);
 
 	if (gone)
 		return n->left + !!(n->word & WALK_RIGHT);
@@ -43,30 +45,30 @@ step_missing(const struct forest_node *n, const double *row)
 	return n->left + ((x > n->t) | ((x != x) & (n->word >> 24 & 1)));
 }
 
-/* ---- one tree ---- */
+/* ---- one row and one tree: the definition ---- */
 
-/* The leaf of one row. */
 static uint32_t
-leaf_any(const struct forest *f, uint32_t at, const double *row)
+walk_one(const struct forest *f, const struct forest_tree *t, const double *row)
 {
-	uint32_t next;
+	uint32_t at = t->root, next;
 
 	while ((next = step_any(f, &f->nodes[at], row)) != at)
 		at = next;
 	return at;
 }
 
-/* WALK_ROWS rows go down together, as many levels as the tree has. */
+/* ---- several rows, or several trees ---- */
+
+/* WALK_ROWS walks of plain trees go down together, as many levels as the deepest tree has, so
+ * that the loads of one wait while those of another arrive. Walk k is of the row at rows + k * stride. */
 static inline void
-walk_rows(const struct forest *f, const struct forest_tree *t, const double *rows, size_t stride,
-          uint32_t at[WALK_ROWS], uint32_t (*one)(const struct forest_node *, const double *))
+walk_together(const struct forest *f, uint32_t depth, const double *rows, size_t stride,
+              uint32_t at[WALK_ROWS], uint32_t (*one)(const struct forest_node *, const double *))
 {
 	const struct forest_node *nodes = f->nodes;
 	uint32_t level, k, moved, next;
 
-	for (k = 0; k < WALK_ROWS; k++)
-		at[k] = t->root;
-	for (level = 0; level < t->depth; level++) {
+	for (level = 0; level < depth; level++) {
 		for (k = 0, moved = 0; k < WALK_ROWS; k++) {
 			next = one(&nodes[at[k]], rows + k * stride);
 			moved |= next ^ at[k];
@@ -78,31 +80,65 @@ walk_rows(const struct forest *f, const struct forest_tree *t, const double *row
 }
 
 static void
-walk_tree(const struct forest *f, const struct forest_tree *t, const double *rows, size_t n,
-          bool missing, uint32_t *at)
+walk_plain(const struct forest *f, uint32_t depth, const double *rows, size_t stride, bool missing,
+           uint32_t at[WALK_ROWS])
 {
-	size_t i = 0;
+	if (missing)
+		walk_together(f, depth, rows, stride, at, step_missing);
+	else
+		walk_together(f, depth, rows, stride, at, step);
+}
 
-	if (t->plain && !missing)
-		for (; i + WALK_ROWS <= n; i += WALK_ROWS)
-			walk_rows(f, t, rows + i * f->features, f->features, at + i, step);
-	else if (t->plain)
-		for (; i + WALK_ROWS <= n; i += WALK_ROWS)
-			walk_rows(f, t, rows + i * f->features, f->features, at + i, step_missing);
+void
+walk_leaves(const struct forest *f, const struct forest_tree *t, const double *rows, size_t n,
+            bool missing, uint32_t *leaf)
+{
+	size_t i = 0, k;
+
+	for (; t->plain && i + WALK_ROWS <= n; i += WALK_ROWS) {
+		for (k = 0; k < WALK_ROWS; k++)
+			leaf[i + k] = t->root;
+		walk_plain(f, t->depth, rows + i * f->features, f->features, missing, leaf + i);
+	}
 	for (; i < n; i++)
-		at[i] = leaf_any(f, t->root, rows + i * f->features);
+		leaf[i] = walk_one(f, t, rows + i * f->features);
+	for (i = 0; i < n; i++)
+		leaf[i] = f->leaf[leaf[i]];
+}
+
+/* The leaves of one row in n trees from tree k on, at most WALK_ROWS. ranks: NULL, or of the row. */
+static void
+walk_trees(const struct forest *f, size_t k, size_t n, const double *row, bool missing,
+           const int16_t *ranks, uint32_t leaf[WALK_ROWS])
+{
+	const struct forest_tree *t = f->trees + k;
+	uint32_t depth = 0;
+	bool plain = n == WALK_ROWS;
+	size_t i;
+
+	if (ranks && n == WALK_ROWS && ranks_trees_of_row(f, k, ranks, leaf))
+		return;
+	for (i = 0; i < n; i++) {
+		plain &= t[i].plain;
+		depth = t[i].depth > depth ? t[i].depth : depth;
+		leaf[i] = t[i].root;
+	}
+	if (plain)
+		walk_plain(f, depth, row, 0, missing, leaf);
+	for (i = 0; i < n; i++)
+		leaf[i] = f->leaf[plain ? leaf[i] : walk_one(f, &t[i], row)];
 }
 
 /* ---- sums ---- */
 
-/* Adds the leaves of one tree to the sums of n rows, in the order and precision of the library. */
-static void
-add(const struct forest *f, const struct forest_tree *t, const uint32_t *at, size_t n, double *sums)
+void
+walk_add(const struct forest *f, const struct forest_tree *t, const uint32_t *leaf, size_t n,
+         double *sums)
 {
 	size_t i, k;
 
 	for (i = 0; i < n; i++) {
-		const double *v = f->values + (size_t)f->leaf[at[i]] * f->width;
+		const double *v = f->values + (size_t)leaf[i] * f->width;
 		double *to = sums + i * f->groups + (f->width == 1 ? t->group : 0);
 
 		for (k = 0; k < f->width; k++)
@@ -122,22 +158,86 @@ finish(const struct forest *f, size_t n, double *sums)
 		sums[i] = f->scale * sums[i] + f->bias[i % f->groups];
 }
 
+/* Adds the leaves of one row in n trees to one sum, which stays in a register. */
+static double
+add_trees(const struct forest *f, const uint32_t *leaf, size_t n, double sum)
+{
+	float single = (float)sum;
+	size_t i;
+
+	if (!f->single) {
+		for (i = 0; i < n; i++)
+			sum += f->values[leaf[i]];
+		return sum;
+	}
+	for (i = 0; i < n; i++)
+		single += (float)f->values[leaf[i]];
+	return (double)single;
+}
+
+/* One row: in several trees at a time. */
+static void
+one_row(const struct forest *f, const double *row, bool missing, const int16_t *ranks, double *sums,
+        uint32_t *leaves)
+{
+	uint32_t leaf[WALK_ROWS];
+	size_t i, k, some;
+
+	for (k = 0; k < f->tree_count; k += some) {
+		some = f->tree_count - k < WALK_ROWS ? f->tree_count - k : WALK_ROWS;
+		walk_trees(f, k, some, row, missing, ranks, leaf);
+		if (sums && f->groups == 1)
+			sums[0] = add_trees(f, leaf, some, sums[0]);
+		for (i = 0; i < some && sums && f->groups > 1; i++)
+			walk_add(f, &f->trees[k + i], leaf + i, 1, sums);
+		for (i = 0; i < some && leaves; i++)
+			leaves[k + i] = f->ids[leaf[i]];
+	}
+}
+
+static void
+one_by_one(const struct forest *f, const double *rows, size_t n, bool missing, double *sums,
+           uint32_t *leaves)
+{
+	int16_t ranks[RANKS_COLUMNS];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (f->ranks)
+			ranks_row(f, rows + i * f->features, ranks);
+		one_row(f, rows + i * f->features, missing, f->ranks ? ranks : NULL,
+		        sums ? sums + i * f->groups : NULL, leaves ? leaves + i * f->tree_count : NULL);
+	}
+}
+
+static void
+tree_by_tree(const struct forest *f, const double *rows, size_t n, bool missing, double *sums,
+             uint32_t *leaves)
+{
+	uint32_t leaf[FOREST_BLOCK];
+	size_t i, k;
+
+	for (k = 0; k < f->tree_count; k++) {
+		walk_leaves(f, &f->trees[k], rows, n, missing, leaf);
+		if (sums)
+			walk_add(f, &f->trees[k], leaf, n, sums);
+		for (i = 0; leaves && i < n; i++)
+			leaves[i * f->tree_count + k] = f->ids[leaf[i]];
+	}
+}
+
 void
 forest_rows(const struct forest *f, const double *rows, size_t n, bool missing, double *sums,
             uint32_t *leaves)
 {
-	uint32_t at[FOREST_BLOCK];
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; sums && i < n; i++)
 		memcpy(sums + i * f->groups, f->base, f->groups * sizeof *sums);
-	for (k = 0; k < f->tree_count; k++) {
-		walk_tree(f, &f->trees[k], rows, n, missing, at);
-		if (sums)
-			add(f, &f->trees[k], at, n, sums);
-		for (i = 0; leaves && i < n; i++)
-			leaves[i * f->tree_count + k] = f->ids[f->leaf[at[i]]];
-	}
+	if (n < (f->ranks ? RANKS_FEWEST : WALK_ROWS))
+		one_by_one(f, rows, n, missing, sums, leaves);
+	else if (!f->ranks || !ranks_rows(f, rows, n, missing, sums, leaves))
+		tree_by_tree(f, rows, n, missing, sums, leaves);
 	if (sums)
 		finish(f, n, sums);
 }

@@ -14,4 +14,12 @@
 
 #define WALK_ROWS 8
 
+/* The leaves, by their number in the forest, that n rows reach in a tree. */
+void walk_leaves(const struct forest *f, const struct forest_tree *t, const double *rows, size_t n,
+                 bool missing, uint32_t *leaf);
+
+/* Adds the leaves of one tree to the sums of n rows, in the order and precision of the library. */
+void walk_add(const struct forest *f, const struct forest_tree *t, const uint32_t *leaf, size_t n,
+              double *sums);
+
 #endif

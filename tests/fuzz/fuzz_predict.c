@@ -5,6 +5,7 @@
  *     3. A row alone and the same row in a block have the same leaves and, bit for bit, the same
  *        scores; the label is one of the classes.
  *     4. Probabilities are not negative.
+ *     5. The form of a forest for many rows gives the same leaves and scores.
  *
  * The mutator changes numbers in text, where a library has them.
  */
@@ -16,7 +17,7 @@
 #include "dice.h"
 #include "predict/predict.h"
 
-#define ROWS 9
+#define ROWS 40 /* more than a forest walks one by one */
 #define ROOM 4096 /* features, outputs and trees of a model that is tried */
 
 static void
@@ -36,8 +37,28 @@ same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
+/* The same rows in the form for many rows. */
 static void
-check_rows(const struct predictor *m, struct dice *d)
+check_ranks(struct predictor *m, double *rows, const double *scores, const uint32_t *leaves)
+{
+	size_t trees = predict_trees(m), i, all = ROWS * m->outputs;
+	double *again = calloc(all + 1, sizeof *again);
+	uint32_t *found = calloc(ROWS * trees + 1, sizeof *found);
+
+	must(again && found);
+	predict_expect(m, UINT64_MAX);
+	predict_rows(m, rows, ROWS, true, again, found);
+	for (i = 0; i < all; i++)
+		must(same(again[i], scores[i]));
+	must(memcmp(found, leaves, ROWS * trees * sizeof *found) == 0);
+	predict_rows(m, rows, 1, true, again, found);
+	must(memcmp(found, leaves, trees * sizeof *found) == 0);
+	free(again);
+	free(found);
+}
+
+static void
+check_rows(struct predictor *m, struct dice *d)
 {
 	size_t all = ROWS * m->features, outputs = m->outputs, trees = predict_trees(m), i, k;
 	double *rows = calloc(all + 1, sizeof *rows), *again = calloc(all + 1, sizeof *rows);
@@ -61,6 +82,8 @@ check_rows(const struct predictor *m, struct dice *d)
 		for (k = 0; m->link == LINK_SOFTMAX && k < predict_columns(m); k++)
 			must(!(to[k] < 0));
 	}
+	if (trees)
+		check_ranks(m, rows, scores, leaves);
 	free(rows);
 	free(again);
 	free(scores);

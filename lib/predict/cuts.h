@@ -1,0 +1,60 @@
+/* cuts: which exit of a tree each of many rows takes, by comparing all rows with all thresholds.
+ *
+ * Rows come as ranks (predict/ranks.h): for each column CUTS_ROWS small integers. A tree, or the top
+ * of a large one, is a list of cuts, children before parents. A cut compares a column with a rank
+ * and takes, for each row, the result of its left or right side: a number of an exit, or what
+ * another cut has put in a slot. So there is no branch, and no address depends on a row: each
+ * step handles as many rows as a vector has lanes. The work grows with the nodes of the tree, not
+ * with its depth.
+ *
+ * Plain C (cuts.c) defines the results; they are integers, so all levels give the same ones.
+ */
+#ifndef PREDICT_CUTS_H
+#define PREDICT_CUTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUTS_ROWS 128
+#define CUTS_EXITS 128       /* of a tree, at most */
+#define CUTS_SLOTS (CUTS_EXITS / 2)
+#define CUTS_EXIT 0x8000u    /* a side is an exit, not a slot */
+#define CUTS_ALIGN 64
+
+struct cut {
+	uint16_t column;
+	int16_t rank;            /* right if the rank of the row is greater */
+	uint16_t left, right;    /* number of a slot, or of an exit with CUTS_EXIT */
+	uint16_t to;             /* slot */
+};
+
+/* Cuts from `from` to `both` have two exits as sides, numbers n and n + 1; those up to `to` have any. The
+ * last one is the root. */
+struct cuts {
+	const struct cut *from, *both, *to;
+};
+
+/* Memory of one thread. */
+struct cuts_room {
+	_Alignas(CUTS_ALIGN) int16_t slots[CUTS_SLOTS * CUTS_ROWS];
+	_Alignas(CUTS_ALIGN) int16_t exits[CUTS_EXITS * CUTS_ALIGN / 2]; /* each number in all lanes */
+};
+
+struct cuts_level {
+	const char *name; /* as in APR_CPU */
+	/* The exits of CUTS_ROWS rows, in c. ranks: column after column, aligned. */
+	const int8_t *(*bytes)(const struct cuts *c, const int8_t *ranks, struct cuts_room *r);
+	const int16_t *(*words)(const struct cuts *c, const int16_t *ranks, struct cuts_room *r);
+};
+
+/* Prepares the exits of a room, for ranks of one byte or two. */
+void cuts_room_begin(struct cuts_room *r, size_t bytes);
+
+/* The levels that this CPU has, from plain C up; NULL past the last. */
+const struct cuts_level *cuts_level(unsigned index);
+/* The best of them, or plain C if the environment has APR_CPU=ref. */
+const struct cuts_level *cuts_best(void);
+
+extern const struct cuts_level cuts_plain, cuts_avx2, cuts_avx512;
+
+#endif
