@@ -226,7 +226,7 @@ static int
 check(const struct options *o, const char *operand, struct err *e)
 {
 	if (o->list && (o->text || o->form || o->merge.n || o->output.path || o->how.output ||
-	                o->how.first || o->how.count || o->context))
+	                o->how.fast || o->how.first || o->how.count || o->context))
 		return tool_misused(e, "-l only reads FILE");
 	if (o->form && strcmp(o->form, "gguf") != 0 && strcmp(o->form, "dat") != 0)
 		return tool_misused(e, "TYPE is gguf or dat, not %.40s", o->form);
@@ -234,7 +234,8 @@ check(const struct options *o, const char *operand, struct err *e)
 		return tool_misused(e, "at most %d matrices are added at a time", MERGED);
 	if (o->json && !o->list)
 		return tool_misused(e, "--json goes with -l");
-	if (!operand && o->merge.n && (o->text || o->how.output || o->how.first || o->how.count))
+	if (!operand && o->merge.n &&
+	    (o->text || o->how.output || o->how.fast || o->how.first || o->how.count))
 		return tool_misused(e, "a text needs a model");
 	return 0;
 }
@@ -250,6 +251,7 @@ main(int argc, char **argv)
 		       "cut the text into parts of N tokens (default: 512)"),
 		NUMBER(0, "chunks", "N", &o.how.count, 1, UINT32_MAX, "read only N parts"),
 		NUMBER(0, "from-chunk", "N", &o.how.first, 0, UINT32_MAX, "leave out the first N parts"),
+		FLAG(0, "fast", &o.how.fast, "round weights to 8 bits, in turns that average out"),
 		FLAG(0, "process-output", &o.how.output, "measure the output layer too"),
 		LIST(0, "merge", "FILE", &o.merge, "add the sums of the matrix FILE"),
 		TEXT('t', "to", "TYPE", &o.form, "write gguf (the default) or dat"),
@@ -261,7 +263,7 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-imatrix", "[--text FILE] [--context N] [--chunks N] [--from-chunk N]\n"
-		"[--process-output] [--merge FILE] [-t gguf|dat] [-o FILE] [-f] [--progress]\n"
+		"[--fast] [--process-output] [--merge FILE] [-t gguf|dat] [-o FILE] [-f] [--progress]\n"
 		"[-j N] [MODEL]\n"
 		"apr-imatrix --merge FILE [--context N] [-t gguf|dat] [-o FILE] [-f]\n"
 		"apr-imatrix -l [--json] [FILE]",

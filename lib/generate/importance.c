@@ -8,10 +8,12 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/thread.h"
+#include "infer/round8.h"
 #include "infer/watch.h"
 #include "kernels/numbers.h"
 
-#define COLUMNS 64 /* that one thread adds at a time */
+#define COLUMNS 64   /* that one thread adds at a time */
+#define ROUNDED 2048 /* tokens that see the same rounded weights */
 
 /* The sums of one role of one block. */
 struct sums {
@@ -22,7 +24,7 @@ struct sums {
 };
 
 struct gathering {
-	const struct infer *model;
+	struct infer *model;
 	const struct importance_options *o;
 	struct sums *all;      /* blocks × ROLES; roles without blocks are in block 0 */
 	size_t n;
@@ -160,6 +162,18 @@ importance_parts(const struct infer *model, uint64_t tokens, const struct import
 	return o->count ? num_min(o->count, left) : left;
 }
 
+/* Round the weights for part i, if not already done for one before it. */
+static int
+round_for(const struct gathering *g, uint64_t i, uint64_t *turn)
+{
+	const uint64_t now = (g->o->first + i) * infer_context(g->model) / ROUNDED;
+
+	if (!g->o->fast || (i > 0 && now == *turn))
+		return 0;
+	*turn = now;
+	return infer_round8(g->model, (uint32_t)now, g->e);
+}
+
 static int
 read_parts(const struct gathering *g, struct sequence *sequence, uint32_t bos,
            const struct tokens *text, uint64_t parts, void (*part)(void *ctx, uint64_t done),
@@ -167,15 +181,17 @@ read_parts(const struct gathering *g, struct sequence *sequence, uint32_t bos,
 {
 	const size_t context = infer_context(g->model);
 	uint32_t *tokens = mem_array(context, sizeof *tokens);
-	uint64_t i;
+	uint64_t i, turn = 0;
 	int r = tokens ? 0 : err_memory(g->e);
 
 	for (i = 0; r == 0 && i < parts; i++) {
 		memcpy(tokens, text->id + (g->o->first + i) * context, context * sizeof *tokens);
 		if (bos != TOKEN_NONE)
 			tokens[0] = bos;
-		r = sequence_eval(sequence, 0, tokens, context,
-		                  g->o->output ? SEQUENCE_ALL : SEQUENCE_NONE, ignore, NULL, g->e);
+		r = round_for(g, i, &turn);
+		if (r == 0)
+			r = sequence_eval(sequence, 0, tokens, context,
+			                  g->o->output ? SEQUENCE_ALL : SEQUENCE_NONE, ignore, NULL, g->e);
 		if (g->e->code != ERR_NONE)
 			r = -1;
 		if (r == 0 && part)

@@ -6,7 +6,8 @@
  * token of each part is replaced by BOS if the vocabulary adds it. Every token of a part counts.
  *
  * Sums are double precision, each in the order of the tokens. They depend on neither threads nor
- * the number of tokens that are evaluated at once.
+ * the number of tokens that are evaluated at once. With `fast`, weights are rounded in another way
+ * for every 2048 tokens, counted from the beginning of the text.
  */
 #ifndef GENERATE_IMPORTANCE_H
 #define GENERATE_IMPORTANCE_H
@@ -22,6 +23,7 @@
 struct importance_options {
 	uint64_t first, count; /* parts to leave out, and to read then; 0: all */
 	bool output;           /* also the output layer, unless it is the embedding */
+	bool fast;             /* round weights to 8 bits (infer/round8.h) */
 	unsigned threads;
 };
 

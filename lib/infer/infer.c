@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "infer/private.h"
+#include "infer/round8.h"
 
 #define BUFFERS (24u << 20) /* bytes of the buffers of a pass, about */
 #define BATCH 512           /* tokens of a pass, at most */
@@ -97,6 +98,7 @@ infer_open(const struct weights *w, const struct infer_options *options,
 	m->weights = w;
 	m->ops = options->ops ? options->ops : &ops_cpu;
 	m->cache = options->cache;
+	m->threads = options->threads;
 	if (net_open(&m->net, w, m->ops, options->context, options->low,
 	             options->low_count, e) == 0 &&
 	    choose_context(m, options, e) == 0 && open_device(m, options, e) == 0 &&
@@ -117,6 +119,7 @@ infer_close(struct infer *m)
 	free(m->logits);
 	pass_free(&m->pass);
 	m->ops->close(m->device);
+	round8_free(m->round8);
 	net_free(&m->net);
 	free(m);
 }

@@ -15,6 +15,8 @@ struct infer {
 	struct pass pass;
 	enum cache_type cache;
 	size_t context, batch;
+	unsigned threads;
+	struct round8 *round8;  /* infer/round8.h; NULL: weights are multiplied as they are */
 	float *logits;          /* one row */
 };
 

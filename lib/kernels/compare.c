@@ -191,6 +191,7 @@ mix(const struct mixing *f, float x[ROWS][ITEMS], size_t n, struct made *to)
 	const float *rows[ROWS] = { x[0], x[2], x[0] + 1 };
 	struct mixing_of m = { rows, ROWS, scale, weight, 0.7, true, x[2], 1.5 };
 	uint32_t *bins = (uint32_t *)(void *)to->code[0];
+	int i;
 
 	memset(to, 0, sizeof *to);
 	f->sum(&m, 1, to->value[0], n - 2);
@@ -202,6 +203,8 @@ mix(const struct mixing *f, float x[ROWS][ITEMS], size_t n, struct made *to)
 	bins[200] = (uint32_t)f->equals(x[2], n, 0);
 	memcpy(to->weighted[0], x[0], n * sizeof x[0][0]);
 	f->subtract((float *)(void *)to->weighted[0], x[2], n);
+	for (i = 0; i < ROWS; i++)
+		f->round8(x[i], n / 32 * 32, (uint32_t)n, 0x6a09e667, to->code[i] + BYTES / 2);
 }
 
 static bool

@@ -99,7 +99,8 @@ void dot_rms_quantize(const struct activation *form, const float *x, const float
  * needs them, in as many bytes as before, so that row 16 i begins where it did. Products
  * are then computed for whole sixteens of rows, within the same bound; with DOT_MANY
  * activations or more they have the same bits as without packing. Packed weights are only
- * for the level that was in use when they were packed.
+ * for the level that was in use when they were packed. Sixteen rows are 256 columns of each, then
+ * the next 256.
  *
  * dot_packs is true if that type and shape can be packed. */
 #define DOT_PACKED 16

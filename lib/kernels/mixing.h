@@ -23,6 +23,11 @@ struct mixing_of {
 };
 
 struct mixing {
+	/* y = n values, a multiple of 32, in blocks of Q8_0 (ref/type_q8_0.c), with a code for value i of
+	 * floor(x[i] / d + v), where d is the scale as stored and v = (first + i × by) modulo 2^32 /
+	 * 2^32, from 0 up to 1. A block whose scale is not finite decodes to NaN. */
+	void (*round8)(const float *x, size_t n, uint32_t first, uint32_t by, uint8_t *y);
+
 	/* x[i] -= base[i] */
 	void (*subtract)(float *x, const float *base, size_t n);
 

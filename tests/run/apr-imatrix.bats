@@ -52,6 +52,26 @@ difference() {
 	done
 }
 
+# bats test_tags=repeats
+@test "--fast: columns stay within 1 percent, with the same bytes on any number of threads" {
+	text=$APR_TEST_DATA/text/tinyshakespeare.txt
+	[ -e "$text" ] || skip 'no reference data: APR_TEST_DATA'
+	of=(apr-imatrix --fast --text "$text" --context 256)
+	"${of[@]}" --chunks 60 -j 3 -o made "$model"
+	read -r most n < <(difference made "$data/imatrix.gguf")
+	[ "$n" -gt 6000 ]
+	awk -v d="$most" 'BEGIN { exit !(d > 0.003 && d < 0.01) }' || fail "$most"
+	"${of[@]}" --chunks 12 -j 1 -o one "$model"
+	"${of[@]}" --chunks 12 -j 3 "$model" | cmp - one
+	"${of[@]}" --chunks 8 -o first "$model"
+	"${of[@]}" --from-chunk 8 --chunks 4 --merge first -o both "$model"
+	read -r most n < <(difference both one)
+	awk -v d="$most" 'BEGIN { exit !(d < 1e-6) }' || fail "$most"
+	apr-unpack "$model" | apr-quant --pure q8_0 | apr-pack -t gguf -o q8.gguf
+	apr-imatrix --text "$text" --context 256 --chunks 2 -o slow q8.gguf
+	apr-imatrix --fast --text "$text" --context 256 --chunks 2 q8.gguf | cmp - slow
+}
+
 @test "parts of a text add up; threads change nothing" {
 	of=(apr-imatrix --text "$text" --context 64)
 	"${of[@]}" --chunks 6 -j 1 -o all "$model"
@@ -100,6 +120,8 @@ difference() {
 	said 2 'TYPE is gguf or dat, not xml'
 	try apr-imatrix --json "$data/imatrix.gguf"
 	said 2 '--json goes with -l'
+	try apr-imatrix -l --fast "$data/imatrix.gguf"
+	said 2 '-l only reads FILE'
 	try apr-imatrix -l --chunks 3 "$data/imatrix.gguf"
 	said 2 '-l only reads FILE'
 	try apr-imatrix --merge "$data/imatrix.gguf" --text "$text" -o out </dev/null

@@ -1,7 +1,10 @@
 #include "kernels/mixing.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "core/half.h"
+#include "core/le.h"
 #include "kernels/ref/types.h"
 
 enum { LANES = 8, HALF = 4 };
@@ -107,6 +110,75 @@ fine(const float *x, size_t n, unsigned shift, uint32_t bin, uint32_t *to)
 			if (bits_of(x + j) >> shift == bin)
 				to[bits_of(x + j) & mask]++;
 	}
+}
+
+/* ---- rounding ---- */
+
+enum { BLOCK = 32, CODES = 2, BYTES = CODES + BLOCK, MOST = 127 };
+#define UP 256.0f /* makes a code positive, so that cutting its fraction off is rounding down */
+#define HALF_NAN 0x7e00
+
+typedef float f32x8 __attribute__((vector_size(4 * LANES)));
+typedef uint32_t u32x8 __attribute__((vector_size(4 * LANES)));
+
+/* The largest magnitude of a block; infinity and NaN are larger than all others. */
+static inline float
+largest(const float *x)
+{
+	i32x8 most = { 0 }, v, more;
+	int32_t all = 0;
+	float f;
+	int i;
+
+	for (i = 0; i < BLOCK; i += LANES) {
+		bits_at(x + i, &v);
+		more = v > most;
+		most = (v & more) | (most & ~more);
+	}
+	for (i = 0; i < LANES; i++)
+		all = most[i] > all ? most[i] : all;
+	memcpy(&f, &all, sizeof f);
+	return f;
+}
+
+static inline void
+round8_block(const float *x, uint32_t first, uint32_t by, uint8_t *y)
+{
+	static const u32x8 lane = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	const uint16_t half = half_f32_f16(largest(x) / MOST);
+	const float d = half_f16_f32(half), inverse = d > 0 ? 1 / d : 0;
+	u32x8 at = first + lane * by;
+	int32_t code[BLOCK];
+	i32x8 cut;
+	f32x8 v;
+	int i;
+
+	if (!(d < HUGE_VALF)) {
+		memset(y, 0, BYTES);
+		le16_put(y, HALF_NAN);
+		return;
+	}
+	le16_put(y, half);
+	for (i = 0; i < BLOCK; i += LANES, at += LANES * by) {
+		memcpy(&v, x + i, sizeof v);
+		v = v * inverse + __builtin_convertvector((i32x8)(at >> 8), f32x8) * 0x1p-24f + UP;
+		cut = __builtin_convertvector(v, i32x8);
+		memcpy(code + i, &cut, sizeof cut);
+	}
+	for (i = 0; i < BLOCK; i++) {
+		code[i] -= (int32_t)UP;
+		code[i] = code[i] > MOST ? MOST : code[i] < -MOST ? -MOST : code[i];
+		y[CODES + i] = (uint8_t)code[i];
+	}
+}
+
+static void
+round8(const float *x, size_t n, uint32_t first, uint32_t by, uint8_t *y)
+{
+	size_t i;
+
+	for (i = 0; i < n; i += BLOCK, y += BYTES)
+		round8_block(x + i, first + (uint32_t)i * by, by, y);
 }
 
 /* ---- sums ---- */
@@ -222,4 +294,4 @@ elect(const struct mixing_of *m, size_t at, float *y, size_t n)
 		one_put(m, at + i, elect_one(m, at + i), y + i);
 }
 
-const struct mixing KERNEL(mixing) = { subtract, keep, equals, coarse, fine, sum, elect };
+const struct mixing KERNEL(mixing) = { round8, subtract, keep, equals, coarse, fine, sum, elect };
