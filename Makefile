@@ -211,6 +211,8 @@ bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against AP
 	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/seal.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/run.sh
 	APR_BIN=$(abspath $(B)/bin) tests/bench/prune.sh
+	$(B)/tests/bench/predict
+	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/predict.sh
 
 # Each target runs under a fuzzer (MODE=fuzz, clang), and over its corpus: in this mode, and
 # in one whose parsers accept wrong checksums, like those of the fuzzer.

@@ -40,8 +40,19 @@ struct cuts_room {
 	_Alignas(CUTS_ALIGN) int16_t exits[CUTS_EXITS * CUTS_ALIGN / 2]; /* each number in all lanes */
 };
 
+/* Sorted thresholds in single precision for searches without branches. */
+#define CUTS_LEVELS 6
+#define CUTS_PIVOTS (1 << CUTS_LEVELS)
+struct cuts_list {
+	const float *pivots; /* CUTS_PIVOTS: the last of each part of 2^(levels - CUTS_LEVELS) thresholds */
+	const float *values; /* 2^levels, filled up with infinities */
+	unsigned levels;     /* CUTS_LEVELS at least */
+};
+
 struct cuts_level {
 	const char *name; /* as in APR_CPU */
+	/* The ranks of CUTS_ROWS values, the number of thresholds below each; 0 for NaN. NULL: none. */
+	void (*search)(const struct cuts_list *l, const float *x, uint32_t *rank);
 	/* The exits of CUTS_ROWS rows, in c. ranks: column after column, aligned. */
 	const int8_t *(*bytes)(const struct cuts *c, const int8_t *ranks, struct cuts_room *r);
 	const int16_t *(*words)(const struct cuts *c, const int16_t *ranks, struct cuts_room *r);

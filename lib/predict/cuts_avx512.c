@@ -9,7 +9,52 @@
 
 #include "predict/cuts_loops.h"
 
-const struct cuts_level cuts_avx512 = { "avx512", cuts_bytes, cuts_words };
+/* The pivots are in four registers; bit 5 of a place chooses two of them. */
+struct pivots {
+	__m512 a, b, c, d;
+};
+
+static inline __m512
+pivot(const struct pivots *p, __m512i at, __mmask16 high)
+{
+	return _mm512_mask_blend_ps(high, _mm512_permutex2var_ps(p->a, at, p->b),
+	                            _mm512_permutex2var_ps(p->c, at, p->d));
+}
+
+/* Adds step to the places of those x that are greater than v. */
+static inline __m512i
+advance(__m512i at, __m512 x, __m512 v, int step)
+{
+	return _mm512_mask_add_epi32(at, _mm512_cmp_ps_mask(x, v, _CMP_GT_OQ), at,
+	                             _mm512_set1_epi32(step));
+}
+
+static void
+search(const struct cuts_list *l, const float *values, uint32_t *rank)
+{
+	const struct pivots p = { _mm512_loadu_ps(l->pivots), _mm512_loadu_ps(l->pivots + 16),
+		_mm512_loadu_ps(l->pivots + 32), _mm512_loadu_ps(l->pivots + 48) };
+	unsigned rest = l->levels - CUTS_LEVELS;
+	size_t i;
+	int step;
+
+	for (i = 0; i < CUTS_ROWS; i += 16) {
+		__m512 x = _mm512_loadu_ps(values + i);
+		__mmask16 high = _mm512_cmp_ps_mask(x, _mm512_set1_ps(l->pivots[31]), _CMP_GT_OQ);
+		__m512i at = _mm512_maskz_set1_epi32(high, 32);
+
+		for (step = 16; step; step /= 2)
+			at = advance(at, x, pivot(&p, _mm512_add_epi32(at, _mm512_set1_epi32(step - 1)), high),
+			             step);
+		at = _mm512_sll_epi32(at, _mm_cvtsi32_si128((int)rest));
+		for (step = 1 << rest >> 1; step; step /= 2)
+			at = advance(at, x, _mm512_i32gather_ps(_mm512_add_epi32(at,
+			             _mm512_set1_epi32(step - 1)), l->values, 4), step);
+		_mm512_storeu_si512(rank + i, at);
+	}
+}
+
+const struct cuts_level cuts_avx512 = { "avx512", search, cuts_bytes, cuts_words };
 #else
 typedef int cuts_avx512_unused;
 #endif

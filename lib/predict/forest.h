@@ -79,6 +79,7 @@ struct forest {
 	size_t groups;     /* outputs */
 	size_t width;      /* values in a leaf: 1, or groups */
 	bool single;       /* sums are in single precision */
+	bool rounded;      /* values of rows have been rounded to single precision */
 	bool average;      /* the sum is divided by the trees of a group */
 	bool refuses_nan;  /* a node is FOREST_REFUSE */
 	double *base, *bias; /* groups values: before the first tree, and after the last: */

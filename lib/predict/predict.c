@@ -154,6 +154,7 @@ predictor_finish(struct predictor *m, const char *where, struct err *e)
 	for (i = 0; m->form == PREDICT_TREES && i < m->outputs; i++)
 		if (!isfinite(m->forest.base[i]))
 			return err_set(e, ERR_CORRUPT, where, "the base score of output %zu is not finite", i);
+	m->forest.rounded = m->rounds;
 	m->refuses_nan |= m->form == PREDICT_TREES && m->forest.refuses_nan;
 	return 0;
 }

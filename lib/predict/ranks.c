@@ -71,7 +71,7 @@ static int
 make_columns(struct rank_building *b)
 {
 	struct forest_ranks *r = b->r;
-	size_t i, n = 0, first = 0, all = b->f->features * KEYS;
+	size_t i, n = 0, next = 0, first = 0, all = b->f->features * KEYS;
 
 	for (i = 0; i < all; i++)
 		n += b->keys[i] > 0;
@@ -80,13 +80,15 @@ make_columns(struct rank_building *b)
 	r->columns = mem_array(n, sizeof *r->columns);
 	if (!r->columns)
 		return -1;
-	for (i = 0; i < all; i++)
-		if (b->keys[i]) {
-			r->columns[r->column_count++] = (struct rank_column){ .feature = (uint32_t)(i / KEYS),
-				.right = i & 1, .zeros = i & 2, .first = (uint32_t)first };
-			first += b->keys[i];
-			b->keys[i] = (uint32_t)r->column_count;
-		}
+	for (i = 0; i < all; i++) {
+		first = i % KEYS == 0 ? next : first;
+		next += b->keys[i];
+		if (!b->keys[i])
+			continue;
+		r->columns[r->column_count++] = (struct rank_column){ .feature = (uint32_t)(i / KEYS),
+			.right = i & 1, .zeros = i & 2, .first = (uint32_t)first };
+		b->keys[i] = (uint32_t)r->column_count;
+	}
 	return 0;
 }
 
@@ -104,10 +106,12 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the thresholds of a column, each once. */
-static void
-settle(struct forest_ranks *r, struct rank_column *c)
+/* Sorts the thresholds of a feature, each once; c is its first column, which has counted them. The
+ * number of its columns. */
+static size_t
+settle(struct forest_ranks *r, size_t k)
 {
+	struct rank_column *c = &r->columns[k];
 	double *t = r->thresholds + c->first;
 	size_t i, n = 0;
 
@@ -115,7 +119,9 @@ settle(struct forest_ranks *r, struct rank_column *c)
 	for (i = 0; i < c->count; i++)
 		if (i == 0 || t[i] != t[n - 1])
 			t[n++] = t[i];
-	c->count = (uint32_t)n;
+	for (i = k; i < r->column_count && r->columns[i].first == c->first; i++)
+		r->columns[i].count = (uint32_t)n;
+	return i - k;
 }
 
 static int
@@ -123,7 +129,7 @@ fill_columns(struct rank_building *b)
 {
 	const struct forest *f = b->f;
 	struct forest_ranks *r = b->r;
-	size_t i, k, end, most = 0;
+	size_t i, k, end;
 
 	for (k = 0; k < f->tree_count; k++) {
 		end = r->trees[k].form == RANK_WALKS ? 0 : ranks_end(f, &f->trees[k]);
@@ -131,15 +137,71 @@ fill_columns(struct rank_building *b)
 			if (!ranks_leaf(f, i)) {
 				struct rank_column *c = &r->columns[b->keys[key_of(&f->nodes[i])] - 1];
 
+				for (; c > r->columns && c[-1].first == c->first; c--)
+					;
 				r->thresholds[c->first + c->count++] = f->nodes[i].t;
 			}
 	}
-	for (i = 0; i < r->column_count; i++) {
-		settle(r, &r->columns[i]);
-		most = r->columns[i].count > most ? r->columns[i].count : most;
-	}
-	r->bytes = most < 256 ? 1 : 2;
-	return most < 65536 ? 0 : -1;
+	for (i = 0; i < r->column_count; )
+		i += settle(r, i);
+	r->bytes = 1;
+	for (i = 0; i < r->column_count; i++)
+		if (r->columns[i].count > 65535)
+			return -1;
+		else if (r->columns[i].count > 255)
+			r->bytes = 2;
+	return 0;
+}
+
+/* The greatest float that is not above t: a float is greater than t if it is greater than that. */
+static float
+below(double t)
+{
+	float f = (float)t;
+
+	return (double)f > t ? nextafterf(f, -HUGE_VALF) : f;
+}
+
+static unsigned
+levels_of(const struct rank_column *c)
+{
+	unsigned levels = CUTS_LEVELS;
+
+	while ((size_t)1 << levels <= c->count)
+		levels++;
+	return levels;
+}
+
+static void
+fill_list(const struct forest_ranks *r, struct rank_column *c, float *to)
+{
+	size_t i, n = (size_t)1 << levels_of(c), part = n / CUTS_PIVOTS;
+
+	c->list = (struct cuts_list){ to + n, to, levels_of(c) };
+	for (i = 0; i < n; i++)
+		to[i] = i < c->count ? below(r->thresholds[c->first + i]) : HUGE_VALF;
+	for (i = 0; i < CUTS_PIVOTS; i++)
+		to[n + i] = to[i * part + part - 1];
+}
+
+/* Makes the lists of all features, each for its first column. */
+static int
+fill_lists(struct forest_ranks *r)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < r->column_count; i++)
+		if (i == 0 || r->columns[i].first != r->columns[i - 1].first)
+			n += ((size_t)1 << levels_of(&r->columns[i])) + CUTS_PIVOTS;
+	r->floats = mem_array(n, sizeof *r->floats);
+	if (!r->floats)
+		return -1;
+	for (i = n = 0; i < r->column_count; i++)
+		if (i == 0 || r->columns[i].first != r->columns[i - 1].first) {
+			fill_list(r, &r->columns[i], r->floats + n);
+			n += ((size_t)1 << levels_of(&r->columns[i])) + CUTS_PIVOTS;
+		}
+	return 0;
 }
 
 uint32_t
@@ -167,7 +229,7 @@ ranks_lowest(const struct forest_ranks *r)
 static size_t
 bytes_of(const struct forest *f)
 {
-	return f->node_count * (sizeof(struct rank_node) + sizeof(struct cut) + sizeof(double) + 24) +
+	return f->node_count * (sizeof(struct rank_node) + sizeof(struct cut) + sizeof(double) + 32) +
 	       f->tree_count * (sizeof(struct rank_tree) + CUTS_EXITS * 4) + f->value_count * 4;
 }
 
@@ -185,6 +247,8 @@ build(struct rank_building *b)
 	n = count_thresholds(b);
 	r->thresholds = mem_array(n, sizeof *r->thresholds);
 	if (!r->thresholds || n > UINT32_MAX || make_columns(b) < 0 || fill_columns(b) < 0)
+		return -1;
+	if (f->rounded && fill_lists(r) < 0)
 		return -1;
 	r->cuts = mem_array(n, sizeof *r->cuts);
 	r->singles = mem_array(f->single ? f->value_count : 0, sizeof *r->singles);
@@ -220,6 +284,7 @@ ranks_free(struct forest_ranks *r)
 		return;
 	free(r->columns);
 	free(r->thresholds);
+	free(r->floats);
 	free(r->nodes);
 	free(r->trees);
 	free(r->cuts);

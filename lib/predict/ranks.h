@@ -3,7 +3,7 @@
  * of two small integers with the same result.
  *
  * A column is a feature and what becomes of its missing values: left, they have the lowest rank;
- * right, the highest. Trees go through these forms:
+ * right, the highest. Columns of a feature share its thresholds and follow each other. Trees go through these forms:
  *
  *     cuts    all rows at once (predict/cuts.h): small trees, and the top of large ones
  *     heap    4 bytes a node, node i has the children 2i and 2i + 1; leaves above the last level are
@@ -32,6 +32,7 @@ struct rank_column {
 	uint32_t feature;
 	bool right, zeros;     /* missing values go right; zeros are missing */
 	uint32_t first, count; /* of struct forest_ranks' thresholds */
+	struct cuts_list list; /* the same, if rows are rounded */
 };
 
 /* A node of the form "nodes", with the number of the forest's node. */
@@ -64,6 +65,7 @@ struct forest_ranks {
 	struct rank_column *columns;
 	size_t column_count;
 	double *thresholds;
+	float *floats;         /* of the lists of columns */
 	struct rank_tree *trees;
 	struct cut *cuts;
 	uint32_t *exits;

@@ -45,63 +45,89 @@ search(const double *t, uint32_t n, const double *x, uint32_t *rank)
 	rank[3] = (uint32_t)d + (x[3] > t[d]);
 }
 
-/* A missing value becomes an infinity, below or above all thresholds. */
-static double
-settled(const struct rank_column *c, double x)
+/* The rank of a value in a column: that among the thresholds, unless the value is missing. */
+static inline uint32_t
+settled(const struct rank_column *c, double x, uint32_t rank)
 {
 	if (isnan(x) || (c->zeros && fabs(x) <= FOREST_ZERO_LIMIT))
-		return c->right ? HUGE_VAL : -HUGE_VAL;
-	return x;
+		return c->right ? c->count : 0;
+	return rank;
 }
 
-/* The highest rank of a missing value that goes right, above a threshold that is infinite. */
-static uint32_t
-raised(const struct rank_column *c, double x, uint32_t rank)
+/* The ranks of the values of one part. */
+static void
+search_part(const struct block *b, const struct rank_column *c, const double x[R], uint32_t rank[R])
 {
-	return c->right && (isnan(x) || (c->zeros && fabs(x) <= FOREST_ZERO_LIMIT)) ? c->count : rank;
+	const double *t = b->r->thresholds + c->first;
+	float single[R];
+	size_t i;
+
+	if (b->f->rounded && b->r->level->search) {
+		for (i = 0; i < R; i++)
+			single[i] = (float)x[i];
+		b->r->level->search(&c->list, single, rank);
+		return;
+	}
+	for (i = 0; i < R; i += 4)
+		search(t, c->count, x + i, rank + i);
 }
 
 static void
-rank_column(struct block *b, size_t k)
+put_ranks(const struct block *b, const struct rank_column *c, const double x[R],
+          const uint32_t rank[R], uint8_t *to)
+{
+	uint32_t own[R];
+	size_t i;
+
+	if (b->missing || c->zeros) {
+		for (i = 0; i < R; i++)
+			own[i] = settled(c, x[i], rank[i]);
+		rank = own;
+	}
+	if (b->r->bytes == 1)
+		for (i = 0; i < R; i++)
+			((int8_t *)to)[i] = (int8_t)((int32_t)rank[i] + INT8_MIN);
+	else
+		for (i = 0; i < R; i++)
+			((int16_t *)(void *)to)[i] = (int16_t)((int32_t)rank[i] + INT16_MIN);
+}
+
+/* Fills the columns from k on of one feature, in one part, whose values stay in the cache until the
+ * next features need their neighbours. Returns the number of columns. */
+static size_t
+rank_feature(struct block *b, size_t part, size_t k)
 {
 	const struct rank_column *c = &b->r->columns[k];
-	const double *t = b->r->thresholds + c->first, *from = b->rows + c->feature;
-	bool check = b->missing || c->zeros;
-	double x[TOGETHER];
-	uint32_t rank[TOGETHER];
-	size_t i, j, n;
+	const double *from = b->rows + part * R * b->f->features + c->feature;
+	size_t i, n = b->n - part * R < R ? b->n - part * R : R, columns = 1;
+	double x[R];
+	uint32_t rank[R];
 
-	for (i = 0; i < b->n; i += TOGETHER) {
-		uint8_t *to = b->ranks[i / R] + (k * R + i % R) * b->r->bytes;
-
-		n = b->n - i < TOGETHER ? b->n - i : TOGETHER;
-		for (j = 0; j < TOGETHER; j++)
-			x[j] = j < n ? from[(i + j) * b->f->features] : 0;
-		for (j = 0; check && j < n; j++)
-			x[j] = settled(c, x[j]);
-		for (j = 0; j < TOGETHER; j += 4)
-			search(t, c->count, x + j, rank + j);
-		for (j = 0; check && c->right && j < n; j++)
-			rank[j] = raised(c, from[(i + j) * b->f->features], rank[j]);
-		for (j = 0; j < TOGETHER && b->r->bytes == 1; j++)
-			((int8_t *)to)[j] = (int8_t)((int32_t)rank[j] + INT8_MIN);
-		for (j = 0; j < TOGETHER && b->r->bytes == 2; j++)
-			((int16_t *)(void *)to)[j] = (int16_t)((int32_t)rank[j] + INT16_MIN);
-	}
+	while (k + columns < b->r->column_count && c[columns].first == c->first)
+		columns++;
+	for (i = 0; i < n; i++)
+		x[i] = from[i * b->f->features];
+	for (; i < R; i++)
+		x[i] = 0;
+	search_part(b, c, x, rank);
+	for (i = 0; i < columns; i++)
+		put_ranks(b, &c[i], x, rank, b->ranks[part] + (k + i) * R * b->r->bytes);
+	return columns;
 }
 
 void
 ranks_row(const struct forest *f, const double *row, int16_t *ranks)
 {
 	const struct forest_ranks *r = f->ranks;
+	uint32_t rank = 0;
 	size_t k;
 
 	for (k = 0; k < r->column_count; k++) {
 		const struct rank_column *c = &r->columns[k];
-		double x = row[c->feature];
 
-		ranks[k] = (int16_t)((int32_t)raised(c, x, ranks_of(r, c, settled(c, x))) +
-		                     ranks_lowest(r));
+		if (k == 0 || c->first != c[-1].first)
+			rank = ranks_of(r, c, row[c->feature]);
+		ranks[k] = (int16_t)((int32_t)settled(c, row[c->feature], rank) + ranks_lowest(r));
 	}
 }
 
@@ -239,13 +265,14 @@ static void
 run(struct block *b, double *sums, uint32_t *leaves)
 {
 	const struct forest *f = b->f;
-	size_t i;
+	size_t i, k;
 
 	cuts_room_begin(&b->room, b->r->bytes);
 	for (i = 0; i < b->n; i++)
 		b->single[i] = (float)f->base[0];
-	for (i = 0; i < b->r->column_count; i++)
-		rank_column(b, i);
+	for (k = 0; k < b->parts; k++)
+		for (i = 0; i < b->r->column_count; )
+			i += rank_feature(b, k, i);
 	for (i = 0; i < f->tree_count; i++)
 		tree_rows(b, i, sums, leaves);
 	for (i = 0; sums && f->single && f->groups == 1 && i < b->n; i++)

@@ -13,6 +13,8 @@ struct parts {
 	struct predictor *m;
 	const struct weights *w;
 	struct err *e;
+	uint32_t *table; /* numbers of tensors and one, at the hashes of their names, or behind */
+	size_t mask;     /* places of the table - 1 */
 };
 
 /* ---- tensors by name ---- */
@@ -29,20 +31,52 @@ lacks(const struct parts *x, const char *name, const char *type)
 	return err_set(x->e, ERR_CORRUPT, x->w->name, "the tensor %s of type %s is missing", name, type);
 }
 
+static size_t
+hash(const char *text)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * 1099511628211u;
+	return (size_t)(h ^ h >> 32);
+}
+
+/* Puts all names into the table: a forest has five tensors a tree. */
+static int
+list_tensors(struct parts *x)
+{
+	size_t i, at, n = x->w->plan->tensor_count, places = 16;
+
+	while (places < 2 * n)
+		places *= 2;
+	x->mask = places - 1;
+	x->table = mem_array(places, sizeof *x->table);
+	if (!x->table || n >= UINT32_MAX)
+		return err_memory(x->e);
+	for (i = 0; i < n; i++) {
+		at = hash(tensor_name(x->w->plan->tensors[i])) & x->mask;
+		while (x->table[at])
+			at = (at + 1) & x->mask;
+		x->table[at] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
 /* Finds PREFIX and NAME together. 0, or -1 with an error if it is not there or has another type. */
 static int
-find(const struct parts *x, const char *prefix, const char *name, const char *type,
+find(struct parts *x, const char *prefix, const char *name, const char *type,
      struct part *to)
 {
 	char text[128];
+	uint32_t at;
 	size_t i;
 
 	snprintf(text, sizeof text, "%.60s%.60s", prefix, name);
 	*to = (struct part){ 0 };
-	for (i = 0; i < x->w->plan->tensor_count && !to->t; i++)
-		if (strcmp(tensor_name(x->w->plan->tensors[i]), text) == 0)
-			*to = (struct part){ x->w->plan->tensors[i], x->w->tensors[i],
-				tensor_items(x->w->plan->tensors[i]) };
+	for (i = hash(text) & x->mask; (at = x->table[i]) != 0 && !to->t; i = (i + 1) & x->mask)
+		if (strcmp(tensor_name(x->w->plan->tensors[at - 1]), text) == 0)
+			*to = (struct part){ x->w->plan->tensors[at - 1], x->w->tensors[at - 1],
+				tensor_items(x->w->plan->tensors[at - 1]) };
 	if (!to->t || !to->p || strcmp(tensor_type(to->t)->name, type) != 0)
 		return lacks(x, text, type);
 	return 0;
@@ -266,7 +300,7 @@ static void
 use_counted_features(struct parts *x, const char *prefix)
 {
 	struct err ignored = ERR_INIT;
-	struct parts y = { x->m, x->w, &ignored };
+	struct parts y = { x->m, x->w, &ignored, x->table, x->mask };
 	struct part n;
 
 	if (find(&y, prefix, "n_features", "U64", &n) == 0 && n.n == 1 && le64(n.p) < FOREST_FEATURES &&
@@ -359,10 +393,14 @@ predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 	const char *payload = model_text(w->plan, "apr1.payload");
 	const char *type = model_text(w->plan, "apr1.model_type");
 	size_t i, n = payload ? strcspn(payload, ".") : 0;
+	int r;
 
 	for (i = 0; n && i < sizeof types / sizeof *types; i++)
-		if (strlen(types[i].payload) == n && memcmp(types[i].payload, payload, n) == 0)
-			return types[i].read(&x) < 0 ? -1 : predictor_finish(m, w->name, e);
+		if (strlen(types[i].payload) == n && memcmp(types[i].payload, payload, n) == 0) {
+			r = list_tensors(&x) < 0 || types[i].read(&x) < 0 ? -1 : 0;
+			free(x.table);
+			return r < 0 ? -1 : predictor_finish(m, w->name, e);
+		}
 	if (payload || type)
 		return err_set(e, ERR_FORMAT, w->name, "models of the type %s (%s) do not predict here yet",
 		               type ? type : "unknown", payload ? payload : "unknown payload");

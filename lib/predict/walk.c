@@ -171,7 +171,7 @@ add_trees(const struct forest *f, const uint32_t *leaf, size_t n, double sum)
 		return sum;
 	}
 	for (i = 0; i < n; i++)
-		single += (float)f->values[leaf[i]];
+		single += f->ranks ? f->ranks->singles[leaf[i]] : (float)f->values[leaf[i]];
 	return (double)single;
 }
 

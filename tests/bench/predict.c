@@ -1,8 +1,11 @@
 /* predict: CPU time per row of forests of random trees, in pairs with a plain walk by pointers.
  *
  *     predict [TREES DEPTH FEATURES [ROUNDS]]
+ *     predict MODEL ROWS SCORES
  *
- * Without operands: 100 and 1000 trees of depth 6 and 10, 100 features. Half of the trees of each
+ * With a MODEL of a library and ROWS, doubles of this machine: the time for one row and for a row of
+ * a block, in microseconds; the scores go to SCORES. tests/bench/predict.sh compares both with the
+ * libraries. Without operands: 100 and 1000 trees of depth 6 and 10, 100 features. Half of the trees of each
  * second forest are not complete. Each way computes the same sums, which are compared. Figures are
  * the median of ROUNDS runs, all ways in turn in each.
  */
@@ -12,7 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "predict/forest.h"
+#include "core/buf.h"
+#include "core/reader.h"
+#include "predict/predict.h"
 
 #define ROWS 4096u
 
@@ -193,7 +198,7 @@ begin(struct run *r)
 	if (!r->roots || !r->plain || !r->rows || !r->sums || !r->expected ||
 	    forest_begin(&r->f, r->s.features, 1, 1, &e) < 0)
 		exit(1);
-	r->f.single = true;
+	r->f.single = r->f.rounded = true;
 	for (i = 0; i < r->s.trees; i++) {
 		tree_clear(&tree);
 		r->roots[i] = node_new();
@@ -261,12 +266,82 @@ bench(struct setting s, unsigned rounds)
 	end(&r);
 }
 
+/* ---- a model and rows of files ---- */
+
+static void
+read_file(const char *path, struct buf *to)
+{
+	struct err e = ERR_INIT;
+	struct reader r;
+
+	if (reader_open(&r, path, &e) < 0 || reader_rest(&r, to, SIZE_MAX / 2) < 0 || !buf_ok(to)) {
+		fprintf(stderr, "%s: %s\n", path, e.fact);
+		exit(1);
+	}
+	reader_close(&r);
+}
+
+/* CPU time of a row, in blocks of this size. */
+static double
+time_blocks(struct predictor *m, double *rows, size_t n, size_t block, double *scores)
+{
+	double t = cpu();
+	size_t i, some;
+
+	for (i = 0; i < n; i += some) {
+		some = n - i < block ? n - i : block;
+		predict_rows(m, rows + i * m->features, some, false, scores + i * m->outputs, NULL);
+	}
+	return (cpu() - t) / (double)n * 1e6;
+}
+
+static void
+bench_files(const char *model, const char *rows, const char *to)
+{
+	struct predictor m = { 0 };
+	struct buf b = { 0 }, x = { 0 };
+	const struct predict_reader *reader;
+	struct err e = ERR_INIT;
+	double *scores, t[2][ROUNDS], from = cpu();
+	size_t n, i;
+	FILE *f = fopen(to, "w");
+
+	read_file(model, &b);
+	reader = predict_probe(b.p, b.n);
+	if (!f || !reader || predict_read(&m, reader, b.p, b.n, model, &e) < 0) {
+		fprintf(stderr, "%s: %s\n", model, e.fact);
+		exit(1);
+	}
+	from = cpu() - from;
+	read_file(rows, &x);
+	n = x.n / sizeof(double) / m.features;
+	scores = calloc(n * m.outputs, sizeof *scores);
+	predict_expect(&m, UINT64_MAX);
+	for (i = 0; scores && i < 5; i++) {
+		t[0][i] = time_blocks(&m, (double *)(void *)x.p, n, 1, scores);
+		t[1][i] = time_blocks(&m, (double *)(void *)x.p, n, FOREST_BLOCK, scores);
+	}
+	qsort(t[0], 5, sizeof t[0][0], by_value);
+	qsort(t[1], 5, sizeof t[0][0], by_value);
+	printf("%.3f %.3f %.1f\n", t[0][2], t[1][2], from * 1e3);
+	if (!scores || fwrite(scores, sizeof *scores, n * m.outputs, f) != n * m.outputs || fclose(f))
+		exit(1);
+	free(scores);
+	buf_free(&b);
+	buf_free(&x);
+	predictor_free(&m);
+}
+
 int
 main(int argc, char **argv)
 {
 	unsigned rounds = argc > 4 ? (unsigned)atoi(argv[4]) : 7, i;
 
 	rounds = rounds < 1 ? 1 : rounds > ROUNDS ? ROUNDS : rounds;
+	if (argc == 4 && atoi(argv[1]) == 0) {
+		bench_files(argv[1], argv[2], argv[3]);
+		return 0;
+	}
 	if (argc > 3) {
 		bench((struct setting){ (unsigned)atoi(argv[1]), (unsigned)atoi(argv[2]),
 		                        (unsigned)atoi(argv[3]), false }, rounds);

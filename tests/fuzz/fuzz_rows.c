@@ -21,7 +21,7 @@ put(void *ctx, const uint8_t *p, size_t n, struct err *e)
 }
 
 static int
-answer(const struct predictor *m, const uint8_t *data, size_t size, unsigned jobs, bool piped,
+answer(struct predictor *m, const uint8_t *data, size_t size, unsigned jobs, bool piped,
        struct buf *to, struct err *e)
 {
 	struct batch b = { .m = m, .header = -1, .jobs = jobs, .put = put, .ctx = to,

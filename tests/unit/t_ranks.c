@@ -26,35 +26,38 @@ struct kind {
 	unsigned stop;      /* a node is a leaf in this percentage of cases */
 	unsigned values;    /* different thresholds of a feature; 0: any */
 	unsigned groups;
-	bool wide, single, zeros, categories, chain, refuses;
+	bool wide, single, rounded, zeros, categories, chain, refuses;
 	enum rank_form form; /* that occurs in it */
 };
 
 static const struct kind kinds[] = {
-	{ "full trees, few thresholds", 40, 6, 0, 200, 1, .single = true, .form = RANK_CUTS },
+	{ "full trees, few thresholds", 40, 6, 0, 200, 1, .single = true, .rounded = true, .form = RANK_CUTS },
 	{ "full trees, many thresholds", 40, 6, 0, 0, 1, .form = RANK_CUTS },
-	{ "deep trees", 24, 9, 0, 0, 1, .single = true, .form = RANK_HEAPS },
+	{ "deep trees", 24, 9, 0, 0, 1, .single = true, .rounded = true, .form = RANK_HEAPS },
 	{ "deep trees, few thresholds", 17, 9, 2, 30, 1, .form = RANK_HEAPS },
-	{ "ragged trees", 33, 8, 10, 0, 3, .single = true, .form = RANK_CUTS },
+	{ "ragged trees", 33, 8, 10, 0, 3, .single = true, .rounded = true, .form = RANK_CUTS },
 	{ "ragged deep trees", 33, 11, 5, 100, 2, .form = RANK_HEAPS },
 	{ "leaves with several values", 20, 5, 10, 0, 4, .wide = true, .form = RANK_CUTS },
-	{ "zeros that are missing", 20, 6, 10, 20, 1, .zeros = true, .form = RANK_CUTS },
+	{ "zeros that are missing", 20, 6, 10, 20, 1, .zeros = true, .rounded = true, .form = RANK_CUTS },
 	{ "categories", 20, 5, 20, 50, 1, .categories = true, .form = RANK_WALKS },
 	{ "long thin trees", 16, 300, 0, 0, 1, .chain = true, .form = RANK_NODES },
-	{ "long thin trees, few thresholds", 16, 200, 0, 40, 1, .chain = true, .single = true,
+	{ "long thin trees, few thresholds", 16, 200, 0, 40, 1, .chain = true, .single = true, .rounded = true,
 	  .form = RANK_NODES },
 	{ "short thin trees", 16, 40, 0, 40, 1, .chain = true, .form = RANK_CUTS },
 	{ "single leaves", 9, 0, 0, 0, 1, .form = RANK_CUTS },
 	{ "no missing values", 20, 6, 10, 0, 1, .refuses = true, .form = RANK_CUTS },
 };
 
+/* A threshold or a value of a row, which can be rounded. */
 static double
-value(const struct kind *k)
+value(const struct kind *k, bool row)
 {
-	static const double special[] = { 0, -0.0, 1e-36, -1e-36, HUGE_VAL, -HUGE_VAL, 2, 5 };
+	static const double special[] = { 0, -0.0, 1e-36, -1e-36, HUGE_VAL, -HUGE_VAL, 2, 5, 1e300, -1e300,
+		0.1, 1e-46, -1e-46, 0.1f, 3.4e38 };
+	double x = special[roll(sizeof special / sizeof *special)];
 
 	if (roll(12) == 0)
-		return special[roll(8)];
+		return row && k->rounded ? (double)(float)x : x;
 	return k->values ? (double)roll(k->values) : (double)(float)roll(1u << 24) / 65536;
 }
 
@@ -77,7 +80,7 @@ grow(const struct kind *k, struct tree *t, unsigned depth, size_t width)
 	left = grow(k, t, k->chain && roll(2) ? 0 : depth - 1, width);
 	right = grow(k, t, k->chain && t->nodes[left].left ? 0 : depth - 1, width);
 	x = &t->nodes[at];
-	*x = (struct tree_node){ .feature = roll(FEATURES), .threshold = value(k), .left = left,
+	*x = (struct tree_node){ .feature = roll(FEATURES), .threshold = value(k, false), .left = left,
 		.right = right, .default_left = roll(2), .missing = k->refuses ? FOREST_REFUSE
 		: k->zeros && roll(2) ? FOREST_ZEROS : roll(2) ? FOREST_NAN : FOREST_NONE };
 	if (k->categories && roll(4) == 0) {
@@ -98,6 +101,7 @@ plant(const struct kind *k, struct forest *f, struct err *e)
 	int r = forest_begin(f, FEATURES, k->groups, width, e);
 
 	f->single = k->single;
+	f->rounded = k->rounded;
 	for (i = 0; i < k->groups && r == 0; i++)
 		f->base[i] = 0.25 * (double)i;
 	for (i = 0; i < k->trees && r == 0; i++) {
@@ -201,7 +205,7 @@ test_kind(const struct kind *k)
 	}
 	for (missing = false; r == 0 && f.ranks; missing = true) {
 		for (i = 0; i < ROWS * FEATURES; i++)
-			s->rows[i] = missing && roll(5) == 0 ? (double)NAN : value(k);
+			s->rows[i] = missing && roll(5) == 0 ? (double)NAN : value(k, true);
 		define(&f, s);
 		test_ok(levels_agree(&f, s, missing), "%s%s", k->name, missing ? ", missing values" : "");
 		if (missing || k->refuses)
