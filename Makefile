@@ -150,7 +150,7 @@ CHECK_UNITS = $(call chosen,$(UNITS)) \
 # that repeat the code of others with another input or output ("# bats test_tags=repeats").
 sanitized = $(findstring -fsanitize,$(mode_$(MODE)))
 CHECK_BATS = $(filter-out $(if $(sanitized), \
-	$(patsubst %,tests/whole/%.bats,docs fuzz install style)),$(BATS))
+	$(patsubst %,tests/whole/%.bats,docs fuzz install library style)),$(BATS))
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(CHECK_BATS))),replays fuzz-replay)
 
 check: all gen net $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names

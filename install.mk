@@ -7,27 +7,44 @@ BASH_FOLDER = $(datadir)/bash-completion/completions
 ZSH_FOLDER = $(datadir)/zsh/site-functions
 FISH_FOLDER = $(datadir)/fish/vendor_completions.d
 
-# libaprml.a is one object in which only the names of the header are global, so that it does
-# not clash with names of a program. It contains a copy of jansson, since it limits jansson's
-# memory. If there is no static jansson, only the tools are installed.
+# libaprml, static and shared, is one object in which only the names of the header are global, so
+# that it does not clash with names of a program. It contains a copy of jansson, since it limits
+# jansson's memory. If there is no static jansson, only the tools are installed.
 JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null))
 ifneq ($(JANSSON),)
-APRML = $(B)/lib/libaprml.a
+APRML_STATIC = $(B)/lib/libaprml.a
+APRML_SHARED = $(B)/lib/libaprml.so.$(VERSION)
+APRML = $(APRML_STATIC) $(APRML_SHARED)
 endif
+
+# Programs ask for the number of the ABI, which changes if a program that was linked before would
+# no longer work. tests/library has the names and layouts that it stands for.
+APRML_ABI = 0
+APRML_LINKS = libaprml.so.$(APRML_ABI) libaprml.so
 
 API_OBJ = $(patsubst %.c,$(B)/%.o,$(sort $(wildcard lib/api/*.c)))
 
 # Debian's static jansson refers to stdin as a program does, which a shared object cannot do.
 # Only json_loadf uses it, to name its input, and nothing here calls that. So it gets a
 # variable of lib/api/aprml.c instead.
-$(B)/lib/libaprml.a: $(API_OBJ) $(B)/lib/libapr.a
+$(B)/lib/aprml.o: $(API_OBJ) $(B)/lib/libapr.a
 	$(OBJCOPY) --redefine-sym stdin=jansson_stdin $(JANSSON) $(B)/lib/jansson.a
-	$(LD) -r -o $(B)/lib/aprml.o $^ $(B)/lib/jansson.a
-	$(OBJCOPY) --wildcard --keep-global-symbol='aprml_*' $(B)/lib/aprml.o
-	@rm -f $@
-	$(AR) rcD $@ $(B)/lib/aprml.o
+	$(LD) -r -o $@ $^ $(B)/lib/jansson.a
+	$(OBJCOPY) --wildcard --keep-global-symbol='aprml_*' $@
 
-# It contains the final folders, without DESTDIR.
+$(APRML_STATIC): $(B)/lib/aprml.o
+	@rm -f $@
+	$(AR) rcD $@ $<
+
+# A sanitizer's names are left to the program.
+$(APRML_SHARED): $(B)/lib/aprml.o lib/api/aprml.map
+	$(CC) $(FLAGS) $(LDFLAGS) -shared -Wl,-soname,libaprml.so.$(APRML_ABI) \
+		-Wl,--version-script,lib/api/aprml.map -Wl,-z,text,-z,relro,-z,now \
+		$(if $(findstring -fsanitize,$(FLAGS)),,-Wl,-z,defs) -o $@ $< \
+		$(shell $(PKG_CONFIG) --libs $(APRML_PACKAGES)) -lpthread -lm
+
+# Libs is for programs with the shared library; Requires.private and Libs.private, which --static adds,
+# for those with the static one. It contains the final folders, without DESTDIR.
 define APRML_PC
 includedir=$(includedir)
 libdir=$(libdir)
@@ -35,8 +52,9 @@ libdir=$(libdir)
 Name: aprml
 Description: reads model files: GGUF, APR, streams of the apr tools
 Version: $(VERSION)
-Requires: $(APRML_PACKAGES)
-Libs: -L$${libdir} -laprml -lpthread -lm
+Requires.private: $(APRML_PACKAGES)
+Libs: -L$${libdir} -laprml
+Libs.private: -lpthread -lm
 Cflags: -I$${includedir}
 endef
 
@@ -46,7 +64,8 @@ INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) $(LINKS:%=$(bindir)/%) \
 	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
 	$(TOOL_NAMES:%=$(FISH_FOLDER)/%.fish) \
-	$(libdir)/libaprml.a $(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h \
+	$(libdir)/libaprml.a $(libdir)/libaprml.so.$(VERSION) $(APRML_LINKS:%=$(libdir)/%) \
+	$(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h \
 	$(includedir)/aprml/apr_plugin.h
 
 install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
@@ -78,6 +97,9 @@ export APRML_PC
 install-library: $(APRML)
 	$(INSTALL) -d '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)/aprml'
 	$(INSTALL) -m 644 $(APRML) '$(DESTDIR)$(libdir)'
+	for l in $(APRML_LINKS); do \
+		ln -sf $(notdir $(APRML_SHARED)) "$(DESTDIR)$(libdir)/$$l" || exit; \
+	done
 	$(INSTALL) -m 644 lib/api/aprml.h '$(DESTDIR)$(includedir)/aprml'
 	printf '%s\n' "$$APRML_PC" >'$(DESTDIR)$(libdir)/pkgconfig/aprml.pc'
 

@@ -1,19 +1,10 @@
 # make install, the library, completions
 load ../helper
-
-# The mode that is under test: build/MODE/bin.
-mode=release
-[[ $APR_BIN != */build/*/bin ]] || mode=$(basename "$(dirname "$APR_BIN")")
+load ../library/library
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	dest=$BATS_TEST_TMPDIR/dest
-}
-
-# make, apart from one that may run these tests.
-run_make() {
-	env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$root" MODE="$mode" \
-		DESTDIR="$dest" PREFIX=/opt/apr "$@"
 }
 
 left() {
@@ -80,26 +71,11 @@ left() {
 	said 3 'apr-unpack: is needed by apr-sum to read model files, but cannot be run'
 }
 
-need_library() {
-	[ -e "$(${CC:-cc} -print-file-name=libjansson.a)" ] ||
-		skip "no static jansson: the library is not built"
-}
-
-# Compile $1.c against the installed library.
+# Compile $1.c against the installed static library; library.bats has the shared one.
 compile() {
-	local flags
-	flags=$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest/opt/apr/lib/pkgconfig \
-		pkg-config --cflags --libs aprml)
-	# The system's own libraries do not lie in DESTDIR.
-	flags=${flags//$dest\/usr/\/usr}
-	case $mode in
-	asan) flags+=" -fsanitize=address" ;;
-	ubsan) flags+=" -fsanitize=undefined" ;;
-	san) flags+=" -fsanitize=address,undefined" ;;
-	cov) flags+=" --coverage" ;;
-	esac
-	# shellcheck disable=SC2086
-	${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$1" "$1.c" $flags
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$1" "$1.c" $(flags_of --static) \
+		$(mode_flags)
 }
 
 @test "a program is compiled against the installed library by pkg-config" {
@@ -375,30 +351,6 @@ compile() {
 	[ "$status" -eq 1 ] && [[ ${lines[-1]} == 'E000 '*' has gone by: '* ]]
 }
 
-# The program of aprml(3), into peek.c.
-page_program() {
-	sed -e 's/\\e/\\/g' -e 's/\\&//g' "$root/man/aprml.3" |
-		sed -n '/^\/\* peek/,/^\.Ed/p' | sed '$d' >peek.c
-}
-
-@test "aprml(3): the example compiles and runs; each function stands there" {
-	need_library
-	local name
-	run_make install
-	cmp "$dest/opt/apr/share/man/man3/aprml.3" "$root/man/aprml.3"
-	page_program
-	compile peek
-	./peek "$model" token_embd.weight >said
-	[ "$(head -n 1 said)" = 'token 0: !' ]
-	[ "$(tail -n 1 said | cut -d' ' -f1 | awk '{ printf "%.4g", $1 }')" = "$(apr-get --text \
-		--slice 0,0 token_embd.weight "$model" | awk '{ printf "%.4g", $1 }')" ]
-	run ./peek "$model" no.such.tensor
-	[ "$status" -eq 1 ] && [[ $output == *'peek: no such tensor'* ]]
-	for name in $(grep -o '\<aprml_[a-z_]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u); do
-		grep -q "^\.Fn $name " "$root/man/aprml.3" || fail "$name"
-	done
-}
-
 @test "the library can be part of a shared object" {
 	need_library
 	# A sanitizer's own names are left to the program.
@@ -446,8 +398,7 @@ page_program() {
 	END
 	# shellcheck disable=SC2046
 	${CC:-cc} -shared -fPIC -std=c11 -Wall -Werror -Wl,-z,text -Wl,-z,defs -o half.so half.c \
-		$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_PATH=$dest/opt/apr/lib/pkgconfig \
-			pkg-config --cflags --libs aprml | sed "s|$dest/usr|/usr|g")
+		$(flags_of --static)
 	${CC:-cc} -std=c11 -Wall -Werror -o whole whole.c -ldl
 	[ "$(./whole "$model")" = 30 ]
 	[ "$(./whole no-such-file)" = -1 ]

@@ -1,0 +1,122 @@
+# libaprml for other programs: its names and layouts, the shared library, the examples of section 3
+load ../helper
+load ../library/library
+
+# One installation for all tests.
+setup_file() {
+	dest=$BATS_FILE_TMPDIR/dest
+	run_make install
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	need_library
+	dest=$BATS_FILE_TMPDIR/dest
+	lib=$dest/opt/apr/lib
+}
+
+# compile OUTPUT COMPILER... SOURCE: with the flags of pkg-config for the shared library.
+compile() {
+	local output=$1
+	# shellcheck disable=SC2046
+	"${@:2}" -Wall -Wextra -Wpedantic -Werror -o "$output" -x none $(flags_of) $(mode_flags)
+}
+
+# Prints the versions and names that the shared library exports.
+exported() {
+	nm -D --defined-only --with-symbol-versions "$lib/libaprml.so" |
+		awk '$2 == "T" || $2 == "A" { print $2 == "A" ? "version" : "name", $3 }' |
+		grep -v -e '__\(asan\|odr_asan\|gcov\|gcda\)' | sort
+}
+
+@test "the ABI is the one that programs were linked with: versions, names, layouts, numbers" {
+	compile abi "${CC:-cc}" -std=c11 -x c "$root/tests/library/abi.c"
+	{
+		readelf -d "$lib/libaprml.so" | sed -n 's/.*soname: \[\(.*\)\]/soname \1/p'
+		exported
+		LD_LIBRARY_PATH=$lib ./abi
+	} >abi.now
+	[ "$(uname -m)" = x86_64 ] || sed -i '/^aprml_/d' abi.now
+	diff <([ "$(uname -m)" = x86_64 ] && cat "$root/tests/library/aprml.abi" ||
+		sed '/^aprml_/d' "$root/tests/library/aprml.abi") abi.now
+	# Nothing of the header is missing there.
+	sed -n 's/^struct \(aprml_[a-z]*\) {/\1/p' "$root/lib/api/aprml.h" >structs
+	[ "$(wc -l <structs)" -ge 4 ]
+	while read -r name; do
+		grep -q "^$name " abi.now || fail "$name"
+	done <structs
+	grep -o '\<aprml_[a-z_0-9]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u |
+		diff - <(sed -n 's/^name \([^@]*\)@.*/\1/p' abi.now)
+}
+
+@test "shared and static: what pkg-config gives links and runs" {
+	cat >version.c <<-'END'
+		#include <aprml/aprml.h>
+		#include <stdio.h>
+
+		int
+		main(void)
+		{
+			puts(aprml_version());
+			return 0;
+		}
+	END
+	compile shared "${CC:-cc}" -std=c11 -x c version.c
+	readelf -d shared | grep -q 'NEEDED.*\[libaprml.so.0\]'
+	[[ $(flags_of) != *zstd* ]]
+	[ "$(LD_LIBRARY_PATH=$lib ./shared)" = "$(apr-unpack --version | sed -n '1s/.* //p')" ]
+	[ "$(readlink "$lib/libaprml.so")" = "$(readlink "$lib/libaprml.so.0")" ]
+	# The static one, and a program without any shared library.
+	[[ $(flags_of --static) == *zstd* ]]
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c11 -o static version.c $(flags_of --static) $(mode_flags)
+	readelf -d static | grep -q libaprml && return 1
+	./static | grep -qx "$(LD_LIBRARY_PATH=$lib ./shared)"
+	[ "$mode" = release ] || return 0
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c11 -static -o alone version.c $(flags_of --static)
+	readelf -d alone | grep -q NEEDED && return 1
+	./alone | diff - <(./static)
+}
+
+# The program NAME of a manual page, into NAME.c.
+page_program() {
+	sed -e 's/\\e/\\/g' -e 's/\\&//g' "$root/man/aprml.3" |
+		sed -n "/^\/\* $1:/,/^\.Ed/p" | sed '$d' >"$1.c"
+	[ -s "$1.c" ]
+}
+
+# Calls a command for each compiler and language.
+each_compiler() {
+	local cc found=0
+	for cc in "gcc -std=c11 -x c" "clang -std=c11 -x c" "g++ -std=c++17 -x c++" "clang++ -std=c++17 -x c++"; do
+		# A sanitizer's library goes with the compiler that made the tools.
+		[[ $mode == release || $cc == g* ]] || continue
+		command -v "${cc%% *}" >/dev/null || continue
+		found=$((found + 1))
+		"$@" "$cc"
+	done
+	[ "$found" -ge 2 ]
+}
+
+peek_runs() {
+	# shellcheck disable=SC2086
+	compile peek $1 peek.c
+	./peek "$model" token_embd.weight >said
+	[ "$(head -n 1 said)" = 'token 0: !' ]
+	[ "$(tail -n 1 said | cut -d' ' -f1 | awk '{ printf "%.4g", $1 }')" = "$(apr-get --text \
+		--slice 0,0 token_embd.weight "$model" | awk '{ printf "%.4g", $1 }')" ]
+	run ./peek "$model" no.such.tensor
+	[ "$status" -eq 1 ] && [[ $output == *'peek: no such tensor'* ]]
+}
+
+@test "aprml(3): the examples compile as C11 and C++17 and run; each function stands there" {
+	local name
+	export LD_LIBRARY_PATH=$lib
+	cmp "$dest/opt/apr/share/man/man3/aprml.3" "$root/man/aprml.3"
+	page_program peek
+	each_compiler peek_runs
+	for name in $(grep -o '\<aprml_[a-z_0-9]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u); do
+		grep -q "^\.Fn $name " "$root/man/aprml.3" || fail "$name"
+	done
+}
