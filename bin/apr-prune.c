@@ -6,11 +6,13 @@
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/prune/drop.h"
+#include "cli/prune/hessians.h"
 #include "cli/prune/prune_asked.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
+#include "kernels/dot.h"
 #include "kernels/level.h"
 #include "prune/pruned.h"
 
@@ -92,6 +94,7 @@ prune(struct options *o, const struct prune_how *how, struct input *in, struct e
 {
 	struct merge_input model = { .operation = "apr-prune" };
 	struct prune_plan plan = { .rows = NULL };
+	struct hessians sums = { .count = 0 };
 	char *label = in->path && strcmp(in->path, "-") != 0 ? dir_last(in->path) : NULL;
 
 	model.label = label;
@@ -101,8 +104,10 @@ prune(struct options *o, const struct prune_how *how, struct input *in, struct e
 		          "a record of its claims kept");
 	if (merge_input_read(&model, in->source, NULL, o->arch, in->lent_count > 0, jobs(o), e) == 0 &&
 	    (o->asked.drop == 0 || drop_choose(&o->asked, &model, jobs(o), e) == 0) &&
-	    prune_plan_make(&plan, how, &model, e) == 0)
+	    prune_plan_make(&plan, how, &model, e) == 0 &&
+	    (!how->update || hessians_open(&sums, &plan, &o->asked, jobs(o), e) == 0))
 		send(&plan, o, in, e);
+	hessians_close(&sums);
 	prune_plan_free(&plan);
 	merge_input_close(&model);
 	free(label);
@@ -125,6 +130,8 @@ run(struct options *o, const char *path, struct err *e)
 	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0 ||
 	    input_spare(o->asked.imatrix_path, &o->output, e) < 0)
 		return;
+	if (o->asked.drop)
+		dot_begin(tool_note); /* not for sparsegpt: plain C has the same bits on every CPU */
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
 	sandbox_spool();
@@ -154,11 +161,12 @@ main(int argc, char **argv)
 	};
 	static const struct tool tool = {
 		"apr-prune",
-		"[--scope row|tensor|layer|global] [--by magnitude|wanda]\n"
-		"[--imatrix FILE] [--target REGEX] [--arch NAME] [-j N]\n"
+		"[--scope row|tensor|layer|global] [--by magnitude|wanda|sparsegpt]\n"
+		"[--imatrix FILE | --text FILE [--tokens N]] [--target REGEX] [--arch NAME] [-j N]\n"
 		"[--trusted-key KEY] [-f] [-o FILE]\n"
 		"--sparsity S | --threshold T | --nm N:M [FILE]\n"
-		"apr-prune [--heads N] [--neurons N] [--layers LIST | --drop N [--text FILE]]\n"
+		"apr-prune [--heads N] [--neurons N] [--layers LIST |\n"
+		"--drop N [--text FILE [--tokens N]]]\n"
 		"[--imatrix FILE] [--arch NAME] [-j N] [--trusted-key KEY] [-f] [-o FILE] [FILE]",
 		"Take away from a model what matters least.", opts, 1
 	};

@@ -25,7 +25,7 @@ infer core model arch kernels
 quant core model kernels
 stats core model kernels
 merge core model wire arch adapt kernels stats tokenizer
-prune core model wire arch adapt kernels stats quant tokenizer merge
+prune core model wire arch adapt kernels stats quant tokenizer merge linear
 lowrank core model wire arch adapt kernels stats quant tokenizer merge linear
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
@@ -37,7 +37,7 @@ api core model stream kernels codecs formats stats
 front core
 predict core model wire kernels
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
-cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune
+cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune linear
 bin core model lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
 '
 libraries='

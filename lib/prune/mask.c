@@ -10,6 +10,7 @@
 #include "core/thread.h"
 #include "kernels/kernel.h"
 #include "prune/choose.h"
+#include "prune/update.h"
 
 #define TILE ((uint64_t)16384)     /* values, if rows are shorter */
 #define BATCH ((uint64_t)1 << 20)
@@ -93,6 +94,10 @@ load(struct mask *m, struct tile t)
 	uint64_t matrix = m->from / m->row->matrix_rows;
 	size_t at;
 
+	if (m->ready) {
+		memcpy(m->x + t.at, m->ready + m->from * m->columns + t.at, t.n * sizeof *m->x);
+		return true;
+	}
 	if (merge_input_values(m->p->in, m->tensor, m->from * m->columns + t.at, m->x + t.at, t.n,
 	                       m->raw + t.at * RAW) < 0) {
 		atomic_store(&m->fault, errno + 1);
@@ -200,7 +205,7 @@ find_border(struct mask *m, size_t group, struct err *e)
 static bool
 has_border(const struct prune_how *how)
 {
-	return how->rule == PRUNE_SHARE && how->scope != SCOPE_ROW;
+	return how->rule == PRUNE_SHARE && how->scope != SCOPE_ROW && !how->update;
 }
 
 int
@@ -211,6 +216,10 @@ mask_begin(struct mask *m, struct prune_plan *p, size_t tensor, unsigned jobs, s
 	m->p = p;
 	m->jobs = jobs ? jobs : 1;
 	atomic_store(&m->fault, 0);
+	free(m->ready);
+	m->ready = NULL;
+	if (p->how.update && !(m->ready = update_matrix(p, tensor, m->jobs, e)))
+		return -1;
 	if (has_border(&p->how) && find_border(m, p->rows[tensor].group, e) < 0)
 		return -1;
 	m->pass = MASK_RESULT;
@@ -223,6 +232,7 @@ mask_begin(struct mask *m, struct prune_plan *p, size_t tensor, unsigned jobs, s
 void
 mask_close(struct mask *m)
 {
+	free(m->ready);
 	free(m->x);
 	free(m->rank);
 	free(m->raw);
@@ -294,7 +304,7 @@ mask_tile(void *ctx, size_t i)
 		mask_below(x, t.n, how->below);
 	else if (has_border(how))
 		mask_border(&m->p->groups[m->row->group].border, rank, x, t.n, m->equals[i]);
-	else
+	else if (!m->ready)
 		mask_rows(m, x, rank, t.n);
 	for (m->zeros[i] = 0, k = 0; k < t.n; k++)
 		m->zeros[i] += x[k] == 0;
@@ -344,10 +354,10 @@ encode(struct mask *m, size_t *n, struct err *e)
 	    convert_run(&m->convert, (const uint8_t *)m->x, x_bytes, m->bytes, y_bytes, &stats, e) < 0)
 		return -1;
 	*n = (size_t)y_bytes;
+	if ((type_of(m)->quantized || m->ready) && convert_held(&m->convert, &stats, e) < 0)
+		return -1;
 	if (!type_of(m)->quantized)
 		return 0;
-	if (convert_held(&m->convert, &stats, e) < 0)
-		return -1;
 	thread_for(m->jobs, m->count, compare_tile, m);
 	for (i = 0; i < m->count; i++)
 		m->p->lost += m->lost[i];

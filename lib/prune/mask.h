@@ -22,6 +22,7 @@ struct mask {
 	uint64_t columns, rows;   /* and its shape as one matrix */
 	uint64_t at;              /* the next row */
 
+	float *ready;             /* how.update: its values in the result */
 	size_t tile_rows, tiles;  /* rows of a tile, tiles of a batch */
 	float *x, *rank;          /* values of a batch */
 	uint8_t *raw, *bytes;     /* the same as they are stored, and in the result */

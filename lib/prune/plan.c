@@ -17,8 +17,10 @@ prune_plan_free(struct prune_plan *p)
 {
 	size_t i;
 
-	for (i = 0; p->rows && i < p->out.tensor_count; i++)
+	for (i = 0; p->rows && i < p->out.tensor_count; i++) {
 		free(p->rows[i].norms);
+		free(p->rows[i].input);
+	}
 	for (i = 0; p->lists && i < p->list_count; i++)
 		free(p->lists[i].at);
 	free(p->lists);
@@ -96,7 +98,7 @@ check_tensor(const struct prune_plan *p, const struct tensor *t, const struct ma
              struct err *e)
 {
 	const struct dtype *type = tensor_type(t);
-	bool rows = p->how.rule == PRUNE_GROUPS || p->how.activations ||
+	bool rows = p->how.rule == PRUNE_GROUPS || p->how.activations || p->how.update ||
 		(p->how.rule == PRUNE_SHARE && p->how.scope == SCOPE_ROW);
 
 	if (!kernel_decodes(type) || !kernel_encodes(type) || type->head > 0) {
@@ -107,6 +109,11 @@ check_tensor(const struct prune_plan *p, const struct tensor *t, const struct ma
 	if (tensor_row(t) > PRUNE_ROW)
 		return err_set(e, ERR_INVALID, tensor_name(t), "its rows have %" PRIu64 " values, more "
 		               "than %" PRIu64, tensor_row(t), PRUNE_ROW);
+	if (p->how.update && (tensor_ndim(t) != 2 || tensor_row(t) > PRUNE_UPDATE)) {
+		err_set(e, ERR_INVALID, tensor_name(t), "is not one matrix of at most %" PRIu64 " columns: "
+		        "sparsegpt cannot prune it", PRUNE_UPDATE);
+		return err_hint(e, "--target REGEX chooses others; --by wanda takes matrices of experts");
+	}
 	if (!kernel_for(type)->encode && !p->how.imatrix) {
 		err_set(e, ERR_INVALID, tensor_name(t), "%s is only encoded by importance", type->name);
 		return err_hint(e, "--imatrix FILE gives it; apr-imatrix makes FILE from a text");
@@ -238,6 +245,8 @@ plan_tensor(struct prune_plan *p, size_t tensor, struct err *e)
 		return r;
 	if (check_tensor(p, t, &m, e) < 0 || weigh(p, tensor, gguf, &m, e) < 0)
 		return -1;
+	if (p->how.update && !(p->rows[tensor].input = mem_text(gguf, strlen(gguf))))
+		return err_memory(e);
 	p->rows[tensor].pruned = true;
 	p->rows[tensor].matrix_rows = tensor_dims(t)[tensor_ndim(t) - 2];
 	p->pruned++;

@@ -22,6 +22,7 @@
 
 #define PRUNE_ROW ((uint64_t)1 << 22)    /* the maximum number of values of a row */
 #define PRUNE_LAYERS ((uint64_t)1 << 20) /* and of layers, for SCOPE_LAYER and PRUNE_SHAPE */
+#define PRUNE_UPDATE ((uint64_t)1 << 16) /* and of columns, for how.update */
 #define PRUNE_WHOLE UINT64_MAX           /* a tensor that is not of one expert */
 
 /* The values among which a share becomes zero. */
@@ -36,6 +37,12 @@ struct prune_how {
 	unsigned keep, of;        /* PRUNE_GROUPS: of each `of` values of a row `keep` stay */
 	enum prune_scope scope;   /* PRUNE_SHARE */
 	bool activations;         /* scores are magnitudes times norms of activations */
+	bool update;              /* the values that stay make up for the others (prune/update.h) */
+	const char *text_path;    /* whose text gives the activations for it, for the record */
+	/* The upper triangle of the sum of x xᵀ over the activations that the matrix which GGUF calls
+	 * this is multiplied with, n × n. Set before the result is read. 0 or -1. */
+	int (*hessian)(void *ctx, const char *gguf, double *h, size_t n, struct err *e);
+	void *hessian_ctx;
 	struct imatrix *imatrix;  /* means; or NULL */
 	const char *imatrix_path;
 	struct pattern *targets;  /* tensors that are pruned; none: as above */
@@ -51,6 +58,7 @@ struct prune_row {
 	size_t from;              /* the tensor of the input; its own index, unless layers go */
 	const struct prune_list *kept_rows, *kept_columns; /* those that stay; NULL: all */
 	bool pruned;              /* else its bytes pass unchanged, as far as they stay */
+	char *input;              /* how.update: the name that GGUF has for it */
 	float *norms;             /* of the columns of each matrix, one after another; NULL: 1 */
 	const float *importance;  /* the same as means, for encoding; NULL: none */
 	uint64_t matrix_rows;     /* rows of a matrix */

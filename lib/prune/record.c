@@ -21,6 +21,16 @@ put_shape(json_t *o, const struct prune_how *how)
 	json_decref(list);
 }
 
+/* The last part of a path. */
+static void
+put_file(json_t *o, const char *name, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (path)
+		json_object_set_new(o, name, json_string(slash ? slash + 1 : path));
+}
+
 static void
 put_rule(json_t *o, const struct prune_how *how)
 {
@@ -48,16 +58,16 @@ put_rule(json_t *o, const struct prune_how *how)
 int
 prune_record(const struct prune_how *how, struct buf *to, struct err *e)
 {
-	const char *slash = how->imatrix_path ? strrchr(how->imatrix_path, '/') : NULL;
 	json_t *o = json_object(), *list = json_array();
 	size_t i;
 	int r;
 
 	if (how->rule != PRUNE_SHAPE)
-		json_object_set_new(o, "by", json_string(how->activations ? "wanda" : "magnitude"));
+		json_object_set_new(o, "by", json_string(
+			how->update ? "sparsegpt" : how->activations ? "wanda" : "magnitude"));
 	put_rule(o, how);
-	if (how->imatrix_path)
-		json_object_set_new(o, "imatrix", json_string(slash ? slash + 1 : how->imatrix_path));
+	put_file(o, "imatrix", how->imatrix_path);
+	put_file(o, "text", how->text_path);
 	for (i = 0; i < how->target_count; i++)
 		json_array_append_new(list, json_string(how->targets[i].text));
 	if (how->target_count)

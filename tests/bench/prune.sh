@@ -29,6 +29,7 @@ perplexity() {
     sed -n 's/^perplexity \([0-9.]*\).*/\1/p'
 }
 
+text=(--text train.txt --tokens 8192)
 first=
 # row TYPE OPTION…: prune by the options, give the result the type ("": none).
 row() {
@@ -55,21 +56,25 @@ row ''
 for s in 0.1 0.2 0.3 0.4 0.5; do
   row '' --sparsity $s
   row '' --sparsity $s --imatrix imatrix
+  row '' --sparsity $s --by sparsegpt "${text[@]}"
 done
 row '' --nm 2:4
 row '' --nm 2:4 --imatrix imatrix
+row '' --nm 2:4 --by sparsegpt "${text[@]}"
 for n in 2 4; do
   row '' --heads $n --imatrix imatrix
 done
 for n in 64 128 256; do
   row '' --neurons $n --imatrix imatrix
 done
-row '' --drop 1 --text train.txt
-row '' --drop 2 --text train.txt
+row '' --drop 1 "${text[@]}"
+row '' --drop 2 "${text[@]}"
 for type in q8_0 q4_k_m; do
   row $type
   row $type --sparsity 0.5
   row $type --sparsity 0.5 --imatrix imatrix
+  row $type --sparsity 0.5 --by sparsegpt "${text[@]}"
   row $type --nm 2:4 --imatrix imatrix
+  row $type --nm 2:4 --by sparsegpt "${text[@]}"
   row $type --neurons 256 --imatrix imatrix
 done

@@ -80,6 +80,67 @@ zeros() {
 	agrees '--nm 2:4 --imatrix imatrix.gguf' 2:4 means.raw
 }
 
+# A decoder of one layer and 26 tokens, whose embeddings have a magnitude of 1, so that its first norm
+# changes nothing but their scale.
+letters() {
+	{
+		printf 'key general.architecture string llama\n'
+		printf 'key llama.%s u32 %s\n' block_count 1 embedding_length 256 feed_forward_length 32 \
+			attention.head_count 4 attention.head_count_kv 1 context_length 64
+		printf 'key llama.attention.layer_norm_rms_epsilon f32 0.00001\n'
+		printf 'key tokenizer.ggml.%s\n' 'model string gpt2' 'pre string gpt-2' 'add_bos_token bool 0' \
+			'merges array:string *0' "tokens array:string $(echo {a..z})"
+		printf 'tensor token_embd.weight F32 26x256 values 1 1 1 1 1 -1 -1 -1 1 1 -1 1 1 1 -1 1 -1 1 -1 -1 -1 -1 1 -1 -1 1 -1 1 1 -1 -1\n'
+		printf 'tensor %s F32 %s\n' output_norm.weight '256 values 1' \
+			blk.0.attn_norm.weight '256 values 1' blk.0.ffn_norm.weight '256 values 1' \
+			blk.0.attn_q.weight '256x256 noise' blk.0.attn_k.weight '64x256 noise' \
+			blk.0.attn_v.weight '64x256 noise' blk.0.attn_output.weight '256x256 noise' \
+			blk.0.ffn_up.weight '32x256 noise' blk.0.ffn_gate.weight '32x256 noise' \
+			blk.0.ffn_down.weight '256x32 noise'
+	} | mkmodel >m.gguf
+	printf %s {a..z} | tr -d ' ' >text
+}
+
+@test "SparseGPT equals another program that is written from the paper" {
+	letters
+	apr-get token_embd.weight m.gguf >x.raw
+	for t in q k; do
+		apr-get blk.0.attn_$t.weight m.gguf >$t.raw
+	done
+	for rule in '--sparsity 0.5' '--sparsity 0.37' '--nm 2:4' '--nm 1:8'; do
+		# shellcheck disable=SC2086
+		apr-prune $rule --by sparsegpt --text text --target 'attn_[qk]' -f -o out m.gguf 2>said
+		for t in q k; do
+			apr-get blk.0.attn_$t.weight out
+		done >got
+		prune_reference "update=${rule#* }" 256 x.raw q.raw k.raw >want
+		cmp got want || fail "$rule"
+	done
+	apr-header out | grep -q 'apr.prune.recipe .*{"by":"sparsegpt","nm":"1:8","text":"text","target":'
+}
+
+# bats test_tags=repeats
+@test "SparseGPT: any thread, any CPU, any source; exact zeros; quantized types" {
+	local how=(--sparsity 0.5 --by sparsegpt --text text --target 'blk.1.attn') level
+	head -c 1500 "$root/LICENSE" >text
+	apr-prune "${how[@]}" "$model" >want 2>said
+	grep -q '4 of 30 tensors are pruned: 98304 of their 196608 values are zero (50.00 %)' said
+	apr-unpack "$model" | apr-prune "${how[@]}" -j 1 2>/dev/null | cmp - want
+	for level in $(levels); do
+		APR_CPU=$level apr-prune "${how[@]}" -j 3 "$model" 2>/dev/null | cmp - want
+	done
+	apr-prune "${how[@]}" --scope row "$model" >row 2>said
+	[ "$(zeros row blk.1.attn_q.weight)" = $((256 * 256 / 2)) ]
+	apr-prune "${how[@]}" --tokens 64 "$model" 2>/dev/null >few
+	! cmp -s few want || fail tokens
+	apr-adapt hf "$model" | apr-pack -t safetensors -o folder 2>said
+	apr-prune --sparsity 0.5 --by sparsegpt --text text --target 'layers.1.self_attn.v' folder 2>/dev/null |
+		apr-adapt gguf >back
+	cmp <(apr-get blk.1.attn_v.weight back) <(apr-get blk.1.attn_v.weight want)
+	apr-quant --pure q8_0 "$model" 2>/dev/null | apr-prune "${how[@]}" >q 2>said
+	[ "$(zeros q blk.1.attn_q.weight)" -ge $((256 * 256 / 2)) ]
+}
+
 @test "a layer has a border of its own" {
 	layers
 	apr-prune --sparsity 0.37 --scope layer m.gguf >out 2>said
@@ -162,7 +223,13 @@ refused() {
 	refused 5 'its rows of 256 values are not whole groups of 3' --nm 1:3
 	refused 2 '--scope is row, tensor, layer or global' --sparsity 0.5 --scope all
 	refused 2 '--scope is for --sparsity' --nm 2:4 --scope row
-	refused 2 '--by is magnitude or wanda' --sparsity 0.5 --by luck
+	refused 2 '--by is magnitude, wanda or sparsegpt' --sparsity 0.5 --by luck
+	refused 2 'needs --text: it computes with the model' --sparsity 0.5 --by sparsegpt
+	refused 2 '--threshold goes by magnitude' --threshold 1 --by sparsegpt --text "$root/LICENSE"
+	refused 2 '--imatrix is for --by wanda' --nm 2:4 --by sparsegpt --text "$root/LICENSE" --imatrix x
+	refused 2 'is row or tensor' --sparsity 0.5 --by sparsegpt --text "$root/LICENSE" --scope layer
+	refused 2 '--tokens is for --text' --sparsity 0.5 --tokens 3
+	refused 4 'architecture' --sparsity 0.5 --by sparsegpt --text "$root/LICENSE"
 	refused 2 '--by wanda needs --imatrix' --sparsity 0.5 --by wanda
 	refused 2 '--threshold goes by magnitude' --threshold 1 --by wanda --imatrix "$data/imatrix.gguf"
 	refused 2 'it belongs to another model' --sparsity 0.5 --imatrix "$data/imatrix.gguf"
@@ -288,7 +355,7 @@ perplexity() {
 	refused 5 'empty: is empty' --drop 1 --text empty
 	refused 5 'has 3 layers: 3 cannot go' --drop 3 --text text
 	refused 3 'missing' --drop 1 --text missing
-	refused 2 '--text is for --drop' --sparsity 0.5 --text text
+	refused 2 '--text is for --drop and --by sparsegpt' --sparsity 0.5 --text text
 	refused 2 '--layers and --drop exclude each other' --layers 1 --drop 1
 	refused 2 'is needed, or --heads' --heads 2 --sparsity 0.5
 	refused 5 'in groups of 2: 3 is not a number of whole groups' --heads 3

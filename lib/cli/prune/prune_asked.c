@@ -60,6 +60,19 @@ parse_rule(struct prune_asked *a, struct prune_how *how, struct err *e)
 }
 
 static int
+parse_update(const struct prune_asked *a, struct prune_how *how, struct err *e)
+{
+	how->activations = false;
+	how->update = true;
+	how->text_path = a->text_path;
+	if (!a->text_path)
+		return tool_misused(e, "--by sparsegpt needs --text: it computes with the model");
+	if (how->rule == PRUNE_BELOW)
+		return tool_misused(e, "--threshold goes by magnitude");
+	return a->imatrix_path ? tool_misused(e, "--imatrix is for --by wanda") : 0;
+}
+
+static int
 parse_by(const struct prune_asked *a, struct prune_how *how, struct err *e)
 {
 	how->activations = a->imatrix_path && !a->by && how->rule != PRUNE_BELOW &&
@@ -70,8 +83,10 @@ parse_by(const struct prune_asked *a, struct prune_how *how, struct err *e)
 		return tool_misused(e, "--by is for --sparsity and --nm");
 	if (strcmp(a->by, "magnitude") == 0)
 		return 0;
+	if (strcmp(a->by, "sparsegpt") == 0)
+		return parse_update(a, how, e);
 	if (strcmp(a->by, "wanda") != 0)
-		return tool_misused(e, "--by is magnitude or wanda, not %.40s", a->by);
+		return tool_misused(e, "--by is magnitude, wanda or sparsegpt, not %.40s", a->by);
 	if (!a->imatrix_path)
 		return tool_misused(e, "--by wanda needs --imatrix: it gives the norms of activations");
 	if (how->rule == PRUNE_BELOW)
@@ -94,7 +109,8 @@ parse_scope(const struct prune_asked *a, struct prune_how *how, struct err *e)
 	for (i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(a->scope, names[i]) == 0) {
 			how->scope = (enum prune_scope)i;
-			return 0;
+			return how->update && i > SCOPE_TENSOR
+				? tool_misused(e, "--scope of --by sparsegpt is row or tensor") : 0;
 		}
 	return tool_misused(e, "--scope is row, tensor, layer or global, not %.40s", a->scope);
 }
@@ -121,8 +137,10 @@ prune_asked_how(struct prune_asked *a, const char *operand, struct prune_how *ho
 	struct tokens none = { 0 };
 
 	*how = (struct prune_how){ .imatrix_path = a->imatrix_path };
-	if (a->text_path && !a->drop)
-		return tool_misused(e, "--text is for --drop");
+	if (a->text_path && !a->drop && !(a->by && strcmp(a->by, "sparsegpt") == 0))
+		return tool_misused(e, "--text is for --drop and --by sparsegpt");
+	if (a->tokens && !a->text_path)
+		return tool_misused(e, "--tokens is for --text");
 	if (a->text_path && prompt_take(&from, operand ? operand : "-", &a->text, &none, e) < 0)
 		return -1;
 	if (a->imatrix_path)

@@ -11,7 +11,7 @@ struct prune_asked {
 	struct opt_list targets;
 	uint64_t heads, neurons;
 	const char *layer_list, *text_path;
-	uint64_t drop;
+	uint64_t drop, tokens;    /* tokens: of the text, at most; 0: all */
 
 	struct prune layers;
 	struct buf text;          /* of --text */
@@ -34,10 +34,12 @@ struct prune_asked {
 	TEXT(0, "layers", "LIST", &(o)->layer_list, "take these layers, such as 3,4"), \
 	NUMBER(0, "drop", "N", &(o)->drop, 1, UINT32_MAX, \
 	       "take the N layers that change hidden states least"), \
-	TEXT(0, "text", "FILE", &(o)->text_path, "with --drop: measure with the text of FILE"), \
+	TEXT(0, "text", "FILE", &(o)->text_path, \
+	     "with --drop and --by sparsegpt: measure with the text of FILE"), \
+	NUMBER(0, "tokens", "N", &(o)->tokens, 1, UINT32_MAX, "with --text: its first N tokens"), \
 	TEXT(0, "scope", "SCOPE", &(o)->scope, \
 	     "take the share of each row, tensor or layer, or of all (global)"), \
-	TEXT(0, "by", "SCORE", &(o)->by, "what goes first: magnitude or wanda"), \
+	TEXT(0, "by", "SCORE", &(o)->by, "what goes first: magnitude, wanda or sparsegpt"), \
 	TEXT(0, "imatrix", "FILE", &(o)->imatrix_path, \
 	     "weigh columns by the importance matrix in FILE"), \
 	LIST(0, "target", "REGEX", &(o)->targets, "prune matrices whose name matches, and no others")
