@@ -12,7 +12,7 @@
 #include "predict/tensors.h"
 
 struct options {
-	bool proba, raw, leaf, header, no_header, one_based;
+	bool proba, raw, leaf, inverse, header, no_header, one_based;
 	const char *form;
 	uint64_t skip, trees, jobs;
 };
@@ -84,7 +84,7 @@ predict(struct predictor *m, const char *path, const struct options *o, struct e
 
 	if (o->trees && forest_limit(&m->forest, (size_t)o->trees, e) < 0)
 		return -1;
-	if (batch_allows(m, b.what, e) < 0 || reader_open(&r, path, e) < 0)
+	if ((o->inverse && predictor_invert(m, e) < 0) || batch_allows(m, b.what, e) < 0 || reader_open(&r, path, e) < 0)
 		return -1;
 	status = batch_run(&b, &r, e);
 	reader_close(&r);
@@ -97,12 +97,12 @@ check(char **operands, const struct options *o, struct err *e)
 {
 	if (!operands[0])
 		return tool_misused(e, "a MODEL is expected");
-	if (o->proba + o->raw + o->leaf > 1)
-		return tool_misused(e, "only one of --proba, --raw and --leaf can be given");
+	if (o->proba + o->raw + o->leaf + o->inverse > 1)
+		return tool_misused(e, "only one of --proba, --raw, --leaf and --inverse can be given");
 	if (o->header && o->no_header)
 		return tool_misused(e, "--header and --no-header cannot be combined");
 	if (o->form && rows_form_by_name(o->form) == ROWS_UNKNOWN)
-		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl or libsvm", o->form);
+		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl, libsvm or text", o->form);
 	if (strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
 		return tool_misused(e, "the model and the rows cannot both be standard input");
 	return 0;
@@ -116,8 +116,9 @@ main(int argc, char **argv)
 		FLAG(0, "proba", &o.proba, "print the probability of each class"),
 		FLAG(0, "raw", &o.raw, "print scores as they are before the link function"),
 		FLAG(0, "leaf", &o.leaf, "print the number of the leaf of each tree"),
+		FLAG(0, "inverse", &o.inverse, "turn a model that scales or projects around"),
 		TEXT(0, "rows", "FORM", &o.form,
-		     "the form of the rows: csv, tsv, space, jsonl or libsvm (default: by the first row)"),
+		     "the form of the rows: csv, tsv, space, jsonl, libsvm or text (default: by the first row)"),
 		FLAG(0, "header", &o.header, "the first row has the names of the columns"),
 		FLAG(0, "no-header", &o.no_header, "the first row has values"),
 		NUMBER(0, "skip", "N", &o.skip, 0, 65536, "leave out the first N columns"),
@@ -128,7 +129,7 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-predict", "[--proba | --raw | --leaf] [--trees N] [--rows FORM]\n"
+		"apr-predict", "[--proba | --raw | --leaf | --inverse] [--trees N] [--rows FORM]\n"
 		"[--header | --no-header] [--skip N] [--one-based] [-j N] MODEL [FILE]",
 		"Print what a classical model predicts for each row of a table.", opts, 2
 	};

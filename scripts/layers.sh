@@ -35,7 +35,7 @@ generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
 front core
-predict core model wire kernels
+predict core model wire kernels tokenizer
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune linear
 bin core model lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict

@@ -45,7 +45,7 @@ batch_allows(const struct predictor *m, enum batch_what what, struct err *e)
 {
 	if (what == BATCH_LEAF && predict_trees(m) == 0)
 		return err_set(e, ERR_USAGE, NULL, "--leaf: the model has no trees");
-	if (what == BATCH_PROBA && m->task != PREDICT_BINARY && m->task != PREDICT_CLASSES)
+	if (what == BATCH_PROBA && (m->classes == 0 || m->task == PREDICT_CLUSTER))
 		return err_set(e, ERR_USAGE, NULL, "--proba: the model is not a classifier");
 	if (what == BATCH_PROBA && m->link == LINK_NONE)
 		return err_set(e, ERR_USAGE, NULL, "--proba: the model gives no probabilities");
@@ -121,7 +121,8 @@ put_label(const struct batch *b, struct buf *o, size_t k)
 static const char *
 between(const struct batch *b)
 {
-	return b->rows.form == ROWS_TSV ? "\t" : b->rows.form == ROWS_CSV ? "," : " ";
+	return b->rows.form == ROWS_TSV ? "\t" : b->rows.form == ROWS_SPACE || b->rows.form == ROWS_LIBSVM
+	       ? " " : ",";
 }
 
 static void
@@ -205,6 +206,23 @@ put_row(const struct batch *b, struct buf *o, const double *scores, const uint32
 	buf_text(o, json ? list ? "]}\n" : "}\n" : "\n");
 }
 
+/* A row whose values are mostly zero: as libsvm writes it, without a label. */
+static void
+put_sparse(const struct batch *b, struct buf *o, const struct step_rows *x, size_t i)
+{
+	bool json = b->rows.form == ROWS_JSON;
+	size_t k, from = step_from(x, i);
+
+	if (json)
+		buf_printf(o, "{\"%s\":{", words[b->what]);
+	for (k = from; k < step_from(x, i + 1); k++) {
+		buf_printf(o, json ? "%s\"%" PRIu32 "\":" : "%s%" PRIu32 ":",
+		           k == from ? "" : json ? "," : " ", step_column(x, k));
+		put_number(b, o, *step_value(x, k));
+	}
+	buf_text(o, json ? "}}\n" : "\n");
+}
+
 /* ---- blocks ---- */
 
 /* Blocks have at most FOREST_BLOCK of n rows, and there is one for each thread. */
@@ -212,11 +230,67 @@ static size_t
 rows_of_block(const struct batch *b, size_t n)
 {
 	const struct predictor *m = b->m;
-	size_t most = VALUES / (m->features + m->outputs + predict_trees(m) / 2 + 1);
+	size_t values = m->features + predict_trees(m) / 2 + 1, most;
 
+	values += m->sparse ? 0 : m->outputs + (m->texts && m->form == PREDICT_LINEAR ? 0 : m->inner);
+	most = VALUES / values;
 	n = n / (b->jobs ? b->jobs : 1) + 1;
 	n = n < most ? n : most;
 	return n < 1 ? 1 : n > FOREST_BLOCK ? FOREST_BLOCK : n;
+}
+
+/* What a block is computed in. */
+struct room {
+	struct step_rows rows, spare;
+	struct buf text;
+	struct step_text texts[FOREST_BLOCK];
+	double *scores;
+	uint32_t *leaves;
+	bool missing;
+};
+
+/* Reads texts until one is wrong. */
+static size_t
+read_texts(const struct batch *b, struct block *x, struct room *r)
+{
+	size_t i, n, from, at = 0;
+
+	for (n = 0; n < x->n; n++) {
+		from = r->text.n;
+		if (rows_read_text(&b->rows, x->lines[n].p, x->lines[n].n, x->number + n, &r->text, &x->e) < 0)
+			break;
+		r->texts[n].n = r->text.n - from;
+	}
+	for (i = 0; i < n; at += r->texts[i++].n)
+		r->texts[i].p = (const char *)r->text.p + at;
+	r->rows.texts = r->texts;
+	return n;
+}
+
+/* Reads rows until one is wrong. */
+static size_t
+read_rows(const struct batch *b, struct block *x, struct room *r)
+{
+	size_t n;
+
+	for (n = 0; n < x->n; n++)
+		if (rows_read(&b->rows, x->lines[n].p, x->lines[n].n, x->number + n,
+		              step_row(&r->rows, n), &r->missing, &x->e) < 0)
+			break;
+	return n;
+}
+
+static int
+room_begin(const struct batch *b, const struct block *x, struct room *r, struct err *e)
+{
+	const struct predictor *m = b->m;
+
+	if (step_rows_begin(&r->rows, x->n, m->texts ? 0 : m->features, e) < 0)
+		return -1;
+	r->scores = mem_array(m->sparse ? 1 : (x->n + 2) * m->outputs + 2, sizeof *r->scores);
+	if (b->what == BATCH_LEAF)
+		r->leaves = mem_array(x->n * predict_trees(m), sizeof *r->leaves);
+	return !r->scores || (b->what == BATCH_LEAF && !r->leaves) ? err_memory(e) : 0;
 }
 
 static void
@@ -226,31 +300,38 @@ compute(void *ctx, size_t index)
 	const struct batch *b = w->b;
 	const struct predictor *m = b->m;
 	struct block *x = &w->blocks[index];
-	double *rows = mem_array(x->n * m->features, sizeof *rows);
-	double *scores = mem_array((x->n + 2) * m->outputs + 2, sizeof *scores);
-	uint32_t *leaves = b->what == BATCH_LEAF ? mem_array(x->n * predict_trees(m), sizeof *leaves)
-	                                         : NULL;
-	size_t i, n;
-	bool missing = false;
+	struct room *r = mem_array(1, sizeof *r);
+	struct err e = ERR_INIT;
+	size_t i, n = 0;
 
-	if (!rows || !scores || (b->what == BATCH_LEAF && !leaves)) {
-		err_memory(&x->e);
+	if (!r || room_begin(b, x, r, &e) < 0) {
+		x->e = e;
 		goto end;
 	}
-	for (n = 0; n < x->n; n++)
-		if (rows_read(&b->rows, x->lines[n].p, x->lines[n].n, x->number + n,
-		              rows + n * m->features, &missing, &x->e) < 0)
-			break;
-	predict_rows(m, rows, n, missing, leaves ? NULL : scores, leaves);
+	n = r->rows.n = (m->texts ? read_texts : read_rows)(b, x, r);
+	if (n && predict_block(m, &r->rows, &r->spare, r->missing, r->leaves ? NULL : r->scores, r->leaves,
+	                       &e) < 0) {
+		x->e = e;
+		goto end;
+	}
 	for (i = 0; i < n; i++)
-		put_row(b, &x->out, scores + i * m->outputs,
-		        leaves ? leaves + i * predict_trees(m) : NULL, scores + x->n * m->outputs);
+		if (m->sparse)
+			put_sparse(b, &x->out, &r->rows, i);
+		else
+			put_row(b, &x->out, r->scores + i * m->outputs,
+			        r->leaves ? r->leaves + i * predict_trees(m) : NULL,
+			        r->scores + x->n * m->outputs);
 	if (!buf_ok(&x->out))
 		err_memory(&x->e);
 end:
-	free(rows);
-	free(scores);
-	free(leaves);
+	if (r) {
+		step_rows_free(&r->rows);
+		step_rows_free(&r->spare);
+		buf_free(&r->text);
+		free(r->scores);
+		free(r->leaves);
+		free(r);
+	}
 }
 
 static int
@@ -311,6 +392,8 @@ begin(struct work *w, struct line first, struct err *e)
 	if (!b->rows.header)
 		return 0;
 	w->number++;
+	if (b->m->sparse)
+		return 0;
 	put_header(b, &o);
 	r = buf_ok(&o) ? b->put(b->ctx, o.p, o.n, e) : err_memory(e);
 	buf_free(&o);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "predict/chain.h"
 #include "predict/readers.h"
 
 /* ---- the table of readers ---- */
@@ -126,20 +127,30 @@ free_names(char **list, size_t n)
 void
 predictor_free(struct predictor *m)
 {
+	size_t i;
+
 	free_names(m->names, m->name_count);
 	free_names(m->labels, m->label_count);
 	forest_free(&m->forest);
 	free(m->linear.weights);
 	free(m->linear.bias);
+	for (i = 0; i < m->step_count; i++)
+		step_free(&m->steps[i]);
+	free(m->steps);
+	free(m->platt);
 	*m = (struct predictor){ 0 };
 }
 
 int
 predictor_finish(struct predictor *m, const char *where, struct err *e)
 {
-	size_t i, classes = m->task == PREDICT_BINARY ? 2 : m->outputs;
+	size_t i;
 
-	if (m->outputs == 0 || m->outputs > PREDICT_OUTPUTS)
+	if (predictor_join(m, where, e) < 0)
+		return -1;
+	if (m->task != PREDICT_PAIRS)
+		m->classes = m->task == PREDICT_VALUE ? 0 : m->task == PREDICT_BINARY ? 2 : m->outputs;
+	if (m->outputs == 0 || m->outputs > (m->sparse ? FOREST_FEATURES : PREDICT_OUTPUTS))
 		return err_set(e, ERR_CORRUPT, where, "the model has %zu outputs", m->outputs);
 	if (m->features > FOREST_FEATURES)
 		return err_set(e, ERR_CORRUPT, where, "the model has %zu features", m->features);
@@ -148,14 +159,21 @@ predictor_finish(struct predictor *m, const char *where, struct err *e)
 		               m->features);
 	if (m->task == PREDICT_BINARY && m->outputs != 1)
 		return err_set(e, ERR_CORRUPT, where, "a binary model has %zu outputs", m->outputs);
-	if (m->labels && m->label_count != classes)
+	if (m->task == PREDICT_PAIRS && (m->classes < 2 || m->classes > PREDICT_PAIRED ||
+	                                 m->outputs != m->classes * (m->classes - 1) / 2))
+		return err_set(e, ERR_CORRUPT, where, "%zu scores for the pairs of %zu classes", m->outputs,
+		               m->classes);
+	if (m->labels && m->label_count != m->classes)
 		return err_set(e, ERR_CORRUPT, where, "%zu labels for %zu classes", m->label_count,
-		               classes);
+		               m->classes);
 	for (i = 0; m->form == PREDICT_TREES && i < m->outputs; i++)
 		if (!isfinite(m->forest.base[i]))
 			return err_set(e, ERR_CORRUPT, where, "the base score of output %zu is not finite", i);
 	m->forest.rounded = m->rounds;
 	m->refuses_nan |= m->form == PREDICT_TREES && m->forest.refuses_nan;
+	for (i = 0; i < m->step_count; i++)
+		if (m->steps[i].kind == &step_impute)
+			m->refuses_nan = false;
 	return 0;
 }
 
@@ -173,10 +191,10 @@ linear_row(const struct predictor *m, const double *row, double *scores)
 	size_t i, k;
 
 	for (k = 0; k < m->outputs; k++) {
-		const double *w = m->linear.weights + k * m->features;
+		const double *w = m->linear.weights + k * m->inner;
 		double bias = m->linear.bias[k], sum = m->linear.after ? 0 : bias;
 
-		for (i = 0; i < m->features; i++) {
+		for (i = 0; i < m->inner; i++) {
 			if (m->linear.skips && isnan(row[i]))
 				continue;
 			sum = m->single ? (double)((float)sum + (float)row[i] * (float)w[i])
@@ -195,10 +213,10 @@ center_row(const struct predictor *m, const double *row, double *scores)
 	size_t i, k;
 
 	for (k = 0; k < m->outputs; k++) {
-		const double *c = m->linear.weights + k * m->features;
+		const double *c = m->linear.weights + k * m->inner;
 		double sum = 0, d;
 
-		for (i = 0; i < m->features; i++) {
+		for (i = 0; i < m->inner; i++) {
 			d = row[i] - c[i];
 			sum = m->single ? (double)((float)sum + (float)d * (float)d) : sum + d * d;
 		}
@@ -212,14 +230,14 @@ predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, do
 {
 	size_t i;
 
-	for (i = 0; m->rounds && i < n * m->features; i++)
+	for (i = 0; m->rounds && i < n * m->inner; i++)
 		rows[i] = (double)(float)rows[i];
 	if (m->form == PREDICT_TREES) {
 		forest_rows(&m->forest, rows, n, missing, scores, leaves);
 		return;
 	}
 	for (i = 0; scores && i < n; i++)
-		(m->form == PREDICT_LINEAR ? linear_row : center_row)(m, rows + i * m->features,
+		(m->form == PREDICT_LINEAR ? linear_row : center_row)(m, rows + i * m->inner,
 		                                                      scores + i * m->outputs);
 }
 
@@ -266,6 +284,7 @@ link_one(const struct predictor *m, double x)
 {
 	switch (m->link) {
 	case LINK_SIGMOID:
+	case LINK_EACH:
 		return sigmoid(m, x);
 	case LINK_EXP:
 		return m->single ? (double)expf((float)x) : exp(x);
@@ -283,7 +302,20 @@ link_one(const struct predictor *m, double x)
 size_t
 predict_columns(const struct predictor *m)
 {
-	return m->task == PREDICT_BINARY ? 2 : m->outputs;
+	return m->task == PREDICT_VALUE ? m->outputs : m->classes;
+}
+
+/* Divides each by the sum of all; if that is 0, all are equal. */
+static void
+share(double *v, size_t n)
+{
+	double sum = 0;
+	size_t k;
+
+	for (k = 0; k < n; k++)
+		sum += v[k];
+	for (k = 0; k < n; k++)
+		v[k] = sum != 0 ? v[k] / sum : 1 / (double)n;
 }
 
 void
@@ -293,12 +325,16 @@ predict_link(const struct predictor *m, const double *scores, double *to)
 
 	if (m->link == LINK_SOFTMAX) {
 		softmax(m, scores, to);
+	} else if (m->task == PREDICT_PAIRS) {
+		pairs_link(m, scores, to);
 	} else if (m->task == PREDICT_BINARY) {
 		to[1] = link_one(m, scores[0]);
 		to[0] = m->single ? (double)(1.0f - (float)to[1]) : 1 - to[1];
 	} else {
 		for (k = 0; k < m->outputs; k++)
 			to[k] = link_one(m, scores[k]);
+		if (m->link == LINK_EACH)
+			share(to, m->outputs);
 	}
 }
 
@@ -308,7 +344,11 @@ predict_label(const struct predictor *m, const double *scores)
 	size_t k, best = 0;
 	double p;
 
+	if (m->task == PREDICT_PAIRS)
+		return pairs_label(m, scores);
 	if (m->task == PREDICT_BINARY) {
+		if (m->by_score)
+			return scores[0] > 0;
 		p = link_one(m, scores[0]);
 		return p > 0.5 || (m->ties_up && p == 0.5);
 	}

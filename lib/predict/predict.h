@@ -8,6 +8,11 @@
  *     binary     one score; the probability of the second class, and the label
  *     classes    a score for each class; probabilities, and the label of the greatest
  *     cluster    the distance to each center; the number of the nearest
+ *     pairs      a score for each pair of classes, positive for the first (if there are only two, for
+ *                the second); the label that most pairs choose; probabilities only with the
+ *                coefficients of each pair
+ *
+ * Steps (step.h) can stand in front of the trees or weights, and turn what is read into features.
  */
 #ifndef PREDICT_PREDICT_H
 #define PREDICT_PREDICT_H
@@ -18,12 +23,16 @@
 
 #include "core/err.h"
 #include "predict/forest.h"
+#include "predict/step.h"
 
 #define PREDICT_BYTES ((size_t)1 << 31) /* of a model file, at most */
 #define PREDICT_OUTPUTS 65536
 #define PREDICT_RANKS ((size_t)4 << 30) /* bytes of the form for many rows, at most, about */
+#define PREDICT_PAIRED 362 /* classes that are compared in pairs */
 
-enum predict_task { PREDICT_VALUE, PREDICT_BINARY, PREDICT_CLASSES, PREDICT_CLUSTER };
+enum predict_task {
+	PREDICT_VALUE, PREDICT_BINARY, PREDICT_CLASSES, PREDICT_CLUSTER, PREDICT_PAIRS
+};
 
 enum predict_link {
 	LINK_NONE,
@@ -33,10 +42,13 @@ enum predict_link {
 	LINK_LOG1P_EXP, /* ln(1 + exp(x)) */
 	LINK_SQUARE,    /* sign(x) * x^2 */
 	LINK_HINGE,     /* 1 if x > 0, else 0 */
-	LINK_SHARE      /* scores that are probabilities already */
+	LINK_SHARE,     /* scores that are probabilities already */
+	LINK_EACH,      /* LINK_SIGMOID of each class, divided by their sum */
+	LINK_PAIRS      /* Platt's probabilities of pairs, coupled */
 };
 
-enum predict_form { PREDICT_TREES, PREDICT_LINEAR, PREDICT_CENTERS };
+/* PREDICT_STEPS: the values behind the last step are the scores. */
+enum predict_form { PREDICT_TREES, PREDICT_LINEAR, PREDICT_CENTERS, PREDICT_STEPS };
 
 /* What an absent item of a sparse row is: libraries differ. */
 enum predict_absent { ABSENT_ZERO, ABSENT_MISSING };
@@ -53,9 +65,16 @@ struct predictor {
 	enum predict_form form;
 	struct forest forest;
 	struct predict_linear linear; /* or centers, without a bias */
+	struct step *steps;
+	size_t step_count, step_cap;
+	double *platt;        /* LINK_PAIRS: a and b of each pair */
 
 	size_t features, outputs;
 	bool expects;         /* the form for many rows has been tried */
+	size_t inner;         /* features behind the steps; set once the model is read */
+	size_t classes;       /* 0 without classes; set by finish, for pairs by the reader */
+	bool texts;           /* rows are texts; features is 1 */
+	bool sparse;          /* predictions are rows whose values are mostly zero */
 	bool rounds;          /* rows are rounded to single precision */
 	bool single;          /* sums and links are in single precision */
 	enum predict_absent absent;
@@ -64,6 +83,7 @@ struct predictor {
 	enum predict_link link;
 	double sharpness;
 	bool ties_up;         /* binary: the second class also at a probability of one half */
+	bool by_score;        /* binary: the second class if the score is greater than 0 */
 
 	char **names;         /* of the features; NULL: they have none */
 	size_t name_count;    /* 0, or features once the model is read */
@@ -97,8 +117,20 @@ int predictor_add_name(struct predictor *m, const char *text, size_t n, struct e
 /* The same for the labels. */
 int predictor_add_label(struct predictor *m, const char *text, size_t n, struct err *e);
 
-/* Computes n rows, at most FOREST_BLOCK, of features doubles each. scores: outputs for each row,
- * or NULL. leaves: one for each tree and row, or NULL. missing: a value may be NaN. */
+/* Appends a step in front of the trees or weights, which then belongs to the model; NULL if memory
+ * runs out. */
+struct step *predictor_add_step(struct predictor *m);
+
+/* Computes the rows x, at most FOREST_BLOCK, of m->features values each or of texts. scores: outputs
+ * for each row, or NULL; a model with m->sparse leaves its predictions in x. leaves: one for each tree
+ * and row, or NULL. missing: a value may be NaN. x and spare change. 0, or -1 with e filled. */
+int predict_block(const struct predictor *m, struct step_rows *x, struct step_rows *spare,
+                  bool missing, double *scores, uint32_t *leaves, struct err *e);
+
+/* Turns a model that only scales and projects around. 0, or -1 with ERR_USAGE. */
+int predictor_invert(struct predictor *m, struct err *e);
+
+/* The same for a model without steps: n rows, at most FOREST_BLOCK, of features doubles each. */
 void predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, double *scores,
                   uint32_t *leaves);
 
@@ -106,8 +138,8 @@ void predict_rows(const struct predictor *m, double *rows, size_t n, bool missin
  * the forest takes the form for many rows. Not while other threads compute. */
 void predict_expect(struct predictor *m, uint64_t rows);
 
-/* The columns of predictions after the link, for task value as many as outputs; probabilities:
- * 2 for a binary model, else outputs. */
+/* The columns of predictions after the link, for task value as many as outputs; of probabilities:
+ * one for each class. */
 size_t predict_columns(const struct predictor *m);
 
 /* Turns the scores of one row into values or probabilities: predict_columns of them. */

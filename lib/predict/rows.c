@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "predict/decimal.h"
 #include "predict/doc.h"
+#include "predict/rows_parts.h"
 
 static const struct {
 	const char *name;
@@ -22,6 +23,7 @@ static const struct {
 	{ "space", ROWS_SPACE, ' ' },
 	{ "jsonl", ROWS_JSON, 0 },
 	{ "libsvm", ROWS_LIBSVM, ' ' },
+	{ "text", ROWS_TEXT, 0 },
 };
 #define FORMS (sizeof forms / sizeof *forms)
 
@@ -44,18 +46,8 @@ rows_form_name(enum rows_form form)
 
 /* ---- fields ---- */
 
-struct field {
-	const char *p;
-	size_t n;
-};
-
-struct fields {
-	const char *p, *end; /* p is NULL past the last field */
-	char between;
-};
-
-static struct fields
-fields_of(const struct rows *r, const char *line, size_t n)
+struct fields
+rows_fields(const struct rows *r, const char *line, size_t n)
 {
 	if (n > 0 && line[n - 1] == '\r')
 		n--;
@@ -96,9 +88,8 @@ quoted(struct fields *f, const char *p, struct field *x)
 	return p == f->end || *p == f->between;
 }
 
-/* The next field: 1; 0 past the last; -1 for quotes that do not end. */
-static int
-next_field(struct fields *f, struct field *x)
+int
+rows_field(struct fields *f, struct field *x)
 {
 	const char *p = f->p, *end;
 
@@ -164,12 +155,12 @@ guess(const char *p, size_t n)
 static bool
 has_words(const struct rows *r, const char *line, size_t n)
 {
-	struct fields f = fields_of(r, line, n);
+	struct fields f = rows_fields(r, line, n);
 	struct field x;
 	size_t i;
 	double v;
 
-	for (i = 0; next_field(&f, &x) == 1; i++)
+	for (i = 0; rows_field(&f, &x) == 1; i++)
 		if (i >= r->skip && !value_of(x, &v))
 			return true;
 	return false;
@@ -246,12 +237,12 @@ prove_columns(const struct rows *r, struct err *e)
 static int
 read_header(struct rows *r, const char *line, size_t n, struct err *e)
 {
-	struct fields f = fields_of(r, line, n);
+	struct fields f = rows_fields(r, line, n);
 	size_t i, cap = 0, found = 0;
 	struct field x;
 	int got;
 
-	for (i = 0; (got = next_field(&f, &x)) == 1; i++) {
+	for (i = 0; (got = rows_field(&f, &x)) == 1; i++) {
 		if (i < r->skip)
 			continue;
 		if (r->columns == ROWS_COLUMNS ||
@@ -278,6 +269,10 @@ rows_begin(struct rows *r, const char *line, size_t n, int header, struct err *e
 {
 	bool table;
 
+	if (r->m->texts)
+		return rows_begin_texts(r, header, e);
+	if (r->form == ROWS_TEXT)
+		return err_set(e, ERR_USAGE, NULL, "--rows text: the model does not read texts");
 	if (sort_names(r, e) < 0)
 		return -1;
 	if (r->form == ROWS_UNKNOWN)
@@ -311,14 +306,14 @@ static int
 read_table(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
            bool *missing, struct err *e)
 {
-	struct fields f = fields_of(r, line, n);
+	struct fields f = rows_fields(r, line, n);
 	size_t i = 0, all = r->columns ? r->columns : r->m->features, count;
 	struct field x;
 	uint32_t to;
 	double v;
 	int got;
 
-	for (count = 0; (got = next_field(&f, &x)) == 1; count++) {
+	for (count = 0; (got = rows_field(&f, &x)) == 1; count++) {
 		if (count < r->skip || i++ >= all)
 			continue;
 		to = r->columns ? r->column[i - 1] : (uint32_t)(i - 1);
@@ -369,7 +364,7 @@ static int
 read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
             bool *missing, struct err *e)
 {
-	struct fields f = fields_of(r, line, n);
+	struct fields f = rows_fields(r, line, n);
 	bool absent = r->m->absent == ABSENT_MISSING;
 	struct field x;
 	size_t i, column = 0;
@@ -378,7 +373,7 @@ read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, d
 	for (i = 0; i < r->m->features; i++)
 		row[i] = absent ? (double)NAN : 0;
 	*missing |= absent;
-	while ((got = next_field(&f, &x)) == 1 && (x.n == 0 || *x.p != '#')) {
+	while ((got = rows_field(&f, &x)) == 1 && (x.n == 0 || *x.p != '#')) {
 		if (x.n == 0 || (++column == 1 && !memchr(x.p, ':', x.n)) ||
 		    (x.n > 4 && memcmp(x.p, "qid:", 4) == 0))
 			continue; /* the label, or the number of a query */

@@ -4,6 +4,7 @@
  *     space      the same between spaces
  *     jsonl      a JSON array or object on each line
  *     libsvm     LABEL INDEX:VALUE INDEX:VALUE ... (LABEL may be missing)
+ *     text       a line is a text, for models that read texts
  *
  * An empty value, NA, N/A, NaN, null and ? are missing values (NaN). The columns of a header are
  * found by the names of the features, if the model has names and the header has one of them; else
@@ -16,10 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/buf.h"
 #include "core/err.h"
 #include "predict/predict.h"
 
-enum rows_form { ROWS_UNKNOWN, ROWS_CSV, ROWS_TSV, ROWS_SPACE, ROWS_JSON, ROWS_LIBSVM };
+enum rows_form { ROWS_UNKNOWN, ROWS_CSV, ROWS_TSV, ROWS_SPACE, ROWS_JSON, ROWS_LIBSVM, ROWS_TEXT };
 
 #define ROWS_COLUMNS (FOREST_FEATURES + 65536)
 #define ROWS_UNUSED UINT32_MAX
@@ -55,5 +57,10 @@ void rows_free(struct rows *r);
  * *missing is set if a value is missing, and left otherwise. 0, or -1 with e filled. */
 int rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
               bool *missing, struct err *e);
+
+/* Reads a line of a model of texts: text gets its text. csv, tsv: exactly one column behind those
+ * that are skipped; jsonl: a text, or an object with the member "text". 0, or -1 with e filled. */
+int rows_read_text(const struct rows *r, const char *line, size_t n, uint64_t number,
+                   struct buf *text, struct err *e);
 
 #endif

@@ -11,6 +11,7 @@
 
 static const struct pickle_name names[] = {
 	{ "sklearn", NULL, SKLEARN_CLASS },
+	{ "scipy.sparse", NULL, SKLEARN_CLASS },
 	{ "copyreg", "_reconstructor", SKLEARN_MAKE },
 	{ "builtins", "object", PICKLE_OPAQUE },
 	{ "numpy.core.multiarray", "_reconstruct", SKLEARN_ARRAY },
@@ -116,35 +117,31 @@ set_intercept(struct sklearn *s, pickle_ref r)
 	return status;
 }
 
+int
+sklearn_weights(struct sklearn *s, double *v, size_t outputs, size_t features, const char *kind)
+{
+	struct predictor *m = s->m;
+
+	m->kind = kind;
+	m->form = PREDICT_LINEAR;
+	m->outputs = outputs;
+	m->features = features;
+	m->sharpness = 1;
+	m->refuses_nan = true;
+	m->linear.after = true;
+	m->linear.weights = v;
+	m->linear.bias = mem_array(outputs, sizeof(double));
+	return m->linear.bias ? 0 : err_memory(s->e);
+}
+
 /* Weights of one row for each output. */
 static int
 set_weights(struct sklearn *s, pickle_ref r, const char *kind)
 {
-	struct predictor *m = s->m;
-	struct sklearn_array a;
-	size_t i;
-	int status = sklearn_array(s, r, &a);
+	size_t outputs, features;
+	double *v = sklearn_matrix(s, r, 0, &outputs, &features, "coefficients");
 
-	if (status == 0 && (!a.v || a.n == 0 || a.ndim < 1 || a.ndim > 2))
-		status = sklearn_wrong(s, "the coefficients are not a matrix");
-	if (status == 0) {
-		m->kind = kind;
-		m->form = PREDICT_LINEAR;
-		m->outputs = a.ndim == 2 ? a.dims[0] : 1;
-		m->features = a.ndim == 2 ? a.dims[1] : a.dims[0];
-		m->sharpness = 1;
-		m->refuses_nan = true;
-		m->linear.after = true;
-		m->linear.weights = a.v;
-		a.v = NULL;
-		m->linear.bias = mem_array(m->outputs, sizeof(double));
-		status = m->linear.bias ? 0 : err_memory(s->e);
-	}
-	for (i = 0; status == 0 && i < a.n; i++)
-		if (!isfinite(m->linear.weights[i]))
-			status = sklearn_wrong(s, "a coefficient is not finite");
-	sklearn_array_free(&a);
-	return status;
+	return v ? sklearn_weights(s, v, outputs, features, kind) : -1;
 }
 
 static int
@@ -156,6 +153,19 @@ linear(struct sklearn *s, pickle_ref r, bool classes)
 	return set_intercept(s, sklearn_field(s, r, "intercept_"));
 }
 
+/* A linear classifier, whose scores are not probabilities. */
+static int
+margins(struct sklearn *s, pickle_ref r, bool classes)
+{
+	if (linear(s, r, classes) < 0)
+		return -1;
+	s->m->kind = "linear classifier of scikit-learn";
+	s->m->task = s->m->outputs == 1 ? PREDICT_BINARY : PREDICT_CLASSES;
+	s->m->link = LINK_NONE;
+	s->m->by_score = true;
+	return 0;
+}
+
 /* With several classes, the probabilities are those of one softmax, unless each class was trained
  * alone. */
 static int
@@ -164,11 +174,22 @@ logistic(struct sklearn *s, pickle_ref r, bool classes)
 	bool alone = pickle_is(&s->k, sklearn_field(s, r, "solver"), "liblinear") ||
 	             pickle_is(&s->k, sklearn_field(s, r, "multi_class"), "ovr");
 
-	if (linear(s, r, classes) < 0)
+	if (margins(s, r, classes) < 0)
 		return -1;
 	s->m->kind = "logistic regression of scikit-learn";
-	s->m->task = s->m->outputs == 1 ? PREDICT_BINARY : PREDICT_CLASSES;
-	s->m->link = s->m->outputs == 1 ? LINK_SIGMOID : alone ? LINK_NONE : LINK_SOFTMAX;
+	s->m->link = s->m->outputs == 1 ? LINK_SIGMOID : alone ? LINK_EACH : LINK_SOFTMAX;
+	return 0;
+}
+
+static int
+gradient(struct sklearn *s, pickle_ref r, bool classes)
+{
+	pickle_ref loss = sklearn_field(s, r, "loss");
+
+	if (margins(s, r, classes) < 0)
+		return -1;
+	if (loss != PICKLE_NOTHING && (pickle_is(&s->k, loss, "log_loss") || pickle_is(&s->k, loss, "log")))
+		s->m->link = s->m->outputs == 1 ? LINK_SIGMOID : LINK_EACH;
 	return 0;
 }
 
@@ -185,34 +206,76 @@ centers(struct sklearn *s, pickle_ref r, bool classes)
 
 /* ---- the table of estimators ---- */
 
-static const struct {
+static const struct estimator {
 	const char *class;
 	int (*read)(struct sklearn *s, pickle_ref r, bool classes);
 	bool classes;
+	bool step;    /* only turns rows into others */
 } estimators[] = {
-	{ "DecisionTreeClassifier", sklearn_tree, true },
-	{ "DecisionTreeRegressor", sklearn_tree, false },
-	{ "ExtraTreeClassifier", sklearn_tree, true },
-	{ "ExtraTreeRegressor", sklearn_tree, false },
-	{ "RandomForestClassifier", sklearn_forest, true },
-	{ "RandomForestRegressor", sklearn_forest, false },
-	{ "ExtraTreesClassifier", sklearn_forest, true },
-	{ "ExtraTreesRegressor", sklearn_forest, false },
-	{ "GradientBoostingClassifier", sklearn_boosting, true },
-	{ "GradientBoostingRegressor", sklearn_boosting, false },
-	{ "LinearRegression", linear, false },
-	{ "Ridge", linear, false },
-	{ "RidgeCV", linear, false },
-	{ "Lasso", linear, false },
-	{ "LassoCV", linear, false },
-	{ "ElasticNet", linear, false },
-	{ "ElasticNetCV", linear, false },
-	{ "BayesianRidge", linear, false },
-	{ "HuberRegressor", linear, false },
-	{ "LinearSVR", linear, false },
-	{ "LogisticRegression", logistic, true },
-	{ "KMeans", centers, false },
-	{ "MiniBatchKMeans", centers, false },
+	{ "DecisionTreeClassifier", sklearn_tree, true, false },
+	{ "DecisionTreeRegressor", sklearn_tree, false, false },
+	{ "ExtraTreeClassifier", sklearn_tree, true, false },
+	{ "ExtraTreeRegressor", sklearn_tree, false, false },
+	{ "RandomForestClassifier", sklearn_forest, true, false },
+	{ "RandomForestRegressor", sklearn_forest, false, false },
+	{ "ExtraTreesClassifier", sklearn_forest, true, false },
+	{ "ExtraTreesRegressor", sklearn_forest, false, false },
+	{ "GradientBoostingClassifier", sklearn_boosting, true, false },
+	{ "GradientBoostingRegressor", sklearn_boosting, false, false },
+	{ "HistGradientBoostingClassifier", sklearn_histograms, true, false },
+	{ "HistGradientBoostingRegressor", sklearn_histograms, false, false },
+	{ "LinearRegression", linear, false, false },
+	{ "Ridge", linear, false, false },
+	{ "RidgeCV", linear, false, false },
+	{ "Lasso", linear, false, false },
+	{ "LassoCV", linear, false, false },
+	{ "ElasticNet", linear, false, false },
+	{ "ElasticNetCV", linear, false, false },
+	{ "BayesianRidge", linear, false, false },
+	{ "ARDRegression", linear, false, false },
+	{ "HuberRegressor", linear, false, false },
+	{ "TheilSenRegressor", linear, false, false },
+	{ "Lars", linear, false, false },
+	{ "LassoLars", linear, false, false },
+	{ "OrthogonalMatchingPursuit", linear, false, false },
+	{ "SGDRegressor", linear, false, false },
+	{ "LinearSVR", linear, false, false },
+	{ "LogisticRegression", logistic, true, false },
+	{ "LogisticRegressionCV", logistic, true, false },
+	{ "SGDClassifier", gradient, true, false },
+	{ "LinearSVC", margins, true, false },
+	{ "RidgeClassifier", margins, true, false },
+	{ "RidgeClassifierCV", margins, true, false },
+	{ "Perceptron", margins, true, false },
+	{ "PassiveAggressiveClassifier", margins, true, false },
+	{ "KMeans", centers, false, false },
+	{ "MiniBatchKMeans", centers, false, false },
+	{ "GaussianNB", sklearn_gauss, true, false },
+	{ "MultinomialNB", sklearn_multinomial, true, false },
+	{ "ComplementNB", sklearn_complement, true, false },
+	{ "BernoulliNB", sklearn_bernoulli, true, false },
+	{ "KNeighborsClassifier", sklearn_neighbors, true, false },
+	{ "KNeighborsRegressor", sklearn_neighbors, false, false },
+	{ "SVC", sklearn_svm, true, false },
+	{ "NuSVC", sklearn_svm, true, false },
+	{ "SVR", sklearn_svm, false, false },
+	{ "NuSVR", sklearn_svm, false, false },
+	{ "MLPClassifier", sklearn_net, true, false },
+	{ "MLPRegressor", sklearn_net, false, false },
+	{ "StandardScaler", sklearn_standard, false, true },
+	{ "MinMaxScaler", sklearn_range, false, true },
+	{ "MaxAbsScaler", sklearn_largest, false, true },
+	{ "RobustScaler", sklearn_robust, false, true },
+	{ "Normalizer", sklearn_normalizer, false, true },
+	{ "Binarizer", sklearn_binarizer, false, true },
+	{ "SimpleImputer", sklearn_imputer, false, true },
+	{ "PCA", sklearn_pca, false, true },
+	{ "IncrementalPCA", sklearn_pca, false, true },
+	{ "TruncatedSVD", sklearn_svd, false, true },
+	{ "CountVectorizer", sklearn_counts, false, true },
+	{ "TfidfVectorizer", sklearn_tfidf_counts, false, true },
+	{ "HashingVectorizer", sklearn_hashes, false, true },
+	{ "TfidfTransformer", sklearn_tfidf, false, true },
 };
 
 /* "1.2.1" as 1.02. */
@@ -235,39 +298,89 @@ read_version(const struct sklearn *s, pickle_ref r)
 	return (double)major + (double)(minor < 100 ? minor : 99) / 100;
 }
 
-static int
-read_estimator(struct sklearn *s)
+static const struct estimator *
+find_estimator(struct sklearn *s, const char *class)
 {
-	pickle_ref r = s->k.root, field;
-	char class[64];
 	size_t i;
 
-	sklearn_class(s, r, class);
 	for (i = 0; i < sizeof estimators / sizeof *estimators; i++)
 		if (strcmp(estimators[i].class, class) == 0)
-			break;
-	if (i == sizeof estimators / sizeof *estimators)
-		return err_set(s->e, ERR_FORMAT, s->where, *class ? "estimators of the class %s are not read"
-		               : "the pickle is not an estimator of scikit-learn", class);
-	s->version = read_version(s, r);
-	if (estimators[i].read(s, r, estimators[i].classes) < 0)
+			return &estimators[i];
+	err_set(s->e, ERR_FORMAT, s->where, *class ? "estimators of the class %s are not read"
+	        : "the pickle is not an estimator of scikit-learn", class);
+	return NULL;
+}
+
+/* One estimator. last: nothing follows it. */
+static int
+read_one(struct sklearn *s, pickle_ref r, const char *class, bool last)
+{
+	const struct estimator *x = find_estimator(s, class);
+	pickle_ref texts = sklearn_field(s, r, "feature_names_in_");
+	bool first = s->m->step_count == 0;
+
+	if (!x)
 		return -1;
-	field = sklearn_field(s, r, "feature_names_in_");
-	if (field != PICKLE_NOTHING && read_texts(s, field, false) < 0)
+	if (!x->step && !last)
+		return err_set(s->e, ERR_FORMAT, s->where, "something follows the %s in a pipeline", class);
+	s->m->form = x->step ? PREDICT_STEPS : PREDICT_TREES;
+	if (x->read(s, r, x->classes) < 0)
 		return -1;
-	field = sklearn_field(s, r, "classes_");
-	return estimators[i].classes && field != PICKLE_NOTHING ? read_texts(s, field, true) : 0;
+	if (first && texts != PICKLE_NOTHING && read_texts(s, texts, false) < 0)
+		return -1;
+	texts = sklearn_field(s, r, "classes_");
+	return x->classes && texts != PICKLE_NOTHING ? read_texts(s, texts, true) : 0;
+}
+
+static int read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth);
+
+/* A list of pairs (NAME, ESTIMATOR). */
+static int
+read_pipeline(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
+{
+	pickle_ref list = sklearn_field(s, r, "steps"), pair[2];
+	const struct pickle_cell *c, *next;
+
+	if (list == PICKLE_NOTHING || pickle_node(&s->k, list)->kind != PICKLE_LIST)
+		return sklearn_wrong(s, "the pipeline has no list of steps");
+	for (c = pickle_first(&s->k, list); c; c = next) {
+		next = pickle_next(&s->k, c);
+		if (pickle_items(&s->k, c->node, pair, 2) != 2)
+			return sklearn_wrong(s, "a step of the pipeline is not a pair");
+		if (sklearn_none(s, pair[1]) || pickle_is(&s->k, pair[1], "passthrough"))
+			continue;
+		if (read_estimator(s, pair[1], last && !next, depth + 1) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+#define DEPTH 8 /* of pipelines in pipelines */
+#define STEPS 256
+
+static int
+read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
+{
+	char class[64];
+
+	sklearn_class(s, r, class);
+	if (depth > DEPTH || s->m->step_count > STEPS)
+		return sklearn_wrong(s, "the pipeline has too many steps");
+	return strcmp(class, "Pipeline") == 0 ? read_pipeline(s, r, last, depth)
+	                                      : read_one(s, r, class, last);
 }
 
 int
 sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
 {
-	struct sklearn s = { .m = m, .where = where, .e = e,
+	struct sklearn s = { .m = m, .where = where, .e = e, .left = 4 * n + 65536,
 		.k = { .names = names, .name_count = sizeof names / sizeof *names, .where = where } };
 	int r = pickle_read(&s.k, p, n, e);
 
-	if (r == 0)
-		r = read_estimator(&s);
+	if (r == 0) {
+		s.version = read_version(&s, s.k.root);
+		r = read_estimator(&s, s.k.root, true, 0);
+	}
 	pickle_free(&s.k);
 	return r;
 }

@@ -21,6 +21,7 @@ struct sklearn {
 	const char *where;
 	struct err *e;
 	double version; /* 1.02 for 1.2; 0: unknown */
+	size_t left;    /* bytes of arrays that may still be read: parts of a pickle can be shared */
 };
 
 /* An array: numbers as doubles in row-major order, or objects. */
@@ -49,10 +50,58 @@ void sklearn_array_free(struct sklearn_array *a);
 /* An error about an attribute. -1. */
 int sklearn_wrong(const struct sklearn *s, const char *what);
 
+/* A vector of exactly n numbers (n 0: any number, stored in *count), or a matrix of columns columns:
+ * finite numbers, unless nan allows NaN. what: for messages. NULL with an error. */
+double *sklearn_vector(struct sklearn *s, pickle_ref r, size_t n, size_t *count, const char *what);
+double *sklearn_matrix(struct sklearn *s, pickle_ref r, size_t columns, size_t *rows, size_t *width,
+                       const char *what);
+
+/* A number of an attribute, or what it is if the attribute is missing or None. */
+double sklearn_or(const struct sklearn *s, pickle_ref object, const char *name, double missing);
+
+/* True if the attribute is missing or None. */
+bool sklearn_none(const struct sklearn *s, pickle_ref r);
+
+/* Appends a step; NULL with an error. */
+struct step *sklearn_step(struct sklearn *s, const struct step_kind *kind, size_t in, size_t out);
+
+/* What a model of steps alone predicts. */
+void sklearn_scores(struct sklearn *s, const char *kind, enum predict_task task,
+                    enum predict_link link);
+
 /* ---- kinds of estimators: 0, or -1 with an error ---- */
 
 int sklearn_tree(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_forest(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_boosting(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_histograms(struct sklearn *s, pickle_ref r, bool classes);
+
+/* Weights, one row for each output, and the model's form, outputs and features. v is owned by the
+ * model in any case. */
+int sklearn_weights(struct sklearn *s, double *v, size_t outputs, size_t features, const char *kind);
+
+int sklearn_gauss(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_multinomial(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_complement(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_bernoulli(struct sklearn *s, pickle_ref r, bool classes);
+
+int sklearn_neighbors(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_svm(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_net(struct sklearn *s, pickle_ref r, bool classes);
+
+int sklearn_standard(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_range(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_largest(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_robust(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_normalizer(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_binarizer(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_pca(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_svd(struct sklearn *s, pickle_ref r, bool classes);
+
+int sklearn_counts(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_tfidf_counts(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_hashes(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_tfidf(struct sklearn *s, pickle_ref r, bool classes);
 
 #endif

@@ -232,6 +232,9 @@ sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a)
 	}
 	if (read_raw(s, state[4], &a->raw) < 0)
 		return -1;
+	if (a->raw.n > s->left)
+		return sklearn_wrong(s, "its arrays have more bytes than the file");
+	s->left -= a->raw.n;
 	if (element(a->code) == 0 || a->raw.n / element(a->code) != a->n ||
 	    a->raw.n % element(a->code))
 		return sklearn_wrong(s, "an array has another number of bytes than its shape");

@@ -52,6 +52,12 @@ unicode_is_letter(uint32_t c)
 }
 
 bool
+unicode_is_number(uint32_t c)
+{
+	return category(c) >= UTF8PROC_CATEGORY_ND && category(c) <= UTF8PROC_CATEGORY_NO;
+}
+
+bool
 unicode_is_lower(uint32_t c)
 {
 	return category(c) == UTF8PROC_CATEGORY_LL;

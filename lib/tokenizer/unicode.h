@@ -25,6 +25,7 @@ void unicode_put_title(uint32_t c, struct buf *to); /* as the first letter of a 
 
 bool unicode_is_space(uint32_t c);       /* White_Space */
 bool unicode_is_letter(uint32_t c);      /* L */
+bool unicode_is_number(uint32_t c);      /* N */
 bool unicode_is_lower(uint32_t c);       /* Ll */
 bool unicode_is_upper(uint32_t c);       /* Lu, Lt */
 bool unicode_is_mark(uint32_t c);        /* M */

@@ -37,9 +37,52 @@ same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
+/* Rows, or texts: the pieces of one between slashes. */
+static int
+compute(const struct predictor *m, const double *rows, size_t n, double *scores, uint32_t *leaves)
+{
+	static const char text[] = "The cat/ sat on\tthe\n mat./\xc3\x89t\xc3\xa9/\xce\xa3\xce\x91\xce\xa3/a/"
+	                           "a a a/the the cat/1 2.5_x/";
+	struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+	struct step_text texts[ROWS];
+	struct err e = ERR_INIT;
+	const char *p = text;
+	size_t i;
+	int r = step_rows_begin(&x, n, m->texts ? 0 : m->features, &e);
+
+	for (i = 0; i < n && m->texts; i++) {
+		texts[i] = (struct step_text){ p, strcspn(p, "/") };
+		p += texts[i].n + (p[texts[i].n] == '/');
+	}
+	if (m->texts)
+		x.texts = texts;
+	else if (r == 0)
+		memcpy(step_row(&x, 0), rows, n * m->features * sizeof *rows);
+	if (r == 0)
+		r = predict_block(m, &x, &spare, true, scores, leaves, &e);
+	must(r == 0 || e.code != ERR_NONE);
+	for (i = 0; r == 0 && m->sparse && i < step_from(&x, x.n); i++)
+		must(step_column(&x, i) < m->outputs);
+	step_rows_free(&x);
+	step_rows_free(&spare);
+	return r;
+}
+
+static void
+check_row(const struct predictor *m, const double *row, const double *scores, const uint32_t *leaves,
+          double *to, uint32_t *own)
+{
+	size_t k, trees = predict_trees(m);
+
+	must(compute(m, row, 1, to, trees ? own : NULL) == 0);
+	for (k = 0; k < m->outputs; k++)
+		must(same(to[k], scores[k]));
+	must(!trees || memcmp(own, leaves, trees * sizeof *own) == 0);
+}
+
 /* The same rows in the form for many rows. */
 static void
-check_ranks(struct predictor *m, double *rows, const double *scores, const uint32_t *leaves)
+check_ranks(struct predictor *m, const double *rows, const double *scores, const uint32_t *leaves)
 {
 	size_t trees = predict_trees(m), i, all = ROWS * m->outputs;
 	double *again = calloc(all + 1, sizeof *again);
@@ -47,11 +90,11 @@ check_ranks(struct predictor *m, double *rows, const double *scores, const uint3
 
 	must(again && found);
 	predict_expect(m, UINT64_MAX);
-	predict_rows(m, rows, ROWS, true, again, found);
+	must(compute(m, rows, ROWS, again, found) == 0);
 	for (i = 0; i < all; i++)
 		must(same(again[i], scores[i]));
 	must(memcmp(found, leaves, ROWS * trees * sizeof *found) == 0);
-	predict_rows(m, rows, 1, true, again, found);
+	must(compute(m, rows, 1, again, found) == 0);
 	must(memcmp(found, leaves, trees * sizeof *found) == 0);
 	free(again);
 	free(found);
@@ -61,31 +104,26 @@ static void
 check_rows(struct predictor *m, struct dice *d)
 {
 	size_t all = ROWS * m->features, outputs = m->outputs, trees = predict_trees(m), i, k;
-	double *rows = calloc(all + 1, sizeof *rows), *again = calloc(all + 1, sizeof *rows);
-	double *scores = calloc((ROWS + 3) * (outputs + 1), sizeof *scores), *to = scores + ROWS * outputs;
+	double *rows = calloc(all + 1, sizeof *rows);
+	double *scores = calloc((ROWS + 3) * (outputs + 2), sizeof *scores), *to = scores + ROWS * outputs;
 	uint32_t *leaves = calloc((ROWS + 1) * (trees + 1), sizeof *leaves);
 
-	must(rows && again && scores && leaves);
+	must(rows && scores && leaves);
 	fill(rows, all, d);
-	memcpy(again, rows, all * sizeof *rows);
-	predict_rows(m, rows, ROWS, true, scores, trees ? leaves : NULL);
-	for (i = 0; i < ROWS; i++) {
-		uint32_t *own = leaves + ROWS * trees;
-
-		predict_rows(m, again + i * m->features, 1, true, to, trees ? own : NULL);
-		for (k = 0; k < outputs; k++)
-			must(same(to[k], scores[i * outputs + k]));
-		must(!trees || memcmp(own, leaves + i * trees, trees * sizeof *own) == 0);
-		if (m->task != PREDICT_VALUE)
-			must(predict_label(m, scores + i * outputs) < (m->task == PREDICT_BINARY ? 2 : outputs));
-		predict_link(m, scores + i * outputs, to);
-		for (k = 0; m->link == LINK_SOFTMAX && k < predict_columns(m); k++)
-			must(!(to[k] < 0));
-	}
+	if (compute(m, rows, ROWS, scores, trees ? leaves : NULL) == 0 && !m->sparse)
+		for (i = 0; i < ROWS; i++) {
+			if (!m->texts)
+				check_row(m, rows + i * m->features, scores + i * outputs, leaves + i * trees, to,
+				          leaves + ROWS * trees);
+			if (m->task != PREDICT_VALUE)
+				must(predict_label(m, scores + i * outputs) < m->classes);
+			predict_link(m, scores + i * outputs, to);
+			for (k = 0; m->link == LINK_SOFTMAX && k < predict_columns(m); k++)
+				must(!(to[k] < 0));
+		}
 	if (trees)
 		check_ranks(m, rows, scores, leaves);
 	free(rows);
-	free(again);
 	free(scores);
 	free(leaves);
 }
@@ -103,7 +141,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (predict_read(&m, reader, data, size, "in", &e) < 0) {
 		must(e.code != ERR_NONE);
 		fuzz_refused(&e, false);
-	} else if (m.features < ROOM && m.outputs < ROOM && predict_trees(&m) < ROOM) {
+	} else if (m.features < ROOM && m.outputs < ROOM && m.inner < ROOM && predict_trees(&m) < ROOM) {
 		check_rows(&m, &d);
 	}
 	predictor_free(&m);

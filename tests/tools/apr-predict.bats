@@ -87,7 +87,7 @@ setup() {
 	try apr-predict --proba v.txt <<<1,2
 	said 2 'the model is not a classifier'
 	try apr-predict --proba --raw v.txt <<<1,2
-	said 2 'only one of --proba, --raw and --leaf'
+	said 2 'only one of --proba, --raw, --leaf and --inverse'
 	try apr-predict --header --no-header v.txt <<<1,2
 	said 2 '--header and --no-header cannot be combined'
 	try apr-predict --rows xml v.txt <<<1,2
@@ -152,6 +152,92 @@ setup() {
 	said 4 'models of the type NGRAM_LM (MarkovModel.1) do not predict here yet'
 	try apr-predict apr1_kmeans_new <<<1
 	said 4 'the tensor centroids of type F32 is missing'
+}
+
+# tests/data/predict/make.py trained both models with two thirds of the messages.
+@test "apr-predict: tokenize | vectorize | classify, joined by pipes" {
+	local data="$BATS_TEST_DIRNAME/../data"
+	awk -F'\t' 'int((NR - 1) / 2) % 3 == 2' "$data/predict/messages.tsv" >test.tsv
+	cut -f2 test.tsv | apr-tok encode --lines --bare "$data/shakespeare-BF16.gguf" |
+		apr-predict "$data/predict/message_vectorizer.pkl" |
+		apr-predict --rows libsvm "$data/predict/message_classifier.pkl" >labels
+	paste <(cut -f1 test.tsv) labels | awk '$1 == $2 { n++ } END { print n " of " NR }' | diff - <(echo '28 of 32')
+}
+
+@test "apr-predict: texts as lines, fields and members" {
+	local data="$BATS_TEST_DIRNAME/../data/predict" rows form
+	printf 'free entry, win\nsee "you" at home\n' >one
+	apr-predict --proba "$data/text_bayes.pkl" one >expected
+	[ "$(wc -l <expected)" -eq 2 ] && ! [ "$(sed -n 1p expected)" = "$(sed -n 2p expected)" ]
+	declare -A rows=([csv]=$'x,"free entry, win"\nx,"see ""you"" at home"'
+		[tsv]=$'x\tfree entry, win\nx\t"see ""you"" at home"')
+	for form in csv tsv; do
+		apr-predict --proba --rows "$form" --skip 1 "$data/text_bayes.pkl" <<<"${rows[$form]}" |
+			tr '\t' , | cmp - expected
+	done
+	apr-predict --proba --rows jsonl "$data/text_bayes.pkl" <<-'END' | sed 's/.*\[//; s/\].*//' | cmp - expected
+		"free entry, win"
+		{"id":1,"text":"see \"you\" at home"}
+	END
+	try apr-predict "$data/words.pkl" <<<$'the the parcel\n\nwin'
+	quiet
+	grep -qE '^[0-9]+:1 [0-9]+:2$' <(sed -n 1p "$out")
+	grep -qE '^[0-9]+:1$' <(sed -n 3p "$out")
+	[ -z "$(sed -n 2p "$out")" ]
+}
+
+@test "apr-predict: --inverse turns a projection around" {
+	local data="$BATS_TEST_DIRNAME/../data/predict"
+	head -n 3 "$data/three.csv" >rows.csv
+	apr-predict "$data/pca_white.pkl" rows.csv >there
+	apr-predict --inverse "$data/pca_white.pkl" there | apr-predict "$data/pca_white.pkl" >again
+	paste -d, there again | awk -F, '{ for (i = 1; i < 3; i++) if (($i - $(i + 2)) ^ 2 > 1e-18) exit 1 }'
+	try apr-predict --inverse "$data/scalers.pkl" rows.csv
+	said 2 '--inverse: the norm of the model has no inverse'
+	try apr-predict --inverse "$data/gauss.pkl" rows.csv
+	said 2 '--inverse: the model does not only scale and project'
+}
+
+@test "apr-predict: rows that an estimator does not take are named" {
+	local data="$BATS_TEST_DIRNAME/../data/predict" model options row message
+	while IFS='|' read -r model options row message; do
+		# shellcheck disable=SC2059,SC2086 # the row has escapes, options is a list
+		try apr-predict $options "$data/$model.pkl" <<<"$(printf "$row")"
+		case $options in *text* | *libsvm*) said 2 "$message" ;; *) said 4 "$message" ;; esac
+	done <<-'END'
+		svm_rbf||1,2,3,4|row 1 has 4 columns, and the model takes 5
+		gauss||1,2,3,4,5\n1,2,3,4,5,6|row 2 has 6 columns, and the model takes 5
+		near_cosine|--no-header|1,2,x,4,5|row 1, column 3: "x" is not a number
+		net_relu||1,2,,4,5|row 1: the value of feature 2 is missing
+		text_bayes||a\n\377|row 2 is not UTF-8
+		text_bayes|--rows csv|a,b|row 1 has 2 columns, and a text is one
+		text_bayes|--rows jsonl|{"txt":"a"}|there is no text
+		text_bayes|--rows libsvm|0:1|the model reads texts
+		gauss|--rows text|a|the model does not read texts
+		message_classifier||0:1 99999:2|row 1 has feature 99999, and the model takes
+	END
+	apr-predict "$data/imputed.pkl" <<<1,2,,4,5 >"$out" # this one fills in
+	try apr-predict --proba "$data/svm2_poly.pkl" <<<1,2,3,4,5
+	said 2 '--proba: the model gives no probabilities'
+	try apr-predict --leaf "$data/svm2_poly.pkl" <<<1,2,3,4,5
+	said 2 '--leaf: the model has no trees'
+}
+
+# What follows the class and an empty argument is a dictionary of attributes.
+@test "apr-predict: what a pickle of a vectorizer asks for is refused" {
+	local module=sklearn.feature_extraction.text attributes message
+	while IFS='|' read -r attributes message; do
+		printf '\200\002c%s\nCountVectorizer\n)\201}(%bub.' "$module" "$attributes" >m.pkl
+		try apr-predict m.pkl <<<a
+		said 4 "$message"
+	done <<-'END'
+		X\011\000\000\000tokenizercmy.own\ntokens\n|a preprocessor or a tokenizer of its own, which is code, is not read
+		X\010\000\000\000analyzercmy.own\ntokens\n|an analyzer that is a function is not read
+		X\013\000\000\000ngram_rangeK\003K\002\206|the lengths of terms are wrong
+		X\015\000\000\000token_patternX\003\000\000\000(a)|a pattern of words with a group is not read
+		X\013\000\000\000vocabulary_}X\001\000\000\000aK\005s|the vocabulary has columns without a term
+		X\013\000\000\000vocabulary_}X\001\000\000\000aJ\377\377\377\377s|the vocabulary is not of texts and columns
+	END
 }
 
 # Real models with the predictions of their libraries (data/README.md): scores to the last bit, but

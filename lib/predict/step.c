@@ -1,0 +1,129 @@
+#include "predict/step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+int
+step_rows_begin(struct step_rows *x, size_t n, size_t width, struct err *e)
+{
+	if (width && n > STEP_CELLS / width)
+		return err_set(e, ERR_MEMORY, NULL, "%zu rows of %zu values are too many", n, width);
+	x->n = n;
+	x->width = width;
+	x->texts = NULL;
+	x->sparse = false;
+	buf_clear(&x->v);
+	buf_zeros(&x->v, n * width * sizeof(double) + 1); /* never without memory */
+	return buf_ok(&x->v) ? 0 : err_memory(e);
+}
+
+void
+step_rows_sparse(struct step_rows *x, size_t width)
+{
+	size_t zero = 0;
+
+	x->n = 0;
+	x->width = width;
+	x->texts = NULL;
+	x->sparse = true;
+	buf_clear(&x->start);
+	buf_clear(&x->at);
+	buf_clear(&x->of);
+	buf_put(&x->start, &zero, sizeof zero);
+}
+
+void
+step_put(struct step_rows *x, uint32_t column, double v)
+{
+	buf_put(&x->at, &column, sizeof column);
+	buf_put(&x->of, &v, sizeof v);
+}
+
+void
+step_row_end(struct step_rows *x)
+{
+	size_t n = x->of.n / sizeof(double);
+
+	buf_put(&x->start, &n, sizeof n);
+	x->n++;
+}
+
+void
+step_rows_swap(struct step_rows *a, struct step_rows *b)
+{
+	struct step_rows t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+void
+step_rows_free(struct step_rows *x)
+{
+	buf_free(&x->v);
+	buf_free(&x->start);
+	buf_free(&x->at);
+	buf_free(&x->of);
+	*x = (struct step_rows){ 0 };
+}
+
+int
+step_rows_dense(struct step_rows *x, struct step_rows *spare, struct err *e)
+{
+	size_t i, k;
+
+	if (!x->sparse)
+		return 0;
+	if (step_rows_begin(spare, x->n, x->width, e) < 0)
+		return -1;
+	for (i = 0; i < x->n; i++)
+		for (k = step_from(x, i); k < step_from(x, i + 1); k++)
+			step_row(spare, i)[step_column(x, k)] = *step_value(x, k);
+	step_rows_swap(x, spare);
+	return 0;
+}
+
+/* ---- steps ---- */
+
+void
+step_free(struct step *s)
+{
+	free(s->a);
+	free(s->b);
+	free(s->c);
+	free(s->list);
+	if (s->free_more)
+		s->free_more(s->more);
+	*s = (struct step){ 0 };
+}
+
+int
+step_chain(const struct step *steps, size_t n, struct step_rows *x, struct step_rows *spare,
+           struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if ((!steps[i].kind->sparse && step_rows_dense(x, spare, e) < 0) ||
+		    steps[i].kind->apply(&steps[i], x, spare, e) < 0)
+			return -1;
+	return x->sparse && !(buf_ok(&x->start) && buf_ok(&x->at) && buf_ok(&x->of)) ? err_memory(e)
+	                                                                              : 0;
+}
+
+void
+step_product(const double *x, size_t n, size_t in, const double *w, size_t out, double *to)
+{
+	size_t r, i, j;
+
+	for (r = 0; r < n; r++, x += in, to += out)
+		for (i = 0; i < in; i++) {
+			const double *row = w + i * out;
+			double v = x[i];
+
+			for (j = 0; j < out; j++)
+				to[j] += v * row[j];
+		}
+}
