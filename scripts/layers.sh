@@ -31,6 +31,7 @@ tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto tokenizer
 lora core model arch kernels linear
+train core model arch kernels
 generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
 api core model stream kernels codecs formats stats
@@ -38,7 +39,7 @@ front core
 predict core model wire kernels tokenizer
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune linear
-bin core model lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
+bin core model train lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
 '
 libraries='
 jansson lib/core/json.h

@@ -9,7 +9,7 @@
  * text. Logits are of all positions: [rows × length][vocabulary].
  *
  * Bytes do not depend on the number of threads or the level of the CPU: each sum has one order
- * (kernels/train.h), and threads divide results, not sums.
+ * (kernels/training.h), and threads divide results, not sums.
  *
  * The life of a model that learns:
  *
@@ -64,10 +64,10 @@ struct train_model {
 
 	/* Private. */
 	struct train_layer *layers;
-	size_t embed, positions, out_norm, out_norm_bias, out, out_bias; /* params, or SIZE_MAX */
-	const struct weights *weights; /* the origin: side files, long values and other tensors */
-	const uint8_t **tensors;       /* of the plan that are no parameters: their bytes */
-	struct weights_blob *blobs;    /* of the plan */
+	struct train_ends *ends;
+	const uint8_t **tensors;     /* of the plan, if they are no parameters: their bytes, else NULL */
+	struct weights_blob *blobs;  /* of the plan */
+	float *factors;              /* of rotary frequencies, or NULL */
 	void *memory;
 };
 
@@ -113,9 +113,9 @@ const struct train_param *train_find(const struct train_model *m, const char *na
 uint64_t train_model_bytes(uint64_t total, unsigned flags);
 
 /* The model as a source that a sink can take: plan, side files, tensors in F32; tensors that
- * are no parameters as they were. The model must not change meanwhile. Free it by source_close.
- * NULL with e filled. */
-struct source *train_source(const struct train_model *m, struct err *e);
+ * are not parameters as they were. Records, signatures and a licence do not follow. m and the weights that
+ * it was opened from must not change meanwhile. Free it by source_close. NULL with e filled. */
+struct source *train_source(struct train_model *m, struct err *e);
 
 /* ---- batches ---- */
 
@@ -166,7 +166,8 @@ struct train_work *train_work_open(struct train_model *m, size_t rows, size_t le
 void train_work_close(struct train_work *w);
 
 /* The bytes that train_work_open takes. UINT64_MAX on overflow. */
-uint64_t train_work_bytes(const struct train_model *m, size_t rows, size_t length, unsigned flags);
+uint64_t train_work_bytes(struct train_model *m, size_t rows, size_t length, unsigned flags,
+                          unsigned jobs);
 
 /* Forward and backward: adds the gradient of the mean loss to that of the parameters. ERR_INVALID if a
  * token is not below the vocabulary, the batch is larger than the work, or the teacher does not fit. */
@@ -202,8 +203,8 @@ int train_update(struct train_model *m, const struct train_adam *a, uint64_t t, 
                  double *norm, struct err *e);
 
 /* The rate of step t of `steps` (both from 1 on): rises in a line over the first `warm` steps to
- * `rate`, then falls along half a cosine to `least` at the last step. */
-double train_rate(double rate, double least, uint64_t warm, uint64_t steps, uint64_t t);
+ * `rate`, then falls along half a cosine to `lowest` at the last step. */
+double train_rate(double rate, double lowest, uint64_t warm, uint64_t steps, uint64_t t);
 
 /* Makes gradients zero, without a step. */
 void train_clear(struct train_model *m);
