@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/philox.h"
-#include "kernels/kernel.h"
+#include "infer/infer.h"
+#include "infer/sequence.h"
 #include "kernels/level.h"
 #include "kernels/training.h"
 #include "load/load.h"
@@ -458,6 +460,456 @@ gradients(void)
 	}
 }
 
+
+/* ---- the same bytes ---- */
+
+static const struct shape wide = { "larger than a task", { .family = "qwen3", .layers = 1, .width = 48,
+	.heads = 4, .kv_heads = 2, .ff = 288, .head = 20, .context = 128, .vocabulary = 270, .tied = true },
+	2, 50, 0.5, 2 };
+
+/* Two steps of a model and a teacher from fixed values, each from two batches. The model stays open. */
+static void
+two_steps(struct train_model *m, const struct shape *s, unsigned jobs)
+{
+	uint32_t *room = must(calloc(2 * s->rows * s->length + 16, sizeof *room));
+	struct train_batch b = batch_of(s, room);
+	struct train_adam a = TRAIN_ADAM;
+	struct train_model teacher;
+	struct train_work *w, *tw;
+	struct train_loss loss;
+	struct err e = ERR_INIT;
+	int r = 0;
+	uint64_t t;
+
+	make(m, s, 1);
+	make(&teacher, s, 2);
+	w = work_of(m, s, 0, jobs);
+	tw = work_of(&teacher, s, TRAIN_FORWARD, jobs);
+	for (t = 1; t <= 2; t++) {
+		struct train_goal g = { s->alpha, s->temperature, tw, NULL, 2 * b.rows * b.length - 4 };
+
+		r |= train_backward(w, &b, &g, &loss, &e);
+		b.tokens++;
+		r |= train_backward(w, &b, &g, &loss, &e);
+		b.tokens--;
+		r |= train_update(m, &a, t, jobs, NULL, &e);
+	}
+	if (r < 0)
+		fprintf(stderr, "%s\n", e.fact);
+	train_work_close(w);
+	train_work_close(tw);
+	train_close(&teacher);
+	free(room);
+}
+
+static bool
+same_state(const struct train_model *a, const struct train_model *b)
+{
+	size_t bytes = a->total * sizeof(float);
+
+	return a->total == b->total && !memcmp(a->value, b->value, bytes) &&
+	       !memcmp(a->first, b->first, bytes) && !memcmp(a->second, b->second, bytes);
+}
+
+static void
+same_bytes(void)
+{
+	static const unsigned jobs[] = { 1, 2, 7 };
+	struct train_model want, have, start;
+	const struct level *l, *was = level_now();
+	unsigned i;
+
+	two_steps(&want, &wide, 1);
+	make(&start, &wide, 1);
+	test_ok(!same_state(&want, &start) && fabsf(want.value[5] - start.value[5]) > 1e-4f,
+	        "two steps change a model");
+	train_close(&start);
+	for (i = 0; i < 3; i++) {
+		two_steps(&have, &wide, jobs[i]);
+		test_ok(same_state(&want, &have), "%u threads: the same bytes", jobs[i]);
+		train_close(&have);
+	}
+	for (i = 0; (l = level_row(i)) != NULL; i++) {
+		level_use(l, NULL);
+		two_steps(&have, &wide, 2);
+		test_ok(same_state(&want, &have), "%s: the same bytes", l->name);
+		train_close(&have);
+	}
+	level_use(was, NULL);
+	train_close(&want);
+}
+
+/* The gradient of a batch is that of its halves, bit for bit, if the output is not the embeddings: also
+ * where logits are computed in parts. */
+static void
+halves(void)
+{
+	static const struct shape s = { "many tokens", { .family = "llama", .layers = 1, .width = 8,
+		.heads = 2, .ff = 16, .context = 64, .vocabulary = 70000 }, 4, 15, 0, 1 };
+	uint32_t room[256];
+	struct train_batch b = batch_of(&s, room), half = b;
+	struct train_goal g = { .temperature = 1, .counted = 58 };
+	struct train_loss all, one, two;
+	struct err e = ERR_INIT;
+	struct train_model m;
+	struct train_work *w;
+	float *copy;
+
+	make(&m, &s, 1);
+	w = work_of(&m, &s, 0, 2);
+	copy = must(calloc(m.total, sizeof *copy));
+	train_backward(w, &b, &g, &all, &e);
+	memcpy(copy, m.gradient, m.total * sizeof *copy);
+	train_clear(&m);
+	half.rows = 2;
+	train_backward(w, &half, &g, &one, &e);
+	half.tokens += 30;
+	half.targets += 30;
+	train_backward(w, &half, &g, &two, &e);
+	test_ok(!memcmp(copy, m.gradient, m.total * sizeof *copy) && copy[3] != 0,
+	        "the gradient of a batch is that of its halves");
+	test_ok(all.counted == one.counted + two.counted && all.counted == 58 &&
+	        fabs(all.hard - one.hard - two.hard) < 1e-9 * all.hard, "and the loss their sum");
+	free(copy);
+	train_work_close(w);
+	train_close(&m);
+}
+
+/* ---- steps ---- */
+
+/* Numbers by hand: the first step moves each value by the rate, whatever its gradient; the second uses
+ * both averages. */
+static void
+steps(void)
+{
+	struct shape s = shapes[0];
+	struct train_adam a = { .rate = 0.1, .beta1 = 0.5, .beta2 = 0.75, .eps = 0, .decay = 0.5,
+		.clip = 0 };
+	struct train_model m;
+	struct err e = ERR_INIT;
+	const struct train_param *p, *norm;
+	double length = 0;
+
+	make(&m, &s, 1);
+	p = train_find(&m, "blk.0.attn_q.weight");
+	norm = train_find(&m, "output_norm.weight");
+	m.value[p->at] = 2;
+	m.value[norm->at] = 2;
+	m.gradient[p->at] = 3;
+	m.gradient[norm->at] = -4;
+	test_ok(train_update(&m, &a, 1, 2, &length, &e) == 0 && length == 5,
+	        "the length of the gradient");
+	test_ok(fabsf(m.value[p->at] - 1.8f) < 1e-6f && fabsf(m.value[norm->at] - 2.1f) < 1e-6f,
+	        "step 1: 2 - 0.1 (1 + 0.5 × 2) = %g; a norm does not decay: %g",
+	        (double)m.value[p->at], (double)m.value[norm->at]);
+	test_ok(m.first[p->at] == 1.5f && m.second[p->at] == 2.25f && m.gradient[p->at] == 0,
+	        "the averages are 0.5 × 3 and 0.25 × 9; the gradient is zero again");
+	m.gradient[p->at] = 6; /* clipped to 3 */
+	a.clip = 3;
+	train_update(&m, &a, 2, 1, &length, &e);
+	/* first 2.25 / 0.75 = 3, second 3.9375 / 0.4375 = 9: one rate, and decay 0.1 × 0.5 × 1.8 */
+	test_ok(length == 6 && fabsf(m.value[p->at] - 1.61f) < 1e-6f, "step 2, clipped: %g",
+	        (double)m.value[p->at]);
+	m.gradient[p->at] = NAN;
+	test_ok(train_update(&m, &a, 3, 1, NULL, &e) < 0 && e.code == ERR_INVALID &&
+	        fabsf(m.value[p->at] - 1.61f) < 1e-6f, "a gradient that is not finite: %s", e.fact);
+	train_close(&m);
+}
+
+static void
+rates(void)
+{
+	test_ok(train_rate(1, 0.1, 4, 12, 1) == 0.25 && train_rate(1, 0.1, 4, 12, 4) == 1,
+	        "the rate rises in a line");
+	test_ok(fabs(train_rate(1, 0.1, 4, 12, 8) - 0.55) < 1e-15 &&
+	        fabs(train_rate(1, 0, 0, 6, 1) - (1 + cos(acos(-1) / 6)) / 2) < 1e-15 &&
+	        fabs(train_rate(1, 0, 0, 6, 5) - (1 + cos(acos(-1) / 6 * 5)) / 2) < 1e-15,
+	        "and falls along a cosine");
+	test_ok(train_rate(1, 0.1, 4, 12, 12) == 0.1 && train_rate(1, 0.1, 4, 12, 99) == 0.1,
+	        "to the lowest");
+}
+
+/* A model learns a text of two tokens that take turns; a copy of its state learns the same. */
+static void
+learning(void)
+{
+	static const struct shape s = { "turns", { .family = "gpt2", .layers = 1, .width = 32, .heads = 4,
+		.context = 16, .vocabulary = 64 }, 2, 16, 0, 1 };
+	uint32_t tokens[33];
+	struct train_batch b = { tokens, tokens + 1, 1, 16 };
+	struct train_goal g = { .temperature = 1 };
+	struct train_adam a = TRAIN_ADAM;
+	struct train_model m, copy;
+	struct train_loss first, last = { 0 };
+	struct err e = ERR_INIT;
+	struct train_work *w, *other;
+	size_t i;
+
+	for (i = 0; i < 33; i++)
+		tokens[i] = i % 2 ? 7 : 60;
+	a.rate = 0.02;
+	make(&m, &s, 1);
+	make(&copy, &s, 9);
+	train_init(&m, 3);
+	w = work_of(&m, &s, 0, 1);
+	other = work_of(&copy, &s, 0, 2);
+	train_loss(w, &b, NULL, &first, &e);
+	test_ok(fabs(first.hard / 16 - log(64)) < 0.1, "at first all tokens are as likely: %.3f",
+	        first.hard / 16);
+	for (i = 1; i <= 40; i++) {
+		if (i == 31) {
+			memcpy(copy.value, m.value, m.total * sizeof *m.value);
+			memcpy(copy.first, m.first, m.total * sizeof *m.value);
+			memcpy(copy.second, m.second, m.total * sizeof *m.value);
+		}
+		train_backward(w, &b, &g, &last, &e);
+		train_update(&m, &a, i, 1, NULL, &e);
+		if (i < 31)
+			continue;
+		train_backward(other, &b, &g, &last, &e);
+		train_update(&copy, &a, i, 2, NULL, &e);
+	}
+	test_ok(last.hard / 16 < 0.3, "then it has learnt: %.3f", last.hard / 16);
+	test_ok(same_state(&m, &copy), "a state that was copied goes on with the same bytes");
+	train_work_close(w);
+	train_work_close(other);
+	train_close(&m);
+	train_close(&copy);
+}
+
+/* ---- models of files ---- */
+
+/* The largest difference of a model's logits from those of inference (ops_cpu) with the same weights in
+ * single precision: the model as a source, loaded again. */
+struct seen {
+	const float *logits;
+	size_t n;
+	double worst, most;
+};
+
+static int
+see(void *ctx, size_t position, const float *logits, struct err *e)
+{
+	struct seen *s = ctx;
+	size_t i;
+
+	(void)e;
+	for (i = 0; i < s->n; i++) {
+		double d = fabs((double)logits[i] - (double)s->logits[position * s->n + i]);
+
+		s->worst = d > s->worst ? d : s->worst;
+		s->most = fabs((double)logits[i]) > s->most ? fabs((double)logits[i]) : s->most;
+	}
+	return 0;
+}
+
+static int
+infer_differs(struct train_model *m, const float *logits, const uint32_t *tokens, size_t n,
+              struct seen *seen, struct err *e)
+{
+	struct infer_options options = { .cache = CACHE_F32, .gelu = GELU_MODEL };
+	struct source *source = train_source(m, e);
+	struct sequence *s = NULL;
+	struct infer *in = NULL;
+	struct load l = { 0 };
+	int r = -1;
+
+	if (!m->hyper.rotary)
+		options.gelu = GELU_TANH;
+	*seen = (struct seen){ .logits = logits, .n = m->hyper.vocabulary };
+	if (source && load_source(&l, source, e) == 0 &&
+	    (in = infer_open(&l.weights, &options, NULL, e)) && (s = sequence_open(in, e)))
+		r = sequence_eval(s, 0, tokens, n, SEQUENCE_ALL, see, seen, e);
+	sequence_close(s);
+	infer_close(in);
+	load_close(&l);
+	source_close(source);
+	return r;
+}
+
+static void
+files(void)
+{
+	static const char *const paths[] = { "tests/data/shakespeare-BF16.gguf",
+		"tests/data/convert/gpt2/expected.gguf", "tests/data/convert/gpt2/hf",
+		"tests/data/convert/llama2/hf" };
+	uint32_t tokens[24];
+	size_t i, k, n = sizeof tokens / sizeof tokens[0];
+
+	for (i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+		struct err e = ERR_INIT;
+		struct train_model m = { 0 };
+		struct train_work *w = NULL;
+		struct seen seen = { .worst = INFINITY };
+		struct load l;
+		float *logits = NULL;
+
+		if (load_open(&l, paths[i], NULL, &e) == 0 && train_open(&m, &l.weights, 0, &e) == 0) {
+			for (k = 0; k < n; k++)
+				tokens[k] = (uint32_t)((k * k * 31 + 5) % m.hyper.vocabulary);
+			w = train_work_open(&m, 1, n, TRAIN_FORWARD, 2, 0, &e);
+			logits = must(calloc(n * m.hyper.vocabulary, sizeof *logits));
+		}
+		if (w && train_logits(w, &(struct train_batch){ tokens, NULL, 1, n }, logits, &e) == 0)
+			infer_differs(&m, logits, tokens, n, &seen, &e);
+		test_ok(seen.most > 0.1 && seen.worst < 2e-5 * seen.most,
+		        "%s: logits are those of inference: %.1e of %.3g %s", paths[i], seen.worst,
+		        seen.most, e.fact);
+		free(logits);
+		train_work_close(w);
+		train_close(&m);
+		load_close(&l);
+	}
+}
+
+/* Logits that another program computed, where the reference data is. */
+static void
+references(void)
+{
+	static const char *const names[] = { "gpt2", "llama-tied", "llama3-ropefreqs", "phi3", "qwen2",
+		"qwen3" };
+	const char *dir = test_data();
+	size_t i, k;
+
+	for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+		struct err e = ERR_INIT;
+		struct train_model m = { 0 };
+		struct train_work *w = NULL;
+		double worst = INFINITY, most = 0;
+		float *logits, *want;
+		uint32_t tokens[24] = { 0 };
+		char path[4096];
+		struct load l;
+		json_t *o, *ids;
+		FILE *f;
+
+		if (!dir) {
+			test_skip(names[i], "no reference data");
+			continue;
+		}
+		snprintf(path, sizeof path, "%s/models/arch/%s.json", dir, names[i]);
+		o = must(json_load_file(path, 0, NULL));
+		ids = json_object_get(o, "tokens");
+		for (k = 0; k < 24; k++)
+			tokens[k] = (uint32_t)json_integer_value(json_array_get(ids, k));
+		json_decref(o);
+		snprintf(path, sizeof path, "%s/models/arch/%s.gguf", dir, names[i]);
+		if (load_open(&l, path, NULL, &e) == 0 && train_open(&m, &l.weights, TRAIN_FROZEN, &e) == 0)
+			w = train_work_open(&m, 1, 24, TRAIN_FORWARD, 1, 0, &e);
+		logits = must(calloc(48 * m.hyper.vocabulary + 1, sizeof *logits));
+		want = logits + 24 * m.hyper.vocabulary;
+		snprintf(path, sizeof path, "%s/models/arch/%s.logits.f32", dir, names[i]);
+		f = must(fopen(path, "rb"));
+		if (w && train_logits(w, &(struct train_batch){ tokens, NULL, 1, 24 }, logits, &e) == 0 &&
+		    fread(want, sizeof *want, 24 * m.hyper.vocabulary, f) == 24 * m.hyper.vocabulary)
+			for (worst = 0, k = 0; k < 24 * m.hyper.vocabulary; k++) {
+				worst = fmax(worst, fabs((double)logits[k] - (double)want[k]));
+				most = fmax(most, fabs((double)want[k]));
+			}
+		fclose(f);
+		/* llama.cpp keeps keys and values in halves, and computes GELU from a table of halves. */
+		test_ok(most > 0.1 && worst < 2e-3 * most, "%s: logits of the reference: %.1e of %.3g %s",
+		        names[i], worst, most, e.fact);
+		free(logits);
+		train_work_close(w);
+		train_close(&m);
+		load_close(&l);
+	}
+}
+
+/* ---- what is refused ---- */
+
+static void
+refused_file(const char *path, const char *what)
+{
+	struct err e = ERR_INIT;
+	struct train_model m = { 0 };
+	struct load l;
+
+	test_ok(load_open(&l, path, NULL, &e) == 0 && train_open(&m, &l.weights, 0, &e) < 0 &&
+	        e.code == ERR_FORMAT && strstr(e.fact, what), "%s: %s", path, e.fact);
+	train_close(&m);
+	load_close(&l);
+}
+
+static void
+refused_config(struct train_config c, const char *what)
+{
+	struct err e = ERR_INIT;
+	struct train_model m;
+
+	test_ok(train_new(&m, &c, &e) < 0 && e.code == ERR_USAGE && strstr(e.fact, what), "%s", e.fact);
+	train_close(&m);
+}
+
+static void
+refused_batches(void)
+{
+	const struct shape *s = &shapes[4];
+	uint32_t room[512];
+	struct train_batch b = batch_of(s, room), bad = b;
+	struct train_goal g = { .temperature = 1 };
+	struct train_loss loss;
+	struct train_model m, other;
+	struct train_work *w, *tw;
+	struct err e = ERR_INIT;
+
+	make(&m, s, 1);
+	make(&other, &shapes[0], 1);
+	w = work_of(&m, s, 0, 1);
+	tw = work_of(&other, s, TRAIN_FORWARD, 1);
+	room[3] = 45;
+	test_ok(train_loss(w, &b, &g, &loss, &e) < 0 && e.code == ERR_INVALID && strstr(e.fact, "45"),
+	        "%s", e.fact);
+	room[3] = 44;
+	bad.length = 13;
+	e = (struct err)ERR_INIT;
+	test_ok(train_loss(w, &bad, &g, &loss, &e) < 0 && e.code == ERR_INVALID, "%s", e.fact);
+	g.alpha = 0.5;
+	e = (struct err)ERR_INIT;
+	test_ok(train_loss(w, &b, &g, &loss, &e) < 0 && strstr(e.fact, "no teacher"), "%s", e.fact);
+	g.teacher = tw;
+	e = (struct err)ERR_INIT;
+	test_ok(train_loss(w, &b, &g, &loss, &e) < 0 && strstr(e.fact, "37"), "%s", e.fact);
+	e = (struct err)ERR_INIT;
+	test_ok(train_backward(tw, &b, &(struct train_goal){ .temperature = 1 }, &loss, &e) < 0 &&
+	        e.code == ERR_INVALID, "%s", e.fact);
+	e = (struct err)ERR_INIT;
+	test_ok(!train_work_open(&m, 3, 13, 0, 1, 0, &e) && e.code == ERR_INVALID, "%s", e.fact);
+	e = (struct err)ERR_INIT;
+	test_ok(!train_work_open(&m, 1000, 12, 0, 1, 4 << 20, &e) && e.code == ERR_MEMORY &&
+	        strstr(e.fact, "and 4 MiB are allowed"), "%s", e.fact);
+	e = (struct err)ERR_INIT;
+	test_ok(!train_work_open(&other, SIZE_MAX / 2, 3, 0, 1, 0, &e) && e.code == ERR_INVALID, "%s",
+	        e.fact);
+	train_work_close(w);
+	train_work_close(tw);
+	train_close(&m);
+	train_close(&other);
+}
+
+static void
+refused(void)
+{
+	struct train_config c = shapes[0].c;
+
+	refused_file("tests/data/arch/gemma2.gguf", "attention with a window");
+	refused_file("tests/data/arch/gptneox.gguf", "one input");
+	refused_file("tests/data/arch/qwen2moe.gguf", "experts");
+	c.heads = 5;
+	c.head = 0;
+	refused_config(c, "heads do not divide the width");
+	c = shapes[0].c;
+	c.kv_heads = 4;
+	refused_config(c, "heads of keys");
+	c = shapes[0].c;
+	c.layers = 0;
+	refused_config(c, "at least 1");
+	c.family = "mamba";
+	refused_config(c, "mamba");
+	refused_batches();
+}
+
 int
 main(void)
 {
@@ -465,5 +917,13 @@ main(void)
 
 	level_begin(getenv("APR_CPU"), NULL, &e);
 	gradients();
+	same_bytes();
+	halves();
+	steps();
+	rates();
+	learning();
+	files();
+	references();
+	refused();
 	return test_done();
 }

@@ -12,6 +12,7 @@ typedef __m256 vector;
 #define WIDE 2
 #define ROW_CASES(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #include "kernels/common/training_product.h"
+#include "kernels/common/training_values.h"
 
 #define ROOTS(v) roots((float *)(v))
 static inline __attribute__((always_inline)) void
@@ -20,4 +21,4 @@ roots(float *v)
 	_mm256_storeu_ps(v, _mm256_sqrt_ps(_mm256_loadu_ps(v)));
 	_mm256_storeu_ps(v + 8, _mm256_sqrt_ps(_mm256_loadu_ps(v + 8)));
 }
-#include "kernels/common/training_values.h"
+#include "kernels/common/training_loss.h"

@@ -1,6 +1,6 @@
 /* training_product: products of training.h for any vector unit. The file that includes this defines
  *
- *	vector                a vector of LANES floats, LANES of which divide TRAINING_PANEL
+ *	vector                a vector of LANES floats; TRAINING_PANEL is a multiple of LANES
  *	LOAD(p) STORE(p, v)   unaligned
  *	SPREAD(x)             x in each lane
  *	FUSED(a, b, c)        a × b + c, rounded once

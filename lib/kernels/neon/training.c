@@ -12,6 +12,7 @@ typedef float32x4_t vector;
 #define WIDE 4
 #define ROW_CASES(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #include "kernels/common/training_product.h"
+#include "kernels/common/training_values.h"
 
 #define ROOTS(v) roots((float *)(v))
 static inline __attribute__((always_inline)) void
@@ -22,4 +23,4 @@ roots(float *v)
 	for (i = 0; i < TRAINING_LANES; i += 4)
 		vst1q_f32(v + i, vsqrtq_f32(vld1q_f32(v + i)));
 }
-#include "kernels/common/training_values.h"
+#include "kernels/common/training_loss.h"

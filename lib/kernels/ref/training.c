@@ -12,6 +12,7 @@ typedef float vector;
 #define WIDE 4
 #define ROW_CASES(X) X(1) X(2)
 #include "kernels/common/training_product.h"
+#include "kernels/common/training_values.h"
 
 #define ROOTS(v) \
 	do { \
@@ -19,4 +20,4 @@ typedef float vector;
 		for (lane = 0; lane < TRAINING_LANES; lane++) \
 			(*(v))[lane] = sqrtf((*(v))[lane]); \
 	} while (0)
-#include "kernels/common/training_values.h"
+#include "kernels/common/training_loss.h"
