@@ -168,7 +168,7 @@ unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_ou
 
 # The kernels and their tests for another CPU: they need only the C library.
 BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c
-BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel)
+BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel t_training)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -188,6 +188,7 @@ neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON
 	$(NEON_RUN) build/neon/bare/t_half
 	$(NEON_RUN) build/neon/bare/t_level
 	$(NEON_RUN) build/neon/bare/t_kernels neon
+	$(NEON_RUN) build/neon/bare/t_training
 	$(NEON_RUN) -cpu cortex-a53 build/neon/bare/t_dot
 	$(NEON_RUN) -cpu cortex-a53 build/neon/bare/t_panel
 	$(NEON_RUN) -cpu max build/neon/bare/t_dot

@@ -21,8 +21,9 @@
  *	                                                Q6_K
  *	 activations (quantizers)     all  all          as avx2       all
  *	 attention (attend)           C    AVX2         AVX-512       NEON
+ *	training (training)           C    AVX2         AVX-512       NEON
  *
- * Search, sums, encode and decode give the bytes of plain C; products and attention stay
+ * Search, sums, encode and decode, and training give the bytes of plain C; products and attention stay
  * within the bounds of kernels/dot.h. A level is compared with plain C before it is used.
  * Products come in variants: those of neon also with sums of four products (sdot) and with
  * products of matrices (i8mm); a CPU with AVX-512 but without VNNI multiplies with avx2.

@@ -75,10 +75,10 @@ make_activations(const struct training *t, struct made *x, size_t n, bool gated)
 {
 	if (gated) {
 		t->gate(x->b, x->a, x->c, n);
-		t->gate_back(x->b, x->a, x->d, x->c, n);
+		t->gate_back(x->b, x->a, x->d, x->d, n);
 	} else {
 		t->gelu(x->b, x->c, n);
-		t->gelu_back(x->b, x->a, x->d, n);
+		t->gelu_back(x->b, x->a, x->a, n);
 	}
 }
 
