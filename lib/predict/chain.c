@@ -42,7 +42,7 @@ predictor_join(struct predictor *m, const char *where, struct err *e)
 		return err_set(e, ERR_CORRUPT, where, "the model takes %zu values, and the last step gives %zu",
 		               m->inner, m->steps[n - 1].out);
 	m->sparse = m->form == PREDICT_STEPS && m->texts;
-	for (i = 1; i < n; i++)
+	for (i = 0; i < n; i++)
 		m->sparse &= m->steps[i].kind->sparse;
 	return 0;
 }

@@ -184,7 +184,8 @@ put_set(struct layout *l, const struct tree_node *x, double *place)
 		return -1;
 	*place = (double)(to->n / 4);
 	buf_u32(to, (uint32_t)x->set_words);
-	buf_put(to, l->t->sets.p + x->set * 4, x->set_words * 4);
+	if (x->set_words) /* else there may be no list */
+		buf_put(to, l->t->sets.p + x->set * 4, x->set_words * 4);
 	return buf_ok(to) ? 0 : err_memory(l->e);
 }
 

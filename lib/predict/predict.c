@@ -65,6 +65,7 @@ static const struct predict_reader readers[] = {
 	{ "LightGBM", is_lightgbm_json, lightgbm_json_read },
 	{ "CatBoost", is_catboost, catboost_read },
 	{ "scikit-learn", is_pickle, sklearn_read },
+	{ "ARPA", arpa_probe, arpa_read },
 };
 
 const struct predict_reader *

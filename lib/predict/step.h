@@ -76,7 +76,7 @@ struct step;
 struct step_kind {
 	const char *name;
 	bool texts;  /* takes texts */
-	bool sparse; /* takes sparse rows, and leaves them so */
+	bool sparse; /* takes sparse rows and leaves them so, or makes them of texts */
 	/* Turns the rows x into others of s->out values, in place or by way of spare. 0 or -1. */
 	int (*apply)(const struct step *s, struct step_rows *x, struct step_rows *spare,
 	             struct err *e);

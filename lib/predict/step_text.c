@@ -507,4 +507,4 @@ count(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 	return r;
 }
 
-const struct step_kind step_words = { "split into words", true, false, count };
+const struct step_kind step_words = { "split into words", true, true, count };

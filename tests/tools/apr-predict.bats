@@ -223,6 +223,56 @@ setup() {
 	said 2 '--leaf: the model has no trees'
 }
 
+# By hand: "b a" is back(<s>) + b, back(b) + a, back(a) + </s>, as no pair is in the list.
+@test "apr-predict: n-grams of ARPA back off to shorter ones" {
+	cat >m.arpa <<-'END'
+		made by hand
+
+		\data\
+		ngram 1=5
+		ngram 2=4
+		ngram 3=1
+
+		\1-grams:
+		-1.0	<unk>
+		-99	<s>	-0.5
+		-0.7	</s>
+		-0.6	a	-0.2
+		-0.9	b	-0.1
+
+		\2-grams:
+		-0.3	<s> a	-0.05
+		-0.4	a b
+		-0.2	b </s>
+		-0.8	a a
+
+		\3-grams:
+		-0.1	<s> a b
+
+		\end\
+	END
+	try apr-predict m.arpa <<<$'a b\nb  a\na z\n'
+	quiet
+	awk -F, '{ printf "%.6g %d %d\n", $1, $2, $3 }' "$out" | diff - <(
+		printf '%s\n' '-0.6 3 0' '-3 3 0' '-2.25 3 1' '-1.2 1 0'
+	)
+	local change message
+	while IFS='|' read -r change message; do
+		sed "$change" m.arpa >bad.arpa
+		try apr-predict bad.arpa <<<a
+		said 4 "$message"
+	done <<-'END'
+		s/ngram 2=4/ngram 2=5/|line 21: the list has another number of n-grams
+		s/^-0.4\ta b/-0.4\ta/|line 17: an n-gram has another number of words
+		s/^-0.4/x/|line 17: the logarithm of a probability is expected
+		s/^-0.4/0.4/|line 17: the logarithm of a probability is expected
+		s/-0.05/-0.05x/|line 16: the weight of an n-gram is not a number
+		s/a b$/a a/|token 8 has the text of token 6
+		/end/d|\end\ is expected
+		s/ngram 3/ngram 4/|line 6: the number of n-grams of each length
+	END
+}
+
 # What follows the class and an empty argument is a dictionary of attributes.
 @test "apr-predict: what a pickle of a vectorizer asks for is refused" {
 	local module=sklearn.feature_extraction.text attributes message
