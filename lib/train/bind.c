@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/match.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
@@ -95,11 +96,12 @@ find_name(const struct bind *b, const char *name)
 }
 
 /* The tensor of a role, which becomes used, or SIZE_MAX. Names in a folder may lack their first
- * part. */
+ * part, or be those of .apr files. */
 static size_t
 find(struct bind *b, enum role role, size_t layer, const char *ending, char name[NAME])
 {
 	const char *p = arch_tensor(b->m->hyper.arch, b->form, role), *within;
+	char apr[MATCH_NAME];
 	size_t n = 0, i;
 
 	*name = 0;
@@ -115,6 +117,8 @@ find(struct bind *b, enum role role, size_t layer, const char *ending, char name
 	within = strchr(name, '.');
 	if (i == SIZE_MAX && b->form == ARCH_FOLDER && within && role != ROLE_OUT)
 		i = find_name(b, within + 1);
+	if (i == SIZE_MAX && b->form == ARCH_FOLDER)
+		i = find_name(b, match_apr(name, apr));
 	if (i != SIZE_MAX)
 		b->used[i] = true;
 	return i;
