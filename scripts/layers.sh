@@ -27,6 +27,7 @@ stats core model kernels
 merge core model wire arch adapt kernels stats tokenizer
 prune core model wire arch adapt kernels stats quant tokenizer merge linear
 lowrank core model wire arch adapt kernels stats quant tokenizer merge linear
+distill core model wire arch adapt kernels stats crypto quant load infer tokenizer generate merge prune train
 tokenizer core model wire
 check core model wire arch kernels stats crypto tokenizer
 diff core model arch adapt kernels stats crypto tokenizer
@@ -38,8 +39,8 @@ api core model stream kernels codecs formats stats
 front core
 predict core model wire kernels tokenizer
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
-cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune linear
-bin core model train lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict
+cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report net hub prune linear distill train
+bin core model lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report cli net hub front prune predict distill train
 '
 libraries='
 jansson lib/core/json.h

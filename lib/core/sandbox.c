@@ -47,6 +47,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-gate", SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE | SANDBOX_THREADS |
 	  SANDBOX_OUTPUT },
 	{ "apr-lora", FILTER | SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE },
+	{ "apr-distill", FILTER | SANDBOX_BESIDE | SANDBOX_SPOOL | SANDBOX_CODE },
 	{ "apr-pack", FILTER | SANDBOX_SPOOL },
 	{ "apr-adapt", FILTER | SANDBOX_SPOOL },
 	{ "apr-quant", FILTER | SANDBOX_SPOOL },

@@ -38,6 +38,7 @@ make_inputs() {
 	ln in/model_v2.apr in/model2.apr
 	echo '{"lm_head.weight":"head.weight"}' >in/mapping.json
 	printf 'Hello\n' >in/test.wav
+	printf '{"text":"Hello world, this is a text that a student learns."}\n%.0s' {1..40} >in/train.jsonl
 	apr canary create -p Hello -n 4 -o in/canary.json in/model.apr
 }
 

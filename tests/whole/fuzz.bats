@@ -276,6 +276,10 @@ starved() {
 	replayed rows
 }
 
+@test "fuzz corpus: texts that a model learns" {
+	replayed texts
+}
+
 @test "fuzz corpus: factors of low rank" {
 	replayed lowrank
 }
