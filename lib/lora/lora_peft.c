@@ -68,6 +68,25 @@ refuse_unknown(const struct lora *l, const json_t *o, struct err *e)
 	return 0;
 }
 
+/* Ways to begin a training that change the weights of the base: the adapter then belongs to what is
+ * left of them. After its conversion the member is true. */
+static int
+refuse_residue(const struct lora *l, const json_t *o, struct err *e)
+{
+	static const char *const ways[] = { "pissa", "olora", "corda", "loftq", "lora_ga" };
+	const char *way = json_string_value(json_object_get(o, "init_lora_weights"));
+	size_t i;
+
+	for (i = 0; way && i < sizeof ways / sizeof *ways; i++)
+		if (strncmp(way, ways[i], strlen(ways[i])) == 0) {
+			err_set(e, ERR_FORMAT, l->w->name, "adapter_config.json: init_lora_weights is "
+			        "%.40s, so the adapter is not for the base but for a changed one", way);
+			return err_hint(e, "PEFT converts it when it saves it: "
+			                "path_initial_model_for_weight_conversion");
+		}
+	return 0;
+}
+
 static int
 add_alpha(const struct lora *l, struct alpha *a, const char *key, const json_t *value,
           struct err *e)
@@ -120,7 +139,7 @@ read_config(struct lora *l, struct config *c, struct err *e)
 		return err_hint(e, "name the folder of the adapter");
 	}
 	if (!(c->o = json_parse_wide(p, n, ERR_CORRUPT, "adapter_config.json", e)) ||
-	    refuse_unknown(l, c->o, e) < 0)
+	    refuse_unknown(l, c->o, e) < 0 || refuse_residue(l, c->o, e) < 0)
 		return -1;
 	alpha = json_object_get(c->o, "lora_alpha");
 	c->alpha = json_number_value(alpha);
@@ -146,12 +165,27 @@ config_free(struct config *c)
 
 /* ---- names ---- */
 
-/* Cut the names of PEFT's modules out of a name of n bytes: what stands in front, and the copies
- * of a layer that it keeps. Returns to, or NULL if it is too long. */
+/* Take the last n bytes of `text`, which is made of whole parts of a name, out of a name. */
+static void
+cut_out(char *name, const char *text, size_t n)
+{
+	char *at = strstr(name, text), *end = at ? at + strlen(text) : NULL;
+
+	if (at && (*end == '.' || !*end))
+		memmove(end - n, end, strlen(end) + 1);
+}
+
+/* Cut the names of PEFT's modules out of a name of n bytes: what stands in front, the copies of a
+ * layer that it keeps, and the name of the adapter, which is "default" in files that were not saved by
+ * PEFT itself. Returns to, or NULL if it is too long. */
 static char *
 plain_name(const char *name, char to[NAME])
 {
-	static const char *const inner[] = { ".base_layer.", ".modules_to_save." };
+	static const char *const inner[] = { ".base_layer", ".modules_to_save.default",
+		".modules_to_save" };
+	static const char *const named[] = { ".lora_A.default", ".lora_B.default",
+		".lora_embedding_A.default", ".lora_embedding_B.default",
+		".lora_magnitude_vector.default" };
 	size_t n = strlen(name), i;
 
 	if (strncmp(name, PREFIX, strlen(PREFIX)) == 0) {
@@ -161,13 +195,10 @@ plain_name(const char *name, char to[NAME])
 	if (n >= NAME)
 		return NULL;
 	memcpy(to, name, n + 1);
-	for (i = 0; i < sizeof inner / sizeof *inner; i++) {
-		char *at = strstr(to, inner[i]);
-
-		if (at)
-			memmove(at + 1, at + strlen(inner[i]),
-			        strlen(at + strlen(inner[i])) + 1);
-	}
+	for (i = 0; i < sizeof inner / sizeof *inner; i++)
+		cut_out(to, inner[i], strlen(inner[i]));
+	for (i = 0; i < sizeof named / sizeof *named; i++)
+		cut_out(to, named[i], strlen(".default"));
 	return to;
 }
 
@@ -188,7 +219,7 @@ take(struct lora *l, size_t i, struct err *e)
 	char to[NAME];
 	const char *name = plain_name(tensor_name(l->w->plan->tensors[i]), to);
 	struct lora_part *p;
-	size_t n, k;
+	size_t n, k, *to_set;
 
 	if (!name)
 		return err_set(e, ERR_CORRUPT, tensor_name(l->w->plan->tensors[i]),
@@ -199,12 +230,11 @@ take(struct lora *l, size_t i, struct err *e)
 			continue;
 		if (!(p = lora_part(l, name, n, ".weight", e)))
 			return -1;
-		if (endings[k].is == PART_A)
-			p->a = i;
-		else if (endings[k].is == PART_B)
-			p->b = i;
-		else
-			p->magnitude = i;
+		to_set = endings[k].is == PART_A ? &p->a
+			: endings[k].is == PART_B ? &p->b : &p->magnitude;
+		if (*to_set != SIZE_MAX)
+			return err_set(e, ERR_CORRUPT, name, "is there twice, under two names");
+		*to_set = i;
 		p->embedding |= endings[k].embedding;
 		return 0;
 	}
@@ -263,6 +293,21 @@ scale_parts(struct lora *l, struct config *c, float scale, struct err *e)
 	return 0;
 }
 
+/* With use_dora, and only then, each part has magnitudes. */
+static int
+check_magnitudes(const struct lora *l, const struct config *c, struct err *e)
+{
+	bool dora = says(c->o, "use_dora");
+	size_t i;
+
+	for (i = 0; i < l->part_count; i++)
+		if ((l->parts[i].magnitude != SIZE_MAX) != dora)
+			return err_set(e, ERR_CORRUPT, l->w->name, "%s: %s", l->parts[i].name, dora
+			               ? "has no magnitudes, and adapter_config.json says use_dora"
+			               : "has magnitudes, and adapter_config.json does not say use_dora");
+	return 0;
+}
+
 int
 lora_read_peft(struct lora *l, const size_t *by_name, float scale, struct err *e)
 {
@@ -272,6 +317,8 @@ lora_read_peft(struct lora *l, const size_t *by_name, float scale, struct err *e
 
 	for (i = 0; r == 0 && i < l->w->plan->tensor_count; i++)
 		r = take(l, by_name[i], e);
+	if (r == 0)
+		r = check_magnitudes(l, &c, e);
 	if (r == 0)
 		r = scale_parts(l, &c, scale, e);
 	config_free(&c);

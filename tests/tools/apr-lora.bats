@@ -213,6 +213,80 @@ simple() {
 	END
 }
 
+# changes ROW: the adapter ad gives the first row of a.weight these values, and leaves b alone.
+changes() {
+	[ "$(values <(apr-lora apply base.gguf ad 2>/dev/null) a.weight)" = "$1 5 6 7 8" ] || {
+		cat ad/adapter_config.json
+		values <(apr-lora apply base.gguf ad) a.weight
+		return 1
+	}
+}
+
+@test "folders as PEFT and others save them: each member works or is refused by name" {
+	local A='1 0 2 0 0 0 0 0' B='1 0 0 0' i
+	simple
+	for i in .lora_A.weight/.lora_B.weight .lora_A.default.weight/.lora_B.default.weight; do
+		peft ad '"lora_alpha":2' <<-END
+			tensor base_model.model.a${i%/*} F32 2x4 values $A
+			tensor base_model.model.a${i#*/} F32 2x2 values $B
+		END
+		changes '2 2 5 4'
+	done
+	# What only says where the training put parts changes nothing; alpha_pattern does: names, ends of
+	# names, regular expressions for the whole name, the first that fits.
+	for i in '"target_modules":".*[ab]"' '"target_modules":["a","b"],"layers_to_transform":[0],"layers_pattern":"layers"' \
+		'"rank_pattern":{"a":2}' '"exclude_modules":"z","bias":"none","task_type":"CAUSAL_LM"' \
+		'"init_lora_weights":true,"lora_dropout":0.1,"inference_mode":true,"revision":null' \
+		'"loftq_config":{},"megatron_core":"megatron.core","use_dora":false,"eva_config":null' \
+		'"alpha_pattern":{"b":7}' '"alpha_pattern":{"(b|c)":7,"a.":9}'; do
+		echo "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":2,$i}" >ad/adapter_config.json
+		changes '2 2 5 4'
+	done
+	for i in '"alpha_pattern":{"a":4}' '"alpha_pattern":{"[a-b]":4,"a":6}' '"alpha_pattern":{"^a$":4}'; do
+		echo "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":2,$i}" >ad/adapter_config.json
+		changes '3 2 7 4'
+	done
+	for i in 'init_lora_weights":"pissa_niter_4' 'init_lora_weights":"olora' 'init_lora_weights":"loftq' \
+		'layer_replication":[[0,1]],"x":"' 'trainable_token_indices":[1],"x":"' 'lora_bias":true,"x":"' \
+		'use_qalora":true,"x":"' 'target_parameters":["a"],"x":"' 'peft_type":"ADALORA' 'use_dora":true,"x":"'; do
+		echo "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":2,\"$i\"}" >ad/adapter_config.json
+		try apr-lora apply base.gguf ad
+		said 4 "${i%%\"*}"
+	done
+	# Both names of a matrix; two adapters in one file; a part that is not known.
+	for i in lora_A.default.weight lora_A.other.weight lora_E; do
+		peft ad '"lora_alpha":2' <<-END
+			tensor base_model.model.a.lora_A.weight F32 2x4 values $A
+			tensor base_model.model.a.$i F32 2x4 values $A
+			tensor base_model.model.a.lora_B.weight F32 2x2 values $B
+		END
+		try apr-lora apply base.gguf ad
+		[ "$status" -eq 4 ]
+		grep -q 'is there twice\|is a part of an adapter that is not known' "$err"
+	done
+}
+
+@test "a folder of a whole llama: tables, head, bias and modules that were trained whole" {
+	local at=$root/tests/data/convert/llama2/hf m=base_model.model.model
+	peft ad '"lora_alpha":2,"modules_to_save":["lm_head"],"bias":"lora_only"' <<-END
+		tensor $m.embed_tokens.lora_embedding_A F32 2x420 noise
+		tensor $m.embed_tokens.lora_embedding_B F32 64x2 noise
+		tensor $m.norm.weight F32 64 values 2
+		tensor base_model.model.lm_head.modules_to_save.default.weight F32 420x64 values 3
+		tensor $m.layers.0.mlp.up_proj.lora_A.default.weight F32 2x64 noise
+		tensor $m.layers.0.mlp.up_proj.lora_B.default.weight F32 128x2 noise
+	END
+	try apr-lora apply "$at" ad -o out
+	[ "$status" -eq 0 ]
+	grep -q '^apr-lora: 4 of' "$err"
+	[ "$(values out model.norm.weight | tr ' ' '\n' | sort -u)" = 2 ]
+	[ "$(values out lm_head.weight | tr ' ' '\n' | sort -u)" = 3 ]
+	# Two rows more than the model: a vocabulary that was resized for the training.
+	peft ad '"lora_alpha":2' <<<"tensor base_model.model.lm_head.base_layer.weight F32 422x64 values 1"
+	try apr-lora apply "$at" ad
+	said 5 'lm_head.weight: the tensor of the adapter that replaces it has shape 422x64'
+}
+
 @test "no output replaces an input: models, adapters, files of an adapter" {
 	simple
 	ln base.gguf base
