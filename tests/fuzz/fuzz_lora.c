@@ -238,11 +238,20 @@ static const char *const endings[] = { ".lora_A.weight 2x16", ".lora_B.weight 16
 	".lora_B.weight 8x2", ".lora_A.weight 2x32", ".lora_B.weight 20x2", ".lora_embedding_A 2x20",
 	".lora_embedding_B 16x2", ".lora_magnitude_vector 16", ".weight 16", ".bias 16",
 	".weight.lora_a 2x16", ".weight.lora_a 20x2", ".weight.lora_b 16x2", ".weight.lora_b 8x2",
+	".lora_A.default.weight 2x16", ".lora_B.default.weight 16x2", ".lora_embedding_A.default 2x20",
+	".lora_magnitude_vector.default.weight 16", ".lora_magnitude_vector.weight 8",
+	".modules_to_save.default.weight 20x16", ".modules_to_save.default 16", ".base_layer.bias 16",
+	".base_layers.weight 16x16", ".lora_A.other.weight 2x16", ".lora_B.bias 16", ".lora_E 2x1",
 	".lora_C.weight 2x2", ".modules_to_save.weight 20x16", ".base_layer.weight 16x16" };
 static const char *const members[] = { "\"r\":2", "\"lora_alpha\":4", "\"lora_alpha\":1e300",
 	"\"use_rslora\":true", "\"fan_in_fan_out\":true", "\"alpha_pattern\":{\"q_proj\":8}",
 	"\"alpha_pattern\":{\"(.*a){9}\":1,\"[\":2}", "\"layer_replication\":[[0,1]]",
-	"\"alpha_pattern\":{\"(a|a)*b\":1}", "\"peft_type\":\"LOHA\"", "\"use_dora\":true" };
+	"\"alpha_pattern\":{\"(a|a)*b\":1}", "\"peft_type\":\"LOHA\"", "\"use_dora\":true",
+	"\"use_dora\":false", "\"init_lora_weights\":\"pissa_niter_4\"", "\"init_lora_weights\":true",
+	"\"init_lora_weights\":\"gaussian\"", "\"rank_pattern\":{\"q_proj\":4}",
+	"\"target_modules\":\".*(q|k)_proj\"", "\"layers_to_transform\":[0]", "\"bias\":\"all\"",
+	"\"modules_to_save\":[\"lm_head\"]", "\"trainable_token_indices\":[1]", "\"lora_bias\":true",
+	"\"alpha_pattern\":{\"model.norm\":-1,\"^.*k_proj$\":1e-30}", "\"alpha_pattern\":[]" };
 
 static void
 write_pair(struct buf *b, struct dice *d)
@@ -250,6 +259,19 @@ write_pair(struct buf *b, struct dice *d)
 	const char *module = ONE_OF(d, modules), *prefix = roll(d, 4) ? "base_model.model." : "";
 	unsigned n;
 
+	if (roll(d, 2)) { /* one that fits */
+		const char *named = roll(d, 3) ? "" : ".default";
+		unsigned i = roll(d, 3), rank = 1 + roll(d, 3);
+
+		buf_printf(b, "%s%s.lora_A%s.weight %ux%u\n", prefix, modules[i], named, rank,
+		           i == 2 ? 32 : 16);
+		buf_printf(b, "%s%s.lora_B%s.weight %ux%u\n", prefix, modules[i], named, i == 1 ? 8 : 16,
+		           rank);
+		if (roll(d, 3) == 0)
+			buf_printf(b, "%s%s.lora_magnitude_vector%s %u\n", prefix, modules[i], named,
+			           i == 1 ? 8 : 16);
+		return;
+	}
 	for (n = 1 + roll(d, 3); n > 0; n--)
 		buf_printf(b, "%s%s%s\n", prefix, module, ONE_OF(d, endings));
 }

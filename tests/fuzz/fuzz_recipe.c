@@ -2,7 +2,7 @@
  *
  *     1. It is read, or refused in bounded time and memory with a message that a terminal can show.
  *     2. What was read has a method, at least one slice, models that exist, layers in order, and
- *        numbers within the limits of their parameters.
+ *        numbers within the limits of their parameters; rules of tokens name models that exist.
  *     3. Every parameter has a value for any tensor and any layer, or none, and the value is within
  *        the limits too: gradients stay between their numbers.
  *
@@ -72,6 +72,15 @@ check(const struct merge_recipe *r)
 	must(r->model_count <= MERGE_MODELS && (r->base == MERGE_NONE || r->base < r->model_count));
 	must(r->layered || r->slice_count == 1);
 	check_settings(&r->all);
+	must(r->tokens != MERGE_TOKENS_OF || r->tokens_model < r->model_count);
+	must(r->token_count <= MERGE_TOKEN_RULES);
+	for (i = 0; i < r->token_count; i++) {
+		const struct merge_token *t = &r->token[i];
+
+		must(t->text && t->line > 0);
+		must(t->source != MERGE_TOKEN_MODEL || t->model < r->model_count);
+		must(t->id == MERGE_TOKEN_BY_TEXT || t->id < UINT32_MAX);
+	}
 	for (i = 0; i < r->slice_count; i++) {
 		const struct merge_slice *s = &r->slices[i];
 
@@ -120,7 +129,7 @@ static const char *const models[] = { "a.gguf", "b", "org/name", "../x", "/etc/p
 	"c+adapter", "''", "\"\\x1b[2J\"", "{model: {path: a}}" };
 static const char *const lines[] = { "dtype: bfloat16\n", "out_dtype: float16\n", "dtype: int8\n",
 	"base_model: a.gguf\n", "base_model: z\n", "tokenizer_source: union\n",
-	"tokenizer_source: base\n", "name: n\n", "chat_template: auto\n", "modules: {}\n",
+	"tokenizer_source: base\n", "tokenizer_source: b\n", "tokenizer_source: a.gguf\n", "name: n\n", "chat_template: auto\n", "modules: {}\n",
 	"&x [*x]\n", "models: *x\n", "models: []\n", "slices: []\n", "merge_method: ties\n", "---\n" };
 
 static void
@@ -166,6 +175,29 @@ write_slices(struct buf *b, struct dice *d)
 	}
 }
 
+static const char *const tokens[] = { "a", "'<|im_start|>'", "\"\\e\"", "''", "~", "12", "[x]", "a" };
+static const char *const token_sources[] = { "{source: a.gguf}", "{source: b, force: true}",
+	"{source: {kind: zero}}", "{source: {kind: zero, model: b}}", "{force: maybe}", "{force: yes}",
+	"{source: {kind: model_token, model: a.gguf, token: x}}",
+	"{source: {kind: model_token, model: b, token_id: 7}}",
+	"{source: {kind: model_token, model: b, token_id: 4294967295}}",
+	"{source: {kind: model_token, model: b, token: q, token_id: 1}}", "{source: {kind: [a]}}",
+	"{source: nobody}", "{sauce: a}", "{}", "a", "~", "{source: {model: a.gguf}}" };
+
+static void
+write_tokenizer(struct buf *b, struct dice *d)
+{
+	static const char *const sources[] = { "  source: union\n", "  source: base\n", "  source: b\n",
+		"  source: [a]\n", "  pad_to_multiple_of: 8\n", "  tokens: a\n", "" };
+	unsigned n = roll(d, 5);
+
+	buf_printf(b, "tokenizer:\n%s", ONE_OF(d, sources));
+	if (n > 0)
+		buf_text(b, "  tokens:\n");
+	while (n-- > 0)
+		buf_printf(b, "    %s: %s\n", ONE_OF(d, tokens), ONE_OF(d, token_sources));
+}
+
 static void
 write_recipe(struct buf *b, struct dice *d)
 {
@@ -177,6 +209,8 @@ write_recipe(struct buf *b, struct dice *d)
 	if (roll(d, 2))
 		buf_printf(b, "base_model: %s\n", ONE_OF(d, models));
 	write_parameters(b, d, "");
+	if (roll(d, 3) == 0)
+		write_tokenizer(b, d);
 	if (roll(d, 3) == 0)
 		buf_text(b, ONE_OF(d, lines));
 }

@@ -6,7 +6,10 @@
  * for random numbers. Prints the result as F32. Everything is computed in double precision on whole
  * arrays, except that d = x - b is rounded to single precision, as documented. Values: weight=A,B,…
  * density=X, gamma=X, epsilon=X, lambda=X, t=X, topk=X, normalize=0|1, rescale=0|1, rows=1,
- * columns=1.
+ * columns=1, compat=1, work=f32|f16|bf16.
+ *
+ * With compat=1, the steps are those that mergekit publishes, in single precision, and each result of
+ * a step is rounded to the type of the work.
  *
  *     merge_reference near A B
  *
@@ -23,7 +26,7 @@ enum { MODELS = 8 };
 
 static double weight[MODELS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 static double density = 1, gamma_share = 0.01, epsilon = 0.15, lambda = 1, t_value, topk = 1;
-static int normalize = -1, rescale = -1, by_rows, by_columns;
+static int normalize = -1, rescale = -1, by_rows, by_columns, compat, work_bits = 24;
 
 static size_t n, columns, models;
 static double *x[MODELS], *base, *result;
@@ -72,6 +75,25 @@ load(const char *path)
 	}
 	fclose(f);
 	return p;
+}
+
+/* ---- the type of the work ---- */
+
+/* v with a significand of work_bits, halves to even. */
+static float
+rounded(double v)
+{
+	float single = (float)v;
+	double unit;
+	int power;
+
+	if (work_bits == 24 || single == 0 || !isfinite(single))
+		return single;
+	frexp(single, &power);
+	if (work_bits == 11 && power < -13)
+		power = -13; /* below the normal numbers of F16 */
+	unit = ldexp(1, power - work_bits);
+	return (float)(nearbyint(single / unit) * unit);
 }
 
 /* ---- random numbers, as documented in lib/core/philox.h ---- */
@@ -185,11 +207,12 @@ drop(const char *method, double *d, size_t model)
 		top = (size_t)(gamma_share * (double)n);
 		if (top > n - share(density))
 			top = n - share(density);
-		keep_ranks(d, top, top + share(density), &d, 1);
+		/* mergekit takes those up to the top of a list, and up to 0 there are none. */
+		keep_ranks(d, top, compat && top == 0 ? 0 : top + share(density), &d, 1);
 	} else if (strncmp(method, "dare", 4) == 0) {
 		for (i = 0; i < n; i++)
 			d[i] = random_at(key, i) < floor(density * 4294967296.0)
-				? d[i] / (rescale == 0 ? 1 : density) : 0;
+				? d[i] / (rescale == 0 || compat ? 1 : density) : 0;
 	} else if (strncmp(method, "della", 5) == 0) {
 		for (i = 0; i < n; i += columns) {
 			size_t *p = order(d + i, columns);
@@ -200,7 +223,7 @@ drop(const char *method, double *d, size_t model)
 				                2 * epsilon * (double)k / (double)(columns - 1);
 
 				d[at] = random_at(key, at) < floor(chance * 4294967296.0)
-					? (float)(d[at] / (rescale == 0 ? 1 : chance)) : 0;
+					? (float)(d[at] / (rescale == 0 || compat ? 1 : chance)) : 0;
 			}
 			free(p);
 		}
@@ -233,7 +256,7 @@ mix(int elects, int divides)
 	}
 }
 
-/* ---- angles ---- */
+/* ---- as mergekit ---- */
 
 static double
 dot(const double *a, const double *b, size_t from, size_t count, size_t step)
@@ -246,6 +269,91 @@ dot(const double *a, const double *b, size_t from, size_t count, size_t step)
 	return (double)sum;
 }
 
+static double
+magnitudes(const double *d)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sum += fabs(d[i]);
+	return sum;
+}
+
+/* Drop, and restore the sum of the magnitudes. */
+static void
+drop_compat(const char *method, double *d, size_t model)
+{
+	int random = strncmp(method, "dare", 4) == 0 || strncmp(method, "della", 5) == 0;
+	double before = magnitudes(d), after;
+	size_t i;
+
+	drop(method, d, model);
+	after = magnitudes(d);
+	if (!random || rescale == 0 || before < 1e-8 || after < 1e-8)
+		return;
+	for (i = 0; i < n; i++)
+		d[i] = rounded((float)d[i] * rounded(before / after));
+}
+
+static float
+mix_compat_at(size_t i, int elects, int divides)
+{
+	float z[MODELS], vote = 0, sum = 0, part = 0, result_at;
+	size_t k;
+
+	for (k = 0; k < models; k++) {
+		z[k] = rounded((float)x[k][i] * rounded(weight[k]));
+		vote += z[k];
+	}
+	vote = rounded(vote);
+	for (k = 0; k < models; k++)
+		if (!elects || (vote >= 0 ? z[k] > 0 : z[k] < 0)) {
+			sum += z[k];
+			part += rounded(weight[k]);
+		}
+	sum = rounded(sum);
+	part = rounded(part);
+	if (elects ? part == 0 : base && fabsf(part) < 1e-8f)
+		part = 1;
+	result_at = divides ? rounded(sum / part) : sum;
+	if (base && lambda != 1)
+		result_at = rounded(result_at * (float)lambda);
+	return base ? rounded((float)base[i] + result_at) : result_at;
+}
+
+/* The most varied values; weights by squares; the election without weights. */
+static void
+sce_compat(void)
+{
+	float share_of[MODELS], sum, part, vote;
+	double all = 0;
+	size_t i, k;
+
+	for (k = 0; k < models; k++) {
+		weight[k] = dot(x[k], x[k], 0, n, 1) / (double)n;
+		all += weight[k];
+	}
+	for (k = 0; k < models; k++)
+		share_of[k] = rounded(all < 1e-6 ? 1 / (double)models : weight[k] / all);
+	for (i = 0; i < n; i++) {
+		sum = part = vote = 0;
+		for (k = 0; k < models; k++)
+			vote += (float)x[k][i];
+		vote = rounded(vote);
+		for (k = 0; k < models; k++)
+			if (vote >= 0 ? x[k][i] > 0 : x[k][i] < 0) {
+				sum += rounded((float)x[k][i] * share_of[k]);
+				part += share_of[k];
+			}
+		part = rounded(part);
+		sum = rounded(rounded(sum) / (part < 1e-6f ? 1e-6f : part));
+		result[i] = rounded((float)base[i] + sum);
+	}
+}
+
+/* ---- angles ---- */
+
 static void
 arc(double t, size_t from, size_t count, size_t step)
 {
@@ -253,7 +361,7 @@ arc(double t, size_t from, size_t count, size_t step)
 	double angle = acos(dot(x[0], x[1], from, count, step) / lengths), p = 1 - t, q = t;
 	size_t i;
 
-	if (sin(angle) >= 1e-8) {
+	if (sin(angle) >= 1e-8 && !(compat && t == t_value && fabs(cos(angle)) > 0.9995)) {
 		p = sin((1 - t) * angle) / sin(angle);
 		q = sin(t * angle) / sin(angle);
 	}
@@ -296,6 +404,35 @@ stock(size_t from, size_t count)
 			mean += x[k][from + i] / (double)models;
 		result[from + i] = base[from + i] + t * mean;
 	}
+}
+
+/* One step from the weighted mean of the directions, by the vectors themselves. */
+static void
+multislerp(void)
+{
+	double *mean = array(), *step = array(), norm[MODELS], all = 0, size, length = 0, c;
+	size_t i, k;
+
+	for (k = 0; k < models; k++)
+		all += weight[k];
+	for (k = 0; k < models; k++) {
+		norm[k] = sqrt(dot(x[k], x[k], 0, n, 1));
+		length += weight[k] / all * norm[k];
+		for (i = 0; i < n; i++)
+			mean[i] += weight[k] / all * x[k][i] / (norm[k] + 1e-8);
+	}
+	size = sqrt(dot(mean, mean, 0, n, 1));
+	for (i = 0; i < n; i++)
+		mean[i] /= size;
+	for (k = 0; k < models; k++) {
+		c = dot(mean, x[k], 0, n, 1) / (norm[k] + 1e-8);
+		for (i = 0; i < n; i++)
+			step[i] += weight[k] / all * (x[k][i] / (norm[k] + 1e-8) - c * mean[i]);
+	}
+	size = sqrt(dot(step, step, 0, n, 1)) + 1e-8;
+	for (i = 0; i < n; i++)
+		result[i] = length * (cos(size) * mean[i] + sin(size) * step[i] / size) +
+		            (base ? base[i] : 0);
 }
 
 /* The mean on the sphere by the vectors themselves. */
@@ -353,6 +490,10 @@ sce(void)
 	}
 	if (topk < 1)
 		keep_ranks(spread, 0, (size_t)(topk * (double)some), x, models);
+	if (compat) {
+		sce_compat();
+		return;
+	}
 	for (k = 0; k < models; k++)
 		sum += weight[k] = dot(x[k], x[k], 0, n, 1);
 	for (k = 0; k < models; k++)
@@ -394,11 +535,13 @@ set(const char *text)
 	};
 	static const struct { const char *name; int *to; } truths[] = {
 		{ "normalize", &normalize }, { "rescale", &rescale }, { "rows", &by_rows },
-		{ "columns", &by_columns },
+		{ "columns", &by_columns }, { "compat", &compat },
 	};
 	const char *value = strchr(text, '=') + 1;
 	size_t i, k = (size_t)(value - text) - 1;
 
+	if (strncmp(text, "work=", 5) == 0)
+		work_bits = strcmp(value, "f16") == 0 ? 11 : strcmp(value, "bf16") == 0 ? 8 : 24;
 	for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (strlen(numbers[i].name) == k && strncmp(numbers[i].name, text, k) == 0)
 			*numbers[i].to = atof(value);
@@ -420,11 +563,16 @@ run(const char *method)
 	             strcmp(method, "della") == 0 || strcmp(method, "breadcrumbs_ties") == 0;
 	size_t i, k;
 
-	for (k = 0; base && k < models; k++)
-		for (i = 0; i < n; i++)
-			x[k][i] = (float)(x[k][i] - base[i]);
+	for (i = 0; base && i < n; i++)
+		base[i] = compat ? rounded(base[i]) : base[i];
 	for (k = 0; k < models; k++)
-		drop(method, x[k], k);
+		for (i = 0; i < n; i++) {
+			x[k][i] = compat ? rounded(x[k][i]) : x[k][i];
+			x[k][i] = base ? compat ? rounded((float)x[k][i] - (float)base[i])
+			                        : (float)(x[k][i] - base[i]) : x[k][i];
+		}
+	for (k = 0; k < models; k++)
+		(compat ? drop_compat : drop)(method, x[k], k);
 	if (normalize < 0)
 		normalize = strcmp(method, "ties") == 0 || strcmp(method, "della") == 0 ||
 		            strcmp(method, "average") == 0 || strcmp(method, "weighted") == 0;
@@ -437,8 +585,13 @@ run(const char *method)
 			stock(i, by_rows ? columns : n);
 	else if (strcmp(method, "karcher") == 0)
 		karcher();
+	else if (strcmp(method, "multislerp") == 0)
+		multislerp();
 	else if (strcmp(method, "sce") == 0)
 		sce();
+	else if (compat)
+		for (i = 0; i < n; i++)
+			result[i] = (double)mix_compat_at(i, elects, normalize);
 	else
 		mix(elects, normalize);
 }

@@ -49,6 +49,26 @@ agrees() {
 	merge_reference near ours.raw theirs.raw >near || fail "$method $ours:" "$(cat near)"
 }
 
+# The same with --compat and this type of the work, by a recipe; the result is F32.
+# agrees_compat TYPE METHOD PARAMETERS 'OF merge_reference' 'MODELS' [BASE]
+agrees_compat() {
+	local long list='' raws=() m
+	case $1 in
+	f32) long=float32 ;;
+	f16) long=float16 ;;
+	bf16) long=bfloat16 ;;
+	esac
+	for m in $5; do
+		list+="${list:+, }{model: $m.gguf}" raws+=($m.raw)
+	done
+	printf '%s\n' "merge_method: $2" "models: [$list]" "dtype: $long" 'out_dtype: float32' "parameters: $3" \
+		${6:+"base_model: $6.gguf"} >c.yml
+	apr-merge --compat --seed 7 c.yml | apr-get w >ours.raw
+	# shellcheck disable=SC2086
+	merge_reference $2 7 $4 compat=1 work=$1 256 w "${raws[@]}" ${6:+-- $6.raw} >theirs.raw
+	merge_reference near ours.raw theirs.raw >near || fail "$* $(cat near)"
+}
+
 @test "apr-merge passes the exam" {
 	exam filter apr-merge
 }
@@ -106,6 +126,8 @@ agrees() {
 	agrees nuslerp '--nuslerp-flatten false' rows=1 'a b'
 	agrees nuslerp '--nuslerp-flatten false --nuslerp-row-wise true' columns=1 'a b' base
 	agrees karcher '' '' 'a b c'
+	agrees multislerp '-w 0.2 -w 1 -w 0.5' weight=0.2,1,0.5 'a b c'
+	agrees multislerp '-w 1 -w 3' weight=1,3 'a b' base
 	agrees task_arithmetic '-w 0.5 -w 1 -w -0.2 --lambda 0.7' 'weight=0.5,1,-0.2 lambda=0.7' \
 		'a b c' base
 	agrees ties '--density 0.2' density=0.2 'a b c' base
@@ -122,6 +144,31 @@ agrees() {
 	agrees model_stock '--filter-wise true' rows=1 'a b' base
 	agrees sce '' '' 'a b c' base
 	agrees sce '--select-topk 0.1' topk=0.1 'a b c' base
+}
+
+@test "--compat equals another program with the steps of mergekit, in each type of the work" {
+	local w
+	models
+	tensors a b c base
+	for w in f32 f16 bf16; do
+		agrees_compat $w average '{}' '' 'a b c'
+		agrees_compat $w linear '{weight: [{filter: x, value: 2}, {value: 0.3}]}' 'weight=0.3,0.3,0.3 normalize=1' 'a b c'
+		agrees_compat $w task_arithmetic '{weight: 0.7, lambda: 0.6}' 'weight=0.7,0.7,0.7 lambda=0.6' 'a b c' base
+		agrees_compat $w ties '{density: 0.3, weight: 0.4}' 'density=0.3 weight=0.4,0.4,0.4' 'a b c' base
+		agrees_compat $w ties '{density: 0.8, normalize: false}' 'density=0.8 normalize=0' 'a b' base
+		agrees_compat $w dare_ties '{density: 0.4}' density=0.4 'a b c' base
+		agrees_compat $w dare_linear '{density: 0.4, weight: 0.3}' 'density=0.4 weight=0.3,0.3' 'a b' base
+		agrees_compat $w della '{density: 0.5}' density=0.5 'a b c' base
+		agrees_compat $w breadcrumbs '{density: 0.5, gamma: 0.1}' 'density=0.5 gamma=0.1' 'a b' base
+		agrees_compat $w breadcrumbs_ties '{density: 0.5, gamma: 0}' 'density=0.5 gamma=0' 'a b' base
+		agrees_compat $w sce '{select_topk: 0.4}' topk=0.4 'a b c' base
+	done
+	# From a cosine of 0.9995 on, slerp takes a straight line.
+	mkmodel <<<'tensor w F32 2x256 values 1 2 3 4' >p.gguf
+	mkmodel <<<'tensor w F32 2x256 values 1 2 3 4.1' >q.gguf
+	tensors p q
+	agrees slerp '--t 0.3 --compat' 't=0.3 compat=1' 'p q'
+	agrees slerp '--t 0.3' 't=0.3' 'p q'
 }
 
 @test "among equal magnitudes the lower index stays, in tensors of many pieces" {
