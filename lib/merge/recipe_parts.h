@@ -23,6 +23,9 @@ struct recipe_key {
 /* -1: the value of a key, and its line. */
 int recipe_wrong(struct yaml_recipe *y, const json_t *object, const char *key, const char *fact);
 
+/* Whether v is a mapping that has a key with a value: "models:" alone has none. */
+bool recipe_has(const json_t *v, const char *key);
+
 /* Read the keys of a mapping in the order of the table, which ends with a name of NULL. 0 or -1. */
 int recipe_read_keys(struct yaml_recipe *y, const json_t *object, const struct recipe_key *keys,
                      void *to);

@@ -79,9 +79,9 @@ read_source(struct yaml_recipe *y, const json_t *object, const json_t *v, void *
 	}
 	if (!json_is_object(v))
 		return recipe_wrong(y, object, "source", "is neither a model nor a mapping");
-	token = json_object_get(v, "token") != NULL;
-	id = json_object_get(v, "token_id") != NULL;
-	model = json_object_get(v, "model") != NULL;
+	token = recipe_has(v, "token");
+	id = recipe_has(v, "token_id");
+	model = recipe_has(v, "model");
 	if (recipe_read_keys(y, v, source_keys, t) < 0)
 		return -1;
 	if (t->source == MERGE_TOKEN_USUAL)

@@ -31,6 +31,14 @@ unknown(struct yaml_recipe *y, const json_t *object, const struct recipe_key *ke
 	return -1;
 }
 
+bool
+recipe_has(const json_t *v, const char *key)
+{
+	const json_t *member = json_object_get(v, key);
+
+	return member && !json_is_null(member);
+}
+
 int
 recipe_read_keys(struct yaml_recipe *y, const json_t *object, const struct recipe_key *keys, void *to)
 {
@@ -227,7 +235,7 @@ read_parts(struct yaml_recipe *y, const json_t *object, const char *key, const j
 		const json_t *v = json_array_get(list, i);
 		struct merge_part *part;
 
-		if (!json_is_object(v) || !json_object_get(v, "model"))
+		if (!recipe_has(v, "model"))
 			return recipe_wrong(y, object, key, "has an item without a model");
 		part = merge_slice_part(s, MERGE_NONE, y->e);
 		if (!part || recipe_read_keys(y, v, keys, part) < 0)
@@ -297,7 +305,7 @@ read_slices(struct yaml_recipe *y, const json_t *object, const json_t *v, void *
 		const json_t *o = json_array_get(v, i);
 		struct merge_slice *s;
 
-		if (!json_is_object(o) || !json_object_get(o, "sources"))
+		if (!recipe_has(o, "sources"))
 			return recipe_wrong(y, object, "slices", "has an item without sources");
 		s = merge_recipe_slice(r, y->e);
 		if (!s || recipe_read_keys(y, o, slice_keys, s) < 0)
@@ -398,23 +406,14 @@ static const struct recipe_key recipe_keys[] = {
 	{ NULL, NULL, NULL }
 };
 
-/* Whether a recipe has a key with a value: "models:" alone has none. */
-static bool
-has(const json_t *v, const char *key)
-{
-	const json_t *member = json_object_get(v, key);
-
-	return member && !json_is_null(member);
-}
-
 static int
 read_recipe(struct yaml_recipe *y, const json_t *v)
 {
 	if (!json_is_object(v))
 		return err_set(y->e, ERR_CORRUPT, y->what, "is not a mapping of keys of a recipe");
-	if (!has(v, "merge_method"))
+	if (!recipe_has(v, "merge_method"))
 		return err_set(y->e, ERR_CORRUPT, y->what, "merge_method is missing");
-	if (has(v, "models") == has(v, "slices") && !has(v, "modules"))
+	if (recipe_has(v, "models") == recipe_has(v, "slices") && !recipe_has(v, "modules"))
 		return err_set(y->e, ERR_CORRUPT, y->what, "has not exactly one of models and slices");
 	if (recipe_read_keys(y, v, recipe_keys, y->r) < 0)
 		return -1;

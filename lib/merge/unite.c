@@ -114,7 +114,7 @@ by_order(const void *a, const void *b)
 }
 
 static const struct meta *
-merges_of(const struct words *w)
+merges_of(const struct word_list *w)
 {
 	const struct meta *k = model_find(&w->keys, KEY "merges");
 
@@ -155,7 +155,7 @@ gather(const struct unite *u, size_t *count, struct err *e)
 	for (i = 0; i < u->n; i++) {
 		const struct meta *k = merges_of(&u->of[i]);
 
-		for (at = HEAD; k && (p = words_next(k->wire, k->wire_bytes, &at, &n)); ++*count) {
+		for (at = HEAD; k && (p = word_list_next(k->wire, k->wire_bytes, &at, &n)); ++*count) {
 			if (mem_grow(&list, &cap, *count + 1, sizeof *list) < 0) {
 				free(list);
 				err_memory(e);

@@ -2,7 +2,7 @@
 #ifndef MERGE_UNITE_H
 #define MERGE_UNITE_H
 
-#include "merge/words.h"
+#include "merge/word_list.h"
 
 struct unite_added {
 	size_t from;              /* in the list of tokenizers */
@@ -10,7 +10,7 @@ struct unite_added {
 };
 
 struct unite {
-	const struct words *of;   /* n tokenizers; the tokens of the first come first */
+	const struct word_list *of;   /* n tokenizers; the tokens of the first come first */
 	size_t n;
 	const struct unite_added *added; /* the tokens behind them, */
 	size_t count;                    /* and their number */

@@ -20,7 +20,7 @@ struct making {
 	struct vocabulary *v;
 	const struct merge_recipe *r;
 	const struct merge_input *inputs;
-	struct words *of;         /* tokenizers by rank: first the one whose tokens come first */
+	struct word_list *of;         /* tokenizers by rank: first the one whose tokens come first */
 	size_t *input;            /* of each */
 	size_t n;
 	bool adds;                /* tokens of the others are added */
@@ -99,7 +99,7 @@ find_added(struct making *m)
 	for (i = 0; m->adds && i < m->count; i = group_end(m, i)) {
 		const struct entry *x = &m->entry[i];
 
-		if (x->rank == 0 || x->n == 0 || words_is_padding(&m->of[x->rank], x->id))
+		if (x->rank == 0 || x->n == 0 || word_list_is_padding(&m->of[x->rank], x->id))
 			continue;
 		if (mem_grow(&m->added, &m->added_cap, m->added_count + 1, sizeof *m->added) < 0)
 			return err_memory(m->e);
@@ -149,7 +149,7 @@ map_group(struct making *m, size_t from, size_t end, uint32_t id)
 static uint8_t
 type_of(const struct making *m, const struct entry *x)
 {
-	const struct words *w = &m->of[x->rank];
+	const struct word_list *w = &m->of[x->rank];
 
 	return w->types ? (uint8_t)le32(w->types + 4 * x->id) : TOKEN_NORMAL;
 }
@@ -211,7 +211,7 @@ count_nowhere(const struct vocabulary *v, const struct merge_recipe *r)
 
 /* The lowest id of a text, or VOCABULARY_LACKS. */
 static uint32_t
-find_text(const struct words *w, const char *text)
+find_text(const struct word_list *w, const char *text)
 {
 	size_t n = strlen(text), i;
 
@@ -236,7 +236,7 @@ find_result(const struct making *m, const char *text)
 	return id;
 }
 
-static const struct words *
+static const struct word_list *
 words_of(const struct making *m, size_t input)
 {
 	size_t i = 0;
@@ -249,7 +249,7 @@ words_of(const struct making *m, size_t input)
 static int
 find_rule(struct making *m, const struct merge_token *asked, struct vocabulary_rule *to)
 {
-	const struct words *w;
+	const struct word_list *w;
 
 	*to = (struct vocabulary_rule){ .asked = asked, .token = find_result(m, asked->text) };
 	if (to->token == VOCABULARY_LACKS)
@@ -305,7 +305,7 @@ vocabulary_rule(const struct vocabulary *v, uint64_t token)
 static int
 prove(struct making *m)
 {
-	struct words *own = &m->v->words;
+	struct word_list *own = &m->v->words;
 	const struct weights w = { .name = own->file, .plan = &own->keys };
 	const struct tokenizer_options how = { .any = true };
 	struct err wrong = ERR_INIT;
@@ -329,7 +329,7 @@ make_tokenizer(struct making *m)
 	if (model_copy(&keys, &m->of->keys, m->e) < 0)
 		return -1;
 	r = m->adds ? unite_keys(&u, &keys, m->e) : 0;
-	m->v->words = (struct words){ .file = m->of->file, .keys = keys, .origin = m->of->origin };
+	m->v->words = (struct word_list){ .file = m->of->file, .keys = keys, .origin = m->of->origin };
 	m->of->origin = NULL;
 	return r < 0 ? -1 : prove(m);
 }
@@ -352,10 +352,10 @@ all_same(const struct merge_input *inputs, size_t n, size_t reference)
 static int
 open_one(struct making *m, size_t input)
 {
-	struct words *w = &m->of[m->n], *first = &m->of[0];
+	struct word_list *w = &m->of[m->n], *first = &m->of[0];
 
 	m->input[m->n++] = input;
-	if ((m->r->tokens == MERGE_TOKENS_BASE ? words_list : words_read)(w, &m->inputs[input], m->e) < 0)
+	if ((m->r->tokens == MERGE_TOKENS_BASE ? word_list_texts : word_list_read)(w, &m->inputs[input], m->e) < 0)
 		return -1;
 	if (strcmp(first->kind, w->kind) == 0)
 		return 0;
@@ -418,7 +418,7 @@ vocabulary_make(struct vocabulary *v, const struct merge_recipe *r, const struct
 	v->reference = reference;
 	status = make(&m, r->tokens == MERGE_TOKENS_OF ? r->tokens_model : reference);
 	for (i = 0; i < m.n; i++)
-		words_free(&m.of[i]);
+		word_list_free(&m.of[i]);
 	free(m.of);
 	free(m.input);
 	free(m.entry);
@@ -436,7 +436,7 @@ vocabulary_free(struct vocabulary *v)
 		free(v->row[i]);
 	free(v->row);
 	free(v->rules);
-	words_free(&v->words);
+	word_list_free(&v->words);
 	*v = (struct vocabulary){ 0 };
 }
 

@@ -28,7 +28,7 @@
 #include "core/err.h"
 #include "merge/input.h"
 #include "merge/recipe.h"
-#include "merge/words.h"
+#include "merge/word_list.h"
 
 #define VOCABULARY_LACKS UINT32_MAX
 
@@ -40,7 +40,7 @@ struct vocabulary {
 	                           * tables have a row for each token and no more */
 	bool foreign;             /* its ids are not those of the reference */
 	uint32_t nowhere;         /* tokens that no model has a row for */
-	struct words words;
+	struct word_list words;
 	struct vocabulary_rule {
 		uint32_t token, row;  /* of the result; of the model */
 		const struct merge_token *asked;

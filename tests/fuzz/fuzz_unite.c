@@ -16,6 +16,7 @@
 #include "dice.h"
 #include "mutate.h"
 
+#include "core/mem.h"
 #include "merge/vocabulary.h"
 #include "tokenizer/vocab.h"
 
@@ -168,7 +169,7 @@ texts_of(const struct model *m, const uint8_t *text[], size_t bytes[], size_t mo
 	uint32_t n = 0;
 	size_t at = 12;
 
-	while (n < most && (text[n] = words_next(k->wire, k->wire_bytes, &at, &bytes[n])))
+	while (n < most && (text[n] = word_list_next(k->wire, k->wire_bytes, &at, &bytes[n])))
 		n++;
 	return n;
 }

@@ -338,6 +338,7 @@ refuses() {
 		'- sources: [{model: a, layer_range: [3, 1]}]'
 	refuses 1 'more than 4096 layers' 'merge_method: passthrough' 'slices:' \
 		'- sources: [{model: a, layer_range: [0, 4096]}]' '- sources: [{model: a, layer_range: [0, 1]}]'
+	refuses 4 'line 2: models has an item without a model' 'merge_method: linear' 'models: [{model: }]'
 	refuses 4 'with an adapter' 'merge_method: linear' 'models: [{model: a+b}]'
 	refuses 5 'not a file in the folder' 'merge_method: linear' 'models: [{model: ../a}]'
 	refuses 5 'not a file in the folder' 'merge_method: linear' 'models: [{model: /etc/passwd}]'

@@ -1,9 +1,9 @@
-/* words: the tokens of a model that is merged, in the order of their ids. The texts are those of the
+/* word_list: the tokens of a model that is merged, in the order of their ids. The texts are those of the
  * keys of GGUF (tokenizer.ggml.tokens), which are made from the files of a model folder as apr-adapt
  * makes them.
  */
-#ifndef MERGE_WORDS_H
-#define MERGE_WORDS_H
+#ifndef MERGE_WORD_LIST_H
+#define MERGE_WORD_LIST_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
 
-struct words {
+struct word_list {
 	const char *file;         /* name, for messages */
 	const char *kind;         /* "llama", "gpt2", ... as GGUF names it */
 	size_t count;
@@ -22,29 +22,29 @@ struct words {
 		size_t n;
 	} *word;
 
-	/* words_read: all keys tokenizer.* with their values, and of these the types (a number of
+	/* word_list_read: all keys tokenizer.* with their values, and of these the types (a number of
 	 * GGUF for each token) and scores, or NULL. */
 	struct model keys;
 	const uint8_t *types, *scores;
 	json_t *origin;           /* of a folder: as of struct tokens_options; or NULL */
 
-	struct tokenizer *list;   /* words_list: the owner of the texts */
+	struct tokenizer *list;   /* word_list_texts: the owner of the texts */
 };
 
 /* The tokens with their keys. ERR_INVALID: the model has no tokenizer. ERR_CORRUPT: its lists are
- * damaged or differ in length. The keys refer to nothing else; texts lie in them. words_free in any
+ * damaged or differ in length. The keys refer to nothing else; texts lie in them. word_list_free in any
  * case. 0 or -1. */
-int words_read(struct words *w, const struct merge_input *in, struct err *e);
+int word_list_read(struct word_list *w, const struct merge_input *in, struct err *e);
 
 /* Only the texts, also of tokenizers that have no keys in GGUF. */
-int words_list(struct words *w, const struct merge_input *in, struct err *e);
-void words_free(struct words *w);
+int word_list_texts(struct word_list *w, const struct merge_input *in, struct err *e);
+void word_list_free(struct word_list *w);
 
 /* Whether token i only fills a place ("[PAD7]"). */
-bool words_is_padding(const struct words *w, size_t i);
+bool word_list_is_padding(const struct word_list *w, size_t i);
 
 /* Walk over an array of strings in its wire form: the next one, at *at, which begins at 12. NULL at the
  * end, and if the rest is damaged. */
-const uint8_t *words_next(const uint8_t *wire, size_t bytes, size_t *at, size_t *n);
+const uint8_t *word_list_next(const uint8_t *wire, size_t bytes, size_t *at, size_t *n);
 
 #endif

@@ -1,4 +1,4 @@
-#include "merge/words.h"
+#include "merge/word_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +12,17 @@
 #define HEAD 12 /* bytes of an array before its items */
 
 void
-words_free(struct words *w)
+word_list_free(struct word_list *w)
 {
 	free(w->word);
 	model_free(&w->keys);
 	json_decref(w->origin);
 	tokenizer_free(w->list);
-	*w = (struct words){ 0 };
+	*w = (struct word_list){ 0 };
 }
 
 const uint8_t *
-words_next(const uint8_t *wire, size_t bytes, size_t *at, size_t *n)
+word_list_next(const uint8_t *wire, size_t bytes, size_t *at, size_t *n)
 {
 	const uint8_t *p = wire + *at;
 	uint64_t length;
@@ -41,7 +41,7 @@ words_next(const uint8_t *wire, size_t bytes, size_t *at, size_t *n)
 
 /* Keys of GGUF, with the values that blobs hold. */
 static int
-copy_keys(struct words *w, const struct merge_input *in, struct err *e)
+copy_keys(struct word_list *w, const struct merge_input *in, struct err *e)
 {
 	const struct model *m = in->subject.w.plan;
 	struct value_type type;
@@ -75,7 +75,7 @@ rows_of(const struct merge_input *in)
 }
 
 static int
-make_keys(struct words *w, const struct merge_input *in, struct err *e)
+make_keys(struct word_list *w, const struct merge_input *in, struct err *e)
 {
 	const struct tokens_options how = { .rows = rows_of(in), .origin = &w->origin };
 	struct subject s = in->subject;
@@ -86,7 +86,7 @@ make_keys(struct words *w, const struct merge_input *in, struct err *e)
 
 /* The bytes of an array of numbers with an item for each token; NULL: there is none, or e is filled. */
 static const uint8_t *
-numbers(const struct words *w, const char *key, enum value_kind leaf, struct err *e)
+numbers(const struct word_list *w, const char *key, enum value_kind leaf, struct err *e)
 {
 	const struct meta *k = model_find(&w->keys, key);
 
@@ -100,7 +100,7 @@ numbers(const struct words *w, const char *key, enum value_kind leaf, struct err
 }
 
 static int
-index_words(struct words *w, struct err *e)
+index_words(struct word_list *w, struct err *e)
 {
 	const struct meta *k = model_find(&w->keys, KEY "tokens");
 	size_t at = HEAD, i;
@@ -114,7 +114,7 @@ index_words(struct words *w, struct err *e)
 	if (!(w->word = mem_array(w->count, sizeof *w->word)))
 		return err_memory(e);
 	for (i = 0; i < w->count; i++)
-		if (!(w->word[i].text = (const char *)words_next(k->wire, k->wire_bytes, &at,
+		if (!(w->word[i].text = (const char *)word_list_next(k->wire, k->wire_bytes, &at,
 		                                                 &w->word[i].n)))
 			return err_set(e, ERR_CORRUPT, w->file, KEY "tokens is cut off");
 	w->types = numbers(w, KEY "token_type", VALUE_I32, e);
@@ -123,11 +123,11 @@ index_words(struct words *w, struct err *e)
 }
 
 int
-words_read(struct words *w, const struct merge_input *in, struct err *e)
+word_list_read(struct word_list *w, const struct merge_input *in, struct err *e)
 {
 	bool keys = model_find(in->subject.w.plan, KEY "tokens") != NULL;
 
-	*w = (struct words){ .file = in->name };
+	*w = (struct word_list){ .file = in->name };
 	if (model_init(&w->keys, e) < 0 || (keys ? copy_keys : make_keys)(w, in, e) < 0 ||
 	    index_words(w, e) < 0)
 		return -1;
@@ -138,14 +138,14 @@ words_read(struct words *w, const struct merge_input *in, struct err *e)
 /* ---- texts alone ---- */
 
 int
-words_list(struct words *w, const struct merge_input *in, struct err *e)
+word_list_texts(struct word_list *w, const struct merge_input *in, struct err *e)
 {
 	const struct tokenizer_options how = { .list = true, .any = true };
 	struct err unreadable = ERR_INIT;
 	struct token_row row;
 	size_t i;
 
-	*w = (struct words){ .file = in->name };
+	*w = (struct word_list){ .file = in->name };
 	w->list = tokenizer_of(&in->subject.w, &how, &unreadable);
 	if (!w->list)
 		return err_set(e, ERR_INVALID, in->name, "its tokens cannot be read: %s",
@@ -165,7 +165,7 @@ words_list(struct words *w, const struct merge_input *in, struct err *e)
 }
 
 bool
-words_is_padding(const struct words *w, size_t i)
+word_list_is_padding(const struct word_list *w, size_t i)
 {
 	const char *p = w->word[i].text;
 	size_t n = w->word[i].n;
