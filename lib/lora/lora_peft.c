@@ -80,7 +80,7 @@ refuse_residue(const struct lora *l, const json_t *o, struct err *e)
 	for (i = 0; way && i < sizeof ways / sizeof *ways; i++)
 		if (strncmp(way, ways[i], strlen(ways[i])) == 0) {
 			err_set(e, ERR_FORMAT, l->w->name, "adapter_config.json: init_lora_weights is "
-			        "%.40s, so the adapter is not for the base but for a changed one", way);
+			        "%.40s, so the adapter belongs to a base that was changed", way);
 			return err_hint(e, "PEFT converts it when it saves it: "
 			                "path_initial_model_for_weight_conversion");
 		}
