@@ -9,6 +9,7 @@
 #include "cli/run/measure.h"
 #include "cli/prompt.h"
 #include "cli/run/run_options.h"
+#include "cli/run/serve.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "formats/format.h"
@@ -21,7 +22,6 @@
 #include "tokenizer/tokenizer.h"
 #include "report/run_text.h"
 
-/* State of a run. */
 struct run {
 	const struct run_options *o;
 	double began;             /* start time of the process, approximately */
@@ -45,8 +45,16 @@ static volatile sig_atomic_t interrupted;
 static void
 interrupt(int sig)
 {
-	signal(sig, SIG_DFL);
-	interrupted = 1;
+	interrupted = sig;
+}
+
+/* A signal also ends the wait for a request. */
+static void
+catch_interrupt(void)
+{
+	const struct sigaction a = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
+
+	sigaction(SIGINT, &a, NULL);
 }
 
 /* ---- the tasks ---- */
@@ -62,7 +70,7 @@ generate(struct run *r, struct err *e)
 		.token = run_text_token, .ctx = &r->text
 	};
 
-	signal(SIGINT, interrupt);
+	catch_interrupt();
 	if (generate_run(&g, &r->tokens, &r->result, e) < 0)
 		return -1;
 	if (!o->json && r->text.terminal && out_put(&r->out, "\n", 1) < 0)
@@ -95,6 +103,27 @@ perplexity(struct run *r, struct err *e)
 	return run_text_perplexity(&r->text, &p, infer_context(r->infer), e);
 }
 
+/* Notes how far an interrupted run came, and its speed. */
+static void
+note_statistics(const struct generate_result *result)
+{
+	struct buf b = { 0 };
+
+	run_text_statistics(&b, result);
+	tool_notes(&b);
+	buf_free(&b);
+}
+
+static int
+serve(struct run *r, struct err *e)
+{
+	const struct serve s = { STDIN_FILENO, &r->out, r->sequence, r->tokenizer,
+		run_options_request(r->o), &interrupted };
+
+	catch_interrupt();
+	return serve_run(&s, e);
+}
+
 static int
 compute(struct run *r, struct err *e)
 {
@@ -105,7 +134,7 @@ compute(struct run *r, struct err *e)
 		                     run_text_logits, &r->text, e);
 	if (o->perplexity)
 		return perplexity(r, e);
-	return o->bench ? bench(r, e) : generate(r, e);
+	return o->bench ? bench(r, e) : o->serve ? serve(r, e) : generate(r, e);
 }
 
 /* ---- the model ---- */
@@ -117,7 +146,7 @@ open_tokenizer(struct run *r, struct err *e)
 {
 	const struct run_options *o = r->o;
 	const struct tokenizer_options options = { .any = o->any, .note = tool_note };
-	bool needed = !o->prompt.ids || (!o->json && !o->logits) || o->stops.n > 0;
+	bool needed = !o->serve && (!o->prompt.ids || (!o->json && !o->logits) || o->stops.n > 0);
 
 	if (o->bench || (o->logits && !needed))
 		return 0;
@@ -154,7 +183,7 @@ open_model(struct run *r, const char *path, struct err *e)
 	if (load(r, path, e) < 0 || open_tokenizer(r, e) < 0 ||
 	    (!getenv("APR_CPU") && backend_follow(&r->load.plan, e) < 0))
 		return -1;
-	if (r->tokenizer && !o->prompt.ids &&
+	if (r->tokenizer && !o->prompt.ids && !o->serve &&
 	    prompt_encode(r->tokenizer, &r->prompt, &r->tokens, e) < 0)
 		return -1;
 	if (o->loras.n && (adapters_open(&r->adapters, tool_note, e) < 0 ||
@@ -183,7 +212,7 @@ run_model(struct run *r, const char *path, struct err *e)
 	struct prompt_from text = { .file = o->perplexity };
 
 	/* Files cannot be opened inside the sandbox. */
-	if (!o->bench && prompt_take(o->perplexity ? &text : &o->prompt, path, &r->prompt,
+	if (!o->bench && !o->serve && prompt_take(o->perplexity ? &text : &o->prompt, path, &r->prompt,
 	                             &r->tokens, e) < 0)
 		return;
 	input_trust(path, o->trusted);
@@ -221,17 +250,6 @@ run(struct run *r, const char *path, struct err *e)
 
 /* ---- the command line ---- */
 
-/* Notes how far an interrupted run came, and its speed. */
-static void
-note_statistics(const struct generate_result *result)
-{
-	struct buf b = { 0 };
-
-	run_text_statistics(&b, result);
-	tool_notes(&b);
-	buf_free(&b);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -244,11 +262,12 @@ main(int argc, char **argv)
 	static const struct tool tool = {
 		"apr-run", "[-p TEXT | -f FILE | --tokens IDS] [-n N] [--stop TEXT] [--temp T] "
 		"[--top-k N]\n[--top-p P] [--min-p P] [--repeat-penalty X] [--seed N] [--json] "
-		"[-c N]\n[--cache f16|f32|q8_0] [--gelu table|tanh|erf] [--repack] [-t N | -j N]\n"
-		"[--lora FILE[=SCALE]] [--any-tokenizer] [--trusted-key KEY] [FILE]\n"
+		"[-c N]\n[--cache f16|f32|q8_0] [--gelu table|tanh|erf] [--repack] [-t N | -j N] "
+		"[--lora FILE[=SCALE]]\n[--any-tokenizer] [--trusted-key KEY] [FILE]\n"
 		"apr-run --logits [-p TEXT | -f FILE | --tokens IDS] [--json] [FILE]\n"
 		"apr-run --perplexity FILE [--progress] [-c N] [--json] [FILE]\n"
-		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]",
+		"apr-run --bench [--bench-prompt N] [-n N] [--json] [FILE]\n"
+		"apr-run --serve-stdin [-n N] [--stop TEXT] [--temp T] FILE",
 		"Compute what a model says next.", opts, 1
 	};
 	struct run r = { .o = &o, .began = generate_clock() };
@@ -256,15 +275,14 @@ main(int argc, char **argv)
 	char **operands = tool_begin(&tool, argc, argv);
 	const char *path = tool_input(operands[0], &e);
 
-	r.text = (struct run_text){
-		.out = &r.out, .json = o.json, .terminal = isatty(STDOUT_FILENO)
-	};
-	if (path && run_options_check(&o, &e) == 0 &&
+	r.text = (struct run_text){ .out = &r.out, .json = o.json,
+		.terminal = isatty(STDOUT_FILENO) };
+	if (path && run_options_check(&o, path, &e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0) {
 		dot_begin(tool_note);
 		run(&r, path, &e);
 	}
-	if (interrupted)
+	if (interrupted && !o.serve)
 		note_statistics(&r.result);
 	sequence_close(r.sequence);
 	infer_close(r.infer);
@@ -276,9 +294,7 @@ main(int argc, char **argv)
 	buf_free(&r.prompt);
 	free(o.stops.items);
 	free(o.loras.items);
-	if (interrupted && e.code == ERR_NONE) {
-		signal(SIGINT, SIG_DFL);
+	if (interrupted && e.code == ERR_NONE)
 		raise(SIGINT);
-	}
 	return tool_end(&e);
 }

@@ -69,6 +69,10 @@ replayed() {
 	replayed toml
 }
 
+@test "fuzz corpus: requests for texts" {
+	replayed request
+}
+
 @test "fuzz corpus: adapters of low rank" {
 	replayed lora
 }

@@ -3,6 +3,7 @@
 #define CLI_RUN_OPTIONS_H
 
 #include "cli/prompt.h"
+#include "cli/run/request.h"
 #include "cli/run/running.h"
 #include "cli/run/sampling.h"
 #include "cli/tool.h"
@@ -15,7 +16,7 @@ struct run_options {
 	struct sampler_options sampler;
 	struct running running;
 	struct infer_options infer; /* set by run_options_check */
-	bool any, json, logits, bench, progress;
+	bool any, json, logits, bench, serve, progress;
 	uint64_t count, bench_prompt; /* 0: the default */
 };
 #define RUN_OPTIONS_DEFAULT { .sampler = SAMPLER_DEFAULT }
@@ -35,13 +36,18 @@ struct run_options {
 	FLAG(0, "bench", &(o)->bench, "measure the speed of the model"), \
 	NUMBER(0, "bench-prompt", "N", &(o)->bench_prompt, 1, UINT32_MAX, \
 	       "with --bench: measure a prompt of N tokens (default: 128)"), \
+	FLAG(0, "serve-stdin", &(o)->serve, "answer requests of standard input, one JSON object " \
+	     "a line"), \
 	FLAG(0, "json", &(o)->json, "print one object per line"), \
 	OPT_RUNNING(&(o)->running), \
 	FLAG(0, "any-tokenizer", &(o)->any, \
 	     "use the default pattern if the model's is unknown")
 
-/* Refuses options that exclude each other, and sets o->infer. 0, or -1 with e filled
- * (ERR_USAGE). */
-int run_options_check(struct run_options *o, struct err *e);
+/* Refuses options that exclude each other or do not go with the operand model, and sets o->infer. 0,
+ * or -1 with e filled (ERR_USAGE). */
+int run_options_check(struct run_options *o, const char *model, struct err *e);
+
+/* What a request asks for if it does not say otherwise. The texts stay those of o. */
+struct request run_options_request(const struct run_options *o);
 
 #endif
