@@ -323,7 +323,7 @@ make_low(struct bind *b, const uint8_t *left, const uint8_t *right, const struct
 	return low;
 }
 
-/* What adapters add to tensor i, which is the matrix of a layer. Tables of tokens are no layers. */
+/* What adapters add to tensor i, which is the matrix of a layer. Tables of tokens are not layers. */
 static int
 bind_low(struct bind *b, struct linear *to, size_t i)
 {
