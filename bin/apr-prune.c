@@ -8,6 +8,7 @@
 #include "cli/prune/drop.h"
 #include "cli/prune/hessians.h"
 #include "cli/prune/prune_asked.h"
+#include "cli/prune/used.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
 #include "core/sandbox.h"
@@ -50,6 +51,10 @@ note_shape(const struct prune_plan *p)
 {
 	uint64_t before = model_parameters(merge_input_plan(p->in)), after = model_parameters(&p->out);
 
+	if (p->tokens.n)
+		tool_notef("%zu tokens stay", p->tokens.n);
+	if (before == 0)
+		return;
 	tool_notef("%llu of %llu parameters stay (%.2f %%)", (unsigned long long)after,
 	           (unsigned long long)before, 100 * (double)after / (double)before);
 }
@@ -90,7 +95,7 @@ send(struct prune_plan *p, const struct options *o, const struct input *in, stru
 }
 
 static int
-prune(struct options *o, const struct prune_how *how, struct input *in, struct err *e)
+prune(struct options *o, struct prune_how *how, struct input *in, struct err *e)
 {
 	struct merge_input model = { .operation = "apr-prune" };
 	struct prune_plan plan = { .rows = NULL };
@@ -103,6 +108,7 @@ prune(struct options *o, const struct prune_how *how, struct input *in, struct e
 		tool_note("the content changes: its signature, which was not verified, is dropped, and "
 		          "a record of its claims kept");
 	if (merge_input_read(&model, in->source, NULL, o->arch, in->lent_count > 0, jobs(o), e) == 0 &&
+	    (!o->asked.vocab_path || used_tokens(&o->asked, &model, how, e) == 0) &&
 	    (o->asked.drop == 0 || drop_choose(&o->asked, &model, jobs(o), e) == 0) &&
 	    prune_plan_make(&plan, how, &model, e) == 0 &&
 	    (!how->update || hessians_open(&sums, &plan, &o->asked, jobs(o), e) == 0))
@@ -166,7 +172,7 @@ main(int argc, char **argv)
 		"[--trusted-key KEY] [-f] [-o FILE]\n"
 		"--sparsity S | --threshold T | --nm N:M [FILE]\n"
 		"apr-prune [--heads N] [--neurons N] [--layers LIST |\n"
-		"--drop N [--text FILE [--tokens N]]]\n"
+		"--drop N [--text FILE [--tokens N]]] [--vocab FILE]\n"
 		"[--imatrix FILE] [--arch NAME] [-j N] [--trusted-key KEY] [-f] [-o FILE] [FILE]",
 		"Take away from a model what matters least.", opts, 1
 	};

@@ -149,18 +149,6 @@ check_patterns(const struct prune_plan *p, const uint64_t *kept, size_t n, struc
 	return r;
 }
 
-/* Side files that changed have other sizes. */
-static void
-resize_files(struct prune_plan *p)
-{
-	size_t i, k;
-
-	for (i = 0; i < p->files.count; i++)
-		for (k = 0; k < p->out.blob_count; k++)
-			if (strcmp(p->out.blobs[k].name, p->files.file[i].name) == 0)
-				p->out.blobs[k].bytes = p->files.file[i].bytes.n;
-}
-
 int
 prune_depth(struct prune_plan *p, struct err *e)
 {
@@ -176,8 +164,6 @@ prune_depth(struct prune_plan *p, struct err *e)
 		r = put_leading(p, kept, n, e);
 	if (r == 0)
 		r = check_patterns(p, kept, n, e);
-	if (r == 0)
-		resize_files(p);
 	free(kept);
 	return r;
 }

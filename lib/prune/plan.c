@@ -10,6 +10,7 @@
 #include "core/num.h"
 #include "kernels/kernel.h"
 #include "prune/choose.h"
+#include "prune/tokens.h"
 #include "quant/mixture.h"
 
 void
@@ -24,6 +25,7 @@ prune_plan_free(struct prune_plan *p)
 	for (i = 0; p->lists && i < p->list_count; i++)
 		free(p->lists[i].at);
 	free(p->lists);
+	free(p->tokens.at);
 	subject_free_files(&p->files);
 	free(p->rows);
 	free(p->groups);
@@ -333,13 +335,29 @@ plan_values(struct prune_plan *p, struct err *e)
 	return check_plan(p, e);
 }
 
-/* Heads and neurons first: they are chosen by the names of the input. */
+/* Side files that changed have other sizes. */
+static void
+resize_files(struct prune_plan *p)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->files.count; i++)
+		for (k = 0; k < p->out.blob_count; k++)
+			if (strcmp(p->out.blobs[k].name, p->files.file[i].name) == 0)
+				p->out.blobs[k].bytes = p->files.file[i].bytes.n;
+}
+
+/* Tokens first, which replaces all keys. Heads and neurons are chosen by the names of the input, and
+ * so before layers. */
 static int
 plan_shape(struct prune_plan *p, struct err *e)
 {
-	if ((p->how.heads || p->how.neurons) && prune_shape(p, e) < 0)
+	if ((p->how.used && prune_tokens(p, e) < 0) ||
+	    ((p->how.heads || p->how.neurons) && prune_shape(p, e) < 0) ||
+	    (p->how.layers && p->how.layers->n && prune_depth(p, e) < 0))
 		return -1;
-	return p->how.layers && p->how.layers->n ? prune_depth(p, e) : 0;
+	resize_files(p);
+	return 0;
 }
 
 int

@@ -31,7 +31,10 @@ enum prune_scope { SCOPE_ROW, SCOPE_TENSOR, SCOPE_LAYER, SCOPE_GLOBAL };
 struct prune_how {
 	enum { PRUNE_SHARE, PRUNE_BELOW, PRUNE_GROUPS, PRUNE_SHAPE } rule;
 	uint64_t heads, neurons;  /* PRUNE_SHAPE: of each layer these numbers go, */
-	const struct prune *layers; /* and these layers */
+	const struct prune *layers; /* and these layers; */
+	const bool *used;         /* and tokens that are not used, unless this is NULL */
+	size_t used_count;
+	const char *vocab_path;   /* whose text uses them, for the record */
 	double share;             /* PRUNE_SHARE: 0 to 1 */
 	float below;              /* PRUNE_BELOW: magnitudes under this one become zero */
 	unsigned keep, of;        /* PRUNE_GROUPS: of each `of` values of a row `keep` stay */
@@ -80,6 +83,7 @@ struct prune_plan {
 	struct prune_row *rows;   /* one for each tensor of the result */
 	struct prune_list *lists; /* that rows point to */
 	size_t list_count;
+	struct prune_list tokens; /* that stay, if tokens go */
 	struct subject_files files; /* side files and long values that change */
 	struct prune_group *groups;
 	size_t group_count, group_cap;
@@ -107,6 +111,10 @@ int prune_means(const struct prune_plan *p, const struct tensor *t, const char *
 /* prune/shape.c: heads, neurons and layers that go: the rows and the keys of the result. 0, or -1:
  * ERR_INVALID if they do not divide or are not there, ERR_FORMAT for a model without them. */
 int prune_shape(struct prune_plan *p, struct err *e);
+
+/* The tensors of the result get the shapes of what stays. 0, or -1: ERR_INVALID if rows would not fill
+ * blocks. */
+int prune_put_shapes(struct prune_plan *p, struct err *e);
 
 /* prune/depth.c: the layers that go. 0 or -1. */
 int prune_depth(struct prune_plan *p, struct err *e);

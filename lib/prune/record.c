@@ -4,6 +4,16 @@
 
 #include "prune/plan.h"
 
+/* The last part of a path. */
+static void
+put_file(json_t *o, const char *name, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (path)
+		json_object_set_new(o, name, json_string(slash ? slash + 1 : path));
+}
+
 static void
 put_shape(json_t *o, const struct prune_how *how)
 {
@@ -19,16 +29,7 @@ put_shape(json_t *o, const struct prune_how *how)
 	if (json_array_size(list) > 0)
 		json_object_set(o, "layers", list);
 	json_decref(list);
-}
-
-/* The last part of a path. */
-static void
-put_file(json_t *o, const char *name, const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	if (path)
-		json_object_set_new(o, name, json_string(slash ? slash + 1 : path));
+	put_file(o, "vocab", how->vocab_path);
 }
 
 static void

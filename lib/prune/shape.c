@@ -502,9 +502,8 @@ check_blocks(const struct tensor *t, const struct prune_list *kept, uint64_t col
 	return err_hint(e, "prune before apr-quant");
 }
 
-/* The tensors of the result have the shapes of what stays. */
-static int
-put_shapes(struct prune_plan *p, struct err *e)
+int
+prune_put_shapes(struct prune_plan *p, struct err *e)
 {
 	size_t i;
 
@@ -544,7 +543,7 @@ take_layers(struct shape *s, struct err *e)
 		if ((s->p->how.heads && take_heads(s, i, e) < 0) ||
 		    (s->p->how.neurons && take_neurons(s, i, e) < 0))
 			return -1;
-	return put_shapes(s->p, e) < 0 ? -1 : put_keys(s, e);
+	return prune_put_shapes(s->p, e) < 0 ? -1 : put_keys(s, e);
 }
 
 int

@@ -343,6 +343,106 @@ perplexity() {
 	refused 4 'cannot be taken' --neurons 8
 }
 
+# pieces MODEL FILE: how the model cuts a text, without ids.
+pieces() {
+	apr-tok encode --any-tokenizer --pieces "$1" <"$2" 2>/dev/null | sed 's/^[0-9]* *//'
+}
+
+@test "tokens go, and a text that uses no others has the same pieces, embeddings and logits" {
+	local id new t
+	head -c 2000 "$root/LICENSE" >text
+	apr-prune --vocab text "$model" 2>said | apr-pack -t gguf -o less.gguf
+	grep -qx 'apr-prune: 462 tokens stay' said || fail "$(cat said)"
+	cmp <(pieces less.gguf text) <(pieces "$model" text)
+	apr-header less.gguf >header
+	grep -q 'llama.vocab_size .* 462$' header
+	grep -q 'tokenizer.ggml.tokens .* 462:' header
+	grep -q 'apr.prune.recipe .*{"vocab":"text"}' header
+	# Each token has its own row.
+	for t in token_embd output; do
+		apr-get $t.weight "$model" >old
+		apr-get $t.weight less.gguf >new
+		paste <(apr-tok encode "$model" <text | tr ' ,' '\n\n' | grep .) \
+			<(apr-tok encode less.gguf <text | tr ' ,' '\n\n' | grep .) | sort -u | head -n 40 >ids
+		[ "$(wc -l <ids)" = 40 ]
+		while read -r id new; do
+			cmp -n 512 -i $((512 * id)):$((512 * new)) old new || fail "$t $id $new"
+		done <ids
+	done
+	# The logits after the first token, in plain C: products of other numbers of rows add in another order.
+	export APR_CPU=ref
+	head -c 300 text >start
+	apr-run --logits -f start "$model" | od -An -v -tx4 -w4 >1.logits
+	apr-run --logits -f start less.gguf | od -An -v -tx4 -w4 >2.logits
+	while read -r id new; do
+		[ "$(sed -n "$((id + 1))p" 1.logits)" = "$(sed -n "$((new + 1))p" 2.logits)" ] || fail "$id $new"
+	done <ids
+	# A folder: its tokenizer and configuration follow.
+	apr-adapt hf "$model" | apr-pack -t safetensors -o folder 2>said
+	apr-prune --vocab text folder 2>said | apr-pack -t safetensors -o less/ 2>>said
+	grep -q '"vocab_size": 462' less/config.json
+	cmp <(pieces less text) <(pieces "$model" text)
+	diff <(apr-adapt gguf less 2>said | apr-sum | grep tensor) <(apr-sum less.gguf | grep tensor)
+	# With heads, neurons and layers.
+	apr-prune --vocab text --heads 2 --neurons 32 --layers 1 "$model" 2>said | apr-pack -t gguf -o all.gguf
+	apr-run -p The -n 2 all.gguf >said
+	apr-header all.gguf | grep -q 'llama.attention.head_count .* 6$'
+	[ "$(apr-get --text blk.1.attn_norm.weight all.gguf)" = "$(apr-get --text blk.2.attn_norm.weight "$model")" ]
+}
+
+@test "every kind of tokenizer keeps what a text needs" {
+	local text m
+	load ../vocabularies
+	plain() {
+		bpe llama-bpe
+		echo key tokenizer.ggml.add_bos_token bool 0
+	}
+	for text in 'the 123 there' 'x' 'abcab abc é <user>' 'un aff, unable'; do
+		printf %s "$text" >text
+		plain | mkmodel >bpe.gguf
+		spm | mkmodel >spm.gguf
+		wpm | mkmodel >wpm.gguf
+		for m in bpe spm wpm; do
+			apr-prune --vocab text $m.gguf 2>said | apr-pack -f -t gguf -o less.gguf
+			cmp <(pieces less.gguf text) <(pieces $m.gguf text) || fail "$m $text"
+		done
+	done
+	apr-header less.gguf | grep -q 'cls_token_id .* 2$'
+	# Sides of merges that are not tokens of the text stay, others go, and ids follow.
+	printf the >text
+	apr-prune --vocab text bpe.gguf 2>said | apr-pack -f -t gguf -o less.gguf
+	grep -qx 'apr-prune: 259 tokens stay' said || fail "$(cat said)"
+	apr-header less.gguf | grep -q 'tokenizer.ggml.merges .* 2: t h th e$'
+	printf %s 'abc' >text
+	apr-prune --vocab text spm.gguf 2>said >out
+	grep -qx 'apr-prune: 266 tokens stay' said || fail "$(cat said)"
+	cp bpe.gguf m.gguf
+	: >empty
+	refused 5 'empty: is empty' --vocab empty
+	printf '\xff' >bad
+	refused 5 'bad: is not a text in UTF-8' --vocab bad
+	refused 2 '--vocab and --text exclude each other' --vocab text --drop 1 --text text
+	echo 'tensor token_embd.weight F32 4x4 noise' | cat <(plain) - | mkmodel >m.gguf
+	refused 5 'has no row for each of 264 tokens' --vocab text
+	echo 'tensor other.weight F32 4x4 noise' | cat <(plain) - | mkmodel >m.gguf
+	refused 5 'has no embeddings of tokens' --vocab text
+	printf 'tensor %s.weight F32 264x4 noise\n' token_embd other | cat <(plain) - | mkmodel >m.gguf
+	refused 4 'has a row for each token, but what it is is not known' --vocab text
+	echo 'tensor a.weight F32 4x4 noise' | mkmodel >m.gguf
+	refused 4 'has no vocabulary' --vocab text
+}
+
+@test "published vocabularies cut their texts as before" {
+	local v text data=${APR_TEST_DATA:-$root/../shared/data}/vocab
+	[ -d "$data" ] || skip 'no reference data'
+	for v in llama-spm bert-bge gpt-2 falcon; do
+		text=$data/ggml-vocab-$v.gguf.inp
+		apr-prune --vocab "$text" "$data/ggml-vocab-$v.gguf" 2>/dev/null | apr-pack -f -t gguf -o less.gguf
+		cmp <(pieces less.gguf "$text") <(pieces "$data/ggml-vocab-$v.gguf" "$text") || fail $v
+		[ "$(apr-tok encode --count less.gguf <"$text" 2>/dev/null)" -gt 500 ]
+	done
+}
+
 @test "--drop takes the layer whose input and output are most alike" {
 	head -c 3000 "$root/LICENSE" >text
 	apr-prune --drop 1 --text text "$model" >one 2>said

@@ -33,6 +33,7 @@ parse_shape(struct prune_asked *a, struct prune_how *how, struct err *e)
 	how->heads = a->heads;
 	how->neurons = a->neurons;
 	how->layers = &a->layers;
+	how->vocab_path = a->vocab_path;
 	if (a->targets.n)
 		return tool_misused(e, "--target is for --sparsity, --threshold and --nm");
 	if (a->layer_list && a->drop)
@@ -44,11 +45,12 @@ static int
 parse_rule(struct prune_asked *a, struct prune_how *how, struct err *e)
 {
 	bool share = a->sparsity >= 0, below = a->threshold >= 0;
-	bool shape = a->heads || a->neurons || a->layer_list || a->drop;
+	bool shape = a->heads || a->neurons || a->layer_list || a->drop ||
+		a->vocab_path;
 
 	if (share + below + (a->groups != NULL) + shape != 1)
 		return tool_misused(e, "one of --sparsity, --threshold and --nm is needed, or --heads, "
-		                    "--neurons, --layers and --drop");
+		                    "--neurons, --layers, --drop and --vocab");
 	if (shape)
 		return parse_shape(a, how, e);
 	if (a->groups)
@@ -133,7 +135,7 @@ int
 prune_asked_how(struct prune_asked *a, const char *operand, struct prune_how *how,
                 struct err *e)
 {
-	const struct prompt_from from = { .file = a->text_path };
+	const struct prompt_from from = { .file = a->text_path ? a->text_path : a->vocab_path };
 	struct tokens none = { 0 };
 
 	*how = (struct prune_how){ .imatrix_path = a->imatrix_path };
@@ -141,7 +143,9 @@ prune_asked_how(struct prune_asked *a, const char *operand, struct prune_how *ho
 		return tool_misused(e, "--text is for --drop and --by sparsegpt");
 	if (a->tokens && !a->text_path)
 		return tool_misused(e, "--tokens is for --text");
-	if (a->text_path && prompt_take(&from, operand ? operand : "-", &a->text, &none, e) < 0)
+	if (a->text_path && a->vocab_path)
+		return tool_misused(e, "--vocab and --text exclude each other");
+	if (from.file && prompt_take(&from, operand ? operand : "-", &a->text, &none, e) < 0)
 		return -1;
 	if (a->imatrix_path)
 		how->imatrix = &a->imatrix;
@@ -172,4 +176,5 @@ prune_asked_free(struct prune_asked *a)
 	imatrix_free(&a->imatrix);
 	prune_free(&a->layers);
 	buf_free(&a->text);
+	free(a->used);
 }

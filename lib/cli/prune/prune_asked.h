@@ -10,11 +10,12 @@ struct prune_asked {
 	const char *groups, *scope, *by, *imatrix_path;
 	struct opt_list targets;
 	uint64_t heads, neurons;
-	const char *layer_list, *text_path;
+	const char *layer_list, *text_path, *vocab_path;
 	uint64_t drop, tokens;    /* tokens: of the text, at most; 0: all */
 
 	struct prune layers;
-	struct buf text;          /* of --text */
+	struct buf text;          /* of --text, or of --vocab */
+	bool *used;               /* tokens of that */
 	struct pattern *patterns;
 	struct imatrix imatrix;
 };
@@ -34,6 +35,8 @@ struct prune_asked {
 	TEXT(0, "layers", "LIST", &(o)->layer_list, "take these layers, such as 3,4"), \
 	NUMBER(0, "drop", "N", &(o)->drop, 1, UINT32_MAX, \
 	       "take the N layers that change hidden states least"), \
+	TEXT(0, "vocab", "FILE", &(o)->vocab_path, \
+	     "take the tokens that the text of FILE does not use"), \
 	TEXT(0, "text", "FILE", &(o)->text_path, \
 	     "with --drop and --by sparsegpt: measure with the text of FILE"), \
 	NUMBER(0, "tokens", "N", &(o)->tokens, 1, UINT32_MAX, "with --text: its first N tokens"), \
