@@ -55,7 +55,7 @@ read_model(struct predictor *m, const char *path, struct err *e)
 	reader = p ? predict_probe(p, n) : NULL;
 	if (p && !reader && strcmp(path, "-") == 0)
 		err_set(e, ERR_USAGE, NULL, "a model from standard input must be one of XGBoost, "
-		        "LightGBM, CatBoost or scikit-learn; others are read from a file");
+		        "LightGBM, CatBoost, scikit-learn, ONNX or ARPA; others are read from a file");
 	else if (p && !reader && n > 0 && *p == '{')
 		err_set(e, ERR_FORMAT, path, "is JSON, but not a model of XGBoost, LightGBM or CatBoost");
 	else if (p && !reader)

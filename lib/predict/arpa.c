@@ -237,7 +237,7 @@ find(const struct grams *g, const char *text, const struct span *from, const str
 	return vocab_find(&g->texts, text + from->at, to->at + to->n - from->at);
 }
 
-/* log10 P of the last of n words, the first of which is x[0]. */
+/* log10 P of the last of the n words from x[0] on. */
 static double
 log_of(const struct grams *g, const char *text, const struct span *x, size_t n)
 {

@@ -66,6 +66,7 @@ static const struct predict_reader readers[] = {
 	{ "CatBoost", is_catboost, catboost_read },
 	{ "scikit-learn", is_pickle, sklearn_read },
 	{ "ARPA", arpa_probe, arpa_read },
+	{ "ONNX", onnxml_probe, onnxml_read },
 };
 
 const struct predict_reader *

@@ -36,4 +36,8 @@ int sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *wh
 int arpa_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 bool arpa_probe(const uint8_t *p, size_t n);
 
+/* Classical models in ONNX. */
+int onnxml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
+bool onnxml_probe(const uint8_t *p, size_t n);
+
 #endif

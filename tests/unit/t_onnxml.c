@@ -1,0 +1,176 @@
+/* t_onnxml: classical models in ONNX, small enough to follow by hand; what is refused; and two real
+ * models with what they gave where they came from. */
+#include <math.h>
+#include <string.h>
+
+#include "../gen/onnx.h"
+#include "predict/predict.h"
+#include "test.h"
+
+#define MODEL(NODES) "1:8 7:{" NODES " 11:{1:\"x\" 2:{1:{1:1 2:{1:{2:\"N\"} 1:{1:2}}}}}}"
+#define NODE(OP, ATTRIBUTES) "1:{1:\"x\" 2:\"y\" 4:\"" OP "\" " ATTRIBUTES "7:\"ai.onnx.ml\"}"
+#define INTS(NAME, VALUES) "5:{1:\"" NAME "\" 8:[" VALUES "]} "
+#define FLOATS(NAME, VALUES) "5:{1:\"" NAME "\" 7:f[" VALUES "]} "
+#define WORD(NAME, TEXT) "5:{1:\"" NAME "\" 4:\"" TEXT "\"} "
+#define MODES(A) "5:{1:\"nodes_modes\" 9:\"" A "\" 9:\"LEAF\" 9:\"LEAF\"} "
+/* One split of feature 1 at 0.5: node 4 if true, node 2 if not. */
+#define NODES(MODE) INTS("nodes_treeids", "0 0 0") INTS("nodes_nodeids", "3 2 4") \
+	INTS("nodes_featureids", "1 0 0") FLOATS("nodes_values", "0.5 0 0") \
+	INTS("nodes_truenodeids", "4 0 0") INTS("nodes_falsenodeids", "2 0 0") MODES(MODE)
+#define TARGETS INTS("target_treeids", "0 0") INTS("target_nodeids", "4 2") INTS("target_ids", "0 0") \
+	FLOATS("target_weights", "10 20")
+#define TREE(MODE, MORE) MODEL(NODE("TreeEnsembleRegressor", NODES(MODE) TARGETS MORE))
+#define CLASSES(IDS, WEIGHTS, LINK) MODEL(NODE("TreeEnsembleClassifier", NODES("BRANCH_LEQ") \
+	INTS("class_treeids", "0 0") INTS("class_nodeids", "4 2") INTS("class_ids", IDS) \
+	FLOATS("class_weights", WEIGHTS) "5:{1:\"classlabels_strings\" 9:\"no\" 9:\"yes\"} " LINK))
+
+static int
+load(struct predictor *m, const char *text, struct err *e)
+{
+	struct gen g = { 0 };
+	struct buf model = { 0 };
+	const struct predict_reader *reader;
+	int r;
+
+	put_proto(&g, text);
+	buf_put(&model, g.p, g.n);
+	reader = predict_probe(model.p, model.n);
+	r = reader ? predict_read(m, reader, model.p, model.n, "m", e)
+	           : err_set(e, ERR_FORMAT, "m", "not recognized");
+	buf_free(&model);
+	free(g.p);
+	return r;
+}
+
+/* Predictions for the rows (0, 0.4), (0, 0.5), (0, 0.6), (0, NaN). */
+static void
+test_values(void)
+{
+	static const struct { const char *what, *text; double v[4]; } cases[] = {
+		{ "BRANCH_LEQ", TREE("BRANCH_LEQ", ""), { 10, 10, 20, 20 } },
+		{ "BRANCH_LT", TREE("BRANCH_LT", ""), { 10, 20, 20, 20 } },
+		{ "BRANCH_GT", TREE("BRANCH_GT", ""), { 20, 20, 10, 20 } },
+		{ "BRANCH_GTE", TREE("BRANCH_GTE", ""), { 20, 10, 10, 20 } },
+		{ "missing values are true", TREE("BRANCH_GTE", INTS("nodes_missing_value_tracks_true", "1 0 0")),
+		  { 20, 10, 10, 10 } },
+		{ "a base value", TREE("BRANCH_LEQ", FLOATS("base_values", "0.25")), { 10.25, 10.25, 20.25, 20.25 } },
+		{ "a binary model by its sign", CLASSES("0 0", "-1 1", ""), { -1, -1, 1, 1 } },
+		{ "a binary model by its share", CLASSES("1 1", "0.25 0.75", ""), { 0.25, 0.25, 0.75, 0.75 } },
+		{ "a scaler in front", MODEL(NODE("Scaler", FLOATS("offset", "0 -1") FLOATS("scale", "1 0.25"))
+		  NODE("LinearRegressor", FLOATS("coefficients", "2 4") FLOATS("intercepts", "1"))),
+		  { 2.4, 2.5, 2.6, (double)NAN } },
+	};
+	size_t i, k;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const double rows[8] = { 0, 0.4, 0, 0.5, 0, 0.6, 0, (double)NAN };
+		struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+		double scores[4] = { 0 }, linked[2];
+		struct predictor m = { 0 };
+		struct err e = ERR_INIT;
+		int wrong = load(&m, cases[i].text, &e) < 0 || step_rows_begin(&x, 4, 2, &e) < 0;
+
+		if (!wrong) {
+			memcpy(step_row(&x, 0), rows, sizeof rows);
+			wrong = predict_block(&m, &x, &spare, true, scores, NULL, &e) < 0;
+		}
+		for (k = 0; k < 4 && !wrong; k++) {
+			wrong = !(fabs(scores[k] - cases[i].v[k]) < 1e-6 || isnan(cases[i].v[k]));
+			predict_link(&m, scores + k, linked);
+			if (m.task == PREDICT_BINARY)
+				wrong |= predict_label(&m, scores + k) != (k > 1);
+		}
+		test_ok(!wrong, "%s", cases[i].what);
+		if (wrong)
+			printf("# %zu: %g %s\n", k, scores[k ? k - 1 : 0], e.code != ERR_NONE ? e.fact : "");
+		step_rows_free(&x);
+		step_rows_free(&spare);
+		predictor_free(&m);
+	}
+}
+
+static void
+test_refused(void)
+{
+	static const struct { const char *text, *fact; } cases[] = {
+		{ TREE("BRANCH_EQ", ""), "compares by BRANCH_EQ" },
+		{ TREE("BRANCH_LEQ", WORD("aggregate_function", "MAX")), "not added" },
+		{ TREE("BRANCH_LEQ", WORD("post_transform", "PROBIT")), "post_transform" },
+		{ TREE("BRANCH_LEQ", FLOATS("base_values", "1 2")), "base values do not fit" },
+		{ MODEL(NODE("TreeEnsembleRegressor", NODES("BRANCH_LEQ"))), "no leaves" },
+		{ MODEL(NODE("TreeEnsembleRegressor", INTS("nodes_treeids", "0 0 0") TARGETS MODES("LEAF"))),
+		  "differ in length" },
+		{ MODEL(NODE("LinearRegressor", FLOATS("coefficients", "1 2 3") FLOATS("intercepts", "1 2"))),
+		  "coefficients do not fit" },
+		{ MODEL(NODE("Scaler", FLOATS("offset", "1 2 3") FLOATS("scale", "1"))), "do not fit the rows" },
+		{ MODEL(NODE("LinearRegressor", FLOATS("coefficients", "1 2"))
+		  NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))), "follows a model" },
+		{ MODEL(NODE("SVMRegressor", "")), "the operator SVMRegressor is not read here" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct predictor m = { 0 };
+		struct err e = ERR_INIT;
+		int r = load(&m, cases[i].text, &e);
+
+		test_ok(r < 0 && strstr(e.fact, cases[i].fact), "refused: %s", cases[i].fact);
+		if (r < 0 && !strstr(e.fact, cases[i].fact))
+			printf("# %s\n", e.fact);
+		predictor_free(&m);
+	}
+}
+
+/* What the converter recorded for a row. */
+static void
+test_real(const char *data)
+{
+	static const double row[13] = { 14.229999542236328, 1.7100000381469727, 2.430000066757202,
+		15.600000381469727, 127, 2.799999952316284, 3.059999942779541, 0.2800000011920929,
+		2.2899999618530273, 5.639999866485596, 1.0399999618530273, 3.9200000762939453, 1065 };
+	static const struct { const char *name; double v[3]; } models[] = {
+		{ "xgboost_regressor_tree", { 0.01451659, 0, 0 } },
+		{ "xgboost_classifier_tree", { 0.9521666, 0.02422502, 0.02360832 } },
+	};
+	size_t i, k, n;
+
+	for (i = 0; i < 2; i++) {
+		static uint8_t bytes[65536];
+		struct predictor m = { 0 };
+		struct err e = ERR_INIT;
+		double own[13], scores[3] = { 0 }, linked[3] = { 0 };
+		char path[4096];
+		FILE *f;
+		int right;
+
+		snprintf(path, sizeof path, "%s/import/onnx/tract/%s/model.onnx", data, models[i].name);
+		f = fopen(path, "rb");
+		n = f ? fread(bytes, 1, sizeof bytes, f) : 0;
+		if (f)
+			fclose(f);
+		right = n && predict_probe(bytes, n) &&
+		        predict_read(&m, predict_probe(bytes, n), bytes, n, "m", &e) == 0 && m.features == 13 &&
+		        m.outputs <= 3;
+		memcpy(own, row, sizeof row);
+		if (right) {
+			predict_rows(&m, own, 1, false, scores, NULL);
+			predict_link(&m, scores, linked);
+		}
+		for (k = 0; k < 3; k++)
+			right = right && fabs(linked[k] - models[i].v[k]) < 1e-7;
+		test_ok(right, "%s", models[i].name);
+		predictor_free(&m);
+	}
+}
+
+int
+main(void)
+{
+	test_values();
+	test_refused();
+	if (test_data())
+		test_real(test_data());
+	else
+		test_skip("real models", "there is no reference data");
+	return test_done();
+}
