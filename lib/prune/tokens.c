@@ -29,7 +29,7 @@ struct tokens_plan {
 /* ---- what stays by itself ---- */
 
 static uint32_t
-type_of(const struct words *w, size_t i)
+type_of(const struct word_list *w, size_t i)
 {
 	return w->types ? le32(w->types + 4 * i) : TOKEN_NORMAL;
 }
@@ -56,7 +56,7 @@ names_id(const char *key)
 static int
 keep_own(struct tokens_plan *s)
 {
-	const struct words *w = &s->v.words;
+	const struct word_list *w = &s->v.words;
 	const struct prune_how *how = &s->p->how;
 	bool letters = strcmp(w->kind, "gpt2") == 0;
 	uint64_t id;
@@ -83,7 +83,7 @@ keep_own(struct tokens_plan *s)
 static int
 index_texts(struct tokens_plan *s)
 {
-	const struct words *w = &s->v.words;
+	const struct word_list *w = &s->v.words;
 	size_t i;
 
 	for (i = 0; i < w->count; i++)
@@ -106,7 +106,7 @@ read_merges(struct tokens_plan *s)
 	s->merges = mem_array(k->wire_bytes / 8, sizeof *s->merges);
 	if (!s->merges)
 		return err_memory(s->e);
-	while ((p = words_next(k->wire, k->wire_bytes, &at, &n))) {
+	while ((p = word_list_next(k->wire, k->wire_bytes, &at, &n))) {
 		struct merge_ids *m = &s->merges[s->merge_count++];
 		uint8_t text[1024];
 
@@ -231,7 +231,7 @@ take_texts(struct tokens_plan *s, const struct meta *k, bool merges, struct buf 
 
 	buf_put(to, k->wire, 4);
 	buf_u64(to, 0);
-	while (i < most && (p = words_next(k->wire, k->wire_bytes, &at, &n))) {
+	while (i < most && (p = word_list_next(k->wire, k->wire_bytes, &at, &n))) {
 		const struct merge_ids *m = merges ? &s->merges[i] : NULL;
 		bool stays = m ? m->left != TOKEN_NONE && s->kept[m->left] && m->right != TOKEN_NONE &&
 			s->kept[m->right] && m->result != TOKEN_NONE && s->kept[m->result] : s->kept[i];
@@ -394,7 +394,7 @@ int
 prune_tokens(struct prune_plan *p, struct err *e)
 {
 	struct tokens_plan s = { .p = p, .e = e };
-	int r = words_read(&s.v.words, p->in, e);
+	int r = word_list_read(&s.v.words, p->in, e);
 
 	if (r == 0) {
 		s.kept = mem_array(s.v.words.count, sizeof *s.kept);
