@@ -174,11 +174,15 @@ train(struct run *r, struct err *e)
 	distill_report_begin(&r->report, c, r->asked->json, r->asked->output.progress);
 	done = distill_report_measure(&r->report, c, true, e);
 	while (done == 0 && c->step < c->how.steps) {
+		bool last = c->step + 1 == c->how.steps;
+
 		done = course_step(c, e);
 		if (done == 0)
 			distill_report_step(&r->report, c);
-		if (done == 0 && (c->step % every == 0 || c->step == c->how.steps)) {
-			done = distill_report_measure(&r->report, c, c->step == c->how.steps, e);
+		if (last)
+			distill_report_end(&r->report); /* the line of the progress goes before notes */
+		if (done == 0 && (last || c->step % every == 0)) {
+			done = distill_report_measure(&r->report, c, last, e);
 			if (done == 0 && r->asked->checkpoint)
 				done = save(r, e);
 		}

@@ -80,25 +80,53 @@ put_json(const struct distill_report *r, const struct course *c)
 	        "\"seconds_left\":%.0f}\n", c->rate, c->norm, rate, rate > 0 ? (double)left / rate : 0);
 }
 
+/* What is reached, and how fast. */
+static void
+tell(const struct distill_report *r, const struct course *c)
+{
+	char valid[64] = "", fast[64] = "";
+
+	if (!isnan(r->measured))
+		snprintf(valid, sizeof valid, "validation loss %.4f, perplexity %.2f", r->measured,
+		         exp(r->measured));
+	else if (r->sum.counted)
+		snprintf(valid, sizeof valid, "loss %.4f", mean(r->sum.total, &r->sum));
+	if (c->step > r->from)
+		snprintf(fast, sizeof fast, ", %.0f tokens/s", speed(r, c));
+	if (*valid)
+		tool_notef("after step %llu: %s%s", (unsigned long long)c->step, valid, fast);
+}
+
+/* Notes the teacher's loss before the first step. */
+static int
+tell_teacher(struct distill_report *r, struct course *c, struct err *e)
+{
+	const double before = now();
+	double loss;
+
+	if (!c->teacher || !c->measured.parts || c->step == c->how.steps)
+		return 0;
+	if (course_measure(c, true, &loss, e) < 0)
+		return -1;
+	r->began += now() - before;
+	tool_notef("the teacher: validation loss %.4f, perplexity %.2f", loss, exp(loss));
+	return 0;
+}
+
 int
 distill_report_measure(struct distill_report *r, struct course *c, bool tells, struct err *e)
 {
-	double teacher;
+	const double before = now();
 
 	if (c->measured.parts && course_measure(c, false, &r->measured, e) < 0)
 		return -1;
+	r->began += now() - before;
 	if (r->json)
 		put_json(r, c);
+	if (tells)
+		tell(r, c);
 	r->sum = (struct train_loss){ .counted = 0 };
-	if (!tells || isnan(r->measured))
-		return 0;
-	if (c->teacher && course_measure(c, true, &teacher, e) < 0)
-		return -1;
-	tool_notef("after step %llu: validation loss %.4f, perplexity %.2f", (unsigned long long)c->step,
-	           r->measured, exp(r->measured));
-	if (c->teacher && c->step < c->how.steps)
-		tool_notef("the teacher: validation loss %.4f, perplexity %.2f", teacher, exp(teacher));
-	return 0;
+	return tells ? tell_teacher(r, c, e) : 0;
 }
 
 void

@@ -7,7 +7,7 @@
 
 struct distill_report {
 	bool json;
-	double began, last;       /* seconds */
+	double began;             /* seconds, less those of measuring */
 	uint64_t from;            /* steps that were done before */
 	struct train_loss sum;    /* since the last line */
 	double measured;          /* the last validation loss, or NAN */
