@@ -1,14 +1,21 @@
 /* fuzz_hub: what a hub answers, and what users write as a source. The first byte chooses: a list of
- * files, a description, the head of an answer, an address, a source.
+ * files, a description, the head of an answer, an address, a source, the record of an upload.
  *
  *     1. It is accepted, or refused with a message that can be printed.
  *     2. Each path that is accepted stays below its folder, and no path is listed twice.
  *     3. An address that is accepted is accepted again in its normal form, which stays the same.
  *     4. No field of a head has control characters; a range is not empty and inside its total.
+ *     5. A record has as many addresses as parts, all parsed, and counts the parts that were sent.
  */
+#include "dice.h"
 #include "mutate.h"
 
 #include "hub/hf.h"
+#include "hub/push_session.h"
+
+#define KINDS 6
+#define OID "0123456789012345678901234567890123456789"
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static void
 refused(const struct err *e)
@@ -115,6 +122,25 @@ source(const char *text)
 		     (!*s.revision || hub_path_is_safe(s.revision)));
 }
 
+static void
+record(const char *text, size_t n)
+{
+	static struct push_session s;
+	static struct url u;
+	struct err e = ERR_INIT;
+	size_t i, sent = 0;
+
+	s = (struct push_session){ .fd = -1, .oid = SHA, .size = 100 };
+	session_parse(&s, text, n);
+	for (i = 0; i < s.n; i++) {
+		must(s.address[i] && url_parse(&u, s.address[i], &e) == 0);
+		sent += s.etag[i] != NULL;
+	}
+	must(sent == s.sent && (s.n == 0 || (s.complete && s.chunk * (s.n - 1) < s.size &&
+	                                     s.chunk * s.n >= s.size)));
+	session_close(&s);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -126,78 +152,163 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(text);
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	if (data[0] % 5 == 0)
+	if (data[0] % KINDS == 0)
 		list(data + 1, size - 1);
-	else if (data[0] % 5 == 1)
+	else if (data[0] % KINDS == 1)
 		info(data + 1, size - 1);
-	else if (data[0] % 5 == 2)
+	else if (data[0] % KINDS == 2)
 		head(data + 1, size - 1);
-	else if (data[0] % 5 == 3)
+	else if (data[0] % KINDS == 3)
 		address(text);
-	else
+	else if (data[0] % KINDS == 4)
 		source(text);
+	else
+		record(text, size - 1);
 	free(text);
 	return 0;
 }
 
-/* ---- whole constructs ---- */
+/* ---- whole answers ---- */
 
-#define OID "0123456789012345678901234567890123456789"
-#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-static const char *const entries[] = {
-	"{\"type\":\"file\",\"path\":\"a/b.c\",\"size\":7,\"oid\":\"" OID "\"}",
-	"{\"type\":\"file\",\"path\":\"a\",\"size\":7,\"oid\":\"" OID "\",\"lfs\":{\"oid\":\"" SHA
-	"\",\"size\":9}}",
-	"{\"type\":\"file\",\"path\":\"../x\",\"size\":1,\"oid\":\"" OID "\"}",
-	"{\"type\":\"file\",\"path\":\"\\u202e\",\"size\":1,\"oid\":\"" OID "\"}",
-	"{\"type\":\"directory\",\"path\":\"d\"}",
-};
+static const char *const words[] = { "a", "config.json", "sub", "..", ".", ".git", "", "m.gguf",
+	"\\u00e9", "\\u202e", "x\\u0000y", "C:", "a\\\\b", "model-00001-of-00002.safetensors" };
+static const char *const sizes[] = { "0", "7", "9007199254740993", "18446744073709551615", "-1", "1e3",
+	"\"12\"", "null" };
+static const char *const digests[] = { "\"" OID "\"", "\"" SHA "\"", "\"" OID "0\"", "\"\"", "5",
+	"\"0123456789ABCDEF0123456789abcdef01234567\"" };
 static const char *const members[] = { "\"sha\":\"" OID "\"", "\"gated\":\"manual\"",
-	"\"cardData\":{\"license\":[\"mit\"]}", "\"tags\":[\"license:x\"]",
+	"\"gated\":false", "\"private\":true", "\"cardData\":{\"license\":[\"mit\"]}",
+	"\"cardData\":null", "\"tags\":[\"license:x\",3]", "\"sha\":\"main\"", "\"siblings\":[{}]",
 	"\"cardData\":{\"license\":\"other\",\"license_name\":\"\\u0001\"}" };
-static const char *const headers[] = { "HTTP/1.1 206 x\n", "HTTP/1.1 302 x\n",
-	"Content-Range: bytes 0-9/10\n", "Content-Range: bytes 5-4/*\n", "Content-Length: 10\n",
-	"ETag: W/\"" OID "\"\n", "X-Linked-Etag: \"" SHA "\"\n", "X-Linked-Size: 5\n",
-	"X-Repo-Commit: " OID "\n", "Link: <https://h/?a>; rel=\"next\", <b>; rel=\"last\"\n",
-	"Retry-After: 7\n", "RateLimit: \"api\";r=0;t=55\n", "Location: //h/x\n" };
-static const char *const parts[] = { "https://", "http://", "hf://", "models/", "o/r", "@main",
-	"@refs/pr/1", "/a", ":Q4", "oci://h:1/", "ollama://", "file://", "%2F", "..", "huggingface.co/",
-	"hub.test/", "/resolve/main/", "[::1]", ":80", "?q", "#f", " //h" };
-#define PICK(list, seed) list[(seed) / 3 % (sizeof list / sizeof *list)]
+static const char *const statuses[] = { "200", "206", "302", "307", "404", "429", "100", "99", "2e2" };
+static const char *const headers[] = { "Content-Range: bytes 0-9/10", "Content-Range: bytes 5-4/*",
+	"Content-Range: bytes 3-9/*", "Content-Range: bytes */10", "Content-Length: 10",
+	"Content-Length: -1", "Accept-Ranges: bytes", "ETag: W/\"" OID "\"", "ETag: \"" OID "\"",
+	"X-Linked-Etag: \"" SHA "\"", "X-Linked-Size: 5", "X-Repo-Commit: " OID, "x-repo-commit: main",
+	"X-Error-Code: EntryNotFound", "X-Error-Message: a\tb", "Last-Modified: now",
+	"Link: <https://h/?a>; rel=\"next\", <b>; rel=\"last\"", "Link: <>;;rel=next", "Retry-After: 7",
+	"Retry-After: Wed, 21 Oct 2026 07:28:00 GMT", "RateLimit: \"api\";r=0;t=55", "Location: //h/x",
+	"Location: ../y?z", "Docker-Content-Digest: sha256:" SHA, "Range: 0-99",
+	"WWW-Authenticate: Bearer realm=\"https://h/t\"", "no colon", ":", "" };
+static const char *const hosts[] = { "h", "huggingface.co", "[::1]", "127.0.0.1", "u@h", "h:80", "h:0",
+	"h:65536", "H.Test:443", "a_b", "[", "" };
+static const char *const paths[] = { "/", "/a/b", "/../x", "?q=1&r", "#f", "/%2F", "/%", "\\", " //h/x",
+	" /y", " ?z", " https://[::1]:8/", " ../..", "" };
+static const char *const parts[] = { "https://", "http://", "hf://", "models/", "datasets/", "o/r",
+	"@main", "@refs/pr/1", "/a", ":Q4", "oci://h:1/", "ollama://", "file://", "%2F", "..",
+	"huggingface.co/", "hub.test/", "/resolve/main/", "/tree/x", ("@sha256:" SHA), "[::1]", ":80", "?q",
+	"#f" };
 
+static struct dice thrown;
+
+static unsigned
+dice(unsigned n)
+{
+	return roll(&thrown, n);
+}
+
+#define PICK(list) ONE_OF(&thrown, list)
+
+static void
+put_entry(struct buf *b)
+{
+	unsigned n = 1 + dice(3), i;
+
+	buf_printf(b, "{\"type\":\"%s\",\"path\":\"", dice(8) ? "file" : "directory");
+	for (i = 0; i < n; i++)
+		buf_printf(b, "%s%s", i ? "/" : "", PICK(words));
+	buf_printf(b, "\",\"size\":%s,\"oid\":%s", PICK(sizes), dice(3) ? digests[0] : PICK(digests));
+	if (dice(3) == 0)
+		buf_printf(b, ",\"lfs\":{\"oid\":%s,\"size\":%s}", dice(3) ? digests[1] : PICK(digests),
+		           PICK(sizes));
+	buf_text(b, "}");
+}
+
+static void
+put_list(struct buf *b)
+{
+	unsigned n = dice(6), i;
+
+	buf_text(b, "[");
+	for (i = 0; i < n; i++) {
+		buf_text(b, i ? "," : "");
+		put_entry(b);
+	}
+	buf_text(b, "]");
+}
+
+static void
+put_info(struct buf *b)
+{
+	unsigned n = dice(5), i;
+
+	buf_text(b, "{\"id\":\"o/r\"");
+	for (i = 0; i < n; i++)
+		buf_printf(b, ",%s", PICK(members));
+	buf_text(b, "}");
+}
+
+static void
+put_head(struct buf *b)
+{
+	unsigned n = dice(12), i;
+
+	buf_printf(b, "HTTP/1.1 %s x\n", PICK(statuses));
+	for (i = 0; i < n; i++)
+		buf_printf(b, "%s\n", PICK(headers));
+}
+
+static void
+put_address(struct buf *b)
+{
+	buf_printf(b, "%s%s%s%s%s", dice(8) ? "https://" : "http://", PICK(hosts), PICK(paths), PICK(paths),
+	           PICK(paths));
+}
+
+static void
+put_source(struct buf *b)
+{
+	unsigned n = 1 + dice(6), i;
+
+	for (i = 0; i < n; i++)
+		buf_text(b, PICK(parts));
+}
+
+static void
+put_record(struct buf *b)
+{
+	unsigned chunk = 1 + dice(101), n = (100 + chunk - 1) / chunk + (dice(16) == 0), i;
+
+	buf_printf(b, "{\"oid\":\"%s\",\"size\":%u,\"chunk\":%u,\"complete\":\"https://%s/\",\"addresses\":[",
+	           SHA, dice(16) ? 100 : dice(200), chunk, dice(8) ? "h" : PICK(hosts));
+	for (i = 0; i < n; i++)
+		buf_printf(b, "%s\"https://h/%u%s\"", i ? "," : "", i, dice(32) ? "" : PICK(paths));
+	buf_text(b, "]}\n");
+	for (n = dice(8), i = 0; i < n; i++)
+		buf_printf(b, "{\"part\":%u,\"etag\":\"%u\"}%s", dice(102), dice(9), dice(16) ? "\n" : "");
+}
+
+/* Writes a whole answer, most of which are accepted, or changes the bytes of one. */
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
+	static void (*const put[KINDS])(struct buf *b) = { put_list, put_info, put_head, put_address,
+		put_source, put_record };
 	struct buf b = { 0 };
-	size_t at, n;
+	unsigned kind;
+	size_t n;
 
-	if (size < 1 || seed % 3 == 0)
+	thrown.state = seed;
+	if (size < 1 || dice(3) == 0)
 		return LLVMFuzzerMutate(data, size, max);
-	switch (data[0] % 5) {
-	case 0:
-		buf_printf(&b, "%s%s", PICK(entries, seed), seed & 4 ? "," : "");
-		break;
-	case 1:
-		buf_printf(&b, "%s%s", PICK(members, seed), seed & 4 ? "," : "");
-		break;
-	case 2:
-		buf_text(&b, PICK(headers, seed));
-		break;
-	default:
-		buf_text(&b, PICK(parts, seed));
-		break;
-	}
-	/* In a list or an object after its bracket; else anywhere. */
-	at = data[0] % 5 < 2 ? (size < 2 ? size : 2) : 1 + (seed >> 8) % size;
-	n = size - at;
-	if (b.n + size > max) {
-		buf_free(&b);
-		return LLVMFuzzerMutate(data, size, max);
-	}
-	memmove(data + at + b.n, data + at, n);
-	memcpy(data + at, b.p, b.n);
-	n = size + b.n;
+	kind = dice(4) ? data[0] % KINDS : dice(KINDS);
+	buf_u8(&b, (uint8_t)kind);
+	put[kind](&b);
+	n = buf_ok(&b) && b.n <= max ? b.n : 0;
+	if (n > 0)
+		memcpy(data, b.p, n);
 	buf_free(&b);
-	return n;
+	if (n == 0)
+		return LLVMFuzzerMutate(data, size, max);
+	return dice(2) ? n : LLVMFuzzerMutate(data, n, max);
 }
