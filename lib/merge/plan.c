@@ -227,20 +227,30 @@ check_types(const struct merge_plan *p, const struct merge_row *row, size_t n, s
 	return 0;
 }
 
-/* The models that rules of tokens name are among those of the row. */
+/* The models that rules of tokens name are among those of the row, and have the rows. */
 static int
 check_rules(const struct merge_plan *p, const struct merge_row *row, size_t n, struct err *e)
 {
 	size_t i, k;
 
 	for (i = 0; i < p->words.rule_count; i++) {
-		const struct merge_token *asked = p->words.rules[i].asked;
+		const struct vocabulary_rule *rule = &p->words.rules[i];
+		size_t model = rule->asked->model;
+		const char *fault = "the table of tokens is not made from this model";
 
-		for (k = 0; k < n && row->vectors[k].input != asked->model; k++)
+		if (rule->asked->source != MERGE_TOKEN_MODEL)
+			continue;
+		for (k = 0; k < n && row->vectors[k].input != model; k++)
 			;
-		if (asked->source == MERGE_TOKEN_MODEL && k == n)
-			return err_set(e, ERR_INVALID, p->inputs[asked->model].name, "line %zu of the recipe: "
-			               "the table of tokens is not made from this model", asked->line);
+		if (k < n) {
+			const struct model *m = merge_input_plan(&p->inputs[model]);
+
+			if (rule->row < tensor_dims(m->tensors[row->vectors[k].tensor])[0])
+				continue;
+			fault = "its table has no row for the token";
+		}
+		return err_set(e, ERR_INVALID, p->inputs[model].name, "line %zu of the recipe: %s",
+		               rule->asked->line, fault);
 	}
 	return 0;
 }

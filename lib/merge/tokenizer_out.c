@@ -14,6 +14,7 @@ struct output {
 	struct model *plan;
 	struct subject_files *files;
 	struct err *e;
+	bool keys;                /* the reference has keys of GGUF, not files */
 };
 
 /* ---- metadata ---- */
@@ -79,19 +80,19 @@ static int
 add_keys(struct output *o)
 {
 	const struct model *m = merge_input_plan(o->in);
-	bool gguf = o->in->subject.form == ARCH_GGUF, done = false;
+	bool done = false;
 	size_t i;
 
 	for (i = 0; i < m->meta_count; i++) {
 		bool own = strncmp(m->meta[i].key, "tokenizer.", 10) == 0;
 
-		if (own && !done && gguf && add_tokenizer(o) < 0)
+		if (own && !done && o->keys && add_tokenizer(o) < 0)
 			return -1;
 		done = done || own;
 		if (!own && add_key(o, &m->meta[i]) < 0)
 			return -1;
 	}
-	return done || !gguf ? 0 : add_tokenizer(o);
+	return done || !o->keys ? 0 : add_tokenizer(o);
 }
 
 /* ---- side files ---- */
@@ -170,11 +171,10 @@ static int
 add_files(struct output *o)
 {
 	const struct model *m = merge_input_plan(o->in);
-	bool folder = o->in->subject.form != ARCH_GGUF;
 	size_t i, k;
 
 	for (i = 0; i < m->blob_count; i++)
-		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0 && !(folder && is_ours(m->blobs[i].name)) &&
+		if (strcmp(m->blobs[i].type, MODEL_VALUE) != 0 && (o->keys || !is_ours(m->blobs[i].name)) &&
 		    model_add_blob(o->plan, m->blobs[i].name, m->blobs[i].type, m->blobs[i].bytes, o->e) < 0)
 			return -1;
 	for (i = 0; i < o->files->count; i++) {
@@ -192,7 +192,9 @@ int
 tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, struct model *plan,
                 struct subject_files *files, struct err *e)
 {
-	struct output o = { v, in, plan, files, e };
+	struct output o = { .v = v, .in = in, .plan = plan, .files = files, .e = e,
+		.keys = in->subject.form == ARCH_GGUF ||
+		        model_find(merge_input_plan(in), KEY "tokens") != NULL };
 
 	if (in->subject.apr)
 		return err_set(e, ERR_FORMAT, in->name, "has the names of an .apr file, whose tokenizer is not "
@@ -200,7 +202,7 @@ tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, struct
 	model_clear_meta(plan);
 	if (add_keys(&o) < 0)
 		return -1;
-	if (in->subject.form != ARCH_GGUF &&
+	if (!o.keys &&
 	    (make_files(&o) < 0 || change_config(&o, "config.json") < 0 ||
 	     change_config(&o, "generation_config.json") < 0))
 		return -1;
