@@ -6,6 +6,7 @@
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/merge/merge_asked.h"
+#include "cli/merge/token_files.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
 #include "core/mem.h"
@@ -30,6 +31,7 @@ struct run {
 	struct merged_model {
 		struct input in;
 		bool open;
+		struct source *files; /* in place of in: only a tokenizer */
 		char *label;
 	} *models;                   /* by their numbers in the recipe */
 	struct merge_input *inputs;
@@ -61,9 +63,15 @@ open_all(struct run *r, struct err *e)
 	r->inputs = mem_array(n, sizeof *r->inputs);
 	if (!r->models || !r->inputs)
 		return err_memory(e);
-	for (i = 0; i < n; i++)
-		input_prepare(paths[i]);
 	for (i = 0; i < n; i++) {
+		if (merge_recipe_uses(&r->recipe, i) || !token_files_is(paths[i]))
+			input_prepare(paths[i]);
+		else if (!(r->models[i].files = token_files_open(paths[i], e)))
+			return -1;
+	}
+	for (i = 0; i < n; i++) {
+		if (r->models[i].files)
+			continue;
 		r->models[i].open = true;
 		if (input_open(&r->models[i].in, paths[i], e) < 0)
 			return -1;
@@ -77,14 +85,15 @@ read_one(struct run *r, size_t i, size_t like, struct err *e)
 {
 	struct merged_model *m = &r->models[i];
 	const char *path = r->o->asked.paths[i];
+	struct source *source = m->files ? m->files : m->in.source;
 
 	m->label = strcmp(path, "-") == 0 ? NULL : dir_last(path);
 	r->inputs[i].label = m->label;
 	r->inputs[i].operation = "apr-merge";
-	if (m->in.source->plan->signatures)
+	if (source->plan->signatures)
 		tool_notef("%s: the content changes: its signature, which was not verified, is dropped, "
-		           "and a record of it kept", m->in.source->name);
-	return merge_input_read(&r->inputs[i], m->in.source,
+		           "and a record of it kept", source->name);
+	return merge_input_read(&r->inputs[i], source,
 	                        i == like || !merge_recipe_uses(&r->recipe, i) ? NULL : &r->inputs[like],
 	                        r->o->arch, m->in.lent_count > 0, r->jobs, e);
 }
@@ -157,6 +166,7 @@ finish(struct run *r, struct err *e)
 
 	for (i = 0; r->models && r->inputs && i < r->recipe.model_count; i++) {
 		merge_input_close(&r->inputs[i]);
+		source_close(r->models[i].files);
 		if (r->models[i].open)
 			input_close(&r->models[i].in, e);
 		free(r->models[i].label);

@@ -522,5 +522,7 @@ rows() {
 	# The tokens of another model, which is not merged.
 	apr-merge --tokens two "$model" >m
 	cmp <(apr-tok encode --special two <<<"$text") <(apr-tok encode --special m <<<"$text")
+	apr-merge --tokens two/tokenizer.json "$model" | apr-get token_embd.weight - |
+		cmp - <(apr-get token_embd.weight m)
 	apr-run m -p ROMEO: -n 12 | cmp - said
 }
