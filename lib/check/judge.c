@@ -18,6 +18,7 @@ static const struct {
 	{ shapes_judge, shapes_rules, true, NULL },
 	{ tokens_judge, tokens_rules, true, NULL },
 	{ values_judge, values_rules, true, NULL },
+	{ classic_judge, classic_rules, true, NULL },
 	{ security_judge, NULL, true, security_rule },
 };
 #define FAMILIES (sizeof families / sizeof *families)

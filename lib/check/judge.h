@@ -16,9 +16,10 @@ int judge_reference(const struct survey *s, const struct survey *reference, stru
 /* The families of this room. */
 int shapes_judge(const struct survey *s, struct findings *f, struct err *e);
 int tokens_judge(const struct survey *s, struct findings *f, struct err *e);
+int classic_judge(const struct survey *s, struct findings *f, struct err *e);
 
 /* Rules beyond the 100 points: row n of all families, or NULL past the last. */
 const struct rule *judge_extra(size_t n);
-extern const struct rule shapes_rules[], tokens_rules[]; /* up to a rule without id */
+extern const struct rule shapes_rules[], tokens_rules[], classic_rules[]; /* up to a rule without id */
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "check/card.h"
 #include "core/mem.h"
+#include "core/num.h"
+#include "core/range.h"
 #include "stats/values.h"
 
 /* ---- what is known before the tensors ---- */
@@ -73,7 +75,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	struct survey *s = ctx;
 
 	(void)out;
-	s->reading = false;
+	s->reading = s->keeping = false;
 	if (in->kind == ITEM_SKEY || s->source->plan->sealed)
 		return 0;
 	if (in->kind == ITEM_BLOB) {
@@ -81,6 +83,9 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 		return subject_take(&s->subject, in->index, NULL, 0, e);
 	}
 	if (find_subject(s, e) < 0)
+		return -1;
+	if (in->kind == ITEM_TENSOR && model_find(s->source->plan, "apr1.payload") &&
+	    trees_begin(&s->trees, s->tensors[in->index].t, &s->keeping, e) < 0)
 		return -1;
 	if (in->kind != ITEM_TENSOR || !values_known(type_of(s, in)))
 		return 0;
@@ -101,6 +106,24 @@ data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *
 		return n > 0 ? subject_take(&s->subject, in->index, p, n, e) : 0;
 	if (s->reading)
 		tally_add(&s->tally, p, n);
+	return s->keeping ? trees_add(&s->trees, p, n, e) : 0;
+}
+
+/* Reads a column of a tree from the file. */
+static int
+keep_range(struct survey *s, const struct item *in, struct err *e)
+{
+	uint64_t at = 0, left = tensor_bytes(s->tensors[in->index].t);
+	uint8_t piece[4096];
+	size_t n;
+
+	for (; left > 0; left -= n, at += n) {
+		n = (size_t)num_min(left, sizeof piece);
+		if (range_read(in->place, at, piece, n) < 0)
+			return range_fail(s->source->name, e);
+		if (trees_add(&s->trees, piece, n, e) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -111,6 +134,8 @@ placed(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 
 	if (sink)
 		return 0; /* it needs the bytes as well */
+	if (s->keeping && keep_range(s, in, e) < 0)
+		return -1;
 	return s->reading && tally_range(&s->tally, in->place, s->source->name, e) < 0 ? -1 : 1;
 }
 
@@ -140,6 +165,8 @@ finish(void *ctx, struct sink *sink, struct err *e)
 
 	(void)sink;
 	s->complete = true;
+	if (trees_end(&s->trees, e) < 0)
+		return -1;
 	if (find_subject(s, e) < 0)
 		return -1;
 	return s->at_end ? s->at_end(s->end_ctx, e) : 0;
@@ -248,6 +275,7 @@ survey_free(struct survey *s)
 
 	tally_free(&s->tally);
 	look_close(&s->look);
+	trees_free(&s->trees);
 	for (i = 0; s->tensors && i < s->count; i++)
 		free(s->tensors[i].look);
 	free(s->tensors);

@@ -19,6 +19,7 @@
 #include "arch/shape.h"
 #include "arch/subject.h"
 #include "check/finding.h"
+#include "check/trees.h"
 #include "core/err.h"
 #include "core/json.h"
 #include "model/flow.h"
@@ -66,6 +67,7 @@ struct survey {
 	struct sizes sizes;       /* hyper-parameters by letter; 0: unknown */
 	struct survey_tensor *tensors; /* one for each tensor of the plan, in its order */
 	size_t count;
+	struct trees trees;       /* of a classical model */
 	enum survey_signed signature;
 	bool complete;            /* the source has ended, and everything in it was proved */
 	struct err fault;         /* else what stopped the reading */
@@ -74,6 +76,7 @@ struct survey {
 	struct look look;         /* as well */
 	struct weights_blob *taking; /* the side file or value that is being read, or NULL */
 	bool reading;             /* the current tensor has a decoder */
+	bool keeping;             /* it is a column of a tree */
 };
 
 /* Set the hooks of a flow; f->ctx becomes s. With a sink everything passes. The plan hook

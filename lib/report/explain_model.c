@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/classic.h"
 #include "arch/guess.h"
 #include "arch/hyper.h"
 #include "arch/match.h"
@@ -414,6 +415,47 @@ static const struct {
 	{ "runs", put_runs },
 };
 
+static void
+put_classic(struct buf *b, const struct model *m)
+{
+	uint64_t trees, nodes, features, outputs;
+
+	classic_trees(m, &trees, &nodes);
+	classic_sizes(m, &features, &outputs);
+	if (trees)
+		buf_printf(b, "%" PRIu64 " tree%s with %" PRIu64 " nodes", trees, trees == 1 ? "" : "s",
+		           nodes);
+	if (outputs)
+		buf_printf(b, "%" PRIu64 " centers, ", outputs);
+	if (features)
+		buf_printf(b, "%" PRIu64 " feature%s", features, features == 1 ? "" : "s");
+}
+
+/* A classical model. */
+static json_t *
+explain_classic(struct subject *s, const struct classic_words *w)
+{
+	const char *payload = model_text(s->w.plan, "apr1.payload");
+	struct known k = { .s = s };
+	json_t *o = json_object();
+	struct buf b = { 0 };
+
+	buf_printf(&b, "%s: %s (%s)", s->w.name, w->kind, payload ? payload : w->type);
+	explain_set(o, "title", &b);
+	json_object_set_new(o, "purpose", json_string(w->purpose));
+	json_object_set_new(o, "computes", json_string(w->how));
+	put_classic(&b, s->plan);
+	if (b.n > 0)
+		explain_set(o, "sizes", &b);
+	json_object_set_new(o, "input", json_string(w->input));
+	json_object_set_new(o, "output", json_string(w->output));
+	put_types(&b, &k);
+	explain_set(o, "types", &b);
+	json_object_set_new(o, "runs", json_string("apr-predict MODEL predicts for rows, if it knows "
+	                                           "the payload"));
+	return o;
+}
+
 /* A model whose architecture is not known: what can be said without it. */
 static json_t *
 explain_unknown(struct subject *s)
@@ -446,6 +488,8 @@ explain_model(struct subject *s, struct err *e)
 	json_t *o;
 	size_t i;
 
+	if (!s->arch && classic_words(s->w.plan))
+		return explain_classic(s, classic_words(s->w.plan));
 	if (!s->arch)
 		return explain_unknown(s);
 	know(&k, s);

@@ -290,6 +290,40 @@ setup() {
 	END
 }
 
+@test "apr-header, apr-explain, apr-check: what they say of classical models" {
+	local fact file title
+	"$APR_GEN/apr1_good" . >/dev/null
+	apr-header apr1_class_forest >facts
+	for fact in 'kind random forest for classes' 'trees 2' 'nodes 10' 'depth 2' 'features 9' \
+		'classes 3'; do
+		tr -s ' ' <facts | grep -qx "$fact" || fail "$fact" "$(cat facts)"
+	done
+	apr-unpack apr1_class_forest | apr-header - | tr -s ' ' | grep -qx 'depth 2'
+	apr-header apr1_kmeans | tr -s ' ' | grep -qx 'centers 2'
+	while IFS='|' read -r file title; do
+		apr-explain "$file" | grep -qx "$file: $title" || fail "$file"
+	done <<-'END'
+		apr1_class_forest|random forest for classes (RandomForestClassifier)
+		apr1_value_tree|decision tree for numbers (DecisionTreeRegressor)
+		apr1_lasso|lasso regression (Lasso)
+		apr1_kmeans|k-means (KMeans)
+		apr1_markov_1|n-gram language model (MarkovModel.1)
+	END
+	apr-check apr1_class_forest | grep -q '^0 errors, 0 warnings'
+	"$APR_GEN/mkmodel" >bad.gguf <<-'END'
+		key apr1.model_type string DECISION_TREE
+		key apr1.payload string DecisionTreeRegressor
+		tensor node_features I64 3 values 0x0 0x0 0xffffffffffffffff
+		tensor node_thresholds F32 3 values 1 1 1
+		tensor node_values F32 3 values 1 2 3
+		tensor node_left_child I64 3 values 0x1 0x0 0xffffffffffffffff
+		tensor node_right_child I64 3 values 0x2 0x7 0xffffffffffffffff
+	END
+	try apr-check bad.gguf
+	grep -q 'node 0 is a child of node 1.*TREE-CYCLE' "$out"
+	grep -q 'node 1 has the child 7, of 3 nodes.*TREE-CHILD' "$out"
+}
+
 # Real models with the predictions of their libraries (data/README.md): scores to the last bit, but
 # those of XGBoost only to single precision, in which it computes; probabilities to the last but a few,
 # since the exponential function differs between C libraries.

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "arch/classic.h"
 #include "arch/subject.h"
+#include "check/trees.h"
 #include "cli/config.h"
 #include "cli/each.h"
 #include "cli/tool.h"
@@ -60,12 +62,76 @@ print_facts(json_t *o, bool json, struct err *e)
 	return r;
 }
 
+/* ---- classical models ---- */
+
+/* Reads the tensors, to find depth, features and classes of trees: these lie in their values. */
+static int
+read_trees(struct header *x, struct trees *t, struct err *e)
+{
+	struct item item;
+	const uint8_t *p;
+	size_t n;
+	bool wanted;
+	int r;
+
+	while ((r = source_next(x->source, &item, e)) == 1) {
+		wanted = false;
+		if (item.kind == ITEM_TENSOR &&
+		    trees_begin(t, x->source->plan->tensors[item.index], &wanted, e) < 0)
+			return -1;
+		while ((r = source_read(x->source, &p, &n, e)) == 0 && n > 0)
+			if (wanted && trees_add(t, p, n, e) < 0)
+				return -1;
+		if (r < 0)
+			return -1;
+	}
+	return r < 0 ? -1 : trees_end(t, e);
+}
+
+static int
+set_count(json_t *o, const char *name, uint64_t n)
+{
+	return n ? json_object_set_new(o, name, json_from_u64(n)) : 0;
+}
+
+/* Adds what a classical model has instead of an architecture. */
+static int
+add_classic(struct header *x, struct err *e)
+{
+	struct model *m = x->source->plan;
+	const struct classic_words *w = classic_words(m);
+	struct trees t = { 0 };
+	uint64_t outputs;
+	int r = 0;
+
+	if (!w)
+		return 0;
+	classic_trees(m, &t.count, &t.nodes);
+	classic_sizes(m, &t.features, &outputs);
+	if (t.count && !x->checksum) {
+		t.count = t.nodes = 0;
+		r = read_trees(x, &t, e);
+	}
+	if (r == 0 && (json_object_set_new(x->container, "kind", json_string(w->kind)) < 0 ||
+	               set_count(x->container, "trees", t.count) < 0 ||
+	               set_count(x->container, "nodes", t.nodes) < 0 ||
+	               set_count(x->container, "depth", t.depth) < 0 ||
+	               set_count(x->container, "features", t.features) < 0 ||
+	               set_count(x->container, outputs ? "centers" : "classes",
+	                         outputs ? outputs : t.classes) < 0))
+		r = err_memory(e);
+	trees_free(&t);
+	return r;
+}
+
 /* Adds the facts of any model to those of the container. */
 static int
 add_facts(struct header *x, bool open, struct err *e)
 {
 	int r = facts_add(x->container, x->source->plan, x->verified, e);
 
+	if (r == 0 && !open)
+		r = add_classic(x, e);
 	if (r == 0 && x->context != CONTEXT_NONE)
 		r = memory_add(x->container, x->source, x->context, e);
 	return r == 0 && x->checksum ? prove(x, open, e) : r;

@@ -1,0 +1,129 @@
+#include "arch/classic.h"
+
+#include <string.h>
+
+#define ROW_IN "a row of numbers, one for each feature"
+#define VALUE "a number"
+#define CLASS "a class, with a share or probability for each"
+#define TEXT_IN "texts"
+
+/* Sources: section 4 of the specification of version 1, and the usual textbook definitions. */
+static const struct classic_words rows[] = {
+	{ "LINEAR_REGRESSION", "Ridge", "ridge regression", "predicts a number from others",
+	  "weights times features, plus an intercept; squares of weights were penalized in training",
+	  ROW_IN, VALUE },
+	{ "LINEAR_REGRESSION", "Lasso", "lasso regression", "predicts a number from few of others",
+	  "weights times features, plus an intercept; many weights are zero", ROW_IN, VALUE },
+	{ "LINEAR_REGRESSION", "ElasticNet", "elastic net", "predicts a number from others",
+	  "weights times features, plus an intercept; squares and sums of weights were penalized",
+	  ROW_IN, VALUE },
+	{ "LINEAR_REGRESSION", NULL, "linear regression", "predicts a number from others",
+	  "weights times features, plus an intercept", ROW_IN, VALUE },
+	{ "LOGISTIC_REGRESSION", NULL, "logistic regression", "tells two classes apart",
+	  "weights times features, plus an intercept, through a sigmoid", ROW_IN,
+	  "the probability of the second class" },
+	{ "DECISION_TREE", "DecisionTreeRegressor", "decision tree for numbers",
+	  "predicts a number by questions about single features",
+	  "each split compares a feature with a threshold and goes left if it is not greater", ROW_IN,
+	  "the number of a leaf" },
+	{ "DECISION_TREE", NULL, "decision tree for classes",
+	  "chooses a class by questions about single features",
+	  "each split compares a feature with a threshold and goes left if it is not greater", ROW_IN,
+	  "the class of a leaf" },
+	{ "RANDOM_FOREST", "RandomForestRegressor", "random forest for numbers",
+	  "predicts a number by many trees", "the mean of trees, each grown from a sample of the rows",
+	  ROW_IN, VALUE },
+	{ "RANDOM_FOREST", NULL, "random forest for classes", "chooses a class by many trees",
+	  "the votes of trees, each grown from a sample of the rows", ROW_IN, CLASS },
+	{ "GRADIENT_BOOSTING", NULL, "gradient boosting", "predicts a number or a class by many trees",
+	  "the sum of small trees; each corrects those before it", ROW_IN,
+	  "a number, or a class through a link function" },
+	{ "KMEANS", NULL, "k-means", "sorts rows into clusters", "the nearest of the centers", ROW_IN,
+	  "the number of a cluster, or the distance to each" },
+	{ "PCA", NULL, "principal components", "describes rows by fewer numbers",
+	  "a row less the mean, times the directions of largest variance", ROW_IN,
+	  "coordinates along the components" },
+	{ "NAIVE_BAYES", NULL, "naive Bayes", "chooses a class from counts or means",
+	  "the prior of a class times the likelihood of each feature by itself", ROW_IN, CLASS },
+	{ "KNN", NULL, "nearest neighbours", "predicts from similar rows of the training",
+	  "the k nearest rows vote, or their mean", ROW_IN, "a class or a number" },
+	{ "SVM", NULL, "support vector machine", "tells classes apart by rows near their border",
+	  "a weighted sum of kernels between the row and the support vectors", ROW_IN, CLASS },
+	{ "NGRAM_LM", NULL, "n-gram language model", "continues texts from counts",
+	  "how often a word followed the words before it", TEXT_IN, "the next words and their counts" },
+	{ "TFIDF", NULL, "TF-IDF vectorizer", "turns texts into numbers",
+	  "counts of words, weighted by how few texts have them", TEXT_IN, "a row of numbers" },
+	{ "COUNT_VECTORIZER", NULL, "count vectorizer", "turns texts into numbers", "counts of words",
+	  TEXT_IN, "a row of counts" },
+	{ "NEURAL_SEQUENTIAL", NULL, "neural network of layers in sequence",
+	  "predicts numbers or classes", "each layer works on the result of the one before it", ROW_IN,
+	  "the values of the last layer" },
+	{ "CONTENT_RECOMMENDER", NULL, "recommender by content", "finds items like a given one",
+	  "the similarity of the vectors of items", "an item", "items and how similar they are" },
+	{ "MIXTURE_OF_EXPERTS", NULL, "mixture of classical experts",
+	  "predicts by the experts that fit a row", "a gate weighs models, the best ones compute",
+	  ROW_IN, "what the experts predict, weighted" },
+	{ "CUSTOM", "MarkovModel", "n-gram language model", "continues texts from counts",
+	  "how often a word followed the words before it", TEXT_IN, "the next words and their counts" },
+};
+
+static bool
+payload_is(const char *said, const char *name)
+{
+	size_t n = strcspn(said, ".");
+
+	return strlen(name) == n && memcmp(said, name, n) == 0;
+}
+
+const struct classic_words *
+classic_words(struct model *m)
+{
+	const char *type = model_text(m, "apr1.model_type"), *payload = model_text(m, "apr1.payload");
+	size_t i;
+
+	for (i = 0; type && i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i].type, type) == 0 &&
+		    (!rows[i].payload || (payload && payload_is(payload, rows[i].payload))))
+			return &rows[i];
+	return NULL;
+}
+
+static bool
+ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), k = strlen(end);
+
+	return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+void
+classic_trees(const struct model *m, uint64_t *trees, uint64_t *nodes)
+{
+	size_t i;
+
+	*trees = *nodes = 0;
+	for (i = 0; i < m->tensor_count; i++)
+		if (ends_with(tensor_name(m->tensors[i]), "node_left_child")) {
+			++*trees;
+			*nodes += tensor_items(m->tensors[i]);
+		}
+}
+
+void
+classic_sizes(const struct model *m, uint64_t *features, uint64_t *outputs)
+{
+	size_t i;
+
+	*features = *outputs = 0;
+	for (i = 0; i < m->tensor_count; i++) {
+		const struct tensor *t = m->tensors[i];
+		const char *name = tensor_name(t);
+
+		if (strcmp(name, "coefficients") == 0 && tensor_ndim(t) == 1)
+			*features = tensor_dims(t)[0];
+		if (strcmp(name, "centroids") == 0 && tensor_ndim(t) == 2) {
+			*outputs = tensor_dims(t)[0];
+			*features = tensor_dims(t)[1];
+		}
+	}
+}
