@@ -1,0 +1,181 @@
+/* unite: the tokens, types, scores and merges of several tokenizers as those of one. */
+#include "merge/unite.h"
+
+#include <string.h>
+
+#include "core/le.h"
+#include "core/mem.h"
+#include "merge/vocabulary.h"
+
+#include "test.h"
+
+static struct model plan[3];
+static struct source source[3];
+static struct merge_input input[3];
+
+static void
+put(struct model *m, const char *key, unsigned depth, unsigned leaf, const struct buf *b)
+{
+	const struct value_type type = { (uint8_t)depth, (uint8_t)leaf };
+	struct err e = ERR_INIT;
+
+	model_set_meta(m, key, type, b->p, b->n, &e);
+}
+
+/* Texts between bars: "a|b|c". */
+static void
+put_texts(struct model *m, const char *key, const char *texts)
+{
+	struct buf items = { 0 }, b = { 0 };
+	uint64_t n = 0;
+	size_t k;
+
+	for (; *texts; texts += k + (texts[k] == '|'), n++) {
+		k = strcspn(texts, "|");
+		buf_u64(&items, k);
+		buf_put(&items, texts, k);
+	}
+	buf_u32(&b, VALUE_STRING);
+	buf_u64(&b, n);
+	buf_put(&b, items.p, items.n);
+	put(m, key, 1, VALUE_STRING, &b);
+	buf_free(&items);
+	buf_free(&b);
+}
+
+/* A model with byte-level BPE. types: a digit for each token, or NULL. */
+static void
+make(size_t i, const char *tokens, const char *types, const char *merges)
+{
+	struct err e = ERR_INIT;
+	struct buf b = { 0 };
+
+	model_init(&plan[i], &e);
+	buf_u64(&b, 4);
+	buf_text(&b, "gpt2");
+	put(&plan[i], "tokenizer.ggml.model", 0, VALUE_STRING, &b);
+	buf_clear(&b);
+	put_texts(&plan[i], "tokenizer.ggml.tokens", tokens);
+	put_texts(&plan[i], "tokenizer.ggml.merges", merges);
+	if (types) {
+		buf_u32(&b, VALUE_I32);
+		buf_u64(&b, strlen(types));
+		for (; *types; types++)
+			buf_u32(&b, (uint32_t)(*types - '0'));
+		put(&plan[i], "tokenizer.ggml.token_type", 1, VALUE_I32, &b);
+	}
+	buf_free(&b);
+	source[i] = (struct source){ .plan = &plan[i], .name = "in" };
+	input[i] = (struct merge_input){ .name = "in", .source = &source[i],
+		.subject = { .plan = &plan[i], .w = { .name = "in", .plan = &plan[i] }, .form = ARCH_GGUF } };
+}
+
+/* An array of texts, with bars between them. */
+static const char *
+texts_of(const struct model *m, const char *key, char to[256])
+{
+	const struct meta *k = model_find(m, key);
+	size_t at = 12, n, used = 0;
+	const uint8_t *p;
+
+	while (k && (p = word_list_next(k->wire, k->wire_bytes, &at, &n)) && used + n + 2 < 256) {
+		if (used)
+			to[used++] = '|';
+		memcpy(to + used, p, n);
+		used += n;
+	}
+	to[used] = '\0';
+	return to;
+}
+
+/* The result of models 0 to n - 1. 0, or the code of the error. */
+static int
+unite(size_t n, enum merge_tokens tokens, struct vocabulary *v)
+{
+	struct merge_recipe r;
+	struct err e = ERR_INIT;
+	size_t i;
+
+	*v = (struct vocabulary){ 0 };
+	merge_recipe_init(&r, merge_method_find("linear"));
+	r.tokens = tokens;
+	r.tokens_model = n - 1;
+	for (i = 0; i < n; i++) {
+		const char name[2] = { (char)('a' + i), 0 };
+
+		merge_recipe_model(&r, name, &e);
+	}
+	vocabulary_make(v, &r, input, 0, &e);
+	merge_recipe_free(&r);
+	return (int)e.code;
+}
+
+static void
+free_models(size_t n, struct vocabulary *v)
+{
+	vocabulary_free(v);
+	while (n > 0)
+		model_free(&plan[--n]);
+}
+
+static void
+united(void)
+{
+	const struct meta *types;
+	struct vocabulary v;
+	char text[256];
+
+	make(0, "a|b|c|ab", NULL, "a b");
+	make(1, "c|b|bc|<x>|a|[PAD5]", "111315", "b c|b x|a b");
+	make(2, "d|<x>|a|b|c|abc|ab|c", "41113111", "ab c|b c|a b");
+	test_ok(unite(3, MERGE_TOKENS_UNION, &v) == 0 && v.tokens == 8 &&
+	        strcmp(texts_of(&v.words.keys, "tokenizer.ggml.tokens", text),
+	               "a|b|c|ab|bc|<x>|d|abc") == 0,
+	        "tokens: those of the first, then what each other model has beside them (%s)", text);
+	test_ok(strcmp(texts_of(&v.words.keys, "tokenizer.ggml.merges", text), "a b|b c|ab c") == 0,
+	        "merges: what is missing and what has tokens for all parts (%s)", text);
+	types = model_find(&v.words.keys, "tokenizer.ggml.token_type");
+	test_ok(types && le32(types->wire + 12) == 1 && le32(types->wire + 12 + 20) == 3 &&
+	        le32(types->wire + 12 + 24) == 4 && le32(types->wire + 12 + 8) == 3,
+	        "types: of the first model that has the token; control if a later one says so");
+	test_ok(v.row[1][0] == 4 && v.row[1][5] == 3 && v.row[0][5] == VOCABULARY_LACKS &&
+	        v.row[2][2] == 4 && v.row[2][7] == 5, "rows: by text, the lowest of equal ones");
+	free_models(3, &v);
+}
+
+static void
+others(void)
+{
+	struct vocabulary v;
+	char text[256];
+
+	make(0, "a|b|ab", NULL, "a b");
+	make(1, "b|a|z", NULL, "b a");
+	test_ok(unite(2, MERGE_TOKENS_OF, &v) != 0, "merges of the chosen tokenizer must have tokens");
+	free_models(2, &v);
+	make(0, "a|b|ab", NULL, "a b|a c");
+	make(1, "b|a|z", NULL, "b a");
+	test_ok(unite(2, MERGE_TOKENS_UNION, &v) != 0, "and so must those of the first of a union");
+	free_models(2, &v);
+	make(0, "a|b|ab", NULL, "a b");
+	make(1, "ab|b|a", NULL, "a b");
+	test_ok(unite(2, MERGE_TOKENS_UNION, &v) == 0 && !v.replaced && v.row[1][0] == 2,
+	        "the same tokens in another order: the tokenizer of the first stays");
+	vocabulary_free(&v);
+	test_ok(unite(2, MERGE_TOKENS_OF, &v) == 0 && v.replaced && v.foreign && v.row[0][0] == 2 &&
+	        strcmp(texts_of(&v.words.keys, "tokenizer.ggml.tokens", text), "ab|b|a") == 0,
+	        "the tokenizer of another model, with its order");
+	free_models(2, &v);
+	make(0, "a|b|a", NULL, "a b");
+	make(1, "ab|b|a", NULL, "a b");
+	test_ok(unite(2, MERGE_TOKENS_UNION, &v) != 0, "two tokens with one text are refused");
+	free_models(2, &v);
+}
+
+int
+main(void)
+{
+	united();
+	others();
+	return test_done();
+}
