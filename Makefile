@@ -204,6 +204,7 @@ bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against AP
 	$(B)/tests/bench/kernels
 	$(B)/tests/bench/dots
 	$(B)/tests/bench/attention $$(nproc)
+	$(B)/tests/bench/training
 	$(B)/tests/bench/bytes
 	$(B)/tests/bench/front $(abspath $(B)/bin)
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/pipes.sh

@@ -1,5 +1,6 @@
 /* bind: the parameters of a model, found in its plan by their roles. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,8 @@ lacks(const struct hyper *h)
 		return "blocks without rotary positions";
 	if (h->attn_cap > 0 || h->logit_cap > 0)
 		return "soft caps";
+	if (!(h->score_scale > 0 && h->score_scale < INFINITY) || !(h->eps >= 0 && h->eps < 1))
+		return "a factor of scores or an epsilon that is not usual";
 	if (h->embed_scale != 1 || h->residual_scale != 1 || h->logit_scale != 1)
 		return "factors of embeddings, residuals or logits";
 	if (flags & ARCH_GATED ? h->act != ACT_SILU

@@ -65,7 +65,7 @@ struct train_model {
 	/* Private. */
 	struct train_layer *layers;
 	struct train_ends *ends;
-	const uint8_t **tensors;     /* of the plan, if they are no parameters: their bytes, else NULL */
+	const uint8_t **tensors;     /* of the plan, if they are not parameters: their bytes, else NULL */
 	struct weights_blob *blobs;  /* of the plan */
 	float *factors;              /* of rotary frequencies, or NULL */
 	void *memory;
