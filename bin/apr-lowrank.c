@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "arch/guess.h"
-#include "cli/filter.h"
 #include "cli/imatrix_file.h"
 #include "cli/input.h"
+#include "cli/rewrite.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
 #include "core/mem.h"
@@ -63,22 +63,18 @@ note_result(const struct lowrank *l, const struct tally *t)
 		tool_notef("%zu matrices stay whole: factors would not be smaller", l->whole);
 }
 
-static int
-send(struct lowrank *l, const struct tally *t, const struct input *in, struct err *e)
-{
-	const struct options *o = t->o;
-	const struct out_options where = { .path = o->output.path, .force = o->output.force,
-		.input = in->held, .from = in->path };
-	const struct flow f = { 0 };
-	struct sink *sink = filter_sink(&where, e);
-	struct source *source = sink ? lowrank_source(l, o->how.jobs, e) : NULL;
+struct sending {
+	struct lowrank *l;
+	const struct tally *tally;
+};
 
-	note_result(l, t);
-	if (source)
-		filter_flow(source, sink, o->output.progress, &f, e);
-	source_close(source);
-	sink_close(sink);
-	return e->code == ERR_NONE ? 0 : -1;
+static struct source *
+result(void *ctx, struct err *e)
+{
+	const struct sending *s = ctx;
+
+	note_result(s->l, s->tally);
+	return lowrank_source(s->l, s->tally->o->how.jobs, e);
 }
 
 static void
@@ -87,17 +83,15 @@ change(struct options *o, struct input *in, struct err *e)
 	struct tally tally = { .o = o };
 	struct merge_input model = { .operation = o->merges ? "apr-lowrank merge" : "apr-lowrank svd" };
 	struct lowrank l = { .in = &model };
+	struct sending s = { &l, &tally };
 
 	o->how.met = met;
 	o->how.ctx = &tally;
-	in->source->note = tool_note;
-	if (in->source->plan->signatures)
-		tool_note("the content changes: its signature, which was not verified, is dropped, and "
-		          "a record of its claims kept");
+	rewrite_begin(in);
 	if (merge_input_read(&model, in->source, NULL, o->arch, in->lent_count > 0, o->how.jobs,
 	                     e) == 0 &&
 	    (o->merges ? lowrank_join(&l, e) : lowrank_split(&l, &o->how, e)) == 0)
-		send(&l, &tally, in, e);
+		rewrite_send(&o->output, in, result, &s, e);
 	lowrank_free(&l);
 	merge_input_close(&model);
 }

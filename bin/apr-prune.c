@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "arch/guess.h"
-#include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/prune/drop.h"
 #include "cli/prune/hessians.h"
 #include "cli/prune/prune_asked.h"
 #include "cli/prune/used.h"
+#include "cli/rewrite.h"
 #include "cli/tool.h"
 #include "core/dir_name.h"
 #include "core/sandbox.h"
@@ -77,21 +77,27 @@ note_result(const struct prune_plan *p)
 
 /* ---- the flow ---- */
 
-static int
+struct sending {
+	struct prune_plan *plan;
+	unsigned jobs;
+};
+
+static struct source *
+result(void *ctx, struct err *e)
+{
+	struct sending *s = ctx;
+
+	note_plan(s->plan);
+	return pruned_source(s->plan, s->jobs, e);
+}
+
+static void
 send(struct prune_plan *p, const struct options *o, const struct input *in, struct err *e)
 {
-	const struct out_options where = { .path = o->output.path, .force = o->output.force,
-		.input = in->held, .from = in->path };
-	const struct flow f = { 0 };
-	struct sink *sink = filter_sink(&where, e);
-	struct source *source = sink ? pruned_source(p, jobs(o), e) : NULL;
+	struct sending s = { p, jobs(o) };
 
-	note_plan(p);
-	if (source && filter_flow(source, sink, o->output.progress, &f, e) == 0)
+	if (rewrite_send(&o->output, in, result, &s, e) == 0)
 		note_result(p);
-	source_close(source);
-	sink_close(sink);
-	return e->code == ERR_NONE ? 0 : -1;
 }
 
 static int
@@ -103,10 +109,7 @@ prune(struct options *o, struct prune_how *how, struct input *in, struct err *e)
 	char *label = in->path && strcmp(in->path, "-") != 0 ? dir_last(in->path) : NULL;
 
 	model.label = label;
-	in->source->note = tool_note;
-	if (in->source->plan->signatures)
-		tool_note("the content changes: its signature, which was not verified, is dropped, and "
-		          "a record of its claims kept");
+	rewrite_begin(in);
 	if (merge_input_read(&model, in->source, NULL, o->arch, in->lent_count > 0, jobs(o), e) == 0 &&
 	    (!o->asked.vocab_path || used_tokens(&o->asked, &model, how, e) == 0) &&
 	    (o->asked.drop == 0 || drop_choose(&o->asked, &model, jobs(o), e) == 0) &&

@@ -287,3 +287,14 @@ subject_free_files(struct subject_files *f)
 	free(f->file);
 	*f = (struct subject_files){ 0 };
 }
+
+void
+subject_resize(const struct subject_files *f, struct model *plan)
+{
+	size_t i, k;
+
+	for (i = 0; i < f->count; i++)
+		for (k = 0; k < plan->blob_count; k++)
+			if (strcmp(plan->blobs[k].name, f->file[i].name) == 0)
+				plan->blobs[k].bytes = f->file[i].bytes.n;
+}

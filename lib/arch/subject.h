@@ -82,4 +82,7 @@ int subject_add_file(struct subject_files *f, const char *name, struct buf *byte
 int subject_add_json(struct subject_files *f, const char *name, json_t *v, struct err *e);
 void subject_free_files(struct subject_files *f);
 
+/* Give the blobs of a plan the sizes of the files with their names. */
+void subject_resize(const struct subject_files *f, struct model *plan);
+
 #endif

@@ -502,18 +502,6 @@ put_recipe(struct merge_plan *p, struct err *e)
 	return r;
 }
 
-/* Side files that changed have other sizes. */
-static void
-resize_files(struct merge_plan *p)
-{
-	size_t i, k;
-
-	for (i = 0; i < p->files.count; i++)
-		for (k = 0; k < p->out.blob_count; k++)
-			if (strcmp(p->out.blobs[k].name, p->files.file[i].name) == 0)
-				p->out.blobs[k].bytes = p->files.file[i].bytes.n;
-}
-
 static int
 make_model(struct merge_plan *p, struct err *e)
 {
@@ -530,7 +518,7 @@ make_model(struct merge_plan *p, struct err *e)
 	if (p->recipe->layered &&
 	    merge_layers_apply(in, p->layers, p->layer_count, &p->out, &p->files, e) < 0)
 		return -1;
-	resize_files(p);
+	subject_resize(&p->files, &p->out);
 	return put_recipe(p, e);
 }
 

@@ -335,18 +335,6 @@ plan_values(struct prune_plan *p, struct err *e)
 	return check_plan(p, e);
 }
 
-/* Side files that changed have other sizes. */
-static void
-resize_files(struct prune_plan *p)
-{
-	size_t i, k;
-
-	for (i = 0; i < p->files.count; i++)
-		for (k = 0; k < p->out.blob_count; k++)
-			if (strcmp(p->out.blobs[k].name, p->files.file[i].name) == 0)
-				p->out.blobs[k].bytes = p->files.file[i].bytes.n;
-}
-
 /* Tokens first, which replaces all keys. Heads and neurons are chosen by the names of the input, and
  * so before layers. */
 static int
@@ -356,7 +344,7 @@ plan_shape(struct prune_plan *p, struct err *e)
 	    ((p->how.heads || p->how.neurons) && prune_shape(p, e) < 0) ||
 	    (p->how.layers && p->how.layers->n && prune_depth(p, e) < 0))
 		return -1;
-	resize_files(p);
+	subject_resize(&p->files, &p->out);
 	return 0;
 }
 
