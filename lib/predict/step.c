@@ -32,6 +32,7 @@ step_rows_sparse(struct step_rows *x, size_t width)
 	buf_clear(&x->at);
 	buf_clear(&x->of);
 	buf_put(&x->start, &zero, sizeof zero);
+	buf_room(&x->of, sizeof(double)); /* never without memory */
 }
 
 void

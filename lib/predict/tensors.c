@@ -404,6 +404,9 @@ predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 	if (payload || type)
 		return err_set(e, ERR_FORMAT, w->name, "models of the type %s (%s) do not predict here yet",
 		               type ? type : "unknown", payload ? payload : "unknown payload");
+	r = predict_named(m, w, e);
+	if (r != 1)
+		return r;
 	err_set(e, ERR_FORMAT, w->name, "is not a classical model");
 	return err_hint(e, "apr-run runs language models");
 }

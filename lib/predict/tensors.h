@@ -15,4 +15,8 @@
 /* 0, or -1 with e filled: ERR_FORMAT for a model that nothing here predicts with. */
 int predict_tensors(struct predictor *m, const struct weights *w, struct err *e);
 
+/* The same for models that are known by the names of their tensors (tensors_named.c). 1: this is none
+ * of them. */
+int predict_named(struct predictor *m, const struct weights *w, struct err *e);
+
 #endif

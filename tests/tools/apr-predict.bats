@@ -154,6 +154,61 @@ setup() {
 	said 4 'the tensor centroids of type F32 is missing'
 }
 
+# safetensors NAME TENSOR SHAPE FLOATS…: writes a model of tensors, whose values are small multiples of
+# a half.
+safetensors() {
+	local file=$1 header='' data='' at=0 name shape value bits
+	shift
+	while [ $# -gt 0 ]; do
+		name=$1 shape=$2 bits=$at
+		for value in $3; do
+			case $value in
+			0) data+='\0\0\0\0' ;; 0.5) data+='\0\0\0\77' ;; 1) data+='\0\0\200\77' ;; -1) data+='\0\0\200\277' ;;
+			2) data+='\0\0\0\100' ;; 3) data+='\0\0\100\100' ;; 4) data+='\0\0\200\100' ;; nan) data+='\0\0\300\177' ;;
+			esac
+			at=$((at + 4))
+		done
+		header+=",\"$name\":{\"dtype\":\"F32\",\"shape\":[$shape],\"data_offsets\":[$bits,$at]}"
+		shift 3
+	done
+	header="{${header#,}}"
+	# shellcheck disable=SC2059 # data has escapes
+	printf "\\$(printf %o $((${#header} & 255)))\\$(printf %o $((${#header} >> 8)))\0\0\0\0\0\0$header$data" >"$file"
+}
+
+@test "apr-predict: tensors by name, in any container" {
+	safetensors bayes class_priors 2 '0.5 0.5' means 2,2 '0 0 4 4' variances 2,2 '1 1 1 4'
+	safetensors near k 1 1 x_train 3,2 '0 0 4 4 1 0' y_train 3 '0 2 1'
+	safetensors line bias 1 -1 weights 2 '1 2'
+	safetensors pca components 1,2 '0.5 2' mean 2 '1 1'
+	safetensors items items 2,2 '3 0 1 1'
+	safetensors net a.bias 2 '0 -1' a.weight 2,2 '1 1 1 -1' b.bias 1 0.5 b.weight 1,2 '2 3'
+	local name expected
+	while read -r name expected; do
+		try apr-predict "$name" <<<4,2
+		quiet
+		[ "$(cat "$out")" = "$expected" ] || fail "$name" "$(cat "$out")"
+		apr-unpack "$name" | apr-pack -t apr1 --model-type CUSTOM -o "$name.apr"
+		apr-predict "$name.apr" <<<4,2 | cmp - "$out"
+	done <<-'END'
+		bayes 1
+		near 2
+		line 1
+		pca 3.5
+		items 1
+		net 15.5
+	END
+	safetensors bad class_priors 2 '0.5 0.5' means 2,2 '0 0 4 4' variances 2 '1 1'
+	try apr-predict bad <<<4,2
+	said 4 'the variances do not fit the means'
+	safetensors bad k 1 4 x_train 3,2 '0 0 4 4 1 0' y_train 3 '0 2 1'
+	try apr-predict bad <<<4,2
+	said 4 'k is not from 1 to the rows of x_train'
+	safetensors bad bias 1 -1 weights 2 '1 nan'
+	try apr-predict bad <<<4,2
+	said 4 'the tensor weights has a value that is not finite'
+}
+
 # tests/data/predict/make.py trained both models with two thirds of the messages.
 @test "apr-predict: tokenize | vectorize | classify, joined by pipes" {
 	local data="$BATS_TEST_DIRNAME/../data"
