@@ -499,6 +499,11 @@ rows() {
 		[ "$status" -ge 4 ]
 		grep -q -- "${i#*=}" "$err"
 	done
+	recipe 'merge_method: linear' 'models: [{model: one.gguf}]' 'tokenizer_source: ../one.gguf'
+	try apr-merge r.yml
+	said 5 'the model ../one.gguf is not a file in the folder'
+	try apr-merge --tokens union r.yml
+	said 2 'the recipe states whose tokens'
 	recipe 'merge_method: linear' 'models: [{model: one.gguf}]' 'tokenizer:' '  pad_to_multiple_of: 8'
 	try apr-merge r.yml
 	said 4 'line 4: pad_to_multiple_of: is not supported'

@@ -288,9 +288,10 @@ mapped(const struct merge_asked *a, const char *name)
 }
 
 static char *
-path_of(const struct merge_asked *a, const char *name, struct err *e)
+path_of(const struct merge_asked *a, const struct merge_recipe *r, size_t model, struct err *e)
 {
-	bool given = a->tokens && strcmp(a->tokens, name) == 0; /* --tokens FILE */
+	const char *name = r->models[model];
+	bool given = a->tokens && strcmp(a->tokens, name) == 0 && !merge_recipe_uses(r, model);
 	const char *file = !a->recipe || given ? name : mapped(a, name);
 	const char *slash = a->recipe ? strrchr(a->recipe, '/') : NULL;
 	struct buf b = { 0 };
@@ -341,7 +342,7 @@ find_paths(struct merge_asked *a, const struct merge_recipe *r, struct err *e)
 	if (!a->paths)
 		return err_memory(e);
 	for (i = 0; i < r->model_count; i++, a->path_count++) {
-		if (!(a->paths[i] = path_of(a, r->models[i], e)))
+		if (!(a->paths[i] = path_of(a, r, i, e)))
 			return -1;
 		pipes += strcmp(a->paths[i], "-") == 0;
 	}
@@ -393,6 +394,8 @@ merge_asked_recipe(struct merge_asked *a, char **operands, struct merge_recipe *
 		return -1;
 	if (a->recipe && check_mapped(a, r, e) < 0)
 		return -1;
+	if (a->tokens && r->tokens != MERGE_TOKENS_SAME)
+		return tool_misused(e, "the recipe states whose tokens the result has");
 	if (a->tokens && merge_recipe_tokens(r, a->tokens, e) < 0)
 		return -1;
 	return read_type(a, r, o, e) < 0 || find_paths(a, r, e) < 0 ? -1 : 0;
