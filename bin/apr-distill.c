@@ -87,8 +87,8 @@ open_student(struct run *r, struct err *e)
 	}
 	if ((r->how.from == STUDENT_FILE
 	         ? open_file(r, e)
-	         : student_layers(&r->teacher, r->load.weights.name, &r->how, (unsigned)r->asked->jobs,
-                          &r->student_load, e)) < 0)
+	         : student_layers(&r->teacher, r->load.weights.name, &r->how,
+	                          (unsigned)r->asked->jobs, &r->student_load, e)) < 0)
 		return -1;
 	return train_open(&r->student, &r->student_load.weights, 0, e);
 }
@@ -209,11 +209,11 @@ static void
 distill(struct run *r, struct err *e)
 {
 	r->held = strcmp(r->path, "-") ? opened_file(r->path, O_RDONLY) : STDIN_FILENO;
-	if (open_teacher(r, e) < 0 || distill_texts_read(&r->texts, r->asked, r->tokenizer, e) < 0 || open_student(r, e) < 0 ||
-	    begin_course(r, e) < 0 || (r->resumes && resume(r, e) < 0) || !(r->sink = open_output(r, e)) ||
-	    train(r, e) < 0)
-		return;
-	write_student(r, e);
+	if (open_teacher(r, e) == 0 &&
+	    distill_texts_read(&r->texts, r->asked, r->tokenizer, e) == 0 &&
+	    open_student(r, e) == 0 && begin_course(r, e) == 0 &&
+	    (!r->resumes || resume(r, e) == 0) && (r->sink = open_output(r, e)) && train(r, e) == 0)
+		write_student(r, e);
 }
 
 static void
