@@ -49,8 +49,17 @@ struct cuts_list {
 	unsigned levels;     /* CUTS_LEVELS at least */
 };
 
+/* Lists beside each other: where each begins in one array, and half its length. */
+#define CUTS_LISTS 256
+struct cuts_lists {
+	const float *values;
+	const uint32_t *from, *half;
+};
+
 struct cuts_level {
 	const char *name; /* as in APR_CPU */
+	/* The ranks of n values, a multiple of 16, each in its own list. NULL: none. */
+	void (*search_lists)(const struct cuts_lists *l, const float *x, size_t n, uint32_t *rank);
 	/* The ranks of CUTS_ROWS values, the number of thresholds below each; 0 for NaN. NULL: none. */
 	void (*search)(const struct cuts_list *l, const float *x, uint32_t *rank);
 	/* The exits of CUTS_ROWS rows, in c. ranks: column after column, aligned. */

@@ -54,7 +54,30 @@ search(const struct cuts_list *l, const float *values, uint32_t *rank)
 	}
 }
 
-const struct cuts_level cuts_avx512 = { "avx512", search, cuts_bytes, cuts_words };
+static void
+search_lists(const struct cuts_lists *l, const float *values, size_t n, uint32_t *rank)
+{
+	const __m512i one = _mm512_set1_epi32(1);
+	size_t i;
+
+	for (i = 0; i < n; i += 16) {
+		__m512 x = _mm512_loadu_ps(values + i), v;
+		__m512i from = _mm512_sub_epi32(_mm512_loadu_si512(l->from + i), one);
+		__m512i step = _mm512_loadu_si512(l->half + i), at = _mm512_setzero_si512();
+		__mmask16 left;
+
+		while ((left = _mm512_test_epi32_mask(step, step)) != 0) {
+			v = _mm512_mask_i32gather_ps(x, left, _mm512_add_epi32(from,
+			                             _mm512_add_epi32(at, step)), l->values, 4);
+			left = _mm512_mask_cmp_ps_mask(left, x, v, _CMP_GT_OQ);
+			at = _mm512_mask_add_epi32(at, left, at, step);
+			step = _mm512_srli_epi32(step, 1);
+		}
+		_mm512_storeu_si512(rank + i, at);
+	}
+}
+
+const struct cuts_level cuts_avx512 = { "avx512", search_lists, search, cuts_bytes, cuts_words };
 #else
 typedef int cuts_avx512_unused;
 #endif

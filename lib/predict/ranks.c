@@ -194,13 +194,20 @@ fill_lists(struct forest_ranks *r)
 		if (i == 0 || r->columns[i].first != r->columns[i - 1].first)
 			n += ((size_t)1 << levels_of(&r->columns[i])) + CUTS_PIVOTS;
 	r->floats = mem_array(n, sizeof *r->floats);
-	if (!r->floats)
+	r->list_from = mem_array(r->column_count + 15, sizeof *r->list_from);
+	r->list_half = mem_array(r->column_count + 15, sizeof *r->list_half);
+	if (!r->floats || !r->list_from || !r->list_half || n > INT32_MAX)
 		return -1;
-	for (i = n = 0; i < r->column_count; i++)
-		if (i == 0 || r->columns[i].first != r->columns[i - 1].first) {
+	for (i = n = 0; i < r->column_count; i++) {
+		if (i > 0 && r->columns[i].first == r->columns[i - 1].first) {
+			r->columns[i].list = r->columns[i - 1].list;
+		} else {
 			fill_list(r, &r->columns[i], r->floats + n);
 			n += ((size_t)1 << levels_of(&r->columns[i])) + CUTS_PIVOTS;
 		}
+		r->list_from[i] = (uint32_t)(r->columns[i].list.values - r->floats);
+		r->list_half[i] = 1u << levels_of(&r->columns[i]) >> 1;
+	}
 	return 0;
 }
 
@@ -285,6 +292,8 @@ ranks_free(struct forest_ranks *r)
 	free(r->columns);
 	free(r->thresholds);
 	free(r->floats);
+	free(r->list_from);
+	free(r->list_half);
 	free(r->nodes);
 	free(r->trees);
 	free(r->cuts);

@@ -66,6 +66,7 @@ struct forest_ranks {
 	size_t column_count;
 	double *thresholds;
 	float *floats;         /* of the lists of columns */
+	uint32_t *list_from, *list_half; /* of each column, as in struct cuts_lists, and 15 more */
 	struct rank_tree *trees;
 	struct cut *cuts;
 	uint32_t *exits;

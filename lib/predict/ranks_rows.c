@@ -115,19 +115,41 @@ rank_feature(struct block *b, size_t part, size_t k)
 	return columns;
 }
 
+/* The ranks of one row in n columns from column k on, at most CUTS_LISTS. */
+static void
+row_columns(const struct forest *f, const double *row, size_t k, size_t n, uint32_t *rank)
+{
+	const struct forest_ranks *r = f->ranks;
+	const struct rank_column *c = r->columns + k;
+	float x[CUTS_LISTS + 15] = { 0 };
+	size_t i;
+
+	if (f->rounded && r->level->search_lists) {
+		const struct cuts_lists l = { r->floats, r->list_from + k, r->list_half + k };
+
+		for (i = 0; i < n; i++)
+			x[i] = (float)row[c[i].feature];
+		r->level->search_lists(&l, x, (n + 15) / 16 * 16, rank);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		rank[i] = i > 0 && c[i].first == c[i - 1].first ? rank[i - 1]
+		                                                : ranks_of(r, &c[i], row[c[i].feature]);
+}
+
 void
 ranks_row(const struct forest *f, const double *row, int16_t *ranks)
 {
 	const struct forest_ranks *r = f->ranks;
-	uint32_t rank = 0;
-	size_t k;
+	uint32_t rank[CUTS_LISTS + 15];
+	size_t i, k, n;
 
-	for (k = 0; k < r->column_count; k++) {
-		const struct rank_column *c = &r->columns[k];
-
-		if (k == 0 || c->first != c[-1].first)
-			rank = ranks_of(r, c, row[c->feature]);
-		ranks[k] = (int16_t)((int32_t)settled(c, row[c->feature], rank) + ranks_lowest(r));
+	for (k = 0; k < r->column_count; k += n) {
+		n = r->column_count - k < CUTS_LISTS ? r->column_count - k : CUTS_LISTS;
+		row_columns(f, row, k, n, rank);
+		for (i = k; i < k + n; i++)
+			ranks[i] = (int16_t)((int32_t)settled(&r->columns[i], row[r->columns[i].feature],
+			                                      rank[i - k]) + ranks_lowest(r));
 	}
 }
 

@@ -7,7 +7,8 @@
  *     4. Probabilities are not negative.
  *     5. The form of a forest for many rows gives the same leaves and scores.
  *
- * The mutator changes numbers in text, where a library has them.
+ * The mutator leaves out, doubles and exchanges values of JSON, lines, opcodes of pickles and integers
+ * of binary files, and changes numbers in text.
  */
 #include "mutate.h"
 
@@ -15,6 +16,8 @@
 #include <math.h>
 
 #include "dice.h"
+#include "mutate_pickle.h"
+#include "mutate_text.h"
 #include "predict/predict.h"
 
 #define ROWS 40 /* more than a forest walks one by one */
@@ -169,15 +172,32 @@ change_number(struct buf *b, struct dice *d)
 	buf_free(&tail);
 }
 
+/* A change that the format of the file can bear. */
+static void
+change(struct buf *b, struct dice *d)
+{
+	bool json = b->n > 1 && *b->p == '{' && !strchr("LiU", b->p[1] ? b->p[1] : 'L');
+	bool text = b->n > 4 && (json || memchr(b->p, '\n', b->n < 64 ? b->n : 64));
+
+	if (b->n > 0 && *b->p == 0x80 && roll(d, 2))
+		mutate_pickle(b, roll(d, 1u << 30));
+	else if (!text && roll(d, 4))
+		word_mutate(b, d);
+	else if (text && roll(d, 2))
+		change_number(b, d);
+	else
+		text_mutate(b, d, json ? "," : "", json ? json_pick : line_pick);
+}
+
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
 	struct dice d = { .state = seed };
 	struct buf b = { 0 };
 
-	if (roll(&d, 3) == 0)
+	if (roll(&d, 4) == 0)
 		return LLVMFuzzerMutate(data, size, max);
 	buf_put(&b, data, size);
-	change_number(&b, &d);
+	change(&b, &d);
 	return mutate_done(&b, data, size, max);
 }

@@ -9,7 +9,8 @@
 #include "test.h"
 
 #define ROWS 700u
-#define FEATURES 9u
+#define FEATURES 150u /* at most */
+#define FEW 9u        /* usually */
 
 static uint64_t state;
 
@@ -26,6 +27,7 @@ struct kind {
 	unsigned stop;      /* a node is a leaf in this percentage of cases */
 	unsigned values;    /* different thresholds of a feature; 0: any */
 	unsigned groups;
+	unsigned features;  /* 0: FEW */
 	bool wide, single, rounded, zeros, categories, chain, refuses;
 	enum rank_form form; /* that occurs in it */
 };
@@ -44,6 +46,8 @@ static const struct kind kinds[] = {
 	{ "long thin trees, few thresholds", 16, 200, 0, 40, 1, .chain = true, .single = true, .rounded = true,
 	  .form = RANK_NODES },
 	{ "short thin trees", 16, 40, 0, 40, 1, .chain = true, .form = RANK_CUTS },
+	{ "many features", 40, 6, 0, 0, 1, .features = FEATURES, .single = true, .rounded = true,
+	  .form = RANK_CUTS },
 	{ "single leaves", 9, 0, 0, 0, 1, .form = RANK_CUTS },
 	{ "no missing values", 20, 6, 10, 0, 1, .refuses = true, .form = RANK_CUTS },
 };
@@ -80,7 +84,7 @@ grow(const struct kind *k, struct tree *t, unsigned depth, size_t width)
 	left = grow(k, t, k->chain && roll(2) ? 0 : depth - 1, width);
 	right = grow(k, t, k->chain && t->nodes[left].left ? 0 : depth - 1, width);
 	x = &t->nodes[at];
-	*x = (struct tree_node){ .feature = roll(FEATURES), .threshold = value(k, false), .left = left,
+	*x = (struct tree_node){ .feature = roll(k->features ? k->features : FEW), .threshold = value(k, false), .left = left,
 		.right = right, .default_left = roll(2), .missing = k->refuses ? FOREST_REFUSE
 		: k->zeros && roll(2) ? FOREST_ZEROS : roll(2) ? FOREST_NAN : FOREST_NONE };
 	if (k->categories && roll(4) == 0) {
@@ -98,7 +102,7 @@ plant(const struct kind *k, struct forest *f, struct err *e)
 {
 	size_t i, width = k->wide ? k->groups : 1;
 	struct tree t = { 0 };
-	int r = forest_begin(f, FEATURES, k->groups, width, e);
+	int r = forest_begin(f, k->features ? k->features : FEW, k->groups, width, e);
 
 	f->single = k->single;
 	f->rounded = k->rounded;
@@ -130,7 +134,7 @@ define(struct forest *f, struct sample *s)
 
 	f->ranks = NULL;
 	for (i = 0; i < ROWS; i++)
-		forest_rows(f, s->rows + i * FEATURES, 1, true, s->sums + i * f->groups,
+		forest_rows(f, s->rows + i * f->features, 1, true, s->sums + i * f->groups,
 		            s->leaves + i * f->tree_count);
 	f->ranks = ranks;
 }
@@ -145,7 +149,7 @@ agrees(const struct forest *f, struct sample *s, size_t block, bool missing)
 	memset(s->found, 0xff, ROWS * f->tree_count * sizeof *s->found);
 	for (i = 0; i < ROWS; i += n) {
 		n = ROWS - i < block ? ROWS - i : block;
-		forest_rows(f, s->rows + i * FEATURES, n, missing, s->again + i * f->groups,
+		forest_rows(f, s->rows + i * f->features, n, missing, s->again + i * f->groups,
 		            s->found + i * f->tree_count);
 	}
 	return memcmp(s->sums, s->again, ROWS * f->groups * sizeof *s->sums) == 0 &&
@@ -204,7 +208,7 @@ test_kind(const struct kind *k)
 		test_ok(f.ranks && has_form(&f, k->form), "%s: has the form", k->name);
 	}
 	for (missing = false; r == 0 && f.ranks; missing = true) {
-		for (i = 0; i < ROWS * FEATURES; i++)
+		for (i = 0; i < ROWS * f.features; i++)
 			s->rows[i] = missing && roll(5) == 0 ? (double)NAN : value(k, true);
 		define(&f, s);
 		test_ok(levels_agree(&f, s, missing), "%s%s", k->name, missing ? ", missing values" : "");
