@@ -1,6 +1,7 @@
 #include "distill/student.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,52 +138,58 @@ student_like(struct train_config *c, const struct train_model *m)
 		c->tied &= m->params[i].role != ROLE_OUT;
 }
 
+enum { LAYERS, HIDDEN, HEADS, KV, FF, HEAD, CONTEXT, SIZES };
+
+static int
+config_wrong(const char *word, struct err *e)
+{
+	err_set(e, ERR_USAGE, NULL, "--new: %.60s is not NAME=NUMBER", word);
+	return err_hint(e, "layers, hidden, heads, kv, ff, head, context; tied, untied");
+}
+
+/* Sets one size; given: those that were set. */
+static int
+config_size(struct train_config *c, const char *word, bool given[SIZES], struct err *e)
+{
+	static const char *const names[SIZES] = { "layers", "hidden", "heads", "kv", "ff", "head",
+		"context" };
+	uint64_t *const to[SIZES] = { &c->layers, &c->width, &c->heads, &c->kv_heads, &c->ff, &c->head,
+		&c->context };
+	const char *value = strchr(word, '=');
+	size_t i;
+
+	for (i = 0; value && i < SIZES; i++)
+		if (strlen(names[i]) == (size_t)(value - word) &&
+		    strncmp(names[i], word, (size_t)(value - word)) == 0)
+			break;
+	if (!value || i == SIZES || text_u64(value + 1, 1, UINT32_MAX, to[i]) < 0)
+		return config_wrong(word, e);
+	given[i] = true;
+	return 0;
+}
+
 int
 student_config(struct train_config *c, const char *text, struct err *e)
 {
-	const struct {
-		const char *name;
-		uint64_t *to;
-	} rows[] = {
-		{ "layers", &c->layers }, { "hidden", &c->width }, { "heads", &c->heads },
-		{ "kv", &c->kv_heads }, { "ff", &c->ff }, { "head", &c->head }, { "context", &c->context },
-	};
-	const size_t count = sizeof rows / sizeof *rows;
+	bool given[SIZES] = { false };
 	const char *at;
-	bool head = false, ff = false, kv = false, hidden = false, heads = false;
-	size_t i, n;
+	char word[64];
+	size_t n;
 
 	for (at = text; *at; at += n + (at[n] == ',')) {
-		char word[64];
-		const char *value;
-
 		n = strcspn(at, ",");
 		snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), at);
-		if (strcmp(word, "tied") == 0 || strcmp(word, "untied") == 0) {
+		if (strcmp(word, "tied") == 0 || strcmp(word, "untied") == 0)
 			c->tied = *word == 't';
-			continue;
-		}
-		value = strchr(word, '=');
-		for (i = 0; value && i < count; i++)
-			if (strlen(rows[i].name) == (size_t)(value - word) &&
-			    strncmp(rows[i].name, word, (size_t)(value - word)) == 0)
-				break;
-		if (!value || i == count || text_u64(value + 1, 1, UINT32_MAX, rows[i].to) < 0) {
-			err_set(e, ERR_USAGE, NULL, "--new: %.60s is not NAME=NUMBER", word);
-			return err_hint(e, "layers, hidden, heads, kv, ff, head, context; tied, untied");
-		}
-		head |= rows[i].to == &c->head;
-		ff |= rows[i].to == &c->ff;
-		kv |= rows[i].to == &c->kv_heads;
-		hidden |= rows[i].to == &c->width;
-		heads |= rows[i].to == &c->heads;
+		else if (config_size(c, word, given, e) < 0)
+			return -1;
 	}
 	/* What follows from a number that is given is not the teacher's. */
-	if ((hidden || heads) && !head)
+	if ((given[HIDDEN] || given[HEADS]) && !given[HEAD])
 		c->head = 0;
-	if (hidden && !ff)
+	if (given[HIDDEN] && !given[FF])
 		c->ff = 0;
-	if (heads && !kv)
+	if (given[HEADS] && !given[KV])
 		c->kv_heads = 0;
 	return 0;
 }
