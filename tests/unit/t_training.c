@@ -312,9 +312,39 @@ sums(const struct training *t)
 	test_ok(!isfinite(t->squares(x, MOST)), "that are not finite are seen");
 }
 
+/* Values that are not numbers, or too large, come out as NaN or as what they tend to, and harm nothing. */
+static void
+extremes(const struct training *t)
+{
+	static const float bad[5] = { INFINITY, -INFINITY, NAN, 3e38f, -3e38f };
+	struct training_aim aim = { 1, 1, 1, 0.5f };
+	float x[40], y[40], dy[40], most, factor;
+	struct training_loss l;
+	size_t i;
+
+	for (i = 0; i < 40; i++) {
+		x[i] = bad[i % 5];
+		dy[i] = 1;
+	}
+	t->gate(x, dy, y, 40);
+	test_ok(isinf(y[0]) && isnan(y[2]) && y[3] == 3e38f && fabsf(y[4]) < 10, "gates of extremes");
+	t->gelu(x, y, 40);
+	test_ok(isinf(y[0]) && isnan(y[2]) && y[3] == 3e38f && y[4] == 0, "GELU of extremes");
+	memcpy(y, x, sizeof x);
+	t->gate_back(y, x, dy, dy, 40);
+	t->gelu_back(y, x, dy, 40);
+	memcpy(x, y, sizeof x);
+	t->softmax(x, 40, 2, &most, &factor);
+	for (i = 0; i < 40; i++)
+		x[i] = y[i] = bad[i % 5];
+	t->loss(x, y, 40, &aim, true, &l);
+	test_ok(!isfinite(l.hard), "a loss of extremes is not finite");
+}
+
 static void
 each(const struct training *t)
 {
+	extremes(t);
 	products(t);
 	activations(t);
 	norms(t, false);

@@ -12,6 +12,7 @@ enum { WIDTH = TRAINING_LANES };
 
 typedef float wide __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(4 * WIDTH)));
+typedef uint32_t bits __attribute__((vector_size(4 * WIDTH)));
 typedef double fine __attribute__((vector_size(8 * WIDTH)));
 typedef float eight __attribute__((vector_size(2 * WIDTH), aligned(4), may_alias));
 
@@ -93,7 +94,8 @@ power(wide *x)
 {
 	const float big = 0x1.8p23f; /* its last bit counts ones */
 	wide n = *x * 0x1.715476p0f + big, r, y;
-	whole two = ((whole)n - 0x4b400000 + 127) << 23, none = *x < -87.0f;
+	bits two = ((bits)n - 0x4b400000 + 127) << 23; /* any, where the result is zero or NaN */
+	whole none = *x < -87.0f;
 
 	n -= big;
 	r = *x - n * 0x1.62e4p-1f; /* ln 2, in two parts; the first has few bits */
