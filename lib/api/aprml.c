@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "core/remote.h"
 #include "core/version.h"
 #include "stats/values.h"
 
@@ -20,21 +21,64 @@ aprml_version(void)
 	return APR_VERSION;
 }
 
-struct aprml *
-aprml_open(const char *path, struct aprml_error *e)
+const char *
+api_name(const struct aprml *m)
+{
+	return m->from.path ? m->from.path : m->from.ranges.read ? "<ranges>" : "<memory>";
+}
+
+/* The file that the program reads has a handle, which formats read like a file. */
+static struct source *
+open_ranges(struct aprml *m, const struct format_options *options)
+{
+	const struct aprml_ranges *o = &m->from.ranges;
+	const struct remote_lender lender = { o->read, o->ctx };
+	struct reader r;
+	int fd = remote_lend(&lender, o->size);
+
+	if (fd < 0) {
+		err_errno(&m->err, api_name(m), "cannot be opened");
+		return NULL;
+	}
+	m->held = fd;
+	if (reader_fd(&r, fd, api_name(m), &m->err) < 0)
+		return NULL;
+	return format_open(&r, options, NULL, &m->format, &m->err);
+}
+
+static struct source *
+open_source(struct aprml *m)
 {
 	const struct format_options options = { 0 };
+	struct reader r;
+
+	if (m->from.path)
+		return format_open_path(m->from.path, &options, NULL, &m->format, &m->held,
+		                        &m->err);
+	if (m->from.ranges.read)
+		return open_ranges(m, &options);
+	reader_memory(&r, m->from.memory, m->from.memory_bytes, api_name(m), &m->err);
+	return format_open(&r, &options, NULL, &m->format, &m->err);
+}
+
+struct aprml *
+api_open(const struct api_origin *o, struct aprml_error *e)
+{
 	struct aprml *m = mem_array(1, sizeof *m);
 	struct err err = ERR_INIT;
 
-	if (!m || !(m->path = mem_text(path, strlen(path)))) {
+	if (m) {
+		m->from = *o;
+		m->held = -1;
+		m->from.path = o->path ? mem_text(o->path, strlen(o->path)) : NULL;
+	}
+	if (!m || !m->from.path != !o->path) {
 		err_memory(&err);
 		api_fail(&err, e);
-		aprml_close(m);
+		free(m);
 		return NULL;
 	}
-	m->held = -1;
-	m->source = format_open_path(m->path, &options, NULL, &m->format, &m->held, &m->err);
+	m->source = open_source(m);
 	if (m->source && source_check_open(m->source, &m->err) == 0)
 		return m;
 	api_fail(&m->err, e);
@@ -42,16 +86,49 @@ aprml_open(const char *path, struct aprml_error *e)
 	return NULL;
 }
 
+struct aprml *
+aprml_open(const char *path, struct aprml_error *e)
+{
+	struct api_origin from = { 0 };
+
+	memcpy(&from.path, &path, sizeof path); /* it is copied */
+	return api_open(&from, e);
+}
+
+struct aprml *
+aprml_open_memory(const void *p, size_t n, struct aprml_error *e)
+{
+	return api_open(&(struct api_origin){ .memory = p, .memory_bytes = n }, e);
+}
+
+struct aprml *
+aprml_open_ranges(const struct aprml_ranges *ranges, struct aprml_error *e)
+{
+	struct api_origin from = { 0 };
+	struct err err = ERR_INIT;
+
+	if (ranges->bytes < sizeof *ranges || !ranges->read) {
+		err_set(&err, ERR_NO, "aprml_ranges", "has no read, or another size than this library's");
+		api_fail(&err, e);
+		return NULL;
+	}
+	from.ranges = *ranges;
+	return api_open(&from, e);
+}
+
 void
 aprml_close(struct aprml *m)
 {
 	if (!m)
 		return;
+	api_drop_views(m);
 	api_drop_blobs(m);
 	source_close(m->source);
-	if (m->path && m->held >= 0)
+	if (m->from.ranges.read && m->held >= 0)
+		remote_return(m->held);
+	if (m->held >= 0)
 		close(m->held);
-	free(m->path);
+	free(m->from.path);
 	free(m);
 }
 

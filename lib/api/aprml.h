@@ -1,8 +1,9 @@
 /* aprml: read model files from a program. The manual page is aprml(3).
  *
- * aprml_open opens a model in any format that the apr tools read. The metadata and the
- * list of tensors are available at once. The tensors' bytes come in the order of the
- * file, in pieces of any size; aprml_floats returns values of a single tensor.
+ * aprml_open opens a model in any format that the apr tools read. It may also be in memory, or
+ * read by the program in ranges. The metadata and the list of tensors are available at once. The
+ * tensors' bytes come in the order of the file, in pieces of any size; aprml_floats, aprml_bytes
+ * and aprml_view return those of a single tensor.
  *
  *	struct aprml_error e;
  *	struct aprml *m = aprml_open("model.gguf", &e);
@@ -66,6 +67,30 @@ const char *aprml_version(void);
  * returns NULL and fills *e. */
 struct aprml *aprml_open(const char *path, struct aprml_error *e);
 
+/* The same for a file of n bytes at p, which is not copied: it must stay as it is until
+ * aprml_close. */
+struct aprml *aprml_open_memory(const void *p, size_t n, struct aprml_error *e);
+
+/* A file that the program reads: from a web server, an archive, a store of objects. */
+struct aprml_ranges {
+	size_t bytes;   /* sizeof (struct aprml_ranges): a later version may have more members */
+	uint64_t size;  /* of the file */
+
+	/* Copies between 1 and n bytes, from byte at on, to p, and returns their number, or -1. Asked for
+	 * no bytes behind the end. It may be called whenever the model is used, and by the thread that
+	 * uses it. */
+	int64_t (*read)(void *ctx, uint64_t at, void *p, size_t n);
+
+	/* These bytes will be read soon (aprml_prefetch). May be NULL. */
+	void (*prefetch)(void *ctx, uint64_t at, uint64_t n);
+	void *ctx;
+};
+
+/* The same for such a file. The structure is copied; ctx must outlive the model. The header is read
+ * in steps of 64 KiB, tensors byte for byte as they are asked for; but formats that the tools only
+ * read, such as PyTorch's, and APR version 1 are read as a whole. */
+struct aprml *aprml_open_ranges(const struct aprml_ranges *ranges, struct aprml_error *e);
+
 /* Free the model and everything that the other functions returned. m may be NULL. */
 void aprml_close(struct aprml *m);
 
@@ -86,6 +111,21 @@ int aprml_find(const struct aprml *m, const char *name, size_t *i);
  * a pipe, or reading fails. */
 int aprml_floats(struct aprml *m, size_t i, uint64_t from, size_t n, float *y,
                  struct aprml_error *e);
+
+/* Store n bytes of tensor i, beginning with byte from, in p: bytes of its type, as the file has
+ * them. Otherwise like aprml_floats. */
+int aprml_bytes(struct aprml *m, size_t i, uint64_t from, size_t n, void *p,
+                struct aprml_error *e);
+
+/* The bytes of tensor i where they are, without a copy: in the program's memory, or in a mapping of
+ * the file. They belong to the model and are aligned as the file has them. A program that reads
+ * a mapping is killed (SIGBUS) if the file has been made shorter. Returns NULL and fills *e where
+ * aprml_bytes would not read them in place, and for a file that the program reads. */
+const void *aprml_view(struct aprml *m, size_t i, struct aprml_error *e);
+
+/* Tell that these tensors will be used soon: *i of them, by their numbers. The system, or the
+ * program's prefetch, may then fetch what can be read in place. */
+void aprml_prefetch(struct aprml *m, const size_t *i, size_t n);
 
 /* The number of metadata keys, and key i, in their order. NULL if there is no key i. */
 size_t aprml_key_count(const struct aprml *m);

@@ -273,7 +273,7 @@ aprml_file(struct aprml *m, size_t i, struct aprml_file *f, struct aprml_error *
 	struct err err = ERR_INIT;
 
 	if (i >= aprml_file_count(m)) {
-		err_set(&err, ERR_NO, m->path, "no side file has this number");
+		err_set(&err, ERR_NO, api_name(m), "no side file has this number");
 		return api_fail(&err, e);
 	}
 	i += first_file(plan);

@@ -9,11 +9,20 @@
 #include "api/aprml.h"
 #include "formats/format.h"
 
+/* Where a model comes from. */
+struct api_origin {
+	char *path;                 /* NULL: one of the others */
+	const void *memory;
+	size_t memory_bytes;
+	struct aprml_ranges ranges; /* read NULL: memory */
+};
+
 struct aprml {
-	char *path;             /* outlives the source, which names it in messages */
+	struct api_origin from; /* outlives the source, which names it in messages */
 	struct source *source;
 	const struct format *format;
-	int held;               /* descriptor of the file, or of the folder; -1: none */
+	int held;               /* descriptor of the file, or of the folder; a handle of ranges
+	                         * (core/remote.h); -1: none */
 	struct err err;         /* of reading in order: the first error wins */
 	bool in_body, ended;
 	const uint8_t *p;       /* bytes of the body not yet returned */
@@ -26,7 +35,17 @@ struct aprml {
 		uint8_t *p;     /* NULL: not kept */
 		size_t n;
 	} *blobs;               /* one per blob of the plan; NULL: not read */
+	struct api_view {
+		void *map;      /* of whole pages around the tensor */
+		size_t n;
+	} *views;               /* one per tensor; NULL: none yet */
 };
+
+/* Open a model; the strings of o are copied. */
+struct aprml *api_open(const struct api_origin *o, struct aprml_error *e);
+
+/* Its name in messages. */
+const char *api_name(const struct aprml *m);
 
 /* Copy an error to the caller. Returns -1. */
 int api_fail(const struct err *from, struct aprml_error *e);
@@ -39,5 +58,6 @@ int api_item(struct aprml *m, struct item *item);
 int api_refill(struct aprml *m);
 
 void api_drop_blobs(struct aprml *m);
+void api_drop_views(struct aprml *m);
 
 #endif

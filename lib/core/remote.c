@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/mem.h"
@@ -13,7 +15,8 @@
 
 /* Files and folders with a handle. A descriptor belongs to the one with the same inode. */
 struct handle {
-	struct remote *of;
+	struct remote *of;           /* NULL: lent */
+	struct remote_lender lender;
 	uint32_t file;
 	int fd; /* the first descriptor; others are its duplicates */
 	dev_t device;
@@ -317,6 +320,82 @@ remote_list(int folder, int (*add)(void *ctx, const char *name), void *ctx)
 	return leave(status);
 }
 
+/* ---- what is lent ---- */
+
+int
+remote_lend(const struct remote_lender *lender, uint64_t bytes)
+{
+	/* It has a size, but cannot be read. */
+	int file = memfd_create("apr-lent", MFD_CLOEXEC), fd = -1;
+	char path[40];
+
+	if (file < 0)
+		return -1;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	if (bytes > INT64_MAX)
+		errno = EFBIG;
+	else if (ftruncate(file, (off_t)bytes) == 0)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	close(file);
+	if (fd < 0)
+		return -1;
+	pthread_mutex_lock(&mutex);
+	fd = add_handle(NULL, 0, fd);
+	if (fd >= 0)
+		handles[atomic_load(&handle_count) - 1].lender = *lender;
+	pthread_mutex_unlock(&mutex);
+	return fd;
+}
+
+void
+remote_return(int fd)
+{
+	struct handle *h;
+	size_t last;
+
+	pthread_mutex_lock(&mutex);
+	h = handle_of(fd);
+	if (h && !h->of) {
+		last = atomic_load(&handle_count) - 1;
+		close(h->fd);
+		*h = handles[last];
+		atomic_store(&handle_count, last);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+/* The lender may take its time, and may use other handles. */
+static ssize_t
+read_lent(const struct handle *h, uint64_t at, void *p, size_t n)
+{
+	const struct remote_lender lender = h->lender;
+	int64_t got;
+
+	pthread_mutex_unlock(&mutex);
+	got = lender.read(lender.ctx, at, p, n);
+	errno = EIO;
+	return got < 0 || (uint64_t)got > n ? -1 : (ssize_t)got;
+}
+
+/* All bytes of what is lent, in memory. */
+static int
+copy_lent(int fd, uint64_t bytes)
+{
+	int to = memfd_create("apr-lent", MFD_CLOEXEC);
+	uint8_t piece[1 << 16];
+	ssize_t got = 1;
+	uint64_t at;
+
+	for (at = 0; to >= 0 && at < bytes; at += (uint64_t)got) {
+		got = remote_read(fd, at, piece, sizeof piece, bytes - at);
+		if (got <= 0 || write(to, piece, (size_t)got) != got) {
+			close(to);
+			to = -1;
+		}
+	}
+	return to;
+}
+
 /* ---- bytes ---- */
 
 ssize_t
@@ -335,6 +414,8 @@ remote_read(int fd, uint64_t at, void *p, size_t n, uint64_t more)
 	}
 	if (at >= h->bytes || n == 0)
 		return leave(0);
+	if (!h->of)
+		return read_lent(h, at, p, (size_t)num_min(n, h->bytes - at));
 	q.file = h->file;
 	q.n = num_min(num_min(n, h->bytes - at), 1 << 30);
 	q.more = num_min(more > q.n ? more : q.n, h->bytes - at);
@@ -358,6 +439,11 @@ remote_whole(int fd)
 
 	enter();
 	h = handle_of(fd);
+	if (h && !h->of) {
+		q.n = h->bytes;
+		pthread_mutex_unlock(&mutex);
+		return copy_lent(fd, q.n);
+	}
 	q.file = h ? h->file : 0;
 	errno = EBADF;
 	if (!h || h->file == REMOTE_FOLDER || remote_ask(h->of, &q, &a, &whole, &why) < 0)

@@ -79,6 +79,19 @@ int remote_whole(int fd);
 /* After a failure: fills e with its reason, or from errno. Always -1. */
 int remote_fail(const char *name, struct err *e);
 
+/* ---- for the library (api/aprml.h) ---- */
+
+/* Reads between 1 and n bytes at this offset, 0 at the end. -1 if that fails. */
+struct remote_lender {
+	int64_t (*read)(void *ctx, uint64_t at, void *p, size_t n);
+	void *ctx;
+};
+
+/* A handle, owned by the caller, of a file with this many bytes, which the lender reads until
+ * remote_return gets the handle or a duplicate. -1 with errno. */
+int remote_lend(const struct remote_lender *lender, uint64_t bytes);
+void remote_return(int fd);
+
 /* ---- for the tools ---- */
 
 /* Announces that these bytes of the model's file (NULL), or of one in its folder, will be read,

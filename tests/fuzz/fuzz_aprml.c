@@ -140,6 +140,33 @@ floats(struct aprml *m, size_t i, uint32_t dice)
 	said(-1, &e);
 }
 
+/* What another way to open the same file gives is the same. */
+static void
+bytes(struct aprml *m, struct aprml *other, size_t i, uint32_t dice)
+{
+	static uint8_t a[FLOATS], b[FLOATS];
+	struct aprml_error e;
+	struct aprml_tensor t;
+	const uint8_t *view;
+	uint64_t from;
+	size_t n;
+	int status;
+
+	must(aprml_tensor(m, i, &t) == 0);
+	from = t.bytes ? dice % t.bytes : 0;
+	n = (size_t)(t.bytes - from < FLOATS ? t.bytes - from : FLOATS);
+	status = aprml_bytes(m, i, from, n, a, &e);
+	said(status, &e);
+	if (other && status == 0)
+		must(aprml_bytes(other, i, from, n, b, &e) == 0 && memcmp(a, b, n) == 0);
+	view = (const uint8_t *)aprml_view(m, i, &e);
+	said(view ? 0 : -1, &e);
+	if (view)
+		must(status == 0 && memcmp(view + from, a, n) == 0);
+	must(aprml_bytes(m, i, t.bytes, 1, a, &e) < 0);
+	aprml_prefetch(m, &i, 1);
+}
+
 static void
 walk(struct aprml *m, uint32_t dice)
 {
@@ -167,6 +194,42 @@ walk(struct aprml *m, uint32_t dice)
 	said(status, &e);
 }
 
+struct input {
+	const uint8_t *p;
+	size_t n;
+};
+
+/* Fewer bytes than are asked for, at times. */
+static int64_t
+give(void *ctx, uint64_t at, void *p, size_t n)
+{
+	const struct input *in = ctx;
+
+	must(n > 0 && at < in->n && n <= in->n - at);
+	n = at % 5 == 0 ? n : 1 + n / 2;
+	memcpy(p, in->p + at, n);
+	return (int64_t)n;
+}
+
+static void
+announced(void *ctx, uint64_t at, uint64_t n)
+{
+	const struct input *in = ctx;
+
+	must(at <= in->n && n <= in->n - at);
+}
+
+/* The file opened once more, in memory or by ranges. */
+static struct aprml *
+open_again(struct input *in, bool ranges, struct aprml_error *e)
+{
+	const struct aprml_ranges r = {
+		.bytes = sizeof r, .size = in->n, .read = give, .prefetch = announced, .ctx = in
+	};
+
+	return ranges ? aprml_open_ranges(&r, e) : aprml_open_memory(in->p, in->n, e);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -175,7 +238,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[64];
 	struct aprml_error e = { .code = 0 };
 	struct aprml_tensor t;
-	struct aprml *m;
+	struct input in = { data, size };
+	struct aprml *m, *other;
 	size_t i;
 
 	if (fd < 0)
@@ -187,6 +251,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		said(-1, &e);
 		return 0;
 	}
+	/* Files beside it are found only by name. */
+	other = open_again(&in, dice & 16, &e);
+	said(other ? 0 : -1, &e);
+	if (other)
+		must(aprml_tensor_count(other) == aprml_tensor_count(m));
+	for (i = 0; i < aprml_tensor_count(m) && i < 4; i++)
+		if (aprml_tensor(m, i, &t) == 0 && t.bytes < 1 << 20)
+			bytes(m, other, i, dice >> 5);
+	if (other)
+		walk(other, dice);
+	aprml_close(other);
 	if (dice & 1)
 		keys(m);
 	if (dice & 2)

@@ -14,6 +14,12 @@ main(void)
 	SIZE(aprml_error);
 	MEMBER(aprml_error, code);
 	MEMBER(aprml_error, text);
+	SIZE(aprml_ranges);
+	MEMBER(aprml_ranges, bytes);
+	MEMBER(aprml_ranges, size);
+	MEMBER(aprml_ranges, read);
+	MEMBER(aprml_ranges, prefetch);
+	MEMBER(aprml_ranges, ctx);
 	SIZE(aprml_tensor);
 	MEMBER(aprml_tensor, name);
 	MEMBER(aprml_tensor, type);

@@ -81,7 +81,7 @@ exported() {
 
 # The program NAME of a manual page, into NAME.c.
 page_program() {
-	sed -e 's/\\e/\\/g' -e 's/\\&//g' "$root/man/aprml.3" |
+	sed -e 's/\\e/\\/g' -e 's/\\&//g' -e 's/\\-/-/g' "$root/man/aprml.3" |
 		sed -n "/^\/\* $1:/,/^\.Ed/p" | sed '$d' >"$1.c"
 	[ -s "$1.c" ]
 }
@@ -110,13 +110,68 @@ peek_runs() {
 	[ "$status" -eq 1 ] && [[ $output == *'peek: no such tensor'* ]]
 }
 
+part_runs() {
+	# shellcheck disable=SC2086
+	compile part $1 part.c
+	./part "$model" output_norm.weight >said
+	[ "$(cut -d' ' -f1 said)" = "$(apr-get --text --slice 0 output_norm.weight "$model" |
+		awk '{ printf "%.6g", $1 }')" ] || fail "$(cat said)"
+	[[ $(cat said) == *", 65552 of $(stat -c %s "$model") bytes" ]] || fail "$(cat said)"
+}
+
 @test "aprml(3): the examples compile as C11 and C++17 and run; each function stands there" {
 	local name
 	export LD_LIBRARY_PATH=$lib
 	cmp "$dest/opt/apr/share/man/man3/aprml.3" "$root/man/aprml.3"
 	page_program peek
 	each_compiler peek_runs
+	page_program part
+	each_compiler part_runs
 	for name in $(grep -o '\<aprml_[a-z_0-9]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u); do
 		grep -q "^\.Fn $name " "$root/man/aprml.3" || fail "$name"
 	done
+}
+
+@test "aprml: a model by its name, in memory and by ranges: the same, in each format" {
+	export LD_LIBRARY_PATH=$lib
+	local f
+	compile slices "${CC:-cc}" -std=c11 -x c "$root/tests/library/slices.c"
+	apr-unpack "$model" >m.aprs
+	apr-quant q4_0 m.aprs >q.aprs
+	apr-pack -t gguf -o q.gguf q.aprs
+	apr-pack -z zstd -o q.apr q.aprs
+	for f in safetensors apr1 apr2-64; do
+		apr-pack -t $f -o m.$f m.aprs 2>/dev/null
+	done
+	./slices same "$model" m.aprs q.aprs q.gguf q.apr m.safetensors m.apr1 m.apr2-64
+	[ ! -d "$APR_TEST_DATA/import" ] || ./slices same "$APR_TEST_DATA"/import/numpy/mel_filters.npz \
+		"$APR_TEST_DATA"/import/keras/ad01.h5 "$APR_TEST_DATA"/import/pytorch/crepe-tiny.pth \
+		"$APR_TEST_DATA"/import/coreml/MNIST_swiftbrain.mlmodel
+	# A cut file is refused in each way.
+	head -c 3000000 "$model" >cut.gguf
+	run ./slices same cut.gguf
+	[ "$status" -eq 1 ]
+}
+
+@test "aprml_open_ranges: 1000 tensors of a file of 100 GB, and no byte beside them" {
+	export LD_LIBRARY_PATH=$lib
+	local i
+	compile slices "${CC:-cc}" -std=c11 -x c "$root/tests/library/slices.c"
+	for ((i = 0; i < 2000; i++)); do
+		echo "tensor t$i F32 $((i % 2 ? 1 : 1000))x25000 hole"
+	done | PATH=$PATH:$APR_GEN mkmodel 2>why >big.gguf || skip "no sparse file of 100 GB here: $(cat why)"
+	[ "$(stat -c %s big.gguf)" -gt 100000000000 ]
+	# The header has some 80 KB, and is read in steps of 64 KiB.
+	[ "$(./slices random big.gguf 1000 | awk '{ print $2 }')" -le $((2 * 65536)) ]
+}
+
+@test "aprml_view: a tensor of a file of 2 GB within 2 ms" {
+	[ "$mode" = release ] || skip "timed without sanitizers"
+	export LD_LIBRARY_PATH=$lib
+	compile slices "${CC:-cc}" -std=c11 -x c "$root/tests/library/slices.c"
+	for ((i = 0; i < 200; i++)); do
+		echo "tensor blk.$i F32 100x25000 hole"
+	done | PATH=$PATH:$APR_GEN mkmodel >two.gguf
+	[ "$(stat -c %s two.gguf)" -gt 2000000000 ]
+	./slices touch two.gguf | awk '{ exit !($1 < 2) }'
 }

@@ -1,14 +1,18 @@
-/* Find tensors by name, and read their values in any order. */
+/* Find tensors by name, and read their values and bytes in any order. */
 #include "api/private.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
+#include "core/range.h"
 #include "stats/values.h"
 
 #define PIECE 16384 /* bytes decoded at once: many blocks of the longest type */
@@ -30,8 +34,9 @@ aprml_find(const struct aprml *m, const char *name, size_t *i)
 /* Reads the bytes of one tensor, from a given byte on. */
 struct pull {
 	struct reader file;  /* the file that holds the tensor, if the model has several */
-	int fd;              /* the file that holds the tensor; -1: read from again */
-	uint64_t at;         /* offset of the next byte in fd */
+	int fd;              /* the file that holds the tensor; -1: another member has it */
+	const uint8_t *memory; /* or the file in memory */
+	uint64_t at;         /* offset of the next byte there */
 	struct aprml *again; /* the model, opened again and read up to the tensor; */
 	bool *wanted;        /* it wants only this tensor */
 	const char *name;
@@ -50,19 +55,21 @@ pull_fail(const struct pull *p, enum err_code code, const char *fact)
 static int
 pull_read(struct pull *p, uint8_t *to, size_t n)
 {
+	const struct range range = { p->fd, p->at };
 	size_t part;
-	ssize_t got;
 
-	for (; n > 0; n -= part, to += part, p->at += part) {
-		if (p->again) {
-			if (aprml_read(p->again, to, n, &part, p->e) < 0)
-				return -1;
-		} else {
-			got = pread(p->fd, to, n, (off_t)p->at);
-			if (got < 0)
-				return pull_fail(p, ERR_IO, "cannot be read");
-			part = (size_t)got;
-		}
+	if (!p->again) {
+		if (p->memory)
+			memcpy(to, p->memory + p->at, n);
+		else if (range_read(&range, 0, to, n) < 0)
+			return errno ? pull_fail(p, ERR_IO, "cannot be read")
+			             : pull_fail(p, ERR_CORRUPT, "the file was cut while it was in use");
+		p->at += n;
+		return 0;
+	}
+	for (; n > 0; n -= part, to += part) {
+		if (aprml_read(p->again, to, n, &part, p->e) < 0)
+			return -1;
 		if (part == 0)
 			return pull_fail(p, ERR_CORRUPT, "the file was cut while it was in use");
 	}
@@ -97,13 +104,15 @@ pull_lying(struct pull *p, const struct aprml *m, size_t i)
 	if (!format_holds(m->format, m->source, i))
 		return 0;
 	p->fd = m->held;
+	p->memory = m->from.memory;
 	file = f->tensor_file ? f->tensor_file(m->source, i) : NULL;
 	if (file && dir_open(m->held, file, file, &p->file, &err) < 0)
 		return api_fail(&err, p->e);
 	if (file)
 		p->fd = p->file.fd;
 	p->at = f->tensor_offset(m->source, i);
-	if (num_add(p->at, tensor_bytes(m->source->plan->tensors[i]), &n) < 0 || n > INT64_MAX)
+	if (num_add(p->at, tensor_bytes(m->source->plan->tensors[i]), &n) < 0 || n > INT64_MAX ||
+	    (p->memory && n > m->from.memory_bytes))
 		return pull_fail(p, ERR_CORRUPT, "lies outside its file");
 	return 1;
 }
@@ -116,7 +125,7 @@ pull_again(struct pull *p, const struct aprml *m, size_t i)
 	size_t k;
 	int more;
 
-	p->again = aprml_open(m->path, p->e);
+	p->again = api_open(&m->from, p->e);
 	if (!p->again)
 		return -1;
 	aprml_tensor(m, i, &then);
@@ -140,11 +149,11 @@ pull_begin(struct pull *p, const struct aprml *m, size_t i)
 	struct stat st;
 	int lies;
 
-	if (m->held < 0 || fstat(m->held, &st) < 0 ||
-	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+	if (!m->from.memory && (m->held < 0 || fstat(m->held, &st) < 0 ||
+	                        (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))))
 		return pull_fail(p, ERR_NO, "comes through a pipe: its values cannot be chosen");
 	lies = pull_lying(p, m, i);
-	if (lies == 0 && strcmp(m->path, "-") == 0)
+	if (lies == 0 && m->from.path && strcmp(m->from.path, "-") == 0)
 		return pull_fail(p, ERR_NO,
 		                 "cannot be chosen from standard input: give the file's name");
 	return lies == 0 ? pull_again(p, m, i) : lies < 0 ? -1 : 0;
@@ -204,18 +213,49 @@ decode(struct pull *p, const struct tensor *tensor, uint64_t from, size_t n, flo
 	return 0;
 }
 
+static const struct tensor *
+pull_tensor(struct pull *p, const struct aprml *m, size_t i)
+{
+	const struct tensor *tensor;
+
+	if (i >= aprml_tensor_count(m)) {
+		pull_fail(p, ERR_NO, "no tensor has this number");
+		return NULL;
+	}
+	tensor = m->source->plan->tensors[i];
+	p->name = tensor_name(tensor);
+	return tensor;
+}
+
+int
+aprml_bytes(struct aprml *m, size_t i, uint64_t from, size_t n, void *p, struct aprml_error *e)
+{
+	struct pull pull = { .fd = -1, .file.fd = -1, .e = e, .name = api_name(m) };
+	const struct tensor *tensor = pull_tensor(&pull, m, i);
+	int r = -1;
+
+	if (!tensor)
+		return -1;
+	if (from > tensor_bytes(tensor) || n > tensor_bytes(tensor) - from)
+		return pull_fail(&pull, ERR_NO, "has fewer bytes");
+	if (n == 0)
+		return 0;
+	if (pull_begin(&pull, m, i) == 0 && pull_skip(&pull, from) == 0)
+		r = pull_read(&pull, p, n);
+	pull_end(&pull);
+	return r;
+}
+
 int
 aprml_floats(struct aprml *m, size_t i, uint64_t from, size_t n, float *y,
              struct aprml_error *e)
 {
-	struct pull p = { .fd = -1, .file.fd = -1, .e = e, .name = m->path };
-	const struct tensor *tensor;
+	struct pull p = { .fd = -1, .file.fd = -1, .e = e, .name = api_name(m) };
+	const struct tensor *tensor = pull_tensor(&p, m, i);
 	int r = -1;
 
-	if (i >= aprml_tensor_count(m))
-		return pull_fail(&p, ERR_NO, "no tensor has this number");
-	tensor = m->source->plan->tensors[i];
-	p.name = tensor_name(tensor);
+	if (!tensor)
+		return -1;
 	if (!values_known(tensor_type(tensor)) || tensor_type(tensor)->items > BLOCK ||
 	    tensor_type(tensor)->bytes > PIECE)
 		return pull_fail(&p, ERR_NO, "values of its type cannot be decoded");
@@ -227,4 +267,110 @@ aprml_floats(struct aprml *m, size_t i, uint64_t from, size_t n, float *y,
 		r = decode(&p, tensor, from, n, y);
 	pull_end(&p);
 	return r;
+}
+
+/* ---- without a copy ---- */
+
+/* The bytes of a tensor in a mapping of the pages around them, or NULL. */
+static const uint8_t *
+map_tensor(struct pull *p, const struct aprml *m, size_t i, struct api_view *v)
+{
+	const uint64_t bytes = tensor_bytes(m->source->plan->tensors[i]);
+	const uint64_t off = p->at % (uint64_t)sysconf(_SC_PAGESIZE), all = off + bytes;
+	struct stat st;
+	void *map;
+
+	if (fstat(p->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		pull_fail(p, ERR_NO, "is not in a file that can be mapped");
+		return NULL;
+	}
+	if (all > SIZE_MAX || (uint64_t)st.st_size < p->at + bytes) {
+		pull_fail(p, ERR_CORRUPT, "the file was cut while it was in use");
+		return NULL;
+	}
+	map = mmap(NULL, (size_t)all, PROT_READ, MAP_PRIVATE, p->fd, (off_t)(p->at - off));
+	if (map == MAP_FAILED) {
+		pull_fail(p, ERR_IO, "cannot be mapped");
+		return NULL;
+	}
+	*v = (struct api_view){ map, (size_t)all };
+	return (const uint8_t *)map + off;
+}
+
+static const void *
+view(struct pull *p, struct aprml *m, size_t i)
+{
+	struct api_view *v;
+
+	if (p->memory)
+		return p->memory + p->at;
+	if (!m->views)
+		m->views = mem_array(aprml_tensor_count(m), sizeof *m->views);
+	if (!m->views) {
+		pull_fail(p, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	v = &m->views[i];
+	if (v->map)
+		return (const uint8_t *)v->map + p->at % (uint64_t)sysconf(_SC_PAGESIZE);
+	return map_tensor(p, m, i, v);
+}
+
+const void *
+aprml_view(struct aprml *m, size_t i, struct aprml_error *e)
+{
+	static const uint8_t nothing;
+	struct pull p = { .fd = -1, .file.fd = -1, .e = e, .name = api_name(m) };
+	const void *at = NULL;
+	int lies;
+
+	if (!pull_tensor(&p, m, i))
+		return NULL;
+	if (tensor_bytes(m->source->plan->tensors[i]) == 0)
+		return &nothing;
+	if (m->from.ranges.read) {
+		pull_fail(&p, ERR_NO, "is read by the program, and is not in memory");
+		return NULL;
+	}
+	lies = pull_lying(&p, m, i);
+	if (lies > 0)
+		at = view(&p, m, i);
+	else if (lies == 0)
+		pull_fail(&p, ERR_NO, "is stored in another form, which must be read");
+	pull_end(&p);
+	return at;
+}
+
+void
+aprml_prefetch(struct aprml *m, const size_t *i, size_t n)
+{
+	struct aprml_error e;
+	uint64_t bytes;
+
+	for (; n > 0; n--, i++) {
+		struct pull p = { .fd = -1, .file.fd = -1, .e = &e, .name = api_name(m) };
+
+		if (!pull_tensor(&p, m, *i) || pull_lying(&p, m, *i) <= 0) {
+			pull_end(&p);
+			continue;
+		}
+		bytes = tensor_bytes(m->source->plan->tensors[*i]);
+		if (m->from.ranges.read && m->from.ranges.prefetch)
+			m->from.ranges.prefetch(m->from.ranges.ctx, p.at, bytes);
+		else if (!p.memory)
+			posix_fadvise(p.fd, (off_t)p.at, (off_t)bytes, POSIX_FADV_WILLNEED);
+		pull_end(&p);
+	}
+}
+
+void
+api_drop_views(struct aprml *m)
+{
+	size_t i;
+
+	for (i = 0; m->views && i < aprml_tensor_count(m); i++)
+		if (m->views[i].map)
+			munmap(m->views[i].map, m->views[i].n);
+	free(m->views);
+	m->views = NULL;
 }
