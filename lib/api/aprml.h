@@ -67,7 +67,7 @@ const char *aprml_version(void);
  * returns NULL and fills *e. */
 struct aprml *aprml_open(const char *path, struct aprml_error *e);
 
-/* The same for a file of n bytes at p, which is not copied: it must stay as it is until
+/* The same for a file of n bytes at p, which is not copied and must not change until
  * aprml_close. */
 struct aprml *aprml_open_memory(const void *p, size_t n, struct aprml_error *e);
 
