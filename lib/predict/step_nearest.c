@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "predict/near.h"
 #include "predict/step.h"
 
-#define LANES 8
+#define LANES NEAR_LANES
 
 struct near {
 	double d; /* for Euclid the square, for Minkowski the power */
@@ -47,7 +48,7 @@ compare(const void *a, const void *b)
 /* ---- distances: t is one row, q LANES rows, feature by feature ---- */
 
 static void
-euclid(const double *restrict t, const double *restrict q, size_t n, double *restrict to)
+euclid(const double *t, const double *q, size_t n, double *to)
 {
 	size_t i, l;
 
@@ -120,36 +121,51 @@ measure(const struct step *s, const double *t, const double *q, double to[LANES]
 	case STEP_CHEBYSHEV:
 		chebyshev(t, q, s->in, to);
 		break;
-	case STEP_MINKOWSKI:
-		minkowski(t, q, s->in, s->x, to);
-		break;
 	case STEP_COSINE:
 		cosine(t, q, s->in, to);
+		break;
+	case STEP_MINKOWSKI:
+		minkowski(t, q, s->in, s->x, to);
 		break;
 	default:
 		euclid(t, q, s->in, to);
 	}
 }
 
+/* The distances of up to NEAR_ROWS rows of training from row i on. Returns how many. */
+static size_t
+measure_some(const struct step *s, const struct near_level *level, size_t i, const double *q,
+             double *d)
+{
+	if (s->mode == STEP_EUCLID && s->n - i >= NEAR_ROWS) {
+		level->squares(s->a + i * s->in, s->in, q, d);
+		return NEAR_ROWS;
+	}
+	measure(s, s->a + i * s->in, q, d);
+	return 1;
+}
+
 /* ---- neighbours ---- */
 
 /* The s->k nearest of each of LANES rows, the nearest first; near: LANES heaps. */
 static void
-search(const struct step *s, const double *q, struct near *near)
+search(const struct step *s, const struct near_level *level, const double *q, struct near *near)
 {
-	double d[LANES];
-	size_t i, l;
+	double d[NEAR_ROWS * LANES];
+	size_t i, k, l, n;
 
 	for (i = 0; i < LANES * s->k; i++)
 		near[i] = (struct near){ (double)INFINITY, SIZE_MAX };
-	for (i = 0; i < s->n; i++) {
-		measure(s, s->a + i * s->in, q, d);
-		for (l = 0; l < LANES; l++) {
-			struct near x = { isnan(d[l]) ? (double)INFINITY : d[l], i };
+	for (i = 0; i < s->n; i += n) {
+		n = measure_some(s, level, i, q, d);
+		for (k = 0; k < n; k++)
+			for (l = 0; l < LANES; l++) {
+				struct near x = { d[k * LANES + l], i + k };
 
-			if (farther(near[l * s->k], x))
-				replace(near + l * s->k, s->k, x);
-		}
+				x.d = isnan(x.d) ? (double)INFINITY : x.d;
+				if (farther(near[l * s->k], x))
+					replace(near + l * s->k, s->k, x);
+			}
 	}
 	for (l = 0; l < LANES; l++)
 		qsort(near + l * s->k, s->k, sizeof *near, compare);
@@ -204,6 +220,7 @@ nearest(const struct step *s, struct step_rows *x, struct step_rows *spare, stru
 {
 	double *q = mem_array(s->in * LANES, sizeof *q);
 	struct near *near = mem_array(s->k * LANES, sizeof *near);
+	const struct near_level *level = near_best();
 	size_t i, j, l;
 	int r = -1;
 
@@ -217,7 +234,7 @@ nearest(const struct step *s, struct step_rows *x, struct step_rows *spare, stru
 		for (l = 0; l < lanes; l++)
 			for (j = 0; j < s->in; j++)
 				q[j * LANES + l] = step_row(x, i + l)[j];
-		search(s, q, near);
+		search(s, level, q, near);
 		for (l = 0; l < lanes; l++) {
 			weigh(s, near + l * s->k);
 			(s->kind == &step_vote ? vote : average)(s, near + l * s->k, step_row(spare, i + l));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predict/near.h"
 #include "predict/predict.h"
 #include "predict/rows.h"
 #include "test.h"
@@ -226,6 +227,37 @@ test_parts(const char *name)
 	buf_free(&model);
 }
 
+/* Squares of distances have the same bits at each level of the CPU, which are those of the formula. */
+static void
+test_levels(void)
+{
+	const struct near_level *level;
+	double t[NEAR_ROWS * 19], q[NEAR_LANES * 19], to[NEAR_ROWS * NEAR_LANES];
+	size_t i, k, l, n;
+	unsigned index;
+
+	for (i = 0; i < NEAR_ROWS * 19; i++)
+		t[i] = sin((double)i) * 3;
+	for (i = 0; i < NEAR_LANES * 19; i++)
+		q[i] = cos((double)i * 0.7) / 3;
+	for (index = 0; (level = near_level(index)); index++) {
+		size_t wrong = 0;
+
+		for (n = 1; n <= 19; n++) {
+			level->squares(t, n, q, to);
+			for (k = 0; k < NEAR_ROWS; k++)
+				for (l = 0; l < NEAR_LANES; l++) {
+					double sum = 0;
+
+					for (i = 0; i < n; i++)
+						sum += (q[i * NEAR_LANES + l] - t[k * n + i]) * (q[i * NEAR_LANES + l] - t[k * n + i]);
+					wrong += sum != to[k * NEAR_LANES + l];
+				}
+		}
+		test_ok(wrong == 0, "distances at the level %s", level->name);
+	}
+}
+
 int
 main(void)
 {
@@ -245,5 +277,6 @@ main(void)
 	test_parts("text_net");
 	test_parts("near_euclidean_weighed");
 	test_parts("histogram");
+	test_levels();
 	return test_done();
 }
