@@ -419,7 +419,7 @@ take_line(struct work *w, struct line line, struct err *e)
 static int
 take_text(struct work *w, bool last, struct err *e)
 {
-	const char *p = (const char *)w->text.p, *end = p + w->text.n, *stop;
+	const char *p = (const char *)w->text.p, *end = w->text.n ? p + w->text.n : p, *stop;
 	size_t rest;
 
 	while (p < end) {
