@@ -121,7 +121,7 @@ serve(struct run *r, struct err *e)
 		run_options_request(r->o), &interrupted };
 
 	catch_interrupt();
-	return serve_run(&s, e);
+	return serve_lines(&s, e);
 }
 
 static int

@@ -23,6 +23,13 @@ setup() {
 	done
 }
 
+@test "no name is defined by two files of the library" {
+	local library=$APR_GEN/../../lib/libapr.a
+	[ -e "$library" ]
+	nm --defined-only -g "$library" | awk '$2 ~ /^[A-TV-Z]$/ { print $3 }' | sort | uniq -d >"$BATS_TEST_TMPDIR/twice"
+	[ ! -s "$BATS_TEST_TMPDIR/twice" ] || fail "$(cat "$BATS_TEST_TMPDIR/twice")"
+}
+
 # "ROOM OTHER..." sorted, of the table in scripts/layers.sh.
 rooms_checked() {
 	sed -n "/^rooms='/,/^'/p" scripts/layers.sh | sed '1d; $d' |

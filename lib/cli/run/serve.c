@@ -238,7 +238,7 @@ take_lines(const struct serve *s, struct input *in, struct err *e)
 }
 
 int
-serve_run(const struct serve *s, struct err *e)
+serve_lines(const struct serve *s, struct err *e)
 {
 	struct input in = { 0 };
 	int r = 0;

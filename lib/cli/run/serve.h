@@ -31,6 +31,6 @@ struct serve {
 
 /* Answers until the end of the input, or until it is interrupted. 0; or -1 with e filled if the
  * input cannot be read, or as out fails. */
-int serve_run(const struct serve *s, struct err *e);
+int serve_lines(const struct serve *s, struct err *e);
 
 #endif
