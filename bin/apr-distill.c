@@ -137,7 +137,9 @@ resume(struct run *r, struct err *e)
 	source_close(s);
 	if (held >= 0)
 		close(held);
-	if (done == 0)
+	if (done < 0)
+		tool_subject(r->asked->checkpoint);
+	else
 		tool_notef("goes on after step %llu", (unsigned long long)r->course.step);
 	return done;
 }

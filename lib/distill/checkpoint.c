@@ -98,7 +98,7 @@ compare(const struct source *s, const char *was, const char *now, struct err *e)
 		if (old && json_equal(old, v))
 			continue;
 		if (json_write(v, &y) == 0 && (!old || json_show(old, &x) == 0))
-			err_set(e, ERR_INVALID, s->name, "is a checkpoint of another training: its %s is %.80s, "
+			err_set(e, ERR_INVALID, s->name, "is a checkpoint of another training: its \"%s\" is %.80s, "
 			        "not %.80s", key, old ? buf_string(&x) : "missing", buf_string(&y));
 		buf_free(&x);
 		buf_free(&y);

@@ -47,7 +47,7 @@ setup() {
 	said 2 'exists'
 	try "${distill[@]}" --layers 1 --steps 12 --lr 0.01 --checkpoint state --resume "$model"
 	[ "$status" -eq 5 ]
-	grep -q 'a checkpoint of another training: its lr is 0.001, not 0.01' "$err"
+	grep -q 'a checkpoint of another training: its "lr" is 0.001, not 0.01' "$err"
 	try "${distill[@]}" --layers 1 --steps 12 --checkpoint want --resume "$model"
 	[ "$status" -eq 4 ]
 	grep -q 'want: is not a checkpoint of apr-distill' "$err"
@@ -55,7 +55,7 @@ setup() {
 	printf X | dd of=state bs=1 seek=1000000 conv=notrunc status=none
 	try "${distill[@]}" --layers 1 --steps 12 --checkpoint state --resume "$model"
 	[ "$status" -eq 4 ]
-	grep -q 'value: its data is damaged.*(E004)' "$err"
+	grep -q 'state: value: its data is damaged.*(E004)' "$err"
 	head -c 1000000 want >state
 	try "${distill[@]}" --layers 1 --steps 12 --checkpoint state --resume "$model"
 	[ "$status" -eq 4 ]
