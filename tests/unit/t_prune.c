@@ -246,6 +246,128 @@ test_layers(void)
 	end();
 }
 
+/* ---- tokens ---- */
+
+static void
+put_texts(const char *key, const char *const *texts, size_t n)
+{
+	struct buf b = { 0 };
+	size_t i;
+
+	buf_u32(&b, VALUE_STRING);
+	buf_u64(&b, n);
+	for (i = 0; i < n; i++) {
+		buf_u64(&b, strlen(texts[i]));
+		buf_text(&b, texts[i]);
+	}
+	made_wire(&m, key, (struct value_type){ 1, VALUE_STRING }, b.p, b.n);
+	buf_free(&b);
+}
+
+static void
+put_numbers(const char *key, enum value_kind leaf, const uint32_t *numbers, size_t n)
+{
+	struct buf b = { 0 };
+	size_t i;
+
+	buf_u32(&b, leaf);
+	buf_u64(&b, n);
+	for (i = 0; i < n; i++)
+		buf_u32(&b, numbers[i]);
+	made_wire(&m, key, (struct value_type){ 1, (uint8_t)leaf }, b.p, b.n);
+	buf_free(&b);
+}
+
+#define TOKENS 7
+
+/* Tokens of byte-level BPE, with merges of which some are not merges of tokens. */
+static void
+vocabulary(size_t types)
+{
+	static const char *const tokens[] = { "a", "b", "c", "bc", "ab", "abc", "<end>" };
+	static const char *const merges[] = { "x", "", " ", "b c", "a b", "q r", "a bc", "ab  c", "ab c" };
+	const uint32_t kinds[] = { 1, 1, 1, 1, 1, 1, 3 }, ids[] = { 6, 5, 900, 3 };
+
+	made_open(&m);
+	made_text(&m, "general.architecture", "llama");
+	made_text(&m, "tokenizer.ggml.model", "gpt2");
+	put_texts("tokenizer.ggml.tokens", tokens, TOKENS);
+	put_numbers("tokenizer.ggml.token_type", VALUE_I32, kinds, types);
+	put_texts("tokenizer.ggml.merges", merges, sizeof merges / sizeof *merges);
+	put_numbers("tokenizer.ggml.eog_token_ids", VALUE_U32, ids, 4);
+	made_number(&m, "tokenizer.ggml.padding_token_id", 4000000000u);
+	made_wire(&m, "tokenizer.ggml.eos_token_id", (struct value_type){ 0, VALUE_U16 }, "\6\0", 2);
+	made_number(&m, "llama.vocab_size", TOKENS);
+	made_floats(&m, "token_embd.weight", TOKENS + 2, 2, 0);
+}
+
+/* The number that a key has in the result, or that is the item of its list. */
+static uint64_t
+number_of(const char *key, size_t item)
+{
+	const struct meta *k = model_find(&plan.out, key);
+	uint64_t n = UINT64_MAX;
+
+	if (k && k->type.depth > 0)
+		return k->wire_bytes >= 16 + 4 * item ? le32(k->wire + 12 + 4 * item) : UINT64_MAX;
+	if (k)
+		value_u64(k->type, k->wire, k->wire_bytes, &n);
+	return n;
+}
+
+static void
+test_tokens(void)
+{
+	const bool used[TOKENS] = { [5] = true };
+	const struct prune_how how = { .rule = PRUNE_SHAPE, .used = used, .used_count = TOKENS };
+	struct err e = ERR_INIT;
+	const struct meta *k;
+	struct source *s;
+	long n;
+
+	/* "abc" is made of "a bc" and "ab c". */
+	vocabulary(TOKENS);
+	if (made_read(&m) < 0 || prune_plan_make(&plan, &how, &m.input, &e) < 0) {
+		printf("# %s %s\n", m.e.fact, e.fact);
+		exit(1);
+	}
+	k = model_find(&plan.out, "tokenizer.ggml.merges");
+	test_ok(plan.tokens.n == TOKENS && le64(k->wire + 4) == 4, "all ways to make a token stay");
+	end();
+
+	vocabulary(TOKENS);
+	made_text(&m, "tokenizer.huggingface.json", "{}");
+	if (made_read(&m) < 0 ||
+	    prune_plan_make(&plan, &(struct prune_how){ .rule = PRUNE_SHAPE, .used = (bool[]){ false, false,
+	                    false, true }, .used_count = 4 }, &m.input, &e) < 0)
+		exit(1);
+	s = pruned_source(&plan, 1, &e);
+	n = made_drain(s, out, sizeof out, &e);
+	source_close(s);
+	k = model_find(&plan.out, "tokenizer.ggml.merges");
+	test_ok(plan.tokens.n == 5 && n == 5 * 8 && value(6) == 6 && value(8) == 12 && value(9) == 13,
+	        "rows of tokens that stay, and none behind them");
+	test_ok(le64(k->wire + 4) == 1 && le64(k->wire + 12) == 3 && memcmp(k->wire + 20, "b c", 3) == 0,
+	        "merges of tokens that stay, without what is not a merge");
+	test_ok(number_of("tokenizer.ggml.eos_token_id", 0) == 4 &&
+	        number_of("tokenizer.ggml.padding_token_id", 0) == 4000000000u &&
+	        number_of("llama.vocab_size", 0) == 5 &&
+	        number_of("tokenizer.ggml.token_type", 4) == 3 &&
+	        number_of("tokenizer.ggml.eog_token_ids", 0) == 4 &&
+	        number_of("tokenizer.ggml.eog_token_ids", 1) == 3 &&
+	        number_of("tokenizer.ggml.eog_token_ids", 2) == UINT64_MAX &&
+	        !model_find(&plan.out, "tokenizer.huggingface.json"),
+	        "ids and lists follow; an id that is not a token stays, and goes from a list");
+	end();
+
+	vocabulary(TOKENS - 1);
+	e = (struct err)ERR_INIT;
+	test_ok(made_read(&m) == 0 && prune_plan_make(&plan, &how, &m.input, &e) < 0 &&
+	        e.code == ERR_CORRUPT && says(&e, "is not a list of one number for each of 7 tokens"),
+	        "a list of another length");
+	end();
+}
+
 int
 main(void)
 {
@@ -253,5 +375,6 @@ main(void)
 	test_shapes();
 	test_types();
 	test_layers();
+	test_tokens();
 	return test_done();
 }
