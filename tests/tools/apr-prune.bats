@@ -432,6 +432,7 @@ pieces() {
 	refused 4 'has no vocabulary' --vocab text
 }
 
+# bats test_tags=repeats
 @test "published vocabularies cut their texts as before" {
 	local v text data=${APR_TEST_DATA:-$root/../shared/data}/vocab
 	[ -d "$data" ] || skip 'no reference data'
