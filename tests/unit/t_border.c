@@ -117,7 +117,7 @@ is_exact(size_t n, size_t rank, size_t piece)
 static void
 borders(void)
 {
-	static const size_t sizes[] = { 1, 2, 17, VALUES }, pieces[] = { VALUES, 256, 7 };
+	static const size_t sizes[] = { 1, 2, 17, VALUES }, pieces[] = { VALUES, 999, 256 };
 	unsigned kind, s, p, r;
 	bool exact = true;
 
