@@ -307,3 +307,23 @@ changes() {
 	said 2 '<stdout>: is the input file itself'
 	cmp base.gguf b
 }
+
+@test "extract: a read error names the file that it is in" {
+	local pid status=0
+	simple
+	mkmodel <<-END >b.gguf
+		tensor a.weight F32 2x4 values 1 2 3 4 5 6 7 9
+		tensor b.weight F16 2x4 values 0
+	END
+	mkfifo p
+	apr-lora extract --rank 1 --base base.gguf - <p >out 2>said 3>&- &
+	pid=$!
+	exec 5>p
+	sleep 0.5
+	truncate -s -64 base.gguf # behind the back of the tool, which has read its header
+	apr-unpack b.gguf >&5
+	exec 5>&-
+	wait "$pid" || status=$?
+	[ "$status" -eq 4 ]
+	grep -q 'base.gguf' said
+}

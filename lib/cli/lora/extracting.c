@@ -33,7 +33,7 @@ struct job {
 	bool only_tuned;
 	uint64_t from;
 	float *to;
-	atomic_int fault;         /* errno + 1 */
+	atomic_int fault[2];      /* errno + 1, of the base and of the tuned model */
 };
 
 /* ---- which tensors ---- */
@@ -143,10 +143,13 @@ read_row(void *ctx, size_t i)
 	float *to = j->to + at, *base = j->base + at;
 	uint8_t *raw = j->raw + at * sizeof(double);
 
-	if (merge_input_values(&j->x->tuned, j->tuned[j->pair * 2 + 1], j->from + at, to, n, raw) < 0 ||
-	    (!j->only_tuned && merge_input_values(&j->x->base, j->tuned[j->pair * 2], j->from + at,
-	                                          base, n, raw) < 0)) {
-		atomic_store(&j->fault, errno + 1);
+	if (merge_input_values(&j->x->tuned, j->tuned[j->pair * 2 + 1], j->from + at, to, n, raw) < 0) {
+		atomic_store(&j->fault[1], errno + 1);
+		return;
+	}
+	if (!j->only_tuned && merge_input_values(&j->x->base, j->tuned[j->pair * 2], j->from + at, base,
+	                                         n, raw) < 0) {
+		atomic_store(&j->fault[0], errno + 1);
 		return;
 	}
 	for (k = 0; !j->only_tuned && k < n; k++)
@@ -158,6 +161,7 @@ read_values(void *ctx, size_t pair, bool tuned, uint64_t from, size_t n, float *
 {
 	struct job *j = ctx;
 	const struct lora_pair *p = &j->pairs[pair];
+	size_t i;
 
 	if (mem_grow(&j->raw, &j->raw_cap, n, sizeof(double)) < 0 ||
 	    mem_grow(&j->base, &j->base_cap, n, sizeof *j->base) < 0)
@@ -169,10 +173,11 @@ read_values(void *ctx, size_t pair, bool tuned, uint64_t from, size_t n, float *
 	j->count = n;
 	j->row = p->kind == LORA_MATRIX || p->kind == LORA_TABLE ? (size_t)tensor_row(p->t) : n;
 	thread_for(j->x->jobs, (n + j->row - 1) / j->row, read_row, j);
-	if (atomic_load(&j->fault)) {
-		errno = atomic_load(&j->fault) - 1;
-		return range_fail(j->x->tuned.name, e);
-	}
+	for (i = 0; i < 2; i++)
+		if (atomic_load(&j->fault[i])) {
+			errno = atomic_load(&j->fault[i]) - 1;
+			return range_fail(i ? j->x->tuned.name : j->x->base.name, e);
+		}
 	return 0;
 }
 
