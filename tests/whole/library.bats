@@ -79,11 +79,11 @@ exported() {
 	./alone | diff - <(./static)
 }
 
-# The program NAME of a manual page, into NAME.c.
+# page_program NAME SUFFIX: the program NAME of a manual page, into NAME.SUFFIX.
 page_program() {
 	sed -e 's/\\e/\\/g' -e 's/\\&//g' -e 's/\\-/-/g' "$root/man/aprml.3" |
-		sed -n "/^\/\* $1:/,/^\.Ed/p" | sed '$d' >"$1.c"
-	[ -s "$1.c" ]
+		sed -n "/^\(\/\*\|#\) $1:/,/^\.Ed/p" | sed '$d' >"$1.$2"
+	[ -s "$1.$2" ]
 }
 
 # Calls a command for each compiler and language.
@@ -123,13 +123,26 @@ part_runs() {
 	local name
 	export LD_LIBRARY_PATH=$lib
 	cmp "$dest/opt/apr/share/man/man3/aprml.3" "$root/man/aprml.3"
-	page_program peek
+	page_program peek c
 	each_compiler peek_runs
-	page_program part
+	page_program part c
 	each_compiler part_runs
 	for name in $(grep -o '\<aprml_[a-z_0-9]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u); do
 		grep -q "^\.Fn $name " "$root/man/aprml.3" || fail "$name"
 	done
+}
+
+@test "aprml(3): the example in Python runs" {
+	[ "$mode" = release ] || skip "a sanitizer's library comes with the program"
+	command -v python3 >/dev/null || skip "no python3"
+	export LD_LIBRARY_PATH=$lib
+	page_program look py
+	[ "$(python3 look.py "$model" token_embd.weight)" = "$(apr-get --text --slice 0,0:4 \
+		token_embd.weight "$model" | xargs printf '%g %g %g %g\n')" ]
+	run python3 look.py "$model" no.such.tensor
+	[ "$status" -eq 1 ] && [ "$output" = 'look: no such tensor' ]
+	run python3 look.py missing.gguf token_embd.weight
+	[ "$status" -eq 1 ] && [[ $output == 'look: missing.gguf: cannot be opened'* ]]
 }
 
 @test "aprml: a model by its name, in memory and by ranges: the same, in each format" {
