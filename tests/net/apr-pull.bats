@@ -251,6 +251,16 @@ refused() {
 	[ ! -e none.gguf ]
 }
 
+@test "a stream whose reader cannot be started says so" {
+	mkdir bin
+	cp "$(command -v apr-pull)" bin
+	printf '#!/nowhere/none\n' >bin/apr-unpack
+	chmod +x bin/apr-unpack
+	repo org/g m.gguf <"$model"
+	try bin/apr-pull hf://org/g/m.gguf
+	said 1 'apr-unpack: cannot be started'
+}
+
 # ---- servers that fail ----
 
 @test "failures for a while: the request is made again" {
