@@ -1,5 +1,4 @@
 /* apr-lowrank: stream -> stream, matrices as products of two smaller ones, and back */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

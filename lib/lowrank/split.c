@@ -8,7 +8,6 @@
 #include "core/num.h"
 #include "core/philox.h"
 #include "core/range.h"
-#include "core/thread.h"
 #include "kernels/kernel.h"
 #include "linear/svd.h"
 #include "lowrank/parts.h"

@@ -1,6 +1,5 @@
 #include "merge/merged.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

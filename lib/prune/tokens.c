@@ -1,6 +1,5 @@
 #include "prune/tokens.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
