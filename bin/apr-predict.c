@@ -9,12 +9,13 @@
 #include "formats/format.h"
 #include "load/load.h"
 #include "predict/batch.h"
+#include "predict/readers.h"
 #include "predict/tensors.h"
 
 struct options {
 	bool proba, raw, leaf, inverse, header, no_header, one_based;
 	const char *form;
-	uint64_t skip, trees, jobs;
+	uint64_t skip, trees, jobs, generate, seed;
 };
 
 static int
@@ -92,6 +93,22 @@ predict(struct predictor *m, const char *path, const struct options *o, struct e
 	return status;
 }
 
+/* Texts of a list of n-grams. */
+static int
+generate(const struct predictor *m, const struct options *o, struct err *e)
+{
+	struct buf b = { 0 };
+	uint64_t i;
+	int r = 0;
+
+	for (i = 0; i < o->generate && r == 0; i++) {
+		buf_clear(&b);
+		r = arpa_generate(m, o->seed, i, &b, e) < 0 || put(NULL, b.p, b.n, e) < 0 ? -1 : 0;
+	}
+	buf_free(&b);
+	return r;
+}
+
 static int
 check(char **operands, const struct options *o, struct err *e)
 {
@@ -125,18 +142,22 @@ main(int argc, char **argv)
 		FLAG(0, "one-based", &o.one_based, "libsvm: the first feature has the number 1"),
 		NUMBER(0, "trees", "N", &o.trees, 1, UINT32_MAX,
 		       "use only the first N trees of each output"),
+		NUMBER(0, "generate", "N", &o.generate, 1, UINT32_MAX,
+		       "n-grams: print N texts by chance in place of predictions"),
+		NUMBER(0, "seed", "N", &o.seed, 0, UINT64_MAX, "begin the chance at N (default: 0)"),
 		OPT_JOBS(&o.jobs),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-predict", "[--proba | --raw | --leaf | --inverse] [--trees N] [--rows FORM]\n"
-		"[--header | --no-header] [--skip N] [--one-based] [-j N] MODEL [FILE]",
+		"[--header | --no-header] [--skip N] [--one-based] [-j N]\n[--generate N [--seed N]] MODEL [FILE]",
 		"Print what a classical model predicts for each row of a table.", opts, 2
 	};
 	struct predictor m = { 0 };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
-	const char *rows = check(operands, &o, &e) == 0 ? tool_input(operands[1], &e) : NULL;
+	const char *rows = check(operands, &o, &e) < 0 ? NULL
+	                   : o.generate ? operands[0] : tool_input(operands[1], &e);
 
 	if (!o.jobs)
 		o.jobs = thread_count();
@@ -148,7 +169,7 @@ main(int argc, char **argv)
 	}
 	sandbox_enter();
 	if (rows && read_model(&m, operands[0], &e) == 0)
-		predict(&m, rows, &o, &e);
+		o.generate ? generate(&m, &o, &e) : predict(&m, rows, &o, &e);
 	predictor_free(&m);
 	return tool_end(&e);
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/philox.h"
 #include "core/text.h"
 #include "predict/decimal.h"
 #include "predict/readers.h"
@@ -34,6 +35,7 @@ struct grams {
 	struct vocab texts; /* the words of an n-gram, with one space between them */
 	struct buf log, back; /* doubles, for each n-gram */
 	size_t order;
+	size_t words;       /* of length 1, the first of the texts */
 	bool begins, ends, knows_unknown;
 };
 
@@ -213,6 +215,7 @@ read_file(struct arpa *a)
 	for (n = 1; n <= a->g->order; n++)
 		if (read_grams(a, n, &x, &line) < 0)
 			return -1;
+	a->g->words = (size_t)a->counts[0];
 	if (!is(line, x.n, "\\end\\"))
 		return wrong(a, "\\end\\ is expected");
 	if (vocab_index(&a->g->texts, a->where, a->e) < 0)
@@ -330,6 +333,77 @@ score(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 }
 
 static const struct step_kind step_grams = { "list of n-grams", true, false, score };
+
+/* ---- texts by chance ---- */
+
+/* A number from 0 to 1 that depends on the key and the index. */
+static double
+chance(uint64_t key, uint64_t index)
+{
+	uint32_t to[4];
+
+	philox_fill(key, index * 4, to, 4);
+	return ((double)(to[0] >> 5) * 67108864 + (double)(to[1] >> 6)) / 9007199254740992;
+}
+
+/* The word that follows: each with its probability, except those that nobody writes. What the
+ * probabilities lack to 1 goes to the last word. */
+static size_t
+choose(const struct grams *g, struct buf *text, struct buf *spans, double r)
+{
+	size_t n = spans->n / sizeof(struct span), from = n + 1 > g->order ? n + 1 - g->order : 0;
+	size_t i, last = g->words;
+	double sum = 0;
+
+	for (i = 0; i < g->words; i++) {
+		const struct token *t = &g->texts.token[i];
+		const char *word = (const char *)vocab_text(&g->texts, (uint32_t)i);
+
+		if (is(word, t->text_bytes, "<s>") || is(word, t->text_bytes, "<unk>"))
+			continue;
+		put_word(text, spans, word, t->text_bytes);
+		if (!buf_ok(text) || !buf_ok(spans))
+			break;
+		sum += pow(10, log_of(g, (const char *)text->p, (const struct span *)(void *)spans->p + from,
+		                      n + 1 - from));
+		last = i;
+		spans->n -= sizeof(struct span);
+		text->n -= t->text_bytes + 1;
+		if (sum > r)
+			break;
+	}
+	return last;
+}
+
+int
+arpa_generate(const struct predictor *m, uint64_t seed, uint64_t number, struct buf *to, struct err *e)
+{
+	const struct step *s = m->step_count ? &m->steps[0] : NULL;
+	struct buf text = { 0 }, spans = { 0 };
+	const struct grams *g;
+	uint64_t key = philox_key(seed, "text", number);
+	size_t i, word, n;
+
+	if (!s || s->kind != &step_grams)
+		return err_set(e, ERR_USAGE, NULL, "--generate: the model is not a list of n-grams");
+	g = s->more;
+	if (g->begins)
+		put_word(&text, &spans, "<s>", 3);
+	for (i = 0; i < ARPA_WORDS; i++) {
+		word = choose(g, &text, &spans, chance(key, i));
+		n = word < g->words ? g->texts.token[word].text_bytes : 0;
+		if (n == 0 || is((const char *)vocab_text(&g->texts, (uint32_t)word), n, "</s>"))
+			break;
+		put_word(&text, &spans, vocab_text(&g->texts, (uint32_t)word), n);
+		buf_text(to, i ? " " : "");
+		buf_put(to, vocab_text(&g->texts, (uint32_t)word), n);
+	}
+	buf_text(to, "\n");
+	n = buf_ok(&text) && buf_ok(&spans) && buf_ok(to);
+	buf_free(&text);
+	buf_free(&spans);
+	return n ? 0 : err_memory(e);
+}
 
 bool
 arpa_probe(const uint8_t *p, size_t n)

@@ -25,6 +25,15 @@ static const struct pickle_name names[] = {
 	{ "numpy.random", NULL, PICKLE_OPAQUE },
 	{ "_codecs", "encode", SKLEARN_ENCODE },
 	{ "collections", "OrderedDict", PICKLE_OPAQUE },
+	/* Not even as a mere name: */
+	{ "os", NULL, PICKLE_EXECUTES },
+	{ "posix", NULL, PICKLE_EXECUTES },
+	{ "nt", NULL, PICKLE_EXECUTES },
+	{ "subprocess", NULL, PICKLE_EXECUTES },
+	{ "builtins", "eval", PICKLE_EXECUTES },
+	{ "builtins", "exec", PICKLE_EXECUTES },
+	{ "builtins", "compile", PICKLE_EXECUTES },
+	{ "builtins", "__import__", PICKLE_EXECUTES },
 };
 
 /* ---- labels and names ---- */

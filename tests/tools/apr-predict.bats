@@ -88,6 +88,8 @@ setup() {
 	said 2 'the model is not a classifier'
 	try apr-predict --proba --raw v.txt <<<1,2
 	said 2 'only one of --proba, --raw, --leaf and --inverse'
+	try apr-predict --generate 1 v.txt
+	said 2 '--generate: the model is not a list of n-grams'
 	try apr-predict --header --no-header v.txt <<<1,2
 	said 2 '--header and --no-header cannot be combined'
 	try apr-predict --rows xml v.txt <<<1,2
@@ -311,6 +313,11 @@ safetensors() {
 	awk -F, '{ printf "%.6g %d %d\n", $1, $2, $3 }' "$out" | diff - <(
 		printf '%s\n' '-0.6 3 0' '-3 3 0' '-2.25 3 1' '-1.2 1 0'
 	)
+	apr-predict --generate 400 m.arpa >texts
+	apr-predict --generate 400 --seed 0 m.arpa | cmp - texts
+	! apr-predict --generate 400 --seed 1 m.arpa | cmp -s - texts
+	grep -qvE '^[ab ]*$' texts && fail 'other words'
+	awk '$1 == "a" { n++ } END { exit !(n > 160 && n < 240) }' texts # P(a | <s>) is 0.501
 	local change message
 	while IFS='|' read -r change message; do
 		sed "$change" m.arpa >bad.arpa
@@ -336,6 +343,8 @@ safetensors() {
 		try apr-predict m.pkl <<<a
 		said 4 "$message"
 	done <<-'END'
+		X\005\000\000\000inputcos\nsystem\n|os.system
+		X\005\000\000\000inputc__builtin__\neval\n|eval
 		X\011\000\000\000tokenizercmy.own\ntokens\n|a preprocessor or a tokenizer of its own, which is code, is not read
 		X\010\000\000\000analyzercmy.own\ntokens\n|an analyzer that is a function is not read
 		X\013\000\000\000ngram_rangeK\003K\002\206|the lengths of terms are wrong
