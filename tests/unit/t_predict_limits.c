@@ -331,6 +331,7 @@ static const struct {
 	enum batch_what what;
 	const char *out; /* or a part of the error */
 } batches[] = {
+	{ "no rows", "", 0, ROWS_CSV, BATCH_RAW, "" },
 	{ "labels that JSON does not write as numbers", "[1]\n[2]\n[3]\n[4]\n[5]\n", 0, ROWS_JSON,
 	  BATCH_PREDICTION, "{\"prediction\":\"007\"}\n{\"prediction\":\"1.\"}\n{\"prediction\":-1.5e3}\n"
 	  "{\"prediction\":0}\n{\"prediction\":\"a,\\\"b\"}\n" },

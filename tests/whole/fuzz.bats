@@ -276,6 +276,10 @@ starved() {
 	replayed predict
 }
 
+@test "fuzz corpus: decision trees as tensors" {
+	replayed trees
+}
+
 @test "fuzz corpus: rows of a table" {
 	replayed rows
 }
