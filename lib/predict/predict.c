@@ -6,6 +6,7 @@
 
 #include "core/mem.h"
 #include "predict/chain.h"
+#include "predict/near.h"
 #include "predict/readers.h"
 
 /* ---- the table of readers ---- */
@@ -208,22 +209,56 @@ linear_row(const struct predictor *m, const double *row, double *scores)
 	}
 }
 
-/* Squares of Euclidean distances. */
+/* The square of the Euclidean distance to center k. */
+static double
+center_square(const struct predictor *m, const double *row, size_t k)
+{
+	const double *c = m->linear.weights + k * m->inner;
+	double sum = 0, d;
+	size_t i;
+
+	for (i = 0; i < m->inner; i++) {
+		d = row[i] - c[i];
+		sum = m->single ? (double)((float)sum + (float)d * (float)d) : sum + d * d;
+	}
+	return sum;
+}
+
 static void
 center_row(const struct predictor *m, const double *row, double *scores)
 {
-	size_t i, k;
+	size_t k;
 
-	for (k = 0; k < m->outputs; k++) {
-		const double *c = m->linear.weights + k * m->inner;
-		double sum = 0, d;
+	for (k = 0; k < m->outputs; k++)
+		scores[k] = center_square(m, row, k);
+}
 
-		for (i = 0; i < m->inner; i++) {
-			d = row[i] - c[i];
-			sum = m->single ? (double)((float)sum + (float)d * (float)d) : sum + d * d;
+/* NEAR_LANES rows at a time, with the same bits. Returns the number of rows that were computed. */
+static size_t
+center_rows(const struct predictor *m, const double *rows, size_t n, double *scores)
+{
+	const struct near_level *level = near_best();
+	double *q = mem_array(m->inner * NEAR_LANES, sizeof *q), d[NEAR_ROWS * NEAR_LANES];
+	size_t i, j, k, l, r;
+
+	for (r = 0; q && r + NEAR_LANES <= n; r += NEAR_LANES, rows += NEAR_LANES * m->inner) {
+		double *to = scores + r * m->outputs;
+
+		for (l = 0; l < NEAR_LANES; l++)
+			for (i = 0; i < m->inner; i++)
+				q[i * NEAR_LANES + l] = rows[l * m->inner + i];
+		for (k = 0; k + NEAR_ROWS <= m->outputs; k += NEAR_ROWS) {
+			level->squares(m->linear.weights + k * m->inner, m->inner, q, d);
+			for (j = 0; j < NEAR_ROWS; j++)
+				for (l = 0; l < NEAR_LANES; l++)
+					to[l * m->outputs + k + j] = d[j * NEAR_LANES + l];
 		}
-		scores[k] = sum;
+		for (; k < m->outputs; k++)
+			for (l = 0; l < NEAR_LANES; l++)
+				to[l * m->outputs + k] = center_square(m, rows + l * m->inner, k);
 	}
+	free(q);
+	return r;
 }
 
 void
@@ -238,7 +273,8 @@ predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, do
 		forest_rows(&m->forest, rows, n, missing, scores, leaves);
 		return;
 	}
-	for (i = 0; scores && i < n; i++)
+	i = scores && m->form == PREDICT_CENTERS && !m->single ? center_rows(m, rows, n, scores) : 0;
+	for (; scores && i < n; i++)
 		(m->form == PREDICT_LINEAR ? linear_row : center_row)(m, rows + i * m->inner,
 		                                                      scores + i * m->outputs);
 }
