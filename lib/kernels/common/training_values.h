@@ -458,9 +458,14 @@ softmax(float *x, size_t n, float scale, float *most, float *factor)
 		v = v * scale - *most;
 		power(&v);
 		sum += v;
+		store(x + i, &v, some);
 	}
 	*factor = 1 / sum_of(&sum);
-	softmax_again(x, n, scale, *most, *factor);
+	for EACH(i, some, n) {
+		load(&v, x + i, some, 0);
+		v *= *factor;
+		store(x + i, &v, some);
+	}
 }
 
 static void
