@@ -196,7 +196,10 @@ refused() {
 	HF_TOKEN=hf_reader pull --path $file
 	quiet
 	rm -r hub/models/org/m/.gated cache
-	refused 3 'org/m/none: does not exist in this revision' hf://org/m/none
+	# The commit is known then, and that it lacks the file.
+	pull --path hf://org/m/none
+	said 3 'org/m/none: does not exist in this revision'
+	rm -r cache
 	refused 3 'org/m: has no revision none' hf://org/m@none
 	refused 3 'org/none: does not exist on the hub, or is private' hf://org/none
 	touch hub/models/org/m/.disabled
