@@ -146,7 +146,8 @@ take_tensors(struct adapt *a, struct err *e)
 	for (i = 0; i < packed->count; i++)
 		if (add_row(a, a->t.sources + i, last_part(&packed->p[i]), decoded, e) < 0)
 			return -1;
-	qsort(a->t.rows, a->t.count, sizeof *a->t.rows, by_last);
+	if (a->t.count > 0)
+		qsort(a->t.rows, a->t.count, sizeof *a->t.rows, by_last);
 	store_uses(&a->store, &a->t);
 	return adapt_add_tensors(a, e);
 }

@@ -10,7 +10,7 @@ struct progress {
 	bool on, terminal;
 	uint64_t total, done;
 	double began, shown;
-	char said[64];    /* a result so far, or "" */
+	char said[96];    /* a result so far, or "" */
 };
 
 /* asked: shows progress even if standard error is not a terminal. total: in bytes, unless

@@ -81,6 +81,10 @@ replayed() {
 	replayed sparse
 }
 
+@test "fuzz corpus: tokens of two models, united" {
+	replayed unite
+}
+
 @test "fuzz corpus: recipes of merges" {
 	replayed recipe
 }
