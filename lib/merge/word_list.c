@@ -44,6 +44,7 @@ static int
 copy_keys(struct word_list *w, const struct merge_input *in, struct err *e)
 {
 	const struct model *m = in->subject.w.plan;
+	struct value_check check;
 	struct value_type type;
 	const uint8_t *p;
 	size_t i, n;
@@ -55,7 +56,13 @@ copy_keys(struct word_list *w, const struct merge_input *in, struct err *e)
 			continue;
 		if (!(p = weights_meta(&in->subject.w, &m->meta[i], &type, &n)))
 			return err_set(e, ERR_INVALID, in->name, "its key %.80s cannot be read", key);
-		if (model_set_meta(&w->keys, key, type, p, n, e) < 0)
+		/* Nobody has looked into the blobs of a stream. */
+		value_check_begin(&check, type);
+		value_check_add(&check, p, n);
+		if (!value_check_end(&check))
+			return err_set(e, ERR_CORRUPT, in->name, "its key %.80s is not the value that it "
+			               "announces", key);
+		if (model_add_meta(&w->keys, key, strlen(key), type, p, n, e) < 0)
 			return -1;
 	}
 	return 0;

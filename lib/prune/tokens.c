@@ -322,12 +322,17 @@ change_keys(struct tokens_plan *s)
 	/* A copy of the file that these keys were made from would have the old tokens. */
 	model_unset_meta(keys, "tokenizer.huggingface.json");
 	for (i = 0; r == 0 && i < keys->meta_count; i++) {
-		struct value_type type = keys->meta[i].type;
+		struct meta *k = &keys->meta[i];
+		struct value_type type = k->type;
 
-		buf_clear(&b);
-		r = change_key(s, &keys->meta[i], &type, &b);
-		if (r == 0 && b.n > 0)
-			r = model_set_meta(keys, keys->meta[i].key, type, b.p, b.n, s->e);
+		r = change_key(s, k, &type, &b);
+		if (r < 0 || b.n == 0)
+			continue;
+		free(k->wire);
+		k->type = type;
+		k->wire = b.p;
+		k->wire_bytes = b.n;
+		b = (struct buf){ 0 };
 	}
 	buf_free(&b);
 	return r;
