@@ -32,17 +32,23 @@ send_bytes(struct carry *c, const uint8_t *p, size_t n)
 	return 1;
 }
 
-/* The bytes of a blob of the model: the result can have others before it. */
+/* The bytes of a blob of the model: the result can have others between its blobs, in whose order it
+ * mostly has them. */
 static const struct weights_blob *
-blob_of(const struct merge_input *in, const char *name)
+blob_of(struct carry *c, const char *name)
 {
 	static const struct weights_blob none;
-	const struct model *m = in->subject.w.plan;
+	const struct model *m = c->files_of->subject.w.plan;
 	size_t i;
 
-	for (i = 0; i < m->blob_count; i++)
-		if (strcmp(m->blobs[i].name, name) == 0)
-			return &in->subject.w.blobs[i];
+	for (i = 0; i < m->blob_count; i++) {
+		size_t at = (c->own + i) % m->blob_count;
+
+		if (strcmp(m->blobs[at].name, name) != 0)
+			continue;
+		c->own = at + 1;
+		return &c->files_of->subject.w.blobs[at];
+	}
 	return &none;
 }
 
@@ -50,7 +56,7 @@ static int
 next_blob(struct carry *c, struct item *item)
 {
 	const struct blob *b = &c->plan->blobs[c->blob];
-	const struct weights_blob *w = blob_of(c->files_of, b->name);
+	const struct weights_blob *w = blob_of(c, b->name);
 	size_t i;
 
 	*item = (struct item){ .kind = ITEM_BLOB, .index = c->blob++, .bytes = b->bytes };

@@ -18,6 +18,7 @@ struct carry {
 
 	/* Private. */
 	size_t blob, tensor, input, record, records; /* to be sent next */
+	size_t own;               /* blob of files_of that is looked at first */
 	bool licence_sent;
 	const uint8_t *bytes;     /* of a side file or the licence */
 	struct merge_input *from; /* or the model and the tensor that is copied */

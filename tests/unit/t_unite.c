@@ -1,10 +1,12 @@
-/* unite: the tokens, types, scores and merges of several tokenizers as those of one. */
+/* unite: the tokens, types, scores and merges of several tokenizers as those of one; carry: side files. */
 #include "merge/unite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "merge/carry.h"
 #include "merge/vocabulary.h"
 
 #include "test.h"
@@ -172,10 +174,77 @@ others(void)
 	free_models(2, &v);
 }
 
+/* Whether the words of a model with this value in a blob are refused. */
+static bool
+refused(const char *key, struct value_type type, const uint8_t *p, size_t n)
+{
+	struct weights_blob blob = { p, n };
+	struct word_list words;
+	struct err e = ERR_INIT;
+	int r;
+
+	make(0, "a|b|ab", NULL, "a b");
+	model_add_meta_blob(&plan[0], key, strlen(key), type, n, &e);
+	input[0].subject.w.blobs = &blob;
+	r = word_list_read(&words, &input[0], &e);
+	word_list_free(&words);
+	model_free(&plan[0]);
+	return r < 0 && e.code == ERR_CORRUPT;
+}
+
+static void
+blobs(void)
+{
+	const struct value_type list = { 1, VALUE_I32 }, number = { 0, VALUE_U32 };
+	uint8_t wire[16];
+
+	le32_put(wire, VALUE_I32);
+	le64_put(wire + 4, 1);
+	le32_put(wire + 12, 2);
+	test_ok(!refused("tokenizer.ggml.suppress_tokens", list, wire, 16), "a list that a blob holds");
+	le64_put(wire + 4, UINT64_C(1) << 62);
+	test_ok(refused("tokenizer.ggml.suppress_tokens", list, wire, 12),
+	        "a list of a blob that announces more than memory holds");
+	test_ok(refused("tokenizer.ggml.eos_token_id", number, wire, 0), "a number in an empty blob");
+}
+
+/* Side files of the result that the model has in another order, and one that it lacks. */
+static void
+files(void)
+{
+	const char *const own[] = { "a", "b", "c" }, *const sent[] = { "b", "new", "c", "a", "c" };
+	struct weights_blob bytes[] = { { (const uint8_t *)"1", 1 }, { (const uint8_t *)"2", 1 },
+		{ (const uint8_t *)"3", 1 } };
+	struct carry c = { .plan = &plan[1], .files_of = &input[0] };
+	struct err e = ERR_INIT;
+	const uint8_t *p;
+	char got[8] = "";
+	size_t i, n;
+	struct item item;
+
+	make(0, "a|b|ab", NULL, "a b");
+	make(1, "a|b|ab", NULL, "a b");
+	for (i = 0; i < 3; i++)
+		model_add_blob(&plan[0], own[i], "file", 1, &e);
+	for (i = 0; i < 5; i++)
+		model_add_blob(&plan[1], sent[i], "file", i != 1, &e);
+	input[0].subject.w.blobs = bytes;
+	if (carry_open(&c, &e) < 0)
+		exit(1);
+	for (i = 0; i < 5 && carry_next(&c, &item) == 1 && carry_read(&c, &p, &n, &e) == 0; i++)
+		got[i] = n == 0 ? '-' : (char)*p;
+	test_ok(strcmp(got, "2-313") == 0, "side files by their names (%s)", got);
+	carry_close(&c);
+	model_free(&plan[0]);
+	model_free(&plan[1]);
+}
+
 int
 main(void)
 {
 	united();
 	others();
+	blobs();
+	files();
 	return test_done();
 }
