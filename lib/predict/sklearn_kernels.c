@@ -258,7 +258,9 @@ read_layers(struct sklearn *s, pickle_ref r, unsigned activation)
 			return -1;
 		x->mode = pickle_next(&s->k, w) ? activation : STEP_IDENTITY;
 	}
-	return w || b ? sklearn_wrong(s, "the network has another number of weights than of intercepts") : 0;
+	if (w || b)
+		return sklearn_wrong(s, "the network has another number of weights than of intercepts");
+	return pickle_first(&s->k, weights) ? 0 : sklearn_wrong(s, "the network has no layers");
 }
 
 int

@@ -314,6 +314,20 @@ test_limit(void)
 	predictor_free(&m);
 }
 
+/* ---- pickles of scikit-learn: what they say of an estimator ---- */
+
+#define OBJECT(CLASS, STATE) "csklearn.x\n" CLASS "\n)R(" STATE "db"
+
+static void
+test_layers(void)
+{
+	struct buf b = { 0 };
+
+	buf_text(&b, OBJECT("MLPClassifier", "Vactivation\nVrelu\nVout_activation_\nVsoftmax\nVcoefs_\n(l"
+	                    "Vintercepts_\n(l") ".");
+	refused(&b, "the network has no layers", "scikit-learn: a network without layers");
+}
+
 /* ---- rows and labels ---- */
 
 static int
@@ -393,6 +407,7 @@ main(void)
 	test_unreachable();
 	test_classes();
 	test_limit();
+	test_layers();
 	test_batches();
 	return test_done();
 }
