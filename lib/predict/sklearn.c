@@ -72,8 +72,8 @@ add_text(struct sklearn *s, pickle_ref r, bool label)
 
 	if (pickle_node(&s->k, r)->kind != PICKLE_TEXT)
 		return sklearn_wrong(s, "a name is not a text");
-	p = pickle_bytes(&s->k, r, &n);
-	return (label ? predictor_add_label : predictor_add_name)(s->m, (const char *)p, n, s->e);
+	p = sklearn_text(s, r, &n);
+	return p ? (label ? predictor_add_label : predictor_add_name)(s->m, (const char *)p, n, s->e) : -1;
 }
 
 /* The items of an array, as texts. */

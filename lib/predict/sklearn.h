@@ -21,7 +21,7 @@ struct sklearn {
 	const char *where;
 	struct err *e;
 	double version; /* 1.02 for 1.2; 0: unknown */
-	size_t left;    /* bytes of arrays that may still be read: parts of a pickle can be shared */
+	size_t left;    /* bytes of arrays and texts that may still be read: parts of a pickle can be shared */
 };
 
 /* An array: numbers as doubles in row-major order, or objects. */
@@ -46,6 +46,9 @@ int sklearn_number(const struct sklearn *s, pickle_ref r, double *v);
 /* Reads an array. 0, or -1 with an error; sklearn_array_free in any case. */
 int sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a);
 void sklearn_array_free(struct sklearn_array *a);
+
+/* The bytes of a TEXT that is kept; NULL with an error. */
+const uint8_t *sklearn_text(struct sklearn *s, pickle_ref r, size_t *n);
 
 /* An error about an attribute. -1. */
 int sklearn_wrong(const struct sklearn *s, const char *what);

@@ -70,6 +70,19 @@ sklearn_field(const struct sklearn *s, pickle_ref object, const char *name)
 	return PICKLE_NOTHING;
 }
 
+const uint8_t *
+sklearn_text(struct sklearn *s, pickle_ref r, size_t *n)
+{
+	const uint8_t *p = pickle_bytes(&s->k, r, n);
+
+	if (*n > s->left) {
+		sklearn_wrong(s, "its texts have more bytes than the file");
+		return NULL;
+	}
+	s->left -= *n;
+	return p;
+}
+
 /* ---- arrays ---- */
 
 /* The code of a dtype ("f8"), for numbers of this byte order. */

@@ -55,8 +55,8 @@ read_stop_words(struct sklearn *s, pickle_ref r, struct bag *w)
 	for (c = pickle_first(&s->k, r); c; c = pickle_next(&s->k, c)) {
 		if (pickle_node(&s->k, c->node)->kind != PICKLE_TEXT)
 			return sklearn_wrong(s, "a stop word is not a text");
-		p = pickle_bytes(&s->k, c->node, &n);
-		if (bag_stop(w, p, n, s->e) < 0)
+		p = sklearn_text(s, c->node, &n);
+		if (!p || bag_stop(w, p, n, s->e) < 0)
 			return -1;
 	}
 	return 0;
@@ -106,8 +106,8 @@ read_vocabulary(struct sklearn *s, pickle_ref r, struct bag *w, size_t *columns)
 		if (!value || pickle_node(&s->k, c->node)->kind != PICKLE_TEXT ||
 		    sklearn_number(s, value->node, &v) < 0 || !(v >= 0 && v < FOREST_FEATURES) || v != floor(v))
 			return sklearn_wrong(s, "the vocabulary is not of texts and columns");
-		p = pickle_bytes(&s->k, c->node, &n);
-		if (bag_term(w, p, n, (uint32_t)v, s->e) < 0)
+		p = sklearn_text(s, c->node, &n);
+		if (!p || bag_term(w, p, n, (uint32_t)v, s->e) < 0)
 			return -1;
 		*columns = (size_t)v >= *columns ? (size_t)v + 1 : *columns;
 	}

@@ -328,6 +328,23 @@ test_layers(void)
 	refused(&b, "the network has no layers", "scikit-learn: a network without layers");
 }
 
+/* A text of 100 000 bytes, put 1000 times in a list of 2000 bytes. */
+static void
+test_texts(void)
+{
+	struct buf b = { 0 };
+	size_t i;
+
+	buf_text(&b, "csklearn.x\nCountVectorizer\n)R(Vstop_words\n(V");
+	for (i = 0; i < 100000; i++)
+		buf_u8(&b, 'a');
+	buf_text(&b, "\np1\n");
+	for (i = 1; i < 1000; i++)
+		buf_text(&b, "h\1");
+	buf_text(&b, "ldb.");
+	refused(&b, "texts have more bytes than the file", "scikit-learn: one text for many stop words");
+}
+
 /* ---- rows and labels ---- */
 
 static int
@@ -408,6 +425,7 @@ main(void)
 	test_classes();
 	test_limit();
 	test_layers();
+	test_texts();
 	test_batches();
 	return test_done();
 }
