@@ -373,7 +373,7 @@ read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
 	char class[64];
 
 	sklearn_class(s, r, class);
-	if (depth > DEPTH || s->m->step_count > STEPS)
+	if (depth > DEPTH || s->m->step_count > STEPS || ++s->visits > STEPS)
 		return sklearn_wrong(s, "the pipeline has too many steps");
 	return strcmp(class, "Pipeline") == 0 ? read_pipeline(s, r, last, depth)
 	                                      : read_one(s, r, class, last);

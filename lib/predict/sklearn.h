@@ -22,6 +22,7 @@ struct sklearn {
 	struct err *e;
 	double version; /* 1.02 for 1.2; 0: unknown */
 	size_t left;    /* bytes of arrays and texts that may still be read: parts of a pickle can be shared */
+	unsigned visits; /* of estimators and pipelines, which can be shared too */
 };
 
 /* An array: numbers as doubles in row-major order, or objects. */

@@ -345,6 +345,24 @@ test_texts(void)
 	refused(&b, "texts have more bytes than the file", "scikit-learn: one text for many stop words");
 }
 
+/* A pipeline whose list holds 1000 times a pair with the next one, and so on. */
+static void
+test_pipelines(void)
+{
+	struct buf b = { 0 };
+	size_t i, k;
+
+	buf_text(&b, "\x80\2N");
+	for (k = 0; k < 6; k++) {
+		buf_printf(&b, "p%zu\n0csklearn.x\nPipeline\n)R(Vsteps\n(", k);
+		for (i = 0; i < 1000; i++)
+			buf_printf(&b, "(Vx\ng%zu\nt", k);
+		buf_text(&b, "ldb");
+	}
+	buf_text(&b, ".");
+	refused(&b, "the pipeline has too many steps", "scikit-learn: pipelines that are shared");
+}
+
 /* ---- rows and labels ---- */
 
 static int
@@ -426,6 +444,7 @@ main(void)
 	test_limit();
 	test_layers();
 	test_texts();
+	test_pipelines();
 	test_batches();
 	return test_done();
 }
