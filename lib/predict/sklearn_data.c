@@ -51,6 +51,8 @@ sklearn_class(const struct sklearn *s, pickle_ref r, char name[64])
 	snprintf(name, 64, "%.*s", n < 63 ? (int)n : 63, (const char *)p);
 }
 
+#define FIELDS 1024 /* keys and values of an object, at most: the object can be one of many trees */
+
 pickle_ref
 sklearn_field(const struct sklearn *s, pickle_ref object, const char *name)
 {
@@ -58,7 +60,7 @@ sklearn_field(const struct sklearn *s, pickle_ref object, const char *name)
 	pickle_ref state = object == PICKLE_NOTHING || node(s, object)->kind != PICKLE_CALL
 	                       ? PICKLE_NOTHING : node(s, object)->state;
 
-	if (state == PICKLE_NOTHING || node(s, state)->kind != PICKLE_DICT)
+	if (state == PICKLE_NOTHING || node(s, state)->kind != PICKLE_DICT || node(s, state)->count > FIELDS)
 		return PICKLE_NOTHING;
 	for (c = pickle_first(&s->k, state); c; c = pickle_next(&s->k, c)) {
 		bool found = pickle_is(&s->k, c->node, name);

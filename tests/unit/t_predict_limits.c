@@ -363,6 +363,19 @@ test_pipelines(void)
 	refused(&b, "the pipeline has too many steps", "scikit-learn: pipelines that are shared");
 }
 
+static void
+test_fields(void)
+{
+	struct buf b = { 0 };
+	size_t i;
+
+	buf_text(&b, "csklearn.x\nRandomForestRegressor\n)R(");
+	for (i = 0; i < 10000; i++)
+		buf_text(&b, "Vx\nN");
+	buf_text(&b, "Vn_features_in_\nI1\ndb.");
+	refused(&b, "the number of features is missing", "scikit-learn: an object has not 10 000 attributes");
+}
+
 /* ---- rows and labels ---- */
 
 static int
@@ -445,6 +458,7 @@ main(void)
 	test_layers();
 	test_texts();
 	test_pipelines();
+	test_fields();
 	test_batches();
 	return test_done();
 }
