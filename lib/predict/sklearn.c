@@ -389,6 +389,8 @@ sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 	if (r == 0) {
 		s.version = read_version(&s, s.k.root);
 		r = read_estimator(&s, s.k.root, true, 0);
+		if (e->code != ERR_NONE) /* of a number that sklearn_or passed over */
+			r = -1;
 	}
 	pickle_free(&s.k);
 	return r;

@@ -41,7 +41,8 @@ void sklearn_class(const struct sklearn *s, pickle_ref r, char name[64]);
 /* An attribute of an object, or PICKLE_NOTHING. */
 pickle_ref sklearn_field(const struct sklearn *s, pickle_ref object, const char *name);
 
-/* A number, also one of NumPy. 0, or -1 without an error. */
+/* A number, also one of NumPy. 0; -1 without an error for what is no number, with one for a damaged number
+ * of NumPy: then sklearn_read fails, whatever its caller makes of it. */
 int sklearn_number(const struct sklearn *s, pickle_ref r, double *v);
 
 /* Reads an array. 0, or -1 with an error; sklearn_array_free in any case. */

@@ -376,6 +376,17 @@ test_fields(void)
 	refused(&b, "the number of features is missing", "scikit-learn: an object has not 10 000 attributes");
 }
 
+/* A damaged number is an error of the file, not one that shows behind the predictions. */
+static void
+test_scalar(void)
+{
+	struct buf b = { 0 };
+
+	buf_text(&b, OBJECT("Binarizer", "Vn_features_in_\nI1\nVthreshold\n"
+	                    "cnumpy.core.multiarray\nscalar\n(NNtR") ".");
+	refused(&b, "an array has no type", "scikit-learn: a number of NumPy without a type");
+}
+
 /* ---- rows and labels ---- */
 
 static int
@@ -459,6 +470,7 @@ main(void)
 	test_texts();
 	test_pipelines();
 	test_fields();
+	test_scalar();
 	test_batches();
 	return test_done();
 }
