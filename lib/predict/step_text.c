@@ -503,6 +503,8 @@ count(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 			put_counts(w, c.columns, spare);
 	}
 	bag_room_free(room);
+	if (r == 0 && !(buf_ok(&spare->start) && buf_ok(&spare->at) && buf_ok(&spare->of)))
+		r = err_memory(e);
 	step_rows_swap(x, spare);
 	return r;
 }
