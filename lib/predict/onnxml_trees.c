@@ -309,6 +309,7 @@ build(struct trees *t, bool classes)
 	size_t from, to;
 
 	m->kind = "trees of ONNX";
+	m->forest.most = 0; /* a leaf has more outputs than the file has weights for it; measure bounds them */
 	if ((classes && onnxml_labels(t->x) < 0) || read_lists(t, classes) < 0 || measure(t, classes) < 0 ||
 	    onnxml_link(t->x, classes) < 0 ||
 	    forest_begin(&m->forest, m->features, m->outputs, m->outputs, t->x->e) < 0 || set_base(t) < 0)

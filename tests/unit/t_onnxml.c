@@ -54,6 +54,9 @@ test_values(void)
 		{ "missing values are true", TREE("BRANCH_GTE", INTS("nodes_missing_value_tracks_true", "1 0 0")),
 		  { 20, 10, 10, 10 } },
 		{ "a base value", TREE("BRANCH_LEQ", FLOATS("base_values", "0.25")), { 10.25, 10.25, 20.25, 20.25 } },
+		{ "more values of leaves than bytes", MODEL(NODE("TreeEnsembleRegressor", NODES("BRANCH_LEQ")
+		  INTS("target_treeids", "0 0") INTS("target_nodeids", "4 2") INTS("target_ids", "0 999")
+		  FLOATS("target_weights", "10 20"))), { 10, 10, 0, 0 } },
 		{ "a binary model by its sign", CLASSES("0 0", "-1 1", ""), { -1, -1, 1, 1 } },
 		{ "a binary model by its share", CLASSES("1 1", "0.25 0.75", ""), { 0.25, 0.25, 0.75, 0.75 } },
 		{ "a scaler in front", MODEL(NODE("Scaler", FLOATS("offset", "0 -1") FLOATS("scale", "1 0.25"))
@@ -65,7 +68,8 @@ test_values(void)
 	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const double rows[8] = { 0, 0.4, 0, 0.5, 0, 0.6, 0, (double)NAN };
 		struct step_rows x = { .n = 0 }, spare = { .n = 0 };
-		double scores[4] = { 0 }, linked[2];
+		static double scores[4 * 1000];
+		double linked[2];
 		struct predictor m = { 0 };
 		struct err e = ERR_INIT;
 		int wrong = load(&m, cases[i].text, &e) < 0 || step_rows_begin(&x, 4, 2, &e) < 0;
@@ -75,14 +79,15 @@ test_values(void)
 			wrong = predict_block(&m, &x, &spare, true, scores, NULL, &e) < 0;
 		}
 		for (k = 0; k < 4 && !wrong; k++) {
-			wrong = !(fabs(scores[k] - cases[i].v[k]) < 1e-6 || isnan(cases[i].v[k]));
-			predict_link(&m, scores + k, linked);
-			if (m.task == PREDICT_BINARY)
+			wrong = !(fabs(scores[k * m.outputs] - cases[i].v[k]) < 1e-6 || isnan(cases[i].v[k]));
+			if (m.task == PREDICT_BINARY) {
+				predict_link(&m, scores + k, linked);
 				wrong |= predict_label(&m, scores + k) != (k > 1);
+			}
 		}
 		test_ok(!wrong, "%s", cases[i].what);
 		if (wrong)
-			printf("# %zu: %g %s\n", k, scores[k ? k - 1 : 0], e.code != ERR_NONE ? e.fact : "");
+			printf("# %zu: %g %s\n", k, scores[k ? (k - 1) * m.outputs : 0], e.code != ERR_NONE ? e.fact : "");
 		step_rows_free(&x);
 		step_rows_free(&spare);
 		predictor_free(&m);
