@@ -225,6 +225,23 @@ put_sparse(const struct batch *b, struct buf *o, const struct step_rows *x, size
 
 /* ---- blocks ---- */
 
+/* The values of the widest rows between the steps, as far as their zeros are written out. */
+static size_t
+widest(const struct predictor *m)
+{
+	size_t i, most = 0;
+
+	for (i = 0; i < m->step_count; i++) {
+		const struct step *s = &m->steps[i];
+
+		if (step_keeps_sparse(s))
+			continue;
+		most = s->in > most ? s->in : most;
+		most = s->out > most ? s->out : most;
+	}
+	return most;
+}
+
 /* Blocks have at most FOREST_BLOCK of n rows, and there is one for each thread. */
 static size_t
 rows_of_block(const struct batch *b, size_t n)
@@ -233,6 +250,7 @@ rows_of_block(const struct batch *b, size_t n)
 	size_t values = m->features + predict_trees(m) / 2 + 1, most;
 
 	values += m->sparse ? 0 : m->outputs + (m->texts && m->form == PREDICT_LINEAR ? 0 : m->inner);
+	values += widest(m);
 	most = VALUES / values;
 	n = n / (b->jobs ? b->jobs : 1) + 1;
 	n = n < most ? n : most;

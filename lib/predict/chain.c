@@ -43,7 +43,7 @@ predictor_join(struct predictor *m, const char *where, struct err *e)
 		               m->inner, m->steps[n - 1].out);
 	m->sparse = m->form == PREDICT_STEPS && m->texts;
 	for (i = 0; i < n; i++)
-		m->sparse &= m->steps[i].kind->sparse;
+		m->sparse &= step_keeps_sparse(&m->steps[i]);
 	return 0;
 }
 

@@ -100,6 +100,13 @@ step_free(struct step *s)
 	*s = (struct step){ 0 };
 }
 
+bool
+step_keeps_sparse(const struct step *s)
+{
+	return s->kind->sparse && !(s->kind == &step_shift && s->a) &&
+	       !(s->kind == &step_binarize && s->x < 0);
+}
+
 int
 step_chain(const struct step *steps, size_t n, struct step_rows *x, struct step_rows *spare,
            struct err *e)
@@ -107,7 +114,7 @@ step_chain(const struct step *steps, size_t n, struct step_rows *x, struct step_
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if ((!steps[i].kind->sparse && step_rows_dense(x, spare, e) < 0) ||
+		if ((!step_keeps_sparse(&steps[i]) && step_rows_dense(x, spare, e) < 0) ||
 		    steps[i].kind->apply(&steps[i], x, spare, e) < 0)
 			return -1;
 	return 0;

@@ -76,7 +76,7 @@ struct step;
 struct step_kind {
 	const char *name;
 	bool texts;  /* takes texts */
-	bool sparse; /* takes sparse rows and leaves them so, or makes them of texts */
+	bool sparse; /* takes sparse rows and leaves them so (but see step_keeps_sparse), or makes them of texts */
 	/* Turns the rows x into others of s->out values, in place or by way of spare. 0 or -1. */
 	int (*apply)(const struct step *s, struct step_rows *x, struct step_rows *spare,
 	             struct err *e);
@@ -95,6 +95,10 @@ struct step {
 };
 
 void step_free(struct step *s);
+
+/* Whether sparse rows stay sparse: a value that is added to all, or a threshold below 0, would change the
+ * zeros. */
+bool step_keeps_sparse(const struct step *s);
 
 /* Applies n steps. x: the rows, which become those behind the last step. 0 or -1. */
 int step_chain(const struct step *steps, size_t n, struct step_rows *x, struct step_rows *spare,

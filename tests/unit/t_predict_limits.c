@@ -6,6 +6,7 @@
 #include "core/reader.h"
 #include "predict/batch.h"
 #include "predict/predict.h"
+#include "predict/step_text.h"
 #include "predict/tensors.h"
 #include "test.h"
 
@@ -457,6 +458,83 @@ test_batches(void)
 	predictor_free(&m);
 }
 
+/* ---- steps that are put together here ---- */
+
+#define TEXTS 300
+#define HASHES ((size_t)1 << 19) /* TEXTS rows of them are more than STEP_CELLS */
+
+/* A chain that begins with counts of hashes. */
+static int
+add_hashes(struct predictor *m, size_t n, struct err *e)
+{
+	struct step *s = predictor_add_step(m);
+	struct bag *w = bag_new();
+
+	m->form = PREDICT_STEPS;
+	if (!s || !w)
+		return err_memory(e);
+	w->hashes = n;
+	return bag_step(w, n, "m", s, e);
+}
+
+/* What a chain gives for rows of texts. */
+static int
+run_texts(struct predictor *m, const char *rows, struct buf *out, struct err *e)
+{
+	struct batch x = { .m = m, .put = collect, .ctx = out, .jobs = 1, .header = -1,
+		.rows = { .m = m, .where = "rows", .form = ROWS_TEXT } };
+	struct reader r;
+	int status = predictor_finish(m, "m", e);
+
+	if (status < 0)
+		return -1;
+	reader_memory(&r, rows, strlen(rows), "rows", e);
+	status = batch_run(&x, &r, e);
+	reader_close(&r);
+	rows_free(&x.rows);
+	return status;
+}
+
+static void
+test_wide(void)
+{
+	struct predictor m = { 0 };
+	struct buf rows = { 0 }, out = { 0 };
+	struct err e = ERR_INIT;
+	struct step *s = add_hashes(&m, HASHES, &e) == 0 ? predictor_add_step(&m) : NULL;
+	size_t i;
+
+	for (i = 0; i < TEXTS; i++)
+		buf_text(&rows, "aa\n");
+	if (s) {
+		*s = (struct step){ .kind = &step_project, .in = HASHES, .out = 1,
+			.b = calloc(HASHES, sizeof(double)) };
+		s->b[bag_hash((const uint8_t *)"aa", 2, 0) % HASHES] = 2;
+	}
+	test_ok(s && run_texts(&m, buf_string(&rows), &out, &e) == 0 && out.n == TEXTS * 2,
+	        "rows that are wide between two steps: %s", e.fact);
+	predictor_free(&m);
+	buf_free(&rows);
+	buf_free(&out);
+}
+
+/* A threshold below 0 leaves no zeros, so that the rows are not sparse. */
+static void
+test_dense(void)
+{
+	struct predictor m = { 0 };
+	struct buf out = { 0 };
+	struct err e = ERR_INIT;
+	struct step *s = add_hashes(&m, 4, &e) == 0 ? predictor_add_step(&m) : NULL;
+
+	if (s)
+		*s = (struct step){ .kind = &step_binarize, .in = 4, .out = 4, .x = -2 };
+	test_ok(s && run_texts(&m, "aa bb\n", &out, &e) == 0 && strcmp(buf_string(&out), "1,1,1,1\n") == 0,
+	        "zeros above a threshold");
+	predictor_free(&m);
+	buf_free(&out);
+}
+
 int
 main(void)
 {
@@ -472,5 +550,7 @@ main(void)
 	test_fields();
 	test_scalar();
 	test_batches();
+	test_wide();
+	test_dense();
 	return test_done();
 }
