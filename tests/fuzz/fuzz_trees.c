@@ -33,7 +33,7 @@ feed(struct trees *t, const uint8_t *p, size_t n, size_t piece)
 		uint64_t items = p[1];
 		char name[64];
 		struct tensor *tensor;
-		bool wanted;
+		bool wanted = false;
 
 		tree += *p >> 7;
 		p += 2;
