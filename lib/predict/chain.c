@@ -104,8 +104,8 @@ predict_block(const struct predictor *m, struct step_rows *x, struct step_rows *
 	}
 	if (step_rows_dense(x, spare, e) < 0)
 		return -1;
-	if (m->form != PREDICT_STEPS)
-		predict_rows(m, step_row(x, 0), x->n, missing, scores, leaves);
+	if (m->form != PREDICT_STEPS) /* steps make NaN of infinities */
+		predict_rows(m, step_row(x, 0), x->n, missing || m->step_count > 0, scores, leaves);
 	else if (scores)
 		memcpy(scores, step_row(x, 0), x->n * m->outputs * sizeof *scores);
 	return 0;

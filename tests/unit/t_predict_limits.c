@@ -535,6 +535,56 @@ test_dense(void)
 	buf_free(&out);
 }
 
+/* A tree of one split. */
+static int
+add_split(struct predictor *m, struct tree_node split, struct err *e)
+{
+	struct tree t = { 0 };
+	struct tree_node *x = tree_add(&t);
+	int r = -1;
+
+	split.left = 1;
+	split.right = 2;
+	buf_u32(&t.sets, 2); /* the category 1 */
+	m->features = 2;
+	m->outputs = 1;
+	if (x) {
+		*x = split;
+		r = tree_leaf(&t, tree_add(&t), 1, 0) < 0 || tree_leaf(&t, tree_add(&t), 2, 1) < 0 ? -1 : 0;
+	}
+	if (r == 0)
+		r = forest_begin(&m->forest, 2, 1, 1, e) < 0 || forest_add(&m->forest, &t, "m", e) < 0 ? -1 : 0;
+	tree_free(&t);
+	return r;
+}
+
+/* A row with an infinity becomes one with NaN, and goes right alone and among others. */
+static void
+test_infinity(void)
+{
+	struct predictor m = { 0 };
+	struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+	struct err e = ERR_INIT;
+	struct step *s = predictor_add_step(&m);
+	double scores[9] = { 0 };
+	size_t i, right = 0;
+
+	if (s)
+		*s = (struct step){ .kind = &step_norm, .in = 2, .out = 2, .mode = STEP_L2 };
+	if (s && add_split(&m, (struct tree_node){ .threshold = 5, .missing = FOREST_NAN }, &e) == 0 &&
+	    predictor_finish(&m, "m", &e) == 0 && step_rows_begin(&x, 9, 2, &e) == 0) {
+		for (i = 0; i < 9; i++)
+			step_row(&x, i)[0] = HUGE_VAL;
+		predict_block(&m, &x, &spare, false, scores, NULL, &e);
+	}
+	for (i = 0; i < 9; i++)
+		right += scores[i] == 2;
+	test_ok(right == 9, "NaN of a step: %zu of 9 rows go right", right);
+	step_rows_free(&x);
+	step_rows_free(&spare);
+	predictor_free(&m);
+}
+
 int
 main(void)
 {
@@ -552,5 +602,6 @@ main(void)
 	test_batches();
 	test_wide();
 	test_dense();
+	test_infinity();
 	return test_done();
 }
