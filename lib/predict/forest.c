@@ -207,7 +207,7 @@ put_split(struct layout *l, struct forest_node *to, uint32_t number, const struc
 	*to = (struct forest_node){ .t = x->threshold, .word = x->feature };
 	to->word |= missing_right(x) ? WALK_RIGHT : 0;
 	to->word |= x->missing == FOREST_ZEROS ? WALK_ZEROS : 0;
-	to->word |= x->category ? WALK_CATEGORY : 0;
+	to->word |= x->category ? WALK_CATEGORY | (x->negative ? WALK_NEGATIVE : 0) : 0;
 	l->f->refuses_nan |= x->missing == FOREST_REFUSE;
 	l->plain &= !(to->word & (WALK_ZEROS | WALK_CATEGORY));
 	return x->category ? put_set(l, x, &to->t) : 0;

@@ -52,6 +52,7 @@ struct tree_node {
 	bool default_left;
 	uint8_t missing;      /* enum forest_missing */
 	bool category;        /* left if the category is in the set; sets of struct tree */
+	bool negative;        /* a category below 0 is a missing value */
 	size_t set, set_words;
 };
 

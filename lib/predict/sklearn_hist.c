@@ -71,7 +71,7 @@ put_set(struct sklearn *s, struct tree *t, const struct parts *a, uint32_t row, 
 
 	if (!a->sets.v || a->sets.ndim != 2 || a->sets.dims[1] != WORDS || row >= a->sets.dims[0])
 		return sklearn_wrong(s, "a node has a set of categories that is not there");
-	x->category = true;
+	x->category = x->negative = true;
 	x->set = t->sets.n / 4;
 	x->set_words = WORDS;
 	for (i = 0; i < WORDS; i++) {

@@ -24,7 +24,8 @@ static uint32_t
 step_any(const struct forest *f, const struct forest_node *n, const double *row)
 {
 	double x = row[n->word & WALK_FEATURE];
-	bool gone = isnan(x) || (n->word & WALK_ZEROS && fabs(x) <= FOREST_ZERO_LIMIT);
+	bool gone = isnan(x) || (n->word & WALK_ZEROS && fabs(x) <= FOREST_ZERO_LIMIT) ||
+	            (n->word & WALK_NEGATIVE && x < 0);
 
 	if (gone)
 		return n->left + !!(n->word & WALK_RIGHT);

@@ -11,6 +11,7 @@
 #define WALK_RIGHT 0x01000000u    /* a missing value goes right */
 #define WALK_ZEROS 0x02000000u    /* a zero is a missing value */
 #define WALK_CATEGORY 0x04000000u /* t is the place of a set */
+#define WALK_NEGATIVE 0x08000000u /* what is below 0 is a missing value */
 
 #define WALK_ROWS 8
 

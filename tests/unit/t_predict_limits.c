@@ -585,6 +585,23 @@ test_infinity(void)
 	predictor_free(&m);
 }
 
+/* Categories below 0 are missing where the library says so. */
+static void
+test_negative(void)
+{
+	const struct tree_node split = { .category = true, .negative = true, .missing = FOREST_NAN,
+		.default_left = true, .set_words = 1 };
+	double rows[10] = { 0, 0, 1, 0, -1, 0, -0.5, 0, 2, 0 }, scores[5] = { 0 };
+	struct predictor m = { 0 };
+	struct err e = ERR_INIT;
+
+	if (add_split(&m, split, &e) == 0 && predictor_finish(&m, "m", &e) == 0)
+		predict_rows(&m, rows, 5, false, scores, NULL);
+	test_ok(scores[0] == 2 && scores[1] == 1 && scores[2] == 1 && scores[3] == 1 && scores[4] == 2,
+	        "negative categories are missing");
+	predictor_free(&m);
+}
+
 int
 main(void)
 {
@@ -603,5 +620,6 @@ main(void)
 	test_wide();
 	test_dense();
 	test_infinity();
+	test_negative();
 	return test_done();
 }
