@@ -7,6 +7,7 @@
  *
  * Source: onnx.proto, and the operators of the domain ai.onnx.ml in the documentation of ONNX.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -207,6 +208,65 @@ scale(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 
 static const struct step_kind step_scale = { "scaler", false, false, scale };
 
+/* What a row of singles is divided by, and then by: the greatest value and 1; or the greatest size, and
+ * the norm of what is left. ONNX Runtime has these numbers in double precision. */
+static void
+divisors(const double *v, size_t n, unsigned norm, double by[2])
+{
+	double sum = 0;
+	size_t i;
+
+	by[0] = norm == STEP_MAX ? -DBL_MAX : 0;
+	by[1] = 1;
+	for (i = 0; i < n; i++) {
+		double a = norm == STEP_MAX ? v[i] : fabs(v[i]);
+
+		by[0] = a > by[0] ? a : by[0];
+	}
+	for (i = 0; i < n && norm != STEP_MAX; i++)
+		sum += norm == STEP_L1 ? fabs(v[i] / by[0]) : v[i] / by[0] * (v[i] / by[0]);
+	if (norm != STEP_MAX)
+		by[1] = norm == STEP_L2 ? sqrt(sum) : sum;
+}
+
+static int
+normalize(const struct step *s, struct step_rows *x, struct step_rows *spare, struct err *e)
+{
+	size_t i, j;
+	double by[2];
+
+	(void)spare;
+	(void)e;
+	for (i = 0; i < x->n; i++) {
+		double *v = step_row(x, i);
+
+		for (j = 0; j < s->in; j++)
+			v[j] = (double)(float)v[j];
+		divisors(v, s->in, s->mode, by);
+		for (j = 0; j < s->in && by[0] != 0; j++)
+			v[j] = (double)(float)(v[j] / by[0] / by[1]);
+	}
+	return 0;
+}
+
+static const struct step_kind step_normalize = { "normalizer", false, false, normalize };
+
+/* 1 if greater than x, else 0, in single precision. */
+static int
+binarize(const struct step *s, struct step_rows *x, struct step_rows *spare, struct err *e)
+{
+	size_t i, j;
+
+	(void)spare;
+	(void)e;
+	for (i = 0; i < x->n; i++)
+		for (j = 0; j < s->in; j++)
+			step_row(x, i)[j] = (float)step_row(x, i)[j] > (float)s->x;
+	return 0;
+}
+
+static const struct step_kind step_binarizer = { "binarizer", false, false, binarize };
+
 static struct step *
 add_step(struct onnxml *x, const struct step_kind *kind)
 {
@@ -276,7 +336,7 @@ read_imputer(struct onnxml *x)
 static int
 read_normalizer(struct onnxml *x)
 {
-	struct step *s = x->width ? add_step(x, &step_norm) : NULL;
+	struct step *s = x->width ? add_step(x, &step_normalize) : NULL;
 
 	if (!s)
 		return onnxml_wrong(x, "the width of the rows is not known");
@@ -287,7 +347,7 @@ read_normalizer(struct onnxml *x)
 static int
 read_binarizer(struct onnxml *x)
 {
-	struct step *s = x->width ? add_step(x, &step_binarize) : NULL;
+	struct step *s = x->width ? add_step(x, &step_binarizer) : NULL;
 
 	if (!s)
 		return onnxml_wrong(x, "the width of the rows is not known");

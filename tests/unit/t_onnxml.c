@@ -8,7 +8,9 @@
 #include "test.h"
 
 #define MODEL(NODES) "1:8 7:{" NODES " 11:{1:\"x\" 2:{1:{1:1 2:{1:{2:\"N\"} 1:{1:2}}}}}}"
-#define NODE(OP, ATTRIBUTES) "1:{1:\"x\" 2:\"y\" 4:\"" OP "\" " ATTRIBUTES "7:\"ai.onnx.ml\"}"
+#define NODE_OF(IN, OUT, OP, ATTRIBUTES) "1:{1:\"" IN "\" 2:\"" OUT "\" 4:\"" OP "\" " ATTRIBUTES \
+	"7:\"ai.onnx.ml\"}"
+#define NODE(OP, ATTRIBUTES) NODE_OF("x", "y", OP, ATTRIBUTES)
 #define INTS(NAME, VALUES) "5:{1:\"" NAME "\" 8:[" VALUES "]} "
 #define FLOATS(NAME, VALUES) "5:{1:\"" NAME "\" 7:f[" VALUES "]} "
 #define WORD(NAME, TEXT) "5:{1:\"" NAME "\" 4:\"" TEXT "\"} "
@@ -94,6 +96,43 @@ test_values(void)
 	}
 }
 
+/* A row behind one node, in single precision. */
+static void
+test_steps(void)
+{
+#define STEP(OP, ATTRIBUTES) MODEL(NODE(OP, ATTRIBUTES) NODE_OF("y", "z", "Scaler", \
+	FLOATS("offset", "0") FLOATS("scale", "1")))
+	static const struct { const char *what, *text; double row[2], v[2]; } cases[] = {
+		{ "MAX divides by the greatest value", STEP("Normalizer", ""), { -4, 2 }, { -2, 1 } },
+		{ "MAX of negative values", STEP("Normalizer", WORD("norm", "MAX")), { -4, -2 }, { 2, 1 } },
+		{ "MAX of 0", STEP("Normalizer", WORD("norm", "MAX")), { -4, 0 }, { -4, 0 } },
+		{ "L1", STEP("Normalizer", WORD("norm", "L1")), { -3, 1 }, { -0.75, 0.25 } },
+		{ "L2", STEP("Normalizer", WORD("norm", "L2")), { -3, 4 }, { (double)-0.6f, (double)0.8f } },
+		{ "L2 of zeros", STEP("Normalizer", WORD("norm", "L2")), { 0, 0 }, { 0, 0 } },
+		{ "a threshold is compared in single precision", STEP("Binarizer", "5:{1:\"threshold\" 2:f0.1}"),
+		  { 0.1, 0.2 }, { 0, 1 } },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+		double scores[2] = { 9, 9 };
+		struct predictor m = { 0 };
+		struct err e = ERR_INIT;
+		int r = load(&m, cases[i].text, &e) < 0 || step_rows_begin(&x, 1, 2, &e) < 0;
+
+		if (!r) {
+			memcpy(step_row(&x, 0), cases[i].row, sizeof cases[i].row);
+			r = predict_block(&m, &x, &spare, false, scores, NULL, &e);
+		}
+		test_ok(!r && scores[0] == cases[i].v[0] && scores[1] == cases[i].v[1], "%s: %g %g %s",
+		        cases[i].what, scores[0], scores[1], e.code != ERR_NONE ? e.fact : "");
+		step_rows_free(&x);
+		step_rows_free(&spare);
+		predictor_free(&m);
+	}
+}
+
 static void
 test_refused(void)
 {
@@ -172,6 +211,7 @@ int
 main(void)
 {
 	test_values();
+	test_steps();
 	test_refused();
 	if (test_data())
 		test_real(test_data());
