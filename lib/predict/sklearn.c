@@ -176,7 +176,7 @@ margins(struct sklearn *s, pickle_ref r, bool classes)
 }
 
 /* With several classes, the probabilities are those of one softmax, unless each class was trained
- * alone. */
+ * alone. Two classes in such a softmax have the scores -d and d, so that the second is sigmoid(2 d). */
 static int
 logistic(struct sklearn *s, pickle_ref r, bool classes)
 {
@@ -187,6 +187,8 @@ logistic(struct sklearn *s, pickle_ref r, bool classes)
 		return -1;
 	s->m->kind = "logistic regression of scikit-learn";
 	s->m->link = s->m->outputs == 1 ? LINK_SIGMOID : alone ? LINK_EACH : LINK_SOFTMAX;
+	if (s->m->outputs == 1 && !alone && pickle_is(&s->k, sklearn_field(s, r, "multi_class"), "multinomial"))
+		s->m->sharpness = 2;
 	return 0;
 }
 

@@ -388,6 +388,34 @@ test_scalar(void)
 	refused(&b, "an array has no type", "scikit-learn: a number of NumPy without a type");
 }
 
+#define ONE "cnumpy.core.numeric\n_frombuffer\n(c_codecs\nencode\n(V\\u0000\\u0000\\u0000\\u0000\\u0000\\u0000" \
+	"\\u00f0?\nVlatin1\ntRcnumpy\ndtype\n(Vf8\ntR(I1\nI1\ntVC\ntR" /* [[1]] */
+
+/* Two classes of one softmax. */
+static void
+test_two_classes(void)
+{
+	static const char *const texts[] = {
+		OBJECT("LogisticRegression", "Vmulti_class\nVauto\nVcoef_\n" ONE) ".",
+		OBJECT("LogisticRegression", "Vmulti_class\nVmultinomial\nVcoef_\n" ONE) ".",
+	};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct predictor m = { 0 };
+		struct buf b = { 0 };
+		struct err e = ERR_INIT;
+		double score = 1, linked[2] = { 0 };
+
+		buf_text(&b, texts[i]);
+		if (load(&m, &b, &e) == 0)
+			predict_link(&m, &score, linked);
+		test_ok(linked[1] == 1 / (1 + exp(i ? -2 : -1)), "scikit-learn: two classes %s %s",
+		        i ? "in one softmax" : "by their score", e.code != ERR_NONE ? e.fact : "");
+		predictor_free(&m);
+	}
+}
+
 /* ---- rows and labels ---- */
 
 static int
@@ -616,6 +644,7 @@ main(void)
 	test_pipelines();
 	test_fields();
 	test_scalar();
+	test_two_classes();
 	test_batches();
 	test_wide();
 	test_dense();
