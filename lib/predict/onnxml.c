@@ -43,10 +43,18 @@ inside(struct onnxml *x, struct onnxml_part of, uint32_t number, struct onnxml_p
 	return found && x->e->code == ERR_NONE;
 }
 
+static const struct onnxml_part nothing = { (const uint8_t *)"", 0 };
+
+static bool
+equal(struct onnxml_part a, struct onnxml_part b)
+{
+	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
 static bool
 same(struct onnxml_part a, const char *text)
 {
-	return a.n == strlen(text) && memcmp(a.p, text, a.n) == 0;
+	return equal(a, (struct onnxml_part){ (const uint8_t *)text, strlen(text) });
 }
 
 static bool
@@ -429,15 +437,15 @@ static const struct {
 	{ "TreeEnsembleClassifier", onnxml_tree_classes, true },
 };
 
-/* Inputs and attributes of a node. */
+/* Input, output and attributes of a node. */
 static int
 read_node(struct onnxml *x, struct onnxml_part node, struct onnxml_part *op)
 {
 	struct protobuf m;
 	struct protobuf_field f;
-	struct onnxml_part input = { NULL, 0 };
 
 	x->count = 0;
+	x->input = x->output = nothing;
 	protobuf_open(&m, node.p, node.n, x->where, x->e);
 	while (protobuf_next(&m, &f) == 1) {
 		struct onnxml_part part = { f.p, (size_t)f.value };
@@ -446,8 +454,10 @@ read_node(struct onnxml *x, struct onnxml_part node, struct onnxml_part *op)
 			continue;
 		if (f.number == NODE_OP)
 			*op = part;
-		else if (f.number == NODE_INPUT && !input.p)
-			input = part;
+		else if (f.number == NODE_INPUT && !x->input.n)
+			x->input = part;
+		else if (f.number == NODE_OUTPUT && !x->output.n)
+			x->output = part;
 		else if (f.number == NODE_ATTRIBUTE) {
 			if (x->count == ONNXML_ATTRIBUTES)
 				return onnxml_wrong(x, "a node has too many attributes");
@@ -462,7 +472,7 @@ read_node(struct onnxml *x, struct onnxml_part node, struct onnxml_part *op)
 static int
 take_node(struct onnxml *x, struct onnxml_part node)
 {
-	struct onnxml_part op = { (const uint8_t *)"", 0 };
+	struct onnxml_part op = nothing;
 	size_t i, n = sizeof ops / sizeof *ops;
 
 	if (read_node(x, node, &op) < 0)
@@ -472,6 +482,9 @@ take_node(struct onnxml *x, struct onnxml_part node)
 	if (i == n)
 		return err_set(x->e, ERR_FORMAT, x->where, "the operator %.*s is not read here",
 		               op.n < 60 ? (int)op.n : 60, (const char *)op.p);
+	if (!x->done && x->last.p && !equal(x->input, x->last))
+		return err_set(x->e, ERR_FORMAT, x->where, "the nodes of the graph do not follow one another");
+	x->last = x->output;
 	if (!ops[i].read)
 		return 0;
 	if (x->done || x->m->step_count > ONNXML_ATTRIBUTES)

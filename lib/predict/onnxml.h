@@ -20,6 +20,8 @@ struct onnxml {
 	bool seen, done;   /* the first input; the last model */
 	struct onnxml_part names[ONNXML_ATTRIBUTES], attributes[ONNXML_ATTRIBUTES]; /* of a node */
 	size_t count;
+	struct onnxml_part input, output; /* the first of each, of a node */
+	struct onnxml_part last;          /* output of the node before; .p is NULL in front of the first */
 	void *more;        /* of who reads a list of texts */
 };
 

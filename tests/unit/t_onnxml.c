@@ -62,7 +62,7 @@ test_values(void)
 		{ "a binary model by its sign", CLASSES("0 0", "-1 1", ""), { -1, -1, 1, 1 } },
 		{ "a binary model by its share", CLASSES("1 1", "0.25 0.75", ""), { 0.25, 0.25, 0.75, 0.75 } },
 		{ "a scaler in front", MODEL(NODE("Scaler", FLOATS("offset", "0 -1") FLOATS("scale", "1 0.25"))
-		  NODE("LinearRegressor", FLOATS("coefficients", "2 4") FLOATS("intercepts", "1"))),
+		  NODE_OF("y", "z", "LinearRegressor", FLOATS("coefficients", "2 4") FLOATS("intercepts", "1"))),
 		  { 2.4, 2.5, 2.6, (double)NAN } },
 	};
 	size_t i, k;
@@ -149,6 +149,8 @@ test_refused(void)
 		{ MODEL(NODE("Scaler", FLOATS("offset", "1 2 3") FLOATS("scale", "1"))), "do not fit the rows" },
 		{ MODEL(NODE("LinearRegressor", FLOATS("coefficients", "1 2"))
 		  NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))), "follows a model" },
+		{ MODEL(NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))
+		  NODE("LinearRegressor", FLOATS("coefficients", "1 2"))), "do not follow one another" },
 		{ MODEL(NODE("SVMRegressor", "")), "the operator SVMRegressor is not read here" },
 	};
 	size_t i;
