@@ -330,7 +330,7 @@ read_scaler(struct onnxml *x)
 static int
 read_imputer(struct onnxml *x)
 {
-	double *a = isnan(onnxml_float(x, "replaced_value_float", (double)NAN))
+	double *a = isnan(onnxml_float(x, "replaced_value_float", 0))
 	            ? wide(x, "imputed_value_floats") : NULL;
 	struct step *s = a ? add_step(x, &step_impute) : NULL;
 

@@ -151,6 +151,7 @@ test_refused(void)
 		  NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))), "follows a model" },
 		{ MODEL(NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))
 		  NODE("LinearRegressor", FLOATS("coefficients", "1 2"))), "do not follow one another" },
+		{ MODEL(NODE("Imputer", FLOATS("imputed_value_floats", "1 2"))), "this imputer is not read" },
 		{ MODEL(NODE("SVMRegressor", "")), "the operator SVMRegressor is not read here" },
 	};
 	size_t i;
