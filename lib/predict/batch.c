@@ -190,7 +190,7 @@ put_values(const struct batch *b, struct buf *o, const double *scores, const uin
 	}
 }
 
-/* The answer for one row. linked: room for predict_columns values. */
+/* The answer for one row. linked: room for predict_room values. */
 static void
 put_row(const struct batch *b, struct buf *o, const double *scores, const uint32_t *leaves,
         double *linked)
@@ -305,7 +305,7 @@ room_begin(const struct batch *b, const struct block *x, struct room *r, struct 
 
 	if (step_rows_begin(&r->rows, x->n, m->texts ? 0 : m->features, e) < 0)
 		return -1;
-	r->scores = mem_array(m->sparse ? 1 : (x->n + 2) * m->outputs + 2, sizeof *r->scores);
+	r->scores = mem_array(m->sparse ? 1 : x->n * m->outputs + predict_room(m), sizeof *r->scores);
 	if (b->what == BATCH_LEAF)
 		r->leaves = mem_array(x->n * predict_trees(m), sizeof *r->leaves);
 	return !r->scores || (b->what == BATCH_LEAF && !r->leaves) ? err_memory(e) : 0;

@@ -214,17 +214,22 @@ couple_all(const double *q, double *qp, double *p, size_t n)
 	}
 }
 
+size_t
+pairs_room(const struct predictor *m)
+{
+	return m->classes * m->classes + m->classes;
+}
+
 void
 pairs_link(const struct predictor *m, const double *scores, double *to)
 {
 	size_t t, n = m->classes;
-	double *q = m->link == LINK_PAIRS ? mem_array(n * n + n, sizeof *q) : NULL;
+	double *q = to + n;
 
 	for (t = 0; t < n; t++)
-		to[t] = q ? 1 / (double)n : (double)NAN;
-	if (q) {
+		to[t] = m->link == LINK_PAIRS ? 1 / (double)n : (double)NAN;
+	if (m->link == LINK_PAIRS) {
 		fill_pairs(m, scores, q);
 		couple_all(q, q + n * n, to, n);
 	}
-	free(q);
 }

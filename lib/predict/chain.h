@@ -8,7 +8,9 @@
  * model of steps alone gets its outputs. 0 or -1. */
 int predictor_join(struct predictor *m, const char *where, struct err *e);
 
-/* LINK_PAIRS and PREDICT_PAIRS of predict.h. */
+/* LINK_PAIRS and PREDICT_PAIRS of predict.h. The first computes in pairs_room values behind the
+ * probabilities. */
+size_t pairs_room(const struct predictor *m);
 void pairs_link(const struct predictor *m, const double *scores, double *to);
 size_t pairs_label(const struct predictor *m, const double *scores);
 

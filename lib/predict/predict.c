@@ -343,6 +343,12 @@ predict_columns(const struct predictor *m)
 	return m->task == PREDICT_VALUE ? m->outputs : m->classes;
 }
 
+size_t
+predict_room(const struct predictor *m)
+{
+	return predict_columns(m) + (m->link == LINK_PAIRS ? pairs_room(m) : 0);
+}
+
 /* Divides each by the sum of all; if that is 0, all are equal. */
 static void
 share(double *v, size_t n)

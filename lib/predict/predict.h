@@ -142,7 +142,9 @@ void predict_expect(struct predictor *m, uint64_t rows);
  * one for each class. */
 size_t predict_columns(const struct predictor *m);
 
-/* Turns the scores of one row into values or probabilities: predict_columns of them. */
+/* Turns the scores of one row into values or probabilities: predict_columns of them, in front of what
+ * else predict_room asks for. */
+size_t predict_room(const struct predictor *m);
 void predict_link(const struct predictor *m, const double *scores, double *to);
 
 /* The number of the label that the scores of one row stand for. */

@@ -108,7 +108,7 @@ check_rows(struct predictor *m, struct dice *d)
 {
 	size_t all = ROWS * m->features, outputs = m->outputs, trees = predict_trees(m), i, k;
 	double *rows = calloc(all + 1, sizeof *rows);
-	double *scores = calloc((ROWS + 3) * (outputs + 2), sizeof *scores), *to = scores + ROWS * outputs;
+	double *scores = calloc((ROWS + 3) * (outputs + 2) + predict_room(m), sizeof *scores), *to = scores + ROWS * outputs;
 	uint32_t *leaves = calloc((ROWS + 1) * (trees + 1), sizeof *leaves);
 
 	must(rows && scores && leaves);

@@ -95,7 +95,7 @@ agrees(const struct predictor *m, char *line, const double *scores)
 	char *raw = strchr(line, '|'), *proba = raw ? strchr(raw + 1, '|') : NULL;
 	double linked[64] = { 0 };
 
-	if (!proba || predict_columns(m) > 64)
+	if (!proba || predict_room(m) > 64)
 		return false;
 	*raw++ = *proba++ = 0;
 	predict_link(m, scores, linked);
