@@ -120,7 +120,9 @@ check(char **operands, const struct options *o, struct err *e)
 		return tool_misused(e, "--header and --no-header cannot be combined");
 	if (o->form && rows_form_by_name(o->form) == ROWS_UNKNOWN)
 		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl, libsvm or text", o->form);
-	if (strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
+	if (o->generate && (operands[1] || o->proba + o->raw + o->leaf + o->inverse))
+		return tool_misused(e, "--generate reads no rows: it goes with neither FILE nor --proba, --raw, --leaf, --inverse");
+	if (!o->generate && strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
 		return tool_misused(e, "the model and the rows cannot both be standard input");
 	return 0;
 }

@@ -90,6 +90,10 @@ setup() {
 	said 2 'only one of --proba, --raw, --leaf and --inverse'
 	try apr-predict --generate 1 v.txt
 	said 2 '--generate: the model is not a list of n-grams'
+	try apr-predict --generate 1 --raw v.txt
+	said 2 '--generate reads no rows'
+	try apr-predict --generate 1 v.txt rows
+	said 2 '--generate reads no rows'
 	try apr-predict --header --no-header v.txt <<<1,2
 	said 2 '--header and --no-header cannot be combined'
 	try apr-predict --rows xml v.txt <<<1,2
@@ -314,7 +318,7 @@ safetensors() {
 		printf '%s\n' '-0.6 3 0' '-3 3 0' '-2.25 3 1' '-1.2 1 0'
 	)
 	apr-predict --generate 400 m.arpa >texts
-	apr-predict --generate 400 --seed 0 m.arpa | cmp - texts
+	apr-predict --generate 400 --seed 0 - <m.arpa | cmp - texts
 	! apr-predict --generate 400 --seed 1 m.arpa | cmp -s - texts
 	grep -qvE '^[ab ]*$' texts && fail 'other words'
 	awk '$1 == "a" { n++ } END { exit !(n > 160 && n < 240) }' texts # P(a | <s>) is 0.501
