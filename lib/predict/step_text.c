@@ -64,6 +64,19 @@ known_pattern(struct bag *w, const char *text)
 	return false;
 }
 
+/* Whether a pattern has a group whose text would be the word: (...), (?P<name>...). */
+static bool
+has_group(const char *p)
+{
+	for (; *p; p++)
+		if (*p == '\\' && p[1])
+			p++;
+		else if (*p == '(' && (p[1] != '?' || strncmp(p, "(?P<", 4) == 0 ||
+		                       (p[2] == '<' && p[3] != '=' && p[3] != '!')))
+			return true;
+	return false;
+}
+
 int
 bag_pattern(struct bag *w, const char *text, size_t n, const char *where, struct err *e)
 {
@@ -85,10 +98,9 @@ bag_pattern(struct bag *w, const char *text, size_t n, const char *where, struct
 		return 0;
 	}
 	memmove(w->pattern, q, strlen(q) + 1);
-	for (q = w->pattern; (q = strchr(q, '(')); q++)
-		if (q[1] != '?' && (q == w->pattern || q[-1] != '\\'))
-			return err_set(e, ERR_FORMAT, where, "a pattern of words with a group is not read: %.80s",
-			               w->pattern);
+	if (has_group(w->pattern))
+		return err_set(e, ERR_FORMAT, where, "a pattern of words with a group is not read: %.80s",
+		               w->pattern);
 	r = pattern_open_text(&p, w->pattern, ERR_CORRUPT, e);
 	pattern_close(&p);
 	return r;

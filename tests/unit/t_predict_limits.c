@@ -630,6 +630,26 @@ test_negative(void)
 	predictor_free(&m);
 }
 
+static void
+test_patterns(void)
+{
+	static const struct { const char *text; bool read; } cases[] = {
+		{ "[a-z]+", true }, { "(?:a|b)+", true }, { "a\\(b", true }, { "(?<=a)b", true }, { "(?<!a)b", true },
+		{ "(a)", false }, { "\\\\(a)", false }, { "(?P<w>a)", false }, { "(?<w>a)", false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bag *w = bag_new();
+		struct err e = ERR_INIT;
+		int r = w ? bag_pattern(w, cases[i].text, strlen(cases[i].text), "m", &e) : 1;
+
+		test_ok(cases[i].read ? r == 0 : r < 0 && strstr(e.fact, "with a group"), "the pattern %s is %s",
+		        cases[i].text, cases[i].read ? "read" : "refused");
+		bag_free(w);
+	}
+}
+
 int
 main(void)
 {
@@ -650,5 +670,6 @@ main(void)
 	test_dense();
 	test_infinity();
 	test_negative();
+	test_patterns();
 	return test_done();
 }
