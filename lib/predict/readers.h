@@ -19,7 +19,7 @@ int lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *w
 int lightgbm_json_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
                        struct err *e);
 
-/* The words of "objective=". average: the trees' outputs are averaged. */
+/* The words of "objective=". */
 int lightgbm_objective(struct predictor *m, const char *words, const char *where, struct err *e);
 
 /* CatBoost: the JSON of save_model, trees of numbers (oblivious or not). Source: the
@@ -27,8 +27,8 @@ int lightgbm_objective(struct predictor *m, const char *words, const char *where
 int catboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
                   struct err *e);
 
-/* scikit-learn: a pickle of an estimator of trees or a linear one. Nothing in it runs. Source:
- * sklearn/tree/_tree.pyx and the attributes that the documentation lists. */
+/* scikit-learn: a pickle of an estimator, or of a pipeline that ends with one (sklearn.h). Nothing in it
+ * runs. Source: sklearn/tree/_tree.pyx and the attributes that the documentation lists. */
 int sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
                  struct err *e);
 

@@ -49,6 +49,9 @@ int sklearn_number(const struct sklearn *s, pickle_ref r, double *v);
 int sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a);
 void sklearn_array_free(struct sklearn_array *a);
 
+/* A double of 8 bytes. */
+double sklearn_double(const uint8_t *p);
+
 /* The bytes of a TEXT that is kept; NULL with an error. */
 const uint8_t *sklearn_text(struct sklearn *s, pickle_ref r, size_t *n);
 
@@ -56,7 +59,7 @@ const uint8_t *sklearn_text(struct sklearn *s, pickle_ref r, size_t *n);
 int sklearn_wrong(const struct sklearn *s, const char *what);
 
 /* A vector of exactly n numbers (n 0: any number, stored in *count), or a matrix of columns columns:
- * finite numbers, unless nan allows NaN. what: for messages. NULL with an error. */
+ * finite numbers. what: for messages. NULL with an error. */
 double *sklearn_vector(struct sklearn *s, pickle_ref r, size_t n, size_t *count, const char *what);
 double *sklearn_matrix(struct sklearn *s, pickle_ref r, size_t columns, size_t *rows, size_t *width,
                        const char *what);

@@ -155,6 +155,12 @@ value_at(const char *code, const uint8_t *p)
 	return (double)v;
 }
 
+double
+sklearn_double(const uint8_t *p)
+{
+	return value_at("f8", p);
+}
+
 /* Bytes of a value; 0 for objects. */
 static size_t
 element(const char *code)

@@ -21,14 +21,6 @@ struct parts {
 	const struct seen *seen;
 };
 
-static double
-double_at(const uint8_t *p)
-{
-	union { uint64_t u; double d; } v = { .u = le64(p) };
-
-	return v.d;
-}
-
 /* The categories that training saw, as a set for each feature; one that it did not see goes where
  * missing values go. */
 struct seen {
@@ -94,14 +86,14 @@ put_node(struct sklearn *s, struct tree *t, const struct parts *a, size_t i)
 	if (!x)
 		return err_memory(s->e);
 	if (q[45])
-		return tree_leaf(t, x, double_at(p), (uint32_t)i) < 0 ? err_memory(s->e) : 0;
+		return tree_leaf(t, x, sklearn_double(p), (uint32_t)i) < 0 ? err_memory(s->e) : 0;
 	x->left = le32(q + 25);
 	x->right = le32(q + 29);
 	if (feature >= s->m->features || x->left == 0 || x->right == 0)
 		return err_set(s->e, ERR_CORRUPT, s->where, "node %zu of a tree has wrong links", i);
 	x->id = (uint32_t)i;
 	x->feature = (uint32_t)feature;
-	x->threshold = double_at(q + 16);
+	x->threshold = sklearn_double(q + 16);
 	x->missing = FOREST_NAN;
 	x->default_left = q[24] != 0;
 	return q[47] ? put_set(s, t, a, le32(q + 48), x) : 0;

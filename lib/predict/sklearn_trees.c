@@ -12,14 +12,6 @@
 
 /* ---- one tree ---- */
 
-static double
-double_at(const uint8_t *p)
-{
-	union { uint64_t u; double d; } v = { .u = le64(p) };
-
-	return v.d;
-}
-
 /* Appends the values of a leaf, width of them: shares of classes for classes, else scale times the
  * value. */
 static void
@@ -67,7 +59,7 @@ put_node(struct sklearn *s, struct tree *t, const struct nodes *a, size_t i, boo
 	x->left = (uint32_t)left;
 	x->right = (uint32_t)right;
 	x->feature = (uint32_t)feature;
-	x->threshold = double_at(p + 24);
+	x->threshold = sklearn_double(p + 24);
 	x->missing = a->bytes == LONG_NODE ? FOREST_NAN : FOREST_REFUSE;
 	x->default_left = a->bytes == LONG_NODE && p[56];
 	return 0;

@@ -51,7 +51,7 @@ int bag_stop_english(struct bag *w, struct err *e);
  * by the step in any case. */
 int bag_step(struct bag *w, size_t columns, const char *where, struct step *s, struct err *e);
 
-/* Calls term for each term of a text, in the order of the text for each length. work: a budget. */
+/* Calls term for each term of a text, in the order of the text for each length. */
 struct bag_room;
 struct bag_room *bag_room_new(const struct bag *w, struct err *e);
 void bag_room_free(struct bag_room *r);
