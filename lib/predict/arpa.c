@@ -61,7 +61,7 @@ wrong(const struct arpa *a, const char *what)
 
 /* The next line that is not empty, without white space at its ends. False at the end of the file. */
 static bool
-next_line(struct arpa *a, struct span *x, const char **line)
+next_line(struct arpa *a, const char **line, size_t *n)
 {
 	const char *stop, *p;
 
@@ -74,8 +74,8 @@ next_line(struct arpa *a, struct span *x, const char **line)
 		while (stop > p && (stop[-1] == '\r' || stop[-1] == ' ' || stop[-1] == '\t'))
 			stop--;
 		*line = p;
-		x->n = (size_t)(stop - p);
-		if (x->n > 0)
+		*n = (size_t)(stop - p);
+		if (*n > 0)
 			return true;
 	}
 	return false;
@@ -89,12 +89,12 @@ is(const char *line, size_t n, const char *text)
 
 /* The lines "ngram N=COUNT"; ends with the first line of another kind. */
 static int
-read_counts(struct arpa *a, struct span *x, const char **line)
+read_counts(struct arpa *a, const char **line, size_t *length)
 {
-	while (next_line(a, x, line) && !is(*line, x->n, "\\data\\"))
+	while (next_line(a, line, length) && !is(*line, *length, "\\data\\"))
 		;
-	while (next_line(a, x, line) && x->n > 6 && memcmp(*line, "ngram ", 6) == 0) {
-		const char *p = *line + 6, *end = *line + x->n;
+	while (next_line(a, line, length) && *length > 6 && memcmp(*line, "ngram ", 6) == 0) {
+		const char *p = *line + 6, *end = *line + *length;
 		double n = decimal_read(&p, end), count = -1;
 
 		if (p < end && *p == '=') {
@@ -167,7 +167,7 @@ read_gram(struct arpa *a, const char *line, size_t length, size_t n, struct buf 
 
 /* A list of n-grams; ends with the first line that begins with a backslash. */
 static int
-read_grams(struct arpa *a, size_t n, struct span *x, const char **line)
+read_grams(struct arpa *a, size_t n, const char **line, size_t *length)
 {
 	char head[16];
 	struct buf text = { 0 };
@@ -175,10 +175,10 @@ read_grams(struct arpa *a, size_t n, struct span *x, const char **line)
 	int r = 0;
 
 	snprintf(head, sizeof head, "\\%zu-grams:", n);
-	if (!is(*line, x->n, head))
+	if (!is(*line, *length, head))
 		return wrong(a, "another list of n-grams is expected");
-	while (r == 0 && next_line(a, x, line) && **line != '\\') {
-		r = read_gram(a, *line, x->n, n, &text);
+	while (r == 0 && next_line(a, line, length) && **line != '\\') {
+		r = read_gram(a, *line, *length, n, &text);
 		count++;
 	}
 	buf_free(&text);
@@ -206,17 +206,16 @@ has(const struct grams *g, const char *word)
 static int
 read_file(struct arpa *a)
 {
-	struct span x = { 0, 0 };
 	const char *line = "";
-	size_t n;
+	size_t n, length = 0;
 
-	if (read_counts(a, &x, &line) < 0)
+	if (read_counts(a, &line, &length) < 0)
 		return -1;
 	for (n = 1; n <= a->g->order; n++)
-		if (read_grams(a, n, &x, &line) < 0)
+		if (read_grams(a, n, &line, &length) < 0)
 			return -1;
 	a->g->words = (size_t)a->counts[0];
-	if (!is(line, x.n, "\\end\\"))
+	if (!is(line, length, "\\end\\"))
 		return wrong(a, "\\end\\ is expected");
 	if (vocab_index(&a->g->texts, a->where, a->e) < 0)
 		return -1;
