@@ -210,6 +210,8 @@ get_linear(struct bind *b, enum role role, size_t layer, uint64_t rows, uint64_t
 		return 0;
 	if (rows == 0 && tensor_ndim(tensor_at(b, i)) == 2)
 		rows = tensor_dims(tensor_at(b, i))[turned];
+	if (rows == 0)
+		return wrong_shape(b, tensor_at(b, i), 1, columns);
 	to->rows = (size_t)rows;
 	to->weight = add_param(b, i, role, layer, rows, columns, turned);
 	if (to->weight == TRAIN_NONE)

@@ -842,6 +842,32 @@ refused_config(struct train_config c, const char *what)
 	train_close(&m);
 }
 
+/* The embeddings are a vector, and no key says how many tokens there are. */
+static void
+refused_vector(void)
+{
+	struct train_model m, again = { 0 };
+	struct err e = ERR_INIT;
+	struct source *source;
+	struct load l = { 0 };
+	struct tensor **t;
+
+	make(&m, &shapes[0], 1);
+	t = &m.plan.tensors[train_find(&m, "token_embd.weight")->tensor];
+	tensor_free(*t);
+	*t = must(tensor_new("token_embd.weight", 17, dtype_by_name("F32"), 1, (uint64_t[]){ 24 },
+	                     TENSOR_OWN_SIZE, "model", &e));
+	model_unset_meta(&m.plan, "llama.vocab_size");
+	source = must(train_source(&m, &e));
+	test_ok(load_source(&l, source, &e) == 0 && train_open(&again, &l.weights, 0, &e) < 0 &&
+	        e.code == ERR_CORRUPT && strstr(e.fact, "has shape 24, where 1x24"), "%s: %s", e.object,
+	        e.fact);
+	train_close(&again);
+	load_close(&l);
+	source_close(source);
+	train_close(&m);
+}
+
 static void
 refused_batches(void)
 {
@@ -907,6 +933,7 @@ refused(void)
 	refused_config(c, "at least 1");
 	c.family = "mamba";
 	refused_config(c, "mamba");
+	refused_vector();
 	refused_batches();
 }
 
