@@ -48,11 +48,28 @@ check_student(const struct distill_asked *a, struct err *e)
 	return layers ? 0 : tool_misused(e, "--keep %s needs --layers", a->keep);
 }
 
+/* A checkpoint is replaced again and again: it is neither a folder nor standard output. */
+static int
+check_checkpoint(const struct distill_asked *a, struct err *e)
+{
+	const size_t n = a->checkpoint ? strlen(a->checkpoint) : 0;
+	struct stat st;
+
+	if (a->resume && !a->checkpoint)
+		return tool_misused(e, "--resume needs --checkpoint");
+	if (!a->checkpoint)
+		return 0;
+	if (n == 0 || a->checkpoint[n - 1] == '/' || strcmp(a->checkpoint, "-") == 0)
+		return tool_misused(e, "--checkpoint needs the name of a file");
+	if (a->resume || a->output.force || stat(a->checkpoint, &st) < 0)
+		return 0;
+	err_set(e, ERR_USAGE, a->checkpoint, "exists");
+	return err_hint(e, "--resume goes on from it, -f replaces it");
+}
+
 int
 distill_asked_check(struct distill_asked *a, struct err *e)
 {
-	struct stat st;
-
 	if (!a->data)
 		return tool_misused(e, "--data is missing: the text to learn");
 	if (check_student(a, e) < 0)
@@ -65,14 +82,9 @@ distill_asked_check(struct distill_asked *a, struct err *e)
 		return tool_misused(e, "%s must be above 0", a->rate == 0 ? "--lr" : "--temperature");
 	if (a->held_out > 0.5)
 		return tool_misused(e, "--held-out is at most 0.5");
-	if (a->resume && !a->checkpoint)
-		return tool_misused(e, "--resume needs --checkpoint");
 	if (a->alpha == 0 && a->temperature >= 0)
 		return tool_misused(e, "--temperature is that of a teacher: with --alpha 0 there is none");
-	if (!a->checkpoint || a->resume || a->output.force || stat(a->checkpoint, &st) < 0)
-		return 0;
-	err_set(e, ERR_USAGE, a->checkpoint, "exists");
-	return err_hint(e, "--resume goes on from it, -f replaces it");
+	return check_checkpoint(a, e);
 }
 
 /* ---- texts ---- */
