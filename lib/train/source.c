@@ -15,6 +15,7 @@ struct trained {
 	const uint8_t *bytes;   /* of the item */
 	uint64_t left;
 	float *turned;          /* a transposed tensor, or NULL */
+	size_t *parameter;      /* that a tensor is, plus 1; 0: none */
 };
 
 static int
@@ -37,22 +38,11 @@ next_blob(struct trained *s, struct item *item, struct err *e)
 	return send(s, item, from->p);
 }
 
-/* The parameter that is tensor i; NULL: none. */
-static const struct train_param *
-param_of(const struct train_model *m, size_t i)
-{
-	size_t k;
-
-	for (k = 0; k < m->param_count; k++)
-		if (m->params[k].tensor == i)
-			return &m->params[k];
-	return NULL;
-}
-
 static int
 next_tensor(struct trained *s, struct item *item, struct err *e)
 {
-	const struct train_param *p = param_of(s->m, s->tensor);
+	const size_t number = s->parameter[s->tensor];
+	const struct train_param *p = number ? &s->m->params[number - 1] : NULL;
 	const float *x;
 	size_t r, c;
 
@@ -106,6 +96,7 @@ trained_close(struct source *source)
 	struct trained *s = (struct trained *)source;
 
 	free(s->turned);
+	free(s->parameter);
 	free(s);
 }
 
@@ -115,11 +106,15 @@ train_source(struct train_model *m, struct err *e)
 	static const struct source_ops ops = { .next = trained_next, .read = trained_read,
 		.close = trained_close };
 	struct trained *s = mem_array(1, sizeof *s);
+	size_t i;
 
-	if (!s) {
+	if (!s || !(s->parameter = mem_array(m->plan.tensor_count, sizeof *s->parameter))) {
+		free(s);
 		err_memory(e);
 		return NULL;
 	}
+	for (i = 0; i < m->param_count; i++)
+		s->parameter[m->params[i].tensor] = i + 1;
 	s->m = m;
 	s->source = (struct source){ .plan = &m->plan, .ops = &ops, .name = "model" };
 	return &s->source;
