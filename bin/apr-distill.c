@@ -54,7 +54,9 @@ open_teacher(struct run *r, struct err *e)
 	if (load_open(&r->load, r->path, tool_note, e) < 0 ||
 	    !(r->tokenizer = tokenizer_of(&r->load.weights, &any, e)))
 		return -1;
-	return has_teacher(r) ? train_open(&r->teacher, &r->load.weights, TRAIN_FROZEN, e) : 0;
+	if (has_teacher(r) && train_open(&r->teacher, &r->load.weights, TRAIN_FROZEN, e) < 0)
+		return -1;
+	return load_check(&r->load, e);
 }
 
 static int
@@ -90,7 +92,8 @@ open_student(struct run *r, struct err *e)
 	         : student_layers(&r->teacher, r->load.weights.name, &r->how,
 	                          (unsigned)r->asked->jobs, &r->student_load, e)) < 0)
 		return -1;
-	return train_open(&r->student, &r->student_load.weights, 0, e);
+	return train_open(&r->student, &r->student_load.weights, 0, e) < 0
+		? -1 : load_check(&r->student_load, e);
 }
 
 /* ---- the texts ---- */
@@ -200,6 +203,7 @@ write_student(struct run *r, struct err *e)
 	struct source *source = NULL;
 
 	if (recipe_record(&r->student, r->recipe, e) == 0 && load_check(&r->load, e) == 0 &&
+	    load_check(&r->student_load, e) == 0 &&
 	    (source = train_source(&r->student, e)))
 		filter_flow(source, r->sink, false, &f, e);
 	source_close(source);
