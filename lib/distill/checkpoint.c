@@ -1,5 +1,6 @@
 #include "distill/checkpoint.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -150,6 +151,18 @@ read_array(struct source *s, float *to, size_t bytes, struct err *e)
 	}
 }
 
+/* CRCs do not say that a training has written it. The second average is one of squares. */
+static int
+check_values(const float *x, size_t n, bool squares, const char *name, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!isfinite(x[i]) || (squares && x[i] < 0))
+			return err_set(e, ERR_CORRUPT, name, "has a value that cannot be");
+	return 0;
+}
+
 int
 checkpoint_read(struct train_model *m, const char *recipe, uint64_t *step, struct source *source,
                 struct err *e)
@@ -164,7 +177,9 @@ checkpoint_read(struct train_model *m, const char *recipe, uint64_t *step, struc
 	while ((more = source_next(source, &item, e)) > 0) {
 		if (item.kind != ITEM_TENSOR)
 			return not_ours(source, e);
-		if (read_array(source, arrays[item.index], m->total * sizeof(float), e) < 0)
+		if (read_array(source, arrays[item.index], m->total * sizeof(float), e) < 0 ||
+		    check_values(arrays[item.index], m->total, arrays[item.index] == m->second,
+		                 names[item.index], e) < 0)
 			return -1;
 		tensors++;
 	}

@@ -1,9 +1,14 @@
 /* t_distill: what a student learns in which order, which layers it has, and checkpoints of others. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "distill/checkpoint.h"
 #include "distill/course.h"
 #include "distill/student.h"
+#include "formats/create.h"
 #include "test.h"
 
 /* ---- the order of parts ---- */
@@ -106,11 +111,68 @@ test_config(void)
 	        student_config(&d, ",", &e) < 0, "and is one of the known ones");
 }
 
+/* ---- checkpoints ---- */
+
+/* A checkpoint whose array has a value at the end is read again. e has the error. */
+static int
+again(struct train_model *m, float *array, float value, struct err *e)
+{
+	const char *dir = getenv("TMPDIR");
+	const struct format_options how = { .plain = false };
+	const struct format *format;
+	char path[4096];
+	uint64_t step = 0;
+	int held = -1, r = -1;
+	struct source *source = NULL;
+	struct sink *sink;
+
+	snprintf(path, sizeof path, "%s/t_distill.%ld", dir ? dir : "/tmp", (long)getpid());
+	*e = (struct err)ERR_INIT;
+	array[m->total - 1] = value;
+	sink = create_sink(format_by_name("apr2"), &(struct out_options){ .path = path, .force = true,
+		.input = -1 }, &how, e);
+	if (sink && checkpoint_write(m, "{}", 7, sink, e) == 0)
+		r = 0;
+	sink_close(sink);
+	array[m->total - 1] = 0;
+	if (r == 0 && (source = format_open_path(path, &how, NULL, &format, &held, e)))
+		r = checkpoint_read(m, "{}", &step, source, e) == 0 && step == 7 &&
+			array[m->total - 1] == value ? 0 : -1;
+	array[m->total - 1] = 0;
+	source_close(source);
+	if (held >= 0)
+		close(held);
+	unlink(path);
+	return r;
+}
+
+static void
+test_checkpoint(void)
+{
+	const struct train_config c = { .family = "llama", .layers = 1, .width = 8, .heads = 2,
+		.context = 16, .vocabulary = 11 };
+	struct err e = ERR_INIT;
+	struct train_model m;
+
+	if (!test_ok(train_new(&m, &c, &e) == 0, "a model: %s", e.fact))
+		return;
+	test_ok(again(&m, m.value, -2, &e) == 0 && again(&m, m.first, -2, &e) == 0 &&
+	        again(&m, m.second, 2, &e) == 0, "a checkpoint has the values of the model: %s", e.fact);
+	test_ok(again(&m, m.value, NAN, &e) < 0 && e.code == ERR_CORRUPT &&
+	        strcmp(e.object, "value") == 0, "NaN is refused: %s", e.fact);
+	test_ok(again(&m, m.first, -INFINITY, &e) < 0 && strcmp(e.object, "first") == 0,
+	        "infinity is refused: %s", e.fact);
+	test_ok(again(&m, m.second, -1e-9f, &e) < 0 && strcmp(e.object, "second") == 0,
+	        "a negative square is refused: %s", e.fact);
+	train_close(&m);
+}
+
 int
 main(void)
 {
 	test_order();
 	test_layers();
 	test_config();
+	test_checkpoint();
 	return test_done();
 }
