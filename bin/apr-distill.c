@@ -178,6 +178,8 @@ train(struct run *r, struct err *e)
 
 	distill_report_begin(&r->report, c, r->asked->json, r->asked->output.progress);
 	done = distill_report_measure(&r->report, c, true, e);
+	if (done == 0 && r->asked->checkpoint && !r->resumes)
+		done = save(r, e); /* a file that cannot be written is not found after hours */
 	while (done == 0 && c->step < c->how.steps) {
 		bool last = c->step + 1 == c->how.steps;
 

@@ -171,6 +171,18 @@ plan_types(struct train_model *m, const struct weights *w, struct err *e)
 	return 0;
 }
 
+/* Refuses side files and values that the loader has left out: the result would lack them. */
+static int
+prove_blobs(const struct train_model *m, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < m->plan.blob_count; i++)
+		if (m->plan.blobs[i].bytes > 0 && !m->blobs[i].p)
+			return err_set(e, ERR_MEMORY, m->plan.blobs[i].name, "is too large to be kept");
+	return 0;
+}
+
 int
 train_open(struct train_model *m, const struct weights *w, unsigned flags, struct err *e)
 {
@@ -185,6 +197,8 @@ train_open(struct train_model *m, const struct weights *w, unsigned flags, struc
 		return err_memory(e);
 	if (m->plan.blob_count)
 		memcpy(m->blobs, w->blobs, m->plan.blob_count * sizeof *m->blobs);
+	if (!(flags & TRAIN_FROZEN) && prove_blobs(m, e) < 0)
+		return -1;
 	for (i = 0; i < m->param_count; i++)
 		if (read_param(m, &m->params[i], w, e) < 0 || prove_finite(m, &m->params[i], e) < 0)
 			return -1;
