@@ -49,6 +49,9 @@ complete(struct made *x)
 
 	if (!c->vocabulary)
 		c->vocabulary = words_of(c->words);
+	if (!c->vocabulary && c->words)
+		return err_set(x->e, ERR_FORMAT, c->words->name, "has tokens that are not keys of GGUF "
+		               "(apr-adapt gguf makes them)");
 	if (!c->kv_heads)
 		c->kv_heads = c->heads;
 	if (c->layers == 0 || c->width == 0 || c->heads == 0 || c->context == 0 || c->vocabulary == 0)

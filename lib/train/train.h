@@ -91,13 +91,13 @@ struct train_config {
 	bool tied;               /* the output is the embeddings; always so in gpt2 */
 	double rope_base, eps;   /* 0: 10000, 1e-5 */
 	const char *name;        /* general.name, or NULL */
-	/* The model whose tokenizer it gets (keys tokenizer.* and side files of a tokenizer), which
-	 * outlives the new one; or NULL. */
+	/* The model whose tokenizer it gets (keys tokenizer.* of GGUF), which outlives the new one; or
+	 * NULL. */
 	const struct weights *words;
 };
 
 /* Values are zero until train_init. ERR_USAGE for numbers that do not fit together (heads that do not
- * divide the width, 0 layers, …); ERR_MEMORY. */
+ * divide the width, 0 layers, …); ERR_FORMAT if `words` has no tokens as keys of GGUF; ERR_MEMORY. */
 int train_new(struct train_model *m, const struct train_config *c, struct err *e);
 void train_close(struct train_model *m);
 

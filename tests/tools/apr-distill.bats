@@ -85,6 +85,20 @@ reached() {
 	[ -s text ]
 }
 
+@test "a student's file that is cut meanwhile is reported" {
+	local pid
+	cp "$model" student.gguf
+	"${distill[@]}" --student student.gguf --alpha 0 --steps 12 --json "$model" -o out.gguf 2>log &
+	pid=$!
+	until grep -qs '^{"step":0,' log || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+	kill -STOP $pid
+	truncate -s 4096 student.gguf
+	kill -CONT $pid
+	wait $pid && fail "a model from a file that was cut" || [ $? -eq 4 ]
+	grep -q 'student.gguf: was cut while it was in use' log
+	[ ! -e out.gguf ]
+}
+
 @test "students: a file, a new model, layers by cosine; JSON lines" {
 	printf '{"text":"ROMEO: I will."}\n\n{"prompt":"JULIET: ","completion":"I will not, I will not."}\n' \
 		>t.jsonl
@@ -138,6 +152,9 @@ reached() {
 		--new hidden=30,heads=4 --data text.txt $model|2|heads
 		--layers 1 --data - -|2|standard input can be only one of the files
 		--layers 1 --data text.txt --checkpoint text.txt -f $model|2|is the input
+		--layers 1 --data text.txt --checkpoint - $model|2|needs the name of a file
+		--layers 1 --data text.txt --checkpoint s/ $model|2|needs the name of a file
+		${few[*]} --layers 1 --data text.txt --checkpoint none/s $model|3|none/s
 		--new depth=2 --data text.txt $model|2|depth=2 is not NAME=NUMBER
 	END
 	line=$APR_TEST_DATA/models/stories260K/stories260K-f32.gguf

@@ -868,6 +868,49 @@ refused_vector(void)
 	train_close(&m);
 }
 
+/* A long value that the loader has left out: only a model that learns is written. */
+static void
+refused_blob(void)
+{
+	struct err e = ERR_INIT;
+	struct train_model m = { 0 };
+	struct load l;
+	size_t i;
+
+	test_ok(load_open(&l, "tests/data/convert/llama2/hf", NULL, &e) == 0 && l.plan.blob_count > 0,
+	        "a folder has side files");
+	for (i = 0; i < l.plan.blob_count; i++)
+		if (strcmp(l.plan.blobs[i].name, "tokenizer.json") == 0) {
+			free((void *)(uintptr_t)l.weights.blobs[i].p);
+			l.weights.blobs[i] = (struct weights_blob){ 0 };
+		}
+	test_ok(train_open(&m, &l.weights, TRAIN_FROZEN, &e) == 0, "a teacher does not need them: %s",
+	        e.fact);
+	train_close(&m);
+	test_ok(train_open(&m, &l.weights, 0, &e) < 0 && e.code == ERR_MEMORY &&
+	        strstr(e.fact, "too large"), "%s: %s", e.object, e.fact);
+	train_close(&m);
+	load_close(&l);
+}
+
+/* A tokenizer that is a side file cannot be that of a new model. */
+static void
+refused_words(void)
+{
+	struct train_config c = shapes[0].c;
+	struct err e = ERR_INIT;
+	struct train_model m = { 0 };
+	struct load l;
+
+	c.vocabulary = 0;
+	test_ok(load_open(&l, "tests/data/convert/llama2/hf", NULL, &e) == 0, "a folder: %s", e.fact);
+	c.words = &l.weights;
+	test_ok(train_new(&m, &c, &e) < 0 && e.code == ERR_FORMAT && strstr(e.fact, "keys of GGUF"),
+	        "%s", e.fact);
+	train_close(&m);
+	load_close(&l);
+}
+
 static void
 refused_batches(void)
 {
@@ -934,6 +977,8 @@ refused(void)
 	c.family = "mamba";
 	refused_config(c, "mamba");
 	refused_vector();
+	refused_blob();
+	refused_words();
 	refused_batches();
 }
 
