@@ -19,6 +19,7 @@
 #include "formats/create.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
+#include "kernels/training.h"
 #include "load/load.h"
 
 struct run {
@@ -245,6 +246,7 @@ run(struct run *r, struct err *e)
 	sandbox_spool();
 	sandbox_enter();
 	dot_begin(tool_note);
+	training_now(tool_note);
 	distill(r, e);
 }
 
