@@ -62,6 +62,23 @@ setup() {
 	grep -q '^{"error":"invalid","message":"the prompt has 65 tokens, and there is room for 64' "$out"
 }
 
+@test "an answer that memory is too small for is reported, and the next request is read" {
+	if grep -q -e __asan_init "$APR_BIN/apr-run"; then
+		skip 'a sanitizer has memory of its own'
+	fi
+	{
+		printf '{"tokens":[1],"request":"'
+		head -c 40000000 /dev/zero | tr '\0' x
+		printf '"}\n{"request":2,"tokens":[1]}'
+	} >requests
+	try env APR_RAM_LIMIT=205M apr-run --serve-stdin -n 1 "$model" <requests
+	quiet
+	cmp - "$out" <<-'END'
+		{"error":"E008","message":"out of memory"}
+		{"request":2,"text":"i","tokens":[72],"prompt_tokens":1,"end":"count"}
+	END
+}
+
 @test "a signal ends the wait for a request" {
 	mkfifo in
 	apr-run --serve-stdin -n 1 "$model" <in >answer &

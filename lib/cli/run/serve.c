@@ -113,6 +113,23 @@ put_error(struct answer *a, const struct err *why, struct err *e)
 	return put(a, &b, e);
 }
 
+/* Says why there is no answer; the answer's own memory is not needed any more. */
+static int
+put_failure(struct answer *a, const struct err *why, struct err *e)
+{
+	struct err full = ERR_INIT;
+
+	buf_free(&a->text);
+	buf_free(&a->ids);
+	if (put_error(a, why, &full) == 0)
+		return 0;
+	if (a->lost)
+		return -1;
+	/* No memory for a line with the name of the request: it goes without. */
+	request_free(&a->request);
+	return put_error(a, why, e);
+}
+
 /* ---- requests ---- */
 
 static int
@@ -155,13 +172,13 @@ serve_line(const struct serve *s, const uint8_t *line, size_t n, const struct er
 	struct answer a = { .s = s, .request = s->defaults };
 	struct generate_result result;
 	struct err why = *before;
-	int r;
+	int r = -1;
 
 	if (why.code == ERR_NONE && request_read(&a.request, line, n, &why) == 0 &&
 	    encode(&a, &why) == 0 && generate(&a, &result, &why) == 0)
-		r = put_answer(&a, &result, e);
-	else
-		r = a.lost ? -1 : put_error(&a, &why, e);
+		r = put_answer(&a, &result, &why);
+	if (r < 0 && !a.lost)
+		r = put_failure(&a, &why, e);
 	buf_free(&a.text);
 	buf_free(&a.ids);
 	request_free(&a.request);
