@@ -49,10 +49,9 @@ rope_llama3(const struct rope *r, double factor, double low, double high,
 }
 
 void
-rope_angles(const struct rope *r, double position, float *cosines, float *sines)
+rope_turns(const struct rope *r, double position, float step, float *angles)
 {
-	float step = powf((float)r->base, -2 / (float)r->rot), own = (float)position;
-	float shrink = (float)(1 / r->factor), length = (float)r->length;
+	float own = (float)position, shrink = (float)(1 / r->factor);
 	size_t i;
 
 	for (i = 0; i < r->rot / 2; i++, own *= step) {
@@ -65,6 +64,19 @@ rope_angles(const struct rope *r, double position, float *cosines, float *sines)
 		} else {
 			angle *= shrink;
 		}
+		angles[i] = angle;
+	}
+}
+
+void
+rope_angles(const struct rope *r, double position, float *cosines, float *sines)
+{
+	float length = (float)r->length, angle;
+	size_t i;
+
+	rope_turns(r, position, powf((float)r->base, -2 / (float)r->rot), cosines);
+	for (i = 0; i < r->rot / 2; i++) {
+		angle = cosines[i];
 		cosines[i] = cosf(angle) * length;
 		sines[i] = sinf(angle) * length;
 	}

@@ -38,8 +38,11 @@ double rope_yarn_length(double factor);
 void rope_llama3(const struct rope *r, double factor, double low, double high,
                  double original, float *factors);
 
-/* Cosines and sines at a position, rot/2 of each. Each angle is computed from the one before in
- * single precision, as GGML does it. */
+/* The rot/2 angles at a position. Each is computed from the one before in single precision, as GGML
+ * does it; step: base^(-2/rot). */
+void rope_turns(const struct rope *r, double position, float step, float *angles);
+
+/* Cosines and sines of them, by the C library, each times the length. */
 void rope_angles(const struct rope *r, double position, float *cosines, float *sines);
 
 #endif

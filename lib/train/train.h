@@ -9,7 +9,9 @@
  * text. Logits are of all positions: [rows × length][vocabulary].
  *
  * Bytes do not depend on the number of threads or the level of the CPU: each sum has one order
- * (kernels/training.h), and threads divide results, not sums.
+ * (kernels/training.h), and threads divide results, not sums. Cosines, sines and powers of positions
+ * are series of this room; of the C library come only, in double precision, the logarithm in yarn and
+ * the powers in the factors of a LLaMA 3 folder.
  *
  * The life of a model that learns:
  *

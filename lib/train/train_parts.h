@@ -89,6 +89,13 @@ struct train_work {
 	double *losses;                   /* hard and soft of each row of a chunk */
 };
 
+/* As rope_angles, but the same bits from any C library on any CPU. */
+void train_angles(const struct rope *r, double position, float *cosines, float *sines);
+
+/* x^y for |y| <= 1, and the cosine and sine of an angle, rounded once; NaN for what has none. */
+float train_power(float x, float y);
+void train_angle(float angle, float *cosine, float *sine);
+
 /* c = a b in parallel. */
 void train_product(const struct train_work *w, const struct training_product *p);
 

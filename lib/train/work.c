@@ -201,7 +201,7 @@ fill_angles(struct train_work *w)
 	size_t i;
 
 	for (i = 0; w->m->hyper.rotary && i < w->length; i++)
-		rope_angles(r, (double)i, w->cosines + i * (r->rot / 2), w->sines + i * (r->rot / 2));
+		train_angles(r, (double)i, w->cosines + i * (r->rot / 2), w->sines + i * (r->rot / 2));
 }
 
 struct train_work *

@@ -16,6 +16,7 @@
 #include "kernels/level.h"
 #include "kernels/training.h"
 #include "load/load.h"
+#include "train/train_parts.h"
 
 #include "test.h"
 
@@ -575,6 +576,39 @@ halves(void)
 	train_close(&m);
 }
 
+/* ---- positions ---- */
+
+/* The series are those functions of the C library in double precision, rounded once. */
+static void
+angles(void)
+{
+	const double half = 0x1p-25 * 1.001; /* of a last place below 1 */
+	double worst = 0, power = 0, want;
+	float c, s, x, y;
+	int i, k;
+
+	for (i = -400000; i < 400000; i++) {
+		x = (float)i * ((i & 3) == 0 ? 0.01f : (i & 3) == 1 ? 1.0f : (i & 3) == 2 ? 1e-7f : 3.7f);
+		train_angle(x, &c, &s);
+		worst = fmax(worst, fabs((double)c - cos((double)x)));
+		worst = fmax(worst, fabs((double)s - sin((double)x)));
+	}
+	test_ok(worst <= half, "cosines and sines are rounded once: %g", worst);
+	for (i = 1; i <= 128; i++)
+		for (k = 0; k < 40; k++) {
+			x = (float)(k + 1) * (float)(k * k * k) * 7.3f + 0.01f;
+			y = -1 / (float)i;
+			want = pow((double)x, (double)y);
+			power = fmax(power, fabs((double)train_power(x, y) - want) / want);
+		}
+	test_ok(power <= 2 * half, "powers are rounded once: %g", power);
+	train_angle(INFINITY, &c, &s);
+	test_ok(isnan(c) && isnan(s) && isnan(train_power(-1, -0.5f)) && isnan(train_power(0, -1)) &&
+	        isnan(train_power(INFINITY, -1)), "what has no cosine or power is NaN");
+	train_angle(1e30f, &c, &s);
+	test_ok(fabsf(c * c + s * s - 1) < 1e-6f, "a large angle has some");
+}
+
 /* ---- steps ---- */
 
 /* Numbers by hand: the first step moves each value by the rate, whatever its gradient; the second uses
@@ -991,6 +1025,7 @@ main(void)
 	gradients();
 	same_bytes();
 	halves();
+	angles();
 	steps();
 	rates();
 	learning();
