@@ -32,7 +32,7 @@ struct training_product {
 	bool add;
 };
 
-/* The distribution of a row of logits, and what a row of the loss needs. */
+/* What a row of logits loses. */
 struct training_loss {
 	double hard, soft;        /* train/train.h has the formulas; soft without T² */
 };
@@ -99,9 +99,8 @@ struct training {
 	void (*softmax_back)(const float *p, float *dp, size_t n, float scale);
 
 	/* The losses of n logits z; y: those of the teacher, or NULL. With gradient, z becomes it:
-	 * hard × (softmax(z) - [target]) + soft × (softmax(z × cooler) - softmax(y × cooler)), and y is
-	 * overwritten. */
-	void (*loss)(float *z, float *y, size_t n, const struct training_aim *aim, bool gradient,
+	 * hard × (softmax(z) - [target]) + soft × (softmax(z × cooler) - softmax(y × cooler)). */
+	void (*loss)(float *z, const float *y, size_t n, const struct training_aim *aim, bool gradient,
 	             struct training_loss *loss);
 
 	/* Σ x², in double precision; INFINITY or NaN if a value is. */

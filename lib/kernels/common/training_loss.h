@@ -79,7 +79,7 @@ row_gradient(float *z, const float *y, size_t n, const struct training_aim *aim,
 }
 
 static void
-loss(float *z, float *y, size_t n, const struct training_aim *aim, bool gradient,
+loss(float *z, const float *y, size_t n, const struct training_aim *aim, bool gradient,
      struct training_loss *to)
 {
 	struct row r;
