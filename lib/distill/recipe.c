@@ -1,6 +1,5 @@
 #include "distill/recipe.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"

@@ -1,6 +1,5 @@
 /* loss: the output, and what is learnt, some rows of logits at a time. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "train/train_parts.h"

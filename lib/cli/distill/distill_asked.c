@@ -11,7 +11,6 @@
 #include "quant/prune.h"
 
 #define CONTEXT 256
-#define EVERY 100
 
 static double
 or_default(double given, double value)
