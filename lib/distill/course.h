@@ -38,14 +38,14 @@ struct course {
 	uint32_t *tokens, *targets; /* of a batch */
 };
 
-/* Make ready. The models and tokens outlive the course. text, validation (NULL: none): tokens and the names of
- * their files. bos: as in struct order. ERR_MEMORY before any work if there is not enough. course_end in
- * any case. 0 or -1. */
 struct course_text {
 	const uint32_t *tokens;
 	size_t n;
-	const char *name;
+	const char *name;         /* of its file */
 };
+
+/* Make ready. The models and tokens outlive the course. validation: NULL if there is none. bos: as in
+ * struct order. ERR_MEMORY before any work if there is not enough. course_end in any case. 0 or -1. */
 int course_begin(struct course *c, const struct course_how *how, struct train_model *student,
                  struct train_model *teacher, const struct course_text *text,
                  const struct course_text *validation, uint32_t bos, struct err *e);

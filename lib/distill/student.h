@@ -18,7 +18,7 @@ struct student_how {
 	enum { STUDENT_LAYERS, STUDENT_FILE, STUDENT_NEW } from;
 	uint64_t *kept;           /* STUDENT_LAYERS: numbers of the teacher's layers, ascending */
 	size_t count;
-	struct train_config config; /* STUDENT_NEW; vocabulary and words are set by student_make */
+	struct train_config config; /* STUDENT_NEW; vocabulary and words are set by the caller */
 };
 
 /* `count` of n layers: the first ones, or the first, the last and those at even distances between
@@ -39,8 +39,8 @@ int student_config(struct train_config *c, const char *text, struct err *e);
 /* The sizes of a model. */
 void student_like(struct train_config *c, const struct train_model *m);
 
-/* Make a student of some layers of the teacher, the file of this name: *load gets its weights, which the student points to.
- * ERR_INVALID if they are not there. 0, or -1; load_close is due in any case. */
+/* Put some layers of the teacher into *load, from which train_open makes the student. name: the
+ * teacher's file, for messages. ERR_INVALID if they are not there. 0, or -1; load_close is due in any case. */
 int student_layers(struct train_model *teacher, const char *name, const struct student_how *how,
                    unsigned jobs, struct load *load, struct err *e);
 

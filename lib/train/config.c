@@ -1,14 +1,11 @@
 /* config: a model from nothing, as a plan in GGUF form. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
 #include "core/le.h"
 #include "core/mem.h"
-#include "core/num.h"
 #include "train/train_parts.h"
 
 #define LIMIT ((uint64_t)1 << 31) /* of each number */
@@ -68,7 +65,7 @@ complete(struct made *x)
 	if (c->heads % c->kv_heads != 0)
 		return wrong(x, "heads of keys do not divide the heads");
 	if (c->head > HYPER_HEAD || (gated && c->head % 2 != 0))
-		return wrong(x, "a head must have an even number of values, at most 1024");
+		return wrong(x, "a head must have at most 1024 values, with rotary positions an even number");
 	if (!gated && (c->kv_heads != c->heads || c->head * c->heads != c->width))
 		return wrong(x, "gpt2 has as many heads of keys as heads, which fill the width");
 	if (!(c->rope_base > 0))

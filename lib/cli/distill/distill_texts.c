@@ -77,7 +77,8 @@ distill_texts_course(const struct distill_texts *t, const struct distill_asked *
 	if (distill_asked_course(a, student, text.n, &how, e) < 0 ||
 	    course_begin(c, &how, student, teacher, &text, valid.n ? &valid : NULL, bos, e) < 0)
 		return -1;
-	tool_notef("the student has %llu parameters; %llu steps of %zu tokens, of %zu",
+	tool_notef("the student has %llu parameters; %llu steps of %zu tokens each, from a text "
+	           "of %zu",
 	           (unsigned long long)model_parameters(&student->plan), (unsigned long long)how.steps,
 	           how.rows * how.batches * how.length, text.n);
 	return 0;
