@@ -328,6 +328,7 @@ remote_lend(const struct remote_lender *lender, uint64_t bytes)
 	/* It has a size, but cannot be read. */
 	int file = memfd_create("apr-lent", MFD_CLOEXEC), fd = -1;
 	char path[40];
+	size_t n;
 
 	if (file < 0)
 		return -1;
@@ -340,9 +341,14 @@ remote_lend(const struct remote_lender *lender, uint64_t bytes)
 	if (fd < 0)
 		return -1;
 	pthread_mutex_lock(&mutex);
+	n = atomic_load(&handle_count);
 	fd = add_handle(NULL, 0, fd);
-	if (fd >= 0)
-		handles[atomic_load(&handle_count) - 1].lender = *lender;
+	if (fd >= 0) {
+		handles[n].lender = *lender;
+	} else if (atomic_load(&handle_count) > n) { /* there is no descriptor for the duplicate */
+		close(handles[n].fd);
+		atomic_store(&handle_count, n);
+	}
 	pthread_mutex_unlock(&mutex);
 	return fd;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -407,6 +408,41 @@ test_whole_lie(void)
 	end();
 }
 
+/* ---- what is lent ---- */
+
+static int64_t
+lend_bytes(void *ctx, uint64_t at, void *p, size_t n)
+{
+	(void)ctx;
+	(void)at;
+	memset(p, 0, n);
+	return (int64_t)n;
+}
+
+/* Without a descriptor for the duplicate nothing stays open. */
+static void
+test_full(void)
+{
+	const struct remote_lender lender = { .read = lend_bytes };
+	int kept = dup(0), last = dup(1), lent, again;
+	struct rlimit old, few;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	few = old;
+	few.rlim_cur = (rlim_t)last + 1;
+	setrlimit(RLIMIT_NOFILE, &few);
+	close(last);
+	close(0); /* a duplicate does not get this number */
+	lent = remote_lend(&lender, 10);
+	open("/dev/null", O_RDONLY | O_CLOEXEC);
+	again = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	test_ok(lent < 0 && again == last, "what cannot be lent is not kept");
+	setrlimit(RLIMIT_NOFILE, &old);
+	close(again);
+	dup2(kept, 0);
+	close(kept);
+}
+
 /* ---- the sandbox ---- */
 
 /* In a process with the sandbox of apr-header, the source is read, and nothing else talks. */
@@ -471,6 +507,7 @@ main(void)
 	test_lies();
 	test_any_answer();
 	test_whole_lie();
+	test_full();
 	test_sandbox();
 	return test_done();
 }
