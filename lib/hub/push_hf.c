@@ -22,7 +22,7 @@
 static int
 hint_at_create(const struct to_hub *h, struct err *e)
 {
-	if (!e->missing || h->p->create)
+	if (!e->missing || h->p->create || strcmp(h->answer->error_code, "RevisionNotFound") == 0)
 		return -1;
 	e->hint[0] = '\0';
 	return err_hint(e, "--create creates it");
@@ -46,10 +46,12 @@ post(struct to_hub *h, const char *address, const char *type, const struct buf *
 	snprintf(accept, sizeof accept, "Accept: %s", strcmp(type, LFS) == 0 ? LFS : "application/json");
 	answer_reset(h->answer);
 	done = http_bytes(h->hf.http, &q, &text, h->answer, &why);
-	if (done < 0 && h->answer->status >= 400 && h->answer->status < 500 && h->answer->status != 429)
-		hf_refused(&h->hf, h->p->to, NULL, h->answer, e), hint_at_create(h, e);
-	else if (done < 0)
+	if (done < 0 && h->answer->status >= 400 && h->answer->status < 500 && h->answer->status != 429) {
+		hf_refused(&h->hf, h->p->to, NULL, h->answer, e);
+		hint_at_create(h, e);
+	} else if (done < 0) {
 		*e = why;
+	}
 	if (done == 0 && parsed) {
 		*parsed = json_parse_wide(text.p, text.n, ERR_CORRUPT, h->p->to->label, e);
 		done = *parsed ? 0 : -1;

@@ -75,6 +75,7 @@ start() {
 	# The CDN never sees the token.
 	server_log | awk '/^(hub|cdn)/ { cdn = /^cdn/ } cdn && tolower($1) == "authorization:"' >seen
 	[ ! -s seen ]
+	mkdir "$hub/models/org/m/v2"
 	try apr-push --json m hf://org/m@v2
 	quiet
 	grep -q '"name":"model.safetensors",.*"there":true' "$out"
@@ -184,6 +185,9 @@ start() {
 	said 3 'hint: --create creates it'
 	apr-push --create m/config.json hf://org/new
 	cmp m/config.json "$hub/models/org/new/main/config.json"
+	try apr-push m/config.json hf://org/new@nobranch
+	said 3 'has no revision nobranch'
+	[ "$(grep -c create "$err")" = 0 ]
 	[ ! -e "$hub/models/org/new/.private" ]
 	apr-push --create --private m/config.json hf://org/own
 	[ -e "$hub/models/org/own/.private" ]

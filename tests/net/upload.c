@@ -283,6 +283,20 @@ commit_serve(const char *folder, const struct request *r, struct answer *a)
 	json_answer(a, json_pack("{s:b,s:s,s:s}", "success", 1, "commitOid", hex, "commitUrl", "commit"));
 }
 
+/* "main" is there from the beginning. */
+static bool
+has_revision(const char *folder, const char *rev)
+{
+	struct text path = { 0 };
+	bool has;
+
+	text_print(&path, "%s/", folder);
+	encode(&path, rev, "-_.~");
+	has = strcmp(rev, "main") == 0 || file_exists(path.at);
+	text_free(&path);
+	return has;
+}
+
 bool
 upload_serve(struct conn *c, const struct request *r, struct answer *a)
 {
@@ -306,6 +320,8 @@ upload_serve(struct conn *c, const struct request *r, struct answer *a)
 	text_print(&folder, "models/%s/%s", org, repo);
 	if (api && !file_exists(folder.at)) {
 		answer_error(a, 404, "RepoNotFound", "Repository not found");
+	} else if (api && !has_revision(folder.at, rev)) {
+		answer_error(a, 404, "RevisionNotFound", "Invalid rev id: %s", rev);
 	} else if (create) {
 		create_serve(body, a);
 	} else if (preupload) {
