@@ -173,6 +173,17 @@ resize(const struct merge_plan *p, struct merge_row *row, const struct dtype *ty
 	                                  dims, TENSOR_OWN_SIZE, p->inputs[p->reference].name, e));
 }
 
+/* Whether rules replace rows that the models have. */
+static bool
+forces(const struct merge_plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->words.rule_count && !p->words.rules[i].asked->force; i++)
+		;
+	return i < p->words.rule_count;
+}
+
 static int
 make_tensor(const struct merge_plan *p, struct merge_row *row, const struct merge_part *lead,
             size_t tensor, uint64_t layer, struct err *e)
@@ -200,7 +211,7 @@ make_tensor(const struct merge_plan *p, struct merge_row *row, const struct merg
 	if (p->recipe->method->weigh == WEIGH_SCALE)
 		scale = task.model[PARAM_SCALE][0];
 	type = type_of(p, in, t, scale);
-	if (!type && row->table && p->words.replaced)
+	if (!type && row->table && (p->words.replaced || forces(p)))
 		type = storable(tensor_type(t));
 	row->copied = !type;
 	if (row->table && p->words.replaced)

@@ -473,6 +473,11 @@ rows() {
 	apr-merge r.yml >m
 	[ "$(rows m token_embd.weight)" = '11 22 93 95 10 12 8 10 90 91' ]
 	apr-header --full m | grep -qF 'token_id'
+	# One model alone: only rules that force change rows.
+	recipe 'merge_method: passthrough' 'models: [{model: one.gguf}]' 'tokenizer:' '  source: base' \
+		'  tokens:' '    b: {source: {kind: zero}, force: true}' '    c: {source: {kind: zero}}'
+	apr-merge r.yml >m
+	[ "$(rows m token_embd.weight)" = "$(rows one.gguf token_embd.weight | sed 's/ 3 4 / 0 0 /')" ]
 	# The tokens of one of them, or of a file that is not merged.
 	for i in three.gguf four.gguf; do
 		words 'y x' '0 0 0 0' llama >four.gguf
