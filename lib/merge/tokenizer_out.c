@@ -23,19 +23,21 @@ struct output {
 static int
 add_value(struct output *o, const struct meta *k)
 {
-	char name[sizeof MODEL_VALUE_NAME + 256];
-	struct buf bytes = { 0 };
+	struct buf bytes = { 0 }, name = { 0 };
 	size_t n = strlen(k->key);
+	int r = -1;
 
 	if (value_is_inline(k->type, k->wire, k->wire_bytes))
 		return model_add_meta(o->plan, k->key, n, k->type, k->wire, k->wire_bytes, o->e);
-	if (n > 256)
-		return err_set(o->e, ERR_INVALID, o->in->name, "its key %.80s is too long", k->key);
-	strcpy(name, MODEL_VALUE_NAME);
-	strcat(name, k->key);
+	buf_printf(&name, MODEL_VALUE_NAME "%s", k->key);
 	buf_put(&bytes, k->wire, k->wire_bytes);
-	return model_add_meta_blob(o->plan, k->key, n, k->type, k->wire_bytes, o->e) < 0 ? -1
-		: subject_add_file(o->files, name, &bytes, o->e);
+	if (!buf_string(&name))
+		err_memory(o->e);
+	else if (model_add_meta_blob(o->plan, k->key, n, k->type, k->wire_bytes, o->e) == 0)
+		r = subject_add_file(o->files, buf_string(&name), &bytes, o->e);
+	buf_free(&name);
+	buf_free(&bytes);
+	return r;
 }
 
 static int
