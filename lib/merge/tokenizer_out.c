@@ -140,12 +140,74 @@ put_id(const struct output *o, json_t *config, const char *member, const char *k
 		json_object_set_new(config, member, json_null());
 }
 
+/* Whether a member of config.json is an id or a list of ids. */
+static bool
+is_id(const char *member)
+{
+	static const char *const ends[] = { "_token_id", "_token_ids", "_token_index" };
+	size_t n = strlen(member), i, k;
+
+	for (i = 0; i < sizeof ends / sizeof *ends; i++) {
+		k = strlen(ends[i]);
+		if (n > k && strcmp(member + n - k, ends[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_own_id(const json_t *v, size_t tokens)
+{
+	return json_is_integer(v) && json_integer_value(v) >= 0 &&
+		(uint64_t)json_integer_value(v) < tokens;
+}
+
+/* The new id of a token as a new reference, or NULL. Negative numbers mean that there is none. */
+static json_t *
+moved(const struct output *o, const json_t *v)
+{
+	uint32_t id;
+
+	if (json_is_integer(v) && json_integer_value(v) < 0)
+		return json_integer(json_integer_value(v));
+	if (!is_own_id(v, o->v->before))
+		return NULL;
+	id = o->v->moved[json_integer_value(v)];
+	return id == VOCABULARY_LACKS ? NULL : json_integer(id);
+}
+
+/* Ids of tokens that do not stay go from lists, and become null alone. */
+static void
+move_ids(const struct output *o, json_t *config)
+{
+	json_t *v, *id, *list;
+	const char *name;
+	size_t i;
+
+	json_object_foreach(config, name, v) {
+		if (!is_id(name) && !strstr(name, "suppress_tokens"))
+			continue;
+		if (json_is_integer(v)) {
+			id = moved(o, v);
+			json_object_set_new(config, name, id ? id : json_null());
+		} else if (json_is_array(v)) {
+			list = json_array();
+			for (i = 0; i < json_array_size(v); i++)
+				if ((id = moved(o, json_array_get(v, i))))
+					json_array_append_new(list, id);
+			json_object_set_new(config, name, list);
+		}
+	}
+}
+
 static void
 put_numbers(const struct output *o, json_t *config)
 {
 	if (json_is_integer(json_object_get(config, "vocab_size")))
 		json_object_set_new(config, "vocab_size", json_integer((json_int_t)o->v->tokens));
-	if (!o->v->foreign)
+	if (o->v->moved)
+		move_ids(o, config);
+	if (!o->v->foreign || o->v->moved)
 		return;
 	put_id(o, config, "bos_token_id", KEY "bos_token_id");
 	put_id(o, config, "eos_token_id", KEY "eos_token_id");
@@ -190,13 +252,19 @@ add_files(struct output *o)
 	return 0;
 }
 
+/* Whether the tokenizer is keys of GGUF, not files. */
+static bool
+has_keys(const struct merge_input *in)
+{
+	return in->subject.form == ARCH_GGUF || model_find(merge_input_plan(in), KEY "tokens");
+}
+
 int
 tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, struct model *plan,
                 struct subject_files *files, struct err *e)
 {
 	struct output o = { .v = v, .in = in, .plan = plan, .files = files, .e = e,
-		.keys = in->subject.form == ARCH_GGUF ||
-		        model_find(merge_input_plan(in), KEY "tokens") != NULL };
+		.keys = has_keys(in) };
 
 	if (in->subject.apr)
 		return err_set(e, ERR_FORMAT, in->name, "has the names of an .apr file, whose tokenizer is not "
@@ -209,4 +277,44 @@ tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, struct
 	     change_config(&o, "generation_config.json") < 0))
 		return -1;
 	return add_files(&o);
+}
+
+/* ---- ids that are named ---- */
+
+static void
+mark_ids(json_t *config, bool *named, size_t n)
+{
+	const char *name;
+	json_t *v, *id;
+	size_t i;
+
+	json_object_foreach(config, name, v) {
+		if (!is_id(name))
+			continue;
+		if (is_own_id(v, n))
+			named[json_integer_value(v)] = true;
+		json_array_foreach(v, i, id)
+			if (is_own_id(id, n))
+				named[json_integer_value(id)] = true;
+	}
+}
+
+int
+tokenizer_named(const struct merge_input *in, bool *named, size_t n, struct err *e)
+{
+	static const char *const files[] = { "config.json", "generation_config.json" };
+	json_t *config;
+	size_t i;
+
+	for (i = 0; !has_keys(in) && i < sizeof files / sizeof *files; i++) {
+		if (!(config = subject_json(&in->subject, files[i], e))) {
+			if (e->code != ERR_NONE)
+				return -1;
+			continue;
+		}
+		mark_ids(config, named, n);
+		mark_ids(json_object_get(config, "text_config"), named, n);
+		json_decref(config);
+	}
+	return 0;
 }

@@ -39,6 +39,9 @@ struct vocabulary {
 	bool replaced;            /* the tokenizer is not that of the reference: words has it, and the
 	                           * tables have a row for each token and no more */
 	bool foreign;             /* its ids are not those of the reference */
+	const uint32_t *moved;    /* of each of `before` old tokens its id, or VOCABULARY_LACKS; NULL:
+	                           * the ids of the reference are not followed */
+	size_t before;
 	uint32_t nowhere;         /* tokens that no model has a row for */
 	struct word_list words;
 	struct vocabulary_rule {

@@ -10,7 +10,7 @@
 
 #define KEY "tokenizer.ggml."
 #define HEAD 12 /* bytes of an array before its items */
-#define GONE UINT32_MAX
+#define GONE VOCABULARY_LACKS
 
 struct tokens_plan {
 	struct prune_plan *p;
@@ -74,7 +74,7 @@ keep_own(struct tokens_plan *s)
 		if (names_id(k->key) && value_u64(k->type, k->wire, k->wire_bytes, &id) == 0 && id < w->count)
 			s->kept[id] = true;
 	}
-	return 0;
+	return tokenizer_named(s->p->in, s->kept, w->count, s->e);
 }
 
 /* ---- what the others are made of ---- */
@@ -216,6 +216,8 @@ number(struct tokens_plan *s)
 	}
 	s->v.tokens = (uint32_t)rows->n;
 	s->v.replaced = s->v.foreign = true;
+	s->v.moved = s->id;
+	s->v.before = s->v.words.count;
 	return 0;
 }
 

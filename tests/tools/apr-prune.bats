@@ -383,6 +383,20 @@ pieces() {
 	grep -q '"vocab_size": 462' less/config.json
 	cmp <(pieces less text) <(pieces "$model" text)
 	diff <(apr-adapt gguf less 2>said | apr-sum | grep tensor) <(apr-sum less.gguf | grep tensor)
+	# Ids in lists follow, those of special tokens and of any role stay, others go from lists. Their parts stay too.
+	apr-pack -t safetensors -o named/ folder
+	echo '{"eos_token_id": [1, 801], "suppress_tokens": [1010, 801, -1], "pad_token_id": -1}' \
+		>named/generation_config.json
+	sed -i '0,/{/s//{"image_token_id": 900,/' named/config.json
+	apr-prune --vocab text named 2>said | apr-pack -t safetensors -o fewer/ 2>>said
+	grep -qx 'apr-prune: 467 tokens stay' said || fail "$(cat said)"
+	tr -d ' \n' <fewer/generation_config.json >said
+	id=$(sed 's/.*"eos_token_id":\[1,\([0-9]*\)\],.*/\1/' said)
+	grep -qF "\"suppress_tokens\":[$id,-1]" said || fail "$(cat said)"
+	grep -q '"pad_token_id":-1' said
+	cmp <(apr-tok decode --tokens "$id" fewer) <(apr-tok decode --tokens 801 named)
+	id=$(sed -n 's/.*"image_token_id": *\([0-9]*\).*/\1/p' fewer/config.json)
+	cmp <(apr-tok decode --tokens "$id" fewer) <(apr-tok decode --tokens 900 named)
 	# With heads, neurons and layers.
 	apr-prune --vocab text --heads 2 --neurons 32 --layers 1 "$model" 2>said | apr-pack -t gguf -o all.gguf
 	apr-run -p The -n 2 all.gguf >said
