@@ -52,6 +52,50 @@ names_id(const char *key)
 	return n > k && strcmp(key + n - k, "_token_id") == 0;
 }
 
+static bool
+states(const struct model *keys, const char *key)
+{
+	uint64_t id;
+
+	return model_find(keys, key) && (model_u64(keys, key, &id) < 0 || id != TOKEN_NONE);
+}
+
+/* Roles that a tokenizer gives to fixed ids if no key states them: they get keys, since ids change. */
+static int
+state_roles(struct tokens_plan *s)
+{
+	static const struct value_type u32 = { 0, VALUE_U32 };
+	static const struct {
+		const char *kind, *key, *instead; /* a key that replaces it, or NULL */
+		uint32_t id;
+	} roles[] = {
+		{ "bert", KEY "cls_token_id", KEY "bos_token_id", 101 },
+		{ "bert", KEY "unknown_token_id", NULL, 100 },
+		{ "bert", KEY "seperator_token_id", NULL, 102 },
+		{ "bert", KEY "padding_token_id", NULL, 0 },
+		{ "bert", KEY "mask_token_id", NULL, 103 },
+		{ "t5", KEY "eos_token_id", NULL, 1 },
+		{ "t5", KEY "unknown_token_id", NULL, 2 },
+		{ "t5", KEY "padding_token_id", NULL, 0 },
+		{ "llama", KEY "bos_token_id", NULL, 1 },
+		{ "llama", KEY "eos_token_id", NULL, 2 },
+		{ "llama", KEY "unknown_token_id", NULL, 0 },
+	};
+	struct model *keys = &s->v.words.keys;
+	uint8_t wire[4];
+	size_t i;
+
+	for (i = 0; i < sizeof roles / sizeof *roles; i++) {
+		if (strcmp(s->v.words.kind, roles[i].kind) != 0 || roles[i].id >= s->v.words.count ||
+		    states(keys, roles[i].key) || (roles[i].instead && states(keys, roles[i].instead)))
+			continue;
+		le32_put(wire, roles[i].id);
+		if (model_set_meta(keys, roles[i].key, u32, wire, sizeof wire, s->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 keep_own(struct tokens_plan *s)
 {
@@ -61,6 +105,9 @@ keep_own(struct tokens_plan *s)
 	uint64_t id;
 	size_t i;
 
+	/* A folder states its roles. */
+	if (model_find(s->p->in->subject.w.plan, KEY "tokens") && state_roles(s) < 0)
+		return -1;
 	for (i = 0; i < w->count; i++) {
 		uint32_t type = type_of(w, i);
 
