@@ -1,5 +1,6 @@
 #include "prune/tokens.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,6 +233,27 @@ keep_cuts(struct tokens_plan *s)
 	return r;
 }
 
+/* The token with the lowest score, which prices characters that are no tokens. */
+static void
+keep_lowest(struct tokens_plan *s)
+{
+	const struct word_list *w = &s->v.words;
+	float lowest = FLT_MAX, score;
+	size_t at = w->count, i;
+	uint32_t bits;
+
+	for (i = 0; w->scores && i < w->count; i++) {
+		bits = le32(w->scores + 4 * i);
+		memcpy(&score, &bits, sizeof score);
+		if (type_of(w, i) == TOKEN_NORMAL && score < lowest) {
+			lowest = score;
+			at = i;
+		}
+	}
+	if (at < w->count)
+		s->kept[at] = true;
+}
+
 static int
 keep_parts(struct tokens_plan *s)
 {
@@ -243,6 +265,8 @@ keep_parts(struct tokens_plan *s)
 		keep_sides(s);
 	} else if (strcmp(kind, "llama") == 0) {
 		return index_texts(s) < 0 ? -1 : keep_cuts(s);
+	} else if (strcmp(kind, "t5") == 0) {
+		keep_lowest(s);
 	}
 	return 0; /* WordPiece and Unigram choose whole tokens */
 }

@@ -1,11 +1,11 @@
 /* tokens: a vocabulary without the tokens that nobody uses.
  *
- * These stay: the tokens that are used; all that are not normal (control, user-defined, unknown, bytes)
- * or have a role by a key such as tokenizer.ggml.bos_token_id; of byte-level BPE the tokens of one
- * letter; and those from which these are made: of BPE both sides of each merge whose result stays,
- * of SentencePiece both sides of each way to cut a text into two tokens or characters. A text whose
- * tokens all stay so becomes the same pieces: each choice that was made is still there, and none is
- * new.
+ * These stay: the tokens that are used; all that are not normal (control, user-defined, unknown,
+ * bytes) or have a role by a key such as tokenizer.ggml.bos_token_id; of byte-level BPE the tokens of
+ * one letter; and those from which these are made: of BPE both sides of each merge whose result stays,
+ * of SentencePiece both sides of each way to cut a text into two tokens or characters; of Unigram the
+ * token of the lowest score, which prices unknown characters. A text whose tokens all stay so becomes
+ * the same pieces: each choice that was made is still there, and none is new.
  *
  * Ids are given anew in the old order. Lists with an item for each token, merges, ids in keys, the
  * embeddings and the rows of the output matrix follow; rows behind the last token go.

@@ -368,6 +368,88 @@ test_tokens(void)
 	end();
 }
 
+/* Tokens "0", "1", … of a kind without keys of roles; token 7 has the lowest score. */
+static void
+numbered(const char *kind, size_t n)
+{
+	static char text[128][24];
+	const char *texts[128];
+	uint32_t scores[128];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(text[i], sizeof text[i], "%zu", i);
+		texts[i] = text[i];
+		scores[i] = i == 7 ? 0xc1200000 : 0xbf800000; /* -10, -1 */
+	}
+	made_open(&m);
+	made_text(&m, "general.architecture", "llama");
+	made_text(&m, "tokenizer.ggml.model", kind);
+	put_texts("tokenizer.ggml.tokens", texts, n);
+	put_numbers("tokenizer.ggml.scores", VALUE_F32, scores, n);
+	made_floats(&m, "token_embd.weight", n, 2, 0);
+}
+
+/* Prune it to token 5 and what stays by itself. */
+static size_t
+to_five(void)
+{
+	const bool used[] = { [5] = true };
+	const struct prune_how how = { .rule = PRUNE_SHAPE, .used = used, .used_count = 6 };
+	struct err e = ERR_INIT;
+
+	if (made_read(&m) < 0 || prune_plan_make(&plan, &how, &m.input, &e) < 0) {
+		printf("# %s %s\n", m.e.fact, e.fact);
+		exit(1);
+	}
+	return plan.tokens.n;
+}
+
+static void
+test_roles(void)
+{
+	numbered("bert", 110);
+	test_ok(to_five() == 6 && number_of("tokenizer.ggml.padding_token_id", 0) == 0 &&
+	        number_of("tokenizer.ggml.unknown_token_id", 0) == 2 &&
+	        number_of("tokenizer.ggml.cls_token_id", 0) == 3 &&
+	        number_of("tokenizer.ggml.seperator_token_id", 0) == 4 &&
+	        number_of("tokenizer.ggml.mask_token_id", 0) == 5, "roles that no key states get keys");
+	end();
+	numbered("bert", 110);
+	made_number(&m, "tokenizer.ggml.bos_token_id", 9);
+	made_number(&m, "tokenizer.ggml.mask_token_id", UINT32_MAX);
+	test_ok(to_five() == 6 && number_of("tokenizer.ggml.bos_token_id", 0) == 2 &&
+	        number_of("tokenizer.ggml.mask_token_id", 0) == 5 &&
+	        !model_find(&plan.out, "tokenizer.ggml.cls_token_id"),
+	        "unless another key replaces them; a key may say that there is none");
+	end();
+	numbered("t5", 20);
+	test_ok(to_five() == 5 && plan.tokens.at[3] == 5 && plan.tokens.at[4] == 7 &&
+	        number_of("tokenizer.ggml.eos_token_id", 0) == 1, "the lowest score of Unigram stays");
+	end();
+}
+
+/* A key and a value too long for the plan. */
+static void
+test_long(void)
+{
+	static char text[300000];
+	const char *const texts[] = { text };
+	char key[400];
+
+	memset(text, 't', sizeof text - 1);
+	memset(key, 'k', sizeof key);
+	memcpy(key, "tokenizer.", 10);
+	key[sizeof key - 1] = '\0';
+	vocabulary(TOKENS);
+	put_texts(key, texts, 1);
+	to_five();
+	test_ok(model_find(&plan.out, key) && model_find(&plan.out, key)->blob != SIZE_MAX &&
+	        plan.files.count == 1 && strcmp(plan.files.file[0].name + strlen(MODEL_VALUE_NAME), key) == 0,
+	        "a long value of a long key");
+	end();
+}
+
 int
 main(void)
 {
@@ -376,5 +458,7 @@ main(void)
 	test_types();
 	test_layers();
 	test_tokens();
+	test_roles();
+	test_long();
 	return test_done();
 }
