@@ -378,11 +378,14 @@ read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
 	                                      : read_one(s, r, class, last);
 }
 
+#define VOCABULARY ((size_t)1 << 30) /* bytes of the objects of a pickle, about */
+
 int
 sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
 {
 	struct sklearn s = { .m = m, .where = where, .e = e, .left = 4 * n + 65536,
-		.k = { .names = names, .name_count = sizeof names / sizeof *names, .where = where } };
+		.k = { .names = names, .name_count = sizeof names / sizeof *names, .where = where,
+		       .memory = PICKLE_MEMORY + (n < VOCABULARY / 16 ? 16 * n : VOCABULARY) } };
 	int r = pickle_read(&s.k, p, n, e);
 
 	if (r == 0) {

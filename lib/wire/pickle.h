@@ -94,6 +94,7 @@ struct pickle {
 	bool tolerant;     /* record calls of unknown names instead of refusing them */
 	bool persistent;   /* the pickle may refer to things outside */
 	const char *where; /* for messages; outlives the pickle */
+	size_t memory;     /* the budget; 0: PICKLE_MEMORY */
 
 	/* The graph. */
 	const uint8_t *p;  /* the pickle; not owned */

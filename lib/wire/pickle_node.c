@@ -15,13 +15,14 @@ pickle_grow(struct pickle *k, void *p, size_t *cap, size_t need, size_t size)
 	uint64_t used = k->node_cap * sizeof *k->nodes + k->cell_cap * sizeof *k->cells +
 		(k->stack_cap + k->memo_cap) * sizeof *k->stack +
 		k->mark_cap * sizeof *k->marks + k->text.cap;
+	size_t most = k->memory ? k->memory : PICKLE_MEMORY;
 
 	if (need <= *cap)
 		return 0;
 	/* mem_grow doubles; it may double past need. */
-	if (need > PICKLE_MEMORY || used + (2 * need - *cap) * size > PICKLE_MEMORY)
+	if (need > most || used + (2 * need - *cap) * size > most)
 		return err_set(k->err, ERR_CORRUPT, k->where,
-		               "is a pickle of more than %u MiB of objects", PICKLE_MEMORY >> 20);
+		               "is a pickle of more than %zu MiB of objects", most >> 20);
 	return mem_grow(p, cap, need, size) < 0 ? err_memory(k->err) : 0;
 }
 

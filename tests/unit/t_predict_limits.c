@@ -377,6 +377,24 @@ test_fields(void)
 	refused(&b, "the number of features is missing", "scikit-learn: an object has not 10 000 attributes");
 }
 
+/* Large vocabularies are no attack: objects grow with the file. */
+static void
+test_vocabulary(void)
+{
+	struct predictor m = { 0 };
+	struct buf b = { 0 };
+	struct err e = ERR_INIT;
+	size_t i;
+
+	buf_text(&b, "csklearn.x\nCountVectorizer\n)R(Vvocabulary_\n(");
+	for (i = 0; i < 600000; i++)
+		buf_printf(&b, "V%zu\nI%zu\n", i, i);
+	buf_text(&b, "ddb.");
+	test_ok(load(&m, &b, &e) == 0 && m.outputs == 600000, "scikit-learn: 600 000 terms %s",
+	        e.code != ERR_NONE ? e.fact : "");
+	predictor_free(&m);
+}
+
 /* A damaged number is an error of the file, not one that shows behind the predictions. */
 static void
 test_scalar(void)
@@ -663,6 +681,7 @@ main(void)
 	test_texts();
 	test_pipelines();
 	test_fields();
+	test_vocabulary();
 	test_scalar();
 	test_two_classes();
 	test_batches();
