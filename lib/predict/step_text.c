@@ -206,7 +206,7 @@ strip(struct buf *text, enum bag_accents accents, struct err *e)
 	for (i = 0; r == 0 && i < full.n; i += n) {
 		uint32_t c = next(full.p + i, full.p + full.n, &n);
 
-		if (accents == ACCENTS_ASCII ? c < 0x80 : !unicode_is_mark(c))
+		if (accents == ACCENTS_ASCII ? c < 0x80 : !unicode_combines(c))
 			buf_put(text, full.p + i, n);
 	}
 	buf_free(&full);

@@ -107,6 +107,12 @@ class_of(utf8proc_int32_t c)
 	return (unsigned)utf8proc_get_property(c)->combining_class;
 }
 
+bool
+unicode_combines(uint32_t c)
+{
+	return class_of((utf8proc_int32_t)c) != 0;
+}
+
 /* Sort marks in a row by their classes. The sort of the library is quadratic in their number. */
 static void
 sort_marks(utf8proc_int32_t *c, size_t n, utf8proc_int32_t *scratch)

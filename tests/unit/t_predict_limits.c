@@ -668,6 +668,29 @@ test_patterns(void)
 	}
 }
 
+/* A vowel sign of Hindi is a mark, but does not combine: it stays when accents go. */
+static void
+test_marks(void)
+{
+	struct predictor m = { 0 };
+	struct buf out = { 0 };
+	struct err e = ERR_INIT;
+	struct step *s = predictor_add_step(&m);
+	struct bag *w = bag_new();
+	int r = -1;
+
+	m.form = PREDICT_STEPS;
+	if (s && w) {
+		w->unit = BAG_LETTERS;
+		w->accents = ACCENTS_MARKS;
+		r = bag_term(w, "\xe0\xa4\xbe", 3, 0, &e) < 0 || bag_term(w, "\xcc\x81", 2, 1, &e) < 0 ||
+		    bag_step(w, 2, "m", s, &e) < 0 ? -1 : run_texts(&m, "\xe0\xa4\xa8\xe0\xa4\xbe \xc3\xa9\n", &out, &e);
+	}
+	test_ok(r == 0 && strcmp(buf_string(&out), "0:1\n") == 0, "marks that do not combine stay");
+	predictor_free(&m);
+	buf_free(&out);
+}
+
 int
 main(void)
 {
@@ -690,5 +713,6 @@ main(void)
 	test_infinity();
 	test_negative();
 	test_patterns();
+	test_marks();
 	return test_done();
 }
