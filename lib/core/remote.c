@@ -345,7 +345,7 @@ remote_lend(const struct remote_lender *lender, uint64_t bytes)
 	fd = add_handle(NULL, 0, fd);
 	if (fd >= 0) {
 		handles[n].lender = *lender;
-	} else if (atomic_load(&handle_count) > n) { /* there is no descriptor for the duplicate */
+	} else if (atomic_load(&handle_count) > n) { /* its duplicate got no descriptor */
 		close(handles[n].fd);
 		atomic_store(&handle_count, n);
 	}

@@ -28,7 +28,7 @@ struct course_how {
 struct course {
 	struct course_how how;
 	struct train_model *student, *teacher; /* teacher: NULL if alpha is 0 */
-	struct order order, measured;          /* measured.parts: 0 if there is no validation text */
+	struct order order, measured;          /* measured.parts is 0 without a validation text */
 	uint64_t step;              /* done */
 	struct train_loss loss;     /* of the last step: sums */
 	double rate, norm;          /* of it: the rate, and the length of the gradient */

@@ -14,9 +14,11 @@ order_begin(struct order *o, const uint32_t *tokens, size_t n, size_t length, ui
 {
 	*o = (struct order){ .tokens = tokens, .n = n, .length = length, .bos = bos, .seed = seed,
 		.epoch = UINT64_MAX };
-	if (n <= length)
-		return err_set(e, ERR_INVALID, name, "has %zu tokens: a part of %zu needs one more than "
-		               "its own", n, length);
+	if (n <= length) {
+		err_set(e, ERR_INVALID, name, "is too short for one part: tokens %zu, needed %zu + 1", n,
+		        length);
+		return err_hint(e, "--context N makes parts shorter");
+	}
 	o->parts = (n - 1) / length;
 	o->parts -= o->parts > 1; /* room to move */
 	o->at = mem_array((size_t)o->parts, sizeof *o->at);

@@ -32,7 +32,7 @@ bool texts_are_lines(const char *path);
 int texts_check(const void *p, size_t n, const char *name, struct err *e);
 
 /* Append the tokens of n bytes. ERR_CORRUPT with the line for what is not such an object, and ERR_INVALID
- * if there is no token. texts_free in any case. 0 or -1. */
+ * if the text has no tokens. texts_free in any case. 0 or -1. */
 int texts_read(struct texts *t, struct tokenizer *k, bool lines, const void *p, size_t n,
                const char *name, struct err *e);
 void texts_free(struct texts *t);

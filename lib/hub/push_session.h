@@ -31,7 +31,7 @@ struct push_session {
 	char oid[65];
 	uint64_t size;      /* of the object */
 	uint64_t chunk;     /* of a part; the last one may be shorter */
-	size_t n;           /* parts; 0: there is no session */
+	size_t n;           /* parts; 0 without a session */
 	size_t sent;        /* parts with an ETag */
 	char *complete;
 	char **address;     /* n each */

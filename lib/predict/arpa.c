@@ -105,7 +105,7 @@ read_counts(struct arpa *a, const char **line, size_t *length)
 			return wrong(a, "the number of n-grams of each length, up to 16, is expected");
 		a->counts[a->g->order++] = (uint64_t)count;
 	}
-	return a->g->order ? 0 : wrong(a, "there are no numbers of n-grams");
+	return a->g->order ? 0 : wrong(a, "the list of numbers of n-grams is empty");
 }
 
 /* Words between white space become words with one space between them. Returns how many. */

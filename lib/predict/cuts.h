@@ -3,7 +3,7 @@
  * Rows come as ranks (predict/ranks.h): for each column CUTS_ROWS small integers. A tree, or the top
  * of a large one, is a list of cuts, children before parents. A cut compares a column with a rank
  * and takes, for each row, the result of its left or right side: a number of an exit, or what
- * another cut has put in a slot. So there is no branch, and no address depends on a row: each
+ * another cut has put in a slot. Neither branches nor addresses depend on a row, so each
  * step handles as many rows as a vector has lanes. The work grows with the nodes of the tree, not
  * with its depth.
  *

@@ -35,8 +35,7 @@ read_json_text(const struct rows *r, const char *line, size_t n, uint64_t number
 	if (json_is_string(x))
 		buf_put(text, json_string_value(x), json_string_length(x));
 	else
-		err_set(e, ERR_CORRUPT, where, "there is no text: a text, or an object with the member text, "
-		        "is expected");
+		err_set(e, ERR_CORRUPT, where, "is neither a text nor an object with the member text");
 	n = json_is_string(x);
 	json_decref(v);
 	return n ? 0 : -1;

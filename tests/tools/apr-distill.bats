@@ -143,7 +143,7 @@ reached() {
 		--layers 1 --data empty.txt $model|5|empty.txt: is empty
 		--layers 1 --data bytes.txt $model|4|bytes.txt: is not UTF-8 text: byte 1 is 80
 		--layers 1 --data half.jsonl $model|4|half.jsonl: line 2: the object must have a text
-		--layers 1 --data short.txt $model|5|short.txt: has 3 tokens
+		--layers 1 --data short.txt $model|5|short.txt: is too short for one part: tokens 3, needed 256 + 1
 		--layers 1 --data text.txt --context 257 $model|5|the student has 256 positions
 		--layers 1 --data text.txt --alpha 1.5 $model|2|--alpha
 		--layers 1 --data text.txt --lr 0 $model|2|--lr must be above 0

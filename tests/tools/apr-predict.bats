@@ -272,7 +272,7 @@ safetensors() {
 		net_relu||1,2,,4,5|row 1: the value of feature 2 is missing
 		text_bayes||a\n\377|row 2 is not UTF-8
 		text_bayes|--rows csv|a,b|row 1 has 2 columns, and a text is one
-		text_bayes|--rows jsonl|{"txt":"a"}|there is no text
+		text_bayes|--rows jsonl|{"txt":"a"}|is neither a text nor an object
 		text_bayes|--rows libsvm|0:1|the model reads texts
 		gauss|--rows text|a|the model does not read texts
 		message_classifier||0:1 99999:2|row 1 has feature 99999, and the model takes

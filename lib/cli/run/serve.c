@@ -113,7 +113,7 @@ put_error(struct answer *a, const struct err *why, struct err *e)
 	return put(a, &b, e);
 }
 
-/* Says why there is no answer; the answer's own memory is not needed any more. */
+/* Answers with the error instead, after freeing what was generated. */
 static int
 put_failure(struct answer *a, const struct err *why, struct err *e)
 {
