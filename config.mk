@@ -19,4 +19,4 @@ CFLAGS =
 LDFLAGS =
 PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1 libcurl
 # The libraries that programs with libaprml.a need; it contains jansson.
-APRML_PACKAGES = libdeflate zlib liblz4 libzstd msgpack
+APRML_PACKAGES = libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1

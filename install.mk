@@ -22,6 +22,8 @@ endif
 APRML_ABI = 0
 APRML_LINKS = libaprml.so.$(APRML_ABI) libaprml.so
 
+# aprml.h includes the others.
+APRML_HEADERS = $(sort $(wildcard lib/api/aprml*.h))
 API_OBJ = $(patsubst %.c,$(B)/%.o,$(sort $(wildcard lib/api/*.c)))
 
 # Debian's static jansson refers to stdin as a program does, which a shared object cannot do.
@@ -41,7 +43,7 @@ $(APRML_SHARED): $(B)/lib/aprml.o lib/api/aprml.map
 	$(CC) $(FLAGS) $(LDFLAGS) -shared -Wl,-soname,libaprml.so.$(APRML_ABI) \
 		-Wl,--version-script,lib/api/aprml.map -Wl,-z,text,-z,relro,-z,now \
 		$(if $(findstring -fsanitize,$(FLAGS)),,-Wl,-z,defs) -o $@ $< \
-		$(shell $(PKG_CONFIG) --libs $(APRML_PACKAGES)) -lpthread -lm
+		-Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(APRML_PACKAGES)) -lpthread -lm
 
 # Libs is for programs with the shared library; Requires.private and Libs.private, which --static adds,
 # for those with the static one. It contains the final folders, without DESTDIR.
@@ -50,7 +52,7 @@ includedir=$(includedir)
 libdir=$(libdir)
 
 Name: aprml
-Description: reads model files: GGUF, APR, streams of the apr tools
+Description: reads, converts and checks models in GGUF, APR, safetensors and other formats
 Version: $(VERSION)
 Requires.private: $(APRML_PACKAGES)
 Libs: -L$${libdir} -laprml
@@ -65,7 +67,7 @@ INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) $(LINKS:%=$(bindir)/%) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
 	$(TOOL_NAMES:%=$(FISH_FOLDER)/%.fish) \
 	$(libdir)/libaprml.a $(libdir)/libaprml.so.$(VERSION) $(APRML_LINKS:%=$(libdir)/%) \
-	$(libdir)/pkgconfig/aprml.pc $(includedir)/aprml/aprml.h \
+	$(libdir)/pkgconfig/aprml.pc $(APRML_HEADERS:lib/api/%=$(includedir)/aprml/%) \
 	$(includedir)/aprml/apr_plugin.h
 
 install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
@@ -100,7 +102,7 @@ install-library: $(APRML)
 	for l in $(APRML_LINKS); do \
 		ln -sf $(notdir $(APRML_SHARED)) "$(DESTDIR)$(libdir)/$$l" || exit; \
 	done
-	$(INSTALL) -m 644 lib/api/aprml.h '$(DESTDIR)$(includedir)/aprml'
+	$(INSTALL) -m 644 $(APRML_HEADERS) '$(DESTDIR)$(includedir)/aprml'
 	printf '%s\n' "$$APRML_PC" >'$(DESTDIR)$(libdir)/pkgconfig/aprml.pc'
 
 uninstall: ## remove what install put there

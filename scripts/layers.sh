@@ -35,7 +35,7 @@ lora core model arch kernels linear
 train core model arch kernels
 generate core model arch kernels quant infer tokenizer
 quality core model kernels quant infer tokenizer generate crypto
-api core model stream kernels codecs formats stats
+api core model wire arch lora stream kernels codecs crypto formats load quant stats infer tokenizer generate check report predict
 front core
 predict core model wire kernels tokenizer
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality

@@ -1,4 +1,4 @@
-/* abi: the layout of each structure of aprml.h and the number of each constant. aprml.abi has what
+/* abi: the layout of each structure of the headers and the number of each constant. aprml.abi has what
  * they are. Programs were compiled with these, so they stay as long as the soname does.
  */
 #include <aprml/aprml.h>

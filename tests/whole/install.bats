@@ -165,7 +165,7 @@ compile() {
 	run_make install
 	nm -g --defined-only "$dest/opt/apr/lib/libaprml.a" | awk 'NF == 3 { print $3 }' |
 		grep -v '^__\(asan\|odr_asan\|gcov\|gcda\)' | sort >names
-	grep -o '\<aprml_[a-z_]*(' "$dest/opt/apr/include/aprml/aprml.h" | tr -d '(' | sort -u |
+	grep -oh '\<aprml_[a-z_]*(' "$dest"/opt/apr/include/aprml/aprml*.h | tr -d '(' | sort -u |
 		diff - names
 	[ "$(wc -l <names)" -gt 10 ]
 	grep -qx "Version: $(apr-unpack --version | sed 's/.* //')" \

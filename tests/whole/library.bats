@@ -29,6 +29,11 @@ exported() {
 		grep -v -e '__\(asan\|odr_asan\|gcov\|gcda\)' | sort
 }
 
+# The functions of the headers.
+functions() {
+	grep -oh '\<aprml_[a-z_0-9]*(' "$root"/lib/api/aprml*.h | tr -d '(' | sort -u
+}
+
 @test "the ABI is the one that programs were linked with: versions, names, layouts, numbers" {
 	compile abi "${CC:-cc}" -std=c11 -x c "$root/tests/library/abi.c"
 	{
@@ -40,13 +45,12 @@ exported() {
 	diff <([ "$(uname -m)" = x86_64 ] && cat "$root/tests/library/aprml.abi" ||
 		sed '/^aprml_/d' "$root/tests/library/aprml.abi") abi.now
 	# Nothing of the header is missing there.
-	sed -n 's/^struct \(aprml_[a-z]*\) {/\1/p' "$root/lib/api/aprml.h" >structs
+	sed -n 's/^struct \(aprml_[a-z]*\) {/\1/p' "$root"/lib/api/aprml*.h >structs
 	[ "$(wc -l <structs)" -ge 4 ]
 	while read -r name; do
 		grep -q "^$name " abi.now || fail "$name"
 	done <structs
-	grep -o '\<aprml_[a-z_0-9]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u |
-		diff - <(sed -n 's/^name \([^@]*\)@.*/\1/p' abi.now)
+	functions | diff - <(sed -n 's/^name \([^@]*\)@.*/\1/p' abi.now)
 }
 
 @test "shared and static: what pkg-config gives links and runs" {
@@ -79,9 +83,9 @@ exported() {
 	./alone | diff - <(./static)
 }
 
-# page_program NAME SUFFIX: the program NAME of a manual page, into NAME.SUFFIX.
+# page_program NAME SUFFIX: the program NAME of a page of section 3, into NAME.SUFFIX.
 page_program() {
-	sed -e 's/\\e/\\/g' -e 's/\\&//g' -e 's/\\-/-/g' "$root/man/aprml.3" |
+	sed -e 's/\\e/\\/g' -e 's/\\&//g' -e 's/\\-/-/g' "$root"/man/aprml*.3 |
 		sed -n "/^\(\/\*\|#\) $1:/,/^\.Ed/p" | sed '$d' >"$1.$2"
 	[ -s "$1.$2" ]
 }
@@ -122,13 +126,15 @@ part_runs() {
 @test "aprml(3): the examples compile as C11 and C++17 and run; each function stands there" {
 	local name
 	export LD_LIBRARY_PATH=$lib
-	cmp "$dest/opt/apr/share/man/man3/aprml.3" "$root/man/aprml.3"
+	for name in "$root"/man/aprml*.3; do
+		cmp "$dest/opt/apr/share/man/man3/${name##*/}" "$name"
+	done
 	page_program peek c
 	each_compiler peek_runs
 	page_program part c
 	each_compiler part_runs
-	for name in $(grep -o '\<aprml_[a-z_0-9]*(' "$root/lib/api/aprml.h" | tr -d '(' | sort -u); do
-		grep -q "^\.Fn $name " "$root/man/aprml.3" || fail "$name"
+	for name in $(functions); do
+		grep -q "^\.Fn $name " "$root"/man/aprml*.3 || fail "$name"
 	done
 }
 
