@@ -14,7 +14,7 @@ struct waiting {
 	uint64_t end; /* bytes of the whole text up to the end of this token */
 };
 
-struct state {
+struct generation {
 	const struct generate *g;
 	const struct infer *model;
 	struct sampler sampler;
@@ -24,7 +24,13 @@ struct state {
 	struct waiting *waiting;
 	size_t told, made, cap; /* waiting[told] to waiting[made - 1] have yet to be passed on */
 	struct waiting last;  /* the latest token */
-	struct buf shown;     /* the text of the next token to pass on, so far */
+	struct buf shown;     /* the text of the next token to pass on, so far; */
+	bool passed;          /* or of the one that was passed on last */
+	size_t evaluated;     /* tokens that the sequence holds */
+	bool control;         /* the prompt is one control token */
+	bool ended;
+	double begun;         /* by generate_clock; 0: not yet */
+	struct generate_result result;
 };
 
 double
@@ -36,30 +42,29 @@ generate_clock(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Pass on all tokens whose text is known, in order. */
+/* Pass on a token whose text is known: 1, or 0 if there is none. */
 static int
-tell(struct state *s, struct err *e)
+tell(struct generation *s, struct generated *to, struct err *e)
 {
-	struct generated g;
+	const struct waiting *w = s->told < s->made ? &s->waiting[s->told] : NULL;
 
-	while (s->told < s->made && text_take(&s->text, s->waiting[s->told].end, &s->shown)) {
-		if (!buf_ok(&s->shown))
-			return err_memory(e);
-		g = (struct generated){ s->waiting[s->told].id, s->waiting[s->told].logprob,
-			(const char *)s->shown.p, s->shown.n };
-		s->told++;
-		if (s->g->token(s->g->ctx, &g, e) < 0)
-			return -1;
+	if (s->passed)
 		buf_clear(&s->shown);
-	}
-	if (s->told == s->made)
+	s->passed = w && text_take(&s->text, w->end, &s->shown);
+	if (!buf_ok(&s->shown))
+		return err_memory(e);
+	if (s->passed) {
+		*to = (struct generated){ w->id, w->logprob, (const char *)s->shown.p, s->shown.n };
+		s->told++;
+	} else if (s->told == s->made) {
 		s->told = s->made = 0;
-	return buf_ok(&s->shown) ? 0 : err_memory(e);
+	}
+	return s->passed;
 }
 
 /* Let the latest token wait until it can be passed on. */
 static int
-add(struct state *s, bool first, struct err *e)
+add(struct generation *s, bool first, struct err *e)
 {
 	struct buf piece = { 0 };
 
@@ -81,7 +86,7 @@ add(struct state *s, bool first, struct err *e)
 static int
 choose(void *ctx, size_t position, const float *logits, struct err *e)
 {
-	struct state *s = ctx;
+	struct generation *s = ctx;
 
 	(void)position;
 	(void)e;
@@ -91,39 +96,41 @@ choose(void *ctx, size_t position, const float *logits, struct err *e)
 }
 
 static bool
-is_interrupted(const struct state *s)
+is_interrupted(const struct generation *s)
 {
-	return s->g->interrupted && *s->g->interrupted;
+	return (s->g->interrupted && *s->g->interrupted) || (s->g->ends && s->g->ends(s->g->ctx));
 }
 
-/* Evaluate the tokens from position at on, in parts, so that a long prompt can be
- * interrupted. */
+/* Evaluate the tokens that have not been, in parts, so that a long prompt can be
+ * interrupted. 1 if it was, or 0. */
 static int
-evaluate(struct state *s, size_t at, struct err *e)
+evaluate(struct generation *s, struct err *e)
 {
 	size_t n, end = s->tokens.n, part = infer_batch(s->model);
 
-	for (; at < end && !is_interrupted(s); at += n) {
-		n = end - at < part ? end - at : part;
-		if (sequence_eval(s->g->sequence, at, s->tokens.id + at, n,
-		               at + n == end ? SEQUENCE_LAST : SEQUENCE_NONE, choose, s, e) < 0)
+	for (; s->evaluated < end && !is_interrupted(s); s->evaluated += n) {
+		n = end - s->evaluated < part ? end - s->evaluated : part;
+		if (sequence_eval(s->g->sequence, s->evaluated, s->tokens.id + s->evaluated, n,
+		                  s->evaluated + n == end ? SEQUENCE_LAST : SEQUENCE_NONE, choose,
+		                  s, e) < 0)
 			return -1;
 	}
-	return 0;
+	return s->evaluated < end || is_interrupted(s);
 }
 
 /* Handle the chosen token. Returns whether it is the last. */
 static bool
-take(struct state *s, struct generate_result *r, bool first, struct err *e)
+take(struct generation *s, struct err *e)
 {
 	const struct generate *g = s->g;
+	struct generate_result *r = &s->result;
 
 	if (g->tokenizer && tokenizer_is_end(g->tokenizer, s->last.id)) {
 		r->end = GENERATE_END_OF_TEXT;
 		return true;
 	}
 	r->made++;
-	if (add(s, first, e) < 0 || tell(s, e) < 0)
+	if (add(s, s->control && r->made == 1, e) < 0)
 		return true;
 	if (s->text.stopped) {
 		r->end = GENERATE_STOP;
@@ -133,63 +140,130 @@ take(struct state *s, struct generate_result *r, bool first, struct err *e)
 	return r->made == g->count || s->tokens.n == infer_context(s->model);
 }
 
+/* Choose one more token, or end. 0 or -1. */
 static int
-loop(struct state *s, struct generate_result *r, struct err *e)
+step(struct generation *s, struct err *e)
 {
-	double begun = generate_clock();
-	size_t at = 0, prompt = s->tokens.n;
-	bool first = s->g->tokenizer && prompt == 1 &&
-		tokenizer_is_control(s->g->tokenizer, s->tokens.id[0]);
-	bool last = false;
+	struct generate_result *r = &s->result;
+	bool prompt = s->begun <= 0;
+	int interrupted;
 
-	r->prompt = prompt;
-	while (!last) {
-		if (evaluate(s, at, e) < 0)
-			return -1;
-		if (is_interrupted(s)) {
-			r->end = GENERATE_INTERRUPTED;
-			break;
-		}
-		if (at == 0)
-			r->prompt_seconds = generate_clock() - begun;
-		at = s->tokens.n;
-		last = take(s, r, first && r->made == 0, e);
-		if (e->code != ERR_NONE ||
-		    (!last && tokens_add(&s->tokens, s->last.id, e) < 0))
+	if (prompt)
+		s->begun = generate_clock();
+	interrupted = evaluate(s, e);
+	if (interrupted < 0)
+		return -1;
+	if (interrupted)
+		r->end = GENERATE_INTERRUPTED;
+	else if (prompt)
+		r->prompt_seconds = generate_clock() - s->begun;
+	if (interrupted) {
+		s->ended = true;
+	} else {
+		s->ended = take(s, e);
+		if (e->code != ERR_NONE || tokens_add(&s->tokens, s->last.id, e) < 0)
 			return -1;
 	}
-	r->seconds = generate_clock() - begun - r->prompt_seconds;
-	text_end(&s->text);
-	return tell(s, e);
+	if (s->ended) {
+		r->seconds = generate_clock() - s->begun - r->prompt_seconds;
+		text_end(&s->text);
+	}
+	return 0;
+}
+
+int
+generation_next(struct generation *s, struct generated *to, struct err *e)
+{
+	int told;
+
+	while ((told = tell(s, to, e)) == 0 && !s->ended)
+		if (step(s, e) < 0)
+			return -1;
+	return told;
+}
+
+const struct generate_result *
+generation_result(const struct generation *s)
+{
+	return &s->result;
+}
+
+const struct tokens *
+generation_tokens(const struct generation *s, size_t *evaluated)
+{
+	*evaluated = s->evaluated;
+	return &s->tokens;
+}
+
+static int
+prove_prompt(const struct infer *model, const struct tokens *prompt, struct err *e)
+{
+	if (prompt->n == 0)
+		return err_set(e, ERR_INVALID, NULL, "the prompt has no tokens");
+	if (prompt->n < infer_context(model))
+		return 0;
+	err_set(e, ERR_INVALID, NULL, "the prompt has %zu tokens, and there is room for %zu",
+	        prompt->n, infer_context(model));
+	return err_hint(e, "-c N makes room for N");
+}
+
+struct generation *
+generation_open(const struct generate *g, const struct tokens *prompt, struct err *e)
+{
+	const struct infer *model = sequence_model(g->sequence);
+	struct generation *s;
+	size_t i;
+
+	if (prove_prompt(model, prompt, e) < 0)
+		return NULL;
+	s = mem_array(1, sizeof *s);
+	if (!s) {
+		err_memory(e);
+		return NULL;
+	}
+	*s = (struct generation){ .g = g, .model = model, .evaluated = g->evaluated,
+		.text = { .stops = g->stops, .stop_count = g->stop_count },
+		.control = g->tokenizer && prompt->n == 1 &&
+			tokenizer_is_control(g->tokenizer, prompt->id[0]),
+		.result = { .prompt = prompt->n } };
+	for (i = 0; i < prompt->n && tokens_add(&s->tokens, prompt->id[i], e) == 0; i++)
+		;
+	if (e->code == ERR_NONE &&
+	    sampler_open(&s->sampler, &g->sampler, infer_vocabulary(model), e) == 0)
+		return s;
+	generation_close(s);
+	return NULL;
+}
+
+void
+generation_close(struct generation *s)
+{
+	if (!s)
+		return;
+	sampler_free(&s->sampler);
+	text_free(&s->text);
+	tokens_free(&s->tokens);
+	buf_free(&s->shown);
+	free(s->waiting);
+	free(s);
 }
 
 int
 generate_run(const struct generate *g, const struct tokens *prompt, struct generate_result *r,
              struct err *e)
 {
-	const struct infer *model = sequence_model(g->sequence);
-	struct state s = { .g = g, .model = model, .text = { .stops = g->stops, .stop_count = g->stop_count } };
-	size_t i;
-	int done;
+	struct generation *s = generation_open(g, prompt, e);
+	struct generated next;
+	int more = -1;
 
 	memset(r, 0, sizeof *r);
-	if (prompt->n == 0)
-		return err_set(e, ERR_INVALID, NULL, "the prompt has no tokens");
-	if (prompt->n >= infer_context(model)) {
-		err_set(e, ERR_INVALID, NULL, "the prompt has %zu tokens, and there is room for "
-		        "%zu", prompt->n, infer_context(model));
-		return err_hint(e, "-c N makes room for N");
-	}
-	for (i = 0; i < prompt->n; i++)
-		if (tokens_add(&s.tokens, prompt->id[i], e) < 0)
+	while (s && (more = generation_next(s, &next, e)) > 0)
+		if (g->token(g->ctx, &next, e) < 0) {
+			more = -1;
 			break;
-	done = e->code == ERR_NONE &&
-		sampler_open(&s.sampler, &g->sampler, infer_vocabulary(model), e) == 0
-		? loop(&s, r, e) : -1;
-	sampler_free(&s.sampler);
-	text_free(&s.text);
-	tokens_free(&s.tokens);
-	buf_free(&s.shown);
-	free(s.waiting);
-	return done;
+		}
+	if (s)
+		*r = s->result;
+	generation_close(s);
+	return more;
 }

@@ -36,7 +36,11 @@ struct generate {
 	uint64_t count;                    /* the most tokens */
 	const volatile sig_atomic_t *interrupted; /* ends the generation when it is set; or
 	                                           * NULL */
-	generate_token token;
+	bool (*ends)(void *ctx);           /* the same when it returns true; or NULL. It is asked
+	                                    * before each evaluation */
+	size_t evaluated;                  /* tokens of the prompt that the sequence holds
+	                                    * already; fewer than there are */
+	generate_token token;              /* of generate_run */
 	void *ctx;
 };
 
@@ -57,6 +61,23 @@ struct generate_result {
  * or -1 with e filled. */
 int generate_run(const struct generate *g, const struct tokens *prompt,
                  struct generate_result *r, struct err *e);
+
+/* The same a token at a time, which g->token does not get. g and what it points to outlive the
+ * generation; the prompt is copied. NULL with e filled. */
+struct generation;
+struct generation *generation_open(const struct generate *g, const struct tokens *prompt,
+                                   struct err *e);
+void generation_close(struct generation *s); /* NULL is harmless */
+
+/* The next token: 1; 0 at the end; -1 with e filled. Its text is valid until the next call. */
+int generation_next(struct generation *s, struct generated *to, struct err *e);
+
+/* The result so far; all of it after the end. */
+const struct generate_result *generation_result(const struct generation *s);
+
+/* The prompt and all chosen tokens, also one that ended the text; *evaluated: the number of them
+ * that the sequence holds. */
+const struct tokens *generation_tokens(const struct generation *s, size_t *evaluated);
 
 /* Seconds since an arbitrary moment. */
 double generate_clock(void);
