@@ -43,6 +43,7 @@ static struct {
 
 /* Read once per loop: in a shared object, access is a function call. */
 static _Thread_local bool is_worker;
+static _Thread_local const struct thread_arena *arena;
 
 unsigned
 thread_count(void)
@@ -157,6 +158,33 @@ loop_shared(unsigned helpers, size_t n, void (*fn)(void *ctx, size_t i), void *c
 	pthread_mutex_unlock(&pool.lock);
 }
 
+const struct thread_arena *
+thread_use(const struct thread_arena *a)
+{
+	const struct thread_arena *before = arena;
+
+	arena = a;
+	return before;
+}
+
+/* A loop in an arena. */
+struct lent {
+	void (*fn)(void *ctx, size_t i);
+	void *ctx;
+};
+
+/* Runs one index. Loops inside it run in the same thread, as in a worker. */
+static void
+lent_run(void *lent, size_t i)
+{
+	const struct lent *l = lent;
+	bool was = is_worker;
+
+	is_worker = true;
+	l->fn(l->ctx, i);
+	is_worker = was;
+}
+
 void
 thread_for(unsigned jobs, size_t n, void (*fn)(void *ctx, size_t i), void *ctx)
 {
@@ -165,6 +193,10 @@ thread_for(unsigned jobs, size_t n, void (*fn)(void *ctx, size_t i), void *ctx)
 
 	if (n && helpers > n - 1)
 		helpers = (unsigned)(n - 1);
+	if (helpers && arena && !is_worker) {
+		arena->run(arena->ctx, n, lent_run, &(struct lent){ fn, ctx });
+		return;
+	}
 	if (n && helpers && !is_worker && !pthread_mutex_trylock(&pool.busy)) {
 		loop_shared(helpers, n, fn, ctx);
 		pthread_mutex_unlock(&pool.busy);

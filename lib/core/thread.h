@@ -19,4 +19,15 @@ unsigned thread_count(void);
  * used. fn may use 128 KiB of stack. */
 void thread_for(unsigned jobs, size_t n, void (*fn)(void *ctx, size_t i), void *ctx);
 
+/* Threads of somebody else. run calls fn(arg, i) once for each i below n, in any order, on any of
+ * its threads, and returns when all calls have returned. */
+struct thread_arena {
+	void (*run)(void *ctx, size_t n, void (*fn)(void *arg, size_t i), void *arg);
+	void *ctx;
+};
+
+/* From now on, the loops of the calling thread with more than one job run in the arena, which must
+ * stay valid; NULL: in threads of this module. Returns the arena before. */
+const struct thread_arena *thread_use(const struct thread_arena *a);
+
 #endif
