@@ -87,7 +87,7 @@ slot_of(const struct map *m)
 }
 
 int
-map_file(struct map *m, int fd, const char *name, struct err *e)
+map_plain(struct map *m, int fd, const char *name, struct err *e)
 {
 	struct stat st;
 	void *p;
@@ -102,7 +102,6 @@ map_file(struct map *m, int fd, const char *name, struct err *e)
 	m->fd = remote_holds(fd) ? remote_whole(fd) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (m->fd < 0)
 		return remote_fail(name, e);
-	watch();
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, m->fd, 0);
 	if (p == MAP_FAILED) {
 		map_close(m);
@@ -110,6 +109,15 @@ map_file(struct map *m, int fd, const char *name, struct err *e)
 	}
 	m->p = p;
 	m->n = (size_t)st.st_size;
+	return 0;
+}
+
+int
+map_file(struct map *m, int fd, const char *name, struct err *e)
+{
+	watch();
+	if (map_plain(m, fd, name, e) < 0)
+		return -1;
 	if (slot_take(m->p, m->n) < MAP_FILES)
 		return 0;
 	map_close(m);

@@ -26,6 +26,10 @@ struct map {
  * -1. Call it before other threads read the map. */
 int map_file(struct map *m, int fd, const char *name, struct err *e);
 
+/* The same without watching for missing pages: no signal is handled, and a process that reads one
+ * is killed. map_whole still looks at the size. */
+int map_plain(struct map *m, int fd, const char *name, struct err *e);
+
 /* Maps n bytes of zeros, private to the process; a page takes memory once it is written.
  * ERR_MEMORY if that fails. */
 int map_zeros(struct map *m, uint64_t n, struct err *e);

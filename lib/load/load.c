@@ -10,7 +10,6 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
-#include "formats/format.h"
 #include "model/low_rank.h"
 
 #define ALIGN 64 /* of tensors that are copied */
@@ -183,18 +182,12 @@ load_source(struct load *l, struct source *s, struct err *e)
 
 /* ---- files that are mapped ---- */
 
-/* The model that is being opened. */
-struct opened {
-	struct source *source;
-	const struct format *format;
-	int held; /* descriptor of the file, or of the folder if there are several */
-	bool *copy;
-};
-
 /* Map a file of the model, once. file is NULL if the model has only one. */
 static const struct map *
-map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
+map_of(struct load *l, const struct load_from *o, const char *file, struct err *e)
 {
+	int (*map)(struct map *m, int fd, const char *name, struct err *e) =
+		o->plain ? map_plain : map_file;
 	const char *name = file ? file : l->name;
 	struct reader r;
 	size_t i;
@@ -218,9 +211,9 @@ map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
 		return NULL;
 	}
 	if (!file) {
-		done = map_file(&l->maps[l->map_count], o->held, name, e);
+		done = map(&l->maps[l->map_count], o->held, name, e);
 	} else if ((done = dir_open(o->held, file, file, &r, e)) == 0) {
-		done = map_file(&l->maps[l->map_count], r.fd, name, e);
+		done = map(&l->maps[l->map_count], r.fd, name, e);
 		reader_close(&r);
 	}
 	l->map_count += done == 0;
@@ -229,28 +222,43 @@ map_of(struct load *l, const struct opened *o, const char *file, struct err *e)
 	return done < 0 ? NULL : &l->maps[l->map_count - 1];
 }
 
+/* The bytes in which tensor i lies unchanged, and their number; NULL with e filled. */
+static const uint8_t *
+file_of(struct load *l, const struct load_from *o, size_t i, size_t *n, struct err *e)
+{
+	const struct format_reads *f = o->format->reads;
+	const struct map *m;
+
+	if (o->memory) {
+		*n = o->memory_bytes;
+		return o->memory;
+	}
+	m = map_of(l, o, f->tensor_file ? f->tensor_file(o->source, i) : NULL, e);
+	*n = m ? m->n : 0;
+	return m ? m->p : NULL;
+}
+
 /* Find each tensor that its file holds unchanged. */
 static int
-find_tensors(struct load *l, const struct opened *o, struct err *e)
+find_tensors(struct load *l, const struct load_from *o, bool *copy, struct err *e)
 {
-	const struct format *f = o->format;
+	const uint8_t *file;
 	uint64_t from, to;
-	size_t i;
+	size_t i, n;
 
 	for (i = 0; i < l->plan.tensor_count; i++) {
 		const struct tensor *t = l->plan.tensors[i];
-		const struct map *m;
 
-		o->copy[i] = tensor_bytes(t) == 0 || !format_holds(f, o->source, i);
-		if (o->copy[i])
+		copy[i] = tensor_bytes(t) == 0 || !format_holds(o->format, o->source, i);
+		if (copy[i])
 			continue;
-		m = map_of(l, o, f->reads->tensor_file ? f->reads->tensor_file(o->source, i) : NULL, e);
-		if (!m)
+		file = file_of(l, o, i, &n, e);
+		if (!file)
 			return -1;
-		from = f->reads->tensor_offset(o->source, i);
-		if (num_add(from, tensor_bytes(t), &to) < 0 || to > m->n)
+		from = o->format->reads->tensor_offset(o->source, i);
+		if (num_add(from, tensor_bytes(t), &to) < 0 || to > n)
 			return err_set(e, ERR_CORRUPT, tensor_name(t), "lies outside its file");
-		l->weights.tensors[i] = m->p + from;
+		l->weights.tensors[i] = file + from;
 		l->mapped += tensor_bytes(t);
 	}
 	return 0;
@@ -271,48 +279,66 @@ read_head(struct load *l, struct source *s, struct err *e)
 }
 
 static int
-load_mapped(struct load *l, struct opened *o, struct err *e)
+load_placed(struct load *l, const struct load_from *o, bool *copy, struct err *e)
 {
 	bool any = false;
 	size_t i;
 
-	if (begin(l, o->source, e) < 0)
-		return -1;
-	o->copy = mem_array(l->plan.tensor_count, sizeof *o->copy);
-	if (!o->copy)
-		return err_memory(e);
-	if (find_tensors(l, o, e) < 0 || room(l, o->copy, e) < 0)
+	if (find_tensors(l, o, copy, e) < 0 || room(l, copy, e) < 0)
 		return -1;
 	for (i = 0; i < l->plan.tensor_count; i++)
-		any = any || (o->copy[i] && tensor_bytes(l->plan.tensors[i]) > 0);
-	o->source->wanted = o->copy;
-	if (!any)
-		return read_head(l, o->source, e);
-	return read_items(l, o->source, o->copy, e);
+		any = any || (copy[i] && tensor_bytes(l->plan.tensors[i]) > 0);
+	o->source->wanted = copy;
+	return any ? read_items(l, o->source, copy, e) : read_head(l, o->source, e);
+}
+
+/* Whether tensors can be used where the file has them. */
+static bool
+is_placed(const struct load_from *o)
+{
+	struct stat st;
+
+	if (o->copies || !o->format->reads->tensor_offset)
+		return false;
+	return o->memory || (fstat(o->held, &st) == 0 &&
+	                     (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)));
+}
+
+int
+load_from(struct load *l, const struct load_from *from, struct err *e)
+{
+	bool *copy;
+	int r;
+
+	if (!is_placed(from))
+		return load_source(l, from->source, e);
+	*l = (struct load){ 0 };
+	if (begin(l, from->source, e) < 0)
+		return -1;
+	copy = mem_array(l->plan.tensor_count, sizeof *copy);
+	if (!copy)
+		return err_memory(e);
+	r = load_placed(l, from, copy, e);
+	from->source->wanted = NULL;
+	free(copy);
+	return r;
 }
 
 int
 load_open(struct load *l, const char *path, void (*note)(const char *), struct err *e)
 {
 	const struct format_options options = { .use = FORMAT_PLACES };
-	struct opened o = { .held = -1 };
-	struct stat st;
+	struct load_from from = { .held = -1 };
 	int r = -1;
 
 	*l = (struct load){ 0 };
-	o.source = format_open_path(path, &options, note, &o.format, &o.held, e);
+	from.source = format_open_path(path, &options, note, &from.format, &from.held, e);
 	/* Sealed weights cannot be used. */
-	if (o.source && source_check_open(o.source, e) < 0)
-		r = -1;
-	else if (o.source && o.format->reads->tensor_offset && fstat(o.held, &st) == 0 &&
-	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		r = load_mapped(l, &o, e);
-	else if (o.source)
-		r = load_source(l, o.source, e);
-	source_close(o.source);
-	if (o.held >= 0)
-		close(o.held);
-	free(o.copy);
+	if (from.source && source_check_open(from.source, e) == 0)
+		r = load_from(l, &from, e);
+	source_close(from.source);
+	if (from.held >= 0)
+		close(from.held);
 	return r;
 }
 

@@ -7,7 +7,10 @@
 #ifndef LOAD_LOAD_H
 #define LOAD_LOAD_H
 
+#include <stdbool.h>
+
 #include "core/map.h"
+#include "formats/format.h"
 #include "model/flow.h"
 #include "model/weights.h"
 
@@ -33,6 +36,20 @@ int load_open(struct load *l, const char *path, void (*note)(const char *), stru
 
 /* Load a model from a source, which stays the caller's and is read to its end. */
 int load_source(struct load *l, struct source *s, struct err *e);
+
+/* A source that has just been opened, and the file that it reads. */
+struct load_from {
+	struct source *source;   /* at its first item; used no more after loading */
+	const struct format *format;
+	int held;                /* of format_open_path; -1: none */
+	const uint8_t *memory;   /* or the bytes of the file, which outlive the load; NULL: none */
+	size_t memory_bytes;
+	bool copies;             /* read everything into memory */
+	bool plain;              /* map without handling signals (core/map.h, map_plain) */
+};
+
+/* Load a model from it: like load_open, which does so. */
+int load_from(struct load *l, const struct load_from *from, struct err *e);
 
 /* Check that no mapped file has become shorter. 0, or -1 with ERR_CORRUPT. */
 int load_check(const struct load *l, struct err *e);
