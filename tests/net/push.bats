@@ -140,7 +140,7 @@ start() {
 		case $rule in
 		cut) truncate -s -1 apr/uploads/* ;;
 		zero) : >"$(find apr/uploads -type f)" ;;
-		other) sed -i s/"$sha256"/"${sha256//a/b}"/ apr/uploads/* ;;
+		other) sed -i s/"$sha256"/"${sha256/?/x}"/ apr/uploads/* ;;
 		*) faults "${rule//SHA/$sha256}" ;;
 		esac
 		try apr-push --json m/model.safetensors hf://org/m
