@@ -21,6 +21,7 @@ enum {
  * on the level. */
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 typedef int32_t whole __attribute__((vector_size(BYTES)));
+typedef uint32_t bits __attribute__((vector_size(BYTES)));
 #ifndef WIDEN
 typedef int8_t bytes __attribute__((vector_size(BYTES / 4), aligned(1), may_alias));
 #endif
@@ -217,28 +218,10 @@ scores(const float *const *q, size_t count, const struct attend_rows *keys, size
 
 /* ---- weights ---- */
 
-/* e^x for x <= 88: 2^n × e^r with n whole and r between -ln 2 / 2 and ln 2 / 2, by the series
- * of e^r; zero below e^-87. The error is within 2 × 2^-23 of e^x. */
-static inline __attribute__((always_inline)) void
-exponential(vector *x)
-{
-	const float big = 0x1.8p23f; /* its last bit counts ones */
-	vector n = *x * 0x1.715476p0f + big, r, y;
-	whole two = ((whole)n - 0x4b400000 + 127) << 23, none = *x < -87.0f;
-
-	n -= big;
-	r = *x - n * 0x1.62e4p-1f;     /* ln 2, in two parts; the first has few bits */
-	r = r - n * 0x1.7f7d1cp-20f;
-	y = r * (1.0f / 5040) + 1.0f / 720;
-	y = y * r + 1.0f / 120;
-	y = y * r + 1.0f / 24;
-	y = y * r + 1.0f / 6;
-	y = y * r + 0.5f;
-	y = y * r + 1.0f;
-	y = y * r + 1.0f;
-	y *= (vector)two;
-	*x = (vector)((whole)y & ~none);
-}
+#define FLOATS vector
+#define WHOLES whole
+#define BITS bits
+#include "kernels/common/exponential.h"
 
 /* cap × tanh(x / cap), by e^(-2 |x / cap|) */
 static inline __attribute__((always_inline)) void
@@ -251,14 +234,6 @@ capped(vector *x, float cap)
 	exponential(&e);
 	t = (1.0f - e) / (1.0f + e) * cap;
 	*x = (vector)((whole)t | ((whole)*x & sign));
-}
-
-static inline __attribute__((always_inline)) void
-keep_larger(vector *most, const vector *x)
-{
-	whole larger = *x > *most;
-
-	*most = (vector)(((whole)*x & larger) | ((whole)*most & ~larger));
 }
 
 static float

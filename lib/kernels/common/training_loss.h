@@ -27,7 +27,7 @@ row_sums(const float *z, const float *y, size_t n, float cooler, struct row *r)
 		load(&v, z + i, some, -INFINITY);
 		v -= r->most;
 		p = v;
-		power(&p);
+		exponential(&p);
 		hot += __builtin_convertvector(p, fine);
 		if (!y)
 			continue;
@@ -36,11 +36,11 @@ row_sums(const float *z, const float *y, size_t n, float cooler, struct row *r)
 		a = (a - r->most) * cooler;
 		b = (b - r->teacher_most) * cooler;
 		p = b;
-		power(&p);
+		exponential(&p);
 		teacher += __builtin_convertvector(p, fine);
 		b = (b - a) * p;
 		cross += __builtin_convertvector(b, fine);
-		power(&a);
+		exponential(&a);
 		cool += __builtin_convertvector(a, fine);
 	}
 	r->hot = fine_sum(&hot);
@@ -63,14 +63,14 @@ row_gradient(float *z, const float *y, size_t n, const struct training_aim *aim,
 		load(&v, z + i, some, 0);
 		v -= r->most;
 		a = v;
-		power(&a);
+		exponential(&a);
 		a *= hard;
 		if (y) {
 			v *= aim->cooler;
-			power(&v);
+			exponential(&v);
 			load(&b, y + i, some, 0);
 			b = (b - r->teacher_most) * aim->cooler;
-			power(&b);
+			exponential(&b);
 			a += v * cool - b * teacher;
 		}
 		store(z + i, &a, some);

@@ -16,6 +16,11 @@ typedef uint32_t bits __attribute__((vector_size(4 * WIDTH)));
 typedef double fine __attribute__((vector_size(8 * WIDTH)));
 typedef float eight __attribute__((vector_size(2 * WIDTH), aligned(4), may_alias));
 
+#define FLOATS wide
+#define WHOLES whole
+#define BITS bits
+#include "kernels/common/exponential.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* Steps of a loop over n values; `some` of a step are values, the others fill. */
@@ -67,14 +72,6 @@ fine_sum(const fine *v)
 	return x[0];
 }
 
-INLINE void
-keep_larger(wide *most, const wide *x)
-{
-	whole larger = *x > *most;
-
-	*most = (wide)(((whole)*x & larger) | ((whole)*most & ~larger));
-}
-
 INLINE float
 largest(const wide *v)
 {
@@ -85,30 +82,6 @@ largest(const wide *v)
 	for (most = x[0], i = 1; i < WIDTH; i++)
 		most = x[i] > most ? x[i] : most;
 	return most;
-}
-
-/* e^x for x <= 88: 2^n × e^r with n whole and r between -ln 2 / 2 and ln 2 / 2, by the series of
- * e^r; zero below e^-87. */
-INLINE void
-power(wide *x)
-{
-	const float big = 0x1.8p23f; /* its last bit counts ones */
-	wide n = *x * 0x1.715476p0f + big, r, y;
-	bits two = ((bits)n - 0x4b400000 + 127) << 23; /* any, where the result is zero or NaN */
-	whole none = *x < -87.0f;
-
-	n -= big;
-	r = *x - n * 0x1.62e4p-1f; /* ln 2, in two parts; the first has few bits */
-	r = r - n * 0x1.7f7d1cp-20f;
-	y = r * (1.0f / 5040) + 1.0f / 720;
-	y = y * r + 1.0f / 120;
-	y = y * r + 1.0f / 24;
-	y = y * r + 1.0f / 6;
-	y = y * r + 0.5f;
-	y = y * r + 1.0f;
-	y = y * r + 1.0f;
-	y *= (wide)two;
-	*x = (wide)((whole)y & ~none);
 }
 
 /* ---- sums of vectors ---- */
@@ -326,7 +299,7 @@ logistic(const wide *x, wide *s)
 	whole high = e > 87.0f;
 
 	e = (wide)(((whole)e & ~high) | (((whole){ 0 } + 0x42ae0000) & high)); /* 87 */
-	power(&e);
+	exponential(&e);
 	*s = 1.0f / (e + 1.0f);
 }
 
@@ -377,7 +350,7 @@ gelu_tanh(const wide *x, wide *t)
 	wide y = *x * GELU_ROOT * (*x * *x * GELU_CUBE + 1.0f), e = y * 2.0f;
 
 	e = (wide)((whole)e | sign);
-	power(&e);
+	exponential(&e);
 	*t = (1.0f - e) / (1.0f + e);
 	*t = (wide)((whole)*t | ((whole)y & sign));
 }
@@ -439,7 +412,7 @@ softmax_again(float *x, size_t n, float scale, float most, float factor)
 	for EACH(i, some, n) {
 		load(&v, x + i, some, 0);
 		v = v * scale - most;
-		power(&v);
+		exponential(&v);
 		v *= factor;
 		store(x + i, &v, some);
 	}
@@ -456,7 +429,7 @@ softmax(float *x, size_t n, float scale, float *most, float *factor)
 	for EACH(i, some, n) {
 		load(&v, x + i, some, -INFINITY);
 		v = v * scale - *most;
-		power(&v);
+		exponential(&v);
 		sum += v;
 		store(x + i, &v, some);
 	}
