@@ -107,12 +107,9 @@ get_float(struct keys *k, const char *name, double *v)
 	if (!p)
 		return false;
 	if (t.depth == 0 && t.leaf == VALUE_F32 && n == 4) {
-		word = le32(p);
-		memcpy(&single, &word, sizeof single);
-		*v = (double)single;
+		*v = (double)le_f32(p);
 	} else if (t.depth == 0 && t.leaf == VALUE_F64 && n == 8) {
-		bits = le64(p);
-		memcpy(v, &bits, sizeof *v);
+		*v = le_f64(p);
 	} else if (value_u64(t, p, n, &whole) == 0) {
 		*v = (double)whole;
 	} else {

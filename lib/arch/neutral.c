@@ -1,7 +1,6 @@
 #include "arch/neutral.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "core/le.h"
 
@@ -116,11 +115,6 @@ fits(enum neutral_kind kind, unsigned leaf)
 static double
 number(unsigned leaf, const uint8_t *p)
 {
-	uint32_t word;
-	uint64_t bits;
-	float single;
-	double v;
-
 	switch (leaf) {
 	case VALUE_U8:
 	case VALUE_BOOL:
@@ -140,13 +134,9 @@ number(unsigned leaf, const uint8_t *p)
 	case VALUE_I64:
 		return (double)(int64_t)le64(p);
 	case VALUE_F32:
-		word = le32(p);
-		memcpy(&single, &word, sizeof single);
-		return (double)single;
+		return (double)le_f32(p);
 	default:
-		bits = le64(p);
-		memcpy(&v, &bits, sizeof v);
-		return v;
+		return le_f64(p);
 	}
 }
 

@@ -36,44 +36,6 @@ struct dense_place {
 			STORE(to + i, ADD(LOAD(to + i), LOAD(from + i))); \
 	}
 
-static float
-load_f32(const uint8_t *p)
-{
-	const uint32_t bits = le32(p);
-	float v;
-
-	memcpy(&v, &bits, sizeof v);
-	return v;
-}
-
-static void
-store_f32(uint8_t *p, float v)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
-	le32_put(p, bits);
-}
-
-static double
-load_f64(const uint8_t *p)
-{
-	const uint64_t bits = le64(p);
-	double v;
-
-	memcpy(&v, &bits, sizeof v);
-	return v;
-}
-
-static void
-store_f64(uint8_t *p, double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
-	le64_put(p, bits);
-}
-
 #define PLUS(A, B) ((A) + (B))
 #define PLUS_8(A, B) ((uint8_t)((A) + (B)))
 #define PLUS_16(A, B) ((uint16_t)((A) + (B)))
@@ -83,8 +45,8 @@ store_f64(uint8_t *p, double v)
 #define LOAD_8(P) (*(P))
 #define STORE_8(P, V) (*(P) = (V))
 
-SUM(sum_f64, 8, load_f64, store_f64, PLUS)
-SUM(sum_f32, 4, load_f32, store_f32, PLUS)
+SUM(sum_f64, 8, le_f64, le_f64_put, PLUS)
+SUM(sum_f32, 4, le_f32, le_f32_put, PLUS)
 SUM(sum_f16, 2, le16, le16_put, PLUS_F16)
 SUM(sum_bf16, 2, le16, le16_put, PLUS_BF16)
 SUM(sum_64, 8, le64, le64_put, PLUS)

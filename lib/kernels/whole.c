@@ -7,16 +7,6 @@
 
 enum { ZERO = 4, MOST = 127 };
 
-static float
-scale_of(const uint8_t *head)
-{
-	uint32_t bits = le32(head);
-	float d;
-
-	memcpy(&d, &bits, sizeof d);
-	return d;
-}
-
 /* The smallest number d, from most / 127 on, that reaches most: near the lower end of
  * single precision a quotient can be too small by a good part of itself, or zero. At the
  * upper end, one whose product with 127 is finite. */
@@ -24,7 +14,6 @@ static void
 scale_begin(float most, uint8_t *head)
 {
 	float d = most / MOST;
-	uint32_t bits;
 
 	if (most == 0)
 		d = 1;
@@ -32,8 +21,7 @@ scale_begin(float most, uint8_t *head)
 		d = nextafterf(d, INFINITY);
 	if (!isfinite(MOST * d))
 		d = nextafterf(d, 0);
-	memcpy(&bits, &d, sizeof bits);
-	le32_put(head, bits);
+	le_f32_put(head, d);
 }
 
 static void
@@ -60,7 +48,7 @@ code_of(float v)
 static void
 codes_encode(const uint8_t *head, const float *x, uint8_t *y, size_t n)
 {
-	float d = scale_of(head);
+	float d = le_f32(head);
 	size_t i;
 
 	for (i = 0; i < n; i++)
@@ -70,7 +58,7 @@ codes_encode(const uint8_t *head, const float *x, uint8_t *y, size_t n)
 static void
 apr_q8_decode(const uint8_t *head, const uint8_t *x, float *y, size_t n)
 {
-	float d = scale_of(head);
+	float d = le_f32(head);
 	size_t i;
 
 	for (i = 0; i < n; i++)
@@ -81,7 +69,7 @@ static void
 q8_tensor_decode(const uint8_t *head, const uint8_t *x, float *y, size_t n)
 {
 	int64_t zero = (int32_t)le32(head + ZERO);
-	float d = scale_of(head);
+	float d = le_f32(head);
 	size_t i;
 
 	for (i = 0; i < n; i++)

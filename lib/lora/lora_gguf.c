@@ -12,15 +12,13 @@ read_alpha(const struct lora *l, float *alpha, struct err *e)
 	struct value_type type;
 	size_t n;
 	const uint8_t *p = weights_value(l->w, "adapter.lora.alpha", &type, &n);
-	uint32_t bits;
 
 	*alpha = 0;
 	if (!p)
 		return 0;
 	if (type.depth != 0 || type.leaf != VALUE_F32)
 		return err_set(e, ERR_CORRUPT, l->w->name, "adapter.lora.alpha is not a float32");
-	bits = le32(p);
-	memcpy(alpha, &bits, sizeof *alpha);
+	*alpha = le_f32(p);
 	return isfinite(*alpha) ? 0
 		: err_set(e, ERR_CORRUPT, l->w->name, "adapter.lora.alpha is not finite");
 }

@@ -179,13 +179,9 @@ leaf_to_json(unsigned leaf, const uint8_t *p, size_t n)
 	case VALUE_I64:
 		return i64_to_json((int64_t)le64(p));
 	case VALUE_F32:
-		w = le32(p);
-		memcpy(&f, &w, sizeof f);
-		return float_to_json((double)f, 9);
+		return float_to_json((double)le_f32(p), 9);
 	case VALUE_F64:
-		q = le64(p);
-		memcpy(&d, &q, sizeof d);
-		return float_to_json(d, 17);
+		return float_to_json(le_f64(p), 17);
 	}
 	return NULL;
 }

@@ -459,14 +459,10 @@ show_leaf(struct buf *b, unsigned leaf, const uint8_t *p, size_t n)
 		buf_text(b, *p ? "true" : "false");
 		break;
 	case VALUE_F32:
-		w = le32(p);
-		memcpy(&f, &w, sizeof f);
-		show_float(b, (double)f, false);
+		show_float(b, (double)le_f32(p), false);
 		break;
 	case VALUE_F64:
-		q = le64(p);
-		memcpy(&d, &q, sizeof d);
-		show_float(b, d, true);
+		show_float(b, le_f64(p), true);
 		break;
 	default:
 		show_integer(b, leaf, p);

@@ -243,8 +243,7 @@ keep_lowest(struct tokens_plan *s)
 	uint32_t bits;
 
 	for (i = 0; w->scores && i < w->count; i++) {
-		bits = le32(w->scores + 4 * i);
-		memcpy(&score, &bits, sizeof score);
+		score = le_f32(w->scores + 4 * i);
 		if (type_of(w, i) == TOKEN_NORMAL && score < lowest) {
 			lowest = score;
 			at = i;

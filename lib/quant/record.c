@@ -25,10 +25,8 @@ put_f32(struct model *m, const char *key, float v, struct err *e)
 {
 	static const struct value_type f32 = { 0, VALUE_F32 };
 	uint8_t wire[4];
-	uint32_t bits;
 
-	memcpy(&bits, &v, sizeof bits);
-	le32_put(wire, bits);
+	le_f32_put(wire, v);
 	return model_put_meta(m, key, f32, wire, sizeof wire, e);
 }
 

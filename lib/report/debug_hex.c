@@ -89,9 +89,7 @@ put_meaning(struct buf *b, enum block_kind kind, const uint8_t *x, size_t n)
 		buf_printf(b, " %.6g", (double)half_f16_f32(le16(x)));
 		break;
 	case BLOCK_F32:
-		u = le32(x);
-		memcpy(&f, &u, sizeof f);
-		buf_printf(b, " %.9g", (double)f);
+		buf_printf(b, " %.9g", (double)le_f32(x));
 		break;
 	case BLOCK_I8:
 		for (i = 0; i < n; i++)

@@ -67,11 +67,7 @@ signed_of(const uint8_t *x, size_t bytes, size_t i)
 static double
 double_of(const uint8_t *x, size_t i)
 {
-	uint64_t bits = le64(x + 8 * i);
-	double v;
-
-	memcpy(&v, &bits, sizeof v);
-	return v;
+	return le_f64(x + 8 * i);
 }
 
 static double

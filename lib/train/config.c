@@ -114,12 +114,9 @@ put_real(const struct made *x, const char *key, double value)
 {
 	char name[96];
 	uint8_t wire[4];
-	float f = (float)value;
-	uint32_t u;
 
-	memcpy(&u, &f, sizeof u);
 	snprintf(name, sizeof name, "%s.%s", x->arch->name, key);
-	le32_put(wire, u);
+	le_f32_put(wire, (float)value);
 	return put(x, name, VALUE_F32, wire, sizeof wire);
 }
 

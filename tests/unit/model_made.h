@@ -83,12 +83,8 @@ made_floats(struct made *m, const char *name, uint64_t rows, uint64_t columns, f
 	uint8_t *p = made_tensor(m, name, "F32", rows, columns);
 	uint64_t i, n = rows ? rows * columns : columns;
 
-	for (i = 0; i < n; i++, first++) {
-		uint32_t bits;
-
-		memcpy(&bits, &first, sizeof bits);
-		le32_put(p + 4 * i, bits);
-	}
+	for (i = 0; i < n; i++, first++)
+		le_f32_put(p + 4 * i, first);
 }
 
 static int

@@ -56,20 +56,7 @@ refused(enum err_code code, const char *fact, const char *name)
 static float
 value(size_t i)
 {
-	uint32_t bits = le32(out + 4 * i);
-	float f;
-
-	memcpy(&f, &bits, sizeof f);
-	return f;
-}
-
-static void
-put_double(uint8_t *p, double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
-	le64_put(p, bits);
+	return le_f32(out + 4 * i);
 }
 
 /* A product of 1 × 2 and 2 × 2. */
@@ -82,8 +69,8 @@ test_types(void)
 
 	begin();
 	p = made_tensor(&m, "a.svd_u", "F64", 1, 2);
-	put_double(p, 2);
-	put_double(p + 8, 3);
+	le_f64_put(p, 2);
+	le_f64_put(p + 8, 3);
 	made_floats(&m, "a.svd_v", 2, 2, 1);
 	n = join(&e);
 	test_ok(n == 8 && strcmp(tensor_type(l.out.tensors[0])->name, "F32") == 0 &&

@@ -11,11 +11,7 @@ static uint8_t out[4 << 20];
 static float
 value(size_t i)
 {
-	uint32_t bits = le32(out + 4 * i);
-	float f;
-
-	memcpy(&f, &bits, sizeof f);
-	return f;
+	return le_f32(out + 4 * i);
 }
 
 static void

@@ -18,25 +18,6 @@ of(size_t i)
 	return whole_for(dtype_by_name(types[i]));
 }
 
-static float
-scale(const uint8_t *head)
-{
-	uint32_t bits = le32(head);
-	float d;
-
-	memcpy(&d, &bits, sizeof d);
-	return d;
-}
-
-static void
-set_scale(uint8_t *head, float d)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &d, sizeof bits);
-	le32_put(head, bits);
-}
-
 static void
 table(void)
 {
@@ -72,12 +53,12 @@ heads(size_t i)
 		far &= (int8_t)y[0] >= (mosts[k] > FLT_MIN ? 127 : mosts[k] > 1e-43f ? 63 : 1);
 		far &= (int8_t)y[1] == -(int8_t)y[0];
 		finite &= isfinite(back[0]) && isfinite(back[1]);
-		near &= fabsf(back[0] - x[0]) <= scale(head) / 2;
+		near &= fabsf(back[0] - x[0]) <= le_f32(head) / 2;
 	}
 	test_ok(far && finite && near, "%s: the largest magnitude gets the outermost code, "
 	        "back finite and near", types[i]);
 	of(i)->begin(0, head);
-	test_ok(scale(head) == 1 && (i == 1 || le32(head + 4) == 0),
+	test_ok(le_f32(head) == 1 && (i == 1 || le32(head + 4) == 0),
 	        "%s: of zeros the scale is 1%s", types[i], i ? "" : ", the zero point 0");
 }
 
@@ -89,7 +70,7 @@ codes(size_t i)
 	static const int8_t want[] = { 1, -1, 0, 2, -3, 127, -127, 127, -127, 127, -127, 0, 0 };
 	uint8_t head[DTYPE_HEAD] = { 0 }, y[sizeof want];
 
-	set_scale(head, 1);
+	le_f32_put(head, 1);
 	of(i)->encode(head, x, y, sizeof want);
 	test_ok(!memcmp(y, want, sizeof want), "%s: halves away from zero, never -128, NaN is 0",
 	        types[i]);
@@ -109,7 +90,7 @@ decodes(size_t i)
 	for (k = 0; k < 256; k++)
 		zero &= y[k] == 0;
 	test_ok(zero, "FALSIFY-QUANT-004 %s: scale 0 decodes to zeros", types[i]);
-	set_scale(head, 0.25f);
+	le_f32_put(head, 0.25f);
 	of(i)->decode(head, x, y, 256);
 	for (k = 0; k < 256; k++)
 		every &= y[k] == 0.25f * (float)(k < 128 ? k : k - 256);
@@ -127,7 +108,7 @@ zero_points(void)
 	float y;
 
 	for (i = 0; i < 4; i++) {
-		set_scale(head, 1);
+		le_f32_put(head, 1);
 		le32_put(head + 4, (uint32_t)zeros[i]);
 		of(0)->decode(head, &x, &y, 1);
 		ok &= y == (float)want[i];

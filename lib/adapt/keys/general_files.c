@@ -69,7 +69,6 @@ sampling(const struct making *m, const struct general_sampling *row)
 	char key[64];
 	const uint8_t *p;
 	size_t n;
-	uint32_t bits;
 	float f;
 
 	if (row->leaf == VALUE_STRING)
@@ -78,10 +77,9 @@ sampling(const struct making *m, const struct general_sampling *row)
 	p = weights_value(&m->s->w, key, &type, &n);
 	if (!p || type.depth || type.leaf != row->leaf || n != 4)
 		return NULL;
-	bits = le32(p);
 	if (row->leaf == VALUE_I32)
-		return json_integer((int32_t)bits);
-	memcpy(&f, &bits, sizeof f);
+		return json_integer((int32_t)le32(p));
+	f = le_f32(p);
 	return f - f == 0 ? real(f) : NULL;
 }
 

@@ -28,19 +28,16 @@ static json_t *
 leaf_json(unsigned leaf, const uint8_t *p, size_t n)
 {
 	const struct value_type type = { 0, (uint8_t)leaf };
-	uint64_t u, bits;
-	uint32_t word;
+	uint64_t u;
 	float single;
 	double d;
 
 	switch (leaf) {
 	case VALUE_F32:
-		word = le32(p);
-		memcpy(&single, &word, sizeof single);
+		single = le_f32(p);
 		return isfinite(single) ? json_real(keys_shortest(single)) : NULL;
 	case VALUE_F64:
-		bits = le64(p);
-		memcpy(&d, &bits, sizeof d);
+		d = le_f64(p);
 		return isfinite(d) ? json_real(d) : NULL;
 	case VALUE_BOOL:
 		return json_boolean(*p != 0);

@@ -92,23 +92,13 @@ put_value(struct shared *h, const char *name, const char *key)
 	struct value_type t;
 	size_t n;
 	const uint8_t *p = find_value(h, key, &t, &n);
-	uint64_t bits;
-	uint32_t word;
-	double real;
-	float single;
 
 	if (!p || !value_is_inline(t, p, n) || t.leaf == VALUE_JSON)
 		return 0;
-	if (t.depth == 0 && t.leaf == VALUE_F32) {
-		word = le32(p);
-		memcpy(&single, &word, sizeof single);
-		return put_real(h, name, (double)single, true);
-	}
-	if (t.depth == 0 && t.leaf == VALUE_F64) {
-		bits = le64(p);
-		memcpy(&real, &bits, sizeof real);
-		return put_real(h, name, real, false);
-	}
+	if (t.depth == 0 && t.leaf == VALUE_F32)
+		return put_real(h, name, (double)le_f32(p), true);
+	if (t.depth == 0 && t.leaf == VALUE_F64)
+		return put_real(h, name, le_f64(p), false);
 	return t.leaf == VALUE_F32 || t.leaf == VALUE_F64
 	       ? 0 : put(h, name, value_to_json(t, p, n));
 }

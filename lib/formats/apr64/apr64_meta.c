@@ -313,14 +313,10 @@ static void
 put_real(struct apr64_sink *s, const char *name, const char *suffix)
 {
 	const struct meta *k = parameter(s, suffix);
-	uint32_t bits;
-	float v;
 
 	if (!k || k->type.depth || k->type.leaf != VALUE_F32 || !k->wire)
 		return;
-	bits = le32(k->wire);
-	memcpy(&v, &bits, sizeof v);
-	put_f32(s, name, v);
+	put_f32(s, name, le_f32(k->wire));
 }
 
 /* Put the type of RoPE: 2 rotates halves, 0 pairs. Decides by the architecture, as upstream

@@ -327,14 +327,12 @@ make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 {
 	const struct coreml_value *v = x->data;
 	uint64_t i;
-	uint32_t bits;
 	float f;
 
 	for (i = first; i < first + count; i++, to += x->out) {
 		f = v->at(v, i);
-		memcpy(&bits, &f, sizeof bits);
 		if (x->out == 4)
-			le32_put(to, bits);
+			le_f32_put(to, f);
 		else
 			le16_put(to, v->type->number == 10 ? half_f32_f16(f) : half_f32_bf16(f));
 	}

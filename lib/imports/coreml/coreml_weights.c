@@ -85,11 +85,7 @@ bits_at(const uint8_t *p, uint64_t at, unsigned bits)
 static float
 float_at(const uint8_t *p, uint64_t i)
 {
-	uint32_t bits = le32(p + 4 * i);
-	float f;
-
-	memcpy(&f, &bits, sizeof f);
-	return f;
+	return le_f32(p + 4 * i);
 }
 
 static void
@@ -110,8 +106,7 @@ make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 			if (c->biases)
 				f += float_at(c->biases, i / c->group);
 		}
-		memcpy(&bits, &f, sizeof bits);
-		le32_put(to, bits);
+		le_f32_put(to, f);
 	}
 }
 

@@ -53,21 +53,11 @@ old_block(uint32_t ggml, unsigned generation)
 
 /* ---- conversions ---- */
 
-static float
-f32_at(const uint8_t *p)
-{
-	uint32_t bits = le32(p);
-	float f;
-
-	memcpy(&f, &bits, sizeof f);
-	return f;
-}
-
 /* True if an F16 holds the number exactly. */
 static bool
 is_half(const uint8_t *p)
 {
-	float f = f32_at(p), back = half_f16_f32(half_f32_f16(f));
+	float f = le_f32(p), back = half_f16_f32(half_f32_f16(f));
 
 	return memcmp(&f, &back, sizeof f) == 0;
 }
@@ -98,7 +88,7 @@ make_blocks(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 	for (i = 0; i < count; i++, p += b->bytes, to += x->out) {
 		if (b->scales)
 			for (k = 0; k < b->scales; k++)
-				le16_put(to + 2 * k, half_f32_f16(f32_at(p + 4 * k)));
+				le16_put(to + 2 * k, half_f32_f16(le_f32(p + 4 * k)));
 		else
 			memcpy(to, p, head);
 		k = b->scales ? 2u * b->scales : head;
@@ -132,13 +122,11 @@ make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 	for (i = 0; i < count; i++, p += b->bytes)
 		for (k = 0; k < VALUES; k++, to += 4) {
 			int q = quant(b, p + 4 * b->scales, k, x->more[0] == 1);
-			float v = (float)(b->nibbles && b->scales == 1 ? q - 8 : q) * f32_at(p);
-			uint32_t bits;
+			float v = (float)(b->nibbles && b->scales == 1 ? q - 8 : q) * le_f32(p);
 
 			if (b->scales == 2)
-				v += f32_at(p + 4);
-			memcpy(&bits, &v, sizeof bits);
-			le32_put(to, bits);
+				v += le_f32(p + 4);
+			le_f32_put(to, v);
 		}
 }
 

@@ -104,15 +104,8 @@ make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 	const uint8_t *scales = x->data;
 	uint64_t i;
 
-	for (i = first; i < first + count; i++, to += 4) {
-		uint32_t bits = le32(scales + i / x->more[0] * 4);
-		float f;
-
-		memcpy(&f, &bits, sizeof f);
-		f *= (float)(int8_t)x->p[i];
-		memcpy(&bits, &f, sizeof bits);
-		le32_put(to, bits);
-	}
+	for (i = first; i < first + count; i++, to += 4)
+		le_f32_put(to, le_f32(scales + i / x->more[0] * 4) * (float)(int8_t)x->p[i]);
 }
 
 /* A kind of tensor: one for each layer, or one. Dimensions are indexes of sizes, or KV. */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/json.h"
 #include "core/le.h"
@@ -18,10 +17,8 @@
 static void
 put_float(struct buf *b, const uint8_t *p)
 {
-	const uint32_t bits = le32(p);
-	float v;
+	const float v = le_f32(p);
 
-	memcpy(&v, &bits, sizeof v);
 	if (isfinite(v))
 		buf_printf(b, "%.9g", (double)v);
 	else

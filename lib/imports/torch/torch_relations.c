@@ -27,21 +27,13 @@ put_float(struct buf *b, double v, int digits)
 static int
 put_f32(struct buf *b, const uint8_t *p)
 {
-	const uint32_t bits = le32(p);
-	float v;
-
-	memcpy(&v, &bits, sizeof v);
-	return put_float(b, (double)v, 9);
+	return put_float(b, (double)le_f32(p), 9);
 }
 
 static int
 put_f64(struct buf *b, const uint8_t *p)
 {
-	const uint64_t bits = le64(p);
-	double v;
-
-	memcpy(&v, &bits, sizeof v);
-	return put_float(b, v, 17);
+	return put_float(b, le_f64(p), 17);
 }
 
 static int

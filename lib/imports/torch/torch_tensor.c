@@ -222,8 +222,7 @@ quantized_type(struct torch *t, const struct call *c, const struct torch_type *t
 		err_set(t->err, ERR_CORRUPT, name, "has a scale or zero point that cannot be");
 		return NULL;
 	}
-	memcpy(&bits, &scale, sizeof bits);
-	le32_put(v->head, bits);
+	le_f32_put(v->head, scale);
 	le32_put(v->head + 4, (uint32_t)(int32_t)pickle_node(k, q[2])->u.i);
 	return dtype_by_name("Q8_TENSOR");
 }

@@ -23,15 +23,6 @@ enum { ITEMS = 256, SUB = 16, CODES = 4, SUMS = CODES + ITEMS, BYTES = SUMS + IT
 _Static_assert(BYTES == 292, "Q8_K block");
 
 static void
-float_put(uint8_t *y, float v)
-{
-	uint32_t u;
-
-	memcpy(&u, &v, sizeof u);
-	le32_put(y, u);
-}
-
-static void
 block_encode(const float *x, uint8_t *y)
 {
 	float inverse, most = 0;
@@ -44,7 +35,7 @@ block_encode(const float *x, uint8_t *y)
 		return;
 	}
 	inverse = -127.0f / most;
-	float_put(y, 1 / inverse);
+	le_f32_put(y, 1 / inverse);
 	for (i = 0; i < ITEMS; i++) {
 		code = nearest_int(inverse * x[i]);
 		y[CODES + i] = (uint8_t)(code < 127 ? code : 127);
@@ -59,11 +50,9 @@ block_encode(const float *x, uint8_t *y)
 static void
 block_decode(const uint8_t *x, float *y)
 {
-	uint32_t u = le32(x);
-	float d;
+	const float d = le_f32(x);
 	int i;
 
-	memcpy(&d, &u, sizeof d);
 	for (i = 0; i < ITEMS; i++)
 		y[i] = d * (float)(int8_t)x[CODES + i];
 }
