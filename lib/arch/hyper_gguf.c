@@ -98,9 +98,7 @@ static bool
 get_float(struct keys *k, const char *name, double *v)
 {
 	struct value_type t;
-	uint64_t bits, whole;
-	uint32_t word;
-	float single;
+	uint64_t whole;
 	size_t n;
 	const uint8_t *p = find(k, name, &t, &n);
 

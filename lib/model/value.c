@@ -152,11 +152,6 @@ i64_to_json(int64_t v)
 static json_t *
 leaf_to_json(unsigned leaf, const uint8_t *p, size_t n)
 {
-	float f;
-	double d;
-	uint32_t w;
-	uint64_t q;
-
 	switch (leaf) {
 	case VALUE_U8:
 		return json_integer(*p);

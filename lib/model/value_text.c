@@ -446,11 +446,6 @@ show_string(struct buf *b, const uint8_t *p, size_t n)
 static void
 show_leaf(struct buf *b, unsigned leaf, const uint8_t *p, size_t n)
 {
-	uint32_t w;
-	uint64_t q;
-	float f;
-	double d;
-
 	switch (leaf) {
 	case VALUE_STRING:
 		show_string(b, p + 8, n - 8);

@@ -240,7 +240,6 @@ keep_lowest(struct tokens_plan *s)
 	const struct word_list *w = &s->v.words;
 	float lowest = FLT_MAX, score;
 	size_t at = w->count, i;
-	uint32_t bits;
 
 	for (i = 0; w->scores && i < w->count; i++) {
 		score = le_f32(w->scores + 4 * i);

@@ -81,8 +81,6 @@ static void
 put_meaning(struct buf *b, enum block_kind kind, const uint8_t *x, size_t n)
 {
 	size_t i;
-	float f;
-	uint32_t u;
 
 	switch (kind) {
 	case BLOCK_F16:

@@ -96,7 +96,6 @@ make_values(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 
 	for (i = first; i < first + count; i++, to += 4) {
 		unsigned q = bits_at(x->p, i * c->bits, c->bits);
-		uint32_t bits;
 		float f;
 
 		if (c->table) {

@@ -205,7 +205,6 @@ quantized_type(struct torch *t, const struct call *c, const struct torch_type *t
 	                  (pickle_is(k, pickle_name_of(k, q[0]), "per_channel_affine") ||
 	                   pickle_is(k, pickle_name_of(k, q[0]), "per_channel_affine_float_qparams"));
 	float scale;
-	uint32_t bits;
 
 	if (t->scaling || !type->as || type->parts || !(one || many)) {
 		err_set(t->err, ERR_FORMAT, name, "is quantized as %s in a way that no type here "
