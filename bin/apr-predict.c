@@ -9,11 +9,12 @@
 #include "formats/format.h"
 #include "load/load.h"
 #include "predict/batch.h"
+#include "predict/contrib.h"
 #include "predict/readers.h"
 #include "predict/tensors.h"
 
 struct options {
-	bool proba, raw, leaf, inverse, header, no_header, one_based;
+	bool proba, raw, leaf, contrib, inverse, header, no_header, one_based;
 	const char *form;
 	uint64_t skip, trees, jobs, generate, seed;
 };
@@ -76,7 +77,7 @@ predict(struct predictor *m, const char *path, const struct options *o, struct e
 	struct batch b = { .m = m, .put = put, .jobs = (unsigned)o->jobs,
 		.header = o->header ? 1 : o->no_header ? 0 : -1,
 		.what = o->proba ? BATCH_PROBA : o->raw ? BATCH_RAW : o->leaf ? BATCH_LEAF
-		        : BATCH_PREDICTION,
+		        : o->contrib ? BATCH_CONTRIB : BATCH_PREDICTION,
 		.rows = { .m = m, .where = strcmp(path, "-") == 0 ? "<stdin>" : path,
 		          .form = o->form ? rows_form_by_name(o->form) : ROWS_UNKNOWN,
 		          .skip = (size_t)o->skip, .one_based = o->one_based } };
@@ -85,7 +86,8 @@ predict(struct predictor *m, const char *path, const struct options *o, struct e
 
 	if (o->trees && forest_limit(&m->forest, (size_t)o->trees, e) < 0)
 		return -1;
-	if ((o->inverse && predictor_invert(m, e) < 0) || batch_allows(m, b.what, e) < 0 || reader_open(&r, path, e) < 0)
+	if ((o->inverse && predictor_invert(m, e) < 0) || (o->contrib && contrib_begin(m, e) < 0) ||
+	    batch_allows(m, b.what, e) < 0 || reader_open(&r, path, e) < 0)
 		return -1;
 	status = batch_run(&b, &r, e);
 	reader_close(&r);
@@ -114,14 +116,14 @@ check(char **operands, const struct options *o, struct err *e)
 {
 	if (!operands[0])
 		return tool_misused(e, "a MODEL is expected");
-	if (o->proba + o->raw + o->leaf + o->inverse > 1)
-		return tool_misused(e, "only one of --proba, --raw, --leaf and --inverse can be given");
+	if (o->proba + o->raw + o->leaf + o->contrib + o->inverse > 1)
+		return tool_misused(e, "only one of --proba, --raw, --leaf, --contrib and --inverse can be given");
 	if (o->header && o->no_header)
 		return tool_misused(e, "--header and --no-header cannot be combined");
 	if (o->form && rows_form_by_name(o->form) == ROWS_UNKNOWN)
 		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl, libsvm or text", o->form);
-	if (o->generate && (operands[1] || o->proba + o->raw + o->leaf + o->inverse))
-		return tool_misused(e, "--generate reads no rows: it goes with neither FILE nor --proba, --raw, --leaf, --inverse");
+	if (o->generate && (operands[1] || o->proba + o->raw + o->leaf + o->contrib + o->inverse))
+		return tool_misused(e, "--generate reads no rows: it goes with neither FILE nor an option on what to print");
 	if (!o->generate && strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
 		return tool_misused(e, "the model and the rows cannot both be standard input");
 	return 0;
@@ -135,6 +137,7 @@ main(int argc, char **argv)
 		FLAG(0, "proba", &o.proba, "print the probability of each class"),
 		FLAG(0, "raw", &o.raw, "print scores as they are before the link function"),
 		FLAG(0, "leaf", &o.leaf, "print the number of the leaf of each tree"),
+		FLAG(0, "contrib", &o.contrib, "print what each feature adds to the scores, and the bias"),
 		FLAG(0, "inverse", &o.inverse, "turn a model that scales or projects around"),
 		TEXT(0, "rows", "FORM", &o.form,
 		     "the form of the rows: csv, tsv, space, jsonl, libsvm or text (default: by the first row)"),
@@ -151,8 +154,8 @@ main(int argc, char **argv)
 		OPT_END
 	};
 	static const struct tool tool = {
-		"apr-predict", "[--proba | --raw | --leaf | --inverse] [--trees N] [--rows FORM]\n"
-		"[--header | --no-header] [--skip N] [--one-based] [-j N]\n[--generate N [--seed N]] MODEL [FILE]",
+		"apr-predict", "[--proba | --raw | --leaf | --contrib | --inverse] [--trees N]\n"
+		"[--rows FORM] [--header | --no-header] [--skip N] [--one-based] [-j N]\n[--generate N [--seed N]] MODEL [FILE]",
 		"Print what a classical model predicts for each row of a table.", opts, 2
 	};
 	struct predictor m = { 0 };
@@ -170,6 +173,7 @@ main(int argc, char **argv)
 			sandbox_spool();
 	}
 	sandbox_enter();
+	m.covers = o.contrib;
 	if (rows && read_model(&m, operands[0], &e) == 0)
 		o.generate ? generate(&m, &o, &e) : predict(&m, rows, &o, &e);
 	predictor_free(&m);

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "core/thread.h"
+#include "predict/contrib.h"
 #include "predict/decimal.h"
 
 #define CHUNK (1u << 20) /* bytes of rows that are read before they are computed */
@@ -145,12 +146,34 @@ columns(const struct batch *b)
 		return predict_columns(b->m);
 	case BATCH_LEAF:
 		return predict_trees(b->m);
+	case BATCH_CONTRIB:
+		return contrib_columns(b->m);
 	default:
 		return b->m->task == PREDICT_VALUE ? b->m->outputs : 1;
 	}
 }
 
-static const char *const words[] = { "prediction", "proba", "raw", "leaf" };
+static const char *const words[] = { "prediction", "proba", "raw", "contrib", "leaf" };
+
+/* The k-th column: contrib_FEATURE or contrib_CLASS_FEATURE, by name or number. */
+static void
+name_contribution(const struct predictor *m, size_t k, struct buf *name)
+{
+	size_t output = k / (m->inner + 1), feature = k % (m->inner + 1);
+	bool same = m->names && m->name_count == m->inner;
+
+	buf_text(name, "contrib");
+	if (m->outputs > 1 && m->labels)
+		buf_printf(name, "_%s", m->labels[output]);
+	else if (m->outputs > 1)
+		buf_printf(name, "_%zu", output);
+	if (feature == m->inner)
+		buf_text(name, "_bias");
+	else if (same)
+		buf_printf(name, "_%s", m->names[feature]);
+	else
+		buf_printf(name, "_%zu", feature);
+}
 
 static void
 put_header(const struct batch *b, struct buf *o)
@@ -160,10 +183,13 @@ put_header(const struct batch *b, struct buf *o)
 
 	for (k = 0; k < n; k++) {
 		buf_clear(&name);
-		buf_text(&name, words[b->what]);
+		if (b->what == BATCH_CONTRIB)
+			name_contribution(b->m, k, &name);
+		else
+			buf_text(&name, words[b->what]);
 		if (b->what == BATCH_PROBA && b->m->labels)
 			buf_printf(&name, "_%s", b->m->labels[k]);
-		else if (n > 1)
+		else if (n > 1 && b->what != BATCH_CONTRIB)
 			buf_printf(&name, "_%zu", k);
 		buf_text(o, k ? between(b) : "");
 		put_text(b, o, buf_string(&name));
@@ -177,7 +203,7 @@ put_values(const struct batch *b, struct buf *o, const double *scores, const uin
            double *linked)
 {
 	size_t k, n = columns(b);
-	const double *v = b->what == BATCH_RAW ? scores : linked;
+	const double *v = b->what == BATCH_RAW || b->what == BATCH_CONTRIB ? scores : linked;
 
 	if (b->what == BATCH_PROBA || b->what == BATCH_PREDICTION)
 		predict_link(b->m, scores, linked);
@@ -188,6 +214,13 @@ put_values(const struct batch *b, struct buf *o, const double *scores, const uin
 		else
 			put_number(b, o, v[k]);
 	}
+}
+
+/* The numbers that are computed for a row, before links. */
+static size_t
+numbers(const struct batch *b)
+{
+	return b->what == BATCH_CONTRIB ? contrib_columns(b->m) : b->m->outputs;
 }
 
 /* The answer for one row. linked: room for predict_room values. */
@@ -249,6 +282,7 @@ rows_of_block(const struct batch *b, size_t n)
 	const struct predictor *m = b->m;
 	size_t values = m->features + predict_trees(m) / 2 + 1, most;
 
+	values += b->what == BATCH_CONTRIB ? contrib_columns(m) : 0;
 	values += m->sparse ? 0 : m->outputs + (m->texts && m->form == PREDICT_LINEAR ? 0 : m->inner);
 	values += widest(m);
 	most = VALUES / values;
@@ -305,10 +339,18 @@ room_begin(const struct batch *b, const struct block *x, struct room *r, struct 
 
 	if (step_rows_begin(&r->rows, x->n, m->texts ? 0 : m->features, e) < 0)
 		return -1;
-	r->scores = mem_array(m->sparse ? 1 : x->n * m->outputs + predict_room(m), sizeof *r->scores);
+	r->scores = mem_array(m->sparse ? 1 : x->n * numbers(b) + predict_room(m), sizeof *r->scores);
 	if (b->what == BATCH_LEAF)
 		r->leaves = mem_array(x->n * predict_trees(m), sizeof *r->leaves);
 	return !r->scores || (b->what == BATCH_LEAF && !r->leaves) ? err_memory(e) : 0;
+}
+
+static int
+predict_part(const struct batch *b, struct room *r, struct err *e)
+{
+	if (b->what == BATCH_CONTRIB)
+		return contrib_block(b->m, &r->rows, &r->spare, r->scores, e);
+	return predict_block(b->m, &r->rows, &r->spare, r->missing, r->leaves ? NULL : r->scores, r->leaves, e);
 }
 
 static void
@@ -327,8 +369,7 @@ compute(void *ctx, size_t index)
 		goto end;
 	}
 	n = r->rows.n = (m->texts ? read_texts : read_rows)(b, x, r);
-	if (n && predict_block(m, &r->rows, &r->spare, r->missing, r->leaves ? NULL : r->scores, r->leaves,
-	                       &e) < 0) {
+	if (n && predict_part(b, r, &e) < 0) {
 		x->e = e;
 		goto end;
 	}
@@ -336,9 +377,9 @@ compute(void *ctx, size_t index)
 		if (m->sparse)
 			put_sparse(b, &x->out, &r->rows, i);
 		else
-			put_row(b, &x->out, r->scores + i * m->outputs,
+			put_row(b, &x->out, r->scores + i * numbers(b),
 			        r->leaves ? r->leaves + i * predict_trees(m) : NULL,
-			        r->scores + x->n * m->outputs);
+			        r->scores + x->n * numbers(b));
 	if (!buf_ok(&x->out))
 		err_memory(&x->e);
 end:

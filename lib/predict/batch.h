@@ -13,6 +13,7 @@ enum batch_what {
 	BATCH_PREDICTION, /* label, value, number of a cluster */
 	BATCH_PROBA,      /* a probability for each class */
 	BATCH_RAW,        /* scores before the link */
+	BATCH_CONTRIB,    /* what each feature adds to each score (contrib.h, begun by the caller) */
 	BATCH_LEAF        /* the leaf that each tree leads to, as its library counts them */
 };
 

@@ -132,7 +132,8 @@ settle_width(struct catboost *c, size_t values, size_t leaves)
 
 /* Level by level; the i-th split is bit i of a leaf's number, so the last split is the root. */
 static void
-put_oblivious(struct catboost *c, struct tree *t, const struct tree_node *splits, size_t depth)
+put_oblivious(struct catboost *c, struct tree *t, const struct tree_node *splits, size_t depth,
+              const struct buf *weights)
 {
 	size_t i, level, inner = ((size_t)1 << depth) - 1, leaf;
 	struct tree_node *x;
@@ -156,6 +157,10 @@ put_oblivious(struct catboost *c, struct tree *t, const struct tree_node *splits
 			x->values = leaf * c->width;
 		}
 	}
+	t->covered = c->m->covers && !c->d->failed && weights->n / sizeof(double) == inner + 1;
+	for (i = inner + inner + 1; t->covered && i-- > 0; )
+		t->nodes[i].cover = i < inner ? t->nodes[2 * i + 1].cover + t->nodes[2 * i + 2].cover
+		                              : ((const double *)(const void *)weights->p)[i - inner];
 }
 
 static void
@@ -164,6 +169,7 @@ read_oblivious(struct catboost *c)
 	struct doc *d = c->d;
 	struct tree_node splits[LEVELS] = { { 0 } };
 	struct tree *t = new_tree(c);
+	struct buf weights = { 0 };
 	size_t depth = 0;
 
 	if (!t || !doc_object(d))
@@ -172,6 +178,9 @@ read_oblivious(struct catboost *c)
 		if (doc_named(d, "leaf_values")) {
 			buf_clear(&t->values);
 			doc_numbers(d, &t->values);
+		} else if (doc_named(d, "leaf_weights") && c->m->covers && doc_kind(d) == '[') {
+			buf_clear(&weights);
+			doc_numbers(d, &weights);
 		} else if (doc_named(d, "splits") && doc_kind(d) == '[' && doc_array(d)) {
 			while (doc_item(d))
 				if (depth == LEVELS)
@@ -183,7 +192,8 @@ read_oblivious(struct catboost *c)
 		}
 	}
 	if (!d->failed)
-		put_oblivious(c, t, splits, depth);
+		put_oblivious(c, t, splits, depth, &weights);
+	buf_free(&weights);
 }
 
 /* The values of a leaf: one number, or a list. */
@@ -230,6 +240,8 @@ read_node(struct catboost *c, struct tree *t)
 		} else if (doc_named(d, "value")) {
 			read_value(c, t, node);
 			value = true;
+		} else if (doc_named(d, "weight")) {
+			t->nodes[node].cover = doc_number(d);
 		} else {
 			doc_skip(d);
 		}
@@ -238,6 +250,9 @@ read_node(struct catboost *c, struct tree *t)
 		doc_fail(d, "a node is neither a split with two children nor a leaf");
 	t->nodes[node].left = left;
 	t->nodes[node].right = right;
+	if (!d->failed && split)
+		t->nodes[node].cover = t->nodes[left].cover + t->nodes[right].cover;
+	t->covered = c->m->covers && t->nodes[node].cover > 0;
 	return (uint32_t)node;
 }
 

@@ -17,6 +17,7 @@ tree_clear(struct tree *t)
 	buf_clear(&t->values);
 	buf_clear(&t->sets);
 	t->group = 0;
+	t->covered = false;
 }
 
 void
@@ -73,6 +74,7 @@ forest_free(struct forest *f)
 	free(f->trees);
 	free(f->nodes);
 	free(f->leaf);
+	free(f->covers);
 	free(f->values);
 	free(f->ids);
 	buf_free(&f->sets);
@@ -231,6 +233,28 @@ put(struct layout *l, size_t i)
 	       reach(l, number, x->right, l->depth[i] + 1) < 0 ? -1 : 0;
 }
 
+/* The covers of the nodes from one on, which must be numbers. */
+static int
+put_covers(struct layout *l, size_t first)
+{
+	struct forest *f = l->f;
+	size_t i;
+
+	f->uncovered |= !l->t->covered;
+	if (f->uncovered)
+		return 0;
+	if (mem_grow(&f->covers, &f->cover_cap, f->node_count, sizeof *f->covers) < 0)
+		return err_memory(l->e);
+	for (i = 0; i < l->count; i++) {
+		double v = l->t->nodes[l->order[i]].cover;
+
+		if (!(v >= 0 && v < HUGE_VAL))
+			return err_set(l->e, ERR_CORRUPT, l->where, "the cover of node %u is %g", l->order[i], v);
+		f->covers[first + i] = v;
+	}
+	return 0;
+}
+
 static int
 lay(struct layout *l)
 {
@@ -245,7 +269,7 @@ lay(struct layout *l)
 	f->trees[f->tree_count++] = (struct forest_tree){ .root = (uint32_t)f->node_count,
 		.depth = l->depth[l->count - 1], .group = l->t->group, .plain = l->plain };
 	f->node_count += l->count;
-	return 0;
+	return put_covers(l, f->node_count - l->count);
 }
 
 int

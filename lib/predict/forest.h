@@ -54,6 +54,7 @@ struct tree_node {
 	bool category;        /* left if the category is in the set; sets of struct tree */
 	bool negative;        /* a category below 0 is a missing value */
 	size_t set, set_words;
+	double cover;         /* rows of training that reached the node, or the sum of their weights */
 };
 
 struct tree {
@@ -62,6 +63,7 @@ struct tree {
 	struct buf values; /* doubles */
 	struct buf sets;   /* u32: bit c of a set is category c */
 	uint32_t group;    /* output that its leaves add to; unused if a leaf has all outputs */
+	bool covered;      /* its nodes have covers */
 };
 
 /* A node of the walk. */
@@ -95,7 +97,9 @@ struct forest {
 	size_t tree_count, tree_cap;
 	struct forest_node *nodes;
 	uint32_t *leaf;    /* for each node: number of the leaf */
-	size_t node_count, node_cap, leaf_cap;
+	double *covers;    /* for each node, if the trees are covered */
+	bool uncovered;    /* a tree has no covers */
+	size_t node_count, node_cap, leaf_cap, cover_cap;
 	double *values;    /* width for each leaf */
 	size_t value_count, value_cap;
 	uint32_t *ids;     /* of leaves */

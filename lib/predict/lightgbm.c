@@ -107,11 +107,11 @@ lightgbm_split(struct tree_node *x, unsigned type)
 /* ---- the text ---- */
 
 enum field {
-	FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, BOUNDARIES, SETS, FIELDS
+	FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, BOUNDARIES, SETS, COUNTS, LEAF_COUNTS, FIELDS
 };
 static const char *const fields[FIELDS] = {
 	"split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value",
-	"cat_boundaries", "cat_threshold"
+	"cat_boundaries", "cat_threshold", "internal_count", "leaf_count"
 };
 
 struct lines {
@@ -272,6 +272,7 @@ put_tree(struct lines *l)
 {
 	size_t i, splits = length(l, LEFT), leaves = length(l, VALUE);
 	char where[400];
+	bool counted;
 
 	if (l->linear)
 		return err_set(l->e, ERR_FORMAT, l->where, "trees with linear leaves are not read");
@@ -286,12 +287,16 @@ put_tree(struct lines *l)
 	for (i = 0; i < splits; i++)
 		if (put_split(l, i, splits, leaves) < 0)
 			return -1;
+	counted = length(l, COUNTS) == splits && length(l, LEAF_COUNTS) == leaves;
+	l->tree.covered = l->m->covers && (counted || leaves == 1);
 	for (i = 0; i < leaves; i++) {
 		struct tree_node *x = tree_add(&l->tree);
 
 		if (!x || tree_leaf(&l->tree, x, at(l, VALUE, i), (uint32_t)i) < 0)
 			return err_memory(l->e);
 	}
+	for (i = 0; counted && i < splits + leaves; i++)
+		l->tree.nodes[i].cover = i < splits ? at(l, COUNTS, i) : at(l, LEAF_COUNTS, i - splits);
 	l->tree.group = (uint32_t)(l->trees % l->m->outputs);
 	snprintf(where, sizeof where, "%.300s, tree %zu", l->where, l->trees++);
 	return forest_add(&l->m->forest, &l->tree, where, l->e);
@@ -309,7 +314,7 @@ read_tree(struct lines *l)
 	while (r == 0 && next_line(l) && l->key_bytes > 0) {
 		for (i = 0; i < FIELDS && !is(l, fields[i]); i++)
 			;
-		if (i < FIELDS)
+		if (i < COUNTS || (i < FIELDS && l->m->covers))
 			r = numbers(l, &l->field[i]);
 		else if (is(l, "is_linear"))
 			l->linear = number(l) != 0;

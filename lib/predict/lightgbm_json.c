@@ -97,6 +97,8 @@ read_node(struct json *j)
 			value = doc_number(d);
 		else if (doc_named(d, "leaf_index"))
 			index = (double)doc_integer(d, 0, FOREST_NODES, "leaf_index");
+		else if (doc_named(d, "internal_count") || doc_named(d, "leaf_count"))
+			j->tree.nodes[node].cover = doc_number(d);
 		else if (doc_named(d, "left_child"))
 			left = read_node(j);
 		else if (doc_named(d, "right_child"))
@@ -138,6 +140,7 @@ read_tree(struct json *j)
 	}
 	if (d->failed)
 		return;
+	j->tree.covered = j->m->covers && (j->tree.count == 1 || j->tree.nodes[0].cover > 0);
 	j->tree.group = (uint32_t)(j->trees % j->m->outputs);
 	snprintf(where, sizeof where, "%.300s, tree %zu", j->where, j->trees++);
 	d->failed = forest_add(&j->m->forest, &j->tree, where, j->e) < 0;

@@ -6,6 +6,7 @@
 
 #include "core/mem.h"
 #include "predict/chain.h"
+#include "predict/contrib.h"
 #include "predict/near.h"
 #include "predict/readers.h"
 
@@ -141,6 +142,7 @@ predictor_free(struct predictor *m)
 		step_free(&m->steps[i]);
 	free(m->steps);
 	free(m->platt);
+	contrib_free(m->contrib);
 	*m = (struct predictor){ 0 };
 }
 

@@ -85,6 +85,9 @@ struct predictor {
 	bool ties_up;         /* binary: the second class also at a probability of one half */
 	bool by_score;        /* binary: the second class if the score is greater than 0 */
 
+	bool covers;          /* set by the caller: trees keep the covers of their nodes */
+	struct contrib *contrib; /* contrib.h */
+
 	char **names;         /* of the features; NULL: they have none */
 	size_t name_count;    /* 0, or features once the model is read */
 	char **labels;        /* of the classes; NULL: their numbers */
@@ -104,7 +107,7 @@ const struct predict_reader *predict_probe(const uint8_t *p, size_t n);
 #define PREDICT_PROBE 4096
 
 /* Reads a model from the n bytes of its file. 0, or -1 with e filled. predictor_free in any
- * case; m was all zero. */
+ * case; m was all zero, except covers. */
 int predict_read(struct predictor *m, const struct predict_reader *reader, const uint8_t *p,
                  size_t n, const char *where, struct err *e);
 void predictor_free(struct predictor *m);

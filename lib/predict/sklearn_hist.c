@@ -85,6 +85,7 @@ put_node(struct sklearn *s, struct tree *t, const struct parts *a, size_t i)
 
 	if (!x)
 		return err_memory(s->e);
+	x->cover = le32(p + 8);
 	if (q[45])
 		return tree_leaf(t, x, sklearn_double(p), (uint32_t)i) < 0 ? err_memory(s->e) : 0;
 	x->left = le32(q + 25);
@@ -117,7 +118,7 @@ static int
 add_tree(struct sklearn *s, pickle_ref r, uint32_t group, const struct seen *seen)
 {
 	struct parts a = { .seen = seen };
-	struct tree t = { .group = group };
+	struct tree t = { .group = group, .covered = s->m->covers };
 	size_t i;
 	int status = read_parts(s, r, &a);
 

@@ -49,6 +49,7 @@ put_node(struct sklearn *s, struct tree *t, const struct nodes *a, size_t i, boo
 	if (!x)
 		return err_memory(s->e);
 	x->id = (uint32_t)i;
+	x->cover = sklearn_double(p + 48);
 	if (left == -1) {
 		put_leaf(t, x, a->values.v + i * width, width, classes, a->bytes == SHORT_NODE, scale);
 		return 0;
@@ -89,7 +90,7 @@ static int
 add_tree(struct sklearn *s, pickle_ref estimator, uint32_t group, bool classes, double scale)
 {
 	struct nodes a = { .bytes = 0 };
-	struct tree t = { .group = group };
+	struct tree t = { .group = group, .covered = s->m->covers };
 	char where[400];
 	size_t i;
 	int r = read_nodes(s, sklearn_field(s, estimator, "tree_"), &a);

@@ -20,8 +20,8 @@ outside(const struct forest *f, double t, double x)
 	return c / 32 >= set[0] || !(set[1 + c / 32] >> c % 32 & 1);
 }
 
-static uint32_t
-step_any(const struct forest *f, const struct forest_node *n, const double *row)
+uint32_t
+walk_step(const struct forest *f, const struct forest_node *n, const double *row)
 {
 	double x = row[n->word & WALK_FEATURE];
 	bool gone = isnan(x) || (n->word & WALK_ZEROS && fabs(x) <= FOREST_ZERO_LIMIT) ||
@@ -53,7 +53,7 @@ walk_one(const struct forest *f, const struct forest_tree *t, const double *row)
 {
 	uint32_t at = t->root, next;
 
-	while ((next = step_any(f, &f->nodes[at], row)) != at)
+	while ((next = walk_step(f, &f->nodes[at], row)) != at)
 		at = next;
 	return at;
 }

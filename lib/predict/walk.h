@@ -15,6 +15,9 @@
 
 #define WALK_ROWS 8
 
+/* The child of a split to which a row goes: the definition. */
+uint32_t walk_step(const struct forest *f, const struct forest_node *n, const double *row);
+
 /* The leaves, by their number in the forest, that n rows reach in a tree. */
 void walk_leaves(const struct forest *f, const struct forest_tree *t, const double *rows, size_t n,
                  bool missing, uint32_t *leaf);

@@ -124,12 +124,12 @@ xgboost_linear(struct predictor *m, float (*at)(const void *weights, size_t i),
 
 /* Arrays of a tree, as doubles. */
 enum field {
-	LEFT, RIGHT, INDICES, CONDITIONS, DEFAULT, SPLIT_TYPE, WEIGHTS,
+	LEFT, RIGHT, INDICES, CONDITIONS, DEFAULT, SPLIT_TYPE, COVERS,
 	CATEGORIES, CATEGORY_NODES, CATEGORY_SEGMENTS, CATEGORY_SIZES, FIELDS
 };
 static const char *const fields[FIELDS] = {
 	"left_children", "right_children", "split_indices", "split_conditions", "default_left",
-	"split_type", "base_weights", "categories", "categories_nodes", "categories_segments",
+	"split_type", "sum_hessian", "categories", "categories_nodes", "categories_segments",
 	"categories_sizes"
 };
 
@@ -236,6 +236,7 @@ node_of(struct xgboost *x, struct tree *t, size_t i)
 	const struct buf *f = x->field;
 	double left = at(&f[LEFT], i), right = at(&f[RIGHT], i), index = at(&f[INDICES], i);
 	double condition = at(&f[CONDITIONS], i);
+	bool category = length(&f[SPLIT_TYPE]) && at(&f[SPLIT_TYPE], i) == 1;
 	struct tree_node *node = tree_add(t);
 
 	if (!node)
@@ -247,12 +248,12 @@ node_of(struct xgboost *x, struct tree *t, size_t i)
 		               left, right);
 	if (!whole(index, FOREST_FEATURES))
 		return err_set(x->e, ERR_CORRUPT, x->where, "node %zu asks for feature %g", i, index);
-	if (isnan(condition))
+	if (isnan(condition) && !category)
 		return err_set(x->e, ERR_CORRUPT, x->where, "the threshold of node %zu is NaN", i);
 	*node = (struct tree_node){ .feature = (uint32_t)index, .left = (uint32_t)left,
 		.right = (uint32_t)right, .missing = FOREST_NAN,
 		.default_left = at(&f[DEFAULT], i) != 0, .threshold = forest_below((float)condition),
-		.category = length(&f[SPLIT_TYPE]) && at(&f[SPLIT_TYPE], i) == 1 };
+		.category = category };
 	return 0;
 }
 
@@ -272,9 +273,12 @@ build(struct xgboost *x)
 	if (mem_grow(&x->trees, &x->cap, x->count + 1, sizeof *x->trees) < 0)
 		return err_memory(x->e);
 	t = &x->trees[x->count++];
-	for (i = 0; i < n; i++)
+	t->covered = length(&x->field[COVERS]) == n;
+	for (i = 0; i < n; i++) {
 		if (node_of(x, t, i) < 0)
 			return -1;
+		t->nodes[i].cover = t->covered ? at(&x->field[COVERS], i) : 0;
+	}
 	return categories(x, t);
 }
 
@@ -308,7 +312,7 @@ read_tree(struct xgboost *x)
 			;
 		if (doc_named(d, "tree_param")) {
 			read_tree_param(x);
-		} else if (i < FIELDS) {
+		} else if (i < FIELDS && (i != COVERS || x->m->covers)) {
 			buf_clear(&x->field[i]);
 			doc_numbers(d, &x->field[i]);
 		} else {

@@ -19,7 +19,8 @@
  *     160 bytes    i32 trees, i32, i32 features, i32, i64, i32 groups, i32 size of leaf vectors
  *     trees        148 bytes: i32, i32 nodes, i32 deleted, i32, i32 features, i32 leaf vector;
  *                  nodes of 20 bytes: i32 parent, i32 left, i32 right, u32 feature (top bit:
- *                  missing goes left), f32 threshold or leaf; 16 bytes of statistics a node
+ *                  missing goes left), f32 threshold or leaf; 16 bytes of statistics a node:
+ *                  f32 gain, cover, weight, i32
  *     i32 each     group of each tree
  *     u64, f32     dart: weights
  *     gblinear:
@@ -128,6 +129,9 @@ read_tree(struct old *x, struct tree *t)
 	for (i = 0; p && i < n; i++)
 		if (put_node(x, t, p + (size_t)i * NODE, i) < 0)
 			return -1;
+	t->covered = x->m->covers;
+	for (i = 0; p && i < n; i++)
+		t->nodes[i].cover = (double)single_at(p + (size_t)n * NODE + (size_t)i * STATISTICS + 4);
 	return p ? 0 : -1;
 }
 

@@ -83,11 +83,24 @@ setup() {
 	said 4 'row 1 has feature 0, and the model takes 2, from 1'
 }
 
+@test "apr-predict: --contrib says what each feature adds" {
+	sed -i 's/"leaf_values"/"leaf_weights":[3,1],"leaf_values"/' m.json
+	try apr-predict --contrib m.json <<<$'b,a\n1,2\n7,1'
+	quiet
+	[ "$(cat "$out")" = $'contrib_a,contrib_b,contrib_bias\n2.25,0,-0.25\n-0.75,0,-0.25' ] || fail "$(cat "$out")"
+	try apr-predict --contrib m.json <<<'{"a":2,"b":0}'
+	[ "$(cat "$out")" = '{"contrib":[2.25,0,-0.25]}' ] || fail "$(cat "$out")"
+	sed '/^leaf_value=/a internal_count=4\nleaf_count=1 3' v.txt >counted.txt
+	[ "$(apr-predict --contrib counted.txt <<<1,0)" = 0,-7.6875,17.6875 ]
+	try apr-predict --contrib v.txt <<<1,2
+	said 2 '--contrib: the trees lack covers'
+}
+
 @test "apr-predict: options that do not fit are refused" {
 	try apr-predict --proba v.txt <<<1,2
 	said 2 'the model is not a classifier'
 	try apr-predict --proba --raw v.txt <<<1,2
-	said 2 'only one of --proba, --raw, --leaf and --inverse'
+	said 2 'only one of --proba, --raw, --leaf, --contrib and --inverse'
 	try apr-predict --generate 1 v.txt
 	said 2 '--generate: the model is not a list of n-grams'
 	try apr-predict --generate 1 --raw v.txt
