@@ -15,6 +15,7 @@
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/sandbox.h"
+#include "core/signals.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "model/suffix.h"
@@ -539,6 +540,7 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	int i = 1;
 
 	self = t;
+	signals_catch();
 	(void)config_take(&settings);
 	operands = room_for_operands(argc);
 	sandbox_tool(t->name);

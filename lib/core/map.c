@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/range.h"
 #include "core/remote.h"
+#include "core/signals.h"
 
 #define HUGE (64u << 20) /* bytes */
 #define AROUND ((size_t)2 << 20) /* bytes that one fault maps at most: those of a page table */
@@ -86,35 +88,67 @@ slot_of(const struct map *m)
 	return i;
 }
 
-int
-map_plain(struct map *m, int fd, const char *name, struct err *e)
+/* The bytes of a regular file that is not empty. 0 or -1. */
+static int
+size_of(int fd, uint64_t *bytes, const char *name, struct err *e)
 {
 	struct stat st;
-	void *p;
 
-	*m = (struct map){ .fd = -1 };
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, name, "cannot be mapped");
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_IO, name, "cannot be mapped: it is not a file");
 	if (st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX)
 		return err_set(e, ERR_CORRUPT, name, "is empty");
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* The file in memory of its own, which no other process changes. */
+static int
+copy_file(struct map *m, int fd, const char *name, struct err *e)
+{
+	const struct range file = { fd, 0 };
+	uint64_t bytes;
+
+	*m = (struct map){ .fd = -1 };
+	if (size_of(fd, &bytes, name, e) < 0 || map_zeros(m, bytes, e) < 0)
+		return -1;
+	m->copied = true;
+	if (range_read(&file, 0, m->p, m->n) == 0)
+		return 0;
+	range_fail(name, e);
+	map_close(m);
+	return -1;
+}
+
+int
+map_plain(struct map *m, int fd, const char *name, struct err *e)
+{
+	uint64_t bytes;
+	void *p;
+
+	*m = (struct map){ .fd = -1 };
+	if (size_of(fd, &bytes, name, e) < 0)
+		return -1;
 	m->fd = remote_holds(fd) ? remote_whole(fd) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (m->fd < 0)
 		return remote_fail(name, e);
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, m->fd, 0);
+	p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, m->fd, 0);
 	if (p == MAP_FAILED) {
 		map_close(m);
 		return err_errno(e, name, "cannot be mapped");
 	}
 	m->p = p;
-	m->n = (size_t)st.st_size;
+	m->n = (size_t)bytes;
 	return 0;
 }
 
 int
 map_file(struct map *m, int fd, const char *name, struct err *e)
 {
+	if (!signals_caught())
+		return copy_file(m, fd, name, e);
 	watch();
 	if (map_plain(m, fd, name, e) < 0)
 		return -1;
@@ -153,7 +187,7 @@ map_release(const struct map *m, const uint8_t *p, size_t n)
 	uintptr_t first = ((uintptr_t)p + size - 1) & ~(size - 1);
 	uintptr_t end = ((uintptr_t)p + n) & ~(size - 1);
 
-	if (p >= m->p && n <= m->n && (size_t)(p - m->p) <= m->n - n && first < end)
+	if (!m->copied && p >= m->p && n <= m->n && (size_t)(p - m->p) <= m->n - n && first < end)
 		madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
@@ -162,7 +196,7 @@ map_look(struct map *m, const uint8_t *p)
 {
 	size_t at, from, to;
 
-	if (m->n == 0 || p < m->p || (size_t)(p - m->p) >= m->n)
+	if (m->n == 0 || m->copied || p < m->p || (size_t)(p - m->p) >= m->n)
 		return;
 	at = (size_t)(p - m->p);
 	from = m->to && m->from < at ? m->from : at;

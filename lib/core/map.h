@@ -1,8 +1,9 @@
 /* map: memory by the page: mapped files, and zeroed memory that costs nothing until it is
  * written.
  *
- * Another process can truncate a file while it is mapped. The missing part then reads as
- * zeros instead of killing the process, and map_whole returns false.
+ * Another process can truncate a file while it is mapped. In a tool (core/signals.h), the missing
+ * part then reads as zeros instead of killing the process, and map_whole returns false. In another
+ * program, map_file reads the file into memory.
  */
 #ifndef CORE_MAP_H
 #define CORE_MAP_H
@@ -19,6 +20,7 @@ struct map {
 	uint8_t *p;
 	size_t n;
 	int fd; /* of a mapped file, owned; below 3: none */
+	bool copied; /* read into memory */
 	size_t from, to; /* what map_look has seen since it returned pages */
 };
 
@@ -35,7 +37,7 @@ int map_plain(struct map *m, int fd, const char *name, struct err *e);
 int map_zeros(struct map *m, uint64_t n, struct err *e);
 
 /* Returns the whole pages within the n bytes from p to the system, as they will not be read
- * again. In a map of zeros their contents are lost. */
+ * again. In a map of zeros their contents are lost. Does nothing to a file in memory. */
 void map_release(const struct map *m, const uint8_t *p, size_t n);
 
 /* Tells that p is about to be read, one place of a walk through the whole map. The kernel maps what

@@ -15,6 +15,7 @@
 #include "core/crc32.h"
 #include "core/dir_name.h"
 #include "core/pipe.h"
+#include "core/signals.h"
 
 /* Standard output, for the signal handler that undoes outputs; or -1. Files without a
  * final name are removed when the helper ends (core/broker.h). */
@@ -39,6 +40,8 @@ watch_signals(void)
 	struct sigaction sa = { .sa_handler = undo }, old;
 	size_t i;
 
+	if (!signals_caught())
+		return;
 	sigfillset(&sa.sa_mask);
 	for (i = 0; i < sizeof sigs / sizeof *sigs; i++)
 		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -68,6 +71,15 @@ out_fd(struct out *o, int fd, const char *name, struct err *err)
 	if (!o->window)
 		return err_memory(err);
 	return 0;
+}
+
+static int
+open_taker(struct out *o, const struct out_options *options, struct err *err)
+{
+	*o = (struct out){ .name = options->path ? options->path : "<output>", .to = options->to,
+		.fd = -1, .err = err, .seekable = !options->to->appends };
+	o->window = malloc(OUT_WINDOW);
+	return o->window ? 0 : err_memory(err);
 }
 
 /* A file that is standard output and the input at once. */
@@ -200,6 +212,8 @@ out_refuse(const struct out_options *options, struct err *err)
 	struct out o = { .fd = -1, .err = err, .name = options->path,
 		.path = options->path, .force = options->force };
 
+	if (options->to)
+		return 0;
 	if (!options->path || strcmp(options->path, "-") == 0)
 		return refuse_standard_output(options, err);
 	return refuse_target(&o, options);
@@ -211,6 +225,8 @@ out_open(struct out *o, const struct out_options *options, struct err *err)
 	struct stat st;
 
 	*o = (struct out){ .fd = -1, .err = err, .failed = true };
+	if (options->to)
+		return open_taker(o, options, err);
 	if (!options->path || strcmp(options->path, "-") == 0)
 		return open_standard_output(o, options, err);
 	*o = (struct out){ .fd = -1, .err = err, .name = options->path,
@@ -262,8 +278,20 @@ out_reserve(struct out *o, uint64_t bytes)
 }
 
 static int
+write_taker(struct out *o, const uint8_t *p, size_t n, uint64_t offset)
+{
+	if (n == 0 || o->to->write(o->to->ctx, offset, p, n) == 0)
+		return 0;
+	o->failed = true;
+	return err_set(o->err, ERR_IO, o->name, "cannot be written");
+}
+
+/* Writes at o->start. */
+static int
 write_all(struct out *o, const uint8_t *p, size_t n)
 {
+	if (o->to)
+		return write_taker(o, p, n, o->start);
 	while (n > 0) {
 		ssize_t put = write(o->fd, p, n);
 
@@ -280,6 +308,8 @@ write_all(struct out *o, const uint8_t *p, size_t n)
 static int
 write_at(struct out *o, const uint8_t *p, size_t n, uint64_t offset)
 {
+	if (o->to)
+		return write_taker(o, p, n, offset);
 	while (n > 0) {
 		ssize_t put = pwrite(o->fd, p, n, (off_t)offset);
 
@@ -379,7 +409,7 @@ out_send(struct out *o, int file, uint64_t offset, size_t max)
 {
 	if (o->failed || out_flush(o) < 0)
 		return -1;
-	return o->crc_on || o->seekable ? 0 : sent(o, pipe_send(file, offset, o->fd, max));
+	return o->crc_on || o->seekable || o->to ? 0 : sent(o, pipe_send(file, offset, o->fd, max));
 }
 
 ssize_t
@@ -387,7 +417,7 @@ out_tee(struct out *o, int pipe, size_t max)
 {
 	if (o->failed || out_flush(o) < 0)
 		return -1;
-	return o->crc_on || o->seekable ? 0 : sent(o, pipe_tee(pipe, o->fd, max));
+	return o->crc_on || o->seekable || o->to ? 0 : sent(o, pipe_tee(pipe, o->fd, max));
 }
 
 int
@@ -415,7 +445,7 @@ out_zeros(struct out *o, uint64_t n)
 int
 out_hole(struct out *o, uint64_t n)
 {
-	if (!o->seekable || out_tell(o) < OUT_HELD)
+	if (!o->seekable || o->to || out_tell(o) < OUT_HELD)
 		return out_zeros(o, n);
 	if (out_flush(o) < 0)
 		return -1;
@@ -483,9 +513,13 @@ out_finish(struct out *o)
 		if (give_name(o) < 0)
 			return -1;
 	}
+	if (o->to && o->to->end && o->to->end(o->to->ctx, o->start) < 0) {
+		o->failed = true;
+		return err_set(o->err, ERR_IO, o->name, "cannot be completed");
+	}
 	fd = o->fd;
 	o->fd = -1; /* the descriptor is closed even if close fails */
-	if (close(fd) < 0)
+	if (!o->to && close(fd) < 0)
 		return fail(o, "cannot be closed");
 	o->done = true;
 	out_abandon(o);

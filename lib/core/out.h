@@ -3,8 +3,8 @@
  * A named output is written to an unnamed file (O_TMPFILE; on file systems without it, a
  * file with a temporary name). Only out_finish syncs it and gives it its final name. If
  * standard output is an empty regular file, not opened for appending, its first bytes are
- * held back and written last, and an error truncates it to nothing. A signal that ends the
- * process undoes the output first. Pipes and devices are simply written to.
+ * held back and written last, and an error truncates it to nothing. A signal that ends a
+ * tool undoes the output first (core/signals.h). Pipes and devices are simply written to.
  */
 #ifndef CORE_OUT_H
 #define CORE_OUT_H
@@ -25,8 +25,18 @@
 #define OUT_LONG (1u << 15) /* a piece of this size is written without a copy */
 #define OUT_HELD 4 /* first bytes of standard output that are written last */
 
+/* Takes the bytes of an output in place of a file. Both functions return 0, or -1 if that
+ * fails; end may be NULL. */
+struct out_taker {
+	int (*write)(void *ctx, uint64_t at, const void *p, size_t n);
+	int (*end)(void *ctx, uint64_t bytes); /* the output is complete */
+	void *ctx;
+	bool appends; /* write gets bytes in their order, each once: the output cannot seek */
+};
+
 struct out {
 	const char *name;   /* for messages */
+	const struct out_taker *to; /* NULL: the descriptor */
 	const char *path;   /* final name, or NULL for a descriptor */
 	struct place *place; /* where the file gets its name, */
 	size_t file;         /* and its number there */
@@ -45,6 +55,7 @@ struct out {
 };
 
 struct out_options {
+	const struct out_taker *to; /* not NULL: takes the bytes, and outlives the output */
 	const char *path;   /* NULL or "-": standard output */
 	bool force;         /* an existing file may be replaced */
 	bool no_sync;       /* name the file without waiting for the disk; after a crash

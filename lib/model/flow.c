@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "model/flow_parts.h"
 
 int
 source_next(struct source *s, struct item *item, struct err *e)
@@ -182,26 +183,10 @@ item_sizes(const struct model *m, enum item_kind kind, size_t index, uint64_t *h
 	*head = 0;
 }
 
-#define ROOT 64 /* hexadecimal digits of a root and of a key id */
-#define KEY 16
-
-/* The state of one flow_run. */
-struct run {
-	struct source *source;
-	struct sink *sink;
-	const struct flow *f;
-	struct err *e;
-	size_t tensors, blobs, provs, signs; /* passed on so far: the items' numbers */
-	size_t keys;                         /* of the source whose values have come */
-	char root[ROOT + 1], key[KEY + 1];   /* of the first signature that ends here */
-	bool remembered;
-	uint64_t moved;
-};
-
 /* The head of the prov frame that stands for an ended signature. Its length
  * depends on the operation alone, so that a plan can announce it. */
 static int
-prov_head(const struct run *r, struct buf *b)
+prov_head(const struct flow_run *r, struct buf *b)
 {
 	buf_text(b, "{\"operation\":");
 	json_quote(b, r->f->operation, strlen(r->f->operation));
@@ -219,7 +204,7 @@ is_hex(const char *s, size_t n)
 
 /* Remember the root and key id of a signature that ends here. */
 static int
-remember(struct run *r, const struct item *item)
+remember(struct flow_run *r, const struct item *item)
 {
 	json_t *head;
 	const char *root, *key;
@@ -230,11 +215,11 @@ remember(struct run *r, const struct item *item)
 	head = json_parse(item->head, item->head_bytes, ERR_CORRUPT, "sign frame", r->e);
 	if (!head)
 		return -1;
-	ok = json_member_text(head, "root", &root) == 0 && is_hex(root, ROOT) &&
-	     json_member_text(head, "key", &key) == 0 && is_hex(key, KEY);
+	ok = json_member_text(head, "root", &root) == 0 && is_hex(root, FLOW_ROOT) &&
+	     json_member_text(head, "key", &key) == 0 && is_hex(key, FLOW_KEY);
 	if (ok) {
-		memcpy(r->root, root, ROOT);
-		memcpy(r->key, key, KEY);
+		memcpy(r->root, root, FLOW_ROOT);
+		memcpy(r->key, key, FLOW_KEY);
 		r->remembered = true;
 	}
 	json_decref(head);
@@ -248,14 +233,14 @@ flow_record(struct buf *b, const char *operation, bool verified, const char *hea
 	const struct item sign = { .kind = ITEM_SIGN, .head = head, .head_bytes = head_bytes };
 	const struct flow f = { .operation = operation };
 	struct source s = { .verified = verified };
-	const struct run none = { .source = &s, .f = &f, .e = e };
-	struct run r = none;
+	const struct flow_run none = { .source = &s, .f = &f, .e = e };
+	struct flow_run r = none;
 
 	return remember(&r, &sign) < 0 ? -1 : prov_head(&r, b);
 }
 
-static void
-renumber(struct run *r, struct item *item)
+void
+flow_renumber(struct flow_run *r, struct item *item)
 {
 	switch (item->kind) {
 	case ITEM_TENSOR:
@@ -277,10 +262,8 @@ renumber(struct run *r, struct item *item)
 	}
 }
 
-/* The key whose value travels in this item, or NULL. Values come in the order of their
- * keys, so the search continues where the last one ended. */
-static const struct meta *
-key_of(struct run *r, const struct item *in)
+const struct meta *
+flow_key_of(struct flow_run *r, const struct item *in)
 {
 	const struct model *m = r->source->plan;
 
@@ -294,7 +277,7 @@ key_of(struct run *r, const struct item *in)
 /* Read some bytes of a body that passes unchanged, directly into the output if there is
  * one. */
 static int
-pass_on(struct run *r, struct out *direct, const uint8_t **p, size_t *n)
+pass_on(struct flow_run *r, struct out *direct, const uint8_t **p, size_t *n)
 {
 	struct source *s = r->source;
 
@@ -313,19 +296,19 @@ pass_on(struct run *r, struct out *direct, const uint8_t **p, size_t *n)
 	return 0;
 }
 
-/* Count bytes that have passed. */
-static void
-count(struct run *r, uint64_t n)
+int
+flow_count(struct flow_run *r, uint64_t n)
 {
 	r->moved += n;
 	if (r->f->progress)
 		r->f->progress(r->f->progress_ctx, r->moved);
+	return r->f->watch ? r->f->watch(r->f->progress_ctx, r->moved, r->e) : 0;
 }
 
 /* Whether zeros that the source has not stored go to the sink as such, or nowhere. A hook
  * needs all bytes of a body. */
 static bool
-passes_gaps(const struct run *r, const struct item *in, const struct item *out, bool forward)
+passes_gaps(const struct flow_run *r, const struct item *in, const struct item *out, bool forward)
 {
 	const struct flow *f = r->f;
 
@@ -335,7 +318,7 @@ passes_gaps(const struct run *r, const struct item *in, const struct item *out, 
 
 /* Read a body with gaps to its end and forward it unchanged. */
 static int
-gaps_body(struct run *r, bool forward)
+gaps_body(struct flow_run *r, bool forward)
 {
 	const uint8_t *p;
 	uint64_t zeros;
@@ -343,26 +326,25 @@ gaps_body(struct run *r, bool forward)
 
 	for (;;) {
 		if (source_zeros(r->source, &zeros, r->e) < 0 ||
-		    (forward && zeros > 0 && sink_zeros(r->sink, zeros, r->e) < 0))
+		    (forward && zeros > 0 && sink_zeros(r->sink, zeros, r->e) < 0) ||
+		    flow_count(r, zeros) < 0)
 			return -1;
-		count(r, zeros);
 		if (zeros > 0)
 			continue;
 		if (source_read(r->source, &p, &n, r->e) < 0)
 			return -1;
 		if (n == 0)
 			return 0;
-		if (forward && sink_write(r->sink, p, n, r->e) < 0)
+		if ((forward && sink_write(r->sink, p, n, r->e) < 0) || flow_count(r, n) < 0)
 			return -1;
-		count(r, n);
 	}
 }
 
 /* Read the body of an item to its end and forward it. same: data is not called. */
 static int
-body(struct run *r, const struct item *in, bool forward, bool same)
+body(struct flow_run *r, const struct item *in, bool forward, bool same)
 {
-	const struct meta *key = key_of(r, in);
+	const struct meta *key = flow_key_of(r, in);
 	const struct flow *f = r->f;
 	bool shown = f->data && !same, passes = forward && (!shown || f->looks);
 	struct out *direct = passes && r->sink->ops->direct
@@ -384,7 +366,8 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 		if (shown && f->data(f->ctx, in, p, n, forward && !passes ? r->sink : NULL,
 		                     r->e) < 0)
 			return -1;
-		count(r, n);
+		if (flow_count(r, n) < 0)
+			return -1;
 	}
 	if (key && !value_check_end(&value))
 		return err_set(r->e, ERR_CORRUPT, r->source->plan->blobs[in->index].name,
@@ -395,7 +378,7 @@ body(struct run *r, const struct item *in, bool forward, bool same)
 /* True if the source can say where in its file the tensor lies, and the flow takes it from
  * there. */
 static bool
-lies(const struct run *r, const struct item *in, struct range *at)
+lies(const struct flow_run *r, const struct item *in, struct range *at)
 {
 	struct source *s = r->source;
 
@@ -408,7 +391,7 @@ lies(const struct run *r, const struct item *in, struct range *at)
 
 /* Process a body from its place in a file, or piece by piece. */
 static int
-whole_body(struct run *r, const struct item *in, bool forward, bool same)
+whole_body(struct flow_run *r, const struct item *in, bool forward, bool same)
 {
 	const struct flow *f = r->f;
 	struct item there = *in;
@@ -425,13 +408,12 @@ whole_body(struct run *r, const struct item *in, bool forward, bool same)
 	}
 	if (taken <= 0)
 		return taken < 0 ? -1 : body(r, in, forward, same);
-	count(r, in->bytes);
-	return 0;
+	return flow_count(r, in->bytes);
 }
 
 /* If the offset of a tensor in the source's file is enough for the sink, pass only that. */
 static int
-only_place(struct run *r, const struct item *in, const struct item *out)
+only_place(struct flow_run *r, const struct item *in, const struct item *out)
 {
 	struct source *s = r->source;
 	uint64_t at;
@@ -449,24 +431,30 @@ only_place(struct run *r, const struct item *in, const struct item *out)
 	return 1;
 }
 
-static int
-one_item(struct run *r, const struct item *in)
+int
+flow_ask(struct flow_run *r, const struct item *in, struct item *out)
 {
 	const struct flow *f = r->f;
-	struct item out = *in;
-	bool forward = r->sink != NULL;
-	int dropped = 0;
 
-	if (f->operation && in->kind == ITEM_SIGN) {
-		if (remember(r, in) < 0)
-			return -1;
-		dropped = 1;
-	} else if (f->item && (dropped = f->item(f->ctx, in, &out, r->e)) < 0) {
+	*out = *in;
+	if (f->operation && in->kind == ITEM_SIGN)
+		return remember(r, in) < 0 ? -1 : 1;
+	return f->item ? f->item(f->ctx, in, out, r->e) : 0;
+}
+
+static int
+one_item(struct flow_run *r, const struct item *in)
+{
+	const struct flow *f = r->f;
+	struct item out;
+	bool forward;
+	int dropped = flow_ask(r, in, &out);
+
+	if (dropped < 0)
 		return -1;
-	}
-	forward = forward && !dropped;
+	forward = r->sink && !dropped;
 	if (forward)
-		renumber(r, &out);
+		flow_renumber(r, &out);
 	if (forward && (dropped = only_place(r, in, &out)) != 0)
 		return dropped < 0 ? -1 : 0;
 	out.gaps = passes_gaps(r, in, &out, forward);
@@ -479,8 +467,8 @@ one_item(struct run *r, const struct item *in)
 	return forward ? sink_put_end(r->sink, r->e) : 0;
 }
 
-static int
-put_prov(struct run *r)
+int
+flow_put_prov(struct flow_run *r)
 {
 	struct buf head = { 0 };
 	struct item item = { .kind = ITEM_PROV, .index = r->provs++ };
@@ -497,12 +485,14 @@ put_prov(struct run *r)
 	return status;
 }
 
-static int
-plan_out(struct run *r, struct model *out)
+int
+flow_plan(struct flow_run *r, struct model *out)
 {
 	struct buf head = { 0 };
 	int status = 0;
 
+	memset(r->root, '0', FLOW_ROOT);
+	memset(r->key, '0', FLOW_KEY);
 	if (model_copy(out, r->source->plan, r->e) < 0)
 		return -1;
 	if (r->f->operation && out->signatures) {
@@ -531,16 +521,14 @@ source_check_open(const struct source *s, struct err *e)
 int
 flow_run(struct source *source, struct sink *sink, const struct flow *f, struct err *e)
 {
-	struct run r = { .source = source, .sink = sink, .f = f, .e = e };
+	struct flow_run r = { .source = source, .sink = sink, .f = f, .e = e };
 	struct model out = { 0 };
 	struct item in;
 	int more = -1;
 
-	memset(r.root, '0', ROOT);
-	memset(r.key, '0', KEY);
 	if (!source->sealed_too && source_check_open(source, e) < 0)
 		return -1;
-	if (plan_out(&r, &out) < 0)
+	if (flow_plan(&r, &out) < 0)
 		goto end;
 	if (sink && out.sealed && !sink->sealed_too) {
 		err_set(e, ERR_FORMAT, source->name, "is sealed, which the output cannot hold");
@@ -558,7 +546,7 @@ flow_run(struct source *source, struct sink *sink, const struct flow *f, struct 
 	if (more < 0)
 		goto end;
 	more = -1;
-	if (sink && f->operation && source->plan->signatures && put_prov(&r) < 0)
+	if (sink && f->operation && source->plan->signatures && flow_put_prov(&r) < 0)
 		goto end;
 	if (f->finish && f->finish(f->ctx, sink, e) < 0)
 		goto end;

@@ -185,6 +185,8 @@ struct flow {
 	int (*finish)(void *ctx, struct sink *sink, struct err *e);
 	/* Receives the bytes of tensor data that have passed, and a context of its own. */
 	void (*progress)(void *progress_ctx, uint64_t bytes);
+	/* The same, and may end the flow: -1 with e filled. */
+	int (*watch)(void *progress_ctx, uint64_t bytes, struct err *e);
 	void *progress_ctx;
 	void *ctx;
 

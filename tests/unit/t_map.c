@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/signals.h"
 #include "core/thread.h"
 #include "test.h"
 
@@ -50,6 +51,28 @@ cut(long to)
 	fclose(f);
 }
 
+/* In a program that is not a tool, the file is in memory, and what becomes of it has no effect. */
+static void
+copied(void)
+{
+	struct err e = ERR_INIT;
+	FILE *f = tmpfile();
+	struct map m;
+
+	if (!f || fwrite(seen, 1, sizeof seen, f) != sizeof seen || fputc('x', f) != 'x' ||
+	    fflush(f) != 0 || map_file(&m, fileno(f), "it", &e) < 0) {
+		test_ok(0, "a file: %s", e.fact);
+		return;
+	}
+	test_ok(ftruncate(fileno(f), 0) == 0 && m.n == sizeof seen + 1, "a file is read and cut");
+	map_look(&m, m.p);
+	map_release(&m, m.p, m.n);
+	test_ok(m.p[m.n - 1] == 'x' && map_whole(&m), "its bytes stay");
+	map_close(&m);
+	test_ok(map_file(&m, fileno(f), "it", &e) < 0, "an empty file is refused");
+	fclose(f);
+}
+
 int
 main(void)
 {
@@ -57,6 +80,8 @@ main(void)
 	struct map m;
 	int pipes[2];
 
+	copied();
+	signals_catch();
 	cut(8192);
 	cut(0);
 	test_ok(map_zeros(&m, 5000, &e) == 0 && m.p[4999] == 0, "zeros");

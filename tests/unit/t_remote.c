@@ -21,6 +21,7 @@
 #include "core/reader.h"
 #include "core/remote_wire.h"
 #include "core/sandbox.h"
+#include "core/signals.h"
 #include "test.h"
 
 #define BYTES 300000u
@@ -495,6 +496,7 @@ main(void)
 {
 	size_t i;
 
+	signals_catch();
 	for (i = 0; i < BYTES; i++)
 		content[i] = (uint8_t)(i * 2654435761u >> 13);
 	window_fd = memfd_create("window", MFD_CLOEXEC);
