@@ -1,4 +1,5 @@
 /* apr-quant: stream -> stream, tensors in another type */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -6,12 +7,13 @@
 
 #include "cli/filter.h"
 #include "cli/input.h"
-#include "cli/quant/conversion.h"
+#include "cli/quant/quant_options.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "kernels/level.h"
 #include "report/recipe_text.h"
+#include "stage/conversion.h"
 
 struct options {
 	const char *trusted;
@@ -64,11 +66,15 @@ run_twice(struct conversion *c, const struct input *first, struct sink *sink, bo
           struct err *e)
 {
 	struct input again;
+	struct flow f;
 
-	if (conversion_measure(c, first->source, progress, e) < 0)
+	conversion_measures(c, &f);
+	if (filter_flow(first->source, NULL, progress, &f, e) < 0)
 		return -1;
+	conversion_measured(c);
+	conversion_hooks(c, &f);
 	if (input_reopen(&again, first, e) == 0)
-		conversion_run(c, again.source, sink, progress, e);
+		filter_flow(again.source, sink, progress, &f, e);
 	return input_close(&again, e);
 }
 
@@ -81,9 +87,18 @@ note_loss(const struct conversion *c, bool piped)
 	if (c->loss.over == 0)
 		return;
 	tool_note(loss_text(&c->loss, text));
-	if (piped && !c->options->recipe.no_record)
+	if (piped && !c->how->no_record)
 		tool_note("the metadata has no warning: it precedes the data; a FILE operand is "
 		          "read twice, and gets one");
+}
+
+/* --check: the errors of a tensor, on standard error. */
+static void
+print_errors(struct buf *b)
+{
+	if (buf_ok(b))
+		fwrite(b->p, 1, b->n, stderr);
+	buf_clear(b);
 }
 
 /* Convert the open input to the output. */
@@ -94,15 +109,17 @@ convert(struct conversion *c, const struct options *o, const struct input *in, b
 	const struct out_options where = { .path = o->output.path, .force = o->output.force,
 		.input = in->held, .from = in->path };
 	struct sink *sink = filter_sink(&where, e);
+	struct flow f;
 
 	if (!sink)
 		return -1;
 	recipe_notes(&c->text, &c->recipe, &c->plan, &o->quant.recipe);
 	tool_notes(&c->text);
+	conversion_hooks(c, &f);
 	if (twice)
 		run_twice(c, in, sink, o->output.progress, e);
 	else
-		conversion_run(c, in->source, sink, o->output.progress, e);
+		filter_flow(in->source, sink, o->output.progress, &f, e);
 	note_loss(c, !in->path || strcmp(in->path, "-") == 0);
 	sink_close(sink);
 	return e->code == ERR_NONE ? 0 : -1;
@@ -117,7 +134,7 @@ run(struct conversion *c, const struct options *o, const char *path, bool twice,
 
 	if (input_open(&in, path, e) < 0)
 		return input_close(&in, e);
-	if (conversion_begin(c, in.source, e) == 0 &&
+	if (conversion_begin(c, in.source->plan, in.source->name, e) == 0 &&
 	    (!plan_only(o) || print_plan(c, o, e) == 0) &&
 	    recipe_allowed(&c->recipe, plan_only(o), e) == 0 && !plan_only(o))
 		convert(c, o, &in, twice, e);
@@ -162,6 +179,7 @@ quant(struct conversion *c, struct options *o, char **operands, struct err *e)
 	if (quant_options_parse(&o->quant, type, e) < 0 ||
 	    level_begin(getenv("APR_CPU"), tool_note, e) < 0)
 		return -1;
+	c->max_rmse = o->quant.max_rmse;
 	return run(c, o, path, twice, e);
 }
 
@@ -199,7 +217,7 @@ main(int argc, char **argv)
 		"[--trusted-key KEY] [-f] [-o FILE] TYPE [FILE]",
 		"Convert the tensors of a stream to another type.", opts, 2
 	};
-	struct conversion c = { .options = &o.quant };
+	struct conversion c = { .how = &o.quant.recipe, .note = tool_notes, .print = print_errors };
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 

@@ -9,9 +9,8 @@
 #include "cli/tool.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
-#include "crypto/signature.h"
 #include "crypto/trusted.h"
-#include "crypto/witness.h"
+#include "stage/signing.h"
 
 struct options {
 	uint64_t jobs;
@@ -19,88 +18,6 @@ struct options {
 	struct passphrase_options passphrase;
 	struct output_options output;
 };
-
-struct sign {
-	const struct options *o;
-	const struct key_secret *key;
-	struct statement says;
-	struct witness witness;
-	struct model plan;    /* the signed model, which the witness reads */
-	uint64_t signatures;  /* number of signatures that the model had before */
-};
-
-static int
-plan(void *ctx, struct model *out, struct err *e)
-{
-	struct sign *s = ctx;
-
-	s->signatures = out->signatures++;
-	if (model_copy(&s->plan, out, e) < 0)
-		return -1;
-	return witness_begin(&s->witness, &s->plan, (unsigned)s->o->jobs, e);
-}
-
-static int
-item(void *ctx, const struct item *in, struct item *out, struct err *e)
-{
-	struct sign *s = ctx;
-
-	(void)out;
-	if (in->kind == ITEM_OTHER)
-		tool_notef("a frame of unknown kind %s is passed on unsigned", in->frame);
-	if (in->kind == ITEM_PROV && in->index == 0)
-		tool_note("the model has records of earlier operations: they are signed, but "
-		          "were not verified");
-	return witness_item(&s->witness, in, e);
-}
-
-static int
-data(void *ctx, const struct item *in, const uint8_t *p, size_t n, struct sink *sink,
-     struct err *e)
-{
-	struct sign *s = ctx;
-
-	(void)sink;
-	return witness_data(&s->witness, in, p, n, e);
-}
-
-static int
-item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
-{
-	struct sign *s = ctx;
-
-	(void)sink;
-	return witness_item_end(&s->witness, in, e);
-}
-
-/* Signs the content once all of it has passed, and writes the frame. */
-static int
-finish(void *ctx, struct sink *sink, struct err *e)
-{
-	struct sign *s = ctx;
-	struct signature signature;
-	char head[SIGNATURE_HEAD_BYTES + 1], id[KEY_ID_TEXT];
-	struct buf body = { 0 };
-	struct item it = { .kind = ITEM_SIGN, .index = (size_t)s->signatures, .head = head,
-		.head_bytes = SIGNATURE_HEAD_BYTES };
-	int r = -1;
-
-	if (witness_finish(&s->witness, e) == 0 &&
-	    signature_make(&signature, &s->witness.content, &s->says, s->key, e) == 0 &&
-	    signature_body(&s->witness.content, &body, e) == 0) {
-		signature_head(&signature, head);
-		it.bytes = body.n;
-		r = sink_put(sink, &it, e);
-		if (r == 0)
-			r = sink_write(sink, body.p, body.n, e);
-		if (r == 0)
-			r = sink_put_end(sink, e);
-	}
-	if (r == 0)
-		tool_notef("signed by %s", key_id_text(id, signature.key_id));
-	buf_free(&body);
-	return r;
-}
 
 /* Sets the date from --date or SOURCE_DATE_EPOCH; without them there is no date. Only
  * --date now reads the clock. */
@@ -165,15 +82,15 @@ main(int argc, char **argv)
 		"[-j N] [-f] [-o FILE] KEY [FILE]",
 		"Sign the content of a stream with the secret key in the file KEY.", opts, 2
 	};
-	struct sign s = { .o = &o };
-	struct flow f = { .plan = plan, .item = item, .data = data, .looks = true,
-		.item_end = item_end, .finish = finish, .ctx = &s };
+	struct statement says = { .name = "" };
+	struct signing s = { .says = &says, .note = tool_note };
+	struct flow f;
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 	struct key_secret *key = NULL;
 
-	if (!o.jobs)
-		o.jobs = thread_count();
+	s.jobs = o.jobs ? (unsigned)o.jobs : thread_count();
+	signing_hooks(&s, &f);
 	sandbox_write(o.output.path, o.output.force);
 	sandbox_prepare();
 	if (!operands[0]) {
@@ -182,13 +99,12 @@ main(int argc, char **argv)
 		err_set(&e, ERR_USAGE, NULL, "%.100s is a key and %.100s is not: KEY comes "
 		        "before FILE", operands[1], operands[0]);
 		err_hint(&e, "apr-sign %.100s %.100s", operands[1], operands[0]);
-	} else if (state(&o, &s.says, &e) == 0 && secret_guard(&e) == 0) {
+	} else if (state(&o, &says, &e) == 0 && secret_guard(&e) == 0) {
 		s.key = key = passphrase_key(operands[0], &o.passphrase, &e);
 	}
 	if (key)
 		filter_run(operands[1], &o.output, &f, &e);
-	witness_free(&s.witness);
-	model_free(&s.plan);
+	signing_free(&s);
 	key_secret_free(key);
 	return tool_end(&e);
 }

@@ -6,10 +6,10 @@
 #include "cli/filter.h"
 #include "cli/input.h"
 #include "cli/tool.h"
-#include "cli/verify/verification.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "report/signature_text.h"
+#include "stage/verification.h"
 
 struct options {
 	bool quiet, json, weights;
@@ -20,6 +20,17 @@ struct options {
 	uint64_t jobs;
 	struct output_options output;
 };
+
+static int
+run(struct verification *v, struct source *source, struct sink *sink, bool progress, struct err *e)
+{
+	struct flow f;
+
+	if (source->plan->sealed)
+		return verification_of_seal(v, source, e);
+	verification_hooks(v, source->name, &f);
+	return filter_flow(source, sink, progress, &f, e);
+}
 
 /* Read the model once, and send it to the output if to_output is true. */
 static int
@@ -34,7 +45,7 @@ pass(struct verification *v, const struct options *o, const char *path, bool to_
 		where.input = in.held;
 		where.from = in.path;
 		if (!to_output || (sink = filter_sink(&where, e)))
-			verification_run(v, in.source, sink, o->output.progress, e);
+			run(v, in.source, sink, o->output.progress, e);
 	}
 	sink_close(sink);
 	return input_close(&in, e);
@@ -158,7 +169,7 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 	struct trusted keys = { 0 };
-	struct verification v = { .keys = &keys, .wants = &o.wants };
+	struct verification v = { .keys = &keys, .wants = &o.wants, .note = tool_note };
 
 	v.jobs = o.jobs ? (unsigned)o.jobs : thread_count();
 	if (o.json && !o.quiet)

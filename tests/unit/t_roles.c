@@ -1,5 +1,5 @@
 /* roles: a model folder gets the types that its GGUF file gets, mixture by mixture. */
-#include "cli/quant/roles.h"
+#include "stage/roles.h"
 
 #include <string.h>
 

@@ -227,31 +227,6 @@ quant_options_parse(struct quant_options *o, const char *type, struct err *e)
 	return parse_overrides(o, e) < 0 ? -1 : parse_imatrix(o, e);
 }
 
-int
-quant_options_shape(const struct quant_options *o, const struct model *source,
-                    struct model *m, size_t **rows, struct err *e)
-{
-	const char *list = prune_list(&o->prune, source);
-	size_t i, n = 0, *row = mem_array(source->tensor_count, sizeof *row);
-
-	*rows = row;
-	if (!row)
-		return err_memory(e);
-	for (i = 0; i < source->tensor_count; i++)
-		row[i] = prune_keeps(&o->prune, tensor_name(source->tensors[i])) ? n++ : QUANT_GONE;
-	/* The number of blocks stays that of the whole model, because llama-quantize
-	 * chooses types by it. */
-	if (model_copy(m, source, e) < 0 || key_values_apply(&o->keys, m, e) < 0 ||
-	    prune_apply(&o->prune, m, e) < 0)
-		return -1;
-	if (o->prune.n)
-		tool_notef("%zu of %zu tensors are dropped", source->tensor_count - n,
-		           source->tensor_count);
-	if (list)
-		tool_notef("%.80s may list something for each block, and stays as it was", list);
-	return 0;
-}
-
 void
 quant_options_free(struct quant_options *o)
 {

@@ -75,12 +75,6 @@ int quant_options_load(struct quant_options *o, struct err *e);
  * errors. */
 int quant_options_parse(struct quant_options *o, const char *type, struct err *e);
 
-/* Copies source to m without the pruned blocks: the model that the recipe is for. *rows:
- * a new array with the index in m of each tensor of source, or QUANT_GONE. 0 or -1; the
- * caller frees both in either case. */
-#define QUANT_GONE SIZE_MAX
-int quant_options_shape(const struct quant_options *o, const struct model *source,
-                        struct model *m, size_t **rows, struct err *e);
 void quant_options_free(struct quant_options *o);
 
 #endif

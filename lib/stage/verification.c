@@ -1,6 +1,7 @@
-#include "cli/verify/verification.h"
+#include "stage/verification.h"
 
-#include "cli/filter.h"
+#include <stdio.h>
+
 #include "crypto/origin.h"
 
 static int
@@ -83,6 +84,18 @@ item_end(void *ctx, const struct item *in, struct sink *sink, struct err *e)
 	return witness_item_end(&v->witness, in, e);
 }
 
+static void
+note_dropped(struct verification *v)
+{
+	char text[400];
+
+	if (!v->note || !v->dropped.n || !buf_string(&v->dropped))
+		return;
+	snprintf(text, sizeof text, "dropped from the record of the first file, because not signed: %s",
+	         (char *)v->dropped.p);
+	v->note(text);
+}
+
 /* Gives the verdict and sends the valid signature, before DONE is sent. */
 static int
 finish(void *ctx, struct sink *sink, struct err *e)
@@ -94,16 +107,14 @@ finish(void *ctx, struct sink *sink, struct err *e)
 		return -1;
 	if (!sink)
 		return 0;
-	if (v->dropped.n && buf_string(&v->dropped))
-		tool_notef("dropped from the record of the first file, because not signed: %s",
-		           (char *)v->dropped.p);
+	note_dropped(v);
 	return verdict_send(&v->verdict, sink, e);
 }
 
 /* ---- a verification ---- */
 
-static int
-verify_seal(struct verification *v, struct source *source, struct err *e)
+int
+verification_of_seal(struct verification *v, struct source *source, struct err *e)
 {
 	if (v->wants->name || v->wants->not_before)
 		return err_set(e, ERR_SIGNATURE, source->name, "is sealed, and its outer signature "
@@ -112,17 +123,12 @@ verify_seal(struct verification *v, struct source *source, struct err *e)
 	return authentic_sealed(source, v->keys, &v->seal, e);
 }
 
-int
-verification_run(struct verification *v, struct source *source, struct sink *sink,
-                 bool progress, struct err *e)
+void
+verification_hooks(struct verification *v, const char *name, struct flow *f)
 {
-	const struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
+	*f = (struct flow){ .plan = plan, .item = item, .data = data, .placed = placed,
 		.looks = true, .proves = true, .item_end = item_end, .finish = finish, .ctx = v };
-
-	if (source->plan->sealed)
-		return verify_seal(v, source, e);
-	v->name = source->name;
-	return filter_flow(source, sink, progress, &f, e);
+	v->name = name;
 }
 
 void
@@ -132,6 +138,6 @@ verification_reset(struct verification *v)
 	buf_free(&v->dropped);
 	witness_free(&v->witness);
 	model_free(&v->plan);
-	*v = (struct verification){ .keys = v->keys, .wants = v->wants, .jobs = v->jobs,
-		.bytes_signed = v->bytes_signed };
+	*v = (struct verification){ .keys = v->keys, .wants = v->wants, .note = v->note,
+		.jobs = v->jobs, .bytes_signed = v->bytes_signed };
 }

@@ -1,4 +1,4 @@
-#include "cli/quant/roles.h"
+#include "stage/roles.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * architecture table (arch/arch.h) says what GGUF calls them; so the rules of a mixture and the
  * entries of an importance matrix fit a folder as they fit its GGUF file.
  */
-#ifndef CLI_QUANT_ROLES_H
-#define CLI_QUANT_ROLES_H
+#ifndef STAGE_ROLES_H
+#define STAGE_ROLES_H
 
 #include <stdbool.h>
 

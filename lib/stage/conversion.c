@@ -1,23 +1,22 @@
-#include "cli/quant/conversion.h"
+#include "stage/conversion.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/filter.h"
-#include "cli/quant/roles.h"
+#include "core/mem.h"
 #include "quant/record.h"
+#include "report/lines.h"
 #include "report/recipe_text.h"
+#include "stage/roles.h"
 
-/* Prints an error line (recipe_put_error) on standard error: of one tensor, or of all. */
+/* Prints an error line (recipe_put_error): of one tensor, or of all. */
 static void
 print_error(struct conversion *c, const char *name, const char *from, const char *to,
             const struct convert_stats *s)
 {
 	recipe_put_error(&c->text, name, from, to, s, c->json ? NULL : &c->table);
-	if (buf_ok(&c->text))
-		fwrite(c->text.p, 1, c->text.n, stderr);
-	buf_clear(&c->text);
+	c->print(&c->text);
 }
 
 /* Whether this reading of the model measures errors in order to print them. */
@@ -31,7 +30,7 @@ checks(const struct conversion *c)
 static const struct recipe_row *
 row_of(const struct conversion *c, const struct item *in)
 {
-	if (in->kind != ITEM_TENSOR || c->row[in->index] == QUANT_GONE)
+	if (in->kind != ITEM_TENSOR || c->row[in->index] == CONVERSION_GONE)
 		return NULL;
 	return &c->recipe.rows[c->row[in->index]];
 }
@@ -49,7 +48,7 @@ plan(void *ctx, struct model *out, struct err *e)
 {
 	struct conversion *c = ctx;
 
-	if (recipe_apply(&c->recipe, &c->options->recipe, out, e) < 0)
+	if (recipe_apply(&c->recipe, c->how, out, e) < 0)
 		return -1;
 	return c->warning[0] ? record_warning(out, c->warning, e) : 0;
 }
@@ -65,7 +64,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	if (!row)
 		return in->kind == ITEM_TENSOR;
 	out->bytes = row->bytes;
-	how.check = checks(c) || isfinite(c->options->max_rmse);
+	how.check = checks(c) || isfinite(c->max_rmse);
 	how.importance = row->importance;
 	return recode_begin(&c->recode, tensor_of(c, row), row->to, &how, e);
 }
@@ -99,9 +98,9 @@ judge(struct conversion *c, const struct tensor *t, const struct recipe_row *row
 	if (c->measured && c->allow_nonfinite)
 		return 0;
 	r = recipe_judge(tensor_name(t), row->to, &c->recode.stats, c->allow_nonfinite,
-	                 c->options->max_rmse, &c->text, e);
+	                 c->max_rmse, &c->text, e);
 	if (r == 0)
-		tool_notes(&c->text);
+		c->note(&c->text);
 	return r;
 }
 
@@ -144,7 +143,7 @@ finish(void *ctx, struct sink *sink, struct err *e)
 static int
 make_recipe(struct conversion *c, struct err *e)
 {
-	struct recipe_options how = c->options->recipe;
+	struct recipe_options how = *c->how;
 	struct roles roles;
 	bool found;
 	int r = roles_find(&roles, &c->plan, &found, e);
@@ -157,43 +156,90 @@ make_recipe(struct conversion *c, struct err *e)
 	return r;
 }
 
-int
-conversion_begin(struct conversion *c, const struct source *source, struct err *e)
+/* The source's plan with the keys that a user sets and without pruned blocks. */
+static int
+shape(struct conversion *c, const struct model *source, struct err *e)
 {
-	c->name = source->name;
-	if (quant_options_shape(c->options, source->plan, &c->plan, &c->row, e) < 0 ||
-	    make_recipe(c, e) < 0)
+	const struct prune *prune = c->how->prune;
+	const char *list = prune ? prune_list(prune, source) : NULL;
+	size_t i, n = 0;
+
+	c->row = mem_array(source->tensor_count, sizeof *c->row);
+	if (!c->row)
+		return err_memory(e);
+	for (i = 0; i < source->tensor_count; i++)
+		c->row[i] = !prune || prune_keeps(prune, tensor_name(source->tensors[i]))
+		                ? n++ : CONVERSION_GONE;
+	/* The number of blocks stays that of the whole model, because llama-quantize
+	 * chooses types by it. */
+	if (model_copy(&c->plan, source, e) < 0 ||
+	    (c->how->keys && key_values_apply(c->how->keys, &c->plan, e) < 0) ||
+	    (prune && prune_apply(prune, &c->plan, e) < 0))
+		return -1;
+	if (prune && prune->n)
+		lines_note(&c->text, "%zu of %zu tensors are dropped", source->tensor_count - n,
+		           source->tensor_count);
+	if (list)
+		lines_note(&c->text, "%.80s may list something for each block, and stays as it was",
+		           list);
+	c->note(&c->text);
+	return 0;
+}
+
+int
+conversion_begin(struct conversion *c, const struct model *source, const char *name,
+                 struct err *e)
+{
+	c->name = name;
+	if (shape(c, source, e) < 0 || make_recipe(c, e) < 0)
 		return -1;
 	c->table = recipe_table(&c->recipe, &c->plan);
 	return 0;
 }
 
-int
-conversion_measure(struct conversion *c, struct source *source, bool progress,
-                   struct err *e)
+void
+conversion_measures(struct conversion *c, struct flow *f)
 {
-	const struct flow f = { .item = item, .data = data, .placed = placed,
+	*f = (struct flow){ .item = item, .data = data, .placed = placed,
 		.item_end = item_end, .finish = finish, .ctx = c };
-
-	if (filter_flow(source, NULL, progress, &f, e) < 0)
-		return -1;
-	c->measured = true;
-	loss_text(&c->loss, c->warning);
-	return 0;
 }
 
-int
-conversion_run(struct conversion *c, struct source *source, struct sink *sink,
-               bool progress, struct err *e)
+void
+conversion_measured(struct conversion *c)
 {
-	const struct recipe_options *o = &c->options->recipe;
-	char operation[160];
-	const struct flow f = { .plan = plan, .item = item, .data = data, .placed = placed,
-		.item_end = item_end, .finish = finish, .ctx = c, .operation = operation };
+	c->measured = true;
+	loss_text(&c->loss, c->warning);
+}
 
-	snprintf(operation, sizeof operation, "apr-quant %s%s", o->mixture->name,
-	         o->how.pure ? " --pure" : "");
-	return filter_flow(source, sink, progress, &f, e);
+void
+conversion_hooks(struct conversion *c, struct flow *f)
+{
+	snprintf(c->operation, sizeof c->operation, "apr-quant %s%s", c->how->mixture->name,
+	         c->how->how.pure ? " --pure" : "");
+	conversion_measures(c, f);
+	f->plan = plan;
+	f->operation = c->operation;
+}
+
+/* Decide by the plan that arrives. */
+static int
+plan_first(void *ctx, struct model *out, struct err *e)
+{
+	struct conversion *c = ctx;
+
+	if (conversion_begin(c, out, c->name, e) < 0 || recipe_allowed(&c->recipe, false, e) < 0)
+		return -1;
+	recipe_notes(&c->text, &c->recipe, &c->plan, c->how);
+	c->note(&c->text);
+	return plan(c, out, e);
+}
+
+void
+conversion_stage(struct conversion *c, const char *name, struct flow *f)
+{
+	conversion_hooks(c, f);
+	f->plan = plan_first;
+	c->name = name;
 }
 
 void
