@@ -430,23 +430,21 @@ static int
 put_tree(struct catboost *c, size_t k)
 {
 	struct tree *t = &c->trees[k];
-	char where[400];
 	size_t i;
 
-	snprintf(where, sizeof where, "%.300s, tree %zu", c->where, k);
 	for (i = 0; i < t->count; i++) {
 		struct tree_node *x = &t->nodes[i];
 
 		if (!x->left && !x->right)
 			continue;
 		if (x->feature >= c->feature_count)
-			return err_set(c->e, ERR_CORRUPT, where, "a split asks for feature %u, of %zu",
-			               x->feature, c->feature_count);
+			return err_set(c->e, ERR_CORRUPT, c->where, "a split of tree %zu asks for feature %u, of %zu",
+			               k, x->feature, c->feature_count);
 		x->missing = FOREST_NAN;
 		x->default_left = !c->features[x->feature].nan_right;
 		x->feature = c->features[x->feature].flat;
 	}
-	return forest_add(&c->m->forest, t, where, c->e);
+	return forest_add(&c->m->forest, t, c->where, c->e);
 }
 
 static int

@@ -1,4 +1,4 @@
-#include "predict/doc.h"
+#include "predict/doc_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -168,9 +168,8 @@ json_text(struct doc *d, char *to)
 
 /* ---- UBJSON ---- */
 
-/* Bytes of a number, a bool or null of this type; 0 for others. *sign: it is signed. */
-static unsigned
-width_of(char type)
+unsigned
+doc_width(char type)
 {
 	switch (type) {
 	case 'i': case 'U': case 'C':
@@ -200,10 +199,10 @@ big(struct doc *d, unsigned n)
 	return v;
 }
 
-static double
-binary_number(struct doc *d, char type)
+double
+doc_binary_number(struct doc *d, char type)
 {
-	uint64_t v = big(d, width_of(type));
+	uint64_t v = big(d, doc_width(type));
 	union { uint32_t u; float f; } f;
 	union { uint64_t u; double d; } g;
 
@@ -249,7 +248,7 @@ static uint64_t
 binary_count(struct doc *d)
 {
 	char type = d->p < d->end ? (char)*d->p++ : 0;
-	double v = strchr("iUIlL", type) && type ? binary_number(d, type) : -1;
+	double v = strchr("iUIlL", type) && type ? doc_binary_number(d, type) : -1;
 
 	if (v < 0 || v > 9e15) {
 		doc_fail(d, "a length is not a number of bytes or items");
@@ -280,7 +279,7 @@ binary_open(struct doc *d, struct doc_level *x)
 	if (look(d) == '$') {
 		d->p++;
 		x->type = d->p < d->end ? (char)*d->p++ : 0;
-		if (!width_of(x->type) && (!x->type || !strchr("S[{", x->type)))
+		if (!doc_width(x->type) && (!x->type || !strchr("S[{", x->type)))
 			doc_fail(d, "the items of an array have an unknown type");
 		else if (look(d) != '#')
 			doc_fail(d, "an array with a type has no count");
@@ -308,7 +307,7 @@ doc_kind(struct doc *d)
 		while (!d->type && d->p < d->end && *d->p == 'N')
 			d->p++;
 		c = d->type ? d->type : look(d);
-		if (width_of(c))
+		if (doc_width(c))
 			return c == 'C' ? '"' : '0';
 		return c == 'S' || c == 'H' ? '"' : c == 'T' || c == 'F' ? 't' : c == 'Z' ? 'n'
 		       : c == '[' || c == '{' ? c : 0;
@@ -445,7 +444,7 @@ doc_number(struct doc *d)
 		return doc_bool(d);
 	if (kind != '0')
 		return doc_fail(d, "a number is expected");
-	return d->binary ? binary_number(d, take_type(d)) : json_number(d);
+	return d->binary ? doc_binary_number(d, take_type(d)) : json_number(d);
 }
 
 static bool
@@ -508,6 +507,30 @@ skip_plain(struct doc *d, char kind)
 		doc_fail(d, "a value is expected");
 }
 
+/* Enters an array, or skips all of it if it has neither texts nor other arrays; its items are not
+ * read then. */
+static void
+skip_array(struct doc *d)
+{
+	const struct doc_level *x = &d->stack[d->depth];
+	const uint8_t *p = d->p, *end = d->binary ? NULL : memchr(p, ']', (size_t)(d->end - p));
+	size_t n = end ? (size_t)(end - p) : 0;
+	unsigned width;
+
+	if (end && !memchr(p + 1, '[', n - 1) && !memchr(p, '{', n) && !memchr(p, '"', n)) {
+		d->p = end + 1;
+		return;
+	}
+	if (!doc_array(d) || !d->binary || !x->counted || (width = doc_width(x->type)) == 0)
+		return;
+	if (x->left > (size_t)(d->end - d->p) / width) {
+		doc_fail(d, "the file ends inside a number");
+		return;
+	}
+	d->p += x->left * width;
+	d->depth--;
+}
+
 void
 doc_skip(struct doc *d)
 {
@@ -525,7 +548,7 @@ doc_skip(struct doc *d)
 		if (kind == '{')
 			doc_object(d);
 		else if (kind == '[')
-			doc_array(d);
+			skip_array(d);
 		else
 			skip_plain(d, kind);
 	} while (d->depth > base && !d->failed);
@@ -543,23 +566,6 @@ doc_integer(struct doc *d, int64_t low, int64_t high, const char *what)
 		return low;
 	}
 	return (int64_t)v;
-}
-
-void
-doc_numbers(struct doc *d, struct buf *doubles)
-{
-	double v;
-
-	if (!doc_array(d))
-		return;
-	while (doc_item(d)) {
-		v = doc_number(d);
-		buf_put(doubles, &v, sizeof v);
-	}
-	if (!buf_ok(doubles) && !d->failed) {
-		err_memory(d->err);
-		d->failed = true;
-	}
 }
 
 int

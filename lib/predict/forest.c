@@ -1,8 +1,11 @@
 #include "predict/forest.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/mem.h"
 #include "predict/ranks.h"
@@ -32,7 +35,7 @@ tree_free(struct tree *t)
 struct tree_node *
 tree_add(struct tree *t)
 {
-	if (mem_grow(&t->nodes, &t->cap, t->count + 1, sizeof *t->nodes) < 0)
+	if (t->count == t->cap && mem_grow(&t->nodes, &t->cap, t->count + 1, sizeof *t->nodes) < 0)
 		return NULL;
 	t->nodes[t->count] = (struct tree_node){ 0 };
 	return &t->nodes[t->count++];
@@ -44,8 +47,11 @@ tree_leaf(struct tree *t, struct tree_node *x, double value, uint32_t id)
 	x->left = x->right = 0;
 	x->id = id;
 	x->values = t->values.n / sizeof value;
-	buf_put(&t->values, &value, sizeof value);
-	return buf_ok(&t->values) ? 0 : -1;
+	if (t->values.cap - t->values.n < sizeof value && !buf_room(&t->values, sizeof value))
+		return -1;
+	memcpy(t->values.p + t->values.n, &value, sizeof value);
+	t->values.n += sizeof value;
+	return 0;
 }
 
 double
@@ -77,6 +83,9 @@ forest_free(struct forest *f)
 	free(f->covers);
 	free(f->values);
 	free(f->ids);
+	free(f->order);
+	free(f->depth);
+	free(f->seen);
 	buf_free(&f->sets);
 	ranks_free(f->ranks);
 	*f = (struct forest){ 0 };
@@ -121,20 +130,100 @@ struct layout {
 	bool plain;
 };
 
+/* An error of tree k. Always -1. */
+static int
+wrong(const char *where, size_t k, struct err *e, const char *fmt, ...)
+{
+	char object[400];
+	va_list ap;
+
+	snprintf(object, sizeof object, "%.300s, tree %zu", where, k);
+	va_start(ap, fmt);
+	err_vset(e, ERR_CORRUPT, object, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+#define HUGE ((size_t)2 << 20) /* bytes of a large page */
+
+/* Moves the n bytes at old to large pages, `bytes` in all. */
+static void *
+large(void *old, size_t n, size_t bytes)
+{
+	void *new = aligned_alloc(HUGE, bytes);
+
+	if (!new)
+		return NULL;
+#ifdef MADV_HUGEPAGE
+	madvise(new, bytes, MADV_HUGEPAGE);
+#endif
+	if (n)
+		memcpy(new, old, n);
+	free(old);
+	return new;
+}
+
+/* As mem_grow, but new items are not zeroed, and a large array lies in large pages: a page of memory
+ * costs as much as a hundred nodes. */
+static int
+grow(void *p, size_t *cap, size_t need, size_t size)
+{
+	size_t n = *cap ? *cap : 1024, bytes;
+	void *old, *new;
+
+	if (need <= *cap)
+		return 0;
+	while (n < need && n <= SIZE_MAX / 2)
+		n *= 2;
+	if (n < need || __builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - HUGE)
+		return -1;
+	if (bytes >= HUGE / 4) { /* a whole page, then */
+		bytes = (bytes + HUGE - 1) / HUGE * HUGE;
+		n = bytes / size;
+	}
+	memcpy(&old, p, sizeof old);
+	new = bytes < HUGE ? realloc(old, bytes) : large(old, *cap * size, bytes);
+	if (!new)
+		return -1;
+	memcpy(p, &new, sizeof new);
+	*cap = n;
+	return 0;
+}
+
 static int
 room(struct forest *f, size_t nodes, struct err *e)
 {
+	size_t leaves = nodes / 2 + 1; /* at most: a split has two children of its own */
+	size_t one = f->width == 1;
+
 	if (nodes > FOREST_NODES - f->node_count)
 		return err_set(e, ERR_MEMORY, NULL, "the model has more than %u nodes", FOREST_NODES);
 	f->given += nodes;
 	if (f->most && f->given > f->most)
 		return err_set(e, ERR_CORRUPT, NULL, "the model has more nodes than its file has bytes");
-	if (mem_grow(&f->nodes, &f->node_cap, f->node_count + nodes, sizeof *f->nodes) < 0 ||
-	    mem_grow(&f->leaf, &f->leaf_cap, f->node_count + nodes, sizeof *f->leaf) < 0 ||
-	    mem_grow(&f->ids, &f->id_cap, f->leaf_count + nodes, sizeof *f->ids) < 0 ||
-	    mem_grow(&f->trees, &f->tree_cap, f->tree_count + 1, sizeof *f->trees) < 0)
+	if (grow(&f->nodes, &f->node_cap, f->node_count + nodes, sizeof *f->nodes) < 0 ||
+	    grow(&f->leaf, &f->leaf_cap, f->node_count + nodes, sizeof *f->leaf) < 0 ||
+	    grow(&f->ids, &f->id_cap, f->leaf_count + leaves, sizeof *f->ids) < 0 ||
+	    grow(&f->values, &f->value_cap, f->value_count + leaves * one, sizeof *f->values) < 0 ||
+	    grow(&f->trees, &f->tree_cap, f->tree_count + 1, sizeof *f->trees) < 0)
 		return err_memory(e);
 	return 0;
+}
+
+/* Room for what forest_add needs for a tree of n nodes. */
+static int
+room_of_tree(struct forest *f, size_t n)
+{
+	if (n <= f->order_cap)
+		return 0;
+	free(f->order);
+	free(f->depth);
+	free(f->seen);
+	f->order = mem_array(n, sizeof *f->order);
+	f->depth = mem_array(n, sizeof *f->depth);
+	f->seen = mem_array(n, sizeof *f->seen);
+	f->order_cap = f->order && f->depth && f->seen ? n : 0;
+	return f->order_cap ? 0 : -1;
 }
 
 /* Puts a child behind the nodes so far. */
@@ -142,11 +231,10 @@ static int
 reach(struct layout *l, uint32_t parent, uint32_t child, uint32_t depth)
 {
 	if (child >= l->t->count)
-		return err_set(l->e, ERR_CORRUPT, l->where, "node %u has the child %u, of %zu nodes",
+		return wrong(l->where, l->f->tree_count, l->e, "node %u has the child %u, of %zu nodes",
 		               parent, child, l->t->count);
 	if (l->seen[child])
-		return err_set(l->e, ERR_CORRUPT, l->where,
-		               "node %u has two parents, so the nodes are not a tree", child);
+		return wrong(l->where, l->f->tree_count, l->e, "node %u has two parents, so the nodes are not a tree", child);
 	l->seen[child] = true;
 	l->order[l->count] = child;
 	l->depth[l->count++] = depth;
@@ -160,11 +248,12 @@ put_leaf(struct layout *l, struct forest_node *to, size_t at, const struct tree_
 	const double *v = (const double *)(const void *)l->t->values.p + x->values;
 
 	if (x->values + f->width > l->t->values.n / sizeof *v)
-		return err_set(l->e, ERR_CORRUPT, l->where, "a leaf has fewer values than %zu", f->width);
+		return wrong(l->where, l->f->tree_count, l->e, "a leaf has fewer values than %zu", f->width);
 	if (f->most && f->value_count + f->width > f->most)
-		return err_set(l->e, ERR_CORRUPT, l->where, "the leaves have more values than the file has "
+		return wrong(l->where, l->f->tree_count, l->e, "the leaves have more values than the file has "
 		               "bytes");
-	if (mem_grow(&f->values, &f->value_cap, f->value_count + f->width, sizeof *f->values) < 0)
+	if (f->width > 1 &&
+	    grow(&f->values, &f->value_cap, f->value_count + f->width, sizeof *f->values) < 0)
 		return err_memory(l->e);
 	memcpy(f->values + f->value_count, v, f->width * sizeof *v);
 	f->value_count += f->width;
@@ -181,7 +270,7 @@ put_set(struct layout *l, const struct tree_node *x, double *place)
 	struct buf *to = &l->f->sets;
 
 	if (x->set + x->set_words > l->t->sets.n / 4 || x->set_words > UINT32_MAX)
-		return err_set(l->e, ERR_CORRUPT, l->where, "a set of categories is outside its list");
+		return wrong(l->where, l->f->tree_count, l->e, "a set of categories is outside its list");
 	if (forest_sets(to->n / 4, x->set_words + 1, l->where, l->e) < 0)
 		return -1;
 	*place = (double)(to->n / 4);
@@ -202,10 +291,10 @@ static int
 put_split(struct layout *l, struct forest_node *to, uint32_t number, const struct tree_node *x)
 {
 	if (x->feature >= l->f->features)
-		return err_set(l->e, ERR_CORRUPT, l->where, "node %u asks for feature %u, of %zu", number,
+		return wrong(l->where, l->f->tree_count, l->e, "node %u asks for feature %u, of %zu", number,
 		               x->feature, l->f->features);
 	if (isnan(x->threshold) && !x->category)
-		return err_set(l->e, ERR_CORRUPT, l->where, "the threshold of node %u is NaN", number);
+		return wrong(l->where, l->f->tree_count, l->e, "the threshold of node %u is NaN", number);
 	*to = (struct forest_node){ .t = x->threshold, .word = x->feature };
 	to->word |= missing_right(x) ? WALK_RIGHT : 0;
 	to->word |= x->missing == FOREST_ZEROS ? WALK_ZEROS : 0;
@@ -249,7 +338,8 @@ put_covers(struct layout *l, size_t first)
 		double v = l->t->nodes[l->order[i]].cover;
 
 		if (!(v >= 0 && v < HUGE_VAL))
-			return err_set(l->e, ERR_CORRUPT, l->where, "the cover of node %u is %g", l->order[i], v);
+			return wrong(l->where, l->f->tree_count - 1, l->e, "the cover of node %u is %g", l->order[i],
+			             v);
 		f->covers[first + i] = v;
 	}
 	return 0;
@@ -276,26 +366,82 @@ int
 forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e)
 {
 	struct layout l = { .f = f, .t = t, .where = where, .e = e, .plain = true };
-	int r = -1;
 
 	if (!buf_ok(&t->values) || !buf_ok(&t->sets))
 		return err_memory(e);
 	if (t->count == 0)
-		return err_set(e, ERR_CORRUPT, where, "a tree has no nodes");
+		return wrong(where, f->tree_count, e, "a tree has no nodes");
 	if (t->group >= f->groups)
-		return err_set(e, ERR_CORRUPT, where, "a tree belongs to output %u, of %zu", t->group,
-		               f->groups);
+		return wrong(where, f->tree_count, e, "a tree belongs to output %u, of %zu", t->group,
+		             f->groups);
 	if (room(f, t->count, e) < 0)
 		return -1;
-	l.order = mem_array(t->count, sizeof *l.order);
-	l.depth = mem_array(t->count, sizeof *l.depth);
-	l.seen = mem_array(t->count, sizeof *l.seen);
-	if (!l.order || !l.depth || !l.seen)
-		err_memory(e);
-	else
-		r = lay(&l);
-	free(l.order);
-	free(l.depth);
-	free(l.seen);
-	return r;
+	if (room_of_tree(f, t->count) < 0)
+		return err_memory(e);
+	l.order = f->order;
+	l.depth = f->depth;
+	l.seen = f->seen;
+	memset(l.seen, 0, t->count * sizeof *l.seen);
+	return lay(&l);
+}
+
+/* ---- forests whose outputs are known late ---- */
+
+static size_t
+end_of(const struct forest *f, size_t k)
+{
+	return k + 1 < f->tree_count ? f->trees[k + 1].root : f->node_count;
+}
+
+/* Proves that the splits of tree k ask for features that the model has. */
+static int
+prove_features(const struct forest *f, size_t k, size_t features, const char *where, struct err *e)
+{
+	size_t i, end = end_of(f, k);
+	uint32_t feature;
+
+	for (i = f->trees[k].root; i < end; i++) {
+		feature = f->nodes[i].word & WALK_FEATURE;
+		if (feature >= features && f->nodes[i].left != i)
+			return wrong(where, k, e, "a node asks for feature %u, of %zu", feature, features);
+	}
+	return 0;
+}
+
+int
+forest_settle(struct forest *f, size_t features, size_t groups, const char *where, struct err *e)
+{
+	size_t k;
+
+	free(f->base);
+	free(f->bias);
+	f->base = mem_array(groups, sizeof *f->base);
+	f->bias = mem_array(groups, sizeof *f->bias);
+	if (!f->base || !f->bias)
+		return err_memory(e);
+	f->features = features;
+	f->groups = groups;
+	for (k = 0; k < f->tree_count; k++)
+		if (prove_features(f, k, features, where, e) < 0)
+			return -1;
+	return 0;
+}
+
+int
+forest_assign(struct forest *f, size_t k, double group, const char *where, struct err *e)
+{
+	if (!(group >= 0 && group < (double)f->groups) || group != floor(group))
+		return wrong(where, k, e, "its output is %g, of %zu", group, f->groups);
+	f->trees[k].group = (uint32_t)group;
+	return 0;
+}
+
+void
+forest_weigh(struct forest *f, size_t k, float weight)
+{
+	size_t i, end = end_of(f, k);
+
+	for (i = f->trees[k].root; i < end; i++)
+		if (f->nodes[i].left == i)
+			f->values[f->leaf[i]] = (double)((float)f->values[f->leaf[i]] * weight);
 }

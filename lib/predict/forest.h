@@ -106,6 +106,11 @@ struct forest {
 	size_t leaf_count, id_cap;
 	struct buf sets;   /* u32: words of the set, then the set */
 	struct forest_ranks *ranks; /* the same trees for many rows, or NULL */
+
+	/* Of forest_add, for each node of a tree: its number, its depth, whether it has a parent. */
+	uint32_t *order, *depth;
+	bool *seen;
+	size_t order_cap;
 };
 
 /* Prepares a forest; base is zeros, scale 1, and most is kept. 0 or -1. */
@@ -124,8 +129,17 @@ int tree_leaf(struct tree *t, struct tree_node *x, double value, uint32_t id);
 /* Refuses more than FOREST_SETS words of sets: used and n more. 0, or -1 with ERR_MEMORY. */
 int forest_sets(size_t used, size_t n, const char *where, struct err *e);
 
-/* Adds a tree. where: for messages. 0, or -1 with e filled (E002 for what is not a tree). */
+/* Adds a tree. where: the file; messages also have the number of the tree. 0, or -1 with e filled (E002
+ * for what is not a tree). */
 int forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e);
+
+/* For files that have these facts behind the trees, which were added to a forest of FOREST_FEATURES
+ * features, one output and leaves of one value: the numbers of features and outputs (before base is
+ * set), the output of tree k, and what its leaves are multiplied by, in single precision. 0, or -1
+ * with e filled. */
+int forest_settle(struct forest *f, size_t features, size_t groups, const char *where, struct err *e);
+int forest_assign(struct forest *f, size_t k, double group, const char *where, struct err *e);
+void forest_weigh(struct forest *f, size_t k, float weight);
 
 /* Leaves out the trees behind the first n of each output, whose trees can stand in any order. 0
  * or -1. */

@@ -271,7 +271,6 @@ static int
 put_tree(struct lines *l)
 {
 	size_t i, splits = length(l, LEFT), leaves = length(l, VALUE);
-	char where[400];
 	bool counted;
 
 	if (l->linear)
@@ -298,8 +297,8 @@ put_tree(struct lines *l)
 	for (i = 0; counted && i < splits + leaves; i++)
 		l->tree.nodes[i].cover = i < splits ? at(l, COUNTS, i) : at(l, LEAF_COUNTS, i - splits);
 	l->tree.group = (uint32_t)(l->trees % l->m->outputs);
-	snprintf(where, sizeof where, "%.300s, tree %zu", l->where, l->trees++);
-	return forest_add(&l->m->forest, &l->tree, where, l->e);
+	l->trees++;
+	return forest_add(&l->m->forest, &l->tree, l->where, l->e);
 }
 
 static int

@@ -127,7 +127,6 @@ static void
 read_tree(struct json *j)
 {
 	struct doc *d = j->d;
-	char where[400];
 
 	tree_clear(&j->tree);
 	if (!doc_object(d))
@@ -142,8 +141,8 @@ read_tree(struct json *j)
 		return;
 	j->tree.covered = j->m->covers && (j->tree.count == 1 || j->tree.nodes[0].cover > 0);
 	j->tree.group = (uint32_t)(j->trees % j->m->outputs);
-	snprintf(where, sizeof where, "%.300s, tree %zu", j->where, j->trees++);
-	d->failed = forest_add(&j->m->forest, &j->tree, where, j->e) < 0;
+	j->trees++;
+	d->failed = forest_add(&j->m->forest, &j->tree, j->where, j->e) < 0;
 }
 
 /* The members before the trees must be complete by then, as LightGBM writes them. */

@@ -215,7 +215,6 @@ put_tree(const struct trees *t, const struct place *p, size_t n)
 {
 	size_t k, root = find_root(p, n);
 	struct tree to = { .group = 0 };
-	char where[400];
 	int r = 0;
 
 	for (k = 1; k < n; k++)
@@ -226,9 +225,8 @@ put_tree(const struct trees *t, const struct place *p, size_t n)
 	for (k = 0; k < n && r == 0; k++)
 		if (k != root)
 			r = put_node(t, &to, p, n, root, k);
-	snprintf(where, sizeof where, "%.300s, tree %g", t->x->where, p[0].tree);
 	if (r == 0)
-		r = forest_add(&t->x->m->forest, &to, where, t->x->e);
+		r = forest_add(&t->x->m->forest, &to, t->x->where, t->x->e);
 	tree_free(&to);
 	return r;
 }

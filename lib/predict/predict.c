@@ -61,14 +61,14 @@ is_pickle(const uint8_t *p, size_t n)
 }
 
 static const struct predict_reader readers[] = {
-	{ "XGBoost", is_xgboost, xgboost_read },
-	{ "XGBoost", xgboost_old_probe, xgboost_old_read },
-	{ "LightGBM", is_lightgbm, lightgbm_read },
-	{ "LightGBM", is_lightgbm_json, lightgbm_json_read },
-	{ "CatBoost", is_catboost, catboost_read },
-	{ "scikit-learn", is_pickle, sklearn_read },
-	{ "ARPA", arpa_probe, arpa_read },
-	{ "ONNX", onnxml_probe, onnxml_read },
+	{ "XGBoost", is_xgboost, xgboost_read, true },
+	{ "XGBoost", xgboost_old_probe, xgboost_old_read, true },
+	{ "LightGBM", is_lightgbm, lightgbm_read, false },
+	{ "LightGBM", is_lightgbm_json, lightgbm_json_read, false },
+	{ "CatBoost", is_catboost, catboost_read, false },
+	{ "scikit-learn", is_pickle, sklearn_read, false },
+	{ "ARPA", arpa_probe, arpa_read, false },
+	{ "ONNX", onnxml_probe, onnxml_read, false },
 };
 
 const struct predict_reader *

@@ -100,6 +100,7 @@ struct predict_reader {
 	bool (*probe)(const uint8_t *p, size_t n);
 	int (*read)(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 	            struct err *e);
+	bool once; /* looks at each byte once, so that p may be a file that others write to */
 };
 
 /* Finds the reader for the n first bytes of a file; NULL: it belongs to none of the libraries. */

@@ -91,7 +91,6 @@ add_tree(struct sklearn *s, pickle_ref estimator, uint32_t group, bool classes, 
 {
 	struct nodes a = { .bytes = 0 };
 	struct tree t = { .group = group, .covered = s->m->covers };
-	char where[400];
 	size_t i;
 	int r = read_nodes(s, sklearn_field(s, estimator, "tree_"), &a);
 
@@ -99,9 +98,8 @@ add_tree(struct sklearn *s, pickle_ref estimator, uint32_t group, bool classes, 
 		r = sklearn_wrong(s, "the trees have different numbers of classes");
 	for (i = 0; r == 0 && i < a.nodes.n; i++)
 		r = put_node(s, &t, &a, i, classes, scale);
-	snprintf(where, sizeof where, "%.300s, tree %zu", s->where, s->m->forest.tree_count);
 	if (r == 0)
-		r = forest_add(&s->m->forest, &t, where, s->e);
+		r = forest_add(&s->m->forest, &t, s->where, s->e);
 	sklearn_array_free(&a.nodes);
 	sklearn_array_free(&a.values);
 	tree_free(&t);

@@ -69,9 +69,10 @@ find(struct parts *x, const char *prefix, const char *name, const char *type,
 {
 	char text[128];
 	uint32_t at;
-	size_t i;
+	size_t i, n = strlen(prefix);
 
-	snprintf(text, sizeof text, "%.60s%.60s", prefix, name);
+	memcpy(text, prefix, n); /* both are words of this file */
+	strcpy(text + n, name);
 	*to = (struct part){ 0 };
 	for (i = hash(text) & x->mask; (at = x->table[i]) != 0 && !to->t; i = (i + 1) & x->mask)
 		if (strcmp(tensor_name(x->w->plan->tensors[at - 1]), text) == 0)
@@ -252,20 +253,21 @@ bound(struct parts *x, const struct columns *all, uint64_t n)
 }
 
 static int
-put_tree(struct parts *x, const struct columns *c, const char *where)
+put_tree(struct parts *x, const struct columns *c, struct tree *t)
 {
-	struct tree t = { 0 };
+	const char *where = x->w->name;
 	uint64_t i;
 	int r = 0;
 
+	tree_clear(t);
 	for (i = 0; i < c->features.n && r == 0; i++) {
-		struct tree_node *node = tree_add(&t);
+		struct tree_node *node = tree_add(t);
 		int64_t left = whole_at(&c->left, i), right = whole_at(&c->right, i);
 
 		if (!node)
 			r = err_memory(x->e);
 		else if (whole_at(&c->features, i) < 0)
-			r = put_leaf(x, &t, node, c, i);
+			r = put_leaf(x, t, node, c, i);
 		else if (left <= 0 || right <= 0 || left > UINT32_MAX || right > UINT32_MAX)
 			r = err_set(x->e, ERR_CORRUPT, where, "node %" PRIu64 " lacks a child", i);
 		else
@@ -273,10 +275,7 @@ put_tree(struct parts *x, const struct columns *c, const char *where)
 				.left = (uint32_t)left, .right = (uint32_t)right, .missing = FOREST_REFUSE,
 				.threshold = (double)single_at(&c->thresholds, i) };
 	}
-	if (r == 0)
-		r = forest_add(&x->m->forest, &t, where, x->e);
-	tree_free(&t);
-	return r;
+	return r < 0 ? -1 : forest_add(&x->m->forest, t, where, x->e);
 }
 
 /* The number of trees, 0 with an error. A single tree has no prefix. */
@@ -314,7 +313,8 @@ read_trees(struct parts *x, bool forest, bool classes)
 	struct predictor *m = x->m;
 	uint64_t i, n = count_trees(x, forest);
 	struct columns *all = mem_array((size_t)n, sizeof *all);
-	char prefix[64] = "", where[400];
+	struct tree t = { 0 };
+	char prefix[64] = "";
 	int r = n > 0 && all ? 0 : all ? -1 : err_memory(x->e);
 
 	for (i = 0; i < n && r == 0; i++) {
@@ -336,10 +336,9 @@ read_trees(struct parts *x, bool forest, bool classes)
 		r = forest_begin(&m->forest, m->features, m->outputs, m->outputs, x->e);
 	m->forest.single = !classes;
 	m->forest.average = true;
-	for (i = 0; i < n && r == 0; i++) {
-		snprintf(where, sizeof where, "%.300s, tree %" PRIu64, x->w->name, i);
-		r = put_tree(x, &all[i], where);
-	}
+	for (i = 0; i < n && r == 0; i++)
+		r = put_tree(x, &all[i], &t);
+	tree_free(&t);
 	free(all);
 	return r;
 }

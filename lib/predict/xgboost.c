@@ -76,27 +76,15 @@ xgboost_objective(struct predictor *m, const char *objective, const float *base,
 /* ---- trees and weights, in both forms ---- */
 
 int
-xgboost_begin(struct predictor *m, size_t features, size_t outputs, struct err *e)
+xgboost_begin(struct predictor *m, struct err *e)
 {
 	m->kind = "gradient boosting of XGBoost";
-	m->features = features;
-	m->outputs = outputs;
 	m->rounds = m->single = true;
 	m->absent = ABSENT_MISSING;
-	if (forest_begin(&m->forest, features, outputs, 1, e) < 0)
+	if (forest_begin(&m->forest, FOREST_FEATURES, 1, 1, e) < 0)
 		return -1;
 	m->forest.single = true;
 	return 0;
-}
-
-void
-xgboost_drop(struct tree *t, float weight)
-{
-	double *v = (double *)(void *)t->values.p;
-	size_t i;
-
-	for (i = 0; i < t->values.n / sizeof *v; i++)
-		v[i] = (double)((float)v[i] * weight);
 }
 
 int
@@ -145,8 +133,7 @@ struct xgboost {
 	struct buf info;      /* doubles: group of each tree */
 	struct buf drop;      /* doubles: weights of DART */
 	struct buf weights;   /* doubles, of gblinear */
-	struct tree *trees;
-	size_t count, cap;
+	struct tree tree;
 	size_t sets;          /* words of the sets of all trees */
 };
 
@@ -262,7 +249,6 @@ static int
 build(struct xgboost *x)
 {
 	size_t i, n = length(&x->field[LEFT]);
-	struct tree *t;
 
 	for (i = RIGHT; i <= DEFAULT; i++)
 		if (length(&x->field[i]) != n)
@@ -270,16 +256,14 @@ build(struct xgboost *x)
 			               length(&x->field[i]), fields[LEFT], n);
 	if (length(&x->field[SPLIT_TYPE]) && length(&x->field[SPLIT_TYPE]) != n)
 		return err_set(x->e, ERR_CORRUPT, x->where, "split_type differs in length");
-	if (mem_grow(&x->trees, &x->cap, x->count + 1, sizeof *x->trees) < 0)
-		return err_memory(x->e);
-	t = &x->trees[x->count++];
-	t->covered = length(&x->field[COVERS]) == n;
+	tree_clear(&x->tree);
+	x->tree.covered = length(&x->field[COVERS]) == n;
 	for (i = 0; i < n; i++) {
-		if (node_of(x, t, i) < 0)
+		if (node_of(x, &x->tree, i) < 0)
 			return -1;
-		t->nodes[i].cover = t->covered ? at(&x->field[COVERS], i) : 0;
+		x->tree.nodes[i].cover = x->tree.covered ? at(&x->field[COVERS], i) : 0;
 	}
-	return categories(x, t);
+	return categories(x, &x->tree) < 0 ? -1 : forest_add(&x->m->forest, &x->tree, x->where, x->e);
 }
 
 /* tree_param: leaves with several values are a form of their own. */
@@ -473,31 +457,27 @@ read_learner(struct xgboost *x)
 
 /* ---- from the parts to a model ---- */
 
+/* Gives each tree its output, and multiplies leaves of DART. */
 static int
-put_trees(struct xgboost *x)
+settle(struct xgboost *x, size_t groups)
 {
 	struct forest *f = &x->m->forest;
-	size_t i;
-	char where[400];
+	size_t i, n = length(&x->info), drop = length(&x->drop);
 
-	if (length(&x->info) != x->count)
-		return err_set(x->e, ERR_CORRUPT, x->where, "tree_info has %zu items for %zu trees",
-		               length(&x->info), x->count);
-	if (length(&x->drop) && length(&x->drop) != x->count)
-		return err_set(x->e, ERR_CORRUPT, x->where, "weight_drop has %zu items for %zu trees",
-		               length(&x->drop), x->count);
-	for (i = 0; i < x->count; i++) {
-		double group = at(&x->info, i);
-
-		snprintf(where, sizeof where, "%.300s, tree %zu", x->where, i);
-		if (!whole(group, (double)f->groups))
-			return err_set(x->e, ERR_CORRUPT, where, "its output is %g, of %zu", group, f->groups);
-		x->trees[i].group = (uint32_t)group;
-		if (length(&x->drop))
-			xgboost_drop(&x->trees[i], (float)at(&x->drop, i));
-		if (forest_add(f, &x->trees[i], where, x->e) < 0)
+	x->m->features = (size_t)x->features;
+	x->m->outputs = groups;
+	if (n != f->tree_count)
+		return err_set(x->e, ERR_CORRUPT, x->where, "tree_info has %zu items for %zu trees", n,
+		               f->tree_count);
+	if (drop && drop != n)
+		return err_set(x->e, ERR_CORRUPT, x->where, "weight_drop has %zu items for %zu trees", drop, n);
+	if (forest_settle(f, x->m->features, groups, x->where, x->e) < 0)
+		return -1;
+	for (i = 0; i < n; i++) {
+		if (forest_assign(f, i, at(&x->info, i), x->where, x->e) < 0)
 			return -1;
-		tree_free(&x->trees[i]);
+		if (drop)
+			forest_weigh(f, i, (float)at(&x->drop, i));
 	}
 	return 0;
 }
@@ -538,13 +518,11 @@ put_base(struct xgboost *x)
 static int
 assemble(struct xgboost *x)
 {
-	struct predictor *m = x->m;
-	bool linear = strcmp(x->booster, "gblinear") == 0;
 	double groups = x->classes > 1 ? x->classes : x->targets > 1 ? x->targets : 1;
 
-	if (xgboost_begin(m, (size_t)x->features, (size_t)groups, x->e) < 0)
+	if (settle(x, (size_t)groups) < 0 || put_base(x) < 0)
 		return -1;
-	return put_base(x) < 0 ? -1 : linear ? put_linear(x) : put_trees(x);
+	return strcmp(x->booster, "gblinear") == 0 ? put_linear(x) : 0;
 }
 
 int
@@ -555,8 +533,10 @@ xgboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 	size_t i;
 	int r = -1;
 
-	if (!d)
-		return err_memory(e);
+	if (!d || xgboost_begin(m, e) < 0) {
+		free(d);
+		return d ? -1 : err_memory(e);
+	}
 	/* JSON has a quote, or white space before one, behind the brace; UBJSON a length. */
 	doc_begin(d, n > 1 && p[1] != '"' && p[1] != ' ' && p[1] != '\n' && p[1] != '\r' &&
 	          p[1] != '\t', p, n, where, e);
@@ -570,9 +550,7 @@ xgboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 		r = assemble(&x);
 	for (i = 0; i < FIELDS; i++)
 		buf_free(&x.field[i]);
-	for (i = 0; i < x.count; i++)
-		tree_free(&x.trees[i]);
-	free(x.trees);
+	tree_free(&x.tree);
 	buf_free(&x.base);
 	buf_free(&x.info);
 	buf_free(&x.drop);

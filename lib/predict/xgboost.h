@@ -4,16 +4,13 @@
 
 #include "predict/readers.h"
 
-/* Prepares the model for its trees or weights: sums in single precision. 0 or -1. */
-int xgboost_begin(struct predictor *m, size_t features, size_t outputs, struct err *e);
+/* Prepares the model for its trees: sums in single precision. 0 or -1. */
+int xgboost_begin(struct predictor *m, struct err *e);
 
 /* Sets task, link and the forest's base from an objective such as "binary:logistic". base: in
  * the space of predictions, groups values. 0, or -1 for an objective without a row. */
 int xgboost_objective(struct predictor *m, const char *objective, const float *base,
                       const char *where, struct err *e);
-
-/* Multiplies the leaves of a tree of DART by its weight. */
-void xgboost_drop(struct tree *t, float weight);
 
 /* Turns weights of gblinear, features x groups and then a bias for each group, into a linear
  * model. at: the i-th of them. 0 or -1. */

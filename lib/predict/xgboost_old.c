@@ -71,10 +71,12 @@ single_at(const uint8_t *p)
 static const char *
 take_text(struct old *x, char text[64])
 {
-	const uint8_t *n = take(x, 8), *p = n ? take(x, le64(n)) : NULL;
+	const uint8_t *at = take(x, 8), *p;
+	uint64_t n = at ? le64(at) : 0;
 
+	p = at ? take(x, n) : NULL;
 	if (p)
-		snprintf(text, 64, "%.*s", le64(n) < 63 ? (int)le64(n) : 63, (const char *)p);
+		snprintf(text, 64, "%.*s", n < 63 ? (int)n : 63, (const char *)p);
 	return p ? text : NULL;
 }
 
@@ -135,26 +137,22 @@ read_tree(struct old *x, struct tree *t)
 	return p ? 0 : -1;
 }
 
-/* Gives each tree its group, and multiplies leaves of DART. */
+/* Gives each tree its output, and multiplies leaves of DART. */
 static int
-put_trees(struct old *x, struct tree *trees, uint32_t n, const uint8_t *drop)
+settle(struct old *x, uint32_t n, bool dart)
 {
-	const uint8_t *info = take(x, (uint64_t)n * 4);
-	const uint8_t *count = drop ? take(x, 8) : NULL;
-	char where[400];
+	struct forest *f = &x->m->forest;
+	const uint8_t *info = take(x, (uint64_t)n * 4), *count = dart ? take(x, 8) : NULL, *drop;
 	uint32_t i;
 
 	if (count && le64(count) != n)
 		return err_set(x->e, ERR_CORRUPT, x->where, "the weights of %u trees are missing", n);
 	drop = count ? take(x, (uint64_t)n * 4) : NULL;
 	for (i = 0; !x->failed && i < n; i++) {
-		snprintf(where, sizeof where, "%.300s, tree %u", x->where, i);
-		if (drop)
-			xgboost_drop(&trees[i], single_at(drop + (size_t)i * 4));
-		trees[i].group = le32(info + (size_t)i * 4);
-		if (forest_add(&x->m->forest, &trees[i], where, x->e) < 0)
+		if (forest_assign(f, i, le32(info + (size_t)i * 4), x->where, x->e) < 0)
 			return -1;
-		tree_free(&trees[i]);
+		if (drop)
+			forest_weigh(f, i, single_at(drop + (size_t)i * 4));
 	}
 	return x->failed ? -1 : 0;
 }
@@ -164,24 +162,19 @@ read_trees(struct old *x, bool dart)
 {
 	const uint8_t *p = take(x, TREES);
 	uint32_t i, n = p ? le32(p) : 0;
-	struct tree *trees;
+	struct tree tree = { 0 };
 	int r = 0;
 
 	if (!p)
 		return -1;
 	if (n > x->left / (TREE + NODE))
 		return err_set(x->e, ERR_CORRUPT, x->where, "the file is too short for %u trees", n);
-	trees = mem_array(n, sizeof *trees);
-	if (!trees)
-		return err_memory(x->e);
-	for (i = 0; r == 0 && i < n; i++)
-		r = read_tree(x, &trees[i]);
-	if (r == 0)
-		r = put_trees(x, trees, n, dart ? x->p : NULL);
-	for (i = 0; i < n; i++)
-		tree_free(&trees[i]);
-	free(trees);
-	return r;
+	for (i = 0; r == 0 && i < n; i++) {
+		tree_clear(&tree);
+		r = read_tree(x, &tree) < 0 ? -1 : forest_add(&x->m->forest, &tree, x->where, x->e);
+	}
+	tree_free(&tree);
+	return r < 0 ? -1 : settle(x, n, dart);
 }
 
 /* ---- gblinear ---- */
@@ -244,7 +237,9 @@ xgboost_old_read(struct predictor *m, const uint8_t *p, size_t n, const char *wh
 	if (le32(head + 4) > FOREST_FEATURES || le32(head + 8) > PREDICT_OUTPUTS)
 		return err_set(e, ERR_CORRUPT, where, "a model of %u features and %u classes",
 		               le32(head + 4), le32(head + 8));
-	if (xgboost_begin(m, le32(head + 4), le32(head + 8) > 1 ? le32(head + 8) : 1, e) < 0)
+	m->features = le32(head + 4);
+	m->outputs = le32(head + 8) > 1 ? le32(head + 8) : 1;
+	if (xgboost_begin(m, e) < 0 || forest_settle(&m->forest, m->features, m->outputs, where, e) < 0)
 		return -1;
 	if (set_objective(&x, objective, single_at(head), le32(head + 20) == 0) < 0)
 		return -1;
