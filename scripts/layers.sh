@@ -87,6 +87,9 @@ BEGIN {
     status = 1
   } else if ($0 ~ /"/) {
     bad = !((room, dir[1]) in may)
+    # Headers that are installed side by side.
+    if (name ~ /^aprml_?[a-z]*\.h$/)
+      bad = file !~ /^lib\/api\/aprml_?[a-z]*\.h$/
     # A container may include the shared files, but no other container; the shared files
     # include no container.
     count = split(name, step, "/")

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/compute.h"
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/version.h"
@@ -49,7 +50,7 @@ open_ranges(struct aprml *m, const struct format_options *options)
 static struct source *
 open_source(struct aprml *m)
 {
-	const struct format_options options = { 0 };
+	const struct format_options options = { .use = m->from.use };
 	struct reader r;
 
 	if (m->from.path)
@@ -68,6 +69,7 @@ api_open(const struct api_origin *o, struct aprml_error *e)
 	struct err err = ERR_INIT;
 
 	if (m) {
+		pthread_mutex_init(&m->lock, NULL);
 		m->from = *o;
 		m->held = -1;
 		m->from.path = o->path ? mem_text(o->path, strlen(o->path)) : NULL;
@@ -75,6 +77,8 @@ api_open(const struct api_origin *o, struct aprml_error *e)
 	if (!m || !m->from.path != !o->path) {
 		err_memory(&err);
 		api_fail(&err, e);
+		if (m)
+			pthread_mutex_destroy(&m->lock);
 		free(m);
 		return NULL;
 	}
@@ -128,6 +132,7 @@ aprml_close(struct aprml *m)
 		remote_return(m->held);
 	if (m->held >= 0)
 		close(m->held);
+	pthread_mutex_destroy(&m->lock);
 	free(m->from.path);
 	free(m);
 }
@@ -218,6 +223,7 @@ aprml_decode(const char *type, const void *x, size_t bytes, float *y, size_t roo
 
 	if (!t || !values_known(t))
 		return -1;
+	api_level();
 	if (bytes == 0)
 		return 0;
 	if (bytes < t->head || (bytes - t->head) % t->bytes)

@@ -18,8 +18,14 @@
  *
  * These functions print nothing, catch no signal and start no thread. A model needs
  * constant memory in addition to its header; long values and side files are kept once
- * the caller has asked for one. Only one thread at a time may call these functions, even
- * with different models. All names that the linker sees begin with aprml_.
+ * the caller has asked for one. All names that the linker sees begin with aprml_.
+ *
+ * Threads may use different models at once. Of one model, any number of threads may call
+ * aprml_tensor_count, aprml_tensor, aprml_find, aprml_floats, aprml_bytes, aprml_view, aprml_prefetch,
+ * aprml_key_count, aprml_key, aprml_text, aprml_integer and aprml_file_count at once, also beside one
+ * thread that calls the others: aprml_next, aprml_read, aprml_value, aprml_file. The functions of
+ * struct aprml_ranges are then called by these threads at once. What is computed does not depend on
+ * the level of the CPU, which is chosen once in a process.
  *
  * Strings are UTF-8 and terminated. They belong to the model and are valid until
  * aprml_close.
@@ -211,5 +217,8 @@ int64_t aprml_decode(const char *type, const void *x, size_t bytes, float *y, si
 #ifdef __cplusplus
 }
 #endif
+
+#include "aprml_predict.h"
+#include "aprml_run.h"
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef API_PRIVATE_H
 #define API_PRIVATE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "api/aprml.h"
@@ -15,6 +16,7 @@ struct api_origin {
 	const void *memory;
 	size_t memory_bytes;
 	struct aprml_ranges ranges; /* read NULL: memory */
+	enum format_use use;
 };
 
 struct aprml {
@@ -35,6 +37,7 @@ struct aprml {
 		uint8_t *p;     /* NULL: not kept */
 		size_t n;
 	} *blobs;               /* one per blob of the plan; NULL: not read */
+	pthread_mutex_t lock;   /* guards what follows: */
 	struct api_view {
 		void *map;      /* of whole pages around the tensor */
 		size_t n;

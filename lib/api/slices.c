@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/compute.h"
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
@@ -263,6 +264,7 @@ aprml_floats(struct aprml *m, size_t i, uint64_t from, size_t n, float *y,
 		return pull_fail(&p, ERR_NO, "has fewer values");
 	if (n == 0)
 		return 0;
+	api_level();
 	if (pull_begin(&p, m, i) == 0)
 		r = decode(&p, tensor, from, n, y);
 	pull_end(&p);
@@ -300,20 +302,23 @@ map_tensor(struct pull *p, const struct aprml *m, size_t i, struct api_view *v)
 static const void *
 view(struct pull *p, struct aprml *m, size_t i)
 {
+	const uint8_t *at = NULL;
 	struct api_view *v;
 
 	if (p->memory)
 		return p->memory + p->at;
+	pthread_mutex_lock(&m->lock);
 	if (!m->views)
 		m->views = mem_array(aprml_tensor_count(m), sizeof *m->views);
-	if (!m->views) {
+	v = m->views ? &m->views[i] : NULL;
+	if (!v)
 		pull_fail(p, ERR_MEMORY, "out of memory");
-		return NULL;
-	}
-	v = &m->views[i];
-	if (v->map)
-		return (const uint8_t *)v->map + p->at % (uint64_t)sysconf(_SC_PAGESIZE);
-	return map_tensor(p, m, i, v);
+	else if (v->map)
+		at = (const uint8_t *)v->map + p->at % (uint64_t)sysconf(_SC_PAGESIZE);
+	else
+		at = map_tensor(p, m, i, v);
+	pthread_mutex_unlock(&m->lock);
+	return at;
 }
 
 const void *

@@ -275,18 +275,16 @@ widest(const struct predictor *m)
 	return most;
 }
 
-/* Blocks have at most FOREST_BLOCK of n rows, and there is one for each thread. */
-static size_t
-rows_of_block(const struct batch *b, size_t n)
+size_t
+batch_rows(const struct predictor *m, enum batch_what what, size_t n, unsigned jobs)
 {
-	const struct predictor *m = b->m;
 	size_t values = m->features + predict_trees(m) / 2 + 1, most;
 
-	values += b->what == BATCH_CONTRIB ? contrib_columns(m) : 0;
+	values += what == BATCH_CONTRIB ? contrib_columns(m) : 0;
 	values += m->sparse ? 0 : m->outputs + (m->texts && m->form == PREDICT_LINEAR ? 0 : m->inner);
 	values += widest(m);
 	most = VALUES / values;
-	n = n / (b->jobs ? b->jobs : 1) + 1;
+	n = n / (jobs ? jobs : 1) + 1;
 	n = n < most ? n : most;
 	return n < 1 ? 1 : n > FOREST_BLOCK ? FOREST_BLOCK : n;
 }
@@ -415,7 +413,7 @@ put_blocks(struct work *w, struct err *e)
 static int
 flush(struct work *w, struct err *e)
 {
-	size_t i, each = rows_of_block(w->b, w->line_count);
+	size_t i, each = batch_rows(w->b->m, w->b->what, w->line_count, w->b->jobs);
 
 	w->block_count = 0;
 	predict_expect(w->b->m, w->number + w->line_count);

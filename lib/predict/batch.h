@@ -30,6 +30,10 @@ struct batch {
 /* Whether the model can answer this. 0, or -1 with ERR_USAGE. */
 int batch_allows(const struct predictor *m, enum batch_what what, struct err *e);
 
+/* The number of rows, at most FOREST_BLOCK of n, that are computed at once if there is a block for each
+ * of this many threads. */
+size_t batch_rows(const struct predictor *m, enum batch_what what, size_t n, unsigned jobs);
+
 /* Reads rows to the end of r. The predictions of all rows before a wrong one are put. 0, or -1
  * with e filled. rows_free is due in any case. */
 int batch_run(struct batch *b, struct reader *r, struct err *e);

@@ -138,6 +138,63 @@ part_runs() {
 	done
 }
 
+say_runs() {
+	# shellcheck disable=SC2086
+	compile say $1 say.c
+	./say "$model" 'ROMEO:' >said
+	apr-run -n 40 -p 'ROMEO:' "$model" | diff said -
+	run ./say "$root/tests/tools/apr-predict.bats" x
+	[ "$status" -eq 1 ] && [[ $output == say:* ]]
+}
+
+row_runs() {
+	# shellcheck disable=SC2086
+	compile row $1 row.c
+	[ "$(./row v.txt 1 0)" = 10 ]
+	[ "$(./row v.txt 1 1)" = 20.25 ]
+	run ./row v.txt 1
+	[ "$status" -eq 1 ] && [ "$output" = 'row: 2 numbers are needed' ]
+}
+
+@test "aprml_run(3), aprml_predict(3): the examples compile as C11 and C++17 and run" {
+	export LD_LIBRARY_PATH=$lib
+	printf '%s\n' tree num_class=1 num_tree_per_iteration=1 max_feature_idx=1 objective=regression \
+		'feature_names=a b' '' Tree=0 num_leaves=2 num_cat=0 split_feature=1 threshold=0.5 \
+		decision_type=10 left_child=-1 right_child=-2 'leaf_value=10 20.25' '' 'end of trees' >v.txt
+	page_program say c
+	each_compiler say_runs
+	page_program row c
+	each_compiler row_runs
+}
+
+# rustc, which rustup finds by the user's own folder.
+rust() {
+	HOME=$(getent passwd "$(id -u)" | cut -d: -f6) rustc "$@"
+}
+
+@test "aprml_run(3): the examples in Python and Rust generate text" {
+	[ "$mode" = release ] || skip "a sanitizer's library comes with the program"
+	local found=0
+	export LD_LIBRARY_PATH=$lib
+	apr-run -n 40 -p 'ROMEO:' "$model" >expected
+	if command -v python3 >/dev/null; then
+		page_program tell py
+		python3 tell.py "$model" 'ROMEO:' | diff - expected
+		run python3 tell.py missing.gguf x
+		[ "$status" -eq 1 ] && [[ $output == 'tell: missing.gguf: cannot be opened'* ]]
+		found=1
+	fi
+	if rust --version >/dev/null 2>&1; then
+		page_program go rs
+		rust --edition 2021 -L "$lib" -l aprml go.rs
+		./go "$model" 'ROMEO:' | diff - expected
+		run ./go missing.gguf x
+		[ "$status" -eq 1 ] && [[ $output == 'go: missing.gguf: cannot be opened'* ]]
+		found=1
+	fi
+	[ $found = 1 ] || skip "neither python3 nor rustc"
+}
+
 @test "aprml(3): the example in Python runs" {
 	[ "$mode" = release ] || skip "a sanitizer's library comes with the program"
 	command -v python3 >/dev/null || skip "no python3"

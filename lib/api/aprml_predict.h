@@ -1,0 +1,100 @@
+/* aprml_predict: what a classical model says of rows of numbers, or of texts: trees, linear models and
+ * pipelines of XGBoost, LightGBM, CatBoost, scikit-learn and ONNX, n-grams in ARPA form, and small
+ * networks whose tensors have names. The manual page is aprml_predict in section 3. aprml.h includes this
+ * header.
+ *
+ *	struct aprml_predictor *p = aprml_predictor_open("model.json", &e);
+ *	aprml_predict(p, APRML_PREDICTION, rows, n, answers, &e);
+ *
+ * The numbers are those of apr-predict(1). Nothing in a file is executed.
+ *
+ * A predictor serves any number of threads at once, apart from aprml_predictor_trees,
+ * aprml_predictor_expect and aprml_predictor_close, which must be alone. No call starts a thread.
+ */
+#ifndef APRML_PREDICT_H
+#define APRML_PREDICT_H
+
+#ifndef APRML_H
+#include "aprml.h"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+struct aprml_predictor;
+
+/* Read the model in a file, of at most 2 GiB unless it is a container of tensors. NULL with *e
+ * filled. */
+struct aprml_predictor *aprml_predictor_open(const char *path, struct aprml_error *e);
+
+/* The same for the n bytes of such a file at p, which are read once. */
+struct aprml_predictor *aprml_predictor_open_memory(const void *p, size_t n, struct aprml_error *e);
+
+/* The same for a model of tensors with known names, in any container. The model may be closed before
+ * the predictor; one that comes through a pipe is used up. */
+struct aprml_predictor *aprml_predictor_of(struct aprml *m, struct aprml_error *e);
+
+void aprml_predictor_close(struct aprml_predictor *p); /* NULL is harmless */
+
+struct aprml_predictor_info {
+	size_t bytes;     /* sizeof (struct aprml_predictor_info), set by the caller */
+	const char *kind; /* "gradient boosting of XGBoost"; belongs to the predictor */
+	size_t features;  /* values of a row; 1 for a model of texts */
+	size_t outputs;   /* scores of a row */
+	size_t classes;   /* 0: not a classifier */
+	size_t trees;
+	int texts;        /* rows are texts */
+};
+
+/* 0, or -1 if bytes is unknown. */
+int aprml_predictor_info(const struct aprml_predictor *p, struct aprml_predictor_info *info);
+
+/* The name of feature i and the label of class i, or NULL: there is no such one, or it has only its
+ * number. They belong to the predictor. */
+const char *aprml_predictor_feature(const struct aprml_predictor *p, size_t i);
+const char *aprml_predictor_label(const struct aprml_predictor *p, size_t i);
+
+/* Use only the first n trees of each output. Later calls can only leave out more. 0, or -1 with *e
+ * filled. */
+int aprml_predictor_trees(struct aprml_predictor *p, size_t n, struct aprml_error *e);
+
+/* Tell that about this many rows will be predicted: for many, trees are brought into a form that takes
+ * time and memory once and is several times as fast. The numbers do not depend on it. */
+void aprml_predictor_expect(struct aprml_predictor *p, uint64_t rows);
+
+enum aprml_what {
+	APRML_PREDICTION,    /* the values; of a classifier, the number of the class; of clusters,
+	                      * that of the nearest */
+	APRML_PROBABILITIES, /* of each class */
+	APRML_SCORES,        /* before the link function: margins, or distances to clusters */
+	APRML_LEAVES         /* the number of the leaf that each tree leads to */
+};
+
+/* The number of columns of an answer; 0: the model does not give it. */
+size_t aprml_predict_columns(const struct aprml_predictor *p, enum aprml_what what);
+
+/* Predict n rows of info.features values each, row after row; NaN is a missing value. to has room for
+ * n × aprml_predict_columns values. 0, or -1 with *e filled: the model does not give this answer,
+ * reads texts, or refuses missing values. */
+int aprml_predict(const struct aprml_predictor *p, enum aprml_what what, const double *rows, size_t n,
+                  double *to, struct aprml_error *e);
+
+/* The same for n texts in UTF-8, text[i] with bytes[i] bytes, by a model that reads texts. */
+int aprml_predict_texts(const struct aprml_predictor *p, enum aprml_what what,
+                        const char *const *text, const size_t *bytes, size_t n, double *to,
+                        struct aprml_error *e);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
