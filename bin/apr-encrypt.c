@@ -6,8 +6,8 @@
 #include "cli/passphrase.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
-#include "crypto/agree.h"
 #include "crypto/seal/seal.h"
+#include "stage/sealing.h"
 
 struct options {
 	struct opt_list recipients, files;
@@ -17,46 +17,15 @@ struct options {
 	struct output_options output;
 };
 
-static int
-seal_for(struct skey *skey, const struct recipients *to, const uint8_t *data,
-         struct err *e)
-{
-	struct secret pair = { 0 };
-	uint8_t public[AGREE_BYTES];
-	int r = secret_alloc(&pair, AGREE_BYTES, e);
-	size_t i;
-
-	for (i = 0; r == 0 && i < to->n; i++)
-		if (agree_new(pair.p, public, e) < 0 ||
-		    skey_add_recipient(skey, data, to->key[i], pair.p, e) < 0)
-			r = -1;
-	secret_free(&pair);
-	return r;
-}
-
-static int
-seal_by_password(struct skey *skey, const struct options *o, const uint8_t *data,
-                 struct err *e)
-{
-	struct secret password = { 0 };
-	uint8_t salt[ARGON2ID_SALT];
-	int r = passphrase_get(&o->passphrase, "the sealed model", true, &password, e);
-
-	if (r == 0)
-		r = random_bytes(salt, sizeof salt, e);
-	if (r == 0)
-		r = skey_add_password(skey, data, password.p, password.n, salt, ARGON2ID_COST, e);
-	secret_free(&password);
-	return r;
-}
-
 /* Makes a random data key and salt, and the stanzas of the recipients. */
 static int
 prepare(const struct options *o, struct skey *skey, struct secret *data, struct err *e)
 {
 	static struct recipients to;
+	struct secret secret = { 0 };
 	bool password = o->ask || passphrase_given(&o->passphrase);
 	size_t i;
+	int r;
 
 	for (i = 0; i < o->recipients.n; i++)
 		if (recipients_add(&to, o->recipients.items[i], e) < 0)
@@ -68,12 +37,14 @@ prepare(const struct options *o, struct skey *skey, struct secret *data, struct 
 		return tool_misused(e, "no recipient: use -r, -R or -p");
 	if (to.n && password)
 		return tool_misused(e, "use recipients or a passphrase, not both");
-	if (secret_guard(e) < 0 || secret_alloc(data, SKEY_DATA, e) < 0 ||
-	    random_bytes(data->p, SKEY_DATA, e) < 0 ||
-	    random_bytes(skey->salt, sizeof skey->salt, e) < 0)
+	if (secret_guard(e) < 0)
 		return -1;
-	return password ? seal_by_password(skey, o, data->p, e)
-	                : seal_for(skey, &to, data->p, e);
+	if (password &&
+	    passphrase_get(&o->passphrase, "the sealed model", true, &secret, e) < 0)
+		return -1;
+	r = sealing_make(skey, data, &to, &secret, e);
+	secret_free(&secret);
+	return r;
 }
 
 /* Sets *signer to the key of the outer signature, or leaves it NULL if there is none. */

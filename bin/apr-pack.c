@@ -173,7 +173,7 @@ pack(const char *path, const struct options *o, struct err *e)
 	struct out_options where = { .path = o->output.path, .force = o->output.force,
 		.no_sync = o->no_sync };
 	struct flow f = { 0 };
-	struct tool_vault vault = { .key = NULL };
+	struct ring vault = { .key = NULL };
 	struct input in;
 	struct sink *sink = NULL;
 
@@ -183,7 +183,7 @@ pack(const char *path, const struct options *o, struct err *e)
 	sandbox_spool();
 	sandbox_prepare();
 	if (vault_to_write(&vault, &o->vault, e) < 0) {
-		vault_close(&vault);
+		ring_free(&vault);
 		return -1;
 	}
 	how.vault = &vault.vault;
@@ -200,7 +200,7 @@ pack(const char *path, const struct options *o, struct err *e)
 		}
 	}
 	sink_close(sink);
-	vault_close(&vault);
+	ring_free(&vault);
 	return input_close(&in, e);
 }
 

@@ -154,7 +154,7 @@ static int
 unpack(const char *path, const struct options *o, const struct flow *f, struct err *e)
 {
 	struct format_options how = o->format;
-	struct tool_vault vault = { .key = NULL };
+	struct ring vault = { .key = NULL };
 	struct out_options where = { .path = o->output.path, .force = o->output.force };
 	const struct format *format;
 	struct source *source = NULL;
@@ -173,7 +173,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 		sandbox_spool();
 	sandbox_prepare();
 	if (vault_to_read(&vault, &o->vault, e) < 0) {
-		vault_close(&vault);
+		ring_free(&vault);
 		return -1;
 	}
 	how.vault = &vault.vault;
@@ -183,7 +183,7 @@ unpack(const char *path, const struct options *o, const struct flow *f, struct e
 	sandbox_enter();
 	where.from = path;
 	source = format_open_path(path, &how, tool_note, &format, &where.input, e);
-	vault_close(&vault);
+	ring_free(&vault);
 	if (source && check_own(source, format, o, e) < 0) {
 		status = -1;
 	} else if (source && source->plan->sealed && f->operation) {

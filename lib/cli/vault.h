@@ -6,11 +6,7 @@
 
 #include "cli/passphrase.h"
 #include "cli/tool.h"
-#include "crypto/keys.h"
-#include "crypto/seal/identity.h"
-#include "crypto/secret.h"
-#include "crypto/trusted.h"
-#include "model/vault.h"
+#include "stage/ring.h"
 
 struct vault_options {
 	const char *sign_key, *sign_passphrase; /* writing */
@@ -34,22 +30,12 @@ struct vault_options {
 	     "APR version 1: decrypt with the identity in FILE"), \
 	OPT_PASSPHRASE(&(o)->passphrase)
 
-struct tool_vault {
-	struct vault vault;
-	struct key_secret *key;
-	struct recipients recipients;
-	struct identities identities;
-	struct secret password;
-	struct trusted trusted;
-};
-
 /* Whether any option is given. */
 bool vault_asked(const struct vault_options *o);
 
 /* Read keys and ask for passphrases; call them before the sandbox is entered. Return 0 or
- * -1. Call vault_close in every case. */
-int vault_to_write(struct tool_vault *v, const struct vault_options *o, struct err *e);
-int vault_to_read(struct tool_vault *v, const struct vault_options *o, struct err *e);
-void vault_close(struct tool_vault *v);
+ * -1. Call ring_free in every case. */
+int vault_to_write(struct ring *v, const struct vault_options *o, struct err *e);
+int vault_to_read(struct ring *v, const struct vault_options *o, struct err *e);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <sodium.h>
 
+#include "crypto/kdf.h"
+
 int
 agree_public(const uint8_t secret[AGREE_BYTES], uint8_t public[AGREE_BYTES],
              struct err *e)
@@ -14,9 +16,8 @@ agree_public(const uint8_t secret[AGREE_BYTES], uint8_t public[AGREE_BYTES],
 int
 agree_new(uint8_t secret[AGREE_BYTES], uint8_t public[AGREE_BYTES], struct err *e)
 {
-	if (sodium_init() < 0)
-		return err_memory(e);
-	randombytes_buf(secret, AGREE_BYTES);
+	if (random_bytes(secret, AGREE_BYTES, e) < 0)
+		return -1;
 	return agree_public(secret, public, e);
 }
 

@@ -95,9 +95,20 @@ argon2id(const void *password, size_t password_bytes, const uint8_t salt[ARGON2I
 	return 0;
 }
 
+static struct random_source source;
+
+void
+random_from(const struct random_source *from)
+{
+	source = *from;
+}
+
 int
 random_bytes(void *p, size_t n, struct err *e)
 {
+	if (source.fill)
+		return source.fill(source.ctx, p, n) == 0
+		           ? 0 : err_set(e, ERR_IO, NULL, "there are no random bytes");
 	if (sodium_init() < 0)
 		return err_memory(e);
 	randombytes_buf(p, n);

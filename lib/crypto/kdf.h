@@ -52,8 +52,17 @@ int argon2id(const void *password, size_t password_bytes,
              const uint8_t salt[ARGON2ID_SALT], struct argon2id_cost cost, uint8_t *out,
              size_t n, struct err *e);
 
-/* n bytes from the system's generator: for keys, salts, nonces. 0, or -1 with E008. */
+/* n bytes from the system's generator, or from the source that random_from has set: for keys, salts,
+ * nonces. 0, or -1 with E008; or with E007 if that source fails. */
 int random_bytes(void *p, size_t n, struct err *e);
+
+/* Another generator: fill returns 0, or -1. fill NULL: the system's. Call it before any other thread
+ * needs random bytes. */
+struct random_source {
+	int (*fill)(void *ctx, void *p, size_t n);
+	void *ctx;
+};
+void random_from(const struct random_source *from);
 
 /* True if n bytes are the same. The time depends only on n. */
 int bytes_equal(const void *a, const void *b, size_t n);

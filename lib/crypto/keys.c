@@ -11,6 +11,7 @@
 #include "core/le.h"
 #include "core/out.h"
 #include "core/text.h"
+#include "crypto/kdf.h"
 #include "crypto/secret.h"
 
 /* The public file, decoded. */
@@ -328,8 +329,13 @@ key_secret_new(struct err *e)
 
 	if (!k)
 		return NULL;
-	randombytes_buf(k->public.id, sizeof k->public.id);
-	crypto_sign_keypair(k->public.key, k->box + BOX_KEY);
+	if (random_bytes(k->public.id, sizeof k->public.id, e) < 0 ||
+	    random_bytes(k->sealed, SEED_BYTES, e) < 0) {
+		key_secret_free(k);
+		return NULL;
+	}
+	crypto_sign_seed_keypair(k->public.key, k->box + BOX_KEY, k->sealed);
+	sodium_memzero(k->sealed, SEED_BYTES);
 	memcpy(k->box + BOX_ID, k->public.id, KEY_ID_BYTES);
 	checksum(k->box, k->box + BOX_SUM);
 	return k;
@@ -365,24 +371,69 @@ stage_text(struct out *o, const char *path, mode_t mode, const char *text, size_
 	return r == 0 ? out_settle(o) : r;
 }
 
-/* Write the comment, and n bytes in base64. Every key fits into KEY_FILE_BYTES. */
-static int
-stage_key(struct out *o, const char *path, mode_t mode, const char *what,
-          const uint8_t *p, size_t n, bool force, struct err *e)
+/* The comment, and n bytes in base64: the length. Every key fits into KEY_FILE_BYTES. */
+static size_t
+put_key(char text[KEY_FILE_BYTES], const char *what, const uint8_t *p, size_t n)
 {
-	char *text = sodium_malloc(KEY_FILE_BYTES);
-	size_t used;
-	int r;
+	size_t used = (size_t)snprintf(text, KEY_FILE_BYTES, "%s%s\n", comment, what);
 
-	if (!text)
-		return err_memory(e);
-	used = (size_t)snprintf(text, KEY_FILE_BYTES, "%s%s\n", comment, what);
 	sodium_bin2base64(text + used, KEY_FILE_BYTES - used, p, n,
 	                  sodium_base64_VARIANT_ORIGINAL);
 	used += strlen(text + used);
 	text[used++] = '\n';
-	r = stage_text(o, path, mode, text, used, force, e);
-	sodium_free(text);
+	return used;
+}
+
+size_t
+key_public_put(const struct key_public *k, char text[KEY_FILE_BYTES])
+{
+	uint8_t p[PUB_BYTES];
+	char what[64], id[KEY_ID_TEXT];
+
+	memcpy(p + PUB_ALG, "Ed", 2);
+	memcpy(p + PUB_ID, k->id, sizeof k->id);
+	memcpy(p + PUB_KEY, k->key, sizeof k->key);
+	snprintf(what, sizeof what, "public key %s", key_id_text(id, k->id));
+	return put_key(text, what, p, sizeof p);
+}
+
+/* Fill the fields of a secret file. */
+static int
+fill_secret(uint8_t p[SEC_BYTES], const struct key_secret *k, const uint8_t *passphrase,
+            size_t n, struct key_cost cost, struct err *e)
+{
+	sodium_memzero(p, SEC_BYTES);
+	memcpy(p + SEC_ALG, "Ed", 2);
+	memcpy(p + SEC_SUM, "B2", 2);
+	memcpy(p + SEC_BOX, k->box, BOX_BYTES);
+	checksum(k->box, p + SEC_BOX + BOX_SUM);
+	if (!passphrase)
+		return 0;
+	memcpy(p + SEC_KDF, "Sc", 2);
+	if (random_bytes(p + SEC_SALT, SALT_BYTES, e) < 0)
+		return -1;
+	le64_put(p + SEC_OPS, cost.operations);
+	le64_put(p + SEC_MEM, cost.memory);
+	return mix(p + SEC_BOX, passphrase, n, p + SEC_SALT, cost, e);
+}
+
+int
+key_secret_put(const struct key_secret *k, const uint8_t *passphrase, size_t n,
+               struct key_cost cost, char text[KEY_FILE_BYTES], size_t *used, struct err *e)
+{
+	uint8_t *p;
+	int r;
+
+	if (passphrase && check_cost(cost, e) < 0)
+		return -1;
+	p = sodium_malloc(SEC_BYTES);
+	if (!p)
+		return err_memory(e);
+	r = fill_secret(p, k, passphrase, n, cost, e);
+	if (r == 0)
+		*used = put_key(text, passphrase ? "encrypted secret key"
+		                                 : "secret key, not encrypted", p, SEC_BYTES);
+	sodium_free(p);
 	return r;
 }
 
@@ -390,16 +441,11 @@ static int
 stage_public(struct out *o, const struct key_public *k, const char *path, bool force,
              struct err *e)
 {
-	uint8_t p[PUB_BYTES];
-	char what[64], id[KEY_ID_TEXT];
+	char text[KEY_FILE_BYTES];
 
 	if (sodium_init() < 0)
 		return err_memory(e);
-	memcpy(p + PUB_ALG, "Ed", 2);
-	memcpy(p + PUB_ID, k->id, sizeof k->id);
-	memcpy(p + PUB_KEY, k->key, sizeof k->key);
-	snprintf(what, sizeof what, "public key %s", key_id_text(id, k->id));
-	return stage_key(o, path, 0, what, p, sizeof p, force, e);
+	return stage_text(o, path, 0, text, key_public_put(k, text), force, e);
 }
 
 static int
@@ -407,30 +453,16 @@ stage_secret(struct out *o, const struct key_secret *k, const char *path,
              const uint8_t *passphrase, size_t n, struct key_cost cost, bool force,
              struct err *e)
 {
-	uint8_t *p;
-	int r = 0;
+	char *text = sodium_malloc(KEY_FILE_BYTES);
+	size_t used;
+	int r;
 
-	if (passphrase && check_cost(cost, e) < 0)
-		return -1;
-	p = sodium_malloc(SEC_BYTES);
-	if (!p)
+	if (!text)
 		return err_memory(e);
-	sodium_memzero(p, SEC_BYTES);
-	memcpy(p + SEC_ALG, "Ed", 2);
-	memcpy(p + SEC_SUM, "B2", 2);
-	memcpy(p + SEC_BOX, k->box, BOX_BYTES);
-	checksum(k->box, p + SEC_BOX + BOX_SUM);
-	if (passphrase) {
-		memcpy(p + SEC_KDF, "Sc", 2);
-		randombytes_buf(p + SEC_SALT, SALT_BYTES);
-		le64_put(p + SEC_OPS, cost.operations);
-		le64_put(p + SEC_MEM, cost.memory);
-		r = mix(p + SEC_BOX, passphrase, n, p + SEC_SALT, cost, e);
-	}
+	r = key_secret_put(k, passphrase, n, cost, text, &used, e);
 	if (r == 0)
-		r = stage_key(o, path, 0600, passphrase ? "encrypted secret key" :
-		              "secret key, not encrypted", p, SEC_BYTES, force, e);
-	sodium_free(p);
+		r = stage_text(o, path, 0600, text, used, force, e);
+	sodium_free(text);
 	return r;
 }
 

@@ -85,6 +85,14 @@ int key_secret_write(const struct key_secret *k, const char *path,
                      const uint8_t *passphrase, size_t n, struct key_cost cost,
                      bool force, struct err *e);
 
+/* The bytes of these files, not terminated. key_public_put returns their number, after a key was
+ * read or made; key_secret_put stores it in *used, and returns 0 or -1. text should be in memory as
+ * crypto/secret.h describes. */
+size_t key_public_put(const struct key_public *k, char text[KEY_FILE_BYTES]);
+int key_secret_put(const struct key_secret *k, const uint8_t *passphrase, size_t n,
+                   struct key_cost cost, char text[KEY_FILE_BYTES], size_t *used,
+                   struct err *e);
+
 /* Write both files of a pair. Neither gets its name before both are complete. */
 int key_pair_write(const struct key_secret *k, const char *path, const char *public_path,
                    const uint8_t *passphrase, size_t n, struct key_cost cost,
