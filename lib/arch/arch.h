@@ -146,11 +146,8 @@ struct arch {
 const struct arch_rule *arch_rule(const struct arch *a, size_t n);
 
 /* The names of a role in all architectures, without ".weight"; NULL: the form has none (names
- * in .apr files follow from those in folders, arch/match.h). And the shape that most of them
- * have. */
+ * in .apr files follow from those in folders, arch/match.h). */
 const char *role_name(enum role role, enum arch_form form);
-const char *role_shape(enum role role);
-
 /* A rule's own name and shape, or the common ones. */
 const char *rule_name(const struct arch_rule *r);
 const char *rule_shape(const struct arch_rule *r);

@@ -128,12 +128,6 @@ role_name(enum role role, enum arch_form form)
 }
 
 const char *
-role_shape(enum role role)
-{
-	return role == ROLES ? NULL : names[role].shape;
-}
-
-const char *
 rule_name(const struct arch_rule *r)
 {
 	return r->name ? r->name : names[r->role].folder;

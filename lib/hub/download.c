@@ -17,15 +17,6 @@ part_name(char name[DOWNLOAD_NAME], const struct download *d)
 	snprintf(name, DOWNLOAD_NAME, "%.200s" DOWNLOAD_ENDING, d->part ? d->part : d->name);
 }
 
-void
-download_forget(const struct download *d)
-{
-	char name[DOWNLOAD_NAME];
-
-	part_name(name, d);
-	unlinkat(d->folder, name, 0);
-}
-
 /* Fails early if the bytes that are missing do not fit on the disk. */
 static int
 check_space(const struct download *d, uint64_t missing, struct err *e)

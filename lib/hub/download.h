@@ -76,7 +76,4 @@ struct download {
  * filled: ERR_CHECKSUM for a wrong digest or size. */
 int download_run(struct download *d, struct web *web, struct err *e);
 
-/* Removes what an earlier process has left. */
-void download_forget(const struct download *d);
-
 #endif

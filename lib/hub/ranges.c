@@ -322,14 +322,3 @@ ranges_all_seen(struct ranges *r, uint32_t file, struct err *e)
 	pthread_mutex_unlock(&r->mutex);
 	return all;
 }
-
-uint64_t
-ranges_fetched(struct ranges *r)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&r->mutex);
-	n = r->fetched;
-	pthread_mutex_unlock(&r->mutex);
-	return n;
-}

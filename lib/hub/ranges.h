@@ -78,7 +78,4 @@ int ranges_read(struct ranges *r, uint32_t file, uint64_t at, uint64_t n, uint64
  * they are fetched for it. */
 bool ranges_all_seen(struct ranges *r, uint32_t file, struct err *e);
 
-/* The number of bytes that requests have brought. */
-uint64_t ranges_fetched(struct ranges *r);
-
 #endif

@@ -58,7 +58,6 @@ struct ranges {
 	bool asked;             /* a piece on demand waits for a worker: */
 	struct stretch demand;
 	bool ending;
-	uint64_t fetched;
 	pthread_t threads[RANGES_WORKERS + 1];
 	size_t thread_count;
 };

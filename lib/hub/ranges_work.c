@@ -136,7 +136,6 @@ put(void *ctx, const void *bytes, size_t n, struct err *e)
 	memcpy(ranges_bytes(j->r, p) + p->filled, bytes, n);
 	pthread_mutex_lock(&j->r->mutex);
 	p->filled += n;
-	j->r->fetched += n;
 	if (j->r->awaited == p && p->filled - j->told >= TELL) {
 		j->told = p->filled;
 		pthread_cond_broadcast(&j->r->changed);

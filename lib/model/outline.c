@@ -98,29 +98,6 @@ outline_find(const struct outline *o, const char *name)
 	return NULL;
 }
 
-static uint64_t
-later(uint64_t end, uint64_t offset, uint64_t bytes)
-{
-	uint64_t sum;
-
-	if (num_add(offset, bytes, &sum) < 0)
-		return UINT64_MAX;
-	return sum > end ? sum : end;
-}
-
-uint64_t
-outline_end(const struct outline *o)
-{
-	uint64_t end = 0;
-	size_t i;
-
-	for (i = 0; i < o->parts; i++)
-		end = later(end, o->part[i].offset, o->part[i].bytes);
-	for (i = 0; i < o->tensors; i++)
-		end = later(end, o->tensor[i].offset, o->tensor[i].bytes);
-	return end;
-}
-
 void
 outline_free(struct outline *o)
 {

@@ -71,9 +71,6 @@ int outline_stop(struct outline *o, struct reader *r, const char *fmt, ...)
 /* The tensor with this name, or NULL. */
 const struct outline_tensor *outline_find(const struct outline *o, const char *name);
 
-/* The largest end of a part or tensor. */
-uint64_t outline_end(const struct outline *o);
-
 void outline_free(struct outline *o);
 
 #endif

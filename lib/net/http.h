@@ -108,11 +108,6 @@ int http_bytes(struct http *h, const struct http_request *q, struct buf *b,
 int http_facts(struct http *h, const char *url, const char *authorization,
                struct http_answer *a, struct err *e);
 
-/* Exactly n bytes from offset `from` on into memory. etag: a strong ETag or NULL; HTTP_CHANGED if
- * the file has another one now, HTTP_NO_RANGES if the server only sends whole files. */
-int http_range(struct http *h, const char *url, const char *authorization, const char *etag,
-               uint64_t from, size_t n, void *to, struct http_answer *a, struct err *e);
-
 /* Seconds with a fraction, of a clock that only goes forward. */
 double http_clock(void);
 

@@ -313,33 +313,3 @@ http_facts(struct http *h, const char *url, const char *authorization,
 		a->length = a->range_total;
 	return 0;
 }
-
-struct piece {
-	uint8_t *to;
-	size_t n, got;
-};
-
-static int
-put_piece(void *ctx, const void *p, size_t n, struct err *e)
-{
-	struct piece *piece = ctx;
-
-	if (n > piece->n - piece->got)
-		return err_set(e, ERR_NETWORK, NULL, "the server sends too many bytes");
-	memcpy(piece->to + piece->got, p, n);
-	piece->got += n;
-	return 0;
-}
-
-int
-http_range(struct http *h, const char *url, const char *authorization, const char *etag,
-           uint64_t from, size_t n, void *to, struct http_answer *a, struct err *e)
-{
-	struct piece piece = { .to = to, .n = n };
-	struct http_request q = { .url = url, .authorization = authorization, .if_range = etag,
-		.from = from, .to = from + n, .data = put_piece, .ctx = &piece };
-
-	if (n == 0)
-		return 0;
-	return http_get(h, &q, a, e);
-}

@@ -57,16 +57,6 @@ signature_notes(struct buf *to, const struct verdict *v, const char *name,
 	note_statement(to, &s->says);
 }
 
-void
-signature_seal_notes(struct buf *to, const struct authentic_seal *a, const char *name)
-{
-	char id[KEY_ID_TEXT];
-
-	lines_note(to, "%s: outer signature by %s holds for the seal and all that is not "
-	           "encrypted", name, key_id_text(id, a->by->key.id));
-	note_key(to, a->by);
-}
-
 /* ---- JSON ---- */
 
 /* Returns the members that both kinds of signature have. digest: what it covers, named

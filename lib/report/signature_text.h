@@ -16,7 +16,6 @@ void signature_put_json(struct buf *to, const struct verdict *v, const char *nam
                         const struct digest *root, enum signature_scope scope);
 
 /* The outer signature of a sealed model. */
-void signature_seal_notes(struct buf *to, const struct authentic_seal *a, const char *name);
 void signature_put_seal_json(struct buf *to, const struct authentic_seal *a,
                              const char *name);
 

@@ -67,17 +67,6 @@ stats_of_codes(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at,
 		s->first_below = at + first;
 }
 
-void
-stats_of(const struct dtype *t, const uint8_t *head, const uint8_t *x, size_t n,
-         uint64_t at, struct stats *s, struct histogram *h)
-{
-	double v[STATS_CHUNK];
-
-	stats_of_codes(t, x, n, at, s);
-	values_double(t, head, x, v, n);
-	stats_of_values(v, n, at, s, h);
-}
-
 uint64_t
 stats_finite(const struct stats *s)
 {

@@ -87,12 +87,6 @@ unicode_is_other(uint32_t c)
 	return category(c) == UTF8PROC_CATEGORY_CN || category(c) >= UTF8PROC_CATEGORY_CC;
 }
 
-bool
-unicode_is_punctuation(uint32_t c)
-{
-	return category(c) >= UTF8PROC_CATEGORY_PC && category(c) <= UTF8PROC_CATEGORY_PO;
-}
-
 /* ---- normal forms ---- */
 
 /* Characters; room for as many as needed. */

@@ -32,6 +32,5 @@ bool unicode_is_mark(uint32_t c);        /* M */
 bool unicode_combines(uint32_t c);       /* a mark that normal forms put in order: its class is not 0 */
 bool unicode_is_accent(uint32_t c);      /* Mn: a mark without width */
 bool unicode_is_other(uint32_t c);       /* C: control, format, unassigned */
-bool unicode_is_punctuation(uint32_t c); /* P */
 
 #endif
