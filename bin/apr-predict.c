@@ -142,7 +142,7 @@ check(char **operands, const struct options *o, struct err *e)
 	if (o->header && o->no_header)
 		return tool_misused(e, "--header and --no-header cannot be combined");
 	if (o->form && rows_form_by_name(o->form) == ROWS_UNKNOWN)
-		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl, libsvm or text", o->form);
+		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl, libsvm, text or npy", o->form);
 	if (o->generate && (operands[1] || o->proba + o->raw + o->leaf + o->contrib + o->inverse))
 		return tool_misused(e, "--generate reads no rows: it goes with neither FILE nor an option on what to print");
 	if (!o->generate && strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
@@ -161,7 +161,7 @@ main(int argc, char **argv)
 		FLAG(0, "contrib", &o.contrib, "print what each feature adds to the scores, and the bias"),
 		FLAG(0, "inverse", &o.inverse, "turn a model that scales or projects around"),
 		TEXT(0, "rows", "FORM", &o.form,
-		     "the form of the rows: csv, tsv, space, jsonl, libsvm or text (default: by the first row)"),
+		     "the form of the rows: csv, tsv, space, jsonl, libsvm, text or npy (default: by the first row)"),
 		FLAG(0, "header", &o.header, "the first row has the names of the columns"),
 		FLAG(0, "no-header", &o.no_header, "the first row has values"),
 		NUMBER(0, "skip", "N", &o.skip, 0, 65536, "leave out the first N columns"),

@@ -1,16 +1,14 @@
 #include "predict/batch.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
-#include "core/json.h"
 #include "core/mem.h"
 #include "core/thread.h"
+#include "predict/batch_put.h"
 #include "predict/contrib.h"
-#include "predict/decimal.h"
 
 #define CHUNK (1u << 20) /* bytes of rows that are read before they are computed */
 #define VALUES (1u << 22) /* features of all rows of a block, about */
@@ -39,6 +37,7 @@ struct work {
 	size_t block_count, block_cap;
 	uint64_t number;      /* lines so far */
 	bool begun;
+	bool known;           /* lines or an array: it is clear which */
 };
 
 int
@@ -51,209 +50,6 @@ batch_allows(const struct predictor *m, enum batch_what what, struct err *e)
 	if (what == BATCH_PROBA && m->link == LINK_NONE)
 		return err_set(e, ERR_USAGE, NULL, "--proba: the model gives no probabilities");
 	return 0;
-}
-
-/* ---- predictions as text ---- */
-
-static void
-put_quoted(struct buf *o, const char *text)
-{
-	buf_text(o, "\"");
-	for (; *text; text++)
-		buf_printf(o, "%s%c", *text == '"' ? "\"" : "", *text);
-	buf_text(o, "\"");
-}
-
-/* A name as a field of a table or in JSON. */
-static void
-put_text(const struct batch *b, struct buf *o, const char *text)
-{
-	if (b->rows.form == ROWS_JSON)
-		json_quote(o, text, strlen(text));
-	else if (!strpbrk(text, ",\t \"\n\r"))
-		buf_text(o, text);
-	else
-		put_quoted(o, text);
-}
-
-static const char *
-digits(const char *p)
-{
-	return p + strspn(p, "0123456789");
-}
-
-/* Whether a text is a number as JSON writes numbers: 007, .5 and 1. are not. */
-static bool
-is_json_number(const char *p)
-{
-	const char *from = p += *p == '-';
-
-	p = *p == '0' ? p + 1 : digits(p);
-	if (p == from)
-		return false;
-	if (*p == '.') {
-		from = p + 1;
-		p = digits(from);
-		if (p == from)
-			return false;
-	}
-	if (*p == 'e' || *p == 'E') {
-		from = p + 1 + (p[1] == '-' || p[1] == '+');
-		p = digits(from);
-		if (p == from)
-			return false;
-	}
-	return !*p;
-}
-
-static void
-put_label(const struct batch *b, struct buf *o, size_t k)
-{
-	const char *text = b->m->labels ? b->m->labels[k] : NULL;
-
-	if (!text)
-		buf_printf(o, "%zu", k);
-	else if (b->rows.form == ROWS_JSON && is_json_number(text))
-		buf_text(o, text);
-	else
-		put_text(b, o, text);
-}
-
-static const char *
-between(const struct batch *b)
-{
-	return b->rows.form == ROWS_TSV ? "\t" : b->rows.form == ROWS_SPACE || b->rows.form == ROWS_LIBSVM
-	       ? " " : ",";
-}
-
-static void
-put_number(const struct batch *b, struct buf *o, double v)
-{
-	if (b->rows.form == ROWS_JSON && !isfinite(v))
-		buf_text(o, "null");
-	else
-		decimal_write(o, v, b->m->single);
-}
-
-/* The number of columns of an answer. */
-static size_t
-columns(const struct batch *b)
-{
-	switch (b->what) {
-	case BATCH_RAW:
-		return b->m->outputs;
-	case BATCH_PROBA:
-		return predict_columns(b->m);
-	case BATCH_LEAF:
-		return predict_trees(b->m);
-	case BATCH_CONTRIB:
-		return contrib_columns(b->m);
-	default:
-		return b->m->task == PREDICT_VALUE ? b->m->outputs : 1;
-	}
-}
-
-static const char *const words[] = { "prediction", "proba", "raw", "contrib", "leaf" };
-
-/* The k-th column: contrib_FEATURE or contrib_CLASS_FEATURE, by name or number. */
-static void
-name_contribution(const struct predictor *m, size_t k, struct buf *name)
-{
-	size_t output = k / (m->inner + 1), feature = k % (m->inner + 1);
-	bool same = m->names && m->name_count == m->inner;
-
-	buf_text(name, "contrib");
-	if (m->outputs > 1 && m->labels)
-		buf_printf(name, "_%s", m->labels[output]);
-	else if (m->outputs > 1)
-		buf_printf(name, "_%zu", output);
-	if (feature == m->inner)
-		buf_text(name, "_bias");
-	else if (same)
-		buf_printf(name, "_%s", m->names[feature]);
-	else
-		buf_printf(name, "_%zu", feature);
-}
-
-static void
-put_header(const struct batch *b, struct buf *o)
-{
-	size_t k, n = columns(b);
-	struct buf name = { 0 };
-
-	for (k = 0; k < n; k++) {
-		buf_clear(&name);
-		if (b->what == BATCH_CONTRIB)
-			name_contribution(b->m, k, &name);
-		else
-			buf_text(&name, words[b->what]);
-		if (b->what == BATCH_PROBA && b->m->labels)
-			buf_printf(&name, "_%s", b->m->labels[k]);
-		else if (n > 1 && b->what != BATCH_CONTRIB)
-			buf_printf(&name, "_%zu", k);
-		buf_text(o, k ? between(b) : "");
-		put_text(b, o, buf_string(&name));
-	}
-	buf_text(o, "\n");
-	buf_free(&name);
-}
-
-static void
-put_values(const struct batch *b, struct buf *o, const double *scores, const uint32_t *leaves,
-           double *linked)
-{
-	size_t k, n = columns(b);
-	const double *v = b->what == BATCH_RAW || b->what == BATCH_CONTRIB ? scores : linked;
-
-	if (b->what == BATCH_PROBA || b->what == BATCH_PREDICTION)
-		predict_link(b->m, scores, linked);
-	for (k = 0; k < n; k++) {
-		buf_text(o, k ? between(b) : "");
-		if (b->what == BATCH_LEAF)
-			buf_printf(o, "%" PRIu32, leaves[k]);
-		else
-			put_number(b, o, v[k]);
-	}
-}
-
-/* The numbers that are computed for a row, before links. */
-static size_t
-numbers(const struct batch *b)
-{
-	return b->what == BATCH_CONTRIB ? contrib_columns(b->m) : b->m->outputs;
-}
-
-/* The answer for one row. linked: room for predict_room values. */
-static void
-put_row(const struct batch *b, struct buf *o, const double *scores, const uint32_t *leaves,
-        double *linked)
-{
-	bool json = b->rows.form == ROWS_JSON, list = columns(b) > 1;
-
-	if (json)
-		buf_printf(o, "{\"%s\":%s", words[b->what], list ? "[" : "");
-	if (b->what == BATCH_PREDICTION && b->m->task != PREDICT_VALUE)
-		put_label(b, o, predict_label(b->m, scores));
-	else
-		put_values(b, o, scores, leaves, linked);
-	buf_text(o, json ? list ? "]}\n" : "}\n" : "\n");
-}
-
-/* A row whose values are mostly zero: as libsvm writes it, without a label. */
-static void
-put_sparse(const struct batch *b, struct buf *o, const struct step_rows *x, size_t i)
-{
-	bool json = b->rows.form == ROWS_JSON;
-	size_t k, from = step_from(x, i);
-
-	if (json)
-		buf_printf(o, "{\"%s\":{", words[b->what]);
-	for (k = from; k < step_from(x, i + 1); k++) {
-		buf_printf(o, json ? "%s\"%" PRIu32 "\":" : "%s%" PRIu32 ":",
-		           k == from ? "" : json ? "," : " ", step_column(x, k));
-		put_number(b, o, *step_value(x, k));
-	}
-	buf_text(o, json ? "}}\n" : "\n");
 }
 
 /* ---- blocks ---- */
@@ -337,7 +133,7 @@ room_begin(const struct batch *b, const struct block *x, struct room *r, struct 
 
 	if (step_rows_begin(&r->rows, x->n, m->texts ? 0 : m->features, e) < 0)
 		return -1;
-	r->scores = mem_array(m->sparse ? 1 : x->n * numbers(b) + predict_room(m), sizeof *r->scores);
+	r->scores = mem_array(m->sparse ? 1 : x->n * batch_numbers(b) + predict_room(m), sizeof *r->scores);
 	if (b->what == BATCH_LEAF)
 		r->leaves = mem_array(x->n * predict_trees(m), sizeof *r->leaves);
 	return !r->scores || (b->what == BATCH_LEAF && !r->leaves) ? err_memory(e) : 0;
@@ -373,11 +169,12 @@ compute(void *ctx, size_t index)
 	}
 	for (i = 0; i < n; i++)
 		if (m->sparse)
-			put_sparse(b, &x->out, &r->rows, i);
+			batch_put_sparse(b, &x->out, &r->rows, i);
 		else
-			put_row(b, &x->out, r->scores + i * numbers(b),
+			(b->rows.form == ROWS_NPY ? batch_npy_row : batch_put_row)(
+			        b, &x->out, r->scores + i * batch_numbers(b),
 			        r->leaves ? r->leaves + i * predict_trees(m) : NULL,
-			        r->scores + x->n * numbers(b));
+			        r->scores + x->n * batch_numbers(b));
 	if (!buf_ok(&x->out))
 		err_memory(&x->e);
 end:
@@ -451,7 +248,7 @@ begin(struct work *w, struct line first, struct err *e)
 	w->number++;
 	if (b->m->sparse)
 		return 0;
-	put_header(b, &o);
+	batch_put_header(b, &o);
 	r = buf_ok(&o) ? b->put(b->ctx, o.p, o.n, e) : err_memory(e);
 	buf_free(&o);
 	return r;
@@ -501,6 +298,91 @@ take_text(struct work *w, bool last, struct err *e)
 	return 0;
 }
 
+/* ---- arrays ---- */
+
+/* The header: 1 behind it, 0 if more of it must come, or -1. */
+static int
+begin_array(struct work *w, bool last, struct err *e)
+{
+	struct batch *b = w->b;
+	struct buf o = { 0 };
+	size_t need = rows_npy_bytes(w->text.p, w->text.n);
+	int r;
+
+	if (w->text.n < need && !last)
+		return 0;
+	if (b->header == 1)
+		return err_set(e, ERR_USAGE, NULL, "rows of the form npy have no header");
+	if (rows_npy_begin(&b->rows, w->text.p, w->text.n, e) < 0)
+		return -1;
+	w->begun = true;
+	w->text.n -= b->rows.npy.at;
+	memmove(w->text.p, w->text.p + b->rows.npy.at, w->text.n);
+	batch_npy_header(b, &o);
+	r = buf_ok(&o) ? b->put(b->ctx, o.p, o.n, e) : err_memory(e);
+	buf_free(&o);
+	return r < 0 ? -1 : 1;
+}
+
+/* Whether the rows are an array: 1, or 0 if more of the text must come, or -1. */
+static int
+find_form(struct work *w, bool last, struct err *e)
+{
+	enum rows_form form = w->b->rows.form;
+	bool array = w->text.n > 0 && rows_npy_probe(w->text.p, w->text.n);
+	int r;
+
+	if (w->known || (form != ROWS_NPY && form != ROWS_UNKNOWN))
+		return 1;
+	if (!last && w->text.n < 6 && (form == ROWS_NPY || (w->text.n > 0 && w->text.p[0] == 0x93)))
+		return 0;
+	if (!array && form == ROWS_NPY)
+		return err_set(e, ERR_CORRUPT, w->b->rows.where, "is not an array of NumPy");
+	r = array ? begin_array(w, last, e) : 1;
+	w->known = r == 1;
+	return r;
+}
+
+/* Computes all whole rows of the array, and keeps the rest. In Fortran's order, they are whole when the
+ * last one is. */
+static int
+take_array(struct work *w, bool last, struct err *e)
+{
+	const struct rows *rows = &w->b->rows;
+	uint64_t i, left = rows->count - w->number, n = w->text.n / rows->bytes;
+	size_t step = rows->npy.fortran ? rows->npy.element : (size_t)rows->bytes, used;
+
+	if (rows->npy.fortran && !last)
+		return 0;
+	n = n > left ? left : rows->npy.fortran && n < left ? 0 : n;
+	for (i = 0; i < n; i++)
+		if (take_line(w, (struct line){ (const char *)w->text.p + i * step, step }, e) < 0)
+			return -1;
+	if (flush(w, e) < 0)
+		return -1;
+	if (last && n < left)
+		return err_set(e, ERR_CORRUPT, rows->where, "the array ends behind row %" PRIu64 " of %" PRIu64,
+		               w->number, rows->count);
+	used = (size_t)(n * rows->bytes);
+	if (n == left && used < w->text.n)
+		return err_set(e, ERR_CORRUPT, rows->where, "something follows the array");
+	if (used > 0)
+		memmove(w->text.p, w->text.p + used, w->text.n - used);
+	w->text.n -= used;
+	return 0;
+}
+
+/* Computes what has been read, as far as it is whole. */
+static int
+take(struct work *w, bool last, struct err *e)
+{
+	int r = find_form(w, last, e);
+
+	if (r < 1)
+		return r;
+	return w->b->rows.form == ROWS_NPY ? take_array(w, last, e) : take_text(w, last, e);
+}
+
 /* Reads until there is enough for all threads, or nothing more has arrived. 1, 0 at the end. */
 static int
 fill(struct work *w, struct reader *r)
@@ -533,7 +415,7 @@ batch_run(struct batch *b, struct reader *r, struct err *e)
 		else if (!buf_ok(&w.text))
 			status = err_memory(e);
 		else
-			status = take_text(&w, !more, e);
+			status = take(&w, !more, e);
 	}
 	for (i = 0; i < w.block_cap; i++)
 		buf_free(&w.blocks[i].out);

@@ -25,6 +25,10 @@ struct batch {
 	unsigned jobs;
 	int (*put)(void *ctx, const uint8_t *p, size_t n, struct err *e); /* the output */
 	void *ctx;
+
+	/* Private. */
+	unsigned npy_kind; /* of the values of predictions as an array */
+	size_t npy_width;
 };
 
 /* Whether the model can answer this. 0, or -1 with ERR_USAGE. */

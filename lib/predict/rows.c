@@ -24,6 +24,7 @@ static const struct {
 	{ "jsonl", ROWS_JSON, 0 },
 	{ "libsvm", ROWS_LIBSVM, ' ' },
 	{ "text", ROWS_TEXT, 0 },
+	{ "npy", ROWS_NPY, 0 },
 };
 #define FORMS (sizeof forms / sizeof *forms)
 
@@ -497,10 +498,12 @@ rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, dou
           bool *missing, struct err *e)
 {
 	bool gone = false;
-	int status;
+	int status = 0;
 
 	if (r->form == ROWS_JSON)
 		status = read_json(r, line, n, number, row, &gone, e);
+	else if (r->form == ROWS_NPY)
+		rows_npy_read(r, (const uint8_t *)line, row, &gone);
 	else if (r->form == ROWS_LIBSVM)
 		status = read_sparse(r, line, n, number, row, &gone, e);
 	else

@@ -5,6 +5,7 @@
  *     jsonl      a JSON array or object on each line
  *     libsvm     LABEL INDEX:VALUE INDEX:VALUE ... (LABEL may be missing)
  *     text       a line is a text, for models that read texts
+ *     npy        an array of NumPy; a row is what its first dimension counts
  *
  * An empty value, NA, N/A, NaN, null and ? are missing values (NaN). The columns of a header are
  * found by the names of the features, if the model has names and the header has one of them; else
@@ -20,8 +21,10 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "predict/predict.h"
+#include "wire/npy.h"
 
-enum rows_form { ROWS_UNKNOWN, ROWS_CSV, ROWS_TSV, ROWS_SPACE, ROWS_JSON, ROWS_LIBSVM, ROWS_TEXT };
+enum rows_form { ROWS_UNKNOWN, ROWS_CSV, ROWS_TSV, ROWS_SPACE, ROWS_JSON, ROWS_LIBSVM, ROWS_TEXT,
+                 ROWS_NPY };
 
 #define ROWS_COLUMNS (FOREST_FEATURES + 65536)
 #define ROWS_UNUSED UINT32_MAX
@@ -36,6 +39,8 @@ struct rows {
 	uint32_t *column;       /* for each column after skip: the feature, or ROWS_UNUSED */
 	size_t columns;         /* 0: one for each feature, in order */
 	struct rows_name *names; /* the model's, sorted, for JSON objects; NULL: none */
+	struct npy npy;         /* the array, of count rows of this many bytes */
+	uint64_t count, bytes;
 };
 
 struct rows_name {
@@ -62,5 +67,17 @@ int rows_read(const struct rows *r, const char *line, size_t n, uint64_t number,
  * that are skipped; jsonl: a text, or an object with the member "text". 0, or -1 with e filled. */
 int rows_read_text(const struct rows *r, const char *line, size_t n, uint64_t number,
                    struct buf *text, struct err *e);
+
+/* Arrays of NumPy: whether n bytes are the beginning of one; the bytes in front of its values, as far as
+ * the first n bytes show it. */
+bool rows_npy_probe(const uint8_t *p, size_t n);
+size_t rows_npy_bytes(const uint8_t *p, size_t n);
+
+/* Reads the header, and sets form, npy, count and bytes. 0, or -1 with e filled. */
+int rows_npy_begin(struct rows *r, const uint8_t *p, size_t n, struct err *e);
+
+/* The values of a row. p: its first value; the bytes of the row follow, or for Fortran's order the
+ * bytes of the array do. */
+void rows_npy_read(const struct rows *r, const uint8_t *p, double *row, bool *missing);
 
 #endif
