@@ -5,6 +5,7 @@
 
 #include "check/lint_parts.h"
 #include "core/le.h"
+#include "core/part.h"
 #include "core/remote.h"
 
 #define HEAD 1024              /* bytes in which readers look for the magic of a document */
@@ -19,7 +20,7 @@ read_at(int fd, uint64_t offset, uint8_t *p, size_t n)
 
 	while (have < n) {
 		ssize_t got = remote ? remote_read(fd, offset + have, p + have, n - have, 0)
-		                     : pread(fd, p + have, n - have, (off_t)(offset + have));
+		                     : part_pread(fd, p + have, n - have, offset + have);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/part.h"
 #include "core/range.h"
 #include "core/remote.h"
 #include "core/signals.h"
@@ -125,16 +126,19 @@ copy_file(struct map *m, int fd, const char *name, struct err *e)
 int
 map_plain(struct map *m, int fd, const char *name, struct err *e)
 {
+	struct part part = { .fd = fd };
 	uint64_t bytes;
 	void *p;
 
 	*m = (struct map){ .fd = -1 };
 	if (size_of(fd, &bytes, name, e) < 0)
 		return -1;
-	m->fd = remote_holds(fd) ? remote_whole(fd) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	m->fd = remote_holds(fd) ? remote_whole(fd)
+	        : fcntl(part_of(fd, &part) ? part.fd : fd, F_DUPFD_CLOEXEC, 3);
 	if (m->fd < 0)
 		return remote_fail(name, e);
-	p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, m->fd, 0);
+	m->at = part.at;
+	p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, m->fd, (off_t)m->at);
 	if (p == MAP_FAILED) {
 		map_close(m);
 		return err_errno(e, name, "cannot be mapped");
@@ -223,7 +227,8 @@ map_whole(const struct map *m)
 
 	if (m->fd < 0)
 		return true;
-	if (fstat(m->fd, &st) < 0 || (uint64_t)st.st_size < m->n)
+	if (fstat(m->fd, &st) < 0 || (uint64_t)st.st_size < m->at ||
+	    (uint64_t)st.st_size - m->at < m->n)
 		return false;
 	i = slot_of(m);
 	return i == MAP_FILES || !atomic_load(&files[i].lost);

@@ -21,6 +21,7 @@ struct map {
 	size_t n;
 	int fd; /* of a mapped file, owned; below 3: none */
 	bool copied; /* read into memory */
+	uint64_t at; /* offset of p in that file */
 	size_t from, to; /* what map_look has seen since it returned pages */
 };
 

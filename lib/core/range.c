@@ -5,25 +5,45 @@
 #include <unistd.h>
 
 #include "core/num.h"
+#include "core/part.h"
 #include "core/remote.h"
 #include "core/thread.h"
 
 #define WIDE (1u << 18) /* bytes that a thread reads at once */
 
+/* Sets *at to the place of r->at + from in the file that it returns: that of a part lies in another
+ * one. Then *n is at most what is left there. -1: there is no such place. */
+static int
+locate(const struct range *r, uint64_t from, uint64_t *n, uint64_t *at)
+{
+	struct part p;
+
+	if (num_add(r->at, from, at) < 0 || *at > INT64_MAX)
+		return -1;
+	if (!part_of(r->fd, &p))
+		return r->fd;
+	if (*at > p.bytes)
+		return -1;
+	*n = num_min(*n, p.bytes - *at);
+	*at += p.at;
+	return p.fd;
+}
+
 int
 range_read(const struct range *r, uint64_t from, void *p, size_t n)
 {
 	bool remote = remote_holds(r->fd);
+	uint64_t at, room = n;
+	int fd = locate(r, from, &room, &at);
 	uint8_t *to = p;
-	uint64_t at;
 
-	if (num_add(r->at, from, &at) < 0 || at > INT64_MAX - n) {
+	if (fd < 0 || room < n || at > INT64_MAX - n) {
 		errno = 0;
 		return -1;
 	}
 	while (n > 0) {
-		ssize_t got = remote ? remote_read(r->fd, at, to, n, n)
-		                     : pread(r->fd, to, n, (off_t)at);
+		ssize_t got = remote ? remote_read(fd, at, to, n, n)
+		                     : pread(fd, to, n, (off_t)at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -68,8 +88,9 @@ uint64_t
 range_gap(const struct range *r, uint64_t from, uint64_t n)
 {
 	uint64_t at, data, zeros;
+	int fd = remote_holds(r->fd) ? -1 : locate(r, from, &n, &at);
 
-	if (remote_holds(r->fd) || num_add(r->at, from, &at) < 0 || find_data(r->fd, at, &data) < 0 || data <= at)
+	if (fd < 0 || find_data(fd, at, &data) < 0 || data <= at)
 		return 0;
 	zeros = num_min(n, data - at);
 	return zeros < RANGE_GAP ? 0 : zeros;
@@ -79,16 +100,16 @@ bool
 range_has_gap(const struct range *r, uint64_t from, uint64_t n)
 {
 	uint64_t at, end, data;
+	int fd = remote_holds(r->fd) ? -1 : locate(r, from, &n, &at);
 
-	if (remote_holds(r->fd) || num_add(r->at, from, &at) < 0 || num_add(at, n, &end) < 0 ||
-	    end > INT64_MAX)
+	if (fd < 0 || num_add(at, n, &end) < 0 || end > INT64_MAX)
 		return false;
 	while (at < end && end - at >= RANGE_GAP) {
-		off_t hole = lseek(r->fd, (off_t)at, SEEK_HOLE);
+		off_t hole = lseek(fd, (off_t)at, SEEK_HOLE);
 
 		if (hole < 0 || (uint64_t)hole >= end)
 			return false;
-		if (find_data(r->fd, (uint64_t)hole, &data) < 0 || data <= (uint64_t)hole)
+		if (find_data(fd, (uint64_t)hole, &data) < 0 || data <= (uint64_t)hole)
 			return false;
 		if (num_min(data, end) - (uint64_t)hole >= RANGE_GAP)
 			return true;

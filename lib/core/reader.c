@@ -13,6 +13,7 @@
 #include "core/le.h"
 #include "core/num.h"
 #include "core/opened.h"
+#include "core/part.h"
 #include "core/pipe.h"
 #include "core/range.h"
 #include "core/remote.h"
@@ -38,6 +39,7 @@ reader_fail(struct reader *r, enum err_code code, const char *fmt, ...)
 int
 reader_fd(struct reader *r, int fd, const char *name, struct err *err)
 {
+	struct part part;
 	struct stat st;
 	off_t at;
 
@@ -52,7 +54,9 @@ reader_fd(struct reader *r, int fd, const char *name, struct err *err)
 		r->start = (uint64_t)at;
 		r->end = at > st.st_size ? (uint64_t)at : (uint64_t)st.st_size;
 	}
-	r->remote = r->copies = remote_holds(fd);
+	r->remote = remote_holds(fd);
+	r->part = part_of(fd, &part);
+	r->copies = r->remote || r->part;
 	pipe_widen(fd);
 	r->window = malloc(READER_WINDOW);
 	if (!r->window)
@@ -128,7 +132,8 @@ read_once(struct reader *r, size_t n, uint64_t more)
 	if (r->remote)
 		return remote_read(r->fd, r->start + r->fill, to, n, more);
 	do
-		got = read(r->fd, to, n);
+		got = r->part ? part_pread(r->fd, to, n, r->start + r->fill)
+		              : read(r->fd, to, n);
 	while (got < 0 && errno == EINTR);
 	return got;
 }
@@ -431,7 +436,7 @@ reader_holes(struct reader *r)
 	off_t hole;
 	uint64_t stored;
 
-	if (r->failed || !r->seekable || r->fd < 0 || r->remote || fstat(r->fd, &st) < 0)
+	if (r->failed || !r->seekable || r->fd < 0 || r->remote || r->part || fstat(r->fd, &st) < 0)
 		return 0;
 	hole = lseek(r->fd, 0, SEEK_HOLE);
 	move_back(r);

@@ -35,6 +35,7 @@ struct reader {
 	bool owns_fd, seekable, eof, failed;
 	bool copies;       /* reader_share cannot move pages here and copies */
 	bool remote;       /* fd is a handle (core/remote.h) */
+	bool part;         /* fd is a handle (core/part.h) */
 	uint8_t *window;   /* holds [start, start + fill) of the input */
 	size_t fill, at;
 	uint64_t start;    /* offset of window[0] */
