@@ -153,14 +153,14 @@ CHECK_BATS = $(filter-out $(if $(sanitized), \
 	$(patsubst %,tests/whole/%.bats,docs fuzz install library style)),$(BATS))
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(CHECK_BATS))),replays fuzz-replay)
 
-check: all gen net $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
+check: all gen net $(if $(sanitized),,runtimes) $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
 	@$(TEST) $(UNITS) $(CHECK_BATS)
 
 # Without the longest tests, and without those that need the replays.
 SLOW = $(wildcard tests/formats/faults-*.bats $(patsubst %,tests/%.bats,formats/compression \
 	formats/safetensors run/run-text run/tokenizers whole/fuzz whole/limit whole/memory \
 	whole/neon whole/reseal whole/tamper))
-quick: all units gen net ## run the unit tests and most others, in about three minutes
+quick: all units gen net $(if $(sanitized),,runtimes) ## run the unit tests and most others, in about three minutes
 	@$(TEST) $(UNITS) $(filter-out $(SLOW),$(BATS))
 
 unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_out'
@@ -276,16 +276,17 @@ lint-text:
 	mandoc -Tlint -Wwarning man/*.[1357]
 
 help: ## list the targets and modes
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk static.mk | expand -t 12
 	@echo
 	@sed -n 's/^mode_\([a-z]*\) = .*## \(.*\)/MODE=\1\t\2/p' Makefile | expand -t 16
 	@echo 'Each mode is built in build/MODE; the tools of MODE=release are copied to bin/.'
 	@echo 'V=1 shows the commands, -s nothing.'
 
+include static.mk
 include install.mk
 
 clean: ## remove what was built
-	rm -rf build $(TOOL_SRC:%.c=%) $(LINKS:%=bin/%)
+	rm -rf build $(TOOL_SRC:%.c=%) $(LINKS:%=bin/%) $(RUNTIMES:%=bin/%.static)
 
 .PHONY: bare bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
 .PHONY: all units unit gen net check quick clean deps demo layers lint lint-gcc lint-clang lint-text help

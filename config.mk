@@ -12,6 +12,7 @@ CC = cc
 AR = ar
 LD = ld
 OBJCOPY = objcopy
+STRIP = strip
 INSTALL = install
 PKG_CONFIG = pkg-config
 OPT = -O2 -g

@@ -9,12 +9,14 @@ FISH_FOLDER = $(datadir)/fish/vendor_completions.d
 
 # libaprml, static and shared, is one object in which only the names of the header are global, so
 # that it does not clash with names of a program. It contains a copy of jansson, since it limits
-# jansson's memory. If there is no static jansson, only the tools are installed.
+# jansson's memory. If there is no static jansson, only the tools are installed, without the static
+# programs of apr-embed.
 JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null))
 ifneq ($(JANSSON),)
 APRML_STATIC = $(B)/lib/libaprml.a
 APRML_SHARED = $(B)/lib/libaprml.so.$(VERSION)
 APRML = $(APRML_STATIC) $(APRML_SHARED)
+INSTALLED_RUNTIMES = $(RUNTIMES:%=$(B)/bin/%.static)
 endif
 
 # Programs ask for the number of the ABI, which changes if a program that was linked before would
@@ -62,6 +64,7 @@ endef
 
 # All installed files, for uninstall.
 INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) $(LINKS:%=$(bindir)/%) \
+	$(RUNTIMES:%=$(bindir)/%.static) \
 	$(LINKS:%=$(mandir)/man1/%.1) \
 	$(foreach p,$(PAGES),$(mandir)/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
 	$(TOOL_NAMES:%=$(BASH_FOLDER)/%) $(ZSH_FOLDER)/_apr-tools \
@@ -70,10 +73,10 @@ INSTALLED = $(TOOL_NAMES:%=$(bindir)/%) $(LINKS:%=$(bindir)/%) \
 	$(libdir)/pkgconfig/aprml.pc $(APRML_HEADERS:lib/api/%=$(includedir)/aprml/%) \
 	$(includedir)/aprml/apr_plugin.h
 
-install: $(TOOLS) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
+install: $(TOOLS) $(INSTALLED_RUNTIMES) $(if $(APRML),install-library) ## install below DESTDIR and PREFIX
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(BASH_FOLDER)' '$(DESTDIR)$(ZSH_FOLDER)' \
 		'$(DESTDIR)$(FISH_FOLDER)'
-	$(INSTALL) -m 755 $(TOOLS) '$(DESTDIR)$(bindir)'
+	$(INSTALL) -m 755 $(TOOLS) $(INSTALLED_RUNTIMES) '$(DESTDIR)$(bindir)'
 	for n in 1 3 5 7; do \
 		$(INSTALL) -d "$(DESTDIR)$(mandir)/man$$n" && \
 		$(INSTALL) -m 644 man/*.$$n "$(DESTDIR)$(mandir)/man$$n" || exit; \

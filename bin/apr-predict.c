@@ -181,7 +181,7 @@ main(int argc, char **argv)
 	};
 	struct predictor m = { 0 };
 	struct err e = ERR_INIT;
-	char **operands = tool_begin(&tool, argc, argv);
+	char **operands = tool_begin_embedded(&tool, argc, argv);
 	const char *rows = check(operands, &o, &e) < 0 ? NULL
 	                   : o.generate ? operands[0] : tool_input(operands[1], &e);
 

@@ -272,7 +272,7 @@ main(int argc, char **argv)
 	};
 	struct run r = { .o = &o, .began = generate_clock() };
 	struct err e = ERR_INIT;
-	char **operands = tool_begin(&tool, argc, argv);
+	char **operands = tool_begin_embedded(&tool, argc, argv);
 	const char *path = tool_input(operands[0], &e);
 
 	r.text = (struct run_text){ .out = &r.out, .json = o.json,

@@ -136,7 +136,7 @@ function __apr_tools_no_files
 end
 
 for tool in apr apr-adapt apr-batch apr-cache apr-canary apr-check apr-completions \
-		apr-config apr-debug apr-decrypt apr-diff apr-distill apr-encrypt apr-explain apr-fit \
+		apr-config apr-debug apr-decrypt apr-diff apr-distill apr-embed apr-encrypt apr-explain apr-fit \
 		apr-gate apr-get apr-header apr-imatrix apr-keygen apr-lint apr-lora apr-lowrank apr-merge apr-meta apr-open \
 		apr-pack apr-predict apr-prune apr-pull apr-push apr-quant apr-rename apr-run apr-seal apr-sign apr-sparse apr-stats \
 		apr-sum apr-tok apr-unpack apr-verify

@@ -15,6 +15,7 @@
 #include "core/broker.h"
 #include "core/buf.h"
 #include "core/dir.h"
+#include "core/embedded.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/pipe.h"
@@ -175,7 +176,8 @@ hold(const char *path)
 }
 
 /* Opens the file for threads of this process, which read faster than a process can send.
- * A named pipe must not be opened: its writer would take this process for its reader. */
+ * A named pipe must not be opened: its writer would take this process for its reader. A model
+ * embedded in a program has other offsets than its reader reports. */
 static int
 lend_file(const char *path)
 {
@@ -185,7 +187,7 @@ lend_file(const char *path)
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || embedded_lies_in(fd))) {
 		close(fd);
 		return -1;
 	}
@@ -280,6 +282,10 @@ start(struct input *in, const char *path, struct err *e)
 	*in = (struct input){ .path = path, .go = -1, .from = -1, .trusts = trusts,
 		.bytes_signed = trusts && *trusted.key && input_is_signed_apr1(path),
 		.held = piped ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : hold(path) };
+	if (in->held < 0 && embedded_is(path)) {
+		err_set(e, ERR_USAGE, path, "is not verified by the program that it lies in");
+		return err_hint(e, "apr-verify KEY FILE, with that program as FILE");
+	}
 	if (in->held < 0)
 		return err_errno(e, path, "cannot be opened");
 	if (!trusts)

@@ -12,6 +12,7 @@
 
 #include "cli/config.h"
 #include "core/descriptors.h"
+#include "core/embedded.h"
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/sandbox.h"
@@ -22,7 +23,11 @@
 
 #define LIMIT "APR_RAM_LIMIT"
 
+#define OPTIONS 64 /* of a tool */
+
 static const struct tool *self;
+static int user_words = 1;  /* the first word of the user */
+static bool inner[OPTIONS]; /* options that embedded words have set: the user's replace them */
 
 const char *
 tool_name(void)
@@ -261,9 +266,10 @@ set_option(const struct opt *o, const char *value, bool *seen)
 	const struct opt *first = first_spelling(o);
 	struct opt_list *list;
 
-	if (seen[first - self->opts] && o->kind != OPT_LIST)
+	if (seen[first - self->opts] && !inner[first - self->opts] && o->kind != OPT_LIST)
 		misused("--%s is given twice", first->name);
 	seen[first - self->opts] = true;
+	inner[first - self->opts] = false;
 	switch (o->kind) {
 	case OPT_FLAG:
 		*(bool *)o->to = true;
@@ -534,7 +540,7 @@ char **
 tool_begin(const struct tool *t, int argc, char **argv)
 {
 	static char **operands;
-	bool seen[64] = { false };
+	bool seen[OPTIONS] = { false };
 	size_t n = 0;
 	struct err settings = ERR_INIT;
 	int i = 1;
@@ -548,6 +554,8 @@ tool_begin(const struct tool *t, int argc, char **argv)
 	/* Exceeding the file size limit then fails as a write error, with a message. */
 	signal(SIGXFSZ, SIG_IGN);
 	while (i < argc) {
+		if (i <= user_words)
+			memcpy(inner, seen, sizeof inner);
 		if (strcmp(argv[i], "--") == 0) {
 			i++;
 			break;
@@ -575,4 +583,17 @@ tool_begin(const struct tool *t, int argc, char **argv)
 		operands[n] = (char *)(uintptr_t)name_of(operands[n]);
 	take_limit();
 	return operands;
+}
+
+char **
+tool_begin_embedded(const struct tool *t, int argc, char **argv)
+{
+	struct err e = ERR_INIT;
+
+	self = t;
+	if (embedded_begin(&e) == 0 && !(argv = embedded_command(&argc, argv, &user_words)))
+		err_memory(&e);
+	if (e.code != ERR_NONE)
+		leave(&e);
+	return tool_begin(t, argc, argv);
 }

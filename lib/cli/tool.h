@@ -101,6 +101,10 @@ struct output_options {
  * (remote_name of core/remote.h); remote_source gives what the user wrote. */
 char **tool_begin(const struct tool *t, int argc, char **argv);
 
+/* The same for a tool that may have its model embedded: the first operand is then that model, and
+ * the options of the user replace those that were embedded (core/embedded.h). */
+char **tool_begin_embedded(const struct tool *t, int argc, char **argv);
+
 /* The last call of main. Prints the error in e, if any, flushes standard output, and
  * returns the exit status. */
 int tool_end(struct err *e);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/broker.h"
+#include "core/embedded.h"
 #include "core/mem.h"
 #include "core/remote.h"
 
@@ -17,6 +18,16 @@ static struct {
 	int folder;       /* its folder, or -1 */
 } opened[OPENED];
 static size_t count;
+
+/* Opens a file: an embedded one, or one by its path. An executable with embedded files stands for
+ * the first of them. */
+static int
+open_file(const char *path, int flags)
+{
+	if (embedded_is(path))
+		return embedded_open(path);
+	return embedded_in(open(path, flags | O_CLOEXEC | O_NOCTTY));
+}
 
 /* The folder that contains path. */
 static int
@@ -44,7 +55,7 @@ opened_add(const char *path, bool folder)
 	if (!(opened[i].path = mem_text(path, strlen(path))))
 		return;
 	opened[i].folder = -1;
-	opened[i].fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	opened[i].fd = open_file(path, O_RDONLY);
 	opened[i].error = errno;
 	count++;
 	if (!folder || opened[i].fd < 0 || fstat(opened[i].fd, &st) < 0)
@@ -75,7 +86,7 @@ opened_file(const char *path, int flags)
 	if (remote_is(path))
 		return remote_file(path);
 	if (i == count)
-		return open(path, flags | O_CLOEXEC | O_NOCTTY);
+		return open_file(path, flags);
 	if (opened[i].fd < 0) {
 		errno = opened[i].error;
 		return -1;
@@ -94,6 +105,10 @@ opened_folder(const char *path)
 
 	if (remote_is(path))
 		return remote_folder(path);
+	if (embedded_is(path)) {
+		errno = ENOENT;
+		return -1;
+	}
 	if (i < count && opened[i].folder >= 0)
 		return fcntl(opened[i].folder, F_DUPFD_CLOEXEC, 3);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -104,5 +119,15 @@ opened_folder(const char *path)
 int
 opened_stat(const char *path, struct stat *st)
 {
-	return remote_is(path) ? remote_stat(path, st) : stat(path, st);
+	int fd, r;
+
+	if (remote_is(path))
+		return remote_stat(path, st);
+	if (!embedded_is(path))
+		return stat(path, st);
+	fd = opened_file(path, O_RDONLY);
+	r = fd < 0 ? -1 : fstat(fd, st);
+	if (fd >= 0)
+		close(fd);
+	return r;
 }

@@ -2,7 +2,8 @@
  * inside it, where no file can be opened.
  *
  * An input is found again by its path. For a model in several files that is the path of
- * their folder. A path can also be the source of a remote model (core/remote.h).
+ * their folder. A path can also be the source of a remote model (core/remote.h), or that of a file
+ * which lies in the running program (core/embedded.h).
  */
 #ifndef CORE_OPENED_H
 #define CORE_OPENED_H

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/crc32.h"
+#include "core/embedded.h"
 #include "core/le.h"
 
 #define MAGIC "APRMETA1"
@@ -295,6 +296,10 @@ rewrite_open(struct rewrite *w, const char *path, struct err *e)
 	if (fstat(w->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return err_set(e, ERR_USAGE, path, "is not a regular file: only such a file can be "
 		               "changed in place");
+	if (embedded_lies_in(w->fd)) {
+		err_set(e, ERR_FORMAT, path, "is a program with a model inside, which cannot be changed in place");
+		return err_hint(e, "apr-embed --extract writes the model to a file");
+	}
 	if (flock(w->fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
 		           ? err_set(e, ERR_IO, path, "is being changed by another process")

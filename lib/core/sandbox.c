@@ -15,6 +15,7 @@
 #include "core/broker.h"
 #include "core/calls.h"
 #include "core/dir.h"
+#include "core/embedded.h"
 #include "core/opened.h"
 #include "core/place.h"
 #include "core/remote.h"
@@ -70,6 +71,7 @@ static const struct sandbox_row rows[] = {
 	{ "apr-sparse", SANDBOX_OUTPUT },
 	{ "apr-open", SANDBOX_OUTPUT },
 	{ "apr-keygen", SANDBOX_OUTPUT },
+	{ "apr-embed", SANDBOX_OUTPUT },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -124,7 +126,7 @@ sandbox_read(const char *path)
 
 	if (!path || !*path || strcmp(path, "-") == 0 || entered)
 		return;
-	if (remote_is(path)) {
+	if (remote_is(path) || embedded_is(path)) {
 		opened_add(path, false);
 		return;
 	}

@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/embedded.h"
 #include "core/opened.h"
+#include "core/part.h"
+#include "core/remote.h"
 #include "formats/other.h"
 #include "stream/frame.h"
 #include "stream/stream.h"
@@ -222,10 +225,10 @@ format_may_spool(const char *path)
 	if (!path)
 		return false;
 	/* A pipe must not be opened or read here. */
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)) < 0)
+	if (remote_is(path) || opened_stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (fd = opened_file(path, O_RDONLY)) < 0)
 		return true;
-	n = pread(fd, head, sizeof head, 0);
+	n = part_pread(fd, head, sizeof head, 0);
 	close(fd);
 	for (i = 0; n >= 8 && !f && i < FORMATS; i++)
 		if (formats[i]->probe(head, (size_t)n))
@@ -263,7 +266,7 @@ format_folder_of(const char *path)
 	char *folder = NULL;
 	size_t i;
 
-	for (i = 0; !folder && strcmp(path, "-") != 0 && i < FORMATS; i++)
+	for (i = 0; !folder && strcmp(path, "-") != 0 && !embedded_is(path) && i < FORMATS; i++)
 		if (formats[i]->reads->folder_of)
 			folder = formats[i]->reads->folder_of(path);
 	return folder;

@@ -92,6 +92,7 @@ static const struct front_word words[] = {
 
 	{ TOOL("run", "", RUN, "apr-run", "what a model says next") },
 	{ TOOL("predict", "", RUN, "apr-predict", "what a classical model says of rows") },
+	{ TOOL("embed", "", RUN, "apr-embed", "one program with a model inside") },
 	{ TOOL("tok", "tokenize", RUN, "apr-tok", "text to tokens, and back") },
 
 	{ TOOL("download", "", FETCH, "apr-pull", "a model of a hub or the web, into the cache"),

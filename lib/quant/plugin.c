@@ -9,6 +9,18 @@
 #include "kernels/kernel.h"
 #include "quant/apr_plugin.h"
 
+#ifdef APR_STATIC
+
+static const struct apr_plugin *
+structure(const char *path, struct err *e)
+{
+	err_set(e, ERR_FORMAT, path, "cannot be loaded: this program is static");
+	err_hint(e, "apr-quant as \"make\" builds it loads plugins");
+	return NULL;
+}
+
+#else
+
 /* The library's structure. What is loaded stays, with the type that it defines. */
 static const struct apr_plugin *
 structure(const char *path, struct err *e)
@@ -37,6 +49,8 @@ structure(const char *path, struct err *e)
 		                                     : "is not a shared library for this system");
 	return p;
 }
+
+#endif
 
 const struct dtype *
 plugin_load(const char *path, struct err *e)

@@ -73,6 +73,10 @@ replayed() {
 	replayed request
 }
 
+@test "fuzz corpus: files behind a program" {
+	replayed payload
+}
+
 @test "fuzz corpus: adapters of low rank" {
 	replayed lora
 }

@@ -1,0 +1,36 @@
+# Programs without shared libraries: "make runtimes", "make static" and "make small".
+
+# Debian's static archives; libcurl needs some that Debian does not have, so tools that use the
+# network cannot be static.
+STATIC_PACKAGES = $(filter-out libcurl,$(PACKAGES))
+STATIC_LIBS = $(patsubst -lmsgpack%,-lmsgpackc,$(shell $(PKG_CONFIG) --libs $(STATIC_PACKAGES) 2>/dev/null)) \
+	-lpthread -lm
+# libcrypto can load modules and find hosts, which nothing here asks of it; the linker would warn of
+# both for each tool.
+STATIC_LINK = -Wl,--no-warnings
+STATIC_TOOLS = $(filter-out apr-pull apr-push,$(TOOL_SRC:bin/%.c=%))
+
+# Only this object asks the linker for libraries at run time, which a static program cannot load.
+$(B)/static/plugin.o: lib/quant/plugin.c
+	@mkdir -p $(@D)
+	$(call run,CC)$(CC) $(FLAGS) -fPIC -DAPR_STATIC -MMD -MP -c -o $@ $<
+
+$(B)/static/%: $(B)/bin/%.o $(B)/lib/libapr.a
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(FLAGS) -static-pie $(STATIC_LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
+$(B)/static/apr-quant: $(B)/static/plugin.o
+
+# The programs that apr-embed puts models behind, beside it.
+RUNTIMES = apr-run apr-predict
+$(B)/bin/%.static: $(B)/static/%
+	$(call run,CP)$(STRIP) -o $@ $<
+runtimes: $(RUNTIMES:%=$(B)/bin/%.static) ## build the static programs of apr-embed
+ifeq ($(MODE),release)
+runtimes: $(RUNTIMES:%=bin/%.static)
+bin/%.static: $(B)/bin/%.static
+	@cp -f $< $@
+endif
+
+static: runtimes $(STATIC_TOOLS:%=$(B)/static/%) ## build all tools but apr-pull and apr-push static, in build/MODE/static
+
+.PHONY: runtimes static
