@@ -8,9 +8,9 @@
 #include "core/buf.h"
 #include "core/mem.h"
 
-
-int
-hyper_unknown(const struct weights *w, const char *name, struct err *e)
+/* ERR_FORMAT: the architecture is not supported; the hint lists those that are. -1. */
+static int
+unknown(const struct weights *w, const char *name, struct err *e)
 {
 	struct buf list = { 0 };
 	const struct arch *a;
@@ -31,7 +31,7 @@ int
 hyper_runs(const struct weights *w, const char *name, const struct arch *a, struct err *e)
 {
 	if (!a)
-		return hyper_unknown(w, name, e);
+		return unknown(w, name, e);
 	if (a->missing)
 		return err_set(e, ERR_FORMAT, w->name, "architecture %s is not supported: it needs %s",
 		               name, a->missing);

@@ -74,10 +74,8 @@ int hyper_config(struct hyper *h, const struct weights *w, const json_t *o,
 int hyper_finish(struct hyper *h, const struct weights *w, uint64_t period,
                  struct err *e);
 
-/* ERR_FORMAT: the architecture is not supported; the hint lists those that are. -1. */
-int hyper_unknown(const struct weights *w, const char *name, struct err *e);
-
-/* The same if a is NULL, and ERR_FORMAT if inference lacks something for a. 0 or -1. */
+/* ERR_FORMAT if the architecture is not supported (a is NULL; the hint lists those that are), or
+ * if inference lacks something for it. 0 or -1. */
 int hyper_runs(const struct weights *w, const char *name, const struct arch *a, struct err *e);
 
 #endif

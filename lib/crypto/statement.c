@@ -47,8 +47,8 @@ days_of(int year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-bool
-statement_is_date(const char *text)
+static bool
+is_date(const char *text)
 {
 	static const char form[] = "0000-00-00T00:00:00Z";
 	int year, month, day, hour, minute, second;
@@ -81,7 +81,7 @@ statement_date(const char *text, char dst[STATEMENT_DATE + 1])
 	strcpy(dst, text);
 	if (strlen(text) == 10)
 		strcat(dst, "T00:00:00Z");
-	return statement_is_date(dst) ? 0 : -1;
+	return is_date(dst) ? 0 : -1;
 }
 
 int
@@ -97,7 +97,7 @@ statement_check(const struct statement *s, enum err_code code, struct err *e)
 			return err_set(e, code, names[i],
 			               "is not UTF-8 without control characters");
 	}
-	if (*s->date && !statement_is_date(s->date))
+	if (*s->date && !is_date(s->date))
 		return err_set(e, code, "date", "is not a date as 2026-11-22T10:00:00Z");
 	return 0;
 }

@@ -49,7 +49,6 @@ size_t statement_parse(const char *p, size_t n, struct statement *s);
 
 /* Convert a date of the form above, a day (2026-11-22), or seconds since 1970 into a date of
  * the form above: 0 or -1. Dates compare as strings. */
-bool statement_is_date(const char *text);
 int statement_date(const char *text, char dst[STATEMENT_DATE + 1]);
 
 #endif

@@ -159,8 +159,9 @@ ask_token(struct oci *o, const struct oci_challenge *c, struct err *e)
 	return done;
 }
 
-int
-oci_authorize(struct oci *o, const char *challenge, struct err *e)
+/* Gets a new authorization by the challenge of an answer (WWW-Authenticate). */
+static int
+authorize(struct oci *o, const char *challenge, struct err *e)
 {
 	struct oci_challenge *c = malloc(sizeof *c);
 	struct err why = ERR_INIT;
@@ -187,15 +188,16 @@ oci_authorize(struct oci *o, const char *challenge, struct err *e)
 
 /* ---- exchanges ---- */
 
-int
-oci_get(struct oci *o, struct http_request *q, struct http_answer *a, struct err *e)
+/* The same as http_get does. */
+static int
+get(struct oci *o, struct http_request *q, struct http_answer *a, struct err *e)
 {
 	struct err why = ERR_INIT;
 
 	q->authorization = *o->authorization ? o->authorization : NULL;
 	if (http_get(o->http, q, a, &why) == 0)
 		return 0;
-	if (a->status != 401 || oci_authorize(o, a->authenticate, e) < 0) {
+	if (a->status != 401 || authorize(o, a->authenticate, e) < 0) {
 		if (e->code == ERR_NONE)
 			*e = why;
 		return -1;
@@ -212,7 +214,7 @@ oci_once(struct oci *o, struct http_request *q, struct http_answer *a, struct er
 		return -1;
 	if (a->status != 401)
 		return 0;
-	if (oci_authorize(o, a->authenticate, e) < 0)
+	if (authorize(o, a->authenticate, e) < 0)
 		return -1;
 	q->authorization = o->authorization;
 	return http_once(o->http, q, a, e);
@@ -281,7 +283,7 @@ oci_fetch_manifest(struct oci *o, const char *reference, struct buf *text,
 		err_memory(e);
 	} else {
 		answer_reset(a);
-		done = oci_get(o, &q, a, e);
+		done = get(o, &q, a, e);
 	}
 	if (done < 0 && a && a->status == 404) {
 		*e = (struct err)ERR_INIT;

@@ -50,15 +50,9 @@ void oci_close(struct oci *o);
 /* The file of logins by the environment; it need not exist. False if there cannot be one. */
 bool oci_logins_path(char *path, size_t size);
 
-/* Makes an exchange as http_get does, with the authorization of o; one that is refused for lack
+/* Makes an exchange as http_once does, with the authorization of o; one that is refused for lack
  * of a token is made again with one. */
-int oci_get(struct oci *o, struct http_request *q, struct http_answer *a, struct err *e);
-
-/* The same for any status (http_once). */
 int oci_once(struct oci *o, struct http_request *q, struct http_answer *a, struct err *e);
-
-/* Gets a new authorization by the challenge of an answer (WWW-Authenticate). */
-int oci_authorize(struct oci *o, const char *challenge, struct err *e);
 
 /* Fetches the manifest of a reference into text, and checks it against its digest: that of the
  * reference, or the one that the registry states. digest: of the text. */

@@ -82,13 +82,6 @@ void push_free(struct push *p);
 int push_hf(struct push *p, struct web *web, struct err *e);
 int push_oci(struct push *p, struct web *web, struct err *e);
 
-/* The media type of a file in a ModelPack artifact, by its name. */
-const char *push_media_type(const char *name);
-
-/* The manifest and the configuration of an artifact, for tests. */
-void push_put_config(struct buf *b, const struct push *p);
-void push_put_manifest(struct buf *b, const struct push *p, const struct buf *config);
-
 /* "sha256:HEX" of n bytes. */
 int push_digest(const void *bytes, size_t n, char digest[72], struct err *e);
 

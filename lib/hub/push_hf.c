@@ -373,8 +373,9 @@ commit(struct to_hub *h, struct err *e)
 
 /* ---- the repository ---- */
 
-int
-push_create(struct to_hub *h, struct err *e)
+/* Creates the repository, unless it exists. */
+static int
+create_repository(struct to_hub *h, struct err *e)
 {
 	const struct hub_source *to = h->p->to;
 	json_t *o = json_pack("{s:s,s:s,s:s,s:b}", "name", to->repo, "organization", to->org, "type",
@@ -426,7 +427,7 @@ send_all(struct to_hub *h, struct err *e)
 	size_t next;
 
 	find_uploads(h);
-	if ((h->p->create && push_create(h, e) < 0) || ask_modes(h, e) < 0)
+	if ((h->p->create && create_repository(h, e) < 0) || ask_modes(h, e) < 0)
 		return -1;
 	for (next = 0; next < h->p->n;)
 		if (put_batch(h, next, &next, e) < 0)

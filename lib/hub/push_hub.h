@@ -24,7 +24,4 @@ int push_put_bytes(struct to_hub *h, const struct push_file *f, const char *addr
 int push_put_parts(struct to_hub *h, const struct push_file *f, const char *address,
                    const json_t *header, const char *size, struct err *e);
 
-/* Creates the repository, unless it exists. */
-int push_create(struct to_hub *h, struct err *e);
-
 #endif

@@ -29,8 +29,9 @@ ends(const char *name, const char *with)
 	return n >= m && strcasecmp(name + n - m, with) == 0;
 }
 
-const char *
-push_media_type(const char *name)
+/* The media type of a file in a ModelPack artifact, by its name. */
+static const char *
+media_type(const char *name)
 {
 	static const struct {
 		const char *end, *type;
@@ -56,7 +57,7 @@ format_of(const struct push *p)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		if (strcmp(push_media_type(p->files[i].name), OCI_TYPE_WEIGHT) == 0)
+		if (strcmp(media_type(p->files[i].name), OCI_TYPE_WEIGHT) == 0)
 			return strrchr(p->files[i].name, '.') + 1;
 	return "unknown";
 }
@@ -69,8 +70,8 @@ put_json(struct buf *b, json_t *o)
 	json_decref(o);
 }
 
-void
-push_put_config(struct buf *b, const struct push *p)
+static void
+put_config(struct buf *b, const struct push *p)
 {
 	json_t *list = json_array();
 	char digest[OCI_DIGEST];
@@ -90,12 +91,12 @@ layer_of(const struct push_file *f)
 	char digest[OCI_DIGEST];
 
 	snprintf(digest, sizeof digest, "sha256:%s", f->sha256);
-	return json_pack("{s:s,s:s,s:I,s:{s:s,s:s}}", "mediaType", push_media_type(f->name), "digest", digest,
+	return json_pack("{s:s,s:s,s:I,s:{s:s,s:s}}", "mediaType", media_type(f->name), "digest", digest,
 	                 "size", (json_int_t)f->size, "annotations", OCI_TITLE, f->name, OCI_PATH, f->name);
 }
 
-void
-push_put_manifest(struct buf *b, const struct push *p, const struct buf *config)
+static void
+put_manifest_text(struct buf *b, const struct push *p, const struct buf *config)
 {
 	json_t *list = json_array();
 	char digest[OCI_DIGEST] = "";
@@ -407,8 +408,8 @@ send_all(struct to_registry *r, struct err *e)
 	int done = 0;
 	size_t i;
 
-	push_put_config(&config, p);
-	push_put_manifest(&manifest, p, &config);
+	put_config(&config, p);
+	put_manifest_text(&manifest, p, &config);
 	if (!buf_ok(&config) || !buf_ok(&manifest) ||
 	    push_digest(manifest.p, manifest.n, digest, e) < 0)
 		done = err_memory(e);

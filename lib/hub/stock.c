@@ -52,8 +52,9 @@ stock_used(const struct stat *st)
 
 /* ---- parts of a repository ---- */
 
-struct stock_blob *
-stock_add_blob(struct stock_repo *r, const char *name, struct err *e)
+/* Blobs must be added in the order of names. */
+static struct stock_blob *
+add_blob(struct stock_repo *r, const char *name, struct err *e)
 {
 	struct stock_blob *b;
 
@@ -146,7 +147,7 @@ stock_read_blobs(struct stock *s, int repo, const char *folder, const char *labe
 			break;
 		if (fstatat(fd, names.p[i], &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		b = stock_add_blob(r, names.p[i], e);
+		b = add_blob(r, names.p[i], e);
 		if (!b) {
 			done = -1;
 			break;

@@ -120,8 +120,7 @@ int stock_read_apr(struct stock *s, struct stock_cache *c, struct err *e);
 /* Counts an entry; -1 if there are too many. */
 int stock_count(struct stock *s, const char *path, struct err *e);
 
-/* Adds to a repository. A blob must be added in the order of names. */
-struct stock_blob *stock_add_blob(struct stock_repo *r, const char *name, struct err *e);
+/* Add to a repository. */
 struct stock_revision *stock_add_revision(struct stock_repo *r, const char *entry, struct err *e);
 struct stock_file *stock_add_file(struct stock_revision *v, const char *path, struct err *e);
 size_t stock_find_blob(const struct stock_repo *r, const char *name);

@@ -22,8 +22,8 @@ diff_word(const struct diff *d)
 	                                     : score_word((unsigned)diff_similarity(d));
 }
 
-bool
-diff_is_marked(const struct diff *d, const struct diff_tensor *t)
+static bool
+is_marked(const struct diff *d, const struct diff_tensor *t)
 {
 	if (diff_is_limited(&d->o.limits))
 		return t->what & DIFF_OVER;
@@ -187,7 +187,7 @@ put_verdict(struct buf *b, const struct diff *d, const struct diff_tensor *t)
 		buf_printf(b, "MATCH (delta < %g)", d->o.tolerance);
 	else
 		buf_printf(b, "DRIFT (delta = %.6g)", x->most);
-	buf_text(b, diff_is_marked(d, t) ? " !!!\n" : "\n");
+	buf_text(b, is_marked(d, t) ? " !!!\n" : "\n");
 }
 
 static void

@@ -32,7 +32,6 @@ const char *diff_word(const struct diff *d);
 /* A tensor with figures is marked if a limit does not hold; without limits, if its relative
  * RMSE is above this, or a value is not finite on one side only. */
 #define DIFF_MARK 0.1
-bool diff_is_marked(const struct diff *d, const struct diff_tensor *t);
 
 /* The key that holds the tokens of GGUF, and its fact, or NULL. */
 const struct diff_fact *diff_vocabulary(const struct diff *d);

@@ -11,8 +11,9 @@
 #define SHOWN 24 /* bytes of a prompt or token in a line */
 #define BAR 40   /* columns */
 
-double
-outputs_drift(const struct layer_drift *d)
+/* The drift of one block: relative RMSE. */
+static double
+drift_of(const struct layer_drift *d)
 {
 	return d->aa > 0 ? sqrt(d->dd / d->aa) : d->dd > 0 ? INFINITY : 0;
 }
@@ -108,7 +109,7 @@ worst_of(const struct layer_drift *drift, size_t blocks)
 	size_t i, worst = 0;
 
 	for (i = 1; i < blocks; i++)
-		if (outputs_drift(&drift[i]) > outputs_drift(&drift[worst]))
+		if (drift_of(&drift[i]) > drift_of(&drift[worst]))
 			worst = i;
 	return worst;
 }
@@ -117,11 +118,11 @@ void
 outputs_put_layers(struct buf *b, const struct layer_drift *drift, size_t blocks)
 {
 	const size_t worst = worst_of(drift, blocks);
-	const double most = outputs_drift(&drift[worst]);
+	const double most = drift_of(&drift[worst]);
 	size_t i, n;
 
 	for (i = 0; i < blocks; i++) {
-		const double v = outputs_drift(&drift[i]);
+		const double v = drift_of(&drift[i]);
 
 		n = most > 0 && isfinite(most) ? (size_t)lround(BAR * v / most) : 0;
 		buf_printf(b, "block %3zu: drift %.6f, of one token %.6f ", i, v, drift[i].worst);
@@ -138,7 +139,7 @@ outputs_put_layers_json(struct buf *b, const struct layer_drift *drift, size_t b
 	size_t i;
 
 	for (i = 0; i < blocks; i++) {
-		const double v = outputs_drift(&drift[i]);
+		const double v = drift_of(&drift[i]);
 
 		lines_json(b, json_pack("{s:s,s:I,s:o,s:o,s:I,s:b}", "kind", "block", "block",
 		                        (json_int_t)i, "drift", isfinite(v) ? json_real(v) : json_null(),

@@ -21,7 +21,4 @@ void outputs_put_total_json(struct buf *b, const struct divergence_figures *f, b
 void outputs_put_layers(struct buf *b, const struct layer_drift *drift, size_t blocks);
 void outputs_put_layers_json(struct buf *b, const struct layer_drift *drift, size_t blocks);
 
-/* The drift of one block: relative RMSE. */
-double outputs_drift(const struct layer_drift *d);
-
 #endif

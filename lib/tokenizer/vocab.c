@@ -19,8 +19,9 @@ mix(uint64_t h)
 	return h ^ h >> 32;
 }
 
-uint64_t
-hash_bytes(const void *p, size_t n, uint64_t seed)
+/* A hash that depends on a seed. */
+static uint64_t
+hash_of(const void *p, size_t n, uint64_t seed)
 {
 	const uint8_t *s = p;
 	uint64_t h = seed ^ n * MIX, word;
@@ -79,7 +80,7 @@ vocab_set_piece(struct vocab *v, uint32_t i, const void *p, size_t n, struct err
 static size_t
 place(const struct vocab *v, const void *text, size_t n)
 {
-	size_t i = hash_bytes(text, n, v->seed) & (v->slots - 1);
+	size_t i = hash_of(text, n, v->seed) & (v->slots - 1);
 	const struct token *t;
 
 	for (; v->slot[i] != TOKEN_NONE; i = (i + 1) & (v->slots - 1)) {

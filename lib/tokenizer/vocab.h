@@ -63,8 +63,7 @@ vocab_text(const struct vocab *v, uint32_t i)
 
 void vocab_free(struct vocab *v);
 
-/* A hash that depends on a seed, and such a seed. */
-uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+/* A seed of hashes. */
 uint64_t hash_seed(void);
 
 #endif

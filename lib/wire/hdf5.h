@@ -175,10 +175,6 @@ int hdf5_fail(struct hdf5 *h, enum err_code code, const char *fmt, ...)
 typedef int hdf5_message(void *ctx, unsigned type, unsigned flags, struct hdf5_part part);
 int hdf5_messages(struct hdf5 *h, uint64_t at, hdf5_message *each, void *ctx);
 
-/* The value of a message for a type or a space. */
-int hdf5_read_type(struct hdf5 *h, struct hdf5_part part, struct hdf5_type *t);
-int hdf5_read_space(struct hdf5 *h, struct hdf5_part part, struct hdf5_space *s);
-
 /* Take up to *budget; `fact` is the error if it does not suffice. */
 int hdf5_spend(struct hdf5 *h, uint64_t *budget, uint64_t bytes, const char *fact);
 #define HDF5_OVERLAP "has datasets that lie in the same bytes"

@@ -68,8 +68,9 @@ read_enumeration(struct hdf5_part part, uint32_t bits, unsigned version, struct 
 		t->class = HDF5_BOOL;
 }
 
-int
-hdf5_read_type(struct hdf5 *h, struct hdf5_part part, struct hdf5_type *t)
+/* The value of a message for a type. */
+static int
+read_type(struct hdf5 *h, struct hdf5_part part, struct hdf5_type *t)
 {
 	bool ok = true;
 	const unsigned head = (unsigned)hdf5_number(&part, 1, &ok), number = head & 15;
@@ -101,8 +102,8 @@ hdf5_read_type(struct hdf5 *h, struct hdf5_part part, struct hdf5_type *t)
 
 /* ---- spaces ---- */
 
-int
-hdf5_read_space(struct hdf5 *h, struct hdf5_part part, struct hdf5_space *s)
+static int
+read_space(struct hdf5 *h, struct hdf5_part part, struct hdf5_space *s)
 {
 	bool ok = true;
 	const unsigned version = (unsigned)hdf5_number(&part, 1, &ok);
@@ -133,13 +134,13 @@ hdf5_read_space(struct hdf5 *h, struct hdf5_part part, struct hdf5_space *s)
 int
 hdf5_type(struct hdf5 *h, const struct hdf5_object *o, struct hdf5_type *t)
 {
-	return hdf5_read_type(h, o->parts[HDF5_TYPE], t);
+	return read_type(h, o->parts[HDF5_TYPE], t);
 }
 
 int
 hdf5_space(struct hdf5 *h, const struct hdf5_object *o, struct hdf5_space *s)
 {
-	return hdf5_read_space(h, o->parts[HDF5_SPACE], s);
+	return read_space(h, o->parts[HDF5_SPACE], s);
 }
 
 /* ---- attributes ---- */
@@ -191,8 +192,8 @@ read_attribute(const struct search *x, struct hdf5_part m)
 		return hdf5_fail(x->h, ERR_CORRUPT, "has an attribute that is too short");
 	if (version > 1 && flags & 3)
 		return hdf5_fail(x->h, ERR_FORMAT, "has an attribute of a named type, which is not read");
-	if (hdf5_read_type(x->h, type, &x->a->type) < 0 ||
-	    hdf5_read_space(x->h, space, &x->a->space) < 0)
+	if (read_type(x->h, type, &x->a->type) < 0 ||
+	    read_space(x->h, space, &x->a->space) < 0)
 		return -1;
 	if (num_mul(x->a->space.count, x->a->type.bytes, &need) < 0 || need > m.n)
 		return hdf5_fail(x->h, ERR_CORRUPT, "has an attribute %s that is too short for its shape",

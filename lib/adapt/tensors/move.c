@@ -36,8 +36,8 @@ move_simplify(struct move_piece *p)
 	p->n = n;
 }
 
-uint64_t
-move_piece_values(const struct move_piece *p)
+static uint64_t
+piece_values(const struct move_piece *p)
 {
 	uint64_t all = 1;
 	unsigned i;
@@ -47,14 +47,15 @@ move_piece_values(const struct move_piece *p)
 	return all;
 }
 
-uint64_t
-move_values(const struct move *m)
+/* Values of one repetition. */
+static uint64_t
+values_of(const struct move *m)
 {
 	uint64_t all = 0;
 	size_t i;
 
 	for (i = 0; i < m->n; i++)
-		all += move_piece_values(&m->pieces[i]);
+		all += piece_values(&m->pieces[i]);
 	return all;
 }
 
@@ -171,7 +172,7 @@ span_of(const struct part *a, uint64_t *low, uint64_t *high)
 	const struct move_piece *p = a->p;
 	uint64_t i = a->first, j = a->first + a->count - 1;
 	unsigned d = 0, k;
-	uint64_t inner = move_piece_values(p);
+	uint64_t inner = piece_values(p);
 
 	*low = *high = 0;
 	for (; d < p->n; d++) {
@@ -318,7 +319,7 @@ static int
 gather_woven(const struct move *m, const struct dtype *t, struct move_reader *in,
              uint64_t first, uint64_t n, uint8_t *dst, struct err *e)
 {
-	uint64_t one = move_piece_values(&m->pieces[0]), all = one * m->n, i, part, k;
+	uint64_t one = piece_values(&m->pieces[0]), all = one * m->n, i, part, k;
 	uint8_t *plain = mem_array((size_t)n, t->bytes);
 	int r = plain ? 0 : err_memory(e);
 	size_t piece;
@@ -346,14 +347,14 @@ int
 move_gather(const struct move *m, const struct dtype *t, struct move_reader *in,
             uint64_t first, uint64_t n, uint8_t *dst, struct err *e)
 {
-	uint64_t all = move_values(m), rep = all ? first / all : 0, at = all ? first % all : 0;
+	uint64_t all = values_of(m), rep = all ? first / all : 0, at = all ? first % all : 0;
 	size_t i = 0;
 
 	if (m->weave)
 		return gather_woven(m, t, in, first, n, dst, e);
 	while (n > 0) {
 		const struct move_piece *p = &m->pieces[i];
-		uint64_t one = move_piece_values(p);
+		uint64_t one = piece_values(p);
 
 		if (at < one) {
 			struct part a = { p, t, in, p->base + rep * p->step, at, num_min(n, one - at) };
@@ -404,7 +405,7 @@ uint64_t
 move_zeros(const struct move *m, const struct dtype *t, struct move_reader *in, uint64_t first,
            uint64_t window)
 {
-	uint64_t all = move_values(m), rep, at, zeros = 0, got;
+	uint64_t all = values_of(m), rep, at, zeros = 0, got;
 	size_t i;
 
 	if (m->weave || !in->zeros || all == 0)
@@ -412,7 +413,7 @@ move_zeros(const struct move *m, const struct dtype *t, struct move_reader *in, 
 	for (rep = first / all, at = first % all; rep < m->repeat; rep++)
 		for (i = 0; i < m->n; i++) {
 			const struct move_piece *p = &m->pieces[i];
-			uint64_t one = move_piece_values(p);
+			uint64_t one = piece_values(p);
 			struct part a = { p, t, in, p->base + rep * p->step, at, one - num_min(at, one) };
 
 			at -= num_min(at, one);

@@ -40,10 +40,6 @@ struct move_piece move_run(size_t source, uint64_t base, uint64_t n);
 /* Merge dimensions that are one run, and drop those of one value. */
 void move_simplify(struct move_piece *p);
 
-/* Values of one piece, and of one repetition. */
-uint64_t move_piece_values(const struct move_piece *p);
-uint64_t move_values(const struct move *m);
-
 /* True if the target is its one source, value by value. */
 bool move_is_plain(const struct move *m);
 

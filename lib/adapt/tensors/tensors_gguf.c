@@ -212,8 +212,9 @@ ends_with(const char *name, const char *end)
 	return n >= k && strcmp(name + n - k, end) == 0;
 }
 
-const struct dtype *
-tensors_type(const char *name, unsigned ndim, const uint64_t *dims, const struct dtype *from,
+/* The type of a tensor of GGUF whose source has type `from`; type: that of matrices. */
+static const struct dtype *
+target_type(const char *name, unsigned ndim, const uint64_t *dims, const struct dtype *from,
              const struct dtype *type)
 {
 	static const char *const always[] = { "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight",
@@ -275,7 +276,7 @@ add_target(struct forward *f, const struct use *u, size_t n)
 			}
 	if (view_shape(&view, t, shape_stacks(rule_shape(u->match.rule)) ? n : 0, f->e) < 0)
 		return -1;
-	row = tensors_add(f->p, tensor_new(name, strlen(name), tensors_type(name, view.ndim,
+	row = tensors_add(f->p, tensor_new(name, strlen(name), target_type(name, view.ndim,
 	                  view.dims, tensor_type(t), f->p->type), view.ndim, view.dims,
 	                  TENSOR_OWN_SIZE, f->s->w.name, f->e), f->e);
 	if (!row)

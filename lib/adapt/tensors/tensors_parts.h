@@ -5,10 +5,6 @@
 #include "adapt/tensors/tensors.h"
 #include "arch/match.h"
 
-/* The type of a tensor of GGUF whose source has type `from`; type: that of matrices. */
-const struct dtype *tensors_type(const char *name, unsigned ndim, const uint64_t *dims,
-                                 const struct dtype *from, const struct dtype *type);
-
 /* The shape that a rule asks for in folders, of weight or bias. Returns the number of
  * dimensions; stack as in shape_dims. */
 unsigned tensors_asked(const struct sizes *sizes, const struct arch_rule *rule, bool bias,

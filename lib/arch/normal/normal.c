@@ -38,8 +38,10 @@ static const struct {
 	{ "whisper", { normal_whisper } },
 };
 
-const struct normal *const *
-normal_rows(const struct arch *a)
+/* The rows of an architecture, in order of preference: groups ended by NULL, and each group
+ * ended by a row without source. */
+static const struct normal *const *
+rows_of(const struct arch *a)
 {
 	static const struct normal *const none[] = { NULL };
 	size_t i;
@@ -73,7 +75,7 @@ row_is(const struct normal *n, enum arch_form form, const struct match *m)
 const struct normal *
 normal_find(const struct arch *a, enum arch_form form, const struct match *m, enum normal_of of)
 {
-	const struct normal *const *group = normal_rows(a), *n;
+	const struct normal *const *group = rows_of(a), *n;
 
 	for (; *group; group++)
 		for (n = *group; n->source; n++)

@@ -47,8 +47,4 @@ const struct normal *normal_find(const struct arch *a, enum arch_form form,
 /* True if a weight of this role or name is that of a norm. */
 bool normal_is_norm(const struct arch_rule *r);
 
-/* The rows of an architecture, in order of preference: groups ended by NULL, and each group
- * ended by a row without source. For tests and apr-explain. */
-const struct normal *const *normal_rows(const struct arch *a);
-
 #endif

@@ -181,8 +181,9 @@ put_line(struct buf *b, const struct stock_cache *c, const struct stock_revision
 	lines_json(b, o);
 }
 
-uint64_t
-cache_loose(const struct stock_repo *r, bool partial)
+/* Bytes of blobs that no revision needs: those of unfinished downloads, or the others. */
+static uint64_t
+loose_bytes(const struct stock_repo *r, bool partial)
 {
 	uint64_t sum = 0;
 	size_t i;
@@ -199,7 +200,7 @@ put_loose(struct buf *b, const struct stock_cache *c, const struct stock_repo *r
           bool json)
 {
 	const char *what = partial ? "unfinished" : "unused";
-	uint64_t bytes = cache_loose(r, partial);
+	uint64_t bytes = loose_bytes(r, partial);
 	char size[32], name[1024];
 
 	if (!bytes)

@@ -21,7 +21,4 @@ void cache_put_revision(struct buf *b, const struct stock_revision *v);
 /* The members that name a revision: cache, name, commit, refs. A new reference, or NULL. */
 json_t *cache_json_revision(const struct stock_cache *c, const struct stock_revision *v);
 
-/* Bytes of blobs that no revision needs: those of unfinished downloads, or the others. */
-uint64_t cache_loose(const struct stock_repo *r, bool partial);
-
 #endif

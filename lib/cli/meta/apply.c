@@ -47,8 +47,10 @@ cut_index(char *key, uint64_t *index)
 	return false;
 }
 
-int
-apply_spell(struct spelled *s, const struct edited *d, const char *text, struct err *e)
+/* Finds the parts of a spelling. Returns 0, or -1 with ERR_USAGE for an unknown type. The
+ * caller frees s->key in either case. */
+static int
+spell(struct spelled *s, const struct edited *d, const char *text, struct err *e)
 {
 	*s = (struct spelled){ .key = mem_text(text, strlen(text)) };
 	if (!s->key)
@@ -198,7 +200,7 @@ set(struct edited *d, const struct edits *edits, const struct edit *x, struct er
 	int r = 0;
 
 	if (x->spells)
-		r = apply_spell(&s, d, x->key, e);
+		r = spell(&s, d, x->key, e);
 	else if (!(s.key = mem_text(x->key, strlen(x->key))))
 		r = err_memory(e);
 	else

@@ -14,11 +14,8 @@ struct spelled {
 	uint64_t index;
 };
 
-/* Finds the parts of a spelling. Returns 0, or -1 with ERR_USAGE for an unknown type. The
- * caller frees s->key in either case. */
-int apply_spell(struct spelled *s, const struct edited *d, const char *text, struct err *e);
-
-/* The same for a key that must exist, without a type: ERR_NO if it does not. */
+/* Finds the parts of a spelling of a key that must exist, without a type: ERR_NO if it does not.
+ * The caller frees s->key in any case. */
 int apply_find(struct spelled *s, const struct edited *d, const char *text, struct err *e);
 
 /* Applies edit i. Returns 0, or -1 with e filled (edited_open). */

@@ -11,8 +11,10 @@
 static const char *const levels[] = { NULL, "ref", "ref", "ref", "avx2", "avx512", "neon",
 	NULL, NULL };
 
-const char *
-backend_wish(const struct model *m)
+/* Returns the level of the CPU (kernels/level.h) that the hints of a model ask for. NULL:
+ * the model has no hints, they differ, or they do not name a level of a CPU. */
+static const char *
+wished_level(const struct model *m)
 {
 	json_t *hints = json_object_get(json_object_get(m->source, "apr1"), "backend_hints");
 	const char *key, *wish = NULL;
@@ -33,7 +35,7 @@ backend_wish(const struct model *m)
 int
 backend_follow(const struct model *m, struct err *e)
 {
-	const char *wish = backend_wish(m);
+	const char *wish = wished_level(m);
 	const struct level *level;
 	unsigned i;
 

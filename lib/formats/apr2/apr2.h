@@ -152,10 +152,6 @@ int apr2_meta_read(struct apr2_meta *meta, struct model *m, const char *where,
 int apr2_meta_check(const struct apr2_meta *meta, const struct model *m, const char *where,
                     struct err *e);
 
-/* 1 if JSON text can be a member's value unchanged: a reader cuts exactly these bytes out of
- * the object again. 0 if not, -1 if out of memory. */
-int apr2_is_json(const uint8_t *text, size_t n, struct err *e);
-
 void apr2_meta_free(struct apr2_meta *meta);
 
 /* The two halves of format_apr2. */

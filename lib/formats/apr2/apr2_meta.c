@@ -38,8 +38,10 @@ apr2_add_span(struct apr2_meta *meta, size_t blob, uint64_t at, uint64_t n, stru
 	return 0;
 }
 
-int
-apr2_is_json(const uint8_t *text, size_t n, struct err *e)
+/* 1 if JSON text can be a member's value unchanged: a reader cuts exactly these bytes out of
+ * the object again. 0 if not, -1 if out of memory. */
+static int
+is_json(const uint8_t *text, size_t n, struct err *e)
 {
 	struct spool copy = { 0 };
 	int is = spool_put(&copy, text, n, e) < 0 ? -1
@@ -72,7 +74,7 @@ choose_members(const struct model *m, struct err *e)
 			member[i] = leading = leading && json;
 			continue;
 		}
-		is = json ? apr2_is_json(k->wire, k->wire_bytes, e) : 0;
+		is = json ? is_json(k->wire, k->wire_bytes, e) : 0;
 		if (is < 0) {
 			free(member);
 			return NULL;

@@ -168,8 +168,9 @@ find_repeated(struct keras *x)
 	return 0;
 }
 
-int
-keras_add(struct keras *x)
+/* Add the tensors that were collected. */
+static int
+add_tensors(struct keras *x)
 {
 	size_t i;
 	int r = find_repeated(x);
@@ -337,7 +338,7 @@ read_file(struct import *im)
 	x->all = import_chosen(im, &torch_options[TORCH_ALL]) != NULL;
 	if ((archive ? open_archive(x)
 	             : hdf5_open(&x->h5, im->p, im->n, im->source.name, im->err)) < 0 ||
-	    keras_walk(x, &form) < 0 || keras_add(x) < 0)
+	    keras_walk(x, &form) < 0 || add_tensors(x) < 0)
 		return -1;
 	if (x->optimizer)
 		import_note(im, "left out: %" PRIu64 " tensor%s of the optimizer; --all reads %s",

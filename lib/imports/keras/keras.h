@@ -86,7 +86,4 @@ const char *keras_layout(const struct keras *x, const char *path, const char *la
 /* Collect the tensors of x->h5, and add its keys. *form: "model", "weights", or "variables". */
 int keras_walk(struct keras *x, const char **form);
 
-/* Add the tensors that were collected. */
-int keras_add(struct keras *x);
-
 #endif

@@ -72,8 +72,9 @@ make_turned(const struct import_place *x, uint64_t first, uint64_t count, uint8_
 
 /* ---- arrays ---- */
 
-void
-numpy_place(struct numpy *s, const struct npy *a, struct import_place *x)
+/* The way from stored values to those of the tensor; x->p is set. */
+static void
+make_place(struct numpy *s, const struct npy *a, struct import_place *x)
 {
 	const bool turned = a->fortran && a->ndim > 1;
 
@@ -105,7 +106,7 @@ numpy_add(struct numpy *s, const char *name, size_t name_bytes, const struct npy
 		return import_fail(im, ERR_CORRUPT, "has an array %.*s of %" PRIu64 " bytes, but its "
 		                   "shape needs %" PRIu64, (int)num_min(name_bytes, 100), name, bytes,
 		                   need);
-	numpy_place(s, a, x);
+	make_place(s, a, x);
 	if (import_tensor(im, name, name_bytes, dtype_by_name(a->name), a->ndim, a->dims, x) < 0)
 		return -1;
 	im->places[im->place_count - 1].data = im->plan.tensors[im->place_count - 1];

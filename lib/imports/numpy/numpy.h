@@ -33,9 +33,6 @@ struct numpy {
 	uint64_t turned, passed;  /* tensors in Fortran's order; objects that are not arrays */
 };
 
-/* The way from stored values to those of the tensor; x->p is set. */
-void numpy_place(struct numpy *s, const struct npy *a, struct import_place *x);
-
 /* Add the tensor of an array whose values begin at x->p, where `bytes` are left. */
 int numpy_add(struct numpy *s, const char *name, size_t name_bytes, const struct npy *a,
               struct import_place *x, uint64_t bytes);

@@ -66,8 +66,8 @@ take_bytes(struct onnx *x)
 
 /* ---- the plan ---- */
 
-int
-onnx_add_tensors(struct onnx *x)
+static int
+add_tensors(struct onnx *x)
 {
 	struct tensor *made;
 	size_t i;
@@ -112,7 +112,7 @@ read_all(struct onnx *x)
 	x->plan.source = source;
 	if (take_bytes(x) < 0 || onnx_read_model(x) < 0 || onnx_find_tensors(x) < 0 ||
 	    onnx_find_uses(x) < 0 || onnx_read_graph(x) < 0 || onnx_name_tensors(x) < 0 ||
-	    onnx_cut(x) < 0 || onnx_add_tensors(x) < 0)
+	    onnx_cut(x) < 0 || add_tensors(x) < 0)
 		return -1;
 	if (model_check(&x->plan, x->source.name, x->err) < 0)
 		return -1;

@@ -230,11 +230,10 @@ int onnx_read_model(struct onnx *x);
 int onnx_read_graph(struct onnx *x);
 
 /* Collect the tensors of all graphs, and by_name (onnx_find.c). Then find what the nodes say
- * about them (onnx_use.c), name them (onnx_names.c), and put them into the plan. 0 or -1. */
+ * about them (onnx_use.c), and name them (onnx_names.c). 0 or -1. */
 int onnx_find_tensors(struct onnx *x);
 int onnx_find_uses(struct onnx *x);
 int onnx_name_tensors(struct onnx *x);
-int onnx_add_tensors(struct onnx *x);
 
 /* The first tensor of this name, or SIZE_MAX. by_name must be filled. */
 size_t onnx_find(const struct onnx *x, struct onnx_text name);

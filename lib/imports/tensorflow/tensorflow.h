@@ -88,9 +88,6 @@ const struct tf_type *tf_type_of(uint64_t number); /* NULL: not known */
 #define TF_RESOURCE 20
 #define TF_VARIANT 21
 
-/* Whether the plan's type leaves out what the type says. */
-bool tf_type_is_told(const struct tf_type *t);
-
 /* A part of a divided variable: extent in each dimension, and its values. */
 struct tf_slice {
 	uint64_t start[TENSOR_DIMS], length[TENSOR_DIMS];

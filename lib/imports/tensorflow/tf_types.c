@@ -59,8 +59,9 @@ tf_type_of(uint64_t number)
 	return NULL;
 }
 
-bool
-tf_type_is_told(const struct tf_type *t)
+/* Whether the plan's type leaves out what the type says. */
+static bool
+is_told(const struct tf_type *t)
 {
 	return t->name[0] == 'Q' || (t->name[0] == 'I' && t->low >= -8) ||
 	       (t->name[0] == 'U' && t->high <= 15 && t->high >= 0);
@@ -147,7 +148,7 @@ tf_relate(struct tensorflow *x, const char *name, const char *path, const char *
 		put_member(&one, "path", path);
 	if (layout)
 		put_member(&one, "layout", layout);
-	if (tf_type_is_told(type))
+	if (is_told(type))
 		put_member(&one, "type", type->name);
 	return import_relate(&x->import, &x->relations, name, strlen(name), &one);
 }
