@@ -19,6 +19,7 @@ mode_release = ## the default
 mode_san = $(both) ## address and undefined-behaviour sanitizers
 mode_asan = -fsanitize=address -fno-omit-frame-pointer -O1 ## address sanitizer
 mode_ubsan = -fsanitize=undefined -fno-sanitize-recover=all -O1 ## undefined-behaviour sanitizer
+mode_tsan = -fsanitize=thread -O0 ## thread sanitizer, of the library alone: make MODE=tsan library
 mode_clang = ## compiled by clang
 mode_lint = ## of "make lint": gcc, warnings as errors
 mode_cov = --coverage -O0 -DAPR_NO_SANDBOX ## line coverage by gcov
@@ -60,7 +61,12 @@ LEVELS = ref
 include $(sort $(wildcard lib/kernels/*/level.mk))
 KERNEL_SRC = $(sort $(wildcard lib/kernels/*.c $(patsubst %,lib/kernels/%/*.c,common $(LEVELS))))
 KERNEL_OBJ = $(KERNEL_SRC:%.c=$(B)/%.o) $(PLAIN_OBJ)
-LIB_SRC = $(sort $(filter-out lib/kernels/%,$(wildcard lib/*/*.c lib/*/*/*.c)))
+LIB_SRC = $(sort $(filter-out lib/kernels/% $(apart),$(wildcard lib/*/*.c lib/*/*/*.c)))
+# libaprml needs none of these rooms.
+ifeq ($(MODE),tsan)
+apart = lib/adapt/% lib/cli/% lib/distill/% lib/front/% lib/hub/% lib/lowrank/% lib/merge/% lib/net/% \
+	lib/prune/% lib/quality/% lib/train/%
+endif
 LIB_OBJ = $(LIB_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 TOOL_SRC = $(sort $(wildcard bin/*.c))
 TOOLS = $(TOOL_SRC:%.c=$(B)/%)

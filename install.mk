@@ -98,6 +98,8 @@ install: $(TOOLS) $(INSTALLED_RUNTIMES) $(if $(APRML),install-library) ## instal
 	$(INSTALL) -m 644 lib/quant/apr_plugin.h '$(DESTDIR)$(includedir)/aprml/apr_plugin.h'
 	$(if $(APRML),,@echo 'no static jansson: the library is not installed' >&2)
 
+library: $(APRML) ## build libaprml, static and shared, alone
+
 export APRML_PC
 install-library: $(APRML)
 	$(INSTALL) -d '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)/aprml'
@@ -112,4 +114,4 @@ uninstall: ## remove what install put there
 	rm -f $(foreach f,$(INSTALLED),'$(DESTDIR)$(f)')
 	rmdir '$(DESTDIR)$(includedir)/aprml' 2>/dev/null || :
 
-.PHONY: install install-library uninstall
+.PHONY: install install-library library uninstall

@@ -459,17 +459,21 @@ value_check_end(const struct value_check *c)
 int
 value_u64(struct value_type t, const uint8_t *wire, size_t n, uint64_t *v)
 {
-	json_t *j;
-	int r = -1;
+	const size_t bytes = value_leaf_bytes(t.leaf);
+	const bool is_signed = t.leaf == VALUE_I8 || t.leaf == VALUE_I16 || t.leaf == VALUE_I32 ||
+	                       t.leaf == VALUE_I64;
+	uint64_t bits = 0;
+	size_t i;
 
-	if (t.depth || t.leaf == VALUE_STRING || t.leaf == VALUE_JSON ||
-	    t.leaf == VALUE_F32 || t.leaf == VALUE_F64 || t.leaf == VALUE_BOOL)
+	if (t.depth || bytes == 0 || bytes > n || t.leaf == VALUE_F32 || t.leaf == VALUE_F64 ||
+	    t.leaf == VALUE_BOOL)
 		return -1;
-	j = leaf_to_json(t.leaf, wire, n);
-	if (j)
-		r = json_value_u64(j, v);
-	json_decref(j);
-	return r;
+	for (i = 0; i < bytes; i++)
+		bits |= (uint64_t)wire[i] << (8 * i);
+	if (is_signed && bits >> (8 * bytes - 1))
+		return -1;
+	*v = bits;
+	return 0;
 }
 
 const char *

@@ -250,12 +250,16 @@ tokenizer_add_merge(struct tokenizer *t, const void *left, size_t left_bytes,
 	uint32_t l = vocab_find(&t->vocab, left, left_bytes), to = TOKEN_NONE;
 	uint32_t r = vocab_find(&t->vocab, right, right_bytes);
 	struct buf both = { 0 };
+	bool full;
 
 	buf_put(&both, left, left_bytes);
 	buf_put(&both, right, right_bytes);
-	if (buf_ok(&both))
+	full = !buf_ok(&both);
+	if (!full)
 		to = vocab_find(&t->vocab, both.p, both.n);
 	buf_free(&both);
+	if (full)
+		return err_memory(e);
 	if (l == TOKEN_NONE || r == TOKEN_NONE || to == TOKEN_NONE)
 		return err_set(e, ERR_CORRUPT, what,
 		               "merge %u: %s is not a token of the vocabulary", rank,

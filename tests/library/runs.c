@@ -393,9 +393,10 @@ static void
 say(struct one *o, struct aprml_weights *w)
 {
 	static const char prompt[] = "To be";
+	struct aprml_run_options ro = { .bytes = sizeof ro, .threads = o->number % 4 };
 	struct aprml_sampling s = APRML_SAMPLING;
 	struct aprml_error err;
-	struct aprml_run *r = aprml_run_open(w, NULL, &err);
+	struct aprml_run *r = aprml_run_open(w, &ro, &err);
 	struct aprml_token t;
 	uint32_t id[100];
 	size_t n, at = 0;

@@ -63,6 +63,31 @@ export ASAN_OPTIONS=exitcode=99
 	[ "$(wc -l <said)" -ge 2 ]
 }
 
+@test "eight threads under the thread sanitizer: no race" {
+	[ "$mode" = release ] || skip "a build of its own"
+	echo 'int main(void) { return 0; }' >nothing.c
+	${CC:-cc} -fsanitize=thread -o nothing nothing.c 2>/dev/null && ./nothing ||
+		skip "no thread sanitizer here"
+	mode=tsan run_make library
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c11 -g -fsanitize=thread -I"$BATS_FILE_TMPDIR/dest/opt/apr/include" -o crowd \
+		"$root/tests/library/runs.c" "$root/build/tsan/lib/libaprml.a" \
+		$(dest=$BATS_FILE_TMPDIR/dest flags_of --static | sed 's/.*-l:libaprml.a//')
+	TSAN_OPTIONS=exitcode=97 ./crowd crowd "$model" >said
+	[ "$(wc -l <said)" -ge 2 ]
+}
+
+@test "memory runs out at each allocation: an error each, and no leak" {
+	local models=$root/tests/data/predict
+	dest=$BATS_FILE_TMPDIR/dest
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror -o starved "$root/tests/library/starved.c" \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap $(flags_of --static) $(mode_flags)
+	./starved "$model" "$models/forest.pkl" 5 "$models/text_bayes.pkl" 0 "$models/svm_rbf.pkl" 5 \
+		"$models/boosted.pkl" 5 >said
+	[ "$(wc -l <said)" -eq 8 ]
+}
+
 # Numbers in one notation, and labels without quotes.
 numbers() {
 	tr -d '"' <"$1" | awk -F, -v OFS=, '{ for (i = 1; i <= NF; i++) if ($i ~ /^[-+.0-9][-+.0-9e]*$/) $i = sprintf("%.17g", $i); print }'
