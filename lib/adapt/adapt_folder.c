@@ -171,7 +171,8 @@ make_files(struct adapt *a, const json_t *origin, struct err *e)
 		r = subject_add_json(&files, "config.json", config, e);
 	else
 		json_decref(config);
-	if (r == 0 && (general_files(&a->s, &files, e) < 0 || tokens_files(&a->s, json_object_get(origin, "tokenizer"), &files, e) < 0 ||
+	if (r == 0 && (general_files(&a->s, &files, e) < 0 ||
+	               tokens_files(&a->s, json_object_get(origin, "tokenizer"), &files, e) < 0 ||
 	               keys_files(&a->s, &files, e) < 0 || adapt_apr_files(&a->s, &files, e) < 0))
 		r = -1;
 	for (i = 0; r == 0 && i < files.count; i++) {

@@ -357,7 +357,8 @@ static const struct arch rows[] = {
 	{ "t5", "t5", "an encoder and a decoder", 0, 0, 0, 0, "transformer.", t5_rules },
 	{ "phi2", "phi", NULL, ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GELU | ARCH_ONE_NORM, 0, 0, 0,
 	  "model.", phi2_rules },
-	{ "stablelm", "stablelm", NULL, ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GATED | ARCH_ONE_NORM, 0, 0, 0, "model.", stablelm_rules },
+	{ "stablelm", "stablelm", NULL, ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GATED | ARCH_ONE_NORM,
+	  0, 0, 0, "model.", stablelm_rules },
 	{ "starcoder2", "starcoder2", NULL, ARCH_LAYER_NORM | ARCH_HALVES | ARCH_GELU |
 	  ARCH_NO_WINDOW, 0, 0, 0, "model.", starcoder2_rules },
 	{ "falcon", "falcon", "one norm for attention and feed-forward",

@@ -393,8 +393,9 @@ bit(enum front_step step, bool on)
 static unsigned
 choose_steps(const struct flow *f)
 {
-	return f->l->wanted | bit(STEP_FETCH, is_remote(f->source)) | bit(STEP_SOURCE, true) | bit(STEP_TRUST, slot(f, SLOT_TRUST)) |
-	       bit(STEP_DECODE, slot(f, SLOT_DECODE)) | bit(STEP_ADAPT, f->form) |
+	return f->l->wanted | bit(STEP_FETCH, is_remote(f->source)) | bit(STEP_SOURCE, true) |
+	       bit(STEP_TRUST, slot(f, SLOT_TRUST)) | bit(STEP_DECODE, slot(f, SLOT_DECODE)) |
+	       bit(STEP_ADAPT, f->form) |
 	       bit(STEP_RENAME, f->form && strcmp(f->form, "apr") == 0) | bit(STEP_QUANT, f->type) |
 	       bit(STEP_GATE, slot(f, SLOT_GATE) || slot(f, SLOT_CANARY)) |
 	       bit(STEP_CHECK, is_word(f, FRONT_IS_CONVERT | FRONT_IS_IMPORT) &&

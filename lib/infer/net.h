@@ -50,9 +50,9 @@ struct net {
 };
 
 /* Find the weights. low: low_count matrices that adapters add, which outlive the net; ERR_INVALID
- * if one of them is for a tensor that is not a whole layer. ops: the table that will compute with them. context: positions that will be
- * used, for models whose rotary positions depend on it; 0: those of the model. 0, or -1 with e
- * filled; net_free is due in any case. */
+ * if one of them is for a tensor that is not a whole layer. ops: the table that will compute with
+ * them. context: positions that will be used, for models whose rotary positions depend on it; 0:
+ * those of the model. 0, or -1 with e filled; net_free is due in any case. */
 int net_open(struct net *net, const struct weights *w, const struct ops *ops,
              uint64_t context, const struct low_rank *low, size_t low_count, struct err *e);
 void net_free(struct net *net);

@@ -15,9 +15,9 @@ struct adapters {
 	size_t n;
 };
 
-/* Take the array of n names (NULL: do nothing, e is filled), and declare their files to the sandbox. A file of an adapter's folder
- * stands for the folder, which has its adapter_config.json. 0, or -1 with e filled; adapters_close
- * in any case. */
+/* Take the array of n names (NULL: do nothing, e is filled), and declare their files to the
+ * sandbox. A file of an adapter's folder stands for the folder, which has its adapter_config.json.
+ * 0, or -1 with e filled; adapters_close in any case. */
 int adapters_declare(struct adapters *a, struct lora_name *names, size_t n, struct err *e);
 
 /* Load them, inside the sandbox. 0 or -1. */

@@ -17,9 +17,9 @@ struct source *stream_source(struct reader *r, struct err *e);
 
 /* An apr-unpack that a tool started can send a PLAC frame in place of a TENS frame: the same
  * head; the body is a u64, the offset of the tensor, and for a file other than the first a
- * u32, the number of the file among those that both have open. A source accepts such frames after stream_lend, whose array and
- * descriptors the caller keeps owning; a
- * sink sends them if its place_of is set. */
+ * u32, the number of the file among those that both have open. A source accepts such frames after
+ * stream_lend, whose array and descriptors the caller keeps owning; a sink sends them if its
+ * place_of is set. */
 #define STREAM_PLACE "PLAC"
 #define STREAM_PLACE_BYTES 12
 void stream_lend(struct source *s, const int *fds, size_t n);

@@ -65,8 +65,9 @@ void tar_free(struct tar *t);
 const char *tar_name(const struct tar *t, const struct tar_entry *x);
 const struct tar_entry *tar_find(const struct tar *t, const char *name);
 
-/* For reports of an archive that may be broken: nothing is proved. Calls part for each member, whose name has n bytes, and for what is behind the last one, without a name. r stands at
- * the beginning. Returns NULL, or what is wrong at the place of r. */
+/* For reports of an archive that may be broken: nothing is proved. Calls part for each member, whose
+ * name has n bytes, and for what is behind the last one, without a name. r stands at the beginning.
+ * Returns NULL, or what is wrong at the place of r. */
 const char *tar_walk(struct reader *r,
                      void (*part)(void *ctx, uint64_t offset, uint64_t bytes, const char *what,
                                   const uint8_t *name, size_t n), void *ctx);

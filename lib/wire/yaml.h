@@ -5,8 +5,9 @@
  * Tags have no effect. An alias is the same value again. Tabs are read as two spaces.
  *
  * The text may be hostile. Its bytes, depth and values are limited, and a value counts once more
- * for each alias that repeats it, so that writing the result takes bounded time too. A key that is not text or occurs twice in a mapping, an alias of
- * an unknown or unfinished anchor, and a second document are errors.
+ * for each alias that repeats it, so that writing the result takes bounded time too. A key that is
+ * not text or occurs twice in a mapping, an alias of an unknown or unfinished anchor, and a second
+ * document are errors.
  */
 #ifndef WIRE_YAML_H
 #define WIRE_YAML_H

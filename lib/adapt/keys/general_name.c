@@ -140,8 +140,8 @@ begins_with_letter(const char *s)
 
 /* ---- kinds ---- */
 
-/* Whether a number with a unit ("128K") is a length of contexts: it is too far from the number of parameters to be a size.
- * Other labels ("8x7B") are taken for sizes. */
+/* Whether a number with a unit ("128K") is a length of contexts: it is too far from the number of
+ * parameters to be a size. Other labels ("8x7B") are taken for sizes. */
 static bool
 is_context(const char *label, int64_t parameters)
 {

@@ -484,7 +484,8 @@ run(struct forward *f, struct named *list)
 	if (order_sources(f, list) < 0)
 		return -1;
 	f->p->type = f->o->type ? f->o->type : auto_type(f->s, list);
-	if (match_sources(f, list) < 0 || drop_tied(f) < 0 || add_targets(f) < 0 || tensors_prove_whole(f->s->arch, &f->p->sizes, f->blocks, ARCH_FOLDER, has_role, f,
+	if (match_sources(f, list) < 0 || drop_tied(f) < 0 || add_targets(f) < 0 ||
+	    tensors_prove_whole(f->s->arch, &f->p->sizes, f->blocks, ARCH_FOLDER, has_role, f,
 	                        f->e) < 0 ||
 	    tensors_add_rope(f->p, f->s, f->e) < 0 || prove_types(f) < 0)
 		return -1;

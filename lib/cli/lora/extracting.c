@@ -233,7 +233,8 @@ extracting_run(struct extracting *x, struct sink *sink, struct err *e)
 		: arch_said_text(merge_input_plan(&x->base), said) ? said : NULL;
 	how.turned = s->arch && (s->arch->flags & ARCH_CONV1D);
 	if (how.form == ARCH_APR)
-		err_set(e, ERR_FORMAT, x->base.name, "has the names of an .apr file, which adapters do not have: apr-adapt gives it others");
+		err_set(e, ERR_FORMAT, x->base.name, "has the names of an .apr file, which adapters do "
+		        "not have: apr-adapt gives it others");
 	else if (find_pairs(&j, &how.n, e) == 0) {
 		how.pairs = j.pairs;
 		r = lora_extract(&how, sink, e);

@@ -30,8 +30,9 @@
  *
  * All numbers are little-endian. What is cut out are values in one piece: raw_data, and packed
  * float_data and double_data. All others stay. So the side file and the tensors together are
- * the file, byte for byte, as long as their names, types and values are unchanged. External data is not part of it: the side file has the name
- * of its file, offset and length, and the tensor its bytes.
+ * the file, byte for byte, as long as their names, types and values are unchanged. External data
+ * is not part of it: the side file has the name of its file, offset and length, and the tensor its
+ * bytes.
  *
  * Source: onnx.proto3 and the documents IR.md and ExternalData.md of ONNX 1.19, read for the
  * numbers of fields and types and for their meaning.
