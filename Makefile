@@ -180,6 +180,26 @@ $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 	@rm -f $@
 	$(call run,AR)$(AR) qcD $@ $^
 
+# Libraries inside the library: the kernels alone, models in files, and models that compute. Each links
+# with its rooms and packages only.
+room_objects = $(foreach r,$1,$(filter $(B)/lib/$r/%,$(LIB_OBJ)))
+CLOSED_MODELS = core model wire codecs stream formats imports kernels stats quant crypto
+CLOSED_RUN = core model wire codecs stream formats imports kernels quant arch linear lora load tokenizer \
+	infer generate predict
+CLOSED_IN = $(B)/closed
+CLOSED = $(addprefix $(CLOSED_IN)/,kernels models run)
+$(CLOSED_IN)/kernels: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
+$(CLOSED_IN)/models: $(call room_objects,$(CLOSED_MODELS))
+$(CLOSED_IN)/models: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libsodium libcrypto
+$(CLOSED_IN)/run: $(call room_objects,$(CLOSED_RUN))
+$(CLOSED_IN)/run: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc
+$(CLOSED):
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -nostartfiles -Wl,-e,0 -o $@ $^ \
+		$(if $(closed),$(shell $(PKG_CONFIG) --libs $(closed))) -lpthread -lm
+
+closed: $(CLOSED) ## link kernels, models and inference, each without the rooms that it must not need
+
 $(B)/bare/t_%: $(B)/tests/unit/t_%.o $(B)/bare/libkernels.a
 	$(call run,LD)$(CC) -static $(FLAGS) $(LDFLAGS) -o $@ $^ -lm
 
@@ -294,7 +314,7 @@ include install.mk
 clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%) $(LINKS:%=bin/%) $(RUNTIMES:%=bin/%.static)
 
-.PHONY: bare bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
+.PHONY: bare closed bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
 .PHONY: all units unit gen net check quick clean deps demo layers lint lint-gcc lint-clang lint-text help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

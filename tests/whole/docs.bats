@@ -112,6 +112,24 @@ enter_adapter() {
 	page_examples "$root/man/apr-stream.5" | grep -q '^\$ cc .*-Werror.* entropy\.c'
 }
 
+@test "apr-stream(5) has a reader in Python, of some 30 lines" {
+	command -v python3 >/dev/null || skip "no python3"
+	cd "$BATS_TEST_TMPDIR" || return
+	plain "$root/man/apr-stream.5" | sed -n '/^# tensors:/,/^\.Ed/p' | sed '$d' >tensors.py
+	[ "$(wc -l <tensors.py)" -gt 20 ] && [ "$(wc -l <tensors.py)" -lt 36 ]
+	apr-unpack "$model" >m.aprs
+	python3 tensors.py <m.aprs >said
+	[ "$(wc -l <said)" = "$(apr-header "$model" | sed -n 's/^tensors[: ]*\([0-9]*\).*/\1/p')" ]
+	[ "$(tail -n 1 said)" = "output.weight BF16 [1024, 256] $(apr-get --text --slice 0,0 \
+		output.weight "$model" | awk '{ printf "%.6g", $1 }')" ]
+	head -c 1000000 m.aprs >cut
+	run python3 tensors.py <cut
+	[ "$status" -eq 1 ] && [[ $output == *'tensors: the stream ends too early' ]]
+	printf x | dd of=m.aprs bs=1 seek=3000000 conv=notrunc status=none
+	run python3 tensors.py <m.aprs
+	[ "$status" -eq 1 ] && [[ $output == *'tensors: a checksum differs' ]]
+}
+
 @test "the tour of the README runs" {
 	enter README
 	ln -s "$APR_BIN" bin

@@ -251,3 +251,15 @@ rust() {
 	[ "$(stat -c %s two.gguf)" -gt 2000000000 ]
 	./slices touch two.gguf | awk '{ exit !($1 < 2) }'
 }
+
+@test "kernels, models and inference are closed: each links without the rooms above it" {
+	[ "$mode" = release ] || skip "once is enough"
+	run_make closed
+	readelf -d "$root/build/release/closed/kernels" | grep NEEDED >needed
+	! grep -v -e 'lib[cm]\.so' -e 'ld-linux' needed
+	! readelf -d "$root/build/release/closed/run" | grep NEEDED | grep -e crypto -e sodium -e curl
+	# It would not link otherwise.
+	run run_make CLOSED_RUN='core model infer arch' CLOSED_IN="$BATS_TEST_TMPDIR" closed
+	[ "$status" -ne 0 ]
+	grep -q 'undefined reference.*dot_product' <<<"$output"
+}
