@@ -8,6 +8,7 @@
 #include "core/near.h"
 #include "core/sandbox.h"
 #include "formats/create.h"
+#include "imports/classic/classic.h"
 
 #define NO_RESERVE UINT64_MAX
 #define OWN 32  /* options that one format has, at most */
@@ -192,6 +193,8 @@ pack(const char *path, const struct options *o, struct err *e)
 		where.input = in.held;
 		where.from = in.path;
 		if (!in.source->plan->sealed || may_be_sealed(format, o, in.source->name, e) == 0)
+			in.source = classic_for(format, in.source, tool_note, e);
+		if (in.source && e->code == ERR_NONE)
 			sink = create_sink(format, &where, &how, e);
 		if (sink) {
 			note_suffix(o, format);

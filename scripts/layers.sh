@@ -17,7 +17,7 @@ kernels core model
 codecs core model wire
 crypto core model
 formats core model wire stream codecs
-imports core model wire stream codecs formats
+imports core model wire stream codecs formats predict
 load core model formats arch lora quant tokenizer
 arch core model
 adapt core model wire arch kernels quant tokenizer

@@ -374,13 +374,16 @@ find_in_folder(struct folder *f, void (*note)(const char *), struct err *e)
 	return r < 0 ? -1 : !other;
 }
 
-/* True if the file begins like JSON and cannot be binary. */
+/* True if the file begins like JSON and cannot be binary, and is not a model of trees in JSON. */
 static bool
 begins_like_index(const char *path)
 {
 	int fd = opened_file(path, O_RDONLY | O_NONBLOCK);
-	char c = 0;
-	bool like = fd >= 0 && read(fd, &c, 1) == 1 && c == '{';
+	uint8_t head[FORMAT_PROBE];
+	ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
+	const struct format *f = n > 0 && *head == '{' ? format_probe(head, (size_t)n) : NULL;
+	bool like = n > 0 && *head == '{' && f != &format_xgboost && f != &format_lightgbm &&
+	            f != &format_catboost;
 
 	if (fd >= 0)
 		close(fd);

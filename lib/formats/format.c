@@ -18,10 +18,28 @@
 
 /* The formats, in the order in which they are probed. */
 static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_apr1, &format_aprjson, &format_coreml, &format_tensorflow,
+	&format_apr2, &format_apr1, &format_xgboost, &format_lightgbm, &format_catboost, &format_sklearn,
+	&format_onnxml, &format_aprjson, &format_coreml, &format_tensorflow,
 	&format_safetensors, &format_numpy, &format_keras, &format_pytorch, &format_ggml,
 	&format_tflite, &format_onnx, &format_stream, &format_flax, &format_llama2c };
 #define FORMATS (sizeof formats / sizeof *formats)
+
+static bool
+looks_like(const struct format *f, const uint8_t *head, size_t n)
+{
+	size_t most = f->peeks ? f->peeks : FORMAT_PROBE;
+
+	return f->probe(head, n < most ? n : most);
+}
+
+/* True for what may be ONNX, or the old binary form of XGBoost, whose header ends in zeros. */
+static bool
+wants_more(const uint8_t *head, size_t n)
+{
+	static const uint8_t zeros[32];
+
+	return n >= 8 && (*head == 8 || (n == 64 && memcmp(head + 32, zeros, sizeof zeros) == 0));
+}
 
 const struct format *
 format_row(unsigned index)
@@ -215,7 +233,7 @@ const struct format format_stream = {
 bool
 format_may_spool(const char *path)
 {
-	uint8_t head[FORMAT_PROBE];
+	uint8_t head[FORMAT_PROBE_MAX];
 	const struct format *f = NULL;
 	struct stat st;
 	ssize_t n;
@@ -231,7 +249,7 @@ format_may_spool(const char *path)
 	n = part_pread(fd, head, sizeof head, 0);
 	close(fd);
 	for (i = 0; n >= 8 && !f && i < FORMATS; i++)
-		if (formats[i]->probe(head, (size_t)n))
+		if (looks_like(formats[i], head, (size_t)n))
 			f = formats[i];
 	return !f || (f->reads->spools && f->reads->spools(head, (size_t)n));
 }
@@ -278,7 +296,7 @@ format_probe(const uint8_t *head, size_t n)
 	size_t i;
 
 	for (i = 0; i < FORMATS; i++)
-		if (formats[i]->probe(head, n))
+		if (looks_like(formats[i], head, n))
 			return formats[i];
 	return NULL;
 }
@@ -291,12 +309,15 @@ format_open(struct reader *r, const struct format_options *options,
 	const uint8_t *head = reader_peek(r, FORMAT_PROBE, &n);
 	const struct format_other *other;
 
+	/* A pipe may not have more yet, and few files need it. */
+	if (!r->failed && wants_more(head, n))
+		head = reader_peek(r, FORMAT_PROBE_MAX, &n);
 	if (r->failed) {
 		reader_close(r);
 		return NULL;
 	}
 	for (i = 0; i < FORMATS; i++)
-		if (options->from ? options->from == formats[i] : formats[i]->probe(head, n)) {
+		if (options->from ? options->from == formats[i] : looks_like(formats[i], head, n)) {
 			*which = formats[i];
 			return formats[i]->reads->open(r, options, note, e);
 		}

@@ -20,7 +20,8 @@
 
 #define FORMAT_RESERVE (16u << 20)
 #define FORMAT_SCATTERED UINT64_MAX /* not an offset */
-#define FORMAT_PROBE 64 /* bytes at the beginning that identify a format */
+#define FORMAT_PROBE 64 /* bytes at the beginning that identify most formats, */
+#define FORMAT_PROBE_MAX 4096 /* and all */
 
 /* ---- options ---- */
 
@@ -180,6 +181,7 @@ struct format {
 	/* True if a file that begins with these n bytes looks like this format. NULL for
 	 * formats that are not rows of the list, such as shards. */
 	bool (*probe)(const uint8_t *head, size_t n);
+	size_t peeks;       /* the bytes that probe asks for; 0: FORMAT_PROBE */
 
 	const struct format_reads *reads;
 	const struct format_writes *writes; /* NULL: the format is only read */
@@ -206,7 +208,8 @@ int format_no_room(const struct source *s, uint64_t bytes, struct err *e);
 extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
 	format_safetensors, format_numpy, format_pytorch, format_ggml, format_llama2c,
 	format_onnx, format_tflite, format_coreml, format_flax, format_keras, format_aprjson,
-	format_tensorflow, format_stream;
+	format_tensorflow, format_stream, format_xgboost, format_lightgbm, format_catboost,
+	format_sklearn, format_onnxml;
 
 /* ---- the list ---- */
 

@@ -6,7 +6,7 @@
 
 #define MAGIC(TEXT) 0, sizeof(TEXT) - 1, TEXT
 #define ONNX "its framework can export the model as ONNX or as arrays of NumPy"
-#define TREES "apr-predict predicts with models of trees and linear models; no other tool reads them"
+#define TREES "models of trees are read in the forms that apr-predict(1) lists"
 #define ENGINE "an engine runs only on the GPU and version that built it, and its layout is not " \
 	"published: use the model that it was built from"
 #define PAGE "the server sent a page, such as an error or a login, and not the file"
@@ -31,13 +31,9 @@ static const struct format_other others[] = {
 	  ONNX },
 	{ MAGIC("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x08\0\0\0\x08"), "a parameter file of PaddlePaddle",
 	  ONNX },
-	{ MAGIC("tree\nversion="), "a model of LightGBM", TREES },
 	{ MAGIC("CBM1"), "a model of CatBoost", TREES },
 	{ MAGIC("binf"), "a model of XGBoost", TREES },
 	{ MAGIC("bs64\t"), "a model of XGBoost", TREES },
-	{ MAGIC("{L\0\0\0\0\0\0\0\7learner"), "a model of XGBoost", TREES },
-	{ MAGIC("{\"learner\""), "a model of XGBoost (JSON)", TREES },
-	{ MAGIC("{\"name\":\"tree\""), "a model of LightGBM (JSON)", TREES },
 	{ MAGIC("ZF0x"), "a compressed file of joblib", PICKLED },
 	{ MAGIC("\x78\x01"), "compressed by zlib, as joblib does", PICKLED },
 	{ MAGIC("\x78\x5e"), "compressed by zlib, as joblib does", PICKLED },

@@ -8,6 +8,7 @@
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "predict/form.h"
 
 struct parts {
 	struct predictor *m;
@@ -299,12 +300,16 @@ static void
 use_counted_features(struct parts *x, const char *prefix)
 {
 	struct err ignored = ERR_INIT;
+	uint64_t counted;
 	struct parts y = { x->m, x->w, &ignored, x->table, x->mask };
 	struct part n;
 
 	if (find(&y, prefix, "n_features", "U64", &n) == 0 && n.n == 1 && le64(n.p) < FOREST_FEATURES &&
 	    le64(n.p) > x->m->features)
 		x->m->features = (size_t)le64(n.p);
+	if (model_u64(x->w->plan, "apr.predict.features", &counted) == 0 && counted <= FOREST_FEATURES &&
+	    counted > x->m->features)
+		x->m->features = (size_t)counted;
 }
 
 static int
@@ -394,6 +399,8 @@ predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 	size_t i, n = payload ? strcspn(payload, ".") : 0;
 	int r;
 
+	if (model_find(w->plan, FORM_KEY))
+		return form_read(m, w, e);
 	for (i = 0; n && i < sizeof types / sizeof *types; i++)
 		if (strlen(types[i].payload) == n && memcmp(types[i].payload, payload, n) == 0) {
 			r = list_tensors(&x) < 0 || types[i].read(&x) < 0 ? -1 : 0;

@@ -206,7 +206,6 @@ damage() {
 		ftrt|a TensorRT engine
 		\x12\1\0\0\0\0\0\0|a parameter file of MXNet
 		\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\x08|a parameter file of PaddlePaddle
-		tree\nversion=v3\n|a model of LightGBM
 		CBM1|a model of CatBoost
 		binf|a model of XGBoost
 		ccopy_reg\n_reconstructor\n|a pickled object of Python
@@ -215,17 +214,19 @@ damage() {
 		\0\0\0\x3f\x21\0\0\0\6\0\0\0|a model of XGBoost (old binary form)
 		\x0a\x90\3\x08\0\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\1|a program of PaddlePaddle (.pdmodel)
 	END
+	# Models of trees, which are damaged.
 	while IFS='|' read -r magic name; do
-		echo "$magic" >other.json
+		printf "$magic" >other.json
 		try apr-unpack other.json
-		said 4 "$name, which is not read here (E001)"
+		said 4 "$name"
+		try apr-unpack - <other.json
+		said 4 "$name"
 	done <<-'END'
-		{"learner":{},"version":[1,7,6]}|a model of XGBoost (JSON)
-		{ "name": "tree", "version": "v3", "tree_info": [] }|a model of LightGBM (JSON)
-		{"model_info":{},"oblivious_trees":[]}|a model of CatBoost (JSON)
+		{"learner":{},"version":[1,7,6]}|the objective  is not known here
+		{ "name": "tree", "version": "v3", "tree_info": [] }|is not a classical model
+		{"model_info":{},"oblivious_trees":[]}|the model has no trees
+		tree\nversion=v3\n|the number of features is missing or wrong
 	END
-	try apr-unpack - < <(echo '{"learner":{"x":1},"version":[1,7,6]}')
-	said 4 'a model of XGBoost (JSON), which is not read here (E001)'
 	printf '\x08\x07\x12\x07pytorch\x1a\x05' >m.onnx
 	try apr-unpack m.onnx
 	said 4 'is not a model file of a known format'

@@ -124,9 +124,48 @@ setup() {
 	echo '{}' >empty.json
 	try apr-predict empty.json <<<1,2
 	said 4 'empty.json: is JSON, but not a model of'
-	try apr-unpack m.json
-	said 4 'a model of CatBoost'
-	grep -q 'apr-predict' "$err"
+	try apr-unpack "$BATS_TEST_DIRNAME/../data/predict/pca.pkl"
+	said 4 'computes in steps'
+	grep -q 'apr-predict predicts with it' "$err"
+}
+
+@test "apr-unpack | apr-pack: classical models in any container, and as payloads of APR version 1" {
+	local data=$BATS_TEST_DIRNAME/../data format
+	cut -d, -f1-5 "$data/predict/values.csv" >rows.csv
+	apr-predict --raw "$data/predict/tree_values.pkl" rows.csv >expected
+	for format in apr1 apr2 apr2-64 gguf safetensors; do
+		pipe "apr-unpack '$data/predict/boosted_values.pkl' | apr-pack -t $format -f -o made 2>said"
+		apr-predict --raw made rows.csv | cmp - <(apr-predict --raw "$data/predict/boosted_values.pkl" rows.csv)
+		[ $format != apr1 ] || grep -q 'no payload for sums of trees, such as boosting' said
+	done
+	pipe "apr-unpack '$data/predict/tree_values.pkl' | apr-pack -t apr1 -f -o made 2>said"
+	grep -q 'written as DecisionTreeRegressor' said
+	apr-header made | grep -q 'DecisionTreeRegressor'
+	apr-predict --raw made rows.csv | paste - expected |
+		awk '{ d = $1 - $2; bad += d > 1e-4 || d < -1e-4 } END { exit bad || NR < 20 }'
+	# The payload is a model like others, which can go out again.
+	pipe "apr-unpack made | apr-pack -t onnx -f -o made.onnx"
+	apr-predict --raw made.onnx rows.csv | cmp - <(apr-predict --raw made rows.csv)
+	try apr-pack -t onnx -f -o made.onnx "$model"
+	said 4 'is not a classical model, and ONNX-ML holds no other'
+}
+
+@test "apr-pack -t xgboost, -t onnx: the libraries themselves take the files" {
+	local data=$BATS_TEST_DIRNAME/../data name
+	for name in values three dart linear; do
+		pipe "apr-unpack '$data/contrib/$name.json' | apr-pack -t xgboost -f -o made.json"
+		apr-predict --raw made.json "$data/contrib/rows.csv" |
+			cmp - <(apr-predict --raw "$data/contrib/$name.json" "$data/contrib/rows.csv")
+	done
+	pipe "apr-unpack '$data/contrib/dart.json' | apr-pack -t onnx -f -o made.onnx"
+	/usr/bin/python3 -c 'import xgboost, onnx' 2>/dev/null || skip "python3-xgboost or python3-onnx is missing"
+	/usr/bin/python3 - "$data/contrib/linear.json" "$data/contrib/rows.csv" <<-'END'
+		import sys, numpy, onnx, xgboost
+		onnx.checker.check_model(onnx.load("made.onnx"), full_check=True)
+		rows = xgboost.DMatrix(numpy.genfromtxt(sys.argv[2], delimiter=","))
+		a, b = (xgboost.Booster(model_file=x).predict(rows) for x in (sys.argv[1], "made.json"))
+		assert (a == b).all()
+	END
 }
 
 @test "apr-predict: order and output do not depend on threads, pipes or sizes" {

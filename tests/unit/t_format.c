@@ -13,7 +13,7 @@ test_names(void)
 
 	format_names(&b, ", ", " and ");
 	test_ok(buf_string(&b) &&
-	        strcmp((char *)b.p, "apr1, apr2, apr2-64, gguf and safetensors") == 0,
+	        strcmp((char *)b.p, "apr1, apr2, apr2-64, gguf, onnx, safetensors and xgboost") == 0,
 	        "the formats that are written, by name: %s", b.p ? (char *)b.p : "");
 	buf_free(&b);
 }

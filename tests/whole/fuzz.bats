@@ -288,6 +288,10 @@ starved() {
 	replayed trees
 }
 
+@test "fuzz corpus: classical models as tensors" {
+	replayed form
+}
+
 @test "fuzz corpus: rows of a table" {
 	replayed rows
 }

@@ -1,3 +1,4 @@
+#include "imports/classic/classic.h"
 #include "imports/onnx/onnx.h"
 #include "imports/torch/torch.h"
 
@@ -278,5 +279,6 @@ const struct format format_onnx = {
 	.title = "ONNX",
 	.probe = onnx_probe,
 	.reads = &reads,
+	.writes = &classic_onnx_writes,
 	.shared = &torch_options[TORCH_DENSE],
 };

@@ -1,0 +1,232 @@
+#include "predict/form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "predict/form_words.h"
+#include "predict/walk.h"
+
+/* ---- words, for both directions ---- */
+
+const char *const form_forms[] = { "trees", "linear", "centers", NULL };
+const char *const form_tasks[] = { "value", "binary", "classes", "cluster", "pairs", NULL };
+const char *const form_links[] = { "none", "sigmoid", "softmax", "exp", "log1p_exp", "square", "hinge",
+	"share", "each", "pairs", NULL };
+const char *const form_flags[FORM_FLAGS] = { "single", "rounds", "refuses_nan", "ties_up", "by_score",
+	"skips", "after", "single_sums", "average", "scaled" };
+
+bool *
+form_flag(struct predictor *m, size_t i)
+{
+	bool *const all[FORM_FLAGS] = { &m->single, &m->rounds, &m->refuses_nan, &m->ties_up, &m->by_score,
+		&m->linear.skips, &m->linear.after, &m->forest.single, &m->forest.average, &m->forest.scaled };
+
+	return all[i];
+}
+
+/* ---- the key ---- */
+
+static json_t *
+texts(char *const *list, size_t n)
+{
+	json_t *a = json_array();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(a, json_string(list[i])); /* a text that is not UTF-8 is left out */
+	return a;
+}
+
+static int
+make_json(const struct predictor *m, struct form *to, const char *where, struct err *e)
+{
+	struct predictor copy = *m;
+	json_t *o = json_pack("{s:i,s:s,s:s,s:s,s:s,s:I,s:I,s:f,s:b}", "version", 1, "kind", m->kind, "form",
+	                      form_forms[m->form], "task", form_tasks[m->task], "link", form_links[m->link],
+	                      "features", (json_int_t)m->features, "outputs", (json_int_t)m->outputs,
+	                      "sharpness", m->sharpness, "absent_is_zero", m->absent == ABSENT_ZERO);
+	size_t i;
+	int r = o ? 0 : -1;
+
+	for (i = 0; r == 0 && i < FORM_FLAGS; i++)
+		if (*form_flag(&copy, i))
+			r = json_object_set_new(o, form_flags[i], json_true());
+	if (r == 0 && m->form == PREDICT_TREES)
+		r = json_object_set_new(o, "width", json_integer((json_int_t)m->forest.width));
+	if (r == 0 && m->form == PREDICT_TREES)
+		r = json_object_set_new(o, "scale", json_real(m->forest.scale));
+	if (r == 0 && m->names)
+		r = json_object_set_new(o, "names", texts(m->names, m->name_count));
+	if (r == 0 && m->labels)
+		r = json_object_set_new(o, "labels", texts(m->labels, m->label_count));
+	if (r == 0 && ((m->names && json_array_size(json_object_get(o, "names")) != m->name_count) ||
+	               (m->labels && json_array_size(json_object_get(o, "labels")) != m->label_count)))
+		r = err_set(e, ERR_FORMAT, where, "a name of a feature or a class is not UTF-8");
+	else if (r < 0 || json_write(o, &to->json) < 0)
+		r = err_memory(e);
+	json_decref(o);
+	return r;
+}
+
+/* ---- lists ---- */
+
+static struct buf *
+part(struct form *to, const char *name, const char *type, uint64_t a, uint64_t b)
+{
+	struct form_part *p = &to->parts[to->count++];
+
+	snprintf(p->name, sizeof p->name, "%s", name);
+	p->type = type;
+	p->ndim = b ? 2 : 1;
+	p->dims[0] = a;
+	p->dims[1] = b;
+	return &p->data;
+}
+
+static void
+put_doubles(struct buf *to, const double *v, size_t n)
+{
+	uint64_t bits;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		memcpy(&bits, &v[i], sizeof bits);
+		buf_u64(to, bits);
+	}
+}
+
+static unsigned
+flags_of(const struct forest_node *x)
+{
+	return (x->word & WALK_RIGHT ? FORM_RIGHT : 0) | (x->word & WALK_ZEROS ? FORM_ZEROS : 0) |
+	       (x->word & WALK_CATEGORY ? FORM_CATEGORY : 0) | (x->word & WALK_NEGATIVE ? FORM_NEGATIVE : 0);
+}
+
+/* The number of nodes of a tree: its nodes are together, from the root on. */
+static uint32_t
+last_of(const struct forest *f, uint32_t root)
+{
+	uint32_t i, end = root + 1;
+
+	for (i = root; i < end; i++)
+		if (f->nodes[i].left != i && f->nodes[i].left + 2 > end)
+			end = f->nodes[i].left + 2;
+	return end - root;
+}
+
+struct columns {
+	struct buf *counts, *groups, *features, *thresholds, *left, *flags, *sets, *covers, *ids, *values;
+};
+
+static void
+put_node(const struct forest *f, uint32_t root, uint32_t i, const struct columns *c)
+{
+	const struct forest_node *x = &f->nodes[i];
+	bool leaf = x->left == i, category = !leaf && x->word & WALK_CATEGORY;
+	double t = leaf || category ? 0 : x->t;
+
+	buf_u32(c->features, leaf ? UINT32_MAX : x->word & WALK_FEATURE);
+	put_doubles(c->thresholds, &t, 1);
+	buf_u32(c->left, leaf ? 0 : x->left - root);
+	buf_u8(c->flags, leaf ? 0 : (uint8_t)flags_of(x));
+	if (c->sets)
+		buf_u32(c->sets, category ? (uint32_t)x->t : 0);
+	if (c->covers)
+		put_doubles(c->covers, &f->covers[i], 1);
+	if (!leaf)
+		return;
+	buf_u32(c->ids, f->ids[f->leaf[i]]);
+	put_doubles(c->values, f->values + (size_t)f->leaf[i] * f->width, f->width);
+}
+
+/* Counts nodes and leaves first, for the shapes. */
+static void
+make_trees(const struct predictor *m, struct form *to)
+{
+	const struct forest *f = &m->forest;
+	uint64_t nodes = 0, leaves = 0;
+	struct columns c = { .sets = NULL };
+	size_t k;
+	uint32_t i, n;
+
+	for (k = 0; k < f->tree_count; k++) {
+		n = last_of(f, f->trees[k].root);
+		nodes += n;
+		leaves += n / 2 + 1;
+	}
+	c.counts = part(to, "forest.counts", "I32", f->tree_count, 0);
+	c.groups = part(to, "forest.groups", "I32", f->tree_count, 0);
+	c.features = part(to, "forest.features", "I32", nodes, 0);
+	c.thresholds = part(to, "forest.thresholds", "F64", nodes, 0);
+	c.left = part(to, "forest.left", "I32", nodes, 0);
+	c.flags = part(to, "forest.flags", "I8", nodes, 0);
+	c.ids = part(to, "forest.ids", "I32", leaves, 0);
+	c.values = part(to, "forest.values", "F64", leaves, f->width);
+	if (f->sets.n)
+		c.sets = part(to, "forest.sets", "I32", nodes, 0);
+	if (!f->uncovered && f->tree_count)
+		c.covers = part(to, "forest.covers", "F64", nodes, 0);
+	for (k = 0; k < f->tree_count; k++) {
+		n = last_of(f, f->trees[k].root);
+		buf_u32(c.counts, n);
+		buf_u32(c.groups, f->trees[k].group);
+		for (i = 0; i < n; i++)
+			put_node(f, f->trees[k].root, f->trees[k].root + i, &c);
+	}
+	if (f->sets.n) {
+		struct buf *words = part(to, "forest.words", "I32", f->sets.n / 4, 0);
+
+		for (k = 0; k < f->sets.n / 4; k++)
+			buf_u32(words, ((const uint32_t *)(const void *)f->sets.p)[k]);
+	}
+	put_doubles(part(to, "forest.base", "F64", m->outputs, 0), f->base, m->outputs);
+	put_doubles(part(to, "forest.bias", "F64", m->outputs, 0), f->bias, m->outputs);
+}
+
+int
+form_make(const struct predictor *m, const char *where, struct form *to, struct err *e)
+{
+	bool good;
+	size_t i;
+
+	*to = (struct form){ .count = 0 };
+	if (m->form == PREDICT_STEPS || m->step_count)
+		return err_set(e, ERR_FORMAT, where, "a model that computes in steps (%s) does not become tensors",
+		               m->step_count ? m->steps[0].kind->name : m->kind);
+	if (make_json(m, to, where, e) < 0)
+		return -1;
+	if (m->form == PREDICT_TREES)
+		make_trees(m, to);
+	else
+		put_doubles(part(to, "linear.weights", "F64", m->outputs, m->features), m->linear.weights,
+		            m->outputs * m->features);
+	if (m->form == PREDICT_LINEAR)
+		put_doubles(part(to, "linear.bias", "F64", m->outputs, 0), m->linear.bias, m->outputs);
+	for (i = 0, good = buf_ok(&to->json); i < to->count; i++)
+		good &= buf_ok(&to->parts[i].data);
+	return good ? 0 : err_memory(e);
+}
+
+void
+form_free(struct form *f)
+{
+	size_t i;
+
+	buf_free(&f->json);
+	for (i = 0; i < f->count; i++)
+		buf_free(&f->parts[i].data);
+	f->count = 0;
+}
+
+const char *
+form_type(const struct predictor *m)
+{
+	if (m->form == PREDICT_CENTERS)
+		return "KMEANS";
+	if (m->form == PREDICT_LINEAR)
+		return m->task == PREDICT_VALUE ? "LINEAR_REGRESSION" : "LOGISTIC_REGRESSION";
+	if (m->forest.width == m->outputs && m->forest.tree_count == 1)
+		return "DECISION_TREE";
+	return m->forest.average ? "RANDOM_FOREST" : "GRADIENT_BOOSTING";
+}

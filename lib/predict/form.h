@@ -1,0 +1,61 @@
+/* form: a model of trees or of sums of products as tensors and one key, in any container, and back.
+ * Nothing of it is lost, so predictions are the same, bit for bit.
+ *
+ *     apr.predict          a text, JSON: what struct predictor and struct forest say beside lists: version 1,
+ *                          kind, form, task, link, features, outputs, names, labels, flags, …
+ *     forest.counts        I32 [trees]       nodes of each tree
+ *     forest.groups        I32 [trees]       the output to which each adds
+ *     forest.features      I32 [nodes]       -1: a leaf
+ *     forest.thresholds    F64 [nodes]       left if x <= threshold
+ *     forest.left          I32 [nodes]       in its tree; the right child follows it
+ *     forest.flags         I8 [nodes]        FORM_RIGHT, …
+ *     forest.sets          I32 [nodes]       where its set begins in forest.words; only with categories
+ *     forest.words         I32 [words]       the number of words of a set, and these: bit c is category c
+ *     forest.covers        F64 [nodes]       if they are known
+ *     forest.ids           I32 [leaves]      as the library counts leaves
+ *     forest.values        F64 [leaves, width]
+ *     forest.base, forest.bias   F64 [outputs]
+ *     linear.weights       F64 [outputs, features]
+ *     linear.bias          F64 [outputs]     not for centers
+ */
+#ifndef PREDICT_FORM_H
+#define PREDICT_FORM_H
+
+#include "model/weights.h"
+#include "predict/predict.h"
+
+#define FORM_KEY "apr.predict"
+#define FORM_PARTS 16
+
+/* Bits of forest.flags. */
+#define FORM_RIGHT 1u    /* a missing value goes right */
+#define FORM_ZEROS 2u    /* a zero is missing */
+#define FORM_CATEGORY 4u
+#define FORM_NEGATIVE 8u /* what is below zero is missing */
+
+struct form_part {
+	char name[48];
+	const char *type;
+	unsigned ndim;
+	uint64_t dims[2];
+	struct buf data;
+};
+
+struct form {
+	struct buf json;
+	struct form_part parts[FORM_PARTS];
+	size_t count;
+};
+
+/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model that computes in steps. form_free in any
+ * case. */
+int form_make(const struct predictor *m, const char *where, struct form *to, struct err *e);
+void form_free(struct form *f);
+
+/* Reads a model from it. 0, or -1 with e filled. */
+int form_read(struct predictor *m, const struct weights *w, struct err *e);
+
+/* The model type of APR version 1 that fits: "GRADIENT_BOOSTING". */
+const char *form_type(const struct predictor *m);
+
+#endif

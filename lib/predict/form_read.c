@@ -1,0 +1,355 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/le.h"
+#include "core/mem.h"
+#include "predict/form.h"
+#include "predict/form_words.h"
+
+struct list {
+	const uint8_t *p;
+	uint64_t n;       /* values */
+};
+
+struct form_reader {
+	struct predictor *m;
+	const struct weights *w;
+	struct err *e;
+	json_t *o;
+	uint64_t width;
+	struct list counts, groups, features, thresholds, left, flags, sets, words, covers, ids, values;
+};
+
+static int
+wrong(const struct form_reader *x, const char *what)
+{
+	return err_set(x->e, ERR_CORRUPT, x->w->name, "%s", what);
+}
+
+/* ---- tensors ---- */
+
+/* A tensor by name. n: the number of its values, 0 for any. must: it has to be there. */
+static int
+find(const struct form_reader *x, const char *name, const char *type, uint64_t n, bool must,
+     struct list *to)
+{
+	const struct model *plan = x->w->plan;
+	size_t i;
+
+	*to = (struct list){ NULL, 0 };
+	for (i = 0; i < plan->tensor_count && strcmp(tensor_name(plan->tensors[i]), name) != 0; i++)
+		;
+	if (i == plan->tensor_count && !must)
+		return 0;
+	if (i == plan->tensor_count || strcmp(tensor_type(plan->tensors[i])->name, type) != 0)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the tensor %s of type %s is missing", name, type);
+	*to = (struct list){ x->w->tensors[i], tensor_items(plan->tensors[i]) };
+	if (!to->p && to->n)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the tensor %s was not read", name);
+	if (n && to->n != n)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "%s has %" PRIu64 " values, not %" PRIu64, name,
+		               to->n, n);
+	return 0;
+}
+
+static uint32_t
+word_at(const struct list *l, uint64_t i)
+{
+	return le32(l->p + 4 * i);
+}
+
+static double
+double_at(const struct list *l, uint64_t i)
+{
+	return le_f64(l->p + 8 * i);
+}
+
+/* ---- the key ---- */
+
+static int
+choice(const struct form_reader *x, const char *name, const char *const *words)
+{
+	const char *text = json_string_value(json_object_get(x->o, name));
+	int i;
+
+	for (i = 0; text && words[i]; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
+	err_set(x->e, ERR_FORMAT, x->w->name, FORM_KEY ": %s is missing, or not known here", name);
+	return -1;
+}
+
+static int
+count(const struct form_reader *x, const char *name, uint64_t most, uint64_t *to)
+{
+	if (json_member_u64(x->o, name, to) < 0 || *to < 1 || *to > most)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %s is not a number from 1 to %" PRIu64,
+		               name, most);
+	return 0;
+}
+
+static int
+read_texts(const struct form_reader *x, const char *name,
+           int (*add)(struct predictor *m, const char *text, size_t n, struct err *e))
+{
+	const json_t *a = json_object_get(x->o, name);
+	size_t i;
+
+	for (i = 0; i < json_array_size(a); i++) {
+		const char *text = json_string_value(json_array_get(a, i));
+
+		if (!text)
+			return wrong(x, FORM_KEY " has names that are not texts");
+		if (add(x->m, text, strlen(text), x->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The kinds are texts of the program, which outlive the model. */
+static const char *
+kind_of(const char *text)
+{
+	static const char *const kinds[] = { "gradient boosting of XGBoost", "linear boosting of XGBoost",
+		"gradient boosting of LightGBM", "random forest of LightGBM", "gradient boosting of CatBoost",
+		"decision tree of scikit-learn", "random forest of scikit-learn",
+		"gradient boosting of scikit-learn", "trees of ONNX", "linear model of ONNX", "k-means",
+		"linear model", "logistic regression" };
+	size_t i;
+
+	for (i = 0; text && i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kinds[i], text) == 0)
+			return kinds[i];
+	return "classical model";
+}
+
+static int
+read_key(struct form_reader *x)
+{
+	struct predictor *m = x->m;
+	int form = choice(x, "form", form_forms), task = choice(x, "task", form_tasks);
+	int link = choice(x, "link", form_links);
+	uint64_t features, outputs;
+	size_t i;
+
+	if (form < 0 || task < 0 || link < 0 || count(x, "features", FOREST_FEATURES, &features) < 0 ||
+	    count(x, "outputs", PREDICT_OUTPUTS, &outputs) < 0)
+		return -1;
+	if (task == PREDICT_PAIRS || link == LINK_PAIRS)
+		return wrong(x, FORM_KEY " has pairs, which this form cannot hold");
+	m->form = (enum predict_form)form;
+	m->task = (enum predict_task)task;
+	m->link = (enum predict_link)link;
+	m->features = (size_t)features;
+	m->outputs = (size_t)outputs;
+	m->kind = kind_of(json_string_value(json_object_get(x->o, "kind")));
+	m->sharpness = json_number_value(json_object_get(x->o, "sharpness"));
+	m->absent = json_is_false(json_object_get(x->o, "absent_is_zero")) ? ABSENT_MISSING : ABSENT_ZERO;
+	for (i = 0; i < FORM_OF_FOREST; i++)
+		*form_flag(m, i) = json_is_true(json_object_get(x->o, form_flags[i]));
+	if (!isfinite(m->sharpness))
+		return wrong(x, FORM_KEY " has a sharpness that is not finite");
+	return read_texts(x, "names", predictor_add_name) < 0 ||
+	       read_texts(x, "labels", predictor_add_label) < 0 ? -1 : 0;
+}
+
+/* ---- sums of products ---- */
+
+static double *
+doubles(const struct form_reader *x, const char *name, uint64_t n)
+{
+	struct list l;
+	double *v;
+	uint64_t i;
+
+	if (find(x, name, "F64", n, true, &l) < 0)
+		return NULL;
+	v = mem_array((size_t)n, sizeof *v);
+	if (!v)
+		err_memory(x->e);
+	for (i = 0; v && i < n; i++) {
+		v[i] = double_at(&l, i);
+		if (!isfinite(v[i])) {
+			err_set(x->e, ERR_CORRUPT, x->w->name, "value %" PRIu64 " of %s is not finite", i, name);
+			free(v);
+			return NULL;
+		}
+	}
+	return v;
+}
+
+static int
+read_linear(struct form_reader *x)
+{
+	struct predictor *m = x->m;
+
+	m->linear.weights = doubles(x, "linear.weights", (uint64_t)m->outputs * m->features);
+	if (m->linear.weights && m->form == PREDICT_LINEAR)
+		m->linear.bias = doubles(x, "linear.bias", m->outputs);
+	return m->linear.weights && (m->form == PREDICT_CENTERS || m->linear.bias) ? 0 : -1;
+}
+
+/* ---- trees ---- */
+
+static int
+find_lists(struct form_reader *x)
+{
+	uint64_t nodes;
+
+	if (find(x, "forest.counts", "I32", 0, true, &x->counts) < 0 ||
+	    find(x, "forest.groups", "I32", x->counts.n, true, &x->groups) < 0 ||
+	    find(x, "forest.features", "I32", 0, true, &x->features) < 0)
+		return -1;
+	nodes = x->features.n;
+	if (find(x, "forest.thresholds", "F64", nodes, true, &x->thresholds) < 0 ||
+	    find(x, "forest.left", "I32", nodes, true, &x->left) < 0 ||
+	    find(x, "forest.flags", "I8", nodes, true, &x->flags) < 0 ||
+	    find(x, "forest.sets", "I32", nodes, false, &x->sets) < 0 ||
+	    find(x, "forest.words", "I32", 0, false, &x->words) < 0 ||
+	    find(x, "forest.covers", "F64", nodes, false, &x->covers) < 0 ||
+	    find(x, "forest.ids", "I32", 0, true, &x->ids) < 0 ||
+	    find(x, "forest.values", "F64", 0, true, &x->values) < 0)
+		return -1;
+	return x->values.n == x->ids.n * x->width ? 0
+	       : wrong(x, "forest.values does not fit the leaves");
+}
+
+/* The set of a node, from forest.words to the tree. */
+static int
+put_set(const struct form_reader *x, struct tree *t, struct tree_node *to, uint64_t i)
+{
+	uint64_t k, at = x->sets.p ? word_at(&x->sets, i) : UINT64_MAX, n;
+
+	if (at >= x->words.n || (n = word_at(&x->words, at)) > x->words.n - at - 1)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the set of node %" PRIu64 " is outside its list", i);
+	to->set = t->sets.n / 4;
+	to->set_words = (size_t)n;
+	if (forest_sets(x->m->forest.sets.n / 4 + to->set, (size_t)n, x->w->name, x->e) < 0)
+		return -1;
+	for (k = 0; k < n; k++) {
+		uint32_t word = word_at(&x->words, at + 1 + k);
+
+		buf_put(&t->sets, &word, sizeof word);
+	}
+	return 0;
+}
+
+/* Node i, or a leaf, the next one in the lists of leaves. */
+static int
+put_node(const struct form_reader *x, struct tree *t, uint64_t i, uint64_t *leaf)
+{
+	struct tree_node *to = tree_add(t);
+	unsigned flags = x->flags.p[i];
+	uint64_t k;
+
+	if (!to)
+		return err_memory(x->e);
+	to->cover = x->covers.p ? double_at(&x->covers, i) : 0;
+	if (word_at(&x->features, i) == UINT32_MAX) {
+		if (*leaf >= x->ids.n)
+			return wrong(x, "there are more leaves than forest.ids has numbers");
+		to->id = word_at(&x->ids, *leaf);
+		to->values = t->values.n / sizeof(double);
+		for (k = 0; k < x->width; k++) {
+			double v = double_at(&x->values, *leaf * x->width + k);
+
+			buf_put(&t->values, &v, sizeof v);
+		}
+		++*leaf;
+		return 0;
+	}
+	to->feature = word_at(&x->features, i);
+	to->threshold = double_at(&x->thresholds, i);
+	to->left = word_at(&x->left, i);
+	to->right = to->left + 1;
+	to->missing = flags & FORM_ZEROS ? FOREST_ZEROS : FOREST_NAN;
+	to->default_left = !(flags & FORM_RIGHT);
+	to->category = flags & FORM_CATEGORY;
+	to->negative = flags & FORM_NEGATIVE;
+	if (to->left == 0 || to->right == 0)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "node %" PRIu64 " lacks a child", i);
+	return to->category ? put_set(x, t, to, i) : 0;
+}
+
+static int
+put_trees(struct form_reader *x)
+{
+	struct forest *f = &x->m->forest;
+	struct tree t = { .group = 0 };
+	uint64_t k, i, at = 0, leaf = 0, n;
+	char where[400];
+	int r = 0;
+
+	for (k = 0; r == 0 && k < x->counts.n; k++) {
+		tree_clear(&t);
+		n = word_at(&x->counts, k);
+		snprintf(where, sizeof where, "%.300s, tree %" PRIu64, x->w->name, k);
+		if (n > x->features.n - at)
+			r = err_set(x->e, ERR_CORRUPT, where, "it has more nodes than forest.features");
+		for (i = 0; r == 0 && i < n; i++)
+			r = put_node(x, &t, at + i, &leaf);
+		t.group = word_at(&x->groups, k);
+		t.covered = x->covers.p != NULL;
+		if (r == 0)
+			r = forest_add(f, &t, where, x->e);
+		at += n;
+	}
+	tree_free(&t);
+	if (r == 0 && (at != x->features.n || leaf != x->ids.n))
+		r = wrong(x, "forest.counts leaves some of the nodes or leaves");
+	return r;
+}
+
+static int
+read_trees(struct form_reader *x)
+{
+	struct predictor *m = x->m;
+	double *base, *bias, scale = json_number_value(json_object_get(x->o, "scale"));
+	size_t i;
+
+	if (count(x, "width", m->outputs, &x->width) < 0)
+		return -1;
+	if ((x->width != 1 && x->width != m->outputs) || !isfinite(scale))
+		return wrong(x, FORM_KEY " has a wrong width or scale");
+	if (find_lists(x) < 0 || forest_begin(&m->forest, m->features, m->outputs, (size_t)x->width, x->e) < 0)
+		return -1;
+	for (i = FORM_OF_FOREST; i < FORM_FLAGS; i++)
+		*form_flag(m, i) = json_is_true(json_object_get(x->o, form_flags[i]));
+	m->forest.scale = scale;
+	base = doubles(x, "forest.base", m->outputs);
+	bias = base ? doubles(x, "forest.bias", m->outputs) : NULL;
+	if (bias) {
+		memcpy(m->forest.base, base, m->outputs * sizeof *base);
+		memcpy(m->forest.bias, bias, m->outputs * sizeof *bias);
+	}
+	free(base);
+	free(bias);
+	return bias ? put_trees(x) : -1;
+}
+
+int
+form_read(struct predictor *m, const struct weights *w, struct err *e)
+{
+	struct form_reader x = { .m = m, .w = w, .e = e };
+	struct value_type type;
+	uint64_t version;
+	size_t n = 0;
+	const uint8_t *p = weights_value(w, FORM_KEY, &type, &n);
+	int r;
+
+	if (!p || type.depth || type.leaf != VALUE_STRING || n < 8)
+		return wrong(&x, FORM_KEY " is not a text");
+	x.o = json_parse(p + 8, n - 8, ERR_CORRUPT, FORM_KEY, e);
+	if (!x.o)
+		return -1;
+	if (json_member_u64(x.o, "version", &version) < 0 || version != 1)
+		r = err_set(e, ERR_VERSION, w->name, FORM_KEY " is of a version that is not known here");
+	else
+		r = read_key(&x) < 0 || (m->form == PREDICT_TREES ? read_trees(&x) : read_linear(&x)) < 0 ? -1 : 0;
+	json_decref(x.o);
+	return r < 0 ? -1 : predictor_finish(m, w->name, e);
+}

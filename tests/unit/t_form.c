@@ -1,0 +1,247 @@
+/* t_form: models become tensors, JSON of XGBoost and ONNX, and predict the same when they are read again:
+ * bit for bit as tensors, and where the sums are in single precision anyway. */
+#include <math.h>
+#include <string.h>
+
+#include "model/weights.h"
+#include "predict/form.h"
+#include "predict/tensors.h"
+#include "predict/writers.h"
+#include "test.h"
+
+#define ROWS 24u
+
+static void
+read_file(const char *path, struct buf *to)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *room;
+
+	buf_clear(to);
+	while (f && (room = buf_room(to, 65536)) && !feof(f) && !ferror(f))
+		to->n += fread(room, 1, 65536, f);
+	if (f)
+		fclose(f);
+}
+
+/* Rows of small numbers; missing values, if the model takes them. */
+static double *
+make_rows(const struct predictor *m)
+{
+	double *rows = calloc(ROWS * m->features, sizeof *rows);
+	uint64_t state = 7;
+	size_t i;
+
+	for (i = 0; rows && i < ROWS * m->features; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		rows[i] = !m->refuses_nan && (state >> 40) % 9 == 0
+		          ? (double)NAN : (double)(float)((double)(state >> 33) / 1e9 - 2);
+		if (i % m->features == 6)
+			rows[i] = (double)((state >> 33) % 11);
+	}
+	return rows;
+}
+
+/* The greatest difference between the scores of two models for some rows; HUGE_VAL if they differ in
+ * kind. */
+static double
+compare(const struct predictor *a, const struct predictor *b)
+{
+	double *rows = make_rows(a), *again = make_rows(a), *x, *y, most = 0;
+	size_t i, n = ROWS * a->outputs;
+
+	x = calloc(2 * n, sizeof *x);
+	if (a->outputs != b->outputs || a->features < b->features || a->task != b->task || !x || !rows ||
+	    !again || a->features != b->features) {
+		free(rows);
+		free(again);
+		free(x);
+		return HUGE_VAL;
+	}
+	y = x + n;
+	predict_rows(a, rows, ROWS, true, x, NULL);
+	predict_rows(b, again, ROWS, true, y, NULL);
+	for (i = 0; i < n; i++) {
+		if (isnan(x[i]) && isnan(y[i]))
+			continue;
+		most = fabs(x[i] - y[i]) / (1 + fabs(x[i])) <= most ? most : fabs(x[i] - y[i]) / (1 + fabs(x[i]));
+	}
+	free(rows);
+	free(again);
+	free(x);
+	return most;
+}
+
+/* The form as a model in memory. */
+static int
+weigh(struct form *f, struct model *plan, struct weights *w, struct err *e)
+{
+	struct buf wire = { 0 };
+	size_t i;
+
+	model_init(plan, e);
+	buf_u64(&wire, f->json.n);
+	buf_put(&wire, f->json.p, f->json.n);
+	model_add_meta(plan, FORM_KEY, strlen(FORM_KEY), (struct value_type){ 0, VALUE_STRING }, wire.p, wire.n,
+	               e);
+	buf_free(&wire);
+	*w = (struct weights){ .name = "form", .plan = plan, .tensors = calloc(FORM_PARTS, sizeof *w->tensors) };
+	for (i = 0; i < f->count; i++) {
+		struct form_part *p = &f->parts[i];
+
+		w->tensors[i] = p->data.p ? p->data.p : (const uint8_t *)"";
+		model_add_tensor(plan, tensor_new(p->name, strlen(p->name), dtype_by_name(p->type), p->ndim,
+		                 p->dims, TENSOR_OWN_SIZE, "form", e), e);
+	}
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+static double
+as_tensors(const struct predictor *m, struct err *e)
+{
+	struct predictor again = { .covers = true };
+	struct form f;
+	struct model plan;
+	struct weights w = { .name = NULL };
+	double d = HUGE_VAL;
+
+	if (form_make(m, "model", &f, e) == 0 && weigh(&f, &plan, &w, e) == 0 &&
+	    predict_tensors(&again, &w, e) == 0)
+		d = again.link == m->link && again.forest.uncovered == m->forest.uncovered ? compare(m, &again)
+		                                                                           : HUGE_VAL;
+	predictor_free(&again);
+	form_free(&f);
+	if (w.tensors)
+		model_free(&plan);
+	free(w.tensors);
+	return d;
+}
+
+static double
+as_file(const struct predictor *m, predict_writer *writer, struct err *e)
+{
+	struct predictor again = { .covers = true };
+	struct buf b = { 0 };
+	double d = HUGE_VAL;
+
+	if (writer(m, "model", NULL, &b, e) == 0 &&
+	    predict_read(&again, predict_probe(b.p, b.n), b.p, b.n, "file", e) == 0)
+		d = compare(m, &again);
+	predictor_free(&again);
+	buf_free(&b);
+	return d;
+}
+
+/* within: of XGBoost's JSON and ONNX; 0: the same bits; -1: it must be refused. */
+static const struct {
+	const char *path;
+	double xgboost, onnx;
+} models[] = {
+	{ "contrib/values.json", 0, -1 },
+	{ "contrib/one_hot.json", 0, -1 },
+	{ "contrib/two.json", 0, -1 },
+	{ "contrib/three.json", 0, -1 },
+	{ "contrib/dart.json", 0, 0 },
+	{ "contrib/linear.json", 0, 2 },
+	{ "contrib/linear_three.json", 0, 2 },
+	{ "predict/boosted.pkl", 1e-6, 1e-6 },
+	{ "predict/boosted_two.pkl", 1e-6, 1e-6 },
+	{ "predict/boosted_values.pkl", 1e-6, 1e-6 },
+	{ "predict/extra.pkl", -1, 1e-6 },
+	{ "predict/tree_values.pkl", 1e-6, 1e-6 },
+	{ "predict/histogram_three.pkl", 1e-6, 1e-6 },
+	{ "predict/histogram.pkl", -1, -1 },
+	{ "predict/ridge.pkl", 1e-6, 1e-6 },
+	{ "predict/liblinear.pkl", -1, -1 },
+};
+
+static void
+check_file(const char *path, const char *what, const struct predictor *m, predict_writer *writer,
+           double within)
+{
+	struct err e = ERR_INIT;
+	double d;
+
+	if (within > 1) /* NaN where XGBoost leaves a value out */
+		return;
+	d = as_file(m, writer, &e);
+	if (within < 0)
+		test_ok(e.code == ERR_INVALID, "%s as %s: %s", path, what, e.fact);
+	else
+		test_ok(d <= within, "%s as %s: within %g%s", path, what, d, e.fact);
+}
+
+static void
+check(size_t i)
+{
+	char path[256];
+	struct predictor m = { .covers = true };
+	struct buf b = { 0 };
+	struct err e = ERR_INIT;
+	double d;
+
+	snprintf(path, sizeof path, "tests/data/%s", models[i].path);
+	read_file(path, &b);
+	if (test_ok(b.n > 0 && predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e) == 0, "%s",
+	            models[i].path)) {
+		d = as_tensors(&m, &e);
+		test_ok(d == 0, "%s as tensors: the same bits%s", models[i].path, e.fact);
+		check_file(models[i].path, "XGBoost", &m, xgboost_write, models[i].xgboost);
+		check_file(models[i].path, "ONNX", &m, onnxml_write, models[i].onnx);
+	}
+	predictor_free(&m);
+	buf_free(&b);
+}
+
+/* ---- damaged tensors ---- */
+
+/* Changes one number of a part, and reads. */
+static void
+spoil(const char *path, const char *name, size_t at, unsigned bytes, uint64_t v, const char *said)
+{
+	struct predictor m = { .covers = true }, again = { .covers = true };
+	struct buf b = { 0 };
+	struct err e = ERR_INIT;
+	struct form f = { .count = 0 };
+	struct model plan;
+	struct weights w;
+	size_t i;
+
+	read_file(path, &b);
+	predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e);
+	form_make(&m, "model", &f, &e);
+	weigh(&f, &plan, &w, &e);
+	for (i = 0; i < f.count && strcmp(f.parts[i].name, name) != 0; i++)
+		;
+	if (i < f.count)
+		memcpy(f.parts[i].data.p + at, &v, bytes); /* little-endian, as the machines of this test */
+	test_ok(predict_tensors(&again, &w, &e) < 0 && strstr(e.fact, said), "%s: %s", name, e.fact);
+	predictor_free(&m);
+	predictor_free(&again);
+	form_free(&f);
+	model_free(&plan);
+	free(w.tensors);
+	buf_free(&b);
+}
+
+int
+main(void)
+{
+	static const char values[] = "tests/data/contrib/values.json";
+	size_t i;
+
+	for (i = 0; i < sizeof models / sizeof *models; i++)
+		check(i);
+	spoil(values, "forest.left", 0, 4, 0, "lacks a child");
+	spoil(values, "forest.left", 0, 4, 1000, "has the child 1000");
+	spoil(values, "forest.left", 0, 4, 0x7fffffff, "has the child");
+	spoil(values, "forest.features", 0, 4, 70000, "asks for feature 70000");
+	spoil(values, "forest.counts", 0, 4, 0, "has no nodes");
+	spoil(values, "forest.counts", 0, 4, 0xffffffff, "more nodes than forest.features");
+	spoil(values, "forest.counts", 0, 4, 3, "");
+	spoil(values, "forest.groups", 0, 4, 9, "belongs to output 9");
+	spoil(values, "forest.covers", 0, 8, 0x7ff8000000000000, "the cover of node 0");
+	spoil(values, "forest.base", 0, 8, 0x7ff0000000000000, "not finite");
+	spoil(values, "forest.words", 0, 4, 0xfffffff, "is outside its list");
+	return test_done();
+}
