@@ -372,7 +372,7 @@ take_array(struct work *w, bool last, struct err *e)
 	return 0;
 }
 
-/* Computes what has been read, as far as it is whole. */
+/* Computes the whole rows among what has been read. */
 static int
 take(struct work *w, bool last, struct err *e)
 {

@@ -9,6 +9,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "predict/form.h"
+#include "predict/keras.h"
 
 struct parts {
 	struct predictor *m;
@@ -396,6 +397,7 @@ predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 	struct parts x = { .m = m, .w = w, .e = e };
 	const char *payload = model_text(w->plan, "apr1.payload");
 	const char *type = model_text(w->plan, "apr1.model_type");
+	const char *keras = model_text(w->plan, "keras.model_config");
 	size_t i, n = payload ? strcspn(payload, ".") : 0;
 	int r;
 
@@ -407,6 +409,8 @@ predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 			free(x.table);
 			return r < 0 ? -1 : predictor_finish(m, w->name, e);
 		}
+	if (keras)
+		return keras_read(m, w, keras, e);
 	if (payload || type)
 		return err_set(e, ERR_FORMAT, w->name, "models of the type %s (%s) do not predict here yet",
 		               type ? type : "unknown", payload ? payload : "unknown payload");

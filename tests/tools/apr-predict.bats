@@ -488,3 +488,31 @@ safetensors() {
 	apr-predict --raw "$data/lg_dart_breast_cancer.json" "$data/breast_cancer_test.tsv" |
 		cmp - <(apr-predict --raw "$data/lg_dart_breast_cancer.model" "$data/breast_cancer_test.tsv")
 }
+
+@test "apr-predict: networks of Keras compute what PyTorch does" {
+	local net
+	for net in "$root"/tests/data/nets/*.safetensors; do
+		try apr-predict "$net" "${net%.safetensors}.csv"
+		quiet
+		paste -d , "$out" "${net%.safetensors}.out" | awk -F, '
+			NF == 0 || NF % 2 { exit bad = 1 }
+			{ for (i = 1; i <= NF / 2; i++) {
+				d = $i - $(i + NF / 2)
+				if (d > 1e-6 || d < -1e-6 || d != d) bad = 1
+			} }
+			END { exit bad || NR < 4 }' || fail "$net"
+	done
+}
+
+@test "apr-predict: classes of networks, and layers that are not read" {
+	local data=${APR_TEST_DATA:-$root/../shared/data}/import/keras
+	[ -d "$data" ] || skip "no $data"
+	yes 0 | head -n $((28 * 28)) | paste -s -d , | apr-predict "$data/mnist_ann_baseline.keras" - 2>log |
+		grep -qx '[0-9]'
+	yes 0.5 | head -n $((28 * 28)) | paste -s -d , | apr-predict --proba "$data/mnist_ann_baseline.keras" - 2>log |
+		awk -F, '{ for (i = 1; i <= NF; i++) sum += $i } END { exit NF != 10 || sum < 1 - 1e-9 || sum > 1 + 1e-9 }'
+	echo 0 >row
+	try apr-predict "$data/pretrainedResnet.h5" row
+	[ "$status" -eq 4 ]
+	grep -q 'layer add (Add): has several inputs: only sequences of layers are read (E001)' "$err"
+}
