@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
+#include "model/low_rank.h"
 
 void *
 bind_make(struct bind *b, size_t n, size_t size)
@@ -103,7 +104,9 @@ bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
 int
 bind_missing(const struct bind *b, const char *name)
 {
-	return err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
+	err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
+	return model_find(b->w->plan, LOWRANK_KEY)
+	           ? err_hint(b->e, "apr-lowrank merge multiplies factors of low rank") : -1;
 }
 
 /* ---- vectors ---- */
@@ -348,7 +351,7 @@ bind_part(struct bind *b, const struct linear *l, size_t first, size_t rows, str
 	const struct low *low = l->low;
 
 	*to = (struct linear){ matrix_rows(&l->w, first, rows), l->bias ? l->bias + first : NULL,
-	                       l->scale, l->id, NULL };
+	                       l->scale, l->id, l->inner, NULL };
 	if (!low)
 		return 0;
 	to->low = make_low(b, low->b.w.data + first * matrix_row_bytes(&low->b.w),
@@ -356,25 +359,62 @@ bind_part(struct bind *b, const struct linear *l, size_t first, size_t rows, str
 	return to->low ? 0 : -1;
 }
 
-int
-bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uint64_t rows,
-            uint64_t columns)
+/* The tensors of a matrix that apr-lowrank has factored: 1; 0 if there are none; -1. Those of a
+ * matrix that is stored transposed change places. */
+static int
+bind_factors(struct bind *b, struct linear *to, enum role role, size_t block, size_t expert,
+             uint64_t rows, uint64_t columns)
 {
-	bool turned = is_turned(b, role);
-	char name[BIND_NAME];
-	size_t i = bind_find(b, role, block, 0, ".weight", name);
+	const bool turned = is_turned(b, role);
+	const char *const ending[2] = { ".weight" LOWRANK_LEFT, ".weight" LOWRANK_RIGHT };
+	char left[BIND_NAME], right[BIND_NAME];
+	const size_t u = bind_find(b, role, block, expert, ending[turned], left);
+	const size_t v = bind_find(b, role, block, expert, ending[!turned], right);
+	const struct tensor *t;
+	uint64_t rank;
 
+	if (u == SIZE_MAX || v == SIZE_MAX)
+		return u == v ? 0 : bind_missing(b, u == SIZE_MAX ? left : right);
+	t = bind_tensor(b, u);
+	rank = tensor_ndim(t) == 2 ? tensor_dims(t)[!turned] : 0;
+	if (rows == 0 && tensor_ndim(t) == 2)
+		rows = tensor_dims(t)[turned];
+	to->inner = bind_make(b, 1, sizeof *to->inner);
+	if (!to->inner || bind_matrix(b, u, rows, rank, turned, &to->w) < 0 ||
+	    bind_matrix(b, v, rank, columns, turned, &to->inner->w) < 0)
+		return -1;
+	to->inner->id = to->id;
+	return 1;
+}
+
+int
+bind_weight(struct bind *b, struct linear *to, enum role role, size_t block, size_t expert,
+            uint64_t rows, uint64_t columns)
+{
+	const bool turned = is_turned(b, role);
+	char name[BIND_NAME];
+	const size_t i = bind_find(b, role, block, expert, ".weight", name);
+
+	to->id = (struct linear_id){ role, (uint32_t)block, (uint32_t)expert };
 	if (i == SIZE_MAX)
-		return 0;
+		return bind_factors(b, to, role, block, expert, rows, columns);
 	if (rows == 0 && tensor_ndim(bind_tensor(b, i)) == 2)
 		rows = tensor_dims(bind_tensor(b, i))[turned];
 	if (bind_matrix(b, i, rows, columns, turned, &to->w) < 0)
 		return -1;
-	to->id = (struct linear_id){ role, (uint32_t)block, 0 };
-	to->bias = bind_vector(b, role, block, ".bias", rows, 0);
+	return bind_low(b, to, i) < 0 ? -1 : 1;
+}
+
+int
+bind_linear(struct bind *b, struct linear *to, enum role role, size_t block, uint64_t rows,
+            uint64_t columns)
+{
+	const int r = bind_weight(b, to, role, block, 0, rows, columns);
+
+	if (r <= 0)
+		return r;
+	to->bias = bind_vector(b, role, block, ".bias", to->w.rows, 0);
 	to->scale = bind_scale(b, role, block, 1);
-	if (bind_low(b, to, i) < 0)
-		return -1;
 	if (to->scale && to->bias && is_feed_forward(role) && scale_bias(b, to) < 0)
 		return -1;
 	return b->e->code == ERR_NONE ? 1 : -1;

@@ -68,6 +68,11 @@ int bind_usable(struct bind *b, const struct matrix *m, const struct tensor *t);
 int bind_part(struct bind *b, const struct linear *l, size_t first, size_t rows,
               struct linear *to);
 
+/* The weights of a linear layer, whole or as factors of low rank, with what adapters add: 1; 0 if
+ * they are absent; -1. rows 0: any number. */
+int bind_weight(struct bind *b, struct linear *to, enum role role, size_t block, size_t expert,
+                uint64_t rows, uint64_t columns);
+
 /* A linear layer: 1; 0 if it is absent; -1. rows 0: any number. */
 int bind_linear(struct bind *b, struct linear *to, enum role role, size_t block,
                 uint64_t rows, uint64_t columns);

@@ -42,6 +42,28 @@ add_low(const struct pass *p, const struct input *in, const struct product *to)
 	p->ops->add(p->device, to->y, delta, in->n * rows);
 }
 
+/* The products of one input: neighbours without inner layers together, and through an inner layer
+ * that several share only once. */
+static void
+multiply(const struct pass *p, const struct input *in, const struct product *to, size_t count)
+{
+	const struct linear *inner;
+	size_t i, n;
+
+	for (i = 0; i < count; i += n) {
+		inner = to[i].layer->inner;
+		for (n = 1; i + n < count && to[i + n].layer->inner == inner; n++)
+			;
+		if (!inner) {
+			p->ops->linear(p->device, in, to + i, n);
+			continue;
+		}
+		p->ops->linear(p->device, in, &(struct product){ inner, p->low }, 1);
+		p->ops->linear(p->device, &(struct input){ p->low, NULL, in->n, inner->w.rows },
+		               to + i, n);
+	}
+}
+
 void
 pass_linear(const struct pass *p, const struct input *in, const struct product *to,
             size_t count)
@@ -52,7 +74,7 @@ pass_linear(const struct pass *p, const struct input *in, const struct product *
 	for (i = 0; p->watcher && i < count; i++)
 		ids[i] = to[i].layer->id;
 	pass_watch(p, in, ids, count);
-	p->ops->linear(p->device, in, to, count);
+	multiply(p, in, to, count);
 	for (i = 0; i < count; i++)
 		if (to[i].layer->low)
 			add_low(p, in, &to[i]);

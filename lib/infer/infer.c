@@ -180,6 +180,8 @@ linear_bytes(const struct linear *l)
 {
 	uint64_t low = l->low ? linear_bytes(&l->low->a) + linear_bytes(&l->low->b) : 0;
 
+	if (l->inner)
+		low += linear_bytes(l->inner);
 	return low + (l->w.rows ? l->w.rows * matrix_row_bytes(&l->w) : 0);
 }
 

@@ -195,19 +195,18 @@ static int
 net_single(struct bind *b, struct feed_forward *f, size_t block, size_t x)
 {
 	static const enum role roles[3] = { ROLE_GATE_EXPS, ROLE_UP_EXPS, ROLE_DOWN_EXPS };
-	struct matrix *to[3] = { &f->gate.w, &f->up.w, &f->down.w };
+	struct linear *to[3] = { &f->gate, &f->up, &f->down };
 	const struct hyper *h = b->h;
 	uint64_t ff = h->ff_expert ? h->ff_expert : h->ff;
 	char name[BIND_NAME];
-	size_t k, i;
+	size_t k;
+	int r;
 
 	for (k = 0; k < 3; k++) {
-		i = bind_find(b, roles[k], block, x, ".weight", name);
-		if (i == SIZE_MAX)
-			return bind_missing(b, name);
-		if (bind_matrix(b, i, k < 2 ? ff : h->width, k < 2 ? h->width : ff, false,
-		              to[k]) < 0)
-			return -1;
+		r = bind_weight(b, to[k], roles[k], block, x, k < 2 ? ff : h->width,
+		                k < 2 ? h->width : ff);
+		if (r <= 0)
+			return r < 0 ? -1 : bind_missing(b, bind_name(b, roles[k], block, x, ".weight", name));
 	}
 	return 0;
 }
@@ -400,6 +399,13 @@ list_one(struct net *net, size_t n, struct linear *l)
 	if (net->matrices && l->w.rows)
 		net->matrices[n] = &l->w;
 	n += l->w.rows > 0;
+	if (l->inner && l->inner != net->listed) {
+		net->low_rank = larger(net->low_rank, l->inner->w.rows);
+		if (net->matrices)
+			net->matrices[n] = &l->inner->w;
+		n++;
+	}
+	net->listed = l->inner;
 	if (l->low) {
 		count_low(net, l);
 		if (net->matrices) {

@@ -39,11 +39,14 @@ struct net {
 	struct norm out_norm;
 	struct linear out;       /* width -> vocabulary */
 	size_t ff, ff_expert, ff_shared; /* the largest of each; 0: none */
-	size_t low_rank, low_rows; /* the largest of the layers with adapters, except out; 0: none */
+	size_t low_rank, low_rows; /* the largest rank of a layer's adapters or factors; the largest
+	                          * layer with adapters, except out; 0: none */
 	struct matrix **matrices; /* the matrices of all linear layers */
 	size_t matrix_count;
 
-	/* Private: memory that net_free frees. */
+	/* Private: what the layer that was listed last shares with its neighbours; memory that
+	 * net_free frees. */
+	const struct linear *listed;
 	void **made;
 	size_t made_count, made_cap;
 	uint64_t made_bytes;

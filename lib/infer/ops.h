@@ -55,12 +55,14 @@ struct matrix matrix_rows(const struct matrix *w, size_t first, size_t rows);
 /* Row i in single precision: w->columns values. Not of a packed matrix. */
 void matrix_row(const struct matrix *w, size_t i, float *y);
 
-/* y = s W x + b. Without rows, the layer is absent. */
+/* y = s W x + b. Without rows, the layer is absent. W can be the product of w and `inner`, a layer
+ * without scale and bias: the family multiplies x with that first. Parts of a fused layer share it. */
 struct linear {
 	struct matrix w;
 	const float *bias;  /* w.rows, or NULL */
 	const float *scale; /* s, of the whole matrix; NULL: 1 */
 	struct linear_id id;
+	struct linear *inner; /* for the family; NULL: W is w */
 	struct low *low;    /* what adapters add to y, for the family; NULL: nothing */
 };
 

@@ -10,7 +10,6 @@
 #include "core/dir.h"
 #include "core/mem.h"
 #include "core/num.h"
-#include "model/low_rank.h"
 
 #define ALIGN 64 /* of tensors that are copied */
 
@@ -71,10 +70,6 @@ begin(struct load *l, struct source *s, struct err *e)
 {
 	if (model_copy(&l->plan, s->plan, e) < 0)
 		return -1;
-	if (model_find(&l->plan, LOWRANK_KEY)) {
-		err_set(e, ERR_FORMAT, s->name, "has matrices as factors of low rank");
-		return err_hint(e, "apr-lowrank merge multiplies them");
-	}
 	l->name = mem_text(s->name, strlen(s->name));
 	l->weights.tensors = mem_array(l->plan.tensor_count, sizeof *l->weights.tensors);
 	l->weights.blobs = mem_array(l->plan.blob_count, sizeof *l->weights.blobs);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "model/low_rank.h"
 #include "quant/mixture.h"
 
 /* Matrices that are kept because of their name: small and sensitive ones. */
@@ -91,7 +92,8 @@ mixture_kept(const struct tensor *t, const char *name)
 		return "not a weight type";
 	if (real_dimensions(t) < 2)
 		return "one dimension";
-	if (!ends_with(name, "weight"))
+	if (!ends_with(name, "weight") && !ends_with(name, "weight" LOWRANK_LEFT) &&
+	    !ends_with(name, "weight" LOWRANK_RIGHT))
 		return "not a weight";
 	if (!strcmp(name, "position_embd.weight"))
 		return "position embedding";

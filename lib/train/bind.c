@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
+#include "model/low_rank.h"
 #include "train/train_parts.h"
 
 enum { NAME = 128 };
@@ -164,7 +165,9 @@ add_param(struct bind *b, size_t i, enum role role, size_t layer, uint64_t rows,
 static int
 missing(const struct bind *b, const char *name)
 {
-	return err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
+	err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
+	return model_find(b->w->plan, LOWRANK_KEY)
+	           ? err_hint(b->e, "apr-lowrank merge multiplies factors of low rank") : -1;
 }
 
 /* A vector that a model may lack. */
