@@ -6,6 +6,7 @@
 #include "core/le.h"
 #include "core/text.h"
 
+#define WORDS_DEPTH 2 /* lists in lists in a list, at most */
 #define KEY "tokenizer.ggml."
 
 struct output {
@@ -176,6 +177,66 @@ moved(const struct output *o, const json_t *v)
 	return id == VOCABULARY_LACKS ? NULL : json_integer(id);
 }
 
+/* Sequences of tokens, in lists in lists. One with a token that does not stay goes, as it can neither
+ * come nor be forced; a list without members becomes null. Returns a new reference. */
+static json_t *
+moved_words(const struct output *o, const json_t *v, unsigned depth)
+{
+	json_t *list = json_array(), *id;
+	size_t i;
+
+	for (i = 0; list && i < json_array_size(v); i++) {
+		const json_t *part = json_array_get(v, i);
+
+		if (json_is_array(part) && depth < WORDS_DEPTH) {
+			id = moved_words(o, part, depth + 1);
+			if (json_is_array(id))
+				json_array_append_new(list, id);
+			else
+				json_decref(id);
+		} else if ((id = moved(o, part))) {
+			json_array_append_new(list, id);
+		} else {
+			json_array_clear(list);
+			break;
+		}
+	}
+	if (json_array_size(list) > 0)
+		return list;
+	json_decref(list);
+	return json_null();
+}
+
+/* Pairs of a position, and the token that is forced there or null. */
+static json_t *
+moved_forced(const struct output *o, const json_t *v)
+{
+	json_t *list = json_array(), *id;
+	size_t i;
+
+	for (i = 0; i < json_array_size(v); i++) {
+		const json_t *pair = json_array_get(v, i), *at = json_array_get(pair, 0);
+
+		if (!json_is_integer(at))
+			continue;
+		id = moved(o, json_array_get(pair, 1));
+		json_array_append_new(list, json_pack("[I,o]", json_integer_value(at), id ? id : json_null()));
+	}
+	return list;
+}
+
+static bool
+is_words(const char *member)
+{
+	return strcmp(member, "bad_words_ids") == 0 || strcmp(member, "force_words_ids") == 0;
+}
+
+static bool
+is_forced(const char *member)
+{
+	return strcmp(member, "forced_decoder_ids") == 0;
+}
+
 /* Ids of tokens that do not stay go from lists, and become null alone. */
 static void
 move_ids(const struct output *o, json_t *config)
@@ -185,6 +246,9 @@ move_ids(const struct output *o, json_t *config)
 	size_t i;
 
 	json_object_foreach(config, name, v) {
+		if (json_is_array(v) && (is_words(name) || is_forced(name)))
+			json_object_set_new(config, name, is_words(name) ? moved_words(o, v, 0)
+			                                                  : moved_forced(o, v));
 		if (!is_id(name) && !strstr(name, "suppress_tokens"))
 			continue;
 		if (json_is_integer(v)) {
@@ -281,6 +345,21 @@ tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, struct
 
 /* ---- ids that are named ---- */
 
+/* Tokens that are forced: all numbers in lists in lists, or the last one of each pair. */
+static void
+mark_forced(const json_t *v, bool pairs, bool *named, size_t n, unsigned depth)
+{
+	const json_t *part;
+	size_t i;
+
+	json_array_foreach(v, i, part) {
+		if (json_is_array(part) && depth < WORDS_DEPTH)
+			mark_forced(part, pairs, named, n, depth + 1);
+		else if (is_own_id(part, n) && (!pairs || i == 1))
+			named[json_integer_value(part)] = true;
+	}
+}
+
 static void
 mark_ids(json_t *config, bool *named, size_t n)
 {
@@ -289,6 +368,8 @@ mark_ids(json_t *config, bool *named, size_t n)
 	size_t i;
 
 	json_object_foreach(config, name, v) {
+		if (strcmp(name, "force_words_ids") == 0 || is_forced(name))
+			mark_forced(v, is_forced(name), named, n, 0);
 		if (!is_id(name))
 			continue;
 		if (is_own_id(v, n))

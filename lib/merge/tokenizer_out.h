@@ -12,7 +12,7 @@ int tokenizer_apply(const struct vocabulary *v, const struct merge_input *in, st
                     struct subject_files *files, struct err *e);
 
 /* Mark those of n tokens that a model folder's config.json or generation_config.json names by id. Lists of
- * tokens to suppress do not count. 0 or -1. */
+ * tokens to suppress do not count, and neither do words that must not come. 0 or -1. */
 int tokenizer_named(const struct merge_input *in, bool *named, size_t n, struct err *e);
 
 #endif

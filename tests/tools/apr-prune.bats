@@ -385,7 +385,9 @@ pieces() {
 	diff <(apr-adapt gguf less 2>said | apr-sum | grep tensor) <(apr-sum less.gguf | grep tensor)
 	# Ids in lists follow, those of special tokens and of any role stay, others go from lists. Their parts stay too.
 	apr-pack -t safetensors -o named/ folder
-	echo '{"eos_token_id": [1, 801], "suppress_tokens": [1010, 801, -1], "pad_token_id": -1}' \
+	echo '{"eos_token_id": [1, 801], "suppress_tokens": [1010, 801, -1], "pad_token_id": -1,
+		"bad_words_ids": [[801, 1], [1, 1010], [1010]], "force_words_ids": [[[801, 801]], [[1]]],
+		"forced_decoder_ids": [[1010, 801], [2, null]]}' \
 		>named/generation_config.json
 	sed -i '0,/{/s//{"image_token_id": 900,/' named/config.json
 	apr-prune --vocab text named 2>said | apr-pack -t safetensors -o fewer/ 2>>said
@@ -394,6 +396,9 @@ pieces() {
 	id=$(sed 's/.*"eos_token_id":\[1,\([0-9]*\)\],.*/\1/' said)
 	grep -qF "\"suppress_tokens\":[$id,-1]" said || fail "$(cat said)"
 	grep -q '"pad_token_id":-1' said
+	grep -qF "\"bad_words_ids\":[[$id,1]]" said || fail "$(cat said)"
+	grep -qF "\"force_words_ids\":[[[$id,$id]],[[1]]]" said || fail "$(cat said)"
+	grep -qF "\"forced_decoder_ids\":[[1010,$id],[2,null]]" said || fail "$(cat said)"
 	cmp <(apr-tok decode --tokens "$id" fewer) <(apr-tok decode --tokens 801 named)
 	id=$(sed -n 's/.*"image_token_id": *\([0-9]*\).*/\1/p' fewer/config.json)
 	cmp <(apr-tok decode --tokens "$id" fewer) <(apr-tok decode --tokens 900 named)
