@@ -24,7 +24,9 @@ prepare(const struct options *o, struct openers *with, struct err *e)
 
 	if (o->identities.n && passphrase_given(&o->passphrase))
 		return tool_misused(e, "use identities or a passphrase, not both");
-	if (secret_guard(e) < 0)
+	if (input_spare(o->passphrase.file, &o->output, e) < 0 ||
+	    input_spare_all(o->identities.items, o->identities.n, &o->output, e) < 0 ||
+	    secret_guard(e) < 0)
 		return -1;
 	for (i = 0; i < o->identities.n; i++)
 		if (identities_read(&with->identities, o->identities.items[i], e) < 0)

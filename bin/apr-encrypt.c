@@ -17,6 +17,16 @@ struct options {
 	struct output_options output;
 };
 
+/* No output replaces a file that is read. */
+static int
+spare(const struct options *o, struct err *e)
+{
+	const char *const files[] = { o->passphrase.file, o->sign_key, o->sign_passphrase };
+
+	return input_spare_all(files, 3, &o->output, e) < 0 ||
+	       input_spare_all(o->files.items, o->files.n, &o->output, e) < 0 ? -1 : 0;
+}
+
 /* Makes a random data key and salt, and the stanzas of the recipients. */
 static int
 prepare(const struct options *o, struct skey *skey, struct secret *data, struct err *e)
@@ -120,7 +130,7 @@ main(int argc, char **argv)
 	sandbox_write(o.output.path, o.output.force);
 	sandbox_spool();
 	sandbox_prepare();
-	if (prepare(&o, &skey, &data, &e) == 0 && find_signer(&o, &signer, &e) == 0)
+	if (spare(&o, &e) == 0 && prepare(&o, &skey, &data, &e) == 0 && find_signer(&o, &signer, &e) == 0)
 		encrypt(operands[0], &o, &skey, &data, signer, &e);
 	key_secret_free(signer);
 	secret_free(&data);

@@ -181,6 +181,21 @@ read_reference(struct gate *g, struct err *e)
 	return diff_hooks(&g->diff, 1, &g->compares, e);
 }
 
+/* Neither the output nor the report replaces a file that is read, or the other. */
+static int
+spare(const struct gate_options *o, const char *path, struct err *e)
+{
+	const struct output_options report = { .path = o->report, .force = o->output.force };
+	const char *const files[] = { o->against, o->canary, o->text, path };
+
+	if (input_spare_all(files, 3, &o->output, e) < 0 ||
+	    (o->report && input_spare_all(files, 4, &report, e) < 0))
+		return -1;
+	if (o->report && o->output.path && strcmp(o->report, o->output.path) == 0)
+		return tool_misused(e, "the report and the output are the same file");
+	return 0;
+}
+
 static int
 prepare(struct gate *g, const char *path, struct err *e)
 {
@@ -188,14 +203,13 @@ prepare(struct gate *g, const char *path, struct err *e)
 	struct tokens none = { 0 };
 
 	/* Files cannot be opened inside the sandbox. */
-	if ((g->o->canary && prompt_take(&canary, path, &g->canary, &none, e) < 0) ||
+	if (spare(g->o, path, e) < 0 ||
+	    (g->o->canary && prompt_take(&canary, path, &g->canary, &none, e) < 0) ||
 	    (g->o->text && prompt_take(&text, path, &g->text, &none, e) < 0))
 		return -1;
 	if (g->o->trusted)
 		input_trust(path, g->o->trusted);
 	if (g->o->against) {
-		if (input_spare(g->o->against, &g->o->output, e) < 0)
-			return -1;
 		input_prepare(g->o->against);
 		input_prepare(path);
 		if (g->o->text)

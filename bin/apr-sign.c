@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "cli/filter.h"
+#include "cli/input.h"
 #include "cli/passphrase.h"
 #include "cli/tool.h"
 #include "core/sandbox.h"
@@ -87,6 +88,7 @@ main(int argc, char **argv)
 	struct flow f;
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
+	const char *const files[] = { operands[0], o.passphrase.file };
 	struct key_secret *key = NULL;
 
 	s.jobs = o.jobs ? (unsigned)o.jobs : thread_count();
@@ -99,7 +101,8 @@ main(int argc, char **argv)
 		err_set(&e, ERR_USAGE, NULL, "%.100s is a key and %.100s is not: KEY comes "
 		        "before FILE", operands[1], operands[0]);
 		err_hint(&e, "apr-sign %.100s %.100s", operands[1], operands[0]);
-	} else if (state(&o, &says, &e) == 0 && secret_guard(&e) == 0) {
+	} else if (input_spare_all(files, 2, &o.output, &e) == 0 && state(&o, &says, &e) == 0 &&
+	           secret_guard(&e) == 0) {
 		s.key = key = passphrase_key(operands[0], &o.passphrase, &e);
 	}
 	if (key)

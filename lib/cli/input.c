@@ -82,6 +82,8 @@ static struct {
 static const char *
 reader_name(const struct input *in)
 {
+	if (in->run)
+		return in->run[0];
 	return in->trusts && !in->bytes_signed ? "apr-verify" : "apr-unpack";
 }
 
@@ -89,7 +91,7 @@ reader_name(const struct input *in)
 _Noreturn static void
 be_child(const struct input *in, const char *program, int go, int to)
 {
-	const char *path = remote_source(in->path);
+	const char *path = in->run ? NULL : remote_source(in->path);
 	struct buf lent = { 0 };
 	char byte;
 	size_t i;
@@ -112,7 +114,9 @@ be_child(const struct input *in, const char *program, int go, int to)
 		if (errno != EINTR)
 			_exit(0);
 	mem_unlimit();
-	if (in->trusts && !*trusted.key)
+	if (in->run)
+		execv(program, (char *const *)(uintptr_t)in->run);
+	else if (in->trusts && !*trusted.key)
 		execl(program, "apr-verify", "--", path, (char *)NULL);
 	else if (in->trusts)
 		execl(program, reader_name(in), "--trusted-key", trusted.key, "--", path,
@@ -265,6 +269,17 @@ input_spare(const char *path, const struct output_options *to, struct err *e)
 	return r;
 }
 
+int
+input_spare_all(const char *const *paths, size_t n, const struct output_options *to, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (input_spare(paths[i], to, e) < 0)
+			return -1;
+	return 0;
+}
+
 static void
 let_go(struct input *in)
 {
@@ -306,6 +321,23 @@ input_prepare(const char *path)
 		return;
 	}
 	let_go(in);
+	unprepared.path = path;
+	unprepared.why = e;
+}
+
+void
+input_prepare_run(const char *path, const char *const *run)
+{
+	struct input *in = &prepared[prepared_count];
+	struct err e = ERR_INIT;
+
+	if (prepared_count == sizeof prepared / sizeof *prepared)
+		return;
+	*in = (struct input){ .path = path, .run = run, .go = -1, .from = -1, .held = -1 };
+	if (start_child(in, &e) == 0) {
+		prepared_count++;
+		return;
+	}
 	unprepared.path = path;
 	unprepared.why = e;
 }

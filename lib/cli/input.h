@@ -16,6 +16,7 @@ struct input {
 	struct source *source;
 	const char *path;  /* NULL: standard input */
 	pid_t child;       /* 0: none */
+	const char *const *run; /* arguments of the child, if input_prepare_run gave them */
 	int go;            /* a byte sent here starts the child; -1: it has started */
 	int from;          /* the stream comes from this descriptor */
 	int *lent;         /* the file, or the files of a folder, open for both processes; */
@@ -30,6 +31,10 @@ struct input {
  * a child cannot be started. Call it for each input except the first, and again for one
  * that is read twice. path: the same pointer as for input_open. */
 void input_prepare(const char *path);
+
+/* The same for a stream that another program of the suite writes: run has its name, its arguments and
+ * NULL, and must outlive the input. path: what messages call it, and the pointer for input_open. */
+void input_prepare_run(const char *path, const char *const *run);
 
 /* Opens an input; path NULL or "-": standard input. Enters the sandbox before a byte is
  * read. input_open refuses a sealed model (E005); input_open_sealed accepts it. */
@@ -63,6 +68,7 @@ bool input_is_signed_apr1(const char *path);
  * an input beside the one that filter_sink knows. Before or after the others are opened. 0, or -1
  * with ERR_USAGE. */
 int input_spare(const char *path, const struct output_options *to, struct err *e);
+int input_spare_all(const char *const *paths, size_t n, const struct output_options *to, struct err *e);
 
 /* Closes the input and waits for the child. Call it in every case. If the child has
  * failed, it has printed a message, and e becomes ERR_CHILD with its status, whatever it

@@ -309,3 +309,21 @@ age_keys() {
 	said 4 'bad.key: line 3 is not an identity'
 	run ! grep -qi '1GFP' "$err"
 }
+
+@test "an output replaces no key, list or passphrase" {
+	local of
+	cp me.key before
+	echo "$me" >list
+	apr-keygen -W -o signer >id
+	apr-encrypt -r "$me" -o sealed.aprs "$model"
+	for of in "list apr-encrypt -R list" "word apr-encrypt --passphrase-file word" \
+		"signer apr-encrypt -r $me --sign-key signer" \
+		"word apr-encrypt -r $me --sign-key signer --sign-passphrase-file word" \
+		"me.key apr-decrypt -i me.key" "word apr-decrypt --passphrase-file word"; do
+		# shellcheck disable=SC2086
+		try ${of#* } -f -o "${of%% *}" sealed.aprs
+		said 2 "${of%% *}: is the input file itself"
+	done
+	cmp me.key before
+	[ "$(cat word list | wc -l)" -eq 2 ]
+}

@@ -118,3 +118,21 @@ damaged() {
 	said 2 'exists'
 	[ ! -e made ]
 }
+
+@test "neither report nor output replaces a file that is read" {
+	local of
+	mv m.gguf m
+	cp m other
+	apr-canary create -p ROMEO: -o canary.json m
+	echo words >text
+	for of in m other canary.json text; do
+		cp "$of" before
+		try apr-gate --against other --canary canary.json --text text --report $of -f -o out m
+		said 2 "$of: is the input file itself"
+		try apr-gate --against other --canary canary.json --text text --report r -f -o $of m
+		said 2 "$of: is the input file itself"
+		cmp "$of" before
+	done
+	try apr-gate --against other --report out -f -o out m
+	said 2 'the report and the output are the same file'
+}

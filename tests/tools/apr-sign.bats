@@ -285,3 +285,16 @@ need_minisign() {
 	minisign -G -s theirs -p theirs.pub <pass
 	pipe "apr-sign --passphrase-file pass theirs '$model' | apr-verify -q theirs.pub"
 }
+
+@test "an output replaces neither the key nor the passphrase" {
+	local of
+	echo word >pass
+	apr-unpack "$model" >m.aprs
+	cp key before
+	for of in key pass; do
+		try apr-sign --passphrase-file pass -f -o $of key m.aprs
+		said 2 "$of: is the input file itself"
+	done
+	cmp key before
+	[ "$(cat pass)" = word ]
+}
