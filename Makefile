@@ -241,6 +241,7 @@ bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against AP
 	$(B)/tests/bench/expand
 	APR_BIN=$(abspath $(B)/bin) tests/bench/prune.sh
 	APR_BIN=$(abspath $(B)/bin) tests/bench/sizes.sh
+	APR_BIN=$(abspath $(B)/bin) tests/bench/calibration.sh
 	APR_BIN=$(abspath $(B)/bin) tests/bench/distill.sh
 	$(B)/tests/bench/predict
 	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/predict.sh

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/filter.h"
+#include "cli/imatrix/imatrix_asked.h"
 #include "cli/progress.h"
 #include "cli/prompt.h"
 #include "cli/tool.h"
@@ -11,6 +13,7 @@
 #include "core/sandbox.h"
 #include "core/text.h"
 #include "core/thread.h"
+#include "distill/texts.h"
 #include "formats/create.h"
 #include "generate/importance.h"
 #include "kernels/dot.h"
@@ -20,20 +23,10 @@
 #include "report/importance_text.h"
 
 #define CONTEXT 512 /* tokens of a part, as in llama.cpp */
-#define MERGED 32   /* matrices that are added, at most */
-
-struct options {
-	const char *text, *form;
-	struct opt_list merge;
-	uint64_t context, jobs;
-	struct importance_options how;
-	bool list, json;
-	struct output_options output;
-};
 
 /* State of a run. */
 struct run {
-	const struct options *o;
+	const struct imatrix_asked *o;
 	const char *path; /* of the model, or NULL, and a descriptor of it, which is never
 	                   * replaced by the output */
 	int held;
@@ -49,6 +42,19 @@ struct run {
 /* ---- the text ---- */
 
 static int
+encode(struct run *r, struct err *e)
+{
+	struct texts lines = { 0 };
+	int status;
+
+	if (!r->o->text || !texts_are_lines(r->o->text))
+		return prompt_encode(r->tokenizer, &r->text, &r->tokens, e);
+	status = texts_read(&lines, r->tokenizer, true, r->text.p, r->text.n, r->o->text, e);
+	r->tokens = lines.tokens;
+	return status;
+}
+
+static int
 open_model(struct run *r, const char *path, struct err *e)
 {
 	const struct infer_options how = { .context = r->o->context, .most = CONTEXT,
@@ -58,7 +64,7 @@ open_model(struct run *r, const char *path, struct err *e)
 	if (load_open(&r->load, path, tool_note, e) < 0)
 		return -1;
 	r->tokenizer = tokenizer_of(&r->load.weights, &any, e);
-	if (!r->tokenizer || prompt_encode(r->tokenizer, &r->text, &r->tokens, e) < 0)
+	if (!r->tokenizer || encode(r, e) < 0)
 		return -1;
 	r->infer = infer_open(&r->load.weights, &how, tool_note, e);
 	r->sequence = r->infer ? sequence_open(r->infer, e) : NULL;
@@ -100,7 +106,7 @@ note_unused(const struct imatrix *m)
 static int
 measure(struct run *r, const char *path, struct err *e)
 {
-	const struct options *o = r->o;
+	const struct imatrix_asked *o = r->o;
 	struct imatrix found = { 0 };
 	struct progress progress;
 	int status = open_model(r, path, e);
@@ -147,7 +153,7 @@ merge(struct run *r, struct err *e)
 }
 
 static bool
-is_dat(const struct options *o)
+is_dat(const struct imatrix_asked *o)
 {
 	const char *path = o->output.path, *dot = path ? strrchr(path, '.') : NULL;
 
@@ -157,7 +163,7 @@ is_dat(const struct options *o)
 static void
 write_matrix(const struct run *r, uint64_t part, struct err *e)
 {
-	const struct options *o = r->o;
+	const struct imatrix_asked *o = r->o;
 	const struct imatrix *m = &r->matrix;
 	const struct out_options where = { .path = o->output.path, .force = o->output.force,
 		.input = r->held, .from = r->path };
@@ -171,7 +177,8 @@ write_matrix(const struct run *r, uint64_t part, struct err *e)
 			out_abandon(&out);
 		return;
 	}
-	sink = create_sink(format_by_name("gguf"), &where, &how, e);
+	sink = o->form && strcmp(o->form, "stream") == 0
+	           ? filter_sink(&where, e) : create_sink(format_by_name("gguf"), &where, &how, e);
 	if (sink)
 		imatrix_write_model(m, part, sink, e);
 	sink_close(sink);
@@ -180,7 +187,7 @@ write_matrix(const struct run *r, uint64_t part, struct err *e)
 static void
 make(struct run *r, const char *model, struct err *e)
 {
-	const struct options *o = r->o;
+	const struct imatrix_asked *o = r->o;
 	const struct prompt_from text = { .file = o->text };
 	uint64_t part;
 	size_t i;
@@ -222,50 +229,21 @@ list(struct run *r, const char *path, struct err *e)
 
 /* ---- the command line ---- */
 
-static int
-check(const struct options *o, const char *operand, struct err *e)
-{
-	if (o->list && (o->text || o->form || o->merge.n || o->output.path || o->how.output ||
-	                o->how.fast || o->how.first || o->how.count || o->context))
-		return tool_misused(e, "-l only reads FILE");
-	if (o->form && strcmp(o->form, "gguf") != 0 && strcmp(o->form, "dat") != 0)
-		return tool_misused(e, "TYPE is gguf or dat, not %.40s", o->form);
-	if (o->merge.n > MERGED)
-		return tool_misused(e, "at most %d matrices are added at a time", MERGED);
-	if (o->json && !o->list)
-		return tool_misused(e, "--json goes with -l");
-	if (!operand && o->merge.n &&
-	    (o->text || o->how.output || o->how.fast || o->how.first || o->how.count))
-		return tool_misused(e, "a text needs a model");
-	return 0;
-}
-
 int
 main(int argc, char **argv)
 {
-	static struct options o;
+	static struct imatrix_asked o;
 	static const struct opt opts[] = {
-		TEXT(0, "text", "FILE", &o.text, "measure with the text of FILE (default: standard "
-		     "input)"),
-		NUMBER(0, "context", "N", &o.context, 4, UINT32_MAX,
-		       "cut the text into parts of N tokens (default: 512)"),
-		NUMBER(0, "chunks", "N", &o.how.count, 1, UINT32_MAX, "read only N parts"),
-		NUMBER(0, "from-chunk", "N", &o.how.first, 0, UINT32_MAX, "leave out the first N parts"),
-		FLAG(0, "fast", &o.how.fast, "round weights to 8 bits, in turns that average out"),
-		FLAG(0, "process-output", &o.how.output, "measure the output layer too"),
-		LIST(0, "merge", "FILE", &o.merge, "add the sums of the matrix FILE"),
-		TEXT('t', "to", "TYPE", &o.form, "write gguf (the default) or dat"),
-		FLAG('l', "list", &o.list, "print the entries of the matrix FILE"),
-		FLAG(0, "json", &o.json, "with -l: print one object per line"),
-		OPT_JOBS(&o.jobs),
+		OPT_IMATRIX(&o),
 		OPT_OUTPUT(&o.output),
 		OPT_END
 	};
 	static const struct tool tool = {
 		"apr-imatrix", "[--text FILE] [--context N] [--chunks N] [--from-chunk N]\n"
-		"[--fast] [--process-output] [--merge FILE] [-t gguf|dat] [-o FILE] [-f] [--progress]\n"
+		"[--method mse|minmax|percentile] [--percentile P] [--fast] [--reproducible]\n"
+		"[--process-output] [--merge FILE] [-t gguf|dat|stream] [-o FILE] [-f] [--progress]\n"
 		"[-j N] [MODEL]\n"
-		"apr-imatrix --merge FILE [--context N] [-t gguf|dat] [-o FILE] [-f]\n"
+		"apr-imatrix --merge FILE [--context N] [-t gguf|dat|stream] [-o FILE] [-f]\n"
 		"apr-imatrix -l [--json] [FILE]",
 		"Measure how much each column of the weights matters.", opts, 1
 	};
@@ -276,9 +254,10 @@ main(int argc, char **argv)
 	const char *path = only_merge ? NULL : tool_input(*operands, &e);
 
 	o.how.threads = o.jobs ? (unsigned)o.jobs : thread_count();
-	if ((path || only_merge) && check(&o, *operands, &e) == 0 &&
+	if ((path || only_merge) && imatrix_asked_check(&o, *operands, &e) == 0 &&
 	    level_begin(getenv("APR_CPU"), tool_note, &e) == 0) {
-		dot_begin(tool_note);
+		if (!o.reproducible)
+			dot_begin(tool_note); /* products in plain C have the same bits on every CPU */
 		if (o.list)
 			list(&r, path, &e);
 		else

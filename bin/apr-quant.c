@@ -24,6 +24,12 @@ struct options {
 	struct output_options output;
 };
 
+static unsigned
+jobs(const struct options *o)
+{
+	return o->jobs ? (unsigned)o->jobs : thread_count();
+}
+
 /* Whether only the plan is printed. */
 static bool
 plan_only(const struct options *o)
@@ -143,15 +149,18 @@ run(struct conversion *c, const struct options *o, const char *path, bool twice,
 
 /* Start the readers of inputs that are opened later (cli/input.h): the model's, unless it
  * is the first input and read once, and that of the importance matrix. */
-static void
-prepare(const struct options *o, const char *path, bool twice)
+static int
+prepare(struct options *o, const char *path, bool twice, struct err *e)
 {
-	if (o->quant.imatrix_path || twice)
+	if (calibrate_prepare(&o->quant.calibrate, path, jobs(o), e) < 0)
+		return -1;
+	if (o->quant.imatrix_path || o->quant.calibrate.path || twice)
 		input_prepare(path);
 	if (twice)
 		input_prepare(path);
 	if (o->quant.imatrix_path)
 		input_prepare(o->quant.imatrix_path);
+	return 0;
 }
 
 /* Everything after the command line. */
@@ -161,7 +170,11 @@ quant(struct conversion *c, struct options *o, char **operands, struct err *e)
 	const char *type = operands[0], *path = type ? operands[1] : NULL;
 	bool twice;
 
-	if (input_spare(o->quant.imatrix_path, &o->output, e) < 0)
+	if (o->quant.imatrix_path && o->quant.calibrate.path)
+		return tool_misused(e, "give one of --imatrix and --calibration");
+	if (input_spare(o->quant.imatrix_path, &o->output, e) < 0 ||
+	    input_spare(o->quant.calibrate.path, &o->output, e) < 0 ||
+	    calibrate_check(&o->quant.calibrate, o->trusted, e) < 0)
 		return -1;
 	input_trust(path, o->trusted);
 	sandbox_write(o->output.path, o->output.force);
@@ -170,8 +183,8 @@ quant(struct conversion *c, struct options *o, char **operands, struct err *e)
 	if (quant_options_load(&o->quant, e) < 0)
 		return -1;
 	twice = type && reads_twice(o, path);
-	if (type)
-		prepare(o, path, twice);
+	if (type && prepare(o, path, twice, e) < 0)
+		return -1;
 	if (o->list) {
 		recipe_put_types(&c->text);
 		return tool_print(&c->text, e);
@@ -209,6 +222,8 @@ main(int argc, char **argv)
 		"[--pure] [--tensor-type REGEX=TYPE] [--tensor-type-file FILE]\n"
 		"[--output-tensor-type TYPE] [--token-embedding-type TYPE]\n"
 		"[--leave-output-tensor] [--imatrix FILE]\n"
+		"[--calibration FILE] [--calibration-method mse|minmax|percentile]\n"
+		"[--calibration-percentile P] [--calibration-samples N]\n"
 		"[--include-weights TEXT] [--exclude-weights TEXT]\n"
 		"[--prune-layers LIST] [--override-kv KEY=TYPE:VALUE] [--no-record]\n"
 		"[--plugin FILE.so] [--hook CMD]\n"
@@ -221,7 +236,7 @@ main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char **operands = tool_begin(&tool, argc, argv);
 
-	c.jobs = o.jobs ? (unsigned)o.jobs : thread_count();
+	c.jobs = jobs(&o);
 	c.check = o.check;
 	c.json = o.json;
 	c.allow_nonfinite = o.allow_nonfinite;

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "core/thread.h"
+#include "generate/extremes.h"
 #include "infer/round8.h"
 #include "infer/watch.h"
 #include "kernels/numbers.h"
@@ -20,6 +21,7 @@ struct sums {
 	struct linear_id id;   /* of its first matrix */
 	double *values;        /* matrices × columns; NULL: not used so far */
 	uint64_t *counts;      /* matrices */
+	float *extremes;       /* for ranges: matrices × columns × depth; else NULL */
 	size_t columns, matrices;
 };
 
@@ -30,7 +32,9 @@ struct gathering {
 	size_t n;
 	double *squares;       /* of one input */
 	size_t room;
+	size_t depth;          /* magnitudes that are kept of a column; 0: sums */
 	const struct watched *w;
+	struct sums *into[WATCHED];
 	struct err *e;
 };
 
@@ -60,7 +64,9 @@ sums_of(struct gathering *g, const struct linear_id *id, size_t columns)
 	s->matrices = is_of_experts(id->role) ? infer_experts(g->model) : 1;
 	s->values = mem_array(s->matrices, columns * sizeof *s->values);
 	s->counts = mem_array(s->matrices, sizeof *s->counts);
-	if (s->values && s->counts)
+	if (g->depth)
+		s->extremes = mem_array(s->matrices * columns, g->depth * sizeof *s->extremes);
+	if (s->values && s->counts && (s->extremes || !g->depth))
 		return s;
 	err_memory(g->e);
 	return NULL;
@@ -81,11 +87,49 @@ square(void *ctx, size_t i)
 		numbers->squares(w->x + r * w->columns + first, to, n);
 }
 
+static size_t
+matrix_of(const struct sums *s, const struct linear_id *id)
+{
+	return s->matrices > 1 ? id->expert : 0;
+}
+
+/* The magnitudes of some columns. */
+static void
+keep(void *ctx, size_t i)
+{
+	const struct gathering *g = ctx;
+	const struct watched *w = g->w;
+	const size_t first = i * COLUMNS, end = num_min(first + COLUMNS, w->columns);
+	size_t k, r, c;
+
+	for (k = 0; k < w->count; k++) {
+		float *to = g->into[k]->extremes +
+		            matrix_of(g->into[k], &w->layer[k]) * w->columns * g->depth;
+
+		for (r = 0; r < w->n; r++)
+			for (c = first; c < end; c++)
+				extremes_add(to + c * g->depth, g->depth, w->x[r * w->columns + c]);
+	}
+}
+
+static void
+add_sums(const struct gathering *g, const struct watched *w)
+{
+	size_t i, c;
+
+	for (i = 0; i < w->count; i++) {
+		double *to = g->into[i]->values + matrix_of(g->into[i], &w->layer[i]) * w->columns;
+
+		for (c = 0; c < w->columns; c++)
+			to[c] += g->squares[c];
+	}
+}
+
 static void
 add_input(void *ctx, const struct watched *w)
 {
 	struct gathering *g = ctx;
-	size_t i, c;
+	size_t i;
 
 	if (g->e->code != ERR_NONE || !is_wanted(g, w->layer[0].role))
 		return;
@@ -93,20 +137,32 @@ add_input(void *ctx, const struct watched *w)
 		err_memory(g->e);
 		return;
 	}
-	g->w = w;
-	thread_for(g->o->threads, (w->columns + COLUMNS - 1) / COLUMNS, square, g);
 	for (i = 0; i < w->count; i++) {
-		struct sums *s = sums_of(g, &w->layer[i], w->columns);
-		const size_t matrix = s && s->matrices > 1 ? w->layer[i].expert : 0;
-
-		for (c = 0; s && c < w->columns; c++)
-			s->values[matrix * w->columns + c] += g->squares[c];
-		if (s)
-			s->counts[matrix] += w->n;
+		g->into[i] = sums_of(g, &w->layer[i], w->columns);
+		if (!g->into[i])
+			return;
+		g->into[i]->counts[matrix_of(g->into[i], &w->layer[i])] += w->n;
 	}
+	g->w = w;
+	thread_for(g->o->threads, (w->columns + COLUMNS - 1) / COLUMNS, g->depth ? keep : square, g);
+	if (!g->depth)
+		add_sums(g, w);
 }
 
 /* ---- the result ---- */
+
+/* The sum of column k of s, or what stands for it. */
+static double
+sum_of(const struct gathering *g, const struct sums *s, size_t k)
+{
+	const uint64_t n = s->counts[k / s->columns];
+	double range;
+
+	if (!g->depth)
+		return s->values[k];
+	range = extremes_range(s->extremes + k * g->depth, g->depth, n, g->o->percentile);
+	return range * range * (double)n;
+}
 
 static int
 put_sums(const struct gathering *g, const struct sums *s, struct imatrix *m)
@@ -119,7 +175,7 @@ put_sums(const struct gathering *g, const struct sums *s, struct imatrix *m)
 	if (!x)
 		return -1;
 	for (k = 0; k < x->n; k++) {
-		x->values[k] = (float)s->values[k];
+		x->values[k] = (float)sum_of(g, s, k);
 		if (!isfinite(x->values[k]))
 			return err_set(g->e, ERR_INVALID, name, "its input %zu is not finite, or too large",
 			               k % s->columns);
@@ -216,8 +272,9 @@ importance_of(struct infer *model, struct sequence *sequence, const struct token
 	if (parts == 0) {
 		err_set(e, ERR_INVALID, NULL, "the text has %zu tokens, fewer than %s context of %zu",
 		        text->n, o->first ? "the parts left out and one" : "one", infer_context(model));
-		return err_hint(e, "give a longer text, or a smaller context with -c");
+		return err_hint(e, "give a longer text, or a smaller context with --context");
 	}
+	g.depth = o->percentile > 0 ? extremes_depth(parts * infer_context(model), o->percentile) : 0;
 	g.all = mem_array(g.n, sizeof *g.all);
 	if (!g.all)
 		err_memory(e);
@@ -229,6 +286,7 @@ importance_of(struct infer *model, struct sequence *sequence, const struct token
 	for (i = 0; g.all && i < g.n; i++) {
 		free(g.all[i].values);
 		free(g.all[i].counts);
+		free(g.all[i].extremes);
 	}
 	free(g.all);
 	free(g.squares);

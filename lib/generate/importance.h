@@ -6,7 +6,9 @@
  * token of each part is replaced by BOS if the vocabulary adds it. Every token of a part counts.
  *
  * Sums are double precision, each in the order of the tokens. They depend on neither threads nor
- * the number of tokens that are evaluated at once. With `fast`, weights are rounded in another way
+ * the number of tokens that are evaluated at once. Instead of the mean square, a column can count by
+ * its range: the magnitude that a share of its activations does not exceed, found exactly from the
+ * largest ones, which are kept. What is added is then the square of the range times the tokens. With `fast`, weights are rounded in another way
  * for every 2048 tokens, counted from the beginning of the text.
  */
 #ifndef GENERATE_IMPORTANCE_H
@@ -24,6 +26,7 @@ struct importance_options {
 	uint64_t first, count; /* parts to leave out, and to read then; 0: all */
 	bool output;           /* also the output layer, unless it is the embedding */
 	bool fast;             /* round weights to 8 bits (infer/round8.h) */
+	double percentile;     /* 0: mean squares; else ranges that hold this percentage, up to 100 */
 	unsigned threads;
 };
 

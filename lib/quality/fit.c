@@ -40,7 +40,7 @@ encode(const struct fit *f, const struct fit_tensor *t, const struct dtype *type
 {
 	static const struct sink_ops ops = { .write = keep };
 	const struct tensor *from = f->weights->plan->tensors[t->index];
-	const struct recode_options how = { f->o->jobs, true, t->importance };
+	const struct recode_options how = { f->o->jobs, true, t->importance, false };
 	struct tensor *made = tensor_retype(from, type, e);
 	struct kept k = { .sink = { .ops = &ops } };
 	struct recode r = { .x = NULL };

@@ -10,6 +10,7 @@
 #include "kernels/numbers.h"
 #include "kernels/kernel.h"
 #include "kernels/whole.h"
+#include "quant/clip.h"
 
 #define BATCH 256 /* chunks in a parallel loop: their sums are on the stack */
 
@@ -125,8 +126,11 @@ encode(const struct convert *c, const float *x, uint8_t *y, size_t n)
 		return;
 	}
 	for (row = 0; row < n; row += c->columns)
-		c->target->encode_weighted(x + row, c->importance, y + dtype_span(c->to, row),
-		                           c->columns);
+		if (c->target->encode_weighted)
+			c->target->encode_weighted(x + row, c->importance, y + dtype_span(c->to, row),
+			                           c->columns);
+		else
+			clip_encode(c->to, x + row, c->importance, y + dtype_span(c->to, row), c->columns);
 }
 
 static void
@@ -206,7 +210,8 @@ convert_open(struct convert *c, const char *object, const struct dtype *from,
 bool
 convert_weigh(struct convert *c, const float *importance, size_t columns)
 {
-	bool use = importance && columns && c->target && c->target->encode_weighted;
+	const bool may = c->target && (c->target->encode_weighted || (c->clips && clip_encodes(c->to)));
+	const bool use = importance && columns && may;
 
 	c->importance = use ? importance : NULL;
 	c->columns = use ? columns : 0;

@@ -34,6 +34,8 @@ struct convert {
 	uint64_t padding; /* set before a last run: places in its last blocks without a value */
 	unsigned jobs;
 	bool check;
+	bool clips;       /* set before convert_weigh: importance chooses ranges (quant/clip.h) for types
+	                   * that have no search */
 	const float *importance; /* borrowed, one weight a column; NULL: none */
 	size_t columns;          /* values of a row, with importance */
 };

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
+#include "quant/clip.h"
 #include "quant/record.h"
 
 /* Tensors that would stay unquantized are too much if they are over 1/100 of the model,
@@ -183,7 +184,8 @@ weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
 	struct imatrix_entry *x;
 	unsigned i;
 
-	if (!k || !k->encode_weighted || tensor_row(t) % row->from->items)
+	if (!k || tensor_row(t) % row->from->items ||
+	    !(k->encode_weighted || (o->calibration && clip_encodes(row->to))))
 		return;
 	r->weighable++;
 	x = o->imatrix ? entry_of(o, t, r->count - 1) : NULL;
@@ -290,6 +292,11 @@ judge(struct recipe *r, const struct recipe_options *o)
 		err_set(&r->objection, ERR_INVALID, NULL, "no tensor is one that %s changes",
 		        o->mixture->name);
 		err_hint(&r->objection, "--dry-run says why each stays unchanged");
+	}
+	if (o->calibration && r->changed && r->weighable == 0) {
+		err_set(&r->objection, ERR_USAGE, NULL, "%s has no ranges that --calibration could "
+		        "choose", o->mixture->name);
+		err_hint(&r->objection, "types of blocks, such as q8_0 and q4_k_m, have");
 	}
 }
 

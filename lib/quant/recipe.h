@@ -22,6 +22,14 @@ enum recipe_fallback {
 	RECIPE_TYPE     /* use the given type */
 };
 
+/* How the importance was measured, for the record. */
+struct calibration {
+	const char *method;       /* mse, minmax or percentile, */
+	double percentile;        /* and then which */
+	uint64_t samples, tokens; /* parts of the text, and their tokens */
+	char sha256[65];          /* of the text, hexadecimal */
+};
+
 struct recipe_options {
 	const struct mixture *mixture;
 	struct mixture_options how; /* pure, overrides */
@@ -32,6 +40,8 @@ struct recipe_options {
 	const struct dtype *fallback_type; /* RECIPE_TYPE */
 	struct imatrix *imatrix; /* or NULL; its entries are marked as used */
 	const char *imatrix_path; /* its name in the metadata */
+	const struct calibration *calibration; /* the matrix was measured for this run; types without
+	                          * a search of their own then get one (quant/clip.h); or NULL */
 	const struct key_values *keys; /* metadata that a user sets, or NULL */
 	/* Called for each tensor that may change, after the rules; or NULL. *type is the choice
 	 * of the rules, then the answer. 0, or -1 with e filled. */

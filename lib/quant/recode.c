@@ -49,6 +49,7 @@ recode_begin(struct recode *r, const struct tensor *t, const struct dtype *to,
 	r->to_come = tensor_bytes(t) - (tensor_bytes(t) ? from->head : 0);
 	r->padding = r->to_come / from->bytes * from->items - tensor_items(t);
 	x_bytes = num_min(r->to_come, (uint64_t)RECODE_VALUES / from->items * from->bytes);
+	r->convert.clips = o->clips;
 	if (o->importance && tensor_bytes(t) > 0 &&
 	    convert_weigh(&r->convert, o->importance, (size_t)tensor_row(t))) {
 		r->importance = o->importance;

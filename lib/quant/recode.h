@@ -34,11 +34,12 @@ struct recode {
 
 /* jobs: threads; check: whether errors are measured. importance: a weight for each
  * column of each matrix of the tensor (its last two dimensions are a matrix),
- * which the caller keeps; or NULL. */
+ * which the caller keeps; or NULL. clips: as in convert. */
 struct recode_options {
 	unsigned jobs;
 	bool check;
 	const float *importance;
+	bool clips;
 };
 
 /* Begin a tensor: t in its old type becomes type to. Equal types are copied. With

@@ -21,6 +21,16 @@ put_u32(struct model *m, const char *key, uint32_t v, struct err *e)
 }
 
 static int
+put_u64(struct model *m, const char *key, uint64_t v, struct err *e)
+{
+	static const struct value_type u64 = { 0, VALUE_U64 };
+	uint8_t wire[8];
+
+	le64_put(wire, v);
+	return model_put_meta(m, key, u64, wire, sizeof wire, e);
+}
+
+static int
 put_f32(struct model *m, const char *key, float v, struct err *e)
 {
 	static const struct value_type f32 = { 0, VALUE_F32 };
@@ -182,24 +192,45 @@ put_rules(const struct recipe_options *o, struct model *m, struct err *e)
 	return put_list(m, PREFIX "rules", &l, e);
 }
 
+/* How the importance of columns was measured: by a text, by an earlier run of apr-imatrix, or not. */
+static int
+put_calibration(const struct recipe_options *o, struct model *m, struct err *e)
+{
+	const struct calibration *c = o->calibration;
+	const uint64_t samples = c ? c->samples : o->imatrix ? o->imatrix->chunks : 0;
+
+	model_unset_meta(m, PREFIX "calibration_percentile");
+	model_unset_meta(m, PREFIX "calibration_tokens");
+	model_unset_meta(m, PREFIX "calibration_sha256");
+	if (put_string(m, PREFIX "calibration_method",
+	               c ? c->method : o->imatrix ? "imatrix" : "none", e) < 0)
+		return -1;
+	if (c && c->percentile > 0 &&
+	    put_f32(m, PREFIX "calibration_percentile", (float)c->percentile, e) < 0)
+		return -1;
+	if (!samples)
+		model_unset_meta(m, PREFIX "calibration_samples");
+	else if (put_u32(m, PREFIX "calibration_samples", (uint32_t)samples, e) < 0)
+		return -1;
+	if (!c)
+		return 0;
+	return put_u64(m, PREFIX "calibration_tokens", c->tokens, e) < 0 ? -1
+	       : put_string(m, PREFIX "calibration_sha256", c->sha256, e);
+}
+
 static int
 put_info(const struct recipe *r, const struct recipe_options *o, struct model *m,
          struct err *e)
 {
 	double bits = model_bits_per_weight(m);
-	const struct imatrix *x = o->imatrix;
 
 	if (put_method(o, m, e) < 0)
 		return -1;
 	if (bits > 0 && put_f32(m, PREFIX "bits_per_weight", (float)bits, e) < 0)
 		return -1;
-	if (put_types(r, m, e) < 0 || put_rules(o, m, e) < 0 ||
-	    put_string(m, PREFIX "calibration_method", x ? "imatrix" : "none", e) < 0)
+	if (put_types(r, m, e) < 0 || put_rules(o, m, e) < 0)
 		return -1;
-	if (x && x->chunks)
-		return put_u32(m, PREFIX "calibration_samples", (uint32_t)x->chunks, e);
-	model_unset_meta(m, PREFIX "calibration_samples");
-	return 0;
+	return put_calibration(o, m, e);
 }
 
 int
@@ -214,7 +245,7 @@ record_apply(const struct recipe *r, const struct recipe_options *o, struct mode
 		return -1;
 	if (o->keys && key_values_apply(o->keys, m, e) < 0)
 		return -1;
-	if (o->imatrix && put_imatrix(o, m, e) < 0)
+	if (o->imatrix && !o->calibration && put_imatrix(o, m, e) < 0)
 		return -1;
 	if (o->prune && prune_keys(o->prune, m, e) < 0)
 		return -1;

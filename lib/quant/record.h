@@ -12,8 +12,12 @@
  *     apr.quantization.original_types    array:string   of what changed, each once;
  *                                        what an earlier run recorded comes first
  *     apr.quantization.rules             array:string   REGEX=TYPE, --hook, if given
- *     apr.quantization.calibration_method   string   imatrix, or none
- *     apr.quantization.calibration_samples  u32      its chunks, if known
+ *     apr.quantization.calibration_method   string   mse, minmax, percentile (struct calibration),
+ *                                           imatrix, or none
+ *     apr.quantization.calibration_percentile f32    of that method
+ *     apr.quantization.calibration_samples  u32      parts of the text, if known
+ *     apr.quantization.calibration_tokens   u64      and with a text of this run: their tokens,
+ *     apr.quantization.calibration_sha256   string   and the digest of the text
  *     apr.quantization.warning           string   where too much was lost (quant/loss.h);
  *                                        an earlier run's stays
  *

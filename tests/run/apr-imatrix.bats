@@ -116,8 +116,12 @@ difference() {
 @test "wrong use and wrong files are refused, and nothing is left" {
 	try apr-imatrix --text missing -o out "$model"
 	said 3 'missing: cannot be opened'
+	try apr-imatrix --text "$text" --percentile 99 -o out "$model"
+	said 2 "--percentile needs --method percentile"
+	try apr-imatrix --text "$text" --method minmax --merge "$data/imatrix.gguf" -o out "$model"
+	said 2 "ranges cannot be added"
 	try apr-imatrix --text "$text" -t xml -o out "$model"
-	said 2 'TYPE is gguf or dat, not xml'
+	said 2 'TYPE is gguf, dat or stream, not xml'
 	try apr-imatrix --json "$data/imatrix.gguf"
 	said 2 '--json goes with -l'
 	try apr-imatrix -l --fast "$data/imatrix.gguf"

@@ -38,6 +38,7 @@ make_inputs() {
 	ln in/model_v2.apr in/model2.apr
 	echo '{"lm_head.weight":"head.weight"}' >in/mapping.json
 	printf 'Hello\n' >in/test.wav
+	printf 'Hello world and what it may say,1\n%.0s' {1..150} >in/data.csv
 	printf '{"text":"Hello world, this is a text that a student learns."}\n%.0s' {1..40} >in/train.jsonl
 	apr canary create -p Hello -n 4 -o in/canary.json in/model.apr
 }
@@ -202,8 +203,8 @@ specified() {
 	said 2 'did you mean tensors'
 	try apr --verison
 	said 2 'apr: apr has no option --verison hint: did you mean --version?'
-	try apr convert m.apr --calibration data.csv
-	said 2 'apr-imatrix measures which columns matter on a text, and --imatrix FILE'
+	[ "$(apr convert m.apr -q q8_0 --calibration t --calibration-method minmax -o o.apr --show | head -n 1)" = \
+		'apr-quant --calibration t --calibration-method minmax q8_0 m.apr |' ]
 	try apr validate m.apr --nan-check --only 3
 	said 2 '--only names the points already'
 	[ "$(apr qa verify m.apr --shapes --nan-check --show)" = 'apr-check --only nan,shapes m.apr' ]

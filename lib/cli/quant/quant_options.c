@@ -151,17 +151,24 @@ parse_overrides(struct quant_options *o, struct err *e)
 }
 
 static int
+read_imatrix(struct quant_options *o, struct err *e)
+{
+	return o->calibrate.path ? calibrate_read(&o->calibrate, &o->imatrix, e)
+	                         : imatrix_file_read(&o->imatrix, o->imatrix_path, e);
+}
+
+static int
 parse_imatrix(struct quant_options *o, struct err *e)
 {
 	size_t i, n;
 
-	if (!o->imatrix_path) {
+	if (!o->imatrix_path && !o->calibrate.path) {
 		if (o->include.n + o->exclude.n)
 			return tool_misused(e, "--include-weights and --exclude-weights need "
 			                    "--imatrix");
 		return 0;
 	}
-	if (imatrix_file_read(&o->imatrix, o->imatrix_path, e) < 0 || imatrix_means(&o->imatrix, e) < 0)
+	if (read_imatrix(o, e) < 0 || imatrix_means(&o->imatrix, e) < 0)
 		return -1;
 	n = o->imatrix.n;
 	for (i = 0; i < o->exclude.n; i++)
@@ -176,7 +183,8 @@ parse_imatrix(struct quant_options *o, struct err *e)
 	if (prune_imatrix(&o->prune, &o->imatrix, e) < 0)
 		return -1;
 	o->recipe.imatrix = &o->imatrix;
-	o->recipe.imatrix_path = o->imatrix_path;
+	o->recipe.imatrix_path = o->calibrate.path ? o->calibrate.path : o->imatrix_path;
+	o->recipe.calibration = o->calibrate.path ? &o->calibrate.record : NULL;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #ifndef CLI_QUANT_QUANT_OPTIONS_H
 #define CLI_QUANT_QUANT_OPTIONS_H
 
+#include "cli/quant/calibrate.h"
 #include "cli/quant/hook.h"
 #include "cli/tool.h"
 #include "quant/override.h"
@@ -18,6 +19,7 @@ struct quant_options {
 	struct opt_list rules, rule_files;
 	struct overrides overrides;
 	const char *imatrix_path;
+	struct calibrate calibrate;
 	struct opt_list include, exclude;
 	struct imatrix imatrix;
 	struct opt_list plugins;
@@ -45,6 +47,7 @@ struct quant_options {
 	     "do not convert output.weight"), \
 	TEXT(0, "imatrix", "FILE", &(o)->imatrix_path, \
 	     "weight columns by the importance matrix in FILE"), \
+	OPT_CALIBRATE(&(o)->calibrate), \
 	LIST(0, "include-weights", "TEXT", &(o)->include, \
 	     "use only its entries whose name contains TEXT"), \
 	LIST(0, "exclude-weights", "TEXT", &(o)->exclude, \
