@@ -66,7 +66,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	out->bytes = row->bytes;
 	how.check = checks(c) || isfinite(c->max_rmse);
 	how.importance = row->importance;
-	how.clips = c->options->recipe.calibration != NULL;
+	how.clips = c->how->calibration != NULL;
 	return recode_begin(&c->recode, tensor_of(c, row), row->to, &how, e);
 }
 
