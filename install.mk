@@ -31,9 +31,15 @@ API_OBJ = $(patsubst %.c,$(B)/%.o,$(sort $(wildcard lib/api/*.c)))
 # Debian's static jansson refers to stdin as a program does, which a shared object cannot do.
 # Only json_loadf uses it, to name its input, and nothing here calls that. So it gets a
 # variable of lib/api/aprml.c instead.
+#
+# Calls of the allocator go to lib/api/host.c, which alone calls that of the C library.
+API_HOST = $(B)/lib/api/host.o
 $(B)/lib/aprml.o: $(API_OBJ) $(B)/lib/libapr.a
 	$(OBJCOPY) --redefine-sym stdin=jansson_stdin $(JANSSON) $(B)/lib/jansson.a
-	$(LD) -r -o $@ $^ $(B)/lib/jansson.a
+	$(LD) -r -o $@.calls $(filter-out $(API_HOST),$(API_OBJ)) $(B)/lib/libapr.a $(B)/lib/jansson.a
+	$(OBJCOPY) $(foreach f,malloc calloc realloc free strdup strndup,--redefine-sym $f=api_$f) $@.calls
+	$(LD) -r -o $@ $@.calls $(API_HOST)
+	@rm -f $@.calls
 	$(OBJCOPY) --wildcard --keep-global-symbol='aprml_*' $@
 
 $(APRML_STATIC): $(B)/lib/aprml.o

@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/version.h"
+#include "crypto/seal/seal.h"
 #include "stats/values.h"
 
 _Static_assert(APRML_DIMS == TENSOR_DIMS, "dimensions");
@@ -44,22 +45,60 @@ open_ranges(struct aprml *m, const struct format_options *options)
 	m->held = fd;
 	if (reader_fd(&r, fd, api_name(m), &m->err) < 0)
 		return NULL;
-	return format_open(&r, options, NULL, &m->format, &m->err);
+	return format_open(&r, options, api_note, &m->format, &m->err);
 }
 
 static struct source *
-open_source(struct aprml *m)
+open_source(struct aprml *m, struct ring *ring)
 {
-	const struct format_options options = { .use = m->from.use };
+	const struct format_options options = { .from = m->from.format, .use = m->from.use,
+		.vault = &ring->vault };
 	struct reader r;
 
 	if (m->from.path)
-		return format_open_path(m->from.path, &options, NULL, &m->format, &m->held,
+		return format_open_path(m->from.path, &options, api_note, &m->format, &m->held,
 		                        &m->err);
 	if (m->from.ranges.read)
 		return open_ranges(m, &options);
 	reader_memory(&r, m->from.memory, m->from.memory_bytes, api_name(m), &m->err);
-	return format_open(&r, &options, NULL, &m->format, &m->err);
+	return format_open(&r, &options, api_note, &m->format, &m->err);
+}
+
+/* Of a model whose seal is open: its tensors come from the source alone. */
+static const struct format_reads opened_reads = { .open = NULL };
+static const struct format opened_format = { .name = "sealed", .title = "sealed model",
+	.reads = &opened_reads };
+
+/* Open the seal of a model by the keys of the ring. */
+static int
+open_seal(struct aprml *m, const struct ring *ring)
+{
+	const struct openers with = { ring->identities, ring->password };
+
+	if (!m->source->plan->sealed || !m->from.ring || m->from.sealed)
+		return 0;
+	m->inside = m->source;
+	m->inside->sealed_too = true;
+	m->source = seal_source(m->inside, &with, api_note, &m->err);
+	m->format = &opened_format;
+	return m->source ? 0 : -1;
+}
+
+static int
+open_model(struct aprml *m)
+{
+	struct ring ring = { .key = NULL };
+
+	if (m->from.ring)
+		ring = m->from.ring->ring;
+	ring.note = api_note;
+	ring_reads(&ring);
+	m->source = open_source(m, &ring);
+	if (!m->source || open_seal(m, &ring) < 0)
+		return -1;
+	m->source->note = api_note;
+	m->source->sealed_too = m->from.sealed;
+	return m->from.sealed ? 0 : source_check_open(m->source, &m->err);
 }
 
 struct aprml *
@@ -82,8 +121,7 @@ api_open(const struct api_origin *o, struct aprml_error *e)
 		free(m);
 		return NULL;
 	}
-	m->source = open_source(m);
-	if (m->source && source_check_open(m->source, &m->err) == 0)
+	if (open_model(m) == 0)
 		return m;
 	api_fail(&m->err, e);
 	aprml_close(m);
@@ -120,6 +158,32 @@ aprml_open_ranges(const struct aprml_ranges *ranges, struct aprml_error *e)
 	return api_open(&from, e);
 }
 
+struct aprml *
+aprml_open_origin(const struct aprml_origin *origin, struct aprml_error *e)
+{
+	struct aprml_origin o = { .bytes = sizeof o };
+	struct api_origin from = { 0 };
+	struct err err = ERR_INIT;
+
+	if (api_options(&o, sizeof o, origin, sizeof o, "aprml_origin", &err) == 0 &&
+	    !o.path + !o.p + !o.ranges != 2)
+		err_set(&err, ERR_NO, "aprml_origin", "needs one of path, p and ranges");
+	if (o.ranges && (o.ranges->bytes < sizeof *o.ranges || !o.ranges->read))
+		err_set(&err, ERR_NO, "aprml_ranges", "has no read, or another size than this library's");
+	if (err.code == ERR_NONE && format_choose(o.from, &from.format, &err) == 0) {
+		memcpy(&from.path, &o.path, sizeof o.path); /* it is copied */
+		from.memory = o.p;
+		from.memory_bytes = o.n;
+		if (o.ranges)
+			from.ranges = *o.ranges;
+		from.ring = o.ring;
+		from.sealed = o.sealed != 0;
+		return api_open(&from, e);
+	}
+	api_fail(&err, e);
+	return NULL;
+}
+
 void
 aprml_close(struct aprml *m)
 {
@@ -128,6 +192,7 @@ aprml_close(struct aprml *m)
 	api_drop_views(m);
 	api_drop_blobs(m);
 	source_close(m->source);
+	source_close(m->inside);
 	if (m->from.ranges.read && m->held >= 0)
 		remote_return(m->held);
 	if (m->held >= 0)
@@ -190,6 +255,8 @@ aprml_next(struct aprml *m, size_t *i, struct aprml_error *e)
 	struct item item;
 	int more;
 
+	if (m->source->plan->sealed && source_check_open(m->source, &m->err) < 0)
+		return api_fail(&m->err, e);
 	while ((more = api_item(m, &item)) > 0) {
 		m->in_tensors = true;
 		if (item.kind == ITEM_TENSOR) {

@@ -68,6 +68,26 @@ struct aprml_tensor {
 /* The version of the library: "0.1.0". */
 const char *aprml_version(void);
 
+/* What the library takes from the program. Members may be NULL, and the C library's or the system's is
+ * used. */
+struct aprml_host {
+	size_t bytes;   /* sizeof (struct aprml_host) */
+
+	/* Changes the n bytes at p to another size, as realloc does: p NULL allocates, n 0 frees and
+	 * returns NULL. Aligned for every type. NULL if there is no memory: the call that needed it
+	 * fails (E008). Not used by the libraries for compression, patterns and cryptography, and for
+	 * large buffers that are mapped. */
+	void *(*resize)(void *ctx, void *p, size_t n);
+
+	/* Fills n bytes with random numbers for keys, salts and seals. 0, or -1 if it has none. */
+	int (*random)(void *ctx, void *p, size_t n);
+	void *ctx;      /* of both; they may be called by several threads at once */
+};
+
+/* Set it for the whole process, before any other function of the library is called. 0, or -1 with *e
+ * filled. */
+int aprml_set_host(const struct aprml_host *host, struct aprml_error *e);
+
 /* Open the model at path: a file ("-" for standard input), a model folder, or any file
  * of a model in several files (apr-unpack(1)). Reads and checks the header. On failure,
  * returns NULL and fills *e. */
@@ -218,7 +238,9 @@ int64_t aprml_decode(const char *type, const void *x, size_t bytes, float *y, si
 }
 #endif
 
+#include "aprml_make.h"
 #include "aprml_predict.h"
 #include "aprml_run.h"
+#include "aprml_trust.h"
 
 #endif

@@ -87,12 +87,21 @@ is_pipe(const struct aprml *m)
 struct aprml *
 api_fresh(struct aprml *m, struct aprml **again, struct err *e)
 {
+	*again = NULL;
+	if (source_check_open(m->source, e) < 0)
+		return NULL;
+	return api_fresh_for(m, FORMAT_PLACES, again, e);
+}
+
+struct aprml *
+api_fresh_for(struct aprml *m, enum format_use use, struct aprml **again, struct err *e)
+{
 	struct api_origin from = m->from;
 	struct aprml_error error;
 
 	*again = NULL;
 	if (!is_pipe(m)) {
-		from.use = FORMAT_PLACES;
+		from.use = use;
 		*again = api_open(&from, &error);
 		if (!*again)
 			err_set(e, error.code ? (enum err_code)error.code : ERR_INVALID, NULL, "%s",

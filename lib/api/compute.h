@@ -52,6 +52,10 @@ struct aprml_weights {
  * through a pipe and nothing has been read; it is then used up. NULL with e filled. */
 struct aprml *api_fresh(struct aprml *m, struct aprml **again, struct err *e);
 
+/* The same for a caller that reads these tensors of it. */
+struct aprml *api_fresh_for(struct aprml *m, enum format_use use, struct aprml **again,
+                            struct err *e);
+
 /* Close what api_fresh has opened. */
 void api_fresh_end(struct aprml *m, struct aprml *again);
 

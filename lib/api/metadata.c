@@ -276,6 +276,8 @@ aprml_file(struct aprml *m, size_t i, struct aprml_file *f, struct aprml_error *
 		err_set(&err, ERR_NO, api_name(m), "no side file has this number");
 		return api_fail(&err, e);
 	}
+	if (source_check_open(m->source, &err) < 0)
+		return api_fail(&err, e);
 	i += first_file(plan);
 	kept = kept_blob(m, i, e);
 	if (!kept)

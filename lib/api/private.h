@@ -9,6 +9,7 @@
 
 #include "api/aprml.h"
 #include "formats/format.h"
+#include "stage/ring.h"
 
 /* Where a model comes from. */
 struct api_origin {
@@ -17,12 +18,21 @@ struct api_origin {
 	size_t memory_bytes;
 	struct aprml_ranges ranges; /* read NULL: memory */
 	enum format_use use;
+	const struct format *format; /* NULL: the content decides */
+	const struct aprml_ring *ring; /* opens a sealed model; NULL: none */
+	bool sealed;                /* a sealed model may be opened without keys */
+};
+
+/* Keys of the program. */
+struct aprml_ring {
+	struct ring ring;
 };
 
 struct aprml {
 	struct api_origin from; /* outlives the source, which names it in messages */
 	struct source *source;
-	const struct format *format;
+	struct source *inside;  /* the sealed source that source opens; or NULL */
+	const struct format *format; /* of source; of one that opens another, no file is read in place */
 	int held;               /* descriptor of the file, or of the folder; a handle of ranges
 	                         * (core/remote.h); -1: none */
 	struct err err;         /* of reading in order: the first error wins */

@@ -225,6 +225,10 @@ pull_tensor(struct pull *p, const struct aprml *m, size_t i)
 	}
 	tensor = m->source->plan->tensors[i];
 	p->name = tensor_name(tensor);
+	if (m->source->plan->sealed) {
+		pull_fail(p, ERR_DECRYPT, "is sealed");
+		return NULL;
+	}
 	return tensor;
 }
 

@@ -204,6 +204,10 @@ survey_hooks(struct survey *s, struct flow *f)
 	f->item_end = item_end;
 	f->finish = finish;
 	f->ctx = s;
+	if (!s->watch)
+		return;
+	f->watch = s->watch;
+	f->progress_ctx = s->watch_ctx;
 }
 
 /* A blob that did not arrive to its end has not been proved. */

@@ -56,6 +56,8 @@ struct survey {
 	int (*at_end)(void *ctx, struct err *e); /* called when all is read, before a sink gets
 	                           * the end; -1 withholds it. NULL: nothing is called */
 	void *end_ctx;
+	int (*watch)(void *ctx, uint64_t bytes, struct err *e); /* of the flow, or NULL */
+	void *watch_ctx;
 
 	struct source *source;    /* its plan, and the name for messages */
 	struct subject subject;   /* side files, keys, form, arch (NULL: unknown), config. Valid

@@ -47,18 +47,38 @@ is_key_name(const char *name)
 }
 
 /* Takes ownership of path, which is NULL if memory ran out. */
-static int
-add(struct trusted *t, char *path, struct err *e)
+static struct trusted_key *
+append(struct trusted *t, char *path, struct err *e)
 {
 	struct trusted_key *k;
 
 	if (!path || mem_grow(&t->item, &t->cap, t->n + 1, sizeof *t->item) < 0) {
 		free(path);
-		return err_memory(e);
+		err_memory(e);
+		return NULL;
 	}
 	k = &t->item[t->n++];
 	k->path = path;
-	return key_public_read(path, &k->key, e);
+	return k;
+}
+
+static int
+add(struct trusted *t, char *path, struct err *e)
+{
+	struct trusted_key *k = append(t, path, e);
+
+	return k ? key_public_read(path, &k->key, e) : -1;
+}
+
+int
+trusted_add(struct trusted *t, const char *name, const struct key_public *key, struct err *e)
+{
+	struct trusted_key *k = append(t, join(name, ""), e);
+
+	if (!k)
+		return -1;
+	k->key = *key;
+	return 0;
 }
 
 static int

@@ -37,6 +37,10 @@ bool trusted_is_named(const char *path);
 
 /* Load the keys in these files, and none from the folder. */
 int trusted_files(struct trusted *t, const char *const *paths, size_t n, struct err *e);
+
+/* Add a key that was read elsewhere; name stands for its file. 0 or -1. */
+int trusted_add(struct trusted *t, const char *name, const struct key_public *key,
+                struct err *e);
 void trusted_free(struct trusted *t);
 
 #endif

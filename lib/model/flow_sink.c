@@ -61,7 +61,7 @@ put(struct sink *s, const struct item *item, struct err *e)
 
 	k->run.e = e;
 	k->item = *item;
-	k->item.gaps = false;
+	k->item.gaps = k->item.same = false;
 	k->item.place = NULL;
 	dropped = flow_ask(&k->run, &k->item, &out);
 	if (dropped < 0)

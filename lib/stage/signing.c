@@ -102,4 +102,5 @@ signing_free(struct signing *s)
 {
 	witness_free(&s->witness);
 	model_free(&s->plan);
+	*s = (struct signing){ .key = s->key, .says = s->says, .note = s->note, .jobs = s->jobs };
 }

@@ -34,7 +34,7 @@ struct stats {
 
 struct histogram;
 
-/* Statistics of the n values (at most STATS_CHUNK, as in stats/values.h), the first of which has
+/* Statistics of the n values (at most STATS_CHUNK, as in stats/values.h); the first one has
  * the index at: what the codes say, and what the values say. The latter closes the gaps of values
  * that are not finite, in v. h: NULL, or an empty histogram to fill. */
 void stats_of_codes(const struct dtype *t, const uint8_t *x, size_t n, uint64_t at,

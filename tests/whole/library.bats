@@ -167,6 +167,42 @@ row_runs() {
 	each_compiler row_runs
 }
 
+small_runs() {
+	# shellcheck disable=SC2086
+	compile small $1 small.c
+	rm -f small.gguf
+	./small "$model" q4_0 small.gguf >said
+	printf '%s\n' 'score 100' '4594688 bytes of tensors' | diff said -
+	apr-quant q4_0 "$model" 2>/dev/null | apr-pack -t gguf | cmp - small.gguf
+	run ./small "$model" q4_0 small.gguf
+	[ "$status" -eq 1 ] && [[ $output == *'small: small.gguf: exists already'* ]]
+}
+
+build_runs() {
+	# shellcheck disable=SC2086
+	compile build $1 build.c
+	[ "$(./build)" = '6 in author' ]
+}
+
+trust_runs() {
+	# shellcheck disable=SC2086
+	compile trust $1 trust.c
+	rm -f sealed.apr
+	[ "$(./trust "$model" sealed.apr)" = 'example, 30 tensors' ]
+	run ./trust "$model" sealed.apr
+	[ "$status" -eq 1 ] && [[ $output == 'trust: sealed.apr: exists already'* ]]
+}
+
+@test "aprml_make(3), aprml_trust(3): the examples compile as C11 and C++17 and run" {
+	export LD_LIBRARY_PATH=$lib
+	page_program small c
+	each_compiler small_runs
+	page_program build c
+	each_compiler build_runs
+	page_program trust c
+	each_compiler trust_runs
+}
+
 # rustc, which rustup finds by the user's own folder.
 rust() {
 	HOME=$(getent passwd "$(id -u)" | cut -d: -f6) rustc "$@"

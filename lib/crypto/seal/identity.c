@@ -185,16 +185,31 @@ identities_read(struct identities *i, const char *path, struct err *e)
 
 /* ---- files with secrets ---- */
 
-/* Append 32 secret bytes as a line in upper case. */
-static void
-put_secret(struct buf *b, const char *name, const uint8_t *p)
+/* 32 secret bytes as text in upper case. */
+static char *
+in_capitals(char text[BECH32_TEXT], const char *name, const uint8_t *p)
 {
-	char text[BECH32_TEXT], *c;
+	char *c;
 
 	bech32_write(name, p, text);
 	for (c = text; *c; c++)
 		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - ('a' - 'A')) : *c;
-	buf_text(b, text);
+	return text;
+}
+
+char *
+identity_text(const uint8_t key[AGREE_BYTES], char dst[RECIPIENT_TEXT])
+{
+	return in_capitals(dst, SECRET, key);
+}
+
+/* Append 32 secret bytes as a line. */
+static void
+put_secret(struct buf *b, const char *name, const uint8_t *p)
+{
+	char text[BECH32_TEXT];
+
+	buf_text(b, in_capitals(text, name, p));
 	buf_text(b, "\n");
 	secret_wipe(text, sizeof text);
 }

@@ -41,6 +41,9 @@ int recipients_read(struct recipients *r, const char *path, struct err *e);
 /* "age1…" of a public half. Returns dst. */
 char *recipient_text(const uint8_t key[AGREE_BYTES], char dst[RECIPIENT_TEXT]);
 
+/* "AGE-SECRET-KEY-1…" of a secret half. Returns dst. */
+char *identity_text(const uint8_t key[AGREE_BYTES], char dst[RECIPIENT_TEXT]);
+
 /* The recipient of a message, with an answer secret if the message is an answer. */
 struct addressee {
 	uint8_t key[AGREE_BYTES];
