@@ -67,6 +67,7 @@ static const struct predict_reader readers[] = {
 	{ "LightGBM", is_lightgbm_json, lightgbm_json_read, false },
 	{ "CatBoost", is_catboost, catboost_read, false },
 	{ "scikit-learn", is_pickle, sklearn_read, false },
+	{ "scikit-learn", skops_probe, skops_read, false },
 	{ "ARPA", arpa_probe, arpa_read, false },
 	{ "ONNX", onnxml_probe, onnxml_read, false },
 };

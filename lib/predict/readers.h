@@ -32,6 +32,10 @@ int catboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *w
 int sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
                  struct err *e);
 
+/* The same in a file of skops. */
+int skops_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
+bool skops_probe(const uint8_t *p, size_t n);
+
 /* N-grams in ARPA's text form, which score texts. */
 int arpa_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 bool arpa_probe(const uint8_t *p, size_t n);

@@ -1,5 +1,5 @@
 /* t_estimators: the models of tests/data/predict, which scikit-learn trained, predict what it recorded
- * (make.py there): the same labels, and numbers within 1e-6. A row alone and the same row among others
+ * (make.py there; tests/data/skops has some in files of skops): the same labels, and numbers within 1e-6. A row alone and the same row among others
  * have the same bits. */
 #include <math.h>
 #include <string.h>
@@ -187,19 +187,19 @@ check(const struct predictor *m, char *text, char *expected, struct err *e)
 }
 
 static void
-test_model(const char *name, const char *rows)
+test_model(const char *name, const char *file, const char *end, const char *rows)
 {
 	struct buf model = { 0 }, text = { 0 }, expected = { 0 };
 	struct predictor m = { 0 };
 	struct err e = ERR_INIT;
 	int wrong = -1;
 
-	if (read_file(name, ".pkl", &model) == 0 && read_file(rows, "", &text) == 0 &&
+	if (read_file(file, end, &model) == 0 && read_file(rows, "", &text) == 0 &&
 	    read_file(name, ".out", &expected) == 0 &&
 	    predict_read(&m, predict_probe(model.p, model.n), model.p, model.n, name, &e) == 0 &&
 	    m.features <= 64 && (m.sparse || m.outputs <= 64))
 		wrong = check(&m, (char *)text.p, (char *)expected.p, &e);
-	test_ok(wrong == 0, "%s", name);
+	test_ok(wrong == 0, "%s%s", file, end);
 	if (wrong)
 		printf("# %d wrong %s\n", wrong, e.code != ERR_NONE ? e.fact : "");
 	predictor_free(&m);
@@ -261,18 +261,24 @@ test_levels(void)
 int
 main(void)
 {
-	struct buf list = { 0 };
-	size_t n = 0;
-	char *p, *line, *rows;
+	struct buf list = { 0 }, model = { 0 };
+	size_t n = 0, skops = 0;
+	char *p, *line, *rows, path[80];
 
 	if (read_file("models.txt", "", &list) == 0)
 		for (p = (char *)list.p; (line = next_line(&p)); n++) {
 			rows = strchr(line, ' ');
 			*rows++ = 0;
-			test_model(line, rows);
+			test_model(line, line, ".pkl", rows);
+			snprintf(path, sizeof path, "../skops/%.60s", line);
+			if (read_file(path, ".skops", &model) == 0) {
+				test_model(line, path, ".skops", rows);
+				skops++;
+			}
 		}
 	buf_free(&list);
-	test_ok(n >= 50, "%zu models", n);
+	buf_free(&model);
+	test_ok(n >= 50 && skops >= 26, "%zu models, %zu in files of skops", n, skops);
 	test_parts("svm2_rbf");
 	test_parts("text_net");
 	test_parts("near_euclidean_weighed");

@@ -91,7 +91,7 @@ is_catboost(const uint8_t *p, size_t n)
 static bool
 is_sklearn(const uint8_t *p, size_t n)
 {
-	return n > 2 && (*p == 0x80 || *p == 'c') && has(p, n, "sklearn.");
+	return skops_probe(p, n) || (n > 2 && (*p == 0x80 || *p == 'c') && has(p, n, "sklearn."));
 }
 
 /* A graph of ONNX with the operators of lib/predict; format_onnx reads the others. */
