@@ -9,7 +9,7 @@
  * The numbers are those of apr-predict(1). Nothing in a file is executed.
  *
  * A predictor serves any number of threads at once, apart from aprml_predictor_trees,
- * aprml_predictor_expect and aprml_predictor_close, which must be alone. No call starts a thread.
+ * aprml_predictor_explain, aprml_predictor_expect and aprml_predictor_close, which must be alone. No call starts a thread.
  */
 #ifndef APRML_PREDICT_H
 #define APRML_PREDICT_H
@@ -63,6 +63,10 @@ const char *aprml_predictor_label(const struct aprml_predictor *p, size_t i);
  * filled. */
 int aprml_predictor_trees(struct aprml_predictor *p, size_t n, struct aprml_error *e);
 
+/* Prepare for APRML_CONTRIBUTIONS. 0, or -1 with *e filled: the model is neither linear nor trees that
+ * state how many rows of training each node has seen. */
+int aprml_predictor_explain(struct aprml_predictor *p, struct aprml_error *e);
+
 /* Tell that about this many rows will be predicted: for many, trees are brought into a form that takes
  * time and memory once and is several times as fast. The numbers do not depend on it. */
 void aprml_predictor_expect(struct aprml_predictor *p, uint64_t rows);
@@ -72,7 +76,9 @@ enum aprml_what {
 	                      * that of the nearest */
 	APRML_PROBABILITIES, /* of each class */
 	APRML_SCORES,        /* before the link function: margins, or distances to clusters */
-	APRML_LEAVES         /* the number of the leaf that each tree leads to */
+	APRML_LEAVES,        /* the number of the leaf that each tree leads to */
+	APRML_CONTRIBUTIONS  /* of each score, what each feature adds to it, and the bias: Shapley
+	                      * values of trees. After aprml_predictor_explain */
 };
 
 /* The number of columns of an answer; 0: the model does not give it. */

@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "predict/batch.h"
+#include "predict/contrib.h"
 #include "predict/predict.h"
 #include "predict/tensors.h"
 
@@ -23,6 +24,17 @@ aprml_predictor_close(struct aprml_predictor *p)
 		return;
 	predictor_free(&p->m);
 	free(p);
+}
+
+/* An empty one, which keeps what aprml_predictor_explain needs; or NULL. */
+static struct aprml_predictor *
+make(void)
+{
+	struct aprml_predictor *p = mem_array(1, sizeof *p);
+
+	if (p)
+		p->m.covers = true;
+	return p;
 }
 
 /* The end of opening: status is 0 or -1. */
@@ -62,7 +74,7 @@ read_library(struct aprml_predictor *p, struct reader *r, const char *name, stru
 struct aprml_predictor *
 aprml_predictor_of(struct aprml *m, struct aprml_error *e)
 {
-	struct aprml_predictor *p = mem_array(1, sizeof *p);
+	struct aprml_predictor *p = make();
 	struct aprml_weights *w = p ? aprml_weights_open(m, NULL, e) : NULL;
 	struct err err = ERR_INIT;
 	int status;
@@ -89,7 +101,7 @@ open_container(struct aprml *m, struct aprml_error *e)
 struct aprml_predictor *
 aprml_predictor_open(const char *path, struct aprml_error *e)
 {
-	struct aprml_predictor *p = mem_array(1, sizeof *p);
+	struct aprml_predictor *p = make();
 	struct err err = ERR_INIT;
 	struct reader r;
 	int status = -1;
@@ -107,7 +119,7 @@ aprml_predictor_open(const char *path, struct aprml_error *e)
 struct aprml_predictor *
 aprml_predictor_open_memory(const void *bytes, size_t n, struct aprml_error *e)
 {
-	struct aprml_predictor *p = mem_array(1, sizeof *p);
+	struct aprml_predictor *p = make();
 	struct err err = ERR_INIT;
 	struct reader r;
 	int status = -1;
@@ -156,9 +168,22 @@ aprml_predictor_trees(struct aprml_predictor *p, size_t n, struct aprml_error *e
 
 	if (predict_trees(&p->m) == 0)
 		err_set(&err, ERR_NO, NULL, "the model has no trees");
-	else if (forest_limit(&p->m.forest, n, &err) == 0)
+	else if (forest_limit(&p->m.forest, n, &err) == 0 &&
+	         (!p->m.contrib || contrib_begin(&p->m, &err) == 0))
 		return 0;
 	return api_fail(&err, e);
+}
+
+int
+aprml_predictor_explain(struct aprml_predictor *p, struct aprml_error *e)
+{
+	static const char option[] = "--contrib: ";
+	struct err err = ERR_INIT;
+	int r = contrib_begin(&p->m, &err);
+
+	if (strncmp(err.fact, option, strlen(option)) == 0)
+		memmove(err.fact, err.fact + strlen(option), strlen(err.fact) - strlen(option) + 1);
+	return r < 0 ? api_fail(&err, e) : 0;
 }
 
 void
@@ -182,6 +207,8 @@ aprml_predict_columns(const struct aprml_predictor *p, enum aprml_what what)
 		return m->outputs;
 	case APRML_LEAVES:
 		return predict_trees(m);
+	case APRML_CONTRIBUTIONS:
+		return m->contrib ? contrib_columns(m) : 0;
 	}
 	return 0;
 }
@@ -289,8 +316,11 @@ predict_some(const struct ask *a, struct block *b, size_t from, size_t n, struct
 	double *to = a->to + from * a->columns;
 	size_t i;
 
-	if (block_begin(a, b, from, n, &missing, e) < 0 ||
-	    predict_block(a->m, &b->rows, &b->spare, missing, leaves ? NULL : b->scores,
+	if (block_begin(a, b, from, n, &missing, e) < 0)
+		return -1;
+	if (a->what == APRML_CONTRIBUTIONS)
+		return contrib_block(a->m, &b->rows, &b->spare, to, e);
+	if (predict_block(a->m, &b->rows, &b->spare, missing, leaves ? NULL : b->scores,
 	                  leaves ? b->leaves : NULL, e) < 0)
 		return -1;
 	if (a->m->sparse) {
@@ -307,7 +337,7 @@ predict_some(const struct ask *a, struct block *b, size_t from, size_t n, struct
 static int
 predict_all(const struct ask *a, size_t n, struct err *e)
 {
-	const size_t each = batch_rows(a->m, BATCH_RAW, n, 1);
+	const size_t each = batch_rows(a->m, a->what == APRML_CONTRIBUTIONS ? BATCH_CONTRIB : BATCH_RAW, n, 1);
 	struct block b = { 0 };
 	size_t i;
 	int r = 0;

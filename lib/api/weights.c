@@ -35,7 +35,7 @@ load(struct aprml_weights *w, struct aprml *m, const struct aprml_weights_option
 	const struct load_from from = {
 		.source = m->source, .format = m->format, .held = m->held,
 		.memory = m->from.memory, .memory_bytes = m->from.memory_bytes,
-		.copies = o->copy || m->from.ranges.read, .plain = true
+		.copies = o->copy || m->from.ranges.read || m->inside, .plain = true
 	};
 	struct tokenizer *t;
 

@@ -270,31 +270,16 @@ logits(const char *path, const char *said)
 static enum aprml_what
 what_of(const char *word)
 {
-	static const char *const words[] = { "prediction", "proba", "raw", "leaf" };
+	static const char *const words[] = { "prediction", "proba", "raw", "leaf", "contrib" };
 	unsigned i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 5; i++)
 		if (strcmp(word, words[i]) == 0)
 			return (enum aprml_what)i;
 	exit(2);
 }
 
-/* Prints a number in as few digits as give it back, in single precision if it has no more. */
-static void
-print_number(double v)
-{
-	char text[40] = "nan";
-	int digits, single = (double)(float)v == v;
-
-	for (digits = 1; digits <= 17 && !isnan(v); digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, v);
-		if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
-			break;
-	}
-	fputs(text, stdout);
-}
-
-/* Prints n rows of answers as apr-predict prints them. */
+/* Prints n rows of answers as apr-predict prints them, apart from the notation of numbers. */
 static void
 print_answers(const struct aprml_predictor *p, enum aprml_what what, const double *y, size_t n)
 {
@@ -311,7 +296,7 @@ print_answers(const struct aprml_predictor *p, enum aprml_what what, const doubl
 			if (label)
 				fputs(label, stdout);
 			else
-				print_number(v);
+				printf("%.17g", v);
 			putchar(k + 1 < columns ? ',' : '\n');
 		}
 }
@@ -331,6 +316,7 @@ predict(const char *path, const char *word, int in_memory)
 
 	must(p && aprml_predictor_info(p, &info) == 0 && !info.texts, path);
 	free(b.p);
+	must(what != APRML_CONTRIBUTIONS || aprml_predictor_explain(p, &e) == 0, "explain");
 	while (fgets(line, sizeof line, stdin)) {
 		at = line;
 		do {

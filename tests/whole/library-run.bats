@@ -2,14 +2,25 @@
 load ../helper
 load ../library/library
 
+# The static library of a mode, its headers, and what it links with.
+with_library() {
+	local packages
+	packages=$(sed -n 's/^APRML_PACKAGES = //p' "$root/config.mk")
+	mode=$1 run_make "build/$1/lib/libaprml.a"
+	# shellcheck disable=SC2086
+	echo "-I$BATS_FILE_TMPDIR/include $root/build/$1/lib/libaprml.a $(pkg-config --libs $packages)" \
+		-lpthread -lm
+}
+
 setup_file() {
-	dest=$BATS_FILE_TMPDIR/dest
 	cd "$BATS_FILE_TMPDIR" || return
 	[ -e "$(${CC:-cc} -print-file-name=libjansson.a)" ] || return 0
-	run_make install-library
+	mkdir include
+	ln -s "$root/lib/api" include/aprml
+	with_library "$mode" >flags
 	# shellcheck disable=SC2046
 	${CC:-cc} -std=c11 -O1 -Wall -Wextra -Wpedantic -Werror -o runs "$root/tests/library/runs.c" \
-		$(flags_of --static) $(mode_flags)
+		$(cat flags) $(mode_flags)
 }
 
 setup() {
@@ -68,21 +79,17 @@ export ASAN_OPTIONS=exitcode=99
 	echo 'int main(void) { return 0; }' >nothing.c
 	${CC:-cc} -fsanitize=thread -o nothing nothing.c 2>/dev/null && ./nothing ||
 		skip "no thread sanitizer here"
-	mode=tsan run_make library
 	# shellcheck disable=SC2046
-	${CC:-cc} -std=c11 -g -fsanitize=thread -I"$BATS_FILE_TMPDIR/dest/opt/apr/include" -o crowd \
-		"$root/tests/library/runs.c" "$root/build/tsan/lib/libaprml.a" \
-		$(dest=$BATS_FILE_TMPDIR/dest flags_of --static | sed 's/.*-l:libaprml.a//')
+	${CC:-cc} -std=c11 -g -fsanitize=thread -o crowd "$root/tests/library/runs.c" $(with_library tsan)
 	TSAN_OPTIONS=exitcode=97 ./crowd crowd "$model" >said
 	[ "$(wc -l <said)" -ge 2 ]
 }
 
 @test "memory runs out at each allocation: an error each, and no leak" {
 	local models=$root/tests/data/predict
-	dest=$BATS_FILE_TMPDIR/dest
 	# shellcheck disable=SC2046
 	${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror -o starved "$root/tests/library/starved.c" \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap $(flags_of --static) $(mode_flags)
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=mmap $(cat "$BATS_FILE_TMPDIR/flags") $(mode_flags)
 	./starved "$model" "$models/forest.pkl" 5 "$models/text_bayes.pkl" 0 "$models/svm_rbf.pkl" 5 \
 		"$models/boosted.pkl" 5 >said
 	[ "$(wc -l <said)" -eq 8 ]
@@ -103,7 +110,7 @@ models() {
 	local name rows what way count=0
 	while read -r name rows; do
 		file=$root/tests/data/predict/$name.pkl
-		for what in prediction proba raw leaf; do
+		for what in prediction proba raw leaf contrib; do
 			local option=(--$what)
 			[ $what != prediction ] || option=()
 			apr-predict "${option[@]}" "$file" "$root/tests/data/predict/$rows" >want 2>/dev/null || continue
