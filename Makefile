@@ -183,14 +183,14 @@ $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 # Libraries inside the library: the kernels alone, models in files, and models that compute. Each links
 # with its rooms and packages only.
 room_objects = $(foreach r,$1,$(filter $(B)/lib/$r/%,$(LIB_OBJ)))
-CLOSED_MODELS = core model wire codecs stream formats imports kernels stats quant crypto
+CLOSED_MODELS = core model wire codecs stream formats imports kernels stats quant crypto predict tokenizer
 CLOSED_RUN = core model wire codecs stream formats imports kernels quant arch linear lora load tokenizer \
 	infer generate predict
 CLOSED_IN = $(B)/closed
 CLOSED = $(addprefix $(CLOSED_IN)/,kernels models run)
 $(CLOSED_IN)/kernels: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 $(CLOSED_IN)/models: $(call room_objects,$(CLOSED_MODELS))
-$(CLOSED_IN)/models: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libsodium libcrypto
+$(CLOSED_IN)/models: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc libsodium libcrypto
 $(CLOSED_IN)/run: $(call room_objects,$(CLOSED_RUN))
 $(CLOSED_IN)/run: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc
 $(CLOSED):

@@ -185,6 +185,10 @@ replayed() {
 	replayed aprml
 }
 
+@test "fuzz corpus: what a program computes with the library" {
+	replayed program
+}
+
 # Those of the corpus that have a name: they were written, not found.
 starved() {
 	local starve=$root/build/replay/tests/fuzz/starve_$1
