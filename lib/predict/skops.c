@@ -7,7 +7,7 @@
  *     DictNode            content: members by name; ListNode, TupleNode, SetNode: content: a list
  *     JsonNode            content: the text of a number, a string, true, false or null
  *     NdArrayNode         type numpy: file in the archive; type json: content of objects, and shape
- *     SparseMatrixNode    file: an archive, of which data.npy is kept
+ *     SparseMatrixNode    file: an archive; its data.npy is kept
  *     TypeNode, …         a name, which is not looked up
  *
  * Source: the documentation of skops.io, protocols from 1 on.
