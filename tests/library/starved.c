@@ -3,7 +3,9 @@
  * it ends with enough memory. Linked with --wrap for malloc, calloc, realloc and mmap; leaks are the
  * sanitizer's to find.
  *
- *	starved MODEL [PREDICTOR FEATURES]...    FEATURES 0: its rows are texts
+ *	starved MODEL SMALL [PREDICTOR FEATURES]...
+ *
+ * SMALL: a model that is written; FEATURES 0: rows of the predictor are texts.
  */
 #define _GNU_SOURCE
 #include <aprml/aprml.h>
@@ -62,7 +64,7 @@ __wrap_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at)
 
 /* ---- tasks: 0, or -1 with e filled; what they find goes into sum ---- */
 
-static const char *model, *predictor;
+static const char *model, *small, *predictor;
 static size_t features;
 static struct aprml_error e;
 static double sum;
@@ -178,6 +180,132 @@ predict(void)
 	return status;
 }
 
+/* ---- tasks that write ---- */
+
+static char *option, *value;     /* of the maker */
+static struct aprml_ring *keys;  /* a pair of signing keys, an identity and its recipient */
+static unsigned char *made;      /* what was written last */
+static size_t made_bytes;
+
+static int
+put(void *ctx, uint64_t at, const void *p, size_t n)
+{
+	static size_t room;
+
+	(void)ctx;
+	if (at + n > room) {
+		unsigned char *more = __real_realloc(made, (size_t)at + n);
+
+		if (!more)
+			return -1;
+		made = more;
+		room = (size_t)at + n;
+	}
+	memcpy(made + at, p, n);
+	made_bytes = at + n > made_bytes ? (size_t)at + n : made_bytes;
+	return 0;
+}
+
+/* Writes the small model with the option. secure: what is done with the keys. */
+static int
+write_model(int (*secure)(struct aprml_maker *k))
+{
+	struct aprml_output to = { .bytes = sizeof to, .write = put };
+	struct aprml *m = aprml_open(small, &e);
+	struct aprml_maker *k = m ? aprml_maker_open(&to, NULL, &e) : NULL;
+	int status = -1;
+
+	made_bytes = 0;
+	if (k && aprml_maker_set(k, option, value, &e) == 0 && (!secure || secure(k) == 0))
+		status = aprml_maker_model(k, m, &e);
+	sum = (double)made_bytes;
+	aprml_maker_close(k);
+	aprml_close(m);
+	return status;
+}
+
+static int
+convert(void)
+{
+	return write_model(NULL);
+}
+
+static int
+sign_it(struct aprml_maker *k)
+{
+	return aprml_maker_sign(k, keys, &e);
+}
+
+static int
+sign(void)
+{
+	return write_model(sign_it);
+}
+
+static int
+seal_it(struct aprml_maker *k)
+{
+	return aprml_maker_seal(k, keys, keys, &e);
+}
+
+static int
+seal(void)
+{
+	return write_model(seal_it);
+}
+
+/* What sign has written. */
+static int
+verify(void)
+{
+	struct aprml *m = aprml_open_memory(made, made_bytes, &e);
+	struct aprml_verdict verdict;
+	int status = m ? aprml_verify(m, keys, NULL, NULL, &verdict, &e) : -1;
+
+	aprml_close(m);
+	return status;
+}
+
+/* What seal has written. */
+static int
+unseal(void)
+{
+	const struct aprml_origin from = { .bytes = sizeof from, .p = made, .n = made_bytes, .ring = keys };
+	struct aprml *m = aprml_open_origin(&from, &e);
+	float y[2] = { 0, 0 };
+	int status = m ? aprml_floats(m, 1, 0, 2, y, &e) : -1;
+
+	sum = (double)y[1];
+	aprml_close(m);
+	return status;
+}
+
+static int
+check(void)
+{
+	struct aprml *m = aprml_open(small, &e);
+	struct aprml_report *r = m ? aprml_check(m, NULL, NULL, &e) : NULL;
+
+	sum = r ? aprml_report_score(r) : 0;
+	aprml_report_close(r);
+	aprml_close(m);
+	return r ? 0 : -1;
+}
+
+static int
+make_keys(void)
+{
+	char secret[APRML_KEY], public_key[APRML_KEY], identity[APRML_IDENTITY], recipient[APRML_IDENTITY];
+
+	keys = aprml_ring_open(&e);
+	return keys && aprml_key_new(NULL, 0, secret, public_key, &e) == 0 &&
+	       aprml_identity_new(identity, recipient, &e) == 0 &&
+	       aprml_ring_add(keys, secret, strlen(secret), NULL, 0, &e) == 0 &&
+	       aprml_ring_add(keys, public_key, strlen(public_key), NULL, 0, &e) == 0 &&
+	       aprml_ring_add(keys, identity, strlen(identity), NULL, 0, &e) == 0 &&
+	       aprml_ring_add(keys, recipient, strlen(recipient), NULL, 0, &e) == 0 ? 0 : -1;
+}
+
 /* ---- */
 
 static int
@@ -215,26 +343,56 @@ starved(const char *name, int (*task)(void))
 	return errors > 0 ? 0 : -1;
 }
 
+/* Option and value, then the tasks with them. */
+static int
+starved_makers(void)
+{
+	static char to[] = "to", type[] = "type", stream[] = "stream", q8[] = "q8_0", apr[] = "apr2";
+	static char gguf[] = "gguf";
+	static char *const formats[] = { stream, apr, gguf };
+	size_t i;
+
+	option = to;
+	for (i = 0; i < 3; i++) {
+		value = formats[i];
+		if (starved(value, convert) < 0)
+			return -1;
+	}
+	option = type;
+	value = q8;
+	if (starved("quantize", convert) < 0)
+		return -1;
+	option = to;
+	value = apr;
+	fails_at = 0;
+	return make_keys() < 0 || starved("sign", sign) < 0 || sign() < 0 ||
+	       starved("verify", verify) < 0 || starved("seal", seal) < 0 || seal() < 0 ||
+	       starved("open", unseal) < 0 || starved("check", check) < 0 ? -1 : 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct aprml *m;
 
-	if (argc < 2)
+	if (argc < 3)
 		return 2;
 	model = argv[1];
+	small = argv[2];
 	m = aprml_open(model, &e);
 	weights = m ? aprml_weights_open(m, NULL, &e) : NULL;
 	aprml_close(m);
 	if (!weights || starved("read", read_model) < 0 || starved("tokenize", tokenize) < 0 ||
-	    starved("weights", open_weights) < 0 || starved("run", run) < 0)
+	    starved("weights", open_weights) < 0 || starved("run", run) < 0 || starved_makers() < 0)
 		return 1;
-	for (argv += 2; argv[0] && argv[1]; argv += 2) {
+	for (argv += 3; argv[0] && argv[1]; argv += 2) {
 		predictor = argv[0];
 		features = strtoul(argv[1], NULL, 10);
 		if (features > 100 || starved(predictor, predict) < 0)
 			return 1;
 	}
 	aprml_weights_close(weights);
+	aprml_ring_close(keys);
+	free(made);
 	return 0;
 }
