@@ -6,7 +6,7 @@
  *	runs logits FILE TEXT              the logits after each token, in single precision
  *	runs predict FILE WHAT COLUMNS     predictions for the rows of standard input
  *	runs texts FILE WHAT               the same for a text on each line
- *	runs crowd FILE                    eight threads over one model, and over eight
+ *	runs crowd FILE PREDICTOR          eight threads over one model, and over eight
  *	runs ends FILE                     cancelled, too late, out of memory, misused
  *
  * WAY: path, memory, ranges, copy, threads, arena, feed, twice.
@@ -370,10 +370,55 @@ struct one {
 	const char *path;
 	struct aprml *m;          /* shared, or NULL: its own */
 	struct aprml_weights *w;
+	const struct aprml_predictor *p; /* shared; rows have 5 values */
 	unsigned number;
 	char said[400];
 	double sum;
+	uint64_t bytes, digest;   /* of what it has written */
 };
+
+/* Rows of its own, and those of all. */
+static void
+predict_rows(struct one *o)
+{
+	struct aprml_error err;
+	double rows[100], y[40];
+	size_t i;
+
+	for (i = 0; i < 100; i++)
+		rows[i] = (double)(i % 7) - 3;
+	rows[0] = o->number;
+	must(aprml_predict_columns(o->p, APRML_PROBABILITIES) == 2, "columns");
+	must(aprml_predict(o->p, APRML_PROBABILITIES, rows, 20, y, &err) == 0, "predict");
+	for (i = 2; i < 40; i++)
+		o->sum += y[i] * (double)i;
+}
+
+static int
+put(void *ctx, uint64_t at, const void *p, size_t n)
+{
+	struct one *o = ctx;
+	size_t i;
+
+	for (i = 0; i < n; i += 1 + i / 4)
+		o->digest += (at + i) * ((const unsigned char *)p)[i];
+	o->bytes += n;
+	return 0;
+}
+
+/* Quantizes, on two threads. */
+static void
+write_model(struct one *o, struct aprml *m)
+{
+	const struct aprml_output to = { .bytes = sizeof to, .write = put, .ctx = o };
+	const struct aprml_work with = { .bytes = sizeof with, .threads = 2 };
+	struct aprml_error err;
+	struct aprml_maker *k = aprml_maker_open(&to, &with, &err);
+
+	must(k && aprml_maker_set(k, "type", "q8_0", &err) == 0 &&
+	     aprml_maker_model(k, m, &err) == 0, "maker");
+	aprml_maker_close(k);
+}
 
 static void
 say(struct one *o, struct aprml_weights *w)
@@ -422,8 +467,6 @@ look(struct one *o, struct aprml *m)
 		must(aprml_floats(m, k, t.values - 64, 64, y, &err) == 0 && view, "floats");
 		must(aprml_bytes(m, k, 7, 1, &byte, &err) == 0 && byte == view[7], "bytes");
 	}
-	for (k = 0; k < 64; k++)
-		o->sum += (double)y[k] * 0;
 }
 
 static void *
@@ -437,6 +480,9 @@ work(void *one)
 	must(w != NULL, o->path);
 	look(o, m);
 	say(o, w);
+	predict_rows(o);
+	if (!o->m && o->number % 4 == 1)
+		write_model(o, m);
 	if (!o->w)
 		aprml_weights_close(w);
 	if (!o->m)
@@ -445,25 +491,30 @@ work(void *one)
 }
 
 static int
-crowd(const char *path)
+crowd(const char *path, const char *predictor)
 {
 	static struct one all[2 * THREADS];
+	struct aprml_predictor *p = aprml_predictor_open(predictor, &e);
 	struct aprml *m = aprml_open(path, &e);
 	struct aprml_weights *w = m ? aprml_weights_open(m, NULL, &e) : NULL;
 	pthread_t threads[2 * THREADS];
 	unsigned i;
 
-	must(w != NULL, path);
+	must(w && p, path);
 	for (i = 0; i < 2 * THREADS; i++) {
-		all[i] = (struct one){ .path = path, .m = i < THREADS ? m : NULL,
+		all[i] = (struct one){ .path = path, .p = p, .m = i < THREADS ? m : NULL,
 			.w = i < THREADS ? w : NULL, .number = i };
 		must(pthread_create(&threads[i], NULL, work, &all[i]) == 0, "thread");
 	}
 	for (i = 0; i < 2 * THREADS; i++)
 		pthread_join(threads[i], NULL);
 	for (i = 2; i < 2 * THREADS; i++)
-		must(strcmp(all[i].said, all[i % 2].said) == 0, "threads say different texts");
+		must(strcmp(all[i].said, all[i % 2].said) == 0 && all[i].sum == all[0].sum,
+		     "threads say different texts, or predict differently");
+	must(all[9].bytes > 1000000 && all[9].bytes == all[13].bytes && all[9].digest == all[13].digest,
+	     "threads write different models");
 	printf("%s\n%s\n", all[0].said, all[1].said);
+	aprml_predictor_close(p);
 	aprml_weights_close(w);
 	aprml_close(m);
 	return 0;
@@ -571,7 +622,7 @@ main(int argc, char **argv)
 		return predict(argv[2], argv[3], 1);
 	if (!strcmp(word, "texts") && argc == 4)
 		return predict_texts(argv[2], argv[3]);
-	if (!strcmp(word, "crowd"))
-		return crowd(argv[2]);
+	if (!strcmp(word, "crowd") && argc == 4)
+		return crowd(argv[2], argv[3]);
 	return strcmp(word, "ends") ? 2 : ends(argv[2]);
 }

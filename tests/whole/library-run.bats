@@ -70,7 +70,7 @@ export ASAN_OPTIONS=exitcode=99
 }
 
 @test "eight threads over one model, and over eight: the same texts" {
-	runs crowd "$model" >said
+	runs crowd "$model" "$root/tests/data/predict/svm2_rbf.pkl" >said
 	[ "$(wc -l <said)" -ge 2 ]
 }
 
@@ -81,7 +81,7 @@ export ASAN_OPTIONS=exitcode=99
 		skip "no thread sanitizer here"
 	# shellcheck disable=SC2046
 	${CC:-cc} -std=c11 -g -fsanitize=thread -o crowd "$root/tests/library/runs.c" $(with_library tsan)
-	TSAN_OPTIONS=exitcode=97 ./crowd crowd "$model" >said
+	TSAN_OPTIONS=exitcode=97 ./crowd crowd "$model" "$root/tests/data/predict/svm2_rbf.pkl" >said
 	[ "$(wc -l <said)" -ge 2 ]
 }
 
