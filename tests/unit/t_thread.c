@@ -155,6 +155,34 @@ tasks_dropped(void)
 	test_ok(before >= 1 && before < 100 && done == before + 2, "tasks can be dropped");
 }
 
+/* An arena that counts its loops, and runs them in this thread from the end. */
+static void
+arena_run(void *ctx, size_t n, void (*fn)(void *arg, size_t i), void *arg)
+{
+	++*(int *)ctx;
+	while (n-- > 0)
+		fn(arg, n);
+}
+
+static void
+arenas(void)
+{
+	int runs = 0, one = 1;
+	const struct thread_arena a = { arena_run, &runs };
+
+	memset(calls, 0, sizeof calls);
+	test_ok(!thread_use(&a), "no arena at first");
+	thread_for(3, N, count, &one);
+	test_ok(runs == 1 && all_are(1), "a loop in an arena: each index once");
+	thread_for(1, N, count, &one);
+	test_ok(runs == 1 && all_are(2), "one job stays in its thread");
+	thread_for(4, 7, nest, &one);
+	test_ok(runs == 2 && all_are(9), "a loop inside a loop of an arena stays in its thread");
+	test_ok(thread_use(NULL) == &a, "the arena before is returned");
+	thread_for(3, N, count, &one);
+	test_ok(runs == 2 && all_are(10), "without it: threads of the module");
+}
+
 int
 main(void)
 {
@@ -173,6 +201,7 @@ main(void)
 	test_ok(all_are(7), "a loop inside a loop");
 	many_short_loops();
 	two_at_once();
+	arenas();
 	for (i = 0; i < 4; i++)
 		tasks_ring((unsigned)i);
 	tasks_dropped();

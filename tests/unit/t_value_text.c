@@ -182,6 +182,38 @@ test_nested(void)
 	test_ok(value_guess(text, sizeof text, &t) < 0, "a million arrays in each other");
 }
 
+/* Integers of each type that value_u64 gives, and what it refuses. */
+static void
+test_u64(void)
+{
+	static const uint8_t ones[8] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+	static const uint8_t some[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const struct { uint8_t leaf; uint64_t ones, some; } rows[] = {
+		{ VALUE_U8, 255, 1 }, { VALUE_U16, 65535, 0x201 }, { VALUE_U32, 0xffffffff, 0x4030201 },
+		{ VALUE_U64, UINT64_MAX, 0x807060504030201 }, { VALUE_I8, 0, 1 }, { VALUE_I16, 0, 0x201 },
+		{ VALUE_I32, 0, 0x4030201 }, { VALUE_I64, 0, 0x807060504030201 },
+	};
+	static const uint8_t others[] = { VALUE_F32, VALUE_F64, VALUE_BOOL, VALUE_STRING, VALUE_ARRAY,
+		VALUE_JSON };
+	uint64_t v = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct value_type t = { 0, rows[i].leaf };
+		size_t n = value_leaf_bytes(t.leaf);
+
+		test_ok(value_u64(t, some, n, &v) == 0 && v == rows[i].some, "%u: an integer", t.leaf);
+		v = 0;
+		test_ok((value_u64(t, ones, n, &v) == 0) == (rows[i].ones > 0) && v == rows[i].ones,
+		        "%u: all bits", t.leaf);
+		test_ok(value_u64(t, ones, n - 1, &v) < 0, "%u: too short", t.leaf);
+	}
+	for (i = 0; i < sizeof others; i++)
+		test_ok(value_u64((struct value_type){ 0, others[i] }, some, 8, &v) < 0,
+		        "%u is not an integer", others[i]);
+	test_ok(value_u64((struct value_type){ 1, VALUE_U8 }, some, 8, &v) < 0, "nor is an array");
+}
+
 int
 main(void)
 {
@@ -192,6 +224,7 @@ main(void)
 	test_nested();
 	test_items(&b);
 	test_patch();
+	test_u64();
 	test_deep(&b);
 	buf_free(&b);
 	buf_free(&shown);
