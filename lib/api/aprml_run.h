@@ -116,6 +116,11 @@ struct aprml_weights *aprml_weights_open(struct aprml *m,
                                          struct aprml_error *e);
 void aprml_weights_close(struct aprml_weights *w); /* NULL is harmless */
 
+/* Compute with n adapters of low rank (LoRA): models in GGUF, or folders of PEFT. scale: a factor for each;
+ * NULL: 1. Once, and before a run is opened; adapters may be closed afterwards. */
+int aprml_weights_adapt(struct aprml_weights *w, struct aprml *const *adapter, const double *scale,
+                        size_t n, struct aprml_error *e);
+
 /* The model's tokenizer, which belongs to the weights. */
 struct aprml_tokenizer *aprml_weights_tokenizer(struct aprml_weights *w, struct aprml_error *e);
 

@@ -8,6 +8,7 @@
 
 #include "api/private.h"
 #include "core/thread.h"
+#include "load/adapters.h"
 #include "load/load.h"
 #include "tokenizer/tokenizer.h"
 
@@ -46,6 +47,9 @@ struct aprml_weights {
 	struct load load;
 	struct aprml_tokenizer *tokenizer;
 	struct err none;      /* why there is no tokenizer */
+	struct adapters adapters;
+	struct low_rank *low; /* what they add, or NULL */
+	size_t low_count;
 };
 
 /* A source at its first item with the model of m: m opened again in *again, or m itself if it comes

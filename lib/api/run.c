@@ -51,7 +51,8 @@ static int
 open_model(struct aprml_run *r, struct err *e)
 {
 	const struct aprml_run_options *o = &r->options;
-	struct infer_options options = { .context = o->context, .threads = o->threads };
+	struct infer_options options = { .context = o->context, .threads = o->threads,
+		.low = r->weights->low, .low_count = r->weights->low_count };
 
 	if (o->cache && cache_type_by_name(o->cache, &options.cache) < 0)
 		return err_set(e, ERR_NO, "cache", "is f16, f32 or q8_0");

@@ -3,7 +3,8 @@
  *	runs tokens FILE TEXT              the ids of a text
  *	runs text FILE WAY TEXT COUNT TEMPERATURE SEED [STOP]
  *	                                   the text that follows; WAY: how the model is opened and run
- *	runs logits FILE TEXT              the logits after each token, in single precision
+ *	runs logits FILE TEXT [ADAPTER SCALE]
+ *	                                   the logits after each token, in single precision
  *	runs predict FILE WHAT COLUMNS     predictions for the rows of standard input
  *	runs texts FILE WHAT               the same for a text on each line
  *	runs crowd FILE PREDICTOR          eight threads over one model, and over eight
@@ -246,15 +247,30 @@ print_row(void *ctx, size_t position, const float *logits)
 	return fwrite(logits, sizeof *logits, aprml_run_vocabulary(r), stdout) != aprml_run_vocabulary(r);
 }
 
+static void
+adapt(struct aprml_weights *w, const char *path, double scale)
+{
+	struct aprml *adapter = aprml_open(path, &e);
+
+	must(adapter && aprml_weights_adapt(w, &adapter, &scale, 1, &e) == 0, path);
+	must(aprml_weights_adapt(w, &adapter, &scale, 1, &e) < 0, "adapters, once");
+	aprml_close(adapter);
+}
+
 static int
-logits(const char *path, const char *said)
+logits(const char *path, const char *said, const char *adapter, double scale)
 {
 	struct aprml *m = aprml_open(path, &e);
 	struct aprml_weights *w = m ? aprml_weights_open(m, NULL, &e) : NULL;
-	struct aprml_run *r = w ? aprml_run_open(w, NULL, &e) : NULL;
+	struct aprml_run *r;
 	uint32_t *id;
 	size_t n;
 
+	must(w != NULL, path);
+	must(aprml_weights_adapt(w, &m, NULL, 1, &e) < 0, "a model is not an adapter");
+	if (adapter)
+		adapt(w, adapter, scale);
+	r = aprml_run_open(w, NULL, &e);
 	must(r != NULL, path);
 	n = encode(aprml_weights_tokenizer(w, &e), said, &id);
 	must(aprml_run_feed(r, id, n, print_row, r, &e) == 0, "feed");
@@ -614,8 +630,8 @@ main(int argc, char **argv)
 		return tokens(argv[2], argv[3]);
 	if (!strcmp(word, "text") && argc >= 8)
 		return text(argv, argc);
-	if (!strcmp(word, "logits") && argc == 4)
-		return logits(argv[2], argv[3]);
+	if (!strcmp(word, "logits") && argc >= 4)
+		return logits(argv[2], argv[3], argv[4], argc > 5 ? atof(argv[5]) : 1);
 	if (!strcmp(word, "predict") && argc == 4)
 		return predict(argv[2], argv[3], 0);
 	if (!strcmp(word, "memory") && argc == 4)

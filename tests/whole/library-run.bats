@@ -63,6 +63,18 @@ export ASAN_OPTIONS=exitcode=99
 		runs logits "$file" 'a text' | cmp - expected
 	done
 	[ -s expected ]
+	# With an adapter.
+	PATH=$PATH:$APR_GEN mkmodel <<-'END' >adapter.gguf
+		key general.type string adapter
+		key adapter.type string lora
+		key general.architecture string llama
+		key adapter.lora.alpha f32 2
+		tensor blk.0.attn_q.weight.lora_a F32 1x256 values 0.5
+		tensor blk.0.attn_q.weight.lora_b F32 256x1 values 0.25
+	END
+	apr-run --logits -p 'a text' --lora adapter.gguf=0.5 "$model" >adapted
+	! apr-run --logits -p 'a text' "$model" | cmp -s - adapted
+	runs logits "$model" 'a text' adapter.gguf 0.5 | cmp - adapted
 }
 
 @test "cancelled, late, without memory, misused: an error each" {
