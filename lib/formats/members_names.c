@@ -42,7 +42,7 @@ by_value(const void *a, const void *b)
 void
 walk_names_close(struct walk_names *t, size_t count, uint64_t open, uint64_t end)
 {
-	uint64_t *own = t->list + count;
+	uint64_t *own = t->list ? t->list + count : NULL;
 	size_t i, n = t->count - count;
 
 	if (n > 1)

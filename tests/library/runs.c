@@ -8,6 +8,7 @@
  *	runs predict FILE WHAT COLUMNS     predictions for the rows of standard input
  *	runs texts FILE WHAT               the same for a text on each line
  *	runs crowd FILE PREDICTOR          eight threads over one model, and over eight
+ *	runs talk FILE                     a conversation, and the same text at once
  *	runs ends FILE                     cancelled, too late, out of memory, misused
  *
  * WAY: path, memory, ranges, copy, threads, arena, feed, twice.
@@ -194,6 +195,22 @@ feed_first(struct aprml_run *r, const uint32_t *id, size_t n, const struct aprml
 	must(aprml_run_next(r, &t, &e) == 0, "behind the end");
 }
 
+/* The threads of the process, if the system says. */
+static unsigned
+count_threads(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	unsigned n = 0;
+
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "Threads: %u", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 static int
 text(char **argv, int argc)
 {
@@ -224,6 +241,7 @@ text(char **argv, int argc)
 		feed_first(r, id, n, &s);
 	else
 		must(aprml_run_generate(r, id, n, &s, print_token, &count, &e) == 0, way);
+	must(ro.threads || count_threads() <= 1, "a thread was started");
 	if (!strcmp(way, "twice")) {
 		must(aprml_run_rewind(r, 0) == 0, "rewind");
 		must(aprml_run_generate(r, id, n, &s, print_token, &again, &e) == 0 && again == count, way);
@@ -536,6 +554,60 @@ crowd(const char *path, const char *predictor)
 	return 0;
 }
 
+/* ---- conversations ---- */
+
+struct list {
+	uint32_t id[100];
+	size_t n;
+};
+
+static int
+keep_id(void *ctx, const struct aprml_token *t)
+{
+	struct list *l = ctx;
+
+	must(l->n < 100, "tokens");
+	l->id[l->n++] = t->id;
+	return 0;
+}
+
+/* Three turns, each with what was said before, and with what a new run says after all of that. */
+static int
+talk(const char *path)
+{
+	struct aprml *m = aprml_open(path, &e);
+	struct aprml_weights *w = m ? aprml_weights_open(m, NULL, &e) : NULL;
+	struct aprml_run *r = w ? aprml_run_open(w, NULL, &e) : NULL, *fresh;
+	static const uint32_t turns[3][2] = { { 398, 304 }, { 11, 522 }, { 321, 13 } };
+	struct aprml_sampling s = APRML_SAMPLING;
+	struct list all = { .n = 0 }, again;
+	size_t i, before;
+
+	must(r != NULL, path);
+	s.count = 7;
+	for (i = 0; i < 3; i++) {
+		memcpy(all.id + all.n, turns[i], sizeof turns[i]);
+		before = all.n += 2;
+		must(aprml_run_generate(r, turns[i], 2, &s, keep_id, &all, &e) == 0, "turn");
+		must(all.n == before + 7 && aprml_run_position(r) == all.n, "position");
+		again.n = 0;
+		fresh = aprml_run_open(w, NULL, &e);
+		must(fresh && aprml_run_generate(fresh, all.id, before, &s, keep_id, &again, &e) == 0, "fresh");
+		must(again.n == 7 && memcmp(again.id, all.id + before, 7 * sizeof *again.id) == 0,
+		     "a conversation differs from its text");
+		aprml_run_close(fresh);
+	}
+	/* The same last turn once more. */
+	must(aprml_run_rewind(r, before) == 0, "rewind");
+	again.n = 0;
+	must(aprml_run_generate(r, NULL, 0, &s, keep_id, &again, &e) == 0 &&
+	     memcmp(again.id, all.id + before, 7 * sizeof *again.id) == 0, "again");
+	aprml_run_close(r);
+	aprml_weights_close(w);
+	aprml_close(m);
+	return 0;
+}
+
 /* ---- ends ---- */
 
 static size_t told;
@@ -640,5 +712,7 @@ main(int argc, char **argv)
 		return predict_texts(argv[2], argv[3]);
 	if (!strcmp(word, "crowd") && argc == 4)
 		return crowd(argv[2], argv[3]);
+	if (!strcmp(word, "talk"))
+		return talk(argv[2]);
 	return strcmp(word, "ends") ? 2 : ends(argv[2]);
 }
