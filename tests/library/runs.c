@@ -404,6 +404,7 @@ struct one {
 	const char *path;
 	struct aprml *m;          /* shared, or NULL: its own */
 	struct aprml_weights *w;
+	struct aprml *ranges;     /* shared: the same file, read by the program */
 	const struct aprml_predictor *p; /* shared; rows have 5 values */
 	unsigned number;
 	char said[400];
@@ -500,6 +501,7 @@ look(struct one *o, struct aprml *m)
 		view = (const unsigned char *)aprml_view(m, k, &err);
 		must(aprml_floats(m, k, t.values - 64, 64, y, &err) == 0 && view, "floats");
 		must(aprml_bytes(m, k, 7, 1, &byte, &err) == 0 && byte == view[7], "bytes");
+		must(aprml_bytes(o->ranges, k, 7, 1, &byte, &err) == 0 && byte == view[7], "ranges");
 	}
 }
 
@@ -531,12 +533,14 @@ crowd(const char *path, const char *predictor)
 	struct aprml_predictor *p = aprml_predictor_open(predictor, &e);
 	struct aprml *m = aprml_open(path, &e);
 	struct aprml_weights *w = m ? aprml_weights_open(m, NULL, &e) : NULL;
+	struct bytes b = { NULL, 0 };
+	struct aprml *ranges = open_model(path, "ranges", &b);
 	pthread_t threads[2 * THREADS];
 	unsigned i;
 
 	must(w && p, path);
 	for (i = 0; i < 2 * THREADS; i++) {
-		all[i] = (struct one){ .path = path, .p = p, .m = i < THREADS ? m : NULL,
+		all[i] = (struct one){ .path = path, .ranges = ranges, .p = p, .m = i < THREADS ? m : NULL,
 			.w = i < THREADS ? w : NULL, .number = i };
 		must(pthread_create(&threads[i], NULL, work, &all[i]) == 0, "thread");
 	}
@@ -548,6 +552,8 @@ crowd(const char *path, const char *predictor)
 	must(all[9].bytes > 1000000 && all[9].bytes == all[13].bytes && all[9].digest == all[13].digest,
 	     "threads write different models");
 	printf("%s\n%s\n", all[0].said, all[1].said);
+	aprml_close(ranges);
+	free(b.p);
 	aprml_predictor_close(p);
 	aprml_weights_close(w);
 	aprml_close(m);
