@@ -4,13 +4,13 @@
 
 #include "cli/input.h"
 #include "cli/tool.h"
-#include "core/map.h"
 #include "core/sandbox.h"
 #include "core/thread.h"
 #include "formats/format.h"
 #include "load/load.h"
 #include "predict/batch.h"
 #include "predict/contrib.h"
+#include "predict/file.h"
 #include "predict/readers.h"
 #include "predict/tensors.h"
 
@@ -42,52 +42,24 @@ read_tensors(struct predictor *m, const char *path, struct err *e)
 	return r;
 }
 
-/* The model that r is at the beginning of: mapped if its reader looks at each byte once, else read. */
-static int
-read_file(struct predictor *m, const struct predict_reader *reader, struct reader *r,
-          const char *path, struct err *e)
-{
-	struct buf b = { 0 };
-	struct map map = { 0 };
-	int status = -1;
-
-	if (reader->once && r->seekable && !r->remote && r->end > 0 && map_file(&map, r->fd, path, e) < 0)
-		return -1;
-	if (map.n > 0 && map.n == r->end && map.n <= PREDICT_BYTES) {
-		status = predict_read(m, reader, map.p, map.n, path, e);
-		if (status == 0 && !map_whole(&map))
-			status = err_set(e, ERR_CORRUPT, path, "became shorter while it was read");
-	} else if (reader_rest(r, &b, PREDICT_BYTES) == 0) {
-		status = b.n > PREDICT_BYTES ? err_set(e, ERR_MEMORY, path, "is larger than 2 GiB")
-		                             : predict_read(m, reader, b.p, b.n, path, e);
-	}
-	map_close(&map);
-	buf_free(&b);
-	return status;
-}
-
 static int
 read_model(struct predictor *m, const char *path, struct err *e)
 {
-	const struct predict_reader *reader;
 	struct reader r;
 	const uint8_t *p;
 	size_t n = 0;
-	int status = -1;
+	int status;
 
 	if (reader_open(&r, path, e) < 0)
 		return -1;
-	p = reader_peek(&r, PREDICT_PROBE, &n);
-	reader = p ? predict_probe(p, n) : NULL;
-	if (p && !reader && strcmp(path, "-") == 0)
-		err_set(e, ERR_USAGE, NULL, "a model from standard input must be one of XGBoost, "
-		        "LightGBM, CatBoost, scikit-learn, ONNX or ARPA; others are read from a file");
-	else if (p && !reader && n > 0 && *p == '{')
-		err_set(e, ERR_FORMAT, path, "is JSON, but not a model of XGBoost, LightGBM or CatBoost");
-	else if (p && !reader)
-		status = 1;
-	else if (p)
-		status = read_file(m, reader, &r, path, e);
+	status = predict_file(m, &r, path, e);
+	p = status == 1 ? reader_peek(&r, 1, &n) : NULL;
+	if (p && strcmp(path, "-") == 0)
+		status = err_set(e, ERR_USAGE, NULL, "a model from standard input must be one of XGBoost, "
+		                 "LightGBM, CatBoost, scikit-learn, ONNX or ARPA; others are read from a file");
+	else if (p && n > 0 && *p == '{')
+		status = err_set(e, ERR_FORMAT, path,
+		                 "is JSON, but not a model of XGBoost, LightGBM or CatBoost");
 	reader_close(&r);
 	return status == 1 ? read_tensors(m, path, e) : status;
 }

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "predict/batch.h"
 #include "predict/contrib.h"
+#include "predict/file.h"
 #include "predict/predict.h"
 #include "predict/tensors.h"
 
@@ -50,27 +51,6 @@ opened(struct aprml_predictor *p, int status, struct err *err, struct aprml_erro
 	return NULL;
 }
 
-/* Reads the rest of r as a file of a library: 0, -1, or 1 if it is none of those. */
-static int
-read_library(struct aprml_predictor *p, struct reader *r, const char *name, struct err *e)
-{
-	const struct predict_reader *of;
-	const uint8_t *head;
-	struct buf b = { 0 };
-	size_t n;
-	int status = -1;
-
-	head = reader_peek(r, PREDICT_PROBE, &n);
-	of = head ? predict_probe(head, n) : NULL;
-	if (head && !of)
-		return 1;
-	if (of && reader_rest(r, &b, PREDICT_BYTES) == 0)
-		status = b.n > PREDICT_BYTES ? err_set(e, ERR_MEMORY, name, "is larger than 2 GiB")
-		                             : predict_read(&p->m, of, b.p, b.n, name, e);
-	buf_free(&b);
-	return status;
-}
-
 struct aprml_predictor *
 aprml_predictor_of(struct aprml *m, struct aprml_error *e)
 {
@@ -107,7 +87,7 @@ aprml_predictor_open(const char *path, struct aprml_error *e)
 	int status = -1;
 
 	if (p && reader_open(&r, path, &err) == 0) {
-		status = read_library(p, &r, path, &err);
+		status = predict_file(&p->m, &r, path, &err);
 		reader_close(&r);
 	}
 	if (status <= 0)
@@ -126,7 +106,7 @@ aprml_predictor_open_memory(const void *bytes, size_t n, struct aprml_error *e)
 
 	if (p) {
 		reader_memory(&r, bytes, n, "<memory>", &err);
-		status = read_library(p, &r, "<memory>", &err);
+		status = predict_file(&p->m, &r, "<memory>", &err);
 		reader_close(&r);
 	}
 	if (status <= 0)
