@@ -15,7 +15,8 @@ JANSSON := $(wildcard $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null))
 ifneq ($(JANSSON),)
 APRML_STATIC = $(B)/lib/libaprml.a
 APRML_SHARED = $(B)/lib/libaprml.so.$(VERSION)
-APRML = $(APRML_STATIC) $(APRML_SHARED)
+# Kernels are compiled as for a program, and the address sanitizer then does not allow a shared object.
+APRML = $(APRML_STATIC) $(if $(findstring address,$(mode_$(MODE))),,$(APRML_SHARED))
 INSTALLED_RUNTIMES = $(RUNTIMES:%=$(B)/bin/%.static)
 endif
 
@@ -103,6 +104,9 @@ install: $(TOOLS) $(INSTALLED_RUNTIMES) $(if $(APRML),install-library) ## instal
 	$(INSTALL) -d '$(DESTDIR)$(includedir)/aprml'
 	$(INSTALL) -m 644 lib/quant/apr_plugin.h '$(DESTDIR)$(includedir)/aprml/apr_plugin.h'
 	$(if $(APRML),,@echo 'no static jansson: the library is not installed' >&2)
+
+# Tests that run at the same time find it built.
+check: $(if $(call chosen,$(wildcard tests/whole/library*.bats tests/whole/install.bats)),$(APRML))
 
 library: $(APRML) ## build libaprml, static and shared, alone
 
