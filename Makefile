@@ -174,7 +174,7 @@ unit: $(T:%=$(B)/tests/unit/%) ## build and run unit tests alone: T='t_half t_ou
 
 # The kernels and their tests for another CPU: they need only the C library.
 BARE_SRC = lib/core/buf.c lib/core/err.c lib/core/half.c lib/core/text.c lib/model/dtype.c
-BARE = $(addprefix $(B)/bare/,t_dot t_half t_kernels t_level t_panel t_training)
+BARE = $(addprefix $(B)/bare/,t_attend t_dot t_half t_kernels t_level t_panel t_training)
 $(B)/bare/libkernels.a: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -211,6 +211,7 @@ NEON_AR = aarch64-linux-gnu-ar
 NEON_RUN = qemu-aarch64
 neon: ## build the kernels for 64-bit ARM with NEON_CC, and test them under NEON_RUN
 	@$(MAKE) --no-print-directory MODE=neon ARCH=aarch64 CC=$(NEON_CC) AR=$(NEON_AR) PACKAGE_CFLAGS= bare
+	$(NEON_RUN) build/neon/bare/t_attend
 	$(NEON_RUN) build/neon/bare/t_half
 	$(NEON_RUN) build/neon/bare/t_level
 	$(NEON_RUN) build/neon/bare/t_kernels neon

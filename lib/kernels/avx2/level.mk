@@ -2,8 +2,6 @@
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 LEVELS += avx2
 $(B)/lib/kernels/avx2/%.o: level_FLAGS = -mavx2 -mfma -mf16c
-# attend.h allows fused multiplication and addition.
-$(B)/lib/kernels/avx2/attend.o: level_FLAGS += -ffp-contract=fast
 
 # Kernels in plain C are compiled once more for this level, so that their loops use AVX2.
 PLAIN_SRC = $(sort $(wildcard lib/kernels/ref/type_*.c)) lib/kernels/ref/numbers.c lib/kernels/ref/mixing.c

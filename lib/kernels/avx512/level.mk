@@ -5,6 +5,4 @@ $(B)/lib/kernels/avx512/%.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx51
 # Products need VNNI too.
 $(patsubst %.c,$(B)/%.o,$(wildcard $(addprefix lib/kernels/avx512/,rows*.c panel*.c packed.c))): \
 	level_FLAGS += -mavx512vnni
-# attend.h allows fused multiplication and addition.
-$(B)/lib/kernels/avx512/attend.o: level_FLAGS += -ffp-contract=fast
 endif

@@ -1,7 +1,8 @@
 /* attend_loops: attend.h for any vector unit. The file that includes this is compiled for a
  * level, and defines the name of the result (ATTEND) and the bytes of a vector (BYTES). It
  * may define how codes become integers (WIDEN) and halves become floats (WIDEN_HALVES)
- * where compilers do not find the instruction by themselves.
+ * where compilers do not find the instruction by themselves, and the fused x × y + z of vectors
+ * (FMA). The compiler fuses nothing: whether it does depends on its options.
  */
 #include <math.h>
 #include <string.h>
@@ -24,6 +25,16 @@ typedef int32_t whole __attribute__((vector_size(BYTES)));
 typedef uint32_t bits __attribute__((vector_size(BYTES)));
 #ifndef WIDEN
 typedef int8_t bytes __attribute__((vector_size(BYTES / 4), aligned(1), may_alias));
+#endif
+
+/* A vector of this number; less zero, it keeps its sign. */
+#define SPREAD(x) ((x) - (vector){ 0 })
+
+#ifdef FMA
+#define FMA_ONE(x, y, z) fmaf(x, y, z)
+#else
+#define FMA(x, y, z) ((x) * (y) + (z))
+#define FMA_ONE(x, y, z) FMA(x, y, z)
 #endif
 
 static const vector *
@@ -165,7 +176,7 @@ tile(const float *const *q, int many, enum attend_kind kind, const struct attend
 			for (j = 0; j < many; j++)
 #pragma GCC unroll 8
 				for (i = 0; i < n; i++)
-					sum[j * n + i] += k[i] * query[j][d];
+					sum[j * n + i] = FMA(k[i], SPREAD(query[j][d]), sum[j * n + i]);
 		}
 	}
 #pragma GCC unroll 8
@@ -325,7 +336,7 @@ sums(float *const *a, const float *const *weight, int many, enum attend_kind kin
 		for (j = 0; j < many; j++)
 #pragma GCC unroll 8
 			for (k = 0; k < wide; k++)
-				sum[j * wide + k] += v[k] * w[j][i];
+				sum[j * wide + k] = FMA(v[k], SPREAD(w[j][i]), sum[j * wide + k]);
 	}
 #pragma GCC unroll 8
 	for (j = 0; j < many; j++)
@@ -368,7 +379,7 @@ rows(float *const *a, const float *const *weight, int many, enum attend_kind kin
 	for (; d < width; d++)
 		for (i = low; i < high; i++)
 			for (j = 0; j < many; j++)
-				a[j][d] += value_at(values, i, d) * weight[j][i];
+				a[j][d] = FMA_ONE(value_at(values, i, d), weight[j][i], a[j][d]);
 }
 
 static inline __attribute__((always_inline)) void

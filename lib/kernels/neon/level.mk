@@ -4,6 +4,4 @@ ifneq ($(filter aarch64 arm64,$(ARCH)),)
 LEVELS += neon
 $(B)/lib/kernels/neon/%_sdot.o: level_FLAGS = -march=armv8.2-a+dotprod
 $(B)/lib/kernels/neon/%_i8mm.o: level_FLAGS = -march=armv8.2-a+dotprod+i8mm
-# attend.h allows fused multiplication and addition.
-$(B)/lib/kernels/neon/attend.o: level_FLAGS = -ffp-contract=fast
 endif
