@@ -38,10 +38,11 @@ quality core model kernels quant infer tokenizer generate crypto
 api core model wire arch lora stream kernels codecs crypto formats load quant stats infer tokenizer generate check report stage predict
 stage core model wire arch kernels crypto quant stats tokenizer check report
 front core
+bare core model kernels
 predict core model wire kernels tokenizer
 report core model wire arch kernels crypto quant stats infer tokenizer generate check diff quality
 cli core model wire arch lora stream kernels crypto quant infer tokenizer generate check diff merge quality report stage net hub prune linear distill train
-bin core model lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report stage cli net hub front prune predict distill train
+bin core model bare lowrank wire linear arch adapt lora stream kernels codecs crypto formats imports load quant stats infer tokenizer generate check diff merge quality report stage cli net hub front prune predict distill train
 '
 libraries='
 jansson lib/core/json.h

@@ -73,6 +73,10 @@ replayed() {
 	replayed request
 }
 
+@test "fuzz corpus: GGUF in memory, without a system" {
+	replayed bare
+}
+
 @test "fuzz corpus: files behind a program" {
 	replayed payload
 }
