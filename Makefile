@@ -4,7 +4,7 @@ include config.mk
 
 # "make -j2 clean all", "make deps check": one goal after the other, each in a separate make
 # that may use all jobs.
-ifneq ($(and $(filter clean deps,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
+ifneq ($(and $(filter clean deps deps-cross,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 .PHONY: $(MAKECMDGOALS)
 $(sort $(MAKECMDGOALS)):
@@ -27,6 +27,7 @@ mode_fuzz = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=un
 mode_fuzzcov = -fprofile-instr-generate -fcoverage-mapping -O1 $(unsafe) ## of "make fuzz-cov"
 mode_replay = $(both) $(unsafe) ## sanitizers; parsers accept wrong checksums, as under the fuzzer
 mode_neon = ## of "make neon": 64-bit ARM
+mode_arm64 = ## of "make arm64": 64-bit ARM
 # gcc takes twice as long if it also tracks variables through the code of sanitizers.
 both = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
 	-fno-var-tracking -O1
@@ -282,6 +283,9 @@ fuzz-cov: ## line coverage of the parsers by the fuzzers' corpus (clang)
 deps: ## install what building and testing need (Debian 12, as root)
 	@scripts/deps.sh
 
+deps-cross: ## install what "make cortex" needs (900 MB; Debian 12, as root)
+	@scripts/deps.sh cross
+
 demo: ## build quietly, then unpack, quantize, sign, pack and verify a real model
 	@echo 'demo: building the tools'
 	@$(MAKE) -s --no-print-directory all
@@ -317,7 +321,7 @@ clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%) $(LINKS:%=bin/%) $(RUNTIMES:%=bin/%.static)
 
 .PHONY: bare closed bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
-.PHONY: all units unit gen net check quick clean deps demo layers lint lint-gcc lint-clang lint-text help
+.PHONY: all units unit gen net check quick clean deps deps-cross demo layers lint lint-gcc lint-clang lint-text help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -33,4 +33,19 @@ endif
 
 static: runtimes $(STATIC_TOOLS:%=$(B)/static/%) ## build all tools but apr-pull and apr-push static, in build/MODE/static
 
-.PHONY: runtimes static
+# Programs for 64-bit ARM, with Debian's libraries for it.
+ARM64 = build/arm64/debian
+ARM64_CC = aarch64-linux-gnu-gcc
+ARM64_AR = aarch64-linux-gnu-ar
+ARM64_STRIP = aarch64-linux-gnu-strip
+arm64: ## build the static programs of apr-embed for 64-bit ARM Linux (fetches libraries from Debian)
+	@scripts/cross.sh arm64 $(ARM64)
+	@$(MAKE) --no-print-directory MODE=arm64 ARCH=aarch64 CC=$(ARM64_CC) AR=$(ARM64_AR) \
+		STRIP=$(ARM64_STRIP) PACKAGE_CFLAGS='-I$(ARM64)/usr/include \
+		-I$(ARM64)/usr/include/aarch64-linux-gnu' LDFLAGS=-L$(ARM64)/usr/lib/aarch64-linux-gnu runtimes
+
+# The core for microcontrollers.
+cortex: $(B)/lib/libapr.a $(B)/tests/gen/mkmodel ## build the core for Cortex-M (gcc-arm-none-eabi)
+	@$(MAKE) --no-print-directory -f tests/bare/bare.mk
+
+.PHONY: runtimes static arm64 cortex

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages for building and testing on Debian 12, all from Debian. If all of
-# them are installed, nothing is downloaded.
+# deps.sh [cross]: installs the packages for building and testing on Debian 12, all from Debian; with
+# "cross" those of "make cortex". If all of them are installed, nothing is downloaded.
 set -eu
 
 packages=(
@@ -10,6 +10,9 @@ packages=(
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
   bats curl procps zsh lz4 zstd mandoc bsdextrautils bsdutils minisign age shellcheck clang libclang-rt-14-dev
 )
+if [ "${1-}" = cross ]; then
+  packages=(gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
+fi
 
 has_all() {
   local p
