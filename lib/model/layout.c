@@ -64,7 +64,7 @@ blame(const struct extent *extents, size_t i, size_t n, uint64_t align, uint64_t
 
 	if (k < n) {
 		later = is_displaced(extents, n, k, align, &place);
-		before = is_displaced(extents, n, k - 1, align, &other);
+		before = k > 0 && is_displaced(extents, n, k - 1, align, &other);
 		if (later != before) {
 			if (before) {
 				k--;

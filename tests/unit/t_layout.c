@@ -39,6 +39,8 @@ static const struct row rows[] = {
 	{ "an end that overflows", { 0, UINT64_MAX - 63, 192, 256 }, { 60, 100, 8, 8 },
 	  UINT64_MAX, "b",
 	  "its offset 18446744073709551552 is wrong: the other tensors leave room for it at 64" },
+	{ "the first behind a hole, with an end that overflows", { 64, 128, 192, 256 },
+	  { UINT64_MAX - 80, 60, 8, 8 }, UINT64_MAX, "a", "a hole of 64 bytes lies before it" },
 	{ "one that is not aligned behind a hole", { 0, 128, 257, 320 }, { 60, 64, 8, 8 },
 	  UINT64_MAX, "b", "a hole of 64 bytes lies before it" },
 	{ "one of two upon each other, which nobody can tell", { 192, 64, 192, 256 },
