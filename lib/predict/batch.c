@@ -65,7 +65,7 @@ widest(const struct predictor *m)
 
 		if (step_keeps_sparse(s))
 			continue;
-		most = s->in > most ? s->in : most;
+		most = s->in > most && !step_takes_sparse(s) ? s->in : most;
 		most = s->out > most ? s->out : most;
 	}
 	return most;

@@ -114,23 +114,38 @@ step_chain(const struct step *steps, size_t n, struct step_rows *x, struct step_
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if ((!step_keeps_sparse(&steps[i]) && step_rows_dense(x, spare, e) < 0) ||
+		if ((!step_keeps_sparse(&steps[i]) && !step_takes_sparse(&steps[i]) &&
+		     step_rows_dense(x, spare, e) < 0) ||
 		    steps[i].kind->apply(&steps[i], x, spare, e) < 0)
 			return -1;
 	return 0;
 }
 
-void
-step_product(const double *x, size_t n, size_t in, const double *w, size_t out, double *to)
+bool
+step_takes_sparse(const struct step *s)
 {
-	size_t r, i, j;
+	return s->kind == &step_layer || (s->kind == &step_project && !s->a);
+}
 
-	for (r = 0; r < n; r++, x += in, to += out)
-		for (i = 0; i < in; i++) {
-			const double *row = w + i * out;
-			double v = x[i];
+static void
+add_row(double v, const double *row, size_t n, double *to)
+{
+	size_t j;
 
-			for (j = 0; j < out; j++)
-				to[j] += v * row[j];
-		}
+	for (j = 0; j < n; j++)
+		to[j] += v * row[j];
+}
+
+void
+step_product(const struct step_rows *x, const double *w, size_t out, double *to)
+{
+	size_t r, i;
+
+	for (r = 0; r < x->n; r++, to += out)
+		if (x->sparse)
+			for (i = step_from(x, r); i < step_from(x, r + 1); i++)
+				add_row(*step_value(x, i), w + (size_t)step_column(x, i) * out, out, to);
+		else
+			for (i = 0; i < x->width; i++)
+				add_row(step_row(x, r)[i], w + i * out, out, to);
 }

@@ -107,8 +107,12 @@ int step_chain(const struct step *steps, size_t n, struct step_rows *x, struct s
 /* Turns a step around: rows behind it become rows in front of it. 0, or -1 with ERR_USAGE. */
 int step_invert(struct step *s, struct err *e);
 
-/* to[r][j] = the sum of x[r][i] * w[i][j], i in ascending order; to begins with zeros. */
-void step_product(const double *x, size_t n, size_t in, const double *w, size_t out, double *to);
+/* Whether the step multiplies sparse rows as they come. */
+bool step_takes_sparse(const struct step *s);
+
+/* to[r][j] = the sum of x[r][i] * w[i][j], i in ascending order; to begins with zeros. Of sparse rows,
+ * only what is there is multiplied: that changes neither finite sums nor their order. */
+void step_product(const struct step_rows *x, const double *w, size_t out, double *to);
 
 /* ---- kinds; sums run over the features of a row ---- */
 

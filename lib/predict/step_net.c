@@ -40,7 +40,7 @@ layer(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 
 	if (step_rows_begin(spare, x->n, s->out, e) < 0)
 		return -1;
-	step_product(step_row(x, 0), x->n, s->in, s->b, s->out, step_row(spare, 0));
+	step_product(x, s->b, s->out, step_row(spare, 0));
 	for (i = 0; i < x->n; i++) {
 		double *v = step_row(spare, i);
 

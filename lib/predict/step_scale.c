@@ -134,7 +134,7 @@ project(const struct step *s, struct step_rows *x, struct step_rows *spare, stru
 	for (i = 0; s->a && i < x->n; i++)
 		for (j = 0; j < s->in; j++)
 			step_row(x, i)[j] -= s->a[j];
-	step_product(step_row(x, 0), x->n, s->in, s->b, s->out, step_row(spare, 0));
+	step_product(x, s->b, s->out, step_row(spare, 0));
 	for (i = 0; s->c && i < x->n; i++)
 		for (j = 0; j < s->out; j++)
 			step_row(spare, i)[j] /= s->c[j];
@@ -149,7 +149,7 @@ back(const struct step *s, struct step_rows *x, struct step_rows *spare, struct 
 
 	if (step_rows_begin(spare, x->n, s->out, e) < 0)
 		return -1;
-	step_product(step_row(x, 0), x->n, s->in, s->b, s->out, step_row(spare, 0));
+	step_product(x, s->b, s->out, step_row(spare, 0));
 	for (i = 0; s->a && i < x->n; i++)
 		for (j = 0; j < s->out; j++)
 			step_row(spare, i)[j] += s->a[j];
