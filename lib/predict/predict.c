@@ -9,6 +9,7 @@
 #include "predict/contrib.h"
 #include "predict/near.h"
 #include "predict/readers.h"
+#include "predict/step_columns.h"
 
 /* ---- the table of readers ---- */
 
@@ -129,11 +130,65 @@ free_names(char **list, size_t n)
 	free(list);
 }
 
+static int
+by_word(const void *a, const void *b)
+{
+	return strcmp(((const struct predict_word *)a)->text, ((const struct predict_word *)b)->text);
+}
+
+static int
+sort_words(struct predict_words *w, struct err *e)
+{
+	size_t i;
+
+	w->sorted = mem_array(w->count, sizeof *w->sorted);
+	if (!w->sorted)
+		return err_memory(e);
+	for (i = 0; i < w->count; i++)
+		w->sorted[i] = (struct predict_word){ w->texts[i], (uint32_t)i };
+	qsort(w->sorted, w->count, sizeof *w->sorted, by_word);
+	return 0;
+}
+
+double
+predict_word(const struct predict_words *w, const char *text, size_t n)
+{
+	size_t low = 0, high = w->count, at;
+	int c;
+
+	while (low < high) {
+		const char *other;
+
+		at = w->sorted ? low + (high - low) / 2 : low;
+		other = w->sorted ? w->sorted[at].text : w->texts[at];
+		c = strncmp(other, text, n);
+		c = c == 0 ? strlen(other) != n : c;
+		if (c == 0)
+			return w->sorted ? (double)w->sorted[at].number : (double)at;
+		if (c < 0 || !w->sorted)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return -1;
+}
+
+void
+predict_words_free(struct predict_words *w)
+{
+	free_names(w->texts, w->count);
+	free(w->sorted);
+	*w = (struct predict_words){ 0 };
+}
+
 void
 predictor_free(struct predictor *m)
 {
 	size_t i;
 
+	for (i = 0; i < m->word_count; i++)
+		predict_words_free(&m->words[i]);
+	free(m->words);
 	free_names(m->names, m->name_count);
 	free_names(m->labels, m->label_count);
 	forest_free(&m->forest);
@@ -172,14 +227,25 @@ predictor_finish(struct predictor *m, const char *where, struct err *e)
 	if (m->labels && m->label_count != m->classes)
 		return err_set(e, ERR_CORRUPT, where, "%zu labels for %zu classes", m->label_count,
 		               m->classes);
+	if (m->words && m->word_count != m->features)
+		return err_set(e, ERR_CORRUPT, where, "%zu lists of words for %zu features", m->word_count,
+		               m->features);
+	for (i = 0; i < m->word_count; i++)
+		if (sort_words(&m->words[i], e) < 0)
+			return -1;
 	for (i = 0; m->form == PREDICT_TREES && i < m->outputs; i++)
 		if (!isfinite(m->forest.base[i]))
 			return err_set(e, ERR_CORRUPT, where, "the base score of output %zu is not finite", i);
 	m->forest.rounded = m->rounds;
 	m->refuses_nan |= m->form == PREDICT_TREES && m->forest.refuses_nan;
 	for (i = 0; i < m->step_count; i++)
-		if (m->steps[i].kind == &step_impute)
+		if (m->steps[i].kind == &step_impute || m->steps[i].kind == &step_onehot ||
+		    m->steps[i].kind == &step_ordinal)
 			m->refuses_nan = false;
+	if (m->step_count && m->steps[0].kind == &step_parts) { /* what a part makes of them matters */
+		((struct step_columns *)m->steps[0].more)->refuses = m->refuses_nan;
+		m->refuses_nan = false;
+	}
 	return 0;
 }
 

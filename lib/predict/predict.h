@@ -60,6 +60,17 @@ struct predict_linear {
 	bool after;  /* the bias is added last, not first */
 };
 
+/* The texts of a feature, each of which stands for its number. */
+struct predict_words {
+	char **texts;
+	size_t count;
+	struct predict_word {
+		const char *text;
+		uint32_t number;
+	} *sorted; /* set once the model is read */
+	bool unused; /* whatever stands there */
+};
+
 struct predictor {
 	const char *kind;     /* for messages: "gradient boosting of XGBoost" */
 	enum predict_form form;
@@ -90,6 +101,8 @@ struct predictor {
 
 	char **names;         /* of the features; NULL: they have none */
 	size_t name_count;    /* 0, or features once the model is read */
+	struct predict_words *words; /* word_count of them: features that are texts; NULL: none is */
+	size_t word_count;    /* 0, or features once the model is read */
 	char **labels;        /* of the classes; NULL: their numbers */
 	size_t label_count;
 };
@@ -120,6 +133,10 @@ int predictor_finish(struct predictor *m, const char *where, struct err *e);
 int predictor_add_name(struct predictor *m, const char *text, size_t n, struct err *e);
 /* The same for the labels. */
 int predictor_add_label(struct predictor *m, const char *text, size_t n, struct err *e);
+
+/* The number of a text, -1 if the feature does not know it. */
+double predict_word(const struct predict_words *w, const char *text, size_t n);
+void predict_words_free(struct predict_words *w);
 
 /* Appends a step in front of the trees or weights, which then belongs to the model; NULL if memory
  * runs out. */

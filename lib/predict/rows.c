@@ -134,6 +134,30 @@ value_of(struct field x, double *v)
 	return is_missing(x);
 }
 
+/* The value of a feature: the number of a text, or as above. */
+static bool
+feature_value(const struct rows *r, size_t feature, struct field x, double *v)
+{
+	const struct predict_words *w = r->m->words ? &r->m->words[feature] : NULL;
+
+	*v = 0;
+	if (w && w->unused)
+		return true;
+	if (!w || w->count == 0)
+		return value_of(x, v);
+	*v = predict_word(w, x.p, x.n);
+	if (*v < 0 && is_missing(x))
+		*v = (double)NAN;
+	return true;
+}
+
+/* Whether a feature is a text; false for what is not a feature. */
+static bool
+is_text(const struct rows *r, size_t feature)
+{
+	return feature < r->m->word_count && (r->m->words[feature].count > 0 || r->m->words[feature].unused);
+}
+
 /* ---- the first line ---- */
 
 static enum rows_form
@@ -150,21 +174,6 @@ guess(const char *p, size_t n)
 		return ROWS_LIBSVM;
 	return memchr(x.p, ' ', x.n) && !memchr(x.p, ',', x.n) && !memchr(x.p, '"', x.n) ? ROWS_SPACE
 	                                                                                 : ROWS_CSV;
-}
-
-/* Whether a field of the line, after those that are skipped, is neither a number nor missing. */
-static bool
-has_words(const struct rows *r, const char *line, size_t n)
-{
-	struct fields f = rows_fields(r, line, n);
-	struct field x;
-	size_t i;
-	double v;
-
-	for (i = 0; rows_field(&f, &x) == 1; i++)
-		if (i >= r->skip && !value_of(x, &v))
-			return true;
-	return false;
 }
 
 static int
@@ -207,6 +216,22 @@ find_name(const struct rows *r, const char *text, size_t n)
 			high = at;
 	}
 	return ROWS_UNUSED;
+}
+
+/* Whether a field of the line, after those that are skipped, is neither a number nor missing; of
+ * texts, whether it is the name of a feature. */
+static bool
+has_words(const struct rows *r, const char *line, size_t n)
+{
+	struct fields f = rows_fields(r, line, n);
+	struct field x;
+	size_t i;
+	double v;
+
+	for (i = 0; rows_field(&f, &x) == 1; i++)
+		if (i >= r->skip && (is_text(r, i - r->skip) ? find_name(r, x.p, x.n) != ROWS_UNUSED : !value_of(x, &v)))
+			return true;
+	return false;
 }
 
 /* Every feature needs exactly one column. */
@@ -278,6 +303,8 @@ rows_begin(struct rows *r, const char *line, size_t n, int header, struct err *e
 		return -1;
 	if (r->form == ROWS_UNKNOWN)
 		r->form = guess(line, n);
+	if (r->m->words && r->form == ROWS_LIBSVM)
+		return err_set(e, ERR_USAGE, NULL, "the model has features that are texts: rows are csv, tsv or jsonl");
 	table = r->form == ROWS_CSV || r->form == ROWS_TSV || r->form == ROWS_SPACE;
 	if (header == 1 && !table)
 		return err_set(e, ERR_USAGE, NULL, "rows of the form %s have no header",
@@ -320,7 +347,7 @@ read_table(const struct rows *r, const char *line, size_t n, uint64_t number, do
 		to = r->columns ? r->column[i - 1] : (uint32_t)(i - 1);
 		if (to == ROWS_UNUSED)
 			continue;
-		if (!value_of(x, &v))
+		if (!feature_value(r, to, x, &v))
 			return not_number(r, number, count + 1, x, e);
 		row[to] = v;
 		*missing |= isnan(v);
@@ -388,7 +415,7 @@ read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, d
 
 /* A value of JSON. */
 static double
-json_value(struct doc *d)
+json_value(const struct rows *r, struct doc *d, size_t feature)
 {
 	char kind = doc_kind(d);
 	struct field x;
@@ -398,11 +425,17 @@ json_value(struct doc *d)
 		doc_skip(d);
 		return (double)NAN;
 	}
+	if (is_text(r, feature) && r->m->words[feature].unused) {
+		doc_skip(d);
+		return 0;
+	}
+	if (kind != '"' && is_text(r, feature))
+		doc_fail(d, "a value is not a text");
 	if (kind != '"')
 		return doc_number(d);
 	x.p = doc_text(d);
 	x.n = strlen(x.p);
-	if (!value_of(x, &v))
+	if (!feature_value(r, feature, x, &v))
 		doc_fail(d, "\"%.80s\" is not a number", x.p);
 	return v;
 }
@@ -420,7 +453,7 @@ read_array(const struct rows *r, struct doc *d, double *row)
 			doc_skip(d);
 			continue;
 		}
-		v = json_value(d);
+		v = json_value(r, d, n < all ? n : all - 1);
 		if (n < all)
 			row[n] = v;
 		n++;
@@ -447,7 +480,7 @@ read_object(const struct rows *r, struct doc *d, double *row)
 		if (to == ROWS_UNUSED) {
 			doc_skip(d);
 		} else {
-			row[to] = json_value(d);
+			row[to] = json_value(r, d, to);
 			found++;
 		}
 	}

@@ -54,6 +54,8 @@ rows_npy_begin(struct rows *r, const uint8_t *p, size_t n, struct err *e)
 
 	if (r->m->texts)
 		return err_set(e, ERR_USAGE, NULL, "the model reads texts: rows are text, csv, tsv or jsonl");
+	if (r->m->words)
+		return err_set(e, ERR_USAGE, NULL, "the model has features that are texts: rows are csv, tsv or jsonl");
 	if (npy_read(a, p, n, r->where, e) < 0)
 		return -1;
 	if (!a->name || a->name[0] == 'C')

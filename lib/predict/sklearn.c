@@ -14,6 +14,7 @@ static const struct pickle_name names[] = {
 	{ "scipy.sparse", NULL, SKLEARN_CLASS },
 	{ "copyreg", "_reconstructor", SKLEARN_MAKE },
 	{ "builtins", "object", PICKLE_OPAQUE },
+	{ "builtins", "slice", PICKLE_OPAQUE },
 	{ "numpy.core.multiarray", "_reconstruct", SKLEARN_ARRAY },
 	{ "numpy.core.numeric", "_frombuffer", SKLEARN_BUFFER },
 	{ "numpy.core.multiarray", "scalar", SKLEARN_SCALAR },
@@ -61,8 +62,8 @@ add_wide(struct sklearn *s, const uint8_t *p, size_t letters, bool label)
 	return r;
 }
 
-static int
-add_text(struct sklearn *s, pickle_ref r, bool label)
+int
+sklearn_add_text(struct sklearn *s, pickle_ref r, bool label)
 {
 	const uint8_t *p;
 	size_t n;
@@ -73,9 +74,8 @@ add_text(struct sklearn *s, pickle_ref r, bool label)
 	return p ? (label ? predictor_add_label : predictor_add_name)(s->m, (const char *)p, n, s->e) : -1;
 }
 
-/* The items of an array, as texts. */
-static int
-read_texts(struct sklearn *s, pickle_ref r, bool label)
+int
+sklearn_texts(struct sklearn *s, pickle_ref r, bool label)
 {
 	struct sklearn_array a;
 	const struct pickle_cell *c;
@@ -86,7 +86,7 @@ read_texts(struct sklearn *s, pickle_ref r, bool label)
 	c = status == 0 && a.list != PICKLE_NOTHING ? pickle_first(&s->k, a.list) : NULL;
 	for (i = 0; status == 0 && i < a.n; i++) {
 		if (c) {
-			status = add_text(s, c->node, label);
+			status = sklearn_add_text(s, c->node, label);
 			c = pickle_next(&s->k, c);
 		} else if (a.v) {
 			snprintf(text, sizeof text, "%.17g", a.v[i]);
@@ -277,6 +277,9 @@ static const struct estimator {
 	{ "Normalizer", sklearn_normalizer, false, true },
 	{ "Binarizer", sklearn_binarizer, false, true },
 	{ "SimpleImputer", sklearn_imputer, false, true },
+	{ "OneHotEncoder", sklearn_onehot, false, true },
+	{ "OrdinalEncoder", sklearn_ordinal, false, true },
+	{ "ColumnTransformer", sklearn_parts, false, true },
 	{ "PCA", sklearn_pca, false, true },
 	{ "IncrementalPCA", sklearn_pca, false, true },
 	{ "TruncatedSVD", sklearn_svd, false, true },
@@ -325,7 +328,7 @@ read_one(struct sklearn *s, pickle_ref r, const char *class, bool last)
 {
 	const struct estimator *x = find_estimator(s, class);
 	pickle_ref texts = sklearn_field(s, r, "feature_names_in_");
-	bool first = s->m->step_count == 0;
+	bool first = s->m->step_count == 0 && s->depth == 0;
 
 	if (!x)
 		return -1;
@@ -334,10 +337,10 @@ read_one(struct sklearn *s, pickle_ref r, const char *class, bool last)
 	s->m->form = x->step ? PREDICT_STEPS : PREDICT_TREES;
 	if (x->read(s, r, x->classes) < 0)
 		return -1;
-	if (first && texts != PICKLE_NOTHING && read_texts(s, texts, false) < 0)
+	if (first && texts != PICKLE_NOTHING && sklearn_texts(s, texts, false) < 0)
 		return -1;
 	texts = sklearn_field(s, r, "classes_");
-	return x->classes && texts != PICKLE_NOTHING ? read_texts(s, texts, true) : 0;
+	return x->classes && texts != PICKLE_NOTHING ? sklearn_texts(s, texts, true) : 0;
 }
 
 static int read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth);
@@ -378,6 +381,12 @@ read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
 	                                      : read_one(s, r, class, last);
 }
 
+int
+sklearn_estimator(struct sklearn *s, pickle_ref r)
+{
+	return read_estimator(s, r, false, 1);
+}
+
 #define VOCABULARY ((size_t)1 << 30) /* bytes of the objects of a pickle, about */
 
 int
@@ -394,6 +403,7 @@ sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 		if (e->code != ERR_NONE) /* of a number that sklearn_or passed over */
 			r = -1;
 	}
+	free(s.fill);
 	pickle_free(&s.k);
 	return r;
 }

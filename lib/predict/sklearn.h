@@ -23,6 +23,15 @@ struct sklearn {
 	double version; /* 1.02 for 1.2; 0: unknown */
 	size_t left;    /* bytes of arrays and texts that may still be read: parts of a pickle can be shared */
 	unsigned visits; /* of estimators and pipelines, which can be shared too */
+
+	/* Inside of a transformer of columns (depth 1): the features that are its columns. */
+	const uint32_t *columns;
+	size_t width, features;
+	unsigned depth;
+	struct sklearn_fill {
+		size_t n;
+		pickle_ref item[];
+	} *fill;         /* owned: texts that an imputer puts in; NULL: numbers, or no imputer came */
 };
 
 /* An array: numbers as doubles in row-major order, or objects. */
@@ -77,6 +86,13 @@ struct step *sklearn_step(struct sklearn *s, const struct step_kind *kind, size_
 void sklearn_scores(struct sklearn *s, const char *kind, enum predict_task task,
                     enum predict_link link);
 
+/* Appends a text, or all texts of an array, to the labels or the names. 0 or -1. */
+int sklearn_add_text(struct sklearn *s, pickle_ref r, bool label);
+int sklearn_texts(struct sklearn *s, pickle_ref r, bool label);
+
+/* Reads an estimator of steps, or a pipeline of them. 0 or -1. */
+int sklearn_estimator(struct sklearn *s, pickle_ref r);
+
 /* ---- kinds of estimators: 0, or -1 with an error ---- */
 
 int sklearn_tree(struct sklearn *s, pickle_ref r, bool classes);
@@ -104,6 +120,9 @@ int sklearn_robust(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_normalizer(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_binarizer(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_onehot(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_ordinal(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_parts(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_pca(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_svd(struct sklearn *s, pickle_ref r, bool classes);
 

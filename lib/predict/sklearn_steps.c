@@ -3,6 +3,7 @@
 
 #include "core/mem.h"
 #include "predict/sklearn.h"
+#include "predict/step_columns.h"
 
 /* ---- attributes ---- */
 
@@ -80,7 +81,8 @@ sklearn_step(struct sklearn *s, const struct step_kind *kind, size_t in, size_t 
 	x->in = in;
 	x->out = out;
 	s->m->kind = "transformer of scikit-learn";
-	s->m->refuses_nan |= kind != &step_shift && kind != &step_stretch && kind != &step_impute;
+	s->m->refuses_nan |= kind != &step_shift && kind != &step_stretch && kind != &step_impute &&
+	                     kind != &step_onehot && kind != &step_ordinal && kind != &step_parts && !s->depth;
 	return x;
 }
 
@@ -221,12 +223,39 @@ sklearn_binarizer(struct sklearn *s, pickle_ref r, bool classes)
 	return x ? 0 : -1;
 }
 
+/* Keeps the texts that an imputer puts in, for the encoder that follows. 1: they are numbers. */
+static int
+read_fills(struct sklearn *s, pickle_ref r, struct step *x)
+{
+	struct sklearn_array a = { .n = 0 };
+	const struct pickle_cell *c;
+	size_t i;
+	int status = sklearn_array(s, r, &a);
+
+	c = status == 0 && a.list != PICKLE_NOTHING ? pickle_first(&s->k, a.list) : NULL;
+	sklearn_array_free(&a);
+	if (status < 0 || !c)
+		return status < 0 ? -1 : 1;
+	free(s->fill);
+	s->fill = mem_array(1, sizeof *s->fill + a.n * sizeof s->fill->item[0]);
+	x->a = mem_array(a.n, sizeof *x->a);
+	if (!s->fill || !x->a)
+		return err_memory(s->e);
+	s->fill->n = x->in = x->out = a.n;
+	for (i = 0; i < a.n; i++, c = c ? pickle_next(&s->k, c) : NULL) {
+		s->fill->item[i] = c ? c->node : PICKLE_NOTHING;
+		x->a[i] = -1;
+	}
+	return 0;
+}
+
 int
 sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes)
 {
 	struct step *x;
 	double missing;
 	size_t n;
+	int status;
 
 	(void)classes;
 	if (sklearn_number(s, sklearn_field(s, r, "missing_values"), &missing) < 0 || !isnan(missing) ||
@@ -234,8 +263,9 @@ sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes)
 		return err_set(s->e, ERR_FORMAT, s->where,
 		               "an imputer of other values than NaN, or with indicators, is not read");
 	x = sklearn_step(s, &step_impute, 0, 0);
-	if (!x)
-		return -1;
+	status = x ? read_fills(s, sklearn_field(s, r, "statistics_"), x) : -1;
+	if (status < 1)
+		return status;
 	x->a = sklearn_vector(s, sklearn_field(s, r, "statistics_"), 0, &n, "statistics of the imputer");
 	x->in = x->out = x->a ? n : 0;
 	return x->a ? 0 : -1;
