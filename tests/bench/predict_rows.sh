@@ -87,21 +87,21 @@ def process(model, file):
     with open("out", "wb") as f:
         subprocess.run([predict, "-j1", model, file], check=True, stdout=f)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, after.ru_maxrss
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 for name, make in ("XGBoost", xgboost_forest), ("scikit-learn", sklearn_forest):
     for depth in map(int, sys.argv[5].split()):
         for trees in map(int, sys.argv[4].split()):
             model, compute = make(trees, depth)
-            npy, _ = process(model, "rows.npy")
+            npy = process(model, "rows.npy")
             got = np.load("out")
-            csv, rss = process(model, "rows.csv")
+            csv = process(model, "rows.csv")
             begin = time.process_time()
             expected = compute(rows[:library])
             own = (time.process_time() - begin) * count / library
             same = np.array_equal(got[:library], expected)
             print(f"{name:12} {trees:4} trees of depth {depth:2}, {count} rows: NPY {npy:6.2f} s, CSV {csv:6.2f} s "
                   f"({os.path.getsize('rows.csv') / csv / 1e6:.0f} MB/s), library {own:6.2f} s "
-                  f"({own / npy:.1f} and {own / csv:.1f} times), at most {rss // 1024} MiB, "
+                  f"({own / npy:.1f} and {own / csv:.1f} times), "
                   f"predictions {'are the same' if same else 'DIFFER'}", flush=True)
 END
