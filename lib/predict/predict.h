@@ -60,7 +60,7 @@ struct predict_linear {
 	bool after;  /* the bias is added last, not first */
 };
 
-/* The texts of a feature, each of which stands for its number. */
+/* The texts of a feature, and the number that each one stands for. */
 struct predict_words {
 	char **texts;
 	size_t count;

@@ -234,7 +234,7 @@ has_words(const struct rows *r, const char *line, size_t n)
 	return false;
 }
 
-/* Every feature needs exactly one column. */
+/* Every feature needs exactly one column; one that nothing uses needs none. */
 static int
 prove_columns(const struct rows *r, struct err *e)
 {
@@ -253,7 +253,7 @@ prove_columns(const struct rows *r, struct err *e)
 		seen[r->column[i]] = true;
 	}
 	for (i = 0; i < r->m->features && status == 0; i++)
-		if (!seen[i])
+		if (!seen[i] && !(r->m->words && r->m->words[i].unused))
 			status = err_set(e, ERR_CORRUPT, r->where, "the header has no column %s",
 			                 r->m->names[i]);
 	free(seen);

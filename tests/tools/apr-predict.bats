@@ -489,6 +489,22 @@ safetensors() {
 		cmp - <(apr-predict --raw "$data/lg_dart_breast_cancer.model" "$data/breast_cancer_test.tsv")
 }
 
+@test "apr-predict: columns of texts and numbers are found by name" {
+	local data="$BATS_TEST_DIRNAME/../data/predict"
+	apr-predict "$data/columns_named.pkl" "$data/mixed.csv" >expected
+	cut -d '|' -f 1 "$data/columns_named.out" | cmp - expected
+	awk -F, -v OFS=, 'BEGIN { print "more", "color", "b", "a" } { print "x", $2, $3, $1 }' "$data/mixed.csv" >named.csv
+	try apr-predict "$data/columns_named.pkl" named.csv
+	quiet
+	diff <(sed 1d "$out") expected
+	try apr-predict "$data/columns_named.pkl" <<<'{"color": "red", "a": 1, "b": null}'
+	quiet
+	try apr-predict "$data/columns_named.pkl" <<<$'color,a\nred,1'
+	said 4 'the header has no column b'
+	try apr-predict "$data/columns_ridge.pkl" <<<'1,violet,2,s,3'
+	said 4 'a category that training did not see'
+}
+
 @test "apr-predict: networks of Keras compute what PyTorch does" {
 	local net
 	for net in "$root"/tests/data/nets/*.safetensors; do

@@ -6,13 +6,12 @@ import pickle
 import warnings
 
 import numpy as np
-from sklearn.cluster import KMeans
+import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -92,6 +91,12 @@ put_rows("pairs.csv", fresh[:, [1, 3]])
 record("codes", make_pipeline(OrdinalEncoder(), Ridge()).fit(np.c_[month, month > 3], a), "months.csv",
        np.c_[month, month > 3][:shown])
 put_rows("months.csv", np.c_[month, month > 3][:shown])
+
+# Columns by name: rows of named.csv have others too, in another order.
+table = pd.DataFrame({"a": a, "color": colors, "b": b, "size": sizes, "month": month})
+record("columns_named", make_pipeline(ColumnTransformer(
+    [("numbers", numbers, ["b", "a"]), ("texts", OneHotEncoder(handle_unknown="ignore"), ["color"])]),
+    LogisticRegression()).fit(table, y), "mixed.csv", table[:shown])
 
 with open("models.txt") as f:
     old = [line for line in f.read().splitlines() if line not in lines]
