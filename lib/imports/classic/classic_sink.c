@@ -13,6 +13,7 @@ struct classic_sink {
 	struct out out;
 	const struct model *plan;
 	struct buf *tensors, *blobs, *body;
+	size_t tensor_count, blob_count; /* the plan may be gone before the sink is closed */
 	predict_writer *write;
 	const char *title;
 };
@@ -32,6 +33,8 @@ begin(struct sink *sink, const struct model *plan, struct err *e)
 	s->plan = plan;
 	s->tensors = mem_array(plan->tensor_count, sizeof *s->tensors);
 	s->blobs = mem_array(plan->blob_count, sizeof *s->blobs);
+	s->tensor_count = s->tensors ? plan->tensor_count : 0;
+	s->blob_count = s->blobs ? plan->blob_count : 0;
 	return s->tensors && s->blobs ? 0 : err_memory(e);
 }
 
@@ -111,9 +114,9 @@ close_sink(struct sink *sink)
 	struct classic_sink *s = (struct classic_sink *)sink;
 	size_t i;
 
-	for (i = 0; s->tensors && i < s->plan->tensor_count; i++)
+	for (i = 0; i < s->tensor_count; i++)
 		buf_free(&s->tensors[i]);
-	for (i = 0; s->blobs && i < s->plan->blob_count; i++)
+	for (i = 0; i < s->blob_count; i++)
 		buf_free(&s->blobs[i]);
 	out_abandon(&s->out);
 	free(s->tensors);
