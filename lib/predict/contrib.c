@@ -1,5 +1,6 @@
 #include "predict/contrib.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +267,34 @@ keeps_features(const struct step *s)
 	                           s->kind == &step_binarize || s->kind == &step_impute);
 }
 
+/* Takes the work below a node, at this depth, from what is left; false: more is needed. features: the
+ * maximum length of the list. */
+static bool
+afford(const struct forest *f, uint32_t node, size_t depth, size_t features, uint64_t *left)
+{
+	uint64_t n = depth < features ? depth : features;
+	uint64_t work = 1 + n + (is_leaf(f, node) ? n * (n + f->width) : 0);
+
+	if (work > *left)
+		return false;
+	*left -= work;
+	return is_leaf(f, node) || (afford(f, f->nodes[node].left, depth + 1, features, left) &&
+	                            afford(f, f->nodes[node].left + 1, depth + 1, features, left));
+}
+
+static int
+allow_work(const struct predictor *m, struct err *e)
+{
+	uint64_t left = CONTRIB_WORK;
+	size_t i;
+
+	for (i = 0; i < predict_trees(m); i++)
+		if (!afford(&m->forest, m->forest.trees[i].root, 0, m->inner, &left))
+			return err_set(e, ERR_USAGE, NULL, "--contrib: the trees are so deep that a row needs more "
+			               "than %" PRIu64 " steps of work", (uint64_t)CONTRIB_WORK);
+	return 0;
+}
+
 static int
 allow(const struct predictor *m, struct err *e)
 {
@@ -284,7 +313,7 @@ allow(const struct predictor *m, struct err *e)
 			               m->forest.trees[i].depth, CONTRIB_DEPTH);
 	if (m->inner + 1 > CONTRIB_COLUMNS / m->outputs)
 		return refuse(e, "the model has too many features and outputs");
-	return 0;
+	return allow_work(m, e);
 }
 
 int

@@ -19,8 +19,16 @@
 #define CONTRIB_DEPTH 512       /* of a tree, at most */
 #define CONTRIB_COLUMNS (1u << 24) /* outputs x (features + 1), at most */
 
+/* Steps of work that a model may need for a row: leaves x features on the way to them, squared. */
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define CONTRIB_WORK ((uint64_t)1 << 36)
+#else
+#define CONTRIB_WORK ((uint64_t)1 << 20)
+#endif
+
 /* Prepares m for contributions. 0, or -1 with ERR_USAGE if the model has none: it is neither trees with
- * covers nor linear, or its steps mix features. Again after forest_limit. */
+ * covers nor linear, its steps mix features, or a row needs more than CONTRIB_WORK. Again after
+ * forest_limit. */
 int contrib_begin(struct predictor *m, struct err *e);
 void contrib_free(struct contrib *c);
 

@@ -6,9 +6,10 @@
  *        scores; the label is one of the classes.
  *     4. Probabilities are not negative.
  *     5. The form of a forest for many rows gives the same leaves and scores.
+ *     6. Contributions are refused with a message, or computed for any row.
  *
  * The mutator leaves out, doubles and exchanges values of JSON, lines, opcodes of pickles and integers
- * of binary files, and changes numbers in text.
+ * of binary files, and changes numbers in text; in archives, those of a member.
  */
 #include "mutate.h"
 
@@ -18,6 +19,8 @@
 #include "dice.h"
 #include "mutate_pickle.h"
 #include "mutate_text.h"
+#include "mutate_zip.h"
+#include "predict/contrib.h"
 #include "predict/predict.h"
 
 #define ROWS 40 /* more than a forest walks one by one */
@@ -104,6 +107,26 @@ check_ranks(struct predictor *m, const double *rows, const double *scores, const
 }
 
 static void
+check_contributions(struct predictor *m, const double *row)
+{
+	struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+	struct err e = ERR_INIT;
+	double *to;
+
+	if (contrib_begin(m, &e) < 0) {
+		must(e.code != ERR_NONE);
+	} else if (contrib_columns(m) < 16 * ROOM) {
+		to = calloc(contrib_columns(m) + 1, sizeof *to);
+		must(to && step_rows_begin(&x, 1, m->features, &e) == 0);
+		memcpy(step_row(&x, 0), row, m->features * sizeof *row);
+		must(contrib_block(m, &x, &spare, to, &e) == 0);
+		free(to);
+	}
+	step_rows_free(&x);
+	step_rows_free(&spare);
+}
+
+static void
 check_rows(struct predictor *m, struct dice *d)
 {
 	size_t all = ROWS * m->features, outputs = m->outputs, trees = predict_trees(m), i, k;
@@ -126,6 +149,8 @@ check_rows(struct predictor *m, struct dice *d)
 		}
 	if (trees)
 		check_ranks(m, rows, scores, leaves);
+	if (!m->texts)
+		check_contributions(m, rows);
 	free(rows);
 	free(scores);
 	free(leaves);
@@ -135,7 +160,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct predict_reader *reader = predict_probe(data, size);
-	struct predictor m = { 0 };
+	struct predictor m = { .covers = true };
 	struct err e = ERR_INIT;
 	struct dice d = { .state = 1 };
 
@@ -189,6 +214,32 @@ change(struct buf *b, struct dice *d)
 		text_mutate(b, d, json ? "," : "", json ? json_pick : line_pick);
 }
 
+static void
+change_member(struct buf *content, const struct zip_entry *x, unsigned seed)
+{
+	struct dice d = { .state = seed };
+	size_t n = content->n;
+
+	if (x->name_bytes > 5 && memcmp(x->name + x->name_bytes - 5, ".json", 5) == 0 && roll(&d, 8))
+		change(content, &d);
+	else
+		mutate_piece(content, 0, &n);
+}
+
+/* True if it was an archive. */
+static bool
+change_archive(struct buf *b, const uint8_t *data, size_t size, struct dice *d)
+{
+	struct err e = ERR_INIT;
+	struct zip z = { 0 };
+	bool whole = zip_open(&z, data, size, NULL, "in", &e) == 0 && z.count > 0;
+
+	if (whole)
+		mutate_zip(b, &z, roll(d, 1u << 30), change_member);
+	zip_free(&z);
+	return whole;
+}
+
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
@@ -197,7 +248,9 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 
 	if (roll(&d, 4) == 0)
 		return LLVMFuzzerMutate(data, size, max);
-	buf_put(&b, data, size);
-	change(&b, &d);
+	if (!change_archive(&b, data, size, &d)) {
+		buf_put(&b, data, size);
+		change(&b, &d);
+	}
 	return mutate_done(&b, data, size, max);
 }

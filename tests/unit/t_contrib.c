@@ -269,6 +269,46 @@ refused(void)
 	}
 }
 
+/* A comb: each split has a leaf on its left, and asks for another feature. */
+static int
+add_comb(struct tree *t)
+{
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < CONTRIB_DEPTH; i++) {
+		struct tree_node *x = tree_add(t);
+
+		if (!x || tree_leaf(t, tree_add(t), i, i) < 0)
+			return -1;
+		t->nodes[2 * i] = (struct tree_node){ .threshold = 0, .feature = i, .left = 2 * i + 1,
+			.right = 2 * i + 2, .cover = 2 * CONTRIB_DEPTH - i };
+		t->nodes[2 * i + 1].cover = 1;
+	}
+	t->covered = true;
+	return tree_leaf(t, tree_add(t), i, i);
+}
+
+/* A row through n combs is work that is known before it is done. */
+static void
+work(size_t n, bool allowed)
+{
+	struct predictor m = { .form = PREDICT_TREES, .features = CONTRIB_DEPTH, .inner = CONTRIB_DEPTH,
+		.outputs = 1, .classes = 1, .covers = true };
+	struct tree t = { 0 };
+	struct err e = ERR_INIT;
+	int r = add_comb(&t);
+
+	if (r == 0)
+		r = forest_begin(&m.forest, m.features, 1, 1, &e);
+	for (; r == 0 && n > 0; n--)
+		r = forest_add(&m.forest, &t, "combs", &e);
+	test_ok(r == 0 && (contrib_begin(&m, &e) == 0) == allowed && (allowed || strstr(e.fact, "steps of work")),
+	        "combs %s: %s", allowed ? "that are few" : "that are many", e.fact);
+	tree_free(&t);
+	predictor_free(&m);
+}
+
 int
 main(void)
 {
@@ -282,5 +322,7 @@ main(void)
 	for (i = 0; i < sizeof names / sizeof *names; i++)
 		same_as_recorded(names[i]);
 	refused();
+	work(2, true);
+	work(1600, false);
 	return test_done();
 }
