@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/json.h"
+
 #define ROW_IN "a row of numbers, one for each feature"
 #define VALUE "a number"
 #define CLASS "a class, with a share or probability for each"
@@ -89,6 +91,40 @@ classic_words(struct model *m)
 }
 
 static bool
+states(const json_t *o, const char *name, const char *text)
+{
+	const char *s = json_string_value(json_object_get(o, name));
+
+	return s && strcmp(s, text) == 0;
+}
+
+static uint64_t
+number(const json_t *o, const char *name)
+{
+	uint64_t n = 0;
+
+	return json_member_u64(o, name, &n) == 0 ? n : 0;
+}
+
+void
+classic_form(struct model *m, struct classic_form *f)
+{
+	const char *text = model_text(m, "apr.predict");
+	struct err e = ERR_INIT;
+	json_t *o = text ? json_parse(text, strlen(text), ERR_CORRUPT, "apr.predict", &e) : NULL;
+
+	*f = (struct classic_form){ .known = json_is_object(o) };
+	f->features = number(o, "features");
+	f->outputs = number(o, "outputs");
+	f->width = number(o, "width");
+	f->centers = states(o, "form", "centers");
+	f->classes = states(o, "task", "binary") ? 2 : states(o, "task", "classes") ? f->outputs : 0;
+	f->shares = states(o, "link", "share");
+	f->average = json_is_true(json_object_get(o, "average"));
+	json_decref(o);
+}
+
+static bool
 ends_with(const char *name, const char *end)
 {
 	size_t n = strlen(name), k = strlen(end);
@@ -102,19 +138,29 @@ classic_trees(const struct model *m, uint64_t *trees, uint64_t *nodes)
 	size_t i;
 
 	*trees = *nodes = 0;
-	for (i = 0; i < m->tensor_count; i++)
-		if (ends_with(tensor_name(m->tensors[i]), "node_left_child")) {
+	for (i = 0; i < m->tensor_count; i++) {
+		const char *name = tensor_name(m->tensors[i]);
+
+		if (ends_with(name, "node_left_child")) {
 			++*trees;
 			*nodes += tensor_items(m->tensors[i]);
 		}
+		if (strcmp(name, "forest.counts") == 0)
+			*trees = tensor_items(m->tensors[i]);
+		if (strcmp(name, "forest.left") == 0)
+			*nodes = tensor_items(m->tensors[i]);
+	}
 }
 
 void
-classic_sizes(const struct model *m, uint64_t *features, uint64_t *outputs)
+classic_sizes(struct model *m, uint64_t *features, uint64_t *outputs)
 {
+	struct classic_form f;
 	size_t i;
 
-	*features = *outputs = 0;
+	classic_form(m, &f);
+	*features = f.features;
+	*outputs = f.centers ? f.outputs : 0;
 	for (i = 0; i < m->tensor_count; i++) {
 		const struct tensor *t = m->tensors[i];
 		const char *name = tensor_name(t);

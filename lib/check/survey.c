@@ -58,6 +58,8 @@ find_subject(struct survey *s, struct err *e)
 	if (why->code == ERR_NONE && find_sizes(s, why) < 0)
 		s->sizes = (struct sizes){ 0 };
 	match_names(s);
+	classic_form(s->source->plan, &s->trees.said);
+	s->classic = s->trees.said.known || model_find(s->source->plan, "apr1.payload");
 	return 0;
 }
 
@@ -84,7 +86,7 @@ item(void *ctx, const struct item *in, struct item *out, struct err *e)
 	}
 	if (find_subject(s, e) < 0)
 		return -1;
-	if (in->kind == ITEM_TENSOR && model_find(s->source->plan, "apr1.payload") &&
+	if (in->kind == ITEM_TENSOR && s->classic &&
 	    trees_begin(&s->trees, s->tensors[in->index].t, &s->keeping, e) < 0)
 		return -1;
 	if (in->kind != ITEM_TENSOR || !values_known(type_of(s, in)))

@@ -69,7 +69,8 @@ struct survey {
 	struct sizes sizes;       /* hyper-parameters by letter; 0: unknown */
 	struct survey_tensor *tensors; /* one for each tensor of the plan, in its order */
 	size_t count;
-	struct trees trees;       /* of a classical model */
+	bool classic;             /* a classical model, */
+	struct trees trees;       /* and its trees */
 	enum survey_signed signature;
 	bool complete;            /* the source has ended, and everything in it was proved */
 	struct err fault;         /* else what stopped the reading */

@@ -1,4 +1,4 @@
-#include "check/trees.h"
+#include "check/trees_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 
-enum { FEATURES, THRESHOLDS, CLASSES, VALUES, LEFT, RIGHT, WIDTH, COLUMNS };
+enum { FEATURES, THRESHOLDS, CLASSES, VALUES, LEFT, RIGHT, WIDTH, COLUMNS = TREES_FORM };
 
 static const struct {
 	const char *name, *type;
@@ -44,25 +44,42 @@ threshold(const struct trees *t, size_t i)
 static void
 fault(struct trees *t, enum trees_fault kind, uint64_t node, int64_t number, int64_t of)
 {
+	trees_fault(t, (struct trees_found){ .kind = kind, .node = node, .number = number, .of = of });
+}
+
+void
+trees_fault(struct trees *t, struct trees_found found)
+{
 	struct trees_found *x = &t->found[t->found_count];
 
 	if (t->found_count == TREES_FAULTS)
 		return;
 	t->found_count++;
-	*x = (struct trees_found){ .kind = kind, .node = node, .number = number, .of = of };
+	*x = found;
+	x->tree = t->tree;
 	memcpy(x->prefix, t->prefix, sizeof x->prefix);
 }
 
-/* A walk over a tree in breadth-first order. */
-struct walk {
-	struct trees *t;
-	uint32_t *order, *depth;
-	bool *seen;
-	size_t n, count;
-};
+int
+trees_walk_begin(struct trees_walk *w, struct trees *t, size_t n, struct err *e)
+{
+	*w = (struct trees_walk){ .t = t, .n = n };
+	w->order = mem_array(n, sizeof *w->order);
+	w->depth = mem_array(n, sizeof *w->depth);
+	w->seen = mem_array(n, sizeof *w->seen);
+	return w->order && w->depth && w->seen ? 0 : err_memory(e);
+}
 
-static void
-reach(struct walk *w, size_t node, int64_t child, uint32_t depth)
+void
+trees_walk_free(struct trees_walk *w)
+{
+	free(w->order);
+	free(w->depth);
+	free(w->seen);
+}
+
+void
+trees_reach(struct trees_walk *w, size_t node, int64_t child, uint32_t depth)
 {
 	if (child < 0 || (uint64_t)child >= w->n) {
 		fault(w->t, TREES_CHILD, node, child, (int64_t)w->n);
@@ -86,7 +103,7 @@ see_leaf(struct trees *t, size_t i)
 }
 
 static void
-see_split(struct walk *w, size_t i, uint32_t depth)
+see_split(struct trees_walk *w, size_t i, uint32_t depth)
 {
 	struct trees *t = w->t;
 	int64_t feature = whole(t, FEATURES, i);
@@ -98,12 +115,12 @@ see_split(struct walk *w, size_t i, uint32_t depth)
 		t->features = (uint64_t)feature + 1;
 	if (isnan(threshold(t, i)))
 		fault(t, TREES_THRESHOLD, i, 0, 0);
-	reach(w, i, whole(t, LEFT, i), depth + 1);
-	reach(w, i, whole(t, RIGHT, i), depth + 1);
+	trees_reach(w, i, whole(t, LEFT, i), depth + 1);
+	trees_reach(w, i, whole(t, RIGHT, i), depth + 1);
 }
 
 static void
-see_nodes(struct walk *w)
+see_nodes(struct trees_walk *w)
 {
 	size_t i;
 
@@ -129,9 +146,9 @@ static int
 see_tree(struct trees *t, struct err *e)
 {
 	size_t n = items(t, FEATURES);
-	struct walk w = { .t = t, .n = n };
+	struct trees_walk w;
 	unsigned k;
-	int r = 0;
+	int r;
 
 	t->count++;
 	t->nodes += n;
@@ -143,16 +160,10 @@ see_tree(struct trees *t, struct err *e)
 	if (t->has[WIDTH] && items(t, WIDTH) == 1 && whole(t, WIDTH, 0) < UINT32_MAX &&
 	    whole(t, WIDTH, 0) > (int64_t)t->features)
 		t->features = (uint64_t)whole(t, WIDTH, 0);
-	w.order = mem_array(n, sizeof *w.order);
-	w.depth = mem_array(n, sizeof *w.depth);
-	w.seen = mem_array(n, sizeof *w.seen);
-	if (!w.order || !w.depth || !w.seen)
-		r = err_memory(e);
-	else if (n > 0)
+	r = trees_walk_begin(&w, t, n, e);
+	if (r == 0 && n > 0)
 		see_nodes(&w);
-	free(w.order);
-	free(w.depth);
-	free(w.seen);
+	trees_walk_free(&w);
 	return r;
 }
 
@@ -180,17 +191,42 @@ column_of(const struct tensor *tensor, size_t *prefix)
 	return COLUMNS;
 }
 
-int
-trees_end(struct trees *t, struct err *e)
+void
+trees_clear(struct trees *t, unsigned from, unsigned to)
 {
-	int r = is_whole(t) ? see_tree(t, e) : 0;
 	unsigned i;
 
-	for (i = 0; i < COLUMNS; i++) {
+	for (i = from; i < to; i++) {
 		buf_clear(&t->columns[i]);
 		t->has[i] = false;
 	}
+}
+
+static int
+end_tree(struct trees *t, struct err *e)
+{
+	int r = is_whole(t) ? see_tree(t, e) : 0;
+
+	trees_clear(t, 0, COLUMNS);
 	return r;
+}
+
+int
+trees_end(struct trees *t, struct err *e)
+{
+	return end_tree(t, e) < 0 ? -1 : trees_form_end(t, e);
+}
+
+/* A column of a tree, whose name has n bytes before it. */
+static int
+begin_column(struct trees *t, const struct tensor *tensor, size_t n, struct err *e)
+{
+	if ((strlen(t->prefix) != n || memcmp(t->prefix, tensor_name(tensor), n) != 0) &&
+	    end_tree(t, e) < 0)
+		return -1;
+	memcpy(t->prefix, tensor_name(tensor), n);
+	t->prefix[n] = 0;
+	return 0;
 }
 
 int
@@ -199,17 +235,14 @@ trees_begin(struct trees *t, const struct tensor *tensor, bool *wanted, struct e
 	size_t n = 0;
 	unsigned column = column_of(tensor, &n);
 
-	t->column = column;
-	*wanted = column < COLUMNS;
-	if (!*wanted)
-		return 0;
-	if ((strlen(t->prefix) != n || memcmp(t->prefix, tensor_name(tensor), n) != 0) &&
-	    trees_end(t, e) < 0)
+	if (column < COLUMNS && begin_column(t, tensor, n, e) < 0)
 		return -1;
-	memcpy(t->prefix, tensor_name(tensor), n);
-	t->prefix[n] = 0;
-	t->has[column] = true;
-	buf_clear(&t->columns[column]);
+	t->column = column < COLUMNS ? column : trees_form_column(tensor);
+	*wanted = t->column < TREES_COLUMNS;
+	if (*wanted) {
+		t->has[t->column] = true;
+		buf_clear(&t->columns[t->column]);
+	}
 	return 0;
 }
 
@@ -225,7 +258,7 @@ trees_free(struct trees *t)
 {
 	unsigned i;
 
-	for (i = 0; i < COLUMNS; i++)
+	for (i = 0; i < TREES_COLUMNS; i++)
 		buf_free(&t->columns[i]);
 	*t = (struct trees){ 0 };
 }

@@ -4,12 +4,16 @@
  * The columns of a tree are PREFIXnode_features (I64, a negative number: a leaf), _thresholds
  * (F32), _classes (U64) or _values (F32), _left_child and _right_child (I64), and PREFIXn_features
  * (U64) if it is there. They follow each other, in any order. A tree that lacks one is not judged.
+ *
+ * Or the trees of a model follow one another in the tensors forest.counts, forest.features,
+ * forest.thresholds, forest.left and forest.values (predict/form.h), in any order.
  */
 #ifndef CHECK_TREES_H
 #define CHECK_TREES_H
 
 #include <stdbool.h>
 
+#include "arch/classic.h"
 #include "core/buf.h"
 #include "core/err.h"
 #include "model/tensor.h"
@@ -24,23 +28,30 @@ enum trees_fault {
 	TREES_THRESHOLD, /* is NaN */
 	TREES_FEATURE,   /* number: the feature, of `of` */
 	TREES_LENGTHS,   /* the columns differ in length */
+	TREES_SHARES,    /* the probabilities of a leaf do not sum to 1; sum */
 	TREES_KINDS
 };
 
+#define TREES_COLUMNS 12
+
+/* The caller sets said, if the model states anything. */
 struct trees {
+	struct classic_form said;
 	uint64_t count, nodes, depth, features, classes; /* of all trees that were read */
 	struct trees_found {
 		enum trees_fault kind;
 		char prefix[64];
-		uint64_t node;
+		uint64_t tree, node; /* tree: of forest.…, counted from 1; 0: a tree with columns of its own */
 		int64_t number, of;
+		double sum;
 	} found[TREES_FAULTS];
 	size_t found_count;
 
-	/* The tree that arrives. */
+	/* The tree that arrives; or all of forest.… */
 	char prefix[64];
-	struct buf columns[7];
-	bool has[7];
+	uint64_t tree;
+	struct buf columns[TREES_COLUMNS];
+	bool has[TREES_COLUMNS];
 	unsigned column; /* that is being read, or the number of columns */
 };
 

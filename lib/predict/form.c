@@ -184,6 +184,21 @@ make_trees(const struct predictor *m, struct form *to)
 	put_doubles(part(to, "forest.bias", "F64", m->outputs, 0), f->bias, m->outputs);
 }
 
+/* Wide values first, so that containers without padding keep all at multiples of their size. */
+static void
+order(struct form *f)
+{
+	static const char *const types[] = { "F64", "I32", "I8" };
+	struct form_part parts[FORM_PARTS];
+	size_t i, k, n = 0;
+
+	for (k = 0; k < sizeof types / sizeof *types; k++)
+		for (i = 0; i < f->count; i++)
+			if (strcmp(f->parts[i].type, types[k]) == 0)
+				parts[n++] = f->parts[i];
+	memcpy(f->parts, parts, n * sizeof *parts);
+}
+
 int
 form_make(const struct predictor *m, const char *where, struct form *to, struct err *e)
 {
@@ -203,6 +218,7 @@ form_make(const struct predictor *m, const char *where, struct form *to, struct 
 		            m->outputs * m->features);
 	if (m->form == PREDICT_LINEAR)
 		put_doubles(part(to, "linear.bias", "F64", m->outputs, 0), m->linear.bias, m->outputs);
+	order(to);
 	for (i = 0, good = buf_ok(&to->json); i < to->count; i++)
 		good &= buf_ok(&to->parts[i].data);
 	return good ? 0 : err_memory(e);

@@ -416,19 +416,23 @@ static const struct {
 };
 
 static void
-put_classic(struct buf *b, const struct model *m)
+put_classic(struct buf *b, struct model *m)
 {
 	uint64_t trees, nodes, features, outputs;
+	struct classic_form said;
 
+	classic_form(m, &said);
 	classic_trees(m, &trees, &nodes);
 	classic_sizes(m, &features, &outputs);
 	if (trees)
-		buf_printf(b, "%" PRIu64 " tree%s with %" PRIu64 " nodes", trees, trees == 1 ? "" : "s",
-		           nodes);
+		buf_printf(b, "%" PRIu64 " tree%s with %" PRIu64 " nodes%s", trees, trees == 1 ? "" : "s",
+		           nodes, features || outputs ? ", " : "");
 	if (outputs)
 		buf_printf(b, "%" PRIu64 " centers, ", outputs);
 	if (features)
 		buf_printf(b, "%" PRIu64 " feature%s", features, features == 1 ? "" : "s");
+	if (said.classes && !said.centers)
+		buf_printf(b, ", %" PRIu64 " classes", said.classes);
 }
 
 /* A classical model. */
@@ -444,15 +448,16 @@ explain_classic(struct subject *s, const struct classic_words *w)
 	explain_set(o, "title", &b);
 	json_object_set_new(o, "purpose", json_string(w->purpose));
 	json_object_set_new(o, "computes", json_string(w->how));
-	put_classic(&b, s->plan);
+	put_classic(&b, s->w.plan);
 	if (b.n > 0)
 		explain_set(o, "sizes", &b);
 	json_object_set_new(o, "input", json_string(w->input));
 	json_object_set_new(o, "output", json_string(w->output));
 	put_types(&b, &k);
 	explain_set(o, "types", &b);
-	json_object_set_new(o, "runs", json_string("apr-predict MODEL predicts for rows, if it knows "
-	                                           "the payload"));
+	json_object_set_new(o, "runs", json_string(payload ? "apr-predict MODEL predicts for rows, if it knows "
+	                                                     "the payload"
+	                                                   : "apr-predict MODEL predicts for rows"));
 	return o;
 }
 

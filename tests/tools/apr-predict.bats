@@ -444,6 +444,33 @@ safetensors() {
 	grep -q 'node 1 has the child 7, of 3 nodes.*TREE-CHILD' "$out"
 }
 
+@test "apr-header, apr-explain, apr-check: files of libraries, and the same models as tensors" {
+	local three=$root/tests/data/contrib/three.json file
+	apr-unpack "$three" | apr-pack -t safetensors -o three.safetensors
+	for file in "$three" three.safetensors; do
+		apr-header "$file" >seen
+		for fact in 'trees *12' 'nodes *170' 'depth *3' 'features *7' 'classes *3'; do
+			grep -qx "$fact" seen || fail "$file: $fact"
+		done
+		apr-explain "$file" | grep -qx 'sizes *12 trees with 170 nodes, 7 features, 3 classes'
+		apr-check "$file" | grep -q '^0 errors, 0 warnings'
+	done
+	"$APR_GEN/mkmodel" >bad.gguf <<-'END'
+		key apr1.model_type string RANDOM_FOREST
+		key apr.predict string {"form":"trees","features":2,"outputs":2,"width":2,"link":"share","average":true}
+		tensor forest.counts I32 2 values 0x3 0x1
+		tensor forest.features I32 4 values 0x2 0xffffffff 0xffffffff 0xffffffff
+		tensor forest.thresholds F64 4 values 0x7ff8000000000000 0x0 0x0 0x0
+		tensor forest.left I32 4 values 0x7 0x0 0x0 0x0
+		tensor forest.values F64 6 values 0x3fe0000000000000 0x3fe0000000000000 0x3ff0000000000000 0x0 0x3fe0000000000000 0x3fe8000000000000
+	END
+	try apr-check bad.gguf
+	grep -q 'node 0 of tree 0 has the child 7, of 3 nodes.*TREE-CHILD' "$out"
+	grep -q 'node 0 of tree 0 asks for feature 2, of 2.*TREE-FEATURE' "$out"
+	grep -q 'the threshold of node 0 of tree 0 is NaN.*TREE-THRESHOLD' "$out"
+	grep -q 'leaf 2 sum to 1.25.*TREE-SHARES' "$out"
+}
+
 # Real models with the predictions of their libraries (data/README.md): scores to the last bit, but
 # those of XGBoost only to single precision, in which it computes; probabilities to the last but a few,
 # since the exponential function differs between C libraries.

@@ -126,11 +126,84 @@ test_others(void)
 	trees_free(&t);
 }
 
+/* ---- forest.… ---- */
+
+/* A tree of three nodes and a leaf alone. Faults write over one number. */
+struct row {
+	const char *name;
+	int fault;  /* -1: none */
+	int column; /* 0 counts, 1 features, 2 left, 3 thresholds, 4 values */
+	size_t at;
+	double value;
+	size_t found;
+	uint64_t tree;
+};
+
+static const struct row rows[] = {
+	{ "as it should be", -1, 0, 0, 3, 0, 0 },
+	{ "a child behind the tree", TREES_CHILD, 2, 0, 2, 2, 1 },
+	{ "a child that is the root", TREES_TWICE, 2, 0, 0, 2, 1 },
+	{ "children before the tree", TREES_CHILD, 2, 0, -5, 3, 1 },
+	{ "a feature that the model lacks", TREES_FEATURE, 1, 0, 4, 1, 1 },
+	{ "a threshold that is NaN", TREES_THRESHOLD, 3, 0, (double)NAN, 1, 1 },
+	{ "a leaf where the tree splits", TREES_UNREACHED, 1, 0, -1, 1, 1 },
+	{ "a tree that is longer than the list", TREES_LENGTHS, 0, 1, 2, 1, 2 },
+	{ "a tree of no nodes", TREES_LENGTHS, 0, 0, 0, 1, 1 },
+	{ "probabilities that sum to 1.5", TREES_SHARES, 4, 0, 0.75, 1, 0 },
+	{ "a probability below 0", TREES_SHARES, 4, 2, -0.5, 1, 0 },
+	{ "a probability that is NaN", TREES_SHARES, 4, 5, (double)NAN, 1, 0 },
+};
+
+static int
+feed_form(struct trees *t, const char *name, const char *type, const void *p, uint64_t items, struct err *e)
+{
+	struct tensor *tensor = tensor_new(name, strlen(name), dtype_by_name(type), 1, &items, TENSOR_OWN_SIZE,
+	                                   "m", e);
+	bool wanted = false;
+	int r = tensor ? trees_begin(t, tensor, &wanted, e) : -1;
+
+	if (r == 0 && wanted)
+		r = trees_add(t, p, (size_t)tensor_bytes(tensor), e);
+	tensor_free(tensor);
+	return r;
+}
+
+static void
+test_form(const struct row *x)
+{
+	int32_t counts[2] = { 3, 1 }, features[4] = { 3, -1, -1, -1 }, left[4] = { 1, 0, 0, 0 };
+	double thresholds[4] = { 0.5 }, values[6] = { 0.25, 0.75, 1, 0, 0.5, 0.5 };
+	int32_t *lists[] = { counts, features, left };
+	struct trees t = { .said = { .known = true, .features = 4, .classes = 2, .width = 2, .shares = true,
+	                             .average = true } };
+	struct err e = ERR_INIT;
+
+	if (x->column < 3)
+		lists[x->column][x->at] = (int32_t)x->value;
+	else
+		(x->column == 3 ? thresholds : values)[x->at] = x->value;
+	test_ok(feed_form(&t, "forest.values", "F64", values, 6, &e) == 0 &&
+	        feed_form(&t, "forest.left", "I32", left, 4, &e) == 0 &&
+	        feed_form(&t, "forest.covers", "F64", values, 4, &e) == 0 &&
+	        feed_form(&t, "forest.counts", "I32", counts, 2, &e) == 0 &&
+	        feed_form(&t, "forest.thresholds", "F64", thresholds, 4, &e) == 0 &&
+	        feed_form(&t, "forest.features", "I32", features, 4, &e) == 0 && trees_end(&t, &e) == 0 &&
+	        t.count == 2 && t.nodes == 4 && t.features == 4 && t.classes == 2 && t.found_count == x->found &&
+	        (x->fault < 0 ? t.depth == 1
+	                      : (int)t.found[0].kind == x->fault && t.found[0].tree == x->tree &&
+	                        strcmp(t.found[0].prefix, "forest.") == 0), "forest: %s", x->name);
+	trees_free(&t);
+}
+
 int
 main(void)
 {
+	size_t i;
+
 	test_figures();
 	test_faults();
 	test_others();
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		test_form(&rows[i]);
 	return test_done();
 }

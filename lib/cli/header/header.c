@@ -106,6 +106,8 @@ add_classic(struct header *x, struct err *e)
 
 	if (!w)
 		return 0;
+	classic_form(m, &t.said);
+	t.classes = t.said.centers ? 0 : t.said.classes;
 	classic_trees(m, &t.count, &t.nodes);
 	classic_sizes(m, &t.features, &outputs);
 	if (t.count && !x->checksum) {
