@@ -184,7 +184,7 @@ weigh(struct recipe *r, const struct recipe_options *o, const struct tensor *t,
 	struct imatrix_entry *x;
 	unsigned i;
 
-	if (!k || tensor_row(t) % row->from->items ||
+	if (!k || !row->from->items || tensor_row(t) % row->from->items ||
 	    !(k->encode_weighted || (o->calibration && clip_encodes(row->to))))
 		return;
 	r->weighable++;
