@@ -230,7 +230,7 @@ read_tensor(struct scan *s)
 		more = scan_fail(s, ERR_CORRUPT, "a tensor without dtype, shape or data_offsets");
 	if (more == 0)
 		more = keep_tensor(s, &d);
-	if (more < 0 && s->r->failed)
+	if (more < 0 && s->r->failed && s->r->err->code != ERR_MEMORY)
 		err_hint(s->r->err, "the tensor is %.160s", (char *)s->tensor.p);
 	return more;
 }
