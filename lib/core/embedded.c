@@ -15,6 +15,7 @@
 static struct payload own; /* stays until the process ends, */
 static int program = -1;   /* and so does its file */
 static char model[sizeof EMBEDDED + PAYLOAD_NAME];
+static char **words;       /* of the command, as long as the process */
 
 /* Opens a path if it is an ELF file, above the descriptors of standard streams. */
 static int
@@ -62,7 +63,6 @@ char **
 embedded_command(int *argc, char **argv, int *user)
 {
 	size_t n = own.word_count, rest = *argc > 1 ? (size_t)*argc - 1 : 0;
-	char **words;
 
 	if (own.count == 0)
 		return argv;
