@@ -39,8 +39,6 @@ listed() {
 		9642d2365ae7f19bf7a8a36c43a98987fa7771dfd04d11310ef7ff7a65e00d42 tract/lgbm_classifier_tensor/model.onnx
 		a580a9871b5c1ac70af27f56e7edcf2e42bd974c8fd5189f650df6b11460598e tract/lgbm_regressor_tensor/model.onnx
 		45dd06040afdaf249a51e5744aa8a728229808c45189cef0229ae8d2ac3808b2 tract/qlstm_3-2-3_T3_S1/model.onnx
-		e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 tract/xgboost_classifier_tree/model.onnx
-		e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 tract/xgboost_regressor_tree/model.onnx
 	END
 }
 

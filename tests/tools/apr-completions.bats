@@ -67,7 +67,7 @@ offers() {
 	offers bash '--quality-check --quantize' apr convert --qua
 	offers bash 'q4_k_m q4_k_s' apr convert --quantize q4_k_
 	offers bash 'lz4 zstd' apr convert --compress ''
-	offers bash 'apr1 apr2 apr2-64 gguf safetensors' apr pack -t ''
+	offers bash 'apr1 apr2 apr2-64 gguf onnx safetensors xgboost' apr pack -t ''
 	offers bash 'apr1 apr2-64 gguf safetensors' apr convert --to '' ||
 		offers bash 'apr apr1 apr2-64 gguf safetensors' apr convert --to ''
 	offers bash 'error info never warning' apr lint --fail-on ''
@@ -93,7 +93,7 @@ offers() {
 	grep -q '^--compress=.*:(lz4 zstd)$' specs
 	grep -q '^--quantize=.*:TYPE:.* q4_k_m ' specs
 	grep -q '^--imatrix=.*:_files$' specs
-	in_zsh apr pack '' | grep -q '^--to=.*:(apr1 apr2 apr2-64 gguf safetensors)$'
+	in_zsh apr pack '' | grep -q '^--to=.*:(apr1 apr2 apr2-64 gguf onnx safetensors xgboost)$'
 	offers zsh 'get list path set unset' apr config ''
 	offers zsh 'false true' apr-config set debug.drama_mode ''
 	offers zsh 'bash fish zsh' apr completions ''

@@ -43,12 +43,16 @@ setup() {
 	[ "$(apr-pack "$model" | head -c 4)" = APR2 ]
 	[ "$(apr-pack -t apr2 "$model" | head -c 4)" = APR2 ]
 	[ "$(apr-pack --to gguf "$model" | head -c 4)" = GGUF ]
-	for format in stream onnx GGUF ''; do
+	for format in stream tflite GGUF ''; do
 		try apr-pack -t "$format" "$model"
 		said 2
 	done
-	try apr-pack -t onnx "$model"
-	said 2 'format onnx cannot be written; those that can are apr1, apr2, apr2-64, gguf and safetensors'
+	try apr-pack -t tflite "$model"
+	said 2 'format tflite cannot be written; those that can are apr1, apr2, apr2-64, gguf, '
+	for format in onnx xgboost; do
+		try apr-pack -t $format "$model"
+		said 4 'is not a classical model'
+	done
 	try apr-pack -t safetensor -o made "$model"
 	said 2 'format safetensor cannot be written'
 	grep -qx 'hint: did you mean safetensors?' "$err"

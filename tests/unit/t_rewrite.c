@@ -18,14 +18,14 @@
 #define AT 100 /* the range that changes */
 #define N 3000
 
-static int fails_at = -1; /* the call of pread that fails, counted from 0 */
+static int fails_at = -1; /* the call of pread in the range that fails, counted from 0 */
 
 /* In place of the C library's. */
 ssize_t pread(int fd, void *p, size_t n, off_t at);
 ssize_t
 pread(int fd, void *p, size_t n, off_t at)
 {
-	if (fails_at >= 0 && fails_at-- == 0) {
+	if (at >= AT && at < AT + N && fails_at >= 0 && fails_at-- == 0) {
 		errno = EIO;
 		return -1;
 	}

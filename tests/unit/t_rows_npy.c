@@ -89,7 +89,7 @@ test_types(void)
 	size_t i;
 
 	for (i = 0; i < sizeof types / sizeof *types; i++)
-		test_ok(reads(types[i], false) && reads(types[i], true), types[i]);
+		test_ok(reads(types[i], false) && reads(types[i], true), "%s", types[i]);
 }
 
 static void
@@ -188,7 +188,7 @@ test_predictions(void)
 
 		buf_u8(&to, 0);
 		test_ok(r == 0 && to.n == 128 + cases[i].count + 1 && strstr((char *)to.p + 10, cases[i].type) &&
-		        memcmp(to.p + 128, cases[i].bytes, cases[i].count) == 0, cases[i].name);
+		        memcmp(to.p + 128, cases[i].bytes, cases[i].count) == 0, "%s", cases[i].name);
 		buf_free(&to);
 	}
 	buf_free(&rows);

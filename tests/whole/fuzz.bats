@@ -300,6 +300,10 @@ starved() {
 	replayed form
 }
 
+@test "fuzz corpus: networks of Keras" {
+	replayed nets
+}
+
 @test "fuzz corpus: rows of a table" {
 	replayed rows
 }
