@@ -374,7 +374,9 @@ check_lists(const struct exam *x)
 	i = first_difference(blobs, digests, &more);
 	if (i < blobs->n)
 		name = blobs->item[i].name;
-	i = first_difference(tensors, digests + blobs->n * DIGEST_BYTES, &more);
+	if (blobs->n > 0) /* an empty list has no bytes */
+		digests += blobs->n * DIGEST_BYTES;
+	i = first_difference(tensors, digests, &more);
 	if (!name && i < tensors->n)
 		name = tensors->item[i].name;
 	if (name)

@@ -150,7 +150,8 @@ chunks_seal(struct chunks *c, const uint8_t **p, size_t *n, const uint8_t **out,
 	}
 	if (aead_add(&c->aead, *p, part, c->room, e) < 0)
 		return -1;
-	*p += part;
+	if (part > 0) /* *p may be NULL for no bytes */
+		*p += part;
 	*n -= part;
 	c->have += part;
 	*out_n = part;
