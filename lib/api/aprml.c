@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/compute.h"
+#include "api/job.h"
 #include "core/mem.h"
 #include "core/remote.h"
 #include "core/version.h"
@@ -85,7 +85,7 @@ open_seal(struct aprml *m, const struct ring *ring)
 }
 
 static int
-open_model(struct aprml *m)
+read_head(struct aprml *m)
 {
 	struct ring ring = { .key = NULL };
 
@@ -101,11 +101,10 @@ open_model(struct aprml *m)
 	return m->from.sealed ? 0 : source_check_open(m->source, &m->err);
 }
 
-struct aprml *
-api_open(const struct api_origin *o, struct aprml_error *e)
+static struct aprml *
+open_model(const struct api_origin *o, struct err *e)
 {
 	struct aprml *m = mem_array(1, sizeof *m);
-	struct err err = ERR_INIT;
 
 	if (m) {
 		pthread_mutex_init(&m->lock, NULL);
@@ -114,18 +113,28 @@ api_open(const struct api_origin *o, struct aprml_error *e)
 		m->from.path = o->path ? mem_text(o->path, strlen(o->path)) : NULL;
 	}
 	if (!m || !m->from.path != !o->path) {
-		err_memory(&err);
-		api_fail(&err, e);
+		err_memory(e);
 		if (m)
 			pthread_mutex_destroy(&m->lock);
 		free(m);
 		return NULL;
 	}
-	if (open_model(m) == 0)
+	if (read_head(m) == 0)
 		return m;
-	api_fail(&m->err, e);
+	*e = m->err;
 	aprml_close(m);
 	return NULL;
+}
+
+struct aprml *
+api_open(const struct api_origin *o, struct aprml_error *e)
+{
+	struct err err = ERR_INIT;
+	struct aprml *m = open_model(o, &err);
+
+	if (!m)
+		api_fail(&err, e);
+	return m;
 }
 
 struct aprml *
@@ -133,6 +142,8 @@ aprml_open(const char *path, struct aprml_error *e)
 {
 	struct api_origin from = { 0 };
 
+	if (api_need(path, "path", e) < 0)
+		return NULL;
 	memcpy(&from.path, &path, sizeof path); /* it is copied */
 	return api_open(&from, e);
 }
@@ -140,7 +151,18 @@ aprml_open(const char *path, struct aprml_error *e)
 struct aprml *
 aprml_open_memory(const void *p, size_t n, struct aprml_error *e)
 {
-	return api_open(&(struct api_origin){ .memory = p, .memory_bytes = n }, e);
+	if (n > 0 && api_need(p, "p", e) < 0)
+		return NULL;
+	return api_open(&(struct api_origin){ .memory = p ? p : "", .memory_bytes = n }, e);
+}
+
+static int
+take_ranges(struct aprml_ranges *to, const struct aprml_ranges *from, struct err *e)
+{
+	*to = (struct aprml_ranges){ .bytes = sizeof *to };
+	if (api_options(to, sizeof *to, from, sizeof *to, "aprml_ranges", e) < 0)
+		return -1;
+	return to->read ? 0 : err_set(e, ERR_NO, "aprml_ranges", "has no read");
 }
 
 struct aprml *
@@ -149,13 +171,23 @@ aprml_open_ranges(const struct aprml_ranges *ranges, struct aprml_error *e)
 	struct api_origin from = { 0 };
 	struct err err = ERR_INIT;
 
-	if (ranges->bytes < sizeof *ranges || !ranges->read) {
-		err_set(&err, ERR_NO, "aprml_ranges", "has no read, or another size than this library's");
-		api_fail(&err, e);
-		return NULL;
-	}
-	from.ranges = *ranges;
-	return api_open(&from, e);
+	if (take_ranges(&from.ranges, ranges, &err) == 0)
+		return api_open(&from, e);
+	api_fail(&err, e);
+	return NULL;
+}
+
+/* Open within the limits. NULL with e filled. */
+static struct aprml *
+open_within(const struct api_origin *from, const struct aprml_work *work, struct err *e)
+{
+	struct api_job j;
+	struct aprml *m;
+
+	api_job_begin(&j, work, NULL);
+	m = open_model(from, e);
+	api_job_end(&j, e);
+	return m;
 }
 
 struct aprml *
@@ -163,25 +195,26 @@ aprml_open_origin(const struct aprml_origin *origin, struct aprml_error *e)
 {
 	struct aprml_origin o = { .bytes = sizeof o };
 	struct api_origin from = { 0 };
+	struct aprml *m = NULL;
+	struct aprml_work work;
 	struct err err = ERR_INIT;
 
 	if (api_options(&o, sizeof o, origin, sizeof o, "aprml_origin", &err) == 0 &&
 	    !o.path + !o.p + !o.ranges != 2)
 		err_set(&err, ERR_NO, "aprml_origin", "needs one of path, p and ranges");
-	if (o.ranges && (o.ranges->bytes < sizeof *o.ranges || !o.ranges->read))
-		err_set(&err, ERR_NO, "aprml_ranges", "has no read, or another size than this library's");
-	if (err.code == ERR_NONE && format_choose(o.from, &from.format, &err) == 0) {
+	if (err.code == ERR_NONE && (!o.ranges || take_ranges(&from.ranges, o.ranges, &err) == 0) &&
+	    format_choose(o.from, &from.format, &err) == 0) {
 		memcpy(&from.path, &o.path, sizeof o.path); /* it is copied */
 		from.memory = o.p;
 		from.memory_bytes = o.n;
-		if (o.ranges)
-			from.ranges = *o.ranges;
 		from.ring = o.ring;
 		from.sealed = o.sealed != 0;
-		return api_open(&from, e);
+		if (api_work(&work, o.work, &err) == 0)
+			m = open_within(&from, &work, &err);
 	}
-	api_fail(&err, e);
-	return NULL;
+	if (!m)
+		api_fail(&err, e);
+	return m;
 }
 
 void
@@ -255,6 +288,8 @@ aprml_next(struct aprml *m, size_t *i, struct aprml_error *e)
 	struct item item;
 	int more;
 
+	if (api_need(m, "model", e) < 0)
+		return -1;
 	if (m->source->plan->sealed && source_check_open(m->source, &m->err) < 0)
 		return api_fail(&m->err, e);
 	while ((more = api_item(m, &item)) > 0) {
@@ -271,6 +306,8 @@ int
 aprml_read(struct aprml *m, void *p, size_t size, size_t *n, struct aprml_error *e)
 {
 	*n = 0;
+	if (api_need(m, "model", e) < 0)
+		return -1;
 	if (m->err.code != ERR_NONE || api_refill(m) < 0)
 		return api_fail(&m->err, e);
 	*n = m->n < size ? m->n : size;

@@ -29,6 +29,19 @@
  *
  * Strings are UTF-8 and terminated. They belong to the model and are valid until
  * aprml_close.
+ *
+ * Errors: e may be NULL if the program does not ask for the reason. A handle that is NULL, such as that
+ * of a model that could not be opened, is an error of the functions that take e, and harmless for those
+ * that close. Other functions, and other pointers, need one that is not NULL unless that is said; it
+ * may be NULL where the number of what it points to is 0. After an error of its own a handle can still
+ * be closed, and what else it can do is said for its kind.
+ *
+ * Sizes: structures whose first member is `bytes` may get more members in a later version. The program
+ * sets bytes to the size that it was compiled with. In a structure that the library reads, members
+ * that it does not know must be 0; of one that it fills, it fills the first bytes, and zeros behind what
+ * it knows. The other structures stay as they are as long as the soname does: aprml_error, aprml_tensor,
+ * aprml_value, aprml_file and aprml_token. What later versions say beyond them gets functions of its
+ * own. Numbers of enumerations are never used for something else.
  */
 #ifndef APRML_H
 #define APRML_H
@@ -46,7 +59,7 @@ extern "C" {
 
 struct aprml;
 
-/* Filled by a function that fails. code: the number of the error, as in apr(7) (2 for
+/* Filled by a function that fails, unless the program passes NULL. code: the number of the error, as in apr(7) (2 for
  * E002), or 0 if the error has no number. text: one line without line feed, safe to
  * print. */
 struct aprml_error {

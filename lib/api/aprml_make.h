@@ -18,7 +18,9 @@
  * with *e filled. The first error of a maker ends it: the functions below then fail with the same
  * error, and nothing remains under the name of the output.
  *
- * A maker, and the model that it takes, serve one thread at a time.
+ * A maker, and the model that it takes, serve one thread at a time, apart from aprml_maker_cancel. A
+ * report may be read by any number of threads. Call-backs may call the library, but not with the handles
+ * of the call that they belong to.
  */
 #ifndef APRML_MAKE_H
 #define APRML_MAKE_H
@@ -39,16 +41,22 @@ extern "C" {
 struct aprml_work {
 	size_t bytes;     /* sizeof (struct aprml_work) */
 	unsigned threads; /* 0 or 1: the calling thread works alone, and none is started */
-	double seconds;   /* that a call may take; 0: any time. Beyond it the call fails (E008) */
-	uint64_t memory;  /* bytes that a call may have allocated at once; 0: any number. Beyond it the
-	                   * call fails (E008). Not counted: codecs, passphrases, and programs with a
-	                   * resize of their own (struct aprml_host), which can limit it themselves */
+	double seconds;   /* that a call may take; 0: any time. Beyond it the call fails (E008). Looked
+	                   * at between pieces of tensors and with each allocation, so also while a
+	                   * header is read; not while a key is derived from a passphrase, which takes
+	                   * some seconds at most */
+	uint64_t memory;  /* bytes that the calling thread may have allocated at once; 0: any number.
+	                   * Beyond it the call fails (E008). A derivation that needs more is refused.
+	                   * Not counted: codecs, mappings, the buffers of threads that the call
+	                   * starts, and programs with a resize of their own (struct aprml_host), which
+	                   * can limit it themselves */
 
 	/* Receives remarks for the user, one line each. */
 	void (*log)(void *ctx, const char *text);
 
-	/* Called every now and then: `done` of `all` bytes of tensors have passed. Not 0: the call is
-	 * to end; it fails. */
+	/* Called by the calling thread after each piece of a tensor, at most a few MiB: `done` of
+	 * `all` bytes of tensors have passed. Not 0: the call is to end; it fails. It may look at a
+	 * variable that another thread sets. */
 	int (*progress)(void *ctx, uint64_t done, uint64_t all);
 	void *ctx;        /* of both */
 };
@@ -85,6 +93,10 @@ struct aprml_maker *aprml_maker_open(const struct aprml_output *to, const struct
 /* Free the maker; what it has not completed is removed. NULL is harmless. */
 void aprml_maker_close(struct aprml_maker *k);
 
+/* End the call that writes, and refuse those that follow. Any thread may call this at any time until
+ * aprml_maker_close. The call ends after the piece that it is at; what it had written is removed. */
+void aprml_maker_cancel(struct aprml_maker *k);
+
 /* Set an option by its name; the value is text, NULL for an option that has none. Some may be given
  * several times.
  *
@@ -97,8 +109,18 @@ void aprml_maker_close(struct aprml_maker *k);
  * Types of tensors, as for apr-quant(1):
  *	type          a mixture or a type: q4_k_m, q8_0, f16, …; the others below need it
  *	pure, leave-output-tensor, allow-requantize, allow-nonfinite, no-record
- *	tensor-type (REGEX=TYPE; may be repeated), output-tensor-type, token-embedding-type
- *	fallback (error, warn or a type), max-rmse, prune-layers, override-kv (may be repeated)
+ *	tensor-type (REGEX=TYPE), tensor-type-file (a file of such rules, one a line), which may be
+ *	repeated; the first rule that matches wins
+ *	output-tensor-type, token-embedding-type, max-rmse, prune-layers
+ *	fallback (error, warn or a type), override-kv (may be repeated)
+ *	include-weights, exclude-weights (a text that names of entries of the importance matrix contain;
+ *	may be repeated)
+ *
+ * Three options of apr-quant are not here. calibration measures in plain C arithmetic, which would hold
+ * for all other calls of the process too: apr-imatrix --reproducible measures the same, and
+ * aprml_maker_importance takes what it writes. plugin loads a library into the process, and hook starts
+ * a command: a program that has types or rules of its own gives tensor-type for each name. The types of a
+ * maker are thus those of its options alone.
  *
  * Signature, as for apr-sign(1), with aprml_maker_sign:
  *	name, model-version, date, comment */
@@ -168,6 +190,7 @@ size_t aprml_report_count(const struct aprml_report *r, enum aprml_level level);
 
 /* A finding; its texts belong to the report. Names from the model are not escaped. */
 struct aprml_finding {
+	size_t bytes;       /* sizeof (struct aprml_finding), set by the caller */
 	enum aprml_level level;
 	const char *id;     /* of its rule: "CHECK-028", "SHAPES-…" */
 	const char *object; /* a tensor, a key; or NULL */
@@ -175,7 +198,8 @@ struct aprml_finding {
 	const char *fix;    /* a command that mends it; or NULL */
 };
 
-/* Finding i, errors first; -1 if there is none. A rule has at most 64 at each level. */
+/* Store finding i, errors first, in *f. 0, or -1 if there is none or f->bytes is too small. A rule has at
+ * most 64 at each level. */
 int aprml_report_finding(const struct aprml_report *r, size_t i, struct aprml_finding *f);
 
 /* The whole report as apr-check --json prints it: a JSON object on each line, *n bytes. */

@@ -51,7 +51,7 @@ struct aprml_predictor_info {
 	int texts;        /* rows are texts */
 };
 
-/* 0, or -1 if bytes is unknown. */
+/* Fill *info. 0, or -1 if info->bytes is too small. */
 int aprml_predictor_info(const struct aprml_predictor *p, struct aprml_predictor_info *info);
 
 /* The name of feature i and the label of class i, or NULL: there is no such one, or it has only its

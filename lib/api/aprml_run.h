@@ -239,7 +239,7 @@ struct aprml_result {
 	double seconds;        /* from then on to the end */
 };
 
-/* Fill *result with the latest generation. 0, or -1 if there was none or bytes is unknown. */
+/* Fill *result with the latest generation. 0, or -1 if there was none or result->bytes is too small. */
 int aprml_run_result(const struct aprml_run *r, struct aprml_result *result);
 
 /* cancel 1: end the call that computes, after the part that it is at (a token, or at most 512 tokens of

@@ -5,6 +5,8 @@
  *
  *	struct aprml_ring *ring = aprml_ring_open(&e);
  *
+ *	struct aprml_verdict verdict = { sizeof verdict };
+ *
  *	aprml_ring_add(ring, bytes, n, NULL, 0, &e);
  *	if (aprml_verify(m, ring, NULL, NULL, &verdict, &e) == 0)
  *		printf("signed by %s\n", verdict.key);
@@ -71,6 +73,7 @@ struct aprml_wants {
 
 /* A signature that holds. Texts are terminated, empty if the signer did not state them. */
 struct aprml_verdict {
+	size_t bytes;           /* sizeof (struct aprml_verdict), set by the caller */
 	char key[24];           /* the id of the key that signed */
 	char root[72];          /* the digest of the content, in hexadecimal */
 	int sealed;             /* not 0: the model is sealed, and the outer signature was verified */
@@ -102,6 +105,9 @@ struct aprml_origin {
 	/* Not 0: open a sealed model without a key. Its metadata can be read, it can be verified, and a
 	 * maker stores it unchanged. */
 	int sealed;
+
+	/* Limits of time and memory of this call, and its log: a header, and a passphrase. NULL: none. */
+	const struct aprml_work *work;
 };
 struct aprml *aprml_open_origin(const struct aprml_origin *o, struct aprml_error *e);
 

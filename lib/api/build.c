@@ -8,6 +8,7 @@
 #include "core/num.h"
 
 #define NAME "<model>" /* in messages */
+#define PIECE (1u << 20) /* bytes that are written at once */
 
 void
 api_build_free(struct api_build *b)
@@ -295,16 +296,26 @@ give(struct aprml_maker *k, const uint8_t *p, size_t n)
 	size_t part;
 
 	for (; n > 0; n -= part, p += part) {
-		part = (size_t)num_min(n, b->left);
+		part = (size_t)num_min(num_min(n, PIECE), b->left);
 		if (part == 0)
 			return err_set(&k->err, ERR_NO, NAME, "gets more bytes than its tensors have");
 		if (sink_write(top(k), p, part, &k->err) < 0)
 			return -1;
 		b->left -= part;
-		if (advance(k) < 0)
+		b->moved += part;
+		if (advance(k) < 0 || api_job_watch(&k->job, b->moved, &k->err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static void
+job_begin(struct aprml_maker *k)
+{
+	if (k->quant.asked)
+		api_level();
+	api_job_begin(&k->job, &k->work, &k->cancelled);
+	k->job.all = model_tensor_bytes(&k->build.plan);
 }
 
 /* After a call that wrote: 0, or the end of the maker. */
@@ -313,7 +324,7 @@ done(struct aprml_maker *k, int r, struct aprml_error *e)
 {
 	if (r < 0)
 		api_maker_end(k);
-	api_job_end();
+	api_job_end(&k->job, &k->err);
 	return r < 0 ? api_maker_fail(k, e) : 0;
 }
 
@@ -322,7 +333,7 @@ aprml_maker_data(struct aprml_maker *k, const void *p, size_t n, struct aprml_er
 {
 	if (api_maker_begin(k, e) < 0)
 		return -1;
-	api_job_begin(&k->job, &k->work);
+	job_begin(k);
 	return done(k, begin(k) < 0 || give(k, p, n) < 0 ? -1 : 0, e);
 }
 
@@ -333,7 +344,7 @@ aprml_maker_end(struct aprml_maker *k, struct aprml_error *e)
 
 	if (api_maker_begin(k, e) < 0)
 		return -1;
-	api_job_begin(&k->job, &k->work);
+	job_begin(k);
 	r = begin(k);
 	if (r == 0 && k->build.at < k->build.plan.tensor_count)
 		r = err_set(&k->err, ERR_NO, NAME, "has tensors whose bytes are missing");

@@ -117,15 +117,17 @@ aprml_check(struct aprml *m, const struct aprml_check_options *options,
 	struct api_job j;
 	struct err err = ERR_INIT;
 
+	if (api_need(m, "model", e) < 0)
+		return NULL;
 	if (api_options(&o, sizeof o, options, sizeof o, "aprml_check_options", &err) == 0 &&
 	    api_work(&how, work, &err) == 0 && source_check_open(m->source, &err) == 0) {
 		api_level();
-		api_job_begin(&j, &how);
+		api_job_begin(&j, &how, NULL);
 		from = api_fresh_for(m, FORMAT_ALL, &again, &err);
 		if (from)
 			r = report(&j, from, &o, &err);
 		api_fresh_end(from, again);
-		api_job_end();
+		api_job_end(&j, &err);
 	}
 	if (!r)
 		api_fail(&err, e);
@@ -161,16 +163,18 @@ int
 aprml_report_finding(const struct aprml_report *r, size_t i, struct aprml_finding *f)
 {
 	const struct finding *from;
+	struct aprml_finding known;
 
 	if (i >= r->findings.count)
 		return -1;
 	from = &r->findings.of[i];
-	*f = (struct aprml_finding){
+	known = (struct aprml_finding){
+		.bytes = sizeof known,
 		.level = from->level == FINDING_ERROR ? APRML_ERROR
 		         : from->level == FINDING_WARN ? APRML_WARNING : APRML_INFO,
 		.id = from->rule->id, .object = from->object, .fact = from->fact, .fix = from->fix,
 	};
-	return 0;
+	return api_fill(f, &known, sizeof known, sizeof known);
 }
 
 const char *

@@ -30,10 +30,13 @@ api_level(void)
 /* The library below notes without a context. */
 static _Thread_local const struct api_log *now;
 
-void
+const struct api_log *
 api_log_to(const struct api_log *log)
 {
+	const struct api_log *before = now;
+
 	now = log && log->log ? log : NULL;
+	return before;
 }
 
 void
@@ -59,6 +62,21 @@ api_options(void *to, size_t size, const void *from, size_t least, const char *n
 		if (p[i])
 			return err_set(e, ERR_NO, name, "has members that this library does not know");
 	memcpy(to, from, bytes < size ? bytes : size);
+	return 0;
+}
+
+int
+api_fill(void *to, const void *from, size_t size, size_t least)
+{
+	size_t bytes;
+
+	memcpy(&bytes, to, sizeof bytes);
+	if (bytes < least)
+		return -1;
+	memcpy(to, from, bytes < size ? bytes : size);
+	if (bytes > size)
+		memset((uint8_t *)to + size, 0, bytes - size);
+	memcpy(to, &bytes, sizeof bytes);
 	return 0;
 }
 

@@ -22,8 +22,8 @@ struct api_log {
 	void *ctx;
 };
 
-/* From now on, api_note of this thread goes to log; NULL: nowhere. */
-void api_log_to(const struct api_log *log);
+/* From now on, api_note of this thread goes to log; NULL: nowhere. Returns where it went before. */
+const struct api_log *api_log_to(const struct api_log *log);
 void api_note(const char *text);
 
 /* Copy a structure of options of the program, which begins with its size, to the `size` bytes at to,
@@ -31,6 +31,10 @@ void api_note(const char *text);
  * filled: it is shorter, or sets members that this library does not know. */
 int api_options(void *to, size_t size, const void *from, size_t least, const char *name,
                 struct err *e);
+
+/* Copy a structure of `size` bytes to one of the program, which has set its size, the first member, and
+ * put zeros behind what is known. least: the size of the first version. 0, or -1 if it is shorter. */
+int api_fill(void *to, const void *from, size_t size, size_t least);
 
 /* Store up to room of n ids or bytes, and their number. */
 void api_give(void *to, size_t room, const void *from, size_t n, size_t item, size_t *count);

@@ -12,10 +12,20 @@
 #include "api/job.h"
 
 /* Whether the call may have n bytes more. */
-static int
-allows(const struct api_meter *m, size_t n)
+static bool
+allows(struct api_meter *m, size_t n)
 {
-	return !m->most || (m->used <= m->most && n <= m->most - m->used);
+	if (!m->most || (m->used <= m->most && n <= m->most - m->used))
+		return true;
+	m->stop = API_FULL;
+	return false;
+}
+
+/* Whether a call goes on that allocates something. */
+static bool
+goes_on(struct api_meter *m)
+{
+	return !m || api_stops(m) == API_GOES_ON;
 }
 
 static void
@@ -38,6 +48,10 @@ api_realloc(void *old, size_t n)
 	size_t before;
 	void *p;
 
+	if (!goes_on(m)) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	if (api_host.resize) {
 		p = api_host.resize(api_host.ctx, old, n ? n : 1);
 		if (!p)

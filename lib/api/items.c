@@ -5,10 +5,23 @@
 int
 api_fail(const struct err *from, struct aprml_error *e)
 {
+	if (!e)
+		return -1;
 	e->code = from->code <= ERR_MEMORY ? (int)from->code : 0;
 	snprintf(e->text, sizeof e->text, "%s%s%s", from->object, *from->object ? ": " : "",
 	         from->fact);
 	return -1;
+}
+
+int
+api_need(const void *handle, const char *what, struct aprml_error *e)
+{
+	struct err err = ERR_INIT;
+
+	if (handle)
+		return 0;
+	err_set(&err, ERR_NO, what, "is NULL");
+	return api_fail(&err, e);
 }
 
 int

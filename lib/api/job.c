@@ -1,7 +1,9 @@
 #include "api/job.h"
 
+#include <inttypes.h>
 #include <time.h>
 
+#include "crypto/derivation.h"
 #include "crypto/kdf.h"
 
 _Thread_local struct api_meter *api_meter;
@@ -39,21 +41,59 @@ api_work(struct aprml_work *to, const struct aprml_work *from, struct err *e)
 }
 
 void
-api_job_begin(struct api_job *j, const struct aprml_work *work)
+api_job_begin(struct api_job *j, const struct aprml_work *work, const atomic_bool *cancelled)
 {
+	const bool limits = work->memory || work->seconds > 0 || cancelled;
+
 	*j = (struct api_job){ .work = *work, .log = { work->log, work->ctx },
-		.meter = { 0, work->memory } };
+		.meter = { .most = work->memory, .cancelled = cancelled },
+		.meter_before = api_meter };
 	if (work->seconds > 0)
-		j->deadline = now() + work->seconds;
-	api_log_to(&j->log);
-	api_meter = work->memory ? &j->meter : NULL;
+		j->meter.deadline = now() + work->seconds;
+	j->log_before = api_log_to(&j->log);
+	api_meter = limits ? &j->meter : NULL;
+	derivation_limit(work->memory);
+}
+
+enum api_stop
+api_stops(struct api_meter *m)
+{
+	if (m->stop != API_GOES_ON)
+		return m->stop;
+	if (m->cancelled && atomic_load_explicit(m->cancelled, memory_order_relaxed))
+		m->stop = API_CANCELLED;
+	else if (m->deadline > 0 && now() > m->deadline)
+		m->stop = API_LATE;
+	return m->stop;
+}
+
+/* Say why the call ends. */
+static int
+explain(const struct api_job *j, struct err *e)
+{
+	switch (j->meter.stop) {
+	case API_CANCELLED:
+		return err_set(e, ERR_NO, NULL, "the call was cancelled");
+	case API_LATE:
+		return err_set(e, ERR_MEMORY, NULL, "takes more than %g seconds", j->work.seconds);
+	case API_FULL:
+		return err_set(e, ERR_MEMORY, NULL, "needs more than %" PRIu64 " bytes of memory",
+		               j->meter.most);
+	default:
+		return 0;
+	}
 }
 
 void
-api_job_end(void)
+api_job_end(struct api_job *j, struct err *e)
 {
-	api_log_to(NULL);
-	api_meter = NULL;
+	api_log_to(j->log_before);
+	api_meter = j->meter_before;
+	derivation_limit(api_meter ? api_meter->most : 0);
+	if (e->code != ERR_MEMORY || j->meter.stop == API_GOES_ON)
+		return;
+	*e = (struct err)ERR_INIT;
+	explain(j, e);
 }
 
 unsigned
@@ -62,19 +102,24 @@ api_job_threads(const struct api_job *j)
 	return j->work.threads ? j->work.threads : 1;
 }
 
-static int
-watch(void *ctx, uint64_t done, struct err *e)
+int
+api_job_watch(struct api_job *j, uint64_t done, struct err *e)
 {
-	struct api_job *j = ctx;
 	const struct aprml_work *w = &j->work;
 
 	j->stopped = true;
 	if (w->progress && w->progress(w->ctx, done < j->all ? done : j->all, j->all) != 0)
 		return err_set(e, ERR_NO, NULL, "the program has ended the call");
-	if (j->deadline > 0 && now() > j->deadline)
-		return err_set(e, ERR_MEMORY, NULL, "takes more than %g seconds", w->seconds);
+	if (api_stops(&j->meter) != API_GOES_ON)
+		return explain(j, e);
 	j->stopped = false;
 	return 0;
+}
+
+static int
+watch(void *ctx, uint64_t done, struct err *e)
+{
+	return api_job_watch(ctx, done, e);
 }
 
 void

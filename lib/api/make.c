@@ -25,9 +25,19 @@ api_maker_fail(struct aprml_maker *k, struct aprml_error *e)
 int
 api_maker_begin(struct aprml_maker *k, struct aprml_error *e)
 {
+	if (api_need(k, "maker", e) < 0)
+		return -1;
+	if (k->err.code == ERR_NONE && !k->ended && atomic_load(&k->cancelled))
+		err_set(&k->err, ERR_NO, NULL, "the call was cancelled");
 	if (k->err.code == ERR_NONE && !k->ended)
 		return 0;
 	return api_maker_fail(k, e);
+}
+
+void
+aprml_maker_cancel(struct aprml_maker *k)
+{
+	atomic_store(&k->cancelled, true);
 }
 
 const char *
@@ -221,7 +231,6 @@ sign_flow(struct aprml_maker *k, struct flow *f)
 static void
 quant_flow(struct aprml_maker *k, const char *name, struct flow *f)
 {
-	api_level();
 	k->conversion = (struct conversion){ .how = &k->quant.recipe,
 		.max_rmse = k->quant.max_rmse, .note = note_lines,
 		.jobs = api_job_threads(&k->job), .allow_nonfinite = k->quant.allow_nonfinite };
@@ -291,9 +300,11 @@ aprml_maker_model(struct aprml_maker *k, struct aprml *m, struct aprml_error *e)
 {
 	struct aprml *again = NULL, *from = NULL;
 
-	if (api_maker_begin(k, e) < 0)
+	if (api_maker_begin(k, e) < 0 || api_need(m, "model", e) < 0)
 		return -1;
-	api_job_begin(&k->job, &k->work);
+	if (k->quant.asked)
+		api_level();
+	api_job_begin(&k->job, &k->work, &k->cancelled);
 	if (k->build.plan.source || k->build.key_count || k->build.file_count)
 		err_set(&k->err, ERR_NO, NULL, "the program builds a model");
 	if (api_maker_prove(k) == 0)
@@ -302,6 +313,6 @@ aprml_maker_model(struct aprml_maker *k, struct aprml *m, struct aprml_error *e)
 		k->err = from->err;
 	api_maker_end(k);
 	api_fresh_end(from, again);
-	api_job_end();
+	api_job_end(&k->job, &k->err);
 	return k->err.code == ERR_NONE ? 0 : api_fail(&k->err, e);
 }

@@ -20,6 +20,12 @@ struct api_text {
 	char text[];
 };
 
+/* Texts of the maker. */
+struct api_words {
+	const char **word;
+	size_t n, cap;
+};
+
 /* The options of a conversion of types. */
 struct api_quant {
 	struct recipe_options recipe;
@@ -29,6 +35,7 @@ struct api_quant {
 	struct prune prune;
 	struct key_values keys;
 	struct imatrix imatrix;
+	struct api_words include, exclude; /* entries of imatrix */
 	double max_rmse;            /* or infinite */
 	bool asked, allow_nonfinite;
 };
@@ -50,6 +57,7 @@ struct api_build {
 	struct model plan;          /* at first only its tensors */
 	size_t at;                  /* the tensor whose bytes come */
 	uint64_t left;              /* of its bytes */
+	uint64_t moved;             /* bytes of all tensors so far */
 	bool begun;
 };
 
@@ -57,6 +65,7 @@ struct aprml_maker {
 	struct aprml_output to;     /* path is owned by the maker */
 	struct aprml_work work;
 	struct err err;             /* the first error ends the maker */
+	atomic_bool cancelled;      /* by any thread */
 	bool ended;
 	struct api_text *texts;
 

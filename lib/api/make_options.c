@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/make.h"
+#include "core/mem.h"
 #include "core/near.h"
 #include "formats/create.h"
 #include "kernels/kernel.h"
@@ -17,7 +18,7 @@ enum option_kind { FLAG, NUMBER, TEXT, OWN };
 enum option_name {
 	TO, COMPRESS, ALIGN, RESERVE, SHARD_SIZE, PLAIN, NO_SYNC,
 	TYPE, PURE, LEAVE_OUTPUT, REQUANTIZE, NONFINITE, NO_RECORD, TENSOR_TYPE, OUTPUT_TYPE,
-	EMBEDDING_TYPE, FALLBACK, MAX_RMSE, PRUNE_LAYERS, OVERRIDE_KV,
+	TYPE_FILE, EMBEDDING_TYPE, FALLBACK, MAX_RMSE, PRUNE_LAYERS, OVERRIDE_KV, INCLUDE, EXCLUDE,
 	NAME, VERSION, DATE, COMMENT
 };
 
@@ -39,12 +40,15 @@ static const struct option {
 	[NONFINITE] = { "allow-nonfinite", FLAG },
 	[NO_RECORD] = { "no-record", FLAG },
 	[TENSOR_TYPE] = { "tensor-type", TEXT },
+	[TYPE_FILE] = { "tensor-type-file", TEXT },
 	[OUTPUT_TYPE] = { "output-tensor-type", TEXT },
 	[EMBEDDING_TYPE] = { "token-embedding-type", TEXT },
 	[FALLBACK] = { "fallback", TEXT },
 	[MAX_RMSE] = { "max-rmse", TEXT },
 	[PRUNE_LAYERS] = { "prune-layers", TEXT },
 	[OVERRIDE_KV] = { "override-kv", TEXT },
+	[INCLUDE] = { "include-weights", TEXT },
+	[EXCLUDE] = { "exclude-weights", TEXT },
 	[NAME] = { "name", TEXT },
 	[VERSION] = { "model-version", TEXT },
 	[DATE] = { "date", TEXT },
@@ -140,6 +144,16 @@ set_rmse(struct aprml_maker *k, const char *value)
 	return *value && !*end && k->quant.max_rmse >= 0 ? 0 : wrong(k, "max-rmse", value);
 }
 
+/* Append a text that names of entries of the importance matrix contain. */
+static int
+add_word(struct aprml_maker *k, struct api_words *to, const char *value)
+{
+	if (mem_grow(&to->word, &to->cap, to->n + 1, sizeof *to->word) < 0)
+		return err_memory(&k->err);
+	to->word[to->n] = api_maker_text(k, value);
+	return to->word[to->n++] ? 0 : -1;
+}
+
 /* ---- what is signed ---- */
 
 static int
@@ -203,6 +217,8 @@ set_rule(struct aprml_maker *k, enum option_name i, const char *value)
 		return set_type(k, value);
 	case TENSOR_TYPE:
 		return override_add(&q->overrides, value, &k->err);
+	case TYPE_FILE:
+		return override_read(&q->overrides, value, &k->err);
 	case OUTPUT_TYPE:
 		return type_of(k, "output-tensor-type", value, &q->overrides.output);
 	case EMBEDDING_TYPE:
@@ -213,6 +229,10 @@ set_rule(struct aprml_maker *k, enum option_name i, const char *value)
 		return set_rmse(k, value);
 	case PRUNE_LAYERS:
 		return prune_parse(&q->prune, value, &k->err);
+	case INCLUDE:
+		return add_word(k, &q->include, value);
+	case EXCLUDE:
+		return add_word(k, &q->exclude, value);
 	default:
 		return key_values_add(&q->keys, value, &k->err);
 	}
@@ -376,6 +396,30 @@ prove_own(struct aprml_maker *k)
 	return 0;
 }
 
+/* Leave out the entries of the importance matrix that the options name. */
+static int
+choose_entries(struct aprml_maker *k)
+{
+	struct api_quant *q = &k->quant;
+	const size_t all = q->imatrix.n;
+	size_t i;
+
+	if (!q->recipe.imatrix)
+		return q->include.n + q->exclude.n == 0 ? 0
+		       : err_set(&k->err, ERR_USAGE, NULL,
+		                 "include-weights and exclude-weights need an importance matrix");
+	for (i = 0; i < q->exclude.n; i++)
+		if (imatrix_exclude(&q->imatrix, q->exclude.word[i]) == 0)
+			return err_set(&k->err, ERR_USAGE, "exclude-weights", "%.80s: no entry's name "
+			               "contains it", q->exclude.word[i]);
+	if (q->include.n > 0)
+		imatrix_include(&q->imatrix, q->include.word, q->include.n);
+	if (q->imatrix.n == 0)
+		return err_set(&k->err, ERR_USAGE, NULL,
+		               "none of the %zu entries of the importance matrix is left", all);
+	return 0;
+}
+
 static int
 prove_quant(struct aprml_maker *k)
 {
@@ -384,6 +428,8 @@ prove_quant(struct aprml_maker *k)
 	q->recipe.how.overrides = &q->overrides;
 	q->recipe.prune = &q->prune;
 	q->recipe.keys = &q->keys;
+	if (choose_entries(k) < 0)
+		return -1;
 	if (q->asked && q->recipe.imatrix)
 		return prune_imatrix(&q->prune, &q->imatrix, &k->err);
 	if (!q->asked && (q->recipe.imatrix || q->overrides.n || q->prune.n || q->keys.n ||
@@ -418,4 +464,6 @@ api_quant_free(struct api_quant *q)
 	imatrix_free(&q->imatrix);
 	prune_free(&q->prune);
 	key_values_free(&q->keys);
+	free(q->include.word);
+	free(q->exclude.word);
 }

@@ -191,11 +191,14 @@ set_value(struct aprml_value *v, struct value_type t, const uint8_t *p, size_t n
 int
 aprml_value(struct aprml *m, const char *key, struct aprml_value *v, struct aprml_error *e)
 {
-	const struct meta *meta = model_find(m->source->plan, key);
+	const struct meta *meta;
 	struct err err = ERR_INIT;
 	struct api_blob wire;
 	size_t bytes = 0;
 
+	if (api_need(m, "model", e) < 0)
+		return -1;
+	meta = model_find(m->source->plan, key);
 	if (!meta) {
 		err_set(&err, ERR_NO, key, "the model has no such key");
 		return api_fail(&err, e);
@@ -268,10 +271,13 @@ aprml_file_count(const struct aprml *m)
 int
 aprml_file(struct aprml *m, size_t i, struct aprml_file *f, struct aprml_error *e)
 {
-	const struct model *plan = m->source->plan;
+	const struct model *plan;
 	const struct api_blob *kept;
 	struct err err = ERR_INIT;
 
+	if (api_need(m, "model", e) < 0)
+		return -1;
+	plan = m->source->plan;
 	if (i >= aprml_file_count(m)) {
 		err_set(&err, ERR_NO, api_name(m), "no side file has this number");
 		return api_fail(&err, e);

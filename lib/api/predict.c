@@ -54,11 +54,15 @@ opened(struct aprml_predictor *p, int status, struct err *err, struct aprml_erro
 struct aprml_predictor *
 aprml_predictor_of(struct aprml *m, struct aprml_error *e)
 {
-	struct aprml_predictor *p = make();
-	struct aprml_weights *w = p ? aprml_weights_open(m, NULL, e) : NULL;
+	struct aprml_predictor *p;
+	struct aprml_weights *w;
 	struct err err = ERR_INIT;
 	int status;
 
+	if (api_need(m, "model", e) < 0)
+		return NULL;
+	p = make();
+	w = p ? aprml_weights_open(m, NULL, e) : NULL;
 	if (p && !w) {
 		aprml_predictor_close(p);
 		return NULL;
@@ -81,11 +85,14 @@ open_container(struct aprml *m, struct aprml_error *e)
 struct aprml_predictor *
 aprml_predictor_open(const char *path, struct aprml_error *e)
 {
-	struct aprml_predictor *p = make();
+	struct aprml_predictor *p;
 	struct err err = ERR_INIT;
 	struct reader r;
 	int status = -1;
 
+	if (api_need(path, "path", e) < 0)
+		return NULL;
+	p = make();
 	if (p && reader_open(&r, path, &err) == 0) {
 		status = predict_file(&p->m, &r, path, &err);
 		reader_close(&r);
@@ -99,11 +106,14 @@ aprml_predictor_open(const char *path, struct aprml_error *e)
 struct aprml_predictor *
 aprml_predictor_open_memory(const void *bytes, size_t n, struct aprml_error *e)
 {
-	struct aprml_predictor *p = make();
+	struct aprml_predictor *p;
 	struct err err = ERR_INIT;
 	struct reader r;
 	int status = -1;
 
+	if (n > 0 && api_need(bytes, "bytes", e) < 0)
+		return NULL;
+	p = make();
 	if (p) {
 		reader_memory(&r, bytes, n, "<memory>", &err);
 		status = predict_file(&p->m, &r, "<memory>", &err);
@@ -122,11 +132,10 @@ aprml_predictor_info(const struct aprml_predictor *p, struct aprml_predictor_inf
 {
 	const struct predictor *m = &p->m;
 
-	if (info->bytes != sizeof *info)
-		return -1;
-	*info = (struct aprml_predictor_info){ sizeof *info, m->kind, m->features, m->outputs,
+	const struct aprml_predictor_info known = { sizeof known, m->kind, m->features, m->outputs,
 		m->classes, predict_trees(m), m->texts };
-	return 0;
+
+	return api_fill(info, &known, sizeof known, sizeof known);
 }
 
 const char *
@@ -146,6 +155,8 @@ aprml_predictor_trees(struct aprml_predictor *p, size_t n, struct aprml_error *e
 {
 	struct err err = ERR_INIT;
 
+	if (api_need(p, "predictor", e) < 0)
+		return -1;
 	if (predict_trees(&p->m) == 0)
 		err_set(&err, ERR_NO, NULL, "the model has no trees");
 	else if (forest_limit(&p->m.forest, n, &err) == 0 &&
@@ -159,8 +170,11 @@ aprml_predictor_explain(struct aprml_predictor *p, struct aprml_error *e)
 {
 	static const char option[] = "--contrib: ";
 	struct err err = ERR_INIT;
-	int r = contrib_begin(&p->m, &err);
+	int r;
 
+	if (api_need(p, "predictor", e) < 0)
+		return -1;
+	r = contrib_begin(&p->m, &err);
 	if (strncmp(err.fact, option, strlen(option)) == 0)
 		memmove(err.fact, err.fact + strlen(option), strlen(err.fact) - strlen(option) + 1);
 	return r < 0 ? api_fail(&err, e) : 0;
@@ -340,6 +354,8 @@ predict_asked(const struct aprml_predictor *p, struct ask *a, size_t n, struct a
 {
 	struct err err = ERR_INIT;
 
+	if (api_need(p, "predictor", e) < 0)
+		return -1;
 	a->m = &p->m;
 	a->columns = aprml_predict_columns(p, a->what);
 	if (a->columns == 0)

@@ -60,8 +60,11 @@ struct aprml *api_open(const struct api_origin *o, struct aprml_error *e);
 /* Its name in messages. */
 const char *api_name(const struct aprml *m);
 
-/* Copy an error to the caller. Returns -1. */
+/* Copy an error to the caller, who may have passed NULL. Returns -1. */
 int api_fail(const struct err *from, struct aprml_error *e);
+
+/* 0 if the program has passed a handle; else -1 with *e filled. */
+int api_need(const void *handle, const char *what, struct aprml_error *e);
 
 /* Move to the next item of any kind, past the rest of the current body. 1, 0 at the end if
  * everything was proved, or -1 with m->err filled. */

@@ -16,6 +16,8 @@ struct aprml_run {
 	struct aprml_run_options options;
 	struct thread_arena arena;
 	struct api_log log;
+	const struct thread_arena *arena_before; /* of a call around that of this run */
+	const struct api_log *log_before;
 	struct infer *infer;
 	struct sequence *sequence;
 	atomic_bool cancelled;
@@ -70,8 +72,8 @@ open_model(struct aprml_run *r, struct err *e)
 static void
 enter(struct aprml_run *r)
 {
-	thread_use(r->arena.run ? &r->arena : NULL);
-	api_log_to(&r->log);
+	r->arena_before = thread_use(r->arena.run ? &r->arena : NULL);
+	r->log_before = api_log_to(&r->log);
 	r->entered = generate_clock();
 }
 
@@ -79,18 +81,21 @@ static void
 leave(struct aprml_run *r)
 {
 	r->spent += generate_clock() - r->entered;
-	api_log_to(NULL);
-	thread_use(NULL);
+	api_log_to(r->log_before);
+	thread_use(r->arena_before);
 }
 
 struct aprml_run *
 aprml_run_open(struct aprml_weights *w, const struct aprml_run_options *options,
                struct aprml_error *e)
 {
-	struct aprml_run *r = mem_array(1, sizeof *r);
+	struct aprml_run *r;
 	struct err err = ERR_INIT;
 	int done;
 
+	if (api_need(w, "weights", e) < 0)
+		return NULL;
+	r = mem_array(1, sizeof *r);
 	if (!r) {
 		err_memory(&err);
 		api_fail(&err, e);
@@ -326,6 +331,8 @@ aprml_run_begin(struct aprml_run *r, const uint32_t *id, size_t n,
 	struct aprml_sampling s = APRML_SAMPLING;
 	struct err err = ERR_INIT;
 
+	if (api_need(r, "run", e) < 0)
+		return -1;
 	if (api_options(&s, sizeof s, sampling, sizeof s, "aprml_sampling", &err) == 0 &&
 	    begin(r, id, n, &s, &err) == 0)
 		return 0;
@@ -339,6 +346,8 @@ aprml_run_next(struct aprml_run *r, struct aprml_token *token, struct aprml_erro
 	struct err err = ERR_INIT;
 	int more;
 
+	if (api_need(r, "run", e) < 0)
+		return -1;
 	if (!r->generation)
 		return 0;
 	enter(r);
@@ -375,16 +384,18 @@ aprml_run_generate(struct aprml_run *r, const uint32_t *id, size_t n,
 int
 aprml_run_result(const struct aprml_run *r, struct aprml_result *result)
 {
-	if (!r->any || result->bytes != sizeof *result)
+	struct aprml_result known;
+
+	if (!r->any)
 		return -1;
-	*result = r->result;
+	known = r->result;
 	if (r->generation) {
 		const struct generate_result *g = generation_result(r->generation);
 
-		*result = (struct aprml_result){ sizeof *result, APRML_RUNNING, g->prompt, g->made,
+		known = (struct aprml_result){ sizeof known, APRML_RUNNING, g->prompt, g->made,
 			g->prompt_seconds, 0 };
 	}
-	return 0;
+	return api_fill(result, &known, sizeof known, sizeof known);
 }
 
 /* ---- tokens in, logits out ---- */
@@ -450,6 +461,8 @@ aprml_run_feed(struct aprml_run *r, const uint32_t *id, size_t n, aprml_row row,
 	size_t before;
 	int done;
 
+	if (api_need(r, "run", e) < 0)
+		return -1;
 	if (end_generation(r, APRML_CANCELLED, &err) < 0)
 		return api_fail(&err, e);
 	before = r->text.n;

@@ -219,6 +219,9 @@ pull_tensor(struct pull *p, const struct aprml *m, size_t i)
 {
 	const struct tensor *tensor;
 
+	if (api_need(m, "model", p->e) < 0)
+		return NULL;
+	p->name = api_name(m);
 	if (i >= aprml_tensor_count(m)) {
 		pull_fail(p, ERR_NO, "no tensor has this number");
 		return NULL;
@@ -235,7 +238,7 @@ pull_tensor(struct pull *p, const struct aprml *m, size_t i)
 int
 aprml_bytes(struct aprml *m, size_t i, uint64_t from, size_t n, void *p, struct aprml_error *e)
 {
-	struct pull pull = { .fd = -1, .file.fd = -1, .e = e, .name = api_name(m) };
+	struct pull pull = { .fd = -1, .file.fd = -1, .e = e };
 	const struct tensor *tensor = pull_tensor(&pull, m, i);
 	int r = -1;
 
@@ -255,7 +258,7 @@ int
 aprml_floats(struct aprml *m, size_t i, uint64_t from, size_t n, float *y,
              struct aprml_error *e)
 {
-	struct pull p = { .fd = -1, .file.fd = -1, .e = e, .name = api_name(m) };
+	struct pull p = { .fd = -1, .file.fd = -1, .e = e };
 	const struct tensor *tensor = pull_tensor(&p, m, i);
 	int r = -1;
 
@@ -329,7 +332,7 @@ const void *
 aprml_view(struct aprml *m, size_t i, struct aprml_error *e)
 {
 	static const uint8_t nothing;
-	struct pull p = { .fd = -1, .file.fd = -1, .e = e, .name = api_name(m) };
+	struct pull p = { .fd = -1, .file.fd = -1, .e = e };
 	const void *at = NULL;
 	int lies;
 
@@ -353,11 +356,10 @@ aprml_view(struct aprml *m, size_t i, struct aprml_error *e)
 void
 aprml_prefetch(struct aprml *m, const size_t *i, size_t n)
 {
-	struct aprml_error e;
 	uint64_t bytes;
 
 	for (; n > 0; n--, i++) {
-		struct pull p = { .fd = -1, .file.fd = -1, .e = &e, .name = api_name(m) };
+		struct pull p = { .fd = -1, .file.fd = -1 };
 
 		if (!pull_tensor(&p, m, *i) || pull_lying(&p, m, *i) <= 0) {
 			pull_end(&p);

@@ -58,6 +58,8 @@ aprml_tokenizer_open(struct aprml *m, struct aprml_error *e)
 	struct aprml_tokenizer *t = NULL;
 	struct err err = ERR_INIT;
 
+	if (api_need(m, "model", e) < 0)
+		return NULL;
 	from = api_fresh(m, &again, &err);
 	if (from)
 		t = api_tokenizer(read_tokenizer(from, &from->err), &from->err);
@@ -75,6 +77,8 @@ aprml_tokenizer_open_memory(const void *p, size_t n, struct aprml_error *e)
 	struct aprml_tokenizer *t;
 	struct err err = ERR_INIT;
 
+	if (n > 0 && api_need(p, "p", e) < 0)
+		return NULL;
 	t = api_tokenizer(n > 0 && *head == '{'
 	                  ? tokenizer_open_json(p, n, NULL, 0, "<memory>", &options, &err)
 	                  : tokenizer_open_sentencepiece(p, n, "<memory>", &options, &err), &err);
@@ -91,6 +95,8 @@ aprml_tokenizer_encode(struct aprml_tokenizer *t, const char *text, size_t n, un
 	struct err err = ERR_INIT;
 	int r;
 
+	if (api_need(t, "tokenizer", e) < 0)
+		return -1;
 	pthread_mutex_lock(&t->lock);
 	r = tokenizer_encode(t->t, text, n, flags & (APRML_BARE | APRML_SPECIAL), &list, &err);
 	pthread_mutex_unlock(&t->lock);
@@ -106,8 +112,11 @@ aprml_tokenizer_decode(struct aprml_tokenizer *t, const uint32_t *id, size_t n, 
 {
 	struct buf b = { 0 };
 	struct err err = ERR_INIT;
-	int r = tokenizer_decode(t->t, id, n, flags & (APRML_BARE | APRML_SPECIAL), &b, &err);
+	int r;
 
+	if (api_need(t, "tokenizer", e) < 0)
+		return -1;
+	r = tokenizer_decode(t->t, id, n, flags & (APRML_BARE | APRML_SPECIAL), &b, &err);
 	if (r == 0 && !buf_ok(&b))
 		r = err_memory(&err);
 	if (r == 0)

@@ -111,15 +111,20 @@ aprml_ring_add(struct aprml_ring *r, const void *p, size_t n, const void *passph
 {
 	struct err err = ERR_INIT;
 
+	if (api_need(r, "ring", e) < 0)
+		return -1;
 	return add_keys(r, p, n, passphrase, length, &err) < 0 ? api_fail(&err, e) : 0;
 }
 
 int
 aprml_ring_passphrase(struct aprml_ring *r, const void *p, size_t n, struct aprml_error *e)
 {
-	struct secret *s = &r->ring.password;
+	struct secret *s;
 	struct err err = ERR_INIT;
 
+	if (api_need(r, "ring", e) < 0)
+		return -1;
+	s = &r->ring.password;
 	secret_free(s);
 	if (secret_alloc(s, n ? n : 1, &err) < 0)
 		return api_fail(&err, e);
@@ -213,13 +218,11 @@ no_keys(struct err *e)
 }
 
 static void
-give_verdict(const struct verification *v, struct aprml_verdict *to)
+fill_verdict(const struct verification *v, struct aprml_verdict *to)
 {
 	const struct signature *s;
 
-	if (!to)
-		return;
-	*to = (struct aprml_verdict){ .sealed = v->sealed };
+	*to = (struct aprml_verdict){ .bytes = sizeof *to, .sealed = v->sealed };
 	if (v->sealed) {
 		key_id_text(to->key, v->seal.by->key.id);
 		digest_text(to->root, &v->seal.digest);
@@ -232,6 +235,16 @@ give_verdict(const struct verification *v, struct aprml_verdict *to)
 	strcpy(to->version, s->says.version);
 	strcpy(to->date, s->says.date);
 	strcpy(to->comment, s->says.comment);
+}
+
+static void
+give_verdict(const struct verification *v, struct aprml_verdict *to)
+{
+	struct aprml_verdict known;
+
+	fill_verdict(v, &known);
+	if (to)
+		api_fill(to, &known, sizeof known, sizeof known);
 }
 
 _Static_assert(sizeof ((struct aprml_verdict *)NULL)->name > STATEMENT_NAME &&
@@ -261,16 +274,22 @@ aprml_verify(struct aprml *m, const struct aprml_ring *r, const struct aprml_wan
 {
 	struct aprml *again = NULL, *from = NULL;
 	struct verdict_wants wanted = { .name = NULL };
-	struct verification v = { .keys = &r->ring.trusted, .wants = &wanted, .note = api_note };
+	struct verification v = { .wants = &wanted, .note = api_note };
 	char date[STATEMENT_DATE + 1];
 	struct aprml_work how;
 	struct api_job j;
 	struct err err = ERR_INIT;
 
-	if (wants_of(&wanted, wants, date, &err) < 0 || api_work(&how, work, &err) < 0 ||
+	if (api_need(m, "model", e) < 0 || api_need(r, "ring", e) < 0)
+		return -1;
+	v.keys = &r->ring.trusted;
+	if (verdict && verdict->bytes < sizeof *verdict)
+		err_set(&err, ERR_NO, "aprml_verdict", "has %zu bytes, which is not its size",
+		        verdict->bytes);
+	if (err.code != ERR_NONE || wants_of(&wanted, wants, date, &err) < 0 || api_work(&how, work, &err) < 0 ||
 	    (r->ring.trusted.n == 0 && no_keys(&err) < 0))
 		return api_fail(&err, e);
-	api_job_begin(&j, &how);
+	api_job_begin(&j, &how, NULL);
 	v.jobs = api_job_threads(&j);
 	from = api_fresh_for(m, FORMAT_ALL, &again, &err);
 	if (from && verify(&j, &v, from) == 0)
@@ -279,17 +298,23 @@ aprml_verify(struct aprml *m, const struct aprml_ring *r, const struct aprml_wan
 		err = from->err;
 	verification_reset(&v);
 	api_fresh_end(from, again);
-	api_job_end();
+	api_job_end(&j, &err);
 	return err.code == ERR_NONE ? 0 : api_fail(&err, e);
 }
 
 /* ---- stages of a maker ---- */
 
+static bool
+signs(const struct aprml_ring *r)
+{
+	return r && r->ring.key;
+}
+
 static int
 set_ring(struct aprml_maker *k, const struct aprml_ring **to, const struct aprml_ring *r,
          bool has, const char *lacks, struct aprml_error *e)
 {
-	if (api_maker_begin(k, e) < 0)
+	if (api_maker_begin(k, e) < 0 || api_need(r, "ring", e) < 0)
 		return -1;
 	if (!has) {
 		err_set(&k->err, ERR_USAGE, NULL, "%s", lacks);
@@ -302,14 +327,14 @@ set_ring(struct aprml_maker *k, const struct aprml_ring **to, const struct aprml
 int
 aprml_maker_sign(struct aprml_maker *k, const struct aprml_ring *r, struct aprml_error *e)
 {
-	return set_ring(k, &k->signs, r, r->ring.key != NULL, "the ring has no secret key", e);
+	return set_ring(k, &k->signs, r, signs(r), "the ring has no secret key", e);
 }
 
 int
 aprml_maker_verify(struct aprml_maker *k, const struct aprml_ring *r,
                    const struct aprml_wants *wants, struct aprml_error *e)
 {
-	if (set_ring(k, &k->verifies, r, r->ring.trusted.n > 0, "the ring has no public key", e) < 0)
+	if (set_ring(k, &k->verifies, r, r && r->ring.trusted.n > 0, "the ring has no public key", e) < 0)
 		return -1;
 	if (wants_of(&k->wants, wants, k->not_before, &k->err) < 0)
 		return api_maker_fail(k, e);
@@ -322,9 +347,9 @@ int
 aprml_maker_seal(struct aprml_maker *k, const struct aprml_ring *r,
                  const struct aprml_ring *signer, struct aprml_error *e)
 {
-	const bool password = r->ring.password.p, keys = r->ring.recipients.n > 0;
+	const bool password = r && r->ring.password.p, keys = r && r->ring.recipients.n > 0;
 
-	if (signer && set_ring(k, &k->outer, signer, signer->ring.key != NULL,
+	if (signer && set_ring(k, &k->outer, signer, signs(signer),
 	                       "the signer's ring has no secret key", e) < 0)
 		return -1;
 	return set_ring(k, &k->seals, r, password != keys,
@@ -334,8 +359,8 @@ aprml_maker_seal(struct aprml_maker *k, const struct aprml_ring *r,
 int
 aprml_maker_vault(struct aprml_maker *k, const struct aprml_ring *r, struct aprml_error *e)
 {
-	const bool password = r->ring.password.p, keys = r->ring.recipients.n > 0;
+	const bool password = r && r->ring.password.p, keys = r && r->ring.recipients.n > 0;
 
-	return set_ring(k, &k->vault, r, (r->ring.key || password || keys) && !(password && keys),
+	return set_ring(k, &k->vault, r, (signs(r) || password || keys) && !(password && keys),
 	                "the ring needs a secret key, recipients or a passphrase", e);
 }

@@ -65,8 +65,11 @@ aprml_weights_open(struct aprml *m, const struct aprml_weights_options *options,
 	struct aprml_weights_options o = { .bytes = sizeof o };
 	struct aprml_weights *w = NULL;
 	struct aprml *again = NULL, *from = NULL;
+	const struct api_log *before;
 	struct err err = ERR_INIT;
 
+	if (api_need(m, "model", e) < 0)
+		return NULL;
 	api_level();
 	if (api_options(&o, sizeof o, options, sizeof o, "aprml_weights_options", &err) == 0) {
 		w = mem_array(1, sizeof *w);
@@ -74,13 +77,13 @@ aprml_weights_open(struct aprml *m, const struct aprml_weights_options *options,
 	}
 	if (!w)
 		err_memory(&err);
-	api_log_to(&(struct api_log){ o.log, o.ctx });
+	before = api_log_to(&(struct api_log){ o.log, o.ctx });
 	if (!from || load(w, from, &o, &from->err) < 0) {
 		aprml_weights_close(w);
 		w = NULL;
 		api_fail(from ? &from->err : &err, e);
 	}
-	api_log_to(NULL);
+	api_log_to(before);
 	api_fresh_end(from, again);
 	return w;
 }
@@ -139,7 +142,13 @@ aprml_weights_adapt(struct aprml_weights *w, struct aprml *const *adapter, const
                     size_t n, struct aprml_error *e)
 {
 	struct err err = ERR_INIT;
+	size_t i;
 
+	if (api_need(w, "weights", e) < 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (api_need(adapter[i], "adapter", e) < 0)
+			return -1;
 	if (w->adapters.loads)
 		err_set(&err, ERR_NO, w->load.weights.name, "has adapters already");
 	else if (load_adapters(w, adapter, scale, n, &err) == 0)
@@ -165,6 +174,8 @@ aprml_weights_close(struct aprml_weights *w)
 struct aprml_tokenizer *
 aprml_weights_tokenizer(struct aprml_weights *w, struct aprml_error *e)
 {
+	if (api_need(w, "weights", e) < 0)
+		return NULL;
 	if (!w->tokenizer)
 		api_fail(&w->none, e);
 	return w->tokenizer;

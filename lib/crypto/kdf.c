@@ -1,5 +1,7 @@
 #include "crypto/kdf.h"
 
+#include <inttypes.h>
+
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -7,6 +9,7 @@
 #include <sodium.h>
 
 #include "core/buf.h"
+#include "crypto/derivation.h"
 #include "crypto/digest.h"
 
 /* The library takes parameters that it does not change through non-const pointers, and
@@ -80,6 +83,7 @@ argon2id(const void *password, size_t password_bytes, const uint8_t salt[ARGON2I
          struct argon2id_cost cost, uint8_t *out, size_t n, struct err *e)
 {
 	const struct argon2id_cost most = ARGON2ID_MOST;
+	const uint64_t allowed = derivation_allows();
 
 	if (cost.memory < 8 || cost.passes < 1)
 		return err_set(e, ERR_CORRUPT, NULL, "Argon2id cannot have %u KiB and %u passes",
@@ -88,6 +92,9 @@ argon2id(const void *password, size_t password_bytes, const uint8_t salt[ARGON2I
 		return err_set(e, ERR_MEMORY, NULL, "a guess of its passphrase costs %u KiB and %u "
 		               "passes, more than this tool spends (%u KiB, %u)",
 		               cost.memory, cost.passes, most.memory, most.passes);
+	if (allowed > 0 && (uint64_t)cost.memory * 1024 > allowed)
+		return err_set(e, ERR_MEMORY, NULL, "its passphrase needs %u KiB of memory, and the "
+		               "limit is %" PRIu64 " bytes", cost.memory, allowed);
 	if (sodium_init() < 0 ||
 	    crypto_pwhash(out, n, password, password_bytes, salt, cost.passes,
 	                  (size_t)cost.memory * 1024, crypto_pwhash_ALG_ARGON2ID13) < 0)

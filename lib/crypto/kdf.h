@@ -31,7 +31,7 @@ int hmac_sha256(const void *key, size_t key_bytes, const void *p, size_t n,
                 uint8_t out[HMAC_BYTES], struct err *e);
 
 /* Argon2id, version 1.3 (RFC 9106), without secret and associated data. The library
- * supports one lane only. */
+ * supports one lane only. crypto/derivation.h limits its memory further. */
 #define ARGON2ID_SALT 16
 
 struct argon2id_cost {

@@ -148,6 +148,7 @@ main(void)
 	MEMBER(aprml_check_options, except);
 	MEMBER(aprml_check_options, arch);
 	SIZE(aprml_finding);
+	MEMBER(aprml_finding, bytes);
 	MEMBER(aprml_finding, level);
 	MEMBER(aprml_finding, id);
 	MEMBER(aprml_finding, object);
@@ -159,6 +160,7 @@ main(void)
 	MEMBER(aprml_wants, name);
 	MEMBER(aprml_wants, not_before);
 	SIZE(aprml_verdict);
+	MEMBER(aprml_verdict, bytes);
 	MEMBER(aprml_verdict, key);
 	MEMBER(aprml_verdict, root);
 	MEMBER(aprml_verdict, sealed);
@@ -175,6 +177,7 @@ main(void)
 	MEMBER(aprml_origin, from);
 	MEMBER(aprml_origin, ring);
 	MEMBER(aprml_origin, sealed);
+	MEMBER(aprml_origin, work);
 	NUMBER(APRML_KEY);
 	NUMBER(APRML_IDENTITY);
 	NUMBER(APRML_INFO);

@@ -249,7 +249,7 @@ build(struct aprml_maker *k)
 static struct aprml *
 open_in(const char *path, char **words, int n, const struct aprml_ring *ring, struct bytes *in)
 {
-	struct aprml_origin o = { sizeof o, NULL, NULL, 0, NULL, NULL, NULL, 0 };
+	struct aprml_origin o = { sizeof o, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL };
 
 	if (option(words, n, "mem")) {
 		*in = read_file(path);
@@ -318,10 +318,10 @@ static int
 verify(char **words, int n)
 {
 	struct aprml_wants wants = { sizeof wants, 0, n > 3 ? words[3] : NULL, NULL };
-	struct aprml_origin o = { sizeof o, words[1], NULL, 0, NULL, NULL, NULL, 1 };
+	struct aprml_origin o = { sizeof o, words[1], NULL, 0, NULL, NULL, NULL, 1, NULL };
 	struct aprml *m = aprml_open_origin(&o, &e);
 	struct aprml_ring *ring = ring_of(words[2], NULL);
-	struct aprml_verdict v;
+	struct aprml_verdict v = { sizeof v, "", "", 0, "", "", "", "" };
 	int r = m ? aprml_verify(m, ring, &wants, NULL, &v, &e) : -1;
 
 	if (r == 0)
@@ -337,7 +337,7 @@ check(const char *from, const char *to)
 {
 	struct aprml *m = aprml_open(from, &e);
 	struct aprml_report *report = m ? aprml_check(m, NULL, NULL, &e) : NULL;
-	struct aprml_finding f;
+	struct aprml_finding f = { sizeof f, APRML_INFO, NULL, NULL, NULL, NULL };
 	const char *json;
 	size_t n, i;
 

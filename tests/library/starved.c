@@ -259,7 +259,7 @@ static int
 verify(void)
 {
 	struct aprml *m = aprml_open_memory(made, made_bytes, &e);
-	struct aprml_verdict verdict;
+	struct aprml_verdict verdict = { .bytes = sizeof verdict };
 	int status = m ? aprml_verify(m, keys, NULL, NULL, &verdict, &e) : -1;
 
 	aprml_close(m);

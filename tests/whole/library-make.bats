@@ -46,9 +46,18 @@ everything() {
 	END
 }
 
-# says COMMANDS...: makes, one command an argument; the output has to be as on standard input.
+# made COMMANDS...: makes, one command an argument, with its output in the file said. It ends well only
+# if nothing is left of what the library allocated.
+made() {
+	local status=0
+	printf '%s\n' "$@" >commands
+	makes <commands >said || status=$?
+	[ $status -eq 0 ] || { cat said; fail "makes: $status"; }
+}
+
+# says COMMANDS...: made, and the output is as on standard input.
 says() {
-	printf '%s\n' "$@" | makes >said || { cat said; fail "makes: $?"; }
+	made "$@"
 	diff said - || fail "$*"
 }
 
@@ -128,7 +137,8 @@ says() {
 	done
 	[ ${#lines[@]} -ge 30 ]
 	touch expected
-	printf '%s\n' "${lines[@]}" | makes | sed 's/^[0-9]* //' | diff - expected
+	made "${lines[@]}"
+	sed 's/^[0-9]* //' said | diff - expected
 	for type in *.tool; do
 		cmp "$type" "${type%.tool}.lib"
 	done
@@ -138,19 +148,28 @@ says() {
 @test "options of apr-quant, an importance matrix, threads, limits" {
 	printf 'ROMEO: what light\n%.0s' {1..150} >text
 	apr-imatrix --text text -o im.gguf "$model"
+	printf 'ffn_down=q8_0\n\nattn_v=f16\n' >rules
 	says "convert $model a.gguf type=q4_k_m @imatrix=im.gguf @threads=3" \
+		"convert $model e.gguf type=q4_k @imatrix=im.gguf include-weights=blk.0 include-weights=blk.1 exclude-weights=attn_k tensor-type-file=rules" \
+		"convert $model f.gguf type=q4_k @imatrix=im.gguf exclude-weights=no.such" \
+		"convert $model f.gguf type=q4_k include-weights=blk" \
 		"convert $model b.gguf type=q5_0 pure tensor-type=ffn_down=q8_0 output-tensor-type=f16 override-kv=x=int:3" \
-		"convert $model c.gguf type=q8_0 max-rmse=0.0000001" </dev/null || :
-	grep -q 'exceeds\|above\|error' said
+		"convert $model c.gguf type=q8_0 max-rmse=0.0000001" <<-'END'
+		0 exclude-weights: no.such: no entry's name contains it
+		0 include-weights and exclude-weights need an importance matrix
+		0 token_embd.weight: as Q8_0, its rmse of 0.000194424645 exceeds 1e-07
+	END
 	apr-unpack "$model" | apr-quant --imatrix im.gguf q4_k_m | apr-pack -t gguf | cmp - a.gguf
 	apr-unpack "$model" | apr-quant --pure --tensor-type ffn_down=q8_0 --output-tensor-type f16 \
 		--override-kv x=int:3 q5_0 | apr-pack -t gguf | cmp - b.gguf
-	[ ! -e c.gguf ]
+	apr-unpack "$model" | apr-quant --imatrix im.gguf --include-weights blk.0 --include-weights blk.1 \
+		--exclude-weights attn_k --tensor-type-file rules q4_k | apr-pack -t gguf | cmp - e.gguf
+	[ ! -e c.gguf ] && [ ! -e f.gguf ]
 	# The limit of memory counts what the C library gives.
-	printf '%s\n' "convert $model d.gguf type=q4_k_m @memory=3000000" | PLAIN=1 makes >said
-	grep -q '^8 ' said && [ ! -e d.gguf ]
-	printf '%s\n' "convert $model d.gguf type=q4_k_m @memory=300000000" | PLAIN=1 makes >said
-	[ ! -s said ] && [ -e d.gguf ]
+	PLAIN=1 says "convert $model d.gguf type=q4_k_m @memory=3000000" <<<'8 needs more than 3000000 bytes of memory'
+	[ ! -e d.gguf ]
+	PLAIN=1 says "convert $model d.gguf type=q4_k_m @memory=300000000" </dev/null
+	[ -e d.gguf ]
 }
 
 @test "signatures and seals: the tools take those of the library, and the library theirs" {
@@ -205,11 +224,11 @@ says() {
 	apr-check --json s.apr | diff - signed.json
 	# A model with an error in the middle still gets a report.
 	apr-check --json "$shared/m.gguf" >tool.json || :
-	printf 'check %s lib.json\n' "$shared/m.gguf" | makes >said
+	made "check $shared/m.gguf lib.json"
 	diff tool.json lib.json
 	printf '\377' | dd of=s.apr bs=1 seek=4000000 conv=notrunc status=none
 	apr-check --json s.apr >tool.json 2>/dev/null || :
-	printf 'check s.apr lib.json\n' | makes >said
+	made "check s.apr lib.json"
 	diff tool.json lib.json
 }
 
@@ -218,7 +237,9 @@ says() {
 	for to in gguf safetensors apr1 apr2 apr2-64 stream; do
 		lines+=("build mem:b.$to to=$to")
 	done
-	says "keys key key.pub" "${lines[@]}" "build q.gguf type=q8_0 @sign=key name=built" "build bad.gguf @stop" </dev/null || :
+	says "keys key key.pub" "${lines[@]}" "build q.gguf type=q8_0 @sign=key name=built" "build bad.gguf @stop" <<-'END'
+		0 the program has ended the call
+	END
 	for to in safetensors apr1 apr2 apr2-64 stream; do
 		[ "$(apr-get --text a.weight b.$to | xargs)" = "$(apr-get --text a.weight b.gguf | xargs)" ]
 		apr-unpack b.$to | apr-sum >sum
