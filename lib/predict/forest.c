@@ -210,6 +210,20 @@ room(struct forest *f, size_t nodes, struct err *e)
 	return 0;
 }
 
+int
+forest_reserve(struct forest *f, size_t nodes, size_t leaves, size_t trees, struct err *e)
+{
+	if (nodes > FOREST_NODES)
+		return err_set(e, ERR_MEMORY, NULL, "the model has more than %u nodes", FOREST_NODES);
+	if (grow(&f->nodes, &f->node_cap, nodes, sizeof *f->nodes) < 0 ||
+	    grow(&f->leaf, &f->leaf_cap, nodes, sizeof *f->leaf) < 0 ||
+	    grow(&f->ids, &f->id_cap, leaves, sizeof *f->ids) < 0 ||
+	    grow(&f->values, &f->value_cap, leaves * f->width, sizeof *f->values) < 0 ||
+	    grow(&f->trees, &f->tree_cap, trees, sizeof *f->trees) < 0)
+		return err_memory(e);
+	return 0;
+}
+
 /* Room for what forest_add needs for a tree of n nodes. */
 static int
 room_of_tree(struct forest *f, size_t n)

@@ -133,6 +133,10 @@ int forest_sets(size_t used, size_t n, const char *where, struct err *e);
  * for what is not a tree). */
 int forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e);
 
+/* Makes room for these numbers of nodes, leaves and trees in all, so that a reader can append trees that it
+ * has proved itself. 0, or -1 with e filled. */
+int forest_reserve(struct forest *f, size_t nodes, size_t leaves, size_t trees, struct err *e);
+
 /* For files that have these facts behind the trees, which were added to a forest of FOREST_FEATURES
  * features, one output and leaves of one value: the numbers of features and outputs (before base is
  * set), the output of tree k, and what its leaves are multiplied by, in single precision. 0, or -1

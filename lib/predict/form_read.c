@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "predict/form.h"
 #include "predict/form_words.h"
+#include "predict/walk.h"
 
 struct list {
 	const uint8_t *p;
@@ -214,6 +215,8 @@ find_lists(struct form_reader *x)
 	    find(x, "forest.ids", "I32", 0, true, &x->ids) < 0 ||
 	    find(x, "forest.values", "F64", 0, true, &x->values) < 0)
 		return -1;
+	if (!x->m->covers)
+		x->covers.p = NULL;
 	return x->values.n == x->ids.n * x->width ? 0
 	       : wrong(x, "forest.values does not fit the leaves");
 }
@@ -275,6 +278,78 @@ put_node(const struct form_reader *x, struct tree *t, uint64_t i, uint64_t *leaf
 	return to->category ? put_set(x, t, to, i) : 0;
 }
 
+/* ---- trees whose nodes stand in the order of the forest ---- */
+
+/* Appends leaf k of the lists as the node `to`. */
+static void
+append_leaf(const struct form_reader *x, struct forest_node *to, size_t k)
+{
+	struct forest *f = &x->m->forest;
+	size_t at = (size_t)(to - f->nodes), i;
+
+	*to = (struct forest_node){ .t = HUGE_VAL, .left = (uint32_t)at };
+	f->leaf[at] = (uint32_t)k;
+	f->ids[k] = word_at(&x->ids, k);
+	for (i = 0; i < f->width; i++)
+		f->values[k * f->width + i] = double_at(&x->values, k * f->width + i);
+}
+
+/* Appends split i, whose left child must be node `child` of its tree. False for what forest_add has
+ * to look at. */
+static bool
+append_split(const struct form_reader *x, struct forest_node *to, uint64_t i, size_t root, size_t child)
+{
+	uint32_t feature = word_at(&x->features, i), flags = x->flags.p[i];
+	double t = double_at(&x->thresholds, i);
+
+	if (feature >= x->m->features || isnan(t) || flags & FORM_CATEGORY || word_at(&x->left, i) != child)
+		return false;
+	*to = (struct forest_node){ .t = t, .left = (uint32_t)(root + child), .word = feature |
+		(flags & FORM_RIGHT ? WALK_RIGHT : 0) | (flags & FORM_ZEROS ? WALK_ZEROS : 0) };
+	return true;
+}
+
+/* Appends the n nodes from `at` on, if each split has the next two nodes as its children: then they are a
+ * tree, in breadth-first order. False, and the forest as it was, if they are something else. */
+static bool
+append_tree(const struct form_reader *x, uint64_t at, size_t n, uint32_t group, uint64_t *leaf)
+{
+	struct forest *f = &x->m->forest;
+	size_t root = f->node_count, next = f->leaf_count, reached = 1, end = 1, i;
+	struct forest_tree t = { .root = (uint32_t)root, .group = group, .plain = true };
+
+	if (*leaf != next) /* a tree had leaves that nothing leads to */
+		return false;
+	for (i = 0; i < n && i < reached; i++) {
+		struct forest_node *to = &f->nodes[root + i];
+
+		if (i == end) { /* a level further down */
+			t.depth++;
+			end = reached;
+		}
+		if (word_at(&x->features, at + i) == UINT32_MAX) {
+			if (next == x->ids.n)
+				return false;
+			append_leaf(x, to, next++);
+		} else if (append_split(x, to, at + i, root, reached)) {
+			t.plain &= !(to->word & WALK_ZEROS);
+			reached += 2;
+		} else {
+			return false;
+		}
+	}
+	if (i != n || reached != n)
+		return false;
+	f->trees[f->tree_count++] = t;
+	f->node_count += n;
+	f->value_count += (next - f->leaf_count) * f->width;
+	*leaf = f->leaf_count = next;
+	f->uncovered = true;
+	return true;
+}
+
+/* ---- all trees ---- */
+
 static int
 put_trees(struct form_reader *x)
 {
@@ -282,11 +357,14 @@ put_trees(struct form_reader *x)
 	struct tree t = { .group = 0 };
 	uint64_t k, i, at = 0, leaf = 0, n;
 	char where[400];
-	int r = 0;
+	int r = forest_reserve(f, x->features.n, x->ids.n, x->counts.n, x->e);
 
-	for (k = 0; r == 0 && k < x->counts.n; k++) {
-		tree_clear(&t);
+	for (k = 0; r == 0 && k < x->counts.n; k++, at += n) {
 		n = word_at(&x->counts, k);
+		if (n <= x->features.n - at && !x->covers.p && word_at(&x->groups, k) < f->groups &&
+		    append_tree(x, at, (size_t)n, word_at(&x->groups, k), &leaf))
+			continue;
+		tree_clear(&t);
 		snprintf(where, sizeof where, "%.300s, tree %" PRIu64, x->w->name, k);
 		if (n > x->features.n - at)
 			r = err_set(x->e, ERR_CORRUPT, where, "it has more nodes than forest.features");
@@ -296,7 +374,6 @@ put_trees(struct form_reader *x)
 		t.covered = x->covers.p != NULL;
 		if (r == 0)
 			r = forest_add(f, &t, where, x->e);
-		at += n;
 	}
 	tree_free(&t);
 	if (r == 0 && (at != x->features.n || leaf != x->ids.n))
