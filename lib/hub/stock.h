@@ -20,6 +20,7 @@
  *   snapshots/HEX/PATH                     hard links to the layers of an artifact of several
  *                                          files; HEX is the SHA-256 of its manifest
  *   urls/HEX.json                          {"url": ..., "sha256": ...}
+ *   uploads/HEX.json                       a record of an upload in parts (hub/push_session.h)
  *   .locks/HEX.lock
  *
  * Everything in a cache is untrusted: names, texts, links, and the number of files. A link counts
@@ -62,9 +63,9 @@ struct stock_file {
 	uint64_t size;
 };
 
-/* A commit of a repository, an artifact of a registry, or a URL. */
+/* A commit of a repository, an artifact of a registry, a URL, or the record of an upload. */
 struct stock_revision {
-	char *name;          /* "org/name", "datasets/org/name", "oci://...", a URL */
+	char *name;          /* "org/name", "datasets/org/name", "oci://...", a URL, "upload:OID" */
 	char *commit;        /* NULL for artifacts and URLs */
 	char *refs;          /* names of branches and tags, with spaces between; or NULL */
 	char *entry;         /* its folder in snapshots/, or its file, below the repository */
@@ -74,6 +75,9 @@ struct stock_revision {
 	uint64_t size;       /* each blob once */
 	int64_t used;        /* when any of its files was read or written last */
 	size_t broken;       /* files that are missing or outside */
+	bool upload;         /* a record: */
+	size_t parts, sent;  /* of the object; parts 0: the file is not a record */
+	uint64_t object;     /* bytes of it */
 	bool chosen;
 };
 
@@ -116,6 +120,7 @@ void stock_free(struct stock *s);
 /* Parts of stock_open: the repositories of one cache. */
 int stock_read_hub(struct stock *s, struct stock_cache *c, struct err *e);
 int stock_read_apr(struct stock *s, struct stock_cache *c, struct err *e);
+int stock_read_uploads(struct stock *s, struct stock_cache *c, struct stock_repo *r, struct err *e);
 
 /* Counts an entry; -1 if there are too many. */
 int stock_count(struct stock *s, const char *path, struct err *e);
@@ -142,7 +147,7 @@ int64_t stock_used(const struct stat *st);
 
 /* Chooses what a name refers to: a repository ("org/name", "hf://org/name",
  * "datasets/org/name"), one of its revisions ("org/name@main", or a commit with at least 7
- * digits), an artifact or a URL; NULL: everything. Returns the number of revisions and
+ * digits), an artifact, a URL or the beginning of an upload's name ("upload:"); NULL: everything. Returns the number of revisions and
  * repositories that it refers to. */
 size_t stock_choose(struct stock *s, const char *name);
 
@@ -174,8 +179,12 @@ struct stock_cleared {
 	size_t revisions, busy; /* removed; kept because a download holds a lock */
 };
 
+/* Takes the lock of a record of an upload: a descriptor that holds it, or one of these. */
+enum { STOCK_BUSY = -1, STOCK_UNLOCKED = -2 };
+int stock_lock_upload(int root, const struct stock_revision *v);
+
 /* Removes what is chosen of a repository, or only computes `to` (dry). A revision is kept if a
- * download holds the lock of one of its blobs; `busy` is called with its name. A blob that
+ * download or upload holds its lock, or that of one of its blobs; `busy` is called with its name. A blob that
  * another revision needs stays. */
 int stock_clear(const struct stock_cache *c, struct stock_repo *r, bool dry,
                 void (*busy)(const struct stock_repo *, const struct stock_revision *),

@@ -200,5 +200,5 @@ stock_read_apr(struct stock *s, struct stock_cache *c, struct err *e)
 		done = read_entries(s, r, fd, folders[i], 0, e);
 		close(fd);
 	}
-	return done;
+	return done < 0 ? -1 : stock_read_uploads(s, c, r, e);
 }

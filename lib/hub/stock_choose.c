@@ -69,7 +69,8 @@ is_ollama(const char *name, const char *artifact)
 	        strcmp(artifact + n, ":latest") == 0);
 }
 
-/* An entry of the cache of these tools; "oci://HOST/NAME" without a tag is all of its tags. */
+/* An entry of the cache of these tools; "oci://HOST/NAME" without a tag is all of its tags, and "upload:"
+ * all uploads. */
 static size_t
 choose_entries(struct stock_repo *r, const char *name)
 {
@@ -80,6 +81,7 @@ choose_entries(struct stock_repo *r, const char *name)
 		bool all = name && strncmp(name, "oci://", 6) == 0 && strncmp(v->name, name, n) == 0 &&
 			((v->name[n] == ':' && !strchr(v->name + n, '/')) || v->name[n] == '@');
 
+		all |= name && v->upload && strncmp(name, "upload:", 7) == 0 && strncmp(v->name, name, n) == 0;
 		if (!name || all || strcmp(v->name, name) == 0 || is_ollama(name, v->name)) {
 			v->chosen = true;
 			count++;

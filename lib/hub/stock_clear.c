@@ -15,10 +15,8 @@
 
 /* ---- locks ---- */
 
-enum { LOCK_BUSY = -1, LOCK_NONE = -2 };
-
 /* Takes the lock of a blob, which is also that of its unfinished downloads. Returns a descriptor
- * that holds it, LOCK_BUSY, or LOCK_NONE: without a file, nobody holds it. */
+ * that holds it, STOCK_BUSY, or STOCK_UNLOCKED: without a file, nobody holds it. */
 static int
 lock_blob(const struct stock_cache *c, const struct stock_repo *r, const struct stock_blob *b)
 {
@@ -28,14 +26,14 @@ lock_blob(const struct stock_cache *c, const struct stock_repo *r, const struct 
 	n = snprintf(path, sizeof path, ".locks/%s%s%.*s.lock", r->folder, *r->folder ? "/" : "",
 	             (int)strcspn(b->name, "."), b->name);
 	if (n < 0 || (size_t)n >= sizeof path)
-		return LOCK_NONE;
+		return STOCK_UNLOCKED;
 	fd = openat(c->fd, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return LOCK_NONE;
+		return STOCK_UNLOCKED;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	close(fd);
-	return LOCK_BUSY;
+	return STOCK_BUSY;
 }
 
 static void
@@ -51,7 +49,7 @@ is_busy(const struct stock_cache *c, const struct stock_repo *r, const struct st
 	int lock = lock_blob(c, r, b);
 
 	unlock_blob(lock);
-	return lock == LOCK_BUSY;
+	return lock == STOCK_BUSY;
 }
 
 /* ---- the choice ---- */
@@ -60,8 +58,12 @@ static bool
 revision_is_busy(const struct stock_cache *c, const struct stock_repo *r,
                  const struct stock_revision *v)
 {
+	int lock = v->upload ? stock_lock_upload(c->fd, v) : STOCK_UNLOCKED;
 	size_t i;
 
+	unlock_blob(lock);
+	if (lock == STOCK_BUSY)
+		return true;
 	for (i = 0; i < v->n; i++)
 		if (v->files[i].blob != STOCK_NONE && is_busy(c, r, &r->blobs[v->files[i].blob]))
 			return true;
@@ -164,7 +166,7 @@ remove_blob(const struct stock_cache *c, const struct stock_repo *r, int blobs,
 {
 	int lock = lock_blob(c, r, b), done = 0;
 
-	if (lock == LOCK_BUSY)
+	if (lock == STOCK_BUSY)
 		return 1;
 	if (unlinkat(blobs, b->name, 0) < 0 && errno != ENOENT)
 		done = err_errno(e, r->folder, "%s cannot be removed", b->name);

@@ -99,7 +99,7 @@ listing() {
 	END
 	try apr-cache info --json
 	quiet
-	grep -q '^{"hub":{"path":"/.*","exists":true,"repositories":2,"revisions":3,"files":6,"blobs":6,"bytes":57,"unfinished":1,"unfinished_bytes":4,"unused_bytes":6,"broken":0},"apr":{' "$out"
+	grep -q '^{"hub":{"path":"/.*","exists":true,"repositories":2,"revisions":3,"files":6,"blobs":6,"bytes":57,"unfinished":1,"unfinished_bytes":4,"unused_bytes":6,"broken":0,"uploads":0},"apr":{' "$out"
 	try apr-cache list
 	quiet
 	sed 's/20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]/2026-01-01/' "$out" | diff - <(cat <<-END
@@ -236,7 +236,7 @@ listing() {
 	[ "$status" -eq 1 ]
 	diff "$err" - <<-END
 		apr-cache: org/m is kept: a download is using it
-		apr-cache: 1 part of the cache is kept: downloads hold locks
+		apr-cache: 1 part of the cache is kept: downloads or uploads hold locks
 	END
 	[ -e $m/snapshots/$one ] && [ ! -e $m/snapshots/$two ]
 	exec 8<&-
@@ -290,4 +290,62 @@ listing() {
 	touch apr
 	try apr-cache info
 	said 3 'apr: cannot be opened'
+}
+
+# record NAME OID: of an object of 25 bytes in parts of 10, of which one has arrived.
+record() {
+	printf '{"oid":"%s","size":25,"chunk":10,"complete":"https://h/c","addresses":["https://h/1?secret","https://h/2","https://h/3"]}\n{"part":2,"etag":"x"}\n{"part":3,"et' \
+		"$2" >"apr/uploads/$1.json"
+}
+
+@test "apr-cache: uploads that never finished are shown and cleared" {
+	local a b
+	a=$(sha256 a) b=$(sha256 b)
+	mkdir -p apr/uploads outside
+	record 1 "$a"
+	record 2 "$b"
+	echo 'not a record' >apr/uploads/3.json
+	ln -s ../../outside apr/uploads/4.json
+	try apr-cache info
+	quiet
+	diff "$out" - <<-END
+		$PWD/hub: does not exist
+		$PWD/apr: $(cat apr/uploads/[123].json | wc -c) B
+		  0 artifacts and addresses, 0 files with 0 contents
+		  3 uploads that are not finished
+	END
+	try apr-cache list
+	quiet
+	! grep secret "$out"
+	[ "$(sed 's/.*  //' "$out")" = "upload:$a: 1 of 3 parts of 25 B
+upload:$b: 1 of 3 parts of 25 B
+uploads/3.json: not a record" ]
+	try apr-cache list --json "upload:${a:0:9}"
+	quiet
+	grep -q "^{\"cache\":\"apr\",\"name\":\"upload:$a\",.*\"parts\":3,\"sent\":1,\"object_bytes\":25}$" "$out"
+	[ "$(wc -l <"$out")" = 1 ]
+	try apr-cache verify
+	quiet
+
+	exec 8<apr/uploads/1.json
+	flock 8
+	try apr-cache clear upload:
+	[ "$status" = 1 ]
+	diff "$err" - <<-END
+		apr-cache: upload:$a is kept: an upload is using it
+		apr-cache: 1 part of the cache is kept: downloads or uploads hold locks
+	END
+	exec 8<&-
+	[ "$(ls apr/uploads)" = "$(printf '1.json\n3.json\n4.json')" ]
+	touch -d '3 days ago' apr/uploads/1.json
+	try apr-cache clear -n --older-than 2d
+	quiet
+	grep -qx "upload:$a" "$out"
+	[ -e apr/uploads/1.json ]
+	try apr-cache clear --older-than 2d
+	quiet
+	[ ! -e apr/uploads/1.json ]
+	try apr-cache clear --all
+	quiet
+	[ "$(ls apr/uploads)" = 4.json ] && [ -d outside ]
 }

@@ -11,7 +11,7 @@
 #define SHORT_COMMIT 12
 
 struct sums {
-	uint64_t repositories, revisions, files, blobs, bytes, unfinished, unfinished_bytes, unused, broken;
+	uint64_t repositories, revisions, files, blobs, bytes, unfinished, unfinished_bytes, unused, broken, uploads;
 };
 
 static void
@@ -20,7 +20,6 @@ add_repo(struct sums *to, const struct stock_repo *r)
 	size_t i, j;
 
 	to->repositories++;
-	to->revisions += r->revision_count;
 	for (i = 0; i < r->blob_count; i++) {
 		const struct stock_blob *b = &r->blobs[i];
 
@@ -33,7 +32,9 @@ add_repo(struct sums *to, const struct stock_repo *r)
 	for (i = 0; i < r->revision_count; i++) {
 		const struct stock_revision *v = &r->revisions[i];
 
-		to->files += v->n;
+		to->uploads += v->upload;
+		to->revisions += !v->upload;
+		to->files += v->upload ? 0 : v->n;
 		to->broken += v->broken;
 		for (j = 0; j < v->n; j++)
 			to->bytes += v->files[j].blob == STOCK_NONE ? v->files[j].size : 0;
@@ -83,6 +84,10 @@ put_sums(struct buf *b, const struct stock_cache *c)
 	if (s.unfinished)
 		buf_printf(b, "  %" PRIu64 " unfinished: %s\n", s.unfinished,
 		           text_size(size, sizeof size, s.unfinished_bytes));
+	if (s.uploads) {
+		buf_text(b, "  ");
+		put_count(b, s.uploads, "upload that is not finished\n", "uploads that are not finished\n");
+	}
 	if (s.unused)
 		buf_printf(b, "  not used by any revision: %s\n", text_size(size, sizeof size, s.unused));
 	if (s.broken)
@@ -97,13 +102,14 @@ json_sums(const struct stock_cache *c)
 	struct sums s = sums_of(c);
 	json_t *path = lines_file_name(c->path);
 
-	return json_pack("{s:o,s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path", path, "exists", c->fd >= 0,
+	return json_pack("{s:o,s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path", path, "exists", c->fd >= 0,
 	                 "repositories", (json_int_t)(c->apr ? 0 : s.repositories),
 	                 "revisions", (json_int_t)s.revisions, "files", (json_int_t)s.files,
 	                 "blobs", (json_int_t)s.blobs, "bytes", (json_int_t)s.bytes,
 	                 "unfinished", (json_int_t)s.unfinished,
 	                 "unfinished_bytes", (json_int_t)s.unfinished_bytes,
-	                 "unused_bytes", (json_int_t)s.unused, "broken", (json_int_t)s.broken);
+	                 "unused_bytes", (json_int_t)s.unused, "broken", (json_int_t)s.broken,
+	                 "uploads", (json_int_t)s.uploads);
 }
 
 void
@@ -157,6 +163,19 @@ put_day(struct buf *b, int64_t when)
 	buf_printf(b, "%-10s", text);
 }
 
+/* ": 3 of 12 parts of 40.0 MiB" */
+static void
+put_parts(struct buf *b, const struct stock_revision *v)
+{
+	char size[32];
+
+	if (v->parts)
+		buf_printf(b, ": %zu of %zu parts of %s", v->sent, v->parts,
+		           text_size(size, sizeof size, v->object));
+	else
+		buf_text(b, ": not a record");
+}
+
 static void
 put_line(struct buf *b, const struct stock_cache *c, const struct stock_revision *v, bool json)
 {
@@ -170,6 +189,8 @@ put_line(struct buf *b, const struct stock_cache *c, const struct stock_revision
 		cache_put_revision(b, v);
 		if (v->broken)
 			buf_printf(b, ": %zu without content", v->broken);
+		if (v->upload)
+			put_parts(b, v);
 		buf_text(b, "\n");
 		return;
 	}
@@ -178,6 +199,11 @@ put_line(struct buf *b, const struct stock_cache *c, const struct stock_revision
 	json_object_set_new(o, "files", json_integer((json_int_t)v->n));
 	json_object_set_new(o, "broken", json_integer((json_int_t)v->broken));
 	json_object_set_new(o, "used", json_integer((json_int_t)v->used));
+	if (v->upload) {
+		json_object_set_new(o, "parts", json_integer((json_int_t)v->parts));
+		json_object_set_new(o, "sent", json_integer((json_int_t)v->sent));
+		json_object_set_new(o, "object_bytes", json_integer((json_int_t)v->object));
+	}
 	lines_json(b, o);
 }
 

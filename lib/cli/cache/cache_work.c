@@ -182,8 +182,9 @@ note_busy(const struct stock_repo *r, const struct stock_revision *v)
 	char name[512];
 
 	(void)r;
-	tool_notef("%s is kept: a download is using it",
-	           text_quote(name, sizeof name, v->name, strlen(v->name)));
+	tool_notef("%s is kept: %s is using it",
+	           text_quote(name, sizeof name, v->name, strlen(v->name)),
+	           v->upload ? "an upload" : "a download");
 }
 
 static void
@@ -239,7 +240,7 @@ cache_clear(struct stock *s, bool dry, bool json, struct err *e)
 		done = -1;
 	buf_free(&report);
 	if (done == 0 && cleared.busy)
-		done = err_set(e, ERR_NO, NULL, "%zu %s of the cache %s kept: downloads hold locks",
+		done = err_set(e, ERR_NO, NULL, "%zu %s of the cache %s kept: downloads or uploads hold locks",
 		               cleared.busy, cleared.busy == 1 ? "part" : "parts",
 		               cleared.busy == 1 ? "is" : "are");
 	return done;
