@@ -69,19 +69,32 @@ put_types(const struct unite *u, struct model *keys, struct err *e)
 	return put(keys, KEY "token_type", VALUE_I32, &wire, e);
 }
 
+/* What a new token scores at least: with Unigram, the lowest score prices an unknown character, and a
+ * lower one would divide texts of the first tokenizer in another way. NULL: any. */
+static const uint8_t *
+floor_of(const struct word_list *first)
+{
+	size_t at = strcmp(first->kind, "t5") == 0 ? word_list_lowest(first) : first->count;
+
+	return at < first->count ? first->scores + 4 * at : NULL;
+}
+
 static int
 put_scores(const struct unite *u, struct model *keys, struct err *e)
 {
+	const uint8_t none[4] = { 0 }, *low, *score;
 	struct buf wire = { 0 };
 	size_t i;
 
 	if (!u->of->scores)
 		return 0;
+	low = floor_of(u->of);
 	begin(&wire, model_find(&u->of->keys, KEY "scores"), VALUE_F32, u->of->count + u->count);
 	for (i = 0; i < u->count; i++) {
 		const struct unite_added *a = &u->added[i];
 
-		buf_u32(&wire, u->of[a->from].scores ? le32(u->of[a->from].scores + 4 * a->id) : 0);
+		score = u->of[a->from].scores ? u->of[a->from].scores + 4 * a->id : none;
+		buf_put(&wire, low && le_f32(score) < le_f32(low) ? low : score, 4);
 	}
 	return put(keys, KEY "scores", VALUE_F32, &wire, e);
 }

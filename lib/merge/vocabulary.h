@@ -8,7 +8,8 @@
  *                       recipe those that are still missing, in the order of their ids. Texts that are
  *                       empty, and places without a token ("[PAD7]"), are not added.
  * A united token has the type of the first model that has it, unless that is normal or unused and a
- * later model states control or user-defined. It has the score of the first. Merges are those of the
+ * later model states control or user-defined. It has the score of the first; with Unigram, at least
+ * the lowest one of the reference, which prices unknown characters. Merges are those of the
  * reference, then of each model those that are missing, in their order, if both sides and the result
  * are tokens. All other keys, the special ids too, are those of the reference.
  *

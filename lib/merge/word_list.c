@@ -1,5 +1,6 @@
 #include "merge/word_list.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,4 +185,20 @@ word_list_is_padding(const struct word_list *w, size_t i)
 		n -= 3;
 	}
 	return n > 5 && memcmp(p, "[PAD", 4) == 0 && p[n - 1] == ']';
+}
+
+size_t
+word_list_lowest(const struct word_list *w)
+{
+	float lowest = FLT_MAX, score;
+	size_t at = w->count, i;
+
+	for (i = 0; w->scores && i < w->count; i++) {
+		score = le_f32(w->scores + 4 * i);
+		if ((!w->types || le32(w->types + 4 * i) == TOKEN_NORMAL) && score < lowest) {
+			lowest = score;
+			at = i;
+		}
+	}
+	return at;
 }

@@ -43,6 +43,10 @@ void word_list_free(struct word_list *w);
 /* Whether token i only fills a place ("[PAD7]"). */
 bool word_list_is_padding(const struct word_list *w, size_t i);
 
+/* The normal token with the lowest score, the first of them; the number of tokens if none has a score.
+ * Unigram prices an unknown character by it. */
+size_t word_list_lowest(const struct word_list *w);
+
 /* Walk over an array of strings in its wire form: the next one, at *at, which begins at 12. NULL at the
  * end, and if the rest is damaged. */
 const uint8_t *word_list_next(const uint8_t *wire, size_t bytes, size_t *at, size_t *n);

@@ -1,6 +1,5 @@
 #include "prune/tokens.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,16 +237,8 @@ static void
 keep_lowest(struct tokens_plan *s)
 {
 	const struct word_list *w = &s->v.words;
-	float lowest = FLT_MAX, score;
-	size_t at = w->count, i;
+	size_t at = word_list_lowest(w);
 
-	for (i = 0; w->scores && i < w->count; i++) {
-		score = le_f32(w->scores + 4 * i);
-		if (type_of(w, i) == TOKEN_NORMAL && score < lowest) {
-			lowest = score;
-			at = i;
-		}
-	}
 	if (at < w->count)
 		s->kept[at] = true;
 }

@@ -145,6 +145,47 @@ united(void)
 	free_models(3, &v);
 }
 
+/* Makes a model of Unigram of one made by make. */
+static void
+score(size_t i, size_t n, const float *scores)
+{
+	struct buf b = { 0 };
+	uint32_t bits;
+
+	buf_u64(&b, 2);
+	buf_text(&b, "t5");
+	put(&plan[i], "tokenizer.ggml.model", 0, VALUE_STRING, &b);
+	buf_clear(&b);
+	buf_u32(&b, VALUE_F32);
+	buf_u64(&b, n);
+	for (; n; n--, scores++) {
+		memcpy(&bits, scores, sizeof bits);
+		buf_u32(&b, bits);
+	}
+	put(&plan[i], "tokenizer.ggml.scores", 1, VALUE_F32, &b);
+	buf_free(&b);
+}
+
+/* The lowest score prices an unknown character: it stays. */
+static void
+scored(void)
+{
+	const float first[] = { 0, 0, 0, -3, -9, -20 }, second[] = { 0, 0, 0, -30, -40, -5 };
+	const struct meta *scores;
+	struct vocabulary v;
+
+	make(0, "<pad>|</s>|<unk>|a|b|c", "332113", "");
+	score(0, 6, first);
+	make(1, "<pad>|</s>|<unk>|a|d|e", "332111", "");
+	score(1, 6, second);
+	test_ok(unite(2, MERGE_TOKENS_UNION, &v) == 0 && v.tokens == 8, "Unigram: two new tokens");
+	scores = model_find(&v.words.keys, "tokenizer.ggml.scores");
+	test_ok(scores && scores->wire_bytes == 12 + 8 * 4 && le_f32(scores->wire + 12 + 12) == -3 &&
+	        le_f32(scores->wire + 12 + 24) == -9 && le_f32(scores->wire + 12 + 28) == -5,
+	        "no new token scores less than the normal ones of the first");
+	free_models(2, &v);
+}
+
 static void
 others(void)
 {
@@ -243,6 +284,7 @@ int
 main(void)
 {
 	united();
+	scored();
 	others();
 	blobs();
 	files();
