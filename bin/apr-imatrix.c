@@ -6,6 +6,7 @@
 
 #include "cli/filter.h"
 #include "cli/imatrix/imatrix_asked.h"
+#include "cli/input.h"
 #include "cli/progress.h"
 #include "cli/prompt.h"
 #include "cli/tool.h"
@@ -192,7 +193,8 @@ make(struct run *r, const char *model, struct err *e)
 	uint64_t part;
 	size_t i;
 
-	if (model && prompt_take(&text, model, &r->text, &r->tokens, e) < 0)
+	if (input_spare(o->text, &o->output, e) < 0 ||
+	    (model && prompt_take(&text, model, &r->text, &r->tokens, e) < 0))
 		return;
 	sandbox_write(o->output.path, o->output.force);
 	sandbox_read(model);

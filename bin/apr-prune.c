@@ -127,6 +127,7 @@ prune(struct options *o, struct prune_how *how, struct input *in, struct err *e)
 static void
 run(struct options *o, const char *path, struct err *e)
 {
+	const char *const files[] = { o->asked.imatrix_path, o->asked.text_path, o->asked.vocab_path };
 	struct prune_how how;
 	struct input in;
 
@@ -137,7 +138,7 @@ run(struct options *o, const char *path, struct err *e)
 		return;
 	}
 	if (level_begin(getenv("APR_CPU"), tool_note, e) < 0 ||
-	    input_spare(o->asked.imatrix_path, &o->output, e) < 0)
+	    input_spare_all(files, 3, &o->output, e) < 0)
 		return;
 	if (o->asked.drop)
 		dot_begin(tool_note); /* not for sparsegpt: plain C has the same bits on every CPU */

@@ -116,6 +116,10 @@ difference() {
 @test "wrong use and wrong files are refused, and nothing is left" {
 	try apr-imatrix --text missing -o out "$model"
 	said 3 'missing: cannot be opened'
+	head -c 3000 "$text" >own
+	try apr-imatrix --text own -f -o own "$model"
+	said 2 'own: is the input file itself'
+	rm own
 	try apr-imatrix --text "$text" --percentile 99 -o out "$model"
 	said 2 "--percentile needs --method percentile"
 	try apr-imatrix --text "$text" --method minmax --merge "$data/imatrix.gguf" -o out "$model"

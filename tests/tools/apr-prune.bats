@@ -217,6 +217,13 @@ refused() {
 	done
 	refused 2 'one of --sparsity, --threshold and --nm is needed'
 	refused 2 'one of --sparsity, --threshold and --nm is needed' --sparsity 0.1 --nm 2:4
+	echo 'To be, or not to be' >own
+	for o in '--drop 1 --text' --vocab '--sparsity 0.5 --imatrix'; do
+		# shellcheck disable=SC2086
+		try apr-prune $o own -f -o own "$model"
+		said 2 'own: is the input file itself'
+	done
+	rm own
 	for nm in 4:2 2:2 0:4 2:64 2 2:4x a:b; do
 		refused 2 '--nm needs N:M' --nm $nm
 	done
