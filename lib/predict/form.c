@@ -9,7 +9,7 @@
 
 /* ---- words, for both directions ---- */
 
-const char *const form_forms[] = { "trees", "linear", "centers", NULL };
+const char *const form_forms[] = { "trees", "linear", "centers", "steps", NULL };
 const char *const form_tasks[] = { "value", "binary", "classes", "cluster", "pairs", NULL };
 const char *const form_links[] = { "none", "sigmoid", "softmax", "exp", "log1p_exp", "square", "hinge",
 	"share", "each", "pairs", NULL };
@@ -39,7 +39,7 @@ texts(char *const *list, size_t n)
 }
 
 static int
-make_json(const struct predictor *m, struct form *to, const char *where, struct err *e)
+make_json(const struct predictor *m, const char *where, struct form *to, struct err *e)
 {
 	struct predictor copy = *m;
 	json_t *o = json_pack("{s:i,s:s,s:s,s:s,s:s,s:I,s:I,s:f,s:b}", "version", 1, "kind", m->kind, "form",
@@ -56,6 +56,8 @@ make_json(const struct predictor *m, struct form *to, const char *where, struct 
 		r = json_object_set_new(o, "width", json_integer((json_int_t)m->forest.width));
 	if (r == 0 && m->form == PREDICT_TREES)
 		r = json_object_set_new(o, "scale", json_real(m->forest.scale));
+	if (r == 0 && m->step_count)
+		r = form_put_steps(m, where, o, to, e);
 	if (r == 0 && m->names)
 		r = json_object_set_new(o, "names", texts(m->names, m->name_count));
 	if (r == 0 && m->labels)
@@ -63,7 +65,7 @@ make_json(const struct predictor *m, struct form *to, const char *where, struct 
 	if (r == 0 && ((m->names && json_array_size(json_object_get(o, "names")) != m->name_count) ||
 	               (m->labels && json_array_size(json_object_get(o, "labels")) != m->label_count)))
 		r = err_set(e, ERR_FORMAT, where, "a name of a feature or a class is not UTF-8");
-	else if (r < 0 || json_write(o, &to->json) < 0)
+	else if ((r < 0 || json_write(o, &to->json) < 0) && e->code == ERR_NONE)
 		r = err_memory(e);
 	json_decref(o);
 	return r;
@@ -71,8 +73,8 @@ make_json(const struct predictor *m, struct form *to, const char *where, struct 
 
 /* ---- lists ---- */
 
-static struct buf *
-part(struct form *to, const char *name, const char *type, uint64_t a, uint64_t b)
+struct buf *
+form_part(struct form *to, const char *name, const char *type, uint64_t a, uint64_t b)
 {
 	struct form_part *p = &to->parts[to->count++];
 
@@ -84,8 +86,8 @@ part(struct form *to, const char *name, const char *type, uint64_t a, uint64_t b
 	return &p->data;
 }
 
-static void
-put_doubles(struct buf *to, const double *v, size_t n)
+void
+form_put(struct buf *to, const double *v, size_t n)
 {
 	uint64_t bits;
 	size_t i;
@@ -127,17 +129,17 @@ put_node(const struct forest *f, uint32_t root, uint32_t i, const struct columns
 	double t = leaf || category ? 0 : x->t;
 
 	buf_u32(c->features, leaf ? UINT32_MAX : x->word & WALK_FEATURE);
-	put_doubles(c->thresholds, &t, 1);
+	form_put(c->thresholds, &t, 1);
 	buf_u32(c->left, leaf ? 0 : x->left - root);
 	buf_u8(c->flags, leaf ? 0 : (uint8_t)flags_of(x));
 	if (c->sets)
 		buf_u32(c->sets, category ? (uint32_t)x->t : 0);
 	if (c->covers)
-		put_doubles(c->covers, &f->covers[i], 1);
+		form_put(c->covers, &f->covers[i], 1);
 	if (!leaf)
 		return;
 	buf_u32(c->ids, f->ids[f->leaf[i]]);
-	put_doubles(c->values, f->values + (size_t)f->leaf[i] * f->width, f->width);
+	form_put(c->values, f->values + (size_t)f->leaf[i] * f->width, f->width);
 }
 
 /* Counts nodes and leaves first, for the shapes. */
@@ -155,18 +157,18 @@ make_trees(const struct predictor *m, struct form *to)
 		nodes += n;
 		leaves += n / 2 + 1;
 	}
-	c.counts = part(to, "forest.counts", "I32", f->tree_count, 0);
-	c.groups = part(to, "forest.groups", "I32", f->tree_count, 0);
-	c.features = part(to, "forest.features", "I32", nodes, 0);
-	c.thresholds = part(to, "forest.thresholds", "F64", nodes, 0);
-	c.left = part(to, "forest.left", "I32", nodes, 0);
-	c.flags = part(to, "forest.flags", "I8", nodes, 0);
-	c.ids = part(to, "forest.ids", "I32", leaves, 0);
-	c.values = part(to, "forest.values", "F64", leaves, f->width);
+	c.counts = form_part(to, "forest.counts", "I32", f->tree_count, 0);
+	c.groups = form_part(to, "forest.groups", "I32", f->tree_count, 0);
+	c.features = form_part(to, "forest.features", "I32", nodes, 0);
+	c.thresholds = form_part(to, "forest.thresholds", "F64", nodes, 0);
+	c.left = form_part(to, "forest.left", "I32", nodes, 0);
+	c.flags = form_part(to, "forest.flags", "I8", nodes, 0);
+	c.ids = form_part(to, "forest.ids", "I32", leaves, 0);
+	c.values = form_part(to, "forest.values", "F64", leaves, f->width);
 	if (f->sets.n)
-		c.sets = part(to, "forest.sets", "I32", nodes, 0);
+		c.sets = form_part(to, "forest.sets", "I32", nodes, 0);
 	if (!f->uncovered && f->tree_count)
-		c.covers = part(to, "forest.covers", "F64", nodes, 0);
+		c.covers = form_part(to, "forest.covers", "F64", nodes, 0);
 	for (k = 0; k < f->tree_count; k++) {
 		n = last_of(f, f->trees[k].root);
 		buf_u32(c.counts, n);
@@ -175,13 +177,13 @@ make_trees(const struct predictor *m, struct form *to)
 			put_node(f, f->trees[k].root, f->trees[k].root + i, &c);
 	}
 	if (f->sets.n) {
-		struct buf *words = part(to, "forest.words", "I32", f->sets.n / 4, 0);
+		struct buf *words = form_part(to, "forest.words", "I32", f->sets.n / 4, 0);
 
 		for (k = 0; k < f->sets.n / 4; k++)
 			buf_u32(words, ((const uint32_t *)(const void *)f->sets.p)[k]);
 	}
-	put_doubles(part(to, "forest.base", "F64", m->outputs, 0), f->base, m->outputs);
-	put_doubles(part(to, "forest.bias", "F64", m->outputs, 0), f->bias, m->outputs);
+	form_put(form_part(to, "forest.base", "F64", m->outputs, 0), f->base, m->outputs);
+	form_put(form_part(to, "forest.bias", "F64", m->outputs, 0), f->bias, m->outputs);
 }
 
 /* Wide values first, so that containers without padding keep all at multiples of their size. */
@@ -206,18 +208,15 @@ form_make(const struct predictor *m, const char *where, struct form *to, struct 
 	size_t i;
 
 	*to = (struct form){ .count = 0 };
-	if (m->form == PREDICT_STEPS || m->step_count)
-		return err_set(e, ERR_FORMAT, where, "a model that computes in steps (%s) does not become tensors",
-		               m->step_count ? m->steps[0].kind->name : m->kind);
-	if (make_json(m, to, where, e) < 0)
+	if (make_json(m, where, to, e) < 0)
 		return -1;
 	if (m->form == PREDICT_TREES)
 		make_trees(m, to);
-	else
-		put_doubles(part(to, "linear.weights", "F64", m->outputs, m->features), m->linear.weights,
-		            m->outputs * m->features);
+	else if (m->form != PREDICT_STEPS)
+		form_put(form_part(to, "linear.weights", "F64", m->outputs, m->inner), m->linear.weights,
+		         m->outputs * m->inner);
 	if (m->form == PREDICT_LINEAR)
-		put_doubles(part(to, "linear.bias", "F64", m->outputs, 0), m->linear.bias, m->outputs);
+		form_put(form_part(to, "linear.bias", "F64", m->outputs, 0), m->linear.bias, m->outputs);
 	order(to);
 	for (i = 0, good = buf_ok(&to->json); i < to->count; i++)
 		good &= buf_ok(&to->parts[i].data);
@@ -238,6 +237,13 @@ form_free(struct form *f)
 const char *
 form_type(const struct predictor *m)
 {
+	const struct step *last = m->step_count ? &m->steps[m->step_count - 1] : NULL;
+
+	if (m->form == PREDICT_STEPS && last)
+		return last->kind == &step_nearest || last->kind == &step_vote ? "KNN"
+		       : last->kind == &step_support ? "SVM" : last->kind == &step_gauss ? "NAIVE_BAYES"
+		       : last->kind == &step_project ? "PCA" : last->kind == &step_layer ? "NEURAL_SEQUENTIAL"
+		                                                                         : "CUSTOM";
 	if (m->form == PREDICT_CENTERS)
 		return "KMEANS";
 	if (m->form == PREDICT_LINEAR)

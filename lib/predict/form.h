@@ -17,6 +17,9 @@
  *     forest.base, forest.bias   F64 [outputs]
  *     linear.weights       F64 [outputs, features]
  *     linear.bias          F64 [outputs]     not for centers
+ *     step.N.a, .b, .c     F64               arrays of step N (struct step); their sizes follow from its kind
+ *     step.N.list          I32
+ *     pairs.platt          F64 [pairs, 2]
  */
 #ifndef PREDICT_FORM_H
 #define PREDICT_FORM_H
@@ -25,7 +28,8 @@
 #include "predict/predict.h"
 
 #define FORM_KEY "apr.predict"
-#define FORM_PARTS 16
+#define FORM_STEPS 64
+#define FORM_PARTS (16 + 4 * FORM_STEPS)
 
 /* Bits of forest.flags. */
 #define FORM_RIGHT 1u    /* a missing value goes right */
@@ -47,8 +51,8 @@ struct form {
 	size_t count;
 };
 
-/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model that computes in steps. form_free in any
- * case. */
+/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model with a step of texts or of a network that
+ * is not dense. form_free in any case. */
 int form_make(const struct predictor *m, const char *where, struct form *to, struct err *e);
 void form_free(struct form *f);
 

@@ -140,8 +140,6 @@ read_key(struct form_reader *x)
 	if (form < 0 || task < 0 || link < 0 || count(x, "features", FOREST_FEATURES, &features) < 0 ||
 	    count(x, "outputs", PREDICT_OUTPUTS, &outputs) < 0)
 		return -1;
-	if (task == PREDICT_PAIRS || link == LINK_PAIRS)
-		return wrong(x, FORM_KEY " has pairs, which this form cannot hold");
 	m->form = (enum predict_form)form;
 	m->task = (enum predict_task)task;
 	m->link = (enum predict_link)link;
@@ -192,6 +190,53 @@ read_linear(struct form_reader *x)
 	if (m->linear.weights && m->form == PREDICT_LINEAR)
 		m->linear.bias = doubles(x, "linear.bias", m->outputs);
 	return m->linear.weights && (m->form == PREDICT_CENTERS || m->linear.bias) ? 0 : -1;
+}
+
+/* ---- for form_steps.c ---- */
+
+double *
+form_doubles(const struct form_source *s, const char *name, uint64_t n)
+{
+	struct form_reader x = { .m = s->m, .w = s->w, .e = s->e };
+
+	return doubles(&x, name, n);
+}
+
+uint32_t *
+form_words(const struct form_source *s, const char *name, uint64_t n)
+{
+	struct form_reader x = { .m = s->m, .w = s->w, .e = s->e };
+	struct list l;
+	uint32_t *v;
+	uint64_t i;
+
+	if (find(&x, name, "I32", n, true, &l) < 0)
+		return NULL;
+	v = mem_array((size_t)n, sizeof *v);
+	if (!v)
+		err_memory(x.e);
+	for (i = 0; v && i < n; i++)
+		v[i] = word_at(&l, i);
+	return v;
+}
+
+bool
+form_has(const struct form_source *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->w->plan->tensor_count; i++)
+		if (strcmp(tensor_name(s->w->plan->tensors[i]), name) == 0)
+			return true;
+	return false;
+}
+
+static int
+read_steps(const struct form_reader *x)
+{
+	struct form_source s = { .m = x->m, .w = x->w, .e = x->e, .o = x->o };
+
+	return form_read_steps(&s);
 }
 
 /* ---- trees ---- */
@@ -426,7 +471,9 @@ form_read(struct predictor *m, const struct weights *w, struct err *e)
 	if (json_member_u64(x.o, "version", &version) < 0 || version != 1)
 		r = err_set(e, ERR_VERSION, w->name, FORM_KEY " is of a version that is not known here");
 	else
-		r = read_key(&x) < 0 || (m->form == PREDICT_TREES ? read_trees(&x) : read_linear(&x)) < 0 ? -1 : 0;
+		r = read_key(&x) < 0 || read_steps(&x) < 0 ||
+		    (m->form == PREDICT_TREES ? read_trees(&x) : m->form == PREDICT_STEPS ? 0 : read_linear(&x)) < 0
+		    ? -1 : 0;
 	json_decref(x.o);
 	return r < 0 ? -1 : predictor_finish(m, w->name, e);
 }

@@ -25,13 +25,17 @@
 static const struct {
 	const char *name, *type;
 	unsigned bytes;
-} kinds[16] = {
+} kinds[32] = {
 	{ "forest.counts", "I32", 4 }, { "forest.groups", "I32", 4 }, { "forest.features", "I32", 4 },
 	{ "forest.thresholds", "F64", 8 }, { "forest.left", "I32", 4 }, { "forest.flags", "I8", 1 },
 	{ "forest.ids", "I32", 4 }, { "forest.values", "F64", 8 }, { "forest.sets", "I32", 4 },
 	{ "forest.covers", "F64", 8 }, { "forest.words", "I32", 4 }, { "forest.base", "F64", 8 },
 	{ "forest.bias", "F64", 8 }, { "linear.weights", "F64", 8 }, { "linear.bias", "F64", 8 },
-	{ "other", "I8", 1 },
+	{ "other", "I8", 1 }, { "step.0.a", "F64", 8 }, { "step.0.b", "F64", 8 }, { "step.0.c", "F64", 8 },
+	{ "step.0.list", "I32", 4 }, { "step.1.a", "F64", 8 }, { "step.1.b", "F64", 8 }, { "step.1.c", "F64", 8 },
+	{ "step.1.list", "I32", 4 }, { "step.2.a", "F64", 8 }, { "step.2.b", "F64", 8 }, { "step.2.c", "F64", 8 },
+	{ "step.2.list", "I32", 4 }, { "pairs.platt", "F64", 8 }, { "step.3.a", "F64", 8 },
+	{ "step.3.b", "F64", 8 }, { "step.3.list", "I32", 4 },
 };
 
 /* ---- tensors in memory ---- */
@@ -84,11 +88,21 @@ scores_of(const struct predictor *m)
 {
 	double *rows = calloc(ROWS * m->features + 1, sizeof *rows);
 	double *scores = calloc(ROWS * m->outputs + 1, sizeof *scores);
+	double *to = calloc(predict_columns(m) + predict_room(m) + 1, sizeof *to);
+	struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+	struct err e = ERR_INIT;
 
-	must(rows && scores);
+	must(rows && scores && to && step_rows_begin(&x, ROWS, m->features, &e) == 0);
 	fill(rows, ROWS * m->features);
-	predict_rows(m, rows, ROWS, true, scores, NULL);
+	memcpy(step_row(&x, 0), rows, ROWS * m->features * sizeof *rows);
+	if (predict_block(m, &x, &spare, true, scores, NULL, &e) < 0)
+		must(e.code == ERR_MEMORY);
+	predict_link(m, scores, to);
+	must(m->task == PREDICT_VALUE || predict_label(m, scores) < m->classes);
+	step_rows_free(&x);
+	step_rows_free(&spare);
 	free(rows);
+	free(to);
 	return scores;
 }
 
@@ -168,6 +182,17 @@ check_payload(const struct predictor *m)
 	apr1_payload_free(&p);
 }
 
+/* Rows behind each step are short enough to try. */
+static bool
+narrow(const struct predictor *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->step_count && m->steps[i].out < ROOM * 8; i++)
+		;
+	return i == m->step_count;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -182,7 +207,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += 2 + n;
 	size -= 2 + n;
 	while (size > 3 && h.plan.tensor_count < 64) {
-		unsigned kind = *data & 15;
+		unsigned kind = *data & 31;
 
 		n = data[1] | (size_t)data[2] << 8;
 		data += 3;
@@ -195,7 +220,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (predict_tensors(&m, &h.w, &e) < 0) {
 		must(e.code != ERR_NONE);
 		fuzz_refused(&e, false);
-	} else if (m.features < ROOM && m.outputs < ROOM) {
+	} else if (m.features < ROOM && m.outputs < ROOM && m.inner < ROOM && narrow(&m)) {
 		free(scores_of(&m));
 		check_contributions(&m);
 		check_form(&m);
@@ -228,7 +253,8 @@ size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
 	static const char *const words[] = { "true", "false", "\"steps\"", "\"pairs\"", "1", "0", "65536",
-		"\"classes\"", "\"binary\"", "\"softmax\"", "\"share\"", "\"linear\"", "\"centers\"", "\"trees\"" };
+		"\"classes\"", "\"binary\"", "\"softmax\"", "\"share\"", "\"linear\"", "\"centers\"", "\"trees\"",
+		"2", "3", "4", "\"shift\"", "\"layer\"", "\"support\"", "\"vote\"", "\"project\"", "\"tfidf\"", "\"gauss\"" };
 	struct dice d = { .state = seed };
 	size_t n = size > 2 ? data[0] | (size_t)data[1] << 8 : 0, from, to;
 	const char *word = ONE_OF(&d, words);

@@ -124,7 +124,7 @@ setup() {
 	echo '{}' >empty.json
 	try apr-predict empty.json <<<1,2
 	said 4 'empty.json: is JSON, but not a model of'
-	try apr-unpack "$BATS_TEST_DIRNAME/../data/predict/pca.pkl"
+	try apr-unpack "$BATS_TEST_DIRNAME/../data/predict/tfidf.pkl"
 	said 4 'computes in steps'
 	grep -q 'apr-predict predicts with it' "$err"
 }

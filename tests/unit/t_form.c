@@ -42,34 +42,63 @@ make_rows(const struct predictor *m)
 	return rows;
 }
 
-/* The greatest difference between the scores of two models for some rows; HUGE_VAL if they differ in
- * kind. */
+/* Scores of the rows of a model, and behind them, as many columns again as predict_columns says, what links make of
+ * them. NULL: no memory. */
+static double *
+predicted(const struct predictor *m, const struct predictor *rows_of)
+{
+	double *rows = make_rows(rows_of), *scores;
+	struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+	size_t i, n = ROWS * m->outputs, columns = predict_columns(m);
+	struct err e = ERR_INIT;
+
+	scores = calloc(n + ROWS * columns + predict_room(m), sizeof *scores);
+	if (rows && scores && step_rows_begin(&x, ROWS, m->features, &e) == 0) {
+		memcpy(step_row(&x, 0), rows, ROWS * m->features * sizeof *rows);
+		if (predict_block(m, &x, &spare, true, scores, NULL, &e) < 0)
+			scores[0] = -HUGE_VAL;
+		for (i = 0; i < ROWS; i++)
+			predict_link(m, scores + i * m->outputs, scores + n + i * columns);
+	}
+	step_rows_free(&x);
+	step_rows_free(&spare);
+	free(rows);
+	return scores;
+}
+
+/* The greatest difference between two models for some rows, in scores (or, if these are asked for, only
+ * behind the link); HUGE_VAL if they differ in kind, or in a label. */
+static double
+compare_from(const struct predictor *a, const struct predictor *b, bool links)
+{
+	size_t i, n = ROWS * a->outputs, columns = predict_columns(a), from = links ? n : 0;
+	size_t to = n + ROWS * columns;
+	double *x, *y, most = 0;
+
+	if (a->features != b->features || columns != predict_columns(b) || a->task != b->task ||
+	    (!links && a->outputs != b->outputs))
+		return HUGE_VAL;
+	x = predicted(a, a);
+	y = predicted(b, a);
+	for (i = from; x && y && i < to; i++) {
+		double other = y[links ? i - n + ROWS * b->outputs : i];
+
+		if ((isnan(x[i]) && isnan(other)) || x[i] == other)
+			continue;
+		most = fabs(x[i] - other) / (1 + fabs(x[i])) <= most ? most : fabs(x[i] - other) / (1 + fabs(x[i]));
+	}
+	for (i = 0; x && y && i < ROWS && a->task != PREDICT_VALUE; i++)
+		if (predict_label(a, x + i * a->outputs) != predict_label(b, y + i * b->outputs))
+			most = HUGE_VAL;
+	free(x);
+	free(y);
+	return x && y ? most : HUGE_VAL;
+}
+
 static double
 compare(const struct predictor *a, const struct predictor *b)
 {
-	double *rows = make_rows(a), *again = make_rows(a), *x, *y, most = 0;
-	size_t i, n = ROWS * a->outputs;
-
-	x = calloc(2 * n, sizeof *x);
-	if (a->outputs != b->outputs || a->features < b->features || a->task != b->task || !x || !rows ||
-	    !again || a->features != b->features) {
-		free(rows);
-		free(again);
-		free(x);
-		return HUGE_VAL;
-	}
-	y = x + n;
-	predict_rows(a, rows, ROWS, true, x, NULL);
-	predict_rows(b, again, ROWS, true, y, NULL);
-	for (i = 0; i < n; i++) {
-		if (isnan(x[i]) && isnan(y[i]))
-			continue;
-		most = fabs(x[i] - y[i]) / (1 + fabs(x[i])) <= most ? most : fabs(x[i] - y[i]) / (1 + fabs(x[i]));
-	}
-	free(rows);
-	free(again);
-	free(x);
-	return most;
+	return compare_from(a, b, false);
 }
 
 /* The form as a model in memory. */
@@ -197,13 +226,36 @@ check(size_t i)
 	buf_free(&b);
 }
 
+/* Models of steps: as tensors the same bits. */
+static const char *const chains[] = { "bernoulli", "gauss", "imputed", "near_cosine_weighed", "near_euclidean",
+	"near_minkowski", "near_values", "net_relu", "net_tanh", "net_two", "net_values", "pca", "pca_white", "scalers",
+	"svd", "svm2_linear", "svm2_rbf", "svm_linear", "svm_poly", "svm_rbf", "svm_sigmoid", "svm_values", "forest" };
+
+static void
+check_chain(const char *name)
+{
+	char path[256];
+	struct predictor m = { .covers = true };
+	struct buf b = { 0 };
+	struct err e = ERR_INIT;
+	double d = HUGE_VAL;
+
+	snprintf(path, sizeof path, "tests/data/predict/%s.pkl", name);
+	read_file(path, &b);
+	if (b.n > 0 && predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e) == 0)
+		d = as_tensors(&m, true, &e);
+	test_ok(d == 0, "%s as tensors: the same bits %s", name, e.fact);
+	predictor_free(&m);
+	buf_free(&b);
+}
+
 /* ---- damaged tensors ---- */
 
 /* Changes one number of a part, and reads. */
 static void
-spoil_one(bool covers, const char *name, size_t at, unsigned bytes, uint64_t v, const char *said)
+spoil_one(const char *path, bool covers, const char *name, size_t at, unsigned bytes, uint64_t v,
+          const char *said)
 {
-	static const char path[] = "tests/data/contrib/values.json";
 	struct predictor m = { .covers = true }, again = { .covers = covers };
 	struct buf b = { 0 };
 	struct err e = ERR_INIT;
@@ -232,10 +284,53 @@ spoil_one(bool covers, const char *name, size_t at, unsigned bytes, uint64_t v, 
 static void
 spoil(const char *name, size_t at, unsigned bytes, uint64_t v, const char *said)
 {
-	spoil_one(true, name, at, bytes, v, said);
+	static const char path[] = "tests/data/contrib/values.json";
+
+	spoil_one(path, true, name, at, bytes, v, said);
 	if (strcmp(name, "forest.covers") != 0)
-		spoil_one(false, name, at, bytes, v, said);
+		spoil_one(path, false, name, at, bytes, v, said);
 }
+
+/* Changes a text of the key into one of the same length. */
+static void
+spoil_key(const char *path, const char *from, const char *to, const char *said)
+{
+	struct predictor m = { .covers = true }, again = { .covers = true };
+	struct buf b = { 0 };
+	struct err e = ERR_INIT;
+	struct form f = { .count = 0 };
+	struct model plan;
+	struct weights w;
+	char *at;
+
+	read_file(path, &b);
+	predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e);
+	form_make(&m, "model", &f, &e);
+	at = memmem(f.json.p, f.json.n, from, strlen(from));
+	if (at)
+		memcpy(at, to, strlen(from));
+	weigh(&f, &plan, &w, &e);
+	test_ok(at && predict_tensors(&again, &w, &e) < 0 && strstr(e.fact, said), "%s for %s: %s", to, from, e.fact);
+	predictor_free(&m);
+	predictor_free(&again);
+	form_free(&f);
+	model_free(&plan);
+	free(w.tensors);
+	buf_free(&b);
+}
+
+static const struct {
+	const char *path, *from, *to, *said;
+} keys[] = {
+	{ "tests/data/predict/pca.pkl", "project", "unknown", "its kind is not known" },
+	{ "tests/data/predict/pca.pkl", "\"inner\"", "\"outer\"", "no inner" },
+	{ "tests/data/predict/pca.pkl", "\"steps\":[", "\"stops\":[", "no steps" },
+	{ "tests/data/predict/gauss.pkl", "\"in\":", "\"on\":", "out of its bounds" },
+	{ "tests/data/predict/near_euclidean.pkl", "\"mode\":0", "\"mode\":9", "out of its bounds" },
+	{ "tests/data/predict/near_euclidean.pkl", "\"n\":", "\"N\":", "out of its bounds" },
+	{ "tests/data/predict/svm_rbf.pkl", "\"kind\":\"support\"", "\"kind\":\"project\"", "out of its bounds" },
+	{ "tests/data/predict/gauss.pkl", "\"task\":\"classes\"", "\"task\":\"pairs\"  ", "pairs without" },
+};
 
 int
 main(void)
@@ -255,5 +350,12 @@ main(void)
 	spoil("forest.covers", 0, 8, 0x7ff8000000000000, "the cover of node 0");
 	spoil("forest.base", 0, 8, 0x7ff0000000000000, "not finite");
 	spoil("forest.words", 0, 4, 0xfffffff, "is outside its list");
+	for (i = 0; i < sizeof chains / sizeof *chains; i++)
+		check_chain(chains[i]);
+	spoil_one("tests/data/predict/svm_rbf.pkl", true, "step.0.list", 0, 4, 1, "are not all of them");
+	spoil_one("tests/data/predict/near_euclidean.pkl", true, "step.0.list", 0, 4, 1000, "a class that does not exist");
+	spoil_one("tests/data/predict/gauss.pkl", true, "step.0.b", 0, 8, 0x7ff8000000000000, "not finite");
+	for (i = 0; i < sizeof keys / sizeof *keys; i++)
+		spoil_key(keys[i].path, keys[i].from, keys[i].to, keys[i].said);
 	return test_done();
 }

@@ -1,0 +1,266 @@
+/* Steps of a model as tensors, and back (form.h). The sizes of the arrays follow from the kind. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "predict/form_words.h"
+
+/* What an array of a step holds. MAYBE: it can be missing. */
+enum size { NONE, IN, OUT, IN_OUT, N, N_IN, N_OUT, BY_K, SUMS, K, MAYBE = 16 };
+
+struct row {
+	const char *name;
+	const struct step_kind *kind;
+	unsigned a, b, c, list;
+	bool same;          /* gives as many values as it takes */
+	unsigned modes;     /* of s->mode */
+};
+
+static const struct row rows[] = {
+	{ "shift", &step_shift, IN | MAYBE, IN | MAYBE, NONE, NONE, true, 1 },
+	{ "stretch", &step_stretch, IN | MAYBE, IN | MAYBE, NONE, NONE, true, STEP_CLIP + 1 },
+	{ "norm", &step_norm, NONE, NONE, NONE, NONE, true, STEP_MAX + 1 },
+	{ "binarize", &step_binarize, NONE, NONE, NONE, NONE, true, 1 },
+	{ "impute", &step_impute, IN, NONE, NONE, NONE, true, 1 },
+	{ "project", &step_project, IN | MAYBE, IN_OUT, OUT | MAYBE, NONE, false, 1 },
+	{ "back", &step_back, OUT | MAYBE, IN_OUT, NONE, NONE, false, 1 },
+	{ "tfidf", &step_tfidf, IN | MAYBE, NONE, NONE, NONE, true, STEP_SUBLINEAR + 1 },
+	{ "layer", &step_layer, OUT | MAYBE, IN_OUT, NONE, NONE, false, STEP_SOFTMAX + 1 },
+	{ "gauss", &step_gauss, IN_OUT, IN_OUT, OUT, NONE, false, 1 },
+	{ "nearest", &step_nearest, N_IN, N_OUT, NONE, NONE, false, STEP_COSINE + 1 },
+	{ "vote", &step_vote, N_IN, NONE, NONE, N, false, STEP_COSINE + 1 },
+	{ "support", &step_support, N_IN, BY_K, SUMS, K, false, STEP_SIGMOID + 1 },
+};
+
+/* The number of values; 0: there is no such array. */
+static uint64_t
+size_of(const struct step *s, unsigned size)
+{
+	uint64_t in = s->in, out = s->out, n = s->n;
+
+	switch (size & ~(unsigned)MAYBE) {
+	case IN:
+		return in;
+	case OUT:
+	case SUMS:
+		return out;
+	case IN_OUT:
+		return in * out;
+	case N:
+		return n;
+	case N_IN:
+		return n * in;
+	case N_OUT:
+		return n * out;
+	case BY_K:
+		return s->k ? (s->k - 1) * n : n;
+	case K:
+		return s->k;
+	default:
+		return 0;
+	}
+}
+
+static void
+name_of(char name[32], size_t i, const char *what)
+{
+	snprintf(name, 32, "step.%zu.%s", i, what);
+}
+
+/* ---- writing ---- */
+
+static void
+put_array(struct form *to, size_t i, const char *what, const double *v, uint64_t n)
+{
+	char name[32];
+
+	name_of(name, i, what);
+	if (v && n)
+		form_put(form_part(to, name, "F64", n, 0), v, (size_t)n);
+}
+
+static int
+put_step(const struct step *s, size_t i, json_t *list, struct form *to)
+{
+	char name[32];
+	size_t k, n = sizeof rows / sizeof *rows, j;
+	struct buf *b;
+
+	for (k = 0; k < n && rows[k].kind != s->kind; k++)
+		;
+	if (k == n || !isfinite(s->x) || !isfinite(s->y))
+		return -1;
+	put_array(to, i, "a", s->a, size_of(s, rows[k].a));
+	put_array(to, i, "b", s->b, size_of(s, rows[k].b));
+	put_array(to, i, "c", s->c, size_of(s, rows[k].c));
+	n = s->list ? (size_t)size_of(s, rows[k].list) : 0;
+	if (n) {
+		name_of(name, i, "list");
+		b = form_part(to, name, "I32", n, 0);
+		for (j = 0; j < n; j++)
+			buf_u32(b, s->list[j]);
+	}
+	return json_array_append_new(list, json_pack("{s:s,s:I,s:I,s:I,s:I,s:i,s:i,s:f,s:f}", "kind", rows[k].name,
+	                             "in", (json_int_t)s->in, "out", (json_int_t)s->out, "n", (json_int_t)s->n,
+	                             "k", (json_int_t)s->k, "mode", (int)s->mode, "weigh", (int)s->weigh, "x", s->x,
+	                             "y", s->y));
+}
+
+int
+form_put_steps(const struct predictor *m, const char *where, json_t *o, struct form *to, struct err *e)
+{
+	json_t *list = json_array();
+	size_t i, pairs;
+
+	if (m->step_count > FORM_STEPS)
+		err_set(e, ERR_FORMAT, where, "a model of more than %d steps does not become tensors", FORM_STEPS);
+	for (i = 0; i < m->step_count && e->code == ERR_NONE; i++)
+		if (put_step(&m->steps[i], i, list, to) < 0)
+			err_set(e, ERR_FORMAT, where, "a model that computes in steps (%s) does not become tensors",
+			        m->steps[i].kind->name);
+	pairs = m->step_count ? m->steps[m->step_count - 1].out : 0;
+	if (e->code == ERR_NONE && m->platt)
+		form_put(form_part(to, "pairs.platt", "F64", pairs, 2), m->platt, 2 * pairs);
+	if (json_object_set_new(o, "steps", list) < 0 ||
+	    json_object_set_new(o, "inner", json_integer((json_int_t)m->inner)) < 0)
+		err_memory(e);
+	return e->code == ERR_NONE ? 0 : -1;
+}
+
+/* ---- reading ---- */
+
+static int
+wrong(const struct form_source *x, size_t i, const char *what)
+{
+	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": step %zu: %s", i, what);
+}
+
+static int
+read_array(const struct form_source *x, const struct step *s, size_t i, const char *what, unsigned size,
+           double **to)
+{
+	uint64_t n = size_of(s, size);
+	char name[32];
+
+	name_of(name, i, what);
+	if (n == 0 || (size & MAYBE && !form_has(x, name)))
+		return 0;
+	*to = form_doubles(x, name, n);
+	return *to ? 0 : -1;
+}
+
+static uint64_t
+number(const json_t *o, const char *name, uint64_t most)
+{
+	uint64_t v;
+
+	return json_member_u64(o, name, &v) == 0 && v <= most ? v : UINT64_MAX;
+}
+
+/* The numbers of a step, each in its bounds. */
+static int
+read_numbers(const struct form_source *x, const json_t *o, size_t i, const struct row *r, struct step *s)
+{
+	uint64_t in = number(o, "in", FOREST_FEATURES), out = number(o, "out", FOREST_FEATURES);
+	uint64_t n = number(o, "n", UINT32_MAX), k = number(o, "k", UINT32_MAX);
+	uint64_t mode = number(o, "mode", r->modes - 1), weigh = number(o, "weigh", 1024);
+
+	if (in == UINT64_MAX || out == UINT64_MAX || n == UINT64_MAX || k == UINT64_MAX || mode == UINT64_MAX ||
+	    weigh == UINT64_MAX || in == 0 || out == 0)
+		return wrong(x, i, "a number is missing, or out of its bounds");
+	*s = (struct step){ .kind = r->kind, .in = (size_t)in, .out = (size_t)out, .n = (size_t)n,
+		.k = (size_t)k, .mode = (unsigned)mode, .weigh = (unsigned)weigh,
+		.x = json_number_value(json_object_get(o, "x")), .y = json_number_value(json_object_get(o, "y")) };
+	if (!isfinite(s->x) || !isfinite(s->y))
+		return wrong(x, i, "x or y is not finite");
+	return r->same && in != out ? wrong(x, i, "it gives not as many values as it takes") : 0;
+}
+
+/* What k is, and what the list holds. */
+static int
+check(const struct form_source *x, size_t i, const struct step *s)
+{
+	bool nearest = s->kind == &step_nearest || s->kind == &step_vote;
+	uint64_t sum = 0;
+	size_t j;
+
+	if (s->kind == &step_tfidf && s->k > STEP_MAX)
+		return wrong(x, i, "the norm is not known");
+	if (nearest && (s->k < 1 || s->k > s->n || (s->mode == STEP_MINKOWSKI && !(s->x >= 1))))
+		return wrong(x, i, "the neighbours or the metric are wrong");
+	for (j = 0; s->kind == &step_vote && j < s->n; j++)
+		if (s->list[j] >= s->out || s->out > PREDICT_OUTPUTS)
+			return wrong(x, i, "a row has a class that does not exist");
+	if (s->kind != &step_support)
+		return 0;
+	if (s->n == 0 || (s->k == 0 ? s->out != 1
+	                            : s->k < 2 || s->k > PREDICT_PAIRED || s->out != s->k * (s->k - 1) / 2))
+		return wrong(x, i, "the classes of the support vectors are wrong");
+	for (j = 0; j < s->k; j++)
+		sum += s->list[j];
+	return s->k && sum != s->n ? wrong(x, i, "the support vectors of the classes are not all of them") : 0;
+}
+
+static int
+read_step(const struct form_source *x, const json_t *o, size_t i)
+{
+	const char *kind = json_string_value(json_object_get(o, "kind"));
+	struct step *s = predictor_add_step(x->m);
+	char name[32];
+	size_t k, n = sizeof rows / sizeof *rows;
+
+	for (k = 0; k < n && (!kind || strcmp(rows[k].name, kind) != 0); k++)
+		;
+	if (!s || k == n)
+		return s ? wrong(x, i, "its kind is not known here") : err_memory(x->e);
+	if (read_numbers(x, o, i, &rows[k], s) < 0 ||
+	    ((s->kind == &step_support) && s->k > PREDICT_PAIRED && wrong(x, i, "it has too many classes") < 0) ||
+	    read_array(x, s, i, "a", rows[k].a, &s->a) < 0 || read_array(x, s, i, "b", rows[k].b, &s->b) < 0 ||
+	    read_array(x, s, i, "c", rows[k].c, &s->c) < 0)
+		return -1;
+	n = (size_t)size_of(s, rows[k].list);
+	name_of(name, i, "list");
+	if (n && !(s->list = form_words(x, name, n)))
+		return -1;
+	return check(x, i, s);
+}
+
+/* Pairs of classes are what support vectors decide between. */
+static int
+read_pairs(struct form_source *x)
+{
+	struct predictor *m = x->m;
+	const struct step *last = m->step_count ? &m->steps[m->step_count - 1] : NULL;
+	bool pairs = m->task == PREDICT_PAIRS;
+
+	if (!pairs && m->link != LINK_PAIRS)
+		return 0;
+	if (!pairs || m->form != PREDICT_STEPS || !last || last->kind != &step_support || last->k < 2 ||
+	    (m->link != LINK_PAIRS && m->link != LINK_NONE))
+		return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY " has pairs without their support vectors");
+	m->classes = last->k;
+	if (m->link == LINK_PAIRS)
+		m->platt = form_doubles(x, "pairs.platt", 2 * (uint64_t)last->out);
+	return m->link == LINK_PAIRS && !m->platt ? -1 : 0;
+}
+
+int
+form_read_steps(struct form_source *x)
+{
+	const json_t *list = json_object_get(x->o, "steps");
+	size_t i, n = json_array_size(list);
+	uint64_t inner = number(x->o, "inner", FOREST_FEATURES);
+
+	if (n > FORM_STEPS || (n > 0 && (inner == UINT64_MAX || inner == 0)) ||
+	    (n == 0 && x->m->form == PREDICT_STEPS))
+		return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY " has no steps, too many, or no inner");
+	for (i = 0; i < n; i++)
+		if (read_step(x, json_array_get(list, i), i) < 0)
+			return -1;
+	if (n)
+		x->m->features = (size_t)inner;
+	return read_pairs(x);
+}
