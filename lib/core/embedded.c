@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -66,6 +67,7 @@ embedded_command(int *argc, char **argv, int *user)
 
 	if (own.count == 0)
 		return argv;
+	free(words); /* those of an earlier call */
 	words = mem_array(2 + n + rest + 1, sizeof *words);
 	if (!words)
 		return NULL;
