@@ -114,14 +114,15 @@ embedded_in(int fd)
 {
 	struct err ignored = ERR_INIT;
 	struct payload p;
-	int part;
+	int part, error;
 
 	/* What is not sound is read as what it is: an executable, not a model. */
 	if (fd < 0 || payload_read(&p, fd, "", &ignored) < 0 || p.count == 0)
 		return fd;
 	part = part_open(fd, p.files[0].at, p.files[0].bytes);
 	payload_free(&p);
-	if (part < 0)
-		close(fd);
-	return part; /* fd stays open for it */
+	error = errno;
+	close(fd);
+	errno = error;
+	return part;
 }

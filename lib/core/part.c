@@ -11,12 +11,15 @@
 
 #include "core/num.h"
 
-/* A descriptor belongs to the part with the same inode. Rows stay until the process ends, and so
- * does the first descriptor of each: no other file can get its inode. */
+/* A descriptor belongs to the part with the same inode. Rows stay until the process ends, and so do
+ * their two descriptors: no other file can get these inodes. */
 static struct {
 	struct part part;
-	dev_t device;
-	ino_t inode;
+	int handle;
+	struct place {
+		dev_t device;
+		ino_t inode;
+	} of_handle, of_file;
 } parts[PARTS];
 static atomic_size_t count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -43,61 +46,98 @@ empty_file(uint64_t n)
 	return fd;
 }
 
-static int
-add(int file, const struct part *part)
+static bool
+place_of(struct place *p, int fd)
 {
-	size_t n = atomic_load(&count);
 	struct stat st;
 
-	if (n == PARTS || fstat(file, &st) < 0) {
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	*p = (struct place){ st.st_dev, st.st_ino };
+	return true;
+}
+
+static bool
+same(const struct place *a, const struct place *b)
+{
+	return a->inode == b->inode && a->device == b->device;
+}
+
+/* The row of a piece that was opened before, or the number of rows. */
+static size_t
+find(const struct place *file, uint64_t at, uint64_t bytes)
+{
+	size_t i, n = atomic_load(&count);
+
+	for (i = 0; i < n; i++)
+		if (same(&parts[i].of_file, file) && parts[i].part.at == at &&
+		    parts[i].part.bytes == bytes)
+			break;
+	return i;
+}
+
+static int
+add(size_t i, int fd, uint64_t at, uint64_t bytes)
+{
+	int handle = empty_file(bytes), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (handle >= 0 && copy >= 0 && place_of(&parts[i].of_handle, handle) &&
+	    place_of(&parts[i].of_file, copy)) {
+		parts[i].part = (struct part){ copy, at, bytes };
+		parts[i].handle = handle;
+		atomic_store(&count, i + 1);
+		return 0;
+	}
+	if (handle >= 0)
+		close(handle);
+	if (copy >= 0)
+		close(copy);
+	return -1;
+}
+
+static int
+open_locked(int fd, uint64_t at, uint64_t bytes)
+{
+	struct place place;
+	size_t i;
+
+	if (!place_of(&place, fd))
+		return -1;
+	i = find(&place, at, bytes);
+	if (i == PARTS) {
 		errno = EMFILE;
 		return -1;
 	}
-	parts[n].part = *part;
-	parts[n].device = st.st_dev;
-	parts[n].inode = st.st_ino;
-	atomic_store(&count, n + 1);
-	return 0;
+	if (i == atomic_load(&count) && add(i, fd, at, bytes) < 0)
+		return -1;
+	return fcntl(parts[i].handle, F_DUPFD_CLOEXEC, 3);
 }
 
 int
 part_open(int fd, uint64_t at, uint64_t n)
 {
-	const struct part part = { fd, at, n };
 	uint64_t end;
-	int file, r, copy;
+	int r;
 
 	if (num_add(at, n, &end) < 0 || end > INT64_MAX) {
 		errno = EFBIG;
 		return -1;
 	}
-	file = empty_file(n);
-	copy = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 3);
-	if (copy < 0) {
-		if (file >= 0)
-			close(file);
-		return -1;
-	}
 	pthread_mutex_lock(&mutex);
-	r = add(file, &part);
+	r = open_locked(fd, at, n);
 	pthread_mutex_unlock(&mutex);
-	if (r == 0)
-		return copy;
-	close(copy);
-	close(file);
-	errno = EMFILE;
-	return -1;
+	return r;
 }
 
 bool
 part_of(int fd, struct part *p)
 {
 	size_t i, n = atomic_load(&count);
-	struct stat st;
+	struct place place;
 
-	if (n == 0 || fstat(fd, &st) < 0)
+	if (n == 0 || !place_of(&place, fd))
 		return false;
-	for (i = 0; i < n && !(parts[i].inode == st.st_ino && parts[i].device == st.st_dev); i++)
+	for (i = 0; i < n && !same(&parts[i].of_handle, &place); i++)
 		;
 	if (i < n)
 		*p = parts[i].part;

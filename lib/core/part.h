@@ -14,16 +14,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PARTS 64 /* of a process */
+#define PARTS 64 /* different pieces in a process */
 
 struct part {
-	int fd;      /* the file, borrowed */
+	int fd;      /* the file */
 	uint64_t at; /* the offset of the piece in it */
 	uint64_t bytes;
 };
 
-/* A handle, owned by the caller, of n bytes of the file fd from this offset on. fd must stay open
- * as long as handles are used. -1 with errno. */
+/* A handle, owned by the caller, of n bytes of the file fd from this offset on; fd stays the caller's
+ * too. A piece of a file takes one of the PARTS, however often it is opened. -1 with errno. */
 int part_open(int fd, uint64_t at, uint64_t n);
 
 /* Whether fd is a handle; *p is then its piece. */

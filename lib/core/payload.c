@@ -29,7 +29,7 @@ payload_name_ok(const char *name, size_t n)
 		if (size == 0 || cp == '/' || text_dangerous(cp))
 			return false;
 	}
-	return n > 0 && n <= PAYLOAD_NAME;
+	return n > 0 && n <= PAYLOAD_NAME && !(name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.')));
 }
 
 int
@@ -112,7 +112,7 @@ int
 payload_parse(struct payload *p, const uint8_t *bytes, size_t n, uint64_t size, const char *name,
               struct err *e)
 {
-	const uint8_t *trailer = bytes + n - PAYLOAD_TRAILER;
+	const uint8_t *trailer = n < PAYLOAD_TRAILER ? bytes : bytes + n - PAYLOAD_TRAILER;
 	struct reader r;
 	uint64_t at, table;
 	int status;
@@ -156,6 +156,30 @@ read_all(int fd, void *to, size_t n, uint64_t at)
 	return 0;
 }
 
+/* Whether an ELF file without a trailer has lost it: behind the program, which ends with its table of
+ * sections, are the zeros that come before the first file. */
+static bool
+is_cut(int fd, uint64_t size)
+{
+	uint8_t head[64], zeros[1024];
+	uint64_t at, next;
+	size_t n, i;
+
+	if (read_all(fd, head, sizeof head, 0) < 0 || head[4] != 2 || le64(head + 40) == 0 ||
+	    num_add(le64(head + 40), (uint64_t)le16(head + 58) * le16(head + 60), &at) < 0 ||
+	    at >= size || payload_next(at, &next) < 0 || at == next)
+		return false;
+	for (next = num_min(next, size); at < next; at += n) {
+		n = (size_t)num_min(sizeof zeros, next - at);
+		if (read_all(fd, zeros, n, at) < 0)
+			return false;
+		for (i = 0; i < n; i++)
+			if (zeros[i])
+				return false;
+	}
+	return true;
+}
+
 int
 payload_read(struct payload *p, int fd, const char *name, struct err *e)
 {
@@ -172,7 +196,8 @@ payload_read(struct payload *p, int fd, const char *name, struct err *e)
 	size = (uint64_t)st.st_size;
 	if (read_all(fd, trailer, sizeof trailer, size - sizeof trailer) < 0 ||
 	    memcmp(trailer + MAGIC_AT, MAGIC, 8) != 0)
-		return 0;
+		return is_cut(fd, size) ? err_set(e, ERR_CORRUPT, name, "is incomplete: files that are "
+		                                  "embedded in it are cut off") : 0;
 	n = sizeof trailer + (uint64_t)le32(trailer + 8);
 	if (n > size || n > PAYLOAD_TABLE)
 		return err_set(e, ERR_CORRUPT, name, "the table of its embedded files is damaged");

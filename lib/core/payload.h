@@ -31,7 +31,7 @@
 #define PAYLOAD_TABLE (1u << 20) /* bytes of a table, at most */
 
 struct payload_file {
-	const char *name; /* UTF-8, without "/" and control characters */
+	const char *name; /* UTF-8, without "/" and control characters; not "." or ".." */
 	uint64_t at, bytes;
 	uint8_t digest[32]; /* SHA-256 */
 };
@@ -52,7 +52,8 @@ bool payload_name_ok(const char *name, size_t n);
 int payload_next(uint64_t end, uint64_t *at);
 
 /* Reads the table of the executable fd. *p has no files if there is none, or if fd is another kind
- * of file. 0, or -1 with E002 (ERR_CORRUPT). Call payload_free in either case. */
+ * of file. 0, or -1 with E002 (ERR_CORRUPT), also if its end is missing. Call payload_free in either
+ * case. */
 int payload_read(struct payload *p, int fd, const char *name, struct err *e);
 
 /* The same from n bytes of table and trailer, the last of an executable of `size` bytes. */

@@ -126,6 +126,9 @@ ask() {
 	refused 2 'a MODEL is expected'
 	refused 2 'is not NAME=FILE' -o made --runtime "$run_program" "$model" "$model"
 	refused 2 'without / and control characters' -o made --runtime "$run_program" "$model" a/b="$model"
+	refused 2 'without / and control characters' -o made --runtime "$run_program" "$model" ..="$model"
+	refused 2 'without / and control characters' -o made --runtime "$run_program" "$model" =="$model"
+	refused 2 'is the name of two files' -o made --runtime "$run_program" "$model" "${model##*/}=$model"
 	refused 2 'is the name of two files' -o made --runtime "$run_program" "$model" a=ask a=ask
 	refused 3 'no: cannot be opened' -o made --runtime "$run_program" "$model" a=no
 	refused 3 'no: cannot be opened' -o made --runtime no "$model"
@@ -156,11 +159,53 @@ ask() {
 	said 4 '(E002)'
 	try apr-header bad
 	said 4 'is a program (ELF)'
-	# Without its end it is the plain program again.
-	head -c $((size - 1)) ask >cut
+	# Without its end, wherever it is cut behind the program.
+	local left program
+	program=$(wc -c <"$run_program")
+	for left in $((size - 1)) $((size - 32)) $((size - 100)) $((size - 1000000)) $((program + 1)); do
+		head -c "$left" ask >cut
+		chmod +x cut
+		try ./cut -p A
+		said 4 'is incomplete: files that are embedded in it are cut off (E002)'
+	done
+	try apr-embed --list cut
+	said 4 'is incomplete'
+	try apr-embed --runtime cut -o made "$model"
+	said 4 'is incomplete'
+	[ ! -e made ]
+	# Behind other bytes it is the plain program.
+	cat "$run_program" "$root/LICENSE" >cut
 	chmod +x cut
-	try ./cut -p A no-such-file
+	try ./cut no-such-file -p A
 	said 3 'no-such-file: cannot be opened'
+}
+
+@test "apr-embed: files come out only where none is replaced" {
+	ask
+	local name=${model##*/}
+	echo keep >there
+	try apr-embed --extract "$name" -o there ask
+	said 2 'there: exists already'
+	ln -s there link
+	try apr-embed --extract "$name" -o link ask
+	[ "$status" -ne 0 ]
+	ln ask hard
+	ln -s ask soft
+	local itself
+	for itself in ask hard soft; do
+		try apr-embed --extract "$name" -f -o "$itself" ask
+		said 2 'is the input file itself'
+	done
+	# A link is replaced, not what it points to.
+	apr-embed --extract "$name" -f -o link ask
+	[ ! -L link ]
+	cmp link "$model"
+	[ "$(cat there)" = keep ]
+	# The same model under two names, and a program as a model: the model in it.
+	apr-embed --runtime "$run_program" -o twice "$model" again="$model"
+	apr-embed --extract again twice | cmp - "$model"
+	apr-embed --runtime "$run_program" -o nested twice
+	apr-embed --extract twice nested | cmp - "$model"
 }
 
 # Nothing but the program is needed: no libraries, /proc, /dev or folder for temporary files.

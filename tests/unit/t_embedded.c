@@ -1,4 +1,5 @@
 /* embedded: parts of a file read as files, and the table of the files behind a program. */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,6 +115,27 @@ cut_part(int file, int part)
 	map_close(&m);
 }
 
+/* A piece that is opened again and again; and more pieces than there is room for. */
+static void
+again(int file, int part)
+{
+	struct part p = { 0 }, first = { 0 };
+	uint64_t at;
+	int i, fd, equal = 0;
+
+	part_of(part, &first);
+	for (i = 0; i < 3 * PARTS && (fd = part_open(file, FAR, BYTES)) >= 0; i++) {
+		equal += part_of(fd, &p) && p.fd == first.fd && p.bytes == BYTES;
+		close(fd);
+	}
+	test_ok(equal == 3 * PARTS, "a piece that is opened %d times takes one place", equal);
+	for (at = 1; (fd = part_open(file, FAR + at, 10)) >= 0; at++)
+		close(fd);
+	test_ok(at == PARTS && errno == EMFILE && (fd = part_open(file, FAR, BYTES)) >= 0,
+	        "%d different pieces can be opened, and then those again", PARTS);
+	close(fd);
+}
+
 static void
 parts(void)
 {
@@ -129,6 +151,7 @@ parts(void)
 	test_ok(!part_of(file, &p), "the file itself is not one");
 	test_ok(part_open(file, INT64_MAX, 1) < 0 && part_open(file, UINT64_MAX, 2) < 0,
 	        "a part that ends beyond what files can have is refused");
+	again(file, part);
 	read_part(part);
 	range_part(copy);
 	map_part(part);
@@ -243,6 +266,8 @@ names(void)
 	memset(name, 'n', sizeof name);
 	test_ok(payload_name_ok(name, PAYLOAD_NAME) && !payload_name_ok(name, PAYLOAD_NAME + 1) &&
 	        !payload_name_ok("", 0), "a name has 1 to %d bytes", PAYLOAD_NAME);
+	test_ok(!payload_name_ok(".", 1) && !payload_name_ok("..", 2) && payload_name_ok("...", 3) &&
+	        payload_name_ok(".a", 2), "nor are the names of folders");
 	test_ok(!payload_name_ok("a/b", 3) && !payload_name_ok("a\x1b", 2) && !payload_name_ok("\xff", 1) &&
 	        payload_name_ok("a=b c", 5), "not every character is allowed in it");
 }
