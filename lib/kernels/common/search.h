@@ -15,6 +15,7 @@
 #ifndef KERNELS_SEARCH_H
 #define KERNELS_SEARCH_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +78,22 @@ clamp_int(int v, int least, int most)
 {
 	v = v < least ? least : v;
 	return v > most ? most : v;
+}
+
+/* The value of largest magnitude, the first of several; 0 if there is none. Its magnitude has a
+ * variable of its own, because clang 19 may drop an fabsf of the value itself. */
+static inline float
+extreme_of(const float *x, int n)
+{
+	float value = 0, most = 0, a;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		a = fabsf(x[i]);
+		value = a > most ? x[i] : value;
+		most = a > most ? a : most;
+	}
+	return value;
 }
 
 /* Store in half precision; all NaNs become the same one. */

@@ -24,8 +24,6 @@
  */
 #include "kernels/ref/types.h"
 
-#include <math.h>
-
 #include "kernels/common/iq4.h"
 #include "kernels/common/pack.h"
 #include "kernels/common/search.h"
@@ -128,13 +126,11 @@ iq4_nl_decode(const uint8_t *x, float *y, size_t n)
 static void
 xs_scales_put(float *scale, uint8_t *y)
 {
-	float d, inverse, most = 0;
+	const float d = -extreme_of(scale, SUBS) / 32;
+	float inverse;
 	unsigned high = 0;
 	int code, j;
 
-	for (j = 0; j < SUBS; j++)
-		most = fabsf(scale[j]) > fabsf(most) ? scale[j] : most;
-	d = -most / 32;
 	inverse = inverse_of(d);
 	half_put(y, d);
 	memset(y + XS_LOW, 0, SUBS / 2);

@@ -21,8 +21,6 @@
  */
 #include "kernels/ref/types.h"
 
-#include <math.h>
-
 #include "kernels/common/pack.h"
 #include "kernels/common/search.h"
 
@@ -66,11 +64,10 @@ scales_unpack(const uint8_t *x, uint8_t *scale)
 static float
 scales_spread(const float *scale, uint8_t *code)
 {
-	float inverse, most = 0;
+	const float most = extreme_of(scale, SUBS);
+	float inverse;
 	int j;
 
-	for (j = 0; j < SUBS; j++)
-		most = fabsf(scale[j]) > fabsf(most) ? scale[j] : most;
 	memset(code, 0, SUBS);
 	if (most == 0)
 		return 0;

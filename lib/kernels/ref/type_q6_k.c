@@ -61,17 +61,6 @@ low_unpack(const uint8_t *low, uint8_t *code)
 	}
 }
 
-static float
-scale_extreme(const float *scale)
-{
-	float value = 0;
-	int j;
-
-	for (j = 0; j < SUBS; j++)
-		value = fabsf(scale[j]) > fabsf(value) ? scale[j] : value;
-	return value;
-}
-
 static void
 block_encode(const float *x, const float *importance, uint8_t *y)
 {
@@ -87,7 +76,7 @@ block_encode(const float *x, const float *importance, uint8_t *y)
 	else
 		search->weigh_square(&l);
 	search->scale(&l, 32, &f);
-	most = scale_extreme(f.scale);
+	most = extreme_of(f.scale, SUBS);
 	if (fabsf(most) < SILENT) {
 		memset(y, 0, BYTES);
 		return;

@@ -14,7 +14,6 @@
  */
 #include "kernels/ref/types.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "kernels/common/search.h"
@@ -25,11 +24,10 @@ _Static_assert(BYTES == 292, "Q8_K block");
 static void
 block_encode(const float *x, uint8_t *y)
 {
-	float inverse, most = 0;
+	const float most = extreme_of(x, ITEMS);
+	float inverse;
 	int code, i, sum = 0;
 
-	for (i = 0; i < ITEMS; i++)
-		most = fabsf(x[i]) > fabsf(most) ? x[i] : most;
 	if (most == 0) {
 		memset(y, 0, BYTES);
 		return;
