@@ -62,7 +62,9 @@ LEVELS = ref
 include $(sort $(wildcard lib/kernels/*/level.mk))
 KERNEL_SRC = $(sort $(wildcard lib/kernels/*.c $(patsubst %,lib/kernels/%/*.c,common $(LEVELS))))
 KERNEL_OBJ = $(KERNEL_SRC:%.c=$(B)/%.o) $(PLAIN_OBJ)
-LIB_SRC = $(sort $(filter-out lib/kernels/% $(apart),$(wildcard lib/*/*.c lib/*/*/*.c)))
+LIB_SRC = $(sort $(filter-out lib/kernels/% $(wasm_SRC) $(apart),$(wildcard lib/*/*.c lib/*/*/*.c)))
+# The system and the ciphers of the WebAssembly module (web/module.mk).
+wasm_SRC = lib/core/wasm/% lib/crypto/portable/%
 # libaprml needs none of these rooms.
 ifeq ($(MODE),tsan)
 apart = lib/adapt/% lib/cli/% lib/distill/% lib/front/% lib/hub/% lib/lowrank/% lib/merge/% lib/net/% \
@@ -157,7 +159,7 @@ CHECK_UNITS = $(call chosen,$(UNITS)) \
 # that repeat the code of others with another input or output ("# bats test_tags=repeats").
 sanitized = $(findstring -fsanitize,$(mode_$(MODE)))
 CHECK_BATS = $(filter-out $(if $(sanitized), \
-	$(patsubst %,tests/whole/%.bats,docs fuzz install library style)),$(BATS))
+	$(patsubst %,tests/whole/%.bats,docs fuzz install library style wasm)),$(BATS))
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(CHECK_BATS))),replays fuzz-replay)
 
 check: all gen net $(if $(sanitized),,runtimes) $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
@@ -280,11 +282,19 @@ fuzz-cov: ## line coverage of the parsers by the fuzzers' corpus (clang)
 	@$(MAKE) --no-print-directory MODE=fuzzcov replays
 	tests/fuzz/cov.sh build/fuzzcov/tests/fuzz $(FUZZERS)
 
+# The list of sources must be there before the makefile is read.
+wasm: ## build the library as a WebAssembly module, with its glue, in build/wasm
+	@$(MAKE) --no-print-directory -f web/module.mk sources
+	@$(MAKE) --no-print-directory -f web/module.mk
+
 deps: ## install what building and testing need (Debian 12, as root)
 	@scripts/deps.sh
 
 deps-cross: ## install what "make cortex" needs (900 MB; Debian 12, as root)
 	@scripts/deps.sh cross
+
+deps-wasm: ## install what "make wasm" and its test need (Debian 12, as root)
+	@scripts/deps.sh wasm
 
 demo: ## build quietly, then unpack, quantize, sign, pack and verify a real model
 	@echo 'demo: building the tools'
@@ -321,7 +331,7 @@ clean: ## remove what was built
 	rm -rf build $(TOOL_SRC:%.c=%) $(LINKS:%=bin/%) $(RUNTIMES:%=bin/%.static)
 
 .PHONY: bare closed bench benches neon fuzzers replays fuzz fuzz-replay fuzz-cov
-.PHONY: all units unit gen net check quick clean deps deps-cross demo layers lint lint-gcc lint-clang lint-text help
+.PHONY: all units unit gen net check quick clean deps deps-cross deps-wasm demo layers wasm lint lint-gcc lint-clang lint-text help
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -54,8 +54,9 @@ lz4 lib/codecs/lz4_block.c
 msgpack lib/formats/apr1/apr1_pack.c
 zstd lib/codecs/zstd.c
 zstd_errors lib/codecs/zstd.c
-sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c
-openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/kdf.c
+sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c lib/crypto/portable/random.c
+openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/hkdf.c
+bearssl lib/crypto/portable/digest.c lib/crypto/portable/aead.c lib/crypto/portable/hkdf.c
 utf8proc lib/tokenizer/unicode.c
 yaml lib/wire/yaml.c
 curl lib/net/http.c

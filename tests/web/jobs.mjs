@@ -1,0 +1,79 @@
+// jobs.mjs MODULE: does what the lines of standard input say, with fields between tabs, and prints a
+// line for each; the exit status is 1 if one failed.
+//
+//	write IN OUT OPTION=VALUE...   options of make.js; sign, seal and open name files of keys
+//	verify IN KEY                  prints the id of the key and the root
+//	check IN                       prints the score
+//	logits IN OUT ID...            writes the logits after each token, f32
+//	say IN TEXT COUNT              prints what a model says next
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { load } from '../../web/aprml.js';
+import { make } from '../../web/make.js';
+import { Run } from '../../web/run.js';
+import { Ring, check, verify } from '../../web/trust.js';
+
+const aprml = await load(process.argv[2]);
+const key = (path) => ({ bytes: readFileSync(path) });
+
+function opened(path, keys, use) {
+  const ring = keys ? new Ring(aprml, [key(keys)]) : null;
+  try {
+    const model = aprml.open(path, undefined, { ring: ring?.address ?? 0 });
+    try {
+      return use(model);
+    } finally {
+      model.close();
+    }
+  } finally {
+    ring?.close();
+  }
+}
+
+function running(path, use) {
+  return opened(path, null, (model) => {
+    const run = new Run(aprml, model, { cache: 'f32' });
+    try {
+      return use(run);
+    } finally {
+      run.close();
+    }
+  });
+}
+
+const jobs = {
+  write(from, to, ...options) {
+    const how = Object.fromEntries(options.map((o) => o.split(/=(.*)/s)));
+    const fd = openSync(to, 'w');
+    const file = { write: (at, bytes) => writeSync(fd, bytes, 0, bytes.length, at) };
+    if (how.sign) how.sign = key(how.sign);
+    if (how.seal) how.seal = [key(how.seal)];
+    opened(from, how.open, (model) => make(aprml, model, file, how));
+    closeSync(fd);
+    return to;
+  },
+  verify: (from, keys) => opened(from, null, (model) => {
+    const v = verify(aprml, model, [key(keys)]);
+    return `${v.key} ${v.root}`;
+  }),
+  check: (from) => opened(from, null, (model) => String(check(aprml, model).score)),
+  logits: (from, to, ...ids) => running(from, (run) => {
+    writeFileSync(to, Buffer.concat(ids.map((id) => Buffer.from(run.feed([Number(id)]).buffer))));
+    return to;
+  }),
+  say: (from, text, count) => running(from, (run) => {
+    let said = '';
+    run.begin(text, { count: Number(count) });
+    for (let token; (token = run.next()) !== null;) said += token;
+    return said;
+  }),
+};
+
+for (const line of readFileSync(0, 'utf8').trimEnd().split('\n')) {
+  const [job, ...given] = line.split('\t');
+  try {
+    console.log(jobs[job](...given));
+  } catch (e) {
+    console.log(`${job} ${given[0]}: ${e.message} (${e.number})`);
+    process.exitCode = 1;
+  }
+}

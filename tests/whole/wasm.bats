@@ -1,0 +1,115 @@
+# The WebAssembly module (make wasm) under node: the answers, bytes and errors of the native tools.
+load ../helper
+
+module=$root/build/wasm/aprml.wasm
+web=$root/tests/web
+
+setup() {
+	[ -e "$module" ] || skip "no module: make wasm"
+	type -P node >/dev/null || skip "no node"
+	cd "$BATS_TEST_TMPDIR" || return
+	export APR_LOG_LEVEL=error
+	PATH=$PATH:$APR_GEN
+}
+
+# job FIELD…: adds a line for tests/web/jobs.mjs; jobs: does them.
+job() {
+	local IFS=$'\t'
+	echo "$*" >>lines
+}
+
+jobs() {
+	node "$web/jobs.mjs" "$module" <lines >said || fail "$(cat said)"
+}
+
+@test "wasm: each fault of each container is named as natively, with its code" {
+	local of folders=()
+	for of in gguf apr1 apr2 apr64 stream safetensors torch onnx; do
+		vectors ${of}_faults $of
+		folders+=($of)
+	done
+	node "$web/faults.mjs" "$module" "${folders[@]/%onnx/onnx=onnx}" >said
+	[ "$(cut -d' ' -f1 said)" -gt 1300 ]
+}
+
+@test "wasm: good files of each container become the stream that apr-unpack writes" {
+	local of f n=0
+	for of in gguf apr1 apr64 stream safetensors torch onnx; do
+		vectors ${of}_good $of
+	done
+	apr-pack -z zstd:5 -o zstd.apr "$model"
+	apr-pack -z lz4 -o lz4.apr "$model"
+	for f in */* "$root"/tests/data/arch/*.gguf lz4.apr zstd.apr; do
+		# It refers to a file beside it, which faults.mjs gives a module.
+		[ "$f" != onnx/external ] || continue
+		[ -f "$f" ] && apr-unpack "$f" >want.$n 2>/dev/null || continue
+		job write "$f" got.$n to=stream
+		n=$((n + 1))
+	done
+	[ $n -gt 50 ]
+	jobs
+	while [ $((n--)) -gt 0 ]; do
+		cmp want.$n got.$n
+	done
+}
+
+@test "wasm: containers and types have the bytes of the native tools" {
+	local to type
+	for to in gguf safetensors apr1 apr2 apr2-64; do
+		job write "$model" $to to=$to
+	done
+	job write "$model" packed to=apr2 compress=zstd:5
+	for type in q4_0 q8_0 q4_k_m q6_k q2_k q3_k_s iq4_xs mxfp4 f16; do
+		job write "$model" $type.gguf to=gguf type=$type
+	done
+	jobs
+	for to in gguf safetensors apr1 apr2 apr2-64; do
+		apr-unpack "$model" | apr-pack -t $to | cmp - $to
+	done
+	apr-unpack "$model" | apr-pack -z zstd:5 | cmp - packed
+	for type in q4_0 q8_0 q4_k_m q6_k q2_k q3_k_s iq4_xs mxfp4 f16; do
+		apr-unpack "$model" | apr-quant $type | apr-pack -t gguf | cmp - $type.gguf
+	done
+	job check "$model"
+}
+
+@test "wasm: signatures and seals made natively open there, and the other way" {
+	apr-keygen -W -o key >/dev/null
+	age-keygen -o me.key 2>/dev/null
+	age-keygen -y me.key >me.pub
+	pipe "apr-unpack '$model' | apr-sign key | apr-pack -o signed.apr"
+	pipe "apr-unpack signed.apr | apr-encrypt -R me.pub | apr-pack -o sealed.apr"
+	job verify signed.apr key.pub
+	job write sealed.apr opened.apr to=apr2 open=me.key
+	job write "$model" signed-there.apr to=apr2 sign=key
+	job write signed-there.apr sealed-there.apr to=apr2 seal=me.pub
+	jobs
+	cmp opened.apr signed.apr
+	apr-verify -q key.pub signed-there.apr
+	pipe "apr-unpack sealed-there.apr | apr-decrypt -i me.key | apr-verify -q key.pub"
+	pipe "apr-unpack sealed-there.apr | apr-decrypt -i me.key | apr-pack | cmp - signed-there.apr"
+	# A format without checksums.
+	apr-pack -t gguf -o signed.gguf signed.apr
+	printf X | dd of=signed.gguf bs=1 seek=2000000 conv=notrunc status=none
+	echo "verify	signed.gguf	key.pub" >lines
+	run ! jobs
+	grep -q 'its bytes differ from what was signed (6)$' said
+}
+
+@test "wasm: logits are those of the native tools within 1e-4, and text is the same" {
+	local of
+	for of in gemma2 gptneox qwen2moe; do
+		job logits "$root/tests/data/arch/$of.gguf" $of 3 5 7 11 13 17
+	done
+	job logits "$model" shakespeare 3 5 7 11 13 17
+	job say "$model" ROMEO: 20
+	jobs
+	for of in gemma2 gptneox qwen2moe; do
+		apr-run --tokens 3,5,7,11,13,17 --logits --cache f32 "$root/tests/data/arch/$of.gguf" >want
+		nearlogits $of want $(($(wc -c <want) / 24)) 1e-4
+	done
+	# Products of BF16 differ more between levels (kernels/dot.h).
+	APR_CPU=ref apr-run --tokens 3,5,7,11,13,17 --logits --cache f32 "$model" >want
+	nearlogits shakespeare want $(($(wc -c <want) / 24)) 1e-4
+	cmp <(tail -n +5 said) <(apr-run -n 20 -p ROMEO: --cache f32 "$model"; echo)
+}

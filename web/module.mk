@@ -1,0 +1,122 @@
+# "make wasm": build/wasm/aprml.wasm, the library as a WebAssembly module. lib/core/wasm/ has the system that
+# it runs on, lib/crypto/portable/ what OpenSSL is elsewhere, web/bridge.c what JavaScript needs
+# besides the public functions. The libraries come from Debian's source packages.
+
+include config.mk
+
+W = build/wasm
+WASM_CC = clang-19
+WASM_O = -O2
+
+FEATURES = -mbulk-memory -msign-ext -mnontrapping-fptoint -mmutable-globals -msimd128
+BASE = --target=wasm32-wasi $(FEATURES) -ffunction-sections -fdata-sections -ffp-contract=off \
+	-ffile-prefix-map=$(CURDIR)=.
+S = $(W)/src
+
+ifneq ($(V),1)
+say = @printf '%-3s %s\n' $1 $(@:$(W)/%=wasm/%) &&
+endif
+
+# ---- libraries: sources, and flags ----
+
+DEBS = jansson libzstd lz4 pcre2 utf8proc libsodium libdeflate zlib bearssl msgpack-c libyaml
+jansson_SRC = $(S)/jansson/src/*.c
+jansson_FLAGS = -I$(S)/jansson/android -I$(S)/jansson/src -DHAVE_STDINT_H
+libzstd_SRC = $(S)/libzstd/lib/common/*.c $(S)/libzstd/lib/compress/*.c $(S)/libzstd/lib/decompress/*.c
+libzstd_FLAGS = -I$(S)/libzstd/lib -DZSTD_DISABLE_ASM -DZSTD_LEGACY_SUPPORT=0 -DZSTD_STRIP_ERROR_STRINGS=0
+lz4_SRC = $(S)/lz4/lib/lz4.c $(S)/lz4/lib/lz4hc.c $(S)/lz4/lib/lz4frame.c $(S)/lz4/lib/xxhash.c
+lz4_FLAGS = -I$(S)/lz4/lib
+pcre2_SRC = $(filter-out %_jit_compile.c %_jit_match.c %_jit_misc.c %_jit_test.c %_dftables.c %_fuzzsupport.c \
+	%_printint.c %_ucptables.c %pcre2demo.c %pcre2grep.c %pcre2posix.c %pcre2posix_test.c %pcre2test.c, \
+	$(wildcard $(S)/pcre2/src/*.c)) $(S)/pcre2/src/pcre2_jit_compile.c
+pcre2_FLAGS = -I$(S)/pcre2/src -DHAVE_CONFIG_H -DPCRE2_CODE_UNIT_WIDTH=8 -DPCRE2_STATIC -DSUPPORT_PCRE2_8 \
+	-DSUPPORT_UNICODE
+utf8proc_SRC = $(S)/utf8proc/utf8proc.c
+utf8proc_FLAGS = -I$(S)/utf8proc -DUTF8PROC_STATIC
+libsodium_SRC = $(foreach d,crypto_auth/crypto_auth crypto_auth/hmacsha256/* crypto_core/ed25519/* \
+	crypto_core/ed25519/ref10/* crypto_core/hchacha20/* crypto_core/salsa/ref/* crypto_generichash/crypto_generichash \
+	crypto_generichash/blake2b/* crypto_generichash/blake2b/ref/* crypto_hash/* crypto_hash/*/* crypto_hash/*/cp/* \
+	crypto_onetimeauth/* crypto_onetimeauth/*/* crypto_onetimeauth/*/*/* crypto_pwhash/* crypto_pwhash/*/* crypto_pwhash/*/*/* crypto_scalarmult/* \
+	crypto_scalarmult/curve25519/* crypto_scalarmult/curve25519/ref10/* crypto_sign/* crypto_sign/ed25519/* \
+	crypto_sign/ed25519/ref10/* crypto_stream/chacha20/* crypto_stream/chacha20/ref/* crypto_stream/salsa20/* \
+	crypto_stream/salsa20/*/* crypto_verify/sodium/* randombytes/* sodium/*,$(S)/libsodium/src/libsodium/$d.c)
+libsodium_FLAGS = -I$(S)/libsodium/src/libsodium/include -I$(S)/libsodium/src/libsodium/include/sodium \
+	-DCONFIGURED=1 -DDEV_MODE=1 -DSODIUM_STATIC -DHAVE_WEAK_SYMBOLS -DHAVE_INLINE_ASM -DNATIVE_LITTLE_ENDIAN
+libdeflate_SRC = $(S)/libdeflate/lib/crc32.c
+libdeflate_FLAGS = -I$(S)/libdeflate
+zlib_SRC = $(addprefix $(S)/zlib/,crc32.c adler32.c inflate.c inffast.c inftrees.c zutil.c uncompr.c)
+zlib_FLAGS = -I$(S)/zlib -DHAVE_UNISTD_H
+bearssl_SRC = $(addprefix $(S)/bearssl/src/,aead/gcm.c hash/ghash_ctmul64.c hash/sha1.c hash/sha2small.c \
+	hash/dig_size.c kdf/hkdf.c mac/hmac.c symcipher/aes_ct.c symcipher/aes_ct64.c symcipher/aes_ct64_ctr.c symcipher/aes_ct64_enc.c \
+	symcipher/aes_common.c codec/dec32be.c codec/dec32le.c codec/enc32le.c codec/enc32be.c codec/dec64be.c codec/enc64be.c codec/ccopy.c)
+bearssl_FLAGS = -I$(S)/bearssl/inc -I$(S)/bearssl/src
+msgpack-c_SRC = $(S)/msgpack-c/src/*.c
+msgpack-c_FLAGS = -I$(S)/msgpack-c/include
+libyaml_SRC = $(S)/libyaml/src/*.c
+libyaml_FLAGS = -I$(S)/libyaml/include -I$(S)/libyaml/src -DYAML_VERSION_MAJOR=0 -DYAML_VERSION_MINOR=2 \
+	-DYAML_VERSION_PATCH=5 -DYAML_VERSION_STRING='"0.2.5"' -DYAML_DECLARE_STATIC
+
+$(foreach l,$(DEBS),$(eval $(l)_OBJ = $$(patsubst $(S)/%.c,$(W)/lib/%.o,$$(wildcard $$($(l)_SRC)))))
+DEBS_OBJ = $(foreach l,$(DEBS),$($(l)_OBJ))
+DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 utf8proc libsodium libdeflate zlib bearssl msgpack-c libyaml,\
+	$(filter -I%,$($(l)_FLAGS)))) -DSODIUM_STATIC -DUTF8PROC_STATIC -DPCRE2_STATIC -DHAVE_UNISTD_H
+
+$(W)/lib/%.o: $(S)/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -DNDEBUG -Ilib/core/wasm/include $($(firstword $(subst /, ,$*))_FLAGS) -c -o $@ $<
+
+# What configure would write into them.
+$(S)/.ready: scripts/wasm-sources.sh web/module.mk
+	@scripts/wasm-sources.sh $(S) $(DEBS)
+	@: >$(S)/jansson/src/jansson_private_config.h
+	@cd $(S)/pcre2/src && cp config.h.generic config.h && cp pcre2.h.generic pcre2.h && \
+		cp pcre2_chartables.c.dist pcre2_chartables.c
+	@cp $(S)/libsodium/builds/msvc/version.h $(S)/libsodium/src/libsodium/include/sodium/version.h
+	@cd $(S)/msgpack-c && for f in sysdep pack_template; do \
+		sed 's/@MSGPACK_ENDIAN_BIG_BYTE@/0/; s/@MSGPACK_ENDIAN_LITTLE_BYTE@/1/' cmake/$$f.h.in \
+		>include/msgpack/$$f.h || exit; done
+	@# The compressor chooses its search by the vectors of the CPU, and so the bytes it writes: here those
+	@# of x86-64 and of 64-bit ARM.
+	@sed -i 's/int const kHasSIMD128 = 0;/int const kHasSIMD128 = 1;/' $(S)/libzstd/lib/compress/zstd_compress.c
+	@touch $@
+
+# ---- the project ----
+
+ABSENT = $(addprefix lib/core/,broker.c broker_serve.c calls.c descriptors.c dir.c embedded.c netbox.c opened.c part.c pipe.c \
+	place.c place_stage.c program.c remote.c remote_talk.c remote_wire.c rewrite.c sandbox.c) \
+	$(addprefix lib/crypto/,aead.c digest.c hkdf.c) lib/quant/plugin.c
+ROOMS = core core/wasm model wire codecs stream formats formats/* imports imports/* kernels kernels/ref \
+	kernels/common kernels/simd128 quant stats check check/* crypto crypto/seal crypto/portable tokenizer infer infer/* \
+	generate load arch arch/* adapt adapt/* lora linear predict stage report api
+SRC = $(filter-out $(ABSENT),$(sort $(wildcard $(ROOMS:%=lib/%/*.c)))) web/bridge.c
+OBJ = $(SRC:%.c=$(W)/own/%.o)
+FLAGS = -std=c11 -D_GNU_SOURCE -Ilib -Ilib/core/wasm/include $(DEBS_INCLUDE:-I%=-isystem %) \
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wno-macro-redefined $(BASE) $(WASM_O) $(CFLAGS)
+
+$(W)/own/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(WASM_CC) $(FLAGS) -MMD -MP -c -o $@ $<
+
+# Everything that the header declares is exported.
+HEADERS = $(wildcard lib/api/aprml*.h)
+$(W)/exports: $(HEADERS) web/bridge.c web/module.mk
+	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -o '^js_[a-z0-9_]*' web/bridge.c; \
+		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/-Wl,--export-if-defined=/' >$@
+
+LINK = -mexec-model=reactor -Wl,--gc-sections -Wl,-z,stack-size=4194304 -Wl,--stack-first \
+	-Wl,--max-memory=4294967296 -Wl,--strip-all
+$(W)/aprml.wasm: $(DEBS_OBJ) $(OBJ) $(W)/exports
+	$(file >$(W)/objects,$(filter %.o,$^))
+	$(call say,LD)$(WASM_CC) $(BASE) $(WASM_O) $(LINK) @$(W)/exports -o $@ @$(W)/objects
+
+# A page takes the module and its glue from one folder.
+GLUE = $(addprefix $(W)/,$(notdir $(wildcard web/*.js)))
+$(W)/%.js: web/%.js
+	@mkdir -p $(@D)
+	@cp $< $@
+
+all: $(W)/aprml.wasm $(GLUE)
+sources: $(S)/.ready
+-include $(shell find $(W)/own -name '*.d' 2>/dev/null)
+.PHONY: all sources
+.DEFAULT_GOAL = all
