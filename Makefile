@@ -159,7 +159,7 @@ CHECK_UNITS = $(call chosen,$(UNITS)) \
 # that repeat the code of others with another input or output ("# bats test_tags=repeats").
 sanitized = $(findstring -fsanitize,$(mode_$(MODE)))
 CHECK_BATS = $(filter-out $(if $(sanitized), \
-	$(patsubst %,tests/whole/%.bats,docs fuzz install library style wasm)),$(BATS))
+	$(patsubst %,tests/whole/%.bats,docs fuzz install library style wasm) tests/web/page.bats),$(BATS))
 CHECK_REPLAY = $(if $(findstring fuzz.bats,$(call chosen,$(CHECK_BATS))),replays fuzz-replay)
 
 check: all gen net $(if $(sanitized),,runtimes) $(sort $(CHECK_UNITS)) $(CHECK_REPLAY) ## run all tests; ONLY='WORD...' those with such names
@@ -168,7 +168,7 @@ check: all gen net $(if $(sanitized),,runtimes) $(sort $(CHECK_UNITS)) $(CHECK_R
 # Without the longest tests, and without those that need the replays.
 SLOW = $(wildcard tests/formats/faults-*.bats $(patsubst %,tests/%.bats,formats/compression \
 	formats/safetensors run/run-text run/tokenizers whole/fuzz whole/limit whole/memory \
-	whole/neon whole/reseal whole/tamper))
+	web/page whole/neon whole/reseal whole/tamper))
 quick: all units gen net $(if $(sanitized),,runtimes) ## run the unit tests and most others, in about three minutes
 	@$(TEST) $(UNITS) $(filter-out $(SLOW),$(BATS))
 
@@ -283,7 +283,7 @@ fuzz-cov: ## line coverage of the parsers by the fuzzers' corpus (clang)
 	tests/fuzz/cov.sh build/fuzzcov/tests/fuzz $(FUZZERS)
 
 # The list of sources must be there before the makefile is read.
-wasm: ## build the library as a WebAssembly module, with its glue, in build/wasm
+wasm: ## build the library as a WebAssembly module, its glue and the page in build/wasm
 	@$(MAKE) --no-print-directory -f web/module.mk sources
 	@$(MAKE) --no-print-directory -f web/module.mk
 
@@ -293,7 +293,7 @@ deps: ## install what building and testing need (Debian 12, as root)
 deps-cross: ## install what "make cortex" needs (900 MB; Debian 12, as root)
 	@scripts/deps.sh cross
 
-deps-wasm: ## install what "make wasm" and its test need (Debian 12, as root)
+deps-wasm: ## install what "make wasm" and its tests need (Debian 12, as root)
 	@scripts/deps.sh wasm
 
 demo: ## build quietly, then unpack, quantize, sign, pack and verify a real model

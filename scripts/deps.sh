@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # deps.sh [cross|wasm]: installs the packages for building and testing on Debian 12, all from Debian;
-# with "cross" those of "make cortex", with "wasm" those of "make wasm" and its test. If all of them
+# with "cross" those of "make cortex", with "wasm" those of "make wasm" and its tests. If all of them
 # are installed, nothing is downloaded.
 set -eu
 
@@ -14,8 +14,8 @@ packages=(
 if [ "${1-}" = cross ]; then
   packages=(gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
 elif [ "${1-}" = wasm ]; then
-  # A compiler, the sources of libraries, and what runs the module.
-  packages=(clang-19 lld-19 libclang-rt-19-dev-wasm32 wasi-libc dpkg-dev patch bzip2 xz-utils nodejs)
+  # A compiler, the sources of libraries, what runs the module, and a browser.
+  packages=(clang-19 lld-19 libclang-rt-19-dev-wasm32 wasi-libc dpkg-dev patch bzip2 xz-utils nodejs chromium)
 fi
 
 has_all() {

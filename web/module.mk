@@ -1,5 +1,5 @@
 # "make wasm": build/wasm/aprml.wasm, the library as a WebAssembly module. lib/core/wasm/ has the system that
-# it runs on, lib/crypto/portable/ what OpenSSL is elsewhere, web/bridge.c what JavaScript needs
+# it runs on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what JavaScript needs
 # besides the public functions. The libraries come from Debian's source packages.
 
 include config.mk
@@ -88,7 +88,7 @@ ABSENT = $(addprefix lib/core/,broker.c broker_serve.c calls.c descriptors.c dir
 ROOMS = core core/wasm model wire codecs stream formats formats/* imports imports/* kernels kernels/ref \
 	kernels/common kernels/simd128 quant stats check check/* crypto crypto/seal crypto/portable tokenizer infer infer/* \
 	generate load arch arch/* adapt adapt/* lora linear predict stage report api
-SRC = $(filter-out $(ABSENT),$(sort $(wildcard $(ROOMS:%=lib/%/*.c)))) web/bridge.c
+SRC = $(filter-out $(ABSENT),$(sort $(wildcard $(ROOMS:%=lib/%/*.c)))) $(wildcard web/*.c)
 OBJ = $(SRC:%.c=$(W)/own/%.o)
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib -Ilib/core/wasm/include $(DEBS_INCLUDE:-I%=-isystem %) \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wno-macro-redefined $(BASE) $(WASM_O) $(CFLAGS)
@@ -99,8 +99,8 @@ $(W)/own/%.o: %.c
 
 # Everything that the header declares is exported.
 HEADERS = $(wildcard lib/api/aprml*.h)
-$(W)/exports: $(HEADERS) web/bridge.c web/module.mk
-	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -o '^js_[a-z0-9_]*' web/bridge.c; \
+$(W)/exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
+	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -oh "^js_[a-z0-9_]*" web/*.c; \
 		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/-Wl,--export-if-defined=/' >$@
 
 LINK = -mexec-model=reactor -Wl,--gc-sections -Wl,-z,stack-size=4194304 -Wl,--stack-first \
@@ -109,9 +109,9 @@ $(W)/aprml.wasm: $(DEBS_OBJ) $(OBJ) $(W)/exports
 	$(file >$(W)/objects,$(filter %.o,$^))
 	$(call say,LD)$(WASM_CC) $(BASE) $(WASM_O) $(LINK) @$(W)/exports -o $@ @$(W)/objects
 
-# A page takes the module and its glue from one folder.
-GLUE = $(addprefix $(W)/,$(notdir $(wildcard web/*.js)))
-$(W)/%.js: web/%.js
+# The page takes everything from one folder.
+GLUE = $(addprefix $(W)/,$(notdir $(wildcard web/*.js web/*.html web/*.css web/*.svg)))
+$(filter $(W)/%,$(GLUE)): $(W)/%: web/%
 	@mkdir -p $(@D)
 	@cp $< $@
 

@@ -218,7 +218,7 @@ from_readme() {
 		[ -s "$root/$page.md" ]
 		grep -oE '`[A-Za-z0-9_.-]+/[A-Za-z0-9_./]*`' "$root/$page.md" | tr -d '`' | sort -u |
 			while read -r name; do
-				[[ $name == *NAME* || $name == *TYPE* || -e $root/$name || -e $root/lib/$name ||
+				[[ $name == *NAME* || $name == *TYPE* || $name == build/* || -e $root/$name || -e $root/lib/$name ||
 					-e $root/lib/kernels/$name ]] ||
 					fail "$page.md: $name is not there"
 			done
