@@ -46,6 +46,8 @@ arm64: ## build the static programs of apr-embed for 64-bit ARM Linux (fetches l
 
 # The core for microcontrollers.
 cortex: $(B)/lib/libapr.a $(B)/tests/gen/mkmodel ## build the core for Cortex-M (gcc-arm-none-eabi)
-	@$(MAKE) --no-print-directory -f tests/bare/bare.mk
+	@$(MAKE) --no-print-directory -f tests/bare/bare.mk cortex
+darwin: ## compile that core for macOS, without linking it (clang and the headers of newlib)
+	@$(MAKE) --no-print-directory -f tests/bare/bare.mk darwin
 
-.PHONY: runtimes static arm64 cortex
+.PHONY: runtimes static arm64 cortex darwin

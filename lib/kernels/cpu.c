@@ -3,7 +3,7 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-#ifdef __aarch64__
+#if defined __aarch64__ && defined __linux__
 #include <sys/auxv.h>
 #endif
 
@@ -24,7 +24,7 @@ ask(void)
 		found |= CPU_VNNI;
 	return found;
 }
-#elif defined __aarch64__
+#elif defined __aarch64__ && defined __linux__
 static unsigned
 ask(void)
 {

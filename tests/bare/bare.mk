@@ -1,27 +1,38 @@
-# "make cortex": the core for Cortex-M (lib/bare/, kernels in plain C, trees), by
-# gcc-arm-none-eabi and newlib; and the same program for this machine.
+# The core without a system: lib/bare/, kernels in plain C, trees.
+#
+# "make cortex": for Cortex-M, by gcc-arm-none-eabi and newlib; and the same program for this machine.
+# "make darwin": its objects for macOS, by clang with newlib's headers. They are not linked.
 
 include config.mk
 
 C = build/cortex
+D = build/darwin
 CORTEX_CC = arm-none-eabi-gcc
-CORTEX = -mcpu=cortex-m3 -mthumb
+# newlib's <inttypes.h> has PRIu64 only if this name is defined, and gcc's <stdint.h> does not define it.
+CORTEX = -mcpu=cortex-m3 -mthumb -D__int64_t_defined=1
+NEWLIB = /usr/lib/arm-none-eabi/include
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-format
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) -ffunction-sections -fdata-sections -ffp-contract=off \
 	-ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
 
-# What the linker does not need, it leaves out.
-SRC = $(wildcard lib/bare/*.c lib/kernels/*.c lib/kernels/ref/*.c lib/predict/ranks*.c lib/predict/step_n*.c \
-	lib/predict/step_s*.c) $(addprefix lib/core/,buf.c err.c half.c text.c mem.c near.c) lib/model/dtype.c \
-	$(addprefix lib/predict/,predict.c forest.c walk.c lightgbm.c decimal.c chain.c contrib.c near.c cuts.c step.c) \
-	tests/bare/main.c
-OBJ = $(SRC:%.c=$(C)/%.o) $(addprefix $(C)/tests/bare/,newlib.o data.o vectors.o)
+ifneq ($(V),1)
+run = @printf '%-3s %s\n' $1 $(@:build/%=%) &&
+endif
 
-all: $(C)/bare.elf $(C)/native
+# What the linker does not need, it leaves out. Texts need tokenizers, and so a system.
+SRC = $(wildcard lib/bare/*.c lib/kernels/*.c lib/kernels/ref/*.c lib/predict/ranks*.c) \
+	$(filter-out lib/predict/step_text.c,$(wildcard lib/predict/step*.c)) lib/model/dtype.c \
+	$(addprefix lib/core/,buf.c err.c half.c text.c mem.c near.c) \
+	$(addprefix lib/predict/,predict.c forest.c walk.c lightgbm.c decimal.c chain.c contrib.c near.c \
+	cuts.c) tests/bare/main.c
+OBJ = $(SRC:%.c=$(C)/%.o) $(addprefix $(C)/tests/bare/,newlib.o data.o vectors.o)
+TARGETS = arm64-apple-macos11 x86_64-apple-macos11
+
+cortex: $(C)/bare.elf $(C)/native
 
 $(C)/model.gguf: tests/bare/model.txt build/release/tests/gen/mkmodel
 	@mkdir -p $(@D)
-	build/release/tests/gen/mkmodel <$< >$@
+	@build/release/tests/gen/mkmodel <$< >$@
 
 $(C)/trees.txt: tests/bare/trees.txt
 	@mkdir -p $(@D)
@@ -29,19 +40,29 @@ $(C)/trees.txt: tests/bare/trees.txt
 
 $(C)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CORTEX_CC) $(CORTEX) -Os $(FLAGS) -isystem lib/bare/include -MMD -MP -c -o $@ $<
+	$(call run,CC)$(CORTEX_CC) $(CORTEX) -Os $(FLAGS) -isystem lib/bare/include -MMD -MP -c -o $@ $<
 
 $(C)/tests/bare/%.o: tests/bare/%.S $(C)/model.gguf $(C)/trees.txt
 	@mkdir -p $(@D)
-	$(CORTEX_CC) $(CORTEX) -Wa,-I,$(C) -c -o $@ $<
+	$(call run,AS)$(CORTEX_CC) $(CORTEX) -Wa,-I,$(C) -c -o $@ $<
 
 $(C)/bare.elf: $(OBJ)
-	$(CORTEX_CC) $(CORTEX) --specs=rdimon.specs -Wl,-z,noexecstack,--gc-sections,--undefined=vectors,--section-start=.vectors=0 \
-		-o $@ $^ -lm
+	$(call run,LD)$(CORTEX_CC) $(CORTEX) --specs=rdimon.specs \
+		-Wl,-z,noexecstack,--gc-sections,--undefined=vectors,--section-start=.vectors=0 -o $@ $^ -lm
 
 $(C)/native: tests/bare/main.c tests/bare/data.S build/release/lib/libapr.a $(C)/model.gguf $(C)/trees.txt
-	$(CC) -O2 $(FLAGS) -Wa,-I,$(C) -o $@ tests/bare/main.c tests/bare/data.S build/release/lib/libapr.a \
-		$(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lpthread -lm
+	$(call run,LD)$(CC) -O2 $(FLAGS) -Wa,-I,$(C) -o $@ tests/bare/main.c tests/bare/data.S \
+		build/release/lib/libapr.a $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lpthread -lm
 
-.PHONY: all
--include $(shell find $(C) -name '*.d' 2>/dev/null)
+# A rule for each target, since a pattern has one %.
+define darwin_rule
+$(D)/$1/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(call run,CC)clang --target=$1 -nostdlibinc -isystem lib/bare/include -isystem $(NEWLIB) -O1 $(FLAGS) \
+		-MMD -MP -c -o $$@ $$<
+endef
+$(foreach t,$(TARGETS),$(eval $(call darwin_rule,$t)))
+darwin: $(foreach t,$(TARGETS),$(SRC:%.c=$(D)/$t/%.o))
+
+.PHONY: cortex darwin
+-include $(shell find $(C) $(D) -name '*.d' 2>/dev/null)
