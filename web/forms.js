@@ -55,7 +55,10 @@ const SUFFIXES = { gguf: 'gguf', apr2: 'apr', safetensors: 'safetensors' };
 // The user says where first, as browsers ask for that soon after the click.
 async function place(name) {
   if (!globalThis.showSaveFilePicker) return null;
-  return globalThis.showSaveFilePicker({ suggestedName: name });
+  return globalThis.showSaveFilePicker({ suggestedName: name }).catch((e) => {
+    if (!(e instanceof TypeError)) throw e;
+    return globalThis.showSaveFilePicker(); // the browser refuses the name
+  });
 }
 
 async function making(to, type) {
@@ -161,6 +164,7 @@ export function forms({ model }) {
       signer = '';
       for (const id of ['report', 'signed', 'said']) show($(id), false);
       for (const id of ['speed', 'saved', 'whose']) put(id, '');
+      for (const id of ['secret-file', 'secret-word', 'seal-word']) $(id).value = '';
       show($('model-recipient'), recipient !== null);
     },
   };

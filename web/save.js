@@ -6,6 +6,7 @@
 //	const blob = await file.end(target) // target: a handle that the user chose, which gets the bytes; or
 //	                                    // null: the caller saves what is returned
 //	await file.drop()                   // after a failure
+//	await tidy()                        // removes what was saved more than an hour ago
 
 const FOLDER = 'saved';
 const BLOCK = 1 << 22;
@@ -17,11 +18,14 @@ async function folder() {
 }
 
 // The browser may still copy a file that was saved lately. Those that are being written are locked.
-async function tidy(place) {
-  for await (const [name, handle] of place.entries()) {
-    const { lastModified } = await handle.getFile();
-    if (Date.now() - lastModified > HOUR) await place.removeEntry(name).catch(() => {});
-  }
+export async function tidy() {
+  try {
+    const place = await folder();
+    for await (const [name, handle] of place.entries()) {
+      const { lastModified } = await handle.getFile();
+      if (Date.now() - lastModified > HOUR) await place.removeEntry(name).catch(() => {});
+    }
+  } catch { /* there is no private file system */ }
 }
 
 function inMemory(name) {
@@ -49,7 +53,6 @@ export async function create(name) {
   const own = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
   try {
     place = await folder();
-    await tidy(place);
     handle = await place.getFileHandle(own, { create: true });
     disk = await handle.createSyncAccessHandle();
   } catch {

@@ -6,7 +6,7 @@ import { forget, kept, local, remote, watch } from './ranges.js';
 import { make } from './make.js';
 import { identity, recipientOf, seal, unseal } from './message.js';
 import { Run } from './run.js';
-import { create } from './save.js';
+import { create, tidy } from './save.js';
 import { check, Ring, verify } from './trust.js';
 import { cut, size as sizeText } from './text.js';
 
@@ -152,6 +152,7 @@ function histogram({ tensor }) {
 const jobs = {
   async start() {
     const aprml = await ready;
+    await tidy();
     const can = Object.keys(FEATURES).filter((name) => FEATURES[name] in aprml.exports);
     return { version: aprml.version, kept: await kept(), can };
   },

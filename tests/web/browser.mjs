@@ -18,7 +18,7 @@ export class Browser {
 	// Uses the folder for the profile. What the browser itself asks of the network goes to a port that
 	// nobody serves.
 	constructor(program, folder) {
-		this.process = spawn(program, ['--headless=new', '--no-sandbox', '--disable-gpu', '--mute-audio',
+		this.process = spawn(program, ['--headless=new', '--no-sandbox', '--disable-gpu', '--mute-audio', '--disable-dev-shm-usage',
 			'--remote-debugging-pipe', `--user-data-dir=${join(folder, 'profile')}`, '--no-first-run',
 			'--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions',
 			'--disable-default-apps', '--disable-client-side-phishing-detection', '--metrics-recording-only',
@@ -128,7 +128,7 @@ class Page {
 	}
 
 	// Waits until an expression is true, and returns its value.
-	async wait(expression, seconds = 12) {
+	async wait(expression, seconds = 40) {
 		const end = Date.now() + 1000 * seconds;
 		for (;;) {
 			const value = await this.eval(expression).catch(() => undefined);

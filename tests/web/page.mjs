@@ -26,10 +26,10 @@ const unsteady = await serve([dirname(model), out], { cors: true, spoil: (header
 const elsewhere = await trap();
 const browser = new Browser(process.env.BROWSER ?? 'chromium', out);
 setTimeout(() => {
-	console.log('failed time: the tests did not end after 5 minutes');
+	console.log('failed time: the tests did not end after 9 minutes');
 	browser.process.kill('SIGKILL');
 	process.exit(1);
-}, 300_000).unref();
+}, 540_000).unref();
 
 const page = await browser.page(elsewhere.port, [site.origin, store.origin, plain.origin, unsteady.origin]);
 const home = `${site.origin}/index.html`;
