@@ -441,6 +441,16 @@ link_output(struct predictor *m)
 	m->step_count--;
 }
 
+void
+keras_finish(struct predictor *m, const char *kind)
+{
+	m->kind = kind;
+	m->form = PREDICT_STEPS;
+	m->refuses_nan = true;
+	m->sharpness = 1;
+	link_output(m);
+}
+
 static int
 read_layers(struct keras_net *k, const json_t *layers)
 {
@@ -457,11 +467,7 @@ read_layers(struct keras_net *k, const json_t *layers)
 	}
 	if (k->m->step_count == 0)
 		return keras_wrong(k, "the model computes nothing");
-	k->m->kind = "network of Keras";
-	k->m->form = PREDICT_STEPS;
-	k->m->refuses_nan = true;
-	k->m->sharpness = 1;
-	link_output(k->m);
+	keras_finish(k->m, "network of Keras");
 	return 0;
 }
 

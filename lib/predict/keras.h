@@ -46,6 +46,16 @@ double *keras_variable(const struct keras_net *k, const char *part, const char *
 /* Appends a step from the shape of now to another one; NULL with an error. */
 struct step *keras_step(struct keras_net *k, const struct step_kind *kind, size_t ndim, const size_t *dims);
 
+/* The same for windows: the step gets a copy of w, whose work is counted. */
+struct step *keras_window(struct keras_net *k, const struct step_kind *kind, const struct net_window *w,
+                          size_t ndim, const size_t *dims);
+
+/* A step of the kind net_gather, whose list the caller fills. */
+struct step *keras_gather(struct keras_net *k, size_t ndim, const size_t *dims);
+
+/* What all networks are, once their steps are there: the last activation becomes the link. */
+void keras_finish(struct predictor *m, const char *kind);
+
 /* Counts multiplications for a row. 0 or -1. */
 int keras_work(struct keras_net *k, uint64_t work);
 

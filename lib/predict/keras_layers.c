@@ -6,14 +6,18 @@
 #include "core/mem.h"
 #include "predict/keras.h"
 
-#define LISTED ((size_t)1 << 26) /* places of all lists */
+/* Places of all lists. */
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define LISTED ((size_t)1 << 26)
+#else
+#define LISTED ((size_t)1 << 16)
+#endif
 
 /* ---- windows ---- */
 
-/* The step, which gets a copy of the window. */
-static struct step *
-add_window(struct keras_net *k, const struct step_kind *kind, const struct net_window *w, size_t ndim,
-           const size_t *dims)
+struct step *
+keras_window(struct keras_net *k, const struct step_kind *kind, const struct net_window *w, size_t ndim,
+             const size_t *dims)
 {
 	struct step *s = keras_work(k, net_window_work(w)) < 0 ? NULL : keras_step(k, kind, ndim, dims);
 
@@ -46,7 +50,7 @@ keras_dense(struct keras_net *k)
 	w.out_channels = units;
 	memcpy(dims, k->dims, sizeof dims);
 	dims[k->ndim - 1] = units;
-	s = add_window(k, &net_conv, &w, k->ndim, dims);
+	s = keras_window(k, &net_conv, &w, k->ndim, dims);
 	if (!s || !(s->b = keras_variable(k, "", "kernel", 0, (uint64_t)in * units)))
 		return -1;
 	if (keras_flag(k, "use_bias", true) && !(s->a = keras_variable(k, "", "bias", 1, units)))
@@ -89,7 +93,7 @@ add_conv(struct keras_net *k, const struct net_window *w, const char *kernel, un
 	size_t n = strstr(k->kind, "1D") ? 1 : 2, dims[3] = { w->out_high, n == 2 ? w->out_wide : w->out_channels,
 		w->out_channels };
 	uint64_t in = w->channels / w->groups, all = (uint64_t)w->window[0] * w->window[1];
-	struct step *s = add_window(k, &net_conv, w, n + 1, dims);
+	struct step *s = keras_window(k, &net_conv, w, n + 1, dims);
 
 	if (!s)
 		return -1;
@@ -152,7 +156,7 @@ keras_pool(struct keras_net *k)
 	dims[1] = n == 2 ? w.out_wide : w.channels;
 	dims[2] = w.channels;
 	w.groups = w.channels; /* for the work */
-	return add_window(k, &net_pool, &w, n + 1, dims) ? 0 : -1;
+	return keras_window(k, &net_pool, &w, n + 1, dims) ? 0 : -1;
 }
 
 int
@@ -171,7 +175,7 @@ keras_global_pool(struct keras_net *k)
 	w.groups = w.channels;
 	n = keras_flag(k, "keepdims", false) ? n : 0;
 	dims[n] = w.channels;
-	return add_window(k, &net_pool, &w, n + 1, dims) ? 0 : -1;
+	return keras_window(k, &net_pool, &w, n + 1, dims) ? 0 : -1;
 }
 
 /* ---- weights for each channel ---- */
@@ -232,9 +236,8 @@ keras_embedding(struct keras_net *k)
 
 /* ---- layers that move values ---- */
 
-/* A step to another shape, whose list the caller fills. */
-static struct step *
-add_gather(struct keras_net *k, size_t ndim, const size_t *dims)
+struct step *
+keras_gather(struct keras_net *k, size_t ndim, const size_t *dims)
 {
 	struct step *s = keras_step(k, &net_gather, ndim, dims);
 	size_t i, all = 0;
@@ -297,7 +300,7 @@ keras_pad(struct keras_net *k)
 	dims[2] = g.channels;
 	g.before[0] = pad[0][0];
 	g.before[1] = pad[1][0];
-	s = add_gather(k, n + 1, dims);
+	s = keras_gather(k, n + 1, dims);
 	if (!s)
 		return -1;
 	fill_grid(s, &g, dims[0], n == 2 ? dims[1] : 1);
@@ -324,7 +327,7 @@ keras_repeat(struct keras_net *k)
 	dims[0] = g.high * times[0];
 	dims[1] = n == 2 ? g.wide * times[1] : g.channels;
 	dims[2] = g.channels;
-	s = add_gather(k, n + 1, dims);
+	s = keras_gather(k, n + 1, dims);
 	if (!s)
 		return -1;
 	fill_grid(s, &g, dims[0], n == 2 ? dims[1] : 1);
@@ -349,7 +352,7 @@ keras_permute(struct keras_net *k)
 		for (j = order[i], step[i] = 1; j < n; j++)
 			step[i] *= k->dims[j];
 	}
-	s = add_gather(k, n, dims);
+	s = keras_gather(k, n, dims);
 	for (i = 0; s && i < s->out; i++) {
 		size_t place = 0;
 

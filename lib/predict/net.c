@@ -49,6 +49,8 @@ net_value(const struct net_activation *a, double v)
 		return v * logistic(v);
 	case NET_GELU:
 		return 0.5 * v * (1 + erf(v / 1.4142135623730951));
+	case NET_GRID:
+		return clip(a->slope * round(v / a->slope), a->offset, a->high);
 	case NET_GELU_TANH:
 		return gelu_tanh(v);
 	default:

@@ -51,6 +51,7 @@ enum net_function {
 	NET_SILU,         /* v times the logistic function of v */
 	NET_GELU,         /* v (1 + erf(v / sqrt 2)) / 2 */
 	NET_GELU_TANH,    /* its approximation by tanh */
+	NET_GRID,         /* the nearest multiple of slope between offset and high; halves away from 0 */
 	NET_SOFTMAX
 };
 

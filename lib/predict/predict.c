@@ -9,6 +9,7 @@
 #include "predict/contrib.h"
 #include "predict/near.h"
 #include "predict/readers.h"
+#include "predict/tflite.h"
 #include "predict/step_columns.h"
 
 /* ---- the table of readers ---- */
@@ -71,6 +72,7 @@ static const struct predict_reader readers[] = {
 	{ "scikit-learn", skops_probe, skops_read, false },
 	{ "ARPA", arpa_probe, arpa_read, false },
 	{ "ONNX", onnxml_probe, onnxml_read, false },
+	{ "TensorFlow Lite", tflite_probe, tflite_net_read, false },
 };
 
 const struct predict_reader *

@@ -133,10 +133,12 @@ check_rows(struct predictor *m, struct dice *d)
 	double *rows = calloc(all + 1, sizeof *rows);
 	double *scores = calloc((ROWS + 3) * (outputs + 2) + predict_room(m), sizeof *scores), *to = scores + ROWS * outputs;
 	uint32_t *leaves = calloc((ROWS + 1) * (trees + 1), sizeof *leaves);
+	bool computed; /* an encoder refuses categories that it does not know */
 
 	must(rows && scores && leaves);
 	fill(rows, all, d);
-	if (compute(m, rows, ROWS, scores, trees ? leaves : NULL) == 0 && !m->sparse)
+	computed = compute(m, rows, ROWS, scores, trees ? leaves : NULL) == 0;
+	if (computed && !m->sparse)
 		for (i = 0; i < ROWS; i++) {
 			if (!m->texts)
 				check_row(m, rows + i * m->features, scores + i * outputs, leaves + i * trees, to,
@@ -147,7 +149,7 @@ check_rows(struct predictor *m, struct dice *d)
 			for (k = 0; m->link == LINK_SOFTMAX && k < predict_columns(m); k++)
 				must(!(to[k] < 0));
 		}
-	if (trees)
+	if (trees && computed)
 		check_ranks(m, rows, scores, leaves);
 	if (!m->texts)
 		check_contributions(m, rows);

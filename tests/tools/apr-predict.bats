@@ -532,12 +532,14 @@ safetensors() {
 	said 4 'a category that training did not see'
 }
 
-@test "apr-predict: networks of Keras compute what PyTorch does" {
-	local net
-	for net in "$root"/tests/data/nets/*.safetensors; do
-		try apr-predict "$net" "${net%.safetensors}.csv"
+@test "apr-predict: networks of Keras and TensorFlow Lite compute what PyTorch does" {
+	local net option
+	for net in "$root"/tests/data/nets/*.{safetensors,tflite}; do
+		case $net in *windows_lite* | *means_lite*) option=--proba ;; *) option= ;; esac
+		# shellcheck disable=SC2086 # there may be no option
+		try apr-predict $option "$net" "${net%.*}.csv"
 		quiet
-		paste -d , "$out" "${net%.safetensors}.out" | awk -F, '
+		paste -d , "$out" "${net%.*}.out" | awk -F, '
 			NF == 0 || NF % 2 { exit bad = 1 }
 			{ for (i = 1; i <= NF / 2; i++) {
 				d = $i - $(i + NF / 2)
@@ -558,4 +560,18 @@ safetensors() {
 	try apr-predict "$data/pretrainedResnet.h5" row
 	[ "$status" -eq 4 ]
 	grep -q 'layer add (Add): has several inputs: only sequences of layers are read (E001)' "$err"
+	try apr-predict "$data/../tflite/mlperf_tiny/pretrainedResnet.tflite" row
+	said 4 '(ADD): has several inputs: only sequences of operators are read'
+}
+
+@test "apr-predict: networks of TensorFlow Lite find the person" {
+	local data=${APR_TEST_DATA:-$root/../shared/data}/import
+	[ -d "$data/tflite" ] || skip "no $data/tflite"
+	for name in no_person person; do # 96 x 96 bytes behind 1078, the lowest row first
+		tail -c +1079 "$data/tflite/person_detect/$name.bmp" | od -An -v -w96 -tu1 | tac |
+			awk '{ for (i = 1; i <= 96; i++) printf "%s%.6f", n++ ? "," : "", $i / 127.5 - 1 } END { print "" }'
+	done >rows.csv
+	try apr-predict "$data/tflite/person_detect/person_detect.tflite" rows.csv
+	quiet
+	diff "$out" - <<<$'0\n1'
 }

@@ -691,6 +691,41 @@ test_marks(void)
 	buf_free(&out);
 }
 
+/* A network of TensorFlow Lite that is cut off, or whose bytes are changed, is read or refused; what is read
+ * computes a row. */
+static void
+test_lite(void)
+{
+	static const char *const paths[] = { "tests/data/nets/windows_lite.tflite",
+		"tests/data/nets/means_lite.tflite", "tests/data/nets/integers_lite.tflite" };
+	size_t i, k, cut = 0, read = 0;
+
+	for (i = 0; i < 3; i++) {
+		uint8_t p[4096];
+		FILE *f = fopen(paths[i], "rb");
+		size_t n = f ? fread(p, 1, sizeof p, f) : 0;
+
+		for (k = 0; k < 2 * n; k++) {
+			struct predictor m = { 0 };
+			struct err e = ERR_INIT;
+			bool whole = k >= n;
+
+			p[k % n] ^= whole ? 0x81 : 0;
+			if (!predict_probe(p, n))
+				err_set(&e, ERR_FORMAT, NULL, "not a model");
+			else if (predict_read(&m, predict_probe(p, n), p, whole ? n : k, "lite", &e) == 0)
+				*(whole ? &read : &cut) += 1;
+			else if (e.code == ERR_NONE)
+				cut += 1000;
+			p[k % n] ^= whole ? 0x81 : 0;
+			predictor_free(&m);
+		}
+		if (f)
+			fclose(f);
+	}
+	test_ok(cut == 0 && read > 1000, "TensorFlow Lite: no part is read; with a changed byte, %zu are", read);
+}
+
 int
 main(void)
 {
@@ -702,6 +737,7 @@ main(void)
 	test_limit();
 	test_layers();
 	test_texts();
+	test_lite();
 	test_pipelines();
 	test_fields();
 	test_vocabulary();
