@@ -1,5 +1,6 @@
 /* Classical models in ONNX: a graph whose nodes follow one another, of the operators TreeEnsemble-
- * Classifier and -Regressor, LinearClassifier and -Regressor, Scaler, Normalizer, Imputer, Binarizer.
+ * Classifier and -Regressor, LinearClassifier and -Regressor, SVMClassifier and -Regressor, Scaler,
+ * Normalizer, Imputer, Binarizer; Relu, Tanh, Sigmoid, Softmax between LinearRegressors.
  * Cast, Identity and ZipMap pass values on.
  *
  * All numbers are floats; thresholds are compared as such, and sums are in single precision, the base
@@ -101,6 +102,8 @@ onnxml_float(struct onnxml *x, const char *name, double missing)
 		if (f.number == ATTRIBUTE_F && f.form == PROTOBUF_4) {
 			v.u = (uint32_t)f.value;
 			missing = (double)v.f;
+		} else if (f.number == ATTRIBUTE_I && f.form == PROTOBUF_VARINT) {
+			missing = (double)(int64_t)f.value;
 		}
 	return missing;
 }
@@ -432,7 +435,10 @@ static const struct {
 	{ "Cast", NULL, false }, { "Identity", NULL, false }, { "ZipMap", NULL, false },
 	{ "Scaler", read_scaler, false }, { "Normalizer", read_normalizer, false },
 	{ "Imputer", read_imputer, false }, { "Binarizer", read_binarizer, false },
+	{ "Relu", onnxml_relu, false }, { "Tanh", onnxml_tanh, false }, { "Sigmoid", onnxml_sigmoid, false },
+	{ "Softmax", onnxml_softmax, false },
 	{ "LinearRegressor", linear_values, true }, { "LinearClassifier", linear_classes, true },
+	{ "SVMRegressor", onnxml_svm_values, true }, { "SVMClassifier", onnxml_svm_classes, true },
 	{ "TreeEnsembleRegressor", onnxml_tree_values, true },
 	{ "TreeEnsembleClassifier", onnxml_tree_classes, true },
 };
@@ -482,6 +488,14 @@ take_node(struct onnxml *x, struct onnxml_part node)
 	if (i == n)
 		return err_set(x->e, ERR_FORMAT, x->where, "the operator %.*s is not read here",
 		               op.n < 60 ? (int)op.n : 60, (const char *)op.p);
+	if (x->done && ops[i].read && x->m->form == PREDICT_LINEAR && x->m->task == PREDICT_VALUE &&
+	    x->m->link == LINK_NONE) {
+		struct step *s = predictor_add_step(x->m);
+
+		if (!s)
+			return err_memory(x->e);
+		onnxml_go_on(x, s);
+	}
 	if (!x->done && x->last.p && !equal(x->input, x->last))
 		return err_set(x->e, ERR_FORMAT, x->where, "the nodes of the graph do not follow one another");
 	x->last = x->output;
@@ -543,7 +557,7 @@ bool
 onnxml_probe(const uint8_t *p, size_t n)
 {
 	static const char *const words[] = { "ai.onnx.ml", "TreeEnsemble", "LinearClassifier",
-		"LinearRegressor" };
+		"LinearRegressor", "SVMClassifier", "SVMRegressor" };
 	size_t i;
 
 	for (i = 0; n > 2 && p[0] == 8 && i < sizeof words / sizeof *words; i++)

@@ -42,4 +42,14 @@ int onnxml_wrong(struct onnxml *x, const char *what); /* -1 */
 int onnxml_tree_values(struct onnxml *x);
 int onnxml_tree_classes(struct onnxml *x);
 
+/* A LinearRegressor that was the model becomes step s, since other nodes follow. */
+void onnxml_go_on(struct onnxml *x, struct step *s);
+int onnxml_relu(struct onnxml *x);
+int onnxml_tanh(struct onnxml *x);
+int onnxml_sigmoid(struct onnxml *x);
+int onnxml_softmax(struct onnxml *x);
+
+int onnxml_svm_values(struct onnxml *x);
+int onnxml_svm_classes(struct onnxml *x);
+
 #endif

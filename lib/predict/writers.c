@@ -82,9 +82,9 @@ writer_begin(struct writer *w)
 {
 	const struct predictor *m = w->m;
 
-	if (m->step_count || (m->form != PREDICT_TREES && m->form != PREDICT_LINEAR))
+	if (!w->steps && (m->step_count || (m->form != PREDICT_TREES && m->form != PREDICT_LINEAR)))
 		return writer_refuse(w, "models that are neither trees nor linear");
-	if (m->task == PREDICT_PAIRS || m->task == PREDICT_CLUSTER)
+	if ((!w->steps && m->task == PREDICT_PAIRS) || m->task == PREDICT_CLUSTER || m->form == PREDICT_CENTERS)
 		return writer_refuse(w, "pairs of classes or clusters");
 	if (!m->single)
 		say(w, "numbers are rounded to single precision, as are sums");

@@ -17,8 +17,8 @@ typedef int predict_writer(const struct predictor *m, const char *where, void (*
 /* JSON of XGBoost 1.7: trees and gblinear. Source: the schema in its documentation. */
 predict_writer xgboost_write;
 
-/* ONNX with the operators TreeEnsembleClassifier, -Regressor, LinearClassifier, -Regressor of the domain
- * ai.onnx.ml, version 3. Source: onnx.proto, and the operators in the documentation of ONNX. */
+/* ONNX with the operators TreeEnsembleClassifier, -Regressor, LinearClassifier, -Regressor,
+ * SVMClassifier, -Regressor, and steps in front of them, of the domain ai.onnx.ml, version 3. Source: onnx.proto, and the operators in the documentation of ONNX. */
 predict_writer onnxml_write;
 
 /* ---- what they share ---- */
@@ -29,6 +29,7 @@ struct writer {
 	void (*note)(const char *);
 	struct buf *to;
 	struct err *e;
+	bool steps;  /* set by the caller: the format has steps, and pairs of classes */
 	bool *first; /* for each tree: it is the first of its output */
 };
 

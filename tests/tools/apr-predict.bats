@@ -444,6 +444,20 @@ safetensors() {
 	grep -q 'node 1 has the child 7, of 3 nodes.*TREE-CHILD' "$out"
 }
 
+@test "apr-unpack | apr-pack: pipelines, support vectors and networks as tensors and as ONNX" {
+	local name data=$root/tests/data/predict
+	printf '%s\n' 0.5,1,-1,0.25,2 2,0.125,0.5,-3,1 1,1,1,1,0 >rows
+	for name in forest svm_rbf net_relu; do
+		apr-predict --no-header "$data/$name.pkl" rows >labels
+		apr-unpack "$data/$name.pkl" | apr-pack -t gguf -o "$name.gguf"
+		apr-predict --no-header "$name.gguf" rows | cmp labels -
+		apr-unpack "$name.gguf" | apr-pack -t onnx -o "$name.onnx"
+		apr-predict --no-header "$name.onnx" rows | cmp labels -
+	done
+	try bash -c 'apr-unpack "$1" | apr-pack -t onnx -o near.onnx' - "$data/near_euclidean.pkl"
+	said 5 'ONNX cannot hold neighbours'
+}
+
 @test "apr-header, apr-explain, apr-check: files of libraries, and the same models as tensors" {
 	local three=$root/tests/data/contrib/three.json file
 	apr-unpack "$three" | apr-pack -t safetensors -o three.safetensors

@@ -133,6 +133,73 @@ test_steps(void)
 	}
 }
 
+/* ---- support vectors, and layers, by hand ---- */
+
+#define KERNEL(NAME, PARAMS) WORD("kernel_type", NAME) FLOATS("kernel_params", PARAMS)
+#define TWO(MORE) MODEL(NODE("SVMClassifier", KERNEL("LINEAR", "1 0 0") FLOATS("support_vectors", "1 0 0 1") \
+	FLOATS("coefficients", "1 -1") FLOATS("rho", "0.5") INTS("vectors_per_class", "1 1") MORE \
+	INTS("classlabels_ints", "0 1")))
+#define THREE(OP, CLASSES, RHO) MODEL(NODE(OP, KERNEL("LINEAR", "1 0 0") \
+	FLOATS("support_vectors", "1 0 0 1 1 1") FLOATS("coefficients", "1 -2 3 4 -5 6") FLOATS("rho", RHO) \
+	INTS("vectors_per_class", CLASSES) "5:{1:\"classlabels_strings\" 9:\"a\" 9:\"b\" 9:\"c\"} "))
+#define VALUE(KERNEL, RHO) MODEL(NODE("SVMRegressor", KERNEL FLOATS("support_vectors", "1 2") \
+	FLOATS("coefficients", "2") FLOATS("rho", RHO) "5:{1:\"n_supports\" 3:1} "))
+#define LAYERS(OP) MODEL(NODE("LinearRegressor", FLOATS("coefficients", "1 2 -1 -2") FLOATS("intercepts", "0 1") \
+	"5:{1:\"targets\" 3:2} ") NODE_OF("y", "z", OP, "") NODE_OF("z", "u", "LinearRegressor", \
+	FLOATS("coefficients", "2 3")))
+
+/* The scores of a row, its label, and the first value behind the link. As ONNX Runtime decides, a pair is
+ * positive for its first class; the scores of two classes are turned around here (predict.h). */
+static void
+test_support(void)
+{
+	static const struct {
+		const char *what, *text;
+		double row[2], scores[3];
+		size_t label;
+		double linked;
+	} cases[] = {
+		{ "RBF", VALUE(KERNEL("RBF", "0.5 0 0"), "0.25"), { 3, 2 }, { 0.520670566473 }, 0, 0.520670566473 },
+		{ "POLY", VALUE(KERNEL("POLY", "0.5 1 2"), "0.25"), { 3, 2 }, { 40.75 }, 0, 40.75 },
+		{ "SIGMOID", VALUE(KERNEL("SIGMOID", "0.5 -3 0"), "0"), { 3, 2 }, { 0.92423431452 }, 0, 0.92423431452 },
+		{ "two classes, the first", TWO(""), { 2, 1 }, { -1.5 }, 0, (double)NAN },
+		{ "two classes, the second", TWO(""), { 0, 3 }, { 2.5 }, 1, (double)NAN },
+		{ "two classes with probabilities", TWO(FLOATS("prob_a", "-1") FLOATS("prob_b", "0")), { 2, 1 },
+		  { -1.5 }, 0, 0.81757447619 },
+		{ "three classes", THREE("SVMClassifier", "1 1 1", "0.5 -20 1"), { 1, 2 }, { -2.5, -7, 9 }, 1,
+		  (double)NAN },
+		{ "Relu between layers", LAYERS("Relu"), { 1, 2 }, { 10 }, 0, 10 },
+		{ "Relu between layers, the other side", LAYERS("Relu"), { -1, -2 }, { 18 }, 0, 18 },
+		{ "Sigmoid between layers", LAYERS("Sigmoid"), { 0, 0 }, { 3.193175735795 }, 0, 3.193175735795 },
+		{ "Tanh between layers", LAYERS("Tanh"), { 0, 0 }, { 2.284782467867 }, 0, 2.284782467867 },
+	};
+	size_t i, k;
+
+	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct step_rows x = { .n = 0 }, spare = { .n = 0 };
+		double scores[3] = { 9, 9, 9 }, linked[64] = { 0 };
+		struct predictor m = { 0 };
+		struct err e = ERR_INIT;
+		bool right = load(&m, cases[i].text, &e) == 0 && step_rows_begin(&x, 1, 2, &e) == 0;
+
+		if (right) {
+			memcpy(step_row(&x, 0), cases[i].row, sizeof cases[i].row);
+			right = predict_block(&m, &x, &spare, false, scores, NULL, &e) == 0;
+			predict_link(&m, scores, linked);
+		}
+		for (k = 0; right && k < m.outputs; k++)
+			right = fabs(scores[k] - cases[i].scores[k]) < 1e-6;
+		right = right && (isnan(cases[i].linked) ? isnan(linked[0]) : fabs(linked[0] - cases[i].linked) < 1e-6);
+		if (right && m.task != PREDICT_VALUE)
+			right = predict_label(&m, scores) == cases[i].label;
+		test_ok(right, "%s: %g %g %s", cases[i].what, scores[0], linked[0],
+		        e.code != ERR_NONE ? e.fact : "");
+		step_rows_free(&x);
+		step_rows_free(&spare);
+		predictor_free(&m);
+	}
+}
+
 static void
 test_refused(void)
 {
@@ -148,11 +215,23 @@ test_refused(void)
 		  "coefficients do not fit" },
 		{ MODEL(NODE("Scaler", FLOATS("offset", "1 2 3") FLOATS("scale", "1"))), "do not fit the rows" },
 		{ MODEL(NODE("LinearRegressor", FLOATS("coefficients", "1 2"))
-		  NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))), "follows a model" },
+		  NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))), "do not follow one another" },
+		{ MODEL(NODE("TreeEnsembleRegressor", NODES("BRANCH_LEQ") TARGETS)
+		  NODE_OF("y", "z", "Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))), "follows a model" },
 		{ MODEL(NODE("Scaler", FLOATS("offset", "1") FLOATS("scale", "1"))
 		  NODE("LinearRegressor", FLOATS("coefficients", "1 2"))), "do not follow one another" },
 		{ MODEL(NODE("Imputer", FLOATS("imputed_value_floats", "1 2"))), "this imputer is not read" },
-		{ MODEL(NODE("SVMRegressor", "")), "the operator SVMRegressor is not read here" },
+		{ MODEL(NODE("SVMRegressor", "")), "coefficients has 0 values" },
+		{ VALUE(KERNEL("RBF", "0.5 0"), "0"), "kernel_params has 2 values" },
+		{ VALUE(KERNEL("POLY", "0.5 0 1.5"), "0"), "the degree of the kernel" },
+		{ VALUE(KERNEL("COSINE", "0 0 0"), "0"), "the kernel is not known" },
+		{ VALUE(KERNEL("LINEAR", "0 0 0"), "1 2"), "rho has 2 values" },
+		{ VALUE(KERNEL("RBF", "0.5 0 0") "5:{1:\"one_class\" 3:1} ", "0"), "one class is not read" },
+		{ THREE("SVMClassifier", "1 1", "1 2 3"), "do not fit" },
+		{ THREE("SVMClassifier", "3", "1 2 3"), "vectors_per_class is wrong" },
+		{ THREE("SVMClassifier", "1 1 1", "1 2"), "rho has 2 values" },
+		{ TWO(FLOATS("prob_a", "1") FLOATS("prob_b", "1 2")), "prob_b has 2 values" },
+		{ MODEL(NODE("ArrayFeatureExtractor", "") NODE("SVMRegressor", "")), "the operator ArrayFeatureExtractor" },
 	};
 	size_t i;
 
@@ -215,6 +294,7 @@ main(void)
 {
 	test_values();
 	test_steps();
+	test_support();
 	test_refused();
 	if (test_data())
 		test_real(test_data());
