@@ -558,9 +558,11 @@ onnxml_probe(const uint8_t *p, size_t n)
 {
 	static const char *const words[] = { "ai.onnx.ml", "TreeEnsemble", "LinearClassifier",
 		"LinearRegressor", "SVMClassifier", "SVMRegressor" };
+	/* The length that a file of safetensors begins with is not a field of a message. */
+	const bool header = n > 8 && p[8] == '{' && !p[5] && !p[6] && !p[7];
 	size_t i;
 
-	for (i = 0; n > 2 && p[0] == 8 && i < sizeof words / sizeof *words; i++)
+	for (i = 0; n > 2 && p[0] == 8 && !header && i < sizeof words / sizeof *words; i++)
 		if (memmem(p, n, words[i], strlen(words[i])))
 			return true;
 	return false;

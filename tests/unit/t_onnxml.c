@@ -289,10 +289,20 @@ test_real(const char *data)
 	}
 }
 
+/* A header of 1288 bytes begins with a byte 8, and may hold any name. */
+static void
+test_safetensors(void)
+{
+	static const uint8_t file[] = "\x08\x05\0\0\0\0\0\0{\"LinearClassifier\":{\"dtype\":\"F32\"}}";
+
+	test_ok(!predict_probe(file, sizeof file - 1), "a file of safetensors whose tensor has such a name");
+}
+
 int
 main(void)
 {
 	test_values();
+	test_safetensors();
 	test_steps();
 	test_support();
 	test_refused();
