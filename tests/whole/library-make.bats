@@ -251,6 +251,18 @@ says() {
 	cmp tool.gguf q.gguf
 }
 
+@test "misused, and with call-backs that fail, lie or cancel: an error each" {
+	# shellcheck disable=SC2046
+	dest=$shared/dest ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Wpedantic -Werror -o misuse \
+		"$root/tests/library/misuse.c" $(dest=$shared/dest flags_of --static) $(mode_flags)
+	./misuse calls "$model"
+	./misuse writes "$model"
+	./misuse reads "$shared/m.gguf"
+	apr-unpack "$model" | apr-pack -o m.apr
+	./misuse reads m.apr
+	./misuse crowd "$model"
+}
+
 @test "the library leaves signals to its program" {
 	[ "$mode" = release ] || skip "a sanitizer catches signals of its own"
 	cat >quiet.c <<-'END'

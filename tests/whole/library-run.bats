@@ -90,13 +90,16 @@ export ASAN_OPTIONS=exitcode=99
 	[ "$(wc -l <said)" -ge 2 ]
 }
 
-@test "eight threads under the thread sanitizer: no race" {
+@test "eight threads under the thread sanitizer, makers too: no race" {
 	[ "$mode" = release ] || skip "a build of its own"
 	echo 'int main(void) { return 0; }' >nothing.c
 	${CC:-cc} -fsanitize=thread -o nothing nothing.c 2>/dev/null && ./nothing ||
 		skip "no thread sanitizer here"
 	# shellcheck disable=SC2046
 	${CC:-cc} -std=c11 -g -fsanitize=thread -o crowd "$root/tests/library/runs.c" $(with_library tsan)
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=c11 -D_GNU_SOURCE -g -fsanitize=thread -o makers "$root/tests/library/misuse.c" $(with_library tsan)
+	TSAN_OPTIONS=exitcode=97 ./makers crowd "$model"
 	TSAN_OPTIONS=exitcode=97 ./crowd crowd "$model" "$root/tests/data/predict/svm2_rbf.pkl" >said
 	[ "$(wc -l <said)" -ge 2 ]
 }

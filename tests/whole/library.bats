@@ -274,7 +274,9 @@ rust() {
 	done | PATH=$PATH:$APR_GEN mkmodel 2>why >big.gguf || skip "no sparse file of 100 GB here: $(cat why)"
 	[ "$(stat -c %s big.gguf)" -gt 100000000000 ]
 	# The header has some 80 KB, and is read in steps of 64 KiB.
-	[ "$(./slices random big.gguf 1000 | awk '{ print $2 }')" -le $((2 * 65536)) ]
+	./slices random big.gguf 1000 >said
+	sed 's/^/# /' said >&3
+	[ "$(awk '{ print $2 }' said)" -le $((2 * 65536)) ]
 }
 
 @test "aprml_view: a tensor of a file of 2 GB within 2 ms" {
@@ -285,7 +287,10 @@ rust() {
 		echo "tensor blk.$i F32 100x25000 hole"
 	done | PATH=$PATH:$APR_GEN mkmodel >two.gguf
 	[ "$(stat -c %s two.gguf)" -gt 2000000000 ]
-	./slices touch two.gguf | awk '{ exit !($1 < 2) }'
+	# "view 0.101 ms, parsed 156.4 ms, 1550 times", of CPU time
+	./slices parse two.gguf >said
+	sed 's/^/# /' said >&3
+	awk '{ exit !($2 < 2 && $7 > 100) }' said || fail "$(cat said)"
 }
 
 @test "kernels, models and inference are closed: each links without the rooms above it" {
