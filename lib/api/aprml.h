@@ -27,6 +27,10 @@
  * struct aprml_ranges are then called by these threads at once. What is computed does not depend on
  * the level of the CPU, which is chosen once in a process.
  *
+ * After a fork without exec, only one of the two processes may use a model, since both share the position
+ * in its file; the child must not ask for more than one thread (aprml_make.h, aprml_run.h) if the parent
+ * has done so, since the library's threads do not live in it.
+ *
  * Strings are UTF-8 and terminated. They belong to the model and are valid until
  * aprml_close.
  *
