@@ -1,5 +1,6 @@
 #include "crypto/witness.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +13,29 @@ is_value(const struct witness *w, const struct item *item)
 	       strcmp(w->plan->blobs[item->index].type, MODEL_VALUE) == 0;
 }
 
-/* The text of a key's type, which must outlive the content. A plan does not hold it, and
- * there are only a few of them. */
+/* The texts of all types: that of a key must outlive the content, and a plan does not hold it. Written
+ * once, since several threads may have witnesses. */
+static char texts[VALUE_DEPTH + 1][VALUE_JSON + 1][VALUE_TYPE_TEXT];
+
+static void
+write_texts(void)
+{
+	struct value_type t;
+
+	for (t.depth = 0; t.depth <= VALUE_DEPTH; t.depth++)
+		for (t.leaf = 0; t.leaf <= VALUE_JSON; t.leaf++)
+			if (t.leaf == VALUE_JSON || t.leaf == VALUE_STRING || value_leaf_bytes(t.leaf) > 0 ||
+			    t.leaf == VALUE_ARRAY)
+				value_type_text(t, texts[t.depth][t.leaf]);
+}
+
 static const char *
 type_text(struct value_type t)
 {
-	static char texts[VALUE_DEPTH + 1][VALUE_JSON + 1][VALUE_TYPE_TEXT];
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	return value_type_text(t, texts[t.depth][t.leaf]);
+	pthread_once(&once, write_texts);
+	return texts[t.depth][t.leaf];
 }
 
 int
