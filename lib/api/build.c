@@ -117,11 +117,12 @@ int
 aprml_maker_key(struct aprml_maker *k, const char *key, const char *type, const void *value,
                 size_t n, struct aprml_error *e)
 {
-	struct api_build *b = &k->build;
+	struct api_build *b;
 	struct api_key *to;
 
 	if (may_grow(k, e) < 0)
 		return -1;
+	b = &k->build;
 	if (mem_grow(&b->keys, &b->key_cap, b->key_count + 1, sizeof *b->keys) < 0) {
 		err_memory(&k->err);
 		return api_maker_fail(k, e);
@@ -141,11 +142,12 @@ int
 aprml_maker_file(struct aprml_maker *k, const char *name, const char *type, const void *p,
                  size_t n, struct aprml_error *e)
 {
-	struct api_build *b = &k->build;
+	struct api_build *b;
 	struct api_file *to;
 
 	if (may_grow(k, e) < 0)
 		return -1;
+	b = &k->build;
 	if (mem_grow(&b->files, &b->file_cap, b->file_count + 1, sizeof *b->files) < 0) {
 		err_memory(&k->err);
 		return api_maker_fail(k, e);
@@ -161,12 +163,13 @@ int
 aprml_maker_tensor(struct aprml_maker *k, const char *name, const char *type, unsigned ndim,
                    const uint64_t *dims, struct aprml_error *e)
 {
-	struct api_build *b = &k->build;
+	struct api_build *b;
 	const struct dtype *t;
 	struct tensor *tensor;
 
 	if (may_grow(k, e) < 0)
 		return -1;
+	b = &k->build;
 	t = dtype_by_name(type);
 	if (!t || !dtype_sized(t)) {
 		err_set(&k->err, ERR_USAGE, name, "has the unknown type %.40s", type);

@@ -342,10 +342,11 @@ int
 aprml_maker_importance(struct aprml_maker *k, const void *p, size_t n, const char *name,
                        struct aprml_error *e)
 {
-	struct api_quant *q = &k->quant;
+	struct api_quant *q;
 
 	if (api_maker_begin(k, e) < 0)
 		return -1;
+	q = &k->quant;
 	if (q->recipe.imatrix)
 		err_set(&k->err, ERR_USAGE, name, "is a second importance matrix");
 	if (k->err.code != ERR_NONE || !(q->recipe.imatrix_path = api_maker_text(k, name)) ||

@@ -310,9 +310,10 @@ signs(const struct aprml_ring *r)
 	return r && r->ring.key;
 }
 
+/* 0 if the maker can take the ring, which has what it needs. */
 static int
-set_ring(struct aprml_maker *k, const struct aprml_ring **to, const struct aprml_ring *r,
-         bool has, const char *lacks, struct aprml_error *e)
+prove_ring(struct aprml_maker *k, const struct aprml_ring *r, bool has, const char *lacks,
+           struct aprml_error *e)
 {
 	if (api_maker_begin(k, e) < 0 || api_need(r, "ring", e) < 0)
 		return -1;
@@ -320,22 +321,25 @@ set_ring(struct aprml_maker *k, const struct aprml_ring **to, const struct aprml
 		err_set(&k->err, ERR_USAGE, NULL, "%s", lacks);
 		return api_maker_fail(k, e);
 	}
-	*to = r;
 	return 0;
 }
 
 int
 aprml_maker_sign(struct aprml_maker *k, const struct aprml_ring *r, struct aprml_error *e)
 {
-	return set_ring(k, &k->signs, r, signs(r), "the ring has no secret key", e);
+	if (prove_ring(k, r, signs(r), "the ring has no secret key", e) < 0)
+		return -1;
+	k->signs = r;
+	return 0;
 }
 
 int
 aprml_maker_verify(struct aprml_maker *k, const struct aprml_ring *r,
                    const struct aprml_wants *wants, struct aprml_error *e)
 {
-	if (set_ring(k, &k->verifies, r, r && r->ring.trusted.n > 0, "the ring has no public key", e) < 0)
+	if (prove_ring(k, r, r && r->ring.trusted.n > 0, "the ring has no public key", e) < 0)
 		return -1;
+	k->verifies = r;
 	if (wants_of(&k->wants, wants, k->not_before, &k->err) < 0)
 		return api_maker_fail(k, e);
 	if (k->wants.name && !(k->wants.name = api_maker_text(k, k->wants.name)))
@@ -349,11 +353,15 @@ aprml_maker_seal(struct aprml_maker *k, const struct aprml_ring *r,
 {
 	const bool password = r && r->ring.password.p, keys = r && r->ring.recipients.n > 0;
 
-	if (signer && set_ring(k, &k->outer, signer, signs(signer),
-	                       "the signer's ring has no secret key", e) < 0)
+	if (signer &&
+	    prove_ring(k, signer, signs(signer), "the signer's ring has no secret key", e) < 0)
 		return -1;
-	return set_ring(k, &k->seals, r, password != keys,
-	                "a seal needs recipients or a passphrase, and not both", e);
+	if (prove_ring(k, r, password != keys, "a seal needs recipients or a passphrase, and not both",
+	               e) < 0)
+		return -1;
+	k->outer = signer;
+	k->seals = r;
+	return 0;
 }
 
 int
@@ -361,6 +369,9 @@ aprml_maker_vault(struct aprml_maker *k, const struct aprml_ring *r, struct aprm
 {
 	const bool password = r && r->ring.password.p, keys = r && r->ring.recipients.n > 0;
 
-	return set_ring(k, &k->vault, r, (signs(r) || password || keys) && !(password && keys),
-	                "the ring needs a secret key, recipients or a passphrase", e);
+	if (prove_ring(k, r, (signs(r) || password || keys) && !(password && keys),
+	               "the ring needs a secret key, recipients or a passphrase", e) < 0)
+		return -1;
+	k->vault = r;
+	return 0;
 }
