@@ -1,6 +1,6 @@
 /* predict: CPU time per row of forests of random trees, in pairs with a plain walk by pointers.
  *
- *     predict [TREES DEPTH FEATURES [ROUNDS]]
+ *     predict [TREES DEPTH FEATURES [ROUNDS [ROWS]]]
  *     predict MODEL ROWS SCORES
  *
  * With a MODEL of a library and ROWS, doubles of this machine: the time for one row and for a row of
@@ -20,6 +20,8 @@
 #include "predict/predict.h"
 
 #define ROWS 4096u
+
+static size_t asked; /* rows; 0: ROWS, or fewer for large forests */
 
 /* ---- the other way: nodes with pointers ---- */
 
@@ -188,13 +190,13 @@ static void
 begin(struct run *r)
 {
 	struct err e = ERR_INIT;
-	size_t i;
+	size_t i, room = asked ? asked : ROWS;
 
 	r->roots = calloc(r->s.trees, sizeof *r->roots);
-	r->plain = calloc((size_t)ROWS * r->s.features, sizeof *r->plain);
-	r->rows = calloc((size_t)ROWS * r->s.features, sizeof *r->rows);
-	r->sums = calloc(ROWS, sizeof *r->sums);
-	r->expected = calloc(ROWS, sizeof *r->expected);
+	r->plain = calloc(room * r->s.features, sizeof *r->plain);
+	r->rows = calloc(room * r->s.features, sizeof *r->rows);
+	r->sums = calloc(room, sizeof *r->sums);
+	r->expected = calloc(room, sizeof *r->expected);
 	if (!r->roots || !r->plain || !r->rows || !r->sums || !r->expected ||
 	    forest_begin(&r->f, r->s.features, 1, 1, &e) < 0)
 		exit(1);
@@ -206,10 +208,10 @@ begin(struct run *r)
 		if (forest_add(&r->f, &tree, "bench", &e) < 0)
 			exit(1);
 	}
-	for (i = 0; i < (size_t)ROWS * r->s.features; i++)
+	for (i = 0; i < room * r->s.features; i++)
 		r->rows[i] = (double)(r->plain[i] = (float)uniform());
 	r->n = (size_t)4e8 / r->s.trees / r->s.depth / 100;
-	r->n = r->n < ROWS ? r->n / 128 * 128 : ROWS;
+	r->n = asked ? asked : r->n < ROWS ? r->n / 128 * 128 : ROWS;
 }
 
 static void
@@ -337,6 +339,7 @@ main(int argc, char **argv)
 {
 	unsigned rounds = argc > 4 ? (unsigned)atoi(argv[4]) : 7, i;
 
+	asked = argc > 5 ? (size_t)atoi(argv[5]) : 0;
 	rounds = rounds < 1 ? 1 : rounds > ROUNDS ? ROUNDS : rounds;
 	if (argc == 4 && atoi(argv[1]) == 0) {
 		bench_files(argv[1], argv[2], argv[3]);
