@@ -1,11 +1,9 @@
 #include "infer/bind.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/match.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
@@ -35,67 +33,19 @@ bind_tensor(const struct bind *b, size_t i)
 	return b->w->plan->tensors[i];
 }
 
-/* The tensor of that name, or SIZE_MAX. */
-static size_t
-find_name(const struct bind *b, const char *name)
-{
-	size_t low = 0, high = b->w->plan->tensor_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int c = strcmp(name, tensor_name(bind_tensor(b, b->by_name[mid])));
-
-		if (c == 0)
-			return b->by_name[mid];
-		if (c < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return SIZE_MAX;
-}
-
-const char *
-bind_text(const char *p, size_t block, size_t expert, const char *ending, char name[BIND_NAME])
-{
-	size_t n = 0;
-
-	for (; *p && n < BIND_NAME - 24; p++)
-		if (*p == '#' || *p == '*')
-			n += (size_t)snprintf(name + n, BIND_NAME - n, "%zu", *p == '#' ? block : expert);
-		else
-			name[n++] = *p;
-	snprintf(name + n, BIND_NAME - n, "%s", ending);
-	return name;
-}
-
 const char *
 bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
-          const char *ending, char name[BIND_NAME])
+          const char *ending, char name[FIND_NAME])
 {
-	const char *p = arch_tensor(b->h->arch, b->h->folder ? ARCH_FOLDER : ARCH_GGUF, role);
-
-	return p ? bind_text(p, block, expert, ending, name) : NULL;
+	return find_name(&b->find, role, block, expert, ending, name);
 }
 
-/* Names in a folder may lack their first part, the name of the model, or be those of .apr
- * files. */
 size_t
 bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
-          const char *ending, char name[BIND_NAME])
+          const char *ending, char name[FIND_NAME])
 {
-	char apr[MATCH_NAME];
-	const char *within;
-	size_t i;
+	size_t i = find_tensor(&b->find, role, block, expert, ending, name);
 
-	if (!bind_name(b, role, block, expert, ending, name))
-		return SIZE_MAX;
-	i = find_name(b, name);
-	within = strchr(name, '.');
-	if (i == SIZE_MAX && b->h->folder && within && role != ROLE_OUT)
-		i = find_name(b, within + 1);
-	if (i == SIZE_MAX && b->h->folder)
-		i = find_name(b, match_apr(name, apr));
 	if (i != SIZE_MAX)
 		b->used[i] = true;
 	return i;
@@ -104,9 +54,7 @@ bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
 int
 bind_missing(const struct bind *b, const char *name)
 {
-	err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
-	return model_find(b->w->plan, LOWRANK_KEY)
-	           ? err_hint(b->e, "apr-lowrank merge multiplies factors of low rank") : -1;
+	return find_missing(b->w->plan, b->w->name, name, b->e);
 }
 
 /* ---- vectors ---- */
@@ -145,7 +93,7 @@ const float *
 bind_vector(struct bind *b, enum role role, size_t block, const char *ending, uint64_t n,
             float add)
 {
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 	size_t i = bind_find(b, role, block, 0, ending, name);
 
 	return i == SIZE_MAX ? NULL : vector_of(b, i, n, add);
@@ -160,7 +108,7 @@ is_feed_forward(enum role role)
 const float *
 bind_scale(struct bind *b, enum role role, size_t block, uint64_t n)
 {
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 
 	if (b->h->folder)
 		return NULL;
@@ -189,7 +137,7 @@ int
 bind_norm(struct bind *b, struct norm *to, enum role role, size_t block, uint64_t n)
 {
 	bool plus = b->h->folder && (b->h->arch->flags & ARCH_PLUS_ONE);
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 
 	to->layer = b->h->layer_norm;
 	to->eps = b->h->eps;
@@ -367,7 +315,7 @@ bind_factors(struct bind *b, struct linear *to, enum role role, size_t block, si
 {
 	const bool turned = is_turned(b, role);
 	const char *const ending[2] = { ".weight" LOWRANK_LEFT, ".weight" LOWRANK_RIGHT };
-	char left[BIND_NAME], right[BIND_NAME];
+	char left[FIND_NAME], right[FIND_NAME];
 	const size_t u = bind_find(b, role, block, expert, ending[turned], left);
 	const size_t v = bind_find(b, role, block, expert, ending[!turned], right);
 	const struct tensor *t;
@@ -392,7 +340,7 @@ bind_weight(struct bind *b, struct linear *to, enum role role, size_t block, siz
             uint64_t rows, uint64_t columns)
 {
 	const bool turned = is_turned(b, role);
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 	const size_t i = bind_find(b, role, block, expert, ".weight", name);
 
 	to->id = (struct linear_id){ role, (uint32_t)block, (uint32_t)expert };
@@ -424,7 +372,7 @@ int
 bind_need(struct bind *b, struct linear *to, enum role role, size_t block, uint64_t rows,
           uint64_t columns)
 {
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 	int r = bind_linear(b, to, role, block, rows, columns);
 
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/find.h"
 #include "infer/net.h"
 
 /* The state of the search. */
@@ -14,7 +15,7 @@ struct bind {
 	const struct ops *ops;
 	const struct hyper *h;
 	const struct weights *w;
-	size_t *by_name;  /* indexes of tensors, sorted by name */
+	struct find find;
 	bool *used;       /* tensors that have been found */
 	const struct low_rank *low; /* what adapters add, */
 	size_t low_count;
@@ -25,19 +26,13 @@ struct bind {
 /* n zeroed items that net_free frees. NULL with e filled. */
 void *bind_make(struct bind *b, size_t n, size_t size);
 
-#define BIND_NAME 128 /* size of a name */
-
-/* A name of a table of names (arch_tensor) with its numbers and an ending. Returns name. */
-const char *bind_text(const char *pattern, size_t block, size_t expert, const char *ending,
-                      char name[BIND_NAME]);
-
 /* The name of the tensor of a role, block and expert; NULL if the form has none. */
 const char *bind_name(const struct bind *b, enum role role, size_t block, size_t expert,
-                      const char *ending, char name[BIND_NAME]);
+                      const char *ending, char name[FIND_NAME]);
 
 /* The index of that tensor, which becomes used, or SIZE_MAX. */
 size_t bind_find(const struct bind *b, enum role role, size_t block, size_t expert,
-                 const char *ending, char name[BIND_NAME]);
+                 const char *ending, char name[FIND_NAME]);
 const struct tensor *bind_tensor(const struct bind *b, size_t i);
 
 /* ERR_CORRUPT: the tensor of that name is missing. -1. */

@@ -127,7 +127,7 @@ static int
 net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
              uint64_t columns, struct matrix *to)
 {
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 	size_t i = bind_find(b, role, block, 0, ".weight", name);
 	const struct tensor *t;
 	const uint64_t *d;
@@ -198,7 +198,7 @@ net_single(struct bind *b, struct feed_forward *f, size_t block, size_t x)
 	struct linear *to[3] = { &f->gate, &f->up, &f->down };
 	const struct hyper *h = b->h;
 	uint64_t ff = h->ff_expert ? h->ff_expert : h->ff;
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 	size_t k;
 	int r;
 
@@ -225,7 +225,7 @@ net_experts(struct bind *b, struct block *blk, size_t i)
 	static const enum role shared[3] = { ROLE_SHARED_GATE, ROLE_SHARED_UP,
 		ROLE_SHARED_DOWN };
 	const struct hyper *h = b->h;
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 	size_t x;
 
 	if (bind_need(b, &blk->router, ROLE_ROUTER, i, h->experts, h->width) < 0)
@@ -289,7 +289,7 @@ static int
 net_norms(struct bind *b, struct block *blk, size_t i)
 {
 	const struct hyper *h = b->h;
-	char name[BIND_NAME];
+	char name[FIND_NAME];
 
 	if (h->post_only)
 		return 0;
@@ -488,10 +488,10 @@ net_open(struct net *net, const struct weights *w, const struct ops *ops, uint64
 	if (hyper_read(&net->hyper, w, e) < 0)
 		return -1;
 	b.h = &net->hyper;
-	b.by_name = model_tensors_by_name(w->plan, e);
 	b.used = mem_array(w->plan->tensor_count, sizeof *b.used);
 	b.low_used = mem_array(low_count, sizeof *b.low_used);
-	if (!b.by_name || !b.used || !b.low_used) {
+	if (find_open(&b.find, w->plan, b.h->arch, b.h->folder ? ARCH_FOLDER : ARCH_GGUF, e) < 0 ||
+	    !b.used || !b.low_used) {
 		err_memory(e);
 		goto end;
 	}
@@ -512,7 +512,7 @@ end:
 	if (r < 0 && b.h->packed)
 		err_hint(e, "config.json says that the weights are quantized; apr-adapt gguf "
 		         "decodes them");
-	free(b.by_name);
+	find_close(&b.find);
 	free(b.used);
 	free(b.low_used);
 	return r;

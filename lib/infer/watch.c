@@ -1,7 +1,7 @@
 #include "infer/watch.h"
 
+#include "arch/find.h"
 #include "core/mem.h"
-#include "infer/bind.h"
 #include "infer/private.h"
 
 /* Room for a copy of any input. */
@@ -50,7 +50,7 @@ infer_weight_name(const struct infer *m, const struct linear_id *layer, char nam
 
 	if (!pattern)
 		pattern = arch_tensor(a, ARCH_FOLDER, layer->role);
-	return bind_text(pattern, layer->block, layer->expert, ".weight", name);
+	return find_text(pattern, layer->block, layer->expert, ".weight", name);
 }
 
 size_t

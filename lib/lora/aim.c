@@ -17,25 +17,6 @@ struct search {
 	struct err *e;
 };
 
-static size_t
-find(const struct search *s, const char *name)
-{
-	size_t low = 0, high = s->base->plan->tensor_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int c = strcmp(name, tensor_name(s->base->plan->tensors[s->by_name[mid]]));
-
-		if (c == 0)
-			return s->by_name[mid];
-		if (c < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return SIZE_MAX;
-}
-
 /* The tensor of the model that has this name in the form of the adapter, and the rule for it if the
  * architecture has one. SIZE_MAX with e filled. */
 static size_t
@@ -44,12 +25,13 @@ look_up(const struct search *s, const char *name, struct match *m)
 	const struct arch *a = s->base->arch;
 	char other[MATCH_NAME];
 	bool known = a && match_find(a, s->l->form, name, 0, m);
-	size_t i = s->l->form == s->base->form || !known ? find(s, name) : SIZE_MAX;
+	size_t i = s->l->form == s->base->form || !known ? model_find_tensor(s->base->plan, s->by_name, name) : SIZE_MAX;
 
 	if (!known)
 		m->rule = NULL;
 	if (i == SIZE_MAX && known)
-		i = find(s, match_name(m->rule, s->base->form, m->bias, m->block, m->expert, other));
+		i = model_find_tensor(s->base->plan, s->by_name, match_name(m->rule, s->base->form, m->bias,
+		                      m->block, m->expert, other));
 	if (i == SIZE_MAX) {
 		err_set(s->e, ERR_INVALID, s->l->w->name, "UnknownTensor: the model has no tensor "
 		        "for %s", name);

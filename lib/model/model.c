@@ -530,6 +530,25 @@ model_tensors_by_name(const struct model *m, struct err *e)
 	return order;
 }
 
+size_t
+model_find_tensor(const struct model *m, const size_t *by_name, const char *name)
+{
+	size_t low = 0, high = m->tensor_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int c = strcmp(name, tensor_name(m->tensors[by_name[mid]]));
+
+		if (c == 0)
+			return by_name[mid];
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return SIZE_MAX;
+}
+
 size_t *
 model_order(const json_t *list, size_t n, struct err *e)
 {

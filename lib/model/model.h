@@ -143,6 +143,9 @@ size_t *model_order(const json_t *list, size_t n, struct err *e);
  * NULL. */
 size_t *model_tensors_by_name(const struct model *m, struct err *e);
 
+/* The index of the tensor of that name, by the indexes in that order; SIZE_MAX if there is none. */
+size_t model_find_tensor(const struct model *m, const size_t *by_name, const char *name);
+
 /* Bytes of all tensors; number of values in all tensors (parameters). */
 uint64_t model_tensor_bytes(const struct model *m);
 /* The space that a file of this many bytes needs on the disk: bytes less holes. */

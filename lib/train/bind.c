@@ -1,24 +1,19 @@
 /* bind: the parameters of a model, found in its plan by their roles. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/match.h"
+#include "arch/find.h"
 #include "core/mem.h"
 #include "core/num.h"
 #include "kernels/kernel.h"
-#include "model/low_rank.h"
 #include "train/train_parts.h"
-
-enum { NAME = 128 };
 
 struct bind {
 	struct train_model *m;
 	const struct weights *w;
-	enum arch_form form;
-	size_t *by_name;  /* tensors of the plan, sorted */
+	struct find find;
 	bool *used;
 	size_t cap;       /* of params */
 	struct err *e;
@@ -80,49 +75,12 @@ tensor_at(const struct bind *b, size_t i)
 	return b->m->plan.tensors[i];
 }
 
+/* The tensor of a role, which becomes used, or SIZE_MAX. */
 static size_t
-find_name(const struct bind *b, const char *name)
+find(struct bind *b, enum role role, size_t layer, const char *ending, char name[FIND_NAME])
 {
-	size_t low = 0, high = b->m->plan.tensor_count;
+	size_t i = find_tensor(&b->find, role, layer, 0, ending, name);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int c = strcmp(name, tensor_name(tensor_at(b, b->by_name[mid])));
-
-		if (c == 0)
-			return b->by_name[mid];
-		if (c < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return SIZE_MAX;
-}
-
-/* The tensor of a role, which becomes used, or SIZE_MAX. Names in a folder may lack their first
- * part, or be those of .apr files. */
-static size_t
-find(struct bind *b, enum role role, size_t layer, const char *ending, char name[NAME])
-{
-	const char *p = arch_tensor(b->m->hyper.arch, b->form, role), *within;
-	char apr[MATCH_NAME];
-	size_t n = 0, i;
-
-	*name = 0;
-	for (; p && *p && n < NAME - 32; p++)
-		if (*p == '#')
-			n += (size_t)snprintf(name + n, NAME - n, "%zu", layer);
-		else
-			name[n++] = *p;
-	if (n == 0)
-		return SIZE_MAX;
-	snprintf(name + n, NAME - n, "%s", ending);
-	i = find_name(b, name);
-	within = strchr(name, '.');
-	if (i == SIZE_MAX && b->form == ARCH_FOLDER && within && role != ROLE_OUT)
-		i = find_name(b, within + 1);
-	if (i == SIZE_MAX && b->form == ARCH_FOLDER)
-		i = find_name(b, match_apr(name, apr));
 	if (i != SIZE_MAX)
 		b->used[i] = true;
 	return i;
@@ -165,16 +123,14 @@ add_param(struct bind *b, size_t i, enum role role, size_t layer, uint64_t rows,
 static int
 missing(const struct bind *b, const char *name)
 {
-	err_set(b->e, ERR_CORRUPT, b->w->name, "tensor %s is missing", name);
-	return model_find(b->w->plan, LOWRANK_KEY)
-	           ? err_hint(b->e, "apr-lowrank merge multiplies factors of low rank") : -1;
+	return find_missing(b->w->plan, b->w->name, name, b->e);
 }
 
 /* A vector that a model may lack. */
 static int
 get_vector(struct bind *b, enum role role, size_t layer, const char *ending, uint64_t n, size_t *to)
 {
-	char name[NAME];
+	char name[FIND_NAME];
 	size_t i = find(b, role, layer, ending, name);
 
 	*to = TRAIN_NONE;
@@ -187,7 +143,7 @@ get_vector(struct bind *b, enum role role, size_t layer, const char *ending, uin
 static int
 get_norm(struct bind *b, enum role role, size_t layer, uint64_t n, struct train_norm *to)
 {
-	char name[NAME];
+	char name[FIND_NAME];
 
 	if (get_vector(b, role, layer, ".weight", n, &to->weight) < 0 ||
 	    get_vector(b, role, layer, ".bias", n, &to->bias) < 0)
@@ -203,9 +159,9 @@ static int
 get_linear(struct bind *b, enum role role, size_t layer, uint64_t rows, uint64_t columns,
            struct train_linear *to)
 {
-	bool turned = b->form == ARCH_FOLDER && (b->m->hyper.arch->flags & ARCH_CONV1D) &&
+	bool turned = b->find.form == ARCH_FOLDER && (b->m->hyper.arch->flags & ARCH_CONV1D) &&
 	              role != ROLE_EMBED && role != ROLE_POSITIONS && role != ROLE_OUT;
-	char name[NAME];
+	char name[FIND_NAME];
 	size_t i = find(b, role, layer, ".weight", name);
 
 	*to = (struct train_linear){ TRAIN_NONE, TRAIN_NONE, 0, (size_t)rows, (size_t)columns };
@@ -226,7 +182,7 @@ static int
 need_linear(struct bind *b, enum role role, size_t layer, uint64_t rows, uint64_t columns,
             struct train_linear *to)
 {
-	char name[NAME];
+	char name[FIND_NAME];
 	int r = get_linear(b, role, layer, rows, columns, to);
 
 	if (r != 0)
@@ -329,7 +285,7 @@ bind_factors(struct bind *b)
 	struct hyper *h = &b->m->hyper;
 	size_t n = h->rope.rot / 2, i;
 	const struct tensor *t;
-	char name[NAME];
+	char name[FIND_NAME];
 
 	if (h->factors_long || find(b, ROLE_ROPE_LONG, 0, ".weight", name) != SIZE_MAX)
 		return err_set(b->e, ERR_FORMAT, b->w->name, "a model of %s cannot be trained: rotary "
@@ -361,7 +317,7 @@ prove_used(const struct bind *b)
 	size_t i;
 
 	for (i = 0; i < b->m->plan.tensor_count; i++)
-		if (!b->used[i] && !arch_is_apart(tensor_name(tensor_at(b, i)), b->form))
+		if (!b->used[i] && !arch_is_apart(tensor_name(tensor_at(b, i)), b->find.form))
 			return err_set(b->e, ERR_FORMAT, tensor_name(tensor_at(b, i)),
 			               "cannot be trained: not a tensor of a plain %s model",
 			               b->m->hyper.arch->name ? b->m->hyper.arch->name
@@ -398,14 +354,13 @@ train_bind(struct train_model *m, const struct weights *w, struct err *e)
 
 	if (hyper_read(&m->hyper, w, e) < 0)
 		return -1;
-	b.form = m->hyper.folder ? ARCH_FOLDER : ARCH_GGUF;
-	b.by_name = model_tensors_by_name(&m->plan, e);
 	b.used = mem_array(m->plan.tensor_count, sizeof *b.used);
-	if (!b.by_name || !b.used)
+	if (find_open(&b.find, &m->plan, m->hyper.arch, m->hyper.folder ? ARCH_FOLDER : ARCH_GGUF, e) < 0 ||
+	    !b.used)
 		err_memory(e);
 	else
 		r = bind_all(&b);
-	free(b.by_name);
+	find_close(&b.find);
 	free(b.used);
 	return r;
 }
