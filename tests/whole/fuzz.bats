@@ -315,3 +315,7 @@ starved() {
 @test "fuzz corpus: factors of low rank" {
 	replayed lowrank
 }
+
+@test "fuzz corpus: models that a program writes, signs, seals and judges" {
+	replayed api
+}
