@@ -28,6 +28,7 @@ mode_fuzzcov = -fprofile-instr-generate -fcoverage-mapping -O1 $(unsafe) ## of "
 mode_replay = $(both) $(unsafe) ## sanitizers; parsers accept wrong checksums, as under the fuzzer
 mode_neon = ## of "make neon": 64-bit ARM
 mode_arm64 = ## of "make arm64": 64-bit ARM
+mode_small = $(SMALL) ## of "make small"
 # gcc takes twice as long if it also tracks variables through the code of sanitizers.
 both = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
 	-fno-var-tracking -O1
@@ -108,7 +109,7 @@ $(B)/%.o: %.c
 # called and inlined as in a program. Kernels do not have thread-local variables, so they are
 # compiled as for a program.
 $(B)/lib/%.o: pic_FLAGS = -fPIC -fvisibility=hidden
-$(B)/lib/kernels/%.o: pic_FLAGS = -fPIE
+$(B)/lib/kernels/%.o: pic_FLAGS = -fPIE $(kernels_$(MODE))
 $(B)/lib/predict/cuts.o $(B)/lib/predict/ranks_rows.o: level_FLAGS = -O3 -fno-tree-slp-vectorize
 
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
@@ -318,7 +319,7 @@ lint-text:
 	mandoc -Tlint -Wwarning man/*.[1357]
 
 help: ## list the targets and modes
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk static.mk | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' Makefile install.mk static.mk | expand -t 12
 	@echo
 	@sed -n 's/^mode_\([a-z]*\) = .*## \(.*\)/MODE=\1\t\2/p' Makefile | expand -t 16
 	@echo 'Each mode is built in build/MODE; the tools of MODE=release are copied to bin/.'

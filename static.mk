@@ -33,6 +33,16 @@ endif
 
 static: runtimes $(STATIC_TOOLS:%=$(B)/static/%) ## build all tools but apr-pull and apr-push static, in build/MODE/static
 
+# Small programs, in build/small/bin. Kernels stay as fast as they are. tests/bench/small.sh shows
+# what each part of SMALL is worth.
+SMALL = $(SMALL_SECTIONS) $(SMALL_SIZE) $(SMALL_UNWIND)
+SMALL_SECTIONS = -ffunction-sections -fdata-sections -Wl,--gc-sections
+SMALL_SIZE = -Os
+SMALL_UNWIND = -fno-asynchronous-unwind-tables -fno-unwind-tables
+kernels_small = -O2
+small: ## build small static programs of apr-embed, in build/small/bin
+	@$(MAKE) --no-print-directory MODE=small runtimes
+
 # Programs for 64-bit ARM, with Debian's libraries for it.
 ARM64 = build/arm64/debian
 ARM64_CC = aarch64-linux-gnu-gcc
@@ -50,4 +60,4 @@ cortex: $(B)/lib/libapr.a $(B)/tests/gen/mkmodel ## build the core for Cortex-M 
 darwin: ## compile that core for macOS, without linking it (clang and the headers of newlib)
 	@$(MAKE) --no-print-directory -f tests/bare/bare.mk darwin
 
-.PHONY: runtimes static arm64 cortex darwin
+.PHONY: runtimes static small arm64 cortex darwin

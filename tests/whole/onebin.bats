@@ -5,6 +5,18 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
+@test "make small: smaller programs that say the same" {
+	local small=$root/build/small/bin name
+	[ -x "$small/apr-run.static" ] || skip 'no small programs: run make small'
+	for name in apr-run apr-predict; do
+		[ "$(stat -c %s "$small/$name.static")" -lt "$(stat -c %s "$APR_BIN/$name.static")" ]
+	done
+	apr-embed --runtime "$small/apr-run.static" -o ask "$model"
+	./ask -n 50 -p ROMEO: | cmp - <(apr-run -n 50 -p ROMEO: "$model")
+	printf '1,0.5\n-3,9\n' >rows
+	"$small/apr-predict.static" "$root/tests/bare/trees.txt" rows | cmp - <(apr-predict "$root/tests/bare/trees.txt" rows)
+}
+
 # The whole address space of the program, its code, model and memory, is 128 MiB.
 @test "arm64: a program with the model inside speaks in 128 MiB" {
 	local program=$root/build/arm64/bin/apr-run.static
