@@ -50,6 +50,7 @@ bearssl_SRC = $(addprefix $(S)/bearssl/src/,aead/gcm.c hash/ghash_ctmul64.c hash
 	hash/dig_size.c kdf/hkdf.c mac/hmac.c symcipher/aes_ct.c symcipher/aes_ct64.c symcipher/aes_ct64_ctr.c symcipher/aes_ct64_enc.c \
 	symcipher/aes_common.c codec/dec32be.c codec/dec32le.c codec/enc32le.c codec/enc32be.c codec/dec64be.c codec/enc64be.c codec/ccopy.c)
 bearssl_FLAGS = -I$(S)/bearssl/inc -I$(S)/bearssl/src
+simde_FLAGS = -I$(S)/simde # headers of libsimde-dev, apart from those of the system beside them
 msgpack-c_SRC = $(S)/msgpack-c/src/*.c
 msgpack-c_FLAGS = -I$(S)/msgpack-c/include
 libyaml_SRC = $(S)/libyaml/src/*.c
@@ -58,7 +59,7 @@ libyaml_FLAGS = -I$(S)/libyaml/include -I$(S)/libyaml/src -DYAML_VERSION_MAJOR=0
 
 $(foreach l,$(DEBS),$(eval $(l)_OBJ = $$(patsubst $(S)/%.c,$(W)/lib/%.o,$$(wildcard $$($(l)_SRC)))))
 DEBS_OBJ = $(foreach l,$(DEBS),$($(l)_OBJ))
-DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 utf8proc libsodium libdeflate zlib bearssl msgpack-c libyaml,\
+DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 utf8proc libsodium libdeflate zlib bearssl msgpack-c libyaml simde,\
 	$(filter -I%,$($(l)_FLAGS)))) -DSODIUM_STATIC -DUTF8PROC_STATIC -DPCRE2_STATIC -DHAVE_UNISTD_H
 
 $(W)/lib/%.o: $(S)/%.c
@@ -78,15 +79,18 @@ $(S)/.ready: scripts/wasm-sources.sh web/module.mk
 	@# The compressor chooses its search by the vectors of the CPU, and so the bytes it writes: here those
 	@# of x86-64 and of 64-bit ARM.
 	@sed -i 's/int const kHasSIMD128 = 0;/int const kHasSIMD128 = 1;/' $(S)/libzstd/lib/compress/zstd_compress.c
+	@mkdir -p $(S)/simde
+	@ln -sfn /usr/include/simde $(S)/simde/simde
 	@touch $@
 
 # ---- the project ----
 
 ABSENT = $(addprefix lib/core/,broker.c broker_serve.c calls.c descriptors.c dir.c embedded.c netbox.c opened.c part.c pipe.c \
 	place.c place_stage.c program.c remote.c remote_talk.c remote_wire.c rewrite.c sandbox.c) \
-	$(addprefix lib/crypto/,aead.c digest.c hkdf.c) lib/quant/plugin.c
+	$(addprefix lib/crypto/,aead.c digest.c hkdf.c) lib/quant/plugin.c \
+	$(addprefix lib/kernels/neon/,panel_i8_i8mm.c panel_i8_sdot.c rows_sdot.c type_float.c)
 ROOMS = core core/wasm model wire codecs stream formats formats/* imports imports/* kernels kernels/ref \
-	kernels/common kernels/simd128 quant stats check check/* crypto crypto/seal crypto/portable tokenizer infer infer/* \
+	kernels/common kernels/neon quant stats check check/* crypto crypto/seal crypto/portable tokenizer infer infer/* \
 	generate load arch arch/* adapt adapt/* lora linear predict stage report api
 SRC = $(filter-out $(ABSENT),$(sort $(wildcard $(ROOMS:%=lib/%/*.c)))) $(wildcard web/*.c)
 OBJ = $(SRC:%.c=$(W)/own/%.o)

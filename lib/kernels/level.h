@@ -27,6 +27,8 @@
  * within the bounds of kernels/dot.h. A level is compared with plain C before it is used.
  * Products come in variants: those of neon also with sums of four products (sdot) and with
  * products of matrices (i8mm); a CPU with AVX-512 but without VNNI multiplies with avx2.
+ * In WebAssembly, neon is compiled for its vectors (core/wasm/include/arm_neon.h), without F16 and BF16
+ * in "encode and decode".
  */
 #ifndef KERNELS_LEVEL_H
 #define KERNELS_LEVEL_H
@@ -36,7 +38,7 @@
 /* The levels of this architecture, from plain C up. */
 #if defined __x86_64__
 #define LEVELS(X) X(ref) X(avx2) X(avx512)
-#elif defined __aarch64__
+#elif defined __aarch64__ || defined __wasm_simd128__
 #define LEVELS(X) X(ref) X(neon)
 #else
 #define LEVELS(X) X(ref)
