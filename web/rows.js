@@ -12,6 +12,7 @@ export class Rows {
   #choose;
   #all = [];
   #at = 0;
+  #drawn = '';
 
   constructor(box, window, choose) {
     this.#box = box;
@@ -19,7 +20,7 @@ export class Rows {
     this.#choose = choose;
     box.onscroll = () => this.draw();
     box.onkeydown = (e) => this.#key(e);
-    // By its place, as rows may be drawn anew while a button is down.
+    // By its place, as the row may be another element by now.
     window.onclick = (e) => {
       const i = Math.floor((e.clientY - window.getBoundingClientRect().top) / HIGH);
       if (!(i in this.#all)) return;
@@ -33,6 +34,7 @@ export class Rows {
   // Returns the number of rows.
   fill(all) {
     this.#all = all.slice(0, ROWS);
+    this.#drawn = '';
     this.#at = 0;
     this.#box.scrollTop = 0;
     this.#box.setAttribute('aria-rowcount', this.#all.length + 1);
@@ -44,6 +46,10 @@ export class Rows {
     const seen = Math.ceil(this.#box.clientHeight / HIGH);
     const first = Math.max(0, Math.floor(this.#box.scrollTop / HIGH) - MORE);
     const last = Math.min(this.#all.length, first + seen + 2 * MORE);
+    // Rows that stay keep their elements: a click whose element goes while the button is down is lost.
+    const drawn = [first, last, this.#at].join();
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
     this.#window.style.height = `${this.#all.length * HIGH}px`;
     this.#window.replaceChildren(...this.#all.slice(first, last).map((t, i) => this.#row(t, first + i)));
     this.#box.setAttribute('aria-activedescendant', this.#all.length > 0 ? `row-${this.#at}` : '');
