@@ -113,3 +113,11 @@ jobs() {
 	nearlogits shakespeare want $(($(wc -c <want) / 24)) 1e-4
 	cmp <(tail -n +5 said) <(apr-run -n 20 -p ROMEO: --cache f32 "$model"; echo)
 }
+
+@test "wasm: the module and its glue are as small as web/budget says" {
+	local name most
+	while read -r name most; do
+		[[ $name != \#* ]] || continue
+		[ "$(gzip -9c "$root/build/wasm/$name" | wc -c)" -le "$most" ] || fail "$name"
+	done <"$root/web/budget"
+}
