@@ -153,7 +153,7 @@ converted(const struct tensor *t, const struct dtype *to, const uint8_t *p, size
           unsigned jobs)
 {
 	static struct recode r; /* its buffers are used again */
-	struct recode_options how = { jobs, true, NULL };
+	struct recode_options how = { .jobs = jobs, .check = true };
 	size_t n = tensor_bytes(t), at, part;
 	struct err e = ERR_INIT;
 

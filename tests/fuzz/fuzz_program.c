@@ -219,6 +219,7 @@ predict(struct aprml_predictor *p, uint32_t dice)
 	for (i = 0; i < 5; i++) {
 		aprml_predictor_feature(p, i);
 		aprml_predictor_label(p, i);
+		aprml_predictor_word(p, i, "blue", 4, y);
 	}
 }
 

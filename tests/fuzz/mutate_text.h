@@ -1,4 +1,5 @@
-/* mutate_text: whole constructs of text formats: values of JSON, lines, and integers of binary files. */
+/* mutate_text: whole constructs of text formats: values of JSON, lines, and integers of binary files.
+ * They are inline because a target may use only some. */
 #ifndef MUTATE_TEXT_H
 #define MUTATE_TEXT_H
 
@@ -50,7 +51,7 @@ json_end(const struct buf *b, size_t i)
 }
 
 /* A value behind a bracket, a comma or a colon, chosen by chance. */
-static struct text_span
+static inline struct text_span
 json_pick(const struct buf *b, struct dice *d)
 {
 	size_t i = b->n ? roll(d, (unsigned)b->n) : 0;
@@ -61,7 +62,7 @@ json_pick(const struct buf *b, struct dice *d)
 	return (struct text_span){ i, json_end(b, i) };
 }
 
-static struct text_span
+static inline struct text_span
 line_pick(const struct buf *b, struct dice *d)
 {
 	size_t i = b->n ? roll(d, (unsigned)b->n) : 0;
@@ -99,7 +100,7 @@ text_mutate(struct buf *b, struct dice *d, const char *between,
 }
 
 /* Puts an integer at the border of its range, or the bytes of another place, over some bytes. */
-static void
+static inline void
 word_mutate(struct buf *b, struct dice *d)
 {
 	static const uint64_t words[] = { 0, 1, 2, UINT64_MAX, 0x7fffffff, 0x80000000, 0x7f, 0x80, 0x100,

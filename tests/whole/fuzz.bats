@@ -222,6 +222,10 @@ starved() {
 	starved stream
 }
 
+@test "fuzz corpus: models that learn, and checkpoints" {
+	replayed train
+}
+
 @test "fuzz corpus: each is replayed here" {
 	for folder in "$root"/tests/fuzz/corpus/*; do
 		grep -q "replayed $(basename "$folder")\$" "$BATS_TEST_FILENAME" || fail "$folder"
