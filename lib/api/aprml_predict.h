@@ -59,6 +59,12 @@ int aprml_predictor_info(const struct aprml_predictor *p, struct aprml_predictor
 const char *aprml_predictor_feature(const struct aprml_predictor *p, size_t i);
 const char *aprml_predictor_label(const struct aprml_predictor *p, size_t i);
 
+/* The value of feature i that stands for the n bytes of text, such as "blue" in a column of colours: 1 and
+ * *v is the value, -1 for a text that the model does not know. 0 and *v is not touched: the feature is
+ * a number, or there is no such one. An empty text that the model does not know is a missing value. */
+int aprml_predictor_word(const struct aprml_predictor *p, size_t i, const char *text, size_t n,
+                         double *v);
+
 /* Use only the first n trees of each output. Later calls can only leave out more. 0, or -1 with *e
  * filled. */
 int aprml_predictor_trees(struct aprml_predictor *p, size_t n, struct aprml_error *e);

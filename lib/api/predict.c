@@ -151,6 +151,20 @@ aprml_predictor_label(const struct aprml_predictor *p, size_t i)
 }
 
 int
+aprml_predictor_word(const struct aprml_predictor *p, size_t i, const char *text, size_t n,
+                     double *v)
+{
+	const struct predict_words *w = i < p->m.word_count ? &p->m.words[i] : NULL;
+
+	if (!w || (w->count == 0 && !w->unused))
+		return 0;
+	*v = w->unused ? 0 : predict_word(w, text, n);
+	if (*v < 0 && n == 0)
+		*v = (double)NAN;
+	return 1;
+}
+
+int
 aprml_predictor_trees(struct aprml_predictor *p, size_t n, struct aprml_error *e)
 {
 	struct err err = ERR_INIT;

@@ -354,11 +354,13 @@ predict(const char *path, const char *word, int in_memory)
 	while (fgets(line, sizeof line, stdin)) {
 		at = line;
 		do {
+			size_t bytes = strcspn(at, ",\n");
 			double v = strtod(at, &next);
 
-			rows[values++] = next == at ? NAN : v;
-			must(values < 1 << 20, "too many rows");
-			at = next + strcspn(next, ",\n");
+			rows[values] = next == at ? NAN : v;
+			aprml_predictor_word(p, values % info.features, at, bytes, &rows[values]);
+			must(++values < 1 << 20, "too many rows");
+			at += bytes;
 		} while (*at++ == ',');
 		n++;
 	}
