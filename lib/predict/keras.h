@@ -53,6 +53,12 @@ struct step *keras_window(struct keras_net *k, const struct step_kind *kind, con
 /* A step of the kind net_gather, whose list the caller fills. */
 struct step *keras_gather(struct keras_net *k, size_t ndim, const size_t *dims);
 
+/* The same for a recurrent layer without weights yet: a copy of n, which the step owns. */
+struct step *keras_recur(struct keras_net *k, const struct net_recurrent *n, size_t ndim, const size_t *dims);
+
+/* Exchanges the dimensions of a row: dimension i is order[i] from then on. 0 or -1. */
+int keras_turn(struct keras_net *k, const size_t *order);
+
 /* What all networks are, once their steps are there: the last activation becomes the link. */
 void keras_finish(struct predictor *m, const char *kind);
 

@@ -334,22 +334,15 @@ keras_repeat(struct keras_net *k)
 	return 0;
 }
 
-/* dims: [2, 1, 3]: the second dimension becomes the first. */
 int
-keras_permute(struct keras_net *k)
+keras_turn(struct keras_net *k, const size_t *order)
 {
-	size_t n = k->ndim, i, j, order[KERAS_SHAPE], dims[KERAS_SHAPE], step[KERAS_SHAPE], at[KERAS_SHAPE] = { 0 };
-	bool seen[KERAS_SHAPE] = { false };
+	size_t n = k->ndim, i, j, dims[KERAS_SHAPE], step[KERAS_SHAPE], at[KERAS_SHAPE] = { 0 };
 	struct step *s;
 
-	if (keras_sizes(k, "dims", n, false, order) < 0)
-		return -1;
 	for (i = 0; i < n; i++) {
-		if (order[i] > n || seen[order[i] - 1])
-			return keras_wrong(k, "the order of dimensions is wrong");
-		seen[order[i] - 1] = true;
-		dims[i] = k->dims[order[i] - 1];
-		for (j = order[i], step[i] = 1; j < n; j++)
+		dims[i] = k->dims[order[i]];
+		for (j = order[i] + 1, step[i] = 1; j < n; j++)
 			step[i] *= k->dims[j];
 	}
 	s = keras_gather(k, n, dims);
@@ -363,4 +356,21 @@ keras_permute(struct keras_net *k)
 			at[j - 1] = 0;
 	}
 	return s ? 0 : -1;
+}
+
+/* dims: [2, 1, 3]: the second dimension becomes the first. */
+int
+keras_permute(struct keras_net *k)
+{
+	size_t n = k->ndim, i, order[KERAS_SHAPE];
+	bool seen[KERAS_SHAPE] = { false };
+
+	if (keras_sizes(k, "dims", n, false, order) < 0)
+		return -1;
+	for (i = 0; i < n; i++) {
+		if (order[i] > n || seen[order[i] - 1])
+			return keras_wrong(k, "the order of dimensions is wrong");
+		seen[--order[i]] = true;
+	}
+	return keras_turn(k, order);
 }

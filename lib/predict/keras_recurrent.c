@@ -56,27 +56,34 @@ read_weights(const struct keras_net *k, const char *part, struct net_recurrent *
 	return 0;
 }
 
-/* Adds the step, which owns n from then on. */
-static int
-add(struct keras_net *k, const struct net_recurrent *n)
+struct step *
+keras_recur(struct keras_net *k, const struct net_recurrent *n, size_t ndim, const size_t *dims)
 {
-	size_t wide = n->units * n->directions, dims[2] = { n->steps, wide };
 	uint64_t gates = (uint64_t)n->units * (n->cell == NET_LSTM ? 4 : n->cell == NET_GRU ? 3 : 1), work;
 	struct step *s;
 
 	if (__builtin_mul_overflow((n->inputs + n->units) * n->directions, gates, &work) ||
 	    __builtin_mul_overflow(work, (uint64_t)n->steps, &work))
 		work = UINT64_MAX;
-	s = keras_work(k, work) < 0 ? NULL
-	    : keras_step(k, &net_recurrent, n->sequences ? 2 : 1, n->sequences ? dims : dims + 1);
+	s = keras_work(k, work) < 0 ? NULL : keras_step(k, &net_recurrent, ndim, dims);
 	if (!s)
-		return -1;
+		return NULL;
 	s->more = mem_array(1, sizeof *n);
 	s->free_more = net_recurrent_free;
-	if (!s->more)
-		return err_memory(k->e);
+	if (!s->more) {
+		err_memory(k->e);
+		return NULL;
+	}
 	memcpy(s->more, n, sizeof *n);
-	return 0;
+	return s;
+}
+
+static int
+add(struct keras_net *k, const struct net_recurrent *n)
+{
+	size_t dims[2] = { n->steps, n->units * n->directions };
+
+	return keras_recur(k, n, n->sequences ? 2 : 1, n->sequences ? dims : dims + 1) ? 0 : -1;
 }
 
 int

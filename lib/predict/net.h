@@ -88,6 +88,7 @@ struct net_recurrent {
 	size_t steps, inputs, units;
 	unsigned directions;     /* 2: forward and backward, their outputs side by side */
 	bool backward;           /* one direction: from the end on */
+	bool in_order;           /* backward: outputs in the order of the input, not of reading */
 	bool sequences;          /* the output of all steps, else the last one */
 	bool reset_after;        /* GRU: r times (U h + a), else U (r h) */
 	struct net_activation f, gate; /* in place of tanh and of the logistic function */

@@ -85,9 +85,9 @@ run(const struct net_recurrent *n, unsigned which, const double *x, double *y, d
 		for (j = 0; j < u && n->cell == NET_SIMPLE; j++)
 			h[j] = net_value(&n->f, v[j]);
 		/* A layer that reads backward alone has its steps in the order in which it reads; of two
-		 * directions, both have the order of the input. */
+		 * directions, or in_order, they have the order of the input. */
 		if (n->sequences)
-			memcpy(y + (n->directions == 2 ? at : t) * wide + which * u, h, u * sizeof *h);
+			memcpy(y + (n->directions == 2 || n->in_order ? at : t) * wide + which * u, h, u * sizeof *h);
 	}
 	if (!n->sequences)
 		memcpy(y + which * u, h, u * sizeof *h);

@@ -19,141 +19,7 @@
 #include "predict/onnxml.h"
 #include "predict/readers.h"
 
-/* Fields of the messages. */
-enum { MODEL_GRAPH = 7, GRAPH_NODE = 1, GRAPH_INPUT = 11, NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_OP = 4,
-	NODE_ATTRIBUTE = 5, ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_S = 4,
-	ATTRIBUTE_FLOATS = 7, ATTRIBUTE_INTS = 8, ATTRIBUTE_STRINGS = 9, INPUT_TYPE = 2, TYPE_TENSOR = 1,
-	TENSOR_SHAPE = 2, SHAPE_DIMENSION = 1, DIMENSION_VALUE = 1 };
-
-/* ---- attributes ---- */
-
-/* The last field of a number and form 2 in a message. False if there is none. */
-static bool
-inside(struct onnxml *x, struct onnxml_part of, uint32_t number, struct onnxml_part *to)
-{
-	struct protobuf m;
-	struct protobuf_field f;
-	bool found = false;
-
-	protobuf_open(&m, of.p, of.n, x->where, x->e);
-	while (protobuf_next(&m, &f) == 1)
-		if (f.number == number && f.form == PROTOBUF_BYTES) {
-			*to = (struct onnxml_part){ f.p, (size_t)f.value };
-			found = true;
-		}
-	return found && x->e->code == ERR_NONE;
-}
-
 static const struct onnxml_part nothing = { (const uint8_t *)"", 0 };
-
-static bool
-equal(struct onnxml_part a, struct onnxml_part b)
-{
-	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-}
-
-static bool
-same(struct onnxml_part a, const char *text)
-{
-	return equal(a, (struct onnxml_part){ (const uint8_t *)text, strlen(text) });
-}
-
-static bool
-find(struct onnxml *x, const char *name, struct onnxml_part *to)
-{
-	size_t i;
-
-	for (i = 0; i < x->count; i++)
-		if (same(x->names[i], name)) {
-			*to = x->attributes[i];
-			return true;
-		}
-	return false;
-}
-
-bool
-onnxml_is(struct onnxml *x, const char *name, const char *text)
-{
-	struct onnxml_part a, s;
-
-	return find(x, name, &a) && inside(x, a, ATTRIBUTE_S, &s) && same(s, text);
-}
-
-bool
-onnxml_has(struct onnxml *x, const char *name)
-{
-	struct onnxml_part a;
-
-	return find(x, name, &a);
-}
-
-double
-onnxml_float(struct onnxml *x, const char *name, double missing)
-{
-	struct onnxml_part a;
-	struct protobuf m;
-	struct protobuf_field f;
-	union { uint32_t u; float f; } v;
-
-	if (!find(x, name, &a))
-		return missing;
-	protobuf_open(&m, a.p, a.n, x->where, x->e);
-	while (protobuf_next(&m, &f) == 1)
-		if (f.number == ATTRIBUTE_F && f.form == PROTOBUF_4) {
-			v.u = (uint32_t)f.value;
-			missing = (double)v.f;
-		} else if (f.number == ATTRIBUTE_I && f.form == PROTOBUF_VARINT) {
-			missing = (double)(int64_t)f.value;
-		}
-	return missing;
-}
-
-int
-onnxml_numbers(struct onnxml *x, const char *name, bool floats, struct buf *to)
-{
-	struct protobuf_numbers n;
-	struct onnxml_part a;
-	union { uint32_t u; float f; } u;
-	uint64_t v;
-	double d;
-
-	buf_clear(to);
-	if (!find(x, name, &a))
-		return 0;
-	protobuf_numbers_open(&n, a.p, a.n, 0, floats ? ATTRIBUTE_FLOATS : ATTRIBUTE_INTS,
-	                      floats ? PROTOBUF_4 : PROTOBUF_VARINT, x->where, x->e);
-	while (protobuf_number(&n, &v) == 1) {
-		u.u = (uint32_t)v;
-		d = floats ? (double)u.f : (double)(int64_t)v;
-		buf_put(to, &d, sizeof d);
-	}
-	if (x->e->code == ERR_NONE && !buf_ok(to))
-		err_memory(x->e);
-	return x->e->code == ERR_NONE ? 0 : -1;
-}
-
-int
-onnxml_texts(struct onnxml *x, const char *name, int (*take)(struct onnxml *x, struct onnxml_part text))
-{
-	struct onnxml_part a;
-	struct protobuf m;
-	struct protobuf_field f;
-	int r = 0;
-
-	if (!find(x, name, &a))
-		return 0;
-	protobuf_open(&m, a.p, a.n, x->where, x->e);
-	while (r == 0 && protobuf_next(&m, &f) == 1)
-		if (f.number == ATTRIBUTE_STRINGS && f.form == PROTOBUF_BYTES)
-			r = take(x, (struct onnxml_part){ f.p, (size_t)f.value });
-	return x->e->code == ERR_NONE ? r : -1;
-}
-
-int
-onnxml_wrong(struct onnxml *x, const char *what)
-{
-	return err_set(x->e, ERR_CORRUPT, x->where, "%s", what);
-}
 
 /* ---- labels and links ---- */
 
@@ -443,47 +309,15 @@ static const struct {
 	{ "TreeEnsembleClassifier", onnxml_tree_classes, true },
 };
 
-/* Input, output and attributes of a node. */
-static int
-read_node(struct onnxml *x, struct onnxml_part node, struct onnxml_part *op)
-{
-	struct protobuf m;
-	struct protobuf_field f;
-
-	x->count = 0;
-	x->input = x->output = nothing;
-	protobuf_open(&m, node.p, node.n, x->where, x->e);
-	while (protobuf_next(&m, &f) == 1) {
-		struct onnxml_part part = { f.p, (size_t)f.value };
-
-		if (f.form != PROTOBUF_BYTES)
-			continue;
-		if (f.number == NODE_OP)
-			*op = part;
-		else if (f.number == NODE_INPUT && !x->input.n)
-			x->input = part;
-		else if (f.number == NODE_OUTPUT && !x->output.n)
-			x->output = part;
-		else if (f.number == NODE_ATTRIBUTE) {
-			if (x->count == ONNXML_ATTRIBUTES)
-				return onnxml_wrong(x, "a node has too many attributes");
-			if (!inside(x, part, ATTRIBUTE_NAME, &x->names[x->count]))
-				return onnxml_wrong(x, "an attribute has no name");
-			x->attributes[x->count++] = part;
-		}
-	}
-	return x->e->code == ERR_NONE ? 0 : -1;
-}
-
 static int
 take_node(struct onnxml *x, struct onnxml_part node)
 {
 	struct onnxml_part op = nothing;
 	size_t i, n = sizeof ops / sizeof *ops;
 
-	if (read_node(x, node, &op) < 0)
+	if (onnxml_node(x, node, &op) < 0)
 		return -1;
-	for (i = 0; i < n && !same(op, ops[i].op); i++)
+	for (i = 0; i < n && !onnxml_same(op, ops[i].op); i++)
 		;
 	if (i == n)
 		return err_set(x->e, ERR_FORMAT, x->where, "the operator %.*s is not read here",
@@ -496,7 +330,7 @@ take_node(struct onnxml *x, struct onnxml_part node)
 			return err_memory(x->e);
 		onnxml_go_on(x, s);
 	}
-	if (!x->done && x->last.p && !equal(x->input, x->last))
+	if (!x->done && x->last.p && !onnxml_equal(x->input, x->last))
 		return err_set(x->e, ERR_FORMAT, x->where, "the nodes of the graph do not follow one another");
 	x->last = x->output;
 	if (!ops[i].read)
@@ -520,8 +354,8 @@ read_width(struct onnxml *x, struct onnxml_part input)
 	struct protobuf m;
 	struct protobuf_field f;
 
-	if (!inside(x, input, INPUT_TYPE, &a) || !inside(x, a, TYPE_TENSOR, &a) ||
-	    !inside(x, a, TENSOR_SHAPE, &a) || !inside(x, a, SHAPE_DIMENSION, &last))
+	if (!onnxml_inside(x, input, INPUT_TYPE, &a) || !onnxml_inside(x, a, TYPE_TENSOR, &a) ||
+	    !onnxml_inside(x, a, TENSOR_SHAPE, &a) || !onnxml_inside(x, a, SHAPE_DIMENSION, &last))
 		return;
 	protobuf_open(&m, last.p, last.n, x->where, x->e);
 	while (protobuf_next(&m, &f) == 1)
@@ -578,7 +412,7 @@ onnxml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, 
 	if (!x)
 		return err_memory(e);
 	*x = (struct onnxml){ .m = m, .where = where, .e = e };
-	if (!inside(x, (struct onnxml_part){ p, n }, MODEL_GRAPH, &graph))
+	if (!onnxml_inside(x, (struct onnxml_part){ p, n }, MODEL_GRAPH, &graph))
 		onnxml_wrong(x, "the model has no graph");
 	else if (each_part(x, graph, GRAPH_INPUT, take_input) == 0)
 		r = each_part(x, graph, GRAPH_NODE, take_node);

@@ -6,6 +6,15 @@
 #include "wire/protobuf.h"
 
 #define ONNXML_ATTRIBUTES 64
+#define ONNXML_ENDS 8 /* inputs and outputs of a node that are kept */
+
+/* Fields of the messages. */
+enum { MODEL_GRAPH = 7, MODEL_OPSET, GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT };
+enum { NODE_INPUT = 1, NODE_OUTPUT, NODE_OP = 4, NODE_ATTRIBUTE, NODE_DOMAIN = 7 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F, ATTRIBUTE_I, ATTRIBUTE_S, ATTRIBUTE_T, ATTRIBUTE_FLOATS = 7, ATTRIBUTE_INTS,
+	ATTRIBUTE_STRINGS };
+enum { INPUT_NAME = 1, INPUT_TYPE, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE, SHAPE_DIMENSION = 1,
+	DIMENSION_VALUE = 1 };
 
 struct onnxml_part {
 	const uint8_t *p;
@@ -20,10 +29,21 @@ struct onnxml {
 	bool seen, done;   /* the first input; the last model */
 	struct onnxml_part names[ONNXML_ATTRIBUTES], attributes[ONNXML_ATTRIBUTES]; /* of a node */
 	size_t count;
-	struct onnxml_part input, output; /* the first of each, of a node */
+	struct onnxml_part input, output; /* the first of each that has a name, of a node */
+	struct onnxml_part inputs[ONNXML_ENDS], outputs[ONNXML_ENDS], domain;
+	size_t input_count, output_count; /* all of them; more than ONNXML_ENDS are not kept */
 	struct onnxml_part last;          /* output of the node before; .p is NULL in front of the first */
 	void *more;        /* of who reads a list of texts */
 };
+
+/* Texts, and the last field of a number and form 2 in a message: false if there is none. */
+bool onnxml_equal(struct onnxml_part a, struct onnxml_part b);
+bool onnxml_same(struct onnxml_part a, const char *text);
+bool onnxml_inside(struct onnxml *x, struct onnxml_part of, uint32_t number, struct onnxml_part *to);
+
+/* Reads inputs, outputs and attributes of a node, and what it computes. 0 or -1. */
+int onnxml_node(struct onnxml *x, struct onnxml_part node, struct onnxml_part *op);
+bool onnxml_find(struct onnxml *x, const char *name, struct onnxml_part *to);
 
 /* Attributes of the node that is read. Numbers are doubles; an attribute that is missing has none. */
 bool onnxml_has(struct onnxml *x, const char *name);
