@@ -72,6 +72,7 @@ static const struct predict_reader readers[] = {
 	{ "scikit-learn", skops_probe, skops_read, false },
 	{ "ARPA", arpa_probe, arpa_read, false },
 	{ "ONNX", onnxml_probe, onnxml_read, false },
+	{ "ONNX", onnxnet_probe, onnxnet_read, false },
 	{ "TensorFlow Lite", tflite_probe, tflite_net_read, false },
 };
 

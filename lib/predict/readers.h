@@ -50,4 +50,8 @@ int arpa_generate(const struct predictor *m, uint64_t seed, uint64_t number, str
 int onnxml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 bool onnxml_probe(const uint8_t *p, size_t n);
 
+/* Networks in ONNX (onnxnet.h). */
+int onnxnet_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
+bool onnxnet_probe(const uint8_t *p, size_t n);
+
 #endif

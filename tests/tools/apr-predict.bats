@@ -546,10 +546,10 @@ safetensors() {
 	said 4 'a category that training did not see'
 }
 
-@test "apr-predict: networks of Keras and TensorFlow Lite compute what PyTorch does" {
+@test "apr-predict: networks of Keras, TensorFlow Lite and ONNX compute what PyTorch does" {
 	local net option
-	for net in "$root"/tests/data/nets/*.{safetensors,tflite}; do
-		case $net in *windows_lite* | *means_lite*) option=--proba ;; *) option= ;; esac
+	for net in "$root"/tests/data/nets/*.{safetensors,tflite,onnx}; do
+		case $net in *windows_* | *means_lite* | *states_*) option=--proba ;; *) option= ;; esac
 		# shellcheck disable=SC2086 # there may be no option
 		try apr-predict $option "$net" "${net%.*}.csv"
 		quiet
@@ -576,6 +576,8 @@ safetensors() {
 	grep -q 'layer add (Add): has several inputs: only sequences of layers are read (E001)' "$err"
 	try apr-predict "$data/../tflite/mlperf_tiny/pretrainedResnet.tflite" row
 	said 4 '(ADD): has several inputs: only sequences of operators are read'
+	try apr-predict "$data/../onnx/silero/silero_vad.onnx" row
+	said 4 '(graph): has several outputs: only sequences of operators are read'
 }
 
 @test "apr-predict: networks of TensorFlow Lite find the person" {

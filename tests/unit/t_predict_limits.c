@@ -691,16 +691,17 @@ test_marks(void)
 	buf_free(&out);
 }
 
-/* A network of TensorFlow Lite that is cut off, or whose bytes are changed, is read or refused; what is read
+/* A network of TensorFlow Lite or ONNX that is cut off, or whose bytes are changed, is read or refused; what is read
  * computes a row. */
 static void
 test_lite(void)
 {
 	static const char *const paths[] = { "tests/data/nets/windows_lite.tflite",
-		"tests/data/nets/means_lite.tflite", "tests/data/nets/integers_lite.tflite" };
+		"tests/data/nets/means_lite.tflite", "tests/data/nets/integers_lite.tflite",
+		"tests/data/nets/windows_onnx.onnx", "tests/data/nets/means_onnx.onnx", "tests/data/nets/states_onnx.onnx" };
 	size_t i, k, cut = 0, read = 0;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < sizeof paths / sizeof *paths; i++) {
 		uint8_t p[4096];
 		FILE *f = fopen(paths[i], "rb");
 		size_t n = f ? fread(p, 1, sizeof p, f) : 0;
@@ -723,7 +724,7 @@ test_lite(void)
 		if (f)
 			fclose(f);
 	}
-	test_ok(cut == 0 && read > 1000, "TensorFlow Lite: no part is read; with a changed byte, %zu are", read);
+	test_ok(cut == 0 && read > 1000, "networks: no part is read; with a changed byte, %zu are", read);
 }
 
 int
