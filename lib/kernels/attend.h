@@ -2,7 +2,8 @@
  * feed-forward layer, on vectors.
  *
  * Additions have the same order at every level of the CPU. All levels but plain C fuse
- * them with multiplications. Results are single precision.
+ * them with multiplications, except in WebAssembly, which has no such instruction. Results
+ * are single precision.
  *
  * Keys are stored in columns of ATTEND_LANES positions: columns[d × ATTEND_LANES + i] is
  * value d of position i.

@@ -17,10 +17,14 @@ INLINE float
 half_at(const uint8_t *x)
 {
 	uint16_t bits = le16(x);
+#ifdef __aarch64__
 	__fp16 v;
 
 	memcpy(&v, &bits, sizeof v);
 	return v;
+#else /* where the compiler calls a function for that */
+	return vgetq_lane_f32(vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(bits))), 0);
+#endif
 }
 
 /* The halves at x, x + bytes and so on, of four blocks. */

@@ -150,6 +150,20 @@ multiply(sums s, const int8x16_t (*code)[HALVES], int half, int8x16_t a)
 	s = vdotq_laneq_s32(s, code[1][half], a, 1);
 	s = vdotq_laneq_s32(s, code[2][half], a, 2);
 	return vdotq_laneq_s32(s, code[3][half], a, 3);
+#elif defined WASM_SIXTEEN
+	const v128_t low = wasm_low(a), high = wasm_high(a);
+	const v128_t four[4] = {
+		wasm_i64x2_shuffle(low, low, 0, 0), wasm_i64x2_shuffle(low, low, 1, 1),
+		wasm_i64x2_shuffle(high, high, 0, 0), wasm_i64x2_shuffle(high, high, 1, 1)
+	};
+	int i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		s.val[0] = wasm_add_pairs(s.val[0], wasm_low(code[i][half]), four[i]);
+		s.val[1] = wasm_add_pairs(s.val[1], wasm_high(code[i][half]), four[i]);
+	}
+	return s;
 #else
 	s = eight(s, code[0][half], code[1][half], LANE(a, 0), LANE(a, 1));
 	return eight(s, code[2][half], code[3][half], LANE(a, 2), LANE(a, 3));

@@ -12,6 +12,8 @@ sixteen(int8x16_t w, int8x16_t a)
 {
 #ifdef __ARM_FEATURE_DOTPROD
 	return vdotq_s32(vdupq_n_s32(0), w, a);
+#elif defined WASM_SIXTEEN
+	return WASM_SIXTEEN(vdupq_n_s32(0), w, a);
 #else
 	return vpaddlq_s16(vmlal_high_s8(vmull_s8(vget_low_s8(w), vget_low_s8(a)), w, a));
 #endif
@@ -25,6 +27,8 @@ thirty_two(int8x16x2_t w, const int8_t *a)
 
 #ifdef __ARM_FEATURE_DOTPROD
 	return vdotq_s32(sum, w.val[1], v);
+#elif defined WASM_SIXTEEN
+	return WASM_SIXTEEN(sum, w.val[1], v);
 #else
 	return vpadalq_s16(sum, vmlal_high_s8(vmull_s8(vget_low_s8(w.val[1]), vget_low_s8(v)),
 	                                      w.val[1], v));

@@ -41,6 +41,35 @@ vfmsq_f32(float32x4_t a, float32x4_t b, float32x4_t c)
 	return a - b * c;
 }
 
+/* ---- products of bytes ----
+ *
+ * NEON multiplies bytes and adds the 16-bit products in pairs. Here adding pairs of 16-bit numbers takes
+ * several instructions, but one multiplies and adds pairs of them, so bytes are widened first. */
+
+/* Eight bytes, as 16 bits each. */
+NEON v128_t
+wasm_low(int8x16_t v)
+{
+	return wasm_i16x8_extend_low_i8x16((v128_t)v);
+}
+
+NEON v128_t
+wasm_high(int8x16_t v)
+{
+	return wasm_i16x8_extend_high_i8x16((v128_t)v);
+}
+
+/* sum + v × w, in pairs of neighbours. */
+NEON int32x4_t
+wasm_add_pairs(int32x4_t sum, v128_t v, v128_t w)
+{
+	return (int32x4_t)wasm_i32x4_add((v128_t)sum, wasm_i32x4_dot_i16x8(v, w));
+}
+
+/* Four sums, which together are sixteen products. */
+#define WASM_SIXTEEN(sum, v, w) \
+	wasm_add_pairs(wasm_add_pairs(sum, wasm_low(v), wasm_low(w)), wasm_high(v), wasm_high(w))
+
 /* ---- halves: bits of F16 and BF16 ---- */
 
 #undef vshll_n_u16
