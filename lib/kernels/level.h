@@ -35,8 +35,10 @@
 
 #include "core/err.h"
 
-/* The levels of this architecture, from plain C up. */
-#if defined __x86_64__
+/* The levels of this architecture, from plain C up; or those that the compiler's options name
+ * (tests/bench/wasm.sh). */
+#ifdef LEVELS
+#elif defined __x86_64__
 #define LEVELS(X) X(ref) X(avx2) X(avx512)
 #elif defined __aarch64__ || defined __wasm_simd128__
 #define LEVELS(X) X(ref) X(neon)

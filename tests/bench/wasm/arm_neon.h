@@ -1,0 +1,1 @@
+#include "../../../lib/core/wasm/include/arm_neon.h"
