@@ -244,6 +244,7 @@ bench: all gen $(BENCHES) ## speed of kernels and pipes; of apr-quant against AP
 	APR_BENCH=$(abspath $(B)/tests/bench) tests/bench/seal.sh
 	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/run.sh
 	$(B)/tests/bench/expand
+	APR_BIN=$(abspath $(B)/bin) APR_GEN=$(abspath $(B)/tests/gen) tests/bench/thin.sh
 	APR_BIN=$(abspath $(B)/bin) tests/bench/prune.sh
 	APR_BIN=$(abspath $(B)/bin) tests/bench/sizes.sh
 	APR_BIN=$(abspath $(B)/bin) tests/bench/calibration.sh

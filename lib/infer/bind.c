@@ -241,7 +241,7 @@ bind_matrix(struct bind *b, size_t i, uint64_t rows, uint64_t columns, bool turn
 		               tensor_type(t)->name);
 	*m = (struct matrix){ tensor_type(t), b->w->tensors[i],
 	                      b->w->tensors[i] + tensor_type(t)->head, (size_t)d[0],
-	                      (size_t)d[1], false };
+	                      (size_t)d[1], false, NULL };
 	if (turned && transpose(b, m) < 0)
 		return -1;
 	/* If blocks run across rows, a row can begin inside a block. */
@@ -267,9 +267,9 @@ make_low(struct bind *b, const uint8_t *left, const uint8_t *right, const struct
 
 	if (!low)
 		return NULL;
-	low->a = (struct linear){ .w = { f32, NULL, right, rank, of->w.columns, false },
+	low->a = (struct linear){ .w = { f32, NULL, right, rank, of->w.columns, false, NULL },
 		.id = of->id };
-	low->b = (struct linear){ .w = { f32, NULL, left, of->w.rows, rank, false },
+	low->b = (struct linear){ .w = { f32, NULL, left, of->w.rows, rank, false, NULL },
 		.id = of->id };
 	return low;
 }

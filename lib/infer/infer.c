@@ -41,7 +41,7 @@ open_device(struct infer *m, const struct infer_options *o, struct err *e)
 		.matrices = m->net.matrices, .matrix_count = m->net.matrix_count,
 		.tables = tables, .table_count = 2,
 		.heads = m->net.hyper.heads, .head_v = m->net.hyper.head_v,
-		.repack = o->repack,
+		.thin = o->thin, .repack = o->repack,
 	};
 
 	m->device = m->ops->open(&options, e);
@@ -182,7 +182,7 @@ linear_bytes(const struct linear *l)
 
 	if (l->inner)
 		low += linear_bytes(l->inner);
-	return low + (l->w.rows ? l->w.rows * matrix_row_bytes(&l->w) : 0);
+	return low + (l->w.rows ? matrix_bytes(&l->w) : 0);
 }
 
 static uint64_t
@@ -217,6 +217,6 @@ infer_matrix(const struct infer *m, size_t i, size_t *bytes)
 	if (i >= m->net.matrix_count)
 		return NULL;
 	w = m->net.matrices[i];
-	*bytes = w->rows * matrix_row_bytes(w);
+	*bytes = matrix_bytes(w);
 	return w->data;
 }

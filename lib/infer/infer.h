@@ -39,6 +39,9 @@ struct infer_options {
 	 * reads them all and gives their own memory back on the way, so nobody else may read
 	 * the weights afterwards. */
 	bool repack;
+	/* Keep matrices of tensors that have a sparse form (model/sparse.h) without their zeros, where
+	 * products are faster so. Nobody else may read the weights afterwards either. */
+	bool thin;
 };
 #define INFER_CONTEXT 4096
 

@@ -142,7 +142,7 @@ net_stacked(struct bind *b, enum role role, size_t block, uint64_t rows,
 		               PRIu64 " experts", b->h->experts);
 	*to = (struct matrix){ tensor_type(t), b->w->tensors[i],
 	                       b->w->tensors[i] + tensor_type(t)->head,
-	                       (size_t)(d[0] * d[1]), (size_t)d[2], false };
+	                       (size_t)(d[0] * d[1]), (size_t)d[2], false, NULL };
 	if (!kernel_decodes(to->type))
 		return err_set(b->e, ERR_FORMAT, tensor_name(t), "%s cannot be computed",
 		               to->type->name);

@@ -1,11 +1,18 @@
 #include "infer/ops.h"
 
 #include "kernels/kernel.h"
+#include "kernels/thin.h"
 
 size_t
 matrix_row_bytes(const struct matrix *w)
 {
 	return dtype_span(w->type, w->columns);
+}
+
+size_t
+matrix_bytes(const struct matrix *w)
+{
+	return w->thin ? (size_t)w->thin->starts[w->rows] : w->rows * matrix_row_bytes(w);
 }
 
 struct matrix

@@ -44,10 +44,13 @@ struct matrix {
 	const uint8_t *data;      /* of row 0 */
 	size_t rows, columns;     /* columns fill whole blocks */
 	bool packed;              /* the CPU's own order: only its products can read it */
+	const struct thin *thin;  /* where the CPU keeps it without zeros, and data is not its rows; or
+	                           * NULL */
 };
 
-/* Bytes of a row. */
+/* Bytes of a row that is not thin, and of all rows as they lie in memory. */
 size_t matrix_row_bytes(const struct matrix *w);
+size_t matrix_bytes(const struct matrix *w);
 
 /* rows from first on, as a matrix. */
 struct matrix matrix_rows(const struct matrix *w, size_t first, size_t rows);
@@ -167,6 +170,8 @@ struct device_options {
 	const struct matrix *const *tables; /* every matrix that embed will be given */
 	size_t table_count;
 	size_t heads, head_v;           /* the most that attend will be given */
+	bool thin;                      /* matrices of tensors with a sparse form may move too, to be
+	                                 * kept without zeros */
 	bool repack;                    /* matrices may move to memory of the device, and their
 	                                 * own may be given back, but not that of tables */
 };

@@ -93,7 +93,7 @@ begin(struct infer *m, struct err *e)
 		struct matrix *w = r->list[i].use;
 
 		*w = (struct matrix){ q8, NULL, at, w->rows, w->columns,
-		                      dot_packs(q8, w->rows, w->columns) };
+		                      dot_packs(q8, w->rows, w->columns), NULL };
 		at += (w->rows * matrix_row_bytes(w) + ALIGN - 1) / ALIGN * ALIGN;
 	}
 	return 0;

@@ -18,7 +18,7 @@ struct round8;
 
 /* Round the weights for a turn. The first call allocates 1.06 bytes for each of them. Routers and
  * the output layer keep their type, as do rows that blocks of 32 do not fill. For models that were
- * opened without repacking. 0, or -1 with e filled (ERR_MEMORY). */
+ * opened without repack and thin. 0, or -1 with e filled (ERR_MEMORY). */
 int infer_round8(struct infer *m, uint32_t turn, struct err *e);
 
 /* For infer_close: frees what infer_round8 allocated; NULL is harmless. */

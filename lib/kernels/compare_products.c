@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/half.h"
+#include "kernels/cpu.h"
 #include "kernels/kernel.h"
 
 /* Rows fill 16 and 8 lanes and leave some over; so do activations with any group. */
@@ -209,11 +210,38 @@ attend_agrees(const struct attend *a)
 	       nearly(y[0][0], y[1][0], HEADS * WIDTH) && nearly(sum[0], sum[1], HEADS);
 }
 
+/* True if a row without zeros has the bits of plain C, with a line that is not whole. */
+static bool
+thin_agrees(const struct thin_products *p)
+{
+	enum { N = 150 };
+	static uint8_t dense[2 * N], data[4 * N];
+	static float x[N], y[2];
+	uint64_t starts[2] = { 0 };
+	const struct thin t = { p->kind, dtype_by_name(p->dtype), 1, N, data, starts };
+	struct thin_count c = { 0, true, 0 };
+	uint32_t last = 521288629u;
+	size_t i;
+
+	for (i = 0; i < N; i++) {
+		x[i] = ((float)(next_random(&last) >> 8) - 0x1p23f) * 0x1p-20f;
+		dense[2 * i] = (uint8_t)(i % 4 < 2 ? 0 : next_random(&last) >> 11);
+		dense[2 * i + 1] = (uint8_t)(i % 4 < 2 ? 0 : next_random(&last) >> 11 & 0xbf);
+	}
+	thin_count(dense, N, &c);
+	starts[1] = thin_row_bytes(p->kind, N, c.kept);
+	thin_put(p->kind, dense, N, data);
+	thin_product_ref(&t, 0, 1, x, &y[0]);
+	p->rows(data, starts, 1, x, N, &y[1]);
+	return !memcmp(&y[0], &y[1], sizeof y[0]);
+}
+
 const char *
 products_differ(const struct products *p)
 {
 	const struct quantizer *q = p->quantizers;
 	const struct type_products *t = p->types;
+	const struct thin_products *thin = p->thin;
 	const char *bad = NULL;
 
 	for (; !bad && q && q->form; q++)
@@ -226,6 +254,9 @@ products_differ(const struct products *p)
 		bad = "decoded types";
 	if (!bad && !attend_agrees(p->attend))
 		bad = "keys";
+	for (; !bad && thin && thin->dtype; thin++)
+		if (cpu_has(thin->needs) && !thin_agrees(thin))
+			bad = thin->dtype;
 	dot_use(NULL);
 	return bad;
 }

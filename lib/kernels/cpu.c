@@ -22,6 +22,8 @@ ask(void)
 		found |= CPU_AVX512;
 	if (__builtin_cpu_supports("avx512vnni"))
 		found |= CPU_VNNI;
+	if (__builtin_cpu_supports("avx512vbmi2"))
+		found |= CPU_VBMI2;
 	return found;
 }
 #elif defined __aarch64__ && defined __linux__

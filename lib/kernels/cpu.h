@@ -10,6 +10,7 @@ enum {
 	CPU_VNNI = 4,   /* AVX-512's sums of four products of bytes */
 	CPU_SDOT = 8,   /* ARM's sums of four products of bytes */
 	CPU_I8MM = 16,  /* ARM's products of matrices of bytes */
+	CPU_VBMI2 = 32, /* AVX-512's moves of the bytes of a mask side by side */
 };
 
 /* True if the CPU, and the system for its registers, has all of these; 0 is always there.

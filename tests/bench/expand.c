@@ -1,6 +1,7 @@
 /* expand: whether products would be faster on weights without their zeros (apr-sparse(1)) than on dense
  * ones, where memory bounds both: a matrix of F16 that no cache holds, times a vector, with the best
- * instruction that a CPU has for it (VPEXPANDW). One thread; CPU time; the median of five.
+ * instruction that expands them (VPEXPANDW). apr-run permutes activations instead: thin.sh. One thread; CPU
+ * time; the median of five.
  *
  *     expand
  *

@@ -20,7 +20,7 @@ gelu_word(unsigned i)
 int
 running_options(const struct running *r, struct infer_options *o, struct err *e)
 {
-	*o = (struct infer_options){ .context = r->context, .repack = r->repack,
+	*o = (struct infer_options){ .context = r->context, .repack = r->repack, .thin = true,
 		.threads = r->threads ? (unsigned)r->threads : thread_count() };
 	if (r->cache && cache_type_by_name(r->cache, &o->cache) < 0) {
 		tool_misused(e, "--cache is f16, f32 or q8_0, not %.40s", r->cache);

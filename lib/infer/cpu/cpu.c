@@ -28,6 +28,7 @@ cpu_close(struct device *d)
 		return;
 	map_close(&d->memory);
 	map_close(&d->packed);
+	thin_close(&d->thin);
 	free(d);
 }
 
@@ -49,7 +50,8 @@ cpu_open(const struct device_options *o, struct err *e)
 		if (n > d->input_bytes)
 			d->input_bytes = n;
 	}
-	if (o->repack && repack(o, &d->packed, e) < 0) {
+	if ((o->thin && o->weights && thin_open(&d->thin, o, e) < 0) ||
+	    (o->repack && repack(o, &d->packed, e) < 0)) {
 		cpu_close(d);
 		return NULL;
 	}

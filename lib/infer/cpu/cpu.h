@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "core/map.h"
+#include "infer/cpu/thin.h"
 #include "infer/ops.h"
 
 #define CPU_PARTS 64 /* parts that one_token of cpu/attention.c divides positions into, at most */
@@ -17,6 +18,7 @@ struct device {
 	size_t heads, head_v;        /* of attention, at most */
 	size_t rows;                 /* that scratch memory is for */
 	struct map packed;           /* repacked matrices */
+	struct thin_set thin;        /* matrices without zeros */
 
 	/* Scratch memory. */
 	struct map memory;

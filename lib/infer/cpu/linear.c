@@ -54,6 +54,7 @@ cpu_dots(struct device *d, struct values x, const float *w, size_t n, size_t wid
 struct cut {
 	const struct matrix *w;
 	float *y;
+	size_t leading; /* values of a row of y */
 	size_t rows, less, large, tasks;
 };
 
@@ -88,6 +89,17 @@ one_input(void *ctx, size_t i)
 		dot_quantize(t->form, x, to, in->columns);
 }
 
+/* A row of activations for these types begins with its floats (kernels/common/rows.h). */
+static void
+thin_rows(const struct task *t, const struct cut *c, size_t first, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < t->in->n; i++)
+		thin_product(c->w->thin, first, count, (const float *)(const void *)(t->room + i * t->bytes),
+		             c->y + i * c->leading + first);
+}
+
 static void
 some_rows(void *ctx, size_t i)
 {
@@ -102,9 +114,12 @@ some_rows(void *ctx, size_t i)
 	first = i < c->large ? i * c->rows : c->large * c->rows + (i - c->large) * c->less;
 	count = i < c->large ? c->rows : c->less;
 	count = m->rows - first < count ? m->rows - first : count;
-	dot_product(&(struct dot_weights){ m->type, m->head, m->data, m->rows, m->columns,
-	                                   m->packed },
-	            first, count, t->room, t->in->n, c->y + first, m->rows);
+	if (m->thin)
+		thin_rows(t, c, first, count);
+	else
+		dot_product(&(struct dot_weights){ m->type, m->head, m->data, m->rows, m->columns,
+		                                   m->packed },
+		            first, count, t->room, t->in->n, c->y + first, c->leading);
 }
 
 static size_t
@@ -125,6 +140,7 @@ cut(struct task *t, const struct product *p, size_t count, size_t all, unsigned 
 
 		c->w = &p[i].layer->w;
 		c->y = cpu_floats(p[i].y);
+		c->leading = c->w->rows;
 		c->rows = t->in->n > 1 ? PANEL : whole(all, threads ? SHARES * (size_t)threads : 1);
 		c->less = t->in->n > 1 ? PANEL : whole(c->rows, LESS);
 		c->large = c->w->rows / LESS * (LESS - 1) / c->rows;
@@ -167,6 +183,29 @@ run(struct task *t, size_t bytes, unsigned threads)
 	atomic_flag_clear(&busy);
 }
 
+static bool
+expands(const struct input *in, const struct product *p)
+{
+	return p->layer->w.thin && in->n >= DOT_MANY;
+}
+
+/* Many rows of activations times a thin matrix, whose rows are expanded some at a time. */
+static void
+expand(struct device *d, struct task *t, const struct product *p)
+{
+	const struct matrix *m = &p->layer->w;
+	size_t first;
+	struct matrix part;
+
+	for (first = 0; first < m->rows; first += part.rows) {
+		part = thin_expand(&d->thin, m, first);
+		t->tasks = (part.rows + PANEL - 1) / PANEL;
+		t->cut[0] = (struct cut){ &part, cpu_floats(p->y) + first, m->rows, PANEL, PANEL, t->tasks,
+			t->tasks };
+		thread_for(d->threads, t->tasks, some_rows, t);
+	}
+}
+
 /* Multiply: the activations are brought into the form that the weights need, once for all
  * products in a row that need the same one. */
 static void
@@ -181,15 +220,21 @@ multiply(struct device *d, const struct input *in, const struct product *p, size
 
 		for (some = all = bytes = 0; some < count && some < CUTS; some++) {
 			w = &p[some].layer->w;
-			if (dot_activation(w->type, w->columns) != form)
+			if (dot_activation(w->type, w->columns) != form ||
+			    expands(in, &p[some]) != expands(in, p))
 				break;
 			all += w->rows;
-			bytes += w->rows * matrix_row_bytes(w);
+			bytes += matrix_bytes(w);
 		}
 		if (t.form != form) {
 			t.form = form;
 			t.bytes = form->bytes(in->columns);
 			thread_for(d->threads, in->n, one_input, &t);
+		}
+		if (expands(in, p)) {
+			for (all = 0; all < some; all++)
+				expand(d, &t, &p[all]);
+			continue;
 		}
 		cut(&t, p, some, all, d->threads);
 		run(&t, bytes, d->threads);

@@ -24,5 +24,6 @@ extern const struct search search_avx512;   /* kernels/common/search.h */
 extern const struct numbers numbers_avx512; /* kernels/numbers.h */
 extern const struct packing packings_avx512[];
 extern const struct attend attend_avx512;
+extern const struct thin_products thin_avx512[];
 
 #endif

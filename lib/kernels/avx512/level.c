@@ -13,7 +13,8 @@ static const struct type_products types[] = {
 
 static const struct products with_vnni = {
 	.name = "avx512", .needs = CPU_VNNI, .types = types, .packings = packings_avx512,
-	.quantizers = quantizers_avx2, .add_f32 = add_f32_avx512, .attend = &attend_avx512
+	.quantizers = quantizers_avx2, .add_f32 = add_f32_avx512, .attend = &attend_avx512,
+	.thin = thin_avx512
 };
 static const struct products *const variants[] = { &with_vnni, &products_avx2, NULL };
 

@@ -5,4 +5,5 @@ $(B)/lib/kernels/avx512/%.o: level_FLAGS = -mavx2 -mfma -mf16c -mavx512f -mavx51
 # Products need VNNI too.
 $(patsubst %.c,$(B)/%.o,$(wildcard $(addprefix lib/kernels/avx512/,rows*.c panel*.c packed.c))): \
 	level_FLAGS += -mavx512vnni
+$(B)/lib/kernels/avx512/thin_bits.o: level_FLAGS += -mavx512vbmi2
 endif

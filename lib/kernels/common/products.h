@@ -6,6 +6,7 @@
 
 #include "kernels/attend.h"
 #include "kernels/common/rows.h"
+#include "kernels/thin.h"
 
 /* y[i] = the row at w + i × stride, of n values, times the activations a, for i < count. */
 typedef void dot_rows(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n,
@@ -38,6 +39,16 @@ struct quantizer {
 	void (*quantize)(const float *x, uint8_t *row, size_t n, size_t at, size_t count);
 };
 
+/* A type of matrices without zeros: y[i] = the row of n columns at data + starts[i] times x, for
+ * i < count, with the bits of plain C. */
+struct thin_products {
+	const char *dtype;  /* NULL ends a list */
+	enum thin_kind kind;
+	unsigned needs;     /* bits of kernels/cpu.h, beside those of the level */
+	void (*rows)(const uint8_t *data, const uint64_t *starts, size_t count, const float *x, size_t n,
+	             float *y);
+};
+
 /* The products of a level, or of a variant of it. A list that is NULL is empty; plain C
  * does what is missing. */
 struct products {
@@ -48,6 +59,7 @@ struct products {
 	const struct quantizer *quantizers;
 	dot_panels *add_f32;                /* panels of F32 that are added to y, or NULL */
 	const struct attend *attend;
+	const struct thin_products *thin;
 };
 
 /* Plain C of attention. */
