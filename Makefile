@@ -133,6 +133,9 @@ $(COMPLETIONS): $(B)/completions/%.inc: completions/%
 $(B)/bin/apr-completions.o: $(COMPLETIONS)
 $(B)/bin/apr-completions.o: level_FLAGS = -I$(B)
 
+# The ciphers of the WebAssembly module stand beside those of libcrypto in one test.
+$(B)/tests/unit/t_portable: LIBS += -lbearssl
+
 units: $(UNITS) ## build all unit tests
 
 # Generators share nothing with lib/: a mistake there must not be repeated in them.

@@ -78,6 +78,7 @@ aead_check(struct aead *a, const uint8_t tag[AEAD_TAG], const char *what, struct
 {
 	struct state *s = a->state;
 
+	/* It compares all bytes, whichever differ. */
 	if (br_gcm_check_tag(&s->gcm, tag) != 1)
 		return err_set(e, ERR_DECRYPT, what, "cannot be opened: its tag does not hold");
 	return 0;

@@ -3,6 +3,8 @@
 
 #include <bearssl.h>
 
+#include "crypto/secret.h"
+
 #define MOST (255 * HMAC_BYTES) /* RFC 5869, section 2.3 */
 
 int
@@ -17,5 +19,6 @@ hkdf_sha256(const void *salt, size_t salt_bytes, const void *key, size_t key_byt
 	br_hkdf_inject(&c, key_bytes ? key : "", key_bytes);
 	br_hkdf_flip(&c);
 	br_hkdf_produce(&c, info_bytes ? info : "", info_bytes, out, n);
+	secret_wipe(&c, sizeof c);
 	return 0;
 }
