@@ -8,7 +8,7 @@
 #include "core/thread.h"
 #include "formats/format.h"
 #include "load/load.h"
-#include "predict/batch.h"
+#include "predict/rows/batch.h"
 #include "predict/contrib.h"
 #include "predict/file.h"
 #include "predict/readers.h"

@@ -91,7 +91,7 @@ ABSENT = $(addprefix lib/core/,broker.c broker_serve.c calls.c descriptors.c dir
 	$(addprefix lib/kernels/neon/,panel_i8_i8mm.c panel_i8_sdot.c rows_sdot.c type_float.c)
 ROOMS = core core/wasm model wire codecs stream formats formats/* imports imports/* kernels kernels/ref \
 	kernels/common kernels/neon quant stats check check/* crypto crypto/seal crypto/portable tokenizer infer infer/* \
-	generate load arch arch/* adapt adapt/* lora linear predict stage report api
+	generate load arch arch/* adapt adapt/* lora linear predict predict/* stage report api
 SRC = $(filter-out $(ABSENT),$(sort $(wildcard $(ROOMS:%=lib/%/*.c)))) $(wildcard web/*.c)
 OBJ = $(SRC:%.c=$(W)/own/%.o)
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib -Ilib/core/wasm/include $(DEBS_INCLUDE:-I%=-isystem %) \

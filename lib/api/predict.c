@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/mem.h"
-#include "predict/batch.h"
+#include "predict/rows/batch.h"
 #include "predict/contrib.h"
 #include "predict/file.h"
 #include "predict/predict.h"

@@ -9,7 +9,7 @@
 #include "predict/contrib.h"
 #include "predict/near.h"
 #include "predict/readers.h"
-#include "predict/tflite.h"
+#include "predict/nets/tflite.h"
 #include "predict/step_columns.h"
 
 /* ---- the table of readers ---- */

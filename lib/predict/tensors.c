@@ -9,7 +9,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "predict/form.h"
-#include "predict/keras.h"
+#include "predict/nets/keras.h"
 
 struct parts {
 	struct predictor *m;

@@ -1,4 +1,4 @@
-/* fuzz_nets: what is asked of networks of Keras (predict/keras.h).
+/* fuzz_nets: what is asked of networks of Keras (predict/nets/keras.h).
  *
  *     1. Any configuration is read, or refused with a message that a terminal can show.
  *     2. A network that was read computes any row, or refuses it.
@@ -14,7 +14,7 @@
 
 #include "dice.h"
 #include "mutate_text.h"
-#include "predict/keras.h"
+#include "predict/nets/keras.h"
 
 #define ROWS 5
 #define ROOM 4096          /* values of a row at every step of a model that is tried */

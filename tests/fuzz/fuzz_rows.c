@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "predict/batch.h"
+#include "predict/rows/batch.h"
 
 static const char model[] = "{\"features_info\":{\"float_features\":[{\"feature_id\":\"a\"},"
 	"{\"feature_id\":\"b\"},{\"feature_id\":\"c\"}]},\"oblivious_trees\":[{\"splits\":["

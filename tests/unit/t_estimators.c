@@ -6,7 +6,7 @@
 
 #include "predict/near.h"
 #include "predict/predict.h"
-#include "predict/rows.h"
+#include "predict/rows/rows.h"
 #include "test.h"
 
 #define FOLDER "tests/data/predict/"

@@ -5,7 +5,7 @@
 
 #include "predict/decimal.h"
 #include "predict/predict.h"
-#include "predict/rows.h"
+#include "predict/rows/rows.h"
 #include "test.h"
 
 /* ---- models ---- */

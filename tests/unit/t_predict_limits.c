@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/reader.h"
-#include "predict/batch.h"
+#include "predict/rows/batch.h"
 #include "predict/predict.h"
 #include "predict/step_text.h"
 #include "predict/tensors.h"

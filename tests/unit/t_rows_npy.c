@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/half.h"
-#include "predict/batch.h"
+#include "predict/rows/batch.h"
 #include "test.h"
 
 /* A file with this header, and values behind it. */

@@ -1,0 +1,393 @@
+#include "predict/boost/lightgbm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "predict/decimal.h"
+
+/* ---- objectives ---- */
+
+static const struct {
+	const char *name;
+	enum predict_task task;
+	enum predict_link link;
+} objectives[] = {
+	{ "binary", PREDICT_BINARY, LINK_SIGMOID },
+	{ "multiclass", PREDICT_CLASSES, LINK_SOFTMAX },
+	{ "multiclassova", PREDICT_CLASSES, LINK_SIGMOID },
+	{ "regression", PREDICT_VALUE, LINK_NONE },
+	{ "regression_l1", PREDICT_VALUE, LINK_NONE },
+	{ "regression_l2", PREDICT_VALUE, LINK_NONE },
+	{ "huber", PREDICT_VALUE, LINK_NONE },
+	{ "fair", PREDICT_VALUE, LINK_NONE },
+	{ "quantile", PREDICT_VALUE, LINK_NONE },
+	{ "mape", PREDICT_VALUE, LINK_NONE },
+	{ "poisson", PREDICT_VALUE, LINK_EXP },
+	{ "gamma", PREDICT_VALUE, LINK_EXP },
+	{ "tweedie", PREDICT_VALUE, LINK_EXP },
+	{ "cross_entropy", PREDICT_VALUE, LINK_SIGMOID },
+	{ "xentropy", PREDICT_VALUE, LINK_SIGMOID },
+	{ "cross_entropy_lambda", PREDICT_VALUE, LINK_LOG1P_EXP },
+	{ "xentlambda", PREDICT_VALUE, LINK_LOG1P_EXP },
+	{ "lambdarank", PREDICT_VALUE, LINK_NONE },
+	{ "rank_xendcg", PREDICT_VALUE, LINK_NONE },
+	{ "custom", PREDICT_VALUE, LINK_NONE },
+	{ "none", PREDICT_VALUE, LINK_NONE },
+};
+
+int
+lightgbm_objective(struct predictor *m, const char *words, const char *where, struct err *e)
+{
+	size_t i, n = strcspn(words, " ");
+	const char *at = strstr(words, "sigmoid:");
+
+	at = at ? at + strlen("sigmoid:") : NULL;
+	m->sharpness = at ? decimal_read(&at, words + strlen(words)) : 1;
+	for (i = 0; *words && i < sizeof objectives / sizeof *objectives; i++)
+		if (strlen(objectives[i].name) == n && memcmp(objectives[i].name, words, n) == 0)
+			break;
+	if (i == sizeof objectives / sizeof *objectives)
+		return err_set(e, ERR_FORMAT, where, "the objective %s is not known here", words);
+	if (!(m->sharpness > 0) || !isfinite(m->sharpness) || (at && *at && *at != ' '))
+		return err_set(e, ERR_CORRUPT, where, "the objective has a sigmoid of %g", m->sharpness);
+	m->task = *words ? objectives[i].task : PREDICT_VALUE;
+	m->link = *words ? objectives[i].link : LINK_NONE;
+	if (strncmp(words, "regression", n) == 0 && strstr(words, " sqrt"))
+		m->link = LINK_SQUARE;
+	return 0;
+}
+
+int
+lightgbm_begin(struct predictor *m, const struct lightgbm_head *h, const char *where,
+               struct err *e)
+{
+	if (!(h->features >= 1 && h->features <= FOREST_FEATURES && h->features == floor(h->features)))
+		return err_set(e, ERR_CORRUPT, where, "the number of features is missing or wrong");
+	if (!(h->per_iteration >= 1 && h->per_iteration <= PREDICT_OUTPUTS &&
+	      h->per_iteration == floor(h->per_iteration)))
+		return err_set(e, ERR_CORRUPT, where, "the number of trees per iteration is wrong");
+	m->kind = h->average ? "random forest of LightGBM" : "gradient boosting of LightGBM";
+	m->features = (size_t)h->features;
+	m->outputs = (size_t)h->per_iteration;
+	m->absent = ABSENT_ZERO;
+	if (forest_begin(&m->forest, m->features, m->outputs, 1, e) < 0)
+		return -1;
+	m->forest.average = h->average;
+	return lightgbm_objective(m, h->objective, where, e);
+}
+
+void
+lightgbm_finish(struct predictor *m, const struct lightgbm_head *h)
+{
+	const struct forest *f = &m->forest;
+	size_t i;
+
+	if (!h->average || h->version > 2 || m->link == LINK_NONE)
+		return;
+	for (i = 0; i < f->value_count; i++)
+		if (f->values[i] < 0 || (m->task != PREDICT_VALUE && f->values[i] > 1))
+			return;
+	m->link = m->task == PREDICT_VALUE ? LINK_NONE : LINK_SHARE;
+}
+
+void
+lightgbm_split(struct tree_node *x, unsigned type)
+{
+	static const uint8_t missing[] = { FOREST_NONE, FOREST_ZEROS, FOREST_NAN, FOREST_NAN };
+
+	x->category = type & LIGHTGBM_CATEGORY;
+	/* A missing category is in no set. */
+	x->missing = x->category ? FOREST_NAN : missing[LIGHTGBM_MISSING(type)];
+	x->default_left = !x->category && type & LIGHTGBM_LEFT;
+}
+
+/* ---- the text ---- */
+
+enum field {
+	FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, BOUNDARIES, SETS, COUNTS, LEAF_COUNTS, FIELDS
+};
+static const char *const fields[FIELDS] = {
+	"split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value",
+	"cat_boundaries", "cat_threshold", "internal_count", "leaf_count"
+};
+
+struct lines {
+	struct predictor *m;
+	const char *p, *end;
+	const char *key, *value; /* of the line */
+	size_t key_bytes, value_bytes;
+	const char *where;
+	struct err *e;
+	struct lightgbm_head head;
+	struct buf field[FIELDS]; /* doubles */
+	bool linear;
+	double leaves;
+	size_t trees;
+	struct tree tree;
+};
+
+/* The next line, cut at "=". False at the end. */
+static bool
+next_line(struct lines *l)
+{
+	const char *end = l->p < l->end ? memchr(l->p, '\n', (size_t)(l->end - l->p)) : NULL, *cut;
+
+	if (l->p == l->end)
+		return false;
+	end = end ? end : l->end;
+	l->key = l->p;
+	l->p = end + (end < l->end);
+	if (end > l->key && end[-1] == '\r')
+		end--;
+	cut = memchr(l->key, '=', (size_t)(end - l->key));
+	l->key_bytes = (size_t)((cut ? cut : end) - l->key);
+	l->value = cut ? cut + 1 : end;
+	l->value_bytes = (size_t)(end - l->value);
+	return true;
+}
+
+static bool
+is(const struct lines *l, const char *key)
+{
+	return l->key_bytes == strlen(key) && memcmp(l->key, key, l->key_bytes) == 0;
+}
+
+static double
+number(const struct lines *l)
+{
+	const char *p = l->value;
+	double v = decimal_read(&p, l->value + l->value_bytes);
+
+	return p == l->value ? -1 : v;
+}
+
+/* Appends the numbers of the line. */
+static int
+numbers(struct lines *l, struct buf *to)
+{
+	const char *p = l->value, *end = l->value + l->value_bytes, *from;
+	double v;
+
+	buf_clear(to);
+	for (;;) {
+		while (p < end && *p == ' ')
+			p++;
+		if (p == end)
+			return buf_ok(to) ? 0 : err_memory(l->e);
+		from = p;
+		v = decimal_read(&p, end);
+		if (p == from || (p < end && *p != ' '))
+			return err_set(l->e, ERR_CORRUPT, l->where, "tree %zu: %.*s is not a list of numbers",
+			               l->trees, (int)(l->key_bytes < 40 ? l->key_bytes : 40), l->key);
+		buf_put(to, &v, sizeof v);
+	}
+}
+
+static double
+at(const struct lines *l, enum field k, size_t i)
+{
+	double v;
+
+	memcpy(&v, l->field[k].p + i * sizeof v, sizeof v);
+	return v;
+}
+
+static size_t
+length(const struct lines *l, enum field k)
+{
+	return l->field[k].n / sizeof(double);
+}
+
+static int
+wrong(const struct lines *l, const char *fact)
+{
+	char where[400];
+
+	snprintf(where, sizeof where, "%.300s, tree %zu", l->where, l->trees);
+	return err_set(l->e, ERR_CORRUPT, where, "%s", fact);
+}
+
+/* Copies all sets of the tree. */
+static int
+put_sets(struct lines *l)
+{
+	size_t i;
+
+	for (i = 0; i < length(l, SETS); i++) {
+		double v = at(l, SETS, i);
+
+		if (!(v >= 0 && v <= UINT32_MAX))
+			return wrong(l, "a word of cat_threshold is not one of 32 bits");
+		buf_u32(&l->tree.sets, (uint32_t)v);
+	}
+	return buf_ok(&l->tree.sets) ? 0 : err_memory(l->e);
+}
+
+/* A child: a node, or with ~ a leaf, which follows the nodes in struct tree. */
+static bool
+child(double v, size_t splits, size_t leaves, uint32_t *to)
+{
+	if (v >= 0 && v < (double)splits)
+		*to = (uint32_t)v;
+	else if (v < 0 && -v <= (double)leaves)
+		*to = (uint32_t)(splits + (size_t)-v - 1);
+	else
+		return false;
+	return v == floor(v);
+}
+
+static int
+put_split(struct lines *l, size_t i, size_t splits, size_t leaves)
+{
+	struct tree_node *x = tree_add(&l->tree);
+	double feature = at(l, FEATURE, i), type = at(l, DECISION, i), set = at(l, THRESHOLD, i);
+
+	if (!x)
+		return err_memory(l->e);
+	if (!(feature >= 0 && feature < FOREST_FEATURES) || !(type >= 0 && type < 16))
+		return wrong(l, "a split has a feature or a decision_type that is out of range");
+	x->feature = (uint32_t)feature;
+	lightgbm_split(x, (unsigned)type);
+	x->threshold = set;
+	if (!child(at(l, LEFT, i), splits, leaves, &x->left) ||
+	    !child(at(l, RIGHT, i), splits, leaves, &x->right) || (!x->left && !x->right))
+		return wrong(l, "a child is outside the tree");
+	if (!x->category)
+		return 0;
+	if (!(set >= 0 && set + 1 < (double)length(l, BOUNDARIES)) || set != floor(set) ||
+	    !(at(l, BOUNDARIES, (size_t)set) >= 0) ||
+	    !(at(l, BOUNDARIES, (size_t)set + 1) >= at(l, BOUNDARIES, (size_t)set)) ||
+	    !(at(l, BOUNDARIES, (size_t)set + 1) <= (double)length(l, SETS)))
+		return wrong(l, "a set of categories is outside its list");
+	x->set = (size_t)at(l, BOUNDARIES, (size_t)set);
+	x->set_words = (size_t)at(l, BOUNDARIES, (size_t)set + 1) - x->set;
+	return 0;
+}
+
+static int
+put_tree(struct lines *l)
+{
+	size_t i, splits = length(l, LEFT), leaves = length(l, VALUE);
+	bool counted;
+
+	if (l->linear)
+		return err_set(l->e, ERR_FORMAT, l->where, "trees with linear leaves are not read");
+	for (i = FEATURE; i < VALUE; i++)
+		if (length(l, (enum field)i) != splits)
+			return wrong(l, "its lists of splits differ in length");
+	if (leaves != splits + 1 || (double)leaves != l->leaves)
+		return wrong(l, "its numbers of splits and leaves do not agree");
+	tree_clear(&l->tree);
+	if (put_sets(l) < 0)
+		return -1;
+	for (i = 0; i < splits; i++)
+		if (put_split(l, i, splits, leaves) < 0)
+			return -1;
+	counted = length(l, COUNTS) == splits && length(l, LEAF_COUNTS) == leaves;
+	l->tree.covered = l->m->covers && (counted || leaves == 1);
+	for (i = 0; i < leaves; i++) {
+		struct tree_node *x = tree_add(&l->tree);
+
+		if (!x || tree_leaf(&l->tree, x, at(l, VALUE, i), (uint32_t)i) < 0)
+			return err_memory(l->e);
+	}
+	for (i = 0; counted && i < splits + leaves; i++)
+		l->tree.nodes[i].cover = i < splits ? at(l, COUNTS, i) : at(l, LEAF_COUNTS, i - splits);
+	l->tree.group = (uint32_t)(l->trees % l->m->outputs);
+	l->trees++;
+	return forest_add(&l->m->forest, &l->tree, l->where, l->e);
+}
+
+static int
+read_tree(struct lines *l)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < FIELDS; i++)
+		buf_clear(&l->field[i]);
+	l->linear = false;
+	while (r == 0 && next_line(l) && l->key_bytes > 0) {
+		for (i = 0; i < FIELDS && !is(l, fields[i]); i++)
+			;
+		if (i < COUNTS || (i < FIELDS && l->m->covers))
+			r = numbers(l, &l->field[i]);
+		else if (is(l, "is_linear"))
+			l->linear = number(l) != 0;
+		else if (is(l, "num_leaves"))
+			l->leaves = number(l);
+	}
+	return r < 0 ? -1 : put_tree(l);
+}
+
+static int
+read_feature_names(struct lines *l)
+{
+	const char *p = l->value, *end = p + l->value_bytes, *cut;
+
+	if (l->m->names)
+		return err_set(l->e, ERR_CORRUPT, l->where, "feature_names occurs twice");
+	for (; p < end; p = cut + (cut < end)) {
+		cut = memchr(p, ' ', (size_t)(end - p));
+		cut = cut ? cut : end;
+		if (predictor_add_name(l->m, p, (size_t)(cut - p), l->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Reads the lines up to the first tree. */
+static int
+read_head(struct lines *l)
+{
+	struct lightgbm_head *h = &l->head;
+
+	while (next_line(l) && !is(l, "Tree")) {
+		if (is(l, "version"))
+			h->version = l->value_bytes == 2 ? (unsigned)(l->value[1] - '0') : 0;
+		else if (is(l, "num_tree_per_iteration"))
+			h->per_iteration = number(l);
+		else if (is(l, "max_feature_idx"))
+			h->features = number(l) + 1;
+		else if (is(l, "objective"))
+			snprintf(h->objective, sizeof h->objective, "%.*s",
+			         (int)(l->value_bytes < 255 ? l->value_bytes : 255), l->value);
+		else if (is(l, "average_output"))
+			h->average = true;
+		else if (is(l, "feature_names") && read_feature_names(l) < 0)
+			return -1;
+		else if (is(l, "end of trees"))
+			break;
+	}
+	return lightgbm_begin(l->m, h, l->where, l->e);
+}
+
+int
+lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
+{
+	struct lines l = { .m = m, .p = (const char *)p, .end = (const char *)p + n,
+		.where = where, .e = e, .head = { .per_iteration = 1 } };
+	size_t i;
+	bool ended = false;
+	int r = read_head(&l);
+
+	while (r == 0 && !ended) {
+		if (is(&l, "Tree"))
+			r = read_tree(&l);
+		else if (is(&l, "end of trees"))
+			ended = true;
+		if (r == 0 && !ended && !next_line(&l))
+			r = err_set(e, ERR_CORRUPT, where, "the line \"end of trees\" is missing");
+	}
+	if (r == 0 && l.trees % m->outputs)
+		r = err_set(e, ERR_CORRUPT, where, "%zu trees for %zu classes", l.trees, m->outputs);
+	if (r == 0)
+		lightgbm_finish(m, &l.head);
+	for (i = 0; i < FIELDS; i++)
+		buf_free(&l.field[i]);
+	tree_free(&l.tree);
+	return r;
+}

@@ -1,0 +1,546 @@
+#include "predict/rows/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/mem.h"
+#include "core/text.h"
+#include "predict/decimal.h"
+#include "predict/doc.h"
+#include "predict/rows/rows_parts.h"
+
+static const struct {
+	const char *name;
+	enum rows_form form;
+	char between;
+} forms[] = {
+	{ "csv", ROWS_CSV, ',' },
+	{ "tsv", ROWS_TSV, '\t' },
+	{ "space", ROWS_SPACE, ' ' },
+	{ "jsonl", ROWS_JSON, 0 },
+	{ "libsvm", ROWS_LIBSVM, ' ' },
+	{ "text", ROWS_TEXT, 0 },
+	{ "npy", ROWS_NPY, 0 },
+};
+#define FORMS (sizeof forms / sizeof *forms)
+
+enum rows_form
+rows_form_by_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < FORMS; i++)
+		if (strcmp(forms[i].name, name) == 0)
+			return forms[i].form;
+	return ROWS_UNKNOWN;
+}
+
+const char *
+rows_form_name(enum rows_form form)
+{
+	return form == ROWS_UNKNOWN ? NULL : forms[form - ROWS_CSV].name;
+}
+
+/* ---- fields ---- */
+
+struct fields
+rows_fields(const struct rows *r, const char *line, size_t n)
+{
+	if (n > 0 && line[n - 1] == '\r')
+		n--;
+	if (r->form == ROWS_SPACE)
+		for (; n > 0 && line[n - 1] == ' '; n--)
+			;
+	return (struct fields){ line, line + n, forms[r->form - ROWS_CSV].between };
+}
+
+static struct field
+trim(const char *p, const char *end)
+{
+	while (p < end && *p == ' ')
+		p++;
+	while (p < end && end[-1] == ' ')
+		end--;
+	return (struct field){ p, (size_t)(end - p) };
+}
+
+/* A field in quotes; a doubled quote in it stays doubled. False if the quotes do not end. */
+static bool
+quoted(struct fields *f, const char *p, struct field *x)
+{
+	const char *from = ++p;
+
+	for (; p < f->end; p++)
+		if (*p == '"') {
+			if (p + 1 == f->end || p[1] != '"')
+				break;
+			p++;
+		}
+	if (p == f->end)
+		return false;
+	*x = (struct field){ from, (size_t)(p - from) };
+	for (p++; p < f->end && *p == ' '; p++)
+		;
+	f->p = p == f->end ? NULL : p + 1;
+	return p == f->end || *p == f->between;
+}
+
+int
+rows_field(struct fields *f, struct field *x)
+{
+	const char *p = f->p, *end;
+
+	if (!p)
+		return 0;
+	while (p < f->end && *p == ' ')
+		p++;
+	if (p < f->end && *p == '"')
+		return quoted(f, p, x) ? 1 : -1;
+	if (f->between == ' ')
+		f->p = p; /* several spaces are one */
+	end = memchr(f->p, f->between, (size_t)(f->end - f->p));
+	*x = trim(f->p, end ? end : f->end);
+	f->p = end ? end + 1 : NULL;
+	return 1;
+}
+
+/* Whether a value is missing. */
+static bool
+is_missing(struct field x)
+{
+	static const char *const words[] = { "", "NA", "N/A", "NaN", "null", "None", "?", "-nan" };
+	size_t i;
+
+	for (i = 0; i < sizeof words / sizeof *words; i++)
+		if (strlen(words[i]) == x.n && strncasecmp(words[i], x.p, x.n) == 0)
+			return true;
+	return false;
+}
+
+/* The value of a field: false if it is neither a number nor missing. */
+static bool
+value_of(struct field x, double *v)
+{
+	const char *p = x.p;
+
+	*v = decimal_read(&p, x.p + x.n);
+	if (p == x.p + x.n && x.n > 0)
+		return true;
+	*v = (double)NAN;
+	return is_missing(x);
+}
+
+/* The value of a feature: the number of a text, or as above. */
+static bool
+feature_value(const struct rows *r, size_t feature, struct field x, double *v)
+{
+	const struct predict_words *w = r->m->words ? &r->m->words[feature] : NULL;
+
+	*v = 0;
+	if (w && w->unused)
+		return true;
+	if (!w || w->count == 0)
+		return value_of(x, v);
+	*v = predict_word(w, x.p, x.n);
+	if (*v < 0 && is_missing(x))
+		*v = (double)NAN;
+	return true;
+}
+
+/* Whether a feature is a text; false for what is not a feature. */
+static bool
+is_text(const struct rows *r, size_t feature)
+{
+	return feature < r->m->word_count && (r->m->words[feature].count > 0 || r->m->words[feature].unused);
+}
+
+/* ---- the first line ---- */
+
+static enum rows_form
+guess(const char *p, size_t n)
+{
+	const char *colon = memchr(p, ':', n);
+	struct field x = trim(p, p + n);
+
+	if (x.n > 0 && (*x.p == '{' || *x.p == '['))
+		return ROWS_JSON;
+	if (memchr(p, '\t', n))
+		return ROWS_TSV;
+	if (colon > p && colon[-1] >= '0' && colon[-1] <= '9' && !memchr(p, ',', n))
+		return ROWS_LIBSVM;
+	return memchr(x.p, ' ', x.n) && !memchr(x.p, ',', x.n) && !memchr(x.p, '"', x.n) ? ROWS_SPACE
+	                                                                                 : ROWS_CSV;
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct rows_name *)a)->text, ((const struct rows_name *)b)->text);
+}
+
+static int
+sort_names(struct rows *r, struct err *e)
+{
+	size_t i, n = r->m->name_count;
+
+	if (n == 0)
+		return 0;
+	r->names = mem_array(n, sizeof *r->names);
+	if (!r->names)
+		return err_memory(e);
+	for (i = 0; i < n; i++)
+		r->names[i] = (struct rows_name){ r->m->names[i], (uint32_t)i };
+	qsort(r->names, n, sizeof *r->names, by_text);
+	return 0;
+}
+
+static uint32_t
+find_name(const struct rows *r, const char *text, size_t n)
+{
+	size_t low = 0, high = r->names ? r->m->name_count : 0, at;
+	int c;
+
+	while (low < high) {
+		at = low + (high - low) / 2;
+		c = strncmp(r->names[at].text, text, n);
+		c = c == 0 && strlen(r->names[at].text) != n ? 1 : c; /* a field may hold a NUL */
+		if (c == 0)
+			return r->names[at].feature;
+		if (c < 0)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return ROWS_UNUSED;
+}
+
+/* Whether a field of the line, after those that are skipped, is neither a number nor missing; of
+ * texts, whether it is the name of a feature. */
+static bool
+has_words(const struct rows *r, const char *line, size_t n)
+{
+	struct fields f = rows_fields(r, line, n);
+	struct field x;
+	size_t i;
+	double v;
+
+	for (i = 0; rows_field(&f, &x) == 1; i++)
+		if (i >= r->skip && (is_text(r, i - r->skip) ? find_name(r, x.p, x.n) != ROWS_UNUSED : !value_of(x, &v)))
+			return true;
+	return false;
+}
+
+/* Every feature needs exactly one column; one that nothing uses needs none. */
+static int
+prove_columns(const struct rows *r, struct err *e)
+{
+	bool *seen = mem_array(r->m->features, sizeof *seen);
+	size_t i;
+	int status = 0;
+
+	if (!seen)
+		return err_memory(e);
+	for (i = 0; i < r->columns && status == 0; i++) {
+		if (r->column[i] == ROWS_UNUSED)
+			continue;
+		if (seen[r->column[i]])
+			status = err_set(e, ERR_CORRUPT, r->where, "the header has the column %s twice",
+			                 r->m->names[r->column[i]]);
+		seen[r->column[i]] = true;
+	}
+	for (i = 0; i < r->m->features && status == 0; i++)
+		if (!seen[i] && !(r->m->words && r->m->words[i].unused))
+			status = err_set(e, ERR_CORRUPT, r->where, "the header has no column %s",
+			                 r->m->names[i]);
+	free(seen);
+	return status;
+}
+
+static int
+read_header(struct rows *r, const char *line, size_t n, struct err *e)
+{
+	struct fields f = rows_fields(r, line, n);
+	size_t i, cap = 0, found = 0;
+	struct field x;
+	int got;
+
+	for (i = 0; (got = rows_field(&f, &x)) == 1; i++) {
+		if (i < r->skip)
+			continue;
+		if (r->columns == ROWS_COLUMNS ||
+		    mem_grow(&r->column, &cap, r->columns + 1, sizeof *r->column) < 0)
+			return err_memory(e);
+		r->column[r->columns] = find_name(r, x.p, x.n);
+		found += r->column[r->columns++] != ROWS_UNUSED;
+	}
+	if (got < 0)
+		return err_set(e, ERR_CORRUPT, r->where, "row 1: a quote does not end");
+	if (found)
+		return prove_columns(r, e);
+	if (r->columns != r->m->features)
+		return err_set(e, ERR_CORRUPT, r->where, "the header has %zu columns, and the model takes "
+		               "%zu features", r->columns, r->m->features);
+	free(r->column);
+	r->column = NULL;
+	r->columns = 0;
+	return 0;
+}
+
+int
+rows_begin(struct rows *r, const char *line, size_t n, int header, struct err *e)
+{
+	bool table;
+
+	if (r->m->texts)
+		return rows_begin_texts(r, header, e);
+	if (r->form == ROWS_TEXT)
+		return err_set(e, ERR_USAGE, NULL, "--rows text: the model does not read texts");
+	if (sort_names(r, e) < 0)
+		return -1;
+	if (r->form == ROWS_UNKNOWN)
+		r->form = guess(line, n);
+	if (r->m->words && r->form == ROWS_LIBSVM)
+		return err_set(e, ERR_USAGE, NULL, "the model has features that are texts: rows are csv, tsv or jsonl");
+	table = r->form == ROWS_CSV || r->form == ROWS_TSV || r->form == ROWS_SPACE;
+	if (header == 1 && !table)
+		return err_set(e, ERR_USAGE, NULL, "rows of the form %s have no header",
+		               rows_form_name(r->form));
+	r->header = table && (header == 1 || (header < 0 && has_words(r, line, n)));
+	return r->header ? read_header(r, line, n, e) : 0;
+}
+
+void
+rows_free(struct rows *r)
+{
+	free(r->column);
+	free(r->names);
+	*r = (struct rows){ 0 };
+}
+
+/* ---- a row ---- */
+
+static int
+not_number(const struct rows *r, uint64_t number, size_t column, struct field x, struct err *e)
+{
+	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ", column %zu: \"%.*s\" is not a "
+	               "number", number, column, x.n < 80 ? (int)x.n : 80, x.p);
+}
+
+static int
+read_table(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
+           bool *missing, struct err *e)
+{
+	struct fields f = rows_fields(r, line, n);
+	size_t i = 0, all = r->columns ? r->columns : r->m->features, count;
+	struct field x;
+	uint32_t to;
+	double v;
+	int got;
+
+	for (count = 0; (got = rows_field(&f, &x)) == 1; count++) {
+		if (count < r->skip || i++ >= all)
+			continue;
+		to = r->columns ? r->column[i - 1] : (uint32_t)(i - 1);
+		if (to == ROWS_UNUSED)
+			continue;
+		if (!feature_value(r, to, x, &v))
+			return not_number(r, number, count + 1, x, e);
+		row[to] = v;
+		*missing |= isnan(v);
+	}
+	if (got < 0)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": a quote does not end", number);
+	if (i != all)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 " has %zu columns, and %s %zu",
+		               number, count, r->columns ? "the header has" : "the model takes",
+		               all + r->skip);
+	return 0;
+}
+
+/* An item "INDEX:VALUE". */
+static int
+read_pair(const struct rows *r, struct field x, uint64_t number, size_t column, double *row,
+          bool *missing, struct err *e)
+{
+	const char *colon = memchr(x.p, ':', x.n), *p = x.p, *end = x.p + x.n;
+	uint64_t index = 0;
+	double v;
+
+	if (!colon || colon == x.p)
+		return not_number(r, number, column, x, e);
+	for (; p < colon && index < UINT32_MAX; p++) {
+		if (*p < '0' || *p > '9')
+			return not_number(r, number, column, x, e);
+		index = index * 10 + (uint64_t)(*p - '0');
+	}
+	if (!value_of((struct field){ colon + 1, (size_t)(end - colon - 1) }, &v))
+		return not_number(r, number, column, x, e);
+	if (index < r->one_based || index - r->one_based >= r->m->features)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 " has feature %" PRIu64
+		               ", and the model takes %zu, from %d", number, index, r->m->features,
+		               r->one_based);
+	row[index - r->one_based] = v;
+	*missing |= isnan(v);
+	return 0;
+}
+
+static int
+read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
+            bool *missing, struct err *e)
+{
+	struct fields f = rows_fields(r, line, n);
+	bool absent = r->m->absent == ABSENT_MISSING;
+	struct field x;
+	size_t i, column = 0;
+	int got;
+
+	for (i = 0; i < r->m->features; i++)
+		row[i] = absent ? (double)NAN : 0;
+	*missing |= absent;
+	while ((got = rows_field(&f, &x)) == 1 && (x.n == 0 || *x.p != '#')) {
+		if (x.n == 0 || (++column == 1 && !memchr(x.p, ':', x.n)) ||
+		    (x.n > 4 && memcmp(x.p, "qid:", 4) == 0))
+			continue; /* the label, or the number of a query */
+		if (read_pair(r, x, number, column, row, missing, e) < 0)
+			return -1;
+	}
+	if (got < 0)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": a quote does not end", number);
+	return 0;
+}
+
+/* A value of JSON. */
+static double
+json_value(const struct rows *r, struct doc *d, size_t feature)
+{
+	char kind = doc_kind(d);
+	struct field x;
+	double v;
+
+	if (kind == 'n') {
+		doc_skip(d);
+		return (double)NAN;
+	}
+	if (is_text(r, feature) && r->m->words[feature].unused) {
+		doc_skip(d);
+		return 0;
+	}
+	if (kind != '"' && is_text(r, feature))
+		doc_fail(d, "a value is not a text");
+	if (kind != '"')
+		return doc_number(d);
+	x.p = doc_text(d);
+	x.n = strlen(x.p);
+	if (!feature_value(r, feature, x, &v))
+		doc_fail(d, "\"%.80s\" is not a number", x.p);
+	return v;
+}
+
+static void
+read_array(const struct rows *r, struct doc *d, double *row)
+{
+	size_t i, n = 0, all = r->m->features;
+	double v;
+
+	if (!doc_array(d))
+		return;
+	for (i = 0; doc_item(d); i++) {
+		if (i < r->skip) {
+			doc_skip(d);
+			continue;
+		}
+		v = json_value(r, d, n < all ? n : all - 1);
+		if (n < all)
+			row[n] = v;
+		n++;
+	}
+	if (!d->failed && n != all)
+		doc_fail(d, "%zu values, and the model takes %zu", n, all);
+}
+
+/* Features without a member are missing; members without a feature are left out. */
+static void
+read_object(const struct rows *r, struct doc *d, double *row)
+{
+	size_t i, found = 0;
+	uint32_t to;
+
+	for (i = 0; i < r->m->features; i++)
+		row[i] = (double)NAN;
+	if (!r->names)
+		doc_fail(d, "the features of the model have no names: write an array");
+	if (!doc_object(d))
+		return;
+	while (doc_member(d)) {
+		to = find_name(r, d->name, strlen(d->name));
+		if (to == ROWS_UNUSED) {
+			doc_skip(d);
+		} else {
+			row[to] = json_value(r, d, to);
+			found++;
+		}
+	}
+	if (!d->failed && !found)
+		doc_fail(d, "no member has the name of a feature");
+}
+
+static int
+read_json(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
+          bool *missing, struct err *e)
+{
+	char where[400];
+	struct doc d;
+	size_t i;
+
+	snprintf(where, sizeof where, "%.300s, row %" PRIu64, r->where, number);
+	doc_begin(&d, false, line, n, where, e);
+	if (doc_kind(&d) == '{')
+		read_object(r, &d, row);
+	else
+		read_array(r, &d, row);
+	if (doc_end(&d) < 0)
+		return -1;
+	for (i = 0; i < r->m->features; i++)
+		*missing |= isnan(row[i]);
+	return 0;
+}
+
+/* Refuses a row with a missing value for a model that does not accept one. */
+static int
+refuse_missing(const struct rows *r, uint64_t number, const double *row, struct err *e)
+{
+	size_t i = 0;
+
+	while (i < r->m->features && !isnan(row[i]))
+		i++;
+	if (i == r->m->features)
+		return 0;
+	if (r->m->names)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": the value of %s is missing, "
+		               "which the model does not accept", number, r->m->names[i]);
+	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": the value of feature %zu is missing, "
+	               "which the model does not accept", number, i);
+}
+
+int
+rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
+          bool *missing, struct err *e)
+{
+	bool gone = false;
+	int status = 0;
+
+	if (r->form == ROWS_JSON)
+		status = read_json(r, line, n, number, row, &gone, e);
+	else if (r->form == ROWS_NPY)
+		rows_npy_read(r, (const uint8_t *)line, row, &gone);
+	else if (r->form == ROWS_LIBSVM)
+		status = read_sparse(r, line, n, number, row, &gone, e);
+	else
+		status = read_table(r, line, n, number, row, &gone, e);
+	*missing |= gone;
+	return status < 0 ? -1 : gone && r->m->refuses_nan ? refuse_missing(r, number, row, e) : 0;
+}
