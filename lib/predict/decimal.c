@@ -210,27 +210,3 @@ decimal_read(const char **p, const char *end)
 		v = read_long(from, s);
 	return minus ? -v : v;
 }
-
-void
-decimal_write(struct buf *b, double v, bool single)
-{
-	char text[40];
-	int digits, last = single ? 9 : 17;
-
-	if (isnan(v)) {
-		buf_text(b, "nan");
-		return;
-	}
-	if (v == floor(v) && fabs(v) < 1e9) {
-		buf_printf(b, "%s%.0f", signbit(v) && v == 0 ? "-" : "", fabs(v) == 0 ? 0.0 : v);
-		return;
-	}
-	for (digits = last - 2; digits < last; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, v);
-		if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
-			break;
-	}
-	if (digits == last)
-		snprintf(text, sizeof text, "%.*g", last, v);
-	buf_text(b, text);
-}

@@ -9,6 +9,7 @@
 #include "core/thread.h"
 #include "predict/rows/batch_put.h"
 #include "predict/contrib.h"
+#include "predict/rows/rows_numbers.h"
 
 #define CHUNK (1u << 20) /* bytes of rows that are read before they are computed */
 #define VALUES (1u << 22) /* features of all rows of a block, about */
@@ -398,6 +399,7 @@ fill(struct work *w, struct reader *r)
 			break;
 		buf_put(&w->text, p, n);
 	} while (n == READER_STEP && w->text.n - from < CHUNK);
+	buf_room(&w->text, ROWS_NUMBERS_SLACK);
 	return !r->failed && !reader_at_end(r);
 }
 
@@ -408,6 +410,7 @@ batch_run(struct batch *b, struct reader *r, struct err *e)
 	size_t i;
 	int more = 1, status = 0;
 
+	b->rows.slack = true;
 	while (more && status == 0) {
 		more = fill(&w, r);
 		if (r->failed)

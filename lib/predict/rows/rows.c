@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "predict/decimal.h"
 #include "predict/doc.h"
+#include "predict/rows/rows_numbers.h"
 #include "predict/rows/rows_parts.h"
 
 static const struct {
@@ -305,6 +306,8 @@ rows_begin(struct rows *r, const char *line, size_t n, int header, struct err *e
 		r->form = guess(line, n);
 	if (r->m->words && r->form == ROWS_LIBSVM)
 		return err_set(e, ERR_USAGE, NULL, "the model has features that are texts: rows are csv, tsv or jsonl");
+	if (!r->m->words)
+		r->numbers = r->slack ? rows_numbers_best() : &rows_numbers_plain;
 	table = r->form == ROWS_CSV || r->form == ROWS_TSV || r->form == ROWS_SPACE;
 	if (header == 1 && !table)
 		return err_set(e, ERR_USAGE, NULL, "rows of the form %s have no header",
@@ -330,21 +333,57 @@ not_number(const struct rows *r, uint64_t number, size_t column, struct field x,
 	               "number", number, column, x.n < 80 ? (int)x.n : 80, x.p);
 }
 
+/* The feature of a column of a line whose features are in `all` columns. */
+static inline uint32_t
+feature_of(const struct rows *r, size_t column, size_t all)
+{
+	if (column < r->skip || column - r->skip >= all)
+		return ROWS_UNUSED;
+	return r->columns ? r->column[column - r->skip] : (uint32_t)(column - r->skip);
+}
+
+#define SOME 64
+
+/* Reads fields from a column on as long as they are numbers; the next column. */
+static size_t
+read_numbers(const struct rows *r, struct fields *f, size_t column, size_t all, double *row, bool *missing)
+{
+	bool direct = !r->columns && !r->skip && column < all;
+	size_t k, n, most = direct ? all - column : SOME;
+	double some[SOME], *v = direct ? row + column : some;
+	uint32_t to;
+
+	do {
+		n = f->p ? r->numbers->read(&f->p, f->end, f->between, v, most) : 0;
+		for (k = 0; k < n; k++, column++)
+			if (direct) {
+				*missing |= isnan(v[k]);
+			} else if ((to = feature_of(r, column, all)) != ROWS_UNUSED) {
+				row[to] = v[k];
+				*missing |= isnan(v[k]);
+			}
+	} while (n == most && !direct);
+	return column;
+}
+
 static int
 read_table(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
            bool *missing, struct err *e)
 {
 	struct fields f = rows_fields(r, line, n);
-	size_t i = 0, all = r->columns ? r->columns : r->m->features, count;
+	size_t all = r->columns ? r->columns : r->m->features, count = 0;
 	struct field x;
 	uint32_t to;
 	double v;
 	int got;
 
-	for (count = 0; (got = rows_field(&f, &x)) == 1; count++) {
-		if (count < r->skip || i++ >= all)
-			continue;
-		to = r->columns ? r->column[i - 1] : (uint32_t)(i - 1);
+	for (;; count++) {
+		if (r->numbers)
+			count = read_numbers(r, &f, count, all, row, missing);
+		got = rows_field(&f, &x);
+		if (got != 1)
+			break;
+		to = feature_of(r, count, all);
 		if (to == ROWS_UNUSED)
 			continue;
 		if (!feature_value(r, to, x, &v))
@@ -354,7 +393,7 @@ read_table(const struct rows *r, const char *line, size_t n, uint64_t number, do
 	}
 	if (got < 0)
 		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": a quote does not end", number);
-	if (i != all)
+	if (count != all + r->skip)
 		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 " has %zu columns, and %s %zu",
 		               number, count, r->columns ? "the header has" : "the model takes",
 		               all + r->skip);

@@ -35,10 +35,12 @@ struct rows {
 	const char *where;      /* for messages */
 	bool header;            /* the first line is a header */
 	bool one_based;         /* libsvm: the first index is 1 */
+	bool slack;             /* ROWS_NUMBERS_SLACK bytes can be read behind each line */
 	size_t skip;            /* columns at the beginning of a line that are not features */
 	uint32_t *column;       /* for each column after skip: the feature, or ROWS_UNUSED */
 	size_t columns;         /* 0: one for each feature, in order */
 	struct rows_name *names; /* the model's, sorted, for JSON objects; NULL: none */
+	const struct rows_numbers *numbers; /* NULL: a feature is a text */
 	struct npy npy;         /* the array, of count rows of this many bytes */
 	uint64_t count, bytes;
 };

@@ -1,0 +1,53 @@
+#include "predict/rows/rows_numbers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu.h"
+#include "predict/decimal.h"
+
+static size_t
+read_plain(const char **p, const char *end, char between, double *to, size_t n)
+{
+	const char *at = *p, *s;
+	size_t i;
+
+	for (i = 0; i < n && at; i++) {
+		s = at;
+		if (s < end ? *s == between : between != ' ') {
+			if (between == ' ')
+				break;
+			to[i] = (double)NAN;
+		} else {
+			s = at += at < end && *at == ' ';
+			to[i] = decimal_read(&s, end);
+			if (s == at || (s < end && *s != between))
+				break;
+		}
+		at = s < end ? s + 1 : NULL;
+		*p = at;
+	}
+	return i;
+}
+
+const struct rows_numbers rows_numbers_plain = { "ref", read_plain };
+
+const struct rows_numbers *
+rows_numbers_level(unsigned index)
+{
+#ifdef __x86_64__
+	if (index == 1)
+		return cpu_has(CPU_AVX2) ? &rows_numbers_avx2 : NULL;
+#endif
+	return index == 0 ? &rows_numbers_plain : NULL;
+}
+
+const struct rows_numbers *
+rows_numbers_best(void)
+{
+	const char *wish = getenv("APR_CPU");
+	const struct rows_numbers *best = rows_numbers_level(1);
+
+	return best && !(wish && strcmp(wish, "ref") == 0) ? best : &rows_numbers_plain;
+}
