@@ -18,6 +18,14 @@
 #define CODEC_HEAD 24                /* first bytes that describe a frame */
 #define CODEC_MEMORY (32u << 20)     /* default maximum of a frame's window */
 
+/* A function or table that only writers need. It is NULL in the small module of WebAssembly, which only
+ * reads (web/module.mk). */
+#ifdef APR_READS
+#define ONLY_WRITES(x) (1 ? NULL : (x))
+#else
+#define ONLY_WRITES(x) (x)
+#endif
+
 /* The contents of a frame's head. */
 struct codec_frame {
 	bool sized;          /* it states the decompressed size, */

@@ -382,8 +382,7 @@ begins_like_index(const char *path)
 	uint8_t head[FORMAT_PROBE];
 	ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
 	const struct format *f = n > 0 && *head == '{' ? format_probe(head, (size_t)n) : NULL;
-	bool like = n > 0 && *head == '{' && f != &format_xgboost && f != &format_lightgbm &&
-	            f != &format_catboost;
+	bool like = n > 0 && *head == '{' && !(f && f->json);
 
 	if (fd >= 0)
 		close(fd);

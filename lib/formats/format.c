@@ -16,14 +16,6 @@
 #include "stream/frame.h"
 #include "stream/stream.h"
 
-/* The formats, in the order in which they are probed. */
-static const struct format *const formats[] = { &format_gguf, &format_apr64,
-	&format_apr2, &format_apr1, &format_xgboost, &format_lightgbm, &format_catboost, &format_sklearn,
-	&format_onnxml, &format_aprjson, &format_coreml, &format_tensorflow,
-	&format_safetensors, &format_numpy, &format_keras, &format_pytorch, &format_ggml,
-	&format_tflite, &format_onnx, &format_stream, &format_flax, &format_llama2c };
-#define FORMATS (sizeof formats / sizeof *formats)
-
 static bool
 looks_like(const struct format *f, const uint8_t *head, size_t n)
 {
@@ -44,7 +36,7 @@ wants_more(const uint8_t *head, size_t n)
 const struct format *
 format_row(unsigned index)
 {
-	return index < FORMATS ? formats[index] : NULL;
+	return index < format_count ? format_list[index] : NULL;
 }
 
 const struct format *
@@ -52,9 +44,9 @@ format_by_name(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < FORMATS; i++)
-		if (strcmp(formats[i]->name, name) == 0)
-			return formats[i];
+	for (i = 0; i < format_count; i++)
+		if (strcmp(format_list[i]->name, name) == 0)
+			return format_list[i];
 	return NULL;
 }
 
@@ -68,8 +60,8 @@ format_choose(const char *name, const struct format **from, struct err *e)
 	if (!name || *from)
 		return 0;
 	err_set(e, ERR_USAGE, NULL, "--from: %.80s is not a format that is read here", name);
-	for (i = 0; i < FORMATS; i++)
-		buf_printf(&names, "%s%s", i ? ", " : "", formats[i]->name);
+	for (i = 0; i < format_count; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", format_list[i]->name);
 	if (buf_string(&names))
 		err_hint(e, "formats: %s", (const char *)names.p);
 	buf_free(&names);
@@ -82,9 +74,9 @@ format_suffix(const char *path)
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
 	size_t i;
 
-	for (i = 0; dot && i < FORMATS; i++)
-		if (formats[i]->suffix && strcasecmp(dot + 1, formats[i]->suffix) == 0)
-			return formats[i]->suffix;
+	for (i = 0; dot && i < format_count; i++)
+		if (format_list[i]->suffix && strcasecmp(dot + 1, format_list[i]->suffix) == 0)
+			return format_list[i]->suffix;
 	return NULL;
 }
 
@@ -93,9 +85,9 @@ format_by_suffix(const char *suffix)
 {
 	size_t i;
 
-	for (i = 0; suffix && i < FORMATS; i++)
-		if (formats[i]->by_suffix && strcmp(formats[i]->suffix, suffix) == 0)
-			return formats[i];
+	for (i = 0; suffix && i < format_count; i++)
+		if (format_list[i]->by_suffix && strcmp(format_list[i]->suffix, suffix) == 0)
+			return format_list[i];
 	return NULL;
 }
 
@@ -106,10 +98,10 @@ next_written(const struct format *last)
 	const struct format *next = NULL;
 	size_t i;
 
-	for (i = 0; i < FORMATS; i++)
-		if (formats[i]->writes && (!last || strcmp(formats[i]->name, last->name) > 0) &&
-		    (!next || strcmp(formats[i]->name, next->name) < 0))
-			next = formats[i];
+	for (i = 0; i < format_count; i++)
+		if (format_list[i]->writes && (!last || strcmp(format_list[i]->name, last->name) > 0) &&
+		    (!next || strcmp(format_list[i]->name, next->name) < 0))
+			next = format_list[i];
 	return next;
 }
 
@@ -132,10 +124,10 @@ format_option_row(unsigned index, bool writes, const struct format **format)
 	const struct format_option *o;
 	size_t i;
 
-	for (i = 0; i < FORMATS; i++)
-		for (o = formats[i]->options; o && o->name; o++)
+	for (i = 0; i < format_count; i++)
+		for (o = format_list[i]->options; o && o->name; o++)
 			if (o->writes == writes && index-- == 0) {
-				*format = formats[i];
+				*format = format_list[i];
 				return o;
 			}
 	return NULL;
@@ -248,9 +240,9 @@ format_may_spool(const char *path)
 		return true;
 	n = part_pread(fd, head, sizeof head, 0);
 	close(fd);
-	for (i = 0; n >= 8 && !f && i < FORMATS; i++)
-		if (looks_like(formats[i], head, (size_t)n))
-			f = formats[i];
+	for (i = 0; n >= 8 && !f && i < format_count; i++)
+		if (looks_like(format_list[i], head, (size_t)n))
+			f = format_list[i];
 	return !f || (f->reads->spools && f->reads->spools(head, (size_t)n));
 }
 
@@ -264,9 +256,9 @@ format_open_path(const char *path, const struct format_options *options,
 	size_t i;
 
 	*held = -1;
-	for (i = 0; strcmp(path, "-") != 0 && i < FORMATS; i++) {
-		if (formats[i]->reads->open_path && (!options->from || options->from == formats[i]))
-			s = formats[i]->reads->open_path(path, options, note, which, e);
+	for (i = 0; strcmp(path, "-") != 0 && i < format_count; i++) {
+		if (format_list[i]->reads->open_path && (!options->from || options->from == format_list[i]))
+			s = format_list[i]->reads->open_path(path, options, note, which, e);
 		if (s)
 			*held = opened_folder(path);
 		if (s || e->code != ERR_NONE)
@@ -284,9 +276,9 @@ format_folder_of(const char *path)
 	char *folder = NULL;
 	size_t i;
 
-	for (i = 0; !folder && strcmp(path, "-") != 0 && !embedded_is(path) && i < FORMATS; i++)
-		if (formats[i]->reads->folder_of)
-			folder = formats[i]->reads->folder_of(path);
+	for (i = 0; !folder && strcmp(path, "-") != 0 && !embedded_is(path) && i < format_count; i++)
+		if (format_list[i]->reads->folder_of)
+			folder = format_list[i]->reads->folder_of(path);
 	return folder;
 }
 
@@ -295,9 +287,9 @@ format_probe(const uint8_t *head, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < FORMATS; i++)
-		if (looks_like(formats[i], head, n))
-			return formats[i];
+	for (i = 0; i < format_count; i++)
+		if (looks_like(format_list[i], head, n))
+			return format_list[i];
 	return NULL;
 }
 
@@ -316,10 +308,10 @@ format_open(struct reader *r, const struct format_options *options,
 		reader_close(r);
 		return NULL;
 	}
-	for (i = 0; i < FORMATS; i++)
-		if (options->from ? options->from == formats[i] : looks_like(formats[i], head, n)) {
-			*which = formats[i];
-			return formats[i]->reads->open(r, options, note, e);
+	for (i = 0; i < format_count; i++)
+		if (options->from ? options->from == format_list[i] : looks_like(format_list[i], head, n)) {
+			*which = format_list[i];
+			return format_list[i]->reads->open(r, options, note, e);
 		}
 	other = format_other(head, n);
 	if (n == 0)

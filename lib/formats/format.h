@@ -182,6 +182,8 @@ struct format {
 	 * formats that are not rows of the list, such as shards. */
 	bool (*probe)(const uint8_t *head, size_t n);
 	size_t peeks;       /* the bytes that probe asks for; 0: FORMAT_PROBE */
+	bool json;          /* a file that begins with '{' may have this format, and is then no index
+	                     * of a folder */
 
 	const struct format_reads *reads;
 	const struct format_writes *writes; /* NULL: the format is only read */
@@ -212,6 +214,11 @@ extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
 	format_sklearn, format_onnxml;
 
 /* ---- the list ---- */
+
+/* The formats, in the order in which they are probed. A module of WebAssembly may have fewer
+ * (web/few/). */
+extern const struct format *const format_list[];
+extern const size_t format_count;
 
 /* A format by name (for -t), or NULL; a format by index, in the order in which they are
  * probed, or NULL past the last. */

@@ -40,7 +40,7 @@
 #ifdef LEVELS
 #elif defined __x86_64__
 #define LEVELS(X) X(ref) X(avx2) X(avx512)
-#elif defined __aarch64__ || defined __wasm_simd128__
+#elif defined __aarch64__ || (defined __wasm_simd128__ && !defined APR_READS)
 #define LEVELS(X) X(ref) X(neon)
 #else
 #define LEVELS(X) X(ref)

@@ -213,7 +213,7 @@ const struct format format_apr1 = {
 	.suffix = "apr",
 	.probe = probe,
 	.reads = &reads,
-	.writes = &writes,
+	.writes = ONLY_WRITES(&writes),
 	.options = apr1_options,
 	.keys = true,
 };

@@ -98,6 +98,6 @@ const struct format format_apr2 = {
 	.by_suffix = true,
 	.probe = probe,
 	.reads = &reads,
-	.writes = &writes,
-	.amend = apr2_amend,
+	.writes = ONLY_WRITES(&writes),
+	.amend = ONLY_WRITES(apr2_amend),
 };

@@ -218,5 +218,5 @@ const struct format format_apr64 = {
 	.suffix = "apr",
 	.probe = probe,
 	.reads = &reads,
-	.writes = &writes,
+	.writes = ONLY_WRITES(&writes),
 };

@@ -68,6 +68,6 @@ const struct format format_gguf = {
 	.by_suffix = true,
 	.probe = probe,
 	.reads = &reads,
-	.writes = &writes,
-	.amend = gguf_amend,
+	.writes = ONLY_WRITES(&writes),
+	.amend = ONLY_WRITES(gguf_amend),
 };

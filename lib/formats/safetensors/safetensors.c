@@ -185,6 +185,6 @@ const struct format format_safetensors = {
 	.by_suffix = true,
 	.probe = probe,
 	.reads = &reads,
-	.writes = &writes,
-	.amend = safetensors_amend,
+	.writes = ONLY_WRITES(&writes),
+	.amend = ONLY_WRITES(safetensors_amend),
 };

@@ -101,7 +101,7 @@ is_onnxml(const uint8_t *p, size_t n)
 	return onnxml_probe(p, n);
 }
 
-#define FORMAT(NAME, TITLE, PEEKS, WRITES) \
+#define FORMAT(NAME, TITLE, PEEKS, JSON, WRITES) \
 static const struct import_kind NAME##_kind = { \
 	.format = &format_##NAME, .bytes = sizeof(struct classic), .read = read_file, .close = close_file, \
 }; \
@@ -115,12 +115,12 @@ static const struct format_reads NAME##_reads = { \
 	.open = NAME##_open, .describe = import_describe, .tensor_offset = import_tensor_offset, \
 }; \
 const struct format format_##NAME = { \
-	.name = #NAME, .title = TITLE, .probe = is_##NAME, .peeks = PEEKS, .reads = &NAME##_reads, \
-	.writes = WRITES, \
+	.name = #NAME, .title = TITLE, .probe = is_##NAME, .peeks = PEEKS, .json = JSON, \
+	.reads = &NAME##_reads, .writes = WRITES, \
 }
 
-FORMAT(xgboost, "XGBoost", PREDICT_PROBE, &classic_xgboost_writes);
-FORMAT(lightgbm, "LightGBM", 0, NULL);
-FORMAT(catboost, "CatBoost", 0, NULL);
-FORMAT(sklearn, "scikit-learn", 0, NULL);
-FORMAT(onnxml, "ONNX-ML", PREDICT_PROBE, NULL);
+FORMAT(xgboost, "XGBoost", PREDICT_PROBE, true, &classic_xgboost_writes);
+FORMAT(lightgbm, "LightGBM", 0, true, NULL);
+FORMAT(catboost, "CatBoost", 0, true, NULL);
+FORMAT(sklearn, "scikit-learn", 0, false, NULL);
+FORMAT(onnxml, "ONNX-ML", PREDICT_PROBE, false, NULL);
