@@ -1,12 +1,20 @@
-# "make wasm": build/wasm/aprml.wasm, the library as a WebAssembly module. lib/core/wasm/ has the system that
-# it runs on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what JavaScript needs
+# "make wasm": the library as WebAssembly modules in build/wasm, each with all that is in those before it:
+#
+#   aprml-core.wasm    looks into the containers that the tools write
+#   aprml.wasm         also checks, writes, quantizes, signs, seals and runs models
+#   aprml-import.wasm  also reads the files of other libraries, and has classical models
+#
+# All are linked from the same objects; what no exported function reaches is left out. Objects with a table
+# that reaches more are replaced: lists by web/few/, what needs keys by web/core/, and tables of writers by
+# the same source with APR_READS (codecs/codec.h). lib/core/wasm/ has the system that they run on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what JavaScript needs
 # besides the public functions. The libraries come from Debian's source packages.
 
 include config.mk
 
 W = build/wasm
 WASM_CC = clang-19
-WASM_O = -O2
+WASM_O = -Oz
+WASM_FAST = -O2 # of what computes
 
 FEATURES = -mbulk-memory -msign-ext -mnontrapping-fptoint -mmutable-globals -msimd128
 BASE = --target=wasm32-wasi $(FEATURES) -ffunction-sections -fdata-sections -ffp-contract=off \
@@ -78,7 +86,10 @@ $(S)/.ready: scripts/wasm-sources.sh web/module.mk
 		>include/msgpack/$$f.h || exit; done
 	@# The compressor chooses its search by the vectors of the CPU, and so the bytes it writes: here those
 	@# of x86-64 and of 64-bit ARM.
-	@sed -i 's/int const kHasSIMD128 = 0;/int const kHasSIMD128 = 1;/' $(S)/libzstd/lib/compress/zstd_compress.c
+	@# The searches for files with a dictionary, half of the compressor, are not used.
+	@sed -i -e 's/int const kHasSIMD128 = 0;/int const kHasSIMD128 = 1;/' \
+		-e 's/ZSTD_compressBlock_[A-Za-z0-9]*_\(dictMatchState\|dedicatedDictSearch\)\(_row\)\?/NULL/' \
+		$(S)/libzstd/lib/compress/zstd_compress.c
 	@mkdir -p $(S)/simde
 	@ln -sfn /usr/include/simde $(S)/simde/simde
 	@touch $@
@@ -96,22 +107,51 @@ SRC = $(filter-out $(ABSENT),$(sort $(wildcard $(ROOMS:%=lib/%/*.c)))) $(wildcar
 OBJ = $(SRC:%.c=$(W)/own/%.o)
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib -Ilib/core/wasm/include $(DEBS_INCLUDE:-I%=-isystem %) \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wno-macro-redefined $(BASE) $(WASM_O) $(CFLAGS)
+COMPUTE = $(filter lib/kernels/neon/% lib/kernels/ref/type_float.c lib/infer/cpu/%,$(SRC))
+$(COMPUTE:%.c=$(W)/own/%.o): CFLAGS += $(WASM_FAST)
 
 $(W)/own/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(WASM_CC) $(FLAGS) -MMD -MP -c -o $@ $<
 
-# Everything that the header declares is exported.
+$(W)/reads/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(WASM_CC) $(FLAGS) -Wno-unused -DAPR_READS -MMD -MP -c -o $@ $<
+
+# ---- modules ----
+
+READS = $(foreach f,gguf safetensors apr1 apr2 apr64,lib/formats/$f/$f.c) lib/codecs/lz4.c lib/codecs/zstd.c \
+	lib/kernels/level.c
+KEYED = lib/stage/ring.c lib/crypto/derivation.c lib/crypto/seal/seal_source.c
+own = $(patsubst %.c,$(W)/own/%.o,$1)
+aprml-import_OBJ = $(OBJ)
+aprml_OBJ = $(filter-out $(call own,lib/formats/list.c),$(OBJ)) $(call own,$(wildcard web/few/*.c))
+aprml-core_OBJ = $(filter-out $(call own,$(READS) $(KEYED)),$(aprml_OBJ)) $(READS:%.c=$(W)/reads/%.o) \
+	$(call own,$(wildcard web/core/*.c))
+MODULES = aprml-core aprml aprml-import
+
+# Everything that the header declares is exported, or of the core these.
+CORE = bytes close decode file file_count find floats integer item key key_count next open open_origin read \
+	tensor tensor_count text value version
 HEADERS = $(wildcard lib/api/aprml*.h)
-$(W)/exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
+$(W)/aprml-import.exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
+	@mkdir -p $(@D)
 	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -oh "^js_[a-z0-9_]*" web/*.c; \
 		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/-Wl,--export-if-defined=/' >$@
+$(W)/aprml.exports: $(W)/aprml-import.exports
+	@grep -v '=aprml_predict' $< >$@
+$(W)/aprml-core.exports: web/module.mk
+	@mkdir -p $(@D)
+	@printf -- '-Wl,--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
 
 LINK = -mexec-model=reactor -Wl,--gc-sections -Wl,-z,stack-size=4194304 -Wl,--stack-first \
 	-Wl,--max-memory=4294967296 -Wl,--strip-all
-$(W)/aprml.wasm: $(DEBS_OBJ) $(OBJ) $(W)/exports
-	$(file >$(W)/objects,$(filter %.o,$^))
-	$(call say,LD)$(WASM_CC) $(BASE) $(WASM_O) $(LINK) @$(W)/exports -o $@ @$(W)/objects
+define module
+$(W)/$1.wasm: $(DEBS_OBJ) $($1_OBJ) $(W)/$1.exports
+	$$(file >$(W)/$1.objects,$$(filter %.o,$$^))
+	$$(call say,LD)$(WASM_CC) $(BASE) $(WASM_O) $(LINK) @$(W)/$1.exports -o $$@ @$(W)/$1.objects
+endef
+$(foreach m,$(MODULES),$(eval $(call module,$m)))
 
 # The page takes everything from one folder.
 GLUE = $(addprefix $(W)/,$(notdir $(wildcard web/*.js web/*.html web/*.css web/*.svg)))
@@ -119,8 +159,8 @@ $(filter $(W)/%,$(GLUE)): $(W)/%: web/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-all: $(W)/aprml.wasm $(GLUE)
+all: $(MODULES:%=$(W)/%.wasm) $(GLUE)
 sources: $(S)/.ready
--include $(shell find $(W)/own -name '*.d' 2>/dev/null)
+-include $(shell find $(W)/own $(W)/reads -name '*.d' 2>/dev/null)
 .PHONY: all sources
 .DEFAULT_GOAL = all

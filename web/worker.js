@@ -1,6 +1,7 @@
-// worker.js: holds the module and the open model. The page sends {id, job, ...}; answers are
+// worker.js: holds a module and the open model. The page sends {id, job, ...}; answers are
 // {id, value} or {id, error}, and before that any number of {id, step}. Jobs come one after the other;
-// "stop" ends the text that is being generated.
+// "stop" ends the text that is being generated. Models are looked at with the small module; larger ones
+// are fetched when a file or a job needs them.
 import { load } from './aprml.js';
 import { forget, kept, local, remote, watch } from './ranges.js';
 import { make } from './make.js';
@@ -19,20 +20,30 @@ const TEXT = 4000;       // characters of a value that are shown
 const ITEMS = 16;        // of an array that are shown
 const SEALED = 5;        // the number of the error
 
-// What the page offers, and the function of the module that it needs.
-const FEATURES = { check: 'aprml_check', verify: 'aprml_verify', save: 'js_output', run: 'aprml_run_next', message: 'js_seal' };
+const FEATURES = ['check', 'verify', 'save', 'run', 'message']; // that the page offers
 
-const ready = load(new URL('aprml.wasm', import.meta.url), { log: (text) => console.log(text) });
+// Each module can do all that those before it can.
+const MODULES = ['aprml-core.wasm', 'aprml.wasm', 'aprml-import.wasm'], LOOKS = 0, WORKS = 1;
+const loaded = [];
+const module = (i) => loaded[i] ??= load(new URL(MODULES[i], import.meta.url), { log: (text) => console.log(text) });
+
 let model = null, files = [], run = null, ring = null;
+let source = null, used = LOOKS; // of the open model: what the page sent, and the number of its module
 let stopped = -1; // jobs up to this number
 
-function close() {
+function closeModel() {
   run?.close();
   model?.close();
   ring?.close();
-  for (const f of files) f.close();
   run = model = ring = null;
+}
+
+function close() {
+  closeModel();
+  for (const f of files) f.close();
   files = [];
+  source = null;
+  used = LOOKS;
 }
 
 // Reports how much of the files has been read.
@@ -85,18 +96,43 @@ function openWith(aprml, whole, { identities, passphrase }) {
     model = aprml.open(from, name, { ring: ring?.address });
     return null;
   } catch (e) {
-    if (e.number !== SEALED) throw e;
+    if (e.number !== SEALED || used === LOOKS) throw e;
     model = aprml.open(from, name, { sealed: true });
     return e.message;
   }
 }
 
-async function open({ source }) {
-  const aprml = await ready;
+// With the first module that can; keys need the second. The error is that of the last.
+async function openBy() {
+  const keys = source.keys ?? {};
+  for (used = keys.identities || keys.passphrase ? WORKS : LOOKS; ; used++) {
+    try {
+      return openWith(await module(used), source.name, keys);
+    } catch (e) {
+      closeModel();
+      if (used === MODULES.length - 1 || files.some((f) => f.failure)) throw e;
+    }
+  }
+}
+
+// A module for more than to look, which then also has the model.
+async function works() {
+  if (used >= WORKS) return module(used);
+  const aprml = await module(WORKS);
+  used = WORKS;
+  if (model) {
+    closeModel();
+    openWith(aprml, source.name, source.keys ?? {});
+  }
+  return aprml;
+}
+
+async function open(given) {
   close();
   try {
+    source = given.source;
     files = source.address ? [await remote(source.address)] : source.files.map((f, i) => local(f, source.names?.[i]));
-    const sealed = openWith(aprml, source.name, source.keys ?? {});
+    const sealed = await openBy(), aprml = await module(used);
     const published = model.keys.includes('inference_pub_key') ? model.value('inference_pub_key') : null;
     return {
       name: source.name ?? (files.length === 1 ? files[0].name : `${files.length} files`),
@@ -105,7 +141,7 @@ async function open({ source }) {
       tensors: model.tensors.map((t) => ({ ...t, dims: t.dims.map(Number), values: Number(t.values), bytes: Number(t.bytes) })),
       keys: keys(),
       keyCount: model.keys.length,
-      recipient: typeof published === 'string' && 'js_recipient' in aprml.exports ? recipientOf(aprml, published) : null,
+      recipient: typeof published === 'string' ? recipientOf(aprml, published) : null,
     };
   } catch (e) {
     const failure = files.find((f) => f.failure)?.failure;
@@ -151,10 +187,9 @@ function histogram({ tensor }) {
 
 const jobs = {
   async start() {
-    const aprml = await ready;
+    const aprml = await module(LOOKS);
     await tidy();
-    const can = Object.keys(FEATURES).filter((name) => FEATURES[name] in aprml.exports);
-    return { version: aprml.version, kept: await kept(), can };
+    return { version: aprml.version, kept: await kept(), can: FEATURES };
   },
 
   open,
@@ -162,17 +197,19 @@ const jobs = {
   histogram,
 
   async check(_, tell) {
+    const aprml = await works();
     follow(tell);
-    return check(await ready, model);
+    return check(aprml, model);
   },
 
   async verify({ key }, tell) {
+    const aprml = await works();
     follow(tell);
-    return verify(await ready, model, [{ bytes: key }]);
+    return verify(aprml, model, [{ bytes: key }]);
   },
 
   async save({ name, how, target }, tell) {
-    const aprml = await ready, file = await create(name), began = performance.now();
+    const aprml = await works(), file = await create(name), began = performance.now();
     follow(tell);
     try {
       make(aprml, model, file, how);
@@ -187,8 +224,9 @@ const jobs = {
   async run({ text, options }, tell, id) {
     const bytes = model.tensors.reduce((sum, t) => sum + Number(t.bytes), 0);
     if (bytes > ROOM) throw new Error(`the model has ${sizeText(bytes)}; in a browser one of ${sizeText(ROOM)} can run`);
+    const aprml = await works();
     follow(tell);
-    run ??= new Run(await ready, model);
+    run ??= new Run(aprml, model);
     watch();
     run.clear();
     run.begin(text, options);
@@ -200,15 +238,15 @@ const jobs = {
   },
 
   async seal({ recipient, text }) {
-    return seal(await ready, recipient, new TextEncoder().encode(text));
+    return seal(await works(), recipient, new TextEncoder().encode(text));
   },
 
   async unseal({ keys: text, bytes }) {
-    return unseal(await ready, text, bytes);
+    return unseal(await works(), text, bytes);
   },
 
   async identity() {
-    return identity(await ready);
+    return identity(await works());
   },
 
   // What is open stays.

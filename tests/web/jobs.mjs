@@ -4,8 +4,10 @@
 //	write IN OUT OPTION=VALUE...   options of make.js; sign, seal and open name files of keys
 //	verify IN KEY                  prints the id of the key and the root
 //	check IN                       prints the score
+//	look IN                        prints a digest of tensors, their first values, metadata and bytes
 //	logits IN OUT ID...            writes the logits after each token, f32
 //	say IN TEXT COUNT              prints what a model says next
+import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { load } from '../../web/aprml.js';
 import { make } from '../../web/make.js';
@@ -54,6 +56,21 @@ const jobs = {
   verify: (from, keys) => opened(from, null, (model) => {
     const v = verify(aprml, model, [key(keys)]);
     return `${v.key} ${v.root}`;
+  }),
+  look: (from) => opened(from, null, (model) => {
+    const seen = createHash('sha256'), add = (x) => seen.update(JSON.stringify(x, (_, v) => (typeof v === 'bigint' ? `${v}` : v)));
+    for (const [i, t] of model.tensors.entries()) {
+      add(t);
+      try {
+        seen.update(model.floats(i, 0, Math.min(256, Number(t.values))));
+      } catch (e) {
+        add(e.message);
+      }
+    }
+    for (const key of model.keys) add([key, model.type(key), model.value(key)]);
+    for (const f of model.files) seen.update(f.bytes);
+    model.data((i, bytes) => seen.update(bytes));
+    return `${from} ${model.tensors.length} ${seen.digest('hex')}`;
   }),
   check: (from) => opened(from, null, (model) => String(check(aprml, model).score)),
   logits: (from, to, ...ids) => running(from, (run) => {

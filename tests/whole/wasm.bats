@@ -2,6 +2,8 @@
 load ../helper
 
 module=$root/build/wasm/aprml.wasm
+looks=$root/build/wasm/aprml-core.wasm
+imports=$root/build/wasm/aprml-import.wasm
 web=$root/tests/web
 
 setup() {
@@ -12,14 +14,14 @@ setup() {
 	PATH=$PATH:$APR_GEN
 }
 
-# job FIELD…: adds a line for tests/web/jobs.mjs; jobs: does them.
+# job FIELD…: adds a line for tests/web/jobs.mjs; jobs [MODULE]: does them.
 job() {
 	local IFS=$'\t'
 	echo "$*" >>lines
 }
 
 jobs() {
-	node "$web/jobs.mjs" "$module" <lines >said || fail "$(cat said)"
+	node "$web/jobs.mjs" "${1:-$module}" <lines >said || fail "$(cat said)"
 }
 
 @test "wasm: each fault of each container is named as natively, with its code" {
@@ -28,7 +30,7 @@ jobs() {
 		vectors ${of}_faults $of
 		folders+=($of)
 	done
-	node "$web/faults.mjs" "$module" "${folders[@]/%onnx/onnx=onnx}" >said
+	node "$web/faults.mjs" "$imports" "${folders[@]/%onnx/onnx=onnx}" >said
 	[ "$(cut -d' ' -f1 said)" -gt 1300 ]
 }
 
@@ -47,10 +49,29 @@ jobs() {
 		n=$((n + 1))
 	done
 	[ $n -gt 50 ]
-	jobs
+	jobs "$imports"
 	while [ $((n--)) -gt 0 ]; do
 		cmp want.$n got.$n
 	done
+}
+
+@test "wasm: the small module sees in containers what the large one does, and refuses the rest" {
+	local of f
+	for of in gguf apr1 apr64 stream safetensors onnx; do
+		vectors ${of}_good $of
+	done
+	apr-pack -z zstd:5 -o zstd.apr "$model"
+	for f in gguf/* apr1/* apr64/* stream/* safetensors/* zstd.apr "$root"/tests/data/arch/*.gguf; do
+		[ -f "$f" ] && apr-unpack "$f" >/dev/null 2>&1 || continue
+		job look "$f"
+	done
+	jobs
+	mv said want
+	jobs "$looks"
+	cmp want said
+	printf 'look\tonnx/external\n' >lines
+	run ! jobs "$looks"
+	grep -q 'is not a model file of a known format (1)$' said
 }
 
 @test "wasm: containers and types have the bytes of the native tools" {
