@@ -137,19 +137,22 @@ HEADERS = $(wildcard lib/api/aprml*.h)
 $(W)/aprml-import.exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
 	@mkdir -p $(@D)
 	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -oh "^js_[a-z0-9_]*" web/*.c; \
-		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/-Wl,--export-if-defined=/' >$@
+		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/--export-if-defined=/' >$@
 $(W)/aprml.exports: $(W)/aprml-import.exports
 	@grep -v '=aprml_predict' $< >$@
 $(W)/aprml-core.exports: web/module.mk
 	@mkdir -p $(@D)
-	@printf -- '-Wl,--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
+	@printf -- '--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
 
-LINK = -mexec-model=reactor -Wl,--gc-sections -Wl,-z,stack-size=4194304 -Wl,--stack-first \
-	-Wl,--max-memory=4294967296 -Wl,--strip-all
+# The linker is called itself: the driver of the compiler would run another optimizer where one is installed.
+SYSROOT = /usr/lib/wasm32-wasi
+RUNTIME = $(shell $(WASM_CC) --target=wasm32-wasi -print-libgcc-file-name)
+LINK = wasm-ld-19 -m wasm32 --entry _initialize --gc-sections --strip-all -z stack-size=4194304 --stack-first \
+	--max-memory=4294967296 -L$(SYSROOT) $(SYSROOT)/crt1-reactor.o
 define module
 $(W)/$1.wasm: $(DEBS_OBJ) $($1_OBJ) $(W)/$1.exports
 	$$(file >$(W)/$1.objects,$$(filter %.o,$$^))
-	$$(call say,LD)$(WASM_CC) $(BASE) $(WASM_O) $(LINK) @$(W)/$1.exports -o $$@ @$(W)/$1.objects
+	$$(call say,LD)$(LINK) @$(W)/$1.exports @$(W)/$1.objects -lc $(RUNTIME) -o $$@
 endef
 $(foreach m,$(MODULES),$(eval $(call module,$m)))
 
