@@ -136,6 +136,17 @@ $(B)/bin/apr-completions.o: level_FLAGS = -I$(B)
 # The ciphers of the WebAssembly module stand beside those of libcrypto in one test.
 $(B)/tests/unit/t_portable: LIBS += -lbearssl
 
+# Tables that are made for the WebAssembly module, in a test beside what they are made of.
+MADE = $(B)/made/core/wasm/characters.inc
+$(B)/made/characters: $(B)/web/tables/characters.o
+	@mkdir -p $(@D)
+	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(MADE): $(B)/made/characters
+	@mkdir -p $(@D)
+	$(call run,GEN)$< >$@.new && mv $@.new $@
+$(B)/tests/unit/t_characters.o: $(MADE)
+$(B)/tests/unit/t_characters.o: level_FLAGS = -I$(B)/made
+
 units: $(UNITS) ## build all unit tests
 
 # Generators share nothing with lib/: a mistake there must not be repeated in them.

@@ -46,7 +46,7 @@ bin core model bare lowrank wire linear arch adapt lora stream kernels codecs cr
 '
 libraries='
 jansson lib/core/json.h
-pcre2 lib/core/pattern.c
+pcre2 lib/core/pattern.c lib/core/wasm/pattern_tables.c
 libdeflate lib/core/crc32.c
 zlib lib/core/crc32.c lib/wire/zip.c lib/wire/hdf5_filter.c
 lz4frame lib/codecs/lz4.c
@@ -57,7 +57,7 @@ zstd_errors lib/codecs/zstd.c
 sodium lib/crypto/keys.c lib/crypto/secret.c lib/crypto/kdf.c lib/crypto/agree.c lib/crypto/portable/random.c
 openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/hkdf.c
 bearssl lib/crypto/portable/digest.c lib/crypto/portable/aead.c lib/crypto/portable/hkdf.c
-utf8proc lib/tokenizer/unicode.c
+utf8proc lib/core/characters.c
 yaml lib/wire/yaml.c
 curl lib/net/http.c
 '

@@ -27,7 +27,7 @@ endif
 
 # ---- libraries: sources, and flags ----
 
-DEBS = jansson libzstd lz4 pcre2 utf8proc libsodium libdeflate zlib bearssl msgpack-c libyaml
+DEBS = jansson libzstd lz4 pcre2 libsodium libdeflate zlib bearssl msgpack-c libyaml
 jansson_SRC = $(S)/jansson/src/*.c
 jansson_FLAGS = -I$(S)/jansson/android -I$(S)/jansson/src -DHAVE_STDINT_H
 libzstd_SRC = $(S)/libzstd/lib/common/*.c $(S)/libzstd/lib/compress/*.c $(S)/libzstd/lib/decompress/*.c
@@ -35,12 +35,12 @@ libzstd_FLAGS = -I$(S)/libzstd/lib -DZSTD_DISABLE_ASM -DZSTD_LEGACY_SUPPORT=0 -D
 lz4_SRC = $(S)/lz4/lib/lz4.c $(S)/lz4/lib/lz4hc.c $(S)/lz4/lib/lz4frame.c $(S)/lz4/lib/xxhash.c
 lz4_FLAGS = -I$(S)/lz4/lib
 pcre2_SRC = $(filter-out %_jit_compile.c %_jit_match.c %_jit_misc.c %_jit_test.c %_dftables.c %_fuzzsupport.c \
+	%_config.c %_convert.c %_dfa_match.c %_maketables.c %_serialize.c %_substitute.c %_substring.c %_ucd.c \
 	%_printint.c %_ucptables.c %pcre2demo.c %pcre2grep.c %pcre2posix.c %pcre2posix_test.c %pcre2test.c, \
 	$(wildcard $(S)/pcre2/src/*.c)) $(S)/pcre2/src/pcre2_jit_compile.c
 pcre2_FLAGS = -I$(S)/pcre2/src -DHAVE_CONFIG_H -DPCRE2_CODE_UNIT_WIDTH=8 -DPCRE2_STATIC -DSUPPORT_PCRE2_8 \
 	-DSUPPORT_UNICODE
-utf8proc_SRC = $(S)/utf8proc/utf8proc.c
-utf8proc_FLAGS = -I$(S)/utf8proc -DUTF8PROC_STATIC
+pcre2_FLAGS += -Dpcre2_compile_8=pcre2_compile_filled_8 # lib/core/wasm/pattern_tables.c
 libsodium_SRC = $(foreach d,crypto_auth/crypto_auth crypto_auth/hmacsha256/* crypto_core/ed25519/* \
 	crypto_core/ed25519/ref10/* crypto_core/hchacha20/* crypto_core/salsa/ref/* crypto_generichash/crypto_generichash \
 	crypto_generichash/blake2b/* crypto_generichash/blake2b/ref/* crypto_hash/* crypto_hash/*/* crypto_hash/*/cp/* \
@@ -66,9 +66,10 @@ libyaml_FLAGS = -I$(S)/libyaml/include -I$(S)/libyaml/src -DYAML_VERSION_MAJOR=0
 	-DYAML_VERSION_PATCH=5 -DYAML_VERSION_STRING='"0.2.5"' -DYAML_DECLARE_STATIC
 
 $(foreach l,$(DEBS),$(eval $(l)_OBJ = $$(patsubst $(S)/%.c,$(W)/lib/%.o,$$(wildcard $$($(l)_SRC)))))
+pcre2_OBJ += $(W)/lib/pcre2/small_ucd.o
 DEBS_OBJ = $(foreach l,$(DEBS),$($(l)_OBJ))
-DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 utf8proc libsodium libdeflate zlib bearssl msgpack-c libyaml simde,\
-	$(filter -I%,$($(l)_FLAGS)))) -DSODIUM_STATIC -DUTF8PROC_STATIC -DPCRE2_STATIC -DHAVE_UNISTD_H
+DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 libsodium libdeflate zlib bearssl msgpack-c libyaml simde,\
+	$(filter -I%,$($(l)_FLAGS)))) -DSODIUM_STATIC -DPCRE2_STATIC -DHAVE_UNISTD_H
 
 $(W)/lib/%.o: $(S)/%.c
 	@mkdir -p $(@D)
@@ -79,7 +80,7 @@ $(S)/.ready: scripts/wasm-sources.sh web/module.mk
 	@scripts/wasm-sources.sh $(S) $(DEBS)
 	@: >$(S)/jansson/src/jansson_private_config.h
 	@cd $(S)/pcre2/src && cp config.h.generic config.h && cp pcre2.h.generic pcre2.h && \
-		cp pcre2_chartables.c.dist pcre2_chartables.c
+		cp pcre2_chartables.c.dist pcre2_chartables.c && touch *.c
 	@cp $(S)/libsodium/builds/msvc/version.h $(S)/libsodium/src/libsodium/include/sodium/version.h
 	@cd $(S)/msgpack-c && for f in sysdep pack_template; do \
 		sed 's/@MSGPACK_ENDIAN_BIG_BYTE@/0/; s/@MSGPACK_ENDIAN_LITTLE_BYTE@/1/' cmake/$$f.h.in \
@@ -96,7 +97,7 @@ $(S)/.ready: scripts/wasm-sources.sh web/module.mk
 
 # ---- the project ----
 
-ABSENT = $(addprefix lib/core/,broker.c broker_serve.c calls.c descriptors.c dir.c embedded.c netbox.c opened.c part.c pipe.c \
+ABSENT = $(addprefix lib/core/,broker.c broker_serve.c calls.c characters.c descriptors.c dir.c embedded.c netbox.c opened.c part.c pipe.c \
 	place.c place_stage.c program.c remote.c remote_talk.c remote_wire.c rewrite.c sandbox.c) \
 	$(addprefix lib/crypto/,aead.c digest.c hkdf.c) lib/quant/plugin.c \
 	$(addprefix lib/kernels/neon/,panel_i8_i8mm.c panel_i8_sdot.c rows_sdot.c type_float.c)
@@ -109,6 +110,29 @@ FLAGS = -std=c11 -D_GNU_SOURCE -Ilib -Ilib/core/wasm/include $(DEBS_INCLUDE:-I%=
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wno-macro-redefined $(BASE) $(WASM_O) $(CFLAGS)
 COMPUTE = $(filter lib/kernels/neon/% lib/kernels/ref/type_float.c lib/infer/cpu/%,$(SRC))
 $(COMPUTE:%.c=$(W)/own/%.o): CFLAGS += $(WASM_FAST)
+
+# Tables of Unicode, made by programs of this machine; the larger ones of PCRE2 are left out of its source.
+MADE = $(W)/made/core/wasm
+MADE_CC = $(CC) -std=c11 -O1 -w -Ilib -I$(W)/made -I$(S)/pcre2/src $(filter -DHAVE% -DPCRE2% -DSUPPORT%,$(pcre2_FLAGS))
+MADE_OF = $(wildcard web/tables/* lib/core/wasm/*.h) lib/core/characters.c
+$(MADE)/characters.inc: $(MADE_OF)
+	@mkdir -p $(@D)
+	$(call say,GEN)$(MADE_CC) -o $(W)/made/characters web/tables/characters.c -lutf8proc
+	@$(W)/made/characters >$@.new && mv $@.new $@
+$(MADE)/patterns.inc: $(MADE_OF) $(MADE)/characters.inc lib/core/wasm/pattern_tables.c $(S)/.ready
+	$(call say,GEN)$(MADE_CC) -o $(W)/made/patterns web/tables/patterns.c lib/core/characters.c \
+		$(S)/pcre2/src/pcre2_ucd.c -lutf8proc
+	@$(W)/made/patterns >$@
+	@$(MADE_CC) -o $(W)/made/patterns_check web/tables/patterns_check.c lib/core/wasm/characters.c \
+		$(S)/pcre2/src/pcre2_ucd.c && $(W)/made/patterns_check || { rm -f $@; exit 1; }
+$(W)/lib/pcre2/small_ucd.c: $(S)/.ready
+	@mkdir -p $(@D)
+	@sed '/PRIV(ucd_\(records\|stage[12]\))\[\] = { \/\*/,/^};/d' $(S)/pcre2/src/pcre2_ucd.c >$@
+$(W)/lib/pcre2/small_ucd.o: $(W)/lib/pcre2/small_ucd.c
+	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -Ilib/core/wasm/include $(pcre2_FLAGS) -c -o $@ $<
+$(W)/own/lib/core/wasm/characters.o: $(MADE)/characters.inc
+$(W)/own/lib/core/wasm/pattern_tables.o: $(MADE)/patterns.inc
+$(W)/own/lib/core/wasm/characters.o $(W)/own/lib/core/wasm/pattern_tables.o: FLAGS += -I$(W)/made
 
 $(W)/own/%.o: %.c
 	@mkdir -p $(@D)

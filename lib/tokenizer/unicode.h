@@ -1,6 +1,4 @@
-/* unicode: the properties and forms of characters. This is the only file that includes utf8proc,
- * whose tables are those of Unicode 15. Patterns use PCRE2's own tables (core/pattern.h).
- */
+/* unicode: the properties and forms of characters, by the tables of core/characters.h. */
 #ifndef TOKENIZER_UNICODE_H
 #define TOKENIZER_UNICODE_H
 
