@@ -470,6 +470,12 @@ tokenizer_count(const struct tokenizer *t)
 	return (uint32_t)t->vocab.count;
 }
 
+size_t
+tokenizer_longest(const struct tokenizer *t)
+{
+	return t->vocab.longest;
+}
+
 uint32_t
 tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
 {

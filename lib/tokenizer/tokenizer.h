@@ -98,6 +98,10 @@ void tokenizer_piece(const struct tokenizer *t, uint32_t id, bool first, unsigne
 
 uint32_t tokenizer_count(const struct tokenizer *t);
 
+/* Bytes of the longest token, as the vocabulary spells it: if nothing of a text is dropped or unknown, it
+ * has no more for each of its tokens. */
+size_t tokenizer_longest(const struct tokenizer *t);
+
 /* The id of a token with a role, or TOKEN_NONE. */
 enum tokenizer_role {
 	TOKENIZER_BOS, TOKENIZER_EOS, TOKENIZER_EOT, TOKENIZER_UNK, TOKENIZER_SEP,

@@ -42,7 +42,7 @@ setup() {
 	{
 		printf '%s\n' '{"request":1,"prompt":"a","temp":-1}' '{no' '{"tokens":[999999]}' \
 			'{"request":[3],"prompt":"a","tokens":[1]}'
-		head -c 67200000 /dev/zero | tr '\0' ' '
+		head -c 1053569 /dev/zero | tr '\0' ' '
 		printf '\n%s' '{"prompt":"ROMEO:","n":1}'
 	} >requests
 	try apr-run --serve-stdin -c 64 "$model" <requests
@@ -53,7 +53,7 @@ setup() {
 		{"error":"E002","message":"the request: is not valid JSON at byte 3: string or '}' expected near 'no'"}
 		{"error":"invalid","message":"m: token 999999 is not in the vocabulary of 1024"}
 		{"request":[3],"error":"usage","message":"the request: has both prompt and tokens"}
-		{"error":"E008","message":"the request: is longer than 67108864 bytes"}
+		{"error":"E008","message":"the request: is longer than 1053568 bytes"}
 		{"text":"\n","tokens":[198],"prompt_tokens":2,"end":"count"}
 	END
 	{ printf '{"tokens":[1'; printf ',%d' {1..64}; echo ']}'; } >long
@@ -68,14 +68,48 @@ setup() {
 	fi
 	{
 		printf '{"tokens":[1],"request":"'
-		head -c 40000000 /dev/zero | tr '\0' x
+		head -c 1000000 /dev/zero | tr '\0' x
 		printf '"}\n{"request":2,"tokens":[1]}'
 	} >requests
-	try env APR_RAM_LIMIT=205M apr-run --serve-stdin -n 1 "$model" <requests
+	failed=0
+	for room in 13 14 15 16 17 18 20 40; do
+		try env APR_RAM_LIMIT=${room}M apr-run --serve-stdin -n 1 "$model" <requests
+		[ "$status" -eq 0 ] || continue # too small for the model
+		quiet
+		[ "$(sed -n '2,$p' "$out")" = '{"request":2,"text":"i","tokens":[72],"prompt_tokens":1,"end":"count"}' ]
+		case $(head -c 16 "$out") in
+		'{"error":"E008",') failed=$((failed + 1)) ;;
+		*) [ $(head -n 1 "$out" | wc -c) -gt 1000000 ] ;;
+		esac
+	done
+	[ "$status" -eq 0 ]
+	[ "$failed" -gt 0 ]
+}
+
+@test "a request takes memory as the context does, whatever its length" {
+	{
+		printf '{"prompt":"%s"}\n' "$(head -c 50000000 /dev/zero | tr '\0' 'a')"
+		printf '{"tokens":[1%s]}\n' "$(head -c 50000000 /dev/zero | sed 's/\x0\x0/,1/g')"
+		head -c 50000000 /dev/zero | tr '\0' '['
+		printf '\n{"prompt":"%s"}\n' "$(head -c 1052000 /dev/zero | tr '\0' 'a')"
+		printf '{"tokens":[1%s]}\n' "$(printf ',1%.0s' {1..4200})"
+		# Commas of a text are no values.
+		printf '{"request":"%s\\"%s","tokens":[1],"n":1}\n' "$(head -c 5000 /dev/zero | tr '\0' ',')" '[,'
+	} >requests
+	room=24M
+	if grep -q -e __asan_init "$APR_BIN/apr-run"; then
+		room= # a sanitizer has memory of its own
+	fi
+	try env APR_RAM_LIMIT=$room apr-run --serve-stdin -c 64 "$model" <requests
 	quiet
+	sed -i 's/,,*\\"\[,/commas/' "$out"
 	cmp - "$out" <<-'END'
-		{"error":"E008","message":"out of memory"}
-		{"request":2,"text":"i","tokens":[72],"prompt_tokens":1,"end":"count"}
+		{"error":"E008","message":"the request: is longer than 1053568 bytes"}
+		{"error":"E008","message":"the request: is longer than 1053568 bytes"}
+		{"error":"E008","message":"the request: is longer than 1053568 bytes"}
+		{"error":"invalid","message":"the prompt has 1052000 bytes, and 1049408 are the most for 64 tokens","hint":"-c N makes room for N"}
+		{"error":"E008","message":"the request: has more than 4160 values"}
+		{"request":"commas","text":"i","tokens":[72],"prompt_tokens":1,"end":"count"}
 	END
 }
 

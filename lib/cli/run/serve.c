@@ -6,13 +6,24 @@
 #include <unistd.h>
 
 #include "cli/prompt.h"
+#include "core/num.h"
 #include "generate/generate.h"
 
-#define PIECE (1u << 16) /* bytes per read */
+#define PIECE (1u << 16)  /* bytes per read */
+#define BESIDE (1u << 20) /* bytes of a request beside the longest prompt that fits, and of a prompt that
+                           * a tokenizer may drop */
+#define VALUES 4096       /* of a request beside its tokens */
+
+/* What a request has at most. More cannot be answered, and would only take memory. */
+struct bounds {
+	size_t positions;         /* tokens that there is room for */
+	size_t prompt, line;      /* bytes */
+};
 
 /* One request and its answer. */
 struct answer {
 	const struct serve *s;
+	const struct bounds *most;
 	struct request request;
 	struct buf text, ids;      /* of the answer so far */
 	bool lost;                 /* the output has failed */
@@ -132,6 +143,65 @@ put_failure(struct answer *a, const struct err *why, struct err *e)
 
 /* ---- requests ---- */
 
+/* BESIDE bytes, and n for each of the tokens; at most SERVE_LINE. */
+static size_t
+bytes_for(size_t positions, uint64_t n)
+{
+	uint64_t bytes;
+
+	return num_mul(positions, n, &bytes) < 0 || bytes > SERVE_LINE - BESIDE ? SERVE_LINE
+	       : (size_t)bytes + BESIDE;
+}
+
+/* In JSON a byte of text takes up to 6, an id 11. */
+static struct bounds
+bounds_of(const struct serve *s)
+{
+	size_t positions = infer_context(sequence_model(s->sequence));
+	size_t longest = s->tokenizer ? tokenizer_longest(s->tokenizer) : 0;
+
+	return (struct bounds){ positions, bytes_for(positions, longest),
+		bytes_for(positions, longest < 2 ? 12 : 6 * (uint64_t)longest) };
+}
+
+/* Each value of an array or object has a bracket or a comma in front. */
+static size_t
+count_values(const uint8_t *p, size_t n)
+{
+	bool text = false;
+	size_t i, count = 0;
+
+	for (i = 0; i < n; i++)
+		if (p[i] == '"')
+			text = !text;
+		else if (text)
+			i += p[i] == '\\';
+		else
+			count += p[i] == ',' || p[i] == '[' || p[i] == '{';
+	return count;
+}
+
+static int
+read_request(struct answer *a, const uint8_t *line, size_t n, struct err *e)
+{
+	if (count_values(line, n) > a->most->positions + VALUES)
+		return err_set(e, ERR_MEMORY, "the request", "has more than %zu values",
+		               a->most->positions + VALUES);
+	return request_read(&a->request, line, n, e);
+}
+
+static int
+prove_prompt(const struct answer *a, struct err *e)
+{
+	size_t n = strlen(a->request.prompt);
+
+	if (n <= a->most->prompt)
+		return 0;
+	err_set(e, ERR_INVALID, NULL, "the prompt has %zu bytes, and %zu are the most for %zu tokens", n,
+	        a->most->prompt, a->most->positions);
+	return err_hint(e, "-c N makes room for N");
+}
+
 static int
 encode(struct answer *a, struct err *e)
 {
@@ -142,6 +212,8 @@ encode(struct answer *a, struct err *e)
 		return 0;
 	if (!a->s->tokenizer)
 		return err_set(e, ERR_USAGE, "prompt", "the model has no vocabulary: ask with tokens");
+	if (prove_prompt(a, e) < 0)
+		return -1;
 	buf_text(&prompt, a->request.prompt);
 	r = buf_ok(&prompt) ? prompt_encode(a->s->tokenizer, &prompt, &a->request.tokens, e)
 	                    : err_memory(e);
@@ -166,15 +238,15 @@ generate(struct answer *a, struct generate_result *r, struct err *e)
 
 /* Answers a line. -1 if the answer cannot be written. */
 static int
-serve_line(const struct serve *s, const uint8_t *line, size_t n, const struct err *before,
-           struct err *e)
+serve_line(const struct serve *s, const struct bounds *most, const uint8_t *line, size_t n,
+           const struct err *before, struct err *e)
 {
-	struct answer a = { .s = s, .request = s->defaults };
+	struct answer a = { .s = s, .most = most, .request = s->defaults };
 	struct generate_result result;
 	struct err why = *before;
 	int r = -1;
 
-	if (why.code == ERR_NONE && request_read(&a.request, line, n, &why) == 0 &&
+	if (why.code == ERR_NONE && read_request(&a, line, n, &why) == 0 &&
 	    encode(&a, &why) == 0 && generate(&a, &result, &why) == 0)
 		r = put_answer(&a, &result, &why);
 	if (r < 0 && !a.lost)
@@ -188,6 +260,7 @@ serve_line(const struct serve *s, const uint8_t *line, size_t n, const struct er
 /* ---- the input ---- */
 
 struct input {
+	struct bounds most;
 	struct buf b;              /* bytes that were read and not used */
 	size_t searched;           /* of them, those that are not an end of a line */
 	bool skips;                /* the line is too long and is answered at its end */
@@ -227,10 +300,12 @@ take_line(const struct serve *s, struct input *in, const uint8_t *p, size_t n, s
 {
 	struct err before = ERR_INIT;
 
-	if (in->skips)
-		err_set(&before, ERR_MEMORY, "the request", "is longer than %u bytes", SERVE_LINE);
+	if (in->skips || n > in->most.line)
+		err_set(&before, ERR_MEMORY, "the request", "is longer than %zu bytes",
+		        in->most.line);
 	in->skips = false;
-	return before.code == ERR_NONE && is_blank(p, n) ? 0 : serve_line(s, p, n, &before, e);
+	return before.code == ERR_NONE && is_blank(p, n) ? 0
+	       : serve_line(s, &in->most, p, n, &before, e);
 }
 
 /* Answers the complete lines of the input, and keeps what follows them. */
@@ -245,7 +320,7 @@ take_lines(const struct serve *s, struct input *in, struct err *e)
 		from = p = stop + 1;
 	}
 	in->b.n = in->searched = (size_t)(end - p);
-	if (in->b.n > SERVE_LINE) {
+	if (in->b.n > in->most.line) {
 		in->skips = true;
 		in->b.n = in->searched = 0;
 	}
@@ -257,7 +332,7 @@ take_lines(const struct serve *s, struct input *in, struct err *e)
 int
 serve_lines(const struct serve *s, struct err *e)
 {
-	struct input in = { 0 };
+	struct input in = { .most = bounds_of(s) };
 	int r = 0;
 
 	while (r == 0 && !in.ended && !*s->interrupted) {

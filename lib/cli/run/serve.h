@@ -8,6 +8,9 @@
  * do not apply are left out: request if the request has none, text without a vocabulary, hint. Of
  * a request that asks for a stream, a line {"request","id","text","logprob"} comes before for each
  * token. end: "count", "end_of_text", "stop", "context" or "interrupted".
+ *
+ * Lines, prompts and numbers of values that are far beyond what the context has room for are refused
+ * before they are read as a whole, so that memory depends on the context and not on the request.
  */
 #ifndef CLI_SERVE_H
 #define CLI_SERVE_H
