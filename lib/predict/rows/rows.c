@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,7 +9,6 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "predict/decimal.h"
-#include "predict/doc.h"
 #include "predict/rows/rows_numbers.h"
 #include "predict/rows/rows_parts.h"
 
@@ -135,9 +133,8 @@ value_of(struct field x, double *v)
 	return is_missing(x);
 }
 
-/* The value of a feature: the number of a text, or as above. */
-static bool
-feature_value(const struct rows *r, size_t feature, struct field x, double *v)
+bool
+rows_value(const struct rows *r, size_t feature, struct field x, double *v)
 {
 	const struct predict_words *w = r->m->words ? &r->m->words[feature] : NULL;
 
@@ -152,9 +149,8 @@ feature_value(const struct rows *r, size_t feature, struct field x, double *v)
 	return true;
 }
 
-/* Whether a feature is a text; false for what is not a feature. */
-static bool
-is_text(const struct rows *r, size_t feature)
+bool
+rows_is_text(const struct rows *r, size_t feature)
 {
 	return feature < r->m->word_count && (r->m->words[feature].count > 0 || r->m->words[feature].unused);
 }
@@ -199,8 +195,8 @@ sort_names(struct rows *r, struct err *e)
 	return 0;
 }
 
-static uint32_t
-find_name(const struct rows *r, const char *text, size_t n)
+uint32_t
+rows_find_name(const struct rows *r, const char *text, size_t n)
 {
 	size_t low = 0, high = r->names ? r->m->name_count : 0, at;
 	int c;
@@ -230,7 +226,7 @@ has_words(const struct rows *r, const char *line, size_t n)
 	double v;
 
 	for (i = 0; rows_field(&f, &x) == 1; i++)
-		if (i >= r->skip && (is_text(r, i - r->skip) ? find_name(r, x.p, x.n) != ROWS_UNUSED : !value_of(x, &v)))
+		if (i >= r->skip && (rows_is_text(r, i - r->skip) ? rows_find_name(r, x.p, x.n) != ROWS_UNUSED : !value_of(x, &v)))
 			return true;
 	return false;
 }
@@ -275,7 +271,7 @@ read_header(struct rows *r, const char *line, size_t n, struct err *e)
 		if (r->columns == ROWS_COLUMNS ||
 		    mem_grow(&r->column, &cap, r->columns + 1, sizeof *r->column) < 0)
 			return err_memory(e);
-		r->column[r->columns] = find_name(r, x.p, x.n);
+		r->column[r->columns] = rows_find_name(r, x.p, x.n);
 		found += r->column[r->columns++] != ROWS_UNUSED;
 	}
 	if (got < 0)
@@ -354,7 +350,7 @@ read_numbers(const struct rows *r, struct fields *f, size_t column, size_t all, 
 	uint32_t to;
 
 	do {
-		n = f->p ? r->numbers->read(&f->p, f->end, f->between, v, most) : 0;
+		n = f->p ? r->numbers->read(&f->p, f->end, f->between, false, v, most) : 0;
 		for (k = 0; k < n; k++, column++)
 			if (direct) {
 				*missing |= isnan(v[k]);
@@ -386,7 +382,7 @@ read_table(const struct rows *r, const char *line, size_t n, uint64_t number, do
 		to = feature_of(r, count, all);
 		if (to == ROWS_UNUSED)
 			continue;
-		if (!feature_value(r, to, x, &v))
+		if (!rows_value(r, to, x, &v))
 			return not_number(r, number, count + 1, x, e);
 		row[to] = v;
 		*missing |= isnan(v);
@@ -452,102 +448,6 @@ read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, d
 	return 0;
 }
 
-/* A value of JSON. */
-static double
-json_value(const struct rows *r, struct doc *d, size_t feature)
-{
-	char kind = doc_kind(d);
-	struct field x;
-	double v;
-
-	if (kind == 'n') {
-		doc_skip(d);
-		return (double)NAN;
-	}
-	if (is_text(r, feature) && r->m->words[feature].unused) {
-		doc_skip(d);
-		return 0;
-	}
-	if (kind != '"' && is_text(r, feature))
-		doc_fail(d, "a value is not a text");
-	if (kind != '"')
-		return doc_number(d);
-	x.p = doc_text(d);
-	x.n = strlen(x.p);
-	if (!feature_value(r, feature, x, &v))
-		doc_fail(d, "\"%.80s\" is not a number", x.p);
-	return v;
-}
-
-static void
-read_array(const struct rows *r, struct doc *d, double *row)
-{
-	size_t i, n = 0, all = r->m->features;
-	double v;
-
-	if (!doc_array(d))
-		return;
-	for (i = 0; doc_item(d); i++) {
-		if (i < r->skip) {
-			doc_skip(d);
-			continue;
-		}
-		v = json_value(r, d, n < all ? n : all - 1);
-		if (n < all)
-			row[n] = v;
-		n++;
-	}
-	if (!d->failed && n != all)
-		doc_fail(d, "%zu values, and the model takes %zu", n, all);
-}
-
-/* Features without a member are missing; members without a feature are left out. */
-static void
-read_object(const struct rows *r, struct doc *d, double *row)
-{
-	size_t i, found = 0;
-	uint32_t to;
-
-	for (i = 0; i < r->m->features; i++)
-		row[i] = (double)NAN;
-	if (!r->names)
-		doc_fail(d, "the features of the model have no names: write an array");
-	if (!doc_object(d))
-		return;
-	while (doc_member(d)) {
-		to = find_name(r, d->name, strlen(d->name));
-		if (to == ROWS_UNUSED) {
-			doc_skip(d);
-		} else {
-			row[to] = json_value(r, d, to);
-			found++;
-		}
-	}
-	if (!d->failed && !found)
-		doc_fail(d, "no member has the name of a feature");
-}
-
-static int
-read_json(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
-          bool *missing, struct err *e)
-{
-	char where[400];
-	struct doc d;
-	size_t i;
-
-	snprintf(where, sizeof where, "%.300s, row %" PRIu64, r->where, number);
-	doc_begin(&d, false, line, n, where, e);
-	if (doc_kind(&d) == '{')
-		read_object(r, &d, row);
-	else
-		read_array(r, &d, row);
-	if (doc_end(&d) < 0)
-		return -1;
-	for (i = 0; i < r->m->features; i++)
-		*missing |= isnan(row[i]);
-	return 0;
-}
-
 /* Refuses a row with a missing value for a model that does not accept one. */
 static int
 refuse_missing(const struct rows *r, uint64_t number, const double *row, struct err *e)
@@ -573,7 +473,7 @@ rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, dou
 	int status = 0;
 
 	if (r->form == ROWS_JSON)
-		status = read_json(r, line, n, number, row, &gone, e);
+		status = rows_json_read(r, line, n, number, row, &gone, e);
 	else if (r->form == ROWS_NPY)
 		rows_npy_read(r, (const uint8_t *)line, row, &gone);
 	else if (r->form == ROWS_LIBSVM)

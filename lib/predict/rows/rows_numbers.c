@@ -7,8 +7,14 @@
 #include "kernels/cpu.h"
 #include "predict/decimal.h"
 
+static bool
+begins_json(const char *p, const char *end)
+{
+	return p < end && (*p == '-' || (*p >= '0' && *p <= '9'));
+}
+
 static size_t
-read_plain(const char **p, const char *end, char between, double *to, size_t n)
+read_plain(const char **p, const char *end, char between, bool json, double *to, size_t n)
 {
 	const char *at = *p, *s;
 	size_t i;
@@ -16,11 +22,13 @@ read_plain(const char **p, const char *end, char between, double *to, size_t n)
 	for (i = 0; i < n && at; i++) {
 		s = at;
 		if (s < end ? *s == between : between != ' ') {
-			if (between == ' ')
+			if (between == ' ' || json)
 				break;
 			to[i] = (double)NAN;
 		} else {
 			s = at += at < end && *at == ' ';
+			if (json && !begins_json(s, end))
+				break;
 			to[i] = decimal_read(&s, end);
 			if (s == at || (s < end && *s != between))
 				break;

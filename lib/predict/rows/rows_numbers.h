@@ -7,6 +7,7 @@
 #ifndef PREDICT_ROWS_NUMBERS_H
 #define PREDICT_ROWS_NUMBERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ROWS_NUMBERS_SLACK 96 /* bytes behind a line that a level other than plain C may read */
@@ -15,8 +16,9 @@ struct rows_numbers {
 	const char *name; /* as in APR_CPU */
 	/* Reads at most n fields from *p, which is before end or at it, and moves *p behind the character
 	 * that ends the last of them; NULL if that is the end of the line. An empty field is NaN; with spaces
-	 * between the fields there is none. Returns the number of fields. */
-	size_t (*read)(const char **p, const char *end, char between, double *to, size_t n);
+	 * between the fields there is none. json: fields begin with a digit or a minus, and are not empty.
+	 * Returns the number of fields. */
+	size_t (*read)(const char **p, const char *end, char between, bool json, double *to, size_t n);
 };
 
 /* The levels that this CPU has, from plain C up; NULL past the last. */

@@ -59,18 +59,20 @@ read_digits(const char *p, size_t n, double *v)
 
 /* The value of the field from p to end. */
 static inline bool
-read_field(const char *p, const char *end, char between, double *v)
+read_field(const char *p, const char *end, char between, bool json, double *v)
 {
 	const char *from = p += *p == ' ' && between != ' ' && p < end;
 	bool minus = *p == '-';
 
+	if (json && !minus && (unsigned char)(*p - '0') > 9)
+		return false;
 	if (__builtin_expect(read_digits(p + minus, (size_t)(end - p) - minus, v), 1)) {
 		*v = minus ? -*v : *v;
 		return true;
 	}
 	if (p == end) {
 		*v = (double)NAN;
-		return between != ' ';
+		return between != ' ' && !json;
 	}
 	*v = decimal_read(&from, end);
 	return from == end;
@@ -89,7 +91,7 @@ ends_of(const char *p, size_t n, char between)
 }
 
 static size_t
-read_avx2(const char **p, const char *end, char between, double *to, size_t n)
+read_avx2(const char **p, const char *end, char between, bool json, double *to, size_t n)
 {
 	const char *at = *p, *window, *stop;
 	uint64_t ends;
@@ -98,7 +100,7 @@ read_avx2(const char **p, const char *end, char between, double *to, size_t n)
 	for (window = at; i < n; window += WINDOW)
 		for (ends = ends_of(window, (size_t)(end - window), between); ends && i < n; ends &= ends - 1) {
 			stop = window + __builtin_ctzll(ends);
-			if (!read_field(at, stop, between, &to[i]))
+			if (!read_field(at, stop, between, json, &to[i]))
 				return i;
 			i++;
 			at = stop + 1;

@@ -21,6 +21,20 @@ struct fields rows_fields(const struct rows *r, const char *line, size_t n);
  * quotes stays doubled. */
 int rows_field(struct fields *f, struct field *x);
 
+/* The value of a feature: a number, NaN if it is missing, or the number of a text. False if it is none of
+ * them. */
+bool rows_value(const struct rows *r, size_t feature, struct field x, double *v);
+
+/* Whether a feature is a text; false for what is not a feature. */
+bool rows_is_text(const struct rows *r, size_t feature);
+
+/* The feature of this name, or ROWS_UNUSED. */
+uint32_t rows_find_name(const struct rows *r, const char *text, size_t n);
+
+/* rows_read for JSON. */
+int rows_json_read(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
+                   bool *missing, struct err *e);
+
 /* rows_begin for a model of texts. */
 int rows_begin_texts(struct rows *r, int header, struct err *e);
 
