@@ -75,10 +75,8 @@ scale(uint64_t mantissa, int exponent, double *v)
 static bool
 scale(uint64_t mantissa, int exponent, double *v)
 {
-	if (mantissa > (uint64_t)1 << 53 || exponent < -22 || exponent > 22)
-		return false;
-	*v = exponent < 0 ? (double)mantissa / tens[-exponent] : (double)mantissa * tens[exponent];
-	return true;
+	*v = (double)mantissa;
+	return exponent == 0;
 }
 #endif
 
@@ -152,8 +150,8 @@ read_usual(const char **p, const char *end, double *v)
 		return false;
 	if (s < end && (*s == 'e' || *s == 'E') && !(s = take_exponent(s + 1, end, &exponent)))
 		return false;
-	if (exponent == 0)
-		*v = (double)mantissa;
+	if (mantissa <= (uint64_t)1 << 53 && exponent >= -22 && exponent <= 22)
+		*v = exponent < 0 ? (double)(int64_t)mantissa / tens[-exponent] : (double)(int64_t)mantissa * tens[exponent];
 	else if (!scale(mantissa, exponent, v))
 		return false;
 	*v = minus ? -*v : *v;

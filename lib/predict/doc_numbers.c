@@ -1,6 +1,7 @@
 /* Lists of numbers: most of the bytes of a model. */
 #include <string.h>
 
+#include "core/le.h"
 #include "predict/decimal.h"
 #include "predict/doc_parts.h"
 
@@ -8,41 +9,69 @@
 static inline double
 quick_number(const char **p, const char *end)
 {
-	const char *s = *p, *stop = end - s > 9 ? s + 9 : end;
+	bool minus = *p < end && **p == '-';
+	const char *s = *p + minus, *from = s, *stop = end - s > 9 ? s + 9 : end;
 	unsigned v = 0, c = 0;
 
 	for (; s < stop && (c = (unsigned char)*s - (unsigned)'0') < 10; s++)
 		v = v * 10 + c;
-	if (s == *p || s == stop || (*s != ',' && *s != ']'))
+	if (s == from || s == stop || (*s != ',' && *s != ']'))
 		return decimal_read(p, end);
 	*p = s;
-	return v;
+	return minus ? -(double)v : v;
 }
 
-/* Reads items as long as they are numbers with at most one space in front. */
+/* Four digits with a comma behind each: at p, before end. */
+static inline bool
+quick_four(const char *p, const char *end, double to[4])
+{
+	uint64_t v;
+	unsigned i;
+
+	if (end - p < 8)
+		return false;
+	v = le64((const uint8_t *)p) ^ 0x2c302c302c302c30u;
+	if ((v & 0xfff0fff0fff0fff0u) || ((v + 0x0006000600060006u) & 0x0010001000100010u))
+		return false;
+	for (i = 0; i < 4; i++)
+		to[i] = (double)(int)(v >> 16 * i & 15);
+	return true;
+}
+
+#define SOME 64
+
+/* Reads items as long as they are numbers with at most one space in front. The document is then at the
+ * comma or bracket behind the last of them. */
 static void
 json_numbers(struct doc *d, struct buf *doubles)
 {
-	const char *p = (const char *)d->p, *end = (const char *)d->end, *from;
-	double some[64];
+	const char *p = (const char *)d->p, *end = (const char *)d->end, *from, *last = NULL;
+	double some[SOME + 4];
 	size_t n = 0;
 
 	for (;;) {
+		for (; n < SOME && quick_four(p, end, some + n); n += 4) {
+			p += 8;
+			last = p - 1;
+		}
+		if (n >= SOME) {
+			buf_put(doubles, some, n * sizeof *some);
+			n = 0;
+		}
 		p += p < end && *p == ' ';
 		from = p;
 		some[n] = quick_number(&p, end);
 		if (p == from || p == end || (*p != ',' && *p != ']'))
 			break;
-		d->p = (const uint8_t *)p;
-		d->stack[d->depth - 1].any = true;
-		if (++n == sizeof some / sizeof *some) {
-			buf_put(doubles, some, sizeof some);
-			n = 0;
-		}
+		n++;
+		last = p;
 		if (*p++ == ']')
 			break;
 	}
 	buf_put(doubles, some, n * sizeof *some);
+	if (last)
+		d->p = (const uint8_t *)last;
+	d->stack[d->depth - 1].any |= last != NULL;
 }
 
 static uint32_t
@@ -72,6 +101,15 @@ spread_integers(double *to, const uint8_t *p, size_t n)
 		to[i] = (int32_t)big32(p + 4 * i);
 }
 
+static void
+spread_bytes(double *to, const uint8_t *p, size_t n, bool is_signed)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = is_signed ? (double)(int8_t)p[i] : (double)p[i];
+}
+
 /* Reads all items of an array with a type. */
 static void
 binary_numbers(struct doc *d, struct buf *doubles)
@@ -89,9 +127,11 @@ binary_numbers(struct doc *d, struct buf *doubles)
 		spread_floats(to, d->p, n);
 	else if (x->type == 'l')
 		spread_integers(to, d->p, n);
-	for (i = 0; i < n && x->type != 'd' && x->type != 'l'; i++)
+	else if (width == 1)
+		spread_bytes(to, d->p, n, x->type == 'i');
+	for (i = 0; i < n && width > 1 && x->type != 'd' && x->type != 'l'; i++)
 		to[i] = doc_binary_number(d, x->type);
-	if (x->type == 'd' || x->type == 'l')
+	if (width == 1 || x->type == 'd' || x->type == 'l')
 		d->p += n * width;
 	doubles->n += n * sizeof *to;
 	x->left = 0;

@@ -57,7 +57,15 @@ tree_leaf(struct tree *t, struct tree_node *x, double value, uint32_t id)
 double
 forest_below(float t)
 {
-	return (double)nextafterf(t, -HUGE_VALF);
+	union { float f; uint32_t u; } x = { .f = t };
+
+	if (t > 0)
+		x.u--;
+	else if (t < 0)
+		x.u += t > -HUGE_VALF;
+	else if (t == 0)
+		x.u = 0x80000001u;
+	return (double)x.f;
 }
 
 /* ---- the forest ---- */

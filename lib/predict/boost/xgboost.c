@@ -137,7 +137,7 @@ struct xgboost {
 	size_t sets;          /* words of the sets of all trees */
 };
 
-static double
+static inline double
 at(const struct buf *b, size_t i)
 {
 	double v;
@@ -152,10 +152,10 @@ length(const struct buf *b)
 	return b->n / sizeof(double);
 }
 
-static bool
+static inline bool
 whole(double v, double limit)
 {
-	return v >= 0 && v < limit && v == floor(v);
+	return v >= 0 && v < limit && v == (double)(uint64_t)v;
 }
 
 /* The categories of the k-th entry become a set; the node goes right if it has one of them. */
@@ -281,6 +281,18 @@ read_tree_param(struct xgboost *x)
 			doc_fail(d, "trees whose leaves have several values are not read");
 }
 
+/* The field of a tree that a member is, or FIELDS. */
+static size_t
+field_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < FIELDS; i++)
+		if (fields[i][0] == name[0] && strcmp(fields[i], name) == 0)
+			break;
+	return i;
+}
+
 static void
 read_tree(struct xgboost *x)
 {
@@ -292,8 +304,7 @@ read_tree(struct xgboost *x)
 	if (!doc_object(d))
 		return;
 	while (doc_member(d)) {
-		for (i = 0; i < FIELDS && !doc_named(d, fields[i]); i++)
-			;
+		i = field_of(d->name);
 		if (doc_named(d, "tree_param")) {
 			read_tree_param(x);
 		} else if (i < FIELDS && (i != COVERS || x->m->covers)) {
@@ -455,6 +466,8 @@ read_learner(struct xgboost *x)
 	}
 }
 
+#define NODE_BYTES 36 /* of a file, at least, if its trees have no lists of categories */
+
 /* ---- from the parts to a model ---- */
 
 /* Gives each tree its output, and multiplies leaves of DART. */
@@ -533,7 +546,8 @@ xgboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 	size_t i;
 	int r = -1;
 
-	if (!d || xgboost_begin(m, e) < 0) {
+	/* About as many nodes as the file has, so that no list is moved while it grows. */
+	if (!d || xgboost_begin(m, e) < 0 || forest_reserve(&m->forest, n / NODE_BYTES, n / NODE_BYTES / 2, 0, e) < 0) {
 		free(d);
 		return d ? -1 : err_memory(e);
 	}

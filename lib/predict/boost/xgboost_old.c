@@ -132,7 +132,7 @@ read_tree(struct old *x, struct tree *t)
 		if (put_node(x, t, p + (size_t)i * NODE, i) < 0)
 			return -1;
 	t->covered = x->m->covers;
-	for (i = 0; p && i < n; i++)
+	for (i = 0; p && t->covered && i < n; i++)
 		t->nodes[i].cover = (double)single_at(p + (size_t)n * NODE + (size_t)i * STATISTICS + 4);
 	return p ? 0 : -1;
 }
@@ -162,6 +162,7 @@ read_trees(struct old *x, bool dart)
 {
 	const uint8_t *p = take(x, TREES);
 	uint32_t i, n = p ? le32(p) : 0;
+	size_t nodes = x->left / (NODE + STATISTICS); /* at most */
 	struct tree tree = { 0 };
 	int r = 0;
 
@@ -169,6 +170,8 @@ read_trees(struct old *x, bool dart)
 		return -1;
 	if (n > x->left / (TREE + NODE))
 		return err_set(x->e, ERR_CORRUPT, x->where, "the file is too short for %u trees", n);
+	if (forest_reserve(&x->m->forest, nodes, nodes / 2 + n, n, x->e) < 0)
+		return -1;
 	for (i = 0; r == 0 && i < n; i++) {
 		tree_clear(&tree);
 		r = read_tree(x, &tree) < 0 ? -1 : forest_add(&x->m->forest, &tree, x->where, x->e);
