@@ -12,7 +12,7 @@
 const char *const form_forms[] = { "trees", "linear", "centers", "steps", NULL };
 const char *const form_tasks[] = { "value", "binary", "classes", "cluster", "pairs", NULL };
 const char *const form_links[] = { "none", "sigmoid", "softmax", "exp", "log1p_exp", "square", "hinge",
-	"share", "each", "pairs", NULL };
+	"share", "each", "pairs", "sharp", NULL };
 const char *const form_flags[FORM_FLAGS] = { "single", "rounds", "refuses_nan", "ties_up", "by_score",
 	"skips", "after", "single_sums", "average", "scaled" };
 

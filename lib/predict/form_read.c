@@ -115,11 +115,22 @@ read_texts(const struct form_reader *x, const char *name,
 static const char *
 kind_of(const char *text)
 {
-	static const char *const kinds[] = { "gradient boosting of XGBoost", "linear boosting of XGBoost",
-		"gradient boosting of LightGBM", "random forest of LightGBM", "gradient boosting of CatBoost",
-		"decision tree of scikit-learn", "random forest of scikit-learn",
-		"gradient boosting of scikit-learn", "trees of ONNX", "linear model of ONNX", "k-means",
-		"linear model", "logistic regression" };
+	static const char *const kinds[] = { "AdaBoost of scikit-learn", "bagging of scikit-learn",
+		"calibrated model of scikit-learn", "decision tree", "decision tree of scikit-learn",
+		"generalized linear model of scikit-learn", "gradient boosting of CatBoost",
+		"gradient boosting of LightGBM", "gradient boosting of XGBoost", "gradient boosting of scikit-learn",
+		"isolation forest of scikit-learn", "k-means", "k-means of scikit-learn", "linear boosting of XGBoost",
+		"linear classifier of scikit-learn", "linear discriminant of scikit-learn", "linear model",
+		"linear model of ONNX", "linear model of one class of scikit-learn", "linear model of scikit-learn",
+		"logistic regression", "logistic regression of scikit-learn", "mixture of scikit-learn",
+		"model of a transformed target of scikit-learn", "naive Bayes of scikit-learn",
+		"nearest center of scikit-learn", "neighbours of scikit-learn", "network of Keras", "network of ONNX",
+		"network of TensorFlow Lite", "network of scikit-learn", "one model for each class of scikit-learn",
+		"one model for each output of scikit-learn", "quadratic discriminant of scikit-learn", "random forest",
+		"random forest of LightGBM", "random forest of scikit-learn", "scaler of ONNX",
+		"stack of models of scikit-learn", "support vector machine of ONNX",
+		"support vector machine of scikit-learn", "transformer of scikit-learn", "trees of ONNX",
+		"vote of models of scikit-learn" };
 	size_t i;
 
 	for (i = 0; text && i < sizeof kinds / sizeof *kinds; i++)

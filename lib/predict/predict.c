@@ -11,6 +11,7 @@
 #include "predict/readers.h"
 #include "predict/nets/tflite.h"
 #include "predict/step_columns.h"
+#include "predict/step_features.h"
 
 /* ---- the table of readers ---- */
 
@@ -243,7 +244,7 @@ predictor_finish(struct predictor *m, const char *where, struct err *e)
 	m->refuses_nan |= m->form == PREDICT_TREES && m->forest.refuses_nan;
 	for (i = 0; i < m->step_count; i++)
 		if (m->steps[i].kind == &step_impute || m->steps[i].kind == &step_onehot ||
-		    m->steps[i].kind == &step_ordinal)
+		    m->steps[i].kind == &step_ordinal || m->steps[i].kind == &step_marks)
 			m->refuses_nan = false;
 	if (m->step_count && m->steps[0].kind == &step_parts) { /* what a part makes of them matters */
 		((struct step_columns *)m->steps[0].more)->refuses = m->refuses_nan;
@@ -377,12 +378,12 @@ static void
 softmax(const struct predictor *m, const double *x, double *to)
 {
 	size_t k, n = m->outputs;
-	double most = x[0], sum = 0;
+	double most = x[0], sum = 0, scale = m->link == LINK_SHARP ? m->sharpness : 1;
 
 	for (k = 1; k < n; k++)
 		most = x[k] > most ? x[k] : most;
 	for (k = 0; k < n; k++) {
-		to[k] = m->single ? (double)expf((float)(x[k] - most)) : exp(x[k] - most);
+		to[k] = m->single ? (double)expf((float)(x[k] - most)) : exp(scale * (x[k] - most));
 		sum += to[k];
 	}
 	for (k = 0; k < n; k++)
@@ -439,7 +440,7 @@ predict_link(const struct predictor *m, const double *scores, double *to)
 {
 	size_t k;
 
-	if (m->link == LINK_SOFTMAX) {
+	if (m->link == LINK_SOFTMAX || m->link == LINK_SHARP) {
 		softmax(m, scores, to);
 	} else if (m->task == PREDICT_PAIRS) {
 		pairs_link(m, scores, to);
@@ -464,7 +465,7 @@ predict_label(const struct predictor *m, const double *scores)
 		return pairs_label(m, scores);
 	if (m->task == PREDICT_BINARY) {
 		if (m->by_score)
-			return scores[0] > 0;
+			return scores[0] > 0 || (m->ties_up && scores[0] == 0);
 		p = link_one(m, scores[0]);
 		return p > 0.5 || (m->ties_up && p == 0.5);
 	}

@@ -44,7 +44,8 @@ enum predict_link {
 	LINK_HINGE,     /* 1 if x > 0, else 0 */
 	LINK_SHARE,     /* scores that are probabilities already */
 	LINK_EACH,      /* LINK_SIGMOID of each class, divided by their sum */
-	LINK_PAIRS      /* Platt's probabilities of pairs, coupled */
+	LINK_PAIRS,     /* Platt's probabilities of pairs, coupled */
+	LINK_SHARP      /* LINK_SOFTMAX of sharpness * x */
 };
 
 /* PREDICT_STEPS: the values behind the last step are the scores. */
@@ -69,6 +70,7 @@ struct predict_words {
 		uint32_t number;
 	} *sorted; /* set once the model is read */
 	bool unused; /* whatever stands there */
+	bool text;   /* any text, for a step that reads texts (step.h, pool) */
 };
 
 struct predictor {

@@ -3,6 +3,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/le.h"
+#include "predict/step_models.h"
+
+/* ---- texts among values ---- */
+
+/* In a pool, a text follows the number of its bytes. */
+double
+step_pool_put(struct buf *pool, const char *p, size_t n)
+{
+	size_t at = pool->n;
+
+	buf_u32(pool, (uint32_t)n);
+	buf_put(pool, p, n);
+	return (double)at;
+}
+
+bool
+step_pool_text(const struct buf *pool, double at, struct step_text *to)
+{
+	size_t from;
+
+	if (!pool || !(at >= 0 && at < (double)pool->n) || pool->n - (from = (size_t)at) < 4)
+		return false;
+	*to = (struct step_text){ (const char *)pool->p + from + 4, le32(pool->p + from) };
+	return to->n <= pool->n - from - 4;
+}
+
 /* ---- rows ---- */
 
 int
@@ -13,6 +40,7 @@ step_rows_begin(struct step_rows *x, size_t n, size_t width, struct err *e)
 	x->n = n;
 	x->width = width;
 	x->texts = NULL;
+	x->pool = NULL;
 	x->sparse = false;
 	buf_clear(&x->v);
 	buf_zeros(&x->v, n * width * sizeof(double) + 1); /* never without memory */
@@ -104,7 +132,9 @@ bool
 step_keeps_sparse(const struct step *s)
 {
 	return s->kind->sparse && !(s->kind == &step_shift && s->a) &&
-	       !(s->kind == &step_binarize && s->x < 0);
+	       !(s->kind == &step_stretch && (s->a || s->mode & STEP_CLIP)) &&
+	       !(s->kind == &step_binarize && s->x < 0) &&
+	       !(s->kind == &step_impute && s->mode & STEP_VALUE && s->x == 0);
 }
 
 int
@@ -124,7 +154,7 @@ step_chain(const struct step *steps, size_t n, struct step_rows *x, struct step_
 bool
 step_takes_sparse(const struct step *s)
 {
-	return s->kind == &step_layer || (s->kind == &step_project && !s->a);
+	return s->kind == &step_layer || (s->kind == &step_project && !s->a) || s->kind == &step_models;
 }
 
 static void

@@ -29,11 +29,17 @@ struct step_text {
 struct step_rows {
 	size_t n, width;
 	const struct step_text *texts; /* n of them; NULL once they are values */
+	const struct buf *pool; /* texts among the values, each by its number here: step_pool_put; or NULL */
 	bool sparse;
 	struct buf v;      /* dense: n x width doubles */
 	struct buf start;  /* sparse: n + 1 times size_t */
 	struct buf at, of; /* sparse: u32 columns in ascending order, doubles */
 };
+
+/* Appends a text to a pool. Returns its number, which stands for it among the values of a row. */
+double step_pool_put(struct buf *pool, const char *p, size_t n);
+/* The text with a number that step_pool_put returned; false for NaN and for other numbers. */
+bool step_pool_text(const struct buf *pool, double at, struct step_text *to);
 
 /* Prepare n rows of width zeros; or of none, to which step_put adds. 0 or -1. */
 int step_rows_begin(struct step_rows *x, size_t n, size_t width, struct err *e);
@@ -125,6 +131,7 @@ enum step_norm { STEP_NONE, STEP_L1, STEP_L2, STEP_MAX };
 extern const struct step_kind step_norm;
 
 extern const struct step_kind step_binarize; /* 1 if greater than s->x, else 0 */
+#define STEP_VALUE 1u /* mode of step_impute: s->x is what is missing, not NaN */
 extern const struct step_kind step_impute;   /* a for a missing value */
 
 /* (x - a) B, divided by c. a and c may be NULL, B is in x out; and back: x B + a. */

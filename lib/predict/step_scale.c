@@ -61,7 +61,7 @@ impute(const struct step *s, struct step_rows *x, struct step_rows *spare, struc
 {
 	(void)spare;
 	(void)e;
-	EACH_VALUE(x, j, v, *v = isnan(*v) ? s->a[j] : *v);
+	EACH_VALUE(x, j, v, *v = (s->mode & STEP_VALUE ? *v == s->x : isnan(*v)) ? s->a[j] : *v);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ back(const struct step *s, struct step_rows *x, struct step_rows *spare, struct 
 }
 
 const struct step_kind step_shift = { "shift", false, true, shift };
-const struct step_kind step_stretch = { "stretch", false, false, stretch };
+const struct step_kind step_stretch = { "stretch", false, true, stretch };
 const struct step_kind step_norm = { "norm", false, true, norm };
 const struct step_kind step_binarize = { "binarize", false, true, binarize };
 const struct step_kind step_impute = { "impute", false, true, impute };

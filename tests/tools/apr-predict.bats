@@ -591,3 +591,17 @@ safetensors() {
 	quiet
 	diff "$out" - <<<$'0\n1'
 }
+
+@test "apr-predict: a column of texts among others, as csv, tsv and jsonl" {
+	local data=$BATS_TEST_DIRNAME/../data/predict
+	cut -d'|' -f1 "$data/table_texts.out" >labels
+	apr-predict "$data/table_texts.pkl" "$data/messages.csv" | diff - labels
+	apr-predict --proba "$data/table_texts.pkl" >one <<<'0.5,"Say ""win"" now, call","web","Say"'
+	apr-predict --proba "$data/table_texts.pkl" <<<$'0.5\t"Say ""win"" now, call"\tweb\tSay' | tr '\t' , | cmp - one
+	apr-predict --proba "$data/table_texts.pkl" <<<'[0.5,"Say \"win\" now, call","web","Say"]' |
+		sed 's/.*\[\(.*\)\].*/\1/' | cmp - one
+	try apr-predict "$data/table_texts.pkl" <<<'[1,null,"web","a"]'
+	said 4 'a row has no text where the model reads one'
+	try apr-predict --rows libsvm "$data/table_texts.pkl" <<<'0:1'
+	said 2 'rows are csv, tsv or jsonl'
+}

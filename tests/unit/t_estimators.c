@@ -113,6 +113,7 @@ agrees(const struct predictor *m, char *line, const double *scores)
 struct rows_of {
 	struct step_rows rows, spare;
 	struct step_text texts[ROWS];
+	struct buf pool;
 	double scores[ROWS * 64];
 };
 
@@ -129,10 +130,11 @@ take_rows(const struct predictor *m, char *text, struct rows_of *to, struct err 
 		if (m->texts)
 			to->texts[n] = (struct step_text){ line, strlen(line) };
 		else if ((n == 0 && rows_begin(&r, line, strlen(line), 0, e) < 0) ||
-		         rows_read(&r, line, strlen(line), n + 1, step_row(&to->rows, n), &missing, e) < 0)
+		         rows_read(&r, line, strlen(line), n + 1, step_row(&to->rows, n), &missing, &to->pool, e) < 0)
 			status = -1;
 	to->rows.n = n;
 	to->rows.texts = m->texts ? to->texts : NULL;
+	to->rows.pool = &to->pool;
 	rows_free(&r);
 	return status;
 }
@@ -150,6 +152,7 @@ same_alone(const struct predictor *m, const struct rows_of *all, const double *l
 			one.texts = &all->texts[ROWS - 1];
 		else
 			memcpy(step_row(&one, 0), last, m->features * sizeof *last);
+		one.pool = &all->pool;
 		same = predict_block(m, &one, &spare, true, scores, NULL, e) == 0 &&
 		       memcmp(scores, all->scores + (ROWS - 1) * m->outputs,
 		              m->outputs * sizeof *scores) == 0;
@@ -182,6 +185,7 @@ check(const struct predictor *m, char *text, char *expected, struct err *e)
 		wrong = 2000;
 	step_rows_free(&r->rows);
 	step_rows_free(&r->spare);
+	buf_free(&r->pool);
 	free(r);
 	return wrong;
 }

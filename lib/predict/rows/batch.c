@@ -122,8 +122,13 @@ read_rows(const struct batch *b, struct block *x, struct room *r)
 
 	for (n = 0; n < x->n; n++)
 		if (rows_read(&b->rows, x->lines[n].p, x->lines[n].n, x->number + n,
-		              step_row(&r->rows, n), &r->missing, &x->e) < 0)
+		              step_row(&r->rows, n), &r->missing, &r->text, &x->e) < 0)
 			break;
+	if (!buf_ok(&r->text)) {
+		err_memory(&x->e);
+		return 0;
+	}
+	r->rows.pool = &r->text;
 	return n;
 }
 

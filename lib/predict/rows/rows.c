@@ -64,7 +64,7 @@ trim(const char *p, const char *end)
 		p++;
 	while (p < end && end[-1] == ' ')
 		end--;
-	return (struct field){ p, (size_t)(end - p) };
+	return (struct field){ p, (size_t)(end - p), false };
 }
 
 /* A field in quotes; a doubled quote in it stays doubled. False if the quotes do not end. */
@@ -81,7 +81,7 @@ quoted(struct fields *f, const char *p, struct field *x)
 		}
 	if (p == f->end)
 		return false;
-	*x = (struct field){ from, (size_t)(p - from) };
+	*x = (struct field){ from, (size_t)(p - from), true };
 	for (p++; p < f->end && *p == ' '; p++)
 		;
 	f->p = p == f->end ? NULL : p + 1;
@@ -134,13 +134,17 @@ value_of(struct field x, double *v)
 }
 
 bool
-rows_value(const struct rows *r, size_t feature, struct field x, double *v)
+rows_value(const struct rows *r, size_t feature, struct field x, struct buf *pool, double *v)
 {
 	const struct predict_words *w = r->m->words ? &r->m->words[feature] : NULL;
 
 	*v = 0;
 	if (w && w->unused)
 		return true;
+	if (w && w->text) {
+		*v = rows_put_text(pool, x);
+		return *v >= 0;
+	}
 	if (!w || w->count == 0)
 		return value_of(x, v);
 	*v = predict_word(w, x.p, x.n);
@@ -152,7 +156,8 @@ rows_value(const struct rows *r, size_t feature, struct field x, double *v)
 bool
 rows_is_text(const struct rows *r, size_t feature)
 {
-	return feature < r->m->word_count && (r->m->words[feature].count > 0 || r->m->words[feature].unused);
+	return feature < r->m->word_count && (r->m->words[feature].count > 0 || r->m->words[feature].unused ||
+	                                        r->m->words[feature].text);
 }
 
 /* ---- the first line ---- */
@@ -364,7 +369,7 @@ read_numbers(const struct rows *r, struct fields *f, size_t column, size_t all, 
 
 static int
 read_table(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
-           bool *missing, struct err *e)
+           bool *missing, struct buf *pool, struct err *e)
 {
 	struct fields f = rows_fields(r, line, n);
 	size_t all = r->columns ? r->columns : r->m->features, count = 0;
@@ -382,7 +387,7 @@ read_table(const struct rows *r, const char *line, size_t n, uint64_t number, do
 		to = feature_of(r, count, all);
 		if (to == ROWS_UNUSED)
 			continue;
-		if (!rows_value(r, to, x, &v))
+		if (!rows_value(r, to, x, pool, &v))
 			return not_number(r, number, count + 1, x, e);
 		row[to] = v;
 		*missing |= isnan(v);
@@ -412,7 +417,7 @@ read_pair(const struct rows *r, struct field x, uint64_t number, size_t column, 
 			return not_number(r, number, column, x, e);
 		index = index * 10 + (uint64_t)(*p - '0');
 	}
-	if (!value_of((struct field){ colon + 1, (size_t)(end - colon - 1) }, &v))
+	if (!value_of((struct field){ colon + 1, (size_t)(end - colon - 1), false }, &v))
 		return not_number(r, number, column, x, e);
 	if (index < r->one_based || index - r->one_based >= r->m->features)
 		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 " has feature %" PRIu64
@@ -467,19 +472,19 @@ refuse_missing(const struct rows *r, uint64_t number, const double *row, struct 
 
 int
 rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
-          bool *missing, struct err *e)
+          bool *missing, struct buf *pool, struct err *e)
 {
 	bool gone = false;
 	int status = 0;
 
 	if (r->form == ROWS_JSON)
-		status = rows_json_read(r, line, n, number, row, &gone, e);
+		status = rows_json_read(r, line, n, number, row, &gone, pool, e);
 	else if (r->form == ROWS_NPY)
 		rows_npy_read(r, (const uint8_t *)line, row, &gone);
 	else if (r->form == ROWS_LIBSVM)
 		status = read_sparse(r, line, n, number, row, &gone, e);
 	else
-		status = read_table(r, line, n, number, row, &gone, e);
+		status = read_table(r, line, n, number, row, &gone, pool, e);
 	*missing |= gone;
 	return status < 0 ? -1 : gone && r->m->refuses_nan ? refuse_missing(r, number, row, e) : 0;
 }

@@ -61,9 +61,10 @@ int rows_begin(struct rows *r, const char *line, size_t n, int header, struct er
 void rows_free(struct rows *r);
 
 /* Reads a line without its end into the features of a row. number: of the line, from 1.
- * *missing is set if a value is missing, and left otherwise. 0, or -1 with e filled. */
+ * *missing is set if a value is missing, and left otherwise. pool: takes the texts of features that are any
+ * text (step.h). 0, or -1 with e filled. */
 int rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
-              bool *missing, struct err *e);
+              bool *missing, struct buf *pool, struct err *e);
 
 /* Reads a line of a model of texts: text gets its text. csv, tsv: exactly one column behind those
  * that are skipped; jsonl: a text, or an object with the member "text". 0, or -1 with e filled. */

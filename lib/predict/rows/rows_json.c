@@ -9,7 +9,7 @@
 
 /* A value of JSON. */
 static double
-json_value(const struct rows *r, struct doc *d, size_t feature)
+json_value(const struct rows *r, struct doc *d, size_t feature, struct buf *pool)
 {
 	char kind = doc_kind(d);
 	struct field x;
@@ -27,15 +27,18 @@ json_value(const struct rows *r, struct doc *d, size_t feature)
 		doc_fail(d, "a value is not a text");
 	if (kind != '"')
 		return doc_number(d);
+	x.quoted = false;
 	x.p = doc_text(d);
 	x.n = strlen(x.p);
-	if (!rows_value(r, feature, x, &v))
-		doc_fail(d, "\"%.80s\" is not a number", x.p);
+	if (x.n == DOC_TEXT - 1 && r->m->words && r->m->words[feature].text)
+		doc_fail(d, "a text has more than %d bytes: write csv", DOC_TEXT - 2);
+	if (!rows_value(r, feature, x, pool, &v))
+		doc_fail(d, rows_is_text(r, feature) ? "\"%.80s\" is not UTF-8" : "\"%.80s\" is not a number", x.p);
 	return v;
 }
 
 static void
-read_array(const struct rows *r, struct doc *d, double *row)
+read_array(const struct rows *r, struct doc *d, double *row, struct buf *pool)
 {
 	size_t i, n = 0, all = r->m->features;
 	double v;
@@ -47,7 +50,7 @@ read_array(const struct rows *r, struct doc *d, double *row)
 			doc_skip(d);
 			continue;
 		}
-		v = json_value(r, d, n < all ? n : all - 1);
+		v = json_value(r, d, n < all ? n : all - 1, pool);
 		if (n < all)
 			row[n] = v;
 		n++;
@@ -58,7 +61,7 @@ read_array(const struct rows *r, struct doc *d, double *row)
 
 /* Features without a member are missing; members without a feature are left out. */
 static void
-read_object(const struct rows *r, struct doc *d, double *row)
+read_object(const struct rows *r, struct doc *d, double *row, struct buf *pool)
 {
 	size_t i, found = 0;
 	uint32_t to;
@@ -74,7 +77,7 @@ read_object(const struct rows *r, struct doc *d, double *row)
 		if (to == ROWS_UNUSED) {
 			doc_skip(d);
 		} else {
-			row[to] = json_value(r, d, to);
+			row[to] = json_value(r, d, to, pool);
 			found++;
 		}
 	}
@@ -96,7 +99,8 @@ read_plain_array(const struct rows *r, const char *line, size_t n, double *row)
 }
 
 static int
-read_document(const struct rows *r, const char *line, size_t n, uint64_t number, double *row, struct err *e)
+read_document(const struct rows *r, const char *line, size_t n, uint64_t number, double *row, struct buf *pool,
+              struct err *e)
 {
 	char where[400];
 	struct doc d;
@@ -104,19 +108,19 @@ read_document(const struct rows *r, const char *line, size_t n, uint64_t number,
 	snprintf(where, sizeof where, "%.300s, row %" PRIu64, r->where, number);
 	doc_begin(&d, false, line, n, where, e);
 	if (doc_kind(&d) == '{')
-		read_object(r, &d, row);
+		read_object(r, &d, row, pool);
 	else
-		read_array(r, &d, row);
+		read_array(r, &d, row, pool);
 	return doc_end(&d);
 }
 
 int
 rows_json_read(const struct rows *r, const char *line, size_t n, uint64_t number, double *row,
-          bool *missing, struct err *e)
+               bool *missing, struct buf *pool, struct err *e)
 {
 	size_t i;
 
-	if (!read_plain_array(r, line, n, row) && read_document(r, line, n, number, row, e) < 0)
+	if (!read_plain_array(r, line, n, row) && read_document(r, line, n, number, row, pool, e) < 0)
 		return -1;
 	for (i = 0; i < r->m->features; i++)
 		*missing |= isnan(row[i]);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/json.h"
+#include "core/le.h"
 #include "core/text.h"
 #include "predict/rows/rows_parts.h"
 
@@ -43,15 +44,29 @@ read_json_text(const struct rows *r, const char *line, size_t n, uint64_t number
 
 /* Doubled quotes inside of quotes become one. */
 static void
-put_field(struct buf *text, struct field x, bool in_quotes)
+put_field(struct buf *text, struct field x)
 {
 	size_t i;
 
 	for (i = 0; i < x.n; i++) {
 		buf_u8(text, (uint8_t)x.p[i]);
-		if (in_quotes && x.p[i] == '"' && i + 1 < x.n && x.p[i + 1] == '"')
+		if (x.quoted && x.p[i] == '"' && i + 1 < x.n && x.p[i + 1] == '"')
 			i++;
 	}
+}
+
+double
+rows_put_text(struct buf *pool, struct field x)
+{
+	size_t at = pool->n;
+
+	if (!text_utf8((const uint8_t *)x.p, x.n, true))
+		return -1;
+	step_pool_put(pool, NULL, 0);
+	put_field(pool, x);
+	if (buf_ok(pool))
+		le32_put(pool->p + at, (uint32_t)(pool->n - at - 4));
+	return (double)at;
 }
 
 static int
@@ -65,7 +80,7 @@ read_column(const struct rows *r, const char *line, size_t n, uint64_t number, s
 
 	for (count = 0; (got = rows_field(&f, &x)) == 1; count++)
 		if (count == r->skip)
-			put_field(text, x, x.p > line && x.p[-1] == '"');
+			put_field(text, x);
 	if (got < 0)
 		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": a quote does not end", number);
 	if (count != r->skip + 1)

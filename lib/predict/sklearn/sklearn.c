@@ -21,6 +21,8 @@ static const struct pickle_name names[] = {
 	{ "numpy", "ndarray", PICKLE_OPAQUE },
 	{ "numpy", "dtype", SKLEARN_TYPE },
 	{ "numpy.random", NULL, PICKLE_OPAQUE },
+	{ "numpy.ma", NULL, PICKLE_OPAQUE },
+	{ "scipy.stats", NULL, PICKLE_OPAQUE },
 	{ "_codecs", "encode", SKLEARN_ENCODE },
 	{ "collections", "OrderedDict", PICKLE_OPAQUE },
 	/* Not even as a mere name: */
@@ -201,6 +203,43 @@ gradient(struct sklearn *s, pickle_ref r, bool classes)
 	return 0;
 }
 
+/* A classifier whose probabilities are a sigmoid, or one softmax. */
+static int
+discriminant(struct sklearn *s, pickle_ref r, bool classes)
+{
+	if (margins(s, r, classes) < 0)
+		return -1;
+	s->m->kind = "linear discriminant of scikit-learn";
+	s->m->link = s->m->outputs == 1 ? LINK_SIGMOID : LINK_SOFTMAX;
+	return 0;
+}
+
+/* Generalized linear models: the logarithm of the mean is linear, unless a link or a power says otherwise. */
+static int
+generalized(struct sklearn *s, pickle_ref r, bool classes)
+{
+	pickle_ref link = sklearn_field(s, r, "link");
+	bool identity = pickle_is(&s->k, link, "identity") ||
+	                (pickle_is(&s->k, link, "auto") && sklearn_or(s, r, "power", 0) <= 0);
+
+	if (linear(s, r, classes) < 0)
+		return -1;
+	s->m->kind = "generalized linear model of scikit-learn";
+	s->m->link = identity ? LINK_NONE : LINK_EXP;
+	return 0;
+}
+
+/* The best of a search. */
+static int
+search(struct sklearn *s, pickle_ref r, bool classes)
+{
+	pickle_ref best = sklearn_field(s, r, "best_estimator_");
+
+	(void)classes;
+	return best == PICKLE_NOTHING ? sklearn_wrong(s, "the search has no best estimator: it was not fitted again")
+	                              : sklearn_last(s, best);
+}
+
 static int
 centers(struct sklearn *s, pickle_ref r, bool classes)
 {
@@ -219,74 +258,126 @@ static const struct estimator {
 	int (*read)(struct sklearn *s, pickle_ref r, bool classes);
 	bool classes;
 	bool step;    /* only turns rows into others */
+	bool decides; /* has a decision function, whose values are the scores */
 } estimators[] = {
-	{ "DecisionTreeClassifier", sklearn_tree, true, false },
-	{ "DecisionTreeRegressor", sklearn_tree, false, false },
-	{ "ExtraTreeClassifier", sklearn_tree, true, false },
-	{ "ExtraTreeRegressor", sklearn_tree, false, false },
-	{ "RandomForestClassifier", sklearn_forest, true, false },
-	{ "RandomForestRegressor", sklearn_forest, false, false },
-	{ "ExtraTreesClassifier", sklearn_forest, true, false },
-	{ "ExtraTreesRegressor", sklearn_forest, false, false },
-	{ "GradientBoostingClassifier", sklearn_boosting, true, false },
-	{ "GradientBoostingRegressor", sklearn_boosting, false, false },
-	{ "HistGradientBoostingClassifier", sklearn_histograms, true, false },
-	{ "HistGradientBoostingRegressor", sklearn_histograms, false, false },
-	{ "LinearRegression", linear, false, false },
-	{ "Ridge", linear, false, false },
-	{ "RidgeCV", linear, false, false },
-	{ "Lasso", linear, false, false },
-	{ "LassoCV", linear, false, false },
-	{ "ElasticNet", linear, false, false },
-	{ "ElasticNetCV", linear, false, false },
-	{ "BayesianRidge", linear, false, false },
-	{ "ARDRegression", linear, false, false },
-	{ "HuberRegressor", linear, false, false },
-	{ "TheilSenRegressor", linear, false, false },
-	{ "Lars", linear, false, false },
-	{ "LassoLars", linear, false, false },
-	{ "OrthogonalMatchingPursuit", linear, false, false },
-	{ "SGDRegressor", linear, false, false },
-	{ "LinearSVR", linear, false, false },
-	{ "LogisticRegression", logistic, true, false },
-	{ "LogisticRegressionCV", logistic, true, false },
-	{ "SGDClassifier", gradient, true, false },
-	{ "LinearSVC", margins, true, false },
-	{ "RidgeClassifier", margins, true, false },
-	{ "RidgeClassifierCV", margins, true, false },
-	{ "Perceptron", margins, true, false },
-	{ "PassiveAggressiveClassifier", margins, true, false },
-	{ "KMeans", centers, false, false },
-	{ "MiniBatchKMeans", centers, false, false },
-	{ "GaussianNB", sklearn_gauss, true, false },
-	{ "MultinomialNB", sklearn_multinomial, true, false },
-	{ "ComplementNB", sklearn_complement, true, false },
-	{ "BernoulliNB", sklearn_bernoulli, true, false },
-	{ "KNeighborsClassifier", sklearn_neighbors, true, false },
-	{ "KNeighborsRegressor", sklearn_neighbors, false, false },
-	{ "SVC", sklearn_svm, true, false },
-	{ "NuSVC", sklearn_svm, true, false },
-	{ "SVR", sklearn_svm, false, false },
-	{ "NuSVR", sklearn_svm, false, false },
-	{ "MLPClassifier", sklearn_net, true, false },
-	{ "MLPRegressor", sklearn_net, false, false },
-	{ "StandardScaler", sklearn_standard, false, true },
-	{ "MinMaxScaler", sklearn_range, false, true },
-	{ "MaxAbsScaler", sklearn_largest, false, true },
-	{ "RobustScaler", sklearn_robust, false, true },
-	{ "Normalizer", sklearn_normalizer, false, true },
-	{ "Binarizer", sklearn_binarizer, false, true },
-	{ "SimpleImputer", sklearn_imputer, false, true },
-	{ "OneHotEncoder", sklearn_onehot, false, true },
-	{ "OrdinalEncoder", sklearn_ordinal, false, true },
-	{ "ColumnTransformer", sklearn_parts, false, true },
-	{ "PCA", sklearn_pca, false, true },
-	{ "IncrementalPCA", sklearn_pca, false, true },
-	{ "TruncatedSVD", sklearn_svd, false, true },
-	{ "CountVectorizer", sklearn_counts, false, true },
-	{ "TfidfVectorizer", sklearn_tfidf_counts, false, true },
-	{ "HashingVectorizer", sklearn_hashes, false, true },
-	{ "TfidfTransformer", sklearn_tfidf, false, true },
+	{ "DecisionTreeClassifier", sklearn_tree, true, false, false },
+	{ "DecisionTreeRegressor", sklearn_tree, false, false, false },
+	{ "ExtraTreeClassifier", sklearn_tree, true, false, false },
+	{ "ExtraTreeRegressor", sklearn_tree, false, false, false },
+	{ "RandomForestClassifier", sklearn_forest, true, false, false },
+	{ "RandomForestRegressor", sklearn_forest, false, false, false },
+	{ "ExtraTreesClassifier", sklearn_forest, true, false, false },
+	{ "ExtraTreesRegressor", sklearn_forest, false, false, false },
+	{ "GradientBoostingClassifier", sklearn_boosting, true, false, true },
+	{ "GradientBoostingRegressor", sklearn_boosting, false, false, false },
+	{ "HistGradientBoostingClassifier", sklearn_histograms, true, false, true },
+	{ "HistGradientBoostingRegressor", sklearn_histograms, false, false, false },
+	{ "LinearRegression", linear, false, false, false },
+	{ "Ridge", linear, false, false, false },
+	{ "RidgeCV", linear, false, false, false },
+	{ "Lasso", linear, false, false, false },
+	{ "LassoCV", linear, false, false, false },
+	{ "ElasticNet", linear, false, false, false },
+	{ "ElasticNetCV", linear, false, false, false },
+	{ "BayesianRidge", linear, false, false, false },
+	{ "ARDRegression", linear, false, false, false },
+	{ "HuberRegressor", linear, false, false, false },
+	{ "TheilSenRegressor", linear, false, false, false },
+	{ "Lars", linear, false, false, false },
+	{ "LassoLars", linear, false, false, false },
+	{ "OrthogonalMatchingPursuit", linear, false, false, false },
+	{ "SGDRegressor", linear, false, false, false },
+	{ "LinearSVR", linear, false, false, false },
+	{ "LogisticRegression", logistic, true, false, true },
+	{ "LogisticRegressionCV", logistic, true, false, true },
+	{ "SGDClassifier", gradient, true, false, true },
+	{ "LinearSVC", margins, true, false, true },
+	{ "RidgeClassifier", margins, true, false, true },
+	{ "RidgeClassifierCV", margins, true, false, true },
+	{ "Perceptron", margins, true, false, true },
+	{ "PassiveAggressiveClassifier", margins, true, false, true },
+	{ "KMeans", centers, false, false, false },
+	{ "MiniBatchKMeans", centers, false, false, false },
+	{ "GaussianNB", sklearn_gauss, true, false, false },
+	{ "MultinomialNB", sklearn_multinomial, true, false, false },
+	{ "ComplementNB", sklearn_complement, true, false, false },
+	{ "BernoulliNB", sklearn_bernoulli, true, false, false },
+	{ "KNeighborsClassifier", sklearn_neighbors, true, false, false },
+	{ "KNeighborsRegressor", sklearn_neighbors, false, false, false },
+	{ "SVC", sklearn_svm, true, false, true },
+	{ "NuSVC", sklearn_svm, true, false, true },
+	{ "SVR", sklearn_svm, false, false, false },
+	{ "NuSVR", sklearn_svm, false, false, false },
+	{ "MLPClassifier", sklearn_net, true, false, false },
+	{ "MLPRegressor", sklearn_net, false, false, false },
+	{ "StandardScaler", sklearn_standard, false, true, false },
+	{ "MinMaxScaler", sklearn_range, false, true, false },
+	{ "MaxAbsScaler", sklearn_largest, false, true, false },
+	{ "RobustScaler", sklearn_robust, false, true, false },
+	{ "Normalizer", sklearn_normalizer, false, true, false },
+	{ "Binarizer", sklearn_binarizer, false, true, false },
+	{ "SimpleImputer", sklearn_imputer, false, true, false },
+	{ "OneHotEncoder", sklearn_onehot, false, true, false },
+	{ "OrdinalEncoder", sklearn_ordinal, false, true, false },
+	{ "ColumnTransformer", sklearn_parts, false, true, false },
+	{ "PCA", sklearn_pca, false, true, false },
+	{ "IncrementalPCA", sklearn_pca, false, true, false },
+	{ "TruncatedSVD", sklearn_svd, false, true, false },
+	{ "CountVectorizer", sklearn_counts, false, true, false },
+	{ "TfidfVectorizer", sklearn_tfidf_counts, false, true, false },
+	{ "HashingVectorizer", sklearn_hashes, false, true, false },
+	{ "TfidfTransformer", sklearn_tfidf, false, true, false },
+	{ "PassiveAggressiveRegressor", linear, false, false, false },
+	{ "LarsCV", linear, false, false, false },
+	{ "LassoLarsCV", linear, false, false, false },
+	{ "LassoLarsIC", linear, false, false, false },
+	{ "OrthogonalMatchingPursuitCV", linear, false, false, false },
+	{ "MultiTaskLasso", linear, false, false, false },
+	{ "MultiTaskLassoCV", linear, false, false, false },
+	{ "MultiTaskElasticNet", linear, false, false, false },
+	{ "MultiTaskElasticNetCV", linear, false, false, false },
+	{ "QuantileRegressor", linear, false, false, false },
+	{ "PoissonRegressor", generalized, false, false, false },
+	{ "GammaRegressor", generalized, false, false, false },
+	{ "TweedieRegressor", generalized, false, false, false },
+	{ "LinearDiscriminantAnalysis", discriminant, true, false, true },
+	{ "QuadraticDiscriminantAnalysis", sklearn_quadratic, true, false, true },
+	{ "NearestCentroid", sklearn_centroids, true, false, false },
+	{ "GaussianMixture", sklearn_mixture, false, false, false },
+	{ "IsolationForest", sklearn_isolation, false, false, false },
+	{ "OneClassSVM", sklearn_oneclass, false, false, false },
+	{ "SGDOneClassSVM", sklearn_oneclass_linear, false, false, false },
+	{ "GridSearchCV", search, false, false, false },
+	{ "RandomizedSearchCV", search, false, false, false },
+	{ "HalvingGridSearchCV", search, false, false, false },
+	{ "HalvingRandomSearchCV", search, false, false, false },
+	{ "VotingClassifier", sklearn_voting, true, false, false },
+	{ "VotingRegressor", sklearn_voting, false, false, false },
+	{ "BaggingClassifier", sklearn_bagging, true, false, false },
+	{ "BaggingRegressor", sklearn_bagging, false, false, false },
+	{ "AdaBoostClassifier", sklearn_adaboost, true, false, true },
+	{ "AdaBoostRegressor", sklearn_adaboost, false, false, false },
+	{ "StackingClassifier", sklearn_stacking, true, false, false },
+	{ "StackingRegressor", sklearn_stacking, false, false, false },
+	{ "CalibratedClassifierCV", sklearn_calibrated, true, false, false },
+	{ "OneVsRestClassifier", sklearn_onevsrest, true, false, true },
+	{ "MultiOutputRegressor", sklearn_multioutput, false, false, false },
+	{ "TransformedTargetRegressor", sklearn_target, false, false, false },
+	{ "FeatureUnion", sklearn_featureunion, false, true, false },
+	{ "PolynomialFeatures", sklearn_polynomial, false, true, false },
+	{ "KBinsDiscretizer", sklearn_bins, false, true, false },
+	{ "PowerTransformer", sklearn_power, false, true, false },
+	{ "QuantileTransformer", sklearn_quantiles, false, true, false },
+	{ "FunctionTransformer", sklearn_functions, false, true, false },
+	{ "MissingIndicator", sklearn_indicator, false, true, false },
+	{ "VarianceThreshold", sklearn_variance, false, true, false },
+	{ "SelectKBest", sklearn_best, false, true, false },
+	{ "SelectPercentile", sklearn_percentile, false, true, false },
+	{ "SelectFpr", sklearn_fpr, false, true, false },
+	{ "SelectFromModel", sklearn_from_model, false, true, false },
+	{ "RFE", sklearn_support, false, true, false },
+	{ "RFECV", sklearn_support, false, true, false },
+	{ "SequentialFeatureSelector", sklearn_support, false, true, false },
 };
 
 /* "1.2.1" as 1.02. */
@@ -335,9 +426,10 @@ read_one(struct sklearn *s, pickle_ref r, const char *class, bool last)
 	if (!x->step && !last)
 		return err_set(s->e, ERR_FORMAT, s->where, "something follows the %s in a pipeline", class);
 	s->m->form = x->step ? PREDICT_STEPS : PREDICT_TREES;
+	s->decides = x->decides;
 	if (x->read(s, r, x->classes) < 0)
 		return -1;
-	if (first && texts != PICKLE_NOTHING && sklearn_texts(s, texts, false) < 0)
+	if (first && !s->m->names && texts != PICKLE_NOTHING && sklearn_texts(s, texts, false) < 0)
 		return -1;
 	texts = sklearn_field(s, r, "classes_");
 	return x->classes && texts != PICKLE_NOTHING ? sklearn_texts(s, texts, true) : 0;
@@ -368,23 +460,34 @@ read_pipeline(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
 
 #define DEPTH 8 /* of pipelines in pipelines */
 #define STEPS 256
+#define VISITS 16384
 
 static int
 read_estimator(struct sklearn *s, pickle_ref r, bool last, unsigned depth)
 {
 	char class[64];
+	int status;
 
 	sklearn_class(s, r, class);
-	if (depth > DEPTH || s->m->step_count > STEPS || ++s->visits > STEPS)
+	if (depth > DEPTH || s->m->step_count > STEPS || ++s->visits > VISITS || s->nest > SKLEARN_NEST)
 		return sklearn_wrong(s, "the pipeline has too many steps");
-	return strcmp(class, "Pipeline") == 0 ? read_pipeline(s, r, last, depth)
-	                                      : read_one(s, r, class, last);
+	s->nest++;
+	status = strcmp(class, "Pipeline") == 0 ? read_pipeline(s, r, last, depth)
+	                                        : read_one(s, r, class, last);
+	s->nest--;
+	return status;
 }
 
 int
 sklearn_estimator(struct sklearn *s, pickle_ref r)
 {
 	return read_estimator(s, r, false, 1);
+}
+
+int
+sklearn_last(struct sklearn *s, pickle_ref r)
+{
+	return read_estimator(s, r, true, 1);
 }
 
 #define VOCABULARY ((size_t)1 << 30) /* bytes of the objects of a pickle, about */

@@ -21,6 +21,8 @@ struct sklearn {
 	const char *where;
 	struct err *e;
 	double version; /* 1.02 for 1.2; 0: unknown */
+	bool decides;    /* the last estimator that was read has a decision function */
+	unsigned nest;   /* models in models, and parts in parts */
 	size_t left;    /* bytes of arrays and texts that may still be read: parts of a pickle can be shared */
 	unsigned visits; /* of estimators and pipelines, which can be shared too */
 
@@ -47,8 +49,9 @@ struct sklearn_array {
 /* The last part of the name of an object's class, "" if it is not an object of scikit-learn. */
 void sklearn_class(const struct sklearn *s, pickle_ref r, char name[64]);
 
-/* An attribute of an object, or PICKLE_NOTHING. */
+/* An attribute of an object, or an entry of a dictionary; or PICKLE_NOTHING. */
 pickle_ref sklearn_field(const struct sklearn *s, pickle_ref object, const char *name);
+pickle_ref sklearn_entry(const struct sklearn *s, pickle_ref dictionary, const char *name);
 
 /* A number, also one of NumPy. 0; -1 without an error for what is no number, with one for a damaged number
  * of NumPy: then sklearn_read fails, whatever its caller makes of it. */
@@ -90,8 +93,39 @@ void sklearn_scores(struct sklearn *s, const char *kind, enum predict_task task,
 int sklearn_add_text(struct sklearn *s, pickle_ref r, bool label);
 int sklearn_texts(struct sklearn *s, pickle_ref r, bool label);
 
-/* Reads an estimator of steps, or a pipeline of them. 0 or -1. */
+/* Reads an estimator of steps, or a pipeline of them; or one that ends a model. 0 or -1. */
 int sklearn_estimator(struct sklearn *s, pickle_ref r);
+int sklearn_last(struct sklearn *s, pickle_ref r);
+
+/* The features that the estimator saw, 0 with an error. */
+size_t sklearn_features(struct sklearn *s, pickle_ref r);
+
+/* Appends a step with a list of `out` numbers; NULL with an error. */
+struct step *sklearn_listed(struct sklearn *s, const struct step_kind *kind, size_t in, size_t out);
+
+/* The model's steps are put aside while those of a part are read, and come back. */
+struct step_columns;
+struct step_part;
+struct sklearn_aside {
+	struct step *steps;
+	size_t count, cap;
+};
+void sklearn_aside(struct sklearn *s, struct sklearn_aside *kept);
+void sklearn_back(struct sklearn *s, const struct sklearn_aside *kept, struct step_part *part);
+
+/* Proves that the steps of a part follow each other, and sets its out. 0 or -1. */
+int sklearn_join(struct sklearn *s, struct step_part *part);
+
+/* Begins a step with room for n parts that all take the same rows; NULL with an error. Its end sets
+ * what it takes and gives. 0 or -1. */
+struct step_columns *sklearn_union(struct sklearn *s, size_t n);
+int sklearn_union_end(struct sklearn *s);
+
+/* Appends a step with a function of NumPy, by its name; none for None. 0 or -1. */
+int sklearn_function(struct sklearn *s, pickle_ref r, size_t n);
+
+#define SKLEARN_VALUES ((size_t)1 << 22) /* behind a step of parts */
+#define SKLEARN_NEST 12 /* of models in models, and of parts in parts */
 
 /* ---- kinds of estimators: 0, or -1 with an error ---- */
 
@@ -109,6 +143,43 @@ int sklearn_multinomial(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_complement(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_bernoulli(struct sklearn *s, pickle_ref r, bool classes);
 
+int sklearn_isolation(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_oneclass(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_oneclass_linear(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_centroids(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_quadratic(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_mixture(struct sklearn *s, pickle_ref r, bool classes);
+
+/* Models of models. */
+int sklearn_voting(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_bagging(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_adaboost(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_stacking(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_calibrated(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_onevsrest(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_multioutput(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_target(struct sklearn *s, pickle_ref r, bool classes);
+
+/* Begins a step of n models at most; NULL with an error. Reads one of them into it: m is its place, and
+ * its values go to the columns from `to` on. Its end sets what the step takes and gives. 0 or -1. */
+struct step_models;
+struct step_model;
+struct step_models *sklearn_models(struct sklearn *s, size_t n);
+struct step_model *sklearn_model(struct sklearn *s, struct step_models *x, pickle_ref r);
+struct step_model *sklearn_model_of(struct sklearn *s, struct step_models *x,
+                                    int (*read)(struct sklearn *s, pickle_ref r), pickle_ref r);
+int sklearn_model_gives(struct sklearn *s, struct step_model *m, int give, double weight, size_t to);
+int sklearn_models_end(struct sklearn *s, size_t out);
+
+/* (x - a) / b or x b + a of one value. 0 or -1. */
+int sklearn_affine(struct sklearn *s, const struct step_kind *kind, double b, double a);
+
+/* What a model of steps predicts whose one score is positive for rows like others: 1, else -1. 0 or -1. */
+int sklearn_outliers(struct sklearn *s, const char *kind);
+
+/* The number of objects in a list or an array of objects, and the first of them; NULL: none. */
+const struct pickle_cell *sklearn_list(struct sklearn *s, pickle_ref r, size_t *n);
+
 int sklearn_neighbors(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_svm(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_net(struct sklearn *s, pickle_ref r, bool classes);
@@ -120,6 +191,19 @@ int sklearn_robust(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_normalizer(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_binarizer(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_indicator(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_variance(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_support(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_fpr(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_best(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_percentile(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_from_model(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_polynomial(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_bins(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_power(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_quantiles(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_functions(struct sklearn *s, pickle_ref r, bool classes);
+int sklearn_featureunion(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_onehot(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_ordinal(struct sklearn *s, pickle_ref r, bool classes);
 int sklearn_parts(struct sklearn *s, pickle_ref r, bool classes);

@@ -8,7 +8,7 @@
 #include "predict/step_columns.h"
 
 #define PARTS 4096
-#define VALUES ((size_t)1 << 22) /* behind a step */
+#define VALUES SKLEARN_VALUES
 
 /* ---- texts of categories ---- */
 
@@ -45,17 +45,17 @@ set_words(struct sklearn *s, size_t j, char **list, size_t n)
 		m->word_count = m->words ? s->features : 0;
 	}
 	if (!m->words || f >= m->word_count || !is_first(s)) {
-		predict_words_free(&(struct predict_words){ list, n, NULL, false });
+		predict_words_free(&(struct predict_words){ .texts = list, .count = n });
 		return m->words ? sklearn_wrong(s, "texts are encoded behind other steps") : err_memory(s->e);
 	}
 	w = &m->words[f];
 	if (w->count == 0) {
-		*w = (struct predict_words){ list, n, NULL, false };
+		*w = (struct predict_words){ .texts = list, .count = n };
 		return 0;
 	}
 	for (i = 0; i < n && same; i++)
 		same = w->count == n && strcmp(w->texts[i], list[i]) == 0;
-	predict_words_free(&(struct predict_words){ list, n, NULL, false });
+	predict_words_free(&(struct predict_words){ .texts = list, .count = n });
 	return same ? 0 : sklearn_wrong(s, "two encoders have other categories for one column");
 }
 
@@ -112,7 +112,7 @@ read_list(struct sklearn *s, pickle_ref r, const struct sklearn_array *a, size_t
 	m->label_count = label_count;
 	if (status == 0 && (list || *missing))
 		return list ? list : mem_array(1, sizeof *list);
-	predict_words_free(&(struct predict_words){ list, *count, NULL, false });
+	predict_words_free(&(struct predict_words){ .texts = list, .count = *count });
 	if (status == 0)
 		sklearn_wrong(s, "a column has no categories");
 	return NULL;
@@ -178,7 +178,7 @@ read_categories(struct sklearn *s, pickle_ref r, size_t j, struct step_categorie
 		return -1;
 	c->values = mem_array(n + 1, sizeof *c->values);
 	if (!c->values) {
-		predict_words_free(&(struct predict_words){ list, n, NULL, false });
+		predict_words_free(&(struct predict_words){ .texts = list, .count = n });
 		return err_memory(s->e);
 	}
 	for (i = 0; i < n; i++)
@@ -231,18 +231,107 @@ begin(struct sklearn *s, pickle_ref r, struct step *step)
 	return x->columns ? x : NULL;
 }
 
-/* drop_idx_: for each column the category that has no value, or None. */
+/* ---- rare categories, and dropped ones ---- */
+
+/* Each category has a value of its own. */
+static int
+place_all(struct sklearn *s, struct step_encoder *x)
+{
+	size_t j, i;
+
+	for (j = 0; j < x->n; j++) {
+		struct step_categories *c = &x->columns[j];
+
+		c->place = mem_array(c->count, sizeof *c->place);
+		if (!c->place)
+			return err_memory(s->e);
+		for (i = 0; i < c->count; i++)
+			c->place[i] = (uint32_t)i;
+		c->width = c->count;
+		c->other = STEP_NO_VALUE;
+	}
+	return 0;
+}
+
+/* The values of the categories of a column; rare ones share the last. */
+static int
+group(struct sklearn *s, pickle_ref r, struct step_categories *c, bool takes_unknown)
+{
+	size_t i, n;
+	double *v = sklearn_vector(s, r, c->count, &n, "places of categories");
+	uint32_t most = 0;
+
+	if (!v)
+		return -1;
+	for (i = 0; i < n && v[i] >= 0 && v[i] < (double)n && v[i] == floor(v[i]); i++) {
+		c->place[i] = (uint32_t)v[i];
+		most = c->place[i] > most ? c->place[i] : most;
+	}
+	free(v);
+	if (i < n)
+		return sklearn_wrong(s, "the place of a category is not there");
+	c->width = (size_t)most + 1;
+	c->other = takes_unknown ? most : STEP_NO_VALUE;
+	return 0;
+}
+
+/* Groups of rare categories: for each column a list of places, or None. */
+static int
+read_groups(struct sklearn *s, pickle_ref r, struct step_encoder *x)
+{
+	pickle_ref list = sklearn_field(s, r, "_default_to_infrequent_mappings");
+	pickle_ref unknown = sklearn_field(s, r, "handle_unknown");
+	const struct pickle_cell *c;
+	size_t j;
+	bool shared = unknown != PICKLE_NOTHING && (pickle_is(&s->k, unknown, "infrequent_if_exist") ||
+	                                            pickle_is(&s->k, unknown, "warn"));
+
+	if (place_all(s, x) < 0)
+		return -1;
+	if (sklearn_or(s, r, "_infrequent_enabled", 0) == 0)
+		return 0;
+	if (list == PICKLE_NOTHING || pickle_node(&s->k, list)->kind != PICKLE_LIST)
+		return sklearn_wrong(s, "the encoder has no groups of rare categories");
+	c = pickle_first(&s->k, list);
+	for (j = 0; j < x->n; j++, c = pickle_next(&s->k, c)) {
+		if (!c)
+			return sklearn_wrong(s, "the groups of rare categories are not those of all columns");
+		if (!sklearn_none(s, c->node) && group(s, c->node, &x->columns[j], shared) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The value v of a column is left out. */
+static int
+drop(struct sklearn *s, struct step_categories *c, double v)
+{
+	uint32_t gone;
+	size_t i;
+
+	if (!(v >= 0 && v < (double)c->width))
+		return sklearn_wrong(s, "a dropped category is not there");
+	gone = (uint32_t)v;
+	for (i = 0; i < c->count; i++)
+		c->place[i] = c->place[i] == gone ? STEP_NO_VALUE : c->place[i] - (c->place[i] > gone);
+	if (c->other != STEP_NO_VALUE)
+		c->other = c->other == gone ? STEP_NO_VALUE : c->other - (c->other > gone);
+	c->width--;
+	return 0;
+}
+
+/* For each column the value that is dropped, behind the grouping, or None. */
 static int
 read_drops(struct sklearn *s, pickle_ref r, struct step_encoder *x)
 {
 	struct sklearn_array a = { .n = 0 };
+	pickle_ref after = sklearn_field(s, r, "_drop_idx_after_grouping");
 	const struct pickle_cell *c;
 	size_t j;
 	double v;
 	int status;
 
-	for (j = 0; j < x->n; j++)
-		x->columns[j].drop = SIZE_MAX;
+	r = after != PICKLE_NOTHING ? after : sklearn_field(s, r, "drop_idx_");
 	if (sklearn_none(s, r))
 		return 0;
 	status = sklearn_array(s, r, &a);
@@ -252,11 +341,7 @@ read_drops(struct sklearn *s, pickle_ref r, struct step_encoder *x)
 	for (j = 0; status == 0 && j < x->n; j++, c = c ? pickle_next(&s->k, c) : NULL) {
 		if (!a.v && (!c || sklearn_number(s, c->node, &v) < 0))
 			continue; /* None */
-		v = a.v ? a.v[j] : v;
-		if (!(v >= 0 && v < (double)x->columns[j].count))
-			status = sklearn_wrong(s, "a dropped category is not there");
-		else
-			x->columns[j].drop = (size_t)v;
+		status = drop(s, &x->columns[j], a.v ? a.v[j] : v);
 	}
 	sklearn_array_free(&a);
 	return status;
@@ -270,14 +355,12 @@ sklearn_onehot(struct sklearn *s, pickle_ref r, bool classes)
 	size_t j;
 
 	(void)classes;
-	if (!x || read_drops(s, sklearn_field(s, r, "drop_idx_"), x) < 0)
+	if (!x || read_groups(s, r, x) < 0 || read_drops(s, r, x) < 0)
 		return -1;
-	if (sklearn_or(s, r, "_infrequent_enabled", 0) != 0)
-		return err_set(s->e, ERR_FORMAT, s->where, "categories that are rare together are not read");
 	x->refuses = pickle_is(&s->k, sklearn_field(s, r, "handle_unknown"), "error");
 	for (j = 0; j < x->n; j++) {
 		x->columns[j].first = step->out;
-		step->out += x->columns[j].count - (x->columns[j].drop != SIZE_MAX);
+		step->out += x->columns[j].width;
 		if (step->out > VALUES)
 			return sklearn_wrong(s, "the encoder has too many categories");
 	}
@@ -291,7 +374,7 @@ sklearn_ordinal(struct sklearn *s, pickle_ref r, bool classes)
 	struct step_encoder *x = step ? begin(s, r, step) : NULL;
 
 	(void)classes;
-	if (!x)
+	if (!x || read_groups(s, r, x) < 0)
 		return -1;
 	step->out = step->in;
 	x->refuses = pickle_is(&s->k, sklearn_field(s, r, "handle_unknown"), "error");
@@ -334,51 +417,29 @@ read_columns(struct sklearn *s, pickle_ref all, pickle_ref name, struct step_par
 	return 0;
 }
 
-/* Proves that the steps of a part follow each other, as predictor_join does for a model. */
-static int
-join(struct sklearn *s, struct step_part *part)
-{
-	size_t i, width = part->width;
-
-	for (i = 0; i < part->step_count; i++) {
-		const struct step *x = &part->steps[i];
-
-		if (x->kind->texts)
-			return err_set(s->e, ERR_FORMAT, s->where, "a vectorizer of one column among others is not read");
-		if (x->in != width || x->out == 0 || x->out > VALUES)
-			return err_set(s->e, ERR_CORRUPT, s->where, "a step takes %zu values, and the one before it gives "
-			               "%zu", x->in, width);
-		width = x->out;
-	}
-	part->out = width;
-	return 0;
-}
-
 /* Reads the steps of a part, with the part's list of steps in place of the model's. */
 static int
 read_steps(struct sklearn *s, pickle_ref r, struct step_part *part)
 {
-	struct predictor *m = s->m;
-	struct step *steps = m->steps;
-	size_t count = m->step_count, cap = m->step_cap;
+	struct sklearn_aside kept;
 	int status;
 
-	m->steps = NULL;
-	m->step_count = m->step_cap = 0;
+	sklearn_aside(s, &kept);
 	s->columns = part->from;
 	s->width = part->width;
 	s->depth++;
 	status = sklearn_estimator(s, r);
 	s->depth--;
 	s->columns = NULL;
-	free(s->fill);
-	s->fill = NULL;
-	part->steps = m->steps;
-	part->step_count = m->step_count;
-	m->steps = steps;
-	m->step_count = count;
-	m->step_cap = cap;
-	return status < 0 ? -1 : join(s, part);
+	sklearn_back(s, &kept, part);
+	return status < 0 ? -1 : sklearn_join(s, part);
+}
+
+/* True if a part reads a text: its one feature. */
+static bool
+reads_text(const struct step_part *part)
+{
+	return part->step_count && part->steps[0].kind->texts;
 }
 
 /* Whether texts reach nothing but an encoder. */
@@ -388,12 +449,18 @@ prove_words(struct sklearn *s, const struct step_part *part)
 	size_t i = 0, j;
 	bool encoder;
 
+	if (reads_text(part))
+		return s->m->words[part->from[0]].count
+		       ? sklearn_wrong(s, "a column is both a text and a category") : 0;
 	while (i < part->step_count && part->steps[i].kind == &step_impute)
 		i++;
 	encoder = i < part->step_count && (part->steps[i].kind == &step_onehot || part->steps[i].kind == &step_ordinal);
 	for (j = 0; !encoder && s->m->words && j < part->width; j++)
 		if (part->from[j] < s->m->word_count && s->m->words[part->from[j]].count)
 			return sklearn_wrong(s, "a column of texts is used without an encoder");
+	for (j = 0; s->m->words && j < part->width; j++)
+		if (s->m->words[part->from[j]].text)
+			return sklearn_wrong(s, "a column of texts is used without a vectorizer");
 	return 0;
 }
 
@@ -435,8 +502,10 @@ mark_unused(struct sklearn *s, const struct step_columns *x)
 	for (j = 0; j < s->features; j++)
 		m->words[j].unused = true;
 	for (k = 0; k < x->n; k++)
-		for (j = 0; j < x->parts[k].width; j++)
+		for (j = 0; j < x->parts[k].width; j++) {
 			m->words[x->parts[k].from[j]].unused = false;
+			m->words[x->parts[k].from[j]].text |= reads_text(&x->parts[k]);
+		}
 	return 0;
 }
 

@@ -54,11 +54,9 @@ sklearn_class(const struct sklearn *s, pickle_ref r, char name[64])
 #define FIELDS 1024 /* keys and values of an object, at most: the object can be one of many trees */
 
 pickle_ref
-sklearn_field(const struct sklearn *s, pickle_ref object, const char *name)
+sklearn_entry(const struct sklearn *s, pickle_ref state, const char *name)
 {
 	const struct pickle_cell *c;
-	pickle_ref state = object == PICKLE_NOTHING || node(s, object)->kind != PICKLE_CALL
-	                       ? PICKLE_NOTHING : node(s, object)->state;
 
 	if (state == PICKLE_NOTHING || node(s, state)->kind != PICKLE_DICT || node(s, state)->count > FIELDS)
 		return PICKLE_NOTHING;
@@ -83,6 +81,13 @@ sklearn_text(struct sklearn *s, pickle_ref r, size_t *n)
 	}
 	s->left -= *n;
 	return p;
+}
+
+pickle_ref
+sklearn_field(const struct sklearn *s, pickle_ref object, const char *name)
+{
+	return object == PICKLE_NOTHING || node(s, object)->kind != PICKLE_CALL
+	       ? PICKLE_NOTHING : sklearn_entry(s, node(s, object)->state, name);
 }
 
 /* ---- arrays ---- */

@@ -4,6 +4,8 @@
 #include "core/mem.h"
 #include "predict/sklearn/sklearn.h"
 #include "predict/step_columns.h"
+#include "predict/step_features.h"
+#include "predict/step_models.h"
 
 /* ---- attributes ---- */
 
@@ -68,6 +70,19 @@ sklearn_vector(struct sklearn *s, pickle_ref r, size_t n, size_t *count, const c
 	return v;
 }
 
+/* Whether missing values may go through a step. */
+static bool
+passes_nan(const struct step_kind *kind)
+{
+	static const struct step_kind *const kinds[] = { &step_shift, &step_stretch, &step_impute, &step_onehot,
+		&step_ordinal, &step_parts, &step_select, &step_marks, &step_power, &step_interpolate, &step_models };
+	size_t i;
+
+	for (i = 0; i < sizeof kinds / sizeof *kinds && kinds[i] != kind; i++)
+		;
+	return i < sizeof kinds / sizeof *kinds;
+}
+
 struct step *
 sklearn_step(struct sklearn *s, const struct step_kind *kind, size_t in, size_t out)
 {
@@ -81,8 +96,7 @@ sklearn_step(struct sklearn *s, const struct step_kind *kind, size_t in, size_t 
 	x->in = in;
 	x->out = out;
 	s->m->kind = "transformer of scikit-learn";
-	s->m->refuses_nan |= kind != &step_shift && kind != &step_stretch && kind != &step_impute &&
-	                     kind != &step_onehot && kind != &step_ordinal && kind != &step_parts && !s->depth;
+	s->m->refuses_nan |= !passes_nan(kind) && !s->depth;
 	return x;
 }
 
@@ -97,9 +111,8 @@ sklearn_scores(struct sklearn *s, const char *kind, enum predict_task task, enum
 	s->m->refuses_nan = true;
 }
 
-/* The features that the estimator saw, 0 with an error. */
-static size_t
-features(struct sklearn *s, pickle_ref r)
+size_t
+sklearn_features(struct sklearn *s, pickle_ref r)
 {
 	double n = sklearn_or(s, r, "n_features_in_", 0);
 
@@ -201,7 +214,7 @@ norm_of(struct sklearn *s, pickle_ref r)
 int
 sklearn_normalizer(struct sklearn *s, pickle_ref r, bool classes)
 {
-	size_t n = features(s, r);
+	size_t n = sklearn_features(s, r);
 	struct step *x = n ? sklearn_step(s, &step_norm, n, n) : NULL;
 	int norm = x ? norm_of(s, sklearn_field(s, r, "norm")) : -1;
 
@@ -214,61 +227,13 @@ sklearn_normalizer(struct sklearn *s, pickle_ref r, bool classes)
 int
 sklearn_binarizer(struct sklearn *s, pickle_ref r, bool classes)
 {
-	size_t n = features(s, r);
+	size_t n = sklearn_features(s, r);
 	struct step *x = n ? sklearn_step(s, &step_binarize, n, n) : NULL;
 
 	(void)classes;
 	if (x)
 		x->x = sklearn_or(s, r, "threshold", 0);
 	return x ? 0 : -1;
-}
-
-/* Keeps the texts that an imputer puts in, for the encoder that follows. 1: they are numbers. */
-static int
-read_fills(struct sklearn *s, pickle_ref r, struct step *x)
-{
-	struct sklearn_array a = { .n = 0 };
-	const struct pickle_cell *c;
-	size_t i;
-	int status = sklearn_array(s, r, &a);
-
-	c = status == 0 && a.list != PICKLE_NOTHING ? pickle_first(&s->k, a.list) : NULL;
-	sklearn_array_free(&a);
-	if (status < 0 || !c)
-		return status < 0 ? -1 : 1;
-	free(s->fill);
-	s->fill = mem_array(1, sizeof *s->fill + a.n * sizeof s->fill->item[0]);
-	x->a = mem_array(a.n, sizeof *x->a);
-	if (!s->fill || !x->a)
-		return err_memory(s->e);
-	s->fill->n = x->in = x->out = a.n;
-	for (i = 0; i < a.n; i++, c = c ? pickle_next(&s->k, c) : NULL) {
-		s->fill->item[i] = c ? c->node : PICKLE_NOTHING;
-		x->a[i] = -1;
-	}
-	return 0;
-}
-
-int
-sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes)
-{
-	struct step *x;
-	double missing;
-	size_t n;
-	int status;
-
-	(void)classes;
-	if (sklearn_number(s, sklearn_field(s, r, "missing_values"), &missing) < 0 || !isnan(missing) ||
-	    sklearn_or(s, r, "add_indicator", 0) != 0)
-		return err_set(s->e, ERR_FORMAT, s->where,
-		               "an imputer of other values than NaN, or with indicators, is not read");
-	x = sklearn_step(s, &step_impute, 0, 0);
-	status = x ? read_fills(s, sklearn_field(s, r, "statistics_"), x) : -1;
-	if (status < 1)
-		return status;
-	x->a = sklearn_vector(s, sklearn_field(s, r, "statistics_"), 0, &n, "statistics of the imputer");
-	x->in = x->out = x->a ? n : 0;
-	return x->a ? 0 : -1;
 }
 
 /* ---- projections ---- */
@@ -355,7 +320,7 @@ sklearn_tfidf(struct sklearn *s, pickle_ref r, bool classes)
 	if (sklearn_or(s, r, "use_idf", 1) != 0 && read_idf(s, r, x, &n) < 0)
 		return -1;
 	if (n == 0)
-		n = features(s, r);
+		n = sklearn_features(s, r);
 	x->in = x->out = n;
 	return n ? 0 : -1;
 }

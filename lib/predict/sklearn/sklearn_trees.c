@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "core/le.h"
+#include "core/mem.h"
+#include "predict/step_features.h"
+#include "predict/step_models.h"
 
 #define SHORT_NODE 56
 #define LONG_NODE 64
@@ -288,4 +291,107 @@ sklearn_boosting(struct sklearn *s, pickle_ref r, bool classes)
 	if (read_init(s, r, exponential ? 0.5 : 1) < 0)
 		return -1;
 	return add_boosted(s, sklearn_field(s, r, "estimators_"), rate);
+}
+
+/* ---- isolation forests ---- */
+
+/* The mean length of a path in a tree of n rows. */
+static double
+mean_path(double n)
+{
+	return n <= 1 ? 0 : n == 2 ? 1 : 2 * (log(n - 1) + 0.577215664901532860606512) - 2 * (n - 1) / n;
+}
+
+/* Adds a tree whose leaves hold the lengths of paths. features: those that the tree saw. */
+static int
+put_paths(struct sklearn *s, const struct nodes *a, const double *features, size_t width)
+{
+	struct tree t = { .covered = s->m->covers };
+	double *depth = mem_array(a->nodes.n, sizeof *depth), v;
+	size_t i;
+	int r = depth ? 0 : err_memory(s->e);
+
+	for (i = 0; r == 0 && i < a->nodes.n; i++) {
+		const uint8_t *p = a->nodes.raw.p + i * a->bytes;
+
+		r = put_node(s, &t, a, i, false, 1);
+		if (r == 0 && t.nodes[i].left) {
+			struct tree_node *x = &t.nodes[i];
+
+			if (x->feature >= width || x->left >= a->nodes.n || x->right >= a->nodes.n)
+				r = sklearn_wrong(s, "a tree of the isolation forest has wrong links or features");
+			else
+				x->feature = (uint32_t)features[x->feature], depth[x->left] = depth[x->right] = depth[i] + 1;
+		} else if (r == 0) {
+			v = depth[i] + mean_path((double)(int64_t)le64(p + 40));
+			memcpy(t.values.p + t.values.n - sizeof v, &v, sizeof v);
+		}
+	}
+	if (r == 0)
+		r = forest_add(&s->m->forest, &t, s->where, s->e);
+	free(depth);
+	tree_free(&t);
+	return r;
+}
+
+static int
+add_paths(struct sklearn *s, pickle_ref tree, pickle_ref features)
+{
+	struct nodes a = { .bytes = 0 };
+	size_t i, width = 0;
+	double *v = sklearn_vector(s, features, 0, &width, "features of a tree");
+	int r = v ? read_nodes(s, sklearn_field(s, tree, "tree_"), &a) : -1;
+
+	for (i = 0; r == 0 && i < width; i++)
+		if (!(v[i] >= 0 && v[i] < (double)s->m->features))
+			r = sklearn_wrong(s, "a feature of a tree is not there");
+	if (r == 0 && a.values.n != a.nodes.n)
+		r = sklearn_wrong(s, "the trees have several outputs");
+	if (r == 0)
+		r = put_paths(s, &a, v, width);
+	sklearn_array_free(&a.nodes);
+	sklearn_array_free(&a.values);
+	free(v);
+	return r;
+}
+
+/* The forest inside, whose score is the sum of the lengths of paths. */
+static int
+read_paths(struct sklearn *s, pickle_ref r)
+{
+	size_t n, many, i;
+	const struct pickle_cell *c = sklearn_list(s, sklearn_field(s, r, "estimators_"), &n);
+	const struct pickle_cell *f = sklearn_list(s, sklearn_field(s, r, "estimators_features_"), &many);
+
+	if (begin(s, r, 1, 1, "isolation forest of scikit-learn") < 0)
+		return -1;
+	s->m->task = PREDICT_VALUE;
+	if (n == 0 || n != many)
+		return sklearn_wrong(s, "the isolation forest has no trees, or not the features of all");
+	for (i = 0; i < n; i++, c = pickle_next(&s->k, c), f = pickle_next(&s->k, f))
+		if (add_paths(s, c->node, f->node) < 0)
+			return -1;
+	return 0;
+}
+
+/* -2^-(x / by) - offset, as the library counts: a greater score is more like the others. */
+int
+sklearn_isolation(struct sklearn *s, pickle_ref r, bool classes)
+{
+	double most = sklearn_or(s, r, "max_samples_", sklearn_or(s, r, "_max_samples", 0)), by;
+	struct step_models *x = sklearn_models(s, 1);
+	struct step_model *m = x ? sklearn_model_of(s, x, read_paths, r) : NULL;
+
+	(void)classes;
+	if (!m || sklearn_model_gives(s, m, MODELS_LINKED, 1, 0) < 0 || sklearn_models_end(s, 1) < 0)
+		return -1;
+	by = (double)m->m->forest.tree_count * mean_path(most);
+	if (!(by > 0) || sklearn_affine(s, &step_shift, by, 0) < 0 || sklearn_affine(s, &step_stretch, -1, 0) < 0)
+		return sklearn_wrong(s, "the trees of the isolation forest saw no rows");
+	if (!sklearn_step(s, &step_function, 1, 1))
+		return -1;
+	s->m->steps[s->m->step_count - 1].mode = FUNCTION_EXP2;
+	if (sklearn_affine(s, &step_stretch, -1, -sklearn_or(s, r, "offset_", -0.5)) < 0)
+		return -1;
+	return sklearn_outliers(s, "isolation forest of scikit-learn");
 }
