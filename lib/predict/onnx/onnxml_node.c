@@ -107,7 +107,10 @@ onnxml_numbers(struct onnxml *x, const char *name, bool floats, struct buf *to)
 	}
 	if (x->e->code == ERR_NONE && !buf_ok(to))
 		err_memory(x->e);
-	return x->e->code == ERR_NONE ? 0 : -1;
+	if (x->e->code == ERR_NONE)
+		return 0;
+	buf_free(to);
+	return -1;
 }
 
 int
