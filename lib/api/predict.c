@@ -212,7 +212,7 @@ aprml_predict_columns(const struct aprml_predictor *p, enum aprml_what what)
 		return m->classes == 0 || m->task == PREDICT_CLUSTER || m->link == LINK_NONE
 		       ? 0 : predict_columns(m);
 	case APRML_SCORES:
-		return m->outputs;
+		return m->outputs - m->chosen;
 	case APRML_LEAVES:
 		return predict_trees(m);
 	case APRML_CONTRIBUTIONS:

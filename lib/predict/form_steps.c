@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "predict/form_words.h"
+#include "predict/onnx/onnxops.h"
 
 /* What an array of a step holds. MAYBE: it can be missing. */
 enum size { NONE, IN, OUT, IN_OUT, N, N_IN, N_OUT, BY_K, SUMS, K, MAYBE = 16 };
@@ -109,6 +110,22 @@ put_step(const struct step *s, size_t i, json_t *list, struct form *to)
 	                             "y", s->y));
 }
 
+/* Names a step that has no tensors; of a graph, its operators. */
+static void
+refuse(const struct step *s, const char *where, struct err *e)
+{
+	struct buf names = { 0 };
+
+	if (s->kind != &step_graph && s->kind != &step_graph_texts) {
+		err_set(e, ERR_FORMAT, where, "a model that computes in steps (%s) does not become tensors", s->kind->name);
+		return;
+	}
+	onnxops_names(s, &names);
+	err_set(e, ERR_FORMAT, where, "a pipeline of ONNX (%s) does not become tensors",
+	        buf_string(&names) ? (const char *)names.p : "operators");
+	buf_free(&names);
+}
+
 int
 form_put_steps(const struct predictor *m, const char *where, json_t *o, struct form *to, struct err *e)
 {
@@ -119,8 +136,7 @@ form_put_steps(const struct predictor *m, const char *where, json_t *o, struct f
 		err_set(e, ERR_FORMAT, where, "a model of more than %d steps does not become tensors", FORM_STEPS);
 	for (i = 0; i < m->step_count && e->code == ERR_NONE; i++)
 		if (put_step(&m->steps[i], i, list, to) < 0)
-			err_set(e, ERR_FORMAT, where, "a model that computes in steps (%s) does not become tensors",
-			        m->steps[i].kind->name);
+			refuse(&m->steps[i], where, e);
 	pairs = m->step_count ? m->steps[m->step_count - 1].out : 0;
 	if (e->code == ERR_NONE && m->platt)
 		form_put(form_part(to, "pairs.platt", "F64", pairs, 2), m->platt, 2 * pairs);

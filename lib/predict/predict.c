@@ -213,7 +213,7 @@ predictor_finish(struct predictor *m, const char *where, struct err *e)
 
 	if (predictor_join(m, where, e) < 0)
 		return -1;
-	if (m->task != PREDICT_PAIRS)
+	if (m->task != PREDICT_PAIRS && !m->chosen)
 		m->classes = m->task == PREDICT_VALUE ? 0 : m->task == PREDICT_BINARY ? 2 : m->outputs;
 	if (m->outputs == 0 || m->outputs > (m->sparse ? FOREST_FEATURES : PREDICT_OUTPUTS))
 		return err_set(e, ERR_CORRUPT, where, "the model has %zu outputs", m->outputs);
@@ -447,6 +447,9 @@ predict_link(const struct predictor *m, const double *scores, double *to)
 	} else if (m->task == PREDICT_BINARY) {
 		to[1] = link_one(m, scores[0]);
 		to[0] = m->single ? (double)(1.0f - (float)to[1]) : 1 - to[1];
+	} else if (m->chosen) {
+		for (k = 0; k < m->classes; k++)
+			to[k] = k + 1 < m->outputs ? scores[k] : 0;
 	} else {
 		for (k = 0; k < m->outputs; k++)
 			to[k] = link_one(m, scores[k]);
@@ -469,6 +472,8 @@ predict_label(const struct predictor *m, const double *scores)
 		p = link_one(m, scores[0]);
 		return p > 0.5 || (m->ties_up && p == 0.5);
 	}
+	if (m->chosen)
+		return (size_t)scores[m->outputs - 1];
 	for (k = 1; k < m->outputs; k++)
 		if (m->task == PREDICT_CLUSTER ? scores[k] < scores[best] : scores[k] > scores[best])
 			best = k;

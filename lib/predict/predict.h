@@ -96,6 +96,7 @@ struct predictor {
 	enum predict_link link;
 	double sharpness;
 	bool ties_up;         /* binary: the second class also at a probability of one half */
+	bool chosen;          /* classes: the last output is the number of the label; classes is set by the reader */
 	bool by_score;        /* binary: the second class if the score is greater than 0 */
 
 	bool covers;          /* set by the caller: trees keep the covers of their nodes */

@@ -8,6 +8,7 @@
 #include "core/half.h"
 #include "core/le.h"
 #include "core/mem.h"
+#include "predict/onnx/onnxops.h"
 #include "predict/readers.h"
 
 /* Fields of a constant, and types of its values. */
@@ -182,6 +183,14 @@ onnxnet_values(struct onnxnet *x, const struct onnxnet_constant *c, uint64_t ite
 
 /* ---- the graph ---- */
 
+/* Not a sequence of layers, whatever else it is. */
+static int
+another(struct onnxnet *x, const char *what)
+{
+	x->other = true;
+	return keras_wrong(&x->k, "%s", what);
+}
+
 /* Calls take for each field of a number. */
 static int
 each_part(struct onnxnet *x, struct onnxml_part of, uint32_t number,
@@ -250,7 +259,7 @@ take_input(struct onnxnet *x, struct onnxml_part input)
 	if (!onnxml_inside(&x->x, input, INPUT_NAME, &name) || find(x, name))
 		return x->x.e->code == ERR_NONE ? 0 : -1;
 	if (x->inputs++)
-		return keras_wrong(&x->k, "has several inputs: only sequences of operators are read");
+		return another(x, "has several inputs: only sequences of operators are read");
 	x->now = name;
 	if (!onnxml_inside(&x->x, input, INPUT_TYPE, &type) || !onnxml_inside(&x->x, type, TYPE_TENSOR, &type) ||
 	    !onnxml_inside(&x->x, type, TENSOR_SHAPE, &shape) || each_part(x, shape, SHAPE_DIMENSION, take_dimension) < 0)
@@ -262,7 +271,7 @@ static int
 take_output(struct onnxnet *x, struct onnxml_part output)
 {
 	if (x->outputs++)
-		return keras_wrong(&x->k, "has several outputs: only sequences of operators are read");
+		return another(x, "has several outputs: only sequences of operators are read");
 	return onnxml_inside(&x->x, output, INPUT_NAME, &x->end) ? 0 : keras_wrong(&x->k, "its output has no name");
 }
 
@@ -358,8 +367,8 @@ prove_inputs(struct onnxnet *x)
 			before += onnxml_equal(x->x.inputs[i], x->now);
 		}
 	if (made > 1 || x->x.input_count > ONNXML_ENDS)
-		return keras_wrong(&x->k, "has several inputs: only sequences of operators are read");
-	return before ? 0 : keras_wrong(&x->k, "does not follow the operator before it: only sequences are read");
+		return another(x, "has several inputs: only sequences of operators are read");
+	return before ? 0 : another(x, "does not follow the operator before it: only sequences are read");
 }
 
 static int
@@ -374,7 +383,7 @@ take_node(struct onnxnet *x, struct onnxml_part node)
 	snprintf(x->name, sizeof x->name, "%.*s", x->x.output.n < 79 ? (int)x->x.output.n : 79, (const char *)x->x.output.p);
 	snprintf(x->kind, sizeof x->kind, "%.*s", op.n < 59 ? (int)op.n : 59, (const char *)op.p);
 	if (x->x.domain.n && !onnxml_same(x->x.domain, "ai.onnx"))
-		return keras_wrong(&x->k, "operators of another domain are not read");
+		return another(x, "operators of another domain are not read");
 	if (!x->x.output.n)
 		return keras_wrong(&x->k, "makes nothing");
 	made = take_constant(x, op);
@@ -383,7 +392,7 @@ take_node(struct onnxnet *x, struct onnxml_part node)
 	while (o->name && !onnxml_same(op, o->name))
 		o++;
 	if (!o->name)
-		return keras_wrong(&x->k, "operators of this kind are not read");
+		return another(x, "operators of this kind are not read");
 	if (prove_inputs(x) < 0 || o->read(x) < 0)
 		return -1;
 	x->now = x->x.output;
@@ -424,8 +433,8 @@ onnxnet_probe(const uint8_t *p, size_t n)
 	return i + 1 < n && p[i] == 0x3a;
 }
 
-int
-onnxnet_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
+static int
+read_net(struct predictor *m, const uint8_t *p, size_t n, const char *where, bool *other, struct err *e)
 {
 	struct onnxnet *x = mem_array(1, sizeof *x);
 	struct onnxml_part model = { p, n }, graph;
@@ -440,6 +449,7 @@ onnxnet_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 		keras_wrong(&x->k, "the model has no graph");
 	else if (each_part(x, model, MODEL_OPSET, take_opset) == 0)
 		r = read_graph(x, graph);
+	*other = x->other;
 	buf_free(&x->constants);
 	buf_free(&x->uses);
 	free(x);
@@ -447,4 +457,24 @@ onnxnet_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 		return -1;
 	keras_finish(m, "network of ONNX");
 	return predictor_finish(m, where, e);
+}
+
+/* What is not a sequence of layers may be a pipeline of the few operators that are computed one by one (neighbours,
+ * clusters). If it is neither, the layers say why. */
+int
+onnxnet_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
+{
+	struct err layers = ERR_INIT, graph = ERR_INIT;
+
+	bool other = false;
+
+	if (read_net(m, p, n, where, &other, &layers) == 0)
+		return 0;
+	if (other) {
+		onnxml_again(m);
+		if (onnxops_read(m, p, n, where, &graph) == 0)
+			return 0;
+	}
+	*e = layers;
+	return -1;
 }

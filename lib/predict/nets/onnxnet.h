@@ -34,6 +34,7 @@ struct onnxnet {
 	struct onnxml_part now, end; /* the tensor so far; the output of the graph */
 	size_t inputs, outputs, nodes;
 	size_t batch;          /* the dimension of rows in the tensor */
+	bool other;            /* not a sequence of layers */
 	bool rows;             /* the dimension of rows of the input was read */
 	bool turned;           /* steps have the first dimension of the row, its channels, as the last one */
 	uint64_t version;      /* of the set of operators */

@@ -17,6 +17,7 @@
 
 #include "core/mem.h"
 #include "predict/onnx/onnxml.h"
+#include "predict/onnx/onnxops.h"
 #include "predict/readers.h"
 
 static const struct onnxml_part nothing = { (const uint8_t *)"", 0 };
@@ -87,8 +88,8 @@ static const struct step_kind step_scale = { "scaler", false, false, scale };
 
 /* What a row of singles is divided by, and then by: the greatest value and 1; or the greatest size, and
  * the norm of what is left. ONNX Runtime has these numbers in double precision. */
-static void
-divisors(const double *v, size_t n, unsigned norm, double by[2])
+void
+onnxml_divisors(const double *v, size_t n, unsigned norm, double by[2])
 {
 	double sum = 0;
 	size_t i;
@@ -119,7 +120,7 @@ normalize(const struct step *s, struct step_rows *x, struct step_rows *spare, st
 
 		for (j = 0; j < s->in; j++)
 			v[j] = (double)(float)v[j];
-		divisors(v, s->in, s->mode, by);
+		onnxml_divisors(v, s->in, s->mode, by);
 		for (j = 0; j < s->in && by[0] != 0; j++)
 			v[j] = (double)(float)(v[j] / by[0] / by[1]);
 	}
@@ -346,6 +347,17 @@ take_node(struct onnxml *x, struct onnxml_part node)
 	return ops[i].read(x);
 }
 
+int
+onnxml_model(struct onnxml *x, const char *op)
+{
+	size_t i, n = sizeof ops / sizeof *ops;
+
+	for (i = 0; i < n && !(ops[i].last && strcmp(ops[i].op, op) == 0); i++)
+		;
+	x->m->form = PREDICT_TREES;
+	return i < n ? ops[i].read(x) : onnxml_wrong(x, "is not a model");
+}
+
 /* The last dimension of the first input, 0 if it is not a number. */
 static void
 read_width(struct onnxml *x, struct onnxml_part input)
@@ -402,8 +414,8 @@ onnxml_probe(const uint8_t *p, size_t n)
 	return false;
 }
 
-int
-onnxml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
+static int
+read_chain(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
 {
 	struct onnxml *x = mem_array(1, sizeof *x);
 	struct onnxml_part graph;
@@ -418,4 +430,33 @@ onnxml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, 
 		r = each_part(x, graph, GRAPH_NODE, take_node);
 	free(x);
 	return r;
+}
+
+/* Nodes that just follow one another become trees, weights and steps, which many rows pass fast; any other graph
+ * is computed operator by operator. If neither reads it, the error is that of the one that came further. */
+int
+onnxml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
+{
+	struct err chain = ERR_INIT, graph = ERR_INIT;
+
+	if (read_chain(m, p, n, where, &chain) == 0)
+		return 0;
+	if (chain.code != ERR_MEMORY) {
+		onnxml_again(m);
+		if (onnxops_read(m, p, n, where, &graph) == 0)
+			return 0;
+	}
+	*e = chain.code == ERR_FORMAT && graph.code != ERR_NO ? graph : chain;
+	return -1;
+}
+
+void
+onnxml_again(struct predictor *m)
+{
+	bool covers = m->covers;
+	size_t most = m->forest.most;
+
+	predictor_free(m);
+	m->covers = covers;
+	m->forest.most = most;
 }

@@ -45,7 +45,8 @@ bool onnxml_inside(struct onnxml *x, struct onnxml_part of, uint32_t number, str
 int onnxml_node(struct onnxml *x, struct onnxml_part node, struct onnxml_part *op);
 bool onnxml_find(struct onnxml *x, const char *name, struct onnxml_part *to);
 
-/* Attributes of the node that is read. Numbers are doubles; an attribute that is missing has none. */
+/* Attributes of the node that is read. Numbers are doubles; an attribute that is missing has none, and so has `to`
+ * after an error. */
 bool onnxml_has(struct onnxml *x, const char *name);
 bool onnxml_is(struct onnxml *x, const char *name, const char *text);
 double onnxml_float(struct onnxml *x, const char *name, double missing);
@@ -59,6 +60,12 @@ int onnxml_link(struct onnxml *x, bool classes);
 
 int onnxml_wrong(struct onnxml *x, const char *what); /* -1 */
 
+/* Reads trees, or a linear model or support vectors, from the attributes of a node. 0 or -1. */
+int onnxml_model(struct onnxml *x, const char *op);
+
+/* What a row of n singles is divided by, and then by (enum step_norm). */
+void onnxml_divisors(const double *v, size_t n, unsigned norm, double by[2]);
+
 int onnxml_tree_values(struct onnxml *x);
 int onnxml_tree_classes(struct onnxml *x);
 
@@ -71,5 +78,8 @@ int onnxml_softmax(struct onnxml *x);
 
 int onnxml_svm_values(struct onnxml *x);
 int onnxml_svm_classes(struct onnxml *x);
+
+/* Forgets what was read, so that another way can be tried. */
+void onnxml_again(struct predictor *m);
 
 #endif

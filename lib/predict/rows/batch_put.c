@@ -93,7 +93,7 @@ batch_columns(const struct batch *b)
 {
 	switch (b->what) {
 	case BATCH_RAW:
-		return b->m->outputs;
+		return b->m->outputs - b->m->chosen;
 	case BATCH_PROBA:
 		return predict_columns(b->m);
 	case BATCH_LEAF:
