@@ -9,7 +9,8 @@
  *     6. Contributions are refused with a message, or computed for any row.
  *
  * The mutator leaves out, doubles and exchanges values of JSON, lines, opcodes of pickles and integers
- * of binary files, and changes numbers in text; in archives, those of a member.
+ * of binary files, and changes numbers in text; in archives, those of a member; in models of ONNX, fields of
+ * messages at any depth and whole operators.
  */
 #include "mutate.h"
 
@@ -17,6 +18,7 @@
 #include <math.h>
 
 #include "dice.h"
+#include "mutate_onnx.h"
 #include "mutate_pickle.h"
 #include "mutate_text.h"
 #include "mutate_zip.h"
@@ -133,13 +135,14 @@ check_rows(struct predictor *m, struct dice *d)
 	double *rows = calloc(all + 1, sizeof *rows);
 	double *scores = calloc((ROWS + 3) * (outputs + 2) + predict_room(m), sizeof *scores), *to = scores + ROWS * outputs;
 	uint32_t *leaves = calloc((ROWS + 1) * (trees + 1), sizeof *leaves);
+	size_t count = m->form == PREDICT_STEPS ? ROWS / 8 : ROWS;
 	bool computed; /* an encoder refuses categories that it does not know */
 
 	must(rows && scores && leaves);
 	fill(rows, all, d);
-	computed = compute(m, rows, ROWS, scores, trees ? leaves : NULL) == 0;
+	computed = compute(m, rows, count, scores, trees ? leaves : NULL) == 0;
 	if (computed && !m->sparse)
-		for (i = 0; i < ROWS; i++) {
+		for (i = 0; i < count; i++) {
 			if (!m->texts)
 				check_row(m, rows + i * m->features, scores + i * outputs, leaves + i * trees, to,
 				          leaves + ROWS * trees);
@@ -208,6 +211,8 @@ change(struct buf *b, struct dice *d)
 
 	if (b->n > 0 && *b->p == 0x80 && roll(d, 2))
 		mutate_pickle(b, roll(d, 1u << 30));
+	else if (b->n > 4 && *b->p == 8 && b->p[1] < 32 && roll(d, 8))
+		mutate_onnx(b, d);
 	else if (!text && roll(d, 4))
 		word_mutate(b, d);
 	else if (text && roll(d, 2))
