@@ -50,17 +50,20 @@ compute(const struct rows *rows, const char *line, double *scores, struct err *e
 	const struct predictor *m = rows->m;
 	struct step_rows x = { .n = 0 }, spare = { .n = 0 };
 	struct step_text text = { line, strlen(line) };
+	struct buf pool = { 0 };
 	bool missing = false;
 	int r = step_rows_begin(&x, 1, m->texts ? 0 : m->features, e);
 
 	if (r == 0 && m->texts)
 		x.texts = &text;
 	else if (r == 0)
-		r = rows_read(rows, line, strlen(line), 1, step_row(&x, 0), &missing, e);
+		r = rows_read(rows, line, strlen(line), 1, step_row(&x, 0), &missing, &pool, e);
+	x.pool = &pool;
 	if (r == 0)
 		r = predict_block(m, &x, &spare, true, scores, NULL, e);
 	step_rows_free(&x);
 	step_rows_free(&spare);
+	buf_free(&pool);
 	return r;
 }
 
