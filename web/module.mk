@@ -27,13 +27,14 @@ endif
 
 # ---- libraries: sources, and flags ----
 
-DEBS = jansson libzstd lz4 pcre2 libsodium libdeflate zlib bearssl msgpack-c libyaml
+DEBS = jansson libzstd lz4 pcre2 libsodium zlib bearssl msgpack-c libyaml
 jansson_SRC = $(S)/jansson/src/*.c
 jansson_FLAGS = -I$(S)/jansson/android -I$(S)/jansson/src -DHAVE_STDINT_H
 libzstd_SRC = $(S)/libzstd/lib/common/*.c $(S)/libzstd/lib/compress/*.c $(S)/libzstd/lib/decompress/*.c
-libzstd_FLAGS = -I$(S)/libzstd/lib -DZSTD_DISABLE_ASM -DZSTD_LEGACY_SUPPORT=0 -DZSTD_STRIP_ERROR_STRINGS=0
+libzstd_FLAGS = -I$(S)/libzstd/lib -DZSTD_DISABLE_ASM -DZSTD_LEGACY_SUPPORT=0 -DZSTD_STRIP_ERROR_STRINGS=0 \
+	-DHUF_FORCE_DECOMPRESS_X1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT
 lz4_SRC = $(S)/lz4/lib/lz4.c $(S)/lz4/lib/lz4hc.c $(S)/lz4/lib/lz4frame.c $(S)/lz4/lib/xxhash.c
-lz4_FLAGS = -I$(S)/lz4/lib
+lz4_FLAGS = -I$(S)/lz4/lib -DLZ4_FORCE_INLINE=static
 pcre2_SRC = $(filter-out %_jit_compile.c %_jit_match.c %_jit_misc.c %_jit_test.c %_dftables.c %_fuzzsupport.c \
 	%_config.c %_convert.c %_dfa_match.c %_maketables.c %_serialize.c %_substitute.c %_substring.c %_ucd.c \
 	%_printint.c %_ucptables.c %pcre2demo.c %pcre2grep.c %pcre2posix.c %pcre2posix_test.c %pcre2test.c, \
@@ -50,10 +51,8 @@ libsodium_SRC = $(foreach d,crypto_auth/crypto_auth crypto_auth/hmacsha256/* cry
 	crypto_stream/salsa20/*/* crypto_verify/sodium/* randombytes/* sodium/*,$(S)/libsodium/src/libsodium/$d.c)
 libsodium_FLAGS = -I$(S)/libsodium/src/libsodium/include -I$(S)/libsodium/src/libsodium/include/sodium \
 	-DCONFIGURED=1 -DDEV_MODE=1 -DSODIUM_STATIC -DHAVE_WEAK_SYMBOLS -DHAVE_INLINE_ASM -DNATIVE_LITTLE_ENDIAN
-libdeflate_SRC = $(S)/libdeflate/lib/crc32.c
-libdeflate_FLAGS = -I$(S)/libdeflate
 zlib_SRC = $(addprefix $(S)/zlib/,crc32.c adler32.c inflate.c inffast.c inftrees.c zutil.c uncompr.c)
-zlib_FLAGS = -I$(S)/zlib -DHAVE_UNISTD_H
+zlib_FLAGS = -I$(S)/zlib -DHAVE_UNISTD_H -DNO_GZIP -DDYNAMIC_CRC_TABLE
 bearssl_SRC = $(addprefix $(S)/bearssl/src/,aead/gcm.c hash/ghash_ctmul64.c hash/sha1.c hash/sha2small.c \
 	hash/dig_size.c kdf/hkdf.c mac/hmac.c symcipher/aes_ct.c symcipher/aes_ct64.c symcipher/aes_ct64_ctr.c symcipher/aes_ct64_enc.c \
 	symcipher/aes_common.c codec/dec32be.c codec/dec32le.c codec/enc32le.c codec/enc32be.c codec/dec64be.c codec/enc64be.c codec/ccopy.c)
@@ -68,15 +67,22 @@ libyaml_FLAGS = -I$(S)/libyaml/include -I$(S)/libyaml/src -DYAML_VERSION_MAJOR=0
 $(foreach l,$(DEBS),$(eval $(l)_OBJ = $$(patsubst $(S)/%.c,$(W)/lib/%.o,$$(wildcard $$($(l)_SRC)))))
 pcre2_OBJ += $(W)/lib/pcre2/small_ucd.o
 DEBS_OBJ = $(foreach l,$(DEBS),$($(l)_OBJ))
-DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 libsodium libdeflate zlib bearssl msgpack-c libyaml simde,\
+DEBS_INCLUDE = $(sort $(foreach l,jansson libzstd lz4 pcre2 libsodium zlib bearssl msgpack-c libyaml simde,\
 	$(filter -I%,$($(l)_FLAGS)))) -DSODIUM_STATIC -DPCRE2_STATIC -DHAVE_UNISTD_H
+
+# Functions for each of the ways to search, written as templates, are one each here. Of levels 5 to 12 that
+# takes a third of the speed, of those above a tenth.
+$(W)/lib/libzstd/lib/compress/zstd_lazy.o: EXTRA = -DZSTD_NO_INLINE -Os
+$(W)/lib/libzstd/lib/compress/zstd_opt.o: EXTRA = -DZSTD_NO_INLINE
+# lib/crypto/portable/base.c has it, without a table of 30 KB.
+$(W)/lib/libsodium/%/ed25519_ref10.o: EXTRA = -Dge25519_scalarmult_base=ge25519_by_table
 
 $(W)/lib/%.o: $(S)/%.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -DNDEBUG -Ilib/core/wasm/include $($(firstword $(subst /, ,$*))_FLAGS) -c -o $@ $<
+	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -DNDEBUG -Ilib/core/wasm/include $($(firstword $(subst /, ,$*))_FLAGS) $(EXTRA) -c -o $@ $<
 
 # What configure would write into them.
-$(S)/.ready: scripts/wasm-sources.sh web/module.mk
+$(S)/.ready: scripts/wasm-sources.sh scripts/wasm-edits.sh web/module.mk
 	@scripts/wasm-sources.sh $(S) $(DEBS)
 	@: >$(S)/jansson/src/jansson_private_config.h
 	@cd $(S)/pcre2/src && cp config.h.generic config.h && cp pcre2.h.generic pcre2.h && \
@@ -87,10 +93,8 @@ $(S)/.ready: scripts/wasm-sources.sh web/module.mk
 		>include/msgpack/$$f.h || exit; done
 	@# The compressor chooses its search by the vectors of the CPU, and so the bytes it writes: here those
 	@# of x86-64 and of 64-bit ARM.
-	@# The searches for files with a dictionary, half of the compressor, are not used.
-	@sed -i -e 's/int const kHasSIMD128 = 0;/int const kHasSIMD128 = 1;/' \
-		-e 's/ZSTD_compressBlock_[A-Za-z0-9]*_\(dictMatchState\|dedicatedDictSearch\)\(_row\)\?/NULL/' \
-		$(S)/libzstd/lib/compress/zstd_compress.c
+	@sed -i 's/int const kHasSIMD128 = 0;/int const kHasSIMD128 = 1;/' $(S)/libzstd/lib/compress/zstd_compress.c
+	@scripts/wasm-edits.sh $(S)
 	@mkdir -p $(S)/simde
 	@ln -sfn /usr/include/simde $(S)/simde/simde
 	@touch $@
@@ -133,6 +137,8 @@ $(W)/lib/pcre2/small_ucd.o: $(W)/lib/pcre2/small_ucd.c
 $(W)/own/lib/core/wasm/characters.o: $(MADE)/characters.inc
 $(W)/own/lib/core/wasm/pattern_tables.o: $(MADE)/patterns.inc
 $(W)/own/lib/core/wasm/characters.o $(W)/own/lib/core/wasm/pattern_tables.o: FLAGS += -I$(W)/made
+
+$(W)/own/lib/crypto/portable/base.o: CFLAGS += -DCONFIGURED=1 # or headers inside libsodium warn
 
 $(W)/own/%.o: %.c
 	@mkdir -p $(@D)
