@@ -59,5 +59,7 @@ cortex: $(B)/lib/libapr.a $(B)/tests/gen/mkmodel ## build the core for Cortex-M 
 	@$(MAKE) --no-print-directory -f tests/bare/bare.mk cortex
 darwin: ## compile that core for macOS, without linking it (clang and the headers of newlib)
 	@$(MAKE) --no-print-directory -f tests/bare/bare.mk darwin
+ports: $(B)/tests/gen/mkmodel ## what would break arm64, cortex and darwin, in half a minute and with "make deps" alone
+	@$(MAKE) --no-print-directory -f tests/bare/bare.mk ports
 
-.PHONY: runtimes static small arm64 cortex darwin
+.PHONY: runtimes static small arm64 cortex darwin ports

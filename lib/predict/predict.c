@@ -9,7 +9,6 @@
 #include "predict/contrib.h"
 #include "predict/near.h"
 #include "predict/readers.h"
-#include "predict/nets/tflite.h"
 #include "predict/step_columns.h"
 #include "predict/step_features.h"
 

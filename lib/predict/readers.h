@@ -54,4 +54,8 @@ bool onnxml_probe(const uint8_t *p, size_t n);
 int onnxnet_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 bool onnxnet_probe(const uint8_t *p, size_t n);
 
+/* Networks in TensorFlow Lite (tflite.h). */
+int tflite_net_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
+bool tflite_probe(const uint8_t *p, size_t n);
+
 #endif

@@ -2,6 +2,9 @@
 #
 # "make cortex": for Cortex-M, by gcc-arm-none-eabi and newlib; and the same program for this machine.
 # "make darwin": its objects for macOS, by clang with newlib's headers. They are not linked.
+# "make ports": what breaks them, without a compiler or libraries for ARM: each source is read as for
+# Cortex-M, by clang with newlib's headers, and as for macOS; and a program of these sources alone is
+# linked for 64-bit ARM, and run by qemu-user. All other sources are read as for 64-bit ARM.
 
 include config.mk
 
@@ -10,7 +13,7 @@ D = build/darwin
 CORTEX_CC = arm-none-eabi-gcc
 # newlib's <inttypes.h> has PRIu64 only if this name is defined, and gcc's <stdint.h> does not define it.
 CORTEX = -mcpu=cortex-m3 -mthumb -D__int64_t_defined=1
-NEWLIB = /usr/lib/arm-none-eabi/include
+NEWLIB = /usr/include/newlib
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-format
 FLAGS = -std=c11 -D_GNU_SOURCE -Ilib $(WARN) -ffunction-sections -fdata-sections -ffp-contract=off \
 	-ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
@@ -64,5 +67,35 @@ endef
 $(foreach t,$(TARGETS),$(eval $(call darwin_rule,$t)))
 darwin: $(foreach t,$(TARGETS),$(SRC:%.c=$(D)/$t/%.o))
 
-.PHONY: cortex darwin
--include $(shell find $(C) $(D) -name '*.d' 2>/dev/null)
+P = build/ports
+THUMB = clang --target=thumbv7m-none-eabi -mcpu=cortex-m3 -D__int64_t_defined=1
+MAC = clang --target=arm64-apple-macos11 -nostdlibinc
+ARM64_CC = aarch64-linux-gnu-gcc
+ARM64_RUN = qemu-aarch64
+$(P)/%.read: %.c
+	@mkdir -p $(@D)
+	$(call run,CC)$(THUMB) -Os $(FLAGS) -Werror -isystem lib/bare/include -isystem $(NEWLIB) -fsyntax-only $<
+	@$(MAC) -O1 $(FLAGS) -Werror -isystem lib/bare/include -isystem $(NEWLIB) -fsyntax-only $<
+	@touch $@
+
+$(P)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call run,CC)$(ARM64_CC) -O1 $(FLAGS) -Werror -MMD -MP -c -o $@ $<
+
+$(P)/bare: $(SRC:%.c=$(P)/%.o) tests/bare/data.S $(C)/model.gguf $(C)/trees.txt
+	$(call run,LD)$(ARM64_CC) -static -Wa,-I,$(C) -Wl,--gc-sections -o $@ $(filter %.o %.S,$^) -lm
+
+# The library and the tools, with headers of this machine's libraries behind those of ARM's C library.
+WHOLE = $(filter-out lib/core/wasm/% lib/crypto/portable/% lib/kernels/avx% bin/apr-completions.c, \
+	$(wildcard lib/*/*.c lib/*/*/*.c bin/*.c))
+read-arm64: $(P)/bare
+	$(file >$(P)/whole,$(WHOLE))
+	@xargs -n 48 -P $$(nproc) $(ARM64_CC) -std=c11 -D_GNU_SOURCE -Ilib -Wall -Wextra -Wpedantic -Wshadow \
+		-Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wpointer-arith -Werror -fsyntax-only \
+		-idirafter /usr/include -idirafter /usr/include/x86_64-linux-gnu <$(P)/whole
+
+ports: $(SRC:%.c=$(P)/%.read) $(P)/bare read-arm64
+	$(ARM64_RUN) $(P)/bare | tail -n 1 | grep -qx done
+
+.PHONY: cortex darwin ports read-arm64
+-include $(shell find $(C) $(D) $(P) -name '*.d' 2>/dev/null)

@@ -9,6 +9,7 @@
 #include "core/half.h"
 #include "core/le.h"
 #include "core/mem.h"
+#include "predict/readers.h"
 
 #define OPERATORS 65536
 /* Fields of schema.fbs, by number. */

@@ -14,9 +14,6 @@
 #include "predict/predict.h"
 #include "wire/flatbuffers.h"
 
-bool tflite_probe(const uint8_t *p, size_t n);
-int tflite_net_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
-
 /* ---- for operators (tflite_layers.c) ---- */
 
 #define NONE UINT32_MAX /* an input that is left out */
