@@ -67,7 +67,7 @@ static const struct predict_reader readers[] = {
 	{ "XGBoost", xgboost_old_probe, xgboost_old_read, true },
 	{ "LightGBM", is_lightgbm, lightgbm_read, false },
 	{ "LightGBM", is_lightgbm_json, lightgbm_json_read, false },
-	{ "CatBoost", is_catboost, catboost_read, false },
+	{ "CatBoost", is_catboost, catboost_read, true },
 	{ "scikit-learn", is_pickle, sklearn_read, false },
 	{ "scikit-learn", skops_probe, skops_read, false },
 	{ "ARPA", arpa_probe, arpa_read, false },

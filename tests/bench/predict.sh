@@ -5,7 +5,9 @@
 # are 100 and 1000 trees of depth 6 and 10 with 100 features: random trees for XGBoost, forests
 # that were fitted to random numbers for scikit-learn. In each of $PAIRS rounds both compute the same
 # rows with one thread, alone and in one block. Prints medians of CPU time in microseconds a row.
-# Scores have to be the same numbers.
+# Scores have to be the same numbers. Then CPU time of bin/apr-predict from its start to the first
+# prediction, for the forms of a model of XGBoost and as tensors, in turn with --version; and random
+# trees in pairs with a walk by pointers.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,8 +23,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 export OMP_NUM_THREADS=1
 
-"$python" - "$bench" "${PAIRS:-5}" "${TREES:-100 1000}" "${DEPTHS:-6 10}" <<'END'
-import json, pickle, subprocess, sys, time
+"$python" - "$bench" "${PAIRS:-5}" "${TREES:-100 1000}" "${DEPTHS:-6 10}" "$root/bin" <<'END'
+import json, pickle, resource, subprocess, sys, time
 import numpy as np
 import sklearn.ensemble
 import xgboost
@@ -67,6 +69,8 @@ def xgboost_forest(trees, depth):
     booster = xgboost.Booster()
     with open("model", "rb") as f:
         booster.load_model(bytearray(f.read()))
+    for name in "start.json", "start.ubj", "start.old":
+        booster.save_model(name)
     booster.set_param({"nthread": 1})
     return lambda x: booster.inplace_predict(x).astype(np.float64)
 
@@ -82,6 +86,22 @@ def cpu(compute, x, times):
     for _ in range(times):
         y = compute(x)
     return (time.process_time() - begin) / times / len(x) * 1e6, y
+
+def process(*words):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.argv[5] + "/apr-predict", *words], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
+
+def starts(trees, depth):
+    xgboost_forest(trees, depth)
+    np.savetxt("one", rows[:1], delimiter=",")
+    subprocess.run("%s/apr-unpack start.json | %s/apr-pack -t apr2 -o start.apr" % (sys.argv[5], sys.argv[5]),
+                   shell=True, check=True)
+    ways = [("--version",)] + [("start." + s, "one") for s in ("apr", "old", "ubj", "json")]
+    figures = np.median([[process(*w) for w in ways] for _ in range(31)], axis=0)
+    print(f"start with {trees} trees of depth {depth}: " +
+          ", ".join(f"{w[0]} {t:.2f} ms" for w, t in zip(ways, figures)), flush=True)
 
 for name, make in ("XGBoost", xgboost_forest), ("scikit-learn", sklearn_forest):
     for depth in map(int, sys.argv[4].split()):
@@ -99,4 +119,13 @@ for name, make in ("XGBoost", xgboost_forest), ("scikit-learn", sklearn_forest):
                   f"{own_one:6.2f} ({one / own_one:5.1f} times), block {block:7.2f} and "
                   f"{own_block:5.2f} ({block / own_block:4.1f} times), read in {load:.0f} ms, "
                   f"scores {'are the same' if same else 'DIFFER'}", flush=True)
+for depth in map(int, sys.argv[4].split()):
+    for trees in map(int, sys.argv[3].split()):
+        starts(trees, depth)
 END
+
+for depth in ${DEPTHS:-6 10}; do
+  for trees in ${TREES:-100 1000}; do
+    "$bench" "$trees" "$depth" 100 3 "${WALKED:-16384}"
+  done
+done
