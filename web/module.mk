@@ -41,6 +41,10 @@ pcre2_SRC = $(filter-out %_jit_compile.c %_jit_match.c %_jit_misc.c %_jit_test.c
 	$(wildcard $(S)/pcre2/src/*.c)) $(S)/pcre2/src/pcre2_jit_compile.c
 pcre2_FLAGS = -I$(S)/pcre2/src -DHAVE_CONFIG_H -DPCRE2_CODE_UNIT_WIDTH=8 -DPCRE2_STATIC -DSUPPORT_PCRE2_8 \
 	-DSUPPORT_UNICODE
+# Options that no pattern can ask for and lib/core/pattern.c does not give; in the module they are 0.
+pcre2_UNUSED = ALLOW_EMPTY_CLASS ALT_BSUX ALT_CIRCUMFLEX ALT_VERBNAMES AUTO_CALLOUT COPY_MATCHED_SUBJECT \
+	DOLLAR_ENDONLY ENDANCHORED FIRSTLINE LITERAL MATCH_INVALID_UTF MATCH_UNSET_BACKREF NEVER_UCP NEVER_UTF \
+	NOTBOL NOTEOL PARTIAL_HARD PARTIAL_SOFT USE_OFFSET_LIMIT EXTRA_[A-Z_0-9]*
 pcre2_FLAGS += -Dpcre2_compile_8=pcre2_compile_filled_8 # lib/core/wasm/pattern_tables.c
 libsodium_SRC = $(foreach d,crypto_auth/crypto_auth crypto_auth/hmacsha256/* crypto_core/ed25519/* \
 	crypto_core/ed25519/ref10/* crypto_core/hchacha20/* crypto_core/salsa/ref/* crypto_generichash/crypto_generichash \
@@ -87,6 +91,10 @@ $(S)/.ready: scripts/wasm-sources.sh scripts/wasm-edits.sh web/module.mk
 	@: >$(S)/jansson/src/jansson_private_config.h
 	@cd $(S)/pcre2/src && cp config.h.generic config.h && cp pcre2.h.generic pcre2.h && \
 		cp pcre2_chartables.c.dist pcre2_chartables.c && touch *.c
+	@# Patterns are always UTF-8 and matched whole (lib/core/pattern.c).
+	@cd $(S)/pcre2/src && sed -i -e 's/([a-z_.>-]*options & PCRE2_UTF) != 0/TRUE/' -e 's/mb->partial != 0/FALSE/' \
+		-e 's/mb->partial > 1/FALSE/' -e 's/mb->partial == 0/TRUE/' pcre2_*.c && \
+		sed -i $(foreach o,$(pcre2_UNUSED),-e 's/^\(.define PCRE2_$o\) .*/\1 0u/') pcre2.h
 	@cp $(S)/libsodium/builds/msvc/version.h $(S)/libsodium/src/libsodium/include/sodium/version.h
 	@cd $(S)/msgpack-c && for f in sysdep pack_template; do \
 		sed 's/@MSGPACK_ENDIAN_BIG_BYTE@/0/; s/@MSGPACK_ENDIAN_LITTLE_BYTE@/1/' cmake/$$f.h.in \

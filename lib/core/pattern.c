@@ -25,6 +25,9 @@
 #define FIND_KIB (4u << 10)
 #endif
 
+/* In the WebAssembly module, PCRE2_UTF is always given, and options that this file does not use are left out of
+ * the library (web/module.mk). */
+
 /* Compiles n bytes; matches record that many groups. Lines end with a newline, whatever the library's default is. */
 static int
 compile(struct pattern *p, const char *text, size_t n, uint32_t options, uint32_t groups,
