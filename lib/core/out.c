@@ -180,14 +180,23 @@ may_be_input(const char *path, const char *from)
 }
 
 static int
+refuse_existing(struct out *o)
+{
+	if (o->force)
+		return 0;
+	err_set(o->err, ERR_USAGE, o->name, "exists already");
+	return err_hint(o->err, "-f replaces it");
+}
+
+static int
 refuse_target(struct out *o, const struct out_options *options)
 {
 	struct stat st, in = { .st_mode = 0 };
 
 	if (stat(o->path, &st) < 0) {
-		if (errno == ENOENT)
-			return 0;
-		return fail(o, "cannot be created");
+		if (errno != ENOENT)
+			return fail(o, "cannot be created");
+		return lstat(o->path, &st) < 0 ? 0 : refuse_existing(o); /* a link to nothing */
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(o->err, ERR_USAGE, o->name, "is a directory");
@@ -199,11 +208,7 @@ refuse_target(struct out *o, const struct out_options *options)
 	if (options->input >= 0 && S_ISDIR(in.st_mode) && lies_in(o->path, &in) &&
 	    may_be_input(o->path, options->from))
 		return err_set(o->err, ERR_USAGE, o->name, "lies in the input folder already");
-	if (!o->force) {
-		err_set(o->err, ERR_USAGE, o->name, "exists already");
-		return err_hint(o->err, "-f replaces it");
-	}
-	return 0;
+	return refuse_existing(o);
 }
 
 int

@@ -196,8 +196,8 @@ payload_read(struct payload *p, int fd, const char *name, struct err *e)
 	size = (uint64_t)st.st_size;
 	if (read_all(fd, trailer, sizeof trailer, size - sizeof trailer) < 0 ||
 	    memcmp(trailer + MAGIC_AT, MAGIC, 8) != 0)
-		return is_cut(fd, size) ? err_set(e, ERR_CORRUPT, name, "is incomplete: files that are "
-		                                  "embedded in it are cut off") : 0;
+		return is_cut(fd, size) ? err_set(e, ERR_CORRUPT, name, "is incomplete, or longer than it was: "
+		                                  "the table of its embedded files is not at its end") : 0;
 	n = sizeof trailer + (uint64_t)le32(trailer + 8);
 	if (n > size || n > PAYLOAD_TABLE)
 		return err_set(e, ERR_CORRUPT, name, "the table of its embedded files is damaged");

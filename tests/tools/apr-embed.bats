@@ -166,8 +166,12 @@ ask() {
 		head -c "$left" ask >cut
 		chmod +x cut
 		try ./cut -p A
-		said 4 'is incomplete: files that are embedded in it are cut off (E002)'
+		said 4 'is incomplete, or longer than it was: the table of its embedded files is not at its end (E002)'
 	done
+	cp ask longer
+	echo 'bytes that a signer appends' >>longer
+	try ./longer -p A
+	said 4 'is incomplete, or longer than it was'
 	try apr-embed --list cut
 	said 4 'is incomplete'
 	try apr-embed --runtime cut -o made "$model"
@@ -187,8 +191,13 @@ ask() {
 	try apr-embed --extract "$name" -o there ask
 	said 2 'there: exists already'
 	ln -s there link
-	try apr-embed --extract "$name" -o link ask
-	[ "$status" -ne 0 ]
+	ln -s nowhere lost
+	local existing
+	for existing in link lost; do
+		try apr-embed --extract "$name" -o "$existing" ask
+		said 2 "$existing: exists already"
+	done
+	[ ! -e nowhere ]
 	ln ask hard
 	ln -s ask soft
 	local itself
