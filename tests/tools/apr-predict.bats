@@ -563,6 +563,15 @@ safetensors() {
 	done
 }
 
+@test "apr-predict: a pipeline of ONNX has columns by name; apr-header names its operators" {
+	local ops=$root/tests/data/onnxops
+	try apr-predict --proba "$ops/reviews.onnx" "$ops/reviews.csv"
+	quiet
+	[ "$(head -n 2 "$out" | tr '\n' ' ')" = 'proba_no,proba_yes 0.92757344,0.072426505 ' ]
+	! apr-header "$ops/words.onnx" 2>log
+	grep -q 'a pipeline of ONNX (Reshape, StringNormalizer, Tokenizer, .*) does not become tensors (E001)$' log
+}
+
 @test "apr-predict: classes of networks, and layers that are not read" {
 	local data=${APR_TEST_DATA:-$root/../shared/data}/import/keras
 	[ -d "$data" ] || skip "no $data"

@@ -97,12 +97,49 @@ begin(struct onnxml *x, const char *kind)
 	return s;
 }
 
+/* Without support vectors, the coefficients are weights of the features for each class or for the value, and rho is
+ * added to all. */
+static int
+read_weights(struct onnxml *x, bool classes)
+{
+	struct predictor *m = x->m;
+	size_t i, n, count;
+	double *w = numbers(x, "coefficients", true, 0, &n), *rho = w ? numbers(x, "rho", true, 0, &count) : NULL;
+	int r = rho ? classes ? onnxml_labels(x) : 0 : -1;
+
+	m->linear.weights = w;
+	m->linear.bias = rho && r == 0 ? mem_array(m->label_count + 1, sizeof *w) : NULL;
+	m->form = PREDICT_LINEAR;
+	m->kind = "linear support vector machine of ONNX";
+	m->outputs = classes ? m->label_count : 1;
+	m->features = m->outputs ? n / m->outputs : 0;
+	m->refuses_nan = m->linear.after = m->by_score = true;
+	m->single = m->rounds = true;
+	m->task = classes ? PREDICT_CLASSES : PREDICT_VALUE;
+	m->sharpness = 1;
+	m->link = LINK_NONE;
+	for (i = 0; m->linear.bias && i < m->outputs; i++)
+		m->linear.bias[i] = rho[0];
+	free(rho);
+	if (r < 0)
+		return -1;
+	if (!m->linear.bias)
+		return err_memory(x->e);
+	if (m->features == 0 || n % m->outputs || (classes && m->outputs < 2) ||
+	    (onnxml_has(x, "kernel_type") && !onnxml_is(x, "kernel_type", "LINEAR")))
+		return onnxml_wrong(x, "weights without support vectors do not fit the classes or the kernel");
+	return 0;
+}
+
 int
 onnxml_svm_values(struct onnxml *x)
 {
-	struct step *s = begin(x, "support vector machine of ONNX");
+	struct step *s;
 	size_t n, count;
 
+	if (!onnxml_has(x, "support_vectors") && onnxml_float(x, "n_supports", 0) == 0 && onnxml_float(x, "one_class", 0) == 0)
+		return read_weights(x, false);
+	s = begin(x, "support vector machine of ONNX");
 	if (!s)
 		return -1;
 	if (onnxml_float(x, "one_class", 0) != 0)
@@ -164,9 +201,12 @@ read_classes(struct onnxml *x, struct step *s, size_t *vectors)
 int
 onnxml_svm_classes(struct onnxml *x)
 {
-	struct step *s = begin(x, "support vector machine of ONNX");
+	struct step *s;
 	size_t i, n = 0, count;
 
+	if (!onnxml_has(x, "vectors_per_class") && !onnxml_has(x, "support_vectors"))
+		return read_weights(x, true);
+	s = begin(x, "support vector machine of ONNX");
 	if (!s || read_classes(x, s, &n) < 0 || read_vectors(x, s, n) < 0)
 		return -1;
 	s->b = numbers(x, "coefficients", true, (s->k - 1) * n, &count);

@@ -394,6 +394,7 @@ try_row(struct ops_reader *x)
 	if (!row)
 		return err_memory(x->x->e);
 	x->run->trial = true;
+	x->run->texts = false;
 	r = ops_run_row(x->run, row, x->g->reads_texts ? &text : NULL);
 	free(row);
 	return r;
@@ -413,7 +414,7 @@ read_graph(struct ops_reader *x, struct onnxml_part graph)
 		return wrong(x, "the graph has no input or no output");
 	g->inputs = (struct ops_input *)(void *)x->inputs.p;
 	x->inputs = (struct buf){ 0 };
-	return ops_set_inputs(x) < 0 || try_row(x) < 0 ? -1 : ops_set_outputs(x);
+	return ops_set_inputs(x) < 0 || try_row(x) < 0 || ops_set_words(x) < 0 ? -1 : ops_set_outputs(x);
 }
 
 void

@@ -111,7 +111,7 @@ struct ops_graph {
 	bool labelled;          /* the last output becomes the number of a label */
 	char *const *labels;    /* the predictor's; NULL: the number is the label */
 	size_t label_count;
-	char **words;           /* texts of columns by number; the predictor's */
+	char **words;           /* texts of columns by number; the predictor's; NULL: any text, of a pool */
 	size_t word_count;
 	bool reads_texts;       /* the only input is a text */
 	const char *where;
@@ -123,6 +123,8 @@ struct ops_run {
 	struct ops_tensor *values;
 	struct ops_arena memory;
 	uint64_t work;
+	const struct buf *pool; /* texts of rows with other columns */
+	bool texts;             /* an operator has looked into a text, not just for it in a list */
 	bool trial;             /* values do not matter yet, only shapes */
 	struct step_rows rows, spare; /* of models */
 	double *scores;
@@ -231,8 +233,9 @@ extern const struct ops_operator ops_math[], ops_products[], ops_shapes[], ops_m
                                  ops_grams[];
 const struct ops_operator *ops_find(const char *domain, struct onnxml_part name);
 
-/* Sets columns, names and categories; then, behind a trial row, labels and scores. 0 or -1. */
+/* Sets columns and names; then, behind a trial row, categories, labels and scores. 0 or -1. */
 int ops_set_inputs(struct ops_reader *x);
+int ops_set_words(struct ops_reader *x);
 int ops_set_outputs(struct ops_reader *x);
 
 /* ---- reader and step ---- */

@@ -148,6 +148,7 @@ pair(RUN)
 	bool texts = a->type == OPS_STRING && b->type == OPS_STRING && g == equal;
 
 	memcpy(dims, a->dims, sizeof dims);
+	r->texts |= texts;
 	if ((!texts && ops_need_numbers(r, n, in, out) < 0) || ops_together(r, n, b, &rank, dims) < 0 ||
 	    ops_make(r, n, out, truth ? OPS_BOOL : a->type, rank, dims) < 0 || ops_work(r, n, 4 * out->n) < 0)
 		return -1;

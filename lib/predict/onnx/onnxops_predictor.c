@@ -269,49 +269,68 @@ add_text(void *ctx, struct step_text t)
 	return buf_ok(b) ? 0 : -1;
 }
 
-/* Gives each column of texts the list of all categories; a text that is not among them stays unknown. */
+/* All categories of the graph, each one once and without zero bytes, at the front of the table. 0 or -1. */
 static int
-set_words(struct ops_reader *x)
+find_words(struct ops_reader *x, struct ops_table *t, size_t *count)
 {
-	struct predictor *m = x->x->m;
+	static const struct step_text none = { "", 0 };
 	struct buf all = { 0 };
-	struct ops_table t = { .n = 0 };
-	size_t i, k, j, columns = 0, count = 0;
+	size_t k;
 	int r = 0;
 
-	for (i = 0; i < x->g->input_count; i++)
+	*count = 0;
+	if (each_word(x, add_text, &all) < 0 ||
+	    ops_table(t, NULL, all.p ? (const struct step_text *)(const void *)all.p : &none, all.n / sizeof none) < 0)
+		r = err_memory(x->x->e);
+	for (k = 0; r == 0 && k < t->n; k++)
+		if ((k == 0 || !ops_texts_equal(t->keys[k].text, t->keys[k - 1].text)) &&
+		    !memchr(t->keys[k].text.p, '\0', t->keys[k].text.n))
+			t->keys[(*count)++] = t->keys[k];
+	buf_free(&all);
+	return r;
+}
+
+/* Gives a column the categories. 0 or -1. */
+static int
+fill_words(struct ops_reader *x, struct predict_words *w, const struct ops_table *t, size_t count)
+{
+	w->unused = count == 0;
+	w->texts = mem_array(count, sizeof *w->texts);
+	while (w->texts && w->count < count &&
+	       (w->texts[w->count] = mem_text(t->keys[w->count].text.p, t->keys[w->count].text.n)))
+		w->count++;
+	x->g->words = w->texts;
+	x->g->word_count = w->count;
+	return w->texts && w->count == count ? 0 : err_memory(x->x->e);
+}
+
+/* A column of texts is any text if the graph looks into texts; else it is one of all categories of the graph, or
+ * unknown. */
+int
+ops_set_words(struct ops_reader *x)
+{
+	struct predictor *m = x->x->m;
+	struct ops_table t = { .n = 0 };
+	size_t i, k, columns = 0, count = 0;
+	int r = 0;
+
+	for (i = 0; i < x->g->input_count && !x->g->reads_texts; i++)
 		columns += x->g->inputs[i].type == OPS_STRING ? x->g->inputs[i].width : 0;
 	if (columns == 0)
 		return 0;
-	if (each_word(x, add_text, &all) < 0 ||
-	    ops_table(&t, NULL, all.p ? (const struct step_text *)(const void *)all.p : (struct step_text[]){ { "", 0 } },
-	              all.n / sizeof(struct step_text)) < 0)
-		r = err_memory(x->x->e);
-	for (k = 0; r == 0 && k < t.n; k++) /* each one once, without zero bytes */
-		if ((k == 0 || !ops_texts_equal(t.keys[k].text, t.keys[k - 1].text)) &&
-		    !memchr(t.keys[k].text.p, '\0', t.keys[k].text.n))
-			t.keys[count++] = t.keys[k];
+	if (!x->run->texts)
+		r = find_words(x, &t, &count);
 	if (r == 0 && (count > WORDS / columns || !(m->words = mem_array(m->features, sizeof *m->words))))
 		r = err_set(x->x->e, ERR_MEMORY, x->x->where, "%zu columns of %zu categories are too many", columns, count);
 	if (r == 0)
 		m->word_count = m->features;
 	for (i = 0; r == 0 && i < x->g->input_count; i++)
-		for (k = 0; r == 0 && k < x->g->inputs[i].width; k++) {
-			struct predict_words *w = &m->words[x->g->inputs[i].from + k];
-
-			if (x->g->inputs[i].type != OPS_STRING)
-				continue;
-			w->unused = count == 0;
-			w->texts = mem_array(count, sizeof *w->texts);
-			for (j = 0; w->texts && j < count && (w->texts[j] = mem_text(t.keys[j].text.p, t.keys[j].text.n)); j++)
-				w->count++;
-			if (w->count < count)
-				r = err_memory(x->x->e);
-			x->g->words = w->texts;
-			x->g->word_count = w->count;
-		}
+		for (k = 0; x->g->inputs[i].type == OPS_STRING && r == 0 && k < x->g->inputs[i].width; k++)
+			if (x->run->texts)
+				m->words[x->g->inputs[i].from + k].text = true;
+			else
+				r = fill_words(x, &m->words[x->g->inputs[i].from + k], &t, count);
 	free(t.keys);
-	buf_free(&all);
 	return r;
 }
 
@@ -333,10 +352,7 @@ ops_set_inputs(struct ops_reader *x)
 	g->reads_texts = g->input_count == 1 && g->inputs[0].type == OPS_STRING && g->inputs[0].width == 1;
 	if (g->reads_texts)
 		return 0;
-	for (i = 0; i < g->node_count; i++)
-		if (strcmp(g->nodes[i].name, "Tokenizer") == 0 || strcmp(g->nodes[i].name, "StringNormalizer") == 0)
-			return wrong(x, "texts that become words are not read among other columns");
-	return name_columns(x) < 0 ? -1 : set_words(x);
+	return name_columns(x);
 }
 
 /* ---- for messages ---- */

@@ -303,9 +303,11 @@ put_input(struct ops_run *r, const struct ops_input *in, const double *row, cons
 	for (i = 0; i < t->n && !text; i++) {
 		double v = row[in->from + i];
 
-		t->t[i] = unknown;
-		if (v >= 0 && v < (double)r->g->word_count)
-			t->t[i] = (struct step_text){ r->g->words[(size_t)v], strlen(r->g->words[(size_t)v]) };
+		if (!r->g->words && !step_pool_text(r->pool, v, &t->t[i]))
+			t->t[i] = (struct step_text){ "", 0 };
+		else if (r->g->words)
+			t->t[i] = v >= 0 && v < (double)r->g->word_count
+			          ? (struct step_text){ r->g->words[(size_t)v], strlen(r->g->words[(size_t)v]) } : unknown;
 	}
 	return 0;
 }
@@ -389,6 +391,8 @@ apply(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 	size_t i;
 	int status = r ? step_rows_begin(spare, x->n, s->out, e) : -1;
 
+	if (r)
+		r->pool = x->pool;
 	for (i = 0; status == 0 && i < x->n; i++)
 		if (ops_run_row(r, texts ? NULL : step_row(x, i), texts ? &texts[i] : NULL) < 0 ||
 		    take_outputs(r, step_row(spare, i)) < 0)

@@ -417,6 +417,7 @@ cast_texts(RUN)
 	const struct ops_tensor *x = in[0];
 	size_t i;
 
+	r->texts = true;
 	for (i = 0; i < x->n; i++) {
 		const char *p = x->t[i].p, *end = p + x->t[i].n;
 

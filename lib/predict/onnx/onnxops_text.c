@@ -94,6 +94,7 @@ normalize(RUN)
 
 	if (x->type != OPS_STRING || x->rank == 0 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1))
 		return ops_wrong(r, n, "the input is not a list of texts");
+	r->texts = true;
 	if (!kept)
 		return ops_wrong(r, n, "too many texts");
 	for (i = 0; i < x->n; i++) {
@@ -462,6 +463,7 @@ tokenize(RUN)
 
 	if (x->type != OPS_STRING || x->rank == 0 || x->rank > 2 || !ends)
 		return ops_wrong(r, n, "the input is not a list of texts");
+	r->texts = true;
 	for (i = 0; i < x->n && status == 0; i++) {
 		status = tokens_of(r, n, x->t[i], &tokens, &spare);
 		ends[i] = tokens.n / sizeof *x->t;

@@ -299,6 +299,24 @@ def linear():
     g.write([("label", I), ("probabilities", 0)], quarters(12, 3))
 
 
+def reviews():
+    """A text among other columns, and texts that are compared."""
+    g = Graph("reviews", [("stars", F, [None, 1]), ("title", S, [None, 1]), ("maker", S, [None, 1]), ("seller", S, [None, 1])], opset=19)
+    t = g.add("StringNormalizer", g.add("Reshape", "title", np.array([-1])), case_change_action="LOWER", is_case_sensitive=1)
+    t = g.add("Flatten", g.ms("Tokenizer", t, mark=0, mincharnum=1, pad_value="#", tokenexp="[a-z]+"))
+    t = g.add("TfIdfVectorizer", t, mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],
+              ngram_indexes=[0, 1, 2], pool_strings=["good", "bad", "cat"])
+    same = g.add("Cast", g.add("Equal", "maker", "seller"), to=F)
+    x = g.add("Concat", t, "stars", same, axis=1)
+    label, p = g.ml_("LinearClassifier", x, outputs=2, coefficients=quarters(5).tolist() + quarters(5).tolist(), intercepts=[0.1, -0.2],
+                     classlabels_strings=["no", "yes"], post_transform="SOFTMAX")
+    g.add("Identity", label, out="label")
+    g.add("Identity", p, out="probabilities")
+    rows = [[v, w, a, b] for v, w, a, b in ((5, "Good good CAT", "A", "A"), (1, "bad", "A", "B"), (-2.5, "a Bad cat", "x y", "x y"),
+                                            (0, "nothing", "c", "d"), (3, "good", "e", "e"), (2, "CAT cat good bad", "", "B"))]
+    g.write([("label", S), ("probabilities", F)], rows, "stars,title,maker,seller")
+
+
 def links():
     """Models whose answers become others."""
     g = Graph("links", [("x", F, [None, 3])])
@@ -335,6 +353,18 @@ def vectors():
                       coefficients=quarters(4).tolist(), rho=[0.25], n_supports=4))
     g.add("Concat", *outs, out="y", axis=1)
     g.write([("y", F)], quarters(12, 2))
+
+
+def planes():
+    """Support vector machines of mode LINEAR."""
+    g = Graph("planes", [("x", F, [None, 3])])
+    label, p = g.ml_("SVMClassifier", "x", outputs=2, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0],
+                     coefficients=quarters(9).tolist(), rho=[0.75], classlabels_strings=["a", "b", "c"], post_transform="NONE")
+    v = g.ml_("SVMRegressor", "x", kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=quarters(3).tolist(), rho=[-0.25],
+              n_supports=0)
+    g.add("Identity", label, out="label")
+    g.add("Concat", p, v, out="scores", axis=1)
+    g.write([("label", S), ("scores", F)], quarters(12, 3))
 
 
 def layers():
@@ -454,4 +484,6 @@ vectors()
 layers()
 arithmetic()
 shapes()
+reviews()
+planes()
 json.dump(INPUTS, open(f"{sys.argv[1]}/inputs.json", "w"))
