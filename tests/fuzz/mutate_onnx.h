@@ -73,7 +73,8 @@ static const struct {
 	{ "CategoryMapper", "ai.onnx.ml" }, { "OneHotEncoder", "ai.onnx.ml" }, { "ArrayFeatureExtractor", "ai.onnx.ml" },
 	{ "FeatureVectorizer", "ai.onnx.ml" }, { "DictVectorizer", "ai.onnx.ml" }, { "ZipMap", "ai.onnx.ml" },
 	{ "Scaler", "ai.onnx.ml" }, { "Normalizer", "ai.onnx.ml" }, { "Binarizer", "ai.onnx.ml" }, { "Imputer", "ai.onnx.ml" },
-	{ "LinearRegressor", "ai.onnx.ml" }, { "LinearClassifier", "ai.onnx.ml" }, { "StringNormalizer", "" },
+	{ "LinearRegressor", "ai.onnx.ml" }, { "LinearClassifier", "ai.onnx.ml" },
+	{ "TreeEnsemble", "ai.onnx.ml" }, { "SVMClassifier", "ai.onnx.ml" }, { "SVMRegressor", "ai.onnx.ml" }, { "StringNormalizer", "" },
 	{ "Tokenizer", "com.microsoft" }, { "TfIdfVectorizer", "" },
 };
 
@@ -85,7 +86,7 @@ static const char *const onnx_attributes[] = {
 	"imputed_value_floats", "imputed_value_int64s", "replaced_value_float", "case_change_action", "is_case_sensitive",
 	"stopwords", "mark", "mincharnum", "pad_value", "separators", "tokenexp", "mode", "min_gram_length", "max_gram_length",
 	"max_skip_count", "ngram_counts", "ngram_indexes", "pool_strings", "pool_int64s", "weights", "coefficients", "intercepts",
-	"classlabels_strings", "classlabels_int64s", "post_transform", "value", "value_ints", "value_string", "noop_with_empty_axes",
+	"classlabels_strings", "classlabels_int64s", "post_transform", "rho", "kernel_type", "kernel_params", "tree_roots", "value", "value_ints", "value_string", "noop_with_empty_axes",
 };
 
 static const char *const onnx_texts[] = {

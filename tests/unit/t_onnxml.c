@@ -44,6 +44,14 @@ load(struct predictor *m, const char *text, struct err *e)
 	return r;
 }
 
+/* The same tree in the form of version 5, and another one with a leaf of its own. */
+#define SPLIT(MODE, MISSING) INTS("tree_roots", "1 0") INTS("nodes_featureids", "0 1") INTS("nodes_truenodeids", "2 0") \
+	INTS("nodes_falsenodeids", "2 1") INTS("nodes_trueleafs", "1 1") INTS("nodes_falseleafs", "1 1") \
+	INTS("nodes_missing_value_tracks_true", "0 " MISSING) INTS("leaf_targetids", "0 0 0") \
+	"5:{1:\"nodes_splits\" 5:{1:2 2:1 4:f[0 0.5]}} 5:{1:\"leaf_weights\" 5:{1:3 2:1 4:f[10 20 0.5]}} " \
+	"5:{1:\"nodes_modes\" 5:{1:2 2:2 9:<00" MODE ">}} "
+#define ENSEMBLE(LISTS) MODEL(NODE("TreeEnsemble", LISTS))
+
 /* Predictions for the rows (0, 0.4), (0, 0.5), (0, 0.6), (0, NaN). */
 static void
 test_values(void)
@@ -59,6 +67,11 @@ test_values(void)
 		{ "more values of leaves than bytes", MODEL(NODE("TreeEnsembleRegressor", NODES("BRANCH_LEQ")
 		  INTS("target_treeids", "0 0") INTS("target_nodeids", "4 2") INTS("target_ids", "0 999")
 		  FLOATS("target_weights", "10 20"))), { 10, 10, 0, 0 } },
+		{ "version 5: at most", ENSEMBLE(SPLIT("00", "0")), { 10.5, 10.5, 20.5, 20.5 } },
+		{ "version 5: less", ENSEMBLE(SPLIT("01", "0")), { 10.5, 20.5, 20.5, 20.5 } },
+		{ "version 5: at least", ENSEMBLE(SPLIT("02", "0")), { 20.5, 10.5, 10.5, 20.5 } },
+		{ "version 5: greater, missing values too", ENSEMBLE(SPLIT("03", "1")), { 20.5, 20.5, 10.5, 10.5 } },
+		{ "version 5: the mean", ENSEMBLE(SPLIT("00", "0") "5:{1:\"aggregate_function\" 3:0} "), { 5.25, 5.25, 10.25, 10.25 } },
 		{ "a binary model by its sign", CLASSES("0 0", "-1 1", ""), { -1, -1, 1, 1 } },
 		{ "a binary model by its share", CLASSES("1 1", "0.25 0.75", ""), { 0.25, 0.25, 0.75, 0.75 } },
 		{ "a scaler in front", MODEL(NODE("Scaler", FLOATS("offset", "0 -1") FLOATS("scale", "1 0.25"))
@@ -222,6 +235,13 @@ test_refused(void)
 		  NODE("LinearRegressor", FLOATS("coefficients", "1 2"))), "do not follow one another" },
 		{ MODEL(NODE("Imputer", FLOATS("imputed_value_floats", "1 2"))), "this imputer is not read" },
 		{ MODEL(NODE("SVMRegressor", "")), "coefficients has 0 values" },
+		{ MODEL(NODE("SVMClassifier", FLOATS("coefficients", "1 2 3") FLOATS("rho", "0") INTS("classlabels_ints", "0 1"))),
+		  "do not fit the classes" },
+		{ ENSEMBLE(SPLIT("04", "0")), "compares by mode 4" },
+		{ ENSEMBLE(SPLIT("00", "0") "5:{1:\"aggregate_function\" 3:2} "), "trees that are not added" },
+		{ ENSEMBLE("5:{1:\"tree_roots\" 8:[1 1]} " SPLIT("00", "0")), "two parents" },
+		{ ENSEMBLE("5:{1:\"tree_roots\" 8:[2]} " SPLIT("00", "0")), "a root is not a node" },
+		{ ENSEMBLE("5:{1:\"n_targets\" 3:4294967295} " SPLIT("00", "0")), "wrong number" },
 		{ VALUE(KERNEL("RBF", "0.5 0"), "0"), "kernel_params has 2 values" },
 		{ VALUE(KERNEL("POLY", "0.5 0 1.5"), "0"), "the degree of the kernel" },
 		{ VALUE(KERNEL("COSINE", "0 0 0"), "0"), "the kernel is not known" },

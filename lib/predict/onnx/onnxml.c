@@ -307,7 +307,7 @@ static const struct {
 	{ "LinearRegressor", linear_values, true }, { "LinearClassifier", linear_classes, true },
 	{ "SVMRegressor", onnxml_svm_values, true }, { "SVMClassifier", onnxml_svm_classes, true },
 	{ "TreeEnsembleRegressor", onnxml_tree_values, true },
-	{ "TreeEnsembleClassifier", onnxml_tree_classes, true },
+	{ "TreeEnsembleClassifier", onnxml_tree_classes, true }, { "TreeEnsemble", onnxml_tree_ensemble, true },
 };
 
 static int

@@ -68,6 +68,7 @@ void onnxml_divisors(const double *v, size_t n, unsigned norm, double by[2]);
 
 int onnxml_tree_values(struct onnxml *x);
 int onnxml_tree_classes(struct onnxml *x);
+int onnxml_tree_ensemble(struct onnxml *x);
 
 /* A LinearRegressor that was the model becomes step s, since other nodes follow. */
 void onnxml_go_on(struct onnxml *x, struct step *s);

@@ -231,7 +231,7 @@ read_attribute(struct ops_reader *x, struct onnxml_part name, struct onnxml_part
 int
 ops_read_attributes(struct ops_reader *x, struct ops_node *n)
 {
-	bool model = strstr(n->name, "Regressor") || strstr(n->name, "Classifier");
+	bool model = strstr(n->name, "Regressor") || strstr(n->name, "Classifier") || strstr(n->name, "Ensemble");
 	size_t i;
 
 	n->attributes = ops_take(&x->g->memory, x->x->count, sizeof *n->attributes);

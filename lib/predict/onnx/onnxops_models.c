@@ -173,5 +173,6 @@ run_model(RUN)
 
 const struct ops_operator ops_models[] = {
 	OPENED("LinearRegressor"), OPENED("LinearClassifier"), OPENED("SVMRegressor"), OPENED("SVMClassifier"),
-	OPENED("TreeEnsembleRegressor"), OPENED("TreeEnsembleClassifier"), { NULL, NULL, 0, NULL, NULL, NULL, NULL },
+	OPENED("TreeEnsembleRegressor"), OPENED("TreeEnsembleClassifier"), OPENED("TreeEnsemble"),
+	{ NULL, NULL, 0, NULL, NULL, NULL, NULL },
 };
