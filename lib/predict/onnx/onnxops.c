@@ -467,7 +467,7 @@ onnxops_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 		return err_memory(e);
 	}
 	*own = (struct onnxml){ .m = m, .where = where, .e = e };
-	g->memory.left = (n < SIZE_MAX / 128 ? n * 64 : SIZE_MAX / 2) + (1 << 20);
+	g->memory.left = (n < SIZE_MAX / 512 ? n * 192 : SIZE_MAX / 2) + (1 << 20);
 	if (!onnxml_inside(own, model, MODEL_GRAPH, &graph) || !onnxml_inside(own, graph, GRAPH_OUTPUT, &part))
 		err_set(e, ERR_NO, where, "the model has no graph, or no output");
 	else if (each_part(&x, model, MODEL_OPSET, take_opset) == 0 && read_graph(&x, graph) == 0)

@@ -321,7 +321,7 @@ ops_set_words(struct ops_reader *x)
 	if (!x->run->texts)
 		r = find_words(x, &t, &count);
 	if (r == 0 && (count > WORDS / columns || !(m->words = mem_array(m->features, sizeof *m->words))))
-		r = err_set(x->x->e, ERR_MEMORY, x->x->where, "%zu columns of %zu categories are too many", columns, count);
+		r = err_set(x->x->e, ERR_FORMAT, x->x->where, "%zu columns of %zu categories are too many", columns, count);
 	if (r == 0)
 		m->word_count = m->features;
 	for (i = 0; r == 0 && i < x->g->input_count; i++)

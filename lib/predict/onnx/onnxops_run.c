@@ -91,7 +91,7 @@ int
 ops_work(struct ops_run *r, const struct ops_node *n, uint64_t steps)
 {
 	if (steps > r->work)
-		return err_set(r->e, ERR_MEMORY, r->g->where, "node %zu (%s): a row needs too many steps of work",
+		return err_set(r->e, ERR_FORMAT, r->g->where, "node %zu (%s): a row needs too many steps of work",
 		               n->number, n->name);
 	r->work -= steps;
 	return 0;
@@ -109,7 +109,7 @@ ops_make(struct ops_run *r, const struct ops_node *n, struct ops_tensor *t, unsi
 	for (i = 0; i < rank; i++) {
 		to.dims[i] = dims[i];
 		if (dims[i] > OPS_CELLS || (to.n *= dims[i]) > OPS_CELLS)
-			return err_set(r->e, ERR_MEMORY, r->g->where, "node %zu (%s): a row has too many values",
+			return err_set(r->e, ERR_FORMAT, r->g->where, "node %zu (%s): a row has too many values",
 			               n->number, n->name);
 	}
 	if (type == OPS_STRING)
@@ -117,7 +117,7 @@ ops_make(struct ops_run *r, const struct ops_node *n, struct ops_tensor *t, unsi
 	else
 		to.v = ops_take(&r->memory, to.n, sizeof *to.v);
 	if (!to.t && !to.v)
-		return err_set(r->e, ERR_MEMORY, r->g->where, "node %zu (%s): a row has too many values", n->number,
+		return err_set(r->e, ERR_FORMAT, r->g->where, "node %zu (%s): a row has too many values", n->number,
 		               n->name);
 	for (i = 0; type == OPS_STRING && i < to.n; i++)
 		to.t[i].p = "";
@@ -264,7 +264,7 @@ ops_run_node(struct ops_run *r, const struct ops_node *n)
 	size_t i;
 
 	if (!in || !out)
-		return err_set(r->e, ERR_MEMORY, r->g->where, "node %zu (%s): a row has too many values", n->number,
+		return err_set(r->e, ERR_FORMAT, r->g->where, "node %zu (%s): a row has too many values", n->number,
 		               n->name);
 	for (i = 0; i < n->in_count; i++)
 		in[i] = value(r, n->in[i]);
