@@ -161,18 +161,22 @@ VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_
 		*y++ = large_row(NAME##_codes, SCALES, BYTES, SUBS, LEAST, w, a, n); \
 }
 
+#ifdef WASM_SIXTEEN
+#include "kernels/neon/rows_i16.h"
+#else
 SMALL_ROWS(q4_0, 18, false)
-SMALL_ROWS(q5_0, 22, false)
 SMALL_ROWS(q8_0, 34, false)
+LARGE_ROWS(q4_k, q4_k_scales, 144, 32, true)
+LARGE_ROWS(q6_k, q6_k_scales, 210, 16, false)
+#endif
+SMALL_ROWS(q5_0, 22, false)
 SMALL_ROWS(iq4_nl, 18, false)
 SMALL_ROWS(mxfp4, 17, false)
 SMALL_ROWS(q4_1, 20, true)
 SMALL_ROWS(q5_1, 24, true)
 LARGE_ROWS(q2_k, q2_k_scales, 84, 16, true)
 LARGE_ROWS(q3_k, q3_k_scales, 110, 16, false)
-LARGE_ROWS(q4_k, q4_k_scales, 144, 32, true)
 LARGE_ROWS(q5_k, q4_k_scales, 176, 32, true)
-LARGE_ROWS(q6_k, q6_k_scales, 210, 16, false)
 LARGE_ROWS(iq4_xs, iq4_xs_scales, 136, 32, false)
 LARGE_ROWS(tq2_0, tq2_0_scales, 66, 32, false)
 
