@@ -69,6 +69,28 @@ static const struct classic_words rows[] = {
 	  "how often a word followed the words before it", TEXT_IN, "the next words and their counts" },
 };
 
+/* The same by the kind that the key apr.predict states, for models that no type above fits. */
+static const struct classic_words kinds[] = {
+	{ "generalized linear model of scikit-learn", NULL, "generalized linear model",
+	  "predicts a number, such as a count, that is not negative",
+	  "weights times features, plus an intercept, through an exponential or another link", ROW_IN, VALUE },
+	{ "linear discriminant of scikit-learn", NULL, "linear discriminant analysis", "tells classes apart",
+	  "classes are normal distributions of one shape: a linear score for each", ROW_IN, CLASS },
+	{ "quadratic discriminant of scikit-learn", NULL, "quadratic discriminant analysis", "tells classes apart",
+	  "classes are normal distributions, each with a shape of its own", ROW_IN, CLASS },
+	{ "mixture of scikit-learn", NULL, "Gaussian mixture", "sorts rows into groups",
+	  "groups are normal distributions with weights", ROW_IN, CLASS },
+	{ "nearest center of scikit-learn", NULL, "nearest centroid", "tells classes apart",
+	  "the class whose center is nearest", ROW_IN, CLASS },
+	{ "linear model of one class of scikit-learn", NULL, "linear model of one class",
+	  "finds rows that are unlike those of training", "weights times features, less an offset", ROW_IN,
+	  "1 for a row like those of training, otherwise -1" },
+	{ "linear classifier of scikit-learn", NULL, "linear classifier", "tells classes apart",
+	  "weights times features, plus an intercept: the greatest score", ROW_IN, CLASS },
+	{ "transformer of scikit-learn", NULL, "transformer", "turns rows into others for another model",
+	  "steps one after another: they scale, encode, select or project", "a row, or a text", "a row of numbers" },
+};
+
 static bool
 payload_is(const char *said, const char *name)
 {
@@ -77,25 +99,37 @@ payload_is(const char *said, const char *name)
 	return strlen(name) == n && memcmp(said, name, n) == 0;
 }
 
-const struct classic_words *
-classic_words(struct model *m)
-{
-	const char *type = model_text(m, "apr1.model_type"), *payload = model_text(m, "apr1.payload");
-	size_t i;
-
-	for (i = 0; type && i < sizeof rows / sizeof *rows; i++)
-		if (strcmp(rows[i].type, type) == 0 &&
-		    (!rows[i].payload || (payload && payload_is(payload, rows[i].payload))))
-			return &rows[i];
-	return NULL;
-}
-
 static bool
 states(const json_t *o, const char *name, const char *text)
 {
 	const char *s = json_string_value(json_object_get(o, name));
 
 	return s && strcmp(s, text) == 0;
+}
+
+const struct classic_words *
+classic_words(struct model *m)
+{
+	const char *type = model_text(m, "apr1.model_type"), *payload = model_text(m, "apr1.payload");
+	const char *form = model_text(m, "apr.predict");
+	struct err e = ERR_INIT;
+	json_t *o = form ? json_parse(form, strlen(form), ERR_CORRUPT, "apr.predict", &e) : NULL;
+	const struct classic_words *found = NULL;
+	size_t i;
+
+	for (i = 0; o && i < sizeof kinds / sizeof *kinds; i++)
+		if (states(o, "kind", kinds[i].type))
+			found = &kinds[i];
+	if (found == &kinds[sizeof kinds / sizeof *kinds - 1] && type && strcmp(type, "CUSTOM") != 0)
+		found = NULL; /* a vectorizer, or principal components */
+	json_decref(o);
+	if (found)
+		return found;
+	for (i = 0; type && i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i].type, type) == 0 &&
+		    (!rows[i].payload || (payload && payload_is(payload, rows[i].payload))))
+			return &rows[i];
+	return NULL;
 }
 
 static uint64_t

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "predict/form_words.h"
+#include "predict/step_text.h"
 #include "predict/walk.h"
 
 /* ---- words, for both directions ---- */
@@ -38,6 +39,22 @@ texts(char *const *list, size_t n)
 	return a;
 }
 
+/* What each feature is, for models that read texts (form_read.c, read_word). */
+static json_t *
+words(const struct predictor *m)
+{
+	json_t *a = json_array();
+	size_t i;
+
+	for (i = 0; i < m->word_count; i++) {
+		const struct predict_words *w = &m->words[i];
+
+		json_array_append_new(a, w->count ? texts(w->texts, w->count) : w->unused ? json_string("unused")
+		                         : w->text ? json_string("text") : json_null());
+	}
+	return a;
+}
+
 static int
 make_json(const struct predictor *m, const char *where, struct form *to, struct err *e)
 {
@@ -60,6 +77,8 @@ make_json(const struct predictor *m, const char *where, struct form *to, struct 
 		r = form_put_steps(m, where, o, to, e);
 	if (r == 0 && m->names)
 		r = json_object_set_new(o, "names", texts(m->names, m->name_count));
+	if (r == 0 && m->words)
+		r = json_object_set_new(o, "words", words(m));
 	if (r == 0 && m->labels)
 		r = json_object_set_new(o, "labels", texts(m->labels, m->label_count));
 	if (r == 0 && ((m->names && json_array_size(json_object_get(o, "names")) != m->name_count) ||
@@ -242,6 +261,7 @@ form_type(const struct predictor *m)
 	if (m->form == PREDICT_STEPS && last)
 		return last->kind == &step_nearest || last->kind == &step_vote ? "KNN"
 		       : last->kind == &step_support ? "SVM" : last->kind == &step_gauss ? "NAIVE_BAYES"
+		       : last->kind == &step_words ? "COUNT_VECTORIZER" : last->kind == &step_tfidf ? "TFIDF"
 		       : last->kind == &step_project ? "PCA" : last->kind == &step_layer ? "NEURAL_SEQUENTIAL"
 		                                                                         : "CUSTOM";
 	if (m->form == PREDICT_CENTERS)

@@ -19,6 +19,7 @@
  *     linear.bias          F64 [outputs]     not for centers
  *     step.N.a, .b, .c     F64               arrays of step N (struct step); their sizes follow from its kind
  *     step.N.list          I32
+ *     step.N.terms         I8                bytes of texts (form_more.c)
  *     pairs.platt          F64 [pairs, 2]
  */
 #ifndef PREDICT_FORM_H
@@ -51,8 +52,8 @@ struct form {
 	size_t count;
 };
 
-/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model with a step of texts or of a network that
- * is not dense. form_free in any case. */
+/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model with models inside or with a step of a
+ * network that is not dense. form_free in any case. */
 int form_make(const struct predictor *m, const char *where, struct form *to, struct err *e);
 void form_free(struct form *f);
 

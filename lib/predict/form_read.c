@@ -139,6 +139,47 @@ kind_of(const char *text)
 	return "classical model";
 }
 
+/* What each feature is: null for a number, "unused", "text", or a list of texts. */
+static int
+read_word(struct form_reader *x, const json_t *v, struct predict_words *to)
+{
+	const char *said = json_string_value(v), *text;
+	size_t i, n = json_array_size(v);
+
+	to->unused = said && strcmp(said, "unused") == 0;
+	to->text = said && strcmp(said, "text") == 0;
+	to->texts = n ? mem_array(n, sizeof *to->texts) : NULL;
+	if (n && !to->texts)
+		return err_memory(x->e);
+	for (i = 0; i < n; i++) {
+		text = json_string_value(json_array_get(v, i));
+		if (!text)
+			return wrong(x, FORM_KEY ": a category is not a text");
+		to->texts[i] = mem_text(text, strlen(text));
+		if (!to->texts[to->count++])
+			return err_memory(x->e);
+	}
+	return 0;
+}
+
+static int
+read_words(struct form_reader *x)
+{
+	const json_t *list = json_object_get(x->o, "words");
+	size_t i, n = json_array_size(list);
+
+	if (n == 0)
+		return 0;
+	x->m->words = mem_array(n, sizeof *x->m->words);
+	if (!x->m->words)
+		return err_memory(x->e);
+	x->m->word_count = n;
+	for (i = 0; i < n; i++)
+		if (read_word(x, json_array_get(list, i), &x->m->words[i]) < 0)
+			return -1;
+	return 0;
+}
+
 static int
 read_key(struct form_reader *x)
 {
@@ -149,7 +190,7 @@ read_key(struct form_reader *x)
 	size_t i;
 
 	if (form < 0 || task < 0 || link < 0 || count(x, "features", FOREST_FEATURES, &features) < 0 ||
-	    count(x, "outputs", PREDICT_OUTPUTS, &outputs) < 0)
+	    count(x, "outputs", form == PREDICT_STEPS ? FOREST_FEATURES : PREDICT_OUTPUTS, &outputs) < 0)
 		return -1;
 	m->form = (enum predict_form)form;
 	m->task = (enum predict_task)task;
@@ -164,7 +205,7 @@ read_key(struct form_reader *x)
 	if (!isfinite(m->sharpness))
 		return wrong(x, FORM_KEY " has a sharpness that is not finite");
 	return read_texts(x, "names", predictor_add_name) < 0 ||
-	       read_texts(x, "labels", predictor_add_label) < 0 ? -1 : 0;
+	       read_texts(x, "labels", predictor_add_label) < 0 || read_words(x) < 0 ? -1 : 0;
 }
 
 /* ---- sums of products ---- */
@@ -229,6 +270,29 @@ form_words(const struct form_source *s, const char *name, uint64_t n)
 	for (i = 0; v && i < n; i++)
 		v[i] = word_at(&l, i);
 	return v;
+}
+
+const uint8_t *
+form_bytes(const struct form_source *s, const char *name, size_t *n)
+{
+	struct form_reader x = { .m = s->m, .w = s->w, .e = s->e };
+	struct list l;
+
+	if (find(&x, name, "I8", 0, true, &l) < 0)
+		return NULL;
+	*n = (size_t)l.n;
+	return l.p;
+}
+
+uint64_t
+form_items(const struct form_source *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->w->plan->tensor_count; i++)
+		if (strcmp(tensor_name(s->w->plan->tensors[i]), name) == 0)
+			return tensor_items(s->w->plan->tensors[i]);
+	return 0;
 }
 
 bool

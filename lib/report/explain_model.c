@@ -439,12 +439,12 @@ put_classic(struct buf *b, struct model *m)
 static json_t *
 explain_classic(struct subject *s, const struct classic_words *w)
 {
-	const char *payload = model_text(s->w.plan, "apr1.payload");
+	const char *payload = model_text(s->w.plan, "apr1.payload"), *type = model_text(s->w.plan, "apr1.model_type");
 	struct known k = { .s = s };
 	json_t *o = json_object();
 	struct buf b = { 0 };
 
-	buf_printf(&b, "%s: %s (%s)", s->w.name, w->kind, payload ? payload : w->type);
+	buf_printf(&b, "%s: %s (%s)", s->w.name, w->kind, payload ? payload : type ? type : w->type);
 	explain_set(o, "title", &b);
 	json_object_set_new(o, "purpose", json_string(w->purpose));
 	json_object_set_new(o, "computes", json_string(w->how));

@@ -25,7 +25,7 @@
 static const struct {
 	const char *name, *type;
 	unsigned bytes;
-} kinds[32] = {
+} kinds[64] = {
 	{ "forest.counts", "I32", 4 }, { "forest.groups", "I32", 4 }, { "forest.features", "I32", 4 },
 	{ "forest.thresholds", "F64", 8 }, { "forest.left", "I32", 4 }, { "forest.flags", "I8", 1 },
 	{ "forest.ids", "I32", 4 }, { "forest.values", "F64", 8 }, { "forest.sets", "I32", 4 },
@@ -35,7 +35,17 @@ static const struct {
 	{ "step.0.list", "I32", 4 }, { "step.1.a", "F64", 8 }, { "step.1.b", "F64", 8 }, { "step.1.c", "F64", 8 },
 	{ "step.1.list", "I32", 4 }, { "step.2.a", "F64", 8 }, { "step.2.b", "F64", 8 }, { "step.2.c", "F64", 8 },
 	{ "step.2.list", "I32", 4 }, { "pairs.platt", "F64", 8 }, { "step.3.a", "F64", 8 },
-	{ "step.3.b", "F64", 8 }, { "step.3.list", "I32", 4 },
+	{ "step.3.b", "F64", 8 }, { "step.3.list", "I32", 4 }, { "step.3.c", "F64", 8 },
+	{ "step.0.terms", "I8", 1 }, { "step.1.terms", "I8", 1 }, { "step.2.terms", "I8", 1 },
+	{ "step.3.terms", "I8", 1 }, { "step.4.a", "F64", 8 }, { "step.4.b", "F64", 8 }, { "step.4.c", "F64", 8 },
+	{ "step.4.list", "I32", 4 }, { "step.4.terms", "I8", 1 }, { "step.5.a", "F64", 8 },
+	{ "step.5.b", "F64", 8 }, { "step.5.c", "F64", 8 }, { "step.5.list", "I32", 4 },
+	{ "step.5.terms", "I8", 1 }, { "step.6.a", "F64", 8 }, { "step.6.b", "F64", 8 }, { "step.6.c", "F64", 8 },
+	{ "step.6.list", "I32", 4 }, { "step.6.terms", "I8", 1 }, { "step.7.a", "F64", 8 },
+	{ "step.7.b", "F64", 8 }, { "step.7.c", "F64", 8 }, { "step.7.list", "I32", 4 },
+	{ "step.7.terms", "I8", 1 }, { "step.8.a", "F64", 8 }, { "step.8.b", "F64", 8 }, { "step.8.c", "F64", 8 },
+	{ "step.8.list", "I32", 4 }, { "step.8.terms", "I8", 1 }, { "step.9.a", "F64", 8 },
+	{ "step.9.list", "I32", 4 },
 };
 
 /* ---- tensors in memory ---- */
@@ -86,6 +96,9 @@ fill(double *rows, size_t n)
 static double *
 scores_of(const struct predictor *m)
 {
+	static const char text[] = "the cat sat, a1 b2 the the";
+	struct step_text texts[ROWS] = { { text, 26 }, { text + 4, 9 }, { text, 0 } };
+	struct buf pool = { 0 };
 	double *rows = calloc(ROWS * m->features + 1, sizeof *rows);
 	double *scores = calloc(ROWS * m->outputs + 1, sizeof *scores);
 	double *to = calloc(predict_columns(m) + predict_room(m) + 1, sizeof *to);
@@ -95,10 +108,16 @@ scores_of(const struct predictor *m)
 	must(rows && scores && to && step_rows_begin(&x, ROWS, m->features, &e) == 0);
 	fill(rows, ROWS * m->features);
 	memcpy(step_row(&x, 0), rows, ROWS * m->features * sizeof *rows);
+	step_pool_put(&pool, text, 12);
+	x.pool = &pool;
+	x.texts = m->texts ? texts : NULL;
 	if (predict_block(m, &x, &spare, true, scores, NULL, &e) < 0)
-		must(e.code == ERR_MEMORY);
+		must(e.code != ERR_NONE); /* memory, an unknown category, or no text where one is read */
+	if (m->sparse && e.code == ERR_NONE && step_rows_dense(&x, &spare, &e) == 0)
+		memcpy(scores, step_row(&x, 0), ROWS * m->outputs * sizeof *scores);
 	predict_link(m, scores, to);
 	must(m->task == PREDICT_VALUE || predict_label(m, scores) < m->classes);
+	buf_free(&pool);
 	step_rows_free(&x);
 	step_rows_free(&spare);
 	free(rows);
@@ -207,7 +226,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += 2 + n;
 	size -= 2 + n;
 	while (size > 3 && h.plan.tensor_count < 64) {
-		unsigned kind = *data & 31;
+		unsigned kind = *data & 63;
 
 		n = data[1] | (size_t)data[2] << 8;
 		data += 3;
@@ -254,7 +273,9 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
 	static const char *const words[] = { "true", "false", "\"steps\"", "\"pairs\"", "1", "0", "65536",
 		"\"classes\"", "\"binary\"", "\"softmax\"", "\"share\"", "\"linear\"", "\"centers\"", "\"trees\"",
-		"2", "3", "4", "\"shift\"", "\"layer\"", "\"support\"", "\"vote\"", "\"project\"", "\"tfidf\"", "\"gauss\"" };
+		"2", "3", "4", "\"shift\"", "\"layer\"", "\"support\"", "\"vote\"", "\"project\"", "\"tfidf\"", "\"gauss\"", "\"select\"",
+		"\"poly\"", "\"bins\"", "\"interpolate\"", "\"power\"", "\"function\"", "\"quadratic\"", "\"onehot\"", "\"ordinal\"",
+		"\"words\"", "\"parts\"", "\"texts\"", "\"marks\"", "\"text\"", "null", "[]", "4294967295" };
 	struct dice d = { .state = seed };
 	size_t n = size > 2 ? data[0] | (size_t)data[1] << 8 : 0, from, to;
 	const char *word = ONE_OF(&d, words);

@@ -124,8 +124,8 @@ setup() {
 	echo '{}' >empty.json
 	try apr-predict empty.json <<<1,2
 	said 4 'empty.json: is JSON, but not a model of'
-	try apr-unpack "$BATS_TEST_DIRNAME/../data/predict/tfidf.pkl"
-	said 4 'computes in steps'
+	try apr-unpack "$BATS_TEST_DIRNAME/../data/predict/vote.pkl"
+	said 4 'computes in steps (models)'
 	grep -q 'apr-predict predicts with it' "$err"
 }
 
@@ -613,4 +613,28 @@ safetensors() {
 	said 4 'a row has no text where the model reads one'
 	try apr-predict --rows libsvm "$data/table_texts.pkl" <<<'0:1'
 	said 2 'rows are csv, tsv or jsonl'
+}
+
+@test "apr-unpack | apr-pack: vectorizers, encoders and columns, as tensors of any container" {
+	local data=$BATS_TEST_DIRNAME/../data/predict format model rows
+	while read -r model rows; do
+		for format in gguf safetensors apr2; do
+			pipe "apr-unpack '$data/$model.pkl' | apr-pack -t $format -f -o made"
+			apr-predict made "$data/$rows" | cmp - <(apr-predict "$data/$model.pkl" "$data/$rows")
+		done
+	done <<-'END'
+		table_texts messages.csv
+		columns_logistic mixed_fresh.csv
+		columns_named mixed.csv
+		text_union texts.txt
+		tfidf_sublinear texts.txt
+		rare letters_fresh.csv
+	END
+	pipe "apr-unpack '$data/qda.pkl' | apr-pack -t gguf -f -o made"
+	apr-explain made | grep -q '^made: quadratic discriminant analysis'
+	apr-header made | tr -s ' ' | grep -qx 'kind quadratic discriminant analysis'
+	pipe "apr-unpack '$data/tfidf.pkl' | apr-pack -t gguf -f -o made"
+	apr-explain made | grep -q '^made: TF-IDF vectorizer (TFIDF)'
+	pipe "apr-unpack '$data/rare.pkl' | apr-pack -t gguf -f -o made"
+	apr-explain made | grep -q '^made: transformer (CUSTOM)'
 }
