@@ -104,16 +104,22 @@ step_poly_begin(struct step *s, struct err *e)
 	size_t *first = mem_array(s->in + 1, sizeof *first), left = 0, n = SIZE_MAX;
 	uint32_t *list = s->in < POLY_TERMS ? mem_array(2 * POLY_TERMS, sizeof *list) : NULL;
 
-	if (first && list)
-		n = add_terms(s, list, first, &left);
+	if (!first || (!list && s->in < POLY_TERMS)) {
+		free(first);
+		free(list);
+		return err_memory(e);
+	}
+	n = list ? add_terms(s, list, first, &left) : SIZE_MAX;
 	free(first);
 	free(s->list);
 	s->list = n < POLY_TERMS ? mem_array(2 * n + 1, sizeof *s->list) : NULL;
 	if (s->list)
 		memcpy(s->list, list, 2 * n * sizeof *list);
 	free(list);
+	if (n >= POLY_TERMS)
+		return err_set(e, ERR_CORRUPT, NULL, "there are more than %zu products of features", POLY_TERMS);
 	if (!s->list)
-		return err_set(e, ERR_MEMORY, NULL, "there are more than %zu products of features", POLY_TERMS);
+		return err_memory(e);
 	s->weigh = (unsigned)left;
 	s->out = n - left + (s->mode & POLY_ONE ? 1 : 0);
 	return s->out ? 0 : err_set(e, ERR_CORRUPT, NULL, "there are no products of features");

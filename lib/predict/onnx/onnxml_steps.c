@@ -112,11 +112,12 @@ put_scaler(struct onnx_chain *c, const struct step *s)
 
 	if (s->mode & STEP_CLIP && !shift)
 		return writer_refuse(c->w, "a scaler that clips");
+	for (i = 0; s->b && i < s->in; i++)
+		if (s->b[i] == 0)
+			return writer_refuse(c->w, "a scaler that multiplies by zero");
 	for (i = 0; i < s->in; i++) {
 		double a = s->a ? s->a[i] : 0, b = s->b ? s->b[i] : 1;
 
-		if (b == 0)
-			return writer_refuse(c->w, "a scaler that multiplies by zero");
 		onnx_add_float(&offset, (float)(shift ? a : -a / b));
 		onnx_add_float(&scale, (float)(shift ? 1 / b : b));
 	}
@@ -212,7 +213,7 @@ put_step(struct onnx_chain *c, const struct step *s)
 	}
 	if (s->kind == &step_impute) {
 		put_floats(&node, "imputed_value_floats", s->a, s->in, 1);
-		put_float(&node, "replaced_value_float", NAN);
+		put_float(&node, "replaced_value_float", s->mode & STEP_VALUE ? (float)s->x : NAN);
 		put_node(c, "Imputer", true, s->out, &node);
 		return 0;
 	}
