@@ -235,11 +235,12 @@ cut(struct ops_run *r, const struct ops_node *n, double size, double from, doubl
 {
 	double low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1, k;
 
-	if (step == 0 || fabs(step) > OPS_WHOLE)
-		return ops_wrong(r, n, "the step is 0");
+	if (step == 0 || !(fabs(step) <= OPS_WHOLE && fabs(from) <= OPS_WHOLE && fabs(to) <= OPS_WHOLE) || trunc(step) != step ||
+	    trunc(from) != from || trunc(to) != to)
+		return ops_wrong(r, n, "begin, end or step is not an integer, or the step is 0");
 	from = from < 0 ? from + size : from;
 	to = to < 0 ? to + size : to;
-	from = from < (step > 0 ? 0 : 0) ? 0 : from > high ? high : from;
+	from = from < 0 ? 0 : from > high ? high : from;
 	to = to < low ? low : to > size ? size : to;
 	k = ceil((to - from) / step);
 	*count = k > 0 && size > 0 ? (size_t)k : 0;
