@@ -35,13 +35,14 @@ static: runtimes $(STATIC_TOOLS:%=$(B)/static/%) ## build all tools but apr-pull
 
 # Small programs, in build/small/bin. Kernels stay as fast as they are. tests/bench/small.sh shows
 # what each part of SMALL is worth.
-SMALL = $(SMALL_SECTIONS) $(SMALL_SIZE) $(SMALL_UNWIND)
+SMALL = $(SMALL_SECTIONS) $(SMALL_SIZE) $(SMALL_UNWIND) $(SMALL_LTO)
 SMALL_SECTIONS = -ffunction-sections -fdata-sections -Wl,--gc-sections
 SMALL_SIZE = -Os
 SMALL_UNWIND = -fno-asynchronous-unwind-tables -fno-unwind-tables
-kernels_small = -O2
+SMALL_LTO = -flto=auto -Wno-maybe-uninitialized
+kernels_small = -O2 -fno-lto
 small: ## build small static programs of apr-embed, in build/small/bin
-	@$(MAKE) --no-print-directory MODE=small runtimes
+	@$(MAKE) --no-print-directory MODE=small AR=gcc-ar runtimes
 
 # Programs for 64-bit ARM, with Debian's libraries for it.
 ARM64 = build/arm64/debian

@@ -390,7 +390,7 @@ static int
 read_columns(struct sklearn *s, pickle_ref all, pickle_ref name, struct step_part *part)
 {
 	const struct pickle_cell *key = pickle_node(&s->k, all)->kind == PICKLE_DICT ? pickle_first(&s->k, all) : NULL;
-	const struct pickle_cell *value, *c;
+	const struct pickle_cell *value = NULL, *c;
 	size_t n, m;
 	const uint8_t *p = pickle_node(&s->k, name)->kind == PICKLE_TEXT ? pickle_bytes(&s->k, name, &n) : NULL, *q;
 	double v;
