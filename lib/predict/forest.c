@@ -219,6 +219,13 @@ room(struct forest *f, size_t nodes, struct err *e)
 }
 
 int
+forest_order_begin(struct forest_order *o, struct forest *f, size_t n, struct err *e)
+{
+	*o = (struct forest_order){ .f = f, .n = n, .reached = 1, .level = 1 };
+	return room(f, n, e);
+}
+
+int
 forest_reserve(struct forest *f, size_t nodes, size_t leaves, size_t trees, struct err *e)
 {
 	if (nodes > FOREST_NODES)

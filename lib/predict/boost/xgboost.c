@@ -244,6 +244,36 @@ node_of(struct xgboost *x, struct tree *t, size_t i)
 	return 0;
 }
 
+/* Appends the tree as it is. False if forest_add has to look at it. */
+static bool
+append_tree(struct xgboost *x, size_t n)
+{
+	const struct buf *f = x->field;
+	bool types = length(&f[SPLIT_TYPE]) > 0, good = true;
+	struct forest_order o;
+	struct err e = ERR_INIT;
+	size_t i;
+
+	if (x->m->covers || n == 0 || length(&f[CATEGORY_NODES]) || forest_order_begin(&o, &x->m->forest, n, &e) < 0)
+		return false;
+	for (i = 0; good && i < n; i++) {
+		double left = at(&f[LEFT], i), right = at(&f[RIGHT], i), index = at(&f[INDICES], i);
+		float condition = (float)at(&f[CONDITIONS], i);
+
+		if (left == -1)
+			good = forest_order_leaf(&o, at(&f[CONDITIONS], i));
+		else
+			good = whole(left, UINT32_MAX) && whole(right, UINT32_MAX) && whole(index, FOREST_FEATURES) &&
+			       !(types && at(&f[SPLIT_TYPE], i) == 1) &&
+			       forest_order_split(&o, (uint32_t)index, forest_below(condition), at(&f[DEFAULT], i) == 0,
+			                          (uint32_t)left, (uint32_t)right);
+	}
+	good = good && forest_order_end(&o);
+	if (!good)
+		forest_order_drop(&o);
+	return good;
+}
+
 /* Builds the tree whose fields have been read. */
 static int
 build(struct xgboost *x)
@@ -256,6 +286,8 @@ build(struct xgboost *x)
 			               length(&x->field[i]), fields[LEFT], n);
 	if (length(&x->field[SPLIT_TYPE]) && length(&x->field[SPLIT_TYPE]) != n)
 		return err_set(x->e, ERR_CORRUPT, x->where, "split_type differs in length");
+	if (append_tree(x, n))
+		return 0;
 	tree_clear(&x->tree);
 	x->tree.covered = length(&x->field[COVERS]) == n;
 	for (i = 0; i < n; i++) {

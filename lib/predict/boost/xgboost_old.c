@@ -116,6 +116,32 @@ put_node(struct old *x, struct tree *t, const uint8_t *p, uint32_t i)
 	return 0;
 }
 
+/* Appends the n nodes at p as they are. False if forest_add has to look at them. */
+static bool
+append_tree(struct old *x, const uint8_t *p, uint32_t n)
+{
+	struct forest_order o;
+	struct err e = ERR_INIT;
+	uint32_t i, index;
+	bool good = true;
+
+	if (x->m->covers || forest_order_begin(&o, &x->m->forest, n, &e) < 0)
+		return false;
+	for (i = 0; good && i < n; i++, p += NODE) {
+		index = le32(p + 12);
+		if (le32(p + 4) == UINT32_MAX)
+			good = forest_order_leaf(&o, (double)single_at(p + 16));
+		else
+			good = forest_order_split(&o, index & 0x7fffffffu, forest_below(single_at(p + 16)),
+			                          !(index >> 31), le32(p + 4), le32(p + 8));
+	}
+	good = good && forest_order_end(&o);
+	if (!good)
+		forest_order_drop(&o);
+	return good;
+}
+
+/* Reads a tree into the forest: 1; or into t: 0; or -1. */
 static int
 read_tree(struct old *x, struct tree *t)
 {
@@ -128,6 +154,8 @@ read_tree(struct old *x, struct tree *t)
 	if (p && (n == 0 || n > FOREST_NODES))
 		return err_set(x->e, ERR_CORRUPT, x->where, "a tree has %u nodes", n);
 	p = p ? take(x, (uint64_t)n * (NODE + STATISTICS)) : NULL;
+	if (p && append_tree(x, p, n))
+		return 1;
 	for (i = 0; p && i < n; i++)
 		if (put_node(x, t, p + (size_t)i * NODE, i) < 0)
 			return -1;
@@ -174,7 +202,10 @@ read_trees(struct old *x, bool dart)
 		return -1;
 	for (i = 0; r == 0 && i < n; i++) {
 		tree_clear(&tree);
-		r = read_tree(x, &tree) < 0 ? -1 : forest_add(&x->m->forest, &tree, x->where, x->e);
+		r = read_tree(x, &tree);
+		if (r == 0)
+			r = forest_add(&x->m->forest, &tree, x->where, x->e);
+		r = r < 0 ? -1 : 0;
 	}
 	tree_free(&tree);
 	return r < 0 ? -1 : settle(x, n, dart);
