@@ -274,9 +274,9 @@ static int
 put_leaf(struct layout *l, struct forest_node *to, size_t at, const struct tree_node *x)
 {
 	struct forest *f = l->f;
-	const double *v = (const double *)(const void *)l->t->values.p + x->values;
+	const double *v = (const double *)(const void *)l->t->values.p;
 
-	if (x->values + f->width > l->t->values.n / sizeof *v)
+	if (x->values + f->width > l->t->values.n / sizeof *v) /* v may be NULL */
 		return wrong(l->where, l->f->tree_count, l->e, "a leaf has fewer values than %zu", f->width);
 	if (f->most && f->value_count + f->width > f->most)
 		return wrong(l->where, l->f->tree_count, l->e, "the leaves have more values than the file has "
@@ -284,7 +284,7 @@ put_leaf(struct layout *l, struct forest_node *to, size_t at, const struct tree_
 	if (f->width > 1 &&
 	    grow(&f->values, &f->value_cap, f->value_count + f->width, sizeof *f->values) < 0)
 		return err_memory(l->e);
-	memcpy(f->values + f->value_count, v, f->width * sizeof *v);
+	memcpy(f->values + f->value_count, v + x->values, f->width * sizeof *v);
 	f->value_count += f->width;
 	*to = (struct forest_node){ .t = HUGE_VAL, .left = (uint32_t)at };
 	f->leaf[at] = (uint32_t)f->leaf_count;
