@@ -313,18 +313,6 @@ read_tree_param(struct xgboost *x)
 			doc_fail(d, "trees whose leaves have several values are not read");
 }
 
-/* The field of a tree that a member is, or FIELDS. */
-static size_t
-field_of(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < FIELDS; i++)
-		if (fields[i][0] == name[0] && strcmp(fields[i], name) == 0)
-			break;
-	return i;
-}
-
 static void
 read_tree(struct xgboost *x)
 {
@@ -336,7 +324,8 @@ read_tree(struct xgboost *x)
 	if (!doc_object(d))
 		return;
 	while (doc_member(d)) {
-		i = field_of(d->name);
+		for (i = 0; i < FIELDS && (fields[i][0] != d->name[0] || !doc_named(d, fields[i])); i++)
+			;
 		if (doc_named(d, "tree_param")) {
 			read_tree_param(x);
 		} else if (i < FIELDS && (i != COVERS || x->m->covers)) {
