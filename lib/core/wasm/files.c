@@ -412,6 +412,13 @@ stat(const char *path, struct stat *st)
 	return r;
 }
 
+/* There are no links. */
+int
+lstat(const char *path, struct stat *st)
+{
+	return stat(path, st);
+}
+
 int
 access(const char *path, int how)
 {
