@@ -178,15 +178,19 @@ sklearn_imputer(struct sklearn *s, pickle_ref r, bool classes)
 {
 	pickle_ref indicator = sklearn_field(s, r, "indicator_"), features;
 	struct sklearn_array a = { .n = 0 };
+	int status;
 	bool marks = sklearn_or(s, r, "add_indicator", 0) != 0 && !sklearn_none(s, indicator);
 
 	(void)classes;
 	if (marks) {
 		features = sklearn_field(s, indicator, "features_");
-		if (features == PICKLE_NOTHING || sklearn_array(s, features, &a) < 0)
+		if (features == PICKLE_NOTHING)
 			return sklearn_wrong(s, "the indicator has no features");
+		status = sklearn_array(s, features, &a);
 		marks = a.n > 0;
 		sklearn_array_free(&a);
+		if (status < 0)
+			return -1;
 	}
 	return marks ? impute_and_mark(s, r, indicator) : impute(s, r);
 }
