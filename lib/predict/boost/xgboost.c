@@ -244,7 +244,7 @@ node_of(struct xgboost *x, struct tree *t, size_t i)
 	return 0;
 }
 
-/* Appends the tree as it is. False if forest_add has to look at it. */
+/* Appends the tree unchanged. False if forest_add has to look at it. */
 static bool
 append_tree(struct xgboost *x, size_t n)
 {
