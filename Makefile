@@ -208,9 +208,9 @@ CLOSED_IN = $(B)/closed
 CLOSED = $(addprefix $(CLOSED_IN)/,kernels models run)
 $(CLOSED_IN)/kernels: $(BARE_SRC:%.c=$(B)/%.o) $(KERNEL_OBJ)
 $(CLOSED_IN)/models: $(call room_objects,$(CLOSED_MODELS))
-$(CLOSED_IN)/models: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc libsodium libcrypto
+$(CLOSED_IN)/models: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc libsodium libcrypto expat
 $(CLOSED_IN)/run: $(call room_objects,$(CLOSED_RUN))
-$(CLOSED_IN)/run: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc
+$(CLOSED_IN)/run: closed = jansson libpcre2-8 libdeflate zlib liblz4 libzstd msgpack yaml-0.1 libutf8proc expat
 $(CLOSED):
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(FLAGS) $(LDFLAGS) -nostartfiles -Wl,-e,0 -o $@ $^ \

@@ -18,6 +18,6 @@ PKG_CONFIG = pkg-config
 OPT = -O2 -g
 CFLAGS =
 LDFLAGS =
-PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1 libcurl
+PACKAGES = jansson libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1 expat libcurl
 # The libraries that programs with libaprml.a need; it contains jansson.
-APRML_PACKAGES = libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1
+APRML_PACKAGES = libsodium libcrypto libdeflate zlib libpcre2-8 liblz4 libzstd libutf8proc msgpack yaml-0.1 expat

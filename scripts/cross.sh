@@ -5,7 +5,7 @@ set -eu
 
 arch=$1 folder=$2
 packages=(libjansson-dev libsodium-dev libssl-dev libdeflate-dev zlib1g-dev libpcre2-dev liblz4-dev
-  libzstd-dev libutf8proc-dev libmsgpack-dev libyaml-dev libcurl4-openssl-dev)
+  libzstd-dev libutf8proc-dev libmsgpack-dev libyaml-dev libexpat1-dev libcurl4-openssl-dev)
 
 if [ -e "$folder/complete" ]; then
   exit 0

@@ -7,7 +7,7 @@ set -eu
 packages=(
   gcc libc6-dev make pkg-config
   libjansson-dev libsodium-dev libssl-dev libdeflate-dev zlib1g-dev libpcre2-dev
-  liblz4-dev libzstd-dev libutf8proc-dev libmsgpack-dev libyaml-dev libcurl4-openssl-dev
+  liblz4-dev libzstd-dev libutf8proc-dev libmsgpack-dev libyaml-dev libexpat1-dev libcurl4-openssl-dev
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user libnewlib-dev
   bats curl procps zsh lz4 zstd mandoc bsdextrautils bsdutils minisign age libbearssl-dev shellcheck clang libclang-rt-14-dev
 )

@@ -59,6 +59,7 @@ openssl lib/crypto/digest.c lib/crypto/aead.c lib/crypto/hkdf.c
 bearssl lib/crypto/portable/digest.c lib/crypto/portable/aead.c lib/crypto/portable/hkdf.c
 utf8proc lib/core/characters.c
 yaml lib/wire/yaml.c
+expat lib/wire/xml.c
 curl lib/net/http.c
 '
 

@@ -309,6 +309,8 @@ apr1_payload_make(const struct predictor *m, struct apr1_payload *to, char why[2
 	*to = (struct apr1_payload){ .lost = NULL };
 	if (m->step_count || m->form == PREDICT_STEPS)
 		snprintf(why, 256, "computations in steps");
+	else if (m->words)
+		snprintf(why, 256, "features that are texts");
 	else
 		r = m->form == PREDICT_TREES ? make_trees(&x, why)
 		    : m->form == PREDICT_LINEAR ? make_linear(&x, why) : make_centers(&x);

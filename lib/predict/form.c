@@ -13,7 +13,7 @@
 const char *const form_forms[] = { "trees", "linear", "centers", "steps", NULL };
 const char *const form_tasks[] = { "value", "binary", "classes", "cluster", "pairs", NULL };
 const char *const form_links[] = { "none", "sigmoid", "softmax", "exp", "log1p_exp", "square", "hinge",
-	"share", "each", "pairs", "sharp", NULL };
+	"share", "each", "pairs", "sharp", "portion", "probit", "cloglog", "loglog", "cauchit", NULL };
 const char *const form_flags[FORM_FLAGS] = { "single", "rounds", "refuses_nan", "ties_up", "by_score",
 	"skips", "after", "single_sums", "average", "scaled" };
 
@@ -55,6 +55,18 @@ words(const struct predictor *m)
 	return a;
 }
 
+/* What becomes of texts that features do not know: enum predict_unknown. */
+static json_t *
+unknown(const struct predictor *m)
+{
+	json_t *a = json_array();
+	size_t i;
+
+	for (i = 0; i < m->word_count; i++)
+		json_array_append_new(a, json_integer(m->words[i].unknown));
+	return a;
+}
+
 static int
 make_json(const struct predictor *m, const char *where, struct form *to, struct err *e)
 {
@@ -79,6 +91,8 @@ make_json(const struct predictor *m, const char *where, struct form *to, struct 
 		r = json_object_set_new(o, "names", texts(m->names, m->name_count));
 	if (r == 0 && m->words)
 		r = json_object_set_new(o, "words", words(m));
+	if (r == 0 && m->words)
+		r = json_object_set_new(o, "unknown", unknown(m));
 	if (r == 0 && m->labels)
 		r = json_object_set_new(o, "labels", texts(m->labels, m->label_count));
 	if (r == 0 && ((m->names && json_array_size(json_object_get(o, "names")) != m->name_count) ||

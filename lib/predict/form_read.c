@@ -116,12 +116,12 @@ static const char *
 kind_of(const char *text)
 {
 	static const char *const kinds[] = { "AdaBoost of scikit-learn", "bagging of scikit-learn",
-		"calibrated model of scikit-learn", "decision tree", "decision tree of scikit-learn",
+		"calibrated model of scikit-learn", "clusters of PMML", "decision tree", "decision tree of PMML", "decision tree of scikit-learn",
 		"generalized linear model of scikit-learn", "gradient boosting of CatBoost",
 		"gradient boosting of LightGBM", "gradient boosting of XGBoost", "gradient boosting of scikit-learn",
 		"isolation forest of scikit-learn", "k-means", "k-means of scikit-learn", "linear boosting of XGBoost",
 		"linear classifier of scikit-learn", "linear discriminant of scikit-learn", "linear model",
-		"linear model of ONNX", "linear model of one class of scikit-learn", "linear model of scikit-learn",
+		"linear model of ONNX", "linear model of PMML", "trees of PMML", "linear model of one class of scikit-learn", "linear model of scikit-learn",
 		"logistic regression", "logistic regression of scikit-learn", "mixture of scikit-learn",
 		"model of a transformed target of scikit-learn", "naive Bayes of scikit-learn",
 		"nearest center of scikit-learn", "neighbours of scikit-learn", "network of Keras", "network of ONNX",
@@ -165,8 +165,9 @@ read_word(struct form_reader *x, const json_t *v, struct predict_words *to)
 static int
 read_words(struct form_reader *x)
 {
-	const json_t *list = json_object_get(x->o, "words");
+	const json_t *list = json_object_get(x->o, "words"), *unknown = json_object_get(x->o, "unknown");
 	size_t i, n = json_array_size(list);
+	json_int_t v;
 
 	if (n == 0)
 		return 0;
@@ -177,6 +178,12 @@ read_words(struct form_reader *x)
 	for (i = 0; i < n; i++)
 		if (read_word(x, json_array_get(list, i), &x->m->words[i]) < 0)
 			return -1;
+	for (i = 0; i < n && i < json_array_size(unknown); i++) {
+		v = json_integer_value(json_array_get(unknown, i));
+		if (v < 0 || v > PREDICT_UNKNOWN_REFUSED)
+			return wrong(x, FORM_KEY ": unknown is out of its bounds");
+		x->m->words[i].unknown = (uint8_t)v;
+	}
 	return 0;
 }
 

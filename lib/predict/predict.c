@@ -74,6 +74,7 @@ static const struct predict_reader readers[] = {
 	{ "ONNX", onnxml_probe, onnxml_read, false },
 	{ "ONNX", onnxnet_probe, onnxnet_read, false },
 	{ "TensorFlow Lite", tflite_probe, tflite_net_read, false },
+	{ "PMML", pmml_probe, pmml_read, true },
 };
 
 const struct predict_reader *
@@ -404,6 +405,14 @@ link_one(const struct predictor *m, double x)
 		return x < 0 ? -x * x : x * x;
 	case LINK_HINGE:
 		return x > 0;
+	case LINK_PROBIT:
+		return erfc(-x / sqrt(2)) / 2;
+	case LINK_CLOGLOG:
+		return -expm1(-exp(x));
+	case LINK_LOGLOG:
+		return exp(-exp(-x));
+	case LINK_CAUCHIT:
+		return 0.5 + atan(x) / 3.14159265358979323846;
 	default:
 		return x;
 	}
@@ -452,7 +461,7 @@ predict_link(const struct predictor *m, const double *scores, double *to)
 	} else {
 		for (k = 0; k < m->outputs; k++)
 			to[k] = link_one(m, scores[k]);
-		if (m->link == LINK_EACH)
+		if (m->link == LINK_EACH || m->link == LINK_PORTION)
 			share(to, m->outputs);
 	}
 }

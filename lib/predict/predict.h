@@ -45,7 +45,12 @@ enum predict_link {
 	LINK_SHARE,     /* scores that are probabilities already */
 	LINK_EACH,      /* LINK_SIGMOID of each class, divided by their sum */
 	LINK_PAIRS,     /* Platt's probabilities of pairs, coupled */
-	LINK_SHARP      /* LINK_SOFTMAX of sharpness * x */
+	LINK_SHARP,     /* LINK_SOFTMAX of sharpness * x */
+	LINK_PORTION,   /* scores divided by their sum */
+	LINK_PROBIT,    /* the normal distribution function */
+	LINK_CLOGLOG,   /* 1 - exp(-exp(x)) */
+	LINK_LOGLOG,    /* exp(-exp(-x)) */
+	LINK_CAUCHIT    /* 1/2 + atan(x) / pi */
 };
 
 /* PREDICT_STEPS: the values behind the last step are the scores. */
@@ -71,7 +76,11 @@ struct predict_words {
 	} *sorted; /* set once the model is read */
 	bool unused; /* whatever stands there */
 	bool text;   /* any text, for a step that reads texts (step.h, pool) */
+	uint8_t unknown; /* enum predict_unknown */
 };
+
+/* What a text is that a feature does not know. */
+enum predict_unknown { PREDICT_UNKNOWN_KEPT /* -1 */, PREDICT_UNKNOWN_MISSING, PREDICT_UNKNOWN_REFUSED };
 
 struct predictor {
 	const char *kind;     /* for messages: "gradient boosting of XGBoost" */

@@ -58,4 +58,8 @@ bool onnxnet_probe(const uint8_t *p, size_t n);
 int tflite_net_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 bool tflite_probe(const uint8_t *p, size_t n);
 
+/* PMML 3.0 to 4.4 (pmml.h). */
+int pmml_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
+bool pmml_probe(const uint8_t *p, size_t n);
+
 #endif

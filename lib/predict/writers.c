@@ -82,6 +82,8 @@ writer_begin(struct writer *w)
 {
 	const struct predictor *m = w->m;
 
+	if (m->words && m->step_count == 0)
+		return writer_refuse(w, "features that are texts");
 	if (!w->steps && (m->step_count || (m->form != PREDICT_TREES && m->form != PREDICT_LINEAR)))
 		return writer_refuse(w, "models that are neither trees nor linear");
 	if ((!w->steps && m->task == PREDICT_PAIRS) || m->task == PREDICT_CLUSTER || m->form == PREDICT_CENTERS)

@@ -296,6 +296,10 @@ starved() {
 	replayed predict
 }
 
+@test "fuzz corpus: PMML" {
+	replayed pmml
+}
+
 @test "fuzz corpus: decision trees as tensors" {
 	replayed trees
 }

@@ -119,8 +119,15 @@ const struct format format_##NAME = { \
 	.reads = &NAME##_reads, .writes = WRITES, \
 }
 
+static bool
+is_pmml(const uint8_t *p, size_t n)
+{
+	return pmml_probe(p, n);
+}
+
 FORMAT(xgboost, "XGBoost", PREDICT_PROBE, true, &classic_xgboost_writes);
 FORMAT(lightgbm, "LightGBM", 0, true, NULL);
 FORMAT(catboost, "CatBoost", 0, true, NULL);
 FORMAT(sklearn, "scikit-learn", 0, false, NULL);
 FORMAT(onnxml, "ONNX-ML", PREDICT_PROBE, false, NULL);
+FORMAT(pmml, "PMML", PREDICT_PROBE, false, NULL);

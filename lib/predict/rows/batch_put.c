@@ -182,7 +182,9 @@ batch_put_row(const struct batch *b, struct buf *o, const double *scores, const 
 
 	if (json)
 		buf_printf(o, "{\"%s\":%s", words[b->what], list ? "[" : "");
-	if (b->what == BATCH_PREDICTION && b->m->task != PREDICT_VALUE)
+	if (b->what == BATCH_PREDICTION && b->m->task == PREDICT_CLASSES && isnan(scores[0]))
+		buf_text(o, json ? "null" : "nan"); /* no class was predicted */
+	else if (b->what == BATCH_PREDICTION && b->m->task != PREDICT_VALUE)
 		put_label(b, o, predict_label(b->m, scores));
 	else
 		put_values(b, o, scores, leaves, linked);

@@ -148,9 +148,9 @@ rows_value(const struct rows *r, size_t feature, struct field x, struct buf *poo
 	if (!w || w->count == 0)
 		return value_of(x, v);
 	*v = predict_word(w, x.p, x.n);
-	if (*v < 0 && is_missing(x))
+	if (*v < 0 && (is_missing(x) || w->unknown == PREDICT_UNKNOWN_MISSING))
 		*v = (double)NAN;
-	return true;
+	return !(*v < 0) || w->unknown != PREDICT_UNKNOWN_REFUSED;
 }
 
 bool
@@ -328,10 +328,10 @@ rows_free(struct rows *r)
 /* ---- a row ---- */
 
 static int
-not_number(const struct rows *r, uint64_t number, size_t column, struct field x, struct err *e)
+not_number(const struct rows *r, uint64_t number, size_t column, struct field x, bool text, struct err *e)
 {
-	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ", column %zu: \"%.*s\" is not a "
-	               "number", number, column, x.n < 80 ? (int)x.n : 80, x.p);
+	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ", column %zu: \"%.*s\" is not %s", number, column,
+	               x.n < 80 ? (int)x.n : 80, x.p, text ? "a value that the model knows" : "a number");
 }
 
 /* The feature of a column of a line whose features are in `all` columns. */
@@ -388,7 +388,7 @@ read_table(const struct rows *r, const char *line, size_t n, uint64_t number, do
 		if (to == ROWS_UNUSED)
 			continue;
 		if (!rows_value(r, to, x, pool, &v))
-			return not_number(r, number, count + 1, x, e);
+			return not_number(r, number, count + 1, x, rows_is_text(r, to), e);
 		row[to] = v;
 		*missing |= isnan(v);
 	}
@@ -411,14 +411,14 @@ read_pair(const struct rows *r, struct field x, uint64_t number, size_t column, 
 	double v;
 
 	if (!colon || colon == x.p)
-		return not_number(r, number, column, x, e);
+		return not_number(r, number, column, x, false, e);
 	for (; p < colon && index < UINT32_MAX; p++) {
 		if (*p < '0' || *p > '9')
-			return not_number(r, number, column, x, e);
+			return not_number(r, number, column, x, false, e);
 		index = index * 10 + (uint64_t)(*p - '0');
 	}
 	if (!value_of((struct field){ colon + 1, (size_t)(end - colon - 1), false }, &v))
-		return not_number(r, number, column, x, e);
+		return not_number(r, number, column, x, false, e);
 	if (index < r->one_based || index - r->one_based >= r->m->features)
 		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 " has feature %" PRIu64
 		               ", and the model takes %zu, from %d", number, index, r->m->features,

@@ -33,7 +33,8 @@ json_value(const struct rows *r, struct doc *d, size_t feature, struct buf *pool
 	if (x.n == DOC_TEXT - 1 && r->m->words && r->m->words[feature].text)
 		doc_fail(d, "a text has more than %d bytes: write csv", DOC_TEXT - 2);
 	if (!rows_value(r, feature, x, pool, &v))
-		doc_fail(d, rows_is_text(r, feature) ? "\"%.80s\" is not UTF-8" : "\"%.80s\" is not a number", x.p);
+		doc_fail(d, rows_is_text(r, feature) ? r->m->words[feature].text ? "\"%.80s\" is not UTF-8"
+		                                  : "\"%.80s\" is not a value that the model knows" : "\"%.80s\" is not a number", x.p);
 	return v;
 }
 
