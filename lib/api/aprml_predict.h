@@ -61,7 +61,8 @@ const char *aprml_predictor_label(const struct aprml_predictor *p, size_t i);
 
 /* The value of feature i that stands for the n bytes of text, such as "blue" in a column of colours: 1 and
  * *v is the value, -1 for a text that the model does not know. 0 and *v is not touched: the feature is
- * a number, or there is no such one. An empty text that the model does not know is a missing value. */
+ * a number, or there is no such one. 2 and *v is not touched: the feature is any text, which only
+ * aprml_predict_mixed takes. An empty text that the model does not know is a missing value. */
 int aprml_predictor_word(const struct aprml_predictor *p, size_t i, const char *text, size_t n,
                          double *v);
 
@@ -98,6 +99,13 @@ int aprml_predict(const struct aprml_predictor *p, enum aprml_what what, const d
 
 /* The same for n texts in UTF-8, text[i] with bytes[i] bytes, by a model that reads texts. */
 int aprml_predict_texts(const struct aprml_predictor *p, enum aprml_what what,
+                        const char *const *text, const size_t *bytes, size_t n, double *to,
+                        struct aprml_error *e);
+
+/* The same for n rows of info.features values each, some of which are texts: text[i], of bytes[i] bytes in
+ * UTF-8, takes the place of rows[i] unless it is NULL. -1 with *e filled also for a text where the model
+ * has a number, and for a row without a text where the model reads any. */
+int aprml_predict_mixed(const struct aprml_predictor *p, enum aprml_what what, const double *rows,
                         const char *const *text, const size_t *bytes, size_t n, double *to,
                         struct aprml_error *e);
 

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/buf.h"
 #include "core/mem.h"
-#include "predict/rows/batch.h"
+#include "core/text.h"
 #include "predict/contrib.h"
 #include "predict/file.h"
 #include "predict/predict.h"
+#include "predict/rows/batch.h"
 #include "predict/tensors.h"
 
 struct aprml_predictor {
@@ -150,18 +152,33 @@ aprml_predictor_label(const struct aprml_predictor *p, size_t i)
 	return p->m.labels && i < p->m.label_count ? p->m.labels[i] : NULL;
 }
 
+/* What a feature reads: 0 numbers, 1 texts that stand for numbers, 2 any text. */
+static int
+reads(const struct predictor *m, size_t i)
+{
+	const struct predict_words *w = i < m->word_count ? &m->words[i] : NULL;
+
+	return !w ? 0 : w->text ? 2 : w->count > 0 || w->unused;
+}
+
+/* The number that a text stands for. */
+static double
+number_of(const struct predict_words *w, const char *text, size_t n)
+{
+	double v = w->unused ? 0 : predict_word(w, text, n);
+
+	return v < 0 && (n == 0 || w->unknown == PREDICT_UNKNOWN_MISSING) ? (double)NAN : v;
+}
+
 int
 aprml_predictor_word(const struct aprml_predictor *p, size_t i, const char *text, size_t n,
                      double *v)
 {
-	const struct predict_words *w = i < p->m.word_count ? &p->m.words[i] : NULL;
+	int how = reads(&p->m, i);
 
-	if (!w || (w->count == 0 && !w->unused))
-		return 0;
-	*v = w->unused ? 0 : predict_word(w, text, n);
-	if (*v < 0 && n == 0)
-		*v = (double)NAN;
-	return 1;
+	if (how == 1)
+		*v = number_of(&p->m.words[i], text, n);
+	return how;
 }
 
 int
@@ -228,8 +245,8 @@ struct ask {
 	const struct predictor *m;
 	enum aprml_what what;
 	size_t columns;
-	const double *rows;         /* or texts: */
-	const char *const *text;
+	const double *rows;         /* NULL: rows are texts */
+	const char *const *text;    /* of a row or, with rows, of a value; or NULL */
 	const size_t *bytes;
 	double *to;
 };
@@ -238,6 +255,7 @@ struct ask {
 struct block {
 	struct step_rows rows, spare;
 	struct step_text *texts;
+	struct buf pool; /* texts among numbers */
 	double *scores, *linked;
 	uint32_t *leaves;
 };
@@ -248,18 +266,66 @@ block_free(struct block *b)
 	step_rows_free(&b->rows);
 	step_rows_free(&b->spare);
 	free(b->texts);
+	buf_free(&b->pool);
 	free(b->scores);
 	free(b->linked);
 	free(b->leaves);
 }
 
+/* Puts a text where feature i of a row has its value. */
+static int
+put_text(const struct ask *a, size_t row, size_t i, struct buf *pool, double *v, struct err *e)
+{
+	const size_t at = row * a->m->features + i, n = a->bytes[at];
+	const struct predict_words *w = i < a->m->word_count ? &a->m->words[i] : NULL;
+	const int how = reads(a->m, i);
+
+	if (how == 0)
+		return err_set(e, ERR_NO, NULL, "row %zu has a text for feature %zu, which is a number", row, i);
+	if (how == 2 && (n > INT32_MAX || !text_utf8((const uint8_t *)a->text[at], n, true)))
+		return err_set(e, ERR_NO, NULL, "row %zu has a text that is too long or not UTF-8", row);
+	*v = how == 2 ? step_pool_put(pool, a->text[at], n) : number_of(w, a->text[at], n);
+	if (*v < 0 && w->unknown == PREDICT_UNKNOWN_REFUSED)
+		return err_set(e, ERR_NO, NULL, "row %zu has a text for feature %zu that the model does not know", row, i);
+	return 0;
+}
+
+/* Puts the texts among the numbers of a block. A number that stands for any text would be taken for a
+ * place in the pool, and so is a missing value. */
+static int
+put_texts(const struct ask *a, struct block *b, size_t from, struct err *e)
+{
+	const size_t width = a->m->features;
+	size_t i, k;
+
+	buf_clear(&b->pool);
+	for (i = 0; i < b->rows.n; i++)
+		for (k = 0; k < width; k++) {
+			double *v = &step_row(&b->rows, i)[k];
+
+			if (a->text && a->text[(from + i) * width + k]) {
+				if (put_text(a, from + i, k, &b->pool, v, e) < 0)
+					return -1;
+			} else if (reads(a->m, k) == 2) {
+				*v = (double)NAN;
+			}
+		}
+	b->rows.pool = &b->pool;
+	return buf_ok(&b->pool) ? 0 : err_memory(e);
+}
+
 /* Sets *missing if a value is NaN. */
 static int
-take_rows(const struct ask *a, size_t from, struct step_rows *x, bool *missing, struct err *e)
+take_rows(const struct ask *a, struct block *b, size_t from, bool *missing, struct err *e)
 {
-	size_t i, n = x->n * a->m->features;
-	const double *v = a->rows + from * a->m->features;
+	const size_t n = b->rows.n * a->m->features;
+	const double *v = n > 0 ? step_row(&b->rows, 0) : NULL;
+	size_t i;
 
+	if (n > 0)
+		memcpy(step_row(&b->rows, 0), a->rows + from * a->m->features, n * sizeof *v);
+	if ((a->text || a->m->word_count > 0) && put_texts(a, b, from, e) < 0)
+		return -1;
 	for (i = 0; i < n; i++) {
 		if (!isnan(v[i]))
 			continue;
@@ -268,8 +334,6 @@ take_rows(const struct ask *a, size_t from, struct step_rows *x, bool *missing, 
 			return err_set(e, ERR_NO, NULL, "row %zu has a missing value, which the model refuses",
 			               from + i / a->m->features);
 	}
-	if (n > 0)
-		memcpy(step_row(x, 0), v, n * sizeof *v);
 	return 0;
 }
 
@@ -286,7 +350,7 @@ block_begin(const struct ask *a, struct block *b, size_t from, size_t n, bool *m
 		return -1;
 	b->rows.n = n;
 	if (!a->m->texts)
-		return take_rows(a, from, &b->rows, missing, e);
+		return take_rows(a, b, from, missing, e);
 	for (i = 0; i < n; i++)
 		b->texts[i] = (struct step_text){ a->text[from + i], a->bytes[from + i] };
 	b->rows.texts = b->texts;
@@ -397,6 +461,16 @@ aprml_predict_texts(const struct aprml_predictor *p, enum aprml_what what,
                     struct aprml_error *e)
 {
 	struct ask a = { .what = what, .text = text, .bytes = bytes, .to = to };
+
+	return predict_asked(p, &a, n, e);
+}
+
+int
+aprml_predict_mixed(const struct aprml_predictor *p, enum aprml_what what, const double *rows,
+                    const char *const *text, const size_t *bytes, size_t n, double *to,
+                    struct aprml_error *e)
+{
+	struct ask a = { .what = what, .rows = rows, .text = text, .bytes = bytes, .to = to };
 
 	return predict_asked(p, &a, n, e);
 }

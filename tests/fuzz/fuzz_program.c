@@ -187,6 +187,23 @@ ask(const struct aprml_predictor *p, enum aprml_what what, const double *rows, s
 	return status;
 }
 
+/* Three rows, with texts wherever the model takes them and for every eleventh value. */
+static void
+ask_mixed(const struct aprml_predictor *p, const double *rows, size_t features, double *to)
+{
+	static const char *texts[3 * ROOM];
+	static size_t bytes[3 * ROOM];
+	struct aprml_error e;
+	double v;
+	size_t i;
+
+	for (i = 0; i < 3 * features; i++) {
+		texts[i] = i % 11 == 10 || aprml_predictor_word(p, i % features, "a", 1, &v) == 2 ? text + i % 5 : NULL;
+		bytes[i] = i % 9;
+	}
+	said(aprml_predict_mixed(p, APRML_PREDICTION, rows, texts, bytes, 3, to, &e), &e);
+}
+
 /* Three rows, and the first of them alone. */
 static void
 predict(struct aprml_predictor *p, uint32_t dice)
@@ -216,6 +233,9 @@ predict(struct aprml_predictor *p, uint32_t dice)
 				must(*y >= 0);
 		}
 	}
+	columns = aprml_predict_columns(p, APRML_PREDICTION);
+	if (columns <= ROOM && !info.texts)
+		ask_mixed(p, rows, info.features, y);
 	for (i = 0; i < 5; i++) {
 		aprml_predictor_feature(p, i);
 		aprml_predictor_label(p, i);

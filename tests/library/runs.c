@@ -335,6 +335,44 @@ print_answers(const struct aprml_predictor *p, enum aprml_what what, const doubl
 		}
 }
 
+/* Rows of numbers and texts. */
+struct table {
+	double rows[1 << 20];
+	const char *text[1 << 20];
+	size_t bytes[1 << 20];
+	size_t n, values;
+	int texts; /* a value is any text */
+};
+
+/* The end of a value, which may stand between quotation marks without others inside. */
+static char *
+value_end(char *at)
+{
+	char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
+
+	return end ? end + 1 : at + strcspn(at, ",\n");
+}
+
+/* Takes a value, of which *at is the beginning, and goes behind it. */
+static void
+take_value(struct table *t, const struct aprml_predictor *p, size_t feature, char **at)
+{
+	char *end = value_end(*at), *next;
+	size_t quoted = **at == '"';
+	double v = strtod(*at, &next);
+
+	/* Behind an empty value strtod would go on in the next line. */
+	t->rows[t->values] = next == *at || next > end ? NAN : v;
+	if (aprml_predictor_word(p, feature, *at + quoted, (size_t)(end - *at) - 2 * quoted,
+	                         &t->rows[t->values]) == 2) {
+		t->text[t->values] = *at + quoted;
+		t->bytes[t->values] = (size_t)(end - *at) - 2 * quoted;
+		t->texts = 1;
+	}
+	must(++t->values < 1 << 20, "too many rows");
+	*at = end;
+}
+
 static int
 predict(const char *path, const char *word, int in_memory)
 {
@@ -343,33 +381,27 @@ predict(const char *path, const char *word, int in_memory)
 	                                      : aprml_predictor_open(path, &e);
 	struct aprml_predictor_info info = { .bytes = sizeof info };
 	enum aprml_what what = what_of(word);
-	static double rows[1 << 20];
+	static struct table t;
 	static double y[1 << 20];
-	char line[1 << 16], *at, *next;
-	size_t n = 0, values = 0;
+	static char lines[1 << 22];
+	char *at = lines;
 
 	must(p && aprml_predictor_info(p, &info) == 0 && !info.texts, path);
 	free(b.p);
 	must(what != APRML_CONTRIBUTIONS || aprml_predictor_explain(p, &e) == 0, "explain");
-	while (fgets(line, sizeof line, stdin)) {
-		at = line;
-		do {
-			size_t bytes = strcspn(at, ",\n");
-			double v = strtod(at, &next);
-
-			rows[values] = next == at ? NAN : v;
-			aprml_predictor_word(p, values % info.features, at, bytes, &rows[values]);
-			must(++values < 1 << 20, "too many rows");
-			at += bytes;
-		} while (*at++ == ',');
-		n++;
+	lines[fread(lines, 1, sizeof lines - 1, stdin)] = '\0';
+	for (; *at; t.n++) {
+		do
+			take_value(&t, p, t.values % info.features, &at);
+		while (*at++ == ',');
 	}
-	must(values == n * info.features, "rows have other features");
-	must(n * aprml_predict_columns(p, what) <= 1 << 20, "too many answers");
+	must(t.values == t.n * info.features, "rows have other features");
+	must(t.n * aprml_predict_columns(p, what) <= 1 << 20, "too many answers");
 	if (in_memory)
 		aprml_predictor_expect(p, UINT64_MAX);
-	must(aprml_predict(p, what, rows, n, y, &e) == 0, "predict");
-	print_answers(p, what, y, n);
+	must((aprml_predict(p, what, t.rows, t.n, y, &e) < 0) == t.texts, "predict");
+	must(aprml_predict_mixed(p, what, t.rows, t.text, t.bytes, t.n, y, &e) == 0, "mixed");
+	print_answers(p, what, y, t.n);
 	must(aprml_predict_texts(p, what, NULL, NULL, 1, y, &e) < 0, "no texts");
 	aprml_predictor_close(p);
 	return 0;
