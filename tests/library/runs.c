@@ -353,7 +353,7 @@ value_end(char *at)
 	return end ? end + 1 : at + strcspn(at, ",\n");
 }
 
-/* Takes a value, of which *at is the beginning, and goes behind it. */
+/* Takes the value at *at and goes behind it. */
 static void
 take_value(struct table *t, const struct aprml_predictor *p, size_t feature, char **at)
 {
