@@ -15,7 +15,7 @@ if [ "${1-}" = cross ]; then
   packages=(gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
 elif [ "${1-}" = wasm ]; then
   # A compiler, the sources of libraries, what runs the module, and a browser.
-  packages=(clang-19 lld-19 libclang-rt-19-dev-wasm32 wasi-libc libsimde-dev dpkg-dev patch bzip2 xz-utils nodejs chromium)
+  packages=(clang-19 lld-19 binaryen libclang-rt-19-dev-wasm32 wasi-libc libsimde-dev dpkg-dev patch bzip2 xz-utils nodejs chromium)
 fi
 
 has_all() {

@@ -9,8 +9,8 @@
 //	model.floats(0, 0, 8);                      // Float32Array
 //	model.close();
 //
-// aprml-core.wasm only opens the containers that the tools write, and looks into them; aprml-import.wasm
-// also reads the files of other libraries (web/module.mk).
+// aprml-core.wasm only opens the containers that the tools write, looks into them and checks; aprml-full.wasm
+// also compresses, and reads the files of other libraries (web/module.mk).
 //
 // load(SOURCE, {log})  SOURCE: bytes of aprml.wasm, its URL, a Response, a WebAssembly.Module, or in
 //                      node a path. log: function of one text. Returns an Aprml.

@@ -1,13 +1,14 @@
 # "make wasm": the library as WebAssembly modules in build/wasm, each with all that is in those before it:
 #
-#   aprml-core.wasm    looks into the containers that the tools write
-#   aprml.wasm         also checks, writes, quantizes, signs, seals and runs models
-#   aprml-import.wasm  also reads the files of other libraries, and has classical models
+#   aprml-core.wasm  looks into the containers that the tools write, and checks models
+#   aprml.wasm       also writes, quantizes, signs, seals and runs models
+#   aprml-full.wasm  also compresses, reads the files of other libraries, and has classical models
 #
 # All are linked from the same objects; what no exported function reaches is left out. Objects with a table
-# that reaches more are replaced: lists by web/few/, what needs keys by web/core/, and tables of writers by
-# the same source with APR_READS (codecs/codec.h). lib/core/wasm/ has the system that they run on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what JavaScript needs
-# besides the public functions. The libraries come from Debian's source packages.
+# that reaches more are replaced: lists by web/few/, what needs keys by web/core/, and tables with functions
+# for other work by the same source with APR_READS or APR_FEW (core/only.h). lib/core/wasm/ has the system that
+# they run on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what JavaScript needs besides the
+# public functions. The libraries come from Debian's source packages.
 
 include config.mk
 
@@ -17,7 +18,7 @@ WASM_O = -Oz
 WASM_FAST = -O2 # of what computes
 
 FEATURES = -mbulk-memory -msign-ext -mnontrapping-fptoint -mmutable-globals -msimd128
-BASE = --target=wasm32-wasi $(FEATURES) -ffunction-sections -fdata-sections -ffp-contract=off \
+BASE = --target=wasm32-wasi $(FEATURES) -flto -ffunction-sections -fdata-sections -ffp-contract=off \
 	-ffile-prefix-map=$(CURDIR)=.
 S = $(W)/src
 
@@ -161,41 +162,50 @@ $(W)/reads/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(WASM_CC) $(FLAGS) -Wno-unused -DAPR_READS -MMD -MP -c -o $@ $<
 
+$(W)/few/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(WASM_CC) $(FLAGS) -Wno-unused -DAPR_FEW -MMD -MP -c -o $@ $<
+
 # ---- modules ----
 
-READS = $(foreach f,gguf safetensors apr1 apr2 apr64,lib/formats/$f/$f.c) lib/codecs/lz4.c lib/codecs/zstd.c \
-	lib/kernels/level.c
-KEYED = lib/stage/ring.c lib/crypto/derivation.c lib/crypto/seal/seal_source.c
+READS := $(shell grep -lE 'ONLY_READS|ONLY_WRITES|ONLY_PACKS|LEVEL_ROW' $(SRC))
+PACKS := $(shell grep -l ONLY_PACKS $(SRC))
+KEYED = lib/stage/ring.c lib/wire/yaml.c lib/crypto/derivation.c lib/crypto/seal/seal_source.c
 own = $(patsubst %.c,$(W)/own/%.o,$1)
-aprml-import_OBJ = $(OBJ)
-aprml_OBJ = $(filter-out $(call own,lib/formats/list.c),$(OBJ)) $(call own,$(wildcard web/few/*.c))
-aprml-core_OBJ = $(filter-out $(call own,$(READS) $(KEYED)),$(aprml_OBJ)) $(READS:%.c=$(W)/reads/%.o) \
-	$(call own,$(wildcard web/core/*.c))
-MODULES = aprml-core aprml aprml-import
+aprml-full_OBJ = $(OBJ)
+aprml_OBJ = $(filter-out $(call own,lib/formats/list.c $(PACKS)),$(OBJ)) $(PACKS:%.c=$(W)/few/%.o) \
+	$(call own,$(wildcard web/few/*.c))
+aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c $(READS) $(KEYED)),$(OBJ)) $(READS:%.c=$(W)/reads/%.o) \
+	$(call own,$(wildcard web/few/*.c web/core/*.c))
+MODULES = aprml-core aprml aprml-full
 
 # Everything that the header declares is exported, or of the core these.
-CORE = bytes close decode file file_count find floats integer item key key_count next open open_origin read \
-	tensor tensor_count text value version
+CORE = bytes check close decode file file_count find floats integer item key key_count next open open_origin read \
+	report_close report_count report_finding report_score report_word tensor tensor_count text value version
 HEADERS = $(wildcard lib/api/aprml*.h)
-$(W)/aprml-import.exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
+$(W)/aprml-full.exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
 	@mkdir -p $(@D)
 	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -oh "^js_[a-z0-9_]*" web/*.c; \
 		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/--export-if-defined=/' >$@
-$(W)/aprml.exports: $(W)/aprml-import.exports
+$(W)/aprml.exports: $(W)/aprml-full.exports
 	@grep -v '=aprml_predict' $< >$@
 $(W)/aprml-core.exports: web/module.mk
 	@mkdir -p $(@D)
 	@printf -- '--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
 
-# The linker is called itself: the driver of the compiler would run another optimizer where one is installed.
+# The linker is called itself, as the driver of the compiler would run the optimizer only where it is
+# installed. It optimizes all objects together.
 SYSROOT = /usr/lib/wasm32-wasi
-RUNTIME = $(shell $(WASM_CC) --target=wasm32-wasi -print-libgcc-file-name)
-LINK = wasm-ld-19 -m wasm32 --entry _initialize --gc-sections --strip-all -z stack-size=4194304 --stack-first \
-	--max-memory=4294967296 -L$(SYSROOT) $(SYSROOT)/crt1-reactor.o
+LINK = wasm-ld-19 -m wasm32 --entry _initialize --gc-sections --strip-all -O2 --lto-O2 -z stack-size=4194304 \
+	--stack-first --max-memory=4294967296 -L$(SYSROOT) $(SYSROOT)/crt1-reactor.o
+RUNTIME := $(shell $(WASM_CC) --target=wasm32-wasi -print-libgcc-file-name)
+SHRINK = wasm-opt --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int \
+	--enable-mutable-globals --enable-simd -Oz
 define module
 $(W)/$1.wasm: $(DEBS_OBJ) $($1_OBJ) $(W)/$1.exports
 	$$(file >$(W)/$1.objects,$$(filter %.o,$$^))
-	$$(call say,LD)$(LINK) @$(W)/$1.exports @$(W)/$1.objects -lc $(RUNTIME) -o $$@
+	$$(call say,LD)$(LINK) @$(W)/$1.exports @$(W)/$1.objects -lc $(RUNTIME) -o $(W)/$1.linked && \
+		$(SHRINK) $(W)/$1.linked -o $$@
 endef
 $(foreach m,$(MODULES),$(eval $(call module,$m)))
 
@@ -207,6 +217,6 @@ $(filter $(W)/%,$(GLUE)): $(W)/%: web/%
 
 all: $(MODULES:%=$(W)/%.wasm) $(GLUE)
 sources: $(S)/.ready
--include $(shell find $(W)/own $(W)/reads -name '*.d' 2>/dev/null)
+-include $(shell find $(W)/own $(W)/reads $(W)/few -name '*.d' 2>/dev/null)
 .PHONY: all sources
 .DEFAULT_GOAL = all

@@ -23,7 +23,7 @@ const SEALED = 5;        // the number of the error
 const FEATURES = ['check', 'verify', 'save', 'run', 'message']; // that the page offers
 
 // Each module can do all that those before it can.
-const MODULES = ['aprml-core.wasm', 'aprml.wasm', 'aprml-import.wasm'], LOOKS = 0, WORKS = 1;
+const MODULES = ['aprml-core.wasm', 'aprml.wasm', 'aprml-full.wasm'], LOOKS = 0, WORKS = 1, ALL = 2;
 const loaded = [];
 const module = (i) => loaded[i] ??= load(new URL(MODULES[i], import.meta.url), { log: (text) => console.log(text) });
 
@@ -116,16 +116,19 @@ async function openBy() {
 }
 
 // A module for more than to look, which then also has the model.
-async function works() {
-  if (used >= WORKS) return module(used);
-  const aprml = await module(WORKS);
-  used = WORKS;
+async function works(least = WORKS) {
+  if (used >= least) return module(used);
+  const aprml = await module(least);
+  used = least;
   if (model) {
     closeModel();
     openWith(aprml, source.name, source.keys ?? {});
   }
   return aprml;
 }
+
+// The small module has no tokenizer, and does not read YAML.
+const isPlain = () => !model.keys.some((key) => key.startsWith('tokenizer.')) && model.files.length === 0;
 
 async function open(given) {
   close();
@@ -197,7 +200,7 @@ const jobs = {
   histogram,
 
   async check(_, tell) {
-    const aprml = await works();
+    const aprml = await works(isPlain() ? LOOKS : WORKS);
     follow(tell);
     return check(aprml, model);
   },
@@ -209,7 +212,7 @@ const jobs = {
   },
 
   async save({ name, how, target }, tell) {
-    const aprml = await works(), file = await create(name), began = performance.now();
+    const aprml = await works(how.compress || how.to === 'apr1' ? ALL : WORKS), file = await create(name), began = performance.now();
     follow(tell);
     try {
       make(aprml, model, file, how);

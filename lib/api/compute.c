@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/only.h"
 #include "kernels/dot.h"
 #include "kernels/level.h"
 
@@ -16,7 +17,8 @@ choose_level(void)
 		e = (struct err)ERR_INIT;
 		level_begin(NULL, NULL, &e);
 	}
-	dot_begin(NULL);
+	if (!ONLY_READS)
+		dot_begin(NULL);
 }
 
 void

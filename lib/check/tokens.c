@@ -8,6 +8,7 @@
 #include "check/judge.h"
 #include "check/points.h"
 #include "core/le.h"
+#include "core/only.h"
 #include "tokenizer/tokenizer.h"
 
 enum { TOKENS_TEMPLATE };
@@ -198,7 +199,7 @@ tokens_judge(const struct survey *s, struct findings *f, struct err *e)
 	} else if (s->subject.config) {
 		judge_folder(s, f);
 	}
-	if (!point_lacks(84, s) && findings_of(f, point_rule(84)) == 0 &&
+	if (!ONLY_READS && !point_lacks(84, s) && findings_of(f, point_rule(84)) == 0 &&
 	    findings_of(f, point_rule(85)) == 0)
 		judge_opening(s, f);
 	return 0;

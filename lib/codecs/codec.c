@@ -79,9 +79,13 @@ codec_plausible(const struct codec *c, uint64_t stored, uint64_t size)
 struct encoder *
 encoder_new(const struct codec *c, int level, struct err *e)
 {
-	struct encoder *x = mem_array(1, sizeof *x);
+	struct encoder *x;
 
-	if (x) {
+	if (!c->encoder) {
+		err_set(e, ERR_USAGE, NULL, "this module does not compress");
+		return NULL;
+	}
+	if ((x = mem_array(1, sizeof *x))) {
 		x->codec = c;
 		x->context = c->encoder(level);
 		if (x->context)

@@ -13,18 +13,11 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "core/only.h"
 
 #define CODEC_PIECE (1u << 17)       /* bytes that are encoded or decoded at once */
 #define CODEC_HEAD 24                /* first bytes that describe a frame */
 #define CODEC_MEMORY (32u << 20)     /* default maximum of a frame's window */
-
-/* A function or table that only writers need. It is NULL in the small module of WebAssembly, which only
- * reads (web/module.mk). */
-#ifdef APR_READS
-#define ONLY_WRITES(x) (1 ? NULL : (x))
-#else
-#define ONLY_WRITES(x) (x)
-#endif
 
 /* The contents of a frame's head. */
 struct codec_frame {

@@ -7,6 +7,7 @@
 #include "kernels/common/grids.h"
 #include "kernels/common/products.h"
 #include "kernels/kernel.h"
+#include "kernels/level.h"
 
 /* Values that are decoded, or normalized, at a time; and rows of weights that meet all
  * activations before other rows are read. */
@@ -52,7 +53,7 @@ dot_ahead_now(void)
 const struct attend *
 attend_now(void)
 {
-	return in_use ? in_use->attend : &attend_ref;
+	return in_use ? in_use->attend : LEVEL_PLAIN(&attend_ref);
 }
 
 static const struct unpacking *

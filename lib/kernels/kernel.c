@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/only.h"
 #include "kernels/common/search.h"
 #include "kernels/level.h"
 #include "kernels/mixing.h"
@@ -9,7 +10,7 @@
 #include "kernels/ref/types.h"
 #include "kernels/whole.h"
 
-const struct search *search = &search_ref;
+const struct search *search = LEVEL_PLAIN(ONLY_WRITES(&search_ref));
 const struct numbers *numbers = &ref_numbers;
 const struct mixing *mixing = &ref_mixing;
 

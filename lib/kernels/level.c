@@ -14,7 +14,7 @@ static const struct level *const levels[] = {
 };
 enum { COUNT = sizeof levels / sizeof levels[0] };
 
-static const struct level *now = &level_ref;
+static const struct level *now = &LEVEL_FIRST;
 
 const struct level *
 level_now(void)
@@ -92,7 +92,7 @@ level_begin(const char *name, void (*note)(const char *), struct err *e)
 void
 level_use(const struct level *l, void (*note)(const char *))
 {
-	const char *bad = l == &level_ref ? NULL : level_differs(l);
+	const char *bad = COUNT == 1 || l == &LEVEL_FIRST ? NULL : level_differs(l);
 	char text[100];
 
 	if (bad && note) {
@@ -100,7 +100,7 @@ level_use(const struct level *l, void (*note)(const char *))
 		         l->name, bad);
 		note(text);
 	}
-	now = bad ? &level_ref : l;
+	now = bad ? &LEVEL_FIRST : l;
 	kernels_use(now);
 }
 
@@ -152,7 +152,7 @@ void
 dot_begin(void (*note)(const char *))
 {
 	const struct products *best = best_products(now);
-	const char *bad = products_differ(best);
+	const char *bad = COUNT == 1 ? NULL : products_differ(best);
 	char text[100];
 
 	if (bad && note) {
@@ -160,5 +160,5 @@ dot_begin(void (*note)(const char *))
 		         best->name, bad);
 		note(text);
 	}
-	dot_use(bad ? level_ref.products[0] : best);
+	dot_use(bad ? LEVEL_FIRST.products[0] : best);
 }

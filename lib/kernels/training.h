@@ -112,6 +112,7 @@ struct training {
 #include "kernels/level.h"
 #define TRAINING_DECLARE(name) extern const struct training training_##name;
 LEVELS(TRAINING_DECLARE)
+extern const struct training training_ref;
 #undef TRAINING_DECLARE
 
 /* The functions for the level in use (level_begin comes first). They are compared with plain C when first

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/only.h"
 #include "core/text.h"
 #include "report/findings_parts.h"
 #include "report/lines.h"
@@ -225,8 +226,9 @@ findings_put(struct buf *b, const struct findings *f, const struct findings_repo
 {
 	static void (*const put[])(struct buf *, const struct findings *,
 	                           const struct findings_report *) = {
-		[FINDINGS_TEXT] = put_text, [FINDINGS_JSON] = put_json,
-		[FINDINGS_SARIF] = findings_put_sarif, [FINDINGS_JUNIT] = findings_put_junit,
+		[FINDINGS_TEXT] = ONLY_TOOLS(put_text), [FINDINGS_JSON] = put_json,
+		[FINDINGS_SARIF] = ONLY_TOOLS(findings_put_sarif),
+		[FINDINGS_JUNIT] = ONLY_TOOLS(findings_put_junit),
 	};
 
 	b->failed |= !findings_ok(f);

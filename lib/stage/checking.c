@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "check/judge.h"
+#include "core/only.h"
 #include "report/check_text.h"
 #include "report/findings.h"
 
@@ -13,7 +14,7 @@ is_chosen(const struct rule *rule, void *ctx)
 	const struct check_run *r = ctx;
 	const unsigned n = point_number(rule);
 
-	if (policy_is_rule(rule))
+	if (!ONLY_LIBRARY && policy_is_rule(rule))
 		return true;
 	return n ? r->chosen[n] : !r->o->only && !r->o->category;
 }
@@ -31,7 +32,7 @@ check_subject(struct check_run *r, const char *format, const json_t *facts)
 static enum findings_form
 form_of(const struct check_options *o)
 {
-	return o->json ? FINDINGS_JSON : o->sarif ? FINDINGS_SARIF
+	return ONLY_LIBRARY || o->json ? FINDINGS_JSON : o->sarif ? FINDINGS_SARIF
 	       : o->junit ? FINDINGS_JUNIT : FINDINGS_TEXT;
 }
 
@@ -46,7 +47,7 @@ rules_of(const struct check_run *r, size_t *count)
 
 	while (judge_extra(extra))
 		extra++;
-	for (i = 0; policy_rule(i); i++)
+	for (i = 0; !ONLY_LIBRARY && policy_rule(i); i++)
 		extra++;
 	if (!(to = calloc(POINTS + extra, sizeof *to)))
 		return NULL;
@@ -56,7 +57,7 @@ rules_of(const struct check_run *r, size_t *count)
 	for (i = 0; (x = judge_extra(i)); i++)
 		if (is_chosen(x, (void *)(uintptr_t)r))
 			to[(*count)++] = (struct findings_rule){ x, NULL };
-	for (i = 0; r->policy.o && (x = policy_rule(i)); i++)
+	for (i = 0; !ONLY_LIBRARY && r->policy.o && (x = policy_rule(i)); i++)
 		to[(*count)++] = (struct findings_rule){ x, policy_lacks(&r->policy, x) };
 	return to;
 }
@@ -95,16 +96,18 @@ check_judge(struct check_run *r, struct buf *b, struct err *e)
 	r->findings.most = r->o->tensors ? r->survey.count + FINDINGS_KEPT : 0;
 	if (r->survey.source && judge_all(&r->survey, &r->findings, e) < 0)
 		return -1;
-	if (r->survey.source && r->reference.source &&
+	if (!ONLY_LIBRARY && r->survey.source && r->reference.source &&
 	    judge_reference(&r->survey, &r->reference, &r->findings, e) < 0)
 		return -1;
-	if (r->survey.complete && r->policy.o &&
+	if (!ONLY_LIBRARY && r->survey.complete && r->policy.o &&
 	    policy_judge_all(&r->policy, &r->survey, &r->findings, &r->verdict, e) < 0)
 		return -1;
 	findings_only(&r->findings, is_chosen, r);
 	findings_sort(&r->findings);
 	score_of(&r->score, &r->survey, &r->findings, r->chosen);
-	if (!r->o->tensors)
+	if (ONLY_READS)
+		return 0;
+	if (ONLY_LIBRARY || !r->o->tensors)
 		return put_report(b, r, e);
 	check_put_tensors(b, &r->survey, &r->findings);
 	return 0;

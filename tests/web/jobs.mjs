@@ -3,7 +3,7 @@
 //
 //	write IN OUT OPTION=VALUE...   options of make.js; sign, seal and open name files of keys
 //	verify IN KEY                  prints the id of the key and the root
-//	check IN                       prints the score
+//	judge IN                       prints what a check finds, apart from the tokenizer
 //	look IN                        prints a digest of tensors, their first values, metadata and bytes
 //	logits IN OUT ID...            writes the logits after each token, f32
 //	say IN TEXT COUNT              prints what a model says next
@@ -72,7 +72,10 @@ const jobs = {
     model.data((i, bytes) => seen.update(bytes));
     return `${from} ${model.tensors.length} ${seen.digest('hex')}`;
   }),
-  check: (from) => opened(from, null, (model) => String(check(aprml, model).score)),
+  judge: (from) => opened(from, null, (model) => {
+    const { findings } = check(aprml, model);
+    return `${from} ${JSON.stringify(findings.filter((f) => f.id !== 'CHECK-084'))}`;
+  }),
   logits: (from, to, ...ids) => running(from, (run) => {
     writeFileSync(to, Buffer.concat(ids.map((id) => Buffer.from(run.feed([Number(id)]).buffer))));
     return to;

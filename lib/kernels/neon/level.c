@@ -13,8 +13,13 @@ static const struct kernel *const kernels[] = {
 };
 
 #define PLAIN(dtype, name) { dtype, name##_rows_neon, name##_panels_neon },
+#ifdef __wasm__ /* panels of the usual types alone: the other ones would be 40 KB */
+#define NO_PANELS(dtype, name) { dtype, name##_rows_neon, NULL },
+#else
+#define NO_PANELS PLAIN
+#endif
 static const struct type_products plain_types[] = {
-	NEON_FLOATS(PLAIN) NEON_BLOCKS(PLAIN)
+	NEON_FLOATS(PLAIN) NEON_USUAL(PLAIN) NEON_OTHERS(NO_PANELS)
 	{ NULL, NULL, NULL }
 };
 

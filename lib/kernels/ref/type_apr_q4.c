@@ -84,5 +84,6 @@ apr_q4_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(apr_q4) = {
-	"APR_Q4", apr_q4_encode, NULL, apr_q4_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"APR_Q4", ONLY_WRITES(apr_q4_encode), NULL, apr_q4_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -118,8 +118,8 @@ e5m2_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(f8_e4m3) = {
-	"F8_E4M3", e4m3_encode, NULL, e4m3_decode, 448.0f, INFINITY
+	"F8_E4M3", ONLY_WRITES(e4m3_encode), NULL, e4m3_decode, 448.0f, INFINITY
 };
 const struct kernel KERNEL(f8_e5m2) = {
-	"F8_E5M2", e5m2_encode, NULL, e5m2_decode, 57344.0f, INFINITY
+	"F8_E5M2", ONLY_WRITES(e5m2_encode), NULL, e5m2_decode, 57344.0f, INFINITY
 };

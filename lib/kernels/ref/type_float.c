@@ -68,11 +68,11 @@ bf16_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(f32) = {
-	"F32", f32_encode, NULL, f32_decode, INFINITY, INFINITY
+	"F32", ONLY_WRITES(f32_encode), NULL, f32_decode, INFINITY, INFINITY
 };
 const struct kernel KERNEL(f16) = {
-	"F16", f16_encode, NULL, f16_decode, 65504.0f, INFINITY
+	"F16", ONLY_WRITES(f16_encode), NULL, f16_decode, 65504.0f, INFINITY
 };
 const struct kernel KERNEL(bf16) = {
-	"BF16", bf16_encode, NULL, bf16_decode, 0x1p127f, INFINITY
+	"BF16", ONLY_WRITES(bf16_encode), NULL, bf16_decode, 0x1p127f, INFINITY
 };

@@ -384,9 +384,10 @@ iq1_m_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(iq1_s) = {
-	"IQ1_S", NULL, iq1_s_encode_weighted, iq1_s_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ1_S", NULL, ONLY_WRITES(iq1_s_encode_weighted), iq1_s_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq1_m) = {
-	"IQ1_M", iq1_m_encode, iq1_m_encode_weighted, iq1_m_decode,
-	 KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ1_M", ONLY_WRITES(iq1_m_encode), ONLY_WRITES(iq1_m_encode_weighted), iq1_m_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

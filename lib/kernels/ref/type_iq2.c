@@ -275,12 +275,14 @@ iq2_s_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(iq2_xxs) = {
-	"IQ2_XXS", NULL, iq2_xxs_encode_weighted, iq2_xxs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ2_XXS", NULL, ONLY_WRITES(iq2_xxs_encode_weighted), iq2_xxs_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq2_xs) = {
-	"IQ2_XS", NULL, iq2_xs_encode_weighted, iq2_xs_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ2_XS", NULL, ONLY_WRITES(iq2_xs_encode_weighted), iq2_xs_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq2_s) = {
-	"IQ2_S", iq2_s_encode, iq2_s_encode_weighted, iq2_s_decode,
-	 KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ2_S", ONLY_WRITES(iq2_s_encode), ONLY_WRITES(iq2_s_encode_weighted), iq2_s_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

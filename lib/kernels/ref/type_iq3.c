@@ -207,10 +207,11 @@ iq3_s_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(iq3_xxs) = {
-	"IQ3_XXS", iq3_xxs_encode, iq3_xxs_encode_weighted, iq3_xxs_decode,
-	 KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ3_XXS", ONLY_WRITES(iq3_xxs_encode),
+	ONLY_WRITES(iq3_xxs_encode_weighted), iq3_xxs_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq3_s) = {
-	"IQ3_S", iq3_s_encode, iq3_s_encode_weighted, iq3_s_decode,
-	 KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"IQ3_S", ONLY_WRITES(iq3_s_encode), ONLY_WRITES(iq3_s_encode_weighted), iq3_s_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

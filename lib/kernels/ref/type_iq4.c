@@ -217,10 +217,10 @@ iq4_xs_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(iq4_nl) = {
-	"IQ4_NL", iq4_nl_encode, iq4_nl_encode_weighted, iq4_nl_decode,
+	"IQ4_NL", ONLY_WRITES(iq4_nl_encode), ONLY_WRITES(iq4_nl_encode_weighted), iq4_nl_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(iq4_xs) = {
-	"IQ4_XS", iq4_xs_encode, iq4_xs_encode_weighted, iq4_xs_decode,
+	"IQ4_XS", ONLY_WRITES(iq4_xs_encode), ONLY_WRITES(iq4_xs_encode_weighted), iq4_xs_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -118,5 +118,5 @@ mxfp4_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(mxfp4) = {
-	"MXFP4", mxfp4_encode, NULL, mxfp4_decode, INFINITY, INFINITY
+	"MXFP4", ONLY_WRITES(mxfp4_encode), NULL, mxfp4_decode, INFINITY, INFINITY
 };

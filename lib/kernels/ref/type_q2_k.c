@@ -145,6 +145,6 @@ q2_k_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q2_k) = {
-	"Q2_K", q2_k_encode, q2_k_encode_weighted, q2_k_decode,
+	"Q2_K", ONLY_WRITES(q2_k_encode), ONLY_WRITES(q2_k_encode_weighted), q2_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -194,6 +194,6 @@ q3_k_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q3_k) = {
-	"Q3_K", q3_k_encode, q3_k_encode_weighted, q3_k_decode,
+	"Q3_K", ONLY_WRITES(q3_k_encode), ONLY_WRITES(q3_k_encode_weighted), q3_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -178,10 +178,10 @@ q5_0_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q4_0) = {
-	"Q4_0", q4_0_encode, q4_0_encode_weighted, q4_0_decode,
+	"Q4_0", ONLY_WRITES(q4_0_encode), ONLY_WRITES(q4_0_encode_weighted), q4_0_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(q5_0) = {
-	"Q5_0", q5_0_encode, q5_0_encode_weighted, q5_0_decode,
+	"Q5_0", ONLY_WRITES(q5_0_encode), ONLY_WRITES(q5_0_encode_weighted), q5_0_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -172,10 +172,10 @@ q5_1_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q4_1) = {
-	"Q4_1", q4_1_encode, q4_1_encode_weighted, q4_1_decode,
+	"Q4_1", ONLY_WRITES(q4_1_encode), ONLY_WRITES(q4_1_encode_weighted), q4_1_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(q5_1) = {
-	"Q5_1", q5_1_encode, q5_1_encode_weighted, q5_1_decode,
+	"Q5_1", ONLY_WRITES(q5_1_encode), ONLY_WRITES(q5_1_encode_weighted), q5_1_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

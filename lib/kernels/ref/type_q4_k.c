@@ -259,10 +259,10 @@ q5_k_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q4_k) = {
-	"Q4_K", q4_k_encode, q4_k_encode_weighted, q4_k_decode,
+	"Q4_K", ONLY_WRITES(q4_k_encode), ONLY_WRITES(q4_k_encode_weighted), q4_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(q5_k) = {
-	"Q5_K", q5_k_encode, q5_k_encode_weighted, q5_k_decode,
+	"Q5_K", ONLY_WRITES(q5_k_encode), ONLY_WRITES(q5_k_encode_weighted), q5_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

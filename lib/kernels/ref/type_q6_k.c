@@ -132,6 +132,6 @@ q6_k_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q6_k) = {
-	"Q6_K", q6_k_encode, q6_k_encode_weighted, q6_k_decode,
+	"Q6_K", ONLY_WRITES(q6_k_encode), ONLY_WRITES(q6_k_encode_weighted), q6_k_decode,
 	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

@@ -97,7 +97,7 @@ q8_1_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q8_0) = {
-	"Q8_0", q8_0_encode, NULL, q8_0_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"Q8_0", ONLY_WRITES(q8_0_encode), NULL, q8_0_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(q8_1) = {
 	"Q8_1", NULL, NULL, q8_1_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES

@@ -70,5 +70,5 @@ q8_k_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(q8_k) = {
-	"Q8_K", q8_k_encode, NULL, q8_k_decode, 0x1p126f, INFINITY
+	"Q8_K", ONLY_WRITES(q8_k_encode), NULL, q8_k_decode, 0x1p126f, INFINITY
 };

@@ -153,8 +153,10 @@ tq2_0_decode(const uint8_t *x, float *y, size_t n)
 }
 
 const struct kernel KERNEL(tq1_0) = {
-	"TQ1_0", tq1_0_encode, NULL, tq1_0_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"TQ1_0", ONLY_WRITES(tq1_0_encode), NULL, tq1_0_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };
 const struct kernel KERNEL(tq2_0) = {
-	"TQ2_0", tq2_0_encode, NULL, tq2_0_decode, KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
+	"TQ2_0", ONLY_WRITES(tq2_0_encode), NULL, tq2_0_decode,
+	KERNEL_HALF_HOLDS, KERNEL_HALF_LOSES
 };

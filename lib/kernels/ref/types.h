@@ -7,6 +7,7 @@
 
 #include <float.h>
 
+#include "core/only.h"
 #include "kernels/kernel.h"
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic must not be wider than float");

@@ -1,0 +1,37 @@
+/* only: what parts of this source a program leaves out that does not need them all. Of the modules of
+ * WebAssembly (web/module.mk), the smallest, which looks into models, is compiled with APR_READS, and the
+ * one that lacks compression with APR_FEW.
+ */
+#ifndef CORE_ONLY_H
+#define CORE_ONLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether this is that program; and a function or table that it does not need, as only writers,
+ * encoders or products do, or NULL. */
+#ifdef APR_READS
+#define ONLY_READS true
+#define ONLY_WRITES(x) (1 ? NULL : (x))
+#else
+#define ONLY_READS false
+#define ONLY_WRITES(x) (x)
+#endif
+
+/* A function that only compresses. */
+#if defined APR_READS || defined APR_FEW
+#define ONLY_PACKS(x) (1 ? NULL : (x))
+#else
+#define ONLY_PACKS(x) (x)
+#endif
+
+/* Whether this is a module of WebAssembly, which has the library and not the tools. */
+#ifdef __wasm__
+#define ONLY_LIBRARY true
+#define ONLY_TOOLS(x) (1 ? NULL : (x))
+#else
+#define ONLY_LIBRARY false
+#define ONLY_TOOLS(x) (x)
+#endif
+
+#endif
