@@ -3,8 +3,8 @@
 //
 //	make(aprml, model, file, {to, type, compress, sign, seal, passphrase})
 //
-// file: {write(at, bytes)} gets the bytes, most of them in order. sign: {bytes, passphrase}, the
-// content of a secret key. seal: [{bytes}], recipients; passphrase: seals by it instead.
+// file: {write(at, bytes)} gets the bytes, most of them in order, and returns their number. sign: {bytes,
+// passphrase}, the content of a secret key. seal: [{bytes}], recipients; passphrase: seals by it instead.
 import { ring } from './trust.js';
 
 const OUTPUT = { size: 28 };
