@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/le.h"
 #include "core/mem.h"
 #include "predict/chain.h"
 #include "predict/contrib.h"
@@ -77,13 +78,20 @@ static const struct predict_reader readers[] = {
 	{ "PMML", pmml_probe, pmml_read, true },
 };
 
+/* A file of safetensors: its first bytes are a length, which may be those of a pickle. */
+static bool
+is_container(const uint8_t *p, size_t n)
+{
+	return n > 8 && p[8] == '{' && le64(p) < UINT32_MAX / 4;
+}
+
 const struct predict_reader *
 predict_probe(const uint8_t *p, size_t n)
 {
 	size_t i;
 
 	n = n < PREDICT_PROBE ? n : PREDICT_PROBE;
-	for (i = 0; i < sizeof readers / sizeof *readers; i++)
+	for (i = 0; !is_container(p, n) && i < sizeof readers / sizeof *readers; i++)
 		if (readers[i].probe(p, n))
 			return &readers[i];
 	return NULL;

@@ -727,9 +727,28 @@ test_lite(void)
 	test_ok(cut == 0 && read > 1000, "networks: no part is read; with a changed byte, %zu are", read);
 }
 
+/* ---- containers ---- */
+
+/* The length at the beginning of a file of safetensors can have the bytes of a pickle, or of a brace. */
+static void
+test_containers(void)
+{
+	static const uint8_t first[][2] = { { 0x80, 2 }, { 0x80, 3 }, { 0x80, 4 }, { 0x80, 5 }, { '{', 4 }, { 8, 7 } };
+	size_t i, wrong = 0;
+
+	for (i = 0; i < sizeof first / sizeof *first; i++) {
+		uint8_t p[256] = { first[i][0], first[i][1] };
+
+		strcpy((char *)p + 8, "{\"learner\":{}, \"features_info\": \"sklearn.\"}");
+		wrong += predict_probe(p, sizeof p) != NULL;
+	}
+	test_ok(wrong == 0, "safetensors are not files of libraries");
+}
+
 int
 main(void)
 {
+	test_containers();
 	test_sets();
 	test_numbers();
 	test_ubjson();
