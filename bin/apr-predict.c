@@ -56,8 +56,8 @@ read_model(struct predictor *m, const char *path, struct err *e)
 	p = status == 1 ? reader_peek(&r, 1, &n) : NULL;
 	if (p && strcmp(path, "-") == 0)
 		status = err_set(e, ERR_USAGE, NULL, "a model from standard input must be one of XGBoost, "
-		                 "LightGBM, CatBoost, scikit-learn, ONNX or ARPA; others are read from a file");
-	else if (p && n > 0 && *p == '{')
+		                 "LightGBM, CatBoost, scikit-learn, ONNX, TensorFlow Lite, PMML or ARPA; others are read from a file");
+	else if (p && n > 0 && *p == '{' && !(n > 8 && p[8] == '{'))
 		status = err_set(e, ERR_FORMAT, path,
 		                 "is JSON, but not a model of XGBoost, LightGBM or CatBoost");
 	reader_close(&r);
@@ -77,6 +77,8 @@ predict(struct predictor *m, const char *path, const struct options *o, struct e
 	struct reader r;
 	int status;
 
+	if (o->trees && predict_trees(m) == 0)
+		return err_set(e, ERR_USAGE, NULL, "--trees: the model has no trees");
 	if (o->trees && forest_limit(&m->forest, (size_t)o->trees, e) < 0)
 		return -1;
 	if ((o->inverse && predictor_invert(m, e) < 0) || (o->contrib && contrib_begin(m, e) < 0) ||
@@ -117,6 +119,8 @@ check(char **operands, const struct options *o, struct err *e)
 		return tool_misused(e, "%.80s is not a form of rows: csv, tsv, space, jsonl, libsvm, text or npy", o->form);
 	if (o->generate && (operands[1] || o->proba + o->raw + o->leaf + o->contrib + o->inverse))
 		return tool_misused(e, "--generate reads no rows: it goes with neither FILE nor an option on what to print");
+	if (o->seed && !o->generate)
+		return tool_misused(e, "--seed goes with --generate");
 	if (!o->generate && strcmp(operands[0], "-") == 0 && (!operands[1] || strcmp(operands[1], "-") == 0))
 		return tool_misused(e, "the model and the rows cannot both be standard input");
 	return 0;

@@ -56,6 +56,9 @@ setup() {
 	diff "$out" - <<<$'proba_no\tproba_yes\n0.11920292202211769\t0.8807970779778823'
 	try apr-predict --skip 1 --leaf m.json <<<$'red,2,2\r\nblue,1,1\r'
 	diff "$out" - <<<$'1\n0'
+	for row in '1,1' $'b,a\n1,1' '1:1' '[1,1]'; do # behind the mark of UTF-8
+		cmp <(printf '\xef\xbb\xbf%s\n' "$row" | apr-predict v.txt) <(apr-predict v.txt <<<"$row")
+	done
 }
 
 @test "apr-predict: rows that are wrong are named, and those before them predicted" {
@@ -79,6 +82,10 @@ setup() {
 		1|[1,2]\n[1,2|row 2, byte 4: ',' is missing
 		0|{"c":1}|row 1, byte 7: no member has the name of a feature
 	END
+	try apr-predict v.txt < <(printf '1,2\0\n')
+	said 4 'row 1 has a byte of value 0'
+	try apr-predict v.txt < <(printf '1,2\n3,4\0\n')
+	said 4 'row 2, column 2 has a byte of value 0'
 	try apr-predict --one-based v.txt <<<'0 0:1'
 	said 4 'row 1 has feature 0, and the model takes 2, from 1'
 }
@@ -103,6 +110,14 @@ setup() {
 	said 2 'only one of --proba, --raw, --leaf, --contrib and --inverse'
 	try apr-predict --generate 1 v.txt
 	said 2 '--generate: the model is not a list of n-grams'
+	try apr-predict --trees 1 "$BATS_TEST_DIRNAME/../data/predict/svm_rbf.pkl" <<<1,2
+	said 2 '--trees: the model has no trees'
+	try apr-predict --seed 1 v.txt <<<1,2
+	said 2 '--seed goes with --generate'
+	try apr-predict --one-based v.txt <<<1,2
+	said 2 '--one-based: the rows are csv, not libsvm'
+	try apr-predict --skip 1 v.txt <<<'0 1:1'
+	said 2 '--skip: rows of the form libsvm have no columns'
 	try apr-predict --generate 1 --raw v.txt
 	said 2 '--generate reads no rows'
 	try apr-predict --generate 1 v.txt rows

@@ -457,7 +457,7 @@ static const struct {
 	  "{\"prediction\":0}\n{\"prediction\":\"a,\\\"b\"}\n" },
 	{ "names of columns with separators", "x\n1\n", 0, ROWS_CSV, BATCH_PROBA,
 	  "proba_007,proba_1.,proba_-1.5e3,proba_0,\"proba_a,\"\"b\"\n1,0,0,0,0\n" },
-	{ "a NUL in a header", "x\0y,z\n1,2\n", 10, ROWS_CSV, BATCH_RAW, "the header has 2 columns" },
+	{ "a NUL in a header", "x\0y,z\n1,2\n", 10, ROWS_CSV, BATCH_RAW, "row 1 has a byte of value 0" },
 	{ "a quote that does not end in a row of libsvm", "1 0:1\n1 \"0:1\n", 0, ROWS_LIBSVM, BATCH_RAW,
 	  "row 2: a quote does not end" },
 };

@@ -260,10 +260,20 @@ begin(struct work *w, struct line first, struct err *e)
 	return r;
 }
 
+/* The first line, without the mark that some programs put before UTF-8. */
+static struct line
+without_mark(struct line x)
+{
+	size_t n = x.n >= 3 && memcmp(x.p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	return (struct line){ x.p + n, x.n - n };
+}
+
 static int
 take_line(struct work *w, struct line line, struct err *e)
 {
 	if (!w->begun) {
+		line = without_mark(line);
 		if (begin(w, line, e) < 0)
 			return -1;
 		if (w->b->rows.header)
@@ -319,6 +329,8 @@ begin_array(struct work *w, bool last, struct err *e)
 		return 0;
 	if (b->header == 1)
 		return err_set(e, ERR_USAGE, NULL, "rows of the form npy have no header");
+	if (b->rows.one_based)
+		return err_set(e, ERR_USAGE, NULL, "--one-based: the rows are npy, not libsvm");
 	if (rows_npy_begin(&b->rows, w->text.p, w->text.n, e) < 0)
 		return -1;
 	w->begun = true;

@@ -292,6 +292,22 @@ read_header(struct rows *r, const char *line, size_t n, struct err *e)
 	return 0;
 }
 
+/* Refuses what goes with another form of rows. */
+static int
+prove_form(const struct rows *r, struct err *e)
+{
+	bool sparse = r->form == ROWS_LIBSVM;
+
+	if (r->m->words && sparse)
+		return err_set(e, ERR_USAGE, NULL, "the model has features that are texts: rows are csv, tsv or jsonl");
+	if (r->one_based && !sparse)
+		return err_set(e, ERR_USAGE, NULL, "--one-based: the rows are %s, not libsvm",
+		               rows_form_name(r->form));
+	if (r->skip && sparse)
+		return err_set(e, ERR_USAGE, NULL, "--skip: rows of the form libsvm have no columns");
+	return 0;
+}
+
 int
 rows_begin(struct rows *r, const char *line, size_t n, int header, struct err *e)
 {
@@ -301,12 +317,14 @@ rows_begin(struct rows *r, const char *line, size_t n, int header, struct err *e
 		return rows_begin_texts(r, header, e);
 	if (r->form == ROWS_TEXT)
 		return err_set(e, ERR_USAGE, NULL, "--rows text: the model does not read texts");
+	if (memchr(line, 0, n))
+		return err_set(e, ERR_CORRUPT, r->where, "row 1 has a byte of value 0: rows are text in UTF-8");
 	if (sort_names(r, e) < 0)
 		return -1;
 	if (r->form == ROWS_UNKNOWN)
 		r->form = guess(line, n);
-	if (r->m->words && r->form == ROWS_LIBSVM)
-		return err_set(e, ERR_USAGE, NULL, "the model has features that are texts: rows are csv, tsv or jsonl");
+	if (prove_form(r, e) < 0)
+		return -1;
 	if (!r->m->words)
 		r->numbers = r->slack ? rows_numbers_best() : &rows_numbers_plain;
 	table = r->form == ROWS_CSV || r->form == ROWS_TSV || r->form == ROWS_SPACE;
@@ -330,6 +348,8 @@ rows_free(struct rows *r)
 static int
 not_number(const struct rows *r, uint64_t number, size_t column, struct field x, bool text, struct err *e)
 {
+	if (memchr(x.p, 0, x.n))
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ", column %zu has a byte of value 0", number, column);
 	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ", column %zu: \"%.*s\" is not %s", number, column,
 	               x.n < 80 ? (int)x.n : 80, x.p, text ? "a value that the model knows" : "a number");
 }

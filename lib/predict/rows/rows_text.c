@@ -12,7 +12,7 @@ rows_begin_texts(struct rows *r, int header, struct err *e)
 	bool table = r->form == ROWS_CSV || r->form == ROWS_TSV;
 
 	r->form = r->form == ROWS_UNKNOWN ? ROWS_TEXT : r->form;
-	if (r->form == ROWS_SPACE || r->form == ROWS_LIBSVM)
+	if (r->form == ROWS_SPACE || r->form == ROWS_LIBSVM || r->one_based)
 		return err_set(e, ERR_USAGE, NULL, "the model reads texts: rows are text, csv, tsv or jsonl");
 	if (header == 1 && !table)
 		return err_set(e, ERR_USAGE, NULL, "rows of the form %s have no header",
