@@ -13,7 +13,7 @@
 
 #include "predict/cuts_loops.h"
 
-const struct cuts_level cuts_plain = { "ref", NULL, NULL, cuts_bytes, cuts_words };
+const struct cuts_level cuts_plain = { "ref", NULL, NULL, NULL, cuts_bytes, cuts_words };
 
 void
 cuts_room_begin(struct cuts_room *r, size_t bytes)

@@ -49,6 +49,20 @@ struct cuts_list {
 	unsigned levels;     /* CUTS_LEVELS at least */
 };
 
+/* Three levels of a tree as a heap, for one row: node i has the children 2i and 2i + 1; node 0 is not used. */
+#define CUTS_TRIPLE 8
+#define CUTS_TREES 8      /* together */
+#define CUTS_COLUMNS 256  /* of their rows, at most */
+struct cuts_triple {
+	uint16_t column[CUTS_TRIPLE];
+	int16_t rank[CUTS_TRIPLE]; /* right if the rank of the row is greater; that of node 0 is INT16_MAX */
+};
+
+/* CUTS_TREES trees of six levels: what is below a side of the first three levels of each. */
+struct cuts_trees {
+	struct cuts_triple top[CUTS_TREES], below[CUTS_TREES][CUTS_TRIPLE];
+};
+
 /* Lists beside each other: where each begins in one array, and half its length. */
 #define CUTS_LISTS 256
 struct cuts_lists {
@@ -62,6 +76,9 @@ struct cuts_level {
 	void (*search_lists)(const struct cuts_lists *l, const float *x, size_t n, uint32_t *rank);
 	/* The ranks of CUTS_ROWS values, the number of thresholds below each; 0 for NaN. NULL: none. */
 	void (*search)(const struct cuts_list *l, const float *x, uint32_t *rank);
+	/* The places below the six levels, from CUTS_TRIPLE * CUTS_TRIPLE on, that a row of CUTS_COLUMNS
+	 * ranks reaches in each tree. NULL: none. */
+	void (*trees)(const struct cuts_trees *t, const int16_t *ranks, uint32_t *at);
 	/* The exits of CUTS_ROWS rows, in c. ranks: column after column, aligned. */
 	const int8_t *(*bytes)(const struct cuts *c, const int8_t *ranks, struct cuts_room *r);
 	const int16_t *(*words)(const struct cuts *c, const int16_t *ranks, struct cuts_room *r);

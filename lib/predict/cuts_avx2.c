@@ -9,7 +9,7 @@
 
 #include "predict/cuts_loops.h"
 
-const struct cuts_level cuts_avx2 = { "avx2", NULL, NULL, cuts_bytes, cuts_words };
+const struct cuts_level cuts_avx2 = { "avx2", NULL, NULL, NULL, cuts_bytes, cuts_words };
 #else
 typedef int cuts_avx2_unused;
 #endif

@@ -78,7 +78,8 @@ make_columns(struct rank_building *b)
 	if (n > RANKS_COLUMNS)
 		return -1;
 	r->columns = mem_array(n, sizeof *r->columns);
-	if (!r->columns)
+	r->list_column = mem_array(n, sizeof *r->list_column);
+	if (!r->columns || !r->list_column)
 		return -1;
 	for (i = 0; i < all; i++) {
 		first = i % KEYS == 0 ? next : first;
@@ -142,8 +143,10 @@ fill_columns(struct rank_building *b)
 				r->thresholds[c->first + c->count++] = f->nodes[i].t;
 			}
 	}
-	for (i = 0; i < r->column_count; )
+	for (i = 0; i < r->column_count; ) {
+		r->list_column[r->list_count++] = (uint32_t)i;
 		i += settle(r, i);
+	}
 	r->bytes = 1;
 	for (i = 0; i < r->column_count; i++)
 		if (r->columns[i].count > 65535)
@@ -184,29 +187,28 @@ fill_list(const struct forest_ranks *r, struct rank_column *c, float *to)
 		to[n + i] = to[i * part + part - 1];
 }
 
-/* Makes the lists of all features, each for its first column. */
+/* Makes the lists of all features, which their columns share. */
 static int
 fill_lists(struct forest_ranks *r)
 {
-	size_t i, n = 0;
+	size_t i, k, n = 0;
 
-	for (i = 0; i < r->column_count; i++)
-		if (i == 0 || r->columns[i].first != r->columns[i - 1].first)
-			n += ((size_t)1 << levels_of(&r->columns[i])) + CUTS_PIVOTS;
+	for (i = 0; i < r->list_count; i++)
+		n += ((size_t)1 << levels_of(&r->columns[r->list_column[i]])) + CUTS_PIVOTS;
 	r->floats = mem_array(n, sizeof *r->floats);
-	r->list_from = mem_array(r->column_count + 15, sizeof *r->list_from);
-	r->list_half = mem_array(r->column_count + 15, sizeof *r->list_half);
+	r->list_from = mem_array(r->list_count + 15, sizeof *r->list_from);
+	r->list_half = mem_array(r->list_count + 15, sizeof *r->list_half);
 	if (!r->floats || !r->list_from || !r->list_half || n > INT32_MAX)
 		return -1;
-	for (i = n = 0; i < r->column_count; i++) {
-		if (i > 0 && r->columns[i].first == r->columns[i - 1].first) {
-			r->columns[i].list = r->columns[i - 1].list;
-		} else {
-			fill_list(r, &r->columns[i], r->floats + n);
-			n += ((size_t)1 << levels_of(&r->columns[i])) + CUTS_PIVOTS;
-		}
-		r->list_from[i] = (uint32_t)(r->columns[i].list.values - r->floats);
-		r->list_half[i] = 1u << levels_of(&r->columns[i]) >> 1;
+	for (i = n = 0; i < r->list_count; i++) {
+		struct rank_column *c = &r->columns[r->list_column[i]];
+
+		fill_list(r, c, r->floats + n);
+		for (k = 1; c + k < r->columns + r->column_count && c[k].first == c->first; k++)
+			c[k].list = c->list;
+		n += ((size_t)1 << levels_of(c)) + CUTS_PIVOTS;
+		r->list_from[i] = (uint32_t)(c->list.values - r->floats);
+		r->list_half[i] = 1u << levels_of(c) >> 1;
 	}
 	return 0;
 }
@@ -237,7 +239,8 @@ static size_t
 bytes_of(const struct forest *f)
 {
 	return f->node_count * (sizeof(struct rank_node) + sizeof(struct cut) + sizeof(double) + 32) +
-	       f->tree_count * (sizeof(struct rank_tree) + CUTS_EXITS * 4) + f->value_count * 4;
+	       f->tree_count * (sizeof(struct rank_tree) + CUTS_EXITS * 4 +
+	                        sizeof(struct cuts_trees) / CUTS_TREES) + f->value_count * 4;
 }
 
 static int
@@ -274,13 +277,13 @@ forest_ranks(const struct forest *f, size_t most)
 	if (f->tree_count == 0 || f->features > RANKS_FEATURES || bytes_of(f) > most)
 		return NULL;
 	b.r = mem_array(1, sizeof *b.r);
+	if (b.r)
+		b.r->level = cuts_best();
 	if (b.r && build(&b) < 0) {
 		ranks_free(b.r);
 		b.r = NULL;
 	}
 	free(b.keys);
-	if (b.r)
-		b.r->level = cuts_best();
 	return b.r;
 }
 
@@ -292,6 +295,7 @@ ranks_free(struct forest_ranks *r)
 	free(r->columns);
 	free(r->thresholds);
 	free(r->floats);
+	free(r->list_column);
 	free(r->list_from);
 	free(r->list_half);
 	free(r->nodes);
@@ -300,6 +304,7 @@ ranks_free(struct forest_ranks *r)
 	free(r->exits);
 	free(r->heaps);
 	free(r->leaves);
+	free(r->together);
 	free(r->singles);
 	free(r);
 }

@@ -66,12 +66,15 @@ struct forest_ranks {
 	size_t column_count;
 	double *thresholds;
 	float *floats;         /* of the lists of columns */
-	uint32_t *list_from, *list_half; /* of each column, as in struct cuts_lists, and 15 more */
+	uint32_t *list_column; /* of each feature with columns: the first one */
+	uint32_t *list_from, *list_half; /* of each of these, as in struct cuts_lists, and 15 more */
+	size_t list_count;
 	struct rank_tree *trees;
 	struct cut *cuts;
 	uint32_t *exits;
 	struct rank_heap *heaps;
 	uint32_t *leaves;
+	struct cuts_trees *together; /* WALK_ROWS heaps of six levels, again; NULL: not made */
 	struct rank_node *nodes;
 	float *singles;        /* values of leaves, if the forest has sums in single precision */
 };
@@ -104,7 +107,7 @@ void ranks_free(struct forest_ranks *r);
 bool ranks_rows(const struct forest *f, const double *rows, size_t n, bool missing, double *sums,
                 uint32_t *leaves);
 
-/* The ranks of one row, one for each column. */
+/* The ranks of one row, one for each column, in an array of CUTS_COLUMNS at least. */
 void ranks_row(const struct forest *f, const double *row, int16_t *ranks);
 /* The leaves of one row in WALK_ROWS trees from tree k on. False: they have no heaps of one depth. */
 bool ranks_trees_of_row(const struct forest *f, size_t k, const int16_t *ranks,

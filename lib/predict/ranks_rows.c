@@ -115,12 +115,12 @@ rank_feature(struct block *b, size_t part, size_t k)
 	return columns;
 }
 
-/* The ranks of one row in n columns from column k on, at most CUTS_LISTS. */
+/* The ranks of one row among the thresholds of n features from list k on, at most CUTS_LISTS. */
 static void
-row_columns(const struct forest *f, const double *row, size_t k, size_t n, uint32_t *rank)
+row_lists(const struct forest *f, const double *row, size_t k, size_t n, uint32_t *rank)
 {
 	const struct forest_ranks *r = f->ranks;
-	const struct rank_column *c = r->columns + k;
+	const struct rank_column *c;
 	float x[CUTS_LISTS + 15] = { 0 };
 	size_t i;
 
@@ -128,13 +128,14 @@ row_columns(const struct forest *f, const double *row, size_t k, size_t n, uint3
 		const struct cuts_lists l = { r->floats, r->list_from + k, r->list_half + k };
 
 		for (i = 0; i < n; i++)
-			x[i] = (float)row[c[i].feature];
+			x[i] = (float)row[r->columns[r->list_column[k + i]].feature];
 		r->level->search_lists(&l, x, (n + 15) / 16 * 16, rank);
 		return;
 	}
-	for (i = 0; i < n; i++)
-		rank[i] = i > 0 && c[i].first == c[i - 1].first ? rank[i - 1]
-		                                                : ranks_of(r, &c[i], row[c[i].feature]);
+	for (i = 0; i < n; i++) {
+		c = &r->columns[r->list_column[k + i]];
+		rank[i] = ranks_of(r, c, row[c->feature]);
+	}
 }
 
 void
@@ -142,15 +143,22 @@ ranks_row(const struct forest *f, const double *row, int16_t *ranks)
 {
 	const struct forest_ranks *r = f->ranks;
 	uint32_t rank[CUTS_LISTS + 15];
+	const struct rank_column *c = r->columns, *end = c + r->column_count;
+	int32_t lowest = ranks_lowest(r);
 	size_t i, k, n;
 
-	for (k = 0; k < r->column_count; k += n) {
-		n = r->column_count - k < CUTS_LISTS ? r->column_count - k : CUTS_LISTS;
-		row_columns(f, row, k, n, rank);
-		for (i = k; i < k + n; i++)
-			ranks[i] = (int16_t)((int32_t)settled(&r->columns[i], row[r->columns[i].feature],
-			                                      rank[i - k]) + ranks_lowest(r));
+	for (k = 0; k < r->list_count; k += n) {
+		n = r->list_count - k < CUTS_LISTS ? r->list_count - k : CUTS_LISTS;
+		row_lists(f, row, k, n, rank);
+		for (i = 0; i < n; i++) {
+			uint32_t first = r->columns[r->list_column[k + i]].first;
+
+			for (; c < end && c->first == first; c++)
+				*ranks++ = (int16_t)(lowest + (int32_t)settled(c, row[c->feature], rank[i]));
+		}
 	}
+	for (i = r->column_count; i < CUTS_COLUMNS; i++)
+		*ranks++ = 0;
 }
 
 /* ---- below the cuts ---- */
@@ -329,6 +337,9 @@ ranks_rows(const struct forest *f, const double *rows, size_t n, bool missing, d
 
 /* ---- one row ---- */
 
+_Static_assert(CUTS_TREES == WALK_ROWS && CUTS_TRIPLE * CUTS_TRIPLE == 1 << RANKS_LEVELS,
+               "trees of six levels");
+
 /* Goes down four heaps of the same size, which fit into registers. */
 static inline void
 four_heaps(const struct rank_heap *heap, size_t size, unsigned levels, const int16_t *ranks,
@@ -352,16 +363,19 @@ four_heaps(const struct rank_heap *heap, size_t size, unsigned levels, const int
 bool
 ranks_trees_of_row(const struct forest *f, size_t k, const int16_t *ranks, uint32_t leaf[WALK_ROWS])
 {
-	const struct rank_tree *t = f->ranks->trees + k;
+	const struct forest_ranks *r = f->ranks;
+	const struct rank_tree *t = r->trees + k;
 	uint32_t size = 1u << t->depth;
 	size_t i;
+	bool together = r->together && r->level->trees && t->depth == RANKS_LEVELS;
 
 	if (!t->heaped)
 		return false;
-	for (i = 0; i < WALK_ROWS; i += 4)
-		four_heaps(f->ranks->heaps + t[i].heap, size, t->depth, ranks, leaf + i);
+	if (together)
+		r->level->trees(r->together + k / WALK_ROWS, ranks, leaf);
+	for (i = 0; !together && i < WALK_ROWS; i += 4)
+		four_heaps(r->heaps + t[i].heap, size, t->depth, ranks, leaf + i);
 	for (i = 0; i < WALK_ROWS; i++)
-		leaf[i] = t[i].full ? t[i].leaf + leaf[i] - size
-		                    : f->ranks->leaves[t[i].leaves + leaf[i] - size];
+		leaf[i] = t[i].full ? t[i].leaf + leaf[i] - size : r->leaves[t[i].leaves + leaf[i] - size];
 	return true;
 }

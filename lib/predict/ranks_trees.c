@@ -77,6 +77,50 @@ put_heap(struct rank_building *b, struct rank_tree *tree, uint32_t root, uint32_
 	b->leaf_count += tree->full ? 0 : size;
 }
 
+/* ---- heaps side by side ---- */
+
+/* Three levels of a heap, from the node at a place on. */
+static void
+put_triple(struct cuts_triple *to, const struct rank_heap *heap, size_t place)
+{
+	size_t i, level, first;
+
+	to->column[0] = 0;
+	to->rank[0] = INT16_MAX;
+	for (i = 1; i < CUTS_TRIPLE; i++) {
+		level = i < 2 ? 0 : i < 4 ? 1 : 2;
+		first = (size_t)1 << level;
+		to->column[i] = heap[(place << level) + i - first].column;
+		to->rank[i] = heap[(place << level) + i - first].rank;
+	}
+}
+
+/* Makes r->together, if the CPU uses it. -1 if memory runs out. */
+static int
+put_together(struct forest_ranks *r, size_t groups)
+{
+	struct cuts_trees *to;
+	size_t i, k;
+
+	if (!r->level->trees || r->column_count > CUTS_COLUMNS || groups == 0)
+		return 0;
+	to = r->together = aligned_alloc(CUTS_ALIGN, groups * sizeof *to);
+	if (!to)
+		return -1;
+	memset(to, 0, groups * sizeof *to);
+	for (i = 0; i < groups * CUTS_TREES; i++) {
+		const struct rank_tree *t = &r->trees[i];
+		const struct rank_heap *heap = r->heaps + t->heap;
+
+		if (!t->heaped || t->depth != RANKS_LEVELS)
+			continue;
+		put_triple(&to[i / CUTS_TREES].top[i % CUTS_TREES], heap, 1);
+		for (k = 0; k < CUTS_TRIPLE; k++)
+			put_triple(&to[i / CUTS_TREES].below[i % CUTS_TREES][k], heap, CUTS_TRIPLE + k);
+	}
+	return 0;
+}
+
 /* ---- cuts ---- */
 
 /* The top of a tree: its first nodes that are not leaves, in breadth-first order. */
@@ -217,5 +261,5 @@ ranks_trees(struct rank_building *b)
 		if (r->trees[i].form != RANK_WALKS)
 			put_tree(b, i, at);
 	free(at);
-	return 0;
+	return put_together(r, f->tree_count / CUTS_TREES);
 }

@@ -5,6 +5,8 @@
 
 #include "predict/ranks.h"
 
+#define ROW_TREES (8 * WALK_ROWS) /* trees of one row before their leaves are added */
+
 /* ---- one step ---- */
 
 /* 0 if the category x is in the set at place t, else 1. */
@@ -176,17 +178,34 @@ add_trees(const struct forest *f, const uint32_t *leaf, size_t n, double sum)
 	return (double)single;
 }
 
+/* Asks for the values of leaves, which are far apart, before they are needed. */
+static void
+fetch_leaves(const struct forest *f, const uint32_t *leaf, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (f->ranks && f->single && f->width == 1)
+			__builtin_prefetch(f->ranks->singles + leaf[i]);
+		else
+			__builtin_prefetch(f->values + (size_t)leaf[i] * f->width);
+}
+
 /* One row: in several trees at a time. */
 static void
 one_row(const struct forest *f, const double *row, bool missing, const int16_t *ranks, double *sums,
         uint32_t *leaves)
 {
-	uint32_t leaf[WALK_ROWS];
-	size_t i, k, some;
+	uint32_t leaf[ROW_TREES];
+	size_t i, k, n, some;
 
 	for (k = 0; k < f->tree_count; k += some) {
-		some = f->tree_count - k < WALK_ROWS ? f->tree_count - k : WALK_ROWS;
-		walk_trees(f, k, some, row, missing, ranks, leaf);
+		some = f->tree_count - k < ROW_TREES ? f->tree_count - k : ROW_TREES;
+		for (i = 0; i < some; i += n) {
+			n = some - i < WALK_ROWS ? some - i : WALK_ROWS;
+			walk_trees(f, k + i, n, row, missing, ranks, leaf + i);
+			fetch_leaves(f, leaf + i, n);
+		}
 		if (sums && f->groups == 1)
 			sums[0] = add_trees(f, leaf, some, sums[0]);
 		for (i = 0; i < some && sums && f->groups > 1; i++)

@@ -29,11 +29,13 @@ struct kind {
 	unsigned groups;
 	unsigned features;  /* 0: FEW */
 	bool wide, single, rounded, zeros, categories, chain, refuses;
+	bool together;      /* single rows go through several trees by struct cuts_trees */
 	enum rank_form form; /* that occurs in it */
 };
 
 static const struct kind kinds[] = {
-	{ "full trees, few thresholds", 40, 6, 0, 200, 1, .single = true, .rounded = true, .form = RANK_CUTS },
+	{ "full trees, few thresholds", 40, 6, 0, 200, 1, .single = true, .rounded = true, .together = true,
+	  .form = RANK_CUTS },
 	{ "full trees, many thresholds", 40, 6, 0, 0, 1, .form = RANK_CUTS },
 	{ "deep trees", 24, 9, 0, 0, 1, .single = true, .rounded = true, .form = RANK_HEAPS },
 	{ "deep trees, few thresholds", 17, 9, 2, 30, 1, .form = RANK_HEAPS },
@@ -47,6 +49,10 @@ static const struct kind kinds[] = {
 	  .form = RANK_NODES },
 	{ "short thin trees", 16, 40, 0, 40, 1, .chain = true, .form = RANK_CUTS },
 	{ "many features", 40, 6, 0, 0, 1, .features = FEATURES, .single = true, .rounded = true,
+	  .form = RANK_CUTS },
+	{ "columns of all quarters", 24, 6, 0, 0, 1, .features = 120, .single = true, .rounded = true,
+	  .together = true, .form = RANK_CUTS },
+	{ "leaves above the last level", 26, 6, 4, 0, 3, .features = 40, .rounded = true, .together = true,
 	  .form = RANK_CUTS },
 	{ "single leaves", 9, 0, 0, 0, 1, .form = RANK_CUTS },
 	{ "no missing values", 20, 6, 10, 0, 1, .refuses = true, .form = RANK_CUTS },
@@ -187,6 +193,16 @@ has_form(const struct forest *f, enum rank_form form)
 	return false;
 }
 
+static bool
+heaps_together(const struct forest *f)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->tree_count; i++)
+		n += f->ranks->trees[i].heaped && f->ranks->trees[i].depth == RANKS_LEVELS;
+	return n >= f->tree_count / 2 && !f->ranks->together == !cuts_best()->trees;
+}
+
 static void
 test_kind(const struct kind *k)
 {
@@ -206,6 +222,8 @@ test_kind(const struct kind *k)
 		s->found = mem_array(ROWS * f.tree_count, sizeof *s->found);
 		f.ranks = forest_ranks(&f, SIZE_MAX);
 		test_ok(f.ranks && has_form(&f, k->form), "%s: has the form", k->name);
+		test_ok(!k->together || (f.ranks && heaps_together(&f)),
+		        "%s: heaps side by side, if this CPU uses them", k->name);
 	}
 	for (missing = false; r == 0 && f.ranks; missing = true) {
 		for (i = 0; i < ROWS * f.features; i++)
