@@ -57,7 +57,7 @@ read_model(struct predictor *m, const char *path, struct err *e)
 	if (p && strcmp(path, "-") == 0)
 		status = err_set(e, ERR_USAGE, NULL, "a model from standard input must be one of XGBoost, "
 		                 "LightGBM, CatBoost, scikit-learn, ONNX, TensorFlow Lite, PMML or ARPA; others are read from a file");
-	else if (p && n > 0 && *p == '{' && !(n > 8 && p[8] == '{'))
+	else if (p && n > 0 && *p == '{')
 		status = err_set(e, ERR_FORMAT, path,
 		                 "is JSON, but not a model of XGBoost, LightGBM or CatBoost");
 	reader_close(&r);
