@@ -179,7 +179,7 @@ aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c $(READS) $(KEYED)),$
 	$(call own,$(wildcard web/few/*.c web/core/*.c))
 MODULES = aprml-core aprml aprml-full
 
-# Everything that the header declares is exported, or of the core these.
+# The full module exports everything that the header declares, the next what web/*.js names, and the core these.
 CORE = bytes check close decode file file_count find floats integer item key key_count next open open_origin read \
 	report_close report_count report_finding report_score report_word tensor tensor_count text value version
 HEADERS = $(wildcard lib/api/aprml*.h)
@@ -187,8 +187,10 @@ $(W)/aprml-full.exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
 	@mkdir -p $(@D)
 	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -oh "^js_[a-z0-9_]*" web/*.c; \
 		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/--export-if-defined=/' >$@
-$(W)/aprml.exports: $(W)/aprml-full.exports
-	@grep -v '=aprml_predict' $< >$@
+$(W)/aprml.exports: $(wildcard web/*.js) web/module.mk
+	@mkdir -p $(@D)
+	@{ grep -oh '\b\(aprml\|js\)_[a-z0-9_]*' web/*.js; printf 'malloc\nfree\n'; } | sort -u | \
+		sed 's/^/--export-if-defined=/' >$@
 $(W)/aprml-core.exports: web/module.mk
 	@mkdir -p $(@D)
 	@printf -- '--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
