@@ -143,6 +143,10 @@ $(MADE)/patterns.inc: $(MADE_OF) $(MADE)/characters.inc lib/core/wasm/pattern_ta
 	@$(W)/made/patterns >$@
 	@$(MADE_CC) -o $(W)/made/patterns_check web/tables/patterns_check.c lib/core/wasm/characters.c \
 		$(S)/pcre2/src/pcre2_ucd.c && $(W)/made/patterns_check || { rm -f $@; exit 1; }
+GRIDS = $(W)/made/kernels/common/grids.inc
+$(GRIDS): web/tables/grids.c lib/kernels/common/iq_grid.c
+	@mkdir -p $(@D)
+	$(call say,GEN)$(CC) -std=c11 -O1 -Ilib -o $(W)/made/grids $< && $(W)/made/grids >$@.new && mv $@.new $@
 $(W)/lib/pcre2/small_ucd.c: $(S)/.ready
 	@mkdir -p $(@D)
 	@sed '/PRIV(ucd_\(records\|stage[12]\))\[\] = { \/\*/,/^};/d' $(S)/pcre2/src/pcre2_ucd.c >$@
@@ -150,8 +154,11 @@ $(W)/lib/pcre2/small_ucd.o: $(W)/lib/pcre2/small_ucd.c
 	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -Ilib/core/wasm/include $(pcre2_FLAGS) -c -o $@ $<
 $(W)/own/lib/core/wasm/characters.o: $(MADE)/characters.inc
 $(W)/own/lib/core/wasm/pattern_tables.o: $(MADE)/patterns.inc
-$(W)/own/lib/core/wasm/characters.o $(W)/own/lib/core/wasm/pattern_tables.o: FLAGS += -I$(W)/made
+$(W)/own/web/core/grids.o: $(GRIDS)
+$(W)/own/lib/core/wasm/characters.o $(W)/own/lib/core/wasm/pattern_tables.o $(W)/own/web/core/grids.o: FLAGS += -I$(W)/made
 
+# Functions of libc themselves.
+$(W)/own/web/core/math.o: CFLAGS += -fno-builtin
 $(W)/own/lib/crypto/portable/base.o: CFLAGS += -DCONFIGURED=1 # or headers inside libsodium warn
 
 $(W)/own/%.o: %.c
@@ -175,7 +182,7 @@ own = $(patsubst %.c,$(W)/own/%.o,$1)
 aprml-full_OBJ = $(OBJ)
 aprml_OBJ = $(filter-out $(call own,lib/formats/list.c $(PACKS)),$(OBJ)) $(PACKS:%.c=$(W)/few/%.o) \
 	$(call own,$(wildcard web/few/*.c))
-aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c $(READS) $(KEYED)),$(OBJ)) $(READS:%.c=$(W)/reads/%.o) \
+aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c lib/kernels/common/iq_grid.c $(READS) $(KEYED)),$(OBJ)) $(READS:%.c=$(W)/reads/%.o) \
 	$(call own,$(wildcard web/few/*.c web/core/*.c))
 MODULES = aprml-core aprml aprml-full
 
