@@ -102,7 +102,7 @@ int aprml_predict_texts(const struct aprml_predictor *p, enum aprml_what what,
                         const char *const *text, const size_t *bytes, size_t n, double *to,
                         struct aprml_error *e);
 
-/* The same for n rows of info.features values each, some of which are texts: text[i], of bytes[i] bytes in
+/* The same for n rows of info.features values each with texts among them: text[i], of bytes[i] bytes in
  * UTF-8, takes the place of rows[i] unless it is NULL. -1 with *e filled also for a text where the model
  * has a number, and for a row without a text where the model reads any. */
 int aprml_predict_mixed(const struct aprml_predictor *p, enum aprml_what what, const double *rows,
