@@ -36,6 +36,28 @@ text_character(const void *p, size_t n, uint32_t *cp)
 	return len;
 }
 
+size_t
+text_encode(uint32_t cp, void *to)
+{
+	size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : cp < 0x110000 ? 4 : 0, i;
+	uint8_t *p = to;
+
+	for (i = n; i-- > 1; cp >>= 6)
+		p[i] = (uint8_t)(0x80 | (cp & 0x3f));
+	if (n > 0)
+		p[0] = (uint8_t)(n == 1 ? cp : cp | (0xf00u >> n & 0xff));
+	return n;
+}
+
+void
+text_put(struct buf *b, uint32_t cp)
+{
+	uint8_t *p = buf_room(b, 4);
+
+	if (p)
+		b->n += text_encode(cp, p);
+}
+
 bool
 text_dangerous(uint32_t c)
 {

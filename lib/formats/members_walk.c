@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "core/text.h"
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define PIECE 65536 /* bytes read from the spool at once */
@@ -99,20 +100,11 @@ hash_byte(const struct walk *s, uint64_t *hash, unsigned c)
 static void
 hash_character(const struct walk *s, uint64_t *hash, unsigned c)
 {
-	if (c < 0x80) {
-		hash_byte(s, hash, c);
-	} else if (c < 0x800) {
-		hash_byte(s, hash, 0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		hash_byte(s, hash, 0xe0 | c >> 12);
-		hash_byte(s, hash, 0x80 | (c >> 6 & 0x3f));
-	} else {
-		hash_byte(s, hash, 0xf0 | c >> 18);
-		hash_byte(s, hash, 0x80 | (c >> 12 & 0x3f));
-		hash_byte(s, hash, 0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		hash_byte(s, hash, 0x80 | (c & 0x3f));
+	uint8_t p[4];
+	size_t n = text_encode(c, p), i;
+
+	for (i = 0; i < n; i++)
+		hash_byte(s, hash, p[i]);
 }
 
 /* Read a character that is not ASCII, as RFC 3629 defines it. */

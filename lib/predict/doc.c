@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "predict/decimal.h"
 
 bool
@@ -87,31 +88,6 @@ hex4(struct doc *d)
 	return v;
 }
 
-static size_t
-put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 63));
-		to[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 63));
-	to[2] = (char)(0x80 | (c >> 6 & 63));
-	to[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
 /* Reads the escape behind a backslash into to, which has room for four bytes. */
 static size_t
 escape(struct doc *d, char *to)
@@ -133,7 +109,7 @@ escape(struct doc *d, char *to)
 		low = hex4(d);
 		v = 0x10000 + ((v - 0xd800) << 10) + ((low - 0xdc00) & 0x3ff);
 	}
-	return put_utf8(to, v ? v : '?');
+	return text_encode(v ? v : '?', to);
 }
 
 /* Reads a JSON text at its opening quote. What does not fit into to is left out. */

@@ -172,7 +172,7 @@ put_lower(struct buf *to, uint32_t c, bool in_word, const uint8_t *p, const uint
 	size_t n;
 
 	if (c == 0x3a3 && in_word && (p == end || !unicode_is_letter(next(p, end, &n))))
-		unicode_put(0x3c2, to);
+		text_put(to, 0x3c2);
 	else
 		unicode_put_lower(c, to);
 }

@@ -130,14 +130,14 @@ put_character(enum normal_kind kind, uint32_t c, struct buf *to)
 	case NORMAL_CJK:
 		if (is_chinese(c)) {
 			buf_u8(to, ' ');
-			unicode_put(c, to);
+			text_put(to, c);
 			c = ' ';
 		}
 		break;
 	default:
 		break;
 	}
-	unicode_put(c, to);
+	text_put(to, c);
 }
 
 static int

@@ -7,41 +7,19 @@
 #include "core/mem.h"
 #include "core/text.h"
 
-/* Also of halves of pairs, which are not characters. */
-static size_t
-encode(uint32_t c, uint8_t p[4])
-{
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : c < 0x110000 ? 4 : 0, i;
-
-	for (i = n; i-- > 1; c >>= 6)
-		p[i] = (uint8_t)(0x80 | (c & 0x3f));
-	if (n > 0)
-		p[0] = (uint8_t)(n == 1 ? c : c | (0xf00u >> n & 0xff));
-	return n;
-}
-
-void
-unicode_put(uint32_t c, struct buf *to)
-{
-	uint8_t *p = buf_room(to, 4);
-
-	if (p)
-		to->n += encode(c, p);
-}
-
 void
 unicode_put_lower(uint32_t c, struct buf *to)
 {
 	if (c == 0x130)
 		buf_text(to, "i\xcc\x87");
 	else
-		unicode_put(character_lower(c), to);
+		text_put(to, character_lower(c));
 }
 
 void
 unicode_put_title(uint32_t c, struct buf *to)
 {
-	unicode_put(character_title(c), to);
+	text_put(to, character_title(c));
 }
 
 bool
@@ -186,7 +164,7 @@ unicode_normalize(const uint8_t *s, size_t n, enum unicode_form form, struct buf
 	if (compose)
 		a.n = characters_compose(a.c, a.n);
 	for (i = 0; i < a.n; i++)
-		unicode_put(a.c[i], to);
+		text_put(to, a.c[i]);
 	r = buf_ok(to) ? 0 : err_memory(e);
 end:
 	free(a.c);

@@ -16,8 +16,7 @@ enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 int unicode_normalize(const uint8_t *s, size_t n, enum unicode_form form, struct buf *to,
                       struct err *e);
 
-/* Append a character; or its lower case, which is two characters for U+0130. */
-void unicode_put(uint32_t c, struct buf *to);
+/* Append the lower case of a character, which is two characters for U+0130. */
 void unicode_put_lower(uint32_t c, struct buf *to);
 void unicode_put_title(uint32_t c, struct buf *to); /* as the first letter of a word */
 

@@ -85,21 +85,7 @@ put_character(struct buf *b, uint32_t c)
 {
 	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return -1;
-	if (c < 0x80) {
-		buf_u8(b, (uint8_t)c);
-		return 0;
-	}
-	if (c >= 0x10000) {
-		buf_u8(b, (uint8_t)(0xf0 | c >> 18));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-	} else if (c >= 0x800) {
-		buf_u8(b, (uint8_t)(0xe0 | c >> 12));
-	}
-	if (c >= 0x800)
-		buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	else
-		buf_u8(b, (uint8_t)(0xc0 | c >> 6));
-	buf_u8(b, (uint8_t)(0x80 | (c & 0x3f)));
+	text_put(b, c);
 	return 0;
 }
 

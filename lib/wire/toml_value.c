@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "core/text.h"
 #include "wire/toml_parts.h"
 
 #define NUMBER_LENGTH 64 /* maximum length of a number or a word */
@@ -136,25 +137,6 @@ hex_digit(char c)
 	       : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static void
-put_character(struct buf *b, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_u8(b, (uint8_t)c);
-	} else if (c < 0x800) {
-		buf_u8(b, (uint8_t)(0xc0 | c >> 6));
-	} else if (c < 0x10000) {
-		buf_u8(b, (uint8_t)(0xe0 | c >> 12));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	} else {
-		buf_u8(b, (uint8_t)(0xf0 | c >> 18));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	}
-	if (c >= 0x80)
-		buf_u8(b, (uint8_t)(0x80 | (c & 0x3f)));
-}
-
 /* After a backslash. */
 static int
 read_escape(struct toml_in *in, struct buf *b)
@@ -179,7 +161,7 @@ read_escape(struct toml_in *in, struct buf *b)
 	}
 	if (v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 		return toml_fail(in, at, "an escape that does not name a character");
-	put_character(b, v);
+	text_put(b, v);
 	return 0;
 }
 

@@ -12,7 +12,6 @@
 #define character_decompose made_decompose
 #define characters_compose made_compose
 #define unicode_normalize made_normalize
-#define unicode_put made_put
 #define unicode_put_lower made_put_lower
 #define unicode_put_title made_put_title
 #define unicode_is_space made_is_space
@@ -76,7 +75,7 @@ same_bytes(uint32_t c)
 {
 	uint8_t p[4] = { 0 }, q[4] = { 0 };
 
-	return encode(c, p) == (size_t)utf8proc_encode_char((utf8proc_int32_t)c, q) && memcmp(p, q, 4) == 0;
+	return text_encode(c, p) == (size_t)utf8proc_encode_char((utf8proc_int32_t)c, q) && memcmp(p, q, 4) == 0;
 }
 
 static bool
@@ -123,7 +122,7 @@ same_form(const uint32_t *c, size_t n, enum unicode_form form)
 	bool same;
 
 	for (i = 0; i < n; i++)
-		made_put(c[i], &text);
+		text_put(&text, c[i]);
 	length = utf8proc_map(text.p, (utf8proc_ssize_t)text.n, &want, whole[form]);
 	same = made_normalize(text.p, text.n, form, &out, &e) == 0 && length >= 0 &&
 	       out.n == (size_t)length && memcmp(out.p, want, out.n) == 0;
@@ -270,9 +269,9 @@ test_marks(void)
 	size_t i, n = 400000, at = 1;
 	uint32_t c;
 
-	made_put('a', &text);
+	text_put(&text, 'a');
 	for (i = 0; i < n; i++)
-		made_put(marks[i % 8], &text);
+		text_put(&text, marks[i % 8]);
 	sorted = made_normalize(text.p, text.n, UNICODE_NFD, &out, &e) == 0 && out.n == text.n;
 	while (sorted && at < out.n) {
 		at += text_character((const char *)out.p + at, out.n - at, &c);

@@ -424,7 +424,7 @@ put_word(const char *s, size_t n, struct buf *to)
 	}
 	for (; n > 0 && (len = text_character(s, n, &c)) > 0; s += len, n -= len) {
 		if (inside)
-			unicode_put(c, to);
+			text_put(to, c);
 		else
 			unicode_put_title(c, to);
 		inside = unicode_is_lower(c);

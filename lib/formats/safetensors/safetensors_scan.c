@@ -149,27 +149,6 @@ read_unit(struct scan *s, uint32_t *unit)
 	return 0;
 }
 
-static void
-put_character(struct buf *b, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_u8(b, (uint8_t)c);
-		return;
-	}
-	if (c < 0x800) {
-		buf_u8(b, (uint8_t)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			buf_u8(b, (uint8_t)(0xe0 | c >> 12));
-		} else {
-			buf_u8(b, (uint8_t)(0xf0 | c >> 18));
-			buf_u8(b, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		}
-		buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	}
-	buf_u8(b, (uint8_t)(0x80 | (c & 0x3f)));
-}
-
 /* Read a character after "\u". Two units form a character above U+FFFF. */
 static int
 read_character(struct scan *s)
@@ -186,7 +165,7 @@ read_character(struct scan *s)
 			return scan_fail(s, ERR_CORRUPT, "half a pair of surrogates");
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	}
-	put_character(&s->raw, c);
+	text_put(&s->raw, c);
 	return 0;
 }
 
