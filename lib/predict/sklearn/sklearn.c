@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/le.h"
 #include "core/mem.h"
 #include "core/text.h"
 #include "predict/readers.h"
@@ -43,22 +44,17 @@ static int
 add_wide(struct sklearn *s, const uint8_t *p, size_t letters, bool label)
 {
 	struct buf b = { 0 };
+	bool wrong = false;
+	uint32_t c;
 	size_t i;
 	int r;
 
-	for (i = 0; i < letters && (p[i * 4] || p[i * 4 + 1] || p[i * 4 + 2]); i++) {
-		uint32_t c = (uint32_t)p[i * 4] | (uint32_t)p[i * 4 + 1] << 8 | (uint32_t)p[i * 4 + 2] << 16;
-
-		if (c < 0x80)
-			buf_u8(&b, (uint8_t)c);
-		else if (c < 0x800)
-			buf_printf(&b, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 63)));
-		else
-			buf_printf(&b, "%c%c%c", (int)(0xe0 | (c >> 12 & 15)), (int)(0x80 | (c >> 6 & 63)),
-			           (int)(0x80 | (c & 63)));
+	for (i = 0; i < letters && (c = le32(p + i * 4)) != 0; i++) {
+		wrong |= c > 0x10ffff;
+		text_put(&b, c);
 	}
 	r = !buf_string(&b) ? err_memory(s->e)
-	    : !text_utf8(b.p, b.n, false) ? sklearn_wrong(s, "a name is not a text")
+	    : wrong || !text_utf8(b.p, b.n, false) ? sklearn_wrong(s, "a name is not a text")
 	    : (label ? predictor_add_label : predictor_add_name)(s->m, (char *)b.p, b.n, s->e);
 	buf_free(&b);
 	return r;

@@ -2,7 +2,6 @@
 """Makes the models of this folder whose rows have texts among numbers (mixed.csv), with scikit-learn 1.2.1, and
 what it predicts; as make.py does. Appends their names to models.txt.
 """
-import pickle
 import warnings
 
 import numpy as np
@@ -14,6 +13,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from recorded import record, write_list
 
 warnings.filterwarnings("ignore")
 rng = np.random.RandomState(5)
@@ -31,36 +32,12 @@ fresh = x[:shown].copy()
 fresh[3, 1], fresh[5, 1], fresh[7, 3] = "violet", "", "xxl"  # categories that training did not see
 fresh[5, 1] = np.nan
 known = x[:shown]
-lines = []
 
 
 def put_rows(name, rows):
     with open(name, "w") as f:
         for row in rows:
             f.write(",".join("" if v != v else v if isinstance(v, str) else repr(float(v)) for v in row) + "\n")
-
-
-def show(values):
-    return [",".join("%.12g" % v for v in np.atleast_1d(row)) for row in np.asarray(values, dtype=float)]
-
-
-def record(name, model, rows, source):
-    with open(name + ".pkl", "wb") as f:
-        pickle.dump(model, f, protocol=4)
-    parts = [[""] * shown] * 3
-    if hasattr(model, "predict"):
-        parts[0] = show(model.predict(source))
-    else:
-        made = model.transform(source)
-        parts[0] = show(made.toarray() if hasattr(made, "toarray") else made)
-    if hasattr(model, "decision_function"):
-        parts[1] = show(model.decision_function(source))
-    if hasattr(model, "predict_proba"):
-        parts[2] = show(model.predict_proba(source))
-    with open(name + ".out", "w") as f:
-        for row in zip(*parts):
-            f.write("|".join(row) + "\n")
-    lines.append(name + " " + rows)
 
 
 put_rows("mixed.csv", known)
@@ -98,7 +75,4 @@ record("columns_named", make_pipeline(ColumnTransformer(
     [("numbers", numbers, ["b", "a"]), ("texts", OneHotEncoder(handle_unknown="ignore"), ["color"])]),
     LogisticRegression()).fit(table, y), "mixed.csv", table[:shown])
 
-with open("models.txt") as f:
-    old = [line for line in f.read().splitlines() if line not in lines]
-with open("models.txt", "w") as f:
-    f.write("\n".join(old + lines) + "\n")
+write_list(keep=True)

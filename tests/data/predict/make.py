@@ -32,45 +32,11 @@ from sklearn.preprocessing import (Binarizer, MaxAbsScaler, MinMaxScaler, Normal
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeRegressor
 
+from recorded import record, write_list
+
 warnings.filterwarnings("ignore")
 rng = np.random.RandomState(0)
 SHOWN = 24  # rows whose predictions are recorded
-manifest = []
-
-
-def columns(values):
-    values = np.asarray(values)
-    if values.dtype.kind in "OU":
-        return [str(v) for v in values]
-    return [",".join("%.12g" % v for v in np.atleast_1d(row)) for row in values]
-
-
-def sparse(rows):
-    rows.sort_indices()
-    ends = rows.indptr
-    return [" ".join("%d:%.12g" % pair for pair in zip(rows.indices[a:b], rows.data[a:b]))
-            for a, b in zip(ends, ends[1:])]
-
-
-def record(name, model, rows, source):
-    with open(name + ".pkl", "wb") as f:
-        pickle.dump(model, f, protocol=4)
-    parts = [[""] * len(source)] * 3
-    if hasattr(model, "predict"):
-        parts[0] = columns(model.predict(source))
-    else:
-        made = model.transform(source)
-        parts[0] = sparse(made.tocsr()) if hasattr(made, "tocsr") else columns(made)
-    if hasattr(model, "decision_function"):
-        parts[1] = columns(model.decision_function(source))
-    try:
-        parts[2] = columns(model.predict_proba(source))
-    except AttributeError:
-        pass
-    with open(name + ".out", "w") as f:
-        for row in zip(*parts):
-            f.write("|".join(row) + "\n")
-    manifest.append(name + " " + rows)
 
 
 def numbers(name, x):
@@ -101,7 +67,7 @@ def model(name, estimator, rows):
             "both": (xr, np.c_[yr, yr ** 2 / 100])}[rows]
     estimator.fit(x, y)
     rows = {"words": "three", "both": "values"}.get(rows, rows)
-    record(name, estimator, rows + ".csv", x[:SHOWN])
+    record(name, estimator, rows + ".csv", x[:SHOWN], dense=False)
 
 
 scaled = StandardScaler
@@ -171,7 +137,7 @@ with open("texts.txt", "w") as f:
 
 def text(name, estimator):
     estimator.fit(everything, answers)
-    record(name, estimator, "texts.txt", shown)
+    record(name, estimator, "texts.txt", shown, dense=False)
 
 
 text("words", CountVectorizer())
@@ -213,5 +179,4 @@ for name, part in (("message_vectorizer", counter), ("message_classifier", bayes
     with open(name + ".pkl", "wb") as f:
         pickle.dump(part, f, protocol=4)
 
-with open("models.txt", "w") as f:
-    f.write("\n".join(manifest) + "\n")
+write_list(keep=False)

@@ -34,40 +34,11 @@ from sklearn.decomposition import PCA
 from sklearn.svm import SVC, LinearSVC, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from recorded import lines, record, write_list
+
 warnings.filterwarnings("ignore")
 rng = np.random.RandomState(7)
 shown = 24
-lines = []
-
-
-def show(values):
-    values = np.asarray(values)
-    if values.dtype.kind in "OU":
-        return [str(v) for v in values]
-    return [",".join("%.12g" % v for v in np.atleast_1d(row)) for row in values.astype(float)]
-
-
-def record(name, model, rows, source):
-    with open(name + ".pkl", "wb") as f:
-        pickle.dump(model, f, protocol=4)
-    parts = [[""] * shown] * 3
-    if hasattr(model, "predict"):
-        parts[0] = show(model.predict(source))
-    else:
-        made = model.transform(source)
-        parts[0] = show(made.toarray() if hasattr(made, "toarray") else made)
-    if hasattr(model, "decision_function") and not isinstance(model, BaggingClassifier):  # --raw prints the votes
-        parts[1] = show(model.decision_function(source))
-    if hasattr(model, "predict_proba"):
-        try:
-            parts[2] = show(model.predict_proba(source))
-        except AttributeError:
-            pass
-    with open(name + ".out", "w") as f:
-        for row in zip(*parts):
-            f.write("|".join(row) + "\n")
-    lines.append(name + " " + rows)
-
 
 # The same rows as in make.py, so that its tables serve.
 x3, y3 = make_classification(120, 5, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1,
@@ -78,13 +49,14 @@ holes = np.genfromtxt("holes.csv", delimiter=",")
 yh = y3[:len(holes)]
 tables = {"three": (x3, y3), "two": (x2, y2), "values": (xr, yr), "positive": (xr, np.exp(yr / 100)),
           "both": (xr, np.c_[yr, yr ** 2 / 100]), "holes": (holes, yh),
-          "names": (x3, np.array(["low", "middle, or so", "high"])[y3])}
+          "names": (x3, np.array(["low", "middle, or so", "high"])[y3]),
+          "signs": (x3, np.array(["a", "\u00fc\u20ac", "\U0001f600 \U0001d518"])[y3])}
 
 
 def model(name, estimator, rows):
     x, y = tables[rows]
     estimator.fit(x, y)
-    rows = {"positive": "values", "both": "values", "names": "three"}.get(rows, rows)
+    rows = {"positive": "values", "both": "values", "names": "three", "signs": "three"}.get(rows, rows)
     record(name, estimator, rows + ".csv", x[:shown])
 
 
@@ -92,6 +64,7 @@ scaled = StandardScaler
 model("lda", LinearDiscriminantAnalysis(), "three")
 model("lda_two", LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1), "two")
 model("qda", QuadraticDiscriminantAnalysis(reg_param=0.05), "names")
+model("signs", NearestCentroid(), "signs")
 model("qda_two", QuadraticDiscriminantAnalysis(), "two")
 model("centroids", NearestCentroid(), "names")
 model("centroids_sums", NearestCentroid(metric="manhattan", shrink_threshold=0.1), "three")
@@ -247,8 +220,5 @@ differ = [("ab"[i], make_pipeline(OneHotEncoder(categories=[list("abcdefgh"[:7 +
 with open("refused_vote.pkl", "wb") as f:
     pickle.dump(VotingClassifier(differ, voting="soft").fit(letters, letters[:, 0] == "a"), f, protocol=4)
 
-with open("models.txt") as f:
-    old = [line for line in f.read().splitlines() if line not in lines]
-with open("models.txt", "w") as f:
-    f.write("\n".join(old + lines) + "\n")
+write_list(keep=True)
 print(len(lines), "models", file=sys.stderr)
