@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 
+#include "mutate_text.h"
 #include "wire/xml.h"
 
 /* ---- the target ---- */
@@ -58,15 +59,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- the mutator ---- */
 
-struct span {
-	size_t from, to;
-};
-
 /* The element that begins at i, with all that is in it. */
-static struct span
+static struct text_span
 element(const struct buf *b, size_t i)
 {
-	struct span s = { i, b->n };
+	struct text_span s = { i, b->n };
 	size_t depth = 0, k;
 
 	for (; i < b->n; i++) {
@@ -88,7 +85,7 @@ element(const struct buf *b, size_t i)
 	return s;
 }
 
-static struct span
+static struct text_span
 pick_element(const struct buf *b, struct dice *d)
 {
 	size_t i = roll(d, (unsigned)b->n), tries;
@@ -96,11 +93,11 @@ pick_element(const struct buf *b, struct dice *d)
 	for (tries = 0; tries < b->n; tries++, i = (i + 1) % b->n)
 		if (b->p[i] == '<' && i + 1 < b->n && isalpha(b->p[i + 1]))
 			return element(b, i);
-	return (struct span){ 0, 0 };
+	return (struct text_span){ 0, 0 };
 }
 
 /* The value of an attribute, between its quotes. */
-static struct span
+static struct text_span
 pick_value(const struct buf *b, struct dice *d)
 {
 	size_t i = roll(d, (unsigned)b->n), k;
@@ -109,44 +106,30 @@ pick_value(const struct buf *b, struct dice *d)
 		if (b->p[i] == '=' && b->p[i + 1] == '"') {
 			for (k = i + 2; k < b->n && b->p[k] != '"'; k++)
 				;
-			return (struct span){ i + 2, k };
+			return (struct text_span){ i + 2, k };
 		}
-	return (struct span){ 0, 0 };
-}
-
-/* Puts n bytes of p in the place of a part of b. */
-static void
-replace(struct buf *b, struct span at, const void *p, size_t n)
-{
-	struct buf made = { 0 };
-
-	buf_put(&made, b->p, at.from);
-	buf_put(&made, p, n);
-	buf_put(&made, b->p + at.to, b->n - at.to);
-	buf_clear(b);
-	buf_put(b, made.p, made.n);
-	buf_free(&made);
+	return (struct text_span){ 0, 0 };
 }
 
 static void
 change_elements(struct buf *b, struct dice *d)
 {
-	struct span from = pick_element(b, d), to = pick_element(b, d);
+	struct text_span from = pick_element(b, d), to = pick_element(b, d);
 	struct buf copy = { 0 };
 
 	buf_put(&copy, b->p + from.from, from.to - from.from);
 	switch (roll(d, 4)) {
 	case 0:
-		replace(b, from, "", 0);
+		text_replace(b, from, "", 0);
 		break;
 	case 1: /* behind the other one */
-		replace(b, (struct span){ to.to, to.to }, copy.p, copy.n);
+		text_replace(b, (struct text_span){ to.to, to.to }, copy.p, copy.n);
 		break;
 	case 2: /* in front of it */
-		replace(b, (struct span){ to.from, to.from }, copy.p, copy.n);
+		text_replace(b, (struct text_span){ to.from, to.from }, copy.p, copy.n);
 		break;
 	default:
-		replace(b, to, copy.p, copy.n);
+		text_replace(b, to, copy.p, copy.n);
 	}
 	buf_free(&copy);
 }
@@ -163,14 +146,14 @@ change_value(struct buf *b, struct dice *d)
 		"exp", "string", "double", "float", "integer", "boolean", "asIs", "asMissing", "asValue",
 		"returnInvalid", "asExtremeValues", "asMissingValues", "closedOpen", "if", "+", "/", "ln", "min",
 		"true", "target", "supplementary" };
-	struct span to = pick_value(b, d), from = pick_value(b, d);
+	struct text_span to = pick_value(b, d), from = pick_value(b, d);
 	struct buf copy = { 0 };
 
 	if (roll(d, 3) == 0)
 		buf_put(&copy, b->p + from.from, from.to - from.from);
 	else
 		buf_text(&copy, ONE_OF(d, words));
-	replace(b, to, copy.p, copy.n);
+	text_replace(b, to, copy.p, copy.n);
 	buf_free(&copy);
 }
 

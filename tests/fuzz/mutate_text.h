@@ -27,7 +27,7 @@ text_replace(struct buf *b, struct text_span at, const void *p, size_t n)
 }
 
 /* The end of the JSON value at i: of its brackets, its quotes, or its letters. */
-static size_t
+static inline size_t
 json_end(const struct buf *b, size_t i)
 {
 	size_t depth = 0;
@@ -74,7 +74,7 @@ line_pick(const struct buf *b, struct dice *d)
 }
 
 /* Leaves out, doubles or exchanges a construct that pick chooses; between: what stands between two. */
-static void
+static inline void
 text_mutate(struct buf *b, struct dice *d, const char *between,
             struct text_span (*pick)(const struct buf *, struct dice *))
 {
