@@ -9,39 +9,10 @@
 #include "predict/predict.h"
 #include "predict/rows/rows.h"
 #include "predict/tensors.h"
+#include "recorded.h"
 #include "test.h"
 
 #define FOLDER "tests/data/predict/"
-
-static int
-read_file(const char *name, const char *end, struct buf *to)
-{
-	char path[256];
-	uint8_t *room;
-	FILE *f;
-
-	snprintf(path, sizeof path, FOLDER "%s%s", name, end);
-	f = fopen(path, "rb");
-	buf_clear(to);
-	while (f && (room = buf_room(to, 65536)) && !feof(f) && !ferror(f))
-		to->n += fread(room, 1, 65536, f);
-	if (f)
-		fclose(f);
-	return f && buf_string(to) ? 0 : -1;
-}
-
-/* The next line, without its end; NULL past the last. */
-static char *
-next_line(char **p)
-{
-	char *line = *p, *end = strchr(line, '\n');
-
-	if (!end)
-		return NULL;
-	*end = 0;
-	*p = end + 1;
-	return line;
-}
 
 /* ---- what was recorded ---- */
 
@@ -128,7 +99,7 @@ take_rows(const struct predictor *m, char *text, struct rows_of *to, struct err 
 	bool missing = false;
 	int status = step_rows_begin(&to->rows, ROWS, m->features, e);
 
-	for (n = 0; n < ROWS && status == 0 && (line = next_line(&text)); n++)
+	for (n = 0; n < ROWS && status == 0 && (line = recorded_line(&text)); n++)
 		if (m->texts)
 			to->texts[n] = (struct step_text){ line, strlen(line) };
 		else if ((n == 0 && rows_begin(&r, line, strlen(line), 0, e) < 0) ||
@@ -177,7 +148,7 @@ check(const struct predictor *m, char *text, char *expected, struct err *e)
 		memcpy(last, step_row(&r->rows, ROWS - 1), m->features * sizeof *last);
 	if (wrong == 0 && predict_block(m, &r->rows, &r->spare, true, r->scores, NULL, e) < 0)
 		wrong = 1000;
-	for (i = 0; wrong < ROWS && (line = next_line(&expected)); i++)
+	for (i = 0; wrong < ROWS && (line = recorded_line(&expected)); i++)
 		if (m->sparse)
 			wrong += !(line[strlen(line) - 2] == '|') ||
 			         (line[strlen(line) - 2] = 0, !is_sparse(line, &r->rows, i));
@@ -232,7 +203,7 @@ through_tensors(const struct predictor *m, const char *rows, const char *name, s
 	if (form_make(m, "model", &f, e) < 0)
 		r = strstr(e->fact, "(models)") ? 2 : 0;
 	else if (weigh(&f, &plan, &w, e) == 0 && predict_tensors(&again, &w, e) == 0 &&
-	         read_file(rows, "", &text) == 0 && read_file(name, ".out", &expected) == 0)
+	         recorded_read(&text, FOLDER "%s", rows) == 0 && recorded_read(&expected, FOLDER "%s.out", name) == 0)
 		r = check(&again, (char *)text.p, (char *)expected.p, e) == 0;
 	predictor_free(&again);
 	form_free(&f);
@@ -254,8 +225,8 @@ test_model(const char *name, const char *file, const char *end, const char *rows
 	struct err e = ERR_INIT;
 	int wrong = -1;
 
-	if (read_file(file, end, &model) == 0 && read_file(rows, "", &text) == 0 &&
-	    read_file(name, ".out", &expected) == 0 &&
+	if (recorded_read(&model, FOLDER "%s%s", file, end) == 0 && recorded_read(&text, FOLDER "%s", rows) == 0 &&
+	    recorded_read(&expected, FOLDER "%s.out", name) == 0 &&
 	    predict_read(&m, predict_probe(model.p, model.n), model.p, model.n, name, &e) == 0 &&
 	    m.features <= 64 && (m.sparse || m.outputs <= 64))
 		wrong = check(&m, (char *)text.p, (char *)expected.p, &e);
@@ -281,7 +252,7 @@ test_parts(const char *name)
 {
 	struct buf model = { 0 };
 	size_t n, read = 0;
-	int r = read_file(name, ".pkl", &model);
+	int r = recorded_read(&model, FOLDER "%s.pkl", name);
 
 	for (n = 16; r == 0 && n < model.n; n += model.n / 64 + 1) {
 		struct predictor m = { 0 };
@@ -332,13 +303,13 @@ main(void)
 	size_t n = 0, skops = 0;
 	char *p, *line, *rows, path[80];
 
-	if (read_file("models.txt", "", &list) == 0)
-		for (p = (char *)list.p; (line = next_line(&p)); n++) {
+	if (recorded_read(&list, FOLDER "models.txt") == 0)
+		for (p = (char *)list.p; (line = recorded_line(&p)); n++) {
 			rows = strchr(line, ' ');
 			*rows++ = 0;
 			test_model(line, line, ".pkl", rows);
 			snprintf(path, sizeof path, "../skops/%.60s", line);
-			if (read_file(path, ".skops", &model) == 0) {
+			if (recorded_read(&model, FOLDER "%s.skops", path) == 0) {
 				test_model(line, path, ".skops", rows);
 				skops++;
 			}

@@ -7,22 +7,10 @@
 #include "predict/form.h"
 #include "predict/tensors.h"
 #include "predict/writers.h"
+#include "recorded.h"
 #include "test.h"
 
 #define ROWS 24u
-
-static void
-read_file(const char *path, struct buf *to)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *room;
-
-	buf_clear(to);
-	while (f && (room = buf_room(to, 65536)) && !feof(f) && !ferror(f))
-		to->n += fread(room, 1, 65536, f);
-	if (f)
-		fclose(f);
-}
 
 /* Rows of small numbers; missing values, if the model takes them. */
 static double *
@@ -212,7 +200,7 @@ check(size_t i)
 	int covers;
 
 	snprintf(path, sizeof path, "tests/data/%s", models[i].path);
-	read_file(path, &b);
+	recorded_read(&b, "%s", path);
 	if (test_ok(b.n > 0 && predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e) == 0, "%s",
 	            models[i].path)) {
 		for (covers = 0; covers < 2; covers++) {
@@ -267,7 +255,7 @@ check_chain(const char *name, double within)
 	double d = HUGE_VAL;
 
 	snprintf(path, sizeof path, "tests/data/predict/%s.pkl", name);
-	read_file(path, &b);
+	recorded_read(&b, "%s", path);
 	if (b.n > 0 && predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e) == 0)
 		d = as_tensors(&m, true, &e);
 	test_ok(d == 0, "%s as tensors: the same bits %s", name, e.fact);
@@ -295,7 +283,7 @@ spoil_one(const char *path, bool covers, const char *name, size_t at, unsigned b
 	struct weights w;
 	size_t i;
 
-	read_file(path, &b);
+	recorded_read(&b, "%s", path);
 	predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e);
 	form_make(&m, "model", &f, &e);
 	weigh(&f, &plan, &w, &e);
@@ -334,7 +322,7 @@ spoil_key(const char *path, const char *from, const char *to, const char *said)
 	struct weights w;
 	char *at;
 
-	read_file(path, &b);
+	recorded_read(&b, "%s", path);
 	predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e);
 	form_make(&m, "model", &f, &e);
 	at = memmem(f.json.p, f.json.n, from, strlen(from));

@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../gen/onnx.h"
-#include "predict/predict.h"
-#include "test.h"
+#include "onnx_models.h"
 
 #define DIMS(N) "1:{1:" N "} "
 #define INPUT(SHAPE) "11:{1:\"x\" 2:{1:{1:1 2:{1:{2:\"N\"} " SHAPE "}}}} "
@@ -17,24 +15,6 @@
 #define LONGS(SHAPE, VALUES) INIT("1:[" SHAPE "] 2:7 7:[" VALUES "]")
 #define NUMBERS(NAME, VALUES) "5:{1:\"" NAME "\" 8:[" VALUES "]} "
 #define NUMBER(NAME, VALUE) "5:{1:\"" NAME "\" 3:" VALUE "} "
-
-static int
-load(struct predictor *m, const char *text, struct err *e)
-{
-	struct gen g = { 0 };
-	const struct predict_reader *reader;
-	uint8_t *p;
-	size_t n;
-	int r;
-
-	put_proto(&g, text);
-	p = g.p;
-	n = g.n;
-	reader = predict_probe(p, n);
-	r = reader ? predict_read(m, reader, p, n, "m", e) : err_set(e, ERR_FORMAT, "m", "not recognized");
-	free(g.p);
-	return r;
-}
 
 /* Computes one row. Returns the number of scores, at most 16, or 0. */
 static size_t
@@ -103,7 +83,7 @@ test_small(void)
 static void
 test_refused(void)
 {
-	static const struct { const char *text, *fact; } cases[] = {
+	static const struct refused_model cases[] = {
 		{ NET(DIMS("4"), NODE("x", "a", "Relu", "") NODE("a", "b", "Elu", "") NODE("a", "y", "Relu", "")),
 		  "does not follow the operator before it" },
 		{ NET(DIMS("4"), NODE("x", "a", "Elu", "") NODE("x", "y", "Add", "1:\"a\" ")), "several inputs" },
@@ -131,19 +111,8 @@ test_refused(void)
 		{ NET(DIMS("2") DIMS("2"), FLOATS("1 3 1", "1 2 3") NODE("x", "y", "Conv", C)), "do not fit 2 channels" },
 		{ NET(DIMS("2") DIMS("2"), FLOATS("2", "1 2") NODE("x", "y", "LSTM", C C NUMBER("hidden_size", "2"))), "steps, rows and values" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct predictor m = { 0 };
-		struct err e = ERR_INIT;
-		int r = load(&m, cases[i].text, &e);
-		bool right = r < 0 && strstr(e.fact, cases[i].fact);
-
-		test_ok(right, "refused: %s", cases[i].fact);
-		if (!right)
-			printf("# %s\n", r < 0 ? e.fact : "is read");
-		predictor_free(&m);
-	}
+	test_models_refused(cases, sizeof cases / sizeof *cases);
 }
 
 /* Fills n doubles from the floats of an array of NumPy that an archive holds uncompressed, the array at

@@ -3,43 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "../gen/onnx.h"
-#include "predict/predict.h"
+#include "onnx_models.h"
 #include "predict/rows/rows.h"
-#include "test.h"
+#include "recorded.h"
 
 #define FOLDER "tests/data/onnxops/"
-
-/* ---- files ---- */
-
-static int
-read_file(const char *name, const char *end, struct buf *to)
-{
-	char path[256];
-	uint8_t *room;
-	FILE *f;
-
-	snprintf(path, sizeof path, FOLDER "%s%s", name, end);
-	f = fopen(path, "rb");
-	buf_clear(to);
-	while (f && (room = buf_room(to, 65536)) && !feof(f) && !ferror(f))
-		to->n += fread(room, 1, 65536, f);
-	if (f)
-		fclose(f);
-	return f && buf_string(to) ? 0 : -1;
-}
-
-static char *
-next_line(char **p)
-{
-	char *line = *p, *end = strchr(line, '\n');
-
-	if (!end)
-		return NULL;
-	*end = 0;
-	*p = end + 1;
-	return line;
-}
 
 /* ---- what ONNX Runtime gave ---- */
 
@@ -102,24 +70,24 @@ test_model(const char *name)
 	struct err e = ERR_INIT;
 	struct rows form = { .m = &m, .where = "rows" };
 	static double scores[1024];
-	bool texts = read_file(name, ".txt", &rows) == 0;
+	bool texts = recorded_read(&rows, FOLDER "%s.txt", name) == 0;
 	const struct predict_reader *reader;
 	size_t right = 0, count = 0;
 	char *row, *want, *line, *answer;
 
-	if ((!texts && read_file(name, ".csv", &rows) < 0) || read_file(name, ".out", &out) < 0 ||
-	    read_file(name, ".onnx", &model) < 0 || !(reader = predict_probe(model.p, model.n)) ||
+	if ((!texts && recorded_read(&rows, FOLDER "%s.csv", name) < 0) || recorded_read(&out, FOLDER "%s.out", name) < 0 ||
+	    recorded_read(&model, FOLDER "%s.onnx", name) < 0 || !(reader = predict_probe(model.p, model.n)) ||
 	    predict_read(&m, reader, model.p, model.n, name, &e) < 0 || m.outputs > 1024 || m.texts != texts) {
 		test_ok(false, "%s is read", name);
 		printf("# %s\n", e.fact);
 	} else {
 		row = (char *)rows.p;
 		want = (char *)out.p;
-		line = next_line(&row);
+		line = recorded_line(&row);
 		form.form = texts ? ROWS_TEXT : ROWS_CSV;
 		if (line && rows_begin(&form, line, strlen(line), -1, &e) == 0 && form.header)
-			line = next_line(&row);
-		for (; line && (answer = next_line(&want)); line = next_line(&row), count++)
+			line = recorded_line(&row);
+		for (; line && (answer = recorded_line(&want)); line = recorded_line(&row), count++)
 			if (compute(&form, line, scores, &e) == 0 && is_recorded(&m, scores, answer))
 				right++;
 			else
@@ -160,24 +128,6 @@ test_recorded(void)
 #define WORDS(NAME, A, B) "5:{1:\"" NAME "\" 9:\"" A "\" 9:\"" B "\"} "
 #define LONGS(NAME, DIMS, VALUES) "5:{1:[" DIMS "] 2:7 7:[" VALUES "] 8:\"" NAME "\"} "
 #define MODEL(GRAPH) "1:8 7:{" GRAPH "} 8:{2:17} 8:{1:\"ai.onnx.ml\" 2:3} 8:{1:\"com.microsoft\" 2:1}"
-
-static int
-load(struct predictor *m, const char *text, struct err *e)
-{
-	struct gen g = { 0 };
-	const struct predict_reader *reader;
-	uint8_t *p;
-	int r;
-
-	put_proto(&g, text);
-	p = malloc(g.n); /* of its own, so that nothing reads behind it */
-	memcpy(p, g.p, g.n);
-	reader = predict_probe(p, g.n);
-	r = reader ? predict_read(m, reader, p, g.n, "m", e) : err_set(e, ERR_FORMAT, "m", "not recognized");
-	free(p);
-	free(g.p);
-	return r;
-}
 
 #define GRAMS(MORE) MODEL(INPUT("x", "7", "4") OUTPUT("y") NODE("TfIdfVectorizer", IN("x"), OUT("y"), MORE) \
 	NODE("Binarizer", IN("y"), OUT("z"), ML))
@@ -239,7 +189,7 @@ test_small(void)
 static void
 test_refused(void)
 {
-	static const struct { const char *text, *fact; } cases[] = {
+	static const struct refused_model cases[] = {
 		{ SHAPED(NODE("Nonsense", IN("x"), OUT("y"), "")), "the operator Nonsense is not read here" },
 		{ SHAPED(NODE("Abs", IN("x"), OUT("y"), "7:\"elsewhere\" ")), "the operator Abs is not read here" },
 		{ SHAPED(NODE("Abs", IN("y"), OUT("y"), "")), "not there yet" },
@@ -281,19 +231,8 @@ test_refused(void)
 		{ MODEL("11:{1:\"x\" 2:{5:{1:8}}} " OUTPUT("y") NODE("OneHotEncoder", IN("x"), OUT("y"), INTS("cats_int64s", "1") ML)),
 		  "width of the rows is not known" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct predictor m = { 0 };
-		struct err e = ERR_INIT;
-		int r = load(&m, cases[i].text, &e);
-		bool right = r < 0 && strstr(e.fact, cases[i].fact);
-
-		test_ok(right, "refused: %s", cases[i].fact);
-		if (!right)
-			printf("# %zu: %s\n", i, r < 0 ? e.fact : "is read");
-		predictor_free(&m);
-	}
+	test_models_refused(cases, sizeof cases / sizeof *cases);
 }
 
 int

@@ -6,10 +6,11 @@
 #include "predict/predict.h"
 #include "predict/readers.h"
 #include "predict/rows/rows.h"
-#include "file.h"
+#include "recorded.h"
 #include "test.h"
 #include "wire/xml.h"
 
+#define FOLDER "tests/data/pmml/"
 #define HEAD "<PMML version='4.4' xmlns='http://www.dmg.org/PMML-4_4'><Header/>"
 
 /* ---- reading and computing ---- */
@@ -373,30 +374,6 @@ same_row(struct predictor *m, const char *header, const char *line, char *want)
 	return k == predict_columns(m) && !next;
 }
 
-static char *
-next_line(char **p)
-{
-	char *line = *p, *end = strchr(line, '\n');
-
-	if (!end)
-		return NULL;
-	*end = 0;
-	*p = end + 1;
-	return line;
-}
-
-static int
-load(const char *name, const char *suffix, struct buf *b)
-{
-	size_t n = 0;
-	uint8_t *p = file_read(&n, "tests/data/pmml/%s%s", name, suffix);
-
-	if (p)
-		buf_put(b, p, n);
-	free(p);
-	return p && buf_string(b) ? 0 : -1;
-}
-
 static void
 test_file(const char *name)
 {
@@ -406,16 +383,17 @@ test_file(const char *name)
 	unsigned n = 0, good = 0;
 	char *r, *o, *line, *want, *header;
 
-	if (load(name, ".pmml", &document) < 0 || load(name, ".csv", &rows) < 0 || load(name, ".out", &out) < 0 ||
+	if (recorded_read(&document, FOLDER "%s.pmml", name) < 0 || recorded_read(&rows, FOLDER "%s.csv", name) < 0 ||
+	    recorded_read(&out, FOLDER "%s.out", name) < 0 ||
 	    read_model(&m, (const char *)document.p, document.n, &e) < 0) {
 		test_ok(0, "%s: %s: %s", name, e.object, e.fact);
 	} else {
 		r = (char *)rows.p;
 		o = (char *)out.p;
-		header = next_line(&r);
-		while ((line = next_line(&r)) && (want = next_line(&o)) && ++n)
+		header = recorded_line(&r);
+		while ((line = recorded_line(&r)) && (want = recorded_line(&o)) && ++n)
 			good += same_row(&m, header, line, want);
-		test_ok(n >= 3 && good == n && !next_line(&o), "%s: %u of %u rows as recorded", name, good, n);
+		test_ok(n >= 3 && good == n && !recorded_line(&o), "%s: %u of %u rows as recorded", name, good, n);
 	}
 	predictor_free(&m);
 	buf_free(&document);
