@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../gen/onnx.h"
-#include "predict/predict.h"
-#include "test.h"
+#include "onnx_models.h"
 
 #define MODEL(NODES) "1:8 7:{" NODES " 11:{1:\"x\" 2:{1:{1:1 2:{1:{2:\"N\"} 1:{1:2}}}}}}"
 #define NODE_OF(IN, OUT, OP, ATTRIBUTES) "1:{1:\"" IN "\" 2:\"" OUT "\" 4:\"" OP "\" " ATTRIBUTES \
@@ -25,24 +23,6 @@
 #define CLASSES(IDS, WEIGHTS, LINK) MODEL(NODE("TreeEnsembleClassifier", NODES("BRANCH_LEQ") \
 	INTS("class_treeids", "0 0") INTS("class_nodeids", "4 2") INTS("class_ids", IDS) \
 	FLOATS("class_weights", WEIGHTS) "5:{1:\"classlabels_strings\" 9:\"no\" 9:\"yes\"} " LINK))
-
-static int
-load(struct predictor *m, const char *text, struct err *e)
-{
-	struct gen g = { 0 };
-	struct buf model = { 0 };
-	const struct predict_reader *reader;
-	int r;
-
-	put_proto(&g, text);
-	buf_put(&model, g.p, g.n);
-	reader = predict_probe(model.p, model.n);
-	r = reader ? predict_read(m, reader, model.p, model.n, "m", e)
-	           : err_set(e, ERR_FORMAT, "m", "not recognized");
-	buf_free(&model);
-	free(g.p);
-	return r;
-}
 
 /* The same tree in the form of version 5, and another one with a leaf of its own. */
 #define SPLIT(MODE, MISSING) INTS("tree_roots", "1 0") INTS("nodes_featureids", "0 1") INTS("nodes_truenodeids", "2 0") \
@@ -216,7 +196,7 @@ test_support(void)
 static void
 test_refused(void)
 {
-	static const struct { const char *text, *fact; } cases[] = {
+	static const struct refused_model cases[] = {
 		{ TREE("BRANCH_EQ", ""), "compares by BRANCH_EQ" },
 		{ TREE("BRANCH_LEQ", WORD("aggregate_function", "MAX")), "not added" },
 		{ TREE("BRANCH_LEQ", WORD("post_transform", "PROBIT")), "post_transform" },
@@ -253,18 +233,8 @@ test_refused(void)
 		{ TWO(FLOATS("prob_a", "1") FLOATS("prob_b", "1 2")), "prob_b has 2 values" },
 		{ MODEL(NODE("ArrayFeatureExtractor", "") NODE("SVMRegressor", "")), "the operator ArrayFeatureExtractor" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct predictor m = { 0 };
-		struct err e = ERR_INIT;
-		int r = load(&m, cases[i].text, &e);
-
-		test_ok(r < 0 && strstr(e.fact, cases[i].fact), "refused: %s", cases[i].fact);
-		if (r < 0 && !strstr(e.fact, cases[i].fact))
-			printf("# %s\n", e.fact);
-		predictor_free(&m);
-	}
+	test_models_refused(cases, sizeof cases / sizeof *cases);
 }
 
 /* What the converter recorded for a row. */

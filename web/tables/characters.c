@@ -25,15 +25,8 @@ static struct stages stages = { .top = made.top, .block = made.block,
 static uint32_t
 record_of(struct character_run r)
 {
-	uint32_t i;
-
 	r.length = 0;
-	for (i = 0; i < made.records && memcmp(&made.record[i], &r, sizeof r) != 0; i++)
-		;
-	table_want(i < sizeof made.record / sizeof *made.record);
-	if (i == made.records)
-		made.record[made.records++] = r;
-	return i;
+	return table_record(made.record, sizeof made.record, &made.records, &r, sizeof r);
 }
 
 static struct character_run
