@@ -54,15 +54,17 @@ struct aprml_predictor_info {
 /* Fill *info. 0, or -1 if info->bytes is too small. */
 int aprml_predictor_info(const struct aprml_predictor *p, struct aprml_predictor_info *info);
 
-/* The name of feature i and the label of class i, or NULL: there is no such one, or it has only its
- * number. They belong to the predictor. */
+/* The name of feature i and the label of class i, or NULL: the model does not have i, or knows it by its
+ * number alone. They belong to the predictor. */
 const char *aprml_predictor_feature(const struct aprml_predictor *p, size_t i);
 const char *aprml_predictor_label(const struct aprml_predictor *p, size_t i);
 
-/* The value of feature i that stands for the n bytes of text, such as "blue" in a column of colours: 1 and
- * *v is the value, -1 for a text that the model does not know. 0 and *v is not touched: the feature is
- * a number, or there is no such one. 2 and *v is not touched: the feature is any text, which only
- * aprml_predict_mixed takes. An empty text that the model does not know is a missing value. */
+/* What a text, such as "blue" in a column of colours, is for feature i: returns
+ * 0: the feature is a number, or the model does not have a feature i;
+ * 1: *v is the value that the n bytes of text stand for: -1 if the model does not know them, NaN for an empty
+ *    text that it does not know;
+ * 2: the feature is any text, which only aprml_predict_mixed takes.
+ * *v keeps its value except for 1. */
 int aprml_predictor_word(const struct aprml_predictor *p, size_t i, const char *text, size_t n,
                          double *v);
 

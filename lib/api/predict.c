@@ -152,33 +152,15 @@ aprml_predictor_label(const struct aprml_predictor *p, size_t i)
 	return p->m.labels && i < p->m.label_count ? p->m.labels[i] : NULL;
 }
 
-/* What a feature reads: 0 numbers, 1 texts that stand for numbers, 2 any text. */
-static int
-reads(const struct predictor *m, size_t i)
-{
-	const struct predict_words *w = i < m->word_count ? &m->words[i] : NULL;
-
-	return !w ? 0 : w->text ? 2 : w->count > 0 || w->unused;
-}
-
-/* The number that a text stands for. */
-static double
-number_of(const struct predict_words *w, const char *text, size_t n)
-{
-	double v = w->unused ? 0 : predict_word(w, text, n);
-
-	return v < 0 && (n == 0 || w->unknown == PREDICT_UNKNOWN_MISSING) ? (double)NAN : v;
-}
-
 int
 aprml_predictor_word(const struct aprml_predictor *p, size_t i, const char *text, size_t n,
                      double *v)
 {
-	int how = reads(&p->m, i);
+	enum predict_reads how = predict_reads(&p->m, i);
 
-	if (how == 1)
-		*v = number_of(&p->m.words[i], text, n);
-	return how;
+	if (how == PREDICT_WORD)
+		predict_word_value(&p->m, i, text, n, n == 0, v);
+	return (int)how;
 }
 
 int
@@ -277,15 +259,15 @@ static int
 put_text(const struct ask *a, size_t row, size_t i, struct buf *pool, double *v, struct err *e)
 {
 	const size_t at = row * a->m->features + i, n = a->bytes[at];
-	const struct predict_words *w = i < a->m->word_count ? &a->m->words[i] : NULL;
-	const int how = reads(a->m, i);
+	const enum predict_reads how = predict_reads(a->m, i);
 
-	if (how == 0)
+	if (how == PREDICT_NUMBER)
 		return err_set(e, ERR_NO, NULL, "row %zu has a text for feature %zu, which is a number", row, i);
-	if (how == 2 && (n > INT32_MAX || !text_utf8((const uint8_t *)a->text[at], n, true)))
+	if (how == PREDICT_TEXT && (n > INT32_MAX || !text_utf8((const uint8_t *)a->text[at], n, true)))
 		return err_set(e, ERR_NO, NULL, "row %zu has a text that is too long or not UTF-8", row);
-	*v = how == 2 ? step_pool_put(pool, a->text[at], n) : number_of(w, a->text[at], n);
-	if (*v < 0 && w->unknown == PREDICT_UNKNOWN_REFUSED)
+	if (how == PREDICT_TEXT)
+		*v = step_pool_put(pool, a->text[at], n);
+	else if (!predict_word_value(a->m, i, a->text[at], n, n == 0, v))
 		return err_set(e, ERR_NO, NULL, "row %zu has a text for feature %zu that the model does not know", row, i);
 	return 0;
 }
@@ -306,7 +288,7 @@ put_texts(const struct ask *a, struct block *b, size_t from, struct err *e)
 			if (a->text && a->text[(from + i) * width + k]) {
 				if (put_text(a, from + i, k, &b->pool, v, e) < 0)
 					return -1;
-			} else if (reads(a->m, k) == 2) {
+			} else if (predict_reads(a->m, k) == PREDICT_TEXT) {
 				*v = (double)NAN;
 			}
 		}

@@ -185,6 +185,27 @@ predict_word(const struct predict_words *w, const char *text, size_t n)
 	return -1;
 }
 
+enum predict_reads
+predict_reads(const struct predictor *m, size_t feature)
+{
+	const struct predict_words *w = feature < m->word_count ? &m->words[feature] : NULL;
+
+	return !w || (w->count == 0 && !w->unused && !w->text) ? PREDICT_NUMBER
+	       : w->text && !w->unused                         ? PREDICT_TEXT
+	                                                       : PREDICT_WORD;
+}
+
+bool
+predict_word_value(const struct predictor *m, size_t feature, const char *text, size_t n, bool missing, double *v)
+{
+	const struct predict_words *w = &m->words[feature];
+
+	*v = w->unused ? 0 : predict_word(w, text, n);
+	if (*v < 0 && (missing || w->unknown == PREDICT_UNKNOWN_MISSING))
+		*v = (double)NAN;
+	return !(*v < 0) || w->unknown != PREDICT_UNKNOWN_REFUSED;
+}
+
 void
 predict_words_free(struct predict_words *w)
 {

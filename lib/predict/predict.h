@@ -146,8 +146,17 @@ int predictor_add_name(struct predictor *m, const char *text, size_t n, struct e
 /* The same for the labels. */
 int predictor_add_label(struct predictor *m, const char *text, size_t n, struct err *e);
 
-/* The number of a text, -1 if the feature does not know it. */
+/* What a feature reads. */
+enum predict_reads { PREDICT_NUMBER, PREDICT_WORD /* a text that stands for a number */, PREDICT_TEXT /* any */ };
+enum predict_reads predict_reads(const struct predictor *m, size_t feature);
+
+/* The place of a text among words, -1 if it is not there. */
 double predict_word(const struct predict_words *w, const char *text, size_t n);
+
+/* Stores the number that a text stands for, by a feature that reads words: -1 if the model does not know it, NaN
+ * if it is missing then. Returns false if the model refuses it. */
+bool predict_word_value(const struct predictor *m, size_t feature, const char *text, size_t n, bool missing,
+                        double *v);
 void predict_words_free(struct predict_words *w);
 
 /* Appends a step in front of the trees or weights, which then belongs to the model; NULL if memory

@@ -136,21 +136,16 @@ value_of(struct field x, double *v)
 bool
 rows_value(const struct rows *r, size_t feature, struct field x, struct buf *pool, double *v)
 {
-	const struct predict_words *w = r->m->words ? &r->m->words[feature] : NULL;
-
-	*v = 0;
-	if (w && w->unused)
-		return true;
-	if (w && w->text) {
+	switch (predict_reads(r->m, feature)) {
+	case PREDICT_WORD:
+		return predict_word_value(r->m, feature, x.p, x.n, is_missing(x), v);
+	case PREDICT_TEXT:
 		*v = rows_put_text(pool, x);
 		return *v >= 0;
-	}
-	if (!w || w->count == 0)
+	default:
+		*v = 0;
 		return value_of(x, v);
-	*v = predict_word(w, x.p, x.n);
-	if (*v < 0 && (is_missing(x) || w->unknown == PREDICT_UNKNOWN_MISSING))
-		*v = (double)NAN;
-	return !(*v < 0) || w->unknown != PREDICT_UNKNOWN_REFUSED;
+	}
 }
 
 bool
