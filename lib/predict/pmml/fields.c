@@ -10,33 +10,15 @@
 
 /* ---- errors ---- */
 
-static int
-fail(struct pmml *p, uint32_t node, enum err_code code, const char *fmt, va_list ap)
+int
+pmml_fail(struct pmml *p, uint32_t node, enum err_code code, const char *fmt, ...)
 {
 	char object[400];
+	va_list ap;
 
 	snprintf(object, sizeof object, "%.300s, line %u", p->where, (unsigned)p->x.nodes[node].line);
-	return err_vset(p->e, code, object, fmt, ap);
-}
-
-int
-pmml_refuse(struct pmml *p, uint32_t node, const char *fmt, ...)
-{
-	va_list ap;
-
 	va_start(ap, fmt);
-	fail(p, node, ERR_FORMAT, fmt, ap);
-	va_end(ap);
-	return -1;
-}
-
-int
-pmml_wrong(struct pmml *p, uint32_t node, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	fail(p, node, ERR_CORRUPT, fmt, ap);
+	err_vset(p->e, code, object, fmt, ap);
 	va_end(ap);
 	return -1;
 }

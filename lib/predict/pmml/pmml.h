@@ -75,8 +75,10 @@ struct pmml {
 /* ---- fields.c ---- */
 
 /* Errors with the line of an element. Always -1. refuse: ERR_FORMAT, for what is not read here; wrong: ERR_CORRUPT. */
-int pmml_refuse(struct pmml *p, uint32_t node, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int pmml_wrong(struct pmml *p, uint32_t node, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int pmml_fail(struct pmml *p, uint32_t node, enum err_code code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+#define pmml_refuse(p, node, ...) pmml_fail(p, node, ERR_FORMAT, __VA_ARGS__)
+#define pmml_wrong(p, node, ...) pmml_fail(p, node, ERR_CORRUPT, __VA_ARGS__)
 
 /* The dictionary of the document and the mining schema of its model. 0 or -1. */
 int pmml_read_fields(struct pmml *p, uint32_t root, uint32_t model);
