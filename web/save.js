@@ -68,7 +68,7 @@ export async function create(name) {
       try {
         return disk.write(bytes, { at });
       } catch (e) {
-        throw this.failure = e.name === 'QuotaExceededError' ? new Error('there is no room for the file on this device') : e;
+        throw this.failure = e.name === 'QuotaExceededError' ? new Error('the file does not fit on this device') : e;
       }
     },
     async end(target) {

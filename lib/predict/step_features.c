@@ -117,12 +117,12 @@ step_poly_begin(struct step *s, struct err *e)
 		memcpy(s->list, list, 2 * n * sizeof *list);
 	free(list);
 	if (n >= POLY_TERMS)
-		return err_set(e, ERR_CORRUPT, NULL, "there are more than %zu products of features", POLY_TERMS);
+		return err_set(e, ERR_CORRUPT, NULL, "the degrees allow more than %zu products of features", POLY_TERMS);
 	if (!s->list)
 		return err_memory(e);
 	s->weigh = (unsigned)left;
 	s->out = n - left + (s->mode & POLY_ONE ? 1 : 0);
-	return s->out ? 0 : err_set(e, ERR_CORRUPT, NULL, "there are no products of features");
+	return s->out ? 0 : err_set(e, ERR_CORRUPT, NULL, "the degrees allow no product of features");
 }
 
 /* Products are made from the last feature to the first one, as the library does. */

@@ -203,7 +203,7 @@ test_refused(void)
 		{ SHAPED(LONGS("s", "9", "1 1 1 1 1 1 1 1 4") NODE("Reshape", IN("x") IN("s"), OUT("y"), "")), "more than 8 dimensions" },
 		{ SHAPED(LONGS("s", "1000", "1") NODE("Reshape", IN("x") IN("s"), OUT("y"), "")), "more values than the file" },
 		{ SHAPED(LONGS("s", "2", "1 2 3") NODE("Reshape", IN("x") IN("s"), OUT("y"), "")), "the values of its shape" },
-		{ SHAPED(LONGS("k", "1", "5") NODE("TopK", IN("x") IN("k"), OUT("y") OUT("z"), "")), "there are not 5 values" },
+		{ SHAPED(LONGS("k", "1", "5") NODE("TopK", IN("x") IN("k"), OUT("y") OUT("z"), "")), "does not have 5 values" },
 		{ SHAPED(NODE("Softmax", IN("x"), OUT("y"), INT("axis", "2"))), "is not one of the 2 dimensions" },
 		{ SHAPED("5:{1:1 2:1 4:f[inf] 8:\"s\"} " NODE("Slice", IN("x") IN("s") IN("s"), OUT("y"), "")), "is not an integer" },
 		{ SHAPED(NODE("MatMul", IN("x") IN("x"), OUT("y"), "")), "the matrices do not fit" },

@@ -412,7 +412,7 @@ stat(const char *path, struct stat *st)
 	return r;
 }
 
-/* There are no links. */
+/* Links do not exist in memory. */
 int
 lstat(const char *path, struct stat *st)
 {

@@ -301,7 +301,7 @@ take_vocabulary(struct ops_reader *x, struct ops_node *n)
 	size_t i;
 
 	if (!a || !a->text_count || a->text_count > FOREST_FEATURES)
-		return ops_reader_wrong(x, n, "there is no vocabulary of texts");
+		return ops_reader_wrong(x, n, "the operator needs a vocabulary of texts");
 	for (i = 0; n->in_count && i < x->inputs.n / sizeof *in; i++)
 		if (in[i].place == n->in[0] && in[i].map && !in[i].width) {
 			in[i].width = a->text_count;

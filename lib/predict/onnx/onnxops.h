@@ -40,7 +40,7 @@
 enum ops_type { OPS_FLOAT = 1, OPS_INT32 = 6, OPS_INT64, OPS_STRING, OPS_BOOL, OPS_HALF, OPS_DOUBLE };
 
 struct ops_tensor {
-	unsigned type; /* 0: there is no value */
+	unsigned type; /* 0: not computed */
 	size_t rank, dims[OPS_RANK], n;
 	double *v;
 	struct step_text *t; /* of OPS_STRING */
@@ -250,7 +250,7 @@ int ops_run_row(struct ops_run *r, const double *row, const struct step_text *te
 /* Appends the operators of a step of the kinds above, each once. */
 void onnxops_names(const struct step *s, struct buf *to);
 
-/* Reads any graph. 0 or -1; ERR_NO: there is no graph, or it has no output. */
+/* Reads any graph. 0 or -1; ERR_NO: the file does not have a graph, or the graph an output. */
 int onnxops_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 
 #endif

@@ -147,7 +147,7 @@ open_grams(struct ops_reader *x, struct ops_node *n)
 	g->mode = ops_says(n, "mode", "TF") ? COUNT : ops_says(n, "mode", "IDF") ? ONCE : COUNT_TIMES;
 	g->weights = weights && weights->count ? weights->list : NULL;
 	if (g->weights && weights->count < g->width && g->mode != COUNT)
-		return ops_reader_wrong(x, n, "there are not as many weights as columns");
+		return ops_reader_wrong(x, n, "the weights are fewer than the columns");
 	g->shortest = (size_t)shortest;
 	g->longest = (size_t)longest;
 	g->skips = skips < OPS_WHOLE ? (size_t)skips : (size_t)OPS_WHOLE;

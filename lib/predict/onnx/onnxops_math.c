@@ -347,7 +347,7 @@ arg(RUN)
 			dims[rank++] = i == axis ? 1 : x->dims[i];
 	sizes(x, axis, &outer, &along, &inner);
 	if (along == 0)
-		return ops_wrong(r, n, "there are no values");
+		return ops_wrong(r, n, "the input does not have values along the axis");
 	if (ops_make(r, n, out, OPS_INT64, rank, dims) < 0 || ops_work(r, n, x->n) < 0)
 		return -1;
 	for (i = 0; i < outer; i++)
@@ -397,7 +397,7 @@ top(RUN)
 	sizes(x, axis, &outer, &along, &inner);
 	memcpy(dims, x->dims, sizeof dims);
 	if (!(k >= 0 && k <= (double)along))
-		return ops_wrong(r, n, "there are not %g values", k);
+		return ops_wrong(r, n, "the input does not have %g values along the axis", k);
 	dims[axis] = (size_t)k;
 	list = ops_take(&r->memory, along, sizeof *list);
 	if (!list || ops_make(r, n, &out[0], x->type, x->rank, dims) < 0 ||

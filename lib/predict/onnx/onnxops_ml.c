@@ -255,7 +255,7 @@ open_onehot(struct ops_reader *x, struct ops_node *n)
 		return ops_table(&m->ways[1].from, NULL, a->texts, a->text_count) < 0 ? err_memory(x->x->e) : 0;
 	if (b && b->count)
 		return ops_table(&m->ways[0].from, b->list, NULL, b->count) < 0 ? err_memory(x->x->e) : 0;
-	return ops_reader_wrong(x, n, "there are no categories");
+	return ops_reader_wrong(x, n, "the operator does not have categories");
 }
 
 static int

@@ -301,7 +301,7 @@ open_tokenizer(struct ops_reader *x, struct ops_node *n)
 	t->mark = ops_number(n, "mark", 0) != 0;
 	t->pad = pad && pad->text.p ? pad->text : (struct step_text){ "#", 1 };
 	if (count == 0 || count > PATTERNS)
-		return ops_reader_wrong(x, n, "there are no separators, or too many");
+		return ops_reader_wrong(x, n, "the operator needs 1 to 256 separators");
 	t->patterns = mem_array(count, sizeof *t->patterns);
 	if (!t->patterns)
 		return err_memory(x->x->e);
