@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -454,6 +455,18 @@ reader_at_end(struct reader *r)
 
 	reader_peek(r, 1, &n);
 	return n == 0;
+}
+
+bool
+reader_ready(const struct reader *r)
+{
+	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+
+	if (r->fill > r->at)
+		return true;
+	if (r->failed || r->eof || r->remote)
+		return false;
+	return r->seekable ? reader_left(r) > 0 : poll(&p, 1, 0) > 0;
 }
 
 int

@@ -111,4 +111,7 @@ int reader_seek(struct reader *r, uint64_t offset);
 /* True at the end of the input and after an error. */
 bool reader_at_end(struct reader *r);
 
+/* Whether bytes can be read without waiting for another process. False for a file that has been read. */
+bool reader_ready(const struct reader *r);
+
 #endif

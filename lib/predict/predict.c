@@ -381,16 +381,22 @@ predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, do
 		                                                      scores + i * m->outputs);
 }
 
+bool
+predict_changes(const struct predictor *m, uint64_t rows)
+{
+	const struct forest *f = &m->forest;
+
+	/* Making the form costs about as much as twelve rows for each node of an average tree. */
+	return !m->expects && predict_trees(m) > 0 && rows >= 12 * f->node_count / f->tree_count;
+}
+
 void
 predict_expect(struct predictor *m, uint64_t rows)
 {
-	struct forest *f = &m->forest;
-
-	/* Making it costs about as much as twelve rows for each node of an average tree. */
-	if (m->expects || predict_trees(m) == 0 || rows < 12 * f->node_count / f->tree_count)
+	if (!predict_changes(m, rows))
 		return;
 	m->expects = true;
-	f->ranks = forest_ranks(f, PREDICT_RANKS);
+	m->forest.ranks = forest_ranks(&m->forest, PREDICT_RANKS);
 }
 
 /* ---- links ---- */

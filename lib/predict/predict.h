@@ -179,6 +179,8 @@ void predict_rows(const struct predictor *m, double *rows, size_t n, bool missin
 /* Reports the number of rows that were asked for so far. From a number on that grows with the trees,
  * the forest takes the form for many rows. Not while other threads compute. */
 void predict_expect(struct predictor *m, uint64_t rows);
+/* Whether predict_expect would change the model. */
+bool predict_changes(const struct predictor *m, uint64_t rows);
 
 /* The columns of predictions after the link, for task value as many as outputs; of probabilities:
  * one for each class. */

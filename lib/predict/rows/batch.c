@@ -1,17 +1,20 @@
 #include "predict/rows/batch.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
 #include "core/mem.h"
-#include "core/thread.h"
+#include "core/tasks.h"
 #include "predict/rows/batch_put.h"
 #include "predict/contrib.h"
 #include "predict/rows/rows_numbers.h"
 
 #define CHUNK (1u << 20) /* bytes of rows that are read before they are computed */
+#define CHUNKS 3         /* under way: one is read and written while others are computed */
+#define HELPERS 255u     /* threads besides the caller, at most */
 #define VALUES (1u << 22) /* features of all rows of a block, about */
 
 struct line {
@@ -28,17 +31,34 @@ struct block {
 	struct err e;
 };
 
-struct work {
-	struct batch *b;
-	struct buf text;      /* bytes that were read and not used */
-	size_t searched;      /* of them, those without an end of a line */
+/* Rows that are read together. */
+struct chunk {
+	struct buf text;
+	size_t used;          /* bytes of the lines; the rest belongs to the next chunk */
+	size_t searched;      /* bytes without an end of a line, if there are no lines yet */
 	struct line *lines;
 	size_t line_count, line_cap;
 	struct block *blocks;
 	size_t block_count, block_cap;
-	uint64_t number;      /* lines so far */
+	atomic_size_t next;   /* the first block that no thread has begun */
+	size_t helped;        /* tasks that were started for it */
+};
+
+/* Chunks are a ring. One thread reads them, cuts them into lines, and puts their predictions in order;
+ * it computes as well when it has to wait, and everything if it is alone. */
+struct work {
+	struct batch *b;
+	struct chunk chunks[CHUNKS];
+	size_t ring;           /* chunks that are used */
+	size_t first, pending; /* chunks that are computed: the first one, their number */
+	struct chunk *now;     /* the one behind them, which is read */
+	struct tasks *tasks;   /* NULL: no other threads */
+	size_t helpers;
+	struct err *e;         /* of the caller */
+	bool failed;           /* predictions end here */
+	uint64_t number;       /* lines so far */
 	bool begun;
-	bool known;           /* lines or an array: it is clear which */
+	bool known;            /* lines or an array: it is clear which */
 };
 
 int
@@ -154,12 +174,9 @@ predict_part(const struct batch *b, struct room *r, struct err *e)
 }
 
 static void
-compute(void *ctx, size_t index)
+compute(const struct batch *b, struct block *x)
 {
-	struct work *w = ctx;
-	const struct batch *b = w->b;
 	const struct predictor *m = b->m;
-	struct block *x = &w->blocks[index];
 	struct room *r = mem_array(1, sizeof *r);
 	struct err e = ERR_INIT;
 	size_t i, n = 0;
@@ -194,47 +211,121 @@ end:
 	}
 }
 
-static int
-put_blocks(struct work *w, struct err *e)
+/* ---- chunks ---- */
+
+static void
+compute_chunk(const struct batch *b, struct chunk *c)
 {
 	size_t i;
 
-	for (i = 0; i < w->block_count; i++) {
-		struct block *x = &w->blocks[i];
-
-		if (x->out.n > 0 && w->b->put(w->b->ctx, x->out.p, x->out.n, e) < 0)
-			return -1;
-		if (x->e.code != ERR_NONE) {
-			*e = x->e;
-			return -1;
-		}
-	}
-	return 0;
+	while ((i = atomic_fetch_add(&c->next, 1)) < c->block_count)
+		compute(b, &c->blocks[i]);
 }
 
-/* Computes the lines so far. */
-static int
-flush(struct work *w, struct err *e)
+static void
+run_task(void *ctx, size_t index)
 {
-	size_t i, each = batch_rows(w->b->m, w->b->what, w->line_count, w->b->jobs);
+	struct work *w = ctx;
 
-	w->block_count = 0;
-	predict_expect(w->b->m, w->number + w->line_count);
-	if (mem_grow(&w->blocks, &w->block_cap, w->line_count / each + 1, sizeof *w->blocks) < 0)
+	compute_chunk(w->b, &w->chunks[index / w->helpers]);
+}
+
+/* Puts the predictions of the first pending chunk once they are there. */
+static int
+put_first(struct work *w)
+{
+	struct chunk *c = &w->chunks[w->first];
+	size_t i;
+
+	compute_chunk(w->b, c);
+	for (i = 0; i < c->helped; i++)
+		tasks_await(w->tasks, w->first * w->helpers + i);
+	w->first = (w->first + 1) % w->ring;
+	w->pending--;
+	for (i = 0; i < c->block_count && !w->failed; i++) {
+		struct block *x = &c->blocks[i];
+
+		if (x->out.n > 0 && w->b->put(w->b->ctx, x->out.p, x->out.n, w->e) < 0)
+			w->failed = true;
+		else if (x->e.code != ERR_NONE) {
+			*w->e = x->e;
+			w->failed = true;
+		}
+	}
+	return w->failed ? -1 : 0;
+}
+
+static int
+put_all(struct work *w)
+{
+	while (w->pending > 0 && !w->failed)
+		put_first(w);
+	return w->failed ? -1 : 0;
+}
+
+/* Divides the lines of this chunk into blocks, which are pending from now on. */
+static int
+divide(struct work *w, struct err *e)
+{
+	struct chunk *c = w->now;
+	size_t i, each = batch_rows(w->b->m, w->b->what, c->line_count, w->b->jobs);
+
+	if (predict_changes(w->b->m, w->number + c->line_count)) {
+		if (put_all(w) < 0)
+			return -1;
+		predict_expect(w->b->m, w->number + c->line_count);
+	}
+	c->block_count = 0;
+	if (mem_grow(&c->blocks, &c->block_cap, c->line_count / each + 1, sizeof *c->blocks) < 0)
 		return err_memory(e);
-	for (i = 0; i < w->line_count; i += each) {
-		struct block *x = &w->blocks[w->block_count++];
+	for (i = 0; i < c->line_count; i += each) {
+		struct block *x = &c->blocks[c->block_count++];
 
 		buf_clear(&x->out);
 		x->e = (struct err)ERR_INIT;
-		x->lines = w->lines + i;
-		x->n = w->line_count - i < each ? w->line_count - i : each;
+		x->lines = c->lines + i;
+		x->n = c->line_count - i < each ? c->line_count - i : each;
 		x->number = w->number + i + 1;
 	}
-	thread_for(w->b->jobs, w->block_count, compute, w);
-	w->number += w->line_count;
-	w->line_count = 0;
-	return put_blocks(w, e);
+	w->number += c->line_count;
+	w->pending += c->line_count > 0;
+	return 0;
+}
+
+/* Lets other threads begin with a chunk. alone: this thread takes part at once. */
+static void
+start(struct work *w, struct chunk *c, bool alone)
+{
+	size_t i, most = c->block_count - (alone && c->block_count > 0);
+
+	c->next = 0;
+	c->helped = most < w->helpers ? most : w->helpers;
+	for (i = 0; i < c->helped; i++)
+		tasks_start(w->tasks, (size_t)(c - w->chunks) * w->helpers + i);
+}
+
+/* Goes on to a chunk that begins with what this one has left. -1 after an error. */
+static int
+advance(struct work *w)
+{
+	struct chunk *c = w->now, *to;
+	size_t rest = c->text.n - c->used;
+
+	if (c->used == 0)
+		return 0;
+	if (w->pending == w->ring && put_first(w) < 0)
+		return -1;
+	to = w->now = &w->chunks[(w->first + w->pending) % w->ring];
+	if (to == c) {
+		memmove(c->text.p, c->text.p + c->used, rest);
+		c->text.n = rest;
+	} else {
+		buf_clear(&to->text);
+		buf_put(&to->text, c->text.p + c->used, rest);
+	}
+	to->searched = rest;
+	to->used = to->line_count = to->block_count = 0;
+	return 0;
 }
 
 /* ---- lines ---- */
@@ -272,6 +363,8 @@ without_mark(struct line x)
 static int
 take_line(struct work *w, struct line line, struct err *e)
 {
+	struct chunk *c = w->now;
+
 	if (!w->begun) {
 		line = without_mark(line);
 		if (begin(w, line, e) < 0)
@@ -279,38 +372,36 @@ take_line(struct work *w, struct line line, struct err *e)
 		if (w->b->rows.header)
 			return 0;
 	}
-	if (mem_grow(&w->lines, &w->line_cap, w->line_count + 1, sizeof *w->lines) < 0)
+	if (mem_grow(&c->lines, &c->line_cap, c->line_count + 1, sizeof *c->lines) < 0)
 		return err_memory(e);
-	w->lines[w->line_count++] = line;
+	c->lines[c->line_count++] = line;
 	return 0;
 }
 
-/* Computes all whole lines of the text, and keeps the rest. last: the text ends here. */
+/* Takes all whole lines of the text. last: the text ends here. */
 static int
 take_text(struct work *w, bool last, struct err *e)
 {
-	const char *p = (const char *)w->text.p, *end = w->text.n ? p + w->text.n : p, *stop;
-	size_t rest;
+	struct chunk *c = w->now;
+	const char *p = (const char *)c->text.p, *end = c->text.n ? p + c->text.n : p, *stop;
 
 	while (p < end) {
-		stop = memchr(p + w->searched, '\n', (size_t)(end - p) - w->searched);
+		stop = memchr(p + c->searched, '\n', (size_t)(end - p) - c->searched);
 		if (!stop && !last)
 			break;
 		stop = stop ? stop : end;
 		if (take_line(w, (struct line){ p, (size_t)(stop - p) }, e) < 0)
 			return -1;
 		p = stop < end ? stop + 1 : end;
-		w->searched = 0;
+		c->searched = 0;
 	}
-	if (flush(w, e) < 0)
+	c->searched = (size_t)(end - p);
+	c->used = c->text.n - c->searched;
+	if (divide(w, e) < 0)
 		return -1;
-	rest = (size_t)(end - p);
-	if (rest > BATCH_LINE)
+	if (c->searched > BATCH_LINE)
 		return err_set(e, ERR_CORRUPT, w->b->rows.where, "row %" PRIu64 " has more than %u bytes",
 		               w->number + 1, BATCH_LINE);
-	if (rest < w->text.n)
-		memmove(w->text.p, p, rest);
-	w->text.n = w->searched = rest;
 	return 0;
 }
 
@@ -321,21 +412,21 @@ static int
 begin_array(struct work *w, bool last, struct err *e)
 {
 	struct batch *b = w->b;
-	struct buf o = { 0 };
-	size_t need = rows_npy_bytes(w->text.p, w->text.n);
+	struct buf o = { 0 }, *text = &w->now->text;
+	size_t need = rows_npy_bytes(text->p, text->n);
 	int r;
 
-	if (w->text.n < need && !last)
+	if (text->n < need && !last)
 		return 0;
 	if (b->header == 1)
 		return err_set(e, ERR_USAGE, NULL, "rows of the form npy have no header");
 	if (b->rows.one_based)
 		return err_set(e, ERR_USAGE, NULL, "--one-based: the rows are npy, not libsvm");
-	if (rows_npy_begin(&b->rows, w->text.p, w->text.n, e) < 0)
+	if (rows_npy_begin(&b->rows, text->p, text->n, e) < 0)
 		return -1;
 	w->begun = true;
-	w->text.n -= b->rows.npy.at;
-	memmove(w->text.p, w->text.p + b->rows.npy.at, w->text.n);
+	text->n -= b->rows.npy.at;
+	memmove(text->p, text->p + b->rows.npy.at, text->n);
 	batch_npy_header(b, &o);
 	r = buf_ok(&o) ? b->put(b->ctx, o.p, o.n, e) : err_memory(e);
 	buf_free(&o);
@@ -347,12 +438,13 @@ static int
 find_form(struct work *w, bool last, struct err *e)
 {
 	enum rows_form form = w->b->rows.form;
-	bool array = w->text.n > 0 && rows_npy_probe(w->text.p, w->text.n);
+	const struct buf *text = &w->now->text;
+	bool array = text->n > 0 && rows_npy_probe(text->p, text->n);
 	int r;
 
 	if (w->known || (form != ROWS_NPY && form != ROWS_UNKNOWN))
 		return 1;
-	if (!last && w->text.n < 6 && (form == ROWS_NPY || (w->text.n > 0 && w->text.p[0] == 0x93)))
+	if (!last && text->n < 6 && (form == ROWS_NPY || (text->n > 0 && text->p[0] == 0x93)))
 		return 0;
 	if (!array && form == ROWS_NPY)
 		return err_set(e, ERR_CORRUPT, w->b->rows.where, "is not an array of NumPy");
@@ -361,36 +453,33 @@ find_form(struct work *w, bool last, struct err *e)
 	return r;
 }
 
-/* Computes all whole rows of the array, and keeps the rest. In Fortran's order, they are whole when the
- * last one is. */
+/* Takes all whole rows of the array. In Fortran's order, they are whole when the last one is. */
 static int
 take_array(struct work *w, bool last, struct err *e)
 {
 	const struct rows *rows = &w->b->rows;
-	uint64_t i, left = rows->count - w->number, n = w->text.n / rows->bytes;
-	size_t step = rows->npy.fortran ? rows->npy.element : (size_t)rows->bytes, used;
+	struct chunk *c = w->now;
+	uint64_t i, left = rows->count - w->number, n = c->text.n / rows->bytes;
+	size_t step = rows->npy.fortran ? rows->npy.element : (size_t)rows->bytes;
 
 	if (rows->npy.fortran && !last)
 		return 0;
 	n = n > left ? left : rows->npy.fortran && n < left ? 0 : n;
 	for (i = 0; i < n; i++)
-		if (take_line(w, (struct line){ (const char *)w->text.p + i * step, step }, e) < 0)
+		if (take_line(w, (struct line){ (const char *)c->text.p + i * step, step }, e) < 0)
 			return -1;
-	if (flush(w, e) < 0)
+	c->used = (size_t)(n * rows->bytes);
+	if (divide(w, e) < 0)
 		return -1;
 	if (last && n < left)
 		return err_set(e, ERR_CORRUPT, rows->where, "the array ends behind row %" PRIu64 " of %" PRIu64,
 		               w->number, rows->count);
-	used = (size_t)(n * rows->bytes);
-	if (n == left && used < w->text.n)
+	if (n == left && c->used < c->text.n)
 		return err_set(e, ERR_CORRUPT, rows->where, "something follows the array");
-	if (used > 0)
-		memmove(w->text.p, w->text.p + used, w->text.n - used);
-	w->text.n -= used;
 	return 0;
 }
 
-/* Computes the whole rows among what has been read. */
+/* Takes the whole rows among what has been read. */
 static int
 take(struct work *w, bool last, struct err *e)
 {
@@ -401,11 +490,11 @@ take(struct work *w, bool last, struct err *e)
 	return w->b->rows.form == ROWS_NPY ? take_array(w, last, e) : take_text(w, last, e);
 }
 
-/* Reads until there is enough for all threads, or nothing more has arrived. 1, 0 at the end. */
-static int
-fill(struct work *w, struct reader *r)
+/* Reads until there is enough for all threads, or nothing more has arrived. False at the end. */
+static bool
+fill(struct buf *text, struct reader *r)
 {
-	size_t from = w->text.n, n = 0;
+	size_t from = text->n, n = 0;
 	const uint8_t *p;
 
 	do {
@@ -414,33 +503,63 @@ fill(struct work *w, struct reader *r)
 		p = reader_some(r, READER_STEP, &n);
 		if (!p)
 			break;
-		buf_put(&w->text, p, n);
-	} while (n == READER_STEP && w->text.n - from < CHUNK);
-	buf_room(&w->text, ROWS_NUMBERS_SLACK);
-	return !r->failed && !reader_at_end(r);
+		buf_put(text, p, n);
+	} while (n == READER_STEP && text->n - from < CHUNK);
+	buf_room(text, ROWS_NUMBERS_SLACK);
+	return !r->failed && !(r->eof && r->at == r->fill);
+}
+
+/* Reads, and has the chunks computed. Waits for more rows only when all predictions so far are put. */
+static int
+run(struct work *w, struct reader *r, struct err *e)
+{
+	bool more = true, ahead;
+	int status = 0;
+
+	while (more && status == 0) {
+		more = fill(&w->now->text, r);
+		status = r->failed ? -1 : buf_ok(&w->now->text) ? take(w, !more, e) : err_memory(e);
+		ahead = w->tasks && more && status == 0 && reader_ready(r);
+		start(w, w->now, !ahead);
+		if ((!ahead && put_all(w) < 0) || (status == 0 && advance(w) < 0))
+			status = -1;
+	}
+	return put_all(w) < 0 ? -1 : status;
+}
+
+static void
+work_free(struct work *w)
+{
+	struct chunk *c;
+	size_t i;
+
+	tasks_free(w->tasks);
+	for (c = w->chunks; c < w->chunks + CHUNKS; c++) {
+		for (i = 0; i < c->block_cap; i++)
+			buf_free(&c->blocks[i].out);
+		free(c->blocks);
+		free(c->lines);
+		buf_free(&c->text);
+	}
 }
 
 int
 batch_run(struct batch *b, struct reader *r, struct err *e)
 {
-	struct work w = { .b = b };
-	size_t i;
-	int more = 1, status = 0;
+	struct err late = ERR_INIT, *before = r->err;
+	struct work w = { .b = b, .e = e, .ring = 1, .now = w.chunks };
+	int status;
 
 	b->rows.slack = true;
-	while (more && status == 0) {
-		more = fill(&w, r);
-		if (r->failed)
-			status = -1;
-		else if (!buf_ok(&w.text))
-			status = err_memory(e);
-		else
-			status = take(&w, !more, e);
-	}
-	for (i = 0; i < w.block_cap; i++)
-		buf_free(&w.blocks[i].out);
-	free(w.blocks);
-	free(w.lines);
-	buf_free(&w.text);
+	w.helpers = b->jobs > 1 ? b->jobs - 1 < HELPERS ? b->jobs - 1 : HELPERS : 0;
+	if (w.helpers && !(w.tasks = tasks_new((unsigned)w.helpers, CHUNKS * w.helpers, run_task, &w)))
+		return err_memory(e);
+	w.ring = w.tasks ? CHUNKS : 1;
+	r->err = &late; /* comes behind the predictions of what was read before */
+	status = run(&w, r, &late);
+	r->err = before;
+	if (status < 0 && !w.failed && late.code != ERR_NONE)
+		*e = late;
+	work_free(&w);
 	return status;
 }
