@@ -22,6 +22,12 @@ BASE = --target=wasm32-wasi $(FEATURES) -flto -ffunction-sections -fdata-section
 	-ffile-prefix-map=$(CURDIR)=.
 S = $(W)/src
 
+# What the objects are compiled with: all that stands here before the modules. Written when it changes.
+RULES = $(W)/rules
+$(RULES): always
+	@mkdir -p $(W)
+	@sed '/^# ---- modules/,$$d' web/module.mk | cmp -s - $@ || sed '/^# ---- modules/,$$d' web/module.mk >$@
+
 ifneq ($(V),1)
 say = @printf '%-3s %s\n' $1 $(@:$(W)/%=wasm/%) &&
 endif
@@ -84,12 +90,12 @@ $(W)/lib/libzstd/lib/compress/zstd_opt.o: EXTRA = -DZSTD_NO_INLINE
 # lib/crypto/portable/base.c has it, without a table of 30 KB.
 $(W)/lib/libsodium/%/ed25519_ref10.o: EXTRA = -Dge25519_scalarmult_base=ge25519_by_table
 
-$(W)/lib/%.o: $(S)/%.c
+$(W)/lib/%.o: $(S)/%.c $(RULES)
 	@mkdir -p $(@D)
 	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -DNDEBUG -Ilib/core/wasm/include $($(firstword $(subst /, ,$*))_FLAGS) $(EXTRA) -c -o $@ $<
 
 # What configure would write into them.
-$(S)/.ready: scripts/wasm-sources.sh scripts/wasm-edits.sh web/module.mk
+$(S)/.ready: scripts/wasm-sources.sh scripts/wasm-edits.sh $(RULES)
 	@scripts/wasm-sources.sh $(S) $(DEBS)
 	@: >$(S)/jansson/src/jansson_private_config.h
 	@cd $(S)/pcre2/src && cp config.h.generic config.h && cp pcre2.h.generic pcre2.h && \
@@ -132,25 +138,25 @@ $(COMPUTE:%.c=$(W)/own/%.o): CFLAGS += $(WASM_FAST)
 # Tables of Unicode, made by programs of this machine; the larger ones of PCRE2 are left out of its source.
 MADE = $(W)/made/core/wasm
 MADE_CC = $(CC) -std=c11 -O1 -w -Ilib -I$(W)/made -I$(S)/pcre2/src $(filter -DHAVE% -DPCRE2% -DSUPPORT%,$(pcre2_FLAGS))
-MADE_OF = $(wildcard web/tables/* lib/core/wasm/*.h) lib/core/characters.c
+MADE_OF = $(wildcard web/tables/* lib/core/wasm/*.h) lib/core/characters.c $(RULES)
 $(MADE)/characters.inc: $(MADE_OF)
 	@mkdir -p $(@D)
 	$(call say,GEN)$(MADE_CC) -o $(W)/made/characters web/tables/characters.c -lutf8proc
-	@$(W)/made/characters >$@.new && mv $@.new $@
+	@$(W)/made/characters >$@
 $(MADE)/patterns.inc: $(MADE_OF) $(MADE)/characters.inc lib/core/wasm/pattern_tables.c $(S)/.ready
 	$(call say,GEN)$(MADE_CC) -o $(W)/made/patterns web/tables/patterns.c lib/core/characters.c \
 		$(S)/pcre2/src/pcre2_ucd.c -lutf8proc
 	@$(W)/made/patterns >$@
 	@$(MADE_CC) -o $(W)/made/patterns_check web/tables/patterns_check.c lib/core/wasm/characters.c \
-		$(S)/pcre2/src/pcre2_ucd.c && $(W)/made/patterns_check || { rm -f $@; exit 1; }
+		$(S)/pcre2/src/pcre2_ucd.c && $(W)/made/patterns_check
 GRIDS = $(W)/made/kernels/common/grids.inc
-$(GRIDS): web/tables/grids.c lib/kernels/common/iq_grid.c
+$(GRIDS): web/tables/grids.c lib/kernels/common/iq_grid.c $(RULES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$(CC) -std=c11 -O1 -Ilib -o $(W)/made/grids $< && $(W)/made/grids >$@.new && mv $@.new $@
+	$(call say,GEN)$(CC) -std=c11 -O1 -Ilib -o $(W)/made/grids $< && $(W)/made/grids >$@
 $(W)/lib/pcre2/small_ucd.c: $(S)/.ready
 	@mkdir -p $(@D)
 	@sed '/PRIV(ucd_\(records\|stage[12]\))\[\] = { \/\*/,/^};/d' $(S)/pcre2/src/pcre2_ucd.c >$@
-$(W)/lib/pcre2/small_ucd.o: $(W)/lib/pcre2/small_ucd.c
+$(W)/lib/pcre2/small_ucd.o: $(W)/lib/pcre2/small_ucd.c $(RULES)
 	$(call say,CC)$(WASM_CC) $(BASE) $(WASM_O) -w -Ilib/core/wasm/include $(pcre2_FLAGS) -c -o $@ $<
 $(W)/own/lib/core/wasm/characters.o: $(MADE)/characters.inc
 $(W)/own/lib/core/wasm/pattern_tables.o: $(MADE)/patterns.inc
@@ -161,15 +167,15 @@ $(W)/own/lib/core/wasm/characters.o $(W)/own/lib/core/wasm/pattern_tables.o $(W)
 $(W)/own/web/core/math.o: CFLAGS += -fno-builtin
 $(W)/own/lib/crypto/portable/base.o: CFLAGS += -DCONFIGURED=1 # or headers inside libsodium warn
 
-$(W)/own/%.o: %.c
+$(W)/own/%.o: %.c $(RULES)
 	@mkdir -p $(@D)
 	$(call say,CC)$(WASM_CC) $(FLAGS) -MMD -MP -c -o $@ $<
 
-$(W)/reads/%.o: %.c
+$(W)/reads/%.o: %.c $(RULES)
 	@mkdir -p $(@D)
 	$(call say,CC)$(WASM_CC) $(FLAGS) -Wno-unused -DAPR_READS -MMD -MP -c -o $@ $<
 
-$(W)/few/%.o: %.c
+$(W)/few/%.o: %.c $(RULES)
 	@mkdir -p $(@D)
 	$(call say,CC)$(WASM_CC) $(FLAGS) -Wno-unused -DAPR_FEW -MMD -MP -c -o $@ $<
 
@@ -204,12 +210,15 @@ $(W)/aprml-core.exports: web/module.mk
 
 # The linker is called itself, as the driver of the compiler would run the optimizer only where it is
 # installed. It optimizes all objects together.
+#
+# Low memory is the far end of the stack (--stack-first). Told that it is unused, the optimizer puts additions
+# of constants below 1024 into loads, which do not wrap around: a stack is then full 1 KB earlier, and traps.
 SYSROOT = /usr/lib/wasm32-wasi
 LINK = wasm-ld-19 -m wasm32 --entry _initialize --gc-sections --strip-all -O2 --lto-O2 -z stack-size=4194304 \
 	--stack-first --max-memory=4294967296 -L$(SYSROOT) $(SYSROOT)/crt1-reactor.o
 RUNTIME := $(shell $(WASM_CC) --target=wasm32-wasi -print-libgcc-file-name)
 SHRINK = wasm-opt --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int \
-	--enable-mutable-globals --enable-simd -Oz
+	--enable-mutable-globals --enable-simd --low-memory-unused -Oz
 define module
 $(W)/$1.wasm: $(DEBS_OBJ) $($1_OBJ) $(W)/$1.exports
 	$$(file >$(W)/$1.objects,$$(filter %.o,$$^))
@@ -227,5 +236,6 @@ $(filter $(W)/%,$(GLUE)): $(W)/%: web/%
 all: $(MODULES:%=$(W)/%.wasm) $(GLUE)
 sources: $(S)/.ready
 -include $(shell find $(W)/own $(W)/reads $(W)/few -name '*.d' 2>/dev/null)
-.PHONY: all sources
+.PHONY: all sources always
+.DELETE_ON_ERROR:
 .DEFAULT_GOAL = all
