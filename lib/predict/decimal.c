@@ -1,6 +1,5 @@
 #include "predict/decimal.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,31 +51,65 @@ read_long(const char *s, const char *end)
 
 #define USUAL 19 /* digits, which a mantissa of 64 bits holds */
 
-#if LDBL_MANT_DIG == 64
-#define TEN 27 /* the highest power of ten that 64 bits of mantissa hold exactly */
-static const long double long_tens[] = { 1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L, 1e9L,
-	1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L,
-	1e24L, 1e25L, 1e26L, 1e27L };
+#if defined __SIZEOF_INT128__ && !defined __wasm__
+__extension__ typedef unsigned __int128 wide;
 
-/* Mantissa times a power of ten, rounded to 64 bits and then to the 53 of a double. Both roundings
- * together are one unless the first result lies in the middle between two doubles: false then. */
+/* 1 / 5^k for k from 1 on: the first 128 bits, without the rest. */
+#define FIFTHS 43
+static const uint64_t fifths[FIFTHS][2] = {
+	{ 0xcccccccccccccccc, 0xcccccccccccccccc }, { 0xa3d70a3d70a3d70a, 0x3d70a3d70a3d70a3 },
+	{ 0x83126e978d4fdf3b, 0x645a1cac083126e9 }, { 0xd1b71758e219652b, 0xd3c36113404ea4a8 },
+	{ 0xa7c5ac471b478423, 0x0fcf80dc33721d53 }, { 0x8637bd05af6c69b5, 0xa63f9a49c2c1b10f },
+	{ 0xd6bf94d5e57a42bc, 0x3d32907604691b4c }, { 0xabcc77118461cefc, 0xfdc20d2b36ba7c3d },
+	{ 0x89705f4136b4a597, 0x31680a88f8953030 }, { 0xdbe6fecebdedd5be, 0xb573440e5a884d1b },
+	{ 0xafebff0bcb24aafe, 0xf78f69a51539d748 }, { 0x8cbccc096f5088cb, 0xf93f87b7442e45d3 },
+	{ 0xe12e13424bb40e13, 0x2865a5f206b06fb9 }, { 0xb424dc35095cd80f, 0x538484c19ef38c94 },
+	{ 0x901d7cf73ab0acd9, 0x0f9d37014bf60a10 }, { 0xe69594bec44de15b, 0x4c2ebe687989a9b3 },
+	{ 0xb877aa3236a4b449, 0x09befeb9fad487c2 }, { 0x9392ee8e921d5d07, 0x3aff322e62439fcf },
+	{ 0xec1e4a7db69561a5, 0x2b31e9e3d06c32e5 }, { 0xbce5086492111aea, 0x88f4bb1ca6bcf584 },
+	{ 0x971da05074da7bee, 0xd3f6fc16ebca5e03 }, { 0xf1c90080baf72cb1, 0x5324c68b12dd6338 },
+	{ 0xc16d9a0095928a27, 0x75b7053c0f178293 }, { 0x9abe14cd44753b52, 0xc4926a9672793542 },
+	{ 0xf79687aed3eec551, 0x3a83ddbd83f52204 }, { 0xc612062576589dda, 0x95364afe032a819d },
+	{ 0x9e74d1b791e07e48, 0x775ea264cf55347d }, { 0xfd87b5f28300ca0d, 0x8bca9d6e188853fc },
+	{ 0xcad2f7f5359a3b3e, 0x096ee45813a04330 }, { 0xa2425ff75e14fc31, 0xa1258379a94d028d },
+	{ 0x81ceb32c4b43fcf4, 0x80eacf948770ced7 }, { 0xcfb11ead453994ba, 0x67de18eda5814af2 },
+	{ 0xa6274bbdd0fadd61, 0xecb1ad8aeacdd58e }, { 0x84ec3c97da624ab4, 0xbd5af13bef0b113e },
+	{ 0xd4ad2dbfc3d07787, 0x955e4ec64b44e864 }, { 0xaa242499697392d2, 0xdde50bd1d5d0b9e9 },
+	{ 0x881cea14545c7575, 0x7e50d64177da2e54 }, { 0xd9c7dced53c72255, 0x96e7bd358c904a21 },
+	{ 0xae397d8aa96c1b77, 0xabec975e0a0d081a }, { 0x8b61313bbabce2c6, 0x2323ac4b3b3da015 },
+	{ 0xdf01e85f912e37a3, 0x6b6c46dec52f6688 }, { 0xb267ed1940f1c61c, 0x55f038b237591ed3 },
+	{ 0x8eb98a7a9a5b04e3, 0x77f3608e92adb242 }
+};
+
+/* A mantissa of more than 53 bits, times 10^exponent. The product has an error below two units of the lower 64
+ * bits, so it is rounded the right way unless they are next to zero: false then. */
 static bool
 scale(uint64_t mantissa, int exponent, double *v)
 {
-	union { long double v; uint64_t mantissa; } x = { .v = (long double)mantissa };
+	unsigned k = (unsigned)-exponent, zeros, gone, bits = (k * 152170 >> 16) + 1; /* of 5^k */
+	union { uint64_t u; double d; } power;
+	wide low, high;
+	uint64_t top;
 
-	if (exponent < -TEN || exponent > TEN)
-		return false;
-	x.v = exponent < 0 ? x.v / long_tens[-exponent] : x.v * long_tens[exponent];
-	*v = (double)x.v;
-	return (x.mantissa & 0x7ff) != 0x400;
+	if (exponent >= 0 || k > FIFTHS || mantissa == 0) {
+		*v = (double)mantissa;
+		return exponent == 0 || mantissa == 0;
+	}
+	zeros = (unsigned)__builtin_clzll(mantissa);
+	low = (wide)(mantissa << zeros) * fifths[k - 1][1];
+	high = (wide)(mantissa << zeros) * fifths[k - 1][0] + (uint64_t)(low >> 64);
+	top = (uint64_t)(high >> 64);
+	gone = 10 + (unsigned)(top >> 63);
+	power.u = (uint64_t)(1023 + gone + 1 - zeros - bits - k) << 52;
+	*v = (double)(int64_t)(((top >> (gone - 1)) + 1) >> 1) * power.d;
+	return (uint64_t)high + 2 > 4;
 }
 #else
 static bool
 scale(uint64_t mantissa, int exponent, double *v)
 {
 	*v = (double)mantissa;
-	return exponent == 0;
+	return exponent == 0 || mantissa == 0;
 }
 #endif
 
@@ -129,6 +162,17 @@ take_exponent(const char *s, const char *end, int *exponent)
 	return s == from || s - from > 4 ? NULL : s;
 }
 
+/* The zeros in front of the other digits of a number that ends at end. */
+static int
+zeros_at(const char *s, const char *end)
+{
+	int n = 0;
+
+	for (; s < end && (*s < '1' || *s > '9'); s++)
+		n += *s == '0';
+	return n;
+}
+
 /* decimal_read for numbers of at most USUAL digits and a small exponent; false for all else. */
 static bool
 read_usual(const char **p, const char *end, double *v)
@@ -146,7 +190,7 @@ read_usual(const char **p, const char *end, double *v)
 		exponent = (int)(point + 1 - s);
 		from++;
 	}
-	if (s <= from || s - from > USUAL)
+	if (s <= from || (s - from > USUAL && s - from - zeros_at(*p, s) > USUAL))
 		return false;
 	if (s < end && (*s == 'e' || *s == 'E') && !(s = take_exponent(s + 1, end, &exponent)))
 		return false;

@@ -154,6 +154,31 @@ test_lines(const struct rows_numbers *l, size_t lines)
 	test_ok(wrong == 0, "%s: fields are read as strtod reads them, or left to the caller", l->name);
 }
 
+/* Mantissas of all lengths with each power of ten that has a row of its own, with zeros in front, too. */
+static void
+test_powers(size_t n)
+{
+	char text[80];
+	const char *p;
+	size_t i, wrong = 0;
+	double v, want;
+
+	for (i = 0; i < n; i++) {
+		unsigned power = (unsigned)(i % 46), shift = (unsigned)(i / 46 % 16);
+
+		if (i % 5)
+			sprintf(text, "%llue-%u", (unsigned long long)(chance() >> shift), power);
+		else
+			sprintf(text, "0.%0*llu", (int)(20 + power), (unsigned long long)(chance() >> shift) % 10000000000000000000u);
+		p = text;
+		v = decimal_read(&p, text + strlen(text));
+		want = strtod(text, NULL);
+		if ((*p || !same(v, want)) && wrong++ == 0)
+			printf("# %s is %a, not %a\n", text, v, want);
+	}
+	test_ok(wrong == 0, "long mantissas are rounded once, whatever the power of ten");
+}
+
 static double
 to_write(unsigned kind, bool single)
 {
@@ -213,6 +238,7 @@ main(int argc, char **argv)
 
 	for (i = 0; (l = rows_numbers_level(i)); i++)
 		test_lines(l, n);
+	test_powers(n * 10);
 	test_written(n * 10);
 	return test_done();
 }
