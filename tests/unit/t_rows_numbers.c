@@ -154,6 +154,17 @@ test_lines(const struct rows_numbers *l, size_t lines)
 	test_ok(wrong == 0, "%s: fields are read as strtod reads them, or left to the caller", l->name);
 }
 
+/* A mantissa beside the one whose value with this power lies in the middle between two doubles. */
+static unsigned long long
+near_middle(unsigned power)
+{
+	long double ten = powl(10, (int)power), v = (long double)(chance() % 9000000000000000000u + 1000000000000000000u) / ten;
+	double below = (double)v;
+
+	v = ((long double)below + (long double)nextafter(below, HUGE_VAL)) / 2 * ten;
+	return (unsigned long long)v + chance() % 3 - 1;
+}
+
 /* Mantissas of all lengths with each power of ten that has a row of its own, with zeros in front, too. */
 static void
 test_powers(size_t n)
@@ -164,9 +175,11 @@ test_powers(size_t n)
 	double v, want;
 
 	for (i = 0; i < n; i++) {
-		unsigned power = (unsigned)(i % 46), shift = (unsigned)(i / 46 % 16);
+		unsigned power = (unsigned)(i % 47), shift = (unsigned)(i / 47 % 16);
 
-		if (i % 5)
+		if (i % 2)
+			sprintf(text, "%llue-%u", near_middle(power), power);
+		else if (i % 5)
 			sprintf(text, "%llue-%u", (unsigned long long)(chance() >> shift), power);
 		else
 			sprintf(text, "0.%0*llu", (int)(20 + power), (unsigned long long)(chance() >> shift) % 10000000000000000000u);
