@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "core/le.h"
+#include "predict/decimal_parts.h"
 
 #define DIGITS 800 /* longer texts are not taken for numbers */
 
@@ -83,8 +84,8 @@ static const uint64_t fifths[FIFTHS][2] = {
 
 /* A mantissa of more than 53 bits, times 10^exponent. The product has an error below two units of the lower 64
  * bits, so it is rounded the right way unless they are next to zero: false then. */
-static bool
-scale(uint64_t mantissa, int exponent, double *v)
+bool
+decimal_scale(uint64_t mantissa, int exponent, double *v)
 {
 	unsigned k = (unsigned)-exponent, zeros, gone, bits = (k * 152170 >> 16) + 1; /* of 5^k */
 	union { uint64_t u; double d; } power;
@@ -105,8 +106,8 @@ scale(uint64_t mantissa, int exponent, double *v)
 	return (uint64_t)high + 2 > 4;
 }
 #else
-static bool
-scale(uint64_t mantissa, int exponent, double *v)
+bool
+decimal_scale(uint64_t mantissa, int exponent, double *v)
 {
 	*v = (double)mantissa;
 	return exponent == 0 || mantissa == 0;
@@ -196,7 +197,7 @@ read_usual(const char **p, const char *end, double *v)
 		return false;
 	if (mantissa <= (uint64_t)1 << 53 && exponent >= -22 && exponent <= 22)
 		*v = exponent < 0 ? (double)(int64_t)mantissa / tens[-exponent] : (double)(int64_t)mantissa * tens[exponent];
-	else if (!scale(mantissa, exponent, v))
+	else if (!decimal_scale(mantissa, exponent, v))
 		return false;
 	*v = minus ? -*v : *v;
 	*p = s;

@@ -239,9 +239,8 @@ forest_reserve(struct forest *f, size_t nodes, size_t leaves, size_t trees, stru
 	return 0;
 }
 
-/* Room for what forest_add needs for a tree of n nodes. */
-static int
-room_of_tree(struct forest *f, size_t n)
+int
+forest_room_of_tree(struct forest *f, size_t n)
 {
 	if (n <= f->order_cap)
 		return 0;
@@ -405,7 +404,7 @@ forest_add(struct forest *f, const struct tree *t, const char *where, struct err
 		             f->groups);
 	if (room(f, t->count, e) < 0)
 		return -1;
-	if (room_of_tree(f, t->count) < 0)
+	if (forest_room_of_tree(f, t->count) < 0)
 		return err_memory(e);
 	l.order = f->order;
 	l.depth = f->depth;

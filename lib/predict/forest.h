@@ -107,11 +107,14 @@ struct forest {
 	struct buf sets;   /* u32: words of the set, then the set */
 	struct forest_ranks *ranks; /* the same trees for many rows, or NULL */
 
-	/* Of forest_add, for each node of a tree: its number, its depth, whether it has a parent. */
+	/* Of forest_add and forest_add_lists, for each node of a tree: its number, its depth, whether it has a parent. */
 	uint32_t *order, *depth;
 	bool *seen;
 	size_t order_cap;
 };
+
+/* Room for order, depth and seen of a tree of n nodes. 0 or -1. */
+int forest_room_of_tree(struct forest *f, size_t n);
 
 /* Prepares a forest; base is zeros, scale 1, and most is kept. 0 or -1. */
 int forest_begin(struct forest *f, size_t features, size_t groups, size_t width, struct err *e);
@@ -151,11 +154,25 @@ int forest_order_begin(struct forest_order *o, struct forest *f, size_t n, struc
  * missing value goes right. */
 bool forest_order_split(struct forest_order *o, uint32_t feature, double threshold, bool right,
                         uint32_t first, uint32_t second);
-bool forest_order_leaf(struct forest_order *o, double value);
+bool forest_order_leaf(struct forest_order *o, double value, uint32_t id);
 
 /* Ends the tree, for output 0. False as above. */
 bool forest_order_end(struct forest_order *o);
 void forest_order_drop(struct forest_order *o);
+
+/* A tree as lists: splits have the numbers from 0 on, which is the root; the child ~k is leaf k, which has
+ * the id k and one value. */
+struct forest_lists {
+	const int32_t *left, *right, *feature;
+	const double *threshold, *value;
+	const bool *missing_right;
+	size_t splits, leaves;
+	uint32_t group;
+};
+
+/* Appends such a tree unless it needs covers. False, with f as it was, if it is not a tree: forest_add has
+ * the error. */
+bool forest_add_lists(struct forest *f, const struct forest_lists *t);
 
 /* Makes room for these numbers of nodes, leaves and trees in all, so that a reader can append trees that it
  * has proved itself. 0, or -1 with e filled. */

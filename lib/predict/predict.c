@@ -66,7 +66,7 @@ is_pickle(const uint8_t *p, size_t n)
 static const struct predict_reader readers[] = {
 	{ "XGBoost", is_xgboost, xgboost_read, true },
 	{ "XGBoost", xgboost_old_probe, xgboost_old_read, true },
-	{ "LightGBM", is_lightgbm, lightgbm_read, false },
+	{ "LightGBM", is_lightgbm, lightgbm_read, true },
 	{ "LightGBM", is_lightgbm_json, lightgbm_json_read, false },
 	{ "CatBoost", is_catboost, catboost_read, true },
 	{ "scikit-learn", is_pickle, sklearn_read, false },

@@ -154,6 +154,56 @@ test_lines(const struct rows_numbers *l, size_t lines)
 	test_ok(wrong == 0, "%s: fields are read as strtod reads them, or left to the caller", l->name);
 }
 
+/* Whether integers reads the n bytes at p. */
+static bool
+is_integer(const char *p, size_t n)
+{
+	size_t i, minus = n > 0 && *p == '-';
+
+	for (i = minus; i < n; i++)
+		if (p[i] < '0' || p[i] > '9')
+			return false;
+	return n - minus >= 1 && n - minus <= 8;
+}
+
+static void
+test_integers(const struct rows_numbers *l, size_t lines)
+{
+	static const char *const others[] = { "", "-", "--1", "123456789", "-12345678", "1.", "1e3", "+1", " 1", "-123456789" };
+	char line[FIELDS * 16 + ROWS_NUMBERS_SLACK];
+	double v[FIELDS + 1];
+	size_t i, k, n, got, wrong = 0;
+
+	for (i = 0; i < lines; i++) {
+		char between = i & 1 ? ',' : ' ', *to = line;
+		const char *p = line, *at = line, *end, *stop;
+
+		n = 1 + chance() % FIELDS;
+		for (k = 0; k < n; k++) {
+			if (chance() % 50 == 0)
+				to += sprintf(to, "%s", others[chance() % (sizeof others / sizeof *others)]);
+			else
+				to += sprintf(to, "%s%u", chance() & 1 ? "-" : "", (unsigned)(chance() >> (37 + chance() % 27)) % 100000000);
+			*to++ = k + 1 < n ? between : '\n';
+		}
+		end = to - 1;
+		strcpy(to, "1 2,3 -4,");
+		got = l->integers(&p, end, between, v, FIELDS);
+		for (k = 0; k <= got && at; k++) {
+			stop = memchr(at, between, (size_t)(end - at));
+			stop = stop ? stop : end;
+			if (k == got) {
+				wrong += p != at || is_integer(at, (size_t)(stop - at));
+				break;
+			}
+			wrong += !is_integer(at, (size_t)(stop - at)) || !same(v[k], strtod(at, NULL));
+			at = stop < end ? stop + 1 : NULL;
+		}
+		wrong += !at && p;
+	}
+	test_ok(wrong == 0, "%s: short integers are read, and nothing else", l->name);
+}
+
 /* A mantissa beside the one whose value with this power lies in the middle between two doubles. */
 static unsigned long long
 near_middle(unsigned power)
@@ -249,8 +299,10 @@ main(int argc, char **argv)
 	const struct rows_numbers *l;
 	unsigned i;
 
-	for (i = 0; (l = rows_numbers_level(i)); i++)
+	for (i = 0; (l = rows_numbers_level(i)); i++) {
 		test_lines(l, n);
+		test_integers(l, n);
+	}
 	test_powers(n * 10);
 	test_written(n * 10);
 	return test_done();

@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "predict/decimal.h"
+#include "predict/rows/rows_numbers.h"
 
 /* ---- objectives ---- */
 
@@ -106,12 +107,18 @@ lightgbm_split(struct tree_node *x, unsigned type)
 
 /* ---- the text ---- */
 
+#define NODE_BYTES 48 /* of a file, about: so that no list is moved while it grows */
+
 enum field {
 	FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, BOUNDARIES, SETS, COUNTS, LEAF_COUNTS, FIELDS
 };
-static const char *const fields[FIELDS] = {
-	"split_feature", "threshold", "decision_type", "left_child", "right_child", "leaf_value",
-	"cat_boundaries", "cat_threshold", "internal_count", "leaf_count"
+#define FIELD(text) { text, sizeof text - 1 }
+static const struct {
+	const char *name;
+	size_t bytes;
+} fields[FIELDS] = {
+	FIELD("split_feature"), FIELD("threshold"), FIELD("decision_type"), FIELD("left_child"), FIELD("right_child"),
+	FIELD("leaf_value"), FIELD("cat_boundaries"), FIELD("cat_threshold"), FIELD("internal_count"), FIELD("leaf_count")
 };
 
 struct lines {
@@ -122,7 +129,9 @@ struct lines {
 	const char *where;
 	struct err *e;
 	struct lightgbm_head head;
+	const struct rows_numbers *numbers;
 	struct buf field[FIELDS]; /* doubles */
+	struct buf lists;         /* of struct forest_lists */
 	bool linear;
 	double leaves;
 	size_t trees;
@@ -164,12 +173,16 @@ number(const struct lines *l)
 	return p == l->value ? -1 : v;
 }
 
-/* Appends the numbers of the line. */
+#define SOME 256 /* numbers at once */
+
+/* Appends the numbers of the line. short_ones: they are mostly integers. */
 static int
-numbers(struct lines *l, struct buf *to)
+numbers(struct lines *l, struct buf *to, bool short_ones)
 {
 	const char *p = l->value, *end = l->value + l->value_bytes, *from;
-	double v;
+	const struct rows_numbers *level = l->end - end < ROWS_NUMBERS_SLACK ? &rows_numbers_plain : l->numbers;
+	double *v;
+	size_t n;
 
 	buf_clear(to);
 	for (;;) {
@@ -177,12 +190,22 @@ numbers(struct lines *l, struct buf *to)
 			p++;
 		if (p == end)
 			return buf_ok(to) ? 0 : err_memory(l->e);
+		v = (double *)(void *)buf_room(to, SOME * sizeof *v);
+		if (!v)
+			return err_memory(l->e);
 		from = p;
-		v = decimal_read(&p, end);
-		if (p == from || (p < end && *p != ' '))
-			return err_set(l->e, ERR_CORRUPT, l->where, "tree %zu: %.*s is not a list of numbers",
-			               l->trees, (int)(l->key_bytes < 40 ? l->key_bytes : 40), l->key);
-		buf_put(to, &v, sizeof v);
+		n = short_ones ? level->integers(&p, end, ' ', v, SOME) : 0;
+		n += n == 0 ? level->read(&p, end, ' ', false, v, SOME) : 0;
+		to->n += n * sizeof *v;
+		if (!p)
+			return 0;
+		if (n == 0) { /* spaces behind it, or not a number */
+			*v = decimal_read(&p, end);
+			if (p == from || (p < end && *p != ' '))
+				return err_set(l->e, ERR_CORRUPT, l->where, "tree %zu: %.*s is not a list of numbers",
+				               l->trees, (int)(l->key_bytes < 40 ? l->key_bytes : 40), l->key);
+			to->n += sizeof *v;
+		}
 	}
 }
 
@@ -193,6 +216,12 @@ at(const struct lines *l, enum field k, size_t i)
 
 	memcpy(&v, l->field[k].p + i * sizeof v, sizeof v);
 	return v;
+}
+
+static const double *
+list(const struct lines *l, enum field k)
+{
+	return (const double *)(const void *)l->field[k].p;
 }
 
 static size_t
@@ -267,6 +296,54 @@ put_split(struct lines *l, size_t i, size_t splits, size_t leaves)
 	return 0;
 }
 
+/* A number of forest_lists; *good becomes false for all others. */
+static inline int32_t
+link_at(const double *v, size_t i, bool *good)
+{
+	int32_t k = v[i] >= INT32_MIN && v[i] <= INT32_MAX ? (int32_t)v[i] : 0;
+
+	*good &= (double)k == v[i];
+	return k;
+}
+
+/* Fills the lists of a tree whose splits are plain comparisons. False if one is something else. */
+static bool
+fill_lists(const struct lines *l, struct forest_lists *t, int32_t *links, bool *missing_right)
+{
+	const double *feature = list(l, FEATURE), *left = list(l, LEFT), *right = list(l, RIGHT);
+	const double *type = list(l, DECISION), *threshold = list(l, THRESHOLD);
+	size_t i, n = t->splits;
+	bool good = true;
+
+	for (i = 0; i < n; i++) {
+		unsigned kind = type[i] >= 0 && type[i] < 16 ? (unsigned)type[i] : LIGHTGBM_CATEGORY;
+		bool none = LIGHTGBM_MISSING(kind) == 0;
+
+		links[i] = link_at(feature, i, &good);
+		links[n + i] = link_at(left, i, &good);
+		links[2 * n + i] = link_at(right, i, &good);
+		good &= !(kind & LIGHTGBM_CATEGORY) && LIGHTGBM_MISSING(kind) != 1;
+		missing_right[i] = none ? !(0 <= threshold[i]) : !(kind & LIGHTGBM_LEFT);
+	}
+	*t = (struct forest_lists){ .left = links + n, .right = links + 2 * n, .feature = links,
+		.threshold = threshold, .value = list(l, VALUE), .missing_right = missing_right,
+		.splits = n, .leaves = t->leaves, .group = t->group };
+	return good;
+}
+
+/* Appends the tree without struct tree. False if forest_add has to look at it. */
+static bool
+append_tree(struct lines *l, size_t splits, size_t leaves)
+{
+	struct forest_lists t = { .splits = splits, .leaves = leaves, .group = (uint32_t)(l->trees % l->m->outputs) };
+	int32_t *links;
+
+	buf_clear(&l->lists);
+	links = (int32_t *)(void *)buf_room(&l->lists, splits * (3 * sizeof *links + sizeof(bool)));
+	return links && !l->m->covers && fill_lists(l, &t, links, (bool *)(links + 3 * splits)) &&
+	       forest_add_lists(&l->m->forest, &t);
+}
+
 static int
 put_tree(struct lines *l)
 {
@@ -280,6 +357,10 @@ put_tree(struct lines *l)
 			return wrong(l, "its lists of splits differ in length");
 	if (leaves != splits + 1 || (double)leaves != l->leaves)
 		return wrong(l, "its numbers of splits and leaves do not agree");
+	if (append_tree(l, splits, leaves)) {
+		l->trees++;
+		return 0;
+	}
 	tree_clear(&l->tree);
 	if (put_sets(l) < 0)
 		return -1;
@@ -311,10 +392,10 @@ read_tree(struct lines *l)
 		buf_clear(&l->field[i]);
 	l->linear = false;
 	while (r == 0 && next_line(l) && l->key_bytes > 0) {
-		for (i = 0; i < FIELDS && !is(l, fields[i]); i++)
+		for (i = 0; i < FIELDS && (fields[i].bytes != l->key_bytes || memcmp(fields[i].name, l->key, l->key_bytes) != 0); i++)
 			;
 		if (i < COUNTS || (i < FIELDS && l->m->covers))
-			r = numbers(l, &l->field[i]);
+			r = numbers(l, &l->field[i], i != THRESHOLD && i != VALUE);
 		else if (is(l, "is_linear"))
 			l->linear = number(l) != 0;
 		else if (is(l, "num_leaves"))
@@ -369,11 +450,13 @@ int
 lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
 {
 	struct lines l = { .m = m, .p = (const char *)p, .end = (const char *)p + n,
-		.where = where, .e = e, .head = { .per_iteration = 1 } };
+		.where = where, .e = e, .head = { .per_iteration = 1 }, .numbers = rows_numbers_best() };
 	size_t i;
 	bool ended = false;
 	int r = read_head(&l);
 
+	if (r == 0)
+		r = forest_reserve(&m->forest, n / NODE_BYTES, n / NODE_BYTES / 2, 0, e);
 	while (r == 0 && !ended) {
 		if (is(&l, "Tree"))
 			r = read_tree(&l);
@@ -388,6 +471,7 @@ lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *where
 		lightgbm_finish(m, &l.head);
 	for (i = 0; i < FIELDS; i++)
 		buf_free(&l.field[i]);
+	buf_free(&l.lists);
 	tree_free(&l.tree);
 	return r;
 }

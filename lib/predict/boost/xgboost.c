@@ -261,7 +261,7 @@ append_tree(struct xgboost *x, size_t n)
 		float condition = (float)at(&f[CONDITIONS], i);
 
 		if (left == -1)
-			good = forest_order_leaf(&o, at(&f[CONDITIONS], i));
+			good = forest_order_leaf(&o, at(&f[CONDITIONS], i), (uint32_t)i);
 		else
 			good = whole(left, UINT32_MAX) && whole(right, UINT32_MAX) && whole(index, FOREST_FEATURES) &&
 			       !(types && at(&f[SPLIT_TYPE], i) == 1) &&

@@ -130,7 +130,7 @@ append_tree(struct old *x, const uint8_t *p, uint32_t n)
 	for (i = 0; good && i < n; i++, p += NODE) {
 		index = le32(p + 12);
 		if (le32(p + 4) == UINT32_MAX)
-			good = forest_order_leaf(&o, (double)single_at(p + 16));
+			good = forest_order_leaf(&o, (double)single_at(p + 16), i);
 		else
 			good = forest_order_split(&o, index & 0x7fffffffu, forest_below(single_at(p + 16)),
 			                          !(index >> 31), le32(p + 4), le32(p + 8));

@@ -39,7 +39,28 @@ read_plain(const char **p, const char *end, char between, bool json, double *to,
 	return i;
 }
 
-const struct rows_numbers rows_numbers_plain = { "ref", read_plain };
+static size_t
+integers_plain(const char **p, const char *end, char between, double *to, size_t n)
+{
+	const char *at = *p, *s, *from;
+	unsigned v, c;
+	size_t i;
+	bool minus;
+
+	for (i = 0; i < n && at; i++) {
+		minus = at < end && *at == '-';
+		for (v = 0, s = from = at + minus; s < end && s - from < 8 && (c = (unsigned char)*s - (unsigned)'0') < 10; s++)
+			v = v * 10 + c;
+		if (s == from || (s < end && *s != between))
+			break;
+		to[i] = minus ? -(double)v : v;
+		at = s < end ? s + 1 : NULL;
+		*p = at;
+	}
+	return i;
+}
+
+const struct rows_numbers rows_numbers_plain = { "ref", read_plain, integers_plain };
 
 const struct rows_numbers *
 rows_numbers_level(unsigned index)

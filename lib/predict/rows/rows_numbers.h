@@ -19,6 +19,8 @@ struct rows_numbers {
 	 * between the fields there is none. json: fields begin with a digit or a minus, and are not empty.
 	 * Returns the number of fields. */
 	size_t (*read)(const char **p, const char *end, char between, bool json, double *to, size_t n);
+	/* The same for integers of at most 8 digits; all else stops the reading. */
+	size_t (*integers)(const char **p, const char *end, char between, double *to, size_t n);
 };
 
 /* The levels that this CPU has, from plain C up; NULL past the last. */
