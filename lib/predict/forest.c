@@ -379,6 +379,7 @@ lay(struct layout *l)
 	struct forest *f = l->f;
 	size_t i;
 
+	l->order[0] = l->depth[0] = 0; /* forest_add_lists has other roots */
 	l->seen[0] = true;
 	l->count = 1;
 	for (i = 0; i < l->count; i++)

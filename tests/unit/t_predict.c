@@ -106,6 +106,9 @@ static const struct {
 	{ "LightGBM: the square of a negative score", LGB_LINK("regression sqrt"), { 0, 0 }, -1, -1 },
 	{ "LightGBM: cross_entropy_lambda", LGB_LINK("cross_entropy_lambda"), { 0, 0 }, -1,
 	  0.31326168751822286 },
+	{ "LightGBM: a tree of one leaf between others", LGB_HEAD("regression", "")
+	  LGB_TREE("2", "1", "3 4", "") "Tree=1\nnum_leaves=1\nsplit_feature=\nthreshold=\ndecision_type=\nleft_child=\nright_child=\nleaf_value=5\n\n"
+	  LGB_TREE("6", "-5", "1 2", "") LGB_END, { 2e-35, 0 }, 10, 10 },
 	{ "CatBoost: the first split is the lowest bit", CAT_TREE, { 1, -2 }, 12, 12 },
 	{ "CatBoost: equal is left", CAT_TREE, { 0.5, 0 }, 14, 14 },
 	{ "CatBoost: missing as false and as true", CAT_TREE, { NAN, NAN }, 14, 14 },
