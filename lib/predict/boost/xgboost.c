@@ -62,8 +62,9 @@ xgboost_objective(struct predictor *m, const char *objective, const float *base,
 			break;
 	if (i == sizeof objectives / sizeof *objectives)
 		return err_set(e, ERR_FORMAT, where, "the objective %s is not known here", objective);
-	m->task = objectives[i].task;
-	m->link = objectives[i].link;
+	/* Several targets of two classes each are values: the probability of each. */
+	m->task = objectives[i].task == PREDICT_BINARY && m->outputs > 1 ? PREDICT_VALUE : objectives[i].task;
+	m->link = raw && m->outputs > 1 ? LINK_NONE : objectives[i].link;
 	m->sharpness = 1;
 	if (m->link == LINK_SIGMOID && !raw && !(base[0] > 0 && base[0] < 1))
 		return err_set(e, ERR_CORRUPT, where, "the base score %g is not between 0 and 1",

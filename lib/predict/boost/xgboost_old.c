@@ -1,5 +1,6 @@
 #include "predict/boost/xgboost.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
  *
  *     "binf"       in some files
  *     136 bytes    f32 base score, u32 features, i32 classes, i32, i32, u32 version (0: before
- *                  1.0; the base score is then a margin), zeros
+ *                  1.0; the base score is then a margin), u32, u32 targets (0 before 1.6), zeros
  *     u64, text    objective
  *     u64, text    booster
  *     gbtree, dart:
@@ -24,7 +25,7 @@
  *     i32 each     group of each tree
  *     u64, f32     dart: weights
  *     gblinear:
- *     136 bytes    u32 features, i32 groups
+ *     136 bytes    u32 features, i32 groups; zeros since 1.0
  *     u64, f32     (features + 1) x groups weights */
 #define HEAD 136
 #define TREES 160
@@ -227,9 +228,9 @@ read_linear(struct old *x)
 
 	if (!p || !count)
 		return -1;
-	if (le32(p) != m->features || le64(count) != (m->features + 1) * m->outputs)
-		return err_set(x->e, ERR_CORRUPT, x->where, "gblinear has %u features, not %zu", le32(p),
-		               m->features);
+	if ((le32(p) && le32(p) != m->features) || le64(count) != (m->features + 1) * m->outputs)
+		return err_set(x->e, ERR_CORRUPT, x->where, "gblinear has %" PRIu64 " weights, for %zu features and %zu "
+		               "outputs", le64(count), m->features, m->outputs);
 	w = take(x, le64(count) * 4);
 	return w ? xgboost_linear(m, weight, w, x->e) : -1;
 }
@@ -262,17 +263,19 @@ xgboost_old_read(struct predictor *m, const uint8_t *p, size_t n, const char *wh
 	struct old x = { .m = m, .p = p, .left = n, .where = where, .e = e };
 	char objective[64], booster[64];
 	const uint8_t *head;
+	uint32_t outputs;
 
 	if (n >= 4 && memcmp(p, "binf", 4) == 0)
 		take(&x, 4);
 	head = take(&x, HEAD);
 	if (!head || !take_text(&x, objective) || !take_text(&x, booster))
 		return -1;
-	if (le32(head + 4) > FOREST_FEATURES || le32(head + 8) > PREDICT_OUTPUTS)
-		return err_set(e, ERR_CORRUPT, where, "a model of %u features and %u classes",
-		               le32(head + 4), le32(head + 8));
+	outputs = le32(head + 8) > 1 ? le32(head + 8) : le32(head + 20) && le32(head + 28) ? le32(head + 28) : 1;
+	if (le32(head + 4) > FOREST_FEATURES || outputs > PREDICT_OUTPUTS)
+		return err_set(e, ERR_CORRUPT, where, "a model of %u features and %u outputs",
+		               le32(head + 4), outputs);
 	m->features = le32(head + 4);
-	m->outputs = le32(head + 8) > 1 ? le32(head + 8) : 1;
+	m->outputs = outputs;
 	if (xgboost_begin(m, e) < 0 || forest_settle(&m->forest, m->features, m->outputs, where, e) < 0)
 		return -1;
 	if (set_objective(&x, objective, single_at(head), le32(head + 20) == 0) < 0)
