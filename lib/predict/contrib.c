@@ -183,7 +183,7 @@ finish(const struct forest *f, size_t columns, double *to)
 	size_t i, k, each = f->width == 1 ? f->tree_count / f->groups : f->tree_count;
 
 	for (k = 0; k < f->groups; k++, to += columns) {
-		for (i = 0; f->average && each && i < columns; i++)
+		for (i = 0; f->average && !f->sums && each && i < columns; i++)
 			to[i] /= (double)each;
 		for (i = 0; f->scaled && i < columns; i++)
 			to[i] *= f->scale;
@@ -305,6 +305,8 @@ allow(const struct predictor *m, struct err *e)
 	for (i = 0; i < m->step_count; i++)
 		if (!keeps_features(&m->steps[i]))
 			return refuse(e, "a step in front of the model mixes features");
+	if (m->form == PREDICT_TREES && m->forest.lines)
+		return refuse(e, "the leaves are lines");
 	if (m->form == PREDICT_TREES && m->forest.tree_count && m->forest.uncovered)
 		return refuse(e, "the trees lack covers, the numbers of rows that reached each node in training");
 	for (i = 0; i < predict_trees(m); i++)

@@ -19,6 +19,7 @@ tree_clear(struct tree *t)
 	t->count = 0;
 	buf_clear(&t->values);
 	buf_clear(&t->sets);
+	buf_clear(&t->terms);
 	t->group = 0;
 	t->covered = false;
 }
@@ -29,6 +30,7 @@ tree_free(struct tree *t)
 	free(t->nodes);
 	buf_free(&t->values);
 	buf_free(&t->sets);
+	buf_free(&t->terms);
 	*t = (struct tree){ 0 };
 }
 
@@ -95,6 +97,8 @@ forest_free(struct forest *f)
 	free(f->depth);
 	free(f->seen);
 	buf_free(&f->sets);
+	buf_free(&f->terms);
+	free(f->lines);
 	ranks_free(f->ranks);
 	*f = (struct forest){ 0 };
 }
@@ -288,7 +292,7 @@ put_leaf(struct layout *l, struct forest_node *to, size_t at, const struct tree_
 	*to = (struct forest_node){ .t = HUGE_VAL, .left = (uint32_t)at };
 	f->leaf[at] = (uint32_t)f->leaf_count;
 	f->ids[f->leaf_count++] = x->id;
-	return 0;
+	return x->line ? lines_put(f, l->t, x, l->where, l->e) : 0;
 }
 
 /* Copies a set of categories; the place of its number of words. */
@@ -396,7 +400,7 @@ forest_add(struct forest *f, const struct tree *t, const char *where, struct err
 {
 	struct layout l = { .f = f, .t = t, .where = where, .e = e, .plain = true };
 
-	if (!buf_ok(&t->values) || !buf_ok(&t->sets))
+	if (!buf_ok(&t->values) || !buf_ok(&t->sets) || !buf_ok(&t->terms))
 		return err_memory(e);
 	if (t->count == 0)
 		return wrong(where, f->tree_count, e, "a tree has no nodes");

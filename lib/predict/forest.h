@@ -42,6 +42,19 @@ enum forest_missing {
 	FOREST_REFUSE /* the library does not accept it: the caller refuses rows that have one */
 };
 
+/* A leaf can be a line: the constant, and the products of weights and features are added to it one by one.
+ * A row that lacks one of these features gets the value of the leaf instead. */
+struct forest_term {
+	double weight;
+	uint32_t feature;
+};
+
+struct forest_line {
+	bool line;         /* false: a leaf as others */
+	double constant;
+	size_t term, terms;
+};
+
 /* A node as a reader gives it. */
 struct tree_node {
 	double threshold;     /* left if x <= threshold */
@@ -54,6 +67,9 @@ struct tree_node {
 	bool category;        /* left if the category is in the set; sets of struct tree */
 	bool negative;        /* a category below 0 is a missing value */
 	size_t set, set_words;
+	bool line;            /* a leaf that is a line (struct forest_line): terms of struct tree */
+	double constant;
+	size_t term, term_count;
 	double cover;         /* rows of training that reached the node, or the sum of their weights */
 };
 
@@ -62,6 +78,7 @@ struct tree {
 	size_t count, cap;
 	struct buf values; /* doubles */
 	struct buf sets;   /* u32: bit c of a set is category c */
+	struct buf terms;  /* struct forest_term */
 	uint32_t group;    /* output that its leaves add to; unused if a leaf has all outputs */
 	bool covered;      /* its nodes have covers */
 };
@@ -84,6 +101,7 @@ struct forest {
 	bool single;       /* sums are in single precision */
 	bool rounded;      /* values of rows have been rounded to single precision */
 	bool average;      /* the sum is divided by the trees of a group */
+	bool sums;         /* scores are the sums, and predict_link divides them */
 	bool refuses_nan;  /* a node is FOREST_REFUSE */
 	double *base, *bias; /* groups values: before the first tree, and after the last: */
 	bool scaled;       /* result = scale * sum + bias */
@@ -105,6 +123,9 @@ struct forest {
 	uint32_t *ids;     /* of leaves */
 	size_t leaf_count, id_cap;
 	struct buf sets;   /* u32: words of the set, then the set */
+	struct forest_line *lines; /* of the first line_cap leaves; NULL: none is a line. width is 1 */
+	size_t line_cap;
+	struct buf terms;
 	struct forest_ranks *ranks; /* the same trees for many rows, or NULL */
 
 	/* Of forest_add and forest_add_lists, for each node of a tree: its number, its depth, whether it has a parent. */
@@ -195,7 +216,7 @@ double forest_below(float t);
 
 /* Makes the form for many rows, which the caller puts into f->ranks when no tree will be added any
  * more; it costs about as much as some hundred rows. NULL if it would need more bytes than most, or if
- * the forest has too many features or thresholds for it. */
+ * the forest has too many features or thresholds for it, or leaves that are lines. */
 struct forest_ranks *forest_ranks(const struct forest *f, size_t most);
 
 #define FOREST_BLOCK 512 /* rows at once */

@@ -15,13 +15,14 @@ const char *const form_tasks[] = { "value", "binary", "classes", "cluster", "pai
 const char *const form_links[] = { "none", "sigmoid", "softmax", "exp", "log1p_exp", "square", "hinge",
 	"share", "each", "pairs", "sharp", "portion", "probit", "cloglog", "loglog", "cauchit", NULL };
 const char *const form_flags[FORM_FLAGS] = { "single", "rounds", "refuses_nan", "ties_up", "by_score",
-	"skips", "after", "single_sums", "average", "scaled" };
+	"skips", "after", "single_sums", "average", "scaled", "sums" };
 
 bool *
 form_flag(struct predictor *m, size_t i)
 {
 	bool *const all[FORM_FLAGS] = { &m->single, &m->rounds, &m->refuses_nan, &m->ties_up, &m->by_score,
-		&m->linear.skips, &m->linear.after, &m->forest.single, &m->forest.average, &m->forest.scaled };
+		&m->linear.skips, &m->linear.after, &m->forest.single, &m->forest.average, &m->forest.scaled,
+		&m->forest.sums };
 
 	return all[i];
 }
@@ -241,6 +242,8 @@ form_make(const struct predictor *m, const char *where, struct form *to, struct 
 	size_t i;
 
 	*to = (struct form){ .count = 0 };
+	if (m->form == PREDICT_TREES && m->forest.lines)
+		return err_set(e, ERR_FORMAT, where, "trees whose leaves are lines have no form as tensors");
 	if (make_json(m, where, to, e) < 0)
 		return -1;
 	if (m->form == PREDICT_TREES)

@@ -13,7 +13,7 @@
 extern const char *const form_forms[], *const form_tasks[], *const form_links[];
 
 /* The yes and no of a model, by the name of their member. */
-#define FORM_FLAGS 10
+#define FORM_FLAGS 11
 #define FORM_OF_FOREST 7 /* the first one of struct forest, which forest_begin clears */
 extern const char *const form_flags[FORM_FLAGS];
 bool *form_flag(struct predictor *m, size_t i);

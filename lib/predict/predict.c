@@ -409,16 +409,29 @@ sigmoid(const struct predictor *m, double x)
 	return 1 / (1 + exp(-m->sharpness * x));
 }
 
+/* A score before the link. */
+static double
+mean(const struct predictor *m, double x)
+{
+	const struct forest *f = &m->forest;
+	size_t each;
+
+	if (!f->average || !f->sums)
+		return x;
+	each = f->width == 1 ? f->tree_count / f->groups : f->tree_count;
+	return each ? x / (double)each : x;
+}
+
 static void
 softmax(const struct predictor *m, const double *x, double *to)
 {
 	size_t k, n = m->outputs;
-	double most = x[0], sum = 0, scale = m->link == LINK_SHARP ? m->sharpness : 1;
+	double most = mean(m, x[0]), sum = 0, scale = m->link == LINK_SHARP ? m->sharpness : 1;
 
 	for (k = 1; k < n; k++)
-		most = x[k] > most ? x[k] : most;
+		most = mean(m, x[k]) > most ? mean(m, x[k]) : most;
 	for (k = 0; k < n; k++) {
-		to[k] = m->single ? (double)expf((float)(x[k] - most)) : exp(scale * (x[k] - most));
+		to[k] = m->single ? (double)expf((float)(mean(m, x[k]) - most)) : exp(scale * (mean(m, x[k]) - most));
 		sum += to[k];
 	}
 	for (k = 0; k < n; k++)
@@ -428,6 +441,7 @@ softmax(const struct predictor *m, const double *x, double *to)
 static double
 link_one(const struct predictor *m, double x)
 {
+	x = mean(m, x);
 	switch (m->link) {
 	case LINK_SIGMOID:
 	case LINK_EACH:

@@ -274,7 +274,7 @@ forest_ranks(const struct forest *f, size_t most)
 {
 	struct rank_building b = { .f = f };
 
-	if (f->tree_count == 0 || f->features > RANKS_FEATURES || bytes_of(f) > most)
+	if (f->tree_count == 0 || f->lines || f->features > RANKS_FEATURES || bytes_of(f) > most)
 		return NULL;
 	b.r = mem_array(1, sizeof *b.r);
 	if (b.r)

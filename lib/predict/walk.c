@@ -155,7 +155,7 @@ finish(const struct forest *f, size_t n, double *sums)
 	size_t i, all = n * f->groups;
 	size_t each = f->width == 1 ? f->tree_count / f->groups : f->tree_count;
 
-	for (i = 0; f->average && each && i < all; i++)
+	for (i = 0; f->average && !f->sums && each && i < all; i++)
 		sums[i] /= (double)each;
 	for (i = 0; f->scaled && i < all; i++)
 		sums[i] = f->scale * sums[i] + f->bias[i % f->groups];
@@ -254,7 +254,9 @@ forest_rows(const struct forest *f, const double *rows, size_t n, bool missing, 
 
 	for (i = 0; sums && i < n; i++)
 		memcpy(sums + i * f->groups, f->base, f->groups * sizeof *sums);
-	if (n < (f->ranks ? RANKS_FEWEST : WALK_ROWS))
+	if (f->lines)
+		lines_rows(f, rows, n, missing, sums, leaves);
+	else if (n < (f->ranks ? RANKS_FEWEST : WALK_ROWS))
 		one_by_one(f, rows, n, missing, sums, leaves);
 	else if (!f->ranks || !ranks_rows(f, rows, n, missing, sums, leaves))
 		tree_by_tree(f, rows, n, missing, sums, leaves);

@@ -22,6 +22,14 @@ uint32_t walk_step(const struct forest *f, const struct forest_node *n, const do
 void walk_leaves(const struct forest *f, const struct forest_tree *t, const double *rows, size_t n,
                  bool missing, uint32_t *leaf);
 
+/* Copies the line of a leaf of the tree that is being added. 0, or -1 with e filled. */
+int lines_put(struct forest *f, const struct tree *t, const struct tree_node *x, const char *where,
+              struct err *e);
+
+/* forest_rows of a forest with lines: n rows, without the ends of the sums. */
+void lines_rows(const struct forest *f, const double *rows, size_t n, bool missing, double *sums,
+                uint32_t *leaves);
+
 /* Adds the leaves of one tree to the sums of n rows, in the order and precision of the library. */
 void walk_add(const struct forest *f, const struct forest_tree *t, const uint32_t *leaf, size_t n,
               double *sums);

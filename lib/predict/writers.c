@@ -51,6 +51,8 @@ check_trees(const struct writer *w)
 
 	if (f->tree_count < (f->width == 1 ? f->groups : 1))
 		return writer_refuse(w, "an output without trees");
+	if (f->lines)
+		return writer_refuse(w, "leaves that are lines");
 	for (k = 0; k < f->tree_count; k++)
 		for (i = 0, n = writer_nodes(f, k); i < n; i++)
 			if (f->nodes[f->trees[k].root + i].word & WALK_ZEROS)

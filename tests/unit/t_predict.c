@@ -36,6 +36,13 @@
 	"threshold=" THRESHOLD "\ndecision_type=" TYPE "\nleft_child=-1\nright_child=-2\n" \
 	"leaf_value=" LEAVES "\n" MORE "\n"
 #define LGB_END "end of trees\n"
+#define LGB_LINES(MORE) LGB_HEAD("regression", "") LGB_TREE("2", "1", "1 2", "is_linear=1\n" MORE) LGB_END
+#define LGB_TERMS(COUNTS, FEATURES, WEIGHTS) "leaf_const=3 4\nnum_features=" COUNTS "\nleaf_features=" \
+	FEATURES "\nleaf_coeff=" WEIGHTS "\n"
+#define LGB_JSON(TREE) "{\"name\":\"tree\",\"version\":\"v4\",\"num_tree_per_iteration\":1," \
+	"\"max_feature_idx\":1,\"objective\":\"regression\",\"tree_info\":[{\"tree_structure\":" TREE "}]}"
+#define LGB_JSON_LINE(FEATURES, WEIGHTS) LGB_JSON("{\"leaf_value\":1,\"leaf_const\":3,\"leaf_features\":" \
+	FEATURES ",\"leaf_coeff\":" WEIGHTS "}")
 #define LGB(TYPE, THRESHOLD) LGB_HEAD("regression", "") LGB_TREE(TYPE, THRESHOLD, "1 2", "") LGB_END
 #define LGB_LINK(OBJECTIVE) LGB_HEAD(OBJECTIVE, "") LGB_TREE("2", "0.5", "-1 1.5", "") LGB_END
 #define LGB_SET LGB_HEAD("regression", "") LGB_TREE("9", "0", "1 2", "cat_boundaries=0 2\n" \
@@ -106,6 +113,13 @@ static const struct {
 	{ "LightGBM: the square of a negative score", LGB_LINK("regression sqrt"), { 0, 0 }, -1, -1 },
 	{ "LightGBM: cross_entropy_lambda", LGB_LINK("cross_entropy_lambda"), { 0, 0 }, -1,
 	  0.31326168751822286 },
+	{ "LightGBM: a linear leaf", LGB_LINES(LGB_TERMS("1 2", "1  0 1", "2  -1 0.5")), { 0.5, 7 }, 17, 17 },
+	{ "LightGBM: another one", LGB_LINES(LGB_TERMS("1 2", "1  0 1", "2  -1 0.5")), { 2, 7 }, 5.5, 5.5 },
+	{ "LightGBM: a linear leaf that lacks a value", LGB_LINES(LGB_TERMS("1 2", "1  0 1", "2  -1 0.5")),
+	  { 2, NAN }, 2, 2 },
+	{ "LightGBM, JSON: a linear leaf", LGB_JSON_LINE("[1,0]", "[2,4]"), { 0.5, 7 }, 19, 19 },
+	{ "LightGBM: scores of a forest are sums", LGB_HEAD("binary sigmoid:1", "average_output\n")
+	  LGB_TREE("2", "1", "1 2", "") LGB_TREE("2", "1", "2 5", "") LGB_END, { 0, 0 }, 3, 0.81757447619364365 },
 	{ "LightGBM: a tree of one leaf between others", LGB_HEAD("regression", "")
 	  LGB_TREE("2", "1", "3 4", "") "Tree=1\nnum_leaves=1\nsplit_feature=\nthreshold=\ndecision_type=\nleft_child=\nright_child=\nleaf_value=5\n\n"
 	  LGB_TREE("6", "-5", "1 2", "") LGB_END, { 2e-35, 0 }, 10, 10 },
@@ -190,8 +204,14 @@ static const struct {
 	  "split_feature=0\nthreshold=1\ndecision_type=2\nleft_child=-1\nright_child=-1\n"
 	  "leaf_value=1 2\n\n" LGB_END, "two parents" },
 	{ "LightGBM: the end is missing", LGB_HEAD("regression", ""), "\"end of trees\" is missing" },
-	{ "LightGBM: linear leaves", LGB_HEAD("regression", "") LGB_TREE("2", "1", "1 2",
-	  "is_linear=1\n") LGB_END, "linear leaves" },
+	{ "LightGBM: linear leaves without lists", LGB_LINES(""), "differ in length" },
+	{ "LightGBM: a linear leaf of too many features", LGB_LINES(LGB_TERMS("1 2", "0 1", "1 2")),
+	  "more features than its list" },
+	{ "LightGBM: a linear leaf without a weight", LGB_LINES(LGB_TERMS("1 1", "0 1", "1")), "differ in length" },
+	{ "LightGBM: a linear leaf of a feature out of range", LGB_LINES(LGB_TERMS("1 1", "0 2", "1 2")),
+	  "a feature that the model lacks" },
+	{ "LightGBM, JSON: the same", LGB_JSON_LINE("[2]", "[1]"), "a feature that the model lacks" },
+	{ "LightGBM, JSON: a linear leaf without a weight", LGB_JSON_LINE("[1]", "[]"), "differ in length" },
 	{ "LightGBM: text in numbers", LGB_HEAD("regression", "") LGB_TREE("2", "1x", "1 2", "") LGB_END,
 	  "threshold is not a list of numbers" },
 	{ "LightGBM: a set outside its list", LGB_HEAD("regression", "") LGB_TREE("1", "0", "1 2",

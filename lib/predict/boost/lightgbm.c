@@ -76,7 +76,7 @@ lightgbm_begin(struct predictor *m, const struct lightgbm_head *h, const char *w
 	m->absent = ABSENT_ZERO;
 	if (forest_begin(&m->forest, m->features, m->outputs, 1, e) < 0)
 		return -1;
-	m->forest.average = h->average;
+	m->forest.average = m->forest.sums = h->average;
 	return lightgbm_objective(m, h->objective, where, e);
 }
 
@@ -110,7 +110,8 @@ lightgbm_split(struct tree_node *x, unsigned type)
 #define NODE_BYTES 48 /* of a file, about: so that no list is moved while it grows */
 
 enum field {
-	FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, BOUNDARIES, SETS, COUNTS, LEAF_COUNTS, FIELDS
+	FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, BOUNDARIES, SETS, CONSTANTS, TERM_COUNTS, TERM_FEATURES,
+	TERM_WEIGHTS, COUNTS, LEAF_COUNTS, FIELDS
 };
 #define FIELD(text) { text, sizeof text - 1 }
 static const struct {
@@ -118,7 +119,8 @@ static const struct {
 	size_t bytes;
 } fields[FIELDS] = {
 	FIELD("split_feature"), FIELD("threshold"), FIELD("decision_type"), FIELD("left_child"), FIELD("right_child"),
-	FIELD("leaf_value"), FIELD("cat_boundaries"), FIELD("cat_threshold"), FIELD("internal_count"), FIELD("leaf_count")
+	FIELD("leaf_value"), FIELD("cat_boundaries"), FIELD("cat_threshold"), FIELD("leaf_const"), FIELD("num_features"),
+	FIELD("leaf_features"), FIELD("leaf_coeff"), FIELD("internal_count"), FIELD("leaf_count")
 };
 
 struct lines {
@@ -340,8 +342,63 @@ append_tree(struct lines *l, size_t splits, size_t leaves)
 
 	buf_clear(&l->lists);
 	links = (int32_t *)(void *)buf_room(&l->lists, splits * (3 * sizeof *links + sizeof(bool)));
-	return links && !l->m->covers && fill_lists(l, &t, links, (bool *)(links + 3 * splits)) &&
+	return links && !l->m->covers && !l->linear && fill_lists(l, &t, links, (bool *)(links + 3 * splits)) &&
 	       forest_add_lists(&l->m->forest, &t);
+}
+
+/* Copies the terms of all leaves. */
+static int
+put_terms(struct lines *l)
+{
+	size_t i;
+
+	if (length(l, CONSTANTS) != length(l, VALUE) || length(l, TERM_COUNTS) != length(l, VALUE) ||
+	    length(l, TERM_FEATURES) != length(l, TERM_WEIGHTS))
+		return wrong(l, "its lists of linear leaves differ in length");
+	for (i = 0; i < length(l, TERM_WEIGHTS); i++) {
+		struct forest_term term = { .weight = at(l, TERM_WEIGHTS, i) };
+		double feature = at(l, TERM_FEATURES, i);
+
+		if (!(feature >= 0 && feature < FOREST_FEATURES))
+			return wrong(l, "a linear leaf has a feature that is out of range");
+		term.feature = (uint32_t)feature;
+		buf_put(&l->tree.terms, &term, sizeof term);
+	}
+	return buf_ok(&l->tree.terms) ? 0 : err_memory(l->e);
+}
+
+/* Makes a leaf linear; term: the first one of its terms. */
+static int
+put_line(struct lines *l, struct tree_node *x, size_t leaf, size_t *term)
+{
+	double n = at(l, TERM_COUNTS, leaf);
+
+	if (!(n >= 0 && n <= (double)(length(l, TERM_WEIGHTS) - *term)) || n != floor(n))
+		return wrong(l, "a linear leaf has more features than its list");
+	x->line = true;
+	x->constant = at(l, CONSTANTS, leaf);
+	x->term = *term;
+	x->term_count = (size_t)n;
+	*term += x->term_count;
+	return 0;
+}
+
+static int
+put_leaves(struct lines *l)
+{
+	size_t i, term = 0, leaves = length(l, VALUE);
+
+	if (l->linear && put_terms(l) < 0)
+		return -1;
+	for (i = 0; i < leaves; i++) {
+		struct tree_node *x = tree_add(&l->tree);
+
+		if (!x || tree_leaf(&l->tree, x, at(l, VALUE, i), (uint32_t)i) < 0)
+			return err_memory(l->e);
+		if (l->linear && put_line(l, x, i, &term) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int
@@ -350,8 +407,6 @@ put_tree(struct lines *l)
 	size_t i, splits = length(l, LEFT), leaves = length(l, VALUE);
 	bool counted;
 
-	if (l->linear)
-		return err_set(l->e, ERR_FORMAT, l->where, "trees with linear leaves are not read");
 	for (i = FEATURE; i < VALUE; i++)
 		if (length(l, (enum field)i) != splits)
 			return wrong(l, "its lists of splits differ in length");
@@ -369,12 +424,8 @@ put_tree(struct lines *l)
 			return -1;
 	counted = length(l, COUNTS) == splits && length(l, LEAF_COUNTS) == leaves;
 	l->tree.covered = l->m->covers && (counted || leaves == 1);
-	for (i = 0; i < leaves; i++) {
-		struct tree_node *x = tree_add(&l->tree);
-
-		if (!x || tree_leaf(&l->tree, x, at(l, VALUE, i), (uint32_t)i) < 0)
-			return err_memory(l->e);
-	}
+	if (put_leaves(l) < 0)
+		return -1;
 	for (i = 0; counted && i < splits + leaves; i++)
 		l->tree.nodes[i].cover = i < splits ? at(l, COUNTS, i) : at(l, LEAF_COUNTS, i - splits);
 	l->tree.group = (uint32_t)(l->trees % l->m->outputs);

@@ -18,6 +18,7 @@ struct json {
 	bool begun;     /* the trees have begun */
 	size_t trees, leaves;
 	struct tree tree;
+	struct buf features, weights; /* doubles: of the last linear leaf */
 };
 
 /* The categories of a split: "1||10||100". */
@@ -62,6 +63,54 @@ missing_of(const char *word)
 	return strcmp(word, "Zero") == 0 ? 1 : strcmp(word, "NaN") == 0 ? 2 : 0;
 }
 
+/* One of the two lists, empty; the node becomes a linear leaf. */
+static struct buf *
+list_of(struct json *j, size_t node, struct buf *list)
+{
+	if (!j->tree.nodes[node].line) {
+		buf_clear(&j->features);
+		buf_clear(&j->weights);
+	}
+	j->tree.nodes[node].line = true;
+	buf_clear(list);
+	return list;
+}
+
+/* What a linear leaf adds to its constant. */
+static void
+read_terms(struct json *j, size_t node)
+{
+	const struct buf *features = &j->features, *weights = &j->weights;
+	struct tree_node *x = &j->tree.nodes[node];
+	struct forest_term term = { .weight = 0 };
+	size_t i, n = features->n / sizeof(double);
+	double feature;
+
+	if (weights->n != features->n) {
+		doc_fail(j->d, "a linear leaf has lists that differ in length");
+		return;
+	}
+	x->term = j->tree.terms.n / sizeof term;
+	x->term_count = n;
+	for (i = 0; i < n; i++) {
+		memcpy(&feature, features->p + i * sizeof feature, sizeof feature);
+		memcpy(&term.weight, weights->p + i * sizeof term.weight, sizeof term.weight);
+		if (!(feature >= 0 && feature < FOREST_FEATURES)) {
+			doc_fail(j->d, "a linear leaf has a feature that is out of range");
+			return;
+		}
+		term.feature = (uint32_t)feature;
+		buf_put(&j->tree.terms, &term, sizeof term);
+	}
+}
+
+/* A threshold: dump_model writes 1e300 for what is greater, such as the infinity that only NaN exceeds. */
+static double
+threshold(double v)
+{
+	return v >= 1e300 ? HUGE_VAL : v <= -1e300 ? -HUGE_VAL : v;
+}
+
 /* A node and all nodes below it; the document bounds the depth. Returns its number. */
 static uint32_t
 read_node(struct json *j)
@@ -86,7 +135,7 @@ read_node(struct json *j)
 		else if (doc_named(d, "threshold") && doc_kind(d) == '"')
 			read_set(j, node);
 		else if (doc_named(d, "threshold"))
-			v = doc_number(d);
+			v = threshold(doc_number(d));
 		else if (doc_named(d, "decision_type"))
 			type |= strcmp(doc_text(d), "==") == 0 ? LIGHTGBM_CATEGORY : 0;
 		else if (doc_named(d, "default_left"))
@@ -103,8 +152,12 @@ read_node(struct json *j)
 			left = read_node(j);
 		else if (doc_named(d, "right_child"))
 			right = read_node(j);
+		else if (doc_named(d, "leaf_const"))
+			j->tree.nodes[node].constant = doc_number(d);
+		else if (doc_named(d, "leaf_features"))
+			doc_numbers(d, list_of(j, node, &j->features));
 		else if (doc_named(d, "leaf_coeff"))
-			doc_fail(d, "trees with linear leaves are not read");
+			doc_numbers(d, list_of(j, node, &j->weights));
 		else
 			doc_skip(d);
 	}
@@ -112,6 +165,8 @@ read_node(struct json *j)
 	if (!left && !right) {
 		if (tree_leaf(&j->tree, x, value, (uint32_t)index) < 0)
 			d->failed = err_memory(j->e) < 0;
+		if (x->line)
+			read_terms(j, node);
 		return (uint32_t)node;
 	}
 	lightgbm_split(x, type);
@@ -139,7 +194,7 @@ read_tree(struct json *j)
 	}
 	if (d->failed)
 		return;
-	j->tree.covered = j->m->covers && (j->tree.count == 1 || j->tree.nodes[0].cover > 0);
+	j->tree.covered = j->m->covers && (j->tree.count == 1 || (j->tree.count && j->tree.nodes[0].cover > 0));
 	j->tree.group = (uint32_t)(j->trees % j->m->outputs);
 	j->trees++;
 	d->failed = forest_add(&j->m->forest, &j->tree, j->where, j->e) < 0;
@@ -238,6 +293,8 @@ lightgbm_json_read(struct predictor *m, const uint8_t *p, size_t n, const char *
 	if (r == 0)
 		lightgbm_finish(m, &j.head);
 	tree_free(&j.tree);
+	buf_free(&j.features);
+	buf_free(&j.weights);
 	free(d);
 	return r;
 }
