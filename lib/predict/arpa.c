@@ -24,12 +24,11 @@
 #include "core/philox.h"
 #include "core/text.h"
 #include "predict/decimal.h"
+#include "predict/grams.h"
 #include "predict/readers.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab.h"
 
-#define ORDER 16      /* words of an n-gram, at most */
-#define UNKNOWN -100. /* log10 of a word that is not in the list, as KenLM has it */
 
 struct grams {
 	struct vocab texts; /* the words of an n-gram, with one space between them */
@@ -49,7 +48,7 @@ struct arpa {
 	struct grams *g;
 	const char *p, *end, *where;
 	uint64_t line;
-	uint64_t counts[ORDER];
+	uint64_t counts[GRAMS_ORDER];
 	struct err *e;
 };
 
@@ -101,7 +100,7 @@ read_counts(struct arpa *a, const char **line, size_t *length)
 			p++;
 			count = decimal_read(&p, end);
 		}
-		if (n != (double)(a->g->order + 1) || n > ORDER || p != end || !(count >= 0 && count < UINT32_MAX))
+		if (n != (double)(a->g->order + 1) || n > GRAMS_ORDER || p != end || !(count >= 0 && count < UINT32_MAX))
 			return wrong(a, "the number of n-grams of each length, up to 16, is expected");
 		a->counts[a->g->order++] = (uint64_t)count;
 	}
@@ -251,7 +250,7 @@ log_of(const struct grams *g, const char *text, const struct span *x, size_t n)
 		if (i != TOKEN_NONE)
 			return sum + of(&g->log, i);
 		if (n == 1)
-			return sum + UNKNOWN;
+			return sum + GRAMS_UNKNOWN;
 		i = find(g, text, x, x + n - 2);
 		sum += i != TOKEN_NONE ? of(&g->back, i) : 0;
 	}
@@ -267,27 +266,32 @@ put_word(struct buf *text, struct buf *spans, const void *word, size_t n)
 	buf_put(spans, &x, sizeof x);
 }
 
+size_t
+grams_word(const char **p, const char *end, const char **word)
+{
+	while (*p < end && **p && strchr(" \t\v\f\r\n", **p))
+		++*p;
+	for (*word = *p; *p < end && (!**p || !strchr(" \t\v\f\r\n", **p)); ++*p)
+		;
+	return (size_t)(*p - *word);
+}
+
 /* The words of a text; *unknown: how many are not in the list. */
 static void
 put_words(const struct grams *g, const struct step_text *t, struct buf *text, struct buf *spans,
           double *unknown)
 {
 	const char *p = t->p, *end = t->p + t->n, *from;
+	size_t n;
 	bool known;
 
 	if (g->begins)
 		put_word(text, spans, "<s>", 3);
-	for (;;) {
-		while (p < end && strchr(" \t\v\f\r\n", *p) && *p)
-			p++;
-		for (from = p; p < end && (!*p || !strchr(" \t\v\f\r\n", *p)); p++)
-			;
-		if (p == from)
-			break;
-		known = vocab_find(&g->texts, from, (size_t)(p - from)) != TOKEN_NONE;
+	while ((n = grams_word(&p, end, &from)) > 0) {
+		known = vocab_find(&g->texts, from, n) != TOKEN_NONE;
 		*unknown += !known;
 		if (known || !g->knows_unknown)
-			put_word(text, spans, from, (size_t)(p - from));
+			put_word(text, spans, from, n);
 		else
 			put_word(text, spans, "<unk>", 5);
 	}
@@ -335,9 +339,8 @@ static const struct step_kind step_grams = { "list of n-grams", true, false, sco
 
 /* ---- texts by chance ---- */
 
-/* A number from 0 to 1 that depends on the key and the index. */
-static double
-chance(uint64_t key, uint64_t index)
+double
+grams_chance(uint64_t key, uint64_t index)
 {
 	uint32_t to[4];
 
@@ -383,13 +386,17 @@ arpa_generate(const struct predictor *m, uint64_t seed, uint64_t number, struct 
 	uint64_t key = philox_key(seed, "text", number);
 	size_t i, word, n;
 
+	int r = s ? markov_generate(s, key, to) : 0;
+
+	if (r != 0)
+		return r < 0 ? err_memory(e) : 0;
 	if (!s || s->kind != &step_grams)
 		return err_set(e, ERR_USAGE, NULL, "--generate: the model is not a list of n-grams");
 	g = s->more;
 	if (g->begins)
 		put_word(&text, &spans, "<s>", 3);
 	for (i = 0; i < ARPA_WORDS; i++) {
-		word = choose(g, &text, &spans, chance(key, i));
+		word = choose(g, &text, &spans, grams_chance(key, i));
 		n = word < g->words ? g->texts.token[word].text_bytes : 0;
 		if (n == 0 || is((const char *)vocab_text(&g->texts, (uint32_t)word), n, "</s>"))
 			break;

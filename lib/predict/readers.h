@@ -40,8 +40,9 @@ bool skops_probe(const uint8_t *p, size_t n);
 int arpa_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e);
 bool arpa_probe(const uint8_t *p, size_t n);
 
-/* Appends a line: a text by chance, as likely as the n-grams say. It depends on the seed and the
- * number of the text alone. 0, or -1: ERR_USAGE if the model is not a list of n-grams. */
+/* Appends a line: a text by chance, as likely as the n-grams say, of ARPA or of counts (markov.h). It
+ * depends on the seed and the number of the text alone. 0, or -1: ERR_USAGE if the model is not a list
+ * of n-grams. */
 #define ARPA_WORDS 1000 /* at most */
 int arpa_generate(const struct predictor *m, uint64_t seed, uint64_t number, struct buf *to,
                   struct err *e);

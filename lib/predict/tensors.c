@@ -9,6 +9,7 @@
 #include "core/le.h"
 #include "core/mem.h"
 #include "predict/form.h"
+#include "predict/markov.h"
 #include "predict/nets/keras.h"
 
 struct parts {
@@ -173,6 +174,39 @@ read_centers(struct parts *x)
 	x->m->kind = "k-means";
 	x->m->refuses_nan = true;
 	return 0;
+}
+
+/* ---- counts of n-grams ---- */
+
+/* Texts and their lengths. */
+static int
+find_texts(struct parts *x, const char *text, const char *lengths, struct markov_texts *to)
+{
+	struct part t, n;
+
+	if (find(x, "", text, "U8", &t) < 0 || find(x, "", lengths, "U64", &n) < 0)
+		return -1;
+	*to = (struct markov_texts){ t.p, n.p, (size_t)t.n, (size_t)n.n };
+	return 0;
+}
+
+static int
+read_counts(struct parts *x)
+{
+	struct markov_counts c;
+	struct part order, sizes, counts;
+
+	if (find(x, "", "n", "U64", &order) < 0 || find(x, "", "ngrams_sizes", "U64", &sizes) < 0 ||
+	    find(x, "", "ngrams_counts", "U32", &counts) < 0 ||
+	    find_texts(x, "ngrams_text", "ngrams_lengths", &c.contexts) < 0 ||
+	    find_texts(x, "ngrams_next_text", "ngrams_next_lengths", &c.nexts) < 0)
+		return -1;
+	if (order.n != 1 || sizes.n != c.contexts.n || counts.n != c.nexts.n)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the columns of the n-grams differ in length");
+	c.order = le64(order.p);
+	c.sizes = sizes.p;
+	c.counts = counts.p;
+	return markov_read(x->m, &c, x->w->name, x->e);
 }
 
 /* ---- trees ---- */
@@ -389,6 +423,7 @@ static const struct {
 	{ "DecisionTreeRegressor", value_tree },
 	{ "RandomForestClassifier", class_forest },
 	{ "RandomForestRegressor", value_forest },
+	{ "MarkovModel", read_counts },
 };
 
 int

@@ -218,11 +218,11 @@ setup() {
 		apr1_logistic|--raw|1,2,3,4|5.0625
 		apr1_kmeans||1,2,3|1
 		apr1_kmeans|--raw|1,1,2|0.578125,0.53125
+		apr1_markov_1||nothing|-100,1,1
+		apr1_markov_custom||git x|-200,2,2
 	END
 	try apr-predict apr1_class_tree <<<'0,0,2.5,0,0,0,0,,0'
 	said 4 'row 1: the value of feature 7 is missing, which the model does not accept'
-	try apr-predict apr1_markov_1 <<<1
-	said 4 'models of the type NGRAM_LM (MarkovModel.1) do not predict here yet'
 	try apr-predict apr1_kmeans_new <<<1
 	said 4 'the tensor centroids of type F32 is missing'
 }
