@@ -91,7 +91,8 @@ make_linear(struct maker *x, char why[256])
 	struct buf *b;
 
 	if (m->outputs != 1 || (!two && (m->task != PREDICT_VALUE || m->link != LINK_NONE))) {
-		snprintf(why, 256, "linear scores of several outputs, or with this link");
+		snprintf(why, 256, "%s", m->outputs != 1 ? "linear scores of several outputs"
+		         : "the link between linear scores and what is predicted");
 		return 0;
 	}
 	x->to->type = two ? "LOGISTIC_REGRESSION" : "LINEAR_REGRESSION";
@@ -307,8 +308,10 @@ apr1_payload_make(const struct predictor *m, struct apr1_payload *to, char why[2
 	int r = 0;
 
 	*to = (struct apr1_payload){ .lost = NULL };
-	if (m->step_count || m->form == PREDICT_STEPS)
+	if (m->form == PREDICT_STEPS)
 		snprintf(why, 256, "computations in steps");
+	else if (m->step_count)
+		snprintf(why, 256, "the steps in front of the model (the first: %.80s)", m->steps[0].kind->name);
 	else if (m->words)
 		snprintf(why, 256, "features that are texts");
 	else
