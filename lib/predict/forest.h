@@ -31,7 +31,11 @@
 #define FOREST_NODES (1u << 28)
 #define FOREST_GROUPS 65536u
 #define FOREST_SETS (1u << 26)   /* words of the sets of categories of all trees */
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define FOREST_VALUES (1u << 27) /* values of leaves that have one for each output */
+#else
+#define FOREST_VALUES (1u << 17)
+#endif
 #define FOREST_ZERO_LIMIT ((double)1e-35f) /* LightGBM's kZeroThreshold */
 
 /* What a missing value (NaN) does at a split. */

@@ -180,7 +180,7 @@ check_coverless(const struct predictor *m, const struct predict_reader *reader, 
 }
 
 /* Reads a model, and asks all of the above of it. */
-static void
+__attribute__((unused)) static void
 check_model(const struct predict_reader *reader, const uint8_t *data, size_t size)
 {
 	struct predictor m = { .covers = true };

@@ -308,6 +308,10 @@ starved() {
 	replayed form
 }
 
+@test "fuzz corpus: payloads of APR version 1 as models" {
+	replayed layouts
+}
+
 @test "fuzz corpus: networks of Keras" {
 	replayed nets
 }
