@@ -8,6 +8,7 @@
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "predict/experts.h"
 #include "predict/form.h"
 #include "predict/markov.h"
 #include "predict/nets/keras.h"
@@ -18,6 +19,8 @@ struct parts {
 	struct err *e;
 	uint32_t *table; /* numbers of tensors and one, at the hashes of their names, or behind */
 	size_t mask;     /* places of the table - 1 */
+	const char *of;  /* in front of all names: the expert of a mixture; or "" */
+	uint64_t values; /* of leaves of the experts in front */
 };
 
 /* ---- tensors by name ---- */
@@ -65,17 +68,16 @@ list_tensors(struct parts *x)
 	return 0;
 }
 
-/* Finds PREFIX and NAME together. 0, or -1 with an error if it is not there or has another type. */
+/* Finds the expert, PREFIX and NAME together. 0, or -1 with an error if it is not there or has another type. */
 static int
 find(struct parts *x, const char *prefix, const char *name, const char *type,
      struct part *to)
 {
 	char text[128];
 	uint32_t at;
-	size_t i, n = strlen(prefix);
+	size_t i;
 
-	memcpy(text, prefix, n); /* both are words of this file */
-	strcpy(text + n, name);
+	snprintf(text, sizeof text, "%s%s%s", x->of, prefix, name); /* all are words of this file */
 	*to = (struct part){ 0 };
 	for (i = hash(text) & x->mask; (at = x->table[i]) != 0 && !to->t; i = (i + 1) & x->mask)
 		if (strcmp(tensor_name(x->w->plan->tensors[at - 1]), text) == 0)
@@ -282,8 +284,10 @@ bound(struct parts *x, const struct columns *all, uint64_t n)
 	for (i = 0; i < n; i++)
 		for (k = 0; k < all[i].features.n; k++)
 			leaves += whole_at(&all[i].features, k) < 0;
-	if (leaves <= FOREST_VALUES / x->m->outputs)
+	if (leaves <= FOREST_VALUES / x->m->outputs && leaves * x->m->outputs <= FOREST_VALUES - x->values) {
+		x->values += leaves * x->m->outputs;
 		return 0;
+	}
 	return err_set(x->e, ERR_MEMORY, x->w->name, "%" PRIu64 " leaves with %zu classes are more than "
 	               "%u values", leaves, x->m->outputs, FOREST_VALUES);
 }
@@ -336,9 +340,10 @@ use_counted_features(struct parts *x, const char *prefix)
 {
 	struct err ignored = ERR_INIT;
 	uint64_t counted;
-	struct parts y = { x->m, x->w, &ignored, x->table, x->mask };
+	struct parts y = *x;
 	struct part n;
 
+	y.e = &ignored;
 	if (find(&y, prefix, "n_features", "U64", &n) == 0 && n.n == 1 && le64(n.p) < FOREST_FEATURES &&
 	    le64(n.p) > x->m->features)
 		x->m->features = (size_t)le64(n.p);
@@ -407,11 +412,100 @@ value_forest(struct parts *x)
 	return read_trees(x, true, false);
 }
 
+/* ---- mixtures ---- */
+
+/* The function that reads a payload, whose name has n bytes; NULL: none here does. */
+typedef int part_reader(struct parts *x);
+static part_reader *reader_of(const char *payload, size_t n);
+
+static int
+read_number(struct parts *x, const char *name, uint64_t least, uint64_t most, size_t *to)
+{
+	struct part p;
+
+	if (find(x, "", name, "U64", &p) < 0)
+		return -1;
+	if (p.n != 1 || le64(p.p) < least || le64(p.p) > most)
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "%s is not a number from %" PRIu64 " to %" PRIu64, name,
+		               least, most);
+	*to = (size_t)le64(p.p);
+	return 0;
+}
+
+static int
+read_gate(struct parts *x, struct experts *to)
+{
+	const char *where = x->w->name;
+	struct part w, t;
+	size_t i, n;
+
+	if (read_number(x, "expert_count", 1, x->w->plan->tensor_count, &to->n) < 0 ||
+	    read_number(x, "gating_n_experts", to->n, to->n, &n) < 0 ||
+	    read_number(x, "gating_n_features", 1, FOREST_FEATURES, &to->features) < 0 ||
+	    read_number(x, "config_top_k", 1, UINT64_MAX, &to->top) < 0 ||
+	    find(x, "", "gating_weights", "F32", &w) < 0 || find(x, "", "gating_temperature", "F32", &t) < 0)
+		return -1;
+	to->top = to->top < n ? to->top : n;
+	to->temperature = t.n == 1 ? single_at(&t, 0) : 0;
+	if (!(to->temperature > 0) || !isfinite(to->temperature))
+		return err_set(x->e, ERR_CORRUPT, where, "the temperature of the gate is not greater than 0");
+	if (w.n != (uint64_t)n * to->features)
+		return err_set(x->e, ERR_CORRUPT, where, "%" PRIu64 " weights of the gate for %zu features and %zu experts",
+		               w.n, to->features, n);
+	to->weights = mem_array((size_t)w.n, sizeof *to->weights);
+	to->models = mem_array(n, sizeof *to->models);
+	if (!to->weights || !to->models)
+		return err_memory(x->e);
+	for (i = 0; i < w.n; i++) {
+		to->weights[i] = single_at(&w, i);
+		if (!isfinite(to->weights[i]))
+			return err_set(x->e, ERR_CORRUPT, where, "weight %zu of the gate is not finite", i);
+	}
+	return 0;
+}
+
+static int
+read_models(struct parts *x, part_reader *read, struct experts *to)
+{
+	struct parts y = *x;
+	char of[40];
+	size_t i;
+
+	y.of = of;
+	for (i = 0; i < to->n; i++) {
+		snprintf(of, sizeof of, "expert_%zu_", i);
+		y.m = &to->models[i];
+		if (read(&y) < 0 || predictor_finish(y.m, x->w->name, x->e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+read_mixture(struct parts *x)
+{
+	const char *of = strchr(model_text(x->w->plan, "apr1.payload"), '.');
+	part_reader *read = of ? reader_of(of + 1, strcspn(of + 1, ".")) : NULL;
+	struct experts *to;
+
+	if (!read || read == read_mixture || read == read_counts || read == read_centers)
+		return err_set(x->e, ERR_FORMAT, x->w->name, "a mixture of %s: its experts are of another kind than linear "
+		               "models and trees", of ? of + 1 : "unknown experts");
+	to = mem_array(1, sizeof *to);
+	if (!to)
+		return err_memory(x->e);
+	if (read_gate(x, to) < 0 || read_models(x, read, to) < 0) {
+		experts_free(to);
+		return -1;
+	}
+	return experts_begin(x->m, to, x->w->name, x->e);
+}
+
 /* ---- the table of types ---- */
 
 static const struct {
 	const char *payload; /* a number may follow: an older version */
-	int (*read)(struct parts *x);
+	part_reader *read;
 } types[] = {
 	{ "LinearRegression", read_linear },
 	{ "Ridge", read_linear },
@@ -424,26 +518,37 @@ static const struct {
 	{ "RandomForestClassifier", class_forest },
 	{ "RandomForestRegressor", value_forest },
 	{ "MarkovModel", read_counts },
+	{ "MixtureOfExperts", read_mixture },
 };
+
+static part_reader *
+reader_of(const char *payload, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof types / sizeof *types; i++)
+		if (strlen(types[i].payload) == n && memcmp(types[i].payload, payload, n) == 0)
+			return types[i].read;
+	return NULL;
+}
 
 int
 predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 {
-	struct parts x = { .m = m, .w = w, .e = e };
+	struct parts x = { .m = m, .w = w, .e = e, .of = "" };
 	const char *payload = model_text(w->plan, "apr1.payload");
 	const char *type = model_text(w->plan, "apr1.model_type");
 	const char *keras = model_text(w->plan, "keras.model_config");
-	size_t i, n = payload ? strcspn(payload, ".") : 0;
+	part_reader *read = payload ? reader_of(payload, strcspn(payload, ".")) : NULL;
 	int r;
 
 	if (model_find(w->plan, FORM_KEY))
 		return form_read(m, w, e);
-	for (i = 0; n && i < sizeof types / sizeof *types; i++)
-		if (strlen(types[i].payload) == n && memcmp(types[i].payload, payload, n) == 0) {
-			r = list_tensors(&x) < 0 || types[i].read(&x) < 0 ? -1 : 0;
-			free(x.table);
-			return r < 0 ? -1 : predictor_finish(m, w->name, e);
-		}
+	if (read) {
+		r = list_tensors(&x) < 0 || read(&x) < 0 ? -1 : 0;
+		free(x.table);
+		return r < 0 ? -1 : predictor_finish(m, w->name, e);
+	}
 	if (keras)
 		return keras_read(m, w, keras, e);
 	if (payload || type)

@@ -220,6 +220,8 @@ setup() {
 		apr1_kmeans|--raw|1,1,2|0.578125,0.53125
 		apr1_markov_1||nothing|-100,1,1
 		apr1_markov_custom||git x|-200,2,2
+		apr1_experts||1,2,3|55.5
+		apr1_experts_logistic|--proba|1,2|0.25683194,0.74316806
 	END
 	try apr-predict apr1_class_tree <<<'0,0,2.5,0,0,0,0,,0'
 	said 4 'row 1: the value of feature 7 is missing, which the model does not accept'

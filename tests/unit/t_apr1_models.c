@@ -1,5 +1,6 @@
 /* t_apr1_models: models of APR version 1 as tensors that are computed by a definition of ours or of
- * aprender: counts of n-grams. Numbers are worked out by hand. */
+ * aprender: counts of n-grams, mixtures of experts. Numbers are worked out by hand, and for mixtures by
+ * chance by a reference in plain C. */
 #include <math.h>
 #include <string.h>
 
@@ -207,7 +208,7 @@ test_damage(void)
 	struct made x;
 	struct weights w = { .name = "m", .plan = &x.plan, .tensors = x.bytes };
 	struct buf b = { 0 };
-	uint32_t chance = 1, i, refused = 0;
+	uint32_t seed = 1, i, refused = 0;
 
 	for (i = 0; i < 3000; i++) {
 		struct buf *data;
@@ -215,9 +216,9 @@ test_damage(void)
 		make(&x, 2, "zzz", "-m", 0);
 		predictor_free(&x.m);
 		x.m = (struct predictor){ .kind = NULL };
-		chance = chance * 1664525 + 1013904223;
-		data = &x.data[(chance >> 28) % 7];
-		data->p[(chance >> 8) % data->n] = (chance >> 26 & 3) == 0 ? 0xff : (uint8_t)(chance >> 20 & 7);
+		seed = seed * 1664525 + 1013904223;
+		data = &x.data[(seed >> 28) % 7];
+		data->p[(seed >> 8) % data->n] = (seed >> 26 & 3) == 0 ? 0xff : (uint8_t)(seed >> 20 & 7);
 		if (predict_tensors(&x.m, &w, &x.e) < 0)
 			refused++;
 		else if (arpa_generate(&x.m, 0, 0, &b, &x.e) < 0 || !x.m.texts)
@@ -229,6 +230,252 @@ test_damage(void)
 	buf_free(&b);
 }
 
+/* ---- mixtures of experts ---- */
+
+#define EXPERTS 5
+#define FEATURES 4
+
+struct mixture {
+	const char *payload;
+	uint64_t n, features, top; /* of the gate */
+	float temperature, weights[FEATURES * EXPERTS];
+	uint64_t width[EXPERTS];   /* of each expert */
+	float w[EXPERTS][FEATURES], bias[EXPERTS];
+};
+
+static void
+floats(struct made *x, const char *name, const float *v, uint64_t n)
+{
+	struct buf *b = tensor(x, name, "F32", 1, n);
+
+	buf_put(b, v, n * sizeof *v);
+}
+
+static int
+make_mixture(struct made *x, const struct mixture *m)
+{
+	char name[64];
+	uint64_t i;
+
+	*x = (struct made){ .e = ERR_INIT };
+	word(x, "expert_count", m->n);
+	for (i = 0; i < m->n && i < EXPERTS; i++) {
+		snprintf(name, sizeof name, "expert_%u_coefficients", (unsigned)i);
+		floats(x, name, m->w[i], m->width[i]);
+		snprintf(name, sizeof name, "expert_%u_intercept", (unsigned)i);
+		floats(x, name, &m->bias[i], 1);
+	}
+	word(x, "gating_n_features", m->features);
+	word(x, "gating_n_experts", m->n);
+	floats(x, "gating_temperature", &m->temperature, 1);
+	floats(x, "gating_weights", m->weights, m->features * m->n);
+	word(x, "config_top_k", m->top);
+	return load(x, m->payload);
+}
+
+/* Whether the row gives these values, as many as the model has outputs. */
+static bool
+mixes(const struct made *x, const float *row, const double *want)
+{
+	struct step_rows rows = { .n = 0 }, spare = { .n = 0 };
+	struct err e = ERR_INIT;
+	double v[8] = { 0 };
+	size_t i;
+	bool ok = x->m.outputs <= 8 && step_rows_begin(&rows, 1, x->m.features, &e) == 0;
+
+	for (i = 0; ok && i < x->m.features; i++)
+		step_row(&rows, 0)[i] = (double)row[i];
+	ok = ok && predict_block(&x->m, &rows, &spare, true, v, NULL, &e) == 0;
+	for (i = 0; ok && i < x->m.outputs; i++)
+		ok = fabs(v[i] - want[i]) < 1e-5;
+	if (!ok)
+		printf("# value %zu: %.9g, expected %.9g\n", i, v[i ? i - 1 : 0], want[i ? i - 1 : 0]);
+	step_rows_free(&rows);
+	step_rows_free(&spare);
+	return ok;
+}
+
+/* The gate looks at x0 for 2 x0 + 1, and at x1 for -x1. */
+static struct mixture
+two(const char *payload)
+{
+	return (struct mixture){ .payload = payload, .n = 2, .features = 2, .top = 2, .temperature = 1,
+		.weights = { 1, 0, 0, 1 }, .width = { 2, 2 }, .w = { { 2, 0 }, { 0, -1 } }, .bias = { 1, 0 } };
+}
+
+static void
+test_mixtures(void)
+{
+	const float third = logf(3);
+	const double line = 2 * log(3) + 1, p = 1 / (1 + exp(-1));
+	struct mixture m = two("MixtureOfExperts.LinearRegression");
+	struct made x;
+
+	test_ok(make_mixture(&x, &m) == 0 && x.m.features == 2 && x.m.outputs == 1 && x.m.task == PREDICT_VALUE,
+	        "a mixture of linear models gives a value");
+	test_ok(mixes(&x, (float[]){ 0, 0 }, (double[]){ 0.5 }) &&
+	        mixes(&x, (float[]){ third, 0 }, (double[]){ 0.75 * line }), "experts count by the softmax of the gate");
+	clear(&x);
+	m.temperature = 0.5f;
+	test_ok(make_mixture(&x, &m) == 0 && mixes(&x, (float[]){ third, 0 }, (double[]){ 0.9 * line }),
+	        "the temperature divides what goes into the softmax");
+	clear(&x);
+	m.top = 1;
+	test_ok(make_mixture(&x, &m) == 0 && mixes(&x, (float[]){ 0, 0 }, (double[]){ 1 }) &&
+	        mixes(&x, (float[]){ 0, 2 }, (double[]){ -2 }), "of equal gates the first counts; of one expert all");
+	clear(&x);
+	m = two("MixtureOfExperts.Ridge");
+	m.top = 9;
+	m.features = 1; /* x0 only: gates of e^x0 and 1 */
+	test_ok(make_mixture(&x, &m) == 0 && x.m.features == 2 &&
+	        mixes(&x, (float[]){ third, 4 }, (double[]){ 0.75 * line - 0.25 * 4 }),
+	        "a gate of fewer features; all experts, if more are to count than there are");
+	clear(&x);
+	m = two("MixtureOfExperts.LogisticRegression");
+	test_ok(make_mixture(&x, &m) == 0 && x.m.task == PREDICT_CLASSES && x.m.classes == 2 &&
+	        mixes(&x, (float[]){ 0, 0 }, (double[]){ 0.75 - p / 2, 0.25 + p / 2 }), "experts of classes mix probabilities");
+	clear(&x);
+}
+
+/* Two trees: class 2 if x1 > 3, else 0; and always class 1. The gate gives e^x0 and 1. */
+static void
+test_tree_mixture(void)
+{
+	static const int64_t features[] = { 1, -1, -1 }, left[] = { 1, -1, -1 }, right[] = { 2, -1, -1 };
+	static const uint64_t classes[2][3] = { { 0, 0, 2 }, { 1 } };
+	static const struct {
+		const char *name, *type;
+		const void *p;
+	} columns[] = { { "features", "I64", features }, { "left_child", "I64", left }, { "right_child", "I64", right } };
+	struct made x = { .e = ERR_INIT };
+	const float third = logf(3);
+	char name[64];
+	unsigned i, k;
+
+	word(&x, "expert_count", 2);
+	for (i = 0; i < 2; i++) {
+		const uint64_t n = i ? 1 : 3;
+
+		for (k = 0; k < 3; k++) {
+			snprintf(name, sizeof name, "expert_%u_node_%s", i, columns[k].name);
+			buf_put(tensor(&x, name, columns[k].type, 1, n), (const int64_t *)columns[k].p + (i ? 1 : 0), n * 8);
+		}
+		snprintf(name, sizeof name, "expert_%u_node_thresholds", i);
+		floats(&x, name, (float[]){ 3, 0, 0 }, n);
+		snprintf(name, sizeof name, "expert_%u_node_classes", i);
+		buf_put(tensor(&x, name, "U64", 1, n), classes[i], n * 8);
+	}
+	word(&x, "gating_n_features", 1);
+	word(&x, "gating_n_experts", 2);
+	floats(&x, "gating_temperature", (float[]){ 1 }, 1);
+	floats(&x, "gating_weights", (float[]){ 1, 0 }, 2);
+	word(&x, "config_top_k", 2);
+	test_ok(load(&x, "MixtureOfExperts.DecisionTreeClassifier") == 0 && x.m.features == 2 && x.m.classes == 3 &&
+	        mixes(&x, (float[]){ third, 3 }, (double[]){ 0.75, 0.25, 0 }) &&
+	        mixes(&x, (float[]){ 0, 4 }, (double[]){ 0, 0.5, 0.5 }), "experts that are trees, of 3 classes and of 2");
+	clear(&x);
+}
+
+/* The rule once more: experts are chosen one after another. */
+static double
+reference(const struct mixture *m, const float *row)
+{
+	float gate[EXPERTS], weight[EXPERTS] = { 0 }, sum = 0, out = 0;
+	size_t i, j, k, best, order[EXPERTS], top = m->top < m->n ? m->top : m->n;
+
+	for (j = 0; j < m->n; j++) {
+		gate[j] = 0;
+		for (i = 0; i < m->features && i < m->width[0]; i++)
+			gate[j] += row[i] * m->weights[i * m->n + j];
+		gate[j] = expf(gate[j] / m->temperature);
+	}
+	for (k = 0; k < top; k++) {
+		for (j = 0, best = m->n; j < m->n; j++)
+			if (weight[j] == 0 && (best == m->n || gate[j] > gate[best]))
+				best = j;
+		order[k] = best;
+		weight[best] = gate[best];
+		sum += gate[best];
+	}
+	for (k = 0; k < top; k++) {
+		float y = m->bias[order[k]];
+
+		for (i = 0; i < m->width[0]; i++)
+			y += row[i] * m->w[order[k]][i];
+		out += weight[order[k]] / sum * y;
+	}
+	return (double)out;
+}
+
+static float
+chance(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (float)(*state >> 24) / 64 - 2;
+}
+
+static void
+test_random_mixtures(void)
+{
+	struct mixture m;
+	struct made x;
+	uint32_t d = 1, i, k, n;
+	float row[FEATURES];
+	bool ok = true;
+
+	for (n = 0; ok && n < 500; n++) {
+		m = (struct mixture){ .payload = "MixtureOfExperts.Lasso", .temperature = 1.5f + chance(&d) / 2 };
+		m.n = 1 + n % EXPERTS;
+		m.features = 1 + n / 5 % FEATURES;
+		m.top = 1 + n / 7 % (EXPERTS + 1);
+		for (i = 0; i < FEATURES * EXPERTS; i++)
+			m.weights[i] = chance(&d);
+		for (i = 0; i < EXPERTS; i++) {
+			m.width[i] = 1 + n / 11 % FEATURES;
+			m.bias[i] = chance(&d);
+			for (k = 0; k < FEATURES; k++)
+				m.w[i][k] = chance(&d);
+		}
+		ok = make_mixture(&x, &m) == 0;
+		for (k = 0; ok && k < 8; k++) {
+			for (i = 0; i < FEATURES; i++)
+				row[i] = chance(&d);
+			ok = mixes(&x, row, (double[]){ reference(&m, row) });
+		}
+		clear(&x);
+	}
+	test_ok(ok, "500 mixtures by chance, of 1 to 5 experts, give what the reference gives");
+}
+
+static void
+test_refused_mixtures(void)
+{
+	static const char *const facts[] = { "the temperature of the gate is not greater than 0",
+		"the temperature of the gate is not greater than 0", "the temperature of the gate is not greater than 0",
+		"expert 1 has 1 features, the first 2", "config_top_k is not a number from 1",
+		"weight 2 of the gate is not finite", "a mixture of MixtureOfExperts.Ridge",
+		"a mixture of MarkovModel", "a mixture of KMeans", "gating_n_features is not",
+		"a mixture of unknown experts", "weight 1 is not finite" };
+	struct mixture m;
+	struct made x;
+	size_t i;
+
+	for (i = 0; i < sizeof facts / sizeof *facts; i++) {
+		m = two(i == 6 ? "MixtureOfExperts.MixtureOfExperts.Ridge" : i == 7 ? "MixtureOfExperts.MarkovModel" :
+		        i == 8 ? "MixtureOfExperts.KMeans" : i == 10 ? "MixtureOfExperts" : "MixtureOfExperts.ElasticNet");
+		m.temperature = i == 0 ? 0 : i == 1 ? NAN : i == 2 ? HUGE_VALF : 1;
+		m.width[1] = i == 3 ? 1 : 2;
+		m.top = i == 4 ? 0 : 2;
+		m.weights[2] = i == 5 ? HUGE_VALF : 0;
+		m.features = i == 9 ? 0 : 2;
+		m.w[0][1] = i == 11 ? HUGE_VALF : 0;
+		test_ok(make_mixture(&x, &m) < 0 && strstr(x.e.fact, facts[i]), "refused: %s", facts[i]);
+		if (!strstr(x.e.fact, facts[i]))
+			printf("# %s\n", x.e.fact);
+		clear(&x);
+	}
+}
+
 int
 main(void)
 {
@@ -236,5 +483,9 @@ main(void)
 	test_texts();
 	test_refused();
 	test_damage();
+	test_mixtures();
+	test_tree_mixture();
+	test_random_mixtures();
+	test_refused_mixtures();
 	return test_done();
 }
