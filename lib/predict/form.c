@@ -1,9 +1,11 @@
 #include "predict/form.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
+#include "core/mem.h"
 #include "predict/form_words.h"
 #include "predict/step_text.h"
 #include "predict/walk.h"
@@ -68,52 +70,21 @@ unknown(const struct predictor *m)
 	return a;
 }
 
-static int
-make_json(const struct predictor *m, const char *where, struct form *to, struct err *e)
-{
-	struct predictor copy = *m;
-	json_t *o = json_pack("{s:i,s:s,s:s,s:s,s:s,s:I,s:I,s:f,s:b}", "version", 1, "kind", m->kind, "form",
-	                      form_forms[m->form], "task", form_tasks[m->task], "link", form_links[m->link],
-	                      "features", (json_int_t)m->features, "outputs", (json_int_t)m->outputs,
-	                      "sharpness", m->sharpness, "absent_is_zero", m->absent == ABSENT_ZERO);
-	size_t i;
-	int r = o ? 0 : -1;
-
-	for (i = 0; r == 0 && i < FORM_FLAGS; i++)
-		if (*form_flag(&copy, i))
-			r = json_object_set_new(o, form_flags[i], json_true());
-	if (r == 0 && m->form == PREDICT_TREES)
-		r = json_object_set_new(o, "width", json_integer((json_int_t)m->forest.width));
-	if (r == 0 && m->form == PREDICT_TREES)
-		r = json_object_set_new(o, "scale", json_real(m->forest.scale));
-	if (r == 0 && m->step_count)
-		r = form_put_steps(m, where, o, to, e);
-	if (r == 0 && m->names)
-		r = json_object_set_new(o, "names", texts(m->names, m->name_count));
-	if (r == 0 && m->words)
-		r = json_object_set_new(o, "words", words(m));
-	if (r == 0 && m->words)
-		r = json_object_set_new(o, "unknown", unknown(m));
-	if (r == 0 && m->labels)
-		r = json_object_set_new(o, "labels", texts(m->labels, m->label_count));
-	if (r == 0 && ((m->names && json_array_size(json_object_get(o, "names")) != m->name_count) ||
-	               (m->labels && json_array_size(json_object_get(o, "labels")) != m->label_count)))
-		r = err_set(e, ERR_FORMAT, where, "a name of a feature or a class is not UTF-8");
-	else if ((r < 0 || json_write(o, &to->json) < 0) && e->code == ERR_NONE)
-		r = err_memory(e);
-	json_decref(o);
-	return r;
-}
-
 /* ---- lists ---- */
 
 struct buf *
 form_part(struct form *to, const char *name, const char *type, uint64_t a, uint64_t b)
 {
-	struct form_part *p = &to->parts[to->count++];
+	struct form_part *p = mem_array(1, sizeof *p);
 
-	snprintf(p->name, sizeof p->name, "%s", name);
+	if (!p || mem_grow(&to->parts, &to->cap, to->count + 1, sizeof *to->parts) < 0) {
+		free(p);
+		to->failed = true;
+		return &to->lost;
+	}
+	to->parts[to->count++] = p;
 	p->type = type;
+	snprintf(p->name, sizeof p->name, "%s%s", to->prefix, name);
 	p->ndim = b ? 2 : 1;
 	p->dims[0] = a;
 	p->dims[1] = b;
@@ -220,42 +191,120 @@ make_trees(const struct predictor *m, struct form *to)
 	form_put(form_part(to, "forest.bias", "F64", m->outputs, 0), f->bias, m->outputs);
 }
 
+/* ---- a model ---- */
+
+static json_t *
+key_of(const struct predictor *m)
+{
+	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:I,s:I,s:f,s:b}", "version", 1, "kind", m->kind, "form",
+	                 form_forms[m->form], "task", form_tasks[m->task], "link", form_links[m->link],
+	                 "features", (json_int_t)m->features, "outputs", (json_int_t)m->outputs,
+	                 "sharpness", m->sharpness, "absent_is_zero", m->absent == ABSENT_ZERO);
+}
+
+/* What names its features and classes have; 1: they are not UTF-8. */
+static int
+put_names(const struct predictor *m, json_t *o)
+{
+	int r = 0;
+
+	if (m->names)
+		r = json_object_set_new(o, "names", texts(m->names, m->name_count));
+	if (r == 0 && m->words)
+		r = json_object_set_new(o, "words", words(m));
+	if (r == 0 && m->words)
+		r = json_object_set_new(o, "unknown", unknown(m));
+	if (r == 0 && m->labels)
+		r = json_object_set_new(o, "labels", texts(m->labels, m->label_count));
+	return r < 0 ? -1 : (m->names && json_array_size(json_object_get(o, "names")) != m->name_count) ||
+	                    (m->labels && json_array_size(json_object_get(o, "labels")) != m->label_count);
+}
+
+static int
+put_key(const struct form_target *to, const struct predictor *m, bool inside, json_t *o)
+{
+	struct predictor copy = *m;
+	size_t i;
+	int r = o ? 0 : -1;
+
+	for (i = 0; r == 0 && i < FORM_FLAGS; i++)
+		if (*form_flag(&copy, i))
+			r = json_object_set_new(o, form_flags[i], json_true());
+	if (r == 0 && m->form == PREDICT_TREES)
+		r = json_object_set_new(o, "width", json_integer((json_int_t)m->forest.width));
+	if (r == 0 && m->form == PREDICT_TREES)
+		r = json_object_set_new(o, "scale", json_real(m->forest.scale));
+	if (r == 0 && m->step_count && form_put_steps(to, m, o) < 0)
+		return -1;
+	if (r == 0 && !inside)
+		r = put_names(m, o);
+	return r < 0 ? err_memory(to->e)
+	       : r ? err_set(to->e, ERR_FORMAT, to->where, "a name of a feature or a class is not UTF-8") : 0;
+}
+
+json_t *
+form_put_model(const struct form_target *to, const struct predictor *m, bool inside)
+{
+	json_t *o;
+
+	if (m->form == PREDICT_TREES && m->forest.lines) {
+		err_set(to->e, ERR_FORMAT, to->where, "trees whose leaves are lines have no form as tensors");
+		return NULL;
+	}
+	o = key_of(m);
+	if (put_key(to, m, inside, o) < 0) {
+		json_decref(o);
+		return NULL;
+	}
+	if (m->form == PREDICT_TREES)
+		make_trees(m, to->to);
+	else if (m->form != PREDICT_STEPS)
+		form_put(form_part(to->to, "linear.weights", "F64", m->outputs, m->inner), m->linear.weights,
+		         m->outputs * m->inner);
+	if (m->form == PREDICT_LINEAR)
+		form_put(form_part(to->to, "linear.bias", "F64", m->outputs, 0), m->linear.bias, m->outputs);
+	return o;
+}
+
 /* Wide values first, so that containers without padding keep all at multiples of their size. */
-static void
+static int
 order(struct form *f)
 {
 	static const char *const types[] = { "F64", "I32", "I8" };
-	struct form_part parts[FORM_PARTS];
+	struct form_part **parts = mem_array(f->count + 1, sizeof *parts);
 	size_t i, k, n = 0;
 
-	for (k = 0; k < sizeof types / sizeof *types; k++)
+	for (k = 0; parts && k < sizeof types / sizeof *types; k++)
 		for (i = 0; i < f->count; i++)
-			if (strcmp(f->parts[i].type, types[k]) == 0)
+			if (strcmp(f->parts[i]->type, types[k]) == 0)
 				parts[n++] = f->parts[i];
-	memcpy(f->parts, parts, n * sizeof *parts);
+	if (!parts)
+		return -1;
+	free(f->parts);
+	f->parts = parts;
+	f->cap = f->count + 1;
+	return 0;
 }
 
 int
 form_make(const struct predictor *m, const char *where, struct form *to, struct err *e)
 {
+	struct form_budget budget = { .models = 0 };
+	struct form_target target = { to, NULL, &budget, where, e };
 	bool good;
 	size_t i;
+	json_t *o;
+	int r;
 
 	*to = (struct form){ .count = 0 };
-	if (m->form == PREDICT_TREES && m->forest.lines)
-		return err_set(e, ERR_FORMAT, where, "trees whose leaves are lines have no form as tensors");
-	if (make_json(m, where, to, e) < 0)
+	o = form_put_model(&target, m, false);
+	if (!o)
 		return -1;
-	if (m->form == PREDICT_TREES)
-		make_trees(m, to);
-	else if (m->form != PREDICT_STEPS)
-		form_put(form_part(to, "linear.weights", "F64", m->outputs, m->inner), m->linear.weights,
-		         m->outputs * m->inner);
-	if (m->form == PREDICT_LINEAR)
-		form_put(form_part(to, "linear.bias", "F64", m->outputs, 0), m->linear.bias, m->outputs);
-	order(to);
-	for (i = 0, good = buf_ok(&to->json); i < to->count; i++)
-		good &= buf_ok(&to->parts[i].data);
+	r = json_write(o, &to->json);
+	json_decref(o);
+	good = r == 0 && !to->failed && order(to) == 0 && buf_ok(&to->json);
+	for (i = 0; i < to->count; i++)
+		good &= buf_ok(&to->parts[i]->data);
 	return good ? 0 : err_memory(e);
 }
 
@@ -265,9 +314,13 @@ form_free(struct form *f)
 	size_t i;
 
 	buf_free(&f->json);
-	for (i = 0; i < f->count; i++)
-		buf_free(&f->parts[i].data);
-	f->count = 0;
+	for (i = 0; i < f->count; i++) {
+		buf_free(&f->parts[i]->data);
+		free(f->parts[i]);
+	}
+	buf_free(&f->lost);
+	free(f->parts);
+	*f = (struct form){ .count = 0 };
 }
 
 const char *

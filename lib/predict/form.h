@@ -21,6 +21,9 @@
  *     step.N.list          I32
  *     step.N.terms         I8                bytes of texts (form_more.c)
  *     pairs.platt          F64 [pairs, 2]
+ *
+ * Models inside of a model (struct step_models) have a key of their own, in that of their step, and the same
+ * tensors with part.N. in front: form_models.c.
  */
 #ifndef PREDICT_FORM_H
 #define PREDICT_FORM_H
@@ -29,8 +32,11 @@
 #include "predict/predict.h"
 
 #define FORM_KEY "apr.predict"
-#define FORM_STEPS 64
-#define FORM_PARTS (16 + 4 * FORM_STEPS)
+#define FORM_STEPS 64     /* of a model, with those of its columns */
+#define FORM_MODELS 16384 /* inside of a model, and of those */
+#define FORM_DEPTH 12     /* of models in models, and columns in columns */
+#define FORM_CELLS ((uint64_t)1 << 28) /* values that all steps take and give for a row */
+#define FORM_PREFIX 24
 
 /* Bits of forest.flags. */
 #define FORM_RIGHT 1u    /* a missing value goes right */
@@ -39,7 +45,7 @@
 #define FORM_NEGATIVE 8u /* what is below zero is missing */
 
 struct form_part {
-	char name[48];
+	char name[64];
 	const char *type;
 	unsigned ndim;
 	uint64_t dims[2];
@@ -48,12 +54,15 @@ struct form_part {
 
 struct form {
 	struct buf json;
-	struct form_part parts[FORM_PARTS];
-	size_t count;
+	struct form_part **parts;
+	size_t count, cap;
+	char prefix[FORM_PREFIX]; /* of the model that is written: "part.2." */
+	struct buf lost;          /* takes what has no place, once memory has run out: */
+	bool failed;
 };
 
-/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model with models inside or with a step of a
- * network that is not dense. form_free in any case. */
+/* Makes the form. 0, or -1 with e filled: ERR_FORMAT for a model with a step of a network that is not dense,
+ * or with a pipeline of ONNX. form_free in any case. */
 int form_make(const struct predictor *m, const char *where, struct form *to, struct err *e);
 void form_free(struct form *f);
 

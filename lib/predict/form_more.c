@@ -16,12 +16,10 @@
 #include "predict/form_words.h"
 #include "predict/step_text.h"
 
-#define DEPTH 12
-
 static int
 wrong(const struct form_source *x, size_t i, const char *what)
 {
-	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": step %zu: %s", i, what);
+	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
 }
 
 static const char *
@@ -308,8 +306,13 @@ form_put_parts(const struct form_target *to, const struct step *s, size_t i, jso
 		for (j = 0; part->from && j < part->width; j++)
 			buf_u32(b, part->from[j]);
 	}
-	if (json_object_set_new(o, "parts", parts) < 0)
+	if (json_object_set_new(o, "parts", parts) < 0 ||
+	    json_object_set_new(o, "refuses", json_boolean(x->refuses)) < 0)
 		return err_memory(to->e);
+	if (to->budget->depth >= FORM_DEPTH)
+		return err_set(to->e, ERR_FORMAT, to->where, "parts in more than %d levels do not become tensors",
+		               FORM_DEPTH);
+	to->budget->depth++;
 	for (k = 0; k < x->n; k++) {
 		list = json_array();
 		if (json_array_append_new(parts, list) < 0)
@@ -317,6 +320,7 @@ form_put_parts(const struct form_target *to, const struct step *s, size_t i, jso
 		if (form_put_list(to, x->parts[k].steps, x->parts[k].step_count, list) < 0)
 			return -1;
 	}
+	to->budget->depth--;
 	return 0;
 }
 
@@ -419,10 +423,11 @@ form_read_parts(struct form_source *x, const json_t *o, size_t i, struct step *s
 	s->free_more = step_columns_free;
 	if (!to)
 		return err_memory(x->e);
-	if (x->depth >= DEPTH)
+	if (x->budget->depth >= FORM_DEPTH)
 		return wrong(x, i, "parts are inside of too many others");
-	x->depth++;
+	to->refuses = json_is_true(json_object_get(o, "refuses"));
+	x->budget->depth++;
 	r = read_all(x, json_object_get(o, "parts"), i, s, to);
-	x->depth--;
+	x->budget->depth--;
 	return r;
 }

@@ -11,18 +11,14 @@
 #include "predict/form_words.h"
 #include "predict/walk.h"
 
-struct list {
-	const uint8_t *p;
-	uint64_t n;       /* values */
-};
-
 struct form_reader {
+	struct form_source *s;
 	struct predictor *m;
 	const struct weights *w;
 	struct err *e;
-	json_t *o;
+	const json_t *o;
 	uint64_t width;
-	struct list counts, groups, features, thresholds, left, flags, sets, words, covers, ids, values;
+	struct form_list counts, groups, features, thresholds, left, flags, sets, words, covers, ids, values;
 };
 
 static int
@@ -33,38 +29,21 @@ wrong(const struct form_reader *x, const char *what)
 
 /* ---- tensors ---- */
 
-/* A tensor by name. n: the number of its values, 0 for any. must: it has to be there. */
 static int
 find(const struct form_reader *x, const char *name, const char *type, uint64_t n, bool must,
-     struct list *to)
+     struct form_list *to)
 {
-	const struct model *plan = x->w->plan;
-	size_t i;
-
-	*to = (struct list){ NULL, 0 };
-	for (i = 0; i < plan->tensor_count && strcmp(tensor_name(plan->tensors[i]), name) != 0; i++)
-		;
-	if (i == plan->tensor_count && !must)
-		return 0;
-	if (i == plan->tensor_count || strcmp(tensor_type(plan->tensors[i])->name, type) != 0)
-		return err_set(x->e, ERR_CORRUPT, x->w->name, "the tensor %s of type %s is missing", name, type);
-	*to = (struct list){ x->w->tensors[i], tensor_items(plan->tensors[i]) };
-	if (!to->p && to->n)
-		return err_set(x->e, ERR_CORRUPT, x->w->name, "the tensor %s was not read", name);
-	if (n && to->n != n)
-		return err_set(x->e, ERR_CORRUPT, x->w->name, "%s has %" PRIu64 " values, not %" PRIu64, name,
-		               to->n, n);
-	return 0;
+	return form_find(x->s, name, type, n, must, to);
 }
 
 static uint32_t
-word_at(const struct list *l, uint64_t i)
+word_at(const struct form_list *l, uint64_t i)
 {
 	return le32(l->p + 4 * i);
 }
 
 static double
-double_at(const struct list *l, uint64_t i)
+double_at(const struct form_list *l, uint64_t i)
 {
 	return le_f64(l->p + 8 * i);
 }
@@ -217,108 +196,15 @@ read_key(struct form_reader *x)
 
 /* ---- sums of products ---- */
 
-static double *
-doubles(const struct form_reader *x, const char *name, uint64_t n)
-{
-	struct list l;
-	double *v;
-	uint64_t i;
-
-	if (find(x, name, "F64", n, true, &l) < 0)
-		return NULL;
-	v = mem_array((size_t)n, sizeof *v);
-	if (!v)
-		err_memory(x->e);
-	for (i = 0; v && i < n; i++) {
-		v[i] = double_at(&l, i);
-		if (!isfinite(v[i])) {
-			err_set(x->e, ERR_CORRUPT, x->w->name, "value %" PRIu64 " of %s is not finite", i, name);
-			free(v);
-			return NULL;
-		}
-	}
-	return v;
-}
-
 static int
 read_linear(struct form_reader *x)
 {
 	struct predictor *m = x->m;
 
-	m->linear.weights = doubles(x, "linear.weights", (uint64_t)m->outputs * m->features);
+	m->linear.weights = form_doubles(x->s, "linear.weights", (uint64_t)m->outputs * m->features);
 	if (m->linear.weights && m->form == PREDICT_LINEAR)
-		m->linear.bias = doubles(x, "linear.bias", m->outputs);
+		m->linear.bias = form_doubles(x->s, "linear.bias", m->outputs);
 	return m->linear.weights && (m->form == PREDICT_CENTERS || m->linear.bias) ? 0 : -1;
-}
-
-/* ---- for form_steps.c ---- */
-
-double *
-form_doubles(const struct form_source *s, const char *name, uint64_t n)
-{
-	struct form_reader x = { .m = s->m, .w = s->w, .e = s->e };
-
-	return doubles(&x, name, n);
-}
-
-uint32_t *
-form_words(const struct form_source *s, const char *name, uint64_t n)
-{
-	struct form_reader x = { .m = s->m, .w = s->w, .e = s->e };
-	struct list l;
-	uint32_t *v;
-	uint64_t i;
-
-	if (find(&x, name, "I32", n, true, &l) < 0)
-		return NULL;
-	v = mem_array((size_t)n, sizeof *v);
-	if (!v)
-		err_memory(x.e);
-	for (i = 0; v && i < n; i++)
-		v[i] = word_at(&l, i);
-	return v;
-}
-
-const uint8_t *
-form_bytes(const struct form_source *s, const char *name, size_t *n)
-{
-	struct form_reader x = { .m = s->m, .w = s->w, .e = s->e };
-	struct list l;
-
-	if (find(&x, name, "I8", 0, true, &l) < 0)
-		return NULL;
-	*n = (size_t)l.n;
-	return l.p;
-}
-
-uint64_t
-form_items(const struct form_source *s, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < s->w->plan->tensor_count; i++)
-		if (strcmp(tensor_name(s->w->plan->tensors[i]), name) == 0)
-			return tensor_items(s->w->plan->tensors[i]);
-	return 0;
-}
-
-bool
-form_has(const struct form_source *s, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < s->w->plan->tensor_count; i++)
-		if (strcmp(tensor_name(s->w->plan->tensors[i]), name) == 0)
-			return true;
-	return false;
-}
-
-static int
-read_steps(const struct form_reader *x)
-{
-	struct form_source s = { .m = x->m, .w = x->w, .e = x->e, .o = x->o };
-
-	return form_read_steps(&s);
 }
 
 /* ---- trees ---- */
@@ -524,8 +410,8 @@ read_trees(struct form_reader *x)
 	for (i = FORM_OF_FOREST; i < FORM_FLAGS; i++)
 		*form_flag(m, i) = json_is_true(json_object_get(x->o, form_flags[i]));
 	m->forest.scale = scale;
-	base = doubles(x, "forest.base", m->outputs);
-	bias = base ? doubles(x, "forest.bias", m->outputs) : NULL;
+	base = form_doubles(x->s, "forest.base", m->outputs);
+	bias = base ? form_doubles(x->s, "forest.bias", m->outputs) : NULL;
 	if (bias) {
 		memcpy(m->forest.base, base, m->outputs * sizeof *base);
 		memcpy(m->forest.bias, bias, m->outputs * sizeof *bias);
@@ -535,27 +421,41 @@ read_trees(struct form_reader *x)
 	return bias ? put_trees(x) : -1;
 }
 
+/* ---- models ---- */
+
+int
+form_read_model(struct form_source *s)
+{
+	struct form_reader x = { .s = s, .m = s->m, .w = s->w, .e = s->e, .o = s->o };
+	uint64_t version;
+
+	if (json_member_u64(s->o, "version", &version) < 0 || version != 1)
+		return err_set(s->e, ERR_VERSION, s->w->name, FORM_KEY " is of a version that is not known here");
+	if (read_key(&x) < 0 || form_read_steps(s) < 0 ||
+	    (x.m->form == PREDICT_TREES ? read_trees(&x) : x.m->form == PREDICT_STEPS ? 0 : read_linear(&x)) < 0)
+		return -1;
+	return predictor_finish(x.m, s->w->name, s->e);
+}
+
 int
 form_read(struct predictor *m, const struct weights *w, struct err *e)
 {
-	struct form_reader x = { .m = m, .w = w, .e = e };
+	struct form_names names = { .n = 0 };
+	struct form_budget budget = { .models = 0 };
+	struct form_source s = { .m = m, .w = w, .e = e, .names = &names, .budget = &budget };
 	struct value_type type;
-	uint64_t version;
 	size_t n = 0;
 	const uint8_t *p = weights_value(w, FORM_KEY, &type, &n);
+	json_t *o;
 	int r;
 
 	if (!p || type.depth || type.leaf != VALUE_STRING || n < 8)
-		return wrong(&x, FORM_KEY " is not a text");
-	x.o = json_parse(p + 8, n - 8, ERR_CORRUPT, FORM_KEY, e);
-	if (!x.o)
+		return err_set(e, ERR_CORRUPT, w->name, FORM_KEY " is not a text");
+	s.o = o = json_parse(p + 8, n - 8, ERR_CORRUPT, FORM_KEY, e);
+	if (!o)
 		return -1;
-	if (json_member_u64(x.o, "version", &version) < 0 || version != 1)
-		r = err_set(e, ERR_VERSION, w->name, FORM_KEY " is of a version that is not known here");
-	else
-		r = read_key(&x) < 0 || read_steps(&x) < 0 ||
-		    (m->form == PREDICT_TREES ? read_trees(&x) : m->form == PREDICT_STEPS ? 0 : read_linear(&x)) < 0
-		    ? -1 : 0;
-	json_decref(x.o);
-	return r < 0 ? -1 : predictor_finish(m, w->name, e);
+	r = form_names_begin(&names, w, e) < 0 ? -1 : form_read_model(&s);
+	free(names.sorted);
+	json_decref(o);
+	return r;
 }

@@ -9,6 +9,7 @@
 #include "predict/form_words.h"
 #include "predict/onnx/onnxops.h"
 #include "predict/step_features.h"
+#include "predict/step_models.h"
 #include "predict/step_text.h"
 
 /* What an array of a step holds. MAYBE: it can be missing. */
@@ -51,6 +52,8 @@ static const struct row rows[] = {
 	{ "words", &step_words, NONE, NONE, NONE, NONE, false, 1, form_put_bag, form_read_bag },
 	{ "parts", &step_parts, NONE, NONE, NONE, NONE, false, 1, form_put_parts, form_read_parts },
 	{ "texts", &step_parts_texts, NONE, NONE, NONE, NONE, false, 1, form_put_parts, form_read_parts },
+	{ "models", &step_models, NONE, NONE, NONE, NONE, false, 1, form_put_models, form_read_models },
+	{ "models of texts", &step_models_texts, NONE, NONE, NONE, NONE, false, 1, form_put_models, form_read_models },
 };
 
 /* The number of values; 0: there is no such array. */
@@ -82,6 +85,13 @@ size_of(const struct step *s, unsigned size)
 	default:
 		return 0;
 	}
+}
+
+/* What the products of a step count in the budget. */
+static uint64_t
+products(const struct step *s)
+{
+	return s->kind == &step_poly ? 16 * ((uint64_t)s->weigh + s->out) : 0;
 }
 
 static void
@@ -134,6 +144,10 @@ put_step(const struct form_target *target, const struct step *s, json_t *list)
 	if (i >= FORM_STEPS)
 		return err_set(target->e, ERR_FORMAT, target->where, "a model of more than %d steps does not become tensors",
 		               FORM_STEPS);
+	target->budget->cells += s->in + s->out + products(s);
+	if (target->budget->cells > FORM_CELLS)
+		return err_set(target->e, ERR_FORMAT, target->where, "models with more than 2^28 values for a row in all "
+		               "steps do not become tensors");
 	put_array(to, i, "a", s->a, size_of(s, rows[k].a));
 	put_array(to, i, "b", s->b, size_of(s, rows[k].b));
 	put_array(to, i, "c", s->c, size_of(s, rows[k].c));
@@ -167,20 +181,22 @@ form_put_list(const struct form_target *to, const struct step *steps, size_t n, 
 }
 
 int
-form_put_steps(const struct predictor *m, const char *where, json_t *o, struct form *to, struct err *e)
+form_put_steps(const struct form_target *of, const struct predictor *m, json_t *o)
 {
 	json_t *list = json_array();
 	size_t pairs, number = 0;
-	struct form_target target = { to, &number, where, e };
+	struct form_target target = *of;
+	int r;
 
-	form_put_list(&target, m->steps, m->step_count, list);
+	target.number = &number;
+	r = form_put_list(&target, m->steps, m->step_count, list);
 	pairs = m->step_count ? m->steps[m->step_count - 1].out : 0;
-	if (e->code == ERR_NONE && m->platt)
-		form_put(form_part(to, "pairs.platt", "F64", pairs, 2), m->platt, 2 * pairs);
+	if (r == 0 && m->platt)
+		form_put(form_part(of->to, "pairs.platt", "F64", pairs, 2), m->platt, 2 * pairs);
 	if (json_object_set_new(o, "steps", list) < 0 ||
 	    json_object_set_new(o, "inner", json_integer((json_int_t)m->inner)) < 0)
-		err_memory(e);
-	return e->code == ERR_NONE ? 0 : -1;
+		return err_memory(of->e);
+	return r;
 }
 
 /* ---- reading ---- */
@@ -188,7 +204,7 @@ form_put_steps(const struct predictor *m, const char *where, json_t *o, struct f
 static int
 wrong(const struct form_source *x, size_t i, const char *what)
 {
-	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": step %zu: %s", i, what);
+	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
 }
 
 static int
@@ -203,6 +219,13 @@ read_array(const struct form_source *x, const struct step *s, size_t i, const ch
 		return 0;
 	*to = form_doubles(x, name, n);
 	return *to ? 0 : -1;
+}
+
+static int
+spend(const struct form_source *x, uint64_t cells)
+{
+	x->budget->cells += cells;
+	return x->budget->cells > FORM_CELLS ? -1 : 0;
 }
 
 static uint64_t
@@ -224,6 +247,8 @@ read_numbers(const struct form_source *x, const json_t *o, size_t i, const struc
 	if (in == UINT64_MAX || out == UINT64_MAX || n == UINT64_MAX || k == UINT64_MAX || mode == UINT64_MAX ||
 	    weigh == UINT64_MAX || in == 0 || out == 0)
 		return wrong(x, i, "a number is missing, or out of its bounds");
+	if (spend(x, in + out) < 0)
+		return wrong(x, i, "all steps take and give too many values");
 	*s = (struct step){ .kind = r->kind, .in = (size_t)in, .out = (size_t)out, .n = (size_t)n,
 		.k = (size_t)k, .mode = (unsigned)mode, .weigh = (unsigned)weigh,
 		.x = json_number_value(json_object_get(o, "x")), .y = json_number_value(json_object_get(o, "y")) };
@@ -259,7 +284,7 @@ check(const struct form_source *x, size_t i, const struct step *s)
 	return s->k && sum != s->n ? wrong(x, i, "the support vectors of the classes are not all of them") : 0;
 }
 
-/* Products are counted again. */
+/* Products are counted again, and are few in all, as numbers in the key alone make them. */
 static int
 read_products(const struct form_source *x, size_t i, struct step *s)
 {
@@ -268,6 +293,8 @@ read_products(const struct form_source *x, size_t i, struct step *s)
 	s->weigh = 0;
 	if (step_poly_begin(s, x->e) < 0)
 		return -1;
+	if (spend(x, products(s)) < 0)
+		return wrong(x, i, "all steps make too many products");
 	return s->out == out ? 0 : wrong(x, i, "it has another number of products");
 }
 

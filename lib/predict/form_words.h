@@ -20,41 +20,82 @@ bool *form_flag(struct predictor *m, size_t i);
 
 /* ---- writing ---- */
 
-/* Adds a tensor of a values, or of a x b; the caller fills what is returned. */
+/* Adds a tensor of a values, or of a x b, with the prefix of the form; the caller fills what is returned. */
 struct buf *form_part(struct form *to, const char *name, const char *type, uint64_t a, uint64_t b);
 void form_put(struct buf *to, const double *v, size_t n);
 
-/* Where steps go; number: of the next one, counted through all parts. */
+/* Counts that writing and reading keep through all models of a form: both refuse more than form.h has. */
+struct form_budget {
+	size_t models, depth;
+	uint64_t cells;
+};
+
+/* Where steps go; number: of the next one, counted through all parts of a model. */
 struct form_target {
 	struct form *to;
 	size_t *number;
+	struct form_budget *budget;
 	const char *where;
 	struct err *e;
 };
+
+/* Writes the tensors of a model, and returns its key; inside: it is part of another one, without names. NULL with
+ * an error. */
+json_t *form_put_model(const struct form_target *to, const struct predictor *m, bool inside);
 int form_put_list(const struct form_target *to, const struct step *steps, size_t n, json_t *list);
 
 /* What steps have beside the arrays of struct step: o is the step's object in the key. 0 or -1. */
 int form_put_encoder(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 int form_put_bag(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 int form_put_parts(const struct form_target *to, const struct step *s, size_t i, json_t *o);
+int form_put_models(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 
 /* The steps of a model: the member "steps" of the key, and tensors. 0 or -1. */
-int form_put_steps(const struct predictor *m, const char *where, json_t *o, struct form *to, struct err *e);
+int form_put_steps(const struct form_target *to, const struct predictor *m, json_t *o);
 
 /* ---- reading ---- */
+
+/* All tensors, by name. */
+struct form_names {
+	struct form_name {
+		const char *name;
+		size_t i;
+	} *sorted;
+	size_t n;
+};
 
 struct form_source {
 	struct predictor *m;
 	const struct weights *w;
 	struct err *e;
-	json_t *o; /* the key */
-	size_t number, depth; /* of steps so far, and of parts in parts */
+	const json_t *o; /* the key */
+	const struct form_names *names;
+	struct form_budget *budget;
+	char prefix[FORM_PREFIX];
+	size_t number; /* of steps so far */
 };
+
+/* Finds the tensors of a model. 0 or -1. */
+int form_names_begin(struct form_names *to, const struct weights *w, struct err *e);
+
+/* Reads the model of x->o into x->m, and finishes it. 0 or -1. */
+int form_read_model(struct form_source *x);
+
+/* A tensor: n values at p. */
+struct form_list {
+	const uint8_t *p;
+	uint64_t n;
+};
+
+/* Finds a tensor behind the prefix. n: the number of its values, 0 for any. must: it has to be there. 0 or -1. */
+int form_find(const struct form_source *x, const char *name, const char *type, uint64_t n, bool must,
+              struct form_list *to);
 
 int form_read_list(struct form_source *x, const json_t *list);
 int form_read_encoder(struct form_source *x, const json_t *o, size_t i, struct step *s);
 int form_read_bag(struct form_source *x, const json_t *o, size_t i, struct step *s);
 int form_read_parts(struct form_source *x, const json_t *o, size_t i, struct step *s);
+int form_read_models(struct form_source *x, const json_t *o, size_t i, struct step *s);
 
 /* The values of a tensor, which are finite, exactly n of them; NULL with an error. */
 double *form_doubles(const struct form_source *x, const char *name, uint64_t n);

@@ -276,7 +276,7 @@ predictor_finish(struct predictor *m, const char *where, struct err *e)
 		    m->steps[i].kind == &step_ordinal || m->steps[i].kind == &step_marks)
 			m->refuses_nan = false;
 	if (m->step_count && m->steps[0].kind == &step_parts) { /* what a part makes of them matters */
-		((struct step_columns *)m->steps[0].more)->refuses = m->refuses_nan;
+		((struct step_columns *)m->steps[0].more)->refuses |= m->refuses_nan;
 		m->refuses_nan = false;
 	}
 	return 0;

@@ -156,9 +156,9 @@ check_form(const struct predictor *m)
 	must(form_make(m, "in", &f, &e) == 0);
 	hold(&h, f.json.p, f.json.n);
 	for (i = 0; i < f.count; i++)
-		hold_tensor(&h, f.parts[i].name, f.parts[i].type,
-		            f.parts[i].dims[0] * (f.parts[i].ndim == 2 ? f.parts[i].dims[1] : 1),
-		            f.parts[i].data.p);
+		hold_tensor(&h, f.parts[i]->name, f.parts[i]->type,
+		            f.parts[i]->dims[0] * (f.parts[i]->ndim == 2 ? f.parts[i]->dims[1] : 1),
+		            f.parts[i]->data.p);
 	must(predict_tensors(&again, &h.w, &e) == 0);
 	a = scores_of(m);
 	b = scores_of(&again);

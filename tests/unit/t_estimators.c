@@ -4,11 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "predict/form.h"
+#include "forms.h"
 #include "predict/near.h"
 #include "predict/predict.h"
 #include "predict/rows/rows.h"
-#include "predict/tensors.h"
 #include "recorded.h"
 #include "test.h"
 
@@ -165,57 +164,24 @@ check(const struct predictor *m, char *text, char *expected, struct err *e)
 
 /* ---- as tensors ---- */
 
-/* The form as a model in memory. */
-static int
-weigh(const struct form *f, struct model *plan, struct weights *w, struct err *e)
-{
-	struct buf wire = { 0 };
-	size_t i;
-
-	model_init(plan, e);
-	buf_u64(&wire, f->json.n);
-	buf_put(&wire, f->json.p, f->json.n);
-	model_add_meta(plan, FORM_KEY, strlen(FORM_KEY), (struct value_type){ 0, VALUE_STRING }, wire.p, wire.n, e);
-	buf_free(&wire);
-	*w = (struct weights){ .name = "form", .plan = plan, .tensors = calloc(FORM_PARTS, sizeof *w->tensors) };
-	for (i = 0; i < f->count; i++) {
-		const struct form_part *p = &f->parts[i];
-
-		w->tensors[i] = p->data.p ? p->data.p : (const uint8_t *)"";
-		model_add_tensor(plan, tensor_new(p->name, strlen(p->name), dtype_by_name(p->type), p->ndim,
-		                 p->dims, TENSOR_OWN_SIZE, "form", e), e);
-	}
-	return e->code == ERR_NONE ? 0 : -1;
-}
-
-/* A model goes through tensors and still predicts what was recorded: 1, 0 if it does not; 2: models inside of
- * models are refused. */
-static int
+/* A model goes through tensors and still predicts what was recorded. */
+static bool
 through_tensors(const struct predictor *m, const char *rows, const char *name, struct err *e)
 {
 	struct predictor again = { 0 };
-	struct form f;
-	struct model plan;
-	struct weights w = { .name = NULL };
+	struct forms f = { .w = { .name = NULL } };
 	struct buf text = { 0 }, expected = { 0 };
-	int r = 0;
+	bool r = form_make(m, "model", &f.form, e) == 0 && forms_weigh(&f, e) == 0 &&
+	         predict_tensors(&again, &f.w, e) == 0 && recorded_read(&text, FOLDER "%s", rows) == 0 &&
+	         recorded_read(&expected, FOLDER "%s.out", name) == 0 &&
+	         check(&again, (char *)text.p, (char *)expected.p, e) == 0;
 
-	if (form_make(m, "model", &f, e) < 0)
-		r = strstr(e->fact, "(models)") ? 2 : 0;
-	else if (weigh(&f, &plan, &w, e) == 0 && predict_tensors(&again, &w, e) == 0 &&
-	         recorded_read(&text, FOLDER "%s", rows) == 0 && recorded_read(&expected, FOLDER "%s.out", name) == 0)
-		r = check(&again, (char *)text.p, (char *)expected.p, e) == 0;
 	predictor_free(&again);
-	form_free(&f);
-	if (w.tensors)
-		model_free(&plan);
-	free(w.tensors);
+	forms_free(&f);
 	buf_free(&text);
 	buf_free(&expected);
 	return r;
 }
-
-static size_t formed, nested;
 
 static void
 test_model(const char *name, const char *file, const char *end, const char *rows)
@@ -233,13 +199,8 @@ test_model(const char *name, const char *file, const char *end, const char *rows
 	test_ok(wrong == 0, "%s%s", file, end);
 	if (wrong)
 		printf("# %d wrong %s\n", wrong, e.code != ERR_NONE ? e.fact : "");
-	if (wrong == 0) {
-		int r = through_tensors(&m, rows, name, &e);
-
-		test_ok(r > 0, "%s as tensors%s", name, r == 0 && e.code != ERR_NONE ? e.fact : "");
-		formed += r == 1;
-		nested += r == 2;
-	}
+	if (wrong == 0)
+		test_ok(through_tensors(&m, rows, name, &e), "%s as tensors %s", name, e.fact);
 	predictor_free(&m);
 	buf_free(&model);
 	buf_free(&text);
@@ -317,7 +278,6 @@ main(void)
 	buf_free(&list);
 	buf_free(&model);
 	test_ok(n >= 50 && skops >= 26, "%zu models, %zu in files of skops", n, skops);
-	test_ok(formed >= 150 && nested <= 40, "%zu models are tensors, %zu are models of models", formed, nested);
 	test_parts("svm2_rbf");
 	test_parts("text_net");
 	test_parts("near_euclidean_weighed");

@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/weights.h"
-#include "predict/form.h"
-#include "predict/tensors.h"
+#include "forms.h"
 #include "predict/writers.h"
 #include "recorded.h"
 #include "test.h"
@@ -89,49 +87,19 @@ compare(const struct predictor *a, const struct predictor *b)
 	return compare_from(a, b, false);
 }
 
-/* The form as a model in memory. */
-static int
-weigh(struct form *f, struct model *plan, struct weights *w, struct err *e)
-{
-	struct buf wire = { 0 };
-	size_t i;
-
-	model_init(plan, e);
-	buf_u64(&wire, f->json.n);
-	buf_put(&wire, f->json.p, f->json.n);
-	model_add_meta(plan, FORM_KEY, strlen(FORM_KEY), (struct value_type){ 0, VALUE_STRING }, wire.p, wire.n,
-	               e);
-	buf_free(&wire);
-	*w = (struct weights){ .name = "form", .plan = plan, .tensors = calloc(FORM_PARTS, sizeof *w->tensors) };
-	for (i = 0; i < f->count; i++) {
-		struct form_part *p = &f->parts[i];
-
-		w->tensors[i] = p->data.p ? p->data.p : (const uint8_t *)"";
-		model_add_tensor(plan, tensor_new(p->name, strlen(p->name), dtype_by_name(p->type), p->ndim,
-		                 p->dims, TENSOR_OWN_SIZE, "form", e), e);
-	}
-	return e->code == ERR_NONE ? 0 : -1;
-}
-
 /* covers: the reader keeps them, and looks at each node; else it takes trees that are in order as a whole. */
 static double
 as_tensors(const struct predictor *m, bool covers, struct err *e)
 {
 	struct predictor again = { .covers = covers };
-	struct form f;
-	struct model plan;
-	struct weights w = { .name = NULL };
+	struct forms f = { .w = { .name = NULL } };
 	double d = HUGE_VAL;
 
-	if (form_make(m, "model", &f, e) == 0 && weigh(&f, &plan, &w, e) == 0 &&
-	    predict_tensors(&again, &w, e) == 0)
+	if (form_make(m, "model", &f.form, e) == 0 && forms_weigh(&f, e) == 0 && predict_tensors(&again, &f.w, e) == 0)
 		d = again.link == m->link && (!covers || again.forest.uncovered == m->forest.uncovered)
 		    ? compare(m, &again) : HUGE_VAL;
 	predictor_free(&again);
-	form_free(&f);
-	if (w.tensors)
-		model_free(&plan);
-	free(w.tensors);
+	forms_free(&f);
 	return d;
 }
 
@@ -278,25 +246,21 @@ spoil_one(const char *path, bool covers, const char *name, size_t at, unsigned b
 	struct predictor m = { .covers = true }, again = { .covers = covers };
 	struct buf b = { 0 };
 	struct err e = ERR_INIT;
-	struct form f = { .count = 0 };
-	struct model plan;
-	struct weights w;
+	struct forms f = { .w = { .name = NULL } };
 	size_t i;
 
 	recorded_read(&b, "%s", path);
 	predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e);
-	form_make(&m, "model", &f, &e);
-	weigh(&f, &plan, &w, &e);
-	for (i = 0; i < f.count && strcmp(f.parts[i].name, name) != 0; i++)
+	form_make(&m, "model", &f.form, &e);
+	forms_weigh(&f, &e);
+	for (i = 0; i < f.form.count && strcmp(f.form.parts[i]->name, name) != 0; i++)
 		;
-	if (i < f.count)
-		memcpy(f.parts[i].data.p + at, &v, bytes); /* little-endian, as the machines of this test */
-	test_ok(predict_tensors(&again, &w, &e) < 0 && strstr(e.fact, said), "%s: %s", name, e.fact);
+	if (i < f.form.count)
+		memcpy(f.form.parts[i]->data.p + at, &v, bytes); /* little-endian, as the machines of this test */
+	test_ok(predict_tensors(&again, &f.w, &e) < 0 && strstr(e.fact, said), "%s: %s", name, e.fact);
 	predictor_free(&m);
 	predictor_free(&again);
-	form_free(&f);
-	model_free(&plan);
-	free(w.tensors);
+	forms_free(&f);
 	buf_free(&b);
 }
 
@@ -317,24 +281,20 @@ spoil_key(const char *path, const char *from, const char *to, const char *said)
 	struct predictor m = { .covers = true }, again = { .covers = true };
 	struct buf b = { 0 };
 	struct err e = ERR_INIT;
-	struct form f = { .count = 0 };
-	struct model plan;
-	struct weights w;
+	struct forms f = { .w = { .name = NULL } };
 	char *at;
 
 	recorded_read(&b, "%s", path);
 	predict_read(&m, predict_probe(b.p, b.n), b.p, b.n, path, &e);
-	form_make(&m, "model", &f, &e);
-	at = memmem(f.json.p, f.json.n, from, strlen(from));
+	form_make(&m, "model", &f.form, &e);
+	at = memmem(f.form.json.p, f.form.json.n, from, strlen(from));
 	if (at)
 		memcpy(at, to, strlen(from));
-	weigh(&f, &plan, &w, &e);
-	test_ok(at && predict_tensors(&again, &w, &e) < 0 && strstr(e.fact, said), "%s for %s: %s", to, from, e.fact);
+	forms_weigh(&f, &e);
+	test_ok(at && predict_tensors(&again, &f.w, &e) < 0 && strstr(e.fact, said), "%s for %s: %s", to, from, e.fact);
 	predictor_free(&m);
 	predictor_free(&again);
-	form_free(&f);
-	model_free(&plan);
-	free(w.tensors);
+	forms_free(&f);
 	buf_free(&b);
 }
 

@@ -33,7 +33,7 @@ add_form(struct import *im, const struct predictor *m, const char *library)
 	    import_text(im, "apr1.model_type", type, strlen(type)) < 0)
 		return -1;
 	for (i = 0; i < f->count; i++)
-		if (add_part(im, &f->parts[i]) < 0)
+		if (add_part(im, f->parts[i]) < 0)
 			return -1;
 	return import_source(im, "library", json_string(library));
 }
