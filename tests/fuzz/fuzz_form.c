@@ -5,11 +5,13 @@
  *     3. As tensors again it predicts the same, bit for bit.
  *     4. What a writer writes is read again, and as a payload of APR version 1 it has the same nodes.
  *
- * The input: u16 bytes of the key, the key, then for each tensor a byte with its kind, u16 bytes, and
- * these. The mutator changes values of the key and numbers.
+ * The input: u16 bytes of the key, the key, then for each tensor a byte with its kind (and 64: it belongs to a
+ * model inside, whose number follows in a byte), u16 bytes, and these. The mutator changes values of the key and
+ * numbers, and puts a model into others.
  */
 #include "mutate.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "dice.h"
@@ -21,6 +23,8 @@
 
 #define ROWS 3
 #define ROOM 512
+#define TENSORS 256
+#define INSIDE 64 /* of a kind: the number of a model follows */
 
 static const struct {
 	const char *name, *type;
@@ -53,11 +57,11 @@ static const struct {
 struct held {
 	struct model plan;
 	struct weights w;
-	const uint8_t *tensors[64];
+	const uint8_t **tensors;
 };
 
 static void
-hold(struct held *h, const uint8_t *json, size_t n)
+hold(struct held *h, const uint8_t *json, size_t n, size_t tensors)
 {
 	struct err e = ERR_INIT;
 	struct buf wire = { 0 };
@@ -68,6 +72,8 @@ hold(struct held *h, const uint8_t *json, size_t n)
 	must(model_add_meta(&h->plan, FORM_KEY, strlen(FORM_KEY), (struct value_type){ 0, VALUE_STRING },
 	                    wire.p, wire.n, &e) == 0);
 	buf_free(&wire);
+	h->tensors = calloc(tensors + 1, sizeof *h->tensors);
+	must(h->tensors);
 	h->w = (struct weights){ .name = "in", .plan = &h->plan, .tensors = h->tensors };
 }
 
@@ -79,6 +85,13 @@ hold_tensor(struct held *h, const char *name, const char *type, uint64_t items, 
 	h->tensors[h->plan.tensor_count] = p ? p : (const uint8_t *)"";
 	must(model_add_tensor(&h->plan, tensor_new(name, strlen(name), dtype_by_name(type), 1, &items,
 	                                           TENSOR_OWN_SIZE, "in", &e), &e) == 0);
+}
+
+static void
+drop(struct held *h)
+{
+	model_free(&h->plan);
+	free(h->tensors);
 }
 
 /* ---- what is asked ---- */
@@ -154,7 +167,7 @@ check_form(const struct predictor *m)
 	size_t i;
 
 	must(form_make(m, "in", &f, &e) == 0);
-	hold(&h, f.json.p, f.json.n);
+	hold(&h, f.json.p, f.json.n, f.count);
 	for (i = 0; i < f.count; i++)
 		hold_tensor(&h, f.parts[i]->name, f.parts[i]->type,
 		            f.parts[i]->dims[0] * (f.parts[i]->ndim == 2 ? f.parts[i]->dims[1] : 1),
@@ -167,7 +180,7 @@ check_form(const struct predictor *m)
 	free(a);
 	free(b);
 	predictor_free(&again);
-	model_free(&h.plan);
+	drop(&h);
 	form_free(&f);
 }
 
@@ -212,6 +225,28 @@ narrow(const struct predictor *m)
 	return i == m->step_count;
 }
 
+/* The next tensor of an input. */
+static bool
+take_tensor(struct held *h, const uint8_t **data, size_t *size)
+{
+	char name[64] = "";
+	unsigned kind = *size > 4 ? **data : 0;
+	size_t n, head = kind & INSIDE ? 4 : 3;
+	const uint8_t *p = *data + head;
+
+	if (*size <= 4)
+		return false;
+	if (kind & INSIDE)
+		snprintf(name, sizeof name, "part.%u.", (*data)[1]);
+	strcat(name, kinds[kind & 63].name);
+	n = p[-2] | (size_t)p[-1] << 8;
+	n = n > *size - head ? *size - head : n;
+	hold_tensor(h, name, kinds[kind & 63].type, n / kinds[kind & 63].bytes, p);
+	*data = p + n;
+	*size -= head + n;
+	return true;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -222,20 +257,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (n == 0 || n > size - 2)
 		return 0;
-	hold(&h, data + 2, n);
+	hold(&h, data + 2, n, TENSORS);
 	data += 2 + n;
 	size -= 2 + n;
-	while (size > 3 && h.plan.tensor_count < 64) {
-		unsigned kind = *data & 63;
-
-		n = data[1] | (size_t)data[2] << 8;
-		data += 3;
-		size -= 3;
-		n = n > size ? size : n;
-		hold_tensor(&h, kinds[kind].name, kinds[kind].type, n / kinds[kind].bytes, data);
-		data += n;
-		size -= n;
-	}
+	while (h.plan.tensor_count < TENSORS && take_tensor(&h, &data, &size))
+		;
 	if (predict_tensors(&m, &h.w, &e) < 0) {
 		must(e.code != ERR_NONE);
 		fuzz_refused(&e, false);
@@ -248,7 +274,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_payload(&m);
 	}
 	predictor_free(&m);
-	model_free(&h.plan);
+	drop(&h);
 	return 0;
 }
 
@@ -267,7 +293,107 @@ change_word(uint8_t *p, size_t n, struct dice *d)
 		memmove(p + to, p + from, bytes);
 }
 
-/* A value of the key, or a number of a tensor. */
+/* ---- models inside ---- */
+
+/* The number behind a name of the key, or 1. */
+static unsigned
+number_of(const struct buf *key, const char *name)
+{
+	const uint8_t *at = memmem(key->p, key->n, name, strlen(name));
+	unsigned long v = at ? strtoul((const char *)at + strlen(name), NULL, 10) : 1;
+
+	return v > 0 && v < ROOM ? (unsigned)v : 1;
+}
+
+static void
+put_tensor(struct buf *to, unsigned kind, unsigned model, const uint8_t *p, size_t n)
+{
+	buf_u8(to, (uint8_t)(kind | (model != UINT_MAX ? INSIDE : 0)));
+	if (model != UINT_MAX)
+		buf_u8(to, (uint8_t)model);
+	buf_u16(to, (uint16_t)n);
+	buf_put(to, p, n);
+}
+
+/* The tensors of an input, for a model that gets the number `at`, and those inside of it `copies` more. */
+static void
+put_inside(struct buf *to, const uint8_t *p, size_t size, unsigned at, unsigned copies)
+{
+	while (size > 4) {
+		unsigned kind = p[0] & 63u, head = p[0] & INSIDE ? 4 : 3;
+		size_t n = p[head - 2] | (size_t)p[head - 1] << 8;
+
+		n = n > size - head ? size - head : n;
+		put_tensor(to, kind, p[0] & INSIDE ? p[1] + copies : at, p + head, n);
+		p += head + n;
+		size -= head + n;
+	}
+}
+
+/* The numbers of the first models inside, which `copies` more stand in front of. */
+static void
+move_first(struct buf *key, unsigned copies)
+{
+	static const char name[] = "\"first\":";
+	uint8_t *p = key->p, *at;
+
+	while ((at = memmem(p, key->n - (size_t)(p - key->p), name, 8))) {
+		p = at + 8;
+		if (p < key->p + key->n && *p >= '0' && *p <= '8')
+			*p = (uint8_t)(*p + copies);
+	}
+}
+
+/* Puts a model into another one, once or twice: a sum of what they say. Returns the new size. */
+static size_t
+nest(uint8_t *data, size_t size, size_t n, size_t max, struct dice *d)
+{
+	struct buf key = { 0 }, json = { 0 }, all = { 0 };
+	unsigned copies = 1 + (memmem(data + 2, n, "first", 5) == NULL && roll(d, 2)), features, outputs, i, k;
+	double weight = 1;
+	size_t made;
+
+	buf_put(&key, data + 2, n);
+	features = number_of(&key, "\"features\":");
+	outputs = number_of(&key, "\"outputs\":");
+	move_first(&key, copies);
+	buf_printf(&json, "{\"version\":1,\"form\":\"steps\",\"task\":\"value\",\"link\":\"none\",\"features\":%u,"
+	           "\"outputs\":%u,\"sharpness\":1,\"inner\":%u,\"steps\":[{\"kind\":\"models%s\",\"in\":%u,\"out\":%u,"
+	           "\"n\":0,\"k\":0,\"mode\":0,\"weigh\":0,\"x\":0,\"y\":0,\"median\":%s,\"passes\":false,\"first\":0,"
+	           "\"models\":[", features, outputs, outputs, memmem(key.p, key.n, "letters", 7) ? " of texts" : "",
+	           features, outputs, roll(d, 4) ? "false" : "true");
+	for (k = 0; k < copies; k++) {
+		buf_text(&json, k ? "," : "");
+		buf_put(&json, key.p, key.n);
+	}
+	buf_text(&json, "]}]}");
+	buf_u16(&all, (uint16_t)json.n);
+	buf_put(&all, json.p, json.n);
+	buf_clear(&key);
+	for (k = 0; k < copies; k++)
+		buf_put(&key, &weight, sizeof weight);
+	put_tensor(&all, 16, UINT_MAX, key.p, key.n);
+	buf_clear(&key);
+	for (k = 0; k < copies; k++) {
+		buf_u32(&key, roll(d, 4) ? 0 : roll(d, 4));
+		buf_u32(&key, UINT32_MAX);
+		buf_u32(&key, outputs);
+		for (i = 0; i < outputs; i++)
+			buf_u32(&key, i);
+	}
+	put_tensor(&all, 19, UINT_MAX, key.p, key.n);
+	for (k = 0; k < copies; k++)
+		put_inside(&all, data + 2 + n, size - 2 - n, k, copies);
+	made = buf_ok(&all) && json.n <= UINT16_MAX && all.n <= max ? all.n : 0;
+	if (made)
+		memcpy(data, all.p, made);
+	buf_free(&key);
+	buf_free(&json);
+	buf_free(&all);
+	return made ? made : size;
+}
+
+/* A value of the key, a number of a tensor, or a model inside of another one. */
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
@@ -275,13 +401,15 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 		"\"classes\"", "\"binary\"", "\"softmax\"", "\"share\"", "\"linear\"", "\"centers\"", "\"trees\"",
 		"2", "3", "4", "\"shift\"", "\"layer\"", "\"support\"", "\"vote\"", "\"project\"", "\"tfidf\"", "\"gauss\"", "\"select\"",
 		"\"poly\"", "\"bins\"", "\"interpolate\"", "\"power\"", "\"function\"", "\"quadratic\"", "\"onehot\"", "\"ordinal\"",
-		"\"words\"", "\"parts\"", "\"texts\"", "\"marks\"", "\"text\"", "null", "[]", "4294967295" };
+		"\"words\"", "\"parts\"", "\"texts\"", "\"models\"", "\"models of texts\"", "\"marks\"", "\"text\"", "null", "[]", "4294967295" };
 	struct dice d = { .state = seed };
 	size_t n = size > 2 ? data[0] | (size_t)data[1] << 8 : 0, from, to;
 	const char *word = ONE_OF(&d, words);
 
 	if (roll(&d, 4) == 0 || n == 0 || n > size - 2)
 		return LLVMFuzzerMutate(data, size, max);
+	if (roll(&d, 8) == 0)
+		return nest(data, size, n, max, &d);
 	if (roll(&d, 3)) {
 		if (size - 2 - n > 8)
 			change_word(data + 2 + n, size - 2 - n, &d);
