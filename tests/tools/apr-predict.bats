@@ -139,8 +139,8 @@ setup() {
 	echo '{}' >empty.json
 	try apr-predict empty.json <<<1,2
 	said 4 'empty.json: is JSON, but not a model of'
-	try apr-unpack "$BATS_TEST_DIRNAME/../data/predict/vote.pkl"
-	said 4 'computes in steps (models)'
+	try apr-unpack "$BATS_TEST_DIRNAME/../data/pmml/derived.pmml"
+	said 4 'computes in steps (fields of PMML)'
 	grep -q 'apr-predict predicts with it' "$err"
 }
 
@@ -152,6 +152,9 @@ setup() {
 		pipe "apr-unpack '$data/predict/boosted_values.pkl' | apr-pack -t $format -f -o made 2>said"
 		apr-predict --raw made rows.csv | cmp - <(apr-predict --raw "$data/predict/boosted_values.pkl" rows.csv)
 		[ $format != apr1 ] || grep -q 'no payload for sums of trees, such as boosting' said
+		pipe "apr-unpack '$data/predict/vote.pkl' | apr-pack -t $format -f -o made 2>said" # models of models
+		apr-predict --raw made "$data/predict/three.csv" |
+			cmp - <(apr-predict --raw "$data/predict/vote.pkl" "$data/predict/three.csv")
 	done
 	pipe "apr-unpack '$data/predict/tree_values.pkl' | apr-pack -t apr1 -f -o made 2>said"
 	grep -q 'written as DecisionTreeRegressor' said
