@@ -248,11 +248,10 @@ test_texts(void)
 	buf_free(&pool);
 }
 
-/* Two models in a vote whose encoders know other categories of one column (more.py). */
 static void
-test_other_categories(void)
+refuse_file(const char *path, const char *fact, const char *name)
 {
-	FILE *f = fopen("tests/data/predict/refused_vote.pkl", "rb");
+	FILE *f = fopen(path, "rb");
 	struct buf b = { 0 };
 	uint8_t *room = buf_room(&b, 65536);
 	struct err e = ERR_INIT;
@@ -261,9 +260,21 @@ test_other_categories(void)
 		b.n = fread(room, 1, 65536, f);
 	if (f)
 		fclose(f);
-	test_ok(b.n && read_pickle(&b, &e) == -1 && strstr(e.fact, "other texts of one feature"),
-	        "models that know other categories");
+	test_ok(b.n && read_pickle(&b, &e) == -1 && strstr(e.fact, fact), "%s", name);
 	buf_free(&b);
+}
+
+/* Two models in a vote whose encoders know other categories of one column (more.py). */
+static void
+test_other_categories(void)
+{
+	refuse_file("tests/data/predict/refused_vote.pkl", "other texts of one feature", "models that know other categories");
+}
+
+static void
+test_several_labels(void)
+{
+	refuse_file("tests/data/predict/refused_labels.pkl", "several labels", "rows of several labels");
 }
 
 int
@@ -272,5 +283,6 @@ main(void)
 	test_refused();
 	test_texts();
 	test_other_categories();
+	test_several_labels();
 	return test_done();
 }

@@ -409,6 +409,26 @@ find_estimator(struct sklearn *s, const char *class)
 	return NULL;
 }
 
+/* What turned the labels of training into columns, of estimators that keep no classes_ of their own. */
+static pickle_ref
+binarizer(const struct sklearn *s, pickle_ref r)
+{
+	pickle_ref own = sklearn_field(s, r, "_label_binarizer");
+
+	return own != PICKLE_NOTHING ? own : sklearn_field(s, r, "label_binarizer_");
+}
+
+/* Refuses rows of several labels each. */
+static int
+one_label(const struct sklearn *s, pickle_ref r)
+{
+	pickle_ref type = sklearn_field(s, binarizer(s, r), "y_type_");
+
+	if (type != PICKLE_NOTHING && pickle_is(&s->k, type, "multilabel-indicator"))
+		return err_set(s->e, ERR_FORMAT, s->where, "a model whose rows have several labels is not read");
+	return 0;
+}
+
 /* One estimator. last: nothing follows it. */
 static int
 read_one(struct sklearn *s, pickle_ref r, const char *class, bool last)
@@ -423,11 +443,13 @@ read_one(struct sklearn *s, pickle_ref r, const char *class, bool last)
 		return err_set(s->e, ERR_FORMAT, s->where, "something follows the %s in a pipeline", class);
 	s->m->form = x->step ? PREDICT_STEPS : PREDICT_TREES;
 	s->decides = x->decides;
-	if (x->read(s, r, x->classes) < 0)
+	if (one_label(s, r) < 0 || x->read(s, r, x->classes) < 0)
 		return -1;
 	if (first && !s->m->names && texts != PICKLE_NOTHING && sklearn_texts(s, texts, false) < 0)
 		return -1;
 	texts = sklearn_field(s, r, "classes_");
+	if (texts == PICKLE_NOTHING)
+		texts = sklearn_field(s, binarizer(s, r), "classes_");
 	return x->classes && texts != PICKLE_NOTHING ? sklearn_texts(s, texts, true) : 0;
 }
 

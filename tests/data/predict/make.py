@@ -102,6 +102,7 @@ model("gradient", SGDClassifier(loss="log_loss", random_state=0), "three")
 model("hinge", SGDClassifier(random_state=0), "two")
 model("ridge", Ridge(), "values")
 model("ridge_classes", RidgeClassifier(), "three")
+model("ridge_words", RidgeClassifier(), "words")
 for activation in ("identity", "logistic", "tanh", "relu"):
     model("net_" + activation, MLPClassifier((6, 4), activation=activation, max_iter=40,
                                              random_state=0), "three")
