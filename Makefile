@@ -116,7 +116,7 @@ ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/lib/crypto/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha
 $(B)/lib/crypto/%_avx512.o: level_FLAGS = -mavx2 -mavx512f -mavx512vl
 $(B)/lib/predict/%_avx2.o: level_FLAGS = -O3 -mavx2
-$(B)/lib/predict/%_avx512.o: level_FLAGS = -O3 -mavx2 -mavx512f -mavx512bw
+$(B)/lib/predict/%_avx512.o: level_FLAGS = -O3 -mavx2 -mbmi -mpopcnt -mavx512f -mavx512bw -mavx512dq -mavx512vl
 endif
 
 $(B)/bin/%: $(B)/bin/%.o $(B)/lib/libapr.a

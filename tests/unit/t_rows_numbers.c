@@ -12,6 +12,7 @@
 #include "test.h"
 
 #define FIELDS 24
+#define MANY 700 /* fields of some lines */
 #define ROOM 1200 /* bytes of a field, at most */
 
 static uint64_t state = 88172645463325252u;
@@ -53,7 +54,7 @@ put_field(char *to)
 		"1e400", "4.9e-324", "2.4703282292062328e-324", "1.7976931348623159e308", "\xc3\xa9", "5;" };
 	uint64_t a = chance(), b = chance();
 
-	switch (chance() % 12) {
+	switch (chance() % 14) {
 	case 0:
 		strcpy(to, others[a % (sizeof others / sizeof *others)]);
 		return;
@@ -71,6 +72,15 @@ put_field(char *to)
 		return;
 	case 5:
 		sprintf(to, "%s%llu", a & 1 ? "-" : " ", (unsigned long long)(b >> a % 64));
+		return;
+	case 6: /* as %.17g writes numbers from 0.1 to 10 */
+		sprintf(to, "%s%.17g", a & 1 ? "-" : "", (double)(b >> 11) / 9007199254740992.0 * (a & 2 ? 1 : 10));
+		return;
+	case 7: /* up to 33 digits with a point anywhere; zeros in front */
+		sprintf(to, "%0*llu%0*llu", (int)(a % 16), (unsigned long long)(b % 1000), 1 + (int)(a / 16 % 18),
+		        (unsigned long long)(chance() % 1000000000000));
+		if (a >> 32 & 1)
+			to[a / 512 % strlen(to)] = '.';
 		return;
 	default:
 		sprintf(to, "%s0.%0*llu", a & 1 ? "-" : "", 1 + (int)(a % 14), (unsigned long long)(b % 1000000));
@@ -105,10 +115,10 @@ same(double a, double b)
 static size_t
 read_line(const struct rows_numbers *l, char between, bool json, char fields[][ROOM], size_t n, size_t most)
 {
-	static char line[FIELDS * ROOM + ROWS_NUMBERS_SLACK];
+	static char line[MANY * ROOM + ROWS_NUMBERS_SLACK];
 	const char *p = line, *end, *from;
 	size_t i, k, got, wrong = 0;
-	double v[FIELDS], want;
+	double v[MANY], want;
 	char *to = line;
 
 	for (i = 0; i < n; i++)
@@ -133,20 +143,20 @@ read_line(const struct rows_numbers *l, char between, bool json, char fields[][R
 static void
 test_lines(const struct rows_numbers *l, size_t lines)
 {
-	static char fields[FIELDS][ROOM];
+	static char fields[MANY][ROOM];
 	static const char betweens[] = { ',', '\t', ' ' };
 	size_t i, k, n, wrong = 0;
 
 	for (i = 0; i < lines; i++) {
 		char between = betweens[i % 3];
 
-		n = 1 + chance() % FIELDS;
+		n = 1 + chance() % (i % 100 ? FIELDS : MANY);
 		for (k = 0; k < n; k++) {
 			put_field(fields[k]);
 			while (between == ' ' && strchr(fields[k], ' '))
 				put_field(fields[k]);
 		}
-		k = read_line(l, between, i / 3 % 2, fields, n, 1 + chance() % FIELDS);
+		k = read_line(l, between, i / 3 % 2, fields, n, 1 + chance() % (i % 100 ? FIELDS : MANY));
 		if (k && wrong == 0)
 			printf("# line %zu\n", i);
 		wrong += k;

@@ -66,6 +66,8 @@ const struct rows_numbers *
 rows_numbers_level(unsigned index)
 {
 #ifdef __x86_64__
+	if (index == 2)
+		return cpu_has(CPU_AVX512) ? &rows_numbers_avx512 : NULL;
 	if (index == 1)
 		return cpu_has(CPU_AVX2) ? &rows_numbers_avx2 : NULL;
 #endif
@@ -75,8 +77,11 @@ rows_numbers_level(unsigned index)
 const struct rows_numbers *
 rows_numbers_best(void)
 {
+	const struct rows_numbers *best = &rows_numbers_plain, *next;
 	const char *wish = getenv("APR_CPU");
-	const struct rows_numbers *best = rows_numbers_level(1);
+	unsigned i;
 
-	return best && !(wish && strcmp(wish, "ref") == 0) ? best : &rows_numbers_plain;
+	for (i = 1; !(wish && strcmp(best->name, wish) == 0) && (next = rows_numbers_level(i)); i++)
+		best = next;
+	return best;
 }

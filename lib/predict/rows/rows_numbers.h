@@ -25,9 +25,12 @@ struct rows_numbers {
 
 /* The levels that this CPU has, from plain C up; NULL past the last. */
 const struct rows_numbers *rows_numbers_level(unsigned index);
-/* The best of them, or plain C if the environment has APR_CPU=ref. */
+/* The best of them, at most the one that the environment names in APR_CPU. */
 const struct rows_numbers *rows_numbers_best(void);
 
-extern const struct rows_numbers rows_numbers_plain, rows_numbers_avx2;
+/* integers of the levels with vectors. */
+size_t rows_integers_avx2(const char **p, const char *end, char between, double *to, size_t n);
+
+extern const struct rows_numbers rows_numbers_plain, rows_numbers_avx2, rows_numbers_avx512;
 
 #endif
