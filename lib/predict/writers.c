@@ -80,6 +80,33 @@ find_first(struct writer *w)
 }
 
 int
+writer_refuse_link(const struct writer *w)
+{
+	static const char *const links[] = {
+		[LINK_NONE] = "classes by their scores, without probabilities",
+		[LINK_SIGMOID] = "the logistic function of a score for each class",
+		[LINK_SOFTMAX] = "the softmax of values",
+		[LINK_EXP] = "the exponential function of a score",
+		[LINK_LOG1P_EXP] = "ln(1 + exp(x)) of a score",
+		[LINK_SQUARE] = "the square of a score",
+		[LINK_HINGE] = "classes by the sign of a score",
+		[LINK_SHARE] = "scores that are probabilities already",
+		[LINK_EACH] = "the logistic function of a score for each class, divided by their sum",
+		[LINK_PAIRS] = "probabilities of pairs of classes",
+		[LINK_SHARP] = "the softmax of scores times a factor",
+		[LINK_PORTION] = "scores divided by their sum",
+		[LINK_PROBIT] = "the normal distribution function of a score",
+		[LINK_CLOGLOG] = "1 - exp(-exp(x)) of a score",
+		[LINK_LOGLOG] = "exp(-exp(-x)) of a score",
+		[LINK_CAUCHIT] = "the arc tangent of a score",
+	};
+	const struct predictor *m = w->m;
+	bool several = m->task == PREDICT_VALUE && m->outputs > 1;
+
+	return writer_refuse(w, several ? "several values for a row" : links[m->link]);
+}
+
+int
 writer_begin(struct writer *w)
 {
 	const struct predictor *m = w->m;

@@ -39,6 +39,8 @@ int writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
 int writer_refuse(const struct writer *w, const char *what);
+/* The same for what lies between scores and predictions. */
+int writer_refuse_link(const struct writer *w);
 
 /* The value k of a leaf of a tree. */
 float writer_leaf(const struct writer *w, size_t tree, uint32_t node, size_t k);

@@ -291,11 +291,12 @@ write(struct writer *w)
 	struct buf *b = w->to;
 	size_t i, n = sizeof objectives / sizeof *objectives;
 	bool several = m->task == PREDICT_CLASSES;
+	bool fits = m->step_count == 0 && (m->form == PREDICT_TREES || m->form == PREDICT_LINEAR); /* else: writer_begin */
 
 	for (i = 0; i < n && (objectives[i].task != m->task || objectives[i].link != m->link); i++)
 		;
-	if (i == n || (m->outputs > 1 && !several))
-		return writer_refuse(w, "this link between scores and predictions");
+	if (fits && (i == n || (m->outputs > 1 && !several)))
+		return writer_refuse_link(w);
 	if (m->form == PREDICT_TREES && m->forest.width != 1)
 		return writer_refuse(w, "leaves with several values");
 	if (writer_begin(w) < 0 || (m->form == PREDICT_TREES && check_sets(w) < 0))

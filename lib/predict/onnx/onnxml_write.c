@@ -311,9 +311,9 @@ check(const struct writer *w)
 		return writer_refuse(w, "neighbours, naive Bayes and other steps that choose a class");
 	if (m->link != LINK_NONE && m->link != LINK_SIGMOID && m->link != LINK_SOFTMAX &&
 	    !(m->link == LINK_SHARE && trees))
-		return writer_refuse(w, "this link between scores and predictions");
+		return writer_refuse_link(w);
 	if (m->task == PREDICT_VALUE && m->link == LINK_SIGMOID && m->outputs > 1)
-		return writer_refuse(w, "this link between scores and predictions");
+		return writer_refuse(w, "the logistic function of several values");
 	if (trees && m->task == PREDICT_BINARY && m->link == LINK_NONE)
 		return writer_refuse(w, "two classes by the sign of a sum of leaves");
 	return 0;
