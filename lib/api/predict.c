@@ -344,7 +344,7 @@ static void
 answer(const struct ask *a, const struct block *b, size_t i, double *to)
 {
 	const struct predictor *m = a->m;
-	const double *scores = b->scores + i * m->outputs, *from = scores;
+	const double *scores = b->scores + i * m->outputs;
 	size_t k;
 
 	if (a->what == APRML_LEAVES) {
@@ -356,11 +356,8 @@ answer(const struct ask *a, const struct block *b, size_t i, double *to)
 		*to = (double)predict_label(m, scores);
 		return;
 	}
-	if (a->what != APRML_SCORES) {
-		predict_link(m, scores, b->linked);
-		from = b->linked;
-	}
-	memcpy(to, from, a->columns * sizeof *to);
+	(a->what == APRML_SCORES ? predict_raw : predict_link)(m, scores, b->linked);
+	memcpy(to, b->linked, a->columns * sizeof *to);
 }
 
 static int

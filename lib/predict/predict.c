@@ -476,7 +476,9 @@ predict_columns(const struct predictor *m)
 size_t
 predict_room(const struct predictor *m)
 {
-	return predict_columns(m) + (m->link == LINK_PAIRS ? pairs_room(m) : 0);
+	size_t n = predict_columns(m) + (m->link == LINK_PAIRS ? pairs_room(m) : 0);
+
+	return n > m->outputs ? n : m->outputs;
 }
 
 /* Divides each by the sum of all; if that is 0, all are equal. */
@@ -513,6 +515,15 @@ predict_link(const struct predictor *m, const double *scores, double *to)
 		if (m->link == LINK_EACH || m->link == LINK_PORTION)
 			share(to, m->outputs);
 	}
+}
+
+void
+predict_raw(const struct predictor *m, const double *scores, double *to)
+{
+	size_t k;
+
+	for (k = 0; k < m->outputs; k++)
+		to[k] = m->task == PREDICT_CLUSTER ? sqrt(scores[k]) : scores[k];
 }
 
 size_t

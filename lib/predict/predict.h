@@ -7,7 +7,7 @@
  *     value      the scores after the link, one column each
  *     binary     one score; the probability of the second class, and the label
  *     classes    a score for each class; probabilities, and the label of the greatest
- *     cluster    the distance to each center; the number of the nearest
+ *     cluster    the square of the distance to each center; the number of the nearest
  *     pairs      a score for each pair of classes, positive for the first (if there are only two, for
  *                the second); the label that most pairs choose; probabilities only with the
  *                coefficients of each pair
@@ -190,6 +190,10 @@ size_t predict_columns(const struct predictor *m);
  * else predict_room asks for. */
 size_t predict_room(const struct predictor *m);
 void predict_link(const struct predictor *m, const double *scores, double *to);
+
+/* What --raw says of the scores of one row: these, but the distances to centers in place of their squares.
+ * to: as for predict_link. */
+void predict_raw(const struct predictor *m, const double *scores, double *to);
 
 /* The number of the label that the scores of one row stand for. */
 size_t predict_label(const struct predictor *m, const double *scores);

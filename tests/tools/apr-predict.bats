@@ -220,7 +220,8 @@ setup() {
 		apr1_logistic||1,2,3,4|1
 		apr1_logistic|--raw|1,2,3,4|5.0625
 		apr1_kmeans||1,2,3|1
-		apr1_kmeans|--raw|1,1,2|0.578125,0.53125
+		apr1_kmeans|--raw|1,1,2|0.76034532,0.72886899
+		apr1_kmeans|--raw|[1,1.375,2]|{"raw":[0.7905694,0.5448624]}
 		apr1_markov_1||nothing|-100,1,1
 		apr1_markov_custom||git x|-200,2,2
 		apr1_experts||1,2,3|55.5
@@ -476,6 +477,12 @@ safetensors() {
 	done
 	try bash -c 'apr-unpack "$1" | apr-pack -t onnx -o near.onnx' - "$data/near_euclidean.pkl"
 	said 5 'ONNX cannot hold neighbours'
+	for name in svm_rbf:'models that are neither trees nor linear' each:'the logistic function of a score for each class, div' \
+		aggressive_classes:'classes by their scores, without prob'; do
+		apr-unpack "$data/${name%%:*}.pkl" >stream
+		try apr-pack -t xgboost -o none.json <stream
+		said 5 "XGBoost cannot hold ${name#*:}"
+	done
 }
 
 @test "apr-header, apr-explain, apr-check: files of libraries, and the same models as tensors" {

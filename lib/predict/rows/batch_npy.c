@@ -115,13 +115,15 @@ batch_npy_row(const struct batch *b, struct buf *o, const double *scores, const 
 {
 	size_t k, n = batch_columns(b);
 	enum kind kind = (enum kind)b->npy_kind;
-	const double *v = b->what == BATCH_RAW || b->what == BATCH_CONTRIB ? scores : linked;
+	const double *v = b->what == BATCH_CONTRIB ? scores : linked;
 
 	if (kind == NUMBERS || kind == TEXTS) {
 		put_label(b, o, predict_label(b->m, scores));
 		return;
 	}
-	if (v == linked && kind != LEAVES)
+	if (b->what == BATCH_RAW)
+		predict_raw(b->m, scores, linked);
+	else if (v == linked && kind != LEAVES)
 		predict_link(b->m, scores, linked);
 	for (k = 0; k < n; k++)
 		if (kind == LEAVES)

@@ -155,9 +155,11 @@ put_values(const struct batch *b, struct buf *o, const double *scores, const uin
            double *linked)
 {
 	size_t k, n = batch_columns(b);
-	const double *v = b->what == BATCH_RAW || b->what == BATCH_CONTRIB ? scores : linked;
+	const double *v = b->what == BATCH_CONTRIB ? scores : linked;
 
-	if (b->what == BATCH_PROBA || b->what == BATCH_PREDICTION)
+	if (b->what == BATCH_RAW)
+		predict_raw(b->m, scores, linked);
+	else if (b->what == BATCH_PROBA || b->what == BATCH_PREDICTION)
 		predict_link(b->m, scores, linked);
 	for (k = 0; k < n; k++) {
 		buf_text(o, k ? between(b) : "");
