@@ -12,8 +12,10 @@
 // aprml-core.wasm only opens the containers that the tools write, looks into them and checks; aprml-full.wasm
 // also compresses, and reads the files of other libraries (web/module.mk).
 //
-// load(SOURCE, {log})  SOURCE: bytes of aprml.wasm, its URL, a Response, a WebAssembly.Module, or in
-//                      node a path. log: function of one text. Returns an Aprml.
+// load(SOURCE, {log, codecs})  SOURCE: bytes of aprml.wasm, its URL, a Response, a WebAssembly.Module, or in
+//                      node a path. log: function of one text. codecs: aprml-codecs.wasm, as a file (see
+//                      open) or WebAssembly.Module, if it is not beside SOURCE; only a model with compressed
+//                      tensors loads it. Returns an Aprml.
 //
 // Aprml
 //   version            of the library
@@ -51,8 +53,9 @@ const LAYOUT = ['error', 'error.code', 'error.text',
   'file', 'file.name', 'file.type', 'file.bytes', 'file.p',
   'origin', 'origin.path', 'origin.from', 'origin.ring', 'origin.sealed'];
 const KINDS = ['unsigned', 'signed', 'real', 'bool', 'string', 'json', 'array'];
-const ENOENT = 44, EIO = 29, EBADF = 8, EROFS = 69; // of WASI
+const ENOENT = 44, EIO = 29, EBADF = 8, ENOMEM = 48, EROFS = 69; // of WASI
 const PIECE = 1 << 20;
+const CODEC_PIECE = 1 << 17, FACT = 128; // of lib/codecs/codec.h and lib/core/wasm/host.h
 
 export class AprmlError extends Error {
   constructor(message, number = 0) {
@@ -156,8 +159,51 @@ async function moduleOf(from) {
   return WebAssembly.compile(from);
 }
 
+// The address of the decoders, beside the module, or beside this file if that has no address.
+function codecsOf(from) {
+  if (typeof from === 'string') from = node ? node.url.pathToFileURL(from) : new URL(from, globalThis.location);
+  return new URL('aprml-codecs.wasm', from instanceof URL ? from : from?.url || import.meta.url);
+}
+
 export async function load(from, options = {}) {
-  return new Aprml(await moduleOf(from), options);
+  return new Aprml(await moduleOf(from), { codecs: codecsOf(from), ...options });
+}
+
+// Decoders of compressed frames, in a module with memory of its own (web/codecs/frame.h), made from a
+// WebAssembly.Module or a file at once.
+class Codecs {
+  constructor(from) {
+    if (!(from instanceof WebAssembly.Module)) {
+      const file = fileOf(from), bytes = new Uint8Array(file.size);
+      for (let at = 0, n; at < bytes.length; at += n)
+        if (!((n = file.read(at, bytes.subarray(at))) > 0)) throw new AprmlError('aprml-codecs.wasm is cut short');
+      file.close?.();
+      from = new WebAssembly.Module(bytes);
+    }
+    this.exports = new WebAssembly.Instance(from).exports;
+    this.exports._initialize();
+  }
+
+  // piece: a struct host_piece in the memory of aprml.
+  decode(frame, aprml, piece) {
+    const { memory, frame_decode } = this.exports;
+    const [from, to, n, room] = new Uint32Array(aprml.exports.memory.buffer, piece, 4);
+    let words = new Uint32Array(memory.buffer, frame, 5);
+    words[0] = Math.min(n, CODEC_PIECE);
+    words[1] = Math.min(room, CODEC_PIECE);
+    new Uint8Array(memory.buffer, words[2]).set(aprml.view(from, words[0]));
+    const r = frame_decode(frame);
+    words = new Uint32Array(memory.buffer, frame, 5);
+    if (r < 0) {
+      const fact = new Uint8Array(memory.buffer, words[4]);
+      aprml.view(piece + 16, FACT).set(fact.subarray(0, Math.min(fact.indexOf(0) + 1, FACT)));
+    } else {
+      words[1] = Math.min(words[1], room);
+      aprml.view(to, words[1]).set(new Uint8Array(memory.buffer, words[3], words[1]));
+      new Uint32Array(aprml.exports.memory.buffer, piece, 4).set(words.subarray(0, 2), 2);
+    }
+    return r;
+  }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -169,9 +215,11 @@ export class Aprml {
   #log;
   #count = 0;
   #ended = null;
+  #codecs;
 
-  constructor(module, { log = () => {} } = {}) {
+  constructor(module, { log = () => {}, codecs = codecsOf() } = {}) {
     this.#log = log;
+    this.#codecs = codecs;
     this.exports = new WebAssembly.Instance(module, { apr: this.#host() }).exports;
     this.exports._initialize();
     const at = this.exports.js_layout() / 4, words = new Uint32Array(this.exports.memory.buffer);
@@ -216,6 +264,13 @@ export class Aprml {
           globalThis.crypto.getRandomValues(this.view(p + at, Math.min(65536, n - at)));
       },
       log: (p, n) => this.#log(this.string(p, n)),
+      decoder: guard((kind) => {
+        if (!(this.#codecs instanceof Codecs)) this.#codecs = new Codecs(this.#codecs);
+        return this.#codecs.exports.frame_new(kind) || -ENOMEM;
+      }),
+      decoder_free: guard((frame) => this.#codecs.exports.frame_free(frame)),
+      restart: guard((frame) => this.#codecs.exports.frame_restart(frame)),
+      decode: guard((frame, piece) => this.#codecs.decode(frame, this, piece)),
     };
   }
 

@@ -4,6 +4,7 @@
 #   aprml.wasm       also writes, quantizes, signs, seals and runs models
 #   aprml-full.wasm  also compresses, reads the files of other libraries, and has classical models
 #
+# Those that do not compress decompress by aprml-codecs.wasm, which JavaScript loads when that is needed.
 # All are linked from the same objects; what no exported function reaches is left out. Objects with a table
 # that reaches more are replaced: lists by web/few/, what needs keys by web/core/, and tables with functions
 # for other work by the same source with APR_READS or APR_FEW (core/only.h). lib/core/wasm/ has the system that
@@ -181,16 +182,17 @@ $(W)/few/%.o: %.c $(RULES)
 
 # ---- modules ----
 
-READS := $(shell grep -lE 'ONLY_READS|ONLY_WRITES|ONLY_PACKS|LEVEL_ROW' $(SRC))
+READS := $(shell grep -lE 'ONLY_READS|ONLY_WRITES|LEVEL_ROW' $(SRC))
 PACKS := $(shell grep -l ONLY_PACKS $(SRC))
 KEYED = lib/stage/ring.c lib/wire/yaml.c lib/crypto/derivation.c lib/crypto/seal/seal_source.c
 own = $(patsubst %.c,$(W)/own/%.o,$1)
 aprml-full_OBJ = $(OBJ)
-aprml_OBJ = $(filter-out $(call own,lib/formats/list.c $(PACKS)),$(OBJ)) $(PACKS:%.c=$(W)/few/%.o) \
-	$(call own,$(wildcard web/few/*.c))
-aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c lib/kernels/common/iq_grid.c $(READS) $(KEYED)),$(OBJ)) $(READS:%.c=$(W)/reads/%.o) \
-	$(call own,$(wildcard web/few/*.c web/core/*.c))
-MODULES = aprml-core aprml aprml-full
+aprml_OBJ = $(filter-out $(call own,lib/formats/list.c $(PACKS)),$(OBJ)) $(call own,$(wildcard web/few/*.c))
+aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c lib/kernels/common/iq_grid.c $(PACKS) $(READS) $(KEYED)),$(OBJ)) \
+	$(READS:%.c=$(W)/reads/%.o) $(call own,$(wildcard web/few/*.c web/core/*.c))
+aprml-codecs_OBJ = $(PACKS:%.c=$(W)/few/%.o) $(call own,web/codecs/frame.c $(addprefix lib/,codecs/frames.c \
+	core/err.c core/mem.c core/text.c core/wasm/decimal.c core/wasm/print.c core/wasm/scan.c))
+MODULES = aprml-codecs aprml-core aprml aprml-full
 
 # The full module exports everything that the header declares, the next what web/*.js names, and the core these.
 CORE = bytes check close decode file file_count find floats integer item key key_count next open open_origin read \
@@ -207,6 +209,9 @@ $(W)/aprml.exports: $(wildcard web/*.js) web/module.mk
 $(W)/aprml-core.exports: web/module.mk
 	@mkdir -p $(@D)
 	@printf -- '--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
+$(W)/aprml-codecs.exports: web/codecs/frame.h web/module.mk
+	@mkdir -p $(@D)
+	@grep -o '\bframe_[a-z]*(' $< | tr -d '(' | sed 's/^/--export-if-defined=/' >$@
 
 # The linker is called itself, as the driver of the compiler would run the optimizer only where it is
 # installed. It optimizes all objects together.

@@ -4,15 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/le.h"
+#include "codecs/frames.h"
 #include "core/mem.h"
-
-#define MAGIC 0x184d2204u
-
-/* The frame (LZ4 Frame Format 1.6): magic, FLG, BD, content size if FLG says so,
- * dictionary number likewise, header checksum, blocks, end mark. */
-#define FLG_DICTIONARY 0x01
-#define FLG_SIZED 0x08
 
 struct lz4_encoder {
 	LZ4F_cctx *context;
@@ -94,26 +87,6 @@ free_encoder(void *context)
 	free(x);
 }
 
-/* Frames from other writers may have blocks up to 4 MiB, and blocks that refer to the 64
- * KiB before them. */
-static int
-look(const uint8_t *head, size_t n, struct codec_frame *f)
-{
-	unsigned block;
-
-	if (n < 7 || le32(head) != MAGIC)
-		return -1;
-	block = head[5] >> 4 & 7;
-	f->dictionary = head[4] & FLG_DICTIONARY;
-	f->sized = head[4] & FLG_SIZED;
-	if (f->sized && n < 15)
-		return -1;
-	if (f->sized)
-		f->bytes = le64(head + 6);
-	f->window = block < 4 ? 0 : (uint64_t)1 << (2 * block + 8);
-	return 0;
-}
-
 static void *
 decoder(void)
 {
@@ -156,12 +129,12 @@ free_decoder(void *x)
 
 const struct codec codec_lz4 = {
 	.name = "lz4",
-	.ratio = 255,
+	.ratio = LZ4_RATIO,
 	.encoder = ONLY_PACKS(encoder),
 	.begin = ONLY_PACKS(begin),
 	.encode = ONLY_PACKS(encode),
 	.encoder_free = ONLY_PACKS(free_encoder),
-	.look = look,
+	.look = lz4_look,
 	.decoder = decoder,
 	.restart = restart,
 	.decode = decode,

@@ -3,18 +3,12 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "core/le.h"
-
-#define MAGIC 0xfd2fb528u
+#include "codecs/frames.h"
 
 /* Weights repeat at short distances or not at all. A window above 2 MiB saves nothing
  * measurable, and an encoder of level 19 would take 88 MiB instead of 36. */
 #define WINDOW_LOG 21
 #define WIDER_FROM 9 /* from this level on the library would use a wider window */
-
-/* The best ratio: a block of 3 bytes of head and one byte that is repeated 128 KiB
- * times. */
-#define RATIO 32768
 
 static int
 fault(size_t code, struct err *e)
@@ -76,46 +70,6 @@ free_encoder(void *x)
 	ZSTD_freeCCtx(x);
 }
 
-/* The head of a frame (RFC 8878, 3.1.1.1): magic, descriptor, window unless the
- * whole content is the window, dictionary number, content size. */
-static int
-look(const uint8_t *head, size_t n, struct codec_frame *f)
-{
-	static const unsigned id_bytes[] = { 0, 1, 2, 4 }, size_bytes[] = { 0, 2, 4, 8 };
-	unsigned at = 5, id, size;
-	bool single;
-
-	if (n < 6 || le32(head) != MAGIC)
-		return -1;
-	single = head[4] & 0x20;
-	id = id_bytes[head[4] & 3];
-	size = size_bytes[head[4] >> 6];
-	if (single && size == 0)
-		size = 1;
-	if (n < at + !single + id + size)
-		return -1;
-	f->dictionary = id > 0;
-	if (!single) {
-		uint64_t base = (uint64_t)1 << (10 + (head[at] >> 3));
-
-		f->window = base + base / 8 * (head[at] & 7);
-		at++;
-	}
-	at += id;
-	f->sized = size > 0;
-	if (size == 1)
-		f->bytes = head[at];
-	else if (size == 2)
-		f->bytes = 256 + (uint64_t)le16(head + at);
-	else if (size == 4)
-		f->bytes = le32(head + at);
-	else if (size == 8)
-		f->bytes = le64(head + at);
-	if (single)
-		f->window = f->bytes;
-	return 0;
-}
-
 /* Allows the largest window: look has already checked the frame's memory. */
 static void *
 decoder(void)
@@ -168,12 +122,12 @@ const struct codec codec_zstd = {
 	.low = 1,
 	.high = 19,
 	.usual = 3,
-	.ratio = RATIO,
+	.ratio = ZSTD_RATIO,
 	.encoder = ONLY_PACKS(encoder),
 	.begin = ONLY_PACKS(begin),
 	.encode = ONLY_PACKS(encode),
 	.encoder_free = ONLY_PACKS(free_encoder),
-	.look = look,
+	.look = zstd_look,
 	.decoder = decoder,
 	.restart = restart,
 	.decode = decode,

@@ -1,6 +1,6 @@
 /* only: what parts of this source a program leaves out that does not need them all. Of the modules of
- * WebAssembly (web/module.mk), the smallest, which looks into models, is compiled with APR_READS, and the
- * one that lacks compression with APR_FEW.
+ * WebAssembly (web/module.mk), the smallest, which looks into models, is compiled with APR_READS, and
+ * the decoders of compressed frames, which do not compress, with APR_FEW.
  */
 #ifndef CORE_ONLY_H
 #define CORE_ONLY_H
@@ -19,7 +19,7 @@
 #endif
 
 /* A function that only compresses. */
-#if defined APR_READS || defined APR_FEW
+#ifdef APR_FEW
 #define ONLY_PACKS(x) (1 ? NULL : (x))
 #else
 #define ONLY_PACKS(x) (x)

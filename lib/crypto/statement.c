@@ -1,7 +1,6 @@
 #include "crypto/statement.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -47,21 +46,30 @@ days_of(int year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
+static int
+number(const char *digits, int n)
+{
+	int v = 0;
+
+	while (n-- > 0)
+		v = 10 * v + (*digits++ - '0');
+	return v;
+}
+
 static bool
 is_date(const char *text)
 {
 	static const char form[] = "0000-00-00T00:00:00Z";
-	int year, month, day, hour, minute, second;
+	int month, day;
 	size_t i;
 
 	for (i = 0; form[i]; i++)
 		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
 			return false;
-	return !text[i] &&
-	       sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ", &year, &month, &day, &hour, &minute,
-	              &second) == 6 &&
-	       month >= 1 && month <= 12 && day >= 1 && day <= days_of(year, month) &&
-	       hour < 24 && minute < 60 && second < 60;
+	month = number(text + 5, 2);
+	day = number(text + 8, 2);
+	return !text[i] && month >= 1 && month <= 12 && day >= 1 && day <= days_of(number(text, 4), month) &&
+	       number(text + 11, 2) < 24 && number(text + 14, 2) < 60 && number(text + 17, 2) < 60;
 }
 
 int

@@ -61,7 +61,8 @@ jobs() {
 		vectors ${of}_good $of
 	done
 	apr-pack -z zstd:5 -o zstd.apr "$model"
-	for f in gguf/* apr1/* apr64/* stream/* safetensors/* zstd.apr "$root"/tests/data/arch/*.gguf; do
+	apr-unpack "$model" | apr-quant f32 | apr-pack -z lz4 -o lz4.apr
+	for f in gguf/* apr1/* apr64/* stream/* safetensors/* zstd.apr lz4.apr "$root"/tests/data/arch/*.gguf; do
 		[ -f "$f" ] && apr-unpack "$f" >/dev/null 2>&1 || continue
 		job look "$f"
 		job judge "$f"
@@ -73,6 +74,33 @@ jobs() {
 	printf 'look\tonnx/external\n' >lines
 	run ! jobs "$looks"
 	grep -q 'is not a model file of a known format (1)$' said
+}
+
+@test "wasm: compressed tensors that are damaged have the errors of the library, from aprml-codecs.wasm too" {
+	local codec at
+	for codec in lz4 zstd; do
+		apr-unpack "$model" | apr-quant f32 | apr-pack -z $codec -o $codec
+		for at in 300000 1000000 1500001; do
+			cp $codec $codec.$at
+			head -c 70000 /dev/zero | tr '\0' '\377' | dd of=$codec.$at bs=70000 seek=$at oflag=seek_bytes \
+				conv=notrunc status=none
+			job look $codec.$at
+		done
+	done
+	run ! jobs "$all"
+	mv said want
+	run ! jobs "$module"
+	cmp want said
+	grep -q 'its zstd frame is damaged' said
+	grep -q 'its lz4 frame is damaged' said
+	# It lies beside the module, and only compressed tensors ask for it.
+	mkdir alone
+	cp "$looks" alone
+	printf 'look\t%s\n' "$model" >lines
+	jobs alone/aprml-core.wasm
+	printf 'look\tzstd\n' >lines
+	run ! jobs alone/aprml-core.wasm
+	grep -q 'aprml-codecs.wasm, which decompresses, cannot be loaded (7)$' said
 }
 
 @test "wasm: containers and types have the bytes of the native tools" {

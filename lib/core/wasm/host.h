@@ -29,6 +29,25 @@ HOST(clock) double host_clock(int wall);
 HOST(entropy) void host_entropy(void *p, size_t n);
 HOST(log) void host_log(const char *text, size_t n);
 
+/* A decoder of compressed frames, LZ4 (0) or zstd (1): its number, which is positive, or -errno. */
+HOST(decoder) int host_decoder(int kind);
+HOST(decoder_free) void host_decoder_free(int decoder);
+
+/* Begins a frame: 0, or negative. */
+HOST(restart) int host_restart(int decoder);
+
+/* Bytes to decode and room for the result. */
+struct host_piece {
+	const void *in;
+	void *out;
+	uint32_t in_n, out_n; /* afterwards: bytes that were used and made */
+	char fact[128];       /* of an error */
+};
+
+/* Decodes. Returns 1 at the end of the frame, 0 before, -ERR_... (core/err.h) with p->fact filled, or less if
+ * the decoder itself has failed. */
+HOST(decode) int host_decode(int decoder, struct host_piece *p);
+
 #undef HOST
 
 #endif
