@@ -42,6 +42,9 @@ models() {
 		key general.architecture string llama
 		tensor a.weight F32 4 values -1 0 2 3
 	END
+	printf '%s\n' 'key general.architecture string llama' 'tensor a.weight F32 4096 ramp' | mkmodel >"$out/ramp.gguf"
+	apr-pack -z zstd -o "$out/ramp.apr" "$out/ramp.gguf"
+	[ "$(wc -c <"$out/ramp.apr")" -lt "$(wc -c <"$out/ramp.gguf")" ]
 	head -c 1000 "$model" >"$out/cut.gguf"
 }
 
@@ -78,6 +81,10 @@ passed() {
 
 @test "the page: the values of a known tensor" {
 	passed "the values of a known tensor"
+}
+
+@test "the page: the values of a compressed tensor" {
+	passed "the values of a compressed tensor"
 }
 
 @test "the page: a file above 4 GiB is read by ranges" {

@@ -167,6 +167,19 @@ const tests = {
 		assert.match(await page.text('#numbers'), /Minimum\s+-1\s+Maximum\s+3\s+Mean\s+1\s+Standard deviation\s+1\.581\s+Zeros\s+1\s+NaN or infinite\s+0/);
 	},
 
+	async 'the values of a compressed tensor'() {
+		const seen = [];
+		for (const name of ['ramp.gguf', 'ramp.apr']) {
+			await open(made(name));
+			await tab('tensors');
+			await page.click('#row-0');
+			await page.wait('!document.querySelector("#histogram").hidden');
+			seen.push(await page.text('#numbers'));
+		}
+		assert.match(seen[0], /Minimum/);
+		assert.equal(seen[1], seen[0]);
+	},
+
 	async 'a file above 4 GiB is read by ranges'() {
 		const path = made('large.gguf'), values = 3 * 2 ** 30;
 		const { head, data } = parts({ keys: [['general.architecture', 'llama']],
