@@ -77,6 +77,60 @@ read_arg(struct pickle *k, enum pickle_form form, struct pickle_arg *a)
 	return 0;
 }
 
+/* ---- what follows an object ---- */
+
+static int
+take_bytes(struct pickle *k, pickle_ref object, uint64_t n, bool padded)
+{
+	uint64_t gap = 0;
+	pickle_ref bytes;
+
+	if (padded && read_number(k, 1, &gap) < 0)
+		return -1;
+	if (gap > k->n - k->at || n > k->n - k->at - gap)
+		return pickle_bad(k, k->at, "an array that reaches past the end of the pickle");
+	k->at += (size_t)gap;
+	bytes = pickle_new_bytes(k, PICKLE_BYTES, k->p + k->at, (size_t)n);
+	k->at += (size_t)n;
+	return bytes == PICKLE_NOTHING ? -1 : pickle_append(k, object, bytes);
+}
+
+int
+pickle_take_behind(struct pickle *k, pickle_ref object)
+{
+	uint64_t n = 0;
+	enum pickle_behind what = k->behind ? k->behind(k, object, &n) : PICKLE_BEHIND_NOTHING;
+
+	if (what == PICKLE_BEHIND_NOTHING || what == PICKLE_BEHIND_WRONG)
+		return what == PICKLE_BEHIND_NOTHING ? 0 : -1;
+	if (what != PICKLE_BEHIND_PICKLE)
+		return take_bytes(k, object, n, what == PICKLE_BEHIND_PADDED);
+	if (k->outer.inside)
+		return pickle_bad(k, k->at, "a pickle inside a pickle inside a pickle");
+	k->outer = (struct pickle_outer){ true, object, k->memo, k->memo_cap, k->memo_count, k->depth, k->mark_count };
+	k->memo = NULL;
+	k->memo_cap = k->memo_count = 0;
+	return 0;
+}
+
+/* The end of a pickle behind an object. */
+static int
+leave_inside(struct pickle *k)
+{
+	struct pickle_outer *o = &k->outer;
+
+	if (k->mark_count != o->mark_count || k->depth != o->depth + 1)
+		return pickle_bad(k, k->at, "a pickle inside that does not leave one value");
+	free(k->memo);
+	k->memo = o->memo;
+	k->memo_cap = o->memo_cap;
+	k->memo_count = o->memo_count;
+	k->depth = o->depth;
+	o->memo = NULL;
+	o->inside = false;
+	return pickle_append(k, o->object, k->stack[k->depth]);
+}
+
 /* ---- reading ---- */
 
 /* Names that execute and are not called: something outside the pickle might call them. */
@@ -119,8 +173,13 @@ pickle_read(struct pickle *k, const uint8_t *p, size_t n, struct err *e)
 	while (k->at < n) {
 		uint8_t c = p[k->at++];
 
-		if (c == '.')
+		if (c == '.' && !k->outer.inside)
 			return finish(k);
+		if (c == '.') {
+			if (leave_inside(k) < 0)
+				return -1;
+			continue;
+		}
 		op = &pickle_ops[c];
 		if (op->form == NOT_AN_OPCODE)
 			return pickle_bad(k, k->at - 1, "an opcode that does not exist");
@@ -137,10 +196,11 @@ pickle_free(struct pickle *k)
 	free(k->cells);
 	free(k->stack);
 	free(k->memo);
+	free(k->outer.memo);
 	free(k->marks);
 	buf_free(&k->text);
 	k->nodes = NULL;
 	k->cells = NULL;
-	k->stack = k->memo = k->marks = NULL;
+	k->stack = k->memo = k->outer.memo = k->marks = NULL;
 	k->node_count = k->cell_count = 0;
 }

@@ -36,6 +36,15 @@
 #endif
 #define PICKLE_CALLS 64           /* recorded calls; the others are only counted */
 
+struct pickle;
+enum pickle_behind {
+	PICKLE_BEHIND_NOTHING,
+	PICKLE_BEHIND_BYTES,
+	PICKLE_BEHIND_PADDED, /* bytes behind a byte that counts what fills the gap before them */
+	PICKLE_BEHIND_PICKLE, /* another pickle, with a memo of its own */
+	PICKLE_BEHIND_WRONG   /* the error is set */
+};
+
 enum pickle_kind {
 	PICKLE_NONE, PICKLE_BOOL, PICKLE_INT,
 	PICKLE_LONG,   /* an integer of more than 64 bits: its bytes, little-endian */
@@ -95,6 +104,10 @@ struct pickle {
 	bool persistent;   /* the pickle may refer to things outside */
 	const char *where; /* for messages; outlives the pickle */
 	size_t memory;     /* the budget; 0: PICKLE_MEMORY */
+	/* What follows the BUILD of an object, outside of the pickle's opcodes, as joblib writes arrays: with
+	 * PICKLE_BEHIND_BYTES, their number. What follows is appended to the object's chain. NULL: nothing. */
+	enum pickle_behind (*behind)(struct pickle *k, pickle_ref object, uint64_t *bytes);
+	void *owner;
 
 	/* The graph. */
 	const uint8_t *p;  /* the pickle; not owned */
@@ -115,6 +128,12 @@ struct pickle {
 	pickle_ref *stack, *memo;
 	size_t depth, stack_cap, memo_cap;
 	size_t memo_count; /* objects in the memo */
+	struct pickle_outer { /* while a pickle behind an object is read: the machine around it */
+		bool inside;
+		pickle_ref object;
+		pickle_ref *memo;
+		size_t memo_cap, memo_count, depth, mark_count;
+	} outer;
 	uint32_t *marks;   /* depths */
 	size_t mark_count, mark_cap;
 	struct err *err;

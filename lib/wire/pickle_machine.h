@@ -51,6 +51,9 @@ pickle_ref pickle_new_call(struct pickle *k, pickle_ref function, pickle_ref arg
 /* Change a node by BUILD. 0 or -1. */
 int pickle_build(struct pickle *k, pickle_ref object, pickle_ref state);
 
+/* Take what follows the BUILD of an object. 0 or -1. */
+int pickle_take_behind(struct pickle *k, pickle_ref object);
+
 /* Nodes from the text of opcodes of protocol 0: the line without its end. */
 pickle_ref pickle_text_int(struct pickle *k, const uint8_t *p, size_t n, bool is_long);
 pickle_ref pickle_text_float(struct pickle *k, const uint8_t *p, size_t n);

@@ -387,14 +387,15 @@ do_instance(struct pickle *k, const struct pickle_arg *a, unsigned with)
 static int
 do_build(struct pickle *k, const struct pickle_arg *a, unsigned with)
 {
-	pickle_ref *x = NULL;
+	pickle_ref *x = NULL, object;
 
 	(void)a;
 	(void)with;
 	if (take(k, &x, 2) < 0)
 		return -1;
 	k->depth++; /* the object stays */
-	return pickle_build(k, x[0], x[1]);
+	object = x[0];
+	return pickle_build(k, object, x[1]) < 0 || pickle_take_behind(k, object) < 0 ? -1 : 0;
 }
 
 static int

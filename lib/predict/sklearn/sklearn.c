@@ -16,6 +16,8 @@ static const struct pickle_name names[] = {
 	{ "copyreg", "_reconstructor", SKLEARN_MAKE },
 	{ "builtins", "object", PICKLE_OPAQUE },
 	{ "builtins", "slice", PICKLE_OPAQUE },
+	{ "builtins", "set", PICKLE_OPAQUE },
+	{ "builtins", "bytes", SKLEARN_BYTES },
 	{ "numpy.core.multiarray", "_reconstruct", SKLEARN_ARRAY },
 	{ "numpy.core.numeric", "_frombuffer", SKLEARN_BUFFER },
 	{ "numpy.core.multiarray", "scalar", SKLEARN_SCALAR },
@@ -25,6 +27,8 @@ static const struct pickle_name names[] = {
 	{ "numpy.ma", NULL, PICKLE_OPAQUE },
 	{ "scipy.stats", NULL, PICKLE_OPAQUE },
 	{ "_codecs", "encode", SKLEARN_ENCODE },
+	{ "joblib.numpy_pickle", "NumpyArrayWrapper", SKLEARN_WRAPPER },
+	{ "sklearn.externals.joblib.numpy_pickle", "NumpyArrayWrapper", SKLEARN_WRAPPER },
 	{ "collections", "OrderedDict", PICKLE_OPAQUE },
 	/* Not even as a mere name: */
 	{ "os", NULL, PICKLE_EXECUTES },
@@ -516,7 +520,11 @@ sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 	struct sklearn s = { .m = m, .where = where, .e = e, .left = 4 * n + 65536,
 		.k = { .names = names, .name_count = sizeof names / sizeof *names, .where = where,
 		       .memory = PICKLE_MEMORY + (n < VOCABULARY / 16 ? 16 * n : VOCABULARY) } };
-	int r = pickle_read(&s.k, p, n, e);
+	int r;
+
+	s.k.behind = sklearn_behind;
+	s.k.owner = &s;
+	r = pickle_read(&s.k, p, n, e);
 
 	if (r == 0) {
 		s.version = read_version(&s, s.k.root);

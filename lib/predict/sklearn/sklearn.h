@@ -13,7 +13,7 @@
 #include "wire/pickle.h"
 
 enum { SKLEARN_CLASS = PICKLE_MEANING, SKLEARN_MAKE, SKLEARN_ARRAY, SKLEARN_TYPE, SKLEARN_SCALAR,
-	SKLEARN_ENCODE, SKLEARN_BUFFER };
+	SKLEARN_ENCODE, SKLEARN_BUFFER, SKLEARN_WRAPPER, SKLEARN_BYTES };
 
 struct sklearn {
 	struct pickle k;
@@ -60,6 +60,9 @@ int sklearn_number(const struct sklearn *s, pickle_ref r, double *v);
 /* Reads an array. 0, or -1 with an error; sklearn_array_free in any case. */
 int sklearn_array(struct sklearn *s, pickle_ref r, struct sklearn_array *a);
 void sklearn_array_free(struct sklearn_array *a);
+
+/* struct pickle, behind: arrays of joblib. */
+enum pickle_behind sklearn_behind(struct pickle *k, pickle_ref object, uint64_t *bytes);
 
 /* A double of 8 bytes. */
 double sklearn_double(const uint8_t *p);

@@ -125,6 +125,8 @@ read_raw(const struct sklearn *s, pickle_ref r, struct buf *to)
 		buf_put(to, p, n);
 		return buf_ok(to) ? 0 : err_memory(s->e);
 	}
+	if (is_call(s, r, SKLEARN_BYTES) && pickle_items(&s->k, node(s, r)->args, args, 2) == 0)
+		return 0; /* bytes() */
 	if (!is_call(s, r, SKLEARN_ENCODE) || pickle_items(&s->k, node(s, r)->args, args, 2) != 2 ||
 	    node(s, args[0])->kind != PICKLE_TEXT || !pickle_is(&s->k, args[1], "latin1"))
 		return sklearn_wrong(s, "an array has no bytes");
@@ -220,12 +222,46 @@ read_shape(const struct sklearn *s, pickle_ref r, struct sklearn_array *a)
 	return 0;
 }
 
+/* What joblib writes behind the object that stands for an array: its values, or a pickle of objects. */
+enum pickle_behind
+sklearn_behind(struct pickle *k, pickle_ref object, uint64_t *bytes)
+{
+	struct sklearn *s = k->owner;
+	struct sklearn_array a = { .n = 0 };
+	pickle_ref gap;
+
+	if (!is_call(s, object, SKLEARN_WRAPPER))
+		return PICKLE_BEHIND_NOTHING;
+	gap = sklearn_field(s, object, "numpy_array_alignment_bytes");
+	if (sklearn_field(s, object, "shape") == PICKLE_NOTHING) {
+		sklearn_wrong(s, "an array has no shape");
+		return PICKLE_BEHIND_WRONG;
+	}
+	if (read_shape(s, sklearn_field(s, object, "shape"), &a) < 0 ||
+	    read_type(s, sklearn_field(s, object, "dtype"), a.code) < 0)
+		return PICKLE_BEHIND_WRONG;
+	if (a.code[0] == 'O')
+		return PICKLE_BEHIND_PICKLE;
+	if (__builtin_mul_overflow((uint64_t)a.n, (uint64_t)element(a.code), bytes))
+		*bytes = UINT64_MAX; /* more than the file has */
+	return gap == PICKLE_NOTHING || sklearn_none(s, gap) ? PICKLE_BEHIND_BYTES : PICKLE_BEHIND_PADDED;
+}
+
 /* The parts of an array, in the order of the state of _reconstruct. False if it is not an array. */
 static bool
 find_parts(const struct sklearn *s, pickle_ref r, pickle_ref state[5], bool *fortran)
 {
+	const struct pickle_cell *value = is_call(s, r, SKLEARN_WRAPPER) ? pickle_first(&s->k, r) : NULL;
 	pickle_ref args[4];
 
+	if (value && !is_call(s, value->node, SKLEARN_ARRAY)) {
+		state[1] = sklearn_field(s, r, "shape");
+		state[2] = sklearn_field(s, r, "dtype");
+		state[4] = value->node;
+		*fortran = sklearn_field(s, r, "order") != PICKLE_NOTHING && pickle_is(&s->k, sklearn_field(s, r, "order"), "F");
+		return state[1] != PICKLE_NOTHING;
+	}
+	r = value ? value->node : r;
 	if (is_call(s, r, SKLEARN_BUFFER) && pickle_items(&s->k, node(s, r)->args, args, 4) == 4) {
 		state[1] = args[2];
 		state[2] = args[1];

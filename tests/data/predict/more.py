@@ -6,6 +6,7 @@ import pickle
 import sys
 import warnings
 
+import joblib
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -221,6 +222,37 @@ with open("refused_labels.pkl", "wb") as f:
     pickle.dump(OneVsRestClassifier(LogisticRegression()).fit(np.eye(6)[:, :2], np.eye(6)[:, :3]), f, protocol=4)
 with open("refused_vote.pkl", "wb") as f:
     pickle.dump(VotingClassifier(differ, voting="soft").fit(letters, letters[:, 0] == "a"), f, protocol=4)
+
+# ---- files of joblib ----
+
+
+def with_joblib(name, model, rows, source, old=False):
+    make = joblib.numpy_pickle.NumpyPickler._create_array_wrapper
+
+    def unaligned(self, array):  # as before joblib 1.2
+        wrapper = make(self, array)
+        del wrapper.__dict__["numpy_array_alignment_bytes"]
+        return wrapper
+
+    record(name, model, rows, source)
+    if old:
+        joblib.numpy_pickle.NumpyPickler._create_array_wrapper = unaligned
+    joblib.dump(model, name + ".pkl", protocol=3 if old else None)
+    joblib.numpy_pickle.NumpyPickler._create_array_wrapper = make
+
+
+flowers, kinds = make_classification(120, 5, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1,
+                                     class_sep=0.8, random_state=1)  # three.csv of make.py
+called = np.array(["low", "middle, or so", "high"], dtype=object)[kinds]
+with_joblib("joblib_tree", DecisionTreeClassifier(max_depth=3).fit(flowers, called), "three.csv", flowers[:shown])
+with_joblib("joblib_pca", make_pipeline(PCA(3), SVC(probability=True, random_state=0)).fit(flowers[:30], kinds[:30] > 0),
+            "three.csv", flowers[:shown])
+with_joblib("joblib_old", make_pipeline(PCA(2), LogisticRegression()).fit(flowers, called), "three.csv", flowers[:shown],
+            True)
+plain = make_pipeline(StandardScaler(), SVC()).fit(flowers[:30], kinds[:30] > 0)
+record("protocol_two", plain, "three.csv", flowers[:shown])
+with open("protocol_two.pkl", "wb") as f:
+    pickle.dump(plain, f, protocol=2)
 
 write_list(keep=True)
 print(len(lines), "models", file=sys.stderr)
