@@ -308,6 +308,10 @@ take_rows(const struct ask *a, struct block *b, size_t from, bool *missing, stru
 		memcpy(step_row(&b->rows, 0), a->rows + from * a->m->features, n * sizeof *v);
 	if ((a->text || a->m->word_count > 0) && put_texts(a, b, from, e) < 0)
 		return -1;
+	i = a->m->refuses_inf ? predict_infinite(a->m, v, b->rows.n) : n;
+	if (i < n)
+		return err_set(e, ERR_NO, NULL, "row %zu has an infinite value, which the model refuses",
+		               from + i / a->m->features);
 	for (i = 0; i < n; i++) {
 		if (!isnan(v[i]))
 			continue;

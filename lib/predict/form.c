@@ -16,13 +16,13 @@ const char *const form_forms[] = { "trees", "linear", "centers", "steps", NULL }
 const char *const form_tasks[] = { "value", "binary", "classes", "cluster", "pairs", NULL };
 const char *const form_links[] = { "none", "sigmoid", "softmax", "exp", "log1p_exp", "square", "hinge",
 	"share", "each", "pairs", "sharp", "portion", "probit", "cloglog", "loglog", "cauchit", NULL };
-const char *const form_flags[FORM_FLAGS] = { "single", "rounds", "refuses_nan", "ties_up", "by_score",
+const char *const form_flags[FORM_FLAGS] = { "single", "rounds", "refuses_nan", "refuses_inf", "ties_up", "by_score",
 	"skips", "after", "single_sums", "average", "scaled", "sums" };
 
 bool *
 form_flag(struct predictor *m, size_t i)
 {
-	bool *const all[FORM_FLAGS] = { &m->single, &m->rounds, &m->refuses_nan, &m->ties_up, &m->by_score,
+	bool *const all[FORM_FLAGS] = { &m->single, &m->rounds, &m->refuses_nan, &m->refuses_inf, &m->ties_up, &m->by_score,
 		&m->linear.skips, &m->linear.after, &m->forest.single, &m->forest.average, &m->forest.scaled,
 		&m->forest.sums };
 

@@ -13,8 +13,8 @@
 extern const char *const form_forms[], *const form_tasks[], *const form_links[];
 
 /* The yes and no of a model, by the name of their member. */
-#define FORM_FLAGS 11
-#define FORM_OF_FOREST 7 /* the first one of struct forest, which forest_begin clears */
+#define FORM_FLAGS 12
+#define FORM_OF_FOREST 8 /* the first one of struct forest, which forest_begin clears */
 extern const char *const form_flags[FORM_FLAGS];
 bool *form_flag(struct predictor *m, size_t i);
 

@@ -390,6 +390,18 @@ predict_changes(const struct predictor *m, uint64_t rows)
 	return !m->expects && predict_trees(m) > 0 && rows >= 12 * f->node_count / f->tree_count;
 }
 
+size_t
+predict_infinite(const struct predictor *m, const double *rows, size_t n)
+{
+	/* What lies at or above the middle between the greatest float and 2^128 becomes infinite. */
+	const double most = m->rounds && m->step_count == 0 ? 0x1.ffffffp127 : (double)INFINITY;
+	size_t i;
+
+	for (i = 0; i < n * m->features && !(fabs(rows[i]) >= most); i++)
+		;
+	return i;
+}
+
 void
 predict_expect(struct predictor *m, uint64_t rows)
 {

@@ -101,6 +101,7 @@ struct predictor {
 	bool single;          /* sums and links are in single precision */
 	enum predict_absent absent;
 	bool refuses_nan;     /* rows must not have missing values */
+	bool refuses_inf;     /* nor infinite ones, nor ones that single precision cannot hold if it compares them */
 	enum predict_task task;
 	enum predict_link link;
 	double sharpness;
@@ -175,6 +176,10 @@ int predictor_invert(struct predictor *m, struct err *e);
 /* The same for a model without steps: n rows, at most FOREST_BLOCK, of features doubles each. */
 void predict_rows(const struct predictor *m, double *rows, size_t n, bool missing, double *scores,
                   uint32_t *leaves);
+
+/* The place of the first value of n rows that is infinite, or too large for a model with refuses_inf that rounds
+ * rows; n * features if all are finite or missing. */
+size_t predict_infinite(const struct predictor *m, const double *rows, size_t n);
 
 /* Reports the number of rows that were asked for so far. From a number on that grows with the trees,
  * the forest takes the form for many rows. Not while other threads compute. */

@@ -485,6 +485,28 @@ safetensors() {
 	done
 }
 
+@test "apr-predict: infinite values are refused where scikit-learn refuses them" {
+	local name value said data=$root/tests/data/predict
+	apr-unpack "$data/ridge.pkl" | apr-pack -t gguf -o ridge.gguf
+	while read -r name value said; do
+		try apr-predict --no-header "$name" <<<"0,0,0,0,0
+0,0,0,$value,0"
+		said 4 "<stdin>: row 2: the value of feature 3 is $said, which the model does not accept"
+		[ "$(wc -l <"$out")" = 1 ]
+	done <<-END
+		$data/ridge.pkl inf infinite
+		ridge.gguf -inf infinite
+		$data/vote_soft.pkl -inf infinite
+		$data/tree_values.pkl 3.4028236e38 too large for single precision
+	END
+	for name in "$data/histogram_poisson.pkl" "$data/histogram_three.pkl"; do
+		apr-predict --no-header "$name" <<<'0,0,0,inf,0' >one
+		[ -s one ]
+	done
+	apr-predict --no-header "$data/tree_values.pkl" <<<'0,0,0,3.4028235e38,0' >one
+	apr-predict --no-header "$data/ridge.pkl" <<<'0,0,0,1e39,0' >one
+}
+
 @test "apr-header, apr-explain, apr-check: files of libraries, and the same models as tensors" {
 	local three=$root/tests/data/contrib/three.json file
 	apr-unpack "$three" | apr-pack -t safetensors -o three.safetensors

@@ -468,6 +468,17 @@ read_sparse(const struct rows *r, const char *line, size_t n, uint64_t number, d
 	return 0;
 }
 
+/* Refuses value i of a row, which is so. */
+static int
+refuse_value(const struct rows *r, uint64_t number, size_t i, const char *so, struct err *e)
+{
+	if (r->m->names)
+		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": the value of %s is %s, "
+		               "which the model does not accept", number, r->m->names[i], so);
+	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": the value of feature %zu is %s, "
+	               "which the model does not accept", number, i, so);
+}
+
 /* Refuses a row with a missing value for a model that does not accept one. */
 static int
 refuse_missing(const struct rows *r, uint64_t number, const double *row, struct err *e)
@@ -476,13 +487,17 @@ refuse_missing(const struct rows *r, uint64_t number, const double *row, struct 
 
 	while (i < r->m->features && !isnan(row[i]))
 		i++;
-	if (i == r->m->features)
-		return 0;
-	if (r->m->names)
-		return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": the value of %s is missing, "
-		               "which the model does not accept", number, r->m->names[i]);
-	return err_set(e, ERR_CORRUPT, r->where, "row %" PRIu64 ": the value of feature %zu is missing, "
-	               "which the model does not accept", number, i);
+	return i == r->m->features ? 0 : refuse_value(r, number, i, "missing", e);
+}
+
+/* The same for infinite values, and for those that single precision cannot hold. */
+static int
+refuse_infinite(const struct rows *r, uint64_t number, const double *row, struct err *e)
+{
+	size_t i = predict_infinite(r->m, row, 1);
+
+	return i == r->m->features ? 0
+	       : refuse_value(r, number, i, isinf(row[i]) ? "infinite" : "too large for single precision", e);
 }
 
 int
@@ -501,5 +516,7 @@ rows_read(const struct rows *r, const char *line, size_t n, uint64_t number, dou
 	else
 		status = read_table(r, line, n, number, row, &gone, pool, e);
 	*missing |= gone;
-	return status < 0 ? -1 : gone && r->m->refuses_nan ? refuse_missing(r, number, row, e) : 0;
+	if (status < 0 || (gone && r->m->refuses_nan && refuse_missing(r, number, row, e) < 0))
+		return -1;
+	return r->m->refuses_inf ? refuse_infinite(r, number, row, e) : 0;
 }

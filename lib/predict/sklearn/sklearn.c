@@ -9,6 +9,9 @@
 #include "core/mem.h"
 #include "core/text.h"
 #include "predict/readers.h"
+#include "predict/step_columns.h"
+#include "predict/step_features.h"
+#include "predict/step_models.h"
 
 static const struct pickle_name names[] = {
 	{ "sklearn", NULL, SKLEARN_CLASS },
@@ -514,6 +517,24 @@ sklearn_last(struct sklearn *s, pickle_ref r)
 
 #define VOCABULARY ((size_t)1 << 30) /* bytes of the objects of a pickle, about */
 
+/* Whether the library refuses a row with an infinite value: all but boosting of histograms do. Of columns that
+ * go to parts, and of functions in front, it depends on what becomes of the value. */
+static bool
+refuses_infinite(const struct predictor *m)
+{
+	const struct step_models *x;
+	size_t i;
+
+	if (m->step_count == 0)
+		return m->form != PREDICT_TREES || m->rounds;
+	if (m->steps[0].kind != &step_models)
+		return !m->texts && m->steps[0].kind != &step_parts && m->steps[0].kind != &step_function;
+	x = m->steps[0].more;
+	for (i = 0; i < x->n && !refuses_infinite(x->models[i].m); i++)
+		;
+	return i < x->n;
+}
+
 int
 sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
 {
@@ -532,6 +553,7 @@ sklearn_read(struct predictor *m, const uint8_t *p, size_t n, const char *where,
 		if (e->code != ERR_NONE) /* of a number that sklearn_or passed over */
 			r = -1;
 	}
+	m->refuses_inf = r == 0 && refuses_infinite(m);
 	free(s.fill);
 	pickle_free(&s.k);
 	return r;
