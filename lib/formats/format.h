@@ -211,7 +211,7 @@ extern const struct format format_gguf, format_apr1, format_apr2, format_apr64,
 	format_safetensors, format_numpy, format_pytorch, format_ggml, format_llama2c,
 	format_onnx, format_tflite, format_coreml, format_flax, format_keras, format_aprjson,
 	format_tensorflow, format_stream, format_xgboost, format_lightgbm, format_catboost,
-	format_sklearn, format_onnxml, format_pmml;
+	format_sklearn, format_onnxml, format_pmml, format_arpa;
 
 /* ---- the list ---- */
 

@@ -29,15 +29,6 @@
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab.h"
 
-
-struct grams {
-	struct vocab texts; /* the words of an n-gram, with one space between them */
-	struct buf log, back; /* doubles, for each n-gram */
-	size_t order;
-	size_t words;       /* of length 1, the first of the texts */
-	bool begins, ends, knows_unknown;
-};
-
 struct span {
 	size_t at, n;
 };
@@ -45,7 +36,7 @@ struct span {
 /* ---- a file ---- */
 
 struct arpa {
-	struct grams *g;
+	struct gram_list *g;
 	const char *p, *end, *where;
 	uint64_t line;
 	uint64_t counts[GRAMS_ORDER];
@@ -185,11 +176,13 @@ read_grams(struct arpa *a, size_t n, const char **line, size_t *length)
 	       : wrong(a, "the list has another number of n-grams than the beginning of the file says");
 }
 
-static void
+void
 grams_free(void *p)
 {
-	struct grams *g = p;
+	struct gram_list *g = p;
 
+	if (!g)
+		return;
 	vocab_free(&g->texts);
 	buf_free(&g->log);
 	buf_free(&g->back);
@@ -197,9 +190,20 @@ grams_free(void *p)
 }
 
 static bool
-has(const struct grams *g, const char *word)
+has(const struct gram_list *g, const char *word)
 {
 	return vocab_find(&g->texts, word, strlen(word)) != TOKEN_NONE;
+}
+
+int
+grams_index(struct gram_list *g, const char *where, struct err *e)
+{
+	if (vocab_index(&g->texts, where, e) < 0)
+		return -1;
+	g->begins = has(g, "<s>");
+	g->ends = has(g, "</s>");
+	g->knows_unknown = has(g, "<unk>");
+	return 0;
 }
 
 static int
@@ -216,12 +220,7 @@ read_file(struct arpa *a)
 	a->g->words = (size_t)a->counts[0];
 	if (!is(line, length, "\\end\\"))
 		return wrong(a, "\\end\\ is expected");
-	if (vocab_index(&a->g->texts, a->where, a->e) < 0)
-		return -1;
-	a->g->begins = has(a->g, "<s>");
-	a->g->ends = has(a->g, "</s>");
-	a->g->knows_unknown = has(a->g, "<unk>");
-	return 0;
+	return grams_index(a->g, a->where, a->e);
 }
 
 /* ---- texts ---- */
@@ -233,14 +232,14 @@ of(const struct buf *b, uint32_t i)
 }
 
 static uint32_t
-find(const struct grams *g, const char *text, const struct span *from, const struct span *to)
+find(const struct gram_list *g, const char *text, const struct span *from, const struct span *to)
 {
 	return vocab_find(&g->texts, text + from->at, to->at + to->n - from->at);
 }
 
 /* log10 P of the last of the n words from x[0] on. */
 static double
-log_of(const struct grams *g, const char *text, const struct span *x, size_t n)
+log_of(const struct gram_list *g, const char *text, const struct span *x, size_t n)
 {
 	double sum = 0;
 	uint32_t i;
@@ -278,7 +277,7 @@ grams_word(const char **p, const char *end, const char **word)
 
 /* The words of a text; *unknown: how many are not in the list. */
 static void
-put_words(const struct grams *g, const struct step_text *t, struct buf *text, struct buf *spans,
+put_words(const struct gram_list *g, const struct step_text *t, struct buf *text, struct buf *spans,
           double *unknown)
 {
 	const char *p = t->p, *end = t->p + t->n, *from;
@@ -303,7 +302,7 @@ put_words(const struct grams *g, const struct step_text *t, struct buf *text, st
 static int
 score(const struct step *s, struct step_rows *x, struct step_rows *spare, struct err *e)
 {
-	const struct grams *g = s->more;
+	const struct gram_list *g = s->more;
 	struct buf text = { 0 }, spans = { 0 };
 	const struct span *words;
 	size_t i, k, n;
@@ -335,7 +334,7 @@ score(const struct step *s, struct step_rows *x, struct step_rows *spare, struct
 	return 0;
 }
 
-static const struct step_kind step_grams = { "list of n-grams", true, false, score };
+const struct step_kind step_grams = { "list of n-grams", true, false, score };
 
 /* ---- texts by chance ---- */
 
@@ -351,7 +350,7 @@ grams_chance(uint64_t key, uint64_t index)
 /* The word that follows: each with its probability, except those that nobody writes. What the
  * probabilities lack to 1 goes to the last word. */
 static size_t
-choose(const struct grams *g, struct buf *text, struct buf *spans, double r)
+choose(const struct gram_list *g, struct buf *text, struct buf *spans, double r)
 {
 	size_t n = spans->n / sizeof(struct span), from = n + 1 > g->order ? n + 1 - g->order : 0;
 	size_t i, last = g->words;
@@ -382,7 +381,7 @@ arpa_generate(const struct predictor *m, uint64_t seed, uint64_t number, struct 
 {
 	const struct step *s = m->step_count ? &m->steps[0] : NULL;
 	struct buf text = { 0 }, spans = { 0 };
-	const struct grams *g;
+	const struct gram_list *g;
 	uint64_t key = philox_key(seed, "text", number);
 	size_t i, word, n;
 

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/mem.h"
 #include "predict/form_words.h"
+#include "predict/grams.h"
 #include "predict/step_text.h"
 #include "predict/walk.h"
 
@@ -332,7 +333,7 @@ form_type(const struct predictor *m)
 		return last->kind == &step_nearest || last->kind == &step_vote ? "KNN"
 		       : last->kind == &step_support ? "SVM" : last->kind == &step_gauss ? "NAIVE_BAYES"
 		       : last->kind == &step_words ? "COUNT_VECTORIZER" : last->kind == &step_tfidf ? "TFIDF"
-		       : last->kind == &step_project ? "PCA" : last->kind == &step_layer ? "NEURAL_SEQUENTIAL"
+		       : last->kind == &step_grams ? "NGRAM_LM" : last->kind == &step_project ? "PCA" : last->kind == &step_layer ? "NEURAL_SEQUENTIAL"
 		                                                                         : "CUSTOM";
 	if (m->form == PREDICT_CENTERS)
 		return "KMEANS";

@@ -19,7 +19,7 @@
  *     linear.bias          F64 [outputs]     not for centers
  *     step.N.a, .b, .c     F64               arrays of step N (struct step); their sizes follow from its kind
  *     step.N.list          I32
- *     step.N.terms         I8                bytes of texts (form_more.c)
+ *     step.N.terms         I8                bytes of texts (form_more.c, form_grams.c)
  *     pairs.platt          F64 [pairs, 2]
  *
  * Models inside of a model (struct step_models) have a key of their own, in that of their step, and the same

@@ -101,7 +101,7 @@ kind_of(const char *text)
 		"isolation forest of scikit-learn", "k-means", "k-means of scikit-learn", "linear boosting of XGBoost",
 		"linear classifier of scikit-learn", "linear discriminant of scikit-learn", "linear model",
 		"linear model of ONNX", "linear model of PMML", "trees of PMML", "linear model of one class of scikit-learn", "linear model of scikit-learn",
-		"logistic regression", "logistic regression of scikit-learn", "mixture of scikit-learn",
+		"logistic regression", "logistic regression of scikit-learn", "mixture of scikit-learn", "n-grams",
 		"model of a transformed target of scikit-learn", "naive Bayes of scikit-learn",
 		"nearest center of scikit-learn", "neighbours of scikit-learn", "network of Keras", "network of ONNX",
 		"network of TensorFlow Lite", "network of scikit-learn", "one model for each class of scikit-learn",

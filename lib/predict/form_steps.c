@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "predict/form_words.h"
+#include "predict/grams.h"
 #include "predict/onnx/onnxops.h"
 #include "predict/step_features.h"
 #include "predict/step_models.h"
@@ -52,6 +53,7 @@ static const struct row rows[] = {
 	{ "words", &step_words, NONE, NONE, NONE, NONE, false, 1, form_put_bag, form_read_bag },
 	{ "parts", &step_parts, NONE, NONE, NONE, NONE, false, 1, form_put_parts, form_read_parts },
 	{ "texts", &step_parts_texts, NONE, NONE, NONE, NONE, false, 1, form_put_parts, form_read_parts },
+	{ "grams", &step_grams, NONE, NONE, NONE, NONE, false, 1, form_put_grams, form_read_grams },
 	{ "models", &step_models, NONE, NONE, NONE, NONE, false, 1, form_put_models, form_read_models },
 	{ "models of texts", &step_models_texts, NONE, NONE, NONE, NONE, false, 1, form_put_models, form_read_models },
 };

@@ -48,6 +48,7 @@ int form_put_list(const struct form_target *to, const struct step *steps, size_t
 int form_put_encoder(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 int form_put_bag(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 int form_put_parts(const struct form_target *to, const struct step *s, size_t i, json_t *o);
+int form_put_grams(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 int form_put_models(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 
 /* The steps of a model: the member "steps" of the key, and tensors. 0 or -1. */
@@ -95,6 +96,7 @@ int form_read_list(struct form_source *x, const json_t *list);
 int form_read_encoder(struct form_source *x, const json_t *o, size_t i, struct step *s);
 int form_read_bag(struct form_source *x, const json_t *o, size_t i, struct step *s);
 int form_read_parts(struct form_source *x, const json_t *o, size_t i, struct step *s);
+int form_read_grams(struct form_source *x, const json_t *o, size_t i, struct step *s);
 int form_read_models(struct form_source *x, const json_t *o, size_t i, struct step *s);
 
 /* The values of a tensor, which are finite, exactly n of them; NULL with an error. */

@@ -401,7 +401,8 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 		"\"classes\"", "\"binary\"", "\"softmax\"", "\"share\"", "\"linear\"", "\"centers\"", "\"trees\"",
 		"2", "3", "4", "\"shift\"", "\"layer\"", "\"support\"", "\"vote\"", "\"project\"", "\"tfidf\"", "\"gauss\"", "\"select\"",
 		"\"poly\"", "\"bins\"", "\"interpolate\"", "\"power\"", "\"function\"", "\"quadratic\"", "\"onehot\"", "\"ordinal\"",
-		"\"words\"", "\"parts\"", "\"texts\"", "\"models\"", "\"models of texts\"", "\"marks\"", "\"text\"", "null", "[]", "4294967295" };
+		"\"words\"", "\"parts\"", "\"texts\"", "\"models\"", "\"models of texts\"",
+		"\"grams\"", "\"marks\"", "\"text\"", "null", "[]", "4294967295" };
 	struct dice d = { .state = seed };
 	size_t n = size > 2 ? data[0] | (size_t)data[1] << 8 : 0, from, to;
 	const char *word = ONE_OF(&d, words);

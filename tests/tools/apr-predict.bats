@@ -393,6 +393,9 @@ safetensors() {
 	apr-predict --generate 400 m.arpa >texts
 	apr-predict --generate 400 --seed 0 - <m.arpa | cmp - texts
 	! apr-predict --generate 400 --seed 1 m.arpa | cmp -s - texts
+	pipe 'apr-unpack m.arpa | apr-pack -t gguf -o m.gguf 2>said'
+	apr-predict --generate 400 m.gguf | cmp - texts
+	apr-predict m.gguf <<<$'a b\nb  a\na z\n' | cmp - "$out"
 	grep -qvE '^[ab ]*$' texts && fail 'other words'
 	awk '$1 == "a" { n++ } END { exit !(n > 160 && n < 240) }' texts # P(a | <s>) is 0.501
 	local change message

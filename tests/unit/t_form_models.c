@@ -1,9 +1,10 @@
-/* t_form_models: models of models as tensors. Each one of tests/data/predict predicts the same bits behind them;
+/* t_form_models: models of models and lists of n-grams as tensors. Each one of tests/data/predict predicts the same bits behind them;
  * what is damaged is refused with a message, or predicts. */
 #include <math.h>
 #include <string.h>
 
 #include "forms.h"
+#include "predict/readers.h"
 #include "predict/step_models.h"
 #include "recorded.h"
 
@@ -46,6 +47,12 @@ predicted(const struct predictor *m, size_t *n, struct err *e)
 	return r < 0 ? NULL : to;
 }
 
+/* A path of no file: this text. */
+static const char arpa[] = "arpa";
+static const char arpa_text[] = "\\data\\\nngram 1=5\nngram 2=4\nngram 3=1\n\n\\1-grams:\n-1.0\t<unk>\n-99\t<s>\t-0.5\n"
+	"-0.7\t</s>\n-0.6\tthe\t-0.2\n-0.9\tcat\t-0.1\n\n\\2-grams:\n-0.3\t<s> the\t-0.05\n-0.4\tthe cat\n"
+	"-0.2\tcat </s>\n-0.8\tthe the\n\n\\3-grams:\n-0.1\t<s> the cat\n\n\\end\\\n";
+
 static int
 load(struct predictor *m, const char *path, struct err *e)
 {
@@ -53,7 +60,9 @@ load(struct predictor *m, const char *path, struct err *e)
 	int r = -1;
 
 	*m = (struct predictor){ .covers = true };
-	if (recorded_read(&b, "%s", path) == 0 && predict_probe(b.p, b.n))
+	if (path == arpa)
+		buf_text(&b, arpa_text);
+	if ((b.n || recorded_read(&b, "%s", path) == 0) && predict_probe(b.p, b.n))
 		r = predict_read(m, predict_probe(b.p, b.n), b.p, b.n, path, e);
 	buf_free(&b);
 	return r;
@@ -178,14 +187,14 @@ spoil_key(const char *from, const char *to, const char *said)
 
 /* Writes a number over one of a tensor. */
 static void
-spoil_word(const char *name, size_t at, uint32_t v, const char *said)
+spoil_word(const char *path, const char *name, size_t at, uint32_t v, const char *said)
 {
 	struct predictor m;
 	struct forms f = { .w = { .name = NULL } };
 	struct err e = ERR_INIT;
 	size_t i;
 
-	take(vote, &m, &f, &e);
+	take(path, &m, &f, &e);
 	for (i = 0; i < f.form.count && strcmp(f.form.parts[i]->name, name) != 0; i++)
 		;
 	if (i < f.form.count)
@@ -196,14 +205,14 @@ spoil_word(const char *name, size_t at, uint32_t v, const char *said)
 
 /* A tensor gets another name: it is missing. */
 static void
-spoil_name(const char *name, const char *said)
+spoil_name(const char *path, const char *name, const char *said)
 {
 	struct predictor m;
 	struct forms f = { .w = { .name = NULL } };
 	struct err e = ERR_INIT;
 	size_t i;
 
-	take(vote, &m, &f, &e);
+	take(path, &m, &f, &e);
 	for (i = 0; i < f.form.count; i++)
 		if (strcmp(f.form.parts[i]->name, name) == 0)
 			memcpy(f.form.parts[i]->name, "other", 6);
@@ -221,16 +230,55 @@ test_hostile(void)
 	spoil_key("\"kind\":\"models\"", "\"kind\":\"models of texts\"", "does not read what the step does");
 	spoil_key("\"version\":1", "\"version\":2", "version that is not known");
 	spoil_key("\"models\":[{", "\"models\":[3,{", "");
-	spoil_word("step.0.list", 0, 9, "features or values of a model inside are wrong");
-	spoil_word("step.0.list", 1, 0x7fffffff, "features or values of a model inside are wrong");
-	spoil_word("step.0.list", 1, 1, "features or values of a model inside are wrong");
-	spoil_word("step.0.list", 2, 0xffffffff, "features or values of a model inside are wrong");
-	spoil_word("step.0.list", 2, 1, "");
-	spoil_word("step.0.list", 3, 70000, "features or values of a model inside are wrong");
-	spoil_word("step.0.a", 1, 0x7ff80000, "not finite");
-	spoil_name("step.0.list", "step.0.list of type I32 is missing");
-	spoil_name("step.0.a", "step.0.a of type F64 is missing");
-	spoil_name("part.0.linear.weights", "part.0.linear.weights of type F64 is missing");
+	spoil_word(vote, "step.0.list", 0, 9, "features or values of a model inside are wrong");
+	spoil_word(vote, "step.0.list", 1, 0x7fffffff, "features or values of a model inside are wrong");
+	spoil_word(vote, "step.0.list", 1, 1, "features or values of a model inside are wrong");
+	spoil_word(vote, "step.0.list", 2, 0xffffffff, "features or values of a model inside are wrong");
+	spoil_word(vote, "step.0.list", 2, 1, "");
+	spoil_word(vote, "step.0.list", 3, 70000, "features or values of a model inside are wrong");
+	spoil_word(vote, "step.0.a", 1, 0x7ff80000, "not finite");
+	spoil_name(vote, "step.0.list", "step.0.list of type I32 is missing");
+	spoil_name(vote, "step.0.a", "step.0.a of type F64 is missing");
+	spoil_name(vote, "part.0.linear.weights", "part.0.linear.weights of type F64 is missing");
+}
+
+static void
+test_grams(void)
+{
+	struct predictor m, again = { .covers = true };
+	struct forms f = { .w = { .name = NULL } };
+	struct err e = ERR_INIT;
+	struct buf a = { 0 }, b = { 0 };
+	uint64_t i;
+
+	test_same(arpa);
+	if (take(arpa, &m, &f, &e) == 0 && forms_weigh(&f, &e) == 0 && predict_tensors(&again, &f.w, &e) == 0)
+		for (i = 0; i < 50; i++) {
+			arpa_generate(&m, 1, i, &a, &e);
+			arpa_generate(&again, 1, i, &b, &e);
+		}
+	test_ok(a.n > 100 && a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "n-grams: the same texts %s", e.fact);
+	buf_free(&a);
+	buf_free(&b);
+	predictor_free(&m);
+	predictor_free(&again);
+	forms_free(&f);
+	spoil_word(arpa, "step.0.list", 0, 0, "the number of lengths of its n-grams is wrong");
+	spoil_word(arpa, "step.0.list", 0, 17, "the number of lengths of its n-grams is wrong");
+	spoil_word(arpa, "step.0.list", 0, 13, "the number of lengths of its n-grams is wrong");
+	spoil_word(arpa, "step.0.list", 1, 4, "another number of words");
+	spoil_word(arpa, "step.0.list", 3, 2, "other n-grams than its lists say");
+	spoil_word(arpa, "step.0.list", 3, 0xffffffff, "other n-grams than its lists say");
+	spoil_word(arpa, "step.0.list", 4, 0xffffffff, "another number of words");
+	spoil_word(arpa, "step.0.list", 4, 0, "another number of words");
+	spoil_word(arpa, "step.0.terms", 0, 0x61616120, "another number of words"); /* a space comes first */
+	spoil_word(arpa, "step.0.terms", 0, 0x6161ff61, "another number of words");
+	spoil_word(arpa, "step.0.terms", 2, 0x733c203e, "another number of words");
+	spoil_word(arpa, "step.0.a", 1, 0x3ff00000, "a probability is greater than 1");
+	spoil_word(arpa, "step.0.b", 1, 0x7ff00000, "not finite");
+	spoil_name(arpa, "step.0.terms", "step.0.terms of type I8 is missing");
+	spoil_name(arpa, "step.0.list", "have a list");
+	spoil_name(arpa, "step.0.b", "step.0.b of type F64 is missing");
 }
 
 /* Models around each other, which are votes of one: as many levels as there may be, or one more. */
@@ -380,9 +428,11 @@ main(void)
 {
 	test_all();
 	test_hostile();
+	test_grams();
 	test_depth();
 	test_deep_key();
 	test_damage(vote, 300);
+	test_damage(arpa, 300);
 	test_damage("tests/data/predict/text_vote.pkl", 100);
 	test_damage("tests/data/predict/stack.pkl", 300);
 	test_damage("tests/data/predict/isolation_some.pkl", 200);

@@ -125,9 +125,16 @@ is_pmml(const uint8_t *p, size_t n)
 	return pmml_probe(p, n);
 }
 
+static bool
+is_arpa(const uint8_t *p, size_t n)
+{
+	return arpa_probe(p, n);
+}
+
 FORMAT(xgboost, "XGBoost", PREDICT_PROBE, true, &classic_xgboost_writes);
 FORMAT(lightgbm, "LightGBM", 0, true, NULL);
 FORMAT(catboost, "CatBoost", 0, true, NULL);
 FORMAT(sklearn, "scikit-learn", 0, false, NULL);
 FORMAT(onnxml, "ONNX-ML", PREDICT_PROBE, false, NULL);
 FORMAT(pmml, "PMML", PREDICT_PROBE, false, NULL);
+FORMAT(arpa, "ARPA", PREDICT_PROBE, false, NULL);
