@@ -5,8 +5,10 @@
 # Needs Debian's python3-xgboost and python3-sklearn, whose Python is $PYTHON (/usr/bin/python3), and
 # 2 GB in $BENCH_DIR. Models are random trees for XGBoost and fitted forests of scikit-learn, with 100
 # features. Prints seconds of CPU time (user and system) of one thread: of whole processes for
-# apr-predict, of the prediction alone for the libraries, whose rows are in memory. The library
-# computes LIBRARY rows; its time is scaled.
+# apr-predict, of the prediction alone for the libraries, whose rows are in memory, and of reading CSV and
+# predicting: by XGBoost from its own reader, and by pandas (if it is there) and numpy.loadtxt in front of
+# either library. The libraries compute LIBRARY rows; their times are scaled. Starting Python, importing and
+# loading models are not counted.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -32,14 +34,18 @@ predict, count, library = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rng = np.random.default_rng(1)
 features = 100
 rows = rng.random((count, features), dtype=np.float32)
-np.save("rows.npy", rows)
 part = rows[:4096]
 np.savetxt("part", part, fmt="%.9g", delimiter=",")
 with open("part", "rb") as f:
     text = f.read()
-with open("rows.csv", "wb") as f:
-    for _ in range(count // 4096):
-        f.write(text)
+def write_csv(name, blocks):
+    with open(name, "wb") as f:
+        for _ in range(blocks):
+            f.write(text)
+    return blocks * 4096
+count = write_csv("rows.csv", count // 4096)
+library = write_csv("library.csv", max(1, library // 4096))
+np.save("rows.npy", rows[:count])
 
 def xgboost_forest(trees, depth):
     n, inner = 2 ** (depth + 1) - 1, 2 ** depth - 1
@@ -73,6 +79,7 @@ def xgboost_forest(trees, depth):
     booster.load_model(bytearray(json.dumps(model).encode()))
     booster.save_model("model.ubj")
     booster.set_param({"nthread": 1})
+    readers["XGBoost"] = lambda name: booster.predict(xgboost.DMatrix(name + "?format=csv", nthread=1))
     return "model.ubj", lambda x: booster.inplace_predict(x)
 
 def sklearn_forest(trees, depth):
@@ -81,6 +88,23 @@ def sklearn_forest(trees, depth):
     with open("model.pkl", "wb") as f:
         pickle.dump(made, f, 4)
     return "model.pkl", made.predict
+
+readers = {}
+try:
+    import pandas
+    frame = lambda name: pandas.read_csv(name, header=None, dtype=np.float32).values
+except ImportError:
+    frame = None
+
+def seconds(work, *words):
+    begin = time.process_time()
+    result = work(*words)
+    return (time.process_time() - begin) * count / library, result
+
+def from_csv(name, compute):
+    ways = [(readers.get(name), "its own reader"), (frame and (lambda f: compute(frame(f))), "pandas"),
+            (lambda f: compute(np.loadtxt(f, delimiter=",", dtype=np.float32)), "numpy.loadtxt")]
+    return ", ".join(f"{about} {seconds(way, 'library.csv')[0]:.2f} s" for way, about in ways if way)
 
 def process(model, file):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -96,12 +120,11 @@ for name, make in ("XGBoost", xgboost_forest), ("scikit-learn", sklearn_forest):
             npy = process(model, "rows.npy")
             got = np.load("out")
             csv = process(model, "rows.csv")
-            begin = time.process_time()
-            expected = compute(rows[:library])
-            own = (time.process_time() - begin) * count / library
+            own, expected = seconds(compute, rows[:library])
             same = np.array_equal(got[:library], expected)
             print(f"{name:12} {trees:4} trees of depth {depth:2}, {count} rows: NPY {npy:6.2f} s, CSV {csv:6.2f} s "
                   f"({os.path.getsize('rows.csv') / csv / 1e6:.0f} MB/s), library {own:6.2f} s "
                   f"({own / npy:.1f} and {own / csv:.1f} times), "
-                  f"predictions {'are the same' if same else 'DIFFER'}", flush=True)
+                  f"predictions {'are the same' if same else 'DIFFER'}; library from CSV: {from_csv(name, compute)}",
+                  flush=True)
 END
