@@ -66,10 +66,11 @@ i16_row_at(const uint8_t *a, size_t n)
 extern const struct activation activation_f32, activation_i16;
 extern const struct activation activation_q8_0, activation_q8_1, activation_q8_k;
 
-/* A block of 32 or 256 weights: value = scale × code - least. */
+/* A block of 32 weights: value = d × code - m; or of 256: value = d × scale × code - m × least. */
 struct codes {
 	int8_t code[LARGE];
-	float scale[LARGE / SUB], least[LARGE / SUB]; /* for sub values each */
+	int16_t scale[LARGE / SUB], least[LARGE / SUB]; /* for sub values each */
+	float d, m;
 };
 
 /* How plain C unpacks a block type. */
@@ -78,14 +79,15 @@ struct unpacking {
 	const struct activation *activation;
 	unsigned items, bytes; /* of a block */
 	unsigned sub;          /* values that share a scale: 16 or 32 */
-	bool least;            /* false: unpack does not set least, which counts as zero */
+	bool least;            /* false: unpack does not set m and least, which count as zero */
 	void (*unpack)(const uint8_t *x, struct codes *c);
 };
 
 /* By index; NULL past the last. */
 const struct unpacking *unpacking_row(size_t index);
 
-/* Products of one row in plain C. Floats are added in double precision. */
+/* Products of one row in plain C. Blocks are whole numbers times their units, added in the order of blocks in single
+ * precision; floats are added in double precision. */
 float dot_row_ref(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t n);
 float dot_f32_ref(const float *w, const float *a, size_t n);
 

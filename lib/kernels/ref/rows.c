@@ -3,31 +3,32 @@
 #include "core/le.h"
 #include "kernels/common/rows.h"
 
-/* The sums of block b of Q8_K that leasts are multiplied by: of 16 or 32 codes. */
-static void
-block_sums(const struct unpacking *f, const int16_t *of, float *sums)
+/* The sum of code × code for sub values from part j on. */
+static int32_t
+sum_of(const struct unpacking *f, const struct codes *c, const int8_t *code, unsigned j)
 {
+	int32_t sum = 0;
+	unsigned i;
+
+	for (i = f->sub * j; i < f->sub * (j + 1); i++)
+		sum += c->code[i] * code[i];
+	return sum;
+}
+
+/* A block of 256, whose leasts are multiplied by sums of 16 or 32 codes of activations. */
+static float
+large_block(const struct unpacking *f, const struct codes *c, const int8_t *code, const int16_t *of)
+{
+	int32_t sum = 0, taken = 0;
 	unsigned j;
 
 	for (j = 0; j < LARGE / f->sub; j++)
-		sums[j] = (float)(f->sub == SUB ? of[j] : of[2 * j] + of[2 * j + 1]);
-}
-
-/* The sum of scale × (sum of code × code). */
-static float
-block_product(const struct unpacking *f, const struct codes *c, const int8_t *code)
-{
-	float product = 0;
-	unsigned i, j;
-	int sum;
-
-	for (j = 0; j < f->items / f->sub; j++) {
-		sum = 0;
-		for (i = f->sub * j; i < f->sub * (j + 1); i++)
-			sum += c->code[i] * code[i];
-		product += c->scale[j] * (float)sum;
-	}
-	return product;
+		sum += c->scale[j] * sum_of(f, c, code, j);
+	if (!f->least)
+		return c->d * (float)sum;
+	for (j = 0; j < LARGE / f->sub; j++)
+		taken += c->least[j] * (f->sub == SUB ? of[j] : of[2 * j] + of[2 * j + 1]);
+	return c->d * (float)sum - c->m * (float)taken;
 }
 
 static float
@@ -35,20 +36,13 @@ large_row(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t 
 {
 	struct quantized q = quantized_at(a, n, LARGE);
 	const int16_t *of = q.sums;
-	float product, sum = 0, sums[LARGE / SUB];
 	struct codes c;
+	float sum = 0;
 	size_t b;
-	unsigned j;
 
 	for (b = 0; b < n / LARGE; b++, w += f->bytes, of += LARGE / SUB) {
 		f->unpack(w, &c);
-		product = block_product(f, &c, q.code + LARGE * b);
-		if (f->least) {
-			block_sums(f, of, sums);
-			for (j = 0; j < LARGE / f->sub; j++)
-				product -= c.least[j] * sums[j];
-		}
-		sum += q.scale[b] * product;
+		sum += q.scale[b] * large_block(f, &c, q.code + LARGE * b, of);
 	}
 	return sum;
 }
@@ -65,9 +59,9 @@ small_row(const struct unpacking *f, const uint8_t *w, const uint8_t *a, size_t 
 
 	for (b = 0; b < n / SMALL; b++, w += f->bytes) {
 		f->unpack(w, &c);
-		sum += q.scale[b] * block_product(f, &c, q.code + SMALL * b);
+		sum += q.scale[b] * (c.d * (float)sum_of(f, &c, q.code + SMALL * b, 0));
 		if (f->least)
-			sum -= c.least[0] * values[b];
+			sum -= c.m * values[b];
 	}
 	return sum;
 }

@@ -35,37 +35,37 @@ small_codes(const uint8_t *x, const uint8_t *fifth, int zero, struct codes *c)
 static void
 q4_0_unpack(const uint8_t *x, struct codes *c)
 {
-	c->scale[0] = half_at(x);
+	c->d = half_at(x);
 	small_codes(x + 2, NULL, 8, c);
 }
 
 static void
 q4_1_unpack(const uint8_t *x, struct codes *c)
 {
-	c->scale[0] = half_at(x);
-	c->least[0] = -half_at(x + 2);
+	c->d = half_at(x);
+	c->m = -half_at(x + 2);
 	small_codes(x + 4, NULL, 0, c);
 }
 
 static void
 q5_0_unpack(const uint8_t *x, struct codes *c)
 {
-	c->scale[0] = half_at(x);
+	c->d = half_at(x);
 	small_codes(x + 6, x + 2, 16, c);
 }
 
 static void
 q5_1_unpack(const uint8_t *x, struct codes *c)
 {
-	c->scale[0] = half_at(x);
-	c->least[0] = -half_at(x + 2);
+	c->d = half_at(x);
+	c->m = -half_at(x + 2);
 	small_codes(x + 8, x + 4, 0, c);
 }
 
 static void
 q8_0_unpack(const uint8_t *x, struct codes *c)
 {
-	c->scale[0] = half_at(x);
+	c->d = half_at(x);
 	memcpy(c->code, x + 2, SMALL);
 }
 
@@ -84,7 +84,7 @@ levels_unpack(const uint8_t *x, const int8_t *levels, int8_t *y)
 static void
 iq4_nl_unpack(const uint8_t *x, struct codes *c)
 {
-	c->scale[0] = half_at(x);
+	c->d = half_at(x);
 	levels_unpack(x + 2, iq4_levels, c->code);
 }
 
@@ -97,7 +97,7 @@ mxfp4_unpack(const uint8_t *x, struct codes *c)
 	/* 2^(e - 128), subnormal below 2. */
 	uint32_t u = x[0] < 2 ? 0x00200000u << x[0] : (uint32_t)(x[0] - 1) << 23;
 
-	memcpy(c->scale, &u, sizeof u);
+	memcpy(&c->d, &u, sizeof u);
 	levels_unpack(x + 1, levels, c->code);
 }
 
@@ -115,15 +115,16 @@ less(struct codes *c, const uint8_t *code, int zero)
 static void
 q2_k_unpack(const uint8_t *x, struct codes *c)
 {
-	float d = half_at(x + 80), m = half_at(x + 82);
 	uint8_t code[LARGE] = { 0 };
 	int j;
 
+	c->d = half_at(x + 80);
+	c->m = half_at(x + 82);
 	pairs_unpack(x + 16, 0, code);
 	less(c, code, 0);
 	for (j = 0; j < LARGE / SUB; j++) {
-		c->scale[j] = d * (float)(x[j] & 15);
-		c->least[j] = m * (float)(x[j] >> 4);
+		c->scale[j] = x[j] & 15;
+		c->least[j] = x[j] >> 4;
 	}
 }
 
@@ -132,30 +133,32 @@ q3_k_unpack(const uint8_t *x, struct codes *c)
 {
 	const uint8_t *low = x + 96, *high = low + 8;
 	uint8_t code[LARGE] = { 0 };
-	float d = half_at(x + 108);
 	int j, scale;
 
+	c->d = half_at(x + 108);
 	pairs_unpack(x + 32, 0, code);
 	bits_unpack(x, 2, code);
 	less(c, code, 4);
 	for (j = 0; j < LARGE / SUB; j++) {
 		scale = low[j % 8] >> 4 * (j / 8) & 15;
 		scale |= (high[j % 4] >> 2 * (j / 4) & 3) << 4;
-		c->scale[j] = d * (float)(scale - 32);
+		c->scale[j] = (int16_t)(scale - 32);
 	}
 }
 
-/* Eight scales and leasts of six bits. */
+/* Eight scales and leasts of six bits, and their units. */
 static void
-six_unpack(const uint8_t *x, float d, float m, struct codes *c)
+six_unpack(const uint8_t *x, struct codes *c)
 {
 	int j;
 
-	for (j = 0; j < 4; j++) {
-		c->scale[j] = d * (float)(x[j] & 63);
-		c->least[j] = m * (float)(x[j + 4] & 63);
-		c->scale[j + 4] = d * (float)((x[j + 8] & 15) | x[j] >> 6 << 4);
-		c->least[j + 4] = m * (float)(x[j + 8] >> 4 | x[j + 4] >> 6 << 4);
+	c->d = half_at(x);
+	c->m = half_at(x + 2);
+	for (j = 0, x += 4; j < 4; j++) {
+		c->scale[j] = x[j] & 63;
+		c->least[j] = x[j + 4] & 63;
+		c->scale[j + 4] = (int16_t)((x[j + 8] & 15) | x[j] >> 6 << 4);
+		c->least[j + 4] = (int16_t)(x[j + 8] >> 4 | x[j + 4] >> 6 << 4);
 	}
 }
 
@@ -164,7 +167,7 @@ q4_k_unpack(const uint8_t *x, struct codes *c)
 {
 	uint8_t code[LARGE];
 
-	six_unpack(x + 4, half_at(x), half_at(x + 2), c);
+	six_unpack(x, c);
 	nibbles_unpack_256(x + 16, code);
 	less(c, code, 0);
 }
@@ -174,7 +177,7 @@ q5_k_unpack(const uint8_t *x, struct codes *c)
 {
 	uint8_t code[LARGE];
 
-	six_unpack(x + 4, half_at(x), half_at(x + 2), c);
+	six_unpack(x, c);
 	nibbles_unpack_256(x + 48, code);
 	bits_unpack(x + 16, 4, code);
 	less(c, code, 0);
@@ -184,10 +187,10 @@ static void
 q6_k_unpack(const uint8_t *x, struct codes *c)
 {
 	const uint8_t *low = x;
-	float d = half_at(x + 208);
 	uint8_t code[LARGE];
 	int h, j, l;
 
+	c->d = half_at(x + 208);
 	for (h = 0; h < LARGE; h += 128, low += 64) {
 		for (l = 0; l < 64; l++) {
 			code[h + l] = low[l] & 15;
@@ -197,19 +200,19 @@ q6_k_unpack(const uint8_t *x, struct codes *c)
 	pairs_unpack(x + 128, 4, code);
 	less(c, code, 32);
 	for (j = 0; j < LARGE / SUB; j++)
-		c->scale[j] = d * (float)(int8_t)x[192 + j];
+		c->scale[j] = (int8_t)x[192 + j];
 }
 
 static void
 iq4_xs_unpack(const uint8_t *x, struct codes *c)
 {
 	unsigned high = le16(x + 2);
-	float d = half_at(x);
 	int j, scale;
 
+	c->d = half_at(x);
 	for (j = 0; j < LARGE / SMALL; j++) {
 		scale = (x[4 + j / 2] >> 4 * (j % 2) & 15) | (int)(high >> 2 * j & 3) << 4;
-		c->scale[j] = d * (float)(scale - 32);
+		c->scale[j] = (int16_t)(scale - 32);
 		levels_unpack(x + 8 + 16 * j, iq4_levels, c->code + SMALL * j);
 	}
 }
@@ -222,7 +225,7 @@ tq1_0_unpack(const uint8_t *x, struct codes *c)
 	unsigned n;
 	int i, k, p;
 
-	c->scale[0] = half_at(x + 52);
+	c->d = half_at(x + 52);
 	for (p = 0; p < 3; p++) {
 		for (i = 0; i < bytes[p]; i++) {
 			n = x[i];
@@ -235,8 +238,8 @@ tq1_0_unpack(const uint8_t *x, struct codes *c)
 		x += bytes[p];
 		y += bytes[p] * digits[p];
 	}
-	for (i = 1; i < LARGE / SMALL; i++)
-		c->scale[i] = c->scale[0];
+	for (i = 0; i < LARGE / SMALL; i++)
+		c->scale[i] = 1;
 }
 
 static void
@@ -245,10 +248,11 @@ tq2_0_unpack(const uint8_t *x, struct codes *c)
 	uint8_t code[LARGE] = { 0 };
 	int i;
 
+	c->d = half_at(x + 64);
 	pairs_unpack(x, 0, code);
 	less(c, code, 1);
 	for (i = 0; i < LARGE / SMALL; i++)
-		c->scale[i] = half_at(x + 64);
+		c->scale[i] = 1;
 }
 
 /* ---- points of grids ---- */
@@ -271,13 +275,13 @@ static const int8_t iq2_levels[4] = { 8, 25, 43, 0 };
 static void
 iq2_xxs_unpack(const uint8_t *x, struct codes *c)
 {
-	float d = half_at(x);
 	uint32_t rest;
 	int i, k;
 
+	c->d = half_at(x) * 0.125f;
 	for (i = 0, x += 2; i < LARGE / 32; i++, x += 8) {
 		rest = le32(x + 4);
-		c->scale[i] = d * (0.5f + (float)(int)(rest >> 28)) * 0.25f;
+		c->scale[i] = (int16_t)(2 * (rest >> 28) + 1);
 		for (k = 0; k < 4; k++)
 			point_unpack(iq2_xxs_grid[x[k]], 2, 8, iq2_levels,
 			             iq_signs(rest >> 7 * k & 127), c->code + 32 * i + 8 * k);
@@ -286,12 +290,12 @@ iq2_xxs_unpack(const uint8_t *x, struct codes *c)
 
 /* Scales of four bits, two a byte. */
 static void
-iq2_scales(const uint8_t *x, float d, struct codes *c)
+iq2_scales(const uint8_t *x, struct codes *c)
 {
 	int j;
 
 	for (j = 0; j < LARGE / SUB; j++)
-		c->scale[j] = d * (0.5f + (float)(x[j / 2] >> 4 * (j % 2) & 15)) * 0.25f;
+		c->scale[j] = (int16_t)(2 * (x[j / 2] >> 4 * (j % 2) & 15) + 1);
 }
 
 static void
@@ -300,7 +304,8 @@ iq2_xs_unpack(const uint8_t *x, struct codes *c)
 	unsigned point;
 	int i;
 
-	iq2_scales(x + 66, half_at(x), c);
+	c->d = half_at(x) * 0.125f;
+	iq2_scales(x + 66, c);
 	for (i = 0; i < LARGE / 8; i++) {
 		point = le16(x + 2 + 2 * i);
 		point_unpack(iq2_xs_grid[point & 511], 2, 8, iq2_levels, iq_signs(point >> 9),
@@ -314,7 +319,8 @@ iq2_s_unpack(const uint8_t *x, struct codes *c)
 	unsigned high;
 	int i;
 
-	iq2_scales(x + 74, half_at(x), c);
+	c->d = half_at(x) * 0.125f;
+	iq2_scales(x + 74, c);
 	for (i = 0; i < LARGE / 8; i++) {
 		high = x[66 + i / 4] >> 2 * (i % 4) & 3u;
 		point_unpack(iq2_s_grid[x[2 + i] | high << 8], 2, 8, iq2_levels, x[34 + i],
@@ -326,15 +332,15 @@ static void
 iq3_xxs_unpack(const uint8_t *x, struct codes *c)
 {
 	static const int8_t levels[8] = { 4, 12, 20, 28, 36, 44, 52, 62 };
-	float d = half_at(x);
 	unsigned signs;
 	uint32_t rest;
 	int i;
 
+	c->d = half_at(x) * 0.25f;
 	for (i = 0; i < LARGE / 4; i++) {
 		rest = le32(x + 66 + 4 * (i / 8));
 		signs = iq_signs(rest >> 7 * (i / 2 % 4) & 127) >> 4 * (i % 2);
-		c->scale[i / 8] = d * (0.5f + (float)(int)(rest >> 28)) * 0.5f;
+		c->scale[i / 8] = (int16_t)(2 * (rest >> 28) + 1);
 		point_unpack(iq3_xxs_grid[x[2 + i]], 3, 4, levels, signs, c->code + 4 * i);
 	}
 }
@@ -343,13 +349,13 @@ static void
 iq3_s_unpack(const uint8_t *x, struct codes *c)
 {
 	static const int8_t levels[8] = { 1, 3, 5, 7, 9, 11, 13, 15 };
-	float d = half_at(x);
 	unsigned high;
 	int i;
 
+	c->d = half_at(x);
 	for (i = 0; i < LARGE / 4; i++) {
 		high = x[66 + i / 8] >> i % 8 & 1u;
-		c->scale[i / 8] = d * (float)(1 + 2 * (x[106 + i / 16] >> 4 * (i / 8 % 2) & 15));
+		c->scale[i / 8] = (int16_t)(1 + 2 * (x[106 + i / 16] >> 4 * (i / 8 % 2) & 15));
 		point_unpack(iq3_s_grid[x[2 + i] | high << 8], 3, 4, levels,
 		             x[74 + i / 2] >> 4 * (i % 2), c->code + 4 * i);
 	}
@@ -361,13 +367,13 @@ static const int8_t iq1_up[4] = { -7, 1, 9, 17 }, iq1_down[4] = { -9, -1, 7, 15 
 static void
 iq1_s_unpack(const uint8_t *x, struct codes *c)
 {
-	float d = half_at(x);
 	unsigned high;
 	int i;
 
+	c->d = half_at(x) * 0.125f;
 	for (i = 0; i < LARGE / 8; i++) {
 		high = le16(x + 34 + 2 * (i / 4));
-		c->scale[i / 4] = d * (float)(2 * (int)(high >> 12 & 7) + 1) * 0.125f;
+		c->scale[i / 4] = (int16_t)(2 * (high >> 12 & 7) + 1);
 		point_unpack(iq1_grid[x[2 + i] | (high >> 3 * (i % 4) & 7) << 8], 2, 8,
 		             high >> 15 ? iq1_down : iq1_up, 0, c->code + 8 * i);
 	}
@@ -378,14 +384,13 @@ iq1_m_unpack(const uint8_t *x, struct codes *c)
 {
 	const uint8_t *scales = x + 48;
 	unsigned four, high;
-	float d;
 	int i;
 
-	d = half_f16_f32((uint16_t)(le16(scales) >> 12 | le16(scales + 2) >> 12 << 4 |
-	                            le16(scales + 4) >> 12 << 8 | le16(scales + 6) >> 12 << 12));
+	c->d = half_f16_f32((uint16_t)(le16(scales) >> 12 | le16(scales + 2) >> 12 << 4 |
+	                               le16(scales + 4) >> 12 << 8 | le16(scales + 6) >> 12 << 12)) * 0.125f;
 	for (i = 0; i < LARGE / 8; i++) {
 		four = le16(scales + 2 * (i / 8));
-		c->scale[i / 2] = d * (float)(2 * (int)(four >> 3 * (i / 2 % 4) & 7) + 1) * 0.125f;
+		c->scale[i / 2] = (int16_t)(2 * (four >> 3 * (i / 2 % 4) & 7) + 1);
 		high = x[32 + i / 2] >> 4 * (i % 2) & 15u;
 		point_unpack(iq1_grid[x[i] | (high & 7) << 8], 2, 8,
 		             high >> 3 ? iq1_down : iq1_up, 0, c->code + 8 * i);
