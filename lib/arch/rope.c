@@ -68,6 +68,7 @@ rope_turns(const struct rope *r, double position, float step, float *angles)
 	}
 }
 
+/* In double precision, so that libraries of mathematics agree on the rounded result. */
 void
 rope_angles(const struct rope *r, double position, float *cosines, float *sines)
 {
@@ -77,7 +78,7 @@ rope_angles(const struct rope *r, double position, float *cosines, float *sines)
 	rope_turns(r, position, powf((float)r->base, -2 / (float)r->rot), cosines);
 	for (i = 0; i < r->rot / 2; i++) {
 		angle = cosines[i];
-		cosines[i] = cosf(angle) * length;
-		sines[i] = sinf(angle) * length;
+		cosines[i] = (float)cos((double)angle) * length;
+		sines[i] = (float)sin((double)angle) * length;
 	}
 }
