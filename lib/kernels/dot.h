@@ -22,7 +22,8 @@
  * where a term is value × activation, both as stored. With DOT_MANY activations or more,
  * which are added in runs of 128, the 16 becomes 80. A product does not depend on the rows
  * that are computed together with it, nor on the other activations; but its last bits may
- * differ between fewer than DOT_MANY activations and more.
+ * differ between fewer than DOT_MANY activations and more. In WebAssembly, blocks have the
+ * bits of plain C.
  *
  * I16 is for levels that multiply integers of 16 bits faster than floats. 32 columns are
  * integers below 2^13 with a common factor, and weights of these types are rounded in the

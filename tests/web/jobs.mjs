@@ -5,7 +5,7 @@
 //	verify IN KEY                  prints the id of the key and the root
 //	judge IN                       prints what a check finds, apart from the tokenizer
 //	look IN                        prints a digest of tensors, their first values, metadata and bytes
-//	logits IN OUT ID...            writes the logits after each token, f32
+//	logits IN OUT ID[,ID]...       writes the logits after each token, or after those fed at once, f32
 //	say IN TEXT COUNT              prints what a model says next
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -77,7 +77,7 @@ const jobs = {
     return `${from} ${JSON.stringify(findings.filter((f) => f.id !== 'CHECK-084'))}`;
   }),
   logits: (from, to, ...ids) => running(from, (run) => {
-    writeFileSync(to, Buffer.concat(ids.map((id) => Buffer.from(run.feed([Number(id)]).buffer))));
+    writeFileSync(to, Buffer.concat(ids.map((id) => Buffer.from(run.feed(id.split(',').map(Number)).buffer))));
     return to;
   }),
   say: (from, text, count) => running(from, (run) => {

@@ -170,6 +170,51 @@ jobs() {
 	cmp <(tail -n +5 said) <(apr-run -n 20 -p ROMEO: --cache f32 "$model"; echo)
 }
 
+# alike MODEL TOKENS [LIMIT]: logits of the module have the bits of plain C, or are within a limit, one token at a time
+# and in two prompts.
+alike() {
+	local ids bytes
+	mapfile -t ids < <(seq 5 "$(($2 + 4))")
+	APR_CPU=ref apr-run --tokens "$(IFS=,; echo "${ids[*]}")" --logits --cache f32 "$1" >want
+	bytes=$(($(wc -c <want) / $2))
+	{ head -c $((bytes * $2 / 2)) want | tail -c $bytes; tail -c $bytes want; } >want.prompts
+	job logits "$1" one "${ids[@]}"
+	job logits "$1" prompts "$(IFS=,; echo "${ids[*]:0:$2/2}")" "$(IFS=,; echo "${ids[*]:$2/2}")"
+	jobs
+	rm lines
+	if [ $# -eq 2 ]; then
+		cmp want one && cmp want.prompts prompts || fail "$1"
+		return
+	fi
+	nearlogits one want $((bytes / 4)) "$3"
+	nearlogits prompts want.prompts $((bytes / 4)) "$3"
+}
+
+@test "wasm: where weights are blocks, logits have the bits of plain C" {
+	local type
+	for type in q4_0 q8_0 q4_k q6_k; do
+		apr-unpack "$model" | apr-quant $type | apr-pack -t gguf --no-sync -o $type.gguf
+		alike $type.gguf 120
+	done
+	for type in q4_1 q5_0 q5_1 q2_k q3_k q5_k iq4_nl iq4_xs mxfp4 tq2_0; do
+		apr-unpack "$model" | apr-quant $type | apr-pack -t gguf --no-sync -o $type.gguf
+		alike $type.gguf 12
+	done
+	apr-unpack "$model" | apr-quant f16 | apr-pack -t gguf --no-sync -o f16.gguf
+	alike f16.gguf 120 1e-4
+	alike "$model" 120 1e-4
+}
+
+@test "wasm: logits of models made elsewhere are those of plain C" {
+	local at=$APR_TEST_DATA/models type
+	need_data
+	alike "$at/shakespeare/shakespeare-Q8_0.gguf" 120
+	alike "$at/shakespeare/shakespeare-Q4_K_M.gguf" 120
+	for type in F16 BF16 f32; do
+		alike "$at/stories260K/stories260K-$type.gguf" 120 1e-4
+	done
+}
+
 @test "wasm: the module and its glue are as small as web/budget says" {
 	local name most
 	while read -r name most; do

@@ -44,6 +44,7 @@ four_totals(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
 
 /* ---- blocks of 32 ---- */
 
+#ifndef WASM_SIXTEEN
 INLINE float
 small_row(small_codes *codes, size_t bytes, bool least, const uint8_t *w, const uint8_t *a,
           size_t n)
@@ -75,6 +76,7 @@ small_row(small_codes *codes, size_t bytes, bool least, const uint8_t *w, const 
 	}
 	return sum;
 }
+#endif
 
 /* ---- blocks of 256 ---- */
 
@@ -121,6 +123,9 @@ taken(const struct scales *s, int sub, const int16_t *of)
 	return vmlal_high_s16(sum, s->least[1], next);
 }
 
+#ifdef WASM_SIXTEEN
+#include "kernels/neon/rows_i16.h"
+#else
 INLINE float
 large_row(large_codes *codes, large_scales *scales, size_t bytes, int sub, bool least,
           const uint8_t *w, const uint8_t *a, size_t n)
@@ -152,7 +157,7 @@ VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_
 		*y++ = small_row(NAME##_codes, BYTES, LEAST, w, a, n); \
 }
 
-#define LARGE_ROWS(NAME, SCALES, BYTES, SUBS, LEAST) \
+#define LARGE_ROWS(NAME, SCALES, BYTES, D, SUBS, LEAST) \
 void \
 VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, \
                      float *y) \
@@ -161,24 +166,21 @@ VARIANT(NAME##_rows)(const uint8_t *w, size_t stride, size_t count, const uint8_
 		*y++ = large_row(NAME##_codes, SCALES, BYTES, SUBS, LEAST, w, a, n); \
 }
 
-#ifdef WASM_SIXTEEN
-#include "kernels/neon/rows_i16.h"
-#else
 SMALL_ROWS(q4_0, 18, false)
 SMALL_ROWS(q8_0, 34, false)
-LARGE_ROWS(q4_k, q4_k_scales, 144, 32, true)
-LARGE_ROWS(q6_k, q6_k_scales, 210, 16, false)
+LARGE_ROWS(q4_k, q4_k_scales, 144, 0, 32, true)
+LARGE_ROWS(q6_k, q6_k_scales, 210, 208, 16, false)
 #endif
 SMALL_ROWS(q5_0, 22, false)
 SMALL_ROWS(iq4_nl, 18, false)
 SMALL_ROWS(mxfp4, 17, false)
 SMALL_ROWS(q4_1, 20, true)
 SMALL_ROWS(q5_1, 24, true)
-LARGE_ROWS(q2_k, q2_k_scales, 84, 16, true)
-LARGE_ROWS(q3_k, q3_k_scales, 110, 16, false)
-LARGE_ROWS(q5_k, q4_k_scales, 176, 32, true)
-LARGE_ROWS(iq4_xs, iq4_xs_scales, 136, 32, false)
-LARGE_ROWS(tq2_0, tq2_0_scales, 66, 32, false)
+LARGE_ROWS(q2_k, q2_k_scales, 84, 80, 16, true)
+LARGE_ROWS(q3_k, q3_k_scales, 110, 108, 16, false)
+LARGE_ROWS(q5_k, q4_k_scales, 176, 0, 32, true)
+LARGE_ROWS(iq4_xs, iq4_xs_scales, 136, 0, 32, false)
+LARGE_ROWS(tq2_0, tq2_0_scales, 66, 64, 32, false)
 
 /* ---- floats ---- */
 

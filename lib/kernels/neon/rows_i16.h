@@ -1,9 +1,12 @@
-/* rows_i16: products with one row of activations in WebAssembly, for the types that are run there most.
- * Internal to this folder; rows.h has the others.
+/* rows_i16: products with one row of activations in WebAssembly. Internal to this folder; rows.h has those
+ * of 64-bit ARM.
  *
- * Activations are widened to 16 bits once for all rows. Codes of weights become 16 bits by masks and
- * shifts of eight pairs of bytes, so most activations are the eight at even places of sixteen and then
- * the eight at odd ones.
+ * Four rows are computed at a time, each in its own lane, which adds blocks in their order: products have the
+ * bits of plain C.
+ *
+ * For the types that are run there most, activations are widened to 16 bits once for all rows. Codes of weights
+ * become 16 bits by masks and shifts of eight pairs of bytes, so most activations are the eight at even places of
+ * sixteen and then the eight at odd ones.
  *
  * Engines load everything of a straight piece of code before they compute, and what registers do not hold
  * goes to the stack. So loops are not unrolled.
@@ -12,10 +15,13 @@
 #define DOT_ROWS_I16_H
 
 #include "kernels/neon/codes.h"
+#include "kernels/neon/panel.h"
 
 enum {
 	COLUMNS = 4096, /* that are widened at once */
-	VECTORS = 5     /* of 32 columns, at most */
+	VECTORS = 5,    /* of 32 columns, at most */
+	LANES = 4,
+	RUN = 32        /* blocks of 32 columns */
 };
 
 typedef v128_t wide_columns[COLUMNS / SMALL * VECTORS];
@@ -66,11 +72,64 @@ high_nibbles(v128_t v, const v128_t *a)
 	return two(wasm_v128_and(v, wasm_i16x8_splat(0x00f0)), a[0], wasm_u16x8_shr(v, 12), a[1]);
 }
 
+/* The totals of four vectors, side by side. */
+INLINE v128_t
+lanes_of(const v128_t *v)
+{
+	const v128_t a = add(wasm_i32x4_shuffle(v[0], v[1], 0, 4, 1, 5), wasm_i32x4_shuffle(v[0], v[1], 2, 6, 3, 7));
+	const v128_t b = add(wasm_i32x4_shuffle(v[2], v[3], 0, 4, 1, 5), wasm_i32x4_shuffle(v[2], v[3], 2, 6, 3, 7));
+
+	return add(wasm_i64x2_shuffle(a, b, 0, 2), wasm_i64x2_shuffle(a, b, 1, 3));
+}
+
+/* The halves at place at of four rows, times unit, a power of two. They are in the upper halves of lanes, where
+ * sign, exponent and fraction move to their places; the difference of the biases is multiplied in. */
+INLINE v128_t
+halves_of(const uint8_t *const *x, size_t at, float unit)
+{
+	const v128_t none = wasm_i32x4_splat(0), most = wasm_i32x4_splat(0x7c000000);
+	const v128_t one = wasm_v128_load16_lane(x[0] + at, none, 1), two = wasm_v128_load16_lane(x[1] + at, one, 3);
+	const v128_t v = wasm_v128_load16_lane(x[3] + at, wasm_v128_load16_lane(x[2] + at, two, 5), 7);
+	const v128_t number = wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shr(v, 3), wasm_i32x4_splat((int32_t)0x8fffe000)),
+	                                     wasm_f32x4_splat(0x1p112f * unit));
+	const v128_t special = wasm_i32x4_eq(wasm_v128_and(v, most), most);
+
+	return wasm_v128_or(number, wasm_v128_and(special, wasm_i32x4_splat(0x7f800000)));
+}
+
+/* The next block. The compiler cannot tell where it is: it would compute all addresses of a loop from one number,
+ * which engines do not fold into their loads. */
+INLINE const uint8_t *
+next_block(const uint8_t *x, size_t bytes)
+{
+	x += bytes;
+	__asm__("" : "+r"(x));
+	return x;
+}
+
+/* Four rows from row i of count on; behind the last row, the last row again. */
+INLINE void
+four_rows(const uint8_t **row, const uint8_t *w, size_t stride, size_t count, size_t i)
+{
+	int k;
+
+	for (k = 0; k < LANES; k++)
+		row[k] = row_at(w + stride * i, stride, count - i, k);
+}
+
+/* What the products of four rows begin with: those of the columns before at. */
+INLINE v128_t
+begun(const float *y, size_t count, size_t at)
+{
+	return at > 0 ? (v128_t)get_rows(y, count, 0) : wasm_f32x4_splat(0);
+}
+
 /* ---- blocks of 32 ---- */
 
 struct small {
 	size_t bytes, vectors; /* of weights, and of wide activations; a block */
 	float unit;            /* of products */
+	bool least;
 	void (*widen)(v128_t *to, const int8_t *a, int32_t sum);
 	/* Four sums, which together are the products of a block. */
 	v128_t (*product)(const uint8_t *block, const v128_t *a);
@@ -110,38 +169,52 @@ q4_0_product(const uint8_t *x, const v128_t *a)
 	return add(add(low_nibbles(v, a), high_nibbles(v, a + 2)), a[4]);
 }
 
-/* Scales of blocks times those of activations. */
+/* As they are, for other types. */
 INLINE void
-units_of(float *to, const struct small *s, const uint8_t *w, const float *scale, size_t blocks)
+small_widen(v128_t *to, const int8_t *a, int32_t sum)
 {
-	size_t b;
-
-	for (b = 0; b + 4 <= blocks; b += 4, w += 4 * s->bytes)
-		vst1q_f32(to + b, vmulq_f32(vmulq_n_f32(four_halves(w, s->bytes), s->unit), vld1q_f32(scale + b)));
-	for (; b < blocks; b++, w += s->bytes)
-		to[b] = half_at(w) * s->unit * scale[b];
+	(void)sum;
+	to[0] = wasm_v128_load(a);
+	to[1] = wasm_v128_load(a + 16);
 }
 
-/* Two rows, which meet the same activations. */
+/* The products of up to RUN blocks of four rows. */
 INLINE void
-small_two(const struct small *s, const uint8_t *w, const uint8_t *v, const v128_t *a, const float *scale,
-          size_t blocks, float *y)
+small_sums(const struct small *s, const uint8_t *const *row, const v128_t *a, size_t blocks, v128_t *sum)
 {
-	float unit[2][COLUMNS / SMALL];
-	v128_t acc[2] = { wasm_f32x4_splat(0), wasm_f32x4_splat(0) }, sum[2];
-	size_t b;
+	const uint8_t *x[LANES] = { row[0], row[1], row[2], row[3] };
+	size_t b, i;
 
-	units_of(unit[0], s, w, scale, blocks);
-	units_of(unit[1], s, v, scale, blocks);
 #pragma GCC unroll 1
-	for (b = 0; b < blocks; b++, w += s->bytes, v += s->bytes, a += s->vectors) {
-		sum[0] = wasm_f32x4_convert_i32x4(s->product(w, a));
-		sum[1] = wasm_f32x4_convert_i32x4(s->product(v, a));
-		acc[0] = wasm_f32x4_add(acc[0], wasm_f32x4_mul(sum[0], wasm_v128_load32_splat(&unit[0][b])));
-		acc[1] = wasm_f32x4_add(acc[1], wasm_f32x4_mul(sum[1], wasm_v128_load32_splat(&unit[1][b])));
+	for (b = 0; b < blocks; b++, a += s->vectors, sum += LANES)
+#pragma GCC unroll 4
+		for (i = 0; i < LANES; i++) {
+			sum[i] = s->product(x[i], a);
+			x[i] = next_block(x[i], s->bytes);
+		}
+}
+
+/* Blocks of four rows, which follow those in acc. */
+INLINE v128_t
+small_four(const struct small *s, const uint8_t **x, const v128_t *a, const float *scale, const float *value,
+           size_t blocks, v128_t acc)
+{
+	v128_t sum[RUN * LANES], y, d;
+	size_t b, i;
+
+	small_sums(s, x, a, blocks, sum);
+#pragma GCC unroll 1
+	for (b = 0; b < blocks; b++) {
+		d = s->bytes == 17 ? (v128_t)(float32x4_t){ power_at(x[0]), power_at(x[1]), power_at(x[2]), power_at(x[3]) }
+			: halves_of(x, 0, s->unit);
+		y = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(lanes_of(sum + LANES * b)), d);
+		acc = wasm_f32x4_add(acc, wasm_f32x4_mul(y, wasm_v128_load32_splat(scale + b)));
+		if (s->least)
+			acc = wasm_f32x4_add(acc, wasm_f32x4_mul(halves_of(x, 2, 1), wasm_v128_load32_splat(value + b)));
+		for (i = 0; i < LANES; i++)
+			x[i] += s->bytes;
 	}
-	y[0] = vaddvq_f32((float32x4_t)acc[0]);
-	y[1] = vaddvq_f32((float32x4_t)acc[1]);
+	return acc;
 }
 
 INLINE void
@@ -150,31 +223,39 @@ small_rows(const struct small *s, const uint8_t *w, size_t stride, size_t count,
 {
 	const struct quantized q = quantized_at(a, n, SMALL);
 	const int32_t *of = q.sums;
+	const uint8_t *row[LANES];
 	size_t at, b, blocks, i;
 	wide_columns wide;
-	float sum[2];
+	v128_t sum;
 
 	for (at = 0; at < n / SMALL; at += blocks, w += blocks * s->bytes) {
 		blocks = n / SMALL - at < COLUMNS / SMALL ? n / SMALL - at : COLUMNS / SMALL;
 		for (b = 0; b < blocks; b++)
 			s->widen(wide + s->vectors * b, q.code + SMALL * (at + b), of[at + b]);
-		for (i = 0; i < count; i += 2) {
-			small_two(s, w + stride * i, w + stride * (i + 1 < count ? i + 1 : i), wide, q.scale + at,
-			          blocks, sum);
-			y[i] = at > 0 ? y[i] + sum[0] : sum[0];
-			if (i + 1 < count)
-				y[i + 1] = at > 0 ? y[i + 1] + sum[1] : sum[1];
+		for (i = 0; i < count; i += LANES) {
+			four_rows(row, w, stride, count, i);
+			sum = begun(y + i, count - i, at);
+			for (b = 0; b < blocks; b += RUN)
+				sum = small_four(s, row, wide + s->vectors * b, q.scale + at + b, (const float *)q.sums + at + b,
+				                 blocks - b < RUN ? blocks - b : RUN, sum);
+			put_rows(y + i, count - i, 0, (float32x4_t)sum);
 		}
 	}
 }
 
 /* ---- blocks of 256 ---- */
 
+/* What each of four rows has of a block. */
+struct four {
+	v128_t sum[LANES], taken[LANES]; /* four sums each */
+};
+
 struct large {
-	size_t bytes;
+	size_t bytes, d; /* of a block; where the unit is, with that of leasts behind it */
+	bool least;
 	void (*widen)(v128_t *to, const int8_t *a);
-	/* Four numbers whose total is a product without the scale of activations; of: sums of 16 of them. */
-	v128_t (*product)(const uint8_t *block, const v128_t *a, const int16_t *of);
+	/* A block of row i; of: sums of 16 activations. */
+	void (*product)(const uint8_t *block, const v128_t *a, const int16_t *of, struct four *f, size_t i);
 };
 
 /* Two vectors of four sums below 2^15, times a scale each. */
@@ -209,23 +290,22 @@ q4_k_part(const uint8_t *x, const v128_t *a, const int16_t *scale)
 	             wasm_i16x8_shuffle(s, s, 0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-INLINE v128_t
-q4_k_product(const uint8_t *x, const v128_t *a, const int16_t *of)
+INLINE void
+q4_k_product(const uint8_t *x, const v128_t *a, const int16_t *of, struct four *f, size_t i)
 {
 	const struct scales s = q4_k_scales(x);
 	const v128_t least = (v128_t)s.least[0], v = wasm_v128_load(of), w = wasm_v128_load(of + 8);
-	const v128_t taken = two(wasm_i16x8_shuffle(v, w, 0, 2, 4, 6, 8, 10, 12, 14), least,
-	                         wasm_i16x8_shuffle(v, w, 1, 3, 5, 7, 9, 11, 13, 15), least);
 	v128_t sum = wasm_i32x4_splat(0);
 	int16_t scale[8];
-	int i;
+	int k;
 
+	f->taken[i] = two(wasm_i16x8_shuffle(v, w, 0, 2, 4, 6, 8, 10, 12, 14), least,
+	                  wasm_i16x8_shuffle(v, w, 1, 3, 5, 7, 9, 11, 13, 15), least);
 	wasm_v128_store(scale, wasm_i16x8_narrow_i32x4((v128_t)s.scale[0], (v128_t)s.scale[1]));
 #pragma GCC unroll 1
-	for (i = 0; i < 4; i++)
-		sum = add(sum, q4_k_part(x + 16 + 32 * i, a + 8 * i, scale + 2 * i));
-	return wasm_f32x4_sub(wasm_f32x4_mul(wasm_f32x4_convert_i32x4(sum), wasm_f32x4_splat(s.d)),
-	                      wasm_f32x4_mul(wasm_f32x4_convert_i32x4(taken), wasm_f32x4_splat(s.m)));
+	for (k = 0; k < 4; k++)
+		sum = add(sum, q4_k_part(x + 16 + 32 * k, a + 8 * k, scale + 2 * k));
+	f->sum[i] = sum;
 }
 
 /* In the order of q6_k_part. */
@@ -267,22 +347,63 @@ q6_k_part(const uint8_t *low, const uint8_t *high, const v128_t *a, const uint8_
 	                        wasm_i16x8_shuffle(s, s, 4, 4, 4, 4, 6, 6, 6, 6)));
 }
 
-INLINE v128_t
-q6_k_product(const uint8_t *x, const v128_t *a, const int16_t *of)
+INLINE void
+q6_k_product(const uint8_t *x, const v128_t *a, const int16_t *of, struct four *f, size_t i)
 {
 	const v128_t taken = two(wasm_v128_load(of), wasm_i16x8_load8x8(x + 192),
 	                         wasm_v128_load(of + 8), wasm_i16x8_load8x8(x + 200));
 	const uint8_t *low = x, *scale = x + 192;
 	v128_t sum = wasm_i32x4_neg(wasm_i32x4_shl(taken, 5));
-	int i;
+	int k;
 
 #pragma GCC unroll 1
-	for (i = 0; i < 4; i++, a += 8) {
-		sum = add(sum, q6_k_part(low, x + 128 + 16 * i, a, scale));
-		low += 16 + 32 * (i % 2);
-		scale += 1 + 6 * (i % 2);
+	for (k = 0; k < 4; k++, a += 8) {
+		sum = add(sum, q6_k_part(low, x + 128 + 16 * k, a, scale));
+		low += 16 + 32 * (k % 2);
+		scale += 1 + 6 * (k % 2);
 	}
-	return wasm_f32x4_mul(wasm_f32x4_convert_i32x4(sum), wasm_f32x4_splat(half_at(x + 208)));
+	f->sum[i] = sum;
+}
+
+/* Other types take them as they are. */
+INLINE void
+large_widen(v128_t *to, const int8_t *a)
+{
+	memcpy(to, a, LARGE);
+}
+
+INLINE void
+large_product(large_codes *codes, large_scales *scales, int sub, bool least, const uint8_t *x, const v128_t *a,
+              const int16_t *of, struct four *f, size_t i)
+{
+	const struct scales s = scales(x);
+
+	f->sum[i] = (v128_t)scaled(codes, &s, sub, x, (const int8_t *)a);
+	if (least)
+		f->taken[i] = (v128_t)taken(&s, sub, of);
+}
+
+/* Blocks of four rows, which follow those in acc. */
+INLINE v128_t
+large_four(const struct large *l, const uint8_t *const *row, const v128_t *a, const struct quantized *q, size_t at,
+           size_t blocks, v128_t acc)
+{
+	const int16_t *of = (const int16_t *)q->sums + LARGE / SUB * at;
+	struct four f;
+	size_t b, i;
+	v128_t y;
+
+	for (b = 0; b < blocks; b++, a += LARGE / 8, of += LARGE / SUB) {
+#pragma GCC unroll 1
+		for (i = 0; i < LANES; i++)
+			l->product(row[i] + l->bytes * b, a, of, &f, i);
+		y = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(lanes_of(f.sum)), halves_of(row, l->bytes * b + l->d, 1));
+		if (l->least)
+			y = wasm_f32x4_sub(y, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(lanes_of(f.taken)),
+			                                     halves_of(row, l->bytes * b + l->d + 2, 1)));
+		acc = wasm_f32x4_add(acc, wasm_f32x4_mul(y, wasm_v128_load32_splat(q->scale + at + b)));
+	}
+	return acc;
 }
 
 INLINE void
@@ -290,25 +411,19 @@ large_rows(const struct large *l, const uint8_t *w, size_t stride, size_t count,
            float *y)
 {
 	const struct quantized q = quantized_at(a, n, LARGE);
-	const int16_t *of = q.sums;
-	size_t at, b, columns, i;
+	const uint8_t *row[LANES];
+	size_t at, b, blocks, i;
 	wide_columns wide;
-	v128_t acc, product;
-	float sum;
+	v128_t sum;
 
-	for (at = 0; at < n; at += columns, w += columns / LARGE * l->bytes) {
-		columns = n - at < COLUMNS ? n - at : COLUMNS;
-		for (i = 0; i < columns; i += LARGE)
-			l->widen(wide + i / 8, q.code + at + i);
-		for (i = 0; i < count; i++) {
-			acc = wasm_f32x4_splat(0);
-			for (b = 0; b < columns / LARGE; b++) {
-				product = l->product(w + stride * i + l->bytes * b, wide + LARGE / 8 * b,
-				                     of + at / SUB + LARGE / SUB * b);
-				acc = wasm_f32x4_add(acc, wasm_f32x4_mul(product, wasm_v128_load32_splat(q.scale + at / LARGE + b)));
-			}
-			sum = vaddvq_f32((float32x4_t)acc);
-			y[i] = at > 0 ? y[i] + sum : sum;
+	for (at = 0; at < n / LARGE; at += blocks, w += blocks * l->bytes) {
+		blocks = n / LARGE - at < COLUMNS / LARGE ? n / LARGE - at : COLUMNS / LARGE;
+		for (b = 0; b < blocks; b++)
+			l->widen(wide + LARGE / 8 * b, q.code + LARGE * (at + b));
+		for (i = 0; i < count; i += LANES) {
+			four_rows(row, w, stride, count, i);
+			sum = large_four(l, row, wide, &q, at, blocks, begun(y + i, count - i, at));
+			put_rows(y + i, count - i, 0, (float32x4_t)sum);
 		}
 	}
 }
@@ -319,14 +434,30 @@ large_rows(const struct large *l, const uint8_t *w, size_t stride, size_t count,
 void \
 NAME##_rows_neon(const uint8_t *w, size_t stride, size_t count, const uint8_t *a, size_t n, float *y) \
 { \
-	static const struct SIZE s = { __VA_ARGS__, NAME##_widen, NAME##_product }; \
+	static const struct SIZE s = { __VA_ARGS__ }; \
 \
 	SIZE##_rows(&s, w, stride, count, a, n, y); \
 }
 
-ROWS_I16(q4_0, small, 18, 5, 1.0f / 256)
-ROWS_I16(q8_0, small, 34, 4, 1)
-ROWS_I16(q4_k, large, 144)
-ROWS_I16(q6_k, large, 210)
+ROWS_I16(q4_0, small, 18, 5, 1.0f / 256, false, q4_0_widen, q4_0_product)
+ROWS_I16(q8_0, small, 34, 4, 1, false, q8_0_widen, q8_0_product)
+ROWS_I16(q4_k, large, 144, 0, true, q4_k_widen, q4_k_product)
+ROWS_I16(q6_k, large, 210, 208, false, q6_k_widen, q6_k_product)
+
+#define SMALL_ROWS(NAME, BYTES, LEAST) \
+INLINE v128_t \
+NAME##_product(const uint8_t *x, const v128_t *a) \
+{ \
+	return (v128_t)thirty_two(NAME##_codes(x), (const int8_t *)a); \
+} \
+ROWS_I16(NAME, small, BYTES, 2, 1, LEAST, small_widen, NAME##_product)
+
+#define LARGE_ROWS(NAME, SCALES, BYTES, D, SUBS, LEAST) \
+INLINE void \
+NAME##_product(const uint8_t *x, const v128_t *a, const int16_t *of, struct four *f, size_t i) \
+{ \
+	large_product(NAME##_codes, SCALES, SUBS, LEAST, x, a, of, f, i); \
+} \
+ROWS_I16(NAME, large, BYTES, D, LEAST, large_widen, NAME##_product)
 
 #endif
