@@ -111,6 +111,7 @@ $(B)/%.o: %.c
 $(B)/lib/%.o: pic_FLAGS = -fPIC -fvisibility=hidden
 $(B)/lib/kernels/%.o: pic_FLAGS = -fPIE $(kernels_$(MODE))
 $(B)/lib/predict/cuts.o $(B)/lib/predict/ranks_rows.o: level_FLAGS = -O3 -fno-tree-slp-vectorize
+$(B)/lib/predict/doc_numbers.o: level_FLAGS = -O3
 
 ifneq ($(filter x86_64 amd64,$(ARCH)),)
 $(B)/lib/crypto/%_shani.o: level_FLAGS = -msse4.1 -mssse3 -msha

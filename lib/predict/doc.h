@@ -15,9 +15,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "predict/rows/rows_numbers.h"
 
 #define DOC_DEPTH 512 /* arrays and objects inside each other */
 #define DOC_TEXT 4096 /* bytes of a name or text that is used */
@@ -37,6 +39,7 @@ struct doc {
 	char type;              /* UBJSON: of the next value, if its array has one */
 	const char *where;      /* for messages */
 	struct err *err;
+	const struct rows_numbers *numbers; /* for lists of them */
 	size_t depth;
 	struct doc_level stack[DOC_DEPTH];
 	char name[DOC_TEXT];    /* of the member that doc_member has found */
@@ -55,7 +58,11 @@ bool doc_array(struct doc *d);
  * object or array. False at its end, which is then left. */
 bool doc_member(struct doc *d);
 bool doc_item(struct doc *d);
-bool doc_named(const struct doc *d, const char *name);
+static inline bool
+doc_named(const struct doc *d, const char *name)
+{
+	return !d->failed && d->name[0] == name[0] && strcmp(d->name, name) == 0;
+}
 
 /* The kind of the next value: '{', '[', '"', '0' (a number), 't' (true, false), 'n' (null); 0
  * after an error. */

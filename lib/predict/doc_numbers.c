@@ -5,22 +5,6 @@
 #include "predict/decimal.h"
 #include "predict/doc_parts.h"
 
-/* Reads the number at *p, mostly a small one without a fraction, and before a comma. */
-static inline double
-quick_number(const char **p, const char *end)
-{
-	bool minus = *p < end && **p == '-';
-	const char *s = *p + minus, *from = s, *stop = end - s > 9 ? s + 9 : end;
-	unsigned v = 0, c = 0;
-
-	for (; s < stop && (c = (unsigned char)*s - (unsigned)'0') < 10; s++)
-		v = v * 10 + c;
-	if (s == from || s == stop || (*s != ',' && *s != ']'))
-		return decimal_read(p, end);
-	*p = s;
-	return minus ? -(double)v : v;
-}
-
 /* Four digits with a comma behind each: at p, before end. */
 static inline bool
 quick_four(const char *p, const char *end, double to[4])
@@ -45,30 +29,24 @@ quick_four(const char *p, const char *end, double to[4])
 static void
 json_numbers(struct doc *d, struct buf *doubles)
 {
-	const char *p = (const char *)d->p, *end = (const char *)d->end, *from, *last = NULL;
-	double some[SOME + 4];
-	size_t n = 0;
+	const char *p = (const char *)d->p, *end = memchr(p, ']', (size_t)(d->end - d->p)), *last = NULL;
+	const struct rows_numbers *level;
+	double *to;
+	size_t n;
 
-	for (;;) {
-		for (; n < SOME && quick_four(p, end, some + n); n += 4) {
+	if (!end)
+		return;
+	level = (const char *)d->end - end < ROWS_NUMBERS_SLACK ? &rows_numbers_plain : d->numbers;
+	while (p && (to = (double *)(void *)buf_room(doubles, SOME * sizeof *to))) {
+		for (n = 0; n < SOME && quick_four(p, end, to + n); n += 4)
 			p += 8;
-			last = p - 1;
-		}
-		if (n >= SOME) {
-			buf_put(doubles, some, n * sizeof *some);
-			n = 0;
-		}
-		p += p < end && *p == ' ';
-		from = p;
-		some[n] = quick_number(&p, end);
-		if (p == from || p == end || (*p != ',' && *p != ']'))
+		n = n ? n : level->integers(&p, end, ',', to, SOME);
+		n = n ? n : level->read(&p, end, ',', true, to, SOME);
+		if (n == 0)
 			break;
-		n++;
-		last = p;
-		if (*p++ == ']')
-			break;
+		doubles->n += n * sizeof *to;
+		last = p ? p - 1 : end;
 	}
-	buf_put(doubles, some, n * sizeof *some);
 	if (last)
 		d->p = (const uint8_t *)last;
 	d->stack[d->depth - 1].any |= last != NULL;

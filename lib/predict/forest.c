@@ -2,12 +2,14 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "core/mem.h"
+#include "predict/forest_order.h"
 #include "predict/ranks.h"
 #include "predict/walk.h"
 
@@ -82,17 +84,31 @@ forest_begin(struct forest *f, size_t features, size_t groups, size_t width, str
 	return f->base && f->bias ? 0 : err_memory(e);
 }
 
+static bool
+in_block(const struct forest *f, const void *p)
+{
+	return f->block && (uintptr_t)p - (uintptr_t)f->block < f->block_bytes;
+}
+
+static void
+free_list(const struct forest *f, void *p)
+{
+	if (!in_block(f, p))
+		free(p);
+}
+
 void
 forest_free(struct forest *f)
 {
 	free(f->base);
 	free(f->bias);
 	free(f->trees);
-	free(f->nodes);
-	free(f->leaf);
+	free_list(f, f->nodes);
+	free_list(f, f->leaf);
 	free(f->covers);
-	free(f->values);
-	free(f->ids);
+	free_list(f, f->values);
+	free_list(f, f->ids);
+	free(f->block);
 	free(f->order);
 	free(f->depth);
 	free(f->seen);
@@ -158,27 +174,34 @@ wrong(const char *where, size_t k, struct err *e, const char *fmt, ...)
 
 #define HUGE ((size_t)2 << 20) /* bytes of a large page */
 
-/* Moves the n bytes at old to large pages, `bytes` in all. */
+/* Room for this many bytes, a multiple of HUGE, in large pages. */
 static void *
-large(void *old, size_t n, size_t bytes)
+large(size_t bytes)
 {
 	void *new = aligned_alloc(HUGE, bytes);
 
-	if (!new)
-		return NULL;
 #ifdef MADV_HUGEPAGE
-	madvise(new, bytes, MADV_HUGEPAGE);
+	if (new)
+		madvise(new, bytes, MADV_HUGEPAGE);
 #endif
-	if (n)
+	return new;
+}
+
+/* Moves the n bytes at old, a list of the forest, to new. */
+static void *
+move(const struct forest *f, void *old, size_t n, void *new)
+{
+	if (new && n)
 		memcpy(new, old, n);
-	free(old);
+	if (new)
+		free_list(f, old);
 	return new;
 }
 
 /* As mem_grow, but new items are not zeroed, and a large array lies in large pages: a page of memory
  * costs as much as a hundred nodes. */
 static int
-grow(void *p, size_t *cap, size_t need, size_t size)
+grow(const struct forest *f, void *p, size_t *cap, size_t need, size_t size)
 {
 	size_t n = *cap ? *cap : 1024, bytes;
 	void *old, *new;
@@ -194,7 +217,10 @@ grow(void *p, size_t *cap, size_t need, size_t size)
 		n = bytes / size;
 	}
 	memcpy(&old, p, sizeof old);
-	new = bytes < HUGE ? realloc(old, bytes) : large(old, *cap * size, bytes);
+	if (bytes < HUGE && !in_block(f, old))
+		new = realloc(old, bytes);
+	else
+		new = move(f, old, *cap * size, bytes < HUGE ? malloc(bytes) : large(bytes));
 	if (!new)
 		return -1;
 	memcpy(p, &new, sizeof new);
@@ -213,11 +239,11 @@ room(struct forest *f, size_t nodes, struct err *e)
 	f->given += nodes;
 	if (f->most && f->given > f->most)
 		return err_set(e, ERR_CORRUPT, NULL, "the model has more nodes than its file has bytes");
-	if (grow(&f->nodes, &f->node_cap, f->node_count + nodes, sizeof *f->nodes) < 0 ||
-	    grow(&f->leaf, &f->leaf_cap, f->node_count + nodes, sizeof *f->leaf) < 0 ||
-	    grow(&f->ids, &f->id_cap, f->leaf_count + leaves, sizeof *f->ids) < 0 ||
-	    grow(&f->values, &f->value_cap, f->value_count + leaves * one, sizeof *f->values) < 0 ||
-	    grow(&f->trees, &f->tree_cap, f->tree_count + 1, sizeof *f->trees) < 0)
+	if (grow(f, &f->nodes, &f->node_cap, f->node_count + nodes, sizeof *f->nodes) < 0 ||
+	    grow(f, &f->leaf, &f->leaf_cap, f->node_count + nodes, sizeof *f->leaf) < 0 ||
+	    grow(f, &f->ids, &f->id_cap, f->leaf_count + leaves, sizeof *f->ids) < 0 ||
+	    grow(f, &f->values, &f->value_cap, f->value_count + leaves * one, sizeof *f->values) < 0 ||
+	    grow(f, &f->trees, &f->tree_cap, f->tree_count + 1, sizeof *f->trees) < 0)
 		return err_memory(e);
 	return 0;
 }
@@ -229,16 +255,40 @@ forest_order_begin(struct forest_order *o, struct forest *f, size_t n, struct er
 	return room(f, n, e);
 }
 
+/* Lays the lists of an empty forest side by side, so that they share large pages. */
+static void
+reserve_block(struct forest *f, size_t nodes, size_t leaves)
+{
+	size_t for_nodes = nodes * sizeof *f->nodes, for_values = leaves * sizeof *f->values;
+	size_t bytes = for_nodes + for_values + nodes * sizeof *f->leaf + leaves * sizeof *f->ids;
+
+	bytes = (bytes + HUGE - 1) / HUGE * HUGE;
+	f->block = large(bytes);
+	if (!f->block)
+		return;
+	f->block_bytes = bytes;
+	f->nodes = (struct forest_node *)(void *)f->block;
+	f->values = (double *)(void *)(f->block + for_nodes);
+	f->leaf = (uint32_t *)(void *)(f->block + for_nodes + for_values);
+	f->ids = f->leaf + nodes;
+	f->node_cap = f->leaf_cap = nodes;
+	f->value_cap = f->id_cap = leaves;
+}
+
 int
 forest_reserve(struct forest *f, size_t nodes, size_t leaves, size_t trees, struct err *e)
 {
+	bool empty = !f->nodes && !f->leaf && !f->ids && !f->values;
+
+	if (empty && f->width == 1 && leaves <= nodes && nodes >= HUGE / 64 && nodes <= FOREST_NODES)
+		reserve_block(f, nodes, leaves);
 	if (nodes > FOREST_NODES)
 		return err_set(e, ERR_MEMORY, NULL, "the model has more than %u nodes", FOREST_NODES);
-	if (grow(&f->nodes, &f->node_cap, nodes, sizeof *f->nodes) < 0 ||
-	    grow(&f->leaf, &f->leaf_cap, nodes, sizeof *f->leaf) < 0 ||
-	    grow(&f->ids, &f->id_cap, leaves, sizeof *f->ids) < 0 ||
-	    grow(&f->values, &f->value_cap, leaves * f->width, sizeof *f->values) < 0 ||
-	    grow(&f->trees, &f->tree_cap, trees, sizeof *f->trees) < 0)
+	if (grow(f, &f->nodes, &f->node_cap, nodes, sizeof *f->nodes) < 0 ||
+	    grow(f, &f->leaf, &f->leaf_cap, nodes, sizeof *f->leaf) < 0 ||
+	    grow(f, &f->ids, &f->id_cap, leaves, sizeof *f->ids) < 0 ||
+	    grow(f, &f->values, &f->value_cap, leaves * f->width, sizeof *f->values) < 0 ||
+	    grow(f, &f->trees, &f->tree_cap, trees, sizeof *f->trees) < 0)
 		return err_memory(e);
 	return 0;
 }
@@ -285,7 +335,7 @@ put_leaf(struct layout *l, struct forest_node *to, size_t at, const struct tree_
 		return wrong(l->where, l->f->tree_count, l->e, "the leaves have more values than the file has "
 		               "bytes");
 	if (f->width > 1 &&
-	    grow(&f->values, &f->value_cap, f->value_count + f->width, sizeof *f->values) < 0)
+	    grow(f, &f->values, &f->value_cap, f->value_count + f->width, sizeof *f->values) < 0)
 		return err_memory(l->e);
 	memcpy(f->values + f->value_count, v + x->values, f->width * sizeof *v);
 	f->value_count += f->width;

@@ -130,6 +130,8 @@ struct forest {
 	struct forest_line *lines; /* of the first line_cap leaves; NULL: none is a line. width is 1 */
 	size_t line_cap;
 	struct buf terms;
+	uint8_t *block;    /* of forest_reserve: lists in it are not freed by themselves */
+	size_t block_bytes;
 	struct forest_ranks *ranks; /* the same trees for many rows, or NULL */
 
 	/* Of forest_add and forest_add_lists, for each node of a tree: its number, its depth, whether it has a parent. */
@@ -160,30 +162,6 @@ int forest_sets(size_t used, size_t n, const char *where, struct err *e);
 /* Adds a tree. where: the file; messages also have the number of the tree. 0, or -1 with e filled (E002
  * for what is not a tree). */
 int forest_add(struct forest *f, const struct tree *t, const char *where, struct err *e);
-
-/* A tree that a reader appends itself: nodes in breadth-first order, so that the children of each split are
- * the next two nodes without a parent, and all of them are reached. Leaves have one value. */
-struct forest_order {
-	struct forest *f;
-	size_t n, i;         /* nodes, and those so far */
-	size_t reached;      /* nodes that are a child, or the root */
-	size_t leaves;
-	size_t level;        /* the first node of the next level */
-	uint32_t depth;
-};
-
-/* Makes room for a tree of n nodes. 0, or -1 with e filled. */
-int forest_order_begin(struct forest_order *o, struct forest *f, size_t n, struct err *e);
-
-/* Append the next node. False, and forest_order_drop is due, if the tree is something else. right: a
- * missing value goes right. */
-bool forest_order_split(struct forest_order *o, uint32_t feature, double threshold, bool right,
-                        uint32_t first, uint32_t second);
-bool forest_order_leaf(struct forest_order *o, double value, uint32_t id);
-
-/* Ends the tree, for output 0. False as above. */
-bool forest_order_end(struct forest_order *o);
-void forest_order_drop(struct forest_order *o);
 
 /* A tree as lists: splits have the numbers from 0 on, which is the root; the child ~k is leaf k, which has
  * the id k and one value. */

@@ -48,10 +48,13 @@
 #define LGB_SET LGB_HEAD("regression", "") LGB_TREE("9", "0", "1 2", "cat_boundaries=0 2\n" \
 	"cat_threshold=4 2\n") LGB_END
 
-#define CAT(SPLIT, MORE) "{\"features_info\":{\"float_features\":[{\"flat_feature_index\":1," \
-	"\"nan_value_treatment\":\"AsTrue\"},{\"flat_feature_index\":0}]},\"oblivious_trees\":[{" \
-	"\"splits\":[{\"float_feature_index\":1,\"border\":0.5}," SPLIT "],\"leaf_values\":[0,1,2,3]}]" \
-	MORE "}"
+#define CAT_FEATURES "\"features_info\":{\"float_features\":[{\"flat_feature_index\":1," \
+	"\"nan_value_treatment\":\"AsTrue\"},{\"flat_feature_index\":0}]}"
+#define CAT_TREES(SPLIT) "\"oblivious_trees\":[{\"splits\":[{\"float_feature_index\":1,\"border\":0.5}," SPLIT \
+	"],\"leaf_values\":[0,1,2,3]}]"
+#define CAT(SPLIT, MORE) "{" CAT_FEATURES "," CAT_TREES(SPLIT) MORE "}"
+#define CAT_LATE(MORE) "{" CAT_TREES("{\"float_feature_index\":0,\"border\":-1}") "," CAT_FEATURES \
+	",\"scale_and_bias\":[2,[10]]" MORE "}"
 #define CAT_TREE CAT("{\"float_feature_index\":0,\"border\":-1}", ",\"scale_and_bias\":[2,[10]]")
 #define CAT_FREE "{\"features_info\":{\"float_features\":[{},{}]},\"trees\":[{\"split\":{" \
 	"\"float_feature_index\":1,\"border\":1},\"left\":{\"value\":7},\"right\":{\"split\":{" \
@@ -126,6 +129,7 @@ static const struct {
 	{ "CatBoost: the first split is the lowest bit", CAT_TREE, { 1, -2 }, 12, 12 },
 	{ "CatBoost: equal is left", CAT_TREE, { 0.5, 0 }, 14, 14 },
 	{ "CatBoost: missing as false and as true", CAT_TREE, { NAN, NAN }, 14, 14 },
+	{ "CatBoost: trees in front of the features", CAT_LATE(""), { 1, -2 }, 12, 12 },
 	{ "CatBoost: trees that are not oblivious", CAT_FREE, { 2.5, 1.5 }, 9, 9 },
 };
 
@@ -222,6 +226,8 @@ static const struct {
 	{ "CatBoost: a feature out of range", CAT("{\"float_feature_index\":2,\"border\":-1}", ""),
 	  "asks for feature 2, of 2" },
 	{ "CatBoost: categories", CAT("{\"split_type\":\"OnlineCtr\"}", ""), "OnlineCtr are not read" },
+	{ "CatBoost: two lists of trees", CAT_LATE(",\"trees\":[]"), "has two lists of trees" },
+	{ "CatBoost: two lists of features", CAT_LATE(",\"features_info\":{}"), "features_info occurs twice" },
 	{ "CatBoost: no trees", "{\"features_info\":{},\"oblivious_trees\":[]}", "has no trees" },
 	{ "a pickle that runs a program", "\x80\2cos\nsystem\nX\2\0\0\0idq\0\x85R.", "os.system" },
 	{ "a pickle of something else", "\x80\2K\1.", "not an estimator" },

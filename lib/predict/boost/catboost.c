@@ -7,8 +7,10 @@
 
 #include "core/mem.h"
 #include "predict/doc.h"
+#include "predict/forest_order.h"
 
 #define LEVELS 16 /* of an oblivious tree */
+#define NODE_BYTES 16 /* of a file, about: so that no list is moved while it grows */
 
 /* A feature that is a number; nodes refer to it by its place in this list. */
 struct feature {
@@ -24,8 +26,11 @@ struct catboost {
 	struct err *e;
 	struct feature *features;
 	size_t feature_count, feature_cap;
-	struct tree *trees;
-	size_t count, cap;
+	bool known;          /* the features have been read */
+	const uint8_t *later; /* trees in front of them */
+	bool oblivious, listed; /* the trees */
+	struct tree tree;
+	struct buf weights;  /* doubles, of leaves */
 	size_t width;        /* values in a leaf; 0: not known yet */
 	double scale;
 	struct buf bias;     /* doubles */
@@ -69,6 +74,9 @@ read_features(struct catboost *c)
 {
 	struct doc *d = c->d;
 
+	if (c->known)
+		doc_fail(d, "features_info occurs twice");
+	c->known = true;
 	if (!doc_object(d))
 		return;
 	while (doc_member(d)) {
@@ -82,17 +90,34 @@ read_features(struct catboost *c)
 	}
 }
 
-/* ---- trees ---- */
-
-static struct tree *
-new_tree(struct catboost *c)
+/* Columns that are not numbers have a place in a row, and no split here. */
+static int
+set_features(struct catboost *c)
 {
-	if (mem_grow(&c->trees, &c->cap, c->count + 1, sizeof *c->trees) == 0)
-		return &c->trees[c->count++];
-	err_memory(c->e);
-	c->d->failed = true;
-	return NULL;
+	struct predictor *m = c->m;
+	const char **names;
+	size_t i, named = 0;
+	int r = 0;
+
+	for (i = 0; i < c->feature_count; i++) {
+		m->features = c->features[i].flat >= m->features ? c->features[i].flat + 1 : m->features;
+		named += c->features[i].name && *c->features[i].name;
+	}
+	if (named < m->features || named == 0)
+		return 0;
+	names = mem_array(m->features, sizeof *names);
+	if (!names)
+		return err_memory(c->e);
+	for (i = 0; i < c->feature_count; i++)
+		names[c->features[i].flat] = c->features[i].name;
+	for (i = 0; i < m->features && r == 0; i++)
+		r = names[i] ? predictor_add_name(m, names[i], strlen(names[i]), c->e)
+		    : err_set(c->e, ERR_CORRUPT, c->where, "two features have one column");
+	free(names);
+	return r;
 }
+
+/* ---- trees ---- */
 
 /* A split: the place of its feature and its border. */
 static void
@@ -130,15 +155,85 @@ settle_width(struct catboost *c, size_t values, size_t leaves)
 	c->width = width;
 }
 
+/* The forest begins when the first tree has told how many values a leaf has. */
+static int
+begin_forest(struct catboost *c)
+{
+	struct predictor *m = c->m;
+	size_t nodes = (size_t)(c->d->end - c->d->begin) / NODE_BYTES;
+
+	if (m->forest.width)
+		return 0;
+	if (forest_begin(&m->forest, m->features, c->width, c->width, c->e) < 0)
+		return -1;
+	return c->width == 1 ? forest_reserve(&m->forest, nodes, nodes / 2, 0, c->e) : 0;
+}
+
+/* Adds the tree; its splits refer to the list of features. */
+static int
+put_tree(struct catboost *c)
+{
+	struct tree *t = &c->tree;
+	size_t i;
+
+	if (begin_forest(c) < 0)
+		return -1;
+	for (i = 0; i < t->count; i++) {
+		struct tree_node *x = &t->nodes[i];
+
+		if (!x->left && !x->right)
+			continue;
+		if (x->feature >= c->feature_count)
+			return err_set(c->e, ERR_CORRUPT, c->where, "a split of tree %zu asks for feature %u, of %zu",
+			               c->m->forest.tree_count, x->feature, c->feature_count);
+		x->missing = FOREST_NAN;
+		x->default_left = !c->features[x->feature].nan_right;
+		x->feature = c->features[x->feature].flat;
+	}
+	return forest_add(&c->m->forest, t, c->where, c->e);
+}
+
+/* Appends the nodes of an oblivious tree, which are in breadth-first order. False if forest_add has to
+ * look at it. */
+static bool
+append_oblivious(struct catboost *c, const struct tree_node *splits, size_t depth)
+{
+	const double *v = (const double *)(const void *)c->tree.values.p;
+	size_t i, level, at = 0, leaves = (size_t)1 << depth;
+	struct forest_order o;
+	struct err e = ERR_INIT;
+	bool good = true;
+
+	if (c->width != 1 || c->m->covers || begin_forest(c) < 0 ||
+	    forest_order_begin(&o, &c->m->forest, 2 * leaves - 1, &e) < 0)
+		return false;
+	for (level = 0; level < depth && good; level++) {
+		const struct tree_node *x = &splits[depth - 1 - level];
+		const struct feature *f = x->feature < c->feature_count ? &c->features[x->feature] : NULL;
+
+		for (i = 0; i < (size_t)1 << level && good; i++, at++)
+			good = f && forest_order_split(&o, f->flat, x->threshold, f->nan_right, (uint32_t)(2 * at + 1),
+			                               (uint32_t)(2 * at + 2));
+	}
+	for (i = 0; i < leaves && good; i++)
+		good = forest_order_leaf(&o, v[i], (uint32_t)i);
+	good = good && forest_order_end(&o);
+	if (!good)
+		forest_order_drop(&o);
+	return good;
+}
+
 /* Level by level; the i-th split is bit i of a leaf's number, so the last split is the root. */
 static void
-put_oblivious(struct catboost *c, struct tree *t, const struct tree_node *splits, size_t depth,
-              const struct buf *weights)
+put_oblivious(struct catboost *c, const struct tree_node *splits, size_t depth)
 {
 	size_t i, level, inner = ((size_t)1 << depth) - 1, leaf;
+	struct tree *t = &c->tree;
 	struct tree_node *x;
 
 	settle_width(c, t->values.n / sizeof(double), inner + 1);
+	if (c->d->failed || append_oblivious(c, splits, depth))
+		return;
 	for (i = 0; i < inner + inner + 1 && !c->d->failed; i++) {
 		x = tree_add(t);
 		if (!x) {
@@ -157,10 +252,11 @@ put_oblivious(struct catboost *c, struct tree *t, const struct tree_node *splits
 			x->values = leaf * c->width;
 		}
 	}
-	t->covered = c->m->covers && !c->d->failed && weights->n / sizeof(double) == inner + 1;
+	t->covered = c->m->covers && c->weights.n / sizeof(double) == inner + 1;
 	for (i = inner + inner + 1; t->covered && i-- > 0; )
 		t->nodes[i].cover = i < inner ? t->nodes[2 * i + 1].cover + t->nodes[2 * i + 2].cover
-		                              : ((const double *)(const void *)weights->p)[i - inner];
+		                              : ((const double *)(const void *)c->weights.p)[i - inner];
+	c->d->failed = put_tree(c) < 0;
 }
 
 static void
@@ -168,19 +264,20 @@ read_oblivious(struct catboost *c)
 {
 	struct doc *d = c->d;
 	struct tree_node splits[LEVELS] = { { 0 } };
-	struct tree *t = new_tree(c);
-	struct buf weights = { 0 };
+	struct tree *t = &c->tree;
 	size_t depth = 0;
 
-	if (!t || !doc_object(d))
+	tree_clear(t);
+	buf_clear(&c->weights);
+	if (!doc_object(d))
 		return;
 	while (doc_member(d)) {
 		if (doc_named(d, "leaf_values")) {
 			buf_clear(&t->values);
 			doc_numbers(d, &t->values);
 		} else if (doc_named(d, "leaf_weights") && c->m->covers && doc_kind(d) == '[') {
-			buf_clear(&weights);
-			doc_numbers(d, &weights);
+			buf_clear(&c->weights);
+			doc_numbers(d, &c->weights);
 		} else if (doc_named(d, "splits") && doc_kind(d) == '[' && doc_array(d)) {
 			while (doc_item(d))
 				if (depth == LEVELS)
@@ -192,8 +289,7 @@ read_oblivious(struct catboost *c)
 		}
 	}
 	if (!d->failed)
-		put_oblivious(c, t, splits, depth, &weights);
-	buf_free(&weights);
+		put_oblivious(c, splits, depth);
 }
 
 /* The values of a leaf: one number, or a list. */
@@ -257,17 +353,16 @@ read_node(struct catboost *c, struct tree *t)
 }
 
 static void
-read_trees(struct catboost *c, bool oblivious)
+read_trees(struct catboost *c)
 {
-	struct tree *t;
-
-	if (!doc_array(c->d))
-		return;
 	while (doc_item(c->d)) {
-		if (oblivious)
+		if (c->oblivious) {
 			read_oblivious(c);
-		else if ((t = new_tree(c)))
-			read_node(c, t);
+			continue;
+		}
+		tree_clear(&c->tree);
+		read_node(c, &c->tree);
+		c->d->failed = c->d->failed || put_tree(c) < 0;
 	}
 }
 
@@ -349,6 +444,25 @@ read_info(struct catboost *c)
 			doc_skip(d);
 }
 
+/* Reads the trees, or if the features have not come yet, notes where they are. */
+static void
+find_trees(struct catboost *c, bool oblivious)
+{
+	struct doc *d = c->d;
+
+	if (c->listed)
+		doc_fail(d, "the model has two lists of trees");
+	c->listed = true;
+	c->oblivious = oblivious;
+	if (!c->known) {
+		c->later = d->p;
+		doc_skip(d);
+	} else if (doc_array(d)) {
+		d->failed = set_features(c) < 0;
+		read_trees(c);
+	}
+}
+
 static void
 read_members(struct catboost *c)
 {
@@ -360,9 +474,9 @@ read_members(struct catboost *c)
 		else if (doc_named(d, "model_info"))
 			read_info(c);
 		else if (doc_named(d, "oblivious_trees"))
-			read_trees(c, true);
+			find_trees(c, true);
 		else if (doc_named(d, "trees"))
-			read_trees(c, false);
+			find_trees(c, false);
 		else if (doc_named(d, "scale_and_bias"))
 			read_scale(c);
 		else
@@ -399,54 +513,6 @@ set_task(struct catboost *c)
 		}
 }
 
-/* Columns that are not numbers have a place in a row, and no split here. */
-static int
-set_features(struct catboost *c)
-{
-	struct predictor *m = c->m;
-	const char **names;
-	size_t i, named = 0;
-	int r = 0;
-
-	for (i = 0; i < c->feature_count; i++) {
-		m->features = c->features[i].flat >= m->features ? c->features[i].flat + 1 : m->features;
-		named += c->features[i].name && *c->features[i].name;
-	}
-	if (named < m->features || named == 0)
-		return 0;
-	names = mem_array(m->features, sizeof *names);
-	if (!names)
-		return err_memory(c->e);
-	for (i = 0; i < c->feature_count; i++)
-		names[c->features[i].flat] = c->features[i].name;
-	for (i = 0; i < m->features && r == 0; i++)
-		r = names[i] ? predictor_add_name(m, names[i], strlen(names[i]), c->e)
-		    : err_set(c->e, ERR_CORRUPT, c->where, "two features have one column");
-	free(names);
-	return r;
-}
-
-static int
-put_tree(struct catboost *c, size_t k)
-{
-	struct tree *t = &c->trees[k];
-	size_t i;
-
-	for (i = 0; i < t->count; i++) {
-		struct tree_node *x = &t->nodes[i];
-
-		if (!x->left && !x->right)
-			continue;
-		if (x->feature >= c->feature_count)
-			return err_set(c->e, ERR_CORRUPT, c->where, "a split of tree %zu asks for feature %u, of %zu",
-			               k, x->feature, c->feature_count);
-		x->missing = FOREST_NAN;
-		x->default_left = !c->features[x->feature].nan_right;
-		x->feature = c->features[x->feature].flat;
-	}
-	return forest_add(&c->m->forest, t, c->where, c->e);
-}
-
 static int
 assemble(struct catboost *c)
 {
@@ -454,7 +520,7 @@ assemble(struct catboost *c)
 	size_t i, n = c->bias.n / sizeof(double);
 	const double *bias = (const double *)(const void *)c->bias.p;
 
-	if (!c->width)
+	if (!m->forest.tree_count)
 		return err_set(c->e, ERR_CORRUPT, c->where, "the model has no trees");
 	if (!isfinite(c->scale) || n > c->width)
 		return err_set(c->e, ERR_CORRUPT, c->where, "scale_and_bias does not fit the trees");
@@ -464,16 +530,22 @@ assemble(struct catboost *c)
 	m->sharpness = 1;
 	m->absent = ABSENT_ZERO;
 	set_task(c);
-	if (set_features(c) < 0 || forest_begin(&m->forest, m->features, c->width, c->width, c->e) < 0)
-		return -1;
 	m->forest.scale = c->scale;
 	m->forest.scaled = true;
 	for (i = 0; i < n; i++)
 		m->forest.bias[i] = bias[i];
-	for (i = 0; i < c->count; i++)
-		if (put_tree(c, i) < 0)
-			return -1;
 	return 0;
+}
+
+/* Reads the trees that stand in front of the features. */
+static int
+read_later(struct catboost *c)
+{
+	c->d->p = c->later;
+	c->known = true;
+	c->listed = false;
+	find_trees(c, c->oblivious);
+	return c->d->failed ? -1 : 0;
 }
 
 int
@@ -489,14 +561,13 @@ catboost_read(struct predictor *m, const uint8_t *p, size_t n, const char *where
 	doc_begin(d, false, p, n, where, e);
 	if (doc_object(d))
 		read_members(&c);
-	if (doc_end(d) == 0)
+	if (doc_end(d) == 0 && (!c.later || read_later(&c) == 0))
 		r = assemble(&c);
 	for (i = 0; i < c.feature_count; i++)
 		free(c.features[i].name);
-	for (i = 0; i < c.count; i++)
-		tree_free(&c.trees[i]);
 	free(c.features);
-	free(c.trees);
+	tree_free(&c.tree);
+	buf_free(&c.weights);
 	buf_free(&c.bias);
 	free(d);
 	return r;

@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "predict/decimal.h"
 #include "predict/doc.h"
+#include "predict/forest_order.h"
 
 /* ---- objectives ---- */
 
@@ -156,7 +157,7 @@ length(const struct buf *b)
 static inline bool
 whole(double v, double limit)
 {
-	return v >= 0 && v < limit && v == (double)(uint64_t)v;
+	return v >= 0 && v < limit && v == (double)(int64_t)v;
 }
 
 /* The categories of the k-th entry become a set; the node goes right if it has one of them. */

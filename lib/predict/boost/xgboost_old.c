@@ -8,6 +8,7 @@
 
 #include "core/le.h"
 #include "core/mem.h"
+#include "predict/forest_order.h"
 
 /* The binary form of releases 0.x and 1.x, little-endian:
  *
