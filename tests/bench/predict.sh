@@ -6,8 +6,8 @@
 # that were fitted to random numbers for scikit-learn. In each of $PAIRS rounds both compute the same
 # rows with one thread, alone and in one block. Prints medians of CPU time in microseconds a row.
 # Scores have to be the same numbers. Then CPU time of bin/apr-predict from its start to the first
-# prediction, for the forms of a model of XGBoost and as tensors, in turn with --version; and random
-# trees in pairs with a walk by pointers.
+# prediction, for the forms of a model of XGBoost and as tensors, for CatBoost's JSON and LightGBM's text, in
+# turn with --version; and random trees in pairs with a walk by pointers.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -81,6 +81,51 @@ def sklearn_forest(trees, depth):
         pickle.dump(made, f, 4)
     return made.predict
 
+def join(values, form):
+    return " ".join(form % v for v in values)
+
+# The text of LightGBM for trees of full depth that grew leaf by leaf in any order.
+def lightgbm_text(trees, depth):
+    inner, lines = 2 ** depth - 1, ["tree", "version=v4", "num_class=1", "num_tree_per_iteration=1",
+        f"max_feature_idx={features - 1}", "objective=regression", ""]
+    for tree in range(trees):
+        children, ready = [[], []], [(None, 0, 0, 0)]
+        for i in range(inner):
+            parent, side, leaf, level = ready.pop(rng.integers(len(ready)))
+            if parent is not None:
+                children[side][parent] = i
+            children[0].append(~leaf)
+            children[1].append(~(i + 1))
+            if level + 1 < depth:
+                ready += [(i, 0, leaf, level + 1), (i, 1, i + 1, level + 1)]
+        lines += [f"Tree={tree}", f"num_leaves={inner + 1}", "num_cat=0",
+            "split_feature=" + join(rng.integers(0, features, inner), "%d"),
+            "split_gain=" + join(rng.random(inner) * 50, "%g"),
+            "threshold=" + join(rng.random(inner), "%.17g"),
+            "decision_type=" + join(rng.integers(0, 2, inner) * 8 + 2, "%d"),
+            "left_child=" + join(children[0], "%d"), "right_child=" + join(children[1], "%d"),
+            "leaf_value=" + join((rng.random(inner + 1) - .5) / 10, "%.17g"),
+            "leaf_weight=" + join(rng.random(inner + 1) * 50, "%.17g"),
+            "leaf_count=" + join(rng.integers(20, 2000, inner + 1), "%d"),
+            "internal_value=" + join(rng.random(inner), "%g"),
+            "internal_weight=" + join(rng.random(inner) * 1000, "%g"),
+            "internal_count=" + join(rng.integers(100, 60000, inner), "%d"), "is_linear=0", "shrinkage=0.1", "", ""]
+    return "\n".join(lines + ["end of trees", ""])
+
+def catboost_json(trees, depth):
+    borders = np.sort(rng.random((features, 254), dtype=np.float32), axis=1).tolist()
+    def split():
+        at, border = int(rng.integers(features)), int(rng.integers(254))
+        return {"border": borders[at][border], "float_feature_index": at, "split_index": 254 * at + border,
+                "split_type": "FloatFeature"}
+    return json.dumps({"features_info": {"float_features": [
+            {"borders": borders[i], "feature_index": i, "flat_feature_index": i, "has_nans": False,
+             "nan_value_treatment": "AsIs"} for i in range(features)]},
+        "oblivious_trees": [{"leaf_values": ((rng.random(2 ** depth) - .5) / 10).tolist(),
+            "leaf_weights": rng.integers(0, 500, 2 ** depth).tolist(),
+            "splits": [split() for _ in range(depth)]} for _ in range(trees)],
+        "scale_and_bias": [1, [0.5]]}, separators=(",", ":"))
+
 def cpu(compute, x, times):
     begin = time.process_time()
     for _ in range(times):
@@ -95,10 +140,14 @@ def process(*words):
 
 def starts(trees, depth):
     xgboost_forest(trees, depth)
+    with open("start.lightgbm", "w") as f:
+        f.write(lightgbm_text(trees, depth))
+    with open("start.catboost", "w") as f:
+        f.write(catboost_json(trees, depth))
     np.savetxt("one", rows[:1], delimiter=",")
     subprocess.run("%s/apr-unpack start.json | %s/apr-pack -t apr2 -o start.apr" % (sys.argv[5], sys.argv[5]),
                    shell=True, check=True)
-    ways = [("--version",)] + [("start." + s, "one") for s in ("apr", "old", "ubj", "json")]
+    ways = [("--version",)] + [("start." + s, "one") for s in ("apr", "old", "ubj", "json", "catboost", "lightgbm")]
     figures = np.median([[process(*w) for w in ways] for _ in range(31)], axis=0)
     print(f"start with {trees} trees of depth {depth}: " +
           ", ".join(f"{w[0]} {t:.2f} ms" for w, t in zip(ways, figures)), flush=True)
