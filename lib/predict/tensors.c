@@ -551,9 +551,11 @@ predict_tensors(struct predictor *m, const struct weights *w, struct err *e)
 	}
 	if (keras)
 		return keras_read(m, w, keras, e);
-	if (payload || type)
-		return err_set(e, ERR_FORMAT, w->name, "models of the type %s (%s) do not predict here yet",
-		               type ? type : "unknown", payload ? payload : "unknown payload");
+	if (payload || type) {
+		err_set(e, ERR_FORMAT, w->name, "the payload (%s) of the type %s is none of those that predict",
+		        payload ? payload : "unknown", type ? type : "unknown");
+		return err_hint(e, "apr-predict(1) names them; a network of tensors NAME.weight and NAME.bias predicts, too");
+	}
 	r = predict_named(m, w, e);
 	if (r != 1)
 		return r;

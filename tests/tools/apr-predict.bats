@@ -231,6 +231,8 @@ setup() {
 	said 4 'row 1: the value of feature 7 is missing, which the model does not accept'
 	try apr-predict apr1_kmeans_new <<<1
 	said 4 'the tensor centroids of type F32 is missing'
+	try apr-predict apr1_type_21 <<<1
+	said 4 'the payload (opaque) of the type NEURAL_CUSTOM is none of those that predict'
 }
 
 # safetensors NAME TENSOR SHAPE FLOATS…: writes a model of tensors, whose values are small multiples of
