@@ -9,8 +9,9 @@
 //	model.floats(0, 0, 8);                      // Float32Array
 //	model.close();
 //
-// aprml-core.wasm only opens the containers that the tools write, looks into them and checks; aprml-full.wasm
-// also compresses, and reads the files of other libraries (web/module.mk).
+// aprml-look.wasm only opens the containers that the tools write and looks into them, aprml-core.wasm also checks,
+// aprml-run.wasm verifies, signs, seals and runs instead; aprml-full.wasm also compresses, and reads the files of
+// other libraries (web/module.mk).
 //
 // load(SOURCE, {log, codecs})  SOURCE: bytes of aprml.wasm, its URL, a Response, a WebAssembly.Module, or in
 //                      node a path. log: function of one text. codecs: aprml-codecs.wasm, as a file (see

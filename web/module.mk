@@ -1,15 +1,17 @@
-# "make wasm": the library as WebAssembly modules in build/wasm, each with all that is in those before it:
+# "make wasm": the library as WebAssembly modules in build/wasm:
 #
-#   aprml-core.wasm  looks into the containers that the tools write, and checks models
-#   aprml.wasm       also writes, quantizes, signs, seals and runs models
+#   aprml-look.wasm  looks into the containers that the tools write
+#   aprml-core.wasm  also checks models
+#   aprml-run.wasm   looks, runs models, verifies, signs and seals
+#   aprml.wasm       does all that, and also writes containers and quantizes
 #   aprml-full.wasm  also compresses, reads the files of other libraries, and has classical models
 #
 # Those that do not compress decompress by aprml-codecs.wasm, which JavaScript loads when that is needed.
 # All are linked from the same objects; what no exported function reaches is left out. Objects with a table
-# that reaches more are replaced: lists by web/few/, what needs keys by web/core/, and tables with functions
-# for other work by the same source with APR_READS or APR_FEW (core/only.h). lib/core/wasm/ has the system that
-# they run on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what JavaScript needs besides the
-# public functions. The libraries come from Debian's source packages.
+# that reaches more are replaced: lists by web/few/, what needs keys by web/core/, what converts by web/run/, and
+# tables with functions for other work by the same source with APR_READS or APR_FEW (core/only.h).
+# lib/core/wasm/ has the system that they run on, lib/crypto/portable/ what OpenSSL is elsewhere, C of web/ what
+# JavaScript needs besides the public functions. The libraries come from Debian's source packages.
 
 include config.mk
 
@@ -23,11 +25,14 @@ BASE = --target=wasm32-wasi $(FEATURES) -flto -ffunction-sections -fdata-section
 	-ffile-prefix-map=$(CURDIR)=.
 S = $(W)/src
 
-# What the objects are compiled with: all that stands here before the modules. Written when it changes.
+# What the objects are compiled with: all that stands here from the first line that is no comment to the modules.
+# Written when it changes.
 RULES = $(W)/rules
 $(RULES): always
 	@mkdir -p $(W)
-	@sed '/^# ---- modules/,$$d' web/module.mk | cmp -s - $@ || sed '/^# ---- modules/,$$d' web/module.mk >$@
+	@sed '1,/^include/d; /^# ---- modules/,$$d' web/module.mk >$@.new
+	@$(anew)
+anew = if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 ifneq ($(V),1)
 say = @printf '%-3s %s\n' $1 $(@:$(W)/%=wasm/%) &&
@@ -184,37 +189,51 @@ $(W)/few/%.o: %.c $(RULES)
 
 READS := $(shell grep -lE 'ONLY_READS|ONLY_WRITES|LEVEL_ROW' $(SRC))
 PACKS := $(shell grep -l ONLY_PACKS $(SRC))
-KEYED = lib/stage/ring.c lib/wire/yaml.c lib/crypto/derivation.c lib/crypto/seal/seal_source.c
-own = $(patsubst %.c,$(W)/own/%.o,$1)
-aprml-full_OBJ = $(OBJ)
-aprml_OBJ = $(filter-out $(call own,lib/formats/list.c $(PACKS)),$(OBJ)) $(call own,$(wildcard web/few/*.c))
-aprml-core_OBJ = $(filter-out $(call own,lib/formats/list.c lib/kernels/common/iq_grid.c $(PACKS) $(READS) $(KEYED)),$(OBJ)) \
-	$(READS:%.c=$(W)/reads/%.o) $(call own,$(wildcard web/few/*.c web/core/*.c))
-aprml-codecs_OBJ = $(PACKS:%.c=$(W)/few/%.o) $(call own,web/codecs/frame.c $(addprefix lib/,codecs/frames.c \
-	core/err.c core/mem.c core/text.c core/wasm/decimal.c core/wasm/print.c core/wasm/scan.c))
-MODULES = aprml-codecs aprml-core aprml aprml-full
+ENCODES = lib/kernels/ref/type_float.c lib/kernels/ref/type_q8_0.c # what a model that runs keeps
 
-# The full module exports everything that the header declares, the next what web/*.js names, and the core these.
-CORE = bytes check close decode file file_count find floats integer item key key_count next open open_origin read \
-	report_close report_count report_finding report_score report_word tensor tensor_count text value version
-HEADERS = $(wildcard lib/api/aprml*.h)
-$(W)/aprml-full.exports: $(HEADERS) $(wildcard web/*.c) web/module.mk
-	@mkdir -p $(@D)
-	@{ cat $(HEADERS) | grep -o '\baprml_[a-z0-9_]*(' | tr -d '('; grep -oh "^js_[a-z0-9_]*" web/*.c; \
-		printf 'malloc\nfree\n'; } | sort -u | sed 's/^/--export-if-defined=/' >$@
-$(W)/aprml.exports: $(wildcard web/*.js) web/module.mk
-	@mkdir -p $(@D)
-	@{ grep -oh '\b\(aprml\|js\)_[a-z0-9_]*' web/*.js; printf 'malloc\nfree\n'; } | sort -u | \
-		sed 's/^/--export-if-defined=/' >$@
-$(W)/aprml-core.exports: web/module.mk
-	@mkdir -p $(@D)
-	@printf -- '--export-if-defined=%s\n' $(CORE:%=aprml_%) js_layout js_recipient malloc free >$@
-$(W)/aprml-codecs.exports: web/codecs/frame.h web/module.mk
-	@mkdir -p $(@D)
-	@grep -o '\bframe_[a-z]*(' $< | tr -d '(' | sed 's/^/--export-if-defined=/' >$@
+# Of each module: its own objects, or else all; of these the sources compiled with APR_READS and with APR_FEW, those
+# left out, and the folders of web/ that replace them.
+MODULES = aprml-codecs aprml-look aprml-core aprml-run aprml aprml-full
+aprml-codecs_OBJ = $(call own,web/codecs/frame.c $(addprefix lib/,codecs/frames.c \
+	core/err.c core/mem.c core/text.c core/wasm/decimal.c core/wasm/print.c core/wasm/scan.c))
+aprml-codecs_FEW = $(PACKS)
+aprml-look_READS = $(READS)
+aprml-look_LESS = lib/formats/list.c lib/kernels/common/iq_grid.c lib/stage/ring.c lib/wire/yaml.c lib/crypto/derivation.c \
+	lib/crypto/seal/seal_source.c $(PACKS)
+aprml-look_MORE = few core
+aprml-look_LINK = -mllvm -inline-threshold=-1000
+aprml-core_READS = $(aprml-look_READS)
+aprml-core_LESS = $(aprml-look_LESS)
+aprml-core_MORE = $(aprml-look_MORE)
+aprml-run_READS = $(filter lib/formats/% lib/kernels/ref/type_%,$(filter-out lib/formats/apr2/% $(ENCODES),$(READS)))
+aprml-run_LESS = lib/formats/list.c lib/kernels/ref/search.c lib/kernels/neon/search.c lib/api/make_options.c \
+	lib/stage/conversion.c $(PACKS)
+aprml-run_MORE = few run
+aprml-run_LINK = $(aprml-look_LINK)
+aprml_LESS = lib/formats/list.c $(PACKS)
+aprml_MORE = few
+
+own = $(patsubst %.c,$(W)/own/%.o,$1)
+objects = $(filter-out $(call own,$($1_READS) $($1_FEW) $($1_LESS)),$(or $($1_OBJ),$(OBJ))) $($1_READS:%.c=$(W)/reads/%.o) \
+	$($1_FEW:%.c=$(W)/few/%.o) $(call own,$(wildcard $($1_MORE:%=web/%/*.c)))
+
+# What a module exports beside malloc and free: functions of its own list, what web/*.js names, all of it but
+# the check, or all that the header declares.
+NAMED := $(shell grep -oh '\b\(aprml\|js\)_[a-z0-9_]*' web/*.js | sort -u)
+aprml-codecs_CALLS := $(shell grep -o '\bframe_[a-z]*' web/codecs/frame.h)
+aprml-look_CALLS = $(addprefix aprml_,bytes close decode file file_count find floats integer item key key_count next open \
+	open_origin read tensor tensor_count text value version) js_layout js_recipient
+aprml-core_CALLS = $(aprml-look_CALLS) aprml_check $(filter aprml_report_%,$(NAMED))
+aprml-run_CALLS = $(filter-out aprml_check aprml_report_%,$(NAMED))
+aprml_CALLS = $(NAMED)
+aprml-full_CALLS := $(shell grep -oh '\baprml_[a-z0-9_]*' lib/api/aprml*.h; grep -oh "^js_[a-z0-9_]*" web/*.c)
+$(W)/%.exports: always
+	@printf -- '--export-if-defined=%s\n' $(sort $($*_CALLS) malloc free) >$@.new
+	@$(anew)
 
 # The linker is called itself, as the driver of the compiler would run the optimizer only where it is
-# installed. It optimizes all objects together.
+# installed. It optimizes all objects together. For modules whose work that does not slow down, it puts
+# functions into others only where the compiler has done so in a source.
 #
 # Low memory is the far end of the stack (--stack-first). Told that it is unused, the optimizer puts additions
 # of constants below 1024 into loads, which do not wrap around: a stack is then full 1 KB earlier, and traps.
@@ -225,9 +244,9 @@ RUNTIME := $(shell $(WASM_CC) --target=wasm32-wasi -print-libgcc-file-name)
 SHRINK = wasm-opt --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int \
 	--enable-mutable-globals --enable-simd --low-memory-unused -Oz
 define module
-$(W)/$1.wasm: $(DEBS_OBJ) $($1_OBJ) $(W)/$1.exports
+$(W)/$1.wasm: $(DEBS_OBJ) $(call objects,$1) $(W)/$1.exports web/module.mk
 	$$(file >$(W)/$1.objects,$$(filter %.o,$$^))
-	$$(call say,LD)$(LINK) @$(W)/$1.exports @$(W)/$1.objects -lc $(RUNTIME) -o $(W)/$1.linked && \
+	$$(call say,LD)$(LINK) $($1_LINK) @$(W)/$1.exports @$(W)/$1.objects -lc $(RUNTIME) -o $(W)/$1.linked && \
 		$(SHRINK) $(W)/$1.linked -o $$@
 endef
 $(foreach m,$(MODULES),$(eval $(call module,$m)))

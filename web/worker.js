@@ -1,7 +1,7 @@
 // worker.js: holds a module and the open model. The page sends {id, job, ...}; answers are
 // {id, value} or {id, error}, and before that any number of {id, step}. Jobs come one after the other;
-// "stop" ends the text that is being generated. Models are looked at with the small module; larger ones
-// are fetched when a file or a job needs them.
+// "stop" ends the text that is being generated. Models are looked at with the smallest module; others are
+// fetched when a file or a job needs them.
 import { load } from './aprml.js';
 import { forget, kept, local, remote, watch } from './ranges.js';
 import { make } from './make.js';
@@ -18,17 +18,33 @@ const ROOM = 3.5 * 2 ** 30; // bytes of a model that can run: the module has 4 G
 const KEYS = 2000;       // that are shown
 const TEXT = 4000;       // characters of a value that are shown
 const ITEMS = 16;        // of an array that are shown
-const SEALED = 5;        // the number of the error
+const FORMAT = 1, SEALED = 5; // numbers of errors
 
 const FEATURES = ['check', 'verify', 'save', 'run', 'message']; // that the page offers
 
-// Each module can do all that those before it can.
-const MODULES = ['aprml-core.wasm', 'aprml.wasm', 'aprml-full.wasm'], LOOKS = 0, WORKS = 1, ALL = 2;
-const loaded = [];
-const module = (i) => loaded[i] ??= load(new URL(MODULES[i], import.meta.url), { log: (text) => console.log(text) });
+// What the modules can do besides to look, the smallest first: check, with tokenizer and model card too (judge),
+// verify, sign, seal and run (run), write and quantize (write), compress and read files of other software (more).
+const MODULES = [
+  { file: 'aprml-look.wasm', can: [] },
+  { file: 'aprml-core.wasm', can: ['check'] },
+  { file: 'aprml-run.wasm', can: ['run'] },
+  { file: 'aprml.wasm', can: ['check', 'judge', 'run', 'write'] },
+  { file: 'aprml-full.wasm', can: ['check', 'judge', 'run', 'write', 'more'] },
+];
+const LARGE = 1 << 28; // bytes of memory that a module without a model may keep
+
+const can = (module, needs) => needs.every((n) => module.can.includes(n));
+
+// The smallest module that can, of those that are there, or else of all.
+const moduleFor = (needs) => MODULES.find((m) => m.aprml && can(m, needs)) ?? MODULES.find((m) => can(m, needs));
+
+async function loaded(module) {
+  module.aprml ??= await load(new URL(module.file, import.meta.url), { log: (text) => console.log(text) });
+  return module.aprml;
+}
 
 let model = null, files = [], run = null, ring = null;
-let source = null, used = LOOKS; // of the open model: what the page sent, and the number of its module
+let source = null, needs = [], used = MODULES[0]; // of the open model: what the page sent, what it needs, its module
 let stopped = -1; // jobs up to this number
 
 function closeModel() {
@@ -43,7 +59,7 @@ function close() {
   for (const f of files) f.close();
   files = [];
   source = null;
-  used = LOOKS;
+  needs = [];
 }
 
 // Reports how much of the files has been read.
@@ -96,38 +112,55 @@ function openWith(aprml, whole, { identities, passphrase }) {
     model = aprml.open(from, name, { ring: ring?.address });
     return null;
   } catch (e) {
-    if (e.number !== SEALED || used === LOOKS) throw e;
+    if (e.number !== SEALED || !can(used, ['run'])) throw e;
     model = aprml.open(from, name, { sealed: true });
     return e.message;
   }
 }
 
-// With the first module that can; keys need the second. The error is that of the last.
+const isText = (file) => {
+  const first = new Uint8Array(1);
+  return file.read(0, first) === 1 && first[0] === '{'.charCodeAt(0);
+};
+
+// What the module lacked that could not open the model, or null: one file of a known format that is damaged is so for
+// all. Other software writes JSON that is none.
+function lacked({ number }) {
+  if (number === SEALED && !can(used, ['run'])) return ['run'];
+  return (number === FORMAT || files.length > 1 || isText(files[0])) && !can(used, ['more']) ? ['more'] : null;
+}
+
+// The error is that of the last module.
 async function openBy() {
   const keys = source.keys ?? {};
-  for (used = keys.identities || keys.passphrase ? WORKS : LOOKS; ; used++) {
+  for (needs = keys.identities || keys.passphrase ? ['run'] : []; ;) {
+    used = moduleFor(needs);
     try {
-      return openWith(await module(used), source.name, keys);
+      return openWith(await loaded(used), source.name, keys);
     } catch (e) {
       closeModel();
-      if (used === MODULES.length - 1 || files.some((f) => f.failure)) throw e;
+      const more = lacked(e);
+      if (!more || files.some((f) => f.failure)) throw e;
+      needs = more;
     }
   }
 }
 
-// A module for more than to look, which then also has the model.
-async function works(least = WORKS) {
-  if (used >= least) return module(used);
-  const aprml = await module(least);
-  used = least;
+// A module for a job with the model, which then has it.
+async function works(...job) {
+  const all = [...needs, ...job], last = used;
+  if (can(last, all)) return loaded(last);
+  const next = moduleFor(all), aprml = await loaded(next);
+  used = next;
   if (model) {
     closeModel();
     openWith(aprml, source.name, source.keys ?? {});
+    if (last.aprml?.memory() > LARGE) last.aprml = null;
   }
   return aprml;
 }
 
-// The small module has no tokenizer, and does not read YAML.
+// The module that only checks has no tokenizer, and does not read YAML.
 const isPlain = () => !model.keys.some((key) => key.startsWith('tokenizer.')) && model.files.length === 0;
 
 async function open(given) {
@@ -135,7 +168,7 @@ async function open(given) {
   try {
     source = given.source;
     files = source.address ? [await remote(source.address)] : source.files.map((f, i) => local(f, source.names?.[i]));
-    const sealed = await openBy(), aprml = await module(used);
+    const sealed = await openBy(), aprml = await loaded(used);
     const published = model.keys.includes('inference_pub_key') ? model.value('inference_pub_key') : null;
     return {
       name: source.name ?? (files.length === 1 ? files[0].name : `${files.length} files`),
@@ -190,7 +223,7 @@ function histogram({ tensor }) {
 
 const jobs = {
   async start() {
-    const aprml = await module(LOOKS);
+    const aprml = await loaded(MODULES[0]);
     await tidy();
     return { version: aprml.version, kept: await kept(), can: FEATURES };
   },
@@ -200,19 +233,20 @@ const jobs = {
   histogram,
 
   async check(_, tell) {
-    const aprml = await works(isPlain() ? LOOKS : WORKS);
+    const aprml = await works(isPlain() ? 'check' : 'judge');
     follow(tell);
     return check(aprml, model);
   },
 
   async verify({ key }, tell) {
-    const aprml = await works();
+    const aprml = await works('run');
     follow(tell);
     return verify(aprml, model, [{ bytes: key }]);
   },
 
   async save({ name, how, target }, tell) {
-    const aprml = await works(how.compress || how.to === 'apr1' ? ALL : WORKS), file = await create(name), began = performance.now();
+    const kind = how.compress || how.to === 'apr1' ? 'more' : how.type || how.to !== 'apr2' ? 'write' : 'run';
+    const aprml = await works(kind), file = await create(name), began = performance.now();
     follow(tell);
     try {
       make(aprml, model, file, how);
@@ -227,7 +261,7 @@ const jobs = {
   async run({ text, options }, tell, id) {
     const bytes = model.tensors.reduce((sum, t) => sum + Number(t.bytes), 0);
     if (bytes > ROOM) throw new Error(`the model has ${sizeText(bytes)}; in a browser one of ${sizeText(ROOM)} can run`);
-    const aprml = await works();
+    const aprml = await works('run');
     follow(tell);
     run ??= new Run(aprml, model);
     watch();
@@ -241,15 +275,15 @@ const jobs = {
   },
 
   async seal({ recipient, text }) {
-    return seal(await works(), recipient, new TextEncoder().encode(text));
+    return seal(await loaded(moduleFor(['run'])), recipient, new TextEncoder().encode(text));
   },
 
   async unseal({ keys: text, bytes }) {
-    return unseal(await works(), text, bytes);
+    return unseal(await loaded(moduleFor(['run'])), text, bytes);
   },
 
   async identity() {
-    return identity(await works());
+    return identity(await loaded(moduleFor(['run'])));
   },
 
   // What is open stays.

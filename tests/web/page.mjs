@@ -15,7 +15,10 @@ const [moduleFolder, model, out, bin] = process.argv.slice(2).map((a) => resolve
 const web = join(dirname(fileURLToPath(import.meta.url)), '../../web');
 mkdirSync(out, { recursive: true });
 
-const site = await serve([web, moduleFolder, out]);
+const site = await serve([web, moduleFolder, out], { spoil: (headers) => {
+	headers['Cache-Control'] = 'no-store'; // so that each module is asked for
+	return null;
+} });
 const store = await serve([dirname(model), out], { cors: true }); // another origin
 const plain = await serve([dirname(model)], { cors: true, ranges: false });
 let spoil = () => null;
@@ -33,7 +36,9 @@ setTimeout(() => {
 
 const page = await browser.page(elsewhere.port, [site.origin, store.origin, plain.origin, unsteady.origin]);
 const home = `${site.origin}/index.html`;
+const modules = () => site.asked.map((a) => /(\w+-?\w*)\.wasm$/.exec(a)?.[1]).filter(Boolean);
 const fresh = async () => {
+	site.asked.length = 0;
 	await page.go(home);
 	await page.wait('document.body.classList.contains("ready")');
 };
@@ -211,6 +216,7 @@ const tests = {
 		await page.wait('!document.querySelector("#error").hidden');
 		assert.match(await page.text('#error'), /\(E0\d\d\)$/);
 		assert.equal(await page.eval('document.querySelector("#error").getAttribute("role")'), 'alert');
+		assert.deepEqual(modules(), ['aprml-look']);
 		await shot('error');
 	},
 
@@ -256,6 +262,7 @@ const tests = {
 		await page.wait('!document.querySelector("#report").hidden', 60);
 		assert.equal(await page.text('#score'), `${score} of 100`);
 		assert.match(await page.text('#findings'), /MODEL-MISSING/);
+		assert.deepEqual(modules(), ['aprml-look', 'aprml-core']);
 		await shot('check');
 	},
 
@@ -372,6 +379,7 @@ const tests = {
 		const text = await page.eval('document.querySelector("#said-text").textContent');
 		assert.equal(text, tool('apr-run', '-p', 'ROMEO:', '-n', '40', model).toString().replace(/\n$/, ''));
 		console.log(`# the shipped model: ${await page.text('#speed')}`);
+		assert.deepEqual(modules(), ['aprml-look', 'aprml-run']);
 		await shot('run');
 		await page.fill('#tokens', '2000');
 		await page.key('Enter', 2); // with Ctrl; the field of the number has the focus

@@ -2,7 +2,9 @@
 load ../helper
 
 module=$root/build/wasm/aprml.wasm
-looks=$root/build/wasm/aprml-core.wasm
+looks=$root/build/wasm/aprml-look.wasm
+core=$root/build/wasm/aprml-core.wasm
+runs=$root/build/wasm/aprml-run.wasm
 all=$root/build/wasm/aprml-full.wasm
 web=$root/tests/web
 
@@ -55,7 +57,7 @@ jobs() {
 	done
 }
 
-@test "wasm: the small module sees in containers what the large one does, and refuses the rest" {
+@test "wasm: the small modules see in containers what the large one does, and refuse the rest" {
 	local of f
 	for of in gguf apr1 apr64 stream safetensors onnx; do
 		vectors ${of}_good $of
@@ -65,15 +67,25 @@ jobs() {
 	for f in gguf/* apr1/* apr64/* stream/* safetensors/* zstd.apr lz4.apr "$root"/tests/data/arch/*.gguf; do
 		[ -f "$f" ] && apr-unpack "$f" >/dev/null 2>&1 || continue
 		job look "$f"
-		job judge "$f"
 	done
+	mv lines looks
+	sed 's/^look/judge/' looks >judges
+	cat looks judges >lines
 	jobs
 	mv said want
+	cp looks lines
 	jobs "$looks"
-	cmp want said
+	mv said seen
+	jobs "$runs"
+	cmp seen said
+	cp judges lines
+	jobs "$core"
+	cmp want <(cat seen said)
 	printf 'look\tonnx/external\n' >lines
-	run ! jobs "$looks"
-	grep -q 'is not a model file of a known format (1)$' said
+	for f in "$looks" "$core" "$runs"; do
+		run ! jobs "$f"
+		grep -q 'is not a model file of a known format (1)$' said
+	done
 }
 
 @test "wasm: compressed tensors that are damaged have the errors of the library, from aprml-codecs.wasm too" {
@@ -140,6 +152,9 @@ jobs() {
 	job write "$model" signed-there.apr to=apr2 sign=key
 	job write signed-there.apr sealed-there.apr to=apr2 seal=me.pub
 	jobs
+	cp signed-there.apr large.apr
+	jobs "$runs"
+	cmp signed-there.apr large.apr
 	cmp opened.apr signed.apr
 	apr-verify -q key.pub signed-there.apr
 	pipe "apr-unpack sealed-there.apr | apr-decrypt -i me.key | apr-verify -q key.pub"
@@ -148,8 +163,15 @@ jobs() {
 	apr-pack -t gguf -o signed.gguf signed.apr
 	printf X | dd of=signed.gguf bs=1 seek=2000000 conv=notrunc status=none
 	echo "verify	signed.gguf	key.pub" >lines
-	run ! jobs
+	run ! jobs "$runs"
 	grep -q 'its bytes differ from what was signed (6)$' said
+	# What this module leaves to the larger one.
+	echo "write	$model	x	to=apr2	type=q8_0" >lines
+	run ! jobs "$runs"
+	grep -q 'type: is not for this module, which signs and seals' said
+	echo "write	$model	x	to=gguf" >lines
+	run ! jobs "$runs"
+	grep -q 'to: is not for this module, which signs and seals' said
 }
 
 @test "wasm: logits are those of the native tools within 1e-4, and text is the same" {
@@ -160,6 +182,9 @@ jobs() {
 	job logits "$model" shakespeare 3 5 7 11 13 17
 	job say "$model" ROMEO: 20
 	jobs
+	mv said want
+	jobs "$runs"
+	cmp want said
 	for of in gemma2 gptneox qwen2moe; do
 		apr-run --tokens 3,5,7,11,13,17 --logits --cache f32 "$root/tests/data/arch/$of.gguf" >want
 		nearlogits $of want $(($(wc -c <want) / 24)) 1e-4

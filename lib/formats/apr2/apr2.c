@@ -84,7 +84,7 @@ static const struct format_reads reads = {
 
 static const struct format_writes writes = {
 	.create = apr2_create,
-	.create_shards = apr2_create_shards,
+	.create_shards = ONLY_TOOLS(apr2_create_shards),
 	.compresses = true,
 	.sparse = true,
 	.reserves = true,
@@ -99,5 +99,5 @@ const struct format format_apr2 = {
 	.probe = probe,
 	.reads = &reads,
 	.writes = ONLY_WRITES(&writes),
-	.amend = ONLY_WRITES(apr2_amend),
+	.amend = ONLY_TOOLS(apr2_amend),
 };

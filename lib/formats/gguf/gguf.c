@@ -57,7 +57,7 @@ static const struct format_reads reads = {
 
 static const struct format_writes writes = {
 	.create = gguf_create,
-	.create_shards = gguf_create_shards,
+	.create_shards = ONLY_TOOLS(gguf_create_shards),
 	.reserves = true,
 };
 
@@ -69,5 +69,5 @@ const struct format format_gguf = {
 	.probe = probe,
 	.reads = &reads,
 	.writes = ONLY_WRITES(&writes),
-	.amend = ONLY_WRITES(gguf_amend),
+	.amend = ONLY_TOOLS(gguf_amend),
 };

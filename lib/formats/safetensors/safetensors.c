@@ -173,8 +173,8 @@ static const struct format_reads reads = {
 
 static const struct format_writes writes = {
 	.create = safetensors_create,
-	.create_folder = folder_create,
-	.create_shards = safetensors_create_shards,
+	.create_folder = ONLY_TOOLS(folder_create),
+	.create_shards = ONLY_TOOLS(safetensors_create_shards),
 	.reserves = true,
 };
 
@@ -186,5 +186,5 @@ const struct format format_safetensors = {
 	.probe = probe,
 	.reads = &reads,
 	.writes = ONLY_WRITES(&writes),
-	.amend = ONLY_WRITES(safetensors_amend),
+	.amend = ONLY_TOOLS(safetensors_amend),
 };
