@@ -87,6 +87,25 @@ static const struct classic_words kinds[] = {
 	  "1 for a row like those of training, otherwise -1" },
 	{ "linear classifier of scikit-learn", NULL, "linear classifier", "tells classes apart",
 	  "weights times features, plus an intercept: the greatest score", ROW_IN, CLASS },
+	{ "vote of models of scikit-learn", NULL, "vote of models", "predicts what several models do together",
+	  "the votes or the mean of the models inside", ROW_IN, "a class or a number" },
+	{ "bagging of scikit-learn", NULL, "bagging", "predicts what several models do together",
+	  "the mean of models that are alike, each trained on a sample", ROW_IN, "a class or a number" },
+	{ "AdaBoost of scikit-learn", NULL, "AdaBoost", "predicts by models that follow each other's errors",
+	  "a weighted sum or median of the models inside", ROW_IN, "a class or a number" },
+	{ "stack of models of scikit-learn", NULL, "stack of models", "predicts from what other models say",
+	  "the models inside compute first, and one more computes with their values", ROW_IN, "a class or a number" },
+	{ "calibrated model of scikit-learn", NULL, "calibrated model", "tells classes apart, with probabilities",
+	  "the scores of models, each through a curve, and their mean", "a row, or a text", CLASS },
+	{ "one model for each class of scikit-learn", NULL, "one model for each class", "tells classes apart",
+	  "a model for each class against the others: the greatest score", ROW_IN, CLASS },
+	{ "one model for each output of scikit-learn", NULL, "one model for each output", "predicts several numbers",
+	  "a model for each of them", ROW_IN, "numbers" },
+	{ "model of a transformed target of scikit-learn", NULL, "model of a transformed target", "predicts a number",
+	  "what the model inside says, turned back", ROW_IN, VALUE },
+	{ "isolation forest of scikit-learn", NULL, "isolation forest", "finds rows that are unlike the others",
+	  "how soon splits at random set a row apart, as the mean over trees", ROW_IN,
+	  "1 for a row like those of training, otherwise -1" },
 	{ "transformer of scikit-learn", NULL, "transformer", "turns rows into others for another model",
 	  "steps one after another: they scale, encode, select or project", "a row, or a text", "a row of numbers" },
 };
@@ -179,10 +198,10 @@ classic_trees(const struct model *m, uint64_t *trees, uint64_t *nodes)
 			++*trees;
 			*nodes += tensor_items(m->tensors[i]);
 		}
-		if (strcmp(name, "forest.counts") == 0)
-			*trees = tensor_items(m->tensors[i]);
-		if (strcmp(name, "forest.left") == 0)
-			*nodes = tensor_items(m->tensors[i]);
+		if (ends_with(name, "forest.counts")) /* also of part.N. */
+			*trees += tensor_items(m->tensors[i]);
+		if (ends_with(name, "forest.left"))
+			*nodes += tensor_items(m->tensors[i]);
 	}
 }
 

@@ -155,6 +155,7 @@ setup() {
 		pipe "apr-unpack '$data/predict/vote.pkl' | apr-pack -t $format -f -o made 2>said" # models of models
 		apr-predict --raw made "$data/predict/three.csv" |
 			cmp - <(apr-predict --raw "$data/predict/vote.pkl" "$data/predict/three.csv")
+		[ "$(apr-header made | grep -cE '^(kind  *vote of models|trees  *1|features  *5|classes  *3)$')" -eq 4 ]
 	done
 	pipe "apr-unpack '$data/predict/tree_values.pkl' | apr-pack -t apr1 -f -o made 2>said"
 	grep -q 'written as DecisionTreeRegressor' said

@@ -101,7 +101,7 @@ add_classic(struct header *x, struct err *e)
 	struct model *m = x->source->plan;
 	const struct classic_words *w = classic_words(m);
 	struct trees t = { 0 };
-	uint64_t outputs;
+	uint64_t outputs, count, nodes;
 	int r = 0;
 
 	if (!w)
@@ -110,9 +110,15 @@ add_classic(struct header *x, struct err *e)
 	t.classes = t.said.centers ? 0 : t.said.classes;
 	classic_trees(m, &t.count, &t.nodes);
 	classic_sizes(m, &t.features, &outputs);
+	count = t.count;
+	nodes = t.nodes;
 	if (t.count && !x->checksum) {
 		t.count = t.nodes = 0;
 		r = read_trees(x, &t, e);
+	}
+	if (t.count == 0) { /* those of models inside are not walked */
+		t.count = count;
+		t.nodes = nodes;
 	}
 	if (r == 0 && (json_object_set_new(x->container, "kind", json_string(w->kind)) < 0 ||
 	               set_count(x->container, "trees", t.count) < 0 ||
