@@ -111,8 +111,8 @@ compare(const struct predictor *m, const char *name, double slack, size_t at_onc
 	return right;
 }
 
-int
-main(void)
+static void
+test_models(void)
 {
 	size_t i, all, one, ranks;
 
@@ -140,5 +140,11 @@ main(void)
 		}
 		predictor_free(&m);
 	}
+}
+
+int
+main(void)
+{
+	test_models();
 	return test_done();
 }
