@@ -109,9 +109,9 @@ jobs() {
 	mkdir alone
 	cp "$looks" alone
 	printf 'look\t%s\n' "$model" >lines
-	jobs alone/aprml-core.wasm
+	jobs "alone/${looks##*/}"
 	printf 'look\tzstd\n' >lines
-	run ! jobs alone/aprml-core.wasm
+	run ! jobs "alone/${looks##*/}"
 	grep -q 'aprml-codecs.wasm, which decompresses, cannot be loaded (7)$' said
 }
 
