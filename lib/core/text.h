@@ -39,11 +39,11 @@ bool text_utf8(const void *s, size_t n, bool allow_nul);
  * it is not well-formed. */
 size_t text_character(const void *s, size_t n, uint32_t *cp);
 
-/* Stores a code point as UTF-8, also half of a pair, which is not well-formed then. Returns its bytes: 1 to
- * 4, or 0 above U+10FFFF. */
+/* Stores a code point as UTF-8. A surrogate is stored too, although that is not well-formed. Returns the number of
+ * bytes: 1 to 4, or 0 above U+10FFFF. */
 size_t text_encode(uint32_t cp, void *to);
 
-/* Appends the same. */
+/* Appends the bytes of text_encode. */
 void text_put(struct buf *b, uint32_t cp);
 
 /* A size with a binary unit: "512 B", "4.4 MiB". Returns dst. */

@@ -20,15 +20,7 @@ unseen_before(uint32_t c)
 size_t
 byte_letter(uint8_t byte, uint8_t letter[2])
 {
-	uint32_t c = is_seen(byte) ? byte : OTHERS + unseen_before(byte);
-
-	if (c < 0x80) {
-		letter[0] = (uint8_t)c;
-		return 1;
-	}
-	letter[0] = (uint8_t)(0xc0 | c >> 6);
-	letter[1] = (uint8_t)(0x80 | (c & 0x3f));
-	return 2;
+	return text_encode(is_seen(byte) ? byte : OTHERS + unseen_before(byte), letter);
 }
 
 /* The byte that a character stands for, or -1. */

@@ -2,19 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "imports/ggml/ggml.h"
 #include "imports/words.h"
-
-/* Append a letter as UTF-8; below U+0800. */
-static void
-put_letter(struct buf *b, unsigned letter)
-{
-	if (letter >= 0x80) {
-		buf_u8(b, (uint8_t)(0xc0 | letter >> 6));
-		letter = 0x80 | (letter & 0x3f);
-	}
-	buf_u8(b, (uint8_t)letter);
-}
 
 static bool
 is_printed(unsigned byte)
@@ -43,7 +33,7 @@ put_bytes(struct words *w, const uint8_t *p, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		put_letter(&text, letter_of(p[i]));
+		text_put(&text, letter_of(p[i]));
 	import_string(&w->tokens, text.p, text.n);
 	w->tokens.failed |= text.failed;
 	buf_free(&text);
