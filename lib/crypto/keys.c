@@ -247,11 +247,20 @@ name_fault(struct err *e, const char *path)
 		text_quote(e->object, sizeof e->object, path, strlen(path));
 }
 
+/* Reads the file of a key. One that is too long may be the model: operands change places easily. */
+static int
+read_file(struct secret *s, const char *path, struct err *e)
+{
+	if (secret_file(s, path, KEY_FILE_BYTES, e) == 0)
+		return 0;
+	return e->code == ERR_FORMAT ? err_hint(e, "a key is expected here; its file is shorter") : -1;
+}
+
 int
 key_public_read(const char *path, struct key_public *k, struct err *e)
 {
 	struct secret s;
-	int r = secret_file(&s, path, KEY_FILE_BYTES, e);
+	int r = read_file(&s, path, e);
 
 	if (r == 0)
 		r = key_public_parse(s.p, s.n, k, e);
@@ -267,7 +276,7 @@ key_secret_read(const char *path, struct err *e)
 	struct key_secret *k = NULL;
 	struct secret s;
 
-	if (secret_file(&s, path, KEY_FILE_BYTES, e) == 0)
+	if (read_file(&s, path, e) == 0)
 		k = key_secret_parse(s.p, s.n, e);
 	secret_free(&s);
 	if (!k)
