@@ -381,8 +381,10 @@ pull_open(struct pull *p, const struct hub_source *source, const struct pull_opt
 	size_t i;
 
 	*p = (struct pull){ .o = o, .source = source, .web = web, .repo = { .fd = -1 } };
-	if (!kind_of(p))
-		return err_set(e, ERR_USAGE, source->label, "is not a source that can be fetched");
+	if (!kind_of(p)) {
+		err_set(e, ERR_USAGE, source->label, "is a path of this machine, which is not fetched");
+		return err_hint(e, "a repository of a hub is hf://ORG/REPO");
+	}
 	if (cache_roots(&p->roots, e) < 0 || kind_of(p)->open(p, e) < 0)
 		return -1;
 	if (o->sha256 && p->n != 1)
