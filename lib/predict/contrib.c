@@ -306,7 +306,7 @@ allow(const struct predictor *m, struct err *e)
 		if (!keeps_features(&m->steps[i]))
 			return refuse(e, "a step in front of the model mixes features");
 	if (m->form == PREDICT_TREES && m->forest.lines)
-		return refuse(e, "the leaves are lines");
+		return refuse(e, "the trees have linear leaves");
 	if (m->form == PREDICT_TREES && m->forest.tree_count && m->forest.uncovered)
 		return refuse(e, "the trees lack covers, the numbers of rows that reached each node in training");
 	for (i = 0; i < predict_trees(m); i++)

@@ -249,7 +249,7 @@ form_put_model(const struct form_target *to, const struct predictor *m, bool ins
 	json_t *o;
 
 	if (m->form == PREDICT_TREES && m->forest.lines) {
-		err_set(to->e, ERR_FORMAT, to->where, "trees whose leaves are lines have no form as tensors");
+		err_set(to->e, ERR_FORMAT, to->where, "trees with linear leaves have no form as tensors");
 		return NULL;
 	}
 	o = key_of(m);
