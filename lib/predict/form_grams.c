@@ -74,7 +74,8 @@ static int
 read_texts(const struct form_source *x, size_t i, const uint32_t *l, size_t n, struct gram_list *g)
 {
 	const uint32_t *counts = l + 1, *sizes = counts + g->order;
-	size_t bytes = 0, at = 0, k, length = 0, left = 0;
+	size_t bytes = 0, at = 0, k, length = 0;
+	uint64_t left = 0; /* a sum of 16 counts does not fit into 32 bits */
 	char name[32];
 	const uint8_t *p = form_bytes(x, name_of(name, i, "terms"), &bytes);
 
