@@ -428,7 +428,7 @@ read_number(struct parts *x, const char *name, uint64_t least, uint64_t most, si
 	if (p.n != 1 || le64(p.p) < least || le64(p.p) > most)
 		return err_set(x->e, ERR_CORRUPT, x->w->name, "%s is not a number from %" PRIu64 " to %" PRIu64, name,
 		               least, most);
-	*to = (size_t)le64(p.p);
+	*to = le64(p.p) < SIZE_MAX ? (size_t)le64(p.p) : SIZE_MAX;
 	return 0;
 }
 
