@@ -36,7 +36,7 @@ doc_begin(struct doc *d, bool binary, const void *p, size_t n, const char *where
 	d->binary = binary;
 	d->where = where;
 	d->err = e;
-	d->numbers = rows_numbers_best();
+	d->numbers = rows_numbers_long();
 }
 
 /* ---- JSON ---- */

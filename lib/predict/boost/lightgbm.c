@@ -501,7 +501,7 @@ int
 lightgbm_read(struct predictor *m, const uint8_t *p, size_t n, const char *where, struct err *e)
 {
 	struct lines l = { .m = m, .p = (const char *)p, .end = (const char *)p + n,
-		.where = where, .e = e, .head = { .per_iteration = 1 }, .numbers = rows_numbers_best() };
+		.where = where, .e = e, .head = { .per_iteration = 1 }, .numbers = rows_numbers_long() };
 	size_t i;
 	bool ended = false;
 	int r = read_head(&l);

@@ -74,14 +74,27 @@ rows_numbers_level(unsigned index)
 	return index == 0 ? &rows_numbers_plain : NULL;
 }
 
-const struct rows_numbers *
-rows_numbers_best(void)
+/* The best level up to one. */
+static const struct rows_numbers *
+best_of(unsigned most)
 {
 	const struct rows_numbers *best = &rows_numbers_plain, *next;
 	const char *wish = getenv("APR_CPU");
 	unsigned i;
 
-	for (i = 1; !(wish && strcmp(best->name, wish) == 0) && (next = rows_numbers_level(i)); i++)
+	for (i = 1; i <= most && !(wish && strcmp(best->name, wish) == 0) && (next = rows_numbers_level(i)); i++)
 		best = next;
 	return best;
+}
+
+const struct rows_numbers *
+rows_numbers_best(void)
+{
+	return best_of(2);
+}
+
+const struct rows_numbers *
+rows_numbers_long(void)
+{
+	return best_of(1);
 }

@@ -27,6 +27,9 @@ struct rows_numbers {
 const struct rows_numbers *rows_numbers_level(unsigned index);
 /* The best of them, at most the one that the environment names in APR_CPU. */
 const struct rows_numbers *rows_numbers_best(void);
+/* The best for files of models, most of whose numbers have 17 digits or an exponent: AVX-512 reads those one by
+ * one, and later than AVX2. */
+const struct rows_numbers *rows_numbers_long(void);
 
 /* integers of the levels with vectors. */
 size_t rows_integers_avx2(const char **p, const char *end, char between, double *to, size_t n);
