@@ -30,6 +30,15 @@ setup() {
 	[ ! -s "$BATS_TEST_TMPDIR/twice" ] || fail "$(cat "$BATS_TEST_TMPDIR/twice")"
 }
 
+@test "formats of texts have no conversion that lib/core/wasm/print.c lacks" {
+	local unknown="[aAmnoCSLq'\$]|\" *PRIo"
+	local size='(?:hh?|ll?|[zjt])?' before='"(?:[^"%]|%[^"])*?%[-0+ #]*[*\d]*(?:\.[*\d]*)?'
+	printf '%s\n' 'f("%s %-8lo");' 'f("%%%5.3a");' 'f("%" PRIo64);' "f(\"%2\$s\");" >"$BATS_TEST_TMPDIR/bad"
+	[ "$(grep -cP "$before$size(?:$unknown)" "$BATS_TEST_TMPDIR/bad")" -eq 4 ]
+	[ "$(grep -cP "$before$size(?:$unknown)" <<<'f("%%o %s 9%% of %d %.*s %-12.3g");')" -eq 0 ]
+	! grep -rnP --include='*.[ch]' --exclude-dir=cli "$before$size(?:$unknown)" lib web || fail "print.c would end the module"
+}
+
 # "ROOM OTHER..." sorted, of the table in scripts/layers.sh.
 rooms_checked() {
 	sed -n "/^rooms='/,/^'/p" scripts/layers.sh | sed '1d; $d' |
