@@ -167,13 +167,14 @@ function codecsOf(from) {
 }
 
 export async function load(from, options = {}) {
-  return new Aprml(await moduleOf(from), { codecs: codecsOf(from), ...options });
+  return new Aprml(await moduleOf(from), { codecs: () => codecsOf(from), ...options });
 }
 
 // Decoders of compressed frames, in a module with memory of its own (web/codecs/frame.h), made from a
-// WebAssembly.Module or a file at once.
+// WebAssembly.Module or a file at once, or from a function that returns one of these.
 class Codecs {
   constructor(from) {
+    if (typeof from === 'function') from = from();
     if (!(from instanceof WebAssembly.Module)) {
       const file = fileOf(from), bytes = new Uint8Array(file.size);
       for (let at = 0, n; at < bytes.length; at += n)
@@ -218,7 +219,7 @@ export class Aprml {
   #ended = null;
   #codecs;
 
-  constructor(module, { log = () => {}, codecs = codecsOf() } = {}) {
+  constructor(module, { log = () => {}, codecs = codecsOf } = {}) {
     this.#log = log;
     this.#codecs = codecs;
     this.exports = new WebAssembly.Instance(module, { apr: this.#host() }).exports;

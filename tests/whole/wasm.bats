@@ -113,6 +113,17 @@ jobs() {
 	printf 'look\tzstd\n' >lines
 	run ! jobs "alone/${looks##*/}"
 	grep -q 'aprml-codecs.wasm, which decompresses, cannot be loaded (7)$' said
+	# The glue of a bundle has no address beside which it could lie.
+	node --input-type=module -e "import { readFileSync as read } from 'node:fs';
+		const glue = read('$root/web/aprml.js', 'base64'), { load } = await import('data:text/javascript;base64,' + glue);
+		console.log((await load(read('$looks'))).open('$model').tensors.length > 0);" >said
+	[ "$(cat said)" = true ]
+	# Something else lies there.
+	for codec in "$looks" "$model" /dev/null; do
+		cp "$codec" alone/aprml-codecs.wasm
+		run ! jobs "alone/${looks##*/}"
+		grep -q 'aprml-codecs.wasm, which decompresses, cannot be loaded (7)$' said
+	done
 }
 
 @test "wasm: containers and types have the bytes of the native tools" {
