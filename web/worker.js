@@ -123,8 +123,8 @@ const isText = (file) => {
   return file.read(0, first) === 1 && first[0] === '{'.charCodeAt(0);
 };
 
-// What the module lacked that could not open the model, or null: one file of a known format that is damaged is so for
-// all. Other software writes JSON that is none.
+// What the module lacked that could not open the model, or null: a damaged file of a known format is damaged for each
+// module. A file of JSON may be that of other software, which also writes what JSON does not have, such as NaN.
 function lacked({ number }) {
   if (number === SEALED && !can(used, ['run'])) return ['run'];
   return (number === FORMAT || files.length > 1 || isText(files[0])) && !can(used, ['more']) ? ['more'] : null;
