@@ -1,6 +1,6 @@
-/* only: what parts of this source a program leaves out that does not need them all. Of the modules of
- * WebAssembly (web/module.mk), the smallest, which looks into models, is compiled with APR_READS, and
- * the decoders of compressed frames, which do not compress, with APR_FEW.
+/* only: the parts of a source that a program leaves out if it does not need them. Of the modules of
+ * WebAssembly (web/module.mk), those that look into models and check them are compiled with APR_READS, also
+ * formats and types of the one that runs models; the decoders of compressed frames with APR_FEW.
  */
 #ifndef CORE_ONLY_H
 #define CORE_ONLY_H
