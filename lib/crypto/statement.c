@@ -1,6 +1,7 @@
 #include "crypto/statement.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -81,8 +82,11 @@ statement_date(const char *text, char dst[STATEMENT_DATE + 1])
 
 	if (text_u64(text, 0, UINT64_C(253402300799), &seconds) == 0) {
 		t = (time_t)seconds;
-		return gmtime_r(&t, &tm) && strftime(dst, STATEMENT_DATE + 1,
-		                                     "%Y-%m-%dT%H:%M:%SZ", &tm) ? 0 : -1;
+		if (!gmtime_r(&t, &tm))
+			return -1;
+		return snprintf(dst, STATEMENT_DATE + 1, "%04d-%02d-%02dT%02d:%02d:%02dZ",
+		                tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		                tm.tm_min, tm.tm_sec) == STATEMENT_DATE ? 0 : -1;
 	}
 	if (strlen(text) > STATEMENT_DATE)
 		return -1;

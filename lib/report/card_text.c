@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "check/card_fields.h"
 #include "core/text.h"
+#include "crypto/statement.h"
 #include "report/lines.h"
 
 #define COLUMN 20 /* columns of a name, at least; long ones move only their own line */
@@ -27,15 +27,10 @@ field(const struct card_field *rows, const char *name)
 static void
 put_time(struct buf *to, const char *seconds)
 {
-	char text[32];
+	char text[STATEMENT_DATE + 1];
 	uint64_t v;
-	time_t t;
-	struct tm tm;
 
-	if (text_u64(seconds, 1, 253402300799, &v) < 0)
-		return;
-	t = (time_t)v;
-	if (gmtime_r(&t, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0)
+	if (text_u64(seconds, 1, UINT64_MAX, &v) == 0 && statement_date(seconds, text) == 0)
 		buf_printf(to, " (%s)", text);
 }
 

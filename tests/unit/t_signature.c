@@ -286,6 +286,10 @@ statements(void)
 	        e.code == ERR_USAGE, "too long: %s", e.fact);
 	test_ok(statement_date("1795341600", date) == 0 &&
 	        strcmp(date, "2026-11-22T10:00:00Z") == 0, "seconds: %s", date);
+	test_ok(statement_date("0", date) == 0 && strcmp(date, "1970-01-01T00:00:00Z") == 0 &&
+	        statement_date("951868799", date) == 0 && strcmp(date, "2000-02-29T23:59:59Z") == 0 &&
+	        statement_date("253402300799", date) == 0 && strcmp(date, "9999-12-31T23:59:59Z") == 0 &&
+	        statement_date("253402300800", date) < 0, "the first and last seconds");
 	test_ok(statement_date("2026-11-22", date) == 0 &&
 	        strcmp(date, "2026-11-22T00:00:00Z") == 0, "a day: %s", date);
 	test_ok(statement_date("2026-13-22", date) < 0 && statement_date("", date) < 0 &&
