@@ -1,6 +1,7 @@
 /* codecs: zstd and LZ4 of the modules that do not compress. The decoders are those of aprml-codecs.wasm, which
  * the host loads when the first compressed bytes are read.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,12 +48,12 @@ restart(void *context)
 static int
 ask(struct outside *x, const char *name, struct err *e)
 {
-	if (x->number == 0)
-		x->number = host_decoder(x->kind);
-	if (x->number > 0)
-		return 0;
-	x->number = 0;
-	return err_set(e, ERR_IO, name, "aprml-codecs.wasm, which decompresses, cannot be loaded");
+	int r = x->number > 0 ? x->number : host_decoder(x->kind);
+
+	x->number = r > 0 ? r : 0;
+	if (r == -ENOMEM)
+		return err_memory(e);
+	return r > 0 ? 0 : err_set(e, ERR_IO, name, "aprml-codecs.wasm, which decompresses, cannot be loaded");
 }
 
 static int
