@@ -161,12 +161,15 @@ begin_forest(struct catboost *c)
 {
 	struct predictor *m = c->m;
 	size_t nodes = (size_t)(c->d->end - c->d->begin) / NODE_BYTES;
+	struct err unused = ERR_INIT;
 
 	if (m->forest.width)
 		return 0;
 	if (forest_begin(&m->forest, m->features, c->width, c->width, c->e) < 0)
 		return -1;
-	return c->width == 1 ? forest_reserve(&m->forest, nodes, nodes / 2, 0, c->e) : 0;
+	if (c->width == 1) /* only sooner than by growing, so that a failure does not matter */
+		forest_reserve(&m->forest, nodes, nodes / 2, 0, &unused);
+	return 0;
 }
 
 /* Adds the tree; its splits refer to the list of features. */
