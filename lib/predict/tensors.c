@@ -137,6 +137,8 @@ read_linear(struct parts *x)
 	if (find(x, "", "coefficients", "F32", &w) < 0 || find(x, "", "intercept", "F32", &bias) < 0 ||
 	    bias.n != 1 || set_weights(x, &w, 1, (size_t)w.n) < 0)
 		return err_set(x->e, ERR_CORRUPT, x->w->name, "the coefficients are not those of one output");
+	if (!isfinite(single_at(&bias, 0)))
+		return err_set(x->e, ERR_CORRUPT, x->w->name, "the intercept is not finite");
 	x->m->form = PREDICT_LINEAR;
 	x->m->kind = "linear model";
 	/* The sum begins with 0 and ends with the intercept. */
