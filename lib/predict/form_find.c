@@ -9,6 +9,19 @@
 #include "core/mem.h"
 #include "predict/form_words.h"
 
+const char *
+form_name_of(char name[32], size_t i, const char *what)
+{
+	snprintf(name, 32, "step.%zu.%s", i, what);
+	return name;
+}
+
+int
+form_wrong(const struct form_source *x, size_t i, const char *what)
+{
+	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
+}
+
 static int
 by_name(const void *a, const void *b)
 {

@@ -5,7 +5,6 @@
  *     step.N.a, .b  F64 [n-grams]: log10 of the probability, and of the weight of backing off
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +12,6 @@
 #include "core/text.h"
 #include "predict/form_words.h"
 #include "predict/grams.h"
-
-static int
-wrong(const struct form_source *x, size_t i, const char *what)
-{
-	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
-}
-
-static const char *
-name_of(char name[32], size_t i, const char *what)
-{
-	snprintf(name, 32, "step.%zu.%s", i, what);
-	return name;
-}
 
 /* The number of words of an n-gram; 0: it is not written as one. */
 static size_t
@@ -55,8 +41,8 @@ form_put_grams(const struct form_target *to, const struct step *s, size_t i, jso
 		counts[words_of(vocab_text(&g->texts, k), g->texts.token[k].text_bytes) - 1]++;
 		bytes += g->texts.token[k].text_bytes;
 	}
-	list = form_part(to->to, name_of(name, i, "list"), "I32", 1 + g->order + n, 0);
-	terms = form_part(to->to, name_of(name, i, "terms"), "I8", bytes, 0);
+	list = form_part(to->to, form_name_of(name, i, "list"), "I32", 1 + g->order + n, 0);
+	terms = form_part(to->to, form_name_of(name, i, "terms"), "I8", bytes, 0);
 	buf_u32(list, (uint32_t)g->order);
 	for (k = 0; k < g->order; k++)
 		buf_u32(list, counts[k]);
@@ -64,8 +50,8 @@ form_put_grams(const struct form_target *to, const struct step *s, size_t i, jso
 		buf_u32(list, (uint32_t)g->texts.token[k].text_bytes);
 		buf_put(terms, vocab_text(&g->texts, k), g->texts.token[k].text_bytes);
 	}
-	form_put(form_part(to->to, name_of(name, i, "a"), "F64", n, 0), (const double *)(const void *)g->log.p, n);
-	form_put(form_part(to->to, name_of(name, i, "b"), "F64", n, 0), (const double *)(const void *)g->back.p, n);
+	form_put(form_part(to->to, form_name_of(name, i, "a"), "F64", n, 0), (const double *)(const void *)g->log.p, n);
+	form_put(form_part(to->to, form_name_of(name, i, "b"), "F64", n, 0), (const double *)(const void *)g->back.p, n);
 	return 0;
 }
 
@@ -77,20 +63,20 @@ read_texts(const struct form_source *x, size_t i, const uint32_t *l, size_t n, s
 	size_t bytes = 0, at = 0, k, length = 0;
 	uint64_t left = 0; /* a sum of 16 counts does not fit into 32 bits */
 	char name[32];
-	const uint8_t *p = form_bytes(x, name_of(name, i, "terms"), &bytes);
+	const uint8_t *p = form_bytes(x, form_name_of(name, i, "terms"), &bytes);
 
 	for (k = 0; p && k < n; k++, left--) {
 		while (left == 0 && length < g->order)
 			left = counts[length++];
 		if (sizes[k] > bytes - at || left == 0 || words_of(p + at, sizes[k]) != length)
-			return wrong(x, i, "an n-gram has another number of words, or is not UTF-8");
+			return form_wrong(x, i, "an n-gram has another number of words, or is not UTF-8");
 		if (vocab_add(&g->texts, p + at, sizes[k], TOKEN_NORMAL, 0, x->e) < 0)
 			return -1;
 		at += sizes[k];
 	}
 	for (; p && length < g->order; length++)
 		left += counts[length];
-	return !p ? -1 : left || at != bytes ? wrong(x, i, "it has other n-grams than its lists say")
+	return !p ? -1 : left || at != bytes ? form_wrong(x, i, "it has other n-grams than its lists say")
 	                                     : grams_index(g, x->w->name, x->e);
 }
 
@@ -98,16 +84,16 @@ static int
 read_numbers(const struct form_source *x, size_t i, size_t n, struct gram_list *g)
 {
 	char name[32];
-	double *log = form_doubles(x, name_of(name, i, "a"), n), *back = NULL;
+	double *log = form_doubles(x, form_name_of(name, i, "a"), n), *back = NULL;
 	size_t k;
 	int r = -1;
 
 	for (k = 0; log && k < n && log[k] <= 0; k++)
 		;
 	if (log && k < n)
-		wrong(x, i, "a probability is greater than 1");
+		form_wrong(x, i, "a probability is greater than 1");
 	else if (log)
-		back = form_doubles(x, name_of(name, i, "b"), n);
+		back = form_doubles(x, form_name_of(name, i, "b"), n);
 	if (back) {
 		buf_put(&g->log, log, n * sizeof *log);
 		buf_put(&g->back, back, n * sizeof *back);
@@ -123,7 +109,7 @@ form_read_grams(struct form_source *x, const json_t *o, size_t i, struct step *s
 {
 	struct gram_list *g = mem_array(1, sizeof *g);
 	char name[32];
-	size_t n = (size_t)form_items(x, name_of(name, i, "list"));
+	size_t n = (size_t)form_items(x, form_name_of(name, i, "list"));
 	uint32_t *l;
 	int r = -1;
 
@@ -133,10 +119,10 @@ form_read_grams(struct form_source *x, const json_t *o, size_t i, struct step *s
 	if (!g)
 		return err_memory(x->e);
 	if (s->in != 1 || s->out != 3 || n < 3)
-		return wrong(x, i, "n-grams take a text, give three values, and have a list");
+		return form_wrong(x, i, "n-grams take a text, give three values, and have a list");
 	l = form_words(x, name, n);
 	if (l && (l[0] < 1 || l[0] > GRAMS_ORDER || l[0] + 1 >= n)) {
-		wrong(x, i, "the number of lengths of its n-grams is wrong");
+		form_wrong(x, i, "the number of lengths of its n-grams is wrong");
 	} else if (l) {
 		g->order = l[0];
 		g->words = l[1];

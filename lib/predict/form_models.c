@@ -18,19 +18,6 @@
 #include "predict/form_words.h"
 #include "predict/step_models.h"
 
-static int
-wrong(const struct form_source *x, size_t i, const char *what)
-{
-	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
-}
-
-static const char *
-name_of(char name[32], size_t i, const char *what)
-{
-	snprintf(name, 32, "step.%zu.%s", i, what);
-	return name;
-}
-
 /* ---- writing ---- */
 
 static int
@@ -49,8 +36,8 @@ put_tables(struct form *to, const struct step_models *x, size_t i)
 
 	for (k = 0; k < x->n; k++)
 		all += 3 + (x->models[k].from ? x->models[k].width : 0) + x->models[k].gives;
-	weights = form_part(to, name_of(name, i, "a"), "F64", x->n, 0);
-	list = form_part(to, name_of(name, i, "list"), "I32", all, 0);
+	weights = form_part(to, form_name_of(name, i, "a"), "F64", x->n, 0);
+	list = form_part(to, form_name_of(name, i, "list"), "I32", all, 0);
 	for (k = 0; k < x->n; k++) {
 		const struct step_model *m = &x->models[k];
 
@@ -211,14 +198,14 @@ read_each(struct form_source *x, const json_t *o, size_t i, const struct step *s
 
 		m->weight = w[k];
 		if (!read_places(l, s, own, m))
-			return wrong(x, i, "the features or values of a model inside are wrong");
+			return form_wrong(x, i, "the features or values of a model inside are wrong");
 		if (read_inside(x, json_array_get(keys, k), first + k, m) < 0)
 			return -1;
 		why = fits(s, m);
 		if (why)
-			return wrong(x, i, why);
+			return form_wrong(x, i, why);
 	}
-	return l->n ? wrong(x, i, "its list is longer than its models") : 0;
+	return l->n ? form_wrong(x, i, "its list is longer than its models") : 0;
 }
 
 /* The counts, before memory is used for them. */
@@ -228,13 +215,13 @@ check(const struct form_source *x, const json_t *o, size_t i, const struct step 
 	uint64_t first, n = json_array_size(json_object_get(o, "models"));
 
 	if (x->budget->depth >= FORM_DEPTH)
-		return wrong(x, i, "models are inside of too many others");
+		return form_wrong(x, i, "models are inside of too many others");
 	if (n == 0 || n > FORM_MODELS - x->budget->models)
-		return wrong(x, i, "it has no models, or too many");
+		return form_wrong(x, i, "it has no models, or too many");
 	if (json_member_u64(o, "first", &first) < 0 || first != x->budget->models)
-		return wrong(x, i, "the number of its first model is wrong");
+		return form_wrong(x, i, "the number of its first model is wrong");
 	if (to->passes && (s->out <= s->in || s->kind == &step_models_texts))
-		return wrong(x, i, "its own values do not fit");
+		return form_wrong(x, i, "its own values do not fit");
 	return 0;
 }
 
@@ -257,8 +244,8 @@ form_read_models(struct form_source *x, const json_t *o, size_t i, struct step *
 	to->passes = json_is_true(json_object_get(o, "passes"));
 	if (check(x, o, i, s, to) < 0)
 		return -1;
-	w = form_doubles(x, name_of(name, i, "a"), n);
-	l.n = w ? (size_t)form_items(x, name_of(name, i, "list")) : 0;
+	w = form_doubles(x, form_name_of(name, i, "a"), n);
+	l.n = w ? (size_t)form_items(x, form_name_of(name, i, "list")) : 0;
 	l.p = list = w ? form_words(x, name, l.n) : NULL;
 	to->models = list ? mem_array(n, sizeof *to->models) : NULL;
 	if (list && !to->models)

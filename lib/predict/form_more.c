@@ -8,7 +8,6 @@
  *                       "parts" has a list of steps for each, which are numbered on
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,28 +15,15 @@
 #include "predict/form_words.h"
 #include "predict/step_text.h"
 
-static int
-wrong(const struct form_source *x, size_t i, const char *what)
-{
-	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
-}
-
-static const char *
-name_of(char name[32], size_t i, const char *what)
-{
-	snprintf(name, 32, "step.%zu.%s", i, what);
-	return name;
-}
-
 /* The list of a step, of any length. NULL with an error. */
 static uint32_t *
 read_list(const struct form_source *x, size_t i, size_t *n)
 {
 	char name[32];
 
-	*n = (size_t)form_items(x, name_of(name, i, "list"));
+	*n = (size_t)form_items(x, form_name_of(name, i, "list"));
 	if (*n == 0)
-		wrong(x, i, "its list is missing");
+		form_wrong(x, i, "its list is missing");
 	return *n ? form_words(x, name, *n) : NULL;
 }
 
@@ -67,8 +53,8 @@ form_put_encoder(const struct form_target *to, const struct step *s, size_t i, j
 
 	for (j = 0; j < x->n; j++)
 		all += x->columns[j].count;
-	list = form_part(to->to, name_of(name, i, "list"), "I32", 4 * x->n + all, 0);
-	values = form_part(to->to, name_of(name, i, "a"), "F64", all, 0);
+	list = form_part(to->to, form_name_of(name, i, "list"), "I32", 4 * x->n + all, 0);
+	values = form_part(to->to, form_name_of(name, i, "a"), "F64", all, 0);
 	for (j = 0; j < x->n; j++) {
 		const struct step_categories *c = &x->columns[j];
 		bool nan = c->count && isnan(c->values[c->count - 1]);
@@ -123,14 +109,14 @@ read_encoder(const struct form_source *x, size_t i, struct step *s, const uint32
 
 		used = read_column(l + at, n - at, v + from, values - from, c);
 		if (!used)
-			return wrong(x, i, "its categories are wrong");
+			return form_wrong(x, i, "its categories are wrong");
 		at += used;
 		from += c->count;
 		c->first = out;
 		out += c->width;
 	}
 	return at == n && from == values && s->out == (s->kind == &step_onehot ? out : s->in)
-	       ? 0 : wrong(x, i, "its categories are not all of them");
+	       ? 0 : form_wrong(x, i, "its categories are not all of them");
 }
 
 int
@@ -146,9 +132,9 @@ form_read_encoder(struct form_source *x, const json_t *o, size_t i, struct step 
 	s->more = to;
 	s->free_more = step_encoder_free;
 	l = to ? read_list(x, i, &n) : NULL;
-	values = (size_t)form_items(x, name_of(name, i, "a"));
+	values = (size_t)form_items(x, form_name_of(name, i, "a"));
 	if (l && s->in > n / 4)
-		r = wrong(x, i, "its columns are not all in its list");
+		r = form_wrong(x, i, "its columns are not all in its list");
 	v = l && s->in <= n / 4 ? form_doubles(x, name, values) : NULL;
 	if (v && values) {
 		to->columns = mem_array(s->in, sizeof *to->columns);
@@ -158,7 +144,7 @@ form_read_encoder(struct form_source *x, const json_t *o, size_t i, struct step 
 		to->missing = get_number(o, "missing");
 		r = to->columns ? read_encoder(x, i, s, l, n, v, values) : err_memory(x->e);
 	} else if (v) {
-		r = wrong(x, i, "it has no categories");
+		r = form_wrong(x, i, "it has no categories");
 	}
 	free(l);
 	free(v);
@@ -202,8 +188,8 @@ form_put_bag(const struct form_target *to, const struct step *s, size_t i, json_
 		bytes += w->terms.token[k].text_bytes;
 	if (w->terms.count == 0)
 		return 0;
-	list = form_part(to->to, name_of(name, i, "list"), "I32", 2 * (uint64_t)w->terms.count, 0);
-	terms = form_part(to->to, name_of(name, i, "terms"), "I8", bytes, 0);
+	list = form_part(to->to, form_name_of(name, i, "list"), "I32", 2 * (uint64_t)w->terms.count, 0);
+	terms = form_part(to->to, form_name_of(name, i, "terms"), "I8", bytes, 0);
 	for (k = 0; k < w->terms.count; k++) {
 		buf_u32(list, (uint32_t)w->terms.token[k].text_bytes);
 		buf_u32(list, w->column[k]);
@@ -217,21 +203,21 @@ read_terms(const struct form_source *x, size_t i, const struct step *s, struct b
 {
 	size_t n = 0, bytes = 0, k, at = 0;
 	char name[32];
-	const uint8_t *p = form_bytes(x, name_of(name, i, "terms"), &bytes);
+	const uint8_t *p = form_bytes(x, form_name_of(name, i, "terms"), &bytes);
 	uint32_t *l = p ? read_list(x, i, &n) : NULL;
 	int r = l ? 0 : -1;
 
 	if (l && (n % 2 != 0 || s->out > n / 2)) /* a column without a term would be a count of nothing */
-		r = wrong(x, i, "its columns are not those of its terms");
+		r = form_wrong(x, i, "its columns are not those of its terms");
 	for (k = 0; r == 0 && k < n; k += 2) {
 		if (l[k] > bytes - at)
-			r = wrong(x, i, "its terms are longer than their texts");
+			r = form_wrong(x, i, "its terms are longer than their texts");
 		else
 			r = bag_term(w, p + at, l[k], l[k + 1], x->e);
 		at += r == 0 ? l[k] : 0;
 	}
 	if (r == 0 && at != bytes)
-		r = wrong(x, i, "its texts are longer than its terms");
+		r = form_wrong(x, i, "its texts are longer than its terms");
 	free(l);
 	return r;
 }
@@ -248,7 +234,7 @@ read_choices(const struct form_source *x, const json_t *o, size_t i, const struc
 	    json_member_u64(o, "letters", &letters) < 0 || json_member_u64(o, "hashes", &hashes) < 0 ||
 	    unit > BAG_INSIDE || accents > ACCENTS_ASCII || shortest < 1 || longest < shortest || longest > BAG_RANGE ||
 	    letters > 1024 || (hashes && hashes != s->out) || s->in != 1)
-		return wrong(x, i, "a number of the vectorizer is missing, or out of its bounds");
+		return form_wrong(x, i, "a number of the vectorizer is missing, or out of its bounds");
 	w->unit = (enum bag_unit)unit;
 	w->accents = (enum bag_accents)accents;
 	w->shortest = (size_t)shortest;
@@ -274,7 +260,7 @@ form_read_bag(struct form_source *x, const json_t *o, size_t i, struct step *s)
 
 	for (k = 0; r == 0 && k < json_array_size(stop); k++) {
 		v = json_array_get(stop, k);
-		r = !json_is_string(v) ? wrong(x, i, "a word is not a text")
+		r = !json_is_string(v) ? form_wrong(x, i, "a word is not a text")
 		    : bag_stop(w, json_string_value(v), json_string_length(v), x->e);
 	}
 	if (r == 0 && w->hashes == 0)
@@ -298,7 +284,7 @@ form_put_parts(const struct form_target *to, const struct step *s, size_t i, jso
 
 	for (k = 0; k < x->n; k++)
 		all += 1 + (x->parts[k].from ? x->parts[k].width : 0);
-	b = form_part(to->to, name_of(name, i, "list"), "I32", all, 0);
+	b = form_part(to->to, form_name_of(name, i, "list"), "I32", all, 0);
 	for (k = 0; k < x->n; k++) {
 		const struct step_part *part = &x->parts[k];
 
@@ -354,10 +340,10 @@ join(const struct form_source *x, size_t i, const struct step *s, struct step_pa
 	size_t k, width = part->width;
 
 	if (s->kind == &step_parts_texts && (part->step_count == 0 || !part->steps[0].kind->texts || part->from))
-		return wrong(x, i, "a part does not read texts");
+		return form_wrong(x, i, "a part does not read texts");
 	for (k = 0; k < part->step_count; k++) {
 		if ((part->steps[k].kind->texts && k > 0) || part->steps[k].in != width)
-			return wrong(x, i, "the steps of a part do not follow each other");
+			return form_wrong(x, i, "the steps of a part do not follow each other");
 		width = part->steps[k].out;
 	}
 	part->out = width;
@@ -392,7 +378,7 @@ read_all(struct form_source *x, const json_t *parts, size_t i, const struct step
 	int r = l ? 0 : -1;
 
 	if (l && (count == 0 || count > n))
-		r = wrong(x, i, "its parts are not all in its list");
+		r = form_wrong(x, i, "its parts are not all in its list");
 	to->parts = r == 0 ? mem_array(count, sizeof *to->parts) : NULL;
 	if (r == 0 && !to->parts)
 		r = err_memory(x->e);
@@ -401,15 +387,15 @@ read_all(struct form_source *x, const json_t *parts, size_t i, const struct step
 
 		used = read_features(s, l + at, n - at, part);
 		at += used;
-		r = !used ? wrong(x, i, "the features of a part are wrong")
+		r = !used ? form_wrong(x, i, "the features of a part are wrong")
 		    : read_part(x, json_array_get(parts, k), part) < 0 ? -1 : join(x, i, s, part);
 		out += part->out;
 		if (r == 0 && out > FOREST_FEATURES)
-			r = wrong(x, i, "its parts give too many values");
+			r = form_wrong(x, i, "its parts give too many values");
 	}
 	free(l);
 	if (r == 0 && (at != n || out != s->out))
-		r = wrong(x, i, "its parts do not give what it gives");
+		r = form_wrong(x, i, "its parts do not give what it gives");
 	return r;
 }
 
@@ -424,7 +410,7 @@ form_read_parts(struct form_source *x, const json_t *o, size_t i, struct step *s
 	if (!to)
 		return err_memory(x->e);
 	if (x->budget->depth >= FORM_DEPTH)
-		return wrong(x, i, "parts are inside of too many others");
+		return form_wrong(x, i, "parts are inside of too many others");
 	to->refuses = json_is_true(json_object_get(o, "refuses"));
 	x->budget->depth++;
 	r = read_all(x, json_object_get(o, "parts"), i, s, to);

@@ -1,7 +1,6 @@
 /* Steps of a model as tensors, and back (form.h). The sizes of the arrays follow from the kind. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,12 +95,6 @@ products(const struct step *s)
 	return s->kind == &step_poly ? 16 * ((uint64_t)s->weigh + s->out) : 0;
 }
 
-static void
-name_of(char name[32], size_t i, const char *what)
-{
-	snprintf(name, 32, "step.%zu.%s", i, what);
-}
-
 /* ---- writing ---- */
 
 static void
@@ -109,7 +102,7 @@ put_array(struct form *to, size_t i, const char *what, const double *v, uint64_t
 {
 	char name[32];
 
-	name_of(name, i, what);
+	form_name_of(name, i, what);
 	if (v && n)
 		form_put(form_part(to, name, "F64", n, 0), v, (size_t)n);
 }
@@ -155,7 +148,7 @@ put_step(const struct form_target *target, const struct step *s, json_t *list)
 	put_array(to, i, "c", s->c, size_of(s, rows[k].c));
 	n = s->list ? (size_t)size_of(s, rows[k].list) : 0;
 	if (n) {
-		name_of(name, i, "list");
+		form_name_of(name, i, "list");
 		b = form_part(to, name, "I32", n, 0);
 		for (j = 0; j < n; j++)
 			buf_u32(b, s->list[j]);
@@ -204,19 +197,13 @@ form_put_steps(const struct form_target *of, const struct predictor *m, json_t *
 /* ---- reading ---- */
 
 static int
-wrong(const struct form_source *x, size_t i, const char *what)
-{
-	return err_set(x->e, ERR_CORRUPT, x->w->name, FORM_KEY ": %sstep %zu: %s", x->prefix, i, what);
-}
-
-static int
 read_array(const struct form_source *x, const struct step *s, size_t i, const char *what, unsigned size,
            double **to)
 {
 	uint64_t n = size_of(s, size);
 	char name[32];
 
-	name_of(name, i, what);
+	form_name_of(name, i, what);
 	if (n == 0 || (size & MAYBE && !form_has(x, name)))
 		return 0;
 	*to = form_doubles(x, name, n);
@@ -248,15 +235,15 @@ read_numbers(const struct form_source *x, const json_t *o, size_t i, const struc
 
 	if (in == UINT64_MAX || out == UINT64_MAX || n == UINT64_MAX || k == UINT64_MAX || mode == UINT64_MAX ||
 	    weigh == UINT64_MAX || in == 0 || out == 0)
-		return wrong(x, i, "a number is missing, or out of its bounds");
+		return form_wrong(x, i, "a number is missing, or out of its bounds");
 	if (spend(x, in + out) < 0)
-		return wrong(x, i, "all steps take and give too many values");
+		return form_wrong(x, i, "all steps take and give too many values");
 	*s = (struct step){ .kind = r->kind, .in = (size_t)in, .out = (size_t)out, .n = (size_t)n,
 		.k = (size_t)k, .mode = (unsigned)mode, .weigh = (unsigned)weigh,
 		.x = json_number_value(json_object_get(o, "x")), .y = json_number_value(json_object_get(o, "y")) };
 	if (!isfinite(s->x) || !isfinite(s->y))
-		return wrong(x, i, "x or y is not finite");
-	return r->same && in != out ? wrong(x, i, "it gives not as many values as it takes") : 0;
+		return form_wrong(x, i, "x or y is not finite");
+	return r->same && in != out ? form_wrong(x, i, "it gives not as many values as it takes") : 0;
 }
 
 /* What k is, and what the list holds. */
@@ -268,22 +255,22 @@ check(const struct form_source *x, size_t i, const struct step *s)
 	size_t j;
 
 	if (s->kind == &step_tfidf && s->k > STEP_MAX)
-		return wrong(x, i, "the norm is not known");
+		return form_wrong(x, i, "the norm is not known");
 	if (nearest && (s->k < 1 || s->k > s->n || (s->mode == STEP_MINKOWSKI && !(s->x >= 1))))
-		return wrong(x, i, "the neighbours or the metric are wrong");
+		return form_wrong(x, i, "the neighbours or the metric are wrong");
 	if (!step_features_fit(s))
-		return wrong(x, i, "its lists do not fit");
+		return form_wrong(x, i, "its lists do not fit");
 	for (j = 0; s->kind == &step_vote && j < s->n; j++)
 		if (s->list[j] >= s->out || s->out > PREDICT_OUTPUTS)
-			return wrong(x, i, "a row has a class that does not exist");
+			return form_wrong(x, i, "a row has a class that does not exist");
 	if (s->kind != &step_support)
 		return 0;
 	if (s->n == 0 || (s->k == 0 ? s->out != 1
 	                            : s->k < 2 || s->k > PREDICT_PAIRED || s->out != s->k * (s->k - 1) / 2))
-		return wrong(x, i, "the classes of the support vectors are wrong");
+		return form_wrong(x, i, "the classes of the support vectors are wrong");
 	for (j = 0; j < s->k; j++)
 		sum += s->list[j];
-	return s->k && sum != s->n ? wrong(x, i, "the support vectors of the classes are not all of them") : 0;
+	return s->k && sum != s->n ? form_wrong(x, i, "the support vectors of the classes are not all of them") : 0;
 }
 
 /* Products are counted again, and are few in all, as numbers in the key alone make them. */
@@ -296,8 +283,8 @@ read_products(const struct form_source *x, size_t i, struct step *s)
 	if (step_poly_begin(s, x->e) < 0)
 		return -1;
 	if (spend(x, products(s)) < 0)
-		return wrong(x, i, "all steps make too many products");
-	return s->out == out ? 0 : wrong(x, i, "it has another number of products");
+		return form_wrong(x, i, "all steps make too many products");
+	return s->out == out ? 0 : form_wrong(x, i, "it has another number of products");
 }
 
 static int
@@ -312,11 +299,11 @@ read_step(struct form_source *x, const json_t *o)
 	for (k = 0; k < n && (!kind || strcmp(rows[k].name, kind) != 0); k++)
 		;
 	if (i >= FORM_STEPS)
-		return wrong(x, i, "there are too many");
+		return form_wrong(x, i, "there are too many");
 	if (!s || k == n)
-		return s ? wrong(x, i, "its kind is not known here") : err_memory(x->e);
+		return s ? form_wrong(x, i, "its kind is not known here") : err_memory(x->e);
 	if (read_numbers(x, o, i, &rows[k], s) < 0 ||
-	    ((s->kind == &step_support) && s->k > PREDICT_PAIRED && wrong(x, i, "it has too many classes") < 0) ||
+	    ((s->kind == &step_support) && s->k > PREDICT_PAIRED && form_wrong(x, i, "it has too many classes") < 0) ||
 	    read_array(x, s, i, "a", rows[k].a, &s->a) < 0 || read_array(x, s, i, "b", rows[k].b, &s->b) < 0 ||
 	    read_array(x, s, i, "c", rows[k].c, &s->c) < 0)
 		return -1;
@@ -325,7 +312,7 @@ read_step(struct form_source *x, const json_t *o)
 	if (s->kind == &step_poly)
 		return read_products(x, i, s);
 	n = (size_t)size_of(s, rows[k].list);
-	name_of(name, i, "list");
+	form_name_of(name, i, "list");
 	if (n && !(s->list = form_words(x, name, n)))
 		return -1;
 	return check(x, i, s);

@@ -51,6 +51,9 @@ int form_put_parts(const struct form_target *to, const struct step *s, size_t i,
 int form_put_grams(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 int form_put_models(const struct form_target *to, const struct step *s, size_t i, json_t *o);
 
+/* The name of an array of step i. Returns name. */
+const char *form_name_of(char name[32], size_t i, const char *what);
+
 /* The steps of a model: the member "steps" of the key, and tensors. 0 or -1. */
 int form_put_steps(const struct form_target *to, const struct predictor *m, json_t *o);
 
@@ -87,6 +90,9 @@ struct form_list {
 	const uint8_t *p;
 	uint64_t n;
 };
+
+/* Refuses step i, which is so. Always -1. */
+int form_wrong(const struct form_source *x, size_t i, const char *what);
 
 /* Finds a tensor behind the prefix. n: the number of its values, 0 for any. must: it has to be there. 0 or -1. */
 int form_find(const struct form_source *x, const char *name, const char *type, uint64_t n, bool must,
