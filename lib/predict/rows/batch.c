@@ -35,7 +35,7 @@ struct block {
 struct chunk {
 	struct buf text;
 	size_t used;          /* bytes of the lines; the rest belongs to the next chunk */
-	size_t searched;      /* bytes without an end of a line, if there are no lines yet */
+	size_t searched;      /* bytes behind the lines, in which no line ends */
 	struct line *lines;
 	size_t line_count, line_cap;
 	struct block *blocks;
