@@ -27,6 +27,18 @@ recorded_read(struct buf *to, const char *fmt, ...)
 	return p && buf_string(to) ? 0 : -1;
 }
 
+/* The text of the file of these three parts, and its bytes, until the next call: empty if it cannot be read. */
+__attribute__((unused)) static char *
+recorded_text(const char *folder, const char *name, const char *end, size_t *n)
+{
+	static struct buf last;
+
+	if (recorded_read(&last, "%s%s%s", folder, name, end) < 0)
+		buf_string(&last);
+	*n = last.n;
+	return (char *)last.p;
+}
+
 /* The next line, without its end; NULL past the last. */
 __attribute__((unused)) static char *
 recorded_line(char **p)

@@ -5,7 +5,10 @@
 
 #include "predict/contrib.h"
 #include "predict/form.h"
+#include "recorded.h"
 #include "test.h"
+
+#define FOLDER "tests/data/boost/"
 
 #define ROWS 24u
 #define COLUMNS 5u
@@ -21,27 +24,11 @@ static const struct {
 	{ "sets.txt", 0, false }, { "lines.model", 0, false }, { "targets.model", 1e-7, false },
 };
 
-static char *
-read_file(const char *name, const char *end, size_t *n)
-{
-	static char text[1 << 14];
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof path, "tests/data/boost/%s%s", name, end);
-	f = fopen(path, "rb");
-	*n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-	text[*n] = 0;
-	if (f)
-		fclose(f);
-	return text;
-}
-
 static void
 read_rows(double *to, size_t features)
 {
 	size_t n, i, k;
-	char *p = read_file("rows", ".csv", &n), *end;
+	char *p = recorded_text(FOLDER, "rows", ".csv", &n), *end;
 
 	for (i = 0; i < ROWS; i++, p++)
 		for (k = 0; k < COLUMNS; k++) {
@@ -59,7 +46,7 @@ static int
 load(struct predictor *m, const char *name, struct err *e)
 {
 	size_t n;
-	const uint8_t *p = (const uint8_t *)read_file(name, "", &n);
+	const uint8_t *p = (const uint8_t *)recorded_text(FOLDER, name, "", &n);
 	const struct predict_reader *reader = predict_probe(p, n);
 
 	*m = (struct predictor){ .covers = true };
@@ -98,7 +85,7 @@ compare(const struct predictor *m, const char *name, double slack, size_t at_onc
 	for (i = 0; i < ROWS; i += at_once)
 		predict_rows(m, rows + i * m->features, at_once, true, scores + i * m->outputs,
 		             trees ? leaves + i * trees : NULL);
-	p = read_file(name, ".out", &n);
+	p = recorded_text(FOLDER, name, ".out", &n);
 	for (i = 0; i < ROWS && p; i++) {
 		predict_link(m, scores + i * m->outputs, linked);
 		for (k = 0; k < trees; k++)

@@ -6,7 +6,10 @@
 #include "core/mem.h"
 #include "predict/contrib.h"
 #include "predict/walk.h"
+#include "recorded.h"
 #include "test.h"
+
+#define FOLDER "tests/data/contrib/"
 
 static uint64_t state;
 
@@ -159,22 +162,6 @@ same_as_definition(unsigned trees, unsigned depth, unsigned rows)
 
 /* ---- what XGBoost recorded ---- */
 
-static char *
-read_file(const char *name, const char *end, size_t *n)
-{
-	static char text[1 << 17];
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof path, "tests/data/contrib/%s%s", name, end);
-	f = fopen(path, "rb");
-	*n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-	text[*n] = 0;
-	if (f)
-		fclose(f);
-	return text;
-}
-
 #define ROWS 24u
 #define COLUMNS 7u
 
@@ -182,7 +169,7 @@ static void
 read_rows(double *to, size_t features)
 {
 	size_t n, i, k;
-	char *p = read_file("rows", ".csv", &n), *end;
+	char *p = recorded_text(FOLDER, "rows", ".csv", &n), *end;
 
 	for (i = 0; i < ROWS; i++, p++)
 		for (k = 0; k < COLUMNS; k++) {
@@ -224,7 +211,7 @@ same_as_recorded(const char *name)
 	struct step_rows x = { 0 }, spare = { 0 };
 	struct err e = ERR_INIT;
 	size_t n, i;
-	char *p = read_file(name, ".json", &n);
+	char *p = recorded_text(FOLDER, name, ".json", &n);
 	double to[ROWS * 8 * 8], most = 1;
 	int r = predict_read(&m, predict_probe((uint8_t *)p, n), (uint8_t *)p, n, name, &e);
 
@@ -232,7 +219,7 @@ same_as_recorded(const char *name)
 		step_rows_begin(&x, ROWS, m.features, &e);
 		read_rows(step_row(&x, 0), m.features);
 		contrib_block(&m, &x, &spare, to, &e);
-		p = read_file(name, ".out", &n);
+		p = recorded_text(FOLDER, name, ".out", &n);
 		for (i = 0, most = 0; i < ROWS; i++, p = strchr(p, '\n') + 1) {
 			double d = compare(p, to + i * contrib_columns(&m), m.outputs, m.inner + 1);
 
