@@ -26,8 +26,8 @@ endif
 SRC = $(wildcard lib/bare/*.c lib/kernels/*.c lib/kernels/ref/*.c lib/predict/ranks*.c) \
 	$(filter-out lib/predict/step_text.c,$(wildcard lib/predict/step*.c)) lib/model/dtype.c \
 	$(addprefix lib/core/,buf.c err.c half.c text.c mem.c near.c) \
-	$(addprefix lib/predict/,predict.c forest.c forest_lines.c walk.c boost/lightgbm.c decimal.c chain.c contrib.c near.c \
-	cuts.c) tests/bare/main.c
+	$(addprefix lib/predict/,predict.c forest.c forest_lines.c forest_order.c walk.c boost/lightgbm.c decimal.c chain.c contrib.c near.c \
+	cuts.c rows/rows_numbers.c) tests/bare/main.c
 OBJ = $(SRC:%.c=$(C)/%.o) $(addprefix $(C)/tests/bare/,newlib.o data.o vectors.o)
 TARGETS = arm64-apple-macos11 x86_64-apple-macos11
 
